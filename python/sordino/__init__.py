@@ -1,0 +1,53 @@
+"""Sordino: linear solvers for many GPUs that keep communication quiet.
+
+>>> import sordino
+>>> A = sordino.poisson(32, 32, 32)                 # doctest: +SKIP
+>>> solution = sordino.solve(A, b, rtol=1e-8)       # doctest: +SKIP
+
+A result called ``converged`` was verified: the residual was recomputed from x. Anything
+else raises :class:`NotConverged`, which carries the best x, unless told otherwise.
+"""
+
+from __future__ import annotations
+
+from importlib import metadata as _metadata
+
+from . import log as _log  # noqa: F401  the logger must have its handler from the start
+from ._solve import Solution, Solver, solve
+from .errors import (
+    BadArgument,
+    DeviceError,
+    FileError,
+    NotConverged,
+    NotConvergedWarning,
+    PeerFailed,
+    SordinoError,
+    Unsupported,
+)
+from .io import read_matrix, read_vector
+from .problems import poisson
+from .report import Report
+
+try:
+    __version__ = _metadata.version("sordino")
+except _metadata.PackageNotFoundError:  # used from the source folder
+    __version__ = "0+source"
+
+__all__ = [
+    "BadArgument",
+    "DeviceError",
+    "FileError",
+    "NotConverged",
+    "NotConvergedWarning",
+    "PeerFailed",
+    "Report",
+    "Solution",
+    "Solver",
+    "SordinoError",
+    "Unsupported",
+    "__version__",
+    "poisson",
+    "read_matrix",
+    "read_vector",
+    "solve",
+]

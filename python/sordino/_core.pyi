@@ -1,0 +1,39 @@
+"""What the compiled module offers to the rest of the package."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+class Error(Exception):
+    code: str
+
+def options() -> list[dict[str, Any]]: ...
+def solvers() -> list[dict[str, str]]: ...
+def preconditioners() -> list[dict[str, str]]: ...
+def build_info() -> dict[str, Any]: ...
+def devices() -> dict[str, Any]: ...
+def mpi() -> dict[str, Any]: ...
+def poisson(
+    nx: int, ny: int, nz: int, stencil: int, contrast: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
+
+class Solver:
+    def __init__(
+        self,
+        indptr: np.ndarray,
+        indices: np.ndarray,
+        data: np.ndarray,
+        n: int,
+        options: dict[str, object],
+        machine: dict[str, Any] | None,
+    ) -> None: ...
+    def solve(
+        self,
+        b: np.ndarray,
+        x0: np.ndarray | None = None,
+        progress: Callable[[int, float], bool] | None = None,
+        options: dict[str, object] = ...,
+    ) -> dict[str, Any]: ...
+    def update_values(self, data: np.ndarray) -> None: ...
+    def memory(self) -> dict[str, Any]: ...

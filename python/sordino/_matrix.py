@@ -1,0 +1,239 @@
+"""From whatever a caller holds to the arrays that the core takes, with every check."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .errors import BadArgument
+from .log import logger
+
+MOST_ROWS = 2**31 - 1
+_CHUNK = 1 << 22
+
+
+@dataclass(frozen=True)
+class CsrArrays:
+    """A square matrix in compressed rows: sorted columns, no duplicates, float64.
+
+    Attributes
+    ----------
+    indptr : ndarray, shape (n + 1,), int64
+    indices : ndarray, shape (nnz,), int32
+    data : ndarray, shape (nnz,), float64
+    n : int
+    order_kept : bool
+        Whether `data` stands in the order of the caller's own ``A.data``.
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    data: np.ndarray
+    n: int
+    order_kept: bool
+
+    @property
+    def nnz(self) -> int:
+        """The number of stored entries."""
+        return len(self.data)
+
+    def same_pattern(self, other: CsrArrays) -> bool:
+        """Whether both have entries in the same places. Cost: one pass over the indices."""
+        return np.array_equal(self.indptr, other.indptr) and np.array_equal(self.indices, other.indices)
+
+    def product(self, x: np.ndarray) -> np.ndarray:
+        """A x by SciPy, shape (n,)."""
+        return np.asarray(self.matrix() @ x)
+
+    def matrix(self) -> Any:
+        """The same as a scipy.sparse.csr_array, sharing what SciPy lets it share."""
+        return sp.csr_array((self.data, self.indices, self.indptr), shape=(self.n, self.n))
+
+
+def as_csr(matrix: Any, *, own: bool = False) -> CsrArrays:
+    """Check a matrix and bring it into compressed rows.
+
+    Parameters
+    ----------
+    matrix : SciPy sparse matrix or array of any format, or dense array, shape (n, n)
+        Real numbers; float32 is widened and the log says so. Duplicates are summed.
+    own : bool
+        Whether the result must share no memory with `matrix`, which the caller may change.
+
+    Returns
+    -------
+    CsrArrays
+        Shares memory with `matrix` where that is canonical CSR already, unless `own`.
+
+    Raises
+    ------
+    BadArgument
+        Not a matrix, not square, empty, complex or of no numeric type, NaN or infinity
+        inside, indices out of range, or a row without entries.
+
+    Notes
+    -----
+    Cost: O(nnz), and a copy unless the matrix is canonical CSR.
+    """
+    source = _as_sparse(matrix)
+    rows, columns = source.shape
+    if rows != columns:
+        raise BadArgument(f"the matrix is {rows} x {columns}, and a system needs a square one")
+    if rows == 0:
+        raise BadArgument("the matrix is empty (0 x 0)")
+    if rows > MOST_ROWS:
+        raise BadArgument(f"the matrix has {rows:,} rows, and this version numbers them with 32 bits")
+    _check_type(source.dtype, "the matrix")
+    if source.nnz < rows:
+        raise BadArgument(_empty_row_sentence(source))
+    order_kept = bool(source.format == "csr" and _is_canonical(source))
+    canonical = source if order_kept else _canonical(source)
+    data = np.ascontiguousarray(canonical.data, dtype=np.float64)
+    if not all_finite(data):
+        raise BadArgument(_not_finite_sentence(canonical))
+    indptr = np.ascontiguousarray(canonical.indptr, dtype=np.int64)
+    lengths = np.diff(indptr)
+    if lengths.min() == 0:
+        raise BadArgument(_no_entries(int(np.argmin(lengths))))
+    indices = np.ascontiguousarray(canonical.indices, dtype=np.int32)
+    if own and order_kept:
+        indptr = _apart(indptr, source.indptr)
+        indices = _apart(indices, source.indices)
+        data = _apart(data, source.data)
+    return CsrArrays(indptr, indices, data, rows, order_kept)
+
+
+def _apart(array: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+    return array.copy() if np.may_share_memory(array, theirs) else array
+
+
+def as_vector(values: Any, n: int, what: str) -> np.ndarray:
+    """Check a vector and bring it into float64.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,) or (n, 1)
+    n : int
+    what : str
+        What it is, for the error messages: ``"b"``.
+
+    Returns
+    -------
+    ndarray, shape (n,), float64, contiguous; shares memory where it can
+
+    Raises
+    ------
+    BadArgument
+        Wrong length, complex or of no numeric type, NaN or infinity inside.
+    """
+    dense = values.toarray() if sp.issparse(values) else values
+    try:
+        array = np.asarray(dense)
+    except (TypeError, ValueError):
+        raise BadArgument(f"{what} is not an array of numbers") from None
+    _check_type(array.dtype, what)
+    if array.ndim == 2 and array.shape[1] > 1 and array.shape[0] == n:
+        raise BadArgument(f"{what} has {array.shape[1]} columns; this version solves for one at a time")
+    if array.ndim == 0 or array.size != n or array.ndim > 2:
+        raise BadArgument(f"{what} has shape {array.shape}, and the matrix has {n:,} rows")
+    vector = np.ascontiguousarray(array.reshape(-1), dtype=np.float64)
+    if not all_finite(vector):
+        place = int(np.argmin(np.isfinite(vector)))
+        raise BadArgument(f"{what} holds {vector[place]} at position {place} (counted from 0)")
+    return vector
+
+
+def all_finite(values: np.ndarray) -> bool:
+    """Whether no value is NaN or infinite. Cost: one pass, without a temporary in the usual case."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = float(np.add.reduce(values, axis=None)) if values.size else 0.0
+    return math.isfinite(total) or bool(np.isfinite(values).all())
+
+
+def _as_sparse(matrix: Any) -> Any:
+    if sp.issparse(matrix):
+        if matrix.ndim != 2:
+            raise BadArgument(f"the matrix has {matrix.ndim} dimension, and a system needs two")
+        _check_structure(matrix)
+        return matrix
+    try:
+        dense = np.asarray(matrix)
+    except (TypeError, ValueError):
+        dense = np.empty(0, dtype=object)
+    if dense.dtype == object or dense.ndim != 2:
+        raise BadArgument(
+            "the matrix must be a SciPy sparse matrix or a 2-d array of numbers, "
+            f"not {_describe(matrix, dense)}"
+        )
+    _check_type(dense.dtype, "the matrix")
+    if not np.isfinite(dense).all():
+        raise BadArgument("the matrix holds NaN or infinity")
+    return sp.csr_array(dense)
+
+
+def _describe(matrix: Any, dense: np.ndarray) -> str:
+    if dense.dtype == object or dense.ndim == 0:
+        return f"a {type(matrix).__name__}"
+    return f"an array with {dense.ndim} dimension{'s' if dense.ndim > 1 else ''}"
+
+
+def _check_structure(matrix: Any) -> None:
+    try:
+        if hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)
+    except (ValueError, IndexError) as error:
+        text = str(error).split("\n")[0]
+        raise BadArgument(f"the matrix is not a valid {matrix.format.upper()} matrix ({text})") from None
+
+
+def _is_canonical(csr: Any) -> bool:
+    """Sorted columns without duplicates, by looking: SciPy's own flags can be set by anyone."""
+    indices, indptr = csr.indices, csr.indptr
+    for low in range(0, len(indices) - 1, _CHUNK):
+        part = indices[low : low + _CHUNK + 1]
+        drops = np.flatnonzero(part[1:] <= part[:-1]) + (low + 1)
+        if np.any(indptr[np.searchsorted(indptr, drops)] != drops):  # a drop is right only where a row begins
+            return False
+    return True
+
+
+def _canonical(source: Any) -> Any:
+    csr = source.tocsr(copy=True) if source.format == "csr" else source.tocsr()
+    csr = sp.csr_array(csr)
+    csr.has_canonical_format = False
+    csr.has_sorted_indices = False
+    csr.sum_duplicates()
+    return csr
+
+
+def _check_type(dtype: np.dtype, what: str) -> None:
+    if dtype.kind == "c":
+        raise BadArgument(f"{what} is complex, and this version solves real systems only")
+    if dtype.kind not in "fiub":
+        raise BadArgument(f"{what} holds {dtype}, not real numbers")
+    if dtype.kind == "f" and dtype.itemsize != 8:
+        logger.info("%s is %s: converted to float64, in which this version solves", what, dtype)
+
+
+def _empty_row_sentence(source: Any) -> str:
+    if source.shape[0] > 50_000_000:
+        return "the matrix has rows without entries, so it is singular"
+    filled = np.zeros(source.shape[0], dtype=bool)
+    filled[source.tocoo().row] = True
+    return _no_entries(int(np.argmin(filled)))
+
+
+def _no_entries(row: int) -> str:
+    return f"row {row} (counted from 0) of the matrix has no entries, so the matrix is singular"
+
+
+def _not_finite_sentence(csr: Any) -> str:
+    place = int(np.argmin(np.isfinite(csr.data)))
+    row = int(np.searchsorted(csr.indptr, place, side="right")) - 1
+    return (
+        f"the matrix holds {csr.data[place]} in row {row}, column {int(csr.indices[place])} (counted from 0)"
+    )

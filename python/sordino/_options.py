@@ -1,0 +1,185 @@
+"""Options, derived from the one place where they are typed: the core's table.
+
+Keywords of :class:`sordino.Solver`, flags of the command line, ``sordino options`` and
+their checks all come from :func:`specs`. Adding an option to the core's table adds it
+everywhere; nothing is stated twice.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import numbers
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ._native import core
+from .errors import BadArgument, suggestion
+
+#: Other names under which an option may be given.
+ALIASES: dict[str, str] = {"max_iterations": "maxiter", "method": "solver", "M": "precond"}
+
+#: Options that may change from one solve to the next without a new setup.
+PER_SOLVE: tuple[str, ...] = ("rtol", "atol", "maxiter", "time_limit")
+
+
+@dataclass(frozen=True)
+class OptionSpec:
+    """One row of the core's table of options."""
+
+    name: str
+    type: str
+    default: Any
+    help: str
+    choices: tuple[str, ...] | None
+    group: str
+
+    @property
+    def flag(self) -> str:
+        """The command-line flag: ``--time-limit`` for ``time_limit``."""
+        return "--" + self.name.replace("_", "-")
+
+
+def specs() -> dict[str, OptionSpec]:
+    """All options by name, in the core's order."""
+    rows = {}
+    for row in core().options():
+        choices = tuple(row["choices"]) if row.get("choices") else None
+        rows[row["name"]] = OptionSpec(
+            row["name"], row["type"], row["default"], row["help"], choices, row.get("group", "")
+        )
+    return rows
+
+
+def check(given: Mapping[str, Any], *, allowed: Sequence[str] | None = None) -> dict[str, Any]:
+    """Check names and types of options; resolve aliases; drop those that are ``None``.
+
+    Parameters
+    ----------
+    given : mapping of str to object
+        Options by name or alias.
+    allowed : sequence of str, optional
+        Restricts the names, as for the options of a single solve.
+
+    Raises
+    ------
+    BadArgument
+        For an unknown name (with a suggestion), a wrong type, or an option given twice.
+    """
+    table = specs()
+    names = list(table) if allowed is None else [name for name in allowed if name in table]
+    checked: dict[str, Any] = {}
+    for key, value in given.items():
+        name = ALIASES.get(key, key)
+        if name not in table:
+            near = suggestion(key, [*names, *ALIASES])
+            raise BadArgument(f"unknown option '{key}'{near or '; sordino options lists all of them'}")
+        if name not in names:
+            raise BadArgument(
+                f"option '{name}' is fixed at setup: give it to sordino.Solver; "
+                f"a solve takes {', '.join(names)}"
+            )
+        if name in checked:
+            raise BadArgument(f"option '{name}' is given twice, once as '{key}'")
+        if value is not None:
+            checked[name] = coerce(table[name], value)
+    return checked
+
+
+def coerce(spec: OptionSpec, value: Any) -> Any:
+    """The value as the option's type, or :class:`BadArgument` with one sentence."""
+    if spec.name == "devices":
+        return device_list(value)
+    if spec.type == "bool":
+        if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
+            return bool(value)
+    elif spec.type == "int":
+        if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+            return int(value)
+    elif spec.type == "float":
+        if isinstance(value, numbers.Real) and not isinstance(value, bool):
+            return _finite_float(spec, float(value))
+    elif isinstance(value, str):
+        return _choice(spec, value)
+    wanted = {"bool": "True or False", "int": "a whole number", "float": "a number"}.get(spec.type, "a word")
+    raise BadArgument(f"option '{spec.name}' takes {wanted}, not {value!r}")
+
+
+def parse(spec: OptionSpec, text: str) -> Any:
+    """The value that a command-line argument stands for."""
+    text = text.strip()
+    try:
+        if spec.type == "int":
+            return coerce(spec, int(text))
+        if spec.type == "float":
+            return coerce(spec, float(text))
+    except ValueError as error:
+        if isinstance(error, BadArgument):
+            raise
+        wanted = "a whole number" if spec.type == "int" else "a number"
+        raise BadArgument(f"{spec.flag} takes {wanted}, not '{text}'") from None
+    return coerce(spec, text)
+
+
+def _finite_float(spec: OptionSpec, value: float) -> float:
+    if math.isnan(value):
+        raise BadArgument(f"option '{spec.name}' is not a number (NaN)")
+    return value
+
+
+def _choice(spec: OptionSpec, value: str) -> str:
+    if spec.choices is None or value in spec.choices:
+        return value
+    near = suggestion(value, spec.choices)
+    known = near or f"; known: {', '.join(spec.choices)}"
+    raise BadArgument(f"unknown {spec.name} '{value}'{known}")
+
+
+def device_list(value: Any) -> str:
+    """Normalise ``"0-3"``, ``"0,2"`` or ``[0, 2]`` to ``"0,2"``, the form the core takes."""
+    try:
+        if isinstance(value, str):
+            numbers_ = [n for part in value.split(",") for n in _device_range(part)]
+        else:
+            items = [value] if isinstance(value, numbers.Integral) else list(value)
+            numbers_ = [_device_number(item) for item in items]
+    except (TypeError, ValueError):
+        raise BadArgument(f"option 'devices' takes numbers such as 0-3 or 0,2, not {value!r}") from None
+    if not numbers_ or len(set(numbers_)) != len(numbers_):
+        raise BadArgument(f"option 'devices' names no device, or one of them twice: {value!r}")
+    return ",".join(map(str, numbers_))
+
+
+def _device_range(part: str) -> list[int]:
+    first, dash, last = part.partition("-")
+    if not dash:
+        return [int(first)]
+    if int(last) - int(first) > 4096:
+        raise ValueError
+    return list(range(int(first), int(last) + 1))
+
+
+def _device_number(item: Any) -> int:
+    if not isinstance(item, numbers.Integral) or isinstance(item, bool) or item < 0:
+        raise ValueError
+    return int(item)
+
+
+def load(path: str) -> dict[str, Any]:
+    """Read options from a JSON file such as ``{"solver": "cg", "rtol": 1e-8}``.
+
+    Raises
+    ------
+    BadArgument
+        For unreadable JSON, for something else than one object, and as :func:`check`.
+    """
+    from .io.opening import read_text
+
+    try:
+        given = json.loads(read_text(path))
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise BadArgument(f"{path} is not valid JSON ({error})") from None
+    if not isinstance(given, dict):
+        raise BadArgument(f"{path} must hold one JSON object of options")
+    return check(given)

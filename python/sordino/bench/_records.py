@@ -1,0 +1,57 @@
+"""Records of measurements: one JSON object a line, with machine, commit and command."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import subprocess
+from typing import Any
+
+from .. import machines
+from ..errors import FileError
+from ..report.record import json_ready
+
+
+def commit() -> str:
+    """The commit of the folder where this runs, with ``+`` after it where files differ; or ``unknown``."""
+    try:
+        head = subprocess.run(
+            ["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=10, check=True
+        )
+        changed = subprocess.run(
+            ["git", "status", "--porcelain", "-uno"], capture_output=True, text=True, timeout=10, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+    return head.stdout.strip() + ("+" if changed.stdout.strip() else "")
+
+
+def check(path: str) -> None:
+    """Refuse a file that cannot be appended to, before anything is measured."""
+    folder = os.path.dirname(path) or "."
+    target = path if os.path.exists(path) else folder
+    if os.path.isdir(path) or not os.path.isdir(folder) or not os.access(target, os.W_OK):
+        raise FileError(f"{path} cannot be written")
+
+
+def append(path: str, measured: list[dict[str, Any]], command: str, at: str) -> None:
+    """Append the measurements.
+
+    Parameters
+    ----------
+    at : str
+        The commit that was measured.
+    """
+    facts = {
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "commit": at,
+        "command": command,
+        "machine": machines.this_machine(),
+    }
+    lines = [json.dumps(json_ready({**row, **facts}), allow_nan=False) for row in measured]
+    try:
+        with open(path, "a", encoding="utf-8") as stream:
+            stream.write("\n".join([*lines, ""]))
+    except OSError as error:
+        raise FileError(f"{path} cannot be written ({error.strerror or error})") from None

@@ -1,0 +1,177 @@
+"""``sordino bench cg``: microseconds of an iteration of Jacobi-CG and of its product, beside others."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .._placement import default_engine
+from ..cli import display
+from ..cli.common import Parser, number, whole_number
+from ..cli.processes import say
+from ..errors import BadArgument
+from ..problems import poisson_rows
+from . import _ours, _peers, _records
+
+SUMMARY = "Jacobi-CG and its matrix product on a 7-point grid, beside SciPy, CuPy and cuSPARSE"
+
+#: Bytes that must move for a row of a 7-point matrix in CSR: the product's 7 x (8 + 4) + 4 + 8 + 8,
+#: and 11 more vectors' worth of an iteration.
+SPMV_BYTES, ITERATION_BYTES = 104, 192
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is measured."""
+
+    sizes: list[int]
+    ranks: list[int]
+    engine: str
+    contrast: float
+    iterations: int
+    repeats: int
+    peers: bool
+
+
+def main(argv: Sequence[str]) -> int:
+    """Measure, print tables, append records; return the exit code."""
+    given = _parser().read(argv)
+    plan = _plan(given)
+    if given.record:
+        _records.check(given.record)
+    at = given.commit or _records.commit()
+    floors = _peers.limit_program(given.limit_program) if given.limit_program else {}
+    bandwidth = _bandwidth(plan)
+    if bandwidth:
+        say(
+            f"copy bandwidth here: {bandwidth / 1e9:,.0f} GB/s; floors are "
+            f"{SPMV_BYTES} B a row for the product and {ITERATION_BYTES} B for the iteration\n"
+        )
+    command = shlex.join(["sordino", "bench", "cg", *argv])
+    measured = []
+    for size in plan.sizes:
+        rows = [*_measure(size, plan, bandwidth, floors)]
+        _show(size, rows)
+        measured += rows
+        if given.record:
+            _records.append(given.record, rows, command, at)
+    return 0
+
+
+def _parser() -> Parser:
+    parser = Parser("bench cg", SUMMARY)
+    parser.add_argument(
+        "--sizes", nargs="+", default=["64", "128", "256"], metavar="N", help="grids of N^3 cells"
+    )
+    parser.add_argument(
+        "--ranks", default="", metavar="N,N", help="numbers of ranks, such as 1,2,4 (default 1)"
+    )
+    parser.add_argument(
+        "--engine", default="", metavar="NAME", help="host or cuda (default: cuda where it can run)"
+    )
+    parser.add_argument("--contrast", default="1", metavar="C", help="contrast of density (default 1)")
+    parser.add_argument(
+        "--iterations", default="200", metavar="N", help="iterations of a timed run (default 200)"
+    )
+    parser.add_argument(
+        "--repeats", default="3", metavar="N", help="the best of so many runs counts (default 3)"
+    )
+    parser.add_argument("--no-peers", action="store_true", help="measure Sordino alone")
+    parser.add_argument(
+        "--limit-program", metavar="FILE", help="a program that prints '64^3 P=1  us/iter 22.10'"
+    )
+    parser.add_argument("--record", metavar="FILE", help="append the measurements as JSON lines")
+    parser.add_argument(
+        "--commit", default="", metavar="ID", help="the commit for the record (default: asked of git)"
+    )
+    return parser
+
+
+def _plan(given: Any) -> Plan:
+    sizes = [whole_number(word, "--sizes") for part in given.sizes for word in part.split(",") if word]
+    ranks = [whole_number(word, "--ranks") for word in given.ranks.split(",") if word] or [1]
+    iterations, repeats = (
+        whole_number(given.iterations, "--iterations"),
+        whole_number(given.repeats, "--repeats"),
+    )
+    if not sizes or min(*sizes, *ranks, iterations, repeats) < 1:
+        raise BadArgument("sizes, ranks, iterations and repeats must be at least 1")
+    engine = given.engine or default_engine()
+    if engine not in ("host", "cuda"):
+        raise BadArgument(f"--engine is host or cuda for a measurement, not '{engine}'")
+    return Plan(
+        sizes, ranks, engine, number(given.contrast, "--contrast"), iterations, repeats, not given.no_peers
+    )
+
+
+def _bandwidth(plan: Plan) -> float | None:
+    if plan.engine == "host":
+        return _peers.host_copy_bandwidth(max(plan.ranks))
+    return _peers.device_copy_bandwidth() if _peers.cupy_there() else None
+
+
+def _measure(
+    size: int, plan: Plan, bandwidth: float | None, floors: dict[tuple[int, int], float]
+) -> list[dict[str, Any]]:
+    """One record for each number of ranks; peers use one processor or device, and are measured once."""
+    matrix = poisson_rows(size, size, size, 7, plan.contrast)
+    peers = _measure_peers(matrix, plan)
+    found = []
+    for ranks in plan.ranks:
+        ours = _ours.measure(matrix, plan.engine, ranks, plan.iterations, plan.repeats)
+        # Threads of one processor share its memory; devices have their own.
+        total = bandwidth * (ranks if plan.engine == "cuda" else 1) if bandwidth else None
+        record = {
+            "bench": "cg", "size": size, "rows": matrix.n, "entries": matrix.nnz, "contrast": plan.contrast,
+            "engine": plan.engine, "ranks": ranks, "iterations": plan.iterations, "repeats": plan.repeats,
+            "bandwidth": bandwidth,
+            "iteration_s": ours.iteration, "spmv_s": ours.spmv,
+            "iteration_floor_s": ITERATION_BYTES * matrix.n / total if total else None,
+            "spmv_floor_s": SPMV_BYTES * matrix.n / total if total else None,
+            "limit_program_s": floors.get((size, ranks)),
+            "peers": peers, "ledger": ours.ledger, "residual": ours.residual,
+        }  # fmt: skip
+        found.append(record)
+    return found
+
+
+def _measure_peers(matrix: Any, plan: Plan) -> dict[str, dict[str, float]]:
+    kind = _peers.Host if plan.engine == "host" else _peers.Device
+    if not plan.peers or (plan.engine == "cuda" and not _peers.cupy_there()):
+        return {"iteration_s": {}, "spmv_s": {}}
+    peer = kind(matrix, plan.iterations, plan.repeats)
+    return {"iteration_s": peer.cg(), "spmv_s": peer.spmv()}
+
+
+def _show(size: int, records: list[dict[str, Any]]) -> None:
+    names = sorted({name for record in records for part in record["peers"].values() for name in part})
+    heads = (
+        "what",
+        "ranks",
+        "us",
+        "of its floor",
+        *[f"{name} us (x ours)" for name in names],
+        "limit us (ours x)",
+    )
+    rows = []
+    for record in records:
+        for what, key in (("iteration", "iteration_s"), ("product", "spmv_s")):
+            ours = record[key]
+            floor = record[key.replace("_s", "_floor_s")]
+            limit = record["limit_program_s"] if what == "iteration" else None
+            row = [what, str(record["ranks"]), _us(ours), f"{ours / floor:.2f} x" if ours and floor else "-"]
+            row += [_against(record["peers"][key].get(name), ours) for name in names]
+            rows.append([*row, f"{_us(limit)} ({ours / limit:.2f})" if limit and ours else "-"])
+    display.show_table(f"{size}^3, {records[0]['rows']:,} rows, {records[0]['engine']} engine", heads, rows)
+
+
+def _against(peer: float | None, ours: float | None) -> str:
+    if not peer:
+        return "-"
+    return f"{_us(peer)} ({peer / ours:.2f})" if ours else _us(peer)
+
+
+def _us(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{seconds * 1e6:,.1f}"

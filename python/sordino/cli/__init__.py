@@ -1,0 +1,90 @@
+"""The command ``sordino``: one file for each sub-command, and what they share in ``common``.
+
+Exit codes: 0 converged (verified) or done, 2 bad input or usage, 3 not converged,
+4 a device or a rank failed. Errors are one sentence on standard error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from ..errors import BadArgument, SordinoError, suggestion
+from . import processes
+
+#: Sub-commands; each is a module here with ``main(argv) -> exit code``.
+COMMANDS: dict[str, str] = {
+    "solve": "solve the system of a matrix in a file",
+    "poisson": "solve a Poisson problem on a box",
+    "bench": "measure, beside other libraries where they are installed",
+    "options": "list all options of a solve",
+    "doctor": "say what was found on this machine, what will run, and what is missing",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, ValueError):
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    try:
+        code = _dispatch(arguments)
+        sys.stdout.flush()
+        return code
+    except SordinoError as error:
+        complain(str(error), local=error.code in ("io", "device"))
+        return error.exit_code
+    except KeyboardInterrupt:
+        complain("interrupted; nothing was written")
+        return 3
+    except BrokenPipeError:  # the reader of our output went away, as head does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+    except Exception as error:
+        if os.environ.get("SORDINO_TRACEBACK"):
+            raise
+        complain(
+            f"this should not happen ({type(error).__name__}: {error}); "
+            "SORDINO_TRACEBACK=1 in the environment shows where",
+            local=True,
+        )
+        return 4
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        processes.say(_usage())
+        return 0 if arguments else 2
+    name, rest = arguments[0], arguments[1:]
+    if name == "--version":
+        from .. import __version__
+
+        processes.say(f"sordino {__version__}")
+        return 0
+    if name not in COMMANDS:
+        near = suggestion(name, COMMANDS) or f"; known: {', '.join(COMMANDS)}"
+        raise BadArgument(f"unknown command '{name}'{near}")
+    return int(importlib.import_module(f"{__name__}.{name}").main(rest))
+
+
+def _usage() -> str:
+    rows = "\n".join(f"  {name:<10}{summary}" for name, summary in COMMANDS.items())
+    return (
+        "usage: sordino COMMAND ...\n\nLinear solvers for many GPUs, with verified results.\n\n"
+        f"{rows}\n\n'sordino COMMAND --help' says more; 'sordino --version' says which."
+    )
+
+
+def complain(sentence: str, *, local: bool = False) -> None:
+    """Print one line on standard error; under MPI only process 0 does, unless it is a local matter."""
+    if processes.index() == 0:
+        who = ""
+    elif local:
+        who = f"process {processes.index()}: "
+    else:
+        return
+    print(f"sordino: {who}{' '.join(sentence.split())}", file=sys.stderr, flush=True)

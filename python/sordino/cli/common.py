@@ -1,0 +1,111 @@
+"""What the commands share: a parser whose errors are sentences, and the options of a solve."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from .. import _options
+from ..errors import BadArgument, suggestion
+
+#: Options of the core that the command line gives another form: ``--trace FILE`` asks for the trace.
+_OTHER_FORM = ("trace",)
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that raises :class:`BadArgument` instead of leaving the program."""
+
+    def __init__(self, command: str, summary: str, **more: Any) -> None:
+        super().__init__(prog=f"sordino {command}", description=summary, allow_abbrev=False, **more)
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse the arguments with one sentence."""
+        raise BadArgument(f"{message} ('{self.prog} --help' says more)")
+
+    def read(self, argv: Sequence[str]) -> argparse.Namespace:
+        """Parse; an unknown option is refused with a suggestion."""
+        given, extra = self.parse_known_args(list(argv))
+        if not extra:
+            return given
+        strange = extra[0].split("=")[0]
+        if strange.startswith("-") and not _is_number(strange):
+            near = suggestion(strange, self._option_string_actions)
+            raise BadArgument(f"unknown option '{strange}'{near or f' ({self.prog} --help lists all)'}")
+        raise BadArgument(f"'{strange}' is one argument too many ('{self.prog} --help' says more)")
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def add_solve_options(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of all options in the core's table, and those for files."""
+    for spec in _options.specs().values():
+        if spec.name not in _OTHER_FORM:
+            _add_option(parser, spec)
+    files = parser.add_argument_group("files")
+    files.add_argument("--options", metavar="FILE", help="options from a JSON file; flags go before it")
+    files.add_argument("--machine", metavar="NAME|FILE", help="the described machine for --engine model")
+    files.add_argument("--output", metavar="FILE", help="write x as .npy or .mtx")
+    files.add_argument("--report", metavar="FILE", help="write an HTML report with convergence and timeline")
+    files.add_argument("--trace", metavar="FILE", help="write a trace that Perfetto opens (.json)")
+    files.add_argument("--force", action="store_true", help="overwrite files that exist")
+    files.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def _add_option(parser: argparse.ArgumentParser, spec: _options.OptionSpec) -> None:
+    flags = [spec.flag]
+    flags += [
+        "--" + other.replace("_", "-")
+        for other, name in _options.ALIASES.items()
+        if name == spec.name and "_" in other
+    ]
+    text = spec.help
+    if spec.choices:
+        text += f": {', '.join(spec.choices)}"
+    if spec.default not in (None, "", False):
+        text += f" (default {spec.default})"
+    text = text.replace("%", "%%")
+    if spec.type == "bool":
+        parser.add_argument(
+            *flags, dest=spec.name, action=argparse.BooleanOptionalAction, default=None, help=text
+        )
+        return
+    metavar = {"int": "N", "float": "X"}.get(spec.type, spec.name.upper())
+    parser.add_argument(*flags, dest=spec.name, metavar=metavar, help=text)
+
+
+def solve_options(given: argparse.Namespace) -> dict[str, Any]:
+    """Options of a parsed command line over those of ``--options FILE``, checked and typed."""
+    options = _options.load(given.options) if given.options else {}
+    for spec in _options.specs().values():
+        value = getattr(given, spec.name, None)
+        if spec.name in _OTHER_FORM or value is None:
+            continue
+        options[spec.name] = _options.parse(spec, value) if isinstance(value, str) else value
+    if given.report or given.trace:
+        options["trace"] = True
+    if given.report and "time_commands" in _options.specs():
+        options.setdefault("time_commands", True)
+    return options
+
+
+def whole_number(text: str, what: str) -> int:
+    """An argument that must be a whole number."""
+    try:
+        return int(text)
+    except ValueError:
+        raise BadArgument(f"{what} must be a whole number, not '{text}'") from None
+
+
+def number(text: str, what: str) -> float:
+    """An argument that must be a number."""
+    try:
+        return float(text)
+    except ValueError:
+        raise BadArgument(f"{what} must be a number, not '{text}'") from None

@@ -1,0 +1,117 @@
+"""Showing things on a terminal: with rich where it is installed, as plain text otherwise."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from .. import log
+from . import processes
+
+Progress = Callable[[int, float], bool]
+
+
+def rich_module(name: str) -> Any:
+    """A module of rich, or None; the log says what would bring it."""
+    try:
+        return __import__(f"rich.{name}", fromlist=[name])
+    except ImportError:
+        log.logger.debug("rich is not installed: plain text; 'pip install sordino[cli]' brings it")
+        return None
+
+
+def show_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> None:
+    """Print a table in process 0; the first `left` columns are aligned to the left, numbers to the right."""
+    if processes.index() != 0 or not rows:
+        return
+    table = rich_module("table") if sys.stdout.isatty() else None
+    console = rich_module("console") if table else None
+    if table is None or console is None:
+        print(plain_table(title, heads, rows, left))
+        return
+    box = rich_module("box").SIMPLE_HEAD
+    drawn = table.Table(title=title, title_justify="left", box=box, pad_edge=False)
+    for index, head in enumerate(heads):
+        drawn.add_column(head, justify="left" if index < left else "right", overflow="fold")
+    for row in rows:
+        drawn.add_row(*(rich_module("markup").escape(str(cell)) for cell in row))
+    console.Console(highlight=False).print(drawn)
+
+
+def plain_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """The table as text."""
+    cells = [list(map(str, heads)), *[list(map(str, row)) for row in rows]]
+    widths = [max(len(row[index]) for row in cells) for index in range(len(heads))]
+
+    def shown(row: Sequence[str]) -> str:
+        padded = [
+            cell.ljust(width) if index < left else cell.rjust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        return "  ".join(padded).rstrip()
+
+    rule = "  ".join("-" * width for width in widths)
+    lines = (
+        [title, shown(cells[0]), rule, *map(shown, cells[1:])]
+        if title
+        else [shown(cells[0]), rule, *map(shown, cells[1:])]
+    )
+    return "\n".join([*lines, ""])
+
+
+@contextmanager
+def progress(rtol: float, wanted: bool) -> Iterator[Progress | None]:
+    """A live display of a solve on standard error, if that is a terminal; yields the callback for it.
+
+    The bar's length is the part of the way to the tolerance on a logarithmic scale.
+    """
+    if not wanted or processes.index() != 0 or not sys.stderr.isatty():
+        yield None
+        return
+    module = rich_module("progress")
+    if module is None:
+        yield _plain_progress
+        print("\r" + " " * 60 + "\r", end="", file=sys.stderr, flush=True)
+        return
+    console = rich_module("console").Console(stderr=True)
+    columns = (
+        module.TextColumn("{task.description}"),
+        module.BarColumn(),
+        module.TextColumn("residual {task.fields[residual]:.1e}"),
+        module.TimeElapsedColumn(),
+    )
+    with module.Progress(*columns, console=console, transient=True) as live:
+        task = live.add_task("solving", total=1.0, residual=math.nan)
+
+        def update(iteration: int, residual: float) -> bool:
+            way = _way(residual, rtol)
+            live.update(task, completed=way, residual=residual, description=f"iteration {iteration:,}")
+            return False
+
+        yield update
+
+
+def _way(residual: float, rtol: float) -> float:
+    if not (residual > 0 and 0 < rtol < 1):
+        return 0.0
+    return min(1.0, max(0.0, math.log(residual) / math.log(rtol)))
+
+
+def _plain_progress(iteration: int, residual: float) -> bool:
+    print(f"\riteration {iteration:,}, residual {residual:.1e}   ", end="", file=sys.stderr, flush=True)
+    return False
+
+
+class Stopwatch:
+    """Seconds since it was made."""
+
+    def __init__(self) -> None:
+        self._start = time.perf_counter()
+
+    def seconds(self) -> float:
+        """Seconds so far."""
+        return time.perf_counter() - self._start

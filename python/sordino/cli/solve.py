@@ -1,0 +1,31 @@
+"""``sordino solve FILE``: the system of a matrix in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .._matrix import as_csr
+from ..io import read_matrix, read_vector
+from .common import Parser, add_solve_options, solve_options
+from .run import Problem, solve_problem
+
+
+def main(argv: Sequence[str]) -> int:
+    """Read the files, solve, show and write; return the exit code."""
+    parser = Parser("solve", "Solve A x = b for a matrix in a file; without --rhs, b = A*1 is used.")
+    parser.add_argument(
+        "file", metavar="FILE", help="Matrix Market (.mtx, .mtx.gz), SciPy .npz or dense .npy"
+    )
+    parser.add_argument("--rhs", metavar="FILE", help="right-hand side, .npy or .mtx")
+    parser.add_argument("--x0", metavar="FILE", help="first guess, .npy or .mtx (default: zero)")
+    add_solve_options(parser)
+    given = parser.read(argv)
+
+    def load() -> Problem:
+        read = read_matrix(given.file)
+        rows = as_csr(read.matrix)
+        rhs = read_vector(given.rhs, rows.n, "right-hand side") if given.rhs else None
+        x0 = read_vector(given.x0, rows.n, "first guess") if given.x0 else None
+        return Problem(read.name, rows, rhs, x0, list(read.notes))
+
+    return solve_problem(given, solve_options(given), ["solve", *argv], load)

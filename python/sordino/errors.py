@@ -1,0 +1,97 @@
+"""What Sordino raises.
+
+Broken contracts (a bad argument, an unreadable file, a missing device, a failed peer)
+are exceptions with one sentence. Numerical outcomes are values: a
+:class:`~sordino.Solution` with a status, which :class:`NotConverged` carries when the
+caller wants an exception.
+"""
+
+# ruff: noqa: N818  the names say what happened: NotConverged, PeerFailed
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ._solve import Solution
+
+
+class SordinoError(Exception):
+    """Base of all errors of this library; ``code`` names the kind."""
+
+    code = "error"
+    exit_code = 4
+
+
+class BadArgument(SordinoError, ValueError):
+    """An argument, an option or a matrix that cannot be used; the sentence says why."""
+
+    code = "bad_argument"
+    exit_code = 2
+
+
+class FileError(SordinoError, OSError):
+    """A file that cannot be read or written."""
+
+    code = "io"
+    exit_code = 2
+
+
+class Unsupported(SordinoError, NotImplementedError):
+    """Something that this build or this version cannot do."""
+
+    code = "unsupported"
+    exit_code = 2
+
+
+class DeviceError(SordinoError, RuntimeError):
+    """A device or its driver failed."""
+
+    code = "device"
+    exit_code = 4
+
+
+class PeerFailed(SordinoError, RuntimeError):
+    """Another rank failed; the sentence is the cause that it named, the same on every rank."""
+
+    code = "peer_failed"
+    exit_code = 4
+
+
+class NotConverged(SordinoError, ArithmeticError):
+    """A solve that ended without a verified solution.
+
+    Attributes
+    ----------
+    solution : Solution
+        The best x found, with ``status``, ``reason`` and ``report``.
+    """
+
+    code = "not_converged"
+    exit_code = 3
+
+    def __init__(self, solution: Solution) -> None:
+        super().__init__(f"{solution.status}: {solution.reason}")
+        self.solution = solution
+
+
+class NotConvergedWarning(RuntimeWarning):
+    """Given instead of :class:`NotConverged` with ``on_failure="warn"``."""
+
+
+_BY_CODE: dict[str, type[SordinoError]] = {
+    kind.code: kind for kind in (BadArgument, FileError, Unsupported, DeviceError, PeerFailed)
+}
+
+
+def from_code(code: str, sentence: str) -> SordinoError:
+    """The exception for a code of the core, with its sentence."""
+    return _BY_CODE.get(code, SordinoError)(sentence)
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """``", did you mean 'rtol'?"`` for the nearest known word, or an empty string."""
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f", did you mean '{near[0]}'?" if near else ""

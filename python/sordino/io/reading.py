@@ -1,0 +1,131 @@
+"""Reading matrices and vectors; the kind of a file is told by its first bytes."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._matrix import as_vector
+from ..errors import BadArgument, FileError
+from . import matrix_market
+from .opening import check_readable, head
+
+_NPY = b"\x93NUMPY"
+_ZIP = b"PK\x03\x04"
+
+
+@dataclass(frozen=True)
+class MatrixFile:
+    """A matrix read from a file.
+
+    Attributes
+    ----------
+    matrix : sparse array or ndarray, shape (rows, columns)
+    name : str
+        The file's name without its folder.
+    notes : tuple of str
+        What a user should know of how it was read.
+    """
+
+    matrix: Any
+    name: str
+    notes: tuple[str, ...] = ()
+
+
+def read_matrix(path: str | os.PathLike[str]) -> MatrixFile:
+    """Read a matrix: Matrix Market (also ``.gz``), SciPy's ``.npz``, or a dense ``.npy``.
+
+    Raises
+    ------
+    FileError
+        With one sentence for whatever is wrong with the file.
+    """
+    name = check_readable(path)
+    short = os.path.basename(name)
+    start = head(name)
+    if start.startswith(matrix_market.BANNER):
+        matrix, header = matrix_market.read(name)
+        matrix_market.check_symmetric_storage(name, header, matrix)
+        notes: tuple[str, ...] = ()
+        if header.field == "pattern":
+            notes = (f"{short} gives a pattern without values: every entry is taken as 1",)
+        return MatrixFile(matrix, short, notes)
+    if start.startswith(_ZIP):
+        return MatrixFile(_load_npz(name), short)
+    if start.startswith(_NPY):
+        return MatrixFile(_load_npy(name), short)
+    raise _unknown_kind(name, "Matrix Market (.mtx, .mtx.gz), SciPy .npz and NumPy .npy")
+
+
+def read_vector(path: str | os.PathLike[str], n: int, what: str) -> np.ndarray:
+    """Read a vector of length n: ``.npy``, or Matrix Market with one column.
+
+    Parameters
+    ----------
+    n : int
+        The length it must have.
+    what : str
+        What it is, for the error messages: ``"right-hand side"``.
+
+    Returns
+    -------
+    ndarray, shape (n,), float64
+
+    Raises
+    ------
+    FileError, BadArgument
+        For an unreadable file; for a wrong shape, a complex type, NaN or infinity.
+    """
+    name = check_readable(path)
+    start = head(name)
+    if start.startswith(matrix_market.BANNER):
+        values, header = matrix_market.read(name)
+        matrix_market.check_symmetric_storage(name, header, values)
+    elif start.startswith(_NPY):
+        values = _load_npy(name)
+    else:
+        raise _unknown_kind(name, "NumPy .npy and Matrix Market (.mtx, .mtx.gz)")
+    if values.ndim == 2 and values.shape[1] != 1 and values.shape[0] != 1:
+        raise BadArgument(
+            f"{name} has {values.shape[1]} columns, and a {what} is one vector (use one file for each)"
+        )
+    dense = values.toarray() if sp.issparse(values) else values
+    return as_vector(dense.reshape(-1), n, f"the {what} in {name}")
+
+
+def _load_npy(name: str) -> np.ndarray:
+    try:
+        return np.asarray(np.load(name, allow_pickle=False))
+    except (ValueError, EOFError, OSError, MemoryError, SyntaxError) as error:
+        if "pickle" in str(error).lower():
+            raise FileError(f"{name} holds Python objects, not numbers") from None
+        raise FileError(f"{name} is a damaged or truncated .npy file") from None
+
+
+def _load_npz(name: str) -> Any:
+    try:
+        return sp.load_npz(name)
+    except (ValueError, KeyError, EOFError, OSError, TypeError, MemoryError, zipfile.BadZipFile) as error:
+        if isinstance(error, (KeyError, ValueError)) and ("format" in str(error) or "contain" in str(error)):
+            raise FileError(
+                f"{name} does not hold a sparse matrix as scipy.sparse.save_npz writes it"
+            ) from None
+        raise FileError(f"{name} is a damaged .npz file of a sparse matrix ({_first_line(error)})") from None
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).strip().split("\n")[0].rstrip(".")
+    return text or type(error).__name__
+
+
+def _unknown_kind(name: str, known: str) -> FileError:
+    if name.lower().endswith((".mtx", ".mtx.gz", ".mm", ".mtz")):
+        return FileError(
+            f"{name} is not a Matrix Market file: its first line does not begin with %%MatrixMarket"
+        )
+    return FileError(f"{name} is of no kind that can be read here; known are {known}")

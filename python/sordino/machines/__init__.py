@@ -1,0 +1,174 @@
+"""Machines: described ones for the ``model`` engine, and the one that this program runs on.
+
+A description is data, one JSON file beside this one or anywhere else. Its numbers are in
+SI units and say what one rank (one device) sees:
+
+====================  ===============================================================
+launch_s              before a command does anything
+memory_bandwidth      bytes per second of a device's memory
+flops                 floating-point operations per second of a device; 0: never the limit
+link_latency_s        of a message between devices of one node
+link_bandwidth        bytes per second at which a device sends within its node
+put_overhead_s        for which sending a message keeps its queue busy
+reduction_base_s      an all-reduce takes ``base + hop * ceil(log2(ranks))``
+reduction_hop_s
+jitter_s              most random delay of each launch, message and reduction
+ranks_per_node        ranks that share a node; 0: all
+internode_latency_s   of a message between nodes
+internode_bandwidth   bytes per second at which a device sends to other nodes
+workers               task groups that a device computes at the same time
+====================  ===============================================================
+
+``sources`` says of each number where it was measured, or that it is assumed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+from importlib import resources
+from typing import Any
+
+from .._native import core
+from ..errors import BadArgument, suggestion
+
+FIELDS: tuple[str, ...] = (
+    "launch_s",
+    "memory_bandwidth",
+    "flops",
+    "link_latency_s",
+    "link_bandwidth",
+    "put_overhead_s",
+    "reduction_base_s",
+    "reduction_hop_s",
+    "jitter_s",
+    "ranks_per_node",
+    "internode_latency_s",
+    "internode_bandwidth",
+    "workers",
+)
+_WHOLE = ("ranks_per_node", "workers")
+_POSITIVE = ("memory_bandwidth", "link_bandwidth", "workers")
+_WORDS = ("name", "description", "sources")
+
+#: The machine that the model engine describes when none is named.
+DEFAULT = "h200x4"
+
+
+def names() -> list[str]:
+    """The machines that come with Sordino."""
+    files = resources.files(__package__).iterdir()
+    return sorted(entry.name[:-5] for entry in files if entry.name.endswith(".json"))
+
+
+def load(machine: str | os.PathLike[str] | dict[str, Any]) -> dict[str, Any]:
+    """Return a checked description.
+
+    Parameters
+    ----------
+    machine : str, path or dict
+        A name such as ``"h200x4"``, a JSON file, or the description itself.
+
+    Raises
+    ------
+    BadArgument, FileError
+        For an unknown name, unreadable JSON, a missing or unknown field, a value out of range.
+    """
+    if isinstance(machine, dict):
+        return _checked(machine, "the machine")
+    text = os.fspath(machine)
+    if text in names():
+        source = resources.files(__package__).joinpath(f"{text}.json").read_text(encoding="utf-8")
+    elif text.endswith(".json") or os.sep in text:
+        from ..io.opening import read_text
+
+        source = read_text(text)
+    else:
+        near = suggestion(text, names()) or f"; known: {', '.join(names())}, or the name of a .json file"
+        raise BadArgument(f"unknown machine '{text}'{near}")
+    try:
+        described = json.loads(source)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise BadArgument(f"{text} is not valid JSON ({error})") from None
+    if not isinstance(described, dict):
+        raise BadArgument(f"{text} must hold one JSON object that describes a machine")
+    described.setdefault("name", os.path.basename(text).removesuffix(".json"))
+    return _checked(described, text)
+
+
+def numbers(described: dict[str, Any]) -> dict[str, float | int]:
+    """The numbers of a description without its words: what the core takes."""
+    return {key: described[key] for key in FIELDS}
+
+
+def _checked(described: dict[str, Any], where: str) -> dict[str, Any]:
+    for key in described:
+        if key not in FIELDS and key not in _WORDS:
+            raise BadArgument(f"{where} has an unknown field '{key}'{suggestion(key, FIELDS)}")
+    checked = {key: described[key] for key in _WORDS if key in described}
+    checked.setdefault("name", "described")
+    for key in FIELDS:
+        if key not in described:
+            raise BadArgument(f"{where} lacks the field '{key}'")
+        checked[key] = _number(described[key], key, where)
+    return checked
+
+
+def _number(value: Any, key: str, where: str) -> float | int:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise BadArgument(f"{where}: '{key}' must be a number, not {value!r}")
+    if value < 0 or (key in _POSITIVE and value == 0):
+        raise BadArgument(
+            f"{where}: '{key}' must be {'above' if key in _POSITIVE else 'at least'} 0, not {value!r}"
+        )
+    if key not in _WHOLE:
+        return float(value)
+    if value != int(value):
+        raise BadArgument(f"{where}: '{key}' must be a whole number, not {value!r}")
+    return int(value)
+
+
+def cores() -> int:
+    """CPU cores that this process may use, by its affinity and by its container's quota."""
+    try:
+        count = len(os.sched_getaffinity(0))
+    except AttributeError:
+        count = os.cpu_count() or 1
+    return max(1, min(count, _quota() or count))
+
+
+def _quota() -> int | None:
+    try:
+        with open("/sys/fs/cgroup/cpu.max", encoding="ascii") as stream:
+            allowed, period = stream.read().split()
+        return None if allowed == "max" else math.ceil(int(allowed) / int(period))
+    except (OSError, ValueError):
+        return None
+
+
+def this_machine() -> dict[str, Any]:
+    """What this program runs on: processor, cores, devices, system. Names no host and no user."""
+    build = core().build_info()
+    devices = core().devices()["devices"] if build.get("cuda") else []
+    return {
+        "processor": _processor(),
+        "cores": cores(),
+        "devices": [device["name"] for device in devices],
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "sordino": build.get("version"),
+        "compiler": build.get("compiler"),
+    }
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as stream:
+            for line in stream:
+                if line.startswith("model name"):
+                    return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()

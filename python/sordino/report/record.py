@@ -1,0 +1,105 @@
+"""The record of a solve: plain data, the same for the API, the command line, JSON and HTML."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Report:
+    """Status, history, ledger and trace of one solve.
+
+    Attributes
+    ----------
+    status, reason : str
+        ``converged`` or why not, and the same as a sentence.
+    iterations : int
+    true_residual, residual_norm : float
+        Recomputed ``||b - A x||``, relative to ``||b||`` and absolute.
+    seconds, setup_seconds : float
+        Wall clock; virtual time for the ``model`` engine.
+    history : ndarray, shape (iterations,) or (iterations + 1,)
+        Relative residual of the recurrence.
+    ledger : dict
+        Counts and times: reductions, messages, bytes, kernels, hidden and exposed time.
+    trace : list of dict
+        ``rank, queue, name, kind, start_s, end_s``; empty unless asked for.
+    options, problem : dict
+    machine : dict or None
+        The described machine of the ``model`` engine.
+    """
+
+    status: str
+    reason: str
+    iterations: int
+    true_residual: float
+    residual_norm: float
+    seconds: float
+    setup_seconds: float
+    history: np.ndarray
+    ledger: dict[str, Any]
+    trace: list[dict[str, Any]] = field(default_factory=list)
+    options: dict[str, Any] = field(default_factory=dict)
+    problem: dict[str, Any] = field(default_factory=dict)
+    machine: dict[str, Any] | None = None
+
+    @classmethod
+    def from_core(cls, raw: dict[str, Any], **facts: Any) -> Report:
+        """Build it from the dictionary that the core returns."""
+        return cls(
+            status=str(raw["status"]),
+            reason=str(raw["reason"]),
+            iterations=int(raw["iterations"]),
+            true_residual=float(raw["true_residual"]),
+            residual_norm=float(raw["residual_norm"]),
+            seconds=float(raw["seconds"]),
+            setup_seconds=float(raw.get("setup_seconds", 0.0)),
+            history=np.asarray(raw["history"], dtype=np.float64),
+            ledger=dict(raw["ledger"]),
+            trace=list(raw.get("trace") or ()),
+            **facts,
+        )
+
+    @property
+    def converged(self) -> bool:
+        """Whether the status says ``converged``, which the core gives after verification only."""
+        return self.status == "converged"
+
+    def to_dict(self) -> dict[str, Any]:
+        """All but x and the trace, in types that strict JSON knows."""
+        facts = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "trace"}
+        return {key: json_ready(value) for key, value in facts.items()}
+
+    def save_html(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write one self-contained HTML page; an existing file is kept unless `force`."""
+        from ..io import OutputFile
+        from .html import render
+
+        OutputFile(path, force=force, suffixes=(".html", ".htm"), what="report").write(render(self))
+
+    def save_trace(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the trace for Perfetto or chrome://tracing; needs a solver with ``trace=True``."""
+        from ..io import OutputFile
+        from .trace import perfetto
+
+        OutputFile(path, force=force, suffixes=(".json",), what="trace").write(perfetto(self.trace))
+
+
+def json_ready(value: Any) -> Any:
+    """The same data in types that strict JSON knows; NaN and infinity become null."""
+    if isinstance(value, dict):
+        return {str(key): json_ready(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return json_ready(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [json_ready(item) for item in value]
+    if isinstance(value, np.generic):
+        return json_ready(value.item())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value

@@ -1,0 +1,126 @@
+"""Numbers and ledgers in words, shared by the terminal and the HTML report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .record import Report
+
+_PREFIXES = ((1.0, ""), (1e-3, "m"), (1e-6, "\N{GREEK SMALL LETTER MU}"), (1e-9, "n"))
+_SCALES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def duration(seconds: float) -> str:
+    """``1.25 ms`` for 0.00125."""
+    if seconds == 0:
+        return "0 s"
+    for factor, prefix in _PREFIXES:
+        if abs(seconds) >= 0.9995 * factor:
+            return (
+                f"{seconds / factor:.3g} {prefix}s" if factor < 1 or seconds < 999.5 else f"{seconds:,.0f} s"
+            )
+    return f"{seconds / 1e-9:.2g} ns"
+
+
+def quantity(value: float, unit: str) -> str:
+    """``49.2 kB`` for 49152 and ``B``."""
+    for factor, prefix in _SCALES:
+        if abs(value) >= 0.9995 * factor:
+            return f"{value / factor:.3g} {prefix}{unit}"
+    return f"{value:.3g} {unit}"
+
+
+def count(value: float, one: str, many: str | None = None) -> str:
+    """``1 message``, ``2 messages``, ``6.5 messages``."""
+    shown = f"{value:,.1f}".removesuffix(".0")
+    return f"{shown} {one if shown == '1' else many or one + 's'}"
+
+
+def percent(part: float, whole: float) -> str:
+    """``96 %``; never 100 % or 0 % for what is not all or nothing."""
+    if whole <= 0:
+        return "0 %"
+    share = 100 * part / whole
+    if 0 < share < 1:
+        return "less than 1 %"
+    if 99 < share < 100:
+        return "more than 99 %"
+    return f"{share:.0f} %"
+
+
+def verdict(report: Report) -> str:
+    """One line for a human: what came out, how well, how fast."""
+    residual = f"||b - A x|| / ||b|| = {report.true_residual:.2e}"
+    work = f"{count(report.iterations, 'iteration')}, {duration(report.seconds)}"
+    if report.converged:
+        return f"Solved and verified: {residual} after {work}"
+    return f"Not solved ({report.status.replace('_', ' ')}): {residual} after {work}"
+
+
+def ledger_sentences(report: Report) -> list[str]:
+    """The ledger, whose counts are those of one rank, as sentences.
+
+    Such as "2 reductions an iteration, 96 % of their time hidden".
+    """
+    ledger, n = report.ledger, max(report.iterations, 1)
+    said = [_reductions(ledger, n), _messages(ledger, n)]
+    time = float(ledger.get("time_s") or report.seconds)
+    exposed = float(ledger.get("exposed_reduction_s", 0)) + float(ledger.get("exposed_halo_s", 0))
+    if time > 0 and (ledger.get("reductions") or ledger.get("messages")):
+        said.append(f"{percent(exposed, time)} of the time went into communication that nothing hid")
+    if time > 0 and float(ledger.get("imbalance_s", 0)) > 0.01 * time:
+        said.append(
+            f"ranks waited {percent(float(ledger['imbalance_s']), time)} of the time for slower ranks"
+        )
+    if ledger.get("memory_bytes") and time > 0:
+        rate = quantity(float(ledger["memory_bytes"]) / time, "B/s")
+        each = quantity(float(ledger["memory_bytes"]) / n, "B")
+        said.append(f"{each} of memory traffic an iteration, {rate} a rank")
+    return [sentence for sentence in said if sentence]
+
+
+def _reductions(ledger: dict[str, Any], n: int) -> str:
+    total = float(ledger.get("reductions", 0))
+    if not total:
+        return "no reductions"
+    said = f"{count(_per_iteration(total, n), 'reduction')} an iteration"
+    hidden, exposed = float(ledger.get("hidden_reduction_s", 0)), float(ledger.get("exposed_reduction_s", 0))
+    if hidden + exposed > 0:
+        said += f", {percent(hidden, hidden + exposed)} of their time hidden"
+    return said
+
+
+def _messages(ledger: dict[str, Any], n: int) -> str:
+    messages = float(ledger.get("messages", 0))
+    if not messages:
+        return "no messages between ranks"
+    size = quantity(float(ledger.get("bytes_sent", 0)) / n, "B")
+    return (
+        f"{count(_per_iteration(messages, n), 'message')} an iteration from a rank to others, {size} together"
+    )
+
+
+def _per_iteration(total: float, n: int) -> float:
+    """Start-up and verification add a few to the total; without those it is often a whole number."""
+    whole, rest = divmod(total, n)
+    return whole if whole and rest <= min(8, n / 2) else total / n
+
+
+def kernel_rows(report: Report) -> list[dict[str, Any]]:
+    """The kernels, the longest first: name, calls, seconds, share of all, bytes and flops a second."""
+    kernels = report.ledger.get("kernels") or []
+    total = sum(float(kernel["seconds"]) for kernel in kernels)
+    rows = []
+    for kernel in sorted(kernels, key=lambda item: -float(item["seconds"])):
+        seconds = float(kernel["seconds"])
+        rows.append(
+            {
+                "name": str(kernel["name"]),
+                "calls": int(kernel["calls"]),
+                "seconds": seconds,
+                "share": seconds / total if total > 0 else 0.0,
+                "bandwidth": float(kernel["bytes"]) / seconds if seconds > 0 else 0.0,
+                "rate": float(kernel["flops"]) / seconds if seconds > 0 else 0.0,
+            }
+        )
+    return rows

@@ -1,0 +1,119 @@
+#include "convert.hpp"
+
+#include <cstdlib>
+#include <map>
+
+#include "sordino/base/error.hpp"
+
+namespace sordino::python {
+namespace {
+
+template <class T>
+T typed(const std::string& name, nb::handle value) {
+  T result;
+  if (!nb::try_cast(value, result)) bad_argument("option " + name + " has a value of the wrong type");
+  return result;
+}
+
+nb::object default_of(const OptionInfo& o) {
+  if (o.type == "float") return nb::float_(std::atof(o.default_text.c_str()));
+  if (o.type == "int") return nb::int_(std::atoi(o.default_text.c_str()));
+  if (o.type == "bool") return nb::bool_(o.default_text == "true");
+  return nb::cast(o.default_text);
+}
+
+nb::dict ledger_dict(const Ledger& l) {
+  nb::dict d;
+  d["commands"] = l.commands;
+  d["reductions"] = l.reductions;
+  d["reduced_values"] = l.reduced_values;
+  d["messages"] = l.messages;
+  d["bytes_sent"] = l.bytes_sent;
+  d["memory_bytes"] = l.memory_bytes;
+  d["flops"] = l.flops;
+  d["exposed_reduction_s"] = l.exposed_reduction;
+  d["hidden_reduction_s"] = l.hidden_reduction;
+  d["exposed_halo_s"] = l.exposed_halo;
+  d["imbalance_s"] = l.imbalance;
+  d["time_s"] = l.time;
+  nb::list kernels;
+  for (auto& [name, k] : l.kernels) {
+    nb::dict e;
+    e["name"] = name;
+    e["calls"] = k.calls;
+    e["seconds"] = k.seconds;
+    e["bytes"] = k.bytes;
+    e["flops"] = k.flops;
+    kernels.append(e);
+  }
+  d["kernels"] = kernels;
+  return d;
+}
+
+}  // namespace
+
+void update(Options& options, const nb::dict& values) {
+  for (auto [key, value] : values) {
+    std::string wanted = nb::cast<std::string>(key);
+    bool found = false;
+    options.fields([&](const char* name, auto& member, const char*, const char*, const std::vector<std::string>&) {
+      if (wanted != name) return;
+      found = true;
+      member = typed<std::decay_t<decltype(member)>>(wanted, value);
+    });
+    if (!found) bad_argument("there is no option '" + wanted + "'");
+  }
+}
+
+nb::list option_dicts() {
+  nb::list all;
+  for (auto& o : option_table()) {
+    nb::dict d;
+    d["name"] = o.name;
+    d["type"] = o.type;
+    d["default"] = default_of(o);
+    d["help"] = o.help;
+    d["group"] = o.group;
+    d["choices"] = o.choices.empty() ? nb::none() : nb::cast(o.choices);
+    all.append(d);
+  }
+  return all;
+}
+
+Machine machine_of(const nb::object& numbers) {
+  if (numbers.is_none()) return {};
+  std::map<std::string, double> named;
+  for (auto [key, value] : nb::cast<nb::dict>(numbers)) {
+    double number = 0;
+    if (nb::try_cast(value, number)) named[nb::cast<std::string>(key)] = number;
+  }
+  return machine_from(named);
+}
+
+nb::dict report_dict(Report& r, nb::object x) {
+  nb::dict d;
+  d["x"] = x;
+  d["status"] = name(r.status);
+  d["reason"] = r.reason;
+  d["iterations"] = r.iterations;
+  d["true_residual"] = r.true_residual;
+  d["residual_norm"] = r.residual_norm;
+  d["seconds"] = r.seconds;
+  d["history"] = owned_array(std::move(r.history));
+  d["ledger"] = ledger_dict(r.ledger);
+  nb::list spans;
+  for (auto& s : r.trace) {
+    nb::dict e;
+    e["rank"] = s.rank;
+    e["queue"] = s.queue;
+    e["name"] = s.name;
+    e["kind"] = name(s.kind);
+    e["start_s"] = s.start;
+    e["end_s"] = s.end;
+    spans.append(e);
+  }
+  d["trace"] = spans;
+  return d;
+}
+
+}  // namespace sordino::python

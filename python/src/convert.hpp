@@ -1,0 +1,28 @@
+// Between Python's dictionaries and the core's structs.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "sordino/api/solver.hpp"
+
+namespace sordino::python {
+namespace nb = nanobind;
+
+template <class T>
+using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+/// Sets the named options; an unknown name or a value of another type is a bad_argument.
+void update(Options& options, const nb::dict& values);
+nb::list option_dicts();
+Machine machine_of(const nb::object& numbers);  // None: the default machine
+nb::dict report_dict(Report& report, nb::object x);
+template <class T>
+nb::object owned_array(std::vector<T>&& values) {
+  auto* v = new std::vector<T>(std::move(values));
+  nb::capsule owner(v, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T>(v->data(), {v->size()}, owner));
+}
+
+}  // namespace sordino::python

@@ -1,0 +1,35 @@
+// What this build contains and what this machine offers; `sordino doctor` puts it into words.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "sordino/base/types.hpp"
+
+namespace sordino {
+
+struct BuildInfo {
+  std::string version, compiler, cuda_version, cuda_architectures, mpi_library;
+  bool cuda = false, mpi = false;
+};
+BuildInfo build_info();
+
+struct DeviceInfo {
+  std::string name, capability;
+  i64 memory_total = 0, memory_free = 0;
+};
+struct DeviceReport {
+  std::vector<DeviceInfo> devices;
+  std::vector<std::vector<bool>> peer_access;
+  std::string reason;  // why there are none
+};
+DeviceReport device_report();
+
+struct MpiReport {
+  bool initialized = false;
+  int process = 0, processes = 1;
+  std::string reason;
+};
+/// Initialises MPI if this process was started by an MPI launcher.
+MpiReport mpi_report();
+
+}  // namespace sordino

@@ -1,0 +1,92 @@
+#include "sordino/api/engines.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <thread>
+
+#include "sordino/base/error.hpp"
+#include "sordino/config.hpp"
+#include "sordino/runtime/host/engine.hpp"
+#include "sordino/runtime/model/engine.hpp"
+#if SORDINO_WITH_MPI
+#include "sordino/comm/transport/mpi.hpp"
+#endif
+#if SORDINO_WITH_CUDA
+#include "sordino/api/cuda/engines.hpp"
+#endif
+
+namespace sordino {
+namespace {
+
+int cores() { return std::max(1, int(std::thread::hardware_concurrency())); }
+
+EngineChoice host_engine(const Options& o) {
+  host::Options h;
+  h.ranks = o.ranks > 0 ? o.ranks : cores();
+  h.timeout = o.timeout;
+  h.time_commands = o.time_commands;
+  std::unique_ptr<Transport> transport;
+#if SORDINO_WITH_MPI
+  transport = mpi::transport(h.ranks);
+#endif
+  std::string carries = transport ? "threads and mpi" : "threads";
+  return {std::make_unique<host::HostEngine>(h, std::move(transport)), carries};
+}
+
+EngineChoice model_engine(const Options& o, const Machine& machine) {
+  validate(machine);
+  model::Options m;
+  m.machine = machine;
+  m.ranks = o.ranks > 0 ? o.ranks : 4;
+  m.seed = u64(o.seed);
+  return {std::make_unique<model::ModelEngine>(m), "model"};
+}
+
+EngineChoice cuda_engine([[maybe_unused]] const Options& o) {
+#if SORDINO_WITH_CUDA
+  return cuda::make_engine(o, parse_devices(o.devices));
+#else
+  throw Error(Errc::unsupported, "this build has no cuda engine: install nvcc, or set SORDINO_CUDA=1, and build again; engine host works everywhere");
+#endif
+}
+
+}  // namespace
+
+std::vector<int> parse_devices(const std::string& text) {
+  std::vector<int> devices;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, ',');) {
+    int first = -1, last = -1;
+    char dash = 0, more = 0;
+    std::istringstream p(part);
+    if (!(p >> first)) bad_argument("devices '" + text + "' is not a list such as 0-3 or 0,2");
+    last = first;
+    if (p >> dash && (dash != '-' || !(p >> last) || p >> more)) bad_argument("devices '" + text + "' is not a list such as 0-3 or 0,2");
+    if (first < 0 || last < first) bad_argument("devices '" + text + "' is not a list such as 0-3 or 0,2");
+    for (int d = first; d <= last; d++) devices.push_back(d);
+  }
+  return devices;
+}
+
+EngineChoice make_engine(const Options& o, const Machine& machine) {
+  std::string name = o.engine;
+  if (name == "auto") {
+    name = "host";
+#if SORDINO_WITH_CUDA
+    if (cuda::usable()) name = "cuda";
+#endif
+  }
+  if (name == "host") return host_engine(o);
+  if (name == "model") return model_engine(o, machine);
+  return cuda_engine(o);
+}
+
+std::vector<std::string> available_engines() {
+  std::vector<std::string> names{"host", "model"};
+#if SORDINO_WITH_CUDA
+  if (cuda::usable()) names.push_back("cuda");
+#endif
+  return names;
+}
+
+}  // namespace sordino

@@ -1,0 +1,26 @@
+// Builds the engine that the options ask for, or says in one sentence why it cannot be had.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sordino/api/options.hpp"
+#include "sordino/runtime/engine.hpp"
+#include "sordino/runtime/machine.hpp"
+
+namespace sordino {
+
+struct EngineChoice {
+  std::unique_ptr<Engine> engine;
+  std::string transport;  // what carries data between ranks
+};
+
+EngineChoice make_engine(const Options& options, const Machine& machine);
+
+/// Engines that can run here: host, model, and cuda where this build and this machine have it.
+std::vector<std::string> available_engines();
+
+/// "0-3,5" -> {0, 1, 2, 3, 5}; throws bad_argument.
+std::vector<int> parse_devices(const std::string& text);
+
+}  // namespace sordino

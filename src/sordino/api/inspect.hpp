@@ -1,0 +1,20 @@
+// What the automatic choices look at.
+#pragma once
+#include <string>
+
+#include "sordino/linalg/csr.hpp"
+
+namespace sordino {
+
+/// A equals its transpose, entry by entry, to rounding. Cost: one binary search an entry above the diagonal.
+bool is_symmetric(const CsrView& A);
+/// First row whose diagonal entry is missing or zero; -1 if there is none.
+i64 zero_diagonal(const CsrView& A);
+bool positive_diagonal(const CsrView& A);
+
+/// auto -> cg for a symmetric matrix with a positive diagonal (the sign of SPD; cg says `indefinite` if it was not), else bicgstab.
+std::string choose_method(const CsrView& A, const std::string& asked);
+/// auto -> jacobi where the diagonal has no zero, else none. Throws bad_argument if jacobi was asked for and cannot be had.
+std::string choose_preconditioner(const CsrView& A, const std::string& asked);
+
+}  // namespace sordino

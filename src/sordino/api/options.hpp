@@ -1,0 +1,64 @@
+// Every option of a solver, typed once: command-line flags, Python keywords, help and the documentation's table derive from here.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace sordino {
+
+struct Options {
+  std::string solver = "auto";
+  std::string precond = "auto";
+  double rtol = 1e-5;
+  double atol = 0;
+  int maxiter = 0;
+  std::string engine = "auto";
+  int ranks = 0;
+  std::string devices = "";
+  double time_limit = 0;
+  double timeout = 60;
+  int check_every = 32;
+  int replace_every = 0;
+  int seed = 0;
+  bool trace = false;
+  bool time_commands = false;
+
+  /// visit(name, member, group, help, choices); an empty list of choices means any value.
+  template <class V>
+  void fields(V&& visit);
+};
+
+struct OptionInfo {
+  std::string name, type, default_text, help, group;
+  std::vector<std::string> choices;
+};
+
+/// The table of options, with the defaults as text.
+std::vector<OptionInfo> option_table();
+/// Throws bad_argument with one sentence if a value is out of its range.
+void validate(const Options& options);
+
+std::vector<std::string> solver_choices();
+inline const std::vector<std::string> precond_choices{"auto", "none", "jacobi"};
+inline const std::vector<std::string> engine_choices{"auto", "host", "cuda", "model"};
+
+template <class V>
+void Options::fields(V&& v) {
+  const std::vector<std::string> any;
+  v("solver", solver, "solve", "Krylov method; auto takes cg for a symmetric matrix with a positive diagonal, else bicgstab", solver_choices());
+  v("precond", precond, "solve", "preconditioner; auto takes jacobi where the diagonal has no zero", precond_choices);
+  v("rtol", rtol, "solve", "relative tolerance: ||b - A x|| <= max(rtol ||b||, atol), recomputed", any);
+  v("atol", atol, "solve", "absolute tolerance", any);
+  v("maxiter", maxiter, "solve", "most iterations; 0 means 10 n, between 1,000 and 100,000", any);
+  v("time_limit", time_limit, "solve", "seconds after which to stop with the best x; 0 means none", any);
+  v("check_every", check_every, "solve", "iterations between looks at the residual that keep the best x", any);
+  v("replace_every", replace_every, "solve", "iterations between residual replacements of pipelined methods; 0 means the method's own", any);
+  v("engine", engine, "run", "who executes: threads of this process, GPUs, or a described machine; auto takes cuda where there is a GPU", engine_choices);
+  v("ranks", ranks, "run", "ranks of this process; 0 means one per visible GPU, or one per core on the host", any);
+  v("devices", devices, "run", "GPUs to use, such as 0-3 or 0,2; empty means all visible", any);
+  v("timeout", timeout, "run", "seconds without any progress after which a wait gives up; 0 means never", any);
+  v("seed", seed, "run", "model engine: 0 delivers in order of time, others in an adversarial order", any);
+  v("trace", trace, "run", "record when each command ran and waited", any);
+  v("time_commands", time_commands, "run", "measure the time of each command", any);
+}
+
+}  // namespace sordino

@@ -1,0 +1,207 @@
+#include "sordino/api/solver.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include "sordino/api/engines.hpp"
+#include "sordino/api/inspect.hpp"
+#include "sordino/linalg/csr_operator.hpp"
+#include "sordino/precond/jacobi.hpp"
+#include "sordino/solvers/driver.hpp"
+
+namespace sordino {
+namespace {
+
+constexpr int tag_solution = 3;
+
+double wall_seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+void check_finite(const double* v, i64 n, const char* what) {
+  for (i64 i = 0; i < n; i++)
+    if (!std::isfinite(v[i])) bad_argument(std::string(what) + " holds a NaN or Inf at row " + std::to_string(i));
+}
+
+/// What one rank owns of a solver.
+struct Part {
+  std::unique_ptr<CsrOperator> A;
+  std::unique_ptr<Preconditioner> M;
+  Jacobi* jacobi = nullptr;
+  std::unique_ptr<Driver> driver;
+};
+
+}  // namespace
+
+struct Solver::State {
+  CsrView A;
+  Options options;
+  const MethodEntry* method = nullptr;
+  std::string preconditioner;
+  EngineChoice choice;
+  std::vector<Part> parts;  // destroyed before the engine
+  double setup_seconds = 0;
+  std::atomic<int> stop_reason{int(Status::interrupted)};
+
+  Engine& engine() { return *choice.engine; }
+  void set_up();
+  void build(Rank& rank, const Partition& partition);
+  SolveControl control();
+  void solve_part(Rank& rank, const double* b, const double* x0, double* x, SolveOutcome& first);
+  void collect(Rank& rank, double* x);
+  void fill(Report& report, SolveOutcome& outcome, const Ledger& before);
+};
+
+Solver::Solver(const CsrView& A, const Options& options, const Machine& machine) : state_(std::make_unique<State>()) {
+  double begin = wall_seconds();
+  State& s = *state_;
+  sordino::validate(options);
+  sordino::validate(A);
+  s.A = A;
+  s.options = options;
+  s.preconditioner = choose_preconditioner(A, options.precond);
+  s.method = &sordino::method(choose_method(A, options.solver));
+  s.choice = make_engine(options, machine);
+  s.engine().trace().on = options.trace;
+  s.set_up();
+  s.setup_seconds = wall_seconds() - begin;
+}
+
+Solver::~Solver() {
+  if (state_) state_->parts.clear();
+}
+Solver::Solver(Solver&&) noexcept = default;
+
+void Solver::State::set_up() {
+  Partition partition = balance(A, engine().size());
+  parts.resize(std::size_t(engine().local_ranks()));
+  engine().run([&](Rank& rank) { build(rank, partition); });
+}
+
+void Solver::State::build(Rank& rank, const Partition& partition) {
+  Part& p = parts[std::size_t(rank.id() - engine().first_rank())];
+  p.A = method->replicated ? CsrOperator::gathered(rank, A, partition) : std::make_unique<CsrOperator>(rank, A, partition);
+  if (preconditioner == "jacobi") {
+    auto jacobi = std::make_unique<Jacobi>(rank, A, p.A->space());
+    p.jacobi = jacobi.get();
+    p.M = std::move(jacobi);
+  } else {
+    p.M = std::make_unique<Identity>();
+  }
+  p.driver = std::make_unique<Driver>(rank, *p.A, *p.M, *method, options.check_every, options.replace_every);
+}
+
+SolveControl Solver::State::control() {
+  SolveControl c;
+  c.rtol = options.rtol;
+  c.atol = options.atol;
+  c.max_iterations = options.maxiter > 0 ? options.maxiter : int(std::clamp<i64>(10 * A.n, 1000, 100000));
+  c.stop_reason = [this] { return Status(stop_reason.load()); };
+  return c;
+}
+
+void Solver::State::solve_part(Rank& rank, const double* b, const double* x0, double* x, SolveOutcome& first) {
+  Part& p = parts[std::size_t(rank.id() - engine().first_rank())];
+  i64 row = p.driver->space().first_row;
+  SolveOutcome o = p.driver->solve(b + row, x0 ? x0 + row : nullptr, control());
+  bool whole = p.driver->space().replicated;
+  if (!whole || rank.id() == engine().first_rank()) p.driver->read_solution(x + row);
+  if (!whole) collect(rank, x);
+  if (rank.id() == engine().first_rank()) first = std::move(o);
+}
+
+// Rows of other processes travel to the process of rank 0.
+void Solver::State::collect(Rank& rank, double* x) {
+  if (engine().size() == engine().local_ranks()) return;
+  Partition partition = balance(A, engine().size());
+  auto bytes_of = [&](int r) { return std::size_t(partition.rows(r)) * sizeof(double); };
+  if (engine().first_rank() > 0) {
+    std::vector<std::byte> rows(bytes_of(rank.id()));
+    std::memcpy(rows.data(), x + partition.first_row(rank.id()), rows.size());
+    engine().post(rank, 0, tag_solution, std::move(rows));
+  } else if (rank.id() == 0) {
+    for (int r = engine().local_ranks(); r < engine().size(); r++) {
+      auto rows = engine().take(rank, r, tag_solution);
+      std::memcpy(x + partition.first_row(r), rows.data(), rows.size());
+    }
+  }
+}
+
+Report Solver::solve(const double* b, double* x, const double* x0, const ProgressCallback& progress) {
+  State& s = *state_;
+  sordino::validate(s.options);
+  check_finite(b, s.A.n, "the right-hand side");
+  if (x0) check_finite(x0, s.A.n, "x0");
+  Engine& engine = s.engine();
+  engine.clear_stop();
+  double begin = wall_seconds(), last_call = begin;
+  double b_norm = 0;
+  for (i64 i = 0; progress && i < s.A.n; i++) b_norm += b[i] * b[i];
+  b_norm = std::sqrt(b_norm);
+  auto supervise = [&] {
+    double now = wall_seconds();
+    if (s.options.time_limit > 0 && now - begin > s.options.time_limit) stop(Status::time_limit);
+    if (!progress || now - last_call < 0.1) return;
+    last_call = now;
+    double rr = engine.progress().value.load();
+    if (progress(engine.progress().iteration.load(), b_norm > 0 ? std::sqrt(rr) / b_norm : 0)) stop(Status::stopped_by_user);
+  };
+  Ledger before = engine.rank(0).ledger;
+  double from = engine.now(engine.rank(0));
+  SolveOutcome outcome;
+  engine.reset_progress();
+  engine.run([&](Rank& rank) { s.solve_part(rank, b, x0, x, outcome); }, supervise);
+  Report report;
+  s.fill(report, outcome, before);
+  report.seconds = engine.now(engine.rank(0)) - from;
+  report.ledger.time = report.seconds;
+  return report;
+}
+
+void Solver::State::fill(Report& r, SolveOutcome& o, const Ledger& before) {
+  r.status = o.status;
+  r.reason = std::move(o.reason);
+  r.iterations = o.iterations;
+  r.residual_norm = o.residual_norm;
+  r.true_residual = o.b_norm > 0 ? o.residual_norm / o.b_norm : 0;
+  r.history = std::move(o.history);
+  r.ledger = difference(engine().rank(0).ledger, before);
+  if (options.trace) r.trace = engine().trace().take();
+}
+
+void Solver::update_values(const double* values) {
+  State& s = *state_;
+  validate_values(s.A, values);
+  CsrView updated = s.A;
+  updated.values = values;
+  if (s.preconditioner == "jacobi") choose_preconditioner(updated, "jacobi");  // says which diagonal entry is zero
+  s.A = updated;
+  s.engine().run([&](Rank& rank) {
+    Part& p = s.parts[std::size_t(rank.id() - s.engine().first_rank())];
+    p.A->update_values(rank, s.A.values);
+    if (p.jacobi) p.jacobi->update_values(rank, s.A);
+  });
+}
+
+void Solver::stop(Status reason) {
+  state_->stop_reason = int(reason);
+  state_->engine().request_stop();
+}
+
+Options& Solver::options() { return state_->options; }
+int Solver::ranks() const { return state_->engine().size(); }
+int Solver::first_rank() const { return state_->engine().first_rank(); }
+double Solver::setup_seconds() const { return state_->setup_seconds; }
+const std::string& Solver::method() const { return state_->method->name; }
+const std::string& Solver::preconditioner() const { return state_->preconditioner; }
+std::string Solver::engine() const { return state_->engine().name(); }
+std::string Solver::transport() const { return state_->choice.transport; }
+
+std::vector<i64> Solver::memory() const {
+  std::vector<i64> bytes;
+  for (int i = 0; i < state_->engine().local_ranks(); i++) bytes.push_back(state_->engine().bytes_held(i));
+  return bytes;
+}
+
+}  // namespace sordino

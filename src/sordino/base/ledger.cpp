@@ -1,0 +1,29 @@
+#include "sordino/base/ledger.hpp"
+
+namespace sordino {
+
+Ledger difference(const Ledger& now, const Ledger& before) {
+  Ledger d = now;
+  d.commands -= before.commands;
+  d.reductions -= before.reductions;
+  d.reduced_values -= before.reduced_values;
+  d.messages -= before.messages;
+  d.bytes_sent -= before.bytes_sent;
+  d.memory_bytes -= before.memory_bytes;
+  d.flops -= before.flops;
+  d.exposed_reduction -= before.exposed_reduction;
+  d.hidden_reduction -= before.hidden_reduction;
+  d.exposed_halo -= before.exposed_halo;
+  d.imbalance -= before.imbalance;
+  d.time -= before.time;
+  for (auto& [name, k] : d.kernels)
+    if (auto b = before.kernels.find(name); b != before.kernels.end()) {
+      k.calls -= b->second.calls;
+      k.bytes -= b->second.bytes;
+      k.flops -= b->second.flops;
+      k.seconds -= b->second.seconds;
+    }
+  return d;
+}
+
+}  // namespace sordino

@@ -1,0 +1,42 @@
+// What a run did. Counts are identical on every engine; times belong to the engine's clock (wall or virtual).
+#pragma once
+#include <map>
+#include <string>
+
+#include "sordino/base/types.hpp"
+
+namespace sordino {
+
+struct KernelLedger {
+  i64 calls = 0;
+  double bytes = 0, flops = 0;
+  double seconds = 0;  // 0 where the engine was not asked to time commands
+};
+
+struct Ledger {
+  // counts, per rank
+  i64 commands = 0;
+  i64 reductions = 0;      // split-phase all-reduces started
+  i64 reduced_values = 0;  // scalars in them
+  i64 messages = 0;        // halo messages sent
+  i64 bytes_sent = 0;      // in halo messages
+  double memory_bytes = 0;  // declared traffic of the commands: every array touched once
+  double flops = 0;
+  // seconds on the engine's clock
+  double exposed_reduction = 0;  // waited for a reduction that nothing hid
+  double hidden_reduction = 0;   // latency of reductions that arithmetic covered
+  double exposed_halo = 0;
+  double imbalance = 0;  // waited because another rank was late, not because the network was slow
+  double time = 0;
+  std::map<std::string, KernelLedger> kernels;
+
+  bool same_counts(const Ledger& o) const {
+    return commands == o.commands && reductions == o.reductions && reduced_values == o.reduced_values &&
+           messages == o.messages && bytes_sent == o.bytes_sent && memory_bytes == o.memory_bytes && flops == o.flops;
+  }
+};
+
+/// What has been booked since `before`.
+Ledger difference(const Ledger& now, const Ledger& before);
+
+}  // namespace sordino

@@ -1,0 +1,171 @@
+#include "sordino/comm/transport/mpi.hpp"
+
+#include <mpi.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <list>
+#include <mutex>
+#include <thread>
+
+#include "sordino/base/error.hpp"
+
+namespace sordino::mpi {
+namespace {
+
+// MPI_THREAD_SERIALIZED: one call at a time, from any thread, whichever communicator it is for.
+std::mutex& the_lock() {
+  static std::mutex lock;
+  return lock;
+}
+
+bool launched() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS"})
+    if (std::getenv(name)) return true;
+  return false;
+}
+
+void finalize_ours() {
+  int done = 0;
+  MPI_Finalized(&done);
+  if (!done) MPI_Finalize();
+}
+
+class MpiTransport final : public Transport {
+ public:
+  MpiTransport(int process, std::vector<int> ranks, MPI_Comm comm) : process_(process), ranks_(std::move(ranks)), comm_(comm) {}
+
+  // Peers may still wait for what was sent last; give them a bounded time, then leave.
+  ~MpiTransport() override {
+    using clock = std::chrono::steady_clock;
+    auto limit = clock::now() + std::chrono::seconds(2);
+    for (;;) {
+      {
+        std::lock_guard lock(the_lock());
+        int finalized = 0;
+        MPI_Finalized(&finalized);
+        if (finalized) return;
+        retire();
+        if (sending_.empty() || clock::now() > limit) break;
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    // The communicator is not freed: that would be collective, and a peer may be gone.
+  }
+
+  const char* name() const override { return "mpi"; }
+  int processes() const override { return int(ranks_.size()); }
+  int process() const override { return process_; }
+  const std::vector<int>& ranks_of_processes() const override { return ranks_; }
+
+  void send(int process, const Message& header, const void* data, std::size_t bytes) override {
+    if (bytes > most_bytes) throw Error(Errc::unsupported, "a message of more than 2 GiB to another process is not supported");
+    std::lock_guard lock(the_lock());
+    retire();
+    auto& s = free_.empty() ? sending_.emplace_back() : (sending_.splice(sending_.end(), free_, free_.begin()), sending_.back());
+    s.buffer.resize(sizeof header + bytes);
+    std::memcpy(s.buffer.data(), &header, sizeof header);
+    if (bytes) std::memcpy(s.buffer.data() + sizeof header, data, bytes);
+    MPI_Isend(s.buffer.data(), int(s.buffer.size()), MPI_BYTE, process, tag, comm_, &s.request);
+  }
+
+  int poll(const Deliver& deliver) override {
+    std::unique_lock lock(the_lock(), std::try_to_lock);
+    if (!lock) return 0;
+    int count = 0;
+    for (;; count++) {
+      int there = 0;
+      MPI_Status status;
+      MPI_Message message;
+      MPI_Improbe(MPI_ANY_SOURCE, tag, comm_, &there, &message, &status);
+      if (!there) break;
+      int size = 0;
+      MPI_Get_count(&status, MPI_BYTE, &size);
+      received_.resize(std::size_t(size));
+      MPI_Mrecv(received_.data(), size, MPI_BYTE, &message, &status);
+      Message header;
+      std::memcpy(&header, received_.data(), sizeof header);
+      deliver(header, received_.data() + sizeof header, received_.size() - sizeof header);
+    }
+    retire();
+    return count;
+  }
+
+ private:
+  static constexpr int tag = 7;
+  static constexpr std::size_t most_bytes = 0x7fffff00;
+  struct Sending {
+    std::vector<std::byte> buffer;
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+
+  // Buffers of completed sends are kept for later ones: after some iterations nothing is allocated.
+  void retire() {
+    for (auto s = sending_.begin(); s != sending_.end();) {
+      int done = 0;
+      MPI_Test(&s->request, &done, MPI_STATUS_IGNORE);
+      auto next = std::next(s);
+      if (done) free_.splice(free_.end(), sending_, s);
+      s = next;
+    }
+  }
+
+  int process_;
+  std::vector<int> ranks_;
+  MPI_Comm comm_;
+  std::list<Sending> sending_, free_;
+  std::vector<std::byte> received_;
+};
+
+}  // namespace
+
+std::string library() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  std::string version(text, std::size_t(length));
+  return version.substr(0, version.find_first_of(",\n"));
+}
+
+World world() {
+  World w;
+  int initialized = 0, finalized = 0;
+  MPI_Finalized(&finalized);
+  MPI_Initialized(&initialized);
+  if (finalized) {
+    w.reason = "MPI has been finalised";
+    return w;
+  }
+  if (!initialized) {
+    if (!launched()) {
+      w.reason = "not started by an MPI launcher";
+      return w;
+    }
+    int granted = 0;
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &granted);
+    std::atexit(finalize_ours);
+  }
+  int granted = 0;
+  MPI_Query_thread(&granted);
+  w.initialized = true;
+  MPI_Comm_rank(MPI_COMM_WORLD, &w.process);
+  MPI_Comm_size(MPI_COMM_WORLD, &w.processes);
+  if (w.processes == 1) w.reason = "MPI runs one process";
+  if (w.processes > 1 && granted < MPI_THREAD_SERIALIZED)
+    throw Error(Errc::unsupported, "MPI grants no MPI_THREAD_SERIALIZED: initialise it with MPI_Init_thread");
+  return w;
+}
+
+std::unique_ptr<Transport> transport(int local_ranks) {
+  World w = world();
+  if (w.processes == 1) return nullptr;
+  std::lock_guard lock(the_lock());
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  std::vector<int> ranks(std::size_t(w.processes));
+  MPI_Allgather(&local_ranks, 1, MPI_INT, ranks.data(), 1, MPI_INT, comm);
+  return std::make_unique<MpiTransport>(w.process, ranks, comm);
+}
+
+}  // namespace sordino::mpi

@@ -1,0 +1,28 @@
+// Ranks of other processes over MPI. Data is staged through host memory; MPI is asked for MPI_THREAD_SERIALIZED and every call is
+// made under one lock, by whichever rank happens to wait.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "sordino/runtime/transport.hpp"
+
+namespace sordino::mpi {
+
+struct World {
+  bool initialized = false;
+  int process = 0, processes = 1;
+  std::string reason;  // why there is only one process
+};
+
+/// What MPI says. Initialises it only if this process was started by an MPI launcher and nobody has done so; what was initialised
+/// here is finalised when the process ends, what the caller initialised never is.
+World world();
+
+/// The MPI library this was built with; needs no initialisation.
+std::string library();
+
+/// A transport for `local_ranks` ranks of this process. Collective over all processes (it duplicates the communicator and gathers
+/// the numbers of ranks). Null if there is only one process.
+std::unique_ptr<Transport> transport(int local_ranks);
+
+}  // namespace sordino::mpi

@@ -1,0 +1,36 @@
+#include "sordino/linalg/csr.hpp"
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "sordino/base/error.hpp"
+
+namespace sordino {
+
+void validate(const CsrView& A) {
+  if (A.n <= 0) bad_argument("the matrix is empty");
+  if (A.n >= std::numeric_limits<i32>::max()) throw Error(Errc::unsupported, "more than 2^31 rows are not supported");
+  if (A.indptr[0] != 0) bad_argument("indptr must begin with 0");
+  for (i64 i = 0; i < A.n; i++) {
+    if (A.indptr[i + 1] < A.indptr[i]) bad_argument("indptr decreases at row " + std::to_string(i));
+    if (A.indptr[i + 1] == A.indptr[i]) bad_argument("row " + std::to_string(i) + " of the matrix is empty: the matrix is singular");
+    for (i64 k = A.indptr[i]; k < A.indptr[i + 1]; k++) {
+      if (A.indices[k] < 0 || A.indices[k] >= A.n)
+        bad_argument("column index " + std::to_string(A.indices[k]) + " in row " + std::to_string(i) + " is out of range (n = " +
+                     std::to_string(A.n) + ")");
+      if (k > A.indptr[i] && A.indices[k] <= A.indices[k - 1])
+        bad_argument("columns of row " + std::to_string(i) + " are not in increasing order");
+    }
+  }
+  validate_values(A, A.values);
+}
+
+void validate_values(const CsrView& A, const double* values) {
+  for (i64 i = 0; i < A.n; i++)
+    for (i64 k = A.indptr[i]; k < A.indptr[i + 1]; k++)
+      if (!std::isfinite(values[k]))
+        bad_argument("the matrix holds a NaN or Inf at row " + std::to_string(i) + ", column " + std::to_string(A.indices[k]));
+}
+
+}  // namespace sordino

@@ -1,0 +1,35 @@
+// Compressed sparse rows: the user's matrix as a view, and the slice of it that one rank holds.
+#pragma once
+#include <vector>
+
+#include "sordino/base/types.hpp"
+
+namespace sordino {
+
+/// A square matrix in CSR that somebody else owns. Columns of a row in increasing order.
+struct CsrView {
+  i64 n = 0;
+  const i64* indptr = nullptr;   // [n + 1]
+  const i32* indices = nullptr;  // [nnz]
+  const double* values = nullptr;  // [nnz]
+
+  i64 nnz() const { return indptr[n]; }
+};
+
+/// Owned arrays of the same shape, for generators and C++ users.
+struct CsrMatrix {
+  i64 n = 0;
+  std::vector<i64> indptr;
+  std::vector<i32> indices;
+  std::vector<double> values;
+
+  CsrView view() const { return {n, indptr.data(), indices.data(), values.data()}; }
+};
+
+/// Throws bad_argument with one sentence if the arrays are not a usable square matrix: empty, indices out of range or not
+/// increasing, a row without entries, NaN or Inf. Cost: one pass over the arrays.
+void validate(const CsrView& A);
+/// The part of validate() that update_values() repeats.
+void validate_values(const CsrView& A, const double* values);
+
+}  // namespace sordino

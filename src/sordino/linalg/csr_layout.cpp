@@ -1,0 +1,132 @@
+#include "sordino/linalg/csr_layout.hpp"
+
+#include <algorithm>
+
+namespace sordino {
+namespace {
+constexpr double most_padding = 1.15;  // stored over true entries, beyond which SELL would move more than it saves
+constexpr double long_row = 48;        // mean entries from which a warp a row pays
+}  // namespace
+
+CsrOperator::Layout::Layout(Rank& rank, std::vector<u32> ptr, std::vector<i32> columns, const i32* viewed, i32 first)
+    : rank_(rank), ptr_(std::move(ptr)), columns_(std::move(columns)), viewed_(viewed) {
+  if (!rank.engine().is_device()) {
+    store_on_host(first);
+    return;
+  }
+  const i32* col = columns_.empty() ? viewed_ : columns_.data();
+  double entries = double(ptr_.back());
+  if (double(padded_entries()) <= most_padding * entries)
+    store_sliced(col, first);
+  else if (entries / double(ptr_.size() - 1) < long_row)
+    store_csr<4>(col, first);
+  else
+    store_csr<32>(col, first);
+  columns_ = {};
+}
+
+CsrOperator::Layout::~Layout() {
+  for (auto& b : blocks_) rank_.engine().release_bytes(rank_, b.pointer, b.bytes);
+}
+
+template <class T>
+T* CsrOperator::Layout::upload(const std::vector<T>& v) {
+  std::size_t bytes = v.size() * sizeof(T);
+  void* p = rank_.engine().allocate_bytes(rank_, bytes);
+  blocks_.push_back({p, bytes});
+  rank_.engine().upload(rank_, p, v.data(), bytes);
+  return static_cast<T*>(p);
+}
+
+double* CsrOperator::Layout::reserve_values(std::size_t count) {
+  void* p = rank_.engine().allocate_bytes(rank_, count * sizeof(double));
+  blocks_.push_back({p, count * sizeof(double)});
+  return static_cast<double*>(p);
+}
+
+void CsrOperator::Layout::store_on_host(i32 first) {
+  HostCsrRows r{};
+  r.ptr = ptr_.data();
+  r.col = columns_.empty() ? viewed_ : columns_.data();
+  r.values = &host_values_;
+  r.first = first;
+  r.rows = i32(ptr_.size()) - 1;
+  r.nnz = ptr_.back();
+  rows_ = r;
+}
+
+i64 CsrOperator::Layout::padded_entries() const {
+  i64 total = 0;
+  i32 rows = i32(ptr_.size()) - 1;
+  for (i32 s = 0; s < rows; s += SellRows::height) {
+    u32 longest = 0;
+    for (i32 i = s; i < std::min(s + SellRows::height, rows); i++) longest = std::max(longest, ptr_[i + 1] - ptr_[i]);
+    total += i64(longest) * SellRows::height;
+  }
+  return total;
+}
+
+void CsrOperator::Layout::store_sliced(const i32* col, i32 first) {
+  constexpr i32 H = SellRows::height;
+  i32 rows = i32(ptr_.size()) - 1;
+  std::vector<i32> columns;
+  columns.resize(std::size_t(padded_entries()));
+  slices_ = {0};
+  for (i32 s = 0; s < rows; s += H) {
+    u32 longest = 0;
+    for (i32 i = s; i < std::min(s + H, rows); i++) longest = std::max(longest, ptr_[i + 1] - ptr_[i]);
+    u32 base = slices_.back();
+    for (i32 l = 0; l < H; l++) {
+      i32 i = std::min(s + l, rows - 1);
+      for (u32 k = 0; k < longest; k++) {
+        bool entry = s + l < rows && k < ptr_[i + 1] - ptr_[i];
+        columns[base + k * H + l] = entry ? col[ptr_[i] + k] : first + i;  // padding multiplies the row's own x by 0
+      }
+    }
+    slices_.push_back(base + longest * H);
+  }
+  SellRows r{};
+  r.slice = upload(slices_);
+  r.col = upload(columns);
+  r.values = device_values_ = reserve_values(columns.size());
+  r.first = first;
+  r.rows = rows;
+  r.nnz = ptr_.back();
+  rows_ = r;
+  staging_.assign(columns.size(), 0.0);
+}
+
+template <int L>
+void CsrOperator::Layout::store_csr(const i32* col, i32 first) {
+  CsrRows<L> r{};
+  r.ptr = upload(ptr_);
+  r.col = upload(std::vector<i32>(col, col + ptr_.back()));
+  r.values = device_values_ = reserve_values(ptr_.back());
+  r.first = first;
+  r.rows = i32(ptr_.size()) - 1;
+  r.nnz = ptr_.back();
+  rows_ = r;
+}
+
+void CsrOperator::Layout::set_values(const double* values) {
+  host_values_ = values;
+  if (!device_values_) return;
+  if (slices_.empty()) return rank_.engine().upload(rank_, device_values_, values, ptr_.back() * sizeof(double));
+  constexpr i32 H = SellRows::height;
+  i32 rows = i32(ptr_.size()) - 1;
+  for (i32 i = 0; i < rows; i++)
+    for (u32 k = 0; k < ptr_[i + 1] - ptr_[i]; k++) staging_[slices_[i / H] + k * H + i % H] = values[ptr_[i] + k];
+  rank_.engine().upload(rank_, device_values_, staging_.data(), staging_.size() * sizeof(double));
+}
+
+void CsrOperator::Layout::apply(Rank& rank, Vec x, Vec y, const Split& split, const StartDots& epilogue) const {
+  std::visit(
+      [&](auto rows) {
+        rows.x = x;
+        rows.y = y;
+        rank.apply_rows(rows, &split, y, epilogue);
+      },
+      rows_);
+}
+
+}  // namespace sordino

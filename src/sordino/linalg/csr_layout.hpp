@@ -1,0 +1,49 @@
+// How a rank's slice of a matrix lies in memory. The host keeps CSR and views the caller's values; a device gets SELL-32 where
+// padding is small, else CSR with several threads a row.
+#pragma once
+#include <variant>
+#include <vector>
+
+#include "sordino/linalg/csr_operator.hpp"
+#include "sordino/linalg/csr_rows.hpp"
+
+namespace sordino {
+
+struct CsrOperator::Layout {
+  /// `columns` empty: the caller's column array `viewed` serves as it is.
+  Layout(Rank& rank, std::vector<u32> ptr, std::vector<i32> columns, const i32* viewed, i32 first);
+  ~Layout();
+  Layout(const Layout&) = delete;
+
+  void set_values(const double* values);  // [nnz] of the slice
+  void apply(Rank& rank, Vec x, Vec y, const Split& split, const StartDots& epilogue) const;
+
+ private:
+  using Rows = std::variant<HostCsrRows, SellRows, CsrRows<4>, CsrRows<32>>;
+
+  void store_on_host(i32 first);
+  void store_sliced(const i32* col, i32 first);
+  template <int L>
+  void store_csr(const i32* col, i32 first);
+  template <class T>
+  T* upload(const std::vector<T>& v);
+  double* reserve_values(std::size_t count);
+  i64 padded_entries() const;
+
+  Rank& rank_;
+  std::vector<u32> ptr_;      // [rows + 1]
+  std::vector<i32> columns_;  // host engine only
+  const i32* viewed_;
+  const double* host_values_ = nullptr;
+  double* device_values_ = nullptr;
+  std::vector<double> staging_;  // values in the device's order; kept, so that updates allocate nothing
+  std::vector<u32> slices_;
+  struct Block {
+    void* pointer;
+    std::size_t bytes;
+  };
+  std::vector<Block> blocks_;
+  Rows rows_;
+};
+
+}  // namespace sordino

@@ -1,0 +1,50 @@
+// A sparse matrix distributed by contiguous rows; the halo arrives while interior rows are multiplied.
+#pragma once
+#include <memory>
+
+#include "sordino/linalg/halo.hpp"
+#include "sordino/linalg/operator.hpp"
+
+namespace sordino {
+
+/// Where this rank's slice of a matrix begins and ends, in rows and entries of the whole.
+struct CsrSlice {
+  i64 first_row = 0, rows = 0;
+  i64 first_entry = 0, entries = 0;
+};
+
+class CsrOperator final : public Operator {
+ public:
+  /// Collective. On the host engine the values of `A` are viewed, not copied: keep them alive until update_values().
+  /// Memory: 4 B a nonzero on the host (renumbered columns), 12 B on a device. Synchronizes all ranks once.
+  CsrOperator(Rank& rank, const CsrView& A, const Partition& partition);
+  /// The same matrix on replicated vectors: each rank multiplies its rows, and all ranks gather the result (000, section VI).
+  static std::unique_ptr<CsrOperator> gathered(Rank& rank, const CsrView& A, const Partition& partition);
+  ~CsrOperator() override;
+
+  void apply(Rank& rank, Vec x, Vec y, const StartDots& epilogue = {}) const override;
+  int space() const override { return space_; }
+  Vec operand(Rank& rank, const char* name) const override { return rank.vector(name, space_, gathers_ ? nullptr : &exchange_); }
+  Vec result(Rank& rank, const char* name) const override { return rank.vector(name, space_, gathers_ ? &exchange_ : nullptr); }
+  /// New values for the same pattern, [nnz] of the whole matrix. No communication, no allocation.
+  void update_values(Rank& rank, const double* values);
+  const CsrSlice& slice() const { return slice_; }
+
+ private:
+  struct Layout;  // how the slice is stored: host CSR, device CSR, device SELL
+  CsrOperator() = default;
+  void take_slice(const CsrView& A, const Partition& partition, int rank);
+  std::vector<i64> foreign_columns(const CsrView& A) const;
+  std::vector<i32> renumbered(const CsrView& A, const std::vector<i64>& ghosts) const;
+  Split interior_and_boundary(const CsrView& A, const Space& space) const;
+  void store(Rank& rank, const CsrView& A, std::vector<i32> columns, i32 first);
+
+  int space_ = -1;
+  CsrSlice slice_;
+  Exchange exchange_;
+  Split split_;
+  bool gathers_ = false;
+  std::unique_ptr<Layout> layout_;
+};
+
+}  // namespace sordino

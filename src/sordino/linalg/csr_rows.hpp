@@ -1,0 +1,106 @@
+// Row functors of sparse matrices: one for the host, two layouts for GPUs. All of them add a row's entries in column order
+// where one lane computes it, so host results do not depend on the partition.
+#pragma once
+#include "sordino/runtime/applied.hpp"
+#include "sordino/runtime/kernel_list.hpp"
+
+namespace sordino {
+
+/// What all of them declare: 8 B a value, 4 B a column, 4 B a row pointer. Padding and layout are the format's own affair, so
+/// ledgers are the same on every engine.
+inline Cost csr_cost(i64 rows, i64 nnz) { return {12.0 * double(nnz) + 4.0 * double(rows), 2.0 * double(nnz)}; }
+
+/// Rows of a CSR slice on the host. `values` is one indirection away, so that update_values() may bring a new array.
+struct HostCsrRows {
+  static constexpr int lanes = 1;
+  static constexpr const char* name = "SpMV";
+  const u32* ptr;               // [rows + 1] from the slice's first entry
+  const i32* col;               // [nnz] storage rows of x
+  const double* const* values;  // -> [nnz]
+  i32 first;                    // storage row of the slice's row 0 (not 0 where vectors are replicated)
+  i32 rows;
+  i64 nnz;
+  Ghost x;
+  Out y;
+
+  template <class V>
+  SORDINO_HD void fields(V&& visit) {
+    visit(x);
+    visit(y);
+  }
+  SORDINO_HD double sum(i32 i, int, int) const {
+    const double* v = *values;
+    double s = 0;
+    for (u32 k = ptr[i - first], end = ptr[i - first + 1]; k < end; k++) s += v[k] * x[col[k]];
+    return s;
+  }
+  SORDINO_HD void store(i32 i, double value) const { y[i] = value; }
+  Cost cost() const { return csr_cost(rows, nnz); }
+};
+
+/// The same on a GPU: L threads a row, for long or uneven rows.
+template <int L>
+struct CsrRows {
+  static constexpr int lanes = L;
+  static constexpr const char* name = "SpMV";
+  const u32* ptr;
+  const i32* col;
+  const double* values;
+  i32 first, rows;
+  i64 nnz;
+  Ghost x;
+  Out y;
+
+  template <class V>
+  SORDINO_HD void fields(V&& visit) {
+    visit(x);
+    visit(y);
+  }
+  SORDINO_HD double sum(i32 i, int lane, int lane_count) const {
+    double s = 0;
+    for (u32 k = ptr[i - first] + lane, end = ptr[i - first + 1]; k < end; k += lane_count) s += values[k] * x[col[k]];
+    return s;
+  }
+  SORDINO_HD void store(i32 i, double value) const { y[i] = value; }
+  Cost cost() const { return csr_cost(rows, nnz); }
+};
+
+/// Sliced ELLPACK (SELL-32): slices of 32 rows stored column by column, padded to the slice's longest row. One thread a row reads
+/// values and columns coalesced, and bytes equal CSR's where rows are of even length.
+struct SellRows {
+  static constexpr int lanes = 1;
+  static constexpr i32 height = 32;
+  static constexpr const char* name = "SpMV";
+  const u32* slice;  // [slices + 1] first entry of each slice
+  const i32* col;
+  const double* values;
+  i32 first, rows;
+  i64 nnz;
+  Ghost x;
+  Out y;
+
+  template <class V>
+  SORDINO_HD void fields(V&& visit) {
+    visit(x);
+    visit(y);
+  }
+  SORDINO_HD double sum(i32 i, int, int) const {
+    i32 row = i - first;
+    u32 k = slice[row / height] + u32(row % height);
+    const u32 end = slice[row / height + 1];
+    double s = 0;
+#ifdef __CUDA_ARCH__
+#pragma unroll 4
+#endif
+    for (; k < end; k += height) s += values[k] * x[col[k]];
+    return s;
+  }
+  SORDINO_HD void store(i32 i, double value) const { y[i] = value; }
+  Cost cost() const { return csr_cost(rows, nnz); }
+};
+
+template <class RowFunctor>
+using AppliedKernels = KernelList<Kernel<Applied<RowFunctor, 0>>, Kernel<Applied<RowFunctor, 1>>, Kernel<Applied<RowFunctor, 2>>,
+                                  Kernel<Applied<RowFunctor, 3>>>;
+
+}  // namespace sordino

@@ -1,0 +1,126 @@
+#include "sordino/linalg/halo.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace sordino {
+namespace {
+
+constexpr int tag_needs = 1, tag_index = 2;
+
+template <class T>
+std::vector<std::byte> to_bytes(const std::vector<T>& v) {
+  std::vector<std::byte> b(v.size() * sizeof(T));
+  if (!b.empty()) std::memcpy(b.data(), v.data(), b.size());
+  return b;
+}
+
+template <class T>
+std::vector<T> from_bytes(const std::vector<std::byte>& b) {
+  std::vector<T> v(b.size() / sizeof(T));
+  if (!b.empty()) std::memcpy(v.data(), b.data(), b.size());
+  return v;
+}
+
+bool contiguous(const std::vector<i32>& rows) {
+  return rows.empty() || rows.back() - rows.front() + 1 == i32(rows.size());
+}
+
+// What each rank needs from each other: the rows, preceded by the storage row where they shall land.
+void trade_needs(Rank& rank, const Partition& part, const Space& space, const std::vector<i64>& ghosts, Exchange& x) {
+  int me = rank.id(), P = rank.size();
+  std::vector<i32> recv_first(P), recv_count(P);
+  for (int q = 0; q < P; q++) {
+    if (q == me) continue;
+    auto begin = std::lower_bound(ghosts.begin(), ghosts.end(), part.first_row(q));
+    auto end = std::lower_bound(begin, ghosts.end(), part.first_row(q + 1));
+    recv_first[q] = space.rows + i32(begin - ghosts.begin());
+    recv_count[q] = i32(end - begin);
+    std::vector<i64> needs{recv_first[q]};
+    needs.insert(needs.end(), begin, end);
+    rank.engine().post(rank, q, tag_needs, to_bytes(needs));
+  }
+  for (int q = 0; q < P; q++) {
+    if (q == me) continue;
+    auto needs = from_bytes<i64>(rank.engine().take(rank, q, tag_needs));
+    if (needs.size() == 1 && recv_count[q] == 0) continue;
+    ExchangePeer p;
+    p.rank = q;
+    p.recv_first = recv_first[q];
+    p.recv_count = recv_count[q];
+    p.remote_first = i32(needs[0]);
+    p.send_count = i32(needs.size()) - 1;
+    for (i32 k = 1; k <= p.send_count; k++) p.send_rows.push_back(i32(needs[k] - space.first_row));
+    if (contiguous(p.send_rows)) {
+      p.send_first = p.send_rows.empty() ? 0 : p.send_rows[0];
+      p.send_rows.clear();
+    }
+    x.peers.push_back(std::move(p));
+  }
+}
+
+// Peers tell each other at which place in their list the other one stands: that is the flag it raises.
+void trade_places(Rank& rank, Exchange& x) {
+  for (std::size_t k = 0; k < x.peers.size(); k++)
+    rank.engine().post(rank, x.peers[k].rank, tag_index, to_bytes(std::vector<i32>{i32(k)}));
+  for (auto& p : x.peers) p.remote_index = from_bytes<i32>(rank.engine().take(rank, p.rank, tag_index))[0];
+}
+
+Split producer_split(const Space& space, const Exchange& x) {
+  std::vector<char> sent(space.tiles());
+  auto tile = [&](i32 row) {
+    return std::upper_bound(space.tile_rows.begin(), space.tile_rows.end(), row) - space.tile_rows.begin() - 1;
+  };
+  for (auto& p : x.peers)
+    for (i32 k = 0; k < p.send_count; k++) sent[tile(p.send_row(k))] = 1;
+  auto [first, rest] = split_tiles(space, sent);
+  return {first, rest};
+}
+
+}  // namespace
+
+std::pair<std::vector<RowRange>, std::vector<RowRange>> split_tiles(const Space& space, const std::vector<char>& needed) {
+  std::vector<RowRange> yes, no;
+  for (i32 t = 0; t < space.tiles(); t++) {
+    auto& list = needed[t] ? yes : no;
+    RowRange r{space.tile_rows[t], space.tile_rows[t + 1]};
+    if (!list.empty() && list.back().end == r.begin)
+      list.back().end = r.end;
+    else
+      list.push_back(r);
+  }
+  return {yes, no};
+}
+
+Exchange make_halo(Rank& rank, const Partition& partition, const Space& space, const std::vector<i64>& ghosts) {
+  Exchange x;
+  x.ghosts = i32(ghosts.size());
+  trade_needs(rank, partition, space, ghosts, x);
+  trade_places(rank, x);
+  x.producer = producer_split(space, x);
+  return x;
+}
+
+Exchange make_gather(Rank& rank, const Partition& part, const Space& space) {
+  Exchange x;
+  x.everybody = true;
+  int me = rank.id();
+  for (int q = 0; q < part.ranks(); q++) {
+    if (q == me) continue;
+    ExchangePeer p;
+    p.rank = q;
+    p.recv_first = i32(part.first_row(q));
+    p.recv_count = part.rows(q);
+    p.send_first = p.remote_first = i32(part.first_row(me));
+    p.send_count = part.rows(me);
+    p.remote_index = me < q ? me : me - 1;  // I stand at my rank in its list, less its own place
+    x.peers.push_back(p);
+  }
+  RowRange mine{i32(part.first_row(me)), i32(part.first_row(me + 1))};
+  x.consumer.first = x.producer.first = {mine};
+  for (RowRange r : {RowRange{0, mine.begin}, RowRange{mine.end, space.rows}})
+    if (r.size() > 0) x.consumer.rest.push_back(r);
+  return x;
+}
+
+}  // namespace sordino

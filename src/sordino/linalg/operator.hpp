@@ -1,0 +1,21 @@
+// y = A x as a recorded command. Preconditioners, H-matrices and triangular solves are operators.
+#pragma once
+#include "sordino/runtime/rank.hpp"
+
+namespace sordino {
+
+class Operator {
+ public:
+  virtual ~Operator() = default;
+  /// Records y = A x on this rank. x has been pushed, if it has an exchange; the command waits for its ghosts before the rows
+  /// that need them. Dot products in the epilogue take y from registers. One command, one exchange, no reduction of its own.
+  virtual void apply(Rank& rank, Vec x, Vec y, const StartDots& epilogue = {}) const = 0;
+  virtual int space() const = 0;  // of x and y
+  /// A vector that the operator can be applied to: it has room for what other ranks send.
+  virtual Vec operand(Rank& rank, const char* name) const = 0;
+  /// A vector that can take the result. Where vectors are replicated the product also sends it to all ranks, and commands that
+  /// read it through a Whole or Ghost field wait for it.
+  virtual Vec result(Rank& rank, const char* name) const = 0;
+};
+
+}  // namespace sordino

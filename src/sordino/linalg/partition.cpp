@@ -1,0 +1,84 @@
+#include "sordino/linalg/partition.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "sordino/base/error.hpp"
+
+namespace sordino {
+namespace {
+
+constexpr double bytes_per_nonzero = 12, bytes_per_row = 88;
+
+i32 number_of_blocks(i64 n, int ranks) {
+  if (ranks < 1) bad_argument("the number of ranks must be at least 1, not " + std::to_string(ranks));
+  if (ranks > n) bad_argument("more ranks (" + std::to_string(ranks) + ") than rows (" + std::to_string(n) + ")");
+  return i32(std::max<i64>(std::min<i64>(n, default_blocks), ranks));
+}
+
+std::vector<i32> deal(i32 blocks, int ranks) {
+  std::vector<i32> first;
+  for (int p = 0; p <= ranks; p++) first.push_back(i32(i64(blocks) * p / ranks));
+  return first;
+}
+
+std::vector<i32> local_blocks(const Partition& p, i32 begin, i32 end) {
+  std::vector<i32> rows;
+  for (i32 b = begin; b <= end; b++) rows.push_back(i32(p.block_rows[b] - p.block_rows[begin]));
+  return rows;
+}
+
+}  // namespace
+
+int Partition::owner(i64 row) const {
+  auto block = std::upper_bound(block_rows.begin(), block_rows.end(), row) - block_rows.begin() - 1;
+  return int(std::upper_bound(rank_blocks.begin(), rank_blocks.end(), i32(block)) - rank_blocks.begin()) - 1;
+}
+
+Partition balance(const CsrView& A, int ranks) {
+  Partition p{A.n, {0}, {}};
+  i32 blocks = number_of_blocks(A.n, ranks);
+  auto weight = [&](i64 row) { return bytes_per_nonzero * double(A.indptr[row]) + bytes_per_row * double(row); };
+  double total = weight(A.n);
+  i64 row = 0;
+  for (i32 b = 1; b < blocks; b++) {
+    i64 least = p.block_rows.back() + 1, most = A.n - (blocks - b);  // no block is empty
+    while (row < most && weight(row) < total * b / blocks) row++;
+    row = std::clamp(row, least, most);
+    p.block_rows.push_back(row);
+  }
+  p.block_rows.push_back(A.n);
+  p.rank_blocks = deal(blocks, ranks);
+  return p;
+}
+
+Partition even_partition(i64 n, int ranks) {
+  Partition p{n, {}, {}};
+  i32 blocks = number_of_blocks(n, ranks);
+  for (i32 b = 0; b <= blocks; b++) p.block_rows.push_back(n * b / blocks);
+  p.rank_blocks = deal(blocks, ranks);
+  return p;
+}
+
+Space distributed_space(const Partition& p, int rank) {
+  Space s;
+  s.n_global = p.n;
+  s.first_row = p.first_row(rank);
+  s.rows = p.rows(rank);
+  s.n_blocks = p.blocks();
+  s.first_block = p.rank_blocks[rank];
+  set_tiles(s, local_blocks(p, p.rank_blocks[rank], p.rank_blocks[rank + 1]));
+  return s;
+}
+
+Space replicated_space(const Partition& p) {
+  Space s;
+  s.n_global = p.n;
+  s.rows = i32(p.n);
+  s.n_blocks = p.blocks();
+  s.replicated = true;
+  set_tiles(s, local_blocks(p, 0, p.blocks()));
+  return s;
+}
+
+}  // namespace sordino

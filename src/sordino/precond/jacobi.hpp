@@ -1,0 +1,26 @@
+// Jacobi: M = diag(A). Setup and update read the local diagonal once; applying it is fused into the solvers' updates.
+#pragma once
+#include "sordino/linalg/csr.hpp"
+#include "sordino/precond/preconditioner.hpp"
+
+namespace sordino {
+
+class Identity final : public Preconditioner {
+ public:
+  Vec diagonal() const override { return {}; }
+};
+
+class Jacobi final : public Preconditioner {
+ public:
+  /// 1 / diag(A) for the rows that `space` holds. Throws bad_argument if a diagonal entry is missing or zero.
+  Jacobi(Rank& rank, const CsrView& A, int space);
+  void update_values(Rank& rank, const CsrView& A);
+  Vec diagonal() const override { return d_; }
+
+ private:
+  Vec d_;
+  int space_;
+  std::vector<double> host_;  // [rows], kept so that updates allocate nothing
+};
+
+}  // namespace sordino

@@ -1,0 +1,14 @@
+// M^-1, as the solvers see it.
+#pragma once
+#include "sordino/linalg/operator.hpp"
+
+namespace sordino {
+
+class Preconditioner {
+ public:
+  virtual ~Preconditioner() = default;
+  /// A diagonal M^-1 as a vector that solvers fuse into their updates (Scaling fields); unset: the identity.
+  virtual Vec diagonal() const = 0;
+};
+
+}  // namespace sordino

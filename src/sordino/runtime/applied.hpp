@@ -1,0 +1,76 @@
+// Operators hand over a row functor: `sum(i, lane, lanes)` is the part of row i that one of `lanes` cooperating threads
+// computes, `store(i, y)` keeps the result. On a CPU there is one lane, which takes the entries in their stored order.
+#pragma once
+#include "sordino/runtime/handles.hpp"
+
+namespace sordino {
+
+/// One operand pair of a dot product in an operator's epilogue; an unset operand is the row's own result, from its register.
+struct DotPair {
+  In a, b;
+};
+
+/// A row functor with K dot products of its result.
+template <class RowFunctor, int K>
+struct Applied {
+  static constexpr int lanes = RowFunctor::lanes;
+  static constexpr const char* name = RowFunctor::name;
+  RowFunctor f;
+  DotPair dots[K > 0 ? K : 1];
+
+  template <class V>
+  SORDINO_HD void fields(V&& visit) {
+    f.fields(visit);
+    for (int k = 0; k < K; k++) {
+      visit(dots[k].a);
+      visit(dots[k].b);
+    }
+  }
+  SORDINO_HD Sums<K> finish(i32 i, double y) {
+    f.store(i, y);
+    Sums<K> s{};
+    for (int k = 0; k < K; k++) {
+      double a = dots[k].a.p ? dots[k].a[i] : y;
+      double b = dots[k].b.p ? dots[k].b[i] : y;
+      s.v[k] = a * b;
+    }
+    return s;
+  }
+  SORDINO_HD Sums<K> row(i32 i) { return finish(i, f.sum(i, 0, 1)); }
+  auto cost() const { return f.cost(); }
+};
+
+/// Dot products alone.
+template <int K>
+struct Dots {
+  static constexpr double flops = 2 * K;
+  DotPair dots[K];
+  template <class V>
+  SORDINO_HD void fields(V&& visit) {
+    for (int k = 0; k < K; k++) {
+      visit(dots[k].a);
+      visit(dots[k].b);
+    }
+  }
+  SORDINO_HD Sums<K> row(i32 i) {
+    Sums<K> s;
+    for (int k = 0; k < K; k++) s.v[k] = dots[k].a[i] * dots[k].b[i];
+    return s;
+  }
+};
+
+/// No arithmetic: only waits, tests or sends.
+struct Nothing {};
+
+/// Only ends a reduction.
+struct WaitFor {
+  static constexpr const char* name = "Wait";
+  Get g;
+};
+
+/// Bytes and flops of a command beyond what its vector fields say: an operator's own arrays, on this rank.
+struct Cost {
+  double bytes = 0, flops = 0;
+};
+
+}  // namespace sordino

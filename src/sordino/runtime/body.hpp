@@ -1,0 +1,153 @@
+// A command's functor behind one virtual interface. CPU engines call these members; the cuda engine takes type() as the key of
+// its table of kernels and copies functor() into the launch. The functor is the only thing that knows arithmetic.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <typeinfo>
+
+#include "sordino/base/status.hpp"
+#include "sordino/runtime/fields.hpp"
+#include "sordino/runtime/handles.hpp"
+
+namespace sordino {
+
+/// Where the logical scalars of one phase of a rotation live on a CPU engine.
+struct ScalarView {
+  double* value;         // [physical]
+  char* known;           // [physical]
+  const int* physical;   // [logical]
+  const std::string* names;  // [logical]
+};
+double load_scalar(const ScalarView& s, int logical);  // throws if it never got a value
+inline void store_scalar(const ScalarView& s, int logical, double v) {
+  s.value[s.physical[logical]] = v;
+  s.known[s.physical[logical]] = 1;
+}
+
+using VectorTable = std::function<double*(int logical)>;
+
+class Body {
+ public:
+  virtual ~Body() = default;
+  virtual std::unique_ptr<Body> bind(const VectorTable& vectors) const = 0;  // a copy whose handles are pointers
+  virtual void head(const ScalarView& scalars) = 0;                          // loads Gets, runs head(), stores Puts
+  virtual void rows(i32 begin, i32 end, double* sums) = 0;                   // adds the rows' sums to sums[K]
+  virtual const std::type_info& type() const = 0;
+  virtual const void* functor() const = 0;
+};
+
+/// An exit test: a functor with Get fields, `int test()` (a Verdict) and `double value()` (goes into the history).
+class Test {
+ public:
+  virtual ~Test() = default;
+  virtual Verdict test(const ScalarView& scalars, double* value) = 0;
+  virtual std::unique_ptr<Test> copy() const = 0;
+  virtual const std::type_info& type() const = 0;
+  virtual const void* functor() const = 0;
+};
+
+namespace detail {
+template <class R>
+struct SumCount {
+  static constexpr int value = 0;
+};
+template <int K>
+struct SumCount<Sums<K>> {
+  static constexpr int value = K;
+};
+template <class F>
+constexpr int sum_count() {
+  if constexpr (requires(F f) { f.row(i32{}); })
+    return SumCount<decltype(std::declval<F&>().row(i32{}))>::value;
+  else
+    return 0;
+}
+template <class T>
+concept VectorField = requires(T t) { t.p; t.id; };
+}  // namespace detail
+
+/// How many sums the rows of functor F return.
+template <class F>
+inline constexpr int sums_of = detail::sum_count<F>();
+
+template <class F>
+class BodyOf final : public Body {
+  static_assert(std::is_trivially_copyable_v<F>, "a functor is copied to the device as bytes");
+
+ public:
+  explicit BodyOf(const F& f) : f_(f) {}
+
+  std::unique_ptr<Body> bind(const VectorTable& vectors) const override {
+    auto copy = std::make_unique<BodyOf>(f_);
+    each_field(copy->f_, [&](auto& x) {
+      if constexpr (detail::VectorField<std::decay_t<decltype(x)>>) x.p = x.id < 0 ? nullptr : vectors(x.id);
+    });
+    return copy;
+  }
+
+  void head(const ScalarView& scalars) override {
+    each_field(f_, [&](auto& x) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(x)>, Get>) x.v = load_scalar(scalars, x.id);
+    });
+    if constexpr (requires { f_.head(); }) f_.head();
+    each_field(f_, [&](auto& x) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(x)>, Put>) store_scalar(scalars, x.id, x.v);
+    });
+  }
+
+  // Four running sums per value: a fixed order that still lets the compiler keep several additions in flight.
+  void rows(i32 begin, i32 end, double* sums) override {
+    if constexpr (requires { f_.row(begin); }) {
+      F f = f_;  // a local copy: stores through its pointers cannot alias it
+      if constexpr (K == 0) {
+#pragma GCC ivdep
+        for (i32 i = begin; i < end; i++) f.row(i);
+      } else {
+        double lane[4][K] = {};
+        i32 i = begin;
+        for (; i + 4 <= end; i += 4)
+          for (int l = 0; l < 4; l++) {
+            auto s = f.row(i + l);
+            for (int k = 0; k < K; k++) lane[l][k] += s.v[k];
+          }
+        for (int l = 0; i < end; i++, l++) {
+          auto s = f.row(i);
+          for (int k = 0; k < K; k++) lane[l][k] += s.v[k];
+        }
+        for (int k = 0; k < K; k++) sums[k] += (lane[0][k] + lane[1][k]) + (lane[2][k] + lane[3][k]);
+      }
+    }
+  }
+
+  const std::type_info& type() const override { return typeid(F); }
+  const void* functor() const override { return &f_; }
+
+ private:
+  static constexpr int K = sums_of<F>;
+  F f_;
+};
+
+template <class T>
+class TestOf final : public Test {
+  static_assert(std::is_trivially_copyable_v<T>, "an exit test is copied to the device as bytes");
+
+ public:
+  explicit TestOf(const T& t) : t_(t) {}
+  Verdict test(const ScalarView& scalars, double* value) override {
+    each_field(t_, [&](auto& x) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(x)>, Get>) x.v = load_scalar(scalars, x.id);
+    });
+    *value = t_.value();
+    return Verdict(t_.test());
+  }
+  std::unique_ptr<Test> copy() const override { return std::make_unique<TestOf>(t_); }
+  const std::type_info& type() const override { return typeid(T); }
+  const void* functor() const override { return &t_; }
+
+ private:
+  T t_;
+};
+
+}  // namespace sordino

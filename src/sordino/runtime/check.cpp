@@ -1,0 +1,143 @@
+#include "sordino/runtime/check.hpp"
+
+#include <map>
+
+#include "sordino/base/error.hpp"
+
+namespace sordino {
+namespace {
+
+/// One walk over the unrolled recording: which reductions are open, which halos unread, and what orders a push after a read.
+class Walk {
+ public:
+  Walk(const Rank& rank, const Recording& recording) : rank_(rank), rec_(recording) {
+    for (auto& r : rank.reductions()) {
+      open_.push_back(r.started != r.finished);
+      started_.push_back(-1);
+    }
+    for (std::size_t v = 0; v < rank.pushed.size(); v++)
+      if (rank.pushed[v] != rank.seen[v]) unread_[int(v)] = -1;
+  }
+
+  void run(bool predicated) {
+    int sweeps = rec_.is_loop ? 2 * rec_.period + 1 : 1;
+    for (int s = 0; s < sweeps; s++) {
+      map_ = rotated(rank_.vector_map(), rec_.rotate, s % rec_.period);
+      for (auto& c : rec_.commands) {
+        at_++;
+        if (c.every == 0 || predicated) command(c);
+      }
+      if (s == 0 && rec_.is_loop) carried_reductions_end();
+    }
+  }
+
+ private:
+  const std::string& vector_name(int v) const { return rank_.vectors()[v].name; }
+  const std::string& scalar_name(int s) const { return rank_.scalar_names()[s]; }
+  const std::string& reduction_name(int slot) const { return scalar_name(rank_.reductions()[slot].to[0]); }
+  [[noreturn]] void reject(const Command& c, const std::string& what) const {
+    bad_argument("check of the recording: " + c.name + " " + what);
+  }
+
+  void command(const Command& c) {
+    for (int v : c.ghosts) {
+      for (int w : c.writes)
+        if (map_[w] == map_[v]) reject(c, "reads the ghosts of '" + vector_name(v) + "' and writes it");
+      for (int w : c.pushes)
+        if (map_[w] == map_[v]) reject(c, "reads and pushes the ghosts of '" + vector_name(v) + "'");
+    }
+    for (int w : c.puts)
+      for (int g : c.gets)
+        if (w == g && !c.groups.empty()) reject(c, "reads and writes the scalar '" + scalar_name(w) + "' (rotate it)");
+    for (auto& p : c.phases) phase(c, p);
+  }
+
+  void phase(const Command& c, const Phase& p) {
+    switch (p.op) {
+      case Op::finish:
+        if (!open_[p.slot]) reject(c, "finishes the reduction into '" + reduction_name(p.slot) + "' twice, or without a start");
+        open_[p.slot] = false;
+        if (!rank_.space(rank_.reductions()[p.slot].space).replicated)
+          meetings_.push_back({started_[p.slot], at_, nullptr});
+        break;
+      case Op::head: scalars_are_there(c); break;
+      case Op::exit_test:
+        scalars_are_there(c);
+        for (std::size_t i = 0; i < open_.size(); i++)
+          if (open_[i]) reject(c, "may leave the loop with the reduction into '" + reduction_name(int(i)) + "' open");
+        break;
+      case Op::start:
+        if (open_[p.slot]) reject(c, "starts the reduction into '" + reduction_name(p.slot) + "' again before it is finished");
+        open_[p.slot] = true;
+        started_[p.slot] = at_;
+        break;
+      case Op::await: arrive(c, p.slot); break;
+      case Op::put: send(c, p.slot); break;
+      default: break;
+    }
+  }
+
+  void scalars_are_there(const Command& c) const {
+    for (int g : c.gets) {
+      int slot = rank_.reduction_of(g);
+      if (slot >= 0 && open_[slot]) reject(c, "reads '" + scalar_name(g) + "' while its reduction is open");
+    }
+  }
+
+  void arrive(const Command& c, int v) {
+    int p = map_[v];
+    auto sent = unread_.find(p);
+    if (sent == unread_.end()) reject(c, "waits for the ghosts of '" + vector_name(v) + "', which nobody pushes");
+    meetings_.push_back({sent->second, at_, rank_.vectors()[v].exchange});
+    unread_.erase(sent);
+    last_read_[p] = at_;
+  }
+
+  // A push is safe if every neighbour has surely read the old ghosts. The program being the same on every rank, that is so if
+  // something that all of them began after reading has ended here since: a reduction, or an exchange with the same peers.
+  void send(const Command& c, int v) {
+    int p = map_[v];
+    if (unread_.count(p)) reject(c, "pushes '" + vector_name(v) + "' twice before it is read");
+    auto read = last_read_.find(p);
+    bool safe = read == last_read_.end() || rank_.size() == 1;
+    for (auto& m : meetings_)
+      safe = safe || (m.began >= read->second && m.ended <= at_ && (!m.over || m.over == rank_.vectors()[v].exchange));
+    if (!safe)
+      reject(c, "may overwrite the ghosts of '" + vector_name(v) +
+                    "' before a neighbour has read them (no reduction in between: rotate the vector)");
+    unread_[p] = at_;
+  }
+
+  void carried_reductions_end() const {
+    for (std::size_t i = 0; i < open_.size(); i++) {
+      if (!open_[i]) continue;
+      bool ends = false;
+      for (auto& c : rec_.commands)
+        for (auto& p : c.phases) ends |= p.op == Op::finish && p.slot == int(i);
+      if (!ends) bad_argument("check of the recording: the reduction into '" + reduction_name(int(i)) + "' is never finished");
+    }
+  }
+
+  const Rank& rank_;
+  const Recording& rec_;
+  std::vector<int> map_;
+  std::vector<char> open_;
+  std::vector<int> started_;
+  struct Meeting {
+    int began, ended;      // positions
+    const Exchange* over;  // with whom; null: all ranks
+  };
+  std::vector<Meeting> meetings_;
+  std::map<int, int> unread_;     // pushed and not awaited: position of the push
+  std::map<int, int> last_read_;  // position
+  int at_ = 0;
+};
+
+}  // namespace
+
+void check(const Rank& rank, const Recording& recording) {
+  Walk(rank, recording).run(true);
+  Walk(rank, recording).run(false);
+}
+
+}  // namespace sordino

@@ -1,0 +1,165 @@
+// What host and device agree on: the words in device memory, the words in host memory that the device can reach, the messages
+// between ranks, and what a launch is told beside its functor. Plain data only.
+#pragma once
+#include "sordino/base/types.hpp"
+
+namespace sordino::cuda {
+
+constexpr int block_threads = 256;
+constexpr int most_finishes = 4, most_awaits = 4, most_puts = 4, most_groups = 4;  // of one command
+constexpr int most_values = 16;    // that one reduction sums
+constexpr int most_parts = 512;    // values times ranks that one command finishes
+constexpr int most_scalars = 1024; // of one rank
+constexpr int most_epochs = 512;   // channels that one program uses
+constexpr int flag_stride = 32;    // words: one flag a line of 128 bytes
+
+/// A message that needs no flag and no fence: 16 bytes are written and read at once, so the tag vouches for the value.
+struct alignas(16) Packet {
+  double value;
+  u64 tag;
+};
+
+/// The word in flags and tags: epoch << 1 | stop request, as on the host engine.
+SORDINO_HD constexpr u32 flag_word(u32 epoch, bool stop) { return epoch << 1 | u32(stop); }
+SORDINO_HD constexpr bool is_epoch(u32 word, u32 epoch) { return word >> 1 == (epoch & 0x7fffffffu); }
+
+enum class Wait : i32 { nothing, reduction, halo, own_blocks };
+
+/// What a device waited for when it lost patience.
+struct FaultRecord {
+  Wait what = Wait::nothing;
+  i32 command = 0, iteration = 0;
+  i32 channel = 0;  // reduction slot, or physical vector
+  i32 from = 0;     // which part of the reduction, which peer of the exchange, which block
+  u32 expected = 0, seen = 0;
+};
+
+/// Device memory of one rank, uploaded at the start of every replay. Constant while a chunk of iterations runs, except where
+/// said otherwise: so a command may read it before the one ahead of it has ended.
+struct alignas(16) Control {
+  u32 halt = 0;          // set by a command: every later one does nothing
+  u32 stop_seen_at = 0;  // set by a command: sequence number of the first that saw a stop request
+  i32 first_iteration = 0, max_iterations = 0;
+  u32 stop = 0;          // a stop is requested here: told to the others with everything sent
+  u32 history_next = 0;  // where the chunk's first exit test writes
+  u32 marks = 0;         // chunks ended, since the engine was built
+  u32 ticket = 0;        // set by commands: blocks that have sent their rows
+  u64 patience = 0;      // nanoseconds without anybody's progress; 0: forever
+  u64 waited_reduction = 0, waited_halo = 0;  // nanoseconds, set by commands
+  i32 exit_verdict = 0, exit_iteration = 0, exit_command = 0;
+  u32 fault = 0;
+  FaultRecord cause;
+};
+
+/// Host memory of one rank that its device can reach. Only the kernel at the end of a chunk writes it, so that commands never
+/// wait for the bus.
+struct Window {
+  alignas(128) u32 marks = 0;     // device to host: chunks ended; all else here is then valid
+  Control control;
+  double scalars[most_scalars];
+  alignas(128) u32 stop = 0;      // host to device
+};
+
+/// Host memory of the whole engine that all devices can reach.
+struct EngineWindow {
+  alignas(128) u32 abort = 0;  // somebody failed: stop waiting
+  struct alignas(128) Beat {
+    u64 host = 0, device = 0;  // grow while the rank makes progress; one writer each
+  };
+  static constexpr int most_ranks = 256;
+  Beat beats[most_ranks];
+};
+
+// --- what a launch is told -----------------------------------------------------------------------------------------------
+// Epochs are kept in device memory, counted up once a chunk; a launch adds its own, fixed distance from the chunk's start.
+// So a captured launch stays right however often it is replayed, and no command has to count.
+
+struct EpochRef {
+  i32 index = 0;  // in Args::epochs
+  u32 offset = 0;
+};
+
+struct FinishArgs {
+  const Packet* packets = nullptr;  // [2][parts][values], written by the ranks
+  EpochRef epoch;
+  i32 parts = 0, values = 0;
+  i32 slot = 0;
+  i32 to[most_values] = {};  // physical scalars
+};
+
+struct AwaitArgs {
+  const u32* flags = nullptr;  // [peers], written by them
+  const u32* sent = nullptr;   // the word I sent with the same epoch, if everybody must agree on what it says
+  EpochRef epoch;
+  i32 peers = 0;
+  i32 vector = 0;
+};
+
+/// Own row i of a segment goes to to[i].
+struct Segment {
+  double* to;
+  i32 first, count;
+};
+struct Entry {
+  double* to;
+  i32 row, unused;
+};
+
+struct PutArgs {
+  const double* rows = nullptr;
+  const Segment* segments = nullptr;  // either few contiguous pieces,
+  const Entry* entries = nullptr;     // or single rows in increasing order,
+  const i32* row_entries = nullptr;   //   [rows + 1] the first entry of each row
+  u32* const* flags = nullptr;        // [peers] where to signal
+  u32* sent = nullptr;                // where to keep the word for myself
+  EpochRef epoch;
+  i32 peers = 0, n_segments = 0, n_entries = 0;
+  bool by_rows = false;  // each row is sent by the thread that computed it
+};
+
+struct StartArgs {
+  Packet* partials = nullptr;  // [values][stride], one a block
+  Packet* const* to = nullptr; // [targets] everybody's packets
+  EpochRef epoch;
+  i32 stride = 0, targets = 0, parts = 0, place = 0;
+  i32 slot = -1;
+};
+
+/// Rows of one task group, in chunks of block_threads / lanes rows.
+struct GroupArgs {
+  i32 end = 0;               // chunks of this and all earlier groups
+  i32 first = 0, last = 0;   // rows, if they are one range;
+  const RowRange* chunks = nullptr;  // else its chunks,
+  const i32* rows = nullptr;         // or, where ranges are short, all rows
+  i32 n_rows = 0;                    //   of which there are so many
+  bool awaits = false;       // before the group
+  bool puts = false;         // after it
+};
+
+struct Args {
+  Control* control = nullptr;
+  double* scalars = nullptr;  // [physical]
+  const u32* epochs = nullptr;
+  double* history = nullptr;  // a ring
+  const EngineWindow* engine = nullptr;
+  i32 ranks = 0;
+  i32 command = 0, commands = 0;
+  i32 iteration = 0;     // counted from the chunk's first
+  u32 history_offset = 0, history_mask = 0;
+  i32 n_finishes = 0, n_awaits = 0, n_puts = 0, n_groups = 0;
+  i32 parts = 0;         // of all finishes
+  i32 senders = 0;       // blocks that take part in sending
+  FinishArgs finish[most_finishes];
+  AwaitArgs await[most_awaits];
+  PutArgs put[most_puts];
+  GroupArgs group[most_groups];
+  StartArgs start;
+  i32 mute_at = -1;      // tests: in this iteration nothing is sent,
+  i32 late_at = -1;      //   or the command dawdles
+  u32 late_us = 0;
+};
+
+/// A Get that reads a reduction finished by its own command does so from the parts at hand, never from memory.
+constexpr i32 finished_code(int finish, int value) { return -2 - (finish * most_values + value); }
+
+}  // namespace sordino::cuda

@@ -1,0 +1,87 @@
+// An engine decides who executes a recorded program, and what time it is.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sordino/base/ledger.hpp"
+#include "sordino/base/status.hpp"
+#include "sordino/runtime/command.hpp"
+#include "sordino/runtime/trace.hpp"
+
+namespace sordino {
+
+class Rank;
+
+/// A recording bound to one rank's memory by one engine: pointers, channels, graphs. Made once, replayed often.
+class Program {
+ public:
+  virtual ~Program() = default;
+};
+
+/// What a run is doing, for whoever supervises it from outside; written by the first local rank.
+struct Progress {
+  std::atomic<int> iteration{0};
+  std::atomic<double> value{0};  // what the last exit test put into the history
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  virtual const char* name() const = 0;
+  virtual int size() const = 0;         // ranks of all processes
+  virtual int first_rank() const { return 0; }  // of this process
+  virtual int local_ranks() const { return size(); }
+  virtual bool arithmetic() const { return true; }  // false: the model engine skips it, and values do not exist
+
+  /// Runs `job` on every local rank and returns when all have ended. If a rank fails, all ranks stop, and the first cause is
+  /// thrown here. `supervise` is called about 20 times a second on the calling thread.
+  virtual void run(const std::function<void(Rank&)>& job, const std::function<void()>& supervise = {}) = 0;
+  virtual Rank& rank(int local) = 0;
+
+  /// Asks all ranks to leave their loops at the same iteration. The request travels in the flags of reductions and
+  /// all-gathers, so it costs no message of its own. Async-signal-safe.
+  void request_stop() { stop_.store(true, std::memory_order_relaxed); }
+  void clear_stop() { stop_.store(false, std::memory_order_relaxed); }
+  bool stop_requested() const { return stop_.load(std::memory_order_relaxed); }
+  const Progress& progress() const { return progress_; }
+  void reset_progress() {
+    progress_.iteration = 0;
+    progress_.value = 0;
+  }
+  Trace& trace() { return trace_; }
+
+  // --- what a Rank asks of its engine -----------------------------------------------------------------------------------
+  virtual void allocate(Rank& rank, int vector) = 0;      // storage of a new vector, zeroed; peers see it after barrier()
+  virtual void add_reduction(Rank& rank, int slot) = 0;   // likewise
+  virtual void barrier(Rank& rank) = 0;
+  virtual std::unique_ptr<Program> compile(Rank& rank, const Recording& recording, const std::vector<int>& vector_map,
+                                           const std::vector<int>& scalar_map) = 0;
+  /// Replays up to `max` iterations; returns when they have ended on this rank.
+  virtual Outcome replay(Rank& rank, Program& program, int max) = 0;
+  virtual void write(Rank& rank, int physical, const double* host, i64 count) = 0;
+  virtual void read(Rank& rank, int physical, double* host, i64 count) = 0;
+  virtual void set_scalar(Rank& rank, int physical, double value) = 0;
+  virtual double get_scalar(Rank& rank, int physical) = 0;  // throws if it was skipped or never computed
+  virtual double now(Rank& rank) = 0;                       // seconds on this engine's clock
+
+  // Memory that is not a vector: an operator's arrays. Null where the engine skips arithmetic.
+  virtual void* allocate_bytes(Rank& rank, std::size_t bytes) = 0;
+  virtual void release_bytes(Rank& rank, void* pointer, std::size_t bytes) = 0;
+  virtual void upload(Rank& rank, void* to, const void* from, std::size_t bytes) = 0;
+  virtual i64 bytes_held(int local_rank) const = 0;  // vectors and arrays of one rank
+  virtual bool is_device() const { return false; }  // prefer layouts for a GPU
+
+  // Host data between recordings (comm/communicator.hpp).
+  virtual void post(Rank& from, int to, int tag, std::vector<std::byte> data) = 0;
+  virtual std::vector<std::byte> take(Rank& at, int from, int tag) = 0;  // waits, with the engine's timeout
+
+ protected:
+  Progress progress_;
+  Trace trace_;
+  std::atomic<bool> stop_{false};
+};
+
+}  // namespace sordino

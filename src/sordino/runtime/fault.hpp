@@ -1,0 +1,49 @@
+// The first cause of a failure, known to all ranks. Every wait polls `raised()`; nobody waits for a rank that is gone.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <string>
+
+#include "sordino/base/error.hpp"
+#include "sordino/runtime/command.hpp"
+
+namespace sordino {
+
+class Rank;
+
+class Fault {
+ public:
+  bool raised() const { return raised_.load(std::memory_order_acquire); }
+
+  /// Keeps the first cause; later ones are consequences. Returns whether this was the first.
+  bool raise(Errc code, const std::string& cause) {
+    std::lock_guard lock(mutex_);
+    if (raised_.load(std::memory_order_relaxed)) return false;
+    code_ = code;
+    cause_ = cause;
+    raised_.store(true, std::memory_order_release);
+    return true;
+  }
+  std::string cause() const {
+    std::lock_guard lock(mutex_);
+    return cause_;
+  }
+  Errc code() const {
+    std::lock_guard lock(mutex_);
+    return code_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::atomic<bool> raised_{false};
+  Errc code_ = Errc::peer_failed;
+  std::string cause_;
+};
+
+/// For tests: called before each phase on CPU engines; may throw, sleep or never return.
+using Probe = std::function<void(Rank&, const Command&, Op, int iteration)>;
+
+const char* name(Op op);
+
+}  // namespace sordino

@@ -1,0 +1,189 @@
+#include "sordino/runtime/host/engine.hpp"
+
+#include <cstring>
+#include <thread>
+
+#include "sordino/runtime/host/wait.inl"
+
+namespace sordino::host {
+
+HostEngine::HostEngine(const Options& options, std::unique_ptr<Transport> transport)
+    : options_(options), transport_(std::move(transport)), size_(options.ranks), first_(0), memory_(options.ranks) {
+  if (transport_) {
+    auto& ranks = transport_->ranks_of_processes();
+    size_ = 0;
+    for (int p = 0; p < transport_->processes(); p++) {
+      if (p == transport_->process()) first_ = size_;
+      size_ += ranks[p];
+    }
+  }
+  // Where there are more ranks than cores a spinning rank keeps another from working.
+  spins_ = options_.ranks > int(std::thread::hardware_concurrency()) ? 50 : 4000;
+  for (int i = 0; i < options_.ranks; i++) ranks_.push_back(std::make_unique<Rank>(*this, first_ + i));
+  team_ = std::make_unique<ThreadTeam>(options_.ranks);
+}
+
+HostEngine::~HostEngine() {
+  if (!team_->stuck()) return;
+  // A rank that never came back may still touch its memory: let it keep it.
+  for (auto& r : ranks_) r.release();
+  new std::vector<Memory>(std::move(memory_));
+}
+
+int HostEngine::process_of(int rank) const {
+  int p = 0, first = 0;
+  auto& ranks = transport_->ranks_of_processes();
+  while (rank >= first + ranks[p]) first += ranks[p++];
+  return p;
+}
+
+void HostEngine::run(const std::function<void(Rank&)>& job, const std::function<void()>& supervise) {
+  if (fault_.raised()) throw Error(Errc::peer_failed, "these ranks have failed before (" + fault_.cause() + "): build a new solver");
+  auto guarded = [&](int i) {
+    Rank& r = *ranks_[i];
+    try {
+      job(r);
+    } catch (const PeerFailed&) {
+    } catch (const Error& e) {
+      raise(e.code(), "rank " + std::to_string(r.id()) + ": " + e.what());
+    } catch (const std::exception& e) {
+      raise(Errc::peer_failed, "rank " + std::to_string(r.id()) + ": " + e.what());
+    }
+    memory_[i].waiting = true;
+  };
+  for (auto& m : memory_) m.waiting = false;
+  team_->run(guarded, [&] {
+    if (supervise) supervise();
+    if (transport_) poll();
+    return fault_.raised() ? 2.0 : -1.0;  // after a fault every wait ends; a rank stuck elsewhere is left behind
+  });
+  if (fault_.raised()) throw Error(fault_.code(), fault_.cause());
+}
+
+void HostEngine::raise(Errc code, const std::string& cause) {
+  if (!fault_.raise(code, cause)) return;
+  for (auto& m : memory_) m.bell.ring();
+  if (!transport_) return;
+  for (int p = 0; p < transport_->processes(); p++)
+    if (p != transport_->process()) {
+      Message m{.kind = Message::fault, .slot = i32(code)};
+      transport_->send(p, m, cause.data(), cause.size());
+    }
+}
+
+void HostEngine::fail_as_peers() { throw PeerFailed(fault_.cause()); }
+
+u64 HostEngine::all_heartbeats() const {
+  u64 sum = arrivals_.load(std::memory_order_relaxed);
+  for (auto& m : memory_) sum += m.heartbeat.load(std::memory_order_relaxed);
+  return sum;
+}
+
+void HostEngine::patience_lost(Rank& rank, const std::string& what) {
+  std::string who;
+  for (int i = 0; i < options_.ranks; i++)
+    if (!memory_[i].waiting.load(std::memory_order_relaxed)) who += (who.empty() ? "; still busy: rank " : ", ") + std::to_string(first_ + i);
+  throw Error(Errc::peer_failed, "waited " + std::to_string(int(options_.timeout)) + " s without any progress for " + what + who +
+                                     " (rank " + std::to_string(rank.id()) + " gave up)");
+}
+
+// --- messages of other processes -------------------------------------------------------------------------------------------
+
+void HostEngine::send(const Message& header, const void* data, std::size_t bytes) {
+  transport_->send(process_of(header.to), header, data, bytes);
+}
+
+void HostEngine::poll() {
+  transport_->poll([this](const Message& m, const std::byte* data, std::size_t bytes) { deliver(m, data, bytes); });
+}
+
+void HostEngine::deliver(const Message& m, const std::byte* data, std::size_t bytes) {
+  arrivals_.fetch_add(1, std::memory_order_relaxed);
+  if (m.kind == Message::fault) {
+    fault_.raise(Errc(m.slot), std::string(reinterpret_cast<const char*>(data), bytes));
+    for (auto& mine : memory_) mine.bell.ring();
+    return;
+  }
+  if (m.kind == Message::barrier) {
+    std::lock_guard lock(barrier_.mutex);
+    barrier_.others[m.flag]++;
+    return;
+  }
+  Memory& to = memory(m.to);
+  if (m.kind == Message::host_data) {
+    {
+      std::lock_guard lock(mutex_);
+      to.mail[{m.from, m.slot}].emplace_back(data, data + bytes);
+    }
+    to.bell.ring();
+    return;
+  }
+  std::unique_lock lock(mutex_);
+  if (m.kind == Message::halo) {
+    double* rows = to.vectors[m.slot].get();
+    Flag& flag = to.arrivals[m.slot][m.peer];
+    lock.unlock();
+    std::memcpy(rows + m.place, data, bytes);
+    signal(flag, m.flag, m.to);
+  } else {
+    Gather& g = *to.gathers[m.slot];
+    lock.unlock();
+    int parity = m.flag >> 1 & 1;
+    std::memcpy(g.sums[parity].data() + m.place, data, bytes);
+    signal(g.flags[parity * size_ + m.from], m.flag, m.to);
+  }
+}
+
+// All local ranks enter; the last one tells the other processes; everybody leaves when all processes have said so.
+void HostEngine::barrier(Rank& rank) {
+  u64 round;
+  {
+    std::lock_guard lock(barrier_.mutex);
+    round = barrier_.round;
+    if (++barrier_.inside == options_.ranks) {
+      barrier_.inside = 0;
+      barrier_.round++;
+      if (transport_)
+        for (int p = 0; p < transport_->processes(); p++)
+          if (p != transport_->process()) transport_->send(p, {.kind = Message::barrier, .flag = u32(round)}, nullptr, 0);
+      for (auto& m : memory_) m.bell.ring();
+    }
+  }
+  int needed = transport_ ? transport_->processes() - 1 : 0;
+  auto open = [&] {
+    std::lock_guard lock(barrier_.mutex);
+    if (barrier_.round == round) return false;
+    return needed == 0 || barrier_.others[u32(round)] >= needed;
+  };
+  wait(rank, open, [] { return std::string("all ranks to reach a recording"); });
+  memory(rank.id()).heartbeat.fetch_add(1, std::memory_order_relaxed);
+}
+
+void HostEngine::post(Rank& from, int to, int tag, std::vector<std::byte> data) {
+  if (!is_local(to)) {
+    send({.kind = Message::host_data, .slot = tag, .from = from.id(), .to = to}, data.data(), data.size());
+    return;
+  }
+  {
+    std::lock_guard lock(mutex_);
+    memory(to).mail[{from.id(), tag}].push_back(std::move(data));
+  }
+  memory(to).bell.ring();
+}
+
+std::vector<std::byte> HostEngine::take(Rank& at, int from, int tag) {
+  auto& box = memory(at.id()).mail;
+  auto there = [&] {
+    std::lock_guard lock(mutex_);
+    auto m = box.find({from, tag});
+    return m != box.end() && !m->second.empty();
+  };
+  wait(at, there, [&] { return "data of rank " + std::to_string(from); });
+  std::lock_guard lock(mutex_);
+  auto& queue = box[{from, tag}];
+  auto data = std::move(queue.front());
+  queue.pop_front();
+  return data;
+}
+
+}  // namespace sordino::host

@@ -1,0 +1,127 @@
+// The host engine: one thread per rank, ranks push into each other's memory and raise epoch flags; ranks of other processes are
+// reached through a Transport.
+#pragma once
+#include <deque>
+#include <map>
+#include <mutex>
+
+#include "sordino/runtime/engine.hpp"
+#include "sordino/runtime/fault.hpp"
+#include "sordino/runtime/host/bell.hpp"
+#include "sordino/runtime/rank.hpp"
+#include "sordino/runtime/threads.hpp"
+#include "sordino/runtime/transport.hpp"
+
+namespace sordino::host {
+
+struct Options {
+  int ranks = 1;            // of this process
+  double timeout = 60;      // seconds without any progress before a wait gives up; <= 0: never
+  bool time_commands = false;
+  u32 first_epoch = 0;      // for tests near the wrap-around
+};
+
+/// Written by a peer: epoch << 1 | stop request. One writer each.
+struct alignas(64) Flag {
+  std::atomic<u32> word{0};
+};
+inline u32 flag_word(u32 epoch, bool stop) { return epoch << 1 | u32(stop); }
+inline bool is_epoch(u32 word, u32 epoch) { return word >> 1 == (epoch & 0x7fffffffu); }
+
+/// Where one rank collects a reduction: two epochs, block sums of all ranks, one flag a rank.
+struct Gather {
+  std::vector<double> sums[2];   // [blocks][K]
+  std::unique_ptr<Flag[]> flags; // [2][ranks]
+};
+
+/// One rank's memory, as its peers in this process see it. Peers read entries while the owner appends others, so the tables
+/// never move: their capacity is fixed.
+struct Memory {
+  static constexpr std::size_t most_names = 4096;
+  Memory() {
+    vectors.reserve(most_names);
+    arrivals.reserve(most_names);
+    gathers.reserve(most_names);
+  }
+  std::vector<std::unique_ptr<double[]>> vectors;  // [physical]
+  std::vector<std::unique_ptr<Flag[]>> arrivals;   // [physical][peer]
+  std::vector<std::unique_ptr<Gather>> gathers;    // [slot]
+  i64 bytes = 0;
+  Bell bell;
+  std::map<std::pair<int, int>, std::deque<std::vector<std::byte>>> mail;  // (from, tag)
+  alignas(64) std::atomic<u64> heartbeat{0};
+  std::atomic<bool> waiting{false};
+};
+
+class HostProgram;
+
+class HostEngine final : public Engine {
+ public:
+  explicit HostEngine(const Options& options, std::unique_ptr<Transport> transport = nullptr);
+  ~HostEngine() override;
+
+  const char* name() const override { return "host"; }
+  int size() const override { return size_; }
+  int first_rank() const override { return first_; }
+  int local_ranks() const override { return options_.ranks; }
+  void run(const std::function<void(Rank&)>& job, const std::function<void()>& supervise) override;
+  Rank& rank(int local) override { return *ranks_[local]; }
+
+  void allocate(Rank& rank, int vector) override;
+  void add_reduction(Rank& rank, int slot) override;
+  void barrier(Rank& rank) override;
+  std::unique_ptr<Program> compile(Rank&, const Recording&, const std::vector<int>&, const std::vector<int>&) override;
+  Outcome replay(Rank& rank, Program& program, int max) override;
+  void write(Rank& rank, int physical, const double* host, i64 count) override;
+  void read(Rank& rank, int physical, double* host, i64 count) override;
+  void set_scalar(Rank& rank, int physical, double value) override;
+  double get_scalar(Rank& rank, int physical) override;
+  double now(Rank& rank) override;
+  void* allocate_bytes(Rank& rank, std::size_t bytes) override;
+  void release_bytes(Rank& rank, void* pointer, std::size_t bytes) override;
+  void upload(Rank& rank, void* to, const void* from, std::size_t bytes) override;
+  i64 bytes_held(int local_rank) const override { return memory_[local_rank].bytes; }
+  void post(Rank& from, int to, int tag, std::vector<std::byte> data) override;
+  std::vector<std::byte> take(Rank& at, int from, int tag) override;
+
+  Probe probe;  // tests
+
+ private:
+  friend class HostProgram;
+  bool is_local(int rank) const { return rank >= first_ && rank < first_ + options_.ranks; }
+  Memory& memory(int rank) { return memory_[rank - first_]; }
+  int process_of(int rank) const;
+  void signal(Flag& flag, u32 word, int rank) {
+    flag.word.store(word, std::memory_order_release);
+    memory(rank).bell.ring();
+  }
+  void send(const Message& header, const void* data, std::size_t bytes);
+  void poll();
+  void deliver(const Message& m, const std::byte* data, std::size_t bytes);
+  /// Spins, then sleeps, until ready(). Returns the seconds it took. Throws on a fault or when nobody makes progress.
+  template <class Ready>
+  double wait(Rank& rank, const Ready& ready, const std::function<std::string()>& what);
+  void patience_lost(Rank& rank, const std::string& what);
+  u64 all_heartbeats() const;
+  void raise(Errc code, const std::string& cause);
+  [[noreturn]] void fail_as_peers();
+
+  Options options_;
+  std::unique_ptr<Transport> transport_;
+  int size_, first_;
+  int spins_;
+  std::mutex mutex_;  // growth of memory_'s deques, mail
+  std::vector<Memory> memory_;
+  std::vector<std::unique_ptr<Rank>> ranks_;
+  Fault fault_;
+  std::unique_ptr<ThreadTeam> team_;
+  struct {
+    std::mutex mutex;
+    int inside = 0;
+    u64 round = 0;
+    std::map<u64, int> others;  // processes whose ranks have all entered the round
+  } barrier_;
+  std::atomic<u64> arrivals_{0};  // messages delivered: progress of remote ranks
+};
+
+}  // namespace sordino::host

@@ -1,0 +1,46 @@
+// The host engine's one way to wait.
+#pragma once
+#include <chrono>
+
+namespace sordino::host {
+
+inline double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+template <class Ready>
+double HostEngine::wait(Rank& rank, const Ready& ready, const std::function<std::string()>& what) {
+  if (ready()) return 0;
+  double begin = seconds_now();
+  for (int k = 0; k < spins_; k++) {
+    if (ready()) return seconds_now() - begin;
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+  }
+  Memory& mine = memory(rank.id());
+  mine.waiting.store(true, std::memory_order_relaxed);
+  double calm_since = begin;
+  u64 beats = all_heartbeats();
+  // Remote ranks cannot ring: sleep only a little, and look for their messages.
+  long nap = transport_ ? 20'000 : 2'000'000;
+  for (;;) {
+    if (transport_) poll();
+    if (ready()) break;
+    if (fault_.raised()) fail_as_peers();
+    mine.bell.sleep([&] { return ready() || fault_.raised(); }, nap);
+    if (ready()) break;
+    if (fault_.raised()) fail_as_peers();
+    double t = seconds_now();
+    if (u64 b = all_heartbeats(); b != beats) {
+      beats = b;
+      calm_since = t;
+    } else if (options_.timeout > 0 && t - calm_since > options_.timeout) {
+      patience_lost(rank, what());
+    }
+  }
+  mine.waiting.store(false, std::memory_order_relaxed);
+  return seconds_now() - begin;
+}
+
+}  // namespace sordino::host

@@ -1,0 +1,76 @@
+#include "sordino/runtime/machine.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <sstream>
+#include <type_traits>
+
+#include "sordino/base/error.hpp"
+
+namespace sordino {
+namespace {
+
+int doublings(int ranks) {
+  int n = 0;
+  for (long reached = 1; reached < ranks; reached *= 2) n++;
+  return n;
+}
+
+[[noreturn]] void reject(const std::string& name, double value, const std::string& unit, const std::string& rule) {
+  std::ostringstream text;
+  text << "machine: " << name << " is " << value << " " << unit << ", and must be " << rule;
+  bad_argument(text.str());
+}
+
+bool may_be_zero(const std::string& name, const Machine& m) {
+  if (name == "memory_bandwidth" || name == "link_bandwidth" || name == "workers") return false;
+  return name != "internode_bandwidth" || m.ranks_per_node == 0;  // unused where all ranks share a node
+}
+
+}  // namespace
+
+double Machine::reduction(int ranks) const {
+  return ranks == 1 ? 0 : reduction_base_s + reduction_hop_s * doublings(ranks);
+}
+
+double Machine::compute(double bytes, double flop) const {
+  double moving = bytes / memory_bandwidth;
+  return flops > 0 ? std::max(moving, flop / flops) : moving;
+}
+
+void validate(const Machine& machine) {
+  Machine::fields(machine, [&](const std::string& name, double value, const std::string& unit, const char*) {
+    if (!std::isfinite(value)) reject(name, value, unit, "finite");
+    if (value < 0) reject(name, value, unit, "at least 0");
+    if (value == 0 && !may_be_zero(name, machine)) reject(name, value, unit, "positive");
+  });
+}
+
+Machine machine_from(const std::map<std::string, double>& numbers) {
+  Machine machine;
+  std::string known;
+  std::size_t taken = 0;
+  Machine::fields(machine, [&](const std::string& name, auto& value, const std::string& unit, const char*) {
+    known += (known.empty() ? "" : ", ") + name;
+    auto given = numbers.find(name);
+    if (given == numbers.end()) bad_argument("machine: " + name + " is missing");
+    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, int>) {
+      double whole = given->second;
+      if (!(std::abs(whole) <= std::numeric_limits<int>::max()) || whole != std::floor(whole))
+        reject(name, whole, unit, "a whole number");
+      value = int(whole);
+    } else {
+      value = given->second;
+    }
+    taken++;
+  });
+  if (taken != numbers.size())
+    for (auto& [name, value] : numbers)
+      if ((", " + known + ",").find(", " + name + ",") == std::string::npos)
+        bad_argument("machine: there is no '" + name + "'; there are " + known);
+  validate(machine);
+  return machine;
+}
+
+}  // namespace sordino

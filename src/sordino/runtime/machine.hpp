@@ -1,0 +1,57 @@
+// A described machine: the plain numbers from which the model engine tells time. Described machines come from microbenchmarks
+// or data sheets (layer perf); this file only says what the numbers mean.
+//
+// What they leave out: messages that meet in a switch or at their receiver, and caches.
+#pragma once
+#include <map>
+#include <string>
+
+namespace sordino {
+
+struct Machine {
+  double launch_s = 0.5e-6;
+  double memory_bandwidth = 4e12;
+  double flops = 0;
+  double link_latency_s = 1.3e-6;
+  double link_bandwidth = 300e9;
+  double put_overhead_s = 0.2e-6;
+  double reduction_base_s = 2e-6;
+  double reduction_hop_s = 0;
+  double jitter_s = 0;
+  int ranks_per_node = 0;
+  double internode_latency_s = 2e-6;
+  double internode_bandwidth = 25e9;
+  int workers = 2;
+
+  /// visit(name, value, unit, meaning) for each number, in the order above.
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("launch_s", self.launch_s, "s", "before a command does anything");
+    visit("memory_bandwidth", self.memory_bandwidth, "B/s", "of one device, shared by queues that compute at the same time");
+    visit("flops", self.flops, "flop/s", "of one device; 0: never the limit");
+    visit("link_latency_s", self.link_latency_s, "s", "of a message between devices of one node");
+    visit("link_bandwidth", self.link_bandwidth, "B/s", "at which a device sends within its node, one message after the other");
+    visit("put_overhead_s", self.put_overhead_s, "s", "for which sending a message keeps its queue busy");
+    visit("reduction_base_s", self.reduction_base_s, "s", "from the last rank's start of a reduction to its result, on any number of ranks > 1");
+    visit("reduction_hop_s", self.reduction_hop_s, "s", "more for each doubling of the number of ranks");
+    visit("jitter_s", self.jitter_s, "s", "most random delay of each launch, message and reduction");
+    visit("ranks_per_node", self.ranks_per_node, "ranks", "of one node; 0: all ranks share one");
+    visit("internode_latency_s", self.internode_latency_s, "s", "of a message between nodes");
+    visit("internode_bandwidth", self.internode_bandwidth, "B/s", "at which a device sends to other nodes");
+    visit("workers", self.workers, "task groups", "a device computes at the same time; others wait their turn");
+  }
+
+  /// Seconds between the last rank's start of a reduction and its result.
+  double reduction(int ranks) const;
+  bool same_node(int a, int b) const { return ranks_per_node == 0 || a / ranks_per_node == b / ranks_per_node; }
+  /// Seconds that a device alone takes to move `bytes` and compute `flop`.
+  double compute(double bytes, double flop) const;
+};
+
+/// Throws bad_argument with one sentence if a number cannot be meant.
+void validate(const Machine& machine);
+
+/// A machine from exactly its names and numbers. Throws bad_argument for a name too many, one too few, or a bad number.
+Machine machine_from(const std::map<std::string, double>& numbers);
+
+}  // namespace sordino

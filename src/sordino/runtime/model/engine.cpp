@@ -1,0 +1,208 @@
+// The model engine's course of events: whose turn it is, programs between recordings, faults.
+#include "sordino/runtime/model/engine.hpp"
+
+#include <algorithm>
+
+#include "sordino/runtime/model/program.hpp"
+
+namespace sordino::model {
+namespace {
+
+const Options& checked(const Options& o) {
+  validate(o.machine);
+  if (o.ranks < 1) bad_argument("the number of ranks must be at least 1, not " + std::to_string(o.ranks));
+  if (o.exit_at < 0) bad_argument("exit_at must be at least 0, not " + std::to_string(o.exit_at));
+  return o;
+}
+
+}  // namespace
+
+ModelEngine::ModelEngine(const Options& options)
+    : options_(checked(options)), stacks_(options.ranks, options.stack_bytes), agenda_(options.seed) {
+  for (int i = 0; i < options_.ranks; i++)
+    places_.push_back(std::make_unique<Place>(*this, i, Noise(options_.seed, i, options_.machine.jitter_s)));
+}
+
+ModelEngine::~ModelEngine() = default;
+
+// --- the run ----------------------------------------------------------------------------------------------------------------
+
+void ModelEngine::run(const std::function<void(Rank&)>& job, const std::function<void()>& supervise) {
+  if (fault_.raised()) throw Error(Errc::peer_failed, "these ranks have failed before (" + fault_.cause() + "): build a new solver");
+  if (running_) bad_argument("run() was called inside run()");
+  running_ = true;
+  ended_ = 0;
+  double begin = 0;  // as on real machines, where all ranks begin when the last run is over
+  for (auto& p : places_) begin = std::max(begin, p->clock);
+  for (int i = 0; i < size(); i++) {
+    Place& p = *places_[i];
+    p.clock = begin;
+    p.program.prepare(stacks_.bottom(i), stacks_.bytes(), [this, &p, &job] { program_of(p, job); });
+    wake_program(p, begin);
+  }
+  looked_up_ = std::chrono::steady_clock::now();
+  while (ended_ < size()) {
+    if (fault_.raised() && !winding_up_) wind_up();
+    if (agenda_.empty()) {
+      fault_.raise(Errc::peer_failed, "no rank can go on: " + who_waits_for_what());
+      continue;
+    }
+    act(agenda_.next());
+    if (supervise && events_ % 64 == 0) look_up(supervise);
+  }
+  agenda_.clear();
+  stacks_.release();
+  running_ = false;
+  if (supervisor_failed_) std::rethrow_exception(supervisor_failed_);
+  if (fault_.raised()) throw Error(fault_.code(), fault_.cause());
+}
+
+void ModelEngine::program_of(Place& place, const std::function<void(Rank&)>& job) {
+  std::string who = "rank " + std::to_string(place.rank.id()) + ": ";
+  try {
+    job(place.rank);
+  } catch (const PeerFailed&) {
+  } catch (const Error& e) {
+    fault_.raise(e.code(), who + e.what());
+  } catch (const std::exception& e) {
+    fault_.raise(Errc::peer_failed, who + e.what());
+  } catch (...) {
+    fault_.raise(Errc::peer_failed, who + "an exception that is no std::exception");
+  }
+  place.replaying = nullptr;
+}
+
+void ModelEngine::act(const Event& event) {
+  events_++;
+  Place& p = *places_[rank_of(event.party)];
+  int lane = lane_of(event.party);
+  if (lane == program_lane) {
+    if (p.program.ended()) return;
+    p.program.resume();
+    ended_ += p.program.ended();
+  } else if (!p.replaying) {
+    return;  // a program that caught its failure left this behind
+  } else if (lane == device_lane) {
+    p.replaying->device_due(event.due);
+  } else {
+    p.replaying->act(lane);
+  }
+}
+
+void ModelEngine::look_up(const std::function<void()>& supervise) {
+  auto now = std::chrono::steady_clock::now();
+  if (now - looked_up_ < std::chrono::milliseconds(50)) return;
+  looked_up_ = now;
+  try {
+    supervise();
+  } catch (const std::exception& e) {
+    supervisor_failed_ = std::current_exception();
+    fault_.raise(Errc::peer_failed, std::string("the supervisor of the run failed: ") + e.what());
+  }
+}
+
+// After a fault nothing happens any more, but every program leaves its wait.
+void ModelEngine::wind_up() {
+  winding_up_ = true;
+  agenda_.clear();
+  for (auto& p : places_)
+    if (!p->program.ended()) wake_program(*p, 0);
+}
+
+std::string ModelEngine::who_waits_for_what() const {
+  constexpr int most = 4;
+  std::string text;
+  int parties = 0;
+  auto add = [&](const std::string& who, const std::string& what) {
+    if (parties++ < most) text += (text.empty() ? "" : "; ") + who + what;
+  };
+  for (auto& p : places_) {
+    std::string who = "rank " + std::to_string(p->rank.id());
+    if (p->program.ended())
+      add(who, " has ended");
+    else if (!p->replaying)
+      add(who, " waits for " + p->waits_for);
+    else
+      for (auto& what : p->replaying->waits()) add(who, " waits for " + what);
+  }
+  return parties > most ? text + "; and " + std::to_string(parties - most) + " more" : text;
+}
+
+void ModelEngine::wake_queue(Who queue, double time) {
+  if (auto* program = places_[rank_of(queue)]->replaying) program->wake(lane_of(queue), time);
+}
+
+// Stops the program until somebody wakes it.
+void ModelEngine::block(Place& place) {
+  if (fault_.raised()) throw PeerFailed(fault_.cause());
+  place.program.suspend();
+  if (fault_.raised()) throw PeerFailed(fault_.cause());
+}
+
+// --- what programs ask for between and around recordings --------------------------------------------------------------------
+
+Outcome ModelEngine::replay(Rank& rank, Program& program, int max) {
+  auto& recording = static_cast<ModelProgram&>(program);
+  Place& here = place(rank);
+  if (fault_.raised()) throw PeerFailed(fault_.cause());
+  recording.begin(max, here.clock);
+  here.replaying = &recording;
+  block(here);
+  here.replaying = nullptr;
+  rank.ledger.time += recording.ended_at() - here.clock;
+  here.clock = recording.ended_at();
+  recording.end();
+  return recording.outcome();
+}
+
+void ModelEngine::barrier(Rank& rank) {
+  Place& here = place(rank);
+  if (fault_.raised()) throw PeerFailed(fault_.cause());
+  barrier_.latest = std::max(barrier_.latest, here.clock);
+  here.waits_for = "all ranks to reach a recording";
+  if (++barrier_.inside == size()) {
+    for (auto& p : places_) {
+      p->clock = barrier_.latest;
+      if (p.get() != &here) wake_program(*p, p->clock);
+    }
+    barrier_ = {};
+    return;
+  }
+  block(here);
+}
+
+double ModelEngine::deliver_at(Place& from, int to, double bytes, double time) {
+  const Machine& m = options_.machine;
+  bool near = m.same_node(from.rank.id(), to);
+  double& free = near ? from.link_free : from.network_free;
+  free = std::max(time, free) + bytes / (near ? m.link_bandwidth : m.internode_bandwidth);
+  return free + (near ? m.link_latency_s : m.internode_latency_s) + from.noise.delay();
+}
+
+void ModelEngine::post(Rank& from, int to, int tag, std::vector<std::byte> data) {
+  Place& here = place(from);
+  Place& there = *places_[to];
+  double at = deliver_at(here, to, double(data.size()), here.clock);
+  there.mail[{from.id(), tag}].push_back({std::move(data), at});
+  if (!there.expects_mail || there.expected != std::pair{from.id(), tag}) return;
+  there.expects_mail = false;
+  wake_program(there, std::max(there.clock, at));
+}
+
+std::vector<std::byte> ModelEngine::take(Rank& at, int from, int tag) {
+  Place& here = place(at);
+  auto& box = here.mail[{from, tag}];
+  if (box.empty()) {
+    here.waits_for = "data of rank " + std::to_string(from);
+    here.expects_mail = true;
+    here.expected = {from, tag};
+    block(here);
+  }
+  Letter letter = std::move(box.front());
+  box.pop_front();
+  if (box.empty()) here.mail.erase({from, tag});
+  here.clock = std::max(here.clock, letter.at);
+  return std::move(letter.data);
+}
+
+}  // namespace sordino::model

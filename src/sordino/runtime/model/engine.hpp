@@ -1,0 +1,97 @@
+// The model engine: the same recordings on a described machine. One thread plays all ranks; what takes time takes virtual time.
+//
+// A rank's program runs on a fiber between recordings. A recording is replayed by actors, one for each queue, that interpret
+// phases without a stack. Actors and programs take turns in the order of the virtual clock (so an overwritten ghost is found when
+// it would happen), or, with a seed, in any order that dependences allow (so it is found if it could happen).
+//
+// Time. A command takes launch_s, then its task groups, each max(bytes / bandwidth, flop / flops) of its share of the rows. Queues
+// of a rank that compute at the same time share the device evenly, at most `workers` of them; under an adversary, whose clock is
+// not in order, each computes as if alone. A rank's messages leave one after the other. A barrier between recordings brings
+// clocks together and costs nothing.
+//
+// Waits are booked against what the wait would have been if all ranks had started the reduction, or sent the rows, when this one
+// did: that part is exposed, the rest is imbalance. A reduction's exposed and hidden time add up to its latency.
+#pragma once
+#include <chrono>
+
+#include "sordino/runtime/engine.hpp"
+#include "sordino/runtime/fault.hpp"
+#include "sordino/runtime/machine.hpp"
+#include "sordino/runtime/model/place.hpp"
+
+namespace sordino::model {
+
+struct Options {
+  Machine machine;
+  int ranks = 1;
+  u64 seed = 0;  // 0: in the order of time; else an adversary picks who acts next
+  bool arithmetic = true;
+  int exit_at = 0;  // if arithmetic is skipped: every exit test says `met` in this iteration (counted from 1); 0: never
+  u32 first_epoch = 0;  // for tests near the wrap-around
+  std::size_t stack_bytes = 256 << 10;  // of a rank's program
+};
+
+class ModelEngine final : public Engine {
+ public:
+  explicit ModelEngine(const Options& options);
+  ~ModelEngine() override;
+
+  const char* name() const override { return "model"; }
+  int size() const override { return options_.ranks; }
+  bool arithmetic() const override { return options_.arithmetic; }
+  void run(const std::function<void(Rank&)>& job, const std::function<void()>& supervise = {}) override;
+  Rank& rank(int local) override { return places_[local]->rank; }
+
+  void allocate(Rank& rank, int vector) override;
+  void add_reduction(Rank& rank, int slot) override;
+  void barrier(Rank& rank) override;
+  std::unique_ptr<Program> compile(Rank&, const Recording&, const std::vector<int>&, const std::vector<int>&) override;
+  Outcome replay(Rank& rank, Program& program, int max) override;
+  void write(Rank& rank, int physical, const double* host, i64 count) override;
+  void read(Rank& rank, int physical, double* host, i64 count) override;
+  void set_scalar(Rank& rank, int physical, double value) override;
+  double get_scalar(Rank& rank, int physical) override;
+  double now(Rank& rank) override { return place(rank).clock; }
+  void* allocate_bytes(Rank& rank, std::size_t bytes) override;
+  void release_bytes(Rank& rank, void* pointer, std::size_t bytes) override;
+  void upload(Rank& rank, void* to, const void* from, std::size_t bytes) override;
+  i64 bytes_held(int local_rank) const override { return places_[local_rank]->bytes; }
+  void post(Rank& from, int to, int tag, std::vector<std::byte> data) override;
+  std::vector<std::byte> take(Rank& at, int from, int tag) override;
+
+  u64 events() const { return events_; }  // parties that have acted so far
+
+  Probe probe;  // tests; must return
+
+ private:
+  friend class ModelProgram;
+  Place& place(const Rank& rank) { return *places_[rank.id()]; }
+  void program_of(Place& place, const std::function<void(Rank&)>& job);
+  void act(const Event& event);
+  void look_up(const std::function<void()>& supervise);
+  void wake_queue(Who queue, double time);
+  void wake_program(Place& place, double time) { agenda_.add(who(place.rank.id(), program_lane), time); }
+  void block(Place& place);
+  void wind_up();
+  std::string who_waits_for_what() const;
+  /// Books a message of `bytes` that leaves `from` at `time` or later; returns when it arrives.
+  double deliver_at(Place& from, int to, double bytes, double time);
+
+  Options options_;
+  Stacks stacks_;
+  std::vector<std::unique_ptr<Place>> places_;
+  std::vector<Collective> collectives_;  // [slot]
+  Agenda agenda_;
+  Fault fault_;
+  bool running_ = false, winding_up_ = false;
+  int ended_ = 0;
+  u64 events_ = 0;
+  std::chrono::steady_clock::time_point looked_up_;
+  std::exception_ptr supervisor_failed_;
+  struct {
+    int inside = 0;
+    double latest = 0;
+  } barrier_;
+};
+
+}  // namespace sordino::model

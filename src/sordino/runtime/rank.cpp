@@ -1,0 +1,311 @@
+#include "sordino/runtime/rank.hpp"
+
+#include <algorithm>
+
+#include "sordino/base/error.hpp"
+#include "sordino/runtime/check.hpp"
+
+namespace sordino {
+
+int Rank::add_space(Space space) {
+  space.id = int(spaces_.size());
+  spaces_.push_back(std::move(space));
+  return spaces_.back().id;
+}
+
+Vec Rank::vector(std::string name, int space, const Exchange* exchange) {
+  int id = int(vectors_.size());
+  vectors_.push_back({std::move(name), space, exchange, i64(spaces_[space].rows) + (exchange ? exchange->ghosts : 0)});
+  vector_map_.push_back(id);
+  pushed.push_back(0);
+  seen.push_back(0);
+  engine_.allocate(*this, id);
+  return {id};
+}
+
+Scal Rank::scalar(std::string name, double value, bool known) {
+  int id = int(scalar_names_.size());
+  scalar_names_.push_back(std::move(name));
+  scalar_map_.push_back(id);
+  reduction_of_.push_back(-1);
+  scalar_values.push_back(value);
+  scalar_known.push_back(known);
+  if (known) engine_.set_scalar(*this, id, value);
+  return {id};
+}
+
+void Rank::write(Vec v, const double* host) {
+  engine_.write(*this, vector_map_[v.id], host, spaces_[vectors_[v.id].space].rows);
+}
+
+void Rank::read(Vec v, double* host) {
+  engine_.read(*this, vector_map_[v.id], host, spaces_[vectors_[v.id].space].rows);
+}
+
+void Rank::reset_names() {
+  for (std::size_t i = 0; i < vector_map_.size(); i++) vector_map_[i] = int(i);
+  for (std::size_t i = 0; i < scalar_map_.size(); i++) scalar_map_[i] = int(i);
+}
+
+// --- recording ------------------------------------------------------------------------------------------------------------
+
+void Rank::use_vector(Command& c, int id, std::vector<int>& list, double bytes) {
+  if (id < 0) {
+    // An unset operand of an operator's epilogue stands for the row's own result: nothing to read.
+    return;
+  }
+  int space = vectors_[id].space;
+  if (c.space >= 0 && c.space != space) bad_argument(c.name + ": '" + vectors_[id].name + "' lives on another space");
+  c.space = space;
+  auto has = [id](const std::vector<int>& l) { return std::find(l.begin(), l.end(), id) != l.end(); };
+  if (!has(c.reads) && !has(c.writes)) row_bytes_ += bytes;
+  if (!has(list)) list.push_back(id);
+}
+
+void Rank::start_reduction(Command& c, const std::vector<Scal>& to) {
+  if (int(to.size()) != c.sums)
+    bad_argument(c.name + ": its rows return " + std::to_string(c.sums) + " sums, and " + std::to_string(to.size()) +
+                 " scalars are to take them");
+  std::vector<int> ids;
+  for (Scal s : to) ids.push_back(s.id);
+  int slot = reduction_of_[ids[0]];
+  if (slot < 0) {
+    slot = int(reductions_.size());
+    reductions_.push_back({ids, c.space});
+    for (int id : ids) reduction_of_[id] = slot;
+    engine_.add_reduction(*this, slot);
+  } else if (reductions_[slot].to != ids) {
+    bad_argument(c.name + ": scalar '" + scalar_names_[ids[0]] + "' belongs to another reduction");
+  }
+  c.starts = slot;
+}
+
+void Rank::dots_command(const StartDots& s) {
+  auto with = [&]<int K>(std::integral_constant<int, K>) {
+    Dots<K> d;
+    Start to;
+    for (int k = 0; k < K; k++) {
+      d.dots[k] = {In{s.dots[k].a}, In{s.dots[k].b}};
+      to.to.push_back(s.dots[k].to);
+    }
+    record_command(d, nullptr, to);
+  };
+  switch (s.dots.size()) {
+    case 1: return with(std::integral_constant<int, 1>{});
+    case 2: return with(std::integral_constant<int, 2>{});
+    case 3: return with(std::integral_constant<int, 3>{});
+    case 4: return with(std::integral_constant<int, 4>{});
+    default: bad_argument("dots() takes 1 to 4 dot products");
+  }
+}
+
+namespace {
+
+TaskGroup group_of(const std::vector<RowRange>& ranges) {
+  TaskGroup g{std::make_shared<std::vector<RowRange>>(ranges), 0};
+  for (auto& r : ranges) g.rows += r.size();
+  return g;
+}
+
+}  // namespace
+
+void Rank::wait(Scal s) { record_command(WaitFor{Get(finish(s))}, nullptr); }
+
+// The phases of a command follow from what it finishes, tests, reads from others, sends and starts.
+void Rank::commit(Command c, const Split* split, double row_flops) {
+  if (!recording_) bad_argument(c.name + ": commands are recorded inside record() or loop()");
+  c.queue = queue_;
+  c.every = every_;
+  auto phase = [&](Op op, int slot = -1) { c.phases.push_back({op, slot}); };
+  phase(Op::launch);
+  if (pending_test_) {
+    c.test = std::move(pending_test_);
+    pending_test_ = nullptr;
+    c.gets.insert(c.gets.end(), test_gets_.begin(), test_gets_.end());
+    c.finishes.insert(c.finishes.begin(), test_finishes_.begin(), test_finishes_.end());
+    test_gets_.clear();
+    test_finishes_.clear();
+  }
+  std::vector<int> finished;  // slots; two scalars of one reduction end it once
+  for (int s : c.finishes) {
+    int slot = reduction_of_[s];
+    if (slot < 0) bad_argument(c.name + ": finish of '" + scalar_names_[s] + "', into which no command reduces");
+    if (std::find(finished.begin(), finished.end(), slot) != finished.end()) continue;
+    finished.push_back(slot);
+    phase(Op::finish, slot);
+  }
+  if (c.test) phase(Op::exit_test);
+  phase(Op::head);
+
+  bool works = !c.groups.empty();
+  c.groups.clear();
+  Split whole;
+  const Exchange* from = c.ghosts.empty() ? nullptr : vectors_[c.ghosts[0]].exchange;
+  const Exchange* to = c.pushes.empty() ? nullptr : vectors_[c.pushes[0]].exchange;
+  for (int v : c.ghosts)
+    if (!vectors_[v].exchange) bad_argument(c.name + ": '" + vectors_[v].name + "' has no ghosts to read");
+  for (int v : c.pushes)
+    if (!vectors_[v].exchange) bad_argument(c.name + ": '" + vectors_[v].name + "' has nobody to be pushed to");
+  if (works && !split) {
+    if (from) {
+      split = &from->consumer;
+    } else if (to) {
+      split = &to->producer;
+    } else {
+      whole.first = {{0, spaces_[c.space].rows}};
+      split = &whole;
+    }
+  }
+  auto await = [&] {
+    for (int v : c.ghosts) phase(Op::await, v);
+  };
+  auto put = [&] {
+    for (int v : c.pushes) phase(Op::put, v);
+  };
+  auto tasks = [&](const std::vector<RowRange>& ranges) {
+    if (ranges.empty()) return;
+    phase(Op::tasks, int(c.groups.size()));
+    c.groups.push_back(group_of(ranges));
+  };
+  if (works) tasks(split->first);
+  if (from)
+    await();
+  else
+    put();
+  if (works) tasks(split->rest);
+  if (from) put();
+  if (c.starts >= 0) phase(Op::start, c.starts);
+  c.bytes += row_bytes_ * double(c.rows());
+  c.flops += row_flops * double(c.rows());
+  recording_->commands.push_back(std::move(c));
+}
+
+void Rank::push_last(Vec v) {
+  Command& c = recording_->commands.back();
+  c.pushes.push_back(v.id);
+  auto last = c.phases.end();
+  if (c.phases.back().op == Op::start) --last;
+  c.phases.insert(last, {Op::put, v.id});
+}
+
+void Rank::begin_recording() {
+  if (recording_) bad_argument("recordings do not nest");
+  recording_ = std::make_shared<Recording>();
+}
+
+Recorded Rank::end_recording(bool is_loop, const Rotation& rotation) {
+  if (pending_test_) record_command(Nothing{}, nullptr);
+  auto r = std::move(recording_);
+  recording_ = nullptr;
+  r->is_loop = is_loop;
+  auto add = [&](auto& names, auto& groups) {
+    for (auto& g : names) {
+      groups.emplace_back();
+      for (auto n : g) groups.back().push_back(n.id);
+      int length = int(g.size());
+      if (r->period % length && length % r->period) bad_argument("rotations of lengths that do not divide each other");
+      r->period = std::max(r->period, length);
+    }
+  };
+  add(rotation.vectors, r->rotate);
+  add(rotation.scalars, r->rotate_scalars);
+  derive_dependences(*r);
+  if (mutate) mutate(*r);
+  engine_.barrier(*this);  // every rank's memory of the names used here exists
+  return Recorded(std::move(r));
+}
+
+// Two commands on different queues depend on each other where one touches what the other writes.
+void Rank::derive_dependences(Recording& r) const {
+  auto leader = [](int v, const std::vector<std::vector<int>>& groups) {
+    for (auto& g : groups)
+      for (int x : g)
+        if (x == v) return g[0];
+    return v;
+  };
+  auto meet = [&](const std::vector<int>& a, const std::vector<int>& b, bool older, auto& groups) {
+    for (int x : a)
+      for (int y : b)
+        if (x == y || (older && leader(x, groups) == leader(y, groups))) return true;
+    return false;
+  };
+  auto both = [](std::vector<int> a, const std::vector<int>& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+  };
+  int n = int(r.commands.size());
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      auto &a = r.commands[i], &b = r.commands[j];
+      if (a.queue == b.queue) continue;
+      bool older = j > i;
+      auto a_reads = both(a.reads, a.pushes), b_reads = both(b.reads, b.pushes);
+      auto a_sets = both(a.puts, a.finishes), b_sets = both(b.puts, b.finishes);
+      bool hazard = meet(b.writes, a_reads, older, r.rotate) || meet(b.writes, a.writes, older, r.rotate) ||
+                    meet(b_reads, a.writes, older, r.rotate) || meet(b_sets, a.gets, older, r.rotate_scalars) ||
+                    meet(b_sets, a_sets, older, r.rotate_scalars) || meet(b.gets, a_sets, older, r.rotate_scalars) ||
+                    b.test != nullptr;
+      if (hazard) a.after.push_back({j, older ? 1 : 0});
+    }
+}
+
+// --- replay ---------------------------------------------------------------------------------------------------------------
+
+Program& Rank::compiled(Recorded& recorded) {
+  std::vector<int> key = vector_map_;
+  key.insert(key.end(), scalar_map_.begin(), scalar_map_.end());
+  auto& program = recorded.programs_[key];
+  if (!program) {
+    if (checking) check(*this, *recorded.recording_);
+    program = engine_.compile(*this, *recorded.recording_, vector_map_, scalar_map_);
+  }
+  return *program;
+}
+
+Outcome Rank::replay(Recorded& recorded, int max) {
+  const Recording& r = *recorded.recording_;
+  Outcome out{0, proceed};
+  if (!r.commands.empty() && max > 0) {
+    out = engine_.replay(*this, compiled(recorded), r.is_loop ? max : 1);
+    // After an exit names mean what they meant in the last body; at the maximum, what the next one would see.
+    int turns = out.exited() ? out.iterations - 1 : out.iterations;
+    vector_map_ = rotated(vector_map_, r.rotate, turns % r.period);
+    scalar_map_ = rotated(scalar_map_, r.rotate_scalars, turns % r.period);
+    if (r.is_loop) drain(recorded);
+  }
+  return out;
+}
+
+// What a loop carried to its next iteration is received here, and dropped.
+void Rank::drain(Recorded& recorded) {
+  std::vector<int> open, unread;
+  for (std::size_t i = 0; i < reductions_.size(); i++)
+    if (reductions_[i].started != reductions_[i].finished) open.push_back(int(i));
+  for (std::size_t v = 0; v < vectors_.size(); v++)
+    if (pushed[vector_map_[v]] != seen[vector_map_[v]]) unread.push_back(int(v));
+  if (open.empty() && unread.empty()) return;
+  std::vector<int> key = open;
+  key.push_back(-1);
+  key.insert(key.end(), unread.begin(), unread.end());
+  auto& d = recorded.drains_[key];
+  if (!d) {
+    Command c;
+    c.name = "Drain";
+    c.body = std::make_shared<BodyOf<Nothing>>(Nothing{});
+    c.phases.push_back({Op::launch});
+    for (int slot : open) {
+      c.phases.push_back({Op::finish, slot});
+      c.finishes.push_back(reductions_[slot].to[0]);
+    }
+    for (int v : unread) {
+      c.phases.push_back({Op::await, v});
+      c.ghosts.push_back(v);
+    }
+    auto r = std::make_shared<Recording>();
+    r->commands.push_back(std::move(c));
+    d = std::make_shared<Recorded>(r);
+  }
+  engine_.replay(*this, compiled(*d), 1);
+}
+
+}  // namespace sordino

@@ -1,0 +1,219 @@
+// What an SPMD program sees of its rank: vectors, scalars, and commands that are recorded once and replayed.
+#pragma once
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sordino/base/error.hpp"
+#include "sordino/runtime/applied.hpp"
+#include "sordino/runtime/engine.hpp"
+#include "sordino/runtime/space.hpp"
+
+namespace sordino {
+
+/// Into which scalars a command's row sums are reduced, over all ranks. The command only starts it; a later one finishes it.
+struct Start {
+  std::vector<Scal> to;
+};
+template <class... S>
+  requires(std::is_same_v<S, Scal> && ...)
+Start start(S... to) {
+  return {{to...}};
+}
+
+/// The same for commands whose rows do not return sums themselves: dot products of vectors.
+struct StartDots {
+  std::vector<DotTo> dots;
+};
+template <class... D>
+  requires(std::is_same_v<D, DotTo> && ...)
+StartDots start(D... dots) {
+  return {{dots...}};
+}
+
+struct Rotation {
+  std::vector<std::vector<Vec>> vectors = {};
+  std::vector<std::vector<Scal>> scalars = {};
+};
+
+struct VectorInfo {
+  std::string name;
+  int space = -1;
+  const Exchange* exchange = nullptr;  // what push() sends; null: own rows only
+  i64 length = 0;                      // values of storage: own rows and ghosts
+};
+
+struct Reduction {
+  std::vector<int> to;  // logical scalars
+  int space = -1;
+  u32 started = 0, finished = 0;  // epochs
+  int values() const { return int(to.size()); }
+};
+
+/// A recorded body. Cheap to copy; compiled by the engine when first replayed, and again only if a rotation left the names
+/// in another order.
+class Recorded {
+ public:
+  Recorded() = default;
+  explicit Recorded(std::shared_ptr<Recording> r) : recording_(std::move(r)) {}
+  explicit operator bool() const { return recording_ != nullptr; }
+  const Recording& recording() const { return *recording_; }
+
+ private:
+  friend class Rank;
+  std::shared_ptr<Recording> recording_;
+  std::map<std::vector<int>, std::shared_ptr<Program>> programs_;
+  std::map<std::vector<int>, std::shared_ptr<Recorded>> drains_;
+};
+
+class Rank {
+ public:
+  Rank(Engine& engine, int rank) : engine_(engine), rank_(rank) {}
+  Rank(const Rank&) = delete;
+
+  int id() const { return rank_; }
+  int size() const { return engine_.size(); }
+  Engine& engine() { return engine_; }
+
+  // --- names ------------------------------------------------------------------------------------------------------------
+  int add_space(Space space);
+  const Space& space(int id) const { return spaces_[id]; }
+  /// A zeroed vector on a space; with an exchange, one that can be pushed and read through Ghost fields.
+  Vec vector(std::string name, int space, const Exchange* exchange = nullptr);
+  Scal scalar(std::string name) { return scalar(std::move(name), std::numeric_limits<double>::quiet_NaN(), false); }
+  Scal scalar(std::string name, double value) { return scalar(std::move(name), value, true); }
+
+  // --- commands, inside record() or loop() --------------------------------------------------------------------------------
+  template <class F, class... E>
+  void run(F functor, E... epilogues) {
+    record_command(functor, nullptr, epilogues...);
+  }
+  /// As run(), over the rows of `split`: those of `first` need no ghosts. For operators.
+  template <class F, class... E>
+  void run_split(F functor, const Split& split, E... epilogues) {
+    record_command(functor, &split, epilogues...);
+  }
+  /// y = A x for a row functor (see applied.hpp), with dot products of its result taken from registers.
+  template <class RowFunctor>
+  void apply_rows(RowFunctor f, const Split* split, Vec y, const StartDots& epilogue);
+  /// The command just recorded also pushes v.
+  void push_last(Vec v);
+  /// Ends a reduction with nothing to hide it.
+  void wait(Scal s);
+  /// Starts dot products that no other command can carry: dots(dot(r, r) >> rr).
+  template <class... D>
+  void dots(D... d) {
+    dots_command(StartDots{{d...}});
+  }
+  /// Ends the loop on all ranks if the test says so; joins the head of the next command.
+  template <class T>
+  void exit_if(T test) {
+    pending_test_ = std::make_shared<TestOf<T>>(test);
+    collect_test_gets(test);
+  }
+  /// Commands of `body` run in iterations k-1, 2k-1, ... only.
+  template <class B>
+  void when(int k, B body) {
+    every_ = k;
+    body();
+    every_ = 0;
+  }
+  /// Commands of `body` go to another in-order queue; hazards between queues follow from the fields' types.
+  template <class B>
+  void on(int queue, B body) {
+    queue_ = queue;
+    body();
+    queue_ = 0;
+  }
+
+  // --- recordings ---------------------------------------------------------------------------------------------------------
+  /// Runs the body once, to record it. Collective: all ranks record the same commands in the same order.
+  template <class B>
+  Recorded record(B body) {
+    begin_recording();
+    body();
+    return end_recording(false, {});
+  }
+  template <class B>
+  Recorded loop(const Rotation& rotation, B body) {
+    begin_recording();
+    body();
+    return end_recording(true, rotation);
+  }
+  /// Replays; a loop for at most `max` iterations. What a loop carried to its next iteration is received and dropped. Afterwards
+  /// names mean what they meant in the body that exited, or what the next body would have seen.
+  Outcome replay(Recorded& recorded, int max = 1);
+  /// Forgets rotations: every name means its own buffer again (contents are unspecified where a rotation moved them).
+  void reset_names();
+
+  // --- data, between recordings ---------------------------------------------------------------------------------------------
+  void write(Vec v, const double* host);  // [rows]
+  void read(Vec v, double* host);         // [rows]
+  void set(Scal s, double value) { engine_.set_scalar(*this, scalar_map_[s.id], value); }
+  double get(Scal s) { return engine_.get_scalar(*this, scalar_map_[s.id]); }
+
+  std::vector<double> history;  // what the exit tests' value() said, one an iteration
+  Ledger ledger;
+
+  // --- for engines ------------------------------------------------------------------------------------------------------
+  const std::vector<VectorInfo>& vectors() const { return vectors_; }
+  std::vector<Reduction>& reductions() { return reductions_; }
+  const std::vector<Reduction>& reductions() const { return reductions_; }
+  const std::vector<std::string>& scalar_names() const { return scalar_names_; }
+  std::vector<double> scalar_values;  // [physical]; the truth on CPU engines
+  std::vector<char> scalar_known;     // [physical]
+  std::vector<u32> pushed, seen;      // [physical vector] epochs of its exchange
+  bool stop_seen = false;             // a stop request arrived with a flag
+  const std::vector<int>& vector_map() const { return vector_map_; }
+  const std::vector<int>& scalar_map() const { return scalar_map_; }
+  int reduction_of(int scalar) const { return reduction_of_[scalar]; }
+
+  // --- for tests ----------------------------------------------------------------------------------------------------------
+  std::function<void(Recording&)> mutate;  // changes each recording before it is checked
+  bool checking = true;
+
+ private:
+  template <class F, class... E>
+  void record_command(F functor, const Split* split, E... epilogues);
+  template <class F>
+  Command scan(F& functor);
+  template <class T>
+  void collect_test_gets(T& test);
+  void add_epilogue(Command& c, const Start& s) { start_reduction(c, s.to); }
+  void add_epilogue(Command& c, const Push& p) {
+    if (!is_whole(p.v.id)) c.pushes.push_back(p.v.id);
+  }
+  void start_reduction(Command& c, const std::vector<Scal>& to);
+  void use_vector(Command& c, int id, std::vector<int>& list, double bytes);
+  // On a replicated space a vector without an exchange is there in full on every rank: nothing to send or to wait for.
+  bool is_whole(int v) const { return !vectors_[v].exchange && spaces_[vectors_[v].space].replicated; }
+  bool is_gathered(int v) const { return vectors_[v].exchange && spaces_[vectors_[v].space].replicated; }
+  void dots_command(const StartDots& s);
+  void commit(Command c, const Split* split, double row_flops);
+  Scal scalar(std::string name, double value, bool known);
+  void begin_recording();
+  Recorded end_recording(bool is_loop, const Rotation& rotation);
+  void derive_dependences(Recording& r) const;
+  void drain(Recorded& recorded);
+  Program& compiled(Recorded& recorded);
+
+  Engine& engine_;
+  int rank_;
+  std::vector<Space> spaces_;
+  std::vector<VectorInfo> vectors_;
+  std::vector<std::string> scalar_names_;
+  std::vector<int> vector_map_, scalar_map_, reduction_of_;
+  std::vector<Reduction> reductions_;
+  // while recording
+  std::shared_ptr<Recording> recording_;
+  std::shared_ptr<const Test> pending_test_;
+  std::vector<int> test_gets_, test_finishes_;
+  double row_bytes_ = 0;
+  int queue_ = 0, every_ = 0;
+};
+
+}  // namespace sordino
+
+#include "sordino/runtime/rank.inl"

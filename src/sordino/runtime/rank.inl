@@ -1,0 +1,110 @@
+// Templates of Rank: a functor's field types become the command's reads, writes, bytes and hazards.
+#pragma once
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <memory>
+
+namespace sordino {
+namespace detail {
+
+/// "sordino::cg::Update" -> "Update"
+template <class F>
+std::string type_name() {
+  int status = 0;
+  std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(typeid(F).name(), nullptr, nullptr, &status), std::free);
+  std::string s = text ? text.get() : typeid(F).name();
+  s = s.substr(0, s.find('<'));
+  return s.substr(s.rfind(':') == std::string::npos ? 0 : s.rfind(':') + 1);
+}
+
+template <class F>
+std::string command_name() {
+  if constexpr (requires { F::name; })
+    return F::name;
+  else
+    return type_name<F>();
+}
+
+}  // namespace detail
+
+template <class F>
+Command Rank::scan(F& functor) {
+  Command c;
+  c.name = detail::command_name<F>();
+  row_bytes_ = 0;
+  each_field(functor, [&](auto& x) {
+    using T = std::decay_t<decltype(x)>;
+    if constexpr (std::is_same_v<T, In>) use_vector(c, x.id, c.reads, 8);
+    if constexpr (std::is_same_v<T, Scaling>)
+      if (x.id >= 0) use_vector(c, x.id, c.reads, 8);
+    if constexpr (std::is_same_v<T, Ghost>) {
+      use_vector(c, x.id, c.reads, 8);
+      if (!is_whole(x.id)) c.ghosts.push_back(x.id);
+    }
+    if constexpr (std::is_same_v<T, Whole>) {
+      use_vector(c, x.id, c.reads, 8);
+      if (is_gathered(x.id)) c.ghosts.push_back(x.id);
+    }
+    if constexpr (std::is_same_v<T, Out>) use_vector(c, x.id, c.writes, 8);
+    if constexpr (std::is_same_v<T, InOut>) {
+      use_vector(c, x.id, c.reads, 8);
+      c.writes.push_back(x.id);
+      row_bytes_ += 8;
+    }
+    if constexpr (std::is_same_v<T, Get>) (x.finishes ? c.finishes : c.gets).push_back(x.id);
+    if constexpr (std::is_same_v<T, Put>) c.puts.push_back(x.id);
+  });
+  return c;
+}
+
+template <class T>
+void Rank::collect_test_gets(T& test) {
+  each_field(test, [&](auto& x) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(x)>, Get>) (x.finishes ? test_finishes_ : test_gets_).push_back(x.id);
+  });
+}
+
+template <class F, class... E>
+void Rank::record_command(F functor, const Split* split, E... epilogues) {
+  Command c = scan(functor);
+  c.sums = sums_of<F>;
+  (add_epilogue(c, epilogues), ...);
+  if (c.sums > 0 && c.starts < 0) bad_argument(c.name + ": its rows return sums, but no reduction is started with them");
+  if constexpr (requires { functor.cost(); }) {
+    Cost cost = functor.cost();
+    c.bytes = cost.bytes;
+    c.flops = cost.flops;
+  }
+  double row_flops = 0;
+  if constexpr (requires { F::flops; }) row_flops = F::flops;
+  if constexpr (requires(F f, i32 i) { f.row(i); }) c.groups.emplace_back();  // commit() fills it
+  c.body = std::make_shared<BodyOf<F>>(functor);
+  commit(std::move(c), split, row_flops);
+}
+
+template <class RowFunctor>
+void Rank::apply_rows(RowFunctor f, const Split* split, Vec y, const StartDots& epilogue) {
+  auto operand = [&](Vec v) { return v.id == y.id ? In{} : In{v}; };
+  auto with = [&]<int K>(std::integral_constant<int, K>) {
+    Applied<RowFunctor, K> a{f, {}};
+    Start to;
+    for (int k = 0; k < K; k++) {
+      a.dots[k] = {operand(epilogue.dots[k].a), operand(epilogue.dots[k].b)};
+      to.to.push_back(epilogue.dots[k].to);
+    }
+    if constexpr (K == 0)
+      record_command(a, split);
+    else
+      record_command(a, split, to);
+  };
+  switch (epilogue.dots.size()) {
+    case 0: return with(std::integral_constant<int, 0>{});
+    case 1: return with(std::integral_constant<int, 1>{});
+    case 2: return with(std::integral_constant<int, 2>{});
+    case 3: return with(std::integral_constant<int, 3>{});
+    default: bad_argument("an operator's epilogue takes at most 3 dot products");
+  }
+}
+
+}  // namespace sordino

@@ -1,0 +1,36 @@
+// How data reaches ranks of other processes. Ranks of one process reach each other's memory directly and need no transport.
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sordino/base/types.hpp"
+
+namespace sordino {
+
+struct Message {
+  enum Kind : i32 { halo, reduction, host_data, barrier, fault } kind = halo;
+  i32 slot = 0;  // physical vector, reduction slot, or tag
+  i32 from = 0, to = 0;  // ranks
+  u32 flag = 0;  // epoch << 1 | stop request
+  i32 place = 0;  // halo: first row at the destination; reduction: first block
+  i32 peer = 0;   // halo: which of the destination's peers the sender is
+};
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  virtual const char* name() const = 0;
+  virtual int processes() const = 0;
+  virtual int process() const = 0;
+  /// Ranks of every process, in process order.
+  virtual const std::vector<int>& ranks_of_processes() const = 0;
+  /// Copies the payload; returns at once. Thread-safe.
+  virtual void send(int process, const Message& header, const void* data, std::size_t bytes) = 0;
+  /// Hands arrived messages to `deliver`. Returns how many. Thread-safe; returns 0 at once if another thread is polling.
+  using Deliver = std::function<void(const Message&, const std::byte* data, std::size_t bytes)>;
+  virtual int poll(const Deliver& deliver) = 0;
+};
+
+}  // namespace sordino

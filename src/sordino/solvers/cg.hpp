@@ -1,0 +1,76 @@
+// Preconditioned conjugate gradients (001, Algorithm 1), with the paper's fusion of the updates of x and p (section IV-D).
+//
+// Per iteration: 1 operator, 1 halo, 2 reductions of 1 and 2 values, both exposed: (w,p) is needed at once, and (r,r) travels
+// with (r,z) (001-E1). Vector traffic beyond the operator 10 n words, workspace 3 n. x lags by one step inside the loop; `end`
+// catches up (001-E2).
+#pragma once
+#include "sordino/solvers/method.hpp"
+
+namespace sordino::cg {
+
+struct Begin {  // r = b - A x;  p = z = M^-1 r
+  In b;
+  Whole Ax;
+  Scaling d;
+  Out r, p;
+  static constexpr double flops = 4;
+  SORDINO_HD Sums<1> row(i32 i) {
+    double ri = b[i] - Ax[i], zi = d[i] * ri;
+    r[i] = ri;
+    p[i] = zi;
+    return {ri * zi};
+  }
+};
+
+struct Residual {  // alpha = (r,z) / (w,p);  r -= alpha w;  z = M^-1 r is not kept: Direction computes it again from r
+  Get rz, wp;
+  In w;
+  Scaling d;
+  InOut r;
+  double alpha = 0;
+  static constexpr double flops = 7;
+  SORDINO_HD void head() { alpha = rz / wp; }
+  SORDINO_HD Sums<2> row(i32 i) {
+    double ri = r[i] - alpha * w[i];
+    r[i] = ri;
+    return {ri * (d[i] * ri), ri * ri};
+  }
+};
+
+struct Direction {  // x += alpha p;  beta = (r,z) / (r,z)_old;  p = z + beta p
+  Get rz, rz_old, wp;
+  In r;
+  Scaling d;
+  InOut x, p;
+  double alpha = 0, beta = 0;
+  static constexpr double flops = 5;
+  SORDINO_HD void head() {
+    alpha = rz_old / wp;
+    beta = rz / rz_old;
+  }
+  SORDINO_HD void row(i32 i) {
+    double pi = p[i];
+    x[i] += alpha * pi;
+    p[i] = d[i] * r[i] + beta * pi;
+  }
+};
+
+struct LastStep {  // x += alpha p
+  Get rz, wp;
+  In p;
+  InOut x;
+  double alpha = 0;
+  static constexpr double flops = 2;
+  SORDINO_HD void head() { alpha = rz / wp; }
+  SORDINO_HD void row(i32 i) { x[i] += alpha * p[i]; }
+};
+
+struct Cg final : Method {
+  static constexpr const char *name = "cg", *matrix = "spd";
+  static constexpr const char* summary = "classic preconditioned CG: two exposed reductions, the fewest bytes";
+  static constexpr bool replicated = false;
+  explicit Cg(const Problem& problem);
+  using kernels = KernelList<Kernel<Begin>, Kernel<Residual>, Kernel<Direction, ConvergedSpd>, Kernel<LastStep>>;
+};
+
+}  // namespace sordino::cg

@@ -1,0 +1,167 @@
+#include "sordino/solvers/driver.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sordino/solvers/driver_steps.hpp"
+
+namespace sordino {
+namespace {
+
+constexpr double divergence = 1e10;    // growth of the residual norm that ends a solve
+constexpr double tighten = 0.5;        // aim below the target after a recurrence promised too much
+constexpr double least_progress = 0.5; // a restart must reduce the true residual by this factor
+constexpr int most_restarts = 100;
+
+std::string relative(double norm, double b_norm) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3e", norm / b_norm);
+  return text;
+}
+
+}  // namespace
+
+Driver::Driver(Rank& rank, const Operator& A, const Preconditioner& M, const MethodEntry& entry, int check_every, int replace_every)
+    : s_(rank), A_(A) {
+  b_ = s_.vector("b", A.space());
+  x_ = A.operand(s_, "x");
+  Ax_ = A.result(s_, "A x");
+  best_ = s_.vector("best x", A.space());
+  bb_ = s_.scalar("(b,b)");
+  rr_ = s_.scalar("(b-Ax,b-Ax)");
+  target_ = s_.scalar("target", 0);
+  bound_ = s_.scalar("bound", 0);
+  best_rr_ = s_.scalar("best (r,r)", HUGE_VAL);
+
+  zero_x_ = s_.record([&] { s_.run(Zero{x_}); });
+  norm_of_b_ = s_.record([&] {
+    s_.dots(dot(b_, b_) >> bb_);
+    s_.wait(bb_);
+  });
+  residual_ = s_.record([&] {
+    s_.run(Nothing{}, push(x_));
+    A_.apply(s_, x_, Ax_);
+    s_.run(TrueResidual{.b = b_, .Ax = Ax_}, start(rr_));
+    s_.wait(rr_);
+  });
+  swap_best_ = s_.record([&] { s_.run(Swap{.a = x_, .b = best_}); });
+  keep_start_ = s_.record([&] { s_.run(Scaled{.from = x_, .to = best_}); });
+  method_ = entry.make({s_, A_, M.diagonal(), b_, x_, Ax_, target_, bound_, best_, best_rr_, check_every});
+  replace_every_ = !method_->replace ? 0 : replace_every > 0 ? replace_every : method_->replace_every;
+}
+
+void Driver::read_solution(double* x) const { s_.read(x_, x); }
+
+double Driver::residual() {
+  s_.replay(residual_);
+  return std::sqrt(s_.get(rr_));
+}
+
+SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl& control) {
+  SolveOutcome out;
+  s_.reset_names();
+  s_.history.clear();
+  s_.stop_seen = false;
+  s_.write(b_, b);
+  if (x0)
+    s_.write(x_, x0);
+  else
+    s_.replay(zero_x_);
+  s_.replay(norm_of_b_);
+  out.b_norm = std::sqrt(s_.get(bb_));
+  if (out.b_norm == 0) {
+    s_.replay(zero_x_);
+    out.status = Status::converged;
+    out.reason = "the right-hand side is zero, and so is the solution";
+    return out;
+  }
+  const double target = std::max(control.rtol * out.b_norm, control.atol);
+  double norm = residual(), aim = target;
+  s_.set(bound_, std::pow(divergence * std::max(norm, out.b_norm), 2));
+  s_.set(best_rr_, norm * norm);
+  s_.replay(keep_start_);
+  for (bool again = true; again;) {
+    again = false;
+    if (norm <= target) {
+      out.status = Status::converged;
+      out.reason = "the recomputed residual meets the tolerance";
+      break;
+    }
+    s_.reset_names();
+    s_.set(target_, aim * aim);
+    double before = norm;
+    Verdict verdict = iterate(control.max_iterations - out.iterations, out);
+    norm = residual();
+    if (norm <= target) {
+      again = true;  // says so at the top
+    } else {
+      out.status = judge(verdict, norm, before, out, again);
+      if (out.status == Status::interrupted) out.status = control.stop_reason();
+      if (again && out.iterations >= control.max_iterations) again = false, out.status = Status::max_iterations;
+    }
+    aim = std::min(aim, target) * tighten;
+  }
+  if (out.status != Status::converged) keep_better(norm);
+  out.residual_norm = norm;
+  if (out.status != Status::converged) out.reason += "; relative residual " + relative(norm, out.b_norm) + " after " + std::to_string(out.iterations) + " iterations";
+  return out;
+}
+
+// One run of the loop, in stretches between residual replacements.
+Verdict Driver::iterate(int left, SolveOutcome& out) {
+  s_.replay(method_->begin);
+  for (bool first = true;; first = false) {
+    s_.history.clear();
+    Outcome o = s_.replay(method_->iterate, replace_every_ > 0 ? std::min(left, replace_every_) : left);
+    // The test that ends an iteration belongs to it; one that stands first belongs to the iteration before.
+    int updates = o.iterations - (method_->tests_first && o.exited() ? 1 : 0);
+    out.iterations += updates;
+    left -= updates;
+    std::size_t skip = method_->tests_first && first && !s_.history.empty() ? 1 : 0;  // the state before iteration 1
+    for (std::size_t i = skip; i < s_.history.size(); i++) out.history.push_back(std::sqrt(s_.history[i]) / out.b_norm);
+    bool lags = o.verdict == met || o.verdict == asked_to_stop;
+    if (lags && method_->end) s_.replay(method_->end);
+    if (o.exited() || left <= 0) return o.verdict;
+    s_.replay(method_->replace);
+  }
+}
+
+// What the end of a loop means once the true residual is known.
+Status Driver::judge(Verdict verdict, double norm, double before, SolveOutcome& out, bool& again) {
+  bool progress = norm < least_progress * before;
+  switch (verdict) {
+    case met:
+      again = progress && ++out.restarts <= most_restarts;
+      out.reason = "the recurrence met the tolerance, the recomputed residual does not, and restarting no longer helps: this is the attainable accuracy";
+      return Status::stagnated;
+    case broke_down:
+      again = progress && ++out.restarts <= most_restarts;
+      out.reason = "a scalar product of the recurrence vanished, and restarting from the best x no longer helps";
+      return Status::breakdown;
+    case not_definite:
+      out.reason = "(p, A p) is not positive: the matrix or the preconditioner is not positive definite; use bicgstab";
+      return Status::indefinite;
+    case blew_up:
+      out.reason = "the residual has grown beyond all bounds or is not a number";
+      return Status::diverged;
+    case asked_to_stop: out.reason = "stopped on request"; return Status::interrupted;
+    case proceed: break;
+  }
+  out.reason = "the maximum number of iterations is reached";
+  return Status::max_iterations;
+}
+
+// The best x of the checks replaces the last one, if its true residual is smaller.
+void Driver::keep_better(double& norm) {
+  double best_rr = s_.get(best_rr_);
+  if (std::isfinite(norm) && best_rr >= norm * norm) return;
+  s_.replay(swap_best_);
+  double best = residual();
+  if (best < norm || !std::isfinite(norm)) {
+    norm = best;
+  } else {
+    s_.replay(swap_best_);
+  }
+}
+
+}  // namespace sordino

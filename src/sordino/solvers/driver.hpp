@@ -1,0 +1,52 @@
+// Replays a method, recomputes the residual, and only then says `converged`. The same for every method and engine.
+#pragma once
+#include <functional>
+
+#include "sordino/base/status.hpp"
+#include "sordino/solvers/registry.hpp"
+
+namespace sordino {
+
+struct SolveControl {
+  double rtol = 1e-5, atol = 0;
+  int max_iterations = 1000;
+  /// Why a loop was asked to stop (time limit, interrupt, user).
+  std::function<Status()> stop_reason = [] { return Status::interrupted; };
+};
+
+struct SolveOutcome {
+  Status status = Status::max_iterations;
+  std::string reason;        // one sentence
+  int iterations = 0;        // updates of x
+  int restarts = 0;
+  double b_norm = 0;
+  double residual_norm = 0;  // ||b - A x||_2, recomputed
+  std::vector<double> history;  // ||r||_2 / ||b||_2 after each iteration, by the recurrence
+};
+
+/// One rank's part of a solver. Constructed once: all vectors, recordings, graphs. SPMD: all ranks call the same members.
+class Driver {
+ public:
+  Driver(Rank& rank, const Operator& A, const Preconditioner& M, const MethodEntry& method, int check_every, int replace_every);
+
+  /// b, x0 [rows of this rank's space]; x0 may be null (zero). Every rank gets the same outcome.
+  SolveOutcome solve(const double* b, const double* x0, const SolveControl& control);
+  void read_solution(double* x) const;  // [rows]
+  const Space& space() const { return s_.space(A_.space()); }
+
+ private:
+  double residual();  // ||b - A x||_2; leaves A x in Ax_
+  Verdict iterate(int left, SolveOutcome& out);
+  void keep_better(double& norm);
+  Status judge(Verdict verdict, double norm, double before, SolveOutcome& out, bool& again);
+
+  Rank& s_;
+  const Operator& A_;
+  Vec b_, x_, Ax_, best_;
+  Scal bb_, rr_, target_, bound_, best_rr_;
+  std::unique_ptr<Method> method_;
+  int replace_every_;
+  Recorded zero_x_, norm_of_b_, residual_, keep_start_, swap_best_;
+};
+
+}  // namespace sordino

@@ -1,0 +1,121 @@
+// What a Krylov method is: three or four recordings, made once. The driver (driver.hpp) replays them, verifies, restarts.
+#pragma once
+#include <memory>
+
+#include "sordino/linalg/operator.hpp"
+#include "sordino/precond/preconditioner.hpp"
+#include "sordino/runtime/kernel_list.hpp"
+#include "sordino/runtime/rank.hpp"
+
+namespace sordino {
+
+/// What a method is given to record itself. All vectors live on A's space.
+struct Problem {
+  Rank& s;
+  const Operator& A;
+  Scaling d;       // diagonal of M^-1, or unset
+  Vec b, x, Ax;    // when `begin` is replayed, Ax = A x holds; afterwards it is the method's to use
+  Scal target;     // square of the residual norm at which to stop
+  Scal bound;      // square of the residual norm that counts as divergence
+  Vec best;        // the x of smallest (r,r) at the checks, and that (r,r)
+  Scal best_rr;
+  int check_every = 32;
+
+  Vec vector(const char* name) const { return s.vector(name, A.space()); }
+  Vec operand(const char* name) const { return A.operand(s, name); }  // A can be applied to it
+  Vec result(const char* name) const { return A.result(s, name); }    // A can be applied into it
+
+  /// Rank::loop, with a look at (r,r) every `check_every` iterations that keeps the best x.
+  template <class B>
+  Recorded loop(const Rotation& rotation, Scal rr, B body) const {
+    return s.loop(rotation, [&] {
+      body();
+      s.when(check_every, [&] { keep_best(rr); });
+    });
+  }
+  void keep_best(Scal rr) const;
+};
+
+/// best = x if (r,r) is the smallest so far.
+struct KeepBest {
+  Get rr, best_rr;
+  In x;
+  InOut best;
+  bool better = false;
+  SORDINO_HD void head() { better = rr < best_rr; }
+  SORDINO_HD void row(i32 i) {
+    if (better) best[i] = x[i];
+  }
+};
+
+struct LowerBest {
+  Get rr;
+  Get best_rr;
+  Put lowest;
+  SORDINO_HD void head() { lowest = rr < best_rr ? rr : best_rr; }
+};
+
+/// to = d from; a copy where d is unset.
+struct Scaled {
+  Whole from;
+  Out to;
+  Scaling d = {};
+  static constexpr double flops = 1;
+  SORDINO_HD void row(i32 i) { to[i] = d[i] * from[i]; }
+};
+
+class Method {
+ public:
+  virtual ~Method() = default;
+
+  Recorded begin;    // from x and q = A x to the state before iteration 1
+  Recorded iterate;  // a loop; its exit test's value() is (r,r)
+  Recorded end;      // after an exit: what x still lacks. Empty where x never lags
+  Recorded replace;  // recomputes from x what recurrences have carried. Empty where nothing drifts
+  bool tests_first = false;  // the exit test stands before the update: an iteration that exits did none
+  int replace_every = 0;     // iterations between replays of `replace`, where the user does not say
+
+  Scal rr;  // (r,r) of the recurrence
+
+ protected:
+  Method() = default;
+};
+
+/// Exit test of most methods. (r, r) is compared, never its root: no square root on the device.
+struct Converged {
+  Get rr, target, bound;
+  SORDINO_HD int test() const {
+    if (!(rr <= bound)) return blew_up;  // true of a NaN, too
+    return rr <= target ? met : proceed;
+  }
+  SORDINO_HD double value() const { return rr; }
+};
+
+/// Exit test of the CG family: a non-positive (p, A p) says that A, or M, is not positive definite.
+struct ConvergedSpd {
+  Get rr, curvature, target, bound;
+  SORDINO_HD int test() const {
+    if (!(rr <= bound) || curvature != curvature) return blew_up;
+    if (rr <= target) return met;
+    return curvature <= 0 ? not_definite : proceed;
+  }
+  SORDINO_HD double value() const { return rr; }
+};
+
+/// Exit test of the BiCGStab family: (rh, r) has lost all digits against the norms, or a divisor vanished.
+struct ConvergedBi {
+  Get rr, rho, divisor, shadow, target, bound;  // shadow = (rh, rh)
+  SORDINO_HD int test() const {
+    if (!(rr <= bound) || rho != rho) return blew_up;
+    if (rr <= target) return met;
+    bool lost = rho * rho <= 1e-30 * rr * shadow;
+    return lost || divisor == 0 ? broke_down : proceed;
+  }
+  SORDINO_HD double value() const { return rr; }
+};
+
+/// One way to build a method; each method's .cpp defines its own.
+template <class M>
+std::unique_ptr<Method> make(const Problem& problem);
+
+}  // namespace sordino

@@ -1,0 +1,81 @@
+#include "sordino/solvers/pipebicgstab.hpp"
+
+namespace sordino {
+namespace pipebicgstab {
+
+Recurrences::Recurrences(const Problem& problem) : k(problem) {
+  auto& s = k.s;
+  r = k.vector("r"), rh = k.vector("rh"), p = k.vector("p"), g = k.vector("g"), z = k.vector("z"), q = k.vector("q"), y = k.vector("y");
+  f = k.result("f"), t = k.result("t"), v = k.result("v");
+  fh = k.operand("M^-1 f"), zh = k.operand("M^-1 z");
+  rho = s.scalar("rho"), rho_old = s.scalar("rho old"), alpha = s.scalar("alpha"), alpha_old = s.scalar("alpha old");
+  zeta = s.scalar("zeta"), qy = s.scalar("(q,y)"), yy = s.scalar("(y,y)"), shadow = s.scalar("(rh,rh)");
+  rf = s.scalar("(rh,f)"), rg = s.scalar("(rh,g)"), rz = s.scalar("(rh,z)"), rr = s.scalar("(r,r)");
+}
+
+HalfStep Recurrences::half_step() const {
+  return {.rho = rho, .rho_old = rho_old, .rf = rf, .rg = rg, .rz = rz, .alpha_old = alpha_old, .zeta = zeta, .alpha = alpha,
+          .t = t, .v = v, .r = r, .f = f, .d = k.d, .p = p, .g = g, .z = z, .q = q, .y = y, .zh = zh};
+}
+
+Recorded Recurrences::begin() const {
+  auto& s = k.s;
+  return s.record([&] {
+    s.run(Begin{.b = k.b, .Ax = k.Ax, .d = k.d, .r = r, .rh = rh, .zh = zh}, start(shadow), push(zh));
+    k.A.apply(s, zh, f);                                                                        // f = B r
+    s.wait(shadow);
+    s.run(First{.rho_old = rho_old, .alpha = alpha_old, .zeta = zeta, .f = f, .r = r, .rh = rh, .d = k.d, .fh = fh,
+                .p = p, .g = g, .z = z, .v = v},
+          five(), push(fh));
+    k.A.apply(s, fh, t);                                                                        // t = B f
+  });
+}
+
+// Operands alternate between zh and fh: pushing one is safe once the other's ghosts, sent after it was read, have arrived.
+Recorded Recurrences::replace() const {
+  auto& s = k.s;
+  return s.record([&] {
+    s.run(Nothing{}, push(k.x));
+    k.A.apply(s, k.x, k.Ax);
+    s.run(Residual{.b = k.b, .Ax = k.Ax, .d = k.d, .r = r, .zh = zh}, push(zh));
+    k.A.apply(s, zh, f);
+    s.run(Scaled{.from = p, .to = fh, .d = k.d}, push(fh));
+    k.A.apply(s, fh, g);
+    s.run(Scaled{.from = f, .to = zh, .d = k.d}, push(zh));
+    k.A.apply(s, zh, t);
+    s.run(Scaled{.from = g, .to = fh, .d = k.d}, push(fh));
+    k.A.apply(s, fh, z);
+    s.run(Scaled{.from = z, .to = zh, .d = k.d}, push(zh));
+    k.A.apply(s, zh, v);
+    s.run(Gathered{v});
+    s.run(ShadowDots{.rh = rh, .r = r, .f = f, .g = g, .z = z}, five());
+  });
+}
+
+PipeBicgstab::PipeBicgstab(const Problem& k) {
+  Recurrences c(k);
+  auto& s = k.s;
+  rr = c.rr;
+  tests_first = true;
+  replace_every = 50;
+  begin = c.begin();
+  replace = c.replace();
+  iterate = k.loop(c.rotation(), rr, [&] {
+    s.exit_if(c.test());
+    s.run(c.half_step(), start(c.qy, c.yy), push(c.zh));
+    k.A.apply(s, c.zh, c.v);                                                                    // v = B z hides (q,y), (y,y)
+    s.run(Step{.alpha = c.alpha, .qy = finish(c.qy), .yy = c.yy, .zeta = c.zeta, .p = c.p, .q = c.q, .y = c.y, .t = c.t,
+               .v = c.v, .rh = c.rh, .g = c.g, .z = c.z, .d = k.d, .x = k.x, .r = c.r, .f = c.f, .fh = c.fh},
+          c.five(), push(c.fh));
+    k.A.apply(s, c.fh, c.t);                                                                    // t = B f hides the five
+  });
+}
+
+}  // namespace pipebicgstab
+
+template <>
+std::unique_ptr<Method> make<pipebicgstab::PipeBicgstab>(const Problem& problem) {
+  return std::make_unique<pipebicgstab::PipeBicgstab>(problem);
+}
+
+}  // namespace sordino

@@ -1,0 +1,27 @@
+#include "sordino/solvers/registry.hpp"
+
+namespace sordino {
+namespace {
+
+template <class... M>
+std::vector<MethodEntry> entries(MethodList<M...>) {
+  return {{M::name, M::summary, std::string(M::matrix) == "spd", M::replicated, &make<M>}...};
+}
+
+}  // namespace
+
+const std::vector<MethodEntry>& methods() {
+  static const std::vector<MethodEntry> all = entries(Methods{});
+  return all;
+}
+
+const MethodEntry& method(const std::string& name) {
+  std::string known;
+  for (auto& m : methods()) {
+    if (m.name == name) return m;
+    known += (known.empty() ? "" : ", ") + m.name;
+  }
+  bad_argument("there is no solver '" + name + "'; there are " + known);
+}
+
+}  // namespace sordino

@@ -1,0 +1,81 @@
+"""Fixtures of the Python tests."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+HERE = Path(__file__).parent
+
+
+def _load(name):
+    spec = importlib.util.spec_from_file_location(f"sordino_tests_{name}", HERE / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+fake = _load("fake_core")
+
+
+@pytest.fixture
+def fake_core(monkeypatch):
+    """The package on a stand-in for the compiled module; returns it, to describe another machine."""
+    from sordino import _native
+
+    stand_in = fake.FakeCore()
+    monkeypatch.setattr(_native, "_loaded", stand_in)
+    for name in ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE"):
+        monkeypatch.delenv(name, raising=False)
+    return stand_in
+
+
+@pytest.fixture
+def cli(capsys):
+    """Run the command line in this process: returns (exit code, standard output, standard error)."""
+    from sordino.cli import main
+
+    def run(*argv):
+        code = main([str(word) for word in argv])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+@pytest.fixture
+def shell(tmp_path):
+    """Run ``sordino`` as a process of its own, in an empty folder."""
+
+    def run(*argv, timeout=120, env=None):
+        return subprocess.run(
+            [sys.executable, "-m", "sordino", *map(str, argv)],
+            capture_output=True, text=True, timeout=timeout, cwd=tmp_path, env={**os.environ, **(env or {})},
+        )  # fmt: skip
+
+    return run
+
+
+@pytest.fixture
+def laplacian():
+    """Builds a 7-point matrix n x n x n by SciPy alone."""
+
+    def build(n):
+        line = sp.diags_array([-np.ones(n - 1), 2 * np.ones(n), -np.ones(n - 1)], offsets=[-1, 0, 1])
+        eye = sp.eye_array(n)
+        matrix = (
+            sp.kron(sp.kron(line, eye), eye)
+            + sp.kron(sp.kron(eye, line), eye)
+            + sp.kron(sp.kron(eye, eye), line)
+        )
+        return sp.csr_array(matrix)
+
+    return build

@@ -1,0 +1,75 @@
+"""``sordino bench``: timing by slopes, floors, records; peers are exercised on the host."""
+
+from __future__ import annotations
+
+import json
+import stat
+
+import pytest
+
+from sordino.bench import _peers, _records, _timing
+
+
+def test_what_a_run_costs_once_cancels():
+    assert _timing.per_iteration(lambda count: (count, 0.5 + 1e-3 * count), 100, 2) == pytest.approx(1e-3)
+    assert _timing.per_iteration(lambda count: (3, 0.3), 100, 2) == pytest.approx(0.1)
+
+
+def test_cg_measures_and_records(cli, fake_core, tmp_path):
+    record = tmp_path / "r.jsonl"
+    code, out, err = cli(
+        "bench", "cg", "--sizes", 6, 8, "--ranks", "1,2", "--engine", "host", "--iterations", 8,
+        "--repeats", 1, "--record", record, "--commit", "abc",
+    )  # fmt: skip
+    assert code == 0, err
+    for part in (
+        "copy bandwidth here",
+        "6^3, 216 rows, host engine",
+        "scipy us (x ours)",
+        "iteration",
+        "product",
+    ):
+        assert part in out
+    lines = [json.loads(line) for line in record.read_text().splitlines()]
+    assert [(line["size"], line["ranks"]) for line in lines] == [(6, 1), (6, 2), (8, 1), (8, 2)]
+    for key in ("date", "machine", "command", "iteration_s", "iteration_floor_s", "bandwidth", "peers"):
+        assert all(key in line for line in lines)
+    assert lines[0]["commit"] == "abc" and lines[0]["peers"]["iteration_s"]["scipy"] > 0
+    assert lines[0]["command"].startswith("sordino bench cg --sizes 6 8")
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        (["--sizes", "0"], "must be at least 1"),
+        (["--sizes", "x"], "--sizes must be a whole number"),
+        (["--engine", "model"], "--engine is host or cuda for a measurement"),
+        (["--engine", "cuda", "--sizes", "4", "--no-peers"], "not in this build"),
+        (["--record", "/nowhere/r.jsonl"], "cannot be written"),
+        (["--limit-program", "/nowhere/p"], "could not be run"),
+    ],
+)
+def test_bad_usage(cli, fake_core, argv, sentence):
+    code, _, err = cli("bench", "cg", *argv)
+    assert code == 2 and sentence in err
+
+
+def test_the_limit_program_is_read(tmp_path):
+    program = tmp_path / "limit"
+    program.write_text("#!/bin/sh\necho '64^3 P=1  us/iter 22.10  floor(160 B/row at 4.3 TB/s) 9.75'\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    assert _peers.limit_program(str(program)) == {(64, 1): pytest.approx(22.1e-6)}
+
+
+def test_records_append_and_know_where_they_are(tmp_path, fake_core, monkeypatch):
+    path = tmp_path / "r.jsonl"
+    for _ in range(2):
+        _records.append(str(path), [{"a": float("nan")}], "command", "commit")
+    assert [json.loads(line)["a"] for line in path.read_text().splitlines()] == [None, None]
+    monkeypatch.chdir(tmp_path)
+    assert _records.commit() == "unknown"
+
+
+def test_benchmarks_are_listed(cli):
+    code, out, _ = cli("bench", "--help")
+    assert code == 0 and "cg" in out and "_peers" not in out

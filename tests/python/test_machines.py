@@ -1,0 +1,64 @@
+"""Descriptions of machines are data, and checked."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sordino import BadArgument, FileError, machines
+
+
+@pytest.mark.parametrize("name", machines.names())
+def test_the_machines_that_come_along_are_whole_and_say_their_sources(name):
+    described = machines.load(name)
+    assert described["name"] == name and described["description"]
+    for field in machines.FIELDS:
+        assert field in described["sources"], field
+
+
+def test_known_names():
+    assert {"h200x4", "laptop", "summit"} <= set(machines.names())
+
+
+def test_a_machine_from_a_file_and_from_a_dictionary(tmp_path):
+    described = machines.load("laptop")
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps({key: described[key] for key in machines.FIELDS}))
+    assert machines.load(path)["name"] == "mine"
+    assert machines.load(described) == described
+
+
+def changed(**fields):
+    described = {**machines.load("laptop"), **fields}
+    return {key: value for key, value in described.items() if value is not None}
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ("h200", "unknown machine 'h200', did you mean 'h200x4'?"),
+        ("zuse", "unknown machine 'zuse'; known: h200x4, laptop, summit"),
+        (changed(launch_s=None), "lacks the field 'launch_s'"),
+        (changed(lunch_s=1.0), "unknown field 'lunch_s', did you mean 'launch_s'?"),
+        (changed(launch_s="fast"), "'launch_s' must be a number, not 'fast'"),
+        (changed(launch_s=True), "'launch_s' must be a number"),
+        (changed(launch_s=float("nan")), "'launch_s' must be a number"),
+        (changed(launch_s=-1), "'launch_s' must be at least 0"),
+        (changed(memory_bandwidth=0), "'memory_bandwidth' must be above 0"),
+        (changed(ranks_per_node=2.5), "'ranks_per_node' must be a whole number"),
+    ],
+)
+def test_a_bad_description_gets_one_sentence(given, sentence):
+    with pytest.raises(BadArgument, match=r"^[^\n]*$") as refused:
+        machines.load(given)
+    assert sentence in str(refused.value)
+
+
+def test_bad_files(tmp_path):
+    with pytest.raises(FileError, match="there is no such file"):
+        machines.load(tmp_path / "none.json")
+    for text, sentence in (("{", "not valid JSON"), ("[]", "must hold one JSON object")):
+        (tmp_path / "m.json").write_text(text)
+        with pytest.raises(BadArgument, match=sentence):
+            machines.load(tmp_path / "m.json")
