@@ -67,7 +67,8 @@ define install
 	@echo "Building Sordino in $(BUILD) (the first time takes some minutes; what happens is in $(BUILD)/build.log)"
 	@$(IN_VENV) $(VENV)/bin/python -m pip install -v --no-build-isolation \
 	  --config-settings=build-dir=$(BUILD) $(2) '.[$(1)]' > $(BUILD)/build.log 2>&1 \
-	  || { grep -E -A 12 '(error|Error|ERROR)' $(BUILD)/build.log | head -n 60; tail -n 20 $(BUILD)/build.log; \
+	  || { sed '/subprocess-exited-with-error/,$$d' $(BUILD)/build.log | grep -E -A 12 '[Ee]rror' | head -n 60; \
+	       grep '^ERROR' $(BUILD)/build.log; \
 	       echo "Building Sordino failed; all of it is in $(BUILD)/build.log"; exit 1; }
 	@grep -E '(^|[^a-z])warning: ' $(BUILD)/build.log | sort -u | head -n 20; true
 	@sed 's/^/  /' $(BUILD)/sordino-features.txt

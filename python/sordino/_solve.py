@@ -133,13 +133,6 @@ class Solver:
         numbers = machines.numbers(self._machine) if self._machine else None
         with translated():
             self._core = core().Solver(rows.indptr, rows.indices, rows.data, rows.n, self._options, numbers)
-        self._options |= self._chosen()
-
-    def _chosen(self) -> dict[str, str]:
-        """What the core took for ``auto``, where it tells."""
-        told = {"solver": "method", "precond": "preconditioner", "transport": "transport"}
-        asked = {option: getattr(self._core, function, None) for option, function in told.items()}
-        return {option: str(function()) for option, function in asked.items() if function}
 
     @property
     def options(self) -> dict[str, Any]:
@@ -191,10 +184,9 @@ class Solver:
         rhs = as_vector(b, self.n, "b")
         start = None if x0 is None else as_vector(x0, self.n, "x0")
         relay = _Relay(callback)
-        extra = {"options": overrides} if overrides else {}
         with self._lock, translated():
-            raw = self._core.solve(rhs, start, relay if callback else None, **extra)
-        relay.raise_kept()
+            raw = self._core.solve(rhs, start, relay if callback else None, overrides)
+        relay.settle(raw)
         shape = np.shape(b)
         solution = self._solution(raw, shape if len(shape) == 2 else (self.n,), overrides)
         return _deliver(solution, on_failure)
@@ -254,9 +246,10 @@ class Solver:
             raise Unsupported("this solver was set up before a fork and works in the parent process only")
 
     def _solution(self, raw: dict[str, Any], shape: tuple[int, ...], overrides: dict[str, Any]) -> Solution:
+        chosen = {key: raw[key] for key in ("solver", "precond", "engine", "transport") if key in raw}
         report = Report.from_core(
             raw,
-            options={**self.options, **overrides},
+            options={**self.options, **overrides, **chosen},
             problem={"n": self.n, "nnz": self.nnz},
             machine=self._machine,
         )
@@ -317,8 +310,15 @@ class _Relay:
             self._kept = error
             return True
 
-    def raise_kept(self) -> None:
-        if self._kept is not None:
+    def settle(self, raw: dict[str, Any]) -> None:
+        """Raise what the callback raised; Ctrl-C inside it ends the solve as Ctrl-C outside does."""
+        if isinstance(self._kept, KeyboardInterrupt):
+            if raw["status"] == "stopped_by_user":
+                raw["status"], raw["reason"] = (
+                    "interrupted",
+                    "interrupted from outside; x is the best that was seen",
+                )
+        elif self._kept is not None:
             raise self._kept
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 OPTIONS = [
-    ("solver", "choice", "cg", "the method", ["cg", "prcg", "bicgstab", "pbicgstab"], "solve"),
-    ("precond", "choice", "jacobi", "the preconditioner", ["none", "jacobi"], "solve"),
+    ("solver", "choice", "auto", "the method", ["auto", "cg", "prcg", "bicgstab", "pbicgstab"], "solve"),
+    ("precond", "choice", "auto", "the preconditioner", ["auto", "none", "jacobi"], "solve"),
     ("rtol", "float", 1e-5, "relative tolerance", None, "solve"),
     ("atol", "float", 0.0, "absolute tolerance", None, "solve"),
     ("maxiter", "int", 10000, "iterations at most", None, "solve"),
@@ -120,7 +120,7 @@ class FakeSolver:
         self.matrix = sp.csr_array((data, indices, indptr), shape=(n, n))  # views, as the core does
         self.options = dict(options)
         self.core.made.append({"options": dict(options), "machine": machine})
-        if options.get("precond", "jacobi") == "jacobi" and not self.matrix.diagonal().all():
+        if options.get("precond", "auto") == "jacobi" and not self.matrix.diagonal().all():
             raise Error(
                 "bad_argument", "the diagonal has a zero, and the Jacobi preconditioner divides by it"
             )
@@ -131,10 +131,10 @@ class FakeSolver:
     def memory(self):
         return {"0": self.matrix.data.nbytes}
 
-    def solve(self, b, x0=None, progress=None, options=None):
+    def solve(self, b, x0=None, progress=None, options=()):
         if self.core.fail:
             raise self.core.fail
-        asked = {"rtol": 1e-5, "atol": 0.0, "maxiter": 10000, **self.options, **(options or {})}
+        asked = {"rtol": 1e-5, "atol": 0.0, "maxiter": 10000, **self.options, **dict(options)}
         x, history, status = _cg(self.matrix, b, x0, asked, progress)
         norm = float(np.linalg.norm(b))
         residual = float(np.linalg.norm(b - self.matrix @ x))
@@ -143,6 +143,8 @@ class FakeSolver:
             "status": status, "reason": f"the residual is {residual:.3g}", "iterations": len(history),
             "true_residual": residual / norm if norm else 0.0, "residual_norm": residual,
             "seconds": 0.25, "setup_seconds": 0.125,
+            "solver": self.options.get("solver", "cg"), "precond": "jacobi",
+            "engine": self.options["engine"], "transport": "threads", "ranks": self.options["ranks"],
             "history": np.array(history),
             "ledger": _ledger(len(history), 1.0 if asked.get("time_commands") else 0.0),
             "trace": _trace(asked.get("ranks", 1)) if asked.get("trace") else [],

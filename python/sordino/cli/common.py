@@ -10,7 +10,7 @@ from .. import _options
 from ..errors import BadArgument, suggestion
 
 #: Options of the core that the command line gives another form: ``--trace FILE`` asks for the trace.
-_OTHER_FORM = ("trace",)
+OTHER_FORM = ("trace",)
 
 
 class Parser(argparse.ArgumentParser):
@@ -46,10 +46,10 @@ def _is_number(word: str) -> bool:
 def add_solve_options(parser: argparse.ArgumentParser) -> None:
     """Add the flags of all options in the core's table, and those for files."""
     for spec in _options.specs().values():
-        if spec.name not in _OTHER_FORM:
+        if spec.name not in OTHER_FORM:
             _add_option(parser, spec)
     files = parser.add_argument_group("files")
-    files.add_argument("--options", metavar="FILE", help="options from a JSON file; flags go before it")
+    files.add_argument("--options", metavar="FILE", help="options from a JSON file; flags override it")
     files.add_argument("--machine", metavar="NAME|FILE", help="the described machine for --engine model")
     files.add_argument("--output", metavar="FILE", help="write x as .npy or .mtx")
     files.add_argument("--report", metavar="FILE", help="write an HTML report with convergence and timeline")
@@ -85,7 +85,7 @@ def solve_options(given: argparse.Namespace) -> dict[str, Any]:
     options = _options.load(given.options) if given.options else {}
     for spec in _options.specs().values():
         value = getattr(given, spec.name, None)
-        if spec.name in _OTHER_FORM or value is None:
+        if spec.name in OTHER_FORM or value is None:
             continue
         options[spec.name] = _options.parse(spec, value) if isinstance(value, str) else value
     if given.report or given.trace:

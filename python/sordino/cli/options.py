@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from .. import _options, machines
 from .._native import core
 from ..report.record import json_ready
-from .common import Parser
+from .common import OTHER_FORM, Parser
 from .display import show_table
 from .processes import say
 
@@ -22,10 +22,7 @@ def main(argv: Sequence[str]) -> int:
     if given.json:
         say(json.dumps(json_ready(_everything(table)), allow_nan=False))
         return 0
-    rows = [
-        (spec.flag, "|".join(spec.choices) if spec.choices else spec.type, _default(spec.default), spec.help)
-        for spec in table.values()
-    ]
+    rows = [(spec.flag, _value(spec), _default(spec.default), spec.help) for spec in table.values()]
     show_table("Options", ("flag", "value", "default", "meaning"), rows, left=4)
     show_table("Solvers", ("name", "for", "summary"), [_solver(row) for row in core().solvers()], left=3)
     preconditioners = [(row["name"], row["summary"]) for row in core().preconditioners()]
@@ -46,6 +43,12 @@ def _everything(table: dict[str, _options.OptionSpec]) -> dict[str, object]:
         "preconditioners": core().preconditioners(),
         "machines": {name: machines.load(name) for name in machines.names()},
     }
+
+
+def _value(spec: _options.OptionSpec) -> str:
+    if spec.name in OTHER_FORM:
+        return "FILE"
+    return "|".join(spec.choices) if spec.choices else spec.type
 
 
 def _default(value: object) -> str:

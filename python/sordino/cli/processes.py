@@ -35,7 +35,7 @@ def index() -> int:
 def say(text: str) -> None:
     """Print on standard output, in process 0 only."""
     if index() == 0:
-        print(text)
+        print(text, flush=True)
 
 
 def world() -> World:

@@ -119,42 +119,46 @@ def _set_up(
 
 def _announce(problem: Problem, solver: Solver, world: processes.World) -> None:
     options = solver.options
-    precond = options.get("precond") or "none"
     where = f"{options['engine']} engine, {world.ranks(options['ranks'])}"
     if solver.machine:
         where += f" on the described machine {solver.machine['name']}"
-    processes.say(f"{problem.name}: {solver.n:,} unknowns, {solver.nnz:,} stored entries")
-    processes.say(f"{options['solver']}, preconditioner {precond}, rtol {options['rtol']:g}; {where}")
+    processes.say(f"{problem.name}: {solver.n:,} unknowns, {solver.nnz:,} stored entries; {where}")
     for note in problem.notes:
         processes.say(note)
     processes.say("")
 
 
 def _kernels(report: Report) -> list[tuple[str, ...]]:
-    """Rows of the table of kernels, where the engine was asked to time them."""
+    """Rows of the table of kernels, where the engine was asked to time them; those below 1 % are left out."""
     return [
         (
             row["name"],
             f"{row['calls']:,}",
             duration(row["seconds"]),
+            f"{100 * row['share']:.0f} %",
             f"{row['bandwidth'] / 1e9:,.1f}",
             f"{row['rate'] / 1e9:,.1f}",
         )
         for row in kernel_rows(report)
-        if row["seconds"] > 0
+        if row["share"] >= 0.01
     ]
+
+
+def _method(options: dict[str, Any]) -> str:
+    return f"{options['solver']}, preconditioner {options.get('precond') or 'none'}, rtol {options['rtol']:g}"
 
 
 def _show(report: Report, written: list[str]) -> None:
     rows = [
         ("status", report.status.replace("_", " ")),
+        ("solver", _method(report.options)),
         ("iterations", f"{report.iterations:,}"),
         ("||b - A x|| / ||b||, recomputed", f"{report.true_residual:.3e}"),
         ("time to solve", duration(report.seconds)),
         ("time to set up", duration(report.setup_seconds)),
     ]
-    display.show_table("", ("result", ""), rows, left=1)
-    display.show_table("", ("kernel", "calls", "time", "GB/s", "GFLOP/s"), _kernels(report))
+    display.show_table("", ("result", ""), rows, left=2)
+    display.show_table("", ("kernel", "calls", "time", "share", "GB/s", "GFLOP/s"), _kernels(report))
     for sentence in ledger_sentences(report):
         processes.say(f"- {sentence}")
     processes.say(f"\n{verdict(report)}.")

@@ -46,10 +46,10 @@ class OutputFile:
         self.path = os.fspath(path)
         self.force = force
         self.folder = os.path.dirname(self.path) or "."
-        if suffixes and not self.path.lower().endswith(suffixes):
-            raise BadArgument(f"{self.path}: a {what} is written as {' or '.join(suffixes)}")
         if os.path.isdir(self.path):
             raise FileError(f"{self.path} is a folder; give the name of a file to write")
+        if suffixes and not self.path.lower().endswith(suffixes):
+            raise BadArgument(f"{self.path}: a {what} is written as {' or '.join(suffixes)}")
         if os.path.exists(self.path) and not force:
             raise FileError(f"{self.path} exists already; give --force (force=True) to overwrite it")
         self._try_folder()

@@ -27,6 +27,9 @@ KINDS: dict[str, str] = {
     "other": "other",
 }
 
+#: Drawn in this order, one over the other.
+_LAYERS = ("compute", "other", "launch", "halo", "reduction", "halo_wait", "reduction_wait")
+
 
 @dataclass(frozen=True)
 class Timeline:
@@ -57,6 +60,7 @@ def draw(report: Report) -> Timeline | None:
     start, end, shown = _window(report, seen)
     lanes = _lanes(shown)
     bottom = max(lanes.values()) + LANE
+    shown.sort(key=lambda item: _LAYERS.index(classify(str(item["kind"]))))  # waits lie within their command
     bars = "".join(_bar(item, lanes, start, end) for item in shown)
     content = _labels(lanes) + bars + _axis(start, end, bottom)
     picture = svg.drawing(WIDTH, bottom + 40, content, "Timeline of the ranks' queues", "timeline")
@@ -144,5 +148,5 @@ def _caption(report: Report, ranks: list[int], start: float, end: float) -> str:
     who = (
         f"{len(ranks)} of {every} ranks" if len(ranks) < every else f"{every} rank{'s' if every > 1 else ''}"
     )
-    clock = "the virtual clock's" if report.options.get("engine") == "model" else "the clock's"
-    return f"{duration(end - start)} from the middle of what was traced, by {clock} time; {who}."
+    clock = "virtual clock" if report.options.get("engine") == "model" else "wall clock"
+    return f"{duration(end - start)} from the middle of what was traced, by the {clock}; {who}."

@@ -35,6 +35,7 @@ def perfetto(trace: list[dict[str, Any]]) -> str:
                 "tid": thread,
             }
         )
+    events.sort(key=lambda event: (event["ts"], -event["dur"]))  # what encloses comes first
     return json.dumps({"traceEvents": _names(lanes) + events, "displayTimeUnit": "ns"}, allow_nan=False)
 
 

@@ -29,7 +29,11 @@ class Walk {
       }
       if (s == 0 && rec_.is_loop) carried_reductions_end();
     }
+    for (auto [v, read] : last_read_)
+      if (rec_.is_loop || !met_since(v, read)) settling_.unsettled.insert(v);  // a loop may exit anywhere
   }
+
+  const Settling& settling() const { return settling_; }
 
  private:
   const std::string& vector_name(int v) const { return rank_.vectors()[v].name; }
@@ -50,6 +54,8 @@ class Walk {
       for (int g : c.gets)
         if (w == g && !c.groups.empty()) reject(c, "reads and writes the scalar '" + scalar_name(w) + "' (rotate it)");
     for (auto& p : c.phases) phase(c, p);
+    for (int v : c.reads)  // whoever reads a gathered vector reads other ranks' rows
+      if (rank_.vectors()[v].exchange && rank_.space(rank_.vectors()[v].space).replicated) last_read_[map_[v]] = at_;
   }
 
   void phase(const Command& c, const Phase& p) {
@@ -99,13 +105,18 @@ class Walk {
     int p = map_[v];
     if (unread_.count(p)) reject(c, "pushes '" + vector_name(v) + "' twice before it is read");
     auto read = last_read_.find(p);
-    bool safe = read == last_read_.end() || rank_.size() == 1;
-    for (auto& m : meetings_)
-      safe = safe || (m.began >= read->second && m.ended <= at_ && (!m.over || m.over == rank_.vectors()[v].exchange));
-    if (!safe)
+    if (!met_since(p, 0)) settling_.early.insert(p);
+    if (read != last_read_.end() && rank_.size() > 1 && !met_since(p, read->second))
       reject(c, "may overwrite the ghosts of '" + vector_name(v) +
                     "' before a neighbour has read them (no reduction in between: rotate the vector)");
     unread_[p] = at_;
+  }
+
+  // Has something ended that every peer of v began at `position` or later?
+  bool met_since(int v, int position) const {
+    for (auto& m : meetings_)
+      if (m.began >= position && (!m.over || m.over == rank_.vectors()[v].exchange)) return true;
+    return false;
   }
 
   void carried_reductions_end() const {
@@ -130,14 +141,20 @@ class Walk {
   std::vector<Meeting> meetings_;
   std::map<int, int> unread_;     // pushed and not awaited: position of the push
   std::map<int, int> last_read_;  // position
+  Settling settling_;
   int at_ = 0;
 };
 
 }  // namespace
 
-void check(const Rank& rank, const Recording& recording) {
-  Walk(rank, recording).run(true);
-  Walk(rank, recording).run(false);
+Settling check(const Rank& rank, const Recording& recording) {
+  Walk with(rank, recording), without(rank, recording);
+  with.run(true);
+  without.run(false);
+  Settling s = with.settling();
+  s.early.merge(Settling(without.settling()).early);
+  s.unsettled.merge(Settling(without.settling()).unsettled);
+  return s;
 }
 
 }  // namespace sordino

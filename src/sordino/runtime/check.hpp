@@ -6,7 +6,7 @@
 namespace sordino {
 
 /// Unrolls the recording over two periods of its rotation, with and without its predicated commands. Throws bad_argument.
-/// Cost: a few hundred nanoseconds a command; runs once per compilation.
-void check(const Rank& rank, const Recording& recording);
+/// Cost: a few hundred nanoseconds a command; runs once per compilation. Returns what the next recordings must know.
+Settling check(const Rank& rank, const Recording& recording);
 
 }  // namespace sordino

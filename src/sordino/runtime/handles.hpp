@@ -31,6 +31,12 @@ struct Finish {
 };
 inline Finish finish(Scal s) { return {s}; }
 
+/// "The value of `scalar` that was finished last", while the next reduction into it may be under way.
+struct Last {
+  Scal scalar;
+};
+inline Last last(Scal s) { return {s}; }
+
 /// Read own rows.
 struct In {
   const double* p = nullptr;
@@ -85,14 +91,15 @@ struct InOut {
   SORDINO_HD double& operator[](i32 i) const { return p[i]; }
 };
 
-/// Read a scalar in the head; `Get(finish(s))` first ends the reduction into it.
+/// Read a scalar in the head; `Get(finish(s))` first ends the reduction into it, `Get(last(s))` takes what the last one left.
 struct Get {
   double v = 0;
   int id = -1;
-  bool finishes = false;
+  bool finishes = false, last = false;
   Get() = default;
   Get(Scal s) : id(s.id) {}
   Get(Finish f) : id(f.scalar.id), finishes(true) {}
+  Get(Last l) : id(l.scalar.id), last(true) {}
   SORDINO_HD operator double() const { return v; }
 };
 

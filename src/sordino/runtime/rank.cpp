@@ -182,6 +182,7 @@ void Rank::commit(Command c, const Split* split, double row_flops) {
 
 void Rank::push_last(Vec v) {
   Command& c = recording_->commands.back();
+  if (!vectors_[v.id].exchange) bad_argument(c.name + ": '" + vectors_[v.id].name + "' has nobody to be pushed to");
   c.pushes.push_back(v.id);
   auto last = c.phases.end();
   if (c.phases.back().op == Op::start) --last;
@@ -254,12 +255,23 @@ void Rank::derive_dependences(Recording& r) const {
 Program& Rank::compiled(Recorded& recorded) {
   std::vector<int> key = vector_map_;
   key.insert(key.end(), scalar_map_.begin(), scalar_map_.end());
-  auto& program = recorded.programs_[key];
-  if (!program) {
-    if (checking) check(*this, *recorded.recording_);
-    program = engine_.compile(*this, *recorded.recording_, vector_map_, scalar_map_);
+  auto& c = recorded.programs_[key];
+  if (!c.program) {
+    if (checking) c.settling = check(*this, *recorded.recording_);
+    c.program = engine_.compile(*this, *recorded.recording_, vector_map_, scalar_map_);
   }
-  return *program;
+  settle(c.settling);
+  return *c.program;
+}
+
+void Rank::settle(const Settling& next) {
+  bool clash = false;
+  for (int v : next.early) clash |= unsettled_.count(v) > 0;
+  if (clash) {
+    engine_.barrier(*this);
+    unsettled_.clear();
+  }
+  unsettled_.insert(next.unsettled.begin(), next.unsettled.end());
 }
 
 Outcome Rank::replay(Recorded& recorded, int max) {

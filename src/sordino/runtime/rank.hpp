@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,12 @@ struct Reduction {
   int values() const { return int(to.size()); }
 };
 
+/// What one recording leaves for the next: vectors whose ghosts a peer may still be reading when it ends, and vectors it pushes
+/// before it has met its peers. Where the two overlap, replay() puts a barrier in between.
+struct Settling {
+  std::set<int> early, unsettled;  // physical vectors
+};
+
 /// A recorded body. Cheap to copy; compiled by the engine when first replayed, and again only if a rotation left the names
 /// in another order.
 class Recorded {
@@ -64,7 +71,11 @@ class Recorded {
  private:
   friend class Rank;
   std::shared_ptr<Recording> recording_;
-  std::map<std::vector<int>, std::shared_ptr<Program>> programs_;
+  struct Compiled {
+    std::shared_ptr<Program> program;
+    Settling settling;
+  };
+  std::map<std::vector<int>, Compiled> programs_;
   std::map<std::vector<int>, std::shared_ptr<Recorded>> drains_;
 };
 
@@ -198,6 +209,7 @@ class Rank {
   void derive_dependences(Recording& r) const;
   void drain(Recorded& recorded);
   Program& compiled(Recorded& recorded);
+  void settle(const Settling& next);
 
   Engine& engine_;
   int rank_;
@@ -212,6 +224,8 @@ class Rank {
   std::vector<int> test_gets_, test_finishes_;
   double row_bytes_ = 0;
   int queue_ = 0, every_ = 0;
+
+  std::set<int> unsettled_;  // what earlier replays left
 };
 
 }  // namespace sordino

@@ -52,7 +52,8 @@ Command Rank::scan(F& functor) {
       c.writes.push_back(x.id);
       row_bytes_ += 8;
     }
-    if constexpr (std::is_same_v<T, Get>) (x.finishes ? c.finishes : c.gets).push_back(x.id);
+    if constexpr (std::is_same_v<T, Get>)
+      if (!x.last) (x.finishes ? c.finishes : c.gets).push_back(x.id);
     if constexpr (std::is_same_v<T, Put>) c.puts.push_back(x.id);
   });
   return c;

@@ -13,8 +13,7 @@ namespace sordino::bicgstab {
 SORDINO_HD inline double ratio(double a, double b) { return b != 0 ? a / b : 0; }
 
 struct Begin {  // r = rh = p = b - A x
-  In b;
-  Whole Ax;
+  In b, Ax;
   Scaling d;
   Out r, rh, p, ph;
   static constexpr double flops = 4;

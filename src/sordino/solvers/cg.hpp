@@ -9,8 +9,7 @@
 namespace sordino::cg {
 
 struct Begin {  // r = b - A x;  p = z = M^-1 r
-  In b;
-  Whole Ax;
+  In b, Ax;
   Scaling d;
   Out r, p;
   static constexpr double flops = 4;

@@ -5,17 +5,27 @@ namespace pipebicgstab {
 
 Recurrences::Recurrences(const Problem& problem) : k(problem) {
   auto& s = k.s;
-  r = k.vector("r"), rh = k.vector("rh"), p = k.vector("p"), g = k.vector("g"), z = k.vector("z"), q = k.vector("q"), y = k.vector("y");
-  f = k.result("f"), t = k.result("t"), v = k.result("v");
+  r = k.vector("r"), rh = k.vector("rh"), p = k.vector("p"), q = k.vector("q"), y = k.vector("y");
+  f = k.result("f"), g = k.result("g"), z = k.result("z"), t = k.result("t"), v = k.result("v");
+  // A peer may send its rows of the next t and v while this rank still reads the last ones.
+  bool gathered = s.space(k.A.space()).replicated;
+  t_old = gathered ? k.result("t old") : t;
+  v_old = gathered ? k.result("v old") : v;
   fh = k.operand("M^-1 f"), zh = k.operand("M^-1 z");
   rho = s.scalar("rho"), rho_old = s.scalar("rho old"), alpha = s.scalar("alpha"), alpha_old = s.scalar("alpha old");
   zeta = s.scalar("zeta"), qy = s.scalar("(q,y)"), yy = s.scalar("(y,y)"), shadow = s.scalar("(rh,rh)");
   rf = s.scalar("(rh,f)"), rg = s.scalar("(rh,g)"), rz = s.scalar("(rh,z)"), rr = s.scalar("(r,r)");
 }
 
+Rotation Recurrences::rotation() const {
+  Rotation r{.scalars = {{rho, rho_old}, {alpha, alpha_old}}};
+  if (t.id != t_old.id) r.vectors = {{t, t_old}, {v, v_old}};
+  return r;
+}
+
 HalfStep Recurrences::half_step() const {
   return {.rho = rho, .rho_old = rho_old, .rf = rf, .rg = rg, .rz = rz, .alpha_old = alpha_old, .zeta = zeta, .alpha = alpha,
-          .t = t, .v = v, .r = r, .f = f, .d = k.d, .p = p, .g = g, .z = z, .q = q, .y = y, .zh = zh};
+          .t = t_old, .v = v_old, .r = r, .f = f, .d = k.d, .p = p, .g = g, .z = z, .q = q, .y = y, .zh = zh};
 }
 
 Recorded Recurrences::begin() const {
@@ -25,9 +35,9 @@ Recorded Recurrences::begin() const {
     k.A.apply(s, zh, f);                                                                        // f = B r
     s.wait(shadow);
     s.run(First{.rho_old = rho_old, .alpha = alpha_old, .zeta = zeta, .f = f, .r = r, .rh = rh, .d = k.d, .fh = fh,
-                .p = p, .g = g, .z = z, .v = v},
+                .p = p, .g = g, .z = z, .v = v_old},
           five(), push(fh));
-    k.A.apply(s, fh, t);                                                                        // t = B f
+    k.A.apply(s, fh, t_old);                                                                        // t = B f
   });
 }
 
@@ -42,12 +52,12 @@ Recorded Recurrences::replace() const {
     s.run(Scaled{.from = p, .to = fh, .d = k.d}, push(fh));
     k.A.apply(s, fh, g);
     s.run(Scaled{.from = f, .to = zh, .d = k.d}, push(zh));
-    k.A.apply(s, zh, t);
+    k.A.apply(s, zh, t_old);
     s.run(Scaled{.from = g, .to = fh, .d = k.d}, push(fh));
     k.A.apply(s, fh, z);
     s.run(Scaled{.from = z, .to = zh, .d = k.d}, push(zh));
-    k.A.apply(s, zh, v);
-    s.run(Gathered{v});
+    k.A.apply(s, zh, v_old);
+    s.run(Gathered{v_old});
     s.run(ShadowDots{.rh = rh, .r = r, .f = f, .g = g, .z = z}, five());
   });
 }

@@ -13,8 +13,7 @@ namespace sordino::pipebicgstab {
 using bicgstab::ratio;
 
 struct Begin {  // r = rh = b - A x
-  In b;
-  Whole Ax;
+  In b, Ax;
   Scaling d;
   Out r, rh, zh;
   static constexpr double flops = 4;
@@ -133,10 +132,11 @@ struct Recurrences {
   Recorded replace() const;  // everything that is carried along, computed anew from x and p
 
   Problem k;
-  Vec r, rh, p, g, z, q, y, f, t, v, fh, zh;
+  Vec r, rh, p, g, z, q, y, f, fh, zh;
+  Vec t, v, t_old, v_old;  // *_old: of the iteration before; two buffers where others write into them, else one
   Scal rho, rho_old, rf, rg, rz, rr, qy, yy, shadow, alpha, alpha_old, zeta;
 
-  Rotation rotation() const { return {.scalars = {{rho, rho_old}, {alpha, alpha_old}}}; }
+  Rotation rotation() const;
   ConvergedBi test() const { return {finish(rr), rho, zeta, shadow, k.target, k.bound}; }
   HalfStep half_step() const;
   Start five() const { return start(rho, rf, rg, rz, rr); }

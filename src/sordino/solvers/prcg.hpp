@@ -10,8 +10,7 @@
 namespace sordino::prcg {
 
 struct Begin {  // r = b - A x;  y = M^-1 r
-  In b;
-  Whole Ax;
+  In b, Ax;
   Scaling d;
   Out r, y;
   static constexpr double flops = 2;

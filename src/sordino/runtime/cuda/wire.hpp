@@ -8,7 +8,7 @@ namespace sordino::cuda {
 constexpr int block_threads = 256;
 constexpr int most_finishes = 4, most_awaits = 4, most_puts = 4, most_groups = 4;  // of one command
 constexpr int most_values = 16;    // that one reduction sums
-constexpr int most_parts = 512;    // values times ranks that one command finishes
+constexpr int most_parts = 256;    // values times ranks that one command finishes
 constexpr int most_scalars = 1024; // of one rank
 constexpr int most_epochs = 512;   // channels that one program uses
 constexpr int flag_stride = 32;    // words: one flag a line of 128 bytes
@@ -29,8 +29,8 @@ enum class Wait : i32 { nothing, reduction, halo, own_blocks };
 struct FaultRecord {
   Wait what = Wait::nothing;
   i32 command = 0, iteration = 0;
-  i32 channel = 0;  // reduction slot, or physical vector
-  i32 from = 0;     // which part of the reduction, which peer of the exchange, which block
+  i32 channel = 0;  // which awaited vector of the command, or reduction slot
+  i32 from = 0;     // which part of all reductions that it finishes, which peer of the exchange, which block
   u32 expected = 0, seen = 0;
 };
 
@@ -44,20 +44,30 @@ struct alignas(16) Control {
   u32 history_next = 0;  // where the chunk's first exit test writes
   u32 marks = 0;         // chunks ended, since the engine was built
   u32 ticket = 0;        // set by commands: blocks that have sent their rows
-  u64 patience = 0;      // nanoseconds without anybody's progress; 0: forever
+  u32 patience = 0, unused = 0;  // units of 1,024 ns without anybody's progress; 0: forever
   u64 waited_reduction = 0, waited_halo = 0;  // nanoseconds, set by commands
   i32 exit_verdict = 0, exit_iteration = 0, exit_command = 0;
   u32 fault = 0;
   FaultRecord cause;
 };
 
-/// Host memory of one rank that its device can reach. Only the kernel at the end of a chunk writes it, so that commands never
-/// wait for the bus.
-struct Window {
-  alignas(128) u32 marks = 0;     // device to host: chunks ended; all else here is then valid
+/// What a replay uploads to one rank's device memory.
+struct Upload {
   Control control;
-  double scalars[most_scalars];
-  alignas(128) u32 stop = 0;      // host to device
+  u32 epochs[most_epochs];
+  double scalars[most_scalars];  // [physical]
+};
+
+/// Host memory of one rank that its device can reach. Only the kernel at the end of a chunk writes it, so that commands never
+/// wait for the bus. At most two chunks are on their way: each has its own report.
+struct Window {
+  struct alignas(128) Report {
+    Control control;
+    double scalars[most_scalars];
+  };
+  alignas(128) u32 marks = 0;  // device to host: chunks ended, whose reports are complete
+  alignas(128) u32 stop = 0;   // host to device
+  Report report[2];            // [mark & 1]
 };
 
 /// Host memory of the whole engine that all devices can reach.
@@ -83,8 +93,7 @@ struct FinishArgs {
   const Packet* packets = nullptr;  // [2][parts][values], written by the ranks
   EpochRef epoch;
   i32 parts = 0, values = 0;
-  i32 slot = 0;
-  i32 to[most_values] = {};  // physical scalars
+  std::int16_t to[most_values] = {};  // physical scalars
 };
 
 struct AwaitArgs {
@@ -92,7 +101,6 @@ struct AwaitArgs {
   const u32* sent = nullptr;   // the word I sent with the same epoch, if everybody must agree on what it says
   EpochRef epoch;
   i32 peers = 0;
-  i32 vector = 0;
 };
 
 /// Own row i of a segment goes to to[i].
@@ -100,7 +108,7 @@ struct Segment {
   double* to;
   i32 first, count;
 };
-struct Entry {
+struct RowTo {
   double* to;
   i32 row, unused;
 };
@@ -108,7 +116,7 @@ struct Entry {
 struct PutArgs {
   const double* rows = nullptr;
   const Segment* segments = nullptr;  // either few contiguous pieces,
-  const Entry* entries = nullptr;     // or single rows in increasing order,
+  const RowTo* entries = nullptr;     // or single rows in increasing order,
   const i32* row_entries = nullptr;   //   [rows + 1] the first entry of each row
   u32* const* flags = nullptr;        // [peers] where to signal
   u32* sent = nullptr;                // where to keep the word for myself
@@ -132,8 +140,9 @@ struct GroupArgs {
   const RowRange* chunks = nullptr;  // else its chunks,
   const i32* rows = nullptr;         // or, where ranges are short, all rows
   i32 n_rows = 0;                    //   of which there are so many
-  bool awaits = false;       // before the group
-  bool puts = false;         // after it
+  bool awaits = false;  // before the group
+  bool sends = false;   // its rows may be among those to be sent
+  bool puts = false;    // after the group all rows to be sent are sent
 };
 
 struct Args {
@@ -148,7 +157,8 @@ struct Args {
   u32 history_offset = 0, history_mask = 0;
   i32 n_finishes = 0, n_awaits = 0, n_puts = 0, n_groups = 0;
   i32 parts = 0;         // of all finishes
-  i32 senders = 0;       // blocks that take part in sending
+  i32 senders = 0;       // blocks that take part in sending: those with chunks of groups that send,
+  bool all_send = false; //   or all of them
   FinishArgs finish[most_finishes];
   AwaitArgs await[most_awaits];
   PutArgs put[most_puts];
@@ -159,7 +169,7 @@ struct Args {
   u32 late_us = 0;
 };
 
-/// A Get that reads a reduction finished by its own command does so from the parts at hand, never from memory.
-constexpr i32 finished_code(int finish, int value) { return -2 - (finish * most_values + value); }
+/// A Get that reads a reduction finished by its own command takes the sum at hand, never what lies in memory.
+SORDINO_HD constexpr i32 finished_code(int finish, int value) { return -2 - (finish * most_values + value); }
 
 }  // namespace sordino::cuda

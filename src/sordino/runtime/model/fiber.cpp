@@ -5,17 +5,10 @@
 #include <unistd.h>
 
 #include <cstdint>
-#include <cstring>
 #include <string>
+#include <utility>
 
 #include "sordino/base/error.hpp"
-
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/common_interface_defs.h>
-#endif
-#ifdef __SANITIZE_THREAD__
-#include <sanitizer/tsan_interface.h>
-#endif
 
 namespace sordino::model {
 namespace {
@@ -50,76 +43,45 @@ void Fiber::prepare(std::byte* stack, std::size_t bytes, std::function<void()> j
   job_ = std::move(job);
   ended_ = false;
   exceptions_ = {};
-  stack_ = stack;
-  bytes_ = bytes;
+  mine_ = {nullptr, stack, bytes};
+  born(mine_);
   getcontext(&inside_);
   inside_.uc_stack.ss_sp = stack;
   inside_.uc_stack.ss_size = bytes;
   inside_.uc_link = nullptr;
-  auto self = reinterpret_cast<std::uintptr_t>(this);
-  makecontext(&inside_, reinterpret_cast<void (*)()>(&Fiber::enter), 2, unsigned(std::uint64_t(self) >> 32), unsigned(self));
-#ifdef __SANITIZE_THREAD__
-  shadow_ = __tsan_create_fiber(0);
-#endif
+  auto self = std::uint64_t(reinterpret_cast<std::uintptr_t>(this));
+  makecontext(&inside_, reinterpret_cast<void (*)()>(&Fiber::enter), 2, unsigned(self >> 32), unsigned(self));
 }
 
+// A context is entered with integers only.
 void Fiber::enter(unsigned high, unsigned low) {
   auto* self = reinterpret_cast<Fiber*>(std::uintptr_t((std::uint64_t(high) << 32) | low));
-#ifdef __SANITIZE_ADDRESS__
-  __sanitizer_finish_switch_fiber(nullptr, &self->outer_stack_, &self->outer_bytes_);
-#endif
+  arrive(self->mine_, self->outer_);
   self->job_();
   self->job_ = nullptr;
   self->ended_ = true;
-#ifdef __SANITIZE_ADDRESS__
-  __sanitizer_start_switch_fiber(nullptr, self->outer_stack_, self->outer_bytes_);  // nullptr: it does not come back
-#endif
-#ifdef __SANITIZE_THREAD__
-  __tsan_switch_to_fiber(self->outer_shadow_, 0);
-#endif
+  leave(self->mine_, self->outer_, true);
   setcontext(&self->outside_);
-}
-
-void Fiber::swap_exceptions() {
-  auto* mine = reinterpret_cast<std::byte*>(&exceptions_);
-  auto* current = reinterpret_cast<std::byte*>(abi::__cxa_get_globals());
-  std::byte kept[sizeof(exceptions_)];
-  std::memcpy(kept, current, sizeof kept);
-  std::memcpy(current, mine, sizeof kept);
-  std::memcpy(mine, kept, sizeof kept);
 }
 
 void Fiber::resume() {
   swap_exceptions();
-#ifdef __SANITIZE_ADDRESS__
-  void* shadow = nullptr;
-  __sanitizer_start_switch_fiber(&shadow, stack_, bytes_);
-#endif
-#ifdef __SANITIZE_THREAD__
-  outer_shadow_ = __tsan_get_current_fiber();
-  __tsan_switch_to_fiber(shadow_, 0);
-#endif
+  leave(outer_, mine_, false);
   swapcontext(&outside_, &inside_);
-#ifdef __SANITIZE_ADDRESS__
-  __sanitizer_finish_switch_fiber(shadow, nullptr, nullptr);
-#endif
-#ifdef __SANITIZE_THREAD__
-  if (ended_) __tsan_destroy_fiber(shadow_);
-#endif
+  arrive(outer_, mine_);
+  if (ended_) gone(mine_);
   swap_exceptions();
 }
 
 void Fiber::suspend() {
-#ifdef __SANITIZE_ADDRESS__
-  __sanitizer_start_switch_fiber(&shadow_, outer_stack_, outer_bytes_);
-#endif
-#ifdef __SANITIZE_THREAD__
-  __tsan_switch_to_fiber(outer_shadow_, 0);
-#endif
+  leave(mine_, outer_, false);
   swapcontext(&inside_, &outside_);
-#ifdef __SANITIZE_ADDRESS__
-  __sanitizer_finish_switch_fiber(shadow_, &outer_stack_, &outer_bytes_);
-#endif
+  arrive(mine_, outer_);
+}
+
+void Fiber::swap_exceptions() {
+  auto* current = reinterpret_cast<Exceptions*>(abi::__cxa_get_globals());
+  std::swap(*current, exceptions_);
 }
 
 }  // namespace sordino::model

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "sordino/base/types.hpp"
+#include "sordino/runtime/model/sanitizer.hpp"
 
 namespace sordino::model {
 
@@ -48,16 +49,12 @@ class Fiber {
   ucontext_t inside_{}, outside_{};
   std::function<void()> job_;
   bool ended_ = true;
-  struct {
+  struct Exceptions {  // which the C++ runtime keeps per thread (__cxa_eh_globals): a fiber may stop inside a handler
     void* caught = nullptr;
     unsigned uncaught = 0;
-  } exceptions_;  // the C++ runtime keeps them per thread: a fiber may stop inside a handler
-  std::byte* stack_ = nullptr;
-  std::size_t bytes_ = 0;
-  // for the sanitizers, which must be told of a change of stack
-  void *shadow_ = nullptr, *outer_shadow_ = nullptr;
-  const void* outer_stack_ = nullptr;
-  std::size_t outer_bytes_ = 0;
+  };
+  Exceptions exceptions_;
+  Watched mine_, outer_;
 };
 
 }  // namespace sordino::model

@@ -1,0 +1,108 @@
+// Where a rank's rows and sums go: addresses in the other ranks' memory, and the rows of task groups as kernels read them. All
+// of it is made when a recording is first compiled, behind the barrier that ends a recording, and kept.
+#include <algorithm>
+
+#include "sordino/runtime/cuda/state.hpp"
+
+namespace sordino::cuda {
+namespace {
+
+constexpr std::size_t most_segments = 16;  // that each row is compared with
+
+// Contiguous pieces of what goes to one peer, biased so that own row i goes to to[i].
+void add_segments(std::vector<Segment>& segments, const ExchangePeer& p, double* place) {
+  for (i32 k = 0; k < p.send_count;) {
+    i32 first = p.send_row(k), n = 1;
+    while (k + n < p.send_count && p.send_row(k + n) == first + n) n++;
+    segments.push_back({place + k - first, first, n});
+    k += n;
+  }
+}
+
+}  // namespace
+
+const Route& State::route(Rank& rank, int physical) {
+  RankState& r = of(rank);
+  Route& route = r.vectors[physical].route;
+  if (route.ready) return route;
+  auto& info = rank.vectors()[physical];
+  std::vector<Segment> segments;
+  std::vector<u32*> flags;
+  for (auto& p : info.exchange->peers) {
+    std::lock_guard lock(mutex);
+    VectorMemory& there = ranks[p.rank]->vectors[physical];
+    add_segments(segments, p, there.rows + p.remote_first);
+    flags.push_back(there.flags + p.remote_index * flag_stride);
+  }
+  std::string what = "the exchange of '" + info.name + "'";
+  route.peers = i32(flags.size());
+  route.flags = table(r, flags, what);
+  if (segments.size() <= most_segments) {
+    route.n_segments = i32(segments.size());
+    route.segments = table(r, segments, what);
+  } else {
+    std::vector<RowTo> entries;
+    for (auto& s : segments)
+      for (i32 i = s.first; i < s.first + s.count; i++) entries.push_back({s.to + i, i, 0});
+    std::stable_sort(entries.begin(), entries.end(), [](const RowTo& a, const RowTo& b) { return a.row < b.row; });
+    std::vector<i32> begin(rank.space(info.space).rows + 1, 0);
+    for (auto& e : entries) begin[e.row + 1]++;
+    for (std::size_t i = 1; i < begin.size(); i++) begin[i] += begin[i - 1];
+    route.n_entries = i32(entries.size());
+    route.entries = table(r, entries, what);
+    route.row_entries = table(r, begin, what);
+  }
+  route.ready = true;
+  return route;
+}
+
+const ReductionMemory& State::reduction(Rank& rank, int slot) {
+  RankState& r = of(rank);
+  ReductionMemory& d = r.reductions[slot];
+  if (d.connected) return d;
+  std::vector<Packet*> to;
+  for (int p = 0; p < d.parts; p++) {
+    std::lock_guard lock(mutex);
+    to.push_back(d.parts == 1 ? d.packets : ranks[p]->reductions[slot].packets);
+  }
+  copy_in(r, d.to, to.data(), to.size() * sizeof(Packet*));
+  d.connected = true;
+  return d;
+}
+
+const RowLists& State::row_lists(RankState& r, const std::vector<RowRange>& ranges, int lanes) {
+  std::vector<std::pair<i32, i32>> merged;
+  for (auto& x : ranges) {
+    if (x.size() <= 0) continue;
+    if (!merged.empty() && merged.back().second == x.begin)
+      merged.back().second = x.end;
+    else
+      merged.push_back({x.begin, x.end});
+  }
+  auto [at, is_new] = r.row_lists.try_emplace({lanes, merged});
+  RowLists& l = at->second;
+  if (!is_new || merged.empty()) return l;
+  const i32 per_chunk = block_threads / lanes;
+  std::vector<RowRange> chunks;
+  for (auto [begin, end] : merged) {
+    l.n_rows += end - begin;
+    for (i32 row = begin; row < end; row += per_chunk) chunks.push_back({row, std::min(row + per_chunk, end)});
+  }
+  l.chunks = i32(chunks.size());
+  if (merged.size() == 1) {
+    l.first = merged[0].first;
+    l.last = merged[0].second;
+  } else if (i64(l.n_rows) * 4 >= i64(l.chunks) * per_chunk * 3) {
+    l.chunk_list = table(r, chunks, "the row ranges of a command");
+  } else {
+    // Most chunks would be nearly empty: name each row instead, at 4 bytes a row.
+    std::vector<i32> rows;
+    for (auto [begin, end] : merged)
+      for (i32 row = begin; row < end; row++) rows.push_back(row);
+    l.chunks = (l.n_rows + per_chunk - 1) / per_chunk;
+    l.row_list = table(r, rows, "the row list of a command");
+  }
+  return l;
+}
+
+}  // namespace sordino::cuda

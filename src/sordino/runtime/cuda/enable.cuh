@@ -1,0 +1,86 @@
+// enable(KernelList<...>{}) makes commands run on a GPU: it instantiates the generic kernel for each functor and exit test.
+// Include it in a .cu file only.
+#pragma once
+#include "sordino/runtime/cuda/call.hpp"
+#include "sordino/runtime/cuda/command.cuh"
+#include "sordino/runtime/cuda/table.hpp"
+
+namespace sordino::cuda {
+namespace detail {
+
+// Replaces the handles in a functor's fields by addresses. A struct, since a lambda may not be called from device code and
+// each_field() is compiled for both.
+struct BindFields {
+  const Binding* binding;
+  template <class X>
+  __host__ __device__ void operator()(X& x) const {
+#ifndef __CUDA_ARCH__
+    if constexpr (sordino::detail::VectorField<X>) x.p = x.id < 0 ? nullptr : binding->vector(x.id);
+    if constexpr (std::is_same_v<X, Get>) x.id = x.id < 0 ? -1 : binding->get(x.id);
+    if constexpr (std::is_same_v<X, Put>) x.id = x.id < 0 ? -1 : binding->put(x.id);
+#endif
+  }
+};
+
+template <class X>
+X bound(const void* bytes, const Binding& binding) {
+  X x = bytes ? *static_cast<const X*>(bytes) : X{};
+  if constexpr (!std::is_same_v<X, NoTest>) each_field(x, BindFields{&binding});
+  return x;
+}
+
+template <class F, class T>
+class LaunchOf final : public Launchable {
+ public:
+  LaunchOf(const F& f, const T& t) : functor_(f), test_(t) {}
+
+  void launch(const Args& args, int blocks, cudaStream_t stream, bool chained) const override {
+    cudaLaunchAttribute early{};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(unsigned(blocks));
+    config.blockDim = dim3(block_threads);
+    config.stream = stream;
+    config.attrs = &early;
+    config.numAttrs = chained ? 1 : 0;
+    call("cudaLaunchKernelEx", cudaLaunchKernelEx(&config, command<F, T>, functor_, test_, args));
+  }
+
+ private:
+  F functor_;
+  T test_;
+};
+
+template <class F, class T>
+void enable_one(Kernel<F, T>) {
+  static_assert(sums_of<F> <= most_values, "a row returns more sums than a reduction takes");
+  Entry e;
+  e.lanes = lanes_of<F>();
+  e.bind = [](const void* functor, const void* test, const Binding& binding) -> std::unique_ptr<Launchable> {
+    return std::make_unique<LaunchOf<F, T>>(bound<F>(functor, binding), bound<T>(test, binding));
+  };
+  e.blocks_per_multiprocessor = [] {
+    int blocks = 0;
+    call("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
+         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, command<F, T>, block_threads, 0));
+    return blocks;
+  };
+  if (!find_kernel(typeid(F), typeid(T))) set_kernel(typeid(F), typeid(T), e);
+}
+
+template <class F, class T>
+void enable_with_test(Kernel<F, T> kernel) {
+  enable_one(kernel);
+  // An exit test can always be taken off a command and put before it.
+  if constexpr (!std::is_same_v<T, NoTest>) enable_one(Kernel<Nothing, T>{});
+}
+
+}  // namespace detail
+
+template <class... Kernels>
+void enable(KernelList<Kernels...>) {
+  (detail::enable_with_test(Kernels{}), ...);
+}
+
+}  // namespace sordino::cuda

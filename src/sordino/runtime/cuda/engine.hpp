@@ -1,0 +1,88 @@
+// The cuda engine: one GPU and one host thread per rank, all in this process. A recorded loop becomes a CUDA graph of a chunk of
+// iterations; ranks push reductions and halos into each other's memory and raise epoch flags there, and no host takes part.
+//
+// Ranks that share a GPU never wait for each other on it: there the host threads order them by stream events.
+// Queues of a recording run one after the other, in the order of the recording.
+//
+// This header knows no CUDA. A functor runs here once a .cu file has called enable() for it (runtime/cuda/enable.cuh).
+#pragma once
+#include "sordino/runtime/engine.hpp"
+
+namespace sordino::cuda {
+
+struct State;
+
+enum class Sharing {
+  automatic,  // where there are more ranks than devices
+  always,     // tests, sanitizers, profilers that run one kernel at a time
+  never,      // tests: small grids of several ranks beside each other on one GPU
+};
+
+/// For tests: a fault in one command of one rank.
+struct Injection {
+  int rank = -1;
+  std::string command;
+  int iteration = 0;
+  bool mute = false;  // nothing is sent: a stuck rank, as others see it
+  double delay = 0;   // seconds
+};
+
+struct Options {
+  int ranks = 0;             // 0: one a device
+  std::vector<int> devices;  // empty: all there are
+  double timeout = 60;       // seconds without any progress before a wait gives up; <= 0: never
+  int chunk = 20;            // iterations a graph, about; the host looks at the run between chunks
+  bool time_commands = false;  // launches commands one by one, and times the first of each replay
+  Sharing sharing = Sharing::automatic;
+  int most_blocks = 0;       // > 0: no grid is larger
+  bool chain = true;         // a command's blocks take their places while the one before it ends
+  u32 first_epoch = 0;       // for tests near the wrap-around
+  Injection inject;
+};
+
+/// What a rank has asked of the CUDA runtime since the engine was built.
+struct Counters {
+  i64 replays = 0;
+  i64 chunks = 0;            // graph launches, or stretches of single launches
+  i64 calls_in_replays = 0;  // all calls made by replays, waiting not counted
+  i64 launches = 0;          // kernels launched one by one
+  i64 allocations = 0;       // of device or pinned memory, graphs, events
+};
+
+class CudaEngine final : public Engine {
+ public:
+  /// Throws `unsupported` with one sentence if this machine cannot do what is asked.
+  explicit CudaEngine(const Options& options);
+  ~CudaEngine() override;
+
+  const char* name() const override { return "cuda"; }
+  int size() const override;
+  void run(const std::function<void(Rank&)>& job, const std::function<void()>& supervise) override;
+  Rank& rank(int local) override;
+  bool is_device() const override { return true; }
+  bool shares_devices() const;
+  Counters counters(int rank) const;
+
+  void allocate(Rank& rank, int vector) override;
+  void add_reduction(Rank& rank, int slot) override;
+  void barrier(Rank& rank) override;
+  std::unique_ptr<Program> compile(Rank&, const Recording&, const std::vector<int>&, const std::vector<int>&) override;
+  Outcome replay(Rank& rank, Program& program, int max) override;
+  void write(Rank& rank, int physical, const double* host, i64 count) override;
+  void read(Rank& rank, int physical, double* host, i64 count) override;
+  void set_scalar(Rank& rank, int physical, double value) override;
+  double get_scalar(Rank& rank, int physical) override;
+  double now(Rank& rank) override;
+  void* allocate_bytes(Rank& rank, std::size_t bytes) override;
+  void release_bytes(Rank& rank, void* pointer, std::size_t bytes) override;
+  void upload(Rank& rank, void* to, const void* from, std::size_t bytes) override;
+  i64 bytes_held(int local_rank) const override;
+  void post(Rank& from, int to, int tag, std::vector<std::byte> data) override;
+  std::vector<std::byte> take(Rank& at, int from, int tag) override;
+
+ private:
+  friend struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace sordino::cuda

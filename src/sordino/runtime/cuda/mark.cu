@@ -1,0 +1,58 @@
+#include "sordino/runtime/cuda/mark.hpp"
+
+#include "sordino/runtime/cuda/enable.cuh"
+
+namespace sordino::cuda {
+namespace {
+
+constexpr int mark_threads = 128;
+
+__global__ void __launch_bounds__(mark_threads) mark(const __grid_constant__ MarkArgs m) {
+  int t = threadIdx.x;
+  Control& c = m.device->control;
+  u32 number = c.marks + 1, next = c.history_next;
+  u32 stop = t == 0 ? load_relaxed(&m.window->stop) : 0;  // across the bus: on its way meanwhile
+  Window::Report& report = m.window->report[number & 1];
+  static_assert(sizeof(Control) % 4 == 0);
+  const u32* from = reinterpret_cast<const u32*>(&c);
+  u32* to = reinterpret_cast<u32*>(&report.control);
+  for (int i = t; i < int(sizeof(Control) / 4); i += mark_threads) to[i] = from[i];
+  for (int i = t; i < m.n_scalars; i += mark_threads) report.scalars[i] = m.device->scalars[i];
+  for (u32 i = t; i < m.tests; i += mark_threads) {
+    u32 at = (next + m.first_test + i) & m.history_mask;
+    m.history_copy[at] = m.history[at];
+  }
+  if (m.increments) {
+    for (int i = t; i < m.n_epochs; i += mark_threads) m.device->epochs[i] += m.increments[i];
+  }
+  __syncthreads();
+  if (t != 0) return;
+  c.marks = number;
+  c.stop = stop;
+  if (m.increments) {
+    c.first_iteration += m.iterations;
+    c.history_next = next + m.tests;
+  }
+  fence_system();
+  m.engine->beats[m.rank].device = number;
+  store_relaxed(&m.window->marks, number);
+}
+
+}  // namespace
+
+void launch_mark(const MarkArgs& args, cudaStream_t stream) {
+  mark<<<1, mark_threads, 0, stream>>>(args);
+  call("launch of mark", cudaGetLastError());
+}
+
+void prepare_kernels() {
+  cudaFuncAttributes attributes;
+  call("cudaFuncGetAttributes", cudaFuncGetAttributes(&attributes, mark));
+  static const bool once = [] {
+    enable(KernelList<Kernel<Nothing>, Kernel<WaitFor>, Kernel<Dots<1>>, Kernel<Dots<2>>, Kernel<Dots<3>>, Kernel<Dots<4>>>{});
+    return true;
+  }();
+  (void)once;
+}
+
+}  // namespace sordino::cuda

@@ -1,0 +1,150 @@
+// The cuda engine's memory: allocated between replays only, and accounted for.
+#include <cstring>
+
+#include "sordino/runtime/cuda/state.hpp"
+
+namespace sordino::cuda {
+
+void* State::take_memory(RankState& r, std::size_t bytes, const std::string& what) {
+  std::size_t available = 0, total = 0;
+  call("cudaMemGetInfo", cudaMemGetInfo(&available, &total));
+  void* p = nullptr;
+  cudaError_t e = bytes > available ? cudaErrorMemoryAllocation : cudaMalloc(&p, bytes ? bytes : 1);
+  if (e == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    throw Error(Errc::device, "device " + std::to_string(r.device) + " has too little memory for " + what + ": " +
+                                  std::to_string(bytes) + " bytes needed, " + std::to_string(available) + " available");
+  }
+  call("cudaMalloc", e);
+  r.counters.allocations++;
+  r.bytes += i64(bytes);
+  return p;
+}
+
+void State::copy_in(RankState& r, void* to, const void* from, std::size_t bytes) {
+  call("cudaMemcpyAsync", cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, r.stream));
+  call("cudaStreamSynchronize", cudaStreamSynchronize(r.stream));
+}
+
+// Errors are not thrown from here: this runs in destructors, perhaps after a device has failed.
+void State::free_memory(RankState& r) {
+  int before = 0;
+  cudaGetDevice(&before);
+  cudaSetDevice(r.device);
+  if (r.stream) cudaStreamSynchronize(r.stream);
+  for (auto& v : r.vectors) cudaFree(v.rows);
+  for (auto& d : r.reductions) cudaFree(d.packets);
+  for (void* t : r.tables) cudaFree(t);
+  for (auto* channels : {&r.vector_channels, &r.reduction_channels})
+    for (auto& c : *channels)
+      for (cudaEvent_t e : c->event)
+        if (e) cudaEventDestroy(e);
+  cudaFree(r.control);
+  cudaFreeHost(r.staging);
+  cudaFreeHost(r.window);
+  if (r.stream) cudaStreamDestroy(r.stream);
+  cudaSetDevice(before);
+}
+
+// --- what a Rank asks for ----------------------------------------------------------------------------------------------------
+
+// One allocation a vector: its rows, then a line for each peer's flag and one for what this rank sent last.
+void CudaEngine::allocate(Rank& rank, int vector) {
+  RankState& r = state_->of(rank);
+  auto& info = rank.vectors()[vector];
+  std::size_t peers = info.exchange ? info.exchange->peers.size() : 0;
+  constexpr std::size_t line = flag_stride * sizeof(u32);
+  std::size_t rows = (std::size_t(info.length) * sizeof(double) + line - 1) / line * line;
+  std::size_t flags = info.exchange ? (peers + 1) * line : 0;
+  if (r.vectors.size() == RankState::most_names) throw Error(Errc::unsupported, "a rank holds at most 4096 vectors");
+  u32 first = state_->options.first_epoch;
+  char* p = static_cast<char*>(state_->take_memory(r, rows + flags, "vector '" + info.name + "'"));
+  VectorMemory v;
+  v.rows = reinterpret_cast<double*>(p);
+  call("cudaMemsetAsync", cudaMemsetAsync(p, 0, rows + flags, r.stream));
+  if (info.exchange) {
+    v.flags = reinterpret_cast<u32*>(p + rows);
+    v.sent = v.flags + peers * flag_stride;
+    std::vector<u32> words((peers + 1) * flag_stride, flag_word(first, false));
+    state_->copy_in(r, v.flags, words.data(), words.size() * sizeof(u32));
+  }
+  call("cudaStreamSynchronize", cudaStreamSynchronize(r.stream));
+  rank.pushed[vector] = rank.seen[vector] = first;
+  std::lock_guard lock(state_->mutex);
+  r.vectors.push_back(v);
+  state_->add_channel(r.vector_channels, r);
+}
+
+// One allocation a reduction: everybody's packets of two epochs, my blocks' packets, and the table of everybody's addresses.
+void CudaEngine::add_reduction(Rank& rank, int slot) {
+  RankState& r = state_->of(rank);
+  auto& info = rank.reductions()[slot];
+  bool replicated = rank.space(info.space).replicated;
+  ReductionMemory d;
+  d.parts = replicated ? 1 : size();
+  d.place = replicated ? 0 : rank.id();
+  d.values = info.values();
+  if (d.values > most_values || d.values * d.parts > most_parts)
+    throw Error(Errc::unsupported, "a reduction of " + std::to_string(d.values) + " values over " + std::to_string(d.parts) +
+                                       " ranks: the cuda engine takes at most " + std::to_string(most_values) + " values, and " +
+                                       std::to_string(most_parts) + " of all ranks");
+  if (r.reductions.size() == RankState::most_names) throw Error(Errc::unsupported, "a rank holds at most 4096 reductions");
+  u32 first = state_->options.first_epoch;
+  std::size_t packets = 2 * std::size_t(d.parts) * d.values, partials = std::size_t(d.values) * r.grid_limit;
+  // No packet may look like one of the next two epochs.
+  std::vector<Packet> old(packets + partials, {0.0, flag_word(first - 2, false)});
+  std::string what = "the reduction into '" + rank.scalar_names()[info.to[0]] + "'";
+  std::size_t bytes = old.size() * sizeof(Packet);
+  char* p = static_cast<char*>(state_->take_memory(r, bytes + d.parts * sizeof(Packet*), what));
+  d.packets = reinterpret_cast<Packet*>(p);
+  d.partials = d.packets + packets;
+  d.to = reinterpret_cast<Packet**>(p + bytes);
+  state_->copy_in(r, d.packets, old.data(), bytes);
+  info.started = info.finished = first;
+  std::lock_guard lock(state_->mutex);
+  r.reductions.push_back(d);
+  state_->add_channel(r.reduction_channels, r);
+}
+
+void CudaEngine::write(Rank& rank, int physical, const double* host, i64 count) {
+  RankState& r = state_->of(rank);
+  state_->copy_in(r, r.vectors[physical].rows, host, std::size_t(count) * sizeof(double));
+}
+
+void CudaEngine::read(Rank& rank, int physical, double* host, i64 count) {
+  RankState& r = state_->of(rank);
+  call("cudaMemcpyAsync", cudaMemcpyAsync(host, r.vectors[physical].rows, std::size_t(count) * sizeof(double),
+                                          cudaMemcpyDeviceToHost, r.stream));
+  call("cudaStreamSynchronize", cudaStreamSynchronize(r.stream));
+}
+
+// Scalars travel to the device with the next replay, and back with its report.
+void CudaEngine::set_scalar(Rank& rank, int physical, double value) {
+  rank.scalar_values[physical] = value;
+  rank.scalar_known[physical] = 1;
+}
+
+double CudaEngine::get_scalar(Rank& rank, int physical) {
+  if (!rank.scalar_known[physical]) bad_argument("scalar '" + rank.scalar_names()[physical] + "' was never computed");
+  return rank.scalar_values[physical];
+}
+
+void* CudaEngine::allocate_bytes(Rank& rank, std::size_t bytes) {
+  return state_->take_memory(state_->of(rank), bytes, "an operator's arrays");
+}
+
+void CudaEngine::release_bytes(Rank& rank, void* pointer, std::size_t bytes) {
+  RankState& r = state_->of(rank);
+  OnDevice on(r.device);  // destructors of operators run on any thread
+  if (pointer) call("cudaFree", cudaFree(pointer));
+  r.bytes -= i64(bytes);
+}
+
+void CudaEngine::upload(Rank& rank, void* to, const void* from, std::size_t bytes) {
+  OnDevice on(state_->of(rank).device);
+  state_->copy_in(state_->of(rank), to, from, bytes);
+}
+
+i64 CudaEngine::bytes_held(int local_rank) const { return state_->ranks[local_rank]->bytes; }
+
+}  // namespace sordino::cuda

@@ -1,0 +1,269 @@
+// Device code: the phases of a command that are the same for all functors: finish, await, put, start. A tuned kernel uses the
+// same functions, in the same order; all threads of the block call each of them.
+#pragma once
+#include "sordino/runtime/cuda/memory.cuh"
+
+namespace sordino::cuda {
+
+constexpr int warps = block_threads / 32;
+
+/// A block's shared memory.
+struct Shared {
+  double part[most_parts];  // of the reductions finished here
+  double finished[most_finishes * most_values];
+  bool stop;                // a stop request came with them
+  double warp_sum[most_values][warps];
+};
+
+__device__ inline bool is_keeper() { return blockIdx.x == 0 && threadIdx.x == 0; }  // writes what the rank keeps
+__device__ inline i32 iteration_of(const Args& a) { return a.control->first_iteration + a.iteration; }
+__device__ inline u32 epoch_of(const Args& a, const EpochRef& e) { return a.epochs[e.index] + e.offset; }
+/// Orders all commands of a replay; 0 and 1 mean "not yet" and "before this replay".
+__device__ inline u32 sequence_of(const Args& a) { return u32(iteration_of(a)) * u32(a.commands) + u32(a.command) + 2; }
+
+// --- finish --------------------------------------------------------------------------------------------------------------
+
+/// The packet that a thread waits for first.
+struct PartRef {
+  const Packet* packet = nullptr;
+  u32 epoch = 0;
+};
+
+/// `part` counts through all reductions that the command finishes.
+__device__ inline PartRef part_ref(const Args& a, int part) {
+#pragma unroll 1
+  for (int j = 0; j < a.n_finishes; j++) {
+    const FinishArgs& f = a.finish[j];
+    int n = f.parts * f.values;
+    if (part < n) {
+      u32 epoch = epoch_of(a, f.epoch);
+      return {f.packets + (epoch & 1) * n + part, epoch};
+    }
+    part -= n;
+  }
+  return {};
+}
+
+/// One warp collects the parts of all reductions that end here and adds them, rank by rank: every rank gets the same bits.
+/// `first` is what part_ref() said of this thread before the previous command had ended. False: halted, or the wait was lost.
+__device__ inline bool finish_reductions(const Args& a, Shared& s, PartRef first, bool halted) {
+  bool lost = false;
+  if (threadIdx.x < 32) {
+    u32 waited = 0, words = 0;
+#pragma unroll 1
+    for (int i = threadIdx.x; i < a.parts && !lost; i += 32) {
+      PartRef p = i < 32 ? first : part_ref(a, i);
+      Packet got = load_packet(p.packet);  // on its way while `halted` is
+      lost = halted;
+      if (!lost && !is_epoch(u32(got.tag), p.epoch)) {
+        u64 since = nanoseconds();
+        lost = !spin(a, Wait::reduction, 0, i, flag_word(p.epoch, false), [&](u32& seen) {
+          got = load_packet(p.packet);
+          seen = u32(got.tag);
+          return is_epoch(seen, p.epoch);
+        });
+        waited += u32(nanoseconds() - since);
+      }
+      s.part[i] = got.value;
+      words |= u32(got.tag);
+    }
+    bool stop = __any_sync(~0u, words & 1);
+    if (threadIdx.x == 0) s.stop = stop;
+    __syncwarp();
+    const double* part = s.part;
+#pragma unroll 1
+    for (int j = 0; j < a.n_finishes; j++) {
+      const FinishArgs& f = a.finish[j];
+      if (int k = threadIdx.x; k < f.values) {
+        double sum = 0;
+#pragma unroll 1
+        for (int p = 0; p < f.parts; p++) sum += part[p * f.values + k];
+        s.finished[j * most_values + k] = sum;
+        if (blockIdx.x == 0 && !halted) a.scalars[f.to[k]] = sum;  // where later commands look
+      }
+      part += f.parts * f.values;
+    }
+    if (blockIdx.x == 0) {
+      waited = __reduce_max_sync(~0u, waited);
+      if (threadIdx.x == 0 && waited) a.control->waited_reduction += waited;
+      if (threadIdx.x == 0 && stop && a.control->stop_seen_at == 0) a.control->stop_seen_at = sequence_of(a);
+    }
+  }
+  return !__syncthreads_or(lost || halted);
+}
+
+// --- await ---------------------------------------------------------------------------------------------------------------
+
+/// Waits for the rows of all awaited vectors. One block, the `witness`, books it.
+__device__ inline bool await_rows(const Args& a, bool witness) {
+  bool lost = false;
+  u32 word = 0, waited = 0;
+#pragma unroll 1
+  for (int j = 0; j < a.n_awaits; j++) {
+    const AwaitArgs& w = a.await[j];
+    u32 epoch = epoch_of(a, w.epoch);
+#pragma unroll 1
+    for (int p = threadIdx.x; p < w.peers && !lost; p += block_threads) {
+      const u32* flag = w.flags + p * flag_stride;
+      u32 seen = load_relaxed(flag);
+      if (!is_epoch(seen, epoch)) {
+        u64 since = nanoseconds();
+        lost = !spin(a, Wait::halo, j, p, flag_word(epoch, false), [&](u32& now) {
+          seen = now = load_relaxed(flag);
+          return is_epoch(now, epoch);
+        });
+        waited += u32(nanoseconds() - since);
+      }
+      load_acquire(flag);  // what the peer wrote before it comes before what anybody here reads behind the barrier
+      if (w.sent) word |= seen | *w.sent;
+    }
+  }
+  if (__syncthreads_or(lost)) return false;
+  if (!witness) return true;
+  bool stop = __syncthreads_or(word & 1);
+  if (threadIdx.x < 32) waited = __reduce_max_sync(~0u, waited);
+  if (threadIdx.x == 0) {
+    if (waited) a.control->waited_halo += waited;
+    if (stop && a.control->stop_seen_at == 0) a.control->stop_seen_at = sequence_of(a);
+  }
+  return true;
+}
+
+// --- put -----------------------------------------------------------------------------------------------------------------
+
+/// Sends own row i, just computed by this thread, to whoever needs it.
+__device__ inline void send_row(const Args& a, i32 i) {
+#pragma unroll 1
+  for (int j = 0; j < a.n_puts; j++) {
+    const PutArgs& p = a.put[j];
+    if (!p.by_rows) continue;
+    double v = p.rows[i];
+#pragma unroll 1
+    for (int k = 0; k < p.n_segments; k++) {
+      Segment g = p.segments[k];
+      if (u32(i - g.first) < u32(g.count)) g.to[i] = v;
+    }
+    if (p.entries)
+#pragma unroll 1
+      for (i32 e = p.row_entries[i]; e < p.row_entries[i + 1]; e++) *p.entries[e].to = v;
+  }
+}
+
+/// Sends rows that earlier commands computed.
+__device__ inline void send_old_rows(const Args& a) {
+  i32 first = blockIdx.x * block_threads + threadIdx.x, step = gridDim.x * block_threads;
+#pragma unroll 1
+  for (int j = 0; j < a.n_puts; j++) {
+    const PutArgs& p = a.put[j];
+    if (p.by_rows) continue;
+#pragma unroll 1
+    for (int k = 0; k < p.n_segments; k++) {
+      Segment g = p.segments[k];
+#pragma unroll 1
+      for (i32 i = g.first + first; i < g.first + g.count; i += step) g.to[i] = p.rows[i];
+    }
+#pragma unroll 1
+    for (i32 e = first; e < p.n_entries; e += step) *p.entries[e].to = p.rows[p.entries[e].row];
+  }
+}
+
+/// This block has sent its rows. The last block to say so raises the flags; nobody waits for another here.
+__device__ inline void sent_rows(const Args& a) {
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  fence_system();  // the block's rows are where they belong before the ticket says so
+  if (a.senders > 1) {
+    if (atomicAdd(&a.control->ticket, 1u) != u32(a.senders) - 1) return;
+    a.control->ticket = 0;
+    fence_system();
+  }
+  if (iteration_of(a) == a.mute_at) return;
+#pragma unroll 1
+  for (int j = 0; j < a.n_puts; j++) {
+    const PutArgs& p = a.put[j];
+    u32 word = flag_word(epoch_of(a, p.epoch), a.control->stop);
+#pragma unroll 1
+    for (int k = 0; k < p.peers; k++) store_relaxed(p.flags[k], word);
+    *p.sent = word;
+  }
+}
+
+// --- start ---------------------------------------------------------------------------------------------------------------
+
+/// Thread k < K gets the block's k-th sum: threads of a warp, then warps, in a fixed order.
+template <int K>
+__device__ inline double block_sum(const double (&v)[K], Shared& s) {
+  int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+#pragma unroll
+  for (int k = 0; k < K; k++) {
+    double x = v[k];
+#pragma unroll
+    for (int o = 16; o; o >>= 1) x += __shfl_down_sync(~0u, x, o);
+    if (lane == 0) s.warp_sum[k][warp] = x;
+  }
+  __syncthreads();
+  double sum = 0;
+  if (threadIdx.x < K)
+#pragma unroll
+    for (int w = 0; w < warps; w++) sum += s.warp_sum[threadIdx.x][w];
+  return sum;
+}
+
+/// Adds the sums of all blocks, thread by thread: several packets on their way at once, added in the order of the blocks.
+template <int K>
+__device__ inline bool collect(const Args& a, double (&sum)[K], u32 epoch) {
+  constexpr int J = K >= 4 ? 1 : 4 / K;
+  int blocks = gridDim.x;
+#pragma unroll
+  for (int k = 0; k < K; k++) sum[k] = 0;
+#pragma unroll 1
+  for (int first = threadIdx.x; first < blocks; first += J * block_threads) {
+    double v[J][K];
+    bool there = spin(a, Wait::own_blocks, a.start.slot, first, flag_word(epoch, false), [&](u32&) {
+      bool all = true;
+#pragma unroll
+      for (int j = 0; j < J; j++)
+#pragma unroll
+        for (int k = 0; k < K; k++) {
+          int b = first + j * block_threads;
+          Packet p = load_packet(a.start.partials + k * a.start.stride + min(b, blocks - 1));
+          all &= is_epoch(u32(p.tag), epoch);
+          v[j][k] = b < blocks ? p.value : 0;
+        }
+      return all;
+    });
+    if (!there) return false;
+#pragma unroll
+    for (int j = 0; j < J; j++)
+#pragma unroll
+      for (int k = 0; k < K; k++) sum[k] += v[j][k];
+  }
+  return true;
+}
+
+/// Every block hands in its sums; the last block of the grid, which has the least rows, adds and sends them. No ticket, no
+/// fence: the tags say what has arrived.
+template <int K>
+__device__ inline void start_reduction(const Args& a, Shared& s, double (&sums)[K]) {
+  u32 epoch = epoch_of(a, a.start.epoch), stop = a.control->stop;
+  bool mute = iteration_of(a) == a.mute_at;
+  int t = threadIdx.x, blocks = gridDim.x;
+  double sum = block_sum<K>(sums, s);
+  if (blocks > 1) {
+    if (t < K) store_packet(a.start.partials + t * a.start.stride + blockIdx.x, {sum, flag_word(epoch, false)});
+    if (blockIdx.x != blocks - 1) return;
+    bool lost = !collect<K>(a, sums, epoch);
+    if (__syncthreads_or(lost)) return;
+    sum = block_sum<K>(sums, s);
+  }
+  if (t >= 32 || mute) return;
+  i32 place = ((epoch & 1) * a.start.parts + a.start.place) * K;
+#pragma unroll 1
+  for (int first = 0; first < a.start.targets * K; first += 32) {
+    int i = first + t;
+    double v = __shfl_sync(~0u, sum, i % K);
+    if (i < a.start.targets * K) store_packet(a.start.to[i / K] + place + i % K, {v, flag_word(epoch, stop)});
+  }
+}
+
+}  // namespace sordino::cuda

@@ -1,0 +1,138 @@
+#include "sordino/runtime/cuda/state.hpp"
+
+#include <cstdio>
+#include <new>
+
+#include "sordino/runtime/cuda/devices.hpp"
+#include "sordino/runtime/cuda/mark.hpp"
+
+namespace sordino::cuda {
+namespace {
+
+std::vector<int> chosen_devices(const Options& options) {
+  DeviceReport report = device_report();
+  if (!report.reason.empty()) throw Error(Errc::unsupported, "the cuda engine cannot run here: " + report.reason);
+  std::vector<int> devices = options.devices;
+  int n = int(report.devices.size());
+  if (devices.empty())
+    for (int d = 0; d < n; d++) devices.push_back(d);
+  for (int d : devices)
+    if (d < 0 || d >= n)
+      bad_argument("there is no device " + std::to_string(d) + ": this machine has " + std::to_string(n) + ", counted from 0");
+  return devices;
+}
+
+// Ranks push into each other's memory: without a path between two devices they cannot.
+void enable_peers(int device, const std::vector<int>& devices) {
+  OnDevice on(device);
+  for (int peer : devices) {
+    if (peer == device) continue;
+    int can = 0;
+    call("cudaDeviceCanAccessPeer", cudaDeviceCanAccessPeer(&can, device, peer));
+    if (!can)
+      throw Error(Errc::unsupported, "device " + std::to_string(device) + " cannot reach the memory of device " +
+                                         std::to_string(peer) + ": choose devices that can (sordino doctor lists them), or one device");
+    cudaError_t e = cudaDeviceEnablePeerAccess(peer, 0);
+    if (e == cudaErrorPeerAccessAlreadyEnabled)
+      cudaGetLastError();
+    else
+      call("cudaDeviceEnablePeerAccess", e);
+  }
+}
+
+template <class T>
+T* pinned(RankState* r, unsigned flags) {
+  void* p = nullptr;
+  call("cudaHostAlloc", cudaHostAlloc(&p, sizeof(T), flags));
+  if (r) r->counters.allocations++;
+  return new (p) T{};
+}
+
+}  // namespace
+
+State::State(CudaEngine& e, const Options& o) : engine(e), options(o), devices(chosen_devices(o)) {
+  if (options.ranks <= 0) options.ranks = int(devices.size());
+  if (options.ranks > EngineWindow::most_ranks)
+    bad_argument("the cuda engine takes at most " + std::to_string(EngineWindow::most_ranks) + " ranks");
+  if (int(devices.size()) > options.ranks) devices.resize(options.ranks);
+  shared = options.sharing == Sharing::always || (options.sharing == Sharing::automatic && options.ranks > int(devices.size()));
+  for (int d : devices) enable_peers(d, devices);
+  OnDevice on(devices[0]);
+  window = pinned<EngineWindow>(nullptr, cudaHostAllocPortable | cudaHostAllocMapped);
+  try {
+    for (int i = 0; i < options.ranks; i++) {
+      ranks.push_back(std::make_unique<RankState>());
+      set_up(*ranks.back(), i, devices[i % devices.size()]);
+      public_ranks.push_back(std::make_unique<Rank>(engine, i));
+    }
+    team = std::make_unique<ThreadTeam>(options.ranks);
+  } catch (...) {
+    release();
+    throw;
+  }
+}
+
+void State::set_up(RankState& r, int index, int device) {
+  r.index = index;
+  r.device = device;
+  OnDevice on(device);
+  int threads = 0;
+  call("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&r.multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  call("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerMultiProcessor, device));
+  r.grid_limit = r.multiprocessors * (threads / block_threads);
+  try {
+    prepare_kernels();
+  } catch (const Error& error) {
+    throw Error(Errc::unsupported, "this build has no code for device " + std::to_string(device) + " (" + error.what() +
+                                       "): set SORDINO_CUDA_ARCHITECTURES to its compute capability and build again");
+  }
+  call("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(&r.stream, cudaStreamNonBlocking));
+  r.staging = pinned<Upload>(&r, cudaHostAllocPortable);
+  r.window = pinned<Window>(&r, cudaHostAllocPortable | cudaHostAllocMapped);
+  r.control = static_cast<Upload*>(take_memory(r, sizeof(Upload), "a rank's scalars"));
+}
+
+void State::release() {
+  for (auto& r : ranks) free_memory(*r);
+  ranks.clear();
+  cudaFreeHost(window);
+}
+
+State::~State() {
+  bool stuck = team && team->stuck();
+  team.reset();
+  if (stuck || lost) {
+    // A rank or a device that never came back may still touch its memory: let it keep it.
+    for (auto& r : ranks) r.release();
+    for (auto& r : public_ranks) r.release();
+    return;
+  }
+  release();
+}
+
+u64 State::all_heartbeats() const {
+  u64 sum = 0;
+  for (int i = 0; i < options.ranks; i++) {
+    volatile const auto& b = window->beats[i];
+    sum += b.host + b.device;
+  }
+  return sum;
+}
+
+void State::patience_lost(Rank& rank, const std::string& what) {
+  std::string who;
+  for (auto& r : ranks)
+    if (!r->waiting.load(std::memory_order_relaxed))
+      who += (who.empty() ? "; still busy: rank " : ", ") + std::to_string(r->index);
+  char seconds[32];
+  std::snprintf(seconds, sizeof seconds, "%g", options.timeout);
+  throw Error(Errc::peer_failed, std::string("waited ") + seconds + " s without any progress for " + what + who + " (rank " +
+                                     std::to_string(rank.id()) + " gave up)");
+}
+
+void State::raise(Errc code, const std::string& cause) {
+  if (!fault.raise(code, cause)) return;
+  std::atomic_ref<u32>(window->abort).store(1, std::memory_order_release);  // kernels that wait leave
+}
+
+}  // namespace sordino::cuda

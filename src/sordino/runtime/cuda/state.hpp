@@ -1,0 +1,178 @@
+// Inside the cuda engine: what it holds for each rank, and how its host threads wait. Not for users.
+#pragma once
+#include <chrono>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "sordino/runtime/cuda/call.hpp"
+#include "sordino/runtime/cuda/engine.hpp"
+#include "sordino/runtime/cuda/wire.hpp"
+#include "sordino/runtime/fault.hpp"
+#include "sordino/runtime/rank.hpp"
+#include "sordino/runtime/threads.hpp"
+
+namespace sordino::cuda {
+
+inline double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Device tables for sending a vector's rows; the peers' addresses are known once all ranks have allocated it.
+struct Route {
+  bool ready = false;
+  const Segment* segments = nullptr;
+  const RowTo* entries = nullptr;
+  const i32* row_entries = nullptr;
+  u32* const* flags = nullptr;
+  i32 peers = 0, n_segments = 0, n_entries = 0;
+};
+
+struct VectorMemory {
+  double* rows = nullptr;
+  u32* flags = nullptr;  // [peers], one a line; written by them
+  u32* sent = nullptr;
+  Route route;
+};
+
+struct ReductionMemory {
+  Packet* packets = nullptr;   // [2][parts][values]
+  Packet* partials = nullptr;  // [values][stride]
+  Packet** to = nullptr;       // device table [parts]
+  i32 parts = 0, values = 0, place = 0;
+  bool connected = false;
+};
+
+/// Row ranges of a task group, as a kernel reads them.
+struct RowLists {
+  i32 chunks = 0, first = 0, last = 0, n_rows = 0;
+  const RowRange* chunk_list = nullptr;
+  const i32* row_list = nullptr;
+};
+
+/// An event per epoch parity, for ranks that share a device.
+struct Channel {
+  cudaEvent_t event[2] = {};
+  std::atomic<u64> issued{0};
+};
+
+struct RankState {
+  static constexpr std::size_t most_names = 4096;
+
+  int device = 0, index = 0;
+  int multiprocessors = 0, grid_limit = 0;  // grid_limit: blocks that can ever be resident
+  cudaStream_t stream = nullptr;
+  Upload* control = nullptr;   // device
+  Upload* staging = nullptr;   // pinned
+  Window* window = nullptr;    // pinned
+  u32 marks = 0;               // chunks issued
+  // Peers read entries while the owner appends others, so these tables never move.
+  std::vector<VectorMemory> vectors;      // [physical]
+  std::vector<ReductionMemory> reductions;  // [slot]
+  std::vector<std::unique_ptr<Channel>> vector_channels, reduction_channels;
+  std::map<std::pair<int, std::vector<std::pair<i32, i32>>>, RowLists> row_lists;  // by lanes and ranges
+  std::vector<void*> tables;   // device memory that only goes with the engine
+  i64 bytes = 0;
+  Counters counters;
+  std::map<std::pair<int, int>, std::deque<std::vector<std::byte>>> mail;  // (from, tag)
+  std::atomic<bool> waiting{false};
+
+  RankState() {
+    vectors.reserve(most_names);
+    reductions.reserve(most_names);
+    vector_channels.reserve(most_names);
+    reduction_channels.reserve(most_names);
+  }
+};
+
+struct State {
+  State(CudaEngine& engine, const Options& options);
+  ~State();
+  void set_up(RankState& r, int index, int device);
+  void release();
+
+  // --- memory (memory.cpp) ------------------------------------------------------------------------------------------------
+  void* take_memory(RankState& r, std::size_t bytes, const std::string& what);  // device memory of the rank; `what` for errors
+  /// A device copy of a host table, kept as long as the engine.
+  template <class T>
+  T* table(RankState& r, const std::vector<T>& host, const std::string& what) {
+    if (host.empty()) return nullptr;
+    void* p = take_memory(r, host.size() * sizeof(T), what);
+    r.tables.push_back(p);
+    copy_in(r, p, host.data(), host.size() * sizeof(T));
+    return static_cast<T*>(p);
+  }
+  void copy_in(RankState& r, void* to, const void* from, std::size_t bytes);
+  void free_memory(RankState& r);
+
+  // --- connections (connect.cpp): addresses in other ranks' memory, collected at compile time ---------------------------------
+  const Route& route(Rank& rank, int physical);
+  const ReductionMemory& reduction(Rank& rank, int slot);
+  const RowLists& row_lists(RankState& r, const std::vector<RowRange>& ranges, int lanes);
+
+  // --- ranks that share a device (share.cpp) ----------------------------------------------------------------------------------
+  void add_channel(std::vector<std::unique_ptr<Channel>>& channels, RankState& r);
+  void signal(RankState& r, Channel& mine);
+  void follow(Rank& rank, const Channel& mine, int peer, const std::vector<std::unique_ptr<Channel>> RankState::*channels, int id);
+
+  // --- waiting and failing (state.cpp) --------------------------------------------------------------------------------------------
+  /// Until ready(), or a fault, or nobody having made progress for too long.
+  template <class Ready>
+  void wait(Rank& rank, const Ready& ready, const std::function<std::string()>& what);
+  [[noreturn]] void patience_lost(Rank& rank, const std::string& what);
+  u64 all_heartbeats() const;
+  void beat(const RankState& r) { window->beats[r.index].host++; }
+  void raise(Errc code, const std::string& cause);
+  [[noreturn]] void fail_as_peers() { throw PeerFailed(fault.cause()); }
+  RankState& of(const Rank& r) { return *ranks[r.id()]; }
+
+  Progress& progress() { return engine.progress_; }
+  Trace& trace() { return engine.trace_; }
+
+  CudaEngine& engine;
+  Options options;
+  std::vector<int> devices;
+  bool shared = false;
+  EngineWindow* window = nullptr;  // pinned
+  std::vector<std::unique_ptr<RankState>> ranks;
+  std::vector<std::unique_ptr<Rank>> public_ranks;  // what a job sees of them
+  Fault fault;
+  std::unique_ptr<ThreadTeam> team;
+  std::mutex mutex;  // tables that peers read, mail
+  struct {
+    std::mutex mutex;
+    int inside = 0;
+    std::atomic<u64> round{0};
+  } barrier;
+  bool lost = false;  // a device did not come back: freeing its memory would wait forever
+};
+
+template <class Ready>
+void State::wait(Rank& rank, const Ready& ready, const std::function<std::string()>& what) {
+  if (ready()) return;
+  RankState& mine = of(rank);
+  mine.waiting.store(true, std::memory_order_relaxed);
+  double calm_since = seconds_now();
+  u64 beats = all_heartbeats();
+  for (u64 n = 1;; n++) {
+    if (ready()) break;
+    if (fault.raised()) fail_as_peers();
+    if (n < 2000) {
+      std::this_thread::yield();
+      continue;
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+    if (n % 64) continue;
+    double t = seconds_now();
+    if (u64 b = all_heartbeats(); b != beats) {
+      beats = b;
+      calm_since = t;
+    } else if (options.timeout > 0 && t - calm_since > options.timeout) {
+      patience_lost(rank, what());
+    }
+  }
+  mine.waiting.store(false, std::memory_order_relaxed);
+}
+
+}  // namespace sordino::cuda

@@ -1,0 +1,31 @@
+#include "sordino/runtime/cuda/table.hpp"
+
+#include <map>
+#include <mutex>
+
+namespace sordino::cuda {
+namespace {
+
+struct Table {
+  std::mutex mutex;
+  std::map<std::pair<std::type_index, std::type_index>, Entry> entries;  // never erased: pointers stay valid
+};
+Table& table() {
+  static Table t;
+  return t;
+}
+
+}  // namespace
+
+const Entry* find_kernel(const std::type_info& functor, const std::type_info& test) {
+  std::lock_guard lock(table().mutex);
+  auto at = table().entries.find({functor, test});
+  return at == table().entries.end() ? nullptr : &at->second;
+}
+
+void set_kernel(const std::type_info& functor, const std::type_info& test, const Entry& entry) {
+  std::lock_guard lock(table().mutex);
+  table().entries[{functor, test}] = entry;
+}
+
+}  // namespace sordino::cuda

@@ -1,0 +1,43 @@
+// Kernels by functor and exit test. Recordings know functors only by type; this table knows their kernels.
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include <functional>
+#include <memory>
+#include <typeindex>
+#include <typeinfo>
+
+#include "sordino/runtime/cuda/wire.hpp"
+
+namespace sordino::cuda {
+
+/// How handles become addresses, for one turn of a rotation.
+struct Binding {
+  std::function<double*(int logical)> vector;
+  std::function<i32(int logical)> get;  // physical scalar, or the code of one that this command finishes
+  std::function<i32(int logical)> put;
+};
+
+/// A functor and an exit test, bound to memory.
+class Launchable {
+ public:
+  virtual ~Launchable() = default;
+  /// `chained`: may begin while the launch before it in the stream still runs.
+  virtual void launch(const Args& args, int blocks, cudaStream_t stream, bool chained) const = 0;
+};
+
+struct Entry {
+  /// `test` is null for NoTest.
+  std::unique_ptr<Launchable> (*bind)(const void* functor, const void* test, const Binding& binding) = nullptr;
+  /// Blocks that fit on a multiprocessor of the current device; loads the kernel there.
+  int (*blocks_per_multiprocessor)() = nullptr;
+  int lanes = 1;
+};
+
+/// Null if the pair was never enabled.
+const Entry* find_kernel(const std::type_info& functor, const std::type_info& test);
+
+/// A tuned kernel takes the place of the generic one.
+void set_kernel(const std::type_info& functor, const std::type_info& test, const Entry& entry);
+
+}  // namespace sordino::cuda

@@ -1,0 +1,117 @@
+// Runs programs on the host and model engines, and says what they did.
+#pragma once
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <mutex>
+
+#include "programs.hpp"
+#include "sordino/runtime/host/engine.hpp"
+#include "sordino/runtime/model/engine.hpp"
+
+namespace runs {
+
+using namespace sordino;
+using Program = std::function<Outcome(Rank&)>;
+using Mutation = std::function<void(Recording&)>;
+
+struct Run {
+  std::vector<double> history;
+  std::vector<Ledger> ledgers;  // [rank]
+  std::vector<Outcome> outcomes;
+};
+
+/// Mutates loops only: they are what overlap is about.
+inline Run run(Engine& engine, const Program& program, const Mutation& mutate = {}, bool checking = true) {
+  Run out;
+  out.outcomes.resize(std::size_t(engine.size()));
+  engine.run([&](Rank& s) {
+    s.checking = checking;
+    if (mutate)
+      s.mutate = [&](Recording& r) {
+        if (r.is_loop) mutate(r);
+      };
+    out.outcomes[std::size_t(s.id())] = program(s);
+  }, {});
+  out.history = engine.rank(0).history;
+  for (int i = 0; i < engine.size(); i++) out.ledgers.push_back(engine.rank(i).ledger);
+  return out;
+}
+
+inline Run on_host(int ranks, const Program& program, const Mutation& mutate = {}, bool checking = true) {
+  host::HostEngine engine({.ranks = ranks, .timeout = 20});
+  return run(engine, program, mutate, checking);
+}
+
+inline Run on_model(const model::Options& options, const Program& program, const Mutation& mutate = {}, bool checking = true) {
+  model::ModelEngine engine(options);
+  return run(engine, program, mutate, checking);
+}
+
+inline bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](double x, double y) { return std::bit_cast<u64>(x) == std::bit_cast<u64>(y); });
+}
+
+/// What one rank does an iteration, in seconds: the difference of a long and a short run, so that set-up drops out.
+struct Iteration {
+  double exposed_reduction, hidden_reduction, exposed_halo, imbalance, time;
+};
+inline Iteration per_iteration(const model::Options& options, const std::function<Outcome(Rank&, int max)>& program, int rank,
+                               const Mutation& mutate = {}) {
+  constexpr int few = 10, many = 30;
+  auto ledger = [&](int max) {
+    return on_model(options, [&](Rank& s) { return program(s, max); }, mutate).ledgers[std::size_t(rank)];
+  };
+  Ledger a = ledger(few), b = ledger(many);
+  auto each = [&](double Ledger::*member) { return (b.*member - a.*member) / (many - few); };
+  return {each(&Ledger::exposed_reduction), each(&Ledger::hidden_reduction), each(&Ledger::exposed_halo),
+          each(&Ledger::imbalance), each(&Ledger::time)};
+}
+
+// --- mutations ----------------------------------------------------------------------------------------------------------------
+
+/// Every reduction ends right behind its start: at the head of the command that follows, at the back edge if need be.
+inline void finish_at_once(Recording& r) {
+  auto& commands = r.commands;
+  std::vector<Phase> finishes;
+  for (auto& c : commands)
+    for (std::size_t i = c.phases.size(); i-- > 0;)
+      if (c.phases[i].op == Op::finish) {
+        finishes.push_back(c.phases[i]);
+        c.phases.erase(c.phases.begin() + std::ptrdiff_t(i));
+      }
+  for (auto& f : finishes)
+    for (std::size_t k = 0; k < commands.size(); k++)
+      for (auto& p : commands[k].phases)
+        if (p.op == Op::start && p.slot == f.slot) {
+          auto& next = commands[(k + 1) % commands.size()].phases;
+          next.insert(next.begin() + 1, f);  // behind its launch
+          k = commands.size() - 1;
+          break;
+        }
+}
+
+inline Mutation drop_first(Op op) {
+  return [op](Recording& r) {
+    for (auto& c : r.commands)
+      for (std::size_t i = 0; i < c.phases.size(); i++)
+        if (c.phases[i].op == op) {
+          c.phases.erase(c.phases.begin() + std::ptrdiff_t(i));
+          return;
+        }
+  };
+}
+
+inline Mutation double_first(Op op) {
+  return [op](Recording& r) {
+    for (auto& c : r.commands)
+      for (std::size_t i = 0; i < c.phases.size(); i++)
+        if (c.phases[i].op == op) {
+          c.phases.insert(c.phases.begin() + std::ptrdiff_t(i), Phase(c.phases[i]));
+          return;
+        }
+  };
+}
+
+}  // namespace runs

@@ -1,0 +1,85 @@
+"""Several processes: ``mpirun -n 2 sordino ... --ranks 2`` is four ranks, and gives the bits of one process."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sordino._native import core
+
+pytestmark = pytest.mark.mpi
+
+#: As root, or with more processes than cores, Open MPI wants to be told that this is meant.
+MEANT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+}
+
+
+def launcher():
+    beside = Path(sys.executable).with_name("mpiexec")
+    return str(beside) if beside.exists() else shutil.which("mpiexec") or shutil.which("mpirun")
+
+
+@pytest.fixture
+def mpirun(tmp_path):
+    if not core().build_info()["mpi"]:
+        pytest.skip("this build has no MPI")
+    if not launcher():
+        pytest.skip("there is no mpiexec here")
+
+    def run(processes, *argv):
+        return subprocess.run(
+            [launcher(), "-n", str(processes), sys.executable, "-m", "sordino", *map(str, argv)],
+            capture_output=True, text=True, timeout=120, cwd=tmp_path, env={**os.environ, **MEANT},
+        )  # fmt: skip
+
+    return run
+
+
+GRID = ("poisson", 10, 10, 10, "--contrast", 100, "--rtol", 1e-9)
+
+
+def test_two_processes_of_two_ranks_say_so(mpirun):
+    done = mpirun(2, *GRID, "--ranks", 2)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("2 processes x 2 ranks = 4 ranks") == 1
+    assert done.stdout.count("Solved and verified") == 1
+
+
+@pytest.mark.parametrize(("processes", "ranks"), [(2, 2), (4, 1), (2, 1)])
+def test_every_layout_gives_the_same_bits(mpirun, shell, processes, ranks):
+    alone = json.loads(shell(*GRID, "--ranks", 4, "--json").stdout)
+    together = json.loads(mpirun(processes, *GRID, "--ranks", ranks, "--json").stdout)
+    assert together["history"] == alone["history"] and together["iterations"] == alone["iterations"]
+
+
+def test_output_is_written_once_and_whole(mpirun, tmp_path):
+    import numpy as np
+
+    done = mpirun(2, *GRID, "--ranks", 1, "--output", "x.npy", "--report", "r.html")
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_allclose(np.load(tmp_path / "x.npy"), 1, rtol=1e-4)
+    assert "2 x 1" in (tmp_path / "r.html").read_text()
+
+
+def test_bad_usage_ends_all_processes(mpirun):
+    done = mpirun(2, *GRID, "--ranks", 0)
+    assert done.returncode == 2
+    assert done.stderr.count("the number of ranks must be at least 1, not 0") == 1
+    done = mpirun(2, "poisson", 1, 1, 3, "--ranks", 2)
+    assert done.returncode == 2
+    assert "4 ranks are more than the matrix has rows (3)" in done.stderr
+
+
+def test_more_processes_in_doctor(mpirun):
+    done = mpirun(2, "doctor")
+    assert done.returncode == 0 and "process 0 of 2" in done.stdout and done.stdout.count("Processor") == 1
