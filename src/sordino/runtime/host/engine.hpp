@@ -45,6 +45,7 @@ struct Memory {
   }
   std::vector<std::unique_ptr<double[]>> vectors;  // [physical]
   std::vector<std::unique_ptr<Flag[]>> arrivals;   // [physical][peer]
+  std::vector<u32> sent;                           // [physical] the word of my last put; only its owner reads it
   std::vector<std::unique_ptr<Gather>> gathers;    // [slot]
   i64 bytes = 0;
   Bell bell;

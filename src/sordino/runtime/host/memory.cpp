@@ -18,6 +18,7 @@ void HostEngine::allocate(Rank& rank, int vector) {
   if (m.vectors.size() == Memory::most_names) throw Error(Errc::unsupported, "a rank holds at most 4096 vectors");
   m.vectors.push_back(std::move(rows));
   m.arrivals.push_back(std::move(flags));
+  m.sent.push_back(0);
   m.bytes += info.length * i64(sizeof(double));
 }
 

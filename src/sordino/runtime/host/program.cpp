@@ -129,7 +129,7 @@ class HostProgram final : public Frame {
   void put(int t, int logical) {
     int v = physical_vector(t, logical);
     const Exchange& x = *rank_.vectors()[v].exchange;
-    u32 word = flag_word(++rank_.pushed[v], engine_.stop_requested());
+    u32 word = mine_.sent[v] = flag_word(++rank_.pushed[v], engine_.stop_requested());
     const double* rows = mine_.vectors[v].get();
     book_put(x);
     for (auto& p : x.peers) {
@@ -161,8 +161,10 @@ class HostProgram final : public Frame {
       return "rank " + std::to_string(x.peers[next].rank) + "'s rows of '" + rank_.vectors()[v].name + "', epoch " +
              std::to_string(epoch) + " (seen " + std::to_string(flags[next].word.load() >> 1) + ")";
     });
-    if (x.everybody)
+    if (x.everybody) {
+      rank_.stop_seen |= mine_.sent[v] & 1;  // my own request, too: all ranks must agree
       for (std::size_t k = 0; k < x.peers.size(); k++) rank_.stop_seen |= flags[k].word.load(std::memory_order_relaxed) & 1;
+    }
     rank_.ledger.exposed_halo += waited;
     engine_.trace_.add(rank_.id(), c.queue, SpanKind::halo_wait, c.name, begin, begin + waited);
     return waited;
