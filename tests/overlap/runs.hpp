@@ -71,25 +71,32 @@ inline Iteration per_iteration(const model::Options& options, const std::functio
 
 // --- mutations ----------------------------------------------------------------------------------------------------------------
 
-/// Every reduction ends right behind its start: at the head of the command that follows, at the back edge if need be.
+/// Reductions end right behind their start: at the head of the command that follows. One that a loop carries over is moved if
+/// that command is the first of the next iteration; elsewhere the recording before the loop would have to change with it.
 inline void finish_at_once(Recording& r) {
   auto& commands = r.commands;
-  std::vector<Phase> finishes;
-  for (auto& c : commands)
-    for (std::size_t i = c.phases.size(); i-- > 0;)
-      if (c.phases[i].op == Op::finish) {
-        finishes.push_back(c.phases[i]);
-        c.phases.erase(c.phases.begin() + std::ptrdiff_t(i));
-      }
-  for (auto& f : finishes)
+  auto position = [&](Op op, int slot) {
     for (std::size_t k = 0; k < commands.size(); k++)
       for (auto& p : commands[k].phases)
-        if (p.op == Op::start && p.slot == f.slot) {
-          auto& next = commands[(k + 1) % commands.size()].phases;
-          next.insert(next.begin() + 1, f);  // behind its launch
-          k = commands.size() - 1;
-          break;
-        }
+        if (p.op == op && p.slot == slot) return k;
+    return commands.size();
+  };
+  auto following = [&](std::size_t k) {
+    do k = (k + 1) % commands.size();
+    while (commands[k].every > 0);
+    return k;
+  };
+  for (std::size_t k = 0; k < commands.size(); k++)
+    for (std::size_t i = 0; i < commands[k].phases.size(); i++) {
+      Phase f = commands[k].phases[i];
+      if (f.op != Op::finish) continue;
+      std::size_t started = position(Op::start, f.slot);
+      if (started == commands.size()) continue;
+      std::size_t to = following(started);
+      if (to == k || (started >= k && to != 0)) continue;
+      commands[k].phases.erase(commands[k].phases.begin() + std::ptrdiff_t(i--));
+      commands[to].phases.insert(commands[to].phases.begin() + 1, f);  // behind its launch
+    }
 }
 
 inline Mutation drop_first(Op op) {

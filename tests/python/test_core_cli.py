@@ -41,6 +41,7 @@ def files(tmp_path):
         (tmp_path / name).write_text(text)
     (tmp_path / "garbage.mtx").write_bytes(np.random.default_rng(0).bytes(5000))
     (tmp_path / "halfgarbage.mtx").write_bytes(GOOD[:-20].encode() + np.random.default_rng(0).bytes(5000))
+    sp.save_npz(tmp_path / "nan.npz", sp.csr_array(np.diag([1.0, np.nan])))
     np.save(tmp_path / "short.npy", np.ones(2))
     np.save(tmp_path / "nan.npy", np.array([1, np.nan, 1]))
     np.save(tmp_path / "complex.npy", np.ones(3) * 1j)
@@ -54,8 +55,9 @@ BAD = [
     ("halfgarbage.mtx", "halfgarbage.mtx has"),
     ("header.mtx", "malformed header"),
     ("range.mtx", "out of bounds"),
-    ("nan.mtx", "holds nan in row 1, column 1"),
-    ("inf.mtx", "holds inf in row 1, column 1"),
+    ("nan.mtx", "NaN or infinity among its numbers"),
+    ("inf.mtx", "NaN or infinity among its numbers"),
+    ("nan.npz", "holds nan in row 1, column 1 (counted from 0)"),
     ("wide.mtx", "2 x 3"),
     ("zerodiagonal.mtx --precond jacobi", "diagonal"),
     ("emptyrow.mtx", "row 1 (counted from 0) of the matrix has no entries"),

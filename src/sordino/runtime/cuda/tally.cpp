@@ -107,8 +107,10 @@ void Tally::book(Rank& rank, i64 n, int exit_command) const {
   for (std::size_t s = 0; s < e.finished.size(); s++) rank.reductions()[s].finished += e.finished[s];
   // Iterations of the first cycle have set every scalar that any iteration sets.
   for (i64 i = 0; i < std::min<i64>(n, cycle_); i++)
-    scalars(int(i), [&](int physical, bool sets, int command) {
-      if (sets && (exit_command < 0 || i < n - 1 || command <= exit_command)) rank.scalar_known[physical] = 1;
+    scalars(int(i), [&](int physical, Use use, int command) {
+      bool complete = exit_command < 0 || i < n - 1 || command < exit_command;
+      if (use == Use::put ? complete : use == Use::finished && (complete || command == exit_command))
+        rank.scalar_known[physical] = 1;
     });
 }
 
@@ -120,17 +122,18 @@ void Tally::scalars(int iteration, const Visit& visit) const {
     if (!c.active(iteration)) continue;
     for (auto& p : c.phases)
       if (p.op == Op::finish)
-        for (int s : rank_.reductions()[p.slot].to) visit(map[s], true, i);
-    for (int s : c.gets) visit(map[s], false, i);
-    for (int s : c.puts) visit(map[s], true, i);
+        for (int s : rank_.reductions()[p.slot].to) visit(map[s], Use::finished, i);
+    for (int s : c.gets) visit(map[s], Use::read, i);
+    for (int s : c.puts) visit(map[s], Use::put, i);
   }
 }
 
 void Tally::check_scalars(const Rank& rank, i64 n) const {
   std::vector<char> known = rank.scalar_known;
+  if (std::find(known.begin(), known.end(), 0) == known.end()) return;
   for (i64 i = 0; i < std::min<i64>(n, cycle_); i++)
-    scalars(int(i), [&](int physical, bool sets, int) {
-      if (sets)
+    scalars(int(i), [&](int physical, Use use, int) {
+      if (use != Use::read)
         known[physical] = 1;
       else if (!known[physical])
         bad_argument("scalar '" + rank.scalar_names()[physical] + "' is read before it has a value");

@@ -30,7 +30,8 @@ class Tally {
   };
   void command(Effect& e, int iteration, int command, bool exits) const;
   void iterations(Effect& e, i64 first, i64 last) const;
-  /// Calls visit(scalar, is_set) in the order of one iteration.
+  enum class Use { finished, read, put };
+  /// Calls visit(physical scalar, use, command) in the order of one iteration.
   template <class Visit>
   void scalars(int iteration, const Visit& visit) const;
 

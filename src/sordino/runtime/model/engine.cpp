@@ -32,13 +32,10 @@ void ModelEngine::run(const std::function<void(Rank&)>& job, const std::function
   if (running_) bad_argument("run() was called inside run()");
   running_ = true;
   ended_ = 0;
-  double begin = 0;  // as on real machines, where all ranks begin when the last run is over
-  for (auto& p : places_) begin = std::max(begin, p->clock);
   for (int i = 0; i < size(); i++) {
     Place& p = *places_[i];
-    p.clock = begin;
     p.program.prepare(stacks_.bottom(i), stacks_.bytes(), [this, &p, &job] { program_of(p, job); });
-    wake_program(p, begin);
+    wake_program(p, p.clock);
   }
   looked_up_ = std::chrono::steady_clock::now();
   while (ended_ < size()) {
@@ -53,6 +50,7 @@ void ModelEngine::run(const std::function<void(Rank&)>& job, const std::function
   agenda_.clear();
   stacks_.release();
   running_ = false;
+  align_clocks();  // whoever called run() goes on when the last rank has ended
   if (supervisor_failed_) std::rethrow_exception(supervisor_failed_);
   if (fault_.raised()) throw Error(fault_.code(), fault_.cause());
 }
@@ -128,6 +126,12 @@ std::string ModelEngine::who_waits_for_what() const {
   return parties > most ? text + "; and " + std::to_string(parties - most) + " more" : text;
 }
 
+void ModelEngine::align_clocks() {
+  double latest = 0;
+  for (auto& p : places_) latest = std::max(latest, p->clock);
+  for (auto& p : places_) p->clock = latest;
+}
+
 void ModelEngine::wake_queue(Who queue, double time) {
   if (auto* program = places_[rank_of(queue)]->replaying) program->wake(lane_of(queue), time);
 }
@@ -158,14 +162,12 @@ Outcome ModelEngine::replay(Rank& rank, Program& program, int max) {
 void ModelEngine::barrier(Rank& rank) {
   Place& here = place(rank);
   if (fault_.raised()) throw PeerFailed(fault_.cause());
-  barrier_.latest = std::max(barrier_.latest, here.clock);
   here.waits_for = "all ranks to reach a recording";
-  if (++barrier_.inside == size()) {
-    for (auto& p : places_) {
-      p->clock = barrier_.latest;
+  if (++inside_barrier_ == size()) {
+    align_clocks();
+    for (auto& p : places_)
       if (p.get() != &here) wake_program(*p, p->clock);
-    }
-    barrier_ = {};
+    inside_barrier_ = 0;
     return;
   }
   block(here);

@@ -72,6 +72,7 @@ class ModelEngine final : public Engine {
   void wake_queue(Who queue, double time);
   void wake_program(Place& place, double time) { agenda_.add(who(place.rank.id(), program_lane), time); }
   void block(Place& place);
+  void align_clocks();
   void wind_up();
   std::string who_waits_for_what() const;
   /// Books a message of `bytes` that leaves `from` at `time` or later; returns when it arrives.
@@ -88,10 +89,7 @@ class ModelEngine final : public Engine {
   u64 events_ = 0;
   std::chrono::steady_clock::time_point looked_up_;
   std::exception_ptr supervisor_failed_;
-  struct {
-    int inside = 0;
-    double latest = 0;
-  } barrier_;
+  int inside_barrier_ = 0;
 };
 
 }  // namespace sordino::model

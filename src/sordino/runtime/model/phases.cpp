@@ -176,8 +176,8 @@ bool ModelProgram::await(Queue& q, const Step& s) {
   return true;
 }
 
-void ModelProgram::ghosts_are_read(const Queue& q, const Command& c) {
-  for (int logical : c.ghosts)
+void ModelProgram::ghosts_are_read(const Queue& q, int command) {
+  for (int logical : ghost_reads_[command])
     for (auto& a : here_.arrivals[physical_vector(turn(q.iteration), logical)]) {
       a.unread = false;
       a.read_until = q.now;

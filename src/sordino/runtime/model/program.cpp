@@ -8,6 +8,7 @@ ModelProgram::ModelProgram(ModelEngine& engine, Place& place, const Recording& r
                            const std::vector<int>& scalar_map)
     : Frame(place.rank, recording, vector_map, scalar_map, [&](int p) { return place.vectors[p].get(); }),
       engine_(engine), here_(place), booked_(recording.commands.size()), device_(engine.options_.machine.workers) {
+  for (auto& c : recording.commands) ghost_reads_.push_back(ghosts_of(c));
   std::vector<int> used;
   for (auto& c : recording.commands)
     if (std::find(used.begin(), used.end(), c.queue) == used.end()) used.push_back(c.queue);
@@ -19,6 +20,14 @@ ModelProgram::ModelProgram(ModelEngine& engine, Place& place, const Recording& r
     for (std::size_t i = 0; i < recording.commands.size(); i++)
       if (recording.commands[i].queue == used[k]) flatten(k, int(i));
   }
+}
+
+// Whoever reads a gathered vector reads other ranks' rows, even if another command has waited for them.
+std::vector<int> ModelProgram::ghosts_of(const Command& c) const {
+  std::vector<int> read = c.ghosts;
+  for (int v : c.reads)
+    if (rank_.vectors()[v].exchange && rank_.space(rank_.vectors()[v].space).replicated) read.push_back(v);
+  return read;
 }
 
 // Steps between which a queue need not let others act, since nobody can tell the difference.
@@ -170,8 +179,7 @@ void ModelProgram::pass_over(Queue& q, const Step& s) {
 }
 
 void ModelProgram::close(Queue& q, const Step& s) {
-  const Command& c = recording().commands[s.command];
-  if (!c.ghosts.empty()) ghosts_are_read(q, c);
+  ghosts_are_read(q, s.command);
   book(q, s.command);
   done(q, s.command);
 }

@@ -59,6 +59,7 @@ class ModelProgram final : public Frame {
   };
 
   // program.cpp: from step to step
+  std::vector<int> ghosts_of(const Command& c) const;
   void flatten(std::size_t queue, int command);
   bool is_local(Op op) const;
   void go_on(Queue& q);
@@ -85,7 +86,7 @@ class ModelProgram final : public Frame {
   bool tasks(Queue& q, const Step& s);
   void put(Queue& q, const Step& s);
   void start(Queue& q, const Step& s);
-  void ghosts_are_read(const Queue& q, const Command& c);
+  void ghosts_are_read(const Queue& q, int command);
   void book_wait(Queue& q, double wait, SpanKind kind, int command);
   std::string what_blocks(const Queue& q) const;
   std::string missing_part(int slot) const;
@@ -95,6 +96,7 @@ class ModelProgram final : public Frame {
   Place& here_;
   std::vector<Queue> queues_;
   std::vector<Booked> booked_;  // [command]
+  std::vector<std::vector<int>> ghost_reads_;  // [command] vectors of which it reads other ranks' rows
   Device device_;
   int max_ = 0;
   int left_ = 0;  // queues that are not over

@@ -1,0 +1,18 @@
+// The cuda engine as the options ask for it. Knows no CUDA itself.
+#pragma once
+#include "sordino/api/doctor.hpp"
+#include "sordino/api/engines.hpp"
+
+namespace sordino::cuda {
+
+/// This build can use at least one GPU of this machine.
+bool usable();
+EngineChoice make_engine(const sordino::Options& options, const std::vector<int>& devices);
+sordino::DeviceReport report();
+std::string toolkit_version();
+std::string architectures();
+
+/// Makes kernels of everything that is registered: methods, the driver's steps, matrix layouts.
+void enable_kernels();
+
+}  // namespace sordino::cuda

@@ -1,0 +1,189 @@
+#include "sordino/runtime/cuda/plan.hpp"
+
+#include <algorithm>
+
+#include "sordino/runtime/kernel_list.hpp"
+
+namespace sordino::cuda {
+namespace {
+
+bool contains(const std::vector<int>& v, int x) { return std::find(v.begin(), v.end(), x) != v.end(); }
+
+void limit(const Command& c, std::size_t n, int most, const char* what) {
+  if (n > std::size_t(most))
+    throw Error(Errc::unsupported, c.name + ": the cuda engine takes at most " + std::to_string(most) + " " + what + " a command");
+}
+
+}  // namespace
+
+Plan::Plan(State& state, Rank& rank, const Recording& recording, const std::vector<int>& vector_map,
+           const std::vector<int>& scalar_map)
+    : state_(state), rank_(rank), mine_(state.of(rank)), rec_(recording) {
+  if (rank.scalar_values.size() > std::size_t(most_scalars))
+    throw Error(Errc::unsupported, "the cuda engine takes at most " + std::to_string(most_scalars) + " scalars a rank");
+  for (int t = 0; t < rec_.period; t++) {
+    vector_maps_.push_back(rotated(vector_map, rec_.rotate, t));
+    scalar_maps_.push_back(rotated(scalar_map, rec_.rotate_scalars, t));
+  }
+  for (int i = 0; i < int(rec_.commands.size()); i++) cut(outline(i));
+  if (epoch_count() > most_epochs)
+    throw Error(Errc::unsupported, "a recording uses too many reductions and exchanges for the cuda engine");
+}
+
+// --- cutting commands into launches -----------------------------------------------------------------------------------------
+
+Plan::Outline Plan::outline(int index) const {
+  const Command& c = rec_.commands[index];
+  if (!c.capturable) throw Error(Errc::unsupported, c.name + ": a command of the host cannot run on the cuda engine");
+  Outline o{.command = &c, .index = index};
+  bool awaited = false, placed = false;  // placed: a group stands behind all that was awaited
+  auto place = [&](int tasks) {
+    o.groups.push_back({tasks, awaited, false});
+    placed = true;
+  };
+  for (auto& p : c.phases) switch (p.op) {
+      case Op::finish: o.finishes.push_back(p.slot); break;
+      case Op::exit_test: o.tests = true; break;
+      case Op::await: {
+        int v = p.slot;
+        if (rank_.vectors()[v].exchange->peers.empty()) break;
+        if (!o.puts.empty()) throw Error(Errc::unsupported, c.name + ": waits for rows after it has sent some");
+        if (!contains(o.awaits, v)) o.awaits.push_back(v);
+        awaited = true;
+        placed = false;
+        break;
+      }
+      case Op::tasks: place(p.slot); break;
+      case Op::put:
+        if (rank_.vectors()[p.slot].exchange->peers.empty()) break;
+        if (!placed) place(-1);
+        for (auto& g : o.groups) g.puts = false;  // all vectors are sent at one place
+        o.groups.back().puts = true;
+        o.puts.push_back(p.slot);
+        break;
+      case Op::start: o.starts = p.slot; break;
+      default: break;
+    }
+  if (awaited && !placed) place(-1);
+  limit(c, o.finishes.size(), most_finishes, "reductions to finish");
+  limit(c, o.awaits.size(), most_awaits, "vectors to wait for");
+  limit(c, o.puts.size(), most_puts, "vectors to send");
+  limit(c, o.groups.size(), most_groups, "task groups");
+  return o;
+}
+
+void Plan::cut(Outline all) {
+  const Command& c = *all.command;
+  const std::type_info& test = all.tests ? c.test->type() : typeid(NoTest);
+  Nothing nothing;
+  if (all.tests && !find_kernel(c.body->type(), test) && find_kernel(typeid(Nothing), test)) {
+    // Nobody enabled this functor with this test: test first, in a kernel of its own.
+    Outline first{.command = &c, .index = all.index, .finishes = all.finishes, .tests = true};
+    add(first, typeid(Nothing), &nothing);
+    all.finishes.clear();
+    all.tests = false;
+  }
+  Outline sending{.command = &c, .index = all.index};
+  for (int v : all.puts)
+    if (!can_send_by_rows(all, v) && (contains(c.writes, v) || !all.awaits.empty())) sending.puts.push_back(v);
+  for (int v : sending.puts) all.puts.erase(std::find(all.puts.begin(), all.puts.end(), v));
+  if (all.puts.empty())
+    for (auto& g : all.groups) g.puts = false;
+  add(all, c.body->type(), c.body->functor());
+  if (sending.puts.empty()) return;
+  sending.groups.push_back({-1, false, true});
+  add(sending, typeid(Nothing), &nothing);
+}
+
+// A row may be sent by the thread that computes it if the command computes all rows to be sent, and none of them before the
+// rows of others have been awaited: only then is it sure that the receivers no longer read what is overwritten.
+bool Plan::can_send_by_rows(const Outline& o, int logical) const {
+  if (!contains(o.command->writes, logical)) return false;
+  std::vector<RowRange> ranges;
+  bool awaited = o.awaits.empty();
+  for (auto& g : o.groups) {
+    awaited |= g.awaits;
+    if (awaited && g.tasks >= 0)
+      for (auto& r : *o.command->groups[g.tasks].ranges) ranges.push_back(r);
+    if (g.puts) break;
+  }
+  std::sort(ranges.begin(), ranges.end(), [](auto& a, auto& b) { return a.begin < b.begin; });
+  auto covered = [&](i32 row) {
+    auto after = std::upper_bound(ranges.begin(), ranges.end(), row, [](i32 x, auto& r) { return x < r.begin; });
+    return after != ranges.begin() && row < (after - 1)->end;
+  };
+  for (auto& p : rank_.vectors()[logical].exchange->peers)
+    for (i32 k = 0; k < p.send_count; k++)
+      if (!covered(p.send_row(k))) return false;
+  return true;
+}
+
+void Plan::add(const Outline& o, const std::type_info& functor, const void* bytes) {
+  const Command& c = *o.command;
+  const std::type_info& test = o.tests ? c.test->type() : typeid(NoTest);
+  const Entry* entry = find_kernel(functor, test);
+  if (!entry)
+    throw Error(Errc::unsupported, "no kernel of the cuda engine runs command " + c.name + " (" + functor.name() +
+                                       (o.tests ? std::string(" with exit test ") + test.name() : "") +
+                                       "): list it in a KernelList and enable() it");
+  Launch launch{.command = o.index};
+  for (int s : o.finishes)
+    if (!is_local(s)) launch.finishes.push_back(s);
+  if (o.starts >= 0 && !is_local(o.starts)) launch.starts.push_back(o.starts);
+  int resident = entry->blocks_per_multiprocessor() * mine_.multiprocessors;
+  for (int t = 0; t < rec_.period; t++) {
+    Args a = arguments(o, t, *entry, launch);
+    Binding b;
+    b.vector = [&](int v) { return mine_.vectors[physical(t, v)].rows; };
+    b.put = [&](int s) { return i32(scalar_maps_[t][s]); };
+    b.get = [&](int s) {
+      for (int j = 0; j < int(o.finishes.size()); j++) {
+        auto& to = rank_.reductions()[o.finishes[j]].to;
+        for (int k = 0; k < int(to.size()); k++)
+          if (to[k] == s) return finished_code(j, k);
+      }
+      return i32(scalar_maps_[t][s]);
+    };
+    launch.turns.push_back(entry->bind(bytes, o.tests ? c.test->functor() : nullptr, b));
+    if (t == 0) {
+      // No more blocks than fit at once: so the last one, which adds the others' sums, never keeps one of them out.
+      i64 wanted = std::max<i64>(1, a.n_groups ? a.group[a.n_groups - 1].end : 0);
+      if (a.all_send)
+        for (int v : o.puts) wanted = std::max(wanted, (rank_.vectors()[v].exchange->rows_sent() + block_threads - 1) / block_threads);
+      launch.blocks = int(std::min<i64>({wanted, resident, mine_.grid_limit}));
+      if (state_.options.most_blocks > 0) launch.blocks = std::min(launch.blocks, state_.options.most_blocks);
+    }
+    launch.args.push_back(a);
+  }
+  // Who takes part in sending depends on the grid.
+  for (auto& a : launch.args) {
+    i32 begin = -1, end = 0;
+    for (int j = 0; j < a.n_groups; j++)
+      if (a.group[j].sends) {
+        if (begin < 0) begin = j ? a.group[j - 1].end : 0;
+        end = a.group[j].end;
+      }
+    a.senders = a.n_puts == 0 ? 0 : a.all_send ? launch.blocks : std::min(end - begin, launch.blocks);
+  }
+  launches.push_back(std::move(launch));
+}
+
+void Plan::fill_epochs(u32* epochs) const {
+  for (auto [counter, id] : channels_) switch (counter) {
+      case Counter::started: *epochs++ = rank_.reductions()[id].started; break;
+      case Counter::finished: *epochs++ = rank_.reductions()[id].finished; break;
+      case Counter::pushed: *epochs++ = rank_.pushed[id]; break;
+      case Counter::seen: *epochs++ = rank_.seen[id]; break;
+    }
+}
+
+EpochRef Plan::epoch(Counter counter, int id) {
+  auto at = std::find(channels_.begin(), channels_.end(), std::pair(counter, id));
+  if (at == channels_.end()) {
+    channels_.push_back({counter, id});
+    at = channels_.end() - 1;
+  }
+  return {i32(at - channels_.begin()), 0};
+}
+
+}  // namespace sordino::cuda

@@ -1,0 +1,65 @@
+// A recording bound to one rank's memory: the kernel launches of an iteration, for every turn of the rotation.
+#pragma once
+#include "sordino/runtime/cuda/state.hpp"
+#include "sordino/runtime/cuda/table.hpp"
+
+namespace sordino::cuda {
+
+/// One kernel. Most commands are one; an exit test or a sending that no kernel combines with the command is one of its own.
+struct Launch {
+  int command = 0;
+  int blocks = 1;
+  std::vector<std::unique_ptr<Launchable>> turns;
+  std::vector<Args> args;  // [turn]; iteration, history and epochs' offsets are filled in at the launch
+  // What orders ranks that share a device.
+  std::vector<int> finishes, starts;            // slots with other ranks
+  std::vector<std::vector<int>> awaits, puts;   // [turn] physical vectors
+};
+
+class Plan {
+ public:
+  Plan(State& state, Rank& rank, const Recording& recording, const std::vector<int>& vector_map,
+       const std::vector<int>& scalar_map);
+
+  std::vector<Launch> launches;  // in the order of the recording
+  /// The counters that epochs in Args refer to, as they stand between replays.
+  void fill_epochs(u32* epochs) const;
+  int epoch_count() const { return int(channels_.size()); }
+
+ private:
+  struct Group {
+    int tasks = -1;  // of the command; -1: none, only a place to wait or send at
+    bool awaits = false, puts = false;
+  };
+  /// What is left to do of a command while it is cut into launches.
+  struct Outline {
+    const Command* command;
+    int index;
+    std::vector<int> finishes, awaits, puts;  // slots, logical vectors
+    std::vector<Group> groups;
+    bool tests = false;
+    int starts = -1;
+  };
+  enum class Counter { started, finished, pushed, seen };
+
+  Outline outline(int index) const;
+  void cut(Outline all);
+  void add(const Outline& o, const std::type_info& functor, const void* bytes);
+  Args arguments(const Outline& o, int turn, const Entry& entry, Launch& launch);
+  void add_groups(Args& a, const Outline& o, const Entry& entry);
+  void add_sending(Args& a, const Outline& o, int turn, Launch& launch);
+  bool can_send_by_rows(const Outline& o, int logical) const;
+  bool group_sends(const Outline& o, int group) const;
+  bool is_local(int slot) const { return rank_.space(rank_.reductions()[slot].space).replicated || rank_.size() == 1; }
+  EpochRef epoch(Counter counter, int id);
+  int physical(int turn, int logical) const { return vector_maps_[turn][logical]; }
+
+  State& state_;
+  Rank& rank_;
+  RankState& mine_;
+  const Recording& rec_;
+  std::vector<std::vector<int>> vector_maps_, scalar_maps_;  // [turn]
+  std::vector<std::pair<Counter, int>> channels_;
+};
+
+}  // namespace sordino::cuda

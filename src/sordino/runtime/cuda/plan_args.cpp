@@ -1,0 +1,129 @@
+// What each launch is told: addresses, counts and epochs of one turn of the rotation.
+#include <algorithm>
+
+#include "sordino/runtime/cuda/plan.hpp"
+
+namespace sordino::cuda {
+
+Args Plan::arguments(const Outline& o, int turn, const Entry& entry, Launch& launch) {
+  Args a;
+  a.control = &mine_.control->control;
+  a.scalars = mine_.control->scalars;
+  a.epochs = mine_.control->epochs;
+  a.engine = state_.window;
+  a.ranks = rank_.size();
+  a.command = o.index;
+  a.commands = i32(rec_.commands.size());
+  for (int slot : o.finishes) {
+    const ReductionMemory& d = state_.reduction(rank_, slot);
+    FinishArgs& f = a.finish[a.n_finishes++];
+    f.packets = d.packets;
+    f.epoch = epoch(Counter::finished, slot);
+    f.parts = d.parts;
+    f.values = d.values;
+    for (int k = 0; k < d.values; k++) f.to[k] = std::int16_t(scalar_maps_[turn][rank_.reductions()[slot].to[k]]);
+    a.parts += d.parts * d.values;
+  }
+  if (a.parts > most_parts)
+    throw Error(Errc::unsupported, o.command->name + ": finishes too many values for the cuda engine");
+  launch.awaits.emplace_back();
+  for (int logical : o.awaits) {
+    int v = physical(turn, logical);
+    const VectorMemory& m = mine_.vectors[v];
+    const Exchange& x = *rank_.vectors()[v].exchange;
+    AwaitArgs& w = a.await[a.n_awaits++];
+    w.flags = m.flags;
+    w.sent = x.everybody ? m.sent : nullptr;
+    w.epoch = epoch(Counter::seen, v);
+    w.peers = i32(x.peers.size());
+    launch.awaits.back().push_back(v);
+  }
+  add_groups(a, o, entry);
+  add_sending(a, o, turn, launch);
+  if (o.starts >= 0) {
+    const ReductionMemory& d = state_.reduction(rank_, o.starts);
+    a.start.partials = d.partials;
+    a.start.to = d.to;
+    a.start.epoch = epoch(Counter::started, o.starts);
+    a.start.stride = mine_.grid_limit;
+    a.start.targets = a.start.parts = d.parts;
+    a.start.place = d.place;
+    a.start.slot = o.starts;
+  }
+  const Injection& inject = state_.options.inject;
+  if (inject.rank == rank_.id() && inject.command == o.command->name) {
+    if (inject.mute) a.mute_at = inject.iteration;
+    if (inject.delay > 0) {
+      a.late_at = inject.iteration;
+      a.late_us = u32(inject.delay * 1e6);
+    }
+  }
+  return a;
+}
+
+void Plan::add_groups(Args& a, const Outline& o, const Entry& entry) {
+  i32 end = 0;
+  for (auto& g : o.groups) {
+    GroupArgs& to = a.group[a.n_groups++];
+    to.awaits = g.awaits;
+    to.puts = g.puts;
+    if (g.tasks >= 0) {
+      const RowLists& l = state_.row_lists(mine_, *o.command->groups[g.tasks].ranges, entry.lanes);
+      to.first = l.first;
+      to.last = l.last;
+      to.chunks = l.chunk_list;
+      to.rows = l.row_list;
+      to.n_rows = l.n_rows;
+      end += l.chunks;
+    }
+    to.end = end;
+  }
+}
+
+// Does the group compute rows that are to be sent?
+bool Plan::group_sends(const Outline& o, int group) const {
+  const Group& g = o.groups[group];
+  if (g.tasks < 0) return false;
+  for (int v : o.puts) {
+    if (!contains(o.command->writes, v)) continue;
+    for (auto& p : rank_.vectors()[v].exchange->peers)
+      for (i32 k = 0; k < p.send_count; k++)
+        for (auto& r : *o.command->groups[g.tasks].ranges)
+          if (r.begin <= p.send_row(k) && p.send_row(k) < r.end) return true;
+  }
+  return false;
+}
+
+void Plan::add_sending(Args& a, const Outline& o, int turn, Launch& launch) {
+  launch.puts.emplace_back();
+  for (int logical : o.puts) {
+    int v = physical(turn, logical);
+    const Route& route = state_.route(rank_, v);
+    PutArgs& p = a.put[a.n_puts++];
+    p.rows = mine_.vectors[v].rows;
+    p.segments = route.segments;
+    p.entries = route.entries;
+    p.row_entries = route.row_entries;
+    p.flags = route.flags;
+    p.sent = mine_.vectors[v].sent;
+    p.epoch = epoch(Counter::pushed, v);
+    p.peers = route.peers;
+    p.n_segments = route.n_segments;
+    p.n_entries = route.n_entries;
+    p.by_rows = can_send_by_rows(o, logical);
+    a.all_send |= !p.by_rows;
+    launch.puts.back().push_back(v);
+  }
+  if (a.n_puts == 0) return;
+  // From the first group that sends to the last: the blocks that compute these rows also tell when they are sent.
+  int first = -1, last = -1;
+  for (int j = 0; j < a.n_groups && last < 0; j++) {
+    if (group_sends(o, j)) first = first < 0 ? j : first;
+    if (a.group[j].puts) last = j;
+  }
+  for (int j = first; j >= 0 && j <= last; j++) a.group[j].sends = true;
+  // Nothing to send is told to the others all the same.
+  if (first < 0) a.all_send = true;
+}
+
+}  // namespace sordino::cuda
