@@ -12,6 +12,7 @@ import os
 from dataclasses import dataclass
 from typing import IO, Any
 
+import numpy as np
 import scipy.io
 import scipy.sparse as sp
 
@@ -23,11 +24,30 @@ _FIELDS = ("real", "double", "integer", "unsigned-integer", "complex", "pattern"
 _SYMMETRIES = ("general", "symmetric", "skew-symmetric", "hermitian")
 _CHUNK = 1 << 22
 
-# The body is checked by the kinds of its characters: d digit, s sign, e exponent, a point, and one kind of blank.
-_KINDS = bytes.maketrans(b"0123456789+-E\t\r\n", b"ddddddddddsse   ")
-_ALLOWED = b"0123456789+-.eE \t\r\n"
-_NO_PAIRS = (b"ds", b".s", b"ss", b"s ", b"se", b"e ", b"e.", b"ee", b" e")
-_NO_SKELETONS = (b"..", b"e.", b"ee", b"es.")  # of a number without its digits
+# The body is checked by the kinds of its characters and of their pairs.
+_BLANK, _DIGIT, _SIGN, _POINT, _EXPONENT, _STRANGE = range(6)
+_SORTS = {_BLANK: b" \t\r\n", _DIGIT: b"0123456789", _SIGN: b"+-", _POINT: b".", _EXPONENT: b"eE"}
+_KIND = bytes(next((kind for kind, sort in _SORTS.items() if char in sort), _STRANGE) for char in range(256))
+_FINE, _BEGIN, _WRONG = range(3)
+
+
+def _pairs(wrong: str, begin: str = "") -> bytes:
+    """What each pair of kinds (first * 6 + second, as bytes) means; pairs are written as in ``1+ e.``."""
+
+    def codes(pairs: str) -> set[int]:
+        return {
+            6 * _KIND[ord(pair[0])] + _KIND[ord(pair[1])]
+            for pair in pairs.replace("_", " ").split(",")
+            if pair
+        }
+
+    bad, good = codes(wrong), codes(begin)
+    return bytes(_WRONG if code in bad else _BEGIN if code in good else _FINE for code in range(256))
+
+
+_NEIGHBOURS = _pairs("1+,.+,++,+_,+e,e_,e.,ee,_e", "_1,_+,_.")
+_WITHOUT_DIGITS = _pairs("..,e.,ee")  # the same text, its digits taken out
+_POINT_IN_EXPONENT = bytes((_EXPONENT, _SIGN, _POINT))
 
 
 @dataclass(frozen=True)
@@ -142,16 +162,23 @@ def _check_size(name: str, header: Header) -> None:
 
 def _scan_body(name: str, stream: IO[bytes], header: Header) -> bytes:
     """One pass over the numbers: well-formed ones only, and as many as promised; returns the last byte."""
-    words, tail, skeleton_tail, last = 0, b" ", b" ", b"\n"
+    words, tail, skeleton_tail, last = 0, bytes((_BLANK,)), b"", b"\n"
     while chunk := stream.read(_CHUNK):
         last = chunk[-1:]
-        kinds = tail + _kinds(name, chunk)
-        skeleton = skeleton_tail + kinds[1:].translate(None, b"d")
-        if any(pair in kinds for pair in _NO_PAIRS) or any(part in skeleton for part in _NO_SKELETONS):
+        kinds = chunk.translate(_KIND)
+        if _STRANGE in kinds:
+            raise FileError(f"{name} has {_what(chunk[kinds.index(_STRANGE) :][:1])}")
+        skeleton = skeleton_tail + kinds.translate(None, bytes((_DIGIT,)))
+        neighbours = _meanings(tail + kinds, _NEIGHBOURS)
+        if (
+            _WRONG in neighbours
+            or _WRONG in _meanings(skeleton, _WITHOUT_DIGITS)
+            or _POINT_IN_EXPONENT in skeleton
+        ):
             raise FileError(f"{name} has something that is no number between its numbers")
-        words += sum(kinds.count(start) for start in (b" d", b" s", b" ."))
+        words += neighbours.count(_BEGIN)
         tail, skeleton_tail = kinds[-1:], skeleton[-2:]
-    if tail in b"se" or words < header.words:
+    if tail[0] in (_SIGN, _EXPONENT) or words < header.words:
         raise FileError(
             f"{name} is truncated: {header.words:,} numbers are promised by its header, {words:,} are there"
         )
@@ -162,23 +189,21 @@ def _scan_body(name: str, stream: IO[bytes], header: Header) -> bytes:
     return last
 
 
-def _kinds(name: str, chunk: bytes) -> bytes:
-    kinds = chunk.translate(_KINDS)
-    strange = chunk.translate(None, _ALLOWED)
-    if not strange:
-        return kinds
-    char = strange[:1]
+def _meanings(kinds: bytes, table: bytes) -> bytes:
+    codes = np.frombuffer(kinds, dtype=np.uint8)
+    return (codes[:-1] * np.uint8(6) + codes[1:]).tobytes().translate(table)
+
+
+def _what(char: bytes) -> str:
     if char in b"dD":
-        why = "numbers in Fortran's D notation; write them with E"
-    elif char in b"nNiI":
-        why = "NaN or infinity among its numbers"
-    elif char == b",":
-        why = "commas; numbers are separated by blanks and have a decimal point"
-    elif char == b"%":
-        why = "comments between its entries"
-    else:
-        why = f"a byte that belongs to no number (0x{char.hex()})"
-    raise FileError(f"{name} has {why}")
+        return "numbers in Fortran's D notation; write them with E"
+    if char in b"nNiI":
+        return "NaN or infinity among its numbers"
+    if char == b",":
+        return "commas; numbers are separated by blanks and have a decimal point"
+    if char == b"%":
+        return "comments between its entries"
+    return f"a byte that belongs to no number (0x{char.hex()})"
 
 
 def check_symmetric_storage(name: str, header: Header, matrix: Any) -> None:

@@ -17,6 +17,8 @@ struct CsrOperator::Layout {
 
   void set_values(const double* values);  // [nnz] of the slice
   void apply(Rank& rank, Vec x, Vec y, const Split& split, const StartDots& epilogue) const;
+  /// False, and nothing recorded, if rows are computed by several threads.
+  bool apply_pair(Rank& rank, Vec x0, Vec y0, Vec x1, Vec y1, const Split& split) const;
 
  private:
   using Rows = std::variant<HostCsrRows, SellRows, CsrRows<4>, CsrRows<32>>;

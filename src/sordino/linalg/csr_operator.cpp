@@ -93,4 +93,8 @@ void CsrOperator::apply(Rank& rank, Vec x, Vec y, const StartDots& epilogue) con
   if (gathers_) rank.push_last(y);
 }
 
+void CsrOperator::apply_pair(Rank& rank, Vec x0, Vec y0, Vec x1, Vec y1) const {
+  if (gathers_ || !layout_->apply_pair(rank, x0, y0, x1, y1, split_)) Operator::apply_pair(rank, x0, y0, x1, y1);
+}
+
 }  // namespace sordino

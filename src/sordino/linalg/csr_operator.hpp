@@ -23,6 +23,7 @@ class CsrOperator final : public Operator {
   ~CsrOperator() override;
 
   void apply(Rank& rank, Vec x, Vec y, const StartDots& epilogue = {}) const override;
+  void apply_pair(Rank& rank, Vec x0, Vec y0, Vec x1, Vec y1) const override;
   int space() const override { return space_; }
   Vec operand(Rank& rank, const char* name) const override { return rank.vector(name, space_, gathers_ ? nullptr : &exchange_); }
   Vec result(Rank& rank, const char* name) const override { return rank.vector(name, space_, gathers_ ? &exchange_ : nullptr); }

@@ -28,10 +28,14 @@ struct HostCsrRows {
     visit(x);
     visit(y);
   }
-  SORDINO_HD double sum(i32 i, int, int) const {
+  template <class V>
+  SORDINO_HD void each_entry(i32 i, V&& visit) const {
     const double* v = *values;
+    for (u32 k = ptr[i - first], end = ptr[i - first + 1]; k < end; k++) visit(v[k], col[k]);
+  }
+  SORDINO_HD double sum(i32 i, int, int) const {
     double s = 0;
-    for (u32 k = ptr[i - first], end = ptr[i - first + 1]; k < end; k++) s += v[k] * x[col[k]];
+    each_entry(i, [&](double a, i32 column) { s += a * x[column]; });
     return s;
   }
   SORDINO_HD void store(i32 i, double value) const { y[i] = value; }
@@ -84,19 +88,53 @@ struct SellRows {
     visit(x);
     visit(y);
   }
-  SORDINO_HD double sum(i32 i, int, int) const {
+  template <class V>
+  SORDINO_HD void each_entry(i32 i, V&& visit) const {
     i32 row = i - first;
     u32 k = slice[row / height] + u32(row % height);
     const u32 end = slice[row / height + 1];
-    double s = 0;
 #ifdef __CUDA_ARCH__
 #pragma unroll 4
 #endif
-    for (; k < end; k += height) s += values[k] * x[col[k]];
+    for (; k < end; k += height) visit(values[k], col[k]);
+  }
+  SORDINO_HD double sum(i32 i, int, int) const {
+    double s = 0;
+    each_entry(i, [&](double a, i32 column) { s += a * x[column]; });
     return s;
   }
   SORDINO_HD void store(i32 i, double value) const { y[i] = value; }
   Cost cost() const { return csr_cost(rows, nnz); }
+};
+
+/// Two products with one pass over the matrix: y[0] = A x[0], y[1] = A x[1]. Rows is a single-lane layout above.
+template <class Rows>
+struct RowPair {
+  static constexpr const char* name = "SpMV pair";
+  Rows rows;  // its own x and y stay unset
+  Ghost x0, x1;
+  Out y0, y1;
+
+  template <class V>
+  SORDINO_HD void fields(V&& visit) {
+    visit(x0);
+    visit(x1);
+    visit(y0);
+    visit(y1);
+  }
+  SORDINO_HD void row(i32 i) {
+    double s0 = 0, s1 = 0;
+    rows.each_entry(i, [&](double a, i32 column) {
+      s0 += a * x0[column];
+      s1 += a * x1[column];
+    });
+    y0[i] = s0;
+    y1[i] = s1;
+  }
+  Cost cost() const {
+    Cost c = rows.cost();
+    return {c.bytes, 2 * c.flops};
+  }
 };
 
 template <class RowFunctor>

@@ -10,6 +10,11 @@ class Operator {
   /// Records y = A x on this rank. x has been pushed, if it has an exchange; the command waits for its ghosts before the rows
   /// that need them. Dot products in the epilogue take y from registers. One command, one exchange, no reduction of its own.
   virtual void apply(Rank& rank, Vec x, Vec y, const StartDots& epilogue = {}) const = 0;
+  /// y0 = A x0 and y1 = A x1; in one pass over the operator where it can.
+  virtual void apply_pair(Rank& rank, Vec x0, Vec y0, Vec x1, Vec y1) const {
+    apply(rank, x0, y0);
+    apply(rank, x1, y1);
+  }
   virtual int space() const = 0;  // of x and y
   /// A vector that the operator can be applied to: it has room for what other ranks send.
   virtual Vec operand(Rank& rank, const char* name) const = 0;

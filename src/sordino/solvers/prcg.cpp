@@ -19,8 +19,7 @@ Prcg::Prcg(const Problem& k) {
     q.run(First{.y = y_new, .w = w, .r = r, .d = k.d, .p = p, .s = s, .t = t}, start(ry, ps, rt, ts, rr), push(t));
   });
   iterate = k.loop({.vectors = {{y_new, y}, {t_new, t}}}, rr, [&] {
-    A.apply(q, t, u);  // both products hide the reduction
-    A.apply(q, y, w);
+    A.apply_pair(q, t, u, y, w);  // both products, in one pass over A, hide the reduction
     q.exit_if(ConvergedSpd{finish(rr), ps, k.target, k.bound});
     q.run(Step{.ry = ry, .ps = ps, .rt = rt, .ts = ts, .d = k.d, .y = y, .t = t, .w = w, .u = u,
                .x = x, .r = r, .p = p, .s = s, .y_new = y_new, .t_new = t_new},

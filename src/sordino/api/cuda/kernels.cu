@@ -20,6 +20,7 @@ void enable_kernels() {
     enable_methods(Methods{});
     enable(DriverKernels{});
     enable(AppliedKernels<SellRows>{});
+    enable(KernelList<Kernel<RowPair<SellRows>>>{});
     enable(AppliedKernels<CsrRows<4>>{});
     enable(AppliedKernels<CsrRows<32>>{});
     return true;

@@ -1,13 +1,9 @@
 #include "sordino/runtime/cuda/plan.hpp"
 
-#include <algorithm>
-
 #include "sordino/runtime/kernel_list.hpp"
 
 namespace sordino::cuda {
 namespace {
-
-bool contains(const std::vector<int>& v, int x) { return std::find(v.begin(), v.end(), x) != v.end(); }
 
 void limit(const Command& c, std::size_t n, int most, const char* what) {
   if (n > std::size_t(most))
@@ -15,6 +11,17 @@ void limit(const Command& c, std::size_t n, int most, const char* what) {
 }
 
 }  // namespace
+
+void RowSet::add(const std::vector<RowRange>& ranges) { ranges_.insert(ranges_.end(), ranges.begin(), ranges.end()); }
+
+void RowSet::sort() {
+  std::sort(ranges_.begin(), ranges_.end(), [](auto& a, auto& b) { return a.begin < b.begin; });
+}
+
+bool RowSet::has(i32 row) const {
+  auto after = std::upper_bound(ranges_.begin(), ranges_.end(), row, [](i32 x, auto& r) { return x < r.begin; });
+  return after != ranges_.begin() && row < (after - 1)->end;
+}
 
 Plan::Plan(State& state, Rank& rank, const Recording& recording, const std::vector<int>& vector_map,
            const std::vector<int>& scalar_map)
@@ -99,22 +106,17 @@ void Plan::cut(Outline all) {
 // rows of others have been awaited: only then is it sure that the receivers no longer read what is overwritten.
 bool Plan::can_send_by_rows(const Outline& o, int logical) const {
   if (!contains(o.command->writes, logical)) return false;
-  std::vector<RowRange> ranges;
+  RowSet computed;
   bool awaited = o.awaits.empty();
   for (auto& g : o.groups) {
     awaited |= g.awaits;
-    if (awaited && g.tasks >= 0)
-      for (auto& r : *o.command->groups[g.tasks].ranges) ranges.push_back(r);
+    if (awaited && g.tasks >= 0) computed.add(*o.command->groups[g.tasks].ranges);
     if (g.puts) break;
   }
-  std::sort(ranges.begin(), ranges.end(), [](auto& a, auto& b) { return a.begin < b.begin; });
-  auto covered = [&](i32 row) {
-    auto after = std::upper_bound(ranges.begin(), ranges.end(), row, [](i32 x, auto& r) { return x < r.begin; });
-    return after != ranges.begin() && row < (after - 1)->end;
-  };
+  computed.sort();
   for (auto& p : rank_.vectors()[logical].exchange->peers)
     for (i32 k = 0; k < p.send_count; k++)
-      if (!covered(p.send_row(k))) return false;
+      if (!computed.has(p.send_row(k))) return false;
   return true;
 }
 
@@ -126,7 +128,9 @@ void Plan::add(const Outline& o, const std::type_info& functor, const void* byte
     throw Error(Errc::unsupported, "no kernel of the cuda engine runs command " + c.name + " (" + functor.name() +
                                        (o.tests ? std::string(" with exit test ") + test.name() : "") +
                                        "): list it in a KernelList and enable() it");
-  Launch launch{.command = o.index};
+  Launch launch;
+  launch.command = o.index;
+  launch.tests = o.tests;
   for (int s : o.finishes)
     if (!is_local(s)) launch.finishes.push_back(s);
   if (o.starts >= 0 && !is_local(o.starts)) launch.starts.push_back(o.starts);

@@ -1,14 +1,30 @@
 // A recording bound to one rank's memory: the kernel launches of an iteration, for every turn of the rotation.
 #pragma once
+#include <algorithm>
+
 #include "sordino/runtime/cuda/state.hpp"
 #include "sordino/runtime/cuda/table.hpp"
 
 namespace sordino::cuda {
 
+inline bool contains(const std::vector<int>& v, int x) { return std::find(v.begin(), v.end(), x) != v.end(); }
+
+/// Rows of several ranges, to be asked for single ones.
+class RowSet {
+ public:
+  void add(const std::vector<RowRange>& ranges);
+  void sort();  // before asking
+  bool has(i32 row) const;
+
+ private:
+  std::vector<RowRange> ranges_;
+};
+
 /// One kernel. Most commands are one; an exit test or a sending that no kernel combines with the command is one of its own.
 struct Launch {
   int command = 0;
   int blocks = 1;
+  u32 tests = 0;  // 1: it makes the exit test
   std::vector<std::unique_ptr<Launchable>> turns;
   std::vector<Args> args;  // [turn]; iteration, history and epochs' offsets are filled in at the launch
   // What orders ranks that share a device.

@@ -1,6 +1,4 @@
 // What each launch is told: addresses, counts and epochs of one turn of the rotation.
-#include <algorithm>
-
 #include "sordino/runtime/cuda/plan.hpp"
 
 namespace sordino::cuda {
@@ -84,12 +82,14 @@ void Plan::add_groups(Args& a, const Outline& o, const Entry& entry) {
 bool Plan::group_sends(const Outline& o, int group) const {
   const Group& g = o.groups[group];
   if (g.tasks < 0) return false;
+  RowSet rows;
+  rows.add(*o.command->groups[g.tasks].ranges);
+  rows.sort();
   for (int v : o.puts) {
     if (!contains(o.command->writes, v)) continue;
     for (auto& p : rank_.vectors()[v].exchange->peers)
       for (i32 k = 0; k < p.send_count; k++)
-        for (auto& r : *o.command->groups[g.tasks].ranges)
-          if (r.begin <= p.send_row(k) && p.send_row(k) < r.end) return true;
+        if (rows.has(p.send_row(k))) return true;
   }
   return false;
 }

@@ -114,7 +114,7 @@ struct State {
   // --- ranks that share a device (share.cpp) ----------------------------------------------------------------------------------
   void add_channel(std::vector<std::unique_ptr<Channel>>& channels, RankState& r);
   void signal(RankState& r, Channel& mine);
-  void follow(Rank& rank, const Channel& mine, int peer, const std::vector<std::unique_ptr<Channel>> RankState::*channels, int id);
+  void follow(Rank& rank, const Channel& mine, int peer, std::vector<std::unique_ptr<Channel>> RankState::*channels, int id);
 
   // --- waiting and failing (state.cpp) --------------------------------------------------------------------------------------------
   /// Until ready(), or a fault, or nobody having made progress for too long.

@@ -1,0 +1,119 @@
+// How a program's launches reach the stream: one by one, or captured once into a graph of a chunk of iterations.
+#include "sordino/runtime/cuda/program.hpp"
+
+namespace sordino::cuda {
+
+// Used for capturing, where iterations count from the chunk's first, and for launching, where they count from the replay's: a
+// chunk is a multiple of the cycle, so turns and predicates are the same.
+void CudaProgram::issue_iterations(int first, int last) {
+  bool chained = false;  // the first launch waits for all that is in the stream
+  bool timing = timing_;
+  for (int i = first; i < last; i++) {
+    int open = -1;
+    for (auto& launch : plan_.launches) {
+      if (!rec_.commands[launch.command].active(i)) continue;
+      if (timing && launch.command != open) {
+        if (open >= 0) end_command();
+        begin_command(launch.command, i);
+        open = launch.command;
+      }
+      issue(launch, i, chained);
+      chained = chains_ && !timing;
+    }
+    if (open >= 0) end_command();
+  }
+}
+
+void CudaProgram::issue(const Launch& launch, int iteration, bool chained) {
+  int turn = iteration % rec_.period;
+  Args a = launch.args[turn];
+  a.iteration = iteration;
+  a.history = history_;
+  a.history_mask = history_mask_;
+  a.history_offset = tests_issued_;
+  auto next = [&](EpochRef& e) { e.offset = ++offsets_[e.index]; };
+  for (int j = 0; j < a.n_finishes; j++) next(a.finish[j].epoch);
+  for (int j = 0; j < a.n_awaits; j++) next(a.await[j].epoch);
+  for (int j = 0; j < a.n_puts; j++) next(a.put[j].epoch);
+  if (a.start.slot >= 0) next(a.start.epoch);
+  tests_issued_ += launch.tests;
+  if (state_.shared) follow_peers(launch, turn);
+  launch.turns[turn]->launch(a, launch.blocks, mine_.stream, chained);
+  if (state_.shared) signal_peers(launch, turn);
+}
+
+void CudaProgram::issue_mark(u32 first_test, int iterations) {
+  MarkArgs m;
+  m.device = mine_.control;
+  m.window = mine_.window;
+  m.engine = state_.window;
+  m.history = history_;
+  m.history_copy = history_copy_;
+  m.history_mask = history_mask_;
+  m.first_test = first_test;
+  m.tests = tests_issued_ - first_test;
+  m.increments = iterations > 0 ? increments_ : nullptr;
+  m.n_epochs = plan_.epoch_count();
+  m.n_scalars = i32(rank_.scalar_values.size());
+  m.iterations = iterations;
+  m.rank = mine_.index;
+  launch_mark(m, mine_.stream);
+}
+
+void CudaProgram::build_graph() {
+  offsets_.assign(plan_.epoch_count(), 0);
+  tests_issued_ = 0;
+  void* p = state_.take_memory(mine_, sizeof(u32) * (offsets_.size() + 1), "a recording's epochs");
+  mine_.tables.push_back(p);
+  increments_ = static_cast<u32*>(p);
+  cudaGraph_t graph = nullptr;
+  call("cudaStreamBeginCapture", cudaStreamBeginCapture(mine_.stream, cudaStreamCaptureModeThreadLocal));
+  try {
+    issue_iterations(0, chunk_);
+    issue_mark(0, chunk_);
+  } catch (...) {
+    cudaStreamEndCapture(mine_.stream, &graph);
+    if (graph) cudaGraphDestroy(graph);
+    throw;
+  }
+  call("cudaStreamEndCapture", cudaStreamEndCapture(mine_.stream, &graph));
+  cudaError_t made = cudaGraphInstantiate(&graph_, graph, 0);
+  cudaGraphDestroy(graph);
+  call("cudaGraphInstantiate", made);
+  mine_.counters.allocations++;
+  call("cudaGraphUpload", cudaGraphUpload(graph_, mine_.stream));
+  state_.copy_in(mine_, increments_, offsets_.data(), sizeof(u32) * offsets_.size());
+  state_.engine.barrier(rank_);  // nobody's commands wait for a rank that is still busy here
+}
+
+// Two chunks are on their way while the host reads a third one's: a ring of four.
+void CudaProgram::allocate_history(int tests_in_a_chunk) {
+  u32 size = 64;
+  while (size < 4 * u32(tests_in_a_chunk)) size *= 2;
+  void* p = state_.take_memory(mine_, size * sizeof(double), "a loop's history");
+  mine_.tables.push_back(p);
+  history_ = static_cast<double*>(p);
+  call("cudaHostAlloc",
+       cudaHostAlloc(reinterpret_cast<void**>(&history_copy_), size * sizeof(double), cudaHostAllocPortable | cudaHostAllocMapped));
+  mine_.counters.allocations++;
+  history_mask_ = size - 1;
+}
+
+// --- ranks that share a device -----------------------------------------------------------------------------------------------
+// A launch that waits for others is put into the stream only after what it waits for, so it never spins.
+
+void CudaProgram::follow_peers(const Launch& launch, int turn) {
+  for (int slot : launch.finishes)
+    for (int p = 0; p < rank_.size(); p++)
+      if (p != rank_.id()) state_.follow(rank_, *mine_.reduction_channels[slot], p, &RankState::reduction_channels, slot);
+  for (int v : launch.awaits[turn])
+    for (auto& p : rank_.vectors()[v].exchange->peers)
+      state_.follow(rank_, *mine_.vector_channels[v], p.rank, &RankState::vector_channels, v);
+}
+
+void CudaProgram::signal_peers(const Launch& launch, int turn) {
+  for (int slot : launch.starts) state_.signal(mine_, *mine_.reduction_channels[slot]);
+  for (int v : launch.puts[turn]) state_.signal(mine_, *mine_.vector_channels[v]);
+}
+
+}  // namespace sordino::cuda

@@ -1,0 +1,73 @@
+// A compiled recording: replayed as a CUDA graph of a chunk of iterations, or launch by launch.
+#pragma once
+#include "sordino/runtime/cuda/mark.hpp"
+#include "sordino/runtime/cuda/plan.hpp"
+#include "sordino/runtime/cuda/tally.hpp"
+
+namespace sordino::cuda {
+
+/// Events around the launches of one command in one iteration.
+struct TimedCommand {
+  int command, iteration;
+  cudaEvent_t begin, end;
+};
+
+class CudaProgram final : public Program {
+ public:
+  CudaProgram(State& state, Rank& rank, const Recording& recording, const std::vector<int>& vector_map,
+              const std::vector<int>& scalar_map);
+  ~CudaProgram() override;
+
+  Outcome replay(int max);
+
+ private:
+  struct Chunk {
+    int last;     // iterations issued up to its end
+    u32 mark;     // its number
+  };
+
+  // issuing (issue.cpp)
+  void issue_iterations(int first, int last);
+  void issue(const Launch& launch, int iteration, bool chained);
+  void issue_mark(u32 first_test, int iterations);
+  void follow_peers(const Launch& launch, int turn);
+  void signal_peers(const Launch& launch, int turn);
+  void build_graph();
+  void allocate_history(int tests_in_a_chunk);
+
+  // timing (timing.cpp)
+  bool timed() const { return state_.options.time_commands || state_.trace().on; }
+  void begin_command(int command, int iteration);
+  void end_command();
+  void book_times(const Outcome& outcome, int exit_command);
+
+  void send_settings(int max);
+  Chunk issue_chunk(int first, int max, bool as_graph);
+  void await_mark(u32 mark);
+  void take_history(i64 until);
+  void throw_fault(const FaultRecord& cause);
+  void finish_replay(const Outcome& outcome, const Window::Report& report);
+
+  State& state_;
+  Rank& rank_;
+  RankState& mine_;
+  const Recording& rec_;
+  Tally tally_;
+  Plan plan_;
+  int chunk_ = 1;                 // iterations
+  bool chains_ = false;           // launches may begin while the one before them ends
+  std::vector<u32> offsets_;      // of epochs, while launches are issued
+  u32 tests_issued_ = 0;
+  i64 tests_taken_ = 0;
+  double *history_ = nullptr, *history_copy_ = nullptr;  // rings: on the device, and pinned
+  u32 history_mask_ = 0;
+  u32* increments_ = nullptr;     // what a chunk adds to the epochs
+  cudaGraphExec_t graph_ = nullptr;
+  // timing
+  std::vector<TimedCommand> timed_;
+  std::size_t timed_count_ = 0;
+  bool timing_ = false;
+  double timing_since_ = 0;
+};
+
+}  // namespace sordino::cuda

@@ -1,0 +1,175 @@
+// The library's own methods on a described machine: what each exposes an iteration, how long it takes, and that no order of
+// events changes a bit.
+#include "check.hpp"
+#include "runs.hpp"
+#include "sordino/linalg/csr_operator.hpp"
+#include "sordino/linalg/poisson.hpp"
+#include "sordino/precond/jacobi.hpp"
+#include "sordino/solvers/driver.hpp"
+
+namespace {
+
+using namespace sordino;
+
+constexpr double us = 1e-6, tiny = 1e-11;
+
+const CsrMatrix& matrix() {
+  static const CsrMatrix A = poisson(12, 12, 28, 7, 10);
+  return A;
+}
+
+std::vector<double> right_hand_side() {
+  std::vector<double> b;
+  for (i64 i = 0; i < matrix().n; i++) b.push_back(1 + double(i * 7919 % 101) / 101);
+  return b;
+}
+
+/// Solves on one rank of an engine; x of the whole into `x`.
+SolveOutcome solve(Rank& s, const std::string& name, const SolveControl& control, std::vector<double>* x = nullptr) {
+  static const std::vector<double> b = right_hand_side();
+  const MethodEntry& m = method(name);
+  CsrView A = matrix().view();
+  Partition partition = balance(A, s.size());
+  auto op = m.replicated ? CsrOperator::gathered(s, A, partition) : std::make_unique<CsrOperator>(s, A, partition);
+  Jacobi M(s, A, op->space());
+  Driver driver(s, *op, M, m, 1 << 20, 1 << 20);
+  i64 row = driver.space().first_row;
+  SolveOutcome out = driver.solve(b.data() + row, nullptr, control);
+  if (x) driver.read_solution(x->data() + row);
+  return out;
+}
+
+struct Solved {
+  SolveOutcome outcome;
+  std::vector<Ledger> ledgers;
+  std::vector<double> x;
+};
+
+Solved solve_on(Engine& engine, const std::string& name, const SolveControl& control = {.rtol = 1e-8}) {
+  Solved out;
+  out.x.resize(std::size_t(matrix().n));
+  engine.run([&](Rank& s) {
+    SolveOutcome o = solve(s, name, control, method(name).replicated && s.id() > 0 ? nullptr : &out.x);
+    if (s.id() == 0) out.outcome = o;
+  }, {});
+  for (int r = 0; r < engine.size(); r++) out.ledgers.push_back(engine.rank(r).ledger);
+  return out;
+}
+
+Solved solve_on_host(int ranks, const std::string& name) {
+  host::HostEngine engine({.ranks = ranks, .timeout = 20});
+  return solve_on(engine, name);
+}
+
+/// Four ranks; a product takes about 10 us, and the rest of the machine is quick.
+model::Options described(double reduction) {
+  model::Options o;
+  o.ranks = 4;
+  o.machine.launch_s = o.machine.put_overhead_s = 0;
+  o.machine.memory_bandwidth = csr_cost(matrix().n, matrix().indptr.back()).bytes / 4 / (10 * us);
+  o.machine.reduction_base_s = reduction;
+  o.machine.link_latency_s = 0.1 * us;
+  o.machine.link_bandwidth = 1e15;
+  return o;
+}
+
+/// An iteration on the rank that has the most to do, so that it waits for nobody.
+runs::Iteration iteration(const std::string& name, const model::Options& o, const runs::Mutation& mutate = {}) {
+  auto program = [&](Rank& s, int max) {
+    solve(s, name, {.rtol = 1e-300, .max_iterations = max});
+    return Outcome{};
+  };
+  return runs::per_iteration(o, program, 1, mutate);
+}
+
+/// Its declared traffic, in seconds.
+double traffic(const std::string& name, const model::Options& o) {
+  auto bytes = [&](int max) {
+    model::ModelEngine engine(o);
+    return solve_on(engine, name, {.rtol = 1e-300, .max_iterations = max}).ledgers[1].memory_bytes;
+  };
+  return (bytes(30) - bytes(10)) / 20 / o.machine.memory_bandwidth;
+}
+
+struct Promise {
+  const char* method;
+  int exposed, hidden;  // reductions an iteration
+};
+constexpr Promise promises[] = {{"cg", 2, 0}, {"prcg", 0, 1}, {"bicgstab", 3, 0}, {"pipebicgstab", 0, 2}};
+
+bool keeps(const Promise& p, const runs::Iteration& it, double reduction, double traffic) {
+  return std::abs(it.exposed_reduction - p.exposed * reduction) < tiny && std::abs(it.hidden_reduction - p.hidden * reduction) < tiny &&
+         std::abs(it.time - (traffic + p.exposed * reduction + it.imbalance)) < tiny && it.imbalance < 0.02 * it.time;
+}
+
+}  // namespace
+
+TEST("methods expose the reductions they say, and take their traffic's time and no more") {
+  const double reduction = 6 * us;
+  model::Options o = described(reduction);
+  for (auto& p : promises) {
+    NOTE(p.method);
+    auto it = iteration(p.method, o);
+    CHECK_NEAR(it.exposed_reduction, p.exposed * reduction, tiny);
+    CHECK_NEAR(it.hidden_reduction, p.hidden * reduction, tiny);
+    CHECK_NEAR(it.exposed_halo, 0, tiny);
+    CHECK(keeps(p, it, reduction, traffic(p.method, o)));
+  }
+}
+
+TEST("a finish that moves to its start breaks the promise of every method that hides a reduction") {
+  const double reduction = 6 * us;
+  model::Options o = described(reduction);
+  for (auto& p : promises) {
+    if (p.hidden == 0) continue;
+    NOTE(p.method);
+    auto it = iteration(p.method, o), mutated = iteration(p.method, o, runs::finish_at_once);
+    CHECK(!keeps(p, mutated, reduction, traffic(p.method, o)));
+    CHECK_NEAR(mutated.exposed_reduction, reduction, tiny);
+    CHECK_NEAR(mutated.time - it.time, reduction, 0.1 * us);
+  }
+}
+
+TEST("which method is faster depends on the machine") {
+  auto faster = [](const char* a, const char* b, double reduction) {
+    model::Options o = described(reduction);
+    return iteration(a, o).time < iteration(b, o).time;
+  };
+  CHECK(faster("cg", "prcg", 1 * us));      // nothing to hide: the extra traffic is all there is
+  CHECK(faster("prcg", "cg", 100 * us));
+  CHECK(faster("bicgstab", "pipebicgstab", 1 * us));
+  CHECK(faster("pipebicgstab", "bicgstab", 100 * us));
+}
+
+TEST("replicated BiCGStab reduces nothing, and hides its gathers behind vector operations") {
+  model::Options o = described(6 * us);
+  auto it = iteration("gatherbicgstab", o);
+  CHECK_NEAR(it.exposed_reduction + it.hidden_reduction, 0, tiny);
+  CHECK_NEAR(it.exposed_halo, 0, tiny);
+  o.machine.link_latency_s = 100 * us;
+  CHECK(iteration("gatherbicgstab", o).exposed_halo > 50 * us);
+}
+
+TEST("every method gives the host's bits on 1 to 4 ranks, in 20 adversarial orders") {
+  for (auto& m : methods()) {
+    Solved reference = solve_on_host(1, m.name);
+    REQUIRE(reference.outcome.status == Status::converged);
+    for (int ranks = 1; ranks <= 4; ranks++) {
+      NOTE(m.name, ", ranks = ", ranks);
+      Solved host = solve_on_host(ranks, m.name);
+      CHECK(runs::same_bits(host.outcome.history, reference.outcome.history));
+      for (u64 seed = 0; seed <= 20; seed++) {
+        NOTE("seed = ", seed);
+        model::Options o;
+        o.ranks = ranks;
+        o.seed = seed;
+        o.machine.jitter_s = seed ? 5 * us : 0;
+        model::ModelEngine engine(o);
+        Solved model = solve_on(engine, m.name);
+        CHECK(runs::same_bits(model.outcome.history, reference.outcome.history));
+        CHECK(runs::same_bits(model.x, reference.x));
+        for (std::size_t r = 0; r < std::size_t(ranks); r++) CHECK(model.ledgers[r].same_counts(host.ledgers[r]));
+      }
+    }
+  }
+}
