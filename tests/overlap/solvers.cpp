@@ -3,6 +3,7 @@
 #include "check.hpp"
 #include "runs.hpp"
 #include "sordino/linalg/csr_operator.hpp"
+#include "sordino/linalg/csr_rows.hpp"
 #include "sordino/linalg/poisson.hpp"
 #include "sordino/precond/jacobi.hpp"
 #include "sordino/solvers/driver.hpp"

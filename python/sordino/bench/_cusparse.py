@@ -19,7 +19,9 @@ _INT32, _INT64 = 2, 3  # cusparseIndexType_t
 _BASE_ZERO = 0
 _REAL64 = 1  # CUDA_R_64F
 _NO_TRANSPOSE = 0
-_ALGORITHM = 2  # CUSPARSE_SPMV_CSR_ALG1
+
+#: CUSPARSE_SPMV_CSR_ALG1 and 2; which is faster depends on the matrix.
+ALGORITHMS = (2, 3)
 _HANDLE = ctypes.c_void_p
 
 
@@ -49,10 +51,13 @@ class Spmv:
     cupy : module
     matrix : cupyx.scipy.sparse.csr_matrix, float64 with int32 indices
     x, y : cupy.ndarray, shape (n,)
+    algorithm : int
+        One of :data:`ALGORITHMS`.
     """
 
-    def __init__(self, library: Any, cupy: Any, matrix: Any, x: Any, y: Any) -> None:
+    def __init__(self, library: Any, cupy: Any, matrix: Any, x: Any, y: Any, algorithm: int) -> None:
         self._library = library
+        self._algorithm = algorithm
         self._one, self._zero = ctypes.c_double(1.0), ctypes.c_double(0.0)
         self._handle, self._matrix, self._x, self._y = _HANDLE(), _HANDLE(), _HANDLE(), _HANDLE()
         n, nnz = matrix.shape[0], matrix.nnz
@@ -86,7 +91,7 @@ class Spmv:
     def _spmv(self, function: str, last: Any) -> None:
         self._call(
             function, self._handle, _NO_TRANSPOSE, ctypes.byref(self._one), self._matrix, self._x,
-            ctypes.byref(self._zero), self._y, _REAL64, _ALGORITHM, last,
+            ctypes.byref(self._zero), self._y, _REAL64, self._algorithm, last,
         )  # fmt: skip
 
     def _call(self, function: str, *arguments: Any) -> None:

@@ -33,6 +33,8 @@ class Problem:
         The matrix; given up after setup.
     b, x0 : ndarray, shape (n,), or None
         Without b, A*1 is used.
+    exact : float or None
+        The value of all entries of x, where that is known.
     notes : list of str
     """
 
@@ -40,6 +42,7 @@ class Problem:
     rows: CsrArrays | None
     b: np.ndarray | None = None
     x0: np.ndarray | None = None
+    exact: float | None = None
     notes: list[str] = field(default_factory=list)
 
 
@@ -100,7 +103,7 @@ def solve_problem(
         if not solution.converged:
             complain(f"not solved: {solution.reason}")
     else:
-        _show(solution.report, written)
+        _show(solution, problem, written)
     return 0 if solution.converged else 3
 
 
@@ -111,6 +114,7 @@ def _set_up(
     assert rows is not None
     if problem.b is None:
         problem.b = rows.product(np.ones(rows.n))
+        problem.exact = 1.0
         problem.notes.append("No right-hand side was given: b = A*1.")
     solver = Solver(rows, machine=given.machine, **options)
     problem.rows = None  # the ranks hold it now
@@ -148,7 +152,8 @@ def _method(options: dict[str, Any]) -> str:
     return f"{options['solver']}, preconditioner {options.get('precond') or 'none'}, rtol {options['rtol']:g}"
 
 
-def _show(report: Report, written: list[str]) -> None:
+def _show(solution: Solution, problem: Problem, written: list[str]) -> None:
+    report = solution.report
     rows = [
         ("status", report.status.replace("_", " ")),
         ("solver", _method(report.options)),
@@ -157,6 +162,9 @@ def _show(report: Report, written: list[str]) -> None:
         ("time to solve", duration(report.seconds)),
         ("time to set up", duration(report.setup_seconds)),
     ]
+    if problem.exact is not None and solution.x is not None:
+        error = float(np.max(np.abs(solution.x - problem.exact)))
+        rows.insert(4, (f"largest error (x = {problem.exact:g} is exact)", f"{error:.3e}"))
     display.show_table("", ("result", ""), rows, left=2)
     display.show_table("", ("kernel", "calls", "time", "share", "GB/s", "GFLOP/s"), _kernels(report))
     for sentence in ledger_sentences(report):

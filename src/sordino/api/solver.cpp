@@ -4,10 +4,10 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 
 #include "sordino/api/engines.hpp"
 #include "sordino/api/inspect.hpp"
+#include "sordino/comm/communicator.hpp"
 #include "sordino/linalg/csr_operator.hpp"
 #include "sordino/precond/jacobi.hpp"
 #include "sordino/solvers/driver.hpp"
@@ -15,7 +15,7 @@
 namespace sordino {
 namespace {
 
-constexpr int tag_solution = 3;
+constexpr int solution_channel = 2;
 
 double wall_seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -114,16 +114,16 @@ void Solver::State::solve_part(Rank& rank, const double* b, const double* x0, do
 // Rows of other processes travel to the process of rank 0.
 void Solver::State::collect(Rank& rank, double* x) {
   if (engine().size() == engine().local_ranks()) return;
-  Partition partition = balance(A, engine().size());
-  auto bytes_of = [&](int r) { return std::size_t(partition.rows(r)) * sizeof(double); };
+  Communicator comm(rank, solution_channel);
   if (engine().first_rank() > 0) {
-    std::vector<std::byte> rows(bytes_of(rank.id()));
-    std::memcpy(rows.data(), x + partition.first_row(rank.id()), rows.size());
-    engine().post(rank, 0, tag_solution, std::move(rows));
+    const Space& space = parts[std::size_t(rank.id() - engine().first_rank())].driver->space();
+    comm.send(0, std::vector<double>(x + space.first_row, x + space.first_row + space.rows));
   } else if (rank.id() == 0) {
+    double* to = x;
+    for (int r = 0; r < engine().local_ranks(); r++) to += parts[std::size_t(r)].driver->space().rows;
     for (int r = engine().local_ranks(); r < engine().size(); r++) {
-      auto rows = engine().take(rank, r, tag_solution);
-      std::memcpy(x + partition.first_row(r), rows.data(), rows.size());
+      auto rows = comm.receive<double>(r);
+      to = std::copy(rows.begin(), rows.end(), to);
     }
   }
 }

@@ -1,26 +1,13 @@
 #include "sordino/linalg/halo.hpp"
 
 #include <algorithm>
-#include <cstring>
+
+#include "sordino/comm/communicator.hpp"
 
 namespace sordino {
 namespace {
 
-constexpr int tag_needs = 1, tag_index = 2;
-
-template <class T>
-std::vector<std::byte> to_bytes(const std::vector<T>& v) {
-  std::vector<std::byte> b(v.size() * sizeof(T));
-  if (!b.empty()) std::memcpy(b.data(), v.data(), b.size());
-  return b;
-}
-
-template <class T>
-std::vector<T> from_bytes(const std::vector<std::byte>& b) {
-  std::vector<T> v(b.size() / sizeof(T));
-  if (!b.empty()) std::memcpy(v.data(), b.data(), b.size());
-  return v;
-}
+constexpr int channel = 1;
 
 bool contiguous(const std::vector<i32>& rows) {
   return rows.empty() || rows.back() - rows.front() + 1 == i32(rows.size());
@@ -29,6 +16,7 @@ bool contiguous(const std::vector<i32>& rows) {
 // What each rank needs from each other: the rows, preceded by the storage row where they shall land.
 void trade_needs(Rank& rank, const Partition& part, const Space& space, const std::vector<i64>& ghosts, Exchange& x) {
   int me = rank.id(), P = rank.size();
+  Communicator comm(rank, channel);
   std::vector<i32> recv_first(P), recv_count(P);
   for (int q = 0; q < P; q++) {
     if (q == me) continue;
@@ -38,11 +26,11 @@ void trade_needs(Rank& rank, const Partition& part, const Space& space, const st
     recv_count[q] = i32(end - begin);
     std::vector<i64> needs{recv_first[q]};
     needs.insert(needs.end(), begin, end);
-    rank.engine().post(rank, q, tag_needs, to_bytes(needs));
+    comm.send(q, needs);
   }
   for (int q = 0; q < P; q++) {
     if (q == me) continue;
-    auto needs = from_bytes<i64>(rank.engine().take(rank, q, tag_needs));
+    auto needs = comm.receive<i64>(q);
     if (needs.size() == 1 && recv_count[q] == 0) continue;
     ExchangePeer p;
     p.rank = q;
@@ -61,9 +49,9 @@ void trade_needs(Rank& rank, const Partition& part, const Space& space, const st
 
 // Peers tell each other at which place in their list the other one stands: that is the flag it raises.
 void trade_places(Rank& rank, Exchange& x) {
-  for (std::size_t k = 0; k < x.peers.size(); k++)
-    rank.engine().post(rank, x.peers[k].rank, tag_index, to_bytes(std::vector<i32>{i32(k)}));
-  for (auto& p : x.peers) p.remote_index = from_bytes<i32>(rank.engine().take(rank, p.rank, tag_index))[0];
+  Communicator comm(rank, channel);
+  for (std::size_t k = 0; k < x.peers.size(); k++) comm.send(x.peers[k].rank, std::vector<i32>{i32(k)});
+  for (auto& p : x.peers) p.remote_index = comm.receive<i32>(p.rank)[0];
 }
 
 Split producer_split(const Space& space, const Exchange& x) {

@@ -82,7 +82,7 @@ class CudaEngine final : public Engine {
 
  private:
   friend struct State;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;  // compiled recordings may outlive the engine
 };
 
 }  // namespace sordino::cuda

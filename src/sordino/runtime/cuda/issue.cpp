@@ -63,9 +63,7 @@ void CudaProgram::issue_mark(u32 first_test, int iterations) {
 void CudaProgram::build_graph() {
   offsets_.assign(plan_.epoch_count(), 0);
   tests_issued_ = 0;
-  void* p = state_.take_memory(mine_, sizeof(u32) * (offsets_.size() + 1), "a recording's epochs");
-  mine_.tables.push_back(p);
-  increments_ = static_cast<u32*>(p);
+  increments_ = static_cast<u32*>(state_.take_memory(mine_, sizeof(u32) * (offsets_.size() + 1), "a recording's epochs"));
   cudaGraph_t graph = nullptr;
   call("cudaStreamBeginCapture", cudaStreamBeginCapture(mine_.stream, cudaStreamCaptureModeThreadLocal));
   try {
@@ -87,12 +85,10 @@ void CudaProgram::build_graph() {
 }
 
 // Two chunks are on their way while the host reads a third one's: a ring of four.
-void CudaProgram::allocate_history(int tests_in_a_chunk) {
+void CudaProgram::allocate_history(i64 tests_in_a_chunk) {
   u32 size = 64;
   while (size < 4 * u32(tests_in_a_chunk)) size *= 2;
-  void* p = state_.take_memory(mine_, size * sizeof(double), "a loop's history");
-  mine_.tables.push_back(p);
-  history_ = static_cast<double*>(p);
+  history_ = static_cast<double*>(state_.take_memory(mine_, size * sizeof(double), "a loop's history"));
   call("cudaHostAlloc",
        cudaHostAlloc(reinterpret_cast<void**>(&history_copy_), size * sizeof(double), cudaHostAllocPortable | cudaHostAllocMapped));
   mine_.counters.allocations++;

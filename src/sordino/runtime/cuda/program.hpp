@@ -14,7 +14,7 @@ struct TimedCommand {
 
 class CudaProgram final : public Program {
  public:
-  CudaProgram(State& state, Rank& rank, const Recording& recording, const std::vector<int>& vector_map,
+  CudaProgram(std::shared_ptr<State> state, Rank& rank, const Recording& recording, const std::vector<int>& vector_map,
               const std::vector<int>& scalar_map);
   ~CudaProgram() override;
 
@@ -33,7 +33,7 @@ class CudaProgram final : public Program {
   void follow_peers(const Launch& launch, int turn);
   void signal_peers(const Launch& launch, int turn);
   void build_graph();
-  void allocate_history(int tests_in_a_chunk);
+  void allocate_history(i64 tests_in_a_chunk);
 
   // timing (timing.cpp)
   bool timed() const { return state_.options.time_commands || state_.trace().on; }
@@ -41,13 +41,15 @@ class CudaProgram final : public Program {
   void end_command();
   void book_times(const Outcome& outcome, int exit_command);
 
+  bool begin_replay(int max);  // says whether to use the graph
   void send_settings(int max);
   Chunk issue_chunk(int first, int max, bool as_graph);
   void await_mark(u32 mark);
   void take_history(i64 until);
-  void throw_fault(const FaultRecord& cause);
-  void finish_replay(const Outcome& outcome, const Window::Report& report);
+  [[noreturn]] void throw_fault(const FaultRecord& cause);
+  void book(const Outcome& outcome, const Window::Report& report);
 
+  std::shared_ptr<State> keep_;
   State& state_;
   Rank& rank_;
   RankState& mine_;

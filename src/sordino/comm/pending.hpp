@@ -1,0 +1,32 @@
+// The second half of a split-phase communication. Whoever starts one must finish it.
+#pragma once
+#include <exception>
+#include <functional>
+#include <utility>
+
+#include "sordino/base/error.hpp"
+
+namespace sordino {
+
+/// Move-only. get() waits, with the engine's timeout, and may be called once. Dropping one unfinished throws, except while the
+/// stack unwinds from another error: a fault must not hide behind its consequences.
+template <class T>
+class [[nodiscard]] Pending {
+ public:
+  explicit Pending(std::function<T()> finish) : finish_(std::move(finish)) {}
+  Pending(Pending&& other) noexcept : finish_(std::exchange(other.finish_, nullptr)) {}
+  Pending& operator=(Pending&&) = delete;
+  ~Pending() noexcept(false) {
+    if (finish_ && std::uncaught_exceptions() == 0) bad_argument("a communication was started and never finished");
+  }
+
+  T get() {
+    if (!finish_) bad_argument("a communication was finished twice");
+    return std::exchange(finish_, nullptr)();
+  }
+
+ private:
+  std::function<T()> finish_;
+};
+
+}  // namespace sordino

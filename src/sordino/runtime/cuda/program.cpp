@@ -1,0 +1,215 @@
+#include "sordino/runtime/cuda/program.hpp"
+
+#include <cstddef>
+
+namespace sordino::cuda {
+namespace {
+
+constexpr int most_captured = 8192;  // launches; a longer cycle is launched command by command
+constexpr int short_run = 3;         // iterations that are not worth a graph
+
+void pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+CudaProgram::CudaProgram(std::shared_ptr<State> state, Rank& rank, const Recording& recording,
+                         const std::vector<int>& vector_map, const std::vector<int>& scalar_map)
+    : keep_(std::move(state)), state_(*keep_), rank_(rank), mine_(state_.of(rank)), rec_(recording),
+      tally_(rank, recording, vector_map, scalar_map), plan_(state_, rank, recording, vector_map, scalar_map) {
+  int major = 0;
+  call("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, mine_.device));
+  chains_ = state_.options.chain && !state_.shared && major >= 9;
+  if (rec_.is_loop) chunk_ = tally_.cycle() * std::max(1, state_.options.chunk / tally_.cycle());
+  if (i64 tests = tally_.tests(chunk_); tests > 0) allocate_history(tests);
+}
+
+CudaProgram::~CudaProgram() {
+  if (state_.lost) return;
+  int before = 0;
+  cudaGetDevice(&before);
+  cudaSetDevice(mine_.device);
+  cudaStreamSynchronize(mine_.stream);  // a chunk of void commands may still be on its way
+  if (graph_) cudaGraphExecDestroy(graph_);
+  for (auto& t : timed_)
+    for (cudaEvent_t e : {t.begin, t.end}) cudaEventDestroy(e);
+  cudaFree(increments_);
+  cudaFree(history_);
+  cudaFreeHost(history_copy_);
+  cudaSetDevice(before);
+}
+
+Outcome CudaProgram::replay(int max) {
+  i64 calls = calls_made;
+  bool as_graph = begin_replay(max);
+  // The next chunk is in the stream before the host looks at what the last one did, so the device never idles.
+  std::deque<Chunk> ahead;
+  int issued = 0;
+  Outcome outcome;
+  for (;;) {
+    while (issued < max && ahead.size() < 2) {
+      ahead.push_back(issue_chunk(issued, max, as_graph));
+      issued = ahead.back().last;
+    }
+    Chunk chunk = ahead.front();
+    ahead.pop_front();
+    await_mark(chunk.mark);
+    const Window::Report& report = mine_.window->report[chunk.mark & 1];
+    const Control& c = report.control;
+    if (c.fault) throw_fault(c.cause);
+    if (state_.fault.raised()) state_.fail_as_peers();
+    if (c.exit_verdict != proceed) {
+      outcome = {c.exit_iteration + 1, Verdict(c.exit_verdict)};
+      take_history(tally_.tests_until(outcome.iterations, c.exit_command));
+    } else if (c.halt) {
+      throw Error(Errc::device, "the commands of the device stopped without saying why");
+    } else {
+      outcome = {chunk.last, proceed};
+      take_history(tally_.tests(chunk.last));
+      if (chunk.last < max) continue;
+    }
+    mine_.counters.calls_in_replays += calls_made - calls;
+    book(outcome, report);
+    return outcome;
+  }
+}
+
+bool CudaProgram::begin_replay(int max) {
+  if (state_.fault.raised()) state_.fail_as_peers();
+  state_.beat(mine_);
+  tally_.check_scalars(rank_, max);
+  timing_ = timed();
+  timed_count_ = 0;
+  bool as_graph = rec_.is_loop && !state_.shared && !timing_ && max > short_run &&
+                  i64(chunk_) * i64(plan_.launches.size()) <= most_captured;
+  if (as_graph && !graph_) build_graph();
+  offsets_.assign(plan_.epoch_count(), 0);
+  tests_issued_ = 0;
+  tests_taken_ = 0;
+  mine_.counters.replays++;
+  send_settings(max);
+  return as_graph;
+}
+
+void CudaProgram::send_settings(int max) {
+  Upload& u = *mine_.staging;
+  u.control = Control{};
+  u.control.max_iterations = max;
+  u.control.stop = state_.engine.stop_requested();
+  u.control.stop_seen_at = rank_.stop_seen;
+  u.control.marks = mine_.marks;
+  u.control.patience = state_.options.timeout > 0 ? u32(std::max(1.0, state_.options.timeout * 1e9 / 1024)) : 0;
+  plan_.fill_epochs(u.epochs);
+  std::copy(rank_.scalar_values.begin(), rank_.scalar_values.end(), u.scalars);
+  std::size_t bytes = offsetof(Upload, scalars) + rank_.scalar_values.size() * sizeof(double);
+  call("cudaMemcpyAsync", cudaMemcpyAsync(mine_.control, &u, bytes, cudaMemcpyHostToDevice, mine_.stream));
+}
+
+CudaProgram::Chunk CudaProgram::issue_chunk(int first, int max, bool as_graph) {
+  int last = int(std::min<i64>(i64(first) + chunk_, max));
+  if (as_graph) {
+    call("cudaGraphLaunch", cudaGraphLaunch(graph_, mine_.stream));  // what lies beyond max does nothing
+  } else {
+    u32 first_test = tests_issued_;
+    i64 before = calls_made;
+    issue_iterations(first, last);
+    issue_mark(first_test, 0);
+    mine_.counters.launches += calls_made - before;
+  }
+  mine_.counters.chunks++;
+  return {last, ++mine_.marks};
+}
+
+// Looks at memory only, so that a replay's calls can be counted; once a millisecond it asks whether the device still lives.
+void CudaProgram::await_mark(u32 mark) {
+  std::atomic_ref<u32> marks(mine_.window->marks), stop(mine_.window->stop);
+  auto arrived = [&] { return i32(marks.load(std::memory_order_acquire) - mark) >= 0; };
+  double begin = seconds_now(), asked = begin, calm_since = begin;
+  u64 beats = state_.all_heartbeats();
+  mine_.waiting = true;
+  for (u32 n = 1; !arrived(); n++) {
+    pause();
+    if (n % 64) continue;
+    stop.store(state_.engine.stop_requested(), std::memory_order_relaxed);
+    std::this_thread::yield();
+    double now = seconds_now();
+    if (now - asked < 1e-3) continue;
+    asked = now;
+    cudaError_t e = cudaStreamQuery(mine_.stream);
+    if (e != cudaErrorNotReady && !arrived()) {
+      call("a command of the device", e);
+      if (!arrived()) throw Error(Errc::device, "the device ended a chunk of commands without a word");
+    }
+    // Waits on the device give up by themselves. This is for a kernel that never ends.
+    if (u64 b = state_.all_heartbeats(); b != beats) {
+      beats = b;
+      calm_since = now;
+    } else if (state_.options.timeout > 0 && now - calm_since > 2 * state_.options.timeout + 5) {
+      state_.lost = true;
+      throw Error(Errc::device, "device " + std::to_string(mine_.device) + " does not come back from a command");
+    }
+  }
+  mine_.waiting = false;
+  state_.beat(mine_);
+}
+
+void CudaProgram::take_history(i64 until) {
+  for (; tests_taken_ < until; tests_taken_++) rank_.history.push_back(history_copy_[u64(tests_taken_) & history_mask_]);
+}
+
+void CudaProgram::throw_fault(const FaultRecord& f) {
+  const Command& c = rec_.commands[f.command];
+  std::string what;
+  auto epochs = [&] { return ", epoch " + std::to_string(f.expected) + " (seen " + std::to_string(f.seen) + ")"; };
+  if (f.what == Wait::reduction) {
+    int part = f.from;
+    for (auto& p : c.phases) {
+      if (p.op != Op::finish) continue;
+      auto& r = rank_.reductions()[p.slot];
+      int parts = rank_.space(r.space).replicated ? 1 : rank_.size();
+      if (part < parts * r.values()) {
+        what = "rank " + std::to_string(parts == 1 ? rank_.id() : part / r.values()) + "'s part of the reduction into '" +
+               rank_.scalar_names()[r.to[0]] + "'" + epochs();
+        break;
+      }
+      part -= parts * r.values();
+    }
+  } else if (f.what == Wait::halo) {
+    int nth = f.channel;
+    std::vector<int> counted;  // a vector without peers is not waited for, and one is not waited for twice
+    for (auto& p : c.phases) {
+      if (p.op != Op::await || rank_.vectors()[p.slot].exchange->peers.empty() || contains(counted, p.slot)) continue;
+      counted.push_back(p.slot);
+      if (nth-- > 0) continue;
+      auto& v = rank_.vectors()[p.slot];
+      what = "rank " + std::to_string(v.exchange->peers[f.from].rank) + "'s rows of '" + v.name + "'" + epochs();
+      break;
+    }
+  } else {
+    what = "a block of its own command";
+  }
+  char seconds[32];
+  std::snprintf(seconds, sizeof seconds, "%g", state_.options.timeout);
+  throw Error(Errc::peer_failed, "command " + c.name + ", iteration " + std::to_string(f.iteration) + ": waited " + seconds +
+                                     " s without any progress for " + what);
+}
+
+void CudaProgram::book(const Outcome& outcome, const Window::Report& report) {
+  const Control& c = report.control;
+  int exit_command = outcome.exited() ? c.exit_command : -1;
+  tally_.book(rank_, outcome.iterations, exit_command);
+  std::copy_n(report.scalars, rank_.scalar_values.size(), rank_.scalar_values.begin());
+  rank_.stop_seen |= c.stop_seen_at != 0;
+  rank_.ledger.exposed_reduction += double(c.waited_reduction) * 1e-9;
+  rank_.ledger.exposed_halo += double(c.waited_halo) * 1e-9;
+  if (timing_) book_times(outcome, exit_command);
+  if (mine_.index == 0 && !rank_.history.empty()) {
+    state_.progress().value.store(rank_.history.back(), std::memory_order_relaxed);
+    state_.progress().iteration.fetch_add(int(tests_taken_), std::memory_order_relaxed);
+  }
+}
+
+}  // namespace sordino::cuda
