@@ -68,6 +68,11 @@ class PySolver {
     data_ = data;
   }
 
+  double time_product(int pairs) {
+    nb::gil_scoped_release release;
+    return solver_->time_product(pairs);
+  }
+
   nb::dict memory() const {
     nb::dict d;
     d["bytes_per_rank"] = solver_->memory();
@@ -190,5 +195,6 @@ NB_MODULE(_core, m) {
            "indices"_a, "data"_a, "n"_a, "options"_a, "machine"_a.none() = nb::none())
       .def("solve", &py::PySolver::solve, "b"_a, "x0"_a.none() = nb::none(), "progress"_a.none() = nb::none(), "options"_a = nb::dict())
       .def("update_values", &py::PySolver::update_values, "data"_a)
+      .def("time_product", &py::PySolver::time_product, "pairs"_a)
       .def("memory", &py::PySolver::memory);
 }

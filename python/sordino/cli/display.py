@@ -81,15 +81,20 @@ def progress(rtol: float, wanted: bool) -> Iterator[Progress | None]:
     columns = (
         module.TextColumn("{task.description}"),
         module.BarColumn(),
-        module.TextColumn("residual {task.fields[residual]:.1e}"),
+        module.TextColumn("{task.fields[residual]}"),
         module.TimeElapsedColumn(),
     )
     with module.Progress(*columns, console=console, transient=True) as live:
-        task = live.add_task("solving", total=1.0, residual=math.nan)
+        task = live.add_task("solving", total=1.0, residual="")
 
         def update(iteration: int, residual: float) -> bool:
             way = _way(residual, rtol)
-            live.update(task, completed=way, residual=residual, description=f"iteration {iteration:,}")
+            live.update(
+                task,
+                completed=way,
+                residual=f"residual {residual:.1e}",
+                description=f"iteration {iteration:,}",
+            )
             return False
 
         yield update

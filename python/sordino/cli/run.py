@@ -18,7 +18,7 @@ from ..io import OutputFile, write_vector
 from ..io.output import RESULT_SUFFIXES
 from ..report import html, trace
 from ..report.record import Report, json_ready
-from ..report.words import duration, kernel_rows, ledger_sentences, verdict
+from ..report.words import duration, kernel_rows, ledger_sentences, sentence, verdict
 from . import complain, display, processes
 
 
@@ -167,13 +167,12 @@ def _show(solution: Solution, problem: Problem, written: list[str]) -> None:
         rows.insert(4, (f"largest error (x = {problem.exact:g} is exact)", f"{error:.3e}"))
     display.show_table("", ("result", ""), rows, left=2)
     display.show_table("", ("kernel", "calls", "time", "share", "GB/s", "GFLOP/s"), _kernels(report))
-    for sentence in ledger_sentences(report):
-        processes.say(f"- {sentence}")
+    for said in ledger_sentences(report):
+        processes.say(f"- {said}")
     processes.say(f"\n{verdict(report)}.")
-    if report.reason:
-        processes.say(report.reason)
-    for sentence in written:
-        processes.say(sentence[0].upper() + sentence[1:] + ".")
+    for said in (report.reason, *written):
+        if said:
+            processes.say(sentence(said))
 
 
 def _as_json(report: Report, problem: Problem, command: str) -> str:

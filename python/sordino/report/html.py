@@ -8,7 +8,7 @@ from typing import Any
 
 from . import convergence, timeline
 from .record import Report
-from .words import count, duration, kernel_rows, ledger_sentences, quantity
+from .words import count, duration, kernel_rows, ledger_sentences, quantity, sentence
 
 _TIMES = {
     "time_s": "time",
@@ -80,7 +80,7 @@ def _header(report: Report, title: str, notes: tuple[str, ...]) -> str:
     return (
         f'<header><p class="eyebrow">{escape(_method(report))}</p><h1>{escape(title)}</h1>'
         f'<p class="status {mood}">{escape(status)}</p>'
-        f'<p class="reason">{escape(report.reason)}</p>{said}</header>'
+        f'<p class="reason">{escape(sentence(report.reason))}</p>{said}</header>'
         f'<dl class="facts">{tiles}</dl>'
     )
 
@@ -126,7 +126,7 @@ def _timeline(report: Report) -> str:
 
 
 def _ledger(report: Report) -> str:
-    words = "".join(f"<li>{escape(sentence)}</li>" for sentence in ledger_sentences(report))
+    words = "".join(f"<li>{escape(said)}</li>" for said in ledger_sentences(report))
     rows = []
     for key, label in {**_COUNTS, **_TIMES}.items():
         if key not in report.ledger:

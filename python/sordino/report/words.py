@@ -48,6 +48,12 @@ def percent(part: float, whole: float) -> str:
     return f"{share:.0f} %"
 
 
+def sentence(text: str) -> str:
+    """The text with a capital letter and a full stop."""
+    text = text.strip()
+    return text and text[0].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+
+
 def verdict(report: Report) -> str:
     """One line for a human: what came out, how well, how fast."""
     residual = f"||b - A x|| / ||b|| = {report.true_residual:.2e}"

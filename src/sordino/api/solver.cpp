@@ -184,6 +184,19 @@ void Solver::update_values(const double* values) {
   });
 }
 
+double Solver::time_product(int pairs) {
+  State& s = *state_;
+  if (s.method->replicated) bad_argument("products are timed on distributed vectors: choose another solver");
+  std::vector<double> seconds(s.parts.size());
+  s.engine().run([&](Rank& rank) {
+    std::size_t i = std::size_t(rank.id() - s.engine().first_rank());
+    std::vector<double> x(std::size_t(s.parts[i].driver->space().rows));
+    for (std::size_t k = 0; k < x.size(); k++) x[k] = 1.0 + 1e-3 * double((k * 2654435761u) % 1000);
+    seconds[i] = s.parts[i].driver->time_product(pairs, x.data());
+  });
+  return *std::max_element(seconds.begin(), seconds.end());
+}
+
 void Solver::stop(Status reason) {
   state_->stop_reason = int(reason);
   state_->engine().request_stop();

@@ -44,6 +44,8 @@ class Solver {
   Report solve(const double* b, double* x, const double* x0 = nullptr, const ProgressCallback& progress = {});
   /// New values [nnz] for the same pattern; they must outlive the next update as the old ones had to.
   void update_values(const double* values);
+  /// For benchmarks: seconds of one product with its halo, replayed `2 * pairs` times as a solver would; the slowest rank counts.
+  double time_product(int pairs);
   /// Ends the running solve at the next iteration on all ranks. Async-signal-safe.
   void stop(Status reason);
 

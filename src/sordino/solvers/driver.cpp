@@ -107,6 +107,30 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
   return out;
 }
 
+double Driver::time_product(int pairs, const double* x) {
+  if (!products_) {
+    Vec y = A_.operand(s_, "y");
+    first_push_ = s_.record([&] { s_.run(Nothing{}, push(x_)); });
+    products_ = s_.loop({}, [&] {
+      A_.apply(s_, x_, y);
+      s_.push_last(y);
+      A_.apply(s_, y, x_);
+      s_.push_last(x_);
+    });
+  }
+  auto run = [&](int count) {
+    s_.reset_names();
+    s_.write(x_, x);
+    s_.replay(first_push_);
+    s_.engine().barrier(s_);
+    double begin = s_.engine().now(s_);
+    s_.replay(products_, count);
+    return (s_.engine().now(s_) - begin) / (2 * count);
+  };
+  run(pairs);  // warms up: graphs, caches, clocks
+  return run(pairs);
+}
+
 // One run of the loop, in stretches between residual replacements.
 Verdict Driver::iterate(int left, SolveOutcome& out) {
   s_.replay(method_->begin);

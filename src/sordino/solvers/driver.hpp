@@ -33,6 +33,9 @@ class Driver {
   SolveOutcome solve(const double* b, const double* x0, const SolveControl& control);
   void read_solution(double* x) const;  // [rows]
   const Space& space() const { return s_.space(A_.space()); }
+  /// For benchmarks: replays `pairs` times two products with their halos, x -> y -> x, and returns the seconds of one product on
+  /// the engine's clock. x [rows] is what to start from. Not for replicated vectors.
+  double time_product(int pairs, const double* x);
 
  private:
   double residual();  // ||b - A x||_2; leaves A x in Ax_
@@ -46,7 +49,7 @@ class Driver {
   Scal bb_, rr_, target_, bound_, best_rr_;
   std::unique_ptr<Method> method_;
   int replace_every_;
-  Recorded zero_x_, norm_of_b_, residual_, keep_start_, swap_best_;
+  Recorded zero_x_, norm_of_b_, residual_, keep_start_, swap_best_, first_push_, products_;
 };
 
 }  // namespace sordino

@@ -45,7 +45,7 @@ struct Counters {
   i64 replays = 0;
   i64 chunks = 0;            // graph launches, or stretches of single launches
   i64 calls_in_replays = 0;  // all calls made by replays, waiting not counted
-  i64 launches = 0;          // kernels launched one by one
+  i64 single_calls = 0;      // those of them that launched, paced or timed commands one by one
   i64 allocations = 0;       // of device or pinned memory, graphs, events
 };
 

@@ -42,7 +42,7 @@ Plan::Plan(State& state, Rank& rank, const Recording& recording, const std::vect
 Plan::Outline Plan::outline(int index) const {
   const Command& c = rec_.commands[index];
   if (!c.capturable) throw Error(Errc::unsupported, c.name + ": a command of the host cannot run on the cuda engine");
-  Outline o{.command = &c, .index = index};
+  Outline o(c, index);
   bool awaited = false, placed = false;  // placed: a group stands behind all that was awaited
   auto place = [&](int tasks) {
     o.groups.push_back({tasks, awaited, false});
@@ -85,12 +85,14 @@ void Plan::cut(Outline all) {
   Nothing nothing;
   if (all.tests && !find_kernel(c.body->type(), test) && find_kernel(typeid(Nothing), test)) {
     // Nobody enabled this functor with this test: test first, in a kernel of its own.
-    Outline first{.command = &c, .index = all.index, .finishes = all.finishes, .tests = true};
+    Outline first(c, all.index);
+    first.finishes = all.finishes;
+    first.tests = true;
     add(first, typeid(Nothing), &nothing);
     all.finishes.clear();
     all.tests = false;
   }
-  Outline sending{.command = &c, .index = all.index};
+  Outline sending(c, all.index);
   for (int v : all.puts)
     if (!can_send_by_rows(all, v) && (contains(c.writes, v) || !all.awaits.empty())) sending.puts.push_back(v);
   for (int v : sending.puts) all.puts.erase(std::find(all.puts.begin(), all.puts.end(), v));

@@ -49,6 +49,7 @@ class Plan {
   };
   /// What is left to do of a command while it is cut into launches.
   struct Outline {
+    Outline(const Command& c, int i) : command(&c), index(i) {}
     const Command* command;
     int index;
     std::vector<int> finishes, awaits, puts;  // slots, logical vectors

@@ -117,7 +117,7 @@ CudaProgram::Chunk CudaProgram::issue_chunk(int first, int max, bool as_graph) {
     i64 before = calls_made;
     issue_iterations(first, last);
     issue_mark(first_test, 0);
-    mine_.counters.launches += calls_made - before;
+    mine_.counters.single_calls += calls_made - before;
   }
   mine_.counters.chunks++;
   return {last, ++mine_.marks};
@@ -157,7 +157,11 @@ void CudaProgram::await_mark(u32 mark) {
 }
 
 void CudaProgram::take_history(i64 until) {
+  i64 fresh = until - tests_taken_;
   for (; tests_taken_ < until; tests_taken_++) rank_.history.push_back(history_copy_[u64(tests_taken_) & history_mask_]);
+  if (mine_.index != 0 || fresh == 0) return;
+  state_.progress().value.store(rank_.history.back(), std::memory_order_relaxed);
+  state_.progress().iteration.fetch_add(int(fresh), std::memory_order_relaxed);
 }
 
 void CudaProgram::throw_fault(const FaultRecord& f) {
@@ -206,10 +210,6 @@ void CudaProgram::book(const Outcome& outcome, const Window::Report& report) {
   rank_.ledger.exposed_reduction += double(c.waited_reduction) * 1e-9;
   rank_.ledger.exposed_halo += double(c.waited_halo) * 1e-9;
   if (timing_) book_times(outcome, exit_command);
-  if (mine_.index == 0 && !rank_.history.empty()) {
-    state_.progress().value.store(rank_.history.back(), std::memory_order_relaxed);
-    state_.progress().iteration.fetch_add(int(tests_taken_), std::memory_order_relaxed);
-  }
 }
 
 }  // namespace sordino::cuda

@@ -98,16 +98,19 @@ void State::release() {
   cudaFreeHost(window);
 }
 
-State::~State() {
-  bool stuck = team && team->stuck();
+void State::end_team() {
+  if (team && team->stuck()) lost = true;
   team.reset();
-  if (stuck || lost) {
-    // A rank or a device that never came back may still touch its memory: let it keep it.
-    for (auto& r : ranks) r.release();
-    for (auto& r : public_ranks) r.release();
+}
+
+State::~State() {
+  if (!lost) {
+    release();
     return;
   }
-  release();
+  // Who never came back may still touch his memory: let him keep it.
+  for (auto& r : ranks) r.release();
+  for (auto& r : public_ranks) r.release();
 }
 
 u64 State::all_heartbeats() const {

@@ -1,5 +1,6 @@
 // Inside the cuda engine: what it holds for each rank, and how its host threads wait. Not for users.
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <map>
@@ -91,6 +92,7 @@ struct State {
   ~State();
   void set_up(RankState& r, int index, int device);
   void release();
+  void end_team();
 
   // --- memory (memory.cpp) ------------------------------------------------------------------------------------------------
   void* take_memory(RankState& r, std::size_t bytes, const std::string& what);  // device memory of the rank; `what` for errors
@@ -145,7 +147,7 @@ struct State {
     int inside = 0;
     std::atomic<u64> round{0};
   } barrier;
-  bool lost = false;  // a device did not come back: freeing its memory would wait forever
+  std::atomic<bool> lost{false};  // a rank or device did not come back: freeing what it uses would wait, or hurt
 };
 
 template <class Ready>

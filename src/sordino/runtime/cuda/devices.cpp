@@ -1,0 +1,50 @@
+#include "sordino/runtime/cuda/devices.hpp"
+
+#include <cuda_runtime_api.h>
+
+namespace sordino::cuda {
+namespace {
+
+std::string version(int n) { return n > 0 ? std::to_string(n / 1000) + "." + std::to_string(n % 1000 / 10) : "none"; }
+
+std::string why_none(cudaError_t error, const DeviceReport& report) {
+  switch (error) {
+    case cudaSuccess: return "no NVIDIA GPU is visible (CUDA_VISIBLE_DEVICES may hide them)";
+    case cudaErrorNoDevice: return "no NVIDIA GPU is visible (CUDA_VISIBLE_DEVICES may hide them)";
+    case cudaErrorInsufficientDriver:
+      return report.driver == "none" ? "there is no NVIDIA driver"
+                                     : "the NVIDIA driver knows CUDA " + report.driver + " and this build needs " + report.runtime;
+    default: return std::string("the CUDA runtime says: ") + cudaGetErrorString(error);
+  }
+}
+
+}  // namespace
+
+DeviceReport device_report() {
+  DeviceReport report;
+  int n = 0, v = 0;
+  if (cudaRuntimeGetVersion(&v) == cudaSuccess) report.runtime = version(v);
+  report.driver = version(cudaDriverGetVersion(&v) == cudaSuccess ? v : 0);
+  cudaError_t error = cudaGetDeviceCount(&n);
+  if (error != cudaSuccess || n == 0) {
+    cudaGetLastError();
+    report.reason = why_none(error, report);
+    return report;
+  }
+  for (int d = 0; d < n; d++) {
+    cudaDeviceProp p{};
+    if (cudaGetDeviceProperties(&p, d) != cudaSuccess) continue;
+    report.devices.push_back({d, p.name, p.major, p.minor, p.multiProcessorCount, i64(p.totalGlobalMem)});
+    report.peers.emplace_back(n, false);
+    for (int q = 0; q < n; q++) {
+      int can = q == d;
+      if (q != d) cudaDeviceCanAccessPeer(&can, d, q);
+      report.peers.back()[q] = can != 0;
+    }
+  }
+  cudaGetLastError();
+  if (int(report.devices.size()) != n) report.reason = "a GPU does not answer";
+  return report;
+}
+
+}  // namespace sordino::cuda

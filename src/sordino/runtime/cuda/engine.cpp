@@ -1,0 +1,92 @@
+#include "sordino/runtime/cuda/engine.hpp"
+
+#include <cstring>
+
+#include "sordino/runtime/cuda/program.hpp"
+#include "sordino/runtime/cuda/state.hpp"
+
+namespace sordino::cuda {
+
+CudaEngine::CudaEngine(const Options& options) : state_(std::make_shared<State>(*this, options)) {}
+
+CudaEngine::~CudaEngine() { state_->end_team(); }
+
+int CudaEngine::size() const { return state_->options.ranks; }
+Rank& CudaEngine::rank(int local) { return *state_->public_ranks[local]; }
+bool CudaEngine::shares_devices() const { return state_->shared; }
+Counters CudaEngine::counters(int rank) const { return state_->ranks[rank]->counters; }
+double CudaEngine::now(Rank&) { return seconds_now(); }
+
+void CudaEngine::run(const std::function<void(Rank&)>& job, const std::function<void()>& supervise) {
+  State& s = *state_;
+  if (s.fault.raised())
+    throw Error(Errc::peer_failed, "these ranks have failed before (" + s.fault.cause() + "): build a new solver");
+  auto guarded = [&](int i) {
+    std::string me = "rank " + std::to_string(i) + ": ";
+    try {
+      call("cudaSetDevice", cudaSetDevice(s.ranks[i]->device));
+      job(*s.public_ranks[i]);
+    } catch (const PeerFailed&) {
+    } catch (const Error& e) {
+      s.raise(e.code(), me + e.what());
+    } catch (const std::exception& e) {
+      s.raise(Errc::peer_failed, me + e.what());
+    }
+    s.ranks[i]->waiting = true;
+  };
+  for (auto& r : s.ranks) r->waiting = false;
+  s.team->run(guarded, [&] {
+    if (supervise) supervise();
+    return s.fault.raised() ? 2.0 : -1.0;  // after a fault every wait ends; a rank stuck elsewhere is left behind
+  });
+  if (s.fault.raised()) throw Error(s.fault.code(), s.fault.cause());
+}
+
+void CudaEngine::barrier(Rank& rank) {
+  State& s = *state_;
+  s.beat(s.of(rank));
+  u64 round;
+  {
+    std::lock_guard lock(s.barrier.mutex);
+    round = s.barrier.round.load();
+    if (++s.barrier.inside == size()) {
+      s.barrier.inside = 0;
+      s.barrier.round.store(round + 1);
+    }
+  }
+  s.wait(rank, [&] { return s.barrier.round.load() != round; }, [] { return std::string("all ranks to reach a recording"); });
+  s.beat(s.of(rank));
+}
+
+std::unique_ptr<Program> CudaEngine::compile(Rank& rank, const Recording& recording, const std::vector<int>& vectors,
+                                             const std::vector<int>& scalars) {
+  auto program = std::make_unique<CudaProgram>(state_, rank, recording, vectors, scalars);
+  barrier(rank);  // all kernels are loaded, all addresses known: nobody waits on his device for a rank that is still busy here
+  return program;
+}
+
+Outcome CudaEngine::replay(Rank&, Program& program, int max) { return static_cast<CudaProgram&>(program).replay(max); }
+
+void CudaEngine::post(Rank& from, int to, int tag, std::vector<std::byte> data) {
+  std::lock_guard lock(state_->mutex);
+  state_->ranks[to]->mail[{from.id(), tag}].push_back(std::move(data));
+}
+
+std::vector<std::byte> CudaEngine::take(Rank& at, int from, int tag) {
+  State& s = *state_;
+  auto& box = s.of(at).mail;
+  auto there = [&] {
+    std::lock_guard lock(s.mutex);
+    auto m = box.find({from, tag});
+    return m != box.end() && !m->second.empty();
+  };
+  s.wait(at, there, [&] { return "data of rank " + std::to_string(from); });
+  std::lock_guard lock(s.mutex);
+  auto& queue = box[{from, tag}];
+  auto data = std::move(queue.front());
+  queue.pop_front();
+  s.beat(s.of(at));
+  return data;
+}
+
+}  // namespace sordino::cuda

@@ -1,0 +1,39 @@
+"""What README.md tells a newcomer to do works: its Python runs, its command lines are understood."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from sordino import cli
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+def test_the_python_of_the_readme_runs() -> None:
+    names: dict[str, object] = {}
+    (code,) = blocks("python")
+    exec(compile(code, "README.md", "exec"), names)  # noqa: S102
+    assert names["second"].status == "converged"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        line.split("#")[0].strip()
+        for block in blocks("sh")
+        for line in block.splitlines()
+        if line.startswith("sordino ") and "A.mtx" not in line
+    ],
+)
+def test_the_command_lines_of_the_readme_run(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    small = re.sub(r"poisson \d+ \d+ \d+", "poisson 8 8 8", line)
+    assert cli.main(shlex.split(small)[1:]) == 0
+    assert capsys.readouterr().out
