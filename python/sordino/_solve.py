@@ -211,6 +211,11 @@ class Solver:
             np.copyto(self._rows.data, data)
             self._core.update_values(self._rows.data)
 
+    def time_product(self, pairs: int = 50) -> float:
+        """Seconds of one product y = A x with its halo, replayed ``2 * pairs`` times as in a solve."""
+        with self._lock, translated():
+            return float(self._core.time_product(pairs))
+
     def memory(self) -> dict[str, Any]:
         """Bytes that each rank holds."""
         with translated():

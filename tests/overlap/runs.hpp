@@ -54,12 +54,12 @@ inline bool same_bits(const std::vector<double>& a, const std::vector<double>& b
 }
 
 /// What one rank does an iteration, in seconds: the difference of a long and a short run, so that set-up drops out.
+constexpr int few = 20, many = 40;
 struct Iteration {
   double exposed_reduction, hidden_reduction, exposed_halo, imbalance, time;
 };
 inline Iteration per_iteration(const model::Options& options, const std::function<Outcome(Rank&, int max)>& program, int rank,
                                const Mutation& mutate = {}) {
-  constexpr int few = 10, many = 30;
   auto ledger = [&](int max) {
     return on_model(options, [&](Rank& s) { return program(s, max); }, mutate).ledgers[std::size_t(rank)];
   };

@@ -89,7 +89,7 @@ double traffic(const std::string& name, const model::Options& o) {
     model::ModelEngine engine(o);
     return solve_on(engine, name, {.rtol = 1e-300, .max_iterations = max}).ledgers[1].memory_bytes;
   };
-  return (bytes(30) - bytes(10)) / 20 / o.machine.memory_bandwidth;
+  return (bytes(runs::many) - bytes(runs::few)) / (runs::many - runs::few) / o.machine.memory_bandwidth;
 }
 
 struct Promise {

@@ -20,7 +20,7 @@ def blocks(language: str) -> list[str]:
 def test_the_python_of_the_readme_runs() -> None:
     names: dict[str, object] = {}
     (code,) = blocks("python")
-    exec(compile(code, "README.md", "exec"), names)  # noqa: S102
+    exec(compile(code, "README.md", "exec"), names)
     assert names["second"].status == "converged"  # type: ignore[attr-defined]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._matrix import CsrArrays
-from .._solve import Solution, Solver
+from .._solve import Solver
 from ._timing import per_iteration
 
 #: No tolerance is met before the iterations asked for are done.
@@ -20,7 +20,7 @@ class Ours:
     """Seconds of an iteration and of a product in it, with counts of the iteration."""
 
     iteration: float
-    spmv: float | None
+    spmv: float
     ledger: dict[str, Any]
     residual: float
 
@@ -53,18 +53,8 @@ def measure(rows: CsrArrays, engine: str, ranks: int, iterations: int, repeats: 
         return solution.iterations, solution.seconds
 
     seconds = per_iteration(run, iterations, repeats)
+    product = min(next(iter(solvers.values())).time_product(iterations // 2 + 1) for _ in range(repeats))
     solvers.clear()
-    timed = Solver(rows, maxiter=iterations, time_commands=True, **plan).solve(b, on_failure="return")
-    return Ours(seconds, _product_seconds(timed), timed.ledger, timed.true_residual)
-
-
-def _product_seconds(solution: Solution) -> float | None:
-    """The time of the kernel that does the product, where the engine times its kernels.
-
-    It is the one with the most flops a call; a product has two an entry, nothing else comes near.
-    """
-    kernels = [k for k in solution.ledger.get("kernels") or [] if k["calls"] and k["seconds"] > 0]
-    if not kernels:
-        return None
-    product = max(kernels, key=lambda kernel: kernel["flops"] / kernel["calls"])
-    return float(product["seconds"]) / int(product["calls"])
+    timed = Solver(rows, maxiter=iterations, time_commands=True, **plan)
+    solution = timed.solve(b, on_failure="return")
+    return Ours(seconds, product, solution.ledger, solution.true_residual)

@@ -33,17 +33,17 @@ class Problem:
         The matrix; given up after setup.
     b, x0 : ndarray, shape (n,), or None
         Without b, A*1 is used.
+    notes : list of str
     exact : float or None
         The value of all entries of x, where that is known.
-    notes : list of str
     """
 
     name: str
     rows: CsrArrays | None
     b: np.ndarray | None = None
     x0: np.ndarray | None = None
-    exact: float | None = None
     notes: list[str] = field(default_factory=list)
+    exact: float | None = None
 
 
 class Outputs:

@@ -53,7 +53,7 @@ void Options::fields(V&& v) {
   v("check_every", check_every, "solve", "iterations between looks at the residual that keep the best x", any);
   v("replace_every", replace_every, "solve", "iterations between residual replacements of pipelined methods; 0 means the method's own", any);
   v("engine", engine, "run", "who executes: threads of this process, GPUs, or a described machine; auto takes cuda where there is a GPU", engine_choices);
-  v("ranks", ranks, "run", "ranks of this process; 0 means one per visible GPU, or one per core on the host", any);
+  v("ranks", ranks, "run", "ranks of this process; by default one per visible GPU, or one per core on the host", any);
   v("devices", devices, "run", "GPUs to use, such as 0-3 or 0,2; empty means all visible", any);
   v("timeout", timeout, "run", "seconds without any progress after which a wait gives up; 0 means never", any);
   v("seed", seed, "run", "model engine: 0 delivers in order of time, others in an adversarial order", any);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 #include "sordino/api/engines.hpp"
 #include "sordino/api/inspect.hpp"
@@ -19,10 +20,24 @@ constexpr int solution_channel = 2;
 
 double wall_seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-void check_finite(const double* v, i64 n, const char* what) {
-  for (i64 i = 0; i < n; i++)
+/// Largest |v|. Throws bad_argument for NaN or Inf.
+double largest(const double* v, i64 n, const char* what) {
+  double most = 0;
+  for (i64 i = 0; i < n; i++) {
     if (!std::isfinite(v[i])) bad_argument(std::string(what) + " holds a NaN or Inf at row " + std::to_string(i));
+    most = std::max(most, std::abs(v[i]));
+  }
+  return most;
 }
+
+std::vector<double> scaled(const double* v, i64 n, int exponent) {
+  std::vector<double> w(v, v + n);
+  for (double& x : w) x = std::ldexp(x, exponent);
+  return w;
+}
+
+/// Squares of numbers beyond these leave the range of a double.
+constexpr double smallest_safe = 1e-100, largest_safe = 1e100;
 
 /// What one rank owns of a solver.
 struct Part {
@@ -131,8 +146,23 @@ void Solver::State::collect(Rank& rank, double* x) {
 Report Solver::solve(const double* b, double* x, const double* x0, const ProgressCallback& progress) {
   State& s = *state_;
   sordino::validate(s.options);
-  check_finite(b, s.A.n, "the right-hand side");
-  if (x0) check_finite(x0, s.A.n, "x0");
+  double most = largest(b, s.A.n, "the right-hand side");
+  if (x0) largest(x0, s.A.n, "x0");
+  if (most == 0 || (most > smallest_safe && most < largest_safe)) return solve_in_range(b, x, x0, progress);
+
+  // Scaling by a power of two is exact, and (b,b) neither overflows nor vanishes.
+  int exponent = -std::ilogb(most);
+  double atol = std::exchange(s.options.atol, std::ldexp(s.options.atol, exponent));
+  auto b_scaled = scaled(b, s.A.n, exponent), x0_scaled = x0 ? scaled(x0, s.A.n, exponent) : std::vector<double>{};
+  Report r = solve_in_range(b_scaled.data(), x, x0 ? x0_scaled.data() : nullptr, progress);
+  s.options.atol = atol;
+  for (i64 i = 0; i < s.A.n; i++) x[i] = std::ldexp(x[i], -exponent);
+  r.residual_norm = std::ldexp(r.residual_norm, -exponent);
+  return r;
+}
+
+Report Solver::solve_in_range(const double* b, double* x, const double* x0, const ProgressCallback& progress) {
+  State& s = *state_;
   Engine& engine = s.engine();
   engine.clear_stop();
   double begin = wall_seconds(), last_call = begin;

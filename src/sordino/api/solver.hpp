@@ -62,6 +62,8 @@ class Solver {
   std::string transport() const;
 
  private:
+  Report solve_in_range(const double* b, double* x, const double* x0, const ProgressCallback& progress);
+
   struct State;
   std::unique_ptr<State> state_;
 };

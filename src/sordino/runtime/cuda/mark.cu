@@ -41,8 +41,11 @@ __global__ void __launch_bounds__(mark_threads) mark(const __grid_constant__ Mar
 }  // namespace
 
 void launch_mark(const MarkArgs& args, cudaStream_t stream) {
-  mark<<<1, mark_threads, 0, stream>>>(args);
-  call("launch of mark", cudaGetLastError());
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(1);
+  config.blockDim = dim3(mark_threads);
+  config.stream = stream;
+  call("cudaLaunchKernelEx", cudaLaunchKernelEx(&config, mark, args));
 }
 
 void prepare_kernels() {
