@@ -10,9 +10,20 @@ namespace sordino {
 /// ledgers are the same on every engine.
 inline Cost csr_cost(i64 rows, i64 nnz) { return {12.0 * double(nnz) + 4.0 * double(rows), 2.0 * double(nnz)}; }
 
+/// A load of what nobody reads again soon: it leaves the caches to x.
+template <class T>
+SORDINO_HD T read_once(const T* p) {
+#ifdef __CUDA_ARCH__
+  return __ldcs(p);
+#else
+  return *p;
+#endif
+}
+
 /// Rows of a CSR slice on the host. `values` is one indirection away, so that update_values() may bring a new array.
 struct HostCsrRows {
   static constexpr int lanes = 1;
+  static constexpr int resident_blocks = 1;  // has no kernel
   static constexpr const char* name = "SpMV";
   const u32* ptr;               // [rows + 1] from the slice's first entry
   const i32* col;               // [nnz] storage rows of x
@@ -46,6 +57,7 @@ struct HostCsrRows {
 template <int L>
 struct CsrRows {
   static constexpr int lanes = L;
+  static constexpr int resident_blocks = 6;
   static constexpr const char* name = "SpMV";
   const u32* ptr;
   const i32* col;
@@ -73,6 +85,7 @@ struct CsrRows {
 /// values and columns coalesced, and bytes equal CSR's where rows are of even length.
 struct SellRows {
   static constexpr int lanes = 1;
+  static constexpr int resident_blocks = 4;  // eight entries in flight take 60 registers
   static constexpr i32 height = 32;
   static constexpr const char* name = "SpMV";
   const u32* slice;  // [slices + 1] first entry of each slice
@@ -88,15 +101,30 @@ struct SellRows {
     visit(x);
     visit(y);
   }
+  // Eight entries a step, the last step guarded instead of looped: all loads of a short row are in flight at once.
   template <class V>
   SORDINO_HD void each_entry(i32 i, V&& visit) const {
+    constexpr u32 step = 8;
     i32 row = i - first;
     u32 k = slice[row / height] + u32(row % height);
     const u32 end = slice[row / height + 1];
+    for (; k < end; k += step * height) {
+      double a[step];
+      i32 column[step];
 #ifdef __CUDA_ARCH__
-#pragma unroll 4
+#pragma unroll
 #endif
-    for (; k < end; k += height) visit(values[k], col[k]);
+      for (u32 j = 0; j < step; j++)
+        if (k + j * height < end) {
+          a[j] = read_once(values + k + j * height);
+          column[j] = read_once(col + k + j * height);
+        }
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+      for (u32 j = 0; j < step; j++)
+        if (k + j * height < end) visit(a[j], column[j]);
+    }
   }
   SORDINO_HD double sum(i32 i, int, int) const {
     double s = 0;
@@ -110,6 +138,7 @@ struct SellRows {
 /// Two products with one pass over the matrix: y[0] = A x[0], y[1] = A x[1]. Rows is a single-lane layout above.
 template <class Rows>
 struct RowPair {
+  static constexpr int resident_blocks = 3;
   static constexpr const char* name = "SpMV pair";
   Rows rows;  // its own x and y stay unset
   Ghost x0, x1;

@@ -15,6 +15,12 @@ template <class RowFunctor, int K>
 struct Applied {
   static constexpr int lanes = RowFunctor::lanes;
   static constexpr const char* name = RowFunctor::name;
+  static constexpr int resident_blocks = [] {
+    if constexpr (requires { RowFunctor::resident_blocks; })
+      return RowFunctor::resident_blocks;
+    else
+      return 6;
+  }();
   RowFunctor f;
   DotPair dots[K > 0 ? K : 1];
 

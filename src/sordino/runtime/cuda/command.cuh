@@ -144,8 +144,18 @@ __device__ inline void dawdle(const Args& a) {  // tests
   }
 }
 
+// Blocks that are to fit on a multiprocessor: 6 leave 40 registers a thread, which streaming updates do with; a functor that holds
+// more loads in flight asks for fewer.
+template <class F>
+constexpr int resident_blocks() {
+  if constexpr (requires { F::resident_blocks; })
+    return F::resident_blocks;
+  else
+    return 6;
+}
+
 template <class F, class T>
-__global__ void __launch_bounds__(block_threads, 6)
+__global__ void __launch_bounds__(block_threads, resident_blocks<F>())
     command(const __grid_constant__ F functor, const __grid_constant__ T exit_test, const __grid_constant__ Args a) {
   __shared__ Shared s;
   // What is read here does not change while a chunk of iterations runs, so it need not wait for the previous command.
