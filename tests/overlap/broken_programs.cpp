@@ -31,13 +31,16 @@ struct Case {
 
 std::vector<Case> cases() {
   return {
-      {"finish dropped", pcg, runs::drop_first(Op::finish), "with the reduction into 'pq' open", "scalar 'pq' is read before it has a value"},
-      {"finish of a carried reduction dropped", pipelined, runs::drop_first(Op::finish), "reads 'gamma' while its reduction is open",
-       "scalar 'rr' is read before it has a value"},
-      {"finish doubled", pcg, runs::double_first(Op::finish), "twice, or without a start", "part of the reduction into 'pq', epoch 2 (seen 1)"},
+      {"finish dropped", pcg, runs::drop_first(Op::finish), "with the reduction into 'pq' open",
+       "scalar 'pq' is read before it has a value"},
+      {"finish of a carried reduction dropped", pipelined, runs::drop_first(Op::finish),
+       "reads 'gamma' while its reduction is open", "scalar 'rr' is read before it has a value"},
+      {"finish doubled", pcg, runs::double_first(Op::finish), "twice, or without a start",
+       "part of the reduction into 'pq', epoch 2 (seen 1)"},
       {"push dropped", pcg, runs::drop_first(Op::put), "which nobody pushes", "rows of 'p', epoch 2 (seen 1)"},
       {"push doubled", pcg, runs::double_first(Op::put), "twice before it is read", "are overwritten before they are read"},
-      {"start dropped", pcg, runs::drop_first(Op::start), "twice, or without a start", "part of the reduction into 'pq', epoch 1 (seen 0)"},
+      {"start dropped", pcg, runs::drop_first(Op::start), "twice, or without a start",
+       "part of the reduction into 'pq', epoch 1 (seen 0)"},
       {"await doubled", pcg, runs::double_first(Op::await), "which nobody pushes", "rows of 'p', epoch 2 (seen 1)"},
   };
 }
@@ -80,8 +83,9 @@ TEST("in the order of time, a ghost is overwritten when a slow rank still reads 
   model::Options o = options();
   o.ranks = 3;
   o.machine.memory_bandwidth = 1e9;
-  CHECK_THROWS(runs::on_model(o, [&](Rank& s) { return programs::pipelined(s, uneven, 1e-8, 200, false); }, {}, false), Error,
-               "the ghosts of 'm' on rank 2 are overwritten before they are read");
+  CHECK_THROWS(runs::on_model(
+                   o, [&](Rank& s) { return programs::pipelined(s, uneven, 1e-8, 200, false); }, {}, false),
+               Error, "the ghosts of 'm' on rank 2 are overwritten before they are read");
 }
 
 TEST("a failure in any phase on any rank ends all ranks with the same cause, as on the host") {

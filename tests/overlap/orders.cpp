@@ -1,4 +1,5 @@
-// Whatever order events happen in, the same bits come out: of the model's adversary, of the host's threads, on any number of ranks.
+// Whatever order events happen in, the same bits come out: of the model's adversary, of the host's threads, on any number of
+// ranks.
 #include "check.hpp"
 #include "runs.hpp"
 

@@ -157,8 +157,23 @@ inline Outcome pipelined(Rank& k, const Shape& shape, double rtol, int max, bool
   Recorded loop = k.loop(rotation, [&] {
     y.A.apply(k, m_old, n);  // hides all three sums
     k.exit_if(Below{finish(rr), target});
-    k.run(PipelinedStep{.gamma = gamma, .gamma_old = gamma_old, .delta = delta, .alpha_old = alpha_old, .alpha = alpha, .d = y.d,
-                        .n = n, .m_old = m_old, .z = z, .q = q, .s = s, .p = p, .x = y.x, .r = r, .u = u, .w = w, .m = m},
+    k.run(PipelinedStep{.gamma = gamma,
+                        .gamma_old = gamma_old,
+                        .delta = delta,
+                        .alpha_old = alpha_old,
+                        .alpha = alpha,
+                        .d = y.d,
+                        .n = n,
+                        .m_old = m_old,
+                        .z = z,
+                        .q = q,
+                        .s = s,
+                        .p = p,
+                        .x = y.x,
+                        .r = r,
+                        .u = u,
+                        .w = w,
+                        .m = m},
           start(gamma, delta, rr), push(m));
   });
   k.replay(norm);

@@ -86,7 +86,8 @@ TEST("an update on a second queue takes place while the first waits for a reduct
   auto on = [&](int queue) {
     return runs::per_iteration(o, [&](Rank& s, int max) { return pcg(s, shape, 0, max, queue); }, 1);
   };
-  CHECK_NEAR(on(0).time, critical + update + 2 * reduction - update, tiny);  // one queue: it hides a part of the second reduction
+  CHECK_NEAR(on(0).time, critical + update + 2 * reduction - update,
+             tiny);  // one queue: it hides a part of the second reduction
   CHECK_NEAR(on(0).exposed_reduction, 2 * reduction - update, tiny);
   CHECK_NEAR(on(1).time, critical + 2 * reduction, tiny);  // two queues: the same, and yet the wait is all exposed
   CHECK_NEAR(on(1).exposed_reduction, 2 * reduction, tiny);
@@ -136,4 +137,66 @@ TEST("two queues give the same bits as one, in every order of events") {
       CHECK(runs::same_bits(r.history, reference.history));
       CHECK(xx == expected);
     }
+}
+
+namespace {
+
+struct Ones {
+  Out x;
+  SORDINO_HD void row(i32 i) { x[i] = 1; }
+};
+struct SumAndSquares {
+  In x;
+  SORDINO_HD Sums<2> row(i32 i) { return {x[i], x[i] * x[i]}; }
+};
+struct Keep {
+  Get s;
+  Put kept;
+  SORDINO_HD void head() { kept = double(s); }
+};
+
+}  // namespace
+
+// The queue that starts reductions has nothing else to wait for: only that a slot has two epochs keeps it back.
+TEST("a queue does not start a reduction again before another queue has finished it") {
+  Shape shape;
+  for (u64 seed = 0; seed <= 10; seed++) {
+    NOTE("seed = ", seed);
+    model::Options o = described(shape);
+    o.seed = seed;
+    auto r = runs::on_model(o, [&](Rank& s) {
+      slabs::Slab A(s, shape);
+      Vec x = A.vector(s, "x");
+      Scal sum = s.scalar("sum"), squares = s.scalar("squares");
+      Recorded loop = s.loop({}, [&] {
+        s.on(1, [&] { s.run(SumAndSquares{x}, start(sum, squares)); });
+        s.wait(sum);
+      });
+      return s.replay(loop, 10);
+    });
+    CHECK(r.ledgers[0].reductions == 10);
+  }
+}
+
+TEST("a queue that reads any sum of a reduction waits for the queue that finishes it") {
+  Shape shape;
+  for (u64 seed = 0; seed <= 20; seed++) {
+    NOTE("seed = ", seed);
+    model::Options o = described(shape);
+    o.seed = seed;
+    runs::on_model(o, [&](Rank& s) {
+      slabs::Slab A(s, shape);
+      Vec x = A.vector(s, "x");
+      Scal sum = s.scalar("sum"), squares = s.scalar("squares"), kept = s.scalar("kept");
+      Recorded loop = s.loop({}, [&] {
+        s.run(Ones{x});
+        s.run(SumAndSquares{x}, start(sum, squares));
+        s.wait(sum);
+        s.on(1, [&] { s.run(Keep{.s = squares, .kept = kept}); });
+      });
+      Outcome out = s.replay(loop, 3);
+      CHECK(s.get(kept) == double(shape.rows()));
+      return out;
+    });
+  }
 }

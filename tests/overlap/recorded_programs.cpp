@@ -130,8 +130,8 @@ TEST("skew is booked as imbalance, not as exposed") {
     };
     auto quick = runs::per_iteration(o, program, 0), slow = runs::per_iteration(o, program, 2);
     i64 block = i64(uneven.nx) * uneven.lines;
-    double traffic = (classic ? programs::pcg_bytes(uneven, block) : programs::pipelined_bytes(uneven, block)) /
-                     o.machine.memory_bandwidth;
+    double traffic =
+        (classic ? programs::pcg_bytes(uneven, block) : programs::pipelined_bytes(uneven, block)) / o.machine.memory_bandwidth;
     double exposed = classic ? 2 * reduction : 0;
     CHECK_NEAR(slow.exposed_reduction, exposed, tiny);
     CHECK_NEAR(quick.exposed_reduction, exposed, tiny);

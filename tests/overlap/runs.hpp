@@ -25,14 +25,16 @@ struct Run {
 inline Run run(Engine& engine, const Program& program, const Mutation& mutate = {}, bool checking = true) {
   Run out;
   out.outcomes.resize(std::size_t(engine.size()));
-  engine.run([&](Rank& s) {
-    s.checking = checking;
-    if (mutate)
-      s.mutate = [&](Recording& r) {
-        if (r.is_loop) mutate(r);
-      };
-    out.outcomes[std::size_t(s.id())] = program(s);
-  }, {});
+  engine.run(
+      [&](Rank& s) {
+        s.checking = checking;
+        if (mutate)
+          s.mutate = [&](Recording& r) {
+            if (r.is_loop) mutate(r);
+          };
+        out.outcomes[std::size_t(s.id())] = program(s);
+      },
+      {});
   out.history = engine.rank(0).history;
   for (int i = 0; i < engine.size(); i++) out.ledgers.push_back(engine.rank(i).ledger);
   return out;
@@ -64,12 +66,13 @@ inline Iteration per_iteration(const model::Options& options, const std::functio
     return on_model(options, [&](Rank& s) { return program(s, max); }, mutate).ledgers[std::size_t(rank)];
   };
   Ledger a = ledger(few), b = ledger(many);
-  auto each = [&](double Ledger::*member) { return (b.*member - a.*member) / (many - few); };
+  auto each = [&](double Ledger::* member) { return (b.*member - a.*member) / (many - few); };
   return {each(&Ledger::exposed_reduction), each(&Ledger::hidden_reduction), each(&Ledger::exposed_halo),
           each(&Ledger::imbalance), each(&Ledger::time)};
 }
 
-// --- mutations ----------------------------------------------------------------------------------------------------------------
+// --- mutations
+// ----------------------------------------------------------------------------------------------------------------
 
 /// Reductions end right behind their start: at the head of the command that follows. One that a loop carries over is moved if
 /// that command is the first of the next iteration; elsewhere the recording before the loop would have to change with it.

@@ -1,5 +1,5 @@
-// A problem for tests of engines: a variable 5-point operator on a grid, cut into slabs of whole lines. Everything is synthesised
-// locally, so thousands of ranks cost nothing to set up.
+// A problem for tests of engines: a variable 5-point operator on a grid, cut into slabs of whole lines. Everything is
+// synthesised locally, so thousands of ranks cost nothing to set up.
 #pragma once
 #include <algorithm>
 
@@ -10,9 +10,9 @@ namespace slabs {
 using namespace sordino;
 
 struct Shape {
-  i32 nx = 16;              // rows of the matrix in a line of the grid
-  i32 blocks = 12;          // of the whole grid; sums are taken over them, so ranks own whole ones
-  i32 lines = 4;            // of a block
+  i32 nx = 16;                   // rows of the matrix in a line of the grid
+  i32 blocks = 12;               // of the whole grid; sums are taken over them, so ranks own whole ones
+  i32 lines = 4;                 // of a block
   bool all_need_ghosts = false;  // no row is multiplied before the halo is there
   double matrix_bytes = 60;      // an operator's own traffic a row
 

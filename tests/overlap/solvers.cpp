@@ -49,10 +49,12 @@ struct Solved {
 Solved solve_on(Engine& engine, const std::string& name, const SolveControl& control = {.rtol = 1e-8}) {
   Solved out;
   out.x.resize(std::size_t(matrix().n));
-  engine.run([&](Rank& s) {
-    SolveOutcome o = solve(s, name, control, method(name).replicated && s.id() > 0 ? nullptr : &out.x);
-    if (s.id() == 0) out.outcome = o;
-  }, {});
+  engine.run(
+      [&](Rank& s) {
+        SolveOutcome o = solve(s, name, control, method(name).replicated && s.id() > 0 ? nullptr : &out.x);
+        if (s.id() == 0) out.outcome = o;
+      },
+      {});
   for (int r = 0; r < engine.size(); r++) out.ledgers.push_back(engine.rank(r).ledger);
   return out;
 }
@@ -99,7 +101,8 @@ struct Promise {
 constexpr Promise promises[] = {{"cg", 2, 0}, {"prcg", 0, 1}, {"bicgstab", 3, 0}, {"pipebicgstab", 0, 2}};
 
 bool keeps(const Promise& p, const runs::Iteration& it, double reduction, double traffic) {
-  return std::abs(it.exposed_reduction - p.exposed * reduction) < tiny && std::abs(it.hidden_reduction - p.hidden * reduction) < tiny &&
+  return std::abs(it.exposed_reduction - p.exposed * reduction) < tiny &&
+         std::abs(it.hidden_reduction - p.hidden * reduction) < tiny &&
          std::abs(it.time - (traffic + p.exposed * reduction + it.imbalance)) < tiny && it.imbalance < 0.02 * it.time;
 }
 
@@ -136,7 +139,7 @@ TEST("which method is faster depends on the machine") {
     model::Options o = described(reduction);
     return iteration(a, o).time < iteration(b, o).time;
   };
-  CHECK(faster("cg", "prcg", 1 * us));      // nothing to hide: the extra traffic is all there is
+  CHECK(faster("cg", "prcg", 1 * us));  // nothing to hide: the extra traffic is all there is
   CHECK(faster("prcg", "cg", 100 * us));
   CHECK(faster("bicgstab", "pipebicgstab", 1 * us));
   CHECK(faster("pipebicgstab", "bicgstab", 100 * us));

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
-#include <utility>
+#include <exception>
 
 #include "sordino/api/engines.hpp"
 #include "sordino/api/inspect.hpp"
@@ -68,7 +68,7 @@ struct Solver::State {
   void fill(Report& report, SolveOutcome& outcome, const Ledger& before);
 };
 
-Solver::Solver(const CsrView& A, const Options& options, const Machine& machine) : state_(std::make_unique<State>()) {
+Solver::Solver(const CsrView& A, const Options& options, const Machine& machine) : state_(new State) {
   double begin = wall_seconds();
   State& s = *state_;
   sordino::validate(options);
@@ -83,9 +83,11 @@ Solver::Solver(const CsrView& A, const Options& options, const Machine& machine)
   s.setup_seconds = wall_seconds() - begin;
 }
 
-Solver::~Solver() {
-  if (state_) state_->parts.clear();
+void Solver::Release::operator()(State* state) const {
+  if (!state->choice.engine || !state->engine().has_lost_a_rank()) delete state;
 }
+
+Solver::~Solver() = default;
 Solver::Solver(Solver&&) noexcept = default;
 
 void Solver::State::set_up() {
@@ -152,10 +154,13 @@ Report Solver::solve(const double* b, double* x, const double* x0, const Progres
 
   // Scaling by a power of two is exact, and (b,b) neither overflows nor vanishes.
   int exponent = -std::ilogb(most);
-  double atol = std::exchange(s.options.atol, std::ldexp(s.options.atol, exponent));
+  struct Restore {
+    double &atol, kept;
+    ~Restore() { atol = kept; }
+  } restore{s.options.atol, s.options.atol};
+  s.options.atol = std::ldexp(s.options.atol, exponent);
   auto b_scaled = scaled(b, s.A.n, exponent), x0_scaled = x0 ? scaled(x0, s.A.n, exponent) : std::vector<double>{};
   Report r = solve_in_range(b_scaled.data(), x, x0 ? x0_scaled.data() : nullptr, progress);
-  s.options.atol = atol;
   for (i64 i = 0; i < s.A.n; i++) x[i] = std::ldexp(x[i], -exponent);
   r.residual_norm = std::ldexp(r.residual_norm, -exponent);
   return r;
@@ -169,19 +174,26 @@ Report Solver::solve_in_range(const double* b, double* x, const double* x0, cons
   double b_norm = 0;
   for (i64 i = 0; progress && i < s.A.n; i++) b_norm += b[i] * b[i];
   b_norm = std::sqrt(b_norm);
+  std::exception_ptr callback_failed;
   auto supervise = [&] {
     double now = wall_seconds();
     if (s.options.time_limit > 0 && now - begin > s.options.time_limit) stop(Status::time_limit);
-    if (!progress || now - last_call < 0.1) return;
+    if (!progress || callback_failed || now - last_call < 0.1) return;
     last_call = now;
     double rr = engine.progress().value.load();
-    if (progress(engine.progress().iteration.load(), b_norm > 0 ? std::sqrt(rr) / b_norm : 0)) stop(Status::stopped_by_user);
+    try {
+      if (progress(engine.progress().iteration.load(), b_norm > 0 ? std::sqrt(rr) / b_norm : 0)) stop(Status::stopped_by_user);
+    } catch (...) {  // the ranks end as if asked to, and can solve again
+      callback_failed = std::current_exception();
+      stop(Status::stopped_by_user);
+    }
   };
   Ledger before = engine.rank(0).ledger;
   double from = engine.now(engine.rank(0));
   SolveOutcome outcome;
   engine.reset_progress();
   engine.run([&](Rank& rank) { s.solve_part(rank, b, x0, x, outcome); }, supervise);
+  if (callback_failed) std::rethrow_exception(callback_failed);
   Report report;
   s.fill(report, outcome, before);
   report.seconds = engine.now(engine.rank(0)) - from;

@@ -65,7 +65,10 @@ class Solver {
   Report solve_in_range(const double* b, double* x, const double* x0, const ProgressCallback& progress);
 
   struct State;
-  std::unique_ptr<State> state_;
+  struct Release {
+    void operator()(State* state) const;  // keeps it for a rank that never came back
+  };
+  std::unique_ptr<State, Release> state_;
 };
 
 }  // namespace sordino

@@ -53,9 +53,22 @@ class Walk {
     for (int w : c.puts)
       for (int g : c.gets)
         if (w == g && !c.groups.empty()) reject(c, "reads and writes the scalar '" + scalar_name(w) + "' (rotate it)");
+    for (int v : c.reads) all_have_arrived(c, v, "reads");
+    for (int v : c.writes) all_have_arrived(c, v, "writes");
     for (auto& p : c.phases) phase(c, p);
-    for (int v : c.reads)  // whoever reads a gathered vector reads other ranks' rows
-      if (rank_.vectors()[v].exchange && rank_.space(rank_.vectors()[v].space).replicated) last_read_[map_[v]] = at_;
+    for (auto* touched : {&c.reads, &c.writes})
+      for (int v : *touched)
+        if (is_gathered(v)) last_read_[map_[v]] = at_;
+  }
+
+  // Whoever touches a gathered vector touches other ranks' rows.
+  bool is_gathered(int v) const { return rank_.vectors()[v].exchange && rank_.space(rank_.vectors()[v].space).replicated; }
+
+  void all_have_arrived(const Command& c, int v, const char* touches) const {
+    if (!is_gathered(v) || !unread_.count(map_[v])) return;
+    for (int w : c.ghosts)
+      if (w == v) return;
+    reject(c, std::string(touches) + " '" + vector_name(v) + "' before all ranks' rows have arrived (wait with a Whole field)");
   }
 
   void phase(const Command& c, const Phase& p) {

@@ -40,6 +40,8 @@ class Engine {
   /// thrown here. `supervise` is called about 20 times a second on the calling thread.
   virtual void run(const std::function<void(Rank&)>& job, const std::function<void()>& supervise = {}) = 0;
   virtual Rank& rank(int local) = 0;
+  /// After a fault: a rank never came back from its job. Whatever it may still touch when it does must not be freed.
+  virtual bool has_lost_a_rank() const { return false; }
 
   /// Asks all ranks to leave their loops at the same iteration. The request travels in the flags of reductions and
   /// all-gathers, so it costs no message of its own. Async-signal-safe.

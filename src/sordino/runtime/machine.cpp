@@ -30,9 +30,7 @@ bool may_be_zero(const std::string& name, const Machine& m) {
 
 }  // namespace
 
-double Machine::reduction(int ranks) const {
-  return ranks == 1 ? 0 : reduction_base_s + reduction_hop_s * doublings(ranks);
-}
+double Machine::reduction(int ranks) const { return ranks == 1 ? 0 : reduction_base_s + reduction_hop_s * doublings(ranks); }
 
 double Machine::compute(double bytes, double flop) const {
   double moving = bytes / memory_bandwidth;

@@ -32,7 +32,8 @@ struct Machine {
     visit("link_latency_s", self.link_latency_s, "s", "of a message between devices of one node");
     visit("link_bandwidth", self.link_bandwidth, "B/s", "at which a device sends within its node, one message after the other");
     visit("put_overhead_s", self.put_overhead_s, "s", "for which sending a message keeps its queue busy");
-    visit("reduction_base_s", self.reduction_base_s, "s", "from the last rank's start of a reduction to its result, on any number of ranks > 1");
+    visit("reduction_base_s", self.reduction_base_s, "s",
+          "from the last rank's start of a reduction to its result, on any number of ranks > 1");
     visit("reduction_hop_s", self.reduction_hop_s, "s", "more for each doubling of the number of ranks");
     visit("jitter_s", self.jitter_s, "s", "most random delay of each launch, message and reduction");
     visit("ranks_per_node", self.ranks_per_node, "ranks", "of one node; 0: all ranks share one");

@@ -66,16 +66,25 @@ void Rank::start_reduction(Command& c, const std::vector<Scal>& to) {
   if (int(to.size()) != c.sums)
     bad_argument(c.name + ": its rows return " + std::to_string(c.sums) + " sums, and " + std::to_string(to.size()) +
                  " scalars are to take them");
+  if (c.sums == 0) bad_argument(c.name + ": its rows return no sums to start a reduction with");
+  if (c.space < 0) bad_argument(c.name + ": its rows return sums, but no vector says which rows there are");
   std::vector<int> ids;
-  for (Scal s : to) ids.push_back(s.id);
-  int slot = reduction_of_[ids[0]];
+  for (Scal s : to) {
+    if (std::find(ids.begin(), ids.end(), s.id) != ids.end())
+      bad_argument(c.name + ": scalar '" + scalar_names_[s.id] + "' is to take two sums, and takes one: it is named twice");
+    ids.push_back(s.id);
+  }
+  int slot = -1;
+  for (int id : ids) slot = std::max(slot, reduction_of_[id]);
   if (slot < 0) {
     slot = int(reductions_.size());
     reductions_.push_back({ids, c.space});
     for (int id : ids) reduction_of_[id] = slot;
     engine_.add_reduction(*this, slot);
   } else if (reductions_[slot].to != ids) {
-    bad_argument(c.name + ": scalar '" + scalar_names_[ids[0]] + "' belongs to another reduction");
+    bad_argument(c.name + ": scalar '" + scalar_names_[reductions_[slot].to[0]] + "' belongs to another reduction");
+  } else if (reductions_[slot].space != c.space) {
+    bad_argument(c.name + ": scalar '" + scalar_names_[ids[0]] + "' belongs to a reduction over another space");
   }
   c.starts = slot;
 }
@@ -139,22 +148,23 @@ void Rank::commit(Command c, const Split* split, double row_flops) {
 
   bool works = !c.groups.empty();
   c.groups.clear();
-  Split whole;
-  const Exchange* from = c.ghosts.empty() ? nullptr : vectors_[c.ghosts[0]].exchange;
-  const Exchange* to = c.pushes.empty() ? nullptr : vectors_[c.pushes[0]].exchange;
   for (int v : c.ghosts)
     if (!vectors_[v].exchange) bad_argument(c.name + ": '" + vectors_[v].name + "' has no ghosts to read");
   for (int v : c.pushes)
     if (!vectors_[v].exchange) bad_argument(c.name + ": '" + vectors_[v].name + "' has nobody to be pushed to");
-  if (works && !split) {
-    if (from) {
-      split = &from->consumer;
-    } else if (to) {
-      split = &to->producer;
-    } else {
-      whole.first = {{0, spaces_[c.space].rows}};
-      split = &whole;
-    }
+  // Rows that others wait for go first where one exchange says which they are, and nothing else divides the rows.
+  const Exchange *from = common_exchange(c.ghosts), *to = common_exchange(c.pushes);
+  bool reads = !c.ghosts.empty(), sends_early = !reads && to && !split;
+  Split whole;
+  // On a replicated space sums are not reduced: all ranks must add the same rows in the same order, whoever owns them.
+  bool one_order = works && c.sums > 0 && c.space >= 0 && spaces_[c.space].replicated;
+  if (works && one_order) {
+    (reads ? whole.rest : whole.first).assign(1, RowRange{0, spaces_[c.space].rows});
+    split = &whole;
+  } else if (works && !split) {
+    if (c.space < 0) bad_argument(c.name + ": it has rows, but no vector says which");
+    (reads ? whole.rest : whole.first).assign(1, RowRange{0, spaces_[c.space].rows});
+    split = from ? &from->consumer : sends_early ? &to->producer : &whole;
   }
   auto await = [&] {
     for (int v : c.ghosts) phase(Op::await, v);
@@ -168,19 +178,26 @@ void Rank::commit(Command c, const Split* split, double row_flops) {
     c.groups.push_back(group_of(ranges));
   };
   if (works) tasks(split->first);
-  if (from)
-    await();
-  else
-    put();
+  await();
+  if (sends_early) put();
   if (works) tasks(split->rest);
-  if (from) put();
+  if (!sends_early) put();
   if (c.starts >= 0) phase(Op::start, c.starts);
   c.bytes += row_bytes_ * double(c.rows());
   c.flops += row_flops * double(c.rows());
   recording_->commands.push_back(std::move(c));
 }
 
+/// The exchange that all of them share; null if there is none.
+const Exchange* Rank::common_exchange(const std::vector<int>& vectors) const {
+  const Exchange* shared = vectors.empty() ? nullptr : vectors_[vectors[0]].exchange;
+  for (int v : vectors)
+    if (vectors_[v].exchange != shared) return nullptr;
+  return shared;
+}
+
 void Rank::push_last(Vec v) {
+  if (!recording_ || recording_->commands.empty()) bad_argument("there is no command to push '" + vectors_[v.id].name + "' with");
   Command& c = recording_->commands.back();
   if (!vectors_[v.id].exchange) bad_argument(c.name + ": '" + vectors_[v.id].name + "' has nobody to be pushed to");
   c.pushes.push_back(v.id);
@@ -194,29 +211,57 @@ void Rank::begin_recording() {
   recording_ = std::make_shared<Recording>();
 }
 
-Recorded Rank::end_recording(bool is_loop, const Rotation& rotation) {
+void Rank::forget_recording() {
+  recording_ = nullptr;
+  pending_test_ = nullptr;
+  test_gets_.clear();
+  test_finishes_.clear();
+  queue_ = every_ = 0;
+}
+
+// A test that no command follows gets one of its own.
+void Rank::make_pending_test() {
   if (pending_test_) record_command(Nothing{}, nullptr);
+}
+
+void Rank::add_rotation(Recording& r, const Rotation& rotation) const {
+  std::set<int> taken;
+  auto add = [&](auto& names, auto& groups) {
+    taken.clear();
+    for (auto& g : names) {
+      int length = int(g.size());
+      if (length == 0) bad_argument("a rotation without a name");
+      groups.emplace_back();
+      for (auto n : g) {
+        groups.back().push_back(n.id);
+        if (!taken.insert(n.id).second) bad_argument("a name stands in two rotations, or twice in one");
+      }
+      if (r.period % length && length % r.period) bad_argument("rotations of lengths that do not divide each other");
+      r.period = std::max(r.period, length);
+    }
+  };
+  add(rotation.vectors, r.rotate);
+  add(rotation.scalars, r.rotate_scalars);
+  for (auto& g : r.rotate)
+    for (int v : g)
+      if (vectors_[v].space != vectors_[g[0]].space || vectors_[v].exchange != vectors_[g[0]].exchange)
+        bad_argument("'" + vectors_[v].name + "' and '" + vectors_[g[0]].name + "' cannot trade places: they live on different spaces or exchanges");
+}
+
+Recorded Rank::end_recording(bool is_loop, const Rotation& rotation) {
+  make_pending_test();
   auto r = std::move(recording_);
   recording_ = nullptr;
   r->is_loop = is_loop;
-  auto add = [&](auto& names, auto& groups) {
-    for (auto& g : names) {
-      groups.emplace_back();
-      for (auto n : g) groups.back().push_back(n.id);
-      int length = int(g.size());
-      if (r->period % length && length % r->period) bad_argument("rotations of lengths that do not divide each other");
-      r->period = std::max(r->period, length);
-    }
-  };
-  add(rotation.vectors, r->rotate);
-  add(rotation.scalars, r->rotate_scalars);
+  add_rotation(*r, rotation);
   derive_dependences(*r);
   if (mutate) mutate(*r);
   engine_.barrier(*this);  // every rank's memory of the names used here exists
   return Recorded(std::move(r));
 }
 
-// Two commands on different queues depend on each other where one touches what the other writes.
+// Two commands on different queues depend on each other where one touches what the other writes: by its name in this iteration, and,
+// since rotated names change places, by that of any name of its rotation in the one before.
 void Rank::derive_dependences(Recording& r) const {
   auto leader = [](int v, const std::vector<std::vector<int>>& groups) {
     for (auto& g : groups)
@@ -234,19 +279,33 @@ void Rank::derive_dependences(Recording& r) const {
     a.insert(a.end(), b.begin(), b.end());
     return a;
   };
+  auto sets = [&](const Command& c) {  // who ends a reduction gives all its scalars their values
+    auto all = c.puts;
+    for (auto& p : c.phases)
+      if (p.op == Op::finish) all = both(all, reductions_[p.slot].to);
+    return all;
+  };
+  auto restarts = [](const Command& a, const Command& b) {
+    for (auto& p : b.phases)
+      if (p.op == Op::finish && p.slot == a.starts) return true;
+    return false;
+  };
+  auto hazard = [&](const Command& a, const Command& b, bool older) {
+    auto a_reads = both(a.reads, a.pushes), b_reads = both(b.reads, b.pushes);
+    auto a_sets = sets(a), b_sets = sets(b);
+    return meet(b.writes, a_reads, older, r.rotate) || meet(b.writes, a.writes, older, r.rotate) ||
+           meet(b_reads, a.writes, older, r.rotate) || meet(b_sets, a.gets, older, r.rotate_scalars) ||
+           meet(b_sets, a_sets, older, r.rotate_scalars) || meet(b.gets, a_sets, older, r.rotate_scalars) || restarts(a, b) || b.test;
+  };
   int n = int(r.commands.size());
   for (int i = 0; i < n; i++)
     for (int j = 0; j < n; j++) {
       auto &a = r.commands[i], &b = r.commands[j];
       if (a.queue == b.queue) continue;
-      bool older = j > i;
-      auto a_reads = both(a.reads, a.pushes), b_reads = both(b.reads, b.pushes);
-      auto a_sets = both(a.puts, a.finishes), b_sets = both(b.puts, b.finishes);
-      bool hazard = meet(b.writes, a_reads, older, r.rotate) || meet(b.writes, a.writes, older, r.rotate) ||
-                    meet(b_reads, a.writes, older, r.rotate) || meet(b_sets, a.gets, older, r.rotate_scalars) ||
-                    meet(b_sets, a_sets, older, r.rotate_scalars) || meet(b.gets, a_sets, older, r.rotate_scalars) ||
-                    b.test != nullptr;
-      if (hazard) a.after.push_back({j, older ? 1 : 0});
+      if (j < i && hazard(a, b, false))
+        a.after.push_back({j, 0});  // and so after the one before
+      else if (r.is_loop && hazard(a, b, true))
+        a.after.push_back({j, 1});
     }
 }
 
@@ -256,10 +315,12 @@ Program& Rank::compiled(Recorded& recorded) {
   std::vector<int> key = vector_map_;
   key.insert(key.end(), scalar_map_.begin(), scalar_map_.end());
   auto& c = recorded.programs_[key];
-  if (!c.program) {
-    if (checking) c.settling = check(*this, *recorded.recording_);
-    c.program = engine_.compile(*this, *recorded.recording_, vector_map_, scalar_map_);
+  Carried found = carried();
+  if (checking && (!c.program || c.found != found)) {
+    c.settling = check(*this, *recorded.recording_);
+    c.found = std::move(found);
   }
+  if (!c.program) c.program = engine_.compile(*this, *recorded.recording_, vector_map_, scalar_map_);
   settle(c.settling);
   return *c.program;
 }
@@ -267,7 +328,7 @@ Program& Rank::compiled(Recorded& recorded) {
 void Rank::settle(const Settling& next) {
   bool clash = false;
   for (int v : next.early) clash |= unsettled_.count(v) > 0;
-  if (clash) {
+  if (clash && size() > 1) {
     engine_.barrier(*this);
     unsettled_.clear();
   }
@@ -288,13 +349,18 @@ Outcome Rank::replay(Recorded& recorded, int max) {
   return out;
 }
 
+Carried Rank::carried() const {
+  Carried c;
+  for (std::size_t i = 0; i < reductions_.size(); i++)
+    if (reductions_[i].started != reductions_[i].finished) c.open.push_back(int(i));
+  for (std::size_t v = 0; v < vectors_.size(); v++)
+    if (pushed[vector_map_[v]] != seen[vector_map_[v]]) c.unread.push_back(int(v));
+  return c;
+}
+
 // What a loop carried to its next iteration is received here, and dropped.
 void Rank::drain(Recorded& recorded) {
-  std::vector<int> open, unread;
-  for (std::size_t i = 0; i < reductions_.size(); i++)
-    if (reductions_[i].started != reductions_[i].finished) open.push_back(int(i));
-  for (std::size_t v = 0; v < vectors_.size(); v++)
-    if (pushed[vector_map_[v]] != seen[vector_map_[v]]) unread.push_back(int(v));
+  auto [open, unread] = carried();
   if (open.empty() && unread.empty()) return;
   std::vector<int> key = open;
   key.push_back(-1);

@@ -59,6 +59,12 @@ struct Settling {
   std::set<int> early, unsettled;  // physical vectors
 };
 
+/// What earlier recordings have begun and not ended: reductions started, vectors pushed.
+struct Carried {
+  std::vector<int> open, unread;  // reduction slots, logical vectors
+  bool operator==(const Carried&) const = default;
+};
+
 /// A recorded body. Cheap to copy; compiled by the engine when first replayed, and again only if a rotation left the names
 /// in another order.
 class Recorded {
@@ -74,6 +80,7 @@ class Recorded {
   struct Compiled {
     std::shared_ptr<Program> program;
     Settling settling;
+    Carried found;  // when it was checked
   };
   std::map<std::vector<int>, Compiled> programs_;
   std::map<std::vector<int>, std::shared_ptr<Recorded>> drains_;
@@ -121,14 +128,17 @@ class Rank {
   /// Ends the loop on all ranks if the test says so; joins the head of the next command.
   template <class T>
   void exit_if(T test) {
+    make_pending_test();
     pending_test_ = std::make_shared<TestOf<T>>(test);
     collect_test_gets(test);
   }
   /// Commands of `body` run in iterations k-1, 2k-1, ... only.
   template <class B>
   void when(int k, B body) {
+    make_pending_test();  // it is made in every iteration
     every_ = k;
     body();
+    make_pending_test();
     every_ = 0;
   }
   /// Commands of `body` go to another in-order queue; hazards between queues follow from the fields' types.
@@ -143,15 +153,11 @@ class Rank {
   /// Runs the body once, to record it. Collective: all ranks record the same commands in the same order.
   template <class B>
   Recorded record(B body) {
-    begin_recording();
-    body();
-    return end_recording(false, {});
+    return record_body(false, {}, body);
   }
   template <class B>
   Recorded loop(const Rotation& rotation, B body) {
-    begin_recording();
-    body();
-    return end_recording(true, rotation);
+    return record_body(true, rotation, body);
   }
   /// Replays; a loop for at most `max` iterations. What a loop carried to its next iteration is received and dropped. Afterwards
   /// names mean what they meant in the body that exited, or what the next body would have seen.
@@ -203,10 +209,26 @@ class Rank {
   bool is_gathered(int v) const { return vectors_[v].exchange && spaces_[vectors_[v].space].replicated; }
   void dots_command(const StartDots& s);
   void commit(Command c, const Split* split, double row_flops);
+  const Exchange* common_exchange(const std::vector<int>& vectors) const;
   Scal scalar(std::string name, double value, bool known);
+  template <class B>
+  Recorded record_body(bool is_loop, const Rotation& rotation, B& body) {
+    begin_recording();
+    try {
+      body();
+      return end_recording(is_loop, rotation);
+    } catch (...) {
+      forget_recording();
+      throw;
+    }
+  }
   void begin_recording();
   Recorded end_recording(bool is_loop, const Rotation& rotation);
+  void forget_recording();
+  void make_pending_test();
+  void add_rotation(Recording& r, const Rotation& rotation) const;
   void derive_dependences(Recording& r) const;
+  Carried carried() const;
   void drain(Recorded& recorded);
   Program& compiled(Recorded& recorded);
   void settle(const Settling& next);

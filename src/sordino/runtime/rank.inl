@@ -62,7 +62,8 @@ Command Rank::scan(F& functor) {
 template <class T>
 void Rank::collect_test_gets(T& test) {
   each_field(test, [&](auto& x) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(x)>, Get>) (x.finishes ? test_finishes_ : test_gets_).push_back(x.id);
+    if constexpr (std::is_same_v<std::decay_t<decltype(x)>, Get>)
+      if (!x.last) (x.finishes ? test_finishes_ : test_gets_).push_back(x.id);
   });
 }
 

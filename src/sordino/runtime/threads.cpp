@@ -1,14 +1,26 @@
 #include "sordino/runtime/threads.hpp"
 
 #include <chrono>
+#include <exception>
+#include <system_error>
+
+#include "sordino/base/error.hpp"
 
 namespace sordino {
 
 ThreadTeam::ThreadTeam(int threads) : state_(std::make_shared<State>()) {
-  for (int i = 0; i < threads; i++) threads_.emplace_back(loop, state_, i);
+  try {
+    for (int i = 0; i < threads; i++) threads_.emplace_back(loop, state_, i);
+  } catch (const std::system_error&) {
+    end();
+    throw Error(Errc::unsupported, "this machine starts no more than " + std::to_string(threads_.size()) + " threads, and " +
+                                       std::to_string(threads) + " ranks were asked for");
+  }
 }
 
-ThreadTeam::~ThreadTeam() {
+ThreadTeam::~ThreadTeam() { end(); }
+
+void ThreadTeam::end() {
   {
     std::lock_guard lock(state_->mutex);
     state_->end = true;
@@ -46,9 +58,16 @@ bool ThreadTeam::run(const std::function<void(int)>& job, const std::function<do
   state_->wake.notify_all();
   bool limited = false;
   clock::time_point limit;
+  std::exception_ptr failed;  // what tick() threw: the team works on what its caller holds, so it is waited for
   while (!state_->done.wait_for(lock, std::chrono::milliseconds(50), [&] { return state_->running == 0; })) {
+    if (failed) continue;
     lock.unlock();
-    double left = tick();
+    double left = -1;
+    try {
+      left = tick();
+    } catch (...) {
+      failed = std::current_exception();
+    }
     lock.lock();
     if (left >= 0 && !limited) {
       limited = true;
@@ -59,6 +78,7 @@ bool ThreadTeam::run(const std::function<void(int)>& job, const std::function<do
       return false;
     }
   }
+  if (failed) std::rethrow_exception(failed);
   return true;
 }
 

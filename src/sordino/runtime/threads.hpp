@@ -16,7 +16,8 @@ class ThreadTeam {
   ~ThreadTeam();
 
   /// Runs job(i) on thread i and waits for all. `tick` is called about 20 times a second on the calling thread; it returns the
-  /// number of seconds the team may still take, or a negative number for "as long as it needs".
+  /// number of seconds the team may still take, or a negative number for "as long as it needs". What it throws is thrown here when
+  /// the team has ended; it is not called again.
   /// Returns false if the time ran out with a thread still in its job; the team is then not to be used again.
   bool run(const std::function<void(int)>& job, const std::function<double()>& tick);
   bool stuck() const { return stuck_; }
@@ -30,6 +31,7 @@ class ThreadTeam {
     int running = 0;
     bool end = false;
   };
+  void end();
   static void loop(std::shared_ptr<State> state, int i);
 
   std::shared_ptr<State> state_;

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "check.hpp"
 #include "paper_engine.hpp"
 #include "unit/fresh.hpp"
@@ -93,7 +95,7 @@ TEST("rotations that make no sense are refused") {
   Names k;
   auto loop = [&](const Rotation& r) { k.s.loop(r, [&] { k.s.run(paper::Overwrite{k.a}); }); };
   CHECK_THROWS(loop({.vectors = {{k.a, k.b, k.c}}, .scalars = {{k.x, k.y}}}), Error, "do not divide each other");
-  CHECK_THROWS(loop({.vectors = {{}}}), Error, "rotation");
+  CHECK_THROWS(loop({.vectors = std::vector<std::vector<Vec>>(1)}), Error, "rotation");
   CHECK_THROWS(loop({.vectors = {{k.a, k.b}, {k.b, k.c}}}), Error, "two rotations");
   Vec wide = k.s.vector("wide", paper::space_of(k.s, 40));
   CHECK_THROWS(loop({.vectors = {{k.a, wide}}}), Error, "cannot trade places");

@@ -22,6 +22,15 @@ constexpr int lanes_of() {
     return 1;
 }
 
+/// Blocks that are to fit on a multiprocessor at once: it bounds the registers of a thread. Streaming kernels live on many.
+template <class F>
+constexpr int resident_blocks() {
+  if constexpr (requires { F::resident_blocks; })
+    return F::resident_blocks;
+  else
+    return 6;
+}
+
 template <class F>
 inline constexpr bool has_rows = requires(F f) { f.row(i32{}); };
 
@@ -155,7 +164,7 @@ constexpr int resident_blocks() {
 }
 
 template <class F, class T>
-__global__ void __launch_bounds__(block_threads, resident_blocks<F>())
+__global__ void __launch_bounds__(block_threads, resident_blocks<F>()))
     command(const __grid_constant__ F functor, const __grid_constant__ T exit_test, const __grid_constant__ Args a) {
   __shared__ Shared s;
   // What is read here does not change while a chunk of iterations runs, so it need not wait for the previous command.
@@ -175,7 +184,7 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<F>())
   } else if (halted) {
     return;
   }
-  if (iteration == a.late_at) dawdle(a);
+  if (iteration == a.late_at && is_keeper()) dawdle(a);
   if constexpr (!std::is_same_v<T, NoTest>)
     if (test_exit(exit_test, a, s, u32(state >> 32)) != proceed) return;
 

@@ -13,6 +13,7 @@ CudaEngine::~CudaEngine() { state_->end_team(); }
 
 int CudaEngine::size() const { return state_->options.ranks; }
 Rank& CudaEngine::rank(int local) { return *state_->public_ranks[local]; }
+bool CudaEngine::has_lost_a_rank() const { return state_->team->stuck(); }
 bool CudaEngine::shares_devices() const { return state_->shared; }
 Counters CudaEngine::counters(int rank) const { return state_->ranks[rank]->counters; }
 double CudaEngine::now(Rank&) { return seconds_now(); }

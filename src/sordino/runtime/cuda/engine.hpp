@@ -59,6 +59,7 @@ class CudaEngine final : public Engine {
   int size() const override;
   void run(const std::function<void(Rank&)>& job, const std::function<void()>& supervise) override;
   Rank& rank(int local) override;
+  bool has_lost_a_rank() const override;
   bool is_device() const override { return true; }
   bool shares_devices() const;
   Counters counters(int rank) const;

@@ -1,6 +1,7 @@
 #include "sordino/runtime/cuda/program.hpp"
 
 #include <cstddef>
+#include <cstdio>
 
 namespace sordino::cuda {
 namespace {
@@ -59,7 +60,7 @@ Outcome CudaProgram::replay(int max) {
     await_mark(chunk.mark);
     const Window::Report& report = mine_.window->report[chunk.mark & 1];
     const Control& c = report.control;
-    if (c.fault) throw_fault(c.cause);
+    if (c.fault) fail(c.cause);
     if (state_.fault.raised()) state_.fail_as_peers();
     if (c.exit_verdict != proceed) {
       outcome = {c.exit_iteration + 1, Verdict(c.exit_verdict)};
@@ -129,11 +130,13 @@ void CudaProgram::await_mark(u32 mark) {
   auto arrived = [&] { return i32(marks.load(std::memory_order_acquire) - mark) >= 0; };
   double begin = seconds_now(), asked = begin, calm_since = begin;
   u64 beats = state_.all_heartbeats();
+  auto tell_stop = [&] { stop.store(state_.engine.stop_requested(), std::memory_order_relaxed); };
   mine_.waiting = true;
+  tell_stop();
   for (u32 n = 1; !arrived(); n++) {
     pause();
     if (n % 64) continue;
-    stop.store(state_.engine.stop_requested(), std::memory_order_relaxed);
+    tell_stop();
     std::this_thread::yield();
     double now = seconds_now();
     if (now - asked < 1e-3) continue;
@@ -164,41 +167,53 @@ void CudaProgram::take_history(i64 until) {
   state_.progress().iteration.fetch_add(int(fresh), std::memory_order_relaxed);
 }
 
-void CudaProgram::throw_fault(const FaultRecord& f) {
+std::string CudaProgram::awaited(const FaultRecord& f) const {
   const Command& c = rec_.commands[f.command];
-  std::string what;
-  auto epochs = [&] { return ", epoch " + std::to_string(f.expected) + " (seen " + std::to_string(f.seen) + ")"; };
-  if (f.what == Wait::reduction) {
-    int part = f.from;
-    for (auto& p : c.phases) {
-      if (p.op != Op::finish) continue;
+  std::string epochs = ", epoch " + std::to_string(f.expected) + " (seen " + std::to_string(f.seen) + ")";
+  int part = f.from, nth = f.channel;
+  std::vector<int> counted;  // a vector without peers is not waited for, and none is waited for twice
+  for (auto& p : c.phases) {
+    if (f.what == Wait::reduction && p.op == Op::finish) {
       auto& r = rank_.reductions()[p.slot];
       int parts = rank_.space(r.space).replicated ? 1 : rank_.size();
-      if (part < parts * r.values()) {
-        what = "rank " + std::to_string(parts == 1 ? rank_.id() : part / r.values()) + "'s part of the reduction into '" +
-               rank_.scalar_names()[r.to[0]] + "'" + epochs();
-        break;
-      }
+      if (part < parts * r.values())
+        return "rank " + std::to_string(parts == 1 ? rank_.id() : part / r.values()) + "'s part of the reduction into '" +
+               rank_.scalar_names()[r.to[0]] + "'" + epochs;
       part -= parts * r.values();
     }
-  } else if (f.what == Wait::halo) {
-    int nth = f.channel;
-    std::vector<int> counted;  // a vector without peers is not waited for, and one is not waited for twice
-    for (auto& p : c.phases) {
-      if (p.op != Op::await || rank_.vectors()[p.slot].exchange->peers.empty() || contains(counted, p.slot)) continue;
-      counted.push_back(p.slot);
-      if (nth-- > 0) continue;
+    if (f.what == Wait::halo && p.op == Op::await) {
       auto& v = rank_.vectors()[p.slot];
-      what = "rank " + std::to_string(v.exchange->peers[f.from].rank) + "'s rows of '" + v.name + "'" + epochs();
-      break;
+      if (v.exchange->peers.empty() || contains(counted, p.slot)) continue;
+      counted.push_back(p.slot);
+      if (nth-- == 0) return "rank " + std::to_string(v.exchange->peers[f.from].rank) + "'s rows of '" + v.name + "'" + epochs;
     }
-  } else {
-    what = "a block of its own command";
   }
+  return "a block of its own command";
+}
+
+// Ranks that wait for the stuck one, and ranks that wait for those, give up at about the same time. What was awaited first in
+// the program is nearest to the cause: so all have a moment to say what they waited for.
+void CudaProgram::fail(const FaultRecord& f) {
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, "%g", state_.options.timeout);
-  throw Error(Errc::peer_failed, "command " + c.name + ", iteration " + std::to_string(f.iteration) + ": waited " + seconds +
-                                     " s without any progress for " + what);
+  std::string text = "rank " + std::to_string(rank_.id()) + ": command " + rec_.commands[f.command].name + ", iteration " +
+                     std::to_string(f.iteration) + ": waited " + seconds + " s without any progress for " + awaited(f);
+  auto& m = state_.complaints;
+  {
+    std::lock_guard lock(m.mutex);
+    m.all.push_back({f.iteration, f.command, rank_.id(), text});
+  }
+  double begin = seconds_now();
+  while (!state_.fault.raised() && seconds_now() - begin < 0.1) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::lock_guard lock(m.mutex);
+    if (int(m.all.size()) == rank_.size()) break;
+  }
+  {
+    std::lock_guard lock(m.mutex);
+    state_.raise(Errc::peer_failed, std::get<3>(*std::min_element(m.all.begin(), m.all.end())));
+  }
+  state_.fail_as_peers();
 }
 
 void CudaProgram::book(const Outcome& outcome, const Window::Report& report) {

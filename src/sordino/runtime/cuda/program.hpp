@@ -46,7 +46,8 @@ class CudaProgram final : public Program {
   Chunk issue_chunk(int first, int max, bool as_graph);
   void await_mark(u32 mark);
   void take_history(i64 until);
-  [[noreturn]] void throw_fault(const FaultRecord& cause);
+  [[noreturn]] void fail(const FaultRecord& cause);
+  std::string awaited(const FaultRecord& cause) const;
   void book(const Outcome& outcome, const Window::Report& report);
 
   std::shared_ptr<State> keep_;

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <tuple>
 
 #include "sordino/runtime/cuda/call.hpp"
 #include "sordino/runtime/cuda/engine.hpp"
@@ -140,6 +141,10 @@ struct State {
   std::vector<std::unique_ptr<RankState>> ranks;
   std::vector<std::unique_ptr<Rank>> public_ranks;  // what a job sees of them
   Fault fault;
+  struct {
+    std::mutex mutex;
+    std::vector<std::tuple<int, int, int, std::string>> all;  // iteration, command, rank, what it waited for
+  } complaints;
   std::unique_ptr<ThreadTeam> team;
   std::mutex mutex;  // tables that peers read, mail
   struct {
@@ -170,7 +175,7 @@ void State::wait(Rank& rank, const Ready& ready, const std::function<std::string
     if (u64 b = all_heartbeats(); b != beats) {
       beats = b;
       calm_since = t;
-    } else if (options.timeout > 0 && t - calm_since > options.timeout) {
+    } else if (options.timeout > 0 && t - calm_since > options.timeout + 0.3) {  // devices, which know more, complain first
       patience_lost(rank, what());
     }
   }

@@ -1,6 +1,7 @@
 #include "sordino/runtime/host/engine.hpp"
 
 #include <cstring>
+#include <sstream>
 #include <thread>
 
 #include "sordino/runtime/host/wait.inl"
@@ -48,15 +49,24 @@ void HostEngine::run(const std::function<void(Rank&)>& job, const std::function<
       raise(e.code(), "rank " + std::to_string(r.id()) + ": " + e.what());
     } catch (const std::exception& e) {
       raise(Errc::peer_failed, "rank " + std::to_string(r.id()) + ": " + e.what());
+    } catch (...) {
+      raise(Errc::peer_failed, "rank " + std::to_string(r.id()) + ": an exception that is no std::exception");
     }
     memory_[i].waiting = true;
   };
   for (auto& m : memory_) m.waiting = false;
+  std::exception_ptr supervisor_failed;
   team_->run(guarded, [&] {
-    if (supervise) supervise();
+    try {
+      if (supervise && !supervisor_failed) supervise();
+    } catch (const std::exception& e) {
+      supervisor_failed = std::current_exception();
+      raise(Errc::peer_failed, std::string("the supervisor of the run failed: ") + e.what());
+    }
     if (transport_) poll();
     return fault_.raised() ? 2.0 : -1.0;  // after a fault every wait ends; a rank stuck elsewhere is left behind
   });
+  if (supervisor_failed) std::rethrow_exception(supervisor_failed);
   if (fault_.raised()) throw Error(fault_.code(), fault_.cause());
 }
 
@@ -83,7 +93,9 @@ void HostEngine::patience_lost(Rank& rank, const std::string& what) {
   std::string who;
   for (int i = 0; i < options_.ranks; i++)
     if (!memory_[i].waiting.load(std::memory_order_relaxed)) who += (who.empty() ? "; still busy: rank " : ", ") + std::to_string(first_ + i);
-  throw Error(Errc::peer_failed, "waited " + std::to_string(int(options_.timeout)) + " s without any progress for " + what + who +
+  std::ostringstream seconds;
+  seconds << options_.timeout;
+  throw Error(Errc::peer_failed, "waited " + seconds.str() + " s without any progress for " + what + who +
                                      " (rank " + std::to_string(rank.id()) + " gave up)");
 }
 
@@ -137,17 +149,21 @@ void HostEngine::deliver(const Message& m, const std::byte* data, std::size_t by
 // All local ranks enter; the last one tells the other processes; everybody leaves when all processes have said so.
 void HostEngine::barrier(Rank& rank) {
   u64 round;
+  bool last;
   {
     std::lock_guard lock(barrier_.mutex);
     round = barrier_.round;
-    if (++barrier_.inside == options_.ranks) {
+    last = ++barrier_.inside == options_.ranks;
+    if (last) {
       barrier_.inside = 0;
       barrier_.round++;
-      if (transport_)
-        for (int p = 0; p < transport_->processes(); p++)
-          if (p != transport_->process()) transport_->send(p, {.kind = Message::barrier, .flag = u32(round)}, nullptr, 0);
-      for (auto& m : memory_) m.bell.ring();
+      barrier_.others.erase(u32(round) - 1);  // all ranks have left the round before
     }
+  }
+  if (last) {
+    for (int p = 0; transport_ && p < transport_->processes(); p++)  // not under the mutex: who polls holds the transport, and wants it
+      if (p != transport_->process()) transport_->send(p, {.kind = Message::barrier, .flag = u32(round)}, nullptr, 0);
+    for (auto& m : memory_) m.bell.ring();
   }
   int needed = transport_ ? transport_->processes() - 1 : 0;
   auto open = [&] {
@@ -179,6 +195,7 @@ std::vector<std::byte> HostEngine::take(Rank& at, int from, int tag) {
     return m != box.end() && !m->second.empty();
   };
   wait(at, there, [&] { return "data of rank " + std::to_string(from); });
+  memory(at.id()).heartbeat.fetch_add(1, std::memory_order_relaxed);
   std::lock_guard lock(mutex_);
   auto& queue = box[{from, tag}];
   auto data = std::move(queue.front());

@@ -67,6 +67,7 @@ class HostEngine final : public Engine {
   int local_ranks() const override { return options_.ranks; }
   void run(const std::function<void(Rank&)>& job, const std::function<void()>& supervise) override;
   Rank& rank(int local) override { return *ranks_[local]; }
+  bool has_lost_a_rank() const override { return team_->stuck(); }
 
   void allocate(Rank& rank, int vector) override;
   void add_reduction(Rank& rank, int slot) override;
@@ -99,9 +100,9 @@ class HostEngine final : public Engine {
   void send(const Message& header, const void* data, std::size_t bytes);
   void poll();
   void deliver(const Message& m, const std::byte* data, std::size_t bytes);
-  /// Spins, then sleeps, until ready(). Returns the seconds it took. Throws on a fault or when nobody makes progress.
-  template <class Ready>
-  double wait(Rank& rank, const Ready& ready, const std::function<std::string()>& what);
+  /// Spins, then sleeps, until ready(). Returns the seconds it took. Throws on a fault or when nobody makes progress for what().
+  template <class Ready, class What>
+  double wait(Rank& rank, const Ready& ready, const What& what);
   void patience_lost(Rank& rank, const std::string& what);
   u64 all_heartbeats() const;
   void raise(Errc code, const std::string& cause);
@@ -120,7 +121,7 @@ class HostEngine final : public Engine {
     std::mutex mutex;
     int inside = 0;
     u64 round = 0;
-    std::map<u64, int> others;  // processes whose ranks have all entered the round
+    std::map<u32, int> others;  // processes whose ranks have all entered the round
   } barrier_;
   std::atomic<u64> arrivals_{0};  // messages delivered: progress of remote ranks
 };

@@ -8,8 +8,8 @@ inline double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-template <class Ready>
-double HostEngine::wait(Rank& rank, const Ready& ready, const std::function<std::string()>& what) {
+template <class Ready, class What>
+double HostEngine::wait(Rank& rank, const Ready& ready, const What& what) {
   if (ready()) return 0;
   double begin = seconds_now();
   for (int k = 0; k < spins_; k++) {

@@ -24,9 +24,9 @@ struct Event {
 
 class Agenda {
  public:
-  /// seed 0: in the order of time, ties by party. Else an adversary decides, reproducibly. It gives parties random priorities and
-  /// draws new ones now and then: often with some seeds, so that all orders mix, seldom with others, so that one rank runs far
-  /// ahead while another starves.
+  /// seed 0: in the order of time, ties by party. Else an adversary decides, reproducibly. It gives parties random priorities
+  /// and draws new ones now and then: often with some seeds, so that all orders mix, seldom with others, so that one rank runs
+  /// far ahead while another starves.
   explicit Agenda(u64 seed) : seed_(seed), patience_(int(mix(seed) % 12)) {}
 
   bool in_time_order() const { return seed_ == 0; }

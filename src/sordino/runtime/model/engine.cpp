@@ -28,7 +28,8 @@ ModelEngine::~ModelEngine() = default;
 // --- the run ----------------------------------------------------------------------------------------------------------------
 
 void ModelEngine::run(const std::function<void(Rank&)>& job, const std::function<void()>& supervise) {
-  if (fault_.raised()) throw Error(Errc::peer_failed, "these ranks have failed before (" + fault_.cause() + "): build a new solver");
+  if (fault_.raised())
+    throw Error(Errc::peer_failed, "these ranks have failed before (" + fault_.cause() + "): build a new solver");
   if (running_) bad_argument("run() was called inside run()");
   running_ = true;
   ended_ = 0;
@@ -45,7 +46,7 @@ void ModelEngine::run(const std::function<void(Rank&)>& job, const std::function
       continue;
     }
     act(agenda_.next());
-    if (supervise && events_ % 64 == 0) look_up(supervise);
+    if (supervise && (options_.arithmetic || events_ % 64 == 0)) look_up(supervise);
   }
   agenda_.clear();
   stacks_.release();

@@ -1,16 +1,16 @@
 // The model engine: the same recordings on a described machine. One thread plays all ranks; what takes time takes virtual time.
 //
 // A rank's program runs on a fiber between recordings. A recording is replayed by actors, one for each queue, that interpret
-// phases without a stack. Actors and programs take turns in the order of the virtual clock (so an overwritten ghost is found when
-// it would happen), or, with a seed, in any order that dependences allow (so it is found if it could happen).
+// phases without a stack. Actors and programs take turns in the order of the virtual clock (so an overwritten ghost is found
+// when it would happen), or, with a seed, in any order that dependences allow (so it is found if it could happen).
 //
-// Time. A command takes launch_s, then its task groups, each max(bytes / bandwidth, flop / flops) of its share of the rows. Queues
-// of a rank that compute at the same time share the device evenly, at most `workers` of them; under an adversary, whose clock is
-// not in order, each computes as if alone. A rank's messages leave one after the other. A barrier between recordings brings
-// clocks together and costs nothing.
+// Time. A command takes launch_s, then its task groups, each max(bytes / bandwidth, flop / flops) of its share of the rows.
+// Queues of a rank that compute at the same time share the device evenly, at most `workers` of them; under an adversary, whose
+// clock is not in order, each computes as if alone. A rank's messages leave one after the other. A barrier between recordings
+// brings clocks together and costs nothing.
 //
-// Waits are booked against what the wait would have been if all ranks had started the reduction, or sent the rows, when this one
-// did: that part is exposed, the rest is imbalance. A reduction's exposed and hidden time add up to its latency.
+// Waits are booked against what the wait would have been if all ranks had started the reduction, or sent the rows, when this
+// one did: that part is exposed, the rest is imbalance. A reduction's exposed and hidden time add up to its latency.
 #pragma once
 #include <chrono>
 
@@ -26,7 +26,7 @@ struct Options {
   int ranks = 1;
   u64 seed = 0;  // 0: in the order of time; else an adversary picks who acts next
   bool arithmetic = true;
-  int exit_at = 0;  // if arithmetic is skipped: every exit test says `met` in this iteration (counted from 1); 0: never
+  int exit_at = 0;      // if arithmetic is skipped: every exit test says `met` in this iteration (counted from 1); 0: never
   u32 first_epoch = 0;  // for tests near the wrap-around
   std::size_t stack_bytes = 256 << 10;  // of a rank's program
 };

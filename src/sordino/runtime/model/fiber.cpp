@@ -23,7 +23,8 @@ Stacks::Stacks(int count, std::size_t bytes) : count_(count) {
   std::size_t page = std::size_t(sysconf(_SC_PAGESIZE));
   guard_ = page;
   pitch_ = in_pages(bytes, page) + guard_;
-  void* p = mmap(nullptr, pitch_ * std::size_t(count), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* p =
+      mmap(nullptr, pitch_ * std::size_t(count), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED)
     throw Error(Errc::unsupported, "no room for the stacks of " + std::to_string(count) + " modelled ranks (" +
                                        std::to_string(pitch_ * std::size_t(count)) + " bytes of address space)");

@@ -74,7 +74,8 @@ void ModelProgram::start(Queue& q, const Step& s) {
   Epoch& e = engine_.collectives_[s.slot].epochs[number & 1];
   if (e.number != number) {
     if (e.unread > 0)
-      bad_argument("the reduction into '" + rank_.scalar_names()[r.to[0]] + "' is started again before all ranks have finished it");
+      bad_argument("the reduction into '" + rank_.scalar_names()[r.to[0]] +
+                   "' is started again before all ranks have finished it");
     e.number = number;
     e.started = 0;
     e.unread = ranks;
@@ -191,7 +192,8 @@ std::string ModelProgram::what_blocks(const Queue& q) const {
   if (s.op == Op::finish) return missing_part(s.slot);
   if (s.op == Op::await) return missing_rows(q, s.slot);
   for (auto& d : recording().commands[s.command].after)
-    if (booked_[d.command].runs < q.iteration + 1 - d.age) return "command " + recording().commands[d.command].name + " of another queue";
+    if (booked_[d.command].runs < q.iteration + 1 - d.age)
+      return "command " + recording().commands[d.command].name + " of another queue";
   return "nothing";
 }
 

@@ -1,4 +1,5 @@
-// What the model engine keeps of each rank, and of what travels between ranks. Nothing here grows with the square of their number.
+// What the model engine keeps of each rank, and of what travels between ranks. Nothing here grows with the square of their
+// number.
 #pragma once
 #include <array>
 #include <deque>
@@ -22,8 +23,8 @@ class ModelProgram;
 /// The rows of one vector that one peer sends to this rank. A put owns the ghosts from the moment it is issued.
 struct Arrival {
   u32 epoch = 0;
-  bool stop = false;    // a stop request came along
-  bool unread = false;  // no command has used the rows yet
+  bool stop = false;     // a stop request came along
+  bool unread = false;   // no command has used the rows yet
   bool awaited = false;  // `waiter` wants to know
   Who waiter = 0;
   double at = never;          // seconds

@@ -7,7 +7,10 @@ namespace sordino::model {
 ModelProgram::ModelProgram(ModelEngine& engine, Place& place, const Recording& recording, const std::vector<int>& vector_map,
                            const std::vector<int>& scalar_map)
     : Frame(place.rank, recording, vector_map, scalar_map, [&](int p) { return place.vectors[p].get(); }),
-      engine_(engine), here_(place), booked_(recording.commands.size()), device_(engine.options_.machine.workers) {
+      engine_(engine),
+      here_(place),
+      booked_(recording.commands.size()),
+      device_(engine.options_.machine.workers) {
   for (auto& c : recording.commands) ghost_reads_.push_back(ghosts_of(c));
   std::vector<int> used;
   for (auto& c : recording.commands)
@@ -106,9 +109,10 @@ void ModelProgram::act(int lane) {
 }
 
 void ModelProgram::go_on(Queue& q) {
+  constexpr int most_steps = 32;  // then the engine looks up, even if nobody else wants to act
   try {
-    while (perform(q)) {
-      if (q.steps[q.at].local || engine_.agenda_.may_go_on(q.now)) continue;
+    for (int step = 0; perform(q); step++) {
+      if (step < most_steps && (q.steps[q.at].local || engine_.agenda_.may_go_on(q.now))) continue;
       engine_.agenda_.add(q.party, q.now);
       return;
     }

@@ -95,7 +95,7 @@ class ModelProgram final : public Frame {
   ModelEngine& engine_;
   Place& here_;
   std::vector<Queue> queues_;
-  std::vector<Booked> booked_;  // [command]
+  std::vector<Booked> booked_;                 // [command]
   std::vector<std::vector<int>> ghost_reads_;  // [command] vectors of which it reads other ranks' rows
   Device device_;
   int max_ = 0;

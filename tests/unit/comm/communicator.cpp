@@ -1,0 +1,114 @@
+#include "sordino/comm/communicator.hpp"
+
+#include <bit>
+
+#include "check.hpp"
+#include "sordino/runtime/host/engine.hpp"
+#include "sordino/runtime/model/engine.hpp"
+#include "unit/fresh.hpp"
+
+using namespace sordino;
+
+namespace {
+
+/// Runs a job on the host's threads, and on the model in the order of time and in some adversary's.
+template <class Job>
+void on_engines(int ranks, const Job& job) {
+  host::HostEngine host({.ranks = ranks, .timeout = 20});
+  host.run(job, {});
+  for (u64 seed : {0, 7}) {
+    model::Options o;
+    o.ranks = ranks;
+    o.seed = seed;
+    model::ModelEngine(o).run(job);
+  }
+}
+
+}  // namespace
+
+TEST("values of any type arrive as they were sent, in order, and channels are kept apart") {
+  struct Point {
+    double x;
+    i32 k;
+  };
+  on_engines(3, [](Rank& s) {
+    Communicator a(s, 11), b(s, 12);
+    CHECK(a.size() == 3);
+    CHECK(a.rank() == s.id());
+    int next = (s.id() + 1) % 3, before = (s.id() + 2) % 3;
+    a.send(next, std::vector<i64>{i64(1) << 40, s.id()});
+    b.send(next, std::vector<Point>{{0.5, s.id()}});
+    a.send(next, std::vector<char>{});
+    CHECK(b.receive<Point>(before)[0].k == before);
+    CHECK(a.receive<i64>(before) == (std::vector<i64>{i64(1) << 40, before}));
+    CHECK(a.receive<char>(before).empty());
+  });
+}
+
+TEST("sums over all ranks have the same bits everywhere, and several may be under way") {
+  NOTE(fresh::said());
+  for (int ranks : {1, 2, 3, 7}) {
+    fresh::Random random(50);
+    std::vector<std::vector<double>> values;
+    for (int r = 0; r < ranks; r++) values.push_back(random.normals(5));
+    std::vector<double> expected(5);
+    for (auto& v : values)
+      for (std::size_t k = 0; k < 5; k++) expected[k] += v[k];
+    on_engines(ranks, [&](Rank& s) {
+      Communicator first(s, 1), second(s, 2);
+      auto a = first.start_all_reduce(values[std::size_t(s.id())]);
+      auto b = second.start_all_reduce({double(s.id()), 1});
+      CHECK(b.get() == (std::vector<double>{0.5 * ranks * (ranks - 1), double(ranks)}));
+      auto sum = a.get();
+      REQUIRE(sum.size() == 5);
+      for (std::size_t k = 0; k < 5; k++) CHECK(std::bit_cast<u64>(sum[k]) == std::bit_cast<u64>(expected[k]));
+    });
+  }
+}
+
+TEST("ranks that reduce different numbers of values are told so") {
+  CHECK_THROWS(on_engines(2, [](Rank& s) { Communicator(s, 1).start_all_reduce(std::vector<double>(std::size_t(1 + s.id()))).get(); }), Error,
+               "ranks reduce different numbers of values");
+}
+
+TEST("what was started must be finished, once") {
+  CHECK_THROWS([] { Pending<int> p([] { return 1; }); }(), Error, "a communication was started and never finished");
+  Pending<int> p([] { return 5; });
+  CHECK(p.get() == 5);
+  CHECK_THROWS(p.get(), Error, "a communication was finished twice");
+}
+
+TEST("a pending communication can be handed on") {
+  Pending<int> a([] { return 3; });
+  Pending<int> b(std::move(a));
+  CHECK_THROWS(a.get(), Error, "finished twice");
+  CHECK(b.get() == 3);
+}
+
+TEST("a pending communication is silent while the stack unwinds from a fault") {
+  CHECK_THROWS([] {
+    Pending<int> p([] { return 1; });
+    throw Error(Errc::device, "the cause");
+  }(), Error, "the cause");
+  CHECK_THROWS([] { (void)Pending<int>([]() -> int { throw Error(Errc::device, "it failed"); }).get(); }(), Error, "it failed");
+}
+
+TEST("a communication dropped by a destructor's own scope is an error even if an older exception is in flight") {
+  struct Cleanup {
+    bool& complained;
+    ~Cleanup() {
+      try {
+        Pending<int> p([] { return 1; });
+      } catch (const Error&) {
+        complained = true;
+      }
+    }
+  };
+  bool complained = false;
+  try {
+    Cleanup c{complained};
+    throw Error(Errc::device, "older");
+  } catch (const Error&) {
+  }
+  CHECK(complained);
+}
