@@ -17,7 +17,7 @@ class [[nodiscard]] Pending {
   Pending(Pending&& other) noexcept : finish_(std::exchange(other.finish_, nullptr)) {}
   Pending& operator=(Pending&&) = delete;
   ~Pending() noexcept(false) {
-    if (finish_ && std::uncaught_exceptions() == 0) bad_argument("a communication was started and never finished");
+    if (finish_ && std::uncaught_exceptions() <= unwinding_) bad_argument("a communication was started and never finished");
   }
 
   T get() {
@@ -27,6 +27,7 @@ class [[nodiscard]] Pending {
 
  private:
   std::function<T()> finish_;
+  int unwinding_ = std::uncaught_exceptions();  // errors that were in flight when it was made
 };
 
 }  // namespace sordino

@@ -22,15 +22,6 @@ constexpr int lanes_of() {
     return 1;
 }
 
-/// Blocks that are to fit on a multiprocessor at once: it bounds the registers of a thread. Streaming kernels live on many.
-template <class F>
-constexpr int resident_blocks() {
-  if constexpr (requires { F::resident_blocks; })
-    return F::resident_blocks;
-  else
-    return 6;
-}
-
 template <class F>
 inline constexpr bool has_rows = requires(F f) { f.row(i32{}); };
 
@@ -164,7 +155,7 @@ constexpr int resident_blocks() {
 }
 
 template <class F, class T>
-__global__ void __launch_bounds__(block_threads, resident_blocks<F>()))
+__global__ void __launch_bounds__(block_threads, resident_blocks<F>())
     command(const __grid_constant__ F functor, const __grid_constant__ T exit_test, const __grid_constant__ Args a) {
   __shared__ Shared s;
   // What is read here does not change while a chunk of iterations runs, so it need not wait for the previous command.

@@ -1,0 +1,105 @@
+"""The cuda engine against the host engine, through Python. Skipped, with the reason, where there is no GPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import sordino
+from sordino import _core
+
+REASON = _core.devices()["reason"]
+pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON or "there is a GPU")
+DEVICES = len(_core.devices()["devices"])
+METHODS = [entry["name"] for entry in _core.solvers()]
+COUNTS = (
+    "commands",
+    "reductions",
+    "reduced_values",
+    "messages",
+    "bytes_sent",
+    "memory_bytes",
+    "flops",
+)
+
+
+def poisson(*size: int, stencil: int = 7, contrast: float = 1.0) -> sp.csr_matrix:
+    indptr, indices, data = _core.poisson(*size, stencil, contrast)
+    return sp.csr_matrix((data, indices, indptr))
+
+
+def solve(A: sp.csr_matrix, b: np.ndarray, **options: object) -> sordino.Solution:
+    return sordino.Solver(A, rtol=1e-8, timeout=20.0, **options).solve(b, on_failure="return")
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_does_what_the_host_does(method: str, ranks: int) -> None:
+    A = poisson(19, 17, 23, contrast=100.0)
+    b = A @ np.ones(A.shape[0])
+    ours, host = (solve(A, b, solver=method, engine=engine, ranks=ranks) for engine in ("cuda", "host"))
+    assert ours.status == host.status == "converged"
+    residual = np.linalg.norm(b - A @ ours.x) / np.linalg.norm(b)
+    assert residual <= 1.0000001e-8
+    # Sums in another order change the last bits, and BiCGStab's iteration counts with them.
+    slack = 1 if method in ("cg", "prcg") else max(4, host.iterations // 8)
+    assert abs(ours.iterations - host.iterations) <= slack
+    if ours.iterations == host.iterations:
+        assert [ours.ledger[k] for k in COUNTS] == [host.ledger[k] for k in COUNTS]
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_27_points_take_91_iterations(ranks: int) -> None:
+    A = poisson(64, 64, 64, stencil=27)
+    assert (
+        abs(solve(A, A @ np.ones(A.shape[0]), solver="cg", engine="cuda", ranks=ranks).iterations - 91) <= 1
+    )
+
+
+@pytest.mark.parametrize("method", ["cg", "prcg"])
+def test_the_same_solve_twice_gives_the_same_bits(method: str) -> None:
+    A = poisson(20, 20, 20)
+    b = np.random.default_rng(3).standard_normal(A.shape[0])
+    s = sordino.Solver(A, rtol=1e-8, solver=method, engine="cuda", ranks=min(4, DEVICES))
+    first, second = s.solve(b), s.solve(b)
+    assert np.array_equal(first.x, second.x) and np.array_equal(first.history, second.history)
+
+
+def test_a_thousand_small_solves_on_four_ranks() -> None:
+    rng = np.random.default_rng(7)
+    A = poisson(12, 11, 10, contrast=10.0)
+    s = sordino.Solver(A, rtol=1e-8, solver="cg", engine="cuda", ranks=4, timeout=20.0)
+    held = s.memory()
+    for k in range(1000):
+        if k % 3 == 0:
+            factor = 1 + rng.random()
+            s.update_values(A.data * factor)
+        b = rng.standard_normal(A.shape[0])
+        x = s.solve(b).x
+        assert np.linalg.norm(b - factor * (A @ x)) <= 1.000001e-8 * np.linalg.norm(b)
+    assert s.memory() == held
+
+
+@pytest.mark.parametrize("kind", ["uneven", "dense rows", "diagonal", "tiny"])
+@pytest.mark.parametrize("ranks", [1, 3, 4])
+def test_matrices_that_need_every_layout(kind: str, ranks: int) -> None:
+    rng = np.random.default_rng(5)
+    n = {"tiny": 4}.get(kind, 3001)
+    if kind == "diagonal":
+        A = sp.diags(1 + rng.random(n)).tocsr()
+    else:
+        A = sp.random(n, n, 0.002, random_state=rng, format="lil")
+        if kind == "dense rows":
+            A[::500, :] = rng.random((len(range(0, n, 500)), n))
+        if kind == "uneven":
+            A[: n // 3] = sp.random(n // 3, n, 0.02, random_state=rng, format="lil")
+        A = A.tocsr()
+        A = (A + sp.diags(1 + np.asarray(abs(A).sum(axis=1)).ravel())).tocsr()
+    b = A @ np.ones(n)
+    assert np.abs(solve(A, b, solver="bicgstab", engine="cuda", ranks=ranks).x - 1).max() < 1e-5
+
+
+def test_a_device_that_is_not_there_is_one_sentence() -> None:
+    with pytest.raises(sordino.SordinoError, match="device"):
+        sordino.Solver(poisson(8, 8, 8), engine="cuda", devices="63")
