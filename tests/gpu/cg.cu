@@ -187,7 +187,7 @@ TEST("cg: a stop request ends the loop on all ranks at the same iteration") {
     run.outcome.resize(ranks);
     run.history.resize(ranks);
     gpu->run([&](Rank& rank) {
-      Cg cg(rank, 16, 16, 12, 10);
+      Cg cg(rank, 64, 64, 48, 1e6);  // long enough for the request to come before the residual is zero
       auto b = cg.right_hand_side();
       run.outcome[rank.id()] = cg.solve(b.data(), 0, 2000000);
       run.history[rank.id()] = rank.history;

@@ -12,7 +12,7 @@ void* State::take_memory(RankState& r, std::size_t bytes, const std::string& wha
   cudaError_t e = bytes > available ? cudaErrorMemoryAllocation : cudaMalloc(&p, bytes ? bytes : 1);
   if (e == cudaErrorMemoryAllocation) {
     cudaGetLastError();
-    throw Error(Errc::device, "device " + std::to_string(r.device) + " has too little memory for " + what + ": " +
+    throw Error(Errc::unsupported, "device " + std::to_string(r.device) + " has too little memory for " + what + ": " +
                                   std::to_string(bytes) + " bytes needed, " + std::to_string(available) + " available");
   }
   call("cudaMalloc", e);
