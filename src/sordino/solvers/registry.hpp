@@ -9,13 +9,14 @@
 #include "sordino/solvers/gatherbicgstab.hpp"
 #include "sordino/solvers/pipebicgstab.hpp"
 #include "sordino/solvers/prcg.hpp"
+#include "sordino/solvers/srcg.hpp"
 
 namespace sordino {
 
 template <class... M>
 struct MethodList {};
 
-using Methods = MethodList<cg::Cg, prcg::Prcg, bicgstab::Bicgstab, pipebicgstab::PipeBicgstab, gatherbicgstab::GatherBicgstab>;
+using Methods = MethodList<cg::Cg, prcg::Prcg, srcg::Srcg, bicgstab::Bicgstab, pipebicgstab::PipeBicgstab, gatherbicgstab::GatherBicgstab>;
 
 struct MethodEntry {
   std::string name, summary;

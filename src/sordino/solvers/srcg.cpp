@@ -1,0 +1,36 @@
+#include "sordino/solvers/srcg.hpp"
+
+namespace sordino {
+namespace srcg {
+
+Srcg::Srcg(const Problem& k) {
+  auto& q = k.s;
+  auto& A = k.A;
+  Vec x = k.x, w = k.Ax, r = k.vector("r"), p = k.vector("p"), s = k.vector("s"), u = k.operand("u");
+  Scal gamma = q.scalar("(r,u)"), gamma_old = q.scalar("(r,u) old"), delta = q.scalar("(w,u)");
+  Scal alpha = q.scalar("alpha"), alpha_old = q.scalar("alpha old");
+  rr = q.scalar("(r,r)");
+  tests_first = true;
+
+  auto product = [&] { A.apply(q, u, w, start(dot(r, u) >> gamma, dot(w, u) >> delta, dot(r, r) >> rr)); };  // w = A u
+  begin = q.record([&] {
+    q.run(Begin{.gamma_old = gamma_old, .alpha_old = alpha_old, .b = k.b, .Ax = w, .d = k.d, .r = r, .u = u, .p = p, .s = s}, push(u));
+    product();
+  });
+  iterate = k.loop({.scalars = {{gamma, gamma_old}, {alpha, alpha_old}}}, rr, [&] {
+    q.exit_if(ConvergedSpd{finish(rr), delta, k.target, k.bound});
+    q.run(Step{.gamma = gamma, .gamma_old = gamma_old, .delta = delta, .alpha_old = alpha_old, .alpha = alpha, .w = w, .d = k.d,
+               .x = x, .r = r, .u = u, .p = p, .s = s},
+          push(u));
+    product();
+  });
+}
+
+}  // namespace srcg
+
+template <>
+std::unique_ptr<Method> make<srcg::Srcg>(const Problem& problem) {
+  return std::make_unique<srcg::Srcg>(problem);
+}
+
+}  // namespace sordino
