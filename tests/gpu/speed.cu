@@ -32,15 +32,16 @@ double microseconds(cuda::CudaEngine& gpu, int n, int iterations) {
 
 TEST("speed: conjugate gradients at 64^3, 128^3 and 256^3") {
   test::need_gpu();
-  int ranks = std::getenv("SPEED_RANKS") ? std::atoi(std::getenv("SPEED_RANKS")) : 1;
+  auto from_environment = [](const char* name, int otherwise) { return std::getenv(name) ? std::atoi(std::getenv(name)) : otherwise; };
+  int ranks = from_environment("SPEED_RANKS", 1), variants = from_environment("SPEED_VARIANTS", 15);
   for (int n : {64, 128, 256}) {
     int iterations = n == 64 ? 1000 : n == 128 ? 600 : 200;
     for (int variant = 0; variant < 4; variant++) {
+      if (!(variants >> variant & 1)) continue;
       cuda::Options o;
       if (variant == 1) o.chain = false;
       if (variant == 2) o.chunk = 60;
       if (variant == 3) o.time_commands = true;
-      if (variant == 3 && n > 128) o.chunk = 20;
       auto gpu = test::cuda_engine(ranks, o);
       const char* name[] = {"chained, chunks of 20", "not chained", "chained, chunks of 60", "launch by launch, timed"};
       double us = microseconds(*gpu, n, iterations), floor = double(n) * n * n * 160 / ranks / 4.3e6;

@@ -32,11 +32,11 @@ class Frame : public Program {
   ScalarView scalars(int turn);
 
   const Recording& rec_;
-  std::vector<std::vector<int>> vector_maps_, scalar_maps_;       // [period]
-  std::vector<std::vector<std::unique_ptr<Body>>> bodies_;        // [period][command]
-  std::vector<std::vector<std::unique_ptr<Test>>> tests_;         // [period][command]
-  std::vector<std::vector<std::vector<RowRange>>> group_tiles_;   // [command][group] ranges of tiles
-  std::vector<std::vector<double>> tile_sums_;                    // [queue][tiles][K] of the command under way
+  std::vector<std::vector<int>> vector_maps_, scalar_maps_;      // [period]
+  std::vector<std::vector<std::unique_ptr<Body>>> bodies_;       // [period][command]
+  std::vector<std::vector<std::unique_ptr<Test>>> tests_;        // [period][command]
+  std::vector<std::vector<std::vector<RowRange>>> group_tiles_;  // [command][group] ranges of tiles
+  std::vector<std::vector<double>> tile_sums_;                   // [queue][tiles][K] of the command under way
 };
 
 }  // namespace sordino

@@ -1,6 +1,6 @@
 // BiCGStab (000, Fig. 2(a) as corrected by 000-E1..E4), with a diagonal right preconditioner and merged dot products.
 //
-// Per iteration: 2 operators, 2 halos, 3 reductions of 1, 2 and 2 values, all exposed. Vector traffic beyond the operators 22 n
+// Per iteration: 2 operators, 2 halos, 3 reductions of 1, 2 and 2 values, all exposed. Vector traffic beyond the operators 21 n
 // words, workspace 8 n.
 // Deviations: all vectors are distributed (the paper's are redundant, which is why it gathers); the stop rule is on ||b|| or
 // what the user asks; a vanishing (rh,r) leaves the loop, and the driver restarts with a new shadow vector.

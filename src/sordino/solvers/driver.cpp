@@ -63,10 +63,7 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
   s_.history.clear();
   s_.stop_seen = false;
   s_.write(b_, b);
-  if (x0)
-    s_.write(x_, x0);
-  else
-    s_.replay(zero_x_);
+  start_from(x0);
   s_.replay(norm_of_b_);
   out.b_norm = std::sqrt(s_.get(bb_));
   if (out.b_norm == 0) {
@@ -76,7 +73,8 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
     return out;
   }
   const double target = std::max(control.rtol * out.b_norm, control.atol);
-  double norm = residual(), aim = target;
+  const double first = residual();
+  double norm = first, aim = target;
   s_.set(bound_, std::pow(divergence * std::max(norm, out.b_norm), 2));
   s_.set(best_rr_, norm * norm);
   s_.replay(keep_start_);
@@ -97,14 +95,30 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
     } else {
       out.status = judge(verdict, norm, before, out, again);
       if (out.status == Status::interrupted) out.status = control.stop_reason();
-      if (again && out.iterations >= control.max_iterations) again = false, out.status = Status::max_iterations;
+      if (again && out.iterations >= control.max_iterations) {
+        again = false;
+        out.status = judge(proceed, norm, before, out, again);
+      }
     }
     aim = std::min(aim, target) * tighten;
   }
-  if (out.status != Status::converged) keep_better(norm);
+  if (out.status != Status::converged) {
+    keep_better(norm);
+    if (!(norm <= first)) {  // a NaN, or all that was kept is worse than what the solve was given
+      start_from(x0);
+      norm = first;
+    }
+  }
   out.residual_norm = norm;
   if (out.status != Status::converged) out.reason += "; relative residual " + relative(norm, out.b_norm) + " after " + std::to_string(out.iterations) + " iterations";
   return out;
+}
+
+void Driver::start_from(const double* x0) {
+  if (x0)
+    s_.write(x_, x0);
+  else
+    s_.replay(zero_x_);
 }
 
 double Driver::time_product(int pairs, const double* x) {

@@ -38,6 +38,7 @@ class Driver {
   double time_product(int pairs, const double* x);
 
  private:
+  void start_from(const double* x0);
   double residual();  // ||b - A x||_2; leaves A x in Ax_
   Verdict iterate(int left, SolveOutcome& out);
   void keep_better(double& norm);

@@ -2,7 +2,7 @@
 // 000-E5..E8), for the right-preconditioned operator B = A M^-1 with a diagonal M.
 //
 // Per iteration: 2 operators, 2 halos, 2 reductions of 2 and 5 values, each hidden behind one operator. Vector traffic beyond the
-// operators 33 n words, workspace 12 n. The recurrences for f = B r, g = B p, z = B g, t = B f, v = B z drift: every
+// operators 28 n words, workspace 13 n. The recurrences for f = B r, g = B p, z = B g, t = B f, v = B z drift: every
 // `replace_every` iterations they are computed anew (`replace`).
 #pragma once
 #include <cmath>

@@ -1,0 +1,146 @@
+// What each method's header says an iteration costs, from the ledger: the difference of a longer and a shorter run.
+#include "check.hpp"
+#include "problems.hpp"
+#include "sordino/linalg/partition.hpp"
+
+using namespace problems;
+
+namespace {
+
+/// Of one iteration, on the first rank. Vector words are what is moved beyond the matrix's own arrays and the product's x and y.
+struct Spent {
+  double commands, reductions, values, messages, vector_words;
+};
+
+constexpr int few = 6, many = 16;
+
+Spent spent(const CsrMatrix& A, const std::vector<double>& b, const std::string& method, const std::string& engine, int ranks, int passes, int products) {
+  auto ledger = [&](int iterations) {
+    Options o = options(method, engine, ranks);
+    o.precond = "jacobi";
+    o.rtol = 1e-300;  // never met
+    o.maxiter = iterations;
+    o.check_every = o.replace_every = 1000000;
+    Solved s = solve(A.view(), b, o);
+    REQUIRE(s.report.status == Status::max_iterations);
+    REQUIRE(s.report.iterations == iterations);
+    return s.report.ledger;
+  };
+  Ledger l = difference(ledger(many), ledger(few));
+  constexpr double n = many - few;
+  Partition p = balance(A.view(), ranks);
+  double mine = double(p.rows(0)), entries = double(A.indptr[std::size_t(p.first_row(1))]);
+  double matrix = (12 * entries + 4 * mine) * passes + 16 * mine * products;
+  double rows = method == "gatherbicgstab" ? double(A.n) : mine;
+  return {double(l.commands) / n, double(l.reductions) / n, double(l.reduced_values) / n, double(l.messages) / n,
+          (l.memory_bytes / n - matrix) / (8 * rows)};
+}
+
+struct Expected {
+  const char* method;
+  int commands, reductions, values, halos, passes, products, vector_words, workspace;
+};
+
+// As the headers say. Workspace counts vectors of n words beyond b, x, the best x and M, with A x.
+constexpr Expected headers[] = {
+    {"cg", 3, 2, 3, 1, 1, 1, 10, 3},
+    {"srcg", 2, 1, 3, 1, 1, 1, 13, 5},
+    {"prcg", 2, 1, 5, 2, 1, 2, 15, 9},
+    {"bicgstab", 5, 3, 5, 2, 2, 2, 21, 8},
+    {"pipebicgstab", 4, 2, 7, 2, 2, 2, 28, 13},
+    {"gatherbicgstab", 6, 0, 0, 2, 2, 2, 0, 0},
+};
+
+const CsrMatrix& slabs() {  // every rank has its neighbours, and no more
+  static const CsrMatrix A = poisson(6, 6, 40, 7, 50);
+  return A;
+}
+
+}  // namespace
+
+TEST("every registered method's contract is asserted here") {
+  std::vector<std::string> known, registered;
+  for (auto& h : headers) known.push_back(h.method);
+  for (auto& m : methods()) registered.push_back(m.name);
+  std::sort(known.begin(), known.end());
+  std::sort(registered.begin(), registered.end());
+  CHECK(known == registered);
+}
+
+TEST("an iteration costs what the method's header says: commands, reductions, messages and vector traffic") {
+  NOTE(fresh::said());
+  fresh::Random random(110);
+  auto b = random.normals(slabs().n);
+  for (auto& h : headers)
+    for (const char* engine : {"host", "model"})
+      for (int ranks : {1, 2, 3, 7}) {
+        NOTE(h.method, " on ", engine, ", ranks = ", ranks);
+        bool gathers = std::string(h.method) == "gatherbicgstab";
+        Spent c = spent(slabs(), b, h.method, engine, ranks, h.passes, h.products);
+        CHECK(c.commands == h.commands);
+        CHECK(c.reductions == h.reductions);
+        CHECK(c.values == h.values);
+        CHECK(c.messages == h.halos * (gathers ? ranks - 1 : ranks > 1 ? 1 : 0));  // the first rank has one neighbour
+        if (h.vector_words > 0) CHECK(c.vector_words == h.vector_words);
+      }
+}
+
+TEST("a method's workspace is what its header says") {
+  NOTE(fresh::said());
+  fresh::Random random(111);
+  CsrMatrix A = matrices::diagonal(random, 4000);
+  for (auto& h : headers) {
+    if (h.workspace == 0) continue;
+    NOTE(h.method);
+    Options o = options(h.method, "host", 1);
+    o.precond = "jacobi";
+    Solver solver(A.view(), o);
+    CHECK(solver.memory()[0] == i64(8) * A.n * (h.workspace + 4));  // b, x, best x, 1/diag(A)
+  }
+}
+
+TEST("a look at the residual every few iterations costs two commands and no communication") {
+  NOTE(fresh::said());
+  fresh::Random random(112);
+  auto b = random.normals(slabs().n);
+  for (auto& m : methods()) {
+    auto ledger = [&](int check_every) {
+      Options o = options(m.name, "host", 3);
+      o.rtol = 1e-300;
+      o.maxiter = 20;
+      o.replace_every = 1000000;
+      o.check_every = check_every;
+      o.time_commands = true;
+      return solve(slabs().view(), b, o).report.ledger;
+    };
+    Ledger with = ledger(4), without = ledger(1000000);
+    NOTE(m.name);
+    CHECK(with.kernels["KeepBest"].calls == 5);
+    CHECK(with.kernels["LowerBest"].calls == 5);
+    CHECK(without.kernels.count("KeepBest") == 0);
+    i64 at_the_end = with.commands - without.commands - 2 * 5;  // the better x is taken, and its residual computed
+    CHECK(at_the_end >= 0);
+    CHECK(at_the_end <= 6);
+    CHECK(with.reductions - without.reductions <= 1);
+    CHECK(with.messages - without.messages <= (m.replicated ? 2 : 1));
+  }
+}
+
+TEST("residual replacement is what the pipelined methods do every so often, and classic ones never") {
+  NOTE(fresh::said());
+  fresh::Random random(113);
+  auto b = random.normals(slabs().n);
+  for (auto& m : methods()) {
+    auto messages = [&](int replace_every) {
+      Options o = options(m.name, "host", 2);
+      o.rtol = 1e-300;
+      o.maxiter = 21;
+      o.replace_every = replace_every;
+      return solve(slabs().view(), b, o).report.ledger.messages;
+    };
+    bool replaces = m.name == "pipebicgstab" || m.name == "gatherbicgstab";
+    NOTE(m.name);
+    i64 more = messages(10) - messages(1000000);
+    CHECK(more == (replaces ? 2 * 6 : 0));  // twice, with six products
+  }
+}
