@@ -57,11 +57,13 @@ struct Update {
   Out z;
   double alpha = 0;
   SORDINO_HD void head() { alpha = rho / pq; }
+  // All loads before the first store: the compiler may not move one past the other.
   SORDINO_HD Sums<2> row(i32 i) {
-    x[i] += alpha * p[i];
-    double ri = r[i] - alpha * q[i];
+    double pi = p[i], qi = q[i], di = d[i], xi = x[i], ri = r[i];
+    ri -= alpha * qi;
+    double zi = ri * di;
+    x[i] = xi + alpha * pi;
     r[i] = ri;
-    double zi = ri * d[i];
     z[i] = zi;
     return {{ri * zi, ri * ri}};
   }

@@ -30,15 +30,19 @@ double microseconds(cuda::CudaEngine& gpu, int n, int iterations) {
 
 }  // namespace
 
+// SPEED_SIZES=64,128 SPEED_VARIANTS=1 (a bit each) SPEED_BLOCKS=512 SPEED_RANKS=4 choose.
 TEST("speed: conjugate gradients at 64^3, 128^3 and 256^3") {
   test::need_gpu();
-  auto from_environment = [](const char* name, int otherwise) { return std::getenv(name) ? std::atoi(std::getenv(name)) : otherwise; };
-  int ranks = from_environment("SPEED_RANKS", 1), variants = from_environment("SPEED_VARIANTS", 15);
+  auto number = [](const char* name, int otherwise) { return std::getenv(name) ? std::atoi(std::getenv(name)) : otherwise; };
+  int ranks = number("SPEED_RANKS", 1), variants = number("SPEED_VARIANTS", 15);
+  std::string sizes = std::getenv("SPEED_SIZES") ? std::getenv("SPEED_SIZES") : "64,128,256";
   for (int n : {64, 128, 256}) {
+    if (sizes.find(std::to_string(n)) == std::string::npos) continue;
     int iterations = n == 64 ? 1000 : n == 128 ? 600 : 200;
     for (int variant = 0; variant < 4; variant++) {
       if (!(variants >> variant & 1)) continue;
       cuda::Options o;
+      o.most_blocks = number("SPEED_BLOCKS", 0);
       if (variant == 1) o.chain = false;
       if (variant == 2) o.chunk = 60;
       if (variant == 3) o.time_commands = true;

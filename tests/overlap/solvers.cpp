@@ -98,7 +98,7 @@ struct Promise {
   const char* method;
   int exposed, hidden;  // reductions an iteration
 };
-constexpr Promise promises[] = {{"cg", 2, 0}, {"prcg", 0, 1}, {"bicgstab", 3, 0}, {"pipebicgstab", 0, 2}};
+constexpr Promise promises[] = {{"cg", 2, 0}, {"prcg", 0, 1}, {"srcg", 1, 0}, {"bicgstab", 3, 0}, {"pipebicgstab", 0, 2}};
 
 bool keeps(const Promise& p, const runs::Iteration& it, double reduction, double traffic) {
   return std::abs(it.exposed_reduction - p.exposed * reduction) < tiny &&

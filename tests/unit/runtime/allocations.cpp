@@ -1,31 +1,9 @@
-// Nothing allocates after the first iteration: operator new is counted in this executable, except under a sanitizer, which has its own.
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
+// Nothing allocates after the first iteration.
 #include "check.hpp"
 #include "host_bench.hpp"
+#include "unit/counting_new.hpp"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define COUNTS_ALLOCATIONS 0
-#else
-#define COUNTS_ALLOCATIONS 1
-#endif
-
-namespace {
-std::atomic<long> allocations{0};
-}
-
-#if COUNTS_ALLOCATIONS
-void* operator new(std::size_t bytes) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* p = std::malloc(bytes ? bytes : 1)) return p;
-  throw std::bad_alloc();
-}
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-#endif
-
+using counting_new::allocations;
 using namespace host_bench;
 
 TEST("iterations of a loop allocate nothing") {

@@ -163,8 +163,14 @@ bool ModelProgram::interpret(Queue& q, const Step& s) {
       return true;
     case Op::await: return await(q, s);
     case Op::tasks: return tasks(q, s);
-    case Op::put: put(q, s); return true;
-    case Op::start: start(q, s); return true;
+    case Op::put:
+      ghosts_are_read(q, s.command);  // a command that reads ghosts sends and starts when all its rows are done
+      put(q, s);
+      return true;
+    case Op::start:
+      ghosts_are_read(q, s.command);
+      start(q, s);
+      return true;
   }
   return true;
 }
