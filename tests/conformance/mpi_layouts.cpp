@@ -25,10 +25,9 @@ int processes() {
 
 /// The same random numbers in all processes.
 fresh::Random shared_random(u64 stream) {
-  unsigned long long seed = fresh::seed();
-  MPI_Bcast(&seed, 1, MPI_UNSIGNED_LONG_LONG, 0, MPI_COMM_WORLD);
-  setenv("SORDINO_TEST_SEED", std::to_string(seed).c_str(), 1);
-  return fresh::Random(stream + seed - fresh::seed());
+  static_assert(sizeof(u64) == sizeof(unsigned long));
+  MPI_Bcast(&fresh::seed(), 1, MPI_UNSIGNED_LONG, 0, MPI_COMM_WORLD);
+  return fresh::Random(stream);
 }
 
 bool agree(double value) {  // the same bits in all processes

@@ -14,8 +14,8 @@ using sordino::i32;
 using sordino::i64;
 using sordino::u64;
 
-inline u64 seed() {
-  static const u64 chosen = [] {
+inline u64& seed() {  // processes that must agree set it, before they draw
+  static u64 chosen = [] {
     const char* given = std::getenv("SORDINO_TEST_SEED");
     return given ? std::strtoull(given, nullptr, 10) : u64(std::random_device{}());
   }();
