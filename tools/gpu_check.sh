@@ -5,8 +5,8 @@
 #   tools/gpu_check.sh                                  build, ctest -L gpu, pytest tests/gpu
 #   tools/gpu_check.sh --tests overlap                  ... and the C++ tests whose ctest name has `overlap` in it
 #   tools/gpu_check.sh --sanitize memcheck "halo"       compute-sanitizer on the GPU tests with `halo` in their names
-#   tools/gpu_check.sh --bench cg -- --grid 128         python -m sordino bench cg --json --grid 128
-#   tools/gpu_check.sh --no-tests --bench cg --bench spmv
+#   tools/gpu_check.sh --bench cg -- --sizes 128        python -m sordino bench cg --record ... --sizes 128
+#   tools/gpu_check.sh --no-tests --bench cg
 #
 # --sanitize TOOL [FILTER]   memcheck, racecheck, initcheck or synccheck; may be repeated. FILTER: part of test names
 # --bench NAME               may be repeated; arguments after `--` go to every benchmark
@@ -14,8 +14,8 @@
 # --only-build               build and stop
 # --python ARGS              arguments to pytest instead of tests/gpu
 #
-# Everything goes to $OUT (default ./out): logs, results of the tests, and records.jsonl with one line a measurement:
-# {"bench", "commit", "machine", "command", "utc", "result"}. The table comes last; the exit code is 1 when a step failed.
+# Everything goes to $OUT (default ./out): logs, results of the tests, and records.jsonl with one line a measurement,
+# with its machine, commit and command. The table comes last; the exit code is 1 when a step failed.
 # From the environment: BUILD (default build/gpu) keeps the build for the next call; COMMIT names the commit of a tree
 # that came without its git; LIMIT_BUILD, LIMIT_TESTS, LIMIT_SANITIZE and LIMIT_BENCH bound each step, in seconds.
 set -uo pipefail
@@ -129,23 +129,8 @@ if [[ -z ${COMMIT:-} ]]; then
   [[ -z $(git status --porcelain 2>/dev/null) ]] || COMMIT+=+ # with changes that are not committed
 fi
 for name in "${benches[@]}"; do
-  command=("$python" -m sordino bench "$name" --json "${bench_arguments[@]}")
-  # --json prints one object; what else is said goes to the log.
-  step "bench-$name" "$limit_bench" bash -c '"${@:2}" >"$1"' bash "$out/bench-$name.json" "${command[@]}" || continue
-  "$python" - "$name" "$COMMIT" "$out" "sordino ${command[*]:3}" >>"$out/records.jsonl" <<'PYTHON'
-import datetime, json, pathlib, sys
-
-name, commit, out, command = sys.argv[1:]
-folder = pathlib.Path(out)
-text = (folder / f"bench-{name}.json").read_text()
-print(json.dumps({
-    "bench": name,
-    "commit": commit,
-    "machine": (folder / "gpus.txt").read_text().strip().splitlines(),
-    "command": command,
-    "utc": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-    "result": json.loads(text),
-}))
-PYTHON
+  # Every benchmark appends its own records; the table it prints is the end of its log.
+  step "bench-$name" "$limit_bench" "$python" -m sordino bench "$name" --record "$out/records.jsonl" --commit "$COMMIT" \
+    "${bench_arguments[@]}" && cat "$out/bench-$name.log"
 done
 finish
