@@ -61,7 +61,9 @@ TEST("faults: a signal that never comes is named by what waited for it, and all 
       NOTE(f.cause);
       CHECK(f.seconds < 10);
       CHECK(f.cause.find("iteration ") != std::string::npos);
-      CHECK(f.cause.find("waited 0.5 s without any progress for rank 1's ") != std::string::npos);
+      CHECK(f.cause.find("waited 0.5 s without any progress for rank ") != std::string::npos);
+      // All wait for rank 1, and rank 1, which still gets what it needs, soon waits for them: either may lose patience first.
+      CHECK((f.cause.find("for rank 1's ") != std::string::npos || f.cause.starts_with("rank 1: ")));
       CHECK_THROWS(gpu->run([](Rank&) {}, {}), Error, "these ranks have failed before");
     }
   works(3);
