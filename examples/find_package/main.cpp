@@ -1,19 +1,29 @@
-// An installed Sordino, used from another project: what it contains, and a small verified solve.
+// Solves a small system with an installed Sordino.
 #include <sordino/api/solver.hpp>
 #include <sordino/config.hpp>
-#include <sordino/linalg/poisson.hpp>
 
+#include <cmath>
 #include <cstdio>
+#include <vector>
 
 int main() {
-  std::printf("Sordino %s, CUDA %s, MPI %s\n", SORDINO_VERSION, SORDINO_WITH_CUDA ? "yes" : "no", SORDINO_WITH_MPI ? "yes" : "no");
-  sordino::CsrMatrix A = sordino::poisson(10, 10, 10, 7, 1.0);
+  // Four rows with 2 on the diagonal and -1 beside it; b = A (1, 1, 1, 1).
+  const std::vector<sordino::i64> indptr{0, 2, 5, 8, 10};
+  const std::vector<sordino::i32> indices{0, 1, 0, 1, 2, 1, 2, 3, 2, 3};
+  const std::vector<double> values{2, -1, -1, 2, -1, -1, 2, -1, -1, 2}, b{1, 0, 0, 1};
+  std::vector<double> x(4);
+
   sordino::Options options;
   options.engine = "host";
   options.ranks = 2;
-  sordino::Solver solver(A.view(), options);
-  std::vector<double> b(std::size_t(A.n), 1.0), x(b.size());
-  sordino::Report report = solver.solve(b.data(), x.data());
-  std::printf("%s after %d iterations\n", name(report.status), report.iterations);
+  options.rtol = 1e-12;
+  sordino::Solver solver({4, indptr.data(), indices.data(), values.data()}, options);
+  const sordino::Report report = solver.solve(b.data(), x.data());
+
+  std::printf("Sordino %s, CUDA %s, MPI %s\n", SORDINO_VERSION, SORDINO_WITH_CUDA ? "yes" : "no", SORDINO_WITH_MPI ? "yes" : "no");
+  std::printf("%s: %s after %d iterations, x = %g %g %g %g\n", solver.method().c_str(), sordino::name(report.status),
+              report.iterations, x[0], x[1], x[2], x[3]);
+  for (double value : x)
+    if (std::abs(value - 1) > 1e-10) return 1;
   return report.status == sordino::Status::converged ? 0 : 1;
 }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <sstream>
 
 #include "grid.hpp"
 #include "support.hpp"
@@ -28,34 +29,36 @@ double microseconds(cuda::CudaEngine& gpu, int n, int iterations) {
   return best[0];
 }
 
+std::vector<int> numbers(const char* name, std::vector<int> otherwise) {
+  const char* text = std::getenv(name);
+  if (!text) return otherwise;
+  std::vector<int> list;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, ',');) list.push_back(std::atoi(part.c_str()));
+  return list;
+}
+
 }  // namespace
 
-// SPEED_SIZES=64,128 SPEED_VARIANTS=1 (a bit each) SPEED_BLOCKS=512 SPEED_RANKS=4 choose.
+// SPEED_SIZES=64,128 SPEED_VARIANTS=0,1 SPEED_BLOCKS=264,0 SPEED_RANKS=4 choose.
 TEST("speed: conjugate gradients at 64^3, 128^3 and 256^3") {
   test::need_gpu();
-  auto number = [](const char* name, int otherwise) { return std::getenv(name) ? std::atoi(std::getenv(name)) : otherwise; };
-  int ranks = number("SPEED_RANKS", 1), variants = number("SPEED_VARIANTS", 15);
-  std::string sizes = std::getenv("SPEED_SIZES") ? std::getenv("SPEED_SIZES") : "64,128,256";
-  for (int n : {64, 128, 256}) {
-    if (sizes.find(std::to_string(n)) == std::string::npos) continue;
-    int iterations = n == 64 ? 1000 : n == 128 ? 600 : 200;
-    for (int variant = 0; variant < 4; variant++) {
-      if (!(variants >> variant & 1)) continue;
-      cuda::Options o;
-      o.most_blocks = number("SPEED_BLOCKS", 0);
-      if (variant == 1) o.chain = false;
-      if (variant == 2) o.chunk = 60;
-      if (variant == 3) o.time_commands = true;
-      auto gpu = test::cuda_engine(ranks, o);
-      const char* name[] = {"chained, chunks of 20", "not chained", "chained, chunks of 60", "launch by launch, timed"};
-      double us = microseconds(*gpu, n, iterations), floor = double(n) * n * n * 160 / ranks / 4.3e6;
-      std::printf("%d^3 ranks %d  %-26s %8.2f us/iteration (floor %.1f)\n", n, ranks, name[variant], us, floor);
-      if (variant == 3) {
-        for (auto& [command, k] : gpu->rank(0).ledger.kernels)
-          std::printf("    %-10s %8.2f us, %6.0f GB/s\n", command.c_str(), k.seconds / double(k.calls) * 1e6, k.bytes / k.seconds * 1e-9);
-      }
-      std::fflush(stdout);
-      CHECK(us > 0);
-    }
-  }
+  const char* name[] = {"chained, chunks of 20", "not chained", "chained, chunks of 60", "launch by launch, timed"};
+  for (int ranks : numbers("SPEED_RANKS", {1}))
+    for (int n : numbers("SPEED_SIZES", {64, 128, 256}))
+      for (int blocks : numbers("SPEED_BLOCKS", {0}))
+        for (int variant : numbers("SPEED_VARIANTS", {0, 1, 2, 3})) {
+          cuda::Options o;
+          o.most_blocks = blocks;
+          if (variant == 1) o.chain = false;
+          if (variant == 2) o.chunk = 60;
+          if (variant == 3) o.time_commands = true;
+          auto gpu = test::cuda_engine(ranks, o);
+          double us = microseconds(*gpu, n, n == 64 ? 1000 : n == 128 ? 600 : 200), floor = double(n) * n * n * 160 / ranks / 4.3e6;
+          std::printf("%d^3 ranks %d blocks %4d  %-24s %8.2f us/iteration (floor %.1f)\n", n, ranks, blocks, name[variant], us, floor);
+          for (auto& [command, k] : gpu->rank(0).ledger.kernels)
+            std::printf("    %-10s %8.2f us, %6.0f GB/s\n", command.c_str(), k.seconds / double(k.calls) * 1e6, k.bytes / k.seconds * 1e-9);
+          std::fflush(stdout);
+          CHECK(us > 0);
+        }
 }

@@ -18,6 +18,8 @@
 namespace sordino {
 namespace {
 
+constexpr int most_devices = 4096;
+
 int cores() { return std::max(1, int(std::thread::hardware_concurrency())); }
 
 EngineChoice host_engine(const Options& o) {
@@ -62,7 +64,7 @@ std::vector<int> parse_devices(const std::string& text) {
     if (!(p >> first)) bad_argument("devices '" + text + "' is not a list such as 0-3 or 0,2");
     last = first;
     if (p >> dash && (dash != '-' || !(p >> last) || p >> more)) bad_argument("devices '" + text + "' is not a list such as 0-3 or 0,2");
-    if (first < 0 || last < first) bad_argument("devices '" + text + "' is not a list such as 0-3 or 0,2");
+    if (first < 0 || last < first || last >= most_devices) bad_argument("devices '" + text + "' is not a list such as 0-3 or 0,2");
     for (int d = first; d <= last; d++) devices.push_back(d);
   }
   return devices;

@@ -73,6 +73,8 @@ Solver::Solver(const CsrView& A, const Options& options, const Machine& machine)
   State& s = *state_;
   sordino::validate(options);
   sordino::validate(A);
+  if (options.ranks > A.n)  // before threads are started for them
+    bad_argument("more ranks (" + std::to_string(options.ranks) + ") than rows (" + std::to_string(A.n) + ")");
   s.A = A;
   s.options = options;
   s.preconditioner = choose_preconditioner(A, options.precond);

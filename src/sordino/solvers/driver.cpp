@@ -106,7 +106,7 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
     keep_better(norm);
     if (!(norm <= first)) {  // a NaN, or all that was kept is worse than what the solve was given
       start_from(x0);
-      norm = first;
+      norm = residual();
     }
   }
   out.residual_norm = norm;

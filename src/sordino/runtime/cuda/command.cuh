@@ -25,18 +25,23 @@ constexpr int lanes_of() {
 template <class F>
 inline constexpr bool has_rows = requires(F f) { f.row(i32{}); };
 
+// --- before the rows: the first warp finds out, the others are told ---------------------------------------------------------
 // Visitors of a functor's fields. The host has already put physical scalars, or codes, into their ids.
-struct LoadGets {
+
+struct LoadKept {  // scalars that earlier commands left in memory
   const Args& a;
+  template <class X>
+  __device__ void operator()(X& x) const {
+    if constexpr (std::is_same_v<X, Get>)
+      if (x.id >= 0) x.v = __ldcg(a.scalars + x.id);
+  }
+};
+struct LoadFinished {  // scalars that this command has just finished
   const Shared& s;
   template <class X>
   __device__ void operator()(X& x) const {
-    if constexpr (std::is_same_v<X, Get>) {
-      if (x.id >= 0)
-        x.v = __ldcg(a.scalars + x.id);
-      else if (x.id < -1)
-        x.v = s.finished[-2 - x.id];
-    }
+    if constexpr (std::is_same_v<X, Get>)
+      if (x.id < -1) x.v = s.finished[-2 - x.id];
   }
 };
 struct StorePuts {
@@ -48,10 +53,40 @@ struct StorePuts {
   }
 };
 
-/// The exit test, evaluated by every thread from the same bits. `stop_seen_at` as it was before this command.
+/// What a head may change: every listed field that is no vector and no pointer. One word or more each.
+template <class X>
+inline constexpr bool is_computed = !sordino::detail::VectorField<X> && !std::is_pointer_v<X>;
+template <class X>
+inline constexpr int words_of = int((sizeof(X) + 7) / 8);
+
+struct TellComputed {
+  u64* word;
+  template <class X>
+  __device__ void operator()(const X& x) {
+    if constexpr (std::is_same_v<X, Get> || std::is_same_v<X, Put>)
+      *word++ = __double_as_longlong(x.v);
+    else if constexpr (is_computed<X>) {
+      memcpy(word, &x, sizeof(X));
+      word += words_of<X>;
+    }
+  }
+};
+struct HearComputed {
+  const u64* word;
+  template <class X>
+  __device__ void operator()(X& x) {
+    if constexpr (std::is_same_v<X, Get> || std::is_same_v<X, Put>)
+      x.v = __longlong_as_double(*word++);
+    else if constexpr (is_computed<X>) {
+      memcpy(&x, word, sizeof(X));
+      word += words_of<X>;
+    }
+  }
+};
+
+/// The exit test. All warps of all blocks evaluate it from the same bits. `stop_seen_at` as it was before this command.
 template <class T>
-__device__ inline int test_exit(T test, const Args& a, const Shared& s, u32 stop_seen_at) {
-  each_field(test, LoadGets{a, s});
+__device__ inline int test_exit(T& test, const Args& a, const Shared& s, u32 stop_seen_at) {
   int verdict = test.test();
   if (verdict == proceed && ((stop_seen_at && stop_seen_at < sequence_of(a)) || (a.n_finishes && s.stop))) verdict = asked_to_stop;
   if (is_keeper()) {
@@ -65,6 +100,48 @@ __device__ inline int test_exit(T test, const Args& a, const Shared& s, u32 stop
   }
   return verdict;
 }
+
+__device__ inline void dawdle(const Args& a) {  // tests
+  u64 until = nanoseconds() + u64(a.late_us) * 1000;
+  while (nanoseconds() < until) {
+  }
+}
+
+/// The first warp's: from the wait for the previous command to the head. Leaves in `computed` what the head computed. False:
+/// the command has nothing to do.
+template <class F, class T>
+__device__ inline bool begin_command(F f, T test, const Args& a, Shared& s, u64* computed) {
+  // What is read here does not change while a chunk of iterations runs, so it need not wait for the previous command.
+  i32 iteration = iteration_of(a);
+  bool beyond = iteration >= a.control->max_iterations;
+  PartRef part = part_ref(a, threadIdx.x);
+  wait_for_previous_command();
+  let_next_command_come();
+  u64 state = load_relaxed(reinterpret_cast<const u64*>(a.control));
+  each_field(f, LoadKept{a});  // on their way, as is the first packet
+  if constexpr (!std::is_same_v<T, NoTest>) each_field(test, LoadKept{a});
+  bool halted = beyond || u32(state) != 0;
+  if (a.n_finishes == 0) {
+    if (halted) return false;
+  } else if (!finish_reductions(a, s, part, halted)) {
+    return false;
+  }
+  if (iteration == a.late_at && is_keeper()) dawdle(a);
+  if constexpr (!std::is_same_v<T, NoTest>) {
+    each_field(test, LoadFinished{s});
+    if (test_exit(test, a, s, u32(state >> 32)) != proceed) return false;
+  }
+  each_field(f, LoadFinished{s});
+  if constexpr (requires { f.head(); }) {
+    f.head();
+    __syncwarp();  // in a command of one block, all have read what is now overwritten
+    if (is_keeper()) each_field(f, StorePuts{a});
+  }
+  if (threadIdx.x == 0) each_field(f, TellComputed{computed});
+  return true;
+}
+
+// --- rows -----------------------------------------------------------------------------------------------------------------
 
 /// The rows of a chunk that this thread computes: none or one.
 struct RowOfThread {
@@ -114,6 +191,19 @@ __device__ inline void compute_row(F& f, const Args& a, RowOfThread r, bool send
   if (send) send_row(a, r.row);
 }
 
+/// A group that is one range of rows, none of which is sent: the tight loop that most time is spent in.
+template <class F, int K>
+__device__ inline void stream_rows(F& f, const Args& a, const GroupArgs& g, i32 chunk, double (&sums)[K]) {
+  constexpr i32 lanes = lanes_of<F>(), rows = block_threads / lanes;
+  i32 row = g.first + chunk * rows + i32(threadIdx.x) / lanes, step = gridDim.x * rows;
+  if constexpr (lanes > 1) {  // a warp stays together
+    for (i32 first = g.first + chunk * rows; first < g.last; first += step, row += step)
+      compute_row<F>(f, a, {row, row < g.last}, false, sums);
+  } else {
+    for (; row < g.last; row += step) compute_row<F>(f, a, {row, true}, false, sums);
+  }
+}
+
 /// All task groups. Chunks of all groups are dealt to the blocks in one sequence, so that the groups share the load. A group
 /// without rows still waits. False: a wait was lost.
 template <class F, int K>
@@ -127,8 +217,14 @@ __device__ inline bool run_groups(F& f, const Args& a, double (&sums)[K]) {
     bool witness = g.end > begin ? chunk == begin : blockIdx.x == 0;
     if (g.awaits && (mine || witness) && !await_rows(a, witness)) return false;
     sent |= g.sends && mine;
+    if (mine && g.one_range && !g.sends) {
+      stream_rows<F>(f, a, g, chunk - begin, sums);
+      if (j + 1 < a.n_groups)
+        while (chunk < g.end) chunk += gridDim.x;
+    } else {
 #pragma unroll 1
-    for (; chunk < g.end; chunk += gridDim.x) compute_row<F>(f, a, row_of<lanes_of<F>()>(g, chunk - begin), g.sends, sums);
+      for (; chunk < g.end; chunk += gridDim.x) compute_row<F>(f, a, row_of<lanes_of<F>()>(g, chunk - begin), g.sends, sums);
+    }
     if (g.puts) {
       if (a.all_send) send_old_rows(a);
       if (sent) sent_rows(a);
@@ -136,12 +232,6 @@ __device__ inline bool run_groups(F& f, const Args& a, double (&sums)[K]) {
     begin = g.end;
   }
   return true;
-}
-
-__device__ inline void dawdle(const Args& a) {  // tests
-  u64 until = nanoseconds() + u64(a.late_us) * 1000;
-  while (nanoseconds() < until) {
-  }
 }
 
 // Blocks that are to fit on a multiprocessor: 6 leave 40 registers a thread, which streaming updates do with; a functor that holds
@@ -158,33 +248,17 @@ template <class F, class T>
 __global__ void __launch_bounds__(block_threads, resident_blocks<F>())
     command(const __grid_constant__ F functor, const __grid_constant__ T exit_test, const __grid_constant__ Args a) {
   __shared__ Shared s;
-  // What is read here does not change while a chunk of iterations runs, so it need not wait for the previous command.
-  i32 iteration = iteration_of(a);
-  if (iteration >= a.control->max_iterations) {
+  __shared__ u64 computed[words_of<F>];
+  if (threadIdx.x < 32) {
+    bool go = begin_command(functor, exit_test, a, s, computed);
+    if (threadIdx.x == 0) s.go = go;
+  } else {
     wait_for_previous_command();
-    return;
   }
-  PartRef part = threadIdx.x < 32 ? part_ref(a, threadIdx.x) : PartRef{};
-  wait_for_previous_command();
-  let_next_command_come();
-
-  u64 state = load_relaxed(reinterpret_cast<const u64*>(a.control));
-  bool halted = u32(state) != 0;
-  if (a.n_finishes) {
-    if (!finish_reductions(a, s, part, halted)) return;
-  } else if (halted) {
-    return;
-  }
-  if (iteration == a.late_at && is_keeper()) dawdle(a);
-  if constexpr (!std::is_same_v<T, NoTest>)
-    if (test_exit(exit_test, a, s, u32(state >> 32)) != proceed) return;
-
+  __syncthreads();
+  if (!s.go) return;
   F f = functor;
-  each_field(f, LoadGets{a, s});
-  if constexpr (requires { f.head(); }) {
-    f.head();
-    if (is_keeper()) each_field(f, StorePuts{a});
-  }
+  each_field(f, HearComputed{computed});
   constexpr int K = sums_of<F>;
   double sums[K > 0 ? K : 1] = {};
   bool well = run_groups<F>(f, a, sums);

@@ -8,6 +8,7 @@ namespace sordino::cuda {
 namespace {
 
 constexpr std::size_t most_segments = 16;  // that each row is compared with
+constexpr i32 most_rows = 0x7fffffff - (1 << 20);  // a stride beyond the last row is still a number
 
 // Contiguous pieces of what goes to one peer, biased so that own row i goes to to[i].
 void add_segments(std::vector<Segment>& segments, const ExchangePeer& p, double* place) {
@@ -83,6 +84,8 @@ const RowLists& State::row_lists(RankState& r, const std::vector<RowRange>& rang
   RowLists& l = at->second;
   if (!is_new || merged.empty()) return l;
   const i32 per_chunk = block_threads / lanes;
+  if (merged.back().second > most_rows)
+    throw Error(Errc::unsupported, "a rank of the cuda engine holds at most " + std::to_string(most_rows) + " rows");
   std::vector<RowRange> chunks;
   for (auto [begin, end] : merged) {
     l.n_rows += end - begin;

@@ -1,5 +1,5 @@
 // Device code: the phases of a command that are the same for all functors: finish, await, put, start. A tuned kernel uses the
-// same functions, in the same order; all threads of the block call each of them.
+// same functions, in the same order; all threads of the block call each of them, but finish, which is the first warp's.
 #pragma once
 #include "sordino/runtime/cuda/memory.cuh"
 
@@ -12,6 +12,7 @@ struct Shared {
   double part[most_parts];  // of the reductions finished here
   double finished[most_finishes * most_values];
   bool stop;                // a stop request came with them
+  bool go;                  // what the first warp found out: the block has something to do
   double warp_sum[most_values][warps];
 };
 
@@ -44,52 +45,50 @@ __device__ inline PartRef part_ref(const Args& a, int part) {
   return {};
 }
 
-/// One warp collects the parts of all reductions that end here and adds them, rank by rank: every rank gets the same bits.
+/// The first warp collects the parts of all reductions that end here and adds them, rank by rank: every rank gets the same bits.
 /// `first` is what part_ref() said of this thread before the previous command had ended. False: halted, or the wait was lost.
 __device__ inline bool finish_reductions(const Args& a, Shared& s, PartRef first, bool halted) {
   bool lost = false;
-  if (threadIdx.x < 32) {
-    u32 waited = 0, words = 0;
+  u32 waited = 0, words = 0;
 #pragma unroll 1
-    for (int i = threadIdx.x; i < a.parts && !lost; i += 32) {
-      PartRef p = i < 32 ? first : part_ref(a, i);
-      Packet got = load_packet(p.packet);  // on its way while `halted` is
-      lost = halted;
-      if (!lost && !is_epoch(u32(got.tag), p.epoch)) {
-        u64 since = nanoseconds();
-        lost = !spin(a, Wait::reduction, 0, i, flag_word(p.epoch, false), [&](u32& seen) {
-          got = load_packet(p.packet);
-          seen = u32(got.tag);
-          return is_epoch(seen, p.epoch);
-        });
-        waited += u32(nanoseconds() - since);
-      }
-      s.part[i] = got.value;
-      words |= u32(got.tag);
+  for (int i = threadIdx.x; i < a.parts && !lost; i += 32) {
+    PartRef p = i < 32 ? first : part_ref(a, i);
+    Packet got = load_packet(p.packet);  // on its way while `halted` is
+    lost = halted;
+    if (!lost && !is_epoch(u32(got.tag), p.epoch)) {
+      u64 since = nanoseconds();
+      lost = !spin(a, Wait::reduction, 0, i, flag_word(p.epoch, false), [&](u32& seen) {
+        got = load_packet(p.packet);
+        seen = u32(got.tag);
+        return is_epoch(seen, p.epoch);
+      });
+      waited += u32(nanoseconds() - since);
     }
-    bool stop = __any_sync(~0u, words & 1);
-    if (threadIdx.x == 0) s.stop = stop;
-    __syncwarp();
-    const double* part = s.part;
-#pragma unroll 1
-    for (int j = 0; j < a.n_finishes; j++) {
-      const FinishArgs& f = a.finish[j];
-      if (int k = threadIdx.x; k < f.values) {
-        double sum = 0;
-#pragma unroll 1
-        for (int p = 0; p < f.parts; p++) sum += part[p * f.values + k];
-        s.finished[j * most_values + k] = sum;
-        if (blockIdx.x == 0 && !halted) a.scalars[f.to[k]] = sum;  // where later commands look
-      }
-      part += f.parts * f.values;
-    }
-    if (blockIdx.x == 0) {
-      waited = __reduce_max_sync(~0u, waited);
-      if (threadIdx.x == 0 && waited) a.control->waited_reduction += waited;
-      if (threadIdx.x == 0 && stop && a.control->stop_seen_at == 0) a.control->stop_seen_at = sequence_of(a);
-    }
+    s.part[i] = got.value;
+    words |= u32(got.tag);
   }
-  return !__syncthreads_or(lost || halted);
+  if (__any_sync(~0u, lost || halted)) return false;
+  s.stop = __any_sync(~0u, words & 1);
+  const double* part = s.part;
+#pragma unroll 1
+  for (int j = 0; j < a.n_finishes; j++) {
+    const FinishArgs& f = a.finish[j];
+    if (int k = threadIdx.x; k < f.values) {
+      double sum = 0;
+#pragma unroll 1
+      for (int p = 0; p < f.parts; p++) sum += part[p * f.values + k];
+      s.finished[j * most_values + k] = sum;
+      if (blockIdx.x == 0) a.scalars[f.to[k]] = sum;  // where later commands look
+    }
+    part += f.parts * f.values;
+  }
+  __syncwarp();
+  if (blockIdx.x == 0) {
+    waited = __reduce_max_sync(~0u, waited);
+    if (threadIdx.x == 0 && waited) a.control->waited_reduction += waited;
+    if (threadIdx.x == 0 && s.stop && a.control->stop_seen_at == 0) a.control->stop_seen_at = sequence_of(a);
+  }
+  return true;
 }
 
 // --- await ---------------------------------------------------------------------------------------------------------------
@@ -99,11 +98,11 @@ __device__ inline bool await_rows(const Args& a, bool witness) {
   bool lost = false;
   u32 word = 0, waited = 0;
 #pragma unroll 1
-  for (int j = 0; j < a.n_awaits; j++) {
+  for (int j = 0; threadIdx.x < 32 && j < a.n_awaits; j++) {
     const AwaitArgs& w = a.await[j];
     u32 epoch = epoch_of(a, w.epoch);
 #pragma unroll 1
-    for (int p = threadIdx.x; p < w.peers && !lost; p += block_threads) {
+    for (int p = threadIdx.x; p < w.peers && !lost; p += 32) {
       const u32* flag = w.flags + p * flag_stride;
       u32 seen = load_relaxed(flag);
       if (!is_epoch(seen, epoch)) {

@@ -72,6 +72,7 @@ void Plan::add_groups(Args& a, const Outline& o, const Entry& entry) {
       to.chunks = l.chunk_list;
       to.rows = l.row_list;
       to.n_rows = l.n_rows;
+      to.one_range = !l.chunk_list && !l.row_list;
       end += l.chunks;
     }
     to.end = end;

@@ -136,8 +136,9 @@ struct StartArgs {
 /// Rows of one task group, in chunks of block_threads / lanes rows.
 struct GroupArgs {
   i32 end = 0;               // chunks of this and all earlier groups
-  i32 first = 0, last = 0;   // rows, if they are one range;
-  const RowRange* chunks = nullptr;  // else its chunks,
+  bool one_range = true;
+  i32 first = 0, last = 0;   // its rows;
+  const RowRange* chunks = nullptr;  // else the ranges' chunks,
   const i32* rows = nullptr;         // or, where ranges are short, all rows
   i32 n_rows = 0;                    //   of which there are so many
   bool awaits = false;  // before the group

@@ -1,5 +1,6 @@
 #include "sordino/runtime/host/engine.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <sstream>
 #include <thread>
@@ -63,7 +64,10 @@ void HostEngine::run(const std::function<void(Rank&)>& job, const std::function<
       supervisor_failed = std::current_exception();
       raise(Errc::peer_failed, std::string("the supervisor of the run failed: ") + e.what());
     }
-    if (transport_) poll();
+    if (transport_) {
+      poll();
+      tell_of_progress();
+    }
     return fault_.raised() ? 2.0 : -1.0;  // after a fault every wait ends; a rank stuck elsewhere is left behind
   });
   if (supervisor_failed) std::rethrow_exception(supervisor_failed);
@@ -83,8 +87,10 @@ void HostEngine::raise(Errc code, const std::string& cause) {
 
 void HostEngine::fail_as_peers() { throw PeerFailed(fault_.cause()); }
 
-u64 HostEngine::all_heartbeats() const {
-  u64 sum = arrivals_.load(std::memory_order_relaxed);
+u64 HostEngine::all_heartbeats() const { return arrivals_.load(std::memory_order_relaxed) + own_heartbeats(); }
+
+u64 HostEngine::own_heartbeats() const {
+  u64 sum = 0;
   for (auto& m : memory_) sum += m.heartbeat.load(std::memory_order_relaxed);
   return sum;
 }
@@ -99,6 +105,16 @@ void HostEngine::patience_lost(Rank& rank, const std::string& what) {
                                      " (rank " + std::to_string(rank.id()) + " gave up)");
 }
 
+// Ranks of other processes that wait for these must know that they live, though they have nothing to send yet.
+void HostEngine::tell_of_progress() {
+  double now = seconds_now(), pause = std::min(1.0, options_.timeout / 4);
+  u64 beats = own_heartbeats();
+  if (beats == told_.beats || now - told_.at < pause) return;
+  told_ = {beats, now};
+  for (int p = 0; p < transport_->processes(); p++)
+    if (p != transport_->process()) transport_->send(p, {.kind = Message::beat}, nullptr, 0);
+}
+
 // --- messages of other processes -------------------------------------------------------------------------------------------
 
 void HostEngine::send(const Message& header, const void* data, std::size_t bytes) {
@@ -111,6 +127,7 @@ void HostEngine::poll() {
 
 void HostEngine::deliver(const Message& m, const std::byte* data, std::size_t bytes) {
   arrivals_.fetch_add(1, std::memory_order_relaxed);
+  if (m.kind == Message::beat) return;
   if (m.kind == Message::fault) {
     fault_.raise(Errc(m.slot), std::string(reinterpret_cast<const char*>(data), bytes));
     for (auto& mine : memory_) mine.bell.ring();

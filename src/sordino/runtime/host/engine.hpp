@@ -105,6 +105,8 @@ class HostEngine final : public Engine {
   double wait(Rank& rank, const Ready& ready, const What& what);
   void patience_lost(Rank& rank, const std::string& what);
   u64 all_heartbeats() const;
+  u64 own_heartbeats() const;
+  void tell_of_progress();
   void raise(Errc code, const std::string& cause);
   [[noreturn]] void fail_as_peers();
 
@@ -123,6 +125,10 @@ class HostEngine final : public Engine {
     u64 round = 0;
     std::map<u32, int> others;  // processes whose ranks have all entered the round
   } barrier_;
+  struct {
+    u64 beats = 0;
+    double at = 0;  // seconds
+  } told_;                        // what other processes know of this one's heartbeats
   std::atomic<u64> arrivals_{0};  // messages delivered: progress of remote ranks
 };
 

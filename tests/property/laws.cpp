@@ -1,0 +1,224 @@
+// Laws that hold for every method, on random problems.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "check.hpp"
+#include "conformance/problems.hpp"
+
+using namespace problems;
+
+namespace {
+
+constexpr double eps = 0x1p-53;
+
+std::vector<double> times(std::vector<double> v, double by) {
+  for (double& x : v) x *= by;
+  return v;
+}
+
+std::vector<double> plus(std::vector<double> a, const std::vector<double>& b) {
+  for (std::size_t i = 0; i < a.size(); i++) a[i] += b[i];
+  return a;
+}
+
+std::vector<double> product(const CsrMatrix& A, const std::vector<double>& x) {
+  std::vector<double> y;
+  for (long double v : matrices::exact_product(A.view(), x).y) y.push_back(double(v));
+  return y;
+}
+
+/// ||A (x - y)|| / ||b||: what two solutions of the same system may differ by, if both meet a tolerance.
+double apart(const CsrMatrix& A, const std::vector<double>& x, const std::vector<double>& y, const std::vector<double>& b) {
+  return matrices::norm(product(A, plus(x, times(y, -1)))) / matrices::norm(b);
+}
+
+struct System {
+  CsrMatrix A;
+  std::vector<double> b;
+};
+System system(fresh::Random& random, const MethodEntry& m) {
+  i64 n = random.whole(30, 900);
+  CsrMatrix A = m.needs_spd ? matrices::spd(random, n, 3, n) : matrices::nonsymmetric(random, n, 3, n);
+  return {A, random.normals(n)};
+}
+
+int ranks(fresh::Random& random) { return int(random.whole(1, 5)); }
+
+}  // namespace
+
+TEST("renumbering the unknowns renumbers the solution") {
+  NOTE(fresh::said());
+  fresh::Random random(300);
+  for (auto& m : methods())
+    for (int round = 0; round < 5; round++) {
+      auto [A, b] = system(random, m);
+      std::vector<i32> place(b.size());
+      std::iota(place.begin(), place.end(), 0);
+      for (std::size_t i = place.size(); i-- > 1;) std::swap(place[i], place[std::size_t(random.whole(0, i64(i)))]);
+      matrices::Rows from = matrices::rows(A), to(from.size());
+      std::vector<double> c(b.size());
+      for (std::size_t i = 0; i < from.size(); i++) {
+        c[std::size_t(place[i])] = b[i];
+        for (auto& [j, v] : from[i]) to[std::size_t(place[i])][place[std::size_t(j)]] = v;
+      }
+      Options o = options(m.name, "host", ranks(random));
+      auto x = solve(A.view(), b, o), y = solve(matrices::csr(to).view(), c, o);
+      std::vector<double> back(b.size());
+      for (std::size_t i = 0; i < back.size(); i++) back[i] = y.x[std::size_t(place[i])];
+      NOTE(m.name, ", n = ", A.n);
+      CHECK(x.report.status == Status::converged);
+      CHECK(y.report.status == Status::converged);
+      CHECK(apart(A, x.x, back, b) <= 2.1e-8);
+    }
+}
+
+TEST("scaling A or b by powers of two scales x, to the last bit") {
+  NOTE(fresh::said());
+  fresh::Random random(301);
+  for (auto& m : methods())
+    for (const char* precond : {"none", "jacobi"}) {
+      auto [A, b] = system(random, m);
+      Options o = options(m.name, "host", ranks(random));
+      o.precond = precond;
+      auto x = solve(A.view(), b, o);
+      for (int k : {-60, -1, 1, 7, 40}) {
+        NOTE(m.name, " with ", precond, ", n = ", A.n, ", 2^", k);
+        double by = std::ldexp(1.0, k);
+        CsrMatrix B = A;
+        B.values = times(A.values, by);
+        auto y = solve(B.view(), b, o), z = solve(A.view(), times(b, by), o);
+        CHECK(y.report.status == Status::converged);
+        CHECK(same_bits(y.report.history, x.report.history));
+        CHECK(same_bits(times(y.x, by), x.x));
+        CHECK(same_bits(z.report.history, x.report.history));
+        CHECK(same_bits(times(z.x, 1 / by), x.x));
+        CHECK(z.report.residual_norm == by * x.report.residual_norm);
+      }
+    }
+}
+
+TEST("right-hand sides of extreme sizes have the same history as ordinary ones") {
+  NOTE(fresh::said());
+  fresh::Random random(302);
+  for (auto& m : methods()) {
+    auto [A, b] = system(random, m);
+    Options o = options(m.name, "host", 2);
+    auto x = solve(A.view(), b, o);
+    for (int k : {-900, -500, -300, 300, 500, 900}) {
+      NOTE(m.name, ", 2^", k);
+      std::vector<double> c;
+      for (double v : b) c.push_back(std::ldexp(v, k));
+      auto y = solve(A.view(), c, o);
+      CHECK(same_bits(y.report.history, x.report.history));
+      bool same = true;
+      for (std::size_t i = 0; i < b.size(); i++) same &= y.x[i] == std::ldexp(x.x[i], k);
+      CHECK(same);
+    }
+  }
+}
+
+TEST("solutions add, and what x0 gives away need not be found") {
+  NOTE(fresh::said());
+  fresh::Random random(303);
+  for (auto& m : methods())
+    for (int round = 0; round < 3; round++) {
+      auto [A, b] = system(random, m);
+      NOTE(m.name, ", n = ", A.n);
+      auto c = random.normals(A.n), x0 = random.normals(A.n);
+      Solver solver(A.view(), options(m.name, "host", ranks(random)));
+      auto x = solve(solver, b).x, y = solve(solver, c).x, z = solve(solver, plus(b, c)).x;
+      double scale = matrices::norm(b) + matrices::norm(c) + matrices::norm(plus(b, c));
+      CHECK(matrices::norm(product(A, plus(z, times(plus(x, y), -1)))) <= 1.1e-8 * scale);
+      auto shifted = plus(b, times(product(A, x0), -1));
+      auto from_x0 = solve(solver, b, x0.data()).x, rest = solve(solver, shifted).x;
+      CHECK(matrices::norm(product(A, plus(from_x0, times(plus(x0, rest), -1)))) <= 1.1e-8 * (matrices::norm(b) + matrices::norm(shifted)));
+    }
+}
+
+TEST("P ranks are one rank, to the last bit, also under an adversary on the model") {
+  NOTE(fresh::said());
+  fresh::Random random(304);
+  for (auto& m : methods()) {
+    auto [A, b] = system(random, m);
+    auto one = solve(A.view(), b, options(m.name, "host", 1));
+    for (int round = 0; round < 12; round++) {
+      Options o = options(m.name, round % 3 ? "model" : "host", int(random.whole(2, 13)));
+      o.seed = round % 3 == 2 ? 0 : int(random.whole(1, 1000000));
+      Machine machine;
+      machine.jitter_s = round % 2 ? 5e-6 : 0;
+      NOTE(m.name, ", n = ", A.n, " on ", o.engine, ", ranks = ", o.ranks, ", seed = ", o.seed);
+      Solver solver(A.view(), o, machine);
+      for (int again = 0; again < 2; again++) {
+        auto s = solve(solver, b);
+        CHECK(same_bits(s.x, one.x));
+        CHECK(same_bits(s.report.history, one.report.history));
+      }
+    }
+  }
+}
+
+TEST("methods of one family are the same recurrence in exact arithmetic") {
+  NOTE(fresh::said());
+  fresh::Random random(305);
+  for (bool spd : {true, false})
+    for (int round = 0; round < 4; round++) {
+      i64 n = random.whole(200, 900);
+      CsrMatrix A = spd ? matrices::spd(random, n, 3, n) : matrices::nonsymmetric(random, n, 3, n);
+      auto b = random.normals(n);
+      std::vector<double> first;
+      for (auto& m : methods()) {
+        if (m.needs_spd != spd) continue;
+        NOTE(m.name, ", n = ", n);
+        auto history = solve(A.view(), b, options(m.name, "host", 2)).report.history;
+        if (first.empty()) first = history;
+        REQUIRE(history.size() >= 5);
+        for (std::size_t i = 0; i < 5; i++) CHECK_NEAR(history[i], first[i], 1e-8 * first[i] + 1e-12);
+      }
+    }
+}
+
+TEST("CG ends after as many iterations as the matrix has eigenvalues") {
+  NOTE(fresh::said());
+  fresh::Random random(306);
+  for (auto& m : methods()) {
+    if (!m.needs_spd) continue;
+    for (int distinct : {1, 2, 3, 5}) {
+      std::vector<double> eigenvalues;
+      for (int k = 0; k < distinct; k++) eigenvalues.push_back(1 + k);
+      i64 n = random.whole(50, 2000);
+      matrices::Rows r(static_cast<std::size_t>(n));
+      for (i64 i = 0; i < n; i++) r[std::size_t(i)][i32(i)] = eigenvalues[std::size_t(i % distinct)];
+      CsrMatrix A = matrices::csr(r);
+      Options o = options(m.name, "host", 3);
+      o.precond = "none";
+      NOTE(m.name, ", ", distinct, " eigenvalues");
+      CHECK(solve(A.view(), random.normals(n), o).report.iterations == distinct);
+      o.precond = "jacobi";
+      CHECK(solve(A.view(), random.normals(n), o).report.iterations == 1);
+    }
+  }
+}
+
+TEST("the A-norm of CG's error falls in every iteration") {
+  NOTE(fresh::said());
+  fresh::Random random(307);
+  for (const char* method : {"cg", "prcg", "srcg"}) {
+    i64 n = random.whole(100, 400);
+    CsrMatrix A = matrices::spd(random, n, 3, n, 50);
+    auto exact = random.normals(n), b = product(A, exact);
+    double last = HUGE_VAL;
+    for (int k = 1; k <= 12; k++) {
+      Options o = options(method, "host", 2);
+      o.maxiter = k;
+      o.rtol = 1e-14;
+      auto e = plus(solve(A.view(), b, o).x, times(exact, -1));
+      double norm = 0;
+      auto Ae = product(A, e);
+      for (std::size_t i = 0; i < e.size(); i++) norm += e[i] * Ae[i];
+      NOTE(method, ", iteration ", k);
+      CHECK(norm <= last * (1 + 1e3 * eps));
+      last = norm;
+    }
+  }
+}

@@ -1,0 +1,29 @@
+#include "sordino/solvers/registry.hpp"
+
+#include <set>
+
+#include "check.hpp"
+#include "sordino/base/error.hpp"
+
+using namespace sordino;
+
+TEST("methods have names of their own and a line that says what they are") {
+  std::set<std::string> names;
+  for (auto& m : methods()) {
+    CHECK(names.insert(m.name).second);
+    CHECK(!m.summary.empty());
+    CHECK(m.summary.find('\n') == std::string::npos);
+    CHECK(m.make != nullptr);
+    CHECK(&method(m.name) == &m);
+  }
+  for (const char* name : {"cg", "prcg", "bicgstab", "pipebicgstab", "gatherbicgstab"}) CHECK(names.count(name) == 1);
+}
+
+TEST("an unknown method is refused with a list of those there are") {
+  CHECK_THROWS(method("gmres"), Error, "there is no solver 'gmres'; there are cg, ");
+  CHECK_THROWS(method(""), Error, "there is no solver ''");
+}
+
+TEST("the CG family needs an SPD matrix, the BiCGStab family does not") {
+  for (auto& m : methods()) CHECK(m.needs_spd == (m.name.find("bicgstab") == std::string::npos));
+}
