@@ -97,9 +97,8 @@ struct Left {
   explicit operator bool() const { return static_cast<bool>(left); }
 
   template <class R>
-  static constexpr bool integers =
-      std::is_integral_v<L> && std::is_integral_v<R> && !std::is_same_v<L, bool> &&
-      !std::is_same_v<R, bool> && !std::is_same_v<L, char> && !std::is_same_v<R, char>;
+  static constexpr bool integers = std::is_integral_v<L> && std::is_integral_v<R> && !std::is_same_v<L, bool> &&
+                                   !std::is_same_v<R, bool> && !std::is_same_v<L, char> && !std::is_same_v<R, char>;
 
 // Integers are compared by value, whatever their signs.
 #define CHECK_COMPARISON(op, compare_integers)                                      \
@@ -140,8 +139,7 @@ Outcome outcome(const Left<L>& alone) {
 template <class Value, class Expected, class Tolerance>
 void near(const char* file, int line, const char* what, Value value, Expected expected, Tolerance tolerance) {
   const auto off = std::abs(value - expected);
-  if (!(off <= tolerance))
-    fail(file, line, join(what, ", with ", value, " and ", expected, ", off by ", off));
+  if (!(off <= tolerance)) fail(file, line, join(what, ", with ", value, " and ", expected, ", off by ", off));
 }
 
 // One note for as long as its scope lasts.
@@ -164,34 +162,31 @@ class Note {
   [[maybe_unused]] static const int CHECK_JOIN(function, _added) = check::add(name, __FILE__, function); \
   static void function()
 
-#define CHECK_THAT(what, then, ...)                                                             \
-  do {                                                                                          \
-    if (const check::Outcome check_outcome = check::outcome(check::Take() << __VA_ARGS__);      \
-        !check_outcome.holds) {                                                                 \
-      check::fail(__FILE__, __LINE__, what "(" #__VA_ARGS__ "), with " + check_outcome.values); \
-      then;                                                                                     \
-    }                                                                                           \
+#define CHECK_THAT(what, then, ...)                                                                                \
+  do {                                                                                                             \
+    if (const check::Outcome check_outcome = check::outcome(check::Take() << __VA_ARGS__); !check_outcome.holds) { \
+      check::fail(__FILE__, __LINE__, what "(" #__VA_ARGS__ "), with " + check_outcome.values);                    \
+      then;                                                                                                        \
+    }                                                                                                              \
   } while (false)
 #define CHECK(...) CHECK_THAT("CHECK", static_cast<void>(0), __VA_ARGS__)
 #define REQUIRE(...) CHECK_THAT("REQUIRE", throw check::Stop("REQUIRE(" #__VA_ARGS__ ") failed"), __VA_ARGS__)
 
-#define CHECK_NEAR(value, expected, tolerance)                                                              \
-  check::near(__FILE__, __LINE__, "CHECK_NEAR(" #value ", " #expected ", " #tolerance ")", value, expected, \
-              tolerance)
+#define CHECK_NEAR(value, expected, tolerance) \
+  check::near(__FILE__, __LINE__, "CHECK_NEAR(" #value ", " #expected ", " #tolerance ")", value, expected, tolerance)
 
-#define CHECK_THROWS(statement, Exception, fragment)                                                   \
-  do {                                                                                                 \
-    bool check_threw = false;                                                                          \
-    try {                                                                                              \
-      static_cast<void>(statement);                                                                    \
-    } catch (const Exception& check_error) {                                                           \
-      check_threw = true;                                                                              \
-      if (std::string_view(check_error.what()).find(fragment) == std::string_view::npos)               \
-        check::fail(                                                                                   \
-            __FILE__, __LINE__,                                                                        \
-            check::join(#statement " says \"", check_error.what(), "\", without \"", fragment, "\"")); \
-    }                                                                                                  \
-    if (!check_threw) check::fail(__FILE__, __LINE__, #statement " does not throw " #Exception);       \
+#define CHECK_THROWS(statement, Exception, fragment)                                                           \
+  do {                                                                                                         \
+    bool check_threw = false;                                                                                  \
+    try {                                                                                                      \
+      static_cast<void>(statement);                                                                            \
+    } catch (const Exception& check_error) {                                                                   \
+      check_threw = true;                                                                                      \
+      if (std::string_view(check_error.what()).find(fragment) == std::string_view::npos)                       \
+        check::fail(__FILE__, __LINE__,                                                                        \
+                    check::join(#statement " says \"", check_error.what(), "\", without \"", fragment, "\"")); \
+    }                                                                                                          \
+    if (!check_threw) check::fail(__FILE__, __LINE__, #statement " does not throw " #Exception);               \
   } while (false)
 
 #define NOTE(...) const check::Note CHECK_JOIN(check_note_, __COUNTER__)(check::join(__VA_ARGS__))

@@ -145,8 +145,7 @@ int main(int argc, char** argv) {
     } else if (argument == "--file" && i + 1 < argc) {
       selection.file = argv[++i];
     } else if (argument.starts_with("--")) {
-      std::fprintf(stderr, "usage: %s [--list] [--file FILE] [PART OF A NAME | ~PART OF A NAME]...\n",
-                   argv[0]);
+      std::fprintf(stderr, "usage: %s [--list] [--file FILE] [PART OF A NAME | ~PART OF A NAME]...\n", argv[0]);
       return 2;
     } else if (argument.starts_with("~")) {
       selection.unwanted.push_back(argument.substr(1));

@@ -26,9 +26,7 @@ TEST("passes: comparisons, whatever the signs and types") {
   CHECK_NEAR(1.0 + 1e-15, 1, 1e-14);
 }
 
-TEST("passes: the right exception with the right words") {
-  CHECK_THROWS(throw_empty(), std::invalid_argument, "is empty");
-}
+TEST("passes: the right exception with the right words") { CHECK_THROWS(throw_empty(), std::invalid_argument, "is empty"); }
 
 TEST("passes: values as text") {
   CHECK(check::text(std::vector<double>{0.5, 2}) == "[0.5, 2]");

@@ -20,7 +20,8 @@ int main() {
   sordino::Solver solver({4, indptr.data(), indices.data(), values.data()}, options);
   const sordino::Report report = solver.solve(b.data(), x.data());
 
-  std::printf("Sordino %s, CUDA %s, MPI %s\n", SORDINO_VERSION, SORDINO_WITH_CUDA ? "yes" : "no", SORDINO_WITH_MPI ? "yes" : "no");
+  std::printf("Sordino %s, CUDA %s, MPI %s\n", SORDINO_VERSION, SORDINO_WITH_CUDA ? "yes" : "no",
+              SORDINO_WITH_MPI ? "yes" : "no");
   std::printf("%s: %s after %d iterations, x = %g %g %g %g\n", solver.method().c_str(), sordino::name(report.status),
               report.iterations, x[0], x[1], x[2], x[3]);
   for (double value : x)

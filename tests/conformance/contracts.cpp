@@ -7,14 +7,16 @@ using namespace problems;
 
 namespace {
 
-/// Of one iteration, on the first rank. Vector words are what is moved beyond the matrix's own arrays and the product's x and y.
+/// Of one iteration, on the first rank. Vector words are what is moved beyond the matrix's own arrays and the product's x and
+/// y.
 struct Spent {
   double commands, reductions, values, messages, vector_words;
 };
 
 constexpr int few = 6, many = 16;
 
-Spent spent(const CsrMatrix& A, const std::vector<double>& b, const std::string& method, const std::string& engine, int ranks, int passes, int products) {
+Spent spent(const CsrMatrix& A, const std::vector<double>& b, const std::string& method, const std::string& engine, int ranks,
+            int passes, int products) {
   auto ledger = [&](int iterations) {
     Options o = options(method, engine, ranks);
     o.precond = "jacobi";

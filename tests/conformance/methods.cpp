@@ -24,38 +24,39 @@ void check_solution(const Case& p, const Solved& s, double rtol) {
 int added = [] {
   for (const MethodEntry& m : methods())
     for (const char* precond : {"none", "jacobi"})
-      check::add(m.name + " with precond " + precond + " solves, verified, with the same bits everywhere", __FILE__, [&m, precond] {
-        NOTE(fresh::said());
-        fresh::Random random(100);
-        for (auto& p : all(random)) {
-          if (!takes(m, p)) continue;
-          NOTE(p.name, ", n = ", p.A.n);
-          Solved reference;
-          for (const char* engine : {"host", "model"})
-            for (int ranks : {1, 2, 3, 7}) {
-              NOTE("engine ", engine, ", ranks = ", ranks);
-              Options o = options(m.name, engine, ranks);
-              o.precond = precond;
-              Solver solver(p.A.view(), o);
-              CHECK(solver.method() == m.name);
-              CHECK(solver.preconditioner() == precond);
-              CHECK(solver.engine() == engine);
-              CHECK(solver.ranks() == ranks);
-              Solved s = solve(solver, p.b);
-              check_solution(p, s, o.rtol);
-              if (reference.x.empty()) reference = s;
-              CHECK(s.report.iterations == reference.report.iterations);
-              CHECK(same_bits(s.report.history, reference.report.history));
-              CHECK(same_bits(s.x, reference.x));
+      check::add(m.name + " with precond " + precond + " solves, verified, with the same bits everywhere", __FILE__,
+                 [&m, precond] {
+                   NOTE(fresh::said());
+                   fresh::Random random(100);
+                   for (auto& p : all(random)) {
+                     if (!takes(m, p)) continue;
+                     NOTE(p.name, ", n = ", p.A.n);
+                     Solved reference;
+                     for (const char* engine : {"host", "model"})
+                       for (int ranks : {1, 2, 3, 7}) {
+                         NOTE("engine ", engine, ", ranks = ", ranks);
+                         Options o = options(m.name, engine, ranks);
+                         o.precond = precond;
+                         Solver solver(p.A.view(), o);
+                         CHECK(solver.method() == m.name);
+                         CHECK(solver.preconditioner() == precond);
+                         CHECK(solver.engine() == engine);
+                         CHECK(solver.ranks() == ranks);
+                         Solved s = solve(solver, p.b);
+                         check_solution(p, s, o.rtol);
+                         if (reference.x.empty()) reference = s;
+                         CHECK(s.report.iterations == reference.report.iterations);
+                         CHECK(same_bits(s.report.history, reference.report.history));
+                         CHECK(same_bits(s.x, reference.x));
 
-              Solved again = solve(solver, p.b);  // on the same solver, and then from another x
-              CHECK(same_bits(again.x, s.x));
-              CHECK(same_bits(again.report.history, s.report.history));
-              CHECK(again.report.ledger.same_counts(s.report.ledger));
-              check_solution(p, solve(solver, p.b, p.x0.data()), o.rtol);
-            }
-        }
-      });
+                         Solved again = solve(solver, p.b);  // on the same solver, and then from another x
+                         CHECK(same_bits(again.x, s.x));
+                         CHECK(same_bits(again.report.history, s.report.history));
+                         CHECK(again.report.ledger.same_counts(s.report.ledger));
+                         check_solution(p, solve(solver, p.b, p.x0.data()), o.rtol);
+                       }
+                   }
+                 });
   return 0;
 }();
 

@@ -1,4 +1,5 @@
-// A rank that fails in one process ends the ranks of all processes, with its cause, in bounded time; then all can build a new engine.
+// A rank that fails in one process ends the ranks of all processes, with its cause, in bounded time; then all can build a new
+// engine.
 #include <atomic>
 
 #include "check.hpp"
@@ -18,11 +19,13 @@ std::unique_ptr<HostEngine> engine(int ranks, double timeout = 20) {
 
 void check_works() {
   auto e = engine(2);
-  e->run([&](Rank& s) {
-    Growth g(s);
-    g.run(4);
-    CHECK(s.get(g.sum) == std::pow(1.0 + s.size(), 4) * s.size() * Growth::rows);
-  }, {});
+  e->run(
+      [&](Rank& s) {
+        Growth g(s);
+        g.run(4);
+        CHECK(s.get(g.sum) == std::pow(1.0 + s.size(), 4) * s.size() * Growth::rows);
+      },
+      {});
 }
 
 }  // namespace
@@ -117,50 +120,56 @@ TEST("a slow process that lives is no fault") {
 
 TEST("a process that computes for itself for longer than the timeout is no fault, if it makes progress") {
   auto e = engine(1, 0.4);
-  e->run([](Rank& s) {
-    Growth g(s);
-    int space = paper::space_of(s, 4);
-    Vec mine = s.vector("mine", space);
-    auto alone = s.record([&] { s.run(paper::Overwrite{mine}); });
-    if (s.id() == s.size() - 1)
-      for (int k = 0; k < 12; k++) {
-        s.replay(alone);
-        pause(0.1);
-      }
-    g.run(3);
-  }, {});
+  e->run(
+      [](Rank& s) {
+        Growth g(s);
+        int space = paper::space_of(s, 4);
+        Vec mine = s.vector("mine", space);
+        auto alone = s.record([&] { s.run(paper::Overwrite{mine}); });
+        if (s.id() == s.size() - 1)
+          for (int k = 0; k < 12; k++) {
+            s.replay(alone);
+            pause(0.1);
+          }
+        g.run(3);
+      },
+      {});
 }
 
 TEST("host data travels between processes in order, of any size, also empty") {
   auto e = engine(2);
-  e->run([](Rank& s) {
-    Communicator comm(s, 5);
-    for (int k = 0; k < 5; k++)
-      for (int q = 0; q < s.size(); q++)
-        if (q != s.id()) comm.send(q, std::vector<double>(std::size_t(k * 30000), s.id() + 0.5 * k));
-    for (int k = 0; k < 5; k++)
-      for (int q = s.size() - 1; q >= 0; q--) {
-        if (q == s.id()) continue;
-        auto v = comm.receive<double>(q);
-        REQUIRE(v.size() == k * 30000);
-        for (double x : v) REQUIRE(x == q + 0.5 * k);
-      }
-    auto sum = comm.start_all_reduce({1.0, double(s.id())}).get();
-    CHECK(sum[0] == s.size());
-    CHECK(sum[1] == 0.5 * s.size() * (s.size() - 1));
-  }, {});
+  e->run(
+      [](Rank& s) {
+        Communicator comm(s, 5);
+        for (int k = 0; k < 5; k++)
+          for (int q = 0; q < s.size(); q++)
+            if (q != s.id()) comm.send(q, std::vector<double>(std::size_t(k * 30000), s.id() + 0.5 * k));
+        for (int k = 0; k < 5; k++)
+          for (int q = s.size() - 1; q >= 0; q--) {
+            if (q == s.id()) continue;
+            auto v = comm.receive<double>(q);
+            REQUIRE(v.size() == k * 30000);
+            for (double x : v) REQUIRE(x == q + 0.5 * k);
+          }
+        auto sum = comm.start_all_reduce({1.0, double(s.id())}).get();
+        CHECK(sum[0] == s.size());
+        CHECK(sum[1] == 0.5 * s.size() * (s.size() - 1));
+      },
+      {});
 }
 
 TEST("epochs wrap around between processes") {
   for (u32 first : {0x7ffffffau, 0xfffffffau}) {
     HostEngine e({.ranks = 2, .timeout = 10, .first_epoch = first}, mpi::transport(2));
-    e.run([](Rank& s) {
-      Growth g(s);
-      for (int round = 0; round < 3; round++) {
-        g.run(6);
-        CHECK(s.get(g.sum) == std::pow(1.0 + s.size(), 6) * s.size() * Growth::rows);
-      }
-    }, {});
+    e.run(
+        [](Rank& s) {
+          Growth g(s);
+          for (int round = 0; round < 3; round++) {
+            g.run(6);
+            CHECK(s.get(g.sum) == std::pow(1.0 + s.size(), 6) * s.size() * Growth::rows);
+          }
+        },
+        {});
   }
 }
 
@@ -168,10 +177,12 @@ TEST("a stop request of one process ends all, in the same iteration") {
   auto e = engine(2);
   if (process() == 0) e->request_stop();
   int iterations = 0;
-  e->run([&](Rank& s) {
-    Outcome o = Growth(s, NAN).run(1 << 30);
-    if (s.id() == e->first_rank()) iterations = o.iterations;
-    CHECK(o.verdict == asked_to_stop);
-  }, {});
+  e->run(
+      [&](Rank& s) {
+        Outcome o = Growth(s, NAN).run(1 << 30);
+        if (s.id() == e->first_rank()) iterations = o.iterations;
+        CHECK(o.verdict == asked_to_stop);
+      },
+      {});
   CHECK(agree(iterations));
 }

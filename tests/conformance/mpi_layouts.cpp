@@ -87,20 +87,22 @@ TEST("a large halo, where every rank needs most rows of all others") {
   auto x = random.normals(A.n);
   auto product = [&](Engine& engine, std::vector<double>& y) {
     Partition p = balance(A.view(), engine.size());
-    engine.run([&](Rank& s) {
-      CsrOperator op(s, A.view(), p);
-      Vec from = op.operand(s, "x"), to = op.result(s, "y");
-      auto apply = s.record([&] {
-        s.run(Nothing{}, push(from));
-        op.apply(s, from, to);
-      });
-      const double* mine = x.data() + s.space(op.space()).first_row;
-      for (int again = 0; again < 10; again++) {
-        s.write(from, mine);
-        s.replay(apply);
-      }
-      s.read(to, y.data() + s.space(op.space()).first_row);
-    }, {});
+    engine.run(
+        [&](Rank& s) {
+          CsrOperator op(s, A.view(), p);
+          Vec from = op.operand(s, "x"), to = op.result(s, "y");
+          auto apply = s.record([&] {
+            s.run(Nothing{}, push(from));
+            op.apply(s, from, to);
+          });
+          const double* mine = x.data() + s.space(op.space()).first_row;
+          for (int again = 0; again < 10; again++) {
+            s.write(from, mine);
+            s.replay(apply);
+          }
+          s.read(to, y.data() + s.space(op.space()).first_row);
+        },
+        {});
   };
   std::vector<double> y(x.size(), 0.0), reference(x.size());
   host::HostEngine one({.ranks = 1});
@@ -115,7 +117,8 @@ TEST("a large halo, where every rank needs most rows of all others") {
 
 TEST("more ranks in all processes than rows are refused in all of them") {
   CsrMatrix A = matrices::csr({{{0, 1.0}}, {{1, 1.0}}, {{2, 1.0}}});
-  CHECK_THROWS(Solver(A.view(), options("cg", "host", 2)), Error, "more ranks (" + std::to_string(2 * processes()) + ") than rows (3)");
+  CHECK_THROWS(Solver(A.view(), options("cg", "host", 2)), Error,
+               "more ranks (" + std::to_string(2 * processes()) + ") than rows (3)");
   MPI_Barrier(MPI_COMM_WORLD);
 }
 

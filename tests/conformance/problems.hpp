@@ -59,7 +59,8 @@ struct Solved {
   std::vector<double> x;
 };
 
-inline Solved solve(Solver& solver, const std::vector<double>& b, const double* x0 = nullptr, const ProgressCallback& progress = {}) {
+inline Solved solve(Solver& solver, const std::vector<double>& b, const double* x0 = nullptr,
+                    const ProgressCallback& progress = {}) {
   Solved s;
   s.x.resize(b.size(), NAN);
   s.report = solver.solve(b.data(), s.x.data(), x0, progress);

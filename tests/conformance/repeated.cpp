@@ -1,5 +1,5 @@
-// A solver lives long: 1,000 solves with changing values and right-hand sides make nothing anew and leak nothing; solvers do not
-// disturb each other.
+// A solver lives long: 1,000 solves with changing values and right-hand sides make nothing anew and leak nothing; solvers do
+// not disturb each other.
 #include <malloc.h>
 
 #include <filesystem>

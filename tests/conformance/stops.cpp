@@ -1,4 +1,5 @@
-// Solves that are ended from outside: the user's callback, a time limit, an interrupt. The best x is honest, and the solver goes on.
+// Solves that are ended from outside: the user's callback, a time limit, an interrupt. The best x is honest, and the solver
+// goes on.
 #include <chrono>
 #include <cmath>
 #include <thread>
@@ -153,7 +154,8 @@ TEST("progress goes up, and tells the residual that the history ends with") {
     std::size_t at = std::size_t(iterations[k]);
     if (at == 0 || at >= s.report.history.size()) continue;
     bool near = false;  // the two numbers are not read at the same moment
-    for (std::size_t i = at - 1; i < std::min(at + 3, s.report.history.size()); i++) near |= std::abs(s.report.history[i] - residuals[k]) < 1e-12;
+    for (std::size_t i = at - 1; i < std::min(at + 3, s.report.history.size()); i++)
+      near |= std::abs(s.report.history[i] - residuals[k]) < 1e-12;
     CHECK(near);
   }
 }

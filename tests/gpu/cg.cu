@@ -18,15 +18,18 @@ struct Run {
 
 Run solve(Engine& engine, int nx, int ny, int nz, double limit, int max, int solves = 1) {
   int n = engine.size();
-  Run run{std::vector<Outcome>(n), std::vector<std::vector<double>>(n), std::vector<std::vector<double>>(n), std::vector<Ledger>(n)};
-  engine.run([&](Rank& rank) {
-    Cg cg(rank, nx, ny, nz, 100);
-    auto b = cg.right_hand_side();
-    for (int k = 0; k < solves; k++) run.outcome[rank.id()] = cg.solve(b.data(), limit, max);
-    run.history[rank.id()] = rank.history;
-    run.ledger[rank.id()] = rank.ledger;
-    run.x[rank.id()] = cg.solution();
-  }, {});
+  Run run{std::vector<Outcome>(n), std::vector<std::vector<double>>(n), std::vector<std::vector<double>>(n),
+          std::vector<Ledger>(n)};
+  engine.run(
+      [&](Rank& rank) {
+        Cg cg(rank, nx, ny, nz, 100);
+        auto b = cg.right_hand_side();
+        for (int k = 0; k < solves; k++) run.outcome[rank.id()] = cg.solve(b.data(), limit, max);
+        run.history[rank.id()] = rank.history;
+        run.ledger[rank.id()] = rank.ledger;
+        run.x[rank.id()] = cg.solution();
+      },
+      {});
   return run;
 }
 
@@ -54,8 +57,8 @@ void compare(const Run& gpu, const Run& host) {
     for (std::size_t r = 0; r < gpu.ledger.size(); r++) {
       NOTE("rank ", r);
       auto &a = gpu.ledger[r], &b = host.ledger[r];
-      NOTE("commands ", a.commands, " ", b.commands, ", reductions ", a.reductions, " ", b.reductions, ", messages ", a.messages, " ",
-           b.messages, ", bytes ", a.memory_bytes, " ", b.memory_bytes);
+      NOTE("commands ", a.commands, " ", b.commands, ", reductions ", a.reductions, " ", b.reductions, ", messages ",
+           a.messages, " ", b.messages, ", bytes ", a.memory_bytes, " ", b.memory_bytes);
       CHECK(a.same_counts(b));
     }
 }
@@ -132,25 +135,27 @@ TEST("cg: 300 solves make no allocation and no graph, and no call an iteration")
     auto gpu = test::cuda_engine(ranks);
     std::vector<cuda::Counters> first(ranks), last(ranks);
     std::vector<int> iterations(ranks);
-    gpu->run([&](Rank& rank) {
-      Cg cg(rank, 12, 12, 16, 10);
-      auto b = cg.right_hand_side();
-      auto once = [&](int k) {
-        for (auto& v : b) v *= 1 + 1e-3 * (k % 7);
-        return cg.solve(b.data(), 1e-9, 500).iterations;
-      };
-      for (int k = 0; k < 3; k++) once(k);  // odd and even numbers of iterations leave scalars rotated differently
-      first[rank.id()] = gpu->counters(rank.id());
-      for (int k = 0; k < 300; k++) iterations[rank.id()] += once(k);
-      last[rank.id()] = gpu->counters(rank.id());
-    }, {});
+    gpu->run(
+        [&](Rank& rank) {
+          Cg cg(rank, 12, 12, 16, 10);
+          auto b = cg.right_hand_side();
+          auto once = [&](int k) {
+            for (auto& v : b) v *= 1 + 1e-3 * (k % 7);
+            return cg.solve(b.data(), 1e-9, 500).iterations;
+          };
+          for (int k = 0; k < 3; k++) once(k);  // odd and even numbers of iterations leave scalars rotated differently
+          first[rank.id()] = gpu->counters(rank.id());
+          for (int k = 0; k < 300; k++) iterations[rank.id()] += once(k);
+          last[rank.id()] = gpu->counters(rank.id());
+        },
+        {});
     for (int r = 0; r < ranks; r++) {
       auto &a = first[r], &b = last[r];
       CHECK(b.allocations == a.allocations);
       i64 replays = b.replays - a.replays, chunks = b.chunks - a.chunks, calls = b.calls_in_replays - a.calls_in_replays;
       i64 single = b.single_calls - a.single_calls;
-      NOTE("rank ", r, ": ", iterations[r], " iterations, ", replays, " replays, ", chunks, " chunks, ", calls, " calls, ", single,
-           " of them for single launches");
+      NOTE("rank ", r, ": ", iterations[r], " iterations, ", replays, " replays, ", chunks, " chunks, ", calls, " calls, ",
+           single, " of them for single launches");
       CHECK(iterations[r] > 300 * 10);
       // One upload a replay, one launch a chunk of a loop; the two single commands of Begin and Wait, each with its mark.
       if (ranks == 1) CHECK(calls - single <= replays + chunks);
@@ -186,14 +191,16 @@ TEST("cg: a stop request ends the loop on all ranks at the same iteration") {
     Run run;
     run.outcome.resize(ranks);
     run.history.resize(ranks);
-    gpu->run([&](Rank& rank) {
-      Cg cg(rank, 64, 64, 48, 1e6);  // long enough for the request to come before the residual is zero
-      auto b = cg.right_hand_side();
-      run.outcome[rank.id()] = cg.solve(b.data(), 0, 2000000);
-      run.history[rank.id()] = rank.history;
-    }, [&] {
-      if (gpu->progress().iteration > 100) gpu->request_stop();
-    });
+    gpu->run(
+        [&](Rank& rank) {
+          Cg cg(rank, 64, 64, 48, 1e6);  // long enough for the request to come before the residual is zero
+          auto b = cg.right_hand_side();
+          run.outcome[rank.id()] = cg.solve(b.data(), 0, 2000000);
+          run.history[rank.id()] = rank.history;
+        },
+        [&] {
+          if (gpu->progress().iteration > 100) gpu->request_stop();
+        });
     CHECK(run.outcome[0].verdict == asked_to_stop);
     CHECK(run.outcome[0].iterations > 100);
     CHECK(run.outcome[0].iterations < 2000000);

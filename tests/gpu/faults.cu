@@ -26,10 +26,12 @@ Failure fail(cuda::CudaEngine& gpu, const std::function<void(Rank&, Cg&, const s
   Failure f;
   auto begin = std::chrono::steady_clock::now();
   try {
-    gpu.run([&](Rank& rank) {
-      Cg cg(rank, 16, 16, 16, 10);
-      job(rank, cg, cg.right_hand_side());
-    }, {});
+    gpu.run(
+        [&](Rank& rank) {
+          Cg cg(rank, 16, 16, 16, 10);
+          job(rank, cg, cg.right_hand_side());
+        },
+        {});
   } catch (const Error& e) {
     f.cause = e.what();
   }
@@ -40,10 +42,12 @@ Failure fail(cuda::CudaEngine& gpu, const std::function<void(Rank&, Cg&, const s
 void works(int ranks) {
   auto gpu = test::cuda_engine(ranks);
   std::vector<Outcome> outcome(ranks);
-  gpu->run([&](Rank& rank) {
-    Cg cg(rank, 16, 16, 16, 10);
-    outcome[rank.id()] = cg.solve(cg.right_hand_side().data(), 1e-10, 300);
-  }, {});
+  gpu->run(
+      [&](Rank& rank) {
+        Cg cg(rank, 16, 16, 16, 10);
+        outcome[rank.id()] = cg.solve(cg.right_hand_side().data(), 1e-10, 300);
+      },
+      {});
   CHECK(outcome[0].verdict == met);
 }
 
@@ -120,11 +124,13 @@ TEST("faults: a late rank is waited for, and the wait is booked") {
     o.inject = {.rank = 0, .command = command, .iteration = 5, .delay = 0.02};
     auto gpu = test::cuda_engine(2, o);
     Ledger ledger;
-    gpu->run([&](Rank& rank) {
-      Cg cg(rank, 16, 16, 16, 10);
-      cg.solve(cg.right_hand_side().data(), 0, 40);
-      if (rank.id() == 1) ledger = rank.ledger;
-    }, {});
+    gpu->run(
+        [&](Rank& rank) {
+          Cg cg(rank, 16, 16, 16, 10);
+          cg.solve(cg.right_hand_side().data(), 0, 40);
+          if (rank.id() == 1) ledger = rank.ledger;
+        },
+        {});
     NOTE(ledger.exposed_reduction, " ", ledger.exposed_halo);
     double waited = command[0] == 'U' ? ledger.exposed_reduction : ledger.exposed_halo;
     CHECK(waited > 0.01);

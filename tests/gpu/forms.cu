@@ -21,11 +21,13 @@ using Job = std::function<Outcome(Rank&, std::vector<double>&)>;
 Result run(Engine& engine, const Job& job) {
   int n = engine.size();
   Result r{std::vector<std::vector<double>>(n), std::vector<Ledger>(n), std::vector<Outcome>(n)};
-  engine.run([&](Rank& rank) {
-    r.outcome[rank.id()] = job(rank, r.values[rank.id()]);
-    r.ledger[rank.id()] = rank.ledger;
-    r.values[rank.id()].insert(r.values[rank.id()].end(), rank.history.begin(), rank.history.end());
-  }, {});
+  engine.run(
+      [&](Rank& rank) {
+        r.outcome[rank.id()] = job(rank, r.values[rank.id()]);
+        r.ledger[rank.id()] = rank.ledger;
+        r.values[rank.id()].insert(r.values[rank.id()].end(), rank.history.begin(), rank.history.end());
+      },
+      {});
   return r;
 }
 
@@ -65,7 +67,8 @@ Outcome blend(Rank& rank, std::vector<double>& out, bool scattered, int max, dou
   Arrays arrays(rank);
   int space = rank.add_space(ring.space);
   auto halo = [&](const char* name) { return rank.vector(name, space, &ring.exchange); };
-  Vec a = halo("a"), a2 = halo("a2"), c = halo("c"), c2 = halo("c2"), e = rank.vector("e", space), from = rank.vector("from", space);
+  Vec a = halo("a"), a2 = halo("a2"), c = halo("c"), c2 = halo("c2"), e = rank.vector("e", space),
+      from = rank.vector("from", space);
   Scal s1 = rank.scalar("s1"), s2 = rank.scalar("s2"), s3 = rank.scalar("s3");
   Scal kept = rank.scalar("kept", 1.0), old = rank.scalar("old", 1.0);
   const i32 *left = arrays.put(ring.left), *right = arrays.put(ring.right);
@@ -138,7 +141,8 @@ Outcome many(Rank& rank, std::vector<double>& out) {
   std::vector<double> value;
   for (i32 i = 0; i < ring.n; i++) {
     for (i32 k = 0; k < i % 41; k++) {
-      column.push_back(ring.right[i] >= ring.n ? ring.n + (ring.right[i] - ring.n + k) % ring.exchange.ghosts : (i * 5 + k * 11) % ring.n);
+      column.push_back(ring.right[i] >= ring.n ? ring.n + (ring.right[i] - ring.n + k) % ring.exchange.ghosts
+                                               : (i * 5 + k * 11) % ring.n);
       value.push_back(1.0 / (1 + k));
     }
     begin.push_back(i32(column.size()));
@@ -178,8 +182,13 @@ TEST("forms: slices of a replicated vector are gathered, its sums stay local") {
     RowRange mine{cut(rank.id()), cut(rank.id() + 1)};
     for (int p = 0; p < rank.size(); p++)
       if (p != rank.id())
-        all.peers.push_back({.rank = p, .recv_first = cut(p), .recv_count = cut(p + 1) - cut(p), .send_count = mine.size(),
-                             .send_rows = {}, .send_first = mine.begin, .remote_first = mine.begin,
+        all.peers.push_back({.rank = p,
+                             .recv_first = cut(p),
+                             .recv_count = cut(p + 1) - cut(p),
+                             .send_count = mine.size(),
+                             .send_rows = {},
+                             .send_first = mine.begin,
+                             .remote_first = mine.begin,
                              .remote_index = rank.id() < p ? rank.id() : rank.id() - 1});
     all.producer.first = {mine};
     all.consumer.rest = {{0, n}};
@@ -189,7 +198,8 @@ TEST("forms: slices of a replicated vector are gathered, its sums stay local") {
     std::vector<double> seed(n);
     for (i32 i = 0; i < n; i++) seed[i] = i % 17;
     rank.write(x, seed.data());
-    // The next slice of y is sent after every rank has begun to read the last one: a gather orders it, as long as two take turns.
+    // The next slice of y is sent after every rank has begun to read the last one: a gather orders it, as long as two take
+    // turns.
     Vec y2 = rank.vector("y2", space, &all);
     Rotation rotation;
     rotation.vectors = {{y, y2}};
@@ -211,38 +221,46 @@ TEST("forms: slices of a replicated vector are gathered, its sums stay local") {
 TEST("forms: a functor that nobody enabled is named") {
   need_gpu();
   auto gpu = cuda_engine(1);
-  CHECK_THROWS(gpu->run([](Rank& rank) {
-    Ring ring(0, 1, 100, false);
-    int space = rank.add_space(ring.space);
-    Vec e = rank.vector("e", space);
-    Recorded r = rank.record([&] { rank.run(NeverEnabled{e}); });
-    rank.replay(r);
-  }, {}), Error, "NeverEnabled");
+  CHECK_THROWS(gpu->run(
+                   [](Rank& rank) {
+                     Ring ring(0, 1, 100, false);
+                     int space = rank.add_space(ring.space);
+                     Vec e = rank.vector("e", space);
+                     Recorded r = rank.record([&] { rank.run(NeverEnabled{e}); });
+                     rank.replay(r);
+                   },
+                   {}),
+               Error, "NeverEnabled");
 }
 
 TEST("forms: a scalar read before it has a value is an error, as on the host") {
   need_gpu();
   auto gpu = cuda_engine(1);
-  CHECK_THROWS(gpu->run([](Rank& rank) {
-    Scal a = rank.scalar("a"), b = rank.scalar("b", 1), c = rank.scalar("c");
-    Recorded r = rank.record([&] { rank.run(Keep{a, b, c}); });
-    rank.replay(r);
-  }, {}), Error, "'a' is read before it has a value");
+  CHECK_THROWS(gpu->run(
+                   [](Rank& rank) {
+                     Scal a = rank.scalar("a"), b = rank.scalar("b", 1), c = rank.scalar("c");
+                     Recorded r = rank.record([&] { rank.run(Keep{a, b, c}); });
+                     rank.replay(r);
+                   },
+                   {}),
+               Error, "'a' is read before it has a value");
 }
 
 TEST("forms: too little memory is said in bytes, and the engine goes on") {
   need_gpu();
   auto gpu = cuda_engine(1);
   std::string said;
-  gpu->run([&](Rank& rank) {
-    try {
-      gpu->allocate_bytes(rank, std::size_t(1) << 45);
-    } catch (const Error& e) {
-      said = e.what();
-    }
-    void* p = gpu->allocate_bytes(rank, 1000);
-    gpu->release_bytes(rank, p, 1000);
-  }, {});
+  gpu->run(
+      [&](Rank& rank) {
+        try {
+          gpu->allocate_bytes(rank, std::size_t(1) << 45);
+        } catch (const Error& e) {
+          said = e.what();
+        }
+        void* p = gpu->allocate_bytes(rank, 1000);
+        gpu->release_bytes(rank, p, 1000);
+      },
+      {});
   CHECK(said.find("35184372088832 bytes needed") != std::string::npos);
   CHECK(said.find("available") != std::string::npos);
 }

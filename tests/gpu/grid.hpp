@@ -1,5 +1,5 @@
-// A Poisson problem on a grid cut into slabs, and conjugate gradients for it, recorded by hand: the same program for the host and
-// the cuda engine.
+// A Poisson problem on a grid cut into slabs, and conjugate gradients for it, recorded by hand: the same program for the host
+// and the cuda engine.
 #pragma once
 #include <cmath>
 #include <cstring>
@@ -89,7 +89,8 @@ using CgKernels = KernelList<Kernel<Applied<StencilRows, 1>>, Kernel<Begin>, Ker
 
 /// One rank's slab: planes z0 to z1 of nz.
 struct Slab {
-  Slab(int nx, int ny, int nz, int rank, int ranks) : nx(nx), ny(ny), nz(nz), z0(nz * rank / ranks), z1(nz * (rank + 1) / ranks) {
+  Slab(int nx, int ny, int nz, int rank, int ranks)
+      : nx(nx), ny(ny), nz(nz), z0(nz * rank / ranks), z1(nz * (rank + 1) / ranks) {
     plane = nx * ny;
     n = plane * (z1 - z0);
     space.n_global = i64(plane) * nz;
@@ -104,14 +105,25 @@ struct Slab {
     if (low) {
       int neighbour_rows = plane * (z0 - nz * (rank - 1) / ranks);
       int their_ghosts_before = rank - 1 > 0 ? plane : 0;
-      exchange.peers.push_back({.rank = rank - 1, .recv_first = n, .recv_count = plane, .send_count = plane, .send_rows = {},
-                                .send_first = 0, .remote_first = neighbour_rows + their_ghosts_before,
+      exchange.peers.push_back({.rank = rank - 1,
+                                .recv_first = n,
+                                .recv_count = plane,
+                                .send_count = plane,
+                                .send_rows = {},
+                                .send_first = 0,
+                                .remote_first = neighbour_rows + their_ghosts_before,
                                 .remote_index = rank - 1 > 0 ? 1 : 0});
     }
     if (high) {
       int neighbour_rows = plane * (nz * (rank + 2) / ranks - z1);
-      exchange.peers.push_back({.rank = rank + 1, .recv_first = n + (low ? plane : 0), .recv_count = plane, .send_count = plane,
-                                .send_rows = {}, .send_first = n - plane, .remote_first = neighbour_rows, .remote_index = 0});
+      exchange.peers.push_back({.rank = rank + 1,
+                                .recv_first = n + (low ? plane : 0),
+                                .recv_count = plane,
+                                .send_count = plane,
+                                .send_rows = {},
+                                .send_first = n - plane,
+                                .remote_first = neighbour_rows,
+                                .remote_index = 0});
     }
     exchange.ghosts = plane * (int(low) + int(high));
     std::vector<RowRange> rim, inside;
@@ -134,15 +146,15 @@ struct Slab {
 /// Jacobi-preconditioned conjugate gradients on a slab. Coefficients jump by `contrast` inside a ball.
 class Cg {
  public:
-  Cg(Rank& rank, int nx, int ny, int nz, double contrast)
-      : rank_(rank), slab_(nx, ny, nz, rank.id(), rank.size()), rows_{} {
+  Cg(Rank& rank, int nx, int ny, int nz, double contrast) : rank_(rank), slab_(nx, ny, nz, rank.id(), rank.size()), rows_{} {
     space_ = rank.add_space(slab_.space);
     make_coefficients(contrast);
     auto v = [&](const char* name) { return rank.vector(name, space_); };
     b = v("b"), d = v("d"), x = v("x"), r = v("r"), z = v("z"), q = v("q");
     p = rank.vector("p", space_, &slab_.exchange);
     rank.write(d, diagonal_.data());
-    rho = rank.scalar("rho"), rho_new = rank.scalar("rho_new"), pq = rank.scalar("pq"), rr = rank.scalar("rr"), rr0 = rank.scalar("rr0");
+    rho = rank.scalar("rho"), rho_new = rank.scalar("rho_new"), pq = rank.scalar("pq"), rr = rank.scalar("rr"),
+    rr0 = rank.scalar("rr0");
     begin_ = rank.record([&] {
       rank.run(Begin{b, d, x, r, z, p}, start(rho, rr0), push(p));
       rank.wait(rho);

@@ -16,9 +16,9 @@ void enable_kernels() {
 TEST("kernels: four blocks of every kernel fit on a multiprocessor") {
   test::need_gpu();
   using namespace sordino;
-  for (auto [functor, exit_test] : {std::pair(&typeid(Applied<test::StencilRows, 1>), &typeid(NoTest)),
-                                    std::pair(&typeid(test::Update), &typeid(NoTest)),
-                                    std::pair(&typeid(test::Direction), &typeid(test::Converged))}) {
+  for (auto [functor, exit_test] :
+       {std::pair(&typeid(Applied<test::StencilRows, 1>), &typeid(NoTest)), std::pair(&typeid(test::Update), &typeid(NoTest)),
+        std::pair(&typeid(test::Direction), &typeid(test::Converged))}) {
     const cuda::Entry* entry = cuda::find_kernel(*functor, *exit_test);
     REQUIRE(entry != nullptr);
     CHECK(entry->blocks_per_multiprocessor() >= 4);

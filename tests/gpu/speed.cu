@@ -15,17 +15,19 @@ namespace {
 
 double microseconds(cuda::CudaEngine& gpu, int n, int iterations) {
   std::vector<double> best(gpu.size(), 1e300);
-  gpu.run([&](Rank& rank) {
-    Cg cg(rank, n, n, n, 1000);
-    auto b = cg.right_hand_side();
-    cg.solve(b.data(), 0, 60);
-    for (int k = 0; k < 5; k++) {
-      auto begin = std::chrono::steady_clock::now();
-      cg.iterate(0, iterations);
-      double s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-      best[rank.id()] = std::min(best[rank.id()], s / iterations * 1e6);
-    }
-  }, {});
+  gpu.run(
+      [&](Rank& rank) {
+        Cg cg(rank, n, n, n, 1000);
+        auto b = cg.right_hand_side();
+        cg.solve(b.data(), 0, 60);
+        for (int k = 0; k < 5; k++) {
+          auto begin = std::chrono::steady_clock::now();
+          cg.iterate(0, iterations);
+          double s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+          best[rank.id()] = std::min(best[rank.id()], s / iterations * 1e6);
+        }
+      },
+      {});
   return best[0];
 }
 
@@ -54,10 +56,16 @@ TEST("speed: conjugate gradients at 64^3, 128^3 and 256^3") {
           if (variant == 2) o.chunk = 60;
           if (variant == 3) o.time_commands = true;
           auto gpu = test::cuda_engine(ranks, o);
-          double us = microseconds(*gpu, n, n == 64 ? 1000 : n == 128 ? 600 : 200), floor = double(n) * n * n * 160 / ranks / 4.3e6;
-          std::printf("%d^3 ranks %d blocks %4d  %-24s %8.2f us/iteration (floor %.1f)\n", n, ranks, blocks, name[variant], us, floor);
+          double us = microseconds(*gpu, n,
+                                   n == 64    ? 1000
+                                   : n == 128 ? 600
+                                              : 200),
+                 floor = double(n) * n * n * 160 / ranks / 4.3e6;
+          std::printf("%d^3 ranks %d blocks %4d  %-24s %8.2f us/iteration (floor %.1f)\n", n, ranks, blocks, name[variant], us,
+                      floor);
           for (auto& [command, k] : gpu->rank(0).ledger.kernels)
-            std::printf("    %-10s %8.2f us, %6.0f GB/s\n", command.c_str(), k.seconds / double(k.calls) * 1e6, k.bytes / k.seconds * 1e-9);
+            std::printf("    %-10s %8.2f us, %6.0f GB/s\n", command.c_str(), k.seconds / double(k.calls) * 1e6,
+                        k.bytes / k.seconds * 1e-9);
           std::fflush(stdout);
           CHECK(us > 0);
         }

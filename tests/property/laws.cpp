@@ -132,7 +132,8 @@ TEST("solutions add, and what x0 gives away need not be found") {
       CHECK(matrices::norm(product(A, plus(z, times(plus(x, y), -1)))) <= 1.1e-8 * scale);
       auto shifted = plus(b, times(product(A, x0), -1));
       auto from_x0 = solve(solver, b, x0.data()).x, rest = solve(solver, shifted).x;
-      CHECK(matrices::norm(product(A, plus(from_x0, times(plus(x0, rest), -1)))) <= 1.1e-8 * (matrices::norm(b) + matrices::norm(shifted)));
+      CHECK(matrices::norm(product(A, plus(from_x0, times(plus(x0, rest), -1)))) <=
+            1.1e-8 * (matrices::norm(b) + matrices::norm(shifted)));
     }
 }
 

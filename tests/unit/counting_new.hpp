@@ -1,5 +1,5 @@
-// Counts what operator new is asked for, in all threads. Replaces it: include in one file of an executable. Not under a sanitizer,
-// which has its own.
+// Counts what operator new is asked for, in all threads. Replaces it: include in one file of an executable. Not under a
+// sanitizer, which has its own.
 #pragma once
 #include <atomic>
 #include <cstdlib>

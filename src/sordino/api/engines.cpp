@@ -48,7 +48,9 @@ EngineChoice cuda_engine([[maybe_unused]] const Options& o) {
 #if SORDINO_WITH_CUDA
   return cuda::make_engine(o, parse_devices(o.devices));
 #else
-  throw Error(Errc::unsupported, "this build has no cuda engine: install nvcc, or set SORDINO_CUDA=1, and build again; engine host works everywhere");
+  throw Error(
+      Errc::unsupported,
+      "this build has no cuda engine: install nvcc, or set SORDINO_CUDA=1, and build again; engine host works everywhere");
 #endif
 }
 
@@ -63,8 +65,10 @@ std::vector<int> parse_devices(const std::string& text) {
     std::istringstream p(part);
     if (!(p >> first)) bad_argument("devices '" + text + "' is not a list such as 0-3 or 0,2");
     last = first;
-    if (p >> dash && (dash != '-' || !(p >> last) || p >> more)) bad_argument("devices '" + text + "' is not a list such as 0-3 or 0,2");
-    if (first < 0 || last < first || last >= most_devices) bad_argument("devices '" + text + "' is not a list such as 0-3 or 0,2");
+    if (p >> dash && (dash != '-' || !(p >> last) || p >> more))
+      bad_argument("devices '" + text + "' is not a list such as 0-3 or 0,2");
+    if (first < 0 || last < first || last >= most_devices)
+      bad_argument("devices '" + text + "' is not a list such as 0-3 or 0,2");
     for (int d = first; d <= last; d++) devices.push_back(d);
   }
   return devices;

@@ -51,7 +51,8 @@ std::string choose_preconditioner(const CsrView& A, const std::string& asked) {
   if (asked == "none") return asked;
   i64 row = zero_diagonal(A);
   if (asked == "auto") return row < 0 ? "jacobi" : "none";
-  if (row >= 0) bad_argument("jacobi needs a nonzero diagonal, and that of row " + std::to_string(row) + " is zero: use precond none");
+  if (row >= 0)
+    bad_argument("jacobi needs a nonzero diagonal, and that of row " + std::to_string(row) + " is zero: use precond none");
   return asked;
 }
 

@@ -12,7 +12,8 @@ bool is_symmetric(const CsrView& A);
 i64 zero_diagonal(const CsrView& A);
 bool positive_diagonal(const CsrView& A);
 
-/// auto -> cg for a symmetric matrix with a positive diagonal (the sign of SPD; cg says `indefinite` if it was not), else bicgstab.
+/// auto -> cg for a symmetric matrix with a positive diagonal (the sign of SPD; cg says `indefinite` if it was not), else
+/// bicgstab.
 std::string choose_method(const CsrView& A, const std::string& asked);
 /// auto -> jacobi where the diagonal has no zero, else none. Throws bad_argument if jacobi was asked for and cannot be had.
 std::string choose_preconditioner(const CsrView& A, const std::string& asked);

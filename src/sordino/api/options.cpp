@@ -17,22 +17,23 @@ std::vector<std::string> solver_choices() {
 std::vector<OptionInfo> option_table() {
   std::vector<OptionInfo> table;
   Options defaults;
-  defaults.fields([&](const char* name, auto& value, const char* group, const char* help, const std::vector<std::string>& choices) {
-    using T = std::decay_t<decltype(value)>;
-    OptionInfo o{name, "", "", help, group, choices};
-    char text[32];
-    if constexpr (std::is_same_v<T, double>) {
-      std::snprintf(text, sizeof text, "%g", value);
-      o.type = "float", o.default_text = text;
-    } else if constexpr (std::is_same_v<T, int>) {
-      o.type = "int", o.default_text = std::to_string(value);
-    } else if constexpr (std::is_same_v<T, bool>) {
-      o.type = "bool", o.default_text = value ? "true" : "false";
-    } else {
-      o.type = choices.empty() ? "str" : "choice", o.default_text = value;
-    }
-    table.push_back(o);
-  });
+  defaults.fields(
+      [&](const char* name, auto& value, const char* group, const char* help, const std::vector<std::string>& choices) {
+        using T = std::decay_t<decltype(value)>;
+        OptionInfo o{name, "", "", help, group, choices};
+        char text[32];
+        if constexpr (std::is_same_v<T, double>) {
+          std::snprintf(text, sizeof text, "%g", value);
+          o.type = "float", o.default_text = text;
+        } else if constexpr (std::is_same_v<T, int>) {
+          o.type = "int", o.default_text = std::to_string(value);
+        } else if constexpr (std::is_same_v<T, bool>) {
+          o.type = "bool", o.default_text = value ? "true" : "false";
+        } else {
+          o.type = choices.empty() ? "str" : "choice", o.default_text = value;
+        }
+        table.push_back(o);
+      });
   return table;
 }
 

@@ -1,4 +1,5 @@
-// Every option of a solver, typed once: command-line flags, Python keywords, help and the documentation's table derive from here.
+// Every option of a solver, typed once: command-line flags, Python keywords, help and the documentation's table derive from
+// here.
 #pragma once
 #include <string>
 #include <vector>
@@ -44,15 +45,19 @@ inline const std::vector<std::string> engine_choices{"auto", "host", "cuda", "mo
 template <class V>
 void Options::fields(V&& v) {
   const std::vector<std::string> any;
-  v("solver", solver, "solve", "Krylov method; auto takes cg for a symmetric matrix with a positive diagonal, else bicgstab", solver_choices());
+  v("solver", solver, "solve", "Krylov method; auto takes cg for a symmetric matrix with a positive diagonal, else bicgstab",
+    solver_choices());
   v("precond", precond, "solve", "preconditioner; auto takes jacobi where the diagonal has no zero", precond_choices);
   v("rtol", rtol, "solve", "relative tolerance: ||b - A x|| <= max(rtol ||b||, atol), recomputed", any);
   v("atol", atol, "solve", "absolute tolerance", any);
   v("maxiter", maxiter, "solve", "most iterations; 0 means 10 n, between 1,000 and 100,000", any);
   v("time_limit", time_limit, "solve", "seconds after which to stop with the best x; 0 means none", any);
   v("check_every", check_every, "solve", "iterations between looks at the residual that keep the best x", any);
-  v("replace_every", replace_every, "solve", "iterations between residual replacements of pipelined methods; 0 means the method's own", any);
-  v("engine", engine, "run", "who executes: threads of this process, GPUs, or a described machine; auto takes cuda where there is a GPU", engine_choices);
+  v("replace_every", replace_every, "solve",
+    "iterations between residual replacements of pipelined methods; 0 means the method's own", any);
+  v("engine", engine, "run",
+    "who executes: threads of this process, GPUs, or a described machine; auto takes cuda where there is a GPU",
+    engine_choices);
   v("ranks", ranks, "run", "ranks of this process; by default one per visible GPU, or one per core on the host", any);
   v("devices", devices, "run", "GPUs to use, such as 0-3 or 0,2; empty means all visible", any);
   v("timeout", timeout, "run", "seconds without any progress after which a wait gives up; 0 means never", any);

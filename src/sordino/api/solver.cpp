@@ -36,7 +36,8 @@ std::vector<double> scaled(const double* v, i64 n, int exponent) {
   return w;
 }
 
-/// Right-hand sides beyond these are scaled. BiCGStab compares (rh,r)^2, of residuals 1e-16 times smaller: that must not underflow.
+/// Right-hand sides beyond these are scaled. BiCGStab compares (rh,r)^2, of residuals 1e-16 times smaller: that must not
+/// underflow.
 constexpr double smallest_safe = 1e-30, largest_safe = 1e30;
 
 /// What one rank owns of a solver.

@@ -17,13 +17,13 @@ namespace sordino {
 /// How a solve went. x is verified: `residual_norm` has been recomputed from it.
 struct Report {
   Status status = Status::max_iterations;
-  std::string reason;          // one sentence
+  std::string reason;  // one sentence
   int iterations = 0;
-  double residual_norm = 0;    // ||b - A x||_2
-  double true_residual = 0;    // relative to ||b||_2
-  double seconds = 0;          // on the engine's clock
-  std::vector<double> history; // ||r||_2 / ||b||_2 after each iteration, by the method's recurrence
-  Ledger ledger;               // of the first rank of this process, this solve alone
+  double residual_norm = 0;     // ||b - A x||_2
+  double true_residual = 0;     // relative to ||b||_2
+  double seconds = 0;           // on the engine's clock
+  std::vector<double> history;  // ||r||_2 / ||b||_2 after each iteration, by the method's recurrence
+  Ledger ledger;                // of the first rank of this process, this solve alone
   std::vector<Span> trace;
 };
 
@@ -32,19 +32,20 @@ using ProgressCallback = std::function<bool(int iteration, double relative_resid
 
 class Solver {
  public:
-  /// Sets up once: partition, halos, vectors, recordings, graphs. `A` has sorted columns; its arrays must outlive the solver (the
-  /// host engine views them). Throws Error. `machine` is what the model engine runs on.
+  /// Sets up once: partition, halos, vectors, recordings, graphs. `A` has sorted columns; its arrays must outlive the solver
+  /// (the host engine views them). Throws Error. `machine` is what the model engine runs on.
   Solver(const CsrView& A, const Options& options, const Machine& machine = {});
   ~Solver();
   Solver(Solver&&) noexcept;
 
   /// Solves A x = b. b [n], x [n] (out; where this process holds rank 0), x0 [n] or null. Later solves make no new partition,
-  /// window, graph or allocation. Throws Error for NaN or Inf in b or x0, and for failures of ranks or devices; how the numerics
-  /// went is in the report's status. `interrupted` is polled; it may be set from a signal handler.
+  /// window, graph or allocation. Throws Error for NaN or Inf in b or x0, and for failures of ranks or devices; how the
+  /// numerics went is in the report's status. `interrupted` is polled; it may be set from a signal handler.
   Report solve(const double* b, double* x, const double* x0 = nullptr, const ProgressCallback& progress = {});
   /// New values [nnz] for the same pattern; they must outlive the next update as the old ones had to.
   void update_values(const double* values);
-  /// For benchmarks: seconds of one product with its halo, replayed `2 * pairs` times as a solver would; the slowest rank counts.
+  /// For benchmarks: seconds of one product with its halo, replayed `2 * pairs` times as a solver would; the slowest rank
+  /// counts.
   double time_product(int pairs);
   /// Ends the running solve at the next iteration on all ranks. Async-signal-safe.
   void stop(Status reason);
@@ -52,8 +53,8 @@ class Solver {
   /// rtol, atol, maxiter and time_limit may be changed between solves; the others are fixed by the setup.
   Options& options();
 
-  int ranks() const;          // of all processes
-  int first_rank() const;     // of this process
+  int ranks() const;       // of all processes
+  int first_rank() const;  // of this process
   double setup_seconds() const;
   std::vector<i64> memory() const;  // bytes held by each rank of this process
   const std::string& method() const;

@@ -16,10 +16,10 @@ struct KernelLedger {
 struct Ledger {
   // counts, per rank
   i64 commands = 0;
-  i64 reductions = 0;      // split-phase all-reduces started
-  i64 reduced_values = 0;  // scalars in them
-  i64 messages = 0;        // halo messages sent
-  i64 bytes_sent = 0;      // in halo messages
+  i64 reductions = 0;       // split-phase all-reduces started
+  i64 reduced_values = 0;   // scalars in them
+  i64 messages = 0;         // halo messages sent
+  i64 bytes_sent = 0;       // in halo messages
   double memory_bytes = 0;  // declared traffic of the commands: every array touched once
   double flops = 0;
   // seconds on the engine's clock

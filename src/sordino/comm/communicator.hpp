@@ -1,5 +1,5 @@
-// Host data between ranks, outside recorded loops: setup, gathered results, small reductions. Works between threads, processes and
-// the model's ranks alike. In loops use Rank::start and finish, which move data without the host.
+// Host data between ranks, outside recorded loops: setup, gathered results, small reductions. Works between threads, processes
+// and the model's ranks alike. In loops use Rank::start and finish, which move data without the host.
 #pragma once
 #include <cstring>
 #include <vector>

@@ -14,11 +14,12 @@ void validate(const CsrView& A) {
   if (A.indptr[0] != 0) bad_argument("indptr must begin with 0");
   for (i64 i = 0; i < A.n; i++) {
     if (A.indptr[i + 1] < A.indptr[i]) bad_argument("indptr decreases at row " + std::to_string(i));
-    if (A.indptr[i + 1] == A.indptr[i]) bad_argument("row " + std::to_string(i) + " of the matrix is empty: the matrix is singular");
+    if (A.indptr[i + 1] == A.indptr[i])
+      bad_argument("row " + std::to_string(i) + " of the matrix is empty: the matrix is singular");
     for (i64 k = A.indptr[i]; k < A.indptr[i + 1]; k++) {
       if (A.indices[k] < 0 || A.indices[k] >= A.n)
-        bad_argument("column index " + std::to_string(A.indices[k]) + " in row " + std::to_string(i) + " is out of range (n = " +
-                     std::to_string(A.n) + ")");
+        bad_argument("column index " + std::to_string(A.indices[k]) + " in row " + std::to_string(i) +
+                     " is out of range (n = " + std::to_string(A.n) + ")");
       if (k > A.indptr[i] && A.indices[k] <= A.indices[k - 1])
         bad_argument("columns of row " + std::to_string(i) + " are not in increasing order");
     }

@@ -9,8 +9,8 @@ namespace sordino {
 /// A square matrix in CSR that somebody else owns. Columns of a row in increasing order.
 struct CsrView {
   i64 n = 0;
-  const i64* indptr = nullptr;   // [n + 1]
-  const i32* indices = nullptr;  // [nnz]
+  const i64* indptr = nullptr;     // [n + 1]
+  const i32* indices = nullptr;    // [nnz]
   const double* values = nullptr;  // [nnz]
 
   i64 nnz() const { return indptr[n]; }

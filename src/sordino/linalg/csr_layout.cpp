@@ -132,8 +132,7 @@ void CsrOperator::Layout::apply(Rank& rank, Vec x, Vec y, const Split& split, co
 bool CsrOperator::Layout::apply_pair(Rank& rank, Vec x0, Vec y0, Vec x1, Vec y1, const Split& split) const {
   return std::visit(
       [&](auto rows) {
-        if constexpr (decltype(rows)::lanes == 1)
-          rank.run_split(RowPair<decltype(rows)>{rows, x0, x1, y0, y1}, split);
+        if constexpr (decltype(rows)::lanes == 1) rank.run_split(RowPair<decltype(rows)>{rows, x0, x1, y0, y1}, split);
         return decltype(rows)::lanes == 1;
       },
       rows_);

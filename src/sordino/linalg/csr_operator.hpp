@@ -25,7 +25,9 @@ class CsrOperator final : public Operator {
   void apply(Rank& rank, Vec x, Vec y, const StartDots& epilogue = {}) const override;
   void apply_pair(Rank& rank, Vec x0, Vec y0, Vec x1, Vec y1) const override;
   int space() const override { return space_; }
-  Vec operand(Rank& rank, const char* name) const override { return rank.vector(name, space_, gathers_ ? nullptr : &exchange_); }
+  Vec operand(Rank& rank, const char* name) const override {
+    return rank.vector(name, space_, gathers_ ? nullptr : &exchange_);
+  }
   Vec result(Rank& rank, const char* name) const override { return rank.vector(name, space_, gathers_ ? &exchange_ : nullptr); }
   /// New values for the same pattern, [nnz] of the whole matrix. No communication, no allocation.
   void update_values(Rank& rank, const double* values);

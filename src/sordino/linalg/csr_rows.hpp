@@ -81,8 +81,8 @@ struct CsrRows {
   Cost cost() const { return csr_cost(rows, nnz); }
 };
 
-/// Sliced ELLPACK (SELL-32): slices of 32 rows stored column by column, padded to the slice's longest row. One thread a row reads
-/// values and columns coalesced, and bytes equal CSR's where rows are of even length.
+/// Sliced ELLPACK (SELL-32): slices of 32 rows stored column by column, padded to the slice's longest row. One thread a row
+/// reads values and columns coalesced, and bytes equal CSR's where rows are of even length.
 struct SellRows {
   static constexpr int lanes = 1;
   static constexpr int resident_blocks = 4;  // eight entries in flight take 60 registers
@@ -167,7 +167,7 @@ struct RowPair {
 };
 
 template <class RowFunctor>
-using AppliedKernels = KernelList<Kernel<Applied<RowFunctor, 0>>, Kernel<Applied<RowFunctor, 1>>, Kernel<Applied<RowFunctor, 2>>,
-                                  Kernel<Applied<RowFunctor, 3>>>;
+using AppliedKernels = KernelList<Kernel<Applied<RowFunctor, 0>>, Kernel<Applied<RowFunctor, 1>>,
+                                  Kernel<Applied<RowFunctor, 2>>, Kernel<Applied<RowFunctor, 3>>>;
 
 }  // namespace sordino

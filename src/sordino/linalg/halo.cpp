@@ -9,9 +9,7 @@ namespace {
 
 constexpr int channel = 1;
 
-bool contiguous(const std::vector<i32>& rows) {
-  return rows.empty() || rows.back() - rows.front() + 1 == i32(rows.size());
-}
+bool contiguous(const std::vector<i32>& rows) { return rows.empty() || rows.back() - rows.front() + 1 == i32(rows.size()); }
 
 // What each rank needs from each other: the rows, preceded by the storage row where they shall land.
 void trade_needs(Rank& rank, const Partition& part, const Space& space, const std::vector<i64>& ghosts, Exchange& x) {

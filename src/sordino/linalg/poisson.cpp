@@ -16,7 +16,8 @@ struct Box {
   bool inside(i64 x, i64 y, i64 z) const { return x >= 0 && y >= 0 && z >= 0 && x < nx && y < ny && z < nz; }
   i64 row(i64 x, i64 y, i64 z) const { return x + nx * (y + ny * z); }
   double k(i64 x, i64 y, i64 z) const {
-    double u = (double(x) + 0.5) / double(nx) - 0.5, v = (double(y) + 0.5) / double(ny) - 0.5, w = (double(z) + 0.5) / double(nz) - 0.5;
+    double u = (double(x) + 0.5) / double(nx) - 0.5, v = (double(y) + 0.5) / double(ny) - 0.5,
+           w = (double(z) + 0.5) / double(nz) - 0.5;
     return u * u + v * v + w * w < 0.09 ? contrast : 1.0;
   }
 };
@@ -27,7 +28,8 @@ CsrMatrix poisson(i64 nx, i64 ny, i64 nz, int stencil, double contrast) {
   if (nx < 1 || ny < 1 || nz < 1) bad_argument("a grid needs at least one cell in each direction");
   if (stencil != 7 && stencil != 27) bad_argument("the stencil must be 7 or 27, not " + std::to_string(stencil));
   if (!(contrast > 0) || !std::isfinite(contrast)) bad_argument("the contrast must be a finite number > 0");
-  if (double(nx) * double(ny) * double(nz) > double(std::numeric_limits<i32>::max())) throw Error(Errc::unsupported, "more than 2^31 cells are not supported");
+  if (double(nx) * double(ny) * double(nz) > double(std::numeric_limits<i32>::max()))
+    throw Error(Errc::unsupported, "more than 2^31 cells are not supported");
   Box box{nx, ny, nz, contrast};
   CsrMatrix A;
   A.n = nx * ny * nz;

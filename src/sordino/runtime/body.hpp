@@ -15,9 +15,9 @@ namespace sordino {
 
 /// Where the logical scalars of one phase of a rotation live on a CPU engine.
 struct ScalarView {
-  double* value;         // [physical]
-  char* known;           // [physical]
-  const int* physical;   // [logical]
+  double* value;             // [physical]
+  char* known;               // [physical]
+  const int* physical;       // [logical]
   const std::string* names;  // [logical]
 };
 double load_scalar(const ScalarView& s, int logical);  // throws if it never got a value
@@ -65,7 +65,10 @@ constexpr int sum_count() {
     return 0;
 }
 template <class T>
-concept VectorField = requires(T t) { t.p; t.id; };
+concept VectorField = requires(T t) {
+  t.p;
+  t.id;
+};
 }  // namespace detail
 
 /// How many sums the rows of functor F return.

@@ -76,8 +76,7 @@ class Walk {
       case Op::finish:
         if (!open_[p.slot]) reject(c, "finishes the reduction into '" + reduction_name(p.slot) + "' twice, or without a start");
         open_[p.slot] = false;
-        if (!rank_.space(rank_.reductions()[p.slot].space).replicated)
-          meetings_.push_back({started_[p.slot], at_, nullptr});
+        if (!rank_.space(rank_.reductions()[p.slot].space).replicated) meetings_.push_back({started_[p.slot], at_, nullptr});
         break;
       case Op::head: scalars_are_there(c); break;
       case Op::exit_test:

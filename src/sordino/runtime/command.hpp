@@ -1,4 +1,5 @@
-// What is recorded: commands, each a small program of phases. Engines interpret phases; prologues and epilogues are nothing else.
+// What is recorded: commands, each a small program of phases. Engines interpret phases; prologues and epilogues are nothing
+// else.
 #pragma once
 #include <memory>
 #include <string>
@@ -44,8 +45,8 @@ struct Command {
   bool capturable = true;
   std::vector<Phase> phases;
   std::vector<TaskGroup> groups;
-  int sums = 0;     // values each row adds
-  int starts = -1;  // reduction they go into
+  int sums = 0;                 // values each row adds
+  int starts = -1;              // reduction they go into
   double bytes = 0, flops = 0;  // on this rank, every array touched once
   // logical names, from the functor's field types
   std::vector<int> reads, writes, ghosts, pushes;  // vectors
@@ -75,8 +76,8 @@ struct Recording {
 std::vector<int> rotated(std::vector<int> map, const std::vector<std::vector<int>>& groups, int steps);
 
 struct Outcome {
-  int iterations = 0;          // completed bodies; an iteration that exits counts
-  Verdict verdict = proceed;   // proceed: the loop ran to its maximum
+  int iterations = 0;         // completed bodies; an iteration that exits counts
+  Verdict verdict = proceed;  // proceed: the loop ran to its maximum
   bool exited() const { return verdict != proceed; }
 };
 

@@ -31,7 +31,7 @@ class Engine {
  public:
   virtual ~Engine() = default;
   virtual const char* name() const = 0;
-  virtual int size() const = 0;         // ranks of all processes
+  virtual int size() const = 0;                 // ranks of all processes
   virtual int first_rank() const { return 0; }  // of this process
   virtual int local_ranks() const { return size(); }
   virtual bool arithmetic() const { return true; }  // false: the model engine skips it, and values do not exist
@@ -56,8 +56,8 @@ class Engine {
   Trace& trace() { return trace_; }
 
   // --- what a Rank asks of its engine -----------------------------------------------------------------------------------
-  virtual void allocate(Rank& rank, int vector) = 0;      // storage of a new vector, zeroed; peers see it after barrier()
-  virtual void add_reduction(Rank& rank, int slot) = 0;   // likewise
+  virtual void allocate(Rank& rank, int vector) = 0;     // storage of a new vector, zeroed; peers see it after barrier()
+  virtual void add_reduction(Rank& rank, int slot) = 0;  // likewise
   virtual void barrier(Rank& rank) = 0;
   virtual std::unique_ptr<Program> compile(Rank& rank, const Recording& recording, const std::vector<int>& vector_map,
                                            const std::vector<int>& scalar_map) = 0;
@@ -74,7 +74,7 @@ class Engine {
   virtual void release_bytes(Rank& rank, void* pointer, std::size_t bytes) = 0;
   virtual void upload(Rank& rank, void* to, const void* from, std::size_t bytes) = 0;
   virtual i64 bytes_held(int local_rank) const = 0;  // vectors and arrays of one rank
-  virtual bool is_device() const { return false; }  // prefer layouts for a GPU
+  virtual bool is_device() const { return false; }   // prefer layouts for a GPU
 
   // Host data between recordings (comm/communicator.hpp).
   virtual void post(Rank& from, int to, int tag, std::vector<std::byte> data) = 0;

@@ -38,9 +38,7 @@ void Rank::write(Vec v, const double* host) {
   engine_.write(*this, vector_map_[v.id], host, spaces_[vectors_[v.id].space].rows);
 }
 
-void Rank::read(Vec v, double* host) {
-  engine_.read(*this, vector_map_[v.id], host, spaces_[vectors_[v.id].space].rows);
-}
+void Rank::read(Vec v, double* host) { engine_.read(*this, vector_map_[v.id], host, spaces_[vectors_[v.id].space].rows); }
 
 void Rank::reset_names() {
   for (std::size_t i = 0; i < vector_map_.size(); i++) vector_map_[i] = int(i);
@@ -197,7 +195,8 @@ const Exchange* Rank::common_exchange(const std::vector<int>& vectors) const {
 }
 
 void Rank::push_last(Vec v) {
-  if (!recording_ || recording_->commands.empty()) bad_argument("there is no command to push '" + vectors_[v.id].name + "' with");
+  if (!recording_ || recording_->commands.empty())
+    bad_argument("there is no command to push '" + vectors_[v.id].name + "' with");
   Command& c = recording_->commands.back();
   if (!vectors_[v.id].exchange) bad_argument(c.name + ": '" + vectors_[v.id].name + "' has nobody to be pushed to");
   c.pushes.push_back(v.id);
@@ -245,7 +244,8 @@ void Rank::add_rotation(Recording& r, const Rotation& rotation) const {
   for (auto& g : r.rotate)
     for (int v : g)
       if (vectors_[v].space != vectors_[g[0]].space || vectors_[v].exchange != vectors_[g[0]].exchange)
-        bad_argument("'" + vectors_[v].name + "' and '" + vectors_[g[0]].name + "' cannot trade places: they live on different spaces or exchanges");
+        bad_argument("'" + vectors_[v].name + "' and '" + vectors_[g[0]].name +
+                     "' cannot trade places: they live on different spaces or exchanges");
 }
 
 Recorded Rank::end_recording(bool is_loop, const Rotation& rotation) {
@@ -260,8 +260,8 @@ Recorded Rank::end_recording(bool is_loop, const Rotation& rotation) {
   return Recorded(std::move(r));
 }
 
-// Two commands on different queues depend on each other where one touches what the other writes: by its name in this iteration, and,
-// since rotated names change places, by that of any name of its rotation in the one before.
+// Two commands on different queues depend on each other where one touches what the other writes: by its name in this iteration,
+// and, since rotated names change places, by that of any name of its rotation in the one before.
 void Rank::derive_dependences(Recording& r) const {
   auto leader = [](int v, const std::vector<std::vector<int>>& groups) {
     for (auto& g : groups)
@@ -295,7 +295,8 @@ void Rank::derive_dependences(Recording& r) const {
     auto a_sets = sets(a), b_sets = sets(b);
     return meet(b.writes, a_reads, older, r.rotate) || meet(b.writes, a.writes, older, r.rotate) ||
            meet(b_reads, a.writes, older, r.rotate) || meet(b_sets, a.gets, older, r.rotate_scalars) ||
-           meet(b_sets, a_sets, older, r.rotate_scalars) || meet(b.gets, a_sets, older, r.rotate_scalars) || restarts(a, b) || b.test;
+           meet(b_sets, a_sets, older, r.rotate_scalars) || meet(b.gets, a_sets, older, r.rotate_scalars) || restarts(a, b) ||
+           b.test;
   };
   int n = int(r.commands.size());
   for (int i = 0; i < n; i++)

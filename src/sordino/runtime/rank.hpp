@@ -159,8 +159,8 @@ class Rank {
   Recorded loop(const Rotation& rotation, B body) {
     return record_body(true, rotation, body);
   }
-  /// Replays; a loop for at most `max` iterations. What a loop carried to its next iteration is received and dropped. Afterwards
-  /// names mean what they meant in the body that exited, or what the next body would have seen.
+  /// Replays; a loop for at most `max` iterations. What a loop carried to its next iteration is received and dropped.
+  /// Afterwards names mean what they meant in the body that exited, or what the next body would have seen.
   Outcome replay(Recorded& recorded, int max = 1);
   /// Forgets rotations: every name means its own buffer again (contents are unspecified where a rotation moved them).
   void reset_names();

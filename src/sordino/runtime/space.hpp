@@ -14,8 +14,8 @@ struct Space {
   i64 n_global = 0;
   i64 first_row = 0;  // global number of local row 0
   i32 rows = 0;
-  i32 n_blocks = 1;     // of the whole space
-  i32 first_block = 0;  // mine begin here
+  i32 n_blocks = 1;              // of the whole space
+  i32 first_block = 0;           // mine begin here
   std::vector<i32> block_tiles;  // [my blocks + 1] first tile of each of my blocks
   std::vector<i32> tile_rows;    // [my tiles + 1] first local row of each of my tiles
   bool replicated = false;       // every rank holds and computes all rows: sums are local, nothing is reduced

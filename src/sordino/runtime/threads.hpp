@@ -16,9 +16,9 @@ class ThreadTeam {
   ~ThreadTeam();
 
   /// Runs job(i) on thread i and waits for all. `tick` is called about 20 times a second on the calling thread; it returns the
-  /// number of seconds the team may still take, or a negative number for "as long as it needs". What it throws is thrown here when
-  /// the team has ended; it is not called again.
-  /// Returns false if the time ran out with a thread still in its job; the team is then not to be used again.
+  /// number of seconds the team may still take, or a negative number for "as long as it needs". What it throws is thrown here
+  /// when the team has ended; it is not called again. Returns false if the time ran out with a thread still in its job; the
+  /// team is then not to be used again.
   bool run(const std::function<void(int)>& job, const std::function<double()>& tick);
   bool stuck() const { return stuck_; }
 

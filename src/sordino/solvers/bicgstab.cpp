@@ -8,7 +8,8 @@ Bicgstab::Bicgstab(const Problem& k) {
   auto& A = k.A;
   Vec x = k.x, r = k.vector("r"), rh = k.vector("rh"), p = k.vector("p"), v = k.vector("v"), s = k.vector("s"), t = k.Ax;
   Vec ph = k.operand("M^-1 p"), sh = k.operand("M^-1 s");
-  Scal rho = q.scalar("rho"), rho_new = q.scalar("rho new"), rv = q.scalar("(rh,v)"), ts = q.scalar("(t,s)"), tt = q.scalar("(t,t)");
+  Scal rho = q.scalar("rho"), rho_new = q.scalar("rho new"), rv = q.scalar("(rh,v)"), ts = q.scalar("(t,s)"),
+       tt = q.scalar("(t,t)");
   Scal zeta = q.scalar("zeta"), shadow = q.scalar("(rh,rh)");
   rr = q.scalar("(r,r)");
 
@@ -20,11 +21,22 @@ Bicgstab::Bicgstab(const Problem& k) {
     A.apply(q, ph, v, start(dot(rh, v) >> rv));                                                           // v = A p
     q.run(HalfStep{.rho = rho, .rv = finish(rv), .v = v, .r = r, .d = k.d, .s = s, .sh = sh}, push(sh));  // s = r - alpha v
     A.apply(q, sh, t, start(dot(t, s) >> ts, dot(t, t) >> tt));                                           // t = A s
-    q.run(Step{.rho = rho, .rv = rv, .ts = finish(ts), .tt = tt, .zeta = zeta, .ph = ph, .sh = sh, .s = s, .t = t, .rh = rh,
-               .x = x, .r = r},
+    q.run(Step{.rho = rho,
+               .rv = rv,
+               .ts = finish(ts),
+               .tt = tt,
+               .zeta = zeta,
+               .ph = ph,
+               .sh = sh,
+               .s = s,
+               .t = t,
+               .rh = rh,
+               .x = x,
+               .r = r},
           start(rho_new, rr));
     q.exit_if(ConvergedBi{finish(rr), rho_new, zeta, shadow, k.target, k.bound});
-    q.run(Direction{.rho_new = rho_new, .rho = rho, .rv = rv, .zeta = zeta, .r = r, .v = v, .d = k.d, .p = p, .ph = ph}, push(ph));
+    q.run(Direction{.rho_new = rho_new, .rho = rho, .rv = rv, .zeta = zeta, .r = r, .v = v, .d = k.d, .p = p, .ph = ph},
+          push(ph));
   });
 }
 

@@ -11,16 +11,16 @@ Cg::Cg(const Problem& k) {
   rr = s.scalar("(r,r)");
 
   begin = s.record([&] {
-    s.run(Begin{.b = b, .Ax = w, .d = k.d, .r = r, .p = p}, start(rz_old), push(p));                      // l.1
+    s.run(Begin{.b = b, .Ax = w, .d = k.d, .r = r, .p = p}, start(rz_old), push(p));  // l.1
     s.wait(rz_old);
   });
   iterate = k.loop({.scalars = {{rz, rz_old}}}, rr, [&] {
-    A.apply(s, p, w, start(dot(w, p) >> wp));                                                             // l.3
-    s.run(Residual{.rz = rz_old, .wp = finish(wp), .w = w, .d = k.d, .r = r}, start(rz, rr));             // l.4, 6, 7
+    A.apply(s, p, w, start(dot(w, p) >> wp));                                                  // l.3
+    s.run(Residual{.rz = rz_old, .wp = finish(wp), .w = w, .d = k.d, .r = r}, start(rz, rr));  // l.4, 6, 7
     s.exit_if(ConvergedSpd{finish(rr), wp, k.target, k.bound});
-    s.run(Direction{.rz = rz, .rz_old = rz_old, .wp = wp, .r = r, .d = k.d, .x = x, .p = p}, push(p));    // l.5, 8, 9
+    s.run(Direction{.rz = rz, .rz_old = rz_old, .wp = wp, .r = r, .d = k.d, .x = x, .p = p}, push(p));  // l.5, 8, 9
   });
-  end = s.record([&] { s.run(LastStep{.rz = rz_old, .wp = wp, .p = p, .x = x}); });                       // 001-E2
+  end = s.record([&] { s.run(LastStep{.rz = rz_old, .wp = wp, .p = p, .x = x}); });  // 001-E2
 }
 
 }  // namespace cg

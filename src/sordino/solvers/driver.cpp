@@ -8,9 +8,9 @@
 namespace sordino {
 namespace {
 
-constexpr double divergence = 1e10;    // growth of the residual norm that ends a solve
-constexpr double tighten = 0.5;        // aim below the target after a recurrence promised too much
-constexpr double least_progress = 0.5; // a restart must reduce the true residual by this factor
+constexpr double divergence = 1e10;     // growth of the residual norm that ends a solve
+constexpr double tighten = 0.5;         // aim below the target after a recurrence promised too much
+constexpr double least_progress = 0.5;  // a restart must reduce the true residual by this factor
 constexpr int most_restarts = 100;
 
 std::string relative(double norm, double b_norm) {
@@ -21,7 +21,8 @@ std::string relative(double norm, double b_norm) {
 
 }  // namespace
 
-Driver::Driver(Rank& rank, const Operator& A, const Preconditioner& M, const MethodEntry& entry, int check_every, int replace_every)
+Driver::Driver(Rank& rank, const Operator& A, const Preconditioner& M, const MethodEntry& entry, int check_every,
+               int replace_every)
     : s_(rank), A_(A) {
   b_ = s_.vector("b", A.space());
   x_ = A.operand(s_, "x");
@@ -110,7 +111,9 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
     }
   }
   out.residual_norm = norm;
-  if (out.status != Status::converged) out.reason += "; relative residual " + relative(norm, out.b_norm) + " after " + std::to_string(out.iterations) + " iterations";
+  if (out.status != Status::converged)
+    out.reason +=
+        "; relative residual " + relative(norm, out.b_norm) + " after " + std::to_string(out.iterations) + " iterations";
   return out;
 }
 
@@ -170,7 +173,9 @@ Status Driver::judge(Verdict verdict, double norm, double before, SolveOutcome& 
   switch (verdict) {
     case met:
       again = progress && ++out.restarts <= most_restarts;
-      out.reason = "the recurrence met the tolerance, the recomputed residual does not, and restarting no longer helps: this is the attainable accuracy";
+      out.reason =
+          "the recurrence met the tolerance, the recomputed residual does not, and restarting no longer helps: this is the "
+          "attainable accuracy";
       return Status::stagnated;
     case broke_down:
       again = progress && ++out.restarts <= most_restarts;
@@ -179,9 +184,7 @@ Status Driver::judge(Verdict verdict, double norm, double before, SolveOutcome& 
     case not_definite:
       out.reason = "(p, A p) is not positive: the matrix or the preconditioner is not positive definite; use bicgstab";
       return Status::indefinite;
-    case blew_up:
-      out.reason = "the residual has grown beyond all bounds or is not a number";
-      return Status::diverged;
+    case blew_up: out.reason = "the residual has grown beyond all bounds or is not a number"; return Status::diverged;
     case asked_to_stop: out.reason = "stopped on request"; return Status::interrupted;
     case proceed: break;
   }

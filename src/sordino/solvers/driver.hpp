@@ -16,11 +16,11 @@ struct SolveControl {
 
 struct SolveOutcome {
   Status status = Status::max_iterations;
-  std::string reason;        // one sentence
-  int iterations = 0;        // updates of x
+  std::string reason;  // one sentence
+  int iterations = 0;  // updates of x
   int restarts = 0;
   double b_norm = 0;
-  double residual_norm = 0;  // ||b - A x||_2, recomputed
+  double residual_norm = 0;     // ||b - A x||_2, recomputed
   std::vector<double> history;  // ||r||_2 / ||b||_2 after each iteration, by the recurrence
 };
 
@@ -33,8 +33,8 @@ class Driver {
   SolveOutcome solve(const double* b, const double* x0, const SolveControl& control);
   void read_solution(double* x) const;  // [rows]
   const Space& space() const { return s_.space(A_.space()); }
-  /// For benchmarks: replays `pairs` times two products with their halos, x -> y -> x, and returns the seconds of one product on
-  /// the engine's clock. x [rows] is what to start from. Not for replicated vectors.
+  /// For benchmarks: replays `pairs` times two products with their halos, x -> y -> x, and returns the seconds of one product
+  /// on the engine's clock. x [rows] is what to start from. Not for replicated vectors.
   double time_product(int pairs, const double* x);
 
  private:

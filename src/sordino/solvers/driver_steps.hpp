@@ -28,7 +28,9 @@ struct Zero {
   SORDINO_HD void row(i32 i) { x[i] = 0; }
 };
 
-using DriverKernels = KernelList<Kernel<Zero>, Kernel<Nothing>, Kernel<Nothing, ConvergedSpd>, Kernel<Nothing, ConvergedBi>, Kernel<Nothing, Converged>, Kernel<TrueResidual>, Kernel<Swap>, Kernel<Scaled>, Kernel<KeepBest>, Kernel<LowerBest>,
-                                 Kernel<Dots<1>>, Kernel<Dots<2>>, Kernel<Dots<3>>, Kernel<Dots<4>>, Kernel<WaitFor>>;
+using DriverKernels =
+    KernelList<Kernel<Zero>, Kernel<Nothing>, Kernel<Nothing, ConvergedSpd>, Kernel<Nothing, ConvergedBi>,
+               Kernel<Nothing, Converged>, Kernel<TrueResidual>, Kernel<Swap>, Kernel<Scaled>, Kernel<KeepBest>,
+               Kernel<LowerBest>, Kernel<Dots<1>>, Kernel<Dots<2>>, Kernel<Dots<3>>, Kernel<Dots<4>>, Kernel<WaitFor>>;
 
 }  // namespace sordino

@@ -14,13 +14,22 @@ GatherBicgstab::GatherBicgstab(const Problem& k) {
   replace = c.replace();
   iterate = k.loop(c.rotation(), rr, [&] {
     s.exit_if(c.test());
-    s.run(c.half_step(), start(c.qy, c.yy));                                                    // finish the gather of t
-    k.A.apply(s, c.zh, c.v);                                                                    // start the gather of v
-    s.run(StepX{.alpha = c.alpha, .qy = finish(c.qy), .yy = c.yy, .zeta = c.zeta, .p = c.p, .q = c.q, .y = c.y, .d = k.d,
-                .x = k.x, .r = c.r});
-    s.run(StepF{.alpha = c.alpha, .zeta = c.zeta, .v = c.v, .y = c.y, .t = c.t_old, .d = k.d, .f = c.f, .fh = c.fh});  // finish it
-    k.A.apply(s, c.fh, c.t);                                                                    // start the gather of t
-    s.run(ShadowDots{.rh = c.rh, .r = c.r, .f = c.f, .g = c.g, .z = c.z}, c.five());            // needs no t
+    s.run(c.half_step(), start(c.qy, c.yy));  // finish the gather of t
+    k.A.apply(s, c.zh, c.v);                  // start the gather of v
+    s.run(StepX{.alpha = c.alpha,
+                .qy = finish(c.qy),
+                .yy = c.yy,
+                .zeta = c.zeta,
+                .p = c.p,
+                .q = c.q,
+                .y = c.y,
+                .d = k.d,
+                .x = k.x,
+                .r = c.r});
+    s.run(StepF{
+        .alpha = c.alpha, .zeta = c.zeta, .v = c.v, .y = c.y, .t = c.t_old, .d = k.d, .f = c.f, .fh = c.fh});  // finish it
+    k.A.apply(s, c.fh, c.t);                                                          // start the gather of t
+    s.run(ShadowDots{.rh = c.rh, .r = c.r, .f = c.f, .g = c.g, .z = c.z}, c.five());  // needs no t
   });
 }
 

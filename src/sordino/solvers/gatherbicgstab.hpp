@@ -1,8 +1,9 @@
 // Pipelined BiCGStab that hides its all-gathers (000, Fig. 2(b), corrected by 000-E5..E8): every rank holds whole vectors and
 // does all vector operations itself, multiplies its own rows, and gathers the product while it computes what does not need it.
 //
-// Per iteration: 2 operators, 2 all-gathers (each hidden behind one command of vector operations), no reduction at all. Memory and
-// vector traffic do not shrink with the number of ranks: right for dense operators (H-matrices), where vectors are small change.
+// Per iteration: 2 operators, 2 all-gathers (each hidden behind one command of vector operations), no reduction at all. Memory
+// and vector traffic do not shrink with the number of ranks: right for dense operators (H-matrices), where vectors are small
+// change.
 #pragma once
 #include "sordino/solvers/pipebicgstab.hpp"
 
@@ -44,7 +45,8 @@ struct StepF {  // f = y - zeta (t - alpha v)
 
 struct GatherBicgstab final : Method {
   static constexpr const char *name = "gatherbicgstab", *matrix = "general";
-  static constexpr const char* summary = "pipelined BiCGStab on replicated vectors: all-gathers hidden behind vector operations";
+  static constexpr const char* summary =
+      "pipelined BiCGStab on replicated vectors: all-gathers hidden behind vector operations";
   static constexpr bool replicated = true;
   explicit GatherBicgstab(const Problem& problem);
   using kernels = KernelList<Kernel<StepX>, Kernel<StepF>>;

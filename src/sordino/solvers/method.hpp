@@ -13,11 +13,11 @@ namespace sordino {
 struct Problem {
   Rank& s;
   const Operator& A;
-  Scaling d;       // diagonal of M^-1, or unset
-  Vec b, x, Ax;    // when `begin` is replayed, Ax = A x holds; afterwards it is the method's to use
-  Scal target;     // square of the residual norm at which to stop
-  Scal bound;      // square of the residual norm that counts as divergence
-  Vec best;        // the x of smallest (r,r) at the checks, and that (r,r)
+  Scaling d;     // diagonal of M^-1, or unset
+  Vec b, x, Ax;  // when `begin` is replayed, Ax = A x holds; afterwards it is the method's to use
+  Scal target;   // square of the residual norm at which to stop
+  Scal bound;    // square of the residual norm that counts as divergence
+  Vec best;      // the x of smallest (r,r) at the checks, and that (r,r)
   Scal best_rr;
   int check_every = 32;
 
@@ -68,10 +68,10 @@ class Method {
  public:
   virtual ~Method() = default;
 
-  Recorded begin;    // from x and q = A x to the state before iteration 1
-  Recorded iterate;  // a loop; its exit test's value() is (r,r)
-  Recorded end;      // after an exit: what x still lacks. Empty where x never lags
-  Recorded replace;  // recomputes from x what recurrences have carried. Empty where nothing drifts
+  Recorded begin;            // from x and q = A x to the state before iteration 1
+  Recorded iterate;          // a loop; its exit test's value() is (r,r)
+  Recorded end;              // after an exit: what x still lacks. Empty where x never lags
+  Recorded replace;          // recomputes from x what recurrences have carried. Empty where nothing drifts
   bool tests_first = false;  // the exit test stands before the update: an iteration that exits did none
   int replace_every = 0;     // iterations between replays of `replace`, where the user does not say
 

@@ -24,20 +24,47 @@ Rotation Recurrences::rotation() const {
 }
 
 HalfStep Recurrences::half_step() const {
-  return {.rho = rho, .rho_old = rho_old, .rf = rf, .rg = rg, .rz = rz, .alpha_old = alpha_old, .zeta = zeta, .alpha = alpha,
-          .t = t_old, .v = v_old, .r = r, .f = f, .d = k.d, .p = p, .g = g, .z = z, .q = q, .y = y, .zh = zh};
+  return {.rho = rho,
+          .rho_old = rho_old,
+          .rf = rf,
+          .rg = rg,
+          .rz = rz,
+          .alpha_old = alpha_old,
+          .zeta = zeta,
+          .alpha = alpha,
+          .t = t_old,
+          .v = v_old,
+          .r = r,
+          .f = f,
+          .d = k.d,
+          .p = p,
+          .g = g,
+          .z = z,
+          .q = q,
+          .y = y,
+          .zh = zh};
 }
 
 Recorded Recurrences::begin() const {
   auto& s = k.s;
   return s.record([&] {
     s.run(Begin{.b = k.b, .Ax = k.Ax, .d = k.d, .r = r, .rh = rh, .zh = zh}, start(shadow), push(zh));
-    k.A.apply(s, zh, f);                                                                        // f = B r
+    k.A.apply(s, zh, f);  // f = B r
     s.wait(shadow);
-    s.run(First{.rho_old = rho_old, .alpha = alpha_old, .zeta = zeta, .f = f, .r = r, .rh = rh, .d = k.d, .fh = fh,
-                .p = p, .g = g, .z = z, .v = v_old},
+    s.run(First{.rho_old = rho_old,
+                .alpha = alpha_old,
+                .zeta = zeta,
+                .f = f,
+                .r = r,
+                .rh = rh,
+                .d = k.d,
+                .fh = fh,
+                .p = p,
+                .g = g,
+                .z = z,
+                .v = v_old},
           five(), push(fh));
-    k.A.apply(s, fh, t_old);                                                                        // t = B f
+    k.A.apply(s, fh, t_old);  // t = B f
   });
 }
 
@@ -73,11 +100,26 @@ PipeBicgstab::PipeBicgstab(const Problem& k) {
   iterate = k.loop(c.rotation(), rr, [&] {
     s.exit_if(c.test());
     s.run(c.half_step(), start(c.qy, c.yy), push(c.zh));
-    k.A.apply(s, c.zh, c.v);                                                                    // v = B z hides (q,y), (y,y)
-    s.run(Step{.alpha = c.alpha, .qy = finish(c.qy), .yy = c.yy, .zeta = c.zeta, .p = c.p, .q = c.q, .y = c.y, .t = c.t,
-               .v = c.v, .rh = c.rh, .g = c.g, .z = c.z, .d = k.d, .x = k.x, .r = c.r, .f = c.f, .fh = c.fh},
+    k.A.apply(s, c.zh, c.v);  // v = B z hides (q,y), (y,y)
+    s.run(Step{.alpha = c.alpha,
+               .qy = finish(c.qy),
+               .yy = c.yy,
+               .zeta = c.zeta,
+               .p = c.p,
+               .q = c.q,
+               .y = c.y,
+               .t = c.t,
+               .v = c.v,
+               .rh = c.rh,
+               .g = c.g,
+               .z = c.z,
+               .d = k.d,
+               .x = k.x,
+               .r = c.r,
+               .f = c.f,
+               .fh = c.fh},
           c.five(), push(c.fh));
-    k.A.apply(s, c.fh, c.t);                                                                    // t = B f hides the five
+    k.A.apply(s, c.fh, c.t);  // t = B f hides the five
   });
 }
 

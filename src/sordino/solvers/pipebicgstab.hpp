@@ -1,8 +1,8 @@
 // Pipelined BiCGStab that hides its all-reduces (Cools & Vanroose 2017; recurrences as in 000, Fig. 2(b), corrected by
 // 000-E5..E8), for the right-preconditioned operator B = A M^-1 with a diagonal M.
 //
-// Per iteration: 2 operators, 2 halos, 2 reductions of 2 and 5 values, each hidden behind one operator. Vector traffic beyond the
-// operators 28 n words, workspace 13 n. The recurrences for f = B r, g = B p, z = B g, t = B f, v = B z drift: every
+// Per iteration: 2 operators, 2 halos, 2 reductions of 2 and 5 values, each hidden behind one operator. Vector traffic beyond
+// the operators 28 n words, workspace 13 n. The recurrences for f = B r, g = B p, z = B g, t = B f, v = B z drift: every
 // `replace_every` iterations they are computed anew (`replace`).
 #pragma once
 #include <cmath>
@@ -125,7 +125,8 @@ struct Gathered {  // only waits, where v is replicated
   Whole v;
 };
 
-/// The vectors and scalars of the recurrences, and what both schedules (this one, and gatherbicgstab) do with them outside the loop.
+/// The vectors and scalars of the recurrences, and what both schedules (this one, and gatherbicgstab) do with them outside the
+/// loop.
 struct Recurrences {
   explicit Recurrences(const Problem& problem);
   Recorded begin() const;
@@ -148,8 +149,7 @@ struct PipeBicgstab final : Method {
   static constexpr bool replicated = false;
   explicit PipeBicgstab(const Problem& problem);
   using kernels = KernelList<Kernel<Begin>, Kernel<First>, Kernel<HalfStep, ConvergedBi>, Kernel<Step>, Kernel<Residual>,
-                             Kernel<ShadowDots>,
-                             Kernel<Gathered>>;
+                             Kernel<ShadowDots>, Kernel<Gathered>>;
 };
 
 }  // namespace sordino::pipebicgstab

@@ -21,8 +21,21 @@ Prcg::Prcg(const Problem& k) {
   iterate = k.loop({.vectors = {{y_new, y}, {t_new, t}}}, rr, [&] {
     A.apply_pair(q, t, u, y, w);  // both products, in one pass over A, hide the reduction
     q.exit_if(ConvergedSpd{finish(rr), ps, k.target, k.bound});
-    q.run(Step{.ry = ry, .ps = ps, .rt = rt, .ts = ts, .d = k.d, .y = y, .t = t, .w = w, .u = u,
-               .x = x, .r = r, .p = p, .s = s, .y_new = y_new, .t_new = t_new},
+    q.run(Step{.ry = ry,
+               .ps = ps,
+               .rt = rt,
+               .ts = ts,
+               .d = k.d,
+               .y = y,
+               .t = t,
+               .w = w,
+               .u = u,
+               .x = x,
+               .r = r,
+               .p = p,
+               .s = s,
+               .y_new = y_new,
+               .t_new = t_new},
           start(ry, ps, rt, ts, rr), push(y_new), push(t_new));
   });
 }

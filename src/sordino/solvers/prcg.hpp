@@ -1,9 +1,9 @@
 // Pipelined predict-and-recompute conjugate gradients (Chen & Carson, SISC 42(5), 2020, PIPE-PR-CG) with a diagonal M.
 //
 // Per iteration: 2 operators in one pass over A, 2 halos, 1 reduction of 5 values, hidden behind both operators. Vector traffic
-// beyond the operators 15 n words, workspace 9 n. (r,y) and w = A y are predicted for the scalars and recomputed for the vectors,
-// which keeps the attainable accuracy near classic CG's, where Ghysels-Vanroose's recurrences lose it.
-// Deviation: beta comes from the predicted (r,y)_new, as in the paper, but the test uses the recomputed (r,r).
+// beyond the operators 15 n words, workspace 9 n. (r,y) and w = A y are predicted for the scalars and recomputed for the
+// vectors, which keeps the attainable accuracy near classic CG's, where Ghysels-Vanroose's recurrences lose it. Deviation: beta
+// comes from the predicted (r,y)_new, as in the paper, but the test uses the recomputed (r,r).
 #pragma once
 #include "sordino/solvers/method.hpp"
 

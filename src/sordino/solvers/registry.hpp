@@ -16,7 +16,8 @@ namespace sordino {
 template <class... M>
 struct MethodList {};
 
-using Methods = MethodList<cg::Cg, prcg::Prcg, srcg::Srcg, bicgstab::Bicgstab, pipebicgstab::PipeBicgstab, gatherbicgstab::GatherBicgstab>;
+using Methods =
+    MethodList<cg::Cg, prcg::Prcg, srcg::Srcg, bicgstab::Bicgstab, pipebicgstab::PipeBicgstab, gatherbicgstab::GatherBicgstab>;
 
 struct MethodEntry {
   std::string name, summary;

@@ -14,13 +14,24 @@ Srcg::Srcg(const Problem& k) {
 
   auto product = [&] { A.apply(q, u, w, start(dot(r, u) >> gamma, dot(w, u) >> delta, dot(r, r) >> rr)); };  // w = A u
   begin = q.record([&] {
-    q.run(Begin{.gamma_old = gamma_old, .alpha_old = alpha_old, .b = k.b, .Ax = w, .d = k.d, .r = r, .u = u, .p = p, .s = s}, push(u));
+    q.run(Begin{.gamma_old = gamma_old, .alpha_old = alpha_old, .b = k.b, .Ax = w, .d = k.d, .r = r, .u = u, .p = p, .s = s},
+          push(u));
     product();
   });
   iterate = k.loop({.scalars = {{gamma, gamma_old}, {alpha, alpha_old}}}, rr, [&] {
     q.exit_if(ConvergedSpd{finish(rr), delta, k.target, k.bound});
-    q.run(Step{.gamma = gamma, .gamma_old = gamma_old, .delta = delta, .alpha_old = alpha_old, .alpha = alpha, .w = w, .d = k.d,
-               .x = x, .r = r, .u = u, .p = p, .s = s},
+    q.run(Step{.gamma = gamma,
+               .gamma_old = gamma_old,
+               .delta = delta,
+               .alpha_old = alpha_old,
+               .alpha = alpha,
+               .w = w,
+               .d = k.d,
+               .x = x,
+               .r = r,
+               .u = u,
+               .p = p,
+               .s = s},
           push(u));
     product();
   });

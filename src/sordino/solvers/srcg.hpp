@@ -1,7 +1,7 @@
 // Single-reduction conjugate gradients (Chronopoulos & Gear 1989; as D'Azevedo, Eijkhout & Romine 1993) with a diagonal M.
 //
-// Per iteration: 1 operator, 1 halo, 1 reduction of 3 values, exposed; two commands, the fewest of all methods here: right where
-// latency rules. Vector traffic beyond the operator 13 n words, workspace 5 n.
+// Per iteration: 1 operator, 1 halo, 1 reduction of 3 values, exposed; two commands, the fewest of all methods here: right
+// where latency rules. Vector traffic beyond the operator 13 n words, workspace 5 n.
 #pragma once
 #include <cmath>
 

@@ -16,7 +16,8 @@ TEST("symmetry is seen to rounding, in values and in pattern") {
     if (n < 30) continue;
     auto r = matrices::rows(A);
     i32 i = i32(random.whole(0, n - 1));
-    auto off = std::find_if(r[std::size_t(i)].begin(), r[std::size_t(i)].end(), [&](auto& e) { return e.first != i && e.second != 0; });
+    auto off = std::find_if(r[std::size_t(i)].begin(), r[std::size_t(i)].end(),
+                            [&](auto& e) { return e.first != i && e.second != 0; });
     if (off == r[std::size_t(i)].end()) continue;
     off->second *= 1 + 1e-15;
     CHECK(is_symmetric(matrices::csr(r).view()));
@@ -41,7 +42,8 @@ TEST("a zero or missing diagonal entry is found") {
 }
 
 TEST("what is asked for is taken, and auto looks at the matrix") {
-  CsrMatrix spd = poisson(3, 3, 3, 7, 1), general = matrices::csr({{{0, 1.0}, {1, 2.0}}, {{1, 1.0}}}), hollow = matrices::csr({{{1, 1.0}}, {{0, 1.0}}});
+  CsrMatrix spd = poisson(3, 3, 3, 7, 1), general = matrices::csr({{{0, 1.0}, {1, 2.0}}, {{1, 1.0}}}),
+            hollow = matrices::csr({{{1, 1.0}}, {{0, 1.0}}});
   CHECK(choose_method(spd.view(), "auto") == "cg");
   CHECK(choose_method(general.view(), "auto") == "bicgstab");
   CHECK(choose_method(hollow.view(), "auto") == "bicgstab");
@@ -49,5 +51,6 @@ TEST("what is asked for is taken, and auto looks at the matrix") {
   CHECK(choose_preconditioner(spd.view(), "auto") == "jacobi");
   CHECK(choose_preconditioner(hollow.view(), "auto") == "none");
   CHECK(choose_preconditioner(hollow.view(), "none") == "none");
-  CHECK_THROWS(choose_preconditioner(hollow.view(), "jacobi"), Error, "jacobi needs a nonzero diagonal, and that of row 0 is zero");
+  CHECK_THROWS(choose_preconditioner(hollow.view(), "jacobi"), Error,
+               "jacobi needs a nonzero diagonal, and that of row 0 is zero");
 }

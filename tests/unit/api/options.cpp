@@ -35,8 +35,8 @@ TEST("every option is in the table, with its type and default, once") {
     if (o.name == "trace") CHECK(o.default_text == "false");
     if (o.name == "solver") CHECK(o.default_text == "auto");
   }
-  for (const char* name : {"solver", "precond", "rtol", "atol", "maxiter", "engine", "ranks", "devices", "time_limit", "timeout", "check_every",
-                           "replace_every", "seed", "trace", "time_commands"})
+  for (const char* name : {"solver", "precond", "rtol", "atol", "maxiter", "engine", "ranks", "devices", "time_limit",
+                           "timeout", "check_every", "replace_every", "seed", "trace", "time_commands"})
     CHECK(names.count(name) == 1);
 }
 
@@ -50,8 +50,10 @@ TEST("options out of range are refused with their name") {
   CHECK_THROWS(validate(with([](Options& o) { o.time_limit = -1; })), Error, "time_limit");
   CHECK_THROWS(validate(with([](Options& o) { o.check_every = 0; })), Error, "check_every must be at least 1");
   CHECK_THROWS(validate(with([](Options& o) { o.solver = "gmres"; })), Error, "there is no solver 'gmres'; there are auto, cg");
-  CHECK_THROWS(validate(with([](Options& o) { o.precond = "ilu"; })), Error, "there is no precond 'ilu'; there are auto, none, jacobi");
-  CHECK_THROWS(validate(with([](Options& o) { o.engine = "gpu"; })), Error, "there is no engine 'gpu'; there are auto, host, cuda, model");
+  CHECK_THROWS(validate(with([](Options& o) { o.precond = "ilu"; })), Error,
+               "there is no precond 'ilu'; there are auto, none, jacobi");
+  CHECK_THROWS(validate(with([](Options& o) { o.engine = "gpu"; })), Error,
+               "there is no engine 'gpu'; there are auto, host, cuda, model");
 }
 
 TEST("a list of devices is numbers and ranges") {

@@ -39,7 +39,8 @@ TEST("a solver is not made of bad matrices or options") {
 
 TEST("more ranks than rows are refused at once, however many they are") {
   for (const char* engine : {"host", "model"})
-    for (int ranks : {4, 100, 10000000}) CHECK(refusal(small(), options("cg", engine, ranks)) == "more ranks (" + std::to_string(ranks) + ") than rows (3)");
+    for (int ranks : {4, 100, 10000000})
+      CHECK(refusal(small(), options("cg", engine, ranks)) == "more ranks (" + std::to_string(ranks) + ") than rows (3)");
 }
 
 TEST("NaN and Inf in b and x0 are refused, and the solver goes on") {

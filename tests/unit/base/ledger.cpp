@@ -52,12 +52,13 @@ TEST("ledgers have the same counts only if all counts are the same, whatever the
   b.time = b.exposed_halo = b.exposed_reduction = b.hidden_reduction = b.imbalance = 0;
   b.kernels.clear();
   CHECK(a.same_counts(b));
-  for (i64 Ledger::*count : {&Ledger::commands, &Ledger::reductions, &Ledger::reduced_values, &Ledger::messages, &Ledger::bytes_sent}) {
+  for (i64 Ledger::* count :
+       {&Ledger::commands, &Ledger::reductions, &Ledger::reduced_values, &Ledger::messages, &Ledger::bytes_sent}) {
     Ledger c = a;
     c.*count += 1;
     CHECK(!a.same_counts(c));
   }
-  for (double Ledger::*count : {&Ledger::memory_bytes, &Ledger::flops}) {
+  for (double Ledger::* count : {&Ledger::memory_bytes, &Ledger::flops}) {
     Ledger c = a;
     c.*count += 1;
     CHECK(!a.same_counts(c));

@@ -67,8 +67,9 @@ TEST("sums over all ranks have the same bits everywhere, and several may be unde
 }
 
 TEST("ranks that reduce different numbers of values are told so") {
-  CHECK_THROWS(on_engines(2, [](Rank& s) { Communicator(s, 1).start_all_reduce(std::vector<double>(std::size_t(1 + s.id()))).get(); }), Error,
-               "ranks reduce different numbers of values");
+  CHECK_THROWS(
+      on_engines(2, [](Rank& s) { Communicator(s, 1).start_all_reduce(std::vector<double>(std::size_t(1 + s.id()))).get(); }),
+      Error, "ranks reduce different numbers of values");
 }
 
 TEST("what was started must be finished, once") {
@@ -86,10 +87,12 @@ TEST("a pending communication can be handed on") {
 }
 
 TEST("a pending communication is silent while the stack unwinds from a fault") {
-  CHECK_THROWS([] {
-    Pending<int> p([] { return 1; });
-    throw Error(Errc::device, "the cause");
-  }(), Error, "the cause");
+  CHECK_THROWS(
+      [] {
+        Pending<int> p([] { return 1; });
+        throw Error(Errc::device, "the cause");
+      }(),
+      Error, "the cause");
   CHECK_THROWS([] { (void)Pending<int>([]() -> int { throw Error(Errc::device, "it failed"); }).get(); }(), Error, "it failed");
 }
 

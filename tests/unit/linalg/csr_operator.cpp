@@ -124,30 +124,32 @@ TEST("rows multiplied before the halo arrives need none of it, and every row is 
     CsrMatrix A = matrices::scattered(random, n, 3, random.whole(1, 200));
     Partition p = balance(A.view(), 3);
     HostEngine engine({.ranks = 3});
-    engine.run([&](Rank& s) {
-      CsrOperator op(s, A.view(), p);
-      Vec x = op.operand(s, "x"), y = op.result(s, "y");
-      auto r = s.record([&] { op.apply(s, x, y); });
-      const Command& c = r.recording().commands[0];
-      std::vector<int> times(std::size_t(p.rows(s.id())));
-      bool arrived = false;
-      i64 early = 0;
-      for (auto& phase : c.phases) {
-        arrived |= phase.op == Op::await;
-        if (phase.op != Op::tasks) continue;
-        for (auto& range : *c.groups[std::size_t(phase.slot)].ranges)
-          for (i32 i = range.begin; i < range.end; i++) {
-            times[std::size_t(i)]++;
-            i64 row = p.first_row(s.id()) + i;
-            for (i64 k = A.indptr[std::size_t(row)]; !arrived && k < A.indptr[std::size_t(row) + 1]; k++)
-              CHECK(p.owner(A.indices[std::size_t(k)]) == s.id());
-            early += !arrived;
+    engine.run(
+        [&](Rank& s) {
+          CsrOperator op(s, A.view(), p);
+          Vec x = op.operand(s, "x"), y = op.result(s, "y");
+          auto r = s.record([&] { op.apply(s, x, y); });
+          const Command& c = r.recording().commands[0];
+          std::vector<int> times(std::size_t(p.rows(s.id())));
+          bool arrived = false;
+          i64 early = 0;
+          for (auto& phase : c.phases) {
+            arrived |= phase.op == Op::await;
+            if (phase.op != Op::tasks) continue;
+            for (auto& range : *c.groups[std::size_t(phase.slot)].ranges)
+              for (i32 i = range.begin; i < range.end; i++) {
+                times[std::size_t(i)]++;
+                i64 row = p.first_row(s.id()) + i;
+                for (i64 k = A.indptr[std::size_t(row)]; !arrived && k < A.indptr[std::size_t(row) + 1]; k++)
+                  CHECK(p.owner(A.indices[std::size_t(k)]) == s.id());
+                early += !arrived;
+              }
           }
-      }
-      CHECK(arrived);
-      CHECK(early > 0);
-      for (int t : times) CHECK(t == 1);
-    }, {});
+          CHECK(arrived);
+          CHECK(early > 0);
+          for (int t : times) CHECK(t == 1);
+        },
+        {});
   }
 }
 
@@ -161,22 +163,24 @@ TEST("dot products in the epilogue take the result, and sum it in the same order
     HostEngine engine({.ranks = ranks});
     std::vector<double> out(3);
     Partition p = balance(A.view(), ranks);
-    engine.run([&](Rank& s) {
-      CsrOperator op(s, A.view(), p);
-      Vec from = op.operand(s, "x"), other = s.vector("w", op.space()), y = op.result(s, "y");
-      Scal xy = s.scalar("(x,y)"), yy = s.scalar("(y,y)"), wx = s.scalar("(w,x)");
-      auto apply = s.record([&] {
-        s.run(Nothing{}, push(from));
-        op.apply(s, from, y, start(dot(from, y) >> xy, dot(y, y) >> yy, dot(other, from) >> wx));
-        s.wait(xy);
-      });
-      i64 first = s.space(op.space()).first_row;
-      s.write(from, x.data() + first);
-      s.write(other, w.data() + first);
-      s.replay(apply);
-      std::vector<double> mine{s.get(xy), s.get(yy), s.get(wx)};
-      if (s.id() == 0) out = mine;
-    }, {});
+    engine.run(
+        [&](Rank& s) {
+          CsrOperator op(s, A.view(), p);
+          Vec from = op.operand(s, "x"), other = s.vector("w", op.space()), y = op.result(s, "y");
+          Scal xy = s.scalar("(x,y)"), yy = s.scalar("(y,y)"), wx = s.scalar("(w,x)");
+          auto apply = s.record([&] {
+            s.run(Nothing{}, push(from));
+            op.apply(s, from, y, start(dot(from, y) >> xy, dot(y, y) >> yy, dot(other, from) >> wx));
+            s.wait(xy);
+          });
+          i64 first = s.space(op.space()).first_row;
+          s.write(from, x.data() + first);
+          s.write(other, w.data() + first);
+          s.replay(apply);
+          std::vector<double> mine{s.get(xy), s.get(yy), s.get(wx)};
+          if (s.id() == 0) out = mine;
+        },
+        {});
     return out;
   };
   auto one = sums(1);
@@ -203,20 +207,22 @@ TEST("two products in one pass are two products") {
       std::vector<double> y(x.size()), w(x.size());
       HostEngine engine({.ranks = ranks});
       Partition p = balance(A.view(), ranks);
-      engine.run([&](Rank& s) {
-        CsrOperator op(s, A.view(), p);
-        Vec x0 = op.operand(s, "x0"), x1 = op.operand(s, "x1"), y0 = op.result(s, "y0"), y1 = op.result(s, "y1");
-        auto both = s.record([&] {
-          s.run(Nothing{}, push(x0), push(x1));
-          op.apply_pair(s, x0, y0, x1, y1);
-        });
-        i64 first = s.space(op.space()).first_row;
-        s.write(x0, x.data() + first);
-        s.write(x1, z.data() + first);
-        s.replay(both);
-        s.read(y0, y.data() + first);
-        s.read(y1, w.data() + first);
-      }, {});
+      engine.run(
+          [&](Rank& s) {
+            CsrOperator op(s, A.view(), p);
+            Vec x0 = op.operand(s, "x0"), x1 = op.operand(s, "x1"), y0 = op.result(s, "y0"), y1 = op.result(s, "y1");
+            auto both = s.record([&] {
+              s.run(Nothing{}, push(x0), push(x1));
+              op.apply_pair(s, x0, y0, x1, y1);
+            });
+            i64 first = s.space(op.space()).first_row;
+            s.write(x0, x.data() + first);
+            s.write(x1, z.data() + first);
+            s.replay(both);
+            s.read(y0, y.data() + first);
+            s.read(y1, w.data() + first);
+          },
+          {});
       CHECK(same_bits(y, Ax));
       CHECK(same_bits(w, Az));
     }
@@ -234,22 +240,24 @@ TEST("new values take effect in recordings that exist") {
       std::vector<std::vector<double>> values;
       for (int k = 0; k < 5; k++) values.push_back(random.normals(A.view().nnz()));
       std::vector<std::vector<double>> y(5, std::vector<double>(500));
-      engine.run([&](Rank& s) {
-        auto op = gathered ? CsrOperator::gathered(s, A.view(), p) : std::make_unique<CsrOperator>(s, A.view(), p);
-        Vec from = op->operand(s, "x"), to = op->result(s, "y"), copy = s.vector("copy", op->space());
-        auto apply = s.record([&] {
-          s.run(Nothing{}, push(from));
-          op->apply(s, from, to);
-          s.run(Take{to, copy});
-        });
-        const Space& space = s.space(op->space());
-        for (std::size_t k = 0; k < 5; k++) {
-          op->update_values(s, values[k].data());
-          s.write(from, x.data() + space.first_row);
-          s.replay(apply);
-          if (!gathered || s.id() == 0) s.read(copy, y[k].data() + space.first_row);
-        }
-      }, {});
+      engine.run(
+          [&](Rank& s) {
+            auto op = gathered ? CsrOperator::gathered(s, A.view(), p) : std::make_unique<CsrOperator>(s, A.view(), p);
+            Vec from = op->operand(s, "x"), to = op->result(s, "y"), copy = s.vector("copy", op->space());
+            auto apply = s.record([&] {
+              s.run(Nothing{}, push(from));
+              op->apply(s, from, to);
+              s.run(Take{to, copy});
+            });
+            const Space& space = s.space(op->space());
+            for (std::size_t k = 0; k < 5; k++) {
+              op->update_values(s, values[k].data());
+              s.write(from, x.data() + space.first_row);
+              s.replay(apply);
+              if (!gathered || s.id() == 0) s.read(copy, y[k].data() + space.first_row);
+            }
+          },
+          {});
       for (std::size_t k = 0; k < 5; k++) {
         CsrMatrix B = A;
         B.values = values[k];
@@ -261,12 +269,15 @@ TEST("new values take effect in recordings that exist") {
 TEST("a gathered product has no rows of others to take dot products of") {
   CsrMatrix A = matrices::csr({{{0, 1.0}}, {{1, 1.0}}});
   HostEngine engine({.ranks = 2});
-  CHECK_THROWS(engine.run([&](Rank& s) {
-    auto op = CsrOperator::gathered(s, A.view(), balance(A.view(), 2));
-    Vec x = op->operand(s, "x"), y = op->result(s, "y");
-    Scal d = s.scalar("d");
-    s.record([&] { op->apply(s, x, y, start(dot(x, y) >> d)); });
-  }, {}), Error, "take dot products after the gather");
+  CHECK_THROWS(engine.run(
+                   [&](Rank& s) {
+                     auto op = CsrOperator::gathered(s, A.view(), balance(A.view(), 2));
+                     Vec x = op->operand(s, "x"), y = op->result(s, "y");
+                     Scal d = s.scalar("d");
+                     s.record([&] { op->apply(s, x, y, start(dot(x, y) >> d)); });
+                   },
+                   {}),
+               Error, "take dot products after the gather");
 }
 
 TEST("a product declares 12 bytes an entry, 4 a row, and its vectors") {
@@ -275,14 +286,16 @@ TEST("a product declares 12 bytes an entry, 4 a row, and its vectors") {
   CsrMatrix A = matrices::scattered(random, 1000, 4, 30);
   Partition p = balance(A.view(), 3);
   HostEngine engine({.ranks = 3});
-  engine.run([&](Rank& s) {
-    CsrOperator op(s, A.view(), p);
-    auto r = s.record([&] { op.apply(s, op.operand(s, "x"), op.result(s, "y")); });
-    const Command& c = r.recording().commands[0];
-    double rows = double(p.rows(s.id())), entries = double(op.slice().entries);
-    CHECK(c.bytes == 12 * entries + 4 * rows + 16 * rows);
-    CHECK(c.flops == 2 * entries);
-    CHECK(op.slice().first_row == p.first_row(s.id()));
-    CHECK(op.slice().first_entry == A.indptr[std::size_t(p.first_row(s.id()))]);
-  }, {});
+  engine.run(
+      [&](Rank& s) {
+        CsrOperator op(s, A.view(), p);
+        auto r = s.record([&] { op.apply(s, op.operand(s, "x"), op.result(s, "y")); });
+        const Command& c = r.recording().commands[0];
+        double rows = double(p.rows(s.id())), entries = double(op.slice().entries);
+        CHECK(c.bytes == 12 * entries + 4 * rows + 16 * rows);
+        CHECK(c.flops == 2 * entries);
+        CHECK(op.slice().first_row == p.first_row(s.id()));
+        CHECK(op.slice().first_entry == A.indptr[std::size_t(p.first_row(s.id()))]);
+      },
+      {});
 }

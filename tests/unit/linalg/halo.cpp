@@ -30,10 +30,12 @@ std::vector<i64> owned_by(const std::vector<i64>& rows, const Partition& p, int 
 std::vector<Exchange> halos(const CsrView& A, const Partition& p) {
   std::vector<Exchange> all(std::size_t(p.ranks()));
   HostEngine engine({.ranks = p.ranks(), .timeout = 20});
-  engine.run([&](Rank& s) {
-    Space space = distributed_space(p, s.id());
-    all[std::size_t(s.id())] = make_halo(s, p, space, foreign(A, p, s.id()));
-  }, {});
+  engine.run(
+      [&](Rank& s) {
+        Space space = distributed_space(p, s.id());
+        all[std::size_t(s.id())] = make_halo(s, p, space, foreign(A, p, s.id()));
+      },
+      {});
   return all;
 }
 

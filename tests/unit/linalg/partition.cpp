@@ -8,7 +8,9 @@ using namespace sordino;
 
 namespace {
 
-double weight(const CsrView& A, i64 begin, i64 end) { return 12.0 * double(A.indptr[end] - A.indptr[begin]) + 88.0 * double(end - begin); }
+double weight(const CsrView& A, i64 begin, i64 end) {
+  return 12.0 * double(A.indptr[end] - A.indptr[begin]) + 88.0 * double(end - begin);
+}
 
 /// Everything a partition promises, whatever made it.
 void check_partition(const Partition& p, i64 n, int ranks) {
@@ -40,7 +42,8 @@ void check_space(const Space& s, const Partition& p) {
   CHECK(s.block_tiles.front() == 0);
   CHECK(s.block_tiles.back() == s.tiles());
   for (i32 b = 0; b <= s.my_blocks(); b++)
-    REQUIRE(s.first_row + s.tile_rows[std::size_t(s.block_tiles[std::size_t(b)])] == p.block_rows[std::size_t(s.first_block + b)]);
+    REQUIRE(s.first_row + s.tile_rows[std::size_t(s.block_tiles[std::size_t(b)])] ==
+            p.block_rows[std::size_t(s.first_block + b)]);
 }
 
 }  // namespace

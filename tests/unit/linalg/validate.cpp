@@ -31,7 +31,8 @@ TEST("broken row pointers are refused") {
   CHECK_THROWS(validate(A.view()), Error, "indptr must begin with 0");
   A = good();
   A.indptr[1] = 4;
-  CHECK_THROWS(validate(A.view()), Error, "row 0");  // its columns are out of order by then, or the next row's pointer decreases
+  CHECK_THROWS(validate(A.view()), Error,
+               "row 0");  // its columns are out of order by then, or the next row's pointer decreases
   A = good();
   A.indptr[2] = 1;
   CHECK_THROWS(validate(A.view()), Error, "indptr decreases at row 1");

@@ -13,12 +13,14 @@ std::vector<double> inverse_diagonal(const CsrView& A, int ranks, const CsrView*
   std::vector<double> d(std::size_t(A.n));
   host::HostEngine engine({.ranks = ranks});
   Partition p = balance(A, ranks);
-  engine.run([&](Rank& s) {
-    int space = s.add_space(distributed_space(p, s.id()));
-    Jacobi M(s, A, space);
-    if (updated) M.update_values(s, *updated);
-    s.read(M.diagonal(), d.data() + p.first_row(s.id()));
-  }, {});
+  engine.run(
+      [&](Rank& s) {
+        int space = s.add_space(distributed_space(p, s.id()));
+        Jacobi M(s, A, space);
+        if (updated) M.update_values(s, *updated);
+        s.read(M.diagonal(), d.data() + p.first_row(s.id()));
+      },
+      {});
   return d;
 }
 

@@ -12,18 +12,22 @@ TEST("iterations of a loop allocate nothing") {
     NOTE("ranks = ", ranks);
     HostEngine engine({.ranks = ranks});
     std::vector<std::unique_ptr<Growth>> programs(static_cast<std::size_t>(ranks));
-    engine.run([&](Rank& s) {
-      programs[std::size_t(s.id())] = std::make_unique<Growth>(s, NAN);
-      programs[std::size_t(s.id())]->run(3);
-      s.history.clear();
-      s.history.reserve(1 << 14);
-    }, {});
+    engine.run(
+        [&](Rank& s) {
+          programs[std::size_t(s.id())] = std::make_unique<Growth>(s, NAN);
+          programs[std::size_t(s.id())]->run(3);
+          s.history.clear();
+          s.history.reserve(1 << 14);
+        },
+        {});
     auto during = [&](int iterations) {
       long before = allocations;
-      engine.run([&](Rank& s) {
-        s.history.clear();
-        programs[std::size_t(s.id())]->run(iterations);
-      }, {});
+      engine.run(
+          [&](Rank& s) {
+            s.history.clear();
+            programs[std::size_t(s.id())]->run(iterations);
+          },
+          {});
       return allocations - before;
     };
     long few = during(10);

@@ -64,7 +64,8 @@ struct Bench {
 
 }  // namespace
 
-// --- reductions ---------------------------------------------------------------------------------------------------------------
+// --- reductions
+// ---------------------------------------------------------------------------------------------------------------
 
 TEST("a reduction that a loop never finishes is refused") {
   Bench k;
@@ -104,14 +105,16 @@ TEST("a reduction may be carried from recording to recording, and around a loop"
 
 TEST("a scalar is not read while its reduction is open, by commands or exit tests") {
   Bench k;
-  CHECK_THROWS(k.once([&] { k.sum(k.x), k.s.run(paper::Use{k.x}), k.s.wait(k.x); }), Error, "Use reads 'x' while its reduction is open");
+  CHECK_THROWS(k.once([&] { k.sum(k.x), k.s.run(paper::Use{k.x}), k.s.wait(k.x); }), Error,
+               "Use reads 'x' while its reduction is open");
   Bench l;
   CHECK_THROWS(l.loop([&] {
     l.sum(l.x);
     l.s.exit_if(paper::Small{l.x});
     l.s.run(paper::Use{l.y});
     l.s.wait(l.x);
-  }), Error, "while its reduction is open");
+  }),
+               Error, "while its reduction is open");
   Bench ended_by_the_same_command;
   ended_by_the_same_command.loop([&] {
     auto& n = ended_by_the_same_command;
@@ -130,7 +133,8 @@ TEST("a loop is not left with a reduction open") {
     k.s.exit_if(paper::Small{k.y});
     k.s.run(paper::Use{k.z});
     k.s.wait(k.x);
-  }), Error, "may leave the loop with the reduction into 'x' open");
+  }),
+               Error, "may leave the loop with the reduction into 'x' open");
   Bench carried;
   carried.once([&] { carried.sum(carried.x); });
   CHECK_THROWS(carried.loop([&] {
@@ -138,7 +142,8 @@ TEST("a loop is not left with a reduction open") {
     carried.s.run(paper::Use{carried.z});
     carried.s.wait(carried.x);
     carried.sum(carried.x);
-  }), Error, "with the reduction into 'x' open");
+  }),
+               Error, "with the reduction into 'x' open");
 }
 
 TEST("a scalar that a command reads and writes must be rotated") {
@@ -153,12 +158,14 @@ TEST("predicated commands are checked with and without") {
   CHECK_THROWS(k.loop([&] {
     k.sum(k.x);
     k.s.when(4, [&] { k.s.wait(k.x); });
-  }), Error, "again before it is finished");  // without
+  }),
+               Error, "again before it is finished");  // without
   Bench l;
   CHECK_THROWS(l.loop([&] { l.s.when(4, [&] { l.s.wait(l.x), l.sum(l.x); }); }), Error, "finish of 'x'");
 }
 
-// --- ghosts -------------------------------------------------------------------------------------------------------------------
+// --- ghosts
+// -------------------------------------------------------------------------------------------------------------------
 
 TEST("ghosts that nobody pushes are refused") {
   Bench k;
@@ -176,7 +183,8 @@ TEST("a vector pushed twice before it is read is refused") {
 
 TEST("ghosts are not overwritten before a neighbour has read them") {
   Bench k;
-  CHECK_THROWS(k.loop([&] { k.fill(k.g), k.use(k.g); }), Error, "may overwrite the ghosts of 'g' before a neighbour has read them");
+  CHECK_THROWS(k.loop([&] { k.fill(k.g), k.use(k.g); }), Error,
+               "may overwrite the ghosts of 'g' before a neighbour has read them");
   Bench rotated;
   Rotation turn{.vectors = {{rotated.g, rotated.h}}};
   rotated.once([&] { rotated.fill(rotated.h); });
@@ -201,7 +209,8 @@ TEST("only a meeting that all began after reading allows to overwrite") {
     too_early.sum(too_early.x);
     too_early.use(too_early.g);
     too_early.s.wait(too_early.x);
-  }), Error, "may overwrite");
+  }),
+               Error, "may overwrite");
   Bench too_late;  // it ends after the push
   CHECK_THROWS(too_late.loop([&] {
     too_late.fill(too_late.g);
@@ -213,7 +222,8 @@ TEST("only a meeting that all began after reading allows to overwrite") {
     too_late.use(too_late.h);
     too_late.fill(too_late.h);
     too_late.use(too_late.h);
-  }), Error, "may overwrite the ghosts of 'h'");
+  }),
+               Error, "may overwrite the ghosts of 'h'");
   Bench other;  // an exchange with other peers says nothing of these
   CHECK_THROWS(other.loop([&] { other.fill(other.g), other.use(other.g), other.fill(other.o), other.use(other.o); }), Error,
                "may overwrite");
@@ -240,7 +250,8 @@ TEST("a reduction started in the command that reads ghosts allows to overwrite t
   });
 }
 
-// --- gathered vectors: others write into all of my rows -------------------------------------------------------------------------
+// --- gathered vectors: others write into all of my rows
+// -------------------------------------------------------------------------
 
 namespace {
 
@@ -270,7 +281,8 @@ struct Gathered {
 
 TEST("a gathered vector is neither read nor filled before it has arrived") {
   Gathered k;
-  CHECK_THROWS(k.once([&] { k.product(k.v), k.read(k.v), k.gather(k.v); }), Error, "reads 'v' before all ranks' rows have arrived");
+  CHECK_THROWS(k.once([&] { k.product(k.v), k.read(k.v), k.gather(k.v); }), Error,
+               "reads 'v' before all ranks' rows have arrived");
   Gathered f;
   CHECK_THROWS(f.once([&] { f.product(f.v), f.s.run(paper::Overwrite{f.v}), f.gather(f.v); }), Error,
                "writes 'v' before all ranks' rows have arrived");
@@ -283,8 +295,9 @@ TEST("a gathered vector read through In is not overwritten while a neighbour may
   CHECK_THROWS(k.once([&] { k.product(k.v), k.gather(k.v), k.read(k.v), k.product(k.v), k.gather(k.v); }), Error,
                "may overwrite the ghosts of 'v'");
   Gathered l;  // w's gather began after the first read of v, but before the second
-  CHECK_THROWS(l.once([&] { l.product(l.v), l.gather(l.v), l.product(l.w), l.read(l.v), l.gather(l.w), l.product(l.v), l.gather(l.v); }),
-               Error, "may overwrite the ghosts of 'v'");
+  CHECK_THROWS(
+      l.once([&] { l.product(l.v), l.gather(l.v), l.product(l.w), l.read(l.v), l.gather(l.w), l.product(l.v), l.gather(l.v); }),
+      Error, "may overwrite the ghosts of 'v'");
   Gathered m;
   m.once([&] { m.product(m.v), m.gather(m.v), m.read(m.v), m.product(m.w), m.gather(m.w), m.product(m.v), m.gather(m.v); });
 }
@@ -304,10 +317,12 @@ TEST("a reduction on a replicated space meets nobody") {
     k.s.run(paper::Square{k.b}, start(x));
     k.s.wait(x);
     k.product(k.v), k.gather(k.v);
-  }), Error, "may overwrite");
+  }),
+               Error, "may overwrite");
 }
 
-// --- what a recording finds when it begins ---------------------------------------------------------------------------------------
+// --- what a recording finds when it begins
+// ---------------------------------------------------------------------------------------
 
 TEST("a recording that was fine once is refused where it finds no open reduction") {
   Bench k;

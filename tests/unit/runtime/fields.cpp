@@ -8,11 +8,26 @@ using namespace sordino;
 
 namespace {
 
-struct One { double a; };
-struct Three { double a; int b; float c; };
-struct Nested { In x; Get s; Out y; Sums<3>* p; };
-struct Ten { int a, b, c, d, e, f, g, h, i, j; };
-struct TwentyFour { int a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x; };
+struct One {
+  double a;
+};
+struct Three {
+  double a;
+  int b;
+  float c;
+};
+struct Nested {
+  In x;
+  Get s;
+  Out y;
+  Sums<3>* p;
+};
+struct Ten {
+  int a, b, c, d, e, f, g, h, i, j;
+};
+struct TwentyFour {
+  int a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x;
+};
 struct ByHand {
   int twice[2] = {5, 6};
   template <class V>
@@ -100,8 +115,17 @@ TEST("reads, writes, ghosts and scalars of a command follow from its fields") {
   Bench k;
   k.s.record([&] { k.s.run(paper::Square{k.a}, start(k.y)); });
   Command c = k.only([&] {
-    k.s.run(Everything{.in = k.a, .unset = {}, .set = k.b, .ghost = k.g, .whole = k.c, .out = k.d, .inout = k.b, .get = k.x,
-                       .ended = finish(k.y), .last_one = last(k.w), .put = k.z});
+    k.s.run(Everything{.in = k.a,
+                       .unset = {},
+                       .set = k.b,
+                       .ghost = k.g,
+                       .whole = k.c,
+                       .out = k.d,
+                       .inout = k.b,
+                       .get = k.x,
+                       .ended = finish(k.y),
+                       .last_one = last(k.w),
+                       .put = k.z});
   });
   CHECK(c.name == "Everything");
   CHECK(c.reads == std::vector<int>{k.a.id, k.b.id, k.g.id, k.c.id});
@@ -118,13 +142,27 @@ TEST("a command's bytes are 8 for each row of each array, touched once") {
   auto bytes = [&](auto functor) { return k.only([&] { k.s.run(functor); }).bytes; };
   CHECK(bytes(paper::Copy{k.a, k.b}) == 160);
   CHECK(bytes(paper::Overwrite{k.a}) == 80);
-  struct Both { In a, b; SORDINO_HD void row(i32) {} };
+  struct Both {
+    In a, b;
+    SORDINO_HD void row(i32) {}
+  };
   CHECK(bytes(Both{k.a, k.a}) == 80);  // the same array under two names
-  struct Update { InOut x; SORDINO_HD void row(i32) {} };
+  struct Update {
+    InOut x;
+    SORDINO_HD void row(i32) {}
+  };
   CHECK(bytes(Update{k.a}) == 160);
-  struct ReadThenUpdate { In x; InOut y; SORDINO_HD void row(i32) {} };
+  struct ReadThenUpdate {
+    In x;
+    InOut y;
+    SORDINO_HD void row(i32) {}
+  };
   CHECK(bytes(ReadThenUpdate{k.a, k.a}) == 160);
-  struct Scaled { Scaling d; InOut y; SORDINO_HD void row(i32) {} };
+  struct Scaled {
+    Scaling d;
+    InOut y;
+    SORDINO_HD void row(i32) {}
+  };
   CHECK(bytes(Scaled{{}, k.a}) == 160);
   CHECK(bytes(Scaled{k.b, k.a}) == 240);
   CHECK(k.only([&] { k.s.run(Flops{k.a}); }).flops == 70);
@@ -154,7 +192,8 @@ TEST("the phases of a command: finish, test, head, interior, await, boundary, pu
     k.s.exit_if(paper::Small{finish(k.y)});
     k.s.run(Work{k.y, u, v}, start(k.z), push(v));
   });
-  CHECK(ops(c) == std::vector<Op>{Op::launch, Op::finish, Op::exit_test, Op::head, Op::tasks, Op::await, Op::tasks, Op::put, Op::start});
+  CHECK(ops(c) ==
+        std::vector<Op>{Op::launch, Op::finish, Op::exit_test, Op::head, Op::tasks, Op::await, Op::tasks, Op::put, Op::start});
   CHECK(c.groups[0].rows == 9);
   CHECK(c.groups[1].rows == 1);
 }
@@ -169,8 +208,13 @@ TEST("rows that others wait for are computed and sent first") {
 
 TEST("a reduction of two scalars is finished once, whoever asks for both") {
   Bench k;
-  struct Two { In x; SORDINO_HD Sums<2> row(i32) { return {}; } };
-  struct TwoGets { Get a, b; };
+  struct Two {
+    In x;
+    SORDINO_HD Sums<2> row(i32) { return {}; }
+  };
+  struct TwoGets {
+    Get a, b;
+  };
   k.s.record([&] { k.s.run(Two{k.a}, start(k.y, k.z)); });
   Command c = k.only([&] { k.s.run(TwoGets{finish(k.y), finish(k.z)}); });
   CHECK(ops(c) == std::vector<Op>{Op::launch, Op::finish, Op::head});

@@ -48,13 +48,14 @@ struct Reaches {
   SORDINO_HD double value() const { return sum; }
 };
 
-/// A loop with every kind of phase: it pushes x, adds everybody's first rows to it, reduces, and tests. x begins as 1 on every rank,
-/// so that after k iterations of P ranks each row of x is (1 + P)^k.
+/// A loop with every kind of phase: it pushes x, adds everybody's first rows to it, reduces, and tests. x begins as 1 on every
+/// rank, so that after k iterations of P ranks each row of x is (1 + P)^k.
 class Growth {
  public:
   static constexpr i32 rows = 5;
 
-  explicit Growth(Rank& rank, double limit = 1e300) : s(rank), exchange_(paper::first_rows_to_all(rank.id(), rank.size(), rows)) {
+  explicit Growth(Rank& rank, double limit = 1e300)
+      : s(rank), exchange_(paper::first_rows_to_all(rank.id(), rank.size(), rows)) {
     int space = paper::space_of(s, rows);
     x = s.vector("x", space, &exchange_);
     y = s.vector("y", space);

@@ -25,14 +25,16 @@ Failure fail(int ranks, int rank, Op op, int iteration, const Bomb& bomb, HostEn
   };
   auto begin = now();
   try {
-    engine.run([&](Rank& s) {
-      try {
-        Growth(s).run(10);
-      } catch (const std::exception& e) {
-        f.said[std::size_t(s.id())] = e.what();
-        throw;
-      }
-    }, {});
+    engine.run(
+        [&](Rank& s) {
+          try {
+            Growth(s).run(10);
+          } catch (const std::exception& e) {
+            f.said[std::size_t(s.id())] = e.what();
+            throw;
+          }
+        },
+        {});
   } catch (const Error& e) {
     f.thrown = e.what();
     f.code = e.code();
@@ -73,7 +75,12 @@ TEST("exceptions of all kinds become an error with a cause") {
   f = fail(2, 1, Op::tasks, 0, [] { throw Odd{}; }, odd);
   CHECK(f.thrown.starts_with("rank 1: "));
   CHECK(f.thrown.ends_with("an exception that is no std::exception"));
-  CHECK(cause_of(early, [](Rank& s) { if (s.id() == 0) throw 5; else Growth{s}; }) == "rank 0: an exception that is no std::exception");
+  CHECK(cause_of(early, [](Rank& s) {
+          if (s.id() == 0)
+            throw 5;
+          else
+            Growth{s};
+        }) == "rank 0: an exception that is no std::exception");
 }
 
 TEST("a rank that fails before, between or after its recordings takes the others with it") {
@@ -82,7 +89,9 @@ TEST("a rank that fails before, between or after its recordings takes the others
     HostEngine engine({.ranks = 3});
     auto begin = now();
     std::string cause = cause_of(engine, [&](Rank& s) {
-      auto bomb = [&](int moment) { if (s.id() == 2 && when == moment) throw Error(Errc::io, "the disk is full"); };
+      auto bomb = [&](int moment) {
+        if (s.id() == 2 && when == moment) throw Error(Errc::io, "the disk is full");
+      };
       bomb(0);
       Growth g(s);
       bomb(1);
@@ -110,16 +119,16 @@ TEST("ranks that fail all at once agree on one cause") {
 TEST("a rank that waits for host data of a failed rank is told the cause") {
   HostEngine engine({.ranks = 2});
   CHECK(cause_of(engine, [&](Rank& s) {
-    if (s.id() == 0) throw Error(Errc::io, "no file");
-    s.engine().take(s, 0, 9);
-  }) == "rank 0: no file");
+          if (s.id() == 0) throw Error(Errc::io, "no file");
+          s.engine().take(s, 0, 9);
+        }) == "rank 0: no file");
 }
 
 TEST("a supervisor that throws ends the run, and its exception is thrown") {
   HostEngine engine({.ranks = 3});
   auto begin = now();
-  CHECK_THROWS(engine.run([](Rank& s) { Growth(s, NAN).run(1 << 30); }, [] { throw std::logic_error("the caller's own"); }), std::logic_error,
-               "the caller's own");
+  CHECK_THROWS(engine.run([](Rank& s) { Growth(s, NAN).run(1 << 30); }, [] { throw std::logic_error("the caller's own"); }),
+               std::logic_error, "the caller's own");
   CHECK(seconds_since(begin) < 5);
   CHECK_THROWS(engine.run([](Rank&) {}, {}), Error, "the supervisor of the run failed: the caller's own");
 }
@@ -128,26 +137,30 @@ TEST("host data between ranks arrives in order, whoever is first") {
   NOTE(fresh::said());
   for (int round = 0; round < 20; round++) {
     HostEngine engine({.ranks = 3});
-    engine.run([&](Rank& s) {
-      fresh::Random random(u64(round * 8 + s.id()));
-      auto& e = s.engine();
-      auto wait_a_little = [&] { if (random.chance(0.3)) pause(random.real(0, 0.002)); };
-      for (int k = 0; k < 10; k++)
-        for (int to = 0; to < 3; to++) {
-          if (to == s.id()) continue;
-          wait_a_little();
-          e.post(s, to, 5, {std::byte(k), std::byte(s.id())});
-        }
-      for (int k = 0; k < 10; k++)
-        for (int from = 2; from >= 0; from--) {
-          if (from == s.id()) continue;
-          wait_a_little();
-          auto data = e.take(s, from, 5);
-          REQUIRE(data.size() == 2);
-          CHECK(int(data[0]) == k);
-          CHECK(int(data[1]) == from);
-        }
-    }, {});
+    engine.run(
+        [&](Rank& s) {
+          fresh::Random random(u64(round * 8 + s.id()));
+          auto& e = s.engine();
+          auto wait_a_little = [&] {
+            if (random.chance(0.3)) pause(random.real(0, 0.002));
+          };
+          for (int k = 0; k < 10; k++)
+            for (int to = 0; to < 3; to++) {
+              if (to == s.id()) continue;
+              wait_a_little();
+              e.post(s, to, 5, {std::byte(k), std::byte(s.id())});
+            }
+          for (int k = 0; k < 10; k++)
+            for (int from = 2; from >= 0; from--) {
+              if (from == s.id()) continue;
+              wait_a_little();
+              auto data = e.take(s, from, 5);
+              REQUIRE(data.size() == 2);
+              CHECK(int(data[0]) == k);
+              CHECK(int(data[1]) == from);
+            }
+        },
+        {});
   }
 }
 

@@ -64,10 +64,12 @@ TEST("a stop request made before the run begins ends its first loop, until it is
   CHECK(out[0].iterations == 1);
   CHECK(out[1].iterations == 1);
   engine.clear_stop();
-  engine.run([&](Rank& s) {
-    s.stop_seen = false;
-    out[std::size_t(s.id())] = Growth(s, NAN).run(9);
-  }, {});
+  engine.run(
+      [&](Rank& s) {
+        s.stop_seen = false;
+        out[std::size_t(s.id())] = Growth(s, NAN).run(9);
+      },
+      {});
   CHECK(out[0].iterations == 9);
   CHECK(!out[0].exited());
 }
@@ -119,13 +121,16 @@ TEST("a stop request travels with all-gathers where nothing is reduced") {
 TEST("progress is told to whoever supervises the run") {
   HostEngine engine({.ranks = 2});
   int last = 0, looks = 0;
-  engine.probe = [](Rank& s, const Command&, Op op, int) { if (s.id() == 0 && op == Op::launch) pause(0.0002); };
-  engine.run([](Rank& s) { Growth(s, NAN).run(1 << 30); }, [&] {
-    int seen = engine.progress().iteration.load();
-    CHECK(seen >= last);
-    last = seen;
-    if (++looks == 4) engine.request_stop();
-  });
+  engine.probe = [](Rank& s, const Command&, Op op, int) {
+    if (s.id() == 0 && op == Op::launch) pause(0.0002);
+  };
+  engine.run([](Rank& s) { Growth(s, NAN).run(1 << 30); },
+             [&] {
+               int seen = engine.progress().iteration.load();
+               CHECK(seen >= last);
+               last = seen;
+               if (++looks == 4) engine.request_stop();
+             });
   CHECK(last > 0);
   engine.reset_progress();
   CHECK(engine.progress().iteration == 0);
@@ -137,15 +142,17 @@ TEST("epochs wrap around, at 31 bits and at 32") {
       NOTE("first epoch = ", first, ", ranks = ", ranks);
       HostEngine engine({.ranks = ranks, .timeout = 5, .first_epoch = first});
       double grown = std::pow(1.0 + ranks, 10);
-      engine.run([&](Rank& s) {
-        Growth g(s);
-        for (int round = 0; round < 3; round++) {
-          g.run(10);
-          CHECK(s.get(g.sum) == grown * ranks * Growth::rows);
-        }
-        CHECK(s.reductions()[0].started == first + 30);
-        CHECK(s.pushed[0] == first + 30);
-      }, {});
+      engine.run(
+          [&](Rank& s) {
+            Growth g(s);
+            for (int round = 0; round < 3; round++) {
+              g.run(10);
+              CHECK(s.get(g.sum) == grown * ranks * Growth::rows);
+            }
+            CHECK(s.reductions()[0].started == first + 30);
+            CHECK(s.pushed[0] == first + 30);
+          },
+          {});
     }
 }
 
@@ -153,14 +160,16 @@ TEST("a stop request is understood when epochs wrap around") {
   HostEngine engine({.ranks = 2, .timeout = 5, .first_epoch = 0x7ffffffau});
   engine.request_stop();
   std::vector<Outcome> out(2);
-  engine.run([&](Rank& s) {
-    Growth g(s, NAN);
-    for (int round = 0; round < 12; round++) {
-      s.stop_seen = false;
-      out[std::size_t(s.id())] = g.run(1 << 30);
-      CHECK(out[std::size_t(s.id())].iterations == 1);
-    }
-  }, {});
+  engine.run(
+      [&](Rank& s) {
+        Growth g(s, NAN);
+        for (int round = 0; round < 12; round++) {
+          s.stop_seen = false;
+          out[std::size_t(s.id())] = g.run(1 << 30);
+          CHECK(out[std::size_t(s.id())].iterations == 1);
+        }
+      },
+      {});
 }
 
 TEST("flags hold an epoch and a stop request") {
@@ -185,9 +194,11 @@ TEST("1,000 short runs on an engine, with ranks late at random, compute the same
   std::vector<std::unique_ptr<Growth>> programs(3);
   engine.run([&](Rank& s) { programs[std::size_t(s.id())] = std::make_unique<Growth>(s); }, {});
   for (int round = 0; round < 1000; round++)
-    engine.run([&](Rank& s) {
-      Growth& g = *programs[std::size_t(s.id())];
-      g.run(2);
-      CHECK(s.get(g.sum) == 16.0 * 3 * Growth::rows);
-    }, {});
+    engine.run(
+        [&](Rank& s) {
+          Growth& g = *programs[std::size_t(s.id())];
+          g.run(2);
+          CHECK(s.get(g.sum) == 16.0 * 3 * Growth::rows);
+        },
+        {});
 }

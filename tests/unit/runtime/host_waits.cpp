@@ -91,8 +91,8 @@ TEST("a rank that never enters is named by those that wait for its recordings or
         throw;
       }
     });
-    CHECK(cause.find(data ? "for data of rank 0; still busy: rank 0" : "for all ranks to reach a recording; still busy: rank 0") !=
-          std::string::npos);
+    CHECK(cause.find(data ? "for data of rank 0; still busy: rank 0"
+                          : "for all ranks to reach a recording; still busy: rank 0") != std::string::npos);
   }
 }
 
@@ -102,7 +102,8 @@ TEST("a rank that leaves early is waited for with patience, too") {
     Growth g(s);
     if (s.id() == 1) g.run(3);
   });
-  CHECK(cause.starts_with("rank 1: command AddGhosts, iteration 0: waited 0.3 s without any progress for rank 0's rows of 'x', epoch 1 (seen 0)"));
+  CHECK(cause.starts_with(
+      "rank 1: command AddGhosts, iteration 0: waited 0.3 s without any progress for rank 0's rows of 'x', epoch 1 (seen 0)"));
   CHECK(cause.find("still busy") == std::string::npos);
 }
 
@@ -119,34 +120,40 @@ TEST("a slow rank that lives is no fault") {
     if (s.id() == 2 && op == Op::launch && commands++ < 20) pause(0.1);
   };
   auto begin = now();
-  engine.run([](Rank& s) {
-    Growth g(s);
-    if (s.id() == 2) return void(g.run(4));
-    g.run(4);
-  }, {});
+  engine.run(
+      [](Rank& s) {
+        Growth g(s);
+        if (s.id() == 2) return void(g.run(4));
+        g.run(4);
+      },
+      {});
   CHECK(seconds_since(begin) > 2 * patience);
 }
 
 TEST("others that make progress keep a wait patient") {
   HostEngine engine({.ranks = 3, .timeout = patience});
-  engine.run([](Rank& s) {
-    if (s.id() == 2) return void(s.engine().take(s, 1, 7));
-    for (int k = 0; k < 10; k++) {  // rank 0 and 1 play, for longer than rank 2's patience
-      if (s.id() == 0) pause(0.1);
-      s.engine().post(s, 1 - s.id(), 8, {});
-      s.engine().take(s, 1 - s.id(), 8);
-    }
-    if (s.id() == 1) s.engine().post(s, 2, 7, {});
-  }, {});
+  engine.run(
+      [](Rank& s) {
+        if (s.id() == 2) return void(s.engine().take(s, 1, 7));
+        for (int k = 0; k < 10; k++) {  // rank 0 and 1 play, for longer than rank 2's patience
+          if (s.id() == 0) pause(0.1);
+          s.engine().post(s, 1 - s.id(), 8, {});
+          s.engine().take(s, 1 - s.id(), 8);
+        }
+        if (s.id() == 1) s.engine().post(s, 2, 7, {});
+      },
+      {});
 }
 
 TEST("without a timeout a wait never gives up") {
   for (double never : {0.0, -1.0}) {
     HostEngine engine({.ranks = 2, .timeout = never});
-    engine.run([](Rank& s) {
-      if (s.id() == 0) pause(0.5);
-      Growth(s).run(2);
-    }, {});
+    engine.run(
+        [](Rank& s) {
+          if (s.id() == 0) pause(0.5);
+          Growth(s).run(2);
+        },
+        {});
   }
 }
 
@@ -155,12 +162,14 @@ TEST("an engine is run as often as one likes, and its ranks keep what they have"
   std::vector<std::unique_ptr<Growth>> programs(3);
   engine.run([&](Rank& s) { programs[std::size_t(s.id())] = std::make_unique<Growth>(s); }, {});
   for (int round = 1; round <= 50; round++)
-    engine.run([&](Rank& s) {
-      Growth& g = *programs[std::size_t(s.id())];
-      g.run(3);
-      std::vector<double> x(Growth::rows);
-      s.read(g.x, x.data());
-      for (double v : x) CHECK(v == 64);  // (1 + 3)^3
-    }, {});
+    engine.run(
+        [&](Rank& s) {
+          Growth& g = *programs[std::size_t(s.id())];
+          g.run(3);
+          std::vector<double> x(Growth::rows);
+          s.read(g.x, x.data());
+          for (double v : x) CHECK(v == 64);  // (1 + 3)^3
+        },
+        {});
   CHECK(engine.rank(1).ledger.reductions == 150);
 }

@@ -1,5 +1,5 @@
-// An engine on paper: rank 0 of several, alone. It computes nothing, does the bookkeeping that a Rank relies on, and counts what it
-// is asked for. So recording, checking, caching and settling are tested without threads or time.
+// An engine on paper: rank 0 of several, alone. It computes nothing, does the bookkeeping that a Rank relies on, and counts
+// what it is asked for. So recording, checking, caching and settling are tested without threads or time.
 #pragma once
 #include <memory>
 #include <string>
@@ -16,7 +16,7 @@ class PaperEngine final : public Engine {
   explicit PaperEngine(int size = 2) : size_(size), rank_(*this, 0) {}
 
   int compilations = 0, barriers = 0, replays = 0;
-  int exit_at = 0;  // a replayed loop ends in this iteration with `met`; 0: at its maximum
+  int exit_at = 0;                              // a replayed loop ends in this iteration with `met`; 0: at its maximum
   std::vector<std::vector<std::string>> bound;  // for each compilation, the vectors' names in the order of their buffers
 
   const char* name() const override { return "paper"; }
@@ -28,7 +28,8 @@ class PaperEngine final : public Engine {
   void allocate(Rank&, int) override {}
   void add_reduction(Rank&, int) override {}
   void barrier(Rank&) override { barriers++; }
-  std::unique_ptr<Program> compile(Rank&, const Recording& r, const std::vector<int>& vectors, const std::vector<int>&) override {
+  std::unique_ptr<Program> compile(Rank&, const Recording& r, const std::vector<int>& vectors,
+                                   const std::vector<int>&) override {
     compilations++;
     return std::make_unique<Bound>(r, vectors);
   }
@@ -77,7 +78,8 @@ class PaperEngine final : public Engine {
   Rank rank_;
 };
 
-// --- things to record ---------------------------------------------------------------------------------------------------------
+// --- things to record
+// ---------------------------------------------------------------------------------------------------------
 
 /// `rows` rows a rank; `replicated`: every rank holds all of them.
 inline int space_of(Rank& s, i32 rows, bool replicated = false) {

@@ -57,7 +57,8 @@ TEST("what cannot be recorded is refused with a sentence, and the rank goes on")
   CHECK_THROWS(s.run(paper::Overwrite{k.a}), Error, "Overwrite: commands are recorded inside record() or loop()");
   CHECK_THROWS(s.record([&] { s.record([&] {}); }), Error, "recordings do not nest");
   CHECK_THROWS(s.record([&] { s.run(TwoVectors{k.a, k.far}); }), Error, "'far' lives on another space");
-  CHECK_THROWS(s.record([&] { s.run(paper::Square{k.a}); }), Error, "Square: its rows return sums, but no reduction is started");
+  CHECK_THROWS(s.record([&] { s.run(paper::Square{k.a}); }), Error,
+               "Square: its rows return sums, but no reduction is started");
   CHECK_THROWS(s.record([&] { s.run(paper::Square{k.a}, start(k.x, k.y)); }), Error, "its rows return 1 sums, and 2 scalars");
   CHECK_THROWS(s.record([&] { s.run(paper::Overwrite{k.a}, start(k.x)); }), Error, "its rows return 0 sums, and 1 scalars");
   CHECK_THROWS(s.record([&] { s.run(Constant{}, start(k.x)); }), Error, "Constant");
@@ -78,7 +79,11 @@ TEST("a refused command leaves no predicate, queue or exit test behind") {
   auto bad = [&] { s.run(paper::Overwrite{k.a}, push(k.a)); };
   CHECK_THROWS(s.record([&] { s.when(3, bad); }), Error, "nobody");
   CHECK_THROWS(s.record([&] { s.on(2, bad); }), Error, "nobody");
-  CHECK_THROWS(s.record([&] { s.exit_if(paper::Small{k.x}); throw Error(Errc::io, "early"); }), Error, "early");
+  CHECK_THROWS(s.record([&] {
+    s.exit_if(paper::Small{k.x});
+    throw Error(Errc::io, "early");
+  }),
+               Error, "early");
   auto r = s.record([&] { s.run(paper::Overwrite{k.a}); });
   const Command& c = r.recording().commands[0];
   CHECK(c.every == 0);
@@ -218,10 +223,10 @@ TEST("commands of two queues depend on each other where one touches what the oth
   auto& s = k.s;
   Vec c = s.vector("c", k.space), d = s.vector("d", k.space);
   auto r = s.loop({}, [&] {
-    s.run(paper::Overwrite{k.a});                           // 0
-    s.on(1, [&] { s.run(paper::Copy{k.a, k.b}); });         // 1 reads what 0 writes
-    s.on(1, [&] { s.run(paper::Overwrite{c}); });           // 2 has nothing to do with queue 0
-    s.run(paper::Copy{k.b, d});                             // 3 reads what 1 writes
+    s.run(paper::Overwrite{k.a});                    // 0
+    s.on(1, [&] { s.run(paper::Copy{k.a, k.b}); });  // 1 reads what 0 writes
+    s.on(1, [&] { s.run(paper::Overwrite{c}); });    // 2 has nothing to do with queue 0
+    s.run(paper::Copy{k.b, d});                      // 3 reads what 1 writes
   });
   auto after = [&](int i) {
     std::vector<std::pair<int, int>> all;
@@ -229,7 +234,7 @@ TEST("commands of two queues depend on each other where one touches what the oth
     return all;
   };
   using Pairs = std::vector<std::pair<int, int>>;
-  CHECK(after(0) == Pairs{{1, 1}});          // not before the last iteration's reader is done
+  CHECK(after(0) == Pairs{{1, 1}});  // not before the last iteration's reader is done
   CHECK(after(1) == (Pairs{{0, 0}, {3, 1}}));
   CHECK(after(2).empty());
   CHECK(after(3) == Pairs{{1, 0}});
@@ -239,7 +244,7 @@ TEST("rotated names of two queues depend on each other across iterations") {
   Bench k;
   auto& s = k.s;
   auto r = s.loop({.vectors = {{k.a, k.b}}}, [&] {
-    s.run(paper::Overwrite{k.a});                                  // writes what the next iteration calls b
+    s.run(paper::Overwrite{k.a});  // writes what the next iteration calls b
     s.on(1, [&] { s.run(paper::Square{k.b}, start(k.x)); });
     s.wait(k.x);
   });

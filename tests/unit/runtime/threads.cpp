@@ -25,11 +25,13 @@ TEST("every thread of a team does every job once, on a thread of its own that it
     std::vector<std::thread::id> who(static_cast<std::size_t>(threads));
     for (int round = 0; round < 50; round++) {
       std::vector<std::atomic<int>> done(static_cast<std::size_t>(threads));
-      bool ended = team.run([&](int i) {
-        done[std::size_t(i)]++;
-        if (round == 0) who[std::size_t(i)] = std::this_thread::get_id();
-        CHECK(who[std::size_t(i)] == std::this_thread::get_id());
-      }, forever);
+      bool ended = team.run(
+          [&](int i) {
+            done[std::size_t(i)]++;
+            if (round == 0) who[std::size_t(i)] = std::this_thread::get_id();
+            CHECK(who[std::size_t(i)] == std::this_thread::get_id());
+          },
+          forever);
       CHECK(ended);
       for (auto& d : done) CHECK(d == 1);
     }
@@ -41,10 +43,11 @@ TEST("every thread of a team does every job once, on a thread of its own that it
 TEST("a team is watched about twenty times a second") {
   ThreadTeam team(2);
   int ticks = 0;
-  team.run([&](int) { std::this_thread::sleep_for(std::chrono::milliseconds(330)); }, [&] {
-    ticks++;
-    return -1.0;
-  });
+  team.run([&](int) { std::this_thread::sleep_for(std::chrono::milliseconds(330)); },
+           [&] {
+             ticks++;
+             return -1.0;
+           });
   CHECK(ticks >= 3);
   CHECK(ticks <= 7);
 }
@@ -55,10 +58,12 @@ TEST("a thread that does not come back is left behind when the time is up, and m
   auto begin = std::chrono::steady_clock::now();
   {
     ThreadTeam team(3);
-    bool ended = team.run([=](int i) {
-      while (i == 1 && !*released) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      if (i == 1) *back = true;
-    }, [] { return 0.2; });
+    bool ended = team.run(
+        [=](int i) {
+          while (i == 1 && !*released) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          if (i == 1) *back = true;
+        },
+        [] { return 0.2; });
     CHECK(!ended);
     CHECK(team.stuck());
   }
@@ -80,4 +85,3 @@ TEST("a watcher that throws is waited for no longer than its team takes") {
   CHECK(team.run(job, forever));
   CHECK(ended == 4);
 }
-

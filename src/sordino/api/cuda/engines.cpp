@@ -16,7 +16,9 @@ EngineChoice make_engine(const sordino::Options& o, const std::vector<int>& devi
   c.timeout = o.timeout;
   c.time_commands = o.time_commands;
   auto engine = std::make_unique<CudaEngine>(c);
-  std::string carries = engine->size() == 1 ? "one device" : engine->shares_devices() ? "stream events (ranks share a device)" : "peer memory";
+  std::string carries = engine->size() == 1        ? "one device"
+                        : engine->shares_devices() ? "stream events (ranks share a device)"
+                                                   : "peer memory";
   return {std::move(engine), carries};
 }
 

@@ -63,7 +63,8 @@ class MpiTransport final : public Transport {
     if (bytes > most_bytes) throw Error(Errc::unsupported, "a message of more than 2 GiB to another process is not supported");
     std::lock_guard lock(the_lock());
     retire();
-    auto& s = free_.empty() ? sending_.emplace_back() : (sending_.splice(sending_.end(), free_, free_.begin()), sending_.back());
+    auto& s =
+        free_.empty() ? sending_.emplace_back() : (sending_.splice(sending_.end(), free_, free_.begin()), sending_.back());
     s.buffer.resize(sizeof header + bytes);
     std::memcpy(s.buffer.data(), &header, sizeof header);
     if (bytes) std::memcpy(s.buffer.data() + sizeof header, data, bytes);

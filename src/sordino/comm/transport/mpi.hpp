@@ -1,5 +1,5 @@
-// Ranks of other processes over MPI. Data is staged through host memory; MPI is asked for MPI_THREAD_SERIALIZED and every call is
-// made under one lock, by whichever rank happens to wait.
+// Ranks of other processes over MPI. Data is staged through host memory; MPI is asked for MPI_THREAD_SERIALIZED and every call
+// is made under one lock, by whichever rank happens to wait.
 #pragma once
 #include <memory>
 #include <string>
@@ -14,15 +14,15 @@ struct World {
   std::string reason;  // why there is only one process
 };
 
-/// What MPI says. Initialises it only if this process was started by an MPI launcher and nobody has done so; what was initialised
-/// here is finalised when the process ends, what the caller initialised never is.
+/// What MPI says. Initialises it only if this process was started by an MPI launcher and nobody has done so; what was
+/// initialised here is finalised when the process ends, what the caller initialised never is.
 World world();
 
 /// The MPI library this was built with; needs no initialisation.
 std::string library();
 
-/// A transport for `local_ranks` ranks of this process. Collective over all processes (it duplicates the communicator and gathers
-/// the numbers of ranks). Null if there is only one process.
+/// A transport for `local_ranks` ranks of this process. Collective over all processes (it duplicates the communicator and
+/// gathers the numbers of ranks). Null if there is only one process.
 std::unique_ptr<Transport> transport(int local_ranks);
 
 }  // namespace sordino::mpi

@@ -28,8 +28,8 @@ bool is_lasting(cudaError_t error) {
 void throw_cuda_error(cudaError_t error, const char* name, const std::source_location& where) {
   std::string file = where.file_name();
   file = file.substr(file.rfind('/') + 1);
-  std::string text = std::string(name) + " failed: " + cudaGetErrorString(error) + " (" + cudaGetErrorName(error) + ", " + file +
-                     ":" + std::to_string(where.line()) + ")";
+  std::string text = std::string(name) + " failed: " + cudaGetErrorString(error) + " (" + cudaGetErrorName(error) + ", " +
+                     file + ":" + std::to_string(where.line()) + ")";
   if (is_lasting(error)) text += "; what the device held is lost, and only a new process can use it again";
   cudaGetLastError();  // the next call starts clean
   throw Error(Errc::device, text);

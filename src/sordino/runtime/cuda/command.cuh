@@ -88,7 +88,8 @@ struct HearComputed {
 template <class T>
 __device__ inline int test_exit(T& test, const Args& a, const Shared& s, u32 stop_seen_at) {
   int verdict = test.test();
-  if (verdict == proceed && ((stop_seen_at && stop_seen_at < sequence_of(a)) || (a.n_finishes && s.stop))) verdict = asked_to_stop;
+  if (verdict == proceed && ((stop_seen_at && stop_seen_at < sequence_of(a)) || (a.n_finishes && s.stop)))
+    verdict = asked_to_stop;
   if (is_keeper()) {
     a.history[(a.control->history_next + a.history_offset) & a.history_mask] = test.value();
     if (verdict != proceed) {
@@ -234,8 +235,8 @@ __device__ inline bool run_groups(F& f, const Args& a, double (&sums)[K]) {
   return true;
 }
 
-// Blocks that are to fit on a multiprocessor: 6 leave 40 registers a thread, which streaming updates do with; a functor that holds
-// more loads in flight asks for fewer.
+// Blocks that are to fit on a multiprocessor: 6 leave 40 registers a thread, which streaming updates do with; a functor that
+// holds more loads in flight asks for fewer.
 template <class F>
 constexpr int resident_blocks() {
   if constexpr (requires { F::resident_blocks; })
@@ -245,8 +246,9 @@ constexpr int resident_blocks() {
 }
 
 template <class F, class T>
-__global__ void __launch_bounds__(block_threads, resident_blocks<F>())
-    command(const __grid_constant__ F functor, const __grid_constant__ T exit_test, const __grid_constant__ Args a) {
+__global__ void __launch_bounds__(block_threads, resident_blocks<F>()) command(const __grid_constant__ F functor,
+                                                                               const __grid_constant__ T exit_test,
+                                                                               const __grid_constant__ Args a) {
   __shared__ Shared s;
   __shared__ u64 computed[words_of<F>];
   if (threadIdx.x < 32) {

@@ -7,7 +7,7 @@
 namespace sordino::cuda {
 namespace {
 
-constexpr std::size_t most_segments = 16;  // that each row is compared with
+constexpr std::size_t most_segments = 16;          // that each row is compared with
 constexpr i32 most_rows = 0x7fffffff - (1 << 20);  // a stride beyond the last row is still a number
 
 // Contiguous pieces of what goes to one peer, biased so that own row i goes to to[i].

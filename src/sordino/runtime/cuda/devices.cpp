@@ -12,8 +12,9 @@ std::string why_none(cudaError_t error, const DeviceReport& report) {
     case cudaSuccess: return "no NVIDIA GPU is visible (CUDA_VISIBLE_DEVICES may hide them)";
     case cudaErrorNoDevice: return "no NVIDIA GPU is visible (CUDA_VISIBLE_DEVICES may hide them)";
     case cudaErrorInsufficientDriver:
-      return report.driver == "none" ? "there is no NVIDIA driver"
-                                     : "the NVIDIA driver knows CUDA " + report.driver + " and this build needs " + report.runtime;
+      return report.driver == "none"
+                 ? "there is no NVIDIA driver"
+                 : "the NVIDIA driver knows CUDA " + report.driver + " and this build needs " + report.runtime;
     default: return std::string("the CUDA runtime says: ") + cudaGetErrorString(error);
   }
 }

@@ -1,5 +1,5 @@
-// The cuda engine: one GPU and one host thread per rank, all in this process. A recorded loop becomes a CUDA graph of a chunk of
-// iterations; ranks push reductions and halos into each other's memory and raise epoch flags there, and no host takes part.
+// The cuda engine: one GPU and one host thread per rank, all in this process. A recorded loop becomes a CUDA graph of a chunk
+// of iterations; ranks push reductions and halos into each other's memory and raise epoch flags there, and no host takes part.
 //
 // Ranks that share a GPU never wait for each other on it: there the host threads order them by stream events.
 // Queues of a recording run one after the other, in the order of the recording.
@@ -28,15 +28,15 @@ struct Injection {
 };
 
 struct Options {
-  int ranks = 0;             // 0: one a device
-  std::vector<int> devices;  // empty: all there are
-  double timeout = 60;       // seconds without any progress before a wait gives up; <= 0: never
-  int chunk = 20;            // iterations a graph, about; the host looks at the run between chunks
+  int ranks = 0;               // 0: one a device
+  std::vector<int> devices;    // empty: all there are
+  double timeout = 60;         // seconds without any progress before a wait gives up; <= 0: never
+  int chunk = 20;              // iterations a graph, about; the host looks at the run between chunks
   bool time_commands = false;  // launches commands one by one, and times the first of each replay
   Sharing sharing = Sharing::automatic;
-  int most_blocks = 0;       // > 0: no grid is larger
-  bool chain = true;         // a command's blocks take their places while the one before it ends
-  u32 first_epoch = 0;       // for tests near the wrap-around
+  int most_blocks = 0;  // > 0: no grid is larger
+  bool chain = true;    // a command's blocks take their places while the one before it ends
+  u32 first_epoch = 0;  // for tests near the wrap-around
   Injection inject;
 };
 

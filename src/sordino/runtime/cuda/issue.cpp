@@ -89,8 +89,8 @@ void CudaProgram::allocate_history(i64 tests_in_a_chunk) {
   u32 size = 64;
   while (size < 4 * u32(tests_in_a_chunk)) size *= 2;
   history_ = static_cast<double*>(state_.take_memory(mine_, size * sizeof(double), "a loop's history"));
-  call("cudaHostAlloc",
-       cudaHostAlloc(reinterpret_cast<void**>(&history_copy_), size * sizeof(double), cudaHostAllocPortable | cudaHostAllocMapped));
+  call("cudaHostAlloc", cudaHostAlloc(reinterpret_cast<void**>(&history_copy_), size * sizeof(double),
+                                      cudaHostAllocPortable | cudaHostAllocMapped));
   mine_.counters.allocations++;
   history_mask_ = size - 1;
 }

@@ -13,7 +13,7 @@ void* State::take_memory(RankState& r, std::size_t bytes, const std::string& wha
   if (e == cudaErrorMemoryAllocation) {
     cudaGetLastError();
     throw Error(Errc::unsupported, "device " + std::to_string(r.device) + " has too little memory for " + what + ": " +
-                                  std::to_string(bytes) + " bytes needed, " + std::to_string(available) + " available");
+                                       std::to_string(bytes) + " bytes needed, " + std::to_string(available) + " available");
   }
   call("cudaMalloc", e);
   r.counters.allocations++;
@@ -86,8 +86,8 @@ void CudaEngine::add_reduction(Rank& rank, int slot) {
   d.values = info.values();
   if (d.values > most_values || d.values * d.parts > most_parts)
     throw Error(Errc::unsupported, "a reduction of " + std::to_string(d.values) + " values over " + std::to_string(d.parts) +
-                                       " ranks: the cuda engine takes at most " + std::to_string(most_values) + " values, and " +
-                                       std::to_string(most_parts) + " of all ranks");
+                                       " ranks: the cuda engine takes at most " + std::to_string(most_values) +
+                                       " values, and " + std::to_string(most_parts) + " of all ranks");
   if (r.reductions.size() == RankState::most_names) throw Error(Errc::unsupported, "a rank holds at most 4096 reductions");
   u32 first = state_->options.first_epoch;
   std::size_t packets = 2 * std::size_t(d.parts) * d.values, partials = std::size_t(d.values) * r.grid_limit;
@@ -113,8 +113,8 @@ void CudaEngine::write(Rank& rank, int physical, const double* host, i64 count) 
 
 void CudaEngine::read(Rank& rank, int physical, double* host, i64 count) {
   RankState& r = state_->of(rank);
-  call("cudaMemcpyAsync", cudaMemcpyAsync(host, r.vectors[physical].rows, std::size_t(count) * sizeof(double),
-                                          cudaMemcpyDeviceToHost, r.stream));
+  call("cudaMemcpyAsync",
+       cudaMemcpyAsync(host, r.vectors[physical].rows, std::size_t(count) * sizeof(double), cudaMemcpyDeviceToHost, r.stream));
   call("cudaStreamSynchronize", cudaStreamSynchronize(r.stream));
 }
 

@@ -33,9 +33,10 @@ __device__ inline Packet load_packet(const Packet* p) {
   return v;
 }
 __device__ inline void store_packet(Packet* p, Packet v) {
-  asm volatile("{ .reg .b128 q; .reg .b64 a; mov.b64 a, %1; mov.b128 q, {a, %2}; st.relaxed.sys.global.b128 [%0], q; }" ::"l"(p),
-               "d"(v.value), "l"(v.tag)
-               : "memory");
+  asm volatile(
+      "{ .reg .b128 q; .reg .b64 a; mov.b64 a, %1; mov.b128 q, {a, %2}; st.relaxed.sys.global.b128 [%0], q; }" ::"l"(p),
+      "d"(v.value), "l"(v.tag)
+      : "memory");
 }
 
 /// What this thread knows to be written is written, on every device, before anything it writes next.
@@ -71,10 +72,10 @@ __device__ inline void record_fault(const Args& a, const FaultRecord& cause) {
 
 /// Whether waiting still makes sense: no block or rank has failed, and somebody showed a sign of life within `patience`. Called
 /// every 2^10 polls; what lies across the bus, which is slow, is looked at every 2^14. `memory`: low half, signs of life so
-/// far; high half, when they last changed, in units of 1,024 ns. Returns the new memory, or 0 if the wait is lost. (A call that is
-/// not inlined would cost the whole kernel registers.)
+/// far; high half, when they last changed, in units of 1,024 ns. Returns the new memory, or 0 if the wait is lost. (A call that
+/// is not inlined would cost the whole kernel registers.)
 __device__ __forceinline__ u64 go_on_waiting(const Args* a, u64 memory, u32 polls, Wait what, i32 channel, i32 from,
-                                            u32 expected, u32 seen) {
+                                             u32 expected, u32 seen) {
   if (load_relaxed(&a->control->halt)) return 0;
   if (polls & 0x3fff) return memory;
   if (load_relaxed(&a->engine->abort)) {
@@ -83,7 +84,8 @@ __device__ __forceinline__ u64 go_on_waiting(const Args* a, u64 memory, u32 poll
   }
   u32 beats = 0, now = u32(nanoseconds() >> 10);
 #pragma unroll 1
-  for (int r = 0; r < a->ranks; r++) beats += load_relaxed(&a->engine->beats[r].host) + load_relaxed(&a->engine->beats[r].device);
+  for (int r = 0; r < a->ranks; r++)
+    beats += load_relaxed(&a->engine->beats[r].host) + load_relaxed(&a->engine->beats[r].device);
   const u64 set = u64(1) << 63;  // distinguishes a memory from none
   if (!(memory & set) || beats != u32(memory)) return set | u64(now & 0x7fffffff) << 32 | beats;
   u32 calm = (now - u32(memory >> 32)) & 0x7fffffff;

@@ -11,8 +11,8 @@ constexpr int warps = block_threads / 32;
 struct Shared {
   double part[most_parts];  // of the reductions finished here
   double finished[most_finishes * most_values];
-  bool stop;                // a stop request came with them
-  bool go;                  // what the first warp found out: the block has something to do
+  bool stop;  // a stop request came with them
+  bool go;    // what the first warp found out: the block has something to do
   double warp_sum[most_values][warps];
 };
 
@@ -45,8 +45,9 @@ __device__ inline PartRef part_ref(const Args& a, int part) {
   return {};
 }
 
-/// The first warp collects the parts of all reductions that end here and adds them, rank by rank: every rank gets the same bits.
-/// `first` is what part_ref() said of this thread before the previous command had ended. False: halted, or the wait was lost.
+/// The first warp collects the parts of all reductions that end here and adds them, rank by rank: every rank gets the same
+/// bits. `first` is what part_ref() said of this thread before the previous command had ended. False: halted, or the wait was
+/// lost.
 __device__ inline bool finish_reductions(const Args& a, Shared& s, PartRef first, bool halted) {
   bool lost = false;
   u32 waited = 0, words = 0;

@@ -7,7 +7,8 @@ namespace {
 
 void limit(const Command& c, std::size_t n, int most, const char* what) {
   if (n > std::size_t(most))
-    throw Error(Errc::unsupported, c.name + ": the cuda engine takes at most " + std::to_string(most) + " " + what + " a command");
+    throw Error(Errc::unsupported,
+                c.name + ": the cuda engine takes at most " + std::to_string(most) + " " + what + " a command");
 }
 
 }  // namespace
@@ -155,7 +156,8 @@ void Plan::add(const Outline& o, const std::type_info& functor, const void* byte
       // No more blocks than fit at once: so the last one, which adds the others' sums, never keeps one of them out.
       i64 wanted = std::max<i64>(1, a.n_groups ? a.group[a.n_groups - 1].end : 0);
       if (a.all_send)
-        for (int v : o.puts) wanted = std::max(wanted, (rank_.vectors()[v].exchange->rows_sent() + block_threads - 1) / block_threads);
+        for (int v : o.puts)
+          wanted = std::max(wanted, (rank_.vectors()[v].exchange->rows_sent() + block_threads - 1) / block_threads);
       launch.blocks = int(std::min<i64>({wanted, resident, mine_.grid_limit}));
       if (state_.options.most_blocks > 0) launch.blocks = std::min(launch.blocks, state_.options.most_blocks);
     }

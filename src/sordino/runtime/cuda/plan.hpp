@@ -28,8 +28,8 @@ struct Launch {
   std::vector<std::unique_ptr<Launchable>> turns;
   std::vector<Args> args;  // [turn]; iteration, history and epochs' offsets are filled in at the launch
   // What orders ranks that share a device.
-  std::vector<int> finishes, starts;            // slots with other ranks
-  std::vector<std::vector<int>> awaits, puts;   // [turn] physical vectors
+  std::vector<int> finishes, starts;           // slots with other ranks
+  std::vector<std::vector<int>> awaits, puts;  // [turn] physical vectors
 };
 
 class Plan {

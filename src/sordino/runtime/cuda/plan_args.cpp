@@ -22,8 +22,7 @@ Args Plan::arguments(const Outline& o, int turn, const Entry& entry, Launch& lau
     for (int k = 0; k < d.values; k++) f.to[k] = std::int16_t(scalar_maps_[turn][rank_.reductions()[slot].to[k]]);
     a.parts += d.parts * d.values;
   }
-  if (a.parts > most_parts)
-    throw Error(Errc::unsupported, o.command->name + ": finishes too many values for the cuda engine");
+  if (a.parts > most_parts) throw Error(Errc::unsupported, o.command->name + ": finishes too many values for the cuda engine");
   launch.awaits.emplace_back();
   for (int logical : o.awaits) {
     int v = physical(turn, logical);

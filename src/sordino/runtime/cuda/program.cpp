@@ -19,8 +19,13 @@ void pause() {
 
 CudaProgram::CudaProgram(std::shared_ptr<State> state, Rank& rank, const Recording& recording,
                          const std::vector<int>& vector_map, const std::vector<int>& scalar_map)
-    : keep_(std::move(state)), state_(*keep_), rank_(rank), mine_(state_.of(rank)), rec_(recording),
-      tally_(rank, recording, vector_map, scalar_map), plan_(state_, rank, recording, vector_map, scalar_map) {
+    : keep_(std::move(state)),
+      state_(*keep_),
+      rank_(rank),
+      mine_(state_.of(rank)),
+      rec_(recording),
+      tally_(rank, recording, vector_map, scalar_map),
+      plan_(state_, rank, recording, vector_map, scalar_map) {
   int major = 0;
   call("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, mine_.device));
   chains_ = state_.options.chain && !state_.shared && major >= 9;

@@ -22,8 +22,8 @@ class CudaProgram final : public Program {
 
  private:
   struct Chunk {
-    int last;     // iterations issued up to its end
-    u32 mark;     // its number
+    int last;  // iterations issued up to its end
+    u32 mark;  // its number
   };
 
   // issuing (issue.cpp)
@@ -57,14 +57,14 @@ class CudaProgram final : public Program {
   const Recording& rec_;
   Tally tally_;
   Plan plan_;
-  int chunk_ = 1;                 // iterations
-  bool chains_ = false;           // launches may begin while the one before them ends
-  std::vector<u32> offsets_;      // of epochs, while launches are issued
+  int chunk_ = 1;             // iterations
+  bool chains_ = false;       // launches may begin while the one before them ends
+  std::vector<u32> offsets_;  // of epochs, while launches are issued
   u32 tests_issued_ = 0;
   i64 tests_taken_ = 0;
   double *history_ = nullptr, *history_copy_ = nullptr;  // rings: on the device, and pinned
   u32 history_mask_ = 0;
-  u32* increments_ = nullptr;     // what a chunk adds to the epochs
+  u32* increments_ = nullptr;  // what a chunk adds to the epochs
   cudaGraphExec_t graph_ = nullptr;
   // timing
   std::vector<TimedCommand> timed_;

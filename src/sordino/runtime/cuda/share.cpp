@@ -1,5 +1,5 @@
-// Ranks that share a device: their host threads order the streams by events, one for each reduction and vector and the parity of
-// its epoch. Two are enough: nobody sends twice before all have issued their wait for the first.
+// Ranks that share a device: their host threads order the streams by events, one for each reduction and vector and the parity
+// of its epoch. Two are enough: nobody sends twice before all have issued their wait for the first.
 #include "sordino/runtime/cuda/state.hpp"
 
 namespace sordino::cuda {
@@ -19,9 +19,10 @@ void State::signal(RankState& r, Channel& mine) {
   mine.issued.store(n, std::memory_order_release);
 }
 
-// All ranks issue the same commands, so the peer's sending that belongs to this wait has the number of my own last one. Commands
-// that turn out to be void, because the loop has ended, count on all ranks alike.
-void State::follow(Rank& rank, const Channel& mine, int peer, std::vector<std::unique_ptr<Channel>> RankState::*channels, int id) {
+// All ranks issue the same commands, so the peer's sending that belongs to this wait has the number of my own last one.
+// Commands that turn out to be void, because the loop has ended, count on all ranks alike.
+void State::follow(Rank& rank, const Channel& mine, int peer, std::vector<std::unique_ptr<Channel>> RankState::* channels,
+                   int id) {
   RankState& there = *ranks[peer];
   const Channel* theirs = nullptr;
   {
@@ -29,8 +30,9 @@ void State::follow(Rank& rank, const Channel& mine, int peer, std::vector<std::u
     theirs = (there.*channels)[id].get();
   }
   u64 n = mine.issued.load(std::memory_order_relaxed);
-  wait(rank, [&] { return theirs->issued.load(std::memory_order_acquire) >= n; },
-       [&] { return "rank " + std::to_string(peer) + " to issue its commands"; });
+  wait(
+      rank, [&] { return theirs->issued.load(std::memory_order_acquire) >= n; },
+      [&] { return "rank " + std::to_string(peer) + " to issue its commands"; });
   call("cudaStreamWaitEvent", cudaStreamWaitEvent(of(rank).stream, theirs->event[n & 1], 0));
 }
 

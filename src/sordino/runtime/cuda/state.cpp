@@ -31,7 +31,8 @@ void enable_peers(int device, const std::vector<int>& devices) {
     call("cudaDeviceCanAccessPeer", cudaDeviceCanAccessPeer(&can, device, peer));
     if (!can)
       throw Error(Errc::unsupported, "device " + std::to_string(device) + " cannot reach the memory of device " +
-                                         std::to_string(peer) + ": choose devices that can (sordino doctor lists them), or one device");
+                                         std::to_string(peer) +
+                                         ": choose devices that can (sordino doctor lists them), or one device");
     cudaError_t e = cudaDeviceEnablePeerAccess(peer, 0);
     if (e == cudaErrorPeerAccessAlreadyEnabled)
       cudaGetLastError();

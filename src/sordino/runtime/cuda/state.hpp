@@ -65,16 +65,16 @@ struct RankState {
   int device = 0, index = 0;
   int multiprocessors = 0, grid_limit = 0;  // grid_limit: blocks that can ever be resident
   cudaStream_t stream = nullptr;
-  Upload* control = nullptr;   // device
-  Upload* staging = nullptr;   // pinned
-  Window* window = nullptr;    // pinned
-  u32 marks = 0;               // chunks issued
+  Upload* control = nullptr;  // device
+  Upload* staging = nullptr;  // pinned
+  Window* window = nullptr;   // pinned
+  u32 marks = 0;              // chunks issued
   // Peers read entries while the owner appends others, so these tables never move.
-  std::vector<VectorMemory> vectors;      // [physical]
+  std::vector<VectorMemory> vectors;        // [physical]
   std::vector<ReductionMemory> reductions;  // [slot]
   std::vector<std::unique_ptr<Channel>> vector_channels, reduction_channels;
   std::map<std::pair<int, std::vector<std::pair<i32, i32>>>, RowLists> row_lists;  // by lanes and ranges
-  std::vector<void*> tables;   // device memory that only goes with the engine
+  std::vector<void*> tables;  // device memory that only goes with the engine
   i64 bytes = 0;
   Counters counters;
   std::map<std::pair<int, int>, std::deque<std::vector<std::byte>>> mail;  // (from, tag)
@@ -109,17 +109,20 @@ struct State {
   void copy_in(RankState& r, void* to, const void* from, std::size_t bytes);
   void free_memory(RankState& r);
 
-  // --- connections (connect.cpp): addresses in other ranks' memory, collected at compile time ---------------------------------
+  // --- connections (connect.cpp): addresses in other ranks' memory, collected at compile time
+  // ---------------------------------
   const Route& route(Rank& rank, int physical);
   const ReductionMemory& reduction(Rank& rank, int slot);
   const RowLists& row_lists(RankState& r, const std::vector<RowRange>& ranges, int lanes);
 
-  // --- ranks that share a device (share.cpp) ----------------------------------------------------------------------------------
+  // --- ranks that share a device (share.cpp)
+  // ----------------------------------------------------------------------------------
   void add_channel(std::vector<std::unique_ptr<Channel>>& channels, RankState& r);
   void signal(RankState& r, Channel& mine);
-  void follow(Rank& rank, const Channel& mine, int peer, std::vector<std::unique_ptr<Channel>> RankState::*channels, int id);
+  void follow(Rank& rank, const Channel& mine, int peer, std::vector<std::unique_ptr<Channel>> RankState::* channels, int id);
 
-  // --- waiting and failing (state.cpp) --------------------------------------------------------------------------------------------
+  // --- waiting and failing (state.cpp)
+  // --------------------------------------------------------------------------------------------
   /// Until ready(), or a fault, or nobody having made progress for too long.
   template <class Ready>
   void wait(Rank& rank, const Ready& ready, const std::function<std::string()>& what);

@@ -5,7 +5,8 @@
 
 namespace sordino::cuda {
 
-Tally::Tally(const Rank& rank, const Recording& recording, const std::vector<int>& vector_map, const std::vector<int>& scalar_map)
+Tally::Tally(const Rank& rank, const Recording& recording, const std::vector<int>& vector_map,
+             const std::vector<int>& scalar_map)
     : rec_(recording), rank_(rank), cycle_(recording.period) {
   for (auto& c : rec_.commands)
     if (c.every > 0) cycle_ = std::lcm(cycle_, c.every);

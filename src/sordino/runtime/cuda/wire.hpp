@@ -7,11 +7,11 @@ namespace sordino::cuda {
 
 constexpr int block_threads = 256;
 constexpr int most_finishes = 4, most_awaits = 4, most_puts = 4, most_groups = 4;  // of one command
-constexpr int most_values = 16;    // that one reduction sums
-constexpr int most_parts = 256;    // values times ranks that one command finishes
-constexpr int most_scalars = 1024; // of one rank
-constexpr int most_epochs = 512;   // channels that one program uses
-constexpr int flag_stride = 32;    // words: one flag a line of 128 bytes
+constexpr int most_values = 16;                                                    // that one reduction sums
+constexpr int most_parts = 256;     // values times ranks that one command finishes
+constexpr int most_scalars = 1024;  // of one rank
+constexpr int most_epochs = 512;    // channels that one program uses
+constexpr int flag_stride = 32;     // words: one flag a line of 128 bytes
 
 /// A message that needs no flag and no fence: 16 bytes are written and read at once, so the tag vouches for the value.
 struct alignas(16) Packet {
@@ -40,11 +40,11 @@ struct alignas(16) Control {
   u32 halt = 0;          // set by a command: every later one does nothing
   u32 stop_seen_at = 0;  // set by a command: sequence number of the first that saw a stop request
   i32 first_iteration = 0, max_iterations = 0;
-  u32 stop = 0;          // a stop is requested here: told to the others with everything sent
-  u32 history_next = 0;  // where the chunk's first exit test writes
-  u32 marks = 0;         // chunks ended, since the engine was built
-  u32 ticket = 0;        // set by commands: blocks that have sent their rows
-  u32 patience = 0, unused = 0;  // units of 1,024 ns without anybody's progress; 0: forever
+  u32 stop = 0;                               // a stop is requested here: told to the others with everything sent
+  u32 history_next = 0;                       // where the chunk's first exit test writes
+  u32 marks = 0;                              // chunks ended, since the engine was built
+  u32 ticket = 0;                             // set by commands: blocks that have sent their rows
+  u32 patience = 0, unused = 0;               // units of 1,024 ns without anybody's progress; 0: forever
   u64 waited_reduction = 0, waited_halo = 0;  // nanoseconds, set by commands
   i32 exit_verdict = 0, exit_iteration = 0, exit_command = 0;
   u32 fault = 0;
@@ -126,8 +126,8 @@ struct PutArgs {
 };
 
 struct StartArgs {
-  Packet* partials = nullptr;  // [values][stride], one a block
-  Packet* const* to = nullptr; // [targets] everybody's packets
+  Packet* partials = nullptr;   // [values][stride], one a block
+  Packet* const* to = nullptr;  // [targets] everybody's packets
   EpochRef epoch;
   i32 stride = 0, targets = 0, parts = 0, place = 0;
   i32 slot = -1;
@@ -135,15 +135,15 @@ struct StartArgs {
 
 /// Rows of one task group, in chunks of block_threads / lanes rows.
 struct GroupArgs {
-  i32 end = 0;               // chunks of this and all earlier groups
+  i32 end = 0;  // chunks of this and all earlier groups
   bool one_range = true;
-  i32 first = 0, last = 0;   // its rows;
+  i32 first = 0, last = 0;           // its rows;
   const RowRange* chunks = nullptr;  // else the ranges' chunks,
   const i32* rows = nullptr;         // or, where ranges are short, all rows
   i32 n_rows = 0;                    //   of which there are so many
-  bool awaits = false;  // before the group
-  bool sends = false;   // its rows may be among those to be sent
-  bool puts = false;    // after the group all rows to be sent are sent
+  bool awaits = false;               // before the group
+  bool sends = false;                // its rows may be among those to be sent
+  bool puts = false;                 // after the group all rows to be sent are sent
 };
 
 struct Args {
@@ -154,19 +154,19 @@ struct Args {
   const EngineWindow* engine = nullptr;
   i32 ranks = 0;
   i32 command = 0, commands = 0;
-  i32 iteration = 0;     // counted from the chunk's first
+  i32 iteration = 0;  // counted from the chunk's first
   u32 history_offset = 0, history_mask = 0;
   i32 n_finishes = 0, n_awaits = 0, n_puts = 0, n_groups = 0;
-  i32 parts = 0;         // of all finishes
-  i32 senders = 0;       // blocks that take part in sending: those with chunks of groups that send,
-  bool all_send = false; //   or all of them
+  i32 parts = 0;          // of all finishes
+  i32 senders = 0;        // blocks that take part in sending: those with chunks of groups that send,
+  bool all_send = false;  //   or all of them
   FinishArgs finish[most_finishes];
   AwaitArgs await[most_awaits];
   PutArgs put[most_puts];
   GroupArgs group[most_groups];
   StartArgs start;
-  i32 mute_at = -1;      // tests: in this iteration nothing is sent,
-  i32 late_at = -1;      //   or the command dawdles
+  i32 mute_at = -1;  // tests: in this iteration nothing is sent,
+  i32 late_at = -1;  //   or the command dawdles
   u32 late_us = 0;
 };
 

@@ -16,7 +16,8 @@ namespace sordino {
 class Bell {
  public:
   void ring() {
-    // The fence orders the ringer's data before its look at `asleep_`: either it sees the sleeper, or the sleeper sees the data.
+    // The fence orders the ringer's data before its look at `asleep_`: either it sees the sleeper, or the sleeper sees the
+    // data.
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (asleep_.load(std::memory_order_relaxed)) wake();
   }

@@ -40,7 +40,8 @@ int HostEngine::process_of(int rank) const {
 }
 
 void HostEngine::run(const std::function<void(Rank&)>& job, const std::function<void()>& supervise) {
-  if (fault_.raised()) throw Error(Errc::peer_failed, "these ranks have failed before (" + fault_.cause() + "): build a new solver");
+  if (fault_.raised())
+    throw Error(Errc::peer_failed, "these ranks have failed before (" + fault_.cause() + "): build a new solver");
   auto guarded = [&](int i) {
     Rank& r = *ranks_[i];
     try {
@@ -98,11 +99,12 @@ u64 HostEngine::own_heartbeats() const {
 void HostEngine::patience_lost(Rank& rank, const std::string& what) {
   std::string who;
   for (int i = 0; i < options_.ranks; i++)
-    if (!memory_[i].waiting.load(std::memory_order_relaxed)) who += (who.empty() ? "; still busy: rank " : ", ") + std::to_string(first_ + i);
+    if (!memory_[i].waiting.load(std::memory_order_relaxed))
+      who += (who.empty() ? "; still busy: rank " : ", ") + std::to_string(first_ + i);
   std::ostringstream seconds;
   seconds << options_.timeout;
-  throw Error(Errc::peer_failed, "waited " + seconds.str() + " s without any progress for " + what + who +
-                                     " (rank " + std::to_string(rank.id()) + " gave up)");
+  throw Error(Errc::peer_failed, "waited " + seconds.str() + " s without any progress for " + what + who + " (rank " +
+                                     std::to_string(rank.id()) + " gave up)");
 }
 
 // Ranks of other processes that wait for these must know that they live, though they have nothing to send yet.
@@ -178,7 +180,8 @@ void HostEngine::barrier(Rank& rank) {
     }
   }
   if (last) {
-    for (int p = 0; transport_ && p < transport_->processes(); p++)  // not under the mutex: who polls holds the transport, and wants it
+    for (int p = 0; transport_ && p < transport_->processes();
+         p++)  // not under the mutex: who polls holds the transport, and wants it
       if (p != transport_->process()) transport_->send(p, {.kind = Message::barrier, .flag = u32(round)}, nullptr, 0);
     for (auto& m : memory_) m.bell.ring();
   }

@@ -15,10 +15,10 @@
 namespace sordino::host {
 
 struct Options {
-  int ranks = 1;            // of this process
-  double timeout = 60;      // seconds without any progress before a wait gives up; <= 0: never
+  int ranks = 1;        // of this process
+  double timeout = 60;  // seconds without any progress before a wait gives up; <= 0: never
   bool time_commands = false;
-  u32 first_epoch = 0;      // for tests near the wrap-around
+  u32 first_epoch = 0;  // for tests near the wrap-around
 };
 
 /// Written by a peer: epoch << 1 | stop request. One writer each.
@@ -30,8 +30,8 @@ inline bool is_epoch(u32 word, u32 epoch) { return word >> 1 == (epoch & 0x7ffff
 
 /// Where one rank collects a reduction: two epochs, block sums of all ranks, one flag a rank.
 struct Gather {
-  std::vector<double> sums[2];   // [blocks][K]
-  std::unique_ptr<Flag[]> flags; // [2][ranks]
+  std::vector<double> sums[2];    // [blocks][K]
+  std::unique_ptr<Flag[]> flags;  // [2][ranks]
 };
 
 /// One rank's memory, as its peers in this process see it. Peers read entries while the owner appends others, so the tables
@@ -100,7 +100,8 @@ class HostEngine final : public Engine {
   void send(const Message& header, const void* data, std::size_t bytes);
   void poll();
   void deliver(const Message& m, const std::byte* data, std::size_t bytes);
-  /// Spins, then sleeps, until ready(). Returns the seconds it took. Throws on a fault or when nobody makes progress for what().
+  /// Spins, then sleeps, until ready(). Returns the seconds it took. Throws on a fault or when nobody makes progress for
+  /// what().
   template <class Ready, class What>
   double wait(Rank& rank, const Ready& ready, const What& what);
   void patience_lost(Rank& rank, const std::string& what);
@@ -127,7 +128,7 @@ class HostEngine final : public Engine {
   } barrier_;
   struct {
     u64 beats = 0;
-    double at = 0;  // seconds
+    double at = 0;                // seconds
   } told_;                        // what other processes know of this one's heartbeats
   std::atomic<u64> arrivals_{0};  // messages delivered: progress of remote ranks
 };

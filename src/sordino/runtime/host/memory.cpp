@@ -30,7 +30,8 @@ void HostEngine::add_reduction(Rank& rank, int slot) {
   rank.reductions()[slot].started = rank.reductions()[slot].finished = options_.first_epoch;
   for (int i = 0; i < 2 * size_; i++) g->flags[i].word = flag_word(options_.first_epoch - 2, false);
   std::lock_guard lock(mutex_);
-  if (memory(rank.id()).gathers.size() == Memory::most_names) throw Error(Errc::unsupported, "a rank holds at most 4096 reductions");
+  if (memory(rank.id()).gathers.size() == Memory::most_names)
+    throw Error(Errc::unsupported, "a rank holds at most 4096 reductions");
   memory(rank.id()).gathers.push_back(std::move(g));
 }
 

@@ -12,7 +12,8 @@ class HostProgram final : public Frame {
   HostProgram(HostEngine& engine, Rank& rank, const Recording& recording, const std::vector<int>& vector_map,
               const std::vector<int>& scalar_map)
       : Frame(rank, recording, vector_map, scalar_map, [&](int p) { return engine.memory(rank.id()).vectors[p].get(); }),
-        engine_(engine), mine_(engine.memory(rank.id())) {}
+        engine_(engine),
+        mine_(engine.memory(rank.id())) {}
 
   Outcome replay(int max) {
     const auto& commands = recording().commands;
@@ -114,8 +115,8 @@ class HostProgram final : public Frame {
       };
       double begin = engine_.trace_.on ? seconds_now() : 0;
       waited = engine_.wait(rank_, complete, [&] {
-        return "rank " + std::to_string(next) + "'s part of the reduction into '" + rank_.scalar_names()[r.to[0]] + "', epoch " +
-               std::to_string(epoch) + " (seen " + std::to_string(flags[next].word.load() >> 1) + ")";
+        return "rank " + std::to_string(next) + "'s part of the reduction into '" + rank_.scalar_names()[r.to[0]] +
+               "', epoch " + std::to_string(epoch) + " (seen " + std::to_string(flags[next].word.load() >> 1) + ")";
       });
       for (int k = 0; k < engine_.size_; k++) rank_.stop_seen |= flags[k].word.load(std::memory_order_relaxed) & 1;
       rank_.ledger.exposed_reduction += waited;
