@@ -83,7 +83,8 @@ class PySolver {
  private:
   void size_matches(const Array<double>& v, const char* what) const {
     if (i64(v.size()) != n_)
-      bad_argument(std::string(what) + " has " + std::to_string(v.size()) + " entries, the matrix " + std::to_string(n_) + " rows");
+      bad_argument(std::string(what) + " has " + std::to_string(v.size()) + " entries, the matrix " + std::to_string(n_) +
+                   " rows");
   }
 
   Array<i64> indptr_;
@@ -191,9 +192,10 @@ NB_MODULE(_core, m) {
   m.def("mpi", &py::mpi_world);
   m.def("poisson", &py::poisson_arrays, "nx"_a, "ny"_a, "nz"_a, "stencil"_a, "contrast"_a);
   nb::class_<py::PySolver>(m, "Solver")
-      .def(nb::init<py::Array<sordino::i64>, py::Array<sordino::i32>, py::Array<double>, sordino::i64, nb::dict, nb::object>(), "indptr"_a,
-           "indices"_a, "data"_a, "n"_a, "options"_a, "machine"_a.none() = nb::none())
-      .def("solve", &py::PySolver::solve, "b"_a, "x0"_a.none() = nb::none(), "progress"_a.none() = nb::none(), "options"_a = nb::dict())
+      .def(nb::init<py::Array<sordino::i64>, py::Array<sordino::i32>, py::Array<double>, sordino::i64, nb::dict, nb::object>(),
+           "indptr"_a, "indices"_a, "data"_a, "n"_a, "options"_a, "machine"_a.none() = nb::none())
+      .def("solve", &py::PySolver::solve, "b"_a, "x0"_a.none() = nb::none(), "progress"_a.none() = nb::none(),
+           "options"_a = nb::dict())
       .def("update_values", &py::PySolver::update_values, "data"_a)
       .def("time_product", &py::PySolver::time_product, "pairs"_a)
       .def("memory", &py::PySolver::memory);

@@ -118,24 +118,6 @@ TEST("a slow process that lives is no fault") {
   e->run([](Rank& s) { Growth(s).run(8); }, {});
 }
 
-TEST("a process that computes for itself for longer than the timeout is no fault, if it makes progress") {
-  auto e = engine(1, 0.4);
-  e->run(
-      [](Rank& s) {
-        Growth g(s);
-        int space = paper::space_of(s, 4);
-        Vec mine = s.vector("mine", space);
-        auto alone = s.record([&] { s.run(paper::Overwrite{mine}); });
-        if (s.id() == s.size() - 1)
-          for (int k = 0; k < 12; k++) {
-            s.replay(alone);
-            pause(0.1);
-          }
-        g.run(3);
-      },
-      {});
-}
-
 TEST("host data travels between processes in order, of any size, also empty") {
   auto e = engine(2);
   e->run(

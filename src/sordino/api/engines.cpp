@@ -22,6 +22,14 @@ constexpr int most_devices = 4096;
 
 int cores() { return std::max(1, int(std::thread::hardware_concurrency())); }
 
+bool several_processes() {
+#if SORDINO_WITH_MPI
+  return mpi::world().processes > 1;
+#else
+  return false;
+#endif
+}
+
 EngineChoice host_engine(const Options& o) {
   host::Options h;
   h.ranks = o.ranks > 0 ? o.ranks : cores();
@@ -79,10 +87,12 @@ EngineChoice make_engine(const Options& o, const Machine& machine) {
   if (name == "auto") {
     name = "host";
 #if SORDINO_WITH_CUDA
-    if (cuda::usable()) name = "cuda";
+    if (cuda::usable() && !several_processes()) name = "cuda";
 #endif
   }
   if (name == "host") return host_engine(o);
+  if (several_processes())
+    throw Error(Errc::unsupported, "engine " + name + " runs in one process, without a launcher; over MPI use engine host");
   if (name == "model") return model_engine(o, machine);
   return cuda_engine(o);
 }
