@@ -26,9 +26,11 @@ int sum(const std::vector<int>& v) {
   return s;
 }
 
-/// What one process computes alone with as many ranks; on the model, which needs no MPI.
+/// What one process computes alone with as many ranks, on an engine without a transport.
 Solved alone(const Case& p, const std::string& method, int ranks) {
-  return solve(p.A.view(), p.b, options(method, "model", ranks));
+  Options o = options(method, "host", ranks);
+  Solver solver(p.A.view(), o, EngineChoice{std::make_unique<host::HostEngine>(host::Options{.ranks = ranks}), "threads"});
+  return solve(solver, p.b);
 }
 
 }  // namespace

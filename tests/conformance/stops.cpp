@@ -43,7 +43,8 @@ void check_stopped(const Solved& s, Status status) {
   CHECK(s.report.reason.starts_with("stopped on request"));
   CHECK(s.report.iterations > 0);
   double exact = matrices::exact_residual(hard().view(), rhs(), s.x);
-  CHECK_NEAR(s.report.residual_norm, exact, 1e-6 * exact);
+  // A method that is at its limit has residuals of the size of rounding.
+  CHECK_NEAR(s.report.residual_norm, exact, 1e-6 * exact + rounding(hard().view(), s.x, rhs()));
 }
 
 /// The stopped solver solves again.

@@ -61,7 +61,8 @@ struct Solver::State {
   std::atomic<int> stop_reason{int(Status::interrupted)};
 
   Engine& engine() { return *choice.engine; }
-  void set_up();
+  void choose(const CsrView& matrix, const Options& asked);
+  void set_up(EngineChoice made);
   void build(Rank& rank, const Partition& partition);
   SolveControl control();
   void solve_part(Rank& rank, const double* b, const double* x0, double* x, SolveOutcome& first);
@@ -71,19 +72,16 @@ struct Solver::State {
 
 Solver::Solver(const CsrView& A, const Options& options, const Machine& machine) : state_(new State) {
   double begin = wall_seconds();
-  State& s = *state_;
-  sordino::validate(options);
-  sordino::validate(A);
-  if (options.ranks > A.n)  // before threads are started for them
-    bad_argument("more ranks (" + std::to_string(options.ranks) + ") than rows (" + std::to_string(A.n) + ")");
-  s.A = A;
-  s.options = options;
-  s.preconditioner = choose_preconditioner(A, options.precond);
-  s.method = &sordino::method(choose_method(A, options.solver));
-  s.choice = make_engine(options, machine);
-  s.engine().trace().on = options.trace;
-  s.set_up();
-  s.setup_seconds = wall_seconds() - begin;
+  state_->choose(A, options);
+  state_->set_up(make_engine(state_->options, machine));
+  state_->setup_seconds = wall_seconds() - begin;
+}
+
+Solver::Solver(const CsrView& A, const Options& options, EngineChoice engine) : state_(new State) {
+  double begin = wall_seconds();
+  state_->choose(A, options);
+  state_->set_up(std::move(engine));
+  state_->setup_seconds = wall_seconds() - begin;
 }
 
 void Solver::Release::operator()(State* state) const {
@@ -93,7 +91,21 @@ void Solver::Release::operator()(State* state) const {
 Solver::~Solver() = default;
 Solver::Solver(Solver&&) noexcept = default;
 
-void Solver::State::set_up() {
+void Solver::State::choose(const CsrView& matrix, const Options& asked) {
+  validate(asked);
+  validate(matrix);
+  if (asked.ranks > matrix.n)  // before threads are started for them
+    bad_argument("more ranks (" + std::to_string(asked.ranks) + ") than rows (" + std::to_string(matrix.n) + ")");
+  A = matrix;
+  options = asked;
+  preconditioner = choose_preconditioner(A, options.precond);
+  method = &sordino::method(choose_method(A, options.solver));
+  if (options.deterministic == "auto") options.deterministic = method->needs_spd ? "off" : "on";
+}
+
+void Solver::State::set_up(EngineChoice made) {
+  choice = std::move(made);
+  engine().trace().on = options.trace;
   Partition partition = balance(A, engine().size());
   parts.resize(std::size_t(engine().local_ranks()));
   engine().run([&](Rank& rank) { build(rank, partition); });

@@ -14,6 +14,8 @@
 
 namespace sordino {
 
+struct EngineChoice;
+
 /// How a solve went. x is verified: `residual_norm` has been recomputed from it.
 struct Report {
   Status status = Status::max_iterations;
@@ -35,6 +37,8 @@ class Solver {
   /// Sets up once: partition, halos, vectors, recordings, graphs. `A` has sorted columns; its arrays must outlive the solver
   /// (the host engine views them). Throws Error. `machine` is what the model engine runs on.
   Solver(const CsrView& A, const Options& options, const Machine& machine = {});
+  /// The same on an engine that the caller has made; the options that choose one are not looked at.
+  Solver(const CsrView& A, const Options& options, EngineChoice engine);
   ~Solver();
   Solver(Solver&&) noexcept;
 
