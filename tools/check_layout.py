@@ -3,7 +3,7 @@
     python tools/check_layout.py [ROOT]
 
 Checked: who includes whom in src/sordino (layers, and the engines' parts of one folder), what may stand only in some
-places (CUDA, MPI), what some folders must not name, the length of files, and their names.
+places (CUDA, MPI), what some folders must not name, what must be listed, the length of files, and their names.
 """
 
 import re
@@ -123,6 +123,24 @@ def check_source(path: PurePosixPath, text: str, rules: dict) -> Iterator[tuple[
                 yield number, f"says {word.group().strip()}: {rule['what']}"
 
 
+def check_lists(sources: Path, rules: dict) -> Iterator[tuple[Path, str]]:
+    """What is defined but not listed, and what is listed but not defined, as (file, sentence)."""
+    for rule in rules["listed"]:
+        folder = sources / rule["folder"]
+        place = folder / rule["list"]
+        lines = place.read_text(encoding="utf-8").splitlines() if place.exists() else []
+        listed = {line for line in lines if line and not line.startswith("#")}
+        defined = {
+            f"{header.stem}::{name}": header
+            for header in folder.glob("*.hpp")
+            for name in re.findall(rule["defines"], without_comments(header.read_text(encoding="utf-8")))
+        }
+        for name in sorted(defined.keys() - listed):
+            yield defined[name], f"defines {name}, which {rule['folder']}/{rule['list']} does not list"
+        for name in sorted(listed - defined.keys()):
+            yield place, f"lists {name}, which no header of {rule['folder']}/ defines"
+
+
 def files_below(root: Path, rules: dict) -> Iterator[Path]:
     for folder in rules["files"]["folders"]:
         for path in sorted((root / folder).rglob("*")):
@@ -151,6 +169,7 @@ def check(root: Path) -> list[str]:
         if path.suffix in CPP_ENDINGS and sources in path.parents:
             below = PurePosixPath(path.relative_to(sources).as_posix())
             problems += [f"{shown}:{line}: {problem}" for line, problem in check_source(below, text, rules)]
+    problems += [f"{path.relative_to(root)}: {problem}" for path, problem in check_lists(sources, rules)]
     return problems
 
 

@@ -1,6 +1,7 @@
 // Solves a small system with an installed Sordino.
 #include <sordino/api/solver.hpp>
 #include <sordino/config.hpp>
+#include <sordino/solvers/registry.hpp>
 
 #include <cmath>
 #include <cstdio>
@@ -22,6 +23,7 @@ int main() {
 
   std::printf("Sordino %s, CUDA %s, MPI %s\n", SORDINO_VERSION, SORDINO_WITH_CUDA ? "yes" : "no",
               SORDINO_WITH_MPI ? "yes" : "no");
+  for (const auto& method : sordino::methods()) std::printf("%s - %s\n", method.name.c_str(), method.summary.c_str());
   std::printf("%s: %s after %d iterations, x = %g %g %g %g\n", solver.method().c_str(), sordino::name(report.status),
               report.iterations, x[0], x[1], x[2], x[3]);
   for (double value : x)

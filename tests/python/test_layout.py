@@ -49,6 +49,8 @@ GOOD = {
     "src/sordino/comm/transport/mpi.cpp": "#include <mpi.h>\nint snprintf_is_fine;\n",
     "src/sordino/comm/transport/nccl.cu": "#include <nccl.h>\n",
     "src/sordino/solvers/cg.cpp": '#include "sordino/linalg/operator.hpp"\nint diagonal; /* csr */\n',
+    "src/sordino/solvers/cg.hpp": "struct Cg final : Method {};\n// struct Old final : Method {};\n",
+    "src/sordino/solvers/methods.txt": "# one a line\n\ncg::Cg\n",
     "tests/unit/base/error.cpp": "#include <cuda_runtime.h>\n" * 400,
     "python/sordino/__init__.py": "",
 }
@@ -97,6 +99,12 @@ BAD = [
     ),
     ("src/sordino/solvers/a.cpp", "void f(const CsrMatrix& A);", "says CsrMatrix"),
     ("src/sordino/solvers/a.cpp", "cudaStreamSynchronize(s);", "says cudaStreamSynchronize"),
+    (
+        "src/sordino/solvers/a.hpp",
+        "struct A final : Method {};",
+        "defines a::A, which solvers/methods.txt does not list",
+    ),
+    ("src/sordino/solvers/methods.txt", "a::A", "lists a::A, which no header of solvers/ defines"),
     # habits
     ("src/sordino/base/a.cpp", 'std::printf("%d", 1);', "never writes to stdout"),
     ("src/sordino/base/a.cpp", '  std::cout << "x";', "never writes to stdout"),

@@ -1,23 +1,13 @@
-// The methods. Adding one: its two files, and its name in this file. Command line, Python, documentation, conformance tests
-// and, in a CUDA build, the kernels follow from the list.
+// The methods by name. Adding one: its two files, and its line in methods.txt, from which CMake makes methods.hpp. Command
+// line, Python, documentation, conformance tests and, in a CUDA build, the kernels follow from the list.
 #pragma once
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "sordino/solvers/bicgstab.hpp"
-#include "sordino/solvers/cg.hpp"
-#include "sordino/solvers/gatherbicgstab.hpp"
-#include "sordino/solvers/pipebicgstab.hpp"
-#include "sordino/solvers/prcg.hpp"
-#include "sordino/solvers/srcg.hpp"
+#include "sordino/solvers/methods.hpp"
 
 namespace sordino {
-
-template <class... M>
-struct MethodList {};
-
-using Methods =
-    MethodList<cg::Cg, prcg::Prcg, srcg::Srcg, bicgstab::Bicgstab, pipebicgstab::PipeBicgstab, gatherbicgstab::GatherBicgstab>;
 
 struct MethodEntry {
   std::string name, summary;

@@ -1,0 +1,17 @@
+# Makes sordino/solvers/methods.hpp from src/sordino/solvers/methods.txt, and again when the list has changed: a method is
+# one line there, rather than an include and a list entry in C++.
+function(sordino_list_methods header)
+  set(folder "${CMAKE_CURRENT_SOURCE_DIR}/src/sordino/solvers")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${folder}/methods.txt")
+  file(STRINGS "${folder}/methods.txt" methods REGEX "^[^#]")
+  set(SORDINO_METHOD_INCLUDES "")
+  foreach(method IN LISTS methods)
+    string(REGEX REPLACE "::[A-Za-z0-9_]+$" "" name "${method}")
+    if(name STREQUAL method OR NOT EXISTS "${folder}/${name}.hpp")
+      message(FATAL_ERROR "${folder}/methods.txt: '${method}' is not name::Type, with a header name.hpp beside the list")
+    endif()
+    string(APPEND SORDINO_METHOD_INCLUDES "#include \"sordino/solvers/${name}.hpp\"\n")
+  endforeach()
+  list(JOIN methods ", " SORDINO_METHODS)
+  configure_file(cmake/methods.hpp.in "${header}" @ONLY)
+endfunction()
