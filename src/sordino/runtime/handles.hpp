@@ -37,58 +37,44 @@ struct Last {
 };
 inline Last last(Scal s) { return {s}; }
 
-/// Read own rows.
-struct In {
-  const double* p = nullptr;
-  int id = -1;
-  In() = default;
-  In(Vec v) : id(v.id) {}
-  SORDINO_HD double operator[](i32 i) const { return p[i]; }
+/// How a command touches a vector.
+enum class Access {
+  read,    // own rows
+  ghost,   // own rows and those that other ranks send; the command waits for them before the rows that need them
+  whole,   // all rows of the space: as `ghost` where ranks compute slices of a vector and gather it, else as `read`
+  write,   // every own row; the old content is not read
+  update,  // own rows, read and written
 };
 
-/// Read own rows, or 1 everywhere if left unset: a diagonal that may be absent.
-struct Scaling {
-  const double* p = nullptr;
+/// A vector as a field of a functor. Vectors are stored in words of 8 bytes, seen here as T: a double, or two floats.
+template <class T, Access how>
+struct Field {
+  static constexpr Access access = how;
+  T* p = nullptr;
   int id = -1;
-  Scaling() = default;
-  Scaling(Vec v) : id(v.id) {}
+  Field() = default;
+  Field(Vec v) : id(v.id) {}
+  SORDINO_HD T& operator[](i32 i) const { return p[i]; }
+};
+
+using In = Field<const double, Access::read>;
+using Ghost = Field<const double, Access::ghost>;
+using Whole = Field<const double, Access::whole>;
+using Out = Field<double, Access::write>;
+using InOut = Field<double, Access::update>;
+
+/// Read own rows, or 1 everywhere if left unset: a diagonal that may be absent.
+struct Scaling : In {
+  using In::In;
   SORDINO_HD double operator[](i32 i) const { return p ? p[i] : 1.0; }
 };
 
-/// Read own rows and those that other ranks send; the command waits for them before the rows that need them.
-struct Ghost {
-  const double* p = nullptr;
-  int id = -1;
-  Ghost() = default;
-  Ghost(Vec v) : id(v.id) {}
-  SORDINO_HD double operator[](i32 i) const { return p[i]; }
-};
-
-/// Read all rows of the space: a Ghost where ranks compute slices of a replicated vector and gather it, an In elsewhere.
-struct Whole {
-  const double* p = nullptr;
-  int id = -1;
-  Whole() = default;
-  Whole(Vec v) : id(v.id) {}
-  SORDINO_HD double operator[](i32 i) const { return p[i]; }
-};
-
-/// Write own rows, every one of them; the old content is not read.
-struct Out {
-  double* p = nullptr;
-  int id = -1;
-  Out() = default;
-  Out(Vec v) : id(v.id) {}
-  SORDINO_HD double& operator[](i32 i) const { return p[i]; }
-};
-
-/// Read and write own rows.
-struct InOut {
-  double* p = nullptr;
-  int id = -1;
-  InOut() = default;
-  InOut(Vec v) : id(v.id) {}
-  SORDINO_HD double& operator[](i32 i) const { return p[i]; }
+/// A vector of another space than the one whose rows the command runs over: the functor knows which of its rows belong to which
+/// row of the command, and declares the bytes in its cost().
+template <class T, Access how>
+struct Foreign : Field<T, how> {
+  static constexpr bool foreign = true;
+  using Field<T, how>::Field;
 };
 
 /// Read a scalar in the head; `Get(finish(s))` first ends the reduction into it, `Get(last(s))` takes what the last one left.

@@ -47,17 +47,23 @@ void Rank::reset_names() {
 
 // --- recording ------------------------------------------------------------------------------------------------------------
 
-void Rank::use_vector(Command& c, int id, std::vector<int>& list, double bytes) {
-  if (id < 0) {
-    // An unset operand of an operator's epilogue stands for the row's own result: nothing to read.
-    return;
-  }
-  int space = vectors_[id].space;
-  if (c.space >= 0 && c.space != space) bad_argument(c.name + ": '" + vectors_[id].name + "' lives on another space");
-  c.space = space;
+void Rank::use_vector(Command& c, int id, Access access, bool foreign) {
+  if (id < 0) return;  // an operand left unset: an epilogue's own result, or a scaling by 1
+  const VectorInfo& v = vectors_[id];
   auto has = [id](const std::vector<int>& l) { return std::find(l.begin(), l.end(), id) != l.end(); };
-  if (!has(c.reads) && !has(c.writes)) row_bytes_ += bytes;
-  if (!has(list)) list.push_back(id);
+  auto add = [&](std::vector<int>& list) {
+    if (!has(list)) list.push_back(id);
+  };
+  if (!foreign) {
+    if (c.space >= 0 && c.space != v.space) bad_argument(c.name + ": '" + v.name + "' lives on another space");
+    c.space = v.space;
+    constexpr double word = 8;
+    if (!has(c.reads) && !has(c.writes)) row_bytes_ += word;
+    if (access == Access::update) row_bytes_ += word;
+  }
+  if (access != Access::write) add(c.reads);
+  if (access == Access::write || access == Access::update) add(c.writes);
+  if ((access == Access::ghost && !is_whole(id)) || (access == Access::whole && is_gathered(id))) c.ghosts.push_back(id);
 }
 
 void Rank::start_reduction(Command& c, const std::vector<Scal>& to) {
@@ -95,7 +101,7 @@ void Rank::dots_command(const StartDots& s) {
       d.dots[k] = {In{s.dots[k].a}, In{s.dots[k].b}};
       to.to.push_back(s.dots[k].to);
     }
-    record_command(d, nullptr, to);
+    record_command(d, space_of_fields, nullptr, to);
   };
   switch (s.dots.size()) {
     case 1: return with(std::integral_constant<int, 1>{});
@@ -116,7 +122,7 @@ TaskGroup group_of(const std::vector<RowRange>& ranges) {
 
 }  // namespace
 
-void Rank::wait(Scal s) { record_command(WaitFor{Get(finish(s))}, nullptr); }
+void Rank::wait(Scal s) { record_command(WaitFor{Get(finish(s))}, space_of_fields, nullptr); }
 
 // The phases of a command follow from what it finishes, tests, reads from others, sends and starts.
 void Rank::commit(Command c, const Split* split, double row_flops) {
@@ -151,7 +157,7 @@ void Rank::commit(Command c, const Split* split, double row_flops) {
   for (int v : c.pushes)
     if (!vectors_[v].exchange) bad_argument(c.name + ": '" + vectors_[v].name + "' has nobody to be pushed to");
   // Rows that others wait for go first where one exchange says which they are, and nothing else divides the rows.
-  const Exchange *from = common_exchange(c.ghosts), *to = common_exchange(c.pushes);
+  const Exchange *from = common_exchange(c.ghosts, c.space), *to = common_exchange(c.pushes, c.space);
   bool reads = !c.ghosts.empty(), sends_early = !reads && to && !split;
   Split whole;
   // On a replicated space sums are not reduced: all ranks must add the same rows in the same order, whoever owns them.
@@ -186,11 +192,11 @@ void Rank::commit(Command c, const Split* split, double row_flops) {
   recording_->commands.push_back(std::move(c));
 }
 
-/// The exchange that all of them share; null if there is none.
-const Exchange* Rank::common_exchange(const std::vector<int>& vectors) const {
+/// The exchange that all of them, vectors of `space`, share; null if there is none.
+const Exchange* Rank::common_exchange(const std::vector<int>& vectors, int space) const {
   const Exchange* shared = vectors.empty() ? nullptr : vectors_[vectors[0]].exchange;
   for (int v : vectors)
-    if (vectors_[v].exchange != shared) return nullptr;
+    if (vectors_[v].exchange != shared || vectors_[v].space != space) return nullptr;
   return shared;
 }
 
@@ -220,7 +226,7 @@ void Rank::forget_recording() {
 
 // A test that no command follows gets one of its own.
 void Rank::make_pending_test() {
-  if (pending_test_) record_command(Nothing{}, nullptr);
+  if (pending_test_) record_command(Nothing{}, space_of_fields, nullptr);
 }
 
 void Rank::add_rotation(Recording& r, const Rotation& rotation) const {

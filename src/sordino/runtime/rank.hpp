@@ -106,12 +106,21 @@ class Rank {
   // --- commands, inside record() or loop() --------------------------------------------------------------------------------
   template <class F, class... E>
   void run(F functor, E... epilogues) {
-    record_command(functor, nullptr, epilogues...);
+    record_command(functor, space_of_fields, nullptr, epilogues...);
   }
   /// As run(), over the rows of `split`: those of `first` need no ghosts. For operators.
   template <class F, class... E>
   void run_split(F functor, const Split& split, E... epilogues) {
-    record_command(functor, &split, epilogues...);
+    record_command(functor, space_of_fields, &split, epilogues...);
+  }
+  /// As run(), over the rows of `space` whatever the functor's vectors are: those on other spaces are its Foreign fields.
+  template <class F, class... E>
+  void run_over(int space, F functor, E... epilogues) {
+    record_command(functor, space, nullptr, epilogues...);
+  }
+  template <class F, class... E>
+  void run_split_over(int space, F functor, const Split& split, E... epilogues) {
+    record_command(functor, space, &split, epilogues...);
   }
   /// y = A x for a row functor (see applied.hpp), with dot products of its result taken from registers.
   template <class RowFunctor>
@@ -192,10 +201,11 @@ class Rank {
   bool checking = true;
 
  private:
+  static constexpr int space_of_fields = -1;  // the command's rows are those of its fields' space
   template <class F, class... E>
-  void record_command(F functor, const Split* split, E... epilogues);
+  void record_command(F functor, int space, const Split* split, E... epilogues);
   template <class F>
-  Command scan(F& functor);
+  Command scan(F& functor, int space);
   template <class T>
   void collect_test_gets(T& test);
   void add_epilogue(Command& c, const Start& s) { start_reduction(c, s.to); }
@@ -203,13 +213,13 @@ class Rank {
     if (!is_whole(p.v.id)) c.pushes.push_back(p.v.id);
   }
   void start_reduction(Command& c, const std::vector<Scal>& to);
-  void use_vector(Command& c, int id, std::vector<int>& list, double bytes);
+  void use_vector(Command& c, int id, Access access, bool foreign);
   // On a replicated space a vector without an exchange is there in full on every rank: nothing to send or to wait for.
   bool is_whole(int v) const { return !vectors_[v].exchange && spaces_[vectors_[v].space].replicated; }
   bool is_gathered(int v) const { return vectors_[v].exchange && spaces_[vectors_[v].space].replicated; }
   void dots_command(const StartDots& s);
   void commit(Command c, const Split* split, double row_flops);
-  const Exchange* common_exchange(const std::vector<int>& vectors) const;
+  const Exchange* common_exchange(const std::vector<int>& vectors, int space) const;
   Scal scalar(std::string name, double value, bool known);
   template <class B>
   Recorded record_body(bool is_loop, const Rotation& rotation, B& body) {

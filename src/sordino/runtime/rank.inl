@@ -29,29 +29,14 @@ std::string command_name() {
 }  // namespace detail
 
 template <class F>
-Command Rank::scan(F& functor) {
+Command Rank::scan(F& functor, int space) {
   Command c;
   c.name = detail::command_name<F>();
+  c.space = space;
   row_bytes_ = 0;
   each_field(functor, [&](auto& x) {
     using T = std::decay_t<decltype(x)>;
-    if constexpr (std::is_same_v<T, In>) use_vector(c, x.id, c.reads, 8);
-    if constexpr (std::is_same_v<T, Scaling>)
-      if (x.id >= 0) use_vector(c, x.id, c.reads, 8);
-    if constexpr (std::is_same_v<T, Ghost>) {
-      use_vector(c, x.id, c.reads, 8);
-      if (!is_whole(x.id)) c.ghosts.push_back(x.id);
-    }
-    if constexpr (std::is_same_v<T, Whole>) {
-      use_vector(c, x.id, c.reads, 8);
-      if (is_gathered(x.id)) c.ghosts.push_back(x.id);
-    }
-    if constexpr (std::is_same_v<T, Out>) use_vector(c, x.id, c.writes, 8);
-    if constexpr (std::is_same_v<T, InOut>) {
-      use_vector(c, x.id, c.reads, 8);
-      c.writes.push_back(x.id);
-      row_bytes_ += 8;
-    }
+    if constexpr (detail::VectorField<T>) use_vector(c, x.id, T::access, requires { T::foreign; });
     if constexpr (std::is_same_v<T, Get>)
       if (!x.last) (x.finishes ? c.finishes : c.gets).push_back(x.id);
     if constexpr (std::is_same_v<T, Put>) c.puts.push_back(x.id);
@@ -68,8 +53,8 @@ void Rank::collect_test_gets(T& test) {
 }
 
 template <class F, class... E>
-void Rank::record_command(F functor, const Split* split, E... epilogues) {
-  Command c = scan(functor);
+void Rank::record_command(F functor, int space, const Split* split, E... epilogues) {
+  Command c = scan(functor, space);
   c.sums = sums_of<F>;
   (add_epilogue(c, epilogues), ...);
   if (c.sums > 0 && c.starts < 0) bad_argument(c.name + ": its rows return sums, but no reduction is started with them");
@@ -96,9 +81,9 @@ void Rank::apply_rows(RowFunctor f, const Split* split, Vec y, const StartDots& 
       to.to.push_back(epilogue.dots[k].to);
     }
     if constexpr (K == 0)
-      record_command(a, split);
+      record_command(a, space_of_fields, split);
     else
-      record_command(a, split, to);
+      record_command(a, space_of_fields, split, to);
   };
   switch (epilogue.dots.size()) {
     case 0: return with(std::integral_constant<int, 0>{});
