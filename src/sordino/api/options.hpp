@@ -15,6 +15,7 @@ struct Options {
   std::string engine = "auto";
   int ranks = 0;
   std::string devices = "";
+  std::string deterministic = "auto";
   double time_limit = 0;
   double timeout = 60;
   int check_every = 32;
@@ -41,6 +42,7 @@ void validate(const Options& options);
 std::vector<std::string> solver_choices();
 inline const std::vector<std::string> precond_choices{"auto", "none", "jacobi"};
 inline const std::vector<std::string> engine_choices{"auto", "host", "cuda", "model"};
+inline const std::vector<std::string> deterministic_choices{"auto", "on", "off"};
 
 template <class V>
 void Options::fields(V&& v) {
@@ -60,6 +62,10 @@ void Options::fields(V&& v) {
     engine_choices);
   v("ranks", ranks, "run", "ranks of this process; by default one per visible GPU, or one per core on the host", any);
   v("devices", devices, "run", "GPUs to use, such as 0-3 or 0,2; empty means all visible", any);
+  v("deterministic", deterministic, "run",
+    "engine cuda: add in the order of the other engines, for their bits on any number of ranks, at some cost; auto: for "
+    "nonsymmetric methods, whose iterations hang on the last bit",
+    deterministic_choices);
   v("timeout", timeout, "run", "seconds without any progress after which a wait gives up; 0 means never", any);
   v("seed", seed, "run", "model engine: 0 delivers in order of time, others in an adversarial order", any);
   v("trace", trace, "run", "record when each command ran and waited", any);

@@ -2,6 +2,7 @@
 // computes, `store(i, y)` keeps the result. On a CPU there is one lane, which takes the entries in their stored order.
 #pragma once
 #include "sordino/runtime/handles.hpp"
+#include "sordino/runtime/kernel_list.hpp"
 
 namespace sordino {
 
@@ -73,6 +74,10 @@ struct WaitFor {
   static constexpr const char* name = "Wait";
   Get g;
 };
+
+/// What any program may record; the cuda engine enables these kernels itself.
+using CommonKernels =
+    KernelList<Kernel<Nothing>, Kernel<WaitFor>, Kernel<Dots<1>>, Kernel<Dots<2>>, Kernel<Dots<3>>, Kernel<Dots<4>>>;
 
 /// Bytes and flops of a command beyond what its vector fields say: an operator's own arrays, on this rank.
 struct Cost {

@@ -1,6 +1,7 @@
 // A command's functor behind one virtual interface. CPU engines call these members; the cuda engine takes type() as the key of
 // its table of kernels and copies functor() into the launch. The functor is the only thing that knows arithmetic.
 #pragma once
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -10,6 +11,7 @@
 #include "sordino/base/status.hpp"
 #include "sordino/runtime/fields.hpp"
 #include "sordino/runtime/handles.hpp"
+#include "sordino/runtime/sum_order.hpp"
 
 namespace sordino {
 
@@ -85,7 +87,8 @@ class BodyOf final : public Body {
   std::unique_ptr<Body> bind(const VectorTable& vectors) const override {
     auto copy = std::make_unique<BodyOf>(f_);
     each_field(copy->f_, [&](auto& x) {
-      if constexpr (detail::VectorField<std::decay_t<decltype(x)>>) x.p = x.id < 0 ? nullptr : vectors(x.id);
+      if constexpr (detail::VectorField<std::decay_t<decltype(x)>>)
+        x.p = x.id < 0 ? nullptr : reinterpret_cast<decltype(x.p)>(vectors(x.id));
     });
     return copy;
   }
@@ -100,7 +103,7 @@ class BodyOf final : public Body {
     });
   }
 
-  // Four running sums per value: a fixed order that still lets the compiler keep several additions in flight.
+  // In the order of sum_order.hpp.
   void rows(i32 begin, i32 end, double* sums) override {
     if constexpr (requires { f_.row(begin); }) {
       F f = f_;  // a local copy: stores through its pointers cannot alias it
@@ -108,18 +111,15 @@ class BodyOf final : public Body {
 #pragma GCC ivdep
         for (i32 i = begin; i < end; i++) f.row(i);
       } else {
-        double lane[4][K] = {};
-        i32 i = begin;
-        for (; i + 4 <= end; i += 4)
-          for (int l = 0; l < 4; l++) {
-            auto s = f.row(i + l);
-            for (int k = 0; k < K; k++) lane[l][k] += s.v[k];
+        double running[K][running_sums] = {};
+        for (i32 first = begin; first < end; first += running_sums) {
+          int here = std::min(running_sums, end - first);
+          for (int l = 0; l < here; l++) {
+            auto s = f.row(first + l);
+            for (int k = 0; k < K; k++) running[k][l] += s.v[k];
           }
-        for (int l = 0; i < end; i++, l++) {
-          auto s = f.row(i);
-          for (int k = 0; k < K; k++) lane[l][k] += s.v[k];
         }
-        for (int k = 0; k < K; k++) sums[k] += (lane[0][k] + lane[1][k]) + (lane[2][k] + lane[3][k]);
+        for (int k = 0; k < K; k++) sums[k] += fold(running[k]);
       }
     }
   }

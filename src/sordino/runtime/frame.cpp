@@ -109,9 +109,9 @@ void Frame::deliver(int turn, int slot, const double* all) {
   int K = r.values();
   ScalarView view = scalars(turn);
   for (int k = 0; k < K; k++) {
-    double s = 0;
-    for (i32 b = 0; b < blocks; b++) s += all[std::size_t(b) * K + k];
-    store_scalar(view, r.to[k], s);
+    double sum[running_sums] = {};
+    for (i32 b = 0; b < blocks; b++) sum[b % running_sums] += all[std::size_t(b) * K + k];
+    store_scalar(view, r.to[k], fold(sum));
   }
 }
 

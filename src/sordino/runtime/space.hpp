@@ -1,7 +1,7 @@
 // A rank's view of R^n: its rows, and the fixed tiles and blocks over which sums are taken.
 //
-// A sum is taken row by row within a tile, tile by tile within a block, and block by block in global order. Blocks and tiles do
-// not depend on the number of ranks, and cuts between ranks fall on blocks: so 1, 2, ..., 840 ranks get the same bits.
+// A sum is taken over the rows of a tile, the tiles of a block, and all blocks, in the order of sum_order.hpp. Blocks and tiles
+// do not depend on the number of ranks, and cuts between ranks fall on blocks: so 1, 2, ..., 840 ranks get the same bits.
 #pragma once
 #include <vector>
 
@@ -25,6 +25,6 @@ struct Space {
 };
 
 /// Fills blocks and tiles of a space whose local blocks begin at `block_rows` [my blocks + 1] (local rows).
-void set_tiles(Space& space, const std::vector<i32>& block_rows, i32 rows_per_tile = 512);
+void set_tiles(Space& space, const std::vector<i32>& block_rows, i32 rows_per_tile = 256);
 
 }  // namespace sordino

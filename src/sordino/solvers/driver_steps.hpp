@@ -29,8 +29,7 @@ struct Zero {
 };
 
 using DriverKernels =
-    KernelList<Kernel<Zero>, Kernel<Nothing>, Kernel<Nothing, ConvergedSpd>, Kernel<Nothing, ConvergedBi>,
-               Kernel<Nothing, Converged>, Kernel<TrueResidual>, Kernel<Swap>, Kernel<Scaled>, Kernel<KeepBest>,
-               Kernel<LowerBest>, Kernel<Dots<1>>, Kernel<Dots<2>>, Kernel<Dots<3>>, Kernel<Dots<4>>, Kernel<WaitFor>>;
+    KernelList<Kernel<Zero>, Kernel<Nothing, ConvergedSpd>, Kernel<Nothing, ConvergedBi>, Kernel<Nothing, Converged>,
+               Kernel<TrueResidual>, Kernel<Swap>, Kernel<Scaled>, Kernel<KeepBest>, Kernel<LowerBest>>;
 
 }  // namespace sordino

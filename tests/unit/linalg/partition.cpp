@@ -37,7 +37,7 @@ void check_space(const Space& s, const Partition& p) {
   for (i32 t = 0; t < s.tiles(); t++) {
     i32 rows = s.tile_rows[std::size_t(t) + 1] - s.tile_rows[std::size_t(t)];
     REQUIRE(rows > 0);
-    REQUIRE(rows <= 512);
+    REQUIRE(rows <= 256);
   }
   CHECK(s.block_tiles.front() == 0);
   CHECK(s.block_tiles.back() == s.tiles());
@@ -137,7 +137,7 @@ TEST("every row has the owner that holds it") {
   }
 }
 
-TEST("a rank's space has the blocks of the partition, in tiles of at most 512 rows") {
+TEST("a rank's space has the blocks of the partition, in tiles of at most 256 rows") {
   NOTE(fresh::said());
   fresh::Random random(14);
   for (i64 n : {i64(1), i64(2), i64(839), i64(841), i64(5000), random.whole(800000, 1000000)})

@@ -14,6 +14,7 @@ EngineChoice make_engine(const sordino::Options& o, const std::vector<int>& devi
   c.ranks = o.ranks;
   c.devices = devices;
   c.timeout = o.timeout;
+  c.deterministic = o.deterministic == "on";
   c.time_commands = o.time_commands;
   auto engine = std::make_unique<CudaEngine>(c);
   std::string carries = engine->size() == 1        ? "one device"

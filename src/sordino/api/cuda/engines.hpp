@@ -14,5 +14,6 @@ std::string architectures();
 
 /// Makes kernels of everything that is registered: methods, the driver's steps, matrix layouts.
 void enable_kernels();
+void enable_fixed_order_kernels();  // those of deterministic engines
 
 }  // namespace sordino::cuda

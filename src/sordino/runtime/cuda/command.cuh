@@ -8,15 +8,16 @@
 #include "sordino/base/status.hpp"
 #include "sordino/runtime/applied.hpp"
 #include "sordino/runtime/body.hpp"
+#include "sordino/runtime/cuda/fixed_order.cuh"
 #include "sordino/runtime/cuda/phases.cuh"
 #include "sordino/runtime/kernel_list.hpp"
 
 namespace sordino::cuda {
 
-/// Threads that share a row.
-template <class F>
+/// Threads that share a row. Where the order is fixed, one thread adds a row's entries.
+template <class F, SumOrder order>
 constexpr int lanes_of() {
-  if constexpr (requires { F::lanes; })
+  if constexpr (requires { F::lanes; } && order == SumOrder::grid)
     return F::lanes;
   else
     return 1;
@@ -110,12 +111,12 @@ __device__ inline void dawdle(const Args& a) {  // tests
 
 /// The first warp's: from the wait for the previous command to the head. Leaves in `computed` what the head computed. False:
 /// the command has nothing to do.
-template <class F, class T>
+template <SumOrder order, class F, class T>
 __device__ inline bool begin_command(F f, T test, const Args& a, Shared& s, u64* computed) {
   // What is read here does not change while a chunk of iterations runs, so it need not wait for the previous command.
   i32 iteration = iteration_of(a);
   bool beyond = iteration >= a.control->max_iterations;
-  PartRef part = part_ref(a, threadIdx.x);
+  PartRef part = order == SumOrder::grid ? part_ref(a, threadIdx.x) : PartRef{};
   wait_for_previous_command();
   let_next_command_come();
   u64 state = load_relaxed(reinterpret_cast<const u64*>(a.control));
@@ -124,6 +125,8 @@ __device__ inline bool begin_command(F f, T test, const Args& a, Shared& s, u64*
   bool halted = beyond || u32(state) != 0;
   if (a.n_finishes == 0) {
     if (halted) return false;
+  } else if constexpr (order == SumOrder::fixed) {
+    if (!finish_in_order(a, s, halted)) return false;
   } else if (!finish_reductions(a, s, part, halted)) {
     return false;
   }
@@ -167,9 +170,9 @@ __device__ inline RowOfThread row_of(const GroupArgs& g, i32 chunk) {
 }
 
 /// One row: its sums are added to `sums`, and it is sent if `send`.
-template <class F, int K>
+template <SumOrder order, class F, int K>
 __device__ inline void compute_row(F& f, const Args& a, RowOfThread r, bool send, double (&sums)[K]) {
-  constexpr int lanes = lanes_of<F>();
+  constexpr int lanes = lanes_of<F, order>();
   auto add = [&](const auto& s) {
     if constexpr (sums_of<F> > 0)
 #pragma unroll
@@ -193,21 +196,21 @@ __device__ inline void compute_row(F& f, const Args& a, RowOfThread r, bool send
 }
 
 /// A group that is one range of rows, none of which is sent: the tight loop that most time is spent in.
-template <class F, int K>
+template <SumOrder order, class F, int K>
 __device__ inline void stream_rows(F& f, const Args& a, const GroupArgs& g, i32 chunk, double (&sums)[K]) {
-  constexpr i32 lanes = lanes_of<F>(), rows = block_threads / lanes;
+  constexpr i32 lanes = lanes_of<F, order>(), rows = block_threads / lanes;
   i32 row = g.first + chunk * rows + i32(threadIdx.x) / lanes, step = gridDim.x * rows;
   if constexpr (lanes > 1) {  // a warp stays together
     for (i32 first = g.first + chunk * rows; first < g.last; first += step, row += step)
-      compute_row<F>(f, a, {row, row < g.last}, false, sums);
+      compute_row<order>(f, a, {row, row < g.last}, false, sums);
   } else {
-    for (; row < g.last; row += step) compute_row<F>(f, a, {row, true}, false, sums);
+    for (; row < g.last; row += step) compute_row<order>(f, a, {row, true}, false, sums);
   }
 }
 
 /// All task groups. Chunks of all groups are dealt to the blocks in one sequence, so that the groups share the load. A group
 /// without rows still waits. False: a wait was lost.
-template <class F, int K>
+template <SumOrder order, class F, int K>
 __device__ inline bool run_groups(F& f, const Args& a, double (&sums)[K]) {
   i32 chunk = blockIdx.x, begin = 0;
   bool sent = a.all_send;
@@ -218,13 +221,18 @@ __device__ inline bool run_groups(F& f, const Args& a, double (&sums)[K]) {
     bool witness = g.end > begin ? chunk == begin : blockIdx.x == 0;
     if (g.awaits && (mine || witness) && !await_rows(a, witness)) return false;
     sent |= g.sends && mine;
-    if (mine && g.one_range && !g.sends) {
-      stream_rows<F>(f, a, g, chunk - begin, sums);
+    if constexpr (order == SumOrder::fixed && sums_of<F> > 0) {
+      u32 epoch = epoch_of(a, a.start.epoch);
+#pragma unroll 1
+      for (; chunk < g.end; chunk += gridDim.x) sum_tile<F, K>(f, a, g, chunk - begin, epoch);
+    } else if (mine && g.one_range && !g.sends) {
+      stream_rows<order>(f, a, g, chunk - begin, sums);
       if (j + 1 < a.n_groups)
         while (chunk < g.end) chunk += gridDim.x;
     } else {
 #pragma unroll 1
-      for (; chunk < g.end; chunk += gridDim.x) compute_row<F>(f, a, row_of<lanes_of<F>()>(g, chunk - begin), g.sends, sums);
+      for (; chunk < g.end; chunk += gridDim.x)
+        compute_row<order>(f, a, row_of<lanes_of<F, order>()>(g, chunk - begin), g.sends, sums);
     }
     if (g.puts) {
       if (a.all_send) send_old_rows(a);
@@ -245,14 +253,14 @@ constexpr int resident_blocks() {
     return 6;
 }
 
-template <class F, class T>
+template <class F, class T, SumOrder order>
 __global__ void __launch_bounds__(block_threads, resident_blocks<F>()) command(const __grid_constant__ F functor,
                                                                                const __grid_constant__ T exit_test,
                                                                                const __grid_constant__ Args a) {
   __shared__ Shared s;
   __shared__ u64 computed[words_of<F>];
   if (threadIdx.x < 32) {
-    bool go = begin_command(functor, exit_test, a, s, computed);
+    bool go = begin_command<order>(functor, exit_test, a, s, computed);
     if (threadIdx.x == 0) s.go = go;
   } else {
     wait_for_previous_command();
@@ -263,8 +271,8 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<F>()) command(c
   each_field(f, HearComputed{computed});
   constexpr int K = sums_of<F>;
   double sums[K > 0 ? K : 1] = {};
-  bool well = run_groups<F>(f, a, sums);
-  if constexpr (K > 0)
+  bool well = run_groups<order>(f, a, sums);
+  if constexpr (K > 0 && order == SumOrder::grid)
     if (well) start_reduction<K>(a, s, sums);
 }
 

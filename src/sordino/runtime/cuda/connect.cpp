@@ -20,6 +20,18 @@ void add_segments(std::vector<Segment>& segments, const ExchangePeer& p, double*
   }
 }
 
+std::vector<std::pair<i32, i32>> merge(const std::vector<RowRange>& ranges) {
+  std::vector<std::pair<i32, i32>> merged;
+  for (auto& x : ranges) {
+    if (x.size() <= 0) continue;
+    if (!merged.empty() && merged.back().second == x.begin)
+      merged.back().second = x.end;
+    else
+      merged.push_back({x.begin, x.end});
+  }
+  return merged;
+}
+
 }  // namespace
 
 const Route& State::route(Rank& rank, int physical) {
@@ -62,24 +74,24 @@ const ReductionMemory& State::reduction(Rank& rank, int slot) {
   ReductionMemory& d = r.reductions[slot];
   if (d.connected) return d;
   std::vector<Packet*> to;
-  for (int p = 0; p < d.parts; p++) {
+  for (int p = 0; p < d.targets; p++) {
     std::lock_guard lock(mutex);
-    to.push_back(d.parts == 1 ? d.packets : ranks[p]->reductions[slot].packets);
+    to.push_back(d.targets == 1 ? d.packets : ranks[p]->reductions[slot].packets);
   }
   copy_in(r, d.to, to.data(), to.size() * sizeof(Packet*));
   d.connected = true;
   return d;
 }
 
+int State::sender_of(const Rank& rank, int slot, int part) const {
+  if (ranks[rank.id()]->reductions[slot].targets == 1) return rank.id();
+  int sender = 0;
+  while (sender + 1 < rank.size() && ranks[sender + 1]->reductions[slot].place <= part) sender++;
+  return sender;
+}
+
 const RowLists& State::row_lists(RankState& r, const std::vector<RowRange>& ranges, int lanes) {
-  std::vector<std::pair<i32, i32>> merged;
-  for (auto& x : ranges) {
-    if (x.size() <= 0) continue;
-    if (!merged.empty() && merged.back().second == x.begin)
-      merged.back().second = x.end;
-    else
-      merged.push_back({x.begin, x.end});
-  }
+  auto merged = merge(ranges);
   auto [at, is_new] = r.row_lists.try_emplace({lanes, merged});
   RowLists& l = at->second;
   if (!is_new || merged.empty()) return l;
@@ -106,6 +118,37 @@ const RowLists& State::row_lists(RankState& r, const std::vector<RowRange>& rang
     l.row_list = table(r, rows, "the row list of a command");
   }
   return l;
+}
+
+const RowLists& State::tile_list(RankState& r, const Space& space, const std::vector<RowRange>& ranges) {
+  auto merged = merge(ranges);
+  auto [at, is_new] = r.tile_lists.try_emplace({space.id, merged});
+  RowLists& l = at->second;
+  if (!is_new) return l;
+  std::vector<i32> tiles;
+  auto tile_at = [&](i32 row) {
+    return i32(std::lower_bound(space.tile_rows.begin(), space.tile_rows.end(), row) - space.tile_rows.begin());
+  };
+  for (auto [begin, end] : merged)
+    for (i32 t = tile_at(begin); t < tile_at(end); t++) tiles.push_back(t);
+  constexpr i32 per_chunk = block_threads / 32;
+  l.n_tiles = i32(tiles.size());
+  l.chunks = (l.n_tiles + per_chunk - 1) / per_chunk;
+  l.tile_list = table(r, tiles, "the tile list of a command");
+  return l;
+}
+
+const TileTables& State::tile_tables(RankState& r, const Space& space) {
+  auto [at, is_new] = r.tile_tables.try_emplace(space.id);
+  TileTables& t = at->second;
+  if (!is_new) return t;
+  std::vector<i32> block;
+  for (i32 b = 0; b < space.my_blocks(); b++) block.insert(block.end(), space.block_tiles[b + 1] - space.block_tiles[b], b);
+  t.rows = table(r, space.tile_rows, "the tiles of a space");
+  t.block = table(r, block, "the tiles of a space");
+  t.of_block = table(r, space.block_tiles, "the tiles of a space");
+  t.count = space.tiles();
+  return t;
 }
 
 }  // namespace sordino::cuda

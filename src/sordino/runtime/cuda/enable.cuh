@@ -1,5 +1,6 @@
 // enable(KernelList<...>{}) makes commands run on a GPU: it instantiates the generic kernel for each functor and exit test.
-// Include it in a .cu file only.
+// Include it in a .cu file only. enable<SumOrder::fixed>() does so for deterministic engines; compile that file with
+// -fmad=false.
 #pragma once
 #include "sordino/runtime/cuda/call.hpp"
 #include "sordino/runtime/cuda/command.cuh"
@@ -15,7 +16,8 @@ struct BindFields {
   template <class X>
   __host__ __device__ void operator()(X& x) const {
 #ifndef __CUDA_ARCH__
-    if constexpr (sordino::detail::VectorField<X>) x.p = x.id < 0 ? nullptr : binding->vector(x.id);
+    if constexpr (sordino::detail::VectorField<X>)
+      x.p = x.id < 0 ? nullptr : reinterpret_cast<decltype(x.p)>(binding->vector(x.id));
     if constexpr (std::is_same_v<X, Get>) x.id = x.id < 0 ? -1 : binding->get(x.id);
     if constexpr (std::is_same_v<X, Put>) x.id = x.id < 0 ? -1 : binding->put(x.id);
 #endif
@@ -29,7 +31,7 @@ X bound(const void* bytes, const Binding& binding) {
   return x;
 }
 
-template <class F, class T>
+template <SumOrder order, class F, class T>
 class LaunchOf final : public Launchable {
  public:
   LaunchOf(const F& f, const T& t) : functor_(f), test_(t) {}
@@ -44,7 +46,7 @@ class LaunchOf final : public Launchable {
     config.stream = stream;
     config.attrs = &early;
     config.numAttrs = chained ? 1 : 0;
-    call("cudaLaunchKernelEx", cudaLaunchKernelEx(&config, command<F, T>, functor_, test_, args));
+    call("cudaLaunchKernelEx", cudaLaunchKernelEx(&config, command<F, T, order>, functor_, test_, args));
   }
 
  private:
@@ -52,35 +54,38 @@ class LaunchOf final : public Launchable {
   T test_;
 };
 
-template <class F, class T>
+template <SumOrder order, class F, class T>
 void enable_one(Kernel<F, T>) {
   static_assert(sums_of<F> <= most_values, "a row returns more sums than a reduction takes");
   Entry e;
-  e.lanes = lanes_of<F>();
+  e.lanes = lanes_of<F, order>();
   e.bind = [](const void* functor, const void* test, const Binding& binding) -> std::unique_ptr<Launchable> {
-    return std::make_unique<LaunchOf<F, T>>(bound<F>(functor, binding), bound<T>(test, binding));
+    return std::make_unique<LaunchOf<order, F, T>>(bound<F>(functor, binding), bound<T>(test, binding));
   };
   e.blocks_per_multiprocessor = [] {
     int blocks = 0;
     call("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
-         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, command<F, T>, block_threads, 0));
+         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, command<F, T, order>, block_threads, 0));
     return blocks;
   };
-  if (!find_kernel(typeid(F), typeid(T))) set_kernel(typeid(F), typeid(T), e);
+  if (!find_kernel(typeid(F), typeid(T), order)) set_kernel(typeid(F), typeid(T), order, e);
 }
 
-template <class F, class T>
-void enable_with_test(Kernel<F, T> kernel) {
-  enable_one(kernel);
-  // An exit test can always be taken off a command and put before it.
-  if constexpr (!std::is_same_v<T, NoTest>) enable_one(Kernel<Nothing, T>{});
+template <SumOrder order, class F, class T>
+void enable_with_test(Kernel<F, T>) {
+  // An exit test can always be taken off a command and put before it; sums in fixed order end in a launch before it anyway.
+  if constexpr (order == SumOrder::fixed)
+    enable_one<order>(Kernel<F>{});
+  else
+    enable_one<order>(Kernel<F, T>{});
+  if constexpr (!std::is_same_v<T, NoTest>) enable_one<order>(Kernel<Nothing, T>{});
 }
 
 }  // namespace detail
 
-template <class... Kernels>
+template <SumOrder order = SumOrder::grid, class... Kernels>
 void enable(KernelList<Kernels...>) {
-  (detail::enable_with_test(Kernels{}), ...);
+  (detail::enable_with_test<order>(Kernels{}), ...);
 }
 
 }  // namespace sordino::cuda

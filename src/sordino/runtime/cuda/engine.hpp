@@ -32,6 +32,7 @@ struct Options {
   std::vector<int> devices;    // empty: all there are
   double timeout = 60;         // seconds without any progress before a wait gives up; <= 0: never
   int chunk = 20;              // iterations a graph, about; the host looks at the run between chunks
+  bool deterministic = false;  // sums as on the CPU engines: their bits, on any number of ranks
   bool time_commands = false;  // launches commands one by one, and times the first of each replay
   Sharing sharing = Sharing::automatic;
   int most_blocks = 0;  // > 0: no grid is larger

@@ -52,7 +52,8 @@ void prepare_kernels() {
   cudaFuncAttributes attributes;
   call("cudaFuncGetAttributes", cudaFuncGetAttributes(&attributes, mark));
   static const bool once = [] {
-    enable(KernelList<Kernel<Nothing>, Kernel<WaitFor>, Kernel<Dots<1>>, Kernel<Dots<2>>, Kernel<Dots<3>>, Kernel<Dots<4>>>{});
+    enable(CommonKernels{});
+    enable_fixed_order();
     return true;
   }();
   (void)once;

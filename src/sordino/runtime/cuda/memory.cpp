@@ -75,30 +75,39 @@ void CudaEngine::allocate(Rank& rank, int vector) {
   state_->add_channel(r.vector_channels, r);
 }
 
-// One allocation a reduction: everybody's packets of two epochs, my blocks' packets, and the table of everybody's addresses.
+// One allocation a reduction: everybody's packets of two epochs; my thread blocks' packets, or my tiles' sums and how many of
+// each block are there; and the table of everybody's addresses.
 void CudaEngine::add_reduction(Rank& rank, int slot) {
   RankState& r = state_->of(rank);
   auto& info = rank.reductions()[slot];
-  bool replicated = rank.space(info.space).replicated;
+  const Space& space = rank.space(info.space);
+  bool fixed = state_->order() == SumOrder::fixed;
   ReductionMemory d;
-  d.parts = replicated ? 1 : size();
-  d.place = replicated ? 0 : rank.id();
+  d.targets = space.replicated ? 1 : size();
+  d.parts = fixed ? space.n_blocks : d.targets;
+  d.place = fixed ? space.first_block : space.replicated ? 0 : rank.id();
   d.values = info.values();
-  if (d.values > most_values || d.values * d.parts > most_parts)
-    throw Error(Errc::unsupported, "a reduction of " + std::to_string(d.values) + " values over " + std::to_string(d.parts) +
+  if (d.values > most_values || d.values * d.targets > most_parts)
+    throw Error(Errc::unsupported, "a reduction of " + std::to_string(d.values) + " values over " + std::to_string(d.targets) +
                                        " ranks: the cuda engine takes at most " + std::to_string(most_values) +
                                        " values, and " + std::to_string(most_parts) + " of all ranks");
   if (r.reductions.size() == RankState::most_names) throw Error(Errc::unsupported, "a rank holds at most 4096 reductions");
   u32 first = state_->options.first_epoch;
-  std::size_t packets = 2 * std::size_t(d.parts) * d.values, partials = std::size_t(d.values) * r.grid_limit;
+  std::size_t packets = 2 * std::size_t(d.parts) * d.values, partials = fixed ? 0 : std::size_t(d.values) * r.grid_limit;
+  std::size_t sums = fixed ? std::size_t(d.values) * space.tiles() * sizeof(double) : 0;
+  std::size_t counts = fixed ? std::size_t(space.my_blocks()) * sizeof(u32) : 0;
   // No packet may look like one of the next two epochs.
   std::vector<Packet> old(packets + partials, {0.0, flag_word(first - 2, false)});
   std::string what = "the reduction into '" + rank.scalar_names()[info.to[0]] + "'";
   std::size_t bytes = old.size() * sizeof(Packet);
-  char* p = static_cast<char*>(state_->take_memory(r, bytes + d.parts * sizeof(Packet*), what));
+  std::size_t addresses = d.targets * sizeof(Packet*);
+  char* p = static_cast<char*>(state_->take_memory(r, bytes + addresses + sums + counts, what));
   d.packets = reinterpret_cast<Packet*>(p);
   d.partials = d.packets + packets;
   d.to = reinterpret_cast<Packet**>(p + bytes);
+  d.tile_sums = reinterpret_cast<double*>(p + bytes + addresses);
+  d.tiles_done = reinterpret_cast<u32*>(p + bytes + addresses + sums);
+  call("cudaMemsetAsync", cudaMemsetAsync(d.tile_sums, 0, sums + counts, r.stream));
   state_->copy_in(r, d.packets, old.data(), bytes);
   info.started = info.finished = first;
   std::lock_guard lock(state_->mutex);

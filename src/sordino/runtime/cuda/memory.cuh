@@ -52,12 +52,12 @@ __device__ inline u64 nanoseconds() {
 // other wrote is visible. Every block of every command passes here before it touches memory that commands write, so the order
 // of a queue holds over any distance.
 __device__ inline void wait_for_previous_command() {
-#if __CUDA_ARCH__ >= 900
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 __device__ inline void let_next_command_come() {
-#if __CUDA_ARCH__ >= 900
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }

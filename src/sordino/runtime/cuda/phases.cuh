@@ -45,6 +45,11 @@ __device__ inline PartRef part_ref(const Args& a, int part) {
   return {};
 }
 
+__device__ inline void book_finish(const Args& a, const Shared& s, u32 waited) {
+  if (threadIdx.x == 0 && waited) a.control->waited_reduction += waited;
+  if (threadIdx.x == 0 && s.stop && a.control->stop_seen_at == 0) a.control->stop_seen_at = sequence_of(a);
+}
+
 /// The first warp collects the parts of all reductions that end here and adds them, rank by rank: every rank gets the same
 /// bits. `first` is what part_ref() said of this thread before the previous command had ended. False: halted, or the wait was
 /// lost.
@@ -84,11 +89,7 @@ __device__ inline bool finish_reductions(const Args& a, Shared& s, PartRef first
     part += f.parts * f.values;
   }
   __syncwarp();
-  if (blockIdx.x == 0) {
-    waited = __reduce_max_sync(~0u, waited);
-    if (threadIdx.x == 0 && waited) a.control->waited_reduction += waited;
-    if (threadIdx.x == 0 && s.stop && a.control->stop_seen_at == 0) a.control->stop_seen_at = sequence_of(a);
-  }
+  if (blockIdx.x == 0) book_finish(a, s, __reduce_max_sync(~0u, waited));
   return true;
 }
 

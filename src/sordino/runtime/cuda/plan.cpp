@@ -26,7 +26,7 @@ bool RowSet::has(i32 row) const {
 
 Plan::Plan(State& state, Rank& rank, const Recording& recording, const std::vector<int>& vector_map,
            const std::vector<int>& scalar_map)
-    : state_(state), rank_(rank), mine_(state.of(rank)), rec_(recording) {
+    : state_(state), rank_(rank), mine_(state.of(rank)), rec_(recording), order_(state.order()) {
   if (rank.scalar_values.size() > std::size_t(most_scalars))
     throw Error(Errc::unsupported, "the cuda engine takes at most " + std::to_string(most_scalars) + " scalars a rank");
   for (int t = 0; t < rec_.period; t++) {
@@ -84,11 +84,13 @@ void Plan::cut(Outline all) {
   const Command& c = *all.command;
   const std::type_info& test = all.tests ? c.test->type() : typeid(NoTest);
   Nothing nothing;
-  if (all.tests && !find_kernel(c.body->type(), test) && find_kernel(typeid(Nothing), test)) {
-    // Nobody enabled this functor with this test: test first, in a kernel of its own.
+  bool nobody_tests = all.tests && !find_kernel(c.body->type(), test, order_) && find_kernel(typeid(Nothing), test, order_);
+  if (nobody_tests || (order_ == SumOrder::fixed && !all.finishes.empty())) {
+    // A kernel of its own finishes and tests first: nobody enabled this functor with this test, or it takes one thread block to
+    // add all blocks in their order.
     Outline first(c, all.index);
     first.finishes = all.finishes;
-    first.tests = true;
+    first.tests = all.tests;
     add(first, typeid(Nothing), &nothing);
     all.finishes.clear();
     all.tests = false;
@@ -108,7 +110,7 @@ void Plan::cut(Outline all) {
 // A row may be sent by the thread that computes it if the command computes all rows to be sent, and none of them before the
 // rows of others have been awaited: only then is it sure that the receivers no longer read what is overwritten.
 bool Plan::can_send_by_rows(const Outline& o, int logical) const {
-  if (!contains(o.command->writes, logical)) return false;
+  if (!contains(o.command->writes, logical) || rank_.vectors()[logical].space != o.command->space) return false;
   RowSet computed;
   bool awaited = o.awaits.empty();
   for (auto& g : o.groups) {
@@ -126,11 +128,12 @@ bool Plan::can_send_by_rows(const Outline& o, int logical) const {
 void Plan::add(const Outline& o, const std::type_info& functor, const void* bytes) {
   const Command& c = *o.command;
   const std::type_info& test = o.tests ? c.test->type() : typeid(NoTest);
-  const Entry* entry = find_kernel(functor, test);
+  const Entry* entry = find_kernel(functor, test, order_);
   if (!entry)
     throw Error(Errc::unsupported, "no kernel of the cuda engine runs command " + c.name + " (" + functor.name() +
                                        (o.tests ? std::string(" with exit test ") + test.name() : "") +
-                                       "): list it in a KernelList and enable() it");
+                                       "): list it in a KernelList and enable" +
+                                       (order_ == SumOrder::fixed ? "<SumOrder::fixed>" : "") + "() it");
   Launch launch;
   launch.command = o.index;
   launch.tests = o.tests;

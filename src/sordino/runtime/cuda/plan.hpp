@@ -75,6 +75,7 @@ class Plan {
   Rank& rank_;
   RankState& mine_;
   const Recording& rec_;
+  SumOrder order_;
   std::vector<std::vector<int>> vector_maps_, scalar_maps_;  // [turn]
   std::vector<std::pair<Counter, int>> channels_;
 };

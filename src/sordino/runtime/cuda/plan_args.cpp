@@ -22,7 +22,8 @@ Args Plan::arguments(const Outline& o, int turn, const Entry& entry, Launch& lau
     for (int k = 0; k < d.values; k++) f.to[k] = std::int16_t(scalar_maps_[turn][rank_.reductions()[slot].to[k]]);
     a.parts += d.parts * d.values;
   }
-  if (a.parts > most_parts) throw Error(Errc::unsupported, o.command->name + ": finishes too many values for the cuda engine");
+  if (order_ == SumOrder::grid && a.parts > most_parts)
+    throw Error(Errc::unsupported, o.command->name + ": finishes too many values for the cuda engine");
   launch.awaits.emplace_back();
   for (int logical : o.awaits) {
     int v = physical(turn, logical);
@@ -43,7 +44,11 @@ Args Plan::arguments(const Outline& o, int turn, const Entry& entry, Launch& lau
     a.start.to = d.to;
     a.start.epoch = epoch(Counter::started, o.starts);
     a.start.stride = mine_.grid_limit;
-    a.start.targets = a.start.parts = d.parts;
+    a.start.tile_sums = d.tile_sums;
+    a.start.tiles_done = d.tiles_done;
+    if (order_ == SumOrder::fixed) a.start.tiles = state_.tile_tables(mine_, rank_.space(o.command->space));
+    a.start.targets = d.targets;
+    a.start.parts = d.parts;
     a.start.place = d.place;
     a.start.slot = o.starts;
   }
@@ -65,13 +70,18 @@ void Plan::add_groups(Args& a, const Outline& o, const Entry& entry) {
     to.awaits = g.awaits;
     to.puts = g.puts;
     if (g.tasks >= 0) {
-      const RowLists& l = state_.row_lists(mine_, *o.command->groups[g.tasks].ranges, entry.lanes);
+      auto& ranges = *o.command->groups[g.tasks].ranges;
+      bool by_tiles = order_ == SumOrder::fixed && o.command->sums > 0;
+      const RowLists& l = by_tiles ? state_.tile_list(mine_, rank_.space(o.command->space), ranges)
+                                   : state_.row_lists(mine_, ranges, entry.lanes);
       to.first = l.first;
       to.last = l.last;
       to.chunks = l.chunk_list;
       to.rows = l.row_list;
       to.n_rows = l.n_rows;
       to.one_range = !l.chunk_list && !l.row_list;
+      to.tiles = l.tile_list;
+      to.n_tiles = l.n_tiles;
       end += l.chunks;
     }
     to.end = end;

@@ -180,10 +180,10 @@ std::string CudaProgram::awaited(const FaultRecord& f) const {
   for (auto& p : c.phases) {
     if (f.what == Wait::reduction && p.op == Op::finish) {
       auto& r = rank_.reductions()[p.slot];
-      int parts = rank_.space(r.space).replicated ? 1 : rank_.size();
+      int parts = mine_.reductions[p.slot].parts;
       if (part < parts * r.values())
-        return "rank " + std::to_string(parts == 1 ? rank_.id() : part / r.values()) + "'s part of the reduction into '" +
-               rank_.scalar_names()[r.to[0]] + "'" + epochs;
+        return "rank " + std::to_string(state_.sender_of(rank_, p.slot, part / r.values())) +
+               "'s part of the reduction into '" + rank_.scalar_names()[r.to[0]] + "'" + epochs;
       part -= parts * r.values();
     }
     if (f.what == Wait::halo && p.op == Op::await) {

@@ -39,10 +39,12 @@ struct VectorMemory {
 };
 
 struct ReductionMemory {
-  Packet* packets = nullptr;   // [2][parts][values]
-  Packet* partials = nullptr;  // [values][stride]
-  Packet** to = nullptr;       // device table [parts]
-  i32 parts = 0, values = 0, place = 0;
+  Packet* packets = nullptr;                          // [2][parts][values]
+  Packet* partials = nullptr;                         // [values][stride]
+  Packet** to = nullptr;                              // device table [targets]
+  double* tile_sums = nullptr;                        // [values][tiles], in fixed order
+  u32* tiles_done = nullptr;                          // [blocks]
+  i32 parts = 0, values = 0, place = 0, targets = 0;  // a part is a rank's sum; in fixed order, a block's
   bool connected = false;
 };
 
@@ -51,6 +53,8 @@ struct RowLists {
   i32 chunks = 0, first = 0, last = 0, n_rows = 0;
   const RowRange* chunk_list = nullptr;
   const i32* row_list = nullptr;
+  const i32* tile_list = nullptr;
+  i32 n_tiles = 0;
 };
 
 /// An event per epoch parity, for ranks that share a device.
@@ -73,7 +77,9 @@ struct RankState {
   std::vector<VectorMemory> vectors;        // [physical]
   std::vector<ReductionMemory> reductions;  // [slot]
   std::vector<std::unique_ptr<Channel>> vector_channels, reduction_channels;
-  std::map<std::pair<int, std::vector<std::pair<i32, i32>>>, RowLists> row_lists;  // by lanes and ranges
+  std::map<std::pair<int, std::vector<std::pair<i32, i32>>>, RowLists> row_lists;   // by lanes and ranges
+  std::map<std::pair<int, std::vector<std::pair<i32, i32>>>, RowLists> tile_lists;  // by space and ranges
+  std::map<int, TileTables> tile_tables;                                            // by space
   std::vector<void*> tables;  // device memory that only goes with the engine
   i64 bytes = 0;
   Counters counters;
@@ -114,6 +120,9 @@ struct State {
   const Route& route(Rank& rank, int physical);
   const ReductionMemory& reduction(Rank& rank, int slot);
   const RowLists& row_lists(RankState& r, const std::vector<RowRange>& ranges, int lanes);
+  const RowLists& tile_list(RankState& r, const Space& space, const std::vector<RowRange>& ranges);
+  int sender_of(const Rank& rank, int slot, int part) const;  // the rank that sends this part of a reduction
+  const TileTables& tile_tables(RankState& r, const Space& space);
 
   // --- ranks that share a device (share.cpp)
   // ----------------------------------------------------------------------------------
@@ -131,6 +140,7 @@ struct State {
   void beat(const RankState& r) { window->beats[r.index].host++; }
   void raise(Errc code, const std::string& cause);
   [[noreturn]] void fail_as_peers() { throw PeerFailed(fault.cause()); }
+  SumOrder order() const { return options.deterministic ? SumOrder::fixed : SumOrder::grid; }
   RankState& of(const Rank& r) { return *ranks[r.id()]; }
 
   Progress& progress() { return engine.progress_; }

@@ -2,13 +2,14 @@
 
 #include <map>
 #include <mutex>
+#include <tuple>
 
 namespace sordino::cuda {
 namespace {
 
 struct Table {
   std::mutex mutex;
-  std::map<std::pair<std::type_index, std::type_index>, Entry> entries;  // never erased: pointers stay valid
+  std::map<std::tuple<std::type_index, std::type_index, SumOrder>, Entry> entries;  // never erased: pointers stay valid
 };
 Table& table() {
   static Table t;
@@ -17,15 +18,15 @@ Table& table() {
 
 }  // namespace
 
-const Entry* find_kernel(const std::type_info& functor, const std::type_info& test) {
+const Entry* find_kernel(const std::type_info& functor, const std::type_info& test, SumOrder order) {
   std::lock_guard lock(table().mutex);
-  auto at = table().entries.find({functor, test});
+  auto at = table().entries.find({functor, test, order});
   return at == table().entries.end() ? nullptr : &at->second;
 }
 
-void set_kernel(const std::type_info& functor, const std::type_info& test, const Entry& entry) {
+void set_kernel(const std::type_info& functor, const std::type_info& test, SumOrder order, const Entry& entry) {
   std::lock_guard lock(table().mutex);
-  table().entries[{functor, test}] = entry;
+  table().entries[{functor, test, order}] = entry;
 }
 
 }  // namespace sordino::cuda

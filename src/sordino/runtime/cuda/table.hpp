@@ -34,10 +34,10 @@ struct Entry {
   int lanes = 1;
 };
 
-/// Null if the pair was never enabled.
-const Entry* find_kernel(const std::type_info& functor, const std::type_info& test);
+/// Null if the pair was never enabled with this order.
+const Entry* find_kernel(const std::type_info& functor, const std::type_info& test, SumOrder order = SumOrder::grid);
 
 /// A tuned kernel takes the place of the generic one.
-void set_kernel(const std::type_info& functor, const std::type_info& test, const Entry& entry);
+void set_kernel(const std::type_info& functor, const std::type_info& test, SumOrder order, const Entry& entry);
 
 }  // namespace sordino::cuda

@@ -23,6 +23,10 @@ struct alignas(16) Packet {
 SORDINO_HD constexpr u32 flag_word(u32 epoch, bool stop) { return epoch << 1 | u32(stop); }
 SORDINO_HD constexpr bool is_epoch(u32 word, u32 epoch) { return word >> 1 == (epoch & 0x7fffffffu); }
 
+/// How a kernel adds up what its rows return: as its threads and blocks come, which is fastest, or as runtime/sum_order.hpp
+/// says, which is the same everywhere.
+enum class SumOrder { grid, fixed };
+
 enum class Wait : i32 { nothing, reduction, halo, own_blocks };
 
 /// What a device waited for when it lost patience.
@@ -125,12 +129,26 @@ struct PutArgs {
   bool by_rows = false;  // each row is sent by the thread that computed it
 };
 
+/// Tiles and blocks of a space, as kernels read them that sum in fixed order.
+struct TileTables {
+  const i32* rows = nullptr;      // [count + 1] first row of each tile
+  const i32* block = nullptr;     // [count] the tile's block
+  const i32* of_block = nullptr;  // [blocks + 1] first tile of each block
+  i32 count = 0;
+};
+
 struct StartArgs {
-  Packet* partials = nullptr;   // [values][stride], one a block
   Packet* const* to = nullptr;  // [targets] everybody's packets
   EpochRef epoch;
-  i32 stride = 0, targets = 0, parts = 0, place = 0;
+  i32 targets = 0, parts = 0, place = 0;
   i32 slot = -1;
+  // sums in the order of the grid
+  Packet* partials = nullptr;  // [values][stride], one a thread block
+  i32 stride = 0;
+  // sums in fixed order
+  double* tile_sums = nullptr;  // [values][tiles]
+  u32* tiles_done = nullptr;    // [blocks]
+  TileTables tiles;
 };
 
 /// Rows of one task group, in chunks of block_threads / lanes rows.
@@ -141,9 +159,11 @@ struct GroupArgs {
   const RowRange* chunks = nullptr;  // else the ranges' chunks,
   const i32* rows = nullptr;         // or, where ranges are short, all rows
   i32 n_rows = 0;                    //   of which there are so many
-  bool awaits = false;               // before the group
-  bool sends = false;                // its rows may be among those to be sent
-  bool puts = false;                 // after the group all rows to be sent are sent
+  const i32* tiles = nullptr;        // sums in fixed order: its tiles, one a warp
+  i32 n_tiles = 0;
+  bool awaits = false;  // before the group
+  bool sends = false;   // its rows may be among those to be sent
+  bool puts = false;    // after the group all rows to be sent are sent
 };
 
 struct Args {

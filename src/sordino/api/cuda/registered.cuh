@@ -1,0 +1,25 @@
+// A kernel for every functor and exit test that registered code records.
+#pragma once
+#include "sordino/linalg/csr_rows.hpp"
+#include "sordino/runtime/cuda/enable.cuh"
+#include "sordino/solvers/driver_steps.hpp"
+#include "sordino/solvers/registry.hpp"
+
+namespace sordino::cuda {
+
+template <SumOrder order, class... M>
+void enable_methods(MethodList<M...>) {
+  (enable<order>(typename M::kernels{}), ...);
+}
+
+template <SumOrder order>
+void enable_registered() {
+  enable_methods<order>(Methods{});
+  enable<order>(DriverKernels{});
+  enable<order>(AppliedKernels<SellRows>{});
+  enable<order>(KernelList<Kernel<RowPair<SellRows>>>{});
+  enable<order>(AppliedKernels<CsrRows<4>>{});
+  enable<order>(AppliedKernels<CsrRows<32>>{});
+}
+
+}  // namespace sordino::cuda
