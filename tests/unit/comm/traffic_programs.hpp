@@ -1,0 +1,100 @@
+// Programs over every pattern of messages, for all engines. All numbers are whole.
+#pragma once
+#include <functional>
+#include <numeric>
+#include <vector>
+
+#include "sordino/comm/traffic.hpp"
+#include "sordino/comm/vector_sum.hpp"
+
+namespace traffic {
+
+using namespace sordino;
+
+struct Fill {  // x[i] = 1000 rank + i + 100000 round
+  Out x;
+  Get round;
+  double rank;
+  SORDINO_HD void row(i32 i) { x[i] = 1000 * rank + i + 100000 * round; }
+};
+struct CopyAll {  // own rows and ghosts, one after the other
+  Foreign<const double, Access::ghost> x;
+  Out y;
+  SORDINO_HD void row(i32 i) { y[i] = x[i]; }
+  Cost cost() const { return {}; }
+};
+struct CopyWhole {
+  Whole x;
+  Foreign<double, Access::write> y;
+  SORDINO_HD void row(i32 i) { y[i] = x[i]; }
+};
+struct CountRound {
+  InOut y;
+  Get last;
+  Put next;
+  SORDINO_HD void head() { next = last + 1; }
+  SORDINO_HD Sums<1> row(i32) { return {1}; }
+};
+using Kernels = KernelList<Kernel<Fill>, Kernel<CopyAll>, Kernel<CopyWhole>, Kernel<CountRound>, Kernel<AddSegments>>;
+
+inline int local_space(Rank& s, i32 rows) {
+  Space p;
+  p.n_global = i64(rows) * s.size(), p.first_row = i64(rows) * s.id(), p.rows = rows, p.n_blocks = s.size(),
+  p.first_block = s.id();
+  set_tiles(p, {0, rows});
+  return s.add_space(p);
+}
+
+/// Three rounds of: fill, push, and copy what has arrived. Returns own rows and ghosts of the last round, for each rank.
+using Build = std::function<Exchange(Rank&)>;
+using Rows = std::function<i32(int rank)>;
+inline std::vector<std::vector<double>> after_three_rounds(Engine& engine, const Rows& own_rows, const Build& build) {
+  std::vector<std::vector<double>> all(static_cast<std::size_t>(engine.size()));
+  engine.run(
+      [&](Rank& s) {
+        i32 rows = own_rows(s.id());
+        Exchange x = build(s);
+        int from = local_space(s, rows), to = local_space(s, rows + x.ghosts);
+        Vec v = s.vector("v", from, &x), w = s.vector("w", to);
+        Scal round = s.scalar("round", 0), next = s.scalar("next"), counted = s.scalar("counted");
+        auto loop = s.loop({.scalars = {{next, round}}}, [&] {
+          s.run(Fill{v, round, double(s.id())}, push(v));
+          s.run(CopyAll{v, w});
+          s.run(CountRound{w, round, next}, start(counted));  // all have read: the next push may come
+          s.wait(counted);
+        });
+        s.replay(loop, 3);
+        auto& mine = all[std::size_t(s.id())];
+        mine.resize(std::size_t(rows + x.ghosts));
+        s.read(w, mine.data());
+      },
+      {});
+  return all;
+}
+
+/// The sum over ranks of vectors of `words` words, in the third round; as each rank sees it.
+inline std::vector<std::vector<double>> summed(Engine& engine, i32 words) {
+  std::vector<std::vector<double>> all(static_cast<std::size_t>(engine.size()));
+  engine.run(
+      [&](Rank& s) {
+        VectorSum sum(s, words);
+        int mine = local_space(s, words);
+        Vec w = s.vector("w", mine);
+        Scal round = s.scalar("round", 0), next = s.scalar("next"), counted = s.scalar("counted");
+        auto loop = s.loop({.scalars = {{next, round}}}, [&] {
+          s.run(Fill{sum.operand(), round, double(s.id())}, push(sum.operand()));
+          sum.add(s);
+          s.run_over(sum.result_space(), CopyWhole{sum.result(), w});
+          s.run(CountRound{w, round, next}, start(counted));
+          s.wait(counted);
+        });
+        s.replay(loop, 3);
+        auto& rows = all[std::size_t(s.id())];
+        rows.resize(std::size_t(words));
+        s.read(w, rows.data());
+      },
+      {});
+  return all;
+}
+
+}  // namespace traffic
