@@ -1,0 +1,156 @@
+#include "sordino/lattice/dslash.hpp"
+
+#include <algorithm>
+
+namespace sordino::lattice {
+namespace {
+
+/// Rows of this rank; every rank has as many, and each is one block: sums depend on the grid.
+Space space_of(Rank& rank, i32 rows) {
+  Space s;
+  s.n_global = i64(rows) * rank.size();
+  s.first_row = i64(rows) * rank.id();
+  s.rows = rows;
+  s.n_blocks = rank.size();
+  s.first_block = rank.id();
+  set_tiles(s, {0, rows});
+  return s;
+}
+int add_space(Rank& rank, i32 rows) { return rank.add_space(space_of(rank, rows)); }
+
+/// Sums are taken tile by tile, so tiles end where interior and surface meet.
+int add_site_space(Rank& rank, i32 rows, const Split (&splits)[2]) {
+  Space s = space_of(rank, rows);
+  std::vector<i32>& ends = s.tile_rows;
+  for (auto& split : splits)
+    for (auto* ranges : {&split.first, &split.rest})
+      for (auto& r : *ranges) ends.push_back(r.end);
+  std::sort(ends.begin(), ends.end());
+  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+  s.block_tiles = {0, i32(ends.size()) - 1};
+  return rank.add_space(std::move(s));
+}
+
+void append(std::vector<RowRange>& to, const std::vector<RowRange>& ranges, i32 shift) {
+  for (auto& r : ranges) to.push_back({r.begin + shift, r.end + shift});
+}
+
+Split split_of(const Box& box, int parities, int target) {
+  Split s;
+  for (int k = 0; k < parities; k++) {
+    auto parts = box.parts(parities == 2 ? k : target);
+    append(s.first, parts.interior, k * box.sites().half);
+    append(s.rest, parts.surface, k * box.sites().half);
+  }
+  return s;
+}
+
+template <int K, class Links>
+void record_with_dots(Rank& rank, int space, const Split& split, const Hop<Links>& hop, const StartDots& epilogue) {
+  HopDots<Links, K> f{hop, {}};
+  Start to;
+  auto operand = [&](Vec v) { return v.id == hop.y.id ? Vec{} : v; };
+  for (int k = 0; k < K; k++) {
+    f.dots[k] = {operand(epilogue.dots[k].a), operand(epilogue.dots[k].b)};
+    to.to.push_back(epilogue.dots[k].to);
+  }
+  rank.run_split_over(space, f, split, to);
+}
+
+template <class Links>
+void record_hop(Rank& rank, int space, const Split& split, const Hop<Links>& hop, const StartDots& epilogue) {
+  if (epilogue.dots.empty()) return void(rank.run_split_over(space, hop, split));
+  if constexpr (std::is_same_v<typename Links::Real, double>) {
+    switch (epilogue.dots.size()) {
+      case 1: return record_with_dots<1>(rank, space, split, hop, epilogue);
+      case 2: return record_with_dots<2>(rank, space, split, hop, epilogue);
+      case 3: return record_with_dots<3>(rank, space, split, hop, epilogue);
+      default: bad_argument("an operator's epilogue takes at most 3 dot products");
+    }
+  }
+  bad_argument("dot products are taken of fields in double precision");
+}
+
+template <class Links>
+using RealOf = typename std::decay_t<Links>::Real;
+
+}  // namespace
+
+Dslash::Dslash(Rank& rank, const Box& box, std::shared_ptr<const LinkField> links, int parities)
+    : box_(box), links_(std::move(links)), cut_(cut_box(box, parities)) {
+  const Coords& g = box.grid();
+  if (g[0] * g[1] * g[2] * g[3] != rank.size() || box.rank() != rank.id())
+    bad_argument("rank " + std::to_string(rank.id()) + " of " + std::to_string(rank.size()) + " was given box " +
+                 std::to_string(box.rank()) + " of a grid of " + to_string(g));
+  for (int target = 0; target < 3 - parities; target++) split_[target] = split_of(box, parities, target);
+  std::visit(
+      [&](auto& view) {
+        using T = RealOf<decltype(view)>;
+        precision_ = sizeof(T) == 8 ? Precision::double_precision : Precision::single_precision;
+        faces_exchange_ = face_exchange(box, cut_, half_spinor_words<T>);
+        i32 words = cut_.rows() * spinor_words<T>;
+        nothing_travels_.producer.first = nothing_travels_.consumer.first = {{0, words}};
+        space_ = add_space(rank, words);
+        sites_ = add_site_space(rank, cut_.rows(), split_);
+        if (cut_.face_sites == 0) return;
+        face_sites_ = add_space(rank, cut_.face_sites);
+        int faces = add_space(rank, cut_.face_sites * half_spinor_words<T>);
+        for (Vec& v : faces_) v = rank.vector("faces", faces, &faces_exchange_);
+      },
+      links_->view());
+}
+
+void Dslash::record(Rank& rank, const Fields& f, double scale, int target, const StartDots& epilogue) const {
+  if (f.x.id == f.y.id || f.z.id == f.y.id) bad_argument("a product with the hopping term cannot overwrite its operands");
+  Vec faces = faces_[next_];
+  next_ = 1 - next_;
+  CutBox box = cut_;
+  box.target = box.parities == 1 ? target : 0;
+  std::visit(
+      [&](auto& view) {
+        using Links = std::decay_t<decltype(view)>;
+        if (faces.id >= 0) rank.run_over(face_sites_, Project<Links>{box, view, f.x, faces}, push(faces));
+        Hop<Links> hop{box, view, typename Links::Real(scale), f.x, faces, f.z, f.y, f.arrived};
+        record_hop(rank, sites_, split_[box.target], hop, epilogue);
+      },
+      links_->view());
+}
+
+std::vector<double> Dslash::pack(Rank& rank, const Source& source, int parity) const {
+  if (!rank.engine().arithmetic()) return {};
+  std::vector<double> words(std::size_t(rank.space(space_).rows));
+  std::visit(
+      [&](auto& view) {
+        using Layout = SpinorTiles<RealOf<decltype(view)>>;
+        auto* packets = reinterpret_cast<typename Layout::Packet*>(words.data());
+        for (int k = 0; k < cut_.parities; k++, packets += i64(cut_.sites.half) * Layout::packets)
+          for (i32 i = 0; i < cut_.sites.half; i++) {
+            i32 x[4];
+            cut_.sites.coordinates(cut_.parities == 2 ? k : parity, i, x);
+            auto psi = convert<RealOf<decltype(view)>>(source(box_.global(x)));
+            Layout::store(packets, i, cut_.sites.half, psi);
+          }
+      },
+      links_->view());
+  return words;
+}
+
+void Dslash::unpack(const std::vector<double>& words, const std::function<void(const Coords&, const Spinor<double>&)>& visit,
+                    int parity) const {
+  std::visit(
+      [&](auto& view) {
+        using Layout = SpinorTiles<RealOf<decltype(view)>>;
+        auto* packets = reinterpret_cast<const typename Layout::Packet*>(words.data());
+        for (int k = 0; k < cut_.parities; k++, packets += i64(cut_.sites.half) * Layout::packets)
+          for (i32 i = 0; i < cut_.sites.half; i++) {
+            i32 x[4];
+            cut_.sites.coordinates(cut_.parities == 2 ? k : parity, i, x);
+            Spinor<RealOf<decltype(view)>> psi;
+            Layout::load(packets, i, cut_.sites.half, psi);
+            visit(box_.global(x), convert<double>(psi));
+          }
+      },
+      links_->view());
+}
+
+}  // namespace sordino::lattice

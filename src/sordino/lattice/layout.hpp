@@ -1,0 +1,99 @@
+// How fields lie in memory: tiles of 32 sites, in which each packet of up to 16 bytes of all sites stands together. A warp of a
+// GPU then reads a field coalesced, with the widest loads there are, and a site's data stays within a few pages on a CPU.
+#pragma once
+#include <cstring>
+#include <type_traits>
+
+#include "sordino/lattice/spinor.hpp"
+
+namespace sordino::lattice {
+
+template <class T, int n>
+struct alignas(n * 2 * sizeof(T)) Packet {
+  Complex<T> z[n];
+};
+
+/// A load of what nobody reads again soon: it leaves the caches to what is.
+template <class P>
+SORDINO_HD P read_once(const P* p) {
+#ifdef __CUDA_ARCH__
+  using Words = std::conditional_t<sizeof(P) == 16, uint4, uint2>;
+  Words w = __ldcs(reinterpret_cast<const Words*>(p));
+  P packet;
+  memcpy(&packet, &w, sizeof packet);
+  return packet;
+#else
+  return *p;
+#endif
+}
+
+// The k-th complex number of an object.
+template <class T>
+SORDINO_HD Complex<T>& entry(Spinor<T>& psi, int k) {
+  return psi.s[k / 3].c[k % 3];
+}
+template <class T>
+SORDINO_HD Complex<T>& entry(HalfSpinor<T>& h, int k) {
+  return h.s[k / 3].c[k % 3];
+}
+template <class T>
+SORDINO_HD Complex<T>& entry(Su3<T>& U, int k) {
+  return U.e[k / 3][k % 3];
+}
+
+/// A field of `complexes` complex numbers at each of `sites` sites: sites * packets packets, the last tile as narrow as it
+/// must.
+template <class T, int complexes>
+struct Tiles {
+  static constexpr int each = sizeof(T) == 4 && complexes % 2 == 0 ? 2 : 1;
+  static constexpr int packets = complexes / each;
+  static constexpr i32 width = 32;
+  using Packet = lattice::Packet<T, each>;
+
+  struct Place {
+    i64 first;  // packet 0 of the site
+    i32 step;   // to its next one
+  };
+  static SORDINO_HD Place place(i32 site, i32 sites) {
+    i32 tile = site / width * width, left = sites - tile;
+    return {i64(tile) * packets + (site - tile), left < width ? left : width};
+  }
+  /// `once`: nobody reads it again soon.
+  template <bool once = false, class Object>
+  static SORDINO_HD void load(const Packet* field, i32 site, i32 sites, Object& o) {
+    Place at = place(site, sites);
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+    for (int k = 0; k < packets; k++) {
+      const Packet* from = field + at.first + k * at.step;
+      Packet p = once ? read_once(from) : *from;
+      for (int j = 0; j < each; j++) entry(o, k * each + j) = p.z[j];
+    }
+  }
+  template <class Object>
+  static SORDINO_HD void store(Packet* field, i32 site, i32 sites, Object& o) {
+    Place at = place(site, sites);
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+    for (int k = 0; k < packets; k++) {
+      Packet p;
+      for (int j = 0; j < each; j++) p.z[j] = entry(o, k * each + j);
+      field[at.first + k * at.step] = p;
+    }
+  }
+};
+
+template <class T>
+using SpinorTiles = Tiles<T, 12>;
+template <class T>
+using HalfSpinorTiles = Tiles<T, 6>;
+
+/// Words of 8 bytes, of which vectors are made, for a spinor and a half spinor.
+template <class T>
+inline constexpr i32 spinor_words = 24 * sizeof(T) / 8;
+template <class T>
+inline constexpr i32 half_spinor_words = 12 * sizeof(T) / 8;
+
+}  // namespace sordino::lattice

@@ -1,0 +1,84 @@
+// The Wilson dslash on GPUs: what the host computes, to rounding, for both precisions and link formats, on grids of 1 to 4
+// ranks.
+#include "sordino/api/cuda/engines.hpp"
+#include "sordino/lattice/dslash.hpp"
+#include "support.hpp"
+
+using namespace sordino;
+using namespace sordino::lattice;
+
+namespace {
+
+struct Case {
+  Lattice lattice;
+  Coords grid;
+  Precision precision;
+  int reals;
+};
+
+/// Four hops from parity to parity: the words of every rank's even and odd fields.
+std::vector<std::vector<double>> hops(Engine& engine, const Case& c) {
+  std::vector<std::vector<double>> words(2 * std::size_t(engine.size()));
+  engine.run(
+      [&](Rank& s) {
+        Box box(c.lattice, c.grid, s.id());
+        auto links = std::make_shared<LinkField>(s, box, random_links(c.lattice, 5), c.precision, c.reals);
+        Dslash d(s, box, links, 1);
+        Vec field[2] = {d.field(s, "even"), d.field(s, "odd")};
+        auto source = random_source(c.lattice, 6);
+        for (int parity = 0; parity < 2; parity++) s.write(field[parity], d.pack(s, source, parity).data());
+        auto there_and_back = s.record([&] {
+          d.apply(s, {.x = field[0], .y = field[1]}, 0.125, 1);
+          d.apply(s, {.x = field[1], .y = field[0]}, 0.125, 0);
+        });
+        s.replay(there_and_back);
+        s.replay(there_and_back);
+        for (int parity = 0; parity < 2; parity++) {
+          auto& w = words[2 * std::size_t(s.id()) + std::size_t(parity)];
+          w.resize(std::size_t(s.space(d.space()).rows));
+          s.read(field[parity], w.data());
+        }
+      },
+      {});
+  return words;
+}
+
+/// Largest difference relative to the largest number, of fields whose words are doubles or pairs of floats.
+template <class T>
+double difference(const std::vector<double>& a, const std::vector<double>& b) {
+  auto *x = reinterpret_cast<const T*>(a.data()), *y = reinterpret_cast<const T*>(b.data());
+  double most = 0, scale = 0;
+  for (std::size_t i = 0; i < a.size() * (sizeof(double) / sizeof(T)); i++) {
+    if (!(std::abs(double(x[i])) < 1e30)) return INFINITY;  // NaN, too
+    most = std::max(most, std::abs(double(x[i]) - double(y[i])));
+    scale = std::max(scale, std::abs(double(y[i])));
+  }
+  return most / scale;
+}
+
+}  // namespace
+
+TEST("dslash: GPUs and host agree, in both precisions and link formats, on every kind of grid") {
+  test::need_gpu();
+  cuda::enable_kernels();
+  const Coords grids[] = {{1, 1, 1, 1}, {1, 1, 1, 2}, {2, 1, 1, 1}, {1, 1, 1, 4}, {1, 2, 2, 1}, {2, 1, 1, 2}};
+  for (Coords extent : {Coords{4, 4, 4, 8}, Coords{8, 4, 12, 16}})
+    for (Coords grid : grids)
+      for (Precision precision : {Precision::double_precision, Precision::single_precision})
+        for (int reals : {18, 12}) {
+          bool single = precision == Precision::single_precision;
+          NOTE(to_string(extent), " on ", to_string(grid), single ? ", single, " : ", double, ", reals, " reals a link");
+          Case c{{extent, true}, grid, precision, reals};
+          int ranks = grid[0] * grid[1] * grid[2] * grid[3];
+          auto host = test::host_engine(ranks);
+          auto gpu = test::cuda_engine(ranks);
+          auto expected = hops(*host, c), got = hops(*gpu, c);
+          for (std::size_t k = 0; k < got.size(); k++) {
+            REQUIRE(got[k].size() == expected[k].size());
+            if (single)
+              CHECK(difference<float>(got[k], expected[k]) < 5e-6);
+            else
+              CHECK(difference<double>(got[k], expected[k]) < 1e-14);
+          }
+        }
+}
