@@ -10,8 +10,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "slab.hpp"
 #include "sordino/base/error.hpp"
-#include "sordino/comm/traffic.hpp"
 #include "sordino/runtime/host/engine.hpp"
 
 using namespace sordino;
@@ -102,47 +102,14 @@ struct Small {
   SORDINO_HD double value() const { return rr; }
 };
 
-struct Slab {
-  Grid grid;
-  Exchange lines;
-  Split split;  // first: IMV, rest: SMV
-  int space = -1;
-};
-
-Slab cut(Rank& s, i32 n) {
-  i32 first = n * s.id() / s.size(), lines = n * (s.id() + 1) / s.size() - first, rows = lines * n;
-  bool below = s.id() > 0, above = s.id() + 1 < s.size();
-  auto line = [&](i32 k) {
-    std::vector<i32> cells;
-    for (i32 x = 0; x < n; x++) cells.push_back(k * n + x);
-    return cells;
-  };
-  std::vector<Sending> sendings;
-  std::vector<Receiving> receivings;
-  if (below) sendings.push_back({s.id() - 1, line(0)}), receivings.push_back({s.id() - 1, n});
-  if (above) sendings.push_back({s.id() + 1, line(lines - 1)}), receivings.push_back({s.id() + 1, n});
-  Slab slab{{n, rows, below ? rows : -1, above ? rows + (below ? n : 0) : -1},
-            point_to_point(s, rows, sendings, receivings),
-            {{{below ? n : 0, rows - (above ? n : 0)}}, {}}};
-  if (below) slab.split.rest.push_back({0, n});
-  if (above) slab.split.rest.push_back({rows - n, rows});
-  Space space;
-  space.n_global = i64(n) * n, space.first_row = i64(first) * n, space.rows = rows;
-  space.n_blocks = n, space.first_block = first;
-  std::vector<i32> line_rows;
-  for (i32 k = 0; k <= lines; k++) line_rows.push_back(k * n);
-  set_tiles(space, line_rows);
-  slab.space = s.add_space(space);
-  return slab;
-}
-
 struct Result {
   Outcome outcome;
   double residual = 0;  // recomputed, relative
 };
 
 Result solve(Rank& s, i32 n, double rtol) {
-  Slab slab = cut(s, n);
+  slabs::Slab slab = slabs::cut(s, n);
+  Grid grid{n, slab.rows, slab.below, slab.above};
   auto vector = [&](const char* name) { return s.vector(name, slab.space); };
   auto sent = [&](const char* name) { return s.vector(name, slab.space, &slab.lines); };
   Vec b = vector("b"), x = sent("x"), r = vector("r"), rh = vector("rh"), v = vector("v"), t = vector("t");
@@ -153,11 +120,11 @@ Result solve(Rank& s, i32 n, double rtol) {
 
   // v = A u, as two commands. Both wait for whoever wrote u; the second also for its neighbours' messages.
   auto multiply = [&](Vec u, Vec to) {
-    Event imv = s.run_split(InteriorProduct{u, to, slab.grid}, {slab.split.first, {}});
-    s.run_split(SurfaceProduct{u, to, slab.grid}, {{}, slab.split.rest}, after(imv));
+    Event imv = s.run_split(InteriorProduct{u, to, grid}, {slab.split.first, {}});
+    s.run_split(SurfaceProduct{u, to, grid}, {{}, slab.split.rest}, after(imv));
   };
 
-  std::vector<double> ones(std::size_t(slab.grid.rows), 1.0);
+  std::vector<double> ones(std::size_t(slab.rows), 1.0);
   s.write(b, ones.data());
   Recorded begin = s.record([&] {
     s.run(Begin{b, x, r, rh, p}, push(p), start(rho));

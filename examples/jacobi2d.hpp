@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "sordino/comm/traffic.hpp"
+#include "slab.hpp"
 #include "sordino/runtime/kernel_list.hpp"
 
 namespace jacobi2d {
@@ -44,45 +44,11 @@ struct Result {
 
 // n x n cells. `overlap`: lines inside the slab are computed while the neighbours' lines are under way.
 inline Result solve(Rank& s, i32 n, double limit, int max, bool overlap) {
-  i32 first = n * s.id() / s.size(), lines = n * (s.id() + 1) / s.size() - first, rows = lines * n;
-  bool below = s.id() > 0, above = s.id() + 1 < s.size();
-  auto line = [&](i32 k) {
-    std::vector<i32> cells;
-    for (i32 x = 0; x < n; x++) cells.push_back(k * n + x);
-    return cells;
-  };
-  std::vector<Sending> sendings;
-  std::vector<Receiving> receivings;
-  if (below) sendings.push_back({s.id() - 1, line(0)}), receivings.push_back({s.id() - 1, n});
-  if (above) sendings.push_back({s.id() + 1, line(lines - 1)}), receivings.push_back({s.id() + 1, n});
-  Exchange lines_of_others = point_to_point(s, rows, sendings, receivings);
-
-  Space space;  // sums are taken line by line, in global order: the same bits on any number of ranks
-  space.n_global = i64(n) * n;
-  space.first_row = i64(first) * n;
-  space.rows = rows;
-  space.n_blocks = n;
-  space.first_block = first;
-  std::vector<i32> line_rows;
-  for (i32 k = 0; k <= lines; k++) line_rows.push_back(k * n);
-  set_tiles(space, line_rows);
-  int cells = s.add_space(space);
-  Vec u = s.vector("u", cells, &lines_of_others), v = s.vector("v", cells, &lines_of_others);
+  slabs::Slab slab = slabs::cut(s, n);
+  Vec u = s.vector("u", slab.space, &slab.lines), v = s.vector("v", slab.space, &slab.lines);
   Scal change = s.scalar("change");
-
-  Split whole{{}, {{0, rows}}}, split = whole;
-  if (overlap) {  // all but the outer lines first, then wait
-    RowRange inside{below ? n : 0, rows - (above ? n : 0)};
-    if (inside.size() > 0) split.first = {inside};
-    split.rest.clear();
-    if (inside.size() <= 0)
-      split = whole;
-    else {
-      if (below) split.rest.push_back({0, n});
-      if (above) split.rest.push_back({rows - n, rows});
-    }
-  }
-  Sweep sweep{u, v, n, rows, below ? rows : -1, above ? rows + (below ? n : 0) : -1, 0.25 / double((n + 1) * (n + 1))};
+  Split split = overlap ? slab.split : Split{{}, {{0, slab.rows}}};
+  Sweep sweep{u, v, n, slab.rows, slab.below, slab.above, 0.25 / double((n + 1) * (n + 1))};
 
   Recorded begin = s.record([&] { s.run(Nothing{}, push(u)); });  // vectors begin with zeros
   Recorded loop = s.loop({.vectors = {{v, u}}}, [&] {
@@ -90,7 +56,7 @@ inline Result solve(Rank& s, i32 n, double limit, int max, bool overlap) {
     s.exit_if(SmallChange{finish(change), limit});
   });
   s.replay(begin);
-  Result result{s.replay(loop, max), std::vector<double>(std::size_t(rows))};
+  Result result{s.replay(loop, max), std::vector<double>(std::size_t(slab.rows))};
   // An exit leaves the names as the last body saw them: v holds what was computed last.
   if (s.engine().arithmetic()) s.read(result.outcome.exited() ? v : u, result.u.data());
   return result;

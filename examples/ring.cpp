@@ -33,14 +33,7 @@ bool round_the_ring(Rank& s, int laps) {
   int right = (s.id() + 1) % s.size(), left = (s.id() + s.size() - 1) % s.size();
   Exchange ring = point_to_point(s, words, {{right, {0, 1, 2, 3}}}, {{left, words}});
 
-  Space space;  // this rank's rows of all vectors
-  space.n_global = i64(words) * s.size();
-  space.first_row = i64(words) * s.id();
-  space.rows = words;
-  space.n_blocks = s.size();
-  space.first_block = s.id();
-  set_tiles(space, {0, words});
-  int tokens = s.add_space(space);
+  int tokens = s.add_space(equal_parts(words, s.id(), s.size()));
   Vec a = s.vector("a", tokens, &ring), b = s.vector("b", tokens, &ring);
 
   // Two buffers take turns: nobody's token is overwritten before it is read. Without the second one, the recording is refused.

@@ -36,6 +36,7 @@ class Body {
   virtual std::unique_ptr<Body> bind(const VectorTable& vectors) const = 0;  // a copy whose handles are pointers
   virtual void head(const ScalarView& scalars) = 0;                          // loads Gets, runs head(), stores Puts
   virtual void rows(i32 begin, i32 end, double* sums) = 0;                   // adds the rows' sums to sums[K]
+  virtual void host(const ScalarView&) {}                                    // runs a host task (host_task.hpp)
   virtual const std::type_info& type() const = 0;
   virtual const void* functor() const = 0;
 };

@@ -29,6 +29,7 @@ const char* name(Op op) {
     case Op::head: return "head";
     case Op::await: return "await";
     case Op::tasks: return "tasks";
+    case Op::host: return "host";
     case Op::put: return "put";
     case Op::start: return "start";
   }

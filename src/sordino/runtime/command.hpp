@@ -17,6 +17,7 @@ enum class Op : std::uint8_t {
   head,       // scalar arithmetic
   await,      // rows of vector `slot` from all its peers have arrived
   tasks,      // task group `slot` is computed
+  host,       // the host task runs
   put,        // rows of vector `slot` are sent to its peers
   start,      // the command's sums are sent into reduction `slot`
 };
@@ -41,13 +42,14 @@ struct Command {
   std::string name;
   int queue = 0;
   int space = -1;
-  int every = 0;  // k > 0: only in iterations k-1, 2k-1, ...
-  bool capturable = true;
+  int every = 0;           // k > 0: only in iterations k-1, 2k-1, ...
+  bool capturable = true;  // false: a host task
   std::vector<Phase> phases;
   std::vector<TaskGroup> groups;
   int sums = 0;                 // values each row adds
   int starts = -1;              // reduction they go into
   double bytes = 0, flops = 0;  // on this rank, every array touched once
+  double host_seconds = 0;      // that a host task is taken to last
   // logical names, from the functor's field types
   std::vector<int> reads, writes, ghosts, pushes;  // vectors
   std::vector<int> gets, puts, finishes;           // scalars

@@ -3,17 +3,35 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sordino/base/ledger.hpp"
 #include "sordino/base/status.hpp"
 #include "sordino/runtime/command.hpp"
+#include "sordino/runtime/mailbox.hpp"
 #include "sordino/runtime/trace.hpp"
 
 namespace sordino {
 
 class Rank;
+class Transport;
+
+/// Ranks first, ..., end - 1.
+struct RankRange {
+  int first = 0, end = 0;
+  int size() const { return end - first; }
+  bool operator==(const RankRange&) const = default;
+};
+
+/// What comm/ has under way for one rank. An engine that keeps the rank waiting, or begins a command for it, lets it go on.
+class Attendant {
+ public:
+  virtual ~Attendant() = default;
+  virtual void advance() = 0;  // does not wait, and does not throw
+};
 
 /// A recording bound to one rank's memory by one engine: pointers, channels, graphs. Made once, replayed often.
 class Program {
@@ -79,11 +97,34 @@ class Engine {
   // Host data between recordings (comm/communicator.hpp).
   virtual void post(Rank& from, int to, int tag, std::vector<std::byte> data) = 0;
   virtual std::vector<std::byte> take(Rank& at, int from, int tag) = 0;  // waits, with the engine's timeout
+  /// Whether the next two work here. Where they do not, host data is waited for where it is first looked for.
+  virtual bool looks_for_mail() const { return false; }
+  virtual std::optional<Letter> try_take(Rank&, int /*from*/, int /*tag*/) { return {}; }  // from < 0: of any rank; no waiting
+  /// Waits, with the engine's timeout, until ready(), which is asked whenever host data has come and looks for it itself.
+  virtual void wait_for_mail(Rank&, const std::function<bool()>& /*ready*/, const std::function<std::string()>& /*what*/) {}
+  /// As post(), past shortcuts within a node: the way of data that a network adapter reduces.
+  virtual void post_by_adapter(Rank& from, int to, int tag, std::vector<std::byte> data) {
+    post(from, to, tag, std::move(data));
+  }
+  /// The ranks among which data travels without a network: those of one process, or of one node of a described machine.
+  virtual RankRange node_of(int /*rank*/) const { return {0, size()}; }
+  /// A leader gathers or spreads data for this many other ranks of its node: machines on which that takes time book it.
+  virtual void book_leading(Rank&, int /*others*/) {}
+  virtual Transport* transport() { return nullptr; }  // to other processes, if there are any
+  /// One a rank, made by comm/ when first needed. Only the rank's own thread touches it.
+  std::unique_ptr<Attendant>& attendant(int local_rank) {
+    std::call_once(attended_, [this] { attendants_.resize(std::size_t(local_ranks())); });
+    return attendants_[std::size_t(local_rank)];
+  }
 
  protected:
   Progress progress_;
   Trace trace_;
   std::atomic<bool> stop_{false};
+
+ private:
+  std::once_flag attended_;
+  std::vector<std::unique_ptr<Attendant>> attendants_;
 };
 
 }  // namespace sordino

@@ -92,6 +92,8 @@ void Frame::tasks(int turn, int command, int group) {
       body.rows(space.tile_rows[t], space.tile_rows[t + 1], tile_sums_[c.queue].data() + std::size_t(t) * c.sums);
 }
 
+void Frame::host_task(int turn, int command) { bodies_[turn][command]->host(scalars(turn)); }
+
 void Frame::block_sums(const Command& c, double* out) const {
   const Space& space = rank_.space(c.space);
   const auto& tile_sums = tile_sums_[c.queue];

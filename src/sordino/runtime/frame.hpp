@@ -18,6 +18,7 @@ class Frame : public Program {
   void head(int turn, int command);
   Verdict test(int turn, int command);  // appends to the history
   void tasks(int turn, int command, int group);
+  void host_task(int turn, int command);
   /// Sums of my blocks, in order. out [my blocks][K]
   void block_sums(const Command& c, double* out) const;
   /// Adds the blocks of all ranks in global order, so that every rank gets the same bits. all [blocks][K]

@@ -22,6 +22,9 @@ struct Machine {
   double internode_latency_s = 2e-6;
   double internode_bandwidth = 25e9;
   int workers = 2;
+  double host_overhead_s = 0;
+  double loopback_latency_s = 0;
+  double leader_skew_s = 0;
 
   /// visit(name, value, unit, meaning) for each number, in the order above.
   template <class Self, class Visit>
@@ -40,6 +43,11 @@ struct Machine {
     visit("internode_latency_s", self.internode_latency_s, "s", "of a message between nodes");
     visit("internode_bandwidth", self.internode_bandwidth, "B/s", "at which a device sends to other nodes");
     visit("workers", self.workers, "task groups", "a device computes at the same time; others wait their turn");
+    visit("host_overhead_s", self.host_overhead_s, "s", "for which sending host data keeps a rank's program busy");
+    visit("loopback_latency_s", self.loopback_latency_s, "s",
+          "of host data between ranks of one node that goes through their network adapter");
+    visit("leader_skew_s", self.leader_skew_s, "s",
+          "for which a node's leader is busy with each other rank whose data it gathers, or to which it spreads data");
   }
 
   /// Seconds between the last rank's start of a reduction and its result.

@@ -10,6 +10,7 @@
 #include "sordino/base/error.hpp"
 #include "sordino/runtime/applied.hpp"
 #include "sordino/runtime/engine.hpp"
+#include "sordino/runtime/host_task.hpp"
 #include "sordino/runtime/space.hpp"
 
 namespace sordino {
@@ -32,6 +33,20 @@ template <class... D>
   requires(std::is_same_v<D, DotTo> && ...)
 StartDots start(D... dots) {
   return {{dots...}};
+}
+
+/// A command of the recording under way, for others to follow: run(F, after(e1, e2)).
+struct Event {
+  int command = -1;
+  int recording = -1;  // which of the rank's recordings
+};
+struct After {
+  std::vector<Event> events;
+};
+template <class... E>
+  requires(std::is_same_v<E, Event> && ...)
+After after(E... events) {
+  return {{events...}};
 }
 
 struct Rotation {
@@ -104,23 +119,32 @@ class Rank {
   Scal scalar(std::string name, double value) { return scalar(std::move(name), value, true); }
 
   // --- commands, inside record() or loop() --------------------------------------------------------------------------------
+  // Commands of a queue run in order; those of different queues where neither touches what the other writes, nor was told to
+  // come after() it, run at the same time.
   template <class F, class... E>
-  void run(F functor, E... epilogues) {
-    record_command(functor, space_of_fields, nullptr, epilogues...);
+  Event run(F functor, E... epilogues) {
+    return record_command(functor, space_of_fields, nullptr, epilogues...);
   }
   /// As run(), over the rows of `split`: those of `first` need no ghosts. For operators.
   template <class F, class... E>
-  void run_split(F functor, const Split& split, E... epilogues) {
-    record_command(functor, space_of_fields, &split, epilogues...);
+  Event run_split(F functor, const Split& split, E... epilogues) {
+    return record_command(functor, space_of_fields, &split, epilogues...);
   }
   /// As run(), over the rows of `space` whatever the functor's vectors are: those on other spaces are its Foreign fields.
   template <class F, class... E>
-  void run_over(int space, F functor, E... epilogues) {
-    record_command(functor, space, nullptr, epilogues...);
+  Event run_over(int space, F functor, E... epilogues) {
+    return record_command(functor, space, nullptr, epilogues...);
   }
   template <class F, class... E>
-  void run_split_over(int space, F functor, const Split& split, E... epilogues) {
-    record_command(functor, space, &split, epilogues...);
+  Event run_split_over(int space, F functor, const Split& split, E... epilogues) {
+    return record_command(functor, space, &split, epilogues...);
+  }
+  /// User code on the host (host_task.hpp), as a command among the others.
+  template <class... E>
+  Event host(HostTask task, E... epilogues) {
+    Command c = host_command(std::move(task));
+    (add_epilogue(c, epilogues), ...);
+    return commit(std::move(c), nullptr, 0);
   }
   /// y = A x for a row functor (see applied.hpp), with dot products of its result taken from registers.
   template <class RowFunctor>
@@ -152,10 +176,12 @@ class Rank {
   }
   /// Commands of `body` go to another in-order queue; hazards between queues follow from the fields' types.
   template <class B>
-  void on(int queue, B body) {
-    queue_ = queue;
-    body();
-    queue_ = 0;
+  auto on(int queue, B body) {
+    struct Back {
+      int& queue;
+      ~Back() { queue = 0; }
+    } back{queue_ = queue};
+    return body();
   }
 
   // --- recordings ---------------------------------------------------------------------------------------------------------
@@ -203,7 +229,7 @@ class Rank {
  private:
   static constexpr int space_of_fields = -1;  // the command's rows are those of its fields' space
   template <class F, class... E>
-  void record_command(F functor, int space, const Split* split, E... epilogues);
+  Event record_command(F functor, int space, const Split* split, E... epilogues);
   template <class F>
   Command scan(F& functor, int space);
   template <class T>
@@ -212,13 +238,15 @@ class Rank {
   void add_epilogue(Command& c, const Push& p) {
     if (!is_whole(p.v.id)) c.pushes.push_back(p.v.id);
   }
+  void add_epilogue(Command& c, const After& a);
   void start_reduction(Command& c, const std::vector<Scal>& to);
   void use_vector(Command& c, int id, Access access, bool foreign);
   // On a replicated space a vector without an exchange is there in full on every rank: nothing to send or to wait for.
   bool is_whole(int v) const { return !vectors_[v].exchange && spaces_[vectors_[v].space].replicated; }
   bool is_gathered(int v) const { return vectors_[v].exchange && spaces_[vectors_[v].space].replicated; }
   void dots_command(const StartDots& s);
-  void commit(Command c, const Split* split, double row_flops);
+  Command host_command(HostTask task);
+  Event commit(Command c, const Split* split, double row_flops);
   const Exchange* common_exchange(const std::vector<int>& vectors, int space) const;
   Scal scalar(std::string name, double value, bool known);
   template <class B>
@@ -252,6 +280,7 @@ class Rank {
   std::vector<Reduction> reductions_;
   // while recording
   std::shared_ptr<Recording> recording_;
+  int recordings_ = 0;  // begun so far
   std::shared_ptr<const Test> pending_test_;
   std::vector<int> test_gets_, test_finishes_;
   double row_bytes_ = 0;

@@ -53,7 +53,7 @@ void Rank::collect_test_gets(T& test) {
 }
 
 template <class F, class... E>
-void Rank::record_command(F functor, int space, const Split* split, E... epilogues) {
+Event Rank::record_command(F functor, int space, const Split* split, E... epilogues) {
   Command c = scan(functor, space);
   c.sums = sums_of<F>;
   (add_epilogue(c, epilogues), ...);
@@ -67,7 +67,7 @@ void Rank::record_command(F functor, int space, const Split* split, E... epilogu
   if constexpr (requires { F::flops; }) row_flops = F::flops;
   if constexpr (requires(F f, i32 i) { f.row(i); }) c.groups.emplace_back();  // commit() fills it
   c.body = std::make_shared<BodyOf<F>>(functor);
-  commit(std::move(c), split, row_flops);
+  return commit(std::move(c), split, row_flops);
 }
 
 template <class RowFunctor>

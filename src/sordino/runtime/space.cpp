@@ -14,4 +14,15 @@ void set_tiles(Space& space, const std::vector<i32>& block_rows, i32 rows_per_ti
   }
 }
 
+Space equal_parts(i32 rows, int rank, int ranks, i32 rows_per_tile) {
+  Space s;
+  s.n_global = i64(rows) * ranks;
+  s.first_row = i64(rows) * rank;
+  s.rows = rows;
+  s.n_blocks = ranks;
+  s.first_block = rank;
+  set_tiles(s, {0, rows}, rows_per_tile);
+  return s;
+}
+
 }  // namespace sordino

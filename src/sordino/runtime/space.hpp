@@ -27,4 +27,7 @@ struct Space {
 /// Fills blocks and tiles of a space whose local blocks begin at `block_rows` [my blocks + 1] (local rows).
 void set_tiles(Space& space, const std::vector<i32>& block_rows, i32 rows_per_tile = 256);
 
+/// `rows` rows for each of `ranks` ranks, one block a rank: sums depend on how many ranks there are.
+Space equal_parts(i32 rows, int rank, int ranks, i32 rows_per_tile = 256);
+
 }  // namespace sordino

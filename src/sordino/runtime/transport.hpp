@@ -2,10 +2,12 @@
 #pragma once
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "sordino/base/types.hpp"
+#include "sordino/runtime/scalar.hpp"
 
 namespace sordino {
 
@@ -16,6 +18,14 @@ struct Message {
   u32 flag = 0;                                                                      // epoch << 1 | stop request
   i32 place = 0;  // halo: first row at the destination; reduction: first block
   i32 peer = 0;   // halo: which of the destination's peers the sender is
+};
+
+/// An all-reduce of the transport's own library under way. Destroyed before its end it is left to the library.
+class LibraryReduction {
+ public:
+  virtual ~LibraryReduction() = default;
+  virtual bool test() = 0;  // whether it has ended; lets the library make progress
+  virtual const std::vector<std::byte>& values() const = 0;
 };
 
 class Transport {
@@ -31,6 +41,11 @@ class Transport {
   /// Hands arrived messages to `deliver`. Returns how many. Thread-safe; returns 0 at once if another thread is polling.
   using Deliver = std::function<void(const Message&, const std::byte* data, std::size_t bytes)>;
   virtual int poll(const Deliver& deliver) = 0;
+  virtual bool reduces() const { return false; }  // whether there is the next
+  /// Folds `values` of all processes, which start the same reductions in the same order. Thread-safe.
+  virtual std::unique_ptr<LibraryReduction> start_all_reduce(Fold, Scalar, std::vector<std::byte> /*values*/) {
+    return nullptr;
+  }
 };
 
 }  // namespace sordino

@@ -1,4 +1,5 @@
 // The cuda engine's memory: allocated between replays only, and accounted for.
+#include <algorithm>
 #include <cstring>
 
 #include "sordino/runtime/cuda/state.hpp"
@@ -26,6 +27,16 @@ void State::copy_in(RankState& r, void* to, const void* from, std::size_t bytes)
   call("cudaStreamSynchronize", cudaStreamSynchronize(r.stream));
 }
 
+double* State::twin(Rank& rank, int physical) {
+  RankState& r = of(rank);
+  double*& words = r.twins[physical];
+  if (words) return words;
+  std::size_t bytes = std::size_t(std::max<i64>(rank.vectors()[physical].length, 1)) * sizeof(double);
+  call("cudaHostAlloc", cudaHostAlloc(reinterpret_cast<void**>(&words), bytes, cudaHostAllocPortable));
+  r.counters.allocations++;
+  return words;
+}
+
 // Errors are not thrown from here: this runs in destructors, perhaps after a device has failed.
 void State::free_memory(RankState& r) {
   int before = 0;
@@ -35,6 +46,7 @@ void State::free_memory(RankState& r) {
   for (auto& v : r.vectors) cudaFree(v.rows);
   for (auto& d : r.reductions) cudaFree(d.packets);
   for (void* t : r.tables) cudaFree(t);
+  for (auto& [vector, words] : r.twins) cudaFreeHost(words);
   for (auto* channels : {&r.vector_channels, &r.reduction_channels})
     for (auto& c : *channels)
       for (cudaEvent_t e : c->event)

@@ -42,7 +42,6 @@ Plan::Plan(State& state, Rank& rank, const Recording& recording, const std::vect
 
 Plan::Outline Plan::outline(int index) const {
   const Command& c = rec_.commands[index];
-  if (!c.capturable) throw Error(Errc::unsupported, c.name + ": a command of the host cannot run on the cuda engine");
   Outline o(c, index);
   bool awaited = false, placed = false;  // placed: a group stands behind all that was awaited
   auto place = [&](int tasks) {
@@ -80,8 +79,38 @@ Plan::Outline Plan::outline(int index) const {
   return o;
 }
 
+// What a host task waits for, tests and sends is done by launches before and behind it.
+void Plan::cut_host_task(const Outline& all) {
+  const Command& c = *all.command;
+  Nothing nothing;
+  if (!all.finishes.empty() || all.tests) {
+    Outline first(c, all.index);
+    first.finishes = all.finishes;
+    first.tests = all.tests;
+    add(first, typeid(Nothing), &nothing);
+  }
+  if (!all.awaits.empty()) {
+    Outline waiting(c, all.index);
+    waiting.awaits = all.awaits;
+    waiting.groups.push_back({-1, true, false});
+    add(waiting, typeid(Nothing), &nothing);
+  }
+  on_host = true;
+  Launch task;
+  task.command = all.index;
+  for (int t = 0; t < rec_.period; t++)
+    task.host.push_back(c.body->bind([&](int v) { return state_.twin(rank_, physical_vector(t, v)); }));
+  launches.push_back(std::move(task));
+  if (all.puts.empty()) return;
+  Outline sending(c, all.index);
+  sending.puts = all.puts;
+  sending.groups.push_back({-1, false, true});
+  add(sending, typeid(Nothing), &nothing);
+}
+
 void Plan::cut(Outline all) {
   const Command& c = *all.command;
+  if (!c.capturable) return cut_host_task(all);
   const std::type_info& test = all.tests ? c.test->type() : typeid(NoTest);
   Nothing nothing;
   bool nobody_tests = all.tests && !find_kernel(c.body->type(), test, order_) && find_kernel(typeid(Nothing), test, order_);
@@ -144,7 +173,7 @@ void Plan::add(const Outline& o, const std::type_info& functor, const void* byte
   for (int t = 0; t < rec_.period; t++) {
     Args a = arguments(o, t, *entry, launch);
     Binding b;
-    b.vector = [&](int v) { return mine_.vectors[physical(t, v)].rows; };
+    b.vector = [&](int v) { return mine_.vectors[physical_vector(t, v)].rows; };
     b.put = [&](int s) { return i32(scalar_maps_[t][s]); };
     b.get = [&](int s) {
       for (int j = 0; j < int(o.finishes.size()); j++) {

@@ -23,6 +23,7 @@ class RowSet {
 /// One kernel. Most commands are one; an exit test or a sending that no kernel combines with the command is one of its own.
 struct Launch {
   int command = 0;
+  std::vector<std::unique_ptr<Body>> host;  // [turn] a host task, bound to twins, instead of a kernel
   int blocks = 1;
   u32 tests = 0;  // 1: it makes the exit test
   std::vector<std::unique_ptr<Launchable>> turns;
@@ -38,8 +39,11 @@ class Plan {
        const std::vector<int>& scalar_map);
 
   std::vector<Launch> launches;  // in the order of the recording
+  bool on_host = false;          // some command is a host task
   /// The counters that epochs in Args refer to, as they stand between replays.
   void fill_epochs(u32* epochs) const;
+  int physical_vector(int turn, int logical) const { return vector_maps_[turn][logical]; }
+  const std::vector<int>& scalar_map(int turn) const { return scalar_maps_[turn]; }
   int epoch_count() const { return int(channels_.size()); }
 
  private:
@@ -61,6 +65,7 @@ class Plan {
 
   Outline outline(int index) const;
   void cut(Outline all);
+  void cut_host_task(const Outline& all);
   void add(const Outline& o, const std::type_info& functor, const void* bytes);
   Args arguments(const Outline& o, int turn, const Entry& entry, Launch& launch);
   void add_groups(Args& a, const Outline& o, const Entry& entry);
@@ -69,7 +74,6 @@ class Plan {
   bool group_sends(const Outline& o, int group) const;
   bool is_local(int slot) const { return rank_.space(rank_.reductions()[slot].space).replicated || rank_.size() == 1; }
   EpochRef epoch(Counter counter, int id);
-  int physical(int turn, int logical) const { return vector_maps_[turn][logical]; }
 
   State& state_;
   Rank& rank_;

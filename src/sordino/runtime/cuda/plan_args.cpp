@@ -26,7 +26,7 @@ Args Plan::arguments(const Outline& o, int turn, const Entry& entry, Launch& lau
     throw Error(Errc::unsupported, o.command->name + ": finishes too many values for the cuda engine");
   launch.awaits.emplace_back();
   for (int logical : o.awaits) {
-    int v = physical(turn, logical);
+    int v = physical_vector(turn, logical);
     const VectorMemory& m = mine_.vectors[v];
     const Exchange& x = *rank_.vectors()[v].exchange;
     AwaitArgs& w = a.await[a.n_awaits++];
@@ -107,7 +107,7 @@ bool Plan::group_sends(const Outline& o, int group) const {
 void Plan::add_sending(Args& a, const Outline& o, int turn, Launch& launch) {
   launch.puts.emplace_back();
   for (int logical : o.puts) {
-    int v = physical(turn, logical);
+    int v = physical_vector(turn, logical);
     const Route& route = state_.route(rank_, v);
     PutArgs& p = a.put[a.n_puts++];
     p.rows = mine_.vectors[v].rows;

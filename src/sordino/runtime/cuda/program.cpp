@@ -49,6 +49,7 @@ CudaProgram::~CudaProgram() {
 }
 
 Outcome CudaProgram::replay(int max) {
+  if (plan_.on_host) return replay_segments(max);
   i64 calls = calls_made;
   bool as_graph = begin_replay(max);
   // The next chunk is in the stream before the host looks at what the last one did, so the device never idles.
@@ -62,17 +63,8 @@ Outcome CudaProgram::replay(int max) {
     }
     Chunk chunk = ahead.front();
     ahead.pop_front();
-    await_mark(chunk.mark);
-    const Window::Report& report = mine_.window->report[chunk.mark & 1];
-    const Control& c = report.control;
-    if (c.fault) fail(c.cause);
-    if (state_.fault.raised()) state_.fail_as_peers();
-    if (c.exit_verdict != proceed) {
-      outcome = {c.exit_iteration + 1, Verdict(c.exit_verdict)};
-      take_history(tally_.tests_until(outcome.iterations, c.exit_command));
-    } else if (c.halt) {
-      throw Error(Errc::device, "the commands of the device stopped without saying why");
-    } else {
+    const Window::Report& report = await_report(chunk.mark);
+    if (!has_exited(report.control, outcome)) {
       outcome = {chunk.last, proceed};
       take_history(tally_.tests(chunk.last));
       if (chunk.last < max) continue;
@@ -83,13 +75,31 @@ Outcome CudaProgram::replay(int max) {
   }
 }
 
+const Window::Report& CudaProgram::await_report(u32 mark) {
+  await_mark(mark);
+  const Window::Report& report = mine_.window->report[mark & 1];
+  if (report.control.fault) fail(report.control.cause);
+  if (state_.fault.raised()) state_.fail_as_peers();
+  return report;
+}
+
+bool CudaProgram::has_exited(const Control& c, Outcome& outcome) {
+  if (c.exit_verdict != proceed) {
+    outcome = {c.exit_iteration + 1, Verdict(c.exit_verdict)};
+    take_history(tally_.tests_until(outcome.iterations, c.exit_command));
+    return true;
+  }
+  if (c.halt) throw Error(Errc::device, "the commands of the device stopped without saying why");
+  return false;
+}
+
 bool CudaProgram::begin_replay(int max) {
   if (state_.fault.raised()) state_.fail_as_peers();
   state_.beat(mine_);
   tally_.check_scalars(rank_, max);
-  timing_ = timed();
+  timing_ = timed() && !plan_.on_host;
   timed_count_ = 0;
-  bool as_graph = rec_.is_loop && !state_.shared && !timing_ && max > short_run &&
+  bool as_graph = rec_.is_loop && !plan_.on_host && !state_.shared && !timing_ && max > short_run &&
                   i64(chunk_) * i64(plan_.launches.size()) <= most_captured;
   if (as_graph && !graph_) build_graph();
   offsets_.assign(plan_.epoch_count(), 0);

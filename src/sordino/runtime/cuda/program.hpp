@@ -35,6 +35,11 @@ class CudaProgram final : public Program {
   void build_graph();
   void allocate_history(i64 tests_in_a_chunk);
 
+  // between host tasks (segments.cpp)
+  Outcome replay_segments(int max);
+  bool end_segment(int iterations, u32 first_test, Outcome& outcome);
+  void run_host_task(const Launch& launch, int iteration);
+
   // timing (timing.cpp)
   bool timed() const { return state_.options.time_commands || state_.trace().on; }
   void begin_command(int command, int iteration);
@@ -44,6 +49,8 @@ class CudaProgram final : public Program {
   bool begin_replay(int max);  // says whether to use the graph
   void send_settings(int max);
   Chunk issue_chunk(int first, int max, bool as_graph);
+  const Window::Report& await_report(u32 mark);
+  bool has_exited(const Control& c, Outcome& outcome);
   void await_mark(u32 mark);
   void take_history(i64 until);
   [[noreturn]] void fail(const FaultRecord& cause);

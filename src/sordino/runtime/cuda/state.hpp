@@ -75,6 +75,7 @@ struct RankState {
   u32 marks = 0;              // chunks issued
   // Peers read entries while the owner appends others, so these tables never move.
   std::vector<VectorMemory> vectors;        // [physical]
+  std::map<int, double*> twins;             // pinned, of vectors that host tasks use
   std::vector<ReductionMemory> reductions;  // [slot]
   std::vector<std::unique_ptr<Channel>> vector_channels, reduction_channels;
   std::map<std::pair<int, std::vector<std::pair<i32, i32>>>, RowLists> row_lists;   // by lanes and ranges
@@ -114,6 +115,7 @@ struct State {
   }
   void copy_in(RankState& r, void* to, const void* from, std::size_t bytes);
   void free_memory(RankState& r);
+  double* twin(Rank& rank, int physical);  // pinned host memory for a vector's own rows and ghosts
 
   // --- connections (connect.cpp): addresses in other ranks' memory, collected at compile time
   // ---------------------------------

@@ -141,14 +141,7 @@ void HostEngine::deliver(const Message& m, const std::byte* data, std::size_t by
     return;
   }
   Memory& to = memory(m.to);
-  if (m.kind == Message::host_data) {
-    {
-      std::lock_guard lock(mutex_);
-      to.mail[{m.from, m.slot}].emplace_back(data, data + bytes);
-    }
-    to.bell.ring();
-    return;
-  }
+  if (m.kind == Message::host_data) return put_into_mail(m.to, m.slot, {m.from, {data, data + bytes}});
   std::unique_lock lock(mutex_);
   if (m.kind == Message::halo) {
     double* rows = to.vectors[m.slot].get();
@@ -200,27 +193,57 @@ void HostEngine::post(Rank& from, int to, int tag, std::vector<std::byte> data) 
     send({.kind = Message::host_data, .slot = tag, .from = from.id(), .to = to}, data.data(), data.size());
     return;
   }
+  put_into_mail(to, tag, {from.id(), std::move(data)});
+}
+
+void HostEngine::put_into_mail(int to, int tag, Letter letter) {
+  Memory& there = memory(to);
   {
     std::lock_guard lock(mutex_);
-    memory(to).mail[{from.id(), tag}].push_back(std::move(data));
+    there.mail.add(tag, std::move(letter));
   }
-  memory(to).bell.ring();
+  there.letters.fetch_add(1, std::memory_order_release);
+  there.bell.ring();
 }
 
 std::vector<std::byte> HostEngine::take(Rank& at, int from, int tag) {
-  auto& box = memory(at.id()).mail;
-  auto there = [&] {
-    std::lock_guard lock(mutex_);
-    auto m = box.find({from, tag});
-    return m != box.end() && !m->second.empty();
+  std::optional<Letter> letter;
+  wait_for_mail(
+      at, [&] { return (letter = try_take(at, from, tag)).has_value(); },
+      [&] { return "data of rank " + std::to_string(from); });
+  return std::move(letter->data);
+}
+
+std::optional<Letter> HostEngine::try_take(Rank& at, int from, int tag) {
+  Memory& mine = memory(at.id());
+  std::unique_lock lock(mutex_);
+  auto letter = mine.mail.take(tag, from);
+  lock.unlock();
+  if (letter) mine.heartbeat.fetch_add(1, std::memory_order_relaxed);
+  return letter;
+}
+
+// The wait may ask once more after it was told yes; what was found must not be lost. Looking takes the lock that a sender
+// needs: within one process it waits until a letter has come.
+void HostEngine::wait_for_mail(Rank& at, const std::function<bool()>& ready, const std::function<std::string()>& what) {
+  const auto& letters = memory(at.id()).letters;
+  u64 looked_at = ~u64(0);
+  bool is_ready = false;
+  auto look = [&] {
+    u64 came = letters.load(std::memory_order_acquire);
+    if (!is_ready && (transport_ || came != looked_at)) is_ready = ready();
+    looked_at = came;
+    return is_ready;
   };
-  wait(at, there, [&] { return "data of rank " + std::to_string(from); });
-  memory(at.id()).heartbeat.fetch_add(1, std::memory_order_relaxed);
-  std::lock_guard lock(mutex_);
-  auto& queue = box[{from, tag}];
-  auto data = std::move(queue.front());
-  queue.pop_front();
-  return data;
+  wait(at, look, what);
+}
+
+RankRange HostEngine::node_of(int rank) const {
+  if (!transport_) return {0, size_};
+  auto& ranks = transport_->ranks_of_processes();
+  RankRange process{0, ranks[0]};
+  for (std::size_t p = 1; rank >= process.end; p++) process = {process.end, process.end + ranks[p]};
+  return process;
 }
 
 }  // namespace sordino::host

@@ -1,7 +1,6 @@
 // The host engine: one thread per rank, ranks push into each other's memory and raise epoch flags; ranks of other processes are
 // reached through a Transport.
 #pragma once
-#include <deque>
 #include <map>
 #include <mutex>
 
@@ -49,7 +48,8 @@ struct Memory {
   std::vector<std::unique_ptr<Gather>> gathers;    // [slot]
   i64 bytes = 0;
   Bell bell;
-  std::map<std::pair<int, int>, std::deque<std::vector<std::byte>>> mail;  // (from, tag)
+  Mailbox mail;
+  std::atomic<u64> letters{0};  // that have come
   alignas(64) std::atomic<u64> heartbeat{0};
   std::atomic<bool> waiting{false};
 };
@@ -85,6 +85,11 @@ class HostEngine final : public Engine {
   i64 bytes_held(int local_rank) const override { return memory_[local_rank].bytes; }
   void post(Rank& from, int to, int tag, std::vector<std::byte> data) override;
   std::vector<std::byte> take(Rank& at, int from, int tag) override;
+  bool looks_for_mail() const override { return true; }
+  std::optional<Letter> try_take(Rank& at, int from, int tag) override;
+  void wait_for_mail(Rank& at, const std::function<bool()>& ready, const std::function<std::string()>& what) override;
+  RankRange node_of(int rank) const override;
+  Transport* transport() override { return transport_.get(); }
 
   Probe probe;  // tests
 
@@ -100,6 +105,10 @@ class HostEngine final : public Engine {
   void send(const Message& header, const void* data, std::size_t bytes);
   void poll();
   void deliver(const Message& m, const std::byte* data, std::size_t bytes);
+  void put_into_mail(int to, int tag, Letter letter);
+  void attend(Rank& rank) {
+    if (auto& a = attendant(rank.id() - first_)) a->advance();
+  }
   /// Spins, then sleeps, until ready(). Returns the seconds it took. Throws on a fault or when nobody makes progress for
   /// what().
   template <class Ready, class What>
@@ -115,7 +124,7 @@ class HostEngine final : public Engine {
   std::unique_ptr<Transport> transport_;
   int size_, first_;
   int spins_;
-  std::mutex mutex_;  // growth of memory_'s deques, mail
+  std::mutex mutex_;  // growth of memory_'s tables, mail
   std::vector<Memory> memory_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   Fault fault_;

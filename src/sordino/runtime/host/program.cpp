@@ -43,6 +43,7 @@ class HostProgram final : public Frame {
     const Command& c = recording().commands[i];
     int t = turn(iteration);
     if (engine_.fault_.raised()) engine_.fail_as_peers();
+    engine_.attend(rank_);
     mine_.heartbeat.store(mine_.heartbeat.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     bool timed = engine_.options_.time_commands || engine_.trace_.on;
     double begin = timed ? seconds_now() : 0;
@@ -57,6 +58,7 @@ class HostProgram final : public Frame {
         case Op::head: head(t, i); break;
         case Op::await: waited += await(c, t, p.slot); break;
         case Op::tasks: tasks(t, i, p.slot); break;
+        case Op::host: host_task(t, i); break;
         case Op::put: put(t, p.slot); break;
         case Op::start: start(c, p.slot); break;
       }

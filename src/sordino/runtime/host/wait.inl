@@ -12,13 +12,20 @@ template <class Ready, class What>
 double HostEngine::wait(Rank& rank, const Ready& ready, const What& what) {
   if (ready()) return 0;
   double begin = seconds_now();
+  Memory& mine = memory(rank.id());
+  u64 attended = 0;  // letters
+  auto letters_came = [&] { return mine.letters.load(std::memory_order_acquire) != attended; };
+  auto attend_to_letters = [&] {
+    attended = mine.letters.load(std::memory_order_acquire);
+    attend(rank);
+  };
   for (int k = 0; k < spins_; k++) {
+    if (letters_came()) attend_to_letters();
     if (ready()) return seconds_now() - begin;
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
 #endif
   }
-  Memory& mine = memory(rank.id());
   mine.waiting.store(true, std::memory_order_relaxed);
   double calm_since = begin;
   u64 beats = all_heartbeats();
@@ -28,7 +35,8 @@ double HostEngine::wait(Rank& rank, const Ready& ready, const What& what) {
     if (transport_) poll();
     if (ready()) break;
     if (fault_.raised()) fail_as_peers();
-    mine.bell.sleep([&] { return ready() || fault_.raised(); }, nap);
+    attend_to_letters();
+    mine.bell.sleep([&] { return ready() || fault_.raised() || letters_came(); }, nap);
     if (ready()) break;
     if (fault_.raised()) fail_as_peers();
     double t = seconds_now();

@@ -37,6 +37,7 @@ void ModelEngine::run(const std::function<void(Rank&)>& job, const std::function
     Place& p = *places_[i];
     p.program.prepare(stacks_.bottom(i), stacks_.bytes(), [this, &p, &job] { program_of(p, job); });
     wake_program(p, p.clock);
+    for (auto& letter : p.in_transit) agenda_.add(who(i, mail_lane), letter.letter.at);  // of an earlier run
   }
   looked_up_ = std::chrono::steady_clock::now();
   while (ended_ < size()) {
@@ -76,9 +77,10 @@ void ModelEngine::act(const Event& event) {
   Place& p = *places_[rank_of(event.party)];
   int lane = lane_of(event.party);
   if (lane == program_lane) {
-    if (p.program.ended()) return;
-    p.program.resume();
-    ended_ += p.program.ended();
+    p.woken = false;
+    go_on(p);
+  } else if (lane == mail_lane) {
+    deliver_letter(p);
   } else if (!p.replaying) {
     return;  // a program that caught its failure left this behind
   } else if (lane == device_lane) {
@@ -86,6 +88,12 @@ void ModelEngine::act(const Event& event) {
   } else {
     p.replaying->act(lane);
   }
+}
+
+void ModelEngine::go_on(Place& place) {
+  if (place.program.ended()) return;
+  place.program.resume();
+  ended_ += place.program.ended();
 }
 
 void ModelEngine::look_up(const std::function<void()>& supervise) {
@@ -120,7 +128,7 @@ std::string ModelEngine::who_waits_for_what() const {
     if (p->program.ended())
       add(who, " has ended");
     else if (!p->replaying)
-      add(who, " waits for " + p->waits_for);
+      add(who, " waits for " + p->waits_for());
     else
       for (auto& what : p->replaying->waits()) add(who, " waits for " + what);
   }
@@ -150,12 +158,13 @@ Outcome ModelEngine::replay(Rank& rank, Program& program, int max) {
   auto& recording = static_cast<ModelProgram&>(program);
   Place& here = place(rank);
   if (fault_.raised()) throw PeerFailed(fault_.cause());
-  recording.begin(max, here.clock);
+  double began = here.clock;
+  recording.begin(max, began);
   here.replaying = &recording;
   block(here);
   here.replaying = nullptr;
-  rank.ledger.time += recording.ended_at() - here.clock;
-  here.clock = recording.ended_at();
+  rank.ledger.time += recording.ended_at() - began;
+  here.clock = std::max(here.clock, recording.ended_at());
   recording.end();
   return recording.outcome();
 }
@@ -163,15 +172,22 @@ Outcome ModelEngine::replay(Rank& rank, Program& program, int max) {
 void ModelEngine::barrier(Rank& rank) {
   Place& here = place(rank);
   if (fault_.raised()) throw PeerFailed(fault_.cause());
-  here.waits_for = "all ranks to reach a recording";
   if (++inside_barrier_ == size()) {
+    inside_barrier_ = 0;
+    barriers_++;
     align_clocks();
     for (auto& p : places_)
       if (p.get() != &here) wake_program(*p, p->clock);
-    inside_barrier_ = 0;
     return;
   }
-  block(here);
+  u64 this_one = barriers_;
+  wait_for_mail(
+      rank,
+      [&] {
+        if (barriers_ == this_one) attend(here);
+        return barriers_ != this_one;
+      },
+      [] { return std::string("all ranks to reach a recording"); });
 }
 
 double ModelEngine::deliver_at(Place& from, int to, double bytes, double time) {
@@ -182,30 +198,94 @@ double ModelEngine::deliver_at(Place& from, int to, double bytes, double time) {
   return free + (near ? m.link_latency_s : m.internode_latency_s) + from.noise.delay();
 }
 
+// --- host data --------------------------------------------------------------------------------------------------------------
+
 void ModelEngine::post(Rank& from, int to, int tag, std::vector<std::byte> data) {
   Place& here = place(from);
-  Place& there = *places_[to];
+  here.clock += options_.machine.host_overhead_s;
   double at = deliver_at(here, to, double(data.size()), here.clock);
-  there.mail[{from.id(), tag}].push_back({std::move(data), at});
-  if (!there.expects_mail || there.expected != std::pair{from.id(), tag}) return;
-  there.expects_mail = false;
-  wake_program(there, std::max(there.clock, at));
+  put_in_transit(from.id(), to, tag, std::move(data), at);
+}
+
+void ModelEngine::post_by_adapter(Rank& from, int to, int tag, std::vector<std::byte> data) {
+  const Machine& m = options_.machine;
+  if (!m.same_node(from.id(), to)) return post(from, to, tag, std::move(data));
+  Place& here = place(from);
+  here.clock += m.host_overhead_s;
+  double bandwidth = m.internode_bandwidth > 0 ? m.internode_bandwidth : m.link_bandwidth;
+  here.network_free = std::max(here.clock, here.network_free) + double(data.size()) / bandwidth;
+  put_in_transit(from.id(), to, tag, std::move(data), here.network_free + m.loopback_latency_s + here.noise.delay());
+}
+
+void ModelEngine::put_in_transit(int from, int to, int tag, std::vector<std::byte> data, double at) {
+  Place& there = *places_[to];
+  if (options_.machine.jitter_s > 0) {  // a late letter holds up those behind it
+    double& last = there.last_from.try_emplace(from, never).first->second;
+    last = at = std::max(last, at);
+  }
+  there.in_transit.push_back({tag, {from, std::move(data), at}, there.posted++});
+  std::push_heap(there.in_transit.begin(), there.in_transit.end());
+  agenda_.add(who(to, mail_lane), at);
+}
+
+// While a device replays, its program's processor is free to look after what comes.
+void ModelEngine::deliver_letter(Place& place) {
+  std::pop_heap(place.in_transit.begin(), place.in_transit.end());
+  place.mail.add(place.in_transit.back().tag, std::move(place.in_transit.back().letter));
+  place.in_transit.pop_back();
+  place.delivered++;
+  if (place.replaying)
+    attend(place);
+  else if (place.awaits_mail && !place.woken)
+    go_on(place);
+}
+
+void ModelEngine::attend(Place& place) {
+  if (auto& a = attendant(place.rank.id())) a->advance();
+}
+
+// Others that are earlier on the clock go first: what they send may be here by now.
+std::optional<Letter> ModelEngine::try_take(Rank& at, int from, int tag) {
+  Place& here = place(at);
+  if (!here.replaying && agenda_.in_time_order() && !agenda_.may_go_on(here.clock)) {
+    wake_program(here, here.clock);
+    block(here);
+  }
+  auto letter = here.mail.take(tag, from);
+  if (letter) here.clock = std::max(here.clock, letter->at);
+  return letter;
+}
+
+void ModelEngine::wait_for_mail(Rank& at, const std::function<bool()>& ready, const std::function<std::string()>& what) {
+  Place& here = place(at);
+  if (fault_.raised()) throw PeerFailed(fault_.cause());
+  for (;;) {
+    u64 seen = here.delivered;
+    if (ready()) return;
+    if (here.delivered != seen) continue;  // others had their turn while it looked
+    if (here.replaying) throw Error(Errc::unsupported, "the model cannot wait for " + what() + " inside a recording");
+    here.waits_for = what;
+    here.awaits_mail = true;
+    block(here);
+    here.awaits_mail = false;
+  }
 }
 
 std::vector<std::byte> ModelEngine::take(Rank& at, int from, int tag) {
-  Place& here = place(at);
-  auto& box = here.mail[{from, tag}];
-  if (box.empty()) {
-    here.waits_for = "data of rank " + std::to_string(from);
-    here.expects_mail = true;
-    here.expected = {from, tag};
-    block(here);
-  }
-  Letter letter = std::move(box.front());
-  box.pop_front();
-  if (box.empty()) here.mail.erase({from, tag});
-  here.clock = std::max(here.clock, letter.at);
-  return std::move(letter.data);
+  std::optional<Letter> letter;
+  wait_for_mail(
+      at, [&] { return (letter = try_take(at, from, tag)).has_value(); },
+      [&] { return "data of rank " + std::to_string(from); });
+  return std::move(letter->data);
 }
+
+RankRange ModelEngine::node_of(int rank) const {
+  int node = options_.machine.ranks_per_node;
+  if (node == 0) return {0, size()};
+  int first = rank / node * node;
+  return {first, std::min(first + node, size())};
+}
+
+void ModelEngine::book_leading(Rank& rank, int others) { place(rank).clock += options_.machine.leader_skew_s * others; }
 
 }  // namespace sordino::model

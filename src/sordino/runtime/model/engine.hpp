@@ -7,7 +7,8 @@
 // Time. A command takes launch_s, then its task groups, each max(bytes / bandwidth, flop / flops) of its share of the rows.
 // Queues of a rank that compute at the same time share the device evenly, at most `workers` of them; under an adversary, whose
 // clock is not in order, each computes as if alone. A rank's messages leave one after the other. A barrier between recordings
-// brings clocks together and costs nothing.
+// brings clocks together and costs nothing. Host data keeps its sender's program busy, and is looked after when it comes: by a
+// program that waits, or beside a recording.
 //
 // Waits are booked against what the wait would have been if all ranks had started the reduction, or sent the rows, when this
 // one did: that part is exposed, the rest is imbalance. A reduction's exposed and hidden time add up to its latency.
@@ -58,6 +59,12 @@ class ModelEngine final : public Engine {
   i64 bytes_held(int local_rank) const override { return places_[local_rank]->bytes; }
   void post(Rank& from, int to, int tag, std::vector<std::byte> data) override;
   std::vector<std::byte> take(Rank& at, int from, int tag) override;
+  bool looks_for_mail() const override { return true; }
+  std::optional<Letter> try_take(Rank& at, int from, int tag) override;
+  void wait_for_mail(Rank& at, const std::function<bool()>& ready, const std::function<std::string()>& what) override;
+  void post_by_adapter(Rank& from, int to, int tag, std::vector<std::byte> data) override;
+  RankRange node_of(int rank) const override;
+  void book_leading(Rank& rank, int others) override;
 
   u64 events() const { return events_; }  // parties that have acted so far
 
@@ -70,7 +77,14 @@ class ModelEngine final : public Engine {
   void act(const Event& event);
   void look_up(const std::function<void()>& supervise);
   void wake_queue(Who queue, double time);
-  void wake_program(Place& place, double time) { agenda_.add(who(place.rank.id(), program_lane), time); }
+  void wake_program(Place& place, double time) {
+    place.woken = true;
+    agenda_.add(who(place.rank.id(), program_lane), time);
+  }
+  void go_on(Place& place);
+  void attend(Place& place);
+  void put_in_transit(int from, int to, int tag, std::vector<std::byte> data, double at);
+  void deliver_letter(Place& place);
   void block(Place& place);
   void align_clocks();
   void wind_up();
@@ -90,6 +104,7 @@ class ModelEngine final : public Engine {
   std::chrono::steady_clock::time_point looked_up_;
   std::exception_ptr supervisor_failed_;
   int inside_barrier_ = 0;
+  u64 barriers_ = 0;  // that all ranks have passed
 };
 
 }  // namespace sordino::model

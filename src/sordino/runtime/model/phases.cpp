@@ -9,7 +9,7 @@ bool ModelProgram::launch(Queue& q, const Step& s) {
   const Command& c = recording().commands[s.command];
   for (auto& d : c.after) {
     if (booked_[d.command].runs < q.iteration + 1 - d.age) return block(q);
-    if (!engine_.agenda_.in_time_order()) q.now = std::max(q.now, booked_[d.command].done_at);
+    q.now = std::max(q.now, booked_[d.command].done_at);
   }
   Frame::launch(c);
   q.began = q.now;

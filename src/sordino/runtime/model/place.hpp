@@ -2,8 +2,8 @@
 // number.
 #pragma once
 #include <array>
-#include <deque>
 #include <exception>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -55,10 +55,14 @@ struct Collective {
   std::array<Epoch, 2> epochs;
 };
 
-/// Host data on its way between programs.
-struct Letter {
-  std::vector<std::byte> data;
-  double at;
+/// Host data on its way to a program: the earliest is delivered first.
+struct InTransit {
+  int tag;
+  Letter letter;
+  u64 number;  // of its receiver, in the order of posting: what one rank posts to another stays in order
+  bool operator<(const InTransit& other) const {
+    return letter.at != other.letter.at ? letter.at > other.letter.at : number > other.number;
+  }
 };
 
 struct Place {
@@ -76,12 +80,15 @@ struct Place {
   std::vector<std::array<double, 2>> started;      // [reduction slot][parity] when this rank started it
   std::vector<std::vector<double>> own_sums;       // [reduction slot] of replicated spaces
   i64 bytes = 0;
-  std::map<std::pair<int, int>, std::deque<Letter>> mail;  // (from, tag)
+  std::vector<InTransit> in_transit;  // a heap
+  std::map<int, double> last_from;    // when the last letter of a rank arrives
+  u64 posted = 0, delivered = 0;      // letters to this rank
+  Mailbox mail;
 
   ModelProgram* replaying = nullptr;
-  std::string waits_for;  // the program, other than for a recording
-  bool expects_mail = false;
-  std::pair<int, int> expected;  // (from, tag)
+  std::function<std::string()> waits_for;  // the program, other than for a recording
+  bool awaits_mail = false;                // and goes on when any has come
+  bool woken = false;                      // the agenda has its turn
 };
 
 }  // namespace sordino::model

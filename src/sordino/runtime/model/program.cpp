@@ -49,6 +49,7 @@ void ModelProgram::flatten(std::size_t queue, int command) {
   for (auto& p : c.phases) {
     Step s{.op = p.op, .opens = opens, .local = is_local(p.op), .command = command, .slot = p.slot, .every = c.every};
     if (p.op == Op::tasks) s.seconds = seconds * double(c.groups[p.slot].rows) / rows;
+    if (p.op == Op::host) s.seconds = c.host_seconds;
     steps.push_back(s);
     opens = false;
   }
@@ -163,6 +164,10 @@ bool ModelProgram::interpret(Queue& q, const Step& s) {
       return true;
     case Op::await: return await(q, s);
     case Op::tasks: return tasks(q, s);
+    case Op::host:
+      if (real) host_task(turn(q.iteration), s.command);
+      q.now += s.seconds;
+      return true;
     case Op::put:
       ghosts_are_read(q, s.command);  // a command that reads ghosts sends and starts when all its rows are done
       put(q, s);

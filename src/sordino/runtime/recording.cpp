@@ -1,0 +1,303 @@
+// What a Rank does while a body is recorded: functors become commands, and commands a checked recording.
+#include <algorithm>
+
+#include "sordino/base/error.hpp"
+#include "sordino/runtime/rank.hpp"
+
+namespace sordino {
+
+void Rank::use_vector(Command& c, int id, Access access, bool foreign) {
+  if (id < 0) return;  // an operand left unset: an epilogue's own result, or a scaling by 1
+  const VectorInfo& v = vectors_[id];
+  auto has = [id](const std::vector<int>& l) { return std::find(l.begin(), l.end(), id) != l.end(); };
+  auto add = [&](std::vector<int>& list) {
+    if (!has(list)) list.push_back(id);
+  };
+  if (!foreign) {
+    if (c.space >= 0 && c.space != v.space) bad_argument(c.name + ": '" + v.name + "' lives on another space");
+    c.space = v.space;
+    constexpr double word = 8;
+    if (!has(c.reads) && !has(c.writes)) row_bytes_ += word;
+    if (access == Access::update) row_bytes_ += word;
+  }
+  if (access != Access::write) add(c.reads);
+  if (access == Access::write || access == Access::update) add(c.writes);
+  if ((access == Access::ghost && !is_whole(id)) || (access == Access::whole && is_gathered(id))) c.ghosts.push_back(id);
+}
+
+void Rank::start_reduction(Command& c, const std::vector<Scal>& to) {
+  if (int(to.size()) != c.sums)
+    bad_argument(c.name + ": its rows return " + std::to_string(c.sums) + " sums, and " + std::to_string(to.size()) +
+                 " scalars are to take them");
+  if (c.sums == 0) bad_argument(c.name + ": its rows return no sums to start a reduction with");
+  if (c.space < 0) bad_argument(c.name + ": its rows return sums, but no vector says which rows there are");
+  std::vector<int> ids;
+  for (Scal s : to) {
+    if (std::find(ids.begin(), ids.end(), s.id) != ids.end())
+      bad_argument(c.name + ": scalar '" + scalar_names_[s.id] + "' is to take two sums, and takes one: it is named twice");
+    ids.push_back(s.id);
+  }
+  int slot = -1;
+  for (int id : ids) slot = std::max(slot, reduction_of_[id]);
+  if (slot < 0) {
+    slot = int(reductions_.size());
+    reductions_.push_back({ids, c.space});
+    for (int id : ids) reduction_of_[id] = slot;
+    engine_.add_reduction(*this, slot);
+  } else if (reductions_[slot].to != ids) {
+    bad_argument(c.name + ": scalar '" + scalar_names_[reductions_[slot].to[0]] + "' belongs to another reduction");
+  } else if (reductions_[slot].space != c.space) {
+    bad_argument(c.name + ": scalar '" + scalar_names_[ids[0]] + "' belongs to a reduction over another space");
+  }
+  c.starts = slot;
+}
+
+void Rank::add_epilogue(Command& c, const After& a) {
+  for (auto& e : a.events) {
+    if (!recording_ || e.recording != recordings_) bad_argument(c.name + ": is to follow a command of another recording");
+    if (recording_->commands[std::size_t(e.command)].queue != queue_) c.after.push_back({e.command, 0});
+  }
+}
+
+Command Rank::host_command(HostTask task) {
+  Command c;
+  c.name = task.name;
+  if (!task.run) bad_argument(c.name + ": a host task without a function");
+  c.capturable = false;
+  c.host_seconds = task.seconds;
+  for (auto& use : task.uses) use_vector(c, use.vector.id, use.how, true);
+  for (auto& g : task.gets)
+    if (!g.last) (g.finishes ? c.finishes : c.gets).push_back(g.id);
+  for (Scal s : task.puts) c.puts.push_back(s.id);
+  c.body = std::make_shared<HostBody>(std::move(task));
+  return c;
+}
+
+void Rank::dots_command(const StartDots& s) {
+  auto with = [&]<int K>(std::integral_constant<int, K>) {
+    Dots<K> d;
+    Start to;
+    for (int k = 0; k < K; k++) {
+      d.dots[k] = {In{s.dots[k].a}, In{s.dots[k].b}};
+      to.to.push_back(s.dots[k].to);
+    }
+    record_command(d, space_of_fields, nullptr, to);
+  };
+  switch (s.dots.size()) {
+    case 1: return with(std::integral_constant<int, 1>{});
+    case 2: return with(std::integral_constant<int, 2>{});
+    case 3: return with(std::integral_constant<int, 3>{});
+    case 4: return with(std::integral_constant<int, 4>{});
+    default: bad_argument("dots() takes 1 to 4 dot products");
+  }
+}
+
+namespace {
+
+TaskGroup group_of(const std::vector<RowRange>& ranges) {
+  TaskGroup g{std::make_shared<std::vector<RowRange>>(ranges), 0};
+  for (auto& r : ranges) g.rows += r.size();
+  return g;
+}
+
+}  // namespace
+
+void Rank::wait(Scal s) { record_command(WaitFor{Get(finish(s))}, space_of_fields, nullptr); }
+
+// The phases of a command follow from what it finishes, tests, reads from others, sends and starts.
+Event Rank::commit(Command c, const Split* split, double row_flops) {
+  if (!recording_) bad_argument(c.name + ": commands are recorded inside record() or loop()");
+  c.queue = queue_;
+  c.every = every_;
+  auto phase = [&](Op op, int slot = -1) { c.phases.push_back({op, slot}); };
+  phase(Op::launch);
+  if (pending_test_) {
+    c.test = std::move(pending_test_);
+    pending_test_ = nullptr;
+    c.gets.insert(c.gets.end(), test_gets_.begin(), test_gets_.end());
+    c.finishes.insert(c.finishes.begin(), test_finishes_.begin(), test_finishes_.end());
+    test_gets_.clear();
+    test_finishes_.clear();
+  }
+  std::vector<int> finished;  // slots; two scalars of one reduction end it once
+  for (int s : c.finishes) {
+    int slot = reduction_of_[s];
+    if (slot < 0) bad_argument(c.name + ": finish of '" + scalar_names_[s] + "', into which no command reduces");
+    if (std::find(finished.begin(), finished.end(), slot) != finished.end()) continue;
+    finished.push_back(slot);
+    phase(Op::finish, slot);
+  }
+  if (c.test) phase(Op::exit_test);
+  phase(Op::head);
+
+  bool works = !c.groups.empty();
+  c.groups.clear();
+  for (int v : c.ghosts)
+    if (!vectors_[v].exchange) bad_argument(c.name + ": '" + vectors_[v].name + "' has no ghosts to read");
+  for (int v : c.pushes)
+    if (!vectors_[v].exchange) bad_argument(c.name + ": '" + vectors_[v].name + "' has nobody to be pushed to");
+  // Rows that others wait for go first where one exchange says which they are, and nothing else divides the rows.
+  const Exchange *from = common_exchange(c.ghosts, c.space), *to = common_exchange(c.pushes, c.space);
+  bool reads = !c.ghosts.empty(), sends_early = !reads && to && !split;
+  Split whole;
+  // On a replicated space sums are not reduced: all ranks must add the same rows in the same order, whoever owns them.
+  bool one_order = works && c.sums > 0 && c.space >= 0 && spaces_[c.space].replicated;
+  if (works && one_order) {
+    (reads ? whole.rest : whole.first).assign(1, RowRange{0, spaces_[c.space].rows});
+    split = &whole;
+  } else if (works && !split) {
+    if (c.space < 0) bad_argument(c.name + ": it has rows, but no vector says which");
+    (reads ? whole.rest : whole.first).assign(1, RowRange{0, spaces_[c.space].rows});
+    split = from ? &from->consumer : sends_early ? &to->producer : &whole;
+    if (split->first.empty() && split->rest.empty()) split = &whole;  // the exchange does not say
+  }
+  auto await = [&] {
+    for (int v : c.ghosts) phase(Op::await, v);
+  };
+  auto put = [&] {
+    for (int v : c.pushes) phase(Op::put, v);
+  };
+  auto tasks = [&](const std::vector<RowRange>& ranges) {
+    if (ranges.empty()) return;
+    phase(Op::tasks, int(c.groups.size()));
+    c.groups.push_back(group_of(ranges));
+  };
+  if (works) tasks(split->first);
+  await();
+  if (!c.capturable) phase(Op::host);
+  if (sends_early) put();
+  if (works) tasks(split->rest);
+  if (!sends_early) put();
+  if (c.starts >= 0) phase(Op::start, c.starts);
+  c.bytes += row_bytes_ * double(c.rows());
+  c.flops += row_flops * double(c.rows());
+  recording_->commands.push_back(std::move(c));
+  return {int(recording_->commands.size()) - 1, recordings_};
+}
+
+/// The exchange that all of them, vectors of `space`, share; null if there is none.
+const Exchange* Rank::common_exchange(const std::vector<int>& vectors, int space) const {
+  const Exchange* shared = vectors.empty() ? nullptr : vectors_[vectors[0]].exchange;
+  for (int v : vectors)
+    if (vectors_[v].exchange != shared || vectors_[v].space != space) return nullptr;
+  return shared;
+}
+
+void Rank::push_last(Vec v) {
+  if (!recording_ || recording_->commands.empty())
+    bad_argument("there is no command to push '" + vectors_[v.id].name + "' with");
+  Command& c = recording_->commands.back();
+  if (!vectors_[v.id].exchange) bad_argument(c.name + ": '" + vectors_[v.id].name + "' has nobody to be pushed to");
+  c.pushes.push_back(v.id);
+  auto last = c.phases.end();
+  if (c.phases.back().op == Op::start) --last;
+  c.phases.insert(last, {Op::put, v.id});
+}
+
+void Rank::begin_recording() {
+  if (recording_) bad_argument("recordings do not nest");
+  recording_ = std::make_shared<Recording>();
+  recordings_++;
+}
+
+void Rank::forget_recording() {
+  recording_ = nullptr;
+  pending_test_ = nullptr;
+  test_gets_.clear();
+  test_finishes_.clear();
+  queue_ = every_ = 0;
+}
+
+// A test that no command follows gets one of its own.
+void Rank::make_pending_test() {
+  if (pending_test_) record_command(Nothing{}, space_of_fields, nullptr);
+}
+
+void Rank::add_rotation(Recording& r, const Rotation& rotation) const {
+  std::set<int> taken;
+  auto add = [&](auto& names, auto& groups) {
+    taken.clear();
+    for (auto& g : names) {
+      int length = int(g.size());
+      if (length == 0) bad_argument("a rotation without a name");
+      groups.emplace_back();
+      for (auto n : g) {
+        groups.back().push_back(n.id);
+        if (!taken.insert(n.id).second) bad_argument("a name stands in two rotations, or twice in one");
+      }
+      if (r.period % length && length % r.period) bad_argument("rotations of lengths that do not divide each other");
+      r.period = std::max(r.period, length);
+    }
+  };
+  add(rotation.vectors, r.rotate);
+  add(rotation.scalars, r.rotate_scalars);
+  for (auto& g : r.rotate)
+    for (int v : g)
+      if (vectors_[v].space != vectors_[g[0]].space || vectors_[v].exchange != vectors_[g[0]].exchange)
+        bad_argument("'" + vectors_[v].name + "' and '" + vectors_[g[0]].name +
+                     "' cannot trade places: they live on different spaces or exchanges");
+}
+
+Recorded Rank::end_recording(bool is_loop, const Rotation& rotation) {
+  make_pending_test();
+  auto r = std::move(recording_);
+  recording_ = nullptr;
+  r->is_loop = is_loop;
+  add_rotation(*r, rotation);
+  derive_dependences(*r);
+  if (mutate) mutate(*r);
+  engine_.barrier(*this);  // every rank's memory of the names used here exists
+  return Recorded(std::move(r));
+}
+
+// Two commands on different queues depend on each other where one touches what the other writes: by its name in this iteration,
+// and, since rotated names change places, by that of any name of its rotation in the one before.
+void Rank::derive_dependences(Recording& r) const {
+  auto leader = [](int v, const std::vector<std::vector<int>>& groups) {
+    for (auto& g : groups)
+      for (int x : g)
+        if (x == v) return g[0];
+    return v;
+  };
+  auto meet = [&](const std::vector<int>& a, const std::vector<int>& b, bool older, auto& groups) {
+    for (int x : a)
+      for (int y : b)
+        if (x == y || (older && leader(x, groups) == leader(y, groups))) return true;
+    return false;
+  };
+  auto both = [](std::vector<int> a, const std::vector<int>& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+  };
+  auto sets = [&](const Command& c) {  // who ends a reduction gives all its scalars their values
+    auto all = c.puts;
+    for (auto& p : c.phases)
+      if (p.op == Op::finish) all = both(all, reductions_[p.slot].to);
+    return all;
+  };
+  auto restarts = [](const Command& a, const Command& b) {
+    for (auto& p : b.phases)
+      if (p.op == Op::finish && p.slot == a.starts) return true;
+    return false;
+  };
+  auto hazard = [&](const Command& a, const Command& b, bool older) {
+    auto a_reads = both(a.reads, a.pushes), b_reads = both(b.reads, b.pushes);
+    auto a_sets = sets(a), b_sets = sets(b);
+    return meet(b.writes, a_reads, older, r.rotate) || meet(b.writes, a.writes, older, r.rotate) ||
+           meet(b_reads, a.writes, older, r.rotate) || meet(b_sets, a.gets, older, r.rotate_scalars) ||
+           meet(b_sets, a_sets, older, r.rotate_scalars) || meet(b.gets, a_sets, older, r.rotate_scalars) || restarts(a, b) ||
+           b.test;
+  };
+  int n = int(r.commands.size());
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      auto &a = r.commands[i], &b = r.commands[j];
+      if (a.queue == b.queue) continue;
+      if (j < i && hazard(a, b, false))
+        a.after.push_back({j, 0});  // and so after the one before
+      else if (r.is_loop && hazard(a, b, true))
+        a.after.push_back({j, 1});
+    }
+}
+
+}  // namespace sordino
