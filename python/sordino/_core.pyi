@@ -17,6 +17,19 @@ def mpi() -> dict[str, Any]: ...
 def poisson(
     nx: int, ny: int, nz: int, stencil: int, contrast: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
+def time_all_reduce(
+    algorithm: str,
+    values: int,
+    repeats: int,
+    options: dict[str, Any],
+    machine: dict[str, Any] | None = None,
+    reduce_degree: int = 2,
+    broadcast_degree: int = 4,
+    by_adapter: bool = False,
+) -> dict[str, Any]: ...
+def dslash(
+    problem: dict[str, Any], options: dict[str, Any] = ..., machine: dict[str, Any] | None = None
+) -> dict[str, Any]: ...
 
 class Solver:
     def __init__(

@@ -6,6 +6,10 @@
 #include "sordino/solvers/registry.hpp"
 
 namespace sordino::python {
+
+void define_comm(nb::module_& m);    // comm.cpp
+void define_dslash(nb::module_& m);  // dslash.cpp
+
 namespace {
 
 /// A solver and the arrays it views.
@@ -191,6 +195,8 @@ NB_MODULE(_core, m) {
   m.def("devices", &py::devices);
   m.def("mpi", &py::mpi_world);
   m.def("poisson", &py::poisson_arrays, "nx"_a, "ny"_a, "nz"_a, "stencil"_a, "contrast"_a);
+  py::define_comm(m);
+  py::define_dslash(m);
   nb::class_<py::PySolver>(m, "Solver")
       .def(nb::init<py::Array<sordino::i64>, py::Array<sordino::i32>, py::Array<double>, sordino::i64, nb::dict, nb::object>(),
            "indptr"_a, "indices"_a, "data"_a, "n"_a, "options"_a, "machine"_a.none() = nb::none())

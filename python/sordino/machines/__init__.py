@@ -17,6 +17,9 @@ ranks_per_node        ranks that share a node; 0: all
 internode_latency_s   of a message between nodes
 internode_bandwidth   bytes per second at which a device sends to other nodes
 workers               task groups that a device computes at the same time
+host_overhead_s       for which sending host data keeps a rank's program busy
+loopback_latency_s    of host data between ranks of one node that goes through their adapter
+leader_skew_s         for which a node's leader is busy with each other rank of its node
 ====================  ===============================================================
 
 ``sources`` says of each number where it was measured, or that it is assumed.
@@ -48,6 +51,9 @@ FIELDS: tuple[str, ...] = (
     "internode_latency_s",
     "internode_bandwidth",
     "workers",
+    "host_overhead_s",
+    "loopback_latency_s",
+    "leader_skew_s",
 )
 _WHOLE = ("ranks_per_node", "workers")
 _POSITIVE = ("memory_bandwidth", "link_bandwidth", "workers")

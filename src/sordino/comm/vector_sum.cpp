@@ -25,14 +25,7 @@ VectorSum::VectorSum(Rank& rank, i32 words, const std::string& name) {
   whole.replicated = true;
   set_tiles(whole, {0, words});
   whole_ = rank.add_space(whole);
-  Space parts;  // one block a rank
-  parts.n_global = i64(words) * P;
-  parts.first_row = i64(words) * me;
-  parts.rows = words;
-  parts.n_blocks = P;
-  parts.first_block = me;
-  set_tiles(parts, {0, words});
-  parts_ = rank.add_space(parts);
+  parts_ = rank.add_space(equal_parts(words, me, P));
   x_ = rank.vector(name + ", operand", parts_, &pieces_);
   y_ = rank.vector(name, whole_, &segments_);
   add_ = {{x_}, {y_}, own.begin, own.size(), me, P - 1 - me, words};

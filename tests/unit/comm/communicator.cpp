@@ -1,30 +1,9 @@
-#include "sordino/comm/communicator.hpp"
-
+// Messages between two ranks, and what a Pending asks of who holds it. Collectives: collectives.cpp and the files beside it.
 #include <bit>
 
-#include "check.hpp"
-#include "sordino/runtime/host/engine.hpp"
-#include "sordino/runtime/model/engine.hpp"
-#include "unit/fresh.hpp"
+#include "cases.hpp"
 
-using namespace sordino;
-
-namespace {
-
-/// Runs a job on the host's threads, and on the model in the order of time and in some adversary's.
-template <class Job>
-void on_engines(int ranks, const Job& job) {
-  host::HostEngine host({.ranks = ranks, .timeout = 20});
-  host.run(job, {});
-  for (u64 seed : {0, 7}) {
-    model::Options o;
-    o.ranks = ranks;
-    o.seed = seed;
-    model::ModelEngine(o).run(job);
-  }
-}
-
-}  // namespace
+using namespace comm_cases;
 
 TEST("values of any type arrive as they were sent, in order, and channels are kept apart") {
   struct Point {
@@ -66,17 +45,24 @@ TEST("sums over all ranks have the same bits everywhere, and several may be unde
   }
 }
 
-TEST("ranks that reduce different numbers of values are told so") {
-  CHECK_THROWS(
-      on_engines(2, [](Rank& s) { Communicator(s, 1).start_all_reduce(std::vector<double>(std::size_t(1 + s.id()))).get(); }),
-      Error, "ranks reduce different numbers of values");
-}
-
 TEST("what was started must be finished, once") {
   CHECK_THROWS([] { Pending<int> p([] { return 1; }); }(), Error, "a communication was started and never finished");
   Pending<int> p([] { return 5; });
   CHECK(p.get() == 5);
   CHECK_THROWS(p.get(), Error, "a communication was finished twice");
+  CHECK_THROWS((void)p.test(), Error, "a communication was finished twice");
+}
+
+TEST("whether a communication has ended can be asked") {
+  bool ended = false;
+  Pending<int> p([] { return 5; }, [&] { return ended; });
+  CHECK(!p.test());
+  ended = true;
+  CHECK(p.test());
+  CHECK(p.get() == 5);
+  Pending<void> at_once([] {});
+  CHECK(at_once.test());
+  at_once.get();
 }
 
 TEST("a pending communication can be handed on") {

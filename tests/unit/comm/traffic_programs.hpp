@@ -37,13 +37,7 @@ struct CountRound {
 };
 using Kernels = KernelList<Kernel<Fill>, Kernel<CopyAll>, Kernel<CopyWhole>, Kernel<CountRound>, Kernel<AddSegments>>;
 
-inline int local_space(Rank& s, i32 rows) {
-  Space p;
-  p.n_global = i64(rows) * s.size(), p.first_row = i64(rows) * s.id(), p.rows = rows, p.n_blocks = s.size(),
-  p.first_block = s.id();
-  set_tiles(p, {0, rows});
-  return s.add_space(p);
-}
+inline int local_space(Rank& s, i32 rows) { return s.add_space(equal_parts(rows, s.id(), s.size())); }
 
 /// Three rounds of: fill, push, and copy what has arrived. Returns own rows and ghosts of the last round, for each rank.
 using Build = std::function<Exchange(Rank&)>;

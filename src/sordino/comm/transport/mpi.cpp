@@ -32,6 +32,52 @@ void finalize_ours() {
   if (!done) MPI_Finalize();
 }
 
+MPI_Datatype datatype(Scalar type) {
+  switch (type.kind) {
+    case 'i': return type.bytes == 1 ? MPI_INT8_T : type.bytes == 2 ? MPI_INT16_T : type.bytes == 4 ? MPI_INT32_T : MPI_INT64_T;
+    case 'u':
+      return type.bytes == 1 ? MPI_UINT8_T : type.bytes == 2 ? MPI_UINT16_T : type.bytes == 4 ? MPI_UINT32_T : MPI_UINT64_T;
+    default: return type.bytes == 4 ? MPI_FLOAT : type.bytes == 8 ? MPI_DOUBLE : MPI_LONG_DOUBLE;
+  }
+}
+
+MPI_Op operation(Fold fold) {
+  switch (fold) {
+    case Fold::product: return MPI_PROD;
+    case Fold::min: return MPI_MIN;
+    case Fold::max: return MPI_MAX;
+    default: return MPI_SUM;
+  }
+}
+
+class MpiReduction final : public LibraryReduction {
+ public:
+  MpiReduction(Fold fold, Scalar type, std::vector<std::byte> values, MPI_Comm comm) : state_(std::make_unique<State>()) {
+    state_->values = std::move(values);
+    std::lock_guard lock(the_lock());
+    MPI_Iallreduce(MPI_IN_PLACE, state_->values.data(), int(state_->values.size() / std::size_t(type.bytes)), datatype(type),
+                   operation(fold), comm, &state_->request);
+  }
+  ~MpiReduction() override {
+    if (!test()) state_.release();  // the library still writes there
+  }
+  bool test() override {
+    if (state_->request == MPI_REQUEST_NULL) return true;
+    std::lock_guard lock(the_lock());
+    int done = 0;
+    MPI_Test(&state_->request, &done, MPI_STATUS_IGNORE);
+    return done != 0;
+  }
+  const std::vector<std::byte>& values() const override { return state_->values; }
+
+ private:
+  struct State {
+    std::vector<std::byte> values;
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+  std::unique_ptr<State> state_;
+};
+
 class MpiTransport final : public Transport {
  public:
   MpiTransport(int process, std::vector<int> ranks, MPI_Comm comm) : process_(process), ranks_(std::move(ranks)), comm_(comm) {}
@@ -91,6 +137,12 @@ class MpiTransport final : public Transport {
     }
     retire();
     return count;
+  }
+
+  bool reduces() const override { return true; }
+  std::unique_ptr<LibraryReduction> start_all_reduce(Fold fold, Scalar type, std::vector<std::byte> values) override {
+    if (values.size() > most_bytes) throw Error(Errc::unsupported, "MPI reduces at most 2 GiB at a time here");
+    return std::make_unique<MpiReduction>(fold, type, std::move(values), comm_);
   }
 
  private:

@@ -1,0 +1,173 @@
+"""``sordino bench comm``: latency of all-reduces of host data against ranks and bytes, for each algorithm."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .. import machines
+from .._native import core, translated
+from ..cli import display
+from ..cli.common import Parser, whole_number
+from ..cli.processes import index, say
+from ..errors import BadArgument, suggestion
+from ..report.record import json_ready
+from . import _records
+
+SUMMARY = "all-reduces of host data: latency against ranks and bytes, to start and to wait for"
+
+#: A double, which is what is summed.
+BYTES = 8
+
+#: The ways of an all-reduce; ``mpi`` needs a launcher.
+ALGORITHMS = ("ordered", "recursive_doubling", "tree", "two_level", "mpi")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is measured."""
+
+    engine: str
+    machine: dict[str, Any] | None
+    algorithms: list[str]
+    ranks: list[int]
+    sizes: list[int]
+    degrees: tuple[int, int]
+    by_adapter: bool
+    repeats: int
+
+
+def main(argv: Sequence[str]) -> int:
+    """Measure, print tables or JSON, append records; return the exit code."""
+    given = _parser().read(argv)
+    plan = _plan(given)
+    if given.record:
+        _records.check(given.record)
+    records = []
+    for size in plan.sizes:
+        rows = [
+            _measure(plan, algorithm, ranks, size) for algorithm in plan.algorithms for ranks in plan.ranks
+        ]
+        if not given.json:
+            _show(plan, size, rows)
+        records += rows
+    if given.json:
+        say(json.dumps(json_ready({"bench": "comm", "measured": records}), allow_nan=False))
+    if given.record and index() == 0:
+        command = shlex.join(["sordino", "bench", "comm", *argv])
+        _records.append(given.record, records, command, given.commit or _records.commit())
+    return 0
+
+
+def _parser() -> Parser:
+    parser = Parser("bench comm", SUMMARY)
+    parser.add_argument(
+        "--engine",
+        default="host",
+        metavar="NAME",
+        help="host, or model for a described machine (default host)",
+    )
+    parser.add_argument(
+        "--machine",
+        default=machines.DEFAULT,
+        metavar="NAME",
+        help="of engine model: a name, or a .json file (default %(default)s)",
+    )
+    parser.add_argument(
+        "--algorithms",
+        default="",
+        metavar="A,B",
+        help=f"of {', '.join(ALGORITHMS)} (default: all that can run here)",
+    )
+    parser.add_argument(
+        "--ranks", default="", metavar="N,N", help="of this process (default 1,2,4; model: 1 to 1024)"
+    )
+    parser.add_argument("--bytes", default="8,1024", metavar="N,N", help="of a rank (default %(default)s)")
+    parser.add_argument(
+        "--degrees", default="2,4", metavar="K,M", help="of the trees that reduce and broadcast (default 2,4)"
+    )
+    parser.add_argument(
+        "--by-adapter", action="store_true", help="model: messages within a node use the network adapter, too"
+    )
+    parser.add_argument(
+        "--repeats", default="", metavar="N", help="whose median counts (default 50; model: 1)"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
+    parser.add_argument("--record", metavar="FILE", help="append the measurements as JSON lines")
+    parser.add_argument(
+        "--commit", default="", metavar="ID", help="the commit for the record (default: asked of git)"
+    )
+    return parser
+
+
+def _whole_numbers(text: str, option: str) -> list[int]:
+    return [whole_number(word, option) for word in text.split(",") if word]
+
+
+def _plan(given: Any) -> Plan:
+    modelled = given.engine == "model"
+    if given.engine not in ("host", "model"):
+        raise BadArgument(f"--engine is host or model for an all-reduce of host data, not '{given.engine}'")
+    chosen = [word for word in given.algorithms.split(",") if word]
+    for word in chosen:
+        if word not in ALGORITHMS:
+            near = suggestion(word, ALGORITHMS) or f"; known: {', '.join(ALGORITHMS)}"
+            raise BadArgument(f"unknown all-reduce '{word}'{near}")
+    ranks = _whole_numbers(given.ranks, "--ranks") or ([4**k for k in range(6)] if modelled else [1, 2, 4])
+    sizes = _whole_numbers(given.bytes, "--bytes")
+    repeats = whole_number(given.repeats or ("1" if modelled else "50"), "--repeats")
+    if not sizes or min(*ranks, repeats) < 1:
+        raise BadArgument("ranks, bytes and repeats must be at least 1")
+    if any(size < 0 or size % BYTES for size in sizes):
+        raise BadArgument(f"--bytes are those of doubles: multiples of {BYTES}")
+    degrees = _whole_numbers(given.degrees, "--degrees")
+    if len(degrees) != 2:
+        raise BadArgument(f"--degrees are two numbers, such as 2,4, not '{given.degrees}'")
+    processes = core().mpi()["size"]
+    possible = [name for name in ALGORITHMS if name != "mpi" or (processes > 1 and not modelled)]
+    machine = machines.load(given.machine) if modelled else None
+    return Plan(
+        given.engine,
+        machine,
+        chosen or possible,
+        ranks,
+        sizes,
+        (degrees[0], degrees[1]),
+        given.by_adapter,
+        repeats,
+    )
+
+
+def _measure(plan: Plan, algorithm: str, ranks: int, size: int) -> dict[str, Any]:
+    with translated():
+        times = core().time_all_reduce(
+            algorithm,
+            size // BYTES,
+            plan.repeats,
+            {"engine": plan.engine, "ranks": ranks},
+            machines.numbers(plan.machine) if plan.machine else None,
+            *plan.degrees,
+            plan.by_adapter,
+        )
+    trees = algorithm in ("tree", "two_level")
+    return {
+        "bench": "comm", **times, "bytes": size, "repeats": plan.repeats,
+        "degrees": list(plan.degrees) if trees else None, "by_adapter": plan.by_adapter,
+        "described_machine": plan.machine["name"] if plan.machine else None,
+    }  # fmt: skip
+
+
+def _show(plan: Plan, size: int, records: list[dict[str, Any]]) -> None:
+    heads = ("all-reduce", "same bits in every layout", "ranks", "start us", "wait us", "both us")
+    rows = []
+    for record in records:
+        label = record["algorithm"]
+        if record["degrees"]:
+            label += f" ({record['degrees'][0]}, {record['degrees'][1]})"
+        times = (f"{record[key] * 1e6:,.2f}" for key in ("post_s", "wait_s", "total_s"))
+        rows.append([label, "yes" if record["reproducible"] else "no", str(record["ranks"]), *times])
+    where = f"machine {plan.machine['name']}" if plan.machine else records[0]["transport"]
+    display.show_table(f"{size:,} bytes a rank, {plan.engine} engine, {where}", heads, rows, left=2)

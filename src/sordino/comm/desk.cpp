@@ -1,0 +1,84 @@
+#include "sordino/comm/desk.hpp"
+
+#include <cstring>
+#include <type_traits>
+
+namespace sordino {
+
+Desk& Desk::of(Rank& rank) {
+  Engine& engine = rank.engine();
+  auto& attendant = engine.attendant(rank.id() - engine.first_rank());
+  if (!attendant) attendant = std::make_unique<Desk>(rank);
+  return static_cast<Desk&>(*attendant);
+}
+
+Signature Desk::signature_in(const Letter& letter) {
+  static_assert(std::is_trivially_copyable_v<Signature>);
+  Signature s;
+  std::memcpy(&s, letter.data.data(), sizeof s);
+  return s;
+}
+
+void Desk::advance() {
+  for (Operation* o : operations_) o->advance();
+  if (!rank_.engine().looks_for_mail()) return;
+  for (auto q = expected_.begin(); q != expected_.end();) {
+    auto& [from, channel] = q->first;
+    auto& parcels = q->second;
+    while (!parcels.empty()) {
+      auto letter = rank_.engine().try_take(rank_, from, channel);
+      if (!letter) break;
+      *parcels.front() = {true, std::move(letter->data)};
+      parcels.pop_front();
+    }
+    q = parcels.empty() ? expected_.erase(q) : std::next(q);
+  }
+}
+
+void Desk::wait(const std::function<bool()>& done, const std::function<std::string()>& what) {
+  advance();
+  if (done()) return;
+  auto ready = [&] {
+    advance();
+    if (done()) return true;
+    throw_if_failed();
+    look_for_strays();
+    return false;
+  };
+  rank_.engine().wait_for_mail(rank_, ready, what);
+}
+
+void Desk::throw_if_failed() const {
+  for (const Operation* o : operations_)
+    if (o->error()) std::rethrow_exception(o->error());
+}
+
+void Desk::remember(int channel, u32 number, const Signature& signature) {
+  constexpr std::size_t few = 4;
+  ended_.push_back({channel, number, signature});
+  if (ended_.size() > few) ended_.pop_front();
+}
+
+void Desk::look_for_strays() {
+  for (auto& e : ended_)
+    if (auto stray = rank_.engine().try_take(rank_, -1, tag(e.channel, e.number)))
+      bad_argument(disagreement(rank_.id(), e.signature, stray->from, signature_in(*stray), e.number, e.channel));
+}
+
+std::shared_ptr<Parcel> Desk::expect(int from, int channel) {
+  auto parcel = std::make_shared<Parcel>();
+  expected_[{from, channel}].push_back(parcel);
+  return parcel;
+}
+
+void Desk::wait(const std::shared_ptr<Parcel>& parcel, int from, int channel) {
+  if (rank_.engine().looks_for_mail())
+    return wait([&] { return parcel->here; }, [&] { return "data of rank " + std::to_string(from); });
+  auto& parcels = expected_[{from, channel}];
+  while (!parcel->here) {
+    *parcels.front() = {true, rank_.engine().take(rank_, from, channel)};
+    parcels.pop_front();
+  }
+}
+
+}  // namespace sordino

@@ -1,0 +1,65 @@
+// One rank's collectives and receives under way, over all its communicators. Whoever waits for one lets all go on: ranks may
+// finish them in different orders.
+#pragma once
+#include <deque>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "sordino/comm/operation.hpp"
+
+namespace sordino {
+
+/// What a started receive waits for.
+struct Parcel {
+  bool here = false;
+  Bytes data;
+};
+
+/// Who may use something that all ranks must use in the same order.
+struct Queueing {
+  u64 drawn = 0, served = 0;  // numbers
+};
+
+class Desk final : public Attendant {
+ public:
+  static Desk& of(Rank& rank);
+  explicit Desk(Rank& rank) : rank_(rank) {}
+
+  static constexpr int most_channels = 1 << 11;
+  /// Tags below 0 belong to collectives: 11 bits of channel, 20 of its collective's number. The others are channels.
+  static int tag(int channel, u32 number) { return int(0x80000000u | u32(channel) << 20 | (number & 0xfffffu)); }
+  static Signature signature_in(const Letter& letter);
+
+  void advance() override;
+  /// Waits until done(). Throws as well if anything else here has failed, or if a rank calls other collectives than this one.
+  void wait(const std::function<bool()>& done, const std::function<std::string()>& what);
+
+  u32 next_number(int channel) { return ++numbers_[channel]; }
+  void enter(Operation& operation) { operations_.push_back(&operation); }
+  void leave(Operation& operation) { std::erase(operations_, &operation); }
+  void remember(int channel, u32 number, const Signature& signature);
+
+  /// The next message of `from` on this channel that no earlier receive gets.
+  std::shared_ptr<Parcel> expect(int from, int channel);
+  void wait(const std::shared_ptr<Parcel>& parcel, int from, int channel);
+
+  Queueing library_queue;  // all-reduces of the transport's library
+
+ private:
+  void look_for_strays();
+  void throw_if_failed() const;
+
+  Rank& rank_;
+  std::map<int, u32> numbers_;  // [channel] of its last collective
+  std::vector<Operation*> operations_;
+  std::map<std::pair<int, int>, std::deque<std::shared_ptr<Parcel>>> expected_;  // (from, channel)
+  struct Ended {
+    int channel;
+    u32 number;
+    Signature signature;
+  };
+  std::deque<Ended> ended_;  // the last few: who still sends for one of them meant another collective
+};
+
+}  // namespace sordino

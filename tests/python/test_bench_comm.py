@@ -1,0 +1,114 @@
+"""``sordino bench comm``: tables, JSON and records of all-reduces; the compiled module times them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sordino import machines
+
+
+@pytest.fixture
+def timed_core(fake_core):
+    """A core whose messages take a microsecond for each doubling of ranks, and remembers what it was asked."""
+    fake_core.asked = []
+
+    def time_all_reduce(
+        algorithm, values, repeats, options, machine, reduce_degree, broadcast_degree, by_adapter
+    ):
+        fake_core.asked.append((algorithm, values, repeats, options, machine))
+        wait = 1e-6 * options["ranks"].bit_length()
+        return {
+            "algorithm": algorithm, "reproducible": algorithm != "two_level", "ranks": options["ranks"],
+            "engine": options["engine"], "transport": "threads", "post_s": 1e-7, "wait_s": wait, "total_s": wait,
+        }  # fmt: skip
+
+    fake_core.time_all_reduce = time_all_reduce
+    return fake_core
+
+
+def test_tables_and_records(cli, timed_core, tmp_path):
+    record = tmp_path / "r.jsonl"
+    code, out, err = cli(
+        "bench", "comm", "--ranks", "1,2", "--bytes", "8,800", "--record", record, "--commit", "abc"
+    )
+    assert code == 0, err
+    for part in ("8 bytes a rank, host engine, threads", "800 bytes", "tree (2, 4)", "start us", "wait us"):
+        assert part in out
+    assert "mpi" not in out
+    lines = [json.loads(line) for line in record.read_text().splitlines()]
+    assert len(lines) == 2 * 4 * 2
+    assert lines[0]["commit"] == "abc" and lines[0]["command"].startswith("sordino bench comm --ranks")
+    assert {(line["bytes"], line["algorithm"], line["ranks"]) for line in lines} >= {(800, "tree", 2)}
+    assert timed_core.asked[0][:4] == ("ordered", 1, 50, {"engine": "host", "ranks": 1})
+    assert timed_core.asked[0][4] is None
+
+
+def test_json_of_a_described_machine(cli, timed_core):
+    code, out, err = cli(
+        "bench", "comm", "--engine", "model", "--machine", "summit", "--algorithms", "tree", "--json"
+    )
+    assert code == 0, err
+    measured = json.loads(out)["measured"]
+    assert [row["ranks"] for row in measured] == [1, 4, 16, 64, 256, 1024] * 2
+    assert all(row["described_machine"] == "summit" and row["degrees"] == [2, 4] for row in measured)
+    assert timed_core.asked[0][4] == machines.numbers(machines.load("summit"))
+
+
+def test_mpi_is_measured_under_a_launcher(cli, timed_core):
+    timed_core.mpi_size = 2
+    code, out, err = cli("bench", "comm", "--ranks", "1", "--bytes", "8")
+    assert code == 0, err
+    assert "mpi" in out
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        (["--engine", "cuda"], "--engine is host or model"),
+        (["--algorithms", "tre"], "unknown all-reduce 'tre', did you mean 'tree'?"),
+        (["--ranks", "0"], "must be at least 1"),
+        (["--bytes", "12"], "multiples of 8"),
+        (["--degrees", "2"], "--degrees are two numbers"),
+        (["--engine", "model", "--machine", "zuse"], "unknown machine 'zuse'"),
+        (["--record", "/nowhere/r.jsonl"], "cannot be written"),
+    ],
+)
+def test_bad_usage(cli, timed_core, argv, sentence):
+    code, _, err = cli("bench", "comm", *argv)
+    assert code == 2 and sentence in err
+
+
+def _core_is_there() -> bool:
+    try:
+        from sordino import _core
+    except ImportError:
+        return False
+    return hasattr(_core, "time_all_reduce")
+
+
+needs_core = pytest.mark.skipif(not _core_is_there(), reason="sordino._core is not built")
+
+
+@needs_core
+def test_the_core_times_host_and_model(cli):
+    code, out, err = cli("bench", "comm", "--ranks", "2", "--bytes", "8", "--repeats", "3", "--json")
+    assert code == 0, err
+    assert all(row["total_s"] > 0 and row["ranks"] == 2 for row in json.loads(out)["measured"])
+    code, out, err = cli("bench", "comm", "--engine", "model", "--algorithms", "tree,two_level", "--json")
+    assert code == 0, err
+    rows = json.loads(out)["measured"]
+    of = {(row["algorithm"], row["ranks"], row["bytes"]): row["total_s"] for row in rows}
+    assert of["tree", 1, 8] == 0 < of["tree", 16, 8] < of["tree", 1024, 8] < of["tree", 1024, 1024]
+    steps = {ranks: of["tree", ranks, 8] for ranks in (64, 256, 1024)}
+    assert steps[1024] - steps[256] == pytest.approx(steps[256] - steps[64], rel=1e-6)  # as the logarithm
+
+
+@needs_core
+def test_the_core_says_what_it_cannot_do(cli):
+    code, _, err = cli("bench", "comm", "--algorithms", "mpi", "--ranks", "2")
+    assert code == 4 or code == 2
+    assert "needs several MPI processes" in err
+    code, _, err = cli("bench", "comm", "--degrees", "2,9", "--ranks", "2")
+    assert code == 2 and "the tree that broadcasts has degree 2, 3 or 4, not 9" in err
