@@ -107,16 +107,19 @@ if ((run_tests)); then
     "${pytest_arguments[@]}"
 fi
 
-# ---- compute-sanitizer: every test program that has tests with the filter in their names -----------------------------
+# ---- compute-sanitizer: the GPU tests with the filter in their names ---------------------------------------------------
 sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
 for i in "${!sanitize[@]}"; do
   tool=${sanitize[i]}
   for program in "$build"/tests/sordino_*; do
     [[ -x $program && -f $program && $program != *_mpi && $program != *selftest ]] || continue
-    # In tests/gpu every test needs the GPU; elsewhere those that say so.
+    # In tests/gpu every test needs the GPU, and a filter means those; elsewhere only tests that say so do.
     wanted=("[gpu]")
-    [[ $program == */sordino_gpu ]] && wanted=()
-    [[ -n ${filters[i]} ]] && wanted=("${filters[i]}")
+    if [[ $program == */sordino_gpu ]]; then
+      wanted=(${filters[i]:+"${filters[i]}"})
+    elif [[ -n ${filters[i]} ]]; then
+      continue
+    fi
     "$program" --list "${wanted[@]}" | grep -q . || continue
     step "$tool-${program##*sordino_}" "$limit_sanitize" "$sanitizer" --tool "$tool" --error-exitcode 86 \
       --print-limit 20 "$program" "${wanted[@]}"

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <new>
+#include <set>
 
 #include "sordino/runtime/cuda/devices.hpp"
 #include "sordino/runtime/cuda/mark.hpp"
@@ -23,10 +24,14 @@ std::vector<int> chosen_devices(const Options& options) {
 }
 
 // Ranks push into each other's memory: without a path between two devices they cannot.
+// Once a process: asking again is an error, which tools report even where it is expected.
 void enable_peers(int device, const std::vector<int>& devices) {
+  static std::mutex mutex;
+  static std::set<std::pair<int, int>> enabled;
+  std::lock_guard lock(mutex);
   OnDevice on(device);
   for (int peer : devices) {
-    if (peer == device) continue;
+    if (peer == device || enabled.count({device, peer})) continue;
     int can = 0;
     call("cudaDeviceCanAccessPeer", cudaDeviceCanAccessPeer(&can, device, peer));
     if (!can)
@@ -34,10 +39,11 @@ void enable_peers(int device, const std::vector<int>& devices) {
                                          std::to_string(peer) +
                                          ": choose devices that can (sordino doctor lists them), or one device");
     cudaError_t e = cudaDeviceEnablePeerAccess(peer, 0);
-    if (e == cudaErrorPeerAccessAlreadyEnabled)
+    if (e == cudaErrorPeerAccessAlreadyEnabled)  // by another library of this process
       cudaGetLastError();
     else
       call("cudaDeviceEnablePeerAccess", e);
+    enabled.insert({device, peer});
   }
 }
 
