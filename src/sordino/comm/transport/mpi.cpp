@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "sordino/base/error.hpp"
+#include "sordino/comm/transport/mpi_comm.hpp"
 
 namespace sordino::mpi {
 namespace {
@@ -30,6 +31,13 @@ void finalize_ours() {
   int done = 0;
   MPI_Finalized(&done);
   if (!done) MPI_Finalize();
+}
+
+void need_threads() {
+  int granted = 0;
+  MPI_Query_thread(&granted);
+  if (granted < MPI_THREAD_SERIALIZED)
+    throw Error(Errc::unsupported, "MPI grants no MPI_THREAD_SERIALIZED: initialise it with MPI_Init_thread");
 }
 
 MPI_Datatype datatype(Scalar type) {
@@ -199,26 +207,30 @@ World world() {
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &granted);
     std::atexit(finalize_ours);
   }
-  int granted = 0;
-  MPI_Query_thread(&granted);
   w.initialized = true;
   MPI_Comm_rank(MPI_COMM_WORLD, &w.process);
   MPI_Comm_size(MPI_COMM_WORLD, &w.processes);
   if (w.processes == 1) w.reason = "MPI runs one process";
-  if (w.processes > 1 && granted < MPI_THREAD_SERIALIZED)
-    throw Error(Errc::unsupported, "MPI grants no MPI_THREAD_SERIALIZED: initialise it with MPI_Init_thread");
+  if (w.processes > 1) need_threads();
   return w;
 }
 
 std::unique_ptr<Transport> transport(int local_ranks) {
-  World w = world();
-  if (w.processes == 1) return nullptr;
+  return world().processes == 1 ? nullptr : transport(MPI_COMM_WORLD, local_ranks);
+}
+
+std::unique_ptr<Transport> transport(MPI_Comm callers, int local_ranks) {
+  need_threads();
   std::lock_guard lock(the_lock());
+  int process = 0, processes = 0;
+  MPI_Comm_rank(callers, &process);
+  MPI_Comm_size(callers, &processes);
+  if (processes == 1) return nullptr;
   MPI_Comm comm;
-  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-  std::vector<int> ranks(std::size_t(w.processes));
+  MPI_Comm_dup(callers, &comm);
+  std::vector<int> ranks(static_cast<std::size_t>(processes));
   MPI_Allgather(&local_ranks, 1, MPI_INT, ranks.data(), 1, MPI_INT, comm);
-  return std::make_unique<MpiTransport>(w.process, ranks, comm);
+  return std::make_unique<MpiTransport>(process, ranks, comm);
 }
 
 }  // namespace sordino::mpi
