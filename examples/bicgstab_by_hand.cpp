@@ -18,8 +18,7 @@ using namespace sordino;
 
 namespace {
 
-// --- the problem: convection and diffusion on n x n cells, of which each rank has some lines
-// -------------------------------------
+// --- the problem: convection and diffusion on n x n cells, of which each rank has some lines ---
 
 struct Grid {
   i32 n, rows;
@@ -48,8 +47,7 @@ struct SurfaceProduct {  // SMV: waits for the neighbours' lines
   SORDINO_HD void row(i32 i) { v[i] = grid.product(u, i); }
 };
 
-// --- the steps of BiCGStab
-// -------------------------------------------------------------------------------------------------------
+// --- the steps of BiCGStab ---
 
 struct Begin {  // x = 0, r = rh = p = b
   In b;

@@ -40,6 +40,8 @@ def test_dslash_measures_and_records(cli, tmp_path):
         (["--precisions", "half"], "single and double"),
         (["--recons", "8"], "12 and 18"),
         (["--ranks", "0"], "at least 1"),
+        (["--recons", ","], "nothing to measure"),
+        (["--iterations", str(2**31)], "below 2^30"),
         (["--engine", "model"], "--engine is host or cuda"),
     ],
 )

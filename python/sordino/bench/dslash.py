@@ -92,8 +92,10 @@ def _plan(given: Any) -> Plan:
     ranks, recons = whole(given.ranks, "--ranks"), whole(given.recons, "--recons")
     precisions = [word for word in given.precisions.split(",") if word]
     iterations = whole_number(given.iterations, "--iterations")
-    if not ranks or min(*ranks, iterations) < 1:
-        raise BadArgument("ranks and iterations must be at least 1")
+    if not ranks or min(*ranks, iterations) < 1 or iterations >= 2**30:
+        raise BadArgument("ranks and iterations must be at least 1, and iterations below 2^30")
+    if not (precisions and recons):
+        raise BadArgument("there is nothing to measure: name a precision and a number of reals a link")
     if not set(precisions) <= set(PRECISIONS) or not set(recons) <= set(RECONS):
         raise BadArgument("precisions are single and double, and recons are 12 and 18")
     engine = given.engine or default_engine()

@@ -115,8 +115,8 @@ def _problem(given: argparse.Namespace) -> dict[str, Any]:
     kappa, seed = number(given.kappa, "--kappa"), whole_number(given.seed, "--seed")
     if recon not in (18, 12):
         raise BadArgument(f"a link is stored as 18 or 12 reals, not {recon}")
-    if iterations < 1:
-        raise BadArgument(f"--iterations must be at least 1, not {iterations}")
+    if not 1 <= iterations < 2**30:
+        raise BadArgument(f"--iterations must be at least 1 and below 2^30, not {iterations}")
     if not 0 <= seed < 2**63:
         raise BadArgument(f"--seed must be at least 0 and below 2^63, not {seed}")
     if not math.isfinite(kappa):

@@ -34,7 +34,8 @@ class Communicator {
   template <class T>
   using Lists = std::vector<std::vector<T>>;  // one for each rank, of any length
 
-  /// `channel` (0 to 2047) keeps the messages of one use apart from those of another; the same number on all ranks. Two
+  /// `channel` keeps the messages of one use apart from those of another; the same number on all ranks. 0 to 15 are the
+  /// library's own, 16 to 2047 are yours. Two
   /// communicators of a rank with the same channel are one.
   Communicator(Rank& rank, int channel);
 
@@ -45,6 +46,7 @@ class Communicator {
   /// Does not wait. Messages between two ranks on one channel arrive in order.
   template <Sendable T>
   void send(int to, const std::vector<T>& values) {
+    check_rank(to);
     rank_.engine().post(rank_, to, channel_, bytes_of(values));
   }
   template <Sendable T>
@@ -54,6 +56,7 @@ class Communicator {
   /// Messages go to receives in the order in which these were started, whichever is finished first.
   template <Sendable T>
   Pending<std::vector<T>> start_receive(int from) {
+    check_rank(from);
     auto& desk = Desk::of(rank_);
     auto parcel = desk.expect(from, channel_);
     return Pending<std::vector<T>>(
@@ -62,7 +65,7 @@ class Communicator {
           return values_of<T>(parcel->data);
         },
         [&desk, parcel] {
-          desk.advance();
+          desk.look();
           return parcel->here;
         });
   }
@@ -218,9 +221,16 @@ class Communicator {
   }
   template <class T>
   static std::vector<T> values_of(const Bytes& bytes) {
+    if (bytes.size() % sizeof(T) != 0)
+      bad_argument(std::to_string(bytes.size()) + " bytes came, which are no whole number of values of " +
+                   std::to_string(sizeof(T)) + " bytes");
     std::vector<T> values(bytes.size() / sizeof(T));
     if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
     return values;
+  }
+
+  void check_rank(int r) const {
+    if (r < 0 || r >= size()) bad_argument("there is no rank " + std::to_string(r) + " of " + std::to_string(size()));
   }
 
   Rank& rank_;

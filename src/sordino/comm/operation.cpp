@@ -26,7 +26,7 @@ void Operation::start(Schedule schedule) {
 }
 
 bool Operation::test() {
-  desk_.advance();
+  desk_.look();
   return done_;
 }
 

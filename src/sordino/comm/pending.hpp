@@ -9,7 +9,8 @@
 namespace sordino {
 
 /// Move-only. get() waits, with the engine's timeout, and may be called once; test() says, without waiting, whether get() would
-/// return or throw at once, and lets everything that its rank has under way go on. Dropping one unfinished throws, except while
+/// return or throw at once, lets everything that its rank has under way go on, and throws if another rank has failed (on the
+/// model, whose clock stands still meanwhile, only get() lets others act). Dropping one unfinished throws, except while
 /// the stack unwinds from another error: a fault must not hide behind its consequences.
 template <class T>
 class [[nodiscard]] Pending {

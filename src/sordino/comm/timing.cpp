@@ -7,7 +7,7 @@
 namespace sordino {
 namespace {
 
-constexpr int channel = 3;
+constexpr int channel = 4;
 
 double median(std::vector<double> times) {
   auto middle = times.begin() + std::ptrdiff_t(times.size() / 2);

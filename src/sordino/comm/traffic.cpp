@@ -12,6 +12,7 @@ namespace {
 constexpr int channel = 3;
 
 std::vector<i32> range(i32 first, i32 count) {
+  if (count < 0) bad_argument("a message of " + std::to_string(count) + " words");
   std::vector<i32> rows(static_cast<std::size_t>(count));
   std::iota(rows.begin(), rows.end(), first);
   return rows;
@@ -54,7 +55,7 @@ void agree(Rank& rank, Exchange& x) {
 }
 
 // Everybody trades with everybody: pieces of these lengths, or, if none are given, all own rows.
-Exchange with_all_others(Rank& rank, i32 own_rows, const std::vector<i32>& pieces) {
+Exchange trade_with_all(Rank& rank, i32 own_rows, const std::vector<i32>& pieces) {
   Communicator comm(rank, channel);
   std::vector<Sending> sendings;
   std::vector<Receiving> receivings;
@@ -135,11 +136,11 @@ Exchange scatter_from(Rank& rank, const std::vector<i32>& counts, int root) {
   return point_to_point(rank, first, all, {});
 }
 
-Exchange all_gather(Rank& rank, i32 own_rows) { return with_all_others(rank, own_rows, {}); }
+Exchange all_gather(Rank& rank, i32 own_rows) { return trade_with_all(rank, own_rows, {}); }
 
 Exchange all_to_all(Rank& rank, const std::vector<i32>& counts) {
   if (int(counts.size()) != rank.size()) bad_argument("an all-to-all needs a count for every rank");
-  return with_all_others(rank, std::accumulate(counts.begin(), counts.end(), 0), counts);
+  return trade_with_all(rank, std::accumulate(counts.begin(), counts.end(), 0), counts);
 }
 
 }  // namespace sordino

@@ -2,6 +2,8 @@
 // vector with it, can send by push(v) in any command, and receive by reading v through a ghost field in a later one. What lies
 // in between hides the message. Each is built once, by all ranks together, and used any number of times without the host.
 //
+// Vectors keep a pointer to their exchange: it must outlive them, where it is.
+//
 // Received words are the vector's ghosts, behind its own rows, in the order stated. One write into the receiver's memory a
 // message, no copy on the way, and no matching of tags: the place was agreed on here.
 #pragma once
@@ -24,7 +26,8 @@ struct Receiving {
 
 /// Point to point: ghosts lie in the order of `receivings`. At most one message a pair and direction; between two ranks that
 /// talk in one direction only, an empty message goes back, which says that the receiver is ready again.
-/// Throws bad_argument on both ranks if one sends another number of words than the other receives.
+/// Throws bad_argument on both ranks if one sends another number of words than the other receives; a rank that does not name
+/// the other at all is waited for, with the engine's timeout.
 Exchange point_to_point(Rank& rank, i32 own_rows, const std::vector<Sending>& sendings,
                         const std::vector<Receiving>& receivings);
 

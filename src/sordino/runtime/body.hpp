@@ -120,7 +120,7 @@ class BodyOf final : public Body {
             for (int k = 0; k < K; k++) running[k][l] += s.v[k];
           }
         }
-        for (int k = 0; k < K; k++) sums[k] += fold(running[k]);
+        for (int k = 0; k < K; k++) sums[k] += fold(running[k], end - begin);
       }
     }
   }

@@ -97,6 +97,8 @@ class Engine {
   // Host data between recordings (comm/communicator.hpp).
   virtual void post(Rank& from, int to, int tag, std::vector<std::byte> data) = 0;
   virtual std::vector<std::byte> take(Rank& at, int from, int tag) = 0;  // waits, with the engine's timeout
+  /// For a rank that asks again and again instead of waiting: throws if another one has failed, and takes in what has come.
+  virtual void look(Rank&) {}
   /// Whether the next two work here. Where they do not, host data is waited for where it is first looked for.
   virtual bool looks_for_mail() const { return false; }
   virtual std::optional<Letter> try_take(Rank&, int /*from*/, int /*tag*/) { return {}; }  // from < 0: of any rank; no waiting

@@ -113,7 +113,7 @@ void Frame::deliver(int turn, int slot, const double* all) {
   for (int k = 0; k < K; k++) {
     double sum[running_sums] = {};
     for (i32 b = 0; b < blocks; b++) sum[b % running_sums] += all[std::size_t(b) * K + k];
-    store_scalar(view, r.to[k], fold(sum));
+    store_scalar(view, r.to[k], fold(sum, blocks));
   }
 }
 

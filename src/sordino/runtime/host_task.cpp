@@ -10,6 +10,18 @@ double* HostView::words(Vec v) const {
   bad_argument("a host task asks for a vector that it does not say it uses");
 }
 
+double HostView::get(Scal s) const {
+  for (auto& g : task_.gets)
+    if (g.id == s.id) return load_scalar(scalars_, s.id);
+  bad_argument("a host task asks for a scalar that it does not say it gets");
+}
+
+void HostView::put(Scal s, double value) const {
+  for (Scal p : task_.puts)
+    if (p.id == s.id) return store_scalar(scalars_, s.id, value);
+  bad_argument("a host task puts a scalar that it does not say it puts");
+}
+
 std::unique_ptr<Body> HostBody::bind(const VectorTable& vectors) const {
   auto copy = std::make_unique<HostBody>(*this);
   copy->words_.clear();

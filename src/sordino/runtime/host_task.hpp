@@ -9,19 +9,23 @@
 
 namespace sordino {
 
-/// What a host task sees while it runs.
+struct HostTask;
+
+/// What a host task sees while it runs. All three throw bad_argument for what the task does not say it uses.
 class HostView {
  public:
   using Words = std::vector<std::pair<int, double*>>;  // by logical name
-  HostView(const Words& words, const ScalarView& scalars) : words_(words), scalars_(scalars) {}
+  HostView(const HostTask& task, const Words& words, const ScalarView& scalars)
+      : task_(task), words_(words), scalars_(scalars) {}
 
   /// Words of a vector that the task uses: its own rows, and behind them the ghosts where it uses those. On a GPU this is the
   /// vector's pinned twin, copied before the task and, if it writes the vector, back after it.
   double* words(Vec v) const;
-  double get(Scal s) const { return load_scalar(scalars_, s.id); }
-  void put(Scal s, double value) const { store_scalar(scalars_, s.id, value); }
+  double get(Scal s) const;
+  void put(Scal s, double value) const;
 
  private:
+  const HostTask& task_;
   const Words& words_;
   const ScalarView& scalars_;
 };
@@ -48,7 +52,7 @@ class HostBody final : public Body {
   std::unique_ptr<Body> bind(const VectorTable& vectors) const override;
   void head(const ScalarView&) override {}
   void rows(i32, i32, double*) override {}
-  void host(const ScalarView& scalars) override { task_->run(HostView(words_, scalars)); }
+  void host(const ScalarView& scalars) override { task_->run(HostView(*task_, words_, scalars)); }
   const std::type_info& type() const override { return typeid(HostTask); }
   const void* functor() const override { return task_.get(); }
 

@@ -28,7 +28,6 @@ class Mailbox {
     letters_.erase(first);
     return letter;
   }
-  bool has(int tag, int from) const { return find(tag, from) != letters_.end(); }
 
  private:
   using Letters = std::multimap<std::pair<int, int>, Letter>;  // (tag, sender); equal keys stay in order

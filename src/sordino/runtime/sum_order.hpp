@@ -9,9 +9,12 @@ namespace sordino {
 
 constexpr int running_sums = 32;
 
-/// Adds the running sums; sum[0] gets the result.
-inline double fold(double (&sum)[running_sums]) {
-  for (int half = running_sums / 2; half; half /= 2)
+/// Adds the running sums of `numbers` numbers; sum[0] gets the result. Sums that got no number are zeros, which need no adding:
+/// a running sum begins with +0, so none of them is -0.
+inline double fold(double (&sum)[running_sums], int numbers) {
+  int half = running_sums / 2;
+  while (half > 0 && half >= numbers) half /= 2;
+  for (; half; half /= 2)
     for (int l = 0; l < half; l++) sum[l] += sum[l + half];
   return sum[0];
 }

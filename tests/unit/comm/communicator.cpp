@@ -1,5 +1,6 @@
 // Messages between two ranks, and what a Pending asks of who holds it. Collectives: collectives.cpp and the files beside it.
 #include <bit>
+#include <thread>
 
 #include "cases.hpp"
 
@@ -100,4 +101,30 @@ TEST("a communication dropped by a destructor's own scope is an error even if an
   } catch (const Error&) {
   }
   CHECK(complained);
+}
+
+TEST("a rank that tests again and again learns that another one has failed") {
+  host::HostEngine engine({.ranks = 2, .timeout = 20});
+  auto job = [](Rank& s) {
+    if (s.id() == 1) throw Error(Errc::io, "no more paper");
+    Communicator comm(s, 20);
+    auto sum = comm.start_all_reduce(std::vector<double>{1.0});
+    while (!sum.test()) std::this_thread::yield();
+    sum.get();
+  };
+  CHECK_THROWS(engine.run(job), Error, "rank 1: no more paper");
+}
+
+TEST("ranks and lengths that cannot be are refused with a sentence") {
+  auto fails = [](const char* sentence, const std::function<void(Rank&)>& job) {
+    host::HostEngine two({.ranks = 2, .timeout = 20});
+    CHECK_THROWS(two.run(job), Error, sentence);
+  };
+  fails("there is no rank 99 of 2", [](Rank& s) { Communicator(s, 20).send(99, std::vector<int>{1}); });
+  fails("there is no rank -1 of 2", [](Rank& s) { Communicator(s, 20).receive<int>(-1); });
+  fails("12 bytes came, which are no whole number of values of 8 bytes", [](Rank& s) {
+    Communicator comm(s, 20);
+    if (s.id() == 0) comm.send(1, std::vector<i32>{1, 2, 3});
+    if (s.id() == 1) comm.receive<double>(0);
+  });
 }

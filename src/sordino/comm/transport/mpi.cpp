@@ -34,8 +34,9 @@ void finalize_ours() {
 }
 
 void need_threads() {
-  int granted = 0;
-  MPI_Query_thread(&granted);
+  int initialized = 0, granted = MPI_THREAD_SINGLE;
+  MPI_Initialized(&initialized);
+  if (initialized) MPI_Query_thread(&granted);
   if (granted < MPI_THREAD_SERIALIZED)
     throw Error(Errc::unsupported, "MPI grants no MPI_THREAD_SERIALIZED: initialise it with MPI_Init_thread");
 }
@@ -105,7 +106,8 @@ class MpiTransport final : public Transport {
       }
       std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
-    // The communicator is not freed: that would be collective, and a peer may be gone.
+    // The communicator is not freed: that would be collective, and a peer may be gone. What is still on its way stays, too.
+    if (!sending_.empty()) new std::list<Sending>(std::move(sending_));
   }
 
   const char* name() const override { return "mpi"; }

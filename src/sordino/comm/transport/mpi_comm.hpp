@@ -10,8 +10,8 @@ namespace sordino::mpi {
 
 /// A transport for `local_ranks` ranks of this process, over a duplicate of the caller's communicator, so that messages of the
 /// two never meet. Collective over `comm`. Null if it has one process. Throws `unsupported` if MPI grants no
-/// MPI_THREAD_SERIALIZED. MPI is neither initialised nor finalised. While a rank of ours runs, the caller makes MPI calls of
-/// his own only from one thread at a time, or asks MPI for MPI_THREAD_MULTIPLE.
+/// MPI_THREAD_SERIALIZED. MPI is neither initialised nor finalised. While an engine of ours runs, the caller makes no MPI calls
+/// of his own, unless MPI grants MPI_THREAD_MULTIPLE.
 std::unique_ptr<Transport> transport(MPI_Comm comm, int local_ranks);
 
 }  // namespace sordino::mpi

@@ -92,9 +92,10 @@ int State::sender_of(const Rank& rank, int slot, int part) const {
 
 const RowLists& State::row_lists(RankState& r, const std::vector<RowRange>& ranges, int lanes) {
   auto merged = merge(ranges);
-  auto [at, is_new] = r.row_lists.try_emplace({lanes, merged});
-  RowLists& l = at->second;
-  if (!is_new || merged.empty()) return l;
+  auto known = r.row_lists.find({lanes, merged});
+  if (known != r.row_lists.end()) return known->second;
+  RowLists l;
+  if (merged.empty()) return r.row_lists[{lanes, merged}] = l;
   const i32 per_chunk = block_threads / lanes;
   if (merged.back().second > most_rows)
     throw Error(Errc::unsupported, "a rank of the cuda engine holds at most " + std::to_string(most_rows) + " rows");
@@ -117,17 +118,19 @@ const RowLists& State::row_lists(RankState& r, const std::vector<RowRange>& rang
     l.chunks = (l.n_rows + per_chunk - 1) / per_chunk;
     l.row_list = table(r, rows, "the row list of a command");
   }
-  return l;
+  return r.row_lists[{lanes, merged}] = l;
 }
 
 const RowLists& State::tile_list(RankState& r, const Space& space, const std::vector<RowRange>& ranges) {
   auto merged = merge(ranges);
-  auto [at, is_new] = r.tile_lists.try_emplace({space.id, merged});
-  RowLists& l = at->second;
-  if (!is_new) return l;
+  auto known = r.tile_lists.find({space.id, merged});
+  if (known != r.tile_lists.end()) return known->second;
+  RowLists l;
   std::vector<i32> tiles;
   auto tile_at = [&](i32 row) {
-    return i32(std::lower_bound(space.tile_rows.begin(), space.tile_rows.end(), row) - space.tile_rows.begin());
+    auto at = std::lower_bound(space.tile_rows.begin(), space.tile_rows.end(), row);
+    if (at == space.tile_rows.end() || *at != row) bad_argument("a task group does not begin and end on a tile");
+    return i32(at - space.tile_rows.begin());
   };
   for (auto [begin, end] : merged)
     for (i32 t = tile_at(begin); t < tile_at(end); t++) tiles.push_back(t);
@@ -135,20 +138,20 @@ const RowLists& State::tile_list(RankState& r, const Space& space, const std::ve
   l.n_tiles = i32(tiles.size());
   l.chunks = (l.n_tiles + per_chunk - 1) / per_chunk;
   l.tile_list = table(r, tiles, "the tile list of a command");
-  return l;
+  return r.tile_lists[{space.id, merged}] = l;
 }
 
 const TileTables& State::tile_tables(RankState& r, const Space& space) {
-  auto [at, is_new] = r.tile_tables.try_emplace(space.id);
-  TileTables& t = at->second;
-  if (!is_new) return t;
+  auto known = r.tile_tables.find(space.id);
+  if (known != r.tile_tables.end()) return known->second;
+  TileTables t;
   std::vector<i32> block;
   for (i32 b = 0; b < space.my_blocks(); b++) block.insert(block.end(), space.block_tiles[b + 1] - space.block_tiles[b], b);
   t.rows = table(r, space.tile_rows, "the tiles of a space");
   t.block = table(r, block, "the tiles of a space");
   t.of_block = table(r, space.block_tiles, "the tiles of a space");
   t.count = space.tiles();
-  return t;
+  return r.tile_tables[space.id] = t;
 }
 
 }  // namespace sordino::cuda

@@ -32,6 +32,8 @@ void CudaEngine::run(const std::function<void(Rank&)>& job, const std::function<
       s.raise(e.code(), me + e.what());
     } catch (const std::exception& e) {
       s.raise(Errc::peer_failed, me + e.what());
+    } catch (...) {
+      s.raise(Errc::peer_failed, me + "an exception that is no std::exception");
     }
     s.ranks[i]->waiting = true;
   };
@@ -41,6 +43,10 @@ void CudaEngine::run(const std::function<void(Rank&)>& job, const std::function<
     return s.fault.raised() ? 2.0 : -1.0;  // after a fault every wait ends; a rank stuck elsewhere is left behind
   });
   if (s.fault.raised()) throw Error(s.fault.code(), s.fault.cause());
+}
+
+void CudaEngine::look(Rank&) {
+  if (state_->fault.raised()) state_->fail_as_peers();
 }
 
 void CudaEngine::barrier(Rank& rank) {
@@ -83,9 +89,10 @@ std::vector<std::byte> CudaEngine::take(Rank& at, int from, int tag) {
   };
   s.wait(at, there, [&] { return "data of rank " + std::to_string(from); });
   std::lock_guard lock(s.mutex);
-  auto& queue = box[{from, tag}];
-  auto data = std::move(queue.front());
-  queue.pop_front();
+  auto m = box.find({from, tag});
+  auto data = std::move(m->second.front());
+  m->second.pop_front();
+  if (m->second.empty()) box.erase(m);  // most tags are used once
   s.beat(s.of(at));
   return data;
 }

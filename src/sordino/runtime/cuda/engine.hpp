@@ -58,7 +58,7 @@ class CudaEngine final : public Engine {
 
   const char* name() const override { return "cuda"; }
   int size() const override;
-  void run(const std::function<void(Rank&)>& job, const std::function<void()>& supervise) override;
+  void run(const std::function<void(Rank&)>& job, const std::function<void()>& supervise = {}) override;
   Rank& rank(int local) override;
   bool has_lost_a_rank() const override;
   bool is_device() const override { return true; }
@@ -68,6 +68,7 @@ class CudaEngine final : public Engine {
   void allocate(Rank& rank, int vector) override;
   void add_reduction(Rank& rank, int slot) override;
   void barrier(Rank& rank) override;
+  void look(Rank& rank) override;
   std::unique_ptr<Program> compile(Rank&, const Recording&, const std::vector<int>&, const std::vector<int>&) override;
   Outcome replay(Rank& rank, Program& program, int max) override;
   void write(Rank& rank, int physical, const double* host, i64 count) override;

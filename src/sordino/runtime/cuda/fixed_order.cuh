@@ -39,7 +39,7 @@ __device__ inline void send_block(const Args& a, i32 b, u32 epoch) {
       for (int k = 0; k < K; k++) sum[k] += __shfl_sync(~0u, tile[k], l);
   }
   if (iteration_of(a) == a.mute_at) return;
-  u32 word = flag_word(epoch, a.control->stop);
+  u32 word = flag_word(epoch, r.tells_stop && a.control->stop);
   i32 place = ((epoch & 1) * r.parts + r.place + b) * K;
 #pragma unroll 1
   for (int p = lane; p < r.targets; p += 32)
@@ -76,7 +76,9 @@ __device__ inline void sum_tile(F& f, const Args& a, const GroupArgs& g, i32 chu
     if (last) r.tiles_done[block] = 0;
     __threadfence();
   }
-  if (__shfl_sync(~0u, last, 0)) send_block<K>(a, block, epoch);
+  if (!__shfl_sync(~0u, last, 0)) return;
+  __syncwarp();
+  send_block<K>(a, block, epoch);
 }
 
 // --- finish ----------------------------------------------------------------------------------------------------------------

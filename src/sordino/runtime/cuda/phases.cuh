@@ -246,7 +246,7 @@ __device__ inline bool collect(const Args& a, double (&sum)[K], u32 epoch) {
 /// fence: the tags say what has arrived.
 template <int K>
 __device__ inline void start_reduction(const Args& a, Shared& s, double (&sums)[K]) {
-  u32 epoch = epoch_of(a, a.start.epoch), stop = a.control->stop;
+  u32 epoch = epoch_of(a, a.start.epoch), stop = a.start.tells_stop ? a.control->stop : 0;
   bool mute = iteration_of(a) == a.mute_at;
   int t = threadIdx.x, blocks = gridDim.x;
   double sum = block_sum<K>(sums, s);

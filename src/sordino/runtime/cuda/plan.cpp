@@ -71,7 +71,13 @@ Plan::Outline Plan::outline(int index) const {
       case Op::start: o.starts = p.slot; break;
       default: break;
     }
-  if (awaited && !placed) place(-1);
+  if (awaited && !placed) {
+    // Sums in fixed order leave with the last tile: then nothing may stand behind the rows.
+    if (order_ == SumOrder::fixed && o.starts >= 0 && !o.groups.empty())
+      o.groups.back().awaits = true;
+    else
+      place(-1);
+  }
   limit(c, o.finishes.size(), most_finishes, "reductions to finish");
   limit(c, o.awaits.size(), most_awaits, "vectors to wait for");
   limit(c, o.puts.size(), most_puts, "vectors to send");

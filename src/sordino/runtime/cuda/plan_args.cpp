@@ -51,6 +51,7 @@ Args Plan::arguments(const Outline& o, int turn, const Entry& entry, Launch& lau
     a.start.parts = d.parts;
     a.start.place = d.place;
     a.start.slot = o.starts;
+    a.start.tells_stop = d.targets == rank_.size();
   }
   const Injection& inject = state_.options.inject;
   if (inject.rank == rank_.id() && inject.command == o.command->name) {
@@ -64,7 +65,7 @@ Args Plan::arguments(const Outline& o, int turn, const Entry& entry, Launch& lau
 }
 
 void Plan::add_groups(Args& a, const Outline& o, const Entry& entry) {
-  i32 end = 0;
+  i32 end = 0, tiles = 0;
   for (auto& g : o.groups) {
     GroupArgs& to = a.group[a.n_groups++];
     to.awaits = g.awaits;
@@ -82,10 +83,19 @@ void Plan::add_groups(Args& a, const Outline& o, const Entry& entry) {
       to.one_range = !l.chunk_list && !l.row_list;
       to.tiles = l.tile_list;
       to.n_tiles = l.n_tiles;
+      tiles += l.n_tiles;
       end += l.chunks;
     }
     to.end = end;
   }
+  // A block is sent by whoever completes it.
+  if (o.starts < 0 || order_ != SumOrder::fixed) return;
+  const Space& space = rank_.space(o.command->space);
+  bool empty = space.my_blocks() == 0;
+  for (i32 b = 0; b < space.my_blocks(); b++) empty |= space.block_tiles[b] == space.block_tiles[b + 1];
+  if (empty || tiles != space.tiles())
+    throw Error(Errc::unsupported,
+                o.command->name + ": deterministic sums are taken over all rows of a space without empty blocks");
 }
 
 // Does the group compute rows that are to be sent?

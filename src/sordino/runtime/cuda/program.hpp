@@ -38,6 +38,8 @@ class CudaProgram final : public Program {
   // between host tasks (segments.cpp)
   Outcome replay_segments(int max);
   bool end_segment(int iterations, u32 first_test, Outcome& outcome);
+  std::vector<RowRange> own_rows(int vector) const;
+  void call_host_task(Body& task, const Command& c, int iteration, const std::vector<int>& map);
   void run_host_task(const Launch& launch, int iteration);
 
   // timing (timing.cpp)

@@ -43,6 +43,30 @@ bool CudaProgram::end_segment(int iterations, u32 first_test, Outcome& outcome) 
   return false;
 }
 
+/// What a task may have written. Ghosts, and other ranks' rows of a gathered vector, are the peers' to write, who may be
+/// sending the next ones already.
+std::vector<RowRange> CudaProgram::own_rows(int vector) const {
+  const VectorInfo& v = rank_.vectors()[vector];
+  if (v.exchange && rank_.space(v.space).replicated) return v.exchange->producer.first;
+  return {{0, rank_.space(v.space).rows}};
+}
+
+/// An error ends the engine, whether or not the job catches it: commands on their way have counted on the task.
+void CudaProgram::call_host_task(Body& task, const Command& c, int iteration, const std::vector<int>& map) {
+  std::string where =
+      "rank " + std::to_string(rank_.id()) + ": command " + c.name + ", iteration " + std::to_string(iteration) + ": ";
+  try {
+    task.host({rank_.scalar_values.data(), rank_.scalar_known.data(), map.data(), rank_.scalar_names().data()});
+  } catch (const Error& e) {
+    state_.raise(e.code(), where + e.what());
+  } catch (const std::exception& e) {
+    state_.raise(Errc::peer_failed, where + e.what());
+  } catch (...) {
+    state_.raise(Errc::peer_failed, where + "an exception that is no std::exception");
+  }
+  if (state_.fault.raised()) state_.fail_as_peers();
+}
+
 void CudaProgram::run_host_task(const Launch& launch, int iteration) {
   const Command& c = rec_.commands[launch.command];
   int turn = iteration % rec_.period;
@@ -60,15 +84,17 @@ void CudaProgram::run_host_task(const Launch& launch, int iteration) {
   };
   for (int s : c.gets) take(s);
   for (int s : c.finishes) take(s);
+  for (int s : c.puts) rank_.scalar_values[map[s]] = scalars[map[s]];  // what it does not put stays
   state_.beat(mine_);
-  launch.host[turn]->host({rank_.scalar_values.data(), rank_.scalar_known.data(), map.data(), rank_.scalar_names().data()});
+  call_host_task(*launch.host[turn], c, iteration, map);
   state_.beat(mine_);
-  // Only own rows: ghosts belong to the peers, who may be sending the next ones already.
   for (int v : c.writes)
-    call("cudaMemcpyAsync",
-         cudaMemcpyAsync(mine_.vectors[plan_.physical_vector(turn, v)].rows, state_.twin(rank_, plan_.physical_vector(turn, v)),
-                         std::size_t(rank_.space(rank_.vectors()[v].space).rows) * sizeof(double), cudaMemcpyHostToDevice,
-                         mine_.stream));
+    for (RowRange rows : own_rows(v)) {
+      int physical = plan_.physical_vector(turn, v);
+      call("cudaMemcpyAsync",
+           cudaMemcpyAsync(mine_.vectors[physical].rows + rows.begin, state_.twin(rank_, physical) + rows.begin,
+                           std::size_t(rows.size()) * sizeof(double), cudaMemcpyHostToDevice, mine_.stream));
+    }
   for (int s : c.puts) {
     double* staged = &mine_.staging->scalars[map[s]];
     *staged = rank_.scalar_values[map[s]];

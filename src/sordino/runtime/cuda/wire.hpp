@@ -142,6 +142,7 @@ struct StartArgs {
   EpochRef epoch;
   i32 targets = 0, parts = 0, place = 0;
   i32 slot = -1;
+  bool tells_stop = false;  // a request to stop goes with the sums: only where all ranks see the same ones
   // sums in the order of the grid
   Packet* partials = nullptr;  // [values][stride], one a thread block
   i32 stride = 0;

@@ -123,6 +123,11 @@ void HostEngine::send(const Message& header, const void* data, std::size_t bytes
   transport_->send(process_of(header.to), header, data, bytes);
 }
 
+void HostEngine::look(Rank&) {
+  if (fault_.raised()) fail_as_peers();
+  if (transport_) poll();
+}
+
 void HostEngine::poll() {
   transport_->poll([this](const Message& m, const std::byte* data, std::size_t bytes) { deliver(m, data, bytes); });
 }

@@ -65,7 +65,7 @@ class HostEngine final : public Engine {
   int size() const override { return size_; }
   int first_rank() const override { return first_; }
   int local_ranks() const override { return options_.ranks; }
-  void run(const std::function<void(Rank&)>& job, const std::function<void()>& supervise) override;
+  void run(const std::function<void(Rank&)>& job, const std::function<void()>& supervise = {}) override;
   Rank& rank(int local) override { return *ranks_[local]; }
   bool has_lost_a_rank() const override { return team_->stuck(); }
 
@@ -85,6 +85,7 @@ class HostEngine final : public Engine {
   i64 bytes_held(int local_rank) const override { return memory_[local_rank].bytes; }
   void post(Rank& from, int to, int tag, std::vector<std::byte> data) override;
   std::vector<std::byte> take(Rank& at, int from, int tag) override;
+  void look(Rank&) override;
   bool looks_for_mail() const override { return true; }
   std::optional<Letter> try_take(Rank& at, int from, int tag) override;
   void wait_for_mail(Rank& at, const std::function<bool()>& ready, const std::function<std::string()>& what) override;
