@@ -164,12 +164,10 @@ int main(int argc, char** argv) try {
   constexpr double rtol = 1e-8;
   host::HostEngine engine({.ranks = ranks});
   Result result;
-  engine.run(
-      [&](Rank& s) {
-        Result mine = solve(s, n, rtol);
-        if (s.id() == 0) result = mine;
-      },
-      {});
+  engine.run([&](Rank& s) {
+    Result mine = solve(s, n, rtol);
+    if (s.id() == 0) result = mine;
+  });
   const Ledger& l = engine.rank(0).ledger;
   std::printf("%d unknowns on %d ranks: %d iterations, ||b - A x|| / ||b|| = %.2e, recomputed\n", n * n, ranks,
               result.outcome.iterations, result.residual);

@@ -23,7 +23,7 @@ void describe(int ranks, i32 n, bool overlap) {
   o.machine.internode_latency_s = 20e-6;
   model::ModelEngine machine(o);
   constexpr int sweeps = 100;
-  machine.run([&](Rank& s) { jacobi2d::solve(s, n, 0, sweeps, overlap); }, {});
+  machine.run([&](Rank& s) { jacobi2d::solve(s, n, 0, sweeps, overlap); });
   Rank& middle = machine.rank(ranks / 2);
   std::printf("  %-24s %6.2f us a sweep, of which %5.2f us wait for the halo\n",
               overlap ? "inside first:" : "halo first:", machine.now(middle) / sweeps * 1e6,
@@ -39,14 +39,12 @@ int main(int argc, char** argv) try {
   host::HostEngine threads({.ranks = ranks});
   double middle = 0, limit = 1e-22;
   Outcome outcome;
-  threads.run(
-      [&](Rank& s) {
-        auto r = jacobi2d::solve(s, n, limit, 100000, true);
-        i32 first = n * s.id() / s.size(), row = n / 2;
-        if (row >= first && row < n * (s.id() + 1) / s.size()) middle = r.u[std::size_t((row - first) * n + n / 2)];
-        if (s.id() == 0) outcome = r.outcome;
-      },
-      {});
+  threads.run([&](Rank& s) {
+    auto r = jacobi2d::solve(s, n, limit, 100000, true);
+    i32 first = n * s.id() / s.size(), row = n / 2;
+    if (row >= first && row < n * (s.id() + 1) / s.size()) middle = r.u[std::size_t((row - first) * n + n / 2)];
+    if (s.id() == 0) outcome = r.outcome;
+  });
   std::printf("%d x %d cells on %d ranks: %s after %d sweeps, u = %.5f in the middle (0.07367 on the finest grid)\n", n, n,
               ranks, outcome.exited() ? "settled" : "not settled", outcome.iterations, middle);
   std::printf("on %d described GPUs that are 20 us apart, 8192 x 8192 cells:\n", ranks);

@@ -27,13 +27,11 @@ int main(int argc, char** argv) try {
   Outcome outcome;
   constexpr int sweeps = 20000;
   double seconds = 0;
-  gpus.run(
-      [&](Rank& s) {
-        double begin = s.engine().now(s);
-        auto r = jacobi2d::solve(s, n, 1e-18, sweeps, true);
-        if (s.id() == 0) outcome = r.outcome, seconds = s.engine().now(s) - begin;
-      },
-      {});
+  gpus.run([&](Rank& s) {
+    double begin = s.engine().now(s);
+    auto r = jacobi2d::solve(s, n, 1e-18, sweeps, true);
+    if (s.id() == 0) outcome = r.outcome, seconds = s.engine().now(s) - begin;
+  });
   std::printf("%d x %d cells on %d GPUs: %d sweeps, %.2f us each\n", n, n, gpus.size(), outcome.iterations,
               seconds / outcome.iterations * 1e6);
   return outcome.verdict == blew_up ? 3 : 0;

@@ -55,7 +55,7 @@ int main(int argc, char** argv) try {
   if (ranks < 2 || laps < 1) bad_argument("a ring takes 2 ranks and a lap at least");
   host::HostEngine engine({.ranks = ranks});
   std::vector<char> home(static_cast<std::size_t>(ranks));
-  engine.run([&](Rank& s) { home[std::size_t(s.id())] = round_the_ring(s, laps); }, {});
+  engine.run([&](Rank& s) { home[std::size_t(s.id())] = round_the_ring(s, laps); });
   for (char h : home)
     if (!h) return std::puts("a token was lost"), 3;
   const Ledger& ledger = engine.rank(0).ledger;

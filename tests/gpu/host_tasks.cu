@@ -21,6 +21,47 @@ TEST("host tasks: a loop with one computes what the host does, on 1 to 4 ranks, 
       }
 }
 
+namespace {
+
+struct Count {  // a kernel's own value of the scalar that the task may put
+  Get last;
+  Put next;
+  InOut v;
+  SORDINO_HD void head() { next = last + 1; }
+  SORDINO_HD Sums<1> row(i32 i) { return {v[i]}; }
+};
+
+}  // namespace
+
+TEST("host tasks: a scalar that the task does not put keeps what a kernel gave it") {
+  test::need_gpu();
+  cuda::enable(KernelList<Kernel<Count>>{});
+  auto count = [](Engine& engine) {
+    double value = 0;
+    engine.run([&](Rank& s) {
+      int space = s.add_space(equal_parts(100, s.id(), s.size()));
+      Vec v = s.vector("v", space);
+      Scal a = s.scalar("a", 0), b = s.scalar("b", 0), sum = s.scalar("sum");
+      int calls = 0;
+      auto loop = s.loop({.scalars = {{b, a}}}, [&] {
+        s.run(Count{a, b, v}, start(sum));
+        s.host({.name = "sometimes", .gets = {finish(sum), b}, .puts = {b}, .run = [&](const HostView& host) {
+                  if (++calls % 3 == 0) host.put(b, host.get(b) + 100);
+                }});
+      });
+      s.replay(loop, 8);
+      if (s.id() == 0) value = s.get(a);
+    });
+    return value;
+  };
+  for (int ranks : {1, 2}) {
+    auto host = test::host_engine(ranks);
+    auto gpu = test::cuda_engine(ranks);
+    CHECK(count(*host) == 208);
+    CHECK(count(*gpu) == 208);
+  }
+}
+
 TEST("host tasks: one that throws fails all ranks with its cause") {
   test::need_gpu();
   auto gpu = test::cuda_engine(2);

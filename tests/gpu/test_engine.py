@@ -152,3 +152,22 @@ def test_a_matrix_too_large_for_the_device_is_one_sentence_and_exit_code_2() -> 
     assert len(sentence) == 1 and "too little memory for" in sentence[0]
     needed, available = (int(n) for n in re.findall(r"(\d+) bytes needed, (\d+) available", sentence[0])[0])
     assert needed > available > 0
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_time_limit_ends_every_method_on_all_ranks(method: str, ranks: int) -> None:
+    """Requests to stop travel with reductions or gathered rows, and all ranks must leave in the same iteration."""
+    A = poisson(40, 40, 40, contrast=1e5)
+    s = sordino.Solver(
+        A,
+        solver=method,
+        engine="cuda",
+        ranks=ranks,
+        rtol=1e-250,
+        maxiter=10**6,
+        time_limit=0.05,
+        timeout=20.0,
+    )
+    for _ in range(20):
+        assert s.solve(np.ones(A.shape[0]), on_failure="return").status in ("time_limit", "stagnated")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import datetime
 import json
 import os
@@ -25,6 +26,14 @@ def commit() -> str:
     except (OSError, subprocess.SubprocessError):
         return "unknown"
     return head.stdout.strip() + ("+" if changed.stdout.strip() else "")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """``--record`` and ``--commit``, which every benchmark takes."""
+    parser.add_argument("--record", metavar="FILE", help="append the measurements as JSON lines")
+    parser.add_argument(
+        "--commit", default="", metavar="ID", help="the commit for the record (default: asked of git)"
+    )
 
 
 def check(path: str) -> None:

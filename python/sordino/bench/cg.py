@@ -82,10 +82,7 @@ def _parser() -> Parser:
     parser.add_argument(
         "--limit-program", metavar="FILE", help="a program that prints '64^3 P=1  us/iter 22.10'"
     )
-    parser.add_argument("--record", metavar="FILE", help="append the measurements as JSON lines")
-    parser.add_argument(
-        "--commit", default="", metavar="ID", help="the commit for the record (default: asked of git)"
-    )
+    _records.add_arguments(parser)
     return parser
 
 

@@ -96,10 +96,7 @@ def _parser() -> Parser:
         "--repeats", default="", metavar="N", help="whose median counts (default 50; model: 1)"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
-    parser.add_argument("--record", metavar="FILE", help="append the measurements as JSON lines")
-    parser.add_argument(
-        "--commit", default="", metavar="ID", help="the commit for the record (default: asked of git)"
-    )
+    _records.add_arguments(parser)
     return parser
 
 

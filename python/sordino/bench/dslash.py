@@ -75,10 +75,7 @@ def _parser() -> Parser:
     parser.add_argument(
         "--iterations", default="100", metavar="N", help="pairs of hops of a timed run (default 100)"
     )
-    parser.add_argument("--record", metavar="FILE", help="append the measurements as JSON lines")
-    parser.add_argument(
-        "--commit", default="", metavar="ID", help="the commit for the record (default: asked of git)"
-    )
+    _records.add_arguments(parser)
     return parser
 
 

@@ -1,5 +1,8 @@
 // One rank's collectives and receives under way, over all its communicators. Whoever waits for one lets all go on: ranks may
 // finish them in different orders.
+//
+// A Letter lies in the engine's Mailbox until the Desk fetches it, for an Operation (a collective) or for a Parcel (a started
+// receive). Engines know the Desk as their rank's Attendant, and let it go on while the rank waits.
 #pragma once
 #include <deque>
 #include <map>

@@ -136,9 +136,9 @@ Exchange scatter_from(Rank& rank, const std::vector<i32>& counts, int root) {
   return point_to_point(rank, first, all, {});
 }
 
-Exchange all_gather(Rank& rank, i32 own_rows) { return trade_with_all(rank, own_rows, {}); }
+Exchange all_gather_exchange(Rank& rank, i32 own_rows) { return trade_with_all(rank, own_rows, {}); }
 
-Exchange all_to_all(Rank& rank, const std::vector<i32>& counts) {
+Exchange all_to_all_exchange(Rank& rank, const std::vector<i32>& counts) {
   if (int(counts.size()) != rank.size()) bad_argument("an all-to-all needs a count for every rank");
   return trade_with_all(rank, std::accumulate(counts.begin(), counts.end(), 0), counts);
 }

@@ -38,8 +38,8 @@ Exchange gather_at(Rank& rank, i32 own_rows, int root);
 /// The root's own rows, counts[0] for rank 0 and so on, without its own part, are the others' ghosts.
 Exchange scatter_from(Rank& rank, const std::vector<i32>& counts, int root);
 /// Everybody's own rows are everybody else's ghosts, in the order of ranks.
-Exchange all_gather(Rank& rank, i32 own_rows);
+Exchange all_gather_exchange(Rank& rank, i32 own_rows);
 /// Own rows, counts[0] for rank 0 and so on, go where they say; ghosts lie in the order of ranks. The rank's own part stays.
-Exchange all_to_all(Rank& rank, const std::vector<i32>& counts);
+Exchange all_to_all_exchange(Rank& rank, const std::vector<i32>& counts);
 
 }  // namespace sordino

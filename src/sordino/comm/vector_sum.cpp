@@ -9,7 +9,7 @@ VectorSum::VectorSum(Rank& rank, i32 words, const std::string& name) {
   auto first = [&](int q) { return i32(i64(words) * q / P); };
   std::vector<i32> lengths;
   for (int q = 0; q < P; q++) lengths.push_back(first(q + 1) - first(q));
-  pieces_ = all_to_all(rank, lengths);
+  pieces_ = all_to_all_exchange(rank, lengths);
   segments_.everybody = true;
   for (int q = 0; q < P; q++)
     if (q != me)

@@ -55,6 +55,6 @@ TEST("ranks that disagree on a message, or name ranks and rows that are not ther
   fails("two messages to rank 1", [](Rank& s) {
     if (s.id() == 0) point_to_point(s, 4, {{1, {0}}, {1, {1}}}, {});
   });
-  fails("a count for every rank", [](Rank& s) { all_to_all(s, {1, 2}); });
+  fails("a count for every rank", [](Rank& s) { all_to_all_exchange(s, {1, 2}); });
   fails("one a rank at least", [](Rank& s) { VectorSum sum(s, 2); });
 }

@@ -72,7 +72,7 @@ inline void collectives(Engine& engine) {
         });
   }
   check(
-      engine, rows_of, [=](Rank& s) { return all_gather(s, rows_of(s.id())); },
+      engine, rows_of, [=](Rank& s) { return all_gather_exchange(s, rows_of(s.id())); },
       [=](int r) {
         Ghosts g;
         for (int q = 0; q < P; q++)
@@ -91,7 +91,7 @@ inline void collectives(Engine& engine) {
     return n;
   };
   check(
-      engine, [=](int r) { return sum_to(r, P); }, [=](Rank& s) { return all_to_all(s, pieces(s.id())); },
+      engine, [=](int r) { return sum_to(r, P); }, [=](Rank& s) { return all_to_all_exchange(s, pieces(s.id())); },
       [=](int r) {
         Ghosts g;
         for (int q = 0; q < P; q++)

@@ -99,3 +99,15 @@ TEST("commands come after the events they are told to follow, on the model's clo
   s.record([&] { old = s.run(Nothing{}); });
   CHECK_THROWS(s.record([&] { s.run(Nothing{}, after(old)); }), Error, "a command of another recording");
 }
+
+TEST("a host task gets and puts only the scalars that it says") {
+  for (bool puts : {false, true}) {
+    host::HostEngine host({.ranks = 1, .timeout = 5});
+    auto job = [&](Rank& s) {
+      Scal a = s.scalar("a", 1.0);
+      auto r = s.record([&] { s.host({.run = [&](const HostView& v) { puts ? v.put(a, 2) : static_cast<void>(v.get(a)); }}); });
+      s.replay(r);
+    };
+    CHECK_THROWS(host.run(job), Error, puts ? "does not say it puts" : "does not say it gets");
+  }
+}
