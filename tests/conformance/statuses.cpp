@@ -137,7 +137,8 @@ TEST("a tolerance beyond the attainable accuracy is never said to be met") {
         o.maxiter = 600;
         Solved s = solve(p.A.view(), p.b, o);
         check_honest(p.A.view(), p.b, s, o);
-        if (rtol < 1e-17 && p.name != "diagonal") CHECK(s.report.status != Status::converged);
+        // A few rows, or a diagonal, may be solved to the last bit: then nothing is left, and any tolerance is met.
+        if (rtol < 1e-17 && s.report.residual_norm > 0) CHECK(s.report.status != Status::converged);
       }
     }
 }
