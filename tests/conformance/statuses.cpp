@@ -143,6 +143,25 @@ TEST("a tolerance beyond the attainable accuracy is never said to be met") {
     }
 }
 
+TEST("a recurrence that runs on into underflow says that accuracy is exhausted, and nothing of the matrix") {
+  CsrMatrix A = poisson(12, 12, 12, 7, 1e5);
+  for (double& a : A.values) a *= 1e20;  // so that (r,z) underflows long before (r,r)
+  std::vector<double> b(std::size_t(A.n), 1.0);
+  for (auto& m : methods())
+    for (int ranks : {1, 2, 3, 4}) {
+      NOTE(m.name, ", ranks = ", ranks);
+      Options o = options(m.name, "host", ranks);
+      o.rtol = 1e-250;
+      o.maxiter = 3000;
+      Solved s = solve(A.view(), b, o);
+      check_honest(A.view(), b, s, o);
+      // Other recurrences may level out far above this tolerance.
+      if (m.name == "cg") CHECK(s.report.status == Status::stagnated);
+      CHECK(s.report.status != Status::indefinite);
+      CHECK(s.report.status != Status::diverged);
+    }
+}
+
 TEST("an absolute tolerance counts where it is the larger one") {
   NOTE(fresh::said());
   fresh::Random random(125);

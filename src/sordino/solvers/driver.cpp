@@ -12,6 +12,7 @@ constexpr double divergence = 1e10;     // growth of the residual norm that ends
 constexpr double tighten = 0.5;         // aim below the target after a recurrence promised too much
 constexpr double least_progress = 0.5;  // a restart must reduce the true residual by this factor
 constexpr int most_restarts = 100;
+constexpr double lost = 1e4;  // a recurrence that promised a residual so much below the true one has lost touch with it
 
 std::string relative(double norm, double b_norm) {
   char text[32];
@@ -89,8 +90,13 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
     s_.reset_names();
     s_.set(target_, aim * aim);
     double before = norm;
+    std::size_t before_this = out.history.size();
     Verdict verdict = iterate(control.max_iterations - out.iterations, out);
     norm = residual();
+    if (verdict == not_definite || verdict == blew_up) {
+      keep_better(norm);
+      if (has_lost_touch(out, before_this, norm)) verdict = met;
+    }
     if (norm <= target) {
       again = true;  // says so at the top
     } else {
@@ -165,6 +171,13 @@ Verdict Driver::iterate(int left, SolveOutcome& out) {
     if (o.exited() || left <= 0) return o.verdict;
     s_.replay(method_->replace);
   }
+}
+
+// Whether the recurrence went on into rounding (down to underflow, in the end): what it met there says nothing of A.
+bool Driver::has_lost_touch(const SolveOutcome& out, std::size_t from, double norm) {
+  double lowest = HUGE_VAL;
+  for (std::size_t i = from; i < out.history.size(); i++) lowest = std::min(lowest, out.history[i]);
+  return lowest * lost < norm / out.b_norm;
 }
 
 // What the end of a loop means once the true residual is known.
