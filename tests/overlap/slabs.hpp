@@ -74,7 +74,7 @@ class Slab {
     return p.recv_first;
   }
   void split(bool below, bool above) {
-    auto& [edge, inner] = exchange.producer;
+    auto &edge = exchange.producer.first, &inner = exchange.producer.rest;
     i32 begin = below ? shape_.nx : 0, end = above ? rows_ - shape_.nx : rows_;
     if (end < begin) begin = end = rows_;  // a slab of one line between two others
     if (begin > 0) edge.push_back({0, begin});

@@ -19,11 +19,11 @@ Space space_of(Rank& rank, i32 rows) {
 int add_space(Rank& rank, i32 rows) { return rank.add_space(space_of(rank, rows)); }
 
 /// Sums are taken tile by tile, so tiles end where interior and surface meet.
-int add_site_space(Rank& rank, i32 rows, const Split (&splits)[2]) {
+int add_row_space(Rank& rank, i32 rows, const Split (&splits)[2]) {
   Space s = space_of(rank, rows);
   std::vector<i32>& ends = s.tile_rows;
   for (auto& split : splits)
-    for (auto* ranges : {&split.first, &split.rest})
+    for (auto* ranges : {&split.ahead, &split.first, &split.rest})
       for (auto& r : *ranges) ends.push_back(r.end);
   std::sort(ends.begin(), ends.end());
   ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
@@ -35,14 +35,22 @@ void append(std::vector<RowRange>& to, const std::vector<RowRange>& ranges, i32 
   for (auto& r : ranges) to.push_back({r.begin + shift, r.end + shift});
 }
 
-Split split_of(const Box& box, int parities, int target) {
+/// Rows that send, then sites.
+Split split_of(const Box& box, const CutBox& cut, int target) {
   Split s;
-  for (int k = 0; k < parities; k++) {
-    auto parts = box.parts(parities == 2 ? k : target);
-    append(s.first, parts.interior, k * box.sites().half);
-    append(s.rest, parts.surface, k * box.sites().half);
+  if (cut.face_sites > 0) s.ahead = {{0, cut.face_sites}};
+  for (int k = 0; k < cut.parities; k++) {
+    auto parts = box.parts(cut.parities == 2 ? k : target);
+    append(s.first, parts.interior, cut.face_sites + k * box.sites().half);
+    append(s.rest, parts.surface, cut.face_sites + k * box.sites().half);
   }
   return s;
+}
+
+template <class Links, class F>
+Split with_share(Split split, const Hop<Links>& hop, const F& command) {
+  split.ahead_share = hop.sending_cost().bytes / command.cost().bytes;
+  return split;
 }
 
 template <int K, class Links>
@@ -54,12 +62,12 @@ void record_with_dots(Rank& rank, int space, const Split& split, const Hop<Links
     f.dots[k] = {operand(epilogue.dots[k].a), operand(epilogue.dots[k].b)};
     to.to.push_back(epilogue.dots[k].to);
   }
-  rank.run_split_over(space, f, split, to);
+  rank.run_split_over(space, f, with_share(split, hop, f), to);
 }
 
 template <class Links>
 void record_hop(Rank& rank, int space, const Split& split, const Hop<Links>& hop, const StartDots& epilogue) {
-  if (epilogue.dots.empty()) return void(rank.run_split_over(space, hop, split));
+  if (epilogue.dots.empty()) return void(rank.run_split_over(space, hop, with_share(split, hop, hop)));
   if constexpr (std::is_same_v<typename Links::Real, double>) {
     switch (epilogue.dots.size()) {
       case 1: return record_with_dots<1>(rank, space, split, hop, epilogue);
@@ -82,18 +90,17 @@ Dslash::Dslash(Rank& rank, const Box& box, std::shared_ptr<const LinkField> link
   if (g[0] * g[1] * g[2] * g[3] != rank.size() || box.rank() != rank.id())
     bad_argument("rank " + std::to_string(rank.id()) + " of " + std::to_string(rank.size()) + " was given box " +
                  std::to_string(box.rank()) + " of a grid of " + to_string(g));
-  for (int target = 0; target < 3 - parities; target++) split_[target] = split_of(box, parities, target);
+  for (int target = 0; target < 3 - parities; target++) split_[target] = split_of(box, cut_, target);
   std::visit(
       [&](auto& view) {
         using T = RealOf<decltype(view)>;
         precision_ = sizeof(T) == 8 ? Precision::double_precision : Precision::single_precision;
         faces_exchange_ = face_exchange(box, cut_, half_spinor_words<T>);
-        i32 words = cut_.rows() * spinor_words<T>;
+        i32 words = cut_.field_sites() * spinor_words<T>;
         nothing_travels_.producer.first = nothing_travels_.consumer.first = {{0, words}};
         space_ = add_space(rank, words);
-        sites_ = add_site_space(rank, cut_.rows(), split_);
+        rows_ = add_row_space(rank, cut_.face_sites + cut_.field_sites(), split_);
         if (cut_.face_sites == 0) return;
-        face_sites_ = add_space(rank, cut_.face_sites);
         int faces = add_space(rank, cut_.face_sites * half_spinor_words<T>);
         for (Vec& v : faces_) v = rank.vector("faces", faces, &faces_exchange_);
       },
@@ -109,9 +116,8 @@ void Dslash::record(Rank& rank, const Fields& f, double scale, int target, const
   std::visit(
       [&](auto& view) {
         using Links = std::decay_t<decltype(view)>;
-        if (faces.id >= 0) rank.run_over(face_sites_, Project<Links>{box, view, f.x, faces}, push(faces));
-        Hop<Links> hop{box, view, typename Links::Real(scale), f.x, faces, f.z, f.y, f.arrived};
-        record_hop(rank, sites_, split_[box.target], hop, epilogue);
+        Hop<Links> hop{box, view, typename Links::Real(scale), f.x, faces, faces, f.z, f.y, f.pushed};
+        record_hop(rank, rows_, split_[box.target], hop, epilogue);
       },
       links_->view());
 }

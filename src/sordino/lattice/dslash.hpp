@@ -18,10 +18,10 @@ class Dslash {
 
   struct Fields {
     Vec x, y;
-    Vec z = {};        // unset: 0
-    Vec arrived = {};  // what has been pushed for this product, as solvers push operands; nothing of it travels
+    Vec z = {};       // unset: 0
+    Vec pushed = {};  // what has been pushed for this product, as solvers push operands; nothing of it travels
   };
-  /// Records y = z + scale D x. On fields of one parity, y is of parity `target` and x of the other one. Two commands, one
+  /// Records y = z + scale D x. On fields of one parity, y is of parity `target` and x of the other one. One command, one
   /// message to each neighbour, no reduction; synchronizes with neighbours only. z may be x; y is neither.
   void apply(Rank& rank, const Fields& f, double scale, int target = 0) const { record(rank, f, scale, target, {}); }
   /// The same with up to 3 dot products, of y from registers. Throws bad_argument in single precision.
@@ -49,9 +49,9 @@ class Dslash {
   Precision precision_;
   CutBox cut_;
   Exchange faces_exchange_, nothing_travels_;
-  Split split_[2];  // [target]; of fields over both parities only the first
-  int space_ = -1, sites_ = -1, face_sites_ = -1;
-  Vec faces_[2];  // taken in turn: a rank may then be one product ahead of its neighbour
+  Split split_[2];              // [target]; of fields over both parities only the first
+  int space_ = -1, rows_ = -1;  // of fields; of the command
+  Vec faces_[2];                // taken in turn: a rank may then be one product ahead of its neighbour
   mutable int next_ = 0;
 };
 

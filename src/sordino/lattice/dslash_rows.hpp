@@ -1,7 +1,6 @@
-// The two commands of the Wilson dslash, site by site, for CPUs and GPUs:
-//
-//   Project  computes the half spinors that other ranks need, for each site on a cut face, and pushes them
-//   Hop      y = z + scale D x: interior sites first, and those on cut faces when the neighbours' half spinors are there
+// The Wilson dslash, row by row, for CPUs and GPUs: one command, y = z + scale D x, with a row for each half spinor that other
+// ranks need, which is sent, and then one for each site: interior ones first, and those on cut faces when the neighbours' half
+// spinors are there.
 //
 // A face behind (x[mu] = 0) sends the upper half of (1 - gamma_mu) psi, which its receiver multiplies by its own link; a face
 // ahead sends U_mu^dagger times that of (1 + gamma_mu) psi, since the link is the sender's.
@@ -16,7 +15,7 @@ namespace sordino::lattice {
 
 constexpr double flops_per_site = 1320;
 
-/// What both commands know of a rank's box. A field over both parities holds the even sites, then the odd ones.
+/// What rows know of a rank's box. A field over both parities holds the even sites, then the odd ones.
 struct CutBox {
   Checkerboard sites;
   int parities = 2;  // of the fields: 2, or 1
@@ -26,59 +25,9 @@ struct CutBox {
   i32 first[8] = {};   // where faces 2 mu (behind) and 2 mu + 1 (ahead) begin in the vector of faces, in half spinors
   i32 face_sites = 0;  // half spinors sent; as many received ones follow
 
-  SORDINO_HD i32 rows() const { return parities * sites.half; }
+  SORDINO_HD i32 field_sites() const { return parities * sites.half; }
   /// Where a parity's sites begin in a field, or in a face's part of the vector of faces, that has `count` sites of each.
   SORDINO_HD i32 block(int parity, i32 count) const { return parities == 2 ? parity * count : 0; }
-};
-
-template <class Links>
-struct Project {
-  using T = typename Links::Real;
-  using Spinors = SpinorTiles<T>;
-  using Halves = HalfSpinorTiles<T>;
-  static constexpr const char* name = "Project";
-  static constexpr int resident_blocks = sizeof(T) == 4 ? 3 : 2;
-
-  CutBox box;
-  Links links;
-  Foreign<const typename Spinors::Packet, Access::read> x;
-  Foreign<typename Halves::Packet, Access::write> faces;
-
-  template <class V>
-  SORDINO_HD void fields(V&& visit) {
-    visit(x);
-    visit(faces);
-  }
-  SORDINO_HD void row(i32 j) const {
-    int face = 7;
-    while (j < box.first[face]) face--;  // faces that are not cut have no sites
-    switch (face / 2) {
-      case 0: return site<0>(face, j - box.first[face]);
-      case 1: return site<1>(face, j - box.first[face]);
-      case 2: return site<2>(face, j - box.first[face]);
-      default: return site<3>(face, j - box.first[face]);
-    }
-  }
-  Cost cost() const {
-    double n = box.face_sites, links_read = n / 2;
-    return {n * (24 + 12) * sizeof(T) + links_read * Links::bytes, n * 12 + links_read * 132};
-  }
-
- private:
-  template <int mu>
-  SORDINO_HD void site(int face, i32 n) const {
-    const i32 half = box.sites.half, count = box.face[mu];
-    bool ahead = face & 1, odd = n >= count;
-    int parity = box.parities == 2 ? int(odd) : 1 - box.target;
-    if (odd) n -= count;
-    i32 at[4];
-    box.sites.face_coordinates<mu>(ahead ? box.sites.extent[mu] - 1 : 0, parity, n, at);
-    i32 i = box.sites.number(at);
-    Spinor<T> psi;
-    Spinors::load(x.p + i64(box.block(parity, half)) * Spinors::packets, i, half, psi);
-    auto h = ahead ? adjoint_times(links.load(parity, mu, i, half, mu == 3), project<mu, 1>(psi)) : project<mu, -1>(psi);
-    Halves::store(faces.p + i64(box.first[face] + box.block(parity, count)) * Halves::packets, n, count, h);
-  }
 };
 
 template <class Links>
@@ -86,6 +35,7 @@ struct Hop {
   using T = typename Links::Real;
   using Spinors = SpinorTiles<T>;
   using Halves = HalfSpinorTiles<T>;
+  using HalfPacket = typename Halves::Packet;
   using Read = Foreign<const typename Spinors::Packet, Access::read>;
   static constexpr const char* name = "Dslash";
   static constexpr int resident_blocks = sizeof(T) == 4 ? 2 : 1;  // in double precision a site takes more than 128 registers
@@ -94,19 +44,33 @@ struct Hop {
   Links links;
   T scale;
   Read x;
-  Foreign<const typename Halves::Packet, Access::ghost> faces;  // unset where nothing is cut
-  Read z;                                                       // unset: y = scale D x
+  Sent<HalfPacket> sent;                             // own faces, and
+  Foreign<const HalfPacket, Access::ghost> arrived;  //   the neighbours': unset where nothing is cut
+  Read z;                                            // unset: y = scale D x
   Foreign<typename Spinors::Packet, Access::write> y;
   // What a solver has pushed, though nothing of it travels: that push ends here. Not read.
-  Foreign<const typename Spinors::Packet, Access::ghost> arrived;
+  Foreign<const typename Spinors::Packet, Access::ghost> pushed;
 
   template <class V>
   SORDINO_HD void fields(V&& visit) {
     visit(x);
-    visit(faces);
+    visit(sent);
+    visit(arrived);
     visit(z);
     visit(y);
-    visit(arrived);
+    visit(pushed);
+  }
+
+  /// Projects what a site on a face sends. Row j of those that come before the sites.
+  SORDINO_HD void send(i32 j) const {
+    int face = 7;
+    while (j < box.first[face]) face--;  // faces that are not cut have no sites
+    switch (face / 2) {
+      case 0: return send_site<0>(face, j - box.first[face]);
+      case 1: return send_site<1>(face, j - box.first[face]);
+      case 2: return send_site<2>(face, j - box.first[face]);
+      default: return send_site<3>(face, j - box.first[face]);
+    }
   }
 
   struct Site {
@@ -114,11 +78,11 @@ struct Hop {
     i32 i, at[4];
     i64 block;  // first packet of its parity in a field
   };
-  SORDINO_HD Site site(i32 row) const {
+  SORDINO_HD Site site(i32 n) const {
     Site s;
-    bool odd = row >= box.sites.half;
+    bool odd = n >= box.sites.half;
     s.parity = box.parities == 2 ? int(odd) : box.target;
-    s.i = odd ? row - box.sites.half : row;
+    s.i = odd ? n - box.sites.half : n;
     s.block = i64(box.block(s.parity, box.sites.half)) * Spinors::packets;
     box.sites.coordinates(s.parity, s.i, s.at);
     return s;
@@ -138,16 +102,41 @@ struct Hop {
     Spinors::store(y.p + s.block, s.i, box.sites.half, sum);
     return sum;
   }
-  SORDINO_HD void row(i32 row) const { compute(site(row)); }
+  SORDINO_HD void row(i32 row) const {
+    if (row < box.face_sites)
+      send(row);
+    else
+      compute(site(row - box.face_sites));
+  }
 
+  /// Of the rows that send.
+  Cost sending_cost() const {
+    double n = box.face_sites, links_read = n / 2;
+    return {n * (24 + 12) * sizeof(T) + links_read * Links::bytes, n * 12 + links_read * 132};
+  }
   // Each array once: for a parity of y, the spinors of the other one and the links of both are read.
   Cost cost() const {
-    double n = box.rows(), received = box.face_sites, fields = z.id < 0 || z.id == x.id ? 2 : 3;
-    return {n * (fields * 24 * sizeof(T) + 8 * Links::bytes) + received * (12 * sizeof(T) - Links::bytes / 2),
-            n * (flops_per_site + (z.id < 0 ? 24 : 48)) - received * (12 + 132 / 2)};
+    double n = box.field_sites(), received = box.face_sites, fields = z.id < 0 || z.id == x.id ? 2 : 3;
+    Cost ahead = sending_cost();
+    return {ahead.bytes + n * (fields * 24 * sizeof(T) + 8 * Links::bytes) + received * (12 * sizeof(T) - Links::bytes / 2),
+            ahead.flops + n * (flops_per_site + (z.id < 0 ? 24 : 48)) - received * (12 + 132 / 2)};
   }
 
  private:
+  template <int mu>
+  SORDINO_HD void send_site(int face, i32 n) const {
+    const i32 half = box.sites.half, count = box.face[mu];
+    bool ahead = face & 1, odd = n >= count;
+    int parity = box.parities == 2 ? int(odd) : 1 - box.target;
+    if (odd) n -= count;
+    i32 at[4];
+    box.sites.face_coordinates<mu>(ahead ? box.sites.extent[mu] - 1 : 0, parity, n, at);
+    i32 i = box.sites.number(at);
+    auto psi = spinor(x.p + i64(box.block(parity, half)) * Spinors::packets, i);
+    auto h = ahead ? adjoint_times(links.load(parity, mu, i, half, mu == 3), project<mu, 1>(psi)) : project<mu, -1>(psi);
+    i64 first = i64(box.first[face] + box.block(parity, count)) * Halves::packets;
+    Halves::each_packet(n, count, h, [&](i64 k, const HalfPacket& packet) { sent.store(first + k, packet); });
+  }
   template <int mu>
   SORDINO_HD void add_dimension(const Site& s, Spinor<T>& sum) const {
     const i32 half = box.sites.half;
@@ -179,7 +168,7 @@ struct Hop {
   SORDINO_HD HalfSpinor<T> received(int face, const Site& s) const {
     HalfSpinor<T> h;
     i64 first = box.face_sites + box.first[face] + box.block(1 - s.parity, box.face[mu]);
-    Halves::load(faces.p + first * Halves::packets, box.sites.face_number<mu>(s.at), box.face[mu], h);
+    Halves::load(arrived.p + first * Halves::packets, box.sites.face_number<mu>(s.at), box.face[mu], h);
     return h;
   }
 };
@@ -204,9 +193,13 @@ struct HopDots {
     }
   }
   SORDINO_HD Sums<K> row(i32 row) const {
-    auto site = hop.site(row);
-    Spinor<double> y = hop.compute(site);
     Sums<K> sums{};
+    if (row < hop.box.face_sites) {
+      hop.send(row);
+      return sums;
+    }
+    auto site = hop.site(row - hop.box.face_sites);
+    Spinor<double> y = hop.compute(site);
     for (int k = 0; k < K; k++) {
       Spinor<double> a = dots[k].a.p ? hop.load(dots[k].a.p, site) : y, b = dots[k].b.p ? hop.load(dots[k].b.p, site) : y;
       for (int j = 0; j < 12; j++) sums.v[k] += entry(a, j).re * entry(b, j).re + entry(a, j).im * entry(b, j).im;
@@ -215,7 +208,7 @@ struct HopDots {
   }
   Cost cost() const {
     Cost c = hop.cost();
-    double n = 24.0 * hop.box.rows();
+    double n = 24.0 * hop.box.field_sites();
     int seen[2 * K + 2] = {hop.x.id, hop.z.id}, count = 2;
     for (int j = 0; j < 2 * K; j++) {
       int id = j % 2 ? dots[j / 2].b.id : dots[j / 2].a.id;
@@ -229,10 +222,10 @@ struct HopDots {
 
 /// What fields in double and in single precision need.
 template <int reals>
-using DoubleDslashKernels = KernelList<Kernel<Project<LinkView<double, reals>>>, Kernel<Hop<LinkView<double, reals>>>,
-                                       Kernel<HopDots<LinkView<double, reals>, 1>>, Kernel<HopDots<LinkView<double, reals>, 2>>,
-                                       Kernel<HopDots<LinkView<double, reals>, 3>>>;
+using DoubleDslashKernels =
+    KernelList<Kernel<Hop<LinkView<double, reals>>>, Kernel<HopDots<LinkView<double, reals>, 1>>,
+               Kernel<HopDots<LinkView<double, reals>, 2>>, Kernel<HopDots<LinkView<double, reals>, 3>>>;
 template <int reals>
-using SingleDslashKernels = KernelList<Kernel<Project<LinkView<float, reals>>>, Kernel<Hop<LinkView<float, reals>>>>;
+using SingleDslashKernels = KernelList<Kernel<Hop<LinkView<float, reals>>>>;
 
 }  // namespace sordino::lattice

@@ -71,8 +71,9 @@ struct Tiles {
       for (int j = 0; j < each; j++) entry(o, k * each + j) = p.z[j];
     }
   }
-  template <class Object>
-  static SORDINO_HD void store(Packet* field, i32 site, i32 sites, Object& o) {
+  /// Visits the packets of a site's object: visit(index in the field, packet).
+  template <class Object, class Visit>
+  static SORDINO_HD void each_packet(i32 site, i32 sites, Object& o, Visit visit) {
     Place at = place(site, sites);
 #ifdef __CUDA_ARCH__
 #pragma unroll
@@ -80,8 +81,12 @@ struct Tiles {
     for (int k = 0; k < packets; k++) {
       Packet p;
       for (int j = 0; j < each; j++) p.z[j] = entry(o, k * each + j);
-      field[at.first + k * at.step] = p;
+      visit(at.first + k * at.step, p);
     }
+  }
+  template <class Object>
+  static SORDINO_HD void store(Packet* field, i32 site, i32 sites, Object& o) {
+    each_packet(site, sites, o, [&](i64 k, const Packet& p) { field[k] = p; });
   }
 };
 

@@ -18,7 +18,7 @@ WilsonOperator::WilsonOperator(Rank& rank, const Box& box, std::shared_ptr<const
 }
 
 void WilsonOperator::apply(Rank& rank, Vec x, Vec y, const StartDots& epilogue) const {
-  dslash_.apply(rank, {.x = x, .y = y, .z = x, .arrived = x}, -kappa_, even, epilogue);
+  dslash_.apply(rank, {.x = x, .y = y, .z = x, .pushed = x}, -kappa_, even, epilogue);
 }
 
 EvenOddOperator::EvenOddOperator(Rank& rank, const Box& box, std::shared_ptr<const LinkField> links, double kappa)
@@ -28,7 +28,7 @@ EvenOddOperator::EvenOddOperator(Rank& rank, const Box& box, std::shared_ptr<con
 
 void EvenOddOperator::apply(Rank& rank, Vec x, Vec y, const StartDots& epilogue) const {
   dslash_.apply(rank, {.x = x, .y = odd_}, 1, odd);
-  dslash_.apply(rank, {.x = odd_, .y = y, .z = x, .arrived = x}, -kappa_ * kappa_, even, epilogue);
+  dslash_.apply(rank, {.x = odd_, .y = y, .z = x, .pushed = x}, -kappa_ * kappa_, even, epilogue);
 }
 
 void EvenOddOperator::eliminate(Rank& rank, Vec b_even, Vec b_odd, Vec to) const {

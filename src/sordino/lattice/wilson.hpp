@@ -1,7 +1,7 @@
 // The Wilson operator M = 1 - kappa D as an operator that solvers apply: a real one, of twice the complex size, since dot
 // products of solvers are real. In double precision.
 //
-// Per application: 1,320 flops a site for D; on a rank with neighbours two commands for each hop, and one message to each
+// Per application: 1,320 flops a site for D; on a rank with neighbours one command for each hop, and one message to each
 // neighbour.
 #pragma once
 #include "sordino/lattice/dslash.hpp"

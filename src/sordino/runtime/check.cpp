@@ -1,5 +1,6 @@
 #include "sordino/runtime/check.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include "sordino/base/error.hpp"
@@ -24,7 +25,6 @@ class Walk {
     for (int s = 0; s < sweeps; s++) {
       map_ = rotated(rank_.vector_map(), rec_.rotate, s % rec_.period);
       for (auto& c : rec_.commands) {
-        at_++;
         if (c.every == 0 || predicated) command(c);
       }
       if (s == 0 && rec_.is_loop) carried_reductions_end();
@@ -45,6 +45,7 @@ class Walk {
 
   void command(const Command& c) {
     for (int v : c.ghosts) {
+      if (sends_ahead(c, v)) continue;
       for (int w : c.writes)
         if (map_[w] == map_[v]) reject(c, "reads the ghosts of '" + vector_name(v) + "' and writes it");
       for (int w : c.pushes)
@@ -55,10 +56,23 @@ class Walk {
         if (w == g && !c.groups.empty()) reject(c, "reads and writes the scalar '" + scalar_name(w) + "' (rotate it)");
     for (int v : c.reads) all_have_arrived(c, v, "reads");
     for (int v : c.writes) all_have_arrived(c, v, "writes");
-    for (auto& p : c.phases) phase(c, p);
+    int reading = at_ + 1;
+    for (auto& p : c.phases) {
+      at_++;
+      phase(c, p);
+      if (p.op == Op::tasks || p.op == Op::host) reading = at_;
+    }
     for (auto* touched : {&c.reads, &c.writes})
       for (int v : *touched)
-        if (is_gathered(v)) last_read_[map_[v]] = at_;
+        if (is_gathered(v)) last_read_[map_[v]] = reading;
+  }
+
+  // Does the command send its own rows of v before it waits for those of others?
+  static bool sends_ahead(const Command& c, int v) {
+    for (auto& p : c.phases)
+      if (p.slot == v && (p.op == Op::put || p.op == Op::await))
+        return p.op == Op::put && std::find(c.sends.begin(), c.sends.end(), v) != c.sends.end();
+    return false;
   }
 
   // Whoever touches a gathered vector touches other ranks' rows.
@@ -154,7 +168,7 @@ class Walk {
   std::map<int, int> unread_;     // pushed and not awaited: position of the push
   std::map<int, int> last_read_;  // position
   Settling settling_;
-  int at_ = 0;
+  int at_ = 0;  // phases walked through: a position
 };
 
 }  // namespace

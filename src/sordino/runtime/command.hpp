@@ -31,6 +31,7 @@ struct Phase {
 struct TaskGroup {
   std::shared_ptr<const std::vector<RowRange>> ranges;
   i64 rows = 0;
+  double share = 0;  // of the command's time
 };
 
 /// "Command `command` must be done: in this iteration (age 0) or in the one before (age 1)."
@@ -52,6 +53,7 @@ struct Command {
   double host_seconds = 0;      // that a host task is taken to last
   // logical names, from the functor's field types
   std::vector<int> reads, writes, ghosts, pushes;  // vectors
+  std::vector<int> sends;                          // those of `writes` whose words the functor sends itself, where it can
   std::vector<int> gets, puts, finishes;           // scalars
   std::vector<Dependence> after;                   // commands of other queues
   std::shared_ptr<const Body> body;

@@ -25,6 +25,9 @@ struct ExchangePeer {
 struct Split {
   std::vector<RowRange> first;  // consumer: rows that need no ghost; producer: rows that others wait for
   std::vector<RowRange> rest;
+  // Rows that compute what the command itself sends (Sent fields): they come first, and it is sent before anything is awaited.
+  std::vector<RowRange> ahead = {};
+  double ahead_share = 0;  // of the command's time
 };
 
 struct Exchange {

@@ -77,6 +77,30 @@ struct Foreign : Field<T, how> {
   using Field<T, how>::Field;
 };
 
+/// Word i of a vector, if it is one of `count` from `first`, goes to to[i].
+struct Segment {
+  double* to;
+  i32 first, count;
+};
+
+/// A foreign vector that the command computes and pushes, without an epilogue that says so. A GPU that reaches its peers'
+/// memory sends each word as it is stored; elsewhere they are sent when the rows are done that compute them (Split::ahead).
+template <class T>
+struct Sent : Foreign<T, Access::write> {
+  using Foreign<T, Access::write>::Foreign;
+  const Segment* segments = nullptr;
+  i32 n_segments = 0;
+
+  SORDINO_HD void store(i64 k, const T& value) const {
+    this->p[k] = value;
+    i64 word = k * i64(sizeof(T) / 8);
+    for (i32 s = 0; s < n_segments; s++) {
+      Segment g = segments[s];
+      if (u64(word - g.first) < u64(g.count)) *reinterpret_cast<T*>(g.to + word) = value;
+    }
+  }
+};
+
 /// Read a scalar in the head; `Get(finish(s))` first ends the reduction into it, `Get(last(s))` takes what the last one left.
 struct Get {
   double v = 0;

@@ -37,6 +37,11 @@ Command Rank::scan(F& functor, int space) {
   each_field(functor, [&](auto& x) {
     using T = std::decay_t<decltype(x)>;
     if constexpr (detail::VectorField<T>) use_vector(c, x.id, T::access, requires { T::foreign; });
+    if constexpr (requires { x.n_segments; })
+      if (x.id >= 0) {
+        c.sends.push_back(x.id);
+        c.pushes.push_back(x.id);
+      }
     if constexpr (std::is_same_v<T, Get>)
       if (!x.last) (x.finishes ? c.finishes : c.gets).push_back(x.id);
     if constexpr (std::is_same_v<T, Put>) c.puts.push_back(x.id);

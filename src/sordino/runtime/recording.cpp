@@ -5,11 +5,16 @@
 #include "sordino/runtime/rank.hpp"
 
 namespace sordino {
+namespace {
+
+bool contains(const std::vector<int>& list, int x) { return std::find(list.begin(), list.end(), x) != list.end(); }
+
+}  // namespace
 
 void Rank::use_vector(Command& c, int id, Access access, bool foreign) {
   if (id < 0) return;  // an operand left unset: an epilogue's own result, or a scaling by 1
   const VectorInfo& v = vectors_[id];
-  auto has = [id](const std::vector<int>& l) { return std::find(l.begin(), l.end(), id) != l.end(); };
+  auto has = [id](const std::vector<int>& l) { return contains(l, id); };
   auto add = [&](std::vector<int>& list) {
     if (!has(list)) list.push_back(id);
   };
@@ -33,7 +38,7 @@ void Rank::start_reduction(Command& c, const std::vector<Scal>& to) {
   if (c.space < 0) bad_argument(c.name + ": its rows return sums, but no vector says which rows there are");
   std::vector<int> ids;
   for (Scal s : to) {
-    if (std::find(ids.begin(), ids.end(), s.id) != ids.end())
+    if (contains(ids, s.id))
       bad_argument(c.name + ": scalar '" + scalar_names_[s.id] + "' is to take two sums, and takes one: it is named twice");
     ids.push_back(s.id);
   }
@@ -100,6 +105,13 @@ TaskGroup group_of(const std::vector<RowRange>& ranges) {
   return g;
 }
 
+/// What the first group leaves of the command's time is shared by rows.
+void share_time(Command& c, double ahead) {
+  double rows = double(c.rows() - (ahead > 0 ? c.groups[0].rows : 0));
+  for (std::size_t k = 0; k < c.groups.size(); k++)
+    c.groups[k].share = k == 0 && ahead > 0 ? ahead : (1 - ahead) * double(c.groups[k].rows) / rows;
+}
+
 }  // namespace
 
 void Rank::wait(Scal s) { record_command(WaitFor{Get(finish(s))}, space_of_fields, nullptr); }
@@ -123,7 +135,7 @@ Event Rank::commit(Command c, const Split* split, double row_flops) {
   for (int s : c.finishes) {
     int slot = reduction_of_[s];
     if (slot < 0) bad_argument(c.name + ": finish of '" + scalar_names_[s] + "', into which no command reduces");
-    if (std::find(finished.begin(), finished.end(), slot) != finished.end()) continue;
+    if (contains(finished, slot)) continue;
     finished.push_back(slot);
     phase(Op::finish, slot);
   }
@@ -154,20 +166,26 @@ Event Rank::commit(Command c, const Split* split, double row_flops) {
   auto await = [&] {
     for (int v : c.ghosts) phase(Op::await, v);
   };
-  auto put = [&] {
-    for (int v : c.pushes) phase(Op::put, v);
+  auto put = [&](bool ahead) {
+    for (int v : c.pushes)
+      if (ahead == (split && !split->ahead.empty() && contains(c.sends, v))) phase(Op::put, v);
   };
   auto tasks = [&](const std::vector<RowRange>& ranges) {
     if (ranges.empty()) return;
     phase(Op::tasks, int(c.groups.size()));
     c.groups.push_back(group_of(ranges));
   };
+  if (works && !split->ahead.empty()) {
+    tasks(split->ahead);
+    put(true);
+  }
   if (works) tasks(split->first);
   await();
   if (!c.capturable) phase(Op::host);
-  if (sends_early) put();
+  if (sends_early) put(false);
   if (works) tasks(split->rest);
-  if (!sends_early) put();
+  if (!sends_early) put(false);
+  if (works) share_time(c, split->ahead.empty() ? 0 : split->ahead_share);
   if (c.starts >= 0) phase(Op::start, c.starts);
   c.bytes += row_bytes_ * double(c.rows());
   c.flops += row_flops * double(c.rows());

@@ -1,6 +1,8 @@
 // The checker refuses each kind of broken recording before it runs, and accepts what is sound.
 #include "sordino/runtime/check.hpp"
 
+#include <algorithm>
+
 #include "check.hpp"
 #include "paper_engine.hpp"
 
@@ -29,6 +31,13 @@ struct GhostsAndPush {
   Out y;
   SORDINO_HD Sums<1> row(i32) { return {}; }
 };
+struct SendAhead {
+  Sent<double> sent;
+  Foreign<const double, Access::ghost> arrived;
+  Out y;
+  SORDINO_HD void row(i32) {}
+  Cost cost() const { return {}; }
+};
 struct Both {
   Get a;
   Put b;
@@ -49,6 +58,7 @@ struct Bench {
 
   void sum(Scal to) { s.run(paper::Square{a}, start(to)); }
   void fill(Vec v) { s.run(paper::Overwrite{v}, push(v)); }
+  void send_ahead(Vec v) { s.run_split_over(space, SendAhead{v, v, a}, Split{{}, {{2, 10}}, {{0, 2}}}); }
   void use(Vec v) { s.run(paper::ReadGhosts{v, a}); }
   template <class B>
   void once(B body) {
@@ -239,6 +249,23 @@ TEST("a command that reads ghosts neither writes nor pushes them") {
                "reads and pushes the ghosts of 'g'");
   Bench m;  // under another name: h is the buffer that g was
   CHECK_THROWS(m.loop([&] { m.fill(m.g), m.s.run(GhostsInto{m.g, m.g}); }, {.vectors = {{m.g, m.h}}}), Error, "and writes it");
+}
+
+TEST("a command may send a vector before it waits for its ghosts, but not twice the same one in a row") {
+  Bench k;  // a neighbour that is late still reads what the command before brought
+  CHECK_THROWS(k.loop([&] { k.send_ahead(k.g); }), Error, "may overwrite the ghosts of 'g'");
+  Bench turns;
+  turns.loop([&] { turns.send_ahead(turns.g), turns.send_ahead(turns.h); });
+  Bench rotated;
+  rotated.loop([&] { rotated.send_ahead(rotated.g); }, {.vectors = {{rotated.g, rotated.h}}});
+  Bench late;  // awaited first: then the neighbours wait for each other
+  late.s.mutate = [](Recording& r) {
+    for (auto& c : r.commands) {
+      auto at = [&](Op op) { return std::find_if(c.phases.begin(), c.phases.end(), [&](auto& p) { return p.op == op; }); };
+      std::iter_swap(at(Op::put), at(Op::await));
+    }
+  };
+  CHECK_THROWS(late.once([&] { late.send_ahead(late.g); }), Error, "reads the ghosts of 'g' and writes it");
 }
 
 TEST("a reduction started in the command that reads ghosts allows to overwrite them once it has ended") {

@@ -53,6 +53,26 @@ struct Hop {
   Cost cost() const { return {2.0 * words * 8 * n, 0}; }
 };
 
+/// Both in one command: the rows of the two faces, which send, and then the sites.
+struct SendAndHop {
+  Sent<Pair> sent;
+  Hop hop;
+  template <class V>
+  void fields(V&& visit) {
+    visit(sent);
+    each_field(hop, visit);
+  }
+  SORDINO_HD Sums<1> row(i32 i) {
+    if (i >= 2) return hop.row(i - 2);
+    for (i32 c = 0; c < words; c++) {
+      Pair v = hop.x[c * hop.n + (i ? hop.n - 1 : 0)];
+      sent.store(2 * c + i, {2 * v.a, v.b});
+    }
+    return {};
+  }
+  Cost cost() const { return hop.cost(); }
+};
+
 struct Chain {
   std::vector<Pair> x;  // [site][word]
   double sum = 0;
@@ -60,8 +80,8 @@ struct Chain {
 
 i32 first_site(i32 sites, int rank, int ranks) { return sites * rank / ranks; }
 
-/// What one rank does: five hops, and its part of the result.
-void job(Rank& s, i32 sites, Chain& all) {
+/// What one rank does: five hops, and its part of the result. `ahead`: each in one command.
+void job(Rank& s, i32 sites, bool ahead, Chain& all) {
   i32 first = first_site(sites, s.id(), s.size()), n = first_site(sites, s.id() + 1, s.size()) - first;
   auto space_of = [&](i32 rows, i32 before, i64 total) {
     Space p;
@@ -69,7 +89,8 @@ void job(Rank& s, i32 sites, Chain& all) {
     set_tiles(p, {0, rows}, 1);  // sums are taken over whole tiles, so groups of any rows need small ones
     return s.add_space(p);
   };
-  int site_space = space_of(n, first, sites), word_space = space_of(words * n, words * first, words * sites);
+  int site_space = space_of(n, first, sites), row_space = space_of(n + 2, first + 2 * s.id(), sites + 2 * s.size());
+  int word_space = space_of(words * n, words * first, words * sites);
   int face_space = space_of(2, 2 * s.id(), 2 * s.size()),
       buffer_space = space_of(2 * words, 2 * words * s.id(), 2 * words * s.size());
   Exchange ring;
@@ -79,12 +100,19 @@ void job(Rank& s, i32 sites, Chain& all) {
     ring.peers.push_back({s.id() - 1, own, words, words, {0, 2, 4}, 0, own + (s.id() - 1 > 0 ? words : 0), s.id() - 1 > 0});
   if (right) ring.peers.push_back({s.id() + 1, own + (left ? words : 0), words, words, {1, 3, 5}, 0, own, 0});
   ring.ghosts = words * (i32(left) + i32(right));
-  Vec x = s.vector("x", word_space), y = s.vector("y", word_space), f = s.vector("f", buffer_space, &ring);
+  Vec x = s.vector("x", word_space), y = s.vector("y", word_space);
+  Vec f = s.vector("f", buffer_space, &ring), f_new = s.vector("f new", buffer_space, &ring);
   Scal sum = s.scalar("sum");
   Split split{{{1, n - 1}}, {{0, 1}, {n - 1, n}}};
-  auto loop = s.loop({.vectors = {{x, y}}}, [&] {
-    s.run_over(face_space, Pack{x, f, n}, push(f));
-    s.run_split_over(site_space, Hop{x, f, y, n, left ? own : -1, right ? own + (left ? words : 0) : -1}, split, start(sum));
+  Split whole{{{3, n + 1}}, {{2, 3}, {n + 1, n + 2}}, {{0, 2}}, 0.1};
+  Hop hop{x, f, y, n, left ? own : -1, right ? own + (left ? words : 0) : -1};
+  auto loop = s.loop({.vectors = {{x, y}, {f, f_new}}}, [&] {
+    if (ahead) {
+      s.run_split_over(row_space, SendAndHop{f, hop}, whole, start(sum));
+    } else {
+      s.run_over(face_space, Pack{x, f, n}, push(f));
+      s.run_split_over(site_space, hop, split, start(sum));
+    }
     s.wait(sum);
   });
   std::vector<Pair> mine(std::size_t(words * n));
@@ -98,9 +126,9 @@ void job(Rank& s, i32 sites, Chain& all) {
   if (s.id() == 0) all.sum = s.get(sum);
 }
 
-Chain hopped(Engine& engine, i32 sites) {
+Chain hopped(Engine& engine, i32 sites, bool ahead) {
   Chain all{std::vector<Pair>(std::size_t(sites) * words), 0};
-  engine.run([&](Rank& s) { job(s, sites, all); });
+  engine.run([&](Rank& s) { job(s, sites, ahead, all); });
   return all;
 }
 
@@ -138,14 +166,17 @@ TEST("a command runs over sites, reads words of other spaces and ghosts of packe
     for (int ranks : {1, 2, 3, 4}) {
       NOTE(sites, " sites, ", ranks, " ranks");
       Chain expected = serial(sites);
-      host::HostEngine host({.ranks = ranks});
-      compare(hopped(host, sites), expected);
-      for (u64 seed : {0, 5}) {
-        model::Options o;
-        o.ranks = ranks;
-        o.seed = seed;
-        model::ModelEngine model(o);
-        compare(hopped(model, sites), expected);
+      for (bool ahead : {false, true}) {
+        NOTE(ahead ? "sent by the command that awaits" : "sent by a command of its own");
+        host::HostEngine host({.ranks = ranks});
+        compare(hopped(host, sites, ahead), expected);
+        for (u64 seed : {0, 5}) {
+          model::Options o;
+          o.ranks = ranks;
+          o.seed = seed;
+          model::ModelEngine model(o);
+          compare(hopped(model, sites, ahead), expected);
+        }
       }
     }
 }

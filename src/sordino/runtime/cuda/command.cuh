@@ -273,7 +273,7 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<F>()) command(c
   double sums[K > 0 ? K : 1] = {};
   bool well = run_groups<order>(f, a, sums);
   if constexpr (K > 0 && order == SumOrder::grid)
-    if (well) start_reduction<K>(a, s, sums);
+    if (well && a.start.slot >= 0) start_reduction<K>(a, s, sums);
 }
 
 }  // namespace sordino::cuda

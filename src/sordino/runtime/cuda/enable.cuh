@@ -2,6 +2,8 @@
 // Include it in a .cu file only. enable<SumOrder::fixed>() does so for deterministic engines; compile that file with
 // -fmad=false.
 #pragma once
+#include <tuple>
+
 #include "sordino/runtime/cuda/call.hpp"
 #include "sordino/runtime/cuda/command.cuh"
 #include "sordino/runtime/cuda/table.hpp"
@@ -18,6 +20,8 @@ struct BindFields {
 #ifndef __CUDA_ARCH__
     if constexpr (sordino::detail::VectorField<X>)
       x.p = x.id < 0 ? nullptr : reinterpret_cast<decltype(x.p)>(binding->vector(x.id));
+    if constexpr (requires { x.n_segments; })
+      if (x.id >= 0) std::tie(x.segments, x.n_segments) = binding->segments(x.id);
     if constexpr (std::is_same_v<X, Get>) x.id = x.id < 0 ? -1 : binding->get(x.id);
     if constexpr (std::is_same_v<X, Put>) x.id = x.id < 0 ? -1 : binding->put(x.id);
 #endif

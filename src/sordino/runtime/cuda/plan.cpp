@@ -54,7 +54,7 @@ Plan::Outline Plan::outline(int index) const {
       case Op::await: {
         int v = p.slot;
         if (rank_.vectors()[v].exchange->peers.empty()) break;
-        if (!o.puts.empty()) throw Error(Errc::unsupported, c.name + ": waits for rows after it has sent some");
+        o.sends_ahead = !o.puts.empty();
         if (!contains(o.awaits, v)) o.awaits.push_back(v);
         awaited = true;
         placed = false;
@@ -63,6 +63,7 @@ Plan::Outline Plan::outline(int index) const {
       case Op::tasks: place(p.slot); break;
       case Op::put:
         if (rank_.vectors()[p.slot].exchange->peers.empty()) break;
+        if (o.sends_ahead) throw Error(Errc::unsupported, c.name + ": sends rows before and after it waits for some");
         if (!placed) place(-1);
         for (auto& g : o.groups) g.puts = false;  // all vectors are sent at one place
         o.groups.back().puts = true;
@@ -130,9 +131,12 @@ void Plan::cut(Outline all) {
     all.finishes.clear();
     all.tests = false;
   }
+  // Ranks that share a device do not wait in the kernel that sends; and what a kernel does not send itself leaves behind it.
+  auto sends_itself = [&](int v) { return can_send_itself(all, v) || can_send_by_rows(all, v); };
+  if (all.sends_ahead && (state_.shared || !std::all_of(all.puts.begin(), all.puts.end(), sends_itself))) cut(take_ahead(all));
   Outline sending(c, all.index);
   for (int v : all.puts)
-    if (!can_send_by_rows(all, v) && (contains(c.writes, v) || !all.awaits.empty())) sending.puts.push_back(v);
+    if (!sends_itself(v) && (contains(c.writes, v) || !all.awaits.empty())) sending.puts.push_back(v);
   for (int v : sending.puts) all.puts.erase(std::find(all.puts.begin(), all.puts.end(), v));
   if (all.puts.empty())
     for (auto& g : all.groups) g.puts = false;
@@ -142,12 +146,34 @@ void Plan::cut(Outline all) {
   add(sending, typeid(Nothing), &nothing);
 }
 
+// Takes off what a command does until it has sent rows, so that a launch of its own does it.
+Plan::Outline Plan::take_ahead(Outline& all) const {
+  const Command& c = *all.command;
+  if (order_ == SumOrder::fixed && c.sums > 0)
+    throw Error(Errc::unsupported, c.name + ": deterministic sums cannot be cut where rows are sent before others are awaited");
+  Outline ahead(c, all.index);
+  std::swap(ahead.finishes, all.finishes);
+  std::swap(ahead.tests, all.tests);
+  std::swap(ahead.puts, all.puts);
+  all.sends_ahead = false;
+  auto end = std::find_if(all.groups.begin(), all.groups.end(), [](auto& g) { return g.puts; }) + 1;
+  ahead.groups.assign(all.groups.begin(), end);
+  all.groups.erase(all.groups.begin(), end);
+  return ahead;
+}
+
+// Words that a functor sends as it stores them: nobody still reads what they overwrite, since nothing is awaited before.
+bool Plan::can_send_itself(const Outline& o, int logical) const {
+  return contains(o.command->sends, logical) && (o.awaits.empty() || o.sends_ahead) &&
+         !state_.route(rank_, physical_vector(0, logical)).entries;
+}
+
 // A row may be sent by the thread that computes it if the command computes all rows to be sent, and none of them before the
 // rows of others have been awaited: only then is it sure that the receivers no longer read what is overwritten.
 bool Plan::can_send_by_rows(const Outline& o, int logical) const {
   if (!contains(o.command->writes, logical) || rank_.vectors()[logical].space != o.command->space) return false;
   RowSet computed;
-  bool awaited = o.awaits.empty();
+  bool awaited = o.awaits.empty() || o.sends_ahead;
   for (auto& g : o.groups) {
     awaited |= g.awaits;
     if (awaited && g.tasks >= 0) computed.add(*o.command->groups[g.tasks].ranges);
@@ -180,6 +206,11 @@ void Plan::add(const Outline& o, const std::type_info& functor, const void* byte
     Args a = arguments(o, t, *entry, launch);
     Binding b;
     b.vector = [&](int v) { return mine_.vectors[physical_vector(t, v)].rows; };
+    b.segments = [&](int v) -> std::pair<const Segment*, i32> {
+      if (!contains(o.puts, v) || !can_send_itself(o, v)) return {nullptr, 0};
+      const Route& route = state_.route(rank_, physical_vector(t, v));
+      return {route.segments, route.n_segments};
+    };
     b.put = [&](int s) { return i32(scalar_maps_[t][s]); };
     b.get = [&](int s) {
       for (int j = 0; j < int(o.finishes.size()); j++) {

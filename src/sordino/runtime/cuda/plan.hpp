@@ -59,17 +59,20 @@ class Plan {
     std::vector<int> finishes, awaits, puts;  // slots, logical vectors
     std::vector<Group> groups;
     bool tests = false;
+    bool sends_ahead = false;  // before it waits for rows
     int starts = -1;
   };
   enum class Counter { started, finished, pushed, seen };
 
   Outline outline(int index) const;
   void cut(Outline all);
+  Outline take_ahead(Outline& all) const;
   void cut_host_task(const Outline& all);
   void add(const Outline& o, const std::type_info& functor, const void* bytes);
   Args arguments(const Outline& o, int turn, const Entry& entry, Launch& launch);
   void add_groups(Args& a, const Outline& o, const Entry& entry);
   void add_sending(Args& a, const Outline& o, int turn, Launch& launch);
+  bool can_send_itself(const Outline& o, int logical) const;
   bool can_send_by_rows(const Outline& o, int logical) const;
   bool group_sends(const Outline& o, int group) const;
   bool is_local(int slot) const { return rank_.space(rank_.reductions()[slot].space).replicated || rank_.size() == 1; }

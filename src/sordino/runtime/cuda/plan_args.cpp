@@ -106,6 +106,7 @@ bool Plan::group_sends(const Outline& o, int group) const {
   rows.add(*o.command->groups[g.tasks].ranges);
   rows.sort();
   for (int v : o.puts) {
+    if (can_send_itself(o, v)) return true;
     if (!contains(o.command->writes, v)) continue;
     for (auto& p : rank_.vectors()[v].exchange->peers)
       for (i32 k = 0; k < p.send_count; k++)
@@ -120,18 +121,21 @@ void Plan::add_sending(Args& a, const Outline& o, int turn, Launch& launch) {
     int v = physical_vector(turn, logical);
     const Route& route = state_.route(rank_, v);
     PutArgs& p = a.put[a.n_puts++];
-    p.rows = mine_.vectors[v].rows;
-    p.segments = route.segments;
-    p.entries = route.entries;
-    p.row_entries = route.row_entries;
     p.flags = route.flags;
     p.sent = mine_.vectors[v].sent;
     p.epoch = epoch(Counter::pushed, v);
     p.peers = route.peers;
-    p.n_segments = route.n_segments;
-    p.n_entries = route.n_entries;
-    p.by_rows = can_send_by_rows(o, logical);
-    a.all_send |= !p.by_rows;
+    p.by_itself = can_send_itself(o, logical);
+    p.by_rows = !p.by_itself && can_send_by_rows(o, logical);
+    a.all_send |= !p.by_rows && !p.by_itself;
+    if (!p.by_itself) {
+      p.rows = mine_.vectors[v].rows;
+      p.segments = route.segments;
+      p.entries = route.entries;
+      p.row_entries = route.row_entries;
+      p.n_segments = route.n_segments;
+      p.n_entries = route.n_entries;
+    }
     launch.puts.back().push_back(v);
   }
   if (a.n_puts == 0) return;

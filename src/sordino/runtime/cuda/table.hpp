@@ -14,6 +14,7 @@ namespace sordino::cuda {
 /// How handles become addresses, for one turn of a rotation.
 struct Binding {
   std::function<double*(int logical)> vector;
+  std::function<std::pair<const Segment*, i32>(int logical)> segments;  // where a functor sends words of it: none, or all
   std::function<i32(int logical)> get;  // physical scalar, or the code of one that this command finishes
   std::function<i32(int logical)> put;
 };

@@ -1,7 +1,7 @@
 // What host and device agree on: the words in device memory, the words in host memory that the device can reach, the messages
 // between ranks, and what a launch is told beside its functor. Plain data only.
 #pragma once
-#include "sordino/base/types.hpp"
+#include "sordino/runtime/handles.hpp"
 
 namespace sordino::cuda {
 
@@ -107,11 +107,6 @@ struct AwaitArgs {
   i32 peers = 0;
 };
 
-/// Own row i of a segment goes to to[i].
-struct Segment {
-  double* to;
-  i32 first, count;
-};
 struct RowTo {
   double* to;
   i32 row, unused;
@@ -126,7 +121,8 @@ struct PutArgs {
   u32* sent = nullptr;                // where to keep the word for myself
   EpochRef epoch;
   i32 peers = 0, n_segments = 0, n_entries = 0;
-  bool by_rows = false;  // each row is sent by the thread that computed it
+  bool by_rows = false;    // each row is sent by the thread that computed it
+  bool by_itself = false;  // the functor has sent what it stored
 };
 
 /// Tiles and blocks of a space, as kernels read them that sum in fixed order.

@@ -43,12 +43,20 @@ bool ModelProgram::is_local(Op op) const {
 void ModelProgram::flatten(std::size_t queue, int command) {
   const Command& c = recording().commands[command];
   auto& steps = queues_[queue].steps;
-  double rows = double(c.rows());
   double seconds = engine_.options_.machine.compute(c.bytes, c.flops);
   bool opens = true;
+  auto awaits_after = [&](const Phase& p) {
+    return std::any_of(&p + 1, c.phases.data() + c.phases.size(), [](auto& later) { return later.op == Op::await; });
+  };
   for (auto& p : c.phases) {
-    Step s{.op = p.op, .opens = opens, .local = is_local(p.op), .command = command, .slot = p.slot, .every = c.every};
-    if (p.op == Op::tasks) s.seconds = seconds * double(c.groups[p.slot].rows) / rows;
+    Step s{.op = p.op,
+           .opens = opens,
+           .local = is_local(p.op),
+           .ahead = p.op == Op::put && awaits_after(p),
+           .command = command,
+           .slot = p.slot,
+           .every = c.every};
+    if (p.op == Op::tasks) s.seconds = seconds * c.groups[p.slot].share;
     if (p.op == Op::host) s.seconds = c.host_seconds;
     steps.push_back(s);
     opens = false;
@@ -169,7 +177,7 @@ bool ModelProgram::interpret(Queue& q, const Step& s) {
       q.now += s.seconds;
       return true;
     case Op::put:
-      ghosts_are_read(q, s.command);  // a command that reads ghosts sends and starts when all its rows are done
+      if (!s.ahead) ghosts_are_read(q, s.command);  // else a command that reads ghosts sends when all its rows are done
       put(q, s);
       return true;
     case Op::start:

@@ -34,6 +34,7 @@ class ModelProgram final : public Frame {
     bool opens = false;   // first of its command
     bool closes = false;  // behind the last: the command is done
     bool local = false;   // touches nobody else
+    bool ahead = false;   // a sending before the command waits for ghosts
     int command = 0;
     int slot = -1;
     int every = 0;       // of the command
