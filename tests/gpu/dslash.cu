@@ -56,6 +56,16 @@ double difference(const std::vector<double>& a, const std::vector<double>& b) {
   return most / scale;
 }
 
+void compare(const std::vector<std::vector<double>>& got, const std::vector<std::vector<double>>& expected, bool single) {
+  for (std::size_t k = 0; k < got.size(); k++) {
+    REQUIRE(got[k].size() == expected[k].size());
+    if (single)
+      CHECK(difference<float>(got[k], expected[k]) < 5e-6);
+    else
+      CHECK(difference<double>(got[k], expected[k]) < 1e-14);
+  }
+}
+
 }  // namespace
 
 TEST("dslash: GPUs and host agree, in both precisions and link formats, on every kind of grid") {
@@ -71,14 +81,10 @@ TEST("dslash: GPUs and host agree, in both precisions and link formats, on every
           Case c{{extent, true}, grid, precision, reals};
           int ranks = grid[0] * grid[1] * grid[2] * grid[3];
           auto host = test::host_engine(ranks);
-          auto gpu = test::cuda_engine(ranks);
-          auto expected = hops(*host, c), got = hops(*gpu, c);
-          for (std::size_t k = 0; k < got.size(); k++) {
-            REQUIRE(got[k].size() == expected[k].size());
-            if (single)
-              CHECK(difference<float>(got[k], expected[k]) < 5e-6);
-            else
-              CHECK(difference<double>(got[k], expected[k]) < 1e-14);
+          auto expected = hops(*host, c);
+          for (cuda::Sharing sharing : {cuda::Sharing::automatic, cuda::Sharing::always}) {
+            auto gpu = test::cuda_engine(ranks, {.sharing = sharing});
+            compare(hops(*gpu, c), expected, single);
           }
         }
 }
