@@ -63,13 +63,18 @@ struct Hop {
 
   /// Projects what a site on a face sends. Row j of those that come before the sites.
   SORDINO_HD void send(i32 j) const {
-    int face = 7;
-    while (j < box.first[face]) face--;  // faces that are not cut have no sites
+    int face = 0;  // the last one that begins at j or before; faces that are not cut have no sites
+    i32 first = 0;
+#ifdef __CUDA_ARCH__
+#pragma unroll  // an index that is known keeps `box` in registers
+#endif
+    for (int k = 1; k < 8; k++)
+      if (j >= box.first[k]) face = k, first = box.first[k];
     switch (face / 2) {
-      case 0: return send_site<0>(face, j - box.first[face]);
-      case 1: return send_site<1>(face, j - box.first[face]);
-      case 2: return send_site<2>(face, j - box.first[face]);
-      default: return send_site<3>(face, j - box.first[face]);
+      case 0: return send_site<0>(face & 1, first, j - first);
+      case 1: return send_site<1>(face & 1, first, j - first);
+      case 2: return send_site<2>(face & 1, first, j - first);
+      default: return send_site<3>(face & 1, first, j - first);
     }
   }
 
@@ -124,9 +129,9 @@ struct Hop {
 
  private:
   template <int mu>
-  SORDINO_HD void send_site(int face, i32 n) const {
+  SORDINO_HD void send_site(bool ahead, i32 first, i32 n) const {
     const i32 half = box.sites.half, count = box.face[mu];
-    bool ahead = face & 1, odd = n >= count;
+    bool odd = n >= count;
     int parity = box.parities == 2 ? int(odd) : 1 - box.target;
     if (odd) n -= count;
     i32 at[4];
@@ -134,8 +139,8 @@ struct Hop {
     i32 i = box.sites.number(at);
     auto psi = spinor(x.p + i64(box.block(parity, half)) * Spinors::packets, i);
     auto h = ahead ? adjoint_times(links.load(parity, mu, i, half, mu == 3), project<mu, 1>(psi)) : project<mu, -1>(psi);
-    i64 first = i64(box.first[face] + box.block(parity, count)) * Halves::packets;
-    Halves::each_packet(n, count, h, [&](i64 k, const HalfPacket& packet) { sent.store(first + k, packet); });
+    i64 base = i64(first + box.block(parity, count)) * Halves::packets;
+    Halves::each_packet(n, count, h, [&](i64 k, const HalfPacket& packet) { sent.store(base + k, packet); });
   }
   template <int mu>
   SORDINO_HD void add_dimension(const Site& s, Spinor<T>& sum) const {
