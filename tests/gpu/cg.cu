@@ -39,11 +39,14 @@ std::vector<double> joined(const Run& run) {
   return all;
 }
 
+bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
+}
+
 void same_on_all_ranks(const Run& run) {
   for (std::size_t r = 1; r < run.history.size(); r++) {
     NOTE("rank ", r);
-    CHECK(run.history[r].size() == run.history[0].size());
-    CHECK(std::memcmp(run.history[r].data(), run.history[0].data(), run.history[0].size() * sizeof(double)) == 0);
+    CHECK(same_bits(run.history[r], run.history[0]));
     CHECK(run.outcome[r].iterations == run.outcome[0].iterations);
   }
 }
@@ -124,6 +127,30 @@ TEST("cg: without chained launches, launch by launch, and timed, the bits are th
       CHECK(k.size() >= 3);
       CHECK(k["Update"].calls > 0);
       CHECK(k["Update"].seconds > 0);
+    }
+  }
+}
+
+TEST("cg: launch by launch, in graphs, and in a graph that repeats itself on the device, the bits are the same") {
+  test::need_gpu();
+  for (int ranks = 1; ranks <= int(cuda::device_report().devices.size()); ranks *= 2) {
+    NOTE("ranks = ", ranks);
+    auto with = [&](cuda::Looping looping) {
+      cuda::Options o;
+      o.looping = looping;
+      return test::cuda_engine(ranks, o);
+    };
+    auto graph = with(cuda::Looping::graph);
+    // A tolerance that ends it inside a chunk, and one that is never met: more iterations than a WHILE node runs at once.
+    for (auto [limit, most] : {std::pair{1e-10, 300}, std::pair{0.0, 1511}}) {
+      Run a = solve(*graph, 24, 24, 24, limit, most);
+      for (cuda::Looping looping : {cuda::Looping::launches, cuda::Looping::while_graph}) {
+        auto other = with(looping);
+        Run b = solve(*other, 24, 24, 24, limit, most);
+        CHECK(same_bits(a.history[0], b.history[0]));
+        CHECK(same_bits(a.x[0], b.x[0]));
+        CHECK(a.outcome[0].iterations == b.outcome[0].iterations);
+      }
     }
   }
 }

@@ -83,7 +83,9 @@ TEST("dslash: GPUs and host agree, in both precisions and link formats, on every
           auto host = test::host_engine(ranks);
           auto expected = hops(*host, c);
           for (cuda::Sharing sharing : {cuda::Sharing::automatic, cuda::Sharing::always}) {
-            auto gpu = test::cuda_engine(ranks, {.sharing = sharing});
+            cuda::Options o;
+            o.sharing = sharing;
+            auto gpu = test::cuda_engine(ranks, o);
             compare(hops(*gpu, c), expected, single);
           }
         }

@@ -45,16 +45,19 @@ std::vector<int> numbers(const char* name, std::vector<int> otherwise) {
 // SPEED_SIZES=64,128 SPEED_VARIANTS=0,1 SPEED_BLOCKS=264,0 SPEED_RANKS=4 choose.
 TEST("speed: conjugate gradients at 64^3, 128^3 and 256^3") {
   test::need_gpu();
-  const char* name[] = {"chained, chunks of 20", "not chained", "chained, chunks of 60", "launch by launch, timed"};
+  const char* name[] = {"chained, chunks of 20",   "not chained",      "chained, chunks of 60",
+                        "launch by launch, timed", "launch by launch", "WHILE graph"};
   for (int ranks : numbers("SPEED_RANKS", {1}))
     for (int n : numbers("SPEED_SIZES", {64, 128, 256}))
       for (int blocks : numbers("SPEED_BLOCKS", {0}))
-        for (int variant : numbers("SPEED_VARIANTS", {0, 1, 2, 3})) {
+        for (int variant : numbers("SPEED_VARIANTS", {0, 1, 2, 3, 4, 5})) {
           cuda::Options o;
           o.most_blocks = blocks;
           if (variant == 1) o.chain = false;
           if (variant == 2) o.chunk = 60;
           if (variant == 3) o.time_commands = true;
+          if (variant == 4) o.looping = cuda::Looping::launches;
+          if (variant == 5) o.looping = cuda::Looping::while_graph;
           auto gpu = test::cuda_engine(ranks, o);
           double us = microseconds(*gpu, n,
                                    n == 64    ? 1000

@@ -18,6 +18,15 @@ enum class Sharing {
   never,      // tests: small grids of several ranks beside each other on one GPU
 };
 
+/// How a loop of commands reaches the device. Measured on H200 (bench/records): a chunk of iterations in a plain graph is the
+/// fastest, and the host only looks at the run between chunks.
+enum class Looping {
+  automatic,    // chunks in graphs, where a graph pays
+  launches,     // command by command
+  graph,        // a graph of a chunk of iterations, launched again and again
+  while_graph,  // one graph whose chunk repeats until the loop ends on the device: the host launches once
+};
+
 /// For tests: a fault in one command of one rank.
 struct Injection {
   int rank = -1;
@@ -35,9 +44,10 @@ struct Options {
   bool deterministic = false;  // sums as on the CPU engines: their bits, on any number of ranks
   bool time_commands = false;  // launches commands one by one, and times the first of each replay
   Sharing sharing = Sharing::automatic;
-  int most_blocks = 0;  // > 0: no grid is larger
-  bool chain = true;    // a command's blocks take their places while the one before it ends
-  u32 first_epoch = 0;  // for tests near the wrap-around
+  Looping looping = Looping::automatic;  // ranks that share a device take launches, whatever is asked
+  int most_blocks = 0;                   // > 0: no grid is larger
+  bool chain = true;                     // a command's blocks take their places while the one before it ends
+  u32 first_epoch = 0;                   // for tests near the wrap-around
   Injection inject;
 };
 

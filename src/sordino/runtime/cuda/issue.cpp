@@ -57,6 +57,8 @@ void CudaProgram::issue_mark(u32 first_test, int iterations) {
   m.n_scalars = i32(rank_.scalar_values.size());
   m.iterations = iterations;
   m.rank = mine_.index;
+  m.repeats = repeats_ && iterations > 0;
+  m.again = again_;
   launch_mark(m, mine_.stream);
 }
 
@@ -64,17 +66,7 @@ void CudaProgram::build_graph() {
   offsets_.assign(plan_.epoch_count(), 0);
   tests_issued_ = 0;
   increments_ = static_cast<u32*>(state_.take_memory(mine_, sizeof(u32) * (offsets_.size() + 1), "a recording's epochs"));
-  cudaGraph_t graph = nullptr;
-  call("cudaStreamBeginCapture", cudaStreamBeginCapture(mine_.stream, cudaStreamCaptureModeThreadLocal));
-  try {
-    issue_iterations(0, chunk_);
-    issue_mark(0, chunk_);
-  } catch (...) {
-    cudaStreamEndCapture(mine_.stream, &graph);
-    if (graph) cudaGraphDestroy(graph);
-    throw;
-  }
-  call("cudaStreamEndCapture", cudaStreamEndCapture(mine_.stream, &graph));
+  cudaGraph_t graph = repeats_ ? capture_repeated_chunk() : capture_chunk(nullptr);
   cudaError_t made = cudaGraphInstantiate(&graph_, graph, 0);
   cudaGraphDestroy(graph);
   call("cudaGraphInstantiate", made);
@@ -82,6 +74,47 @@ void CudaProgram::build_graph() {
   call("cudaGraphUpload", cudaGraphUpload(graph_, mine_.stream));
   state_.copy_in(mine_, increments_, offsets_.data(), sizeof(u32) * offsets_.size());
   state_.engine.barrier(rank_);  // nobody's commands wait for a rank that is still busy here
+}
+
+/// Into `body`, or, if that is null, into a graph of its own.
+cudaGraph_t CudaProgram::capture_chunk(cudaGraph_t body) {
+  cudaGraph_t graph = nullptr;
+  if (body)
+    call("cudaStreamBeginCaptureToGraph",
+         cudaStreamBeginCaptureToGraph(mine_.stream, body, nullptr, nullptr, 0, cudaStreamCaptureModeThreadLocal));
+  else
+    call("cudaStreamBeginCapture", cudaStreamBeginCapture(mine_.stream, cudaStreamCaptureModeThreadLocal));
+  try {
+    issue_iterations(0, chunk_);
+    issue_mark(0, chunk_);
+  } catch (...) {
+    cudaStreamEndCapture(mine_.stream, &graph);
+    if (graph && !body) cudaGraphDestroy(graph);
+    throw;
+  }
+  call("cudaStreamEndCapture", cudaStreamEndCapture(mine_.stream, &graph));
+  return graph;
+}
+
+/// A graph of one WHILE node, whose body is the chunk. Its mark says whether to go on.
+cudaGraph_t CudaProgram::capture_repeated_chunk() {
+  cudaGraph_t graph = nullptr;
+  call("cudaGraphCreate", cudaGraphCreate(&graph, 0));
+  try {
+    call("cudaGraphConditionalHandleCreate", cudaGraphConditionalHandleCreate(&again_, graph, 1, cudaGraphCondAssignDefault));
+    cudaGraphNodeParams loop{};
+    loop.type = cudaGraphNodeTypeConditional;
+    loop.conditional.handle = again_;
+    loop.conditional.type = cudaGraphCondTypeWhile;
+    loop.conditional.size = 1;
+    cudaGraphNode_t node = nullptr;
+    call("cudaGraphAddNode", cudaGraphAddNode(&node, graph, nullptr, nullptr, 0, &loop));
+    capture_chunk(loop.conditional.phGraph_out[0]);
+  } catch (...) {
+    cudaGraphDestroy(graph);
+    throw;
+  }
+  return graph;
 }
 
 // Two chunks are on their way while the host reads a third one's: a ring of four.

@@ -36,6 +36,10 @@ __global__ void __launch_bounds__(mark_threads) mark(const __grid_constant__ Mar
   fence_system();
   m.engine->beats[m.rank].device = number;
   store_relaxed(&m.window->marks, number);
+  if (!m.repeats) return;
+  bool again = load_relaxed(&c.halt) == 0 && c.first_iteration < c.max_iterations;
+  cudaGraphSetConditional(m.again, again);
+  if (!again) store_relaxed(&m.window->ended, number);
 }
 
 }  // namespace

@@ -15,7 +15,9 @@ struct MarkArgs {
   const u32* increments = nullptr;  // [n_epochs]; null: commands that were not captured count by themselves
   i32 n_epochs = 0, n_scalars = 0;
   u32 history_mask = 0, first_test = 0, tests = 0;
-  i32 iterations = 0;  // to count up
+  i32 iterations = 0;                    // to count up
+  bool repeats = false;                  // the chunk is the body of a WHILE node,
+  cudaGraphConditionalHandle again = 0;  //   which goes on until the loop has ended
   i32 rank = 0;
 };
 

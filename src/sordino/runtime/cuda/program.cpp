@@ -8,6 +8,7 @@ namespace {
 
 constexpr int most_captured = 8192;  // launches; a longer cycle is launched command by command
 constexpr int short_run = 3;         // iterations that are not worth a graph
+constexpr int repeated_chunks = 64;  // that a WHILE graph runs before the host takes their history
 
 void pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -30,7 +31,9 @@ CudaProgram::CudaProgram(std::shared_ptr<State> state, Rank& rank, const Recordi
   call("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, mine_.device));
   chains_ = state_.options.chain && !state_.shared && major >= 9;
   if (rec_.is_loop) chunk_ = tally_.cycle() * std::max(1, state_.options.chunk / tally_.cycle());
-  if (i64 tests = tally_.tests(chunk_); tests > 0) allocate_history(tests);
+  // Ranks that wait for each other in WHILE graphs on one device hang.
+  repeats_ = rec_.is_loop && state_.options.looping == Looping::while_graph && rank.size() == int(state_.devices.size());
+  if (i64 tests = tally_.tests(chunk_); tests > 0) allocate_history(tests * (repeats_ ? repeated_chunks : 1));
 }
 
 CudaProgram::~CudaProgram() {
@@ -52,6 +55,7 @@ Outcome CudaProgram::replay(int max) {
   if (plan_.on_host) return replay_segments(max);
   i64 calls = calls_made;
   bool as_graph = begin_replay(max);
+  if (as_graph && repeats_) return replay_on_device(max);
   // The next chunk is in the stream before the host looks at what the last one did, so the device never idles.
   std::deque<Chunk> ahead;
   int issued = 0;
@@ -75,8 +79,35 @@ Outcome CudaProgram::replay(int max) {
   }
 }
 
+/// The device goes from chunk to chunk by itself; the host waits for its end, or until the ring of histories is half full.
+Outcome CudaProgram::replay_on_device(int max) {
+  Outcome outcome;
+  for (int first = 0;;) {
+    int last = int(std::min<i64>(i64(first) + i64(chunk_) * repeated_chunks, max));
+    mine_.staging->control.max_iterations = last;
+    call("cudaMemcpyAsync", cudaMemcpyAsync(&mine_.control->control.max_iterations, &mine_.staging->control.max_iterations,
+                                            sizeof(i32), cudaMemcpyHostToDevice, mine_.stream));
+    call("cudaGraphLaunch", cudaGraphLaunch(graph_, mine_.stream));
+    mine_.counters.chunks++;
+    mine_.marks = await_end(mine_.marks);
+    const Window::Report& report = checked_report(mine_.marks);
+    if (!has_exited(report.control, outcome)) {
+      outcome = {last, proceed};
+      take_history(tally_.tests(last));
+      first = last;
+      if (last < max) continue;
+    }
+    book(outcome, report);
+    return outcome;
+  }
+}
+
 const Window::Report& CudaProgram::await_report(u32 mark) {
   await_mark(mark);
+  return checked_report(mark);
+}
+
+const Window::Report& CudaProgram::checked_report(u32 mark) {
   const Window::Report& report = mine_.window->report[mark & 1];
   if (report.control.fault) fail(report.control.cause);
   if (state_.fault.raised()) state_.fail_as_peers();
@@ -100,7 +131,7 @@ bool CudaProgram::begin_replay(int max) {
   timing_ = timed() && !plan_.on_host;
   timed_count_ = 0;
   bool as_graph = rec_.is_loop && !plan_.on_host && !state_.shared && !timing_ && max > short_run &&
-                  i64(chunk_) * i64(plan_.launches.size()) <= most_captured;
+                  state_.options.looping != Looping::launches && i64(chunk_) * i64(plan_.launches.size()) <= most_captured;
   if (as_graph && !graph_) build_graph();
   offsets_.assign(plan_.epoch_count(), 0);
   tests_issued_ = 0;
@@ -139,10 +170,22 @@ CudaProgram::Chunk CudaProgram::issue_chunk(int first, int max, bool as_graph) {
   return {last, ++mine_.marks};
 }
 
-// Looks at memory only, so that a replay's calls can be counted; once a millisecond it asks whether the device still lives.
 void CudaProgram::await_mark(u32 mark) {
-  std::atomic_ref<u32> marks(mine_.window->marks), stop(mine_.window->stop);
-  auto arrived = [&] { return i32(marks.load(std::memory_order_acquire) - mark) >= 0; };
+  std::atomic_ref<u32> marks(mine_.window->marks);
+  await_device([&] { return i32(marks.load(std::memory_order_acquire) - mark) >= 0; });
+}
+
+/// The number of the chunk that ended a loop on the device, which has counted `before` so far.
+u32 CudaProgram::await_end(u32 before) {
+  std::atomic_ref<u32> ended(mine_.window->ended);
+  await_device([&] { return i32(ended.load(std::memory_order_acquire) - before) > 0; });
+  return ended.load(std::memory_order_acquire);
+}
+
+// Looks at memory only, so that a replay's calls can be counted; once a millisecond it asks whether the device still lives.
+template <class Arrived>
+void CudaProgram::await_device(const Arrived& arrived) {
+  std::atomic_ref<u32> stop(mine_.window->stop);
   double begin = seconds_now(), asked = begin, calm_since = begin;
   u64 beats = state_.all_heartbeats();
   auto tell_stop = [&] { stop.store(state_.engine.stop_requested(), std::memory_order_relaxed); };

@@ -33,6 +33,8 @@ class CudaProgram final : public Program {
   void follow_peers(const Launch& launch, int turn);
   void signal_peers(const Launch& launch, int turn);
   void build_graph();
+  cudaGraph_t capture_chunk(cudaGraph_t body);
+  cudaGraph_t capture_repeated_chunk();
   void allocate_history(i64 tests_in_a_chunk);
 
   // between host tasks (segments.cpp)
@@ -48,12 +50,17 @@ class CudaProgram final : public Program {
   void end_command();
   void book_times(const Outcome& outcome, int exit_command);
 
+  Outcome replay_on_device(int max);
   bool begin_replay(int max);  // says whether to use the graph
   void send_settings(int max);
   Chunk issue_chunk(int first, int max, bool as_graph);
   const Window::Report& await_report(u32 mark);
+  const Window::Report& checked_report(u32 mark);
   bool has_exited(const Control& c, Outcome& outcome);
   void await_mark(u32 mark);
+  u32 await_end(u32 before);
+  template <class Arrived>
+  void await_device(const Arrived& arrived);
   void take_history(i64 until);
   [[noreturn]] void fail(const FaultRecord& cause);
   std::string awaited(const FaultRecord& cause) const;
@@ -66,8 +73,10 @@ class CudaProgram final : public Program {
   const Recording& rec_;
   Tally tally_;
   Plan plan_;
-  int chunk_ = 1;             // iterations
-  bool chains_ = false;       // launches may begin while the one before them ends
+  int chunk_ = 1;         // iterations
+  bool chains_ = false;   // launches may begin while the one before them ends
+  bool repeats_ = false;  // the graph repeats its chunk on the device
+  cudaGraphConditionalHandle again_ = 0;
   std::vector<u32> offsets_;  // of epochs, while launches are issued
   u32 tests_issued_ = 0;
   i64 tests_taken_ = 0;

@@ -70,6 +70,7 @@ struct Window {
     double scalars[most_scalars];
   };
   alignas(128) u32 marks = 0;  // device to host: chunks ended, whose reports are complete
+  u32 ended = 0;               // device to host: the chunk that ended a loop which repeats on the device
   alignas(128) u32 stop = 0;   // host to device
   Report report[2];            // [mark & 1]
 };
