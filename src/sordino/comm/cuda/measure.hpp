@@ -12,6 +12,7 @@ struct CommPlan {
   std::vector<int> ranks = {1, 2, 4};  // those that there are devices for are measured, one device a rank
   i64 epochs = 0;                      // of a measurement; 0: as many as each takes to be steady
   double timeout = 10;                 // seconds that a wait on a device may take
+  std::string nccl = {};               // a libnccl.so.2 to compare with; empty: where the loader finds one
 };
 
 /// One line of a table. What was wrong throws; so a figure that is there had the right result, with the same bits on all ranks.
