@@ -1,4 +1,7 @@
-"""``sordino bench comm``: latency of all-reduces of host data against ranks and bytes, for each algorithm."""
+"""``sordino bench comm``: latency of all-reduces of host data against ranks and bytes, for each algorithm.
+
+With ``--engine cuda``: what messages between GPUs cost, from inside kernels (see :mod:`._comm_cuda`).
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,9 @@ from ..cli.common import Parser, whole_number
 from ..cli.processes import index, say
 from ..errors import BadArgument, suggestion
 from ..report.record import json_ready
-from . import _records
+from . import _comm_cuda, _records
 
-SUMMARY = "all-reduces of host data: latency against ranks and bytes, to start and to wait for"
+SUMMARY = "latency and bandwidth of messages: all-reduces of host data, or all that GPUs do among themselves"
 
 #: A double, which is what is summed.
 BYTES = 8
@@ -43,17 +46,9 @@ class Plan:
 def main(argv: Sequence[str]) -> int:
     """Measure, print tables or JSON, append records; return the exit code."""
     given = _parser().read(argv)
-    plan = _plan(given)
     if given.record:
         _records.check(given.record)
-    records = []
-    for size in plan.sizes:
-        rows = [
-            _measure(plan, algorithm, ranks, size) for algorithm in plan.algorithms for ranks in plan.ranks
-        ]
-        if not given.json:
-            _show(plan, size, rows)
-        records += rows
+    records = _comm_cuda.measure(given) if given.engine == "cuda" else _measure_all(given)
     if given.json:
         say(json.dumps(json_ready({"bench": "comm", "measured": records}), allow_nan=False))
     if given.record and index() == 0:
@@ -62,13 +57,26 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
+def _measure_all(given: Any) -> list[dict[str, Any]]:
+    plan = _plan(given)
+    records = []
+    for size in plan.sizes:
+        rows = [
+            _measure(plan, algorithm, ranks, size) for algorithm in plan.algorithms for ranks in plan.ranks
+        ]
+        if not given.json:
+            _show(plan, size, rows)
+        records += rows
+    return records
+
+
 def _parser() -> Parser:
     parser = Parser("bench comm", SUMMARY)
     parser.add_argument(
         "--engine",
         default="host",
         metavar="NAME",
-        help="host, or model for a described machine (default host)",
+        help="host, model for a described machine, or cuda for GPUs (default host)",
     )
     parser.add_argument(
         "--machine",
@@ -95,6 +103,7 @@ def _parser() -> Parser:
     parser.add_argument(
         "--repeats", default="", metavar="N", help="whose median counts (default 50; model: 1)"
     )
+    _comm_cuda.add_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
     _records.add_arguments(parser)
     return parser
@@ -107,7 +116,7 @@ def _whole_numbers(text: str, option: str) -> list[int]:
 def _plan(given: Any) -> Plan:
     modelled = given.engine == "model"
     if given.engine not in ("host", "model"):
-        raise BadArgument(f"--engine is host or model for an all-reduce of host data, not '{given.engine}'")
+        raise BadArgument(f"--engine is host, model or cuda, not '{given.engine}'")
     chosen = [word for word in given.algorithms.split(",") if word]
     for word in chosen:
         if word not in ALGORITHMS:

@@ -62,19 +62,31 @@ __device__ inline void let_next_command_come() {
 #endif
 }
 
-/// The first block to lose patience says for what; all commands of the rank are void from then on.
-__device__ inline void record_fault(const Args& a, const FaultRecord& cause) {
-  if (atomicCAS(&a.control->fault, 0u, 1u) != 0) return;
-  a.control->cause = cause;
+// --- bounded waiting -----------------------------------------------------------------------------------------------------
+// Whoever waits is a `Waiter`: a command's Args, or a DeviceTeam. It has `control` (halt, patience, fault and cause, in the
+// rank's own memory), `engine` (abort word and signs of life, in host memory), `ranks`, and a give_up() that records what was
+// waited for in vain.
+
+/// The first block to lose patience says for what; all that the rank runs afterwards is void.
+template <class Control>
+__device__ inline void record_fault(Control& control, const FaultRecord& cause) {
+  if (atomicCAS(&control.fault, 0u, 1u) != 0) return;
+  control.cause = cause;
   __threadfence();
-  store_relaxed(&a.control->halt, 1);
+  store_relaxed(&control.halt, 1);
+}
+
+__device__ inline void give_up(const Args& a, Wait what, i32 channel, i32 from, u32 expected, u32 seen) {
+  record_fault(*a.control,
+               {what, a.command, a.control->first_iteration + a.iteration, channel, from, expected >> 1, seen >> 1});
 }
 
 /// Whether waiting still makes sense: no block or rank has failed, and somebody showed a sign of life within `patience`. Called
 /// every 2^10 polls; what lies across the bus, which is slow, is looked at every 2^14. `memory`: low half, signs of life so
 /// far; high half, when they last changed, in units of 1,024 ns. Returns the new memory, or 0 if the wait is lost. (A call that
 /// is not inlined would cost the whole kernel registers.)
-__device__ __forceinline__ u64 go_on_waiting(const Args* a, u64 memory, u32 polls, Wait what, i32 channel, i32 from,
+template <class Waiter>
+__device__ __forceinline__ u64 go_on_waiting(const Waiter* a, u64 memory, u32 polls, Wait what, i32 channel, i32 from,
                                              u32 expected, u32 seen) {
   if (load_relaxed(&a->control->halt)) return 0;
   if (polls & 0x3fff) return memory;
@@ -90,13 +102,13 @@ __device__ __forceinline__ u64 go_on_waiting(const Args* a, u64 memory, u32 poll
   if (!(memory & set) || beats != u32(memory)) return set | u64(now & 0x7fffffff) << 32 | beats;
   u32 calm = (now - u32(memory >> 32)) & 0x7fffffff;
   if (a->control->patience == 0 || calm <= a->control->patience) return memory;
-  record_fault(*a, {what, a->command, a->control->first_iteration + a->iteration, channel, from, expected >> 1, seen >> 1});
+  give_up(*a, what, channel, from, expected, seen);
   return 0;
 }
 
-/// Polls until `poll(seen)` is true; false if the wait is lost.
-template <class Poll>
-__device__ inline bool spin(const Args& a, Wait what, i32 channel, i32 from, u32 expected, Poll poll) {
+/// Polls until `poll(seen)` is true; false if the wait is lost. `poll` may change `from`, where it waits for several.
+template <class Waiter, class Poll>
+__device__ inline bool spin(const Waiter& a, Wait what, i32 channel, const i32& from, u32 expected, Poll poll) {
   u32 seen = 0;
   u64 memory = 1;
 #pragma unroll 1
@@ -105,6 +117,26 @@ __device__ inline bool spin(const Args& a, Wait what, i32 channel, i32 from, u32
       memory = go_on_waiting(&a, memory, n, what, channel, from, expected, seen);
       if (memory == 0) return false;
     }
+  return true;
+}
+
+/// Polls until the packet of this epoch has arrived.
+template <class Waiter>
+__device__ inline bool await_packet(const Waiter& a, const Packet* packet, u32 epoch, i32 channel, i32 from, Packet& got) {
+  return spin(a, Wait::reduction, channel, from, flag_word(epoch, false), [&](u32& seen) {
+    got = load_packet(packet);
+    seen = u32(got.tag);
+    return is_epoch(seen, epoch);
+  });
+}
+
+/// Of one thread a block: whether the `blocks` - 1 others were here before. What they wrote is then visible on every device.
+__device__ inline bool is_last_block(u32* ticket, u32 blocks) {
+  fence_system();  // the block's own is where it belongs before the ticket says so
+  if (blocks <= 1) return true;
+  if (atomicAdd(ticket, 1u) != blocks - 1) return false;
+  *ticket = 0;
+  fence_system();
   return true;
 }
 

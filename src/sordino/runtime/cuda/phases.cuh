@@ -2,6 +2,7 @@
 // same functions, in the same order; all threads of the block call each of them, but finish, which is the first warp's.
 #pragma once
 #include "sordino/runtime/cuda/memory.cuh"
+#include "sordino/runtime/cuda/sums.cuh"
 
 namespace sordino::cuda {
 
@@ -63,11 +64,7 @@ __device__ inline bool finish_reductions(const Args& a, Shared& s, PartRef first
     lost = halted;
     if (!lost && !is_epoch(u32(got.tag), p.epoch)) {
       u64 since = nanoseconds();
-      lost = !spin(a, Wait::reduction, 0, i, flag_word(p.epoch, false), [&](u32& seen) {
-        got = load_packet(p.packet);
-        seen = u32(got.tag);
-        return is_epoch(seen, p.epoch);
-      });
+      lost = !await_packet(a, p.packet, p.epoch, 0, i, got);
       waited += u32(nanoseconds() - since);
     }
     s.part[i] = got.value;
@@ -172,12 +169,7 @@ __device__ inline void send_old_rows(const Args& a) {
 __device__ inline void sent_rows(const Args& a) {
   __syncthreads();
   if (threadIdx.x != 0) return;
-  fence_system();  // the block's rows are where they belong before the ticket says so
-  if (a.senders > 1) {
-    if (atomicAdd(&a.control->ticket, 1u) != u32(a.senders) - 1) return;
-    a.control->ticket = 0;
-    fence_system();
-  }
+  if (!is_last_block(&a.control->ticket, u32(a.senders))) return;
   if (iteration_of(a) == a.mute_at) return;
 #pragma unroll 1
   for (int j = 0; j < a.n_puts; j++) {
@@ -191,80 +183,16 @@ __device__ inline void sent_rows(const Args& a) {
 
 // --- start ---------------------------------------------------------------------------------------------------------------
 
-/// Thread k < K gets the block's k-th sum: threads of a warp, then warps, in a fixed order.
-template <int K>
-__device__ inline double block_sum(const double (&v)[K], Shared& s) {
-  int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-#pragma unroll
-  for (int k = 0; k < K; k++) {
-    double x = v[k];
-#pragma unroll
-    for (int o = 16; o; o >>= 1) x += __shfl_down_sync(~0u, x, o);
-    if (lane == 0) s.warp_sum[k][warp] = x;
-  }
-  __syncthreads();
-  double sum = 0;
-  if (threadIdx.x < K)
-#pragma unroll
-    for (int w = 0; w < warps; w++) sum += s.warp_sum[threadIdx.x][w];
-  return sum;
-}
-
-/// Adds the sums of all blocks, thread by thread: several packets on their way at once, added in the order of the blocks.
-template <int K>
-__device__ inline bool collect(const Args& a, double (&sum)[K], u32 epoch) {
-  constexpr int J = K >= 4 ? 1 : 4 / K;
-  int blocks = gridDim.x;
-#pragma unroll
-  for (int k = 0; k < K; k++) sum[k] = 0;
-#pragma unroll 1
-  for (int first = threadIdx.x; first < blocks; first += J * block_threads) {
-    double v[J][K];
-    bool there = spin(a, Wait::own_blocks, a.start.slot, first, flag_word(epoch, false), [&](u32&) {
-      bool all = true;
-#pragma unroll
-      for (int j = 0; j < J; j++)
-#pragma unroll
-        for (int k = 0; k < K; k++) {
-          int b = first + j * block_threads;
-          Packet p = load_packet(a.start.partials + k * a.start.stride + min(b, blocks - 1));
-          all &= is_epoch(u32(p.tag), epoch);
-          v[j][k] = b < blocks ? p.value : 0;
-        }
-      return all;
-    });
-    if (!there) return false;
-#pragma unroll
-    for (int j = 0; j < J; j++)
-#pragma unroll
-      for (int k = 0; k < K; k++) sum[k] += v[j][k];
-  }
-  return true;
-}
-
-/// Every block hands in its sums; the last block of the grid, which has the least rows, adds and sends them. No ticket, no
-/// fence: the tags say what has arrived.
+/// Every block hands in its sums; the last block of the grid, which has the least rows, adds and sends them.
 template <int K>
 __device__ inline void start_reduction(const Args& a, Shared& s, double (&sums)[K]) {
   u32 epoch = epoch_of(a, a.start.epoch), stop = a.start.tells_stop ? a.control->stop : 0;
   bool mute = iteration_of(a) == a.mute_at;
-  int t = threadIdx.x, blocks = gridDim.x;
-  double sum = block_sum<K>(sums, s);
-  if (blocks > 1) {
-    if (t < K) store_packet(a.start.partials + t * a.start.stride + blockIdx.x, {sum, flag_word(epoch, false)});
-    if (blockIdx.x != blocks - 1) return;
-    bool lost = !collect<K>(a, sums, epoch);
-    if (__syncthreads_or(lost)) return;
-    sum = block_sum<K>(sums, s);
-  }
-  if (t >= 32 || mute) return;
+  double sum;
+  if (!grid_sum<K>(a, {a.start.partials, a.start.stride, a.start.slot}, epoch, sums, s.warp_sum, sum)) return;
+  if (threadIdx.x >= 32 || mute) return;
   i32 place = ((epoch & 1) * a.start.parts + a.start.place) * K;
-#pragma unroll 1
-  for (int first = 0; first < a.start.targets * K; first += 32) {
-    int i = first + t;
-    double v = __shfl_sync(~0u, sum, i % K);
-    if (i < a.start.targets * K) store_packet(a.start.to[i / K] + place + i % K, {v, flag_word(epoch, stop)});
-  }
+  push_sums<K>(a.start.targets, sum, flag_word(epoch, stop), [&](i32 target) { return a.start.to[target] + place; });
 }
 
 }  // namespace sordino::cuda

@@ -2,50 +2,12 @@
 
 #include <cstdio>
 #include <new>
-#include <set>
 
-#include "sordino/runtime/cuda/devices.hpp"
 #include "sordino/runtime/cuda/mark.hpp"
+#include "sordino/runtime/cuda/peers.hpp"
 
 namespace sordino::cuda {
 namespace {
-
-std::vector<int> chosen_devices(const Options& options) {
-  DeviceReport report = device_report();
-  if (!report.reason.empty()) throw Error(Errc::unsupported, "the cuda engine cannot run here: " + report.reason);
-  std::vector<int> devices = options.devices;
-  int n = int(report.devices.size());
-  if (devices.empty())
-    for (int d = 0; d < n; d++) devices.push_back(d);
-  for (int d : devices)
-    if (d < 0 || d >= n)
-      bad_argument("there is no device " + std::to_string(d) + ": this machine has " + std::to_string(n) + ", counted from 0");
-  return devices;
-}
-
-// Ranks push into each other's memory: without a path between two devices they cannot.
-// Once a process: asking again is an error, which tools report even where it is expected.
-void enable_peers(int device, const std::vector<int>& devices) {
-  static std::mutex mutex;
-  static std::set<std::pair<int, int>> enabled;
-  std::lock_guard lock(mutex);
-  OnDevice on(device);
-  for (int peer : devices) {
-    if (peer == device || enabled.count({device, peer})) continue;
-    int can = 0;
-    call("cudaDeviceCanAccessPeer", cudaDeviceCanAccessPeer(&can, device, peer));
-    if (!can)
-      throw Error(Errc::unsupported, "device " + std::to_string(device) + " cannot reach the memory of device " +
-                                         std::to_string(peer) +
-                                         ": choose devices that can (sordino doctor lists them), or one device");
-    cudaError_t e = cudaDeviceEnablePeerAccess(peer, 0);
-    if (e == cudaErrorPeerAccessAlreadyEnabled)  // by another library of this process
-      cudaGetLastError();
-    else
-      call("cudaDeviceEnablePeerAccess", e);
-    enabled.insert({device, peer});
-  }
-}
 
 template <class T>
 T* pinned(RankState* r, unsigned flags) {
@@ -57,13 +19,13 @@ T* pinned(RankState* r, unsigned flags) {
 
 }  // namespace
 
-State::State(CudaEngine& e, const Options& o) : engine(e), options(o), devices(chosen_devices(o)) {
+State::State(CudaEngine& e, const Options& o) : engine(e), options(o), devices(chosen_devices(o.devices)) {
   if (options.ranks <= 0) options.ranks = int(devices.size());
   if (options.ranks > EngineWindow::most_ranks)
     bad_argument("the cuda engine takes at most " + std::to_string(EngineWindow::most_ranks) + " ranks");
   if (int(devices.size()) > options.ranks) devices.resize(options.ranks);
   shared = options.sharing == Sharing::always || (options.sharing == Sharing::automatic && options.ranks > int(devices.size()));
-  for (int d : devices) enable_peers(d, devices);
+  enable_peers(devices);  // ranks push into each other's memory
   OnDevice on(devices[0]);
   window = pinned<EngineWindow>(nullptr, cudaHostAllocPortable | cudaHostAllocMapped);
   try {

@@ -1,0 +1,94 @@
+"""What messages between GPUs cost, from inside kernels: the part of ``sordino bench comm`` for engine cuda."""
+
+from __future__ import annotations
+
+import argparse
+import glob
+import os
+import sysconfig
+from typing import Any
+
+from .._native import core, translated
+from ..cli import display
+from ..cli.common import whole_number
+from ..errors import BadArgument, suggestion
+
+#: What each measurement is, and what it is to reach; the keys are the core's names.
+TITLES = {
+    "all-reduce": "all-reduce inside one kernel, each needing the one before",
+    "tail-to-head": "reduction from one kernel's tail to the next one's head, in a replayed graph",
+    "ping-pong": "a value from kernel to kernel",
+    "litmus": "16-byte packets seen half written",
+    "put": "large messages from one GPU to another",
+    "all-gather": "all-gather; bytes are those of the gathered whole",
+    "nccl-all-reduce": "NCCL's all-reduce, each needing the one before",
+    "scopes": "put and signal by one thread, warp or block",
+    "host": "between host and device",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options that only engine cuda has."""
+    parser.add_argument(
+        "--what", default="", metavar="A,B", help=f"cuda: of {', '.join(TITLES)} (default: all)"
+    )
+    parser.add_argument(
+        "--epochs", default="", metavar="N", help="cuda: samples of each (default: enough for a steady p99)"
+    )
+    parser.add_argument("--devices", default="", metavar="0-3", help="cuda: which (default: all there are)")
+    parser.add_argument(
+        "--nccl",
+        default="",
+        metavar="FILE",
+        help="cuda: a libnccl.so.2 to compare with (default: looked for)",
+    )
+
+
+def measure(given: Any) -> list[dict[str, Any]]:
+    """Measure, and show a table of each measurement as soon as it is done; return the records."""
+    possible = core().comm_measurements()
+    wanted = [word for word in given.what.split(",") if word] or possible
+    for word in wanted:
+        if possible and word not in possible:
+            near = suggestion(word, possible) or f"; known: {', '.join(possible)}"
+            raise BadArgument(f"unknown measurement '{word}'{near}")
+    ranks = [whole_number(word, "--ranks") for word in (given.ranks or "1,2,4").split(",") if word]
+    epochs = whole_number(given.epochs, "--epochs") if given.epochs else 0
+    if not ranks or min(ranks) < 1 or epochs < 0:
+        raise BadArgument("ranks must be at least 1, and epochs not negative")
+    records: list[dict[str, Any]] = []
+    for name in wanted or ["all-reduce"]:  # a core without CUDA says so
+        with translated():
+            found = core().measure_comm(name, given.devices, ranks, epochs, given.nccl or nccl_library())
+        rows = [{"bench": "comm", "engine": "cuda", **row} for row in found]
+        if not given.json:
+            _show(name, rows)
+        records += rows
+    return records
+
+
+def nccl_library() -> str:
+    """A libnccl.so.2 that a wheel brought into this environment, or "" for the loader's own search."""
+    folders = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    found = [
+        path
+        for folder in folders
+        for path in glob.glob(os.path.join(folder, "nvidia", "nccl", "lib", "libnccl.so.2"))
+    ]
+    return found[0] if found else ""
+
+
+def _show(name: str, rows: list[dict[str, Any]]) -> None:
+    def number(value: float, scale: float, digits: int) -> str:
+        return f"{value * scale:,.{digits}f}" if value else "-"
+
+    cells = [
+        [
+            row["way"], str(row["ranks"]), f"{row['bytes']:,}", number(row["median_s"], 1e6, 2),
+            number(row["p99_s"], 1e6, 2), number(row["bytes_per_s"], 1e-9, 1), f"{row['samples']:,}",
+            (f"{row['violations']} violations, " if row["violations"] >= 0 else "") + row["remark"],
+        ]
+        for row in rows
+    ]  # fmt: skip
+    heads = ("", "ranks", "bytes", "median us", "p99 us", "GB/s", "samples", "")
+    display.show_table(TITLES.get(name, name), heads, cells)

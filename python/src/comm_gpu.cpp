@@ -1,0 +1,58 @@
+// What messages between GPUs cost, for `sordino bench comm --engine cuda`.
+#include "convert.hpp"
+#include "sordino/api/engines.hpp"
+#include "sordino/base/error.hpp"
+#include "sordino/config.hpp"
+#if SORDINO_WITH_CUDA
+#include "sordino/comm/cuda/measure.hpp"
+#endif
+
+namespace sordino::python {
+namespace {
+
+#if SORDINO_WITH_CUDA
+std::vector<std::string> measurements() { return cuda::comm_measurements(); }
+
+nb::list measure(const std::string& name, const std::string& devices, const std::vector<int>& ranks, i64 epochs,
+                 const std::string& nccl) {
+  cuda::CommPlan plan{parse_devices(devices), ranks, epochs};
+  plan.nccl = nccl;
+  std::vector<cuda::CommFigure> figures;
+  {
+    nb::gil_scoped_release release;
+    figures = cuda::measure_comm(name, plan);
+  }
+  nb::list all;
+  for (auto& f : figures) {
+    nb::dict d;
+    d["what"] = f.what;
+    d["way"] = f.way;
+    d["ranks"] = f.ranks;
+    d["bytes"] = f.bytes;
+    d["samples"] = f.samples;
+    d["median_s"] = f.median;
+    d["p99_s"] = f.p99;
+    d["bytes_per_s"] = f.bandwidth;
+    d["violations"] = f.violations;
+    d["remark"] = f.remark;
+    all.append(d);
+  }
+  return all;
+}
+#else
+std::vector<std::string> measurements() { return {}; }
+
+nb::list measure(const std::string&, const std::string&, const std::vector<int>&, i64, const std::string&) {
+  throw Error(Errc::unsupported, "this build has no CUDA: communication of GPUs cannot be measured");
+}
+#endif
+
+}  // namespace
+
+void define_comm_gpu(nb::module_& m) {
+  using namespace nb::literals;
+  m.def("comm_measurements", &measurements);
+  m.def("measure_comm", &measure, "name"_a, "devices"_a, "ranks"_a, "epochs"_a, "nccl"_a);
+}
+
+}  // namespace sordino::python

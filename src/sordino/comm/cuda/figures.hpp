@@ -1,0 +1,33 @@
+// What the measurements share. Not for users.
+#pragma once
+#include "sordino/comm/cuda/measure.hpp"
+#include "sordino/runtime/cuda/team.hpp"
+
+namespace sordino::cuda {
+
+std::vector<CommFigure> time_all_reduce_in_kernel(const CommPlan& plan);
+std::vector<CommFigure> time_tail_to_head(const CommPlan& plan);
+std::vector<CommFigure> time_ping_pong(const CommPlan& plan);
+std::vector<CommFigure> count_torn_packets(const CommPlan& plan);
+
+/// Of seconds, which are sorted.
+double quantile(std::vector<double>& seconds, double part);
+/// Median and p99 of the samples of the rank that is slowest in each.
+void add_samples(CommFigure& figure, std::vector<double> seconds);
+
+/// A team on the first `ranks` of the plan's devices, or of all.
+TeamOptions team_options(const CommPlan& plan, int ranks);
+/// The plan's numbers of ranks for which there are devices, and at least `least`.
+std::vector<int> possible_ranks(const CommPlan& plan, int least);
+
+/// In -1..1, exactly the same on host and device.
+SORDINO_HD inline double noise(u64 rank, u64 k, u64 epoch) {
+  u64 z = (epoch * 64 + rank) * 64 + k + 0x9e3779b97f4a7c15u;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+  return double(i64((z ^ z >> 31) >> 11)) * 0x1p-52 - 1;
+}
+/// Of the bits of a sequence of results.
+SORDINO_HD constexpr u64 hashed(u64 hash, u64 bits) { return (hash ^ bits) * 0x100000001b3u; }
+
+}  // namespace sordino::cuda

@@ -1,0 +1,38 @@
+// What messages between GPUs, and between a GPU and its host, cost: for `sordino bench comm --engine cuda`.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "sordino/base/types.hpp"
+
+namespace sordino::cuda {
+
+struct CommPlan {
+  std::vector<int> devices;            // empty: all there are
+  std::vector<int> ranks = {1, 2, 4};  // those that there are devices for are measured, one device a rank
+  i64 epochs = 0;                      // of a measurement; 0: as many as each takes to be steady
+  double timeout = 10;                 // seconds that a wait on a device may take
+  std::string nccl = {};               // a libnccl.so.2 to compare with; empty: where the loader finds one
+};
+
+/// One line of a table. What was wrong throws; so a figure that is there had the right result, with the same bits on all ranks.
+struct CommFigure {
+  std::string what = {};  // the measurement
+  std::string way = {};   // and who did it
+  int ranks = 1;
+  i64 bytes = 0;               // of a message
+  i64 samples = 0;             // that median and p99 are of
+  double median = 0, p99 = 0;  // seconds
+  double bandwidth = 0;        // bytes a second, in one direction; 0: not of interest
+  i64 violations = -1;         // of a litmus test; -1: none was made
+  std::string remark = {};     // such as why there is no figure
+};
+
+/// The names of all measurements, in the order in which to show them.
+std::vector<std::string> comm_measurements();
+
+/// Runs one of them. Seconds to a minute. Throws bad_argument for a name that there is none of, `unsupported` without a GPU,
+/// `device` for a wrong result, peer_failed for a wait in vain.
+std::vector<CommFigure> measure_comm(const std::string& name, const CommPlan& plan);
+
+}  // namespace sordino::cuda

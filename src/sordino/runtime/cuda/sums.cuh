@@ -1,0 +1,93 @@
+// Device code: sums of a thread block and of a grid, and how they are sent to all ranks. Commands and teams share it.
+#pragma once
+#include "sordino/runtime/cuda/memory.cuh"
+
+namespace sordino::cuda {
+
+/// Thread k < K gets the block's k-th sum: threads of a warp, then W warps, in a fixed order.
+template <int K, int W>
+__device__ inline double block_sum(const double (&v)[K], double (&warp_sum)[most_values][W]) {
+  int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+#pragma unroll
+  for (int k = 0; k < K; k++) {
+    double x = v[k];
+#pragma unroll
+    for (int o = 16; o; o >>= 1) x += __shfl_down_sync(~0u, x, o);
+    if (lane == 0) warp_sum[k][warp] = x;
+  }
+  __syncthreads();
+  double sum = 0;
+  if (threadIdx.x < K)
+#pragma unroll
+    for (int w = 0; w < W; w++) sum += warp_sum[threadIdx.x][w];
+  return sum;
+}
+
+/// Where the blocks of a grid hand in their sums.
+struct Partials {
+  Packet* packets;  // [values][stride], one a block
+  i32 stride;       // blocks that there is place for
+  i32 channel;      // named in a fault
+};
+
+/// Adds the sums of all blocks, thread by thread: several packets on their way at once, added in the order of the blocks.
+template <int K, int threads, class Waiter>
+__device__ inline bool collect(const Waiter& a, const Partials& at, double (&sum)[K], u32 epoch) {
+  constexpr int J = K >= 4 ? 1 : 4 / K;
+  int blocks = gridDim.x;
+#pragma unroll
+  for (int k = 0; k < K; k++) sum[k] = 0;
+#pragma unroll 1
+  for (int first = threadIdx.x; first < blocks; first += J * threads) {
+    double v[J][K];
+    bool there = spin(a, Wait::own_blocks, at.channel, first, flag_word(epoch, false), [&](u32&) {
+      bool all = true;
+#pragma unroll
+      for (int j = 0; j < J; j++)
+#pragma unroll
+        for (int k = 0; k < K; k++) {
+          int b = first + j * threads;
+          Packet p = load_packet(at.packets + k * at.stride + min(b, blocks - 1));
+          all &= is_epoch(u32(p.tag), epoch);
+          v[j][k] = b < blocks ? p.value : 0;
+        }
+      return all;
+    });
+    if (!there) return false;
+#pragma unroll
+    for (int j = 0; j < J; j++)
+#pragma unroll
+      for (int k = 0; k < K; k++) sum[k] += v[j][k];
+  }
+  return true;
+}
+
+/// Every block hands in its sums; in the last block of the grid thread k < K gets the grid's k-th sum, and all get true. No
+/// ticket, no fence: the tags say what has arrived. All threads of W warps a block.
+template <int K, int W, class Waiter>
+__device__ inline bool grid_sum(const Waiter& a, const Partials& at, u32 epoch, double (&sums)[K],
+                                double (&warp_sum)[most_values][W], double& sum) {
+  int t = threadIdx.x, blocks = gridDim.x;
+  sum = block_sum<K>(sums, warp_sum);
+  if (blocks == 1) return true;
+  if (t < K) store_packet(at.packets + t * at.stride + blockIdx.x, {sum, flag_word(epoch, false)});
+  if (blockIdx.x != blocks - 1) return false;
+  bool lost = !collect<K, W * 32>(a, at, sums, epoch);
+  if (__syncthreads_or(lost)) return false;
+  sum = block_sum<K>(sums, warp_sum);
+  return true;
+}
+
+/// A warp, whose lane k < K has the k-th sum, sends them to all targets: `to(target)` says where.
+template <int K, class To>
+__device__ inline void push_sums(i32 targets, double sum, u32 word, To to) {
+  int lane = threadIdx.x & 31;
+#pragma unroll 1
+  for (int first = 0; first < targets * K; first += 32) {
+    int i = first + lane;
+    double v = __shfl_sync(~0u, sum, i % K);
+    if (i < targets * K) store_packet(to(i / K) + i % K, {v, word});
+  }
+}
+
+}  // namespace sordino::cuda
