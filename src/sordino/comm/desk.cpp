@@ -21,7 +21,6 @@ Signature Desk::signature_in(const Letter& letter) {
 
 void Desk::advance() {
   for (Operation* o : operations_) o->advance();
-  if (!rank_.engine().looks_for_mail()) return;
   for (auto q = expected_.begin(); q != expected_.end();) {
     auto& [from, channel] = q->first;
     auto& parcels = q->second;
@@ -71,14 +70,8 @@ std::shared_ptr<Parcel> Desk::expect(int from, int channel) {
   return parcel;
 }
 
-void Desk::wait(const std::shared_ptr<Parcel>& parcel, int from, int channel) {
-  if (rank_.engine().looks_for_mail())
-    return wait([&] { return parcel->here; }, [&] { return "data of rank " + std::to_string(from); });
-  auto& parcels = expected_[{from, channel}];
-  while (!parcel->here) {
-    *parcels.front() = {true, rank_.engine().take(rank_, from, channel)};
-    parcels.pop_front();
-  }
+void Desk::wait(const std::shared_ptr<Parcel>& parcel, int from) {
+  wait([&] { return parcel->here; }, [&] { return "data of rank " + std::to_string(from); });
 }
 
 }  // namespace sordino

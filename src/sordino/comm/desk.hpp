@@ -49,7 +49,7 @@ class Desk final : public Attendant {
 
   /// The next message of `from` on this channel that no earlier receive gets.
   std::shared_ptr<Parcel> expect(int from, int channel);
-  void wait(const std::shared_ptr<Parcel>& parcel, int from, int channel);
+  void wait(const std::shared_ptr<Parcel>& parcel, int from);
 
   Queueing library_queue;  // all-reduces of the transport's library
 

@@ -71,8 +71,7 @@ void Operation::run(std::coroutine_handle<> from_here) {
 void Operation::advance() {
   if (done_) return;
   try {
-    if (engine().looks_for_mail())
-      while (auto letter = engine().try_take(rank_, -1, tag_)) open(std::move(*letter));
+    while (auto letter = engine().try_take(rank_, -1, tag_)) open(std::move(*letter));
     while (!done_ && may_go_on()) run(std::exchange(suspended_, nullptr));
   } catch (...) {
     done_ = true;
@@ -80,12 +79,7 @@ void Operation::advance() {
   }
 }
 
-bool Operation::may_go_on() {
-  if (awaited_ < 0) return ready_();
-  if (!engine().looks_for_mail() && !inbox_.contains(awaited_))
-    open({.from = awaited_, .data = engine().take(rank_, awaited_, tag_)});
-  return inbox_.contains(awaited_);
-}
+bool Operation::may_go_on() { return awaited_ < 0 ? ready_() : inbox_.contains(awaited_); }
 
 void Operation::open(Letter letter) {
   Signature theirs = Desk::signature_in(letter);

@@ -99,11 +99,9 @@ class Engine {
   virtual std::vector<std::byte> take(Rank& at, int from, int tag) = 0;  // waits, with the engine's timeout
   /// For a rank that asks again and again instead of waiting: throws if another one has failed, and takes in what has come.
   virtual void look(Rank&) {}
-  /// Whether the next two work here. Where they do not, host data is waited for where it is first looked for.
-  virtual bool looks_for_mail() const { return false; }
-  virtual std::optional<Letter> try_take(Rank&, int /*from*/, int /*tag*/) { return {}; }  // from < 0: of any rank; no waiting
+  virtual std::optional<Letter> try_take(Rank& at, int from, int tag) = 0;  // from < 0: of any rank; no waiting
   /// Waits, with the engine's timeout, until ready(), which is asked whenever host data has come and looks for it itself.
-  virtual void wait_for_mail(Rank&, const std::function<bool()>& /*ready*/, const std::function<std::string()>& /*what*/) {}
+  virtual void wait_for_mail(Rank& at, const std::function<bool()>& ready, const std::function<std::string()>& what) = 0;
   /// As post(), past shortcuts within a node: the way of data that a network adapter reduces.
   virtual void post_by_adapter(Rank& from, int to, int tag, std::vector<std::byte> data) {
     post(from, to, tag, std::move(data));

@@ -82,6 +82,8 @@ class CudaEngine final : public Engine {
   i64 bytes_held(int local_rank) const override;
   void post(Rank& from, int to, int tag, std::vector<std::byte> data) override;
   std::vector<std::byte> take(Rank& at, int from, int tag) override;
+  std::optional<Letter> try_take(Rank& at, int from, int tag) override;
+  void wait_for_mail(Rank& at, const std::function<bool()>& ready, const std::function<std::string()>& what) override;
 
  private:
   friend struct State;

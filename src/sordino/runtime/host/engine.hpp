@@ -86,7 +86,6 @@ class HostEngine final : public Engine {
   void post(Rank& from, int to, int tag, std::vector<std::byte> data) override;
   std::vector<std::byte> take(Rank& at, int from, int tag) override;
   void look(Rank&) override;
-  bool looks_for_mail() const override { return true; }
   std::optional<Letter> try_take(Rank& at, int from, int tag) override;
   void wait_for_mail(Rank& at, const std::function<bool()>& ready, const std::function<std::string()>& what) override;
   RankRange node_of(int rank) const override;

@@ -59,7 +59,6 @@ class ModelEngine final : public Engine {
   i64 bytes_held(int local_rank) const override { return places_[local_rank]->bytes; }
   void post(Rank& from, int to, int tag, std::vector<std::byte> data) override;
   std::vector<std::byte> take(Rank& at, int from, int tag) override;
-  bool looks_for_mail() const override { return true; }
   std::optional<Letter> try_take(Rank& at, int from, int tag) override;
   void wait_for_mail(Rank& at, const std::function<bool()>& ready, const std::function<std::string()>& what) override;
   void post_by_adapter(Rank& from, int to, int tag, std::vector<std::byte> data) override;
