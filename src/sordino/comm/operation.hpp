@@ -75,7 +75,7 @@ class Operation {
   Desk& desk_;
   int channel_;
   u32 number_;  // of this channel's collectives, the same on all ranks
-  int tag_;
+  i64 tag_;
   Signature signature_;
   Combine combine_;
   Schedule schedule_;

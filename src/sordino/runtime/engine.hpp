@@ -95,15 +95,15 @@ class Engine {
   virtual bool is_device() const { return false; }   // prefer layouts for a GPU
 
   // Host data between recordings (comm/communicator.hpp).
-  virtual void post(Rank& from, int to, int tag, std::vector<std::byte> data) = 0;
-  virtual std::vector<std::byte> take(Rank& at, int from, int tag) = 0;  // waits, with the engine's timeout
+  virtual void post(Rank& from, int to, i64 tag, std::vector<std::byte> data) = 0;
+  virtual std::vector<std::byte> take(Rank& at, int from, i64 tag) = 0;  // waits, with the engine's timeout
   /// For a rank that asks again and again instead of waiting: throws if another one has failed, and takes in what has come.
   virtual void look(Rank&) {}
-  virtual std::optional<Letter> try_take(Rank& at, int from, int tag) = 0;  // from < 0: of any rank; no waiting
+  virtual std::optional<Letter> try_take(Rank& at, int from, i64 tag) = 0;  // from < 0: of any rank; no waiting
   /// Waits, with the engine's timeout, until ready(), which is asked whenever host data has come and looks for it itself.
   virtual void wait_for_mail(Rank& at, const std::function<bool()>& ready, const std::function<std::string()>& what) = 0;
   /// As post(), past shortcuts within a node: the way of data that a network adapter reduces.
-  virtual void post_by_adapter(Rank& from, int to, int tag, std::vector<std::byte> data) {
+  virtual void post_by_adapter(Rank& from, int to, i64 tag, std::vector<std::byte> data) {
     post(from, to, tag, std::move(data));
   }
   /// The ranks among which data travels without a network: those of one process, or of one node of a described machine.

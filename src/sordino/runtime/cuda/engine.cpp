@@ -76,7 +76,7 @@ Outcome CudaEngine::replay(Rank&, Program& program, int max) { return static_cas
 
 // --- host data ------------------------------------------------------------------------------------------------------------
 
-void CudaEngine::post(Rank& from, int to, int tag, std::vector<std::byte> data) {
+void CudaEngine::post(Rank& from, int to, i64 tag, std::vector<std::byte> data) {
   RankState& there = *state_->ranks[to];
   {
     std::lock_guard lock(state_->mutex);
@@ -85,7 +85,7 @@ void CudaEngine::post(Rank& from, int to, int tag, std::vector<std::byte> data) 
   there.letters.fetch_add(1, std::memory_order_release);
 }
 
-std::optional<Letter> CudaEngine::try_take(Rank& at, int from, int tag) {
+std::optional<Letter> CudaEngine::try_take(Rank& at, int from, i64 tag) {
   State& s = *state_;
   std::unique_lock lock(s.mutex);
   auto letter = s.of(at).mail.take(tag, from);
@@ -109,7 +109,7 @@ void CudaEngine::wait_for_mail(Rank& at, const std::function<bool()>& ready, con
   state_->wait(at, look, what);
 }
 
-std::vector<std::byte> CudaEngine::take(Rank& at, int from, int tag) {
+std::vector<std::byte> CudaEngine::take(Rank& at, int from, i64 tag) {
   std::optional<Letter> letter;
   wait_for_mail(
       at, [&] { return (letter = try_take(at, from, tag)).has_value(); },

@@ -83,10 +83,10 @@ class HostEngine final : public Engine {
   void release_bytes(Rank& rank, void* pointer, std::size_t bytes) override;
   void upload(Rank& rank, void* to, const void* from, std::size_t bytes) override;
   i64 bytes_held(int local_rank) const override { return memory_[local_rank].bytes; }
-  void post(Rank& from, int to, int tag, std::vector<std::byte> data) override;
-  std::vector<std::byte> take(Rank& at, int from, int tag) override;
+  void post(Rank& from, int to, i64 tag, std::vector<std::byte> data) override;
+  std::vector<std::byte> take(Rank& at, int from, i64 tag) override;
   void look(Rank&) override;
-  std::optional<Letter> try_take(Rank& at, int from, int tag) override;
+  std::optional<Letter> try_take(Rank& at, int from, i64 tag) override;
   void wait_for_mail(Rank& at, const std::function<bool()>& ready, const std::function<std::string()>& what) override;
   RankRange node_of(int rank) const override;
   Transport* transport() override { return transport_.get(); }
@@ -105,7 +105,7 @@ class HostEngine final : public Engine {
   void send(const Message& header, const void* data, std::size_t bytes);
   void poll();
   void deliver(const Message& m, const std::byte* data, std::size_t bytes);
-  void put_into_mail(int to, int tag, Letter letter);
+  void put_into_mail(int to, i64 tag, Letter letter);
   void attend(Rank& rank) {
     if (auto& a = attendant(rank.id() - first_)) a->advance();
   }

@@ -200,14 +200,14 @@ double ModelEngine::deliver_at(Place& from, int to, double bytes, double time) {
 
 // --- host data --------------------------------------------------------------------------------------------------------------
 
-void ModelEngine::post(Rank& from, int to, int tag, std::vector<std::byte> data) {
+void ModelEngine::post(Rank& from, int to, i64 tag, std::vector<std::byte> data) {
   Place& here = place(from);
   here.clock += options_.machine.host_overhead_s;
   double at = deliver_at(here, to, double(data.size()), here.clock);
   put_in_transit(from.id(), to, tag, std::move(data), at);
 }
 
-void ModelEngine::post_by_adapter(Rank& from, int to, int tag, std::vector<std::byte> data) {
+void ModelEngine::post_by_adapter(Rank& from, int to, i64 tag, std::vector<std::byte> data) {
   const Machine& m = options_.machine;
   if (!m.same_node(from.id(), to)) return post(from, to, tag, std::move(data));
   Place& here = place(from);
@@ -217,7 +217,7 @@ void ModelEngine::post_by_adapter(Rank& from, int to, int tag, std::vector<std::
   put_in_transit(from.id(), to, tag, std::move(data), here.network_free + m.loopback_latency_s + here.noise.delay());
 }
 
-void ModelEngine::put_in_transit(int from, int to, int tag, std::vector<std::byte> data, double at) {
+void ModelEngine::put_in_transit(int from, int to, i64 tag, std::vector<std::byte> data, double at) {
   Place& there = *places_[to];
   if (options_.machine.jitter_s > 0) {  // a late letter holds up those behind it
     double& last = there.last_from.try_emplace(from, never).first->second;
@@ -245,7 +245,7 @@ void ModelEngine::attend(Place& place) {
 }
 
 // Others that are earlier on the clock go first: what they send may be here by now.
-std::optional<Letter> ModelEngine::try_take(Rank& at, int from, int tag) {
+std::optional<Letter> ModelEngine::try_take(Rank& at, int from, i64 tag) {
   Place& here = place(at);
   if (!here.replaying && agenda_.in_time_order() && !agenda_.may_go_on(here.clock)) {
     wake_program(here, here.clock);
@@ -271,7 +271,7 @@ void ModelEngine::wait_for_mail(Rank& at, const std::function<bool()>& ready, co
   }
 }
 
-std::vector<std::byte> ModelEngine::take(Rank& at, int from, int tag) {
+std::vector<std::byte> ModelEngine::take(Rank& at, int from, i64 tag) {
   std::optional<Letter> letter;
   wait_for_mail(
       at, [&] { return (letter = try_take(at, from, tag)).has_value(); },

@@ -57,11 +57,11 @@ class ModelEngine final : public Engine {
   void release_bytes(Rank& rank, void* pointer, std::size_t bytes) override;
   void upload(Rank& rank, void* to, const void* from, std::size_t bytes) override;
   i64 bytes_held(int local_rank) const override { return places_[local_rank]->bytes; }
-  void post(Rank& from, int to, int tag, std::vector<std::byte> data) override;
-  std::vector<std::byte> take(Rank& at, int from, int tag) override;
-  std::optional<Letter> try_take(Rank& at, int from, int tag) override;
+  void post(Rank& from, int to, i64 tag, std::vector<std::byte> data) override;
+  std::vector<std::byte> take(Rank& at, int from, i64 tag) override;
+  std::optional<Letter> try_take(Rank& at, int from, i64 tag) override;
   void wait_for_mail(Rank& at, const std::function<bool()>& ready, const std::function<std::string()>& what) override;
-  void post_by_adapter(Rank& from, int to, int tag, std::vector<std::byte> data) override;
+  void post_by_adapter(Rank& from, int to, i64 tag, std::vector<std::byte> data) override;
   RankRange node_of(int rank) const override;
   void book_leading(Rank& rank, int others) override;
 
@@ -82,7 +82,7 @@ class ModelEngine final : public Engine {
   }
   void go_on(Place& place);
   void attend(Place& place);
-  void put_in_transit(int from, int to, int tag, std::vector<std::byte> data, double at);
+  void put_in_transit(int from, int to, i64 tag, std::vector<std::byte> data, double at);
   void deliver_letter(Place& place);
   void block(Place& place);
   void align_clocks();

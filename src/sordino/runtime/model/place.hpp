@@ -57,7 +57,7 @@ struct Collective {
 
 /// Host data on its way to a program: the earliest is delivered first.
 struct InTransit {
-  int tag;
+  i64 tag;
   Letter letter;
   u64 number;  // of its receiver, in the order of posting: what one rank posts to another stays in order
   bool operator<(const InTransit& other) const {
