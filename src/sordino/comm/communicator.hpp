@@ -65,7 +65,7 @@ class Communicator {
         },
         [&desk, parcel] {
           desk.look();
-          return parcel->here;
+          return parcel->here.load(std::memory_order_acquire);
         });
   }
 

@@ -145,7 +145,7 @@ struct State {
     RankState& r = of(rank);
     u64 came = r.letters.load(std::memory_order_acquire);
     if (std::exchange(r.attended, came) == came) return;
-    if (auto& a = engine.attendant(rank.id())) a->advance();
+    if (Attendant* a = engine.attendant(rank.id())) a->advance();
   }
   void beat(const RankState& r) { window->beats[r.index].host++; }
   void raise(Errc code, const std::string& cause);

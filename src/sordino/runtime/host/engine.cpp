@@ -5,6 +5,7 @@
 #include <sstream>
 #include <thread>
 
+#include "sordino/runtime/host/helper.hpp"
 #include "sordino/runtime/host/wait.inl"
 
 namespace sordino::host {
@@ -19,13 +20,17 @@ HostEngine::HostEngine(const Options& options, std::unique_ptr<Transport> transp
       size_ += ranks[p];
     }
   }
-  // Where there are more ranks than cores a spinning rank keeps another from working.
-  spins_ = options_.ranks > int(std::thread::hardware_concurrency()) ? 50 : 4000;
+  // Where there are more threads than cores a spinning one keeps another from working.
+  spins_ = options_.ranks + int(options_.progress_thread) > int(std::thread::hardware_concurrency()) ? 50 : 4000;
   for (int i = 0; i < options_.ranks; i++) ranks_.push_back(std::make_unique<Rank>(*this, first_ + i));
   team_ = std::make_unique<ThreadTeam>(options_.ranks);
+  if (!options_.progress_thread) return;
+  helper_ = std::make_unique<Helper>(*this);
+  helper_->start();
 }
 
 HostEngine::~HostEngine() {
+  if (helper_) helper_->stop();
   if (!team_->stuck()) return;
   // A rank that never came back may still touch its memory: let it keep it.
   for (auto& r : ranks_) r.release();
@@ -195,6 +200,7 @@ void HostEngine::barrier(Rank& rank) {
 
 void HostEngine::post(Rank& from, int to, i64 tag, std::vector<std::byte> data) {
   if (!is_local(to)) {
+    if (helper_) helper_->ring();  // an answer may come
     send({.kind = Message::host_data, .slot = tag, .from = from.id(), .to = to}, data.data(), data.size());
     return;
   }
@@ -209,6 +215,7 @@ void HostEngine::put_into_mail(int to, i64 tag, Letter letter) {
   }
   there.letters.fetch_add(1, std::memory_order_release);
   there.bell.ring();
+  if (helper_) helper_->ring();
 }
 
 std::vector<std::byte> HostEngine::take(Rank& at, int from, i64 tag) {

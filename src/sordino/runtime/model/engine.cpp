@@ -81,6 +81,8 @@ void ModelEngine::act(const Event& event) {
     go_on(p);
   } else if (lane == mail_lane) {
     deliver_letter(p);
+  } else if (lane == processor_lane) {
+    leave_host_task(p);
   } else if (!p.replaying) {
     return;  // a program that caught its failure left this behind
   } else if (lane == device_lane) {
@@ -228,20 +230,32 @@ void ModelEngine::put_in_transit(int from, int to, i64 tag, std::vector<std::byt
   agenda_.add(who(to, mail_lane), at);
 }
 
-// While a device replays, its program's processor is free to look after what comes.
+// While a device replays, its program's processor is free to look after what comes, unless a host task keeps it busy.
 void ModelEngine::deliver_letter(Place& place) {
   std::pop_heap(place.in_transit.begin(), place.in_transit.end());
+  double at = place.in_transit.back().letter.at;
   place.mail.add(place.in_transit.back().tag, std::move(place.in_transit.back().letter));
   place.in_transit.pop_back();
   place.delivered++;
+  bool busy = agenda_.in_time_order() && at < place.processor_busy_until;
   if (place.replaying)
-    attend(place);
+    busy ? attend_offloaded(place) : attend(place);
   else if (place.awaits_mail && !place.woken)
     go_on(place);
 }
 
+void ModelEngine::leave_host_task(Place& place) {
+  if (!place.replaying) return;  // a program that looks by itself
+  place.clock = std::max(place.clock, place.processor_busy_until);
+  attend(place);
+}
+
 void ModelEngine::attend(Place& place) {
-  if (auto& a = attendant(place.rank.id())) a->advance();
+  if (Attendant* a = attendant(place.rank.id())) a->advance();
+}
+
+void ModelEngine::attend_offloaded(Place& place) {
+  if (Attendant* a = attendant(place.rank.id())) a->advance_offloaded();
 }
 
 // Others that are earlier on the clock go first: what they send may be here by now.

@@ -8,7 +8,8 @@
 // Queues of a rank that compute at the same time share the device evenly, at most `workers` of them; under an adversary, whose
 // clock is not in order, each computes as if alone. A rank's messages leave one after the other. A barrier between recordings
 // brings clocks together and costs nothing. Host data keeps its sender's program busy, and is looked after when it comes: by a
-// program that waits, or beside a recording.
+// program that waits, or beside a recording; while a host task of the recording lasts, only what goes by the network adapter
+// is.
 //
 // Waits are booked against what the wait would have been if all ranks had started the reduction, or sent the rows, when this
 // one did: that part is exposed, the rest is imbalance. A reduction's exposed and hidden time add up to its latency.
@@ -82,6 +83,8 @@ class ModelEngine final : public Engine {
   }
   void go_on(Place& place);
   void attend(Place& place);
+  void attend_offloaded(Place& place);
+  void leave_host_task(Place& place);
   void put_in_transit(int from, int to, i64 tag, std::vector<std::byte> data, double at);
   void deliver_letter(Place& place);
   void block(Place& place);

@@ -84,6 +84,7 @@ struct Place {
   std::map<int, double> last_from;    // when the last letter of a rank arrives
   u64 posted = 0, delivered = 0;      // letters to this rank
   Mailbox mail;
+  double processor_busy_until = 0;  // with a host task
 
   ModelProgram* replaying = nullptr;
   std::function<std::string()> waits_for;  // the program, other than for a recording

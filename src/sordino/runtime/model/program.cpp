@@ -167,6 +167,8 @@ bool ModelProgram::interpret(Queue& q, const Step& s) {
     case Op::host:
       if (real) host_task(turn(q.iteration), s.command);
       q.now += s.seconds;
+      here_.processor_busy_until = q.now;
+      engine_.agenda_.add(who(rank_.id(), processor_lane), q.now);
       return true;
     case Op::put:
       ghosts_are_read(q, s.command);  // a command that reads ghosts sends and starts when all its rows are done
