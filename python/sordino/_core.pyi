@@ -26,6 +26,14 @@ def time_all_reduce(
     reduce_degree: int = 2,
     broadcast_degree: int = 4,
     by_adapter: bool = False,
+    product: dict[str, Any] = ...,
+) -> dict[str, Any]: ...
+def time_traffic(
+    traffic: str,
+    bytes: int,
+    repeats: int,
+    options: dict[str, Any],
+    machine: dict[str, Any] | None = None,
 ) -> dict[str, Any]: ...
 def dslash(
     problem: dict[str, Any], options: dict[str, Any] = ..., machine: dict[str, Any] | None = None

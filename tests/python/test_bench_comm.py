@@ -15,15 +15,24 @@ def timed_core(fake_core):
     fake_core.asked = []
 
     def time_all_reduce(
-        algorithm, values, repeats, options, machine, reduce_degree, broadcast_degree, by_adapter
+        algorithm, values, repeats, options, machine, reduce_degree, broadcast_degree, by_adapter, product
     ):
-        fake_core.asked.append((algorithm, values, repeats, options, machine))
+        fake_core.asked.append((algorithm, values, repeats, options, machine, product))
         wait = 1e-6 * options["ranks"].bit_length()
         return {
             "algorithm": algorithm, "reproducible": algorithm != "two_level", "ranks": options["ranks"],
             "engine": options["engine"], "transport": "threads", "post_s": 1e-7, "wait_s": wait, "total_s": wait,
+            **({"product_s": 1e-3, "alone_s": 2 * wait, "overlap": 0.75} if product else {}),
         }  # fmt: skip
 
+    def time_traffic(traffic, size, repeats, options, machine):
+        fake_core.asked.append((traffic, size, repeats, options, machine))
+        return {
+            "traffic": traffic, "ranks": options["ranks"], "engine": options["engine"], "transport": "threads",
+            "seconds": 2e-6,
+        }  # fmt: skip
+
+    fake_core.time_traffic = time_traffic
     fake_core.time_all_reduce = time_all_reduce
     return fake_core
 
@@ -41,7 +50,12 @@ def test_tables_and_records(cli, timed_core, tmp_path):
     assert len(lines) == 2 * 4 * 2
     assert lines[0]["commit"] == "abc" and lines[0]["command"].startswith("sordino bench comm --ranks")
     assert {(line["bytes"], line["algorithm"], line["ranks"]) for line in lines} >= {(800, "tree", 2)}
-    assert timed_core.asked[0][:4] == ("ordered", 1, 50, {"engine": "host", "ranks": 1})
+    assert timed_core.asked[0][:4] == (
+        "ordered",
+        1,
+        50,
+        {"engine": "host", "ranks": 1, "progress": "commands"},
+    )
     assert timed_core.asked[0][4] is None
 
 
@@ -54,6 +68,37 @@ def test_json_of_a_described_machine(cli, timed_core):
     assert [row["ranks"] for row in measured] == [1, 4, 16, 64, 256, 1024] * 2
     assert all(row["described_machine"] == "summit" and row["degrees"] == [2, 4] for row in measured)
     assert timed_core.asked[0][4] == machines.numbers(machines.load("summit"))
+
+
+def test_what_a_product_hides_by_both_ways_of_progress(cli, timed_core):
+    argv = ["bench", "comm", "--ranks", "2", "--bytes", "8", "--algorithms", "tree", "--product", "64,128"]
+    argv += ["--commands", "4", "--progress", "commands,thread"]
+    code, out, err = cli(*argv)
+    assert code == 0, err
+    for part in ("64 in 4", "128 in 4", "thread", "75%"):
+        assert part in out
+    asked = [(options["progress"], product["n"]) for _, _, _, options, _, product in timed_core.asked]
+    assert asked == [("commands", 64), ("commands", 128), ("thread", 64), ("thread", 128)]
+    code, out, err = cli(*argv, "--engine", "model", "--machine", "summit", "--spread", "0.1", "--json")
+    assert code == 0, err
+    product = json.loads(out)["measured"][0]["product"]
+    assert product == {
+        "n": 64, "commands": 4, "flops": machines.load("summit")["flops"], "spread": 0.1
+    }  # fmt: skip
+
+
+def test_messages_and_broadcasts(cli, timed_core):
+    code, out, err = cli("bench", "comm", "--what", "both_ways", "--bytes", "7,1000", "--repeats", "3")
+    assert code == 0, err
+    assert "1,000.0" in out  # MB/s: two directions of 1,000 bytes in 2 us
+    assert [asked[:4] for asked in timed_core.asked[:2]] == [
+        ("both_ways", 7, 3, {"engine": "host", "ranks": ranks}) for ranks in (2, 4)
+    ]
+    code, out, err = cli("bench", "comm", "--what", "broadcast", "--engine", "model", "--json")
+    assert code == 0, err
+    measured = json.loads(out)["measured"]
+    assert [row["ranks"] for row in measured] == [4, 16, 64, 256, 1024] * 2
+    assert measured[0]["bytes_per_s"] is None
 
 
 def test_mpi_is_measured_under_a_launcher(cli, timed_core):
@@ -69,6 +114,9 @@ def test_mpi_is_measured_under_a_launcher(cli, timed_core):
         (["--engine", "cuda"], "--engine is host or model"),
         (["--algorithms", "tre"], "unknown all-reduce 'tre', did you mean 'tree'?"),
         (["--ranks", "0"], "must be at least 1"),
+        (["--what", "gossip"], "unknown traffic 'gossip'; known: all_reduce, ping_pong"),
+        (["--progress", "threads"], "unknown way of progress 'threads', did you mean 'thread'?"),
+        (["--spread", "few"], "--spread must be a number, not 'few'"),
         (["--bytes", "12"], "multiples of 8"),
         (["--degrees", "2"], "--degrees are two numbers"),
         (["--engine", "model", "--machine", "zuse"], "unknown machine 'zuse'"),
@@ -103,6 +151,20 @@ def test_the_core_times_host_and_model(cli):
     assert of["tree", 1, 8] == 0 < of["tree", 16, 8] < of["tree", 1024, 8] < of["tree", 1024, 1024]
     steps = {ranks: of["tree", ranks, 8] for ranks in (64, 256, 1024)}
     assert steps[1024] - steps[256] == pytest.approx(steps[256] - steps[64], rel=1e-6)  # as the logarithm
+
+
+@needs_core
+def test_the_core_times_products_and_messages(cli):
+    argv = ["--ranks", "2", "--bytes", "64", "--repeats", "2", "--json"]
+    code, out, err = cli("bench", "comm", *argv, "--product", "16", "--progress", "commands,thread")
+    assert code == 0, err
+    assert all(row["product_s"] > 0 and row["alone_s"] > 0 for row in json.loads(out)["measured"])
+    for kind in ("ping_pong", "broadcast"):
+        code, out, err = cli("bench", "comm", *argv, "--what", kind)
+        assert code == 0, err
+        assert json.loads(out)["measured"][0]["seconds"] > 0
+    code, _, err = cli("bench", "comm", "--what", "one_way", "--ranks", "1")
+    assert code == 2 and "between 2 or more ranks" in err
 
 
 @needs_core

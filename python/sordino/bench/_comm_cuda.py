@@ -6,6 +6,7 @@ import argparse
 import glob
 import os
 import sysconfig
+from collections.abc import Sequence
 from typing import Any
 
 from .._native import core, translated
@@ -27,10 +28,13 @@ TITLES = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options that only engine cuda has."""
+def add_arguments(parser: argparse.ArgumentParser, host_kinds: Sequence[str]) -> None:
+    """What to measure, of `host_kinds` or, on engine cuda, of others; and the options that only that one has."""
     parser.add_argument(
-        "--what", default="", metavar="A,B", help=f"cuda: of {', '.join(TITLES)} (default: all)"
+        "--what",
+        default="",
+        metavar="A,B",
+        help=f"{', '.join(host_kinds)} (the first is the default); cuda: of {', '.join(TITLES)} (default: all)",
     )
     parser.add_argument(
         "--epochs", default="", metavar="N", help="cuda: samples of each (default: enough for a steady p99)"

@@ -35,6 +35,7 @@ EngineChoice host_engine(const Options& o) {
   h.ranks = o.ranks > 0 ? o.ranks : cores();
   h.timeout = o.timeout;
   h.time_commands = o.time_commands;
+  h.progress_thread = o.progress == "thread";
   std::unique_ptr<Transport> transport;
 #if SORDINO_WITH_MPI
   transport = mpi::transport(h.ranks);

@@ -16,6 +16,7 @@ struct Options {
   int ranks = 0;
   std::string devices = "";
   std::string deterministic = "auto";
+  std::string progress = "commands";
   double time_limit = 0;
   double timeout = 60;
   int check_every = 32;
@@ -43,6 +44,7 @@ std::vector<std::string> solver_choices();
 inline const std::vector<std::string> precond_choices{"auto", "none", "jacobi"};
 inline const std::vector<std::string> engine_choices{"auto", "host", "cuda", "model"};
 inline const std::vector<std::string> deterministic_choices{"auto", "on", "off"};
+inline const std::vector<std::string> progress_choices{"commands", "thread"};
 
 template <class V>
 void Options::fields(V&& v) {
@@ -66,6 +68,9 @@ void Options::fields(V&& v) {
     "engine cuda: add in the order of the other engines, for their bits on any number of ranks, at some cost; auto: for "
     "nonsymmetric methods, whose iterations hang on the last bit",
     deterministic_choices);
+  v("progress", progress, "run",
+    "engine host: collectives of host data go on when their rank waits or begins a command, or by a thread of their own",
+    progress_choices);
   v("timeout", timeout, "run", "seconds without any progress after which a wait gives up; 0 means never", any);
   v("seed", seed, "run", "model engine: 0 delivers in order of time, others in an adversarial order", any);
   v("trace", trace, "run", "record when each command ran and waited", any);

@@ -3,9 +3,8 @@
 //
 // Every collective is there twice: x(...) waits, start_x(...) returns a Pending whose get() waits; x(...) is
 // start_x(...).get(). All ranks call the same collectives of a channel in the same order; they may finish them in any order,
-// and several may be in flight. What is under way goes on whenever its rank waits for anything, tests anything, or begins a
-// recorded command on the host engine; the model lets it go on as soon as a message comes. An engine that cannot look for host
-// data without waiting (cuda) does it all at the start.
+// and several may be in flight. What is under way goes on whenever its rank waits for anything (on cuda also for its device),
+// tests anything, or begins a recorded command on the host engine; the model lets it go on as soon as a message comes.
 //
 // Errors. Ranks that disagree (another collective, root, type or number of values to reduce) throw bad_argument with one
 // sentence about two of them as soon as a message shows it, and all others fail with the same sentence. Where no message does,
@@ -60,13 +59,13 @@ class Communicator {
     auto& desk = Desk::of(rank_);
     auto parcel = desk.expect(from, channel_);
     return Pending<std::vector<T>>(
-        [&desk, parcel, from, channel = channel_] {
-          desk.wait(parcel, from, channel);
+        [&desk, parcel, from] {
+          desk.wait(parcel, from);
           return values_of<T>(parcel->data);
         },
         [&desk, parcel] {
           desk.look();
-          return parcel->here;
+          return parcel->here.load(std::memory_order_acquire);
         });
   }
 

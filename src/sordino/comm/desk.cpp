@@ -7,9 +7,9 @@ namespace sordino {
 
 Desk& Desk::of(Rank& rank) {
   Engine& engine = rank.engine();
-  auto& attendant = engine.attendant(rank.id() - engine.first_rank());
-  if (!attendant) attendant = std::make_unique<Desk>(rank);
-  return static_cast<Desk&>(*attendant);
+  int local = rank.id() - engine.first_rank();
+  if (!engine.attendant(local)) engine.set_attendant(local, std::make_unique<Desk>(rank));
+  return static_cast<Desk&>(*engine.attendant(local));
 }
 
 Signature Desk::signature_in(const Letter& letter) {
@@ -20,15 +20,32 @@ Signature Desk::signature_in(const Letter& letter) {
 }
 
 void Desk::advance() {
+  if (!busy()) return;
+  std::lock_guard lock(mutex_);
+  go_on();
+}
+
+void Desk::advance_offloaded() {
+  std::lock_guard lock(mutex_);
+  for (Operation* o : operations_)
+    if (o->signature().options.by_adapter) o->advance();
+}
+
+void Desk::go_on() {
   for (Operation* o : operations_) o->advance();
-  if (!rank_.engine().looks_for_mail()) return;
+  fetch_parcels();
+  count();
+}
+
+void Desk::fetch_parcels() {
   for (auto q = expected_.begin(); q != expected_.end();) {
     auto& [from, channel] = q->first;
     auto& parcels = q->second;
     while (!parcels.empty()) {
       auto letter = rank_.engine().try_take(rank_, from, channel);
       if (!letter) break;
-      *parcels.front() = {true, std::move(letter->data)};
+      parcels.front()->data = std::move(letter->data);
+      parcels.front()->here.store(true, std::memory_order_release);
       parcels.pop_front();
     }
     q = parcels.empty() ? expected_.erase(q) : std::next(q);
@@ -39,13 +56,31 @@ void Desk::wait(const std::function<bool()>& done, const std::function<std::stri
   advance();
   if (done()) return;
   auto ready = [&] {
-    advance();
+    std::lock_guard lock(mutex_);
+    go_on();
     if (done()) return true;
     throw_if_failed();
     look_for_strays();
     return false;
   };
-  rank_.engine().wait_for_mail(rank_, ready, what);
+  auto what_is_missing = [&] {
+    std::lock_guard lock(mutex_);
+    return what();
+  };
+  rank_.engine().wait_for_mail(rank_, ready, what_is_missing);
+}
+
+void Desk::enter(Operation& operation, const std::function<void()>& start) {
+  std::lock_guard lock(mutex_);
+  operations_.push_back(&operation);
+  count();
+  start();
+}
+
+void Desk::leave(Operation& operation) {
+  std::lock_guard lock(mutex_);
+  std::erase(operations_, &operation);
+  count();
 }
 
 void Desk::throw_if_failed() const {
@@ -67,18 +102,14 @@ void Desk::look_for_strays() {
 
 std::shared_ptr<Parcel> Desk::expect(int from, int channel) {
   auto parcel = std::make_shared<Parcel>();
+  std::lock_guard lock(mutex_);
   expected_[{from, channel}].push_back(parcel);
+  count();
   return parcel;
 }
 
-void Desk::wait(const std::shared_ptr<Parcel>& parcel, int from, int channel) {
-  if (rank_.engine().looks_for_mail())
-    return wait([&] { return parcel->here; }, [&] { return "data of rank " + std::to_string(from); });
-  auto& parcels = expected_[{from, channel}];
-  while (!parcel->here) {
-    *parcels.front() = {true, rank_.engine().take(rank_, from, channel)};
-    parcels.pop_front();
-  }
+void Desk::wait(const std::shared_ptr<Parcel>& parcel, int from) {
+  wait([&] { return parcel->here.load(std::memory_order_acquire); }, [&] { return "data of rank " + std::to_string(from); });
 }
 
 }  // namespace sordino

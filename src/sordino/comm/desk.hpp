@@ -2,11 +2,15 @@
 // finish them in different orders.
 //
 // A Letter lies in the engine's Mailbox until the Desk fetches it, for an Operation (a collective) or for a Parcel (a started
-// receive). Engines know the Desk as their rank's Attendant, and let it go on while the rank waits.
+// receive). Engines know the Desk as their rank's Attendant, and let it go on while the rank waits; some have a thread for
+// that. So everything here is done under the Desk's lock, but for what only the rank's own thread touches. The lock is held
+// while messages are sent and fetched, and never while anybody waits.
 #pragma once
+#include <atomic>
 #include <deque>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "sordino/comm/operation.hpp"
@@ -15,7 +19,7 @@ namespace sordino {
 
 /// What a started receive waits for.
 struct Parcel {
-  bool here = false;
+  std::atomic<bool> here{false};  // then its data stays as it is
   Bytes data;
 };
 
@@ -30,11 +34,15 @@ class Desk final : public Attendant {
   explicit Desk(Rank& rank) : rank_(rank) {}
 
   static constexpr int most_channels = 1 << 11;
-  /// Tags below 0 belong to collectives: 11 bits of channel, 20 of its collective's number. The others are channels.
-  static int tag(int channel, u32 number) { return int(0x80000000u | u32(channel) << 20 | (number & 0xfffffu)); }
+  /// Tags below 0 belong to collectives: a channel, and 32 bits of its collective's number. The others are channels.
+  /// A number comes again after 2^32 collectives. A letter of the first use cannot be there any more: each collective has left
+  /// one with some rank that has not got so far, of 60 bytes at least, and no memory holds 256 GB of unread letters.
+  static i64 tag(int channel, u32 number) { return -1 - (i64(channel) << 32 | i64(number)); }
   static Signature signature_in(const Letter& letter);
 
+  bool busy() const override { return under_way_.load(std::memory_order_relaxed) > 0; }
   void advance() override;
+  void advance_offloaded() override;
   void look() {  // for those who ask without waiting
     rank_.engine().look(rank_);
     advance();
@@ -43,22 +51,28 @@ class Desk final : public Attendant {
   void wait(const std::function<bool()>& done, const std::function<std::string()>& what);
 
   u32 next_number(int channel) { return ++numbers_[channel]; }
-  void enter(Operation& operation) { operations_.push_back(&operation); }
-  void leave(Operation& operation) { std::erase(operations_, &operation); }
-  void remember(int channel, u32 number, const Signature& signature);
+  /// Begins the operation: `start` runs it to its first wait.
+  void enter(Operation& operation, const std::function<void()>& start);
+  void leave(Operation& operation);
+  void remember(int channel, u32 number, const Signature& signature);  // under the lock
 
   /// The next message of `from` on this channel that no earlier receive gets.
   std::shared_ptr<Parcel> expect(int from, int channel);
-  void wait(const std::shared_ptr<Parcel>& parcel, int from, int channel);
+  void wait(const std::shared_ptr<Parcel>& parcel, int from);
 
   Queueing library_queue;  // all-reduces of the transport's library
 
  private:
+  void go_on();
+  void fetch_parcels();
   void look_for_strays();
   void throw_if_failed() const;
+  void count() { under_way_.store(operations_.size() + expected_.size(), std::memory_order_relaxed); }
 
   Rank& rank_;
-  std::map<int, u32> numbers_;  // [channel] of its last collective
+  std::map<int, u32> numbers_;  // [channel] of its last collective; the rank's own thread's
+  std::mutex mutex_;
+  std::atomic<std::size_t> under_way_{0};
   std::vector<Operation*> operations_;
   std::map<std::pair<int, int>, std::deque<std::shared_ptr<Parcel>>> expected_;  // (from, channel)
   struct Ended {

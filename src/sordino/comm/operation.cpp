@@ -13,25 +13,25 @@ Operation::Operation(Rank& rank, int channel, const Signature& signature, Combin
       number_(desk_.next_number(channel)),
       tag_(Desk::tag(channel, number_)),
       signature_(signature),
-      combine_(combine) {
-  desk_.enter(*this);
-}
+      combine_(combine) {}
 
 Operation::~Operation() { desk_.leave(*this); }
 
 void Operation::start(Schedule schedule) {
-  schedule_ = std::move(schedule);
-  run(schedule_.handle());
-  advance();
+  desk_.enter(*this, [&] {
+    schedule_ = std::move(schedule);
+    run(schedule_.handle());
+    advance();
+  });
 }
 
 bool Operation::test() {
   desk_.look();
-  return done_;
+  return done();
 }
 
 void Operation::wait() {
-  desk_.wait([this] { return done_; }, [this] { return what_is_missing(); });
+  desk_.wait([this] { return done(); }, [this] { return what_is_missing(); });
   if (error_) std::rethrow_exception(error_);
 }
 
@@ -63,29 +63,23 @@ void Operation::suspend(std::coroutine_handle<> here, int from, std::function<bo
 void Operation::run(std::coroutine_handle<> from_here) {
   from_here.resume();
   if (!schedule_.ended()) return;
-  done_ = true;
   error_ = schedule_.error();
   if (!error_) desk_.remember(channel_, number_, signature_);
+  end();
 }
 
 void Operation::advance() {
-  if (done_) return;
+  if (done()) return;
   try {
-    if (engine().looks_for_mail())
-      while (auto letter = engine().try_take(rank_, -1, tag_)) open(std::move(*letter));
-    while (!done_ && may_go_on()) run(std::exchange(suspended_, nullptr));
+    while (auto letter = engine().try_take(rank_, -1, tag_)) open(std::move(*letter));
+    while (!done() && may_go_on()) run(std::exchange(suspended_, nullptr));
   } catch (...) {
-    done_ = true;
     error_ = std::current_exception();
+    end();
   }
 }
 
-bool Operation::may_go_on() {
-  if (awaited_ < 0) return ready_();
-  if (!engine().looks_for_mail() && !inbox_.contains(awaited_))
-    open({.from = awaited_, .data = engine().take(rank_, awaited_, tag_)});
-  return inbox_.contains(awaited_);
-}
+bool Operation::may_go_on() { return awaited_ < 0 ? ready_() : inbox_.contains(awaited_); }
 
 void Operation::open(Letter letter) {
   Signature theirs = Desk::signature_in(letter);

@@ -1,5 +1,6 @@
 // One collective under way on one rank: it carries a schedule's messages, and lets the schedule go on when they have come.
 #pragma once
+#include <atomic>
 #include <map>
 #include <vector>
 
@@ -59,13 +60,14 @@ class Operation {
   Until until(const std::function<bool()>& ready) { return {*this, ready}; }  // co_await it: asked now and then
 
   // --- for its desk ---------------------------------------------------------------------------------------------------------
-  void advance();  // as far as messages allow; does not throw
-  bool done() const { return done_; }
+  void advance();                                                      // as far as messages allow; does not throw
+  bool done() const { return done_.load(std::memory_order_acquire); }  // then nothing here changes any more
   std::exception_ptr error() const { return error_; }
 
  private:
   void suspend(std::coroutine_handle<> here, int from, std::function<bool()> ready);
   void run(std::coroutine_handle<> from_here);
+  void end() { done_.store(true, std::memory_order_release); }
   bool may_go_on();
   void open(Letter letter);
   Bytes received(int from);
@@ -75,7 +77,7 @@ class Operation {
   Desk& desk_;
   int channel_;
   u32 number_;  // of this channel's collectives, the same on all ranks
-  int tag_;
+  i64 tag_;
   Signature signature_;
   Combine combine_;
   Schedule schedule_;
@@ -83,7 +85,7 @@ class Operation {
   int awaited_ = -1;             // the rank whose message it waits for
   std::function<bool()> ready_;  // or what else
   std::multimap<int, Bytes> inbox_;
-  bool done_ = false;
+  std::atomic<bool> done_{false};
   std::exception_ptr error_;
 };
 

@@ -26,11 +26,14 @@ struct RankRange {
   bool operator==(const RankRange&) const = default;
 };
 
-/// What comm/ has under way for one rank. An engine that keeps the rank waiting, or begins a command for it, lets it go on.
+/// What comm/ has under way for one rank. An engine that keeps the rank waiting, or begins a command for it, lets it go on; so
+/// may a thread of the engine's own. None of it waits or throws.
 class Attendant {
  public:
   virtual ~Attendant() = default;
-  virtual void advance() = 0;  // does not wait, and does not throw
+  virtual bool busy() const = 0;  // whether anything is under way
+  virtual void advance() = 0;
+  virtual void advance_offloaded() = 0;  // only what the network adapter carries on while the processor is busy
 };
 
 /// A recording bound to one rank's memory by one engine: pointers, channels, graphs. Made once, replayed often.
@@ -95,17 +98,15 @@ class Engine {
   virtual bool is_device() const { return false; }   // prefer layouts for a GPU
 
   // Host data between recordings (comm/communicator.hpp).
-  virtual void post(Rank& from, int to, int tag, std::vector<std::byte> data) = 0;
-  virtual std::vector<std::byte> take(Rank& at, int from, int tag) = 0;  // waits, with the engine's timeout
+  virtual void post(Rank& from, int to, i64 tag, std::vector<std::byte> data) = 0;
+  virtual std::vector<std::byte> take(Rank& at, int from, i64 tag) = 0;  // waits, with the engine's timeout
   /// For a rank that asks again and again instead of waiting: throws if another one has failed, and takes in what has come.
   virtual void look(Rank&) {}
-  /// Whether the next two work here. Where they do not, host data is waited for where it is first looked for.
-  virtual bool looks_for_mail() const { return false; }
-  virtual std::optional<Letter> try_take(Rank&, int /*from*/, int /*tag*/) { return {}; }  // from < 0: of any rank; no waiting
+  virtual std::optional<Letter> try_take(Rank& at, int from, i64 tag) = 0;  // from < 0: of any rank; no waiting
   /// Waits, with the engine's timeout, until ready(), which is asked whenever host data has come and looks for it itself.
-  virtual void wait_for_mail(Rank&, const std::function<bool()>& /*ready*/, const std::function<std::string()>& /*what*/) {}
+  virtual void wait_for_mail(Rank& at, const std::function<bool()>& ready, const std::function<std::string()>& what) = 0;
   /// As post(), past shortcuts within a node: the way of data that a network adapter reduces.
-  virtual void post_by_adapter(Rank& from, int to, int tag, std::vector<std::byte> data) {
+  virtual void post_by_adapter(Rank& from, int to, i64 tag, std::vector<std::byte> data) {
     post(from, to, tag, std::move(data));
   }
   /// The ranks among which data travels without a network: those of one process, or of one node of a described machine.
@@ -113,10 +114,12 @@ class Engine {
   /// A leader gathers or spreads data for this many other ranks of its node: machines on which that takes time book it.
   virtual void book_leading(Rank&, int /*others*/) {}
   virtual Transport* transport() { return nullptr; }  // to other processes, if there are any
-  /// One a rank, made by comm/ when first needed. Only the rank's own thread touches it.
-  std::unique_ptr<Attendant>& attendant(int local_rank) {
-    std::call_once(attended_, [this] { attendants_.resize(std::size_t(local_ranks())); });
-    return attendants_[std::size_t(local_rank)];
+  /// One a rank, made by comm/ on the rank's thread when first needed; null before.
+  Attendant* attendant(int local_rank) { return seat(local_rank).there.load(std::memory_order_acquire); }
+  void set_attendant(int local_rank, std::unique_ptr<Attendant> attendant) {
+    Seat& s = seat(local_rank);
+    s.owner = std::move(attendant);
+    s.there.store(s.owner.get(), std::memory_order_release);
   }
 
  protected:
@@ -125,8 +128,16 @@ class Engine {
   std::atomic<bool> stop_{false};
 
  private:
-  std::once_flag attended_;
-  std::vector<std::unique_ptr<Attendant>> attendants_;
+  struct Seat {
+    std::unique_ptr<Attendant> owner;
+    std::atomic<Attendant*> there{nullptr};
+  };
+  Seat& seat(int local_rank) {
+    std::call_once(seated_, [this] { seats_ = std::vector<Seat>(std::size_t(local_ranks())); });
+    return seats_[std::size_t(local_rank)];
+  }
+  std::once_flag seated_;
+  std::vector<Seat> seats_;
 };
 
 }  // namespace sordino

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "sordino/base/types.hpp"
+
 namespace sordino {
 
 struct Letter {
@@ -16,12 +18,12 @@ struct Letter {
 
 class Mailbox {
  public:
-  void add(int tag, Letter letter) {
+  void add(i64 tag, Letter letter) {
     std::pair key{tag, letter.from};
     letters_.emplace(key, std::move(letter));
   }
   /// The first letter with this tag of rank `from`, or of any rank if `from` < 0. Logarithmic in the letters here.
-  std::optional<Letter> take(int tag, int from) {
+  std::optional<Letter> take(i64 tag, int from) {
     auto first = find(tag, from);
     if (first == letters_.end()) return {};
     Letter letter = std::move(first->second);
@@ -30,13 +32,13 @@ class Mailbox {
   }
 
  private:
-  using Letters = std::multimap<std::pair<int, int>, Letter>;  // (tag, sender); equal keys stay in order
-  Letters::const_iterator find(int tag, int from) const {
+  using Letters = std::multimap<std::pair<i64, int>, Letter>;  // (tag, sender); equal keys stay in order
+  Letters::const_iterator find(i64 tag, int from) const {
     auto first = letters_.lower_bound({tag, from < 0 ? 0 : from});
     bool found = first != letters_.end() && first->first.first == tag && (from < 0 || first->first.second == from);
     return found ? first : letters_.end();
   }
-  Letters::iterator find(int tag, int from) {
+  Letters::iterator find(i64 tag, int from) {
     auto found = std::as_const(*this).find(tag, from);
     return letters_.erase(found, found);  // the same place, not const
   }

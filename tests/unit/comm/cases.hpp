@@ -25,9 +25,13 @@ inline model::Options modelled(int ranks, u64 seed, int ranks_per_node = 3) {
   return o;
 }
 
+/// With and without a thread of the engine's own.
 template <class Job>
 void on_host(int ranks, const Job& job) {
-  host::HostEngine(host::Options{.ranks = ranks, .timeout = 20}).run(job, {});
+  for (bool thread : {false, true}) {
+    NOTE("host", thread ? ", with a progress thread" : "");
+    host::HostEngine(host::Options{.ranks = ranks, .timeout = 20, .progress_thread = thread}).run(job, {});
+  }
 }
 
 template <class Job>
@@ -51,7 +55,7 @@ std::vector<std::string> causes(int ranks, const Job& job, double patience = 20)
       said.push_back(e.what());
     }
   };
-  ask(host::HostEngine({.ranks = ranks, .timeout = patience}));
+  for (bool thread : {false, true}) ask(host::HostEngine({.ranks = ranks, .timeout = patience, .progress_thread = thread}));
   for (u64 seed : {0, 7, 8}) ask(model::ModelEngine(modelled(ranks, seed)));
   return said;
 }

@@ -162,6 +162,27 @@ TEST("commands let trees go on: one rank waits for its result while the others o
   });
 }
 
+TEST("with a thread of the engine's own a tree goes on while its ranks neither wait nor begin a command") {
+  for (int again = 0; again < 20; again++) {
+    std::atomic<bool> there{false};
+    host::HostEngine engine({.ranks = 8, .timeout = 20, .progress_thread = true});
+    engine.run([&](Rank& s) {
+      Communicator c(s, 3);
+      auto message = c.start_receive<i32>((s.id() + 7) % 8);
+      auto sum = c.start_all_reduce(std::vector<i64>{1}, Fold::sum, {.algorithm = Algorithm::tree});
+      c.send((s.id() + 1) % 8, std::vector<i32>{s.id()});
+      if (s.id() == 7) {
+        CHECK(sum.get()[0] == 8);
+        there = true;
+      }
+      there.wait(false);
+      there.notify_all();
+      if (s.id() != 7) CHECK(sum.get()[0] == 8);
+      CHECK(message.get()[0] == (s.id() + 7) % 8);
+    });
+  }
+}
+
 TEST("the model refuses to wait for host data inside a recording") {
   model::ModelEngine e(modelled(2, 0));
   e.probe = [](Rank& s, const Command&, Op op, int) {

@@ -74,27 +74,47 @@ std::unique_ptr<Program> CudaEngine::compile(Rank& rank, const Recording& record
 
 Outcome CudaEngine::replay(Rank&, Program& program, int max) { return static_cast<CudaProgram&>(program).replay(max); }
 
-void CudaEngine::post(Rank& from, int to, int tag, std::vector<std::byte> data) {
-  std::lock_guard lock(state_->mutex);
-  state_->ranks[to]->mail[{from.id(), tag}].push_back(std::move(data));
+// --- host data ------------------------------------------------------------------------------------------------------------
+
+void CudaEngine::post(Rank& from, int to, i64 tag, std::vector<std::byte> data) {
+  RankState& there = *state_->ranks[to];
+  {
+    std::lock_guard lock(state_->mutex);
+    there.mail.add(tag, {from.id(), std::move(data)});
+  }
+  there.letters.fetch_add(1, std::memory_order_release);
 }
 
-std::vector<std::byte> CudaEngine::take(Rank& at, int from, int tag) {
+std::optional<Letter> CudaEngine::try_take(Rank& at, int from, i64 tag) {
   State& s = *state_;
-  auto& box = s.of(at).mail;
-  auto there = [&] {
-    std::lock_guard lock(s.mutex);
-    auto m = box.find({from, tag});
-    return m != box.end() && !m->second.empty();
+  std::unique_lock lock(s.mutex);
+  auto letter = s.of(at).mail.take(tag, from);
+  lock.unlock();
+  if (letter) s.beat(s.of(at));
+  return letter;
+}
+
+// What was found must not be lost if the wait asks once more; looking takes the lock that senders need, so it waits for
+// letters.
+void CudaEngine::wait_for_mail(Rank& at, const std::function<bool()>& ready, const std::function<std::string()>& what) {
+  const auto& letters = state_->of(at).letters;
+  u64 looked_at = ~u64(0);
+  bool is_ready = false;
+  auto look = [&] {
+    u64 came = letters.load(std::memory_order_acquire);
+    if (!is_ready && came != looked_at) is_ready = ready();
+    looked_at = came;
+    return is_ready;
   };
-  s.wait(at, there, [&] { return "data of rank " + std::to_string(from); });
-  std::lock_guard lock(s.mutex);
-  auto m = box.find({from, tag});
-  auto data = std::move(m->second.front());
-  m->second.pop_front();
-  if (m->second.empty()) box.erase(m);  // most tags are used once
-  s.beat(s.of(at));
-  return data;
+  state_->wait(at, look, what);
+}
+
+std::vector<std::byte> CudaEngine::take(Rank& at, int from, i64 tag) {
+  std::optional<Letter> letter;
+  wait_for_mail(
+      at, [&] { return (letter = try_take(at, from, tag)).has_value(); },
+      [&] { return "data of rank " + std::to_string(from); });
+  return std::move(letter->data);
 }
 
 }  // namespace sordino::cuda

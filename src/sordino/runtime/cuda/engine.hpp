@@ -90,8 +90,10 @@ class CudaEngine final : public Engine {
   void release_bytes(Rank& rank, void* pointer, std::size_t bytes) override;
   void upload(Rank& rank, void* to, const void* from, std::size_t bytes) override;
   i64 bytes_held(int local_rank) const override;
-  void post(Rank& from, int to, int tag, std::vector<std::byte> data) override;
-  std::vector<std::byte> take(Rank& at, int from, int tag) override;
+  void post(Rank& from, int to, i64 tag, std::vector<std::byte> data) override;
+  std::vector<std::byte> take(Rank& at, int from, i64 tag) override;
+  std::optional<Letter> try_take(Rank& at, int from, i64 tag) override;
+  void wait_for_mail(Rank& at, const std::function<bool()>& ready, const std::function<std::string()>& what) override;
 
  private:
   friend struct State;

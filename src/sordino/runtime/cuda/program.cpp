@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdio>
+#include <deque>
 
 namespace sordino::cuda {
 namespace {
@@ -195,6 +196,7 @@ void CudaProgram::await_device(const Arrived& arrived) {
     pause();
     if (n % 64) continue;
     tell_stop();
+    state_.attend(rank_);
     std::this_thread::yield();
     double now = seconds_now();
     if (now - asked < 1e-3) continue;

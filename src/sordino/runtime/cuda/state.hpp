@@ -2,7 +2,6 @@
 #pragma once
 #include <atomic>
 #include <chrono>
-#include <deque>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -84,7 +83,9 @@ struct RankState {
   std::vector<void*> tables;  // device memory that only goes with the engine
   i64 bytes = 0;
   Counters counters;
-  std::map<std::pair<int, int>, std::deque<std::vector<std::byte>>> mail;  // (from, tag)
+  Mailbox mail;
+  std::atomic<u64> letters{0};  // that have come
+  u64 attended = 0;             // those of them that the rank's collectives have seen
   std::atomic<bool> waiting{false};
 
   RankState() {
@@ -139,6 +140,13 @@ struct State {
   void wait(Rank& rank, const Ready& ready, const std::function<std::string()>& what);
   [[noreturn]] void patience_lost(Rank& rank, const std::string& what);
   u64 all_heartbeats() const;
+  /// Lets the rank's collectives go on if a letter has come.
+  void attend(const Rank& rank) {
+    RankState& r = of(rank);
+    u64 came = r.letters.load(std::memory_order_acquire);
+    if (std::exchange(r.attended, came) == came) return;
+    if (Attendant* a = engine.attendant(rank.id())) a->advance();
+  }
   void beat(const RankState& r) { window->beats[r.index].host++; }
   void raise(Errc code, const std::string& cause);
   [[noreturn]] void fail_as_peers() { throw PeerFailed(fault.cause()); }
@@ -180,6 +188,7 @@ void State::wait(Rank& rank, const Ready& ready, const std::function<std::string
   for (u64 n = 1;; n++) {
     if (ready()) break;
     if (fault.raised()) fail_as_peers();
+    attend(rank);
     if (n < 2000) {
       std::this_thread::yield();
       continue;

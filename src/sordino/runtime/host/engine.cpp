@@ -5,6 +5,7 @@
 #include <sstream>
 #include <thread>
 
+#include "sordino/runtime/host/helper.hpp"
 #include "sordino/runtime/host/wait.inl"
 
 namespace sordino::host {
@@ -19,13 +20,17 @@ HostEngine::HostEngine(const Options& options, std::unique_ptr<Transport> transp
       size_ += ranks[p];
     }
   }
-  // Where there are more ranks than cores a spinning rank keeps another from working.
-  spins_ = options_.ranks > int(std::thread::hardware_concurrency()) ? 50 : 4000;
+  // Where there are more threads than cores a spinning one keeps another from working.
+  spins_ = options_.ranks + int(options_.progress_thread) > int(std::thread::hardware_concurrency()) ? 50 : 4000;
   for (int i = 0; i < options_.ranks; i++) ranks_.push_back(std::make_unique<Rank>(*this, first_ + i));
   team_ = std::make_unique<ThreadTeam>(options_.ranks);
+  if (!options_.progress_thread) return;
+  helper_ = std::make_unique<Helper>(*this);
+  helper_->start();
 }
 
 HostEngine::~HostEngine() {
+  if (helper_) helper_->stop();
   if (!team_->stuck()) return;
   // A rank that never came back may still touch its memory: let it keep it.
   for (auto& r : ranks_) r.release();
@@ -81,7 +86,7 @@ void HostEngine::raise(Errc code, const std::string& cause) {
   if (!transport_) return;
   for (int p = 0; p < transport_->processes(); p++)
     if (p != transport_->process()) {
-      Message m{.kind = Message::fault, .slot = i32(code)};
+      Message m{.kind = Message::fault, .slot = i64(code)};
       transport_->send(p, m, cause.data(), cause.size());
     }
 }
@@ -149,13 +154,13 @@ void HostEngine::deliver(const Message& m, const std::byte* data, std::size_t by
   if (m.kind == Message::host_data) return put_into_mail(m.to, m.slot, {m.from, {data, data + bytes}});
   std::unique_lock lock(mutex_);
   if (m.kind == Message::halo) {
-    double* rows = to.vectors[m.slot].get();
-    Flag& flag = to.arrivals[m.slot][m.peer];
+    double* rows = to.vectors[std::size_t(m.slot)].get();
+    Flag& flag = to.arrivals[std::size_t(m.slot)][m.peer];
     lock.unlock();
     std::memcpy(rows + m.place, data, bytes);
     signal(flag, m.flag, m.to);
   } else {
-    Gather& g = *to.gathers[m.slot];
+    Gather& g = *to.gathers[std::size_t(m.slot)];
     lock.unlock();
     int parity = m.flag >> 1 & 1;
     std::memcpy(g.sums[parity].data() + m.place, data, bytes);
@@ -193,15 +198,16 @@ void HostEngine::barrier(Rank& rank) {
   memory(rank.id()).heartbeat.fetch_add(1, std::memory_order_relaxed);
 }
 
-void HostEngine::post(Rank& from, int to, int tag, std::vector<std::byte> data) {
+void HostEngine::post(Rank& from, int to, i64 tag, std::vector<std::byte> data) {
   if (!is_local(to)) {
+    if (helper_) helper_->ring();  // an answer may come
     send({.kind = Message::host_data, .slot = tag, .from = from.id(), .to = to}, data.data(), data.size());
     return;
   }
   put_into_mail(to, tag, {from.id(), std::move(data)});
 }
 
-void HostEngine::put_into_mail(int to, int tag, Letter letter) {
+void HostEngine::put_into_mail(int to, i64 tag, Letter letter) {
   Memory& there = memory(to);
   {
     std::lock_guard lock(mutex_);
@@ -209,9 +215,10 @@ void HostEngine::put_into_mail(int to, int tag, Letter letter) {
   }
   there.letters.fetch_add(1, std::memory_order_release);
   there.bell.ring();
+  if (helper_) helper_->ring();
 }
 
-std::vector<std::byte> HostEngine::take(Rank& at, int from, int tag) {
+std::vector<std::byte> HostEngine::take(Rank& at, int from, i64 tag) {
   std::optional<Letter> letter;
   wait_for_mail(
       at, [&] { return (letter = try_take(at, from, tag)).has_value(); },
@@ -219,7 +226,7 @@ std::vector<std::byte> HostEngine::take(Rank& at, int from, int tag) {
   return std::move(letter->data);
 }
 
-std::optional<Letter> HostEngine::try_take(Rank& at, int from, int tag) {
+std::optional<Letter> HostEngine::try_take(Rank& at, int from, i64 tag) {
   Memory& mine = memory(at.id());
   std::unique_lock lock(mutex_);
   auto letter = mine.mail.take(tag, from);

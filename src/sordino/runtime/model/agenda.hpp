@@ -9,10 +9,11 @@
 
 namespace sordino::model {
 
-/// A party that acts: a rank's program, its device, one of its queues, or a letter that arrives.
+/// A party that acts: a rank's program, its device, one of its queues, a letter that arrives, or its processor after a host
+/// task.
 using Who = u32;
 inline constexpr int lanes = 64;  // parties of a rank
-enum Lane : int { program_lane = 0, device_lane = 1, mail_lane = 2, first_queue_lane = 3 };
+enum Lane : int { program_lane = 0, device_lane = 1, mail_lane = 2, processor_lane = 3, first_queue_lane = 4 };
 inline Who who(int rank, int lane) { return Who(rank) * lanes + Who(lane); }
 inline int rank_of(Who w) { return int(w / lanes); }
 inline int lane_of(Who w) { return int(w % lanes); }

@@ -81,6 +81,8 @@ void ModelEngine::act(const Event& event) {
     go_on(p);
   } else if (lane == mail_lane) {
     deliver_letter(p);
+  } else if (lane == processor_lane) {
+    leave_host_task(p);
   } else if (!p.replaying) {
     return;  // a program that caught its failure left this behind
   } else if (lane == device_lane) {
@@ -200,14 +202,14 @@ double ModelEngine::deliver_at(Place& from, int to, double bytes, double time) {
 
 // --- host data --------------------------------------------------------------------------------------------------------------
 
-void ModelEngine::post(Rank& from, int to, int tag, std::vector<std::byte> data) {
+void ModelEngine::post(Rank& from, int to, i64 tag, std::vector<std::byte> data) {
   Place& here = place(from);
   here.clock += options_.machine.host_overhead_s;
   double at = deliver_at(here, to, double(data.size()), here.clock);
   put_in_transit(from.id(), to, tag, std::move(data), at);
 }
 
-void ModelEngine::post_by_adapter(Rank& from, int to, int tag, std::vector<std::byte> data) {
+void ModelEngine::post_by_adapter(Rank& from, int to, i64 tag, std::vector<std::byte> data) {
   const Machine& m = options_.machine;
   if (!m.same_node(from.id(), to)) return post(from, to, tag, std::move(data));
   Place& here = place(from);
@@ -217,7 +219,7 @@ void ModelEngine::post_by_adapter(Rank& from, int to, int tag, std::vector<std::
   put_in_transit(from.id(), to, tag, std::move(data), here.network_free + m.loopback_latency_s + here.noise.delay());
 }
 
-void ModelEngine::put_in_transit(int from, int to, int tag, std::vector<std::byte> data, double at) {
+void ModelEngine::put_in_transit(int from, int to, i64 tag, std::vector<std::byte> data, double at) {
   Place& there = *places_[to];
   if (options_.machine.jitter_s > 0) {  // a late letter holds up those behind it
     double& last = there.last_from.try_emplace(from, never).first->second;
@@ -228,24 +230,36 @@ void ModelEngine::put_in_transit(int from, int to, int tag, std::vector<std::byt
   agenda_.add(who(to, mail_lane), at);
 }
 
-// While a device replays, its program's processor is free to look after what comes.
+// While a device replays, its program's processor is free to look after what comes, unless a host task keeps it busy.
 void ModelEngine::deliver_letter(Place& place) {
   std::pop_heap(place.in_transit.begin(), place.in_transit.end());
+  double at = place.in_transit.back().letter.at;
   place.mail.add(place.in_transit.back().tag, std::move(place.in_transit.back().letter));
   place.in_transit.pop_back();
   place.delivered++;
+  bool busy = agenda_.in_time_order() && at < place.processor_busy_until;
   if (place.replaying)
-    attend(place);
+    busy ? attend_offloaded(place) : attend(place);
   else if (place.awaits_mail && !place.woken)
     go_on(place);
 }
 
+void ModelEngine::leave_host_task(Place& place) {
+  if (!place.replaying) return;  // a program that looks by itself
+  place.clock = std::max(place.clock, place.processor_busy_until);
+  attend(place);
+}
+
 void ModelEngine::attend(Place& place) {
-  if (auto& a = attendant(place.rank.id())) a->advance();
+  if (Attendant* a = attendant(place.rank.id())) a->advance();
+}
+
+void ModelEngine::attend_offloaded(Place& place) {
+  if (Attendant* a = attendant(place.rank.id())) a->advance_offloaded();
 }
 
 // Others that are earlier on the clock go first: what they send may be here by now.
-std::optional<Letter> ModelEngine::try_take(Rank& at, int from, int tag) {
+std::optional<Letter> ModelEngine::try_take(Rank& at, int from, i64 tag) {
   Place& here = place(at);
   if (!here.replaying && agenda_.in_time_order() && !agenda_.may_go_on(here.clock)) {
     wake_program(here, here.clock);
@@ -271,7 +285,7 @@ void ModelEngine::wait_for_mail(Rank& at, const std::function<bool()>& ready, co
   }
 }
 
-std::vector<std::byte> ModelEngine::take(Rank& at, int from, int tag) {
+std::vector<std::byte> ModelEngine::take(Rank& at, int from, i64 tag) {
   std::optional<Letter> letter;
   wait_for_mail(
       at, [&] { return (letter = try_take(at, from, tag)).has_value(); },

@@ -8,7 +8,8 @@
 // Queues of a rank that compute at the same time share the device evenly, at most `workers` of them; under an adversary, whose
 // clock is not in order, each computes as if alone. A rank's messages leave one after the other. A barrier between recordings
 // brings clocks together and costs nothing. Host data keeps its sender's program busy, and is looked after when it comes: by a
-// program that waits, or beside a recording.
+// program that waits, or beside a recording; while a host task of the recording lasts, only what goes by the network adapter
+// is.
 //
 // Waits are booked against what the wait would have been if all ranks had started the reduction, or sent the rows, when this
 // one did: that part is exposed, the rest is imbalance. A reduction's exposed and hidden time add up to its latency.
@@ -57,12 +58,11 @@ class ModelEngine final : public Engine {
   void release_bytes(Rank& rank, void* pointer, std::size_t bytes) override;
   void upload(Rank& rank, void* to, const void* from, std::size_t bytes) override;
   i64 bytes_held(int local_rank) const override { return places_[local_rank]->bytes; }
-  void post(Rank& from, int to, int tag, std::vector<std::byte> data) override;
-  std::vector<std::byte> take(Rank& at, int from, int tag) override;
-  bool looks_for_mail() const override { return true; }
-  std::optional<Letter> try_take(Rank& at, int from, int tag) override;
+  void post(Rank& from, int to, i64 tag, std::vector<std::byte> data) override;
+  std::vector<std::byte> take(Rank& at, int from, i64 tag) override;
+  std::optional<Letter> try_take(Rank& at, int from, i64 tag) override;
   void wait_for_mail(Rank& at, const std::function<bool()>& ready, const std::function<std::string()>& what) override;
-  void post_by_adapter(Rank& from, int to, int tag, std::vector<std::byte> data) override;
+  void post_by_adapter(Rank& from, int to, i64 tag, std::vector<std::byte> data) override;
   RankRange node_of(int rank) const override;
   void book_leading(Rank& rank, int others) override;
 
@@ -83,7 +83,9 @@ class ModelEngine final : public Engine {
   }
   void go_on(Place& place);
   void attend(Place& place);
-  void put_in_transit(int from, int to, int tag, std::vector<std::byte> data, double at);
+  void attend_offloaded(Place& place);
+  void leave_host_task(Place& place);
+  void put_in_transit(int from, int to, i64 tag, std::vector<std::byte> data, double at);
   void deliver_letter(Place& place);
   void block(Place& place);
   void align_clocks();

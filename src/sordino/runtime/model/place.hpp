@@ -57,7 +57,7 @@ struct Collective {
 
 /// Host data on its way to a program: the earliest is delivered first.
 struct InTransit {
-  int tag;
+  i64 tag;
   Letter letter;
   u64 number;  // of its receiver, in the order of posting: what one rank posts to another stays in order
   bool operator<(const InTransit& other) const {
@@ -84,6 +84,7 @@ struct Place {
   std::map<int, double> last_from;    // when the last letter of a rank arrives
   u64 posted = 0, delivered = 0;      // letters to this rank
   Mailbox mail;
+  double processor_busy_until = 0;  // with a host task
 
   ModelProgram* replaying = nullptr;
   std::function<std::string()> waits_for;  // the program, other than for a recording

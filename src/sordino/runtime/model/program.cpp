@@ -175,6 +175,8 @@ bool ModelProgram::interpret(Queue& q, const Step& s) {
     case Op::host:
       if (real) host_task(turn(q.iteration), s.command);
       q.now += s.seconds;
+      here_.processor_busy_until = q.now;
+      engine_.agenda_.add(who(rank_.id(), processor_lane), q.now);
       return true;
     case Op::put:
       if (!s.ahead) ghosts_are_read(q, s.command);  // else a command that reads ghosts sends when all its rows are done
