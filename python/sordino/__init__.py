@@ -13,6 +13,7 @@ from __future__ import annotations
 from importlib import metadata as _metadata
 
 from . import log as _log  # noqa: F401  the logger must have its handler from the start
+from ._comm import Communicator, Pending, run
 from ._solve import Solution, Solver, solve
 from .errors import (
     BadArgument,
@@ -35,11 +36,13 @@ except _metadata.PackageNotFoundError:  # used from the source folder
 
 __all__ = [
     "BadArgument",
+    "Communicator",
     "DeviceError",
     "FileError",
     "NotConverged",
     "NotConvergedWarning",
     "PeerFailed",
+    "Pending",
     "Report",
     "Solution",
     "Solver",
@@ -49,5 +52,6 @@ __all__ = [
     "poisson",
     "read_matrix",
     "read_vector",
+    "run",
     "solve",
 ]

@@ -7,9 +7,10 @@
 
 namespace sordino::python {
 
-void define_comm(nb::module_& m);      // comm.cpp
-void define_comm_gpu(nb::module_& m);  // comm_gpu.cpp
-void define_dslash(nb::module_& m);    // dslash.cpp
+void define_comm(nb::module_& m);          // comm.cpp
+void define_comm_gpu(nb::module_& m);      // comm_gpu.cpp
+void define_communicator(nb::module_& m);  // communicator.cpp
+void define_dslash(nb::module_& m);        // dslash.cpp
 
 namespace {
 
@@ -198,6 +199,7 @@ NB_MODULE(_core, m) {
   m.def("poisson", &py::poisson_arrays, "nx"_a, "ny"_a, "nz"_a, "stencil"_a, "contrast"_a);
   py::define_comm(m);
   py::define_comm_gpu(m);
+  py::define_communicator(m);
   py::define_dslash(m);
   nb::class_<py::PySolver>(m, "Solver")
       .def(nb::init<py::Array<sordino::i64>, py::Array<sordino::i32>, py::Array<double>, sordino::i64, nb::dict, nb::object>(),

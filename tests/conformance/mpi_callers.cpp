@@ -2,6 +2,7 @@
 #include "mpi_world.hpp"
 #include "problems.hpp"
 #include "sordino/api/engines.hpp"
+#include "sordino/comm/communicator.hpp"
 #include "sordino/comm/transport/mpi_comm.hpp"
 #include "sordino/runtime/host/engine.hpp"
 #include "unit/comm/traffic_checks.hpp"
@@ -19,7 +20,63 @@ struct Part {  // every second process
   MPI_Comm comm = MPI_COMM_NULL;
 };
 
+/// A communicator that counts its duplicates.
+class Counted {
+ public:
+  Counted() {
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_create_keyval(&copied, &deleted, &key_, nullptr);
+    MPI_Comm_set_attr(comm, key_, &duplicates);
+  }
+  ~Counted() {
+    MPI_Comm_delete_attr(comm, key_);
+    MPI_Comm_free_keyval(&key_);
+    MPI_Comm_free(&comm);
+  }
+  int duplicates = 0;
+  MPI_Comm comm = MPI_COMM_NULL;
+
+ private:
+  static int copied(MPI_Comm, int, void*, void* value, void* kept, int* flag) {
+    ++*static_cast<int*>(value);
+    *static_cast<void**>(kept) = value;
+    *flag = 1;
+    return MPI_SUCCESS;
+  }
+  static int deleted(MPI_Comm, int, void* value, void*) {
+    --*static_cast<int*>(value);
+    return MPI_SUCCESS;
+  }
+  int key_ = MPI_KEYVAL_INVALID;
+};
+
 }  // namespace
+
+TEST("engines that come and go leave no duplicates of the caller's communicator behind, even after faults") {
+  Counted counted;
+  constexpr int many = 30;
+  for (int k = 0; k < many; k++) {
+    bool fails = k % 3 == 0;
+    host::HostEngine engine({.ranks = 1, .timeout = 20}, mpi::transport(counted.comm, 1));
+    auto job = [&](Rank& s) {
+      Communicator c(s, 20);
+      for (int q = 0; q < s.size(); q++) c.send(q, std::vector<double>(1000));  // nobody receives it
+      if (fails && s.id() == 0) throw Error(Errc::io, "the disk is full");
+      c.barrier();
+    };
+    if (fails)
+      CHECK_THROWS(engine.run(job, {}), Error, "the disk is full");
+    else
+      engine.run(job, {});
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  (void)mpi::transport(counted.comm, 1);  // looks for those that can be freed
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(counted.duplicates < 5);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int k = 0; k < 3; k++) (void)mpi::transport(MPI_COMM_WORLD, 1), MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(counted.duplicates == 0);
+}
 
 TEST("engines over parts of the processes know only those, and work beside each other") {
   Part part;

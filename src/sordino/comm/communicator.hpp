@@ -9,7 +9,9 @@
 // Errors. Ranks that disagree (another collective, root, type or number of values to reduce) throw bad_argument with one
 // sentence about two of them as soon as a message shows it, and all others fail with the same sentence. Where no message does,
 // a rank that never takes part say, the one that is waited for is named after the engine's timeout; the model does it at once.
-// The ways messages take, and what they cost: algorithms/algorithms.hpp.
+// Values. Sums and products of whole numbers that overflow wrap around in their type; min and max are NaN as soon as one value
+// is, and -0 is less than 0. That is so in every algorithm, MPI's own included. The ways messages take, and what they cost:
+// algorithms/algorithms.hpp.
 #pragma once
 #include <concepts>
 #include <cstring>

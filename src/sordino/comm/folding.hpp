@@ -1,8 +1,10 @@
 // How values of a type are folded, for operations that see bytes.
 #pragma once
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "sordino/runtime/scalar.hpp"
@@ -12,14 +14,45 @@ namespace sordino {
 template <class T>
 concept Foldable = std::is_arithmetic_v<T> && !std::same_as<T, bool>;
 
-/// Of small integers too: sums wrap around in T.
+/// What whole numbers are added and multiplied as, so that what overflows is well defined: it wraps around in T, as with MPI
+/// on every machine there is. At least as wide as unsigned: of narrower types the product could overflow an int.
+template <class T>
+using Wrapping = std::make_unsigned_t<std::common_type_t<T, unsigned>>;
+
+template <Foldable T>
+T sum(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    return a + b;
+  else
+    return T(Wrapping<T>(a) + Wrapping<T>(b));
+}
+
+template <Foldable T>
+T product(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    return a * b;
+  else
+    return T(Wrapping<T>(a) * Wrapping<T>(b));
+}
+
+/// The lesser one, or with `greater` the other: as minimum and maximum of IEEE 754-2019. With a NaN it is a NaN, always the
+/// same one; -0 is less than 0. So the order does not matter, and every algorithm gives the same bits.
+template <Foldable T>
+T extreme(T a, T b, bool greater) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (a != a || b != b) return std::numeric_limits<T>::quiet_NaN();
+    if (a == b) return std::signbit(a) != greater ? a : b;
+  }
+  return (b < a) == greater ? a : b;
+}
+
 template <Foldable T>
 T folded(Fold fold, T a, T b) {
   switch (fold) {
-    case Fold::product: return T(a * b);
-    case Fold::min: return a != a || a < b ? a : b;  // a NaN stays
-    case Fold::max: return a != a || b < a ? a : b;
-    default: return T(a + b);
+    case Fold::product: return product(a, b);
+    case Fold::min: return extreme(a, b, false);
+    case Fold::max: return extreme(a, b, true);
+    default: return sum(a, b);
   }
 }
 

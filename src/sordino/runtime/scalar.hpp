@@ -6,7 +6,8 @@
 
 namespace sordino {
 
-/// How two values become one. A NaN stays, whatever it meets; of two equal values min and max keep the later rank's.
+/// How two values become one. Sums and products of whole numbers wrap around. min and max are NaN where any value is, and take
+/// -0 for less than 0.
 enum class Fold : std::uint8_t { sum, product, min, max };
 
 /// A type of values, as two ranks may compare it.

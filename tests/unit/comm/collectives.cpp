@@ -145,7 +145,30 @@ TEST("each rank gets its part of a reduction, with the bits of a serial loop") {
     }
 }
 
-TEST("a NaN stays a NaN on every rank, whichever contributes it, and so does a sign of zero") {
+TEST("whole numbers that overflow wrap around in their type, in every way") {
+  auto check = []<class T>(T) {
+    constexpr T most = std::numeric_limits<T>::max(), least = std::numeric_limits<T>::min();
+    for (auto& way : ways())
+      on_engines(3, [&](Rank& s) {
+        Communicator c(s, 3);
+        CHECK(c.all_reduce(std::vector<T>{s.id() == 2 ? T(1) : most}, Fold::sum, way) == std::vector<T>{T(-1)});
+        CHECK(c.all_reduce(std::vector<T>{s.id() == 0 ? T(2) : most}, Fold::product, way) == std::vector<T>{T(2)});
+        CHECK(c.all_reduce(std::vector<T>{s.id() == 0 ? T(0) : least}, Fold::sum, way) == std::vector<T>{T(0)});
+        CHECK(c.all_reduce(std::vector<T>{s.id() == 1 ? most : least}, Fold::max, way) == std::vector<T>{most});
+        CHECK(c.all_reduce(std::vector<T>{s.id() == 1 ? most : least}, Fold::min, way) == std::vector<T>{least});
+      });
+  };
+  check(i32()), check(i64()), check(short()), check(std::uint8_t()), check(std::uint16_t()), check(u64());
+}
+
+TEST("tags of collectives are their own for all numbers there are") {
+  CHECK(Desk::tag(3, 5) != Desk::tag(3, 5 + (1u << 20)));
+  CHECK(Desk::tag(3, 0xffffffffu) != Desk::tag(4, 0));
+  for (int channel : {0, 1, Desk::most_channels - 1})
+    for (u32 number : {0u, 1u, 0xffffffffu}) CHECK(Desk::tag(channel, number) < 0);
+}
+
+TEST("a NaN stays a NaN on every rank, whichever contributes it, and -0 is less than 0") {
   double nan = std::numeric_limits<double>::quiet_NaN();
   for (auto& way : ways())
     for (Fold fold : {Fold::min, Fold::max})
@@ -155,7 +178,8 @@ TEST("a NaN stays a NaN on every rank, whichever contributes it, and so does a s
           Communicator c(s, 3);
           auto both = c.all_reduce(std::vector<double>{s.id() == whose ? nan : 1.0, s.id() == whose ? 0.0 : -0.0}, fold, way);
           CHECK(std::isnan(both[0]));
-          for (auto& of_rank : c.all_gather(both)) CHECK(std::signbit(of_rank[1]) == std::signbit(both[1]));
+          CHECK(std::signbit(both[1]) == (fold == Fold::min));
+          for (auto& of_rank : c.all_gather(both)) CHECK(same_bits(of_rank, both));
         });
 }
 

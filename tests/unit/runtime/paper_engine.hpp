@@ -56,8 +56,10 @@ class PaperEngine final : public Engine {
   void release_bytes(Rank&, void*, std::size_t) override {}
   void upload(Rank&, void*, const void*, std::size_t) override {}
   i64 bytes_held(int) const override { return 0; }
-  void post(Rank&, int, int, std::vector<std::byte>) override {}
-  std::vector<std::byte> take(Rank&, int, int) override { return {}; }
+  void post(Rank&, int, i64, std::vector<std::byte>) override {}
+  std::vector<std::byte> take(Rank&, int, i64) override { return {}; }
+  std::optional<Letter> try_take(Rank&, int, i64) override { return {}; }
+  void wait_for_mail(Rank&, const std::function<bool()>&, const std::function<std::string()>&) override {}
 
  private:
   struct Bound final : Program {

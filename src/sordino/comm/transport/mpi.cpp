@@ -11,6 +11,8 @@
 
 #include "sordino/base/error.hpp"
 #include "sordino/comm/transport/mpi_comm.hpp"
+#include "sordino/comm/transport/mpi_departure.hpp"
+#include "sordino/comm/transport/mpi_operations.hpp"
 
 namespace sordino::mpi {
 namespace {
@@ -27,10 +29,13 @@ bool launched() {
   return false;
 }
 
+// Others may still have to say farewell: they get a moment, and what is left then goes with MPI.
 void finalize_ours() {
   int done = 0;
   MPI_Finalized(&done);
-  if (!done) MPI_Finalize();
+  if (done) return;
+  for (int k = 0; k < 100 && free_departed() > 0; k++) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  MPI_Finalize();
 }
 
 void need_threads() {
@@ -41,31 +46,14 @@ void need_threads() {
     throw Error(Errc::unsupported, "MPI grants no MPI_THREAD_SERIALIZED: initialise it with MPI_Init_thread");
 }
 
-MPI_Datatype datatype(Scalar type) {
-  switch (type.kind) {
-    case 'i': return type.bytes == 1 ? MPI_INT8_T : type.bytes == 2 ? MPI_INT16_T : type.bytes == 4 ? MPI_INT32_T : MPI_INT64_T;
-    case 'u':
-      return type.bytes == 1 ? MPI_UINT8_T : type.bytes == 2 ? MPI_UINT16_T : type.bytes == 4 ? MPI_UINT32_T : MPI_UINT64_T;
-    default: return type.bytes == 4 ? MPI_FLOAT : type.bytes == 8 ? MPI_DOUBLE : MPI_LONG_DOUBLE;
-  }
-}
-
-MPI_Op operation(Fold fold) {
-  switch (fold) {
-    case Fold::product: return MPI_PROD;
-    case Fold::min: return MPI_MIN;
-    case Fold::max: return MPI_MAX;
-    default: return MPI_SUM;
-  }
-}
-
 class MpiReduction final : public LibraryReduction {
  public:
   MpiReduction(Fold fold, Scalar type, std::vector<std::byte> values, MPI_Comm comm) : state_(std::make_unique<State>()) {
     state_->values = std::move(values);
     std::lock_guard lock(the_lock());
-    MPI_Iallreduce(MPI_IN_PLACE, state_->values.data(), int(state_->values.size() / std::size_t(type.bytes)), datatype(type),
-                   operation(fold), comm, &state_->request);
+    auto [datatype, operation] = folding(fold, type);
+    MPI_Iallreduce(MPI_IN_PLACE, state_->values.data(), int(state_->values.size() / std::size_t(type.bytes)), datatype,
+                   operation, comm, &state_->request);
   }
   ~MpiReduction() override {
     if (!test()) state_.release();  // the library still writes there
@@ -102,12 +90,13 @@ class MpiTransport final : public Transport {
         MPI_Finalized(&finalized);
         if (finalized) return;
         retire();
-        if (sending_.empty() || clock::now() > limit) break;
+        if (sending_.empty() || clock::now() > limit) {
+          depart(comm_, std::move(sending_));
+          return;
+        }
       }
       std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
-    // The communicator is not freed: that would be collective, and a peer may be gone. What is still on its way stays, too.
-    if (!sending_.empty()) new std::list<Sending>(std::move(sending_));
   }
 
   const char* name() const override { return "mpi"; }
@@ -124,7 +113,7 @@ class MpiTransport final : public Transport {
     s.buffer.resize(sizeof header + bytes);
     std::memcpy(s.buffer.data(), &header, sizeof header);
     if (bytes) std::memcpy(s.buffer.data() + sizeof header, data, bytes);
-    MPI_Isend(s.buffer.data(), int(s.buffer.size()), MPI_BYTE, process, tag, comm_, &s.request);
+    MPI_Isend(s.buffer.data(), int(s.buffer.size()), MPI_BYTE, process, message_tag, comm_, &s.request);
   }
 
   int poll(const Deliver& deliver) override {
@@ -135,7 +124,7 @@ class MpiTransport final : public Transport {
       int there = 0;
       MPI_Status status;
       MPI_Message message;
-      MPI_Improbe(MPI_ANY_SOURCE, tag, comm_, &there, &message, &status);
+      MPI_Improbe(MPI_ANY_SOURCE, message_tag, comm_, &there, &message, &status);
       if (!there) break;
       int size = 0;
       MPI_Get_count(&status, MPI_BYTE, &size);
@@ -156,12 +145,7 @@ class MpiTransport final : public Transport {
   }
 
  private:
-  static constexpr int tag = 7;
   static constexpr std::size_t most_bytes = 0x7fffff00;
-  struct Sending {
-    std::vector<std::byte> buffer;
-    MPI_Request request = MPI_REQUEST_NULL;
-  };
 
   // Buffers of completed sends are kept for later ones: after some iterations nothing is allocated.
   void retire() {
@@ -228,6 +212,7 @@ std::unique_ptr<Transport> transport(MPI_Comm callers, int local_ranks) {
   MPI_Comm_rank(callers, &process);
   MPI_Comm_size(callers, &processes);
   if (processes == 1) return nullptr;
+  free_departed();
   MPI_Comm comm;
   MPI_Comm_dup(callers, &comm);
   std::vector<int> ranks(static_cast<std::size_t>(processes));

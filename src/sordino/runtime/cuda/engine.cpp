@@ -38,10 +38,17 @@ void CudaEngine::run(const std::function<void(Rank&)>& job, const std::function<
     s.ranks[i]->waiting = true;
   };
   for (auto& r : s.ranks) r->waiting = false;
+  std::exception_ptr supervisor_failed;
   s.team->run(guarded, [&] {
-    if (supervise) supervise();
+    try {
+      if (supervise && !supervisor_failed) supervise();
+    } catch (const std::exception& e) {
+      supervisor_failed = std::current_exception();
+      s.raise(Errc::peer_failed, std::string("the supervisor of the run failed: ") + e.what());
+    }
     return s.fault.raised() ? 2.0 : -1.0;  // after a fault every wait ends; a rank stuck elsewhere is left behind
   });
+  if (supervisor_failed) std::rethrow_exception(supervisor_failed);
   if (s.fault.raised()) throw Error(s.fault.code(), s.fault.cause());
 }
 
