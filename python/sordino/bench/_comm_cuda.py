@@ -56,6 +56,8 @@ def measure(given: Any) -> list[dict[str, Any]]:
     epochs = whole_number(given.epochs, "--epochs") if given.epochs else 0
     if not ranks or min(ranks) < 1 or epochs < 0:
         raise BadArgument("ranks must be at least 1, and epochs not negative")
+    # Without NVLink's multicast, which our own kernels do not use either.
+    os.environ.setdefault("NCCL_NVLS_ENABLE", "0")
     records: list[dict[str, Any]] = []
     for name in wanted or ["all-reduce"]:  # a core without CUDA says so
         with translated():
