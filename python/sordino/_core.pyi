@@ -38,7 +38,6 @@ def time_traffic(
 def dslash(
     problem: dict[str, Any], options: dict[str, Any] = ..., machine: dict[str, Any] | None = None
 ) -> dict[str, Any]: ...
-
 def run(job: Callable[[Communicator], None], options: dict[str, Any]) -> None: ...
 
 class Pending:

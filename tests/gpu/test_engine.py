@@ -170,4 +170,8 @@ def test_a_time_limit_ends_every_method_on_all_ranks(method: str, ranks: int) ->
         timeout=20.0,
     )
     for _ in range(20):
-        assert s.solve(np.ones(A.shape[0]), on_failure="return").status in ("time_limit", "stagnated", "breakdown")
+        assert s.solve(np.ones(A.shape[0]), on_failure="return").status in (
+            "time_limit",
+            "stagnated",
+            "breakdown",
+        )

@@ -33,7 +33,22 @@ def timed_core(fake_core):
         }  # fmt: skip
 
     fake_core.time_traffic = time_traffic
+
+    def measure_comm(name, devices, ranks, epochs, nccl):
+        fake_core.asked.append((name, devices, ranks, epochs))
+        if name == "litmus":
+            raise fake_core.Error("peer_failed", "rank 1: a kernel waited 10 s for rank 0's part of 'x'")
+        return [
+            {
+                "what": name, "way": "in a kernel", "ranks": rank, "bytes": 8, "samples": 1000, "median_s": 2.5e-6,
+                "p99_s": 3e-6, "bytes_per_s": 0.0, "violations": -1, "remark": "",
+            }
+            for rank in ranks
+        ]  # fmt: skip
+
     fake_core.time_all_reduce = time_all_reduce
+    fake_core.comm_measurements = lambda: ["all-reduce", "litmus", "ping-pong"]
+    fake_core.measure_comm = measure_comm
     return fake_core
 
 
@@ -108,10 +123,30 @@ def test_mpi_is_measured_under_a_launcher(cli, timed_core):
     assert "mpi" in out
 
 
+def test_gpus_are_measured_and_a_failure_keeps_what_went_well(cli, timed_core, tmp_path):
+    record = tmp_path / "r.jsonl"
+    code, out, err = cli(
+        "bench", "comm", "--engine", "cuda", "--ranks", "1,4", "--devices", "0-3", "--record", record
+    )
+    assert code == 4 and "rank 1: a kernel waited 10 s" in err
+    assert "failed" in out
+    assert "all-reduce inside one kernel" in out and "2.50" in out and "a value from kernel to kernel" in out
+    assert [asked[0] for asked in timed_core.asked] == ["all-reduce", "litmus", "ping-pong"]
+    assert timed_core.asked[0] == ("all-reduce", "0-3", [1, 4], 0)
+    lines = [json.loads(line) for line in record.read_text().splitlines()]
+    assert [line["ranks"] for line in lines] == [1, 4, 1, 4]
+    assert all(line["engine"] == "cuda" and line["median_s"] == 2.5e-6 for line in lines)
+
+
 @pytest.mark.parametrize(
     ("argv", "sentence"),
     [
-        (["--engine", "cuda"], "--engine is host or model"),
+        (["--engine", "abacus"], "--engine is host, model or cuda"),
+        (
+            ["--engine", "cuda", "--what", "pingpong"],
+            "unknown measurement 'pingpong', did you mean 'ping-pong'?",
+        ),
+        (["--engine", "cuda", "--ranks", "0"], "ranks must be at least 1"),
         (["--algorithms", "tre"], "unknown all-reduce 'tre', did you mean 'tree'?"),
         (["--ranks", "0"], "must be at least 1"),
         (["--what", "gossip"], "unknown traffic 'gossip'; known: all_reduce, ping_pong"),

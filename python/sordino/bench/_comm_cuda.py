@@ -6,13 +6,13 @@ import argparse
 import glob
 import os
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .._native import core, translated
 from ..cli import display
 from ..cli.common import whole_number
-from ..errors import BadArgument, suggestion
+from ..errors import BadArgument, DeviceError, PeerFailed, SordinoError, suggestion
 
 #: What each measurement is, and what it is to reach; the keys are the core's names.
 TITLES = {
@@ -48,8 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser, host_kinds: Sequence[str]) ->
     )
 
 
-def measure(given: Any) -> list[dict[str, Any]]:
-    """Measure, and show a table of each measurement as soon as it is done; return the records."""
+def measure(given: Any) -> Iterator[list[dict[str, Any]]]:
+    """Yield the records of each measurement, and show its table.
+
+    One that fails does not keep the others from being made; the first failure is raised at the end.
+    """
     possible = core().comm_measurements()
     wanted = [word for word in given.what.split(",") if word] or possible
     for word in wanted:
@@ -58,17 +61,26 @@ def measure(given: Any) -> list[dict[str, Any]]:
             raise BadArgument(f"unknown measurement '{word}'{near}")
     ranks = [whole_number(word, "--ranks") for word in (given.ranks or "1,2,4").split(",") if word]
     epochs = whole_number(given.epochs, "--epochs") if given.epochs else 0
-    if not ranks or min(ranks) < 1 or epochs < 0:
-        raise BadArgument("ranks must be at least 1, and epochs not negative")
-    records: list[dict[str, Any]] = []
+    if not ranks or min(ranks) < 1 or not 0 <= epochs < 2**31:
+        raise BadArgument("ranks must be at least 1, and epochs from 0 to 2^31")
+    # Without NVLink's multicast, which our own kernels do not use either.
+    os.environ.setdefault("NCCL_NVLS_ENABLE", "0")
+    failures: list[SordinoError] = []
     for name in wanted or ["all-reduce"]:  # a core without CUDA says so
-        with translated():
-            found = core().measure_comm(name, given.devices, ranks, epochs, given.nccl or nccl_library())
+        try:
+            with translated():
+                found = core().measure_comm(name, given.devices, ranks, epochs, given.nccl or nccl_library())
+        except (DeviceError, PeerFailed) as error:
+            failures.append(error)
+            if not given.json:
+                display.show_table(TITLES.get(name, name), ("failed",), [[str(error)]])
+            continue
         rows = [{"bench": "comm", "engine": "cuda", **row} for row in found]
         if not given.json:
             _show(name, rows)
-        records += rows
-    return records
+        yield rows
+    if failures:
+        raise failures[0]
 
 
 def nccl_library() -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,25 +56,27 @@ def main(argv: Sequence[str]) -> int:
     given = _parser().read(argv)
     if given.record:
         _records.check(given.record)
-    records = _comm_cuda.measure(given) if given.engine == "cuda" else _measure_all(given)
-    if given.json:
-        say(json.dumps(json_ready({"bench": "comm", "measured": records}), allow_nan=False))
-    if given.record and index() == 0:
-        command = shlex.join(["sordino", "bench", "comm", *argv])
-        _records.append(given.record, records, command, given.commit or _records.commit())
+    command = shlex.join(["sordino", "bench", "comm", *argv])
+    records: list[dict[str, Any]] = []
+    try:
+        for rows in _comm_cuda.measure(given) if given.engine == "cuda" else _measure_all(given):
+            records += rows
+            if given.record and index() == 0:  # at once: what is measured later may fail
+                _records.append(given.record, rows, command, given.commit or _records.commit())
+    finally:
+        if given.json and records:
+            say(json.dumps(json_ready({"bench": "comm", "measured": records}), allow_nan=False))
     return 0
 
 
-def _measure_all(given: Any) -> list[dict[str, Any]]:
+def _measure_all(given: Any) -> Iterator[list[dict[str, Any]]]:
     plan = _plan(given)
-    records = []
     for size in plan.sizes:
         alone = plan.what == "all_reduce"
         rows = _all_reduces(plan, size) if alone else _traffic.measure(plan, plan.what, size)
         if not given.json:
             (_show if alone else _traffic.show)(plan, size, rows)
-        records += rows
-    return records
+        yield rows
 
 
 def _parser() -> Parser:

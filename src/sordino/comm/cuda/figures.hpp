@@ -1,5 +1,7 @@
 // What the measurements share. Not for users.
 #pragma once
+#include <functional>
+
 #include "sordino/comm/cuda/measure.hpp"
 #include "sordino/runtime/cuda/team.hpp"
 
@@ -9,11 +11,33 @@ std::vector<CommFigure> time_all_reduce_in_kernel(const CommPlan& plan);
 std::vector<CommFigure> time_tail_to_head(const CommPlan& plan);
 std::vector<CommFigure> time_ping_pong(const CommPlan& plan);
 std::vector<CommFigure> count_torn_packets(const CommPlan& plan);
+std::vector<CommFigure> time_puts(const CommPlan& plan);
+std::vector<CommFigure> time_all_gathers(const CommPlan& plan);
+std::vector<CommFigure> time_nccl_all_reduce(const CommPlan& plan);
+std::vector<CommFigure> time_scopes(const CommPlan& plan);
+std::vector<CommFigure> time_host_transfers(const CommPlan& plan);
 
-/// Of seconds, which are sorted.
+/// Of seconds, whose order is changed.
 double quantile(std::vector<double>& seconds, double part);
 /// Median and p99 of the samples of the rank that is slowest in each.
 void add_samples(CommFigure& figure, std::vector<double> seconds);
+
+/// How long an operation takes on the ranks' streams: `batches` times all ranks begin together, issue `count` of them one
+/// behind the other, and wait; a sample is a batch's time by events over `count`. The first batch does not count.
+class BatchTimer {
+ public:
+  BatchTimer(int ranks, int batches, int count) : batches_(batches), count_(count), seconds_(std::size_t(ranks)) {}
+  int count() const { return count_; }
+  int issued() const { return (batches_ + 1) * count_; }  // by a rank, in all
+  /// By each rank. `begin` is called ahead of each batch, not timed.
+  void run(TeamRank& rank, const std::function<void()>& issue, const std::function<void()>& begin = {});
+  /// Of the slowest rank in each batch.
+  void add_to(CommFigure& figure) const;
+
+ private:
+  int batches_, count_;
+  std::vector<std::vector<double>> seconds_;
+};
 
 /// A team on the first `ranks` of the plan's devices, or of all.
 TeamOptions team_options(const CommPlan& plan, int ranks);

@@ -4,6 +4,7 @@
 
 #include "sordino/base/error.hpp"
 #include "sordino/comm/cuda/figures.hpp"
+#include "sordino/runtime/cuda/call.hpp"
 #include "sordino/runtime/cuda/devices.hpp"
 
 namespace sordino::cuda {
@@ -17,6 +18,11 @@ constexpr Measurement measurements[] = {
     {"all-reduce", time_all_reduce_in_kernel},
     {"tail-to-head", time_tail_to_head},
     {"ping-pong", time_ping_pong},
+    {"put", time_puts},
+    {"all-gather", time_all_gathers},
+    {"nccl-all-reduce", time_nccl_all_reduce},
+    {"scopes", time_scopes},
+    {"host", time_host_transfers},
     {"litmus", count_torn_packets},
 };
 
@@ -48,6 +54,32 @@ void add_samples(CommFigure& figure, std::vector<double> seconds) {
   figure.samples = std::max(figure.samples, i64(seconds.size()));
   figure.median = std::max(figure.median, quantile(seconds, 0.5));
   figure.p99 = std::max(figure.p99, quantile(seconds, 0.99));
+}
+
+void BatchTimer::run(TeamRank& rank, const std::function<void()>& issue, const std::function<void()>& begin) {
+  cudaEvent_t first, last;
+  call("cudaEventCreate", cudaEventCreate(&first));
+  call("cudaEventCreate", cudaEventCreate(&last));
+  for (int b = 0; b <= batches_; b++) {
+    if (begin) begin();
+    rank.wait();
+    rank.barrier();
+    call("cudaEventRecord", cudaEventRecord(first, rank.stream()));
+    for (int i = 0; i < count_; i++) issue();
+    call("cudaEventRecord", cudaEventRecord(last, rank.stream()));
+    rank.wait();
+    float ms = 0;
+    call("cudaEventElapsedTime", cudaEventElapsedTime(&ms, first, last));
+    if (b > 0) seconds_[std::size_t(rank.id())].push_back(ms * 1e-3 / count_);
+  }
+  for (cudaEvent_t e : {first, last}) call("cudaEventDestroy", cudaEventDestroy(e));
+}
+
+void BatchTimer::add_to(CommFigure& figure) const {
+  std::vector<double> slowest(std::size_t(batches_), 0.0);
+  for (auto& of_rank : seconds_)
+    for (std::size_t b = 0; b < of_rank.size(); b++) slowest[b] = std::max(slowest[b], of_rank[b]);
+  add_samples(figure, slowest);
 }
 
 TeamOptions team_options(const CommPlan& plan, int ranks) {

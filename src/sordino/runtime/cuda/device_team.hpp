@@ -52,9 +52,9 @@ struct TeamSlots {
 /// A flag from each rank to each, which says how often it was raised.
 struct TeamSignals {
   Symmetric<u32> flags;   // [ranks] one a line, written by them
-  Symmetric<u32> sent;    // [ranks] epochs of the flags that I raised, for those who want them kept;
-  Symmetric<u32> seen;    // [ranks]   of those that I waited for;
-  Symmetric<u32> ticket;  //   and the blocks that have put their part, of a put by a grid
+  Symmetric<u32> sent;    // [ranks] epochs of the flags that I raised, for kernels that are replayed;
+  Symmetric<u32> seen;    // [ranks]   and of those that I waited for
+  Symmetric<u32> ticket;  // [ranks] blocks that have put their part for a rank
   i32 channel = 0;
 };
 

@@ -301,7 +301,7 @@ TeamSignals Team::signals(const std::string& name) {
   s.flags = array<u32>(i64(size()) * flag_stride);
   s.sent = array<u32>(size());
   s.seen = array<u32>(size());
-  s.ticket = array<u32>(1);
+  s.ticket = array<u32>(size());
   s.channel = i32(state_->channels.size());
   state_->channels.push_back(name);
   u32 first = state_->options.first_epoch;

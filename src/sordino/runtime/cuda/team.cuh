@@ -145,23 +145,30 @@ __device__ inline bool finish_reduction(const DeviceTeam& t, const TeamSlots& s,
 
 SORDINO_HD constexpr bool has_come(u32 word, u32 epoch) { return i32(word - flag_word(epoch, false)) >= 0; }
 
-/// One thread: raises my flag on rank `to`. What this thread has written before, and what threads have written that it met at
+/// One thread: raises a flag, on any rank. What this thread has written before, and what threads have written that it met at
 /// a barrier since, is there first. Costs a fence: all stores on their way must have arrived.
-__device__ inline void signal(const DeviceTeam& t, const TeamSignals& s, i32 to, u32 epoch) {
+__device__ inline void raise(u32* flag, u32 epoch) {
   fence_system();
-  store_relaxed(t.at(to, s.flags) + t.rank * flag_stride, flag_word(epoch, false));
+  store_relaxed(flag, flag_word(epoch, false));
 }
-
-/// One thread: waits until rank `from` has raised its flag here to this epoch, or beyond. What it had written before is then
-/// visible to this thread, and to threads that meet it at a barrier afterwards.
-__device__ inline bool wait_signal(const DeviceTeam& t, const TeamSignals& s, i32 from, u32 epoch) {
-  const u32* flag = t.mine(s.flags) + from * flag_stride;
-  bool there = spin(t, Wait::halo, s.channel, from, flag_word(epoch, false), [&](u32& seen) {
+/// One thread: waits until a flag in own memory is raised to this epoch, or beyond. What the other side had written before is
+/// then visible to this thread, and to threads that meet it at a barrier afterwards. `channel` and `from` are for errors.
+__device__ inline bool wait_flag(const DeviceTeam& t, const u32* flag, u32 epoch, i32 channel, i32 from) {
+  bool there = spin(t, Wait::halo, channel, from, flag_word(epoch, false), [&](u32& seen) {
     seen = load_relaxed(flag);
     return has_come(seen, epoch);
   });
   load_acquire(flag);
   return there;
+}
+
+/// One thread: raises my flag on rank `to`; see raise().
+__device__ inline void signal(const DeviceTeam& t, const TeamSignals& s, i32 to, u32 epoch) {
+  raise(t.at(to, s.flags) + t.rank * flag_stride, epoch);
+}
+/// One thread: waits for the flag of rank `from`; see wait_flag().
+__device__ inline bool wait_signal(const DeviceTeam& t, const TeamSignals& s, i32 from, u32 epoch) {
+  return wait_flag(t, t.mine(s.flags) + from * flag_stride, epoch, s.channel, from);
 }
 
 /// One warp: waits for the flags of all ranks whose bit is set.
@@ -254,7 +261,7 @@ __device__ inline void put_and_signal(const DeviceTeam& t, double* there, const 
   } else {
     __syncthreads();
     if (threadIdx.x != 0) return;
-    if (scope == Scope::block || is_last_block(t.mine(s.ticket), gridDim.x)) signal(t, s, to, epoch);
+    if (scope == Scope::block || is_last_block(t.mine(s.ticket) + to, gridDim.x)) signal(t, s, to, epoch);
   }
 }
 

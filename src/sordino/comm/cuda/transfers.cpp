@@ -1,0 +1,185 @@
+// Bandwidth: large messages of one pair, and all-gathers, each beside the peer that users have otherwise.
+#include <algorithm>
+#include <memory>
+
+#include "sordino/base/error.hpp"
+#include "sordino/comm/cuda/all_gather.hpp"
+#include "sordino/comm/cuda/figures.hpp"
+#include "sordino/comm/cuda/nccl.hpp"
+#include "sordino/runtime/cuda/call.hpp"
+#include "sordino/runtime/cuda/put.hpp"
+
+namespace sordino::cuda {
+namespace {
+
+std::vector<double> random_words(i64 n, int rank) {
+  std::vector<double> v(std::size_t(n), 0.0);
+  for (i64 i = 0; i < n; i++) v[std::size_t(i)] = noise(u64(rank), 7, u64(i));
+  return v;
+}
+
+void check_words(Team& team, int rank, const Symmetric<double>& at, const std::vector<double>& wanted, i64 first,
+                 const char* who) {
+  std::vector<double> found(wanted.size());
+  team.read(rank, at, found.data(), i64(found.size()), first);
+  if (found != wanted) throw Error(Errc::device, std::string(who) + " left wrong data on rank " + std::to_string(rank));
+}
+
+// --- one pair --------------------------------------------------------------------------------------------------------------
+
+enum class Way { kernel, engine, peer_copy };
+constexpr const char* name_of[] = {"our kernel, with its signal", "the copy engine, with our signal", "cudaMemcpyPeerAsync"};
+
+struct Pair {
+  Team team;
+  TeamSignals signals;
+  Symmetric<double> from, to;
+
+  Pair(const TeamOptions& options, i64 words) : team(options), signals(team.signals("a large message")) {
+    from = team.array<double>(words);
+    to = team.array<double>(words);
+    for (int r : {0, 1}) team.write(r, from, random_words(words, r).data(), words);
+  }
+};
+
+CommFigure time_pair(Pair& p, Way way, i64 bytes, bool both) {
+  const i64 words = bytes / 8;
+  const int count = int(std::clamp<i64>((1 << 28) / bytes, 4, 100));
+  BatchTimer timer(2, 15, count);
+  std::vector<double> zeros(std::size_t(words), 0.0);
+  for (int r : {0, 1}) p.team.write(r, p.to, zeros.data(), words);
+  p.team.run([&](TeamRank& rank) {
+    const DeviceTeam& t = rank.team();
+    int other = 1 - rank.id(), other_device = p.team.device(other);
+    load_puts(rank);
+    double *there = t.at(other, p.to), *from = t.mine(p.from);
+    bool sends = both || rank.id() == 0;
+    timer.run(rank, [&] {
+      if (!sends) return;
+      if (way == Way::peer_copy)
+        call("cudaMemcpyPeerAsync",
+             cudaMemcpyPeerAsync(there, other_device, from, rank.device(), std::size_t(bytes), rank.stream()));
+      else
+        put(rank, p.signals, other, there, from, words, way == Way::kernel ? By::kernel : By::engine);
+    });
+    // What was put has come when its signal has: only then is it looked at.
+    bool receives = both || rank.id() == 1;
+    if (receives && way != Way::peer_copy)
+      for (int i = 0; i < timer.issued(); i++) await_put(rank, p.signals, other);
+  });
+  CommFigure f{.what = "put", .way = name_of[int(way)], .ranks = 2, .bytes = bytes};
+  f.remark = both ? "both directions at once" : "one direction";
+  timer.add_to(f);
+  f.bandwidth = double(bytes) / f.median;
+  for (int r : {0, 1})
+    if (both || r == 1) check_words(p.team, r, p.to, random_words(words, 1 - r), 0, name_of[int(way)]);
+  return f;
+}
+
+// --- all-gathers -----------------------------------------------------------------------------------------------------------
+
+/// NCCL on the devices of a team; null where it cannot be had, and why.
+std::unique_ptr<Nccl> find_nccl(const CommPlan& plan, const Team& team, std::string& why_not) {
+  std::vector<int> devices;
+  for (int r = 0; r < team.size(); r++) devices.push_back(team.device(r));
+  try {
+    return std::make_unique<Nccl>(plan.nccl, devices);
+  } catch (const Error& e) {
+    why_not = e.what();
+    return nullptr;
+  }
+}
+
+CommFigure time_gather(const CommPlan& plan, int ranks, i64 part, bool by_nccl) {
+  const i64 words = part * ranks;
+  CommFigure f{.what = "all-gather", .way = by_nccl ? "NCCL" : "one kernel a rank", .ranks = ranks, .bytes = words * 8};
+  TeamOptions options = team_options(plan, ranks);
+  options.window = std::size_t(words) * 8 + (1 << 20);
+  options.longest = 60;
+  Team team(options);
+  AllGather gather = make_all_gather(team);
+  auto whole = team.array<double>(words);
+  std::unique_ptr<Nccl> nccl = by_nccl ? find_nccl(plan, team, f.remark) : nullptr;
+  if (by_nccl && !nccl) return f;
+  if (nccl) f.way += " " + nccl->version();
+  for (int r = 0; r < ranks; r++) team.write(r, whole, random_words(part, r).data(), part, r * part);
+  BatchTimer timer(ranks, 15, 50);
+  team.run([&](TeamRank& rank) {
+    load_all_gather(rank);
+    double* all = rank.team().mine(whole);
+    timer.run(rank, [&] {
+      if (nccl)
+        nccl->all_gather(rank.id(), all + rank.id() * part, all, part, rank.stream());
+      else
+        all_gather(rank, gather, whole, part);
+    });
+  });
+  timer.add_to(f);
+  f.bandwidth = double(part) * 8 * (ranks - 1) / f.median;
+  f.remark = std::to_string(part * 8 / 1024) + " KiB of each rank; GB/s into each rank";
+  for (int r = 0; r < ranks; r++)
+    for (int from = 0; from < ranks; from++) check_words(team, r, whole, random_words(part, from), from * part, f.way.c_str());
+  return f;
+}
+
+CommFigure time_nccl_values(const CommPlan& plan, int ranks, int values) {
+  CommFigure f{.what = "nccl-all-reduce", .way = "NCCL", .ranks = ranks, .bytes = 8 * values};
+  TeamOptions options = team_options(plan, ranks);
+  options.longest = 60;
+  Team team(options);
+  auto x = team.array<double>(values);
+  auto nccl = find_nccl(plan, team, f.remark);
+  if (!nccl) return f;
+  f.way += " " + nccl->version();
+  f.remark = "a thread a GPU, on streams";
+  // Sums of sums grow by the number of ranks each: from very small to large, and exactly where that is a power of two.
+  const std::vector<double> small(std::size_t(values), 0x1p-900);
+  BatchTimer timer(ranks, 30, 400);
+  team.run([&](TeamRank& rank) {
+    double* mine = rank.team().mine(x);
+    timer.run(
+        rank, [&] { nccl->all_reduce(rank.id(), mine, values, rank.stream()); },
+        [&] {
+          call("cudaMemcpyAsync", cudaMemcpyAsync(mine, small.data(), small.size() * 8, cudaMemcpyHostToDevice, rank.stream()));
+        });
+  });
+  timer.add_to(f);
+  double wanted = 0x1p-900;
+  for (int i = 0; i < timer.count(); i++) wanted *= ranks;
+  if ((ranks & (ranks - 1)) == 0)
+    for (int r = 0; r < ranks; r++) check_words(team, r, x, std::vector<double>(std::size_t(values), wanted), 0, "NCCL");
+  return f;
+}
+
+}  // namespace
+
+std::vector<CommFigure> time_puts(const CommPlan& plan) {
+  if (possible_ranks(plan, 2).empty())
+    return {{.what = "put", .way = "-", .remark = "takes two devices that reach each other"}};
+  constexpr i64 largest = 256 << 20;
+  TeamOptions options = team_options(plan, 2);
+  options.window = 2 * largest + (1 << 20);
+  Pair pair(options, largest / 8);
+  std::vector<CommFigure> figures;
+  for (bool both : {false, true})
+    for (i64 bytes = 64 << 10; bytes <= largest; bytes *= 4)
+      for (Way way : {Way::kernel, Way::engine, Way::peer_copy}) figures.push_back(time_pair(pair, way, bytes, both));
+  return figures;
+}
+
+std::vector<CommFigure> time_all_gathers(const CommPlan& plan) {
+  std::vector<CommFigure> figures;
+  for (int ranks : possible_ranks(plan, 2))
+    for (i64 part : {i64(1 << 20) / ranks, i64(1 << 20)})  // 8 MiB in all, and of each
+      for (bool by_nccl : {false, true}) figures.push_back(time_gather(plan, ranks, part, by_nccl));
+  return figures;
+}
+
+std::vector<CommFigure> time_nccl_all_reduce(const CommPlan& plan) {
+  std::vector<CommFigure> figures;
+  for (int ranks : possible_ranks(plan, 2))
+    for (int values : {1, 2, 4, 8, 16}) figures.push_back(time_nccl_values(plan, ranks, values));
+  return figures;
+}
+
+}  // namespace sordino::cuda

@@ -1,0 +1,59 @@
+#include "sordino/runtime/cuda/put.hpp"
+
+#include <algorithm>
+
+#include "sordino/runtime/cuda/call.hpp"
+#include "sordino/runtime/cuda/team.cuh"
+
+namespace sordino::cuda {
+namespace {
+
+constexpr int put_threads = 512;
+constexpr int most_put_blocks = 264;  // two a multiprocessor: stores on their way fill the link, and others have room
+
+__global__ void __launch_bounds__(put_threads) put_rows(const __grid_constant__ DeviceTeam t,
+                                                        const __grid_constant__ TeamSignals s, i32 to, double* there,
+                                                        const double* from, i64 n) {
+  u32* sent = t.mine(s.sent) + to;
+  u32 epoch = load_relaxed(sent) + 1;
+  put<Scope::grid>(there, from, n);
+  __syncthreads();
+  if (threadIdx.x != 0 || !is_last_block(t.mine(s.ticket) + to, gridDim.x)) return;
+  signal(t, s, to, epoch);
+  store_relaxed(sent, epoch);  // all blocks have read it
+}
+
+__global__ void signal_next(const __grid_constant__ DeviceTeam t, const __grid_constant__ TeamSignals s, i32 to) {
+  signal(t, s, to, advance(t.mine(s.sent) + to));
+}
+
+__global__ void wait_next(const __grid_constant__ DeviceTeam t, const __grid_constant__ TeamSignals s, i32 from) {
+  wait_signal(t, s, from, advance(t.mine(s.seen) + from));
+}
+
+}  // namespace
+
+void load_puts(TeamRank& rank) {
+  rank.load(put_rows);
+  rank.load(signal_next);
+  rank.load(wait_next);
+}
+
+void put(TeamRank& rank, const TeamSignals& signals, int to, double* there, const double* from, i64 n, By by) {
+  i64 bytes = n * i64(sizeof(double));
+  if (by == By::automatic) by = bytes < engine_from ? By::kernel : By::engine;
+  if (by == By::engine) {
+    call("cudaMemcpyAsync", cudaMemcpyAsync(there, from, std::size_t(bytes), cudaMemcpyDeviceToDevice, rank.stream()));
+    rank.launch({.threads = 1}, signal_next, rank.team(), signals, to);
+    return;
+  }
+  i64 vectors_of_block = put_threads * 2;  // doubles: one vector a thread
+  int blocks = int(std::clamp<i64>((n + vectors_of_block - 1) / vectors_of_block, 1, most_put_blocks));
+  rank.launch({.blocks = blocks, .threads = put_threads}, put_rows, rank.team(), signals, to, there, from, n);
+}
+
+void await_put(TeamRank& rank, const TeamSignals& signals, int from) {
+  rank.launch({.threads = 1}, wait_next, rank.team(), signals, from);
+}
+
+}  // namespace sordino::cuda
