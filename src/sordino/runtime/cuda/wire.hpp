@@ -2,6 +2,7 @@
 // between ranks, and what a launch is told beside its functor. Plain data only.
 #pragma once
 #include "sordino/base/types.hpp"
+#include "sordino/runtime/pulse.hpp"
 
 namespace sordino::cuda {
 
@@ -72,16 +73,6 @@ struct Window {
   alignas(128) u32 marks = 0;  // device to host: chunks ended, whose reports are complete
   alignas(128) u32 stop = 0;   // host to device
   Report report[2];            // [mark & 1]
-};
-
-/// Host memory of the whole engine that all devices can reach.
-struct EngineWindow {
-  alignas(128) u32 abort = 0;  // somebody failed: stop waiting
-  struct alignas(128) Beat {
-    u64 host = 0, device = 0;  // grow while the rank makes progress; one writer each
-  };
-  static constexpr int most_ranks = 256;
-  Beat beats[most_ranks];
 };
 
 // --- what a launch is told -----------------------------------------------------------------------------------------------
@@ -172,7 +163,7 @@ struct Args {
   double* scalars = nullptr;  // [physical]
   const u32* epochs = nullptr;
   double* history = nullptr;  // a ring
-  const EngineWindow* engine = nullptr;
+  const Pulse* engine = nullptr;  // of all ranks
   i32 ranks = 0;
   i32 command = 0, commands = 0;
   i32 iteration = 0;  // counted from the chunk's first
