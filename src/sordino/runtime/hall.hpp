@@ -47,6 +47,7 @@ struct BlockHandle {
 struct BlockPlace {
   int block = 0;
   u64 offset = 0;      // bytes
+  u64 flags = 0;       // vectors: where its peers raise flags, bytes from the beginning of its rows
   int first_part = 0;  // reductions: the first of the parts that this rank sends
 };
 enum class Published { vector, reduction };

@@ -149,8 +149,8 @@ TEST("hall: memory is found in the directory behind a barrier") {
       device[15] = std::byte(r);
       hall.set_device(r, device);
       for (int b = 0; b < 3; b++) hall.publish(r, b, handle(r, b));
-      for (int v = 0; v < 5; v++) hall.publish(r, Published::vector, v, {v % 3, u64(100 * r + v), 0});
-      hall.publish(r, Published::reduction, 4, {1, 8, r});
+      for (int v = 0; v < 5; v++) hall.publish(r, Published::vector, v, {v % 3, u64(100 * r + v)});
+      hall.publish(r, Published::reduction, 4, {1, 8, 0, r});
     }
     hall.meet(20);
     bool well = !hall.raised();

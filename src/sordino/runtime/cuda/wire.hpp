@@ -162,7 +162,7 @@ struct Args {
   Control* control = nullptr;
   double* scalars = nullptr;  // [physical]
   const u32* epochs = nullptr;
-  double* history = nullptr;  // a ring
+  double* history = nullptr;      // a ring
   const Pulse* engine = nullptr;  // of all ranks
   i32 ranks = 0;
   i32 command = 0, commands = 0;
