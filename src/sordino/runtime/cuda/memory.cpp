@@ -190,8 +190,11 @@ void* CudaEngine::allocate_bytes(Rank& rank, std::size_t bytes) {
 
 void CudaEngine::release_bytes(Rank& rank, void* pointer, std::size_t bytes) {
   RankState& r = state_->of(rank);
-  OnDevice on(r.device);  // destructors of operators run on any thread
-  if (pointer) call("cudaFree", cudaFree(pointer));
+  int before = 0;  // destructors of operators run on any thread, perhaps after a device has failed: nothing is thrown
+  cudaGetDevice(&before);
+  cudaSetDevice(r.device);
+  cudaFree(pointer);
+  cudaSetDevice(before);
   r.bytes -= i64(bytes);
 }
 

@@ -90,8 +90,8 @@ void State::build() {
   if (int(devices.size()) > options.ranks) devices.resize(options.ranks);
   shared = options.sharing == Sharing::always || (options.sharing == Sharing::automatic && options.ranks > int(devices.size()));
   if (shared && several_processes())
-    throw Error(Errc::unsupported, "where several processes work together, each of its " + std::to_string(options.ranks) +
-                                       " ranks needs a GPU of its own, and it has " + std::to_string(devices.size()) +
+    throw Error(Errc::unsupported, "where several processes work together every rank needs a GPU of its own, and here are " +
+                                       std::to_string(options.ranks) + " ranks for " + std::to_string(devices.size()) +
                                        ": start fewer ranks, or one process, whose ranks can share a GPU");
   for (int d : devices) enable_peers(d, devices);
   OnDevice on(devices[0]);
