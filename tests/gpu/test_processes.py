@@ -1,4 +1,4 @@
-"""The cuda engine over several MPI processes, from the command line. Skipped where GPUs, MPI or a launcher are missing."""
+"""The cuda engine over several MPI processes, from the command line; where GPUs, MPI and a launcher are there."""
 
 from __future__ import annotations
 

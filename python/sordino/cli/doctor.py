@@ -99,7 +99,11 @@ def _driver() -> str | None:
 def _transport(engine: str, devices: dict[str, Any], mpi: dict[str, Any]) -> str:
     processes = int(mpi["size"])
     if engine == "cuda" and processes > 1:
-        return "CUDA IPC" if len(devices["devices"]) < 2 * processes else "peer memory, and CUDA IPC between processes"
+        return (
+            "CUDA IPC"
+            if len(devices["devices"]) < 2 * processes
+            else "peer memory, and CUDA IPC between processes"
+        )
     if engine == "cuda":
         alone = len(devices["devices"]) == 1
         within = (
