@@ -102,7 +102,7 @@ TEST("processes: every method does what the host does, and has the bits of one p
   std::vector<double> b(std::size_t(A.n));
   for (std::size_t i = 0; i < b.size(); i++) b[i] = 1 + double(i * 2654435761u % 1000) / 1000;
   for (int ranks : ranks_per_process())
-    for (const char* method : {"cg", "prcg", "bicgstab", "pipebicgstab", "gatherbicgstab"})
+    for (const char* method : {"cg", "prcg", "bicgstab", "gatherbicgstab"})
       for (const char* deterministic : {"off", "on"}) {
         NOTE(method, ", ", processes(), " processes of ", ranks, ", deterministic ", deterministic);
         Options o = problems::options(method, "cuda", ranks);
@@ -210,11 +210,11 @@ TEST("processes: a rank that sends nothing is named alike in all of them") {
   for (const char* command : {"Stencil", "Update", "Direction"}) {
     NOTE(command);
     cuda::Options o;
-    o.timeout = 1;
+    o.timeout = 2;
     o.inject = {.rank = processes() - 1, .command = command, .iteration = 7, .mute = true};
     auto e = engine(1, o);
     Failure f = failure_of([&] { e->run(solve_long, {}); });
-    CHECK(f.cause.find("waited 1 s without any progress for rank ") != std::string::npos);
+    CHECK(f.cause.find("waited 2 s without any progress for rank ") != std::string::npos);
     CHECK(f.seconds < 15);
   }
   works();
@@ -223,7 +223,7 @@ TEST("processes: a rank that sends nothing is named alike in all of them") {
 TEST("processes: a slow one that lives is no fault") {
   ranks_per_process();
   cuda::Options o;
-  o.timeout = 1;
+  o.timeout = 2;
   auto e = engine(1, o);
   e->run(
       [](Rank& s) {

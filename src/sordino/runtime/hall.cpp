@@ -39,6 +39,16 @@ void keep(char (&to)[n], const std::string& text) {
   to[count] = 0;
 }
 
+// With memory behind all of it: what runs out later ends the process without a word. Returns an error of errno.h, or 0.
+int reserve(int file, std::size_t bytes) {
+  if (ftruncate(file, off_t(bytes)) != 0) return errno;
+#ifdef __linux__
+  return posix_fallocate(file, 0, off_t(bytes));
+#else
+  return 0;
+#endif
+}
+
 [[noreturn]] void refuse(const std::string& what) {
   throw Error(Errc::unsupported,
               "the processes of this host cannot share memory: " + what + " failed: " + std::strerror(errno));
@@ -117,8 +127,7 @@ std::unique_ptr<Hall> Hall::make(const std::vector<int>& ranks_of_processes) {
   } while (file < 0 && errno == EEXIST);
   if (file < 0) refuse("shm_open");
   hall->named_ = true;
-  int error = ftruncate(file, off_t(hall->bytes_)) == 0 ? posix_fallocate(file, 0, off_t(hall->bytes_)) : errno;
-  if (error == ENOSPC || error == EFBIG || error == ENOMEM) {
+  if (int error = reserve(file, hall->bytes_); error == ENOSPC || error == EFBIG || error == ENOMEM) {
     ::close(file);
     throw Error(Errc::unsupported, "the processes of this host need " + std::to_string(hall->bytes_ >> 20) +
                                        " MiB of shared memory, and /dev/shm has no room for them");

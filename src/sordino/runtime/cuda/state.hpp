@@ -148,13 +148,12 @@ struct State {
   int sender_of(const Rank& rank, int slot, int part);  // the rank that sends this part of a reduction
   const TileTables& tile_tables(RankState& r, const Space& space);
 
-  // --- ranks that share a device (share.cpp) ---------------------------------------------------------------------------------
+  // --- ranks that share a device (share.cpp) --------------------------------------------------------------------------------
   void add_channel(std::vector<std::unique_ptr<Channel>>& channels, RankState& r);
   void signal(RankState& r, Channel& mine);
   void follow(Rank& rank, const Channel& mine, int peer, std::vector<std::unique_ptr<Channel>> RankState::* channels, int id);
 
-  // --- waiting and failing (state.cpp)
-  // ----------------------------------------------------------------------------------------
+  // --- waiting and failing (state.cpp) --------------------------------------------------------------------------------------
   /// Until ready(), or a fault, or nobody having made progress for too long.
   template <class Ready>
   void wait(Rank& rank, const Ready& ready, const std::function<std::string()>& what);
