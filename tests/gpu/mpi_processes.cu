@@ -220,6 +220,19 @@ TEST("processes: a rank that sends nothing is named alike in all of them") {
   works();
 }
 
+TEST("processes: who sends no blocks of a deterministic sum is named alike in all of them") {
+  ranks_per_process();
+  cuda::enable<cuda::SumOrder::fixed>(test::CgKernels{});
+  cuda::Options o;
+  o.timeout = 2;
+  o.deterministic = true;
+  o.inject = {.rank = processes() - 1, .command = "Update", .iteration = 7, .mute = true};
+  auto e = engine(1, o);
+  Failure f = failure_of([&] { e->run(solve_long, {}); });
+  std::string mute = "rank " + std::to_string(processes() - 1);
+  CHECK((f.cause.find("for " + mute + "'s part of the reduction") != std::string::npos || f.cause.starts_with(mute + ": ")));
+}
+
 TEST("processes: a slow one that lives is no fault") {
   ranks_per_process();
   cuda::Options o;
