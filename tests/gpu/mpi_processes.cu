@@ -279,6 +279,11 @@ TEST("processes: engines over parts of the communicator work beside each other")
     CHECK(e.size() == processes() / 2);
     if (e.size() > 1) traffic::ring(e);
     traffic::collectives(e);
+    CsrMatrix A = poisson(9, 8, 17, 7, 10.0);
+    Options of_solver = problems::options("cg", "cuda", 1);
+    Solver solver(A.view(), of_solver, cuda::make_engine(of_solver, {process()}, mpi::hall(part, 1)));
+    CHECK(solver.ranks() == processes() / 2);
+    CHECK(problems::solve(solver, std::vector<double>(std::size_t(A.n), 1.0)).report.status == Status::converged);
   }
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Comm_free(&part);
