@@ -35,17 +35,15 @@ std::vector<std::pair<i32, i32>> merge(const std::vector<RowRange>& ranges) {
 }  // namespace
 
 // What another rank of this process has is at hand; another process's is mapped.
-VectorMemory State::vector_of(RankState& r, int rank, int physical) {
+VectorAddress State::vector_of(RankState& r, int rank, int physical) {
   if (hall->is_local(rank)) {
     std::lock_guard lock(mutex);
-    return local(rank).vectors[physical];
+    const VectorMemory& there = local(rank).vectors[physical];  // whose owner may be busy with its route
+    return {there.rows, there.flags};
   }
   BlockPlace at = hall->place(rank, Published::vector, physical);
   char* rows = mapped(r, rank, at.block) + at.offset;
-  VectorMemory there;
-  there.rows = reinterpret_cast<double*>(rows);
-  there.flags = reinterpret_cast<u32*>(rows + at.flags);
-  return there;
+  return {reinterpret_cast<double*>(rows), reinterpret_cast<u32*>(rows + at.flags)};
 }
 
 Packet* State::packets_of(RankState& r, int rank, int slot) {
@@ -65,7 +63,7 @@ const Route& State::route(Rank& rank, int physical) {
   std::vector<Segment> segments;
   std::vector<u32*> flags;
   for (auto& p : info.exchange->peers) {
-    VectorMemory there = vector_of(r, p.rank, physical);
+    VectorAddress there = vector_of(r, p.rank, physical);
     add_segments(segments, p, there.rows + p.remote_first);
     flags.push_back(there.flags + p.remote_index * flag_stride);
   }

@@ -37,6 +37,12 @@ struct VectorMemory {
   Route route;
 };
 
+/// What others write to.
+struct VectorAddress {
+  double* rows = nullptr;
+  u32* flags = nullptr;
+};
+
 struct ReductionMemory {
   Packet* packets = nullptr;                          // [2][parts][values]
   Packet* partials = nullptr;                         // [values][stride]
@@ -139,7 +145,7 @@ struct State {
   bool part();                      // false: another process may still map this one's memory
 
   // --- connections (connect.cpp): addresses in other ranks' memory, collected at compile time -------------------------------
-  VectorMemory vector_of(RankState& r, int rank, int physical);
+  VectorAddress vector_of(RankState& r, int rank, int physical);
   Packet* packets_of(RankState& r, int rank, int slot);
   const Route& route(Rank& rank, int physical);
   const ReductionMemory& reduction(Rank& rank, int slot);
@@ -158,7 +164,7 @@ struct State {
   template <class Ready>
   void wait(Rank& rank, const Ready& ready, const std::function<std::string()>& what);
   [[noreturn]] void patience_lost(Rank& rank, const std::string& what);
-  void beat(const RankState& r) { hall->pulse().beats[r.index].host++; }
+  void beat(const RankState& r) { std::atomic_ref(hall->pulse().beats[r.index].host).fetch_add(1, std::memory_order_relaxed); }
   void raise(Errc code, const std::string& cause);
   [[noreturn]] void fail_as_peers() { throw PeerFailed(hall->cause()); }
   [[noreturn]] void tell_cause();  // to the caller of run()
