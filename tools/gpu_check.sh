@@ -16,7 +16,8 @@
 #
 # Everything goes to $OUT (default ./out): logs, results of the tests, and records.jsonl with one line a measurement,
 # with its machine, commit and command. The table comes last; the exit code is 1 when a step failed.
-# From the environment: BUILD (default build/gpu) keeps the build for the next call; COMMIT names the commit of a tree
+# From the environment: SORDINO_MPI=ON builds with MPI, and tests GPUs of several processes, too;
+# BUILD (default build/gpu) keeps the build for the next call; COMMIT names the commit of a tree
 # that came without its git; LIMIT_BUILD, LIMIT_TESTS, LIMIT_SANITIZE and LIMIT_BENCH bound each step, in seconds.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

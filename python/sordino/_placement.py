@@ -51,16 +51,17 @@ def place(options: dict[str, Any], n: int, machine: Any) -> tuple[dict[str, Any]
 
 
 def default_engine() -> str:
-    """``cuda`` where the build and a device allow it, else ``host``."""
-    if core().build_info().get("cuda") and core().devices()["devices"]:
+    """``cuda`` where the build allows it and there is a device for each process, else ``host``."""
+    if core().build_info().get("cuda") and len(core().devices()["devices"]) >= int(core().mpi()["size"]):
         return "cuda"
     return "host"
 
 
 def default_ranks(engine: str, devices: str | None = None, processes: int = 1) -> int:
-    """Ranks per process: one for each device, or one for each core that this process may use."""
+    """Ranks per process: one for each device in its share, or for each core that it may use."""
     if engine == "cuda":
-        return len(devices.split(",")) if devices else len(core().devices()["devices"])
+        seen = len(devices.split(",")) if devices else len(core().devices()["devices"])
+        return max(1, seen // processes)
     if engine == "model":
         return 4
     return max(1, machines.cores() // processes)

@@ -34,6 +34,13 @@ def test_a_machine_with_gpus(cli, fake_core):
         assert part in out
 
 
+def test_processes_that_share_gpus_out(cli, fake_core):
+    fake_core.cuda, fake_core.gpus, fake_core.mpi_size = True, 4, 2
+    assert "2 ranks in each of 2 processes, talking through peer memory, and CUDA IPC" in cli("doctor")[1]
+    fake_core.mpi_size = 4
+    assert "1 rank in each of 4 processes, talking through CUDA IPC" in cli("doctor")[1]
+
+
 def test_a_build_with_cuda_where_no_device_can_be_used(cli, fake_core):
     fake_core.cuda = True
     assert "this build has CUDA, but no device can be used: no driver" in cli("doctor")[1]

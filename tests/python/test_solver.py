@@ -190,6 +190,12 @@ def test_where_a_solve_runs_by_default(system, fake_core, monkeypatch):
     fake_core.mpi_size = 2
     sordino.Solver(A, engine="host")
     sordino.Solver(sp.eye_array(2), engine="host")
+    sordino.Solver(A)
+    fake_core.gpus = 8
+    sordino.Solver(A)
+    sordino.Solver(A, devices="0-3")
+    fake_core.gpus = 1
+    sordino.Solver(A)
     chosen = [(made["options"]["engine"], made["options"]["ranks"]) for made in fake_core.made]
     assert chosen == [
         ("host", 6),
@@ -199,6 +205,10 @@ def test_where_a_solve_runs_by_default(system, fake_core, monkeypatch):
         ("cuda", 2),
         ("host", 3),
         ("host", 1),
+        ("cuda", 1),
+        ("cuda", 4),
+        ("cuda", 2),
+        ("host", 3),
     ]
     assert fake_core.made[1]["machine"] == machines.numbers(machines.load("h200x4"))
     assert fake_core.made[0]["machine"] is None

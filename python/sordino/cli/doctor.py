@@ -97,6 +97,13 @@ def _driver() -> str | None:
 
 
 def _transport(engine: str, devices: dict[str, Any], mpi: dict[str, Any]) -> str:
+    processes = int(mpi["size"])
+    if engine == "cuda" and processes > 1:
+        return (
+            "CUDA IPC"
+            if len(devices["devices"]) < 2 * processes
+            else "peer memory, and CUDA IPC between processes"
+        )
     if engine == "cuda":
         alone = len(devices["devices"]) == 1
         within = (
@@ -104,7 +111,7 @@ def _transport(engine: str, devices: dict[str, Any], mpi: dict[str, Any]) -> str
         )
     else:
         within = "threads"
-    return f"{within}, and MPI between processes" if int(mpi["size"]) > 1 else within
+    return f"{within}, and MPI between processes" if processes > 1 else within
 
 
 def _all_peers(devices: dict[str, Any]) -> bool:

@@ -22,9 +22,20 @@ constexpr int most_devices = 4096;
 
 int cores() { return std::max(1, int(std::thread::hardware_concurrency())); }
 
-bool several_processes() {
+int processes() {
 #if SORDINO_WITH_MPI
-  return mpi::world().processes > 1;
+  return mpi::world().processes;
+#else
+  return 1;
+#endif
+}
+
+/// There are GPUs for a rank of each process at least, as all processes see it. Collective.
+[[maybe_unused]] bool enough_devices() {
+#if SORDINO_WITH_CUDA && SORDINO_WITH_MPI
+  return processes() == 1 ? cuda::usable() : mpi::everywhere(cuda::device_count() >= processes());
+#elif SORDINO_WITH_CUDA
+  return cuda::usable();
 #else
   return false;
 #endif
@@ -55,7 +66,13 @@ EngineChoice model_engine(const Options& o, const Machine& machine) {
 
 EngineChoice cuda_engine([[maybe_unused]] const Options& o) {
 #if SORDINO_WITH_CUDA
-  return cuda::make_engine(o, parse_devices(o.devices));
+  std::vector<int> devices = parse_devices(o.devices);
+  std::unique_ptr<Hall> hall;
+#if SORDINO_WITH_MPI
+  int seen = devices.empty() ? cuda::device_count() : int(devices.size());
+  hall = mpi::hall(o.ranks > 0 ? o.ranks : std::max(1, seen / processes()));
+#endif
+  return cuda::make_engine(o, devices, std::move(hall));
 #else
   throw Error(
       Errc::unsupported,
@@ -85,17 +102,12 @@ std::vector<int> parse_devices(const std::string& text) {
 
 EngineChoice make_engine(const Options& o, const Machine& machine) {
   std::string name = o.engine;
-  if (name == "auto") {
-    name = "host";
-#if SORDINO_WITH_CUDA
-    if (cuda::usable() && !several_processes()) name = "cuda";
-#endif
-  }
+  if (name == "auto") name = enough_devices() ? "cuda" : "host";
   if (name == "host") return host_engine(o);
-  if (several_processes())
-    throw Error(Errc::unsupported, "engine " + name + " runs in one process, without a launcher; over MPI use engine host");
-  if (name == "model") return model_engine(o, machine);
-  return cuda_engine(o);
+  if (name == "cuda") return cuda_engine(o);
+  if (processes() > 1)
+    throw Error(Errc::unsupported, "engine model runs in one process, without a launcher; over MPI use engine host or cuda");
+  return model_engine(o, machine);
 }
 
 std::vector<std::string> available_engines() {

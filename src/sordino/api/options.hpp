@@ -63,7 +63,8 @@ void Options::fields(V&& v) {
     "who executes: threads of this process, GPUs, or a described machine; auto takes cuda where there is a GPU",
     engine_choices);
   v("ranks", ranks, "run", "ranks of this process; by default one per visible GPU, or one per core on the host", any);
-  v("devices", devices, "run", "GPUs to use, such as 0-3 or 0,2; empty means all visible", any);
+  v("devices", devices, "run",
+    "GPUs to use, such as 0-3 or 0,2; empty means all visible; MPI processes share them out in order", any);
   v("deterministic", deterministic, "run",
     "engine cuda: add in the order of the other engines, for their bits on any number of ranks, at some cost; auto: for "
     "nonsymmetric methods, whose iterations hang on the last bit",

@@ -8,7 +8,21 @@ namespace sordino::cuda {
 
 bool usable() { return device_report().reason.empty(); }
 
-EngineChoice make_engine(const sordino::Options& o, const std::vector<int>& devices) {
+int device_count() {
+  DeviceReport report = device_report();
+  return report.reason.empty() ? int(report.devices.size()) : 0;
+}
+
+namespace {
+std::string carrier(const CudaEngine& engine) {
+  if (engine.size() == 1) return "one device";
+  if (engine.shares_devices()) return "stream events (ranks share a device)";
+  if (engine.size() == engine.local_ranks()) return "peer memory";
+  return engine.local_ranks() == 1 ? "CUDA IPC" : "peer memory, and CUDA IPC between processes";
+}
+}  // namespace
+
+EngineChoice make_engine(const sordino::Options& o, const std::vector<int>& devices, std::unique_ptr<Hall> hall) {
   enable_kernels();
   Options c;
   c.ranks = o.ranks;
@@ -16,10 +30,8 @@ EngineChoice make_engine(const sordino::Options& o, const std::vector<int>& devi
   c.timeout = o.timeout;
   c.deterministic = o.deterministic == "on";
   c.time_commands = o.time_commands;
-  auto engine = std::make_unique<CudaEngine>(c);
-  std::string carries = engine->size() == 1        ? "one device"
-                        : engine->shares_devices() ? "stream events (ranks share a device)"
-                                                   : "peer memory";
+  auto engine = std::make_unique<CudaEngine>(c, std::move(hall));
+  std::string carries = carrier(*engine);
   return {std::move(engine), carries};
 }
 

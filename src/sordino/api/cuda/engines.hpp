@@ -2,12 +2,15 @@
 #pragma once
 #include "sordino/api/doctor.hpp"
 #include "sordino/api/engines.hpp"
+#include "sordino/runtime/hall.hpp"
 
 namespace sordino::cuda {
 
 /// This build can use at least one GPU of this machine.
 bool usable();
-EngineChoice make_engine(const sordino::Options& options, const std::vector<int>& devices);
+int device_count();
+/// `hall`: of all processes, if there are several.
+EngineChoice make_engine(const sordino::Options& options, const std::vector<int>& devices, std::unique_ptr<Hall> hall);
 sordino::DeviceReport report();
 std::string toolkit_version();
 std::string architectures();

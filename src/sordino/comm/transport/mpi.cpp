@@ -165,6 +165,46 @@ class MpiTransport final : public Transport {
   std::vector<std::byte> received_;
 };
 
+// --- the way into a hall ---------------------------------------------------------------------------------------------------
+
+struct Word {
+  char text[256] = {};
+};
+
+/// Throws in all processes what one of them has to say, the first one's if there are several.
+void agree(MPI_Comm comm, const std::string& refusal) {
+  int processes = 0;
+  MPI_Comm_size(comm, &processes);
+  Word mine;
+  refusal.copy(mine.text, sizeof mine.text - 1);
+  std::vector<Word> all(static_cast<std::size_t>(processes));
+  MPI_Allgather(&mine, sizeof mine, MPI_CHAR, all.data(), sizeof mine, MPI_CHAR, comm);
+  for (auto& word : all)
+    if (word.text[0]) throw Error(Errc::unsupported, word.text);
+}
+
+template <class Make>
+std::string refusal_of(const Make& make) {
+  try {
+    make();
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+std::string other_hosts(MPI_Comm comm) {
+  MPI_Comm host;
+  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+  int here = 0, all = 0;
+  MPI_Comm_size(host, &here);
+  MPI_Comm_size(comm, &all);
+  MPI_Comm_free(&host);
+  if (here == all) return "";
+  return "engine cuda runs on one host, and of these " + std::to_string(all) + " processes only " + std::to_string(here) +
+         " are on this one: over several hosts use engine host";
+}
+
 }  // namespace
 
 std::string library() {
@@ -218,6 +258,37 @@ std::unique_ptr<Transport> transport(MPI_Comm callers, int local_ranks) {
   std::vector<int> ranks(static_cast<std::size_t>(processes));
   MPI_Allgather(&local_ranks, 1, MPI_INT, ranks.data(), 1, MPI_INT, comm);
   return std::make_unique<MpiTransport>(process, ranks, comm);
+}
+
+std::unique_ptr<Hall> hall(int local_ranks) { return world().processes == 1 ? nullptr : hall(MPI_COMM_WORLD, local_ranks); }
+
+std::unique_ptr<Hall> hall(MPI_Comm comm, int local_ranks) {
+  need_threads();
+  std::lock_guard lock(the_lock());
+  int process = 0, processes = 0;
+  MPI_Comm_rank(comm, &process);
+  MPI_Comm_size(comm, &processes);
+  if (processes == 1) return nullptr;
+  agree(comm, other_hosts(comm));
+  std::vector<int> ranks(static_cast<std::size_t>(processes));
+  MPI_Allgather(&local_ranks, 1, MPI_INT, ranks.data(), 1, MPI_INT, comm);
+  std::unique_ptr<Hall> hall;
+  std::string refusal = process > 0 ? "" : refusal_of([&] { hall = Hall::make(ranks); });
+  agree(comm, refusal);
+  Word name;
+  if (hall) hall->name().copy(name.text, sizeof name.text - 1);
+  MPI_Bcast(&name, sizeof name, MPI_CHAR, 0, comm);
+  if (process > 0) refusal = refusal_of([&] { hall = Hall::enter(name.text, ranks, process); });
+  agree(comm, refusal);
+  hall->remove_name();
+  return hall;
+}
+
+bool everywhere(bool here) {
+  std::lock_guard lock(the_lock());
+  int mine = here, all = 0;
+  MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  return all != 0;
 }
 
 }  // namespace sordino::mpi

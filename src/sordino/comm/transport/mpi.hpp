@@ -1,9 +1,11 @@
-// Ranks of other processes over MPI. Data is staged through host memory; MPI is asked for MPI_THREAD_SERIALIZED and every call
+// Ranks of other processes over MPI: a transport for engines that send messages, and the way into a hall for those that share
+// memory. Data of the first is staged through host memory; MPI is asked for MPI_THREAD_SERIALIZED and every call
 // is made under one lock, by whichever rank happens to wait.
 #pragma once
 #include <memory>
 #include <string>
 
+#include "sordino/runtime/hall.hpp"
 #include "sordino/runtime/transport.hpp"
 
 namespace sordino::mpi {
@@ -24,5 +26,12 @@ std::string library();
 /// A transport for `local_ranks` ranks of this process. Collective over all processes (it duplicates the communicator and
 /// gathers the numbers of ranks). Null if there is only one process.
 std::unique_ptr<Transport> transport(int local_ranks);
+
+/// The hall of all processes, for an engine that needs shared memory and then no MPI. Collective over all processes, and throws
+/// in all of them if one cannot. Null if there is only one process.
+std::unique_ptr<Hall> hall(int local_ranks);
+
+/// Whether it is so in every process. Collective over all processes.
+bool everywhere(bool here);
 
 }  // namespace sordino::mpi

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "sordino/runtime/hall.hpp"
 #include "sordino/runtime/transport.hpp"
 
 namespace sordino::mpi {
@@ -13,5 +14,10 @@ namespace sordino::mpi {
 /// MPI_THREAD_SERIALIZED. MPI is neither initialised nor finalised. While an engine of ours runs, the caller makes no MPI calls
 /// of his own, unless MPI grants MPI_THREAD_MULTIPLE.
 std::unique_ptr<Transport> transport(MPI_Comm comm, int local_ranks);
+
+/// The hall of its processes, for an engine of ranks that share memory: cuda::CudaEngine(options, mpi::hall(comm, ranks)).
+/// Collective over `comm`, and the last that it hears of us. Null if it has one process. Throws `unsupported`, in all
+/// processes, if they are not all on one host.
+std::unique_ptr<Hall> hall(MPI_Comm comm, int local_ranks);
 
 }  // namespace sordino::mpi

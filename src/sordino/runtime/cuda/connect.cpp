@@ -34,6 +34,27 @@ std::vector<std::pair<i32, i32>> merge(const std::vector<RowRange>& ranges) {
 
 }  // namespace
 
+// What another rank of this process has is at hand; another process's is mapped.
+VectorAddress State::vector_of(RankState& r, int rank, int physical) {
+  if (hall->is_local(rank)) {
+    std::lock_guard lock(mutex);
+    const VectorMemory& there = local(rank).vectors[physical];  // whose owner may be busy with its route
+    return {there.rows, there.flags};
+  }
+  BlockPlace at = hall->place(rank, Published::vector, physical);
+  char* rows = mapped(r, rank, at.block) + at.offset;
+  return {reinterpret_cast<double*>(rows), reinterpret_cast<u32*>(rows + at.flags)};
+}
+
+Packet* State::packets_of(RankState& r, int rank, int slot) {
+  if (hall->is_local(rank)) {
+    std::lock_guard lock(mutex);
+    return local(rank).reductions[slot].packets;
+  }
+  BlockPlace at = hall->place(rank, Published::reduction, slot);
+  return reinterpret_cast<Packet*>(mapped(r, rank, at.block) + at.offset);
+}
+
 const Route& State::route(Rank& rank, int physical) {
   RankState& r = of(rank);
   Route& route = r.vectors[physical].route;
@@ -42,8 +63,7 @@ const Route& State::route(Rank& rank, int physical) {
   std::vector<Segment> segments;
   std::vector<u32*> flags;
   for (auto& p : info.exchange->peers) {
-    std::lock_guard lock(mutex);
-    VectorMemory& there = ranks[p.rank]->vectors[physical];
+    VectorAddress there = vector_of(r, p.rank, physical);
     add_segments(segments, p, there.rows + p.remote_first);
     flags.push_back(there.flags + p.remote_index * flag_stride);
   }
@@ -74,19 +94,19 @@ const ReductionMemory& State::reduction(Rank& rank, int slot) {
   ReductionMemory& d = r.reductions[slot];
   if (d.connected) return d;
   std::vector<Packet*> to;
-  for (int p = 0; p < d.targets; p++) {
-    std::lock_guard lock(mutex);
-    to.push_back(d.targets == 1 ? d.packets : ranks[p]->reductions[slot].packets);
-  }
+  for (int p = 0; p < d.targets; p++) to.push_back(d.targets == 1 ? d.packets : packets_of(r, p, slot));
   copy_in(r, d.to, to.data(), to.size() * sizeof(Packet*));
   d.connected = true;
   return d;
 }
 
-int State::sender_of(const Rank& rank, int slot, int part) const {
-  if (ranks[rank.id()]->reductions[slot].targets == 1) return rank.id();
+int State::sender_of(const Rank& rank, int slot, int part) {
+  if (of(rank).reductions[slot].targets == 1) return rank.id();
+  auto first_part = [&](int r) {
+    return hall->is_local(r) ? local(r).reductions[slot].place : hall->place(r, Published::reduction, slot).first_part;
+  };
   int sender = 0;
-  while (sender + 1 < rank.size() && ranks[sender + 1]->reductions[slot].place <= part) sender++;
+  while (sender + 1 < rank.size() && first_part(sender + 1) <= part) sender++;
   return sender;
 }
 

@@ -7,26 +7,32 @@
 
 namespace sordino::cuda {
 
-CudaEngine::CudaEngine(const Options& options) : state_(std::make_shared<State>(*this, options)) {}
+CudaEngine::CudaEngine(const Options& options) : CudaEngine(options, nullptr) {}
+
+CudaEngine::CudaEngine(const Options& options, std::unique_ptr<Hall> hall)
+    : state_(std::make_shared<State>(*this, options, std::move(hall))) {}
 
 CudaEngine::~CudaEngine() { state_->end_team(); }
 
-int CudaEngine::size() const { return state_->options.ranks; }
+int CudaEngine::size() const { return state_->hall->ranks(); }
+int CudaEngine::first_rank() const { return state_->hall->first_rank(); }
+int CudaEngine::local_ranks() const { return state_->options.ranks; }
 Rank& CudaEngine::rank(int local) { return *state_->public_ranks[local]; }
 bool CudaEngine::has_lost_a_rank() const { return state_->team->stuck(); }
 bool CudaEngine::shares_devices() const { return state_->shared; }
-Counters CudaEngine::counters(int rank) const { return state_->ranks[rank]->counters; }
+Counters CudaEngine::counters(int rank) const { return state_->local(rank).counters; }
 double CudaEngine::now(Rank&) { return seconds_now(); }
 
 void CudaEngine::run(const std::function<void(Rank&)>& job, const std::function<void()>& supervise) {
   State& s = *state_;
-  if (s.fault.raised())
-    throw Error(Errc::peer_failed, "these ranks have failed before (" + s.fault.cause() + "): build a new solver");
+  s.attend();
+  if (s.hall->raised()) s.tell_cause();
   auto guarded = [&](int i) {
-    std::string me = "rank " + std::to_string(i) + ": ";
+    std::string me = "rank " + std::to_string(first_rank() + i) + ": ";
     try {
       call("cudaSetDevice", cudaSetDevice(s.ranks[i]->device));
       job(*s.public_ranks[i]);
+      s.send_rest();
     } catch (const PeerFailed&) {
     } catch (const Error& e) {
       s.raise(e.code(), me + e.what());
@@ -35,9 +41,14 @@ void CudaEngine::run(const std::function<void(Rank&)>& job, const std::function<
     } catch (...) {
       s.raise(Errc::peer_failed, me + "an exception that is no std::exception");
     }
-    s.ranks[i]->waiting = true;
+    s.hall->set_waiting(first_rank() + i, true);
   };
-  for (auto& r : s.ranks) r->waiting = false;
+  struct Busy {
+    Hall& hall;
+    explicit Busy(Hall& h) : hall(h) { hall.set_busy(true); }
+    ~Busy() { hall.set_busy(false); }
+  } busy(*s.hall);
+  for (int i = 0; i < local_ranks(); i++) s.hall->set_waiting(first_rank() + i, false);
   std::exception_ptr supervisor_failed;
   s.team->run(guarded, [&] {
     try {
@@ -46,29 +57,24 @@ void CudaEngine::run(const std::function<void(Rank&)>& job, const std::function<
       supervisor_failed = std::current_exception();
       s.raise(Errc::peer_failed, std::string("the supervisor of the run failed: ") + e.what());
     }
-    return s.fault.raised() ? 2.0 : -1.0;  // after a fault every wait ends; a rank stuck elsewhere is left behind
+    s.attend();
+    return s.hall->raised() ? 2.0 : -1.0;  // after a fault every wait ends; a rank stuck elsewhere is left behind
   });
   if (supervisor_failed) std::rethrow_exception(supervisor_failed);
-  if (s.fault.raised()) throw Error(s.fault.code(), s.fault.cause());
+  if (s.hall->raised()) s.tell_cause();
 }
 
 void CudaEngine::look(Rank&) {
-  if (state_->fault.raised()) state_->fail_as_peers();
+  state_->attend();
+  if (state_->hall->raised()) state_->fail_as_peers();
 }
 
 void CudaEngine::barrier(Rank& rank) {
   State& s = *state_;
   s.beat(s.of(rank));
-  u64 round;
-  {
-    std::lock_guard lock(s.barrier.mutex);
-    round = s.barrier.round.load();
-    if (++s.barrier.inside == size()) {
-      s.barrier.inside = 0;
-      s.barrier.round.store(round + 1);
-    }
-  }
-  s.wait(rank, [&] { return s.barrier.round.load() != round; }, [] { return std::string("all ranks to reach a recording"); });
+  Gate& gate = s.hall->gate_of_ranks();
+  u32 round = gate.enter(u32(size()));
+  s.wait(rank, [&] { return gate.is_over(round); }, [] { return std::string("all ranks to reach a recording"); });
   s.beat(s.of(rank));
 }
 
@@ -84,16 +90,12 @@ Outcome CudaEngine::replay(Rank&, Program& program, int max) { return static_cas
 // --- host data ------------------------------------------------------------------------------------------------------------
 
 void CudaEngine::post(Rank& from, int to, i64 tag, std::vector<std::byte> data) {
-  RankState& there = *state_->ranks[to];
-  {
-    std::lock_guard lock(state_->mutex);
-    there.mail.add(tag, {from.id(), std::move(data)});
-  }
-  there.letters.fetch_add(1, std::memory_order_release);
+  state_->post(from.id(), to, tag, std::move(data));
 }
 
 std::optional<Letter> CudaEngine::try_take(Rank& at, int from, i64 tag) {
   State& s = *state_;
+  s.take_mail();
   std::unique_lock lock(s.mutex);
   auto letter = s.of(at).mail.take(tag, from);
   lock.unlock();
@@ -108,6 +110,7 @@ void CudaEngine::wait_for_mail(Rank& at, const std::function<bool()>& ready, con
   u64 looked_at = ~u64(0);
   bool is_ready = false;
   auto look = [&] {
+    state_->take_mail();
     u64 came = letters.load(std::memory_order_acquire);
     if (!is_ready && came != looked_at) is_ready = ready();
     looked_at = came;

@@ -1,12 +1,15 @@
-// The cuda engine: one GPU and one host thread per rank, all in this process. A recorded loop becomes a CUDA graph of a chunk
-// of iterations; ranks push reductions and halos into each other's memory and raise epoch flags there, and no host takes part.
+// The cuda engine: one GPU and one host thread per rank, in one process or in several of one host. A recorded loop becomes a
+// CUDA graph of a chunk of iterations; ranks push reductions and halos into each other's memory and raise epoch flags there,
+// and no host takes part. Memory of other processes is mapped (CUDA IPC): kernels see no difference.
 //
-// Ranks that share a GPU never wait for each other on it: there the host threads order them by stream events.
+// Ranks of a process that share a GPU never wait for each other on it: there the host threads order them by stream events.
+// Where several processes work together, every rank has a GPU of its own.
 // Queues of a recording run one after the other, in the order of the recording.
 //
 // This header knows no CUDA. A functor runs here once a .cu file has called enable() for it (runtime/cuda/enable.cuh).
 #pragma once
 #include "sordino/runtime/engine.hpp"
+#include "sordino/runtime/hall.hpp"
 
 namespace sordino::cuda {
 
@@ -15,7 +18,7 @@ struct State;
 enum class Sharing {
   automatic,  // where there are more ranks than devices
   always,     // tests, sanitizers, profilers that run one kernel at a time
-  never,      // tests: small grids of several ranks beside each other on one GPU
+  never,      // tests: small grids of several ranks, or several processes, beside each other on one GPU
 };
 
 /// How a loop of commands reaches the device. Measured on H200 (bench/records): a chunk of iterations in a plain graph is the
@@ -37,8 +40,8 @@ struct Injection {
 };
 
 struct Options {
-  int ranks = 0;               // 0: one a device
-  std::vector<int> devices;    // empty: all there are
+  int ranks = 0;               // of this process; 0: one a device
+  std::vector<int> devices;    // empty: all there are. Enough for the ranks of all processes: each takes its share by position
   double timeout = 60;         // seconds without any progress before a wait gives up; <= 0: never
   int chunk = 20;              // iterations a graph, about; the host looks at the run between chunks
   bool deterministic = false;  // sums as on the CPU engines: their bits, on any number of ranks
@@ -64,16 +67,21 @@ class CudaEngine final : public Engine {
  public:
   /// Throws `unsupported` with one sentence if this machine cannot do what is asked.
   explicit CudaEngine(const Options& options);
+  /// The ranks of several processes, which all build the same engine; `hall` says how many ranks each has. What one of them
+  /// cannot do is thrown in all. Destroyed in all of them, too: for that they wait for each other, some seconds at most.
+  CudaEngine(const Options& options, std::unique_ptr<Hall> hall);
   ~CudaEngine() override;
 
   const char* name() const override { return "cuda"; }
   int size() const override;
+  int first_rank() const override;
+  int local_ranks() const override;
   void run(const std::function<void(Rank&)>& job, const std::function<void()>& supervise = {}) override;
   Rank& rank(int local) override;
   bool has_lost_a_rank() const override;
   bool is_device() const override { return true; }
   bool shares_devices() const;
-  Counters counters(int rank) const;
+  Counters counters(int rank) const;  // a rank of this process
 
   void allocate(Rank& rank, int vector) override;
   void add_reduction(Rank& rank, int slot) override;

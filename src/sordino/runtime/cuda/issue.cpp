@@ -46,7 +46,7 @@ void CudaProgram::issue_mark(u32 first_test, int iterations) {
   MarkArgs m;
   m.device = mine_.control;
   m.window = mine_.window;
-  m.engine = state_.window;
+  m.engine = mine_.pulse;
   m.history = history_;
   m.history_copy = history_copy_;
   m.history_mask = history_mask_;

@@ -9,7 +9,7 @@ namespace sordino::cuda {
 struct MarkArgs {
   Upload* device = nullptr;
   Window* window = nullptr;
-  EngineWindow* engine = nullptr;
+  Pulse* engine = nullptr;
   const double* history = nullptr;  // rings, on the device and in host memory
   double* history_copy = nullptr;
   const u32* increments = nullptr;  // [n_epochs]; null: commands that were not captured count by themselves

@@ -22,6 +22,33 @@ void* State::take_memory(RankState& r, std::size_t bytes, const std::string& wha
   return p;
 }
 
+char* State::take_for_name(RankState& r, std::size_t bytes, bool others_write, const std::string& what, BlockPlace& place) {
+  constexpr std::size_t line = 256, unit = std::size_t(2) << 20;  // blocks of a driver's unit share nothing else with anybody
+  if (!others_write || !several_processes()) {
+    place.block = -1;
+    r.tables.push_back(take_memory(r, bytes, what));
+    return static_cast<char*>(r.tables.back());
+  }
+  bytes = (bytes + line - 1) / line * line;
+  auto fits = [&](const SharedBlock& b) { return b.bytes - b.used >= bytes; };
+  auto block = std::find_if(r.blocks.begin(), r.blocks.end(), fits);
+  if (block == r.blocks.end()) {
+    SharedBlock made;
+    made.bytes = std::max<std::size_t>(1, (bytes + unit - 1) / unit) * unit;
+    made.memory = static_cast<char*>(take_memory(r, made.bytes, what));
+    block = r.blocks.insert(r.blocks.end(), made);
+    cudaIpcMemHandle_t handle;
+    call("cudaIpcGetMemHandle", cudaIpcGetMemHandle(&handle, made.memory));
+    BlockHandle published;
+    static_assert(sizeof handle == sizeof published.bytes);
+    std::memcpy(published.bytes.data(), &handle, sizeof handle);
+    hall->publish(r.index, int(r.blocks.size()) - 1, published);
+  }
+  place = {int(block - r.blocks.begin()), block->used};
+  block->used += bytes;
+  return block->memory + place.offset;
+}
+
 void State::copy_in(RankState& r, void* to, const void* from, std::size_t bytes) {
   call("cudaMemcpyAsync", cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, r.stream));
   call("cudaStreamSynchronize", cudaStreamSynchronize(r.stream));
@@ -38,14 +65,14 @@ double* State::twin(Rank& rank, int physical) {
 }
 
 // Errors are not thrown from here: this runs in destructors, perhaps after a device has failed.
-void State::free_memory(RankState& r) {
+void State::free_memory(RankState& r, bool others_map) {
   int before = 0;
   cudaGetDevice(&before);
   cudaSetDevice(r.device);
   if (r.stream) cudaStreamSynchronize(r.stream);
-  for (auto& v : r.vectors) cudaFree(v.rows);
-  for (auto& d : r.reductions) cudaFree(d.packets);
   for (void* t : r.tables) cudaFree(t);
+  if (!others_map)
+    for (auto& b : r.blocks) cudaFree(b.memory);  // else it goes with the process
   for (auto& [vector, words] : r.twins) cudaFreeHost(words);
   for (auto* channels : {&r.vector_channels, &r.reduction_channels})
     for (auto& c : *channels)
@@ -60,7 +87,7 @@ void State::free_memory(RankState& r) {
 
 // --- what a Rank asks for ----------------------------------------------------------------------------------------------------
 
-// One allocation a vector: its rows, then a line for each peer's flag and one for what this rank sent last.
+// One piece of memory a vector: its rows, then a line for each peer's flag and one for what this rank sent last.
 void CudaEngine::allocate(Rank& rank, int vector) {
   RankState& r = state_->of(rank);
   auto& info = rank.vectors()[vector];
@@ -70,7 +97,8 @@ void CudaEngine::allocate(Rank& rank, int vector) {
   std::size_t flags = info.exchange ? (peers + 1) * line : 0;
   if (r.vectors.size() == RankState::most_names) throw Error(Errc::unsupported, "a rank holds at most 4096 vectors");
   u32 first = state_->options.first_epoch;
-  char* p = static_cast<char*>(state_->take_memory(r, rows + flags, "vector '" + info.name + "'"));
+  BlockPlace place;
+  char* p = state_->take_for_name(r, rows + flags, info.exchange != nullptr, "vector '" + info.name + "'", place);
   VectorMemory v;
   v.rows = reinterpret_cast<double*>(p);
   call("cudaMemsetAsync", cudaMemsetAsync(p, 0, rows + flags, r.stream));
@@ -82,12 +110,14 @@ void CudaEngine::allocate(Rank& rank, int vector) {
   }
   call("cudaStreamSynchronize", cudaStreamSynchronize(r.stream));
   rank.pushed[vector] = rank.seen[vector] = first;
+  place.flags = rows;
+  if (place.block >= 0) state_->hall->publish(r.index, Published::vector, vector, place);
   std::lock_guard lock(state_->mutex);
   r.vectors.push_back(v);
   state_->add_channel(r.vector_channels, r);
 }
 
-// One allocation a reduction: everybody's packets of two epochs; my thread blocks' packets, or my tiles' sums and how many of
+// One piece a reduction: everybody's packets of two epochs; my thread blocks' packets, or my tiles' sums and how many of
 // each block are there; and the table of everybody's addresses.
 void CudaEngine::add_reduction(Rank& rank, int slot) {
   RankState& r = state_->of(rank);
@@ -113,7 +143,8 @@ void CudaEngine::add_reduction(Rank& rank, int slot) {
   std::string what = "the reduction into '" + rank.scalar_names()[info.to[0]] + "'";
   std::size_t bytes = old.size() * sizeof(Packet);
   std::size_t addresses = d.targets * sizeof(Packet*);
-  char* p = static_cast<char*>(state_->take_memory(r, bytes + addresses + sums + counts, what));
+  BlockPlace place;
+  char* p = state_->take_for_name(r, bytes + addresses + sums + counts, d.targets > 1, what, place);
   d.packets = reinterpret_cast<Packet*>(p);
   d.partials = d.packets + packets;
   d.to = reinterpret_cast<Packet**>(p + bytes);
@@ -121,7 +152,10 @@ void CudaEngine::add_reduction(Rank& rank, int slot) {
   d.tiles_done = reinterpret_cast<u32*>(p + bytes + addresses + sums);
   call("cudaMemsetAsync", cudaMemsetAsync(d.tile_sums, 0, sums + counts, r.stream));
   state_->copy_in(r, d.packets, old.data(), bytes);
+  call("cudaStreamSynchronize", cudaStreamSynchronize(r.stream));
   info.started = info.finished = first;
+  place.first_part = d.place;
+  if (place.block >= 0) state_->hall->publish(r.index, Published::reduction, slot, place);
   std::lock_guard lock(state_->mutex);
   r.reductions.push_back(d);
   state_->add_channel(r.reduction_channels, r);
@@ -156,8 +190,11 @@ void* CudaEngine::allocate_bytes(Rank& rank, std::size_t bytes) {
 
 void CudaEngine::release_bytes(Rank& rank, void* pointer, std::size_t bytes) {
   RankState& r = state_->of(rank);
-  OnDevice on(r.device);  // destructors of operators run on any thread
-  if (pointer) call("cudaFree", cudaFree(pointer));
+  int before = 0;  // destructors of operators run on any thread, perhaps after a device has failed: nothing is thrown
+  cudaGetDevice(&before);
+  cudaSetDevice(r.device);
+  cudaFree(pointer);
+  cudaSetDevice(before);
   r.bytes -= i64(bytes);
 }
 

@@ -8,7 +8,7 @@ Args Plan::arguments(const Outline& o, int turn, const Entry& entry, Launch& lau
   a.control = &mine_.control->control;
   a.scalars = mine_.control->scalars;
   a.epochs = mine_.control->epochs;
-  a.engine = state_.window;
+  a.engine = mine_.pulse;
   a.ranks = rank_.size();
   a.command = o.index;
   a.commands = i32(rec_.commands.size());

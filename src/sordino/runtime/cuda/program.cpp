@@ -111,7 +111,7 @@ const Window::Report& CudaProgram::await_report(u32 mark) {
 const Window::Report& CudaProgram::checked_report(u32 mark) {
   const Window::Report& report = mine_.window->report[mark & 1];
   if (report.control.fault) fail(report.control.cause);
-  if (state_.fault.raised()) state_.fail_as_peers();
+  if (state_.hall->raised()) state_.fail_as_peers();
   return report;
 }
 
@@ -126,7 +126,7 @@ bool CudaProgram::has_exited(const Control& c, Outcome& outcome) {
 }
 
 bool CudaProgram::begin_replay(int max) {
-  if (state_.fault.raised()) state_.fail_as_peers();
+  if (state_.hall->raised()) state_.fail_as_peers();
   state_.beat(mine_);
   tally_.check_scalars(rank_, max);
   timing_ = timed() && !plan_.on_host;
@@ -183,14 +183,15 @@ u32 CudaProgram::await_end(u32 before) {
   return ended.load(std::memory_order_acquire);
 }
 
-// Looks at memory only, so that a replay's calls can be counted; once a millisecond it asks whether the device still lives.
+// Looks at memory only, so that a replay's calls can be counted; once a millisecond it asks whether the device, and the other
+// processes, still live.
 template <class Arrived>
 void CudaProgram::await_device(const Arrived& arrived) {
   std::atomic_ref<u32> stop(mine_.window->stop);
   double begin = seconds_now(), asked = begin, calm_since = begin;
-  u64 beats = state_.all_heartbeats();
+  u64 beats = state_.hall->heartbeats();
   auto tell_stop = [&] { stop.store(state_.engine.stop_requested(), std::memory_order_relaxed); };
-  mine_.waiting = true;
+  state_.hall->set_waiting(mine_.index, true);
   tell_stop();
   for (u32 n = 1; !arrived(); n++) {
     pause();
@@ -201,13 +202,14 @@ void CudaProgram::await_device(const Arrived& arrived) {
     double now = seconds_now();
     if (now - asked < 1e-3) continue;
     asked = now;
+    state_.attend();
     cudaError_t e = cudaStreamQuery(mine_.stream);
     if (e != cudaErrorNotReady && !arrived()) {
       call("a command of the device", e);
       if (!arrived()) throw Error(Errc::device, "the device ended a chunk of commands without a word");
     }
     // Waits on the device give up by themselves. This is for a kernel that never ends.
-    if (u64 b = state_.all_heartbeats(); b != beats) {
+    if (u64 b = state_.hall->heartbeats(); b != beats) {
       beats = b;
       calm_since = now;
     } else if (state_.options.timeout > 0 && now - calm_since > 2 * state_.options.timeout + 5) {
@@ -215,14 +217,14 @@ void CudaProgram::await_device(const Arrived& arrived) {
       throw Error(Errc::device, "device " + std::to_string(mine_.device) + " does not come back from a command");
     }
   }
-  mine_.waiting = false;
+  state_.hall->set_waiting(mine_.index, false);
   state_.beat(mine_);
 }
 
 void CudaProgram::take_history(i64 until) {
   i64 fresh = until - tests_taken_;
   for (; tests_taken_ < until; tests_taken_++) rank_.history.push_back(history_copy_[u64(tests_taken_) & history_mask_]);
-  if (mine_.index != 0 || fresh == 0) return;
+  if (mine_.index != state_.hall->first_rank() || fresh == 0) return;
   state_.progress().value.store(rank_.history.back(), std::memory_order_relaxed);
   state_.progress().iteration.fetch_add(int(fresh), std::memory_order_relaxed);
 }
@@ -258,21 +260,12 @@ void CudaProgram::fail(const FaultRecord& f) {
   std::snprintf(seconds, sizeof seconds, "%g", state_.options.timeout);
   std::string text = "rank " + std::to_string(rank_.id()) + ": command " + rec_.commands[f.command].name + ", iteration " +
                      std::to_string(f.iteration) + ": waited " + seconds + " s without any progress for " + awaited(f);
-  auto& m = state_.complaints;
-  {
-    std::lock_guard lock(m.mutex);
-    m.all.push_back({f.iteration, f.command, rank_.id(), text});
-  }
+  Hall& hall = *state_.hall;
+  hall.complain(rank_.id(), f.iteration, f.command, text);
   double begin = seconds_now();
-  while (!state_.fault.raised() && seconds_now() - begin < 0.1) {
+  while (!hall.raised() && seconds_now() - begin < 0.1 && hall.complaints() < rank_.size())
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    std::lock_guard lock(m.mutex);
-    if (int(m.all.size()) == rank_.size()) break;
-  }
-  {
-    std::lock_guard lock(m.mutex);
-    state_.raise(Errc::peer_failed, std::get<3>(*std::min_element(m.all.begin(), m.all.end())));
-  }
+  state_.raise(Errc::peer_failed, hall.first_complaint());
   state_.fail_as_peers();
 }
 

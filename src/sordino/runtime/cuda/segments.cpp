@@ -64,7 +64,7 @@ void CudaProgram::call_host_task(Body& task, const Command& c, int iteration, co
   } catch (...) {
     state_.raise(Errc::peer_failed, where + "an exception that is no std::exception");
   }
-  if (state_.fault.raised()) state_.fail_as_peers();
+  if (state_.hall->raised()) state_.fail_as_peers();
 }
 
 void CudaProgram::run_host_task(const Launch& launch, int iteration) {

@@ -23,7 +23,7 @@ void State::signal(RankState& r, Channel& mine) {
 // Commands that turn out to be void, because the loop has ended, count on all ranks alike.
 void State::follow(Rank& rank, const Channel& mine, int peer, std::vector<std::unique_ptr<Channel>> RankState::* channels,
                    int id) {
-  RankState& there = *ranks[peer];
+  RankState& there = local(peer);
   const Channel* theirs = nullptr;
   {
     std::lock_guard lock(mutex);

@@ -9,6 +9,15 @@
 namespace sordino::cuda {
 namespace {
 
+// A list that is long enough for the ranks of all processes is everybody's, and each process takes its share by position;
+// else, as where a launcher shows each process other devices, it is this one's alone.
+std::vector<int> devices_of(const Options& options, const Hall* hall) {
+  std::vector<int> devices = chosen_devices(options.devices);
+  if (!hall || int(devices.size()) < hall->ranks()) return devices;
+  auto mine = devices.begin() + hall->first_rank();
+  return {mine, mine + hall->local_ranks()};
+}
+
 template <class T>
 T* pinned(RankState* r, unsigned flags) {
   void* p = nullptr;
@@ -19,26 +28,46 @@ T* pinned(RankState* r, unsigned flags) {
 
 }  // namespace
 
-State::State(CudaEngine& e, const Options& o) : engine(e), options(o), devices(chosen_devices(o.devices)) {
-  if (options.ranks <= 0) options.ranks = int(devices.size());
-  if (options.ranks > EngineWindow::most_ranks)
-    bad_argument("the cuda engine takes at most " + std::to_string(EngineWindow::most_ranks) + " ranks");
-  if (int(devices.size()) > options.ranks) devices.resize(options.ranks);
-  shared = options.sharing == Sharing::always || (options.sharing == Sharing::automatic && options.ranks > int(devices.size()));
-  enable_peers(devices);  // ranks push into each other's memory
-  OnDevice on(devices[0]);
-  window = pinned<EngineWindow>(nullptr, cudaHostAllocPortable | cudaHostAllocMapped);
+State::State(CudaEngine& e, const Options& o, std::unique_ptr<Hall> given) : engine(e), options(o), hall(std::move(given)) {
   try {
-    for (int i = 0; i < options.ranks; i++) {
-      ranks.push_back(std::make_unique<RankState>());
-      set_up(*ranks.back(), i, devices[i % devices.size()]);
-      public_ranks.push_back(std::make_unique<Rank>(engine, i));
-    }
-    team = std::make_unique<ThreadTeam>(options.ranks);
+    build();
+    if (several_processes()) join_processes();
+  } catch (const Error& error) {
+    if (several_processes()) hall->raise(error.code(), "process " + std::to_string(hall->process()) + ": " + error.what());
+    release();
+    if (several_processes()) throw Error(hall->code(), hall->cause());
+    throw;
   } catch (...) {
+    if (several_processes()) hall->raise(Errc::peer_failed, "process " + std::to_string(hall->process()) + " failed");
     release();
     throw;
   }
+}
+
+void State::build() {
+  devices = devices_of(options, hall.get());
+  if (hall) options.ranks = hall->local_ranks();
+  if (options.ranks <= 0) options.ranks = int(devices.size());
+  if (options.ranks > Pulse::most_ranks)
+    bad_argument("the cuda engine takes at most " + std::to_string(Pulse::most_ranks) + " ranks");
+  if (!hall) hall = std::make_unique<Hall>(options.ranks);
+  if (several_processes()) mail = std::make_unique<HallMail>(*hall);
+  if (int(devices.size()) > options.ranks) devices.resize(options.ranks);
+  shared = options.sharing == Sharing::always || (options.sharing == Sharing::automatic && options.ranks > int(devices.size()));
+  if (shared && several_processes())
+    throw Error(Errc::unsupported, "where several processes work together every rank needs a GPU of its own, and here are " +
+                                       std::to_string(options.ranks) + " ranks for " + std::to_string(devices.size()) +
+                                       ": start fewer ranks, or one process, whose ranks can share a GPU");
+  enable_peers(devices);  // ranks push into each other's memory
+  OnDevice on(devices[0]);
+  call("cudaHostRegister", cudaHostRegister(&hall->pulse(), sizeof(Pulse), cudaHostRegisterPortable | cudaHostRegisterMapped));
+  pulse_is_pinned = true;
+  for (int i = 0; i < options.ranks; i++) {
+    ranks.push_back(std::make_unique<RankState>());
+    set_up(*ranks.back(), hall->first_rank() + i, devices[i % devices.size()]);
+    public_ranks.push_back(std::make_unique<Rank>(engine, hall->first_rank() + i));
+  }
+  team = std::make_unique<ThreadTeam>(options.ranks);
 }
 
 void State::set_up(RankState& r, int index, int device) {
@@ -58,13 +87,18 @@ void State::set_up(RankState& r, int index, int device) {
   call("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(&r.stream, cudaStreamNonBlocking));
   r.staging = pinned<Upload>(&r, cudaHostAllocPortable);
   r.window = pinned<Window>(&r, cudaHostAllocPortable | cudaHostAllocMapped);
+  void* pulse = nullptr;
+  call("cudaHostGetDevicePointer", cudaHostGetDevicePointer(&pulse, &hall->pulse(), 0));
+  r.pulse = static_cast<Pulse*>(pulse);
   r.control = static_cast<Upload*>(take_memory(r, sizeof(Upload), "a rank's scalars"));
 }
 
 void State::release() {
-  for (auto& r : ranks) free_memory(*r);
+  for (auto& r : ranks) leave_mapped(*r);
+  bool others_map = several_processes() && !part();
+  for (auto& r : ranks) free_memory(*r, others_map);
   ranks.clear();
-  cudaFreeHost(window);
+  if (pulse_is_pinned) cudaHostUnregister(&hall->pulse());
 }
 
 void State::end_team() {
@@ -80,31 +114,35 @@ State::~State() {
   // Who never came back may still touch his memory: let him keep it.
   for (auto& r : ranks) r.release();
   for (auto& r : public_ranks) r.release();
-}
-
-u64 State::all_heartbeats() const {
-  u64 sum = 0;
-  for (int i = 0; i < options.ranks; i++) {
-    volatile const auto& b = window->beats[i];
-    sum += b.host + b.device;
-  }
-  return sum;
+  hall.release();
+  mail.release();
 }
 
 void State::patience_lost(Rank& rank, const std::string& what) {
   std::string who;
-  for (auto& r : ranks)
-    if (!r->waiting.load(std::memory_order_relaxed))
-      who += (who.empty() ? "; still busy: rank " : ", ") + std::to_string(r->index);
+  for (int r = 0; r < hall->ranks(); r++)
+    if (!hall->is_waiting(r)) who += (who.empty() ? "; still busy: rank " : ", ") + std::to_string(r);
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, "%g", options.timeout);
   throw Error(Errc::peer_failed, std::string("waited ") + seconds + " s without any progress for " + what + who + " (rank " +
                                      std::to_string(rank.id()) + " gave up)");
 }
 
+// The memory of a process that dies goes with it: what its peers' devices then say is a consequence.
 void State::raise(Errc code, const std::string& cause) {
-  if (!fault.raise(code, cause)) return;
-  std::atomic_ref<u32>(window->abort).store(1, std::memory_order_release);  // kernels that wait leave
+  constexpr double until_it_is_seen = 0.3;
+  double begin = seconds_now();
+  while (code == Errc::device && several_processes() && !hall->raised() && seconds_now() - begin < until_it_is_seen) {
+    attend();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  hall->raise(code, cause);
+}
+
+void State::tell_cause() {
+  if (told.exchange(true))
+    throw Error(Errc::peer_failed, "these ranks have failed before (" + hall->cause() + "): build a new solver");
+  throw Error(hall->code(), hall->cause());
 }
 
 }  // namespace sordino::cuda

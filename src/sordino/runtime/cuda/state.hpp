@@ -5,12 +5,11 @@
 #include <map>
 #include <mutex>
 #include <thread>
-#include <tuple>
 
 #include "sordino/runtime/cuda/call.hpp"
 #include "sordino/runtime/cuda/engine.hpp"
 #include "sordino/runtime/cuda/wire.hpp"
-#include "sordino/runtime/fault.hpp"
+#include "sordino/runtime/hall_mail.hpp"
 #include "sordino/runtime/rank.hpp"
 #include "sordino/runtime/threads.hpp"
 
@@ -35,6 +34,12 @@ struct VectorMemory {
   u32* flags = nullptr;  // [peers], one a line; written by them
   u32* sent = nullptr;
   Route route;
+};
+
+/// What others write to.
+struct VectorAddress {
+  double* rows = nullptr;
+  u32* flags = nullptr;
 };
 
 struct ReductionMemory {
@@ -62,6 +67,12 @@ struct Channel {
   std::atomic<u64> issued{0};
 };
 
+/// Device memory that pieces are taken from.
+struct SharedBlock {
+  char* memory = nullptr;
+  std::size_t bytes = 0, used = 0;
+};
+
 struct RankState {
   static constexpr std::size_t most_names = 4096;
 
@@ -71,6 +82,7 @@ struct RankState {
   Upload* control = nullptr;  // device
   Upload* staging = nullptr;  // pinned
   Window* window = nullptr;   // pinned
+  Pulse* pulse = nullptr;     // of all ranks, as the device sees it
   u32 marks = 0;              // chunks issued
   // Peers read entries while the owner appends others, so these tables never move.
   std::vector<VectorMemory> vectors;        // [physical]
@@ -80,13 +92,14 @@ struct RankState {
   std::map<std::pair<int, std::vector<std::pair<i32, i32>>>, RowLists> row_lists;   // by lanes and ranges
   std::map<std::pair<int, std::vector<std::pair<i32, i32>>>, RowLists> tile_lists;  // by space and ranges
   std::map<int, TileTables> tile_tables;                                            // by space
-  std::vector<void*> tables;  // device memory that only goes with the engine
+  std::vector<void*> tables;                    // device memory that only goes with the engine
+  std::vector<SharedBlock> blocks;              // that ranks of other processes map
+  std::map<std::pair<int, int>, char*> mapped;  // by rank of another process and its block
   i64 bytes = 0;
   Counters counters;
   Mailbox mail;
   std::atomic<u64> letters{0};  // that have come
   u64 attended = 0;             // those of them that the rank's collectives have seen
-  std::atomic<bool> waiting{false};
 
   RankState() {
     vectors.reserve(most_names);
@@ -97,14 +110,17 @@ struct RankState {
 };
 
 struct State {
-  State(CudaEngine& engine, const Options& options);
+  State(CudaEngine& engine, const Options& options, std::unique_ptr<Hall> hall);
   ~State();
+  void build();
   void set_up(RankState& r, int index, int device);
   void release();
   void end_team();
 
   // --- memory (memory.cpp) ------------------------------------------------------------------------------------------------
   void* take_memory(RankState& r, std::size_t bytes, const std::string& what);  // device memory of the rank; `what` for errors
+  /// Memory of a name, kept as long as the engine; in blocks that other processes can map, if their ranks write to it.
+  char* take_for_name(RankState& r, std::size_t bytes, bool others_write, const std::string& what, BlockPlace& place);
   /// A device copy of a host table, kept as long as the engine.
   template <class T>
   T* table(RankState& r, const std::vector<T>& host, const std::string& what) {
@@ -115,31 +131,40 @@ struct State {
     return static_cast<T*>(p);
   }
   void copy_in(RankState& r, void* to, const void* from, std::size_t bytes);
-  void free_memory(RankState& r);
+  void free_memory(RankState& r, bool others_map);
   double* twin(Rank& rank, int physical);  // pinned host memory for a vector's own rows and ghosts
 
-  // --- connections (connect.cpp): addresses in other ranks' memory, collected at compile time
-  // ---------------------------------
+  // --- several processes (processes.cpp) ------------------------------------------------------------------------------------
+  bool several_processes() const { return hall && hall->processes() > 1; }
+  void join_processes();                             // all can do what is asked, and reach each other; throws what one cannot
+  char* mapped(RankState& r, int owner, int block);  // memory of another process's rank, as r's device sees it
+  bool take_mail();                                  // of other processes; whether any moved
+  void attend();                                     // looks after mail, and whether all processes live; does not wait
+  void post(int from, int to, i64 tag, std::vector<std::byte> data);
+  void send_rest();                 // of the mail, as long as somebody takes it
+  void leave_mapped(RankState& r);  // unmaps all of it
+  bool part();                      // false: another process may still map this one's memory
+
+  // --- connections (connect.cpp): addresses in other ranks' memory, collected at compile time -------------------------------
+  VectorAddress vector_of(RankState& r, int rank, int physical);
+  Packet* packets_of(RankState& r, int rank, int slot);
   const Route& route(Rank& rank, int physical);
   const ReductionMemory& reduction(Rank& rank, int slot);
   const RowLists& row_lists(RankState& r, const std::vector<RowRange>& ranges, int lanes);
   const RowLists& tile_list(RankState& r, const Space& space, const std::vector<RowRange>& ranges);
-  int sender_of(const Rank& rank, int slot, int part) const;  // the rank that sends this part of a reduction
+  int sender_of(const Rank& rank, int slot, int part);  // the rank that sends this part of a reduction
   const TileTables& tile_tables(RankState& r, const Space& space);
 
-  // --- ranks that share a device (share.cpp)
-  // ----------------------------------------------------------------------------------
+  // --- ranks that share a device (share.cpp) --------------------------------------------------------------------------------
   void add_channel(std::vector<std::unique_ptr<Channel>>& channels, RankState& r);
   void signal(RankState& r, Channel& mine);
   void follow(Rank& rank, const Channel& mine, int peer, std::vector<std::unique_ptr<Channel>> RankState::* channels, int id);
 
-  // --- waiting and failing (state.cpp)
-  // --------------------------------------------------------------------------------------------
+  // --- waiting and failing (state.cpp) --------------------------------------------------------------------------------------
   /// Until ready(), or a fault, or nobody having made progress for too long.
   template <class Ready>
   void wait(Rank& rank, const Ready& ready, const std::function<std::string()>& what);
   [[noreturn]] void patience_lost(Rank& rank, const std::string& what);
-  u64 all_heartbeats() const;
   /// Lets the rank's collectives go on if a letter has come.
   void attend(const Rank& rank) {
     RankState& r = of(rank);
@@ -147,11 +172,13 @@ struct State {
     if (std::exchange(r.attended, came) == came) return;
     if (Attendant* a = engine.attendant(rank.id())) a->advance();
   }
-  void beat(const RankState& r) { window->beats[r.index].host++; }
+  void beat(const RankState& r) { std::atomic_ref(hall->pulse().beats[r.index].host).fetch_add(1, std::memory_order_relaxed); }
   void raise(Errc code, const std::string& cause);
-  [[noreturn]] void fail_as_peers() { throw PeerFailed(fault.cause()); }
+  [[noreturn]] void fail_as_peers() { throw PeerFailed(hall->cause()); }
+  [[noreturn]] void tell_cause();  // to the caller of run()
   SumOrder order() const { return options.deterministic ? SumOrder::fixed : SumOrder::grid; }
-  RankState& of(const Rank& r) { return *ranks[r.id()]; }
+  RankState& of(const Rank& r) { return local(r.id()); }
+  RankState& local(int rank) { return *ranks[rank - hall->first_rank()]; }
 
   Progress& progress() { return engine.progress_; }
   Trace& trace() { return engine.trace_; }
@@ -160,50 +187,43 @@ struct State {
   Options options;
   std::vector<int> devices;
   bool shared = false;
-  EngineWindow* window = nullptr;  // pinned
+  std::unique_ptr<Hall> hall;      // where all ranks meet
+  std::unique_ptr<HallMail> mail;  // to other processes, if there are any
+  bool pulse_is_pinned = false;
   std::vector<std::unique_ptr<RankState>> ranks;
   std::vector<std::unique_ptr<Rank>> public_ranks;  // what a job sees of them
-  Fault fault;
-  struct {
-    std::mutex mutex;
-    std::vector<std::tuple<int, int, int, std::string>> all;  // iteration, command, rank, what it waited for
-  } complaints;
+  std::atomic<bool> told{false};                    // the cause of a failure, to a caller
   std::unique_ptr<ThreadTeam> team;
-  std::mutex mutex;  // tables that peers read, mail
-  struct {
-    std::mutex mutex;
-    int inside = 0;
-    std::atomic<u64> round{0};
-  } barrier;
+  std::mutex mutex;               // tables that peers read, mail
   std::atomic<bool> lost{false};  // a rank or device did not come back: freeing what it uses would wait, or hurt
 };
 
 template <class Ready>
 void State::wait(Rank& rank, const Ready& ready, const std::function<std::string()>& what) {
   if (ready()) return;
-  RankState& mine = of(rank);
-  mine.waiting.store(true, std::memory_order_relaxed);
+  hall->set_waiting(rank.id(), true);
   double calm_since = seconds_now();
-  u64 beats = all_heartbeats();
+  u64 beats = hall->heartbeats();
   for (u64 n = 1;; n++) {
     if (ready()) break;
-    if (fault.raised()) fail_as_peers();
+    if (hall->raised()) fail_as_peers();
     attend(rank);
     if (n < 2000) {
       std::this_thread::yield();
       continue;
     }
     std::this_thread::sleep_for(std::chrono::microseconds(20));
+    attend();
     if (n % 64) continue;
     double t = seconds_now();
-    if (u64 b = all_heartbeats(); b != beats) {
+    if (u64 b = hall->heartbeats(); b != beats) {
       beats = b;
       calm_since = t;
     } else if (options.timeout > 0 && t - calm_since > options.timeout + 0.3) {  // devices, which know more, complain first
       patience_lost(rank, what());
     }
   }
-  mine.waiting.store(false, std::memory_order_relaxed);
+  hall->set_waiting(rank.id(), false);
 }
 
 }  // namespace sordino::cuda

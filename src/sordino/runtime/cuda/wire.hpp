@@ -2,6 +2,7 @@
 // between ranks, and what a launch is told beside its functor. Plain data only.
 #pragma once
 #include "sordino/runtime/handles.hpp"
+#include "sordino/runtime/pulse.hpp"
 
 namespace sordino::cuda {
 
@@ -73,16 +74,6 @@ struct Window {
   u32 ended = 0;               // device to host: the chunk that ended a loop which repeats on the device
   alignas(128) u32 stop = 0;   // host to device
   Report report[2];            // [mark & 1]
-};
-
-/// Host memory of the whole engine that all devices can reach.
-struct EngineWindow {
-  alignas(128) u32 abort = 0;  // somebody failed: stop waiting
-  struct alignas(128) Beat {
-    u64 host = 0, device = 0;  // grow while the rank makes progress; one writer each
-  };
-  static constexpr int most_ranks = 256;
-  Beat beats[most_ranks];
 };
 
 // --- what a launch is told -----------------------------------------------------------------------------------------------
@@ -168,8 +159,8 @@ struct Args {
   Control* control = nullptr;
   double* scalars = nullptr;  // [physical]
   const u32* epochs = nullptr;
-  double* history = nullptr;  // a ring
-  const EngineWindow* engine = nullptr;
+  double* history = nullptr;      // a ring
+  const Pulse* engine = nullptr;  // of all ranks
   i32 ranks = 0;
   i32 command = 0, commands = 0;
   i32 iteration = 0;  // counted from the chunk's first

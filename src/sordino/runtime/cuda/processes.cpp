@@ -1,0 +1,139 @@
+// Ranks of several processes of a host: who maps whose memory, their mail, and how they end together.
+#include <algorithm>
+#include <cstring>
+
+#include "sordino/runtime/cuda/state.hpp"
+
+namespace sordino::cuda {
+namespace {
+
+constexpr std::size_t first_bytes = 256;  // of a rank's first block, which everybody maps at once
+constexpr double least_patience = 60;     // seconds: other processes may still be loading their kernels
+
+DeviceIdentity identity_of(int device) {
+  cudaDeviceProp properties{};
+  call("cudaGetDeviceProperties", cudaGetDeviceProperties(&properties, device));
+  DeviceIdentity identity;
+  static_assert(sizeof properties.uuid == sizeof identity);
+  std::memcpy(identity.data(), &properties.uuid, sizeof identity);
+  return identity;
+}
+
+void refuse_shared_devices(const Hall& hall) {
+  for (int a = hall.first_rank(); a < hall.first_rank() + hall.local_ranks(); a++)
+    for (int b = 0; b < hall.ranks(); b++)
+      if (!hall.is_local(b) && hall.device(a) == hall.device(b))
+        throw Error(Errc::unsupported, "ranks " + std::to_string(std::min(a, b)) + " and " + std::to_string(std::max(a, b)) +
+                                           " are in different processes and on the same GPU: give each a GPU of its own, or "
+                                           "start one process, whose ranks can share a GPU");
+}
+
+}  // namespace
+
+// What one process cannot do, all learn of here, before they wait for each other anywhere else.
+void State::join_processes() {
+  double patience = options.timeout > 0 ? std::max(options.timeout, least_patience) : 0;
+  auto meet = [&] {
+    hall->meet(patience);
+    if (hall->raised()) throw Error(hall->code(), hall->cause());
+  };
+  for (auto& r : ranks) {
+    OnDevice on(r->device);
+    hall->set_device(r->index, identity_of(r->device));
+    BlockPlace unused;
+    take_for_name(*r, first_bytes, true, "what is shared with other processes", unused);
+  }
+  meet();
+  if (options.sharing != Sharing::never) refuse_shared_devices(*hall);
+  for (auto& r : ranks) {
+    OnDevice on(r->device);
+    for (int other = 0; other < hall->ranks(); other++)
+      if (!hall->is_local(other)) mapped(*r, other, 0);
+  }
+  meet();
+}
+
+char* State::mapped(RankState& r, int owner, int block) {
+  char*& memory = r.mapped[{owner, block}];
+  if (memory) return memory;
+  BlockHandle published = hall->block(owner, block);
+  cudaIpcMemHandle_t handle;
+  std::memcpy(&handle, published.bytes.data(), sizeof handle);
+  void* p = nullptr;
+  try {
+    call("cudaIpcOpenMemHandle", cudaIpcOpenMemHandle(&p, handle, cudaIpcMemLazyEnablePeerAccess));
+  } catch (const Error& error) {
+    throw Error(Errc::unsupported, "device " + std::to_string(r.device) + " of rank " + std::to_string(r.index) +
+                                       " cannot reach the memory of rank " + std::to_string(owner) +
+                                       ", which is another process's: run all ranks in one process, or choose devices that "
+                                       "reach each other, in one container (" +
+                                       error.what() + ")");
+  }
+  r.counters.allocations++;
+  return memory = static_cast<char*>(p);
+}
+
+// Before anybody frees what is mapped here; errors are not thrown, as a device may have failed.
+void State::leave_mapped(RankState& r) {
+  if (r.mapped.empty()) return;
+  int before = 0;
+  cudaGetDevice(&before);
+  cudaSetDevice(r.device);
+  if (r.stream) cudaStreamSynchronize(r.stream);
+  for (auto& [whose, memory] : r.mapped)
+    if (memory) cudaIpcCloseMemHandle(memory);
+  r.mapped.clear();
+  cudaSetDevice(before);
+}
+
+// The last of a run may still be under way elsewhere; but a process that keeps its engine keeps nobody else's memory for it.
+bool State::part() {
+  hall->close();
+  double begin = seconds_now(), patience = hall->raised() ? 2 : 5;
+  while (!hall->all_closed()) {
+    if (hall->others_busy() && !hall->raised()) begin = seconds_now();
+    if (seconds_now() - begin > patience) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
+// --- mail --------------------------------------------------------------------------------------------------------------------
+
+void State::post(int from, int to, i64 tag, std::vector<std::byte> data) {
+  if (!hall->is_local(to)) return mail->send(from, to, tag, std::move(data));
+  RankState& there = local(to);
+  {
+    std::lock_guard lock(mutex);
+    there.mail.add(tag, {from, std::move(data)});
+  }
+  there.letters.fetch_add(1, std::memory_order_release);
+}
+
+bool State::take_mail() {
+  if (!mail) return false;
+  return mail->exchange(
+      [this](int from, int to, i64 tag, std::vector<std::byte> data) { post(from, to, tag, std::move(data)); });
+}
+
+void State::attend() {
+  if (!mail) return;
+  take_mail();
+  if (hall->raised()) return;
+  if (int lost = hall->find_lost(); lost >= 0) hall->raise(Errc::peer_failed, hall->obituary(lost));
+}
+
+// A rank that ends its job waits for nothing more, so nobody here may look after what it has posted last.
+void State::send_rest() {
+  if (!mail) return;
+  constexpr double pause = 0.5;  // seconds in which nobody took anything: the rest is sent during the next run
+  double moved = seconds_now();
+  while (!mail->all_sent() && !hall->raised() && seconds_now() - moved < pause) {
+    if (take_mail())
+      moved = seconds_now();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+}
+
+}  // namespace sordino::cuda

@@ -1,0 +1,341 @@
+#include "sordino/runtime/hall.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <new>
+#include <thread>
+#include <tuple>
+
+#include "sordino/runtime/process_id.hpp"
+
+namespace sordino {
+namespace {
+
+static_assert(std::atomic<u32>::is_always_lock_free && std::atomic<u64>::is_always_lock_free, "locks are not shared");
+
+constexpr std::size_t page = 4096;
+constexpr std::size_t all_pipes = std::size_t(16) << 20;  // bytes, about
+constexpr u32 told = 1;                                   // states of a fault: none, told, or 2 + the process that writes it
+
+std::size_t up_to(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+// As large as fits, so that long letters go in few pieces.
+std::size_t bytes_of_pipe(std::size_t processes) {
+  std::size_t bytes = std::size_t(1) << 20;
+  while (bytes * processes * processes > all_pipes && bytes > 16 * page) bytes /= 2;
+  return bytes;
+}
+
+template <std::size_t n>
+void keep(char (&to)[n], const std::string& text) {
+  std::size_t count = std::min(text.size(), n - 1);
+  std::memcpy(to, text.data(), count);
+  to[count] = 0;
+}
+
+// With memory behind all of it: what runs out later ends the process without a word. Returns an error of errno.h, or 0.
+int reserve(int file, std::size_t bytes) {
+  if (ftruncate(file, off_t(bytes)) != 0) return errno;
+#ifdef __linux__
+  return posix_fallocate(file, 0, off_t(bytes));
+#else
+  return 0;
+#endif
+}
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw Error(Errc::unsupported,
+              "the processes of this host cannot share memory: " + what + " failed: " + std::strerror(errno));
+}
+
+i64 milliseconds_now() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
+}
+
+std::string listed(int first, int last) {
+  if (first == last) return "rank " + std::to_string(first) + " is";
+  return "ranks " + std::to_string(first) + " to " + std::to_string(last) + " are";
+}
+
+}  // namespace
+
+// All of it begins as zeros, which is how fresh memory comes.
+struct Hall::Member {
+  ProcessId id;
+  std::atomic<u32> busy, closed, left;
+};
+
+struct Hall::Segment {
+  Pulse pulse;  // at the beginning of a page: devices are given that
+  alignas(page) Gate ranks;
+  alignas(64) Gate processes;
+  alignas(64) std::atomic<u32> fault;
+  i32 code;
+  char cause[2048];
+  Member members[most_processes];
+};
+
+struct Hall::Seat {
+  struct Place {
+    BlockPlace place;
+    std::atomic<u32> published;
+  };
+  alignas(64) std::atomic<u32> waiting;
+  alignas(64) std::atomic<u32> complained;
+  i32 iteration, command;
+  char complaint[512];
+  DeviceIdentity device;
+  std::atomic<u32> published[most_blocks];
+  BlockHandle blocks[most_blocks];
+  Place places[2][most_names];
+};
+
+// --- making, entering and leaving --------------------------------------------------------------------------------------------
+
+Hall::Hall(const std::vector<int>& ranks_of_processes, int process) : first_{0}, process_(process) {
+  if (int(ranks_of_processes.size()) > most_processes)
+    throw Error(Errc::unsupported, "at most " + std::to_string(most_processes) + " processes of a host work together");
+  for (int n : ranks_of_processes) first_.push_back(first_.back() + n);
+  if (ranks() > Pulse::most_ranks)
+    throw Error(Errc::unsupported, "at most " + std::to_string(Pulse::most_ranks) + " ranks of a host work together");
+  std::size_t P = ranks_of_processes.size();
+  pipe_bytes_ = P > 1 ? bytes_of_pipe(P) : 0;
+  seats_at_ = up_to(sizeof(Segment), page);
+  pipes_at_ = up_to(seats_at_ + std::size_t(ranks()) * sizeof(Seat), page);
+  bytes_ = pipes_at_ + P * P * (P > 1 ? up_to(sizeof(Pipe) + pipe_bytes_, page) : 0);
+}
+
+Hall::Hall(int ranks) : Hall(std::vector<int>{ranks}, 0) {
+  map(-1);
+  sit_down();
+}
+
+std::unique_ptr<Hall> Hall::make(const std::vector<int>& ranks_of_processes) {
+  static std::atomic<u32> made{0};
+  std::unique_ptr<Hall> hall(new Hall(ranks_of_processes, 0));
+  int file = -1;
+  do {
+    hall->name_ = "/sordino." + std::to_string(getpid()) + "." + std::to_string(made++);
+    file = shm_open(hall->name_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  } while (file < 0 && errno == EEXIST);
+  if (file < 0) refuse("shm_open");
+  hall->named_ = true;
+  if (int error = reserve(file, hall->bytes_); error == ENOSPC || error == EFBIG || error == ENOMEM) {
+    ::close(file);
+    throw Error(Errc::unsupported, "the processes of this host need " + std::to_string(hall->bytes_ >> 20) +
+                                       " MiB of shared memory, and /dev/shm has no room for them");
+  }
+  hall->map(file);  // closes it
+  hall->sit_down();
+  return hall;
+}
+
+std::unique_ptr<Hall> Hall::enter(const std::string& name, const std::vector<int>& ranks_of_processes, int process) {
+  std::unique_ptr<Hall> hall(new Hall(ranks_of_processes, process));
+  hall->name_ = name;
+  int file = shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0600);
+  if (file < 0) refuse("shm_open of " + name);
+  hall->map(file);
+  hall->sit_down();
+  return hall;
+}
+
+void Hall::map(int file) {
+  int flags = file < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED;
+  void* p = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, flags, file, 0);
+  if (file >= 0) ::close(file);
+  if (p == MAP_FAILED) refuse("mmap");
+  memory_ = static_cast<char*>(p);
+  segment_ = std::launder(reinterpret_cast<Segment*>(memory_));
+}
+
+void Hall::sit_down() { segment_->members[process_].id = this_process(); }
+
+Hall::~Hall() {
+  remove_name();
+  if (!memory_) return;
+  leave();
+  munmap(memory_, bytes_);
+}
+
+void Hall::remove_name() {
+  if (named_) shm_unlink(name_.c_str());
+  named_ = false;
+}
+
+int Hall::process_of(int rank) const { return int(std::upper_bound(first_.begin(), first_.end(), rank) - first_.begin()) - 1; }
+
+Hall::Seat& Hall::seat(int rank) const {
+  return *std::launder(reinterpret_cast<Seat*>(memory_ + seats_at_ + std::size_t(rank) * sizeof(Seat)));
+}
+
+Pipe& Hall::pipe(int from, int to) {
+  std::size_t nth = std::size_t(from) * std::size_t(processes()) + std::size_t(to);
+  return *std::launder(reinterpret_cast<Pipe*>(memory_ + pipes_at_ + nth * up_to(sizeof(Pipe) + pipe_bytes_, page)));
+}
+
+// --- signs of life, barriers -------------------------------------------------------------------------------------------------
+
+Pulse& Hall::pulse() { return segment_->pulse; }
+
+u64 Hall::heartbeats() const {
+  u64 sum = 0;
+  for (int i = 0; i < ranks(); i++) {
+    auto& b = segment_->pulse.beats[i];
+    for (u64* count : {&b.host, &b.device}) sum += std::atomic_ref(*count).load(std::memory_order_relaxed);
+  }
+  return sum;
+}
+
+void Hall::set_waiting(int rank, bool waiting) { seat(rank).waiting.store(waiting, std::memory_order_relaxed); }
+bool Hall::is_waiting(int rank) const { return seat(rank).waiting.load(std::memory_order_relaxed) != 0; }
+
+Gate& Hall::gate_of_ranks() { return segment_->ranks; }
+
+void Hall::meet(double seconds) {
+  Gate& gate = segment_->processes;
+  u32 round = gate.enter(u32(processes()));
+  i64 begin = milliseconds_now();
+  while (!gate.is_over(round) && !raised()) {
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    int lost = find_lost();
+    if (gate.is_over(round)) break;  // who has left now was here
+    if (lost >= 0) raise(Errc::peer_failed, obituary(lost));
+    if (seconds > 0 && double(milliseconds_now() - begin) > 1000 * seconds)
+      raise(Errc::peer_failed, "process " + std::to_string(process_) + " waited " + std::to_string(int(seconds)) +
+                                   " s for the other processes of its host to build the same engine");
+  }
+}
+
+// --- failing -----------------------------------------------------------------------------------------------------------------
+
+bool Hall::raised() const { return segment_->fault.load(std::memory_order_acquire) == told; }
+
+bool Hall::raise(Errc code, const std::string& cause) {
+  auto& fault = segment_->fault;
+  for (;;) {
+    u32 seen = 0;
+    if (fault.compare_exchange_strong(seen, 2 + u32(process_))) break;
+    if (seen == told) return false;
+    // Somebody is writing. Who died over it is relieved.
+    if (seen >= 2 && has_died(int(seen) - 2) && fault.compare_exchange_strong(seen, 2 + u32(process_))) break;
+    std::this_thread::yield();
+  }
+  segment_->code = i32(code);
+  keep(segment_->cause, cause);
+  fault.store(told, std::memory_order_release);
+  std::atomic_ref<u32>(segment_->pulse.abort).store(1, std::memory_order_release);  // kernels that wait leave
+  return true;
+}
+
+std::string Hall::cause() const { return raised() ? segment_->cause : ""; }
+Errc Hall::code() const { return Errc(segment_->code); }
+
+void Hall::complain(int rank, int iteration, int command, const std::string& text) {
+  Seat& s = seat(rank);
+  if (s.complained.load(std::memory_order_relaxed)) return;
+  s.iteration = iteration;
+  s.command = command;
+  keep(s.complaint, text);
+  s.complained.store(1, std::memory_order_release);
+}
+
+int Hall::complaints() const {
+  int n = 0;
+  for (int i = 0; i < ranks(); i++) n += seat(i).complained.load(std::memory_order_acquire) != 0;
+  return n;
+}
+
+std::string Hall::first_complaint() const {
+  const Seat* first = nullptr;
+  for (int i = 0; i < ranks(); i++) {
+    const Seat& s = seat(i);
+    if (!s.complained.load(std::memory_order_acquire)) continue;
+    if (!first || std::tie(s.iteration, s.command) < std::tie(first->iteration, first->command)) first = &s;
+  }
+  return first ? first->complaint : "";
+}
+
+// --- processes ---------------------------------------------------------------------------------------------------------------
+
+bool Hall::has_died(int process) const { return process != process_ && has_ended(segment_->members[process].id); }
+
+bool Hall::is_gone(int process) const {
+  return segment_->members[process].left.load(std::memory_order_acquire) != 0 || has_died(process);
+}
+
+int Hall::find_lost() {
+  if (processes() == 1) return -1;
+  i64 now = milliseconds_now(), before = looked_at_.load(std::memory_order_relaxed);
+  if (now == before || !looked_at_.compare_exchange_strong(before, now)) return -1;
+  for (int p = 0; p < processes(); p++)
+    if (p != process_ && is_gone(p)) return p;
+  return -1;
+}
+
+std::string Hall::obituary(int process) const {
+  const Member& m = segment_->members[process];
+  std::string who = listed(first_rank(process), first_[process + 1] - 1) + " lost: process " + std::to_string(process) +
+                    " of " + std::to_string(processes()) + ", with the number " + std::to_string(m.id.number);
+  return who + (m.left.load() ? ", has ended its engine" : ", has died");
+}
+
+void Hall::set_busy(bool busy) { segment_->members[process_].busy.store(busy, std::memory_order_release); }
+void Hall::close() { segment_->members[process_].closed.store(1, std::memory_order_release); }
+void Hall::leave() { segment_->members[process_].left.store(1, std::memory_order_release); }
+
+bool Hall::all_closed() const {
+  for (int p = 0; p < processes(); p++)
+    if (p != process_ && !segment_->members[p].closed.load(std::memory_order_acquire) && !is_gone(p)) return false;
+  return true;
+}
+
+bool Hall::others_busy() const {
+  for (int p = 0; p < processes(); p++)
+    if (p != process_ && segment_->members[p].busy.load(std::memory_order_acquire) && !is_gone(p)) return true;
+  return false;
+}
+
+// --- directory ---------------------------------------------------------------------------------------------------------------
+
+void Hall::set_device(int rank, const DeviceIdentity& device) { seat(rank).device = device; }
+DeviceIdentity Hall::device(int rank) const { return seat(rank).device; }
+
+void Hall::publish(int rank, int block, const BlockHandle& handle) {
+  if (block >= most_blocks)
+    throw Error(Errc::unsupported, "a rank shares at most " + std::to_string(most_blocks) + " blocks of memory with processes");
+  Seat& s = seat(rank);
+  s.blocks[block] = handle;
+  s.published[block].store(1, std::memory_order_release);
+}
+
+BlockHandle Hall::block(int rank, int block) const {
+  const Seat& s = seat(rank);
+  if (block < 0 || block >= most_blocks || !s.published[block].load(std::memory_order_acquire))
+    throw Error(Errc::peer_failed, "rank " + std::to_string(rank) + " has not shared its memory");
+  return s.blocks[block];
+}
+
+void Hall::publish(int rank, Published what, int index, const BlockPlace& place) {
+  Seat::Place& p = seat(rank).places[int(what)][index];
+  p.place = place;
+  p.published.store(1, std::memory_order_release);
+}
+
+BlockPlace Hall::place(int rank, Published what, int index) const {
+  const Seat::Place& p = seat(rank).places[int(what)][index];
+  if (!p.published.load(std::memory_order_acquire))
+    throw Error(Errc::peer_failed, "rank " + std::to_string(rank) + " has no " +
+                                       (what == Published::vector ? "exchanged vector " : "reduction ") +
+                                       std::to_string(index) + ": all ranks make the same names in the same order");
+  return p.place;
+}
+
+}  // namespace sordino
