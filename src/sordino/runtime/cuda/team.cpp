@@ -67,6 +67,7 @@ TeamState::TeamState(const TeamOptions& o) : options(o), devices(chosen_devices(
   if (options.ranks > DeviceTeam::most_ranks)
     bad_argument("a team takes at most " + std::to_string(DeviceTeam::most_ranks) + " ranks");
   if (int(devices.size()) > options.ranks) devices.resize(std::size_t(options.ranks));
+  options.window = std::max<std::size_t>(options.window, 1 << 16);
   enable_peers(devices);
   OnDevice on(devices[0]);
   void* p = nullptr;
@@ -98,7 +99,7 @@ TeamState::TeamState(const TeamOptions& o) : options(o), devices(chosen_devices(
 void TeamState::set_up(Member& m) {
   OnDevice on(m.device);
   call("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(&m.stream, cudaStreamNonBlocking));
-  std::size_t available = 0, total = 0, bytes = std::max<std::size_t>(options.window, 1 << 16);
+  std::size_t available = 0, total = 0, bytes = options.window;
   call("cudaMemGetInfo", cudaMemGetInfo(&available, &total));
   if (bytes > available)
     throw Error(Errc::unsupported, "device " + std::to_string(m.device) + " has too little memory for a window of " +

@@ -58,7 +58,8 @@ __device__ inline void push_values(const DeviceTeam& t, const TeamSlots& s, u32 
 template <int K, bool at_hand>
 __device__ inline bool take_sums(const DeviceTeam& t, const TeamSlots& s, u32 epoch, double& sum) {
   static_assert(K >= 1 && K <= most_values);
-  constexpr int ahead = 8, half = 16;  // packets on their way at once; lanes for one parity
+  constexpr int half = 16;                // lanes for one parity
+  constexpr int ahead = at_hand ? 8 : 4;  // packets on their way at once; heads of kernels that stream have few registers
   int lane = threadIdx.x & 31, k = lane % half, parity = at_hand ? epoch & 1 : lane / half;
   bool asks = k < K && (!at_hand || lane < half), lost = false;
   const Packet* from = t.mine(s.packets) + parity * t.ranks * K + k;
