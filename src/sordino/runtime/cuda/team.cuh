@@ -58,8 +58,7 @@ __device__ inline void push_values(const DeviceTeam& t, const TeamSlots& s, u32 
 template <int K, bool at_hand>
 __device__ inline bool take_sums(const DeviceTeam& t, const TeamSlots& s, u32 epoch, double& sum) {
   static_assert(K >= 1 && K <= most_values);
-  constexpr int half = 16;                // lanes for one parity
-  constexpr int ahead = at_hand ? 8 : 4;  // packets on their way at once; heads of kernels that stream have few registers
+  constexpr int half = 16, ahead = 4;  // lanes for one parity; packets on their way at once
   int lane = threadIdx.x & 31, k = lane % half, parity = at_hand ? epoch & 1 : lane / half;
   bool asks = k < K && (!at_hand || lane < half), lost = false;
   const Packet* from = t.mine(s.packets) + parity * t.ranks * K + k;
@@ -67,10 +66,10 @@ __device__ inline bool take_sums(const DeviceTeam& t, const TeamSlots& s, u32 ep
 #pragma unroll 1
   for (i32 first = 0; first < t.ranks; first += ahead) {
     Packet got[ahead];
+    auto rank = [&](int j) { return min(first + j, t.ranks - 1); };  // loads under a condition would wait for each other
     auto load = [&] {
 #pragma unroll
-      for (int j = 0; j < ahead; j++)
-        if (first + j < t.ranks) got[j] = load_packet(from + (first + j) * K);
+      for (int j = 0; j < ahead; j++) got[j] = load_packet(from + rank(j) * K);
     };
     if (asks) load();
     asks = asks && parity == int(epoch & 1) && !lost;
@@ -80,9 +79,9 @@ __device__ inline bool take_sums(const DeviceTeam& t, const TeamSlots& s, u32 ep
         bool all = true;
 #pragma unroll
         for (int j = 0; j < ahead; j++)
-          if (first + j < t.ranks && !is_epoch(u32(got[j].tag), epoch)) {
+          if (!is_epoch(u32(got[j].tag), epoch)) {
             all = false;
-            late = first + j;
+            late = rank(j);
             seen = u32(got[j].tag);
           }
         if (!all) load();
