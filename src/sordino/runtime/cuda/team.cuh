@@ -108,12 +108,17 @@ __device__ inline bool all_reduce(const DeviceTeam& t, const TeamSlots& s, u32 e
 __device__ inline u32 last_epoch(const DeviceTeam& t, const TeamSlots& s) { return load_relaxed(t.mine(s.epoch)); }
 __device__ inline void keep_epoch(const DeviceTeam& t, const TeamSlots& s, u32 epoch) { store_relaxed(t.mine(s.epoch), epoch); }
 
-/// All threads of all blocks, in the tail of a kernel: adds `sums` of all threads and sends them to all ranks. The last block
-/// of the grid waits for the others' sums; so it must not be their only place to run, which a grid never is. Counts the epoch
-/// by itself, so it can be replayed. A reduction must be finished on this rank before it is started again.
+/// All threads of all blocks, in the tail of a kernel: adds `sums` of all threads and sends them to all ranks. Does not wait
+/// for other ranks. The last block of the grid waits for the sums of the blocks before it, which run or have run. Counts the
+/// epoch by itself, so it can be replayed. A reduction must be finished on this rank before it is started again. `threads` of
+/// a block; no more blocks than the slots were made for.
 template <int K, int threads = block_threads>
 __device__ inline void start_reduction(const DeviceTeam& t, const TeamSlots& s, double (&sums)[K]) {
   __shared__ double warp_sum[most_values][threads / 32];
+  if (gridDim.x > u32(s.most_blocks)) {
+    if (threadIdx.x == 0) give_up(t, Wait::nothing, s.channel, s.most_blocks, 0, 0);
+    return;
+  }
   u32 epoch = last_epoch(t, s) + 1;
   __syncthreads();  // warp_sum may be in use by a reduction started just before
   double sum;
