@@ -18,6 +18,11 @@ __global__ void wait_for_sums(const __grid_constant__ DeviceTeam t, TeamSlots s)
   cuda::take_sums<1, true>(t, s, cuda::last_epoch(t, s) + 1, value);
 }
 
+__global__ void start_sums(const __grid_constant__ DeviceTeam t, TeamSlots s) {
+  double sums[1] = {1};
+  cuda::start_reduction<1>(t, s, sums);
+}
+
 struct Failure {
   std::string cause;
   double seconds = 0;
@@ -71,6 +76,15 @@ TEST("team: a sum that never comes is named, and a new team works") {
   Team again(o);
   TeamSignals signals = again.signals("faces");
   again.run([&](TeamRank& rank) { rank.launch({.threads = 1}, wait_in_vain, rank.team(), signals, 0, 0u); });  // has come
+}
+
+TEST("team: a grid that is larger than its slots writes nothing, and is named") {
+  test::need_gpu();
+  Team team(team_options(1));
+  TeamSlots slots = team.slots("dots", 1, 3);
+  team.run([&](TeamRank& rank) { rank.launch({.blocks = 3}, start_sums, rank.team(), slots); });
+  Failure f = fail(team, [&](TeamRank& rank) { rank.launch({.blocks = 4}, start_sums, rank.team(), slots); });
+  CHECK(f.cause == "rank 0: more than 3 blocks of a grid started 'dots', which was made for so many");
 }
 
 TEST("team: when a rank throws, waits of all others end with its cause") {

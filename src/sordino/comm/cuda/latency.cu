@@ -34,8 +34,9 @@ __global__ void __launch_bounds__(32) reduce_all(const __grid_constant__ DeviceT
   if (k == 0) tell_time(*left, 0);
   u32 before = u32(clock64());
   for (u32 e = 1; e <= epochs; e++) {
+    push_values<K>(t, s, ++epoch, value);  // all_reduce, with what does not depend on it in between
     double add = noise(t.rank, k, e);
-    if (!all_reduce<K>(t, s, ++epoch, value)) return;
+    if (!take_sums<K, true>(t, s, epoch, value)) return;
     u32 now = u32(clock64());
     if (k == 0) ticks[e - 1] = now - before;
     before = now;

@@ -122,23 +122,18 @@ CommFigure time_gather(const CommPlan& plan, int ranks, i64 part, bool by_nccl) 
   return f;
 }
 
-CommFigure time_nccl_values(const CommPlan& plan, int ranks, int values) {
-  CommFigure f{.what = "nccl-all-reduce", .way = "NCCL", .ranks = ranks, .bytes = 8 * values};
-  TeamOptions options = team_options(plan, ranks);
-  options.longest = 60;
-  Team team(options);
-  auto x = team.array<double>(values);
-  auto nccl = find_nccl(plan, team, f.remark);
-  if (!nccl) return f;
-  f.way += " " + nccl->version();
+CommFigure time_nccl_values(Team& team, const Nccl& nccl, int values) {
+  const int ranks = team.size();
+  CommFigure f{.what = "nccl-all-reduce", .way = "NCCL " + nccl.version(), .ranks = ranks, .bytes = 8 * values};
   f.remark = "a thread a GPU, on streams";
+  auto x = team.array<double>(values);
   // Sums of sums grow by the number of ranks each: from very small to large, and exactly where that is a power of two.
   const std::vector<double> small(std::size_t(values), 0x1p-900);
   BatchTimer timer(ranks, 30, 400);
   team.run([&](TeamRank& rank) {
     double* mine = rank.team().mine(x);
     timer.run(
-        rank, [&] { nccl->all_reduce(rank.id(), mine, values, rank.stream()); },
+        rank, [&] { nccl.all_reduce(rank.id(), mine, values, rank.stream()); },
         [&] {
           call("cudaMemcpyAsync", cudaMemcpyAsync(mine, small.data(), small.size() * 8, cudaMemcpyHostToDevice, rank.stream()));
         });
@@ -177,8 +172,16 @@ std::vector<CommFigure> time_all_gathers(const CommPlan& plan) {
 
 std::vector<CommFigure> time_nccl_all_reduce(const CommPlan& plan) {
   std::vector<CommFigure> figures;
-  for (int ranks : possible_ranks(plan, 2))
-    for (int values : {1, 2, 4, 8, 16}) figures.push_back(time_nccl_values(plan, ranks, values));
+  for (int ranks : possible_ranks(plan, 2)) {
+    TeamOptions options = team_options(plan, ranks);
+    options.longest = 60;
+    Team team(options);
+    CommFigure none{.what = "nccl-all-reduce", .way = "NCCL", .ranks = ranks};
+    if (auto nccl = find_nccl(plan, team, none.remark))
+      for (int values : {1, 2, 4, 8, 16}) figures.push_back(time_nccl_values(team, *nccl, values));
+    else
+      figures.push_back(none);
+  }
   return figures;
 }
 

@@ -39,7 +39,7 @@ struct TeamState {
   void wait_for_stream(const Member& m);
   void look_for_fault(const Member& m, int rank);
   [[noreturn]] void follow_fault();
-  std::string awaited(const FaultRecord& cause) const;
+  std::string sentence(const FaultRecord& cause) const;
   void check() const {
     if (fault.raised()) throw PeerFailed(fault.cause());
   }
@@ -67,6 +67,7 @@ TeamState::TeamState(const TeamOptions& o) : options(o), devices(chosen_devices(
   if (options.ranks > DeviceTeam::most_ranks)
     bad_argument("a team takes at most " + std::to_string(DeviceTeam::most_ranks) + " ranks");
   if (int(devices.size()) > options.ranks) devices.resize(std::size_t(options.ranks));
+  options.window = std::max<std::size_t>(options.window, 1 << 16);
   enable_peers(devices);
   OnDevice on(devices[0]);
   void* p = nullptr;
@@ -98,7 +99,7 @@ TeamState::TeamState(const TeamOptions& o) : options(o), devices(chosen_devices(
 void TeamState::set_up(Member& m) {
   OnDevice on(m.device);
   call("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(&m.stream, cudaStreamNonBlocking));
-  std::size_t available = 0, total = 0, bytes = std::max<std::size_t>(options.window, 1 << 16);
+  std::size_t available = 0, total = 0, bytes = options.window;
   call("cudaMemGetInfo", cudaMemGetInfo(&available, &total));
   if (bytes > available)
     throw Error(Errc::unsupported, "device " + std::to_string(m.device) + " has too little memory for a window of " +
@@ -170,11 +171,7 @@ void TeamState::look_for_fault(const Member& m, int rank) {
     if (control.halt) follow_fault();
     return;
   }
-  char waited[32];
-  std::snprintf(waited, sizeof waited, "%g", options.timeout);
-  throw Error(Errc::peer_failed, "rank " + std::to_string(rank) + ": a kernel waited " + waited + " s for " +
-                                     awaited(control.cause) + ", epoch " + std::to_string(control.cause.expected) + " (seen " +
-                                     std::to_string(control.cause.seen) + ")");
+  throw Error(Errc::peer_failed, "rank " + std::to_string(rank) + ": " + sentence(control.cause));
 }
 
 // Kernels here left because those of another rank did; its host thread is about to say why.
@@ -185,10 +182,17 @@ void TeamState::follow_fault() {
   throw Error(Errc::device, "the kernels of a device stopped without saying why");
 }
 
-std::string TeamState::awaited(const FaultRecord& f) const {
-  if (f.what == Wait::own_blocks) return "a block of its own grid";
-  std::string name = f.channel < i32(channels.size()) ? channels[std::size_t(f.channel)] : "?";
-  return "rank " + std::to_string(f.from) + (f.what == Wait::halo ? "'s signal of '" : "'s part of '") + name + "'";
+std::string TeamState::sentence(const FaultRecord& f) const {
+  std::string name = f.channel >= 0 && f.channel < i32(channels.size()) ? "'" + channels[std::size_t(f.channel)] + "'" : "?";
+  std::string from = std::to_string(f.from), what = "a block of its own grid";
+  if (f.what == Wait::nothing)
+    return "more than " + from + " blocks of a grid started " + name + ", which was made for so many";
+  if (f.what == Wait::reduction) what = "rank " + from + "'s part of " + name;
+  if (f.what == Wait::halo) what = "rank " + from + "'s signal of " + name;
+  char waited[32];
+  std::snprintf(waited, sizeof waited, "%g", options.timeout);
+  return "a kernel waited " + std::string(waited) + " s for " + what + ", epoch " + std::to_string(f.expected) + " (seen " +
+         std::to_string(f.seen) + ")";
 }
 
 // --- a rank ----------------------------------------------------------------------------------------------------------------

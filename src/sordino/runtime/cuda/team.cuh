@@ -58,7 +58,7 @@ __device__ inline void push_values(const DeviceTeam& t, const TeamSlots& s, u32 
 template <int K, bool at_hand>
 __device__ inline bool take_sums(const DeviceTeam& t, const TeamSlots& s, u32 epoch, double& sum) {
   static_assert(K >= 1 && K <= most_values);
-  constexpr int ahead = 8, half = 16;  // packets on their way at once; lanes for one parity
+  constexpr int half = 16, ahead = 4;  // lanes for one parity; packets on their way at once
   int lane = threadIdx.x & 31, k = lane % half, parity = at_hand ? epoch & 1 : lane / half;
   bool asks = k < K && (!at_hand || lane < half), lost = false;
   const Packet* from = t.mine(s.packets) + parity * t.ranks * K + k;
@@ -66,10 +66,10 @@ __device__ inline bool take_sums(const DeviceTeam& t, const TeamSlots& s, u32 ep
 #pragma unroll 1
   for (i32 first = 0; first < t.ranks; first += ahead) {
     Packet got[ahead];
+    auto rank = [&](int j) { return min(first + j, t.ranks - 1); };  // loads under a condition would wait for each other
     auto load = [&] {
 #pragma unroll
-      for (int j = 0; j < ahead; j++)
-        if (first + j < t.ranks) got[j] = load_packet(from + (first + j) * K);
+      for (int j = 0; j < ahead; j++) got[j] = load_packet(from + rank(j) * K);
     };
     if (asks) load();
     asks = asks && parity == int(epoch & 1) && !lost;
@@ -79,9 +79,9 @@ __device__ inline bool take_sums(const DeviceTeam& t, const TeamSlots& s, u32 ep
         bool all = true;
 #pragma unroll
         for (int j = 0; j < ahead; j++)
-          if (first + j < t.ranks && !is_epoch(u32(got[j].tag), epoch)) {
+          if (!is_epoch(u32(got[j].tag), epoch)) {
             all = false;
-            late = first + j;
+            late = rank(j);
             seen = u32(got[j].tag);
           }
         if (!all) load();
@@ -108,12 +108,17 @@ __device__ inline bool all_reduce(const DeviceTeam& t, const TeamSlots& s, u32 e
 __device__ inline u32 last_epoch(const DeviceTeam& t, const TeamSlots& s) { return load_relaxed(t.mine(s.epoch)); }
 __device__ inline void keep_epoch(const DeviceTeam& t, const TeamSlots& s, u32 epoch) { store_relaxed(t.mine(s.epoch), epoch); }
 
-/// All threads of all blocks, in the tail of a kernel: adds `sums` of all threads and sends them to all ranks. The last block
-/// of the grid waits for the others' sums; so it must not be their only place to run, which a grid never is. Counts the epoch
-/// by itself, so it can be replayed. A reduction must be finished on this rank before it is started again.
+/// All threads of all blocks, in the tail of a kernel: adds `sums` of all threads and sends them to all ranks. Does not wait
+/// for other ranks. The last block of the grid waits for the sums of the blocks before it, which run or have run. Counts the
+/// epoch by itself, so it can be replayed. A reduction must be finished on this rank before it is started again. `threads` of
+/// a block; no more blocks than the slots were made for.
 template <int K, int threads = block_threads>
 __device__ inline void start_reduction(const DeviceTeam& t, const TeamSlots& s, double (&sums)[K]) {
   __shared__ double warp_sum[most_values][threads / 32];
+  if (gridDim.x > u32(s.most_blocks)) {
+    if (threadIdx.x == 0) give_up(t, Wait::nothing, s.channel, s.most_blocks, 0, 0);
+    return;
+  }
   u32 epoch = last_epoch(t, s) + 1;
   __syncthreads();  // warp_sum may be in use by a reduction started just before
   double sum;

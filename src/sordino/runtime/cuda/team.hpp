@@ -20,7 +20,7 @@ namespace sordino::cuda {
 
 struct TeamOptions {
   int ranks = 0;                  // 0: one a device
-  std::vector<int> devices;       // empty: all there are. With fewer than ranks, some share one: see team.cuh
+  std::vector<int> devices = {};  // empty: all there are. With fewer than ranks, some share one: see team.cuh
   std::size_t window = 16 << 20;  // bytes of each rank's window
   double timeout = 10;            // seconds that a wait on a device may take; <= 0: forever
   double longest = 300;           // seconds that a rank's work may take before its device counts as lost
@@ -60,7 +60,7 @@ class TeamRank {
     std::tuple<P...> values(std::forward<A>(arguments)...);
     std::apply(
         [&](P&... v) {
-          void* pointers[] = {const_cast<void*>(static_cast<const void*>(&v))...};
+          void* pointers[] = {const_cast<void*>(static_cast<const void*>(&v))..., nullptr};
           launch(grid, reinterpret_cast<const void*>(kernel), pointers);
         },
         values);
