@@ -38,6 +38,9 @@ def time_traffic(
 def dslash(
     problem: dict[str, Any], options: dict[str, Any] = ..., machine: dict[str, Any] | None = None
 ) -> dict[str, Any]: ...
+def fault_trial(
+    kind: str, culprit: int, when: float, method: str, ranks: int, timeout: float, progress_thread: bool
+) -> dict[str, Any]: ...
 def run(job: Callable[[Communicator], None], options: dict[str, Any]) -> None: ...
 
 class Pending:

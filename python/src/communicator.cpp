@@ -217,18 +217,14 @@ void call_job(std::shared_ptr<Run> run, const nb::callable& wanted, Rank& rank) 
   }
 }
 
-struct Interrupted : std::runtime_error {
-  Interrupted() : std::runtime_error("interrupted") {}
-};
-
 // A rank that computes in Python is told there; one that waits here ends with the others.
 void look_for_signals(const Run& run) {
   nb::gil_scoped_acquire acquire;
   if (PyErr_CheckSignals() == 0) return;
-  PyErr_Clear();
+  nb::python_error raised;
   for (unsigned long thread : run.threads)
     if (thread) PyThreadState_SetAsyncExc(thread, PyExc_KeyboardInterrupt);
-  throw Interrupted();
+  throw raised;
 }
 
 void run_ranks(const nb::callable& job, const nb::dict& options) {
@@ -236,24 +232,14 @@ void run_ranks(const nb::callable& job, const nb::dict& options) {
   update(o, options);
   validate(o);
   auto run = std::make_shared<Run>();
-  bool interrupted = false;
-  {
-    nb::gil_scoped_release release;
-    run->engine = std::move(make_engine(o, {}).engine);
-    run->threads.resize(std::size_t(run->engine->local_ranks()));
-    struct End {
-      Run& run;
-      ~End() { run.ended = true; }
-    } end{*run};
-    try {
-      run->engine->run([&](Rank& rank) { call_job(run, job, rank); }, [&] { look_for_signals(*run); });
-    } catch (const Interrupted&) {
-      interrupted = true;
-    }
-  }
-  if (!interrupted) return;
-  PyErr_SetNone(PyExc_KeyboardInterrupt);
-  throw nb::python_error();
+  nb::gil_scoped_release release;
+  run->engine = std::move(make_engine(o, {}).engine);
+  run->threads.resize(std::size_t(run->engine->local_ranks()));
+  struct End {
+    Run& run;
+    ~End() { run.ended = true; }
+  } end{*run};
+  run->engine->run([&](Rank& rank) { call_job(run, job, rank); }, [&] { look_for_signals(*run); });
 }
 
 }  // namespace

@@ -143,9 +143,15 @@ struct Part {
   std::unique_ptr<EvenOddSolve> solve;
 };
 
+/// Ctrl-C while there is no solution yet: nothing is kept.
+void stop_on_signal() {
+  nb::gil_scoped_acquire acquire;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
 void run(Engine& engine, const Wanted& w, const Options& o, std::vector<Part>& parts, Found& found) {
   std::mutex mutex;
-  engine.run([&](Rank& s) {
+  auto measure = [&](Rank& s) {
     Part& p = parts[std::size_t(s.id())];
     p.box = std::make_unique<Box>(w.lattice, w.grid, s.id());
     p.links = std::make_shared<const LinkField>(s, *p.box, w.links, w.precision, w.reals);
@@ -157,7 +163,8 @@ void run(Engine& engine, const Wanted& w, const Options& o, std::vector<Part>& p
     if (s.id() == 0) found.hops.ledger = hops.ledger;
     found.hops.seconds = std::max(found.hops.seconds, hops.seconds);
     if (w.solve) found.b2 += p.solve->b2();
-  });
+  };
+  engine.run(measure, stop_on_signal);
   if (!w.solve) return;
   auto look = [&] {
     nb::gil_scoped_acquire acquire;

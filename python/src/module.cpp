@@ -11,6 +11,7 @@ void define_comm(nb::module_& m);          // comm.cpp
 void define_comm_gpu(nb::module_& m);      // comm_gpu.cpp
 void define_communicator(nb::module_& m);  // communicator.cpp
 void define_dslash(nb::module_& m);        // dslash.cpp
+void define_faults(nb::module_& m);        // faults.cpp
 
 namespace {
 
@@ -201,6 +202,7 @@ NB_MODULE(_core, m) {
   py::define_comm_gpu(m);
   py::define_communicator(m);
   py::define_dslash(m);
+  py::define_faults(m);
   nb::class_<py::PySolver>(m, "Solver")
       .def(nb::init<py::Array<sordino::i64>, py::Array<sordino::i32>, py::Array<double>, sordino::i64, nb::dict, nb::object>(),
            "indptr"_a, "indices"_a, "data"_a, "n"_a, "options"_a, "machine"_a.none() = nb::none())

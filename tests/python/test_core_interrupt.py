@@ -36,6 +36,18 @@ def test_ctrl_c_while_solving(tmp_path):
     assert os.listdir(tmp_path) == ["x.npy"]
 
 
+@pytest.mark.parametrize("engine", ["host", "model"])
+def test_ctrl_c_while_dslash_is_measured(tmp_path, engine):
+    argv = ["dslash", "8", "8", "8", "8", "--engine", engine, "--ranks", "2", "--iterations", "100000000"]
+    process = start(tmp_path, *argv)
+    time.sleep(3)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 3 and not out, err
+    assert "interrupted" in err
+
+
 def test_ctrl_c_with_json(tmp_path):
     process = start(tmp_path, *LONG, "--json", "--ranks", "2")
     time.sleep(5)

@@ -25,6 +25,12 @@ class Fault {
     raised_.store(true, std::memory_order_release);
     return true;
   }
+  /// The one cause of several processes that have raised theirs at the same time.
+  void agree_on(Errc code, const std::string& cause) {
+    std::lock_guard lock(mutex_);
+    code_ = code;
+    cause_ = cause;
+  }
   std::string cause() const {
     std::lock_guard lock(mutex_);
     return cause_;

@@ -24,7 +24,7 @@ struct DeviceTeam {
   static constexpr int most_ranks = 16;
 
   TeamControl* control = nullptr;
-  EngineWindow* engine = nullptr;  // host memory, reached by all
+  Pulse* engine = nullptr;  // host memory, reached by all
   i32 rank = 0, ranks = 1;
   char* window[most_ranks] = {};
 

@@ -48,7 +48,7 @@ struct TeamState {
   std::vector<int> devices;
   std::vector<Member> members;
   std::vector<TeamRank> ranks;
-  EngineWindow* engine = nullptr;  // pinned
+  Pulse* engine = nullptr;  // pinned
   i64 taken = 0;
   std::vector<std::string> channels;  // names of slots and signals
   Fault fault;
@@ -71,8 +71,8 @@ TeamState::TeamState(const TeamOptions& o) : options(o), devices(chosen_devices(
   enable_peers(devices);
   OnDevice on(devices[0]);
   void* p = nullptr;
-  call("cudaHostAlloc", cudaHostAlloc(&p, sizeof(EngineWindow), cudaHostAllocPortable | cudaHostAllocMapped));
-  engine = new (p) EngineWindow{};
+  call("cudaHostAlloc", cudaHostAlloc(&p, sizeof(Pulse), cudaHostAllocPortable | cudaHostAllocMapped));
+  engine = new (p) Pulse{};
   members.resize(std::size_t(options.ranks));
   try {
     for (std::size_t r = 0; r < members.size(); r++) {

@@ -73,22 +73,20 @@ void HostEngine::run(const std::function<void(Rank&)>& job, const std::function<
     if (transport_) {
       poll();
       tell_of_progress();
+      if (fault_.raised() && !told_fault_) tell_of_fault(false);
     }
     return fault_.raised() ? 2.0 : -1.0;  // after a fault every wait ends; a rank stuck elsewhere is left behind
   });
+  if (transport_ && fault_.raised()) agree_on_cause();
   if (supervisor_failed) std::rethrow_exception(supervisor_failed);
   if (fault_.raised()) throw Error(fault_.code(), fault_.cause());
 }
 
 void HostEngine::raise(Errc code, const std::string& cause) {
   if (!fault_.raise(code, cause)) return;
+  raised_here_ = true;
   for (auto& m : memory_) m.bell.ring();
-  if (!transport_) return;
-  for (int p = 0; p < transport_->processes(); p++)
-    if (p != transport_->process()) {
-      Message m{.kind = Message::fault, .slot = i64(code)};
-      transport_->send(p, m, cause.data(), cause.size());
-    }
+  if (transport_) tell_of_fault(true);
 }
 
 void HostEngine::fail_as_peers() { throw PeerFailed(fault_.cause()); }
@@ -140,11 +138,7 @@ void HostEngine::poll() {
 void HostEngine::deliver(const Message& m, const std::byte* data, std::size_t bytes) {
   arrivals_.fetch_add(1, std::memory_order_relaxed);
   if (m.kind == Message::beat) return;
-  if (m.kind == Message::fault) {
-    fault_.raise(Errc(m.slot), std::string(reinterpret_cast<const char*>(data), bytes));
-    for (auto& mine : memory_) mine.bell.ring();
-    return;
-  }
+  if (m.kind == Message::fault) return hear_of_fault(m, {reinterpret_cast<const char*>(data), bytes});
   if (m.kind == Message::barrier) {
     std::lock_guard lock(barrier_.mutex);
     barrier_.others[m.flag]++;

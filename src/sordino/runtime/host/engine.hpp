@@ -96,6 +96,8 @@ class HostEngine final : public Engine {
   Transport* transport() override { return transport_.get(); }
 
   Probe probe;  // tests
+  /// For tests: asked before each put and start; true: its signals to other ranks are lost.
+  std::function<bool(Rank&, const Command&, Op, int iteration)> loses;
 
  private:
   friend class HostProgram;
@@ -123,6 +125,9 @@ class HostEngine final : public Engine {
   u64 own_heartbeats() const;
   void tell_of_progress();
   void raise(Errc code, const std::string& cause);
+  void tell_of_fault(bool original);
+  void hear_of_fault(const Message& m, std::string cause);
+  void agree_on_cause();
   [[noreturn]] void fail_as_peers();
 
   Options options_;
@@ -143,8 +148,16 @@ class HostEngine final : public Engine {
   } barrier_;
   struct {
     u64 beats = 0;
-    double at = 0;                // seconds
-  } told_;                        // what other processes know of this one's heartbeats
+    double at = 0;  // seconds
+  } told_;          // what other processes know of this one's heartbeats
+  struct Statement {
+    Errc code;
+    std::string cause;
+    bool original;  // raised there, and not heard of
+  };
+  std::map<int, Statement> heard_;       // [first rank of another process] what it says of the fault; under mutex_
+  std::atomic<bool> told_fault_{false};  // to all other processes
+  std::atomic<bool> raised_here_{false};
   std::atomic<u64> arrivals_{0};  // messages delivered: progress of remote ranks
 };
 

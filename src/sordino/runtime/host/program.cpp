@@ -51,6 +51,7 @@ class HostProgram final : public Frame {
     Verdict verdict = proceed;
     for (auto& p : c.phases) {
       if (engine_.probe) engine_.probe(rank_, c, p.op, iteration);
+      lost_ = engine_.loses && (p.op == Op::put || p.op == Op::start) && engine_.loses(rank_, c, p.op, iteration);
       switch (p.op) {
         case Op::launch: launch(c); break;
         case Op::finish: waited += finish(c, t, p.slot); break;
@@ -92,6 +93,7 @@ class HostProgram final : public Frame {
     if (space.replicated) return;
     u32 word = flag_word(epoch, engine_.stop_requested());
     for (int to = 0; to < engine_.size_; to++) {
+      if (lost_ && to != rank_.id()) continue;
       if (engine_.is_local(to)) {
         Gather& g = *engine_.memory(to).gathers[slot];
         if (&g != &own) std::memcpy(g.sums[parity].data() + place, sums, count * sizeof(double));
@@ -136,6 +138,7 @@ class HostProgram final : public Frame {
     const double* rows = mine_.vectors[v].get();
     book_put(x);
     for (auto& p : x.peers) {
+      if (lost_) continue;
       if (engine_.is_local(p.rank)) {
         Memory& to = engine_.memory(p.rank);
         pack(p, rows, to.vectors[v].get() + p.remote_first);
@@ -186,6 +189,7 @@ class HostProgram final : public Frame {
   HostEngine& engine_;
   Memory& mine_;
   std::vector<double> staging_;
+  bool lost_ = false;  // what the phase sends
 };
 
 std::unique_ptr<Program> HostEngine::compile(Rank& rank, const Recording& r, const std::vector<int>& vectors,

@@ -1,0 +1,164 @@
+"""``sordino bench faults``: injected faults in solves on the host engine: do all survivors say the same in time?"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from .._native import core
+from ..cli import display
+from ..cli.common import Parser, number, whole_number
+from ..cli.processes import say
+from ..errors import BadArgument, Unsupported
+from ..report.record import json_ready
+from . import _records
+
+SUMMARY = "injected faults: whether all survivors end with the same cause, and how late"
+
+#: A lost signal, a rank that comes back after the timeout, one that throws, one without memory, a process that dies.
+KINDS = ("dropped", "late", "throws", "memory", "killed")
+
+#: After so many seconds beyond the timeout a fault counts as reported too late, and a process as hanging.
+LATE, HANGS = 2.0, 60.0
+
+#: What a cause says: who, in which command and iteration, and for a wait what was expected and what seen.
+CAUSE = re.compile(
+    r"rank (?P<rank>\d+): (?:command (?P<command>[^,]+), iteration (?P<iteration>\d+): )?(?P<what>.*?)"
+    r"(?:, epoch (?P<expected>\d+) \(seen (?P<seen>\d+)\).*)?$"
+)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the campaign, print a table, append a record; return 0, or 4 if a fault was not reported as it must be."""
+    parser = Parser("bench faults", SUMMARY)
+    parser.add_argument("--kinds", default="", metavar="A,B", help=f"of {', '.join(KINDS)} (default: all)")
+    parser.add_argument("--trials", default="200", metavar="N", help="of each kind (default 200)")
+    parser.add_argument(
+        "--processes", default="1", metavar="N", help="1, or more over MPI, started here (default 1)"
+    )
+    parser.add_argument("--ranks", default="", metavar="N", help="of a process (default 3; over MPI 2)")
+    parser.add_argument("--timeout", default="0.5", metavar="X", help="of a wait, in seconds (default 0.5)")
+    parser.add_argument("--seed", default="1", metavar="N", help="of where and when (default 1)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    _records.add_arguments(parser)
+    given = parser.read(argv)
+    campaign = _campaign(given)
+    if given.record:
+        _records.check(given.record)
+    rows = [_summary(campaign, kind, _outcomes(campaign, kind)) for kind in campaign["kinds"]]
+    if given.json:
+        say(json.dumps(json_ready({"bench": "faults", "measured": rows}), allow_nan=False))
+    else:
+        _show(campaign, rows)
+    if given.record:
+        command = shlex.join(["sordino", "bench", "faults", *argv])
+        _records.append(given.record, rows, command, given.commit or _records.commit())
+    return 0 if all(row["as_it_must_be"] == row["trials"] for row in rows) else 4
+
+
+def _campaign(given: Any) -> dict[str, Any]:
+    processes = whole_number(given.processes, "--processes")
+    possible = [kind for kind in KINDS if processes > 1 or kind != "killed"]
+    kinds = [word for word in given.kinds.split(",") if word] or possible
+    for kind in kinds:
+        if kind not in possible:
+            raise BadArgument(f"faults of {processes} process(es) are {', '.join(possible)}, not '{kind}'")
+    campaign = {
+        "kinds": kinds,
+        "processes": processes,
+        "ranks": whole_number(given.ranks or ("3" if processes == 1 else "2"), "--ranks"),
+        "trials": whole_number(given.trials, "--trials"),
+        "timeout": number(given.timeout, "--timeout"),
+        "seed": whole_number(given.seed, "--seed"),
+    }
+    if min(campaign["trials"], campaign["ranks"], processes) < 1 or campaign["timeout"] <= 0:
+        raise BadArgument("trials, ranks and processes must be at least 1, and the timeout above 0")
+    if campaign["ranks"] * processes < 2:
+        raise BadArgument("a fault needs a survivor: 2 ranks at least")
+    if processes > 1 and not (core().build_info()["mpi"] and _launcher()):
+        raise Unsupported("several processes need a build with MPI, and mpiexec")
+    return campaign
+
+
+def _launcher() -> str | None:
+    beside = Path(sys.executable).with_name("mpiexec")
+    return str(beside) if beside.exists() else shutil.which("mpiexec")
+
+
+def _outcomes(campaign: dict[str, Any], kind: str) -> list[list[dict[str, Any]]]:
+    """[trial] what each surviving process says. A process can be killed once: each such trial has its own."""
+    if kind != "killed":
+        return _trials(campaign, kind, campaign["seed"], campaign["trials"])
+    return [_trials(campaign, kind, campaign["seed"] + k, 1)[0] for k in range(campaign["trials"])]
+
+
+def _trials(campaign: dict[str, Any], kind: str, seed: int, count: int) -> list[list[dict[str, Any]]]:
+    with tempfile.TemporaryDirectory() as folder:
+        words = [kind, seed, count, campaign["ranks"], campaign["timeout"], folder]
+        command = [sys.executable, "-m", "sordino.bench._fault_worker", *map(str, words)]
+        if campaign["processes"] > 1:
+            command = [str(_launcher()), "--continuous", "-n", str(campaign["processes"]), *command]
+        limit = HANGS + count * (campaign["timeout"] + LATE + 1)
+        with contextlib.suppress(subprocess.TimeoutExpired):  # what is missing then counts as a hang
+            subprocess.run(command, timeout=limit, capture_output=True, check=False)
+        by_trial: list[list[dict[str, Any]]] = [[] for _ in range(count)]
+        for name in sorted(os.listdir(folder)):
+            for line in Path(folder, name).read_text(encoding="utf-8").splitlines():
+                outcome = json.loads(line)
+                by_trial[outcome["number"]].append(outcome)
+    return by_trial
+
+
+def _summary(campaign: dict[str, Any], kind: str, by_trial: list[list[dict[str, Any]]]) -> dict[str, Any]:
+    survivors = campaign["processes"] - (kind == "killed")
+    delays, named, same, complete, good = [], 0, 0, 0, 0
+    for outcomes in by_trial:
+        if len(outcomes) != survivors:
+            continue  # somebody hung
+        complete += 1
+        causes = {outcome["cause"] for outcome in outcomes}
+        said = CAUSE.match(next(iter(causes)))
+        agrees = len(causes) == 1 and said is not None
+        delay = _delay(campaign, kind, outcomes)
+        same += agrees
+        named += bool(said and said["seen"] is not None)
+        delays.append(delay)
+        good += agrees and delay < LATE
+    return {
+        "bench": "faults", "engine": "host", "transport": "threads and mpi" if campaign["processes"] > 1 else "threads",
+        "kind": kind, "trials": len(by_trial), "processes": campaign["processes"],
+        "ranks_of_a_process": campaign["ranks"],
+        "timeout_s": campaign["timeout"], "seed": campaign["seed"], "ended": complete, "same_cause": same,
+        "with_epochs": named, "as_it_must_be": good, "most_delay_s": max(delays, default=None),
+    }  # fmt: skip
+
+
+def _delay(campaign: dict[str, Any], kind: str, outcomes: list[dict[str, Any]]) -> float:
+    """Seconds from when the fault had to be known to the end of the last survivor; who is killed does not say when."""
+    begins = [outcome["fault_s"] for outcome in outcomes if outcome["fault_s"] is not None]
+    begin = begins[0] if begins else min(outcome["begin_s"] for outcome in outcomes)
+    waits = campaign["timeout"] if kind in ("dropped", "late", "killed") else 0.0
+    return max(outcome["end_s"] for outcome in outcomes) - begin - waits
+
+
+def _show(campaign: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+    heads = ("fault", "trials", "all ended", "same cause", "with epochs", "as it must be", "latest s")
+    keys = ("trials", "ended", "same_cause", "with_epochs", "as_it_must_be")
+    cells = []
+    for row in rows:
+        latest = "-" if row["most_delay_s"] is None else f"{row['most_delay_s']:.3f}"
+        cells.append([row["kind"], *(str(row[key]) for key in keys), latest])
+    where = f"{campaign['processes']} x {campaign['ranks']} ranks, timeout {campaign['timeout']} s"
+    display.show_table(
+        f"Injected faults, {where}; 'latest': after the timeout, where one is waited for", heads, cells
+    )
