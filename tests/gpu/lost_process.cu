@@ -1,61 +1,18 @@
 // A process of several that dies, or is stopped, in the middle of a long solve: all survivors end with the same cause, in
 // bounded time. The processes are this one and children of it that run one of these tests; no launcher takes part.
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <sstream>
-#include <thread>
 
 #include "grid.hpp"
-#include "support.hpp"
+#include "spawned.hpp"
 
 using namespace sordino;
+using namespace spawned;
 using test::Cg;
 
 namespace {
 
-constexpr const char* variable = "SORDINO_TEST_HALL";  // "name process patience ranks ranks ..."
 constexpr const char* child_test = "lost process: a child of the tests below";
-
-struct Setting {
-  std::string name;
-  int process = 0;
-  double patience = 10;  // seconds
-  std::vector<int> ranks;
-
-  std::string text() const {
-    std::ostringstream out;
-    out << name << " " << process << " " << patience;
-    for (int n : ranks) out << " " << n;
-    return out.str();
-  }
-};
-
-Setting setting_in(const char* text) {
-  std::istringstream in(text);
-  Setting s;
-  in >> s.name >> s.process >> s.patience;
-  for (int n; in >> n;) s.ranks.push_back(n);
-  return s;
-}
-
-/// One GPU a rank, or one for all, on which the processes take turns.
-cuda::Options options_of(const Setting& s, int gpus) {
-  int all = 0;
-  for (int n : s.ranks) all += n;
-  cuda::Options o = gpus < all ? test::spinning() : cuda::Options{};
-  o.timeout = s.patience;
-  return o;
-}
-
-int gpus() { return int(cuda::device_report().devices.size()); }
 
 /// Solves without an end. Returns what ended it.
 std::string endless(std::unique_ptr<Hall> hall, const Setting& s, const std::function<void()>& meanwhile = {}) {
@@ -74,58 +31,6 @@ std::string endless(std::unique_ptr<Hall> hall, const Setting& s, const std::fun
   return "nothing";
 }
 
-/// The other processes, whose output ends with what ended their solve.
-class Children {
- public:
-  Children(Setting s) {
-    for (s.process = 1; s.process < int(s.ranks.size()); s.process++) {
-      int ends[2];
-      REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
-      posix_spawn_file_actions_t files;
-      posix_spawn_file_actions_init(&files);
-      posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
-      setenv(variable, s.text().c_str(), 1);
-      std::string program = "/proc/self/exe", wanted = child_test;
-      char* arguments[] = {program.data(), wanted.data(), nullptr};
-      pid_t pid = -1;
-      int error = posix_spawn(&pid, program.c_str(), &files, nullptr, arguments, environ);
-      posix_spawn_file_actions_destroy(&files);
-      unsetenv(variable);
-      close(ends[1]);
-      children_.push_back({pid, ends[0]});
-      REQUIRE(error == 0);
-    }
-  }
-  ~Children() {
-    for (auto& c : children_) {
-      if (c.pid > 0) kill(c.pid, SIGKILL), waitpid(c.pid, nullptr, 0);
-      close(c.output);
-    }
-  }
-  void send(int process, int signal) { kill(children_[std::size_t(process - 1)].pid, signal); }
-  /// All that a child has said; waits for its end.
-  std::string said_by(int process) {
-    std::string text;
-    char piece[512];
-    for (ssize_t n; (n = ::read(children_[std::size_t(process - 1)].output, piece, sizeof piece)) > 0;)
-      text.append(piece, std::size_t(n));
-    return text;
-  }
-
- private:
-  struct Child {
-    pid_t pid;
-    int output;
-  };
-  std::vector<Child> children_;
-};
-
-std::vector<std::vector<int>> layouts() {
-  if (gpus() >= 4) return {{1, 1, 1, 1}, {2, 1, 1}, {1, 2}};
-  if (gpus() >= 3) return {{1, 1, 1}, {2, 1}};
-  return {{1, 1}};
-}
-
 /// The last process gets a signal while all solve. Checks that all others say the same, and returns it.
 std::string ended_by(int signal, const std::vector<int>& ranks, double patience, double most_seconds) {
   Setting s;
@@ -134,7 +39,7 @@ std::string ended_by(int signal, const std::vector<int>& ranks, double patience,
   auto hall = Hall::make(ranks);
   s.name = hall->name();
   Hall* here = hall.get();
-  Children children(s);
+  Children children(s, child_test);
   int last = int(ranks.size()) - 1;
   bool sent = false;
   u64 first_beats = 0;
@@ -174,12 +79,7 @@ void works() {
 }  // namespace
 
 TEST("lost process: a child of the tests below") {
-  const char* text = std::getenv(variable);
-  if (!text) SKIP("the tests below start it");
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  alarm(150);
-  Setting s = setting_in(text);
-  test::enable_kernels();
+  Setting s = setting_of_child();
   std::string cause = endless(Hall::enter(s.name, s.ranks, s.process), s);
   std::printf("ended by: %s\n", cause.c_str());
   std::fflush(stdout);

@@ -214,6 +214,7 @@ TEST("processes: a rank that sends nothing is named alike in all of them") {
     o.inject = {.rank = processes() - 1, .command = command, .iteration = 7, .mute = true};
     auto e = engine(1, o);
     Failure f = failure_of([&] { e->run(solve_long, {}); });
+    NOTE(f.cause);
     CHECK(f.cause.find("waited 2 s without any progress for rank ") != std::string::npos);
     CHECK(f.seconds < 15);
   }
@@ -229,6 +230,7 @@ TEST("processes: who sends no blocks of a deterministic sum is named alike in al
   o.inject = {.rank = processes() - 1, .command = "Update", .iteration = 7, .mute = true};
   auto e = engine(1, o);
   Failure f = failure_of([&] { e->run(solve_long, {}); });
+  NOTE(f.cause);
   std::string mute = "rank " + std::to_string(processes() - 1);
   CHECK((f.cause.find("for " + mute + "'s part of the reduction") != std::string::npos || f.cause.starts_with(mute + ": ")));
 }

@@ -13,12 +13,16 @@
 namespace sordino {
 namespace {
 
+constexpr u64 kernels_exiting = 4;  // PF_EXITING of Linux
+
 struct Stat {
   char state = 0;
+  bool exiting = false;
   u64 born = 0;
 };
 
-// /proc/N/stat: number (name) state ..., where the name may hold anything; the 22nd word is when the process was born.
+// /proc/N/stat: number (name) state ..., where the name may hold anything. The 9th word holds flags of the kernel, one of which
+// says that the process is on its way out, which takes long where it had a GPU; the 22nd is when it was born.
 Stat stat_of(const std::string& who) {
   std::ifstream file("/proc/" + who + "/stat");
   std::string text;
@@ -30,6 +34,7 @@ Stat stat_of(const std::string& who) {
   std::string word;
   for (int k = 3; k <= 22 && words >> word; k++) {
     if (k == 3) s.state = word[0];
+    if (k == 9) s.exiting = std::strtoull(word.c_str(), nullptr, 10) & kernels_exiting;
     if (k == 22) s.born = std::strtoull(word.c_str(), nullptr, 10);
   }
   return s;
@@ -49,7 +54,7 @@ bool has_ended(const ProcessId& process) {
   if (process.numbering != here) return false;
   if (kill(pid_t(process.number), 0) != 0 && errno == ESRCH) return true;
   Stat now = stat_of(std::to_string(process.number));
-  if (now.state == 'Z' || now.state == 'X') return true;  // its parent has not asked for it yet
+  if (now.state == 'Z' || now.state == 'X' || now.exiting) return true;  // its parent has not asked for it yet
   return process.born != 0 && now.born != 0 && now.born != process.born;
 }
 
