@@ -141,7 +141,8 @@ def _summary(campaign: dict[str, Any], kind: str, by_trial: list[list[dict[str, 
         "bench": "faults", "engine": "host", "transport": "threads and mpi" if campaign["processes"] > 1 else "threads",
         "kind": kind, "trials": len(by_trial), "processes": campaign["processes"],
         "ranks_of_a_process": campaign["ranks"],
-        "timeout_s": campaign["timeout"], "seed": campaign["seed"], "ended": complete, "same_cause": same, "missed_by_nobody": missed_by_nobody,
+        "timeout_s": campaign["timeout"], "seed": campaign["seed"], "ended": complete, "same_cause": same,
+        "missed_by_nobody": missed_by_nobody,
         "with_epochs": named, "as_it_must_be": good + missed_by_nobody, "most_delay_s": max(delays, default=None),
     }  # fmt: skip
 
