@@ -6,7 +6,9 @@
 #include "sordino/api/engines.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/lattice/measure.hpp"
+#include "sordino/lattice/wilson.hpp"
 #include "sordino/precond/jacobi.hpp"
+#include "sordino/runtime/model/engine.hpp"
 #include "sordino/solvers/driver.hpp"
 
 namespace sordino::python {
@@ -251,10 +253,38 @@ nb::dict dslash(const nb::dict& problem, const nb::dict& options, const nb::obje
   return d;
 }
 
+/// Seconds of a hop on a described machine, where nothing is computed: any lattice, on any number of ranks.
+double predict_hop(const std::vector<int>& extent, int ranks, const std::string& precision, int recon,
+                   const nb::object& machine) {
+  Lattice lattice{coords(extent, "a lattice"), true};
+  Machine described = machine_of(machine);
+  auto reals = precision == "single" ? Precision::single_precision : Precision::double_precision;
+  constexpr int pairs = 3;
+  double seconds = 0;
+  nb::gil_scoped_release release;
+  Coords grid = choose_grid(lattice, ranks);
+  model::ModelEngine engine({.machine = described, .ranks = ranks, .arithmetic = false});
+  engine.run([&](Rank& s) {
+    Box box(lattice, grid, s.id());
+    Dslash d(s, box, std::make_shared<const LinkField>(s, box, unit_links(), reals, recon), 1);
+    Vec even = d.field(s, "even"), odd = d.field(s, "odd");
+    Recorded loop = s.loop({}, [&] {
+      d.apply(s, {.x = even, .y = odd}, 0.125, 1);
+      d.apply(s, {.x = odd, .y = even}, 0.125, 0);
+    });
+    s.engine().barrier(s);
+    double begin = s.engine().now(s);
+    s.replay(loop, pairs);
+    seconds = std::max(seconds, s.engine().now(s) - begin);
+  });
+  return seconds / (2.0 * pairs);
+}
+
 }  // namespace
 
 void define_dslash(nb::module_& m) {
   using namespace nb::literals;
+  m.def("predict_hop", &predict_hop, "extent"_a, "ranks"_a, "precision"_a, "recon"_a, "machine"_a);
   m.def("dslash", &dslash, "problem"_a, "options"_a = nb::dict(), "machine"_a.none() = nb::none());
 }
 

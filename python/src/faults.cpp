@@ -76,7 +76,7 @@ class Injector {
 struct Trial {
   std::unique_ptr<Injector> injector;
   std::unique_ptr<Solver> solver;
-  std::string cause, code;
+  std::string cause, code, status;
   double begin = 0, end = 0;  // of the solve on all ranks here: seconds on the clock of the machine
 };
 
@@ -96,11 +96,12 @@ Trial fault_trial(Kind kind, int culprit, double when, const std::string& method
   o.rtol = 1e-9;
   t.solver = std::make_unique<Solver>(A.view(), o, EngineChoice{std::move(engine), "threads"});
   std::vector<double> b(std::size_t(A.n), 1.0), x(b.size());
-  t.solver->solve(b.data(), x.data(), nullptr, {});
-  t.injector->arm(long(when * double(t.injector->phases())));
   t.begin = seconds(Clock::now());
-  try {
+  try {  // a fast process may fail in its second solve while this one still ends its first
     t.solver->solve(b.data(), x.data(), nullptr, {});
+    t.injector->arm(long(when * double(t.injector->phases())));
+    t.begin = seconds(Clock::now());
+    t.status = name(t.solver->solve(b.data(), x.data(), nullptr, {}).status);
   } catch (const Error& e) {
     t.cause = e.what();
     t.code = name(e.code());
@@ -119,6 +120,7 @@ nb::dict trial_dict(const std::string& kind, int culprit, double when, const std
   nb::dict d;
   d["cause"] = t.cause;
   d["code"] = t.code;
+  d["status"] = t.status;
   d["begin_s"] = t.begin;
   d["end_s"] = t.end;
   d["fault_s"] = t.injector->at ? nb::cast(seconds(*t.injector->at)) : nb::none();

@@ -38,7 +38,7 @@ def changed(**fields):
     ("given", "sentence"),
     [
         ("h200", "unknown machine 'h200', did you mean 'h200x4'?"),
-        ("zuse", "unknown machine 'zuse'; known: h200x4, laptop, summit"),
+        ("zuse", "unknown machine 'zuse'; known: gmh, h200x4, laptop, offload, summit"),
         (changed(launch_s=None), "lacks the field 'launch_s'"),
         (changed(lunch_s=1.0), "unknown field 'lunch_s', did you mean 'launch_s'?"),
         (changed(launch_s="fast"), "'launch_s' must be a number, not 'fast'"),

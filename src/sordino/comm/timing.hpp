@@ -9,7 +9,7 @@ namespace sordino {
 struct Product {
   i64 n = 0;          // 0: none
   int commands = 1;   // host tasks
-  double flops = 0;   // of a described machine's processor, a second
+  double flops = 0;   // of a described machine's processor, a second: then nothing is computed
   double spread = 0;  // of a described machine: some ranks take longer, by up to this fraction
 };
 

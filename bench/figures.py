@@ -1,0 +1,269 @@
+"""The pictures of docs/communication.md: what papers 002 (Figs 7 to 10) and 003 (Figs 8 and 9) show, from records.
+
+python bench/figures.py              draws docs/pictures/*.svg from bench/records
+python bench/figures.py --measure    measures first, and writes new records: some minutes
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("svg")
+import matplotlib.pyplot as plt
+
+ROOT = Path(__file__).parents[1]
+RECORDS, PICTURES = ROOT / "bench" / "records", ROOT / "docs" / "pictures"
+Rows = list[dict[str, Any]]
+
+SIZES = "8,64,512,4096,32768,262144,2097152"
+POWERS = ",".join(str(2**k) for k in range(11))
+FLAT = "--engine model --machine offload --by-adapter --bytes 8"
+PRODUCTS = "64,128,256,512,1024,2048"
+MPI = ["mpiexec", "-n", "2"]
+
+#: What is measured: (a process or two, the arguments of `sordino bench`).
+MESSAGES = [
+    (words, f"comm --what {kind} --bytes {SIZES} --repeats 30 {engine}")
+    for kind in ("ping_pong", "one_way", "both_ways")
+    for words, engine in (
+        ([], "--ranks 2"),
+        (MPI, "--ranks 1"),
+        ([], "--engine model --machine gmh --ranks 4"),
+    )
+]
+BROADCASTS = [
+    ([], "comm --what broadcast --bytes 8 --ranks 2,4,8 --repeats 30"),
+    (MPI, "comm --what broadcast --bytes 8 --ranks 1,2,4 --repeats 30"),
+    ([], f"comm --what broadcast --engine model --machine gmh --bytes 8 --ranks {POWERS[2:]}"),
+    ([], f"comm --what broadcast --engine model --machine gmh --bytes {SIZES} --ranks 16"),
+    ([], f"comm --what broadcast --bytes {SIZES} --ranks 4 --repeats 30"),
+]
+ALL_REDUCES = [
+    ([], f"comm {FLAT} --algorithms recursive_doubling --ranks {POWERS}"),
+    *[([], f"comm {FLAT} --algorithms tree --degrees {k},4 --ranks {POWERS}") for k in (2, 3, 4)],
+    ([], f"comm {FLAT} --algorithms two_level --ranks {POWERS}"),
+    ([], f"comm {FLAT} --algorithms ordered --ranks 1,2,4,8,16,32,64"),
+]
+PRODUCT_RUNS = [
+    ([], f"comm {FLAT} --algorithms {name} --ranks 256 --product {PRODUCTS} --spread 0.1")
+    for name in ("recursive_doubling", "tree", "two_level")
+]
+PROGRESS = [
+    (
+        [],
+        f"comm --ranks 2 --bytes {size} --product 256 --commands {commands} --progress commands,thread --repeats 30",
+    )
+    for size in (8, 2097152)
+    for commands in (1, 16)
+]
+
+
+def main() -> int:
+    """Measure if asked to, and draw everything."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--measure", action="store_true", help="measure first")
+    if parser.parse_args().measure:
+        measure()
+    for draw in (messages, broadcasts, hops, all_reduces, products):
+        draw()
+    return 0
+
+
+# ---- measuring ---------------------------------------------------------------------------------------------------
+
+
+def measure() -> None:
+    """Write a record of today for each picture."""
+    today = datetime.date.today().isoformat()
+    runs = {
+        "messages": MESSAGES, "broadcasts": BROADCASTS, "all_reduces": ALL_REDUCES, "products": PRODUCT_RUNS,
+        "progress": PROGRESS,
+    }  # fmt: skip
+    for name, commands in runs.items():
+        record = RECORDS / f"{today}_{name}_2_cores.jsonl"
+        record.unlink(missing_ok=True)
+        for launcher, arguments in commands:
+            command = [*launcher, sys.executable, "-m", "sordino", "bench", *shlex.split(arguments)]
+            subprocess.run([*command, "--record", str(record)], check=True, stdout=subprocess.DEVNULL)
+    _measure_hops(RECORDS / f"{today}_hops_2_cores.jsonl")
+
+
+def _measure_hops(record: Path) -> None:
+    from sordino import _core, machines
+    from sordino.bench import _records
+
+    rows = []
+    for name in ("gmh", "h200x4"):
+        machine = machines.load(name)
+        for ranks in (1, 2, 4, 8, 16, 32):
+            for scaling, extent in (("weak", [24, 24, 24, 32 * ranks]), ("strong", [32, 32, 32, 256])):
+                seconds = _core.predict_hop(extent, ranks, "single", 12, machines.numbers(machine))
+                sites = extent[0] * extent[1] * extent[2] * extent[3] / 2
+                rows.append({
+                    "bench": "hops", "engine": "model", "described_machine": name, "scaling": scaling,
+                    "lattice": extent, "precision": "single", "recon": 12, "ranks": ranks, "hop_s": seconds,
+                    "sites_per_rank_s": sites / ranks / seconds,
+                })  # fmt: skip
+    record.unlink(missing_ok=True)
+    _records.append(str(record), rows, "python bench/figures.py --measure", _records.commit())
+
+
+# ---- drawing -----------------------------------------------------------------------------------------------------
+
+
+def rows_of(name: str) -> Rows:
+    """The newest record of that name."""
+    newest = max(RECORDS.glob(f"*_{name}_2_cores.jsonl"))
+    return [json.loads(line) for line in newest.read_text(encoding="utf-8").splitlines()]
+
+
+def picture(name: str, draw: Callable[[Any, Any], None]) -> None:
+    """Two panels side by side, as SVG that does not change from run to run."""
+    plt.rcParams.update(
+        {"svg.hashsalt": "sordino", "svg.fonttype": "none", "font.size": 9, "lines.markersize": 3}
+    )
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+    draw(left, right)
+    for axes in (left, right):
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize=7)
+    PICTURES.mkdir(exist_ok=True)
+    figure.savefig(PICTURES / f"{name}.svg", metadata={"Date": None})
+    plt.close(figure)
+
+
+def curve(axes: Any, rows: Rows, x: str, y: str, label: str, scale: float = 1.0, style: str = "o-") -> None:
+    """One line of a panel."""
+    points = sorted((row[x], row[y] * scale) for row in rows)
+    axes.plot(*zip(*points, strict=True), style, label=label)
+
+
+def where(row: dict[str, Any]) -> str:
+    """Who carried it."""
+    if row["engine"] == "model":
+        return f"machine {row['described_machine']}"
+    return "two processes" if "mpi" in row["transport"] else "threads"
+
+
+def groups(rows: Rows, key: Callable[[dict[str, Any]], str]) -> dict[str, Rows]:
+    """Rows by what `key` says of them, in the order in which that first occurs."""
+    found: dict[str, Rows] = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    return found
+
+
+def messages() -> None:
+    """Paper 002, Figs 7 and 8."""
+    rows = rows_of("messages")
+
+    def draw(left: Any, right: Any) -> None:
+        for place, of_place in groups([r for r in rows if r["traffic"] == "ping_pong"], where).items():
+            curve(left, of_place, "bytes", "seconds", place, 1e6)
+        for label, of_kind in groups(rows, lambda r: f"{r['traffic'].replace('_', ' ')}, {where(r)}").items():
+            curve(right, of_kind, "bytes", "bytes_per_s", label, 1e-6, "o--" if "machine" in label else "o-")
+        left.set(xscale="log", yscale="log", xlabel="bytes", ylabel="latency, half a round, us")
+        right.set(xscale="log", yscale="log", xlabel="bytes", ylabel="MB/s")
+
+    picture("messages", draw)
+
+
+def broadcasts() -> None:
+    """Paper 002, Fig. 9."""
+    rows = rows_of("broadcasts")
+
+    def draw(left: Any, right: Any) -> None:
+        for place, of_place in groups([r for r in rows if r["bytes"] == 8], where).items():
+            curve(left, of_place, "ranks", "seconds", place, 1e6)
+        for ranks, place in ((16, "machine gmh"), (4, "threads")):
+            chosen = [r for r in rows if r["ranks"] == ranks and where(r) == place]
+            curve(right, chosen, "bytes", "seconds", f"{ranks} ranks, {place}", 1e6)
+        left.set(xscale="log", yscale="log", xlabel="ranks, 8 bytes", ylabel="us")
+        right.set(xscale="log", yscale="log", xlabel="bytes", ylabel="us")
+
+    picture("broadcasts", draw)
+
+
+def hops() -> None:
+    """Paper 002, Fig. 10."""
+    rows = rows_of("hops")
+
+    def draw(left: Any, right: Any) -> None:
+        for axes, machine in ((left, "gmh"), (right, "h200x4")):
+            of_machine = [row for row in rows if row["described_machine"] == machine]
+            for scaling, label in (("weak", "24^3 x 32 a rank"), ("strong", "32^3 x 256 in all")):
+                chosen = [row for row in of_machine if row["scaling"] == scaling]
+                one = next(row["sites_per_rank_s"] for row in chosen if row["ranks"] == 1)
+                curve(axes, chosen, "ranks", "sites_per_rank_s", label, 1 / one)
+            axes.set(
+                xscale="log",
+                ylim=(0, 1.1),
+                xlabel="ranks",
+                title=f"machine {machine}",
+                ylabel="a rank, of one alone",
+            )
+
+    picture("hops", draw)
+
+
+def way(row: dict[str, Any]) -> str:
+    """An all-reduce in a legend."""
+    words = str(row["algorithm"]).replace("_", " ")
+    degrees = f" ({row['degrees'][0]}, {row['degrees'][1]})" if row["degrees"] else ""
+    return words + degrees + ("" if row["algorithm"] == "two_level" else ", flat, by adapter")
+
+
+def all_reduces() -> None:
+    """Paper 003, Fig. 8."""
+    found = groups(rows_of("all_reduces"), way)
+
+    def draw(left: Any, right: Any) -> None:
+        for label, rows in found.items():
+            rows = [row for row in rows if row["ranks"] > 1]
+            curve(left, rows, "ranks", "total_s", label, 1e6)
+            if "ordered" in label or "(3" in label or "(4" in label:
+                continue
+            curve(right, rows, "ranks", "post_s", f"start: {label}", 1e6, "o-")
+            curve(right, rows, "ranks", "wait_s", f"wait: {label}", 1e6, "o--")
+        left.set(xscale="log", xlabel="ranks, 8 bytes", ylabel="latency, us")
+        right.set(xscale="log", xlabel="ranks, 8 bytes", ylabel="us")
+
+    picture("all_reduces", draw)
+
+
+def products() -> None:
+    """Paper 003, Fig. 9."""
+    rows = rows_of("products")
+    for row in rows:
+        row["n"] = row["product"]["n"]
+        row["gflops"] = 2e-9 * row["n"] ** 3 / row["total_s"]
+        row["alone_gflops"] = 2e-9 * row["n"] ** 3 / row["product_s"]
+
+    def draw(left: Any, right: Any) -> None:
+        found = groups(rows, way)
+        curve(left, next(iter(found.values())), "n", "alone_gflops", "no all-reduce", 1.0, "k--")
+        for label, of_way in found.items():
+            curve(left, of_way, "n", "gflops", label)
+            curve(right, of_way, "n", "wait_s", label, 1e6)
+        left.set(xscale="log", xlabel="rows of the product, 256 ranks", ylabel="Gflop/s of the slowest rank")
+        right.set(xscale="log", yscale="symlog", xlabel="rows of the product, 256 ranks", ylabel="wait, us")
+
+    picture("products", draw)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMPI_MCA_rmaps_base_oversubscribe", "1")
+    sys.exit(main())
