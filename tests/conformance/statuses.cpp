@@ -103,6 +103,25 @@ TEST("an x0 that solves the system is the answer, after no iteration") {
     }
 }
 
+TEST("a negative definite matrix is indefinite for cg, even where a step along it brings the residual far down") {
+  NOTE(fresh::said());
+  fresh::Random random(128);
+  std::vector<std::map<i32, double>> rows;
+  for (i32 i = 0; i < 100; i++) rows.push_back({{i, -random.real(1, 1 + 1e-5)}});
+  CsrMatrix A = matrices::csr(rows);
+  auto b = random.normals(100);
+  for (const char* method : {"cg", "prcg", "srcg"})
+    for (auto& at : settings) {
+      NOTE(method, " on ", at.engine, ", ranks = ", at.ranks);
+      Options o = options(method, at.engine, at.ranks);
+      o.precond = "none";
+      o.rtol = 1e-10;
+      Solved s = solve(A.view(), b, o);
+      CHECK(s.report.status == Status::indefinite);
+      check_honest(A.view(), b, s, o);
+    }
+}
+
 TEST("the maximum number of iterations is kept, and the best x is honest") {
   NOTE(fresh::said());
   fresh::Random random(123);

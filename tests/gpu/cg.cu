@@ -140,9 +140,9 @@ TEST("cg: launch by launch, in graphs, and in a graph that repeats itself on the
       o.looping = looping;
       return test::cuda_engine(ranks, o);
     };
-    auto graph = with(cuda::Looping::graph);
     // A tolerance that ends it inside a chunk, and one that is never met: more iterations than a WHILE node runs at once.
     for (auto [limit, most] : {std::pair{1e-10, 300}, std::pair{0.0, 1511}}) {
+      auto graph = with(cuda::Looping::graph);
       Run a = solve(*graph, 24, 24, 24, limit, most);
       for (cuda::Looping looping : {cuda::Looping::launches, cuda::Looping::while_graph}) {
         auto other = with(looping);

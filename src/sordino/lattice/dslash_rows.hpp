@@ -44,9 +44,9 @@ struct Hop {
   Links links;
   T scale;
   Read x;
-  Sent<HalfPacket> sent;                             // own faces, and
-  Foreign<const HalfPacket, Access::ghost> arrived;  //   the neighbours': unset where nothing is cut
-  Read z;                                            // unset: y = scale D x
+  Sent<HalfPacket> sent;                               // own faces, and
+  Foreign<const HalfPacket, Access::arrived> arrived;  //   the neighbours': unset where nothing is cut
+  Read z;                                              // unset: y = scale D x
   Foreign<typename Spinors::Packet, Access::write> y;
   // What a solver has pushed, though nothing of it travels: that push ends here. Not read.
   Foreign<const typename Spinors::Packet, Access::ghost> pushed;

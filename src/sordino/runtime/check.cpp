@@ -8,6 +8,8 @@
 namespace sordino {
 namespace {
 
+bool contains(const std::vector<int>& list, int x) { return std::find(list.begin(), list.end(), x) != list.end(); }
+
 /// One walk over the unrolled recording: which reductions are open, which halos unread, and what orders a push after a read.
 class Walk {
  public:
@@ -67,11 +69,11 @@ class Walk {
         if (is_gathered(v)) last_read_[map_[v]] = reading;
   }
 
-  // Does the command send its own rows of v before it waits for those of others?
+  // Does the command send its own rows of v before it waits for those of others, and read no others?
   static bool sends_ahead(const Command& c, int v) {
     for (auto& p : c.phases)
       if (p.slot == v && (p.op == Op::put || p.op == Op::await))
-        return p.op == Op::put && std::find(c.sends.begin(), c.sends.end(), v) != c.sends.end();
+        return p.op == Op::put && contains(c.sends, v) && !contains(c.reads, v);
     return false;
   }
 

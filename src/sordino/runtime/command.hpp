@@ -53,7 +53,7 @@ struct Command {
   double host_seconds = 0;      // that a host task is taken to last
   // logical names, from the functor's field types
   std::vector<int> reads, writes, ghosts, pushes;  // vectors
-  std::vector<int> sends;                          // those of `writes` whose words the functor sends itself, where it can
+  std::vector<int> sends, sent_words;              // those of `writes` that the functor sends, so many words at a time
   std::vector<int> gets, puts, finishes;           // scalars
   std::vector<Dependence> after;                   // commands of other queues
   std::shared_ptr<const Body> body;

@@ -26,6 +26,7 @@ struct Split {
   std::vector<RowRange> first;  // consumer: rows that need no ghost; producer: rows that others wait for
   std::vector<RowRange> rest;
   // Rows that compute what the command itself sends (Sent fields): they come first, and it is sent before anything is awaited.
+  // They add nothing to the command's sums.
   std::vector<RowRange> ahead = {};
   double ahead_share = 0;  // of the command's time
 };

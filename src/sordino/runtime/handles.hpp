@@ -39,11 +39,12 @@ inline Last last(Scal s) { return {s}; }
 
 /// How a command touches a vector.
 enum class Access {
-  read,    // own rows
-  ghost,   // own rows and those that other ranks send; the command waits for them before the rows that need them
-  whole,   // all rows of the space: as `ghost` where ranks compute slices of a vector and gather it, else as `read`
-  write,   // every own row; the old content is not read
-  update,  // own rows, read and written
+  read,     // own rows
+  ghost,    // own rows and those that other ranks send; the command waits for them before the rows that need them
+  arrived,  // only what other ranks send, for commands that write their own rows meanwhile (Sent)
+  whole,    // all rows of the space: as `ghost` where ranks compute slices of a vector and gather it, else as `read`
+  write,    // every own row; the old content is not read
+  update,   // own rows, read and written
 };
 
 /// A vector as a field of a functor. Vectors are stored in words of 8 bytes, seen here as T: a double, or two floats.
@@ -85,15 +86,18 @@ struct Segment {
 
 /// A foreign vector that the command computes and pushes, without an epilogue that says so. A GPU that reaches its peers'
 /// memory sends each word as it is stored; elsewhere they are sent when the rows are done that compute them (Split::ahead).
+/// What a rank stores here is for its peers: other rows of the same command cannot read it.
 template <class T>
 struct Sent : Foreign<T, Access::write> {
+  static_assert(sizeof(T) % 8 == 0, "vectors are sent in words of 8 bytes");
+  static constexpr int words = sizeof(T) / 8;
   using Foreign<T, Access::write>::Foreign;
   const Segment* segments = nullptr;
   i32 n_segments = 0;
 
   SORDINO_HD void store(i64 k, const T& value) const {
     this->p[k] = value;
-    i64 word = k * i64(sizeof(T) / 8);
+    i64 word = k * words;
     for (i32 s = 0; s < n_segments; s++) {
       Segment g = segments[s];
       if (u64(word - g.first) < u64(g.count)) *reinterpret_cast<T*>(g.to + word) = value;

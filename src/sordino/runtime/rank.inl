@@ -40,6 +40,7 @@ Command Rank::scan(F& functor, int space) {
     if constexpr (requires { x.n_segments; })
       if (x.id >= 0) {
         c.sends.push_back(x.id);
+        c.sent_words.push_back(T::words);
         c.pushes.push_back(x.id);
       }
     if constexpr (std::is_same_v<T, Get>)

@@ -25,9 +25,10 @@ void Rank::use_vector(Command& c, int id, Access access, bool foreign) {
     if (!has(c.reads) && !has(c.writes)) row_bytes_ += word;
     if (access == Access::update) row_bytes_ += word;
   }
-  if (access != Access::write) add(c.reads);
+  if (access != Access::write && access != Access::arrived) add(c.reads);
   if (access == Access::write || access == Access::update) add(c.writes);
-  if ((access == Access::ghost && !is_whole(id)) || (access == Access::whole && is_gathered(id))) c.ghosts.push_back(id);
+  bool ghosts = access == Access::ghost || access == Access::arrived;
+  if ((ghosts && !is_whole(id)) || (access == Access::whole && is_gathered(id))) c.ghosts.push_back(id);
 }
 
 void Rank::start_reduction(Command& c, const std::vector<Scal>& to) {

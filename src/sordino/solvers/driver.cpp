@@ -90,12 +90,11 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
     s_.reset_names();
     s_.set(target_, aim * aim);
     double before = norm;
-    std::size_t before_this = out.history.size();
     Verdict verdict = iterate(control.max_iterations - out.iterations, out);
     norm = residual();
     if (verdict == not_definite || verdict == blew_up) {
       keep_better(norm);
-      if (has_lost_touch(out, before_this, norm)) verdict = met;
+      if (has_lost_touch(norm)) verdict = met;
     }
     if (norm <= target) {
       again = true;  // says so at the top
@@ -173,12 +172,9 @@ Verdict Driver::iterate(int left, SolveOutcome& out) {
   }
 }
 
-// Whether the recurrence went on into rounding (down to underflow, in the end): what it met there says nothing of A.
-bool Driver::has_lost_touch(const SolveOutcome& out, std::size_t from, double norm) {
-  double lowest = HUGE_VAL;
-  for (std::size_t i = from; i < out.history.size(); i++) lowest = std::min(lowest, out.history[i]);
-  return lowest * lost < norm / out.b_norm;
-}
+// Whether the recurrence went on into rounding (down to underflow, in the end): what it met there says nothing of A. Both
+// norms are those of the best x of the checks.
+bool Driver::has_lost_touch(double norm) { return std::sqrt(s_.get(best_rr_)) * lost < norm; }
 
 // What the end of a loop means once the true residual is known.
 Status Driver::judge(Verdict verdict, double norm, double before, SolveOutcome& out, bool& again) {
@@ -187,8 +183,8 @@ Status Driver::judge(Verdict verdict, double norm, double before, SolveOutcome& 
     case met:
       again = progress && ++out.restarts <= most_restarts;
       out.reason =
-          "the recurrence met the tolerance, the recomputed residual does not, and restarting no longer helps: this is the "
-          "attainable accuracy";
+          "the recurrence has gone below the tolerance or lost touch, the recomputed residual does not follow, and restarting "
+          "no longer helps: this is the attainable accuracy";
       return Status::stagnated;
     case broke_down:
       again = progress && ++out.restarts <= most_restarts;

@@ -42,7 +42,7 @@ class Driver {
   double residual();  // ||b - A x||_2; leaves A x in Ax_
   Verdict iterate(int left, SolveOutcome& out);
   void keep_better(double& norm);
-  static bool has_lost_touch(const SolveOutcome& out, std::size_t from, double norm);
+  bool has_lost_touch(double norm);
   Status judge(Verdict verdict, double norm, double before, SolveOutcome& out, bool& again);
 
   Rank& s_;

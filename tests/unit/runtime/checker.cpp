@@ -33,7 +33,14 @@ struct GhostsAndPush {
 };
 struct SendAhead {
   Sent<double> sent;
-  Foreign<const double, Access::ghost> arrived;
+  Foreign<const double, Access::arrived> arrived;
+  Out y;
+  SORDINO_HD void row(i32) {}
+  Cost cost() const { return {}; }
+};
+struct SendAndRead {
+  Sent<double> sent;
+  Foreign<const double, Access::ghost> both;
   Out y;
   SORDINO_HD void row(i32) {}
   Cost cost() const { return {}; }
@@ -266,6 +273,10 @@ TEST("a command may send a vector before it waits for its ghosts, but not twice 
     }
   };
   CHECK_THROWS(late.once([&] { late.send_ahead(late.g); }), Error, "reads the ghosts of 'g' and writes it");
+  Bench own;  // nothing orders its own rows behind those that have just been computed
+  CHECK_THROWS(
+      own.once([&] { own.s.run_split_over(own.space, SendAndRead{own.g, own.g, own.a}, Split{{}, {{2, 10}}, {{0, 2}}}); }),
+      Error, "reads the ghosts of 'g' and writes it");
 }
 
 TEST("a reduction started in the command that reads ghosts allows to overwrite them once it has ended") {

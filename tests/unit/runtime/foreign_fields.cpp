@@ -31,9 +31,10 @@ struct Pack {
 };
 
 /// y = the site's own value, the left neighbour's a and the right neighbour's b; returns the sum of a.
+template <Access arrival = Access::ghost>
 struct Hop {
   Foreign<const Pair, Access::read> x;
-  Foreign<const Pair, Access::ghost> f;
+  Foreign<const Pair, arrival> f;
   Foreign<Pair, Access::write> y;
   i32 n;
   i32 left, right;  // first ghost word of each side, -1 at the end of the chain
@@ -56,7 +57,7 @@ struct Hop {
 /// Both in one command: the rows of the two faces, which send, and then the sites.
 struct SendAndHop {
   Sent<Pair> sent;
-  Hop hop;
+  Hop<Access::arrived> hop;
   template <class V>
   void fields(V&& visit) {
     visit(sent);
@@ -105,13 +106,13 @@ void job(Rank& s, i32 sites, bool ahead, Chain& all) {
   Scal sum = s.scalar("sum");
   Split split{{{1, n - 1}}, {{0, 1}, {n - 1, n}}};
   Split whole{{{3, n + 1}}, {{2, 3}, {n + 1, n + 2}}, {{0, 2}}, 0.1};
-  Hop hop{x, f, y, n, left ? own : -1, right ? own + (left ? words : 0) : -1};
+  i32 from_left = left ? own : -1, from_right = right ? own + (left ? words : 0) : -1;
   auto loop = s.loop({.vectors = {{x, y}, {f, f_new}}}, [&] {
     if (ahead) {
-      s.run_split_over(row_space, SendAndHop{f, hop}, whole, start(sum));
+      s.run_split_over(row_space, SendAndHop{f, {x, f, y, n, from_left, from_right}}, whole, start(sum));
     } else {
       s.run_over(face_space, Pack{x, f, n}, push(f));
-      s.run_split_over(site_space, hop, split, start(sum));
+      s.run_split_over(site_space, Hop<>{x, f, y, n, from_left, from_right}, split, start(sum));
     }
     s.wait(sum);
   });

@@ -1,5 +1,6 @@
 #include "sordino/runtime/cuda/peers.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <set>
 
@@ -41,9 +42,12 @@ std::vector<int> chosen_devices(const std::vector<int>& wanted) {
   int n = int(report.devices.size());
   if (devices.empty())
     for (int d = 0; d < n; d++) devices.push_back(d);
-  for (int d : devices)
+  for (int d : devices) {
     if (d < 0 || d >= n)
       bad_argument("there is no device " + std::to_string(d) + ": this machine has " + std::to_string(n) + ", counted from 0");
+    if (std::count(devices.begin(), devices.end(), d) > 1)
+      bad_argument("device " + std::to_string(d) + " is named twice: ranks share a device where there are more of them");
+  }
   return devices;
 }
 

@@ -74,7 +74,7 @@ Plan::Outline Plan::outline(int index) const {
     }
   if (awaited && !placed) {
     // Sums in fixed order leave with the last tile: then nothing may stand behind the rows.
-    if (order_ == SumOrder::fixed && o.starts >= 0 && !o.groups.empty())
+    if (order_ == SumOrder::fixed && o.starts >= 0 && !o.groups.empty() && !o.sends_ahead)
       o.groups.back().awaits = true;
     else
       place(-1);
@@ -133,7 +133,11 @@ void Plan::cut(Outline all) {
   }
   // Ranks that share a device do not wait in the kernel that sends; and what a kernel does not send itself leaves behind it.
   auto sends_itself = [&](int v) { return can_send_itself(all, v) || can_send_by_rows(all, v); };
-  if (all.sends_ahead && (state_.shared || !std::all_of(all.puts.begin(), all.puts.end(), sends_itself))) cut(take_ahead(all));
+  // And my own request to stop, which goes with what everybody gets, must be there when I read it.
+  auto goes_to_all = [&](int v) { return rank_.vectors()[v].exchange->everybody; };
+  bool leaves_at_once = !state_.shared && std::all_of(all.puts.begin(), all.puts.end(), sends_itself) &&
+                        std::none_of(all.puts.begin(), all.puts.end(), goes_to_all);
+  if (all.sends_ahead && !leaves_at_once) cut(take_ahead(all));
   Outline sending(c, all.index);
   for (int v : all.puts)
     if (!sends_itself(v) && (contains(c.writes, v) || !all.awaits.empty())) sending.puts.push_back(v);
@@ -164,8 +168,14 @@ Plan::Outline Plan::take_ahead(Outline& all) const {
 
 // Words that a functor sends as it stores them: nobody still reads what they overwrite, since nothing is awaited before.
 bool Plan::can_send_itself(const Outline& o, int logical) const {
-  return contains(o.command->sends, logical) && (o.awaits.empty() || o.sends_ahead) &&
-         !state_.route(rank_, physical_vector(0, logical)).entries;
+  const Command& c = *o.command;
+  auto at = std::find(c.sends.begin(), c.sends.end(), logical);
+  if (at == c.sends.end() || (!o.awaits.empty() && !o.sends_ahead)) return false;
+  i32 words = c.sent_words[std::size_t(at - c.sends.begin())];
+  for (auto& p : rank_.vectors()[logical].exchange->peers)  // none is cut, here or there
+    if (words > 1 && (!p.send_rows.empty() || p.send_first % words || p.send_count % words || p.remote_first % words))
+      return false;
+  return !state_.route(rank_, physical_vector(0, logical)).entries;
 }
 
 // A row may be sent by the thread that computes it if the command computes all rows to be sent, and none of them before the

@@ -33,7 +33,7 @@ CudaProgram::CudaProgram(std::shared_ptr<State> state, Rank& rank, const Recordi
   chains_ = state_.options.chain && !state_.shared && major >= 9;
   if (rec_.is_loop) chunk_ = tally_.cycle() * std::max(1, state_.options.chunk / tally_.cycle());
   // Ranks that wait for each other in WHILE graphs on one device hang.
-  repeats_ = rec_.is_loop && state_.options.looping == Looping::while_graph && rank.size() == int(state_.devices.size());
+  repeats_ = rec_.is_loop && state_.options.looping == Looping::while_graph && state_.ranks.size() == state_.devices.size();
   if (i64 tests = tally_.tests(chunk_); tests > 0) allocate_history(tests * (repeats_ ? repeated_chunks : 1));
 }
 
@@ -88,6 +88,7 @@ Outcome CudaProgram::replay_on_device(int max) {
     mine_.staging->control.max_iterations = last;
     call("cudaMemcpyAsync", cudaMemcpyAsync(&mine_.control->control.max_iterations, &mine_.staging->control.max_iterations,
                                             sizeof(i32), cudaMemcpyHostToDevice, mine_.stream));
+    mine_.window->ended = mine_.marks;
     call("cudaGraphLaunch", cudaGraphLaunch(graph_, mine_.stream));
     mine_.counters.chunks++;
     mine_.marks = await_end(mine_.marks);

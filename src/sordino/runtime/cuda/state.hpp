@@ -170,7 +170,7 @@ struct State {
     RankState& r = of(rank);
     u64 came = r.letters.load(std::memory_order_acquire);
     if (std::exchange(r.attended, came) == came) return;
-    if (Attendant* a = engine.attendant(rank.id())) a->advance();
+    if (Attendant* a = engine.attendant(rank.id() - hall->first_rank())) a->advance();
   }
   void beat(const RankState& r) { std::atomic_ref(hall->pulse().beats[r.index].host).fetch_add(1, std::memory_order_relaxed); }
   void raise(Errc code, const std::string& cause);
