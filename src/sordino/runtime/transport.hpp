@@ -13,7 +13,7 @@ namespace sordino {
 
 struct Message {
   enum Kind : i32 { halo, reduction, host_data, barrier, fault, beat } kind = halo;  // beat: ranks of the sender make progress
-  i64 slot = 0;  // physical vector, reduction slot, or tag
+  i64 slot = 0;                                                                      // physical vector, reduction slot, or tag
   i32 from = 0, to = 0;                                                              // ranks
   u32 flag = 0;                                                                      // epoch << 1 | stop request
   i32 place = 0;  // halo: first row at the destination; reduction: first block

@@ -45,6 +45,7 @@ int HostEngine::process_of(int rank) const {
 }
 
 void HostEngine::run(const std::function<void(Rank&)>& job, const std::function<void()>& supervise) {
+  if (fault_.raised() && !reported_) report_fault();  // heard of between two runs
   if (fault_.raised())
     throw Error(Errc::peer_failed, "these ranks have failed before (" + fault_.cause() + "): build a new solver");
   auto guarded = [&](int i) {
@@ -77,9 +78,14 @@ void HostEngine::run(const std::function<void(Rank&)>& job, const std::function<
     }
     return fault_.raised() ? 2.0 : -1.0;  // after a fault every wait ends; a rank stuck elsewhere is left behind
   });
-  if (transport_ && fault_.raised()) agree_on_cause();
+  if (fault_.raised()) report_fault(supervisor_failed);
+}
+
+void HostEngine::report_fault(const std::exception_ptr& supervisor_failed) {
+  reported_ = true;
+  if (transport_) agree_on_cause();
   if (supervisor_failed) std::rethrow_exception(supervisor_failed);
-  if (fault_.raised()) throw Error(fault_.code(), fault_.cause());
+  throw Error(fault_.code(), fault_.cause());
 }
 
 void HostEngine::raise(Errc code, const std::string& cause) {

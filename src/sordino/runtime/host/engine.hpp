@@ -125,6 +125,7 @@ class HostEngine final : public Engine {
   u64 own_heartbeats() const;
   void tell_of_progress();
   void raise(Errc code, const std::string& cause);
+  [[noreturn]] void report_fault(const std::exception_ptr& supervisor_failed = nullptr);
   void tell_of_fault(bool original);
   void hear_of_fault(const Message& m, std::string cause);
   void agree_on_cause();
@@ -158,6 +159,7 @@ class HostEngine final : public Engine {
   std::map<int, Statement> heard_;       // [first rank of another process] what it says of the fault; under mutex_
   std::atomic<bool> told_fault_{false};  // to all other processes
   std::atomic<bool> raised_here_{false};
+  bool reported_ = false;         // to who called run()
   std::atomic<u64> arrivals_{0};  // messages delivered: progress of remote ranks
 };
 
