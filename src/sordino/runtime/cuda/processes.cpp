@@ -30,27 +30,33 @@ void refuse_shared_devices(const Hall& hall) {
 
 }  // namespace
 
+void State::meet_processes() {
+  hall->meet(options.timeout > 0 ? std::max(options.timeout, least_patience) : 0);
+  if (hall->raised()) throw Error(hall->code(), hall->cause());
+}
+
+// Before anything is taken on the devices: two processes on one may already fail at that, and say less.
+void State::introduce_devices() {
+  for (int i = 0; i < hall->local_ranks(); i++)
+    hall->set_device(hall->first_rank() + i, identity_of(devices[std::size_t(i) % devices.size()]));
+  meet_processes();
+  if (options.sharing != Sharing::never) refuse_shared_devices(*hall);
+}
+
 // What one process cannot do, all learn of here, before they wait for each other anywhere else.
 void State::join_processes() {
-  double patience = options.timeout > 0 ? std::max(options.timeout, least_patience) : 0;
-  auto meet = [&] {
-    hall->meet(patience);
-    if (hall->raised()) throw Error(hall->code(), hall->cause());
-  };
   for (auto& r : ranks) {
     OnDevice on(r->device);
-    hall->set_device(r->index, identity_of(r->device));
     BlockPlace unused;
     take_for_name(*r, first_bytes, true, "what is shared with other processes", unused);
   }
-  meet();
-  if (options.sharing != Sharing::never) refuse_shared_devices(*hall);
+  meet_processes();
   for (auto& r : ranks) {
     OnDevice on(r->device);
     for (int other = 0; other < hall->ranks(); other++)
       if (!hall->is_local(other)) mapped(*r, other, 0);
   }
-  meet();
+  meet_processes();
 }
 
 char* State::mapped(RankState& r, int owner, int block) {

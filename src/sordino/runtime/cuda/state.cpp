@@ -58,6 +58,7 @@ void State::build() {
     throw Error(Errc::unsupported, "where several processes work together every rank needs a GPU of its own, and here are " +
                                        std::to_string(options.ranks) + " ranks for " + std::to_string(devices.size()) +
                                        ": start fewer ranks, or one process, whose ranks can share a GPU");
+  if (several_processes()) introduce_devices();
   enable_peers(devices);  // ranks push into each other's memory
   OnDevice on(devices[0]);
   call("cudaHostRegister", cudaHostRegister(&hall->pulse(), sizeof(Pulse), cudaHostRegisterPortable | cudaHostRegisterMapped));

@@ -136,6 +136,8 @@ struct State {
 
   // --- several processes (processes.cpp) ------------------------------------------------------------------------------------
   bool several_processes() const { return hall && hall->processes() > 1; }
+  void meet_processes();                             // throws what one of them said
+  void introduce_devices();                          // no two processes use one
   void join_processes();                             // all can do what is asked, and reach each other; throws what one cannot
   char* mapped(RankState& r, int owner, int block);  // memory of another process's rank, as r's device sees it
   bool take_mail();                                  // of other processes; whether any moved
