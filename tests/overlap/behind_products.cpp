@@ -12,7 +12,9 @@ constexpr AllReduceOptions flat{.algorithm = Algorithm::recursive_doubling, .by_
     flat_without_adapter{.algorithm = Algorithm::recursive_doubling}, two_level{.algorithm = Algorithm::two_level};
 
 AllReduceTimes times(const AllReduceOptions& way, const Product& product) {
-  model::Options m{.ranks = 32, .arithmetic = false};
+  model::Options m;
+  m.ranks = 32;
+  m.arithmetic = false;
   m.machine.ranks_per_node = 4;
   m.machine.host_overhead_s = 0.5e-6;
   m.machine.loopback_latency_s = 3e-6;

@@ -12,7 +12,9 @@ using namespace sordino;
 constexpr double o = 0.5e-6, L = 2e-6, bandwidth = 1e9, tolerance = 1e-12;
 
 double seconds(Traffic traffic, i64 bytes, int ranks = 2) {
-  model::Options m{.ranks = ranks, .arithmetic = false};
+  model::Options m;
+  m.ranks = ranks;
+  m.arithmetic = false;
   m.machine.host_overhead_s = o;
   m.machine.link_latency_s = L;
   m.machine.link_bandwidth = bandwidth;

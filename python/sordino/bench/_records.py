@@ -55,7 +55,7 @@ def append(path: str, measured: list[dict[str, Any]], command: str, at: str) -> 
     facts = {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "commit": at,
-        "command": command,
+        "command": command.replace(path, os.path.basename(path)),  # where it lay is nobody's business
         "machine": machines.this_machine(),
     }
     lines = [json.dumps(json_ready({**row, **facts}), allow_nan=False) for row in measured]
