@@ -131,9 +131,9 @@ def _trials(campaign: dict[str, Any], kind: str, seed: int, count: int) -> list[
 def _summary(campaign: dict[str, Any], kind: str, by_trial: list[list[dict[str, Any]]]) -> dict[str, Any]:
     survivors = campaign["processes"] - (kind == "killed")
     delays, named, same, complete, good, missed_by_nobody = [], 0, 0, 0, 0, 0
-    for number, outcomes in enumerate(by_trial):
+    for trial, outcomes in enumerate(by_trial):
         if len(outcomes) != survivors:  # somebody hung, or nobody was killed
-            _show_odd(kind, number, outcomes)
+            _show_odd(kind, trial, outcomes)
             continue
         complete += 1
         if all(outcome["status"] == "converged" for outcome in outcomes):
@@ -148,7 +148,7 @@ def _summary(campaign: dict[str, Any], kind: str, by_trial: list[list[dict[str, 
         delays.append(delay)
         good += agrees and delay < LATE
         if not (agrees and delay < LATE):
-            _show_odd(kind, number, outcomes)
+            _show_odd(kind, trial, outcomes)
     return {
         "bench": "faults", "engine": "host", "transport": "threads and mpi" if campaign["processes"] > 1 else "threads",
         "kind": kind, "trials": len(by_trial), "processes": campaign["processes"],
@@ -159,10 +159,10 @@ def _summary(campaign: dict[str, Any], kind: str, by_trial: list[list[dict[str, 
     }  # fmt: skip
 
 
-def _show_odd(kind: str, number: int, outcomes: list[dict[str, Any]]) -> None:
+def _show_odd(kind: str, trial: int, outcomes: list[dict[str, Any]]) -> None:
     """Say on stderr what the processes of a trial that was not as it must be have left."""
     said = [json.dumps(outcome) for outcome in outcomes] or ["nobody left a word"]
-    print("\n  ".join([f"{kind}, trial {number}:", *said]), file=sys.stderr)
+    sys.stderr.write("\n  ".join([f"{kind}, trial {trial}:", *said]) + "\n")
 
 
 def _delay(campaign: dict[str, Any], kind: str, outcomes: list[dict[str, Any]]) -> float:
