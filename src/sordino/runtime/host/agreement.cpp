@@ -79,7 +79,8 @@ void HostEngine::hear_of_fault(const Message& m, std::string cause) {
 bool HostEngine::settle_cause() {
   constexpr double moment = 0.5;
   tell_of_fault();
-  poll();
+  // One look may bring what another process has raised, and leave behind what it has chosen since.
+  for (int quiet = 0; quiet < 10; quiet = poll() ? 0 : quiet + 1) std::this_thread::sleep_for(std::chrono::microseconds(20));
   double now = seconds_now();
   if (settles_since_ == 0) settles_since_ = now;
   Fault::Statement chosen;

@@ -142,8 +142,8 @@ void HostEngine::look(Rank&) {
   if (transport_) poll();
 }
 
-void HostEngine::poll() {
-  transport_->poll([this](const Message& m, const std::byte* data, std::size_t bytes) { deliver(m, data, bytes); });
+int HostEngine::poll() {
+  return transport_->poll([this](const Message& m, const std::byte* data, std::size_t bytes) { deliver(m, data, bytes); });
 }
 
 void HostEngine::deliver(const Message& m, const std::byte* data, std::size_t bytes) {

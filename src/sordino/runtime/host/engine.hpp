@@ -111,7 +111,7 @@ class HostEngine final : public Engine {
     memory(rank).bell.ring();
   }
   void send(const Message& header, const void* data, std::size_t bytes);
-  void poll();
+  int poll();  // how many messages have come
   void deliver(const Message& m, const std::byte* data, std::size_t bytes);
   void put_into_mail(int to, i64 tag, Letter letter);
   void attend(Rank& rank) {
