@@ -1,5 +1,7 @@
 // One injected fault in a solve on the host engine, for `sordino bench faults`.
 #include <csignal>
+#include <fstream>
+#include <iomanip>
 #include <new>
 #include <optional>
 #include <thread>
@@ -33,7 +35,8 @@ Kind kind_named(const std::string& word) {
 /// Counts the phases of one rank (of `dropped`: its sends), and in one of them does what goes wrong.
 class Injector {
  public:
-  Injector(Kind kind, int culprit, double timeout) : kind_(kind), culprit_(culprit), timeout_(timeout) {}
+  Injector(Kind kind, int culprit, double timeout, std::string last_word)
+      : kind_(kind), culprit_(culprit), timeout_(timeout), last_word_(std::move(last_word)) {}
 
   void into(host::HostEngine& engine) {
     if (kind_ == Kind::dropped)
@@ -65,11 +68,15 @@ class Injector {
     if (kind_ == Kind::late) std::this_thread::sleep_for(std::chrono::duration<double>(timeout_ + 0.3));
     if (kind_ == Kind::throws) throw Error(Errc::device, "an injected failure");
     if (kind_ == Kind::memory) throw std::bad_alloc();
-    if (kind_ == Kind::killed) std::raise(SIGKILL);
+    if (kind_ == Kind::killed) {
+      if (!last_word_.empty()) std::ofstream(last_word_) << std::setprecision(17) << seconds(*at) << '\n';
+      std::raise(SIGKILL);
+    }
   }
   Kind kind_;
   int culprit_;
   double timeout_;
+  std::string last_word_;  // the file in which who is killed says when
   long seen_ = 0, due_ = -1;
 };
 
@@ -80,7 +87,8 @@ struct Trial {
   double begin = 0, end = 0;  // of the solve on all ranks here: seconds on the clock of the machine
 };
 
-Trial fault_trial(Kind kind, int culprit, double when, const std::string& method, int ranks, double timeout, bool thread) {
+Trial fault_trial(Kind kind, int culprit, double when, const std::string& method, int ranks, double timeout, bool thread,
+                  const std::string& last_word) {
   host::Options h{.ranks = ranks, .timeout = timeout, .progress_thread = thread};
   std::unique_ptr<Transport> transport;
 #if SORDINO_WITH_MPI
@@ -88,7 +96,7 @@ Trial fault_trial(Kind kind, int culprit, double when, const std::string& method
 #endif
   auto engine = std::make_unique<host::HostEngine>(h, std::move(transport));
   Trial t;
-  t.injector = std::make_unique<Injector>(kind, culprit, timeout);
+  t.injector = std::make_unique<Injector>(kind, culprit, timeout, last_word);
   t.injector->into(*engine);
   CsrMatrix A = poisson(7, 6, 5, 7, 10.0);
   Options o;
@@ -111,11 +119,11 @@ Trial fault_trial(Kind kind, int culprit, double when, const std::string& method
 }
 
 nb::dict trial_dict(const std::string& kind, int culprit, double when, const std::string& method, int ranks, double timeout,
-                    bool thread) {
+                    bool thread, const std::string& last_word) {
   Trial t;
   {
     nb::gil_scoped_release release;
-    t = fault_trial(kind_named(kind), culprit, when, method, ranks, timeout, thread);
+    t = fault_trial(kind_named(kind), culprit, when, method, ranks, timeout, thread, last_word);
   }
   nb::dict d;
   d["cause"] = t.cause;
@@ -133,7 +141,8 @@ nb::dict trial_dict(const std::string& kind, int culprit, double when, const std
 
 void define_faults(nb::module_& m) {
   using namespace nb::literals;
-  m.def("fault_trial", &trial_dict, "kind"_a, "culprit"_a, "when"_a, "method"_a, "ranks"_a, "timeout"_a, "progress_thread"_a);
+  m.def("fault_trial", &trial_dict, "kind"_a, "culprit"_a, "when"_a, "method"_a, "ranks"_a, "timeout"_a, "progress_thread"_a,
+        "last_word"_a = "");
 }
 
 }  // namespace sordino::python

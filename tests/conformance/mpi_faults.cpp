@@ -110,6 +110,78 @@ TEST("a stuck rank is named by the other processes, and finds the fault when it 
   check_works();
 }
 
+TEST("a rank that throws when the others have all that they need of it: all processes throw") {
+  for (int culprit : {0, 2 * processes() - 1}) {
+    NOTE("culprit ", culprit);
+    auto e = engine(2);
+    auto begin = now();
+    std::string cause = cause_of(*e, [&](Rank& s) {
+      Growth(s).run(4);
+      if (s.id() != culprit) return;
+      pause(0.2);
+      throw Error(Errc::io, "the disk is full");
+    });
+    CHECK(cause == "rank " + std::to_string(culprit) + ": the disk is full");
+    CHECK(seconds_since(begin) < 2);
+    e.reset();
+    check_works();
+  }
+}
+
+TEST("ranks of all processes that throw at about the same time: one cause") {
+  auto random = shared_random(u64(process()));  // other delays in every process
+  for (int round = 0; round < 40; round++) {
+    NOTE("round ", round);
+    auto e = engine(2);
+    MPI_Barrier(MPI_COMM_WORLD);
+    double delay = round % 2 ? 0 : random.real(0, 3e-4);
+    std::string cause = cause_of(*e, [&](Rank& s) {
+      pause(delay);
+      throw Error(Errc::io, "no paper in " + std::to_string(s.id()));
+    });
+    CHECK(cause.find("no paper in ") != std::string::npos);
+    CHECK(cause == of_the_last(cause));
+  }
+}
+
+TEST("a process that comes with a fault of its own when the others have agreed on theirs says what they say") {
+  for (int late : {0, processes() - 1}) {
+    NOTE("late ", late);
+    auto e = engine(1);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (process() == late) pause(1.3);
+    std::string cause = cause_of(*e, [&](Rank& s) { throw Error(Errc::io, "no paper in " + std::to_string(s.id())); });
+    CHECK(cause == of_the_last(cause));
+    CHECK(cause.find("no paper in " + std::to_string(late)) == std::string::npos);
+  }
+}
+
+TEST("a process that never comes to a run is missed at its end, by all alike") {
+  auto e = engine(1, 0.3);
+  bool absent = process() == processes() - 1;
+  MPI_Barrier(MPI_COMM_WORLD);
+  auto begin = now();
+  std::string cause;
+  if (!absent) cause = cause_of(*e, [](Rank&) {});
+  CHECK(seconds_since(begin) < 2.3);
+  std::string missed = std::to_string(processes() - 1);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (absent) cause = cause_of(*e, [](Rank&) {});
+  CHECK(cause == of_the_last(cause));
+  CHECK(cause.find("for rank " + missed + "'s end of the run, epoch 1 (seen 0)") != std::string::npos);
+}
+
+TEST("who has ended waits for a process that is busy for longer than the timeout") {
+  auto e = engine(1, 0.4);
+  for (int round = 0; round < 2; round++)
+    e->run(
+        [&](Rank& s) {
+          Growth(s).run(2);
+          if (s.id() == s.size() - 1) pause(1.0);
+        },
+        {});
+}
+
 TEST("a slow process that lives is no fault") {
   auto e = engine(1, 0.4);
   e->probe = [](Rank& s, const Command&, Op op, int iteration) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import random
@@ -9,6 +10,9 @@ import sys
 from typing import Any
 
 from .._native import core
+
+#: The file in which a process that is killed says when.
+LAST_WORD = "killed.txt"
 
 
 def trials(kind: str, seed: int, count: int, ranks: int, timeout: float) -> list[dict[str, Any]]:
@@ -26,13 +30,15 @@ def trials(kind: str, seed: int, count: int, ranks: int, timeout: float) -> list
 
 
 def main(argv: list[str]) -> None:
-    """``KIND SEED COUNT RANKS TIMEOUT FOLDER``."""
-    kind, seed, count, ranks, timeout, folder = argv
+    """``KIND SEED COUNT RANKS TIMEOUT FOLDER LIMIT``."""
+    kind, seed, count, ranks, timeout, folder, limit = argv
+    # A launcher that is stopped leaves its processes behind: one that hangs ends itself, and says where it was.
+    faulthandler.dump_traceback_later(float(limit), exit=True)
     todo = trials(kind, int(seed), int(count), int(ranks), float(timeout))
     process = core().mpi()["rank"]
     with open(os.path.join(folder, f"{process}.jsonl"), "a", encoding="utf-8") as stream:
         for number, trial in enumerate(todo):
-            outcome = core().fault_trial(**trial)
+            outcome = core().fault_trial(**trial, last_word=os.path.join(folder, LAST_WORD))
             stream.write(json.dumps({"number": number, **trial, **outcome}) + "\n")
             stream.flush()
     if kind == "killed":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -22,6 +23,7 @@ from ..cli.processes import say
 from ..errors import BadArgument, Unsupported
 from ..report.record import json_ready
 from . import _records
+from ._fault_worker import LAST_WORD
 
 SUMMARY = "injected faults: whether all survivors end with the same cause, and how late"
 
@@ -99,22 +101,29 @@ def _outcomes(campaign: dict[str, Any], kind: str) -> list[list[dict[str, Any]]]
     """[trial] what each surviving process says. A process can be killed once: each such trial has its own."""
     if kind != "killed":
         return _trials(campaign, kind, campaign["seed"], campaign["trials"])
-    return [_trials(campaign, kind, campaign["seed"] + k, 1)[0] for k in range(campaign["trials"])]
+    with concurrent.futures.ThreadPoolExecutor(
+        os.cpu_count()
+    ) as pool:  # a trial waits for its launcher most of the time
+        seeds = [campaign["seed"] + k for k in range(campaign["trials"])]
+        return list(pool.map(lambda seed: _trials(campaign, kind, seed, 1)[0], seeds))
 
 
 def _trials(campaign: dict[str, Any], kind: str, seed: int, count: int) -> list[list[dict[str, Any]]]:
     with tempfile.TemporaryDirectory() as folder:
-        words = [kind, seed, count, campaign["ranks"], campaign["timeout"], folder]
+        limit = HANGS + count * (campaign["timeout"] + LATE + 1)
+        words = [kind, seed, count, campaign["ranks"], campaign["timeout"], folder, limit]
         command = [sys.executable, "-m", "sordino.bench._fault_worker", *map(str, words)]
         if campaign["processes"] > 1:
             command = [str(_launcher()), "--continuous", "-n", str(campaign["processes"]), *command]
-        limit = HANGS + count * (campaign["timeout"] + LATE + 1)
         with contextlib.suppress(subprocess.TimeoutExpired):  # what is missing then counts as a hang
-            subprocess.run(command, timeout=limit, capture_output=True, check=False)
+            subprocess.run(command, timeout=limit + 10, capture_output=True, check=False)
         by_trial: list[list[dict[str, Any]]] = [[] for _ in range(count)]
-        for name in sorted(os.listdir(folder)):
-            for line in Path(folder, name).read_text(encoding="utf-8").splitlines():
+        word = Path(folder, LAST_WORD)
+        killed_s = float(word.read_text(encoding="utf-8")) if word.exists() else None
+        for path in sorted(Path(folder).glob("*.jsonl")):
+            for line in path.read_text(encoding="utf-8").splitlines():
                 outcome = json.loads(line)
+                outcome["fault_s"] = killed_s or outcome["fault_s"]
                 by_trial[outcome["number"]].append(outcome)
     return by_trial
 
@@ -122,9 +131,10 @@ def _trials(campaign: dict[str, Any], kind: str, seed: int, count: int) -> list[
 def _summary(campaign: dict[str, Any], kind: str, by_trial: list[list[dict[str, Any]]]) -> dict[str, Any]:
     survivors = campaign["processes"] - (kind == "killed")
     delays, named, same, complete, good, missed_by_nobody = [], 0, 0, 0, 0, 0
-    for outcomes in by_trial:
-        if len(outcomes) != survivors:
-            continue  # somebody hung
+    for trial, outcomes in enumerate(by_trial):
+        if len(outcomes) != survivors:  # somebody hung, or nobody was killed
+            _show_odd(kind, trial, outcomes)
+            continue
         complete += 1
         if all(outcome["status"] == "converged" for outcome in outcomes):
             missed_by_nobody += 1  # as a lost signal of a rank whose values all have; the solve was verified
@@ -137,6 +147,8 @@ def _summary(campaign: dict[str, Any], kind: str, by_trial: list[list[dict[str, 
         named += bool(said and said["seen"] is not None)
         delays.append(delay)
         good += agrees and delay < LATE
+        if not (agrees and delay < LATE):
+            _show_odd(kind, trial, outcomes)
     return {
         "bench": "faults", "engine": "host", "transport": "threads and mpi" if campaign["processes"] > 1 else "threads",
         "kind": kind, "trials": len(by_trial), "processes": campaign["processes"],
@@ -147,8 +159,14 @@ def _summary(campaign: dict[str, Any], kind: str, by_trial: list[list[dict[str, 
     }  # fmt: skip
 
 
+def _show_odd(kind: str, trial: int, outcomes: list[dict[str, Any]]) -> None:
+    """Say on stderr what the processes of a trial that was not as it must be have left."""
+    said = [json.dumps(outcome) for outcome in outcomes] or ["nobody left a word"]
+    sys.stderr.write("\n  ".join([f"{kind}, trial {trial}:", *said]) + "\n")
+
+
 def _delay(campaign: dict[str, Any], kind: str, outcomes: list[dict[str, Any]]) -> float:
-    """Seconds from when the fault had to be known to the end of the last survivor; who is killed does not say when."""
+    """Seconds from when the fault had to be known to the end of the last survivor."""
     begins = [outcome["fault_s"] for outcome in outcomes if outcome["fault_s"] is not None]
     begin = begins[0] if begins else min(outcome["begin_s"] for outcome in outcomes)
     waits = campaign["timeout"] if kind in ("dropped", "late", "killed") else 0.0

@@ -16,35 +16,42 @@ class Fault {
  public:
   bool raised() const { return raised_.load(std::memory_order_acquire); }
 
+  struct Statement {
+    Errc code = Errc::peer_failed;
+    std::string cause;
+    bool original = true;  // raised in this process, and not heard of
+  };
+
   /// Keeps the first cause; later ones are consequences. Returns whether this was the first.
-  bool raise(Errc code, const std::string& cause) {
+  bool raise(Errc code, const std::string& cause, bool original = true) {
     std::lock_guard lock(mutex_);
     if (raised_.load(std::memory_order_relaxed)) return false;
-    code_ = code;
-    cause_ = cause;
+    said_ = {code, cause, original};
     raised_.store(true, std::memory_order_release);
     return true;
   }
   /// The one cause of several processes that have raised theirs at the same time.
-  void agree_on(Errc code, const std::string& cause) {
+  void agree_on(const Statement& chosen) {
     std::lock_guard lock(mutex_);
-    code_ = code;
-    cause_ = cause;
+    said_ = chosen;
+  }
+  Statement statement() const {
+    std::lock_guard lock(mutex_);
+    return said_;
   }
   std::string cause() const {
     std::lock_guard lock(mutex_);
-    return cause_;
+    return said_.cause;
   }
   Errc code() const {
     std::lock_guard lock(mutex_);
-    return code_;
+    return said_.code;
   }
 
  private:
   mutable std::mutex mutex_;
   std::atomic<bool> raised_{false};
-  Errc code_ = Errc::peer_failed;
-  std::string cause_;
+  Statement said_;
 };
 
 /// For tests: called before each phase on CPU engines; may throw, sleep or never return.

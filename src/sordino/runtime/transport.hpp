@@ -12,12 +12,13 @@
 namespace sordino {
 
 struct Message {
-  enum Kind : i32 { halo, reduction, host_data, barrier, fault, beat } kind = halo;  // beat: ranks of the sender make progress
-  i64 slot = 0;                                                                      // physical vector, reduction slot, or tag
-  i32 from = 0, to = 0;                                                              // ranks
-  u32 flag = 0;                                                                      // epoch << 1 | stop request
-  i32 place = 0;  // halo: first row at the destination; reduction: first block
-  i32 peer = 0;   // halo: which of the destination's peers the sender is
+  /// beat: the sender's process lives, and its ranks make progress if `place` is 1; ended: they have ended run `slot`.
+  enum Kind : i32 { halo, reduction, host_data, barrier, fault, beat, ended } kind = halo;
+  i64 slot = 0;          // physical vector, reduction slot, or tag
+  i32 from = 0, to = 0;  // ranks
+  u32 flag = 0;          // epoch << 1 | stop request
+  i32 place = 0;         // halo: first row at the destination; reduction: first block
+  i32 peer = 0;          // halo: which of the destination's peers the sender is
 };
 
 /// An all-reduce of the transport's own library under way. Destroyed before its end it is left to the library.

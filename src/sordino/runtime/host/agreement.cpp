@@ -1,50 +1,106 @@
-// Processes whose ranks give up at about the same time agree on one cause.
+// A run ends alike in all processes: well, or with one cause.
+#include <algorithm>
+#include <sstream>
 #include <thread>
 
 #include "sordino/runtime/host/engine.hpp"
 #include "sordino/runtime/host/wait.inl"
 
 namespace sordino::host {
+namespace {
 
-// Not while messages are delivered: who polls holds the transport.
-void HostEngine::tell_of_fault(bool original) {
-  told_fault_ = true;
-  std::string cause = fault_.cause();
-  Message m{.kind = Message::fault, .slot = i64(fault_.code()), .from = first_, .place = original};
+enum Word : i32 { heard = 0, original = 1, agreed = 2 };  // what a message says of the cause it brings
+
+}  // namespace
+
+void HostEngine::tell_all(const Message& m, const std::string& text) {
   for (int p = 0; p < transport_->processes(); p++)
-    if (p != transport_->process()) transport_->send(p, m, cause.data(), cause.size());
+    if (p != transport_->process()) transport_->send(p, m, text.data(), text.size());
+}
+
+// A rank may fail when those of other processes have all that they need of it: who has ended waits for the others. They may be
+// busy with code of the user's for long, so that it is enough that they live.
+void HostEngine::end_together(const std::function<void()>& tick) {
+  constexpr double ticks = 0.05;
+  tell_all({.kind = Message::ended, .slot = ++runs_, .from = first_});
+  double begin = seconds_now(), ticked = begin;
+  auto& ranks = transport_->ranks_of_processes();
+  for (int turn = 0;; turn++) {
+    poll();
+    if (fault_.raised()) return;
+    double now = seconds_now();
+    int missing = -1;
+    Neighbour last;
+    {
+      std::lock_guard lock(mutex_);
+      for (int p = 0, first = 0; p < transport_->processes() && missing < 0; first += ranks[p++])
+        if (first != first_ && others_[first].ended < runs_) missing = first, last = others_[first];
+    }
+    if (missing < 0) return;
+    if (options_.timeout > 0 && now - std::max(begin, last.seen) > options_.timeout) {
+      std::ostringstream cause;
+      cause << "rank " << first_ << ": waited " << options_.timeout << " s without a sign of life for rank " << missing
+            << "'s end of the run, epoch " << runs_ << " (seen " << last.ended << ")";
+      return raise(Errc::peer_failed, cause.str());
+    }
+    if (now - ticked > ticks) {
+      ticked = now;
+      tick();
+    }
+    if (turn > spins_ / 50) std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+}
+
+// Once, and what was said is never changed. Not while messages are delivered: who polls holds the transport.
+void HostEngine::tell_of_fault() {
+  if (told_fault_.exchange(true)) return;
+  auto said = fault_.statement();
+  tell_all({.kind = Message::fault, .slot = i64(said.code), .from = first_, .place = said.original ? original : heard},
+           said.cause);
 }
 
 void HostEngine::hear_of_fault(const Message& m, std::string cause) {
-  fault_.raise(Errc(m.slot), cause);
+  fault_.raise(Errc(m.slot), cause, false);
   {
     std::lock_guard lock(mutex_);
-    auto& said = heard_[m.from];
-    if (said.cause.empty() || m.place) said = {Errc(m.slot), std::move(cause), m.place != 0};
+    Fault::Statement said{Errc(m.slot), std::move(cause), m.place == original};
+    if (m.place != agreed)
+      heard_[m.from] = std::move(said);
+    else if (!agreed_)
+      agreed_ = std::move(said);
   }
   for (auto& mine : memory_) mine.bell.ring();
 }
 
-// Every process says what it has raised, or heard of. Once all have, or a moment has passed (one may be gone, or elsewhere),
-// each takes the same of those that were raised: what is no consequence of waiting before the others, then the lowest rank's.
-void HostEngine::agree_on_cause() {
+// Every process says what it has raised, or heard of. The first of those that have spoken chooses when all have, or when a
+// moment has passed (one may be gone, or elsewhere), and tells the others: whoever comes later says the same. If it, too, is
+// gone, the others choose after another moment. Returns whether the cause is known; called again and again on the caller's
+// thread.
+bool HostEngine::settle_cause() {
   constexpr double moment = 0.5;
-  if (!told_fault_) tell_of_fault(false);
-  auto all_heard = [&] {
+  tell_of_fault();
+  // One look may bring what another process has raised, and leave behind what it has chosen since.
+  for (int quiet = 0; quiet < 10; quiet = poll() ? 0 : quiet + 1) std::this_thread::sleep_for(std::chrono::microseconds(20));
+  double now = seconds_now();
+  if (settles_since_ == 0) settles_since_ = now;
+  Fault::Statement chosen;
+  {
     std::lock_guard lock(mutex_);
-    return int(heard_.size()) == transport_->processes() - 1;
-  };
-  for (double begin = seconds_now(); !all_heard() && seconds_now() - begin < moment; poll())
-    std::this_thread::sleep_for(std::chrono::microseconds(100));
-  std::lock_guard lock(mutex_);
-  auto all = heard_;
-  all[first_] = {fault_.code(), fault_.cause(), raised_here_};
-  const Statement* chosen = nullptr;
-  for (auto& [rank, said] : all) {
-    bool better = !chosen || (chosen->code == Errc::peer_failed && said.code != Errc::peer_failed);
-    if (said.original && better) chosen = &said;
+    if (agreed_) return true;
+    bool first = heard_.empty() || heard_.begin()->first > first_;
+    bool complete = int(heard_.size()) == transport_->processes() - 1;
+    if (!(first && complete) && now - settles_since_ < (first ? moment : 2 * moment)) return false;
+    // What was raised before what was heard, what is no consequence of waiting before the others, then the lowest rank's.
+    auto all = heard_;
+    all[first_] = fault_.statement();
+    auto weight = [](const Fault::Statement& s) { return 2 * int(s.original) + int(s.code != Errc::peer_failed); };
+    auto best = all.begin();
+    for (auto said = all.begin(); said != all.end(); ++said)
+      if (weight(said->second) > weight(best->second)) best = said;
+    agreed_ = chosen = best->second;
   }
-  if (chosen) fault_.agree_on(chosen->code, chosen->cause);
+  tell_all({.kind = Message::fault, .slot = i64(chosen.code), .from = first_, .place = agreed}, chosen.cause);
+  return true;
 }
 
 }  // namespace sordino::host

@@ -64,7 +64,7 @@ void HostEngine::run(const std::function<void(Rank&)>& job, const std::function<
   };
   for (auto& m : memory_) m.waiting = false;
   std::exception_ptr supervisor_failed;
-  team_->run(guarded, [&] {
+  auto tick = [&] {
     try {
       if (supervise && !supervisor_failed) supervise();
     } catch (const std::exception& e) {
@@ -74,25 +74,30 @@ void HostEngine::run(const std::function<void(Rank&)>& job, const std::function<
     if (transport_) {
       poll();
       tell_of_progress();
-      if (fault_.raised() && !told_fault_) tell_of_fault(false);
+      if (fault_.raised()) settle_cause();
     }
     return fault_.raised() ? 2.0 : -1.0;  // after a fault every wait ends; a rank stuck elsewhere is left behind
-  });
+  };
+  team_->run(guarded, tick);
+  if (transport_ && !fault_.raised()) end_together([&] { tick(); });
   if (fault_.raised()) report_fault(supervisor_failed);
 }
 
 void HostEngine::report_fault(const std::exception_ptr& supervisor_failed) {
   reported_ = true;
-  if (transport_) agree_on_cause();
+  if (transport_) {
+    while (!settle_cause()) std::this_thread::sleep_for(std::chrono::microseconds(100));
+    std::lock_guard lock(mutex_);
+    fault_.agree_on(*agreed_);
+  }
   if (supervisor_failed) std::rethrow_exception(supervisor_failed);
   throw Error(fault_.code(), fault_.cause());
 }
 
 void HostEngine::raise(Errc code, const std::string& cause) {
   if (!fault_.raise(code, cause)) return;
-  raised_here_ = true;
   for (auto& m : memory_) m.bell.ring();
-  if (transport_) tell_of_fault(true);
+  if (transport_) tell_of_fault();
 }
 
 void HostEngine::fail_as_peers() { throw PeerFailed(fault_.cause()); }
@@ -116,14 +121,14 @@ void HostEngine::patience_lost(Rank& rank, const std::string& what) {
                                      std::to_string(rank.id()) + " gave up)");
 }
 
-// Ranks of other processes that wait for these must know that they live, though they have nothing to send yet.
+// Ranks of other processes that wait for these must know that they go on, though they have nothing to send yet; a process whose
+// ranks have ended must know that this one lives.
 void HostEngine::tell_of_progress() {
-  double now = seconds_now(), pause = std::min(1.0, options_.timeout / 4);
+  double now = seconds_now(), pause = options_.timeout > 0 ? std::min(1.0, options_.timeout / 4) : 1.0;
+  if (now - told_.at < pause) return;
   u64 beats = own_heartbeats();
-  if (beats == told_.beats || now - told_.at < pause) return;
+  tell_all({.kind = Message::beat, .from = first_, .place = beats != told_.beats});
   told_ = {beats, now};
-  for (int p = 0; p < transport_->processes(); p++)
-    if (p != transport_->process()) transport_->send(p, {.kind = Message::beat}, nullptr, 0);
 }
 
 // --- messages of other processes -------------------------------------------------------------------------------------------
@@ -137,13 +142,19 @@ void HostEngine::look(Rank&) {
   if (transport_) poll();
 }
 
-void HostEngine::poll() {
-  transport_->poll([this](const Message& m, const std::byte* data, std::size_t bytes) { deliver(m, data, bytes); });
+int HostEngine::poll() {
+  return transport_->poll([this](const Message& m, const std::byte* data, std::size_t bytes) { deliver(m, data, bytes); });
 }
 
 void HostEngine::deliver(const Message& m, const std::byte* data, std::size_t bytes) {
-  arrivals_.fetch_add(1, std::memory_order_relaxed);
-  if (m.kind == Message::beat) return;
+  if (m.kind != Message::beat || m.place) arrivals_.fetch_add(1, std::memory_order_relaxed);
+  if (m.kind == Message::beat || m.kind == Message::ended) {
+    std::lock_guard lock(mutex_);
+    Neighbour& other = others_[m.from];
+    other.seen = seconds_now();
+    if (m.kind == Message::ended) other.ended = m.slot;
+    return;
+  }
   if (m.kind == Message::fault) return hear_of_fault(m, {reinterpret_cast<const char*>(data), bytes});
   if (m.kind == Message::barrier) {
     std::lock_guard lock(barrier_.mutex);

@@ -3,6 +3,7 @@
 #pragma once
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "sordino/runtime/engine.hpp"
 #include "sordino/runtime/fault.hpp"
@@ -110,7 +111,7 @@ class HostEngine final : public Engine {
     memory(rank).bell.ring();
   }
   void send(const Message& header, const void* data, std::size_t bytes);
-  void poll();
+  int poll();  // how many messages have come
   void deliver(const Message& m, const std::byte* data, std::size_t bytes);
   void put_into_mail(int to, i64 tag, Letter letter);
   void attend(Rank& rank) {
@@ -126,9 +127,11 @@ class HostEngine final : public Engine {
   void tell_of_progress();
   void raise(Errc code, const std::string& cause);
   [[noreturn]] void report_fault(const std::exception_ptr& supervisor_failed = nullptr);
-  void tell_of_fault(bool original);
+  void end_together(const std::function<void()>& tick);
+  void tell_all(const Message& m, const std::string& text = "");
+  void tell_of_fault();
   void hear_of_fault(const Message& m, std::string cause);
-  void agree_on_cause();
+  bool settle_cause();
   [[noreturn]] void fail_as_peers();
 
   Options options_;
@@ -151,14 +154,16 @@ class HostEngine final : public Engine {
     u64 beats = 0;
     double at = 0;  // seconds
   } told_;          // what other processes know of this one's heartbeats
-  struct Statement {
-    Errc code;
-    std::string cause;
-    bool original;  // raised there, and not heard of
+  struct Neighbour {
+    i64 ended = 0;    // runs
+    double seen = 0;  // a sign of life: seconds
   };
-  std::map<int, Statement> heard_;       // [first rank of another process] what it says of the fault; under mutex_
-  std::atomic<bool> told_fault_{false};  // to all other processes
-  std::atomic<bool> raised_here_{false};
+  std::map<int, Neighbour> others_;         // [first rank of another process]; under mutex_
+  std::map<int, Fault::Statement> heard_;   // [first rank of another process] what it says of the fault; under mutex_
+  std::optional<Fault::Statement> agreed_;  // the cause that this process reports, or has heard that another does; likewise
+  std::atomic<bool> told_fault_{false};     // to all other processes
+  double settles_since_ = 0;                // seconds; the caller's thread alone
+  i64 runs_ = 0;
   bool reported_ = false;         // to who called run()
   std::atomic<u64> arrivals_{0};  // messages delivered: progress of remote ranks
 };
