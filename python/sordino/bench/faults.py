@@ -116,7 +116,11 @@ def _trials(campaign: dict[str, Any], kind: str, seed: int, count: int) -> list[
         if campaign["processes"] > 1:
             command = [str(_launcher()), "--continuous", "-n", str(campaign["processes"]), *command]
         with contextlib.suppress(subprocess.TimeoutExpired):  # what is missing then counts as a hang
-            subprocess.run(command, timeout=limit + 10, capture_output=True, check=False)
+            ended = subprocess.run(command, timeout=limit + 10, capture_output=True, check=False, text=True)
+            if not any(Path(folder).iterdir()):  # as where a launcher has too few slots
+                sys.stderr.write(
+                    "nobody began: " + " ".join(ended.stderr.replace("-", "").split())[:200] + "\n"
+                )
         by_trial: list[list[dict[str, Any]]] = [[] for _ in range(count)]
         word = Path(folder, LAST_WORD)
         killed_s = float(word.read_text(encoding="utf-8")) if word.exists() else None
