@@ -21,7 +21,7 @@ static_assert(std::atomic<u32>::is_always_lock_free && std::atomic<u64>::is_alwa
 
 constexpr std::size_t page = 4096;
 constexpr std::size_t all_pipes = std::size_t(16) << 20;  // bytes, about
-constexpr u32 told = 1;                                   // states of a fault: none, told, or 2 + the process that writes it
+constexpr u32 told = 1, proposed = 2, written = 3;        // states of a fault: none, these, or `written` by a process + it
 
 std::size_t up_to(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
@@ -76,6 +76,7 @@ struct Hall::Segment {
   Pulse pulse;  // at the beginning of a page: devices are given that
   alignas(page) Gate ranks;
   alignas(64) Gate processes;
+  alignas(64) std::atomic<u32> unmappable;
   alignas(64) std::atomic<u32> fault;
   i32 code;
   char cause[2048];
@@ -99,27 +100,34 @@ struct Hall::Seat {
 
 // --- making, entering and leaving --------------------------------------------------------------------------------------------
 
-Hall::Hall(const std::vector<int>& ranks_of_processes, int process) : first_{0}, process_(process) {
-  if (int(ranks_of_processes.size()) > most_processes)
-    throw Error(Errc::unsupported, "at most " + std::to_string(most_processes) + " processes of a host work together");
-  for (int n : ranks_of_processes) first_.push_back(first_.back() + n);
+Hall::Hall(const Guests& guests, int process) : first_{0}, host_of_(guests.hosts), process_(process) {
+  if (int(guests.ranks.size()) > most_processes)
+    throw Error(Errc::unsupported, "at most " + std::to_string(most_processes) + " processes work together");
+  for (int n : guests.ranks) first_.push_back(first_.back() + n);
   if (ranks() > Pulse::most_ranks)
-    throw Error(Errc::unsupported, "at most " + std::to_string(Pulse::most_ranks) + " ranks of a host work together");
-  std::size_t P = ranks_of_processes.size();
+    throw Error(Errc::unsupported, "at most " + std::to_string(Pulse::most_ranks) + " ranks work together");
+  host_of_.resize(guests.ranks.size(), 0);
+  for (int p = 0; p < processes(); p++) {
+    hosts_ = std::max(hosts_, host_of_[p] + 1);
+    if (host_of_[p] != host()) continue;
+    near_processes_++;
+    near_ranks_ += guests.ranks[p];
+  }
+  std::size_t P = guests.ranks.size();
   pipe_bytes_ = P > 1 ? bytes_of_pipe(P) : 0;
   seats_at_ = up_to(sizeof(Segment), page);
   pipes_at_ = up_to(seats_at_ + std::size_t(ranks()) * sizeof(Seat), page);
   bytes_ = pipes_at_ + P * P * (P > 1 ? up_to(sizeof(Pipe) + pipe_bytes_, page) : 0);
 }
 
-Hall::Hall(int ranks) : Hall(std::vector<int>{ranks}, 0) {
+Hall::Hall(int ranks) : Hall(Guests{{ranks}}, 0) {
   map(-1);
   sit_down();
 }
 
-std::unique_ptr<Hall> Hall::make(const std::vector<int>& ranks_of_processes) {
+std::unique_ptr<Hall> Hall::make(const Guests& guests, int process) {
   static std::atomic<u32> made{0};
-  std::unique_ptr<Hall> hall(new Hall(ranks_of_processes, 0));
+  std::unique_ptr<Hall> hall(new Hall(guests, process));
   int file = -1;
   do {
     hall->name_ = "/sordino." + std::to_string(getpid()) + "." + std::to_string(made++);
@@ -137,8 +145,8 @@ std::unique_ptr<Hall> Hall::make(const std::vector<int>& ranks_of_processes) {
   return hall;
 }
 
-std::unique_ptr<Hall> Hall::enter(const std::string& name, const std::vector<int>& ranks_of_processes, int process) {
-  std::unique_ptr<Hall> hall(new Hall(ranks_of_processes, process));
+std::unique_ptr<Hall> Hall::enter(const std::string& name, const Guests& guests, int process) {
+  std::unique_ptr<Hall> hall(new Hall(guests, process));
   hall->name_ = name;
   int file = shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0600);
   if (file < 0) refuse("shm_open of " + name);
@@ -172,6 +180,8 @@ void Hall::remove_name() {
 
 int Hall::process_of(int rank) const { return int(std::upper_bound(first_.begin(), first_.end(), rank) - first_.begin()) - 1; }
 
+int Hall::leader(int host) const { return int(std::find(host_of_.begin(), host_of_.end(), host) - host_of_.begin()); }
+
 Hall::Seat& Hall::seat(int rank) const {
   return *std::launder(reinterpret_cast<Seat*>(memory_ + seats_at_ + std::size_t(rank) * sizeof(Seat)));
 }
@@ -198,10 +208,11 @@ void Hall::set_waiting(int rank, bool waiting) { seat(rank).waiting.store(waitin
 bool Hall::is_waiting(int rank) const { return seat(rank).waiting.load(std::memory_order_relaxed) != 0; }
 
 Gate& Hall::gate_of_ranks() { return segment_->ranks; }
+Gate& Hall::gate_of_processes() { return segment_->processes; }
 
 void Hall::meet(double seconds) {
   Gate& gate = segment_->processes;
-  u32 round = gate.enter(u32(processes()));
+  u32 round = gate.enter(u32(near_processes_ + bridged()));
   i64 begin = milliseconds_now();
   while (!gate.is_over(round) && !raised()) {
     std::this_thread::sleep_for(std::chrono::microseconds(100));
@@ -210,7 +221,7 @@ void Hall::meet(double seconds) {
     if (lost >= 0) raise(Errc::peer_failed, obituary(lost));
     if (seconds > 0 && double(milliseconds_now() - begin) > 1000 * seconds)
       raise(Errc::peer_failed, "process " + std::to_string(process_) + " waited " + std::to_string(int(seconds)) +
-                                   " s for the other processes of its host to build the same engine");
+                                   " s for the other processes to build the same engine");
   }
 }
 
@@ -218,22 +229,48 @@ void Hall::meet(double seconds) {
 
 bool Hall::raised() const { return segment_->fault.load(std::memory_order_acquire) == told; }
 
-bool Hall::raise(Errc code, const std::string& cause) {
+// Whether nobody was first. Who died over writing is relieved.
+bool Hall::keep_cause(Errc code, const std::string& cause, u32 state) {
   auto& fault = segment_->fault;
   for (;;) {
     u32 seen = 0;
-    if (fault.compare_exchange_strong(seen, 2 + u32(process_))) break;
-    if (seen == told) return false;
-    // Somebody is writing. Who died over it is relieved.
-    if (seen >= 2 && has_died(int(seen) - 2) && fault.compare_exchange_strong(seen, 2 + u32(process_))) break;
+    if (state == told && has_proposal()) seen = proposed;
+    if (fault.compare_exchange_strong(seen, written + u32(process_))) break;
+    if (seen == told || (seen == proposed && state == proposed)) return false;
+    if (seen >= written && has_died(int(seen - written)) && fault.compare_exchange_strong(seen, written + u32(process_))) break;
     std::this_thread::yield();
   }
   segment_->code = i32(code);
   keep(segment_->cause, cause);
-  fault.store(told, std::memory_order_release);
-  std::atomic_ref<u32>(segment_->pulse.abort).store(1, std::memory_order_release);  // kernels that wait leave
+  fault.store(state, std::memory_order_release);
   return true;
 }
+
+void Hall::decide(Errc code, const std::string& cause) {
+  if (keep_cause(code, cause, told))
+    std::atomic_ref<u32>(segment_->pulse.abort).store(1, std::memory_order_release);  // kernels that wait leave
+}
+
+bool Hall::propose(Errc code, const std::string& cause) {
+  if (bridged()) return keep_cause(code, cause, proposed);
+  bool first = !raised();
+  decide(code, cause);
+  return first;
+}
+
+bool Hall::raise(Errc code, const std::string& cause) {
+  constexpr i64 patience = 1000;  // milliseconds until hosts that say nothing are left alone with their own causes
+  bool first = propose(code, cause);
+  i64 begin = milliseconds_now();
+  while (!raised()) {
+    if (milliseconds_now() - begin > patience) decide(code, cause);
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  return first;
+}
+
+bool Hall::has_proposal() const { return segment_->fault.load(std::memory_order_acquire) == proposed; }
+std::pair<Errc, std::string> Hall::proposal() const { return {Errc(segment_->code), segment_->cause}; }
 
 std::string Hall::cause() const { return raised() ? segment_->cause : ""; }
 Errc Hall::code() const { return Errc(segment_->code); }
@@ -263,9 +300,17 @@ std::string Hall::first_complaint() const {
   return first ? first->complaint : "";
 }
 
+std::optional<Hall::Complaint> Hall::complaint_of(int rank) const {
+  const Seat& s = seat(rank);
+  if (!s.complained.load(std::memory_order_acquire)) return {};
+  return Complaint{rank, s.iteration, s.command, s.complaint};
+}
+
 // --- processes ---------------------------------------------------------------------------------------------------------------
 
-bool Hall::has_died(int process) const { return process != process_ && has_ended(segment_->members[process].id); }
+bool Hall::has_died(int process) const {
+  return process != process_ && host_of_[process] == host() && has_ended(segment_->members[process].id);
+}
 
 bool Hall::is_gone(int process) const {
   return segment_->members[process].left.load(std::memory_order_acquire) != 0 || has_died(process);
@@ -276,7 +321,7 @@ int Hall::find_lost() {
   i64 now = milliseconds_now(), before = looked_at_.load(std::memory_order_relaxed);
   if (now == before || !looked_at_.compare_exchange_strong(before, now)) return -1;
   for (int p = 0; p < processes(); p++)
-    if (p != process_ && is_gone(p)) return p;
+    if (p != process_ && host_of_[p] == host() && is_gone(p)) return p;
   return -1;
 }
 
@@ -293,7 +338,8 @@ void Hall::leave() { segment_->members[process_].left.store(1, std::memory_order
 
 bool Hall::all_closed() const {
   for (int p = 0; p < processes(); p++)
-    if (p != process_ && !segment_->members[p].closed.load(std::memory_order_acquire) && !is_gone(p)) return false;
+    if (p != process_ && host_of_[p] == host() && !segment_->members[p].closed.load(std::memory_order_acquire) && !is_gone(p))
+      return false;
   return true;
 }
 
@@ -323,19 +369,28 @@ BlockHandle Hall::block(int rank, int block) const {
   return s.blocks[block];
 }
 
+void Hall::refuse_mapping() { segment_->unmappable.store(1, std::memory_order_release); }
+bool Hall::maps() const { return segment_->unmappable.load(std::memory_order_acquire) == 0; }
+
 void Hall::publish(int rank, Published what, int index, const BlockPlace& place) {
   Seat::Place& p = seat(rank).places[int(what)][index];
   p.place = place;
   p.published.store(1, std::memory_order_release);
 }
 
-BlockPlace Hall::place(int rank, Published what, int index) const {
+std::optional<BlockPlace> Hall::find_place(int rank, Published what, int index) const {
   const Seat::Place& p = seat(rank).places[int(what)][index];
-  if (!p.published.load(std::memory_order_acquire))
+  if (!p.published.load(std::memory_order_acquire)) return {};
+  return p.place;
+}
+
+BlockPlace Hall::place(int rank, Published what, int index) const {
+  auto place = find_place(rank, what, index);
+  if (!place)
     throw Error(Errc::peer_failed, "rank " + std::to_string(rank) + " has no " +
                                        (what == Published::vector ? "exchanged vector " : "reduction ") +
                                        std::to_string(index) + ": all ranks make the same names in the same order");
-  return p.place;
+  return *place;
 }
 
 }  // namespace sordino

@@ -12,8 +12,9 @@
 namespace sordino {
 
 struct Message {
-  /// beat: the sender's process lives, and its ranks make progress if `place` is 1; ended: they have ended run `slot`.
-  enum Kind : i32 { halo, reduction, host_data, barrier, fault, beat, ended } kind = halo;
+  /// beat: the sender's process lives, and its ranks make progress if `place` is 1; ended: they have ended run `slot`;
+  /// complaint: what a rank waited for in vain.
+  enum Kind : i32 { halo, reduction, host_data, barrier, fault, beat, ended, complaint } kind = halo;
   i64 slot = 0;          // physical vector, reduction slot, or tag
   i32 from = 0, to = 0;  // ranks
   u32 flag = 0;          // epoch << 1 | stop request
@@ -42,6 +43,8 @@ class Transport {
   /// Hands arrived messages to `deliver`. Returns how many. Thread-safe; returns 0 at once if another thread is polling.
   using Deliver = std::function<void(const Message&, const std::byte* data, std::size_t bytes)>;
   virtual int poll(const Deliver& deliver) = 0;
+  /// Nothing of what was sent needs this process any more. Thread-safe.
+  virtual bool all_sent() = 0;
   virtual bool reduces() const { return false; }  // whether there is the next
   /// Folds `values` of all processes, which start the same reductions in the same order. Thread-safe.
   virtual std::unique_ptr<LibraryReduction> start_all_reduce(Fold, Scalar, std::vector<std::byte> /*values*/) {

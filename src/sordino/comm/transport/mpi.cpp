@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -138,6 +139,12 @@ class MpiTransport final : public Transport {
     return count;
   }
 
+  bool all_sent() override {
+    std::lock_guard lock(the_lock());
+    retire();
+    return sending_.empty();
+  }
+
   bool reduces() const override { return true; }
   std::unique_ptr<LibraryReduction> start_all_reduce(Fold fold, Scalar type, std::vector<std::byte> values) override {
     if (values.size() > most_bytes) throw Error(Errc::unsupported, "MPI reduces at most 2 GiB at a time here");
@@ -193,16 +200,30 @@ std::string refusal_of(const Make& make) {
   }
 }
 
-std::string other_hosts(MPI_Comm comm) {
-  MPI_Comm host;
-  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
-  int here = 0, all = 0;
-  MPI_Comm_size(host, &here);
-  MPI_Comm_size(comm, &all);
-  MPI_Comm_free(&host);
-  if (here == all) return "";
-  return "engine cuda runs on one host, and of these " + std::to_string(all) + " processes only " + std::to_string(here) +
-         " are on this one: over several hosts use engine host";
+/// The communicator of the processes of this one's host; `host` >= 0: of those that say the same.
+MPI_Comm neighbours(MPI_Comm comm, int host) {
+  MPI_Comm near;
+  if (host >= 0)
+    MPI_Comm_split(comm, host, 0, &near);
+  else
+    MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &near);
+  return near;
+}
+
+/// For every process the host it is on: hosts count from 0, in the order of their first processes.
+std::vector<int> hosts_of(MPI_Comm comm, MPI_Comm near) {
+  int process = 0, processes = 0;
+  MPI_Comm_rank(comm, &process);
+  MPI_Comm_size(comm, &processes);
+  int first = process;
+  MPI_Bcast(&first, 1, MPI_INT, 0, near);
+  std::vector<int> firsts(static_cast<std::size_t>(processes)), hosts;
+  MPI_Allgather(&first, 1, MPI_INT, firsts.data(), 1, MPI_INT, comm);
+  std::vector<int> known = firsts;
+  std::sort(known.begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  for (int f : firsts) hosts.push_back(int(std::lower_bound(known.begin(), known.end(), f) - known.begin()));
+  return hosts;
 }
 
 }  // namespace
@@ -260,25 +281,31 @@ std::unique_ptr<Transport> transport(MPI_Comm callers, int local_ranks) {
   return std::make_unique<MpiTransport>(process, ranks, comm);
 }
 
-std::unique_ptr<Hall> hall(int local_ranks) { return world().processes == 1 ? nullptr : hall(MPI_COMM_WORLD, local_ranks); }
+std::unique_ptr<Hall> hall(int local_ranks, int host) {
+  return world().processes == 1 ? nullptr : hall(MPI_COMM_WORLD, local_ranks, host);
+}
 
-std::unique_ptr<Hall> hall(MPI_Comm comm, int local_ranks) {
+std::unique_ptr<Hall> hall(MPI_Comm comm, int local_ranks, int host) {
   need_threads();
   std::lock_guard lock(the_lock());
   int process = 0, processes = 0;
   MPI_Comm_rank(comm, &process);
   MPI_Comm_size(comm, &processes);
   if (processes == 1) return nullptr;
-  agree(comm, other_hosts(comm));
+  MPI_Comm near = neighbours(comm, host);
+  int place = 0;
+  MPI_Comm_rank(near, &place);
   std::vector<int> ranks(static_cast<std::size_t>(processes));
   MPI_Allgather(&local_ranks, 1, MPI_INT, ranks.data(), 1, MPI_INT, comm);
+  Guests guests(ranks, hosts_of(comm, near));
   std::unique_ptr<Hall> hall;
-  std::string refusal = process > 0 ? "" : refusal_of([&] { hall = Hall::make(ranks); });
-  agree(comm, refusal);
+  std::string refusal = place > 0 ? "" : refusal_of([&] { hall = Hall::make(guests, process); });
   Word name;
   if (hall) hall->name().copy(name.text, sizeof name.text - 1);
-  MPI_Bcast(&name, sizeof name, MPI_CHAR, 0, comm);
-  if (process > 0) refusal = refusal_of([&] { hall = Hall::enter(name.text, ranks, process); });
+  MPI_Bcast(&name, sizeof name, MPI_CHAR, 0, near);
+  MPI_Comm_free(&near);
+  agree(comm, refusal);
+  if (place > 0) refusal = refusal_of([&] { hall = Hall::enter(name.text, guests, process); });
   agree(comm, refusal);
   hall->remove_name();
   return hall;

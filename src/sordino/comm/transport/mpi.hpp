@@ -27,9 +27,10 @@ std::string library();
 /// gathers the numbers of ranks). Null if there is only one process.
 std::unique_ptr<Transport> transport(int local_ranks);
 
-/// The hall of all processes, for an engine that needs shared memory and then no MPI. Collective over all processes, and throws
-/// in all of them if one cannot. Null if there is only one process.
-std::unique_ptr<Hall> hall(int local_ranks);
+/// The hall of all processes, for an engine whose ranks share memory where they can. Over several hosts each has one, with
+/// seats for all ranks. `host` >= 0 says which host this process counts as being on, whatever MPI says. Collective over all
+/// processes, and throws in all of them if one cannot. Null if there is only one process.
+std::unique_ptr<Hall> hall(int local_ranks, int host = -1);
 
 /// Whether it is so in every process. Collective over all processes.
 bool everywhere(bool here);

@@ -15,9 +15,10 @@ namespace sordino::mpi {
 /// of his own, unless MPI grants MPI_THREAD_MULTIPLE.
 std::unique_ptr<Transport> transport(MPI_Comm comm, int local_ranks);
 
-/// The hall of its processes, for an engine of ranks that share memory: cuda::CudaEngine(options, mpi::hall(comm, ranks)).
-/// Collective over `comm`, and the last that it hears of us. Null if it has one process. Throws `unsupported`, in all
-/// processes, if they are not all on one host.
-std::unique_ptr<Hall> hall(MPI_Comm comm, int local_ranks);
+/// The hall of its processes, for an engine whose ranks share memory where they can: cuda::CudaEngine(options, mpi::hall(comm,
+/// ranks), mpi::transport(comm, ranks)); without the transport all of them must be on one host and reach each other's GPUs.
+/// Over several hosts each has a hall. `host` >= 0: the host this process counts as being on, whatever MPI says. Collective
+/// over `comm`. Null if it has one process.
+std::unique_ptr<Hall> hall(MPI_Comm comm, int local_ranks, int host = -1);
 
 }  // namespace sordino::mpi

@@ -62,10 +62,19 @@ const Route& State::route(Rank& rank, int physical) {
   auto& info = rank.vectors()[physical];
   std::vector<Segment> segments;
   std::vector<u32*> flags;
-  for (auto& p : info.exchange->peers) {
-    VectorAddress there = vector_of(r, p.rank, physical);
-    add_segments(segments, p, there.rows + p.remote_first);
-    flags.push_back(there.flags + p.remote_index * flag_stride);
+  auto& peers = info.exchange->peers;
+  for (std::size_t k = 0; k < peers.size(); k++) {
+    const ExchangePeer& p = peers[k];
+    if (link(r.index, p.rank) == Link::carried) {
+      VectorAddress box = outbox(r, rank, physical, p);
+      expect_rows(r, rank, physical, int(k));
+      add_segments(segments, p, box.rows);
+      flags.push_back(box.flags);
+    } else {
+      VectorAddress there = vector_of(r, p.rank, physical);
+      add_segments(segments, p, there.rows + p.remote_first);
+      flags.push_back(there.flags + p.remote_index * flag_stride);
+    }
   }
   std::string what = "the exchange of '" + info.name + "'";
   route.peers = i32(flags.size());
@@ -94,7 +103,17 @@ const ReductionMemory& State::reduction(Rank& rank, int slot) {
   ReductionMemory& d = r.reductions[slot];
   if (d.connected) return d;
   std::vector<Packet*> to;
-  for (int p = 0; p < d.targets; p++) to.push_back(d.targets == 1 ? d.packets : packets_of(r, p, slot));
+  std::vector<int> carried;
+  for (int p = 0; p < d.targets; p++)
+    if (d.targets > 1 && link(r.index, p) == Link::carried)
+      carried.push_back(p);
+    else
+      to.push_back(d.targets == 1 ? d.packets : packets_of(r, p, slot));
+  if (!carried.empty()) {
+    to.push_back(outbox(r, rank, slot, carried));
+    expect_sums(r, rank, slot);
+  }
+  d.pushes = i32(to.size());
   copy_in(r, d.to, to.data(), to.size() * sizeof(Packet*));
   d.connected = true;
   return d;
@@ -102,8 +121,10 @@ const ReductionMemory& State::reduction(Rank& rank, int slot) {
 
 int State::sender_of(const Rank& rank, int slot, int part) {
   if (of(rank).reductions[slot].targets == 1) return rank.id();
+  if (order() == SumOrder::grid) return part;
   auto first_part = [&](int r) {
-    return hall->is_local(r) ? local(r).reductions[slot].place : hall->place(r, Published::reduction, slot).first_part;
+    auto place = hall->find_place(r, Published::reduction, slot);
+    return place ? place->first_part : part + 1;  // of another host, from which no word has come
   };
   int sender = 0;
   while (sender + 1 < rank.size() && first_part(sender + 1) <= part) sender++;

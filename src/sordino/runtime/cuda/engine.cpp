@@ -9,8 +9,8 @@ namespace sordino::cuda {
 
 CudaEngine::CudaEngine(const Options& options) : CudaEngine(options, nullptr) {}
 
-CudaEngine::CudaEngine(const Options& options, std::unique_ptr<Hall> hall)
-    : state_(std::make_shared<State>(*this, options, std::move(hall))) {}
+CudaEngine::CudaEngine(const Options& options, std::unique_ptr<Hall> hall, std::unique_ptr<Transport> transport)
+    : state_(std::make_shared<State>(*this, options, std::move(hall), std::move(transport))) {}
 
 CudaEngine::~CudaEngine() { state_->end_team(); }
 
@@ -21,6 +21,7 @@ Rank& CudaEngine::rank(int local) { return *state_->public_ranks[local]; }
 bool CudaEngine::has_lost_a_rank() const { return state_->team->stuck(); }
 bool CudaEngine::shares_devices() const { return state_->shared; }
 Counters CudaEngine::counters(int rank) const { return state_->local(rank).counters; }
+const char* CudaEngine::carrier(int from, int to) const { return state_->carrier(from, to); }
 double CudaEngine::now(Rank&) { return seconds_now(); }
 
 void CudaEngine::run(const std::function<void(Rank&)>& job, const std::function<void()>& supervise) {
@@ -44,10 +45,16 @@ void CudaEngine::run(const std::function<void(Rank&)>& job, const std::function<
     s.hall->set_waiting(first_rank() + i, true);
   };
   struct Busy {
-    Hall& hall;
-    explicit Busy(Hall& h) : hall(h) { hall.set_busy(true); }
-    ~Busy() { hall.set_busy(false); }
-  } busy(*s.hall);
+    State& state;
+    explicit Busy(State& s) : state(s) {
+      state.hall->set_busy(true);
+      if (state.courier) state.courier->work();
+    }
+    ~Busy() {
+      if (state.courier) state.courier->rest();
+      state.hall->set_busy(false);
+    }
+  } busy(s);
   for (int i = 0; i < local_ranks(); i++) s.hall->set_waiting(first_rank() + i, false);
   std::exception_ptr supervisor_failed;
   s.team->run(guarded, [&] {
@@ -73,7 +80,7 @@ void CudaEngine::barrier(Rank& rank) {
   State& s = *state_;
   s.beat(s.of(rank));
   Gate& gate = s.hall->gate_of_ranks();
-  u32 round = gate.enter(u32(size()));
+  u32 round = s.hall->enter_ranks();
   s.wait(rank, [&] { return gate.is_over(round); }, [] { return std::string("all ranks to reach a recording"); });
   s.beat(s.of(rank));
 }

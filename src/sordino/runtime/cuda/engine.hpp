@@ -1,6 +1,8 @@
 // The cuda engine: one GPU and one host thread per rank, in one process or in several of one host. A recorded loop becomes a
 // CUDA graph of a chunk of iterations; ranks push reductions and halos into each other's memory and raise epoch flags there,
-// and no host takes part. Memory of other processes is mapped (CUDA IPC): kernels see no difference.
+// and no host takes part. Memory of other processes is mapped (CUDA IPC): kernels see no difference. Nor do they where memory
+// cannot be reached, between GPUs without peer access or between hosts: there a courier carries what is sent through host
+// memory, and over MPI (runtime/cuda/courier.hpp).
 //
 // Ranks of a process that share a GPU never wait for each other on it: there the host threads order them by stream events.
 // Where several processes work together, every rank has a GPU of its own.
@@ -10,6 +12,7 @@
 #pragma once
 #include "sordino/runtime/engine.hpp"
 #include "sordino/runtime/hall.hpp"
+#include "sordino/runtime/transport.hpp"
 
 namespace sordino::cuda {
 
@@ -19,6 +22,13 @@ enum class Sharing {
   automatic,  // where there are more ranks than devices
   always,     // tests, sanitizers, profilers that run one kernel at a time
   never,      // tests: small grids of several ranks, or several processes, beside each other on one GPU
+};
+
+/// The way of what ranks send each other.
+enum class Links {
+  automatic,  // straight into the other's memory where the device reaches it, else through host memory
+  memory,     // straight, or it is an error
+  host,       // always through host memory
 };
 
 /// How a loop of commands reaches the device. Measured on H200 (bench/records): a chunk of iterations in a plain graph is the
@@ -47,6 +57,7 @@ struct Options {
   bool deterministic = false;  // sums as on the CPU engines: their bits, on any number of ranks
   bool time_commands = false;  // launches commands one by one, and times the first of each replay
   Sharing sharing = Sharing::automatic;
+  Links links = Links::automatic;
   Looping looping = Looping::automatic;  // ranks that share a device take launches, whatever is asked
   int most_blocks = 0;                   // > 0: no grid is larger
   bool chain = true;                     // a command's blocks take their places while the one before it ends
@@ -69,7 +80,8 @@ class CudaEngine final : public Engine {
   explicit CudaEngine(const Options& options);
   /// The ranks of several processes, which all build the same engine; `hall` says how many ranks each has. What one of them
   /// cannot do is thrown in all. Destroyed in all of them, too: for that they wait for each other, some seconds at most.
-  CudaEngine(const Options& options, std::unique_ptr<Hall> hall);
+  /// `transport` carries what cannot go through memory; without one, all are on one host and map each other's memory.
+  CudaEngine(const Options& options, std::unique_ptr<Hall> hall, std::unique_ptr<Transport> transport = nullptr);
   ~CudaEngine() override;
 
   const char* name() const override { return "cuda"; }
@@ -81,6 +93,8 @@ class CudaEngine final : public Engine {
   bool has_lost_a_rank() const override;
   bool is_device() const override { return true; }
   bool shares_devices() const;
+  /// What carries messages from one rank to another: "peer memory", "CUDA IPC", "host memory", "mpi", ...
+  const char* carrier(int from, int to) const;
   Counters counters(int rank) const;  // a rank of this process
 
   void allocate(Rank& rank, int vector) override;

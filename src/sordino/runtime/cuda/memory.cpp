@@ -24,7 +24,7 @@ void* State::take_memory(RankState& r, std::size_t bytes, const std::string& wha
 
 char* State::take_for_name(RankState& r, std::size_t bytes, bool others_write, const std::string& what, BlockPlace& place) {
   constexpr std::size_t line = 256, unit = std::size_t(2) << 20;  // blocks of a driver's unit share nothing else with anybody
-  if (!others_write || !several_processes()) {
+  if (!others_write || !maps_memory()) {
     place.block = -1;
     r.tables.push_back(take_memory(r, bytes, what));
     return static_cast<char*>(r.tables.back());
@@ -64,13 +64,23 @@ double* State::twin(Rank& rank, int physical) {
   return words;
 }
 
+void* State::take_pinned(RankState& r, std::size_t bytes) {
+  void* p = nullptr;
+  call("cudaHostAlloc", cudaHostAlloc(&p, bytes, cudaHostAllocPortable | cudaHostAllocMapped));
+  r.boxes.push_back(p);
+  r.counters.allocations++;
+  return p;
+}
+
 // Errors are not thrown from here: this runs in destructors, perhaps after a device has failed.
 void State::free_memory(RankState& r, bool others_map) {
   int before = 0;
   cudaGetDevice(&before);
   cudaSetDevice(r.device);
-  if (r.stream) cudaStreamSynchronize(r.stream);
+  for (cudaStream_t s : {r.stream, r.courier})
+    if (s) cudaStreamSynchronize(s);
   for (void* t : r.tables) cudaFree(t);
+  for (void* b : r.boxes) cudaFreeHost(b);
   if (!others_map)
     for (auto& b : r.blocks) cudaFree(b.memory);  // else it goes with the process
   for (auto& [vector, words] : r.twins) cudaFreeHost(words);
@@ -81,7 +91,8 @@ void State::free_memory(RankState& r, bool others_map) {
   cudaFree(r.control);
   cudaFreeHost(r.staging);
   cudaFreeHost(r.window);
-  if (r.stream) cudaStreamDestroy(r.stream);
+  for (cudaStream_t s : {r.stream, r.courier})
+    if (s) cudaStreamDestroy(s);
   cudaSetDevice(before);
 }
 
@@ -128,6 +139,7 @@ void CudaEngine::add_reduction(Rank& rank, int slot) {
   d.targets = space.replicated ? 1 : size();
   d.parts = fixed ? space.n_blocks : d.targets;
   d.place = fixed ? space.first_block : space.replicated ? 0 : rank.id();
+  d.own_parts = fixed ? space.my_blocks() : 1;
   d.values = info.values();
   if (d.values > most_values || d.values * d.targets > most_parts)
     throw Error(Errc::unsupported, "a reduction of " + std::to_string(d.values) + " values over " + std::to_string(d.targets) +
@@ -155,7 +167,7 @@ void CudaEngine::add_reduction(Rank& rank, int slot) {
   call("cudaStreamSynchronize", cudaStreamSynchronize(r.stream));
   info.started = info.finished = first;
   place.first_part = d.place;
-  if (place.block >= 0) state_->hall->publish(r.index, Published::reduction, slot, place);
+  if (d.targets > 1) state_->hall->publish(r.index, Published::reduction, slot, place);
   std::lock_guard lock(state_->mutex);
   r.reductions.push_back(d);
   state_->add_channel(r.reduction_channels, r);

@@ -11,26 +11,22 @@ namespace sordino::cuda {
 namespace {
 
 // Once a process: asking again is an error, which tools report even where it is expected.
-void enable(int device, const std::vector<int>& devices) {
+bool enable(int device, int peer) {
   static std::mutex mutex;
   static std::set<std::pair<int, int>> enabled;
   std::lock_guard lock(mutex);
+  if (enabled.count({device, peer})) return true;
   OnDevice on(device);
-  for (int peer : devices) {
-    if (peer == device || enabled.count({device, peer})) continue;
-    int can = 0;
-    call("cudaDeviceCanAccessPeer", cudaDeviceCanAccessPeer(&can, device, peer));
-    if (!can)
-      throw Error(Errc::unsupported, "device " + std::to_string(device) + " cannot reach the memory of device " +
-                                         std::to_string(peer) +
-                                         ": choose devices that can (sordino doctor lists them), or one device");
-    cudaError_t e = cudaDeviceEnablePeerAccess(peer, 0);
-    if (e == cudaErrorPeerAccessAlreadyEnabled)  // by another library of this process
-      cudaGetLastError();
-    else
-      call("cudaDeviceEnablePeerAccess", e);
-    enabled.insert({device, peer});
-  }
+  int can = 0;
+  call("cudaDeviceCanAccessPeer", cudaDeviceCanAccessPeer(&can, device, peer));
+  if (!can) return false;
+  cudaError_t e = cudaDeviceEnablePeerAccess(peer, 0);
+  if (e == cudaErrorPeerAccessAlreadyEnabled)  // by another library of this process
+    cudaGetLastError();
+  else
+    call("cudaDeviceEnablePeerAccess", e);
+  enabled.insert({device, peer});
+  return true;
 }
 
 }  // namespace
@@ -51,8 +47,21 @@ std::vector<int> chosen_devices(const std::vector<int>& wanted) {
   return devices;
 }
 
-void enable_peers(const std::vector<int>& devices) {
-  for (int d : devices) enable(d, devices);
+Reach enable_peers(const std::vector<int>& devices) {
+  Reach reach;
+  for (int d : devices)
+    for (int peer : devices)
+      if (peer != d && enable(d, peer)) reach.add(d, peer);
+  return reach;
+}
+
+void need_peers(const Reach& reach, const std::vector<int>& devices) {
+  for (int d : devices)
+    for (int peer : devices)
+      if (!reach.between(d, peer))
+        throw Error(Errc::unsupported, "device " + std::to_string(d) + " and device " + std::to_string(peer) +
+                                           " do not reach each other's memory: choose devices that do (sordino doctor lists "
+                                           "them), or one device");
 }
 
 }  // namespace sordino::cuda

@@ -47,7 +47,7 @@ Args Plan::arguments(const Outline& o, int turn, const Entry& entry, Launch& lau
     a.start.tile_sums = d.tile_sums;
     a.start.tiles_done = d.tiles_done;
     if (order_ == SumOrder::fixed) a.start.tiles = state_.tile_tables(mine_, rank_.space(o.command->space));
-    a.start.targets = d.targets;
+    a.start.targets = d.pushes;
     a.start.parts = d.parts;
     a.start.place = d.place;
     a.start.slot = o.starts;

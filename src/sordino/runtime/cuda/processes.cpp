@@ -22,7 +22,7 @@ DeviceIdentity identity_of(int device) {
 void refuse_shared_devices(const Hall& hall) {
   for (int a = hall.first_rank(); a < hall.first_rank() + hall.local_ranks(); a++)
     for (int b = 0; b < hall.ranks(); b++)
-      if (!hall.is_local(b) && hall.device(a) == hall.device(b))
+      if (!hall.is_local(b) && hall.is_near(b) && hall.device(a) == hall.device(b))
         throw Error(Errc::unsupported, "ranks " + std::to_string(std::min(a, b)) + " and " + std::to_string(std::max(a, b)) +
                                            " are in different processes and on the same GPU: give each a GPU of its own, or "
                                            "start one process, whose ranks can share a GPU");
@@ -51,10 +51,15 @@ void State::join_processes() {
     take_for_name(*r, first_bytes, true, "what is shared with other processes", unused);
   }
   meet_processes();
-  for (auto& r : ranks) {
-    OnDevice on(r->device);
-    for (int other = 0; other < hall->ranks(); other++)
-      if (!hall->is_local(other)) mapped(*r, other, 0);
+  try {
+    for (auto& r : ranks) {
+      OnDevice on(r->device);
+      for (int other = 0; other < hall->ranks(); other++)
+        if (!hall->is_local(other) && hall->is_near(other)) mapped(*r, other, 0);
+    }
+  } catch (const Error&) {
+    if (options.links == Links::memory || !courier) throw;
+    hall->refuse_mapping();
   }
   meet_processes();
 }
@@ -107,6 +112,10 @@ bool State::part() {
 // --- mail --------------------------------------------------------------------------------------------------------------------
 
 void State::post(int from, int to, i64 tag, std::vector<std::byte> data) {
+  if (!hall->is_near(to)) {
+    Message m{.kind = Message::host_data, .slot = tag, .from = from, .to = to};
+    return courier->transport().send(hall->process_of(to), m, data.data(), data.size());
+  }
   if (!hall->is_local(to)) return mail->send(from, to, tag, std::move(data));
   RankState& there = local(to);
   {

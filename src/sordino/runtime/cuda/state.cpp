@@ -28,10 +28,12 @@ T* pinned(RankState* r, unsigned flags) {
 
 }  // namespace
 
-State::State(CudaEngine& e, const Options& o, std::unique_ptr<Hall> given) : engine(e), options(o), hall(std::move(given)) {
+State::State(CudaEngine& e, const Options& o, std::unique_ptr<Hall> given, std::unique_ptr<Transport> transport)
+    : engine(e), options(o), hall(std::move(given)) {
   try {
-    build();
-    if (several_processes()) join_processes();
+    build(std::move(transport));
+    if (maps_memory()) join_processes();
+    if (courier) courier->rest();
   } catch (const Error& error) {
     if (several_processes()) hall->raise(error.code(), "process " + std::to_string(hall->process()) + ": " + error.what());
     release();
@@ -44,7 +46,7 @@ State::State(CudaEngine& e, const Options& o, std::unique_ptr<Hall> given) : eng
   }
 }
 
-void State::build() {
+void State::build(std::unique_ptr<Transport> transport) {
   devices = devices_of(options, hall.get());
   if (hall) options.ranks = hall->local_ranks();
   if (options.ranks <= 0) options.ranks = int(devices.size());
@@ -52,6 +54,12 @@ void State::build() {
     bad_argument("the cuda engine takes at most " + std::to_string(Pulse::most_ranks) + " ranks");
   if (!hall) hall = std::make_unique<Hall>(options.ranks);
   if (several_processes()) mail = std::make_unique<HallMail>(*hall);
+  if (transport) {
+    courier = std::make_unique<Courier>(*this, std::move(transport));
+    courier->work();  // other hosts are met through it
+  } else if (hall->hosts() > 1) {
+    throw Error(Errc::unsupported, "the ranks are on several hosts, and there is no transport between them");
+  }
   if (int(devices.size()) > options.ranks) devices.resize(options.ranks);
   shared = options.sharing == Sharing::always || (options.sharing == Sharing::automatic && options.ranks > int(devices.size()));
   if (shared && several_processes())
@@ -59,7 +67,7 @@ void State::build() {
                                        std::to_string(options.ranks) + " ranks for " + std::to_string(devices.size()) +
                                        ": start fewer ranks, or one process, whose ranks can share a GPU");
   if (several_processes()) introduce_devices();
-  enable_peers(devices);  // ranks push into each other's memory
+  find_ways();
   OnDevice on(devices[0]);
   call("cudaHostRegister", cudaHostRegister(&hall->pulse(), sizeof(Pulse), cudaHostRegisterPortable | cudaHostRegisterMapped));
   pulse_is_pinned = true;
@@ -85,7 +93,8 @@ void State::set_up(RankState& r, int index, int device) {
     throw Error(Errc::unsupported, "this build has no code for device " + std::to_string(device) + " (" + error.what() +
                                        "): set SORDINO_CUDA_ARCHITECTURES to its compute capability and build again");
   }
-  call("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(&r.stream, cudaStreamNonBlocking));
+  for (cudaStream_t* s : {&r.stream, &r.courier})
+    call("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(s, cudaStreamNonBlocking));
   r.staging = pinned<Upload>(&r, cudaHostAllocPortable);
   r.window = pinned<Window>(&r, cudaHostAllocPortable | cudaHostAllocMapped);
   void* pulse = nullptr;
@@ -95,6 +104,7 @@ void State::set_up(RankState& r, int index, int device) {
 }
 
 void State::release() {
+  if (courier) courier->stop();
   for (auto& r : ranks) leave_mapped(*r);
   bool others_map = several_processes() && !part();
   for (auto& r : ranks) free_memory(*r, others_map);
@@ -115,6 +125,8 @@ State::~State() {
   // Who never came back may still touch his memory: let him keep it.
   for (auto& r : ranks) r.release();
   for (auto& r : public_ranks) r.release();
+  if (courier) courier->stop();
+  courier.release();
   hall.release();
   mail.release();
 }

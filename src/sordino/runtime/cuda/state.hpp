@@ -7,7 +7,9 @@
 #include <thread>
 
 #include "sordino/runtime/cuda/call.hpp"
+#include "sordino/runtime/cuda/courier.hpp"
 #include "sordino/runtime/cuda/engine.hpp"
+#include "sordino/runtime/cuda/peers.hpp"
 #include "sordino/runtime/cuda/wire.hpp"
 #include "sordino/runtime/hall_mail.hpp"
 #include "sordino/runtime/rank.hpp"
@@ -36,6 +38,12 @@ struct VectorMemory {
   Route route;
 };
 
+/// How what one rank sends reaches another.
+enum class Link {
+  memory,   // it is stored into the other's memory
+  carried,  // it is stored into an outbox, and a courier brings it
+};
+
 /// What others write to.
 struct VectorAddress {
   double* rows = nullptr;
@@ -49,6 +57,8 @@ struct ReductionMemory {
   double* tile_sums = nullptr;                        // [values][tiles], in fixed order
   u32* tiles_done = nullptr;                          // [blocks]
   i32 parts = 0, values = 0, place = 0, targets = 0;  // a part is a rank's sum; in fixed order, a block's
+  i32 own_parts = 0;                                  // from `place` on
+  i32 pushes = 0;  // addresses that own parts are pushed to: an outbox serves all who cannot be reached
   bool connected = false;
 };
 
@@ -79,11 +89,12 @@ struct RankState {
   int device = 0, index = 0;
   int multiprocessors = 0, grid_limit = 0;  // grid_limit: blocks that can ever be resident
   cudaStream_t stream = nullptr;
-  Upload* control = nullptr;  // device
-  Upload* staging = nullptr;  // pinned
-  Window* window = nullptr;   // pinned
-  Pulse* pulse = nullptr;     // of all ranks, as the device sees it
-  u32 marks = 0;              // chunks issued
+  cudaStream_t courier = nullptr;  // of copies from other ranks' outboxes
+  Upload* control = nullptr;       // device
+  Upload* staging = nullptr;       // pinned
+  Window* window = nullptr;        // pinned
+  Pulse* pulse = nullptr;          // of all ranks, as the device sees it
+  u32 marks = 0;                   // chunks issued
   // Peers read entries while the owner appends others, so these tables never move.
   std::vector<VectorMemory> vectors;        // [physical]
   std::map<int, double*> twins;             // pinned, of vectors that host tasks use
@@ -93,6 +104,7 @@ struct RankState {
   std::map<std::pair<int, std::vector<std::pair<i32, i32>>>, RowLists> tile_lists;  // by space and ranges
   std::map<int, TileTables> tile_tables;                                            // by space
   std::vector<void*> tables;                    // device memory that only goes with the engine
+  std::vector<void*> boxes;                     // pinned: outboxes, and inboxes of what comes over a transport
   std::vector<SharedBlock> blocks;              // that ranks of other processes map
   std::map<std::pair<int, int>, char*> mapped;  // by rank of another process and its block
   i64 bytes = 0;
@@ -110,9 +122,9 @@ struct RankState {
 };
 
 struct State {
-  State(CudaEngine& engine, const Options& options, std::unique_ptr<Hall> hall);
+  State(CudaEngine& engine, const Options& options, std::unique_ptr<Hall> hall, std::unique_ptr<Transport> transport);
   ~State();
-  void build();
+  void build(std::unique_ptr<Transport> transport);
   void set_up(RankState& r, int index, int device);
   void release();
   void end_team();
@@ -132,7 +144,18 @@ struct State {
   }
   void copy_in(RankState& r, void* to, const void* from, std::size_t bytes);
   void free_memory(RankState& r, bool others_map);
-  double* twin(Rank& rank, int physical);  // pinned host memory for a vector's own rows and ghosts
+  double* twin(Rank& rank, int physical);              // pinned host memory for a vector's own rows and ghosts
+  void* take_pinned(RankState& r, std::size_t bytes);  // that devices reach; goes with the engine
+
+  // --- ways between ranks (links.cpp) ---------------------------------------------------------------------------------------
+  Link link(int from, int to) const;
+  const char* carrier(int from, int to) const;
+  bool maps_memory() const;  // of other processes of this host
+  void find_ways();          // between the devices of this process
+  VectorAddress outbox(RankState& r, Rank& rank, int physical, const ExchangePeer& peer);
+  void expect_rows(RankState& r, Rank& rank, int physical, int peer);
+  Packet* outbox(RankState& r, Rank& rank, int slot, const std::vector<int>& to);
+  void expect_sums(RankState& r, Rank& rank, int slot);
 
   // --- several processes (processes.cpp) ------------------------------------------------------------------------------------
   bool several_processes() const { return hall && hall->processes() > 1; }
@@ -190,7 +213,9 @@ struct State {
   std::vector<int> devices;
   bool shared = false;
   std::unique_ptr<Hall> hall;      // where all ranks meet
-  std::unique_ptr<HallMail> mail;  // to other processes, if there are any
+  std::unique_ptr<HallMail> mail;  // to other processes of this host, if there are any
+  Reach reach;                     // which devices reach which
+  std::unique_ptr<Courier> courier;
   bool pulse_is_pinned = false;
   std::vector<std::unique_ptr<RankState>> ranks;
   std::vector<std::unique_ptr<Rank>> public_ranks;  // what a job sees of them

@@ -68,7 +68,7 @@ TeamState::TeamState(const TeamOptions& o) : options(o), devices(chosen_devices(
     bad_argument("a team takes at most " + std::to_string(DeviceTeam::most_ranks) + " ranks");
   if (int(devices.size()) > options.ranks) devices.resize(std::size_t(options.ranks));
   options.window = std::max<std::size_t>(options.window, 1 << 16);
-  enable_peers(devices);
+  need_peers(enable_peers(devices), devices);
   OnDevice on(devices[0]);
   void* p = nullptr;
   call("cudaHostAlloc", cudaHostAlloc(&p, sizeof(Pulse), cudaHostAllocPortable | cudaHostAllocMapped));

@@ -1,0 +1,205 @@
+#include "sordino/runtime/cuda/courier.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "sordino/runtime/cuda/state.hpp"
+
+namespace sordino::cuda {
+namespace {
+
+u32 load(const u32* word) { return std::atomic_ref(*const_cast<u32*>(word)).load(std::memory_order_acquire); }
+
+// The tag of a packet, low half first on every machine that has GPUs; its value is complete when the tag is.
+u32 tag_of(const Packet& p) { return load(reinterpret_cast<const u32*>(&p.tag)); }
+
+}  // namespace
+
+Courier::Courier(State& state, std::unique_ptr<Transport> transport) : state_(state), transport_(std::move(transport)) {
+  if (transport_ && state.hall->hosts() > 1) bridge_ = std::make_unique<Bridge>(*state.hall, *transport_);
+  thread_ = std::thread([this] { live(); });
+}
+
+Courier::~Courier() { stop(); }
+
+// --- its thread --------------------------------------------------------------------------------------------------------------
+
+void Courier::work() {
+  std::lock_guard lock(mutex_);
+  working_ = true;
+  resting_ = false;
+  changed_.notify_all();
+}
+
+void Courier::rest() {
+  std::unique_lock lock(mutex_);
+  working_ = false;
+  changed_.wait(lock, [&] { return resting_; });
+}
+
+void Courier::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    working_ = false;
+    stopped_ = true;
+    changed_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+// Before it rests it goes on until nothing is left that others need of this process, a few seconds at most.
+void Courier::live() {
+  constexpr double farewell = 5;  // seconds
+  double idle_since = 0, resting_since = 0;
+  std::unique_lock lock(mutex_);
+  while (!stopped_) {
+    if (!working_ && resting_) {
+      changed_.wait(lock, [&] { return working_ || stopped_; });
+      idle_since = resting_since = 0;
+      continue;
+    }
+    bool moved = step();
+    double now = seconds_now();
+    if (moved) idle_since = now;
+    if (!working_ && !moved) {
+      if (resting_since == 0) resting_since = now;
+      if (!transport_ || transport_->all_sent() || state_.hall->raised() || now - resting_since > farewell) {
+        resting_ = true;
+        changed_.notify_all();
+        continue;
+      }
+    }
+    lock.unlock();
+    if (now - idle_since < 1e-3)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    lock.lock();
+  }
+  resting_ = true;
+  changed_.notify_all();
+}
+
+bool Courier::step() {
+  bool moved = false;
+  try {
+    for (auto& box : rows_) moved |= look(box);
+    for (auto& box : sums_) moved |= look(box);
+    if (transport_)
+      moved |= transport_->poll([&](const Message& m, const std::byte* data, std::size_t bytes) { take(m, data, bytes); }) > 0;
+    if (bridge_) moved |= bridge_->step();
+  } catch (const Error& e) {
+    state_.hall->propose(e.code(), std::string("what ranks send cannot be carried: ") + e.what());
+  }
+  return moved;
+}
+
+// --- what is sent here -------------------------------------------------------------------------------------------------------
+
+void Courier::add(const RowsBox& box) {
+  std::lock_guard lock(mutex_);
+  rows_.push_back(box);
+}
+
+void Courier::add(const SumsBox& box) {
+  std::lock_guard lock(mutex_);
+  sums_.push_back(box);
+}
+
+bool Courier::look(RowsBox& box) {
+  u32 word = load(box.flag);
+  if (!is_epoch(word, box.next)) return false;
+  box.next++;
+  if (state_.hall->is_local(box.to)) {
+    give_rows(box.to, box.vector, box.peer, box.place, box.rows, box.count, box.flag);
+  } else {
+    Message m{.kind = Message::halo,
+              .slot = box.vector,
+              .from = box.from,
+              .to = box.to,
+              .flag = word,
+              .place = box.place,
+              .peer = box.peer};
+    transport_->send(state_.hall->process_of(box.to), m, box.rows, std::size_t(box.count) * sizeof(double));
+  }
+  return true;
+}
+
+bool Courier::look(SumsBox& box) {
+  i32 first = i32(box.next & 1) * box.parts * box.values + box.first;
+  const Packet* packets = box.packets + first;
+  for (i32 k = 0; k < box.count; k++)
+    if (!is_epoch(tag_of(packets[k]), box.next)) return false;
+  box.next++;
+  for (int to : box.to)
+    if (state_.hall->is_local(to)) {
+      give_sums(to, box.slot, first, box.count, packets);
+    } else {
+      Message m{.kind = Message::reduction, .slot = box.slot, .from = box.from, .to = to, .place = first};
+      transport_->send(state_.hall->process_of(to), m, packets, std::size_t(box.count) * sizeof(Packet));
+    }
+  return true;
+}
+
+// --- what comes from other processes -----------------------------------------------------------------------------------------
+
+void Courier::expect_rows(int rank, int vector, int peer, double* rows, u32* flag) {
+  std::lock_guard lock(mutex_);
+  row_inboxes_[{rank, vector, peer}] = {rows, flag};
+}
+
+void Courier::expect_sums(int rank, int slot, Packet* packets) {
+  std::lock_guard lock(mutex_);
+  sum_inboxes_[{rank, slot}] = packets;
+}
+
+void Courier::take(const Message& m, const std::byte* data, std::size_t bytes) {
+  if (m.kind == Message::host_data) return state_.post(m.from, m.to, m.slot, {data, data + bytes});
+  if (m.kind == Message::halo) {
+    const Inbox& inbox = row_inboxes_.at({m.to, int(m.slot), m.peer});
+    std::memcpy(inbox.rows, data, bytes);
+    *inbox.flag = m.flag;
+    return give_rows(m.to, int(m.slot), m.peer, m.place, inbox.rows, i32(bytes / sizeof(double)), inbox.flag);
+  }
+  if (m.kind == Message::reduction && bytes == 0)
+    return state_.hall->publish(m.from, Published::reduction, int(m.slot), {.block = -1, .first_part = m.place});
+  if (m.kind == Message::reduction) {
+    Packet* inbox = sum_inboxes_.at({m.to, int(m.slot)}) + m.place;
+    std::memcpy(inbox, data, bytes);
+    return give_sums(m.to, int(m.slot), m.place, i32(bytes / sizeof(Packet)), inbox);
+  }
+  if (bridge_) bridge_->hear(m, data, bytes);
+}
+
+// --- into a device -----------------------------------------------------------------------------------------------------------
+// Copies of a stream take place one after the other: so what says that all is there comes last.
+
+RankState& Courier::receiver(int rank) const {
+  RankState& r = state_.local(rank);
+  call("cudaSetDevice", cudaSetDevice(r.device));
+  return r;
+}
+
+void Courier::give_rows(int rank, int vector, int peer, i32 place, const double* rows, i32 count, const u32* flag) {
+  RankState& r = receiver(rank);
+  VectorAddress there = state_.vector_of(r, rank, vector);
+  if (count > 0)
+    call("cudaMemcpyAsync",
+         cudaMemcpyAsync(there.rows + place, rows, std::size_t(count) * sizeof(double), cudaMemcpyHostToDevice, r.courier));
+  call("cudaMemcpyAsync",
+       cudaMemcpyAsync(there.flags + peer * flag_stride, flag, sizeof(u32), cudaMemcpyHostToDevice, r.courier));
+}
+
+void Courier::give_sums(int rank, int slot, i32 first, i32 count, const Packet* packets) {
+  RankState& r = receiver(rank);
+  Packet* there = state_.packets_of(r, rank, slot) + first;
+  auto copy = [&](void* to, const void* from) {
+    call("cudaMemcpy2DAsync", cudaMemcpy2DAsync(to, sizeof(Packet), from, sizeof(Packet), sizeof(u64), std::size_t(count),
+                                                cudaMemcpyHostToDevice, r.courier));
+  };
+  copy(&there->value, &packets->value);
+  copy(&there->tag, &packets->tag);
+}
+
+}  // namespace sordino::cuda

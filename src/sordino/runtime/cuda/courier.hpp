@@ -1,0 +1,91 @@
+// Brings what ranks send to ranks whose memory their devices cannot reach: GPUs without peer access, processes that cannot map
+// each other's memory, other hosts. A kernel stores such rows and sums into an outbox in pinned host memory and raises the same
+// flags there; a thread of this process sees them, and copies them into the receiver's ghosts and flags, or sends them to the
+// receiver's process, whose courier does. Kernels see no difference, and nothing is cut or ordered for it.
+//
+// An outbox needs one epoch of rows, and two of sums, as the receiver's memory does: who sends the next one has heard from all
+// who had to read the last.
+#pragma once
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "sordino/runtime/bridge.hpp"
+#include "sordino/runtime/cuda/call.hpp"
+#include "sordino/runtime/cuda/wire.hpp"
+
+namespace sordino::cuda {
+
+struct State;
+struct RankState;
+
+class Courier {
+ public:
+  /// `transport` leads to other processes; null if there are none. Begins at rest.
+  Courier(State& state, std::unique_ptr<Transport> transport);
+  ~Courier();  // stop() first
+
+  bool reaches_processes() const { return transport_ != nullptr; }
+  Transport& transport() { return *transport_; }
+
+  /// While ranks may wait for what it brings it looks all the time; at rest never. rest() first brings what is there.
+  void work();
+  void rest();
+  void stop();  // for good
+
+  struct RowsBox {
+    const double* rows = nullptr;  // [count] pinned
+    const u32* flag = nullptr;     // pinned
+    i32 count = 0;
+    u32 next = 0;  // epoch that comes next
+    int from = 0, to = 0, vector = 0;
+    i32 place = 0;  // first row at the receiver
+    int peer = 0;   // which of its peers the sender is
+  };
+  struct SumsBox {
+    const Packet* packets = nullptr;  // [2][parts][values] pinned
+    i32 parts = 0, values = 0;        // of all ranks
+    i32 first = 0, count = 0;         // packets of an epoch that are the sender's own
+    u32 next = 0;                     // epoch
+    int from = 0, slot = 0;
+    std::vector<int> to;  // ranks
+  };
+  void add(const RowsBox& box);
+  void add(const SumsBox& box);
+
+  // Where this process keeps what comes from others until the device has it: pinned, made before anybody sends.
+  void expect_rows(int rank, int vector, int peer, double* rows, u32* flag);
+  void expect_sums(int rank, int slot, Packet* packets);
+
+ private:
+  struct Inbox {
+    double* rows = nullptr;
+    u32* flag = nullptr;
+  };
+  void live();
+  bool step();
+  bool look(RowsBox& box);
+  bool look(SumsBox& box);
+  void take(const Message& message, const std::byte* data, std::size_t bytes);
+  void give_rows(int rank, int vector, int peer, i32 place, const double* rows, i32 count, const u32* flag);
+  void give_sums(int rank, int slot, i32 first, i32 count, const Packet* packets);
+  RankState& receiver(int rank) const;
+
+  State& state_;
+  std::unique_ptr<Transport> transport_;
+  std::unique_ptr<Bridge> bridge_;
+  std::mutex mutex_;  // of all that follows
+  std::condition_variable changed_;
+  bool working_ = false, resting_ = true, stopped_ = false;
+  std::vector<RowsBox> rows_;
+  std::vector<SumsBox> sums_;
+  std::map<std::tuple<int, int, int>, Inbox> row_inboxes_;  // by rank, vector and peer
+  std::map<std::pair<int, int>, Packet*> sum_inboxes_;      // by rank and slot
+  std::thread thread_;
+};
+
+}  // namespace sordino::cuda

@@ -1,0 +1,96 @@
+// Ways between ranks: straight through memory where a device reaches it, else through outboxes that a courier empties.
+#include <algorithm>
+
+#include "sordino/runtime/cuda/state.hpp"
+
+namespace sordino::cuda {
+namespace {
+
+constexpr std::size_t line = flag_stride * sizeof(u32);
+
+std::size_t up_to_line(std::size_t bytes) { return (bytes + line - 1) / line * line; }
+
+/// Rows, and behind them a flag on a line of its own.
+VectorAddress rows_and_flag(char* memory, i32 count, u32 word) {
+  VectorAddress box{reinterpret_cast<double*>(memory),
+                    reinterpret_cast<u32*>(memory + up_to_line(std::size_t(count) * sizeof(double)))};
+  *box.flags = word;
+  return box;
+}
+
+std::size_t bytes_of_box(i32 count) { return up_to_line(std::size_t(count) * sizeof(double)) + line; }
+
+}  // namespace
+
+void State::find_ways() {
+  reach = enable_peers(devices);
+  if (options.links == Links::memory) need_peers(reach, devices);
+  bool apart = options.links == Links::host;
+  for (int a : devices)
+    for (int b : devices) apart |= !reach.between(a, b);
+  if (apart && !courier && options.ranks > 1) courier = std::make_unique<Courier>(*this, nullptr);
+  if (options.links == Links::host && several_processes() && !courier)
+    throw Error(Errc::unsupported, "several processes need a transport to send through host memory");
+}
+
+bool State::maps_memory() const { return hall->near_processes() > 1 && options.links != Links::host && hall->maps(); }
+
+Link State::link(int from, int to) const {
+  if (from == to) return Link::memory;
+  if (options.links == Links::host || !hall->is_near(to)) return Link::carried;
+  if (!hall->is_local(to)) return hall->maps() ? Link::memory : Link::carried;
+  auto device = [&](int r) { return ranks[std::size_t(r - hall->first_rank())]->device; };
+  return reach.between(device(from), device(to)) ? Link::memory : Link::carried;
+}
+
+const char* State::carrier(int from, int to) const {
+  if (link(from, to) == Link::carried) return hall->is_local(to) ? "host memory" : courier->transport().name();
+  if (!hall->is_local(to)) return "CUDA IPC";
+  return shared ? "shared device" : "peer memory";
+}
+
+// --- rows --------------------------------------------------------------------------------------------------------------------
+
+VectorAddress State::outbox(RankState& r, Rank& rank, int physical, const ExchangePeer& p) {
+  u32 sent = rank.pushed[physical];
+  char* memory = static_cast<char*>(take_pinned(r, bytes_of_box(p.send_count)));
+  VectorAddress box = rows_and_flag(memory, p.send_count, flag_word(sent, false));
+  courier->add(
+      Courier::RowsBox{box.rows, box.flags, p.send_count, sent + 1, r.index, p.rank, physical, p.remote_first, p.remote_index});
+  return box;
+}
+
+// What comes over a transport stays here until the device has it.
+void State::expect_rows(RankState& r, Rank& rank, int physical, int peer) {
+  const ExchangePeer& p = rank.vectors()[physical].exchange->peers[std::size_t(peer)];
+  if (hall->is_local(p.rank)) return;
+  VectorAddress box = rows_and_flag(static_cast<char*>(take_pinned(r, bytes_of_box(p.recv_count))), p.recv_count, 0);
+  courier->expect_rows(r.index, physical, peer, box.rows, box.flags);
+}
+
+// --- sums --------------------------------------------------------------------------------------------------------------------
+
+Packet* State::outbox(RankState& r, Rank& rank, int slot, const std::vector<int>& to) {
+  const ReductionMemory& d = r.reductions[slot];
+  u32 started = rank.reductions()[slot].started;
+  std::size_t count = 2 * std::size_t(d.parts) * d.values;
+  auto* packets = static_cast<Packet*>(take_pinned(r, count * sizeof(Packet)));
+  std::fill_n(packets, count, Packet{0.0, flag_word(started - 2, false)});
+  courier->add(
+      Courier::SumsBox{packets, d.parts, d.values, d.place * d.values, d.own_parts * d.values, started + 1, r.index, slot, to});
+  return packets;
+}
+
+void State::expect_sums(RankState& r, Rank& rank, int slot) {
+  const ReductionMemory& d = r.reductions[slot];
+  if (hall->local_ranks() == rank.size()) return;
+  // For the word on who sent what: other hosts' halls have a place for it, too.
+  for (int h = 0; h < hall->hosts(); h++)
+    if (h != hall->host())
+      courier->transport().send(hall->leader(h), {.kind = Message::reduction, .slot = slot, .from = r.index, .place = d.place},
+                                nullptr, 0);
+  std::size_t count = 2 * std::size_t(d.parts) * d.values;
+  courier->expect_sums(r.index, slot, static_cast<Packet*>(take_pinned(r, count * sizeof(Packet))));
+}
+
+}  // namespace sordino::cuda
