@@ -1,12 +1,61 @@
-// Processes of one host find into a hall over MPI, and need no MPI in it.
+// Processes of one host find into a hall over MPI, and need no MPI in it; halls of several hosts are bridged over it.
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <thread>
+
 #include "check.hpp"
 #include "mpi_world.hpp"
 #include "sordino/comm/transport/mpi.hpp"
 #include "sordino/comm/transport/mpi_comm.hpp"
+#include "sordino/runtime/bridge.hpp"
 #include "sordino/runtime/hall_mail.hpp"
 
 using namespace sordino;
 using namespace mpi_world;
+
+namespace {
+
+bool within(double seconds, const std::function<bool()>& ready) {
+  auto limit = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (!ready()) {
+    if (std::chrono::steady_clock::now() > limit) return false;
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  return true;
+}
+
+/// A hall, and a thread that carries what its bridge says, as an engine's does. Ends when all others have ended, too.
+class Bridged {
+ public:
+  Bridged(int ranks, int host) : hall(mpi::hall(ranks, host)), transport_(mpi::transport(ranks)), bridge_(*hall, *transport_) {
+    thread_ = std::thread([this] {
+      while (!done_) {
+        transport_->poll(
+            [&](const Message& m, const std::byte* data, std::size_t bytes) { CHECK(bridge_.hear(m, data, bytes)); });
+        bridge_.step();
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+      }
+    });
+  }
+  ~Bridged() {
+    MPI_Request request;
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    for (int over = 0; !over; std::this_thread::sleep_for(std::chrono::microseconds(100)))
+      MPI_Test(&request, &over, MPI_STATUS_IGNORE);
+    done_ = true;
+    thread_.join();
+  }
+  std::unique_ptr<Hall> hall;
+
+ private:
+  std::unique_ptr<Transport> transport_;
+  Bridge bridge_;
+  std::atomic<bool> done_{false};
+  std::thread thread_;
+};
+
+}  // namespace
 
 TEST("hall: processes of MPI meet in one, as often as they like") {
   for (int ranks : {1, 2, 1 + process() % 2}) {
@@ -40,7 +89,7 @@ TEST("hall: parts of the processes meet in halls of their own; one process needs
 }
 
 TEST("hall: what one process cannot do is said in all") {
-  CHECK_THROWS(mpi::hall(process() == 0 ? 300 : 1), Error, "at most 256 ranks of a host work together");
+  CHECK_THROWS(mpi::hall(process() == 0 ? 300 : 1), Error, "at most 256 ranks work together");
   CHECK(mpi::everywhere(true));
   CHECK(!mpi::everywhere(process() != 0));
 }
@@ -58,4 +107,78 @@ TEST("hall: mail goes between all processes") {
   };
   while (came < processes() - 1 || !mail.all_sent()) mail.exchange(deliver);
   MPI_Barrier(MPI_COMM_WORLD);
+}
+
+// --- several hosts -----------------------------------------------------------------------------------------------------------
+// A process counts as being on the host that it says. MPI is called by several threads here, one at a time or not at all.
+
+TEST("hall: hosts have halls of their own, whose barriers open when all hosts are there") {
+  for (int hosts : {processes(), 2}) {
+    int host = process() % hosts;
+    Bridged b(1 + process() % 2, host);
+    Hall& hall = *b.hall;
+    REQUIRE(hall.hosts() == hosts);
+    CHECK(hall.host() == host);
+    CHECK(hall.near_processes() == processes() / hosts);
+    CHECK(hall.leader(hall.host()) == host);
+    CHECK(hall.is_near(hall.first_rank()));
+    for (int round = 0; round < 20; round++) hall.meet(20);
+    hall.pulse().beats[hall.first_rank()].host = 7;
+    CHECK(within(20, [&] { return hall.heartbeats() == u64(7 * processes()); }));
+    for (int r = hall.first_rank(); r < hall.first_rank() + hall.local_ranks(); r++) hall.set_waiting(r, true);
+    auto all_wait = [&] {
+      for (int r = 0; r < hall.ranks(); r++)
+        if (!hall.is_waiting(r)) return false;
+      return true;
+    };
+    CHECK(within(20, all_wait));
+    // Every rank enters as often as it likes; no gate opens before the last one is inside.
+    u32 round = 0;
+    for (int k = 0; k < 20; k++) {
+      for (int r = 0; r < hall.local_ranks(); r++) round = hall.enter_ranks();
+      REQUIRE(within(20, [&] { return hall.gate_of_ranks().is_over(round); }));
+    }
+    CHECK(!hall.raised());
+    hall.meet(20);
+  }
+}
+
+TEST("hall: a barrier of hosts stays closed while one is missing") {
+  Bridged b(1, process());
+  u32 round = 0;
+  if (process() != 1) {
+    round = b.hall->enter_ranks();
+    CHECK(!within(0.2, [&] { return b.hall->gate_of_ranks().is_over(round); }));
+  }
+  b.hall->meet(20);
+  if (process() == 1) round = b.hall->enter_ranks();
+  CHECK(within(20, [&] { return b.hall->gate_of_ranks().is_over(round); }));
+}
+
+TEST("hall: whichever hosts fail, and whenever, all of them say the same") {
+  for (int who = 0; who <= processes(); who++) {
+    Bridged b(1, process());
+    Hall& hall = *b.hall;
+    hall.meet(20);
+    std::string mine = "process " + std::to_string(process()) + " has failed";
+    if (who == processes() || who == process()) hall.raise(Errc::device, mine);
+    REQUIRE(within(20, [&] { return hall.raised(); }));
+    CHECK(hall.pulse().abort == 1);
+    CHECK(hall.code() == Errc::device);
+    if (who < processes()) CHECK(hall.cause() == "process " + std::to_string(who) + " has failed");
+    CHECK(hall.cause() == of_the_last(hall.cause()));
+  }
+}
+
+TEST("hall: complaints are known on all hosts, before the cause that follows from them") {
+  Bridged b(1, process());
+  Hall& hall = *b.hall;
+  hall.meet(20);
+  int me = process(), last = processes() - 1;
+  hall.complain(me, 10 - me, 3, "rank " + std::to_string(me) + " complains");
+  CHECK(within(20, [&] { return hall.complaints() == processes(); }));
+  CHECK(hall.first_complaint() == "rank " + std::to_string(last) + " complains");
+  if (me == last) hall.raise(Errc::peer_failed, hall.first_complaint());
+  REQUIRE(within(20, [&] { return hall.raised(); }));
+  CHECK(hall.cause() == "rank " + std::to_string(last) + " complains");
 }

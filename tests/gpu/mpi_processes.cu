@@ -109,7 +109,7 @@ TEST("processes: every method does what the host does, and has the bits of one p
         o.deterministic = deterministic;
         Solver solver(A.view(), o);
         CHECK(solver.ranks() == ranks * processes());
-        CHECK(solver.transport() == (ranks == 1 ? "CUDA IPC" : "peer memory, and CUDA IPC between processes"));
+        CHECK(solver.transport() == (ranks == 1 ? "CUDA IPC" : "peer memory and CUDA IPC"));
         auto ours = problems::solve(solver, b), again = problems::solve(solver, b);
         CHECK(ours.report.status == Status::converged);
         CHECK(agree(ours.report.residual_norm));

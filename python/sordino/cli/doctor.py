@@ -102,7 +102,7 @@ def _transport(engine: str, devices: dict[str, Any], mpi: dict[str, Any]) -> str
         return (
             "CUDA IPC"
             if len(devices["devices"]) < 2 * processes
-            else "peer memory, and CUDA IPC between processes"
+            else "peer memory and CUDA IPC"
         )
     if engine == "cuda":
         alone = len(devices["devices"]) == 1

@@ -68,11 +68,14 @@ EngineChoice cuda_engine([[maybe_unused]] const Options& o) {
 #if SORDINO_WITH_CUDA
   std::vector<int> devices = parse_devices(o.devices);
   std::unique_ptr<Hall> hall;
+  std::unique_ptr<Transport> transport;
 #if SORDINO_WITH_MPI
   int seen = devices.empty() ? cuda::device_count() : int(devices.size());
-  hall = mpi::hall(o.ranks > 0 ? o.ranks : std::max(1, seen / processes()));
+  int ranks = o.ranks > 0 ? o.ranks : std::max(1, seen / processes());
+  hall = mpi::hall(ranks, o.links == "mpi" ? mpi::world().process : -1);
+  if (hall) transport = mpi::transport(ranks);
 #endif
-  return cuda::make_engine(o, devices, std::move(hall));
+  return cuda::make_engine(o, devices, std::move(hall), std::move(transport));
 #else
   throw Error(
       Errc::unsupported,

@@ -240,5 +240,5 @@ TEST("hall: a process that never comes is waited for in bounded time") {
   auto hall = Hall::make({1, 1});
   auto other = Hall::enter(hall->name(), {1, 1}, 1);
   hall->meet(1);
-  CHECK(hall->cause() == "process 0 waited 1 s for the other processes of its host to build the same engine");
+  CHECK(hall->cause() == "process 0 waited 1 s for the other processes to build the same engine");
 }

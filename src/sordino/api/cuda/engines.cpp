@@ -1,5 +1,7 @@
 #include "sordino/api/cuda/engines.hpp"
 
+#include <algorithm>
+
 #include "sordino/config.hpp"
 #include "sordino/runtime/cuda/devices.hpp"
 #include "sordino/runtime/cuda/engine.hpp"
@@ -17,20 +19,33 @@ namespace {
 std::string carrier(const CudaEngine& engine) {
   if (engine.size() == 1) return "one device";
   if (engine.shares_devices()) return "stream events (ranks share a device)";
-  if (engine.size() == engine.local_ranks()) return "peer memory";
-  return engine.local_ranks() == 1 ? "CUDA IPC" : "peer memory, and CUDA IPC between processes";
+  std::vector<std::string> names;
+  for (int from = engine.first_rank(); from < engine.first_rank() + engine.local_ranks(); from++)
+    for (int to = 0; to < engine.size(); to++)
+      if (std::string name = engine.carrier(from, to); to != from && std::find(names.begin(), names.end(), name) == names.end())
+        names.push_back(name);
+  std::string all;
+  for (auto& name : names) all += (all.empty() ? "" : " and ") + name;
+  return all;
+}
+
+Links links_of(const std::string& name) {
+  if (name == "memory") return Links::memory;
+  return name == "host" ? Links::host : Links::automatic;
 }
 }  // namespace
 
-EngineChoice make_engine(const sordino::Options& o, const std::vector<int>& devices, std::unique_ptr<Hall> hall) {
+EngineChoice make_engine(const sordino::Options& o, const std::vector<int>& devices, std::unique_ptr<Hall> hall,
+                         std::unique_ptr<Transport> transport) {
   enable_kernels();
   Options c;
   c.ranks = o.ranks;
   c.devices = devices;
+  c.links = links_of(o.links);
   c.timeout = o.timeout;
   c.deterministic = o.deterministic == "on";
   c.time_commands = o.time_commands;
-  auto engine = std::make_unique<CudaEngine>(c, std::move(hall));
+  auto engine = std::make_unique<CudaEngine>(c, std::move(hall), std::move(transport));
   std::string carries = carrier(*engine);
   return {std::move(engine), carries};
 }

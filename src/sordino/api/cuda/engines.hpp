@@ -3,14 +3,16 @@
 #include "sordino/api/doctor.hpp"
 #include "sordino/api/engines.hpp"
 #include "sordino/runtime/hall.hpp"
+#include "sordino/runtime/transport.hpp"
 
 namespace sordino::cuda {
 
 /// This build can use at least one GPU of this machine.
 bool usable();
 int device_count();
-/// `hall`: of all processes, if there are several.
-EngineChoice make_engine(const sordino::Options& options, const std::vector<int>& devices, std::unique_ptr<Hall> hall);
+/// `hall` and `transport`: of all processes, if there are several.
+EngineChoice make_engine(const sordino::Options& options, const std::vector<int>& devices, std::unique_ptr<Hall> hall,
+                         std::unique_ptr<Transport> transport = nullptr);
 sordino::DeviceReport report();
 std::string toolkit_version();
 std::string architectures();

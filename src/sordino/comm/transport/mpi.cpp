@@ -251,7 +251,7 @@ World world() {
       return w;
     }
     int granted = 0;
-    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &granted);
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &granted);  // so that callers may go on with theirs meanwhile
     std::atexit(finalize_ours);
   }
   w.initialized = true;

@@ -33,6 +33,14 @@ void State::find_ways() {
     throw Error(Errc::unsupported, "several processes need a transport to send through host memory");
 }
 
+// All processes of a host decide alike what goes between them.
+bool State::needs_courier() const {
+  for (int from = hall->first_rank(); from < hall->first_rank() + hall->local_ranks(); from++)
+    for (int to = 0; to < hall->ranks(); to++)
+      if (link(from, to) == Link::carried) return true;
+  return false;
+}
+
 bool State::maps_memory() const { return hall->near_processes() > 1 && options.links != Links::host && hall->maps(); }
 
 Link State::link(int from, int to) const {
@@ -46,7 +54,7 @@ Link State::link(int from, int to) const {
 const char* State::carrier(int from, int to) const {
   if (link(from, to) == Link::carried) return hall->is_local(to) ? "host memory" : courier->transport().name();
   if (!hall->is_local(to)) return "CUDA IPC";
-  return shared ? "shared device" : "peer memory";
+  return "peer memory";
 }
 
 // --- rows --------------------------------------------------------------------------------------------------------------------

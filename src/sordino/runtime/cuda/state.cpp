@@ -33,6 +33,7 @@ State::State(CudaEngine& e, const Options& o, std::unique_ptr<Hall> given, std::
   try {
     build(std::move(transport));
     if (maps_memory()) join_processes();
+    if (courier && !needs_courier()) courier.reset();
     if (courier) courier->rest();
   } catch (const Error& error) {
     if (several_processes()) hall->raise(error.code(), "process " + std::to_string(hall->process()) + ": " + error.what());

@@ -152,6 +152,7 @@ struct State {
   const char* carrier(int from, int to) const;
   bool maps_memory() const;  // of other processes of this host
   void find_ways();          // between the devices of this process
+  bool needs_courier() const;
   VectorAddress outbox(RankState& r, Rank& rank, int physical, const ExchangePeer& peer);
   void expect_rows(RankState& r, Rank& rank, int physical, int peer);
   Packet* outbox(RankState& r, Rank& rank, int slot, const std::vector<int>& to);

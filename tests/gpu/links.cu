@@ -1,0 +1,168 @@
+// Ranks that send through host memory, as where devices have no peer access: the same results as through peer memory, to the
+// bit, and the same ends of a failure.
+#include "grid.hpp"
+#include "sordino/api/cuda/engines.hpp"
+#include "sordino/lattice/dslash.hpp"
+#include "sordino/runtime/cuda/enable.cuh"
+#include "support.hpp"
+#include "unit/comm/traffic_checks.hpp"
+
+using namespace sordino;
+using test::Cg;
+
+namespace {
+
+cuda::Options through_host(cuda::Options o = {}) {
+  o.links = cuda::Links::host;
+  return o;
+}
+
+struct Run {
+  std::vector<double> history, x;
+  Verdict verdict = proceed;
+  bool operator==(const Run&) const = default;
+};
+
+Run solve(Engine& engine, int nx, int ny, int nz, double limit, int max) {
+  std::vector<Run> of_rank(std::size_t(engine.size()));
+  engine.run(
+      [&](Rank& rank) {
+        Cg cg(rank, nx, ny, nz, 100);
+        Outcome outcome;
+        for (int k = 0; k < 3; k++) outcome = cg.solve(cg.right_hand_side().data(), limit, max);
+        of_rank[std::size_t(rank.id())] = {rank.history, cg.solution(), outcome.verdict};
+      },
+      {});
+  Run all = of_rank[0];
+  for (std::size_t r = 1; r < of_rank.size(); r++) {
+    NOTE("rank ", r);
+    CHECK(of_rank[r].history == all.history);
+    all.x.insert(all.x.end(), of_rank[r].x.begin(), of_rank[r].x.end());
+  }
+  return all;
+}
+
+/// The ways in which ranks come together on devices.
+std::vector<cuda::Options> gatherings() {
+  cuda::Options one_device, launches, single_chunks;
+  one_device.devices = {0};
+  one_device.sharing = cuda::Sharing::always;
+  launches.looping = cuda::Looping::launches;
+  single_chunks.chunk = 1;
+  return {{}, test::spinning(), one_device, launches, single_chunks};
+}
+
+}  // namespace
+
+TEST("links: through host memory the bits are those of peer memory") {
+  test::need_gpu();
+  for (int ranks : {2, 3, 4}) {
+    auto straight = test::cuda_engine(ranks);
+    Run expected = solve(*straight, 16, 12, 20, 1e-12, 400);
+    CHECK(expected.verdict == met);
+    int way = 0;
+    for (auto& o : gatherings()) {
+      NOTE(ranks, " ranks, way ", way++);
+      auto gpu = test::cuda_engine(ranks, through_host(o));
+      CHECK(gpu->carrier(0, 1) == std::string("host memory"));
+      CHECK(solve(*gpu, 16, 12, 20, 1e-12, 400) == expected);
+    }
+  }
+}
+
+TEST("links: sums in fixed order through host memory have the bits of the host engine") {
+  test::need_gpu();
+  cuda::enable<cuda::SumOrder::fixed>(test::CgKernels{});
+  auto host = test::host_engine(1);
+  Run expected = solve(*host, 24, 20, 22, 1e-10, 500);
+  for (int ranks : {2, 3}) {
+    NOTE(ranks, " ranks");
+    cuda::Options o = through_host();
+    o.deterministic = true;
+    auto gpu = test::cuda_engine(ranks, o);
+    CHECK(solve(*gpu, 24, 20, 22, 1e-10, 500) == expected);
+  }
+}
+
+TEST("links: messages and collectives on vectors arrive through host memory") {
+  test::need_gpu();
+  cuda::enable(traffic::Kernels{});
+  for (int ranks : {2, 3, 4}) {
+    NOTE(ranks, " ranks");
+    auto gpu = test::cuda_engine(ranks, through_host());
+    traffic::ring(*gpu);
+    traffic::collectives(*gpu);
+    traffic::sums(*gpu);
+  }
+}
+
+TEST("links: a dslash whose kernel sends and waits does so through host memory") {
+  test::need_gpu();
+  cuda::enable_kernels();
+  using namespace lattice;
+  Lattice whole{{4, 4, 8, 8}, true};
+  Coords grid{1, 1, 2, 2};
+  auto hops = [&](Engine& engine) {
+    std::vector<std::vector<double>> words(std::size_t(engine.size()));
+    engine.run(
+        [&](Rank& s) {
+          Box box(whole, grid, s.id());
+          auto links = std::make_shared<LinkField>(s, box, random_links(whole, 5), Precision::double_precision, 18);
+          Dslash d(s, box, links, 1);
+          Vec even = d.field(s, "even"), odd = d.field(s, "odd");
+          s.write(odd, d.pack(s, random_source(whole, 6), 1).data());
+          s.write(even, d.pack(s, random_source(whole, 6), 0).data());
+          auto there_and_back = s.record([&] {
+            d.apply(s, {.x = even, .y = odd}, 0.125, 1);
+            d.apply(s, {.x = odd, .y = even}, 0.125, 0);
+          });
+          for (int k = 0; k < 5; k++) s.replay(there_and_back);
+          auto& w = words[std::size_t(s.id())];
+          w.resize(std::size_t(s.space(d.space()).rows));
+          s.read(even, w.data());
+        },
+        {});
+    return words;
+  };
+  auto straight = test::cuda_engine(4);
+  auto carried = test::cuda_engine(4, through_host());
+  CHECK(hops(*straight) == hops(*carried));
+}
+
+TEST("links: who sends nothing into host memory is named, and a rank that throws ends the others") {
+  test::need_gpu();
+  for (const char* command : {"Stencil", "Update", "Direction"}) {
+    NOTE(command);
+    cuda::Options o = through_host();
+    o.timeout = 0.5;
+    o.inject = {.rank = 1, .command = command, .iteration = 7, .mute = true};
+    auto gpu = test::cuda_engine(3, o);
+    CHECK_THROWS(solve(*gpu, 16, 16, 16, 0, 100), Error, "waited 0.5 s without any progress for rank ");
+  }
+  auto gpu = test::cuda_engine(3, through_host());
+  auto job = [](Rank& rank) {
+    Cg cg(rank, 16, 16, 16, 10);
+    cg.solve(cg.right_hand_side().data(), 1e-10, 100);
+    if (rank.id() == 2) throw std::runtime_error("out of coffee");
+    cg.solve(cg.right_hand_side().data(), 1e-10, 100);
+  };
+  CHECK_THROWS(gpu->run(job, {}), Error, "rank 2: out of coffee");
+}
+
+TEST("links: a stop request travels through host memory, to the same iteration of all ranks") {
+  test::need_gpu();
+  auto gpu = test::cuda_engine(3, through_host());
+  std::vector<int> iterations(3);
+  gpu->run(
+      [&](Rank& rank) {
+        Cg cg(rank, 16, 16, 16, 10);
+        Outcome outcome = cg.solve(cg.right_hand_side().data(), 0, 1000000000);
+        CHECK(outcome.verdict == asked_to_stop);
+        iterations[std::size_t(rank.id())] = outcome.iterations;
+      },
+      [&] {
+        if (gpu->progress().iteration.load() > 50) gpu->request_stop();
+      });
+  CHECK(iterations[0] > 50);
+  CHECK(iterations == std::vector<int>(3, iterations[0]));
+}
