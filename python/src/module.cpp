@@ -159,6 +159,7 @@ nb::dict devices() {
   }
   d["devices"] = list;
   d["peer_access"] = r.peer_access;
+  d["peer_atomics"] = r.peer_atomics;
   d["reason"] = r.reason;
   return d;
 }

@@ -82,6 +82,7 @@ class FakeCore:
         return {
             "devices": [gpu] * self.gpus,
             "peer_access": access,
+            "peer_atomics": access,
             "reason": "" if self.gpus else "no driver",
         }
 

@@ -19,8 +19,9 @@ struct DeviceInfo {
 };
 struct DeviceReport {
   std::vector<DeviceInfo> devices;
-  std::vector<std::vector<bool>> peer_access;
-  std::string reason;  // why there are none
+  std::vector<std::vector<bool>> peer_access;   // [a][b]: a reaches b's memory,
+  std::vector<std::vector<bool>> peer_atomics;  //   and atomic operations on it are the link's own
+  std::string reason;                           // why there are none
 };
 DeviceReport device_report();
 
