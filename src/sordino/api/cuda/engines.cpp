@@ -13,14 +13,12 @@ int device_count() {
   return report.reason.empty() ? int(report.devices.size()) : 0;
 }
 
-namespace {
 std::string carrier(const CudaEngine& engine) {
   if (engine.size() == 1) return "one device";
   if (engine.shares_devices()) return "stream events (ranks share a device)";
   if (engine.size() == engine.local_ranks()) return "peer memory";
   return engine.local_ranks() == 1 ? "CUDA IPC" : "peer memory, and CUDA IPC between processes";
 }
-}  // namespace
 
 EngineChoice make_engine(const sordino::Options& o, const std::vector<int>& devices, std::unique_ptr<Hall> hall) {
   enable_kernels();
@@ -40,6 +38,7 @@ sordino::DeviceReport report() {
   sordino::DeviceReport r;
   r.reason = found.reason;
   r.peer_access = found.peers;
+  r.peer_atomics = found.peer_atomics;
   for (auto& d : found.devices)
     r.devices.push_back({d.name, std::to_string(d.major) + "." + std::to_string(d.minor), d.memory, d.memory});
   return r;

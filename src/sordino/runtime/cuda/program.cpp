@@ -85,6 +85,7 @@ Outcome CudaProgram::replay_on_device(int max) {
   Outcome outcome;
   for (int first = 0;;) {
     int last = int(std::min<i64>(i64(first) + i64(chunk_) * repeated_chunks, max));
+    inject_before(first, last);
     mine_.staging->control.max_iterations = last;
     call("cudaMemcpyAsync", cudaMemcpyAsync(&mine_.control->control.max_iterations, &mine_.staging->control.max_iterations,
                                             sizeof(i32), cudaMemcpyHostToDevice, mine_.stream));
@@ -157,8 +158,14 @@ void CudaProgram::send_settings(int max) {
   call("cudaMemcpyAsync", cudaMemcpyAsync(mine_.control, &u, bytes, cudaMemcpyHostToDevice, mine_.stream));
 }
 
+void CudaProgram::inject_before(int first, int last) const {
+  const Injection& inject = state_.options.inject;
+  if (inject.before && inject.rank == rank_.id()) inject.before(rank_, first, last);
+}
+
 CudaProgram::Chunk CudaProgram::issue_chunk(int first, int max, bool as_graph) {
   int last = int(std::min<i64>(i64(first) + chunk_, max));
+  inject_before(first, last);
   if (as_graph) {
     call("cudaGraphLaunch", cudaGraphLaunch(graph_, mine_.stream));  // what lies beyond max does nothing
   } else {

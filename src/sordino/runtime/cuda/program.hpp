@@ -51,6 +51,7 @@ class CudaProgram final : public Program {
   void book_times(const Outcome& outcome, int exit_command);
 
   Outcome replay_on_device(int max);
+  void inject_before(int first, int last) const;
   bool begin_replay(int max);  // says whether to use the graph
   void send_settings(int max);
   Chunk issue_chunk(int first, int max, bool as_graph);
