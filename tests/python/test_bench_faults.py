@@ -20,6 +20,17 @@ def test_a_fault_in_the_middle_of_a_solve_is_named(kind):
     assert found["fault_s"] is not None and found["begin_s"] <= found["fault_s"] <= found["end_s"]
 
 
+def test_a_trial_that_cannot_be_is_refused():
+    with pytest.raises(core().Error, match="a device can fail on engine cuda only"):
+        core().fault_trial("device", 1, 0.4, "cg", 3, 0.3, False)
+    with pytest.raises(core().Error, match="there is no fault 'flood'"):
+        core().fault_trial("flood", 1, 0.4, "cg", 3, 0.3, False)
+    if not core().devices()["devices"]:
+        with pytest.raises(core().Error, match="cuda engine") as raised:
+            core().fault_trial("throws", 1, 0.4, "cg", 2, 0.3, False, engine="cuda")
+        assert raised.value.code == "unsupported"
+
+
 def test_the_campaign_counts(cli, tmp_path):
     record = tmp_path / "r.jsonl"
     code, out, err = cli(
@@ -44,10 +55,12 @@ def test_bad_usage(cli, argv, sentence):
     assert code == 2 and sentence in err
 
 
-def test_a_cause_names_ranks_that_are_lost():
+def test_a_cause_names_ranks_that_are_lost_and_commands_that_may_have_failed():
     said = CAUSE.match("ranks 2 to 3 are lost: process 1 of 2, with the number 77, has died")
     assert said and said["rank"] == "2" and said["what"].endswith("has died") and said["seen"] is None
     assert CAUSE.match("rank 1 is lost: process 1 of 2, with the number 77, has died")["rank"] == "1"
+    failed = "rank 1: commands Stencil to Direction, iterations 4 to 7: one of them failed: unspecified launch failure"
+    assert (CAUSE.match(failed)["command"], CAUSE.match(failed)["iteration"]) == ("Stencil to Direction", "4")
     assert CAUSE.match("the cuda engine cannot run here: there is no NVIDIA driver") is None
 
 

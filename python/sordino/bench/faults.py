@@ -45,7 +45,7 @@ LATE, HANGS = 2.0, 60.0
 #: What a cause says: who, in which command and iteration, and for a wait what was expected and what seen.
 CAUSE = re.compile(
     r"ranks? (?P<rank>\d+)(?: to \d+)?(?: (?:is|are) lost)?: "
-    r"(?:command (?P<command>[^,]+), iteration (?P<iteration>\d+): )?(?P<what>.*?)"
+    r"(?:commands? (?P<command>[^,]+), iterations? (?P<iteration>\d+)(?: to \d+)?: )?(?P<what>.*?)"
     r"(?:, epoch (?P<expected>\d+) \(seen (?P<seen>\d+)\).*)?$"
 )
 
