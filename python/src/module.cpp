@@ -153,7 +153,6 @@ nb::dict devices() {
     nb::dict e;
     e["name"] = g.name;
     e["memory_total"] = g.memory_total;
-    e["memory_free"] = g.memory_free;
     e["capability"] = g.capability;
     list.append(e);
   }

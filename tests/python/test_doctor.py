@@ -35,7 +35,7 @@ def test_a_machine_with_gpus(cli, fake_core):
     out = cli("doctor")[1]
     for part in (
         "engine cuda, 4 ranks, talking through peer memory\n",
-        "device 3: Fake H200 (9.0), 149 GB of 150 GB free",
+        "device 3: Fake H200 (9.0), 150 GB",
         "all reach each other's memory: yes; with native atomics, which Sordino does without: yes",
         "engine cuda, a GPU each: peer memory, written by kernels",
         "engine cuda, ranks that share a GPU: its memory, ordered by stream events",

@@ -216,10 +216,8 @@ def _cuda_line(build: dict[str, Any], cuda: dict[str, Any]) -> str:
 def _device_lines(cuda: dict[str, Any]) -> list[str]:
     lines = []
     for number, device in enumerate(cuda["devices"]):
-        free, total = quantity(device["memory_free"], "B"), quantity(device["memory_total"], "B")
-        lines.append(
-            f"            device {number}: {device['name']} ({device['capability']}), {free} of {total} free"
-        )
+        total = quantity(device["memory_total"], "B")
+        lines.append(f"            device {number}: {device['name']} ({device['capability']}), {total}")
     if len(lines) > 1:
         access, atomics = (_strangers(cuda, matrix) for matrix in ("peer_access", "peer_atomics"))
         known = (

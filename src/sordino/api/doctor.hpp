@@ -15,7 +15,7 @@ BuildInfo build_info();
 
 struct DeviceInfo {
   std::string name, capability;
-  i64 memory_total = 0, memory_free = 0;
+  i64 memory_total = 0;  // bytes; what is free is not known without starting the device
 };
 struct DeviceReport {
   std::vector<DeviceInfo> devices;

@@ -40,7 +40,7 @@ sordino::DeviceReport report() {
   r.peer_access = found.peers;
   r.peer_atomics = found.peer_atomics;
   for (auto& d : found.devices)
-    r.devices.push_back({d.name, std::to_string(d.major) + "." + std::to_string(d.minor), d.memory, d.memory});
+    r.devices.push_back({d.name, std::to_string(d.major) + "." + std::to_string(d.minor), d.memory});
   return r;
 }
 
