@@ -41,7 +41,7 @@ def place(options: dict[str, Any], n: int, machine: Any) -> tuple[dict[str, Any]
         engine = placed["engine"] = default_engine()
     described = _machine(engine, machine)
     if engine == "cuda":
-        _check_devices(placed.get("devices"))
+        check_devices(placed.get("devices"))
     processes = int(core().mpi()["size"])
     if "ranks" in placed:
         _check_ranks(placed["ranks"], processes, n)
@@ -79,7 +79,8 @@ def _machine(engine: str, machine: Any) -> dict[str, Any] | None:
     return None
 
 
-def _check_devices(devices: str | None) -> None:
+def check_devices(devices: str | None = None) -> None:
+    """Refuse the ``cuda`` engine with one sentence where it cannot run, or not on these devices."""
     if not core().build_info().get("cuda"):
         raise BadArgument(
             "engine 'cuda' is not in this build; build Sordino where nvcc is found, "

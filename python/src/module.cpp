@@ -153,12 +153,12 @@ nb::dict devices() {
     nb::dict e;
     e["name"] = g.name;
     e["memory_total"] = g.memory_total;
-    e["memory_free"] = g.memory_free;
     e["capability"] = g.capability;
     list.append(e);
   }
   d["devices"] = list;
   d["peer_access"] = r.peer_access;
+  d["peer_atomics"] = r.peer_atomics;
   d["reason"] = r.reason;
   return d;
 }

@@ -214,4 +214,43 @@ class Arrays {
   std::vector<std::pair<void*, std::size_t>> held_;
 };
 
+inline void append(Rank& rank, Vec v, i32 n, std::vector<double>& out) {
+  std::vector<double> h(n);
+  rank.read(v, h.data());
+  out.insert(out.end(), h.begin(), h.end());
+}
+
+/// Two vectors read with their ghosts and two pushed by one command; rotation; a predicated command; an exit test, which a
+/// limit far below zero never meets. It averages, so that numbers stay small, however long it runs.
+inline Outcome blend(Rank& rank, std::vector<double>& out, bool scattered, int max, double limit, int every,
+                     bool two_queues = false) {
+  Ring ring(rank.id(), rank.size(), 1000, scattered);
+  Arrays arrays(rank);
+  int space = rank.add_space(ring.space);
+  auto halo = [&](const char* name) { return rank.vector(name, space, &ring.exchange); };
+  Vec a = halo("a"), a2 = halo("a2"), c = halo("c"), c2 = halo("c2"), e = rank.vector("e", space),
+      from = rank.vector("from", space);
+  Scal s1 = rank.scalar("s1"), s2 = rank.scalar("s2"), s3 = rank.scalar("s3");
+  Scal kept = rank.scalar("kept", 1.0), old = rank.scalar("old", 1.0);
+  const i32 *left = arrays.put(ring.left), *right = arrays.put(ring.right);
+  rank.write(from, ring.seed_values().data());
+  Recorded begin = rank.record([&] { rank.run(Seed{from, a, c}, push(a), push(c)); });
+  Rotation rotation;
+  rotation.vectors = {{a2, a}, {c2, c}};
+  rotation.scalars = {{kept, old}};
+  Recorded loop = rank.loop(rotation, [&] {
+    rank.run(Blend{a, c, a2, c2, left, right}, start(s1, s2, s3), push(a2), push(c2));
+    rank.exit_if(Below{Get(finish(s3)), limit});
+    rank.run(Keep{Get(finish(s1)), old, kept});
+    auto damp = [&] { rank.run(Damp{a2, e, s2}); };
+    rank.when(every, [&] { two_queues ? rank.on(1, damp) : damp(); });
+  });
+  rank.replay(begin);
+  Outcome o = rank.replay(loop, max);
+  append(rank, e, ring.n, out);
+  append(rank, a2, ring.n, out);
+  for (Scal s : {s1, s2, s3, kept}) out.push_back(rank.get(s));
+  return o;
+}
+
 }  // namespace test

@@ -75,13 +75,13 @@ class FakeCore:
         gpu = {
             "name": "Fake H200",
             "memory_total": 150 * 10**9,
-            "memory_free": 149 * 10**9,
             "capability": "9.0",
         }
         access = [[True] * self.gpus for _ in range(self.gpus)]
         return {
             "devices": [gpu] * self.gpus,
             "peer_access": access,
+            "peer_atomics": access,
             "reason": "" if self.gpus else "no driver",
         }
 

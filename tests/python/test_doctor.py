@@ -9,9 +9,12 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def clean(monkeypatch):
-    from sordino.cli import doctor
+    from sordino.cli import traps
 
-    for name, _, _ in doctor.TRAPS:
+    for name in (
+        *(name for name, _, _ in traps.TRAPS),
+        *(name for _, names in traps.TOOLS for name in names),
+    ):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -30,15 +33,41 @@ def test_a_machine_without_gpu_and_mpi(cli, fake_core):
 def test_a_machine_with_gpus(cli, fake_core):
     fake_core.cuda, fake_core.gpus = True, 4
     out = cli("doctor")[1]
-    for part in ("engine cuda, 4 ranks", "peer memory", "device 3: Fake H200 (9.0), 149 GB of 150 GB free"):
+    for part in (
+        "engine cuda, 4 ranks, talking through peer memory\n",
+        "device 3: Fake H200 (9.0), 150 GB",
+        "all reach each other's memory: yes; with native atomics, which Sordino does without: yes",
+        "engine cuda, a GPU each: peer memory, written by kernels",
+        "engine cuda, ranks that share a GPU: its memory, ordered by stream events",
+        "engine host, one process: threads",
+    ):
         assert part in out
+    assert "CUDA IPC" not in out and "staged" not in out  # this build has no MPI
+
+
+def test_one_gpu_has_no_peers(cli, fake_core):
+    fake_core.cuda, fake_core.gpus = True, 1
+    out = cli("doctor")[1]
+    assert "1 rank, talking through one device" in out and "stream events" in out
+    assert "a GPU each" not in out and "all reach" not in out
+
+
+def test_native_atomics_are_told_apart_from_access(cli, fake_core, monkeypatch):
+    fake_core.cuda, fake_core.gpus = True, 2
+    seen = fake_core.devices()
+    monkeypatch.setattr(fake_core, "devices", lambda: {**seen, "peer_atomics": [[True, False], [True, True]]})
+    out = cli("doctor")[1]
+    assert "all reach each other's memory: yes; with native atomics, which Sordino does without: no" in out
 
 
 def test_processes_that_share_gpus_out(cli, fake_core):
     fake_core.cuda, fake_core.gpus, fake_core.mpi_size = True, 4, 2
     assert "2 ranks in each of 2 processes, talking through peer memory, and CUDA IPC" in cli("doctor")[1]
     fake_core.mpi_size = 4
-    assert "1 rank in each of 4 processes, talking through CUDA IPC" in cli("doctor")[1]
+    out = cli("doctor")[1]
+    assert "1 rank in each of 4 processes, talking through CUDA IPC\n" in out
+    assert "engine cuda, processes: peer memory, mapped by CUDA IPC" in out
+    assert "engine host, processes: MPI, staged through host memory" in out
 
 
 def test_a_build_with_cuda_where_no_device_can_be_used(cli, fake_core):
@@ -51,7 +80,55 @@ def test_gpus_that_do_not_reach_each_other(cli, fake_core, monkeypatch):
     seen = fake_core.devices()
     monkeypatch.setattr(fake_core, "devices", lambda: {**seen, "peer_access": [[True, False], [False, True]]})
     out = cli("doctor")[1]
-    assert "all reach each other's memory: no" in out and "try --devices" in out
+    assert "all reach each other's memory: no" in out and "native atomics" not in out
+    assert "talking through host memory" in out
+    assert "engine cuda, a GPU each: through host memory: no peer access between 0 and 1" in out
+    assert "the cuda engine refuses them together; choose others by --devices" in out
+
+
+def test_many_gpus_that_do_not_reach_each_other_are_not_all_listed(cli, fake_core, monkeypatch):
+    fake_core.cuda, fake_core.gpus = True, 8
+    alone = [[i == j for j in range(8)] for i in range(8)]
+    seen = fake_core.devices()
+    monkeypatch.setattr(fake_core, "devices", lambda: {**seen, "peer_access": alone})
+    assert "between 0 and 1, 0 and 2, 1 and 2, 0 and 3, others" in cli("doctor")[1]
+
+
+def test_a_slice_of_a_gpu_is_said_to_be_one(cli, fake_core, monkeypatch):
+    fake_core.cuda, fake_core.gpus = True, 1
+    seen = fake_core.devices()
+    part = {**seen["devices"][0], "name": "NVIDIA H200 MIG 1g.18gb"}
+    monkeypatch.setattr(fake_core, "devices", lambda: {**seen, "devices": [part]})
+    assert "device 0: a part of a GPU (MIG)" in cli("doctor")[1]
+    monkeypatch.setattr(fake_core, "devices", lambda: seen)
+    assert "MIG" not in cli("doctor")[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("NV_SANITIZER_INJECTION_PORT_BASE", "49152", "compute-sanitizer is injected into CUDA and may run one kernel"),
+        ("CUDA_INJECTION64_PATH", "/x/tool.so", "a tool is injected into CUDA and may run one kernel"),
+        ("NSYS_PROFILING_SESSION_ID", "1", "Nsight Systems is injected into CUDA: times are longer"),
+    ],
+)  # fmt: skip
+def test_a_tool_that_watches_kernels_is_named(cli, fake_core, monkeypatch, name, value, said):
+    fake_core.cuda, fake_core.gpus = True, 2
+    assert "injected" not in cli("doctor")[1]
+    monkeypatch.setenv(name, value)
+    out = cli("doctor")[1]
+    assert said in out
+    assert json.loads(cli("doctor", "--json")[1])["tool"] == said.split(" is ")[0]
+
+
+def test_processes_that_are_bound_to_fewer_cores_than_ranks(cli, fake_core, monkeypatch):
+    from sordino import machines
+
+    fake_core.cuda, fake_core.gpus, fake_core.mpi_size = True, 4, 2
+    monkeypatch.setattr(machines, "cores", lambda: 1)
+    assert "may use 1 core(s) for 2 ranks: start it with 'mpirun --bind-to none'" in cli("doctor")[1]
+    monkeypatch.setattr(machines, "cores", lambda: 8)
+    assert "--bind-to" not in cli("doctor")[1]
 
 
 def test_traps_in_the_environment_are_named(cli, fake_core, monkeypatch):
@@ -62,6 +139,25 @@ def test_traps_in_the_environment_are_named(cli, fake_core, monkeypatch):
         "CUDA_LAUNCH_BLOCKING=1 makes every launch wait" in out
         and "CUDA_VISIBLE_DEVICES=0 hides devices" in out
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "biting", "harmless"),
+    [
+        ("CUDA_MODULE_LOADING", "EAGER", "LAZY"),
+        ("CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1", "0"),
+        ("NCCL_P2P_DISABLE", "1", "0"),
+        ("NCCL_NVLS_ENABLE", "0", "1"),
+        ("OMPI_MCA_btl", "tcp,self", None),
+        ("OMPI_MCA_mpi_yield_when_idle", "0", "1"),
+    ],
+)
+def test_only_values_that_bite_are_traps(cli, fake_core, monkeypatch, name, biting, harmless):
+    monkeypatch.setenv(name, biting)
+    assert f"- {name}={biting} " in cli("doctor")[1]
+    if harmless:
+        monkeypatch.setenv(name, harmless)
+        assert name not in cli("doctor")[1]
 
 
 def test_under_mpi(cli, fake_core, monkeypatch):
@@ -77,4 +173,20 @@ def test_under_mpi(cli, fake_core, monkeypatch):
 
 def test_as_json(cli, fake_core):
     found = json.loads(cli("doctor", "--json")[1])
-    assert {"machine", "build", "cuda", "mpi", "environment", "extras", "will_run", "advice"} <= set(found)
+    parts = {
+        "machine",
+        "build",
+        "cuda",
+        "mpi",
+        "environment",
+        "tool",
+        "extras",
+        "paths",
+        "will_run",
+        "advice",
+    }
+    assert parts <= set(found)
+    assert found["paths"] == [
+        {"ranks": "engine host, one process", "path": "threads: each writes into the others' memory"}
+    ]
+    assert found["tool"] is None

@@ -15,7 +15,9 @@ from .._native import core
 LAST_WORD = "killed.txt"
 
 
-def trials(kind: str, seed: int, count: int, ranks: int, timeout: float) -> list[dict[str, Any]]:
+def trials(
+    kind: str, seed: int, count: int, ranks: int, timeout: float, engine: str, devices: str
+) -> list[dict[str, Any]]:
     """What every trial does, the same in all processes."""
     draw = random.Random(seed)
     methods = [entry["name"] for entry in core().solvers()]
@@ -24,17 +26,18 @@ def trials(kind: str, seed: int, count: int, ranks: int, timeout: float) -> list
         {
             "kind": kind, "culprit": draw.randrange(total), "when": draw.random(), "method": draw.choice(methods),
             "ranks": ranks, "timeout": timeout, "progress_thread": draw.random() < 0.5,
+            "engine": engine, "devices": devices,
         }
         for _ in range(count)
     ]  # fmt: skip
 
 
 def main(argv: list[str]) -> None:
-    """``KIND SEED COUNT RANKS TIMEOUT FOLDER LIMIT``."""
-    kind, seed, count, ranks, timeout, folder, limit = argv
+    """``KIND SEED COUNT RANKS TIMEOUT ENGINE DEVICES FOLDER LIMIT``."""
+    kind, seed, count, ranks, timeout, engine, devices, folder, limit = argv
     # A launcher that is stopped leaves its processes behind: one that hangs ends itself, and says where it was.
     faulthandler.dump_traceback_later(float(limit), exit=True)
-    todo = trials(kind, int(seed), int(count), int(ranks), float(timeout))
+    todo = trials(kind, int(seed), int(count), int(ranks), float(timeout), engine, devices)
     process = core().mpi()["rank"]
     with open(os.path.join(folder, f"{process}.jsonl"), "a", encoding="utf-8") as stream:
         for number, trial in enumerate(todo):

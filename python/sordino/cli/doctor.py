@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import json
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from .._placement import default_engine, default_ranks
 from ..problems import available_memory
 from ..report.record import json_ready
 from ..report.words import quantity
+from . import traps
 from .common import Parser
 from .processes import say
 
@@ -24,20 +24,6 @@ EXTRAS: dict[str, tuple[str, str]] = {
     "matplotlib": ("pictures of fields and structures in reports", "pip install 'sordino[report]'"),
     "cupy": ("peers in 'sordino bench' on a GPU", "pip install cupy-cuda13x"),
 }
-
-#: Variables that change what is measured or seen: the value that bites (None: any) and what it does.
-TRAPS: tuple[tuple[str, str | None, str], ...] = (
-    ("CUDA_LAUNCH_BLOCKING", "1", "makes every launch wait: nothing overlaps; unset it"),
-    ("CUDA_VISIBLE_DEVICES", None, "hides devices and renumbers the others"),
-    (
-        "CUDA_DEVICE_MAX_CONNECTIONS",
-        "1",
-        "puts all streams into one queue: ranks that share a GPU may stall; unset it",
-    ),
-    ("CUDA_FORCE_PTX_JIT", "1", "compiles every kernel at the start: the first solve is slow; unset it"),
-    ("NCCL_P2P_DISABLE", "1", "sends GPU traffic through host memory; unset it"),
-    ("OMP_PROC_BIND", "true", "may bind all ranks' threads to one core; unset it"),
-)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -51,7 +37,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def examine() -> dict[str, Any]:
-    """All findings as plain data: machine, build, cuda, mpi, environment, extras, will_run, advice."""
+    """All findings as plain data: machine, build, cuda, mpi, environment, tool, extras, paths, will_run, advice."""
     build = core().build_info()
     devices = _devices(build)
     mpi = core().mpi()
@@ -62,11 +48,8 @@ def examine() -> dict[str, Any]:
         "build": build,
         "cuda": {**devices, "driver": _driver()},
         "mpi": mpi,
-        "environment": [
-            {"name": name, "value": os.environ[name], "effect": effect}
-            for name, bites, effect in TRAPS
-            if name in os.environ and (bites is None or os.environ[name].lower() == bites)
-        ],
+        "environment": traps.environment(),
+        "tool": traps.tool(),
         "extras": {name: importlib.util.find_spec(name) is not None for name in EXTRAS},
         "will_run": {
             "engine": engine,
@@ -75,13 +58,14 @@ def examine() -> dict[str, Any]:
             "transport": _transport(engine, devices, mpi),
         },
     }
+    found["paths"] = _paths(found)
     found["advice"] = _advice(found)
     return found
 
 
 def _devices(build: dict[str, Any]) -> dict[str, Any]:
     if not build.get("cuda"):
-        return {"devices": [], "peer_access": [], "reason": "this build has no CUDA"}
+        return {"devices": [], "peer_access": [], "peer_atomics": [], "reason": "this build has no CUDA"}
     return dict(core().devices())
 
 
@@ -97,26 +81,53 @@ def _driver() -> str | None:
 
 
 def _transport(engine: str, devices: dict[str, Any], mpi: dict[str, Any]) -> str:
-    processes = int(mpi["size"])
-    if engine == "cuda" and processes > 1:
-        return (
-            "CUDA IPC"
-            if len(devices["devices"]) < 2 * processes
-            else "peer memory and CUDA IPC"
-        )
-    if engine == "cuda":
-        alone = len(devices["devices"]) == 1
-        within = (
-            "one device" if alone else "peer memory" if _all_peers(devices) else "copies through host memory"
-        )
-    else:
-        within = "threads"
-    return f"{within}, and MPI between processes" if processes > 1 else within
+    """What carries data between the ranks of a solve without further options; as the engine says it."""
+    processes, gpus = int(mpi["size"]), len(devices["devices"])
+    if engine != "cuda":
+        return "threads, and MPI between processes" if processes > 1 else "threads"
+    apart = bool(_strangers(devices, "peer_access"))
+    if processes > 1:
+        ipc = "mpi" if apart else "CUDA IPC"
+        return ipc if gpus < 2 * processes else f"{_within(apart)} and {ipc}"
+    return "one device" if gpus == 1 else _within(apart)
 
 
-def _all_peers(devices: dict[str, Any]) -> bool:
-    matrix = devices["peer_access"]
-    return all(cell for i, row in enumerate(matrix) for j, cell in enumerate(row) if i != j)
+def _within(apart: bool) -> str:
+    return "host memory" if apart else "peer memory"
+
+
+def _paths(found: dict[str, Any]) -> list[dict[str, str]]:
+    """Which way data takes from rank to rank, for every kind of run that is possible here."""
+    devices = found["cuda"]["devices"]
+    paths = [{"ranks": "engine host, one process", "path": "threads: each writes into the others' memory"}]
+    if found["build"].get("mpi"):
+        paths.append({"ranks": "engine host, processes", "path": "MPI, staged through host memory"})
+    if not devices:
+        return paths
+    paths.append(
+        {"ranks": "engine cuda, ranks that share a GPU", "path": "its memory, ordered by stream events"}
+    )
+    if len(devices) < 2:
+        return paths
+    strangers = _strangers(found["cuda"], "peer_access")
+    staged = f"through host memory: {_listed(strangers)}" if strangers else ""
+    paths.append({"ranks": "engine cuda, a GPU each", "path": staged or "peer memory, written by kernels"})
+    if found["build"].get("mpi"):
+        ipc = "peer memory, mapped by CUDA IPC; a GPU each"
+        paths.append({"ranks": "engine cuda, processes of one host", "path": staged or ipc})
+        paths.append({"ranks": "engine cuda, several hosts", "path": "MPI, staged through host memory"})
+    return paths
+
+
+def _strangers(cuda: dict[str, Any], matrix: str) -> list[tuple[int, int]]:
+    """Pairs of devices of which one cannot do with the other what the matrix says."""
+    cells = cuda[matrix]
+    return [(i, j) for i in range(len(cells)) for j in range(i) if not (cells[i][j] and cells[j][i])]
+
+
+def _listed(pairs: list[tuple[int, int]]) -> str:
+    named = [f"{j} and {i}" for i, j in pairs[:4]] + (["others"] if len(pairs) > 4 else [])
+    return f"no peer access between {', '.join(named)}"
 
 
 def _advice(found: dict[str, Any]) -> list[str]:
@@ -133,8 +144,24 @@ def _advice(found: dict[str, Any]) -> list[str]:
         )
     elif not cuda["devices"]:
         said.append(f"this build has CUDA, but no device can be used: {cuda['reason']}")
-    elif len(cuda["devices"]) > 1 and not _all_peers(cuda):
-        said.append("not all GPUs reach each other's memory: solves on several will be slower; try --devices")
+    elif strangers := _strangers(cuda, "peer_access"):
+        said.append(
+            f"{_listed(strangers)}: the cuda engine refuses them together; choose others by --devices, or one, which "
+            "ranks can share"
+        )
+    if parts := traps.slices(cuda["devices"]):
+        said.append(
+            f"device {', '.join(map(str, parts))}: a part of a GPU (MIG), which reaches no other part's memory; "
+            "a process sees one"
+        )
+    if found["tool"] and cuda["devices"]:
+        said.append(traps.tool_advice(found["tool"]))
+    will = found["will_run"]
+    if will["processes"] > 1 and found["machine"]["cores"] < will["ranks"]:
+        said.append(
+            f"this process may use {found['machine']['cores']} core(s) for {will['ranks']} ranks: start it with "
+            "'mpirun --bind-to none'"
+        )
     if not build.get("mpi"):
         said.append(
             "MPI: not in this build; it is used when 'mpirun' and its headers are found while building "
@@ -169,6 +196,9 @@ def _lines(found: dict[str, Any]) -> list[str]:
         f"  engine {will['engine']}, {will['ranks']} rank{'s' if will['ranks'] != 1 else ''}"
         + (f" in each of {will['processes']} processes" if will["processes"] > 1 else "")
         + f", talking through {will['transport']}",
+        "",
+        "Between ranks",
+        *[f"  {path['ranks']}: {path['path']}" for path in found["paths"]],
     ]
     if found["advice"]:
         lines += ["", "What can be done", *[f"  - {sentence}" for sentence in found["advice"]]]
@@ -191,12 +221,14 @@ def _cuda_line(build: dict[str, Any], cuda: dict[str, Any]) -> str:
 def _device_lines(cuda: dict[str, Any]) -> list[str]:
     lines = []
     for number, device in enumerate(cuda["devices"]):
-        free, total = quantity(device["memory_free"], "B"), quantity(device["memory_total"], "B")
-        lines.append(
-            f"            device {number}: {device['name']} ({device['capability']}), {free} of {total} free"
-        )
+        total = quantity(device["memory_total"], "B")
+        lines.append(f"            device {number}: {device['name']} ({device['capability']}), {total}")
     if len(lines) > 1:
-        lines.append(f"            all reach each other's memory: {_yes(_all_peers(cuda))}")
+        access, atomics = (_strangers(cuda, matrix) for matrix in ("peer_access", "peer_atomics"))
+        known = (
+            f"; with native atomics, which Sordino does without: {_yes(not atomics)}" if not access else ""
+        )
+        lines.append(f"            all reach each other's memory: {_yes(not access)}{known}")
     return lines
 
 

@@ -34,7 +34,7 @@ DeviceReport device_report() {
 #if SORDINO_WITH_CUDA
   return cuda::report();
 #else
-  return {{}, {}, "this build has no cuda engine"};
+  return {{}, {}, {}, "this build has no cuda engine"};
 #endif
 }
 

@@ -15,12 +15,13 @@ BuildInfo build_info();
 
 struct DeviceInfo {
   std::string name, capability;
-  i64 memory_total = 0, memory_free = 0;
+  i64 memory_total = 0;  // bytes; what is free is not known without starting the device
 };
 struct DeviceReport {
   std::vector<DeviceInfo> devices;
-  std::vector<std::vector<bool>> peer_access;
-  std::string reason;  // why there are none
+  std::vector<std::vector<bool>> peer_access;   // [a][b]: a reaches b's memory,
+  std::vector<std::vector<bool>> peer_atomics;  //   and atomic operations on it are the link's own
+  std::string reason;                           // why there are none
 };
 DeviceReport device_report();
 

@@ -1,14 +1,12 @@
 #include "sordino/runtime/check.hpp"
 
-#include <algorithm>
 #include <map>
 
 #include "sordino/base/error.hpp"
+#include "sordino/runtime/contains.hpp"
 
 namespace sordino {
 namespace {
-
-bool contains(const std::vector<int>& list, int x) { return std::find(list.begin(), list.end(), x) != list.end(); }
 
 /// One walk over the unrolled recording: which reductions are open, which halos unread, and what orders a push after a read.
 class Walk {

@@ -2,14 +2,10 @@
 #include <algorithm>
 
 #include "sordino/base/error.hpp"
+#include "sordino/runtime/contains.hpp"
 #include "sordino/runtime/rank.hpp"
 
 namespace sordino {
-namespace {
-
-bool contains(const std::vector<int>& list, int x) { return std::find(list.begin(), list.end(), x) != list.end(); }
-
-}  // namespace
 
 void Rank::use_vector(Command& c, int id, Access access, bool foreign) {
   if (id < 0) return;  // an operand left unset: an epilogue's own result, or a scaling by 1

@@ -15,7 +15,6 @@ int device_count() {
   return report.reason.empty() ? int(report.devices.size()) : 0;
 }
 
-namespace {
 std::string carrier(const CudaEngine& engine) {
   if (engine.size() == 1) return "one device";
   if (engine.shares_devices()) return "stream events (ranks share a device)";
@@ -33,7 +32,6 @@ Links links_of(const std::string& name) {
   if (name == "memory") return Links::memory;
   return name == "host" ? Links::host : Links::automatic;
 }
-}  // namespace
 
 EngineChoice make_engine(const sordino::Options& o, const std::vector<int>& devices, std::unique_ptr<Hall> hall,
                          std::unique_ptr<Transport> transport) {
@@ -55,8 +53,9 @@ sordino::DeviceReport report() {
   sordino::DeviceReport r;
   r.reason = found.reason;
   r.peer_access = found.peers;
+  r.peer_atomics = found.peer_atomics;
   for (auto& d : found.devices)
-    r.devices.push_back({d.name, std::to_string(d.major) + "." + std::to_string(d.minor), d.memory, d.memory});
+    r.devices.push_back({d.name, std::to_string(d.major) + "." + std::to_string(d.minor), d.memory});
   return r;
 }
 

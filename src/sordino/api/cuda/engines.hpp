@@ -7,12 +7,16 @@
 
 namespace sordino::cuda {
 
+class CudaEngine;
+
 /// This build can use at least one GPU of this machine.
 bool usable();
 int device_count();
 /// `hall` and `transport`: of all processes, if there are several.
 EngineChoice make_engine(const sordino::Options& options, const std::vector<int>& devices, std::unique_ptr<Hall> hall,
                          std::unique_ptr<Transport> transport = nullptr);
+/// What carries data between its ranks.
+std::string carrier(const CudaEngine& engine);
 sordino::DeviceReport report();
 std::string toolkit_version();
 std::string architectures();

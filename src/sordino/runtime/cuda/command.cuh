@@ -104,6 +104,7 @@ __device__ inline int test_exit(T& test, const Args& a, const Shared& s, u32 sto
 }
 
 __device__ inline void dawdle(const Args& a) {  // tests
+  if (a.late_us == traps) __trap();
   u64 until = nanoseconds() + u64(a.late_us) * 1000;
   while (nanoseconds() < until) {
   }

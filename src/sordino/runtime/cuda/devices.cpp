@@ -36,11 +36,15 @@ DeviceReport device_report() {
     cudaDeviceProp p{};
     if (cudaGetDeviceProperties(&p, d) != cudaSuccess) continue;
     report.devices.push_back({d, p.name, p.major, p.minor, p.multiProcessorCount, i64(p.totalGlobalMem)});
-    report.peers.emplace_back(n, false);
+    report.peers.emplace_back(n, true);
+    report.peer_atomics.emplace_back(n, true);
     for (int q = 0; q < n; q++) {
-      int can = q == d;
-      if (q != d) cudaDeviceCanAccessPeer(&can, d, q);
+      if (q == d) continue;
+      int can = 0, atomics = 0;
+      cudaDeviceCanAccessPeer(&can, d, q);
+      if (can) cudaDeviceGetP2PAttribute(&atomics, cudaDevP2PAttrNativeAtomicSupported, d, q);
       report.peers.back()[q] = can != 0;
+      report.peer_atomics.back()[q] = atomics != 0;
     }
   }
   cudaGetLastError();

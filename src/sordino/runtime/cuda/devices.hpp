@@ -17,9 +17,10 @@ struct Device {
 
 struct DeviceReport {
   std::vector<Device> devices;
-  std::vector<std::vector<bool>> peers;  // [a][b]: a reaches b's memory
-  std::string runtime, driver;           // versions, as 13.0
-  std::string reason;                    // one sentence if no device can be used; empty otherwise
+  std::vector<std::vector<bool>> peers;         // [a][b]: a reaches b's memory,
+  std::vector<std::vector<bool>> peer_atomics;  //   and atomic operations on it are the link's own
+  std::string runtime, driver;                  // versions, as 13.0
+  std::string reason;                           // one sentence if no device can be used; empty otherwise
 };
 
 /// Never throws, and leaves the current device as it was.

@@ -40,13 +40,17 @@ enum class Looping {
   while_graph,  // one graph whose chunk repeats until the loop ends on the device: the host launches once
 };
 
-/// For tests: a fault in one command of one rank.
+/// For tests: a fault in one rank, on its device in one iteration of a command, or in its host thread.
 struct Injection {
   int rank = -1;
   std::string command;
   int iteration = 0;
   bool mute = false;  // nothing is sent: a stuck rank, as others see it
   double delay = 0;   // seconds
+  bool trap = false;  // the kernel fails: this process loses the device
+  /// Called by the rank's host thread before it issues the iterations from `first` to the one before `last`, in any replay. It
+  /// may throw.
+  std::function<void(Rank&, int first, int last)> before = {};
 };
 
 struct Options {

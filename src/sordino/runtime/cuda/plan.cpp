@@ -1,5 +1,7 @@
 #include "sordino/runtime/cuda/plan.hpp"
 
+#include <algorithm>
+
 #include "sordino/runtime/kernel_list.hpp"
 
 namespace sordino::cuda {

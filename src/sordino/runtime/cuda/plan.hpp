@@ -1,13 +1,10 @@
 // A recording bound to one rank's memory: the kernel launches of an iteration, for every turn of the rotation.
 #pragma once
-#include <algorithm>
-
+#include "sordino/runtime/contains.hpp"
 #include "sordino/runtime/cuda/state.hpp"
 #include "sordino/runtime/cuda/table.hpp"
 
 namespace sordino::cuda {
-
-inline bool contains(const std::vector<int>& v, int x) { return std::find(v.begin(), v.end(), x) != v.end(); }
 
 /// Rows of several ranges, to be asked for single ones.
 class RowSet {

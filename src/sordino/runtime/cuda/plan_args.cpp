@@ -56,9 +56,9 @@ Args Plan::arguments(const Outline& o, int turn, const Entry& entry, Launch& lau
   const Injection& inject = state_.options.inject;
   if (inject.rank == rank_.id() && inject.command == o.command->name) {
     if (inject.mute) a.mute_at = inject.iteration;
-    if (inject.delay > 0) {
+    if (inject.delay > 0 || inject.trap) {
       a.late_at = inject.iteration;
-      a.late_us = u32(inject.delay * 1e6);
+      a.late_us = inject.trap ? traps : u32(inject.delay * 1e6);
     }
   }
   return a;

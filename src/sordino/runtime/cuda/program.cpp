@@ -68,6 +68,7 @@ Outcome CudaProgram::replay(int max) {
     }
     Chunk chunk = ahead.front();
     ahead.pop_front();
+    looked_for_ = chunk.first, looked_until_ = chunk.last;
     const Window::Report& report = await_report(chunk.mark);
     if (!has_exited(report.control, outcome)) {
       outcome = {chunk.last, proceed};
@@ -85,10 +86,12 @@ Outcome CudaProgram::replay_on_device(int max) {
   Outcome outcome;
   for (int first = 0;;) {
     int last = int(std::min<i64>(i64(first) + i64(chunk_) * repeated_chunks, max));
+    inject_before(first, last);
     mine_.staging->control.max_iterations = last;
     call("cudaMemcpyAsync", cudaMemcpyAsync(&mine_.control->control.max_iterations, &mine_.staging->control.max_iterations,
                                             sizeof(i32), cudaMemcpyHostToDevice, mine_.stream));
     mine_.window->ended = mine_.marks;
+    looked_for_ = first, looked_until_ = last;
     call("cudaGraphLaunch", cudaGraphLaunch(graph_, mine_.stream));
     mine_.counters.chunks++;
     mine_.marks = await_end(mine_.marks);
@@ -138,6 +141,7 @@ bool CudaProgram::begin_replay(int max) {
   offsets_.assign(plan_.epoch_count(), 0);
   tests_issued_ = 0;
   tests_taken_ = 0;
+  looked_for_ = 0, looked_until_ = max;
   mine_.counters.replays++;
   send_settings(max);
   return as_graph;
@@ -157,8 +161,14 @@ void CudaProgram::send_settings(int max) {
   call("cudaMemcpyAsync", cudaMemcpyAsync(mine_.control, &u, bytes, cudaMemcpyHostToDevice, mine_.stream));
 }
 
+void CudaProgram::inject_before(int first, int last) const {
+  const Injection& inject = state_.options.inject;
+  if (inject.before && inject.rank == rank_.id()) inject.before(rank_, first, last);
+}
+
 CudaProgram::Chunk CudaProgram::issue_chunk(int first, int max, bool as_graph) {
   int last = int(std::min<i64>(i64(first) + chunk_, max));
+  inject_before(first, last);
   if (as_graph) {
     call("cudaGraphLaunch", cudaGraphLaunch(graph_, mine_.stream));  // what lies beyond max does nothing
   } else {
@@ -169,7 +179,7 @@ CudaProgram::Chunk CudaProgram::issue_chunk(int first, int max, bool as_graph) {
     mine_.counters.single_calls += calls_made - before;
   }
   mine_.counters.chunks++;
-  return {last, ++mine_.marks};
+  return {first, last, ++mine_.marks};
 }
 
 void CudaProgram::await_mark(u32 mark) {
@@ -206,7 +216,7 @@ void CudaProgram::await_device(const Arrived& arrived) {
     state_.attend();
     cudaError_t e = cudaStreamQuery(mine_.stream);
     if (e != cudaErrorNotReady && !arrived()) {
-      call("a command of the device", e);
+      if (e != cudaSuccess) throw_cuda_error(e, under_way().c_str(), std::source_location::current());
       if (!arrived()) throw Error(Errc::device, "the device ended a chunk of commands without a word");
     }
     // Waits on the device give up by themselves. This is for a kernel that never ends.
@@ -252,6 +262,13 @@ std::string CudaProgram::awaited(const FaultRecord& f) const {
     }
   }
   return "a block of its own command";
+}
+
+// A device that fails does not say in which command.
+std::string CudaProgram::under_way() const {
+  const std::string &first = rec_.commands.front().name, &last = rec_.commands.back().name;
+  return "commands " + first + " to " + last + ", iterations " + std::to_string(looked_for_) + " to " +
+         std::to_string(looked_until_ - 1) + ": one of them";
 }
 
 // Ranks that wait for the stuck one, and ranks that wait for those, give up at about the same time. What was awaited first in

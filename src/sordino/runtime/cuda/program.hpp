@@ -22,8 +22,8 @@ class CudaProgram final : public Program {
 
  private:
   struct Chunk {
-    int last;  // iterations issued up to its end
-    u32 mark;  // its number
+    int first, last;  // its iterations, from the first to the one before the last
+    u32 mark;         // its number
   };
 
   // issuing (issue.cpp)
@@ -51,6 +51,7 @@ class CudaProgram final : public Program {
   void book_times(const Outcome& outcome, int exit_command);
 
   Outcome replay_on_device(int max);
+  void inject_before(int first, int last) const;
   bool begin_replay(int max);  // says whether to use the graph
   void send_settings(int max);
   Chunk issue_chunk(int first, int max, bool as_graph);
@@ -64,6 +65,7 @@ class CudaProgram final : public Program {
   void take_history(i64 until);
   [[noreturn]] void fail(const FaultRecord& cause);
   std::string awaited(const FaultRecord& cause) const;
+  std::string under_way() const;
   void book(const Outcome& outcome, const Window::Report& report);
 
   std::shared_ptr<State> keep_;
@@ -79,6 +81,7 @@ class CudaProgram final : public Program {
   cudaGraphConditionalHandle again_ = 0;
   std::vector<u32> offsets_;  // of epochs, while launches are issued
   u32 tests_issued_ = 0;
+  int looked_for_ = 0, looked_until_ = 0;  // iterations whose end the host waits for, the last one not among them
   i64 tests_taken_ = 0;
   double *history_ = nullptr, *history_copy_ = nullptr;  // rings: on the device, and pinned
   u32 history_mask_ = 0;

@@ -25,7 +25,7 @@ double seconds() { return std::chrono::duration<double>(std::chrono::steady_cloc
 
 struct TeamState {
   struct Member {
-    int device = 0;
+    int device = 0, multiprocessors = 0;
     char* window = nullptr;
     cudaStream_t stream = nullptr;
     DeviceTeam team;
@@ -98,6 +98,7 @@ TeamState::TeamState(const TeamOptions& o) : options(o), devices(chosen_devices(
 
 void TeamState::set_up(Member& m) {
   OnDevice on(m.device);
+  call("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&m.multiprocessors, cudaDevAttrMultiProcessorCount, m.device));
   call("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(&m.stream, cudaStreamNonBlocking));
   std::size_t available = 0, total = 0, bytes = options.window;
   call("cudaMemGetInfo", cudaMemGetInfo(&available, &total));
@@ -215,6 +216,12 @@ void TeamRank::launch(const Grid& grid, const void* kernel, void** arguments) {
   config.stream = stream();
   config.attrs = attributes;
   if (grid.resident) {
+    // What cannot be launched is not tried: tools report calls that fail, even where that is expected.
+    int at_once = 0;
+    call("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
+         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&at_once, kernel, grid.threads, 0));
+    if (grid.blocks > at_once * state_.members[std::size_t(id_)].multiprocessors)
+      call("cudaLaunchKernelExC", cudaErrorCooperativeLaunchTooLarge);
     attributes[config.numAttrs].id = cudaLaunchAttributeCooperative;
     attributes[config.numAttrs++].val.cooperative = 1;
   }

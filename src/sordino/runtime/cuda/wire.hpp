@@ -176,8 +176,9 @@ struct Args {
   StartArgs start;
   i32 mute_at = -1;  // tests: in this iteration nothing is sent,
   i32 late_at = -1;  //   or the command dawdles
-  u32 late_us = 0;
+  u32 late_us = 0;   //   for so long; `traps`: it fails
 };
+constexpr u32 traps = ~0u;
 
 /// A Get that reads a reduction finished by its own command takes the sum at hand, never what lies in memory.
 SORDINO_HD constexpr i32 finished_code(int finish, int value) { return -2 - (finish * most_values + value); }
