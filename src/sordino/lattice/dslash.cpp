@@ -1,9 +1,13 @@
 #include "sordino/lattice/dslash.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace sordino::lattice {
 namespace {
+
+// With fewer sites than this a rank's GPU has threads to spare.
+constexpr i32 most_spread_sites = 32'768;
 
 /// Rows of this rank; every rank has as many, and each is one block: sums depend on the grid.
 Space space_of(Rank& rank, i32 rows) {
@@ -53,8 +57,17 @@ Split with_share(Split split, const Hop<Links>& hop, const F& command) {
   return split;
 }
 
+template <class F, class... Epilogue>
+void record_rows(Rank& rank, int space, const Split& split, const F& f, bool spread, const Epilogue&... epilogue) {
+  if (spread)
+    rank.run_split_over(space, Spread<F>{f}, split, epilogue...);
+  else
+    rank.run_split_over(space, f, split, epilogue...);
+}
+
 template <int K, class Links>
-void record_with_dots(Rank& rank, int space, const Split& split, const Hop<Links>& hop, const StartDots& epilogue) {
+void record_with_dots(Rank& rank, int space, const Split& split, const Hop<Links>& hop, const StartDots& epilogue,
+                      bool spread) {
   HopDots<Links, K> f{hop, {}};
   Start to;
   auto operand = [&](Vec v) { return v.id == hop.y.id ? Vec{} : v; };
@@ -62,17 +75,17 @@ void record_with_dots(Rank& rank, int space, const Split& split, const Hop<Links
     f.dots[k] = {operand(epilogue.dots[k].a), operand(epilogue.dots[k].b)};
     to.to.push_back(epilogue.dots[k].to);
   }
-  rank.run_split_over(space, f, with_share(split, hop, f), to);
+  record_rows(rank, space, with_share(split, hop, f), f, spread, to);
 }
 
 template <class Links>
-void record_hop(Rank& rank, int space, const Split& split, const Hop<Links>& hop, const StartDots& epilogue) {
-  if (epilogue.dots.empty()) return void(rank.run_split_over(space, hop, with_share(split, hop, hop)));
+void record_hop(Rank& rank, int space, const Split& split, const Hop<Links>& hop, const StartDots& epilogue, bool spread) {
+  if (epilogue.dots.empty()) return record_rows(rank, space, with_share(split, hop, hop), hop, spread);
   if constexpr (std::is_same_v<typename Links::Real, double>) {
     switch (epilogue.dots.size()) {
-      case 1: return record_with_dots<1>(rank, space, split, hop, epilogue);
-      case 2: return record_with_dots<2>(rank, space, split, hop, epilogue);
-      case 3: return record_with_dots<3>(rank, space, split, hop, epilogue);
+      case 1: return record_with_dots<1>(rank, space, split, hop, epilogue, spread);
+      case 2: return record_with_dots<2>(rank, space, split, hop, epilogue, spread);
+      case 3: return record_with_dots<3>(rank, space, split, hop, epilogue, spread);
       default: bad_argument("an operator's epilogue takes at most 3 dot products");
     }
   }
@@ -117,7 +130,9 @@ void Dslash::record(Rank& rank, const Fields& f, double scale, int target, const
       [&](auto& view) {
         using Links = std::decay_t<decltype(view)>;
         Hop<Links> hop{box, view, typename Links::Real(scale), f.x, faces, faces, f.z, f.y, f.pushed};
-        record_hop(rank, rows_, split_[box.target], hop, epilogue);
+        const char* given = getenv("SORDINO_SPREAD");
+        bool spread = given ? *given == '1' : box.field_sites() <= most_spread_sites;
+        record_hop(rank, rows_, split_[box.target], hop, epilogue, spread);
       },
       links_->view());
 }

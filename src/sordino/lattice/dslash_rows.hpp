@@ -101,6 +101,10 @@ struct Hop {
     add_dimension<1>(s, sum);
     add_dimension<2>(s, sum);
     add_dimension<3>(s, sum);
+    return store(s, sum);
+  }
+  /// y at a site, from the sum over its neighbours.
+  SORDINO_HD Spinor<T> store(const Site& s, Spinor<T> sum) const {
     Spinor<T> own;
     if (z.p) own = load(z.p, s);
     for (int k = 0; k < 12; k++) entry(sum, k) = entry(own, k) + entry(sum, k) * scale;
@@ -112,6 +116,26 @@ struct Hop {
       send(row);
     else
       compute(site(row - box.face_sites));
+  }
+
+  /// What the neighbours of a site in dimension mu add. A row that sends is the first one's.
+  SORDINO_HD Spinor<T> part(i32 row, int mu) const {
+    Spinor<T> sum;
+    if (row < box.face_sites) {
+      if (mu == 0) send(row);
+      return sum;
+    }
+    Site s = site(row - box.face_sites);
+    switch (mu) {
+      case 0: add_dimension<0>(s, sum); break;
+      case 1: add_dimension<1>(s, sum); break;
+      case 2: add_dimension<2>(s, sum); break;
+      default: add_dimension<3>(s, sum);
+    }
+    return sum;
+  }
+  SORDINO_HD void finish(i32 row, const Spinor<T>& sum) const {
+    if (row >= box.face_sites) store(site(row - box.face_sites), sum);
   }
 
   /// Of the rows that send.
@@ -204,7 +228,16 @@ struct HopDots {
       return sums;
     }
     auto site = hop.site(row - hop.box.face_sites);
-    Spinor<double> y = hop.compute(site);
+    return products(site, hop.compute(site));
+  }
+  SORDINO_HD Spinor<double> part(i32 row, int mu) const { return hop.part(row, mu); }
+  SORDINO_HD Sums<K> finish(i32 row, const Spinor<double>& sum) const {
+    if (row < hop.box.face_sites) return {};
+    auto site = hop.site(row - hop.box.face_sites);
+    return products(site, hop.store(site, sum));
+  }
+  SORDINO_HD Sums<K> products(const typename Hop<Links>::Site& site, const Spinor<double>& y) const {
+    Sums<K> sums{};
     for (int k = 0; k < K; k++) {
       Spinor<double> a = dots[k].a.p ? hop.load(dots[k].a.p, site) : y, b = dots[k].b.p ? hop.load(dots[k].b.p, site) : y;
       for (int j = 0; j < 12; j++) sums.v[k] += entry(a, j).re * entry(b, j).re + entry(a, j).im * entry(b, j).im;
@@ -225,12 +258,33 @@ struct HopDots {
   }
 };
 
+/// The same for boxes of few sites, where a thread for each would leave a GPU waiting for one load after the other: four warps
+/// share 32 sites, one a dimension.
+template <class F>
+struct Spread {
+  static constexpr const char* name = F::name;
+  static constexpr int warps_a_row = 4, resident_blocks = 2;
+
+  F f;
+  template <class V>
+  SORDINO_HD void fields(V&& visit) {
+    f.fields(visit);
+  }
+  SORDINO_HD auto row(i32 row) const { return f.row(row); }
+  SORDINO_HD auto part(i32 row, int mu) const { return f.part(row, mu); }
+  template <class Part>
+  SORDINO_HD auto finish(i32 row, const Part& sum) const {
+    return f.finish(row, sum);
+  }
+  Cost cost() const { return f.cost(); }
+};
+
 /// What fields in double and in single precision need.
+template <class... F>
+using BothWays = KernelList<Kernel<F>..., Kernel<Spread<F>>...>;
+template <int reals, class Links = LinkView<double, reals>>
+using DoubleDslashKernels = BothWays<Hop<Links>, HopDots<Links, 1>, HopDots<Links, 2>, HopDots<Links, 3>>;
 template <int reals>
-using DoubleDslashKernels =
-    KernelList<Kernel<Hop<LinkView<double, reals>>>, Kernel<HopDots<LinkView<double, reals>, 1>>,
-               Kernel<HopDots<LinkView<double, reals>, 2>>, Kernel<HopDots<LinkView<double, reals>, 3>>>;
-template <int reals>
-using SingleDslashKernels = KernelList<Kernel<Hop<LinkView<float, reals>>>>;
+using SingleDslashKernels = BothWays<Hop<LinkView<float, reals>>>;
 
 }  // namespace sordino::lattice

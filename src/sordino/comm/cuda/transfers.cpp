@@ -54,14 +54,17 @@ CommFigure time_pair(Pair& p, Way way, i64 bytes, bool both) {
     load_puts(rank);
     double *there = t.at(other, p.to), *from = t.mine(p.from);
     bool sends = both || rank.id() == 0;
-    timer.run(rank, [&] {
+    Behind behind = Behind::anything;
+    auto issue = [&] {
       if (!sends) return;
       if (way == Way::peer_copy)
         call("cudaMemcpyPeerAsync",
              cudaMemcpyPeerAsync(there, other_device, from, rank.device(), std::size_t(bytes), rank.stream()));
       else
-        put(rank, p.signals, other, there, from, words, way == Way::kernel ? By::kernel : By::engine);
-    });
+        put(rank, p.signals, other, there, from, words, way == Way::kernel ? By::kernel : By::engine, behind);
+      behind = Behind::put;
+    };
+    timer.run(rank, issue, [&] { behind = Behind::anything; });
     // What was put has come when its signal has: only then is it looked at.
     bool receives = both || rank.id() == 1;
     if (receives && way != Way::peer_copy)
@@ -73,6 +76,51 @@ CommFigure time_pair(Pair& p, Way way, i64 bytes, bool both) {
   f.bandwidth = double(bytes) / f.median;
   for (int r : {0, 1})
     if (both || r == 1) check_words(p.team, r, p.to, random_words(words, 1 - r), 0, name_of[int(way)]);
+  return f;
+}
+
+/// There and back, each message sent when the other has come: `Way::peer_copy` by events of two streams, which one thread
+/// issues.
+CommFigure time_to_and_fro(Pair& p, Way way, i64 bytes) {
+  const i64 words = bytes / 8;
+  const int count = int(std::clamp<i64>((1 << 28) / bytes, 4, 100));
+  BatchTimer timer(2, 15, count);
+  cudaStream_t streams[2] = {};
+  cudaEvent_t events[2] = {};
+  p.team.run([&](TeamRank& rank) {
+    const DeviceTeam& t = rank.team();
+    int me = rank.id(), other = 1 - me;
+    load_puts(rank);
+    streams[me] = rank.stream();
+    call("cudaEventCreateWithFlags", cudaEventCreateWithFlags(&events[me], cudaEventDisableTiming));
+    rank.barrier();
+    auto copy = [&](int from) {
+      int to = 1 - from;
+      call("cudaMemcpyPeerAsync", cudaMemcpyPeerAsync(t.at(to, p.to), p.team.device(to), t.at(from, p.from),
+                                                      p.team.device(from), std::size_t(bytes), streams[from]));
+      OnDevice on(p.team.device(from));
+      call("cudaEventRecord", cudaEventRecord(events[from], streams[from]));
+      call("cudaStreamWaitEvent", cudaStreamWaitEvent(streams[to], events[from], 0));
+    };
+    timer.run(rank, [&] {
+      By by = way == Way::kernel ? By::kernel : By::engine;
+      if (way == Way::peer_copy) {
+        if (me == 0) copy(0), copy(1);
+        return;
+      }
+      if (me == 1) await_put(rank, p.signals, other);
+      put(rank, p.signals, other, t.at(other, p.to), t.mine(p.from), words, by);
+      if (me == 0) await_put(rank, p.signals, other);
+    });
+    rank.barrier();
+    call("cudaEventDestroy", cudaEventDestroy(events[me]));
+  });
+  CommFigure f{.what = "put", .way = name_of[int(way)], .ranks = 2, .bytes = bytes};
+  timer.add_to(f);
+  f.median /= 2;
+  f.p99 /= 2;
+  f.remark = "to and fro, one way";
+  f.bandwidth = double(bytes) / f.median;
   return f;
 }
 
@@ -159,6 +207,8 @@ std::vector<CommFigure> time_puts(const CommPlan& plan) {
   for (bool both : {false, true})
     for (i64 bytes = 64 << 10; bytes <= largest; bytes *= 4)
       for (Way way : {Way::kernel, Way::engine, Way::peer_copy}) figures.push_back(time_pair(pair, way, bytes, both));
+  for (i64 bytes = 64 << 10; bytes <= largest; bytes *= 4)
+    for (Way way : {Way::kernel, Way::engine, Way::peer_copy}) figures.push_back(time_to_and_fro(pair, way, bytes));
   return figures;
 }
 

@@ -23,6 +23,19 @@ constexpr int lanes_of() {
     return 1;
 }
 
+/// Warps that share 32 rows, where a functor spreads a row over several: each computes its part of all of them.
+template <class F>
+constexpr int warps_of() {
+  if constexpr (requires { F::warps_a_row; })
+    return F::warps_a_row;
+  else
+    return 1;
+}
+template <class F, SumOrder order>
+constexpr int threads_a_row() {
+  return lanes_of<F, order>() * warps_of<F>();
+}
+
 template <class F>
 inline constexpr bool has_rows = requires(F f) { f.row(i32{}); };
 
@@ -153,10 +166,15 @@ struct RowOfThread {
   i32 row;
   bool exists;
 };
-template <int lanes>
+template <class F, SumOrder order>
+__device__ inline i32 place_in_chunk() {
+  if constexpr (warps_of<F>() > 1) return i32(threadIdx.x) / 32 / warps_of<F>() * 32 + i32(threadIdx.x) % 32;
+  return i32(threadIdx.x) / lanes_of<F, order>();
+}
+template <class F, SumOrder order>
 __device__ inline RowOfThread row_of(const GroupArgs& g, i32 chunk) {
-  constexpr i32 rows = block_threads / lanes;
-  i32 t = threadIdx.x / lanes;
+  constexpr i32 rows = block_threads / threads_a_row<F, order>();
+  i32 t = place_in_chunk<F, order>();
   if (g.rows) {
     i32 k = chunk * rows + t;
     bool exists = k < g.n_rows;
@@ -168,6 +186,31 @@ __device__ inline RowOfThread row_of(const GroupArgs& g, i32 chunk) {
   }
   i32 row = g.first + chunk * rows + t;
   return {row, row < g.last};
+}
+
+/// All threads of the block: the warps that share a row compute their parts of it, and the first of them gets their sum.
+template <class F, SumOrder order>
+__device__ inline auto sum_parts(F& f, RowOfThread r, int nth) {
+  using Part = decltype(f.part(r.row, nth));
+  struct alignas(16) Slot {
+    char part[(sizeof(Part) + 15) / 16 * 16 + 16];  // 16 more spread neighbours over the banks
+  };
+  constexpr int others = warps_of<F>() - 1;
+  __shared__ Slot slots[others][block_threads / (others + 1)];
+  Part sum{};
+  if (r.exists) sum = f.part(r.row, nth);
+  i32 t = place_in_chunk<F, order>();
+  __syncthreads();  // the last chunk's have been read
+  if (nth > 0) memcpy(slots[nth - 1][t].part, &sum, sizeof sum);
+  __syncthreads();
+  if (nth == 0)
+#pragma unroll
+    for (int i = 0; i < others; i++) {
+      Part other;
+      memcpy(&other, slots[i][t].part, sizeof other);
+      sum += other;
+    }
+  return sum;
 }
 
 /// One row: its sums are added to `sums`, and it is sent if `send`.
@@ -186,6 +229,14 @@ __device__ inline void compute_row(F& f, const Args& a, RowOfThread r, bool send
     for (int o = lanes / 2; o; o >>= 1) y += __shfl_xor_sync(~0u, y, o);
     if (!r.exists || lane != 0) return;
     add(f.finish(r.row, y));
+  } else if constexpr (warps_of<F>() > 1) {
+    int nth = i32(threadIdx.x) / 32 % warps_of<F>();
+    auto y = sum_parts<F, order>(f, r, nth);
+    if (!r.exists || nth != 0) return;
+    if constexpr (sums_of<F> > 0)
+      add(f.finish(r.row, y));
+    else
+      f.finish(r.row, y);
   } else {
     if (!r.exists) return;
     if constexpr (sums_of<F> > 0)
@@ -199,9 +250,9 @@ __device__ inline void compute_row(F& f, const Args& a, RowOfThread r, bool send
 /// A group that is one range of rows, none of which is sent: the tight loop that most time is spent in.
 template <SumOrder order, class F, int K>
 __device__ inline void stream_rows(F& f, const Args& a, const GroupArgs& g, i32 chunk, double (&sums)[K]) {
-  constexpr i32 lanes = lanes_of<F, order>(), rows = block_threads / lanes;
-  i32 row = g.first + chunk * rows + i32(threadIdx.x) / lanes, step = gridDim.x * rows;
-  if constexpr (lanes > 1) {  // a warp stays together
+  constexpr i32 shared_by = threads_a_row<F, order>(), rows = block_threads / shared_by;
+  i32 row = g.first + chunk * rows + place_in_chunk<F, order>(), step = gridDim.x * rows;
+  if constexpr (shared_by > 1) {  // those that share rows stay together
     for (i32 first = g.first + chunk * rows; first < g.last; first += step, row += step)
       compute_row<order>(f, a, {row, row < g.last}, false, sums);
   } else {
@@ -232,8 +283,7 @@ __device__ inline bool run_groups(F& f, const Args& a, double (&sums)[K]) {
         while (chunk < g.end) chunk += gridDim.x;
     } else {
 #pragma unroll 1
-      for (; chunk < g.end; chunk += gridDim.x)
-        compute_row<order>(f, a, row_of<lanes_of<F, order>()>(g, chunk - begin), g.sends, sums);
+      for (; chunk < g.end; chunk += gridDim.x) compute_row<order>(f, a, row_of<F, order>(g, chunk - begin), g.sends, sums);
     }
     if (g.puts) {
       if (a.all_send) send_old_rows(a);

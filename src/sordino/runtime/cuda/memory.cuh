@@ -134,8 +134,7 @@ __device__ inline bool await_packet(const Waiter& a, const Packet* packet, u32 e
 __device__ inline bool is_last_block(u32* ticket, u32 blocks) {
   fence_system();  // the block's own is where it belongs before the ticket says so
   if (blocks <= 1) return true;
-  if (atomicAdd(ticket, 1u) != blocks - 1) return false;
-  *ticket = 0;
+  if (atomicInc(ticket, blocks - 1) != blocks - 1) return false;  // the last one leaves it at 0 for the next time
   fence_system();
   return true;
 }

@@ -103,16 +103,15 @@ __device__ inline bool await_rows(const Args& a, bool witness) {
 #pragma unroll 1
     for (int p = threadIdx.x; p < w.peers && !lost; p += 32) {
       const u32* flag = w.flags + p * flag_stride;
-      u32 seen = load_relaxed(flag);
+      u32 seen = load_acquire(flag);  // what the peer wrote before it comes before what anybody reads behind the barrier
       if (!is_epoch(seen, epoch)) {
         u64 since = nanoseconds();
         lost = !spin(a, Wait::halo, j, p, flag_word(epoch, false), [&](u32& now) {
-          seen = now = load_relaxed(flag);
+          seen = now = load_acquire(flag);
           return is_epoch(now, epoch);
         });
         waited += u32(nanoseconds() - since);
       }
-      load_acquire(flag);  // what the peer wrote before it comes before what anybody here reads behind the barrier
       if (w.sent) word |= seen | *w.sent;
     }
   }

@@ -13,13 +13,17 @@ constexpr int most_put_blocks = 264;  // two a multiprocessor: stores on their w
 
 __global__ void __launch_bounds__(put_threads) put_rows(const __grid_constant__ DeviceTeam t,
                                                         const __grid_constant__ TeamSignals s, i32 to, double* there,
-                                                        const double* from, i64 n) {
-  u32* sent = t.mine(s.sent) + to;
-  u32 epoch = load_relaxed(sent) + 1;
+                                                        const double* from, i64 n, bool overlaps) {
+  if (!overlaps) wait_for_previous_command();
+  let_next_command_come();  // what lies before this one has ended: also for a put that overlaps with it
   put<Scope::grid>(there, from, n);
   __syncthreads();
-  if (threadIdx.x != 0 || !is_last_block(t.mine(s.ticket) + to, gridDim.x)) return;
-  signal(t, s, to, epoch);
+  if (threadIdx.x != 0) return;
+  wait_for_previous_command();  // flags are raised in turn
+  u32* sent = t.mine(s.sent) + to;
+  u32 epoch = load_relaxed(sent) + 1;
+  if (!is_last_block(t.mine(s.ticket) + to, gridDim.x)) return;
+  signal_fenced(t, s, to, epoch);
   store_relaxed(sent, epoch);  // all blocks have read it
 }
 
@@ -39,7 +43,7 @@ void load_puts(TeamRank& rank) {
   rank.load(wait_next);
 }
 
-void put(TeamRank& rank, const TeamSignals& signals, int to, double* there, const double* from, i64 n, By by) {
+void put(TeamRank& rank, const TeamSignals& signals, int to, double* there, const double* from, i64 n, By by, Behind behind) {
   i64 bytes = n * i64(sizeof(double));
   if (by == By::automatic) by = bytes < engine_from ? By::kernel : By::engine;
   if (by == By::engine) {
@@ -49,7 +53,9 @@ void put(TeamRank& rank, const TeamSignals& signals, int to, double* there, cons
   }
   i64 vectors_of_block = put_threads * 2;  // doubles: one vector a thread
   int blocks = int(std::clamp<i64>((n + vectors_of_block - 1) / vectors_of_block, 1, most_put_blocks));
-  rank.launch({.blocks = blocks, .threads = put_threads}, put_rows, rank.team(), signals, to, there, from, n);
+  bool overlaps = behind == Behind::put;
+  rank.launch({.blocks = blocks, .threads = put_threads, .chained = overlaps}, put_rows, rank.team(), signals, to, there, from,
+              n, overlaps);
 }
 
 void await_put(TeamRank& rank, const TeamSignals& signals, int from) {

@@ -9,11 +9,16 @@ constexpr i64 engine_from = 16 << 20;
 
 enum class By { automatic, kernel, engine };
 
+/// What was issued last to the rank's stream: `put` says that it was a put that went by a kernel.
+enum class Behind { anything, put };
+
 /// Loads the kernels of this header on the rank's device; before a barrier of the host threads, and before capturing.
 void load_puts(TeamRank& rank);
 /// Copies n doubles from own memory into the window of rank `to`, at `there`, then raises my flag there, one epoch on.
 /// Asynchronous, and may be captured. The receiver must have said that its memory may be overwritten.
-void put(TeamRank& rank, const TeamSignals& signals, int to, double* there, const double* from, i64 n, By by = By::automatic);
+/// Behind another put by a kernel it need not wait for that one's end: what arrived first is still signalled first.
+void put(TeamRank& rank, const TeamSignals& signals, int to, double* there, const double* from, i64 n, By by = By::automatic,
+         Behind behind = Behind::anything);
 /// The stream goes on when rank `from` has raised its flag here, one epoch on. Asynchronous, and may be captured.
 void await_put(TeamRank& rank, const TeamSignals& signals, int from);
 

@@ -58,40 +58,32 @@ __device__ inline void push_values(const DeviceTeam& t, const TeamSlots& s, u32 
 template <int K, bool at_hand>
 __device__ inline bool take_sums(const DeviceTeam& t, const TeamSlots& s, u32 epoch, double& sum) {
   static_assert(K >= 1 && K <= most_values);
-  constexpr int half = 16, ahead = 4;  // lanes for one parity; packets on their way at once
-  int lane = threadIdx.x & 31, k = lane % half, parity = at_hand ? epoch & 1 : lane / half;
-  bool asks = k < K && (!at_hand || lane < half), lost = false;
+  // Neighbouring lanes take neighbouring packets, so a warp's packets are one load: where all blocks of a grid ask at once,
+  // loads of one line stand in a queue.
+  constexpr int half = at_hand ? 32 : 16, ahead = half / K;  // lanes for one parity; ranks that they ask at once
+  int lane = threadIdx.x & 31, j = lane % half / K, k = lane % half % K;
+  int parity = at_hand ? epoch & 1 : lane / half;
   const Packet* from = t.mine(s.packets) + parity * t.ranks * K + k;
+  bool lost = false;
   double total = 0;
 #pragma unroll 1
   for (i32 first = 0; first < t.ranks; first += ahead) {
-    Packet got[ahead];
-    auto rank = [&](int j) { return min(first + j, t.ranks - 1); };  // loads under a condition would wait for each other
-    auto load = [&] {
-#pragma unroll
-      for (int j = 0; j < ahead; j++) got[j] = load_packet(from + rank(j) * K);
-    };
-    if (asks) load();
+    i32 rank = first + j;
+    bool asks = j < ahead && rank < t.ranks;
+    Packet got{};
+    if (asks) got = load_packet(from + rank * K);
     asks = asks && parity == int(epoch & 1) && !lost;
-    i32 late = first;
     if (asks)
-      lost = !spin(t, Wait::reduction, s.channel, late, flag_word(epoch, false), [&](u32& seen) {
-        bool all = true;
-#pragma unroll
-        for (int j = 0; j < ahead; j++)
-          if (!is_epoch(u32(got[j].tag), epoch)) {
-            all = false;
-            late = rank(j);
-            seen = u32(got[j].tag);
-          }
-        if (!all) load();
-        return all;
+      lost = !spin(t, Wait::reduction, s.channel, rank, flag_word(epoch, false), [&](u32& seen) {
+        seen = u32(got.tag);
+        if (is_epoch(seen, epoch)) return true;
+        got = load_packet(from + rank * K);
+        return false;
       });
-#pragma unroll
-    for (int j = 0; j < ahead; j++)
-      if (asks && first + j < t.ranks) total += got[j].value;
+    int lane_of_first = (at_hand ? 0 : int(epoch & 1) * half) + k;
+#pragma unroll 4
+    for (int i = 0; i < min(ahead, t.ranks - first); i++) total += __shfl_sync(~0u, got.value, lane_of_first + i * K);
   }
-  if constexpr (!at_hand) total = __shfl_sync(~0u, total, (epoch & 1) * half + k);
   if (lane < K) sum = total;
   return !__any_sync(~0u, lost);
 }
@@ -119,7 +111,8 @@ __device__ inline void start_reduction(const DeviceTeam& t, const TeamSlots& s, 
     if (threadIdx.x == 0) give_up(t, Wait::nothing, s.channel, s.most_blocks, 0, 0);
     return;
   }
-  u32 epoch = last_epoch(t, s) + 1;
+  // A warp asks, not eight: all blocks do at once, and loads of one line stand in a queue.
+  u32 epoch = threadIdx.x < 32 || blockIdx.x == gridDim.x - 1 ? last_epoch(t, s) + 1 : 0;
   __syncthreads();  // warp_sum may be in use by a reduction started just before
   double sum;
   if (!grid_sum<K>(t, {t.mine(s.partials), s.most_blocks, s.channel}, epoch, sums, warp_sum, sum)) return;
@@ -159,17 +152,19 @@ __device__ inline void raise(u32* flag, u32 epoch) {
 /// One thread: waits until a flag in own memory is raised to this epoch, or beyond. What the other side had written before is
 /// then visible to this thread, and to threads that meet it at a barrier afterwards. `channel` and `from` are for errors.
 __device__ inline bool wait_flag(const DeviceTeam& t, const u32* flag, u32 epoch, i32 channel, i32 from) {
-  bool there = spin(t, Wait::halo, channel, from, flag_word(epoch, false), [&](u32& seen) {
-    seen = load_relaxed(flag);
+  return spin(t, Wait::halo, channel, from, flag_word(epoch, false), [&](u32& seen) {
+    seen = load_acquire(flag);
     return has_come(seen, epoch);
   });
-  load_acquire(flag);
-  return there;
 }
 
 /// One thread: raises my flag on rank `to`; see raise().
 __device__ inline void signal(const DeviceTeam& t, const TeamSignals& s, i32 to, u32 epoch) {
   raise(t.at(to, s.flags) + t.rank * flag_stride, epoch);
+}
+/// The same, by a thread that has passed a fence since it knew of all that was written.
+__device__ inline void signal_fenced(const DeviceTeam& t, const TeamSignals& s, i32 to, u32 epoch) {
+  store_relaxed(t.at(to, s.flags) + t.rank * flag_stride, flag_word(epoch, false));
 }
 /// One thread: waits for the flag of rank `from`; see wait_flag().
 __device__ inline bool wait_signal(const DeviceTeam& t, const TeamSignals& s, i32 from, u32 epoch) {
@@ -266,7 +261,10 @@ __device__ inline void put_and_signal(const DeviceTeam& t, double* there, const 
   } else {
     __syncthreads();
     if (threadIdx.x != 0) return;
-    if (scope == Scope::block || is_last_block(t.mine(s.ticket) + to, gridDim.x)) signal(t, s, to, epoch);
+    if constexpr (scope == Scope::block)
+      signal(t, s, to, epoch);
+    else if (is_last_block(t.mine(s.ticket) + to, gridDim.x))
+      signal_fenced(t, s, to, epoch);
   }
 }
 
