@@ -61,9 +61,11 @@ TEST("links: messages, collectives and sums reach processes that share no memory
     for (int ranks = 1; ranks * processes() <= gpus(); ranks *= 2) {
       NOTE(apart.what, ", ", processes(), " processes of ", ranks);
       auto e = engine(apart, ranks);
-      if (processes() == 2) CHECK(e->carrier(0, e->size() - 1) == std::string("mpi"));
-      if (ranks > 1 && apart.links != cuda::Links::host) CHECK(e->carrier(0, 1) == std::string("peer memory"));
-      if (processes() > 2 && apart.what == "two hosts") CHECK(e->carrier(0, 1) == std::string("CUDA IPC"));
+      int me = e->first_rank(), far = process() == 0 ? e->size() - 1 : 0;
+      CHECK(e->carrier(me, far) == std::string("mpi"));
+      if (ranks > 1)
+        CHECK(e->carrier(me, me + 1) == std::string(apart.links == cuda::Links::host ? "host memory" : "peer memory"));
+      if (apart.what == "two hosts") CHECK(e->carrier(me, process() % 2 ? me - 1 : me + 1) == std::string("CUDA IPC"));
       traffic::ring(*e);
       traffic::collectives(*e);
       traffic::sums(*e);
