@@ -1,7 +1,7 @@
 // The exchange paths of the paper on HACApK (section VI, Figs. 12 to 15) beside ours. A transfer from one GPU to another by
 //
 //   set    is a copy into pinned host memory, and one from there to the other GPU (cublasGetVector, cublasSetVectorAsync);
-//   copy   is cudaMemcpyAsync, which goes through the host where peer access is off, as it was in the paper, else directly;
+//   copy   is cudaMemcpyAsync, with peer access on, and with it off: in the paper such copies went through the host;
 //   peer   is cudaMemcpyPeerAsync.
 //
 // Of these are made: a pair's transfer; a host vector's way to all GPUs (set: one copy for each; copy, peer: to the first GPU,
@@ -106,7 +106,6 @@ class Bench {
   }
 
   // --- rounds, issued by one thread
-  // --------------------------------------------------------------------------------------------
   void pair(Path path);
   void host_to_all(Path path);
   void first_to_others(Path path);
@@ -114,7 +113,6 @@ class Bench {
   void sum(Path path, bool through_host);
 
   // --- rounds of ours, issued by a thread for each rank
-  // --------------------------------------------------------------------------
   void load(TeamRank& rank) const { load_all_sum(rank); }
   void our_host_to_all(TeamRank& rank) const {
     double* to = whole(rank.id()) + rank.id() * part;
@@ -230,7 +228,7 @@ struct What {
   const char* remark;
   bool pieces, sum, pair, from_host;
 };
-constexpr What transfer{"pair", false, false, true, false};
+constexpr What pairing{"pair", false, false, true, false};
 constexpr What broadcast{"host vector to all", false, false, false, true};
 constexpr What gathering{"pieces to all", true, false, false, false};
 constexpr What summing{"sum to all; one process, so no MPI in it", false, true, false, false};
@@ -244,7 +242,7 @@ class Paths {
   void measure(i64 bytes) {
     begin(bytes);
     if (bench_.team.size() == 2)
-      for (Path p : {Path::set, Path::copy, Path::peer}) by_host(transfer, name(p), [&, p] { bench_.pair(p); });
+      for (Path p : {Path::set, Path::copy, Path::peer}) by_host(pairing, name(p), [&, p] { bench_.pair(p); });
     for (Path p : {Path::set, Path::copy, Path::peer}) by_host(broadcast, name(p), [&, p] { bench_.host_to_all(p); });
     by_ranks(broadcast, "a piece for each GPU, and our all-gather", &Bench::our_host_to_all);
     for (Path p : {Path::set, Path::copy, Path::peer}) by_host(gathering, name(p), [&, p] { bench_.gather(p); });
@@ -260,7 +258,7 @@ class Paths {
     WithoutPeers off(bench_.lanes);
     for (i64 bytes = smallest; bytes <= largest; bytes *= 2) {
       begin(bytes);
-      if (bench_.team.size() == 2) by_host(transfer, "copy, peer access off", [&] { bench_.pair(Path::copy); });
+      if (bench_.team.size() == 2) by_host(pairing, "copy, peer access off", [&] { bench_.pair(Path::copy); });
       by_host(gathering, "copy, peer access off", [&] { bench_.gather(Path::copy); });
     }
   }
