@@ -12,13 +12,17 @@ using cuda::CommFigure, cuda::Team, cuda::TeamRank;
 
 namespace {
 
+int most_ranks() { return test::waiting_ranks().back(); }
+/// A pair, and as many as there are.
+std::vector<int> few_and_many() { return most_ranks() > 2 ? std::vector<int>{2, most_ranks()} : std::vector<int>{2}; }
+
 /// Runs a measurement in few rounds. Every line has a time, or is the one that says why there is none.
-std::vector<CommFigure> measured(const std::string& name, i64 epochs) {
+std::vector<CommFigure> measured(const std::string& name, i64 epochs, const std::vector<int>& ranks) {
   cuda::CommPlan plan;
   plan.epochs = epochs;
-  plan.ranks = test::waiting_ranks();
+  plan.ranks = ranks;
   auto figures = cuda::measure_comm(name, plan);
-  bool possible = plan.ranks.back() > 1;
+  bool possible = most_ranks() > 1;
   CHECK(possible ? figures.size() > 1 : figures.size() == 1);
   std::set<std::string> lines;
   for (auto& f : figures) {
@@ -63,20 +67,20 @@ void check_all_sum(Team& team, i64 part) {
 }  // namespace
 
 TEST("exchange paths are measured, and leave the right words") {
-  bool several = test::waiting_ranks().back() > 1;
+  bool several = most_ranks() > 1;
   std::set<std::string> ways;
-  for (auto& f : measured("exchange-paths", 1)) ways.insert(f.way);
+  for (auto& f : measured("exchange-paths", 1, few_and_many())) ways.insert(f.way);
   for (const char* way : {"set", "copy", "peer", "copy, peer access off", "our all-gather"}) CHECK(ways.count(way) == several);
 }
 
 TEST("chains driven by events, and by synchronisations, compute the same") {
-  bool several = test::waiting_ranks().back() > 1;
+  bool several = most_ranks() > 1;
   std::set<std::string> ways;
-  for (auto& f : measured("events", 20)) ways.insert(f.way);
+  for (auto& f : measured("events", 20, few_and_many())) ways.insert(f.way);
   CHECK(ways.size() == (several ? 4u : 1u));
 }
 
-TEST("overlap is measured, and its programs compute what they must on GPUs") { measured("overlap", 20); }
+TEST("overlap is measured, and its programs compute what they must on GPUs") { measured("overlap", 20, {most_ranks()}); }
 
 TEST("a sum of long vectors is that of all ranks, in their order, whatever their length") {
   for (int ranks : test::waiting_ranks()) {
@@ -92,7 +96,7 @@ TEST("a sum of long vectors is that of all ranks, in their order, whatever their
 }
 
 TEST("without peer access copies arrive, and afterwards kernels reach the others' memory again") {
-  if (test::waiting_ranks().back() < 2) SKIP("takes two devices that reach each other");
+  if (most_ranks() < 2) SKIP("takes two devices that reach each other");
   constexpr i64 words = 10'000;
   Team team(test::team_options(2));
   cuda::Lanes lanes(team, 10);

@@ -145,8 +145,7 @@ class Chain {
     for (int r = 0; r < ranks; r++) lanes_.launch(r, blocks, fill, at(r), part_, ranks);
     lanes_.wait();
     CommFigure f{.what = "events", .way = way, .ranks = ranks, .bytes = words_ * 8};
-    add_samples(f, samples());
-    check(i64(batches_ + 1) * steps, way);
+    if (add_if_supported(f, samples)) check(i64(batches_ + 1) * steps, way);
     return f;
   }
   void check(i64 done, const char* way) {
@@ -195,7 +194,7 @@ std::vector<CommFigure> time_events(const CommPlan& plan) {
       events.remark = chain.parts();
       figures.push_back(events);
       for (CommFigure f : {chain.by_synchronisation(), chain.in_graph(), chain.with_our_all_gather()}) {
-        f.remark = over(f, events);
+        if (f.median > 0) f.remark = over(f, events);
         figures.push_back(f);
       }
     }

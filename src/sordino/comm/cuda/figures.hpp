@@ -26,6 +26,8 @@ double quantile(std::vector<double>& seconds, double part);
 std::vector<double> slowest_of(const std::vector<std::vector<double>>& seconds);
 /// Median and p99 of the samples of the rank that is slowest in each.
 void add_samples(CommFigure& figure, std::vector<double> seconds);
+/// Adds samples(); false, and a remark that says why, if this machine cannot do what they take.
+bool add_if_supported(CommFigure& figure, const std::function<std::vector<double>()>& samples);
 
 /// How long an operation takes on the ranks' streams: `batches` times all ranks begin together, issue `count` of them one
 /// behind the other, and wait; a sample is a batch's time by events over `count`. The first batch does not count.

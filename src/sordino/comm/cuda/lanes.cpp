@@ -115,8 +115,7 @@ std::vector<double> Lanes::time(int batches, int rounds, const std::function<voi
   });
 }
 
-std::vector<double> Lanes::time_graph(int batches, int rounds, const std::function<void()>& issue) {
-  OnDevice on(device(0));
+cudaGraphExec_t Lanes::captured(int rounds, const std::function<void()>& issue) {
   cudaGraph_t graph = nullptr;
   call("cudaStreamBeginCapture", cudaStreamBeginCapture((*this)[0], cudaStreamCaptureModeThreadLocal));
   try {
@@ -134,11 +133,23 @@ std::vector<double> Lanes::time_graph(int batches, int rounds, const std::functi
   cudaError_t made = cudaGraphInstantiate(&exec, graph, 0);
   cudaGraphDestroy(graph);
   call("cudaGraphInstantiate", made);
-  struct Destroy {
-    cudaGraphExec_t exec;
-    ~Destroy() { cudaGraphExecDestroy(exec); }
-  } destroy{exec};
-  return time_batches(batches, rounds, [&] { call("cudaGraphLaunch", cudaGraphLaunch(exec, (*this)[0])); });
+  return exec;
+}
+
+std::vector<double> Lanes::time_graph(int batches, int rounds, const std::function<void()>& issue) {
+  OnDevice on(device(0));
+  struct Graph {
+    cudaGraphExec_t exec = nullptr;
+    ~Graph() {
+      if (exec) cudaGraphExecDestroy(exec);
+    }
+  } graph;
+  try {
+    graph.exec = captured(rounds, issue);
+  } catch (const Error& e) {
+    throw Error(Errc::unsupported, std::string("no graph over these devices: ") + e.what());
+  }
+  return time_batches(batches, rounds, [&] { call("cudaGraphLaunch", cudaGraphLaunch(graph.exec, (*this)[0])); });
 }
 
 // --- without peer access

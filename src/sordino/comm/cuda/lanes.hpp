@@ -46,7 +46,8 @@ class Lanes {
   void synchronize(int lane);
   /// `batches` times, and once more ahead of them: issues `rounds` rounds, and waits. Seconds of a round, by events.
   std::vector<double> time(int batches, int rounds, const std::function<void()>& issue);
-  /// The same with the rounds captured in one graph over all devices: no host between them.
+  /// The same with the rounds captured in one graph over all devices: no host between them. Throws `unsupported` if such a
+  /// graph cannot be made.
   std::vector<double> time_graph(int batches, int rounds, const std::function<void()>& issue);
 
  private:
@@ -61,6 +62,7 @@ class Lanes {
   void spread();                    // from lane 0 to all
   void gather();                    // from all to lane 0
   void release();
+  cudaGraphExec_t captured(int rounds, const std::function<void()>& issue);
   std::vector<double> time_batches(int batches, int rounds, const std::function<void()>& issue_all);
 
   std::vector<Lane> lanes_;

@@ -68,6 +68,16 @@ void add_samples(CommFigure& figure, std::vector<double> seconds) {
   figure.p99 = std::max(figure.p99, quantile(seconds, 0.99));
 }
 
+bool add_if_supported(CommFigure& figure, const std::function<std::vector<double>()>& samples) {
+  try {
+    add_samples(figure, samples());
+  } catch (const Error& e) {
+    if (e.code() != Errc::unsupported) throw;
+    figure.remark = e.what();
+  }
+  return figure.samples > 0;
+}
+
 void BatchTimer::run(TeamRank& rank, const std::function<void()>& issue, const std::function<void()>& begin) {
   cudaEvent_t first, last;
   call("cudaEventCreate", cudaEventCreate(&first));
