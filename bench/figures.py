@@ -1,4 +1,4 @@
-"""The pictures of docs/communication.md: what papers 002 (Figs 7 to 10) and 003 (Figs 8 and 9) show, from records.
+"""The pictures of docs/communication.md: what papers 000, 002 (Figs 7 to 10) and 003 (Figs 8 and 9) show, from records.
 
 python bench/figures.py              draws docs/pictures/*.svg from bench/records
 python bench/figures.py --measure    measures first, and writes new records: some minutes
@@ -77,7 +77,7 @@ def main() -> int:
     parser.add_argument("--measure", action="store_true", help="measure first")
     if parser.parse_args().measure:
         measure()
-    for draw in (messages, broadcasts, hops, all_reduces, products):
+    for draw in (messages, broadcasts, hops, all_reduces, products, exchange_paths):
         draw()
     return 0
 
@@ -124,10 +124,11 @@ def _measure_hops(record: Path) -> None:
 # ---- drawing -----------------------------------------------------------------------------------------------------
 
 
-def rows_of(name: str) -> Rows:
-    """The newest record of that name."""
-    newest = max(RECORDS.glob(f"*_{name}_2_cores.jsonl"))
-    return [json.loads(line) for line in newest.read_text(encoding="utf-8").splitlines()]
+def rows_of(name: str, machine: str = "2_cores") -> Rows:
+    """The newest record of that name; empty if there is none."""
+    newest = max(RECORDS.glob(f"*_{name}_{machine}.jsonl"), default=None)
+    lines = newest.read_text(encoding="utf-8").splitlines() if newest else []
+    return [json.loads(line) for line in lines]
 
 
 def picture(name: str, draw: Callable[[Any, Any], None]) -> None:
@@ -262,6 +263,21 @@ def products() -> None:
         right.set(xscale="log", yscale="symlog", xlabel="rows of the product, 256 ranks", ylabel="wait, us")
 
     picture("products", draw)
+
+
+def exchange_paths() -> None:
+    """Paper 000, Figs 12 to 15, on GPUs: drawn where they have been measured."""
+    rows = [r for r in rows_of("exchange_paths", "h200x4") if r["ranks"] == 4]
+
+    def draw(left: Any, right: Any) -> None:
+        for axes, what in ((left, "pieces to all"), (right, "sum to all")):
+            chosen = [row for row in rows if row["remark"].startswith(what)]
+            for label, of_way in groups(chosen, lambda r: r["way"]).items():
+                curve(axes, of_way, "bytes", "median_s", label, 1e6)
+            axes.set(xscale="log", yscale="log", xlabel=f"bytes, {what}, 4 GPUs", ylabel="us")
+
+    if rows:
+        picture("exchange_paths", draw)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 import sordino
 from sordino import _core
+from sordino.bench._comm_cuda import TITLES
 
 REASON = _core.devices()["reason"]
 pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON or "there is a GPU")
@@ -131,6 +132,10 @@ def test_matrices_that_need_every_layout(kind: str, ranks: int) -> None:
         A = (A + sp.diags(1 + np.asarray(abs(A).sum(axis=1)).ravel())).tocsr()
     b = A @ np.ones(n)
     assert np.abs(solve(A, b, solver="bicgstab", engine="cuda", ranks=ranks).x - 1).max() < 1e-5
+
+
+def test_every_measurement_of_communication_has_its_title() -> None:
+    assert set(TITLES) == set(_core.comm_measurements())
 
 
 def test_a_device_that_is_not_there_is_one_sentence() -> None:

@@ -25,6 +25,9 @@ TITLES = {
     "nccl-all-reduce": "NCCL's all-reduce, each needing the one before",
     "scopes": "put and signal by one thread, warp or block",
     "host": "between host and device",
+    "exchange-paths": "exchange paths of the paper on HACApK, and ours; bytes and GB/s are those of the whole vector",
+    "events": "a step of a chain of kernels and exchanges, by events and by synchronisations",
+    "overlap": "communication behind work: an iteration of a loop on the engine",
 }
 
 

@@ -16,11 +16,18 @@ std::vector<CommFigure> time_all_gathers(const CommPlan& plan);
 std::vector<CommFigure> time_nccl_all_reduce(const CommPlan& plan);
 std::vector<CommFigure> time_scopes(const CommPlan& plan);
 std::vector<CommFigure> time_host_transfers(const CommPlan& plan);
+std::vector<CommFigure> time_exchange_paths(const CommPlan& plan);
+std::vector<CommFigure> time_events(const CommPlan& plan);
+std::vector<CommFigure> time_overlap(const CommPlan& plan);
 
 /// Of seconds, whose order is changed.
 double quantile(std::vector<double>& seconds, double part);
+/// Of [rank][sample] seconds: those of the rank that is slowest in each.
+std::vector<double> slowest_of(const std::vector<std::vector<double>>& seconds);
 /// Median and p99 of the samples of the rank that is slowest in each.
 void add_samples(CommFigure& figure, std::vector<double> seconds);
+/// Adds samples(); false, and a remark that says why, if this machine cannot do what they take.
+bool add_if_supported(CommFigure& figure, const std::function<std::vector<double>()>& samples);
 
 /// How long an operation takes on the ranks' streams: `batches` times all ranks begin together, issue `count` of them one
 /// behind the other, and wait; a sample is a batch's time by events over `count`. The first batch does not count.
@@ -32,7 +39,8 @@ class BatchTimer {
   /// By each rank. `begin` is called ahead of each batch, not timed.
   void run(TeamRank& rank, const std::function<void()>& issue, const std::function<void()>& begin = {});
   /// Of the slowest rank in each batch.
-  void add_to(CommFigure& figure) const;
+  std::vector<double> slowest() const;
+  void add_to(CommFigure& figure) const { add_samples(figure, slowest()); }
 
  private:
   int batches_, count_;
@@ -43,6 +51,9 @@ class BatchTimer {
 TeamOptions team_options(const CommPlan& plan, int ranks);
 /// The plan's numbers of ranks for which there are devices, and at least `least`.
 std::vector<int> possible_ranks(const CommPlan& plan, int least);
+
+/// The line of a measurement for which there is one device only.
+CommFigure takes_two_devices(const char* what);
 
 /// In -1..1, exactly the same on host and device.
 SORDINO_HD inline double noise(u64 rank, u64 k, u64 epoch) {

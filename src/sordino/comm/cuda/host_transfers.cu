@@ -6,6 +6,7 @@
 
 #include "sordino/base/error.hpp"
 #include "sordino/comm/cuda/figures.hpp"
+#include "sordino/comm/cuda/pinned.hpp"
 #include "sordino/runtime/cuda/call.hpp"
 #include "sordino/runtime/cuda/team.cuh"
 
@@ -13,16 +14,6 @@ namespace sordino::cuda {
 namespace {
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-struct Pinned {
-  void* bytes = nullptr;
-  explicit Pinned(std::size_t n) {
-    call("cudaHostAlloc", cudaHostAlloc(&bytes, n, cudaHostAllocPortable | cudaHostAllocMapped));
-    std::fill_n(static_cast<char*>(bytes), n, char(1));
-  }
-  ~Pinned() { cudaFreeHost(bytes); }
-  Pinned(const Pinned&) = delete;
-};
 
 enum class Copy { pageable, pinned, asynchronous };
 constexpr const char* name_of[] = {"cudaMemcpy, pageable", "cudaMemcpy, pinned", "cudaMemcpyAsync and synchronize"};

@@ -23,6 +23,9 @@ constexpr Measurement measurements[] = {
     {"nccl-all-reduce", time_nccl_all_reduce},
     {"scopes", time_scopes},
     {"host", time_host_transfers},
+    {"exchange-paths", time_exchange_paths},
+    {"events", time_events},
+    {"overlap", time_overlap},
     {"litmus", count_torn_packets},
 };
 
@@ -50,10 +53,29 @@ double quantile(std::vector<double>& seconds, double part) {
   return *at;
 }
 
+std::vector<double> slowest_of(const std::vector<std::vector<double>>& seconds) {
+  std::vector<double> slowest;
+  for (auto& of_rank : seconds) {
+    slowest.resize(std::max(slowest.size(), of_rank.size()));
+    for (std::size_t n = 0; n < of_rank.size(); n++) slowest[n] = std::max(slowest[n], of_rank[n]);
+  }
+  return slowest;
+}
+
 void add_samples(CommFigure& figure, std::vector<double> seconds) {
   figure.samples = std::max(figure.samples, i64(seconds.size()));
   figure.median = std::max(figure.median, quantile(seconds, 0.5));
   figure.p99 = std::max(figure.p99, quantile(seconds, 0.99));
+}
+
+bool add_if_supported(CommFigure& figure, const std::function<std::vector<double>()>& samples) {
+  try {
+    add_samples(figure, samples());
+  } catch (const Error& e) {
+    if (e.code() != Errc::unsupported) throw;
+    figure.remark = e.what();
+  }
+  return figure.samples > 0;
 }
 
 void BatchTimer::run(TeamRank& rank, const std::function<void()>& issue, const std::function<void()>& begin) {
@@ -75,11 +97,10 @@ void BatchTimer::run(TeamRank& rank, const std::function<void()>& issue, const s
   for (cudaEvent_t e : {first, last}) call("cudaEventDestroy", cudaEventDestroy(e));
 }
 
-void BatchTimer::add_to(CommFigure& figure) const {
-  std::vector<double> slowest(std::size_t(batches_), 0.0);
-  for (auto& of_rank : seconds_)
-    for (std::size_t b = 0; b < of_rank.size(); b++) slowest[b] = std::max(slowest[b], of_rank[b]);
-  add_samples(figure, slowest);
+std::vector<double> BatchTimer::slowest() const { return slowest_of(seconds_); }
+
+CommFigure takes_two_devices(const char* what) {
+  return {.what = what, .way = "-", .remark = "takes two devices that reach each other"};
 }
 
 TeamOptions team_options(const CommPlan& plan, int ranks) {

@@ -80,8 +80,7 @@ CommFigure time_sending(Team& team, const Boxes& boxes, const Sending& s, int bl
 }  // namespace
 
 std::vector<CommFigure> time_scopes(const CommPlan& plan) {
-  if (possible_ranks(plan, 2).empty())
-    return {{.what = "scopes", .way = "-", .remark = "takes two devices that reach each other"}};
+  if (possible_ranks(plan, 2).empty()) return {takes_two_devices("scopes")};
   const Sending sendings[] = {
       {"thread", send_messages<Scope::thread>}, {"warp", send_messages<Scope::warp>}, {"block", send_messages<Scope::block>}};
   TeamOptions options = team_options(plan, 2);

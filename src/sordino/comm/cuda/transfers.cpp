@@ -197,8 +197,7 @@ CommFigure time_nccl_values(Team& team, const Nccl& nccl, int values) {
 }  // namespace
 
 std::vector<CommFigure> time_puts(const CommPlan& plan) {
-  if (possible_ranks(plan, 2).empty())
-    return {{.what = "put", .way = "-", .remark = "takes two devices that reach each other"}};
+  if (possible_ranks(plan, 2).empty()) return {takes_two_devices("put")};
   constexpr i64 largest = 256 << 20;
   TeamOptions options = team_options(plan, 2);
   options.window = 2 * largest + (1 << 20);

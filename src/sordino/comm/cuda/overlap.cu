@@ -1,0 +1,144 @@
+// How much of a communication is hidden by work, through the engine itself: programs of overlap_programs.hpp in replayed loops.
+// Each is timed four times: with the messages and no work, with neither, with the work, and with both. Of what the messages add
+// where there is no work, the share that they do not add where there is work is hidden:
+//
+//   hidden = 1 - (both - work) / (messages - neither)
+//
+// The benchmark of the paper on HACApK (Fig. 18) books all that a loop with messages alone takes as communication, the launches
+// of its commands too: 1 - (both - work) / messages, which is more. The work is as many rows as take twice as long as that
+// loop.
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <string>
+
+#include "sordino/comm/cuda/figures.hpp"
+#include "sordino/comm/cuda/overlap_programs.hpp"
+#include "sordino/runtime/cuda/enable.cuh"
+#include "sordino/runtime/cuda/engine.hpp"
+
+namespace sordino::cuda {
+namespace {
+
+using overlap::Shape, overlap::Stopwatch;
+using Program = std::function<void(Rank&, const Shape&, Stopwatch&)>;
+
+constexpr i32 most_work = 1 << 25;  // rows: 256 MiB a vector
+constexpr i32 rows_of_sums = 65'536;
+constexpr i64 iterations = 400;
+
+struct Loop {
+  CommFigure figure;
+  double exposed = 0;  // seconds of an iteration that the rank which waited longest did
+  double median() const { return figure.median; }
+};
+
+struct Four {
+  i32 rows = 0;  // of work
+  Loop messages, neither, work, both;
+};
+
+class Bench {
+ public:
+  Bench(const CommPlan& plan, int ranks, i64 bytes, std::vector<CommFigure>& figures)
+      : plan_(plan), ranks_(ranks), bytes_(bytes), figures_(figures) {}
+
+  /// `words` as the program understands them.
+  Four measure(const std::string& name, const Program& program, i32 words) {
+    Four f;
+    f.messages = run(ranks_, program, {true, words, 0});
+    f.neither = run(ranks_, program, {false, words, 0});
+    f.rows = rows_for(program, words, 2 * f.messages.median(), f.neither.median());
+    f.work = run(ranks_, program, {false, words, f.rows});
+    f.both = run(ranks_, program, {true, words, f.rows});
+    double exposed = f.both.median() - f.work.median();
+    char text[160];
+    std::snprintf(text, sizeof text, "%.1f %% hidden (%.1f %% of all that the loop without work takes); waited %.2f us",
+                  100 * (1 - exposed / (f.messages.median() - f.neither.median())), 100 * (1 - exposed / f.messages.median()),
+                  f.both.exposed * 1e6);
+    add(name + ", no work", f.messages);
+    add(name + ", neither messages nor work", f.neither);
+    add(name + ", work alone", f.work, std::to_string(f.rows) + " rows");
+    add(name + ", behind work", f.both, text);
+    return f;
+  }
+
+  /// Sums that a GPU needs no other for: what `f` takes longer is what the other GPUs add.
+  void measure_alone(const std::string& name, const Program& program, i32 words, const Four& f) {
+    Loop sums = run(1, program, {true, words, 0}), work = run(1, program, {true, words, f.rows});
+    double exposed = f.both.median() - work.median();
+    char text[120];
+    std::snprintf(text, sizeof text, "%.2f us less; %.1f %% of all that the loop without work takes are hidden", exposed * 1e6,
+                  100 * (1 - exposed / f.messages.median()));
+    add(name + ", of one GPU alone, no work", sums);
+    add(name + ", of one GPU alone, behind work", work, text);
+  }
+
+ private:
+  Loop run(int ranks, const Program& program, const Shape& shape, int most_replays = 10) const {
+    Options options;
+    options.ranks = ranks;
+    options.devices = plan_.devices;
+    if (!options.devices.empty()) options.devices.resize(std::size_t(ranks));
+    options.timeout = plan_.timeout;
+    CudaEngine gpus(options);
+    const i64 epochs = plan_.epochs > 0 ? plan_.epochs : iterations * most_replays;
+    int once = int(std::min<i64>(epochs, iterations));
+    Stopwatch watch(ranks, int(std::clamp<i64>(epochs / once, 1, most_replays)), once);
+    gpus.run([&](Rank& s) { program(s, shape, watch); });
+    Loop loop;
+    loop.figure = {.what = "overlap", .ranks = ranks_, .bytes = bytes_};  // beside what it is compared with
+    add_samples(loop.figure, slowest_of(watch.seconds));
+    loop.exposed = *std::max_element(watch.exposed.begin(), watch.exposed.end());
+    return loop;
+  }
+
+  /// So many rows that the loop takes about `wanted` seconds, or as few as there must be; `none`: without work.
+  i32 rows_for(const Program& program, i32 words, double wanted, double none) const {
+    double rows = std::max(4.0 * words, 65'536.0);
+    for (int n = 0; n < 6; n++) {
+      double seconds = run(ranks_, program, {false, words, i32(rows)}, 2).median();
+      if (seconds >= 0.95 * wanted || rows >= most_work) break;
+      double row = (seconds - none) / rows, more = row > 0 ? (wanted - seconds) / row : 4 * rows;
+      rows = std::min<double>(most_work, rows + std::min(more, 8 * rows));
+    }
+    return i32(rows) / 1024 * 1024;
+  }
+
+  void add(const std::string& way, const Loop& loop, const std::string& remark = {}) {
+    figures_.push_back(loop.figure);
+    figures_.back().way = way;
+    figures_.back().remark = remark;
+  }
+
+  const CommPlan& plan_;
+  int ranks_;
+  i64 bytes_;
+  std::vector<CommFigure>& figures_;
+};
+
+}  // namespace
+
+std::vector<CommFigure> time_overlap(const CommPlan& plan) {
+  enable(overlap::Kernels{});
+  std::vector<CommFigure> figures;
+  for (int ranks : possible_ranks(plan, 2)) {
+    for (i64 bytes : {i64(64) << 10, i64(256) << 10, i64(1) << 20, i64(2) << 20})
+      Bench(plan, ranks, bytes, figures).measure("halo", overlap::halo, i32(bytes / 8));
+    Bench sums(plan, ranks, 4 * 8, figures);
+    Four found = sums.measure("four sums", overlap::reduction, rows_of_sums);
+    sums.measure_alone("four sums", overlap::reduction, rows_of_sums, found);
+    for (i64 bytes : {i64(1) << 20, i64(8) << 20}) {
+      Bench pieces(plan, ranks, bytes, figures);
+      auto with = [](bool ahead) {
+        return [ahead](Rank& s, const Shape& shape, Stopwatch& watch) { overlap::gather(s, shape, ahead, watch); };
+      };
+      pieces.measure("all-gather, sent by a command of its own", with(false), i32(bytes / 8 / ranks));
+      pieces.measure("all-gather, sent ahead in the command of the work", with(true), i32(bytes / 8 / ranks));
+    }
+  }
+  if (figures.empty()) figures.push_back(takes_two_devices("overlap"));
+  return figures;
+}
+
+}  // namespace sordino::cuda

@@ -1,0 +1,115 @@
+// What `bench comm --engine cuda` measures of exchange paths, events and overlap, in few rounds: the measurements check what
+// they have moved and computed, and throw. And the parts that they are made of.
+#include <set>
+
+#include "sordino/comm/cuda/all_sum.hpp"
+#include "sordino/comm/cuda/lanes.hpp"
+#include "sordino/comm/cuda/measure.hpp"
+#include "team.hpp"
+
+using namespace sordino;
+using cuda::CommFigure, cuda::Team, cuda::TeamRank;
+
+namespace {
+
+int most_ranks() { return test::waiting_ranks().back(); }
+/// A pair, and as many as there are.
+std::vector<int> few_and_many() { return most_ranks() > 2 ? std::vector<int>{2, most_ranks()} : std::vector<int>{2}; }
+
+/// Runs a measurement in few rounds. Every line has a time, or is the one that says why there is none.
+std::vector<CommFigure> measured(const std::string& name, i64 epochs, const std::vector<int>& ranks) {
+  cuda::CommPlan plan;
+  plan.epochs = epochs;
+  plan.ranks = ranks;
+  auto figures = cuda::measure_comm(name, plan);
+  bool possible = most_ranks() > 1;
+  CHECK(possible ? figures.size() > 1 : figures.size() == 1);
+  std::set<std::string> lines;
+  for (auto& f : figures) {
+    NOTE(f.way, ", ", f.ranks, " ranks, ", f.bytes, " bytes: ", f.remark);
+    CHECK(f.what == name);
+    CHECK((f.median > 0) == possible);
+    CHECK(possible || f.remark.find("two devices") != std::string::npos);
+    CHECK(lines
+              .insert(f.way + "/" + std::to_string(f.ranks) + "/" + std::to_string(f.bytes) +
+                      (name == "exchange-paths" ? f.remark : ""))
+              .second);
+  }
+  return figures;
+}
+
+/// Three sums of vectors that change in between; exactly.
+void check_all_sum(Team& team, i64 part) {
+  const int ranks = team.size();
+  const i64 words = part * ranks;
+  cuda::AllSum sum = cuda::make_all_sum(team);
+  auto x = team.array<double>(words), whole = team.array<double>(words);
+  for (int round = 0; round < 3; round++) {
+    std::vector<double> wanted(std::size_t(words), 0.0), found(wanted);
+    for (int r = 0; r < ranks; r++) {
+      auto mine = test::random_values(words, 10 * round + r);
+      for (i64 i = 0; i < words; i++) wanted[std::size_t(i)] += mine[std::size_t(i)];
+      team.write(r, x, mine.data(), words);
+    }
+    team.run([&](TeamRank& rank) {
+      cuda::load_all_sum(rank);
+      rank.barrier();
+      for (int again = 0; again < 2; again++) cuda::all_sum(rank, sum, x, whole, part);
+    });
+    for (int r = 0; r < ranks; r++) {
+      NOTE("round ", round, ", rank ", r);
+      team.read(r, whole, found.data(), words);
+      CHECK(found == wanted);
+    }
+  }
+}
+
+}  // namespace
+
+TEST("exchange paths are measured, and leave the right words") {
+  bool several = most_ranks() > 1;
+  std::set<std::string> ways;
+  for (auto& f : measured("exchange-paths", 1, few_and_many())) ways.insert(f.way);
+  for (const char* way : {"set", "copy", "peer", "copy, peer access off", "our all-gather"}) CHECK(ways.count(way) == several);
+}
+
+TEST("chains driven by events, and by synchronisations, compute the same") {
+  bool several = most_ranks() > 1;
+  std::set<std::string> ways;
+  for (auto& f : measured("events", 20, few_and_many())) ways.insert(f.way);
+  CHECK(ways.size() == (several ? 4u : 1u));
+}
+
+TEST("overlap is measured, and its programs compute what they must on GPUs") { measured("overlap", 20, {most_ranks()}); }
+
+TEST("a sum of long vectors is that of all ranks, in their order, whatever their length") {
+  for (int ranks : test::waiting_ranks()) {
+    if (ranks == 1) continue;
+    for (i64 part : {1, 7, 1000, 300'001}) {
+      NOTE(ranks, " ranks, ", part, " words each");
+      cuda::TeamOptions options = test::team_options(ranks);
+      options.window = std::size_t(part) * std::size_t(ranks) * 16 + (1 << 20);
+      Team team(options);
+      check_all_sum(team, part);
+    }
+  }
+}
+
+TEST("without peer access copies arrive, and afterwards kernels reach the others' memory again") {
+  if (most_ranks() < 2) SKIP("takes two devices that reach each other");
+  constexpr i64 words = 10'000;
+  Team team(test::team_options(2));
+  cuda::Lanes lanes(team, 10);
+  auto from = team.array<double>(words), to = team.array<double>(words);
+  auto sent = test::random_values(words, 3);
+  team.write(0, from, sent.data(), words);
+  {
+    cuda::WithoutPeers off(lanes);
+    cudaMemcpyAsync(team.on(1).mine(to), team.on(0).mine(from), words * 8, cudaMemcpyDefault, lanes[0]);
+    lanes.wait();
+  }
+  std::vector<double> found(std::size_t(words), 0.0);
+  team.read(1, to, found.data(), words);
+  CHECK(found == sent);
+  check_all_sum(team, 1000);
+}
