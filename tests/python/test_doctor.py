@@ -83,7 +83,7 @@ def test_gpus_that_do_not_reach_each_other(cli, fake_core, monkeypatch):
     assert "all reach each other's memory: no" in out and "native atomics" not in out
     assert "talking through host memory" in out
     assert "engine cuda, a GPU each: through host memory: no peer access between 0 and 1" in out
-    assert "the cuda engine refuses them together; choose others by --devices" in out
+    assert "they send through host memory, which is slow; choose others by --devices" in out
 
 
 def test_many_gpus_that_do_not_reach_each_other_are_not_all_listed(cli, fake_core, monkeypatch):

@@ -246,8 +246,8 @@ class Paths {
     for (Path p : {Path::set, Path::copy, Path::peer}) by_host(broadcast, name(p), [&, p] { bench_.host_to_all(p); });
     by_ranks(broadcast, "a piece for each GPU, and our all-gather", &Bench::our_host_to_all);
     for (Path p : {Path::set, Path::copy, Path::peer}) by_host(gathering, name(p), [&, p] { bench_.gather(p); });
-    row(gathering, "peer, in a graph",
-        [&] { return bench_.lanes.time_graph(batches_, rounds_, [&] { bench_.gather(Path::peer); }); });
+    row(gathering, "copy, in a graph",
+        [&] { return bench_.lanes.time_graph(batches_, rounds_, [&] { bench_.gather(Path::copy); }); });
     by_ranks(gathering, "our all-gather", &Bench::our_gather);
     by_host(summing, "set", [&] { bench_.sum(Path::set, true); });
     by_host(summing, "peer, through the host", [&] { bench_.sum(Path::peer, true); });
