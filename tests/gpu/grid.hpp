@@ -178,6 +178,13 @@ class Cg {
     if (!loop_ || limit != limit_) record_loop(limit);
     return rank_.replay(loop_, max);
   }
+  /// Records q = A p, and starts p'q.
+  void multiply() {
+    StencilRows rows = rows_;
+    rows.x = p;
+    rows.y = q;
+    rank_.apply_rows(rows, &slab_.exchange.consumer, q, start(dot(q, p) >> pq));
+  }
   std::vector<double> solution() {
     std::vector<double> h(slab_.n);
     rank_.read(x, h.data());
@@ -199,10 +206,7 @@ class Cg {
     Rotation rotation;
     rotation.scalars = {{rho_new, rho}};
     loop_ = rank_.loop(rotation, [&] {
-      StencilRows rows = rows_;
-      rows.x = p;
-      rows.y = q;
-      rank_.apply_rows(rows, &slab_.exchange.consumer, q, start(dot(q, p) >> pq));
+      multiply();
       rank_.run(Update{rho, Get(finish(pq)), p, q, d, x, r, z}, start(rho_new, rr));
       rank_.exit_if(Converged{Get(finish(rr)), limit});
       rank_.run(Direction{Get(finish(rho_new)), rho, z, p}, push(p));

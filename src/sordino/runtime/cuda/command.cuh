@@ -110,7 +110,9 @@ __device__ inline int test_exit(T& test, const Args& a, const Shared& s, u32 sto
       a.control->exit_verdict = verdict;
       a.control->exit_iteration = iteration_of(a);
       a.control->exit_command = a.command;
-      store_relaxed(&a.control->halt, 1);  // blocks of this command that begin late leave here too, or by the same test
+      // Blocks of this command that begin late leave here too, or by the same test. Commands of other queues that were recorded
+      // before it may begin late, and do their work.
+      store_relaxed(&a.control->halt, sequence_of(a));
     }
   }
   return verdict;
@@ -136,7 +138,7 @@ __device__ inline bool begin_command(F f, T test, const Args& a, Shared& s, u64*
   u64 state = load_relaxed(reinterpret_cast<const u64*>(a.control));
   each_field(f, LoadKept{a});  // on their way, as is the first packet
   if constexpr (!std::is_same_v<T, NoTest>) each_field(test, LoadKept{a});
-  bool halted = beyond || u32(state) != 0;
+  bool halted = beyond || (u32(state) != 0 && u32(state) <= sequence_of(a));
   if (a.n_finishes == 0) {
     if (halted) return false;
   } else if constexpr (order == SumOrder::fixed) {

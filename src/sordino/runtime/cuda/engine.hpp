@@ -6,7 +6,8 @@
 //
 // Ranks of a process that share a GPU never wait for each other on it: there the host threads order them by stream events.
 // Where several processes work together, every rank has a GPU of its own.
-// Queues of a recording run one after the other, in the order of the recording.
+// Commands of several queues run beside each other, on streams of their own, where they talk to nobody
+// (runtime/cuda/streams.hpp).
 //
 // This header knows no CUDA. A functor runs here once a .cu file has called enable() for it (runtime/cuda/enable.cuh).
 #pragma once

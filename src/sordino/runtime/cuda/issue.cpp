@@ -6,8 +6,8 @@ namespace sordino::cuda {
 // Used for capturing, where iterations count from the chunk's first, and for launching, where they count from the replay's: a
 // chunk is a multiple of the cycle, so turns and predicates are the same.
 void CudaProgram::issue_iterations(int first, int last) {
-  bool chained = false;  // the first launch waits for all that is in the stream
   bool timing = timing_;
+  streams_.fork(timing);
   for (int i = first; i < last; i++) {
     int open = -1;
     for (auto& launch : plan_.launches) {
@@ -17,14 +17,14 @@ void CudaProgram::issue_iterations(int first, int last) {
         begin_command(launch.command, i);
         open = launch.command;
       }
-      issue(launch, i, chained);
-      chained = chains_ && !timing;
+      issue(launch, i, chains_ && !timing);
     }
     if (open >= 0) end_command();
   }
+  streams_.join();
 }
 
-void CudaProgram::issue(const Launch& launch, int iteration, bool chained) {
+void CudaProgram::issue(const Launch& launch, int iteration, bool chains) {
   int turn = iteration % rec_.period;
   Args a = launch.args[turn];
   a.iteration = iteration;
@@ -38,7 +38,9 @@ void CudaProgram::issue(const Launch& launch, int iteration, bool chained) {
   if (a.start.slot >= 0) next(a.start.epoch);
   tests_issued_ += launch.tests;
   if (state_.shared) follow_peers(launch, turn);
-  launch.turns[turn]->launch(a, launch.blocks, mine_.stream, chained);
+  Streams::Place place = streams_.enter(launch.command);
+  launch.turns[turn]->launch(a, launch.blocks, place.stream, chains && place.follows);
+  streams_.leave(launch.command);
   if (state_.shared) signal_peers(launch, turn);
 }
 

@@ -27,7 +27,8 @@ CudaProgram::CudaProgram(std::shared_ptr<State> state, Rank& rank, const Recordi
       mine_(state_.of(rank)),
       rec_(recording),
       tally_(rank, recording, vector_map, scalar_map),
-      plan_(state_, rank, recording, vector_map, scalar_map) {
+      plan_(state_, rank, recording, vector_map, scalar_map),
+      streams_(mine_, recording, state_.shared || state_.options.time_commands || plan_.on_host) {
   int major = 0;
   call("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, mine_.device));
   chains_ = state_.options.chain && !state_.shared && major >= 9;

@@ -2,6 +2,7 @@
 #pragma once
 #include "sordino/runtime/cuda/mark.hpp"
 #include "sordino/runtime/cuda/plan.hpp"
+#include "sordino/runtime/cuda/streams.hpp"
 #include "sordino/runtime/cuda/tally.hpp"
 
 namespace sordino::cuda {
@@ -28,7 +29,7 @@ class CudaProgram final : public Program {
 
   // issuing (issue.cpp)
   void issue_iterations(int first, int last);
-  void issue(const Launch& launch, int iteration, bool chained);
+  void issue(const Launch& launch, int iteration, bool chains);
   void issue_mark(u32 first_test, int iterations);
   void follow_peers(const Launch& launch, int turn);
   void signal_peers(const Launch& launch, int turn);
@@ -75,6 +76,7 @@ class CudaProgram final : public Program {
   const Recording& rec_;
   Tally tally_;
   Plan plan_;
+  Streams streams_;
   int chunk_ = 1;         // iterations
   bool chains_ = false;   // launches may begin while the one before them ends
   bool repeats_ = false;  // the graph repeats its chunk on the device

@@ -8,18 +8,17 @@ Outcome CudaProgram::replay_segments(int max) {
   Outcome outcome;
   u32 first_test = 0;
   for (int i = 0; i < max; i++) {
-    bool chained = false;
+    streams_.fork();
     for (auto& launch : plan_.launches) {
       if (!rec_.commands[launch.command].active(i)) continue;
       if (launch.host.empty()) {
-        issue(launch, i, chained);
-        chained = chains_;
+        issue(launch, i, chains_);
         continue;
       }
       if (end_segment(i, first_test, outcome)) return outcome;
       first_test = tests_issued_;
       run_host_task(launch, i);
-      chained = false;
+      streams_.fork();
     }
   }
   if (!end_segment(max, first_test, outcome)) {

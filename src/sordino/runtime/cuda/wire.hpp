@@ -42,7 +42,7 @@ struct FaultRecord {
 /// Device memory of one rank, uploaded at the start of every replay. Constant while a chunk of iterations runs, except where
 /// said otherwise: so a command may read it before the one ahead of it has ended.
 struct alignas(16) Control {
-  u32 halt = 0;          // set by a command: every later one does nothing
+  u32 halt = 0;          // set by a command, to its place in the replay's order: every later one does nothing; 1: none does
   u32 stop_seen_at = 0;  // set by a command: sequence number of the first that saw a stop request
   i32 first_iteration = 0, max_iterations = 0;
   u32 stop = 0;                               // a stop is requested here: told to the others with everything sent
