@@ -29,6 +29,15 @@ nb::dict ledger_dict(const Ledger& l) {
   d["reduced_values"] = l.reduced_values;
   d["messages"] = l.messages;
   d["bytes_sent"] = l.bytes_sent;
+  nb::dict carried;
+  for (int c = 0; c < carriers; c++)
+    if (const Carried& by = l.carried[std::size_t(c)]; by.messages > 0) {
+      nb::dict e;
+      e["messages"] = by.messages;
+      e["bytes"] = by.bytes;
+      carried[name_of(Carrier(c))] = e;
+    }
+  d["carried"] = carried;
   d["memory_bytes"] = l.memory_bytes;
   d["flops"] = l.flops;
   d["exposed_reduction_s"] = l.exposed_reduction;

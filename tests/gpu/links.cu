@@ -64,7 +64,7 @@ TEST("links: through host memory the bits are those of peer memory") {
     for (auto& o : gatherings()) {
       NOTE(ranks, " ranks, way ", way++);
       auto gpu = test::cuda_engine(ranks, through_host(o));
-      CHECK(gpu->carrier(0, 1) == std::string("host memory"));
+      CHECK(gpu->carrier(0, 1) == Carrier::host_memory);
       CHECK(solve(*gpu, 16, 12, 20, 1e-12, 400) == expected);
     }
   }

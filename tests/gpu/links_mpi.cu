@@ -62,10 +62,10 @@ TEST("links: messages, collectives and sums reach processes that share no memory
       NOTE(apart.what, ", ", processes(), " processes of ", ranks);
       auto e = engine(apart, ranks);
       int me = e->first_rank(), far = process() == 0 ? e->size() - 1 : 0;
-      CHECK(e->carrier(me, far) == std::string("mpi"));
+      CHECK(e->carrier(me, far) == Carrier::mpi);
       if (ranks > 1)
-        CHECK(e->carrier(me, me + 1) == std::string(apart.links == cuda::Links::host ? "host memory" : "peer memory"));
-      if (apart.what == "two hosts") CHECK(e->carrier(me, process() % 2 ? me - 1 : me + 1) == std::string("CUDA IPC"));
+        CHECK(e->carrier(me, me + 1) == (apart.links == cuda::Links::host ? Carrier::host_memory : Carrier::peer_memory));
+      if (apart.what == "two hosts") CHECK(e->carrier(me, process() % 2 ? me - 1 : me + 1) == Carrier::cuda_ipc);
       traffic::ring(*e);
       traffic::collectives(*e);
       traffic::sums(*e);

@@ -129,6 +129,13 @@ def test_durations_and_quantities():
     assert words.percent(1, 1) == "100 %" and words.percent(0, 0) == "0 %"
 
 
+def test_who_carried_the_messages():
+    some = {"messages": 1, "bytes": 300}
+    assert words._carriers({}) == "" and words._carriers({"mpi": some}) == ", by mpi"
+    both = {"peer memory": some, "mpi": {"messages": 9, "bytes": 100}}
+    assert words._carriers(both) == ", 75 % by peer memory and 25 % by mpi"
+
+
 def test_ticks_are_round_and_few():
     assert svg.ticks(0, 91, 6, 1) == [0, 20, 40, 60, 80]
     assert svg.ticks(-8, 0, 6, 1) == [-8, -6, -4, -2, 0]

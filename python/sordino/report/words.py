@@ -103,7 +103,17 @@ def _messages(ledger: dict[str, Any], n: int) -> str:
     size = quantity(float(ledger.get("bytes_sent", 0)) / n, "B")
     return (
         f"{count(_per_iteration(messages, n), 'message')} an iteration from a rank to others, {size} together"
+        f"{_carriers(ledger.get('carried') or {})}"
     )
+
+
+def _carriers(carried: dict[str, Any]) -> str:
+    """What brought them; shares of the bytes where several did."""
+    total = sum(float(by["bytes"]) for by in carried.values())
+    if len(carried) < 2 or not total:
+        return "".join(f", by {name}" for name in carried)
+    shares = [f"{percent(float(by['bytes']), total)} by {name}" for name, by in carried.items()]
+    return ", " + " and ".join(shares)
 
 
 def _per_iteration(total: float, n: int) -> float:

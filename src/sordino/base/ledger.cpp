@@ -2,6 +2,11 @@
 
 namespace sordino {
 
+const char* name_of(Carrier carrier) {
+  constexpr const char* names[carriers] = {"threads", "peer memory", "CUDA IPC", "host memory", "nccl", "mpi", "network"};
+  return names[int(carrier)];
+}
+
 Ledger difference(const Ledger& now, const Ledger& before) {
   Ledger d = now;
   d.commands -= before.commands;
@@ -9,6 +14,10 @@ Ledger difference(const Ledger& now, const Ledger& before) {
   d.reduced_values -= before.reduced_values;
   d.messages -= before.messages;
   d.bytes_sent -= before.bytes_sent;
+  for (std::size_t c = 0; c < carriers; c++) {
+    d.carried[c].messages -= before.carried[c].messages;
+    d.carried[c].bytes -= before.carried[c].bytes;
+  }
   d.memory_bytes -= before.memory_bytes;
   d.flops -= before.flops;
   d.exposed_reduction -= before.exposed_reduction;

@@ -1,5 +1,6 @@
 // What a run did. Counts are identical on every engine; times belong to the engine's clock (wall or virtual).
 #pragma once
+#include <array>
 #include <map>
 #include <string>
 
@@ -13,14 +14,25 @@ struct KernelLedger {
   double seconds = 0;  // 0 where the engine was not asked to time commands
 };
 
+/// What brings a message to another rank. `network`: of a described machine.
+enum class Carrier { threads, peer_memory, cuda_ipc, host_memory, nccl, mpi, network };
+inline constexpr int carriers = 7;
+const char* name_of(Carrier carrier);
+
+struct Carried {
+  i64 messages = 0, bytes = 0;
+  bool operator==(const Carried&) const = default;
+};
+
 struct Ledger {
   // counts, per rank
   i64 commands = 0;
-  i64 reductions = 0;       // split-phase all-reduces started
-  i64 reduced_values = 0;   // scalars in them
-  i64 messages = 0;         // halo messages sent
-  i64 bytes_sent = 0;       // in halo messages
-  double memory_bytes = 0;  // declared traffic of the commands: every array touched once
+  i64 reductions = 0;                       // split-phase all-reduces started
+  i64 reduced_values = 0;                   // scalars in them
+  i64 messages = 0;                         // halo messages sent
+  i64 bytes_sent = 0;                       // in halo messages
+  std::array<Carried, carriers> carried{};  // these messages, by what brought them
+  double memory_bytes = 0;                  // declared traffic of the commands: every array touched once
   double flops = 0;
   // seconds on the engine's clock
   double exposed_reduction = 0;  // waited for a reduction that nothing hid
@@ -30,6 +42,14 @@ struct Ledger {
   double time = 0;
   std::map<std::string, KernelLedger> kernels;
 
+  void book_message(Carrier by, i64 bytes, i64 times = 1) {
+    Carried& c = carried[std::size_t(by)];
+    c.messages += times;
+    c.bytes += times * bytes;
+    messages += times;
+    bytes_sent += times * bytes;
+  }
+  /// Of what all engines count; who carried is their own.
   bool same_counts(const Ledger& o) const {
     return commands == o.commands && reductions == o.reductions && reduced_values == o.reduced_values &&
            messages == o.messages && bytes_sent == o.bytes_sent && memory_bytes == o.memory_bytes && flops == o.flops;

@@ -55,6 +55,7 @@ class Engine {
   virtual int size() const = 0;                 // ranks of all processes
   virtual int first_rank() const { return 0; }  // of this process
   virtual int local_ranks() const { return size(); }
+  virtual Carrier carrier(int from, int to) const = 0;  // of messages of a rank of this process
   virtual bool arithmetic() const { return true; }  // false: the model engine skips it, and values do not exist
 
   /// Runs `job` on every local rank and returns when all have ended. If a rank fails, all ranks stop, and the first cause is

@@ -118,8 +118,8 @@ void Frame::deliver(int turn, int slot, const double* all) {
 }
 
 void Frame::book_put(const Exchange& exchange) {
-  rank_.ledger.messages += i64(exchange.peers.size());
-  rank_.ledger.bytes_sent += exchange.rows_sent() * i64(sizeof(double));
+  for (auto& p : exchange.peers)
+    rank_.ledger.book_message(rank_.engine().carrier(rank_.id(), p.rank), p.send_count * i64(sizeof(double)));
 }
 
 void Frame::pack(const ExchangePeer& peer, const double* rows, double* to) {

@@ -11,8 +11,8 @@ Ledger some(int k) {
   l.commands = 3 * k;
   l.reductions = 5 * k;
   l.reduced_values = 7 * k;
-  l.messages = 11 * k;
-  l.bytes_sent = 13 * k;
+  l.book_message(Carrier::peer_memory, 2, 4 * k);
+  l.book_message(Carrier::mpi, 3, 7 * k);
   l.memory_bytes = 17 * k;
   l.flops = 19 * k;
   l.exposed_reduction = 23 * k;
@@ -29,6 +29,10 @@ Ledger some(int k) {
 TEST("a difference of ledgers takes every number apart") {
   Ledger d = difference(some(10), some(3)), expected = some(7);
   CHECK(d.same_counts(expected));
+  CHECK(d.messages == 77);
+  CHECK(d.bytes_sent == 203);
+  CHECK(d.carried == expected.carried);
+  CHECK((d.carried[std::size_t(Carrier::mpi)] == Carried{49, 147}));
   CHECK(d.exposed_reduction == expected.exposed_reduction);
   CHECK(d.hidden_reduction == expected.hidden_reduction);
   CHECK(d.exposed_halo == expected.exposed_halo);

@@ -20,6 +20,7 @@ class PaperEngine final : public Engine {
   std::vector<std::vector<std::string>> bound;  // for each compilation, the vectors' names in the order of their buffers
 
   const char* name() const override { return "paper"; }
+  Carrier carrier(int, int) const override { return Carrier::network; }
   int size() const override { return size_; }
   int local_ranks() const override { return 1; }
   void run(const std::function<void(Rank&)>& job, const std::function<void()>& = {}) override { job(rank_); }

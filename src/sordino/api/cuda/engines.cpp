@@ -21,7 +21,8 @@ std::string carrier(const CudaEngine& engine) {
   std::vector<std::string> names;
   for (int from = engine.first_rank(); from < engine.first_rank() + engine.local_ranks(); from++)
     for (int to = 0; to < engine.size(); to++)
-      if (std::string name = engine.carrier(from, to); to != from && std::find(names.begin(), names.end(), name) == names.end())
+      if (std::string name = name_of(engine.carrier(from, to));
+          to != from && std::find(names.begin(), names.end(), name) == names.end())
         names.push_back(name);
   std::string all;
   for (auto& name : names) all += (all.empty() ? "" : " and ") + name;

@@ -21,7 +21,7 @@ Rank& CudaEngine::rank(int local) { return *state_->public_ranks[local]; }
 bool CudaEngine::has_lost_a_rank() const { return state_->team->stuck(); }
 bool CudaEngine::shares_devices() const { return state_->shared; }
 Counters CudaEngine::counters(int rank) const { return state_->local(rank).counters; }
-const char* CudaEngine::carrier(int from, int to) const { return state_->carrier(from, to); }
+Carrier CudaEngine::carrier(int from, int to) const { return state_->carrier(from, to); }
 double CudaEngine::now(Rank&) { return seconds_now(); }
 
 void CudaEngine::run(const std::function<void(Rank&)>& job, const std::function<void()>& supervise) {

@@ -98,8 +98,7 @@ class CudaEngine final : public Engine {
   bool has_lost_a_rank() const override;
   bool is_device() const override { return true; }
   bool shares_devices() const;
-  /// What carries messages from a rank of this process to another: "peer memory", "CUDA IPC", "host memory", "mpi", ...
-  const char* carrier(int from, int to) const;
+  Carrier carrier(int from, int to) const override;
   Counters counters(int rank) const;  // a rank of this process
 
   void allocate(Rank& rank, int vector) override;

@@ -51,10 +51,9 @@ Link State::link(int from, int to) const {
   return reach.between(device(from), device(to)) ? Link::memory : Link::carried;
 }
 
-const char* State::carrier(int from, int to) const {
-  if (link(from, to) == Link::carried) return hall->is_local(to) ? "host memory" : courier->transport().name();
-  if (!hall->is_local(to)) return "CUDA IPC";
-  return "peer memory";
+Carrier State::carrier(int from, int to) const {
+  if (link(from, to) == Link::carried) return hall->is_local(to) ? Carrier::host_memory : Carrier::mpi;
+  return hall->is_local(to) ? Carrier::peer_memory : Carrier::cuda_ipc;
 }
 
 // --- rows --------------------------------------------------------------------------------------------------------------------

@@ -149,7 +149,7 @@ struct State {
 
   // --- ways between ranks (links.cpp) ---------------------------------------------------------------------------------------
   Link link(int from, int to) const;
-  const char* carrier(int from, int to) const;
+  Carrier carrier(int from, int to) const;
   bool maps_memory() const;  // of other processes of this host
   void find_ways();          // between the devices of this process
   bool needs_courier() const;

@@ -21,8 +21,6 @@ void Tally::Effect::add(const Effect& e, i64 times) {
   counts.commands += times * e.counts.commands;
   counts.reductions += times * e.counts.reductions;
   counts.reduced_values += times * e.counts.reduced_values;
-  counts.messages += times * e.counts.messages;
-  counts.bytes_sent += times * e.counts.bytes_sent;
   counts.memory_bytes += double(times) * e.counts.memory_bytes;
   counts.flops += double(times) * e.counts.flops;
   tests += times * e.tests;
@@ -61,11 +59,7 @@ void Tally::command(Effect& e, int iteration, int command, bool exits) const {
     if (p.op == Op::await) count(e.seen, map[p.slot]);
     if (p.op == Op::start) count(e.started, p.slot);
     if (p.op == Op::put) {
-      int v = map[p.slot];
-      count(e.pushed, v);
-      const Exchange& x = *rank_.vectors()[v].exchange;
-      e.counts.messages += i64(x.peers.size());
-      e.counts.bytes_sent += x.rows_sent() * i64(sizeof(double));
+      count(e.pushed, map[p.slot]);
     }
   }
 }
@@ -98,11 +92,14 @@ void Tally::book(Rank& rank, i64 n, int exit_command) const {
   l.commands += e.counts.commands;
   l.reductions += e.counts.reductions;
   l.reduced_values += e.counts.reduced_values;
-  l.messages += e.counts.messages;
-  l.bytes_sent += e.counts.bytes_sent;
   l.memory_bytes += e.counts.memory_bytes;
   l.flops += e.counts.flops;
-  for (std::size_t v = 0; v < e.pushed.size(); v++) rank.pushed[v] += e.pushed[v];
+  for (std::size_t v = 0; v < e.pushed.size(); v++) {
+    rank.pushed[v] += e.pushed[v];
+    if (e.pushed[v] == 0) continue;
+    for (auto& p : rank.vectors()[v].exchange->peers)
+      l.book_message(rank.engine().carrier(rank.id(), p.rank), p.send_count * i64(sizeof(double)), e.pushed[v]);
+  }
   for (std::size_t v = 0; v < e.seen.size(); v++) rank.seen[v] += e.seen[v];
   for (std::size_t s = 0; s < e.started.size(); s++) rank.reductions()[s].started += e.started[s];
   for (std::size_t s = 0; s < e.finished.size(); s++) rank.reductions()[s].finished += e.finished[s];

@@ -67,6 +67,7 @@ class HostEngine final : public Engine {
   ~HostEngine() override;
 
   const char* name() const override { return "host"; }
+  Carrier carrier(int, int to) const override { return is_local(to) ? Carrier::threads : Carrier::mpi; }
   int size() const override { return size_; }
   int first_rank() const override { return first_; }
   int local_ranks() const override { return options_.ranks; }

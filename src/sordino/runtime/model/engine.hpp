@@ -39,6 +39,7 @@ class ModelEngine final : public Engine {
   ~ModelEngine() override;
 
   const char* name() const override { return "model"; }
+  Carrier carrier(int, int) const override { return Carrier::network; }
   int size() const override { return options_.ranks; }
   bool arithmetic() const override { return options_.arithmetic; }
   void run(const std::function<void(Rank&)>& job, const std::function<void()>& supervise = {}) override;
