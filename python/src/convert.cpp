@@ -31,7 +31,7 @@ nb::dict ledger_dict(const Ledger& l) {
   d["bytes_sent"] = l.bytes_sent;
   nb::dict carried;
   for (int c = 0; c < carriers; c++)
-    if (const Carried& by = l.carried[std::size_t(c)]; by.messages > 0) {
+    if (const MessageCount& by = l.carried[std::size_t(c)]; by.messages > 0) {
       nb::dict e;
       e["messages"] = by.messages;
       e["bytes"] = by.bytes;

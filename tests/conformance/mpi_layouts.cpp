@@ -58,7 +58,7 @@ TEST("every method has the same bits in every layout of processes, and solves ag
           if (process() == 0) CHECK(s.report.ledger.same_counts(reference.report.ledger));
           CHECK(agree(s.report.residual_norm));
           auto& carried = s.report.ledger.carried;
-          const Carried &within = carried[std::size_t(Carrier::threads)], &between = carried[std::size_t(Carrier::mpi)];
+          const MessageCount &within = carried[std::size_t(Carrier::threads)], &between = carried[std::size_t(Carrier::mpi)];
           CHECK(within.messages + between.messages == s.report.ledger.messages);
           CHECK(within.bytes + between.bytes == s.report.ledger.bytes_sent);
           if (s.report.ledger.messages > 0 && sum(layout) == processes()) CHECK(within.messages == 0);

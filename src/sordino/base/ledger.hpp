@@ -19,20 +19,20 @@ enum class Carrier { threads, peer_memory, cuda_ipc, host_memory, nccl, mpi, net
 inline constexpr int carriers = 7;
 const char* name_of(Carrier carrier);
 
-struct Carried {
+struct MessageCount {
   i64 messages = 0, bytes = 0;
-  bool operator==(const Carried&) const = default;
+  bool operator==(const MessageCount&) const = default;
 };
 
 struct Ledger {
   // counts, per rank
   i64 commands = 0;
-  i64 reductions = 0;                       // split-phase all-reduces started
-  i64 reduced_values = 0;                   // scalars in them
-  i64 messages = 0;                         // halo messages sent
-  i64 bytes_sent = 0;                       // in halo messages
-  std::array<Carried, carriers> carried{};  // these messages, by what brought them
-  double memory_bytes = 0;                  // declared traffic of the commands: every array touched once
+  i64 reductions = 0;                            // split-phase all-reduces started
+  i64 reduced_values = 0;                        // scalars in them
+  i64 messages = 0;                              // halo messages sent
+  i64 bytes_sent = 0;                            // in halo messages
+  std::array<MessageCount, carriers> carried{};  // these messages, by what brought them
+  double memory_bytes = 0;                       // declared traffic of the commands: every array touched once
   double flops = 0;
   // seconds on the engine's clock
   double exposed_reduction = 0;  // waited for a reduction that nothing hid
@@ -43,7 +43,7 @@ struct Ledger {
   std::map<std::string, KernelLedger> kernels;
 
   void book_message(Carrier by, i64 bytes, i64 times = 1) {
-    Carried& c = carried[std::size_t(by)];
+    MessageCount& c = carried[std::size_t(by)];
     c.messages += times;
     c.bytes += times * bytes;
     messages += times;

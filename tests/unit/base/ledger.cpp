@@ -32,7 +32,7 @@ TEST("a difference of ledgers takes every number apart") {
   CHECK(d.messages == 77);
   CHECK(d.bytes_sent == 203);
   CHECK(d.carried == expected.carried);
-  CHECK((d.carried[std::size_t(Carrier::mpi)] == Carried{49, 147}));
+  CHECK((d.carried[std::size_t(Carrier::mpi)] == MessageCount{49, 147}));
   CHECK(d.exposed_reduction == expected.exposed_reduction);
   CHECK(d.hidden_reduction == expected.hidden_reduction);
   CHECK(d.exposed_halo == expected.exposed_halo);
