@@ -17,14 +17,14 @@ void CudaProgram::issue_iterations(int first, int last) {
         begin_command(launch.command, i);
         open = launch.command;
       }
-      issue(launch, i, chained);
-      chained = chains_ && !timing;
+      chained = issue(launch, i, chained) && !timing;
     }
     if (open >= 0) end_command();
   }
 }
 
-void CudaProgram::issue(const Launch& launch, int iteration, bool chained) {
+/// Says whether the next launch may begin while this one ends.
+bool CudaProgram::issue(const Launch& launch, int iteration, bool chained) {
   int turn = iteration % rec_.period;
   Args a = launch.args[turn];
   a.iteration = iteration;
@@ -40,6 +40,9 @@ void CudaProgram::issue(const Launch& launch, int iteration, bool chained) {
   if (state_.shared) follow_peers(launch, turn);
   launch.turns[turn]->launch(a, launch.blocks, mine_.stream, chained);
   if (state_.shared) signal_peers(launch, turn);
+  if (!state_.nccl || launch.parcels[turn].empty()) return chains_;
+  for (auto& parcel : launch.parcels[turn]) exchange(parcel, launch.command, iteration);
+  return false;
 }
 
 void CudaProgram::issue_mark(u32 first_test, int iterations) {

@@ -12,8 +12,7 @@ Outcome CudaProgram::replay_segments(int max) {
     for (auto& launch : plan_.launches) {
       if (!rec_.commands[launch.command].active(i)) continue;
       if (launch.host.empty()) {
-        issue(launch, i, chained);
-        chained = chains_;
+        chained = issue(launch, i, chained);
         continue;
       }
       if (end_segment(i, first_test, outcome)) return outcome;
