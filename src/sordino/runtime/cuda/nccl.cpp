@@ -93,37 +93,38 @@ void Nccl::join(const Id& id, int ranks, int first_rank, const std::vector<int>&
   PlainId plain;
   std::copy(id.begin(), id.end(), plain.internal);
   check("ncclGroupStart", f_->group_start());
+  int begun = success;
   for (std::size_t i = 0; i < devices.size(); i++) {
     OnDevice on(devices[i]);
     members_.push_back(std::make_unique<Member>());
     Config config;
-    check("ncclCommInitRankConfig", f_->comm_init_rank_config(&members_[i]->comm, ranks, plain, first_rank + int(i), &config));
+    int result = f_->comm_init_rank_config(&members_[i]->comm, ranks, plain, first_rank + int(i), &config);
+    if (begun == success && result != in_progress) begun = result;
   }
   int result = f_->group_end();
+  check("ncclCommInitRankConfig", begun);
   for (auto& m : members_) settle("joining NCCL's communicator", m->comm, result, look);
 }
 
-// Who never began to end his part would be waited for.
+// All of this process's ranks begin together, since they wait for each other. Who never begins to end his part is not waited
+// for longer.
 Nccl::~Nccl() {
   constexpr auto patience = std::chrono::seconds(5);
-  std::vector<void*> ending;
-  for (auto& m : members_) {
-    if (!m->comm) continue;
-    int result = f_->comm_finalize(m->comm);
-    if (result == success || result == in_progress)
-      ending.push_back(m->comm);
-    else
-      f_->comm_abort(m->comm);
-  }
+  std::vector<void*> comms;
+  for (auto& m : members_)
+    if (m->comm) comms.push_back(m->comm);
+  if (comms.empty()) return;
+  f_->group_start();
+  for (void* comm : comms) f_->comm_finalize(comm);
+  int begun = f_->group_end();
   auto begin = std::chrono::steady_clock::now();
-  for (void* comm : ending) {
-    while (is_busy(comm) && std::chrono::steady_clock::now() - begin < patience)
+  bool well = begun == success || begun == in_progress;
+  for (void* comm : comms) {
+    while (state_of(comm) == in_progress && std::chrono::steady_clock::now() - begin < patience)
       std::this_thread::sleep_for(std::chrono::microseconds(100));
-    if (is_busy(comm))
-      f_->comm_abort(comm);
-    else
-      f_->comm_destroy(comm);
+    well &= state_of(comm) == success;
   }
+  for (void* comm : comms) (well ? f_->comm_destroy : f_->comm_abort)(comm);
 }
 
 // --- calls -------------------------------------------------------------------------------------------------------------------
@@ -133,17 +134,16 @@ void Nccl::check(const char* name, int result) const {
     throw Error(Errc::device, std::string(name) + " failed: " + f_->get_error_string(result));
 }
 
-bool Nccl::is_busy(void* comm) const {
-  int state = success;
-  return f_->comm_get_async_error(comm, &state) == success && state == in_progress;
+int Nccl::state_of(void* comm) const {
+  int state = success, result = f_->comm_get_async_error(comm, &state);
+  return result == success ? state : result;
 }
 
 /// Until a call that has begun is done.
 void Nccl::settle(const char* name, void* comm, int result, const Look& look) const {
   check(name, result);
-  int state = success;
   for (u32 n = 1;; n++) {
-    check("ncclCommGetAsyncError", f_->comm_get_async_error(comm, &state));
+    int state = state_of(comm);
     if (state != in_progress) return check(name, state);
     std::this_thread::yield();
     if (n % 64 == 0) look();
@@ -203,8 +203,7 @@ void Nccl::Group::issue(const Look& look) {
 std::string Nccl::error_of(int rank) {
   Member& m = member(rank);
   std::unique_lock lock(m.mutex, std::try_to_lock);
-  int state = success;
-  if (!lock || !m.comm || f_->comm_get_async_error(m.comm, &state) != success) return "";
+  int state = lock && m.comm ? state_of(m.comm) : success;
   return state == success || state == in_progress ? "" : f_->get_error_string(state);
 }
 

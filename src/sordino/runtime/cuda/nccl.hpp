@@ -73,7 +73,7 @@ class Nccl {
   Member& member(int rank) { return *members_[std::size_t(rank - first_rank_)]; }
   void* comm_of(int rank);
   void check(const char* name, int result) const;
-  bool is_busy(void* comm) const;
+  int state_of(void* comm) const;
   void settle(const char* name, void* comm, int result, const Look& look) const;
   template <class Start>
   void collective(const char* name, int rank, const Start& start);

@@ -155,7 +155,7 @@ void State::abort_nccl() {
 
 // NCCL's memory is mapped by others, as ours is.
 void State::leave_nccl(bool alone) {
-  if (alone || hall->raised()) abort_nccl();
+  if (nccl && (alone || hall->raised())) abort_nccl();
   nccl.reset();
 }
 
