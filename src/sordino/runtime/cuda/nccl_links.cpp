@@ -64,7 +64,12 @@ void State::connect_nccl() {
         group.send(words + std::size_t(other) * word, word, other);
         group.receive(words + bytes + std::size_t(other) * word, word, other);
       }
-      group.issue([this, begin = seconds_now()] { be_patient(begin); });
+      auto look = [this, begin = seconds_now()] { be_patient(begin); };
+      group.issue(look);
+      while (cudaStreamQuery(r.stream) == cudaErrorNotReady) {
+        look();
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+      }
     } catch (const Error& e) {
       hall->raise(e.code(), "rank " + std::to_string(r.index) + ": " + e.what());
     }
