@@ -1,47 +1,13 @@
 // The Wilson dslash on GPUs: what the host computes, to rounding, for both precisions and link formats, on grids of 1 to 4
 // ranks.
+#include "hops.hpp"
 #include "sordino/api/cuda/engines.hpp"
-#include "sordino/lattice/dslash.hpp"
 #include "support.hpp"
 
 using namespace sordino;
 using namespace sordino::lattice;
 
 namespace {
-
-struct Case {
-  Lattice lattice;
-  Coords grid;
-  Precision precision;
-  int reals;
-};
-
-/// Four hops from parity to parity: the words of every rank's even and odd fields.
-std::vector<std::vector<double>> hops(Engine& engine, const Case& c) {
-  std::vector<std::vector<double>> words(2 * std::size_t(engine.size()));
-  engine.run(
-      [&](Rank& s) {
-        Box box(c.lattice, c.grid, s.id());
-        auto links = std::make_shared<LinkField>(s, box, random_links(c.lattice, 5), c.precision, c.reals);
-        Dslash d(s, box, links, 1);
-        Vec field[2] = {d.field(s, "even"), d.field(s, "odd")};
-        auto source = random_source(c.lattice, 6);
-        for (int parity = 0; parity < 2; parity++) s.write(field[parity], d.pack(s, source, parity).data());
-        auto there_and_back = s.record([&] {
-          d.apply(s, {.x = field[0], .y = field[1]}, 0.125, 1);
-          d.apply(s, {.x = field[1], .y = field[0]}, 0.125, 0);
-        });
-        s.replay(there_and_back);
-        s.replay(there_and_back);
-        for (int parity = 0; parity < 2; parity++) {
-          auto& w = words[2 * std::size_t(s.id()) + std::size_t(parity)];
-          w.resize(std::size_t(s.space(d.space()).rows));
-          s.read(field[parity], w.data());
-        }
-      },
-      {});
-  return words;
-}
 
 /// Largest difference relative to the largest number, of fields whose words are doubles or pairs of floats.
 template <class T>
@@ -156,15 +122,15 @@ TEST("dslash: GPUs and host agree, in both precisions and link formats, on every
         for (int reals : {18, 12}) {
           bool single = precision == Precision::single_precision;
           NOTE(to_string(extent), " on ", to_string(grid), single ? ", single, " : ", double, ", reals, " reals a link");
-          Case c{{extent, true}, grid, precision, reals};
+          hops::Case c{{extent, true}, grid, precision, reals};
           int ranks = grid[0] * grid[1] * grid[2] * grid[3];
           auto host = test::host_engine(ranks);
-          auto expected = hops(*host, c);
+          auto expected = hops::run(*host, c);
           for (cuda::Sharing sharing : {cuda::Sharing::automatic, cuda::Sharing::always}) {
             cuda::Options o;
             o.sharing = sharing;
             auto gpu = test::cuda_engine(ranks, o);
-            compare(hops(*gpu, c), expected, single);
+            compare(hops::run(*gpu, c), expected, single);
           }
         }
 }

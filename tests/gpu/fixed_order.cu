@@ -72,6 +72,17 @@ TEST("fixed order: ranks that spin, single launches, odd chunks, small grids and
     }
 }
 
+TEST("fixed order: what NCCL brings keeps the bits") {
+  test::need_nccl();
+  auto host = test::host_engine(1);
+  Run reference = solve(*host, 24, 20, 22, 500);
+  for (int ranks = 2; ranks <= test::gpus(); ranks++) {
+    NOTE(ranks, " ranks");
+    auto gpu = test::cuda_engine(ranks, deterministic(test::by_nccl()));
+    CHECK(solve(*gpu, 24, 20, 22, 500) == reference);
+  }
+}
+
 TEST("fixed order: who sent nothing is named") {
   test::need_gpu();
   for (bool spin : {false, true}) {

@@ -32,8 +32,9 @@ std::string endless(std::unique_ptr<Hall> hall, const Setting& s, const std::fun
 }
 
 /// The last process gets a signal while all solve. Checks that all others say the same, and returns it.
-std::string ended_by(int signal, const std::vector<int>& ranks, double patience, double most_seconds) {
+std::string ended_by(int signal, const std::vector<int>& ranks, double patience, double most_seconds, bool nccl = false) {
   Setting s;
+  s.nccl = nccl;
   s.patience = patience;
   s.ranks = ranks;
   auto hall = Hall::make(ranks);
@@ -104,6 +105,20 @@ TEST("lost process: one that is killed is named by all others, and the GPUs work
 TEST("lost process: one that is stopped ends the patience of all others, who say the same") {
   test::need_gpu();
   std::string cause = ended_by(SIGSTOP, layouts()[0], 2, 20);
+  CHECK(cause.find("waited 2 s without any progress for ") != std::string::npos);
+  works();
+}
+
+TEST("lost process: one that is killed among NCCL's messages is named by all others") {
+  test::need_nccl();
+  std::string cause = ended_by(SIGKILL, layouts()[0], 10, 12, true);
+  CHECK(cause.starts_with("rank " + std::to_string(layouts()[0].size() - 1) + " is lost: process "));
+  works();
+}
+
+TEST("lost process: one that is stopped among NCCL's messages ends the patience of all others, who say the same") {
+  test::need_nccl();
+  std::string cause = ended_by(SIGSTOP, layouts()[0], 2, 20, true);
   CHECK(cause.find("waited 2 s without any progress for ") != std::string::npos);
   works();
 }

@@ -14,6 +14,7 @@
 #include "sordino/runtime/cuda/enable.cuh"
 #include "sordino/runtime/cuda/engine.hpp"
 #include "sordino/runtime/host/engine.hpp"
+#include "support.hpp"
 #include "unit/comm/traffic_checks.hpp"
 
 using namespace sordino;
@@ -21,7 +22,7 @@ using namespace mpi_world;
 
 namespace {
 
-int gpus() { return int(cuda::device_report().devices.size()); }
+using test::gpus;
 
 /// Ranks of each process for which there are GPUs; skips the test where there are not even enough for one.
 std::vector<int> ranks_per_process() {
@@ -233,6 +234,42 @@ TEST("processes: who sends no blocks of a deterministic sum is named alike in al
   NOTE(f.cause);
   std::string mute = "rank " + std::to_string(processes() - 1);
   CHECK((f.cause.find("for " + mute + "'s part of the reduction") != std::string::npos || f.cause.starts_with(mute + ": ")));
+}
+
+TEST("processes: NCCL between them brings the same, and who sends nothing is named alike in all of them") {
+  for (int ranks : ranks_per_process()) {
+    NOTE(processes(), " processes of ", ranks);
+    std::unique_ptr<cuda::CudaEngine> e;
+    try {
+      e = engine(ranks, test::by_nccl());
+    } catch (const Error& error) {
+      std::string why = error.what();
+      if (why.find("there is no NCCL here") != std::string::npos) SKIP(why);
+      throw;
+    }
+    CHECK(e->carrier(0, 1) == Carrier::nccl);
+    traffic::ring(*e);
+    traffic::collectives(*e);
+    traffic::sums(*e);
+    e->run(
+        [](Rank& s) {
+          test::Cg cg(s, 16, 16, 16, 10);
+          for (int k = 0; k < 5; k++) CHECK(cg.solve(cg.right_hand_side().data(), 1e-10, 300).verdict == met);
+        },
+        {});
+  }
+  for (const char* command : {"Stencil", "Update", "Direction"}) {
+    NOTE(command);
+    cuda::Options o = test::by_nccl();
+    o.timeout = 2;
+    o.inject = {.rank = processes() - 1, .command = command, .iteration = 7, .mute = true};
+    auto e = engine(1, o);
+    Failure f = failure_of([&] { e->run(solve_long, {}); });
+    NOTE(f.cause);
+    CHECK(f.cause.find("waited 2 s without any progress for rank ") != std::string::npos);
+    CHECK(f.seconds < 15);
+  }
+  works();
 }
 
 TEST("processes: a slow one that lives is no fault") {

@@ -17,16 +17,17 @@ namespace spawned {
 
 using namespace sordino;
 
-constexpr const char* variable = "SORDINO_TEST_HALL";  // "name process patience ranks ranks ..."
+constexpr const char* variable = "SORDINO_TEST_HALL";  // "name process patience nccl ranks ranks ..."
 struct Setting {
   std::string name;
   int process = 0;
   double patience = 10;  // seconds
+  bool nccl = false;     // carries what they send
   std::vector<int> ranks;
 
   std::string text() const {
     std::ostringstream out;
-    out << name << " " << process << " " << patience;
+    out << name << " " << process << " " << patience << " " << nccl;
     for (int n : ranks) out << " " << n;
     return out.str();
   }
@@ -35,7 +36,7 @@ struct Setting {
 inline Setting setting_in(const char* text) {
   std::istringstream in(text);
   Setting s;
-  in >> s.name >> s.process >> s.patience;
+  in >> s.name >> s.process >> s.patience >> s.nccl;
   for (int n; in >> n;) s.ranks.push_back(n);
   return s;
 }
@@ -46,10 +47,10 @@ inline cuda::Options options_of(const Setting& s, int gpus) {
   for (int n : s.ranks) all += n;
   cuda::Options o = gpus < all ? test::spinning() : cuda::Options{};
   o.timeout = s.patience;
-  return o;
+  return s.nccl ? test::by_nccl(o) : o;
 }
 
-inline int gpus() { return int(cuda::device_report().devices.size()); }
+using test::gpus;
 
 /// The other processes, whose output ends with what ended their solve.
 class Children {

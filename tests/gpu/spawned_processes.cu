@@ -48,19 +48,12 @@ std::vector<std::string> work(const Setting& s, std::unique_ptr<Hall> hall) {
   return solved(engine);
 }
 
-}  // namespace
-
-TEST("spawned processes: a child of the test below") {
-  Setting s = setting_of_child();
-  for (auto& line : work(s, Hall::enter(s.name, s.ranks, s.process))) std::printf("%s", line.c_str());
-}
-
-TEST("spawned processes: messages arrive, and solves have the bits of one process") {
-  test::need_gpu();
+void compare_with_one_process(bool nccl) {
   for (auto& ranks : layouts()) {
     NOTE("layout ", check::text(ranks));
     Setting s;
     s.patience = 20;
+    s.nccl = nccl;
     s.ranks = ranks;
     auto hall = Hall::make(ranks);
     s.name = hall->name();
@@ -75,6 +68,7 @@ TEST("spawned processes: messages arrive, and solves have the bits of one proces
       said += text;
     }
     cuda::Options o = options_of(s, gpus());
+    o.links = cuda::Links::automatic;
     o.ranks = all;
     cuda::CudaEngine alone(o);
     for (auto& line : solved(alone)) {
@@ -82,4 +76,21 @@ TEST("spawned processes: messages arrive, and solves have the bits of one proces
       CHECK(said.find(line) != std::string::npos);
     }
   }
+}
+
+}  // namespace
+
+TEST("spawned processes: a child of the test below") {
+  Setting s = setting_of_child();
+  for (auto& line : work(s, Hall::enter(s.name, s.ranks, s.process))) std::printf("%s", line.c_str());
+}
+
+TEST("spawned processes: messages arrive, and solves have the bits of one process") {
+  test::need_gpu();
+  compare_with_one_process(false);
+}
+
+TEST("spawned processes: over NCCL, too") {
+  test::need_nccl();
+  compare_with_one_process(true);
 }

@@ -1,10 +1,12 @@
 // What the tests of the cuda engine share.
 #pragma once
+#include <cstdlib>
 #include <memory>
 
 #include "check.hpp"
 #include "sordino/runtime/cuda/devices.hpp"
 #include "sordino/runtime/cuda/engine.hpp"
+#include "sordino/runtime/cuda/nccl.hpp"
 #include "sordino/runtime/host/engine.hpp"
 
 namespace test {
@@ -36,6 +38,25 @@ inline sordino::cuda::Options spinning(int blocks = 8) {
   o.sharing = sordino::cuda::Sharing::never;
   o.most_blocks = blocks;
   return o;
+}
+
+inline int gpus() { return int(sordino::cuda::device_report().devices.size()); }
+
+/// SORDINO_NCCL names a libnccl.so.2 where the loader finds none.
+inline sordino::cuda::Options by_nccl(sordino::cuda::Options o = {}) {
+  o.links = sordino::cuda::Links::nccl;
+  if (const char* path = std::getenv("SORDINO_NCCL")) o.nccl = path;
+  return o;
+}
+
+inline void need_nccl(int devices = 2) {
+  need_gpu();
+  if (gpus() < devices) SKIP("NCCL takes a GPU a rank: ", devices, " are needed, and here are ", gpus());
+  try {
+    sordino::cuda::Nccl found(by_nccl().nccl);
+  } catch (const sordino::Error& e) {
+    SKIP(e.what());
+  }
 }
 
 inline double distance(const std::vector<double>& a, const std::vector<double>& b) {

@@ -80,6 +80,7 @@ struct Hall::Segment {
   alignas(64) std::atomic<u32> fault;
   i32 code;
   char cause[2048];
+  Invitation invitation;
   Member members[most_processes];
 };
 
@@ -353,6 +354,9 @@ bool Hall::others_busy() const {
 
 void Hall::set_device(int rank, const DeviceIdentity& device) { seat(rank).device = device; }
 DeviceIdentity Hall::device(int rank) const { return seat(rank).device; }
+
+void Hall::invite(const Invitation& invitation) { segment_->invitation = invitation; }
+Invitation Hall::invitation() const { return segment_->invitation; }
 
 void Hall::publish(int rank, int block, const BlockHandle& handle) {
   if (block >= most_blocks)

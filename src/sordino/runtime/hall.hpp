@@ -57,6 +57,8 @@ struct BlockPlace {
 };
 enum class Published { vector, reduction };
 using DeviceIdentity = std::array<std::byte, 16>;
+/// By which the processes find each other in a library's communicator.
+using Invitation = std::array<char, 128>;
 
 /// The ranks of every process, and the host that each is on: hosts count from 0, in the order of their first processes.
 struct Guests {
@@ -152,6 +154,8 @@ class Hall {
   // --- directory: written by its owner before a barrier, read by others behind it -----------------------------------------
   void set_device(int rank, const DeviceIdentity& device);
   DeviceIdentity device(int rank) const;
+  void invite(const Invitation& invitation);
+  Invitation invitation() const;
   void publish(int rank, int block, const BlockHandle& handle);
   BlockHandle block(int rank, int block) const;
   void publish(int rank, Published what, int index, const BlockPlace& place);

@@ -13,8 +13,8 @@ namespace sordino {
 
 struct Message {
   /// beat: the sender's process lives, and its ranks make progress if `place` is 1; ended: they have ended run `slot`;
-  /// complaint: what a rank waited for in vain.
-  enum Kind : i32 { halo, reduction, host_data, barrier, fault, beat, ended, complaint } kind = halo;
+  /// complaint: what a rank waited for in vain; invitation: to a communicator.
+  enum Kind : i32 { halo, reduction, host_data, barrier, fault, beat, ended, complaint, invitation } kind = halo;
   i64 slot = 0;          // physical vector, reduction slot, or tag
   i32 from = 0, to = 0;  // ranks
   u32 flag = 0;          // epoch << 1 | stop request

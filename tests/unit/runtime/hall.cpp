@@ -152,8 +152,11 @@ TEST("hall: memory is found in the directory behind a barrier") {
       for (int v = 0; v < 5; v++) hall.publish(r, Published::vector, v, {v % 3, u64(100 * r + v)});
       hall.publish(r, Published::reduction, 4, {1, 8, 0, r});
     }
+    Invitation invitation{};
+    invitation.fill('x');
+    if (hall.process() == 0) hall.invite(invitation);
     hall.meet(20);
-    bool well = !hall.raised();
+    bool well = !hall.raised() && hall.invitation() == invitation;
     for (int r = 0; r < 3; r++) {
       well &= hall.device(r)[15] == std::byte(r);
       for (int b = 0; b < 3; b++) well &= hall.block(r, b).bytes == handle(r, b).bytes;

@@ -5,8 +5,8 @@
 #include "sordino/base/error.hpp"
 #include "sordino/comm/cuda/all_gather.hpp"
 #include "sordino/comm/cuda/figures.hpp"
-#include "sordino/comm/cuda/nccl.hpp"
 #include "sordino/runtime/cuda/call.hpp"
+#include "sordino/runtime/cuda/nccl.hpp"
 #include "sordino/runtime/cuda/put.hpp"
 
 namespace sordino::cuda {
@@ -131,7 +131,9 @@ std::unique_ptr<Nccl> find_nccl(const CommPlan& plan, const Team& team, std::str
   std::vector<int> devices;
   for (int r = 0; r < team.size(); r++) devices.push_back(team.device(r));
   try {
-    return std::make_unique<Nccl>(plan.nccl, devices);
+    auto nccl = std::make_unique<Nccl>(plan.nccl);
+    nccl->join(nccl->make_id(), team.size(), 0, devices);
+    return nccl;
   } catch (const Error& e) {
     why_not = e.what();
     return nullptr;
@@ -170,7 +172,7 @@ CommFigure time_gather(const CommPlan& plan, int ranks, i64 part, bool by_nccl) 
   return f;
 }
 
-CommFigure time_nccl_values(Team& team, const Nccl& nccl, int values) {
+CommFigure time_nccl_values(Team& team, Nccl& nccl, int values) {
   const int ranks = team.size();
   CommFigure f{.what = "nccl-all-reduce", .way = "NCCL " + nccl.version(), .ranks = ranks, .bytes = 8 * values};
   f.remark = "a thread a GPU, on streams";

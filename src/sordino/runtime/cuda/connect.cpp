@@ -65,9 +65,10 @@ const Route& State::route(Rank& rank, int physical) {
   auto& peers = info.exchange->peers;
   for (std::size_t k = 0; k < peers.size(); k++) {
     const ExchangePeer& p = peers[k];
-    if (link(r.index, p.rank) == Link::carried) {
-      VectorAddress box = outbox(r, rank, physical, p);
-      expect_rows(r, rank, physical, int(k));
+    Link way = link(r.index, p.rank);
+    if (way != Link::memory) {
+      VectorAddress box = way == Link::nccl ? nccl_outbox(r, rank, physical, int(k)) : outbox(r, rank, physical, p);
+      if (way == Link::carried) expect_rows(r, rank, physical, int(k));
       add_segments(segments, p, box.rows);
       flags.push_back(box.flags);
     } else {
@@ -77,6 +78,7 @@ const Route& State::route(Rank& rank, int physical) {
     }
   }
   std::string what = "the exchange of '" + info.name + "'";
+  if (nccl) make_arrivals(r, rank, physical);
   route.peers = i32(flags.size());
   route.flags = table(r, flags, what);
   if (segments.size() <= most_segments) {
@@ -104,11 +106,12 @@ const ReductionMemory& State::reduction(Rank& rank, int slot) {
   if (d.connected) return d;
   std::vector<Packet*> to;
   std::vector<int> carried;
-  for (int p = 0; p < d.targets; p++)
-    if (d.targets > 1 && link(r.index, p) == Link::carried)
-      carried.push_back(p);
-    else
-      to.push_back(d.targets == 1 ? d.packets : packets_of(r, p, slot));
+  for (int p = 0; p < d.targets; p++) {
+    Link way = d.targets > 1 ? link(r.index, p) : Link::memory;
+    if (way == Link::carried) carried.push_back(p);
+    if (way == Link::memory) to.push_back(d.targets == 1 ? d.packets : packets_of(r, p, slot));
+  }
+  if (nccl && d.targets > 1) find_senders(r, rank, slot);
   if (!carried.empty()) {
     to.push_back(outbox(r, rank, slot, carried));
     expect_sums(r, rank, slot);

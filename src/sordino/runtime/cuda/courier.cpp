@@ -169,6 +169,11 @@ void Courier::take(const Message& m, const std::byte* data, std::size_t bytes) {
     std::memcpy(inbox, data, bytes);
     return give_sums(m.to, int(m.slot), m.place, i32(bytes / sizeof(Packet)), inbox);
   }
+  if (m.kind == Message::invitation) {
+    Invitation invitation{};
+    std::memcpy(invitation.data(), data, std::min(bytes, invitation.size()));
+    return state_.hall->invite(invitation);
+  }
   if (bridge_) bridge_->hear(m, data, bytes);
 }
 

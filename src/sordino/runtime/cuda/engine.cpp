@@ -65,8 +65,10 @@ void CudaEngine::run(const std::function<void(Rank&)>& job, const std::function<
       s.raise(Errc::peer_failed, std::string("the supervisor of the run failed: ") + e.what());
     }
     s.attend();
+    if (s.hall->raised()) s.abort_nccl();
     return s.hall->raised() ? 2.0 : -1.0;  // after a fault every wait ends; a rank stuck elsewhere is left behind
   });
+  if (s.hall->raised()) s.abort_nccl();
   if (supervisor_failed) std::rethrow_exception(supervisor_failed);
   if (s.hall->raised()) s.tell_cause();
 }

@@ -2,7 +2,8 @@
 // CUDA graph of a chunk of iterations; ranks push reductions and halos into each other's memory and raise epoch flags there,
 // and no host takes part. Memory of other processes is mapped (CUDA IPC): kernels see no difference. Nor do they where memory
 // cannot be reached, between GPUs without peer access or between hosts: there a courier carries what is sent through host
-// memory, and over MPI (runtime/cuda/courier.hpp).
+// memory, and over MPI (runtime/cuda/courier.hpp). If NCCL is asked for, it carries all of it, launch by launch
+// (runtime/cuda/exchange.cpp).
 //
 // Ranks of a process that share a GPU never wait for each other on it: there the host threads order them by stream events.
 // Where several processes work together, every rank has a GPU of its own.
@@ -30,6 +31,7 @@ enum class Links {
   automatic,  // straight into the other's memory where the device reaches it, else through host memory
   memory,     // straight, or it is an error
   host,       // always through host memory
+  nccl,       // NCCL's messages, between launches; every rank needs a GPU of its own
 };
 
 /// How a loop of commands reaches the device. Measured on H200 (bench/records): a chunk of iterations in a plain graph is the
@@ -46,7 +48,7 @@ struct Injection {
   int rank = -1;
   std::string command;
   int iteration = 0;
-  bool mute = false;  // nothing is sent: a stuck rank, as others see it
+  bool mute = false;  // nothing is sent, through NCCL from then on: a stuck rank, as others see it
   double delay = 0;   // seconds
   bool trap = false;  // the kernel fails: this process loses the device
   /// Called by the rank's host thread before it issues the iterations from `first` to the one before `last`, in any replay. It
@@ -63,7 +65,8 @@ struct Options {
   bool time_commands = false;  // launches commands one by one, and times the first of each replay
   Sharing sharing = Sharing::automatic;
   Links links = Links::automatic;
-  Looping looping = Looping::automatic;  // ranks that share a device take launches, whatever is asked
+  std::string nccl;                      // a libnccl.so.2; empty: what the loader finds as that
+  Looping looping = Looping::automatic;  // ranks that share a device, or use NCCL, take launches, whatever is asked
   int most_blocks = 0;                   // > 0: no grid is larger
   bool chain = true;                     // a command's blocks take their places while the one before it ends
   u32 first_epoch = 0;                   // for tests near the wrap-around

@@ -40,8 +40,13 @@ void CudaProgram::issue(const Launch& launch, int iteration, bool chains) {
   if (state_.shared) follow_peers(launch, turn);
   Streams::Place place = streams_.enter(launch.command);
   launch.turns[turn]->launch(a, launch.blocks, place.stream, chains && place.follows);
-  streams_.leave(launch.command);
   if (state_.shared) signal_peers(launch, turn);
+  if (state_.nccl)
+    for (auto& parcel : launch.parcels[turn]) {
+      exchange(parcel, launch.command, iteration);
+      streams_.interrupt(launch.command);
+    }
+  streams_.leave(launch.command);
 }
 
 void CudaProgram::issue_mark(u32 first_test, int iterations) {

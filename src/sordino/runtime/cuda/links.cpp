@@ -23,6 +23,7 @@ std::size_t bytes_of_box(i32 count) { return up_to_line(std::size_t(count) * siz
 }  // namespace
 
 void State::find_ways() {
+  if (options.links == Links::nccl) return join_nccl();
   reach = enable_peers(devices);
   if (options.links == Links::memory) need_peers(reach, devices);
   bool apart = options.links == Links::host;
@@ -35,16 +36,20 @@ void State::find_ways() {
 
 // All processes of a host decide alike what goes between them.
 bool State::needs_courier() const {
+  if (hall->hosts() > 1) return true;
   for (int from = hall->first_rank(); from < hall->first_rank() + hall->local_ranks(); from++)
     for (int to = 0; to < hall->ranks(); to++)
       if (link(from, to) == Link::carried) return true;
   return false;
 }
 
-bool State::maps_memory() const { return hall->near_processes() > 1 && options.links != Links::host && hall->maps(); }
+bool State::maps_memory() const {
+  return hall->near_processes() > 1 && options.links != Links::host && options.links != Links::nccl && hall->maps();
+}
 
 Link State::link(int from, int to) const {
   if (from == to) return Link::memory;
+  if (nccl) return Link::nccl;
   if (options.links == Links::host || !hall->is_near(to)) return Link::carried;
   if (!hall->is_local(to)) return hall->maps() ? Link::memory : Link::carried;
   auto device = [&](int r) { return ranks[std::size_t(r - hall->first_rank())]->device; };
@@ -52,7 +57,9 @@ Link State::link(int from, int to) const {
 }
 
 Carrier State::carrier(int from, int to) const {
-  if (link(from, to) == Link::carried) return hall->is_local(to) ? Carrier::host_memory : Carrier::mpi;
+  Link way = link(from, to);
+  if (way == Link::nccl) return Carrier::nccl;
+  if (way == Link::carried) return hall->is_local(to) ? Carrier::host_memory : Carrier::mpi;
   return hall->is_local(to) ? Carrier::peer_memory : Carrier::cuda_ipc;
 }
 
@@ -88,14 +95,19 @@ Packet* State::outbox(RankState& r, Rank& rank, int slot, const std::vector<int>
   return packets;
 }
 
+// For the word on who sent what: other hosts' halls have a place for it, too.
+void State::tell_place(RankState& r, int slot) {
+  for (int h = 0; h < hall->hosts(); h++)
+    if (h != hall->host())
+      courier->transport().send(hall->leader(h),
+                                {.kind = Message::reduction, .slot = slot, .from = r.index, .place = r.reductions[slot].place},
+                                nullptr, 0);
+}
+
 void State::expect_sums(RankState& r, Rank& rank, int slot) {
   const ReductionMemory& d = r.reductions[slot];
   if (hall->local_ranks() == rank.size()) return;
-  // For the word on who sent what: other hosts' halls have a place for it, too.
-  for (int h = 0; h < hall->hosts(); h++)
-    if (h != hall->host())
-      courier->transport().send(hall->leader(h), {.kind = Message::reduction, .slot = slot, .from = r.index, .place = d.place},
-                                nullptr, 0);
+  tell_place(r, slot);
   std::size_t count = 2 * std::size_t(d.parts) * d.values;
   courier->expect_sums(r.index, slot, static_cast<Packet*>(take_pinned(r, count * sizeof(Packet))));
 }

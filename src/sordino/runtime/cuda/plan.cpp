@@ -36,6 +36,7 @@ Plan::Plan(State& state, Rank& rank, const Recording& recording, const std::vect
     scalar_maps_.push_back(rotated(scalar_map, rec_.rotate_scalars, t));
   }
   for (int i = 0; i < int(rec_.commands.size()); i++) cut(outline(i));
+  if (state_.nccl) pack_parcels();
   if (epoch_count() > most_epochs)
     throw Error(Errc::unsupported, "a recording uses too many reductions and exchanges for the cuda engine");
 }
@@ -133,11 +134,12 @@ void Plan::cut(Outline all) {
     all.finishes.clear();
     all.tests = false;
   }
-  // Ranks that share a device do not wait in the kernel that sends; and what a kernel does not send itself leaves behind it.
+  // Ranks that share a device, or use NCCL, do not wait in the kernel that sends; and what a kernel does not send itself leaves
+  // behind it.
   auto sends_itself = [&](int v) { return can_send_itself(all, v) || can_send_by_rows(all, v); };
   // And my own request to stop, which goes with what everybody gets, must be there when I read it.
   auto goes_to_all = [&](int v) { return rank_.vectors()[v].exchange->everybody; };
-  bool leaves_at_once = !state_.shared && std::all_of(all.puts.begin(), all.puts.end(), sends_itself) &&
+  bool leaves_at_once = !state_.shared && !state_.nccl && std::all_of(all.puts.begin(), all.puts.end(), sends_itself) &&
                         std::none_of(all.puts.begin(), all.puts.end(), goes_to_all);
   if (all.sends_ahead && !leaves_at_once) cut(take_ahead(all));
   Outline sending(c, all.index);
@@ -150,6 +152,34 @@ void Plan::cut(Outline all) {
   if (sending.puts.empty()) return;
   sending.groups.push_back({-1, false, true});
   add(sending, typeid(Nothing), &nothing);
+}
+
+// All ranks must put the same into a message, whichever of their launches the single rows leave with: what a command sends goes
+// behind its last launch, in the order of the names. If it also waits for what the others send so, its rows go ahead.
+void Plan::pack_parcels() {
+  auto sends_ahead = [](const Command& c) {
+    auto put = std::find_if(c.phases.begin(), c.phases.end(), [](auto& p) { return p.op == Op::put; });
+    return std::any_of(put, c.phases.end(), [](auto& p) { return p.op == Op::await; });
+  };
+  for (auto& l : launches) l.parcels.resize(std::size_t(rec_.period));
+  for (std::size_t first = 0, end = 0; first < launches.size(); first = end) {
+    while (end < launches.size() && launches[end].command == launches[first].command) end++;
+    bool ahead = sends_ahead(rec_.commands[launches[first].command]);
+    for (int turn = 0; turn < rec_.period; turn++) {
+      Parcel rows, sums;
+      std::size_t last_put = first;
+      for (std::size_t l = first; l < end; l++) {
+        for (int slot : launches[l].starts) sums.slot = slot, sums.epoch = epoch(Counter::started, slot);
+        if (!launches[l].host.empty() || launches[l].puts[turn].empty()) continue;
+        for (int v : launches[l].puts[turn]) rows.vectors.push_back({v, epoch(Counter::pushed, v)});
+        last_put = l;
+      }
+      std::sort(rows.vectors.begin(), rows.vectors.end(), [](auto& a, auto& b) { return a.first < b.first; });
+      if (!ahead) std::swap(sums.vectors, rows.vectors);
+      if (!rows.empty()) launches[last_put].parcels[turn].push_back(rows);
+      if (!sums.empty()) launches[end - 1].parcels[turn].push_back(sums);
+    }
+  }
 }
 
 // Takes off what a command does until it has sent rows, so that a launch of its own does it.

@@ -17,6 +17,14 @@ class RowSet {
   std::vector<RowRange> ranges_;
 };
 
+/// What NCCL's messages take away behind a launch: rows of vectors, and a rank's parts of a reduction.
+struct Parcel {
+  std::vector<std::pair<int, EpochRef>> vectors;  // physical
+  int slot = -1;
+  EpochRef epoch;
+  bool empty() const { return vectors.empty() && slot < 0; }
+};
+
 /// One kernel. Most commands are one; an exit test or a sending that no kernel combines with the command is one of its own.
 struct Launch {
   int command = 0;
@@ -28,6 +36,7 @@ struct Launch {
   // What orders ranks that share a device.
   std::vector<int> finishes, starts;           // slots with other ranks
   std::vector<std::vector<int>> awaits, puts;  // [turn] physical vectors
+  std::vector<std::vector<Parcel>> parcels;    // [turn]; over NCCL
 };
 
 class Plan {
@@ -65,6 +74,7 @@ class Plan {
   void cut(Outline all);
   Outline take_ahead(Outline& all) const;
   void cut_host_task(const Outline& all);
+  void pack_parcels();
   void add(const Outline& o, const std::type_info& functor, const void* bytes);
   Args arguments(const Outline& o, int turn, const Entry& entry, Launch& launch);
   void add_groups(Args& a, const Outline& o, const Entry& entry);

@@ -2,14 +2,16 @@
 
 #include <cstddef>
 #include <cstdio>
-#include <deque>
 
 namespace sordino::cuda {
 namespace {
 
 constexpr int most_captured = 8192;  // launches; a longer cycle is launched command by command
 constexpr int short_run = 3;         // iterations that are not worth a graph
-constexpr int repeated_chunks = 64;  // that a WHILE graph runs before the host takes their history
+constexpr int most_queued = 400;  // entries of a stream that a chunk with NCCL's messages may take: hosts must never wait here
+constexpr int of_messages = 8;    // entries that a group of messages takes, about
+constexpr double longer_with_messages = 0.3;  // seconds: hosts, which know what NCCL's messages wait for, complain first
+constexpr int repeated_chunks = 64;           // that a WHILE graph runs before the host takes their history
 
 void pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -33,8 +35,14 @@ CudaProgram::CudaProgram(std::shared_ptr<State> state, Rank& rank, const Recordi
   call("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, mine_.device));
   chains_ = state_.options.chain && !state_.shared && major >= 9;
   if (rec_.is_loop) chunk_ = tally_.cycle() * std::max(1, state_.options.chunk / tally_.cycle());
+  if (rec_.is_loop && state_.nccl) {
+    int entries = 0;
+    for (auto& l : plan_.launches) entries += 1 + of_messages * int(l.parcels[0].size());
+    chunk_ = tally_.cycle() * std::clamp(most_queued / (tally_.cycle() * std::max(1, entries)), 1, chunk_ / tally_.cycle());
+  }
   // Ranks that wait for each other in WHILE graphs on one device hang.
-  repeats_ = rec_.is_loop && state_.options.looping == Looping::while_graph && state_.ranks.size() == state_.devices.size();
+  repeats_ = rec_.is_loop && state_.options.looping == Looping::while_graph && !state_.nccl &&
+             state_.ranks.size() == state_.devices.size();
   if (i64 tests = tally_.tests(chunk_); tests > 0) allocate_history(tests * (repeats_ ? repeated_chunks : 1));
 }
 
@@ -43,7 +51,7 @@ CudaProgram::~CudaProgram() {
   int before = 0;
   cudaGetDevice(&before);
   cudaSetDevice(mine_.device);
-  cudaStreamSynchronize(mine_.stream);  // a chunk of void commands may still be on its way
+  state_.drain(mine_);  // a chunk of void commands may still be on its way
   if (graph_) cudaGraphExecDestroy(graph_);
   for (auto& t : timed_)
     for (cudaEvent_t e : {t.begin, t.end}) cudaEventDestroy(e);
@@ -110,6 +118,7 @@ Outcome CudaProgram::replay_on_device(int max) {
 
 const Window::Report& CudaProgram::await_report(u32 mark) {
   await_mark(mark);
+  while (!exchanged_.empty() && i32(exchanged_.front().mark - mark) <= 0) exchanged_.pop_front();
   return checked_report(mark);
 }
 
@@ -136,10 +145,11 @@ bool CudaProgram::begin_replay(int max) {
   tally_.check_scalars(rank_, max);
   timing_ = timed() && !plan_.on_host;
   timed_count_ = 0;
-  bool as_graph = rec_.is_loop && !plan_.on_host && !state_.shared && !timing_ && max > short_run &&
+  bool as_graph = rec_.is_loop && !plan_.on_host && !state_.shared && !state_.nccl && !timing_ && max > short_run &&
                   state_.options.looping != Looping::launches && i64(chunk_) * i64(plan_.launches.size()) <= most_captured;
   if (as_graph && !graph_) build_graph();
   offsets_.assign(plan_.epoch_count(), 0);
+  exchanged_.clear();
   tests_issued_ = 0;
   tests_taken_ = 0;
   looked_for_ = 0, looked_until_ = max;
@@ -155,7 +165,8 @@ void CudaProgram::send_settings(int max) {
   u.control.stop = state_.engine.stop_requested();
   u.control.stop_seen_at = rank_.stop_seen;
   u.control.marks = mine_.marks;
-  u.control.patience = state_.options.timeout > 0 ? u32(std::max(1.0, state_.options.timeout * 1e9 / 1024)) : 0;
+  double patience = state_.options.timeout + (state_.nccl ? longer_with_messages : 0);
+  u.control.patience = state_.options.timeout > 0 ? u32(std::max(1.0, patience * 1e9 / 1024)) : 0;
   plan_.fill_epochs(u.epochs);
   std::copy(rank_.scalar_values.begin(), rank_.scalar_values.end(), u.scalars);
   std::size_t bytes = offsetof(Upload, scalars) + rank_.scalar_values.size() * sizeof(double);
@@ -228,6 +239,7 @@ void CudaProgram::await_device(const Arrived& arrived) {
       state_.lost = true;
       throw Error(Errc::device, "device " + std::to_string(mine_.device) + " does not come back from a command");
     }
+    if (state_.nccl) watch_exchange(now - calm_since);
   }
   state_.hall->set_waiting(mine_.index, false);
   state_.beat(mine_);
@@ -274,17 +286,21 @@ std::string CudaProgram::under_way() const {
 
 // Ranks that wait for the stuck one, and ranks that wait for those, give up at about the same time. What was awaited first in
 // the program is nearest to the cause: so all have a moment to say what they waited for.
-void CudaProgram::fail(const FaultRecord& f) {
+void CudaProgram::complain(int command, int iteration, const std::string& awaited) {
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, "%g", state_.options.timeout);
-  std::string text = "rank " + std::to_string(rank_.id()) + ": command " + rec_.commands[f.command].name + ", iteration " +
-                     std::to_string(f.iteration) + ": waited " + seconds + " s without any progress for " + awaited(f);
+  std::string text = "rank " + std::to_string(rank_.id()) + ": command " + rec_.commands[command].name + ", iteration " +
+                     std::to_string(iteration) + ": waited " + seconds + " s without any progress for " + awaited;
   Hall& hall = *state_.hall;
-  hall.complain(rank_.id(), f.iteration, f.command, text);
+  hall.complain(rank_.id(), iteration, command, text);
   double begin = seconds_now();
   while (!hall.raised() && seconds_now() - begin < 0.1 && hall.complaints() < rank_.size())
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   state_.raise(Errc::peer_failed, hall.first_complaint());
+}
+
+void CudaProgram::fail(const FaultRecord& f) {
+  complain(f.command, f.iteration, awaited(f));
   state_.fail_as_peers();
 }
 

@@ -1,5 +1,8 @@
 // A compiled recording: replayed as a CUDA graph of a chunk of iterations, or launch by launch.
 #pragma once
+#include <array>
+#include <deque>
+
 #include "sordino/runtime/cuda/mark.hpp"
 #include "sordino/runtime/cuda/plan.hpp"
 #include "sordino/runtime/cuda/streams.hpp"
@@ -38,6 +41,22 @@ class CudaProgram final : public Program {
   cudaGraph_t capture_repeated_chunk();
   void allocate_history(i64 tests_in_a_chunk);
 
+  // over NCCL (exchange.cpp)
+  /// Messages that may be under way, and what is to come with them.
+  struct Exchanged {
+    const Parcel* parcel = nullptr;
+    int command = 0, iteration = 0;
+    u32 mark = 0;  // of their chunk
+    std::array<u32, most_puts> rows{};
+    u32 sums = 0;  // epochs
+  };
+  void exchange(const Parcel& parcel, int command, int iteration);
+  void take_arrivals(const Exchanged& messages);
+  void watch_exchange(double calm);
+  std::string missing(const Exchanged& messages) const;
+  u32 look_at(const void* word) const;
+  u32 epoch_now(const EpochRef& e) const;
+
   // between host tasks (segments.cpp)
   Outcome replay_segments(int max);
   bool end_segment(int iterations, u32 first_test, Outcome& outcome);
@@ -65,6 +84,7 @@ class CudaProgram final : public Program {
   void await_device(const Arrived& arrived);
   void take_history(i64 until);
   [[noreturn]] void fail(const FaultRecord& cause);
+  void complain(int command, int iteration, const std::string& awaited);
   std::string awaited(const FaultRecord& cause) const;
   std::string under_way() const;
   void book(const Outcome& outcome, const Window::Report& report);
@@ -87,6 +107,7 @@ class CudaProgram final : public Program {
   i64 tests_taken_ = 0;
   double *history_ = nullptr, *history_copy_ = nullptr;  // rings: on the device, and pinned
   u32 history_mask_ = 0;
+  std::deque<Exchanged> exchanged_;
   u32* increments_ = nullptr;  // what a chunk adds to the epochs
   cudaGraphExec_t graph_ = nullptr;
   // timing

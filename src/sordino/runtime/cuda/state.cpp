@@ -78,6 +78,7 @@ void State::build(std::unique_ptr<Transport> transport) {
     public_ranks.push_back(std::make_unique<Rank>(engine, hall->first_rank() + i));
   }
   team = std::make_unique<ThreadTeam>(options.ranks);
+  if (nccl) connect_nccl();
 }
 
 void State::set_up(RankState& r, int index, int device) {
@@ -106,8 +107,11 @@ void State::set_up(RankState& r, int index, int device) {
 
 void State::release() {
   if (courier) courier->stop();
+  if (nccl)
+    for (auto& r : ranks) drain(*r);
   for (auto& r : ranks) leave_mapped(*r);
   bool others_map = several_processes() && !part();
+  leave_nccl(others_map);
   for (auto& r : ranks) free_memory(*r, others_map);
   ranks.clear();
   if (pulse_is_pinned) cudaHostUnregister(&hall->pulse());
@@ -124,10 +128,12 @@ State::~State() {
     return;
   }
   // Who never came back may still touch his memory: let him keep it.
+  abort_nccl();
   for (auto& r : ranks) r.release();
   for (auto& r : public_ranks) r.release();
   if (courier) courier->stop();
   courier.release();
+  nccl.release();
   hall.release();
   mail.release();
 }

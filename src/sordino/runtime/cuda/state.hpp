@@ -6,9 +6,11 @@
 #include <mutex>
 #include <thread>
 
+#include "sordino/runtime/cuda/arrivals.hpp"
 #include "sordino/runtime/cuda/call.hpp"
 #include "sordino/runtime/cuda/courier.hpp"
 #include "sordino/runtime/cuda/engine.hpp"
+#include "sordino/runtime/cuda/nccl.hpp"
 #include "sordino/runtime/cuda/peers.hpp"
 #include "sordino/runtime/cuda/wire.hpp"
 #include "sordino/runtime/hall_mail.hpp"
@@ -31,17 +33,40 @@ struct Route {
   i32 peers = 0, n_segments = 0, n_entries = 0;
 };
 
+/// What goes to a peer, and comes from it, in one message each: rows, and behind them the flag, in device memory.
+struct NcclPeer {
+  int rank = 0;
+  const double* outbox = nullptr;
+  double* inbox = nullptr;
+  i64 sent = 0, received = 0;  // bytes
+  u32* received_flag = nullptr;
+};
+
+struct NcclRoute {
+  std::vector<NcclPeer> peers;
+  const Arrival* arrivals = nullptr;  // device table [peers]
+  i32 most_rows = 0;                  // that one of them sends
+};
+
+/// A rank's own parts among the packets of an epoch.
+struct PartsOfRank {
+  int rank = 0;
+  i32 first = 0, count = 0;
+};
+
 struct VectorMemory {
   double* rows = nullptr;
   u32* flags = nullptr;  // [peers], one a line; written by them
   u32* sent = nullptr;
   Route route;
+  NcclRoute by_nccl;
 };
 
 /// How what one rank sends reaches another.
 enum class Link {
   memory,   // it is stored into the other's memory
   carried,  // it is stored into an outbox, and a courier brings it
+  nccl,     // it is stored into an outbox, and NCCL's messages bring it
 };
 
 /// What others write to.
@@ -58,7 +83,8 @@ struct ReductionMemory {
   u32* tiles_done = nullptr;                          // [blocks]
   i32 parts = 0, values = 0, place = 0, targets = 0;  // a part is a rank's sum; in fixed order, a block's
   i32 own_parts = 0;                                  // from `place` on
-  i32 pushes = 0;  // addresses that own parts are pushed to: an outbox serves all who cannot be reached
+  i32 pushes = 0;                    // addresses that own parts are pushed to: an outbox serves all who cannot be reached
+  std::vector<PartsOfRank> senders;  // over NCCL: all ranks
   bool connected = false;
 };
 
@@ -95,6 +121,8 @@ struct RankState {
   Window* window = nullptr;        // pinned
   Pulse* pulse = nullptr;          // of all ranks, as the device sees it
   u32 marks = 0;                   // chunks issued
+  u32 messages = 0;                // groups of NCCL's messages issued
+  bool mute = false;               // tests: it issues none of them any more
   // Peers read entries while the owner appends others, so these tables never move.
   std::vector<VectorMemory> vectors;        // [physical]
   std::map<int, double*> twins;             // pinned, of vectors that host tasks use
@@ -157,6 +185,18 @@ struct State {
   void expect_rows(RankState& r, Rank& rank, int physical, int peer);
   Packet* outbox(RankState& r, Rank& rank, int slot, const std::vector<int>& to);
   void expect_sums(RankState& r, Rank& rank, int slot);
+  void tell_place(RankState& r, int slot);
+
+  // --- NCCL (nccl_links.cpp) ------------------------------------------------------------------------------------------------
+  void join_nccl();                     // the communicator of all ranks
+  void connect_nccl();                  // every rank with every other
+  void be_patient(double since) const;  // throws where it makes no sense any more to wait for the others
+  VectorAddress nccl_outbox(RankState& r, Rank& rank, int physical, int peer);
+  void make_arrivals(RankState& r, Rank& rank, int physical);
+  void find_senders(RankState& r, Rank& rank, int slot);
+  void drain(RankState& r);     // waits for its stream; what keeps it from ending is ended after a fault
+  void abort_nccl();            // all ranks of this process, so that their streams end
+  void leave_nccl(bool alone);  // alone: some of the others may still be at work
 
   // --- several processes (processes.cpp) ------------------------------------------------------------------------------------
   bool several_processes() const { return hall && hall->processes() > 1; }
@@ -217,6 +257,7 @@ struct State {
   std::unique_ptr<HallMail> mail;  // to other processes of this host, if there are any
   Reach reach;                     // which devices reach which
   std::unique_ptr<Courier> courier;
+  std::unique_ptr<Nccl> nccl;  // if it carries what ranks send
   bool pulse_is_pinned = false;
   std::vector<std::unique_ptr<RankState>> ranks;
   std::vector<std::unique_ptr<Rank>> public_ranks;  // what a job sees of them

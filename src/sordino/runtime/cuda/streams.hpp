@@ -26,6 +26,8 @@ class Streams {
   };
   /// Makes the stream of a command wait for what comes before it.
   Place enter(int command);
+  /// Something else than a launch was put behind the command's.
+  void interrupt(int command) { begun_[std::size_t(lane(command))] = false; }
   void leave(int command);
 
  private:
