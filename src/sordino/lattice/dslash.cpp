@@ -8,7 +8,8 @@ namespace {
 // With a thread a site, 16,384 sites are half a block for each of an H200's 132 multiprocessors, which then wait for one load
 // after the other. Measured on 4 H200, us a hop, one thread a site and spread (single precision with 12 and 18 reals a link,
 // double with 12 and 18): 16,384 sites 13.2, 13.1, 17.1, 16.9 and 11.8, 11.5, 16.3, 17.1; 55,296 sites (without the first
-// case) 18.2, 28.3, 30.3 and 20.1, 30.1, 32.6; 65,536 sites on one GPU (the first case) 11.4 and 14.0.
+// case) 18.2, 28.3, 30.3 and 20.1, 30.1, 32.6; 65,536 sites on one GPU (the first case) 11.4 and 14.0. (One warp finished all
+// of a site then, not three a third each.)
 constexpr i32 most_spread_sites = 16'384;
 
 /// Rows of this rank; every rank has as many, and each is one block: sums depend on the grid.

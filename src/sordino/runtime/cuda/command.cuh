@@ -23,8 +23,9 @@ constexpr int lanes_of() {
     return 1;
 }
 
-/// Warps that share 32 rows, where a functor spreads a row over several: each computes its part of all of them. Not where the
-/// order is fixed, either: parts would be added in another one.
+/// Warps that share 32 rows, where a functor spreads a row over several: warp n computes part(row, n) of all of them; of the
+/// sum of the parts s, the first `shares_of_row` warps finish a Share(s, n) each by finish(row, n, share), and what these
+/// return is added. Not where the order is fixed, either: parts would be added in another one.
 template <class F, SumOrder order>
 constexpr int warps_of() {
   if constexpr (requires { F::warps_a_row; } && order == SumOrder::grid)
