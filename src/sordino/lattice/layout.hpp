@@ -44,20 +44,23 @@ SORDINO_HD Complex<T>& entry(Su3<T>& U, int k) {
 /// The n-th third of a spinor: whole packets in either precision.
 template <class T>
 struct SpinorThird {
-  Complex<T> z[4];
+  static constexpr int each = 16 / sizeof(Complex<T>);
+  using Word = Packet<T, each>;
+
+  Word words[4 / each];
 
   SpinorThird() = default;
   SORDINO_HD SpinorThird(Spinor<T> psi, int n) {
-    for (int k = 0; k < 4; k++) z[k] = entry(psi, 4 * n + k);
+    for (int k = 0; k < 4; k++) words[k / each].z[k % each] = entry(psi, 4 * n + k);
   }
   SORDINO_HD SpinorThird& operator+=(const SpinorThird& o) {
-    for (int k = 0; k < 4; k++) z[k] = z[k] + o.z[k];
+    for (int k = 0; k < 4; k++) words[k / each].z[k % each] = words[k / each].z[k % each] + o.words[k / each].z[k % each];
     return *this;
   }
 };
 template <class T>
 SORDINO_HD Complex<T>& entry(SpinorThird<T>& third, int k) {
-  return third.z[k];
+  return third.words[k / SpinorThird<T>::each].z[k % SpinorThird<T>::each];
 }
 
 /// A field of `complexes` complex numbers at each of `sites` sites: sites * packets packets, the last tile as narrow as it

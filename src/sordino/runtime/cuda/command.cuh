@@ -195,9 +195,10 @@ __device__ inline RowOfThread row_of(const GroupArgs& g, i32 chunk) {
 template <class F, SumOrder order>
 __device__ inline typename F::Share sum_parts(F& f, RowOfThread r, int nth) {
   using Share = typename F::Share;
-  constexpr int parts = warps_of<F, order>(), shares = F::shares_of_row, words = sizeof(Share) / sizeof(double2);
-  static_assert(shares <= parts && sizeof(Share) % sizeof(double2) == 0);
-  __shared__ double2 slots[parts - 1][shares][words][block_threads / parts];  // what is not one's own
+  using Word = typename Share::Word;  // that is loaded and stored at once
+  constexpr int parts = warps_of<F, order>(), shares = F::shares_of_row, words = sizeof(Share) / sizeof(Word);
+  static_assert(shares <= parts);
+  __shared__ Word slots[parts - 1][shares][words][block_threads / parts];  // what is not one's own
   auto slot = [&](int part, int share) -> auto& { return slots[part - (part > share)][share]; };
   const i32 t = place_in_chunk<F, order>();
   decltype(f.part(r.row, nth)) part{};
@@ -211,10 +212,8 @@ __device__ inline typename F::Share sum_parts(F& f, RowOfThread r, int nth) {
       mine = share;
       continue;
     }
-    double2 word[words];
-    memcpy(word, &share, sizeof share);
 #pragma unroll
-    for (int k = 0; k < words; k++) slot(nth, s)[k][t] = word[k];
+    for (int k = 0; k < words; k++) slot(nth, s)[k][t] = share.words[k];
   }
   __syncthreads();
   Share sum{};
@@ -222,12 +221,9 @@ __device__ inline typename F::Share sum_parts(F& f, RowOfThread r, int nth) {
 #pragma unroll
   for (int i = 0; i < parts; i++) {
     Share share = mine;
-    if (i != nth) {
-      double2 word[words];
+    if (i != nth)
 #pragma unroll
-      for (int k = 0; k < words; k++) word[k] = slot(i, nth)[k][t];
-      memcpy(&share, word, sizeof share);
-    }
+      for (int k = 0; k < words; k++) share.words[k] = slot(i, nth)[k][t];
     sum += share;
   }
   return sum;
