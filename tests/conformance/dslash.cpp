@@ -18,6 +18,7 @@ struct Case {
   Coords grid;
   Precision precision = Precision::double_precision;
   int reals = 18;
+  Spreading spreading = Spreading::automatic;
 
   int ranks() const { return grid[0] * grid[1] * grid[2] * grid[3]; }
   double tolerance() const { return precision == Precision::double_precision ? 2e-14 : 2e-5; }
@@ -56,7 +57,7 @@ SpinorField hops(Engine& engine, const Case& c, const Links& links, const Source
   SpinorField out(std::size_t(c.lattice.volume() * 12));
   engine.run([&](Rank& s) {
     Part part(s, c, links);
-    Dslash d(s, part.box, part.links, parities);
+    Dslash d(s, part.box, part.links, parities, c.spreading);
     Vec x[2], y[2];
     for (int p = 0; p < 3 - parities; p++) {
       x[p] = d.field(s, "x"), y[p] = s.vector("y", d.space());
@@ -185,6 +186,23 @@ TEST("five hops in a row, each as soon as its neighbours' faces are there, are f
       NOTE(c.said());
       CHECK_NEAR(fields::distance(hops_on_host(c, links, source, parities, 5), expected), 0, 1000 * c.tolerance());
     }
+}
+
+TEST("on a CPU a site that is spread has the bits of one that is not") {
+  NOTE(fresh::said());
+  Lattice lattice{small};
+  auto links = random_links(lattice, fresh::seed());
+  auto source = random_source(lattice, fresh::seed());
+  for (Coords grid : {Coords{1, 1, 1, 1}, Coords{2, 1, 2, 2}})
+    for (auto precision : {Precision::double_precision, Precision::single_precision})
+      for (int parities : {1, 2}) {
+        Case whole{lattice, grid, precision, 12, Spreading::never}, spread = whole;
+        spread.spreading = Spreading::always;
+        NOTE(whole.said(), ", ", parities, " parities at once");
+        SpinorField expected = hops_on_host(whole, links, source, parities, 3);
+        CHECK(fields::norm(expected) > 0);
+        CHECK_NEAR(fields::distance(hops_on_host(spread, links, source, parities, 3), expected), 0, 0);
+      }
 }
 
 TEST("the model computes the same bits, in any order of events") {

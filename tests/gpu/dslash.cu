@@ -9,6 +9,11 @@ using namespace sordino::lattice;
 
 namespace {
 
+using hops::Case;
+constexpr Spreading spreadings[] = {Spreading::never, Spreading::always};  // small boxes are spread where nobody says so
+
+const char* said(Spreading s) { return s == Spreading::always ? "spread" : "a thread a site"; }
+
 /// Largest difference relative to the largest number, of fields whose words are doubles or pairs of floats.
 template <class T>
 double difference(const std::vector<double>& a, const std::vector<double>& b) {
@@ -49,7 +54,7 @@ Product with_dots(Engine& engine, const Case& c, int dots) {
       [&](Rank& s) {
         Box box(c.lattice, c.grid, s.id());
         auto links = std::make_shared<LinkField>(s, box, random_links(c.lattice, 5), c.precision, c.reals);
-        Dslash d(s, box, links, 2);
+        Dslash d(s, box, links, 2, c.spreading);
         Vec x = d.field(s, "x"), y = d.field(s, "y"), z = d.field(s, "z");
         s.write(x, d.pack(s, random_source(c.lattice, 6)).data());
         s.write(z, d.pack(s, random_source(c.lattice, 7)).data());
@@ -85,31 +90,32 @@ TEST("dslash: products with sums, cut where ranks share a GPU, are those that se
   cuda::enable_kernels();
   for (Coords grid : {Coords{1, 1, 1, 2}, Coords{2, 1, 1, 1}, Coords{1, 1, 1, 4}, Coords{1, 2, 2, 1}})
     for (int reals : {18, 12})
-      for (int dots : {1, 2, 3}) {
-        NOTE(to_string(grid), ", ", reals, " reals a link, ", dots, " dot products");
-        Case c{{{8, 4, 4, 8}, true}, grid, Precision::double_precision, reals};
-        int ranks = grid[0] * grid[1] * grid[2] * grid[3];
-        auto host = test::host_engine(ranks);
-        cuda::Options cut_in_two;
-        cut_in_two.sharing = cuda::Sharing::always;
-        Product expected = with_dots(*host, c, dots), first;
-        for (auto& options : {cut_in_two, test::spinning(), cuda::Options{}}) {
-          NOTE(options.sharing == cuda::Sharing::always  ? "cut"
-               : options.sharing == cuda::Sharing::never ? "spinning on one GPU"
-                                                         : "on as many GPUs as there are");
-          auto gpu = test::cuda_engine(ranks, options);
-          Product p = with_dots(*gpu, c, dots);
-          compare(p.words, expected.words, false);
-          if (first.words.empty()) first = p;
-          CHECK(p.words == first.words);  // a site's arithmetic does not depend on who sends
-          for (std::size_t r = 0; r < p.sums.size(); r++) {
-            NOTE("rank ", r);
-            REQUIRE(p.sums[r].size() == std::size_t(4 * dots));
-            CHECK(p.sums[r] == p.sums[0]);
-            CHECK_NEAR(test::distance(p.sums[r], expected.sums[r]), 0.0, 1e-12);
+      for (int dots : {1, 2, 3})
+        for (Spreading spreading : spreadings) {
+          NOTE(to_string(grid), ", ", reals, " reals a link, ", dots, " dot products, ", said(spreading));
+          Case c{{{8, 4, 4, 8}, true}, grid, Precision::double_precision, reals, spreading};
+          int ranks = grid[0] * grid[1] * grid[2] * grid[3];
+          auto host = test::host_engine(ranks);
+          cuda::Options cut_in_two;
+          cut_in_two.sharing = cuda::Sharing::always;
+          Product expected = with_dots(*host, c, dots), first;
+          for (auto& options : {cut_in_two, test::spinning(), cuda::Options{}}) {
+            NOTE(options.sharing == cuda::Sharing::always  ? "cut"
+                 : options.sharing == cuda::Sharing::never ? "spinning on one GPU"
+                                                           : "on as many GPUs as there are");
+            auto gpu = test::cuda_engine(ranks, options);
+            Product p = with_dots(*gpu, c, dots);
+            compare(p.words, expected.words, false);
+            if (first.words.empty()) first = p;
+            CHECK(p.words == first.words);  // a site's arithmetic does not depend on who sends
+            for (std::size_t r = 0; r < p.sums.size(); r++) {
+              NOTE("rank ", r);
+              REQUIRE(p.sums[r].size() == std::size_t(4 * dots));
+              CHECK(p.sums[r] == p.sums[0]);
+              CHECK_NEAR(test::distance(p.sums[r], expected.sums[r]), 0.0, 1e-12);
+            }
           }
         }
-      }
 }
 
 TEST("dslash: GPUs and host agree, in both precisions and link formats, on every kind of grid") {
@@ -122,7 +128,11 @@ TEST("dslash: GPUs and host agree, in both precisions and link formats, on every
         for (int reals : {18, 12}) {
           bool single = precision == Precision::single_precision;
           NOTE(to_string(extent), " on ", to_string(grid), single ? ", single, " : ", double, ", reals, " reals a link");
+<<<<<<< HEAD
           hops::Case c{{extent, true}, grid, precision, reals};
+=======
+          Case c{{extent, true}, grid, precision, reals, Spreading::automatic};
+>>>>>>> perf2
           int ranks = grid[0] * grid[1] * grid[2] * grid[3];
           auto host = test::host_engine(ranks);
           auto expected = hops::run(*host, c);
@@ -130,7 +140,15 @@ TEST("dslash: GPUs and host agree, in both precisions and link formats, on every
             cuda::Options o;
             o.sharing = sharing;
             auto gpu = test::cuda_engine(ranks, o);
+<<<<<<< HEAD
             compare(hops::run(*gpu, c), expected, single);
+=======
+            for (Spreading spreading : spreadings) {
+              NOTE(said(spreading));
+              c.spreading = spreading;
+              compare(hops::run(*gpu, c), expected, single);
+            }
+>>>>>>> perf2
           }
         }
 }

@@ -16,6 +16,7 @@ struct Case {
   Coords grid;
   Precision precision;
   int reals;
+  Spreading spreading = Spreading::automatic;
 };
 
 /// Four hops from parity to parity: the words of every rank's even and odd fields.
@@ -25,7 +26,7 @@ inline std::vector<std::vector<double>> run(Engine& engine, const Case& c) {
       [&](Rank& s) {
         Box box(c.lattice, c.grid, s.id());
         auto links = std::make_shared<LinkField>(s, box, random_links(c.lattice, 5), c.precision, c.reals);
-        Dslash d(s, box, links, 1);
+        Dslash d(s, box, links, 1, c.spreading);
         Vec field[2] = {d.field(s, "even"), d.field(s, "odd")};
         auto source = random_source(c.lattice, 6);
         for (int parity = 0; parity < 2; parity++) s.write(field[parity], d.pack(s, source, parity).data());

@@ -1,8 +1,8 @@
 // Ranks that send through host memory, as where devices have no peer access: the same results as through peer memory, to the
 // bit, and the same ends of a failure.
 #include "grid.hpp"
+#include "hops.hpp"
 #include "sordino/api/cuda/engines.hpp"
-#include "sordino/lattice/dslash.hpp"
 #include "sordino/runtime/cuda/enable.cuh"
 #include "support.hpp"
 #include "unit/comm/traffic_checks.hpp"
@@ -99,34 +99,10 @@ TEST("links: messages and collectives on vectors arrive through host memory") {
 TEST("links: a dslash whose kernel sends and waits does so through host memory") {
   test::need_gpu();
   cuda::enable_kernels();
-  using namespace lattice;
-  Lattice whole{{4, 4, 8, 8}, true};
-  Coords grid{1, 1, 2, 2};
-  auto hops = [&](Engine& engine) {
-    std::vector<std::vector<double>> words(std::size_t(engine.size()));
-    engine.run(
-        [&](Rank& s) {
-          Box box(whole, grid, s.id());
-          auto links = std::make_shared<LinkField>(s, box, random_links(whole, 5), Precision::double_precision, 18);
-          Dslash d(s, box, links, 1);
-          Vec even = d.field(s, "even"), odd = d.field(s, "odd");
-          s.write(odd, d.pack(s, random_source(whole, 6), 1).data());
-          s.write(even, d.pack(s, random_source(whole, 6), 0).data());
-          auto there_and_back = s.record([&] {
-            d.apply(s, {.x = even, .y = odd}, 0.125, 1);
-            d.apply(s, {.x = odd, .y = even}, 0.125, 0);
-          });
-          for (int k = 0; k < 5; k++) s.replay(there_and_back);
-          auto& w = words[std::size_t(s.id())];
-          w.resize(std::size_t(s.space(d.space()).rows));
-          s.read(even, w.data());
-        },
-        {});
-    return words;
-  };
+  hops::Case c{{{4, 4, 8, 8}, true}, {1, 1, 2, 2}, lattice::Precision::double_precision, 18};
   auto straight = test::cuda_engine(4);
   auto carried = test::cuda_engine(4, through_host());
-  CHECK(hops(*straight) == hops(*carried));
+  CHECK(hops::run(*straight, c) == hops::run(*carried, c));
 }
 
 TEST("links: who sends nothing into host memory is named, and a rank that throws ends the others") {

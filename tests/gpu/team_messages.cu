@@ -1,4 +1,6 @@
 // Values, puts, signals and barriers of a team.
+#include "sordino/runtime/cuda/call.hpp"
+#include "sordino/runtime/cuda/put.hpp"
 #include "team.hpp"
 
 using namespace sordino;
@@ -44,6 +46,86 @@ void check_put(int ranks, int blocks, i64 n, i64 shift, u32 first_epoch) {
       sent.erase(sent.begin(), sent.begin() + shift);
       CHECK(found == sent);
     }
+  }
+}
+
+/// Waits for the puts of rank `from` in turn, each a piece that ends where `ends` says. Counts words that are not there when
+/// their flag is, and flags that go back.
+__global__ void watch(const __grid_constant__ DeviceTeam t, TeamSignals s, i32 from, u32 epoch, Symmetric<i64> ends,
+                      Symmetric<double> box, Symmetric<double> wanted, unsigned* wrong) {
+  const u32* flag = t.mine(s.flags) + from * cuda::flag_stride;
+  u32 last = cuda::flag_word(epoch, false);
+  i64 i = threadIdx.x;
+  for (i64 k = 0; k < ends.count; k++) {
+    epoch++;
+    bool lost =
+        threadIdx.x == 0 && !cuda::spin(t, cuda::Wait::halo, s.channel, from, cuda::flag_word(epoch, false), [&](u32& seen) {
+          seen = cuda::load_acquire(flag);
+          if (i32(seen - last) < 0) atomicAdd(wrong, 1u);
+          last = seen;
+          return cuda::has_come(seen, epoch);
+        });
+    if (__syncthreads_or(lost)) return;
+    for (; i < t.mine(ends)[k]; i += blockDim.x)
+      if (t.mine(box)[i] != t.mine(wanted)[i]) atomicAdd(wrong, 1u);
+  }
+}
+
+/// Puts that overlap: large ones ahead of tiny ones, which are through first; from even and odd places; one by the engine.
+void check_overlapping_puts(int ranks, u32 epoch) {
+  NOTE(ranks, " ranks, from epoch ", epoch);
+  const i64 sizes[] = {1 << 20, 1, 32, 200'001, 2, 1 << 18, 1001, 1 << 20, 8, 500'000, 3}, by_engine = 5;
+  std::vector<i64> ends;
+  for (i64 n : sizes) ends.push_back(n + (ends.empty() ? 0 : ends.back()));
+  const int to = ranks - 1;
+  const i64 words = ends.back();
+  cuda::TeamOptions options = team_options(ranks, epoch);
+  options.window = std::size_t(words) * 3 * 8 + (1 << 20);
+  Team team(options);
+  TeamSignals signals = team.signals("overlapping puts");
+  auto from = team.array<double>(words), box = team.array<double>(words), wanted = team.array<double>(words);
+  auto on_device = team.array<i64>(i64(ends.size()));
+  auto wrong = team.array<unsigned>(1);
+  team.write(to, on_device, ends.data(), on_device.count);
+  auto put_all = [&](TeamRank& rank) {
+    cuda::Behind behind = cuda::Behind::anything;
+    for (i64 k = 0; k < on_device.count; k++, behind = cuda::Behind::put) {
+      i64 n = sizes[k], at = ends[std::size_t(k)] - n;
+      cuda::put(rank, signals, to, rank.team().at(to, box) + at, rank.team().mine(from) + at, n,
+                k == by_engine ? cuda::By::engine : cuda::By::automatic, behind);
+    }
+  };
+  for (int round = 0; round < 4; round++, epoch += u32(ends.size())) {
+    NOTE("round ", round);
+    auto values = random_values(words, round);
+    team.write(0, from, values.data(), words);
+    team.write(to, wanted, values.data(), words);
+    cudaGraphExec_t replayed = nullptr;
+    team.run([&](TeamRank& rank) {
+      rank.load(watch);
+      cuda::load_puts(rank);
+      if (rank.id() == 0 && round >= 2) {
+        cudaGraph_t graph = nullptr;
+        cuda::call("cudaStreamBeginCapture", cudaStreamBeginCapture(rank.stream(), cudaStreamCaptureModeThreadLocal));
+        put_all(rank);
+        cuda::call("cudaStreamEndCapture", cudaStreamEndCapture(rank.stream(), &graph));
+        cuda::call("cudaGraphInstantiate", cudaGraphInstantiate(&replayed, graph, 0));
+        cuda::call("cudaGraphDestroy", cudaGraphDestroy(graph));
+        cuda::call("cudaGraphUpload", cudaGraphUpload(replayed, rank.stream()));
+        rank.wait();
+      }
+      rank.barrier();
+      if (rank.id() == 0 && replayed)
+        cuda::call("cudaGraphLaunch", cudaGraphLaunch(replayed, rank.stream()));
+      else if (rank.id() == 0)
+        put_all(rank);
+      if (rank.id() == to)
+        rank.launch({.threads = 1024}, watch, rank.team(), signals, 0, epoch, on_device, box, wanted, rank.team().mine(wrong));
+    });
+    if (replayed) cuda::call("cudaGraphExecDestroy", cudaGraphExecDestroy(replayed));
+    unsigned n = 1;
+    team.read(to, wrong, &n, 1);
+    CHECK(n == 0);
   }
 }
 
@@ -93,6 +175,12 @@ TEST("team: puts by a thread, a warp, a block and a grid arrive before their sig
       check_put<cuda::Scope::block>(ranks, 1, 10'007, shift, 0);
       check_put<cuda::Scope::grid>(ranks, 50, 200'001, shift, 0xfffffffeu);
     }
+}
+
+TEST("team: puts that overlap are signalled in turn, each when it is there") {
+  for (int ranks : test::waiting_ranks())
+    if (ranks <= 2)
+      for (u32 epoch : {0u, 0x7ffffff8u, 0xfffffff8u}) check_overlapping_puts(ranks, epoch);
 }
 
 TEST("team: a value goes around the ring") {

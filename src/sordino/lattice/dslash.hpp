@@ -9,11 +9,16 @@
 
 namespace sordino::lattice {
 
+/// On GPUs, whether a site is a thread's, or spread over four, one a dimension, which is faster where a rank has few sites.
+/// Engines host and model compute the same bits either way; on GPUs the order in which a site's terms are added depends on it.
+enum class Spreading { automatic, never, always };
+
 class Dslash {
  public:
   /// On fields over both parities, [even | odd], or over one. Collective; keeps `links`. Memory: two vectors of faces, that is
   /// 384 bytes (double precision) for each site of one parity on a cut face and parity of the fields.
-  Dslash(Rank& rank, const Box& box, std::shared_ptr<const LinkField> links, int parities);
+  Dslash(Rank& rank, const Box& box, std::shared_ptr<const LinkField> links, int parities,
+         Spreading spreading = Spreading::automatic);
   Dslash(const Dslash&) = delete;
 
   struct Fields {
@@ -48,6 +53,7 @@ class Dslash {
   std::shared_ptr<const LinkField> links_;
   Precision precision_;
   CutBox cut_;
+  bool spread_;
   Exchange faces_exchange_, nothing_travels_;
   Split split_[2];              // [target]; of fields over both parities only the first
   int space_ = -1, rows_ = -1;  // of fields; of the command

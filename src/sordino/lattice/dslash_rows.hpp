@@ -92,7 +92,14 @@ struct Hop {
     box.sites.coordinates(s.parity, s.i, s.at);
     return s;
   }
-  SORDINO_HD Spinor<T> load(const typename Spinors::Packet* field, const Site& s) const { return spinor(field + s.block, s.i); }
+  /// What a field has at a site: the spinor, or its nth third.
+  template <class Piece = Spinor<T>>
+  SORDINO_HD Piece load(const typename Spinors::Packet* field, const Site& s, int nth = 0) const {
+    constexpr int count = packets_of<Piece>;
+    Piece piece;
+    Spinors::template load<false, count>(field + s.block, s.i, box.sites.half, piece, nth * count);
+    return piece;
+  }
 
   /// Computes y at a site, and stores it.
   SORDINO_HD Spinor<T> compute(const Site& s) const {
@@ -103,12 +110,14 @@ struct Hop {
     add_dimension<3>(s, sum);
     return store(s, sum);
   }
-  /// y at a site, from the sum over its neighbours.
-  SORDINO_HD Spinor<T> store(const Site& s, Spinor<T> sum) const {
-    Spinor<T> own;
-    if (z.p) own = load(z.p, s);
-    for (int k = 0; k < 12; k++) entry(sum, k) = entry(own, k) + entry(sum, k) * scale;
-    Spinors::store(y.p + s.block, s.i, box.sites.half, sum);
+  /// y at a site, or its nth third, from that of the sum over the site's neighbours.
+  template <class Piece>
+  SORDINO_HD Piece store(const Site& s, Piece sum, int nth = 0) const {
+    constexpr int count = packets_of<Piece>;
+    Piece own;
+    if (z.p) own = load<Piece>(z.p, s, nth);
+    for (int k = 0; k < count * Spinors::each; k++) entry(sum, k) = entry(own, k) + entry(sum, k) * scale;
+    Spinors::template store<count>(y.p + s.block, s.i, box.sites.half, sum, nth * count);
     return sum;
   }
   SORDINO_HD void row(i32 row) const {
@@ -134,8 +143,9 @@ struct Hop {
     }
     return sum;
   }
-  SORDINO_HD void finish(i32 row, const Spinor<T>& sum) const {
-    if (row >= box.face_sites) store(site(row - box.face_sites), sum);
+  /// The nth third of y, from that of the sum of all parts.
+  SORDINO_HD void finish(i32 row, int nth, const SpinorThird<T>& sum) const {
+    if (row >= box.face_sites) store(site(row - box.face_sites), sum, nth);
   }
 
   /// Of the rows that send.
@@ -152,6 +162,9 @@ struct Hop {
   }
 
  private:
+  template <class Piece>
+  static constexpr int packets_of = int(sizeof(Piece) / sizeof(typename Spinors::Packet));
+
   template <int mu>
   SORDINO_HD void send_site(bool ahead, i32 first, i32 n) const {
     const i32 half = box.sites.half, count = box.face[mu];
@@ -207,6 +220,7 @@ template <class Links, int K>
 struct HopDots {
   static constexpr const char* name = Hop<Links>::name;
   static constexpr int resident_blocks = 1;
+  using T = double;
 
   Hop<Links> hop;
   struct Operands {
@@ -231,16 +245,20 @@ struct HopDots {
     return products(site, hop.compute(site));
   }
   SORDINO_HD Spinor<double> part(i32 row, int mu) const { return hop.part(row, mu); }
-  SORDINO_HD Sums<K> finish(i32 row, const Spinor<double>& sum) const {
+  SORDINO_HD Sums<K> finish(i32 row, int nth, const SpinorThird<double>& sum) const {
     if (row < hop.box.face_sites) return {};
     auto site = hop.site(row - hop.box.face_sites);
-    return products(site, hop.store(site, sum));
+    return products(site, hop.store(site, sum, nth), nth);
   }
-  SORDINO_HD Sums<K> products(const typename Hop<Links>::Site& site, const Spinor<double>& y) const {
+  /// With y at a site, or with its nth third.
+  template <class Piece>
+  SORDINO_HD Sums<K> products(const typename Hop<Links>::Site& site, const Piece& y, int nth = 0) const {
     Sums<K> sums{};
     for (int k = 0; k < K; k++) {
-      Spinor<double> a = dots[k].a.p ? hop.load(dots[k].a.p, site) : y, b = dots[k].b.p ? hop.load(dots[k].b.p, site) : y;
-      for (int j = 0; j < 12; j++) sums.v[k] += entry(a, j).re * entry(b, j).re + entry(a, j).im * entry(b, j).im;
+      auto operand = [&](const auto& v) { return v.p ? hop.template load<Piece>(v.p, site, nth) : y; };
+      Piece a = operand(dots[k].a), b = operand(dots[k].b);
+      for (int j = 0; j < int(sizeof(Piece) / sizeof(Complex<double>)); j++)
+        sums.v[k] += entry(a, j).re * entry(b, j).re + entry(a, j).im * entry(b, j).im;
     }
     return sums;
   }
@@ -259,11 +277,12 @@ struct HopDots {
 };
 
 /// The same for boxes of few sites, where a thread for each would leave a GPU waiting for one load after the other: four warps
-/// share 32 sites, one a dimension.
+/// share 32 sites, one a dimension, and three of them finish a third of y each.
 template <class F>
 struct Spread {
   static constexpr const char* name = F::name;
-  static constexpr int warps_a_row = 4, resident_blocks = 2;
+  static constexpr int warps_a_row = 4, shares_of_row = 3, resident_blocks = 2;
+  using Share = SpinorThird<typename F::T>;
 
   F f;
   template <class V>
@@ -272,10 +291,7 @@ struct Spread {
   }
   SORDINO_HD auto row(i32 row) const { return f.row(row); }
   SORDINO_HD auto part(i32 row, int mu) const { return f.part(row, mu); }
-  template <class Part>
-  SORDINO_HD auto finish(i32 row, const Part& sum) const {
-    return f.finish(row, sum);
-  }
+  SORDINO_HD auto finish(i32 row, int nth, const Share& sum) const { return f.finish(row, nth, sum); }
   Cost cost() const { return f.cost(); }
 };
 

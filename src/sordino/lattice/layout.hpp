@@ -41,6 +41,28 @@ SORDINO_HD Complex<T>& entry(Su3<T>& U, int k) {
   return U.e[k / 3][k % 3];
 }
 
+/// The n-th third of a spinor: whole packets in either precision.
+template <class T>
+struct SpinorThird {
+  static constexpr int each = 16 / sizeof(Complex<T>);
+  using Word = Packet<T, each>;
+
+  Word words[4 / each];
+
+  SpinorThird() = default;
+  SORDINO_HD SpinorThird(Spinor<T> psi, int n) {
+    for (int k = 0; k < 4; k++) words[k / each].z[k % each] = entry(psi, 4 * n + k);
+  }
+  SORDINO_HD SpinorThird& operator+=(const SpinorThird& o) {
+    for (int k = 0; k < 4; k++) words[k / each].z[k % each] = words[k / each].z[k % each] + o.words[k / each].z[k % each];
+    return *this;
+  }
+};
+template <class T>
+SORDINO_HD Complex<T>& entry(SpinorThird<T>& third, int k) {
+  return third.words[k / SpinorThird<T>::each].z[k % SpinorThird<T>::each];
+}
+
 /// A field of `complexes` complex numbers at each of `sites` sites: sites * packets packets, the last tile as narrow as it
 /// must.
 template <class T, int complexes>
@@ -58,35 +80,35 @@ struct Tiles {
     i32 tile = site / width * width, left = sites - tile;
     return {i64(tile) * packets + (site - tile), left < width ? left : width};
   }
-  /// `once`: nobody reads it again soon.
-  template <bool once = false, class Object>
-  static SORDINO_HD void load(const Packet* field, i32 site, i32 sites, Object& o) {
+  /// `once`: nobody reads it again soon. `count` packets from the first-th on: all, or a piece of the object.
+  template <bool once = false, int count = packets, class Object>
+  static SORDINO_HD void load(const Packet* field, i32 site, i32 sites, Object& o, int first = 0) {
     Place at = place(site, sites);
 #ifdef __CUDA_ARCH__
 #pragma unroll
 #endif
-    for (int k = 0; k < packets; k++) {
-      const Packet* from = field + at.first + k * at.step;
+    for (int k = 0; k < count; k++) {
+      const Packet* from = field + at.first + (first + k) * at.step;
       Packet p = once ? read_once(from) : *from;
       for (int j = 0; j < each; j++) entry(o, k * each + j) = p.z[j];
     }
   }
-  /// Visits the packets of a site's object: visit(index in the field, packet).
-  template <class Object, class Visit>
-  static SORDINO_HD void each_packet(i32 site, i32 sites, Object& o, Visit visit) {
+  /// Visits the packets of a site's object, or of a piece: visit(index in the field, packet).
+  template <int count = packets, class Object, class Visit>
+  static SORDINO_HD void each_packet(i32 site, i32 sites, Object& o, Visit visit, int first = 0) {
     Place at = place(site, sites);
 #ifdef __CUDA_ARCH__
 #pragma unroll
 #endif
-    for (int k = 0; k < packets; k++) {
+    for (int k = 0; k < count; k++) {
       Packet p;
       for (int j = 0; j < each; j++) p.z[j] = entry(o, k * each + j);
-      visit(at.first + k * at.step, p);
+      visit(at.first + (first + k) * at.step, p);
     }
   }
-  template <class Object>
-  static SORDINO_HD void store(Packet* field, i32 site, i32 sites, Object& o) {
-    each_packet(site, sites, o, [&](i64 k, const Packet& p) { field[k] = p; });
+  template <int count = packets, class Object>
+  static SORDINO_HD void store(Packet* field, i32 site, i32 sites, Object& o, int first = 0) {
+    each_packet<count>(site, sites, o, [&](i64 k, const Packet& p) { field[k] = p; }, first);
   }
 };
 

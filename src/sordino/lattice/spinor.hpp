@@ -21,12 +21,6 @@ struct HalfSpinor {
 template <class T>
 struct Spinor {
   ColorVector<T> s[4];
-
-  SORDINO_HD Spinor& operator+=(const Spinor& o) {
-    for (int i = 0; i < 4; i++)
-      for (int a = 0; a < 3; a++) s[i].c[a] = s[i].c[a] + o.s[i].c[a];
-    return *this;
-  }
 };
 
 /// Where row `row` of B_mu has its only entry, i^phase.

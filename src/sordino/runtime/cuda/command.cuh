@@ -23,17 +23,19 @@ constexpr int lanes_of() {
     return 1;
 }
 
-/// Warps that share 32 rows, where a functor spreads a row over several: each computes its part of all of them.
-template <class F>
+/// Warps that share 32 rows, where a functor spreads a row over several: warp n computes part(row, n) of all of them; of the
+/// sum of the parts s, the first `shares_of_row` warps finish a Share(s, n) each by finish(row, n, share), and what these
+/// return is added. Not where the order is fixed, either: parts would be added in another one.
+template <class F, SumOrder order>
 constexpr int warps_of() {
-  if constexpr (requires { F::warps_a_row; })
+  if constexpr (requires { F::warps_a_row; } && order == SumOrder::grid)
     return F::warps_a_row;
   else
     return 1;
 }
 template <class F, SumOrder order>
 constexpr int threads_a_row() {
-  return lanes_of<F, order>() * warps_of<F>();
+  return lanes_of<F, order>() * warps_of<F, order>();
 }
 
 template <class F>
@@ -170,7 +172,7 @@ struct RowOfThread {
 };
 template <class F, SumOrder order>
 __device__ inline i32 place_in_chunk() {
-  if constexpr (warps_of<F>() > 1) return i32(threadIdx.x) / 32 / warps_of<F>() * 32 + i32(threadIdx.x) % 32;
+  if constexpr (warps_of<F, order>() > 1) return i32(threadIdx.x) / 32 / warps_of<F, order>() * 32 + i32(threadIdx.x) % 32;
   return i32(threadIdx.x) / lanes_of<F, order>();
 }
 template <class F, SumOrder order>
@@ -190,28 +192,42 @@ __device__ inline RowOfThread row_of(const GroupArgs& g, i32 chunk) {
   return {row, row < g.last};
 }
 
-/// All threads of the block: the warps that share a row compute their parts of it, and the first of them gets their sum.
+/// All threads of the block: the warps that share a row compute their parts of it, and each of the first ones, which finish
+/// it, gets its share of the sum, with the parts added in order.
 template <class F, SumOrder order>
-__device__ inline auto sum_parts(F& f, RowOfThread r, int nth) {
-  using Part = decltype(f.part(r.row, nth));
-  struct alignas(16) Slot {
-    char part[(sizeof(Part) + 15) / 16 * 16 + 16];  // 16 more spread neighbours over the banks
-  };
-  constexpr int others = warps_of<F>() - 1;
-  __shared__ Slot slots[others][block_threads / (others + 1)];
-  Part sum{};
-  if (r.exists) sum = f.part(r.row, nth);
-  i32 t = place_in_chunk<F, order>();
+__device__ inline typename F::Share sum_parts(F& f, RowOfThread r, int nth) {
+  using Share = typename F::Share;
+  using Word = typename Share::Word;  // that is loaded and stored at once
+  constexpr int parts = warps_of<F, order>(), shares = F::shares_of_row, words = sizeof(Share) / sizeof(Word);
+  static_assert(shares <= parts);
+  __shared__ Word slots[parts - 1][shares][words][block_threads / parts];  // what is not one's own
+  auto slot = [&](int part, int share) -> auto& { return slots[part - (part > share)][share]; };
+  const i32 t = place_in_chunk<F, order>();
+  decltype(f.part(r.row, nth)) part{};
+  if (r.exists) part = f.part(r.row, nth);
   __syncthreads();  // the last chunk's have been read
-  if (nth > 0) memcpy(slots[nth - 1][t].part, &sum, sizeof sum);
-  __syncthreads();
-  if (nth == 0)
+  Share mine{};
 #pragma unroll
-    for (int i = 0; i < others; i++) {
-      Part other;
-      memcpy(&other, slots[i][t].part, sizeof other);
-      sum += other;
+  for (int s = 0; s < shares; s++) {
+    Share share(part, s);
+    if (s == nth) {
+      mine = share;
+      continue;
     }
+#pragma unroll
+    for (int k = 0; k < words; k++) slot(nth, s)[k][t] = share.words[k];
+  }
+  __syncthreads();
+  Share sum{};
+  if (nth >= shares) return sum;
+#pragma unroll
+  for (int i = 0; i < parts; i++) {
+    Share share = mine;
+    if (i != nth)
+#pragma unroll
+      for (int k = 0; k < words; k++) share.words[k] = slot(i, nth)[k][t];
+    sum += share;
+  }
   return sum;
 }
 
@@ -231,14 +247,17 @@ __device__ inline void compute_row(F& f, const Args& a, RowOfThread r, bool send
     for (int o = lanes / 2; o; o >>= 1) y += __shfl_xor_sync(~0u, y, o);
     if (!r.exists || lane != 0) return;
     add(f.finish(r.row, y));
-  } else if constexpr (warps_of<F>() > 1) {
-    int nth = i32(threadIdx.x) / 32 % warps_of<F>();
-    auto y = sum_parts<F, order>(f, r, nth);
+  } else if constexpr (warps_of<F, order>() > 1) {
+    int nth = i32(threadIdx.x) / 32 % warps_of<F, order>();
+    auto share = sum_parts<F, order>(f, r, nth);
+    if (r.exists && nth < F::shares_of_row) {
+      if constexpr (sums_of<F> > 0)
+        add(f.finish(r.row, nth, share));
+      else
+        f.finish(r.row, nth, share);
+    }
+    if (send) __syncthreads();  // all shares are there
     if (!r.exists || nth != 0) return;
-    if constexpr (sums_of<F> > 0)
-      add(f.finish(r.row, y));
-    else
-      f.finish(r.row, y);
   } else {
     if (!r.exists) return;
     if constexpr (sums_of<F> > 0)

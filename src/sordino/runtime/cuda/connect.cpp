@@ -134,13 +134,13 @@ int State::sender_of(const Rank& rank, int slot, int part) {
   return sender;
 }
 
-const RowLists& State::row_lists(RankState& r, const std::vector<RowRange>& ranges, int lanes) {
+const RowLists& State::row_lists(RankState& r, const std::vector<RowRange>& ranges, int threads_a_row) {
   auto merged = merge(ranges);
-  auto known = r.row_lists.find({lanes, merged});
+  auto known = r.row_lists.find({threads_a_row, merged});
   if (known != r.row_lists.end()) return known->second;
   RowLists l;
-  if (merged.empty()) return r.row_lists[{lanes, merged}] = l;
-  const i32 per_chunk = block_threads / lanes;
+  if (merged.empty()) return r.row_lists[{threads_a_row, merged}] = l;
+  const i32 per_chunk = block_threads / threads_a_row;
   if (merged.back().second > most_rows)
     throw Error(Errc::unsupported, "a rank of the cuda engine holds at most " + std::to_string(most_rows) + " rows");
   std::vector<RowRange> chunks;
@@ -162,7 +162,7 @@ const RowLists& State::row_lists(RankState& r, const std::vector<RowRange>& rang
     l.chunks = (l.n_rows + per_chunk - 1) / per_chunk;
     l.row_list = table(r, rows, "the row list of a command");
   }
-  return r.row_lists[{lanes, merged}] = l;
+  return r.row_lists[{threads_a_row, merged}] = l;
 }
 
 const RowLists& State::tile_list(RankState& r, const Space& space, const std::vector<RowRange>& ranges) {

@@ -62,7 +62,7 @@ template <SumOrder order, class F, class T>
 void enable_one(Kernel<F, T>) {
   static_assert(sums_of<F> <= most_values, "a row returns more sums than a reduction takes");
   Entry e;
-  e.lanes = threads_a_row<F, order>();
+  e.threads_a_row = threads_a_row<F, order>();
   e.bind = [](const void* functor, const void* test, const Binding& binding) -> std::unique_ptr<Launchable> {
     return std::make_unique<LaunchOf<order, F, T>>(bound<F>(functor, binding), bound<T>(test, binding));
   };

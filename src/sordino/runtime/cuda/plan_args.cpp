@@ -74,7 +74,7 @@ void Plan::add_groups(Args& a, const Outline& o, const Entry& entry) {
       auto& ranges = *o.command->groups[g.tasks].ranges;
       bool by_tiles = order_ == SumOrder::fixed && o.command->sums > 0;
       const RowLists& l = by_tiles ? state_.tile_list(mine_, rank_.space(o.command->space), ranges)
-                                   : state_.row_lists(mine_, ranges, entry.lanes);
+                                   : state_.row_lists(mine_, ranges, entry.threads_a_row);
       to.first = l.first;
       to.last = l.last;
       to.chunks = l.chunk_list;

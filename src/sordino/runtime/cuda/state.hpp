@@ -128,7 +128,7 @@ struct RankState {
   std::map<int, double*> twins;             // pinned, of vectors that host tasks use
   std::vector<ReductionMemory> reductions;  // [slot]
   std::vector<std::unique_ptr<Channel>> vector_channels, reduction_channels;
-  std::map<std::pair<int, std::vector<std::pair<i32, i32>>>, RowLists> row_lists;   // by lanes and ranges
+  std::map<std::pair<int, std::vector<std::pair<i32, i32>>>, RowLists> row_lists;   // by threads a row and ranges
   std::map<std::pair<int, std::vector<std::pair<i32, i32>>>, RowLists> tile_lists;  // by space and ranges
   std::map<int, TileTables> tile_tables;                                            // by space
   std::vector<void*> tables;                    // device memory that only goes with the engine
@@ -216,7 +216,7 @@ struct State {
   Packet* packets_of(RankState& r, int rank, int slot);
   const Route& route(Rank& rank, int physical);
   const ReductionMemory& reduction(Rank& rank, int slot);
-  const RowLists& row_lists(RankState& r, const std::vector<RowRange>& ranges, int lanes);
+  const RowLists& row_lists(RankState& r, const std::vector<RowRange>& ranges, int threads_a_row);
   const RowLists& tile_list(RankState& r, const Space& space, const std::vector<RowRange>& ranges);
   int sender_of(const Rank& rank, int slot, int part);  // the rank that sends this part of a reduction
   const TileTables& tile_tables(RankState& r, const Space& space);

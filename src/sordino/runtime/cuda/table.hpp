@@ -32,7 +32,7 @@ struct Entry {
   std::unique_ptr<Launchable> (*bind)(const void* functor, const void* test, const Binding& binding) = nullptr;
   /// Blocks that fit on a multiprocessor of the current device; loads the kernel there.
   int (*blocks_per_multiprocessor)() = nullptr;
-  int lanes = 1;
+  int threads_a_row = 1;  // that share a row, or as many rows as they are
 };
 
 /// Null if the pair was never enabled with this order.

@@ -227,10 +227,10 @@ struct Part {
 };
 
 /// All threads of the scope: copies n doubles to memory of any rank. 16 bytes at once where both addresses are multiples of
-/// 16. Nobody is told; see signal(). Read through L2, so what other blocks wrote before a barrier is seen.
-template <Scope scope>
+/// 16. Nobody is told; see signal(). Read through L2, so what other blocks wrote before a barrier is seen. A thread has U loads
+/// on their way at once.
+template <Scope scope, int U = 4>
 __device__ inline void put(double* to, const double* from, i64 n) {
-  constexpr int U = 4;  // on their way at once
   Part<scope> p;
   i64 pairs = (reinterpret_cast<u64>(to) | reinterpret_cast<u64>(from)) % 16 == 0 ? n / 2 : 0;
   auto* to2 = reinterpret_cast<double2*>(to);

@@ -140,7 +140,7 @@ struct StartArgs {
   TileTables tiles;
 };
 
-/// Rows of one task group, in chunks of block_threads / lanes rows.
+/// Rows of one task group, in chunks of block_threads / threads_a_row rows.
 struct GroupArgs {
   i32 end = 0;  // chunks of this and all earlier groups
   bool one_range = true;
