@@ -128,11 +128,7 @@ TEST("dslash: GPUs and host agree, in both precisions and link formats, on every
         for (int reals : {18, 12}) {
           bool single = precision == Precision::single_precision;
           NOTE(to_string(extent), " on ", to_string(grid), single ? ", single, " : ", double, ", reals, " reals a link");
-<<<<<<< HEAD
-          hops::Case c{{extent, true}, grid, precision, reals};
-=======
           Case c{{extent, true}, grid, precision, reals, Spreading::automatic};
->>>>>>> perf2
           int ranks = grid[0] * grid[1] * grid[2] * grid[3];
           auto host = test::host_engine(ranks);
           auto expected = hops::run(*host, c);
@@ -140,15 +136,11 @@ TEST("dslash: GPUs and host agree, in both precisions and link formats, on every
             cuda::Options o;
             o.sharing = sharing;
             auto gpu = test::cuda_engine(ranks, o);
-<<<<<<< HEAD
-            compare(hops::run(*gpu, c), expected, single);
-=======
             for (Spreading spreading : spreadings) {
               NOTE(said(spreading));
               c.spreading = spreading;
               compare(hops::run(*gpu, c), expected, single);
             }
->>>>>>> perf2
           }
         }
 }
