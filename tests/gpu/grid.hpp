@@ -173,8 +173,10 @@ class Cg {
     rank_.write(b, rhs);
     return iterate(limit, max);
   }
+  /// What stands before the loop: of this class, or of a test.
+  void begin() { rank_.replay(begin_); }
   Outcome iterate(double limit, int max) {
-    rank_.replay(begin_);
+    begin();
     if (!loop_ || limit != limit_) record_loop(limit);
     return rank_.replay(loop_, max);
   }

@@ -56,7 +56,7 @@ class Engine {
   virtual int first_rank() const { return 0; }  // of this process
   virtual int local_ranks() const { return size(); }
   virtual Carrier carrier(int from, int to) const = 0;  // of messages of a rank of this process
-  virtual bool arithmetic() const { return true; }  // false: the model engine skips it, and values do not exist
+  virtual bool arithmetic() const { return true; }      // false: the model engine skips it, and values do not exist
 
   /// Runs `job` on every local rank and returns when all have ended. If a rank fails, all ranks stop, and the first cause is
   /// thrown here. `supervise` is called about 20 times a second on the calling thread.

@@ -13,9 +13,14 @@ int Rank::add_space(Space space) {
   return spaces_.back().id;
 }
 
-Vec Rank::vector(std::string name, int space, const Exchange* exchange) {
+Vec Rank::wrap(std::string name, int space, double* storage, const Exchange* exchange) {
+  if (!storage) bad_argument("vector '" + name + "' is to lie in memory of the caller's, which is null");
+  return vector(std::move(name), space, exchange, storage);
+}
+
+Vec Rank::vector(std::string name, int space, const Exchange* exchange, double* callers) {
   int id = int(vectors_.size());
-  vectors_.push_back({std::move(name), space, exchange, i64(spaces_[space].rows) + (exchange ? exchange->ghosts : 0)});
+  vectors_.push_back({std::move(name), space, exchange, i64(spaces_[space].rows) + (exchange ? exchange->ghosts : 0), callers});
   vector_map_.push_back(id);
   pushed.push_back(0);
   seen.push_back(0);

@@ -59,6 +59,7 @@ struct VectorInfo {
   int space = -1;
   const Exchange* exchange = nullptr;  // what push() sends; null: own rows only
   i64 length = 0;                      // values of storage: own rows and ghosts
+  double* callers = nullptr;           // storage that the caller keeps; null: the engine's
 };
 
 struct Reduction {
@@ -114,7 +115,14 @@ class Rank {
   int add_space(Space space);
   const Space& space(int id) const { return spaces_[id]; }
   /// A zeroed vector on a space; with an exchange, one that can be pushed and read through Ghost fields.
-  Vec vector(std::string name, int space, const Exchange* exchange = nullptr);
+  Vec vector(std::string name, int space, const Exchange* exchange = nullptr) {
+    return vector(std::move(name), space, exchange, nullptr);
+  }
+  /// A vector whose storage is the caller's: own rows, and behind them the exchange's ghosts, [rows + ghosts] doubles, where
+  /// the engine computes (device memory of the rank's GPU on engine cuda). Nothing is copied; it is neither zeroed nor freed,
+  /// and must outlive the engine's use of it. What the caller's kernels still write: cuda::CudaEngine::follow(). Throws if the
+  /// engine cannot compute there.
+  Vec wrap(std::string name, int space, double* storage, const Exchange* exchange = nullptr);
   Scal scalar(std::string name) { return scalar(std::move(name), std::numeric_limits<double>::quiet_NaN(), false); }
   Scal scalar(std::string name, double value) { return scalar(std::move(name), value, true); }
 
@@ -227,6 +235,7 @@ class Rank {
   bool checking = true;
 
  private:
+  Vec vector(std::string name, int space, const Exchange* exchange, double* callers);
   static constexpr int space_of_fields = -1;  // the command's rows are those of its fields' space
   template <class F, class... E>
   Event record_command(F functor, int space, const Split* split, E... epilogues);

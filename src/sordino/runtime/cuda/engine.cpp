@@ -24,6 +24,16 @@ Counters CudaEngine::counters(int rank) const { return state_->local(rank).count
 Carrier CudaEngine::carrier(int from, int to) const { return state_->carrier(from, to); }
 double CudaEngine::now(Rank&) { return seconds_now(); }
 
+void CudaEngine::follow(Rank& rank, void* stream) {
+  cudaEvent_t event = nullptr;
+  call("cudaEventCreateWithFlags", cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+  cudaError_t recorded = cudaEventRecord(event, static_cast<cudaStream_t>(stream));
+  cudaError_t waited = cudaStreamWaitEvent(state_->of(rank).stream, event, 0);
+  cudaEventDestroy(event);  // when it is over
+  call("cudaEventRecord", recorded);
+  call("cudaStreamWaitEvent", waited);
+}
+
 void CudaEngine::run(const std::function<void(Rank&)>& job, const std::function<void()>& supervise) {
   State& s = *state_;
   s.attend();

@@ -98,21 +98,41 @@ void State::free_memory(RankState& r, bool others_map) {
 
 // --- what a Rank asks for ----------------------------------------------------------------------------------------------------
 
-// One piece of memory a vector: its rows, then a line for each peer's flag and one for what this rank sent last.
+namespace {
+
+void check_callers(const VectorInfo& info, const RankState& r, bool mapped) {
+  cudaPointerAttributes a{};
+  call("cudaPointerGetAttributes", cudaPointerGetAttributes(&a, info.callers));
+  if (a.type != cudaMemoryTypeDevice || a.device != r.device)
+    bad_argument("vector '" + info.name + "': the caller's memory is not on device " + std::to_string(r.device) + " of rank " +
+                 std::to_string(r.index) + ": copy what it holds, by write()");
+  if (info.exchange && mapped)
+    throw Error(Errc::unsupported, "vector '" + info.name +
+                                       "': memory of the caller's cannot be shared with other processes: "
+                                       "let the engine allocate what others send to");
+}
+
+}  // namespace
+
+// One piece of memory a vector: its rows, if they are not the caller's, then a line for each peer's flag and one for what this
+// rank sent last.
 void CudaEngine::allocate(Rank& rank, int vector) {
   RankState& r = state_->of(rank);
   auto& info = rank.vectors()[vector];
   std::size_t peers = info.exchange ? info.exchange->peers.size() : 0;
   constexpr std::size_t line = flag_stride * sizeof(u32);
-  std::size_t rows = (std::size_t(info.length) * sizeof(double) + line - 1) / line * line;
+  if (info.callers) check_callers(info, r, state_->maps_memory());
+  std::size_t rows = info.callers ? 0 : (std::size_t(info.length) * sizeof(double) + line - 1) / line * line;
   std::size_t flags = info.exchange ? (peers + 1) * line : 0;
   if (r.vectors.size() == RankState::most_names) throw Error(Errc::unsupported, "a rank holds at most 4096 vectors");
   u32 first = state_->options.first_epoch;
   BlockPlace place;
-  char* p = state_->take_for_name(r, rows + flags, info.exchange != nullptr, "vector '" + info.name + "'", place);
+  char* p = rows + flags == 0
+                ? nullptr
+                : state_->take_for_name(r, rows + flags, info.exchange != nullptr, "vector '" + info.name + "'", place);
   VectorMemory v;
-  v.rows = reinterpret_cast<double*>(p);
-  call("cudaMemsetAsync", cudaMemsetAsync(p, 0, rows + flags, r.stream));
+  v.rows = info.callers ? info.callers : reinterpret_cast<double*>(p);
+  if (p) call("cudaMemsetAsync", cudaMemsetAsync(p, 0, rows + flags, r.stream));
   if (info.exchange) {
     v.flags = reinterpret_cast<u32*>(p + rows);
     v.sent = v.flags + peers * flag_stride;

@@ -9,6 +9,7 @@
 #include "sordino/runtime/fault.hpp"
 #include "sordino/runtime/host/bell.hpp"
 #include "sordino/runtime/rank.hpp"
+#include "sordino/runtime/storage.hpp"
 #include "sordino/runtime/threads.hpp"
 #include "sordino/runtime/transport.hpp"
 
@@ -46,10 +47,10 @@ struct Memory {
     arrivals.reserve(most_names);
     gathers.reserve(most_names);
   }
-  std::vector<std::unique_ptr<double[]>> vectors;  // [physical]
-  std::vector<std::unique_ptr<Flag[]>> arrivals;   // [physical][peer]
-  std::vector<u32> sent;                           // [physical] the word of my last put; only its owner reads it
-  std::vector<std::unique_ptr<Gather>> gathers;    // [slot]
+  std::vector<Storage> vectors;                   // [physical]
+  std::vector<std::unique_ptr<Flag[]>> arrivals;  // [physical][peer]
+  std::vector<u32> sent;                          // [physical] the word of my last put; only its owner reads it
+  std::vector<std::unique_ptr<Gather>> gathers;   // [slot]
   i64 bytes = 0;
   Bell bell;
   Mailbox mail;

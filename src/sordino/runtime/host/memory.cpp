@@ -9,7 +9,7 @@ namespace sordino::host {
 void HostEngine::allocate(Rank& rank, int vector) {
   auto& info = rank.vectors()[vector];
   std::size_t peers = info.exchange ? info.exchange->peers.size() : 0;
-  auto rows = std::make_unique<double[]>(std::size_t(info.length));  // zeroed
+  Storage rows(info);
   auto flags = std::make_unique<Flag[]>(peers);
   for (std::size_t i = 0; i < peers; i++) flags[i].word = flag_word(options_.first_epoch, false);
   rank.pushed[vector] = rank.seen[vector] = options_.first_epoch;
@@ -19,7 +19,7 @@ void HostEngine::allocate(Rank& rank, int vector) {
   m.vectors.push_back(std::move(rows));
   m.arrivals.push_back(std::move(flags));
   m.sent.push_back(0);
-  m.bytes += info.length * i64(sizeof(double));
+  m.bytes += Storage::bytes(info);
 }
 
 void HostEngine::add_reduction(Rank& rank, int slot) {

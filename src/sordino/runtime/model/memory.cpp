@@ -9,12 +9,12 @@ namespace sordino::model {
 void ModelEngine::allocate(Rank& rank, int vector) {
   auto& info = rank.vectors()[vector];
   Place& p = place(rank);
-  p.vectors.push_back(options_.arithmetic ? std::make_unique<double[]>(std::size_t(info.length)) : nullptr);  // zeroed
+  p.vectors.push_back(options_.arithmetic ? Storage(info) : Storage());
   Arrival nothing_yet;
   nothing_yet.epoch = options_.first_epoch;
   p.arrivals.emplace_back(info.exchange ? info.exchange->peers.size() : 0, nothing_yet);
   p.sent.emplace_back();
-  p.bytes += info.length * i64(sizeof(double));
+  p.bytes += Storage::bytes(info);
   rank.pushed[vector] = rank.seen[vector] = options_.first_epoch;
 }
 

@@ -13,6 +13,7 @@
 #include "sordino/runtime/model/agenda.hpp"
 #include "sordino/runtime/model/fiber.hpp"
 #include "sordino/runtime/rank.hpp"
+#include "sordino/runtime/storage.hpp"
 
 namespace sordino::model {
 
@@ -74,11 +75,11 @@ struct Place {
   Noise noise;
   double link_free = 0, network_free = 0;  // when the last message has left for this node, for another
 
-  std::vector<std::unique_ptr<double[]>> vectors;  // [physical]; null if arithmetic is skipped
-  std::vector<std::vector<Arrival>> arrivals;      // [physical][peer]
-  std::vector<Sent> sent;                          // [physical]
-  std::vector<std::array<double, 2>> started;      // [reduction slot][parity] when this rank started it
-  std::vector<std::vector<double>> own_sums;       // [reduction slot] of replicated spaces
+  std::vector<Storage> vectors;                // [physical]; null if arithmetic is skipped
+  std::vector<std::vector<Arrival>> arrivals;  // [physical][peer]
+  std::vector<Sent> sent;                      // [physical]
+  std::vector<std::array<double, 2>> started;  // [reduction slot][parity] when this rank started it
+  std::vector<std::vector<double>> own_sums;   // [reduction slot] of replicated spaces
   i64 bytes = 0;
   std::vector<InTransit> in_transit;  // a heap
   std::map<int, double> last_from;    // when the last letter of a rank arrives
