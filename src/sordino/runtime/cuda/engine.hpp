@@ -65,7 +65,10 @@ struct Options {
   Looping looping = Looping::automatic;  // ranks that share a device take launches, whatever is asked
   int most_blocks = 0;                   // > 0: no grid is larger
   bool chain = true;                     // a command's blocks take their places while the one before it ends
-  u32 first_epoch = 0;                   // for tests near the wrap-around
+  // Blocks that send, or wait, are given so much less of the other rows, as a multiple of what that is thought to cost them; 0:
+  // all blocks are given the same (runtime/cuda/dealing.hpp).
+  double aside = 1;
+  u32 first_epoch = 0;  // for tests near the wrap-around
   Injection inject;
 };
 
