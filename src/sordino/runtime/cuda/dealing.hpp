@@ -161,16 +161,16 @@ inline Asides asides_of(const std::vector<Load>& groups, i32 blocks, double time
 
   Asides asides;
   if (sending.chunks > 0) {
-    // As few as keep the link busy, unless that takes half the command.
+    // As few as keep the link busy, a quarter at most, unless that takes half the command.
     double once = seconds(sending) + pace::sending_rows;
-    double by_few = std::ceil(std::max(1.0, sending.sent / pace::in_flight));
+    double by_few = std::ceil(std::max({1.0, sending.sent / pace::in_flight, 4.0 * sending.chunks / blocks}));
     double in_time = std::floor(std::max(1.0, (all / 2 - pace::fence) / once));
     i32 turns = i32(std::min(by_few, in_time));
     double time = std::max(turns * once, sending.sent / pace::link_rate) + pace::fence;
     asides.sending = {(sending.chunks + turns - 1) / turns, rounds(time)};
   }
   if (waiting.chunks > 0) {
-    // As many as may be: their rows come last.
+    // Half of all at most. Not fewer: if what they wait for is late, all the rest is done before.
     i32 turns = (2 * waiting.chunks + blocks - 1) / blocks;
     double time = turns * seconds(waiting) + pace::look + (waiting.sends ? pace::fence : 0);
     asides.waiting = {(waiting.chunks + turns - 1) / turns, rounds(time)};
