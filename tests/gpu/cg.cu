@@ -112,7 +112,7 @@ TEST("cg: where blocks stand aside to send and to wait, the result is the host's
     for (double aside : {0.0, 1.0, 4.0}) {
       NOTE(ranks, " ranks, aside ", aside);
       cuda::Options o = test::spinning();
-      o.aside = aside;
+      o.dealing.aside = aside;
       auto host = test::host_engine(ranks);
       auto gpu = test::cuda_engine(ranks, o), again = test::cuda_engine(ranks, o);
       Run a = solve(*gpu, 32, 32, 60, 1e-10, 300);

@@ -13,7 +13,7 @@ void compute(int ranks, int blocks, const std::function<void(Rank&, overlap::Sto
   for (double aside : {0.0, 1.0, 3.0}) {
     NOTE(ranks, " ranks, ", blocks, " blocks, aside ", aside);
     cuda::Options options = test::spinning(blocks);
-    options.aside = aside;
+    options.dealing.aside = aside;
     auto gpu = test::cuda_engine(ranks, options);
     overlap::Stopwatch watch(ranks, 2, 25);
     gpu->run([&](Rank& rank) { program(rank, watch); });

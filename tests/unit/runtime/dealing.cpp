@@ -11,6 +11,8 @@ using namespace sordino::cuda;
 
 namespace {
 
+constexpr double few = 384 << 10;  // bytes on their way
+
 /// Chunks as the blocks of a grid take them.
 struct Taken {
   std::vector<std::vector<i32>> times;  // [group][chunk] how often it is computed
@@ -99,7 +101,7 @@ TEST("every chunk is computed once, and senders are counted, however blocks stan
     check_that_all_is_dealt(groups, deal(groups, blocks, asides), blocks);
     check_that_all_is_dealt(groups, deal_evenly(groups, blocks), blocks);
     double times = double(random.whole(0, 8)) / 2;
-    check_that_all_is_dealt(groups, deal(groups, blocks, asides_of(groups, blocks, times)), blocks);
+    check_that_all_is_dealt(groups, deal(groups, blocks, asides_of(groups, blocks, times, few)), blocks);
   }
 }
 
@@ -139,6 +141,26 @@ TEST("blocks that stand aside miss their rounds of plain rows, and the others sh
   CHECK((hands[1][2].begin == 10'000 - 3 * 425 && first_chunk(hands[1][2], 124, blocks) == hands[1][2].end));
 }
 
+TEST("blocks of a kind share plain rows evenly, whoever stands aside, and for however long") {
+  NOTE(fresh::said());
+  fresh::Random random(3);
+  for (int round = 0; round < 200; round++) {
+    const i32 blocks = i32(random.whole(3, 400)), sending = i32(random.whole(1, blocks / 3)),
+              waiting = i32(random.whole(1, blocks / 3));
+    const std::vector<Load> groups{{sending + some_chunks(random), false, true, 0, 0},
+                                   {some_chunks(random), false, false, 0, 0},
+                                   {waiting + some_chunks(random), true, false, 0, 0}};
+    Asides asides{{sending, i32(random.whole(0, 9))}, {waiting, i32(random.whole(0, 9))}};
+    NOTE("round ", round, ", ", blocks, " blocks, ", sending, " send, ", waiting, " wait");
+    auto plain = take(groups, deal(groups, blocks, asides), blocks).by[1];
+    CHECK(spread(plain, 0, sending) <= 1);
+    CHECK(spread(plain, sending, sending + waiting) <= 1);
+    CHECK(spread(plain, sending + waiting, blocks) <= 1);
+    CHECK(plain[0] <= plain[std::size_t(sending + waiting)]);
+    CHECK(plain[std::size_t(sending)] <= plain[std::size_t(sending + waiting)]);
+  }
+}
+
 TEST("where plain rows are few, or groups stand otherwise, nobody stands aside for longer than that") {
   const i32 blocks = 100;
   const Load sends{20, false, true, 0, 0}, few{50, false, false, 0, 0}, many{5'000, false, false, 0, 0},
@@ -154,7 +176,7 @@ TEST("where plain rows are few, or groups stand otherwise, nobody stands aside f
 
 TEST("a line of 2 MiB is sent by few blocks beside the other rows, and awaited before they end") {
   const i32 blocks = 792;
-  Asides first = asides_of(slab(false), blocks, 1), second = asides_of(slab(true), blocks, 1);
+  Asides first = asides_of(slab(false), blocks, 1, few), second = asides_of(slab(true), blocks, 1, few);
   CHECK((first.sending.blocks >= 64 && first.sending.blocks <= blocks / 4));
   CHECK((second.waiting.blocks >= 64 && second.waiting.blocks <= blocks / 2));
   for (bool awaits : {false, true}) {
@@ -166,7 +188,7 @@ TEST("a line of 2 MiB is sent by few blocks beside the other rows, and awaited b
     CHECK((missed >= aside.rounds && missed <= aside.rounds + 1));
     CHECK(missed > (1024 + aside.blocks - 1) / aside.blocks);  // the fence, or the look at the flag, takes its time too
   }
-  Asides patient = asides_of(slab(false), blocks, 2), none = asides_of(slab(false), blocks, 0);
+  Asides patient = asides_of(slab(false), blocks, 2, few), none = asides_of(slab(false), blocks, 0, few);
   CHECK(patient.sending.blocks == first.sending.blocks);
   CHECK(std::abs(patient.sending.rounds - 2 * first.sending.rounds) <= 1);
   CHECK(none.sending.blocks == 0);
@@ -174,7 +196,7 @@ TEST("a line of 2 MiB is sent by few blocks beside the other rows, and awaited b
 
 TEST("short commands, and such with heavy rows, are dealt evenly") {
   const std::vector<Load> brief{{32, false, true, 131072, 65536}, {700, false, false, 700.0 * 4096, 0}};
-  CHECK(asides_of(brief, 700, 1).sending.blocks == 0);
+  CHECK(asides_of(brief, 700, 1, few).sending.blocks == 0);
   const std::vector<Load> heavy{{32, false, true, 131072, 65536}, {7000, false, false, 7000.0 * 65536, 0}};
-  CHECK(asides_of(heavy, 700, 1).sending.blocks == 0);
+  CHECK(asides_of(heavy, 700, 1, few).sending.blocks == 0);
 }

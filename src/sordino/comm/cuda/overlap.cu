@@ -4,8 +4,8 @@
 //
 //   hidden = 1 - (both - work) / (messages - neither)
 //
-// Where blocks stand aside to send and to wait (runtime/cuda/dealing.hpp), the loop with both is also timed with other shares
-// of the work for them: 0 is to deal all blocks the same.
+// Where blocks stand aside to send and to wait (runtime/cuda/dealing.hpp), the loop with both is also timed with other numbers
+// and shares of the work for them.
 //
 // The benchmark of the paper on HACApK (Fig. 18) books all that a loop with messages alone takes as communication, the launches
 // of its commands too: 1 - (both - work) / messages, which is more. The work is as many rows as take twice as long as that
@@ -29,7 +29,8 @@ using Program = std::function<void(Rank&, const Shape&, Stopwatch&)>;
 constexpr i32 most_work = 1 << 25;  // rows: 256 MiB a vector
 constexpr i32 rows_of_sums = 65'536;
 constexpr i64 iterations = 400;
-constexpr double other_asides[] = {0, 0.5, 1.5};  // Options::aside
+constexpr double usual = Dealing{}.in_flight;
+constexpr Dealing other_dealings[] = {{0, usual}, {0.5, usual}, {1.5, usual}, {1, usual / 2}, {1, usual * 2}};
 
 struct Loop {
   CommFigure figure;
@@ -62,12 +63,13 @@ class Bench {
     return f;
   }
 
-  /// The same work, with other shares of it for blocks that send or wait.
-  void measure_asides(const std::string& name, const Program& program, i32 words, const Four& f) {
-    for (double aside : other_asides) {
-      Loop both = run(ranks_, program, {true, words, f.rows}, 10, aside);
-      char text[40];
-      std::snprintf(text, sizeof text, ", behind work, aside %.1f", aside);
+  /// The same work, dealt otherwise.
+  void measure_dealings(const std::string& name, const Program& program, i32 words, const Four& f) {
+    for (const Dealing& dealing : other_dealings) {
+      Loop both = run(ranks_, program, {true, words, f.rows}, 10, dealing);
+      char text[80];
+      std::snprintf(text, sizeof text, ", behind work, aside %.1f, %.0f KiB in flight", dealing.aside,
+                    dealing.in_flight / 1024);
       add(name + text, both, shares(f, both));
     }
   }
@@ -93,9 +95,9 @@ class Bench {
     return text;
   }
 
-  Loop run(int ranks, const Program& program, const Shape& shape, int most_replays = 10, double aside = Options{}.aside) const {
+  Loop run(int ranks, const Program& program, const Shape& shape, int most_replays = 10, const Dealing& dealing = {}) const {
     Options options;
-    options.aside = aside;
+    options.dealing = dealing;
     options.ranks = ranks;
     options.devices = plan_.devices;
     if (!options.devices.empty()) options.devices.resize(std::size_t(ranks));
@@ -145,7 +147,7 @@ std::vector<CommFigure> time_overlap(const CommPlan& plan) {
     for (i64 bytes : {i64(64) << 10, i64(256) << 10, i64(1) << 20, i64(2) << 20}) {
       Bench lines(plan, ranks, bytes, figures);
       Four found = lines.measure("halo", overlap::halo, i32(bytes / 8));
-      lines.measure_asides("halo", overlap::halo, i32(bytes / 8), found);
+      lines.measure_dealings("halo", overlap::halo, i32(bytes / 8), found);
     }
     Bench sums(plan, ranks, 4 * 8, figures);
     Four found = sums.measure("four sums", overlap::reduction, rows_of_sums);
@@ -158,7 +160,7 @@ std::vector<CommFigure> time_overlap(const CommPlan& plan) {
       pieces.measure("all-gather, sent by a command of its own", with(false), i32(bytes / 8 / ranks));
       const std::string ahead = "all-gather, sent ahead in the command of the work";
       Four found = pieces.measure(ahead, with(true), i32(bytes / 8 / ranks));
-      pieces.measure_asides(ahead, with(true), i32(bytes / 8 / ranks), found);
+      pieces.measure_dealings(ahead, with(true), i32(bytes / 8 / ranks), found);
     }
   }
   if (figures.empty()) figures.push_back(takes_two_devices("overlap"));

@@ -133,13 +133,13 @@ constexpr double chunk = 1e-6;           // that a block takes for a chunk at le
 constexpr double sending_rows = 0.8e-6;  // for a chunk: rows just stored are read again
 constexpr double fence = 2e-6;           // until what was sent is there, and the ticket taken
 constexpr double look = 2e-6;            // at flags, and what stands behind them is read
-constexpr double in_flight = 384 << 10;  // bytes on their way that keep a link busy, and no more
 constexpr double longest_round = 4e-6;   // of plain rows: beyond it, what stands aside would be less than a round
 constexpr double fewest_rounds = 4;
 }  // namespace pace
 
-/// `times` as many rounds as those who stand aside are thought to need; 0: all blocks are dealt the same.
-inline Asides asides_of(const std::vector<Load>& groups, i32 blocks, double times) {
+/// `times` as many rounds as those who stand aside are thought to need; 0: all blocks are dealt the same. As many senders as
+/// have `in_flight` bytes on their way at once: what keeps a link busy, and does not choke it.
+inline Asides asides_of(const std::vector<Load>& groups, i32 blocks, double times, double in_flight) {
   const Parts parts = parts_of(groups);
   if (parts.plain < 0 || times <= 0) return {};
   Load sending, waiting;
@@ -160,18 +160,19 @@ inline Asides asides_of(const std::vector<Load>& groups, i32 blocks, double time
   auto rounds = [&](double time) { return i32(std::lround(times * time / round)); };
 
   Asides asides;
+  const i32 share = sending.chunks > 0 && waiting.chunks > 0 ? 4 : 2;  // 1 / the most of the blocks
   if (sending.chunks > 0) {
-    // As few as keep the link busy, a quarter at most, unless that takes half the command.
+    // As few as keep the link busy, unless that takes half the command.
     double once = seconds(sending) + pace::sending_rows;
-    double by_few = std::ceil(std::max({1.0, sending.sent / pace::in_flight, 4.0 * sending.chunks / blocks}));
+    double by_few = std::ceil(std::max({1.0, sending.sent / in_flight, double(share) * sending.chunks / blocks}));
     double in_time = std::floor(std::max(1.0, (all / 2 - pace::fence) / once));
     i32 turns = i32(std::min(by_few, in_time));
     double time = std::max(turns * once, sending.sent / pace::link_rate) + pace::fence;
     asides.sending = {(sending.chunks + turns - 1) / turns, rounds(time)};
   }
   if (waiting.chunks > 0) {
-    // Half of all at most. Not fewer: if what they wait for is late, all the rest is done before.
-    i32 turns = (2 * waiting.chunks + blocks - 1) / blocks;
+    // As many as may be: if what they wait for is late, all the rest is done before.
+    i32 turns = (share * waiting.chunks + blocks - 1) / blocks;
     double time = turns * seconds(waiting) + pace::look + (waiting.sends ? pace::fence : 0);
     asides.waiting = {(waiting.chunks + turns - 1) / turns, rounds(time)};
   }

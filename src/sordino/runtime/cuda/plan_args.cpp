@@ -163,7 +163,8 @@ void Plan::deal_groups(Args& a, const Outline& o, int blocks) const {
     loads.push_back({g.n_chunks, g.awaits, sends, tasks < 0 ? 0 : c.groups[tasks].share * c.bytes,
                      sends ? sent * g.n_chunks / std::max(1.0, senders) : 0});
   }
-  auto hands = deal(loads, blocks, asides_of(loads, blocks, state_.options.aside));
+  const Dealing& by = state_.options.dealing;
+  auto hands = deal(loads, blocks, asides_of(loads, blocks, by.aside, by.in_flight));
   for (int j = 0; j < a.n_groups; j++) {
     a.group[j].n_hands = i32(hands[j].size());
     std::copy(hands[j].begin(), hands[j].end(), a.group[j].hand);
