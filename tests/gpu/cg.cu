@@ -106,6 +106,21 @@ TEST("cg: ranks that wait for each other on the device") {
   }
 }
 
+TEST("cg: where blocks stand aside to send and to wait, the result is the host's, and always has the same bits") {
+  test::need_gpu();
+  for (int ranks : {2, 3})
+    for (double aside : {0.0, 1.0, 4.0}) {
+      NOTE(ranks, " ranks, aside ", aside);
+      cuda::Options o = test::spinning();
+      o.dealing.aside = aside;
+      auto host = test::host_engine(ranks);
+      auto gpu = test::cuda_engine(ranks, o), again = test::cuda_engine(ranks, o);
+      Run a = solve(*gpu, 32, 32, 60, 1e-10, 300);
+      compare(a, solve(*host, 32, 32, 60, 1e-10, 300));
+      CHECK(same_bits(joined(a), joined(solve(*again, 32, 32, 60, 1e-10, 300))));
+    }
+}
+
 TEST("cg: without chained launches, launch by launch, and timed, the bits are the same") {
   test::need_gpu();
   auto reference = test::cuda_engine(1);

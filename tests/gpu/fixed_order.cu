@@ -50,6 +50,13 @@ TEST("fixed order: 1 to 7 ranks of the GPU compute the bits of the host") {
       auto gpu = test::cuda_engine(ranks, deterministic());
       CHECK(solve(*gpu, nx, ny, nz, 500) == reference);
     }
+    for (double aside : {0.0, 1.0}) {  // of few blocks, in many rounds
+      NOTE("aside ", aside);
+      cuda::Options o = test::spinning(4);
+      o.dealing.aside = aside;
+      auto gpu = test::cuda_engine(3, deterministic(o));
+      CHECK(solve(*gpu, nx, ny, nz, 500) == reference);
+    }
   }
 }
 

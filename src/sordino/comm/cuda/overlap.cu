@@ -4,6 +4,9 @@
 //
 //   hidden = 1 - (both - work) / (messages - neither)
 //
+// Where blocks stand aside to send and to wait (runtime/cuda/dealing.hpp), the loop with both is also timed with other numbers
+// and shares of the work for them.
+//
 // The benchmark of the paper on HACApK (Fig. 18) books all that a loop with messages alone takes as communication, the launches
 // of its commands too: 1 - (both - work) / messages, which is more. The work is as many rows as take twice as long as that
 // loop.
@@ -26,6 +29,8 @@ using Program = std::function<void(Rank&, const Shape&, Stopwatch&)>;
 constexpr i32 most_work = 1 << 25;  // rows: 256 MiB a vector
 constexpr i32 rows_of_sums = 65'536;
 constexpr i64 iterations = 400;
+constexpr double usual = Dealing{}.in_flight;
+constexpr Dealing other_dealings[] = {{0, usual}, {0.5, usual}, {1.5, usual}, {1, usual / 2}, {1, usual * 2}};
 
 struct Loop {
   CommFigure figure;
@@ -51,16 +56,22 @@ class Bench {
     f.rows = rows_for(program, words, 2 * f.messages.median(), f.neither.median());
     f.work = run(ranks_, program, {false, words, f.rows});
     f.both = run(ranks_, program, {true, words, f.rows});
-    double exposed = f.both.median() - f.work.median();
-    char text[160];
-    std::snprintf(text, sizeof text, "%.1f %% hidden (%.1f %% of all that the loop without work takes); waited %.2f us",
-                  100 * (1 - exposed / (f.messages.median() - f.neither.median())), 100 * (1 - exposed / f.messages.median()),
-                  f.both.exposed * 1e6);
     add(name + ", no work", f.messages);
     add(name + ", neither messages nor work", f.neither);
     add(name + ", work alone", f.work, std::to_string(f.rows) + " rows");
-    add(name + ", behind work", f.both, text);
+    add(name + ", behind work", f.both, shares(f, f.both));
     return f;
+  }
+
+  /// The same work, dealt otherwise.
+  void measure_dealings(const std::string& name, const Program& program, i32 words, const Four& f) {
+    for (const Dealing& dealing : other_dealings) {
+      Loop both = run(ranks_, program, {true, words, f.rows}, 10, dealing);
+      char text[80];
+      std::snprintf(text, sizeof text, ", behind work, aside %.1f, %.0f KiB in flight", dealing.aside,
+                    dealing.in_flight / 1024);
+      add(name + text, both, shares(f, both));
+    }
   }
 
   /// Sums that a GPU needs no other for: what `f` takes longer is what the other GPUs add.
@@ -75,8 +86,18 @@ class Bench {
   }
 
  private:
-  Loop run(int ranks, const Program& program, const Shape& shape, int most_replays = 10) const {
+  static std::string shares(const Four& f, const Loop& both) {
+    double exposed = both.median() - f.work.median();
+    char text[160];
+    std::snprintf(text, sizeof text, "%.1f %% hidden (%.1f %% of all that the loop without work takes); waited %.2f us",
+                  100 * (1 - exposed / (f.messages.median() - f.neither.median())), 100 * (1 - exposed / f.messages.median()),
+                  both.exposed * 1e6);
+    return text;
+  }
+
+  Loop run(int ranks, const Program& program, const Shape& shape, int most_replays = 10, const Dealing& dealing = {}) const {
     Options options;
+    options.dealing = dealing;
     options.ranks = ranks;
     options.devices = plan_.devices;
     if (!options.devices.empty()) options.devices.resize(std::size_t(ranks));
@@ -123,8 +144,11 @@ std::vector<CommFigure> time_overlap(const CommPlan& plan) {
   enable(overlap::Kernels{});
   std::vector<CommFigure> figures;
   for (int ranks : possible_ranks(plan, 2)) {
-    for (i64 bytes : {i64(64) << 10, i64(256) << 10, i64(1) << 20, i64(2) << 20})
-      Bench(plan, ranks, bytes, figures).measure("halo", overlap::halo, i32(bytes / 8));
+    for (i64 bytes : {i64(64) << 10, i64(256) << 10, i64(1) << 20, i64(2) << 20}) {
+      Bench lines(plan, ranks, bytes, figures);
+      Four found = lines.measure("halo", overlap::halo, i32(bytes / 8));
+      lines.measure_dealings("halo", overlap::halo, i32(bytes / 8), found);
+    }
     Bench sums(plan, ranks, 4 * 8, figures);
     Four found = sums.measure("four sums", overlap::reduction, rows_of_sums);
     sums.measure_alone("four sums", overlap::reduction, rows_of_sums, found);
@@ -134,7 +158,9 @@ std::vector<CommFigure> time_overlap(const CommPlan& plan) {
         return [ahead](Rank& s, const Shape& shape, Stopwatch& watch) { overlap::gather(s, shape, ahead, watch); };
       };
       pieces.measure("all-gather, sent by a command of its own", with(false), i32(bytes / 8 / ranks));
-      pieces.measure("all-gather, sent ahead in the command of the work", with(true), i32(bytes / 8 / ranks));
+      const std::string ahead = "all-gather, sent ahead in the command of the work";
+      Four found = pieces.measure(ahead, with(true), i32(bytes / 8 / ranks));
+      pieces.measure_dealings(ahead, with(true), i32(bytes / 8 / ranks), found);
     }
   }
   if (figures.empty()) figures.push_back(takes_two_devices("overlap"));

@@ -268,49 +268,56 @@ __device__ inline void compute_row(F& f, const Args& a, RowOfThread r, bool send
   if (send) send_row(a, r.row);
 }
 
-/// A group that is one range of rows, none of which is sent: the tight loop that most time is spent in.
+/// This block's chunks of a hand, from `chunk` on, of a group that is one range of rows, none of which is sent: the tight loop
+/// that most time is spent in.
 template <SumOrder order, class F, int K>
-__device__ inline void stream_rows(F& f, const Args& a, const GroupArgs& g, i32 chunk, double (&sums)[K]) {
+__device__ inline void stream_rows(F& f, const Args& a, const GroupArgs& g, const Hand& hand, i32 chunk, double (&sums)[K]) {
   constexpr i32 shared_by = threads_a_row<F, order>(), rows = block_threads / shared_by;
-  i32 row = g.first + chunk * rows + place_in_chunk<F, order>(), step = gridDim.x * rows;
+  i32 last = min(g.last, g.first + hand.end * rows), step = hand.among * rows;
+  i32 row = g.first + chunk * rows + place_in_chunk<F, order>();
   if constexpr (shared_by > 1) {  // those that share rows stay together
-    for (i32 first = g.first + chunk * rows; first < g.last; first += step, row += step)
-      compute_row<order>(f, a, {row, row < g.last}, false, sums);
+    for (i32 first = g.first + chunk * rows; first < last; first += step, row += step)
+      compute_row<order>(f, a, {row, row < last}, false, sums);
   } else {
-    for (; row < g.last; row += step) compute_row<order>(f, a, {row, true}, false, sums);
+    for (; row < last; row += step) compute_row<order>(f, a, {row, true}, false, sums);
   }
 }
 
-/// All task groups. Chunks of all groups are dealt to the blocks in one sequence, so that the groups share the load. A group
-/// without rows still waits. False: a wait was lost.
+/// This block's chunks of a hand.
+template <SumOrder order, class F, int K>
+__device__ inline void play(F& f, const Args& a, const GroupArgs& g, const Hand& hand, double (&sums)[K]) {
+  i32 chunk = first_chunk(hand, blockIdx.x, gridDim.x);
+  if constexpr (order == SumOrder::fixed && sums_of<F> > 0) {
+    u32 epoch = epoch_of(a, a.start.epoch);
+#pragma unroll 1
+    for (; chunk < hand.end; chunk += hand.among) sum_tile<F, K>(f, a, g, chunk, epoch);
+  } else if (g.one_range && !g.sends) {
+    if (chunk < hand.end) stream_rows<order>(f, a, g, hand, chunk, sums);
+  } else {
+#pragma unroll 1
+    for (; chunk < hand.end; chunk += hand.among) compute_row<order>(f, a, row_of<F, order>(g, chunk), g.sends, sums);
+  }
+}
+
+/// All task groups, as they are dealt (dealing.hpp). A group without rows still waits. False: a wait was lost.
 template <SumOrder order, class F, int K>
 __device__ inline bool run_groups(F& f, const Args& a, double (&sums)[K]) {
-  i32 chunk = blockIdx.x, begin = 0;
   bool sent = a.all_send;
 #pragma unroll 1
   for (int j = 0; j < a.n_groups; j++) {
     const GroupArgs& g = a.group[j];
-    bool mine = chunk < g.end;
-    bool witness = g.end > begin ? chunk == begin : blockIdx.x == 0;
-    if (g.awaits && (mine || witness) && !await_rows(a, witness)) return false;
-    sent |= g.sends && mine;
-    if constexpr (order == SumOrder::fixed && sums_of<F> > 0) {
-      u32 epoch = epoch_of(a, a.start.epoch);
-#pragma unroll 1
-      for (; chunk < g.end; chunk += gridDim.x) sum_tile<F, K>(f, a, g, chunk - begin, epoch);
-    } else if (mine && g.one_range && !g.sends) {
-      stream_rows<order>(f, a, g, chunk - begin, sums);
-      if (j + 1 < a.n_groups)
-        while (chunk < g.end) chunk += gridDim.x;
-    } else {
-#pragma unroll 1
-      for (; chunk < g.end; chunk += gridDim.x) compute_row<order>(f, a, row_of<F, order>(g, chunk - begin), g.sends, sums);
+    if (g.awaits || g.sends) {  // then it has one hand at most
+      i32 chunk = g.n_hands ? first_chunk(g.hand[0], blockIdx.x, gridDim.x) : i32(blockIdx.x);
+      bool mine = chunk < g.hand[0].end, witness = chunk == 0;
+      if (g.awaits && (mine || witness) && !await_rows(a, witness)) return false;
+      sent |= g.sends && mine;
     }
+#pragma unroll 1
+    for (int h = 0; h < g.n_hands; h++) play<order>(f, a, g, g.hand[h], sums);
     if (g.puts) {
       if (a.all_send) send_old_rows(a);
       if (sent) sent_rows(a);
     }
-    begin = g.end;
   }
   return true;
 }

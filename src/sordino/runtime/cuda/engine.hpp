@@ -56,6 +56,12 @@ struct Injection {
   std::function<void(Rank&, int first, int last)> before = {};
 };
 
+/// How thread blocks share a command's rows where some of them send, or wait (runtime/cuda/dealing.hpp).
+struct Dealing {
+  double aside = 1;              // rows less for those, as a multiple of what is thought to be right; 0: all get the same
+  double in_flight = 384 << 10;  // bytes; as many blocks send as have about so many on their way at once
+};
+
 struct Options {
   int ranks = 0;               // of this process; 0: one a device
   std::vector<int> devices;    // empty: all there are. Enough for the ranks of all processes: each takes its share by position
@@ -69,7 +75,8 @@ struct Options {
   Looping looping = Looping::automatic;  // ranks that share a device, or use NCCL, take launches, whatever is asked
   int most_blocks = 0;                   // > 0: no grid is larger
   bool chain = true;                     // a command's blocks take their places while the one before it ends
-  u32 first_epoch = 0;                   // for tests near the wrap-around
+  Dealing dealing;
+  u32 first_epoch = 0;  // for tests near the wrap-around
   Injection inject;
 };
 

@@ -265,7 +265,9 @@ void Plan::add(const Outline& o, const std::type_info& functor, const void* byte
     launch.turns.push_back(entry->bind(bytes, o.tests ? c.test->functor() : nullptr, b));
     if (t == 0) {
       // No more blocks than fit at once: so the last one, which adds the others' sums, never keeps one of them out.
-      i64 wanted = std::max<i64>(1, a.n_groups ? a.group[a.n_groups - 1].end : 0);
+      i64 wanted = 1, chunks = 0;
+      for (int j = 0; j < a.n_groups; j++) chunks += a.group[j].n_chunks;
+      wanted = std::max(wanted, chunks);
       if (a.all_send)
         for (int v : o.puts)
           wanted = std::max(wanted, (rank_.vectors()[v].exchange->rows_sent() + block_threads - 1) / block_threads);
@@ -274,16 +276,7 @@ void Plan::add(const Outline& o, const std::type_info& functor, const void* byte
     }
     launch.args.push_back(a);
   }
-  // Who takes part in sending depends on the grid.
-  for (auto& a : launch.args) {
-    i32 begin = -1, end = 0;
-    for (int j = 0; j < a.n_groups; j++)
-      if (a.group[j].sends) {
-        if (begin < 0) begin = j ? a.group[j - 1].end : 0;
-        end = a.group[j].end;
-      }
-    a.senders = a.n_puts == 0 ? 0 : a.all_send ? launch.blocks : std::min(end - begin, launch.blocks);
-  }
+  for (auto& a : launch.args) deal_groups(a, o, launch.blocks);
   launches.push_back(std::move(launch));
 }
 

@@ -79,6 +79,7 @@ class Plan {
   Args arguments(const Outline& o, int turn, const Entry& entry, Launch& launch);
   void add_groups(Args& a, const Outline& o, const Entry& entry);
   void add_sending(Args& a, const Outline& o, int turn, Launch& launch);
+  void deal_groups(Args& a, const Outline& o, int blocks) const;
   bool can_send_itself(const Outline& o, int logical) const;
   bool can_send_by_rows(const Outline& o, int logical) const;
   bool group_sends(const Outline& o, int group) const;

@@ -65,7 +65,7 @@ Args Plan::arguments(const Outline& o, int turn, const Entry& entry, Launch& lau
 }
 
 void Plan::add_groups(Args& a, const Outline& o, const Entry& entry) {
-  i32 end = 0, tiles = 0;
+  i32 tiles = 0;
   for (auto& g : o.groups) {
     GroupArgs& to = a.group[a.n_groups++];
     to.awaits = g.awaits;
@@ -84,9 +84,8 @@ void Plan::add_groups(Args& a, const Outline& o, const Entry& entry) {
       to.tiles = l.tile_list;
       to.n_tiles = l.n_tiles;
       tiles += l.n_tiles;
-      end += l.chunks;
+      to.n_chunks = l.chunks;
     }
-    to.end = end;
   }
   // A block is sent by whoever completes it.
   if (o.starts < 0 || order_ != SumOrder::fixed) return;
@@ -148,6 +147,29 @@ void Plan::add_sending(Args& a, const Outline& o, int turn, Launch& launch) {
   for (int j = first; j >= 0 && j <= last; j++) a.group[j].sends = true;
   // Nothing to send is told to the others all the same.
   if (first < 0) a.all_send = true;
+}
+
+// Who computes which chunks, and so who takes part in sending, depends on the grid.
+void Plan::deal_groups(Args& a, const Outline& o, int blocks) const {
+  const Command& c = *o.command;
+  double sent = 0, senders = 0;  // bytes; chunks
+  for (int v : o.puts) sent += double(rank_.vectors()[v].exchange->rows_sent()) * sizeof(double);
+  for (int j = 0; j < a.n_groups; j++) senders += a.group[j].sends * a.group[j].n_chunks;
+  std::vector<Load> loads;
+  for (int j = 0; j < a.n_groups; j++) {
+    const GroupArgs& g = a.group[j];
+    bool sends = g.sends && !a.all_send;
+    int tasks = o.groups[j].tasks;
+    loads.push_back({g.n_chunks, g.awaits, sends, tasks < 0 ? 0 : c.groups[tasks].share * c.bytes,
+                     sends ? sent * g.n_chunks / std::max(1.0, senders) : 0});
+  }
+  const Dealing& by = state_.options.dealing;
+  auto hands = deal(loads, blocks, asides_of(loads, blocks, by.aside, by.in_flight));
+  for (int j = 0; j < a.n_groups; j++) {
+    a.group[j].n_hands = i32(hands[j].size());
+    std::copy(hands[j].begin(), hands[j].end(), a.group[j].hand);
+  }
+  a.senders = a.n_puts == 0 ? 0 : a.all_send ? blocks : count_senders(loads, hands, blocks);
 }
 
 }  // namespace sordino::cuda

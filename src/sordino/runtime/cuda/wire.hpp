@@ -1,6 +1,7 @@
 // What host and device agree on: the words in device memory, the words in host memory that the device can reach, the messages
 // between ranks, and what a launch is told beside its functor. Plain data only.
 #pragma once
+#include "sordino/runtime/cuda/dealing.hpp"
 #include "sordino/runtime/handles.hpp"
 #include "sordino/runtime/pulse.hpp"
 
@@ -142,7 +143,8 @@ struct StartArgs {
 
 /// Rows of one task group, in chunks of block_threads / threads_a_row rows.
 struct GroupArgs {
-  i32 end = 0;  // chunks of this and all earlier groups
+  i32 n_chunks = 0, n_hands = 0;
+  Hand hand[most_hands];  // who computes which chunks
   bool one_range = true;
   i32 first = 0, last = 0;           // its rows;
   const RowRange* chunks = nullptr;  // else the ranges' chunks,
