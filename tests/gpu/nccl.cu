@@ -289,7 +289,7 @@ TEST("nccl: a rank that never comes back is left behind") {
     while (rank.id() == 1 && !release) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     cg.solve(b.data(), 0, 60);
   };
-  CHECK_THROWS(gpu->run(job, {}), Error, "waited 0.5 s without any progress for rank 1's ");
+  CHECK_THROWS(gpu->run(job, {}), Error, "waited 0.5 s without any progress for ");
   CHECK(gpu->has_lost_a_rank());
   release = true;
   while (!left) std::this_thread::sleep_for(std::chrono::milliseconds(1));
