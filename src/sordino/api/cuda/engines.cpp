@@ -1,6 +1,6 @@
 #include "sordino/api/cuda/engines.hpp"
 
-#include <algorithm>
+#include <array>
 
 #include "sordino/config.hpp"
 #include "sordino/runtime/cuda/devices.hpp"
@@ -18,14 +18,13 @@ int device_count() {
 std::string carrier(const CudaEngine& engine) {
   if (engine.size() == 1) return "one device";
   if (engine.shares_devices()) return "stream events (ranks share a device)";
-  std::vector<std::string> names;
+  std::array<bool, carriers> used{};
   for (int from = engine.first_rank(); from < engine.first_rank() + engine.local_ranks(); from++)
     for (int to = 0; to < engine.size(); to++)
-      if (std::string name = name_of(engine.carrier(from, to));
-          to != from && std::find(names.begin(), names.end(), name) == names.end())
-        names.push_back(name);
+      if (to != from) used[std::size_t(engine.carrier(from, to))] = true;
   std::string all;
-  for (auto& name : names) all += (all.empty() ? "" : " and ") + name;
+  for (int c = 0; c < carriers; c++)
+    if (used[std::size_t(c)]) all += (all.empty() ? "" : " and ") + std::string(name_of(Carrier(c)));
   return all;
 }
 

@@ -29,8 +29,6 @@ using Program = std::function<void(Rank&, const Shape&, Stopwatch&)>;
 constexpr i32 most_work = 1 << 25;  // rows: 256 MiB a vector
 constexpr i32 rows_of_sums = 65'536;
 constexpr i64 iterations = 400;
-constexpr double usual = Dealing{}.in_flight;
-constexpr Dealing other_dealings[] = {{0, usual}, {0.5, usual}, {1.5, usual}, {1, usual / 2}, {1, usual * 2}};
 
 struct Loop {
   CommFigure figure;
@@ -63,15 +61,10 @@ class Bench {
     return f;
   }
 
-  /// The same work, dealt otherwise.
-  void measure_dealings(const std::string& name, const Program& program, i32 words, const Four& f) {
-    for (const Dealing& dealing : other_dealings) {
-      Loop both = run(ranks_, program, {true, words, f.rows}, 10, dealing);
-      char text[80];
-      std::snprintf(text, sizeof text, ", behind work, aside %.1f, %.0f KiB in flight", dealing.aside,
-                    dealing.in_flight / 1024);
-      add(name + text, both, shares(f, both));
-    }
+  /// The same work, where no blocks stand aside to send or to wait.
+  void measure_all_alike(const std::string& name, const Program& program, i32 words, const Four& f) {
+    Loop both = run(ranks_, program, {true, words, f.rows}, 10, {.aside = 0});
+    add(name + ", behind work, all blocks alike", both, shares(f, both));
   }
 
   /// Sums that a GPU needs no other for: what `f` takes longer is what the other GPUs add.
@@ -147,7 +140,7 @@ std::vector<CommFigure> time_overlap(const CommPlan& plan) {
     for (i64 bytes : {i64(64) << 10, i64(256) << 10, i64(1) << 20, i64(2) << 20}) {
       Bench lines(plan, ranks, bytes, figures);
       Four found = lines.measure("halo", overlap::halo, i32(bytes / 8));
-      lines.measure_dealings("halo", overlap::halo, i32(bytes / 8), found);
+      lines.measure_all_alike("halo", overlap::halo, i32(bytes / 8), found);
     }
     Bench sums(plan, ranks, 4 * 8, figures);
     Four found = sums.measure("four sums", overlap::reduction, rows_of_sums);
@@ -160,7 +153,7 @@ std::vector<CommFigure> time_overlap(const CommPlan& plan) {
       pieces.measure("all-gather, sent by a command of its own", with(false), i32(bytes / 8 / ranks));
       const std::string ahead = "all-gather, sent ahead in the command of the work";
       Four found = pieces.measure(ahead, with(true), i32(bytes / 8 / ranks));
-      pieces.measure_dealings(ahead, with(true), i32(bytes / 8 / ranks), found);
+      pieces.measure_all_alike(ahead, with(true), i32(bytes / 8 / ranks), found);
     }
   }
   if (figures.empty()) figures.push_back(takes_two_devices("overlap"));
