@@ -82,7 +82,7 @@ TEST("links: solvers have the bits of one process, whatever is between the ranks
         NOTE(apart.what, ", ", method, ", deterministic ", deterministic);
         Options o = problems::options(method, "cuda", 1);
         o.deterministic = deterministic;
-        o.links = apart.links == cuda::Links::host ? "host" : "auto";
+        o.transport = apart.links == cuda::Links::host ? "host" : "auto";
         Solver solver(A.view(), o,
                       cuda::make_engine(o, {}, mpi::hall(MPI_COMM_WORLD, 1, apart.host), mpi::transport(MPI_COMM_WORLD, 1)));
         auto ours = problems::solve(solver, b), again = problems::solve(solver, b);
@@ -91,7 +91,7 @@ TEST("links: solvers have the bits of one process, whatever is between the ranks
         CHECK(problems::same_bits(ours.report.history, again.report.history));
         if (process() == 0) {
           o.ranks = solver.ranks();
-          o.links = "auto";
+          o.transport = "auto";
           Solver alone(A.view(), o, cuda::make_engine(o, {}, nullptr));
           auto expected = problems::solve(alone, b);
           CHECK(problems::same_bits(ours.report.history, expected.report.history));

@@ -185,7 +185,8 @@ def _cg(matrix, b, x0, asked, progress):
 def _ledger(n, timed):
     return {
         "commands": 3 * n, "reductions": 2 * n + 3, "reduced_values": 3 * n + 4, "messages": 2 * n + 2,
-        "bytes_sent": 4096 * n, "carried": {"threads": {"messages": 2 * n + 2, "bytes": 4096 * n}}, "memory_bytes": 1e6 * n, "flops": 2e5 * n, "exposed_reduction_s": 0.01,
+        "bytes_sent": 4096 * n, "carried": {"threads": {"messages": 2 * n + 2, "bytes": 4096 * n}},
+        "memory_bytes": 1e6 * n, "flops": 2e5 * n, "exposed_reduction_s": 0.01,
         "hidden_reduction_s": 0.24, "exposed_halo_s": 0.002, "imbalance_s": 0.004, "time_s": 0.25,
         "kernels": [
             {"name": "apply <A> & dot", "calls": n, "seconds": 0.15 * timed, "bytes": 6e5 * n, "flops": 1.4e5 * n},

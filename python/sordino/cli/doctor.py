@@ -146,8 +146,8 @@ def _advice(found: dict[str, Any]) -> list[str]:
         said.append(f"this build has CUDA, but no device can be used: {cuda['reason']}")
     elif strangers := _strangers(cuda, "peer_access"):
         said.append(
-            f"{_listed(strangers)}: they send through host memory, which is slow; choose others by --devices, or one, which "
-            "ranks can share"
+            f"{_listed(strangers)}: they send through host memory, which is slow; choose others by --devices, "
+            "or one, which ranks can share"
         )
     if parts := traps.slices(cuda["devices"]):
         said.append(

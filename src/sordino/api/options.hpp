@@ -15,7 +15,7 @@ struct Options {
   std::string engine = "auto";
   int ranks = 0;
   std::string devices = "";
-  std::string links = "auto";
+  std::string transport = "auto";
   std::string deterministic = "auto";
   std::string progress = "commands";
   double time_limit = 0;
@@ -44,7 +44,7 @@ void validate(const Options& options);
 std::vector<std::string> solver_choices();
 inline const std::vector<std::string> precond_choices{"auto", "none", "jacobi"};
 inline const std::vector<std::string> engine_choices{"auto", "host", "cuda", "model"};
-inline const std::vector<std::string> links_choices{"auto", "memory", "host", "nccl", "mpi"};
+inline const std::vector<std::string> transport_choices{"auto", "memory", "host", "nccl", "mpi"};
 inline const std::vector<std::string> deterministic_choices{"auto", "on", "off"};
 inline const std::vector<std::string> progress_choices{"commands", "thread"};
 
@@ -67,11 +67,11 @@ void Options::fields(V&& v) {
   v("ranks", ranks, "run", "ranks of this process; by default one per visible GPU, or one per core on the host", any);
   v("devices", devices, "run",
     "GPUs to use, such as 0-3 or 0,2; empty means all visible; MPI processes share them out in order", any);
-  v("links", links, "run",
+  v("transport", transport, "run",
     "engine cuda: how GPUs send to each other: straight into memory, through host memory, or by NCCL; mpi: through host memory "
     "between processes, as if each were on a host of its own; auto: straight wherever the hardware can, else through host "
     "memory",
-    links_choices);
+    transport_choices);
   v("deterministic", deterministic, "run",
     "engine cuda: add in the order of the other engines, for their bits on any number of ranks, at some cost; auto: for "
     "nonsymmetric methods, whose iterations hang on the last bit",

@@ -40,7 +40,7 @@ EngineChoice make_engine(const sordino::Options& o, const std::vector<int>& devi
   Options c;
   c.ranks = o.ranks;
   c.devices = devices;
-  c.links = links_of(o.links);
+  c.links = links_of(o.transport);
   c.timeout = o.timeout;
   c.deterministic = o.deterministic == "on";
   c.time_commands = o.time_commands;
