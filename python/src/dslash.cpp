@@ -1,10 +1,10 @@
 // The Wilson dslash for Python: times it, checks it, and solves the Wilson system by way of the even sites.
 #include <cmath>
-#include <mutex>
 
 #include "convert.hpp"
 #include "sordino/api/engines.hpp"
 #include "sordino/base/error.hpp"
+#include "sordino/comm/communicator.hpp"
 #include "sordino/lattice/measure.hpp"
 #include "sordino/lattice/wilson.hpp"
 #include "sordino/precond/jacobi.hpp"
@@ -62,20 +62,23 @@ Wanted read(const nb::dict& d) {
   return w;
 }
 
-/// The engine, and the grid of its ranks. Where the user does not say how many ranks, as many as the lattice can be cut for.
+/// The engine, and the grid of its ranks. Where one process runs and the user does not say how many ranks, as many as the
+/// lattice can be cut for.
 EngineChoice choose_engine(Wanted& w, Options options, const Machine& machine) {
-  if (w.grid[0] > 0) {
-    int ranks = w.grid[0] * w.grid[1] * w.grid[2] * w.grid[3];
-    if (options.ranks != ranks)
-      bad_argument("a grid of " + to_string(w.grid) + " is for " + std::to_string(ranks) + " ranks, not " +
-                   std::to_string(options.ranks));
-    Box(w.lattice, w.grid, 0);  // says what is wrong with it
+  const int processes = number_of_processes();
+  if (w.grid[0] == 0 && !w.ranks_given && processes == 1) options.ranks = most_ranks(w.lattice, options.ranks);
+  const int all = options.ranks * processes;
+  if (w.grid[0] == 0) {
+    w.grid = choose_grid(w.lattice, all);
   } else {
-    if (!w.ranks_given) options.ranks = most_ranks(w.lattice, options.ranks);
-    w.grid = choose_grid(w.lattice, options.ranks);
+    int ranks = w.grid[0] * w.grid[1] * w.grid[2] * w.grid[3];
+    if (all != ranks)
+      bad_argument("a grid of " + to_string(w.grid) + " is for " + std::to_string(ranks) + " ranks, not " +
+                   std::to_string(all));
+    Box(w.lattice, w.grid, 0);  // says what is wrong with it
   }
   EngineChoice choice = make_engine(options, machine);
-  if (choice.engine->local_ranks() != choice.engine->size()) bad_argument("dslash runs in one process");
+  if (choice.engine->size() != all) bad_argument("dslash needs the same number of ranks in every process");
   return choice;
 }
 
@@ -151,20 +154,27 @@ void stop_on_signal() {
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
+// Sums and maxima over the ranks of all processes; known to all of them.
+constexpr i64 found_tag = 1;
+double slowest(Rank& s, double seconds) { return Communicator(s, found_tag).all_reduce(std::vector{seconds}, Fold::max)[0]; }
+std::vector<double> total(Rank& s, const std::vector<double>& parts) { return Communicator(s, found_tag).all_reduce(parts); }
+
 void run(Engine& engine, const Wanted& w, const Options& o, std::vector<Part>& parts, Found& found) {
-  std::mutex mutex;
+  auto part_of = [&](const Rank& s) -> Part& { return parts[std::size_t(s.id() - engine.first_rank())]; };
+  auto speaks = [&](const Rank& s) { return s.id() == engine.first_rank(); };
   auto measure = [&](Rank& s) {
-    Part& p = parts[std::size_t(s.id())];
+    Part& p = part_of(s);
     p.box = std::make_unique<Box>(w.lattice, w.grid, s.id());
     p.links = std::make_shared<const LinkField>(s, *p.box, w.links, w.precision, w.reals);
     Hermiticity h = check_hermiticity(s, *p.box, p.links, w.kappa, w.source, w.other);
     Hops hops = time_hops(s, *p.box, p.links, w.source, w.pairs);
     if (w.solve) p.solve = std::make_unique<EvenOddSolve>(s, w, *p.box, p.links, o);
-    std::lock_guard lock(mutex);
-    found.hermiticity += h;
-    if (s.id() == 0) found.hops.ledger = hops.ledger;
-    found.hops.seconds = std::max(found.hops.seconds, hops.seconds);
-    if (w.solve) found.b2 += p.solve->b2();
+    auto sum = total(s, {h.left.re, h.left.im, h.right.re, h.right.im, h.xx, h.yy, w.solve ? p.solve->b2() : 0});
+    double seconds = slowest(s, hops.seconds);
+    if (!speaks(s)) return;
+    found.hermiticity = {{sum[0], sum[1]}, {sum[2], sum[3]}, sum[4], sum[5]};
+    found.b2 = sum[6];
+    found.hops = {seconds, hops.ledger};
   };
   engine.run(measure, stop_on_signal);
   if (!w.solve) return;
@@ -176,26 +186,29 @@ void run(Engine& engine, const Wanted& w, const Options& o, std::vector<Part>& p
     }
   };
   engine.clear_stop();
-  Ledger before = engine.rank(0).ledger;
+  Ledger before = engine.rank(0).ledger, after;
   engine.run(
       [&](Rank& s) {
-        Part& p = parts[std::size_t(s.id())];
+        Part& p = part_of(s);
         double begin = s.engine().now(s);
         SolveOutcome out = p.solve->solve(o.rtol * std::sqrt(found.b2), o.maxiter > 0 ? o.maxiter : 10000);
         double seconds = s.engine().now(s) - begin, r2 = p.solve->residual2();
-        std::lock_guard lock(mutex);
-        found.residual2 += r2;
-        found.seconds = std::max(found.seconds, seconds);
-        if (s.id() == 0) found.outcome = std::move(out);
+        if (speaks(s)) after = s.ledger;
+        auto sum = total(s, {r2});
+        seconds = slowest(s, seconds);
+        if (!speaks(s)) return;
+        found.residual2 = sum[0];
+        found.seconds = seconds;
+        found.outcome = std::move(out);
       },
       look);
-  found.ledger = difference(engine.rank(0).ledger, before);
+  found.ledger = difference(after, before);
   found.ledger.time = found.seconds;
 }
 
 /// As above; what a rank that never came back may still touch is not freed.
 Found run(EngineChoice& choice, const Wanted& w, const Options& o) {
-  auto parts = std::make_unique<std::vector<Part>>(std::size_t(choice.engine->size()));
+  auto parts = std::make_unique<std::vector<Part>>(std::size_t(choice.engine->local_ranks()));
   Found found;
   try {
     run(*choice.engine, w, o, *parts, found);

@@ -80,6 +80,21 @@ def test_bad_usage_ends_all_processes(mpirun):
     assert "4 ranks are more than the matrix has rows (3)" in done.stderr
 
 
+def test_a_dslash_of_two_processes_is_that_of_one(mpirun, shell):
+    lattice = ("dslash", 4, 4, 8, 8, "--iterations", 3, "--solve", "--rtol", 1e-8, "--json")
+    alone = json.loads(shell(*lattice, "--ranks", 4).stdout)
+    done = mpirun(2, *lattice, "--ranks", 2)
+    assert done.returncode == 0, done.stderr
+    together = json.loads(done.stdout)
+    assert together["ranks"] == 4 and together["grid"] == alone["grid"] and together["hermitian"]
+    assert together["transport"] == "threads and mpi"
+    assert together["hermiticity_error"] == pytest.approx(alone["hermiticity_error"], rel=1, abs=1e-15)
+    assert together["solve"]["history"] == alone["solve"]["history"]
+    assert together["solve"]["true_residual"] == pytest.approx(alone["solve"]["true_residual"], rel=1e-6)
+    asked = mpirun(2, *lattice, "--grid", "1,1,2,2")
+    assert asked.returncode == 0 and json.loads(asked.stdout)["ranks"] == 4
+
+
 def test_more_processes_in_doctor(mpirun):
     done = mpirun(2, "doctor")
     assert done.returncode == 0 and "process 0 of 2" in done.stdout

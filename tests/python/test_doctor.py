@@ -62,7 +62,7 @@ def test_native_atomics_are_told_apart_from_access(cli, fake_core, monkeypatch):
 
 def test_processes_that_share_gpus_out(cli, fake_core):
     fake_core.cuda, fake_core.gpus, fake_core.mpi_size = True, 4, 2
-    assert "2 ranks in each of 2 processes, talking through peer memory, and CUDA IPC" in cli("doctor")[1]
+    assert "2 ranks in each of 2 processes, talking through peer memory and CUDA IPC" in cli("doctor")[1]
     fake_core.mpi_size = 4
     out = cli("doctor")[1]
     assert "1 rank in each of 4 processes, talking through CUDA IPC\n" in out

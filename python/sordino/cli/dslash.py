@@ -24,6 +24,7 @@ OPTIONS = {
     "engine": "",
     "ranks": "",
     "devices": "",
+    "transport": "",
     "timeout": "",
     "solver": "Krylov method of --solve, for a nonsymmetric matrix (default bicgstab)",
     "rtol": "relative tolerance of --solve: ||b - M x|| <= rtol ||b||, recomputed (default 1e-05)",
@@ -44,7 +45,7 @@ def main(argv: Sequence[str]) -> int:
         if (value := getattr(given, name)) is not None
     }
     if problem["grid"]:
-        options.setdefault("ranks", math.prod(problem["grid"]))
+        options.setdefault("ranks", max(1, math.prod(problem["grid"]) // processes.world().size))
     problem["ranks_given"] = (
         "ranks" in options
     )  # else fewer will do, where the lattice cannot be cut for as many

@@ -22,18 +22,10 @@ constexpr int most_devices = 4096;
 
 int cores() { return std::max(1, int(std::thread::hardware_concurrency())); }
 
-int processes() {
-#if SORDINO_WITH_MPI
-  return mpi::world().processes;
-#else
-  return 1;
-#endif
-}
-
 /// There are GPUs for a rank of each process at least, as all processes see it. Collective.
 [[maybe_unused]] bool enough_devices() {
 #if SORDINO_WITH_CUDA && SORDINO_WITH_MPI
-  return processes() == 1 ? cuda::usable() : mpi::everywhere(cuda::device_count() >= processes());
+  return number_of_processes() == 1 ? cuda::usable() : mpi::everywhere(cuda::device_count() >= number_of_processes());
 #elif SORDINO_WITH_CUDA
   return cuda::usable();
 #else
@@ -71,7 +63,7 @@ EngineChoice cuda_engine([[maybe_unused]] const Options& o) {
   std::unique_ptr<Transport> transport;
 #if SORDINO_WITH_MPI
   int seen = devices.empty() ? cuda::device_count() : int(devices.size());
-  int ranks = o.ranks > 0 ? o.ranks : std::max(1, seen / processes());
+  int ranks = o.ranks > 0 ? o.ranks : std::max(1, seen / number_of_processes());
   hall = mpi::hall(ranks, o.transport == "mpi" ? mpi::world().process : -1);
   if (hall) transport = mpi::transport(ranks);
 #endif
@@ -84,6 +76,14 @@ EngineChoice cuda_engine([[maybe_unused]] const Options& o) {
 }
 
 }  // namespace
+
+int number_of_processes() {
+#if SORDINO_WITH_MPI
+  return mpi::world().processes;
+#else
+  return 1;
+#endif
+}
 
 std::vector<int> parse_devices(const std::string& text) {
   std::vector<int> devices;
@@ -108,7 +108,7 @@ EngineChoice make_engine(const Options& o, const Machine& machine) {
   if (name == "auto") name = enough_devices() ? "cuda" : "host";
   if (name == "host") return host_engine(o);
   if (name == "cuda") return cuda_engine(o);
-  if (processes() > 1)
+  if (number_of_processes() > 1)
     throw Error(Errc::unsupported, "engine model runs in one process, without a launcher; over MPI use engine host or cuda");
   return model_engine(o, machine);
 }

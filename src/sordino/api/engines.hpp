@@ -17,6 +17,9 @@ struct EngineChoice {
 
 EngineChoice make_engine(const Options& options, const Machine& machine);
 
+/// Of this run: what MPI says, which is initialised where a launcher started this process; 1 without MPI.
+int number_of_processes();
+
 /// Engines that can run here: host, model, and cuda where this build and this machine have it.
 std::vector<std::string> available_engines();
 
