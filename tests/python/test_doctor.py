@@ -66,7 +66,7 @@ def test_processes_that_share_gpus_out(cli, fake_core):
     fake_core.mpi_size = 4
     out = cli("doctor")[1]
     assert "1 rank in each of 4 processes, talking through CUDA IPC\n" in out
-    assert "engine cuda, processes: peer memory, mapped by CUDA IPC" in out
+    assert "engine cuda, processes of one host: peer memory, mapped by CUDA IPC" in out
     assert "engine host, processes: MPI, staged through host memory" in out
 
 
