@@ -91,6 +91,8 @@ bool Courier::step() {
     if (bridge_) moved |= bridge_->step();
   } catch (const Error& e) {
     state_.hall->propose(e.code(), std::string("what ranks send cannot be carried: ") + e.what());
+  } catch (const std::exception& e) {  // nobody here expects what has come: another program runs there
+    state_.hall->propose(Errc::peer_failed, std::string("what ranks send cannot be carried: ") + e.what());
   }
   return moved;
 }
