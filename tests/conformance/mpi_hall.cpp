@@ -1,4 +1,5 @@
 // Processes of one host find into a hall over MPI, and need no MPI in it; halls of several hosts are bridged over it.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -113,14 +114,18 @@ TEST("hall: mail goes between all processes") {
 // A process counts as being on the host that it says. MPI is called by several threads here, one at a time or not at all.
 
 TEST("hall: hosts have halls of their own, whose barriers open when all hosts are there") {
-  for (int hosts : {processes(), 2}) {
-    int host = process() % hosts;
+  std::vector<std::function<int(int)>> ways{[](int p) { return p; }, [](int p) { return p % 2; },
+                                            [](int p) { return int(p > 0); }};  // the first process is alone on its host
+  for (auto& host_of : ways) {
+    std::vector<int> on_host(std::size_t(processes()), 0);
+    for (int p = 0; p < processes(); p++) on_host[std::size_t(host_of(p))]++;
+    int host = host_of(process()), hosts = int(std::count_if(on_host.begin(), on_host.end(), [](int n) { return n > 0; }));
     Bridged b(1 + process() % 2, host);
     Hall& hall = *b.hall;
     REQUIRE(hall.hosts() == hosts);
     CHECK(hall.host() == host);
-    CHECK(hall.near_processes() == processes() / hosts);
-    CHECK(hall.leader(hall.host()) == host);
+    CHECK(hall.near_processes() == on_host[std::size_t(host)]);
+    CHECK(host_of(hall.leader(hall.host())) == host);
     CHECK(hall.is_near(hall.first_rank()));
     for (int round = 0; round < 20; round++) hall.meet(20);
     hall.pulse().beats[hall.first_rank()].host = 7;
@@ -139,6 +144,17 @@ TEST("hall: hosts have halls of their own, whose barriers open when all hosts ar
       REQUIRE(within(20, [&] { return hall.gate_of_ranks().is_over(round); }));
     }
     CHECK(!hall.raised());
+    // Who tells of his neighbours stays until they have ended as many runs as he.
+    hall.set_busy(true);
+    hall.meet(20);
+    if (process() != hall.leader(host)) hall.set_busy(false);
+    if (process() == hall.leader(host)) {
+      hall.set_busy(false);
+      CHECK(within(20, [&] { return hall.neighbours_have_ended(); }));
+      hall.set_busy(true);
+      hall.set_busy(false);
+      CHECK(hall.neighbours_have_ended() == (hall.near_processes() == 1));
+    }
     hall.meet(20);
   }
 }

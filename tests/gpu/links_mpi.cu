@@ -29,7 +29,10 @@ std::vector<Apart> ways() {
   if (gpus() < processes()) SKIP(processes(), " processes need as many GPUs, and here are ", gpus());
   std::vector<Apart> all{{"one host, through MPI", cuda::Links::host, -1},
                          {"every process on a host of its own", cuda::Links::automatic, process()}};
-  if (processes() > 2) all.push_back({"two hosts", cuda::Links::automatic, process() / (processes() / 2)});
+  if (processes() > 2) {
+    all.push_back({"two hosts", cuda::Links::automatic, process() / (processes() / 2)});
+    all.push_back({"a host of one process", cuda::Links::automatic, process() == 0 ? 0 : 1});
+  }
   return all;
 }
 
@@ -61,7 +64,10 @@ TEST("links: messages, collectives and sums reach processes that share no memory
     for (int ranks = 1; ranks * processes() <= gpus(); ranks *= 2) {
       NOTE(apart.what, ", ", processes(), " processes of ", ranks);
       auto e = engine(apart, ranks);
-      int me = e->first_rank(), far = 2 * process() < processes() ? e->size() - 1 : 0;
+      int me = e->first_rank();
+      int far = apart.what == "a host of one process" ? (process() == 0 ? e->size() - 1 : 0)
+                : 2 * process() < processes()         ? e->size() - 1
+                                                      : 0;
       CHECK(e->carrier(me, far) == Carrier::mpi);
       if (ranks > 1)
         CHECK(e->carrier(me, me + 1) == (apart.links == cuda::Links::host ? Carrier::host_memory : Carrier::peer_memory));

@@ -69,7 +69,7 @@ std::string listed(int first, int last) {
 // All of it begins as zeros, which is how fresh memory comes.
 struct Hall::Member {
   ProcessId id;
-  std::atomic<u32> busy, closed, left;
+  std::atomic<u32> busy, runs, closed, left;
 };
 
 struct Hall::Segment {
@@ -333,7 +333,21 @@ std::string Hall::obituary(int process) const {
   return who + (m.left.load() ? ", has ended its engine" : ", has died");
 }
 
-void Hall::set_busy(bool busy) { segment_->members[process_].busy.store(busy, std::memory_order_release); }
+void Hall::set_busy(bool busy) {
+  Member& m = segment_->members[process_];
+  m.busy.store(busy, std::memory_order_release);
+  if (!busy) m.runs.fetch_add(1, std::memory_order_acq_rel);
+}
+
+bool Hall::neighbours_have_ended() const {
+  u32 mine = segment_->members[process_].runs.load(std::memory_order_relaxed);
+  for (int p = 0; p < processes(); p++) {
+    if (p == process_ || host_of_[p] != host() || is_gone(p)) continue;
+    if (i32(segment_->members[p].runs.load(std::memory_order_acquire) - mine) < 0) return false;
+  }
+  return true;
+}
+
 void Hall::close() { segment_->members[process_].closed.store(1, std::memory_order_release); }
 void Hall::leave() { segment_->members[process_].left.store(1, std::memory_order_release); }
 

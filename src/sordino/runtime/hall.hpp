@@ -142,7 +142,9 @@ class Hall {
   /// Another process that has died, or has left although this one runs; -1: none. Looks, at most once a millisecond.
   int find_lost();
   std::string obituary(int process) const;  // a sentence on a lost one
-  void set_busy(bool busy);                 // inside a run
+  void set_busy(bool busy);                 // inside a run; ends are counted
+  /// Every other process of this host has ended as many runs as this one, or is gone.
+  bool neighbours_have_ended() const;
   /// This process has unmapped what is others'.
   void close();
   /// Every other process has done so, or is gone.

@@ -24,7 +24,15 @@ Vec Rank::vector(std::string name, int space, const Exchange* exchange, double* 
   vector_map_.push_back(id);
   pushed.push_back(0);
   seen.push_back(0);
-  engine_.allocate(*this, id);
+  try {
+    engine_.allocate(*this, id);
+  } catch (...) {  // the name never was
+    vectors_.pop_back();
+    vector_map_.pop_back();
+    pushed.pop_back();
+    seen.pop_back();
+    throw;
+  }
   return {id};
 }
 

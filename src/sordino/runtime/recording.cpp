@@ -44,8 +44,13 @@ void Rank::start_reduction(Command& c, const std::vector<Scal>& to) {
   if (slot < 0) {
     slot = int(reductions_.size());
     reductions_.push_back({ids, c.space});
+    try {
+      engine_.add_reduction(*this, slot);
+    } catch (...) {
+      reductions_.pop_back();
+      throw;
+    }
     for (int id : ids) reduction_of_[id] = slot;
-    engine_.add_reduction(*this, slot);
   } else if (reductions_[slot].to != ids) {
     bad_argument(c.name + ": scalar '" + scalar_names_[reductions_[slot].to[0]] + "' belongs to another reduction");
   } else if (reductions_[slot].space != c.space) {

@@ -3,6 +3,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sordino/runtime/rank.hpp"
@@ -16,6 +17,7 @@ class PaperEngine final : public Engine {
   explicit PaperEngine(int size = 2) : size_(size), rank_(*this, 0) {}
 
   int compilations = 0, barriers = 0, replays = 0;
+  bool refuses_names = false;                   // for the next vector or reduction
   int exit_at = 0;                              // a replayed loop ends in this iteration with `met`; 0: at its maximum
   std::vector<std::vector<std::string>> bound;  // for each compilation, the vectors' names in the order of their buffers
 
@@ -26,8 +28,8 @@ class PaperEngine final : public Engine {
   void run(const std::function<void(Rank&)>& job, const std::function<void()>& = {}) override { job(rank_); }
   Rank& rank(int) override { return rank_; }
 
-  void allocate(Rank&, int) override {}
-  void add_reduction(Rank&, int) override {}
+  void allocate(Rank&, int) override { refuse(); }
+  void add_reduction(Rank&, int) override { refuse(); }
   void barrier(Rank&) override { barriers++; }
   std::unique_ptr<Program> compile(Rank&, const Recording& r, const std::vector<int>& vectors,
                                    const std::vector<int>&) override {
@@ -63,6 +65,9 @@ class PaperEngine final : public Engine {
   void wait_for_mail(Rank&, const std::function<bool()>&, const std::function<std::string()>&) override {}
 
  private:
+  void refuse() {
+    if (std::exchange(refuses_names, false)) throw Error(Errc::unsupported, "no room for a name");
+  }
   struct Bound final : Program {
     Bound(const Recording& r, std::vector<int> v) : recording(r), vectors(std::move(v)) {}
     const Recording& recording;

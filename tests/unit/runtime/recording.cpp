@@ -105,6 +105,22 @@ TEST("a reduction belongs to its scalars, in their order, and to one space") {
   CHECK_THROWS(s.record([&] { s.run(Two{k.a}, start(k.z, k.z)); }), Error, "twice");
 }
 
+TEST("a name that the engine refuses never was") {
+  Bench k;
+  k.engine.refuses_names = true;
+  CHECK_THROWS(k.s.vector("v", k.space), Error, "no room for a name");
+  Vec v = k.s.vector("v", k.space);
+  CHECK(v.id == k.h.id + 1);
+  CHECK(k.s.vectors().size() == std::size_t(v.id) + 1);
+  k.engine.refuses_names = true;
+  CHECK_THROWS(k.s.record([&] { k.s.run(Two{v}, start(k.x, k.y)); }), Error, "no room for a name");
+  k.s.record([&] {
+    k.s.run(Two{v}, start(k.x, k.y));
+    k.s.wait(k.x);
+  });
+  CHECK(k.s.reductions().size() == 1);
+}
+
 TEST("an exit test joins the next command, and makes one of its own where none follows") {
   Bench k;
   auto& s = k.s;

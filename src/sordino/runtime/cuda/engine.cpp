@@ -25,6 +25,7 @@ Carrier CudaEngine::carrier(int from, int to) const { return state_->carrier(fro
 double CudaEngine::now(Rank&) { return seconds_now(); }
 
 void CudaEngine::follow(Rank& rank, void* stream) {
+  OnDevice on(state_->of(rank).device);
   cudaEvent_t event = nullptr;
   call("cudaEventCreateWithFlags", cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
   cudaError_t recorded = cudaEventRecord(event, static_cast<cudaStream_t>(stream));
@@ -36,8 +37,6 @@ void CudaEngine::follow(Rank& rank, void* stream) {
 
 void CudaEngine::run(const std::function<void(Rank&)>& job, const std::function<void()>& supervise) {
   State& s = *state_;
-  s.attend();
-  if (s.hall->raised()) s.tell_cause();
   auto guarded = [&](int i) {
     std::string me = "rank " + std::to_string(first_rank() + i) + ": ";
     try {
@@ -61,10 +60,14 @@ void CudaEngine::run(const std::function<void(Rank&)>& job, const std::function<
       if (state.courier) state.courier->work();
     }
     ~Busy() {
-      if (state.courier) state.courier->rest();
       state.hall->set_busy(false);
+      if (!state.courier) return;
+      state.stay_for_neighbours();
+      state.courier->rest();
     }
   } busy(s);
+  s.attend();
+  if (s.hall->raised()) s.tell_cause();
   for (int i = 0; i < local_ranks(); i++) s.hall->set_waiting(first_rank() + i, false);
   std::exception_ptr supervisor_failed;
   s.team->run(guarded, [&] {

@@ -1,5 +1,6 @@
 // The cuda engine's memory: allocated between replays only, and accounted for.
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 #include "sordino/runtime/cuda/state.hpp"
@@ -100,12 +101,26 @@ void State::free_memory(RankState& r, bool others_map) {
 
 namespace {
 
-void check_callers(const VectorInfo& info, const RankState& r, bool mapped) {
+// What peers store into is memory of cudaMalloc, to which peer access extends: of no other can such a handle be had.
+bool peers_reach(void* p) {
+  cudaIpcMemHandle_t handle;
+  bool reach = cudaIpcGetMemHandle(&handle, p) == cudaSuccess;
+  if (!reach) cudaGetLastError();
+  return reach;
+}
+
+void check_callers(const VectorInfo& info, const RankState& r, bool stored_into, bool mapped) {
   cudaPointerAttributes a{};
   call("cudaPointerGetAttributes", cudaPointerGetAttributes(&a, info.callers));
   if (a.type != cudaMemoryTypeDevice || a.device != r.device)
     bad_argument("vector '" + info.name + "': the caller's memory is not on device " + std::to_string(r.device) + " of rank " +
                  std::to_string(r.index) + ": copy what it holds, by write()");
+  constexpr std::size_t alignment = 16;
+  if (reinterpret_cast<std::uintptr_t>(info.callers) % alignment)
+    bad_argument("vector '" + info.name + "': the caller's memory does not begin at a multiple of 16 bytes");
+  if (stored_into && !mapped && !peers_reach(info.callers))
+    bad_argument("vector '" + info.name +
+                 "': other GPUs cannot store into the caller's memory, which is not cudaMalloc's: let the engine allocate it");
   if (info.exchange && mapped)
     throw Error(Errc::unsupported, "vector '" + info.name +
                                        "': memory of the caller's cannot be shared with other processes: "
@@ -121,7 +136,7 @@ void CudaEngine::allocate(Rank& rank, int vector) {
   auto& info = rank.vectors()[vector];
   std::size_t peers = info.exchange ? info.exchange->peers.size() : 0;
   constexpr std::size_t line = flag_stride * sizeof(u32);
-  if (info.callers) check_callers(info, r, state_->maps_memory());
+  if (info.callers) check_callers(info, r, info.exchange && state_->devices.size() > 1, state_->maps_memory());
   std::size_t rows = info.callers ? 0 : (std::size_t(info.length) * sizeof(double) + line - 1) / line * line;
   std::size_t flags = info.exchange ? (peers + 1) * line : 0;
   if (r.vectors.size() == RankState::most_names) throw Error(Errc::unsupported, "a rank holds at most 4096 vectors");

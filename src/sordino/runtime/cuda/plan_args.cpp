@@ -170,6 +170,10 @@ void Plan::deal_groups(Args& a, const Outline& o, int blocks) const {
     std::copy(hands[j].begin(), hands[j].end(), a.group[j].hand);
   }
   a.senders = a.n_puts == 0 ? 0 : a.all_send ? blocks : count_senders(loads, hands, blocks);
+  if (a.n_puts > 0 && a.senders == 0) {  // a rank without such rows: the others are told all the same
+    a.all_send = true;
+    a.senders = blocks;
+  }
 }
 
 }  // namespace sordino::cuda

@@ -97,6 +97,16 @@ void State::leave_mapped(RankState& r) {
   cudaSetDevice(before);
 }
 
+// Their signs of life and their causes reach other hosts by this process's courier. Runs are counted: a neighbour may have begun
+// the next one, which waits for this process.
+void State::stay_for_neighbours() {
+  if (hall->hosts() == 1 || hall->process() != hall->leader(hall->host())) return;
+  while (!hall->neighbours_have_ended() && !hall->raised()) {
+    attend();
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+}
+
 // The last of a run may still be under way elsewhere; but a process that keeps its engine keeps nobody else's memory for it.
 bool State::part() {
   hall->close();

@@ -6,10 +6,11 @@
 namespace sordino::cuda {
 namespace {
 
-constexpr int most_captured = 8192;  // launches; a longer cycle is launched command by command
+constexpr int most_captured = 4096;  // commands; a longer cycle is launched one by one, on all ranks alike
 constexpr int short_run = 3;         // iterations that are not worth a graph
 constexpr int most_queued = 400;  // entries of a stream that a chunk with NCCL's messages may take: hosts must never wait here
-constexpr int of_messages = 8;    // entries that a group of messages takes, about
+constexpr int launches_of_command = 3;        // at most
+constexpr int of_messages = 8;                // entries that a group of messages takes, about
 constexpr double longer_with_messages = 0.3;  // seconds: hosts, which know what NCCL's messages wait for, complain first
 constexpr int repeated_chunks = 64;           // that a WHILE graph runs before the host takes their history
 
@@ -30,14 +31,17 @@ CudaProgram::CudaProgram(std::shared_ptr<State> state, Rank& rank, const Recordi
       rec_(recording),
       tally_(rank, recording, vector_map, scalar_map),
       plan_(state_, rank, recording, vector_map, scalar_map),
-      streams_(mine_, recording, state_.shared || state_.options.time_commands || plan_.on_host) {
+      streams_(mine_, rank, recording, state_.shared || state_.options.time_commands || plan_.on_host) {
   int major = 0;
   call("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, mine_.device));
   chains_ = state_.options.chain && !state_.shared && major >= 9;
   if (rec_.is_loop) chunk_ = tally_.cycle() * std::max(1, state_.options.chunk / tally_.cycle());
   if (rec_.is_loop && state_.nccl) {
-    int entries = 0;
-    for (auto& l : plan_.launches) entries += 1 + of_messages * int(l.parcels[0].size());
+    int entries = 0;  // the same on all ranks, whatever each of them sends: so it is counted in the recording
+    for (auto& c : rec_.commands) {
+      bool puts = std::any_of(c.phases.begin(), c.phases.end(), [](auto& p) { return p.op == Op::put; });
+      entries += launches_of_command + of_messages * (int(puts) + int(c.starts >= 0));
+    }
     chunk_ = tally_.cycle() * std::clamp(most_queued / (tally_.cycle() * std::max(1, entries)), 1, chunk_ / tally_.cycle());
   }
   // Ranks that wait for each other in WHILE graphs on one device hang.
@@ -146,7 +150,7 @@ bool CudaProgram::begin_replay(int max) {
   timing_ = timed() && !plan_.on_host;
   timed_count_ = 0;
   bool as_graph = rec_.is_loop && !plan_.on_host && !state_.shared && !state_.nccl && !timing_ && max > short_run &&
-                  state_.options.looping != Looping::launches && i64(chunk_) * i64(plan_.launches.size()) <= most_captured;
+                  state_.options.looping != Looping::launches && i64(chunk_) * i64(rec_.commands.size()) <= most_captured;
   if (as_graph && !graph_) build_graph();
   offsets_.assign(plan_.epoch_count(), 0);
   exchanged_.clear();

@@ -32,7 +32,7 @@ State::State(CudaEngine& e, const Options& o, std::unique_ptr<Hall> given, std::
     : engine(e), options(o), hall(std::move(given)) {
   try {
     build(std::move(transport));
-    if (maps_memory()) join_processes();
+    if (several_processes() && options.links != Links::host && options.links != Links::nccl) join_processes();
     if (courier && !needs_courier()) courier.reset();
     if (courier) courier->rest();
   } catch (const Error& error) {
@@ -106,7 +106,13 @@ void State::set_up(RankState& r, int index, int device) {
 }
 
 void State::release() {
-  if (courier) courier->stop();
+  if (courier) {
+    if (hall->raised() || hall->has_proposal()) {  // what failed is told first
+      courier->work();
+      courier->rest();
+    }
+    courier->stop();
+  }
   if (nccl)
     for (auto& r : ranks) drain(*r);
   for (auto& r : ranks) leave_mapped(*r);

@@ -209,6 +209,7 @@ struct State {
   void post(int from, int to, i64 tag, std::vector<std::byte> data);
   void send_rest();                 // of the mail, as long as somebody takes it
   void leave_mapped(RankState& r);  // unmaps all of it
+  void stay_for_neighbours();       // at the end of a run, if this process tells other hosts of them
   bool part();                      // false: another process may still map this one's memory
 
   // --- connections (connect.cpp): addresses in other ranks' memory, collected at compile time -------------------------------

@@ -12,6 +12,12 @@ bool talks(const Command& c) {
   return std::any_of(c.phases.begin(), c.phases.end(), with_others);
 }
 
+// Other ranks write it, whenever the commands that send and wait say so.
+bool touches_gathered(const Command& c, const Rank& rank) {
+  auto gathered = [&](int v) { return rank.vectors()[v].exchange && rank.space(rank.vectors()[v].space).replicated; };
+  return std::any_of(c.reads.begin(), c.reads.end(), gathered) || std::any_of(c.writes.begin(), c.writes.end(), gathered);
+}
+
 cudaEvent_t new_event() {
   cudaEvent_t e = nullptr;
   call("cudaEventCreateWithFlags", cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
@@ -20,8 +26,8 @@ cudaEvent_t new_event() {
 
 }  // namespace
 
-Streams::Streams(RankState& rank, const Recording& recording, bool together)
-    : rank_(rank), rec_(recording), lane_of_(recording.commands.size(), 0) {
+Streams::Streams(RankState& memory, const Rank& rank, const Recording& recording, bool together)
+    : rank_(memory), rec_(recording), lane_of_(recording.commands.size(), 0) {
   auto& commands = rec_.commands;
   if (together || commands.empty()) return;
   auto first = std::find_if(commands.begin(), commands.end(), talks);
@@ -30,7 +36,7 @@ Streams::Streams(RankState& rank, const Recording& recording, bool together)
   for (std::size_t i = 0; i < commands.size(); i++) {
     const Command& c = commands[i];
     last_.resize(std::max(last_.size(), std::size_t(c.queue) + 1), -1);
-    if (c.queue == own || talks(c)) continue;
+    if (c.queue == own || talks(c) || touches_gathered(c, rank)) continue;
     auto at = std::find(queues.begin(), queues.end(), c.queue);
     lane_of_[i] = int(at - queues.begin()) + 1;
     if (at == queues.end()) queues.push_back(c.queue);

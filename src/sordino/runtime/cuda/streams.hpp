@@ -1,7 +1,8 @@
 // A recording's queues on streams of a device. Commands that talk to other ranks, or may end the loop, keep the order of the
-// recording on the rank's own stream, together with all others of the first queue that does so: that order is the same on all
-// ranks, so nobody waits on the device for what stands behind his own waiting. All other commands of a queue run on a stream of
-// the queue's own, beside them; what they have to wait for, Command::after and the order of their queue say.
+// recording on the rank's own stream, together with those that touch a vector which all ranks write, and with all others of the
+// first queue that has such a one: that order is the same on all ranks, so nobody waits on the device for what stands behind
+// his own waiting. All other commands of a queue run on a stream of the queue's own, beside them; what they have to wait for,
+// Command::after and the order of their queue say.
 #pragma once
 #include <vector>
 
@@ -12,7 +13,7 @@ namespace sordino::cuda {
 class Streams {
  public:
   /// `together`: all on the rank's own stream.
-  Streams(RankState& rank, const Recording& recording, bool together);
+  Streams(RankState& memory, const Rank& rank, const Recording& recording, bool together);
   ~Streams();
   Streams(const Streams&) = delete;
 
