@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .._matrix import as_csr
+from .._matrix import as_csr, as_vector
 from ..io import read_matrix, read_vector
 from .common import Parser, add_solve_options, solve_options
 from .run import Problem, solve_problem
@@ -12,9 +12,13 @@ from .run import Problem, solve_problem
 
 def main(argv: Sequence[str]) -> int:
     """Read the files, solve, show and write; return the exit code."""
-    parser = Parser("solve", "Solve A x = b for a matrix in a file; without --rhs, b = A*1 is used.")
+    parser = Parser(
+        "solve", "Solve A x = b for a matrix in a file; without --rhs, b is the file's own, or else A*1."
+    )
     parser.add_argument(
-        "file", metavar="FILE", help="Matrix Market (.mtx, .mtx.gz), SciPy .npz or dense .npy"
+        "file",
+        metavar="FILE",
+        help="Matrix Market (.mtx, .mtx.gz), Harwell-Boeing, SciPy .npz, MATLAB .mat or dense .npy",
     )
     parser.add_argument("--rhs", metavar="FILE", help="right-hand side, .npy or .mtx")
     parser.add_argument("--x0", metavar="FILE", help="first guess, .npy or .mtx (default: zero)")
@@ -26,6 +30,11 @@ def main(argv: Sequence[str]) -> int:
         rows = as_csr(read.matrix)
         rhs = read_vector(given.rhs, rows.n, "right-hand side") if given.rhs else None
         x0 = read_vector(given.x0, rows.n, "first guess") if given.x0 else None
-        return Problem(read.name, rows, rhs, x0, list(read.notes))
+        notes = list(read.notes)
+        if rhs is None and read.rhs is not None:
+            rhs = as_vector(read.rhs[:, 0], rows.n, f"the right-hand side in {read.name}")
+            others = read.rhs.shape[1] - 1
+            notes.append(f"b is the {'first ' if others else ''}right-hand side in {read.name}.")
+        return Problem(read.name, rows, rhs, x0, notes)
 
     return solve_problem(given, solve_options(given), ["solve", *argv], load)

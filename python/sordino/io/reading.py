@@ -12,11 +12,13 @@ import scipy.sparse as sp
 
 from .._matrix import as_vector
 from ..errors import BadArgument, FileError
-from . import matrix_market
+from . import harwell_boeing, matlab, matrix_market
 from .opening import check_readable, head
 
 _NPY = b"\x93NUMPY"
 _ZIP = b"PK\x03\x04"
+#: Enough to tell one kind from another: the header lines of Harwell-Boeing.
+_START = 512
 
 
 @dataclass(frozen=True)
@@ -30,15 +32,20 @@ class MatrixFile:
         The file's name without its folder.
     notes : tuple of str
         What a user should know of how it was read.
+    rhs : ndarray, shape (rows, k), or None
+        Right-hand sides that came with it.
     """
 
     matrix: Any
     name: str
     notes: tuple[str, ...] = ()
+    rhs: np.ndarray | None = None
 
 
 def read_matrix(path: str | os.PathLike[str]) -> MatrixFile:
-    """Read a matrix: Matrix Market (also ``.gz``), SciPy's ``.npz``, or a dense ``.npy``.
+    """Read a matrix: Matrix Market and Harwell-Boeing (also ``.gz``), ``.npz``, MATLAB's ``.mat``, dense ``.npy``.
+
+    Right-hand sides that a Harwell-Boeing or MATLAB file brings along are read, too.
 
     Raises
     ------
@@ -47,19 +54,31 @@ def read_matrix(path: str | os.PathLike[str]) -> MatrixFile:
     """
     name = check_readable(path)
     short = os.path.basename(name)
-    start = head(name)
+    start = head(name, _START)
     if start.startswith(matrix_market.BANNER):
         matrix, header = matrix_market.read(name)
         matrix_market.check_symmetric_storage(name, header, matrix)
-        notes: tuple[str, ...] = ()
-        if header.field == "pattern":
-            notes = (f"{short} gives a pattern without values: every entry is taken as 1",)
-        return MatrixFile(matrix, short, notes)
+        return MatrixFile(matrix, short, _of_a_pattern(short) if header.field == "pattern" else ())
     if start.startswith(_ZIP):
         return MatrixFile(_load_npz(name), short)
     if start.startswith(_NPY):
         return MatrixFile(_load_npy(name), short)
-    raise _unknown_kind(name, "Matrix Market (.mtx, .mtx.gz), SciPy .npz and NumPy .npy")
+    if start.startswith(matlab.BANNERS):
+        matrix, rhs = matlab.read(name)
+        return MatrixFile(matrix, short, rhs=rhs)
+    if harwell_boeing.recognises(start):
+        content = harwell_boeing.read(name)
+        notes = tuple(f"{short}: {note}" for note in content.notes)
+        return MatrixFile(
+            content.matrix, short, notes + (_of_a_pattern(short) if content.pattern else ()), content.rhs
+        )
+    raise _unknown_kind(
+        name, "Matrix Market (.mtx, .mtx.gz), Harwell-Boeing, SciPy .npz, MATLAB .mat and NumPy .npy"
+    )
+
+
+def _of_a_pattern(short: str) -> tuple[str, ...]:
+    return (f"{short} gives a pattern without values: every entry is taken as 1",)
 
 
 def read_vector(path: str | os.PathLike[str], n: int, what: str) -> np.ndarray:

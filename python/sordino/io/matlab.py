@@ -1,0 +1,79 @@
+"""MATLAB files (``.mat``): the sparse matrix in them, also as the SuiteSparse collection stores its problems."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.io
+import scipy.sparse as sp
+
+from ..errors import FileError
+
+#: How files of MATLAB 5 to 7 begin, and those of 7.3, which are HDF5.
+BANNERS = (b"MATLAB 5.0 MAT-file", b"MATLAB 7.3 MAT-file", b"\x89HDF")
+
+
+def read(name: str) -> tuple[Any, np.ndarray | None]:
+    """Read the one matrix of a file, and a right-hand side beside it, of shape (rows, k), if there is one.
+
+    Taken is, in this order: ``Problem.A`` with ``Problem.b``; the variable ``A`` with ``b``; the only sparse matrix; the
+    only square dense one.
+
+    Raises
+    ------
+    FileError
+        With one sentence: a damaged file, one of MATLAB 7.3, no matrix, or several to choose from.
+    """
+    with open(name, "rb") as stream:
+        start = stream.read(128)
+    if not start.startswith(BANNERS[0]):
+        raise FileError(
+            f"{name} is a file of MATLAB 7.3, which is not read here: save it with save(..., '-v7')"
+        )
+    try:
+        variables = scipy.io.loadmat(name, squeeze_me=False, struct_as_record=True)
+    except Exception as error:  # of many kinds, in damaged files
+        raise FileError(f"{name} is a damaged MATLAB file ({_first_line(error)})") from None
+    variables = {key: value for key, value in variables.items() if not key.startswith("__")}
+    problem = variables.get("Problem")
+    if isinstance(problem, np.ndarray) and problem.dtype.names and problem.size == 1:
+        variables = {key: problem[key].flat[0] for key in problem.dtype.names}
+    return _chosen(name, variables)
+
+
+def _chosen(name: str, variables: dict[str, Any]) -> tuple[Any, np.ndarray | None]:
+    matrices = {key: value for key, value in variables.items() if sp.issparse(value)}
+    if not matrices:
+        matrices = {key: value for key, value in variables.items() if _is_square(value)}
+    if not matrices:
+        raise FileError(f"{name} holds no sparse matrix, and no square one")
+    if len(matrices) > 1 and "A" not in matrices:
+        raise FileError(
+            f"{name} holds several matrices ({', '.join(sorted(matrices))}): call the one to be read A"
+        )
+    matrix = matrices["A"] if "A" in matrices else next(iter(matrices.values()))
+    rhs = variables.get("b")
+    if sp.issparse(rhs):
+        rhs = rhs.toarray()
+    fits = (
+        isinstance(rhs, np.ndarray)
+        and rhs.dtype.kind in "fiuc"
+        and rhs.ndim == 2
+        and rhs.shape[0] == matrix.shape[0]
+    )
+    return matrix, rhs if fits else None
+
+
+def _is_square(value: Any) -> bool:
+    return (
+        isinstance(value, np.ndarray)
+        and value.dtype.kind in "fiuc"
+        and value.ndim == 2
+        and value.shape[0] == value.shape[1] > 1
+    )
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).strip().split("\n")[0].rstrip(".")
+    return text or type(error).__name__
