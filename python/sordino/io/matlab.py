@@ -17,8 +17,8 @@ BANNERS = (b"MATLAB 5.0 MAT-file", b"MATLAB 7.3 MAT-file", b"\x89HDF")
 def read(name: str) -> tuple[Any, np.ndarray | None]:
     """Read the one matrix of a file, and a right-hand side beside it, of shape (rows, k), if there is one.
 
-    Taken is, in this order: ``Problem.A`` with ``Problem.b``; the variable ``A`` with ``b``; the only sparse matrix; the
-    only square dense one.
+    Taken is, in this order: ``Problem.A`` with ``Problem.b``; the variable ``A`` with ``b``; the only sparse matrix;
+    the only square dense one.
 
     Raises
     ------

@@ -10,33 +10,23 @@
 #include <cstring>
 #include <new>
 #include <thread>
-#include <tuple>
 
-#include "sordino/runtime/process_id.hpp"
+#include "sordino/runtime/hall_segment.hpp"
 
 namespace sordino {
 namespace {
 
 static_assert(std::atomic<u32>::is_always_lock_free && std::atomic<u64>::is_always_lock_free, "locks are not shared");
 
-constexpr std::size_t page = 4096;
 constexpr std::size_t all_pipes = std::size_t(16) << 20;  // bytes, about
-constexpr u32 told = 1, proposed = 2, written = 3;        // states of a fault: none, these, or `written` by a process + it
 
 std::size_t up_to(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 // As large as fits, so that long letters go in few pieces.
 std::size_t bytes_of_pipe(std::size_t processes) {
   std::size_t bytes = std::size_t(1) << 20;
-  while (bytes * processes * processes > all_pipes && bytes > 16 * page) bytes /= 2;
+  while (bytes * processes * processes > all_pipes && bytes > 16 * hall_page) bytes /= 2;
   return bytes;
-}
-
-template <std::size_t n>
-void keep(char (&to)[n], const std::string& text) {
-  std::size_t count = std::min(text.size(), n - 1);
-  std::memcpy(to, text.data(), count);
-  to[count] = 0;
 }
 
 // With memory behind all of it: what runs out later ends the process without a word. Returns an error of errno.h, or 0.
@@ -54,50 +44,12 @@ int reserve(int file, std::size_t bytes) {
               "the processes of this host cannot share memory: " + what + " failed: " + std::strerror(errno));
 }
 
-i64 milliseconds_now() {
-  using namespace std::chrono;
-  return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
-}
-
 std::string listed(int first, int last) {
   if (first == last) return "rank " + std::to_string(first) + " is";
   return "ranks " + std::to_string(first) + " to " + std::to_string(last) + " are";
 }
 
 }  // namespace
-
-// All of it begins as zeros, which is how fresh memory comes.
-struct Hall::Member {
-  ProcessId id;
-  std::atomic<u32> busy, runs, closed, left;
-};
-
-struct Hall::Segment {
-  Pulse pulse;  // at the beginning of a page: devices are given that
-  alignas(page) Gate ranks;
-  alignas(64) Gate processes;
-  alignas(64) std::atomic<u32> unmappable;
-  alignas(64) std::atomic<u32> fault;
-  i32 code;
-  char cause[2048];
-  Invitation invitation;
-  Member members[most_processes];
-};
-
-struct Hall::Seat {
-  struct Place {
-    BlockPlace place;
-    std::atomic<u32> published;
-  };
-  alignas(64) std::atomic<u32> waiting;
-  alignas(64) std::atomic<u32> complained;
-  i32 iteration, command;
-  char complaint[512];
-  DeviceIdentity device;
-  std::atomic<u32> published[most_blocks];
-  BlockHandle blocks[most_blocks];
-  Place places[2][most_names];
-};
 
 // --- making, entering and leaving --------------------------------------------------------------------------------------------
 
@@ -116,9 +68,9 @@ Hall::Hall(const Guests& guests, int process) : first_{0}, host_of_(guests.hosts
   }
   std::size_t P = guests.ranks.size();
   pipe_bytes_ = P > 1 ? bytes_of_pipe(P) : 0;
-  seats_at_ = up_to(sizeof(Segment), page);
-  pipes_at_ = up_to(seats_at_ + std::size_t(ranks()) * sizeof(Seat), page);
-  bytes_ = pipes_at_ + P * P * (P > 1 ? up_to(sizeof(Pipe) + pipe_bytes_, page) : 0);
+  seats_at_ = up_to(sizeof(Segment), hall_page);
+  pipes_at_ = up_to(seats_at_ + std::size_t(ranks()) * sizeof(Seat), hall_page);
+  bytes_ = pipes_at_ + P * P * (P > 1 ? up_to(sizeof(Pipe) + pipe_bytes_, hall_page) : 0);
 }
 
 Hall::Hall(int ranks) : Hall(Guests{{ranks}}, 0) {
@@ -189,7 +141,7 @@ Hall::Seat& Hall::seat(int rank) const {
 
 Pipe& Hall::pipe(int from, int to) {
   std::size_t nth = std::size_t(from) * std::size_t(processes()) + std::size_t(to);
-  return *std::launder(reinterpret_cast<Pipe*>(memory_ + pipes_at_ + nth * up_to(sizeof(Pipe) + pipe_bytes_, page)));
+  return *std::launder(reinterpret_cast<Pipe*>(memory_ + pipes_at_ + nth * up_to(sizeof(Pipe) + pipe_bytes_, hall_page)));
 }
 
 // --- signs of life, barriers -------------------------------------------------------------------------------------------------
@@ -224,87 +176,6 @@ void Hall::meet(double seconds) {
       raise(Errc::peer_failed, "process " + std::to_string(process_) + " waited " + std::to_string(int(seconds)) +
                                    " s for the other processes to build the same engine");
   }
-}
-
-// --- failing -----------------------------------------------------------------------------------------------------------------
-
-bool Hall::raised() const { return segment_->fault.load(std::memory_order_acquire) == told; }
-
-// Whether nobody was first. Who died over writing is relieved.
-bool Hall::keep_cause(Errc code, const std::string& cause, u32 state) {
-  auto& fault = segment_->fault;
-  for (;;) {
-    u32 seen = 0;
-    if (state == told && has_proposal()) seen = proposed;
-    if (fault.compare_exchange_strong(seen, written + u32(process_))) break;
-    if (seen == told || (seen == proposed && state == proposed)) return false;
-    if (seen >= written && has_died(int(seen - written)) && fault.compare_exchange_strong(seen, written + u32(process_))) break;
-    std::this_thread::yield();
-  }
-  segment_->code = i32(code);
-  keep(segment_->cause, cause);
-  fault.store(state, std::memory_order_release);
-  return true;
-}
-
-void Hall::decide(Errc code, const std::string& cause) {
-  if (keep_cause(code, cause, told))
-    std::atomic_ref<u32>(segment_->pulse.abort).store(1, std::memory_order_release);  // kernels that wait leave
-}
-
-bool Hall::propose(Errc code, const std::string& cause) {
-  if (bridged()) return keep_cause(code, cause, proposed);
-  bool first = !raised();
-  decide(code, cause);
-  return first;
-}
-
-bool Hall::raise(Errc code, const std::string& cause) {
-  constexpr i64 patience = 1000;  // milliseconds until hosts that say nothing are left alone with their own causes
-  bool first = propose(code, cause);
-  i64 begin = milliseconds_now();
-  while (!raised()) {
-    if (milliseconds_now() - begin > patience) decide(code, cause);
-    std::this_thread::sleep_for(std::chrono::microseconds(100));
-  }
-  return first;
-}
-
-bool Hall::has_proposal() const { return segment_->fault.load(std::memory_order_acquire) == proposed; }
-std::pair<Errc, std::string> Hall::proposal() const { return {Errc(segment_->code), segment_->cause}; }
-
-std::string Hall::cause() const { return raised() ? segment_->cause : ""; }
-Errc Hall::code() const { return Errc(segment_->code); }
-
-void Hall::complain(int rank, int iteration, int command, const std::string& text) {
-  Seat& s = seat(rank);
-  if (s.complained.load(std::memory_order_relaxed)) return;
-  s.iteration = iteration;
-  s.command = command;
-  keep(s.complaint, text);
-  s.complained.store(1, std::memory_order_release);
-}
-
-int Hall::complaints() const {
-  int n = 0;
-  for (int i = 0; i < ranks(); i++) n += seat(i).complained.load(std::memory_order_acquire) != 0;
-  return n;
-}
-
-std::string Hall::first_complaint() const {
-  const Seat* first = nullptr;
-  for (int i = 0; i < ranks(); i++) {
-    const Seat& s = seat(i);
-    if (!s.complained.load(std::memory_order_acquire)) continue;
-    if (!first || std::tie(s.iteration, s.command) < std::tie(first->iteration, first->command)) first = &s;
-  }
-  return first ? first->complaint : "";
-}
-
-std::optional<Hall::Complaint> Hall::complaint_of(int rank) const {
-  const Seat& s = seat(rank);
-  if (!s.complained.load(std::memory_order_acquire)) return {};
-  return Complaint{rank, s.iteration, s.command, s.complaint};
 }
 
 // --- processes ---------------------------------------------------------------------------------------------------------------
