@@ -137,7 +137,7 @@ def as_vector(values: Any, n: int, what: str) -> np.ndarray:
         raise BadArgument(f"{what} is not an array of numbers") from None
     _check_type(array.dtype, what)
     if array.ndim == 2 and array.shape[1] > 1 and array.shape[0] == n:
-        raise BadArgument(f"{what} has {array.shape[1]} columns; this version solves for one at a time")
+        raise BadArgument(f"{what} has {array.shape[1]} columns, and is to be one vector")
     if array.ndim == 0 or array.size != n or array.ndim > 2:
         raise BadArgument(f"{what} has shape {array.shape}, and the matrix has {n:,} rows")
     vector = np.ascontiguousarray(array.reshape(-1), dtype=np.float64)
@@ -145,6 +145,15 @@ def as_vector(values: Any, n: int, what: str) -> np.ndarray:
         place = int(np.argmin(np.isfinite(vector)))
         raise BadArgument(f"{what} holds {vector[place]} at position {place} (counted from 0)")
     return vector
+
+
+def as_columns(values: Any, n: int, what: str) -> list[np.ndarray]:
+    """The columns of a vector or of an array of shape (n, k), k >= 1, checked as by :func:`as_vector`."""
+    dense = values.toarray() if sp.issparse(values) else values
+    if np.ndim(dense) != 2 or np.shape(dense)[0] != n or np.shape(dense)[1] < 2:
+        return [as_vector(dense, n, what)]
+    array = np.asarray(dense)
+    return [as_vector(array[:, k], n, f"column {k} of {what}") for k in range(array.shape[1])]
 
 
 def all_finite(values: np.ndarray) -> bool:

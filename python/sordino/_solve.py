@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import _options, machines
-from ._matrix import CsrArrays, all_finite, as_csr, as_vector
+from ._matrix import CsrArrays, all_finite, as_columns, as_csr
 from ._native import core, translated
 from ._placement import place
 from .errors import BadArgument, NotConverged, NotConvergedWarning, Unsupported, suggestion
@@ -30,14 +30,18 @@ class Solution:
 
     Attributes
     ----------
-    x : ndarray, shape (n,) or (n, 1) as b was; None on MPI processes other than the first
+    x : ndarray, shape (n,) or (n, k) as b was; None on MPI processes other than the first
         The solution if `converged`, else the best x that was seen.
     report : Report
-        Status, history, ledger and trace; the properties below are short cuts into it.
+        Status, history, ledger and trace; the properties below are short cuts into it. Of several columns, that of the
+        first which did not converge, or else of the one with most iterations.
+    reports : tuple of Report
+        One for each column of b.
     """
 
     x: np.ndarray | None
     report: Report
+    reports: tuple[Report, ...]
 
     @property
     def status(self) -> str:
@@ -158,9 +162,10 @@ class Solver:
 
         Parameters
         ----------
-        b : array_like, shape (n,) or (n, 1)
-        x0 : array_like, shape (n,) or (n, 1), optional
-            First guess; zero if not given.
+        b : array_like, shape (n,) or (n, k)
+            Columns are solved one after the other, and options such as ``time_limit`` are for each.
+        x0 : array_like, shape (n,) or (n, k), optional
+            First guess, one for all columns or one for each; zero if not given.
         on_failure : {"raise", "warn", "return"}
             What happens when the solve ends without a verified solution.
         callback : function of (iteration, relative residual), optional
@@ -181,15 +186,14 @@ class Solver:
         _check_on_failure(on_failure)
         self._check_process()
         overrides = _options.check(options, allowed=_options.PER_SOLVE)
-        rhs = as_vector(b, self.n, "b")
-        start = None if x0 is None else as_vector(x0, self.n, "x0")
-        relay = _Relay(callback)
-        with self._lock, translated():
-            raw = self._core.solve(rhs, start, relay if callback else None, overrides)
-        relay.settle(raw)
+        columns = as_columns(b, self.n, "b")
+        starts = [None] if x0 is None else as_columns(x0, self.n, "x0")
+        if len(starts) not in (1, len(columns)):
+            raise BadArgument(f"x0 has {len(starts)} columns, and b has {len(columns)}")
+        starts = starts * len(columns) if len(starts) == 1 else starts
+        raws = [self._solve_column(*pair, callback, overrides) for pair in zip(columns, starts, strict=True)]
         shape = np.shape(b)
-        solution = self._solution(raw, shape if len(shape) == 2 else (self.n,), overrides)
-        return _deliver(solution, on_failure)
+        return _deliver(self._solution(raws, shape if len(shape) == 2 else (self.n,), overrides), on_failure)
 
     def update_values(self, values: Any) -> None:
         """Give the matrix new values in the same pattern; nothing is set up or allocated anew.
@@ -246,11 +250,32 @@ class Solver:
             raise BadArgument("the new values hold NaN or infinity")
         return data
 
+    def _solve_column(
+        self, b: np.ndarray, x0: np.ndarray | None, callback: Callback | None, overrides: dict[str, Any]
+    ) -> dict[str, Any]:
+        relay = _Relay(callback)
+        with self._lock, translated():
+            raw = dict(self._core.solve(b, x0, relay if callback else None, overrides))
+        relay.settle(raw)
+        return raw
+
     def _check_process(self) -> None:
         if os.getpid() != self._process:
             raise Unsupported("this solver was set up before a fork and works in the parent process only")
 
-    def _solution(self, raw: dict[str, Any], shape: tuple[int, ...], overrides: dict[str, Any]) -> Solution:
+    def _solution(
+        self, raws: list[dict[str, Any]], shape: tuple[int, ...], overrides: dict[str, Any]
+    ) -> Solution:
+        reports = tuple(self._report(raw, overrides) for raw in raws)
+        worst = max(reports, key=lambda report: report.iterations)
+        worst = next((report for report in reports if not report.converged), worst)
+        parts = [raw["x"] for raw in raws]
+        if any(part is None for part in parts):
+            return Solution(None, worst, reports)
+        x = np.asarray(parts[0]) if len(parts) == 1 else np.stack(parts, axis=1)
+        return Solution(x.reshape(shape), worst, reports)
+
+    def _report(self, raw: dict[str, Any], overrides: dict[str, Any]) -> Report:
         chosen = {key: raw[key] for key in ("solver", "precond", "engine", "transport") if key in raw}
         report = Report.from_core(
             raw,
@@ -265,8 +290,7 @@ class Solver:
             report.seconds,
             report.reason,
         )
-        x = raw["x"]
-        return Solution(None if x is None else np.asarray(x).reshape(shape), report)
+        return report
 
 
 def solve(

@@ -35,6 +35,34 @@ def test_x_has_the_shape_of_b(system):
     assert sordino.solve(A, b[:, None]).x.shape == (216, 1)
 
 
+def test_several_right_hand_sides(system):
+    A, b = system
+    wanted = np.stack([np.ones(216), 2 * np.ones(216), np.arange(216.0)], axis=1)
+    B = A @ wanted
+    many = sordino.solve(A, B, rtol=1e-10)
+    np.testing.assert_allclose(many.x, wanted, rtol=1e-7, atol=1e-7)
+    assert many.converged and len(many.reports) == 3
+    assert many.iterations == max(report.iterations for report in many.reports)
+    assert len(sordino.solve(A, b).reports) == 1
+    assert sordino.solve(A, B, x0=wanted).iterations == 0
+    assert sordino.solve(A, B, x0=np.ones(216)).reports[0].iterations == 0
+    with pytest.raises(sordino.BadArgument, match="x0 has 2 columns, and b has 3"):
+        sordino.solve(A, B, x0=wanted[:, :2])
+    B[7, 1] = np.nan
+    with pytest.raises(sordino.BadArgument, match="column 1 of b holds nan at position 7"):
+        sordino.solve(A, B)
+
+
+def test_of_several_right_hand_sides_the_first_failure_is_told(system):
+    A, b = system
+    guesses = np.stack([np.ones(216), np.zeros(216), np.zeros(216)], axis=1)
+    with pytest.raises(sordino.NotConverged, match="max_iterations") as failed:
+        sordino.solve(A, np.stack([b, b, b], axis=1), guesses, rtol=1e-12, maxiter=3)
+    solution = failed.value.solution
+    assert solution.x.shape == (216, 3) and solution.report is solution.reports[1]
+    assert [report.converged for report in solution.reports] == [True, False, False]
+
+
 def test_not_converged_is_raised_and_carries_the_solution(system):
     A, b = system
     with pytest.raises(sordino.NotConverged, match="max_iterations") as failed:

@@ -193,6 +193,8 @@ def _reals(stream: IO[bytes], name: str, text: bytes, count: int, lines: int, wh
     if count > lines * form.repeat:
         raise FileError(f"{name}: {count} {what} do not fit on the {lines} lines that its header gives them")
     words = _words(stream, name, form, count, what)
+    if count == 0:
+        return np.empty(0)
     if form.letter == "I":
         form = _Format(form.repeat, "F", form.width, 0, 0)
     words = np.char.upper(words)

@@ -72,7 +72,8 @@ void CudaProgram::issue_mark(u32 first_test, int iterations) {
 void CudaProgram::build_graph() {
   offsets_.assign(plan_.epoch_count(), 0);
   tests_issued_ = 0;
-  if (!increments_) increments_ = static_cast<u32*>(state_.take_memory(mine_, sizeof(u32) * (offsets_.size() + 1), "a recording's epochs"));
+  if (!increments_)
+    increments_ = static_cast<u32*>(state_.take_memory(mine_, sizeof(u32) * (offsets_.size() + 1), "a recording's epochs"));
   cudaGraph_t graph = repeats_ ? capture_repeated_chunk() : capture_chunk(nullptr);
   cudaError_t made = cudaGraphInstantiate(&graph_, graph, 0);
   cudaGraphDestroy(graph);

@@ -90,8 +90,9 @@ Packet* State::outbox(RankState& r, Rank& rank, int slot, const std::vector<int>
   std::size_t count = 2 * std::size_t(d.parts) * d.values;
   auto* packets = static_cast<Packet*>(take_pinned(r, count * sizeof(Packet)));
   std::fill_n(packets, count, Packet{0.0, flag_word(started - 2, false)});
-  if (d.own_parts > 0) courier->add(
-      Courier::SumsBox{packets, d.parts, d.values, d.place * d.values, d.own_parts * d.values, started + 1, r.index, slot, to});
+  if (d.own_parts > 0)
+    courier->add(Courier::SumsBox{packets, d.parts, d.values, d.place * d.values, d.own_parts * d.values, started + 1, r.index,
+                                  slot, to});
   return packets;
 }
 

@@ -97,8 +97,8 @@ void State::leave_mapped(RankState& r) {
   cudaSetDevice(before);
 }
 
-// Their signs of life and their causes reach other hosts by this process's courier. Runs are counted: a neighbour may have begun
-// the next one, which waits for this process.
+// Their signs of life and their causes reach other hosts by this process's courier. Runs are counted: a neighbour may have
+// begun the next one, which waits for this process.
 void State::stay_for_neighbours() {
   if (hall->hosts() == 1 || hall->process() != hall->leader(hall->host())) return;
   while (!hall->neighbours_have_ended() && !hall->raised()) {
