@@ -11,20 +11,13 @@
 #include "sordino/comm/transport/mpi_comm.hpp"
 #include "sordino/runtime/bridge.hpp"
 #include "sordino/runtime/hall_mail.hpp"
+#include "within.hpp"
 
 using namespace sordino;
+using test::within;
 using namespace mpi_world;
 
 namespace {
-
-bool within(double seconds, const std::function<bool()>& ready) {
-  auto limit = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-  while (!ready()) {
-    if (std::chrono::steady_clock::now() > limit) return false;
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
-  }
-  return true;
-}
 
 /// A hall, and a thread that carries what its bridge says, as an engine's does. Ends when all others have ended, too.
 class Bridged {

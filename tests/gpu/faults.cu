@@ -3,11 +3,14 @@
 #include <chrono>
 #include <thread>
 
+#include "failing.hpp"
 #include "grid.hpp"
 #include "support.hpp"
 
 using namespace sordino;
 using test::Cg;
+using test::fail;
+using test::Failure;
 
 namespace {
 
@@ -15,28 +18,6 @@ cuda::Options impatient(bool spin) {
   cuda::Options o = spin ? test::spinning() : cuda::Options{};
   o.timeout = 0.5;
   return o;
-}
-
-struct Failure {
-  std::string cause;
-  double seconds = 0;
-};
-
-Failure fail(cuda::CudaEngine& gpu, const std::function<void(Rank&, Cg&, const std::vector<double>&)>& job) {
-  Failure f;
-  auto begin = std::chrono::steady_clock::now();
-  try {
-    gpu.run(
-        [&](Rank& rank) {
-          Cg cg(rank, 16, 16, 16, 10);
-          job(rank, cg, cg.right_hand_side());
-        },
-        {});
-  } catch (const Error& e) {
-    f.cause = e.what();
-  }
-  f.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return f;
 }
 
 void works(int ranks) {

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "conformance/problems.hpp"
+#include "failing.hpp"
 #include "grid.hpp"
 #include "hops.hpp"
 #include "sordino/api/cuda/engines.hpp"
@@ -14,6 +15,8 @@
 using namespace sordino;
 using test::by_nccl;
 using test::Cg;
+using test::fail;
+using test::Failure;
 
 namespace {
 
@@ -68,28 +71,6 @@ Exchange gathering(int rank, int ranks, i32 rows) {
                          .remote_index = rank < q ? rank : rank - 1});
   x.producer.first = {{rank * rows, (rank + 1) * rows}};
   return x;
-}
-
-struct Failure {
-  std::string cause = "no failure";
-  double seconds = 0;
-};
-
-Failure fail(cuda::CudaEngine& gpu, const std::function<void(Rank&, Cg&, const std::vector<double>&)>& job) {
-  Failure f;
-  auto begin = std::chrono::steady_clock::now();
-  try {
-    gpu.run(
-        [&](Rank& rank) {
-          Cg cg(rank, 16, 16, 16, 10);
-          job(rank, cg, cg.right_hand_side());
-        },
-        {});
-  } catch (const Error& e) {
-    f.cause = e.what();
-  }
-  f.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return f;
 }
 
 void works(int ranks) {

@@ -13,21 +13,14 @@
 
 #include "check.hpp"
 #include "sordino/runtime/hall_mail.hpp"
+#include "within.hpp"
 
 using namespace sordino;
+using test::within;
 
 namespace {
 
 using Job = std::function<bool(Hall&)>;  // whether all was as it should be
-
-bool within(double seconds, const std::function<bool()>& ready) {
-  auto limit = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-  while (!ready()) {
-    if (std::chrono::steady_clock::now() > limit) return false;
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
-  }
-  return true;
-}
 
 struct Children {
   std::vector<pid_t> pids;
