@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
 #include <exception>
 
 #include "sordino/api/engines.hpp"
 #include "sordino/api/inspect.hpp"
+#include "sordino/base/clock.hpp"
 #include "sordino/comm/communicator.hpp"
 #include "sordino/linalg/csr_operator.hpp"
 #include "sordino/precond/jacobi.hpp"
@@ -17,8 +17,6 @@ namespace sordino {
 namespace {
 
 constexpr int solution_channel = 2;
-
-double wall_seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 /// Largest |v|. Throws bad_argument for NaN or Inf.
 double largest(const double* v, i64 n, const char* what) {
@@ -71,17 +69,17 @@ struct Solver::State {
 };
 
 Solver::Solver(const CsrView& A, const Options& options, const Machine& machine) : state_(new State) {
-  double begin = wall_seconds();
+  double begin = seconds_now();
   state_->choose(A, options);
   state_->set_up(make_engine(state_->options, machine));
-  state_->setup_seconds = wall_seconds() - begin;
+  state_->setup_seconds = seconds_now() - begin;
 }
 
 Solver::Solver(const CsrView& A, const Options& options, EngineChoice engine) : state_(new State) {
-  double begin = wall_seconds();
+  double begin = seconds_now();
   state_->choose(A, options);
   state_->set_up(std::move(engine));
-  state_->setup_seconds = wall_seconds() - begin;
+  state_->setup_seconds = seconds_now() - begin;
 }
 
 void Solver::Release::operator()(State* state) const {
@@ -185,13 +183,13 @@ Report Solver::solve_in_range(const double* b, double* x, const double* x0, cons
   State& s = *state_;
   Engine& engine = s.engine();
   engine.clear_stop();
-  double begin = wall_seconds(), last_call = begin;
+  double begin = seconds_now(), last_call = begin;
   double b_norm = 0;
   for (i64 i = 0; progress && i < s.A.n; i++) b_norm += b[i] * b[i];
   b_norm = std::sqrt(b_norm);
   std::exception_ptr callback_failed;
   auto supervise = [&] {
-    double now = wall_seconds();
+    double now = seconds_now();
     if (s.options.time_limit > 0 && now - begin > s.options.time_limit) stop(Status::time_limit);
     if (!progress || callback_failed || now - last_call < 0.1) return;
     last_call = now;

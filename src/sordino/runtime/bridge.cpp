@@ -1,8 +1,9 @@
 #include "sordino/runtime/bridge.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
+
+#include "sordino/base/clock.hpp"
 
 namespace sordino {
 namespace {
@@ -10,8 +11,6 @@ namespace {
 constexpr double between_lives = 0.02;  // seconds
 
 enum CauseState : i32 { proposed = 0, decided = 1 };
-
-double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 }  // namespace
 

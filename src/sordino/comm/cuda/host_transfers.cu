@@ -2,8 +2,8 @@
 // a kernel and the host see, which is how our chunks of commands report.
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 
+#include "sordino/base/clock.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/comm/cuda/figures.hpp"
 #include "sordino/comm/cuda/pinned.hpp"
@@ -12,8 +12,6 @@
 
 namespace sordino::cuda {
 namespace {
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 enum class Copy { pageable, pinned, asynchronous };
 constexpr const char* name_of[] = {"cudaMemcpy, pageable", "cudaMemcpy, pinned", "cudaMemcpyAsync and synchronize"};
@@ -24,14 +22,14 @@ CommFigure time_copies(TeamRank& rank, Copy copy, bool to_device, i64 bytes, voi
   std::vector<double> seconds;
   int samples = bytes >= 1 << 20 ? 30 : 2000;
   for (int i = -5; i < samples; i++) {
-    double begin = now();
+    double begin = seconds_now();
     if (copy == Copy::asynchronous) {
       call("cudaMemcpyAsync", cudaMemcpyAsync(to, from, std::size_t(bytes), kind, rank.stream()));
       call("cudaStreamSynchronize", cudaStreamSynchronize(rank.stream()));
     } else {
       call("cudaMemcpy", cudaMemcpy(to, from, std::size_t(bytes), kind));
     }
-    if (i >= 0) seconds.push_back(now() - begin);
+    if (i >= 0) seconds.push_back(seconds_now() - begin);
   }
   CommFigure f{.what = "host", .way = name_of[int(copy)], .bytes = bytes};
   add_samples(f, std::move(seconds));
@@ -64,11 +62,11 @@ CommFigure time_words(TeamRank& rank, Words& words, i32 channel) {
   std::atomic_ref<u32> asked(words.asked), answered(words.answered);
   std::vector<double> seconds;
   for (u32 n = 1; n <= rounds; n++) {
-    double begin = now();
+    double begin = seconds_now();
     asked.store(n, std::memory_order_release);
     while (answered.load(std::memory_order_acquire) != n)
-      if (now() - begin > 5) throw Error(Errc::device, "a kernel does not answer a word in host memory");
-    if (n > 100) seconds.push_back((now() - begin) / 2);
+      if (seconds_now() - begin > 5) throw Error(Errc::device, "a kernel does not answer a word in host memory");
+    if (n > 100) seconds.push_back((seconds_now() - begin) / 2);
   }
   rank.wait();
   CommFigure f{.what = "host", .way = "a word in host memory, polled", .bytes = 4};

@@ -1,8 +1,8 @@
 #include "sordino/comm/cuda/lanes.hpp"
 
-#include <chrono>
 #include <thread>
 
+#include "sordino/base/clock.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/runtime/cuda/call.hpp"
 
@@ -77,14 +77,13 @@ void Lanes::launch(int lane, int blocks, const void* kernel, void** arguments) {
 // --- the host ----------------------------------------------------------------------------------------------------------------
 
 void Lanes::wait() {
-  auto now = [] { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); };
-  double begin = now();
+  double begin = seconds_now();
   for (int lane = 0; lane < size(); lane++)
     for (;;) {
       cudaError_t e = cudaStreamQuery((*this)[lane]);
       if (e == cudaSuccess) break;
       if (e != cudaErrorNotReady) call("what a device was given", e);
-      if (now() - begin > longest_)
+      if (seconds_now() - begin > longest_)
         throw Error(Errc::device, "device " + std::to_string(device(lane)) + " does not come back from what it was given");
       std::this_thread::yield();
     }

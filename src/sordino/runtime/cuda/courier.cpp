@@ -16,70 +16,14 @@ u32 tag_of(const Packet& p) { return load(reinterpret_cast<const u32*>(&p.tag));
 
 }  // namespace
 
-Courier::Courier(State& state, std::unique_ptr<Transport> transport) : state_(state), transport_(std::move(transport)) {
+Courier::Courier(State& state, std::unique_ptr<Transport> transport)
+    : state_(state),
+      transport_(std::move(transport)),
+      duty_([this] { return step(); }, [this] { return !transport_ || transport_->all_sent() || state_.hall->raised(); }) {
   if (transport_ && state.hall->hosts() > 1) bridge_ = std::make_unique<Bridge>(*state.hall, *transport_);
-  thread_ = std::thread([this] { live(); });
 }
-
-Courier::~Courier() { stop(); }
 
 // --- its thread --------------------------------------------------------------------------------------------------------------
-
-void Courier::work() {
-  std::lock_guard lock(mutex_);
-  working_ = true;
-  resting_ = false;
-  changed_.notify_all();
-}
-
-void Courier::rest() {
-  std::unique_lock lock(mutex_);
-  working_ = false;
-  changed_.wait(lock, [&] { return resting_; });
-}
-
-void Courier::stop() {
-  {
-    std::lock_guard lock(mutex_);
-    working_ = false;
-    stopped_ = true;
-    changed_.notify_all();
-  }
-  if (thread_.joinable()) thread_.join();
-}
-
-// Before it rests it goes on until nothing is left that others need of this process, a few seconds at most.
-void Courier::live() {
-  constexpr double farewell = 5;  // seconds
-  double idle_since = 0, resting_since = 0;
-  std::unique_lock lock(mutex_);
-  while (!stopped_) {
-    if (!working_ && resting_) {
-      changed_.wait(lock, [&] { return working_ || stopped_; });
-      idle_since = resting_since = 0;
-      continue;
-    }
-    bool moved = step();
-    double now = seconds_now();
-    if (moved) idle_since = now;
-    if (!working_ && !moved) {
-      if (resting_since == 0) resting_since = now;
-      if (!transport_ || transport_->all_sent() || state_.hall->raised() || now - resting_since > farewell) {
-        resting_ = true;
-        changed_.notify_all();
-        continue;
-      }
-    }
-    lock.unlock();
-    if (now - idle_since < 1e-3)
-      std::this_thread::yield();
-    else
-      std::this_thread::sleep_for(std::chrono::microseconds(20));
-    lock.lock();
-  }
-  resting_ = true;
-  changed_.notify_all();
-}
 
 bool Courier::step() {
   bool moved = false;
@@ -100,12 +44,12 @@ bool Courier::step() {
 // --- what is sent here -------------------------------------------------------------------------------------------------------
 
 void Courier::add(const RowsBox& box) {
-  std::lock_guard lock(mutex_);
+  std::lock_guard lock(duty_.mutex());
   rows_.push_back(box);
 }
 
 void Courier::add(const SumsBox& box) {
-  std::lock_guard lock(mutex_);
+  std::lock_guard lock(duty_.mutex());
   sums_.push_back(box);
 }
 
@@ -147,12 +91,12 @@ bool Courier::look(SumsBox& box) {
 // --- what comes from other processes -----------------------------------------------------------------------------------------
 
 void Courier::expect_rows(int rank, int vector, int peer, double* rows, u32* flag) {
-  std::lock_guard lock(mutex_);
+  std::lock_guard lock(duty_.mutex());
   row_inboxes_[{rank, vector, peer}] = {rows, flag};
 }
 
 void Courier::expect_sums(int rank, int slot, Packet* packets) {
-  std::lock_guard lock(mutex_);
+  std::lock_guard lock(duty_.mutex());
   sum_inboxes_[{rank, slot}] = packets;
 }
 

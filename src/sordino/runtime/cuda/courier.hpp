@@ -6,17 +6,15 @@
 // An outbox needs one epoch of rows, and two of sums, as the receiver's memory does: who sends the next one has heard from all
 // who had to read the last.
 #pragma once
-#include <condition_variable>
 #include <map>
 #include <memory>
-#include <mutex>
-#include <thread>
 #include <tuple>
 #include <vector>
 
 #include "sordino/runtime/bridge.hpp"
 #include "sordino/runtime/cuda/call.hpp"
 #include "sordino/runtime/cuda/wire.hpp"
+#include "sordino/runtime/duty.hpp"
 
 namespace sordino::cuda {
 
@@ -27,15 +25,14 @@ class Courier {
  public:
   /// `transport` leads to other processes; null if there are none. Begins at rest.
   Courier(State& state, std::unique_ptr<Transport> transport);
-  ~Courier();  // stop() first
 
   bool reaches_processes() const { return transport_ != nullptr; }
   Transport& transport() { return *transport_; }
 
   /// While ranks may wait for what it brings it looks all the time; at rest never. rest() first brings what is there.
-  void work();
-  void rest();
-  void stop();  // for good
+  void work() { duty_.begin(); }
+  void rest() { duty_.leave(); }
+  void stop() { duty_.end(); }  // for good
 
   struct RowsBox {
     const double* rows = nullptr;  // [count] pinned
@@ -66,7 +63,6 @@ class Courier {
     double* rows = nullptr;
     u32* flag = nullptr;
   };
-  void live();
   bool step();
   bool look(RowsBox& box);
   bool look(SumsBox& box);
@@ -78,14 +74,11 @@ class Courier {
   State& state_;
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<Bridge> bridge_;
-  std::mutex mutex_;  // of all that follows
-  std::condition_variable changed_;
-  bool working_ = false, resting_ = true, stopped_ = false;
-  std::vector<RowsBox> rows_;
+  std::vector<RowsBox> rows_;  // these four under the mutex of the duty
   std::vector<SumsBox> sums_;
   std::map<std::tuple<int, int, int>, Inbox> row_inboxes_;  // by rank, vector and peer
   std::map<std::pair<int, int>, Packet*> sum_inboxes_;      // by rank and slot
-  std::thread thread_;
+  Duty duty_;                                               // last: its thread uses all of the above
 };
 
 }  // namespace sordino::cuda

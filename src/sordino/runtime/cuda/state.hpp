@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "sordino/base/clock.hpp"
 #include "sordino/runtime/cuda/arrivals.hpp"
 #include "sordino/runtime/cuda/call.hpp"
 #include "sordino/runtime/cuda/courier.hpp"
@@ -18,10 +19,6 @@
 #include "sordino/runtime/threads.hpp"
 
 namespace sordino::cuda {
-
-inline double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// Device tables for sending a vector's rows; the peers' addresses are known once all ranks have allocated it.
 struct Route {

@@ -9,6 +9,7 @@
 #include <new>
 #include <thread>
 
+#include "sordino/base/clock.hpp"
 #include "sordino/runtime/cuda/call.hpp"
 #include "sordino/runtime/cuda/peers.hpp"
 #include "sordino/runtime/fault.hpp"
@@ -18,8 +19,6 @@ namespace sordino::cuda {
 namespace {
 
 constexpr i64 alignment = 256;
-
-double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 }  // namespace
 
@@ -145,7 +144,7 @@ void TeamState::raise(Errc code, const std::string& cause) {
 
 // After a fault all waits on devices end by themselves, soon. Never cudaStreamSynchronize: it would hide a lost device.
 void TeamState::wait_for_stream(const Member& m) {
-  double begin = seconds(), failed_at = 0;
+  double begin = seconds_now(), failed_at = 0;
   for (int n = 0;; n++) {
     cudaError_t e = cudaStreamQuery(m.stream);
     if (e == cudaSuccess) return;
@@ -155,7 +154,7 @@ void TeamState::wait_for_stream(const Member& m) {
       continue;
     }
     std::this_thread::sleep_for(std::chrono::microseconds(50));
-    double now = seconds();
+    double now = seconds_now();
     if (failed_at == 0 && fault.raised()) failed_at = now;
     if (now - begin > options.longest || (failed_at > 0 && now - failed_at > options.timeout + 5)) {
       lost = true;
@@ -177,8 +176,9 @@ void TeamState::look_for_fault(const Member& m, int rank) {
 
 // Kernels here left because those of another rank did; its host thread is about to say why.
 void TeamState::follow_fault() {
-  double begin = seconds();
-  while (!fault.raised() && seconds() - begin < options.timeout + 5) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  double begin = seconds_now();
+  while (!fault.raised() && seconds_now() - begin < options.timeout + 5)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   check();
   throw Error(Errc::device, "the kernels of a device stopped without saying why");
 }

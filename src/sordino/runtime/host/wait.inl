@@ -2,11 +2,9 @@
 #pragma once
 #include <chrono>
 
-namespace sordino::host {
+#include "sordino/base/clock.hpp"
 
-inline double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+namespace sordino::host {
 
 template <class Ready, class What>
 double HostEngine::wait(Rank& rank, const Ready& ready, const What& what) {
