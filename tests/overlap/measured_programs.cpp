@@ -45,3 +45,17 @@ TEST("work twice as long as a message hides it, in every program that is measure
     CHECK(both - work < 0.05 * latency);
   }
 }
+
+TEST("rows of arithmetic have the values of all others, and take as long as their flops") {
+  model::Options o;
+  o.ranks = 2;
+  o.machine.flops = 1e9;
+  auto seconds_with = [&](i32 polish) {
+    model::ModelEngine engine(o);
+    overlap::Stopwatch watch(2, 1, 50);
+    engine.run([&](Rank& s) { overlap::halo(s, {true, 8, 1000, polish}, watch); });  // throws if a value is wrong
+    return watch.seconds[0][0];
+  };
+  double few = seconds_with(100), many = seconds_with(300);
+  CHECK(std::abs(many - few - 1000 * 400 / 1e9) < 0.02 * (many - few));
+}

@@ -194,6 +194,18 @@ TEST("a line of 2 MiB is sent by few blocks beside the other rows, and awaited b
   CHECK(none.sending.blocks == 0);
 }
 
+TEST("a device's pace says for how many rounds blocks stand aside: of rows of arithmetic, and of a faster memory") {
+  const i32 blocks = 792;
+  auto of_arithmetic = slab(false);
+  for (auto& g : of_arithmetic) g.flops = 512.0 * 256 * g.chunks;  // 3.5 us a round, which memory needs 0.8 us for
+  Aside light = asides_of(slab(false), blocks, 1, few).sending, heavy = asides_of(of_arithmetic, blocks, 1, few).sending;
+  CHECK(heavy.rounds > 0);
+  CHECK(heavy.rounds < light.rounds);
+  Pace slow;
+  slow.memory_rate /= 4;
+  CHECK(asides_of(slab(false), blocks, 1, few, slow).sending.rounds < light.rounds);
+}
+
 TEST("short commands, and such with heavy rows, are dealt evenly") {
   const std::vector<Load> brief{{32, false, true, 131072, 65536}, {700, false, false, 700.0 * 4096, 0}};
   CHECK(asides_of(brief, 700, 1, few).sending.blocks == 0);

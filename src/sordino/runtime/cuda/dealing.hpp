@@ -33,6 +33,7 @@ struct Load {
   i32 chunks = 0;
   bool awaits = false, sends = false;  // sends: only its blocks do so
   double bytes = 0, sent = 0;          // of memory; to others
+  double flops = 0;
 };
 
 /// A group's hands, in order. A group that awaits or sends has one at most.
@@ -126,25 +127,29 @@ inline i32 count_senders(const std::vector<Load>& groups, const std::vector<Hand
 
 // --- who stands aside, and for how long -------------------------------------------------------------------------------------
 
-/// Seconds and bytes, of an H200. If they are wrong by a half, a command takes a microsecond longer than it must.
-namespace pace {
-constexpr double memory_rate = 4e12, link_rate = 3e11;
-constexpr double chunk = 1e-6;           // that a block takes for a chunk at least: loads, then stores
-constexpr double sending_rows = 0.8e-6;  // for a chunk: rows just stored are read again
-constexpr double fence = 2e-6;           // until what was sent is there, and the ticket taken
-constexpr double look = 2e-6;            // at flags, and what stands behind them is read
-constexpr double longest_round = 4e-6;   // of plain rows: beyond it, what stands aside would be less than a round
-constexpr double fewest_rounds = 4;
-}  // namespace pace
+/// Seconds, bytes and flops of a device, by which the host estimates. If they are wrong by a half, a command takes a
+/// microsecond longer than it must. Times are those of a memory that is busy; they were measured on an H200, as the rate of the
+/// link was.
+struct Pace {
+  double memory_rate = 4e12, flop_rate = 3e13, link_rate = 3e11;  // of one device, a second
+  double chunk = 1e-6;                                            // that a block takes for a chunk at least: loads, then stores
+  double sending_rows = 0.8e-6;                                   // for a chunk: rows just stored are read again
+  double fence = 3e-6;                                            // until what was sent is there, and the ticket taken
+  double look = 3e-6;                                             // at flags, and what stands behind them is read
+  double longest_round = 4e-6;  // of plain rows: beyond it, what stands aside would be less than a round
+  double fewest_rounds = 4;
+};
 
 /// `times` as many rounds as those who stand aside are thought to need; 0: all blocks are dealt the same. As many senders as
 /// have `in_flight` bytes on their way at once: what keeps a link busy, and does not choke it.
-inline Asides asides_of(const std::vector<Load>& groups, i32 blocks, double times, double in_flight) {
+inline Asides asides_of(const std::vector<Load>& groups, i32 blocks, double times, double in_flight, const Pace& pace = {}) {
   const Parts parts = parts_of(groups);
   if (parts.plain < 0 || times <= 0) return {};
   Load sending, waiting;
-  double all = 0;  // seconds
-  auto seconds = [&](const Load& g) { return std::max(pace::chunk, g.bytes * blocks / g.chunks / pace::memory_rate); };
+  double all = 0;                      // seconds
+  auto seconds = [&](const Load& g) {  // of a round
+    return std::max(pace.chunk, std::max(g.bytes / pace.memory_rate, g.flops / pace.flop_rate) * blocks / g.chunks);
+  };
   for (auto& g : groups) {
     if (g.chunks == 0) continue;
     all += seconds(g) * g.chunks / blocks;
@@ -152,28 +157,29 @@ inline Asides asides_of(const std::vector<Load>& groups, i32 blocks, double time
     Load& sum = g.awaits ? waiting : sending;
     sum.chunks += g.chunks;
     sum.bytes += g.bytes;
+    sum.flops += g.flops;
     sum.sent += g.sent;
     sum.sends |= g.sends;
   }
   const double round = seconds(groups[std::size_t(parts.plain)]);
-  if (round > pace::longest_round || all < pace::fewest_rounds * round) return {};
+  if (round > pace.longest_round || all < pace.fewest_rounds * round) return {};
   auto rounds = [&](double time) { return i32(std::lround(times * time / round)); };
 
   Asides asides;
   const i32 share = sending.chunks > 0 && waiting.chunks > 0 ? 4 : 2;  // 1 / the most of the blocks
   if (sending.chunks > 0) {
     // As few as keep the link busy, unless that takes half the command.
-    double once = seconds(sending) + pace::sending_rows;
+    double once = seconds(sending) + pace.sending_rows;
     double by_few = std::ceil(std::max({1.0, sending.sent / in_flight, double(share) * sending.chunks / blocks}));
-    double in_time = std::floor(std::max(1.0, (all / 2 - pace::fence) / once));
+    double in_time = std::floor(std::max(1.0, (all / 2 - pace.fence) / once));
     i32 turns = i32(std::min(by_few, in_time));
-    double time = std::max(turns * once, sending.sent / pace::link_rate) + pace::fence;
+    double time = std::max(turns * once, sending.sent / pace.link_rate) + pace.fence;
     asides.sending = {(sending.chunks + turns - 1) / turns, rounds(time)};
   }
   if (waiting.chunks > 0) {
     // As many as may be: if what they wait for is late, all the rest is done before.
     i32 turns = (share * waiting.chunks + blocks - 1) / blocks;
-    double time = turns * seconds(waiting) + pace::look + (waiting.sends ? pace::fence : 0);
+    double time = turns * seconds(waiting) + pace.look + (waiting.sends ? pace.fence : 0);
     asides.waiting = {(waiting.chunks + turns - 1) / turns, rounds(time)};
   }
   if (4 * (asides.sending.blocks + asides.waiting.blocks) > 3 * blocks) return {};

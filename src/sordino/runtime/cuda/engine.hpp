@@ -59,7 +59,7 @@ struct Injection {
 /// How thread blocks share a command's rows where some of them send, or wait (runtime/cuda/dealing.hpp).
 struct Dealing {
   double aside = 1;              // rows less for those, as a multiple of what is thought to be right; 0: all get the same
-  double in_flight = 384 << 10;  // bytes; as many blocks send as have about so many on their way at once
+  double in_flight = 192 << 10;  // bytes; as many blocks send as have about so many on their way at once
 };
 
 struct Options {

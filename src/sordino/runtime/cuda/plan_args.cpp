@@ -160,11 +160,12 @@ void Plan::deal_groups(Args& a, const Outline& o, int blocks) const {
     const GroupArgs& g = a.group[j];
     bool sends = g.sends && !a.all_send;
     int tasks = o.groups[j].tasks;
-    loads.push_back({g.n_chunks, g.awaits, sends, tasks < 0 ? 0 : c.groups[tasks].share * c.bytes,
-                     sends ? sent * g.n_chunks / std::max(1.0, senders) : 0});
+    double share = tasks < 0 ? 0 : c.groups[tasks].share;
+    loads.push_back({g.n_chunks, g.awaits, sends, share * c.bytes, sends ? sent * g.n_chunks / std::max(1.0, senders) : 0,
+                     share * c.flops});
   }
   const Dealing& by = state_.options.dealing;
-  auto hands = deal(loads, blocks, asides_of(loads, blocks, by.aside, by.in_flight));
+  auto hands = deal(loads, blocks, asides_of(loads, blocks, by.aside, by.in_flight, mine_.pace));
   for (int j = 0; j < a.n_groups; j++) {
     a.group[j].n_hands = i32(hands[j].size());
     std::copy(hands[j].begin(), hands[j].end(), a.group[j].hand);

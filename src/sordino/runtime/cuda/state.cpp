@@ -18,6 +18,23 @@ std::vector<int> devices_of(const Options& options, const Hall* hall) {
   return {mine, mine + hall->local_ranks()};
 }
 
+// What the device's description says; what it does not say is an H200's.
+Pace pace_of(int device) {
+  Pace pace;
+  auto attribute = [&](cudaDeviceAttr a) {
+    int value = 0;
+    if (cudaDeviceGetAttribute(&value, a, device) != cudaSuccess) cudaGetLastError();
+    return double(value);
+  };
+  constexpr double attained = 0.82;  // of what the memory could do
+  double khz = attribute(cudaDevAttrMemoryClockRate), bits = attribute(cudaDevAttrGlobalMemoryBusWidth);
+  if (khz > 0 && bits > 0) pace.memory_rate = attained * 2 * khz * 1e3 * bits / 8;  // two words a clock
+  double multiprocessors = attribute(cudaDevAttrMultiProcessorCount), clock = attribute(cudaDevAttrClockRate);
+  double slower = attribute(cudaDevAttrSingleToDoublePrecisionPerfRatio);  // double precision than single
+  if (clock > 0 && slower > 0) pace.flop_rate = multiprocessors * clock * 1e3 * 128 * 2 / slower;
+  return pace;
+}
+
 template <class T>
 T* pinned(RankState* r, unsigned flags) {
   void* p = nullptr;
@@ -89,6 +106,7 @@ void State::set_up(RankState& r, int index, int device) {
   call("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&r.multiprocessors, cudaDevAttrMultiProcessorCount, device));
   call("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerMultiProcessor, device));
   r.grid_limit = r.multiprocessors * (threads / block_threads);
+  r.pace = pace_of(device);
   try {
     prepare_kernels();
   } catch (const Error& error) {

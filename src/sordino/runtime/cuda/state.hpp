@@ -10,6 +10,7 @@
 #include "sordino/runtime/cuda/arrivals.hpp"
 #include "sordino/runtime/cuda/call.hpp"
 #include "sordino/runtime/cuda/courier.hpp"
+#include "sordino/runtime/cuda/dealing.hpp"
 #include "sordino/runtime/cuda/engine.hpp"
 #include "sordino/runtime/cuda/nccl.hpp"
 #include "sordino/runtime/cuda/peers.hpp"
@@ -111,6 +112,7 @@ struct RankState {
 
   int device = 0, index = 0;
   int multiprocessors = 0, grid_limit = 0;  // grid_limit: blocks that can ever be resident
+  Pace pace;
   cudaStream_t stream = nullptr;
   cudaStream_t courier = nullptr;  // of copies from other ranks' outboxes
   Upload* control = nullptr;       // device
