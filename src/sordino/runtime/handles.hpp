@@ -37,6 +37,9 @@ struct Last {
 };
 inline Last last(Scal s) { return {s}; }
 
+/// What commands may do with a vector.
+enum class Permission { read_write, read_only, write_only };
+
 /// How a command touches a vector.
 enum class Access {
   read,     // own rows

@@ -60,6 +60,7 @@ struct VectorInfo {
   const Exchange* exchange = nullptr;  // what push() sends; null: own rows only
   i64 length = 0;                      // values of storage: own rows and ghosts
   double* callers = nullptr;           // storage that the caller keeps; null: the engine's
+  Permission permission = Permission::read_write;
 };
 
 struct Reduction {
@@ -123,6 +124,10 @@ class Rank {
   /// and must outlive the engine's use of it. What the caller's kernels still write: cuda::CudaEngine::follow(). Throws if the
   /// engine cannot compute there.
   Vec wrap(std::string name, int space, double* storage, const Exchange* exchange = nullptr);
+  /// From now on, recording a command that does something else with the vector throws: writes one that is to be read only, or
+  /// reads one that is to be written only. What neighbours send is stored into its ghosts all the same, and read() and write()
+  /// go on. Vectors that trade places have the same permission.
+  void permit(Vec v, Permission permission) { vectors_[v.id].permission = permission; }
   Scal scalar(std::string name) { return scalar(std::move(name), std::numeric_limits<double>::quiet_NaN(), false); }
   Scal scalar(std::string name, double value) { return scalar(std::move(name), value, true); }
 
@@ -256,6 +261,7 @@ class Rank {
   void dots_command(const StartDots& s);
   Command host_command(HostTask task);
   Event commit(Command c, const Split* split, double row_flops);
+  void require_permissions(const Command& c) const;
   const Exchange* common_exchange(const std::vector<int>& vectors, int space) const;
   Scal scalar(std::string name, double value, bool known);
   template <class B>

@@ -118,9 +118,20 @@ void share_time(Command& c, double ahead) {
 
 void Rank::wait(Scal s) { record_command(WaitFor{Get(finish(s))}, space_of_fields, nullptr); }
 
+void Rank::require_permissions(const Command& c) const {
+  auto check = [&](const std::vector<int>& used, Permission never, const char* does) {
+    for (int v : used)
+      if (vectors_[v].permission == never) bad_argument(c.name + ": it " + does + " '" + vectors_[v].name + "'");
+  };
+  check(c.writes, Permission::read_only, "writes, and may only read,");
+  check(c.reads, Permission::write_only, "reads, and may only write,");
+  check(c.ghosts, Permission::write_only, "reads, and may only write,");
+}
+
 // The phases of a command follow from what it finishes, tests, reads from others, sends and starts.
 Event Rank::commit(Command c, const Split* split, double row_flops) {
   if (!recording_) bad_argument(c.name + ": commands are recorded inside record() or loop()");
+  require_permissions(c);
   c.queue = queue_;
   c.every = every_;
   auto phase = [&](Op op, int slot = -1) { c.phases.push_back({op, slot}); };
@@ -256,6 +267,9 @@ void Rank::add_rotation(Recording& r, const Rotation& rotation) const {
       if (vectors_[v].space != vectors_[g[0]].space || vectors_[v].exchange != vectors_[g[0]].exchange)
         bad_argument("'" + vectors_[v].name + "' and '" + vectors_[g[0]].name +
                      "' cannot trade places: they live on different spaces or exchanges");
+      else if (vectors_[v].permission != vectors_[g[0]].permission)
+        bad_argument("'" + vectors_[v].name + "' and '" + vectors_[g[0]].name +
+                     "' cannot trade places: their permissions differ");
 }
 
 Recorded Rank::end_recording(bool is_loop, const Rotation& rotation) {

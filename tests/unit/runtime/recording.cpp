@@ -51,6 +51,28 @@ std::string order(const Command& c) {  // "A" await, "T0" tasks of group 0, "P" 
 
 }  // namespace
 
+TEST("commands keep to what a vector permits, and so do vectors that trade places") {
+  Bench k;
+  auto& s = k.s;
+  s.permit(k.a, Permission::read_only);
+  s.record([&] { s.run(TwoVectors{k.a, k.b}); });
+  CHECK_THROWS(s.record([&] { s.run(WriteTwo{k.b, k.a}); }), Error, "WriteTwo: it writes, and may only read, 'a'");
+  CHECK_THROWS(s.record([&] { s.host({.name = "fill", .uses = {{k.a, Access::write}}, .run = [](const HostView&) {}}); }),
+               Error, "fill: it writes, and may only read, 'a'");
+  CHECK_THROWS(s.loop({.vectors = {{k.a, k.b}}}, [&] { s.run(TwoVectors{k.a, k.b}); }), Error, "their permissions differ");
+  s.permit(k.b, Permission::read_only);
+  s.loop({.vectors = {{k.a, k.b}}}, [&] { s.run(TwoVectors{k.a, k.b}); });
+
+  s.permit(k.a, Permission::write_only);
+  s.permit(k.g, Permission::write_only);
+  s.permit(k.b, Permission::read_write);
+  s.record([&] { s.run(WriteTwo{k.b, k.a}); });
+  CHECK_THROWS(s.record([&] { s.run(TwoVectors{k.b, k.a}); }), Error, "TwoVectors: it reads, and may only write, 'a'");
+  CHECK_THROWS(s.record([&] { s.run(TwoGhosts{k.g, k.h, k.b}); }), Error, "TwoGhosts: it reads, and may only write, 'g'");
+  s.permit(k.a, Permission::read_write);
+  s.record([&] { s.run(TwoVectors{k.b, k.a}); });
+}
+
 TEST("what cannot be recorded is refused with a sentence, and the rank goes on") {
   Bench k;
   auto& s = k.s;

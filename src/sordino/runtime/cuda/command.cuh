@@ -104,7 +104,7 @@ struct HearComputed {
 template <class T>
 __device__ inline int test_exit(T& test, const Args& a, const Shared& s, u32 stop_seen_at) {
   int verdict = test.test();
-  if (verdict == proceed && ((stop_seen_at && stop_seen_at < sequence_of(a)) || (a.n_finishes && s.stop)))
+  if (verdict == proceed && ((stop_seen_at != place_of(a) && is_from(place_of(a), stop_seen_at)) || (a.n_finishes && s.stop)))
     verdict = asked_to_stop;
   if (is_keeper()) {
     a.history[(a.control->history_next + a.history_offset) & a.history_mask] = test.value();
@@ -114,7 +114,7 @@ __device__ inline int test_exit(T& test, const Args& a, const Shared& s, u32 sto
       a.control->exit_command = a.command;
       // Blocks of this command that begin late leave here too, or by the same test. Commands of other queues that were recorded
       // before it may begin late, and do their work.
-      store_relaxed(&a.control->halt, sequence_of(a));
+      store_relaxed(&a.control->halt, place_of(a));
     }
   }
   return verdict;
@@ -140,7 +140,7 @@ __device__ inline bool begin_command(F f, T test, const Args& a, Shared& s, u64*
   u64 state = load_relaxed(reinterpret_cast<const u64*>(a.control));
   each_field(f, LoadKept{a});  // on their way, as is the first packet
   if constexpr (!std::is_same_v<T, NoTest>) each_field(test, LoadKept{a});
-  bool halted = beyond || (u32(state) != 0 && u32(state) <= sequence_of(a));
+  bool halted = beyond || is_from(place_of(a), u32(state));
   if (a.n_finishes == 0) {
     if (halted) return false;
   } else if constexpr (order == SumOrder::fixed) {

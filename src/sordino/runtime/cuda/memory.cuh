@@ -73,7 +73,7 @@ __device__ inline void record_fault(Control& control, const FaultRecord& cause) 
   if (atomicCAS(&control.fault, 0u, 1u) != 0) return;
   control.cause = cause;
   __threadfence();
-  store_relaxed(&control.halt, 1);
+  store_relaxed(&control.halt, from_the_start);
 }
 
 __device__ inline void give_up(const Args& a, Wait what, i32 channel, i32 from, u32 expected, u32 seen) {
@@ -91,7 +91,7 @@ __device__ __forceinline__ u64 go_on_waiting(const Waiter* a, u64 memory, u32 po
   if (load_relaxed(&a->control->halt)) return 0;
   if (polls & 0x3fff) return memory;
   if (load_relaxed(&a->engine->abort)) {
-    store_relaxed(&a->control->halt, 1);
+    store_relaxed(&a->control->halt, from_the_start);
     return 0;
   }
   u32 beats = 0, now = u32(nanoseconds() >> 10);

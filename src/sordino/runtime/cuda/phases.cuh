@@ -20,8 +20,7 @@ struct Shared {
 __device__ inline bool is_keeper() { return blockIdx.x == 0 && threadIdx.x == 0; }  // writes what the rank keeps
 __device__ inline i32 iteration_of(const Args& a) { return a.control->first_iteration + a.iteration; }
 __device__ inline u32 epoch_of(const Args& a, const EpochRef& e) { return a.epochs[e.index] + e.offset; }
-/// Orders all commands of a replay; 0 and 1 mean "not yet" and "before this replay".
-__device__ inline u32 sequence_of(const Args& a) { return u32(iteration_of(a)) * u32(a.commands) + u32(a.command) + 2; }
+__device__ inline u32 place_of(const Args& a) { return place_in_order(iteration_of(a), a.commands, a.command); }
 
 // --- finish --------------------------------------------------------------------------------------------------------------
 
@@ -48,7 +47,7 @@ __device__ inline PartRef part_ref(const Args& a, int part) {
 
 __device__ inline void book_finish(const Args& a, const Shared& s, u32 waited) {
   if (threadIdx.x == 0 && waited) a.control->waited_reduction += waited;
-  if (threadIdx.x == 0 && s.stop && a.control->stop_seen_at == 0) a.control->stop_seen_at = sequence_of(a);
+  if (threadIdx.x == 0 && s.stop && a.control->stop_seen_at == 0) a.control->stop_seen_at = place_of(a);
 }
 
 /// The first warp collects the parts of all reductions that end here and adds them, rank by rank: every rank gets the same
@@ -121,7 +120,7 @@ __device__ inline bool await_rows(const Args& a, bool witness) {
   if (threadIdx.x < 32) waited = __reduce_max_sync(~0u, waited);
   if (threadIdx.x == 0) {
     if (waited) a.control->waited_halo += waited;
-    if (stop && a.control->stop_seen_at == 0) a.control->stop_seen_at = sequence_of(a);
+    if (stop && a.control->stop_seen_at == 0) a.control->stop_seen_at = place_of(a);
   }
   return true;
 }

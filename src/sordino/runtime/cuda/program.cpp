@@ -167,7 +167,7 @@ void CudaProgram::send_settings(int max) {
   u.control = Control{};
   u.control.max_iterations = max;
   u.control.stop = state_.engine.stop_requested();
-  u.control.stop_seen_at = rank_.stop_seen;
+  u.control.stop_seen_at = rank_.stop_seen ? from_the_start : 0;
   u.control.marks = mine_.marks;
   double patience = state_.options.timeout + (state_.nccl ? longer_with_messages : 0);
   u.control.patience = state_.options.timeout > 0 ? u32(std::max(1.0, patience * 1e9 / 1024)) : 0;

@@ -25,6 +25,17 @@ struct alignas(16) Packet {
 SORDINO_HD constexpr u32 flag_word(u32 epoch, bool stop) { return epoch << 1 | u32(stop); }
 SORDINO_HD constexpr bool is_epoch(u32 word, u32 epoch) { return word >> 1 == (epoch & 0x7fffffffu); }
 
+/// Places of commands in the order of their replay, modulo 2^31: those that are compared are not half as far from each other.
+/// Two words are no places: 0, "nowhere", and `from_the_start`, ahead of all.
+constexpr u32 from_the_start = 1;
+SORDINO_HD constexpr u32 place_in_order(i32 iteration, i32 commands, i32 command) {
+  return (u32(iteration) * u32(commands) + u32(command)) | 0x80000000u;
+}
+/// Whether `place` is `mark`, or behind it.
+SORDINO_HD constexpr bool is_from(u32 place, u32 mark) {
+  return mark != 0 && (mark == from_the_start || i32((place - mark) << 1) >= 0);
+}
+
 /// How a kernel adds up what its rows return: as its threads and blocks come, which is fastest, or as runtime/sum_order.hpp
 /// says, which is the same everywhere.
 enum class SumOrder { grid, fixed };
@@ -43,8 +54,8 @@ struct FaultRecord {
 /// Device memory of one rank, uploaded at the start of every replay. Constant while a chunk of iterations runs, except where
 /// said otherwise: so a command may read it before the one ahead of it has ended.
 struct alignas(16) Control {
-  u32 halt = 0;          // set by a command, to its place in the replay's order: every later one does nothing; 1: none does
-  u32 stop_seen_at = 0;  // set by a command: sequence number of the first that saw a stop request
+  u32 halt = 0;          // set by a command, to its place: every one from it on does nothing
+  u32 stop_seen_at = 0;  // set by a command: place of the first that saw a stop request
   i32 first_iteration = 0, max_iterations = 0;
   u32 stop = 0;                               // a stop is requested here: told to the others with everything sent
   u32 history_next = 0;                       // where the chunk's first exit test writes
