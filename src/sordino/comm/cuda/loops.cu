@@ -32,13 +32,13 @@ using loops::Slab;
 // -----------------------------------------------------------------------------------------------------
 
 struct Cube {
-  Slab slab;
-  i32 above_of_lower;         // where the rank below has its ghosts of my first plane
-  Symmetric<double> x, q;     // [rows]
-  Symmetric<double> r, p[2];  // [rows + ghosts]
-  Symmetric<double> history;  // [iterations] r'r; and how many there are
-  TeamSlots sums;
-  i32 iterations;
+  Slab slab = {};
+  i32 above_of_lower = 0;               // where the rank below has its ghosts of my first plane
+  Symmetric<double> x = {}, q = {};     // [rows]
+  Symmetric<double> r = {}, p[2] = {};  // [rows + ghosts]
+  Symmetric<double> history = {};       // [iterations] r'r; and how many there are
+  TeamSlots sums = {};
+  i32 iterations = 0;
 };
 
 /// A vector's own rows: R of each thread in registers, or, if R is 0, all in memory.
@@ -314,7 +314,7 @@ std::vector<CommFigure> time_loops_of(const CommPlan& plan, const std::vector<in
   std::vector<CommFigure> figures;
   for (int b : bits)
     for (int ranks : possible_ranks(plan, 1)) {
-      if (((1 << b) / 2) % ranks != 0) continue;  // slabs of equal height, of two planes at least
+      if ((1 << b) % (2 * ranks) != 0) continue;  // slabs of equal height, of two planes at least
       auto found = Comparison(plan, b, ranks).run();
       figures.insert(figures.end(), found.begin(), found.end());
     }

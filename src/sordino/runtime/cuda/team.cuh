@@ -153,9 +153,9 @@ __device__ inline void fence_team(const DeviceTeam& t) {
 
 /// All threads of all blocks of a grid that was launched `resident`, on all ranks: adds `sums` of all of them, and all get the
 /// same bits. If it `orders`, what any of them wrote before is visible to all afterwards, ghosts on other ranks too: a barrier
-/// of the team. One use at a time, each with the epoch of the one before, plus one; slots made for twice as many blocks.
-/// Costs: the blocks' packets to the last one, the way to the other ranks, and a poll. One GPU with few blocks saves the
-/// second: there each collects for itself. If it orders: two to four fences on that path.
+/// of the team. One use at a time, each with the epoch of the one before, plus one; slots made for K values and twice as many
+/// blocks. Costs: the blocks' packets to the last one, the way to the other ranks, and a poll. One GPU with few blocks saves
+/// the second: there each collects for itself. If it orders: two to four fences on that path.
 template <int K, bool orders = false, int threads = block_threads>
 __device__ inline bool grid_all_reduce(const DeviceTeam& t, const TeamSlots& s, u32 epoch, double (&sums)[K]) {
   constexpr u32 few_blocks = 160;
