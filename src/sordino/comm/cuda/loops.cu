@@ -90,9 +90,12 @@ struct Zeros {
   __device__ double operator[](i32) const { return 0; }
 };
 
+/// Blocks of 512 threads get a multiprocessor each, and twice the registers a thread.
+constexpr int at_once(int threads) { return threads == 512 ? 1 : 1024 / threads; }
+
 template <int R, int threads, bool fused>
-__global__ void __launch_bounds__(threads, 1024 / threads) iterate(const __grid_constant__ DeviceTeam t,
-                                                                   const __grid_constant__ Cube c) {
+__global__ void __launch_bounds__(threads, at_once(threads)) iterate(const __grid_constant__ DeviceTeam t,
+                                                                     const __grid_constant__ Cube c) {
   const Slab& s = c.slab;
   double *now = t.mine(c.p[0]), *before = fused ? t.mine(c.p[1]) : now, *seen_r = t.mine(c.r);
   Own<R> x, r, p, q;
@@ -182,12 +185,12 @@ struct Variant {
   }
   /// Blocks for so many rows on a device; 0: they cannot all be there at once.
   int blocks(i32 of_rows, int device) const {
-    int at_once = 0, multiprocessors = 0;
+    int resident = 0, multiprocessors = 0;
     call("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
     call("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
-         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&at_once, kernel, threads, 0));
+         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, threads, 0));
     int of_block = threads * std::max(rows, 1), wanted = (of_rows + of_block - 1) / of_block;
-    int most = std::min(at_once * multiprocessors, most_blocks);
+    int most = std::min(resident * multiprocessors, most_blocks);
     return wanted <= most ? wanted : rows == 0 ? most : 0;
   }
   static constexpr int most_blocks = 2048;
@@ -195,9 +198,9 @@ struct Variant {
 
 template <bool fused>
 std::vector<Variant> variants() {
-  return {Variant::of<0, 256, fused>(), Variant::of<1, 256, fused>(),  Variant::of<2, 256, fused>(),
-          Variant::of<4, 256, fused>(), Variant::of<1, 1024, fused>(), Variant::of<2, 1024, fused>(),
-          Variant::of<4, 1024, fused>()};
+  return {Variant::of<0, 256, fused>(),  Variant::of<4, 256, fused>(), Variant::of<1, 512, fused>(),
+          Variant::of<2, 512, fused>(),  Variant::of<4, 512, fused>(), Variant::of<8, 512, fused>(),
+          Variant::of<2, 1024, fused>(), Variant::of<4, 1024, fused>()};
 }
 
 // --- the comparison

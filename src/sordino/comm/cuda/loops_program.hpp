@@ -7,6 +7,7 @@
 // The floor of an iteration, in bytes a row: 16 + 24 + 40 = 80, neighbours of p from caches; and three points where all GPUs
 // wait for each other: two sums and a halo.
 #pragma once
+#include <algorithm>
 #include <cmath>
 
 #include "sordino/comm/cuda/overlap_programs.hpp"
@@ -122,7 +123,7 @@ using Kernels = KernelList<Kernel<Begin>, Kernel<Product>, Kernel<Residual>, Ker
 inline std::vector<double> cg(Rank& s, int bits, overlap::Stopwatch& watch) {
   const Slab slab(bits, s.id(), s.size());
   Exchange planes = overlap::lines_of_neighbours(s, slab.plane, slab.rows);
-  int space = s.add_space(equal_parts(slab.rows, s.id(), s.size()));
+  int space = s.add_space(equal_parts(slab.rows, s.id(), s.size(), std::min(256, slab.plane)));  // planes are whole tiles
   Vec x = s.vector("x", space), r = s.vector("r", space), q = s.vector("q", space), p = s.vector("p", space, &planes);
   Scal rho = s.scalar("rho"), rho_old = s.scalar("rho_old"), pq = s.scalar("pq");
   Recorded begin = s.record([&] {
