@@ -92,7 +92,9 @@ TEST("loops run in five ways, and all come to the same residuals") {
   std::set<std::string> ways;
   for (auto& f : figures) {
     NOTE(f.way, ", ", f.ranks, " ranks: ", f.remark);
-    CHECK(f.what == "loops" && f.samples == 1 && f.median > 0);
+    CHECK(f.what == "loops");
+    CHECK(f.samples == 1);
+    CHECK(f.median > 0);
     CHECK(ways.insert(f.way + "/" + std::to_string(f.ranks)).second);
   }
   CHECK(ways.count("16^3, a kernel that stays, direction in product/1") == 1);
@@ -105,7 +107,8 @@ TEST("a cube that cannot be cut into slabs of two planes is not measured, and a 
   plan.ranks = {1};
   auto figures = cuda::time_loops_of(plan, {0});
   REQUIRE(figures.size() == 1);
-  CHECK(figures[0].median == 0 && !figures[0].remark.empty());
+  CHECK(figures[0].median == 0);
+  CHECK(!figures[0].remark.empty());
 }
 
 TEST("a sum of long vectors is that of all ranks, in their order, whatever their length") {

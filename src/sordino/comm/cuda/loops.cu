@@ -90,88 +90,137 @@ struct Zeros {
   __device__ double operator[](i32) const { return 0; }
 };
 
+/// What a kernel that stays does, as its threads see it. A false result: a wait was lost.
+template <int R, int threads, bool fused>
+struct Staying {
+  const DeviceTeam& t;
+  const Cube& c;
+  u32 epoch;
+  double* now = t.mine(c.p[0]);                   // the direction, as neighbours read it;
+  double* before = fused ? t.mine(c.p[1]) : now;  //   the old one
+  double* residual = t.mine(c.r);                 // likewise
+  Own<R> x = {}, r = {}, p = {}, q = {};
+  double rho = 0, alpha = 0, beta = 0;
+
+  __device__ Staying(const DeviceTeam& t, const Cube& c) : t(t), c(c), epoch(last_epoch(t, c.sums)) {
+    if constexpr (R == 0) x.value = t.mine(c.x), r.value = residual, p.value = before, q.value = t.mine(c.q);
+  }
+
+  template <class Row>
+  __device__ __forceinline__ void rows(Row row) {
+    each_row<R, threads>(c.slab.rows, row);
+  }
+  template <bool orders>
+  __device__ bool sum(double (&value)[1]) {
+    return grid_all_reduce<1, orders, threads>(t, c.sums, ++epoch, value);
+  }
+
+  __device__ bool begin() {
+    double sums[1] = {};
+    rows([&](int j, i32 i) {
+      double b = loops::charge(c.slab.first_row + i);
+      x.at(j, i) = 0;
+      p.at(j, i) = 0;
+      r.at(j, i) = b;
+      if constexpr (fused) {
+        before[i] = 0;
+        keep_ghosts(c.slab, i, before, Zeros{});
+        show_residual(i, b);
+      }
+      sums[0] += b * b;
+    });
+    if (!sum<fused>(sums)) return false;
+    rho = sums[0];
+    return true;
+  }
+
+  /// To neighbours, here and on other ranks.
+  __device__ void show_residual(i32 i, double value) {
+    if constexpr (R > 0) residual[i] = value;
+    send_row(t, c, c.r, i, value);
+  }
+
+  /// Both at once, from what neighbours knew before the last sum; their old directions stay until the next one.
+  __device__ bool direction_in_product() {
+    const Turned turned{residual, before, beta};
+    double pq[1] = {};
+    rows([&](int j, i32 i) {
+      double old = p.at(j, i), at = x.at(j, i), own = r.at(j, i) + beta * old, product = c.slab.times(i, own, turned);
+      keep_ghosts(c.slab, i, now, turned);
+      x.at(j, i) = at + alpha * old;
+      if constexpr (R > 0) p.at(j, i) = own;
+      now[i] = own;
+      q.at(j, i) = product;
+      pq[0] += own * product;
+    });
+    double* newest = now;
+    now = before;
+    before = newest;
+    if constexpr (R == 0) p.value = newest;
+    return take_step(pq);
+  }
+
+  __device__ bool direction_and_product() {
+    rows([&](int j, i32 i) {
+      double old = p.at(j, i), at = x.at(j, i), own = r.at(j, i) + beta * old;
+      x.at(j, i) = at + alpha * old;
+      p.at(j, i) = own;
+      if constexpr (R > 0) now[i] = own;
+      send_row(t, c, c.p[0], i, own);
+    });
+    double nothing[1] = {}, pq[1] = {};
+    if (!sum<true>(nothing)) return false;  // a barrier of all ranks
+    rows([&](int j, i32 i) {
+      double own = p.at(j, i), product = c.slab.times(i, own, now);
+      q.at(j, i) = product;
+      pq[0] += own * product;
+    });
+    return take_step(pq);
+  }
+
+  __device__ bool take_step(double (&pq)[1]) {
+    if (!sum<false>(pq)) return false;
+    alpha = rho / pq[0];
+    return true;
+  }
+
+  __device__ bool reduce_residual() {
+    double sums[1] = {};
+    rows([&](int j, i32 i) {
+      double left = r.at(j, i) - alpha * q.at(j, i);
+      r.at(j, i) = left;
+      if constexpr (fused) show_residual(i, left);
+      sums[0] += left * left;
+    });
+    if (!sum<fused>(sums)) return false;
+    beta = sums[0] / rho;
+    rho = sums[0];
+    return true;
+  }
+
+  __device__ void end(i32 iterations) {
+    rows([&](int j, i32 i) { t.mine(c.x)[i] = x.at(j, i) + alpha * p.at(j, i); });
+    if (blockIdx.x > 0 || threadIdx.x > 0) return;
+    t.mine(c.history)[c.iterations] = iterations;
+    keep_epoch(t, c.sums, epoch);
+  }
+};
+
 /// Blocks of 512 threads get a multiprocessor each, and twice the registers a thread.
 constexpr int at_once(int threads) { return threads == 512 ? 1 : 1024 / threads; }
 
 template <int R, int threads, bool fused>
 __global__ void __launch_bounds__(threads, at_once(threads)) iterate(const __grid_constant__ DeviceTeam t,
                                                                      const __grid_constant__ Cube c) {
-  const Slab& s = c.slab;
-  double *now = t.mine(c.p[0]), *before = fused ? t.mine(c.p[1]) : now, *seen_r = t.mine(c.r);
-  Own<R> x, r, p, q;
-  if constexpr (R == 0) x.value = t.mine(c.x), r.value = seen_r, p.value = before, q.value = t.mine(c.q);
-  u32 epoch = last_epoch(t, c.sums);
-  double first[1] = {};
-  each_row<R, threads>(s.rows, [&](int j, i32 i) {
-    double b = loops::charge(s.first_row + i);
-    x.at(j, i) = 0;
-    p.at(j, i) = 0;
-    r.at(j, i) = b;
-    if constexpr (fused) {
-      before[i] = 0;
-      seen_r[i] = b;
-      keep_ghosts(s, i, before, Zeros{});
-      send_row(t, c, c.r, i, b);
-    }
-    first[0] += b * b;
-  });
-  if (!grid_all_reduce<1, fused, threads>(t, c.sums, ++epoch, first)) return;
-  double rho = first[0], alpha = 0, beta = 0;
+  Staying<R, threads, fused> cg(t, c);
+  if (!cg.begin()) return;
   i32 k = 0;
-  while (k < c.iterations && rho > 0) {
-    double pq[1] = {};
-    if constexpr (fused) {
-      const Turned turned{seen_r, before, beta};
-      each_row<R, threads>(s.rows, [&](int j, i32 i) {
-        double old = p.at(j, i), at = x.at(j, i), own = r.at(j, i) + beta * old, product = s.times(i, own, turned);
-        keep_ghosts(s, i, now, turned);
-        x.at(j, i) = at + alpha * old;
-        if constexpr (R > 0) p.at(j, i) = own;
-        now[i] = own;
-        q.at(j, i) = product;
-        pq[0] += own * product;
-      });
-      if constexpr (R == 0) p.value = now;
-      double* spare = before;
-      before = now;
-      now = spare;
-    } else {
-      each_row<R, threads>(s.rows, [&](int j, i32 i) {
-        double old = p.at(j, i), at = x.at(j, i), own = r.at(j, i) + beta * old;
-        x.at(j, i) = at + alpha * old;
-        p.at(j, i) = own;
-        if constexpr (R > 0) now[i] = own;
-        send_row(t, c, c.p[0], i, own);
-      });
-      double nothing[1] = {};
-      if (!grid_all_reduce<1, true, threads>(t, c.sums, ++epoch, nothing)) return;  // a barrier of all ranks
-      each_row<R, threads>(s.rows, [&](int j, i32 i) {
-        double own = p.at(j, i), product = s.times(i, own, now);
-        q.at(j, i) = product;
-        pq[0] += own * product;
-      });
-    }
-    if (!grid_all_reduce<1, false, threads>(t, c.sums, ++epoch, pq)) return;
-    alpha = rho / pq[0];
-    double left[1] = {};
-    each_row<R, threads>(s.rows, [&](int j, i32 i) {
-      double own = r.at(j, i) - alpha * q.at(j, i);
-      r.at(j, i) = own;
-      if constexpr (fused && R > 0) seen_r[i] = own;
-      if constexpr (fused) send_row(t, c, c.r, i, own);
-      left[0] += own * own;
-    });
-    if (!grid_all_reduce<1, fused, threads>(t, c.sums, ++epoch, left)) return;
-    if (blockIdx.x == 0 && threadIdx.x == 0) t.mine(c.history)[k] = left[0];
-    beta = left[0] / rho;
-    rho = left[0];
-    k++;
+  for (; k < c.iterations && cg.rho > 0; k++) {
+    if (fused ? !cg.direction_in_product() : !cg.direction_and_product()) return;
+    if (!cg.reduce_residual()) return;
+    if (blockIdx.x == 0 && threadIdx.x == 0) t.mine(c.history)[k] = cg.rho;
   }
-  each_row<R, threads>(s.rows, [&](int j, i32 i) { t.mine(c.x)[i] = x.at(j, i) + alpha * p.at(j, i); });
-  if (blockIdx.x == 0 && threadIdx.x == 0) {
-    t.mine(c.history)[c.iterations] = k;
-    keep_epoch(t, c.sums, epoch);
-  }
+  cg.end(k);
 }
 
 struct Variant {
