@@ -28,8 +28,7 @@ namespace {
 
 using loops::Slab;
 
-// --- the kernel that stays
-// -----------------------------------------------------------------------------------------------------
+// --- the kernel that stays ------------------------------------------------------------------------------------------
 
 struct Cube {
   Slab slab = {};
@@ -226,11 +225,10 @@ __global__ void __launch_bounds__(threads, at_once(threads)) iterate(const __gri
 struct Variant {
   void (*kernel)(DeviceTeam, Cube);
   int rows, threads;  // rows of a thread in registers; 0: none
-  bool fused;
 
   template <int R, int threads, bool fused>
   static Variant of() {
-    return {iterate<R, threads, fused>, R, threads, fused};
+    return {iterate<R, threads, fused>, R, threads};
   }
   /// Blocks for so many rows on a device; 0: they cannot all be there at once.
   int blocks(i32 of_rows, int device) const {
@@ -252,8 +250,7 @@ std::vector<Variant> variants() {
           Variant::of<2, 1024, fused>(), Variant::of<4, 1024, fused>()};
 }
 
-// --- the comparison
-// --------------------------------------------------------------------------------------------------------------
+// --- the comparison -------------------------------------------------------------------------------------------------
 
 class Comparison {
  public:
