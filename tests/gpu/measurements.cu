@@ -1,8 +1,9 @@
-// What `bench comm --engine cuda` measures of exchange paths, events and overlap, in few rounds: the measurements check what
-// they have moved and computed, and throw. And the parts that they are made of.
+// What `bench comm --engine cuda` measures of exchange paths, events, overlap and loops, in few rounds: the measurements check
+// what they have moved and computed, and throw. And the parts that they are made of.
 #include <set>
 
 #include "sordino/comm/cuda/all_sum.hpp"
+#include "sordino/comm/cuda/figures.hpp"
 #include "sordino/comm/cuda/lanes.hpp"
 #include "sordino/comm/cuda/measure.hpp"
 #include "team.hpp"
@@ -81,6 +82,34 @@ TEST("chains driven by events, and by synchronisations, compute the same") {
 }
 
 TEST("overlap is measured, and its programs compute what they must on GPUs") { measured("overlap", 20, {most_ranks()}); }
+
+TEST("loops run in five ways, and all come to the same residuals") {
+  test::need_gpu();
+  cuda::CommPlan plan;
+  plan.epochs = 30;
+  plan.ranks = {1, 2, 4};
+  auto figures = cuda::time_loops_of(plan, {4, 5});
+  std::set<std::string> ways;
+  for (auto& f : figures) {
+    NOTE(f.way, ", ", f.ranks, " ranks: ", f.remark);
+    CHECK(f.what == "loops");
+    CHECK(f.samples == 1);
+    CHECK(f.median > 0);
+    CHECK(ways.insert(f.way + "/" + std::to_string(f.ranks)).second);
+  }
+  CHECK(ways.count("16^3, a kernel that stays, direction in product/1") == 1);
+  CHECK(figures.size() % 10 == 0);  // two cubes
+}
+
+TEST("a cube that cannot be cut into slabs of two planes is not measured, and a line says so") {
+  test::need_gpu();
+  cuda::CommPlan plan;
+  plan.ranks = {1};
+  auto figures = cuda::time_loops_of(plan, {0});
+  REQUIRE(figures.size() == 1);
+  CHECK(figures[0].median == 0);
+  CHECK(!figures[0].remark.empty());
+}
 
 TEST("a sum of long vectors is that of all ranks, in their order, whatever their length") {
   for (int ranks : test::waiting_ranks()) {

@@ -23,6 +23,13 @@ __global__ void start_sums(const __grid_constant__ DeviceTeam t, TeamSlots s) {
   cuda::start_reduction<1>(t, s, sums);
 }
 
+/// All blocks but one of the last rank come to a sum of the grid.
+__global__ void sum_of_grid(const __grid_constant__ DeviceTeam t, TeamSlots s, u32* got_sums) {
+  double sums[1] = {1};
+  if (t.rank == t.ranks - 1 && blockIdx.x == 2) return;
+  if (cuda::grid_all_reduce<1, true>(t, s, cuda::last_epoch(t, s) + 1, sums)) atomicAdd(got_sums, 1u);
+}
+
 struct Failure {
   std::string cause;
   double seconds = 0;
@@ -62,6 +69,30 @@ TEST("team: a signal that never comes is named by all ranks, in time, and the te
     CHECK(f.seconds < 5);
     CHECK_THROWS(team.run([](TeamRank&) {}), Error, "this team has failed before");
   }
+}
+
+TEST("team: a sum of grids that one block does not come to is nobody's, on any rank") {
+  for (int ranks : test::waiting_ranks())
+    for (int blocks : {4, 200}) {
+      NOTE(ranks, " ranks, ", blocks, " blocks");
+      auto o = team_options(ranks);
+      o.timeout = 0.3;
+      Team team(o);
+      TeamSlots slots = team.slots("dots", 1, 2 * blocks);
+      auto got_sums = team.array<u32>(1);
+      Failure f = fail(team, [&](TeamRank& rank) {
+        rank.load(sum_of_grid);
+        rank.barrier();
+        rank.launch({.blocks = blocks, .resident = true}, sum_of_grid, rank.team(), slots, rank.team().mine(got_sums));
+      });
+      NOTE(f.cause);
+      CHECK(f.cause.find("a kernel waited 0.3 s for ") != std::string::npos);
+      for (int r = 0; r < ranks; r++) {
+        u32 found = 1;
+        team.read(r, got_sums, &found, 1);
+        CHECK(found == 0);
+      }
+    }
 }
 
 TEST("team: a sum that never comes is named, and a new team works") {

@@ -113,7 +113,65 @@ void check_tail_to_head(int ranks, int blocks, bool one_device, u32 first_epoch)
   }
 }
 
+// --- of a grid that stays --------------------------------------------------------------------------------------------------
+
+/// Thread i of all brings i + k + round. Blocks write into the next rank's memory before a sum that orders, and look what
+/// another block got there behind it; a second sum keeps them from overwriting what is still looked at. Counts what is wrong.
+template <int K>
+__global__ void sum_in_rounds(const __grid_constant__ DeviceTeam t, TeamSlots s, cuda::Symmetric<double> words, u32* wrong,
+                              int rounds) {
+  u32 epoch = cuda::last_epoch(t, s);
+  const int here = gridDim.x * blockDim.x, all = here * t.ranks, before = (t.rank + t.ranks - 1) % t.ranks;
+  const int i = t.rank * here + blockIdx.x * blockDim.x + threadIdx.x;
+  bool right = true;
+  for (int round = 0; round < rounds; round++) {
+    double sums[K], threads[K];
+    for (int k = 0; k < K; k++) sums[k] = double(i + k + round), threads[k] = 1;
+    if (threadIdx.x == blockDim.x - 1) t.at((t.rank + 1) % t.ranks, words)[blockIdx.x] = 1000.0 * round + t.rank;
+    if (!cuda::grid_all_reduce<K, true>(t, s, ++epoch, sums)) return;
+    for (int k = 0; k < K; k++) right &= sums[k] == double(all) * (all - 1) / 2 + double(all) * (k + round);
+    if (threadIdx.x == 0) right &= t.mine(words)[(blockIdx.x + 1) % gridDim.x] == 1000.0 * round + before;
+    if (!cuda::grid_all_reduce<K>(t, s, ++epoch, threads)) return;
+    for (int k = 0; k < K; k++) right &= threads[k] == all;
+  }
+  if (!right) atomicAdd(wrong, 1u);
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    cuda::keep_epoch(t, s, epoch);
+    atomicAdd(wrong, 0x10000u);  // it came to its end
+  }
+}
+
+template <int K>
+void check_grid_sums(int ranks, int blocks, u32 first_epoch) {
+  NOTE(K, " values, ", ranks, " ranks, ", blocks, " blocks, from epoch ", first_epoch);
+  Team team(team_options(ranks, first_epoch));
+  TeamSlots slots = team.slots("sums of a grid", K, 2 * blocks);
+  auto words = team.array<double>(blocks);
+  auto wrong = team.array<u32>(1);
+  for (int twice = 0; twice < 2; twice++)
+    team.run([&](TeamRank& rank) {
+      rank.load(sum_in_rounds<K>);
+      rank.barrier();
+      rank.launch({.blocks = blocks, .resident = true}, sum_in_rounds<K>, rank.team(), slots, words, rank.team().mine(wrong),
+                  50);
+    });
+  for (int r = 0; r < ranks; r++) {
+    u32 found = 0;
+    team.read(r, wrong, &found, 1);
+    CHECK(found == 0x20000u);
+  }
+}
+
 }  // namespace
+
+TEST("team: a grid that stays sums over all ranks, and what was written before is seen behind it") {
+  for (int ranks : test::waiting_ranks())
+    for (u32 first : beginnings)
+      for (int blocks : {1, 2, 132, 200}) {
+        check_grid_sums<1>(ranks, blocks, first);
+        check_grid_sums<5>(ranks, blocks, first);
+      }
+}
 
 TEST("team: sums of all ranks inside a kernel have the host's bits") {
   for (int ranks : test::waiting_ranks())

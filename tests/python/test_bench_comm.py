@@ -47,7 +47,7 @@ def timed_core(fake_core):
         ]  # fmt: skip
 
     fake_core.time_all_reduce = time_all_reduce
-    fake_core.comm_measurements = lambda: ["all-reduce", "litmus", "ping-pong"]
+    fake_core.comm_measurements = lambda: ["all-reduce", "litmus", "loops", "ping-pong"]
     fake_core.measure_comm = measure_comm
     return fake_core
 
@@ -131,11 +131,22 @@ def test_gpus_are_measured_and_a_failure_keeps_what_went_well(cli, timed_core, t
     assert code == 4 and "rank 1: a kernel waited 10 s" in err
     assert "failed" in out
     assert "all-reduce inside one kernel" in out and "2.50" in out and "a value from kernel to kernel" in out
-    assert [asked[0] for asked in timed_core.asked] == ["all-reduce", "litmus", "ping-pong"]
+    assert [asked[0] for asked in timed_core.asked] == ["all-reduce", "litmus", "loops", "ping-pong"]
     assert timed_core.asked[0] == ("all-reduce", "0-3", [1, 4], 0)
     lines = [json.loads(line) for line in record.read_text().splitlines()]
-    assert [line["ranks"] for line in lines] == [1, 4, 1, 4]
+    assert [line["ranks"] for line in lines] == [1, 4, 1, 4, 1, 4]
     assert all(line["engine"] == "cuda" and line["median_s"] == 2.5e-6 for line in lines)
+
+
+def test_ways_to_run_a_loop_are_one_measurement_of_gpus(cli, timed_core):
+    code, out, err = cli(
+        "bench", "comm", "--engine", "cuda", "--what", "loops", "--ranks", "1,2", "--epochs", "20"
+    )
+    assert code == 0, err
+    assert "ways to run a loop" in out
+    assert timed_core.asked == [("loops", "", [1, 2], 20)]
+    code, _, err = cli("bench", "comm", "--engine", "cuda", "--what", "loop")
+    assert code == 2 and "unknown measurement 'loop', did you mean 'loops'?" in err
 
 
 @pytest.mark.parametrize(

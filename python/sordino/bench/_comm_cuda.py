@@ -28,6 +28,7 @@ TITLES = {
     "exchange-paths": "exchange paths of the paper on HACApK, and ours; bytes and GB/s are those of the whole vector",
     "events": "a step of a chain of kernels and exchanges, by events and by synchronisations",
     "overlap": "communication behind work: an iteration of a loop on the engine",
+    "loops": "ways to run a loop: an iteration of conjugate gradients on a cube; bytes are those of a halo",
 }
 
 

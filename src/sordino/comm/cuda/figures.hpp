@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "sordino/comm/cuda/measure.hpp"
+#include "sordino/runtime/cuda/engine.hpp"
 #include "sordino/runtime/cuda/team.hpp"
 
 namespace sordino::cuda {
@@ -19,6 +20,9 @@ std::vector<CommFigure> time_host_transfers(const CommPlan& plan);
 std::vector<CommFigure> time_exchange_paths(const CommPlan& plan);
 std::vector<CommFigure> time_events(const CommPlan& plan);
 std::vector<CommFigure> time_overlap(const CommPlan& plan);
+std::vector<CommFigure> time_loops(const CommPlan& plan);
+/// For cubes of (1 << bits)^3 points.
+std::vector<CommFigure> time_loops_of(const CommPlan& plan, const std::vector<int>& bits);
 
 /// Of seconds, whose order is changed.
 double quantile(std::vector<double>& seconds, double part);
@@ -49,6 +53,8 @@ class BatchTimer {
 
 /// A team on the first `ranks` of the plan's devices, or of all.
 TeamOptions team_options(const CommPlan& plan, int ranks);
+/// An engine on the same.
+Options engine_options(const CommPlan& plan, int ranks);
 /// The plan's numbers of ranks for which there are devices, and at least `least`.
 std::vector<int> possible_ranks(const CommPlan& plan, int least);
 

@@ -26,6 +26,7 @@ constexpr Measurement measurements[] = {
     {"exchange-paths", time_exchange_paths},
     {"events", time_events},
     {"overlap", time_overlap},
+    {"loops", time_loops},
     {"litmus", count_torn_packets},
 };
 
@@ -107,6 +108,15 @@ TeamOptions team_options(const CommPlan& plan, int ranks) {
   TeamOptions o;
   o.ranks = ranks;
   o.devices = plan.devices;
+  o.timeout = plan.timeout;
+  return o;
+}
+
+Options engine_options(const CommPlan& plan, int ranks) {
+  Options o;
+  o.ranks = ranks;
+  o.devices = plan.devices;
+  if (!o.devices.empty()) o.devices.resize(std::size_t(ranks));
   o.timeout = plan.timeout;
   return o;
 }

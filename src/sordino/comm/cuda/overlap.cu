@@ -19,7 +19,6 @@
 #include "sordino/comm/cuda/figures.hpp"
 #include "sordino/comm/cuda/overlap_programs.hpp"
 #include "sordino/runtime/cuda/enable.cuh"
-#include "sordino/runtime/cuda/engine.hpp"
 
 namespace sordino::cuda {
 namespace {
@@ -92,12 +91,8 @@ class Bench {
 
   Loop run(int ranks, const Program& program, Shape shape, int most_replays = 10, const Dealing& dealing = {}) const {
     shape.polish = polish_;
-    Options options;
+    Options options = engine_options(plan_, ranks);
     options.dealing = dealing;
-    options.ranks = ranks;
-    options.devices = plan_.devices;
-    if (!options.devices.empty()) options.devices.resize(std::size_t(ranks));
-    options.timeout = plan_.timeout;
     CudaEngine gpus(options);
     const i64 epochs = plan_.epochs > 0 ? plan_.epochs : iterations * most_replays;
     int once = int(std::min<i64>(epochs, iterations));

@@ -157,16 +157,15 @@ struct Shape {
 
 // --- programs ----------------------------------------------------------------------------------------------------------------
 
-/// A slab of `work` rows, two lines of `words` at least, between the slabs of the ranks below and above, which get the lines
-/// next to them: sent ahead of the other rows of one command, awaited behind the inner rows of the next one.
-inline void halo(Rank& s, const Shape& k, Stopwatch& watch) {
-  const i32 line = k.words, rows = std::max(2 * line, k.work);
+/// Of a slab of `rows`, two lines at least, between the slabs of the ranks below and above: each gets the line next to it, and
+/// the ghosts are theirs, the one below first.
+inline Exchange lines_of_neighbours(Rank& s, i32 line, i32 rows) {
   auto rows_from = [&](i32 first) {
     std::vector<i32> list(std::size_t(line), 0);
     std::iota(list.begin(), list.end(), first);
     return list;
   };
-  bool below = k.sends && s.id() > 0, above = k.sends && s.id() + 1 < s.size();
+  bool below = s.id() > 0, above = s.id() + 1 < s.size();
   std::vector<Sending> to;
   std::vector<Receiving> from;
   Split split{{}, {}};
@@ -178,6 +177,16 @@ inline void halo(Rank& s, const Shape& k, Stopwatch& watch) {
   Exchange lines = point_to_point(s, rows, to, from);
   lines.producer = split;
   lines.consumer = {split.rest, split.first};
+  return lines;
+}
+
+/// A slab of `work` rows, two lines of `words` at least, between the slabs of the ranks below and above, which get the lines
+/// next to them: sent ahead of the other rows of one command, awaited behind the inner rows of the next one.
+inline void halo(Rank& s, const Shape& k, Stopwatch& watch) {
+  const i32 line = k.words, rows = std::max(2 * line, k.work);
+  bool below = k.sends && s.id() > 0, above = k.sends && s.id() + 1 < s.size();
+  Exchange lines;
+  if (k.sends) lines = lines_of_neighbours(s, line, rows);
 
   int space = s.add_space(equal_parts(rows, s.id(), s.size()));
   const Exchange* sent = k.sends ? &lines : nullptr;

@@ -41,6 +41,8 @@ __device__ inline void store_packet(Packet* p, Packet v) {
 
 /// What this thread knows to be written is written, on every device, before anything it writes next.
 __device__ inline void fence_system() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
+/// The same, on this device.
+__device__ inline void fence_device() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
 __device__ inline u64 nanoseconds() {
   u64 t;

@@ -63,15 +63,16 @@ __device__ inline bool collect(const Waiter& a, const Partials& at, double (&sum
 }
 
 /// Every block hands in its sums; in the last block of the grid thread k < K gets the grid's k-th sum, and all get true. No
-/// ticket, no fence: the tags say what has arrived. All threads of W warps a block.
-template <int K, int W, class Waiter>
+/// ticket, no fence: the tags say what has arrived. All threads of W warps a block. If `everyone` collects, thread k < K of
+/// every block gets it, or all of the block get false if the wait is lost; the packets of the next sum then have other places.
+template <int K, bool everyone = false, int W, class Waiter>
 __device__ inline bool grid_sum(const Waiter& a, const Partials& at, u32 epoch, double (&sums)[K],
                                 double (&warp_sum)[most_values][W], double& sum) {
   int t = threadIdx.x, blocks = gridDim.x;
   sum = block_sum<K>(sums, warp_sum);
   if (blocks == 1) return true;
   if (t < K) store_packet(at.packets + t * at.stride + blockIdx.x, {sum, flag_word(epoch, false)});
-  if (blockIdx.x != blocks - 1) return false;
+  if (!everyone && blockIdx.x != blocks - 1) return false;
   bool lost = !collect<K, W * 32>(a, at, sums, epoch);
   if (__syncthreads_or(lost)) return false;
   sum = block_sum<K>(sums, warp_sum);

@@ -100,6 +100,13 @@ __device__ inline bool all_reduce(const DeviceTeam& t, const TeamSlots& s, u32 e
 __device__ inline u32 last_epoch(const DeviceTeam& t, const TeamSlots& s) { return load_relaxed(t.mine(s.epoch)); }
 __device__ inline void keep_epoch(const DeviceTeam& t, const TeamSlots& s, u32 epoch) { store_relaxed(t.mine(s.epoch), epoch); }
 
+/// All threads: whether the slots were made for so many blocks. If not, that is a fault.
+__device__ inline bool has_places(const DeviceTeam& t, const TeamSlots& s, u32 blocks) {
+  if (blocks <= u32(s.most_blocks)) return true;
+  if (threadIdx.x == 0) give_up(t, Wait::nothing, s.channel, s.most_blocks, 0, 0);
+  return false;
+}
+
 /// All threads of all blocks, in the tail of a kernel: adds `sums` of all threads and sends them to all ranks. Does not wait
 /// for other ranks. The last block of the grid waits for the sums of the blocks before it, which run or have run. Counts the
 /// epoch by itself, so it can be replayed. A reduction must be finished on this rank before it is started again. `threads` of
@@ -107,10 +114,7 @@ __device__ inline void keep_epoch(const DeviceTeam& t, const TeamSlots& s, u32 e
 template <int K, int threads = block_threads>
 __device__ inline void start_reduction(const DeviceTeam& t, const TeamSlots& s, double (&sums)[K]) {
   __shared__ double warp_sum[most_values][threads / 32];
-  if (gridDim.x > u32(s.most_blocks)) {
-    if (threadIdx.x == 0) give_up(t, Wait::nothing, s.channel, s.most_blocks, 0, 0);
-    return;
-  }
+  if (!has_places(t, s, gridDim.x)) return;
   // A warp asks, not eight: all blocks do at once, and loads of one line stand in a queue.
   u32 epoch = threadIdx.x < 32 || blockIdx.x == gridDim.x - 1 ? last_epoch(t, s) + 1 : 0;
   __syncthreads();  // warp_sum may be in use by a reduction started just before
@@ -136,6 +140,54 @@ __device__ inline bool finish_reduction(const DeviceTeam& t, const TeamSlots& s,
   if (__syncthreads_or(lost)) return false;
 #pragma unroll
   for (int k = 0; k < K; k++) sums[k] = finished[k];
+  return true;
+}
+
+/// What this thread knows to be written is written, on the devices of the team, before anything it writes next.
+__device__ inline void fence_team(const DeviceTeam& t) {
+  if (t.ranks > 1)
+    fence_system();
+  else
+    fence_device();
+}
+
+/// All threads of all blocks of a grid that was launched `resident`, on all ranks: adds `sums` of all of them, and all get the
+/// same bits. If it `orders`, what any of them wrote before is visible to all afterwards, ghosts on other ranks too: a barrier
+/// of the team. One use at a time, each with the epoch of the one before, plus one; slots made for K values and twice as many
+/// blocks. Costs: the blocks' packets to the last one, the way to the other ranks, and a poll. One GPU with few blocks saves
+/// the second: there each collects for itself. If it orders: two to four fences on that path.
+template <int K, bool orders = false, int threads = block_threads>
+__device__ inline bool grid_all_reduce(const DeviceTeam& t, const TeamSlots& s, u32 epoch, double (&sums)[K]) {
+  constexpr u32 few_blocks = 160;
+  __shared__ double warp_sum[most_values][threads / 32];
+  __shared__ double total[K];
+  if (!has_places(t, s, 2 * gridDim.x)) return false;
+  const bool each_collects = t.ranks == 1 && gridDim.x <= few_blocks, first_warp = threadIdx.x < 32;
+  const bool fences = orders && (t.ranks > 1 || gridDim.x > 1);
+  __syncthreads();  // shared memory may be in use by a reduction just before; what the block wrote is known to its first warp
+  if (fences && first_warp) fence_team(t);
+  // Who is ahead hands in its next sum while another still collects this one: they lie in other places.
+  Partials at{t.mine(s.partials) + (epoch & 1) * gridDim.x, s.most_blocks, s.channel};
+  double sum = 0;
+  bool has =
+      each_collects ? grid_sum<K, true>(t, at, epoch, sums, warp_sum, sum) : grid_sum<K>(t, at, epoch, sums, warp_sum, sum);
+  if (fences && has && gridDim.x > 1) fence_team(t);  // by all threads that have looked at packets
+  bool lost = each_collects && !has;
+  if (!each_collects) {
+    if (fences && has && gridDim.x > 1) {
+      __syncthreads();
+      if (first_warp) fence_team(t);
+    }
+    if (first_warp) {
+      if (has) push_values<K>(t, s, epoch, sum);
+      lost = !take_sums<K, true>(t, s, epoch, sum);
+      if (fences) fence_team(t);
+    }
+  }
+  if (threadIdx.x < K) total[threadIdx.x] = sum;
+  if (__syncthreads_or(lost)) return false;
+#pragma unroll
+  for (int k = 0; k < K; k++) sums[k] = total[k];
   return true;
 }
 
