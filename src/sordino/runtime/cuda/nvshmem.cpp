@@ -190,6 +190,7 @@ Arena& Nvshmem::take_arena(int number, u64 bytes, const Look& look) {
                                        " of NVSHMEM is not free in this process: destroy engines in all processes alike");
   Arena& arena = *arenas_[std::size_t(number)];
   arena.taken = true;
+  arena.limit = bytes;
   arena.used = 0;
   return arena;
 }
@@ -198,8 +199,19 @@ void Nvshmem::give_back(Arena& arena) { arena.taken = false; }
 
 // --- storing into it ---------------------------------------------------------------------------------------------------------
 
-void Nvshmem::put(void* to, const void* from, u64 bytes, int member) { f_->putmem(to, from, bytes, member); }
-void Nvshmem::put_word(u32* to, u32 word, int member) { f_->uint32_p(to, word, member); }
-void Nvshmem::complete() { f_->quiet(); }
+void Nvshmem::put(void* to, const void* from, u64 bytes, int member) {
+  std::lock_guard lock(storing_);
+  f_->putmem(to, from, bytes, member);
+}
+
+void Nvshmem::put_word(u32* to, u32 word, int member) {
+  std::lock_guard lock(storing_);
+  f_->uint32_p(to, word, member);
+}
+
+void Nvshmem::complete() {
+  std::lock_guard lock(storing_);
+  f_->quiet();
+}
 
 }  // namespace sordino::cuda

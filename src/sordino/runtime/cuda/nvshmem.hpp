@@ -18,9 +18,9 @@ namespace sordino::cuda {
 /// beginning is the same place there.
 struct Arena {
   char* memory = nullptr;
-  u64 bytes = 0, used = 0;
-  std::vector<char*> of_member;  // where this device stores into a member's; null: it cannot
-  bool taken = false;            // by an engine of this process
+  u64 bytes = 0, limit = 0, used = 0;  // limit: what the engine that has it asked for
+  std::vector<char*> of_member;        // where this device stores into a member's; null: it cannot
+  bool taken = false;                  // by an engine of this process
 };
 
 /// Everything that fails throws Error with one sentence. What NVSHMEM itself takes for fatal ends the process.
@@ -55,8 +55,8 @@ class Nvshmem {
   Arena& take_arena(int number, u64 bytes, const Look& look);
   void give_back(Arena& arena);  // nobody stores into it any more
 
-  // Into another member's memory, from this one's: both in arenas. One thread a time, which has chosen the device. put()
-  // returns when `from` may be written again.
+  // Into another member's memory, from this one's: both in arenas. Any thread that has chosen the device. put() returns when
+  // `from` may be written again.
   void put(void* to, const void* from, u64 bytes, int member);
   void put_word(u32* to, u32 word, int member);
   void complete();  // what was put before is there
@@ -68,7 +68,8 @@ class Nvshmem {
   std::shared_ptr<Functions> f_;
   std::string version_;
   int member_ = -1, members_ = 0, device_ = -1;
-  bool lost_ = false;  // a wait was given up: NVSHMEM is still in that call
+  std::mutex storing_;  // calls are to come one by one
+  bool lost_ = false;   // a wait was given up: NVSHMEM is still in that call
   std::vector<std::unique_ptr<Arena>> arenas_;
 };
 

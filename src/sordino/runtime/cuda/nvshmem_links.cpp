@@ -71,8 +71,8 @@ void State::join_nvshmem() {
 
 char* State::take_of_arena(RankState& r, std::size_t bytes, const std::string& what, BlockPlace& place) {
   bytes = (bytes + line - 1) / line * line;
-  if (u64 left = arena->bytes - arena->used; bytes > left)
-    throw Error(Errc::unsupported, "NVSHMEM's arena of " + mebibytes(arena->bytes) + " has no room for " + what + ": " +
+  if (u64 left = arena->limit - arena->used; bytes > left)
+    throw Error(Errc::unsupported, "NVSHMEM's arena of " + mebibytes(arena->limit) + " has no room for " + what + ": " +
                                        std::to_string(bytes) + " bytes needed, " + std::to_string(left) +
                                        " left: ask for more (" + arena_word + ", or cuda::Options::arena)");
   place = {0, arena->used};
