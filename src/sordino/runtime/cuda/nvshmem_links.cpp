@@ -65,6 +65,7 @@ void State::join_nvshmem() {
   };
   nvshmem->join(told.id, hall->first_rank(), hall->ranks(), devices[0], look);
   arena = &nvshmem->take_arena(int(told.arena), told.bytes, look);
+  meet_processes();  // all have it, or none builds an engine
   bool far = options.all_far || std::count(arena->of_member.begin(), arena->of_member.end(), nullptr) > 0;
   if (far && !courier) courier = std::make_unique<Courier>(*this, nullptr);
 }
