@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
 
+from . import _wheels
 from .errors import SordinoError, Unsupported, from_code
 
 _loaded: ModuleType | None = None
@@ -27,6 +28,7 @@ def core() -> ModuleType:
     """
     global _loaded
     if _loaded is None:
+        _wheels.show_nvshmem()
         try:
             _loaded = importlib.import_module("sordino._core")
         except ImportError as cause:

@@ -190,3 +190,22 @@ def test_as_json(cli, fake_core):
         {"ranks": "engine host, one process", "path": "threads: each writes into the others' memory"}
     ]
     assert found["tool"] is None
+
+
+def test_nvshmem_is_named_with_its_version(cli, fake_core, monkeypatch, tmp_path):
+    from sordino import _wheels
+
+    fake_core.cuda, fake_core.gpus, fake_core.mpi_size = True, 2, 2
+    monkeypatch.setattr("sordino.cli.doctor.nvshmem_version", lambda: "3.4.5")
+    out = cli("doctor")[1]
+    assert "NVSHMEM     3.4.5\n" in out
+    assert (
+        "engine cuda, --transport nvshmem: memory of NVSHMEM 3.4.5, and its messages; a process a GPU" in out
+    )
+    assert json.loads(cli("doctor", "--json")[1])["cuda"]["nvshmem"] == "3.4.5"
+    monkeypatch.setattr("sordino.cli.doctor.nvshmem_version", lambda: None)
+    out = cli("doctor")[1]
+    assert "NVSHMEM     not found; for --transport nvshmem: pip install nvidia-nvshmem-cu13" in out
+    assert "engine cuda, --transport nvshmem" not in out
+    monkeypatch.setenv(_wheels.NVSHMEM_WORD, str(tmp_path / "missing.so"))
+    assert _wheels.nvshmem_version() is None

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import glob
 import os
-import sysconfig
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .._native import core, translated
+from .._wheels import library
 from ..cli import display
 from ..cli.common import whole_number
 from ..errors import BadArgument, DeviceError, PeerFailed, SordinoError, suggestion
@@ -73,7 +72,9 @@ def measure(given: Any) -> Iterator[list[dict[str, Any]]]:
     for name in wanted or ["all-reduce"]:  # a core without CUDA says so
         try:
             with translated():
-                found = core().measure_comm(name, given.devices, ranks, epochs, given.nccl or nccl_library())
+                found = core().measure_comm(
+                    name, given.devices, ranks, epochs, given.nccl or library("nccl", "libnccl.so.2")
+                )
         except (DeviceError, PeerFailed) as error:
             failures.append(error)
             if not given.json:
@@ -85,17 +86,6 @@ def measure(given: Any) -> Iterator[list[dict[str, Any]]]:
         yield rows
     if failures:
         raise failures[0]
-
-
-def nccl_library() -> str:
-    """A libnccl.so.2 that a wheel brought into this environment, or "" for the loader's own search."""
-    folders = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
-    found = [
-        path
-        for folder in folders
-        for path in glob.glob(os.path.join(folder, "nvidia", "nccl", "lib", "libnccl.so.2"))
-    ]
-    return found[0] if found else ""
 
 
 def _show(name: str, rows: list[dict[str, Any]]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from .. import __version__, machines
 from .._native import core
 from .._placement import default_engine, default_ranks
+from .._wheels import nvshmem_version
 from ..problems import available_memory
 from ..report.record import json_ready
 from ..report.words import quantity
@@ -46,7 +47,7 @@ def examine() -> dict[str, Any]:
         "version": __version__,
         "machine": {**machines.this_machine(), "memory_available": available_memory()},
         "build": build,
-        "cuda": {**devices, "driver": _driver()},
+        "cuda": {**devices, "driver": _driver(), "nvshmem": nvshmem_version()},
         "mpi": mpi,
         "environment": traps.environment(),
         "tool": traps.tool(),
@@ -116,6 +117,9 @@ def _paths(found: dict[str, Any]) -> list[dict[str, str]]:
         ipc = "peer memory, mapped by CUDA IPC; a GPU each"
         paths.append({"ranks": "engine cuda, processes of one host", "path": staged or ipc})
         paths.append({"ranks": "engine cuda, several hosts", "path": "MPI, staged through host memory"})
+        if version := found["cuda"]["nvshmem"]:
+            way = f"memory of NVSHMEM {version}, and its messages; a process a GPU"
+            paths.append({"ranks": "engine cuda, --transport nvshmem", "path": way})
     return paths
 
 
@@ -188,6 +192,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
         f"Memory      {quantity(memory, 'B') + ' available' if memory else 'not known'}",
         f"CUDA        {_cuda_line(build, found['cuda'])}",
         *_device_lines(found["cuda"]),
+        *_nvshmem_lines(build, found["cuda"]),
         f"MPI         {_mpi_line(build, found['mpi'])}",
         f"Engines     host, model{', cuda' if found['cuda']['devices'] else ''}",
         f"Extras      {', '.join(f'{name} {_yes(there)}' for name, there in found['extras'].items())}",
@@ -230,6 +235,15 @@ def _device_lines(cuda: dict[str, Any]) -> list[str]:
         )
         lines.append(f"            all reach each other's memory: {_yes(not access)}{known}")
     return lines
+
+
+def _nvshmem_lines(build: dict[str, Any], cuda: dict[str, Any]) -> list[str]:
+    if not build.get("cuda"):
+        return []
+    missing = (
+        "not found; for --transport nvshmem: pip install nvidia-nvshmem-cu13, or SORDINO_NVSHMEM=its library"
+    )
+    return [f"NVSHMEM     {cuda['nvshmem'] or missing}"]
 
 
 def _mpi_line(build: dict[str, Any], mpi: dict[str, Any]) -> str:

@@ -3,7 +3,8 @@
 namespace sordino {
 
 const char* name_of(Carrier carrier) {
-  constexpr const char* names[carriers] = {"threads", "peer memory", "CUDA IPC", "host memory", "nccl", "mpi", "network"};
+  constexpr const char* names[carriers] = {"threads", "peer memory", "CUDA IPC", "host memory",
+                                           "nccl",    "nvshmem",     "mpi",      "network"};
   return names[int(carrier)];
 }
 

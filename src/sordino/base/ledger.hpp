@@ -15,8 +15,8 @@ struct KernelLedger {
 };
 
 /// What brings a message to another rank. `network`: of a described machine.
-enum class Carrier { threads, peer_memory, cuda_ipc, host_memory, nccl, mpi, network };
-inline constexpr int carriers = 7;
+enum class Carrier { threads, peer_memory, cuda_ipc, host_memory, nccl, nvshmem, mpi, network };
+inline constexpr int carriers = 8;
 const char* name_of(Carrier carrier);
 
 struct MessageCount {

@@ -57,8 +57,13 @@ struct BlockPlace {
 };
 enum class Published { vector, reduction };
 using DeviceIdentity = std::array<std::byte, 16>;
-/// By which the processes find each other in a library's communicator.
-using Invitation = std::array<char, 128>;
+/// By which the processes find each other in a library's communicator, and what they are to take of its memory.
+struct Invitation {
+  std::array<char, 128> id{};
+  i64 arena = 0;  // its number
+  u64 bytes = 0;  // of a new one
+  bool operator==(const Invitation&) const = default;
+};
 
 /// The ranks of every process, and the host that each is on: hosts count from 0, in the order of their first processes.
 struct Guests {

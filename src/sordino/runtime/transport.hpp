@@ -13,12 +13,13 @@ namespace sordino {
 
 struct Message {
   /// beat: the sender's process lives, and its ranks make progress if `place` is 1; ended: they have ended run `slot`;
-  /// complaint: what a rank waited for in vain; invitation: to a communicator.
-  enum Kind : i32 { halo, reduction, host_data, barrier, fault, beat, ended, complaint, invitation } kind = halo;
+  /// complaint: what a rank waited for in vain; invitation: to a communicator;
+  /// memory: where the sender has a vector or reduction.
+  enum Kind : i32 { halo, reduction, host_data, barrier, fault, beat, ended, complaint, invitation, memory } kind = halo;
   i64 slot = 0;          // physical vector, reduction slot, or tag
   i32 from = 0, to = 0;  // ranks
   u32 flag = 0;          // epoch << 1 | stop request
-  i32 place = 0;         // halo: first row at the destination; reduction: first block
+  i32 place = 0;         // halo: first row at the destination; reduction: first block; memory: of which kind
   i32 peer = 0;          // halo: which of the destination's peers the sender is
 };
 

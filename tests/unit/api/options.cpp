@@ -54,6 +54,9 @@ TEST("options out of range are refused with their name") {
                "there is no precond 'ilu'; there are auto, none, jacobi");
   CHECK_THROWS(validate(with([](Options& o) { o.engine = "gpu"; })), Error,
                "there is no engine 'gpu'; there are auto, host, cuda, model");
+  CHECK_THROWS(validate(with([](Options& o) { o.transport = "fax"; })), Error,
+               "there is no transport 'fax'; there are auto, memory, host, nccl, nvshmem, mpi");
+  validate(with([](Options& o) { o.transport = "nvshmem"; }));
 }
 
 TEST("a list of devices is numbers and ranges") {

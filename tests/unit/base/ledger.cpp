@@ -1,5 +1,7 @@
 #include "sordino/base/ledger.hpp"
 
+#include <set>
+
 #include "check.hpp"
 
 using namespace sordino;
@@ -67,4 +69,11 @@ TEST("ledgers have the same counts only if all counts are the same, whatever the
     c.*count += 1;
     CHECK(!a.same_counts(c));
   }
+}
+
+TEST("every carrier has a name of its own") {
+  std::set<std::string> names;
+  for (int c = 0; c < carriers; c++) CHECK(names.insert(name_of(Carrier(c))).second);
+  CHECK(name_of(Carrier::network) == std::string("network"));
+  CHECK(name_of(Carrier::nvshmem) == std::string("nvshmem"));
 }

@@ -146,7 +146,8 @@ TEST("hall: memory is found in the directory behind a barrier") {
       hall.publish(r, Published::reduction, 4, {1, 8, 0, r});
     }
     Invitation invitation{};
-    invitation.fill('x');
+    invitation.id.fill('x');
+    invitation.bytes = 7;
     if (hall.process() == 0) hall.invite(invitation);
     hall.meet(20);
     bool well = !hall.raised() && hall.invitation() == invitation;

@@ -31,6 +31,7 @@ std::string carrier(const CudaEngine& engine) {
 Links links_of(const std::string& name) {
   if (name == "memory") return Links::memory;
   if (name == "nccl") return Links::nccl;
+  if (name == "nvshmem") return Links::nvshmem;
   return name == "host" ? Links::host : Links::automatic;
 }
 

@@ -35,13 +35,23 @@ std::vector<std::pair<i32, i32>> merge(const std::vector<RowRange>& ranges) {
 }  // namespace
 
 // What another rank of this process has is at hand; another process's is mapped.
+BlockPlace State::place_of(RankState& r, int rank, Published what, int index) {
+  std::optional<BlockPlace> place;
+  if (arena)  // a barrier says that all of a host have heard, not that word of another host has come
+    wait(
+        *public_ranks[std::size_t(r.index - hall->first_rank())],
+        [&] { return (place = hall->find_place(rank, what, index)).has_value(); },
+        [&] { return "word from rank " + std::to_string(rank) + " on its memory"; });
+  return place ? *place : hall->place(rank, what, index);
+}
+
 VectorAddress State::vector_of(RankState& r, int rank, int physical) {
   if (hall->is_local(rank)) {
     std::lock_guard lock(mutex);
     const VectorMemory& there = local(rank).vectors[physical];  // whose owner may be busy with its route
     return {there.rows, there.flags};
   }
-  BlockPlace at = hall->place(rank, Published::vector, physical);
+  BlockPlace at = place_of(r, rank, Published::vector, physical);
   char* rows = mapped(r, rank, at.block) + at.offset;
   return {reinterpret_cast<double*>(rows), reinterpret_cast<u32*>(rows + at.flags)};
 }
@@ -51,7 +61,7 @@ Packet* State::packets_of(RankState& r, int rank, int slot) {
     std::lock_guard lock(mutex);
     return local(rank).reductions[slot].packets;
   }
-  BlockPlace at = hall->place(rank, Published::reduction, slot);
+  BlockPlace at = place_of(r, rank, Published::reduction, slot);
   return reinterpret_cast<Packet*>(mapped(r, rank, at.block) + at.offset);
 }
 

@@ -59,6 +59,8 @@ bool Courier::look(RowsBox& box) {
   box.next++;
   if (state_.hall->is_local(box.to)) {
     give_rows(box.to, box.vector, box.peer, box.place, box.rows, box.count, box.flag);
+  } else if (box.put_flag) {
+    state_.put_rows(box, word);
   } else {
     Message m{.kind = Message::halo,
               .slot = box.vector,
@@ -77,7 +79,15 @@ bool Courier::look(SumsBox& box) {
   const Packet* packets = box.packets + first;
   for (i32 k = 0; k < box.count; k++)
     if (!is_epoch(tag_of(packets[k]), box.next)) return false;
+  if (box.staging)
+    state_.put_sums(box, packets, first);
+  else
+    send(box, packets, first);
   box.next++;
+  return true;
+}
+
+void Courier::send(const SumsBox& box, const Packet* packets, i32 first) {
   for (int to : box.to)
     if (state_.hall->is_local(to)) {
       give_sums(to, box.slot, first, box.count, packets);
@@ -85,7 +95,6 @@ bool Courier::look(SumsBox& box) {
       Message m{.kind = Message::reduction, .slot = box.slot, .from = box.from, .to = to, .place = first};
       transport_->send(state_.hall->process_of(to), m, packets, std::size_t(box.count) * sizeof(Packet));
     }
-  return true;
 }
 
 // --- what comes from other processes -----------------------------------------------------------------------------------------
@@ -108,8 +117,11 @@ void Courier::take(const Message& m, const std::byte* data, std::size_t bytes) {
     *inbox.flag = m.flag;
     return give_rows(m.to, int(m.slot), m.peer, m.place, inbox.rows, i32(bytes / sizeof(double)), inbox.flag);
   }
-  if (m.kind == Message::reduction && bytes == 0)
-    return state_.hall->publish(m.from, Published::reduction, int(m.slot), {.block = -1, .first_part = m.place});
+  if (m.kind == Message::memory) {
+    BlockPlace place;
+    std::memcpy(&place, data, std::min(bytes, sizeof place));
+    return state_.hall->publish(m.from, Published(m.place), int(m.slot), place);
+  }
   if (m.kind == Message::reduction) {
     Packet* inbox = sum_inboxes_.at({m.to, int(m.slot)}) + m.place;
     std::memcpy(inbox, data, bytes);
@@ -117,7 +129,7 @@ void Courier::take(const Message& m, const std::byte* data, std::size_t bytes) {
   }
   if (m.kind == Message::invitation) {
     Invitation invitation{};
-    std::memcpy(invitation.data(), data, std::min(bytes, invitation.size()));
+    std::memcpy(&invitation, data, std::min(bytes, sizeof invitation));
     return state_.hall->invite(invitation);
   }
   if (bridge_) bridge_->hear(m, data, bytes);

@@ -3,6 +3,9 @@
 // flags there; a thread of this process sees them, and copies them into the receiver's ghosts and flags, or sends them to the
 // receiver's process, whose courier does. Kernels see no difference, and nothing is cut or ordered for it.
 //
+// Over NVSHMEM (runtime/cuda/nvshmem_links.cpp) the courier puts what it sees into the receiver's memory, whose process has no
+// part in it.
+//
 // An outbox needs one epoch of rows, and two of sums, as the receiver's memory does: who sends the next one has heard from all
 // who had to read the last.
 #pragma once
@@ -35,13 +38,16 @@ class Courier {
   void stop() { duty_.end(); }  // for good
 
   struct RowsBox {
-    const double* rows = nullptr;  // [count] pinned
+    const double* rows = nullptr;  // [count] pinned; with NVSHMEM, in the arena
     const u32* flag = nullptr;     // pinned
     i32 count = 0;
     u32 next = 0;  // epoch that comes next
     int from = 0, to = 0, vector = 0;
     i32 place = 0;  // first row at the receiver
     int peer = 0;   // which of its peers the sender is
+    // With NVSHMEM: where they go, as the sender names it.
+    double* put_rows = nullptr;
+    u32* put_flag = nullptr;
   };
   struct SumsBox {
     const Packet* packets = nullptr;  // [2][parts][values] pinned
@@ -50,6 +56,10 @@ class Courier {
     u32 next = 0;                     // epoch
     int from = 0, slot = 0;
     std::vector<int> to;  // ranks
+    // With NVSHMEM: where they go, as the sender names it, by way of the arena.
+    std::vector<Packet*> put_to = {};  // the receivers' packets
+    Packet* staging = nullptr;         // [count] in the arena
+    Packet* veiled = nullptr;          // [count] pinned
   };
   void add(const RowsBox& box);
   void add(const SumsBox& box);
@@ -66,6 +76,7 @@ class Courier {
   bool step();
   bool look(RowsBox& box);
   bool look(SumsBox& box);
+  void send(const SumsBox& box, const Packet* packets, i32 first);
   void take(const Message& message, const std::byte* data, std::size_t bytes);
   void give_rows(int rank, int vector, int peer, i32 place, const double* rows, i32 count, const u32* flag);
   void give_sums(int rank, int slot, i32 first, i32 count, const Packet* packets);

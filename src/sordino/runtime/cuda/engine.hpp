@@ -3,7 +3,8 @@
 // and no host takes part. Memory of other processes is mapped (CUDA IPC): kernels see no difference. Nor do they where memory
 // cannot be reached, between GPUs without peer access or between hosts: there a courier carries what is sent through host
 // memory, and over MPI (runtime/cuda/courier.hpp). If NCCL is asked for, it carries all of it, launch by launch
-// (runtime/cuda/exchange.cpp).
+// (runtime/cuda/exchange.cpp); if NVSHMEM is, others write to its memory only, and it brings what devices cannot store
+// (runtime/cuda/nvshmem_links.cpp).
 //
 // Ranks of a process that share a GPU never wait for each other on it: there the host threads order them by stream events.
 // Where several processes work together, every rank has a GPU of its own.
@@ -32,6 +33,7 @@ enum class Links {
   memory,     // straight, or it is an error
   host,       // always through host memory
   nccl,       // NCCL's messages, between launches; every rank needs a GPU of its own
+  nvshmem,    // into NVSHMEM's memory, which the device stores into where it reaches it, else NVSHMEM; one rank a process
 };
 
 /// How a loop of commands reaches the device. Measured on H200 (bench/records): a chunk of iterations in a plain graph is the
@@ -71,12 +73,17 @@ struct Options {
   bool time_commands = false;  // launches commands one by one, and times the first of each replay
   Sharing sharing = Sharing::automatic;
   Links links = Links::automatic;
-  std::string nccl;                      // a libnccl.so.2; empty: what the loader finds as that
+  std::string nccl;     // a libnccl.so.2; empty: what the loader finds as that
+  std::string nvshmem;  // a libnvshmem_host.so.3; empty: SORDINO_NVSHMEM, or what the loader finds as that
+  /// Bytes of NVSHMEM's memory for vectors that others write to, the same in all processes: the first one's word counts.
+  /// 0: SORDINO_NVSHMEM_ARENA, in MiB, or a sixteenth of the device's memory.
+  u64 arena = 0;
   Looping looping = Looping::automatic;  // ranks that share a device, or use NCCL, take launches, whatever is asked
   int most_blocks = 0;                   // > 0: no grid is larger
   bool chain = true;                     // a command's blocks take their places while the one before it ends
   Dealing dealing;
-  u32 first_epoch = 0;  // for tests near the wrap-around
+  u32 first_epoch = 0;   // for tests near the wrap-around
+  bool all_far = false;  // for tests: NVSHMEM brings everything, even where a device reaches the other's memory
   Injection inject;
 };
 

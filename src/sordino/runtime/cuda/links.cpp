@@ -24,6 +24,7 @@ std::size_t bytes_of_box(i32 count) { return up_to_line(std::size_t(count) * siz
 
 void State::find_ways() {
   if (options.links == Links::nccl) return join_nccl();
+  if (options.links == Links::nvshmem) return join_nvshmem();
   reach = enable_peers(devices);
   if (options.links == Links::memory) need_peers(reach, devices);
   bool apart = options.links == Links::host;
@@ -43,13 +44,12 @@ bool State::needs_courier() const {
   return false;
 }
 
-bool State::maps_memory() const {
-  return hall->near_processes() > 1 && options.links != Links::host && options.links != Links::nccl && hall->maps();
-}
+bool State::maps_memory() const { return hall->near_processes() > 1 && by_memory() && hall->maps(); }
 
 Link State::link(int from, int to) const {
   if (from == to) return Link::memory;
   if (nccl) return Link::nccl;
+  if (arena) return arena->of_member[std::size_t(to)] && !options.all_far ? Link::memory : Link::carried;
   if (options.links == Links::host || !hall->is_near(to)) return Link::carried;
   if (!hall->is_local(to)) return hall->maps() ? Link::memory : Link::carried;
   auto device = [&](int r) { return ranks[std::size_t(r - hall->first_rank())]->device; };
@@ -57,6 +57,7 @@ Link State::link(int from, int to) const {
 }
 
 Carrier State::carrier(int from, int to) const {
+  if (arena && from != to) return Carrier::nvshmem;
   Link way = link(from, to);
   if (way == Link::nccl) return Carrier::nccl;
   if (way == Link::carried) return hall->is_local(to) ? Carrier::host_memory : Carrier::mpi;
@@ -68,16 +69,17 @@ Carrier State::carrier(int from, int to) const {
 VectorAddress State::outbox(RankState& r, Rank& rank, int physical, const ExchangePeer& p) {
   u32 sent = rank.pushed[physical];
   char* memory = static_cast<char*>(take_pinned(r, bytes_of_box(p.send_count)));
-  VectorAddress box = rows_and_flag(memory, p.send_count, flag_word(sent, false));
-  courier->add(
-      Courier::RowsBox{box.rows, box.flags, p.send_count, sent + 1, r.index, p.rank, physical, p.remote_first, p.remote_index});
-  return box;
+  VectorAddress at = rows_and_flag(memory, p.send_count, flag_word(sent, false));
+  Courier::RowsBox box{at.rows, at.flags, p.send_count, sent + 1, r.index, p.rank, physical, p.remote_first, p.remote_index};
+  if (arena) at.rows = put_by_nvshmem(box, r, p);
+  courier->add(box);
+  return at;
 }
 
 // What comes over a transport stays here until the device has it.
 void State::expect_rows(RankState& r, Rank& rank, int physical, int peer) {
   const ExchangePeer& p = rank.vectors()[physical].exchange->peers[std::size_t(peer)];
-  if (hall->is_local(p.rank)) return;
+  if (hall->is_local(p.rank) || arena) return;
   VectorAddress box = rows_and_flag(static_cast<char*>(take_pinned(r, bytes_of_box(p.recv_count))), p.recv_count, 0);
   courier->expect_rows(r.index, physical, peer, box.rows, box.flags);
 }
@@ -90,25 +92,25 @@ Packet* State::outbox(RankState& r, Rank& rank, int slot, const std::vector<int>
   std::size_t count = 2 * std::size_t(d.parts) * d.values;
   auto* packets = static_cast<Packet*>(take_pinned(r, count * sizeof(Packet)));
   std::fill_n(packets, count, Packet{0.0, flag_word(started - 2, false)});
-  if (d.own_parts > 0)
-    courier->add(Courier::SumsBox{packets, d.parts, d.values, d.place * d.values, d.own_parts * d.values, started + 1, r.index,
-                                  slot, to});
+  if (d.own_parts == 0) return packets;
+  Courier::SumsBox box{packets, d.parts, d.values, d.place * d.values, d.own_parts * d.values, started + 1, r.index, slot, to};
+  if (arena) put_by_nvshmem(box, r);
+  courier->add(box);
   return packets;
 }
 
-// For the word on who sent what: other hosts' halls have a place for it, too.
-void State::tell_place(RankState& r, int slot) {
+// Other hosts' halls have a place for it, too.
+void State::tell_place(int rank, Published what, int index, const BlockPlace& place) {
   for (int h = 0; h < hall->hosts(); h++)
     if (h != hall->host())
-      courier->transport().send(hall->leader(h),
-                                {.kind = Message::reduction, .slot = slot, .from = r.index, .place = r.reductions[slot].place},
-                                nullptr, 0);
+      courier->transport().send(hall->leader(h), {.kind = Message::memory, .slot = index, .from = rank, .place = i32(what)},
+                                &place, sizeof place);
 }
 
 void State::expect_sums(RankState& r, Rank& rank, int slot) {
   const ReductionMemory& d = r.reductions[slot];
-  if (hall->local_ranks() == rank.size()) return;
-  tell_place(r, slot);
+  if (hall->local_ranks() == rank.size() || arena) return;
+  tell_place(r.index, Published::reduction, slot, {.block = -1, .first_part = d.place});
   std::size_t count = 2 * std::size_t(d.parts) * d.values;
   courier->expect_sums(r.index, slot, static_cast<Packet*>(take_pinned(r, count * sizeof(Packet))));
 }

@@ -25,6 +25,7 @@ void* State::take_memory(RankState& r, std::size_t bytes, const std::string& wha
 
 char* State::take_for_name(RankState& r, std::size_t bytes, bool others_write, const std::string& what, BlockPlace& place) {
   constexpr std::size_t line = 256, unit = std::size_t(2) << 20;  // blocks of a driver's unit share nothing else with anybody
+  if (others_write && arena) return take_of_arena(r, bytes, what, place);
   if (!others_write || !maps_memory()) {
     place.block = -1;
     r.tables.push_back(take_memory(r, bytes, what));
@@ -136,7 +137,7 @@ void CudaEngine::allocate(Rank& rank, int vector) {
   auto& info = rank.vectors()[vector];
   std::size_t peers = info.exchange ? info.exchange->peers.size() : 0;
   constexpr std::size_t line = flag_stride * sizeof(u32);
-  if (info.callers) check_callers(info, r, info.exchange && state_->devices.size() > 1, state_->maps_memory());
+  if (info.callers) check_callers(info, r, info.exchange && state_->devices.size() > 1, state_->maps_memory() || state_->arena);
   std::size_t rows = info.callers ? 0 : (std::size_t(info.length) * sizeof(double) + line - 1) / line * line;
   std::size_t flags = info.exchange ? (peers + 1) * line : 0;
   if (r.vectors.size() == RankState::most_names) throw Error(Errc::unsupported, "a rank holds at most 4096 vectors");
@@ -158,6 +159,7 @@ void CudaEngine::allocate(Rank& rank, int vector) {
   rank.pushed[vector] = rank.seen[vector] = first;
   place.flags = rows;
   if (place.block >= 0) state_->hall->publish(r.index, Published::vector, vector, place);
+  if (state_->arena && info.exchange) state_->tell_place(r.index, Published::vector, vector, place);
   std::lock_guard lock(state_->mutex);
   r.vectors.push_back(v);
   state_->add_channel(r.vector_channels, r);
@@ -203,6 +205,7 @@ void CudaEngine::add_reduction(Rank& rank, int slot) {
   info.started = info.finished = first;
   place.first_part = d.place;
   if (d.targets > 1) state_->hall->publish(r.index, Published::reduction, slot, place);
+  if (d.targets > 1 && state_->arena) state_->tell_place(r.index, Published::reduction, slot, place);
   std::lock_guard lock(state_->mutex);
   r.reductions.push_back(d);
   state_->add_channel(r.reduction_channels, r);

@@ -9,42 +9,51 @@ namespace {
 constexpr double least_patience = 60;  // seconds: other processes may still be loading it
 constexpr std::size_t word = sizeof(double);
 
-[[noreturn]] void refuse_sharing(const std::string& who) {
-  throw Error(Errc::unsupported, "NCCL takes one rank a GPU, and " + who + ": start fewer ranks, or choose other links");
-}
-
 }  // namespace
 
 // --- joining -----------------------------------------------------------------------------------------------------------------
 
-void State::join_nccl() {
-  if (hall->ranks() == 1) return;
+void State::need_a_device_each(const std::string& library) const {
+  auto refuse = [&](const std::string& who) {
+    throw Error(Errc::unsupported,
+                library + " takes one rank a GPU, and " + who + ": start fewer ranks, or choose other links");
+  };
   if (shared || options.ranks > int(devices.size()))
-    refuse_sharing("here are " + std::to_string(options.ranks) + " ranks for " + std::to_string(devices.size()) +
-                   (shared && options.ranks <= int(devices.size()) ? " in shared use" : ""));
+    refuse("here are " + std::to_string(options.ranks) + " ranks for " + std::to_string(devices.size()) +
+           (shared && options.ranks <= int(devices.size()) ? " in shared use" : ""));
   for (int a = 0; a < hall->ranks() && several_processes(); a++)
     for (int b = 0; b < a; b++)
       if (hall->is_near(a) && hall->is_near(b) && hall->device(a) == hall->device(b))
-        refuse_sharing("ranks " + std::to_string(b) + " and " + std::to_string(a) + " are on the same one");
+        refuse("ranks " + std::to_string(b) + " and " + std::to_string(a) + " are on the same one");
+}
+
+void State::join_nccl() {
+  if (hall->ranks() == 1) return;
+  need_a_device_each("NCCL");
   nccl = std::make_unique<Nccl>(options.nccl);
-  Invitation invitation{};
-  if (hall->process() == 0) {
-    hall->invite(invitation = nccl->make_id());
-    for (int h = 1; h < hall->hosts(); h++)
-      courier->transport().send(hall->leader(h), {.kind = Message::invitation}, invitation.data(), invitation.size());
-  }
-  if (several_processes()) meet_processes();
-  nccl->join(hall->invitation(), hall->ranks(), hall->first_rank(), devices, [this, begin = seconds_now()] {
+  Invitation invitation = invite([this] { return Invitation{.id = nccl->make_id()}; });
+  nccl->join(invitation.id, hall->ranks(), hall->first_rank(), devices, [this, begin = seconds_now()] {
     attend();
-    be_patient(begin);
+    be_patient(begin, "NCCL");
   });
 }
 
-void State::be_patient(double since) const {
+Invitation State::invite(const std::function<Invitation()>& make) {
+  if (hall->process() == 0) {
+    Invitation invitation = make();
+    hall->invite(invitation);
+    for (int h = 1; h < hall->hosts(); h++)
+      courier->transport().send(hall->leader(h), {.kind = Message::invitation}, &invitation, sizeof invitation);
+  }
+  if (several_processes()) meet_processes();
+  return hall->invitation();
+}
+
+void State::be_patient(double since, const char* library) const {
   if (hall->raised()) throw Error(hall->code(), hall->cause());
   double patience = std::max(options.timeout, least_patience);
   if (options.timeout > 0 && seconds_now() - since > patience)
-    throw Error(Errc::peer_failed, "waited " + std::to_string(int(patience)) + " s for all ranks to take part in NCCL");
+    throw Error(Errc::peer_failed, "waited " + std::to_string(int(patience)) + " s for all ranks to take part in " + library);
 }
 
 // NCCL prepares its ways at their first use, for which hosts wait for each other; so all are used once, here.
@@ -64,7 +73,7 @@ void State::connect_nccl() {
         group.send(words + std::size_t(other) * word, word, other);
         group.receive(words + bytes + std::size_t(other) * word, word, other);
       }
-      auto look = [this, begin = seconds_now()] { be_patient(begin); };
+      auto look = [this, begin = seconds_now()] { be_patient(begin, "NCCL"); };
       group.issue(look);
       while (cudaStreamQuery(r.stream) == cudaErrorNotReady) {
         look();
@@ -125,7 +134,7 @@ void State::make_arrivals(RankState& r, Rank& rank, int physical) {
 
 void State::find_senders(RankState& r, Rank& rank, int slot) {
   ReductionMemory& d = r.reductions[slot];
-  tell_place(r, slot);
+  tell_place(r.index, Published::reduction, slot, {.block = -1, .first_part = d.place});
   std::vector<int> first;
   for (int p = 0; p < rank.size(); p++) {
     std::optional<BlockPlace> place;

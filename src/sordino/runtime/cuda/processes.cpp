@@ -65,6 +65,7 @@ void State::join_processes() {
 }
 
 char* State::mapped(RankState& r, int owner, int block) {
+  if (arena) return arena->of_member[std::size_t(owner)];
   char*& memory = r.mapped[{owner, block}];
   if (memory) return memory;
   BlockHandle published = hall->block(owner, block);
@@ -86,7 +87,7 @@ char* State::mapped(RankState& r, int owner, int block) {
 
 // Before anybody frees what is mapped here; errors are not thrown, as a device may have failed.
 void State::leave_mapped(RankState& r) {
-  if (r.mapped.empty()) return;
+  if (r.mapped.empty() && !arena) return;
   int before = 0;
   cudaGetDevice(&before);
   cudaSetDevice(r.device);

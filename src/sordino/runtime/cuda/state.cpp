@@ -49,7 +49,7 @@ State::State(CudaEngine& e, const Options& o, std::unique_ptr<Hall> given, std::
     : engine(e), options(o), hall(std::move(given)) {
   try {
     build(std::move(transport));
-    if (several_processes() && options.links != Links::host && options.links != Links::nccl) join_processes();
+    if (several_processes() && by_memory()) join_processes();
     if (courier && !needs_courier()) courier.reset();
     if (courier) courier->rest();
   } catch (const Error& error) {
@@ -136,6 +136,7 @@ void State::release() {
   for (auto& r : ranks) leave_mapped(*r);
   bool others_map = several_processes() && !part();
   leave_nccl(others_map);
+  leave_nvshmem(others_map);
   for (auto& r : ranks) free_memory(*r, others_map);
   ranks.clear();
   if (pulse_is_pinned) cudaHostUnregister(&hall->pulse());

@@ -13,6 +13,7 @@
 #include "sordino/runtime/cuda/dealing.hpp"
 #include "sordino/runtime/cuda/engine.hpp"
 #include "sordino/runtime/cuda/nccl.hpp"
+#include "sordino/runtime/cuda/nvshmem.hpp"
 #include "sordino/runtime/cuda/peers.hpp"
 #include "sordino/runtime/cuda/wire.hpp"
 #include "sordino/runtime/hall_mail.hpp"
@@ -177,6 +178,7 @@ struct State {
   // --- ways between ranks (links.cpp) ---------------------------------------------------------------------------------------
   Link link(int from, int to) const;
   Carrier carrier(int from, int to) const;
+  bool by_memory() const { return options.links == Links::automatic || options.links == Links::memory; }
   bool maps_memory() const;  // of other processes of this host
   void find_ways();          // between the devices of this process
   bool needs_courier() const;
@@ -184,18 +186,31 @@ struct State {
   void expect_rows(RankState& r, Rank& rank, int physical, int peer);
   Packet* outbox(RankState& r, Rank& rank, int slot, const std::vector<int>& to);
   void expect_sums(RankState& r, Rank& rank, int slot);
-  void tell_place(RankState& r, int slot);
+  /// Tells other hosts where a rank has something, and which parts of a reduction it sends.
+  void tell_place(int rank, Published what, int index, const BlockPlace& place);
+  /// From the first process to all: `make` is called there. All meet for it.
+  Invitation invite(const std::function<Invitation()>& make);
 
   // --- NCCL (nccl_links.cpp) ------------------------------------------------------------------------------------------------
-  void join_nccl();                     // the communicator of all ranks
-  void connect_nccl();                  // every rank with every other
-  void be_patient(double since) const;  // throws where it makes no sense any more to wait for the others
+  void need_a_device_each(const std::string& library) const;  // throws where ranks share one
+  void join_nccl();                                           // the communicator of all ranks
+  void connect_nccl();                                        // every rank with every other
+  void be_patient(double since, const char* library) const;   // throws where it makes no sense any more to wait for the others
   VectorAddress nccl_outbox(RankState& r, Rank& rank, int physical, int peer);
   void make_arrivals(RankState& r, Rank& rank, int physical);
   void find_senders(RankState& r, Rank& rank, int slot);
   void drain(RankState& r);     // waits for its stream; what keeps it from ending is ended after a fault
   void abort_nccl();            // all ranks of this process, so that their streams end
   void leave_nccl(bool alone);  // alone: some of the others may still be at work
+
+  // --- NVSHMEM (nvshmem_links.cpp) ------------------------------------------------------------------------------------------
+  void join_nvshmem();  // and takes the arena, in which lies all that others write to
+  char* take_of_arena(RankState& r, std::size_t bytes, const std::string& what, BlockPlace& place);
+  double* put_by_nvshmem(Courier::RowsBox& box, RankState& r, const ExchangePeer& peer);  // where the rank stores its rows
+  void put_by_nvshmem(Courier::SumsBox& box, RankState& r);
+  void put_rows(const Courier::RowsBox& box, u32 word);
+  void put_sums(const Courier::SumsBox& box, const Packet* packets, i32 first);
+  void leave_nvshmem(bool alone);  // alone: some of the others may still store here
 
   // --- several processes (processes.cpp) ------------------------------------------------------------------------------------
   bool several_processes() const { return hall && hall->processes() > 1; }
@@ -212,6 +227,7 @@ struct State {
   bool part();                      // false: another process may still map this one's memory
 
   // --- connections (connect.cpp): addresses in other ranks' memory, collected at compile time -------------------------------
+  BlockPlace place_of(RankState& r, int rank, Published what, int index);  // another process's; may wait for word of it
   VectorAddress vector_of(RankState& r, int rank, int physical);
   Packet* packets_of(RankState& r, int rank, int slot);
   const Route& route(Rank& rank, int physical);
@@ -258,6 +274,8 @@ struct State {
   Reach reach;                     // which devices reach which
   std::unique_ptr<Courier> courier;
   std::unique_ptr<Nccl> nccl;  // if it carries what ranks send
+  Nvshmem* nvshmem = nullptr;  // likewise; the process's
+  Arena* arena = nullptr;      // of it, for this engine
   bool pulse_is_pinned = false;
   std::vector<std::unique_ptr<RankState>> ranks;
   std::vector<std::unique_ptr<Rank>> public_ranks;  // what a job sees of them
