@@ -45,3 +45,10 @@ TEST("work twice as long as a message hides it, in every program that is measure
     CHECK(both - work < 0.05 * latency);
   }
 }
+
+TEST("a sum of vectors takes two messages and a reduction, one behind the other") {
+  double sums = seconds(overlap::vector_sum, {.words = 8});
+  NOTE("us: ", sums / us);
+  CHECK(sums > 2.9 * latency);
+  CHECK(sums < 3.2 * latency);
+}

@@ -171,6 +171,12 @@ def test_under_mpi(cli, fake_core, monkeypatch):
     )
 
 
+@pytest.mark.parametrize(("aware", "word"), [(True, "yes"), (False, "no"), (None, "known under mpirun")])
+def test_whether_mpi_takes_memory_of_gpus(cli, fake_core, aware, word):
+    fake_core.mpi_size, fake_core.mpi_gpu_aware = 2, aware
+    assert f"process 0 of 2; GPU-aware: {word}\n" in cli("doctor")[1]
+
+
 def test_as_json(cli, fake_core):
     found = json.loads(cli("doctor", "--json")[1])
     parts = {

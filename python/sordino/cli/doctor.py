@@ -235,6 +235,8 @@ def _device_lines(cuda: dict[str, Any]) -> list[str]:
 def _mpi_line(build: dict[str, Any], mpi: dict[str, Any]) -> str:
     if not build.get("mpi"):
         return "not in this build"
+    aware = mpi.get("gpu_aware")
+    aware = f"GPU-aware: {'known under mpirun' if aware is None else _yes(aware)}"
     if int(mpi["size"]) > 1:
-        return f"{build.get('mpi_library')}; process {mpi['rank']} of {mpi['size']}"
-    return f"{build.get('mpi_library')}; started as one process"
+        return f"{build.get('mpi_library')}; process {mpi['rank']} of {mpi['size']}; {aware}"
+    return f"{build.get('mpi_library')}; started as one process; {aware}"

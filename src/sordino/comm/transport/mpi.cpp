@@ -13,16 +13,11 @@
 #include "sordino/base/error.hpp"
 #include "sordino/comm/transport/mpi_comm.hpp"
 #include "sordino/comm/transport/mpi_departure.hpp"
+#include "sordino/comm/transport/mpi_lock.hpp"
 #include "sordino/comm/transport/mpi_operations.hpp"
 
 namespace sordino::mpi {
 namespace {
-
-// MPI_THREAD_SERIALIZED: one call at a time, from any thread, whichever communicator it is for.
-std::mutex& the_lock() {
-  static std::mutex lock;
-  return lock;
-}
 
 bool launched() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS"})
