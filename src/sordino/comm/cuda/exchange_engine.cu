@@ -15,17 +15,23 @@ namespace {
 
 using overlap::Shape, overlap::Stopwatch;
 
+struct Way {
+  bool by_courier;
+  Staging staging = Staging::always;
+};
+
 class EnginePaths {
  public:
-  EnginePaths(const CommPlan& plan, int ranks, bool by_courier, std::vector<CommFigure>& figures)
+  EnginePaths(const CommPlan& plan, int ranks, const Way& way, std::vector<CommFigure>& figures)
       : plan_(plan), ranks_(ranks), figures_(figures) {
     Options o;
-    if (by_courier && !plan.processes) o.links = Links::host;
-    engine_ = engine_for(plan, o, ranks, by_courier);
+    if (way.by_courier && !plan.processes) o.links = Links::host;
+    o.staging = way.staging;
+    engine_ = engine_for(plan, o, ranks, way.by_courier);
     int from = engine_->first_rank(), to = (from + engine_->local_ranks()) % ranks;
     if (!plan.processes) to = from + 1;
     way_ = std::string("the engine, ") + (plan.processes ? "between processes " : "") + "by " +
-           name_of(engine_->carrier(from, to));
+           name_of(engine_->carrier(from, to)) + (way.staging == Staging::always ? "" : " from GPU to GPU");
   }
 
   void measure(i64 bytes) {
@@ -59,8 +65,10 @@ class EnginePaths {
 
 void time_exchanges_by_engine(const CommPlan& plan, int ranks, std::vector<CommFigure>& figures) {
   enable(overlap::Kernels{});
-  for (bool by_courier : {false, true}) {
-    EnginePaths paths(plan, ranks, by_courier, figures);
+  std::vector<Way> ways{{false}, {true}};
+  if (plan.processes && plan.processes->reaches_devices()) ways.push_back({true, Staging::automatic});
+  for (const Way& way : ways) {
+    EnginePaths paths(plan, ranks, way, figures);
     for (i64 bytes : exchanged_bytes) paths.measure(bytes);
   }
 }

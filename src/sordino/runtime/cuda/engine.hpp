@@ -34,6 +34,13 @@ enum class Links {
   nccl,       // NCCL's messages, between launches; every rank needs a GPU of its own
 };
 
+/// The way of rows that go over MPI.
+enum class Staging {
+  automatic,  // from GPU to GPU where MPI says that it takes their memory, else staged
+  always,     // through host memory on both sides
+  never,      // from GPU to GPU, whatever MPI says: some libraries cannot be asked
+};
+
 /// How a loop of commands reaches the device. Measured on H200 (bench/records): a chunk of iterations in a plain graph is the
 /// fastest, and the host only looks at the run between chunks.
 enum class Looping {
@@ -71,6 +78,7 @@ struct Options {
   bool time_commands = false;  // launches commands one by one, and times the first of each replay
   Sharing sharing = Sharing::automatic;
   Links links = Links::automatic;
+  Staging staging = Staging::automatic;
   std::string nccl;                      // a libnccl.so.2; empty: what the loader finds as that
   Looping looping = Looping::automatic;  // ranks that share a device, or use NCCL, take launches, whatever is asked
   int most_blocks = 0;                   // > 0: no grid is larger
