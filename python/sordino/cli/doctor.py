@@ -115,7 +115,9 @@ def _paths(found: dict[str, Any]) -> list[dict[str, str]]:
     if found["build"].get("mpi"):
         ipc = "peer memory, mapped by CUDA IPC; a GPU each"
         paths.append({"ranks": "engine cuda, processes of one host", "path": staged or ipc})
-        paths.append({"ranks": "engine cuda, several hosts", "path": "MPI, staged through host memory"})
+        aware = found["mpi"].get("gpu_aware")
+        mpi = "MPI, from GPU to GPU" if aware else "MPI, staged through host memory"
+        paths.append({"ranks": "engine cuda, several hosts", "path": mpi})
     return paths
 
 
