@@ -1,7 +1,6 @@
 // GPUs of this process with a vector each, or a piece of one, and the ways in which they exchange them: the rounds that
 // exchange_paths.cu and exchange_processes.cu time. Numbers are whole, so that sums are exact in any order.
 #pragma once
-#include <functional>
 #include <string>
 
 #include "sordino/comm/cuda/all_sum.hpp"
@@ -20,7 +19,7 @@ namespace sordino::cuda {
 enum class Path { set, copy, peer };
 const char* name_of(Path path);
 
-/// What a round has to leave on the GPUs, of `bytes` words in all.
+/// What a round has to leave on the GPUs.
 struct Expected {
   bool pieces = false;     // every rank's own piece is there before, and all pieces come to all
   bool sum = false;        // the sum of all ranks' vectors
