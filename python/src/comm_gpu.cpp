@@ -6,12 +6,17 @@
 #if SORDINO_WITH_CUDA
 #include "sordino/comm/cuda/measure.hpp"
 #endif
+#if SORDINO_WITH_MPI
+#include "sordino/comm/transport/mpi_processes.hpp"
+#endif
 
 namespace sordino::python {
 namespace {
 
 #if SORDINO_WITH_CUDA
-std::vector<std::string> measurements() { return cuda::comm_measurements(); }
+constexpr double patience = 60;  // seconds, with other processes
+
+std::vector<std::string> measurements() { return cuda::comm_measurements(number_of_processes() > 1); }
 
 nb::list measure(const std::string& name, const std::string& devices, const std::vector<int>& ranks, i64 epochs,
                  const std::string& nccl) {
@@ -20,6 +25,11 @@ nb::list measure(const std::string& name, const std::string& devices, const std:
   std::vector<cuda::CommFigure> figures;
   {
     nb::gil_scoped_release release;
+    std::unique_ptr<Processes> processes;
+#if SORDINO_WITH_MPI
+    processes = mpi::processes(patience);
+#endif
+    plan.processes = processes.get();
     figures = cuda::measure_comm(name, plan);
   }
   nb::list all;

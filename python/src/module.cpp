@@ -170,6 +170,7 @@ nb::dict mpi_world() {
   d["rank"] = m.process;
   d["size"] = m.processes;
   d["reason"] = m.reason;
+  d["gpu_aware"] = m.gpu_aware ? nb::cast(*m.gpu_aware) : nb::none();
   return d;
 }
 

@@ -59,3 +59,10 @@ TEST("rows of arithmetic have the values of all others, and take as long as thei
   double few = seconds_with(100), many = seconds_with(300);
   CHECK(std::abs(many - few - 1000 * 400 / 1e9) < 0.02 * (many - few));
 }
+
+TEST("a sum of vectors takes two messages and a reduction, one behind the other") {
+  double sums = seconds(overlap::vector_sum, {.words = 8});
+  NOTE("us: ", sums / us);
+  CHECK(sums > 2.9 * latency);
+  CHECK(sums < 3.2 * latency);
+}

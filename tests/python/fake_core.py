@@ -43,6 +43,7 @@ class FakeCore:
         self.cuda = False
         self.gpus = 0
         self.mpi_rank, self.mpi_size = 0, 1
+        self.mpi_gpu_aware = False
         self.fail = None  # an Error that solve raises
         self.made = []  # the options of each solver that was set up
         self.Solver = type("Solver", (FakeSolver,), {"core": self})
@@ -92,6 +93,7 @@ class FakeCore:
             "rank": self.mpi_rank,
             "size": self.mpi_size,
             "reason": "" if started else "one process",
+            "gpu_aware": self.mpi_gpu_aware,
         }
 
     def poisson(self, nx, ny, nz, stencil, contrast):

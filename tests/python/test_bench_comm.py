@@ -47,7 +47,11 @@ def timed_core(fake_core):
         ]  # fmt: skip
 
     fake_core.time_all_reduce = time_all_reduce
-    fake_core.comm_measurements = lambda: ["all-reduce", "litmus", "loops", "ping-pong"]
+    fake_core.comm_measurements = lambda: (
+        ["exchange-paths", "litmus"]
+        if fake_core.mpi_size > 1
+        else ["all-reduce", "litmus", "loops", "ping-pong"]
+    )
     fake_core.measure_comm = measure_comm
     return fake_core
 
@@ -147,6 +151,45 @@ def test_ways_to_run_a_loop_are_one_measurement_of_gpus(cli, timed_core):
     assert timed_core.asked == [("loops", "", [1, 2], 20)]
     code, _, err = cli("bench", "comm", "--engine", "cuda", "--what", "loop")
     assert code == 2 and "unknown measurement 'loop', did you mean 'loops'?" in err
+
+
+def test_processes_with_gpus_measure_together(cli, timed_core, monkeypatch, tmp_path):
+    timed_core.mpi_size = 2
+    argv = ["bench", "comm", "--engine", "cuda", "--what", "exchange-paths", "--record", tmp_path / "r.jsonl"]
+    code, out, err = cli(*argv, "--ranks", "2,4")
+    assert code == 0, err
+    assert "exchange paths of the paper on HACApK" in out
+    assert timed_core.asked[-1] == ("exchange-paths", "", [2, 4], 0)
+    lines = [json.loads(line) for line in (tmp_path / "r.jsonl").read_text().splitlines()]
+    assert [(line["processes"], line["ranks"]) for line in lines] == [(2, 2), (2, 4)]
+    timed_core.mpi_size = 4
+    assert cli(*argv)[0] == 0
+    assert timed_core.asked[-1][2] == [4]  # of 1, 2 and 4 what four processes can share
+    monkeypatch.setenv("PMIX_RANK", "1")
+    timed_core.mpi_rank = 1
+    assert cli(*argv)[1] == ""
+    assert len((tmp_path / "r.jsonl").read_text().splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        (["--ranks", "3"], "--ranks 3: on engine cuda these are the GPUs of all processes"),
+        (["--what", "put"], "unknown measurement 'put' between processes; known: exchange-paths"),
+    ],
+)
+def test_bad_usage_between_processes(cli, timed_core, argv, sentence):
+    timed_core.mpi_size = 2
+    code, _, err = cli("bench", "comm", "--engine", "cuda", *argv)
+    assert code == 2 and sentence in err
+    assert timed_core.asked == []
+
+
+def test_a_failure_between_processes_ends_the_measurements(cli, timed_core):
+    timed_core.mpi_size = 2
+    code, _, err = cli("bench", "comm", "--engine", "cuda", "--what", "litmus,exchange-paths")
+    assert code == 4 and "rank 1: a kernel waited 10 s" in err
+    assert [asked[0] for asked in timed_core.asked] == ["litmus"]
 
 
 @pytest.mark.parametrize(

@@ -97,5 +97,5 @@ def test_a_dslash_of_two_processes_is_that_of_one(mpirun, shell):
 
 def test_more_processes_in_doctor(mpirun):
     done = mpirun(2, "doctor")
-    assert done.returncode == 0 and "process 0 of 2" in done.stdout
+    assert done.returncode == 0 and "process 0 of 2; GPU-aware: " in done.stdout
     assert sum(line.startswith("Processor") for line in done.stdout.splitlines()) == 1  # one process tells

@@ -171,6 +171,15 @@ def test_under_mpi(cli, fake_core, monkeypatch):
     )
 
 
+@pytest.mark.parametrize(("aware", "word"), [(True, "yes"), (False, "no"), (None, "known under mpirun")])
+def test_whether_mpi_takes_memory_of_gpus(cli, fake_core, aware, word):
+    fake_core.cuda, fake_core.gpus, fake_core.mpi_size, fake_core.mpi_gpu_aware = True, 2, 2, aware
+    out = cli("doctor")[1]
+    assert f"process 0 of 2; GPU-aware: {word}\n" in out
+    path = "MPI, from GPU to GPU" if aware else "MPI, staged through host memory"
+    assert f"engine cuda, several hosts: {path}\n" in out
+
+
 def test_as_json(cli, fake_core):
     found = json.loads(cli("doctor", "--json")[1])
     parts = {

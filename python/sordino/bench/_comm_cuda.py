@@ -1,4 +1,8 @@
-"""What messages between GPUs cost, from inside kernels: the part of ``sordino bench comm`` for engine cuda."""
+"""What messages between GPUs cost, from inside kernels: the part of ``sordino bench comm`` for engine cuda.
+
+Under an MPI launcher the processes measure together what goes between them; ``--ranks`` are then the GPUs of
+all of them.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from .._native import core, translated
 from .._wheels import library
 from ..cli import display
 from ..cli.common import whole_number
+from ..cli.processes import world
 from ..errors import BadArgument, DeviceError, PeerFailed, SordinoError, suggestion
 
 #: What each measurement is, and what it is to reach; the keys are the core's names.
@@ -56,16 +61,18 @@ def measure(given: Any) -> Iterator[list[dict[str, Any]]]:
 
     One that fails does not keep the others from being made; the first failure is raised at the end.
     """
+    processes = world().size
     possible = core().comm_measurements()
     wanted = [word for word in given.what.split(",") if word] or possible
     for word in wanted:
         if possible and word not in possible:
             near = suggestion(word, possible) or f"; known: {', '.join(possible)}"
-            raise BadArgument(f"unknown measurement '{word}'{near}")
-    ranks = [whole_number(word, "--ranks") for word in (given.ranks or "1,2,4").split(",") if word]
+            where = " between processes" if processes > 1 and word in TITLES else ""
+            raise BadArgument(f"unknown measurement '{word}'{where}{near}")
+    ranks = _ranks(given.ranks, processes)
     epochs = whole_number(given.epochs, "--epochs") if given.epochs else 0
-    if not ranks or min(ranks) < 1 or not 0 <= epochs < 2**31:
-        raise BadArgument("ranks must be at least 1, and epochs from 0 to 2^31")
+    if not 0 <= epochs < 2**31:
+        raise BadArgument("epochs must be from 0 to 2^31")
     # Without NVLink's multicast, which our own kernels do not use either.
     os.environ.setdefault("NCCL_NVLS_ENABLE", "0")
     failures: list[SordinoError] = []
@@ -76,16 +83,30 @@ def measure(given: Any) -> Iterator[list[dict[str, Any]]]:
                     name, given.devices, ranks, epochs, given.nccl or library("nccl", "libnccl.so.2")
                 )
         except (DeviceError, PeerFailed) as error:
+            if processes > 1:  # the others may be anywhere
+                raise
             failures.append(error)
             if not given.json:
                 display.show_table(TITLES.get(name, name), ("failed",), [[str(error)]])
             continue
-        rows = [{"bench": "comm", "engine": "cuda", **row} for row in found]
+        rows = [{"bench": "comm", "engine": "cuda", "processes": processes, **row} for row in found]
         if not given.json:
             _show(name, rows)
         yield rows
     if failures:
         raise failures[0]
+
+
+def _ranks(text: str, processes: int) -> list[int]:
+    """The numbers of GPUs, of all processes together."""
+    ranks = [whole_number(word, "--ranks") for word in (text or "1,2,4").split(",") if word]
+    if not ranks or min(ranks) < 1:
+        raise BadArgument("ranks must be at least 1")
+    if text and any(number % processes for number in ranks):
+        raise BadArgument(
+            f"--ranks {text}: on engine cuda these are the GPUs of all processes, equally many in each of {processes}"
+        )
+    return [number for number in ranks if number % processes == 0]
 
 
 def _show(name: str, rows: list[dict[str, Any]]) -> None:

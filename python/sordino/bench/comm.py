@@ -100,7 +100,10 @@ def _parser() -> Parser:
         help=f"of {', '.join(ALGORITHMS)} (default: all that can run here)",
     )
     parser.add_argument(
-        "--ranks", default="", metavar="N,N", help="of this process (default 1,2,4; model: 1 to 1024)"
+        "--ranks",
+        default="",
+        metavar="N,N",
+        help="of this process, or, on cuda, GPUs of all processes (default 1,2,4; model: 1 to 1024)",
     )
     parser.add_argument("--bytes", default="8,1024", metavar="N,N", help="of a rank (default %(default)s)")
     parser.add_argument(

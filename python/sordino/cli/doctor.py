@@ -116,7 +116,9 @@ def _paths(found: dict[str, Any]) -> list[dict[str, str]]:
     if found["build"].get("mpi"):
         ipc = "peer memory, mapped by CUDA IPC; a GPU each"
         paths.append({"ranks": "engine cuda, processes of one host", "path": staged or ipc})
-        paths.append({"ranks": "engine cuda, several hosts", "path": "MPI, staged through host memory"})
+        aware = found["mpi"].get("gpu_aware")
+        mpi = "MPI, from GPU to GPU" if aware else "MPI, staged through host memory"
+        paths.append({"ranks": "engine cuda, several hosts", "path": mpi})
         if version := found["cuda"]["nvshmem"]:
             way = f"memory of NVSHMEM {version}, and its messages; a process a GPU"
             paths.append({"ranks": "engine cuda, --transport nvshmem", "path": way})
@@ -249,6 +251,8 @@ def _nvshmem_lines(build: dict[str, Any], cuda: dict[str, Any]) -> list[str]:
 def _mpi_line(build: dict[str, Any], mpi: dict[str, Any]) -> str:
     if not build.get("mpi"):
         return "not in this build"
+    aware = mpi.get("gpu_aware")
+    aware = f"GPU-aware: {'known under mpirun' if aware is None else _yes(aware)}"
     if int(mpi["size"]) > 1:
-        return f"{build.get('mpi_library')}; process {mpi['rank']} of {mpi['size']}"
-    return f"{build.get('mpi_library')}; started as one process"
+        return f"{build.get('mpi_library')}; process {mpi['rank']} of {mpi['size']}; {aware}"
+    return f"{build.get('mpi_library')}; started as one process; {aware}"

@@ -41,9 +41,11 @@ DeviceReport device_report() {
 MpiReport mpi_report() {
 #if SORDINO_WITH_MPI
   mpi::World w = mpi::world();
-  return {w.initialized, w.process, w.processes, w.reason};
+  MpiReport r{w.initialized, w.process, w.processes, w.reason};
+  if (mpi::Answer answer = mpi::reaches_devices(); answer != mpi::Answer::not_known) r.gpu_aware = answer == mpi::Answer::yes;
+  return r;
 #else
-  return {false, 0, 1, "this build has no MPI"};
+  return {false, 0, 1, "this build has no MPI", false};
 #endif
 }
 

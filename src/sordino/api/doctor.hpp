@@ -1,5 +1,6 @@
 // What this build contains and what this machine offers; `sordino doctor` puts it into words.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct MpiReport {
   bool initialized = false;
   int process = 0, processes = 1;
   std::string reason;
+  std::optional<bool> gpu_aware = {};  // whether the library takes memory of GPUs; some say so only once it is initialised
 };
 /// Initialises MPI if this process was started by an MPI launcher.
 MpiReport mpi_report();

@@ -44,7 +44,8 @@ void validate(const Options& options);
 std::vector<std::string> solver_choices();
 inline const std::vector<std::string> precond_choices{"auto", "none", "jacobi"};
 inline const std::vector<std::string> engine_choices{"auto", "host", "cuda", "model"};
-inline const std::vector<std::string> transport_choices{"auto", "memory", "host", "nccl", "nvshmem", "mpi"};
+inline const std::vector<std::string> transport_choices{"auto",    "memory", "host",       "nccl",
+                                                        "nvshmem", "mpi",    "mpi-staged", "mpi-direct"};
 inline const std::vector<std::string> deterministic_choices{"auto", "on", "off"};
 inline const std::vector<std::string> progress_choices{"commands", "thread"};
 
@@ -69,9 +70,9 @@ void Options::fields(V&& v) {
     "GPUs to use, such as 0-3 or 0,2; empty means all visible; MPI processes share them out in order", any);
   v("transport", transport, "run",
     "engine cuda: how GPUs send to each other: straight into memory, through host memory, by NCCL, or by NVSHMEM, which takes "
-    "a process a rank; mpi: through host memory between processes, as if each were on a host of its own; auto: straight "
-    "wherever the hardware can, else through host "
-    "memory",
+    "a process a rank; mpi: over MPI between processes, as if each were on a host of its own; auto: straight wherever the "
+    "hardware can, else through host memory or over MPI. MPI moves what lies on GPUs where it says that it can; mpi-staged: "
+    "never; mpi-direct: whatever it says",
     transport_choices);
   v("deterministic", deterministic, "run",
     "engine cuda: add in the order of the other engines, for their bits on any number of ranks, at some cost; auto: for "

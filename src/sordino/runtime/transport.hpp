@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sordino/base/error.hpp"
 #include "sordino/base/types.hpp"
 #include "sordino/runtime/scalar.hpp"
 
@@ -13,9 +14,21 @@ namespace sordino {
 
 struct Message {
   /// beat: the sender's process lives, and its ranks make progress if `place` is 1; ended: they have ended run `slot`;
-  /// complaint: what a rank waited for in vain; invitation: to a communicator;
-  /// memory: where the sender has a vector or reduction.
-  enum Kind : i32 { halo, reduction, host_data, barrier, fault, beat, ended, complaint, invitation, memory } kind = halo;
+  /// complaint: what a rank waited for in vain; invitation: to a communicator; memory: where the sender has a vector or
+  /// reduction; placed_halo: its rows, of which the payload is the number of bytes, are sent from where they lie.
+  enum Kind : i32 {
+    halo,
+    reduction,
+    host_data,
+    barrier,
+    fault,
+    beat,
+    ended,
+    complaint,
+    invitation,
+    memory,
+    placed_halo
+  } kind = halo;
   i64 slot = 0;          // physical vector, reduction slot, or tag
   i32 from = 0, to = 0;  // ranks
   u32 flag = 0;          // epoch << 1 | stop request
@@ -44,6 +57,16 @@ class Transport {
   /// Hands arrived messages to `deliver`. Returns how many. Thread-safe; returns 0 at once if another thread is polling.
   using Deliver = std::function<void(const Message&, const std::byte* data, std::size_t bytes)>;
   virtual int poll(const Deliver& deliver) = 0;
+  /// Sends bytes from where they lie, without a header: between two processes the n-th of these is the n-th to be received.
+  /// They stay as they are until the receiver has them. Returns at once. Thread-safe.
+  virtual void send_placed(int /*process*/, const void* /*data*/, std::size_t /*bytes*/) { no_places(); }
+  /// Receives such bytes to where they belong; a later poll() calls `arrived`. Returns at once. Thread-safe, but not from
+  /// within `deliver`.
+  virtual void receive_placed(int /*process*/, void* /*to*/, std::size_t /*bytes*/, std::function<void()> /*arrived*/) {
+    no_places();
+  }
+  /// Whether these two take memory of GPUs, in all processes.
+  virtual bool reaches_devices() const { return false; }
   /// Nothing of what was sent needs this process any more. Thread-safe.
   virtual bool all_sent() = 0;
   virtual bool reduces() const { return false; }  // whether there is the next
@@ -51,6 +74,9 @@ class Transport {
   virtual std::unique_ptr<LibraryReduction> start_all_reduce(Fold, Scalar, std::vector<std::byte> /*values*/) {
     return nullptr;
   }
+
+ private:
+  void no_places() const { throw Error(Errc::unsupported, std::string("transport ") + name() + " sends copies only"); }
 };
 
 }  // namespace sordino

@@ -35,6 +35,11 @@ Links links_of(const std::string& name) {
   return name == "host" ? Links::host : Links::automatic;
 }
 
+Staging staging_of(const std::string& name) {
+  if (name == "mpi-staged") return Staging::always;
+  return name == "mpi-direct" ? Staging::never : Staging::automatic;
+}
+
 EngineChoice make_engine(const sordino::Options& o, const std::vector<int>& devices, std::unique_ptr<Hall> hall,
                          std::unique_ptr<Transport> transport) {
   enable_kernels();
@@ -42,6 +47,7 @@ EngineChoice make_engine(const sordino::Options& o, const std::vector<int>& devi
   c.ranks = o.ranks;
   c.devices = devices;
   c.links = links_of(o.transport);
+  c.staging = staging_of(o.transport);
   c.timeout = o.timeout;
   c.deterministic = o.deterministic == "on";
   c.time_commands = o.time_commands;

@@ -37,10 +37,14 @@ void load_all_sum(TeamRank& rank) {
   load_all_gather(rank);
 }
 
-// All ranks have read x when their pieces have come.
-void all_sum(TeamRank& rank, const AllSum& sum, const Symmetric<double>& x, const Symmetric<double>& whole, i64 part) {
+void add_pieces(TeamRank& rank, const AllSum& sum, const Symmetric<double>& x, const Symmetric<double>& whole, i64 part) {
   int blocks = int(std::clamp<i64>((part + threads - 1) / threads, 1, most_blocks));
   rank.launch({.blocks = blocks, .threads = threads}, add_piece, rank.team(), sum.ready, x, whole, part);
+}
+
+// All ranks have read x when their pieces have come.
+void all_sum(TeamRank& rank, const AllSum& sum, const Symmetric<double>& x, const Symmetric<double>& whole, i64 part) {
+  add_pieces(rank, sum, x, whole, part);
   all_gather(rank, sum.gather, whole, part);
 }
 

@@ -17,5 +17,7 @@ void load_all_sum(TeamRank& rank);
 /// Asynchronous, on the rank's stream: kernels behind it see the sum, and may write x. It waits for all ranks, so all must
 /// issue it, and ranks must not share devices.
 void all_sum(TeamRank& rank, const AllSum& sum, const Symmetric<double>& x, const Symmetric<double>& whole, i64 part);
+/// Its first half: rank r's piece, from r * part on, of its own whole only. x may be written once all ranks have come that far.
+void add_pieces(TeamRank& rank, const AllSum& sum, const Symmetric<double>& x, const Symmetric<double>& whole, i64 part);
 
 }  // namespace sordino::cuda

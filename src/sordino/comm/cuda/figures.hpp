@@ -24,6 +24,13 @@ std::vector<CommFigure> time_loops(const CommPlan& plan);
 /// For cubes of (1 << bits)^3 points.
 std::vector<CommFigure> time_loops_of(const CommPlan& plan, const std::vector<int>& bits);
 
+/// Of a vector of these two.
+inline constexpr i64 exchanged_bytes[] = {8 << 10, 64 << 10, 1 << 20, 8 << 20, 64 << 20};
+// Lines of time_exchange_paths, for so many ranks of all processes: recorded loops of the engine,
+void time_exchanges_by_engine(const CommPlan& plan, int ranks, std::vector<CommFigure>& figures);
+// and exchanges within each process, with MPI between them.
+void time_exchanges_of_processes(const CommPlan& plan, int ranks, std::vector<CommFigure>& figures);
+
 /// Of seconds, whose order is changed.
 double quantile(std::vector<double>& seconds, double part);
 /// Of [rank][sample] seconds: those of the rank that is slowest in each.
@@ -53,10 +60,19 @@ class BatchTimer {
 
 /// A team on the first `ranks` of the plan's devices, or of all.
 TeamOptions team_options(const CommPlan& plan, int ranks);
-/// An engine on the same.
-Options engine_options(const CommPlan& plan, int ranks);
-/// The plan's numbers of ranks for which there are devices, and at least `least`.
+/// The plan's numbers of ranks for which there are devices, and at least `least`; the same number in each process.
 std::vector<int> possible_ranks(const CommPlan& plan, int least);
+/// Of so many ranks those of this process.
+RankRange own_ranks(const CommPlan& plan, int ranks);
+/// The plan with the devices of this process, in the order of its ranks. Without other processes: all of the plan.
+CommPlan own_part(const CommPlan& plan, int ranks);
+/// An engine of so many ranks, over the plan's processes if there are several; `apart`: as if each were on a host of its own,
+/// so that couriers carry over MPI what goes between them.
+std::unique_ptr<CudaEngine> engine_for(const CommPlan& plan, Options options, int ranks, bool apart = false);
+/// Of the slowest process in each; the same numbers in all processes, which may decide by them.
+std::vector<double> agreed(const CommPlan& plan, std::vector<double> seconds);
+/// As "2 processes of 2 GPUs".
+std::string layout(const CommPlan& plan, int ranks);
 
 /// The line of a measurement for which there is one device only.
 CommFigure takes_two_devices(const char* what);

@@ -285,12 +285,10 @@ class Comparison {
   static constexpr i64 most_replays = 5;
 
   std::vector<double> recorded(Looping looping) {
-    Options options = engine_options(plan_, ranks_);
-    options.looping = looping;
-    CudaEngine gpus(options);
+    auto gpus = engine_for(plan_, {.looping = looping}, ranks_);
     overlap::Stopwatch watch(ranks_, replays_, iterations_);
     std::vector<std::vector<double>> histories(watch.seconds.size());
-    gpus.run([&](Rank& s) { histories[std::size_t(s.id())] = loops::cg(s, bits_, watch); });
+    gpus->run([&](Rank& s) { histories[std::size_t(s.id())] = loops::cg(s, bits_, watch); });
     for (auto& h : histories) check(h, "recorded");
     return slowest_of(watch.seconds);
   }

@@ -13,6 +13,7 @@ namespace {
 struct Measurement {
   const char* name;
   std::vector<CommFigure> (*run)(const CommPlan&);
+  bool between_processes = false;  // can be made there, too
 };
 constexpr Measurement measurements[] = {
     {"all-reduce", time_all_reduce_in_kernel},
@@ -23,28 +24,31 @@ constexpr Measurement measurements[] = {
     {"nccl-all-reduce", time_nccl_all_reduce},
     {"scopes", time_scopes},
     {"host", time_host_transfers},
-    {"exchange-paths", time_exchange_paths},
+    {"exchange-paths", time_exchange_paths, true},
     {"events", time_events},
-    {"overlap", time_overlap},
+    {"overlap", time_overlap, true},
     {"loops", time_loops},
     {"litmus", count_torn_packets},
 };
 
 }  // namespace
 
-std::vector<std::string> comm_measurements() {
+std::vector<std::string> comm_measurements(bool between_processes) {
   std::vector<std::string> names;
-  for (auto& m : measurements) names.push_back(m.name);
+  for (auto& m : measurements)
+    if (m.between_processes || !between_processes) names.push_back(m.name);
   return names;
 }
 
 std::vector<CommFigure> measure_comm(const std::string& name, const CommPlan& plan) {
   std::string known;
   for (auto& m : measurements) {
+    if (plan.processes && !m.between_processes) continue;
     if (name == m.name) return m.run(plan);
     known += (known.empty() ? "" : ", ") + std::string(m.name);
   }
-  bad_argument("there is no measurement '" + name + "'; there are " + known);
+  bad_argument("there is no measurement '" + name + "'" + (plan.processes ? " between processes" : "") + "; there are " +
+               known);
 }
 
 double quantile(std::vector<double>& seconds, double part) {
@@ -112,23 +116,52 @@ TeamOptions team_options(const CommPlan& plan, int ranks) {
   return o;
 }
 
-Options engine_options(const CommPlan& plan, int ranks) {
-  Options o;
-  o.ranks = ranks;
-  o.devices = plan.devices;
-  if (!o.devices.empty()) o.devices.resize(std::size_t(ranks));
-  o.timeout = plan.timeout;
-  return o;
-}
-
 std::vector<int> possible_ranks(const CommPlan& plan, int least) {
   DeviceReport report = device_report();
   if (!report.reason.empty()) throw Error(Errc::unsupported, "communication of GPUs cannot be measured: " + report.reason);
   int devices = plan.devices.empty() ? int(report.devices.size()) : int(plan.devices.size());
+  devices = -int(agreed(plan, {-double(devices)})[0]);  // the fewest that a process sees
+  int processes = plan.processes ? plan.processes->count() : 1;
   std::vector<int> ranks;
   for (int r : plan.ranks)
-    if (r >= least && r <= devices) ranks.push_back(r);
+    if (r >= least && r <= devices && r % processes == 0) ranks.push_back(r);
   return ranks;
+}
+
+RankRange own_ranks(const CommPlan& plan, int ranks) {
+  if (!plan.processes) return {0, ranks};
+  int each = ranks / plan.processes->count(), first = plan.processes->index() * each;
+  return {first, first + each};
+}
+
+CommPlan own_part(const CommPlan& plan, int ranks) {
+  CommPlan part = plan;
+  if (!plan.processes) return part;
+  RankRange mine = own_ranks(plan, ranks);
+  part.devices.clear();
+  for (int r = mine.first; r < mine.end; r++) part.devices.push_back(plan.devices.empty() ? r : plan.devices[std::size_t(r)]);
+  return part;
+}
+
+std::unique_ptr<CudaEngine> engine_for(const CommPlan& plan, Options o, int ranks, bool apart) {
+  o.timeout = plan.timeout;
+  o.devices = own_part(plan, ranks).devices;
+  o.ranks = own_ranks(plan, ranks).size();
+  if (int(o.devices.size()) > o.ranks) o.devices.resize(std::size_t(o.ranks));
+  if (!plan.processes) return std::make_unique<CudaEngine>(o);
+  auto hall = plan.processes->hall(o.ranks, apart);
+  return std::make_unique<CudaEngine>(o, std::move(hall), plan.processes->transport(o.ranks));
+}
+
+std::vector<double> agreed(const CommPlan& plan, std::vector<double> seconds) {
+  if (plan.processes) plan.processes->most(seconds);
+  return seconds;
+}
+
+std::string layout(const CommPlan& plan, int ranks) {
+  auto several = [](int n, const char* one, const char* more) { return std::to_string(n) + (n == 1 ? one : more); };
+  int processes = plan.processes ? plan.processes->count() : 1;
+  return several(processes, " process of ", " processes of ") + several(ranks / processes, " GPU", " GPUs");
 }
 
 }  // namespace sordino::cuda

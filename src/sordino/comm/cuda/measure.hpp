@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sordino/base/types.hpp"
+#include "sordino/comm/processes.hpp"
 
 namespace sordino::cuda {
 
@@ -13,6 +14,9 @@ struct CommPlan {
   i64 epochs = 0;                      // of a measurement; 0: as many as each takes to be steady
   double timeout = 10;                 // seconds that a wait on a device may take
   std::string nccl = {};               // a libnccl.so.2 to compare with; empty: where the loader finds one
+  // Several processes that measure together, and all pass the same; ranks are then those of all of them, in equal numbers.
+  // Each takes its share of the devices.
+  Processes* processes = nullptr;
 };
 
 /// One line of a table. What was wrong throws; so a figure that is there had the right result, with the same bits on all ranks.
@@ -28,11 +32,12 @@ struct CommFigure {
   std::string remark = {};     // such as why there is no figure
 };
 
-/// The names of all measurements, in the order in which to show them.
-std::vector<std::string> comm_measurements();
+/// The names of all measurements, in the order in which to show them; of those alone that several processes can make.
+std::vector<std::string> comm_measurements(bool between_processes = false);
 
-/// Runs one of them. Seconds to a minute. Throws bad_argument for a name that there is none of, `unsupported` without a GPU,
-/// `device` for a wrong result, peer_failed for a wait in vain.
+/// Runs one of them. Seconds to a minute. Collective over the plan's processes, with the same figures in all of them. Throws
+/// bad_argument for a name that there is none of, `unsupported` without a GPU, `device` for a wrong result, peer_failed for a
+/// wait in vain.
 std::vector<CommFigure> measure_comm(const std::string& name, const CommPlan& plan);
 
 }  // namespace sordino::cuda

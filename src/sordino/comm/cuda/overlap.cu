@@ -42,10 +42,16 @@ struct Four {
   Loop messages, neither, work, both;
 };
 
+/// How a loop is run, beside the default.
+struct Way {
+  i32 polish = 0;      // of each row of a halo's work
+  bool apart = false;  // what goes between processes goes by couriers, over MPI
+};
+
 class Bench {
  public:
-  Bench(const CommPlan& plan, int ranks, i64 bytes, std::vector<CommFigure>& figures, i32 polish = 0)
-      : plan_(plan), ranks_(ranks), bytes_(bytes), polish_(polish), figures_(figures) {}
+  Bench(const CommPlan& plan, int ranks, i64 bytes, std::vector<CommFigure>& figures, Way way = {})
+      : plan_(plan), ranks_(ranks), bytes_(bytes), way_(way), figures_(figures) {}
 
   /// `words` as the program understands them.
   Four measure(const std::string& name, const Program& program, i32 words) {
@@ -90,18 +96,16 @@ class Bench {
   }
 
   Loop run(int ranks, const Program& program, Shape shape, int most_replays = 10, const Dealing& dealing = {}) const {
-    shape.polish = polish_;
-    Options options = engine_options(plan_, ranks);
-    options.dealing = dealing;
-    CudaEngine gpus(options);
+    shape.polish = way_.polish;
+    auto gpus = engine_for(plan_, {.dealing = dealing}, ranks, way_.apart);
     const i64 epochs = plan_.epochs > 0 ? plan_.epochs : iterations * most_replays;
     int once = int(std::min<i64>(epochs, iterations));
     Stopwatch watch(ranks, int(std::clamp<i64>(epochs / once, 1, most_replays)), once);
-    gpus.run([&](Rank& s) { program(s, shape, watch); });
+    gpus->run([&](Rank& s) { program(s, shape, watch); });
     Loop loop;
     loop.figure = {.what = "overlap", .ranks = ranks_, .bytes = bytes_};  // beside what it is compared with
-    add_samples(loop.figure, slowest_of(watch.seconds));
-    loop.exposed = *std::max_element(watch.exposed.begin(), watch.exposed.end());
+    add_samples(loop.figure, agreed(plan_, slowest_of(watch.seconds)));
+    loop.exposed = agreed(plan_, {*std::max_element(watch.exposed.begin(), watch.exposed.end())})[0];
     return loop;
   }
 
@@ -126,9 +130,25 @@ class Bench {
   const CommPlan& plan_;
   int ranks_;
   i64 bytes_;
-  i32 polish_;
+  Way way_;
   std::vector<CommFigure>& figures_;
 };
+
+Program gathering(bool ahead) {
+  return [ahead](Rank& s, const Shape& shape, Stopwatch& watch) { overlap::gather(s, shape, ahead, watch); };
+}
+constexpr const char* sent_ahead = "all-gather, sent ahead in the command of the work";
+
+/// Between processes: Fig. 18 alone.
+void measure_between_processes(const CommPlan& plan, int ranks, std::vector<CommFigure>& figures) {
+  for (bool apart : {false, true})
+    for (i64 bytes : {i64(1) << 20, i64(8) << 20}) {
+      if (apart && bytes > 1 << 20) continue;  // no work is twice as long
+      Bench pieces(plan, ranks, bytes, figures, {.apart = apart});
+      std::string way = apart ? ", over MPI between " : ", straight between ";
+      pieces.measure(sent_ahead + way + layout(plan, ranks), gathering(true), i32(bytes / 8 / ranks));
+    }
+}
 
 }  // namespace
 
@@ -136,11 +156,15 @@ std::vector<CommFigure> time_overlap(const CommPlan& plan) {
   enable(overlap::Kernels{});
   std::vector<CommFigure> figures;
   for (int ranks : possible_ranks(plan, 2)) {
+    if (plan.processes) {
+      measure_between_processes(plan, ranks, figures);
+      continue;
+    }
     for (i64 bytes : {i64(64) << 10, i64(256) << 10, i64(1) << 20, i64(2) << 20}) {
       Bench lines(plan, ranks, bytes, figures);
       Four found = lines.measure("halo", overlap::halo, i32(bytes / 8));
       lines.measure_all_alike("halo", overlap::halo, i32(bytes / 8), found);
-      Bench arithmetic(plan, ranks, bytes, figures, much_polish);
+      Bench arithmetic(plan, ranks, bytes, figures, {.polish = much_polish});
       arithmetic.measure("halo, rows of arithmetic", overlap::halo, i32(bytes / 8));
     }
     Bench sums(plan, ranks, 4 * 8, figures);
@@ -148,13 +172,9 @@ std::vector<CommFigure> time_overlap(const CommPlan& plan) {
     sums.measure_alone("four sums", overlap::reduction, rows_of_sums, found);
     for (i64 bytes : {i64(1) << 20, i64(8) << 20}) {
       Bench pieces(plan, ranks, bytes, figures);
-      auto with = [](bool ahead) {
-        return [ahead](Rank& s, const Shape& shape, Stopwatch& watch) { overlap::gather(s, shape, ahead, watch); };
-      };
-      pieces.measure("all-gather, sent by a command of its own", with(false), i32(bytes / 8 / ranks));
-      const std::string ahead = "all-gather, sent ahead in the command of the work";
-      Four found = pieces.measure(ahead, with(true), i32(bytes / 8 / ranks));
-      pieces.measure_all_alike(ahead, with(true), i32(bytes / 8 / ranks), found);
+      pieces.measure("all-gather, sent by a command of its own", gathering(false), i32(bytes / 8 / ranks));
+      Four found = pieces.measure(sent_ahead, gathering(true), i32(bytes / 8 / ranks));
+      pieces.measure_all_alike(sent_ahead, gathering(true), i32(bytes / 8 / ranks), found);
     }
   }
   if (figures.empty()) figures.push_back(takes_two_devices("overlap"));

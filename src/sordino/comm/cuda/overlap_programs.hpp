@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sordino/comm/traffic.hpp"
+#include "sordino/comm/vector_sum.hpp"
 #include "sordino/runtime/kernel_list.hpp"
 
 namespace sordino::overlap {
@@ -96,11 +96,24 @@ struct Collect {
   Cost cost() const { return {8.0 * piece * (others + 1), 1.0 * piece * (others + 2)}; }
 };
 
+/// y = the mean of all ranks' vectors.
+struct Mean {
+  Whole sum;
+  Foreign<double, Access::write> y;
+  int ranks;
+  SORDINO_HD void row(i32 i) { y[i] = sum[i] / ranks; }
+};
+/// Who knows the sum knows that all ranks have got so far.
+struct Tell {
+  In one;
+  SORDINO_HD Sums<1> row(i32 i) { return {{one[i]}}; }
+};
+
 using Here = Foreign<double, Access::write>;  // instead of a vector that others are sent
 using Held = Foreign<const double, Access::read>;
-using Kernels =
-    KernelList<Kernel<Advance>, Kernel<Smooth<Ghost>>, Kernel<Smooth<In>>, Kernel<Count>, Kernel<Average>, Kernel<FirstSums>,
-               Kernel<Contribute<Sent<double>>>, Kernel<Contribute<Here>>, Kernel<Collect<Ghost>>, Kernel<Collect<Held>>>;
+using Kernels = KernelList<Kernel<Advance>, Kernel<Smooth<Ghost>>, Kernel<Smooth<In>>, Kernel<Count>, Kernel<Average>,
+                           Kernel<FirstSums>, Kernel<Contribute<Sent<double>>>, Kernel<Contribute<Here>>,
+                           Kernel<Collect<Ghost>>, Kernel<Collect<Held>>, Kernel<Mean>, Kernel<Tell>, Kernel<AddSegments>>;
 
 // --- running -----------------------------------------------------------------------------------------------------------------
 
@@ -256,6 +269,24 @@ inline void gather(Rank& s, const Shape& k, bool ahead, Stopwatch& watch) {
   });
   watch.time(s, loop);
   require_values(s, y, piece, double(watch.all_iterations()), 1, "an all-gather");
+}
+
+/// The sum over ranks of vectors of `words`, on all of them, each iteration of that of the one before. A reduction says
+/// that all have read what came.
+inline void vector_sum(Rank& s, const Shape& k, Stopwatch& watch) {
+  VectorSum sum(s, k.words);
+  Vec y = filled(s, "y", sum.operand_space(), k.words, 0, 1);
+  Vec one = filled(s, "one", s.add_space(equal_parts(1, s.id(), s.size())), 1, 1, 0);
+  Scal told = s.scalar("told");
+  Recorded loop = s.loop({}, [&] {
+    s.run(Advance{y, sum.operand()}, push(sum.operand()));
+    sum.add(s);
+    s.run_over(sum.result_space(), Mean{sum.result(), y, s.size()});
+    s.run(Tell{one}, start(told));
+    s.wait(told);
+  });
+  watch.time(s, loop);
+  require_values(s, y, k.words, double(watch.all_iterations()), 1, "a sum of vectors");
 }
 
 }  // namespace sordino::overlap

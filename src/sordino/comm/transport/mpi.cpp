@@ -13,16 +13,11 @@
 #include "sordino/base/error.hpp"
 #include "sordino/comm/transport/mpi_comm.hpp"
 #include "sordino/comm/transport/mpi_departure.hpp"
+#include "sordino/comm/transport/mpi_lock.hpp"
 #include "sordino/comm/transport/mpi_operations.hpp"
 
 namespace sordino::mpi {
 namespace {
-
-// MPI_THREAD_SERIALIZED: one call at a time, from any thread, whichever communicator it is for.
-std::mutex& the_lock() {
-  static std::mutex lock;
-  return lock;
-}
 
 bool launched() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS"})
@@ -78,7 +73,8 @@ class MpiReduction final : public LibraryReduction {
 
 class MpiTransport final : public Transport {
  public:
-  MpiTransport(int process, std::vector<int> ranks, MPI_Comm comm) : process_(process), ranks_(std::move(ranks)), comm_(comm) {}
+  MpiTransport(int process, std::vector<int> ranks, bool reaches_devices, MPI_Comm comm)
+      : process_(process), ranks_(std::move(ranks)), reaches_devices_(reaches_devices), comm_(comm) {}
 
   // Peers may still wait for what was sent last; give them a bounded time, then leave.
   ~MpiTransport() override {
@@ -91,7 +87,9 @@ class MpiTransport final : public Transport {
         MPI_Finalized(&finalized);
         if (finalized) return;
         retire();
-        if (sending_.empty() || clock::now() > limit) {
+        if ((sending_.empty() && sending_placed_.empty()) || clock::now() > limit) {
+          forget_receives();
+          sending_.splice(sending_.end(), sending_placed_);
           depart(comm_, std::move(sending_));
           return;
         }
@@ -106,7 +104,7 @@ class MpiTransport final : public Transport {
   const std::vector<int>& ranks_of_processes() const override { return ranks_; }
 
   void send(int process, const Message& header, const void* data, std::size_t bytes) override {
-    if (bytes > most_bytes) throw Error(Errc::unsupported, "a message of more than 2 GiB to another process is not supported");
+    check_length(bytes);
     std::lock_guard lock(the_lock());
     retire();
     auto& s =
@@ -117,10 +115,27 @@ class MpiTransport final : public Transport {
     MPI_Isend(s.buffer.data(), int(s.buffer.size()), MPI_BYTE, process, message_tag, comm_, &s.request);
   }
 
+  void send_placed(int process, const void* data, std::size_t bytes) override {
+    check_length(bytes);
+    std::lock_guard lock(the_lock());
+    MPI_Request& request = sending_placed_.emplace_back(Sending{}).request;
+    MPI_Isend(data, int(bytes), MPI_BYTE, process, placed_tag, comm_, &request);
+  }
+
+  void receive_placed(int process, void* to, std::size_t bytes, std::function<void()> arrived) override {
+    check_length(bytes);
+    std::lock_guard lock(the_lock());
+    Receiving& r = receiving_.emplace_back();
+    r.arrived = std::move(arrived);
+    MPI_Irecv(to, int(bytes), MPI_BYTE, process, placed_tag, comm_, &r.request);
+  }
+
+  bool reaches_devices() const override { return reaches_devices_; }
+
   int poll(const Deliver& deliver) override {
     std::unique_lock lock(the_lock(), std::try_to_lock);
     if (!lock) return 0;
-    int count = 0;
+    int count = take_placed();
     for (;; count++) {
       int there = 0;
       MPI_Status status;
@@ -142,7 +157,7 @@ class MpiTransport final : public Transport {
   bool all_sent() override {
     std::lock_guard lock(the_lock());
     retire();
-    return sending_.empty();
+    return sending_.empty() && sending_placed_.empty();
   }
 
   bool reduces() const override { return true; }
@@ -154,21 +169,62 @@ class MpiTransport final : public Transport {
  private:
   static constexpr std::size_t most_bytes = 0x7fffff00;
 
+  struct Receiving {
+    MPI_Request request = MPI_REQUEST_NULL;
+    std::function<void()> arrived;
+  };
+
+  static void check_length(std::size_t bytes) {
+    if (bytes > most_bytes) throw Error(Errc::unsupported, "a message of more than 2 GiB to another process is not supported");
+  }
+
+  static bool ended(MPI_Request& request) {
+    int done = 0;
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    return done != 0;
+  }
+
+  int take_placed() {
+    int count = 0;
+    for (auto r = receiving_.begin(); r != receiving_.end();) {
+      if (!ended(r->request)) {
+        ++r;
+        continue;
+      }
+      auto arrived = std::move(r->arrived);
+      r = receiving_.erase(r);
+      arrived();
+      count++;
+    }
+    return count;
+  }
+
+  // After a fault: what was to come has no place any more.
+  void forget_receives() {
+    for (Receiving& r : receiving_) {
+      MPI_Cancel(&r.request);
+      MPI_Request_free(&r.request);
+    }
+    receiving_.clear();
+  }
+
   // Buffers of completed sends are kept for later ones: after some iterations nothing is allocated.
   void retire() {
+    sending_placed_.remove_if([](Sending& s) { return ended(s.request); });
     for (auto s = sending_.begin(); s != sending_.end();) {
-      int done = 0;
-      MPI_Test(&s->request, &done, MPI_STATUS_IGNORE);
       auto next = std::next(s);
-      if (done) free_.splice(free_.end(), sending_, s);
+      if (ended(s->request)) free_.splice(free_.end(), sending_, s);
       s = next;
     }
   }
 
   int process_;
   std::vector<int> ranks_;
+  bool reaches_devices_;
   MPI_Comm comm_;
   std::list<Sending> sending_, free_;
+  std::list<Sending> sending_placed_;  // without buffers
+  std::list<Receiving> receiving_;
   std::vector<std::byte> received_;
 };
 
@@ -278,7 +334,9 @@ std::unique_ptr<Transport> transport(MPI_Comm callers, int local_ranks) {
   MPI_Comm_dup(callers, &comm);
   std::vector<int> ranks(static_cast<std::size_t>(processes));
   MPI_Allgather(&local_ranks, 1, MPI_INT, ranks.data(), 1, MPI_INT, comm);
-  return std::make_unique<MpiTransport>(process, ranks, comm);
+  int aware = reaches_devices() == Answer::yes, all_aware = 0;
+  MPI_Allreduce(&aware, &all_aware, 1, MPI_INT, MPI_MIN, comm);
+  return std::make_unique<MpiTransport>(process, ranks, all_aware != 0, comm);
 }
 
 std::unique_ptr<Hall> hall(int local_ranks, int host) {

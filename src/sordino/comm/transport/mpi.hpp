@@ -23,6 +23,11 @@ World world();
 /// The MPI library this was built with; needs no initialisation.
 std::string library();
 
+enum class Answer { no, yes, not_known };
+/// Whether the library moves memory of GPUs itself (it is "GPU-aware"). Some say so only once MPI has been initialised, which
+/// happens here as in world().
+Answer reaches_devices();
+
 /// A transport for `local_ranks` ranks of this process. Collective over all processes (it duplicates the communicator and
 /// gathers the numbers of ranks). Null if there is only one process.
 std::unique_ptr<Transport> transport(int local_ranks);

@@ -11,6 +11,18 @@ namespace {
 
 u32 load(const u32* word) { return std::atomic_ref(*const_cast<u32*>(word)).load(std::memory_order_acquire); }
 
+// What a network adapter has written to a device is not everywhere visible to a kernel that already runs there: where the
+// driver says so, it has to be asked for.
+void flush_adapter_writes(const RankState& r) {
+  int ordering = 0, options = 0;
+  call("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&ordering, cudaDevAttrGPUDirectRDMAWritesOrdering, r.device));
+  call("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&options, cudaDevAttrGPUDirectRDMAFlushWritesOptions, r.device));
+  if (ordering < cudaGPUDirectRDMAWritesOrderingOwner && (options & cudaFlushGPUDirectRDMAWritesOptionHost))
+    call("cudaDeviceFlushGPUDirectRDMAWrites",
+         cudaDeviceFlushGPUDirectRDMAWrites(cudaFlushGPUDirectRDMAWritesTargetCurrentDevice,
+                                            cudaFlushGPUDirectRDMAWritesToOwner));
+}
+
 // The tag of a packet, low half first on every machine that has GPUs; its value is complete when the tag is.
 u32 tag_of(const Packet& p) { return load(reinterpret_cast<const u32*>(&p.tag)); }
 
@@ -32,6 +44,7 @@ bool Courier::step() {
     for (auto& box : sums_) moved |= look(box);
     if (transport_)
       moved |= transport_->poll([&](const Message& m, const std::byte* data, std::size_t bytes) { take(m, data, bytes); }) > 0;
+    receive_placed();
     if (bridge_) moved |= bridge_->step();
   } catch (const Error& e) {
     state_.hall->propose(e.code(), std::string("what ranks send cannot be carried: ") + e.what());
@@ -57,6 +70,7 @@ bool Courier::look(RowsBox& box) {
   u32 word = load(box.flag);
   if (!is_epoch(word, box.next)) return false;
   box.next++;
+  std::size_t bytes = std::size_t(box.count) * sizeof(double);
   if (state_.hall->is_local(box.to)) {
     give_rows(box.to, box.vector, box.peer, box.place, box.rows, box.count, box.flag);
   } else if (box.put_flag) {
@@ -69,7 +83,15 @@ bool Courier::look(RowsBox& box) {
               .flag = word,
               .place = box.place,
               .peer = box.peer};
-    transport_->send(state_.hall->process_of(box.to), m, box.rows, std::size_t(box.count) * sizeof(double));
+    int process = state_.hall->process_of(box.to);
+    if (!box.placed || bytes == 0) {
+      transport_->send(process, m, box.rows, bytes);
+    } else {
+      m.kind = Message::placed_halo;
+      transport_->send(process, m, &bytes, sizeof bytes);
+      call("cudaSetDevice", cudaSetDevice(state_.local(box.from).device));
+      transport_->send_placed(process, box.rows, bytes);
+    }
   }
   return true;
 }
@@ -122,6 +144,11 @@ void Courier::take(const Message& m, const std::byte* data, std::size_t bytes) {
     std::memcpy(&place, data, std::min(bytes, sizeof place));
     return state_.hall->publish(m.from, Published(m.place), int(m.slot), place);
   }
+  if (m.kind == Message::placed_halo) {
+    Placed placed{m};
+    std::memcpy(&placed.bytes, data, std::min(bytes, sizeof placed.bytes));
+    return placed_.push_back(placed);
+  }
   if (m.kind == Message::reduction) {
     Packet* inbox = sum_inboxes_.at({m.to, int(m.slot)}) + m.place;
     std::memcpy(inbox, data, bytes);
@@ -133,6 +160,20 @@ void Courier::take(const Message& m, const std::byte* data, std::size_t bytes) {
     return state_.hall->invite(invitation);
   }
   if (bridge_) bridge_->hear(m, data, bytes);
+}
+
+void Courier::receive_placed() {
+  for (const auto& [m, bytes] : placed_) {
+    const Inbox& inbox = row_inboxes_.at({m.to, int(m.slot), m.peer});
+    RankState& r = receiver(m.to);
+    double* to = state_.vector_of(r, m.to, int(m.slot)).rows + m.place;
+    transport_->receive_placed(state_.hall->process_of(m.from), to, bytes, [this, m, inbox] {
+      *inbox.flag = m.flag;
+      flush_adapter_writes(receiver(m.to));
+      give_flag(m.to, int(m.slot), m.peer, inbox.flag);
+    });
+  }
+  placed_.clear();
 }
 
 // --- into a device -----------------------------------------------------------------------------------------------------------
@@ -150,6 +191,12 @@ void Courier::give_rows(int rank, int vector, int peer, i32 place, const double*
   if (count > 0)
     call("cudaMemcpyAsync",
          cudaMemcpyAsync(there.rows + place, rows, std::size_t(count) * sizeof(double), cudaMemcpyHostToDevice, r.courier));
+  give_flag(rank, vector, peer, flag);
+}
+
+void Courier::give_flag(int rank, int vector, int peer, const u32* flag) {
+  RankState& r = receiver(rank);
+  VectorAddress there = state_.vector_of(r, rank, vector);
   call("cudaMemcpyAsync",
        cudaMemcpyAsync(there.flags + peer * flag_stride, flag, sizeof(u32), cudaMemcpyHostToDevice, r.courier));
 }

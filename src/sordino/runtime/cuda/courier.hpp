@@ -5,6 +5,8 @@
 //
 // Over NVSHMEM (runtime/cuda/nvshmem_links.cpp) the courier puts what it sees into the receiver's memory, whose process has no
 // part in it.
+// Where MPI takes memory of GPUs, rows for other processes stay on the GPU: their outbox is there, MPI is given it and the
+// receiver's ghosts, and only the flag goes through host memory, behind the rows. Sums are too short to gain by that.
 //
 // An outbox needs one epoch of rows, and two of sums, as the receiver's memory does: who sends the next one has heard from all
 // who had to read the last.
@@ -38,13 +40,14 @@ class Courier {
   void stop() { duty_.end(); }  // for good
 
   struct RowsBox {
-    const double* rows = nullptr;  // [count] pinned; with NVSHMEM, in the arena
+    const double* rows = nullptr;  // [count] pinned; in NVSHMEM's arena, or on the sender's device, if they go from there
     const u32* flag = nullptr;     // pinned
     i32 count = 0;
     u32 next = 0;  // epoch that comes next
     int from = 0, to = 0, vector = 0;
-    i32 place = 0;  // first row at the receiver
-    int peer = 0;   // which of its peers the sender is
+    i32 place = 0;        // first row at the receiver
+    int peer = 0;         // which of its peers the sender is
+    bool placed = false;  // over MPI, from device to device
     // With NVSHMEM: where they go, as the sender names it.
     double* put_rows = nullptr;
     u32* put_flag = nullptr;
@@ -73,11 +76,17 @@ class Courier {
     double* rows = nullptr;
     u32* flag = nullptr;
   };
+  struct Placed {  // rows that MPI is to bring to a device
+    Message header;
+    std::size_t bytes = 0;
+  };
   bool step();
   bool look(RowsBox& box);
   bool look(SumsBox& box);
   void send(const SumsBox& box, const Packet* packets, i32 first);
   void take(const Message& message, const std::byte* data, std::size_t bytes);
+  void receive_placed();
+  void give_flag(int rank, int vector, int peer, const u32* flag);
   void give_rows(int rank, int vector, int peer, i32 place, const double* rows, i32 count, const u32* flag);
   void give_sums(int rank, int slot, i32 first, i32 count, const Packet* packets);
   RankState& receiver(int rank) const;
@@ -85,8 +94,9 @@ class Courier {
   State& state_;
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<Bridge> bridge_;
-  std::vector<RowsBox> rows_;  // these four under the mutex of the duty
+  std::vector<RowsBox> rows_;  // these five under the mutex of the duty
   std::vector<SumsBox> sums_;
+  std::vector<Placed> placed_;                              // announced by headers, in their order
   std::map<std::tuple<int, int, int>, Inbox> row_inboxes_;  // by rank, vector and peer
   std::map<std::pair<int, int>, Packet*> sum_inboxes_;      // by rank and slot
   Duty duty_;                                               // last: its thread uses all of the above

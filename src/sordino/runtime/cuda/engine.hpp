@@ -36,6 +36,13 @@ enum class Links {
   nvshmem,    // into NVSHMEM's memory, which the device stores into where it reaches it, else NVSHMEM; one rank a process
 };
 
+/// The way of rows that go over MPI.
+enum class Staging {
+  automatic,  // from GPU to GPU where MPI says that it takes their memory, else staged
+  always,     // through host memory on both sides
+  never,      // from GPU to GPU, whatever MPI says: some libraries cannot be asked
+};
+
 /// How a loop of commands reaches the device. Measured on H200 (bench/records): a chunk of iterations in a plain graph is the
 /// fastest, and the host only looks at the run between chunks.
 enum class Looping {
@@ -73,6 +80,7 @@ struct Options {
   bool time_commands = false;  // launches commands one by one, and times the first of each replay
   Sharing sharing = Sharing::automatic;
   Links links = Links::automatic;
+  Staging staging = Staging::automatic;
   std::string nccl;     // a libnccl.so.2; empty: what the loader finds as that
   std::string nvshmem;  // a libnvshmem_host.so.3; empty: SORDINO_NVSHMEM, or what the loader finds as that
   /// Bytes of NVSHMEM's memory for vectors that others write to, the same in all processes: the first one's word counts.

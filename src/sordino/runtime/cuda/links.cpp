@@ -68,19 +68,33 @@ Carrier State::carrier(int from, int to) const {
 
 VectorAddress State::outbox(RankState& r, Rank& rank, int physical, const ExchangePeer& p) {
   u32 sent = rank.pushed[physical];
-  char* memory = static_cast<char*>(take_pinned(r, bytes_of_box(p.send_count)));
-  VectorAddress at = rows_and_flag(memory, p.send_count, flag_word(sent, false));
-  Courier::RowsBox box{at.rows, at.flags, p.send_count, sent + 1, r.index, p.rank, physical, p.remote_first, p.remote_index};
+  bool placed = sends_placed(p.rank);
+  i32 staged = placed ? 0 : p.send_count;
+  VectorAddress at = rows_and_flag(static_cast<char*>(take_pinned(r, bytes_of_box(staged))), staged, flag_word(sent, false));
+  if (placed && p.send_count > 0) {
+    std::string what = "what is sent of '" + rank.vectors()[physical].name + "'";
+    at.rows = static_cast<double*>(take_memory(r, std::size_t(p.send_count) * sizeof(double), what));
+    r.tables.push_back(at.rows);
+  }
+  Courier::RowsBox box{at.rows, at.flags, p.send_count,   sent + 1,       r.index,
+                       p.rank,  physical, p.remote_first, p.remote_index, placed};
   if (arena) at.rows = put_by_nvshmem(box, r, p);
   courier->add(box);
   return at;
+}
+
+// All processes have the same options, and the transports have agreed: so the receiver knows how it comes.
+bool State::sends_placed(int rank) const {
+  if (arena || hall->is_local(rank) || !courier->reaches_processes() || options.staging == Staging::always) return false;
+  return options.staging == Staging::never || courier->transport().reaches_devices();
 }
 
 // What comes over a transport stays here until the device has it.
 void State::expect_rows(RankState& r, Rank& rank, int physical, int peer) {
   const ExchangePeer& p = rank.vectors()[physical].exchange->peers[std::size_t(peer)];
   if (hall->is_local(p.rank) || arena) return;
-  VectorAddress box = rows_and_flag(static_cast<char*>(take_pinned(r, bytes_of_box(p.recv_count))), p.recv_count, 0);
+  i32 staged = sends_placed(p.rank) ? 0 : p.recv_count;
+  VectorAddress box = rows_and_flag(static_cast<char*>(take_pinned(r, bytes_of_box(staged))), staged, 0);
   courier->expect_rows(r.index, physical, peer, box.rows, box.flags);
 }
 

@@ -182,6 +182,7 @@ struct State {
   bool maps_memory() const;  // of other processes of this host
   void find_ways();          // between the devices of this process
   bool needs_courier() const;
+  bool sends_placed(int rank) const;  // rows between here and a rank of another process go over MPI from GPU to GPU
   VectorAddress outbox(RankState& r, Rank& rank, int physical, const ExchangePeer& peer);
   void expect_rows(RankState& r, Rank& rank, int physical, int peer);
   Packet* outbox(RankState& r, Rank& rank, int slot, const std::vector<int>& to);

@@ -1,0 +1,96 @@
+#include "sordino/comm/transport/mpi_processes.hpp"
+
+#include <mpi.h>
+
+#include <string>
+#include <thread>
+
+#include "sordino/base/clock.hpp"
+#include "sordino/base/error.hpp"
+#include "sordino/comm/transport/mpi.hpp"
+#include "sordino/comm/transport/mpi_departure.hpp"
+#include "sordino/comm/transport/mpi_lock.hpp"
+
+namespace sordino::mpi {
+namespace {
+
+int int_of(i64 count) {
+  if (count < 0 || count > 0x7fffffff) bad_argument("MPI takes at most 2^31 - 1 values here, not " + std::to_string(count));
+  return int(count);
+}
+
+/// Every call is split-phase and asked for again and again: so waits can end, and other threads may call MPI meanwhile.
+class MpiProcesses final : public Processes {
+ public:
+  MpiProcesses(const World& world, double timeout) : world_(world), timeout_(timeout) {
+    std::lock_guard lock(the_lock());
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm_);
+  }
+  ~MpiProcesses() override {
+    std::lock_guard lock(the_lock());
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    if (!finalized) depart(comm_, {});
+  }
+
+  int count() const override { return world_.processes; }
+  int index() const override { return world_.process; }
+  bool reaches_devices() const override { return mpi::reaches_devices() == Answer::yes; }
+
+  void barrier() override {
+    finish("a barrier", [&](MPI_Request* r) { MPI_Ibarrier(comm_, r); });
+  }
+  void add(double* values, i64 count) override {
+    int n = int_of(count);
+    finish("a sum", [&](MPI_Request* r) { MPI_Iallreduce(MPI_IN_PLACE, values, n, MPI_DOUBLE, MPI_SUM, comm_, r); });
+  }
+  void gather(double* whole, i64 part) override {
+    int n = int_of(part);
+    finish("gathered pieces",
+           [&](MPI_Request* r) { MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, whole, n, MPI_DOUBLE, comm_, r); });
+  }
+  void most(std::vector<double>& values) override {
+    int n = int_of(i64(values.size()));
+    finish("the largest",
+           [&](MPI_Request* r) { MPI_Iallreduce(MPI_IN_PLACE, values.data(), n, MPI_DOUBLE, MPI_MAX, comm_, r); });
+  }
+
+  std::unique_ptr<Hall> hall(int ranks, bool apart) override { return mpi::hall(ranks, apart ? index() : -1); }
+  std::unique_ptr<Transport> transport(int ranks) override { return mpi::transport(ranks); }
+
+ private:
+  template <class Start>
+  void finish(const char* what, const Start& start) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    double begin = seconds_now();
+    {
+      std::lock_guard lock(the_lock());
+      start(&request);
+    }
+    while (!ended(&request)) {
+      if (seconds_now() - begin > timeout_)
+        throw Error(Errc::peer_failed, "process " + std::to_string(index()) + " waited " + std::to_string(int(timeout_)) +
+                                           " s for " + what + " of all processes: one of them has failed or is stuck");
+      std::this_thread::yield();
+    }
+  }
+  static bool ended(MPI_Request* request) {
+    std::lock_guard lock(the_lock());
+    int done = 0;
+    MPI_Test(request, &done, MPI_STATUS_IGNORE);
+    return done != 0;
+  }
+
+  World world_;
+  double timeout_;
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+}  // namespace
+
+std::unique_ptr<Processes> processes(double timeout) {
+  World w = world();
+  return w.processes == 1 ? nullptr : std::make_unique<MpiProcesses>(w, timeout);
+}
+
+}  // namespace sordino::mpi
