@@ -285,7 +285,9 @@ class Comparison {
   static constexpr i64 most_replays = 5;
 
   std::vector<double> recorded(Looping looping) {
-    auto gpus = engine_for(plan_, {.looping = looping}, ranks_);
+    Options options;
+    options.looping = looping;
+    auto gpus = engine_for(plan_, options, ranks_);
     overlap::Stopwatch watch(ranks_, replays_, iterations_);
     std::vector<std::vector<double>> histories(watch.seconds.size());
     gpus->run([&](Rank& s) { histories[std::size_t(s.id())] = loops::cg(s, bits_, watch); });

@@ -97,7 +97,9 @@ class Bench {
 
   Loop run(int ranks, const Program& program, Shape shape, int most_replays = 10, const Dealing& dealing = {}) const {
     shape.polish = way_.polish;
-    auto gpus = engine_for(plan_, {.dealing = dealing}, ranks, way_.apart);
+    Options options;
+    options.dealing = dealing;
+    auto gpus = engine_for(plan_, options, ranks, way_.apart);
     const i64 epochs = plan_.epochs > 0 ? plan_.epochs : iterations * most_replays;
     int once = int(std::min<i64>(epochs, iterations));
     Stopwatch watch(ranks, int(std::clamp<i64>(epochs / once, 1, most_replays)), once);
