@@ -175,10 +175,10 @@ class Rank {
   /// Afterwards names mean what they meant in the body that exited, or what the next body would have seen.
   Outcome replay(Recorded& recorded, int max = 1) { return start(recorded, max).wait(); }
   /// The same without waiting for its end: the rank does something else until it calls wait() of what this returns
-  /// (runtime/replay.hpp). Collective, as replay(): it compiles where that is needed, and may meet the other ranks for it. Until
-  /// the replay has been waited for, all else that uses this rank's names (vectors, scalars, reading and writing them, recording,
-  /// starting another replay) throws bad_argument; host data may be sent and received. What the recording uses must live so long,
-  /// the Recorded itself excepted.
+  /// (runtime/replay.hpp). Collective, as replay(): it compiles where that is needed, and may meet the other ranks for it.
+  /// Until the replay has been waited for, all else that uses this rank's names (vectors, scalars, reading and writing them,
+  /// recording, starting another replay) throws bad_argument; host data may be sent and received. What the recording uses must
+  /// live so long, the Recorded itself excepted.
   Replay start(Recorded& recorded, int max = 1);
   /// Forgets rotations: every name means its own buffer again (contents are unspecified where a rotation moved them).
   void reset_names();

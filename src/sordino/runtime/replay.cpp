@@ -120,7 +120,8 @@ Outcome Rank::finish_replay() {
   return out;
 }
 
-// The device may still be at work for it, and other ranks wait for what it sends: its program stays until all know of the error.
+// The device may still be at work for it, and other ranks wait for what it sends: its program stays until all know of the
+// error.
 void Rank::give_up_replay() {
   under_way_->current = 0;
   under_way_->given_up = true;

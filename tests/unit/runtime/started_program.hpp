@@ -2,6 +2,7 @@
 #pragma once
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <thread>
@@ -15,6 +16,8 @@
 namespace started {
 
 using namespace sordino;
+
+inline constexpr double endless = std::numeric_limits<double>::infinity();  // as the limit of a loop
 
 enum class Way { blocking, wait, poll, destroy };
 inline constexpr Way ways[] = {Way::blocking, Way::wait, Way::poll};
@@ -62,7 +65,7 @@ using Kernels = KernelList<Kernel<Seed>, Kernel<Smooth>, Kernel<Nothing, Large>>
 /// A loop that sends, waits, sums, tests, rotates two vectors, and leaves one on its way when it ends at its maximum.
 struct Waves {
   static constexpr i32 rows = 40;
-  explicit Waves(Rank& rank, double limit = 1e300) : s(rank), ends(host_tasks::ends_of(rank, rows)) {
+  explicit Waves(Rank& rank, double limit = endless) : s(rank), ends(host_tasks::ends_of(rank, rows)) {
     int space = s.add_space(equal_parts(rows, s.id(), s.size()));
     from = s.vector("from", space);
     x = s.vector("x", space, &ends);
@@ -127,7 +130,7 @@ inline void compare_ways(const Make& make) {
     double limit;
     int max;
   };
-  for (Case c : {Case{1e300, 1}, Case{1e300, 45}, Case{1e4, 300}, Case{-1, 30}}) {
+  for (Case c : {Case{endless, 1}, Case{endless, 45}, Case{1e4, 300}, Case{-1, 30}}) {
     NOTE("limit ", c.limit, ", at most ", c.max, " iterations");
     auto engine = make();
     Ended first = waves(*engine, c.limit, c.max, Way::blocking);
@@ -183,7 +186,10 @@ inline void refuse_others(Engine& engine) {
     Replay moved = std::move(second);
     CHECK_THROWS(second.wait(), Error, "this replay is over");  // NOLINT(bugprone-use-after-move): that is the test
     CHECK(moved.wait().iterations == 4);
-    { Replay dropped = s.start(w.loop, 5); }
+    s.replay(w.begin);
+    {
+      Replay dropped = s.start(w.loop, 5);
+    }
     CHECK(int(s.history.size()) == 7 + 4 + 5);
     Replay nothing = s.start(w.loop, 0);
     CHECK(nothing.test());
@@ -247,7 +253,7 @@ inline void throw_meanwhile(const Make& make, int max) {
       s.replay(w.begin);
       Replay loop = s.start(w.loop, max);
       if (s.id() == last) {
-        if (way == Way::destroy) outlives.emplace(std::move(loop));
+        if (way == Way::destroy) (void)outlives.emplace(std::move(loop));
         throw std::runtime_error("out of coffee");
       }
       while (way == Way::poll && !loop.test()) std::this_thread::yield();
@@ -270,7 +276,7 @@ inline void leave_behind(const Make& make) {
   Failure f = fail(*engine, [&](Rank& s) {
     Waves w(s);
     s.replay(w.begin);
-    left[std::size_t(s.id())].emplace(s.start(w.loop, 3));
+    (void)left[std::size_t(s.id())].emplace(s.start(w.loop, 3));
   });
   CHECK(f.cause.ends_with("the job ends while a replay is under way on this rank: wait() for it first"));
   left.clear();

@@ -6,8 +6,8 @@ namespace sordino::cuda {
 namespace {
 
 constexpr int most_queued = 400;  // entries of a stream that a chunk with NCCL's messages may take: hosts must never wait here
-constexpr int launches_of_command = 3;        // at most
-constexpr int of_messages = 8;                // entries that a group of messages takes, about
+constexpr int launches_of_command = 3;  // at most
+constexpr int of_messages = 8;          // entries that a group of messages takes, about
 
 }  // namespace
 

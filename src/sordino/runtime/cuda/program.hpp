@@ -28,8 +28,8 @@ class CudaProgram final : public Program {
   Outcome wait() override;
 
  private:
-  /// What is put into the stream at a time, to be looked at by its end: a chunk of iterations, many of them in a WHILE graph, or
-  /// the launches up to a host task.
+  /// What is put into the stream at a time, to be looked at by its end: a chunk of iterations, many of them in a WHILE graph,
+  /// or the launches up to a host task.
   struct Chunk {
     int first, last;  // its iterations, from the first to the one before the last
     u32 mark;         // its number; in a WHILE graph, that of the chunk before its first

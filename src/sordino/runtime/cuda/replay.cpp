@@ -103,7 +103,7 @@ void CudaProgram::begin_replay() {
   timing_ = timed() && !plan_.on_host;
   timed_count_ = 0;
   as_graph_ = rec_.is_loop && !plan_.on_host && !state_.shared && !state_.nccl && !timing_ && max_ > short_run &&
-                  state_.options.looping != Looping::launches && i64(chunk_) * i64(rec_.commands.size()) <= most_captured;
+              state_.options.looping != Looping::launches && i64(chunk_) * i64(rec_.commands.size()) <= most_captured;
   if (as_graph_ && !graph_) build_graph();
   offsets_.assign(plan_.epoch_count(), 0);
   exchanged_.clear();

@@ -47,7 +47,7 @@ class HostProgram final : public Frame {
     int iteration = 0;
     std::size_t command = 0, phase = 0;
     bool over = false;
-    bool blocked = false;  // the phase has begun
+    bool blocked = false;                             // the phase has begun
     double began = 0, waited = 0, blocked_since = 0;  // of the command; seconds
   };
 

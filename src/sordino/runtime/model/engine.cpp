@@ -179,7 +179,8 @@ bool ModelEngine::test(Place& place) {
     place.tests_replay = true;
     let_host_tasks_run(place);
     place.clock += std::max(shortest, options_.machine.host_overhead_s);
-    wake_program(place, place.clock);
+    place.woken = true;
+    agenda_.add_behind(who(place.rank.id(), program_lane), place.clock);
     block(place);
     place.tests_replay = false;
     place.clock = std::max(place.clock, place.processor_busy_until);
