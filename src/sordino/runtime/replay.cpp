@@ -9,6 +9,7 @@ namespace {
 
 void forget(UnderWay& replay) {
   replay.current = 0;
+  if (replay.program) replay.program->give_up();  // where it has ended, this is nothing
   replay.program = nullptr;
   replay.recorded = {};
 }

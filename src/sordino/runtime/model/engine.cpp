@@ -202,6 +202,7 @@ Outcome ModelEngine::wait(Place& place) {
 }
 
 void ModelEngine::let_host_tasks_run(Place& place) {
+  place.attends_since = place.clock;
   if (place.replaying) place.replaying->processor_is_free(place.clock);
 }
 

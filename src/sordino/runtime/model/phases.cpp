@@ -54,7 +54,7 @@ bool ModelProgram::exit_test(Queue& q, const Step& s) {
 // On the processor of the rank's program, when that waits or looks; a program that is elsewhere is not interrupted.
 bool ModelProgram::host(Queue& q, const Step& s) {
   if (!here_.attends()) return block(q);
-  q.now = std::max({q.now, here_.clock, here_.processor_busy_until});
+  q.now = std::max(q.now, here_.attends_since);
   Inside inside = rank_.enter_replay();
   if (engine_.options_.arithmetic) host_task(turn(q.iteration), s.command);
   q.now += s.seconds;

@@ -94,6 +94,8 @@ struct Place {
   bool tests_replay = false;               // the program looks, and lets the others go first
   bool woken = false;                      // the agenda has its turn
 
+  double attends_since = 0;  // seconds
+
   /// The program stands still where it holds nothing, and looks after what comes.
   bool attends() const { return awaits_replay || awaits_mail || tests_replay; }
 };
