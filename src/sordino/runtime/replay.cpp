@@ -31,10 +31,10 @@ class Ending {
 
 Replay::~Replay() noexcept(false) {
   if (!is_under_way()) return;
-  if (std::uncaught_exceptions() > unwinding_ && thread_ == std::this_thread::get_id())
-    rank().give_up_replay();
-  else
+  if (std::uncaught_exceptions() <= unwinding_)
     wait();
+  else if (thread_ == std::this_thread::get_id())
+    state_->rank->give_up_replay();
 }
 
 Rank& Replay::rank() const {
