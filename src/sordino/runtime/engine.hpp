@@ -36,10 +36,22 @@ class Attendant {
   virtual void advance_offloaded() = 0;  // only what the network adapter carries on while the processor is busy
 };
 
-/// A recording bound to one rank's memory by one engine: pointers, channels, graphs. Made once, replayed often.
+/// What a look at a replay has found, or brought about.
+enum class Advance {
+  blocked,  // it waits for the device, or for other ranks
+  moved,
+  ended,
+};
+
+/// A recording bound to one rank's memory by one engine: pointers, channels, graphs. Made once, replayed often, by the rank's
+/// thread; what throws has ended the replay.
 class Program {
  public:
   virtual ~Program() = default;
+  virtual void start(int max) = 0;  // begins to replay up to `max` iterations
+  virtual Advance advance() = 0;    // a piece of it, without waiting
+  virtual Outcome wait() = 0;       // until they have ended on this rank
+  virtual void give_up() {}         // nobody asks any more: what it uses may go
 };
 
 /// What a run is doing, for whoever supervises it from outside; written by the first local rank.
@@ -83,8 +95,6 @@ class Engine {
   virtual void barrier(Rank& rank) = 0;
   virtual std::unique_ptr<Program> compile(Rank& rank, const Recording& recording, const std::vector<int>& vector_map,
                                            const std::vector<int>& scalar_map) = 0;
-  /// Replays up to `max` iterations; returns when they have ended on this rank.
-  virtual Outcome replay(Rank& rank, Program& program, int max) = 0;
   virtual void write(Rank& rank, int physical, const double* host, i64 count) = 0;
   virtual void read(Rank& rank, int physical, double* host, i64 count) = 0;
   virtual void set_scalar(Rank& rank, int physical, double value) = 0;

@@ -11,6 +11,7 @@
 #include "sordino/runtime/applied.hpp"
 #include "sordino/runtime/engine.hpp"
 #include "sordino/runtime/host_task.hpp"
+#include "sordino/runtime/replay.hpp"
 #include "sordino/runtime/space.hpp"
 
 namespace sordino {
@@ -70,43 +71,11 @@ struct Reduction {
   int values() const { return int(to.size()); }
 };
 
-/// What one recording leaves for the next: vectors whose ghosts a peer may still be reading when it ends, and vectors it pushes
-/// before it has met its peers. Where the two overlap, replay() puts a barrier in between.
-struct Settling {
-  std::set<int> early, unsettled;  // physical vectors
-};
-
-/// What earlier recordings have begun and not ended: reductions started, vectors pushed.
-struct Carried {
-  std::vector<int> open, unread;  // reduction slots, logical vectors
-  bool operator==(const Carried&) const = default;
-};
-
-/// A recorded body. Cheap to copy; compiled by the engine when first replayed, and again only if a rotation left the names
-/// in another order.
-class Recorded {
- public:
-  Recorded() = default;
-  explicit Recorded(std::shared_ptr<Recording> r) : recording_(std::move(r)) {}
-  explicit operator bool() const { return recording_ != nullptr; }
-  const Recording& recording() const { return *recording_; }
-
- private:
-  friend class Rank;
-  std::shared_ptr<Recording> recording_;
-  struct Compiled {
-    std::shared_ptr<Program> program;
-    Settling settling;
-    Carried found;  // when it was checked
-  };
-  std::map<std::vector<int>, Compiled> programs_;
-  std::map<std::vector<int>, std::shared_ptr<Recorded>> drains_;
-};
-
 class Rank {
  public:
-  Rank(Engine& engine, int rank) : engine_(engine), rank_(rank) {}
+  Rank(Engine& engine, int rank);
   Rank(const Rank&) = delete;
+  ~Rank();
 
   int id() const { return rank_; }
   int size() const { return engine_.size(); }
@@ -209,15 +178,21 @@ class Rank {
   }
   /// Replays; a loop for at most `max` iterations. What a loop carried to its next iteration is received and dropped.
   /// Afterwards names mean what they meant in the body that exited, or what the next body would have seen.
-  Outcome replay(Recorded& recorded, int max = 1);
+  Outcome replay(Recorded& recorded, int max = 1) { return start(recorded, max).wait(); }
+  /// The same without waiting for its end: the rank does something else until it calls wait() of what this returns
+  /// (runtime/replay.hpp). Collective, as replay(): it compiles where that is needed, and may meet the other ranks for it.
+  /// Until the replay has been waited for, all else that uses this rank's names (vectors, scalars, reading and writing them,
+  /// recording, starting another replay) throws bad_argument; host data may be sent and received. What the recording uses must
+  /// live so long, the Recorded itself excepted.
+  Replay start(Recorded& recorded, int max = 1);
   /// Forgets rotations: every name means its own buffer again (contents are unspecified where a rotation moved them).
   void reset_names();
 
   // --- data, between recordings ---------------------------------------------------------------------------------------------
   void write(Vec v, const double* host);  // [rows]
   void read(Vec v, double* host);         // [rows]
-  void set(Scal s, double value) { engine_.set_scalar(*this, scalar_map_[s.id], value); }
-  double get(Scal s) { return engine_.get_scalar(*this, scalar_map_[s.id]); }
+  void set(Scal s, double value);
+  double get(Scal s);
 
   std::vector<double> history;  // what the exit tests' value() said, one an iteration
   Ledger ledger;
@@ -234,6 +209,17 @@ class Rank {
   const std::vector<int>& vector_map() const { return vector_map_; }
   const std::vector<int>& scalar_map() const { return scalar_map_; }
   int reduction_of(int scalar) const { return reduction_of_[scalar]; }
+  /// A run's job on this rank; throws if it leaves a replay under way.
+  void run_job(const std::function<void(Rank&)>& job);
+  /// After the job, when all know why it failed, if it did: what it left under way is dropped.
+  void leave_job();
+  /// Throws if a replay is under way; `what` the caller wants to do meanwhile.
+  void check_idle(const char* what) const;
+  bool is_inside_replay() const { return under_way_->inside; }
+  Inside enter_replay() { return Inside(*under_way_); }
+  bool replays_aside() const { return under_way_->current != 0 && !under_way_->inside; }
+  /// Whoever keeps the rank waiting lets the replay go on that it has under way; whether it moved.
+  bool go_on();
 
   // --- for tests ----------------------------------------------------------------------------------------------------------
   std::function<void(Recording&)> mutate;  // changes each recording before it is checked
@@ -282,8 +268,12 @@ class Rank {
   void add_rotation(Recording& r, const Rotation& rotation) const;
   void derive_dependences(Recording& r) const;
   Carried carried() const;
+  friend class Replay;
+  bool test_replay();
+  Outcome finish_replay();
+  void give_up_replay();
   void drain(Recorded& recorded);
-  Program& compiled(Recorded& recorded);
+  const std::shared_ptr<Program>& compiled(Recorded& recorded);
   void settle(const Settling& next);
 
   Engine& engine_;
@@ -302,6 +292,7 @@ class Rank {
   int queue_ = 0, every_ = 0;
 
   std::set<int> unsettled_;  // what earlier replays left
+  std::shared_ptr<UnderWay> under_way_;
 };
 
 }  // namespace sordino

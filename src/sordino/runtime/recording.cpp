@@ -226,6 +226,7 @@ void Rank::push_last(Vec v) {
 }
 
 void Rank::begin_recording() {
+  check_idle("a recording is made");
   if (recording_) bad_argument("recordings do not nest");
   recording_ = std::make_shared<Recording>();
   recordings_++;

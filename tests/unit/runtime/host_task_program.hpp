@@ -1,6 +1,7 @@
 // A loop whose every iteration has a kernel, a host task that reads ghosts and a reduction, and a kernel again. All numbers are
 // dyadic and short, so every engine computes them exactly, in any order.
 #pragma once
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -43,14 +44,25 @@ struct Result {
   bool operator==(const Result&) const = default;
 };
 
-/// Rows 0 to n of a chain; each rank has `rows` of them.
-inline void job(Rank& s, i32 rows, double limit, int max, Result& all) {
+/// Every rank sends its first and its last row to its neighbours in a chain: the ghost of the left one comes first.
+inline Exchange ends_of(const Rank& s, i32 rows) {
   bool left = s.id() > 0, right = s.id() + 1 < s.size();
-  int space = s.add_space(equal_parts(rows, s.id(), s.size()));
   Exchange ends;
   if (left) ends.peers.push_back({s.id() - 1, rows, 1, 1, {}, 0, rows + (s.id() - 1 > 0), s.id() - 1 > 0});
   if (right) ends.peers.push_back({s.id() + 1, rows + left, 1, 1, {}, rows - 1, rows, 0});
   ends.ghosts = left + right;
+  return ends;
+}
+
+/// Replays the loop for at most so many iterations.
+using Replays = std::function<Outcome(Rank&, Recorded&, int max)>;
+inline Outcome blocking(Rank& s, Recorded& loop, int max) { return s.replay(loop, max); }
+
+/// Rows 0 to n of a chain; each rank has `rows` of them.
+inline void job(Rank& s, i32 rows, double limit, int max, Result& all, const Replays& replay) {
+  bool left = s.id() > 0, right = s.id() + 1 < s.size();
+  int space = s.add_space(equal_parts(rows, s.id(), s.size()));
+  Exchange ends = ends_of(s, rows);
   Vec g = s.vector("g", space, &ends), h = s.vector("h", space);
   Scal sum = s.scalar("sum"), half = s.scalar("half"), total = s.scalar("total");
   auto smooth = [=](const HostView& host) {
@@ -81,15 +93,15 @@ inline void job(Rank& s, i32 rows, double limit, int max, Result& all) {
   std::vector<double> mine(static_cast<std::size_t>(rows));
   for (i32 i = 0; i < rows; i++) mine[std::size_t(i)] = double((rows * s.id() + i) % 7);
   s.write(g, mine.data());
-  Outcome out = s.replay(loop, max);
+  Outcome out = replay(s, loop, max);
   s.read(g, mine.data());
   std::copy(mine.begin(), mine.end(), all.g.begin() + rows * s.id());
   if (s.id() == 0) all.iterations = out.iterations, all.history = s.history;
 }
 
-inline Result run(Engine& engine, i32 n, double limit, int max) {
+inline Result run(Engine& engine, i32 n, double limit, int max, const Replays& replay = blocking) {
   Result all{std::vector<double>(static_cast<std::size_t>(n)), {}, 0};
-  engine.run([&](Rank& s) { job(s, n / s.size(), limit, max, all); });
+  engine.run([&](Rank& s) { job(s, n / s.size(), limit, max, all, replay); });
   return all;
 }
 

@@ -34,21 +34,7 @@ class PaperEngine final : public Engine {
   std::unique_ptr<Program> compile(Rank&, const Recording& r, const std::vector<int>& vectors,
                                    const std::vector<int>&) override {
     compilations++;
-    return std::make_unique<Bound>(r, vectors);
-  }
-  Outcome replay(Rank& rank, Program& program, int max) override {
-    replays++;
-    auto& p = static_cast<Bound&>(program);
-    int last = exit_at > 0 && exit_at < max ? exit_at : max;
-    for (int iteration = 0; iteration < last; iteration++) {
-      auto map = rotated(p.vectors, p.recording.rotate, iteration % p.recording.period);
-      for (auto& c : p.recording.commands) {
-        if (!c.active(iteration)) continue;
-        if (c.test && iteration + 1 == exit_at && exit_at <= max) return {exit_at, met};
-        for (auto& phase : c.phases) count(rank, phase, map);
-      }
-    }
-    return {last, proceed};
+    return std::make_unique<Bound>(*this, r, vectors);
   }
   void write(Rank&, int, const double*, i64) override {}
   void read(Rank&, int, double*, i64) override {}
@@ -69,10 +55,29 @@ class PaperEngine final : public Engine {
     if (std::exchange(refuses_names, false)) throw Error(Errc::unsupported, "no room for a name");
   }
   struct Bound final : Program {
-    Bound(const Recording& r, std::vector<int> v) : recording(r), vectors(std::move(v)) {}
+    Bound(PaperEngine& e, const Recording& r, std::vector<int> v) : engine(e), recording(r), vectors(std::move(v)) {}
+    void start(int m) override { max = m; }
+    Advance advance() override { return Advance::ended; }
+    Outcome wait() override { return engine.replay(*this, max); }
+    PaperEngine& engine;
     const Recording& recording;
     std::vector<int> vectors;
+    int max = 0;
   };
+
+  Outcome replay(const Bound& p, int max) {
+    replays++;
+    int last = exit_at > 0 && exit_at < max ? exit_at : max;
+    for (int iteration = 0; iteration < last; iteration++) {
+      auto map = rotated(p.vectors, p.recording.rotate, iteration % p.recording.period);
+      for (auto& c : p.recording.commands) {
+        if (!c.active(iteration)) continue;
+        if (c.test && iteration + 1 == exit_at && exit_at <= max) return {exit_at, met};
+        for (auto& phase : c.phases) count(rank_, phase, map);
+      }
+    }
+    return {last, proceed};
+  }
 
   static void count(Rank& rank, const Phase& phase, const std::vector<int>& map) {
     auto slot = std::size_t(phase.slot);

@@ -41,7 +41,7 @@ void CudaEngine::run(const std::function<void(Rank&)>& job, const std::function<
     std::string me = "rank " + std::to_string(first_rank() + i) + ": ";
     try {
       call("cudaSetDevice", cudaSetDevice(s.ranks[i]->device));
-      job(*s.public_ranks[i]);
+      s.public_ranks[i]->run_job(job);
       s.send_rest();
     } catch (const PeerFailed&) {
     } catch (const Error& e) {
@@ -51,6 +51,7 @@ void CudaEngine::run(const std::function<void(Rank&)>& job, const std::function<
     } catch (...) {
       s.raise(Errc::peer_failed, me + "an exception that is no std::exception");
     }
+    s.public_ranks[i]->leave_job();
     s.hall->set_waiting(first_rank() + i, true);
   };
   struct Busy {
@@ -86,9 +87,10 @@ void CudaEngine::run(const std::function<void(Rank&)>& job, const std::function<
   if (s.hall->raised()) s.tell_cause();
 }
 
-void CudaEngine::look(Rank&) {
+void CudaEngine::look(Rank& rank) {
   state_->attend();
   if (state_->hall->raised()) state_->fail_as_peers();
+  rank.go_on();
 }
 
 void CudaEngine::barrier(Rank& rank) {
@@ -106,8 +108,6 @@ std::unique_ptr<Program> CudaEngine::compile(Rank& rank, const Recording& record
   barrier(rank);  // all kernels are loaded, all addresses known: nobody waits on his device for a rank that is still busy here
   return program;
 }
-
-Outcome CudaEngine::replay(Rank&, Program& program, int max) { return static_cast<CudaProgram&>(program).replay(max); }
 
 // --- host data ------------------------------------------------------------------------------------------------------------
 

@@ -126,8 +126,8 @@ class CudaEngine final : public Engine {
   Carrier carrier(int from, int to) const override;
   Counters counters(int rank) const;  // a rank of this process
   /// What the rank does from now on comes after all that is in the caller's stream, a cudaStream_t on the rank's device.
-  /// (Replays have ended when they return: nothing needs to wait for them.) Other ranks wait for nobody's stream: what the
-  /// caller still writes must not be ghosts. Returns at once.
+  /// (Replays have ended when they return, or their wait() does: nothing needs to wait for them.) Other ranks wait for nobody's
+  /// stream: what the caller still writes must not be ghosts. Returns at once.
   void follow(Rank& rank, void* stream);
 
   void allocate(Rank& rank, int vector) override;
@@ -135,7 +135,6 @@ class CudaEngine final : public Engine {
   void barrier(Rank& rank) override;
   void look(Rank& rank) override;
   std::unique_ptr<Program> compile(Rank&, const Recording&, const std::vector<int>&, const std::vector<int>&) override;
-  Outcome replay(Rank& rank, Program& program, int max) override;
   void write(Rank& rank, int physical, const double* host, i64 count) override;
   void read(Rank& rank, int physical, double* host, i64 count) override;
   void set_scalar(Rank& rank, int physical, double value) override;

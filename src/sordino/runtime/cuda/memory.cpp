@@ -235,6 +235,7 @@ double CudaEngine::get_scalar(Rank& rank, int physical) {
 }
 
 void* CudaEngine::allocate_bytes(Rank& rank, std::size_t bytes) {
+  rank.check_idle("memory is allocated");
   return state_->take_memory(state_->of(rank), bytes, "an operator's arrays");
 }
 
@@ -249,6 +250,7 @@ void CudaEngine::release_bytes(Rank& rank, void* pointer, std::size_t bytes) {
 }
 
 void CudaEngine::upload(Rank& rank, void* to, const void* from, std::size_t bytes) {
+  rank.check_idle("memory is written");
   OnDevice on(state_->of(rank).device);
   state_->copy_in(state_->of(rank), to, from, bytes);
 }

@@ -7,6 +7,7 @@
 #include "sordino/runtime/cuda/plan.hpp"
 #include "sordino/runtime/cuda/streams.hpp"
 #include "sordino/runtime/cuda/tally.hpp"
+#include "sordino/runtime/patience.hpp"
 
 namespace sordino::cuda {
 
@@ -22,13 +23,18 @@ class CudaProgram final : public Program {
               const std::vector<int>& scalar_map);
   ~CudaProgram() override;
 
-  Outcome replay(int max);
+  void start(int max) override;
+  Advance advance() override;
+  Outcome wait() override;
 
  private:
+  /// What is put into the stream at a time, to be looked at by its end: a chunk of iterations, many of them in a WHILE graph,
+  /// or the launches up to a host task.
   struct Chunk {
     int first, last;  // its iterations, from the first to the one before the last
-    u32 mark;         // its number
+    u32 mark;         // its number; in a WHILE graph, that of the chunk before its first
   };
+  static constexpr int repeated_chunks = 64;  // that a WHILE graph runs before the host takes their history
 
   // issuing (issue.cpp)
   void issue_iterations(int first, int last);
@@ -58,8 +64,9 @@ class CudaProgram final : public Program {
   u32 epoch_now(const EpochRef& e) const;
 
   // between host tasks (segments.cpp)
-  Outcome replay_segments(int max);
-  bool end_segment(int iterations, u32 first_test, Outcome& outcome);
+  const Launch* next_launch();
+  Chunk issue_segment();
+  bool run_next_host_task();
   std::vector<RowRange> own_rows(int vector) const;
   void call_host_task(Body& task, const Command& c, int iteration, const std::vector<int>& map);
   void run_host_task(const Launch& launch, int iteration);
@@ -70,24 +77,30 @@ class CudaProgram final : public Program {
   void end_command();
   void book_times(const Outcome& outcome, int exit_command);
 
-  Outcome replay_on_device(int max);
+  // replaying (replay.cpp)
+  bool on_device() const { return as_graph_ && repeats_; }
+  void begin_replay();
+  void send_settings();
+  void issue_ahead();
+  Chunk issue_chunk();
+  Chunk launch_repeated();
   void inject_before(int first, int last) const;
-  bool begin_replay(int max);  // says whether to use the graph
-  void send_settings(int max);
-  Chunk issue_chunk(int first, int max, bool as_graph);
-  const Window::Report& await_report(u32 mark);
+  u32 ended_on_device() const;
+  bool has_arrived() const;
+  void await();
+  void look();
+  void tell_stop();
+  void take();
   const Window::Report& checked_report(u32 mark);
   bool has_exited(const Control& c, Outcome& outcome);
-  void await_mark(u32 mark);
-  u32 await_end(u32 before);
-  template <class Arrived>
-  void await_device(const Arrived& arrived);
   void take_history(i64 until);
+  void book(const Outcome& outcome, const Window::Report& report);
+
+  // failing (program.cpp)
   [[noreturn]] void fail(const FaultRecord& cause);
   void complain(int command, int iteration, const std::string& awaited);
   std::string awaited(const FaultRecord& cause) const;
   std::string under_way() const;
-  void book(const Outcome& outcome, const Window::Report& report);
 
   std::shared_ptr<State> keep_;
   State& state_;
@@ -101,6 +114,15 @@ class CudaProgram final : public Program {
   bool chains_ = false;   // launches may begin while the one before them ends
   bool repeats_ = false;  // the graph repeats its chunk on the device
   cudaGraphConditionalHandle again_ = 0;
+  // the replay under way, or the last one
+  int max_ = 0;
+  bool as_graph_ = false, over_ = true;
+  std::deque<Chunk> ahead_;      // issued, and not yet taken
+  int issued_ = 0;               // iterations
+  std::size_t next_launch_ = 0;  // of the next one, between host tasks
+  Outcome outcome_;
+  double asked_ = 0;  // seconds: when the host last asked whether all live
+  Patience patience_;
   std::vector<u32> offsets_;  // of epochs, while launches are issued
   u32 tests_issued_ = 0;
   int looked_for_ = 0, looked_until_ = 0;  // iterations whose end the host waits for, the last one not among them

@@ -3,43 +3,34 @@
 
 namespace sordino::cuda {
 
-Outcome CudaProgram::replay_segments(int max) {
-  begin_replay(max);
-  Outcome outcome;
-  u32 first_test = 0;
-  for (int i = 0; i < max; i++) {
-    streams_.fork();
-    for (auto& launch : plan_.launches) {
-      if (!rec_.commands[launch.command].active(i)) continue;
-      if (launch.host.empty()) {
-        issue(launch, i, chains_);
-        continue;
-      }
-      if (end_segment(i, first_test, outcome)) return outcome;
-      first_test = tests_issued_;
-      run_host_task(launch, i);
-      streams_.fork();
-    }
-  }
-  if (!end_segment(max, first_test, outcome)) {
-    outcome = {max, proceed};
-    book(outcome, mine_.window->report[mine_.marks & 1]);
-  }
-  return outcome;
+/// The next one of the replay; null: there is none.
+const Launch* CudaProgram::next_launch() {
+  for (; issued_ < max_; issued_++, next_launch_ = 0)
+    for (; next_launch_ < plan_.launches.size(); next_launch_++)
+      if (rec_.commands[plan_.launches[next_launch_].command].active(issued_)) return &plan_.launches[next_launch_];
+  return nullptr;
 }
 
-/// Waits for all that was launched; true if the loop has ended.
-bool CudaProgram::end_segment(int iterations, u32 first_test, Outcome& outcome) {
+CudaProgram::Chunk CudaProgram::issue_segment() {
+  int first = issued_;
+  u32 first_test = tests_issued_;
+  streams_.fork();
+  for (const Launch* launch = next_launch(); launch && launch->host.empty(); launch = next_launch()) {
+    issue(*launch, issued_, chains_);
+    next_launch_++;
+  }
   issue_mark(first_test, 0);
   mine_.counters.chunks++;
-  const Window::Report& report = await_report(++mine_.marks);
-  if (has_exited(report.control, outcome)) {
-    book(outcome, report);
-    return true;
-  }
-  outcome = {iterations, proceed};
-  take_history(tests_issued_);
-  return false;
+  return {first, issued_, ++mine_.marks};
+}
+
+/// When all that was launched before it has ended; false: there is none left.
+bool CudaProgram::run_next_host_task() {
+  const Launch* launch = next_launch();
+  if (!launch) return false;
+  run_host_task(*launch, issued_);
+  next_launch_++;
+  return true;
 }
 
 /// What a task may have written. Ghosts, and other ranks' rows of a gathered vector, are the peers' to write, who may be

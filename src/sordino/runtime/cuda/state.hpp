@@ -296,6 +296,7 @@ void State::wait(Rank& rank, const Ready& ready, const std::function<std::string
     if (ready()) break;
     if (hall->raised()) fail_as_peers();
     attend(rank);
+    rank.go_on();
     if (n < 2000) {
       std::this_thread::yield();
       continue;

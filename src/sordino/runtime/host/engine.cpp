@@ -51,7 +51,7 @@ void HostEngine::run(const std::function<void(Rank&)>& job, const std::function<
   auto guarded = [&](int i) {
     Rank& r = *ranks_[i];
     try {
-      job(r);
+      r.run_job(job);
     } catch (const PeerFailed&) {
     } catch (const Error& e) {
       raise(e.code(), "rank " + std::to_string(r.id()) + ": " + e.what());
@@ -60,6 +60,7 @@ void HostEngine::run(const std::function<void(Rank&)>& job, const std::function<
     } catch (...) {
       raise(Errc::peer_failed, "rank " + std::to_string(r.id()) + ": an exception that is no std::exception");
     }
+    r.leave_job();
     memory_[i].waiting = true;
   };
   for (auto& m : memory_) m.waiting = false;
@@ -137,9 +138,10 @@ void HostEngine::send(const Message& header, const void* data, std::size_t bytes
   transport_->send(process_of(header.to), header, data, bytes);
 }
 
-void HostEngine::look(Rank&) {
+void HostEngine::look(Rank& rank) {
   if (fault_.raised()) fail_as_peers();
   if (transport_) poll();
+  rank.go_on();
 }
 
 int HostEngine::poll() {

@@ -80,7 +80,6 @@ class HostEngine final : public Engine {
   void add_reduction(Rank& rank, int slot) override;
   void barrier(Rank& rank) override;
   std::unique_ptr<Program> compile(Rank&, const Recording&, const std::vector<int>&, const std::vector<int>&) override;
-  Outcome replay(Rank& rank, Program& program, int max) override;
   void write(Rank& rank, int physical, const double* host, i64 count) override;
   void read(Rank& rank, int physical, double* host, i64 count) override;
   void set_scalar(Rank& rank, int physical, double value) override;

@@ -56,6 +56,7 @@ double HostEngine::get_scalar(Rank& rank, int physical) {
 double HostEngine::now(Rank&) { return seconds_now(); }
 
 void* HostEngine::allocate_bytes(Rank& rank, std::size_t bytes) {
+  rank.check_idle("memory is allocated");
   memory(rank.id()).bytes += i64(bytes);
   return ::operator new(bytes, std::align_val_t(64));
 }
@@ -65,6 +66,9 @@ void HostEngine::release_bytes(Rank& rank, void* pointer, std::size_t bytes) {
   ::operator delete(pointer, std::align_val_t(64));
 }
 
-void HostEngine::upload(Rank&, void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
+void HostEngine::upload(Rank& rank, void* to, const void* from, std::size_t bytes) {
+  rank.check_idle("memory is written");
+  std::memcpy(to, from, bytes);
+}
 
 }  // namespace sordino::host

@@ -1,9 +1,12 @@
 // A recording on the host engine: phases interpreted one after the other, with peers' memory resolved once.
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "sordino/runtime/frame.hpp"
 #include "sordino/runtime/host/engine.hpp"
 #include "sordino/runtime/host/wait.inl"
+#include "sordino/runtime/patience.hpp"
 
 namespace sordino::host {
 
@@ -15,58 +18,142 @@ class HostProgram final : public Frame {
         engine_(engine),
         mine_(engine.memory(rank.id())) {}
 
-  Outcome replay(int max) {
-    const auto& commands = recording().commands;
-    int iteration = 0;
-    std::size_t i = 0;
-    try {
-      for (; iteration < max; iteration++)
-        for (i = 0; i < commands.size(); i++)
-          if (commands[i].active(iteration))
-            if (Verdict v = command(iteration, int(i)); v != proceed) return {iteration + 1, v};
-    } catch (const PeerFailed&) {
-      throw;
-    } catch (const Error& e) {
-      throw Error(e.code(), where(commands[i], iteration) + e.what());
-    } catch (const std::exception& e) {
-      throw Error(Errc::peer_failed, where(commands[i], iteration) + e.what());
-    }
-    return {max, proceed};
+  void start(int max) override {
+    max_ = max;
+    at_ = {};
+    outcome_ = {max, proceed};
+    find_active();
+  }
+
+  Advance advance() override {
+    if (engine_.transport_) engine_.poll();
+    may_wait_ = false;
+    return with_place([this] { return step(); });
+  }
+
+  Outcome wait() override {
+    may_wait_ = true;
+    with_place([this] {
+      while (step() != Advance::ended) {
+      }
+      return Advance::ended;
+    });
+    return outcome_;
   }
 
  private:
-  static std::string where(const Command& c, int iteration) {
-    return "command " + c.name + ", iteration " + std::to_string(iteration) + ": ";
+  /// How far the replay is. A command that cannot go on without waiting is left between two of its phases.
+  struct At {
+    int iteration = 0;
+    std::size_t command = 0, phase = 0;
+    bool over = false;
+    bool blocked = false;                             // the phase has begun
+    double began = 0, waited = 0, blocked_since = 0;  // of the command; seconds
+  };
+
+  template <class Steps>
+  Advance with_place(const Steps& steps) {
+    try {
+      return steps();
+    } catch (const PeerFailed&) {
+      throw;
+    } catch (const Error& e) {
+      throw Error(e.code(), where() + e.what());
+    } catch (const std::exception& e) {
+      throw Error(Errc::peer_failed, where() + e.what());
+    }
   }
 
-  Verdict command(int iteration, int i) {
-    const Command& c = recording().commands[i];
-    int t = turn(iteration);
-    if (engine_.fault_.raised()) engine_.fail_as_peers();
-    engine_.attend(rank_);
-    mine_.heartbeat.store(mine_.heartbeat.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    bool timed = engine_.options_.time_commands || engine_.trace_.on;
-    double begin = timed ? seconds_now() : 0;
-    double waited = 0;
+  std::string where() const {
+    return "command " + recording().commands[at_.command].name + ", iteration " + std::to_string(at_.iteration) + ": ";
+  }
+
+  void find_active() {
+    const auto& commands = recording().commands;
+    for (; at_.iteration < max_; at_.iteration++, at_.command = 0)
+      for (; at_.command < commands.size(); at_.command++)
+        if (commands[at_.command].active(at_.iteration)) return;
+    at_.over = true;
+  }
+
+  /// A command, or what is left of it.
+  Advance step() {
+    if (at_.over) return Advance::ended;
+    std::size_t phase = at_.phase;
     Verdict verdict = proceed;
-    for (auto& p : c.phases) {
-      if (engine_.probe) engine_.probe(rank_, c, p.op, iteration);
-      lost_ = engine_.loses && (p.op == Op::put || p.op == Op::start) && engine_.loses(rank_, c, p.op, iteration);
+    if (!command(verdict)) return at_.phase > phase ? Advance::moved : Advance::blocked;
+    at_.phase = 0;
+    if (verdict != proceed) {
+      outcome_ = {at_.iteration + 1, verdict};
+      at_.over = true;
+    } else {
+      at_.command++;
+      find_active();
+    }
+    return at_.over ? Advance::ended : Advance::moved;
+  }
+
+  /// False: it is left blocked.
+  bool command(Verdict& verdict) {
+    const Command& c = recording().commands[at_.command];
+    int i = int(at_.command), t = turn(at_.iteration);
+    bool timed = engine_.options_.time_commands || engine_.trace_.on;
+    if (engine_.fault_.raised()) engine_.fail_as_peers();
+    if (!at_.blocked) enter(timed);
+    for (; at_.phase < c.phases.size() && verdict == proceed; at_.phase++) {
+      const Phase& p = c.phases[at_.phase];
+      if (!std::exchange(at_.blocked, false)) ask_tests(c, p.op);
       switch (p.op) {
         case Op::launch: launch(c); break;
-        case Op::finish: waited += finish(c, t, p.slot); break;
+        case Op::finish: at_.blocked = !finish(c, t, p.slot); break;
         case Op::exit_test: verdict = exit_test(t, i); break;
         case Op::head: head(t, i); break;
-        case Op::await: waited += await(c, t, p.slot); break;
+        case Op::await: at_.blocked = !await(c, t, p.slot); break;
         case Op::tasks: tasks(t, i, p.slot); break;
         case Op::host: host_task(t, i); break;
         case Op::put: put(t, p.slot); break;
         case Op::start: start(c, p.slot); break;
       }
-      if (verdict != proceed) break;
+      if (at_.blocked) return false;
     }
-    if (timed) book_time(c, begin, waited);
-    return verdict;
+    if (timed) book_time(c);
+    return true;
+  }
+
+  void enter(bool timed) {
+    engine_.attend(rank_);
+    mine_.heartbeat.store(mine_.heartbeat.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    at_.began = timed ? seconds_now() : 0;
+    at_.waited = 0;
+  }
+
+  void ask_tests(const Command& c, Op op) {
+    if (engine_.probe) engine_.probe(rank_, c, op, at_.iteration);
+    lost_ = engine_.loses && (op == Op::put || op == Op::start) && engine_.loses(rank_, c, op, at_.iteration);
+  }
+
+  /// Waits until ready(), and returns for how long; or, where it may only look, nothing while it is not.
+  template <class Ready, class What>
+  std::optional<double> await_or_look(const Ready& ready, const What& what) {
+    bool looked_before = at_.blocked_since > 0;
+    if (!may_wait_ && !ready()) {
+      double now = seconds_now();
+      u64 beats = engine_.all_heartbeats();
+      if (!looked_before) {
+        at_.blocked_since = now;
+        patience_.begin(beats, now);
+      }
+      double timeout = engine_.options_.timeout;
+      if (patience_.calm(beats, now) > timeout && timeout > 0) {
+        mine_.waiting.store(true, std::memory_order_relaxed);
+        engine_.patience_lost(rank_, what());
+      }
+      return std::nullopt;
+    }
+    if (looked_before) at_.waited += seconds_now() - std::exchange(at_.blocked_since, 0);  // the thread was elsewhere
+    double waited = engine_.wait(rank_, ready, what);
+    at_.waited += waited;
+    return waited;
   }
 
   Verdict exit_test(int t, int i) {
@@ -104,12 +191,12 @@ class HostProgram final : public Frame {
     }
   }
 
-  double finish(const Command& c, int t, int slot) {
+  /// False: it would have to wait, and may not.
+  bool finish(const Command& c, int t, int slot) {
     auto& r = rank_.reductions()[slot];
-    u32 epoch = ++r.finished;
+    u32 epoch = r.finished + 1;
     int parity = epoch & 1;
     Gather& g = *mine_.gathers[slot];
-    double waited = 0;
     if (!rank_.space(r.space).replicated) {
       Flag* flags = &g.flags[parity * engine_.size_];
       int next = 0;
@@ -118,16 +205,18 @@ class HostProgram final : public Frame {
         return next == engine_.size_;
       };
       double begin = engine_.trace_.on ? seconds_now() : 0;
-      waited = engine_.wait(rank_, complete, [&] {
+      auto waited = await_or_look(complete, [&] {
         return "rank " + std::to_string(next) + "'s part of the reduction into '" + rank_.scalar_names()[r.to[0]] +
                "', epoch " + std::to_string(epoch) + " (seen " + std::to_string(flags[next].word.load() >> 1) + ")";
       });
+      if (!waited) return false;
       for (int k = 0; k < engine_.size_; k++) rank_.stop_seen |= flags[k].word.load(std::memory_order_relaxed) & 1;
-      rank_.ledger.exposed_reduction += waited;
-      engine_.trace_.add(rank_.id(), c.queue, SpanKind::reduction_wait, c.name, begin, begin + waited);
+      rank_.ledger.exposed_reduction += *waited;
+      engine_.trace_.add(rank_.id(), c.queue, SpanKind::reduction_wait, c.name, begin, begin + *waited);
     }
+    r.finished = epoch;
     deliver(t, slot, g.sums[parity].data());
-    return waited;
+    return true;
   }
 
   // --- exchanges ------------------------------------------------------------------------------------------------------------
@@ -152,10 +241,10 @@ class HostProgram final : public Frame {
     }
   }
 
-  double await(const Command& c, int t, int logical) {
+  bool await(const Command& c, int t, int logical) {
     int v = physical_vector(t, logical);
     const Exchange& x = *rank_.vectors()[v].exchange;
-    u32 epoch = ++rank_.seen[v];
+    u32 epoch = rank_.seen[v] + 1;
     Flag* flags = mine_.arrivals[v].get();
     std::size_t next = 0;
     auto complete = [&] {
@@ -163,40 +252,45 @@ class HostProgram final : public Frame {
       return next == x.peers.size();
     };
     double begin = engine_.trace_.on ? seconds_now() : 0;
-    double waited = engine_.wait(rank_, complete, [&] {
+    auto waited = await_or_look(complete, [&] {
       return "rank " + std::to_string(x.peers[next].rank) + "'s rows of '" + rank_.vectors()[v].name + "', epoch " +
              std::to_string(epoch) + " (seen " + std::to_string(flags[next].word.load() >> 1) + ")";
     });
+    if (!waited) return false;
+    rank_.seen[v] = epoch;
     if (x.everybody) {
       rank_.stop_seen |= mine_.sent[v] & 1;  // my own request, too: all ranks must agree
       for (std::size_t k = 0; k < x.peers.size(); k++) rank_.stop_seen |= flags[k].word.load(std::memory_order_relaxed) & 1;
     }
-    rank_.ledger.exposed_halo += waited;
-    engine_.trace_.add(rank_.id(), c.queue, SpanKind::halo_wait, c.name, begin, begin + waited);
-    return waited;
+    rank_.ledger.exposed_halo += *waited;
+    engine_.trace_.add(rank_.id(), c.queue, SpanKind::halo_wait, c.name, begin, begin + *waited);
+    return true;
   }
 
-  void book_time(const Command& c, double begin, double waited) {
+  void book_time(const Command& c) {
     double end = seconds_now();
     auto& k = rank_.ledger.kernels[c.name];
     k.calls++;
-    k.seconds += end - begin - waited;
+    k.seconds += end - at_.began - at_.waited;
     k.bytes += c.bytes;
     k.flops += c.flops;
-    engine_.trace_.add(rank_.id(), c.queue, SpanKind::compute, c.name, begin, end);
+    engine_.trace_.add(rank_.id(), c.queue, SpanKind::compute, c.name, at_.began, end);
   }
 
   HostEngine& engine_;
   Memory& mine_;
   std::vector<double> staging_;
   bool lost_ = false;  // what the phase sends
+  int max_ = 0;
+  At at_;
+  Outcome outcome_;
+  bool may_wait_ = true;
+  Patience patience_;
 };
 
 std::unique_ptr<Program> HostEngine::compile(Rank& rank, const Recording& r, const std::vector<int>& vectors,
                                              const std::vector<int>& scalars) {
   return std::make_unique<HostProgram>(*this, rank, r, vectors, scalars);
 }
-
-Outcome HostEngine::replay(Rank&, Program& program, int max) { return static_cast<HostProgram&>(program).replay(max); }
 
 }  // namespace sordino::host

@@ -27,13 +27,14 @@ double HostEngine::wait(Rank& rank, const Ready& ready, const What& what) {
   mine.waiting.store(true, std::memory_order_relaxed);
   double calm_since = begin;
   u64 beats = all_heartbeats();
-  // Remote ranks cannot ring: sleep only a little, and look for their messages.
-  long nap = transport_ ? 20'000 : 2'000'000;
+  // Remote ranks cannot ring: sleep only a little, and look for their messages. What rings for a replay is not looked for here.
+  long nap = transport_ || rank.replays_aside() ? 20'000 : 2'000'000;
   for (;;) {
     if (transport_) poll();
     if (ready()) break;
     if (fault_.raised()) fail_as_peers();
     attend_to_letters();
+    if (rank.go_on()) continue;
     mine.bell.sleep([&] { return ready() || fault_.raised() || letters_came(); }, nap);
     if (ready()) break;
     if (fault_.raised()) fail_as_peers();

@@ -38,6 +38,12 @@ class Agenda {
     heap_.push_back({in_time_order() ? time : priority(party), party});
     std::push_heap(heap_.begin(), heap_.end(), later);
   }
+  /// For who only looks: under an adversary, behind all others, who could else starve.
+  void add_behind(Who party, double time) {
+    constexpr double least = 1;  // no priority is as large
+    heap_.push_back({in_time_order() ? time : least + double(drawn_++), party});
+    std::push_heap(heap_.begin(), heap_.end(), later);
+  }
   Event next() {
     std::pop_heap(heap_.begin(), heap_.end(), later);
     Event e = heap_.back();

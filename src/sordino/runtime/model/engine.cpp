@@ -60,7 +60,7 @@ void ModelEngine::run(const std::function<void(Rank&)>& job, const std::function
 void ModelEngine::program_of(Place& place, const std::function<void(Rank&)>& job) {
   std::string who = "rank " + std::to_string(place.rank.id()) + ": ";
   try {
-    job(place.rank);
+    place.rank.run_job(job);
   } catch (const PeerFailed&) {
   } catch (const Error& e) {
     fault_.raise(e.code(), who + e.what());
@@ -70,6 +70,7 @@ void ModelEngine::program_of(Place& place, const std::function<void(Rank&)>& job
     fault_.raise(Errc::peer_failed, who + "an exception that is no std::exception");
   }
   place.replaying = nullptr;
+  place.rank.leave_job();
 }
 
 void ModelEngine::act(const Event& event) {
@@ -77,9 +78,13 @@ void ModelEngine::act(const Event& event) {
   Place& p = *places_[rank_of(event.party)];
   int lane = lane_of(event.party);
   if (lane == program_lane) {
+    if (!p.tests_replay) idle_tests_ = 0;
     p.woken = false;
     go_on(p);
-  } else if (lane == mail_lane) {
+    return;
+  }
+  idle_tests_ = 0;
+  if (lane == mail_lane) {
     deliver_letter(p);
   } else if (lane == processor_lane) {
     leave_host_task(p);
@@ -129,9 +134,9 @@ std::string ModelEngine::who_waits_for_what() const {
     std::string who = "rank " + std::to_string(p->rank.id());
     if (p->program.ended())
       add(who, " has ended");
-    else if (!p->replaying)
+    else if (p->awaits_mail)
       add(who, " waits for " + p->waits_for());
-    else
+    if (p->replaying)
       for (auto& what : p->replaying->waits()) add(who, " waits for " + what);
   }
   return parties > most ? text + "; and " + std::to_string(parties - most) + " more" : text;
@@ -156,19 +161,49 @@ void ModelEngine::block(Place& place) {
 
 // --- what programs ask for between and around recordings --------------------------------------------------------------------
 
-Outcome ModelEngine::replay(Rank& rank, Program& program, int max) {
-  auto& recording = static_cast<ModelProgram&>(program);
-  Place& here = place(rank);
+void ModelEngine::start(Place& place, ModelProgram& program, int max) {
   if (fault_.raised()) throw PeerFailed(fault_.cause());
-  double began = here.clock;
-  recording.begin(max, began);
-  here.replaying = &recording;
-  block(here);
-  here.replaying = nullptr;
-  rank.ledger.time += recording.ended_at() - began;
-  here.clock = std::max(here.clock, recording.ended_at());
-  recording.end();
-  return recording.outcome();
+  place.replaying = &program;
+  program.begin(max, place.clock);
+}
+
+// A test takes time, or a program that tests again and again would let nobody else act.
+bool ModelEngine::test(Place& place) {
+  constexpr double shortest = 1e-7;
+  constexpr int most_idle = 100'000;
+  const ModelProgram& program = *place.replaying;
+  auto has_ended = [&] { return program.is_over() && (program.ended_at() <= place.clock || !agenda_.in_time_order()); };
+  if (!has_ended()) {
+    if (!program.is_over() && ++idle_tests_ > most_idle)
+      throw Error(Errc::peer_failed, "no rank can go on, and replays are only tested: " + who_waits_for_what());
+    place.tests_replay = true;
+    let_host_tasks_run(place);
+    place.clock += std::max(shortest, options_.machine.host_overhead_s);
+    place.woken = true;
+    agenda_.add_behind(who(place.rank.id(), program_lane), place.clock);
+    block(place);
+    place.tests_replay = false;
+    place.clock = std::max(place.clock, place.processor_busy_until);
+  }
+  return has_ended();
+}
+
+Outcome ModelEngine::wait(Place& place) {
+  ModelProgram& program = *place.replaying;
+  place.awaits_replay = true;
+  let_host_tasks_run(place);
+  while (!program.is_over()) block(place);
+  place.awaits_replay = false;
+  place.replaying = nullptr;
+  place.rank.ledger.time += program.ended_at() - program.began_at();
+  place.clock = std::max(place.clock, program.ended_at());
+  program.end();
+  return program.outcome();
+}
+
+void ModelEngine::let_host_tasks_run(Place& place) {
+  place.attends_since = place.clock;
+  if (place.replaying) place.replaying->processor_is_free(place.clock);
 }
 
 void ModelEngine::barrier(Rank& rank) {
@@ -230,24 +265,30 @@ void ModelEngine::put_in_transit(int from, int to, i64 tag, std::vector<std::byt
   agenda_.add(who(to, mail_lane), at);
 }
 
-// While a device replays, its program's processor is free to look after what comes, unless a host task keeps it busy.
+// While a device replays, its program's processor is free to look after what comes, if it only waits, and unless a host task
+// keeps it busy.
 void ModelEngine::deliver_letter(Place& place) {
   std::pop_heap(place.in_transit.begin(), place.in_transit.end());
   double at = place.in_transit.back().letter.at;
   place.mail.add(place.in_transit.back().tag, std::move(place.in_transit.back().letter));
   place.in_transit.pop_back();
   place.delivered++;
-  bool busy = agenda_.in_time_order() && at < place.processor_busy_until;
-  if (place.replaying)
-    busy ? attend_offloaded(place) : attend(place);
+  bool busy = place.replaying && agenda_.in_time_order() && at < place.processor_busy_until;
+  if (busy && place.attends())
+    attend_offloaded(place);
+  else if (place.awaits_replay)
+    attend(place);
   else if (place.awaits_mail && !place.woken)
     go_on(place);
 }
 
 void ModelEngine::leave_host_task(Place& place) {
-  if (!place.replaying) return;  // a program that looks by itself
+  if (!place.replaying || !place.attends()) return;  // a program that looks by itself
   place.clock = std::max(place.clock, place.processor_busy_until);
-  attend(place);
+  if (place.awaits_replay)
+    attend(place);
+  else if (place.awaits_mail && !place.woken)
+    go_on(place);
 }
 
 void ModelEngine::attend(Place& place) {
@@ -261,7 +302,7 @@ void ModelEngine::attend_offloaded(Place& place) {
 // Others that are earlier on the clock go first: what they send may be here by now.
 std::optional<Letter> ModelEngine::try_take(Rank& at, int from, i64 tag) {
   Place& here = place(at);
-  if (!here.replaying && agenda_.in_time_order() && !agenda_.may_go_on(here.clock)) {
+  if (!at.is_inside_replay() && agenda_.in_time_order() && !agenda_.may_go_on(here.clock)) {
     wake_program(here, here.clock);
     block(here);
   }
@@ -277,11 +318,13 @@ void ModelEngine::wait_for_mail(Rank& at, const std::function<bool()>& ready, co
     u64 seen = here.delivered;
     if (ready()) return;
     if (here.delivered != seen) continue;  // others had their turn while it looked
-    if (here.replaying) throw Error(Errc::unsupported, "the model cannot wait for " + what() + " inside a recording");
+    if (at.is_inside_replay()) throw Error(Errc::unsupported, "the model cannot wait for " + what() + " inside a recording");
     here.waits_for = what;
     here.awaits_mail = true;
+    let_host_tasks_run(here);
     block(here);
     here.awaits_mail = false;
+    here.clock = std::max(here.clock, here.processor_busy_until);
   }
 }
 

@@ -49,7 +49,6 @@ class ModelEngine final : public Engine {
   void add_reduction(Rank& rank, int slot) override;
   void barrier(Rank& rank) override;
   std::unique_ptr<Program> compile(Rank&, const Recording&, const std::vector<int>&, const std::vector<int>&) override;
-  Outcome replay(Rank& rank, Program& program, int max) override;
   void write(Rank& rank, int physical, const double* host, i64 count) override;
   void read(Rank& rank, int physical, double* host, i64 count) override;
   void set_scalar(Rank& rank, int physical, double value) override;
@@ -83,6 +82,10 @@ class ModelEngine final : public Engine {
     agenda_.add(who(place.rank.id(), program_lane), time);
   }
   void go_on(Place& place);
+  void start(Place& place, ModelProgram& program, int max);
+  bool test(Place& place);
+  Outcome wait(Place& place);
+  void let_host_tasks_run(Place& place);
   void attend(Place& place);
   void attend_offloaded(Place& place);
   void leave_host_task(Place& place);
@@ -104,6 +107,7 @@ class ModelEngine final : public Engine {
   bool running_ = false, winding_up_ = false;
   int ended_ = 0;
   u64 events_ = 0;
+  int idle_tests_ = 0;  // of replays, in a row, while nobody else acted
   std::chrono::steady_clock::time_point looked_up_;
   std::exception_ptr supervisor_failed_;
   int inside_barrier_ = 0;

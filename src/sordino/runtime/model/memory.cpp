@@ -58,6 +58,7 @@ double ModelEngine::get_scalar(Rank& rank, int physical) {
 }
 
 void* ModelEngine::allocate_bytes(Rank& rank, std::size_t bytes) {
+  rank.check_idle("memory is allocated");
   place(rank).bytes += i64(bytes);
   return options_.arithmetic ? ::operator new(bytes, std::align_val_t(64)) : nullptr;
 }
@@ -67,7 +68,8 @@ void ModelEngine::release_bytes(Rank& rank, void* pointer, std::size_t bytes) {
   ::operator delete(pointer, std::align_val_t(64));
 }
 
-void ModelEngine::upload(Rank&, void* to, const void* from, std::size_t bytes) {
+void ModelEngine::upload(Rank& rank, void* to, const void* from, std::size_t bytes) {
+  rank.check_idle("memory is written");
   if (options_.arithmetic) std::memcpy(to, from, bytes);
 }
 

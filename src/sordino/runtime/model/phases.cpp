@@ -51,6 +51,18 @@ bool ModelProgram::exit_test(Queue& q, const Step& s) {
   return false;
 }
 
+// On the processor of the rank's program, when that waits or looks; a program that is elsewhere is not interrupted.
+bool ModelProgram::host(Queue& q, const Step& s) {
+  if (!here_.attends()) return block(q);
+  q.now = std::max(q.now, here_.attends_since);
+  Inside inside = rank_.enter_replay();
+  if (engine_.options_.arithmetic) host_task(turn(q.iteration), s.command);
+  q.now += s.seconds;
+  here_.processor_busy_until = q.now;
+  engine_.agenda_.add(who(rank_.id(), processor_lane), q.now);
+  return true;
+}
+
 void ModelProgram::book_wait(Queue& q, double wait, SpanKind kind, int command) {
   const Command& c = recording().commands[command];
   engine_.trace_.add(rank_.id(), c.queue, kind, c.name, q.now, q.now + wait);
@@ -191,6 +203,7 @@ std::string ModelProgram::what_blocks(const Queue& q) const {
   const Step& s = q.steps[q.at];
   if (s.op == Op::finish) return missing_part(s.slot);
   if (s.op == Op::await) return missing_rows(q, s.slot);
+  if (s.op == Op::host) return "its program to wait or to test";
   for (auto& d : recording().commands[s.command].after)
     if (booked_[d.command].runs < q.iteration + 1 - d.age)
       return "command " + recording().commands[d.command].name + " of another queue";

@@ -88,9 +88,16 @@ struct Place {
   double processor_busy_until = 0;  // with a host task
 
   ModelProgram* replaying = nullptr;
+  bool awaits_replay = false;              // the program: it goes on when the recording has ended
   std::function<std::string()> waits_for;  // the program, other than for a recording
   bool awaits_mail = false;                // and goes on when any has come
+  bool tests_replay = false;               // the program looks, and lets the others go first
   bool woken = false;                      // the agenda has its turn
+
+  double attends_since = 0;  // seconds
+
+  /// The program stands still where it holds nothing, and looks after what comes.
+  bool attends() const { return awaits_replay || awaits_mail || tests_replay; }
 };
 
 }  // namespace sordino::model

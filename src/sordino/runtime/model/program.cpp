@@ -68,7 +68,7 @@ void ModelProgram::begin(int max, double now) {
   max_ = max;
   outcome_ = {max, proceed};
   exit_command_ = -1;
-  ended_at_ = now;
+  began_at_ = ended_at_ = now;
   error_ = nullptr;
   left_ = int(queues_.size());
   device_.clear();
@@ -172,12 +172,7 @@ bool ModelProgram::interpret(Queue& q, const Step& s) {
       return true;
     case Op::await: return await(q, s);
     case Op::tasks: return tasks(q, s);
-    case Op::host:
-      if (real) host_task(turn(q.iteration), s.command);
-      q.now += s.seconds;
-      here_.processor_busy_until = q.now;
-      engine_.agenda_.add(who(rank_.id(), processor_lane), q.now);
-      return true;
+    case Op::host: return host(q, s);
     case Op::put:
       if (!s.ahead) ghosts_are_read(q, s.command);  // else a command that reads ghosts sends when all its rows are done
       put(q, s);
@@ -239,6 +234,11 @@ void ModelProgram::wake_blocked_launches(const Queue& q) {
     if (&other != &q && other.state == State::blocked && other.steps[other.at].opens) wake(lane_of(other.party), q.now);
 }
 
+void ModelProgram::processor_is_free(double time) {
+  for (auto& q : queues_)
+    if (q.state == State::blocked && q.steps[q.at].op == Op::host) wake(lane_of(q.party), time);
+}
+
 void ModelProgram::device_due(double due) {
   if (due != device_.next()) return;  // more queues have begun to compute since it was announced
   Queue& q = queues_[std::size_t(device_.take())];
@@ -252,7 +252,7 @@ void ModelProgram::device_due(double due) {
 void ModelProgram::leave(Queue& q) {
   q.state = State::over;
   ended_at_ = std::max(ended_at_, q.now);
-  if (--left_ == 0) engine_.wake_program(here_, ended_at_);
+  if (--left_ == 0 && here_.awaits_replay) engine_.wake_program(here_, ended_at_);
 }
 
 // The program learns it from replay(), as on the host engine.
@@ -269,8 +269,9 @@ void ModelProgram::fail(Queue& q) {
     error_ = std::make_exception_ptr(Error(Errc::peer_failed, where + "an exception that is no std::exception"));
   }
   for (auto& each : queues_) each.state = State::over;
+  left_ = 0;
   ended_at_ = q.now;
-  engine_.wake_program(here_, q.now);
+  if (here_.awaits_replay) engine_.wake_program(here_, q.now);
 }
 
 void ModelProgram::book(const Queue& q, int command) {

@@ -11,17 +11,26 @@ class ModelProgram final : public Frame {
   ModelProgram(ModelEngine& engine, Place& place, const Recording& recording, const std::vector<int>& vector_map,
                const std::vector<int>& scalar_map);
 
+  void start(int max) override { engine_.start(here_, *this, max); }
+  Advance advance() override { return engine_.test(here_) ? Advance::ended : Advance::blocked; }
+  Outcome wait() override { return engine_.wait(here_); }
+  void give_up() override { here_.replaying = nullptr; }
+
   /// Puts all queues on the agenda.
   void begin(int max, double now);
   /// A queue's event.
   void act(int lane);
   /// A task group of the shared device may have ended.
   void device_due(double due);
+  /// The program stands still from `time` on: its processor may run host tasks.
+  void processor_is_free(double time);
   /// What the queue waited for has come about.
   void wake(int lane, double time);
   /// Books what commands took; throws what a command threw.
   void end();
 
+  bool is_over() const { return left_ == 0; }
+  double began_at() const { return began_at_; }
   double ended_at() const { return ended_at_; }
   Outcome outcome() const { return outcome_; }
   /// "rank 1's rows of 'p', epoch 3 (command Apply, iteration 2)", for each blocked queue.
@@ -84,6 +93,7 @@ class ModelProgram final : public Frame {
   bool finish(Queue& q, const Step& s);
   bool exit_test(Queue& q, const Step& s);
   bool await(Queue& q, const Step& s);
+  bool host(Queue& q, const Step& s);
   bool tasks(Queue& q, const Step& s);
   void put(Queue& q, const Step& s);
   void start(Queue& q, const Step& s);
@@ -103,7 +113,7 @@ class ModelProgram final : public Frame {
   int left_ = 0;  // queues that are not over
   Outcome outcome_;
   int exit_command_ = -1;
-  double ended_at_ = 0;
+  double began_at_ = 0, ended_at_ = 0;
   std::exception_ptr error_;
 };
 
