@@ -96,6 +96,9 @@ step build "$limit_build" "$python" -m pip install -v --no-index --no-build-isol
   --config-settings=cmake.define.SORDINO_MPI="${SORDINO_MPI:-OFF}" . || finish
 ((only_build)) && finish
 export PYTHONPATH=$site${PYTHONPATH:+:$PYTHONPATH} PYTHONUNBUFFERED=1
+# The C++ tests look for NVSHMEM where this says; else only where the loader does.
+wheel=$("$python" -c 'from sordino import _wheels; print(_wheels.library("nvshmem", _wheels.NVSHMEM))')
+export SORDINO_NVSHMEM=${SORDINO_NVSHMEM:-$wheel}
 
 # ---- tests -----------------------------------------------------------------------------------------------------------
 if ((run_tests)); then

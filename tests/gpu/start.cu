@@ -109,6 +109,7 @@ TEST("start: a replay that fits what is launched ahead ends while the host stays
     Waves w(s);
     s.replay(w.begin);
     s.replay(w.loop, 20);
+    s.replay(w.begin);
     Replay replay = s.start(w.loop, 20);
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     CHECK(replay.test());  // the first look

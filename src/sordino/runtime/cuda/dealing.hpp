@@ -134,8 +134,8 @@ struct Pace {
   double memory_rate = 4e12, flop_rate = 3e13, link_rate = 3e11;  // of one device, a second
   double chunk = 1e-6;                                            // that a block takes for a chunk at least: loads, then stores
   double sending_rows = 0.8e-6;                                   // for a chunk: rows just stored are read again
-  double fence = 3e-6;                                            // until what was sent is there, and the ticket taken
-  double look = 3e-6;                                             // at flags, and what stands behind them is read
+  double fence = 2e-6;                                            // until what was sent is there, and the ticket taken
+  double look = 2e-6;                                             // at flags, and what stands behind them is read
   double longest_round = 4e-6;  // of plain rows: beyond it, what stands aside would be less than a round
   double fewest_rounds = 4;
 };

@@ -1,11 +1,22 @@
 #include "sordino/runtime/cuda/engine.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "sordino/runtime/cuda/program.hpp"
 #include "sordino/runtime/cuda/state.hpp"
 
 namespace sordino::cuda {
+
+namespace {
+
+bool sends(const Recording& recording) {
+  auto is_sent = [](const Phase& p) { return p.op == Op::put || p.op == Op::start; };
+  return std::any_of(recording.commands.begin(), recording.commands.end(),
+                     [&](const Command& c) { return std::any_of(c.phases.begin(), c.phases.end(), is_sent); });
+}
+
+}  // namespace
 
 CudaEngine::CudaEngine(const Options& options) : CudaEngine(options, nullptr) {}
 
@@ -105,7 +116,9 @@ void CudaEngine::barrier(Rank& rank) {
 std::unique_ptr<Program> CudaEngine::compile(Rank& rank, const Recording& recording, const std::vector<int>& vectors,
                                              const std::vector<int>& scalars) {
   auto program = std::make_unique<CudaProgram>(state_, rank, recording, vectors, scalars);
-  barrier(rank);  // all kernels are loaded, all addresses known: nobody waits on his device for a rank that is still busy here
+  // All kernels are loaded, all addresses known: nobody waits on his device for a rank that is still busy here. Nobody waits
+  // for one that only receives, such as the end of a loop, to which ranks may come at any time.
+  if (sends(recording)) barrier(rank);
   return program;
 }
 

@@ -61,7 +61,6 @@ void State::join_processes() {
     if (options.links == Links::memory || !courier) throw;
     hall->refuse_mapping();
   }
-  meet_processes();
 }
 
 char* State::mapped(RankState& r, int owner, int block) {

@@ -50,6 +50,7 @@ State::State(CudaEngine& e, const Options& o, std::unique_ptr<Hall> given, std::
   try {
     build(std::move(transport));
     if (several_processes() && by_memory()) join_processes();
+    if (several_processes()) meet_processes();  // nobody sends anything to ranks that are not there yet
     if (courier && !needs_courier()) courier.reset();
     if (courier) courier->rest();
   } catch (const Error& error) {
