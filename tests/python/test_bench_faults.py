@@ -124,6 +124,8 @@ def test_what_counts_as_reported(campaign, kind, outcome, good):
 
     row = faults._summary(campaign(["--engine", "cuda"]), kind, [[_outcome(**outcome)]])
     assert row["as_it_must_be"] == good and row["transport"] == "peer memory" and row["engine"] == "cuda"
+    assert [kept["trial"] for trial in row["odd"] for kept in trial] == ([] if good else [0])
+    assert all(outcome.items() <= kept.items() for trial in row["odd"] for kept in trial)
 
 
 @pytest.mark.parametrize(

@@ -204,9 +204,10 @@ def _trials(
 def _summary(campaign: dict[str, Any], kind: str, by_trial: list[list[dict[str, Any]]]) -> dict[str, Any]:
     survivors = campaign["processes"] - (kind == "killed")
     delays, named, same, complete, good, missed_by_nobody = [], 0, 0, 0, 0, 0
+    odd: list[list[dict[str, Any]]] = []  # trials that were not as they must be
     for trial, outcomes in enumerate(by_trial):
         if len(outcomes) != survivors:  # somebody hung, or nobody was killed
-            _show_odd(kind, trial, outcomes)
+            odd.append(_show_odd(kind, trial, outcomes))
             continue
         complete += 1
         if kind in QUIET and all(outcome["status"] == "converged" for outcome in outcomes):
@@ -221,7 +222,7 @@ def _summary(campaign: dict[str, Any], kind: str, by_trial: list[list[dict[str, 
         delays.append(delay)
         good += agrees and delay < LATE
         if not (agrees and delay < LATE):
-            _show_odd(kind, trial, outcomes)
+            odd.append(_show_odd(kind, trial, outcomes))
     return {
         "bench": "faults", "engine": campaign["engine"],
         "transport": next((outcome["transport"] for outcomes in by_trial for outcome in outcomes), None),
@@ -229,14 +230,15 @@ def _summary(campaign: dict[str, Any], kind: str, by_trial: list[list[dict[str, 
         "ranks_of_a_process": campaign["ranks"],
         "timeout_s": campaign["timeout"], "seed": campaign["seed"], "ended": complete, "same_cause": same,
         "missed_by_nobody": missed_by_nobody,
-        "with_epochs": named, "as_it_must_be": good + missed_by_nobody, "most_delay_s": max(delays, default=None),
+        "with_epochs": named, "as_it_must_be": good + missed_by_nobody, "most_delay_s": max(delays, default=None), "odd": odd,
     }  # fmt: skip
 
 
-def _show_odd(kind: str, trial: int, outcomes: list[dict[str, Any]]) -> None:
-    """Say on stderr what the processes of a trial that was not as it must be have left."""
+def _show_odd(kind: str, trial: int, outcomes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Say on stderr what the processes of a trial that was not as it must be have left, and return it."""
     said = [json.dumps(outcome) for outcome in outcomes] or ["nobody left a word"]
     sys.stderr.write("\n  ".join([f"{kind}, trial {trial}:", *said]) + "\n")
+    return [{"trial": trial, **outcome} for outcome in outcomes] or [{"trial": trial}]
 
 
 def _delay(campaign: dict[str, Any], kind: str, outcomes: list[dict[str, Any]]) -> float:
