@@ -26,6 +26,16 @@ def show_nvshmem() -> None:
         os.environ.setdefault(NVSHMEM_WORD, path)
 
 
+def has_nccl() -> bool:
+    """Whether an NCCL is where the core would look for it."""
+    name = "libnccl.so.2"
+    try:
+        ctypes.CDLL(library("nccl", name) or name)
+    except OSError:
+        return False
+    return True
+
+
 def nvshmem_version() -> str | None:
     """The version of the NVSHMEM that the core would find; None where there is none. Loads it, and starts nothing."""
     path = os.environ.get(NVSHMEM_WORD) or library("nvshmem", NVSHMEM) or NVSHMEM

@@ -70,6 +70,22 @@ TEST("links: through host memory the bits are those of peer memory") {
   }
 }
 
+TEST("links: where no device reaches another's memory, host memory is chosen by itself") {
+  test::need_gpu();
+  if (test::gpus() < 2) SKIP("two GPUs are needed, and here is ", test::gpus());
+  cuda::Options apart;
+  apart.all_far = true;
+  for (int ranks : {2, std::min(test::gpus(), 4)}) {
+    NOTE(ranks, " ranks");
+    auto straight = test::cuda_engine(ranks), gpu = test::cuda_engine(ranks, apart);
+    CHECK(straight->carrier(0, 1) != Carrier::host_memory);
+    CHECK(gpu->carrier(0, 1) == Carrier::host_memory);
+    CHECK(solve(*gpu, 16, 12, 20, 1e-12, 400) == solve(*straight, 16, 12, 20, 1e-12, 400));
+  }
+  apart.links = cuda::Links::memory;
+  CHECK_THROWS(test::cuda_engine(2, apart), Error, "do not reach each other's memory");
+}
+
 TEST("links: sums in fixed order through host memory have the bits of the host engine") {
   test::need_gpu();
   cuda::enable<cuda::SumOrder::fixed>(test::CgKernels{});

@@ -218,3 +218,18 @@ def test_nvshmem_is_named_with_its_version(cli, fake_core, monkeypatch, tmp_path
     assert "engine cuda, --transport nvshmem" not in out
     monkeypatch.setenv(_wheels.NVSHMEM_WORD, str(tmp_path / "missing.so"))
     assert _wheels.nvshmem_version() is None
+
+
+def test_nccl_and_when_kernels_are_loaded_are_said(cli, fake_core, monkeypatch):
+    fake_core.cuda, fake_core.gpus = True, 2
+    monkeypatch.setattr("sordino.cli.doctor.has_nccl", lambda: True)
+    monkeypatch.delenv("CUDA_MODULE_LOADING", raising=False)
+    out = cli("doctor")[1]
+    assert "engine cuda, --transport nccl: NCCL's messages, between launches" in out
+    assert "kernels are loaded when they are first used (lazy)" in out
+    monkeypatch.setattr("sordino.cli.doctor.has_nccl", lambda: False)
+    monkeypatch.setenv("CUDA_MODULE_LOADING", "EAGER")
+    out = cli("doctor")[1]
+    assert "--transport nccl" not in out
+    assert "kernels are loaded all at the start (eager)" in out
+    assert "CUDA_MODULE_LOADING=EAGER loads every kernel at the start" in out

@@ -230,7 +230,8 @@ def _summary(campaign: dict[str, Any], kind: str, by_trial: list[list[dict[str, 
         "ranks_of_a_process": campaign["ranks"],
         "timeout_s": campaign["timeout"], "seed": campaign["seed"], "ended": complete, "same_cause": same,
         "missed_by_nobody": missed_by_nobody,
-        "with_epochs": named, "as_it_must_be": good + missed_by_nobody, "most_delay_s": max(delays, default=None), "odd": odd,
+        "with_epochs": named, "as_it_must_be": good + missed_by_nobody, "most_delay_s": max(delays, default=None),
+        "odd": odd,
     }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from .. import __version__, machines
 from .._native import core
 from .._placement import default_engine, default_ranks
-from .._wheels import nvshmem_version
+from .._wheels import has_nccl, nvshmem_version
 from ..problems import available_memory
 from ..report.record import json_ready
 from ..report.words import quantity
@@ -47,7 +47,13 @@ def examine() -> dict[str, Any]:
         "version": __version__,
         "machine": {**machines.this_machine(), "memory_available": available_memory()},
         "build": build,
-        "cuda": {**devices, "driver": _driver(), "nvshmem": nvshmem_version()},
+        "cuda": {
+            **devices,
+            "driver": _driver(),
+            "nvshmem": nvshmem_version(),
+            "nccl": has_nccl(),
+            "loading": traps.loading(),
+        },
         "mpi": mpi,
         "environment": traps.environment(),
         "tool": traps.tool(),
@@ -113,6 +119,9 @@ def _paths(found: dict[str, Any]) -> list[dict[str, str]]:
     strangers = _strangers(found["cuda"], "peer_access")
     staged = f"through host memory: {_listed(strangers)}" if strangers else ""
     paths.append({"ranks": "engine cuda, a GPU each", "path": staged or "peer memory, written by kernels"})
+    if found["cuda"]["nccl"]:
+        nccl = "NCCL's messages, between launches; a GPU each, in one process or several"
+        paths.append({"ranks": "engine cuda, --transport nccl", "path": nccl})
     if found["build"].get("mpi"):
         ipc = "peer memory, mapped by CUDA IPC; a GPU each"
         paths.append({"ranks": "engine cuda, processes of one host", "path": staged or ipc})
@@ -194,6 +203,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
         f"Memory      {quantity(memory, 'B') + ' available' if memory else 'not known'}",
         f"CUDA        {_cuda_line(build, found['cuda'])}",
         *_device_lines(found["cuda"]),
+        *_loading_lines(found["cuda"]),
         *_nvshmem_lines(build, found["cuda"]),
         f"MPI         {_mpi_line(build, found['mpi'])}",
         f"Engines     host, model{', cuda' if found['cuda']['devices'] else ''}",
@@ -223,6 +233,14 @@ def _cuda_line(build: dict[str, Any], cuda: dict[str, Any]) -> str:
     architectures = build.get("cuda_architectures")
     shown = ", ".join(map(str, architectures)) if isinstance(architectures, (list, tuple)) else architectures
     return f"built with {build.get('cuda_version')} for {shown}; {driver}"
+
+
+def _loading_lines(cuda: dict[str, Any]) -> list[str]:
+    """When kernels come to a device: a loop's first replay waits for those that it needs."""
+    if not cuda["devices"]:
+        return []
+    words = {"lazy": "when they are first used (lazy)", "eager": "all at the start (eager)"}
+    return [f"            kernels are loaded {words[cuda['loading']]}"]
 
 
 def _device_lines(cuda: dict[str, Any]) -> list[str]:

@@ -30,16 +30,16 @@ TRAPS: tuple[tuple[str, tuple[str, ...] | None, str], ...] = (
     (
         "NCCL_P2P_DISABLE",
         ("1",),
-        "makes NCCL, with which 'sordino bench comm' compares, go through host memory",
+        "makes NCCL (--transport nccl, and comparisons) go through host memory",
     ),
     (
         "NCCL_P2P_LEVEL",
         None,
-        "decides which GPUs NCCL, with which 'sordino bench comm' compares, connects directly",
+        "decides which GPUs NCCL (--transport nccl, and comparisons) connects directly",
     ),
-    ("NCCL_NVLS_ENABLE", ("0",), "slows NCCL, with which 'sordino bench comm' compares"),
-    ("NCCL_ALGO", None, "decides how NCCL, with which 'sordino bench comm' compares, adds"),
-    ("NCCL_PROTO", None, "decides how NCCL, with which 'sordino bench comm' compares, sends"),
+    ("NCCL_NVLS_ENABLE", ("0",), "slows NCCL (--transport nccl, and comparisons)"),
+    ("NCCL_ALGO", None, "decides how NCCL (--transport nccl, and comparisons) adds"),
+    ("NCCL_PROTO", None, "decides how NCCL (--transport nccl, and comparisons) sends"),
     ("OMPI_MCA_btl", None, "decides how MPI moves data between processes of engine host"),
     ("OMPI_MCA_pml", None, "decides how MPI moves data between processes of engine host"),
     (
@@ -60,6 +60,11 @@ TOOLS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 #: Under these, ranks that wait for each other inside kernels may wait in vain.
 ONE_AT_A_TIME = ("compute-sanitizer", "Nsight Compute", "a tool")
+
+
+def loading() -> str:
+    """When the driver loads kernels: "lazy", each at its first launch, the default since CUDA 12.2, or "eager"."""
+    return "eager" if os.environ.get("CUDA_MODULE_LOADING", "").lower() == "eager" else "lazy"
 
 
 def environment() -> list[dict[str, str]]:

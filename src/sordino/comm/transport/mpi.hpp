@@ -1,6 +1,7 @@
 // Ranks of other processes over MPI: a transport for engines that send messages, and the way into a hall for those that share
-// memory. Data of the first is staged through host memory; MPI is asked for MPI_THREAD_SERIALIZED and every call
-// is made under one lock, by whichever rank happens to wait.
+// memory. Data of the first is staged through host memory, or given to MPI where it lies on GPUs, if MPI takes it from there.
+// MPI is asked for MPI_THREAD_MULTIPLE, so that callers may go on with their own; every call from here is made under one lock,
+// by whichever rank happens to wait.
 #pragma once
 #include <memory>
 #include <string>

@@ -91,7 +91,7 @@ struct Options {
   bool chain = true;                     // a command's blocks take their places while the one before it ends
   Dealing dealing;
   u32 first_epoch = 0;   // for tests near the wrap-around
-  bool all_far = false;  // for tests: NVSHMEM brings everything, even where a device reaches the other's memory
+  bool all_far = false;  // for tests: as if no device reached another's memory, whatever it can
   Injection inject;
 };
 

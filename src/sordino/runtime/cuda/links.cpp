@@ -25,7 +25,7 @@ std::size_t bytes_of_box(i32 count) { return up_to_line(std::size_t(count) * siz
 void State::find_ways() {
   if (options.links == Links::nccl) return join_nccl();
   if (options.links == Links::nvshmem) return join_nvshmem();
-  reach = enable_peers(devices);
+  if (!options.all_far) reach = enable_peers(devices);
   if (options.links == Links::memory) need_peers(reach, devices);
   bool apart = options.links == Links::host;
   for (int a : devices)
