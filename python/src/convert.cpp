@@ -38,6 +38,7 @@ nb::dict ledger_dict(const Ledger& l) {
       carried[name_of(Carrier(c))] = e;
     }
   d["carried"] = carried;
+  d["copied_bytes"] = l.copied_bytes;
   d["memory_bytes"] = l.memory_bytes;
   d["flops"] = l.flops;
   d["exposed_reduction_s"] = l.exposed_reduction;

@@ -23,6 +23,7 @@ _COUNTS = {
     "reduced_values": "values reduced",
     "messages": "messages",
     "bytes_sent": "bytes sent",
+    "copied_bytes": "bytes copied from and to the caller's memory",
     "memory_bytes": "bytes of memory traffic",
     "flops": "floating-point operations",
 }

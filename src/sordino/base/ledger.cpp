@@ -19,6 +19,7 @@ Ledger difference(const Ledger& now, const Ledger& before) {
     d.carried[c].messages -= before.carried[c].messages;
     d.carried[c].bytes -= before.carried[c].bytes;
   }
+  d.copied_bytes -= before.copied_bytes;
   d.memory_bytes -= before.memory_bytes;
   d.flops -= before.flops;
   d.exposed_reduction -= before.exposed_reduction;

@@ -32,6 +32,7 @@ struct Ledger {
   i64 messages = 0;                              // halo messages sent
   i64 bytes_sent = 0;                            // in halo messages
   std::array<MessageCount, carriers> carried{};  // these messages, by what brought them
+  i64 copied_bytes = 0;                          // of the caller's memory, to and from copies that commands computed on
   double memory_bytes = 0;                       // declared traffic of the commands: every array touched once
   double flops = 0;
   // seconds on the engine's clock

@@ -1,8 +1,8 @@
 // The cuda engine's memory: allocated between replays only, and accounted for.
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
 
+#include "sordino/runtime/cuda/callers.hpp"
 #include "sordino/runtime/cuda/state.hpp"
 
 namespace sordino::cuda {
@@ -100,45 +100,17 @@ void State::free_memory(RankState& r, bool others_map) {
 
 // --- what a Rank asks for ----------------------------------------------------------------------------------------------------
 
-namespace {
-
-// What peers store into is memory of cudaMalloc, to which peer access extends: of no other can such a handle be had.
-bool peers_reach(void* p) {
-  cudaIpcMemHandle_t handle;
-  bool reach = cudaIpcGetMemHandle(&handle, p) == cudaSuccess;
-  if (!reach) cudaGetLastError();
-  return reach;
-}
-
-void check_callers(const VectorInfo& info, const RankState& r, bool stored_into, bool mapped) {
-  cudaPointerAttributes a{};
-  call("cudaPointerGetAttributes", cudaPointerGetAttributes(&a, info.callers));
-  if (a.type != cudaMemoryTypeDevice || a.device != r.device)
-    bad_argument("vector '" + info.name + "': the caller's memory is not on device " + std::to_string(r.device) + " of rank " +
-                 std::to_string(r.index) + ": copy what it holds, by write()");
-  constexpr std::size_t alignment = 16;
-  if (reinterpret_cast<std::uintptr_t>(info.callers) % alignment)
-    bad_argument("vector '" + info.name + "': the caller's memory does not begin at a multiple of 16 bytes");
-  if (stored_into && !mapped && !peers_reach(info.callers))
-    bad_argument("vector '" + info.name +
-                 "': other GPUs cannot store into the caller's memory, which is not cudaMalloc's: let the engine allocate it");
-  if (info.exchange && mapped)
-    throw Error(Errc::unsupported, "vector '" + info.name +
-                                       "': memory of the caller's cannot be shared with other processes: "
-                                       "let the engine allocate what others send to");
-}
-
-}  // namespace
-
-// One piece of memory a vector: its rows, if they are not the caller's, then a line for each peer's flag and one for what this
-// rank sent last.
+// One piece of memory a vector: its rows, if commands do not compute in the caller's, then a line for each peer's flag and one
+// for what this rank sent last.
 void CudaEngine::allocate(Rank& rank, int vector) {
   RankState& r = state_->of(rank);
   auto& info = rank.vectors()[vector];
   std::size_t peers = info.exchange ? info.exchange->peers.size() : 0;
   constexpr std::size_t line = flag_stride * sizeof(u32);
-  if (info.callers) check_callers(info, r, info.exchange && state_->devices.size() > 1, state_->maps_memory() || state_->arena);
-  std::size_t rows = info.callers ? 0 : (std::size_t(info.length) * sizeof(double) + line - 1) / line * line;
+  bool stored_into = info.exchange && (state_->devices.size() > 1 || state_->several_processes());
+  bool apart = state_->maps_memory() || state_->arena;
+  bool in_place = info.callers && can_compute_in(info.callers, r, stored_into, apart);
+  std::size_t rows = in_place ? 0 : (std::size_t(info.length) * sizeof(double) + line - 1) / line * line;
   std::size_t flags = info.exchange ? (peers + 1) * line : 0;
   if (r.vectors.size() == RankState::most_names) throw Error(Errc::unsupported, "a rank holds at most 4096 vectors");
   u32 first = state_->options.first_epoch;
@@ -147,7 +119,8 @@ void CudaEngine::allocate(Rank& rank, int vector) {
                 ? nullptr
                 : state_->take_for_name(r, rows + flags, info.exchange != nullptr, "vector '" + info.name + "'", place);
   VectorMemory v;
-  v.rows = info.callers ? info.callers : reinterpret_cast<double*>(p);
+  v.rows = in_place ? info.callers : reinterpret_cast<double*>(p);
+  if (!in_place) v.copy_of = info.callers;
   if (p) call("cudaMemsetAsync", cudaMemsetAsync(p, 0, rows + flags, r.stream));
   if (info.exchange) {
     v.flags = reinterpret_cast<u32*>(p + rows);
@@ -213,13 +186,17 @@ void CudaEngine::add_reduction(Rank& rank, int slot) {
 
 void CudaEngine::write(Rank& rank, int physical, const double* host, i64 count) {
   RankState& r = state_->of(rank);
-  state_->copy_in(r, r.vectors[physical].rows, host, std::size_t(count) * sizeof(double));
+  const VectorMemory& v = r.vectors[physical];
+  call("cudaMemcpyAsync",
+       cudaMemcpyAsync(v.copy_of ? v.copy_of : v.rows, host, std::size_t(count) * sizeof(double), cudaMemcpyDefault, r.stream));
+  call("cudaStreamSynchronize", cudaStreamSynchronize(r.stream));
 }
 
 void CudaEngine::read(Rank& rank, int physical, double* host, i64 count) {
   RankState& r = state_->of(rank);
+  const VectorMemory& v = r.vectors[physical];
   call("cudaMemcpyAsync",
-       cudaMemcpyAsync(host, r.vectors[physical].rows, std::size_t(count) * sizeof(double), cudaMemcpyDeviceToHost, r.stream));
+       cudaMemcpyAsync(host, v.copy_of ? v.copy_of : v.rows, std::size_t(count) * sizeof(double), cudaMemcpyDefault, r.stream));
   call("cudaStreamSynchronize", cudaStreamSynchronize(r.stream));
 }
 

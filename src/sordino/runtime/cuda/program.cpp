@@ -20,7 +20,8 @@ CudaProgram::CudaProgram(std::shared_ptr<State> state, Rank& rank, const Recordi
       rec_(recording),
       tally_(rank, recording, vector_map, scalar_map),
       plan_(state_, rank, recording, vector_map, scalar_map),
-      streams_(mine_, rank, recording, state_.shared || state_.options.time_commands || plan_.on_host) {
+      streams_(mine_, rank, recording, state_.shared || state_.options.time_commands || plan_.on_host),
+      copies_(rank, mine_, recording, vector_map) {
   int major = 0;
   call("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, mine_.device));
   chains_ = state_.options.chain && !state_.shared && major >= 9;
@@ -114,6 +115,7 @@ void CudaProgram::book(const Outcome& outcome, const Window::Report& report) {
   rank_.ledger.exposed_reduction += double(c.waited_reduction) * 1e-9;
   rank_.ledger.exposed_halo += double(c.waited_halo) * 1e-9;
   if (timing_) book_times(outcome, exit_command);
+  copies_.give_back();
 }
 
 }  // namespace sordino::cuda

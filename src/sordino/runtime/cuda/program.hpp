@@ -3,6 +3,7 @@
 #include <array>
 #include <deque>
 
+#include "sordino/runtime/cuda/callers.hpp"
 #include "sordino/runtime/cuda/mark.hpp"
 #include "sordino/runtime/cuda/plan.hpp"
 #include "sordino/runtime/cuda/streams.hpp"
@@ -110,6 +111,7 @@ class CudaProgram final : public Program {
   Tally tally_;
   Plan plan_;
   Streams streams_;
+  Copies copies_;
   int chunk_ = 1;         // iterations
   bool chains_ = false;   // launches may begin while the one before them ends
   bool repeats_ = false;  // the graph repeats its chunk on the device

@@ -115,6 +115,7 @@ void CudaProgram::begin_replay() {
   tests_taken_ = 0;
   looked_for_ = 0, looked_until_ = max_;
   mine_.counters.replays++;
+  copies_.bring();
   send_settings();
 }
 
