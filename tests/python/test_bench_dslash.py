@@ -42,9 +42,36 @@ def test_dslash_measures_and_records(cli, tmp_path):
         (["--ranks", "0"], "at least 1"),
         (["--recons", ","], "nothing to measure"),
         (["--iterations", str(2**31)], "below 2^30"),
-        (["--engine", "model"], "--engine is host or cuda"),
+        (["--engine", "paper"], "--engine is host or cuda for a measurement, or model for a prediction"),
+        (["--engine", "host", "--machine", "gmh"], "--machine is for engine model"),
+        (["--engine", "model", "--machine", "abacus"], "abacus"),
     ],
 )
 def test_bad_usage(cli, argv, sentence):
     code, _, err = cli("bench", "dslash", *argv)
     assert code == 2 and sentence in err
+
+
+def test_a_described_machine_predicts_figure_10_of_gmh(cli, tmp_path):
+    record = tmp_path / "r.jsonl"
+    argv = ["bench", "dslash", "--engine", "model", "--machine", "gmh", "--lattices", "32,32,32,256"]
+    argv += [
+        "--ranks",
+        "1,16,32",
+        "--precisions",
+        "single",
+        "--recons",
+        "12",
+        "--record",
+        record,
+        "--commit",
+        "a",
+    ]
+    code, out, err = cli(*argv)
+    assert code == 0, err
+    assert "32 x 32 x 32 x 256 sites, model engine" in out
+    one, sixteen, all_of_them = [json.loads(line) for line in record.read_text().splitlines()]
+    assert one["described_machine"] == "gmh" and one["of_ideal_roofline"] is None
+    assert 0.9 < one["hop_s"] / (16 * sixteen["hop_s"]) < 1  # flat to 16,
+    assert 0.6 < one["hop_s"] / (32 * all_of_them["hop_s"]) < 0.8  # and a drop
+    assert one["gflops"] == pytest.approx(1320e-9 * 32**3 * 128 / one["hop_s"])

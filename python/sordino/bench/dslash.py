@@ -1,12 +1,17 @@
-"""``sordino bench dslash``: the Wilson dslash against its roofline, for precisions, link formats and ranks."""
+"""``sordino bench dslash``: the Wilson dslash against its roofline, for precisions, link formats and ranks.
+
+On engine model nothing is measured: a hop's time on a described machine is predicted (GMH, Fig. 10).
+"""
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .. import machines
 from .._native import core, translated
 from .._placement import default_engine
 from ..cli import display
@@ -18,6 +23,8 @@ from . import _peers, _records
 SUMMARY = "the Wilson dslash of lattice QCD: Gflop/s and the fraction of the roofline"
 
 PRECISIONS, RECONS = ("single", "double"), (12, 18)
+#: Floating-point operations of a site, as the field counts them: QUDA's.
+FLOPS_OF_SITE = 1320
 
 
 @dataclass(frozen=True)
@@ -30,6 +37,7 @@ class Plan:
     recons: list[int]
     engine: str
     iterations: int
+    machine: str  # of engine model
 
 
 def main(argv: Sequence[str]) -> int:
@@ -44,7 +52,9 @@ def main(argv: Sequence[str]) -> int:
     command = shlex.join(["sordino", "bench", "dslash", *argv])
     for lattice in plan.lattices:
         rows = [
-            _measure(plan, lattice, ranks, precision, recon, bandwidth)
+            _predict(plan, lattice, ranks, precision, recon)
+            if plan.engine == "model"
+            else _measure(plan, lattice, ranks, precision, recon, bandwidth)
             for ranks in plan.ranks
             for precision in plan.precisions
             for recon in plan.recons
@@ -70,7 +80,13 @@ def _parser() -> Parser:
     parser.add_argument("--precisions", default="single,double", metavar="P,P", help="default %(default)s")
     parser.add_argument("--recons", default="12,18", metavar="N,N", help="reals a link (default %(default)s)")
     parser.add_argument(
-        "--engine", default="", metavar="NAME", help="host or cuda (default: cuda where it can run)"
+        "--engine", default="", metavar="NAME", help="host, cuda or model (default: cuda where it can run)"
+    )
+    parser.add_argument(
+        "--machine",
+        default="",
+        metavar="NAME",
+        help="engine model: a described machine, or its file (default h200x4)",
     )
     parser.add_argument(
         "--iterations", default="100", metavar="N", help="pairs of hops of a timed run (default 100)"
@@ -96,12 +112,18 @@ def _plan(given: Any) -> Plan:
     if not set(precisions) <= set(PRECISIONS) or not set(recons) <= set(RECONS):
         raise BadArgument("precisions are single and double, and recons are 12 and 18")
     engine = given.engine or default_engine()
-    if engine not in ("host", "cuda"):
-        raise BadArgument(f"--engine is host or cuda for a measurement, not '{engine}'")
-    return Plan(lattices, ranks, precisions, recons, engine, iterations)
+    if engine not in ("host", "cuda", "model"):
+        raise BadArgument(
+            f"--engine is host or cuda for a measurement, or model for a prediction, not '{engine}'"
+        )
+    if given.machine and engine != "model":
+        raise BadArgument("--machine is for engine model")
+    return Plan(lattices, ranks, precisions, recons, engine, iterations, given.machine or "h200x4")
 
 
 def _bandwidth(plan: Plan) -> float | None:
+    if plan.engine == "model":
+        return None
     if plan.engine == "host":
         return _peers.host_copy_bandwidth(max(plan.ranks))
     return _peers.device_copy_bandwidth() if _peers.cupy_there() else None
@@ -129,6 +151,19 @@ def _measure(
         "of_uncached_roofline": rate * found["bytes_per_site_uncached"] / total if total else None,
         "of_ideal_roofline": rate * found["bytes_per_site_ideal"] / total if total else None,
         "hermiticity_error": found["hermiticity_error"], "ledger": found["ledger"],
+    }  # fmt: skip
+
+
+def _predict(plan: Plan, lattice: tuple[int, ...], ranks: int, precision: str, recon: int) -> dict[str, Any]:
+    machine = machines.load(plan.machine)
+    with translated():
+        seconds = core().predict_hop(list(lattice), ranks, precision, recon, machines.numbers(machine))
+    sites = math.prod(lattice) / 2
+    return {
+        "bench": "dslash", "lattice": list(lattice), "ranks": ranks, "engine": "model",
+        "described_machine": plan.machine, "precision": precision, "recon": recon, "hop_s": seconds,
+        "gflops": 1e-9 * FLOPS_OF_SITE * sites / seconds,
+        "of_uncached_roofline": None, "of_ideal_roofline": None,
     }  # fmt: skip
 
 

@@ -15,6 +15,7 @@ Ledger some(int k) {
   l.reduced_values = 7 * k;
   l.book_message(Carrier::peer_memory, 2, 4 * k);
   l.book_message(Carrier::mpi, 3, 7 * k);
+  l.copied_bytes = 43 * k;
   l.memory_bytes = 17 * k;
   l.flops = 19 * k;
   l.exposed_reduction = 23 * k;
@@ -35,6 +36,7 @@ TEST("a difference of ledgers takes every number apart") {
   CHECK(d.bytes_sent == 203);
   CHECK(d.carried == expected.carried);
   CHECK((d.carried[std::size_t(Carrier::mpi)] == MessageCount{49, 147}));
+  CHECK(d.copied_bytes == expected.copied_bytes);
   CHECK(d.exposed_reduction == expected.exposed_reduction);
   CHECK(d.hidden_reduction == expected.hidden_reduction);
   CHECK(d.exposed_halo == expected.exposed_halo);
