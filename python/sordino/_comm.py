@@ -173,21 +173,32 @@ class Communicator:
             lambda values: values.reshape(mine.shape) if is_root else None,
         )
 
-    def allreduce(self, array: npt.ArrayLike, op: str = "sum", algorithm: str = "automatic") -> Array:
+    def allreduce(
+        self,
+        array: npt.ArrayLike,
+        op: str = "sum",
+        algorithm: str = "automatic",
+        degrees: tuple[int, int] = (2, 4),
+    ) -> Array:
         """All ranks' arrays, of one shape and type, added up, with the same bits on every rank.
 
         ``op`` is sum, product, min or max. Integers that overflow wrap around; min and max are NaN
-        where any value is. ``algorithm``: those of ``sordino bench comm``.
+        where any value is. ``algorithm``: those of ``sordino bench comm``; ``degrees``: of the trees that
+        reduce and broadcast where it is ``tree``, 2 to 4.
         """
-        return self.iallreduce(array, op, algorithm).wait()
+        return self.iallreduce(array, op, algorithm, degrees).wait()
 
     def iallreduce(
-        self, array: npt.ArrayLike, op: str = "sum", algorithm: str = "automatic"
+        self,
+        array: npt.ArrayLike,
+        op: str = "sum",
+        algorithm: str = "automatic",
+        degrees: tuple[int, int] = (2, 4),
     ) -> Pending[Array]:
         """As :meth:`allreduce`, later."""
         mine = _numbers(array)
         return self._start(
-            lambda: self._native.all_reduce(np.ravel(mine), op, algorithm),
+            lambda: self._native.all_reduce(np.ravel(mine), op, algorithm, *degrees),
             lambda values: values.reshape(mine.shape),
         )
 

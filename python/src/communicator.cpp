@@ -148,11 +148,11 @@ class PyCommunicator {
       return start([&, values = values_of<T>(array)] { return all_.start_reduce(values, root, fold_named(operation)); });
     });
   }
-  std::unique_ptr<PyPending> all_reduce(const AnyArray& array, const std::string& operation, const std::string& algorithm) {
+  std::unique_ptr<PyPending> all_reduce(const AnyArray& array, const std::string& operation, const std::string& algorithm,
+                                        int reduce_degree, int broadcast_degree) {
+    AllReduceOptions way{algorithm_named(algorithm), reduce_degree, broadcast_degree};
     return with_type(array.dtype(), [&]<class T>(T) {
-      return start([&, values = values_of<T>(array)] {
-        return all_.start_all_reduce(values, fold_named(operation), {.algorithm = algorithm_named(algorithm)});
-      });
+      return start([&, values = values_of<T>(array)] { return all_.start_all_reduce(values, fold_named(operation), way); });
     });
   }
 
@@ -260,7 +260,8 @@ void define_communicator(nb::module_& m) {
       .def("scatter", &PyCommunicator::scatter, "data"_a, "root"_a)
       .def("all_to_all", &PyCommunicator::all_to_all, "data"_a)
       .def("reduce", &PyCommunicator::reduce, "array"_a, "operation"_a, "root"_a)
-      .def("all_reduce", &PyCommunicator::all_reduce, "array"_a, "operation"_a, "algorithm"_a);
+      .def("all_reduce", &PyCommunicator::all_reduce, "array"_a, "operation"_a, "algorithm"_a, "reduce_degree"_a,
+           "broadcast_degree"_a);
 }
 
 }  // namespace sordino::python

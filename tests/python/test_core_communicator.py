@@ -81,6 +81,12 @@ def test_every_collective():
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"])
+@pytest.mark.parametrize("degrees", [(2, 2), (2, 4), (3, 4), (4, 3)])
+def test_trees_of_an_all_reduce_have_the_degrees_that_are_asked_for(degrees):
+    sums = sordino.run(5, lambda comm: comm.allreduce(comm.rank + 1, algorithm="tree", degrees=degrees))
+    assert [int(value) for value in sums] == [15] * 5
+
+
 @pytest.mark.parametrize("algorithm", ["ordered", "recursive_doubling", "tree", "two_level"])
 def test_sums_have_the_type_of_their_terms(dtype, algorithm):
     values = sordino.run(
@@ -130,6 +136,7 @@ def test_errors_of_the_library_keep_their_kind():
         (lambda comm: comm.allreduce(np.float16(1)), "arrays of this type are not reduced"),
         (lambda comm: comm.allreduce(1.0, op="mean"), "there is no operation 'mean'"),
         (lambda comm: comm.allreduce(1.0, algorithm="ring"), "there is no all-reduce 'ring'"),
+        (lambda comm: comm.allreduce(1.0, algorithm="tree", degrees=(2, 5)), "degree 2, 3 or 4, not 5"),
         (lambda comm: comm.send(np.array([object()]), dest=0), "arrays of Python objects are not sent"),
         (lambda comm: comm.bcast(), "the root passes an array"),
     ],
