@@ -16,5 +16,7 @@ TEST("messages and collectives on vectors reach ranks of other processes") {
     traffic::ring(*choice.engine);
     traffic::collectives(*choice.engine);
     traffic::sums(*choice.engine);
+    traffic::folds(*choice.engine);
+    traffic::copies(*choice.engine);
   }
 }

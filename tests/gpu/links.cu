@@ -109,6 +109,8 @@ TEST("links: messages and collectives on vectors arrive through host memory") {
     traffic::ring(*gpu);
     traffic::collectives(*gpu);
     traffic::sums(*gpu);
+    traffic::folds(*gpu);
+    traffic::copies(*gpu);
   }
 }
 

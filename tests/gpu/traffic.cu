@@ -14,5 +14,7 @@ TEST("traffic: messages and collectives on vectors arrive, on 1 to 4 ranks, by p
     if (ranks > 1) traffic::ring(*gpu);
     traffic::collectives(*gpu);
     traffic::sums(*gpu);
+    traffic::folds(*gpu);
+    traffic::copies(*gpu);
   }
 }

@@ -1,4 +1,4 @@
-// How values of a type are folded, for operations that see bytes.
+// How values of a type are folded: on the host, for operations that see bytes, and in commands.
 #pragma once
 #include <cmath>
 #include <concepts>
@@ -20,7 +20,7 @@ template <class T>
 using Wrapping = std::make_unsigned_t<std::common_type_t<T, unsigned>>;
 
 template <Foldable T>
-T sum(T a, T b) {
+SORDINO_HD T sum(T a, T b) {
   if constexpr (std::is_floating_point_v<T>)
     return a + b;
   else
@@ -28,7 +28,7 @@ T sum(T a, T b) {
 }
 
 template <Foldable T>
-T product(T a, T b) {
+SORDINO_HD T product(T a, T b) {
   if constexpr (std::is_floating_point_v<T>)
     return a * b;
   else
@@ -38,7 +38,7 @@ T product(T a, T b) {
 /// The lesser one, or with `greater` the other: as minimum and maximum of IEEE 754-2019. With a NaN it is a NaN, always the
 /// same one; -0 is less than 0. So the order does not matter, and every algorithm gives the same bits.
 template <Foldable T>
-T extreme(T a, T b, bool greater) {
+SORDINO_HD T extreme(T a, T b, bool greater) {
   if constexpr (std::is_floating_point_v<T>) {
     if (a != a || b != b) return std::numeric_limits<T>::quiet_NaN();
     if (a == b) return std::signbit(a) != greater ? a : b;
@@ -47,7 +47,7 @@ T extreme(T a, T b, bool greater) {
 }
 
 template <Foldable T>
-T folded(Fold fold, T a, T b) {
+SORDINO_HD T folded(Fold fold, T a, T b) {
   switch (fold) {
     case Fold::product: return product(a, b);
     case Fold::min: return extreme(a, b, false);

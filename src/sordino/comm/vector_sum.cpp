@@ -28,7 +28,7 @@ VectorSum::VectorSum(Rank& rank, i32 words, const std::string& name) {
   parts_ = rank.add_space(equal_parts(words, me, P));
   x_ = rank.vector(name + ", operand", parts_, &pieces_);
   y_ = rank.vector(name, whole_, &segments_);
-  add_ = {{x_}, {y_}, own.begin, own.size(), me, P - 1 - me, words};
+  add_ = {{x_}, {y_}, Fold::sum, own.begin, own.begin, own.size(), me, P, words};
 }
 
 void VectorSum::add(Rank& rank) const {

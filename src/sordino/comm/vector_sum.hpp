@@ -2,27 +2,9 @@
 // So each word crosses each link twice, the bits are the same on all ranks and in every layout, and both halves are split-phase
 // commands of a recorded program.
 #pragma once
-#include "sordino/comm/traffic.hpp"
-#include "sordino/runtime/kernel_list.hpp"
+#include "sordino/comm/vector_fold.hpp"
 
 namespace sordino {
-
-/// y[i] = sum over ranks of their x[i], for the rows i of this rank's segment.
-struct AddSegments {
-  Foreign<const double, Access::ghost> x;
-  Out y;
-  i32 first, words;   // of the segment
-  int before, after;  // ranks
-  i32 ghosts;         // where the others' pieces lie, in the order of ranks
-  SORDINO_HD void row(i32 i) {
-    double sum = 0;
-    for (int q = 0; q < before; q++) sum += x[ghosts + q * words + i - first];
-    sum += x[i];
-    for (int q = before; q < before + after; q++) sum += x[ghosts + q * words + i - first];
-    y[i] = sum;
-  }
-  Cost cost() const { return {8.0 * words * (before + after + 1), 1.0 * words * (before + after)}; }
-};
 
 class VectorSum {
  public:
@@ -37,13 +19,13 @@ class VectorSum {
   /// Records the sum of the rank's segment: awaits the others' operands, and sends the result to all.
   void add(Rank& rank) const;
 
-  using kernels = KernelList<Kernel<AddSegments>>;
+  using kernels = KernelList<Kernel<FoldSegments>>;
 
  private:
   Exchange pieces_, segments_;
   int parts_ = -1, whole_ = -1;
   Vec x_, y_;
-  AddSegments add_{};
+  FoldSegments add_{};
   Split mine_;
 };
 

@@ -75,13 +75,31 @@ struct WaitFor {
   Get g;
 };
 
-/// What any program may record; the cuda engine enables these kernels itself.
-using CommonKernels =
-    KernelList<Kernel<Nothing>, Kernel<WaitFor>, Kernel<Dots<1>>, Kernel<Dots<2>>, Kernel<Dots<3>>, Kernel<Dots<4>>>;
-
 /// Bytes and flops of a command beyond what its vector fields say: an operator's own arrays, on this rank.
 struct Cost {
   double bytes = 0, flops = 0;
 };
+
+/// The rows of a vector, as they are, into those of another one of the same space.
+struct CopyRows {
+  static constexpr const char* name = "Copy";
+  In from;
+  Out to;
+  SORDINO_HD void row(i32 i) { to[i] = from[i]; }
+};
+
+/// `count` rows of a vector into others `shift` rows on, perhaps of another space.
+struct CopyPart {
+  static constexpr const char* name = "Copy";
+  Foreign<const double, Access::read> from;
+  Out to;
+  i32 shift, count;
+  SORDINO_HD void row(i32 i) { to[i] = from[i - shift]; }
+  Cost cost() const { return {8.0 * count, 0}; }
+};
+
+/// What any program may record; the cuda engine enables these kernels itself.
+using CommonKernels = KernelList<Kernel<Nothing>, Kernel<WaitFor>, Kernel<Dots<1>>, Kernel<Dots<2>>, Kernel<Dots<3>>,
+                                 Kernel<Dots<4>>, Kernel<CopyRows>, Kernel<CopyPart>>;
 
 }  // namespace sordino

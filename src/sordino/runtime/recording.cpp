@@ -1,5 +1,6 @@
 // What a Rank does while a body is recorded: functors become commands, and commands a checked recording.
 #include <algorithm>
+#include <cstdlib>
 
 #include "sordino/base/error.hpp"
 #include "sordino/runtime/contains.hpp"
@@ -107,11 +108,11 @@ TaskGroup group_of(const std::vector<RowRange>& ranges) {
   return g;
 }
 
-/// What the first group leaves of the command's time is shared by rows.
+/// What the first group leaves of the command's time is shared by rows; without rows it takes none.
 void share_time(Command& c, double ahead) {
   double rows = double(c.rows() - (ahead > 0 ? c.groups[0].rows : 0));
   for (std::size_t k = 0; k < c.groups.size(); k++)
-    c.groups[k].share = k == 0 && ahead > 0 ? ahead : (1 - ahead) * double(c.groups[k].rows) / rows;
+    c.groups[k].share = k == 0 && ahead > 0 ? ahead : rows > 0 ? (1 - ahead) * double(c.groups[k].rows) / rows : 0;
 }
 
 }  // namespace
@@ -126,6 +127,19 @@ void Rank::require_permissions(const Command& c) const {
   check(c.writes, Permission::read_only, "writes, and may only read,");
   check(c.reads, Permission::write_only, "reads, and may only write,");
   check(c.ghosts, Permission::write_only, "reads, and may only write,");
+}
+
+void Rank::require_parts(const OwnRows& from, Vec to, i32 first) const {
+  auto check = [&](Vec v, i32 row) {
+    i32 rows = spaces_[vectors_[v.id].space].rows;
+    if (row < 0 || from.count < 0 || row > rows - from.count)
+      bad_argument("Copy: " + std::to_string(from.count) + " rows from row " + std::to_string(row) + " of '" +
+                   vectors_[v.id].name + "', which has " + std::to_string(rows));
+  };
+  check(from.v, from.first);
+  check(to, first);
+  if (from.v.id == to.id && std::abs(from.first - first) < from.count)
+    bad_argument("Copy: rows of '" + vectors_[to.id].name + "' to rows that overlap them");
 }
 
 // The phases of a command follow from what it finishes, tests, reads from others, sends and starts.

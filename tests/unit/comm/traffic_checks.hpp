@@ -113,4 +113,62 @@ inline void sums(Engine& engine) {
   }
 }
 
+/// Of small numbers, ranks 0, 1, ...
+inline double small_folded(int ranks, i32 row, Fold by) {
+  double value = small(0, row, 2);
+  for (int q = 1; q < ranks; q++) {
+    double other = small(q, row, 2);
+    value = by == Fold::sum       ? value + other
+            : by == Fold::product ? value * other
+            : by == Fold::min     ? std::min(value, other)
+                                  : std::max(value, other);
+  }
+  return value;
+}
+
+/// reduce-scatters of segments of different lengths, some of them empty or all, and reduces to the first and to the last.
+inline void folds(Engine& engine) {
+  int P = engine.size();
+  auto check_rows = [&](const std::vector<double>& got, i32 first, i32 words, Fold by) {
+    REQUIRE(i32(got.size()) == words);
+    for (i32 i = 0; i < words; i++) REQUIRE(got[std::size_t(i)] == small_folded(P, first + i, by));
+  };
+  for (Fold by : {Fold::sum, Fold::product, Fold::min, Fold::max})
+    for (i32 words : {0, 1, 129}) {
+      NOTE("fold ", int(by), ", ", words, " words");
+      std::vector<i32> counts;
+      for (int q = 0; q < P; q++) counts.push_back(q % 3 == 1 ? 0 : words + 2 * q * (words > 0));
+      auto scattered = folded_thrice(engine, [&](Rank& s) { return reduce_scatter(s, counts, by); });
+      auto at_root = [&](int root) { return folded_thrice(engine, [&](Rank& s) { return reduce_to(s, words, root, by); }); };
+      auto at_first = at_root(0), at_last = at_root(P - 1);
+      for (int r = engine.first_rank(); r < engine.first_rank() + engine.local_ranks(); r++) {
+        NOTE("rank ", r);
+        i32 first = std::accumulate(counts.begin(), counts.begin() + r, 0);
+        check_rows(scattered[std::size_t(r)], first, counts[std::size_t(r)], by);
+        check_rows(at_first[std::size_t(r)], 0, r == 0 ? words : 0, by);
+        check_rows(at_last[std::size_t(r)], 0, r == P - 1 ? words : 0, by);
+      }
+    }
+}
+
+/// Copies of whole vectors, of which some ranks have no rows, and of parts of them, some of no rows.
+inline void copies(Engine& engine) {
+  auto rows_of = [](int r) { return i32(r % 3 == 1 ? 0 : 5 + 130 * r); };
+  auto all = copied(engine, rows_of);
+  for (int r = engine.first_rank(); r < engine.first_rank() + engine.local_ranks(); r++) {
+    NOTE("rank ", r);
+    i32 rows = rows_of(r);
+    std::vector<double> expected;
+    for (i32 i = 0; i < rows; i++) expected.push_back(value(r, i));
+    for (int q = 0; q < engine.size(); q++)
+      for (i32 i = 0; i < rows_of(q); i++)
+        if (q != r) expected.push_back(value(q, i));
+    std::vector<double> c(std::size_t(rows + 3), 0.0);
+    for (i32 i = 1; i < rows - 1; i++) c[std::size_t(i + 1)] = value(r, i);
+    if (rows) c[0] = value(r, rows - 2);
+    expected.insert(expected.end(), c.begin(), c.end());
+    REQUIRE(all[std::size_t(r)] == expected);
+  }
+}
+
 }  // namespace traffic

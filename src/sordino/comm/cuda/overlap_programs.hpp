@@ -113,7 +113,7 @@ using Here = Foreign<double, Access::write>;  // instead of a vector that others
 using Held = Foreign<const double, Access::read>;
 using Kernels = KernelList<Kernel<Advance>, Kernel<Smooth<Ghost>>, Kernel<Smooth<In>>, Kernel<Count>, Kernel<Average>,
                            Kernel<FirstSums>, Kernel<Contribute<Sent<double>>>, Kernel<Contribute<Here>>,
-                           Kernel<Collect<Ghost>>, Kernel<Collect<Held>>, Kernel<Mean>, Kernel<Tell>, Kernel<AddSegments>>;
+                           Kernel<Collect<Ghost>>, Kernel<Collect<Held>>, Kernel<Mean>, Kernel<Tell>, Kernel<FoldSegments>>;
 
 // --- running -----------------------------------------------------------------------------------------------------------------
 
