@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from types import ModuleType
 
 from . import _wheels
-from .errors import SordinoError, Unsupported, from_code
+from .errors import SordinoError, Unsupported, from_code, from_core
 
 _loaded: ModuleType | None = None
 
@@ -48,7 +48,7 @@ def translated() -> Iterator[None]:
     except SordinoError:
         raise
     except error_type as error:
-        raise from_code(getattr(error, "code", ""), str(error)) from None
+        raise from_core(error) from None
     except MemoryError:
         raise from_code(
             "bad_argument", "there is not enough memory on this machine for this problem"

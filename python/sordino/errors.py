@@ -19,10 +19,32 @@ if TYPE_CHECKING:
 
 
 class SordinoError(Exception):
-    """Base of all errors of this library; ``code`` names the kind."""
+    """Base of all errors of this library; ``code`` names the kind.
+
+    After a fault of ranks every rank and process raises the same sentence with the same
+    attributes; ``None`` stands for what is not known, or has no meaning for this error.
+
+    Attributes
+    ----------
+    rank : int or None
+        Who failed, gave up waiting or is lost (of several, the first).
+    command : str or None
+        The recorded command in which that happened.
+    iteration : int or None
+        The iteration of the command's loop, from 0.
+    expected_epoch : int or None
+        The epoch that was waited for: how many signals of this kind had to have come.
+    seen_epoch : int or None
+        The last one that had come by then; of sums, whose places take turns, often the last but one.
+    """
 
     code = "error"
     exit_code = 4
+    rank: int | None = None
+    command: str | None = None
+    iteration: int | None = None
+    expected_epoch: int | None = None
+    seen_epoch: int | None = None
 
 
 class BadArgument(SordinoError, ValueError):
@@ -47,14 +69,18 @@ class Unsupported(SordinoError, NotImplementedError):
 
 
 class DeviceError(SordinoError, RuntimeError):
-    """A device or its driver failed."""
+    """A device or its driver failed; ``rank``, ``command`` and ``iteration`` say where, if that is known."""
 
     code = "device"
     exit_code = 4
 
 
 class PeerFailed(SordinoError, RuntimeError):
-    """Another rank failed; the sentence is the cause that it named, the same on every rank."""
+    """Another rank failed; the sentence is the cause that it named, the same on every rank.
+
+    ``rank``, ``command``, ``iteration``, ``expected_epoch`` and ``seen_epoch`` are that cause as
+    values, the same on every rank, too: see :class:`SordinoError`.
+    """
 
     code = "peer_failed"
     exit_code = 4
@@ -89,6 +115,14 @@ _BY_CODE: dict[str, type[SordinoError]] = {
 def from_code(code: str, sentence: str) -> SordinoError:
     """The exception for a code of the core, with its sentence."""
     return _BY_CODE.get(code, SordinoError)(sentence)
+
+
+def from_core(raised: BaseException) -> SordinoError:
+    """The exception for an error of the core, with what that knows of its cause."""
+    error = from_code(getattr(raised, "code", ""), str(raised))
+    for name in ("rank", "command", "iteration", "expected_epoch", "seen_epoch"):
+        setattr(error, name, getattr(raised, name, None))
+    return error
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:

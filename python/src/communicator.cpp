@@ -195,12 +195,23 @@ Errc errc_named(const std::string& word) {
   return Errc::peer_failed;
 }
 
+/// What an error of sordino.errors knows of where it happened.
+Cause cause_of(const nb::object& error) {
+  auto number = [&](const char* name) {
+    nb::object value = nb::getattr(error, name, nb::none());
+    return nb::isinstance<nb::int_>(value) ? nb::cast<i64>(value) : i64(-1);
+  };
+  nb::object command = nb::getattr(error, "command", nb::none());
+  return {int(number("rank")), nb::isinstance<nb::str>(command) ? nb::cast<std::string>(command) : "", number("iteration"),
+          number("expected_epoch"), number("seen_epoch")};
+}
+
 /// What went wrong in a job, in the core's terms: the engine adds the rank, and tells all others.
 Error as_error(nb::python_error& raised) {
   nb::object value = nb::borrow(raised.value());
   std::string said = nb::cast<std::string>(nb::str(value));
   if (nb::hasattr(value, "code") && nb::isinstance<nb::str>(value.attr("code")))
-    return {errc_named(nb::cast<std::string>(value.attr("code"))), said};
+    return {errc_named(nb::cast<std::string>(value.attr("code"))), said, cause_of(value)};
   std::string type = nb::cast<std::string>(nb::handle(raised.type()).attr("__name__"));
   return {Errc::peer_failed, said.empty() ? type : type + ": " + said};
 }

@@ -100,6 +100,17 @@ Machine machine_of(const nb::object& numbers) {
   return machine_from(named);
 }
 
+nb::dict cause_dict(const Cause& cause) {
+  auto known = [](i64 number) { return number >= 0 ? nb::object(nb::cast(number)) : nb::object(nb::none()); };
+  nb::dict d;
+  d["rank"] = known(cause.rank);
+  d["command"] = cause.command.empty() ? nb::object(nb::none()) : nb::object(nb::cast(cause.command));
+  d["iteration"] = known(cause.iteration);
+  d["expected_epoch"] = known(cause.expected);
+  d["seen_epoch"] = known(cause.seen);
+  return d;
+}
+
 nb::dict report_dict(Report& r, nb::object x) {
   nb::dict d;
   d["x"] = x;

@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "sordino/api/solver.hpp"
+#include "sordino/base/error.hpp"
 
 namespace sordino::python {
 namespace nb = nanobind;
@@ -17,6 +18,8 @@ using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 void update(Options& options, const nb::dict& values);
 nb::list option_dicts();
 Machine machine_of(const nb::object& numbers);  // None: the default machine
+/// rank, command, iteration, expected_epoch, seen_epoch; None: not known.
+nb::dict cause_dict(const Cause& cause);
 nb::dict report_dict(Report& report, nb::object x);
 template <class T>
 nb::object owned_array(std::vector<T>&& values) {

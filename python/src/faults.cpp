@@ -174,6 +174,7 @@ class Trial {
       status = solve(*solver);
     } catch (const Error& e) {
       cause = e.what();
+      known = e.cause();
       code = name(e.code());
     }
     end = seconds(Clock::now());
@@ -181,6 +182,7 @@ class Trial {
 
   Injector injector;
   std::string cause, code, status, transport;
+  Cause known;
   double begin = 0, end = 0;  // of the solve on all ranks here: seconds on the clock of the machine
 
  private:
@@ -229,6 +231,7 @@ nb::dict trial_dict(const std::string& kind, int culprit, double when, const std
   }
   nb::dict d;
   d["cause"] = t.cause;
+  d["said"] = cause_dict(t.known);
   d["code"] = t.code;
   d["status"] = t.status;
   d["transport"] = t.transport;

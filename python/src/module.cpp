@@ -189,6 +189,7 @@ NB_MODULE(_core, m) {
     } catch (const sordino::Error& e) {
       nb::object raised = nb::borrow(error)(e.what());
       nb::setattr(raised, "code", nb::cast(std::string(sordino::name(e.code()))));
+      for (auto [name, value] : py::cause_dict(e.cause())) nb::setattr(raised, name, value);
       PyErr_SetObject(error, raised.ptr());
     }
   });

@@ -59,6 +59,42 @@ TEST("a rank that throws in any phase: all processes throw its cause, and work a
   }
 }
 
+TEST("ranks of all processes know the same of a fault") {
+  for (std::string kind : {"dropped", "late", "throws", "memory"}) {
+    NOTE(kind);
+    bool waits = kind == "dropped" || kind == "late";
+    auto e = engine(2, waits ? 0.5 : 20);
+    int culprit = e->size() - 1;
+    auto is_it = [=](Rank& s, const Command& c, Op at, int i) {
+      return s.id() == culprit && at == Op::start && i == 2 && c.name == "Increase";
+    };
+    if (kind == "dropped")
+      e->loses = is_it;
+    else
+      e->probe = [=](Rank& s, const Command& c, Op at, int i) {
+        if (!is_it(s, c, at, i)) return;
+        if (kind == "late") pause(1.0);
+        if (kind == "throws") throw Error(Errc::device, "boom");
+        if (kind == "memory") throw std::bad_alloc();
+      };
+    Watched job(*e);
+    Error error = job.run(10);
+    const Cause& c = error.cause();
+    std::string text = error.what();
+    NOTE(text);
+    CHECK(all_know(c));
+    CHECK(text.starts_with(place_of(c)));
+    CHECK((text.find(epochs_of(c)) != std::string::npos) == waits);
+    if (waits)
+      CHECK((c.seen < c.expected && c.expected <= c.seen + 2));  // flags of sums take turns
+    else
+      CHECK(c == Cause{.rank = culprit, .command = "Increase", .iteration = 2});
+    e.reset();
+    MPI_Barrier(MPI_COMM_WORLD);
+    check_works();
+  }
+}
+
 TEST("a rank that fails before its first recording, or between two") {
   for (int when : {0, 1}) {
     NOTE("when = ", when);
@@ -169,6 +205,10 @@ TEST("a process that never comes to a run is missed at its end, by all alike") {
   if (absent) cause = cause_of(*e, [](Rank&) {});
   CHECK(cause == of_the_last(cause));
   CHECK(cause.find("for rank " + missed + "'s end of the run, epoch 1 (seen 0)") != std::string::npos);
+  Cause known = error_of(*e, [](Rank&) {}).cause();
+  CHECK(all_know(known));
+  CHECK(known.expected == 1);
+  CHECK(known.seen == 0);
 }
 
 TEST("who has ended waits for a process that is busy for longer than the timeout") {

@@ -170,12 +170,15 @@ TEST("hall: whichever hosts fail, and whenever, all of them say the same") {
     Hall& hall = *b.hall;
     hall.meet(20);
     std::string mine = "process " + std::to_string(process()) + " has failed";
-    if (who == processes() || who == process()) hall.raise(Errc::device, mine);
+    if (who == processes() || who == process())
+      hall.raise({Errc::device, mine, {.rank = process(), .command = "Sum", .iteration = 4}});
     REQUIRE(within(20, [&] { return hall.raised(); }));
     CHECK(hall.pulse().abort == 1);
     CHECK(hall.code() == Errc::device);
     if (who < processes()) CHECK(hall.cause() == "process " + std::to_string(who) + " has failed");
     CHECK(hall.cause() == of_the_last(hall.cause()));
+    CHECK(hall.cause() == "process " + std::to_string(hall.error().cause().rank) + " has failed");
+    CHECK(Cause{.command = "Sum", .iteration = 4}.within(hall.error().cause()) == hall.error().cause());
   }
 }
 
@@ -184,10 +187,11 @@ TEST("hall: complaints are known on all hosts, before the cause that follows fro
   Hall& hall = *b.hall;
   hall.meet(20);
   int me = process(), last = processes() - 1;
-  hall.complain(me, 10 - me, 3, "rank " + std::to_string(me) + " complains");
+  hall.complain(me, 10 - me, 3, "rank " + std::to_string(me) + " complains", {.rank = me, .seen = 5});
   CHECK(within(20, [&] { return hall.complaints() == processes(); }));
-  CHECK(hall.first_complaint() == "rank " + std::to_string(last) + " complains");
-  if (me == last) hall.raise(Errc::peer_failed, hall.first_complaint());
+  CHECK(std::string(hall.first_complaint().what()) == "rank " + std::to_string(last) + " complains");
+  if (me == last) hall.raise(hall.first_complaint());
   REQUIRE(within(20, [&] { return hall.raised(); }));
   CHECK(hall.cause() == "rank " + std::to_string(last) + " complains");
+  CHECK(hall.error().cause() == Cause{.rank = last, .seen = 5});
 }

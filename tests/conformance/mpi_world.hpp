@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sordino/base/error.hpp"
 #include "unit/fresh.hpp"
 
 namespace mpi_world {
@@ -46,6 +47,15 @@ inline std::string of_the_last(std::string text) {
   text.resize(std::size_t(length));
   MPI_Bcast(text.data(), length, MPI_CHAR, last, MPI_COMM_WORLD);
   return text;
+}
+
+/// Whether all processes know the same of a failure.
+inline bool all_know(const sordino::Cause& c) {
+  std::string numbers;
+  for (sordino::i64 n : {sordino::i64(c.rank), c.iteration, c.expected, c.seen}) numbers += std::to_string(n) + " ";
+  int same = numbers + c.command == of_the_last(numbers + c.command), all = 0;
+  MPI_Allreduce(&same, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  return all == 1;
 }
 
 }  // namespace mpi_world

@@ -8,15 +8,18 @@ import pytest
 
 import sordino
 from sordino._native import core
-from sordino.bench.faults import CAUSE
 
 
 @pytest.mark.parametrize("kind", ["dropped", "late", "throws", "memory"])
 def test_a_fault_in_the_middle_of_a_solve_is_named(kind):
     found = core().fault_trial(kind, 1, 0.4, "cg", 3, 0.3, False)
-    said = CAUSE.match(found["cause"])
-    assert said and said["command"] and said["iteration"]
-    assert (said["seen"] is not None) == (kind in ("dropped", "late"))
+    said = found["said"]
+    where = f"rank {said['rank']}: command {said['command']}, iteration {said['iteration']}: "
+    assert found["cause"].startswith(where)
+    epochs = f", epoch {said['expected_epoch']} (seen {said['seen_epoch']})"
+    assert (epochs in found["cause"]) == (said["seen_epoch"] is not None) == (kind in ("dropped", "late"))
+    if kind in ("throws", "memory"):
+        assert (said["rank"], said["command"], said["iteration"]) == (1, found["command"], found["iteration"])
     assert found["fault_s"] is not None and found["begin_s"] <= found["fault_s"] <= found["end_s"]
 
 
@@ -53,15 +56,6 @@ def test_the_campaign_counts(cli, tmp_path):
 def test_bad_usage(cli, argv, sentence):
     code, _, err = cli("bench", "faults", *argv)
     assert code == 2 and sentence in err
-
-
-def test_a_cause_names_ranks_that_are_lost_and_commands_that_may_have_failed():
-    said = CAUSE.match("ranks 2 to 3 are lost: process 1 of 2, with the number 77, has died")
-    assert said and said["rank"] == "2" and said["what"].endswith("has died") and said["seen"] is None
-    assert CAUSE.match("rank 1 is lost: process 1 of 2, with the number 77, has died")["rank"] == "1"
-    failed = "rank 1: commands Stencil to Direction, iterations 4 to 7: one of them failed: unspecified launch failure"
-    assert (CAUSE.match(failed)["command"], CAUSE.match(failed)["iteration"]) == ("Stencil to Direction", "4")
-    assert CAUSE.match("the cuda engine cannot run here: there is no NVIDIA driver") is None
 
 
 @pytest.fixture
@@ -104,9 +98,13 @@ def test_trials_are_dealt_out_to_the_gpus(campaign, monkeypatch):
     assert sorted(rest[1:] for kind, *rest in asked if kind == "device") == [[7 + k, 1] for k in range(5)]
 
 
+def _said(**more):
+    return {"rank": 1, "command": "Dot", "iteration": 3, "expected_epoch": None, "seen_epoch": None, **more}
+
+
 def _outcome(**more):
     return {"status": "", "cause": "rank 1: an injected failure", "fault_s": 5.0, "begin_s": 4.0, "end_s": 5.1,
-            "transport": "peer memory", **more}  # fmt: skip
+            "transport": "peer memory", "said": _said(), **more}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -114,9 +112,9 @@ def _outcome(**more):
     [
         ("throws", {}, 1),
         ("throws", {"end_s": 9.0}, 0),  # too late
-        ("throws", {"cause": "", "status": "converged"}, 0),  # nobody threw
+        ("throws", {"cause": "", "status": "converged", "said": _said(rank=None)}, 0),  # nobody threw
         ("dropped", {"cause": "", "status": "converged"}, 1),  # nobody waited for it
-        ("device", {"cause": "the GPU is tired"}, 0),  # nobody is named
+        ("device", {"cause": "the GPU is tired", "said": _said(rank=None)}, 0),  # nobody is named
     ],
 )
 def test_what_counts_as_reported(campaign, kind, outcome, good):
@@ -126,6 +124,16 @@ def test_what_counts_as_reported(campaign, kind, outcome, good):
     assert row["as_it_must_be"] == good and row["transport"] == "peer memory" and row["engine"] == "cuda"
     assert [kept["trial"] for trial in row["odd"] for kept in trial] == ([] if good else [0])
     assert all(outcome.items() <= kept.items() for trial in row["odd"] for kept in trial)
+
+
+def test_survivors_say_the_same_as_values(campaign):
+    from sordino.bench import faults
+
+    read = campaign(["--engine", "cuda"])
+    for other, good in ((_said(seen_epoch=4), 1), (_said(seen_epoch=5), 0)):
+        outcomes = [_outcome(said=_said(seen_epoch=4)), _outcome(said=other)]
+        row = faults._summary({**read, "processes": 2}, "late", [outcomes])
+        assert row["same_cause"] == good and row["with_epochs"] == 1
 
 
 @pytest.mark.parametrize(

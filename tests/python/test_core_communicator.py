@@ -116,6 +116,7 @@ def test_an_exception_of_a_job_names_its_rank_and_is_the_cause():
     with pytest.raises(sordino.PeerFailed, match="rank 2: KeyError: 'no such thing'") as caught:
         sordino.run(3, job)
     assert isinstance(caught.value.__cause__, KeyError)
+    assert caught.value.rank == 2 and caught.value.iteration is None
     assert sordino.run(3, lambda comm: comm.rank) == [0, 1, 2]
 
 
@@ -124,8 +125,11 @@ def test_errors_of_the_library_keep_their_kind():
         sordino.run(2, lambda comm: comm.send(1.0, dest=7) if comm.rank == 0 else comm.barrier())
     with pytest.raises(sordino.BadArgument, match=r"different collectives|disagree"):
         sordino.run(2, lambda comm: comm.barrier() if comm.rank else comm.allreduce(1.0))
-    with pytest.raises(sordino.PeerFailed, match=r"waited 0\.3 s without any progress for data of rank 1"):
+    with pytest.raises(
+        sordino.PeerFailed, match=r"waited 0\.3 s without any progress for data of rank 1"
+    ) as caught:
         sordino.run(2, lambda comm: comm.recv(source=1) if comm.rank == 0 else None, timeout=0.3)
+    assert (caught.value.rank, caught.value.command, caught.value.seen_epoch) == (0, None, None)
 
 
 @pytest.mark.parametrize(

@@ -133,6 +133,12 @@ def test_errors_of_the_core_become_exceptions(system, fake_core):
         with pytest.raises(kind, match="rank 2 failed: the cause") as failed:
             sordino.solve(A, b)
         assert failed.value.__cause__ is None
+        assert failed.value.rank is None and failed.value.command is None
+    known = {"rank": 2, "command": "Dot", "iteration": 4, "expected_epoch": 6, "seen_epoch": 5}
+    vars(fake_core.fail).update(known)
+    with pytest.raises(sordino.SordinoError) as failed:
+        sordino.solve(A, b)
+    assert {name: getattr(failed.value, name) for name in known} == known
     fake_core.fail = None
     assert sordino.solve(A, b).converged
 

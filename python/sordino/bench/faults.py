@@ -7,7 +7,6 @@ import contextlib
 import json
 import os
 import queue
-import re
 import shlex
 import shutil
 import subprocess
@@ -41,13 +40,6 @@ QUIET = ("dropped", "late")
 
 #: After so many seconds beyond the timeout a fault counts as reported too late, and a process as hanging.
 LATE, HANGS = 2.0, 60.0
-
-#: What a cause says: who, in which command and iteration, and for a wait what was expected and what seen.
-CAUSE = re.compile(
-    r"ranks? (?P<rank>\d+)(?: to \d+)?(?: (?:is|are) lost)?: "
-    r"(?:commands? (?P<command>[^,]+), iterations? (?P<iteration>\d+)(?: to \d+)?: )?(?P<what>.*?)"
-    r"(?:, epoch (?P<expected>\d+) \(seen (?P<seen>\d+)\).*)?$"
-)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -214,11 +206,15 @@ def _summary(campaign: dict[str, Any], kind: str, by_trial: list[list[dict[str, 
             missed_by_nobody += 1
             continue
         causes = {outcome["cause"] for outcome in outcomes}
-        said = CAUSE.match(next(iter(causes)))
-        agrees = len(causes) == 1 and said is not None
+        said = outcomes[0]["said"]
+        agrees = (
+            len(causes) == 1
+            and all(outcome["said"] == said for outcome in outcomes)
+            and said["rank"] is not None
+        )
         delay = _delay(campaign, kind, outcomes)
         same += agrees
-        named += bool(said and said["seen"] is not None)
+        named += said["seen_epoch"] is not None
         delays.append(delay)
         good += agrees and delay < LATE
         if not (agrees and delay < LATE):

@@ -13,4 +13,22 @@ const char* name(Errc code) {
   return "unknown";
 }
 
+Cause Cause::within(const Cause& around) const {
+  auto known = [](i64 mine, i64 other) { return mine >= 0 ? mine : other; };
+  return {rank >= 0 ? rank : around.rank, command.empty() ? around.command : command, known(iteration, around.iteration),
+          known(expected, around.expected), known(seen, around.seen)};
+}
+
+Error caught(const std::string& where, const Cause& around) {
+  try {
+    throw;
+  } catch (const Error& e) {
+    return {e.code(), where + e.what(), e.cause().within(around)};
+  } catch (const std::exception& e) {
+    return {Errc::peer_failed, where + e.what(), around};
+  } catch (...) {
+    return {Errc::peer_failed, where + "an exception that is no std::exception", around};
+  }
+}
+
 }  // namespace sordino

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "sordino/base/clock.hpp"
+#include "sordino/runtime/cause_record.hpp"
 
 namespace sordino {
 namespace {
@@ -60,8 +61,9 @@ bool Bridge::step_complaints() {
     auto c = hall_.complaint_of(r);
     if (!c) continue;
     complained_[std::size_t(r)] = moved = true;
-    tell_hosts({.kind = Message::complaint, .slot = c->command, .from = r, .place = c->iteration}, c->text.data(),
-               c->text.size());
+    std::string letter = letter_of(c->text, c->cause);
+    tell_hosts({.kind = Message::complaint, .slot = c->command, .from = r, .place = c->iteration}, letter.data(),
+               letter.size());
   }
   return moved;
 }
@@ -70,19 +72,21 @@ bool Bridge::step_complaints() {
 bool Bridge::step_cause() {
   if (told_cause_) return false;
   if (hall_.host() == 0 && hall_.has_proposal()) {
-    auto [code, cause] = hall_.proposal();
-    hall_.decide(code, cause);
+    hall_.decide(hall_.proposal());
   }
   if (hall_.raised()) {
-    std::string cause = hall_.cause();
-    tell_hosts({.kind = Message::fault, .slot = i64(hall_.code()), .from = hall_.first_rank(), .place = decided}, cause.data(),
-               cause.size());
+    Error error = hall_.error();
+    std::string letter = letter_of(error.what(), error.cause());
+    tell_hosts({.kind = Message::fault, .slot = i64(error.code()), .from = hall_.first_rank(), .place = decided}, letter.data(),
+               letter.size());
     return told_cause_ = true;
   }
   if (told_proposal_ || !hall_.has_proposal()) return false;
-  auto [code, cause] = hall_.proposal();
-  transport_.send(hall_.leader(0), {.kind = Message::fault, .slot = i64(code), .from = hall_.first_rank(), .place = proposed},
-                  cause.data(), cause.size());
+  Error error = hall_.proposal();
+  std::string letter = letter_of(error.what(), error.cause());
+  transport_.send(hall_.leader(0),
+                  {.kind = Message::fault, .slot = i64(error.code()), .from = hall_.first_rank(), .place = proposed},
+                  letter.data(), letter.size());
   return told_proposal_ = true;
 }
 
@@ -101,16 +105,19 @@ void Bridge::step_life() {
 }
 
 bool Bridge::hear(const Message& m, const std::byte* data, std::size_t bytes) {
-  std::string text(reinterpret_cast<const char*>(data), bytes);
   int host = hall_.host_of(hall_.process_of(m.from));
   switch (m.kind) {
     case Message::barrier: gates_[m.slot].heard[std::size_t(host)]++; return true;
-    case Message::complaint: hall_.complain(m.from, m.place, int(m.slot), text); return true;
+    case Message::complaint: {
+      Error said = error_in(Errc::peer_failed, data, bytes);
+      hall_.complain(m.from, m.place, int(m.slot), said.what(), said.cause());
+      return true;
+    }
     case Message::fault:
       if (m.place == decided)
-        hall_.decide(Errc(m.slot), text);
+        hall_.decide(error_in(Errc(m.slot), data, bytes));
       else
-        hall_.propose(Errc(m.slot), text);
+        hall_.propose(error_in(Errc(m.slot), data, bytes));
       return true;
     case Message::beat: {
       std::vector<Life> lives(bytes / sizeof(Life));

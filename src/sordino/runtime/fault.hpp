@@ -17,16 +17,15 @@ class Fault {
   bool raised() const { return raised_.load(std::memory_order_acquire); }
 
   struct Statement {
-    Errc code = Errc::peer_failed;
-    std::string cause;
+    Error error{Errc::peer_failed, ""};
     bool original = true;  // raised in this process, and not heard of
   };
 
   /// Keeps the first cause; later ones are consequences. Returns whether this was the first.
-  bool raise(Errc code, const std::string& cause, bool original = true) {
+  bool raise(const Error& error, bool original = true) {
     std::lock_guard lock(mutex_);
     if (raised_.load(std::memory_order_relaxed)) return false;
-    said_ = {code, cause, original};
+    said_ = {error, original};
     raised_.store(true, std::memory_order_release);
     return true;
   }
@@ -39,20 +38,19 @@ class Fault {
     std::lock_guard lock(mutex_);
     return said_;
   }
-  std::string cause() const {
-    std::lock_guard lock(mutex_);
-    return said_.cause;
-  }
-  Errc code() const {
-    std::lock_guard lock(mutex_);
-    return said_.code;
-  }
+  Error error() const { return statement().error; }
 
  private:
   mutable std::mutex mutex_;
   std::atomic<bool> raised_{false};
   Statement said_;
 };
+
+/// What ranks say that are used again.
+inline Error failed_before(const Error& first) {
+  return {Errc::peer_failed, std::string("these ranks have failed before (") + first.what() + "): build a new solver",
+          first.cause()};
+}
 
 /// For tests: called before each phase on CPU engines; may throw, sleep or never return.
 using Probe = std::function<void(Rank&, const Command&, Op, int iteration)>;

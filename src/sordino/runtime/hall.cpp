@@ -171,10 +171,10 @@ void Hall::meet(double seconds) {
     std::this_thread::sleep_for(std::chrono::microseconds(100));
     int lost = find_lost();
     if (gate.is_over(round)) break;  // who has left now was here
-    if (lost >= 0) raise(Errc::peer_failed, obituary(lost));
+    if (lost >= 0) raise({Errc::peer_failed, obituary(lost), {.rank = first_rank(lost)}});
     if (seconds > 0 && double(milliseconds_now() - begin) > 1000 * seconds)
-      raise(Errc::peer_failed, "process " + std::to_string(process_) + " waited " + std::to_string(int(seconds)) +
-                                   " s for the other processes to build the same engine");
+      raise({Errc::peer_failed, "process " + std::to_string(process_) + " waited " + std::to_string(int(seconds)) +
+                                    " s for the other processes to build the same engine"});
   }
 }
 

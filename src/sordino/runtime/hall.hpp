@@ -124,22 +124,24 @@ class Hall {
   bool raised() const;
   /// Keeps the first cause, and says in pulse() that waiting makes no sense any more. Returns whether this was the first. Over
   /// several hosts the cause is proposed, and the bridge brings the decision: then this waits for it, a second at most.
-  bool raise(Errc code, const std::string& cause);
+  bool raise(const Error& error);
   /// As raise(), for a thread that the bridge needs: does not wait.
-  bool propose(Errc code, const std::string& cause);
+  bool propose(const Error& error);
   bool has_proposal() const;  // that is not decided
-  std::pair<Errc, std::string> proposal() const;
+  Error proposal() const;
   /// The cause, as agreed by all hosts; the first one counts.
-  void decide(Errc code, const std::string& cause);
-  std::string cause() const;
+  void decide(const Error& error);
+  Error error() const;        // its sentence and the name of its command as far as there is room
+  std::string cause() const;  // its sentence; empty: none
   Errc code() const;
   /// A rank that lost patience says where, once; what was awaited first in the program is nearest to the cause.
-  void complain(int rank, int iteration, int command, const std::string& text);
+  void complain(int rank, int iteration, int command, const std::string& text, const Cause& cause = {});
   int complaints() const;
-  std::string first_complaint() const;
+  Error first_complaint() const;
   struct Complaint {
     i32 rank = 0, iteration = 0, command = 0;
     std::string text;
+    Cause cause;
   };
   std::optional<Complaint> complaint_of(int rank) const;
 
@@ -182,7 +184,7 @@ class Hall {
   struct Seat;
   Hall(const Guests& guests, int process);
   int bridged() const { return hosts_ > 1; }
-  bool keep_cause(Errc code, const std::string& cause, u32 state);
+  bool keep_cause(const Error& error, u32 state);
   void map(int file);
   void sit_down();
   Seat& seat(int rank) const;

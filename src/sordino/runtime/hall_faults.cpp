@@ -1,6 +1,4 @@
 // How ranks fail together: the first cause, as all hosts agree on it, and who complains of what.
-#include <algorithm>
-#include <cstring>
 #include <thread>
 #include <tuple>
 
@@ -11,19 +9,12 @@ namespace {
 
 constexpr u32 told = 1, proposed = 2, written = 3;  // states of a fault: none, these, or `written` by a process + it
 
-template <std::size_t n>
-void keep(char (&to)[n], const std::string& text) {
-  std::size_t count = std::min(text.size(), n - 1);
-  std::memcpy(to, text.data(), count);
-  to[count] = 0;
-}
-
 }  // namespace
 
 bool Hall::raised() const { return segment_->fault.load(std::memory_order_acquire) == told; }
 
 // Whether nobody was first. Who died over writing is relieved.
-bool Hall::keep_cause(Errc code, const std::string& cause, u32 state) {
+bool Hall::keep_cause(const Error& error, u32 state) {
   auto& fault = segment_->fault;
   for (;;) {
     u32 seen = 0;
@@ -33,47 +24,50 @@ bool Hall::keep_cause(Errc code, const std::string& cause, u32 state) {
     if (seen >= written && has_died(int(seen - written)) && fault.compare_exchange_strong(seen, written + u32(process_))) break;
     std::this_thread::yield();
   }
-  segment_->code = i32(code);
-  keep(segment_->cause, cause);
+  segment_->code = i32(error.code());
+  keep(segment_->cause, error.what());
+  segment_->known = packed(error.cause());
   fault.store(state, std::memory_order_release);
   return true;
 }
 
-void Hall::decide(Errc code, const std::string& cause) {
-  if (keep_cause(code, cause, told))
+void Hall::decide(const Error& error) {
+  if (keep_cause(error, told))
     std::atomic_ref<u32>(segment_->pulse.abort).store(1, std::memory_order_release);  // kernels that wait leave
 }
 
-bool Hall::propose(Errc code, const std::string& cause) {
-  if (bridged()) return keep_cause(code, cause, proposed);
+bool Hall::propose(const Error& error) {
+  if (bridged()) return keep_cause(error, proposed);
   bool first = !raised();
-  decide(code, cause);
+  decide(error);
   return first;
 }
 
-bool Hall::raise(Errc code, const std::string& cause) {
+bool Hall::raise(const Error& error) {
   constexpr i64 patience = 1000;  // milliseconds until hosts that say nothing are left alone with their own causes
-  bool first = propose(code, cause);
+  bool first = propose(error);
   i64 begin = milliseconds_now();
   while (!raised()) {
-    if (milliseconds_now() - begin > patience) decide(code, cause);
+    if (milliseconds_now() - begin > patience) decide(error);
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
   return first;
 }
 
 bool Hall::has_proposal() const { return segment_->fault.load(std::memory_order_acquire) == proposed; }
-std::pair<Errc, std::string> Hall::proposal() const { return {Errc(segment_->code), segment_->cause}; }
+Error Hall::proposal() const { return error(); }
 
+Error Hall::error() const { return {Errc(segment_->code), segment_->cause, unpacked(segment_->known)}; }
 std::string Hall::cause() const { return raised() ? segment_->cause : ""; }
 Errc Hall::code() const { return Errc(segment_->code); }
 
-void Hall::complain(int rank, int iteration, int command, const std::string& text) {
+void Hall::complain(int rank, int iteration, int command, const std::string& text, const Cause& cause) {
   Seat& s = seat(rank);
   if (s.complained.load(std::memory_order_relaxed)) return;
   s.iteration = iteration;
   s.command = command;
   keep(s.complaint, text);
+  s.known = packed(cause);
   s.complained.store(1, std::memory_order_release);
 }
 
@@ -83,20 +77,20 @@ int Hall::complaints() const {
   return n;
 }
 
-std::string Hall::first_complaint() const {
+Error Hall::first_complaint() const {
   const Seat* first = nullptr;
   for (int i = 0; i < ranks(); i++) {
     const Seat& s = seat(i);
     if (!s.complained.load(std::memory_order_acquire)) continue;
     if (!first || std::tie(s.iteration, s.command) < std::tie(first->iteration, first->command)) first = &s;
   }
-  return first ? first->complaint : "";
+  return first ? Error(Errc::peer_failed, first->complaint, unpacked(first->known)) : Error(Errc::peer_failed, "");
 }
 
 std::optional<Hall::Complaint> Hall::complaint_of(int rank) const {
   const Seat& s = seat(rank);
   if (!s.complained.load(std::memory_order_acquire)) return {};
-  return Complaint{rank, s.iteration, s.command, s.complaint};
+  return Complaint{rank, s.iteration, s.command, s.complaint, unpacked(s.known)};
 }
 
 }  // namespace sordino

@@ -2,6 +2,7 @@
 #pragma once
 #include <chrono>
 
+#include "sordino/runtime/cause_record.hpp"
 #include "sordino/runtime/hall.hpp"
 #include "sordino/runtime/process_id.hpp"
 
@@ -27,6 +28,7 @@ struct Hall::Segment {
   alignas(64) std::atomic<u32> fault;
   i32 code;
   char cause[2048];
+  CauseRecord known;
   Invitation invitation;
   Member members[most_processes];
 };
@@ -40,6 +42,7 @@ struct Hall::Seat {
   alignas(64) std::atomic<u32> complained;
   i32 iteration, command;
   char complaint[512];
+  CauseRecord known;
   DeviceIdentity device;
   std::atomic<u32> published[most_blocks];
   BlockHandle blocks[most_blocks];

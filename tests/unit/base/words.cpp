@@ -24,9 +24,10 @@ TEST("every error code has a name of its own") {
 TEST("errors keep their code and their sentence") {
   CHECK_THROWS(bad_argument("no such thing"), Error, "no such thing");
   try {
-    throw PeerFailed("rank 3: boom");
+    throw PeerFailed(Error(Errc::device, "rank 3: boom", {.rank = 3}));
   } catch (const Error& e) {
     CHECK(e.code() == Errc::peer_failed);
     CHECK(std::string(e.what()) == "rank 3: boom");
+    CHECK(e.cause() == Cause{.rank = 3});
   }
 }

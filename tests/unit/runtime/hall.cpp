@@ -111,22 +111,25 @@ TEST("hall: the first cause of a failure is kept, as far as there is room") {
   Hall hall(1);
   CHECK(!hall.raised());
   CHECK(hall.cause() == "");
-  CHECK(hall.raise(Errc::device, std::string(5000, 'x')));
-  CHECK(!hall.raise(Errc::io, "later"));
+  CHECK(hall.raise({Errc::device, std::string(5000, 'x'), {.rank = 0, .command = std::string(300, 'c'), .seen = 7}}));
+  CHECK(!hall.raise({Errc::io, "later"}));
   CHECK(hall.cause() == std::string(2047, 'x'));
   CHECK(hall.code() == Errc::device);
+  CHECK(hall.error().cause() == Cause{.rank = 0, .command = std::string(99, 'c'), .seen = 7});
 }
 
 TEST("hall: all processes read the same cause, and the first complaint of the program") {
   together({1, 1, 1}, [](Hall& hall) {
     int me = hall.process();
-    hall.complain(me, 7 - me, me, "complaint of " + std::to_string(me));
+    hall.complain(me, 7 - me, me, "complaint of " + std::to_string(me), {.rank = me, .command = "Nothing", .expected = 3});
     hall.complain(me, 0, 0, "again");  // each rank complains once
     if (!within(10, [&] { return hall.complaints() == 3; })) return false;
-    hall.raise(Errc::peer_failed, "process " + std::to_string(me) + ": " + hall.first_complaint());
+    Error first = hall.first_complaint();
+    hall.raise({Errc::peer_failed, "process " + std::to_string(me) + ": " + first.what(), first.cause()});
     if (!hall.raised() || !std::atomic_ref(hall.pulse().abort).load()) return false;
-    bool same = hall.cause().ends_with(": complaint of 2") && hall.code() == Errc::peer_failed;
-    return pass(hall) && same && !hall.raise(Errc::io, "later");
+    bool same = hall.cause().ends_with(": complaint of 2") && hall.code() == Errc::peer_failed &&
+                hall.error().cause() == Cause{.rank = 2, .command = "Nothing", .expected = 3};
+    return pass(hall) && same && !hall.raise({Errc::io, "later"});
   });
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <chrono>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -83,14 +84,45 @@ class Growth {
   Exchange exchange_;
 };
 
-/// What a run that must fail says.
-inline std::string cause_of(HostEngine& engine, const std::function<void(Rank&)>& job) {
+/// What a run that must fail throws.
+inline Error error_of(HostEngine& engine, const std::function<void(Rank&)>& job) {
   try {
     engine.run(job, {});
   } catch (const Error& e) {
-    return e.what();
+    return e;
   }
-  return "no failure";
+  return {Errc::unsupported, "no failure"};
 }
+inline std::string cause_of(HostEngine& engine, const std::function<void(Rank&)>& job) { return error_of(engine, job).what(); }
+
+/// How a sentence begins that says where it happened, and what it says of epochs.
+inline std::string place_of(const Cause& c) {
+  return "rank " + std::to_string(c.rank) + ": command " + c.command + ", iteration " + std::to_string(c.iteration) + ": ";
+}
+inline std::string epochs_of(const Cause& c) {
+  return ", epoch " + std::to_string(c.expected) + " (seen " + std::to_string(c.seen) + ")";
+}
+
+/// Runs Growth, and notes what each rank of this process is told of another's failure.
+class Watched {
+ public:
+  explicit Watched(HostEngine& engine) : engine_(engine), told_(std::size_t(engine.local_ranks())) {}
+  Error run(int iterations) {
+    return error_of(engine_, [this, iterations](Rank& s) {
+      try {
+        Growth(s).run(iterations);
+      } catch (const PeerFailed& e) {
+        told_[std::size_t(s.id() - engine_.first_rank())] = e.cause();
+        throw;
+      }
+    });
+  }
+  /// Nothing, if the rank itself failed.
+  const std::optional<Cause>& told(int rank) const { return told_[std::size_t(rank - engine_.first_rank())]; }
+
+ private:
+  HostEngine& engine_;
+  std::vector<std::optional<Cause>> told_;
+};
 
 }  // namespace host_bench

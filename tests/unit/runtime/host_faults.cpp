@@ -66,6 +66,38 @@ TEST("a rank that throws in any phase, on any rank: all ranks throw the same cau
   CHECK(iterations == std::vector<int>{4, 4, 4});
 }
 
+TEST("all ranks know the rank, the command and the iteration of a rank that throws") {
+  for (bool memory : {false, true})
+    for (Op op : all_ops) {
+      NOTE(memory ? "no memory" : "throws", " in phase ", name(op));
+      HostEngine engine({.ranks = 3});
+      std::string command;
+      engine.probe = [&](Rank& s, const Command& c, Op at, int i) {
+        if (s.id() != 1 || at != op || i != 2 || c.name == "Drain") return;
+        command = c.name;
+        if (memory) throw std::bad_alloc();
+        throw Error(Errc::device, "boom");
+      };
+      Watched job(engine);
+      Error e = job.run(10);
+      CHECK(e.cause() == Cause{.rank = 1, .command = command, .iteration = 2});
+      CHECK(e.what() == place_of(e.cause()) + (memory ? std::bad_alloc().what() : "boom"));
+      CHECK(!job.told(1));
+      for (int r : {0, 2}) CHECK(job.told(r) == e.cause());
+      CHECK(error_of(engine, [](Rank&) {}).cause() == e.cause());
+    }
+}
+
+TEST("of a rank that fails outside its recordings the number alone is known") {
+  HostEngine engine({.ranks = 2});
+  Error e = error_of(engine, [](Rank& s) {
+    Growth g(s);
+    if (s.id() == 1) throw Error(Errc::io, "no paper");
+    g.run(3);
+  });
+  CHECK(e.cause() == Cause{.rank = 1});
+}
+
 TEST("exceptions of all kinds become an error with a cause") {
   struct Odd {};
   HostEngine standard({.ranks = 2}), odd({.ranks = 2}), early({.ranks = 2});

@@ -58,6 +58,37 @@ TEST("a stuck rank ends the run of all others, who name it, in bounded time") {
   }
 }
 
+TEST("all ranks know the epochs of a signal that is lost, and of one that is late") {
+  for (bool late : {false, true})
+    for (Op op : {Op::put, Op::start}) {
+      NOTE(late ? "late" : "lost", " in phase ", name(op));
+      HostEngine engine({.ranks = 3, .timeout = patience});
+      auto is_it = [op](Rank& s, const Command& c, Op at, int i) {
+        return s.id() == 1 && at == op && i == 2 && c.name != "Drain";
+      };
+      if (late)
+        engine.probe = [=](Rank& s, const Command& c, Op at, int i) {
+          if (is_it(s, c, at, i)) pause(patience + 0.5);
+        };
+      else
+        engine.loses = is_it;
+      Watched job(engine);
+      Error e = job.run(10);
+      const Cause& c = e.cause();
+      NOTE(e.what());
+      std::string text = e.what();
+      CHECK(text.starts_with(place_of(c) + "waited 0.3 s without any progress for rank "));
+      CHECK(text.find(epochs_of(c)) != std::string::npos);
+      CHECK(c.rank >= 0);
+      CHECK(c.rank < 3);
+      CHECK(c.iteration >= 2);
+      CHECK(c.seen < c.expected);
+      CHECK(c.expected <= c.seen + 2);                                        // flags of sums take turns
+      for (int r = 0; r < 3; r++) CHECK((!job.told(r) || job.told(r) == c));  // several may give up by themselves
+      if (late) CHECK(job.told(1) == c);
+    }
+}
+
 TEST("a rank that comes back late finds the fault, and is not lost") {
   Stuck k(2);
   k.in(0, Op::head, 1);

@@ -80,6 +80,42 @@ TEST("who waits for what is said when no rank can go on") {
         "no rank can go on: rank 0" + part + "; rank 1" + part + "; rank 2" + part + "; rank 3" + part + "; and 2 more");
 }
 
+TEST("a fault is known on all ranks of the model: of waiting ranks, the first one's wait") {
+  auto known = [](ModelEngine& e, auto job) {
+    std::vector<Cause> said;
+    auto note = [&](const Error& error) { said.push_back(error.cause()); };
+    try {
+      e.run([&](Rank& s) {
+        try {
+          job(s);
+        } catch (const PeerFailed& failed) {
+          note(failed);
+          throw;
+        }
+      });
+    } catch (const Error& error) {
+      note(error);
+    }
+    return said;
+  };
+  ModelEngine waiting(ranks(3)), throwing(ranks(3));
+  auto missed = known(waiting, [](Rank& s) {
+    Counter c(s);
+    if (s.id() != 2) s.replay(c.loop, 1);
+  });
+  Cause expected{.rank = 0, .command = "Nothing", .iteration = 0, .expected = 1, .seen = 0};
+  CHECK(missed == std::vector<Cause>{expected, expected, expected});
+  throwing.probe = [](Rank& s, const Command&, Op op, int i) {
+    if (s.id() == 1 && op == Op::start && i == 3) throw Error(Errc::device, "boom");
+  };
+  auto thrown = known(throwing, [](Rank& s) {
+    Counter c(s);
+    s.replay(c.loop, 5);
+  });
+  Cause boom{.rank = 1, .command = "Add", .iteration = 3};
+  CHECK(thrown == std::vector<Cause>{boom, boom, boom});
+}
+
 TEST("a fault reaches all ranks, poisons the engine, and leaves others alone") {
   ModelEngine e(ranks(4));
   std::vector<std::string> said(4);

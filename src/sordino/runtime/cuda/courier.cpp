@@ -46,10 +46,8 @@ bool Courier::step() {
       moved |= transport_->poll([&](const Message& m, const std::byte* data, std::size_t bytes) { take(m, data, bytes); }) > 0;
     receive_placed();
     if (bridge_) moved |= bridge_->step();
-  } catch (const Error& e) {
-    state_.hall->propose(e.code(), std::string("what ranks send cannot be carried: ") + e.what());
-  } catch (const std::exception& e) {  // nobody here expects what has come: another program runs there
-    state_.hall->propose(Errc::peer_failed, std::string("what ranks send cannot be carried: ") + e.what());
+  } catch (const std::exception&) {  // also where nobody here expects what has come: another program runs there
+    state_.hall->propose(caught("what ranks send cannot be carried: ", {}));
   }
   return moved;
 }

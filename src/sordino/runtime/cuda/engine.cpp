@@ -55,12 +55,8 @@ void CudaEngine::run(const std::function<void(Rank&)>& job, const std::function<
       s.public_ranks[i]->run_job(job);
       s.send_rest();
     } catch (const PeerFailed&) {
-    } catch (const Error& e) {
-      s.raise(e.code(), me + e.what());
-    } catch (const std::exception& e) {
-      s.raise(Errc::peer_failed, me + e.what());
     } catch (...) {
-      s.raise(Errc::peer_failed, me + "an exception that is no std::exception");
+      s.raise(caught(me, {.rank = first_rank() + i}));
     }
     s.public_ranks[i]->leave_job();
     s.hall->set_waiting(first_rank() + i, true);
@@ -87,7 +83,7 @@ void CudaEngine::run(const std::function<void(Rank&)>& job, const std::function<
       if (supervise && !supervisor_failed) supervise();
     } catch (const std::exception& e) {
       supervisor_failed = std::current_exception();
-      s.raise(Errc::peer_failed, std::string("the supervisor of the run failed: ") + e.what());
+      s.raise({Errc::peer_failed, std::string("the supervisor of the run failed: ") + e.what()});
     }
     s.attend();
     if (s.hall->raised()) s.abort_nccl();

@@ -12,9 +12,7 @@ constexpr u32 sign_of_messages = 1u << 31;  // no chunk has such a number
 
 bool has_come(u32 word, u32 epoch) { return (((word >> 1) - epoch) & epochs) <= epochs / 2; }
 
-std::string in_words(u32 epoch, u32 word) {
-  return ", epoch " + std::to_string(epoch & epochs) + " (seen " + std::to_string(word >> 1) + ")";
-}
+Awaited of_epoch(const std::string& what, u32 epoch, u32 word) { return {what, epoch & epochs, word >> 1}; }
 
 }  // namespace
 
@@ -82,25 +80,26 @@ u32 CudaProgram::look_at(const void* word) const {
   return seen;
 }
 
-/// Which of these messages has not come, in words; empty: none.
-std::string CudaProgram::missing(const Exchanged& e) const {
+/// Which of these messages has not come.
+std::optional<Awaited> CudaProgram::missing(const Exchanged& e) const {
   for (std::size_t j = 0; j < e.parcel->vectors.size(); j++) {
     int vector = e.parcel->vectors[j].first;
     for (auto& p : mine_.vectors[std::size_t(vector)].by_nccl.peers)
       if (u32 seen = look_at(p.received_flag); !has_come(seen, e.rows[j]))
-        return "rank " + std::to_string(p.rank) + "'s rows of '" + rank_.vectors()[std::size_t(vector)].name + "'" +
-               in_words(e.rows[j], seen);
+        return of_epoch("rank " + std::to_string(p.rank) + "'s rows of '" + rank_.vectors()[std::size_t(vector)].name + "'",
+                        e.rows[j], seen);
   }
-  if (e.parcel->slot < 0) return "";
+  if (e.parcel->slot < 0) return {};
   const ReductionMemory& d = mine_.reductions[std::size_t(e.parcel->slot)];
   for (auto& s : d.senders) {
     if (s.count == 0 || s.rank == rank_.id()) continue;
     const Packet* first = d.packets + (i64(e.sums & 1) * d.parts + s.first) * d.values;
     if (u32 seen = look_at(&first->tag); !has_come(seen, e.sums))
-      return "rank " + std::to_string(s.rank) + "'s part of the reduction into '" +
-             rank_.scalar_names()[rank_.reductions()[std::size_t(e.parcel->slot)].to[0]] + "'" + in_words(e.sums, seen);
+      return of_epoch("rank " + std::to_string(s.rank) + "'s part of the reduction into '" +
+                          rank_.scalar_names()[rank_.reductions()[std::size_t(e.parcel->slot)].to[0]] + "'",
+                      e.sums, seen);
   }
-  return "";
+  return {};
 }
 
 /// Called now and then while the host waits for the device; `calm`: seconds without anybody's sign of life. What ends the
@@ -109,10 +108,11 @@ void CudaProgram::watch_exchange(double calm) {
   Hall& hall = *state_.hall;
   if (hall.raised()) return state_.nccl->abort(mine_.index);
   if (std::string error = state_.nccl->error_of(mine_.index); !error.empty())
-    state_.raise(Errc::peer_failed, "rank " + std::to_string(rank_.id()) + ": NCCL cannot go on: " + error);
+    state_.raise(
+        {Errc::peer_failed, "rank " + std::to_string(rank_.id()) + ": NCCL cannot go on: " + error, {.rank = rank_.id()}});
   if (state_.options.timeout <= 0 || calm <= state_.options.timeout) return;
   for (auto& e : exchanged_)
-    if (std::string what = missing(e); !what.empty()) return complain(e.command, e.iteration, what);
+    if (auto what = missing(e)) return complain(e.command, e.iteration, *what);
 }
 
 }  // namespace sordino::cuda

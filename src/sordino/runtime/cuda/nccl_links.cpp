@@ -79,8 +79,8 @@ void State::connect_nccl() {
         look();
         std::this_thread::sleep_for(std::chrono::microseconds(100));
       }
-    } catch (const Error& e) {
-      hall->raise(e.code(), "rank " + std::to_string(r.index) + ": " + e.what());
+    } catch (const Error&) {
+      hall->raise(caught("rank " + std::to_string(r.index) + ": ", {.rank = r.index}));
     }
     drain(r);
   };
@@ -155,7 +155,9 @@ void State::drain(RankState& r) {
   while (nccl && cudaStreamQuery(r.stream) == cudaErrorNotReady) {
     attend();
     if (!hall->raised() && options.timeout > 0 && seconds_now() - begin > patience)
-      hall->raise(Errc::peer_failed, "rank " + std::to_string(r.index) + ": its last messages are not taken, or do not come");
+      hall->raise({Errc::peer_failed,
+                   "rank " + std::to_string(r.index) + ": its last messages are not taken, or do not come",
+                   {.rank = r.index}});
     if (hall->raised()) nccl->abort(r.index);
     std::this_thread::sleep_for(std::chrono::microseconds(20));
   }

@@ -145,7 +145,8 @@ void State::attend() {
   if (!mail) return;
   take_mail();
   if (hall->raised()) return;
-  if (int lost = hall->find_lost(); lost >= 0) hall->raise(Errc::peer_failed, hall->obituary(lost));
+  if (int lost = hall->find_lost(); lost >= 0)
+    hall->raise({Errc::peer_failed, hall->obituary(lost), {.rank = hall->first_rank(lost)}});
 }
 
 // A rank that ends its job waits for nothing more, so nobody here may look after what it has posted last.

@@ -55,9 +55,8 @@ CudaProgram::~CudaProgram() {
   cudaSetDevice(before);
 }
 
-std::string CudaProgram::awaited(const FaultRecord& f) const {
+Awaited CudaProgram::awaited(const FaultRecord& f) const {
   const Command& c = rec_.commands[f.command];
-  std::string epochs = ", epoch " + std::to_string(f.expected) + " (seen " + std::to_string(f.seen) + ")";
   int part = f.from, nth = f.channel;
   std::vector<int> counted;  // a vector without peers is not waited for, and none is waited for twice
   for (auto& p : c.phases) {
@@ -65,18 +64,20 @@ std::string CudaProgram::awaited(const FaultRecord& f) const {
       auto& r = rank_.reductions()[p.slot];
       int parts = mine_.reductions[p.slot].parts;
       if (part < parts * r.values())
-        return "rank " + std::to_string(state_.sender_of(rank_, p.slot, part / r.values())) +
-               "'s part of the reduction into '" + rank_.scalar_names()[r.to[0]] + "'" + epochs;
+        return {"rank " + std::to_string(state_.sender_of(rank_, p.slot, part / r.values())) +
+                    "'s part of the reduction into '" + rank_.scalar_names()[r.to[0]] + "'",
+                f.expected, f.seen};
       part -= parts * r.values();
     }
     if (f.what == Wait::halo && p.op == Op::await) {
       auto& v = rank_.vectors()[p.slot];
       if (v.exchange->peers.empty() || contains(counted, p.slot)) continue;
       counted.push_back(p.slot);
-      if (nth-- == 0) return "rank " + std::to_string(v.exchange->peers[f.from].rank) + "'s rows of '" + v.name + "'" + epochs;
+      if (nth-- == 0)
+        return {"rank " + std::to_string(v.exchange->peers[f.from].rank) + "'s rows of '" + v.name + "'", f.expected, f.seen};
     }
   }
-  return "a block of its own command";
+  return {"a block of its own command"};
 }
 
 // A device that fails does not say in which command.
@@ -88,17 +89,18 @@ std::string CudaProgram::under_way() const {
 
 // Ranks that wait for the stuck one, and ranks that wait for those, give up at about the same time. What was awaited first in
 // the program is nearest to the cause: so all have a moment to say what they waited for.
-void CudaProgram::complain(int command, int iteration, const std::string& awaited) {
+void CudaProgram::complain(int command, int iteration, const Awaited& awaited) {
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, "%g", state_.options.timeout);
   std::string text = "rank " + std::to_string(rank_.id()) + ": command " + rec_.commands[command].name + ", iteration " +
-                     std::to_string(iteration) + ": waited " + seconds + " s without any progress for " + awaited;
+                     std::to_string(iteration) + ": waited " + seconds + " s without any progress for " + awaited.what;
   Hall& hall = *state_.hall;
-  hall.complain(rank_.id(), iteration, command, text);
+  hall.complain(rank_.id(), iteration, command, text,
+                {rank_.id(), rec_.commands[command].name, iteration, awaited.expected, awaited.seen});
   double begin = seconds_now();
   while (!hall.raised() && seconds_now() - begin < 0.1 && hall.complaints() < rank_.size())
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  state_.raise(Errc::peer_failed, hall.first_complaint());
+  state_.raise(hall.first_complaint());
 }
 
 void CudaProgram::fail(const FaultRecord& f) {

@@ -2,7 +2,9 @@
 #pragma once
 #include <array>
 #include <deque>
+#include <optional>
 
+#include "sordino/runtime/awaited.hpp"
 #include "sordino/runtime/cuda/callers.hpp"
 #include "sordino/runtime/cuda/mark.hpp"
 #include "sordino/runtime/cuda/plan.hpp"
@@ -60,7 +62,7 @@ class CudaProgram final : public Program {
   void exchange(const Parcel& parcel, int command, int iteration);
   void take_arrivals(const Exchanged& messages);
   void watch_exchange(double calm);
-  std::string missing(const Exchanged& messages) const;
+  std::optional<Awaited> missing(const Exchanged& messages) const;
   u32 look_at(const void* word) const;
   u32 epoch_now(const EpochRef& e) const;
 
@@ -99,8 +101,8 @@ class CudaProgram final : public Program {
 
   // failing (program.cpp)
   [[noreturn]] void fail(const FaultRecord& cause);
-  void complain(int command, int iteration, const std::string& awaited);
-  std::string awaited(const FaultRecord& cause) const;
+  void complain(int command, int iteration, const Awaited& awaited);
+  Awaited awaited(const FaultRecord& cause) const;
   std::string under_way() const;
 
   std::shared_ptr<State> keep_;

@@ -47,12 +47,8 @@ void CudaProgram::call_host_task(Body& task, const Command& c, int iteration, co
       "rank " + std::to_string(rank_.id()) + ": command " + c.name + ", iteration " + std::to_string(iteration) + ": ";
   try {
     task.host({rank_.scalar_values.data(), rank_.scalar_known.data(), map.data(), rank_.scalar_names().data()});
-  } catch (const Error& e) {
-    state_.raise(e.code(), where + e.what());
-  } catch (const std::exception& e) {
-    state_.raise(Errc::peer_failed, where + e.what());
   } catch (...) {
-    state_.raise(Errc::peer_failed, where + "an exception that is no std::exception");
+    state_.raise(caught(where, {.rank = rank_.id(), .command = c.name, .iteration = iteration}));
   }
   if (state_.hall->raised()) state_.fail_as_peers();
 }

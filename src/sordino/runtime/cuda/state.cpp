@@ -54,12 +54,13 @@ State::State(CudaEngine& e, const Options& o, std::unique_ptr<Hall> given, std::
     if (courier && !needs_courier()) courier.reset();
     if (courier) courier->rest();
   } catch (const Error& error) {
-    if (several_processes()) hall->raise(error.code(), "process " + std::to_string(hall->process()) + ": " + error.what());
+    if (several_processes())
+      hall->raise({error.code(), "process " + std::to_string(hall->process()) + ": " + error.what(), error.cause()});
     release();
-    if (several_processes()) throw Error(hall->code(), hall->cause());
+    if (several_processes()) throw hall->error();
     throw;
   } catch (...) {
-    if (several_processes()) hall->raise(Errc::peer_failed, "process " + std::to_string(hall->process()) + " failed");
+    if (several_processes()) hall->raise({Errc::peer_failed, "process " + std::to_string(hall->process()) + " failed"});
     release();
     throw;
   }
@@ -175,20 +176,19 @@ void State::patience_lost(Rank& rank, const std::string& what) {
 }
 
 // The memory of a process that dies goes with it: what its peers' devices then say is a consequence.
-void State::raise(Errc code, const std::string& cause) {
+void State::raise(const Error& error) {
   constexpr double until_it_is_seen = 0.3;
   double begin = seconds_now();
-  while (code == Errc::device && several_processes() && !hall->raised() && seconds_now() - begin < until_it_is_seen) {
+  while (error.code() == Errc::device && several_processes() && !hall->raised() && seconds_now() - begin < until_it_is_seen) {
     attend();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  hall->raise(code, cause);
+  hall->raise(error);
 }
 
 void State::tell_cause() {
-  if (told.exchange(true))
-    throw Error(Errc::peer_failed, "these ranks have failed before (" + hall->cause() + "): build a new solver");
-  throw Error(hall->code(), hall->cause());
+  if (told.exchange(true)) throw failed_before(hall->error());
+  throw hall->error();
 }
 
 }  // namespace sordino::cuda

@@ -16,6 +16,7 @@
 #include "sordino/runtime/cuda/nvshmem.hpp"
 #include "sordino/runtime/cuda/peers.hpp"
 #include "sordino/runtime/cuda/wire.hpp"
+#include "sordino/runtime/fault.hpp"
 #include "sordino/runtime/hall_mail.hpp"
 #include "sordino/runtime/rank.hpp"
 #include "sordino/runtime/threads.hpp"
@@ -257,8 +258,8 @@ struct State {
     if (Attendant* a = engine.attendant(rank.id() - hall->first_rank())) a->advance();
   }
   void beat(const RankState& r) { std::atomic_ref(hall->pulse().beats[r.index].host).fetch_add(1, std::memory_order_relaxed); }
-  void raise(Errc code, const std::string& cause);
-  [[noreturn]] void fail_as_peers() { throw PeerFailed(hall->cause()); }
+  void raise(const Error& error);
+  [[noreturn]] void fail_as_peers() { throw PeerFailed(hall->error()); }
   [[noreturn]] void tell_cause();  // to the caller of run()
   SumOrder order() const { return options.deterministic ? SumOrder::fixed : SumOrder::grid; }
   RankState& of(const Rank& r) { return local(r.id()); }

@@ -34,13 +34,13 @@ struct TeamState {
   ~TeamState();
   void set_up(Member& m);
   void release();
-  void raise(Errc code, const std::string& cause);
+  void raise(const Error& error);
   void wait_for_stream(const Member& m);
   void look_for_fault(const Member& m, int rank);
   [[noreturn]] void follow_fault();
   std::string sentence(const FaultRecord& cause) const;
   void check() const {
-    if (fault.raised()) throw PeerFailed(fault.cause());
+    if (fault.raised()) throw PeerFailed(fault.error());
   }
 
   TeamOptions options;
@@ -135,8 +135,8 @@ TeamState::~TeamState() {
   if (!lost) release();
 }
 
-void TeamState::raise(Errc code, const std::string& cause) {
-  if (!fault.raise(code, cause)) return;
+void TeamState::raise(const Error& error) {
+  if (!fault.raise(error)) return;
   std::atomic_ref<u32>(engine->abort).store(1, std::memory_order_release);  // kernels that wait leave
   std::lock_guard lock(barrier.mutex);
   barrier.all_here.notify_all();
@@ -171,7 +171,10 @@ void TeamState::look_for_fault(const Member& m, int rank) {
     if (control.halt) follow_fault();
     return;
   }
-  throw Error(Errc::peer_failed, "rank " + std::to_string(rank) + ": " + sentence(control.cause));
+  const FaultRecord& f = control.cause;
+  Cause known{.rank = rank};
+  if (f.what != Wait::nothing) known.expected = f.expected, known.seen = f.seen;
+  throw Error(Errc::peer_failed, "rank " + std::to_string(rank) + ": " + sentence(f), known);
 }
 
 // Kernels here left because those of another rank did; its host thread is about to say why.
@@ -327,7 +330,11 @@ TeamSignals Team::signals(const std::string& name) {
 
 void Team::run(const std::function<void(TeamRank&)>& job) {
   TeamState& s = *state_;
-  if (s.fault.raised()) throw Error(Errc::peer_failed, "this team has failed before (" + s.fault.cause() + "): make a new one");
+  if (s.fault.raised()) {
+    Error first = s.fault.error();
+    throw Error(Errc::peer_failed, std::string("this team has failed before (") + first.what() + "): make a new one",
+                first.cause());
+  }
   auto guarded = [keep = state_, job](int i) {  // a thread that does not come back still has what it uses
     TeamState& s = *keep;
     std::string me = "rank " + std::to_string(i) + ": ";
@@ -336,13 +343,10 @@ void Team::run(const std::function<void(TeamRank&)>& job) {
       try {
         work();
       } catch (const PeerFailed&) {
-      } catch (const Error& e) {
-        std::string what = e.what();
-        s.raise(e.code(), what.starts_with(me) ? what : me + what);
-      } catch (const std::exception& e) {
-        s.raise(Errc::peer_failed, me + e.what());
       } catch (...) {
-        s.raise(Errc::peer_failed, me + "an exception that is no std::exception");
+        Error e = caught("", {.rank = i});
+        std::string what = e.what();
+        s.raise({e.code(), what.starts_with(me) ? what : me + what, e.cause()});
       }
     };
     attempt([&] {
@@ -355,7 +359,7 @@ void Team::run(const std::function<void(TeamRank&)>& job) {
     });
   };
   s.threads->run(guarded, [&] { return s.fault.raised() ? s.options.timeout + 10 : -1.0; });
-  if (s.fault.raised()) throw Error(s.fault.code(), s.fault.cause());
+  if (s.fault.raised()) throw s.fault.error();
 }
 
 }  // namespace sordino::cuda

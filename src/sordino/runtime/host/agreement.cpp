@@ -3,6 +3,7 @@
 #include <sstream>
 #include <thread>
 
+#include "sordino/runtime/cause_record.hpp"
 #include "sordino/runtime/host/engine.hpp"
 #include "sordino/runtime/host/wait.inl"
 
@@ -41,7 +42,7 @@ void HostEngine::end_together(const std::function<void()>& tick) {
       std::ostringstream cause;
       cause << "rank " << first_ << ": waited " << options_.timeout << " s without a sign of life for rank " << missing
             << "'s end of the run, epoch " << runs_ << " (seen " << last.ended << ")";
-      return raise(Errc::peer_failed, cause.str());
+      return raise({Errc::peer_failed, cause.str(), {.rank = first_, .expected = runs_, .seen = last.ended}});
     }
     if (now - ticked > ticks) {
       ticked = now;
@@ -55,15 +56,15 @@ void HostEngine::end_together(const std::function<void()>& tick) {
 void HostEngine::tell_of_fault() {
   if (told_fault_.exchange(true)) return;
   auto said = fault_.statement();
-  tell_all({.kind = Message::fault, .slot = i64(said.code), .from = first_, .place = said.original ? original : heard},
-           said.cause);
+  tell_all({.kind = Message::fault, .slot = i64(said.error.code()), .from = first_, .place = said.original ? original : heard},
+           letter_of(said.error.what(), said.error.cause()));
 }
 
-void HostEngine::hear_of_fault(const Message& m, std::string cause) {
-  fault_.raise(Errc(m.slot), cause, false);
+void HostEngine::hear_of_fault(const Message& m, const Error& error) {
+  fault_.raise(error, false);
   {
     std::lock_guard lock(mutex_);
-    Fault::Statement said{Errc(m.slot), std::move(cause), m.place == original};
+    Fault::Statement said{error, m.place == original};
     if (m.place != agreed)
       heard_[m.from] = std::move(said);
     else if (!agreed_)
@@ -93,13 +94,14 @@ bool HostEngine::settle_cause() {
     // What was raised before what was heard, what is no consequence of waiting before the others, then the lowest rank's.
     auto all = heard_;
     all[first_] = fault_.statement();
-    auto weight = [](const Fault::Statement& s) { return 2 * int(s.original) + int(s.code != Errc::peer_failed); };
+    auto weight = [](const Fault::Statement& s) { return 2 * int(s.original) + int(s.error.code() != Errc::peer_failed); };
     auto best = all.begin();
     for (auto said = all.begin(); said != all.end(); ++said)
       if (weight(said->second) > weight(best->second)) best = said;
     agreed_ = chosen = best->second;
   }
-  tell_all({.kind = Message::fault, .slot = i64(chosen.code), .from = first_, .place = agreed}, chosen.cause);
+  tell_all({.kind = Message::fault, .slot = i64(chosen.error.code()), .from = first_, .place = agreed},
+           letter_of(chosen.error.what(), chosen.error.cause()));
   return true;
 }
 

@@ -5,6 +5,7 @@
 #include <sstream>
 #include <thread>
 
+#include "sordino/runtime/cause_record.hpp"
 #include "sordino/runtime/host/helper.hpp"
 #include "sordino/runtime/host/wait.inl"
 
@@ -46,19 +47,14 @@ int HostEngine::process_of(int rank) const {
 
 void HostEngine::run(const std::function<void(Rank&)>& job, const std::function<void()>& supervise) {
   if (fault_.raised() && !reported_) report_fault();  // heard of between two runs
-  if (fault_.raised())
-    throw Error(Errc::peer_failed, "these ranks have failed before (" + fault_.cause() + "): build a new solver");
+  if (fault_.raised()) throw failed_before(fault_.error());
   auto guarded = [&](int i) {
     Rank& r = *ranks_[i];
     try {
       r.run_job(job);
     } catch (const PeerFailed&) {
-    } catch (const Error& e) {
-      raise(e.code(), "rank " + std::to_string(r.id()) + ": " + e.what());
-    } catch (const std::exception& e) {
-      raise(Errc::peer_failed, "rank " + std::to_string(r.id()) + ": " + e.what());
     } catch (...) {
-      raise(Errc::peer_failed, "rank " + std::to_string(r.id()) + ": an exception that is no std::exception");
+      raise(caught("rank " + std::to_string(r.id()) + ": ", {.rank = r.id()}));
     }
     r.leave_job();
     memory_[i].waiting = true;
@@ -70,7 +66,7 @@ void HostEngine::run(const std::function<void(Rank&)>& job, const std::function<
       if (supervise && !supervisor_failed) supervise();
     } catch (const std::exception& e) {
       supervisor_failed = std::current_exception();
-      raise(Errc::peer_failed, std::string("the supervisor of the run failed: ") + e.what());
+      raise({Errc::peer_failed, std::string("the supervisor of the run failed: ") + e.what()});
     }
     if (transport_) {
       poll();
@@ -92,16 +88,16 @@ void HostEngine::report_fault(const std::exception_ptr& supervisor_failed) {
     fault_.agree_on(*agreed_);
   }
   if (supervisor_failed) std::rethrow_exception(supervisor_failed);
-  throw Error(fault_.code(), fault_.cause());
+  throw fault_.error();
 }
 
-void HostEngine::raise(Errc code, const std::string& cause) {
-  if (!fault_.raise(code, cause)) return;
+void HostEngine::raise(const Error& error) {
+  if (!fault_.raise(error)) return;
   for (auto& m : memory_) m.bell.ring();
   if (transport_) tell_of_fault();
 }
 
-void HostEngine::fail_as_peers() { throw PeerFailed(fault_.cause()); }
+void HostEngine::fail_as_peers() { throw PeerFailed(fault_.error()); }
 
 u64 HostEngine::all_heartbeats() const { return arrivals_.load(std::memory_order_relaxed) + own_heartbeats(); }
 
@@ -111,15 +107,17 @@ u64 HostEngine::own_heartbeats() const {
   return sum;
 }
 
-void HostEngine::patience_lost(Rank& rank, const std::string& what) {
+void HostEngine::patience_lost(Rank& rank, const Awaited& awaited) {
   std::string who;
   for (int i = 0; i < options_.ranks; i++)
     if (!memory_[i].waiting.load(std::memory_order_relaxed))
       who += (who.empty() ? "; still busy: rank " : ", ") + std::to_string(first_ + i);
   std::ostringstream seconds;
   seconds << options_.timeout;
-  throw Error(Errc::peer_failed, "waited " + seconds.str() + " s without any progress for " + what + who + " (rank " +
-                                     std::to_string(rank.id()) + " gave up)");
+  throw Error(Errc::peer_failed,
+              "waited " + seconds.str() + " s without any progress for " + awaited.what + who + " (rank " +
+                  std::to_string(rank.id()) + " gave up)",
+              {.rank = rank.id(), .expected = awaited.expected, .seen = awaited.seen});
 }
 
 // Ranks of other processes that wait for these must know that they go on, though they have nothing to send yet; a process whose
@@ -157,7 +155,7 @@ void HostEngine::deliver(const Message& m, const std::byte* data, std::size_t by
     if (m.kind == Message::ended) other.ended = m.slot;
     return;
   }
-  if (m.kind == Message::fault) return hear_of_fault(m, {reinterpret_cast<const char*>(data), bytes});
+  if (m.kind == Message::fault) return hear_of_fault(m, error_in(Errc(m.slot), data, bytes));
   if (m.kind == Message::barrier) {
     std::lock_guard lock(barrier_.mutex);
     barrier_.others[m.flag]++;

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 
+#include "sordino/runtime/awaited.hpp"
 #include "sordino/runtime/engine.hpp"
 #include "sordino/runtime/fault.hpp"
 #include "sordino/runtime/host/bell.hpp"
@@ -122,16 +123,16 @@ class HostEngine final : public Engine {
   /// what().
   template <class Ready, class What>
   double wait(Rank& rank, const Ready& ready, const What& what);
-  void patience_lost(Rank& rank, const std::string& what);
+  [[noreturn]] void patience_lost(Rank& rank, const Awaited& awaited);
   u64 all_heartbeats() const;
   u64 own_heartbeats() const;
   void tell_of_progress();
-  void raise(Errc code, const std::string& cause);
+  void raise(const Error& error);
   [[noreturn]] void report_fault(const std::exception_ptr& supervisor_failed = nullptr);
   void end_together(const std::function<void()>& tick);
   void tell_all(const Message& m, const std::string& text = "");
   void tell_of_fault();
-  void hear_of_fault(const Message& m, std::string cause);
+  void hear_of_fault(const Message& m, const Error& error);
   bool settle_cause();
   [[noreturn]] void fail_as_peers();
 

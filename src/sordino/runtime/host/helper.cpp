@@ -14,7 +14,7 @@ void Helper::work(const std::stop_token& ends) try {
     bell_.sleep([&] { return ends.stop_requested() || letters() != seen; }, !remote ? long_time : busy ? soon : now_and_then);
   }
 } catch (const std::exception& e) {
-  engine_.raise(Errc::peer_failed, std::string("the progress thread: ") + e.what());
+  engine_.raise({Errc::peer_failed, std::string("the progress thread: ") + e.what()});
 }
 
 u64 Helper::letters() const {

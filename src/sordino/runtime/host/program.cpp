@@ -57,10 +57,8 @@ class HostProgram final : public Frame {
       return steps();
     } catch (const PeerFailed&) {
       throw;
-    } catch (const Error& e) {
-      throw Error(e.code(), where() + e.what());
-    } catch (const std::exception& e) {
-      throw Error(Errc::peer_failed, where() + e.what());
+    } catch (...) {
+      throw caught(where(), {.command = recording().commands[at_.command].name, .iteration = at_.iteration});
     }
   }
 
@@ -206,8 +204,8 @@ class HostProgram final : public Frame {
       };
       double begin = engine_.trace_.on ? seconds_now() : 0;
       auto waited = await_or_look(complete, [&] {
-        return "rank " + std::to_string(next) + "'s part of the reduction into '" + rank_.scalar_names()[r.to[0]] +
-               "', epoch " + std::to_string(epoch) + " (seen " + std::to_string(flags[next].word.load() >> 1) + ")";
+        return Awaited("rank " + std::to_string(next) + "'s part of the reduction into '" + rank_.scalar_names()[r.to[0]] + "'",
+                       epoch, flags[next].word.load() >> 1);
       });
       if (!waited) return false;
       for (int k = 0; k < engine_.size_; k++) rank_.stop_seen |= flags[k].word.load(std::memory_order_relaxed) & 1;
@@ -253,8 +251,8 @@ class HostProgram final : public Frame {
     };
     double begin = engine_.trace_.on ? seconds_now() : 0;
     auto waited = await_or_look(complete, [&] {
-      return "rank " + std::to_string(x.peers[next].rank) + "'s rows of '" + rank_.vectors()[v].name + "', epoch " +
-             std::to_string(epoch) + " (seen " + std::to_string(flags[next].word.load() >> 1) + ")";
+      return Awaited("rank " + std::to_string(x.peers[next].rank) + "'s rows of '" + rank_.vectors()[v].name + "'", epoch,
+                     flags[next].word.load() >> 1);
     });
     if (!waited) return false;
     rank_.seen[v] = epoch;

@@ -28,8 +28,7 @@ ModelEngine::~ModelEngine() = default;
 // --- the run ----------------------------------------------------------------------------------------------------------------
 
 void ModelEngine::run(const std::function<void(Rank&)>& job, const std::function<void()>& supervise) {
-  if (fault_.raised())
-    throw Error(Errc::peer_failed, "these ranks have failed before (" + fault_.cause() + "): build a new solver");
+  if (fault_.raised()) throw failed_before(fault_.error());
   if (running_) bad_argument("run() was called inside run()");
   running_ = true;
   ended_ = 0;
@@ -43,7 +42,7 @@ void ModelEngine::run(const std::function<void(Rank&)>& job, const std::function
   while (ended_ < size()) {
     if (fault_.raised() && !winding_up_) wind_up();
     if (agenda_.empty()) {
-      fault_.raise(Errc::peer_failed, "no rank can go on: " + who_waits_for_what());
+      fault_.raise(nobody_can_go_on("no rank can go on: "));
       continue;
     }
     act(agenda_.next());
@@ -54,7 +53,7 @@ void ModelEngine::run(const std::function<void(Rank&)>& job, const std::function
   running_ = false;
   align_clocks();  // whoever called run() goes on when the last rank has ended
   if (supervisor_failed_) std::rethrow_exception(supervisor_failed_);
-  if (fault_.raised()) throw Error(fault_.code(), fault_.cause());
+  if (fault_.raised()) throw fault_.error();
 }
 
 void ModelEngine::program_of(Place& place, const std::function<void(Rank&)>& job) {
@@ -62,12 +61,8 @@ void ModelEngine::program_of(Place& place, const std::function<void(Rank&)>& job
   try {
     place.rank.run_job(job);
   } catch (const PeerFailed&) {
-  } catch (const Error& e) {
-    fault_.raise(e.code(), who + e.what());
-  } catch (const std::exception& e) {
-    fault_.raise(Errc::peer_failed, who + e.what());
   } catch (...) {
-    fault_.raise(Errc::peer_failed, who + "an exception that is no std::exception");
+    fault_.raise(caught(who, {.rank = place.rank.id()}));
   }
   place.replaying = nullptr;
   place.rank.leave_job();
@@ -111,7 +106,7 @@ void ModelEngine::look_up(const std::function<void()>& supervise) {
     supervise();
   } catch (const std::exception& e) {
     supervisor_failed_ = std::current_exception();
-    fault_.raise(Errc::peer_failed, std::string("the supervisor of the run failed: ") + e.what());
+    fault_.raise({Errc::peer_failed, std::string("the supervisor of the run failed: ") + e.what()});
   }
 }
 
@@ -123,9 +118,11 @@ void ModelEngine::wind_up() {
     if (!p->program.ended()) wake_program(*p, 0);
 }
 
-std::string ModelEngine::who_waits_for_what() const {
+// Known of it is what the first that waits waits for.
+Error ModelEngine::nobody_can_go_on(const std::string& beginning) const {
   constexpr int most = 4;
   std::string text;
+  Cause first;
   int parties = 0;
   auto add = [&](const std::string& who, const std::string& what) {
     if (parties++ < most) text += (text.empty() ? "" : "; ") + who + what;
@@ -136,10 +133,15 @@ std::string ModelEngine::who_waits_for_what() const {
       add(who, " has ended");
     else if (p->awaits_mail)
       add(who, " waits for " + p->waits_for());
-    if (p->replaying)
-      for (auto& what : p->replaying->waits()) add(who, " waits for " + what);
+    if (first.rank < 0 && p->awaits_mail && !p->program.ended()) first.rank = p->rank.id();
+    if (!p->replaying) continue;
+    for (auto& wait : p->replaying->waits()) {
+      add(who, " waits for " + wait.what);
+      if (first.rank < 0) first = wait.cause;
+    }
   }
-  return parties > most ? text + "; and " + std::to_string(parties - most) + " more" : text;
+  if (parties > most) text += "; and " + std::to_string(parties - most) + " more";
+  return {Errc::peer_failed, beginning + text, first};
 }
 
 void ModelEngine::align_clocks() {
@@ -154,15 +156,15 @@ void ModelEngine::wake_queue(Who queue, double time) {
 
 // Stops the program until somebody wakes it.
 void ModelEngine::block(Place& place) {
-  if (fault_.raised()) throw PeerFailed(fault_.cause());
+  if (fault_.raised()) throw PeerFailed(fault_.error());
   place.program.suspend();
-  if (fault_.raised()) throw PeerFailed(fault_.cause());
+  if (fault_.raised()) throw PeerFailed(fault_.error());
 }
 
 // --- what programs ask for between and around recordings --------------------------------------------------------------------
 
 void ModelEngine::start(Place& place, ModelProgram& program, int max) {
-  if (fault_.raised()) throw PeerFailed(fault_.cause());
+  if (fault_.raised()) throw PeerFailed(fault_.error());
   place.replaying = &program;
   program.begin(max, place.clock);
 }
@@ -175,7 +177,7 @@ bool ModelEngine::test(Place& place) {
   auto has_ended = [&] { return program.is_over() && (program.ended_at() <= place.clock || !agenda_.in_time_order()); };
   if (!has_ended()) {
     if (!program.is_over() && ++idle_tests_ > most_idle)
-      throw Error(Errc::peer_failed, "no rank can go on, and replays are only tested: " + who_waits_for_what());
+      throw nobody_can_go_on("no rank can go on, and replays are only tested: ");
     place.tests_replay = true;
     let_host_tasks_run(place);
     place.clock += std::max(shortest, options_.machine.host_overhead_s);
@@ -208,7 +210,7 @@ void ModelEngine::let_host_tasks_run(Place& place) {
 
 void ModelEngine::barrier(Rank& rank) {
   Place& here = place(rank);
-  if (fault_.raised()) throw PeerFailed(fault_.cause());
+  if (fault_.raised()) throw PeerFailed(fault_.error());
   if (++inside_barrier_ == size()) {
     inside_barrier_ = 0;
     barriers_++;
@@ -313,7 +315,7 @@ std::optional<Letter> ModelEngine::try_take(Rank& at, int from, i64 tag) {
 
 void ModelEngine::wait_for_mail(Rank& at, const std::function<bool()>& ready, const std::function<std::string()>& what) {
   Place& here = place(at);
-  if (fault_.raised()) throw PeerFailed(fault_.cause());
+  if (fault_.raised()) throw PeerFailed(fault_.error());
   for (;;) {
     u64 seen = here.delivered;
     if (ready()) return;

@@ -94,7 +94,7 @@ class ModelEngine final : public Engine {
   void block(Place& place);
   void align_clocks();
   void wind_up();
-  std::string who_waits_for_what() const;
+  Error nobody_can_go_on(const std::string& beginning) const;
   /// Books a message of `bytes` that leaves `from` at `time` or later; returns when it arrives.
   double deliver_at(Place& from, int to, double bytes, double time);
 

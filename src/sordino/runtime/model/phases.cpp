@@ -199,36 +199,35 @@ void ModelProgram::ghosts_are_read(const Queue& q, int command) {
 
 // --- who waits for what -----------------------------------------------------------------------------------------------------
 
-std::string ModelProgram::what_blocks(const Queue& q) const {
+Awaited ModelProgram::what_blocks(const Queue& q) const {
   const Step& s = q.steps[q.at];
   if (s.op == Op::finish) return missing_part(s.slot);
   if (s.op == Op::await) return missing_rows(q, s.slot);
-  if (s.op == Op::host) return "its program to wait or to test";
+  if (s.op == Op::host) return {"its program to wait or to test"};
   for (auto& d : recording().commands[s.command].after)
     if (booked_[d.command].runs < q.iteration + 1 - d.age)
-      return "command " + recording().commands[d.command].name + " of another queue";
-  return "nothing";
+      return {"command " + recording().commands[d.command].name + " of another queue"};
+  return {"nothing"};
 }
 
-std::string ModelProgram::missing_part(int slot) const {
+Awaited ModelProgram::missing_part(int slot) const {
   auto& r = rank_.reductions()[slot];
+  std::string sum = "the reduction into '" + rank_.scalar_names()[r.to[0]] + "'";
   u32 number = r.finished + 1;
   for (auto& other : engine_.places_) {
     auto& theirs = other->rank.reductions();
     u32 seen = std::size_t(slot) < theirs.size() ? theirs[slot].started : 0;
-    if (i32(seen - number) < 0)
-      return "rank " + std::to_string(other->rank.id()) + "'s part of the reduction into '" + rank_.scalar_names()[r.to[0]] +
-             "', epoch " + std::to_string(number) + " (seen " + std::to_string(seen) + ")";
+    if (i32(seen - number) < 0) return {"rank " + std::to_string(other->rank.id()) + "'s part of " + sum, number, seen};
   }
-  return "the reduction into '" + rank_.scalar_names()[r.to[0]] + "'";
+  return sum;
 }
 
-std::string ModelProgram::missing_rows(const Queue& q, int logical) const {
+Awaited ModelProgram::missing_rows(const Queue& q, int logical) const {
   int v = physical_vector(turn(q.iteration), logical);
   const Exchange& x = *rank_.vectors()[v].exchange;
   std::size_t peer = std::min(q.next_peer, x.peers.size() - 1);
-  return "rank " + std::to_string(x.peers[peer].rank) + "'s rows of '" + rank_.vectors()[v].name + "', epoch " +
-         std::to_string(rank_.seen[v] + 1) + " (seen " + std::to_string(here_.arrivals[v][peer].epoch) + ")";
+  return {"rank " + std::to_string(x.peers[peer].rank) + "'s rows of '" + rank_.vectors()[v].name + "'", rank_.seen[v] + 1,
+          here_.arrivals[v][peer].epoch};
 }
 
 }  // namespace sordino::model

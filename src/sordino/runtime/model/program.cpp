@@ -259,15 +259,7 @@ void ModelProgram::leave(Queue& q) {
 void ModelProgram::fail(Queue& q) {
   const Command& c = recording().commands[q.steps[q.at].command];
   std::string where = "command " + c.name + ", iteration " + std::to_string(q.iteration) + ": ";
-  try {
-    throw;
-  } catch (const Error& e) {
-    error_ = std::make_exception_ptr(Error(e.code(), where + e.what()));
-  } catch (const std::exception& e) {
-    error_ = std::make_exception_ptr(Error(Errc::peer_failed, where + e.what()));
-  } catch (...) {
-    error_ = std::make_exception_ptr(Error(Errc::peer_failed, where + "an exception that is no std::exception"));
-  }
+  error_ = std::make_exception_ptr(caught(where, {.command = c.name, .iteration = q.iteration}));
   for (auto& each : queues_) each.state = State::over;
   left_ = 0;
   ended_at_ = q.now;
@@ -281,12 +273,14 @@ void ModelProgram::book(const Queue& q, int command) {
   engine_.trace_.add(rank_.id(), c.queue, SpanKind::compute, c.name, q.began, q.now);
 }
 
-std::vector<std::string> ModelProgram::waits() const {
-  std::vector<std::string> all;
+std::vector<ModelProgram::Waiting> ModelProgram::waits() const {
+  std::vector<Waiting> all;
   for (auto& q : queues_) {
     if (q.state != State::blocked) continue;
     const Command& c = recording().commands[q.steps[q.at].command];
-    all.push_back(what_blocks(q) + " (command " + c.name + ", iteration " + std::to_string(q.iteration) + ")");
+    Awaited a = what_blocks(q);
+    all.push_back({a.what + " (command " + c.name + ", iteration " + std::to_string(q.iteration) + ")",
+                   {rank_.id(), c.name, q.iteration, a.expected, a.seen}});
   }
   return all;
 }

@@ -1,5 +1,6 @@
 // A recording on the model engine: an actor for each queue, which interprets phases one event at a time.
 #pragma once
+#include "sordino/runtime/awaited.hpp"
 #include "sordino/runtime/frame.hpp"
 #include "sordino/runtime/model/device.hpp"
 #include "sordino/runtime/model/engine.hpp"
@@ -33,8 +34,12 @@ class ModelProgram final : public Frame {
   double began_at() const { return began_at_; }
   double ended_at() const { return ended_at_; }
   Outcome outcome() const { return outcome_; }
-  /// "rank 1's rows of 'p', epoch 3 (command Apply, iteration 2)", for each blocked queue.
-  std::vector<std::string> waits() const;
+  /// "rank 1's rows of 'p', epoch 3 (seen 2) (command Apply, iteration 2)", and the same as numbers.
+  struct Waiting {
+    std::string what;
+    Cause cause;
+  };
+  std::vector<Waiting> waits() const;  // of each blocked queue
 
  private:
   /// A phase, with what the hot path needs of its command.
@@ -99,9 +104,9 @@ class ModelProgram final : public Frame {
   void start(Queue& q, const Step& s);
   void ghosts_are_read(const Queue& q, int command);
   void book_wait(Queue& q, double wait, SpanKind kind, int command);
-  std::string what_blocks(const Queue& q) const;
-  std::string missing_part(int slot) const;
-  std::string missing_rows(const Queue& q, int logical) const;
+  Awaited what_blocks(const Queue& q) const;
+  Awaited missing_part(int slot) const;
+  Awaited missing_rows(const Queue& q, int logical) const;
 
   ModelEngine& engine_;
   Place& here_;
