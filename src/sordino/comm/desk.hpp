@@ -34,7 +34,8 @@ class Desk final : public Attendant {
   explicit Desk(Rank& rank) : rank_(rank) {}
 
   static constexpr int most_channels = 1 << 11;
-  /// Tags below 0 belong to collectives: a channel, and 32 bits of its collective's number. The others are channels.
+  /// Tags below 0 belong to collectives: a channel, and 32 bits of its collective's number. The others are channels; from
+  /// 2^32 on they are the runtime's own (runtime/accounts.cpp).
   /// A number comes again after 2^32 collectives. A letter of the first use cannot be there any more: each collective has left
   /// one with some rank that has not got so far, of 60 bytes at least, and no memory holds 256 GB of unread letters.
   static i64 tag(int channel, u32 number) { return -1 - (i64(channel) << 32 | i64(number)); }

@@ -1,5 +1,7 @@
 #include "sordino/runtime/command.hpp"
 
+#include <algorithm>
+
 #include "sordino/base/error.hpp"
 #include "sordino/runtime/fault.hpp"
 
@@ -9,6 +11,12 @@ double load_scalar(const ScalarView& s, int logical) {
   int p = s.physical[logical];
   if (!s.known[p]) bad_argument("scalar '" + s.names[logical] + "' is read before it has a value");
   return s.value[p];
+}
+
+bool sends(const Recording& recording) {
+  auto is_sent = [](const Phase& p) { return p.op == Op::put || p.op == Op::start; };
+  return std::any_of(recording.commands.begin(), recording.commands.end(),
+                     [&](const Command& c) { return std::any_of(c.phases.begin(), c.phases.end(), is_sent); });
 }
 
 std::vector<int> rotated(std::vector<int> map, const std::vector<std::vector<int>>& groups, int steps) {

@@ -76,6 +76,9 @@ struct Recording {
   std::vector<std::vector<int>> rotate, rotate_scalars;
 };
 
+/// Whether it sends anything: rows, or sums of a reduction. All ranks compile such a recording together.
+bool sends(const Recording& recording);
+
 /// `map` after `steps` iterations of the rotation.
 std::vector<int> rotated(std::vector<int> map, const std::vector<std::vector<int>>& groups, int steps);
 

@@ -10,6 +10,7 @@
 
 #include "sordino/base/ledger.hpp"
 #include "sordino/base/status.hpp"
+#include "sordino/runtime/accounts.hpp"
 #include "sordino/runtime/command.hpp"
 #include "sordino/runtime/mailbox.hpp"
 #include "sordino/runtime/trace.hpp"
@@ -125,6 +126,7 @@ class Engine {
   /// A leader gathers or spreads data for this many other ranks of its node: machines on which that takes time book it.
   virtual void book_leading(Rank&, int /*others*/) {}
   virtual Transport* transport() { return nullptr; }  // to other processes, if there are any
+  Accounts& accounts() { return accounts_; }          // of what its ranks record
   /// One a rank, made by comm/ on the rank's thread when first needed; null before.
   Attendant* attendant(int local_rank) { return seat(local_rank).there.load(std::memory_order_acquire); }
   void set_attendant(int local_rank, std::unique_ptr<Attendant> attendant) {
@@ -147,6 +149,7 @@ class Engine {
     std::call_once(seated_, [this] { seats_ = std::vector<Seat>(std::size_t(local_ranks())); });
     return seats_[std::size_t(local_rank)];
   }
+  Accounts accounts_;
   std::once_flag seated_;
   std::vector<Seat> seats_;
 };

@@ -189,7 +189,8 @@ class Rank {
   }
 
   // --- recordings ---------------------------------------------------------------------------------------------------------
-  /// Runs the body once, to record it. Collective: all ranks record the same commands in the same order.
+  /// Runs the body once, to record it. Collective: all ranks record the same commands in the same order. Where they do not,
+  /// the first replay of what sends anything throws bad_argument on all ranks, before it runs (runtime/accounts.hpp).
   template <class B>
   Recorded record(B body) {
     return record_body(false, {}, body);

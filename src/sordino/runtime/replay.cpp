@@ -140,6 +140,9 @@ const std::shared_ptr<Program>& Rank::compiled(Recorded& recorded) {
     c.settling = check(*this, *recorded.recording_);
     c.found = std::move(found);
   }
+  // What only receives (a Drain) is compiled by each rank alone.
+  if (checking && !c.program && size() > 1 && sends(*recorded.recording_))
+    engine_.accounts().compare(engine_, *this, account_of(*this, *recorded.recording_));
   if (!c.program) c.program = engine_.compile(*this, *recorded.recording_, vector_map_, scalar_map_);
   settle(c.settling);
   return c.program;

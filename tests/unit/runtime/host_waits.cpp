@@ -130,11 +130,22 @@ TEST("a rank that never enters is named by those that wait for its recordings or
 TEST("a rank that leaves early is waited for with patience, too") {
   HostEngine engine({.ranks = 2, .timeout = patience});
   std::string cause = cause_of(engine, [](Rank& s) {
+    s.checking = false;  // else it is missed before its rows are
     Growth g(s);
     if (s.id() == 1) g.run(3);
   });
   CHECK(cause.starts_with(
       "rank 1: command AddGhosts, iteration 0: waited 0.3 s without any progress for rank 0's rows of 'x', epoch 1 (seen 0)"));
+  CHECK(cause.find("still busy") == std::string::npos);
+}
+
+TEST("a rank that leaves before a recording is compiled is waited for likewise") {
+  HostEngine engine({.ranks = 2, .timeout = patience});
+  std::string cause = cause_of(engine, [](Rank& s) {
+    Growth g(s);
+    if (s.id() == 1) g.run(3);
+  });
+  CHECK(cause.starts_with("rank 1: waited 0.3 s without any progress for all ranks to reach a recording"));
   CHECK(cause.find("still busy") == std::string::npos);
 }
 

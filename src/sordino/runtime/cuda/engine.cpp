@@ -1,22 +1,9 @@
 #include "sordino/runtime/cuda/engine.hpp"
 
-#include <algorithm>
-#include <cstring>
-
 #include "sordino/runtime/cuda/program.hpp"
 #include "sordino/runtime/cuda/state.hpp"
 
 namespace sordino::cuda {
-
-namespace {
-
-bool sends(const Recording& recording) {
-  auto is_sent = [](const Phase& p) { return p.op == Op::put || p.op == Op::start; };
-  return std::any_of(recording.commands.begin(), recording.commands.end(),
-                     [&](const Command& c) { return std::any_of(c.phases.begin(), c.phases.end(), is_sent); });
-}
-
-}  // namespace
 
 CudaEngine::CudaEngine(const Options& options) : CudaEngine(options, nullptr) {}
 

@@ -288,6 +288,7 @@ class HostProgram final : public Frame {
 
 std::unique_ptr<Program> HostEngine::compile(Rank& rank, const Recording& r, const std::vector<int>& vectors,
                                              const std::vector<int>& scalars) {
+  if (rank.checking && sends(r)) barrier(rank);  // nobody begins before all have compared what they record
   return std::make_unique<HostProgram>(*this, rank, r, vectors, scalars);
 }
 
