@@ -97,8 +97,8 @@ class Rank {
   /// A vector whose storage is the caller's: own rows, and behind them the exchange's ghosts, [rows + ghosts] doubles, where
   /// the engine computes (device memory of the rank's GPU on engine cuda). Nothing is copied; it is neither zeroed nor freed,
   /// and must outlive the engine's use of it. What the caller's kernels still write: cuda::CudaEngine::follow(). Where engine
-  /// cuda cannot compute (memory of the host or another GPU, at no multiple of 16 bytes, or that other ranks must store into and
-  /// do not reach), it computes on a copy: each replay first copies the own rows of what it touches, then those of what it
+  /// cuda cannot compute (memory of the host or another GPU, at no multiple of 16 bytes, or that other ranks must store into
+  /// and do not reach), it computes on a copy: each replay first copies the own rows of what it touches, then those of what it
   /// writes back, and books that as Ledger::copied_bytes; ghosts are then the engine's.
   Vec wrap(std::string name, int space, double* storage, const Exchange* exchange = nullptr);
   /// From now on, recording a command that does something else with the vector throws: writes one that is to be read only, or

@@ -57,7 +57,7 @@ struct PartsOfRank {
 struct VectorMemory {
   double* rows = nullptr;
   double* copy_of = nullptr;  // the caller's memory, if commands cannot compute in it
-  u32* flags = nullptr;  // [peers], one a line; written by them
+  u32* flags = nullptr;       // [peers], one a line; written by them
   u32* sent = nullptr;
   Route route;
   NcclRoute by_nccl;
