@@ -8,45 +8,41 @@ using namespace sordino;
 
 namespace {
 
-bool free_to_go() { return true; }
+/// A duty that finds nothing, and may always leave.
+struct Idle {
+  std::atomic<int> looks{0};
+  Duty duty{[this] {
+              looks++;
+              return false;
+            },
+            [] { return true; }};
+};
 
 }  // namespace
 
 TEST("duty: who begins and leaves at once comes back, however quick") {
-  std::atomic<int> looks{0};
-  Duty duty(
-      [&] {
-        looks++;
-        return false;
-      },
-      free_to_go);
+  Idle idle;
   for (int round = 1; round <= 5000; round++) {
-    duty.begin();
-    duty.leave();
-    CHECK(looks >= round);
+    idle.duty.begin();
+    idle.duty.leave();
+    CHECK(idle.looks >= round);
   }
 }
 
 TEST("duty: nothing is looked at before the beginning, nor after the end") {
-  std::atomic<int> looks{0};
-  Duty duty(
-      [&] {
-        looks++;
-        return false;
-      },
-      free_to_go);
+  Idle idle;
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  CHECK(looks == 0);
-  duty.begin();
-  duty.leave();
-  int seen = looks;
+  CHECK(idle.looks == 0);
+  idle.duty.begin();
+  idle.duty.leave();
+  int seen = idle.looks;
   CHECK(seen > 0);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  CHECK(looks == seen);
-  duty.end();
-  duty.begin();
+  CHECK(idle.looks == seen);
+  idle.duty.end();
+  idle.duty.begin();
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  CHECK(looks == seen);
+  CHECK(idle.looks == seen);
 }
 
 TEST("duty: it leaves when all that was found is done, and others need nothing more") {

@@ -128,8 +128,7 @@ inline i32 count_senders(const std::vector<Load>& groups, const std::vector<Hand
 // --- who stands aside, and for how long -------------------------------------------------------------------------------------
 
 /// Seconds, bytes and flops of a device, by which the host estimates. If they are wrong by a half, a command takes a
-/// microsecond longer than it must. Times are those of a memory that is busy; they were measured on an H200, as the rate of the
-/// link was.
+/// microsecond longer than it must. Rates of memory and arithmetic come from the device's description; the rest is an H200's.
 struct Pace {
   double memory_rate = 4e12, flop_rate = 3e13, link_rate = 3e11;  // of one device, a second
   double chunk = 1e-6;                                            // that a block takes for a chunk at least: loads, then stores
