@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "sordino/base/error.hpp"
+#include "sordino/comm/recorded_sums.hpp"
 #include "sordino/config.hpp"
 #include "sordino/runtime/host/engine.hpp"
 #include "sordino/runtime/model/engine.hpp"
@@ -75,6 +76,22 @@ EngineChoice cuda_engine([[maybe_unused]] const Options& o) {
 #endif
 }
 
+EngineChoice engine_of(const Options& o, const Machine& machine) {
+  std::string name = o.engine;
+  if (name == "auto") name = enough_devices() ? "cuda" : "host";
+  if (name == "host") return host_engine(o);
+  if (name == "cuda") return cuda_engine(o);
+  if (number_of_processes() > 1)
+    throw Error(Errc::unsupported, "engine model runs in one process, without a launcher; over MPI use engine host or cuda");
+  return model_engine(o, machine);
+}
+
+AllReduceOptions all_reduce_of(const Options& o) {
+  AllReduceOptions a{.reduce_degree = o.reduce_degree, .broadcast_degree = o.broadcast_degree};
+  if (o.all_reduce != "auto") a.algorithm = algorithm_named(o.all_reduce);
+  return a;
+}
+
 }  // namespace
 
 int number_of_processes() {
@@ -104,13 +121,13 @@ std::vector<int> parse_devices(const std::string& text) {
 }
 
 EngineChoice make_engine(const Options& o, const Machine& machine) {
-  std::string name = o.engine;
-  if (name == "auto") name = enough_devices() ? "cuda" : "host";
-  if (name == "host") return host_engine(o);
-  if (name == "cuda") return cuda_engine(o);
-  if (number_of_processes() > 1)
-    throw Error(Errc::unsupported, "engine model runs in one process, without a launcher; over MPI use engine host or cuda");
-  return model_engine(o, machine);
+  EngineChoice choice = engine_of(o, machine);
+  if (o.all_reduce == "nccl" && choice.engine->is_device()) {  // which has been built for it
+    choice.all_reduce = o.all_reduce;
+    return choice;
+  }
+  choice.all_reduce = name(sum_by(*choice.engine, all_reduce_of(o)).algorithm);
+  return choice;
 }
 
 std::vector<std::string> available_engines() {

@@ -12,7 +12,8 @@ namespace sordino {
 
 struct EngineChoice {
   std::unique_ptr<Engine> engine;
-  std::string transport;  // what carries data between ranks
+  std::string transport;        // what carries data between ranks
+  std::string all_reduce = "";  // the way of recorded sums
 };
 
 EngineChoice make_engine(const Options& options, const Machine& machine);

@@ -56,6 +56,9 @@ void validate(const Options& options) {
     }
   });
   if (o.rtol == 0 && o.atol == 0) bad_argument("rtol and atol are both 0: no residual would be small enough");
+  for (int degree : {o.reduce_degree, o.broadcast_degree})
+    if (degree < 2 || degree > 4)
+      bad_argument("reduce_degree and broadcast_degree are 2, 3 or 4, not " + std::to_string(degree));
   if (o.check_every < 1) bad_argument("check_every must be at least 1");
 }
 

@@ -17,6 +17,9 @@ struct Options {
   std::string devices = "";
   std::string transport = "auto";
   std::string deterministic = "auto";
+  std::string all_reduce = "auto";
+  int reduce_degree = 2;
+  int broadcast_degree = 4;
   std::string progress = "commands";
   double time_limit = 0;
   double timeout = 60;
@@ -47,6 +50,8 @@ inline const std::vector<std::string> engine_choices{"auto", "host", "cuda", "mo
 inline const std::vector<std::string> transport_choices{"auto",    "memory", "host",       "nccl",
                                                         "nvshmem", "mpi",    "mpi-staged", "mpi-direct"};
 inline const std::vector<std::string> deterministic_choices{"auto", "on", "off"};
+inline const std::vector<std::string> all_reduce_choices{"auto", "fastest",   "ordered", "recursive_doubling",
+                                                         "tree", "two_level", "mpi",     "nccl"};
 inline const std::vector<std::string> progress_choices{"commands", "thread"};
 
 template <class V>
@@ -78,6 +83,13 @@ void Options::fields(V&& v) {
     "engine cuda: add in the order of the other engines, for their bits on any number of ranks, at some cost; auto: for "
     "nonsymmetric methods, whose iterations hang on the last bit",
     deterministic_choices);
+  v("all_reduce", all_reduce, "run",
+    "how sums over all ranks come about; auto and ordered: everybody's parts to everybody, added in one order; the bits of the "
+    "others depend on the number of ranks, those of two_level and mpi on the layout, too; fastest: what the machine's "
+    "description says; nccl: engine cuda with transport nccl; on GPUs the host carries the others",
+    all_reduce_choices);
+  v("reduce_degree", reduce_degree, "run", "of the tree that reduces in all_reduce tree and two_level: 2, 3 or 4", any);
+  v("broadcast_degree", broadcast_degree, "run", "of the tree that broadcasts there: 2, 3 or 4", any);
   v("progress", progress, "run",
     "engine host: collectives of host data go on when their rank waits or begins a command, or by a thread of their own",
     progress_choices);

@@ -98,7 +98,8 @@ void Solver::State::choose(const CsrView& matrix, const Options& asked) {
   options = asked;
   preconditioner = choose_preconditioner(A, options.precond);
   method = &sordino::method(choose_method(A, options.solver));
-  if (options.deterministic == "auto") options.deterministic = method->needs_spd ? "off" : "on";
+  bool in_order = options.all_reduce == "auto" || options.all_reduce == "fastest" || options.all_reduce == "ordered";
+  if (options.deterministic == "auto") options.deterministic = method->needs_spd || !in_order ? "off" : "on";
 }
 
 void Solver::State::set_up(EngineChoice made) {

@@ -1,15 +1,25 @@
 #include "sordino/comm/all_reduce.hpp"
 
 #include "sordino/base/error.hpp"
+#include "sordino/comm/all_reduce_times.hpp"
 #include "sordino/runtime/transport.hpp"
 
 namespace sordino {
 namespace {
 
-constexpr const char* names[] = {"automatic", "ordered", "recursive_doubling", "tree", "two_level", "mpi"};
+constexpr const char* names[] = {"automatic", "fastest", "ordered", "recursive_doubling", "tree", "two_level", "mpi", "nccl"};
 
-// Up to here sending to everybody, an overhead each, takes less time than several latencies one after the other.
-constexpr int few_ranks = 16;
+// A tree goes up and down: it is never faster than both of these. All ranks may be far from each other.
+Algorithm fastest_of_host_data(const Machine& machine, int ranks) {
+  MessageCosts costs = costs_of_host_data(machine);
+  bool near = machine.ranks_per_node == 0 || machine.ranks_per_node >= ranks;
+  double latency = near ? costs.near : costs.far;
+  int rounds = 0, core = 1;
+  for (; 2 * core <= ranks; core *= 2) rounds++;
+  if (core < ranks) rounds += 2;
+  double to_everybody = (ranks - 1) * costs.overhead + latency, by_doubling = rounds * (costs.overhead + latency);
+  return to_everybody <= by_doubling ? Algorithm::ordered : Algorithm::recursive_doubling;
+}
 
 void check_degree(int degree, const char* of_what) {
   if (degree < 2 || degree > 4)
@@ -35,8 +45,11 @@ AllReduceOptions chosen(const AllReduceOptions& options, Engine& engine) {
   AllReduceOptions o = options;
   check_degree(o.reduce_degree, "reduces");
   check_degree(o.broadcast_degree, "broadcasts");
-  if (o.algorithm == Algorithm::automatic)
-    o.algorithm = engine.size() <= few_ranks ? Algorithm::ordered : Algorithm::recursive_doubling;
+  if (o.algorithm == Algorithm::automatic || o.algorithm == Algorithm::fastest)
+    o.algorithm = fastest_of_host_data(engine.described(), engine.size());
+  if (o.algorithm == Algorithm::nccl)
+    throw Error(Errc::unsupported,
+                "the all-reduce nccl is for recorded sums of engine cuda whose ranks send to each other by NCCL");
   if (!reproducible(o.algorithm)) o.by_adapter = false;  // the point of two levels is to avoid it
   if (o.algorithm == Algorithm::mpi && (!engine.transport() || !engine.transport()->reduces()))
     throw Error(Errc::unsupported, "the all-reduce mpi needs several MPI processes: engine " + std::string(engine.name()) +

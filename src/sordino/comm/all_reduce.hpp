@@ -1,4 +1,4 @@
-// Which way an all-reduce of host data takes, and how many messages that are.
+// Which way an all-reduce takes, of host data or of a recorded program's sums, and how many messages that are.
 //
 // P ranks; "depth" counts messages that follow one another, each an overhead and a latency. "Reproducible": the bits of a
 // result depend on the values and on P alone, and not on how ranks are spread over processes and nodes. With every algorithm
@@ -9,12 +9,14 @@
 namespace sordino {
 
 enum class Algorithm : std::uint8_t {
-  automatic,  // see chosen()
+  automatic,  // of host data what is fastest, see chosen(); of recorded sums `ordered`
+  fastest,    // by what the engine says of its machine
   ordered,    // parts of all ranks to all ranks, folded in their order: as a serial loop. P - 1 messages a rank, depth 1
   recursive_doubling,  // partners at distance 1, 2, 4, ...: log2 P messages a rank, depth log2 P; 2 more unless P = 2^n
   tree,                // reduce to rank 0, broadcast from there: 2 (P - 1) messages in all, depth log_k P + log_m P
   two_level,  // to the leader of each process or node, a tree of leaders, and back: the fewest messages over the network
   mpi,        // to the leader of each process, MPI_Iallreduce between these, and back
+  nccl,       // ncclAllReduce between commands: recorded sums of engine cuda, where NCCL carries what ranks send
 };
 
 const char* name(Algorithm algorithm);
@@ -33,7 +35,8 @@ struct AllReduceOptions {
   bool by_adapter = false;
 };
 
-/// What automatic stands for: ordered up to 16 ranks, recursive doubling for more. Both are reproducible.
+/// What automatic and fastest stand for with host data, by Engine::described(): messages to everybody, an overhead o each, or,
+/// once that takes longer, recursive doubling, log2 P overheads and latencies. Both are reproducible.
 /// Throws bad_argument for a degree that there is none of, unsupported for mpi on an engine without it.
 AllReduceOptions chosen(const AllReduceOptions& options, Engine& engine);
 

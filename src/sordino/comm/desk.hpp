@@ -6,6 +6,7 @@
 // that. So everything here is done under the Desk's lock, but for what only the rank's own thread touches. The lock is held
 // while messages are sent and fetched, and never while anybody waits.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <map>
@@ -51,7 +52,14 @@ class Desk final : public Attendant {
   /// Waits until done(). Throws as well if anything else here has failed, or if a rank calls other collectives than this one.
   void wait(const std::function<bool()>& done, const std::function<std::string()>& what);
 
-  u32 next_number(int channel) { return ++numbers_[channel]; }
+  template <class F>
+  auto locked(F f) {
+    std::lock_guard lock(mutex_);
+    return f();
+  }
+  u32 next_number(int channel) {
+    return locked([&] { return ++numbers_[channel]; });
+  }
   /// Begins the operation: `start` runs it to its first wait.
   void enter(Operation& operation, const std::function<void()>& start);
   void leave(Operation& operation);
@@ -68,11 +76,15 @@ class Desk final : public Attendant {
   void fetch_parcels();
   void look_for_strays();
   void throw_if_failed() const;
-  void count() { under_way_.store(operations_.size() + expected_.size(), std::memory_order_relaxed); }
+  void count() {
+    auto under_way = [](const Operation* o) { return !o->done(); };
+    std::size_t operations = std::size_t(std::count_if(operations_.begin(), operations_.end(), under_way));
+    under_way_.store(operations + expected_.size(), std::memory_order_relaxed);
+  }
 
   Rank& rank_;
-  std::map<int, u32> numbers_;  // [channel] of its last collective; the rank's own thread's
   std::mutex mutex_;
+  std::map<int, u32> numbers_;  // [channel] of its last collective
   std::atomic<std::size_t> under_way_{0};
   std::vector<Operation*> operations_;
   std::map<std::pair<int, int>, std::deque<std::shared_ptr<Parcel>>> expected_;  // (from, channel)

@@ -31,7 +31,7 @@ bool Operation::test() {
 }
 
 void Operation::wait() {
-  desk_.wait([this] { return done(); }, [this] { return what_is_missing(); });
+  desk_.wait([this] { return done(); }, [this] { return awaited(); });
   if (error_) std::rethrow_exception(error_);
 }
 
@@ -100,6 +100,10 @@ std::string Operation::place() const {
 }
 
 std::string Operation::what_is_missing() const {
+  return desk_.locked([this] { return awaited(); });
+}
+
+std::string Operation::awaited() const {
   std::string of = describe(signature_) + ", " + place();
   return awaited_ < 0 ? of : "rank " + std::to_string(awaited_) + "'s part of " + of;
 }

@@ -26,8 +26,9 @@ class Operation {
   void start(Schedule schedule);  // runs it to its first wait
   bool test();                    // whether wait() returns or throws at once
   void wait();                    // throws what went wrong
-  Bytes values;                   // contributed, then the result
-  std::vector<Bytes> parts;       // the same, of or for each rank
+  std::string what_is_missing() const;
+  Bytes values;              // contributed, then the result
+  std::vector<Bytes> parts;  // the same, of or for each rank
 
   // --- for schedules --------------------------------------------------------------------------------------------------------
   int rank() const { return rank_.id(); }
@@ -71,7 +72,7 @@ class Operation {
   bool may_go_on();
   void open(Letter letter);
   Bytes received(int from);
-  std::string what_is_missing() const;
+  std::string awaited() const;
 
   Rank& rank_;
   Desk& desk_;

@@ -12,7 +12,9 @@
 #include "sordino/base/status.hpp"
 #include "sordino/runtime/accounts.hpp"
 #include "sordino/runtime/command.hpp"
+#include "sordino/runtime/machine.hpp"
 #include "sordino/runtime/mailbox.hpp"
+#include "sordino/runtime/summing.hpp"
 #include "sordino/runtime/trace.hpp"
 
 namespace sordino {
@@ -69,7 +71,9 @@ class Engine {
   virtual int first_rank() const { return 0; }  // of this process
   virtual int local_ranks() const { return size(); }
   virtual Carrier carrier(int from, int to) const = 0;  // of messages of a rank of this process
-  virtual bool arithmetic() const { return true; }      // false: the model engine skips it, and values do not exist
+  /// What messages between its ranks cost, roughly: by that ways are chosen that nobody has asked for.
+  virtual Machine described() const { return {}; }
+  virtual bool arithmetic() const { return true; }  // false: the model engine skips it, and values do not exist
 
   /// Runs `job` on every local rank and returns when all have ended. If a rank fails, all ranks stop, and the first cause is
   /// thrown here. `supervise` is called about 20 times a second on the calling thread.
@@ -127,6 +131,9 @@ class Engine {
   virtual void book_leading(Rank&, int /*others*/) {}
   virtual Transport* transport() { return nullptr; }  // to other processes, if there are any
   Accounts& accounts() { return accounts_; }          // of what its ranks record
+  /// From now on sums of recorded reductions over all ranks go this way; before any rank has one. Null: the engine's own way.
+  virtual void sum_by(std::unique_ptr<Summing> way) { summing_ = std::move(way); }
+  Summing* summing() const { return summing_.get(); }
   /// One a rank, made by comm/ on the rank's thread when first needed; null before.
   Attendant* attendant(int local_rank) { return seat(local_rank).there.load(std::memory_order_acquire); }
   void set_attendant(int local_rank, std::unique_ptr<Attendant> attendant) {
@@ -152,6 +159,7 @@ class Engine {
   Accounts accounts_;
   std::once_flag seated_;
   std::vector<Seat> seats_;
+  std::unique_ptr<Summing> summing_;  // after the seats, where its sums are at home
 };
 
 }  // namespace sordino

@@ -117,6 +117,23 @@ void Frame::deliver(int turn, int slot, const double* all) {
   }
 }
 
+std::vector<double> Frame::own_part(const Command& c, bool stop) const {
+  i32 blocks = rank_.space(c.space).my_blocks();
+  std::vector<double> sums(std::size_t(blocks) * c.sums), part(std::size_t(c.sums) + 1, 0.0);
+  block_sums(c, sums.data());
+  for (i32 b = 0; b < blocks; b++)
+    for (int k = 0; k < c.sums; k++) part[std::size_t(k)] += sums[std::size_t(b) * c.sums + k];
+  part.back() = stop;
+  return part;
+}
+
+bool Frame::deliver_sum(int turn, int slot, const std::vector<double>& sum) {
+  const Reduction& r = rank_.reductions()[slot];
+  ScalarView view = scalars(turn);
+  for (int k = 0; k < r.values(); k++) store_scalar(view, r.to[k], sum[std::size_t(k)]);
+  return sum.back() > 0;
+}
+
 void Frame::book_put(const Exchange& exchange) {
   for (auto& p : exchange.peers)
     rank_.ledger.book_message(rank_.engine().carrier(rank_.id(), p.rank), p.send_count * i64(sizeof(double)));

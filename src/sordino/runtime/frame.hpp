@@ -23,6 +23,10 @@ class Frame : public Program {
   void block_sums(const Command& c, double* out) const;
   /// Adds the blocks of all ranks in global order, so that every rank gets the same bits. all [blocks][K]
   void deliver(int turn, int slot, const double* all);
+  /// My blocks, added up, and behind them whether a stop is asked for: my part of a sum by another way. [K + 1]
+  std::vector<double> own_part(const Command& c, bool stop) const;
+  /// What such parts add up to; whether anybody asks for a stop.
+  bool deliver_sum(int turn, int slot, const std::vector<double>& sum);
   void book_put(const Exchange& exchange);
   static void pack(const ExchangePeer& peer, const double* rows, double* to);
 

@@ -238,13 +238,15 @@ TEST("a k-nomial tree reaches every place once, and children's ranges follow eac
 }
 
 TEST("names of algorithms, and what they stand for") {
-  for (Algorithm a : {Algorithm::automatic, Algorithm::ordered, Algorithm::tree, Algorithm::two_level, Algorithm::mpi})
+  for (Algorithm a : {Algorithm::automatic, Algorithm::fastest, Algorithm::ordered, Algorithm::tree, Algorithm::two_level,
+                      Algorithm::mpi, Algorithm::nccl})
     CHECK(algorithm_named(name(a)) == a);
-  CHECK_THROWS(algorithm_named("ring"), Error, "there is no all-reduce 'ring'; there are automatic, ordered");
-  model::ModelEngine few(modelled(16, 0)), many(modelled(17, 0));
+  CHECK_THROWS(algorithm_named("ring"), Error, "there is no all-reduce 'ring'; there are automatic, fastest, ordered");
+  model::ModelEngine few(modelled(16, 0)), many(modelled(64, 0));
   CHECK(chosen({}, few).algorithm == Algorithm::ordered);
   CHECK(chosen({}, many).algorithm == Algorithm::recursive_doubling);
   CHECK(reproducible(chosen({}, many).algorithm));
+  CHECK_THROWS(chosen({.algorithm = Algorithm::nccl}, few), Error, "whose ranks send to each other by NCCL");
   CHECK(!reproducible(Algorithm::two_level));
   CHECK(chosen({.algorithm = Algorithm::tree, .by_adapter = true}, few).by_adapter);
   CHECK(!chosen({.algorithm = Algorithm::two_level, .by_adapter = true}, few).by_adapter);

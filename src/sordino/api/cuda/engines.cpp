@@ -35,6 +35,11 @@ Links links_of(const std::string& name) {
   return name == "host" ? Links::host : Links::automatic;
 }
 
+Sums sums_of(const std::string& name) {
+  if (name == "nccl") return Sums::by_nccl;
+  return name == "auto" || name == "fastest" || name == "ordered" ? Sums::pushed : Sums::by_host;
+}
+
 Staging staging_of(const std::string& name) {
   if (name == "mpi-staged") return Staging::always;
   return name == "mpi-direct" ? Staging::never : Staging::automatic;
@@ -48,6 +53,7 @@ EngineChoice make_engine(const sordino::Options& o, const std::vector<int>& devi
   c.devices = devices;
   c.links = links_of(o.transport);
   c.staging = staging_of(o.transport);
+  c.sums = sums_of(o.all_reduce);
   c.timeout = o.timeout;
   c.deterministic = o.deterministic == "on";
   c.time_commands = o.time_commands;

@@ -114,22 +114,36 @@ const ReductionMemory& State::reduction(Rank& rank, int slot) {
   RankState& r = of(rank);
   ReductionMemory& d = r.reductions[slot];
   if (d.connected) return d;
-  std::vector<Packet*> to;
-  std::vector<int> carried;
-  for (int p = 0; p < d.targets; p++) {
-    Link way = d.targets > 1 ? link(r.index, p) : Link::memory;
-    if (way == Link::carried) carried.push_back(p);
-    if (way == Link::memory) to.push_back(d.targets == 1 ? d.packets : packets_of(r, p, slot));
-  }
-  if (nccl && d.targets > 1) find_senders(r, rank, slot);
-  if (!carried.empty()) {
-    to.push_back(outbox(r, rank, slot, carried));
-    expect_sums(r, rank, slot);
-  }
+  std::vector<Packet*> to = d.targets == 1 ? std::vector<Packet*>{d.packets} : targets_of(r, rank, slot);
   d.pushes = i32(to.size());
   copy_in(r, d.to, to.data(), to.size() * sizeof(Packet*));
   d.connected = true;
   return d;
+}
+
+// Where a rank stores its parts: into everybody's packets, or into an outbox for whom it does not reach, or who adds for all.
+std::vector<Packet*> State::targets_of(RankState& r, Rank& rank, int slot) {
+  if (options.sums == Sums::by_host) return {summed_outbox(r, rank, slot)};
+  if (nccl) find_senders(r, rank, slot);
+  if (options.sums == Sums::by_nccl) return {nccl_outbox(r, slot)};
+  std::vector<Packet*> to;
+  std::vector<int> carried;
+  for (int p = 0; p < rank.size(); p++) {
+    Link way = link(r.index, p);
+    if (way == Link::carried) carried.push_back(p);
+    if (way == Link::memory) to.push_back(packets_of(r, p, slot));
+  }
+  if (!carried.empty()) {
+    to.push_back(outbox(r, rank, slot, carried));
+    expect_sums(r, rank, slot);
+  }
+  return to;
+}
+
+std::string State::missing_part(Rank& rank, int slot, int part, u32 epoch) {
+  if (options.sums == Sums::by_host && of(rank).reductions[slot].targets > 1)
+    return engine.summing()->missing(rank, slot, epoch) + ", the sum";
+  return "rank " + std::to_string(sender_of(rank, slot, part)) + "'s part";
 }
 
 int State::sender_of(const Rank& rank, int slot, int part) {

@@ -42,6 +42,7 @@ bool Courier::step() {
   try {
     for (auto& box : rows_) moved |= look(box);
     for (auto& box : sums_) moved |= look(box);
+    for (auto& box : summed_) moved |= look(box);
     if (transport_)
       moved |= transport_->poll([&](const Message& m, const std::byte* data, std::size_t bytes) { take(m, data, bytes); }) > 0;
     receive_placed();
@@ -62,6 +63,11 @@ void Courier::add(const RowsBox& box) {
 void Courier::add(const SumsBox& box) {
   std::lock_guard lock(duty_.mutex());
   sums_.push_back(box);
+}
+
+void Courier::add(const SummedBox& box) {
+  std::lock_guard lock(duty_.mutex());
+  summed_.push_back(box);
 }
 
 bool Courier::look(RowsBox& box) {
@@ -115,6 +121,42 @@ void Courier::send(const SumsBox& box, const Packet* packets, i32 first) {
       Message m{.kind = Message::reduction, .slot = box.slot, .from = box.from, .to = to, .place = first};
       transport_->send(state_.hall->process_of(to), m, packets, std::size_t(box.count) * sizeof(Packet));
     }
+}
+
+// --- sums by the host --------------------------------------------------------------------------------------------------------
+// `next` counts what was started; what has not ended of that are the last `begun` epochs, two at most.
+
+bool Courier::look(SummedBox& box) {
+  bool started = start(box), ended = box.begun > 0 && end(box);
+  return started || ended;
+}
+
+bool Courier::start(SummedBox& box) {
+  const Packet* packets = box.packets + i64(box.next & 1) * box.values;
+  std::vector<double> part;
+  bool stop = false;
+  for (i32 k = 0; k < box.values; k++) {
+    u32 tag = tag_of(packets[k]);
+    if (!is_epoch(tag, box.next)) return false;
+    part.push_back(packets[k].value);
+    stop |= tag & 1;
+  }
+  part.push_back(stop);
+  state_.engine.summing()->start(box.rank, box.slot, box.next, std::move(part));
+  box.next++;
+  box.begun++;
+  return true;
+}
+
+bool Courier::end(SummedBox& box) {
+  u32 epoch = box.next - box.begun;
+  const std::vector<double>* sum = state_.engine.summing()->result(box.rank, box.slot, epoch);
+  if (!sum) return false;
+  i32 first = i32(epoch & 1) * box.values;
+  for (i32 k = 0; k < box.values; k++) box.result[first + k] = {(*sum)[std::size_t(k)], flag_word(epoch, sum->back() > 0)};
+  give_sums(box.rank.id(), box.slot, first, box.values, box.result + first);
+  box.begun--;
+  return true;
 }
 
 // --- what comes from other processes -----------------------------------------------------------------------------------------

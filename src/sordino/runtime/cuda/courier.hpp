@@ -21,6 +21,10 @@
 #include "sordino/runtime/cuda/wire.hpp"
 #include "sordino/runtime/duty.hpp"
 
+namespace sordino {
+class Rank;
+}
+
 namespace sordino::cuda {
 
 struct State;
@@ -64,6 +68,17 @@ class Courier {
     Packet* staging = nullptr;         // [count] in the arena
     Packet* veiled = nullptr;          // [count] pinned
   };
+  /// A rank's part of sums by the host: one packet a value.
+  struct SummedBox {
+    Rank& rank;
+    const Packet* packets;  // [2][values] pinned
+    Packet* result;         // likewise
+    i32 values;
+    int slot;
+    u32 next;       // epoch
+    u32 begun = 0;  // of those before it, how many have not ended
+  };
+  void add(const SummedBox& box);
   void add(const RowsBox& box);
   void add(const SumsBox& box);
 
@@ -83,6 +98,9 @@ class Courier {
   bool step();
   bool look(RowsBox& box);
   bool look(SumsBox& box);
+  bool look(SummedBox& box);
+  bool start(SummedBox& box);
+  bool end(SummedBox& box);
   void send(const SumsBox& box, const Packet* packets, i32 first);
   void take(const Message& message, const std::byte* data, std::size_t bytes);
   void receive_placed();
@@ -94,8 +112,9 @@ class Courier {
   State& state_;
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<Bridge> bridge_;
-  std::vector<RowsBox> rows_;  // these five under the mutex of the duty
+  std::vector<RowsBox> rows_;  // these six under the mutex of the duty
   std::vector<SumsBox> sums_;
+  std::vector<SummedBox> summed_;
   std::vector<Placed> placed_;                              // announced by headers, in their order
   std::map<std::tuple<int, int, int>, Inbox> row_inboxes_;  // by rank, vector and peer
   std::map<std::pair<int, int>, Packet*> sum_inboxes_;      // by rank and slot

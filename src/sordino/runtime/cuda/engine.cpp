@@ -22,6 +22,32 @@ Counters CudaEngine::counters(int rank) const { return state_->local(rank).count
 Carrier CudaEngine::carrier(int from, int to) const { return state_->carrier(from, to); }
 double CudaEngine::now(Rank&) { return seconds_now(); }
 
+// Sums that ranks push, and messages that hosts carry: orders of magnitude (docs/communication.md has measured ones).
+Machine CudaEngine::described() const {
+  Machine m;
+  bool far = state_->hall->hosts() > 1;
+  m.reduction_base_s = far ? 20e-6 + size() * 1e-6 : 1e-6 + size() * 0.05e-6;
+  m.put_overhead_s = m.host_overhead_s = 2e-6;
+  m.link_latency_s = m.internode_latency_s = 10e-6;
+  return m;
+}
+
+RankRange CudaEngine::node_of(int rank) const {
+  const Hall& hall = *state_->hall;
+  int process = hall.process_of(rank);
+  return {hall.first_rank(process), process + 1 < hall.processes() ? hall.first_rank(process + 1) : hall.ranks()};
+}
+
+Transport* CudaEngine::transport() {
+  return state_->courier && state_->courier->reaches_processes() ? &state_->courier->transport() : nullptr;
+}
+
+void CudaEngine::sum_by(std::unique_ptr<Summing> way) {
+  if (state_->options.sums != Sums::by_host)
+    throw Error(Errc::unsupported, "this engine was not built for sums by the host: choose them when it is built");
+  Engine::sum_by(std::move(way));
+}
+
 void CudaEngine::follow(Rank& rank, void* stream) {
   OnDevice on(state_->of(rank).device);
   cudaEvent_t event = nullptr;

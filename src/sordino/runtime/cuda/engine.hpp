@@ -36,6 +36,13 @@ enum class Links {
   nvshmem,    // into NVSHMEM's memory, which the device stores into where it reaches it, else NVSHMEM; one rank a process
 };
 
+/// The way of recorded sums over all ranks.
+enum class Sums {
+  pushed,   // everybody's parts to everybody, as Links says
+  by_host,  // as Engine::summing() says, which must be set: a courier hands it each rank's part, and brings the result
+  by_nccl,  // ncclAllReduce; with Links::nccl. The bits are those of `pushed`
+};
+
 /// The way of rows that go over MPI.
 enum class Staging {
   automatic,  // from GPU to GPU where MPI says that it takes their memory, else staged
@@ -81,8 +88,9 @@ struct Options {
   Sharing sharing = Sharing::automatic;
   Links links = Links::automatic;
   Staging staging = Staging::automatic;
-  std::string nccl;     // a libnccl.so.2; empty: what the loader finds as that
-  std::string nvshmem;  // a libnvshmem_host.so.3; empty: SORDINO_NVSHMEM, or what the loader finds as that
+  Sums sums = Sums::pushed;  // else no deterministic ones, and every rank needs a GPU of its own
+  std::string nccl;          // a libnccl.so.2; empty: what the loader finds as that
+  std::string nvshmem;       // a libnvshmem_host.so.3; empty: SORDINO_NVSHMEM, or what the loader finds as that
   /// Bytes of NVSHMEM's memory for vectors that others write to, the same in all processes: the first one's word counts.
   /// 0: SORDINO_NVSHMEM_ARENA, in MiB, or a sixteenth of the device's memory.
   u64 arena = 0;
@@ -124,6 +132,10 @@ class CudaEngine final : public Engine {
   bool is_device() const override { return true; }
   bool shares_devices() const;
   Carrier carrier(int from, int to) const override;
+  Machine described() const override;
+  RankRange node_of(int rank) const override;  // the ranks of its process
+  Transport* transport() override;
+  void sum_by(std::unique_ptr<Summing> way) override;
   Counters counters(int rank) const;  // a rank of this process
   /// What the rank does from now on comes after all that is in the caller's stream, a cudaStream_t on the rank's device.
   /// (Replays have ended when they return, or their wait() does: nothing needs to wait for them.) Other ranks wait for nobody's

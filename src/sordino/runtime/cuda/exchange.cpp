@@ -40,10 +40,12 @@ void CudaProgram::exchange(const Parcel& parcel, int command, int iteration) {
     }
   if (parcel.slot >= 0) {
     const ReductionMemory& d = mine_.reductions[std::size_t(parcel.slot)];
-    Packet* packets = d.packets + i64(e.sums & 1) * d.parts * d.values;
+    i64 half = i64(e.sums & 1) * d.parts * d.values;
+    Packet* packets = d.packets + half;
+    if (d.outbox) group.add_words(d.outbox + half, packets, i64(d.parts) * d.values * i64(sizeof(Packet) / sizeof(u64)));
     auto bytes = [&](i32 parts) { return i64(parts) * d.values * i64(sizeof(Packet)); };
     for (auto& s : d.senders) {
-      if (s.rank == rank_.id()) continue;
+      if (s.rank == rank_.id() || d.outbox) continue;
       if (d.own_parts > 0) group.send(packets + i64(d.place) * d.values, bytes(d.own_parts), s.rank);
       if (s.count > 0) group.receive(packets + i64(s.first) * d.values, bytes(s.count), s.rank);
     }
@@ -95,7 +97,7 @@ std::optional<Awaited> CudaProgram::missing(const Exchanged& e) const {
     if (s.count == 0 || s.rank == rank_.id()) continue;
     const Packet* first = d.packets + (i64(e.sums & 1) * d.parts + s.first) * d.values;
     if (u32 seen = look_at(&first->tag); !has_come(seen, e.sums))
-      return of_epoch("rank " + std::to_string(s.rank) + "'s part of the reduction into '" +
+      return of_epoch((d.outbox ? "all parts" : "rank " + std::to_string(s.rank) + "'s part") + " of the reduction into '" +
                           rank_.scalar_names()[rank_.reductions()[std::size_t(e.parcel->slot)].to[0]] + "'",
                       e.sums, seen);
   }

@@ -30,14 +30,28 @@ void State::find_ways() {
   bool apart = options.links == Links::host;
   for (int a : devices)
     for (int b : devices) apart |= !reach.between(a, b);
+  apart |= options.sums == Sums::by_host;
   if (apart && !courier && options.ranks > 1) courier = std::make_unique<Courier>(*this, nullptr);
   if (options.links == Links::host && several_processes() && !courier)
     throw Error(Errc::unsupported, "several processes need a transport to send through host memory");
 }
 
+void State::check_sums() const {
+  if (options.sums == Sums::pushed) return;
+  std::string way = options.sums == Sums::by_nccl ? "sums by NCCL" : "sums by the host";
+  if (options.deterministic)
+    throw Error(Errc::unsupported,
+                way + " are not added in the order of blocks, as deterministic sums are: ask for one of both");
+  if (shared) throw Error(Errc::unsupported, way + " need a GPU for each rank: start fewer ranks");
+  if ((options.sums == Sums::by_nccl) != (options.links == Links::nccl))
+    throw Error(Errc::unsupported, options.sums == Sums::by_nccl
+                                       ? "sums by NCCL need ranks that send to each other by NCCL"
+                                       : "ranks that send to each other by NCCL add by it, too, or push their sums through it");
+}
+
 // All processes of a host decide alike what goes between them.
 bool State::needs_courier() const {
-  if (hall->hosts() > 1) return true;
+  if (hall->hosts() > 1 || (options.sums == Sums::by_host && hall->ranks() > 1)) return true;
   for (int from = hall->first_rank(); from < hall->first_rank() + hall->local_ranks(); from++)
     for (int to = 0; to < hall->ranks(); to++)
       if (link(from, to) == Link::carried) return true;
@@ -111,6 +125,20 @@ Packet* State::outbox(RankState& r, Rank& rank, int slot, const std::vector<int>
   if (arena) put_by_nvshmem(box, r);
   courier->add(box);
   return packets;
+}
+
+Packet* State::summed_outbox(RankState& r, Rank& rank, int slot) {
+  const ReductionMemory& d = r.reductions[slot];
+  u32 started = rank.reductions()[slot].started;
+  std::size_t count = 2 * std::size_t(d.values);
+  auto packets = [&] {
+    auto* p = static_cast<Packet*>(take_pinned(r, count * sizeof(Packet)));
+    std::fill_n(p, count, Packet{0.0, flag_word(started - 2, false)});
+    return p;
+  };
+  Packet* outbox = packets();
+  courier->add(Courier::SummedBox{rank, outbox, packets(), d.values, slot, started + 1});
+  return outbox;
 }
 
 // Other hosts' halls have a place for it, too.

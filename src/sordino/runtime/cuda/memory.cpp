@@ -147,11 +147,13 @@ void CudaEngine::add_reduction(Rank& rank, int slot) {
   bool fixed = state_->order() == SumOrder::fixed;
   ReductionMemory d;
   d.targets = space.replicated ? 1 : size();
-  d.parts = fixed ? space.n_blocks : d.targets;
-  d.place = fixed ? space.first_block : space.replicated ? 0 : rank.id();
+  bool by_host = state_->options.sums == Sums::by_host && d.targets > 1;
+  if (by_host) summing()->prepare(rank);
+  d.parts = fixed ? space.n_blocks : by_host ? 1 : d.targets;  // the host has added them
+  d.place = fixed ? space.first_block : space.replicated || by_host ? 0 : rank.id();
   d.own_parts = fixed ? space.my_blocks() : 1;
   d.values = info.values();
-  if (d.values > most_values || d.values * d.targets > most_parts)
+  if (d.values > most_values || d.values * (by_host ? 1 : d.targets) > most_parts)
     throw Error(Errc::unsupported, "a reduction of " + std::to_string(d.values) + " values over " + std::to_string(d.targets) +
                                        " ranks: the cuda engine takes at most " + std::to_string(most_values) +
                                        " values, and " + std::to_string(most_parts) + " of all ranks");

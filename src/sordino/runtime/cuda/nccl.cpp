@@ -13,7 +13,7 @@ namespace sordino::cuda {
 namespace {
 
 // ncclDataType_t, ncclRedOp_t, ncclResult_t
-constexpr int bytes_of_data = 0, float64 = 8, sum = 0;
+constexpr int bytes_of_data = 0, words_of_data = 5, float64 = 8, sum = 0;
 constexpr int success = 0, in_progress = 7;
 
 constexpr int oldest = 21800;  // the first to take a Config like this one
@@ -191,6 +191,11 @@ void Nccl::Group::send(const void* from, i64 bytes, int to) {
 
 void Nccl::Group::receive(void* to, i64 bytes, int from) {
   nccl_.check("ncclRecv", nccl_.f_->recv(to, std::size_t(bytes), bytes_of_data, from, nccl_.member(rank_).comm, stream_));
+}
+
+void Nccl::Group::add_words(const void* from, void* to, i64 words) {
+  nccl_.check("ncclAllReduce",
+              nccl_.f_->all_reduce(from, to, std::size_t(words), words_of_data, sum, nccl_.member(rank_).comm, stream_));
 }
 
 void Nccl::Group::issue(const Look& look) {

@@ -46,6 +46,8 @@ class Nccl {
     Group(const Group&) = delete;
     void send(const void* from, i64 bytes, int to);
     void receive(void* to, i64 bytes, int from);
+    /// to[k] is then the sum of all ranks' from[k], of 64-bit whole numbers.
+    void add_words(const void* from, void* to, i64 words);
     /// Puts all of it into the stream.
     void issue(const Look& look = [] {});
 

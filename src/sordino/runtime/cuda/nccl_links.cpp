@@ -148,6 +148,15 @@ void State::find_senders(RankState& r, Rank& rank, int slot) {
     d.senders.push_back({p, first[std::size_t(p)], first[std::size_t(p) + 1] - first[std::size_t(p)]});
 }
 
+// What others send is 0 here: so whole numbers add up to everybody's packets, bit by bit.
+Packet* State::nccl_outbox(RankState& r, int slot) {
+  ReductionMemory& d = r.reductions[slot];
+  std::vector<Packet> nothing(2 * std::size_t(d.parts) * d.values, Packet{0.0, 0});
+  auto* packets = const_cast<Packet*>(table(r, nothing, "what is sent of a reduction"));
+  d.outbox = packets;
+  return packets;
+}
+
 // --- the end -----------------------------------------------------------------------------------------------------------------
 
 void State::drain(RankState& r) {

@@ -64,8 +64,8 @@ Awaited CudaProgram::awaited(const FaultRecord& f) const {
       auto& r = rank_.reductions()[p.slot];
       int parts = mine_.reductions[p.slot].parts;
       if (part < parts * r.values())
-        return {"rank " + std::to_string(state_.sender_of(rank_, p.slot, part / r.values())) +
-                    "'s part of the reduction into '" + rank_.scalar_names()[r.to[0]] + "'",
+        return {state_.missing_part(rank_, p.slot, part / r.values(), f.expected) + " of the reduction into '" +
+                    rank_.scalar_names()[r.to[0]] + "'",
                 f.expected, f.seen};
       part -= parts * r.values();
     }

@@ -86,6 +86,7 @@ void State::build(std::unique_ptr<Transport> transport) {
     throw Error(Errc::unsupported, "where several processes work together every rank needs a GPU of its own, and here are " +
                                        std::to_string(options.ranks) + " ranks for " + std::to_string(devices.size()) +
                                        ": start fewer ranks, or one process, whose ranks can share a GPU");
+  check_sums();
   if (several_processes()) introduce_devices();
   find_ways();
   OnDevice on(devices[0]);

@@ -86,6 +86,7 @@ struct ReductionMemory {
   i32 own_parts = 0;                                  // from `place` on
   i32 pushes = 0;                    // addresses that own parts are pushed to: an outbox serves all who cannot be reached
   std::vector<PartsOfRank> senders;  // over NCCL: all ranks
+  const Packet* outbox = nullptr;    // of sums by NCCL: [2][parts][values] on the device, 0 but for what is this rank's
   bool connected = false;
 };
 
@@ -184,10 +185,12 @@ struct State {
   bool maps_memory() const;  // of other processes of this host
   void find_ways();          // between the devices of this process
   bool needs_courier() const;
+  void check_sums() const;            // throws where they cannot be had in the way that is asked for
   bool sends_placed(int rank) const;  // rows between here and a rank of another process go over MPI from GPU to GPU
   VectorAddress outbox(RankState& r, Rank& rank, int physical, const ExchangePeer& peer);
   void expect_rows(RankState& r, Rank& rank, int physical, int peer);
   Packet* outbox(RankState& r, Rank& rank, int slot, const std::vector<int>& to);
+  Packet* summed_outbox(RankState& r, Rank& rank, int slot);  // of sums by the host
   void expect_sums(RankState& r, Rank& rank, int slot);
   /// Tells other hosts where a rank has something, and which parts of a reduction it sends.
   void tell_place(int rank, Published what, int index, const BlockPlace& place);
@@ -202,9 +205,10 @@ struct State {
   VectorAddress nccl_outbox(RankState& r, Rank& rank, int physical, int peer);
   void make_arrivals(RankState& r, Rank& rank, int physical);
   void find_senders(RankState& r, Rank& rank, int slot);
-  void drain(RankState& r);     // waits for its stream; what keeps it from ending is ended after a fault
-  void abort_nccl();            // all ranks of this process, so that their streams end
-  void leave_nccl(bool alone);  // alone: some of the others may still be at work
+  Packet* nccl_outbox(RankState& r, int slot);  // of sums by NCCL
+  void drain(RankState& r);                     // waits for its stream; what keeps it from ending is ended after a fault
+  void abort_nccl();                            // all ranks of this process, so that their streams end
+  void leave_nccl(bool alone);                  // alone: some of the others may still be at work
 
   // --- NVSHMEM (nvshmem_links.cpp) ------------------------------------------------------------------------------------------
   void join_nvshmem();  // and takes the arena, in which lies all that others write to
@@ -235,9 +239,11 @@ struct State {
   Packet* packets_of(RankState& r, int rank, int slot);
   const Route& route(Rank& rank, int physical);
   const ReductionMemory& reduction(Rank& rank, int slot);
+  std::vector<Packet*> targets_of(RankState& r, Rank& rank, int slot);
   const RowLists& row_lists(RankState& r, const std::vector<RowRange>& ranges, int threads_a_row);
   const RowLists& tile_list(RankState& r, const Space& space, const std::vector<RowRange>& ranges);
-  int sender_of(const Rank& rank, int slot, int part);  // the rank that sends this part of a reduction
+  int sender_of(const Rank& rank, int slot, int part);                  // the rank that sends this part of a reduction
+  std::string missing_part(Rank& rank, int slot, int part, u32 epoch);  // in words
   const TileTables& tile_tables(RankState& r, const Space& space);
 
   // --- ranks that share a device (share.cpp) --------------------------------------------------------------------------------

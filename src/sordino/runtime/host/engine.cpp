@@ -38,6 +38,18 @@ HostEngine::~HostEngine() {
   new std::vector<Memory>(std::move(memory_));
 }
 
+// Of threads that share caches, and of processes that share a host or a network: orders of magnitude (docs/communication.md has
+// measured ones).
+Machine HostEngine::described() const {
+  Machine m;
+  m.put_overhead_s = m.host_overhead_s = transport_ ? 0.5e-6 : 0.2e-6;
+  m.link_latency_s = 1e-6;
+  m.internode_latency_s = 2e-6;
+  m.ranks_per_node = transport_ ? options_.ranks : 0;
+  m.reduction_base_s = (size_ - 1) * m.put_overhead_s + (transport_ ? m.internode_latency_s : m.link_latency_s);
+  return m;
+}
+
 int HostEngine::process_of(int rank) const {
   int p = 0, first = 0;
   auto& ranks = transport_->ranks_of_processes();

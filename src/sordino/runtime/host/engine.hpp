@@ -72,6 +72,7 @@ class HostEngine final : public Engine {
   Carrier carrier(int, int to) const override { return is_local(to) ? Carrier::threads : Carrier::mpi; }
   int size() const override { return size_; }
   int first_rank() const override { return first_; }
+  Machine described() const override;
   int local_ranks() const override { return options_.ranks; }
   void run(const std::function<void(Rank&)>& job, const std::function<void()>& supervise = {}) override;
   Rank& rank(int local) override { return *ranks_[local]; }

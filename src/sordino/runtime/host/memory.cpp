@@ -27,6 +27,7 @@ void HostEngine::add_reduction(Rank& rank, int slot) {
   auto g = std::make_unique<Gather>();
   for (auto& s : g->sums) s.resize(std::size_t(rank.space(r.space).n_blocks) * r.values());
   g->flags = std::make_unique<Flag[]>(2 * std::size_t(size_));
+  if (summing()) summing()->prepare(rank);
   rank.reductions()[slot].started = rank.reductions()[slot].finished = options_.first_epoch;
   for (int i = 0; i < 2 * size_; i++) g->flags[i].word = flag_word(options_.first_epoch - 2, false);
   std::lock_guard lock(mutex_);

@@ -169,6 +169,10 @@ class HostProgram final : public Frame {
     auto& r = rank_.reductions()[slot];
     const Space& space = rank_.space(r.space);
     u32 epoch = ++r.started;
+    if (goes_another_way(space)) {
+      if (!lost_) engine_.summing()->start(rank_, slot, epoch, own_part(c, engine_.stop_requested()));
+      return;
+    }
     int parity = epoch & 1;
     Gather& own = *mine_.gathers[slot];
     std::size_t place = std::size_t(space.first_block) * r.values();
@@ -189,10 +193,13 @@ class HostProgram final : public Frame {
     }
   }
 
+  bool goes_another_way(const Space& space) const { return engine_.summing() && !space.replicated; }
+
   /// False: it would have to wait, and may not.
   bool finish(const Command& c, int t, int slot) {
     auto& r = rank_.reductions()[slot];
     u32 epoch = r.finished + 1;
+    if (goes_another_way(rank_.space(r.space))) return finish_another_way(c, t, slot, epoch);
     int parity = epoch & 1;
     Gather& g = *mine_.gathers[slot];
     if (!rank_.space(r.space).replicated) {
@@ -214,6 +221,24 @@ class HostProgram final : public Frame {
     }
     r.finished = epoch;
     deliver(t, slot, g.sums[parity].data());
+    return true;
+  }
+
+  bool finish_another_way(const Command& c, int t, int slot, u32 epoch) {
+    auto& r = rank_.reductions()[slot];
+    const std::vector<double>* sum = nullptr;
+    double begin = engine_.trace_.on ? seconds_now() : 0;
+    auto waited = await_or_look([&] { return (sum = engine_.summing()->result(rank_, slot, epoch)) != nullptr; },
+                                [&] {
+                                  return Awaited(engine_.summing()->missing(rank_, slot, epoch) + ", the reduction into '" +
+                                                     rank_.scalar_names()[r.to[0]] + "'",
+                                                 epoch, epoch - 1);
+                                });
+    if (!waited) return false;
+    r.finished = epoch;
+    rank_.stop_seen |= deliver_sum(t, slot, *sum);
+    rank_.ledger.exposed_reduction += *waited;
+    engine_.trace_.add(rank_.id(), c.queue, SpanKind::reduction_wait, c.name, begin, begin + *waited);
     return true;
   }
 

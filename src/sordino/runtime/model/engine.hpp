@@ -42,6 +42,8 @@ class ModelEngine final : public Engine {
   Carrier carrier(int, int) const override { return Carrier::network; }
   int size() const override { return options_.ranks; }
   bool arithmetic() const override { return options_.arithmetic; }
+  Machine described() const override { return options_.machine; }
+  void sum_by(std::unique_ptr<Summing> way) override;
   void run(const std::function<void(Rank&)>& job, const std::function<void()>& supervise = {}) override;
   Rank& rank(int local) override { return places_[local]->rank; }
 
@@ -95,6 +97,15 @@ class ModelEngine final : public Engine {
   void align_clocks();
   void wind_up();
   Error nobody_can_go_on(const std::string& beginning) const;
+  /// From a rank's start of a reduction to its result, if all ranks start it at once: seconds.
+  double reduction_latency(int rank) const {
+    if (size() == 1) return 0;
+    return latencies_.empty() ? options_.machine.reduction(size()) : latencies_[std::size_t(rank)];
+  }
+  /// When a rank has the result of a reduction that all have started.
+  double result_at(const Epoch& e, int rank) const {
+    return latencies_.empty() ? e.last + reduction_latency(rank) : e.ends[std::size_t(rank)];
+  }
   /// Books a message of `bytes` that leaves `from` at `time` or later; returns when it arrives.
   double deliver_at(Place& from, int to, double bytes, double time);
 
@@ -102,6 +113,7 @@ class ModelEngine final : public Engine {
   Stacks stacks_;
   std::vector<std::unique_ptr<Place>> places_;
   std::vector<Collective> collectives_;  // [slot]
+  std::vector<double> latencies_;        // [rank] of a reduction that goes another way, if all ranks start it at once
   Agenda agenda_;
   Fault fault_;
   bool running_ = false, winding_up_ = false;

@@ -98,9 +98,13 @@ void ModelProgram::start(Queue& q, const Step& s) {
   here_.started[s.slot][number & 1] = q.now;
   e.stop |= engine_.stop_requested();
   e.last = std::max(e.last, q.now);
+  if (engine_.summing()) {
+    e.starts.resize(std::size_t(ranks));
+    e.starts[std::size_t(rank_.id())] = q.now;
+  }
   if (++e.started < ranks) return;
-  double result = e.last + engine_.options_.machine.reduction(ranks);
-  for (Who w : e.waiters) engine_.wake_queue(w, result);
+  if (engine_.summing()) e.ends = engine_.summing()->ends(engine_.options_.machine, e.starts);
+  for (Who w : e.waiters) engine_.wake_queue(w, engine_.result_at(e, rank_of(w)));
   e.waiters.clear();
 }
 
@@ -121,8 +125,9 @@ bool ModelProgram::finish(Queue& q, const Step& s) {
   r.finished = number;
   e.unread--;
   q.stop_seen |= e.stop;
-  double latency = engine_.size() == 1 ? 0 : engine_.options_.machine.reduction(engine_.size()) + here_.noise.delay();
-  double wait = std::max(0.0, e.last + latency - q.now);
+  double delay = engine_.size() == 1 ? 0 : here_.noise.delay();
+  double latency = engine_.reduction_latency(rank_.id()) + delay;
+  double wait = std::max(0.0, engine_.result_at(e, rank_.id()) + delay - q.now);
   double exposed = std::clamp(here_.started[s.slot][number & 1] + latency - q.now, 0.0, wait);
   rank_.ledger.exposed_reduction += exposed;
   rank_.ledger.hidden_reduction += latency - exposed;

@@ -44,8 +44,9 @@ struct Epoch {
   u32 number = 0;
   int started = 0, unread = 0;  // ranks
   bool stop = false;
-  double last = never;       // when the last rank started it
-  std::vector<double> sums;  // [blocks][K]; empty if arithmetic is skipped
+  double last = never;               // when the last rank started it
+  std::vector<double> starts, ends;  // [rank] where it goes another way: when it started it, and when it has the result
+  std::vector<double> sums;          // [blocks][K]; empty if arithmetic is skipped
   std::vector<Who> waiters;
 
   bool complete(u32 wanted, int ranks) const { return number == wanted && started == ranks; }
