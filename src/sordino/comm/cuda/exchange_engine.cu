@@ -28,8 +28,8 @@ class EnginePaths {
     if (way.by_courier && !plan.processes) o.links = Links::host;
     o.staging = way.staging;
     engine_ = engine_for(plan, o, ranks, way.by_courier);
-    way_ = std::string("the engine, ") + (plan.processes ? "between processes " : "") + "by " + carried_by(plan, *engine_) +
-           (way.staging == Staging::always ? "" : " from GPU to GPU");
+    way_ = std::string("the engine, ") + (plan.processes ? "between processes " : "") + "by " +
+           carried_by(plan, *engine_, way.staging);
   }
 
   void measure(i64 bytes) {

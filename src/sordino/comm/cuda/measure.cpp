@@ -158,9 +158,12 @@ std::unique_ptr<CudaEngine> engine_for(const CommPlan& plan, Options o, int rank
   return std::make_unique<CudaEngine>(o, std::move(hall), plan.processes->transport(o.ranks));
 }
 
-std::string carried_by(const CommPlan& plan, const CudaEngine& engine) {
+std::string carried_by(const CommPlan& plan, const CudaEngine& engine, Staging staging) {
   int from = engine.first_rank(), to = (from + (plan.processes ? engine.local_ranks() : 1)) % engine.size();
-  return name_of(engine.carrier(from, to));
+  Carrier carrier = engine.carrier(from, to);
+  bool placed = carrier == Carrier::mpi &&
+                (staging == Staging::never || (staging == Staging::automatic && plan.processes->reaches_devices()));
+  return std::string(name_of(carrier)) + (placed ? " from GPU to GPU" : "");
 }
 
 std::vector<double> agreed(const CommPlan& plan, std::vector<double> seconds) {

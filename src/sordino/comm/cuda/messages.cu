@@ -43,7 +43,7 @@ class Messages {
       Stopwatch watch(ranks_, replays_, iterations_for(most));
       engine_->run([&](Rank& s) { pattern.program(s, i32(bytes / 8), watch); });
       CommFigure f{.what = what_, .way = pattern.name, .ranks = ranks_, .bytes = bytes, .remark = layout(plan_, ranks_)};
-      f.way += ", by " + carried_by(plan_, *engine_);
+      f.way += ", by " + carried_by(plan_, *engine_, plan_.staging);
       add_samples(f, agreed(plan_, slowest_of(watch.seconds)));
       bytes_before = double(bytes), seconds_before = f.median;
       f.median /= pattern.messages;
