@@ -77,7 +77,9 @@ def main() -> int:
     parser.add_argument("--measure", action="store_true", help="measure first")
     if parser.parse_args().measure:
         measure()
-    for draw in (messages, broadcasts, hops, all_reduces, products, exchange_paths):
+    for draw in (
+        messages, broadcasts, hops, all_reduces, products, exchange_paths, gpu_messages, gpu_broadcasts,
+    ):  # fmt: skip
         draw()
     return 0
 
@@ -278,6 +280,55 @@ def exchange_paths() -> None:
 
     if rows:
         picture("exchange_paths", draw)
+
+
+def carrier(row: dict[str, Any]) -> str:
+    """Who carried what two GPUs sent each other, by the name of the line."""
+    between = f"{row['processes']} processes" if row["processes"] > 1 else "threads"
+    return f"{row['way'].partition(', by ')[2]}, {between}"
+
+
+def messages_of_gpus(what: str) -> Rows:
+    """Those of `sordino bench comm --engine cuda --what messages,broadcast` that were timed: none where none were."""
+    return [r for r in rows_of("gpu_messages", "h200x2") if r["what"] == what and r["median_s"]]
+
+
+def gpu_messages() -> None:
+    """Paper 002, Figs 7 and 8, between GPUs: drawn where they have been measured."""
+    found = groups(messages_of_gpus("messages"), carrier)
+
+    def draw(left: Any, right: Any) -> None:
+        for k, (label, rows) in enumerate(found.items()):
+            by_pattern = groups(rows, lambda r: r["way"].partition(",")[0])
+            curve(left, by_pattern["to and fro"], "bytes", "median_s", label, 1e6, f"C{k}o-")
+            curve(right, by_pattern["one way"], "bytes", "bytes_per_s", label, 1e-9, f"C{k}o-")
+            both = by_pattern["both ways at once"]
+            curve(right, both, "bytes", "bytes_per_s", "_not in the legend", 1e-9, f"C{k}o--")
+        left.set(xscale="log", yscale="log", xlabel="bytes", ylabel="latency, half a round, us")
+        right.set(
+            xscale="log",
+            yscale="log",
+            xlabel="bytes; dashed: both ways at once",
+            ylabel="GB/s in a direction",
+        )
+
+    if found:
+        picture("gpu_messages", draw)
+
+
+def gpu_broadcasts() -> None:
+    """Paper 002, Fig. 9, between GPUs: drawn where they have been measured."""
+    found = groups(messages_of_gpus("broadcast"), lambda r: f"{carrier(r)}, {r['ranks']} GPUs")
+
+    def draw(left: Any, right: Any) -> None:
+        for label, rows in found.items():
+            curve(left, rows, "bytes", "median_s", label, 1e6)
+            curve(right, rows, "bytes", "bytes_per_s", label, 1e-9)
+        left.set(xscale="log", yscale="log", xlabel="bytes", ylabel="until all have read, us")
+        right.set(xscale="log", yscale="log", xlabel="bytes", ylabel="GB/s to each")
+
+    if found:
+        picture("gpu_broadcasts", draw)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
-// What `bench comm --engine cuda` measures of exchange paths, events, overlap and loops, in few rounds: the measurements check
+// What `bench comm --engine cuda` measures of messages, exchange paths, events, overlap and loops, in few rounds: they check
 // what they have moved and computed, and throw. And the parts that they are made of.
+#include <map>
 #include <set>
 
 #include "sordino/comm/cuda/all_sum.hpp"
@@ -18,8 +19,7 @@ int most_ranks() { return test::waiting_ranks().back(); }
 std::vector<int> few_and_many() { return most_ranks() > 2 ? std::vector<int>{2, most_ranks()} : std::vector<int>{2}; }
 
 /// Runs a measurement in few rounds. Every line has a time, or is the one that says why there is none.
-std::vector<CommFigure> measured(const std::string& name, i64 epochs, const std::vector<int>& ranks) {
-  cuda::CommPlan plan;
+std::vector<CommFigure> measured(const std::string& name, i64 epochs, const std::vector<int>& ranks, cuda::CommPlan plan = {}) {
   plan.epochs = epochs;
   plan.ranks = ranks;
   auto figures = cuda::measure_comm(name, plan);
@@ -37,6 +37,29 @@ std::vector<CommFigure> measured(const std::string& name, i64 epochs, const std:
               .second);
   }
   return figures;
+}
+
+constexpr int message_sizes = 9;
+
+/// Times messages and broadcasts over `carrier`, and looks for all of their lines.
+void check_messages(const cuda::CommPlan& plan, const std::string& carrier) {
+  std::map<std::string, std::vector<CommFigure>> lines;
+  for (auto& f : measured("messages", 1, {2}, plan)) lines[f.way].push_back(f);
+  for (auto& f : measured("broadcast", 1, {2}, plan)) lines[f.way].push_back(f);
+  for (const char* pattern : {"to and fro", "one way", "both ways at once", "to all, and a sum that says so"}) {
+    auto& of_pattern = lines[pattern + (", by " + carrier)];
+    NOTE(pattern, ", by ", carrier);
+    REQUIRE(of_pattern.size() == message_sizes);
+    CHECK(of_pattern.front().bytes == 8);
+    CHECK(of_pattern.back().bytes == 64 << 20);
+    for (auto& f : of_pattern) {
+      CHECK(f.ranks == 2);
+      CHECK(f.samples == 1);
+      CHECK(f.bandwidth > 0);
+      CHECK(f.remark == "1 process of 2 GPUs");
+    }
+  }
+  CHECK(lines.size() == 4);
 }
 
 /// Three sums of vectors that change in between; exactly.
@@ -66,6 +89,47 @@ void check_all_sum(Team& team, i64 part) {
 }
 
 }  // namespace
+
+TEST("messages and broadcasts are timed the straight way and through host memory, and every word is right") {
+  if (most_ranks() < 2) SKIP("takes two devices that reach each other");
+  check_messages({}, name_of(test::cuda_engine(2)->carrier(0, 1)));
+  cuda::CommPlan plan;
+  plan.links = cuda::Links::host;
+  check_messages(plan, "host memory");
+}
+
+TEST("messages and broadcasts are timed over NCCL, too") {
+  test::need_nccl();
+  cuda::CommPlan plan;
+  plan.links = cuda::Links::nccl;
+  plan.nccl = test::by_nccl().nccl;
+  check_messages(plan, "nccl");
+}
+
+TEST("a broadcast is timed to as many GPUs as are asked for") {
+  std::set<int> ranks;
+  for (auto& f : measured("broadcast", 1, few_and_many())) ranks.insert(f.ranks);
+  if (most_ranks() > 1) CHECK(ranks == std::set<int>{2, most_ranks()});
+}
+
+TEST("where there is one GPU, a line says what is missing") {
+  test::need_gpu();
+  cuda::CommPlan plan;
+  plan.devices = {0};
+  for (const char* name : {"messages", "broadcast"}) {
+    auto figures = cuda::measure_comm(name, plan);
+    REQUIRE(figures.size() == 1);
+    CHECK(figures[0].median == 0);
+    CHECK(figures[0].remark.find("two devices") != std::string::npos);
+  }
+}
+
+TEST("a way between GPUs is refused where the measurement has its own") {
+  cuda::CommPlan plan;
+  plan.links = cuda::Links::nccl;
+  CHECK_THROWS(cuda::measure_comm("put", plan), Error, "measurement 'put' has its own ways between GPUs");
+  CHECK(cuda::comm_measurements(false, true) == std::vector<std::string>{"messages", "broadcast"});
+}
 
 TEST("exchange paths are measured, and leave the right words") {
   bool several = most_ranks() > 1;

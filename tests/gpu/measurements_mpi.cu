@@ -13,10 +13,9 @@ using cuda::CommFigure;
 
 namespace {
 
-std::vector<CommFigure> measured(const std::string& name) {
+std::vector<CommFigure> measured(const std::string& name, cuda::CommPlan plan = {}) {
   if (test::gpus() < mpi_world::processes()) SKIP("a GPU for each of ", mpi_world::processes(), " processes is needed");
   auto processes = mpi::processes(60);
-  cuda::CommPlan plan;
   plan.epochs = 1;
   for (int n : {1, 2})
     if (n * mpi_world::processes() <= test::gpus()) plan.ranks = {n * mpi_world::processes()};
@@ -36,14 +35,33 @@ std::vector<CommFigure> measured(const std::string& name) {
 TEST("exchange paths between processes leave the right words, and ours are measured beside MPI's") {
   std::map<std::string, std::set<std::string>> ways;  // by what is exchanged
   for (auto& f : measured("exchange-paths")) ways[f.remark.substr(0, f.remark.find_first_of(";,"))].insert(f.way);
-  CHECK(ways.size() == 2);
-  for (auto& [what, of] : ways) {
+  CHECK(ways.size() == 3);
+  CHECK(ways["host vector to all"].count("set, in each process") == 1);
+  CHECK(ways["pieces to all"].count("MPI alone, between the hosts' memory") == 1);
+  for (const char* what : {"pieces to all", "sum to all"}) {
+    auto& of = ways[what];
     NOTE(what);
     for (const char* way : {"set, MPI between the hosts' memory", "our kernels, MPI between the hosts' memory",
                             "the engine, between processes by mpi"})
       CHECK(of.count(way) == 1);
     CHECK(of.size() >= 4);
   }
+}
+
+TEST("messages and broadcasts between processes are timed straight and over MPI, and every word is right") {
+  std::map<std::string, int> lines;
+  cuda::CommPlan over_mpi;
+  over_mpi.apart = true;
+  over_mpi.staging = cuda::Staging::always;
+  for (const char* name : {"messages", "broadcast"})
+    for (const cuda::CommPlan& plan : {cuda::CommPlan{}, over_mpi})
+      for (auto& f : measured(name, plan)) lines[f.way]++;
+  CHECK(lines.size() == 8);
+  for (auto& [way, count] : lines) {
+    NOTE(way);
+    CHECK(count == 9);
+  }
+  for (const char* way : {"to and fro, by mpi", "one way, by mpi", "both ways at once, by mpi"}) CHECK(lines.count(way) == 1);
 }
 
 TEST("a gathered vector is hidden behind work between processes, too") { CHECK(measured("overlap").size() >= 12); }
@@ -58,5 +76,7 @@ TEST("what is measured within one process only is refused between several") {
   } catch (const Error& e) {
     said = e.what();
   }
-  CHECK(said == "there is no measurement 'put' between processes; there are exchange-paths, overlap");
+  CHECK(said ==
+        "there is no measurement 'put' between processes; there are messages, broadcast, exchange-paths, "
+        "overlap");
 }

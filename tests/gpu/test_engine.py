@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -136,6 +137,23 @@ def test_matrices_that_need_every_layout(kind: str, ranks: int) -> None:
 
 def test_every_measurement_of_communication_has_its_title() -> None:
     assert set(TITLES) == set(_core.comm_measurements())
+
+
+@pytest.mark.skipif(DEVICES < 2, reason="messages take two GPUs")
+def test_messages_are_timed_over_the_transports_that_are_asked_for() -> None:
+    command = [sys.executable, "-m", "sordino", "bench", "comm", "--engine", "cuda", "--ranks", "2"]
+    command += ["--what", "messages,broadcast", "--transport", "host,auto", "--epochs", "1", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)["measured"]
+    patterns = ("to and fro", "one way", "both ways at once", "to all, and a sum that says so")
+    sizes = [8 << 3 * k for k in range(8)] + [64 << 20]
+    by_host = [(f"{pattern}, by host memory", size) for pattern in patterns for size in sizes]
+    found = [(row["way"], row["bytes"]) for row in rows]
+    assert found[: len(by_host)] == by_host and len(found) == 2 * len(by_host)
+    straight = "peer memory" if _core.devices()["peer_access"][0][1] else "host memory"
+    assert all(way.endswith(f", by {straight}") for way, _ in found[len(by_host) :])
+    assert all(row["median_s"] > 0 and row["processes"] == 1 for row in rows)
 
 
 def test_a_device_that_is_not_there_is_one_sentence() -> None:

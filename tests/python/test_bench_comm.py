@@ -34,8 +34,8 @@ def timed_core(fake_core):
 
     fake_core.time_traffic = time_traffic
 
-    def measure_comm(name, devices, ranks, epochs, nccl):
-        fake_core.asked.append((name, devices, ranks, epochs))
+    def measure_comm(name, devices, ranks, epochs, nccl, transport):
+        fake_core.asked.append((name, devices, ranks, epochs, transport))
         if name == "litmus":
             raise fake_core.Error("peer_failed", "rank 1: a kernel waited 10 s for rank 0's part of 'x'")
         return [
@@ -47,11 +47,15 @@ def timed_core(fake_core):
         ]  # fmt: skip
 
     fake_core.time_all_reduce = time_all_reduce
-    fake_core.comm_measurements = lambda: (
-        ["exchange-paths", "litmus"]
-        if fake_core.mpi_size > 1
-        else ["all-reduce", "litmus", "loops", "ping-pong"]
-    )
+
+    def comm_measurements(by_any_way):
+        if by_any_way:
+            return ["broadcast", "messages"]
+        if fake_core.mpi_size > 1:
+            return ["broadcast", "exchange-paths", "litmus", "messages"]
+        return ["all-reduce", "broadcast", "litmus", "loops", "messages", "ping-pong"]
+
+    fake_core.comm_measurements = comm_measurements
     fake_core.measure_comm = measure_comm
     return fake_core
 
@@ -135,10 +139,11 @@ def test_gpus_are_measured_and_a_failure_keeps_what_went_well(cli, timed_core, t
     assert code == 4 and "rank 1: a kernel waited 10 s" in err
     assert "failed" in out
     assert "all-reduce inside one kernel" in out and "2.50" in out and "a value from kernel to kernel" in out
-    assert [asked[0] for asked in timed_core.asked] == ["all-reduce", "litmus", "loops", "ping-pong"]
-    assert timed_core.asked[0] == ("all-reduce", "0-3", [1, 4], 0)
+    kinds = ["all-reduce", "broadcast", "litmus", "loops", "messages", "ping-pong"]
+    assert [asked[0] for asked in timed_core.asked] == kinds
+    assert timed_core.asked[0] == ("all-reduce", "0-3", [1, 4], 0, "auto")
     lines = [json.loads(line) for line in record.read_text().splitlines()]
-    assert [line["ranks"] for line in lines] == [1, 4, 1, 4, 1, 4]
+    assert [line["ranks"] for line in lines] == [1, 4] * 5
     assert all(line["engine"] == "cuda" and line["median_s"] == 2.5e-6 for line in lines)
 
 
@@ -148,7 +153,7 @@ def test_ways_to_run_a_loop_are_one_measurement_of_gpus(cli, timed_core):
     )
     assert code == 0, err
     assert "ways to run a loop" in out
-    assert timed_core.asked == [("loops", "", [1, 2], 20)]
+    assert timed_core.asked == [("loops", "", [1, 2], 20, "auto")]
     code, _, err = cli("bench", "comm", "--engine", "cuda", "--what", "loop")
     assert code == 2 and "unknown measurement 'loop', did you mean 'loops'?" in err
 
@@ -159,7 +164,7 @@ def test_processes_with_gpus_measure_together(cli, timed_core, monkeypatch, tmp_
     code, out, err = cli(*argv, "--ranks", "2,4")
     assert code == 0, err
     assert "exchange paths of the paper on HACApK" in out
-    assert timed_core.asked[-1] == ("exchange-paths", "", [2, 4], 0)
+    assert timed_core.asked[-1] == ("exchange-paths", "", [2, 4], 0, "auto")
     lines = [json.loads(line) for line in (tmp_path / "r.jsonl").read_text().splitlines()]
     assert [(line["processes"], line["ranks"]) for line in lines] == [(2, 2), (2, 4)]
     timed_core.mpi_size = 4
@@ -171,11 +176,40 @@ def test_processes_with_gpus_measure_together(cli, timed_core, monkeypatch, tmp_
     assert len((tmp_path / "r.jsonl").read_text().splitlines()) == 3
 
 
+def test_messages_take_the_transport_that_is_asked_for(cli, timed_core):
+    code, out, err = cli("bench", "comm", "--engine", "cuda", "--transport", "auto,nccl", "--ranks", "2")
+    assert code == 0, err
+    assert "messages of the engine's programs" in out and "one rank's rows to all" in out
+    wanted = ("broadcast", "messages")  # what takes a transport, of all that there is
+    assert timed_core.asked == [(name, "", [2], 0, by) for by in ("auto", "nccl") for name in wanted]
+    timed_core.mpi_size = 2
+    code, out, err = cli("bench", "comm", "--engine", "cuda", "--transport", "mpi", "--what", "messages")
+    assert code == 0, err
+    assert timed_core.asked[-1] == ("messages", "", [2, 4], 0, "mpi")
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        (["--transport", "host,ncll"], "unknown transport 'ncll', did you mean 'nccl'?"),
+        (["--transport", "mpi"], "--transport mpi is between processes: start several"),
+        (
+            ["--transport", "host", "--what", "messages,loops"],
+            "'loops' has its own ways between GPUs; --transport is for broadcast and messages",
+        ),
+    ],
+)
+def test_transports_that_cannot_be(cli, timed_core, argv, sentence):
+    code, _, err = cli("bench", "comm", "--engine", "cuda", *argv)
+    assert code == 2 and sentence in err
+    assert timed_core.asked == []
+
+
 @pytest.mark.parametrize(
     ("argv", "sentence"),
     [
         (["--ranks", "3"], "--ranks 3: on engine cuda these are the GPUs of all processes"),
-        (["--what", "put"], "unknown measurement 'put' between processes; known: exchange-paths"),
+        (["--what", "put"], "unknown measurement 'put' between processes; known: broadcast"),
     ],
 )
 def test_bad_usage_between_processes(cli, timed_core, argv, sentence):

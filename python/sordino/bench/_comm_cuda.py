@@ -7,11 +7,13 @@ all of them.
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .._native import core, translated
+from .._options import specs
 from .._wheels import library
 from ..cli import display
 from ..cli.common import whole_number
@@ -29,6 +31,8 @@ TITLES = {
     "nccl-all-reduce": "NCCL's all-reduce, each needing the one before",
     "scopes": "put and signal by one thread, warp or block",
     "host": "between host and device",
+    "messages": "messages of the engine's programs, and the kernels that write and read them; GB/s in one direction",
+    "broadcast": "one rank's rows to all, by the engine's programs; the next one when all have read",
     "exchange-paths": "exchange paths of the paper on HACApK, and ours; bytes and GB/s are those of the whole vector",
     "events": "a step of a chain of kernels and exchanges, by events and by synchronisations",
     "overlap": "communication behind work: an iteration of a loop on the engine",
@@ -49,6 +53,13 @@ def add_arguments(parser: argparse.ArgumentParser, host_kinds: Sequence[str]) ->
     )
     parser.add_argument("--devices", default="", metavar="0-3", help="cuda: which (default: all there are)")
     parser.add_argument(
+        "--transport",
+        default="",
+        metavar="A,B",
+        help="cuda: what carries messages, as of a solve, one after the other (default auto); "
+        "for measurements that take any way",
+    )
+    parser.add_argument(
         "--nccl",
         default="",
         metavar="FILE",
@@ -62,13 +73,8 @@ def measure(given: Any) -> Iterator[list[dict[str, Any]]]:
     One that fails does not keep the others from being made; the first failure is raised at the end.
     """
     processes = world().size
-    possible = core().comm_measurements()
-    wanted = [word for word in given.what.split(",") if word] or possible
-    for word in wanted:
-        if possible and word not in possible:
-            near = suggestion(word, possible) or f"; known: {', '.join(possible)}"
-            where = " between processes" if processes > 1 and word in TITLES else ""
-            raise BadArgument(f"unknown measurement '{word}'{where}{near}")
+    transports = _transports(given.transport, processes)
+    wanted = _wanted(given.what, transports, processes)
     ranks = _ranks(given.ranks, processes)
     epochs = whole_number(given.epochs, "--epochs") if given.epochs else 0
     if not 0 <= epochs < 2**31:
@@ -76,12 +82,12 @@ def measure(given: Any) -> Iterator[list[dict[str, Any]]]:
     # Without NVLink's multicast, which our own kernels do not use either.
     os.environ.setdefault("NCCL_NVLS_ENABLE", "0")
     failures: list[SordinoError] = []
-    for name in wanted or ["all-reduce"]:  # a core without CUDA says so
+    nccl = given.nccl or library("nccl", "libnccl.so.2")
+    # A core without CUDA says so.
+    for transport, name in itertools.product(transports, wanted or ["all-reduce"]):
         try:
             with translated():
-                found = core().measure_comm(
-                    name, given.devices, ranks, epochs, given.nccl or library("nccl", "libnccl.so.2")
-                )
+                found = core().measure_comm(name, given.devices, ranks, epochs, nccl, transport)
         except (DeviceError, PeerFailed) as error:
             if processes > 1:  # the others may be anywhere
                 raise
@@ -95,6 +101,37 @@ def measure(given: Any) -> Iterator[list[dict[str, Any]]]:
         yield rows
     if failures:
         raise failures[0]
+
+
+def _transports(text: str, processes: int) -> list[str]:
+    """What carries messages: of the choices of a solve."""
+    choices = specs()["transport"].choices or ()
+    words = [word for word in text.split(",") if word]
+    for word in words:
+        if word not in choices:
+            near = suggestion(word, choices) or f"; known: {', '.join(choices)}"
+            raise BadArgument(f"unknown transport '{word}'{near}")
+        if word.startswith("mpi") and processes == 1:
+            raise BadArgument(f"--transport {word} is between processes: start several, as in mpiexec -n 2")
+    return words or ["auto"]
+
+
+def _wanted(text: str, transports: list[str], processes: int) -> list[str]:
+    """The measurements named, or all that can be made here over these transports."""
+    chosen = transports != ["auto"]
+    possible = core().comm_measurements(False)
+    by_any_way = core().comm_measurements(True)
+    words = [word for word in text.split(",") if word]
+    for word in words:
+        if possible and word not in possible:
+            near = suggestion(word, possible) or f"; known: {', '.join(possible)}"
+            where = " between processes" if processes > 1 and word in TITLES else ""
+            raise BadArgument(f"unknown measurement '{word}'{where}{near}")
+        if possible and chosen and word not in by_any_way:
+            raise BadArgument(
+                f"'{word}' has its own ways between GPUs; --transport is for {' and '.join(by_any_way)}"
+            )
+    return words or (by_any_way if chosen else possible)
 
 
 def _ranks(text: str, processes: int) -> list[int]:

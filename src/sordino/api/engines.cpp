@@ -65,7 +65,7 @@ EngineChoice cuda_engine([[maybe_unused]] const Options& o) {
 #if SORDINO_WITH_MPI
   int seen = devices.empty() ? cuda::device_count() : int(devices.size());
   int ranks = o.ranks > 0 ? o.ranks : std::max(1, seen / number_of_processes());
-  hall = mpi::hall(ranks, o.transport.starts_with("mpi") ? mpi::world().process : -1);
+  hall = mpi::hall(ranks, cuda::parts_processes(o.transport) ? mpi::world().process : -1);
   if (hall) transport = mpi::transport(ranks);
 #endif
   return cuda::make_engine(o, devices, std::move(hall), std::move(transport));

@@ -45,6 +45,8 @@ Staging staging_of(const std::string& name) {
   return name == "mpi-direct" ? Staging::never : Staging::automatic;
 }
 
+bool parts_processes(const std::string& name) { return name.starts_with("mpi"); }
+
 EngineChoice make_engine(const sordino::Options& o, const std::vector<int>& devices, std::unique_ptr<Hall> hall,
                          std::unique_ptr<Transport> transport) {
   enable_kernels();

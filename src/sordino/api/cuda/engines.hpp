@@ -8,6 +8,8 @@
 namespace sordino::cuda {
 
 class CudaEngine;
+enum class Links;
+enum class Staging;
 
 /// This build can use at least one GPU of this machine.
 bool usable();
@@ -15,6 +17,11 @@ int device_count();
 /// `hall` and `transport`: of all processes, if there are several.
 EngineChoice make_engine(const sordino::Options& options, const std::vector<int>& devices, std::unique_ptr<Hall> hall,
                          std::unique_ptr<Transport> transport = nullptr);
+/// What a choice of the option `transport` (transport_choices) means to the engine.
+Links links_of(const std::string& transport);
+Staging staging_of(const std::string& transport);
+/// That everything between processes goes over MPI, as if each were on a host of its own.
+bool parts_processes(const std::string& transport);
 /// What carries data between its ranks.
 std::string carrier(const CudaEngine& engine);
 sordino::DeviceReport report();

@@ -201,10 +201,7 @@ void ExchangeBench::clear(const Expected& wanted) {
     if (wanted.pieces) lanes.launch(r, blocks, fill, whole(r) + piece_of(r), first_ + r, part_);
   }
   lanes.wait();
-}
-
-void ExchangeBench::fill_host() {
-  for (i64 i = 0; i < words_; i++) *on_host(i) = number(0, i);
+  for (i64 i = 0; wanted.from_host && i < words_; i++) *on_host(i) = number(0, i);
 }
 
 void ExchangeBench::check(const Expected& wanted, const std::string& way) {

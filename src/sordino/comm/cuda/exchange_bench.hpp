@@ -24,6 +24,13 @@ struct Expected {
   bool pieces = false;     // every rank's own piece is there before, and all pieces come to all
   bool sum = false;        // the sum of all ranks' vectors
   bool only_last = false;  // on the last GPU, rather than on all
+  bool from_host = false;  // rank 0's vector, which is in host memory before
+};
+
+/// A kind of exchange.
+struct What {
+  const char* name;
+  Expected expected;
 };
 
 class ExchangeBench {
@@ -68,12 +75,10 @@ class ExchangeBench {
   void our_sum_to_host(TeamRank& rank) const;
   void our_piece_to_host(TeamRank& rank) const;
 
-  /// Nothing that an earlier way left.
+  /// Nothing that an earlier way left, and what there is before a round.
   void clear(const Expected& wanted);
   /// Throws `device` for a wrong word.
   void check(const Expected& wanted, const std::string& way);
-  /// What rank 0 has, in host memory.
-  void fill_host();
 
   Team team;  // its ranks are the lanes
   Lanes lanes;

@@ -28,10 +28,8 @@ class EnginePaths {
     if (way.by_courier && !plan.processes) o.links = Links::host;
     o.staging = way.staging;
     engine_ = engine_for(plan, o, ranks, way.by_courier);
-    int from = engine_->first_rank(), to = (from + engine_->local_ranks()) % ranks;
-    if (!plan.processes) to = from + 1;
     way_ = std::string("the engine, ") + (plan.processes ? "between processes " : "") + "by " +
-           name_of(engine_->carrier(from, to)) + (way.staging == Staging::always ? "" : " from GPU to GPU");
+           carried_by(plan, *engine_, way.staging);
   }
 
   void measure(i64 bytes) {

@@ -14,13 +14,8 @@ namespace {
 
 constexpr i64 smallest = 8 << 10, largest = ExchangeBench::largest;  // bytes of the whole vector
 
-struct What {
-  const char* remark;
-  Expected expected;
-  bool from_host = false;
-};
 constexpr What pairing{"pair", {.only_last = true}};
-constexpr What broadcast{"host vector to all", {}, true};
+constexpr What broadcast{"host vector to all", {.from_host = true}};
 constexpr What gathering{"pieces to all", {.pieces = true}};
 constexpr What summing{"sum to all; one process, so no MPI in it", {.sum = true}};
 
@@ -65,11 +60,10 @@ class Paths {
   template <class Samples>
   void row(const What& what, const std::string& way, const Samples& samples) {
     bench_.clear(what.expected);
-    if (what.from_host) bench_.fill_host();
     CommFigure f{
-        .what = "exchange-paths", .way = way, .ranks = bench_.team.size(), .bytes = bench_.words() * 8, .remark = what.remark};
+        .what = "exchange-paths", .way = way, .ranks = bench_.team.size(), .bytes = bench_.words() * 8, .remark = what.name};
     if (!add_if_supported(f, samples)) return figures_.push_back(f);
-    bench_.check(what.expected, way + ", " + what.remark);
+    bench_.check(what.expected, way + ", " + what.name);
     f.bandwidth = double(f.bytes) / f.median;  // of the whole vector, as in the paper
     figures_.push_back(f);
   }

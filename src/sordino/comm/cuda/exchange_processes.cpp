@@ -5,10 +5,11 @@
 //            those of all processes, and from there to the GPUs of the process
 //   pieces   go to the host, where MPI's all-gather brings those of all processes, and the whole to the GPUs
 //
-// `set` and `peer` are the ways within a process (exchange_bench.hpp). With our kernels every GPU adds a share of the sum, and
-// takes it to the host and back over its own link; the shares are then gathered by stores. Where MPI takes memory of GPUs, it
-// is given that of the first, instead of the host's. Times are those of the slowest process, by the host's clock: MPI is called
-// by the host, which waits for the GPUs before, and MPI's split-phase calls are asked again and again, as waits have to end.
+// and, without MPI, a vector that lies in each process's host memory goes to all GPUs of the process. `set` and `peer` are the
+// ways within a process (exchange_bench.hpp). With our kernels every GPU adds a share of the sum, and takes it to the host and
+// back over its own link; the shares are then gathered by stores. Where MPI takes memory of GPUs, it is given that of the
+// first, instead of the host's. Times are those of the slowest process, by the host's clock: MPI is called by the host, which
+// waits for the GPUs before, and MPI's split-phase calls are asked again and again, as waits have to end.
 #include <algorithm>
 
 #include "sordino/base/clock.hpp"
@@ -18,10 +19,7 @@
 namespace sordino::cuda {
 namespace {
 
-struct What {
-  const char* name;
-  Expected expected;
-};
+constexpr What broadcast{"host vector to all", {.from_host = true}};
 constexpr What gathering{"pieces to all", {.pieces = true}};
 constexpr What summing{"sum to all", {.sum = true}};
 
@@ -41,10 +39,12 @@ class ProcessPaths {
     rounds_ = int(std::clamp<i64>((4 << 20) / bytes, 1, 16));
     for (Path p : {Path::set, Path::peer}) {
       if (p == Path::peer && bench_.team.size() == 1) continue;  // nobody to reach
+      row(broadcast, std::string(name_of(p)) + ", in each process", [&] { return time([&] { bench_.host_to_all(p); }); });
       std::string way = std::string(name_of(p)) + ", MPI between the hosts' memory";
       row(gathering, way, [&] { return time([&] { gather(p); }); });
       row(summing, way, [&] { return time([&] { sum(p); }); });
     }
+    row(gathering, "MPI alone, between the hosts' memory", [&] { return time_mpi_alone(); });
     const char* ours = "our kernels, MPI between the hosts' memory";
     row(gathering, ours, [&] { return time(&ExchangeBench::our_piece_to_host, [&] { gather_on_hosts(); }); });
     row(summing, ours, [&] { return time(&ExchangeBench::our_sum_to_host, [&] { add_on_hosts(); }); });
@@ -104,6 +104,15 @@ class ProcessPaths {
       if (b > 0) seconds.push_back((seconds_now() - begin) / rounds_);
     }
     return agreed(plan_, seconds);
+  }
+  /// The pieces are in host memory before, and the whole goes to the GPUs for its check afterwards.
+  std::vector<double> time_mpi_alone() {
+    bench_.pieces_to_host();
+    bench_.lanes.wait();
+    auto seconds = time([&] { gather_on_hosts(); });
+    bench_.host_to_all(Path::set);
+    bench_.lanes.wait();
+    return seconds;
   }
   /// Rounds of ours: to the host by every GPU's thread, `between` by the first one's, and back by all.
   template <class Between>

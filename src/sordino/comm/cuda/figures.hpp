@@ -3,7 +3,6 @@
 #include <functional>
 
 #include "sordino/comm/cuda/measure.hpp"
-#include "sordino/runtime/cuda/engine.hpp"
 #include "sordino/runtime/cuda/team.hpp"
 
 namespace sordino::cuda {
@@ -17,6 +16,8 @@ std::vector<CommFigure> time_all_gathers(const CommPlan& plan);
 std::vector<CommFigure> time_nccl_all_reduce(const CommPlan& plan);
 std::vector<CommFigure> time_scopes(const CommPlan& plan);
 std::vector<CommFigure> time_host_transfers(const CommPlan& plan);
+std::vector<CommFigure> time_messages(const CommPlan& plan);
+std::vector<CommFigure> time_broadcasts(const CommPlan& plan);
 std::vector<CommFigure> time_exchange_paths(const CommPlan& plan);
 std::vector<CommFigure> time_events(const CommPlan& plan);
 std::vector<CommFigure> time_overlap(const CommPlan& plan);
@@ -69,6 +70,9 @@ CommPlan own_part(const CommPlan& plan, int ranks);
 /// An engine of so many ranks, over the plan's processes if there are several; `apart`: as if each were on a host of its own,
 /// so that couriers carry over MPI what goes between them.
 std::unique_ptr<CudaEngine> engine_for(const CommPlan& plan, Options options, int ranks, bool apart = false);
+/// Who carries what goes from this process's first rank to the next process, or, in one process, to the next rank; `staging` as
+/// the engine was told.
+std::string carried_by(const CommPlan& plan, const CudaEngine& engine, Staging staging);
 /// Of the slowest process in each; the same numbers in all processes, which may decide by them.
 std::vector<double> agreed(const CommPlan& plan, std::vector<double> seconds);
 /// As "2 processes of 2 GPUs".

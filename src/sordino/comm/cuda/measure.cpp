@@ -14,6 +14,7 @@ struct Measurement {
   const char* name;
   std::vector<CommFigure> (*run)(const CommPlan&);
   bool between_processes = false;  // can be made there, too
+  bool by_any_way = false;         // over the plan's
 };
 constexpr Measurement measurements[] = {
     {"all-reduce", time_all_reduce_in_kernel},
@@ -24,6 +25,8 @@ constexpr Measurement measurements[] = {
     {"nccl-all-reduce", time_nccl_all_reduce},
     {"scopes", time_scopes},
     {"host", time_host_transfers},
+    {"messages", time_messages, true, true},
+    {"broadcast", time_broadcasts, true, true},
     {"exchange-paths", time_exchange_paths, true},
     {"events", time_events},
     {"overlap", time_overlap, true},
@@ -33,10 +36,10 @@ constexpr Measurement measurements[] = {
 
 }  // namespace
 
-std::vector<std::string> comm_measurements(bool between_processes) {
+std::vector<std::string> comm_measurements(bool between_processes, bool by_any_way) {
   std::vector<std::string> names;
   for (auto& m : measurements)
-    if (m.between_processes || !between_processes) names.push_back(m.name);
+    if ((m.between_processes || !between_processes) && (m.by_any_way || !by_any_way)) names.push_back(m.name);
   return names;
 }
 
@@ -44,6 +47,8 @@ std::vector<CommFigure> measure_comm(const std::string& name, const CommPlan& pl
   std::string known;
   for (auto& m : measurements) {
     if (plan.processes && !m.between_processes) continue;
+    if (name == m.name && !m.by_any_way && plan.chooses_way())
+      bad_argument("measurement '" + name + "' has its own ways between GPUs, and none can be chosen");
     if (name == m.name) return m.run(plan);
     known += (known.empty() ? "" : ", ") + std::string(m.name);
   }
@@ -151,6 +156,14 @@ std::unique_ptr<CudaEngine> engine_for(const CommPlan& plan, Options o, int rank
   if (!plan.processes) return std::make_unique<CudaEngine>(o);
   auto hall = plan.processes->hall(o.ranks, apart);
   return std::make_unique<CudaEngine>(o, std::move(hall), plan.processes->transport(o.ranks));
+}
+
+std::string carried_by(const CommPlan& plan, const CudaEngine& engine, Staging staging) {
+  int from = engine.first_rank(), to = (from + (plan.processes ? engine.local_ranks() : 1)) % engine.size();
+  Carrier carrier = engine.carrier(from, to);
+  bool placed = carrier == Carrier::mpi &&
+                (staging == Staging::never || (staging == Staging::automatic && plan.processes->reaches_devices()));
+  return std::string(name_of(carrier)) + (placed ? " from GPU to GPU" : "");
 }
 
 std::vector<double> agreed(const CommPlan& plan, std::vector<double> seconds) {

@@ -5,6 +5,7 @@
 
 #include "sordino/base/types.hpp"
 #include "sordino/comm/processes.hpp"
+#include "sordino/runtime/cuda/engine.hpp"
 
 namespace sordino::cuda {
 
@@ -17,6 +18,12 @@ struct CommPlan {
   // Several processes that measure together, and all pass the same; ranks are then those of all of them, in equal numbers.
   // Each takes its share of the devices.
   Processes* processes = nullptr;
+  // The engine's way between ranks, for measurements that can be made over any.
+  Links links = Links::automatic;
+  Staging staging = Staging::automatic;
+  bool apart = false;  // as if each process were on a host of its own: over MPI
+
+  bool chooses_way() const { return links != Links::automatic || staging != Staging::automatic || apart; }
 };
 
 /// One line of a table. What was wrong throws; so a figure that is there had the right result, with the same bits on all ranks.
@@ -32,12 +39,13 @@ struct CommFigure {
   std::string remark = {};     // such as why there is no figure
 };
 
-/// The names of all measurements, in the order in which to show them; of those alone that several processes can make.
-std::vector<std::string> comm_measurements(bool between_processes = false);
+/// The names of all measurements, in the order in which to show them; of those alone that several processes can make, and that
+/// can be made over a way between ranks which the plan chooses.
+std::vector<std::string> comm_measurements(bool between_processes = false, bool by_any_way = false);
 
 /// Runs one of them. Seconds to a minute. Collective over the plan's processes, with the same figures in all of them. Throws
-/// bad_argument for a name that there is none of, `unsupported` without a GPU, `device` for a wrong result, peer_failed for a
-/// wait in vain.
+/// bad_argument for a name that there is none of, or for a way that the measurement does not take, `unsupported` without a GPU,
+/// `device` for a wrong result, peer_failed for a wait in vain.
 std::vector<CommFigure> measure_comm(const std::string& name, const CommPlan& plan);
 
 }  // namespace sordino::cuda

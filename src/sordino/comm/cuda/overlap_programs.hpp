@@ -143,7 +143,7 @@ struct Stopwatch {
 };
 
 inline void require_values(Rank& s, Vec v, i32 rows, double first, double step, const char* program) {
-  if (!s.engine().arithmetic()) return;
+  if (!s.engine().arithmetic() || rows == 0) return;
   std::vector<double> found(std::size_t(rows), 0.0);
   s.read(v, found.data());
   for (i32 i = 0; i < rows; i++)
@@ -152,11 +152,12 @@ inline void require_values(Rank& s, Vec v, i32 rows, double first, double step, 
                                     std::to_string(found[std::size_t(i)]) + ", not " + std::to_string(wanted));
 }
 
-inline Vec filled(Rank& s, const char* name, int space, i32 rows, double first, double step) {
-  Vec v = s.vector(name, space);
+inline Vec filled(Rank& s, const char* name, int space, i32 rows, double first, double step,
+                  const Exchange* exchange = nullptr) {
+  Vec v = s.vector(name, space, exchange);
   std::vector<double> values(std::size_t(rows), 0.0);
   for (i32 i = 0; i < rows; i++) values[std::size_t(i)] = first + step * i;
-  if (s.engine().arithmetic()) s.write(v, values.data());
+  if (s.engine().arithmetic() && rows > 0) s.write(v, values.data());
   return v;
 }
 
