@@ -25,7 +25,7 @@ class Ours:
     residual: float
 
 
-def measure(rows: CsrArrays, engine: str, ranks: int, iterations: int, repeats: int) -> Ours:
+def measure(rows: CsrArrays, engine: str, ranks: int, way: str, iterations: int, repeats: int) -> Ours:
     """Time Jacobi-CG on given rows.
 
     Parameters
@@ -33,6 +33,8 @@ def measure(rows: CsrArrays, engine: str, ranks: int, iterations: int, repeats: 
     rows : CsrArrays
     engine : str
     ranks : int
+    way : str
+        Of sums over ranks; with "nccl" everything goes by NCCL.
     iterations, repeats : int
         As :func:`sordino.bench._timing.per_iteration` takes them.
     """
@@ -42,6 +44,8 @@ def measure(rows: CsrArrays, engine: str, ranks: int, iterations: int, repeats: 
         "precond": "jacobi",
         "engine": engine,
         "ranks": ranks,
+        "all_reduce": way,
+        "transport": "nccl" if way == "nccl" else "auto",
         "rtol": NEVER,
     }
     solvers: dict[int, Solver] = {}

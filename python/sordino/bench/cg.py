@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .. import _options
 from .._placement import default_engine
 from ..cli import display
 from ..cli.common import Parser, number, whole_number
@@ -28,6 +30,7 @@ class Plan:
 
     sizes: list[int]
     ranks: list[int]
+    all_reduces: list[str]
     engine: str
     contrast: float
     iterations: int
@@ -71,6 +74,12 @@ def _parser() -> Parser:
     parser.add_argument(
         "--engine", default="", metavar="NAME", help="host or cuda (default: cuda where it can run)"
     )
+    parser.add_argument(
+        "--all-reduce",
+        default="auto",
+        metavar="A,B",
+        help="ways of sums over ranks, as solve takes them; nccl also sends rows by NCCL (default auto)",
+    )
     parser.add_argument("--contrast", default="1", metavar="C", help="contrast of density (default 1)")
     parser.add_argument(
         "--iterations", default="200", metavar="N", help="iterations of a timed run (default 200)"
@@ -95,11 +104,23 @@ def _plan(given: Any) -> Plan:
     )
     if not sizes or min(*sizes, *ranks, iterations, repeats) < 1:
         raise BadArgument("sizes, ranks, iterations and repeats must be at least 1")
+    ways = [word for word in given.all_reduce.split(",") if word] or ["auto"]
+    known = _options.specs()["all_reduce"].choices or ()
+    for way in ways:
+        if way not in known:
+            raise BadArgument(f"--all-reduce is of {', '.join(known)}, not '{way}'")
     engine = given.engine or default_engine()
     if engine not in ("host", "cuda"):
         raise BadArgument(f"--engine is host or cuda for a measurement, not '{engine}'")
     return Plan(
-        sizes, ranks, engine, number(given.contrast, "--contrast"), iterations, repeats, not given.no_peers
+        sizes,
+        ranks,
+        ways,
+        engine,
+        number(given.contrast, "--contrast"),
+        iterations,
+        repeats,
+        not given.no_peers,
     )
 
 
@@ -116,14 +137,14 @@ def _measure(
     matrix = poisson_rows(size, size, size, 7, plan.contrast)
     peers = _measure_peers(matrix, plan)
     found = []
-    for ranks in plan.ranks:
-        ours = _ours.measure(matrix, plan.engine, ranks, plan.iterations, plan.repeats)
+    for ranks, way in itertools.product(plan.ranks, plan.all_reduces):
+        ours = _ours.measure(matrix, plan.engine, ranks, way, plan.iterations, plan.repeats)
         # Threads of one processor share its memory; devices have their own.
         total = bandwidth * (ranks if plan.engine == "cuda" else 1) if bandwidth else None
         record = {
             "bench": "cg", "size": size, "rows": matrix.n, "entries": matrix.nnz, "contrast": plan.contrast,
-            "engine": plan.engine, "ranks": ranks, "iterations": plan.iterations, "repeats": plan.repeats,
-            "bandwidth": bandwidth,
+            "engine": plan.engine, "ranks": ranks, "all_reduce": way,
+            "iterations": plan.iterations, "repeats": plan.repeats, "bandwidth": bandwidth,
             "iteration_s": ours.iteration, "spmv_s": ours.spmv,
             "iteration_floor_s": ITERATION_BYTES * matrix.n / total if total else None,
             "spmv_floor_s": SPMV_BYTES * matrix.n / total if total else None,
@@ -158,7 +179,8 @@ def _show(size: int, records: list[dict[str, Any]]) -> None:
             ours = record[key]
             floor = record[key.replace("_s", "_floor_s")]
             limit = record["limit_program_s"] if what == "iteration" else None
-            row = [what, str(record["ranks"]), _us(ours), f"{ours / floor:.2f} x" if ours and floor else "-"]
+            name = what if record["all_reduce"] == "auto" else f"{what}, {record['all_reduce']}"
+            row = [name, str(record["ranks"]), _us(ours), f"{ours / floor:.2f} x" if ours and floor else "-"]
             row += [_against(record["peers"][key].get(name), ours) for name in names]
             rows.append([*row, f"{_us(limit)} ({ours / limit:.2f})" if limit and ours else "-"])
     display.show_table(f"{size}^3, {records[0]['rows']:,} rows, {records[0]['engine']} engine", heads, rows)
