@@ -11,9 +11,9 @@
 #include <thread>
 
 #include "sordino/base/error.hpp"
+#include "sordino/comm/transport/mpi_calls.hpp"
 #include "sordino/comm/transport/mpi_comm.hpp"
 #include "sordino/comm/transport/mpi_departure.hpp"
-#include "sordino/comm/transport/mpi_lock.hpp"
 #include "sordino/comm/transport/mpi_operations.hpp"
 
 namespace sordino::mpi {
@@ -40,13 +40,14 @@ void need_threads() {
   if (initialized) MPI_Query_thread(&granted);
   if (granted < MPI_THREAD_SERIALIZED)
     throw Error(Errc::unsupported, "MPI grants no MPI_THREAD_SERIALIZED: initialise it with MPI_Init_thread");
+  calls_are_serialized();
 }
 
 class MpiReduction final : public LibraryReduction {
  public:
   MpiReduction(Fold fold, Scalar type, std::vector<std::byte> values, MPI_Comm comm) : state_(std::make_unique<State>()) {
     state_->values = std::move(values);
-    std::lock_guard lock(the_lock());
+    Calling now;
     auto [datatype, operation] = folding(fold, type);
     MPI_Iallreduce(MPI_IN_PLACE, state_->values.data(), int(state_->values.size() / std::size_t(type.bytes)), datatype,
                    operation, comm, &state_->request);
@@ -56,7 +57,7 @@ class MpiReduction final : public LibraryReduction {
   }
   bool test() override {
     if (state_->request == MPI_REQUEST_NULL) return true;
-    std::lock_guard lock(the_lock());
+    Calling now;
     int done = 0;
     MPI_Test(&state_->request, &done, MPI_STATUS_IGNORE);
     return done != 0;
@@ -80,22 +81,8 @@ class MpiTransport final : public Transport {
   ~MpiTransport() override {
     using clock = std::chrono::steady_clock;
     auto limit = clock::now() + std::chrono::seconds(2);
-    for (;;) {
-      {
-        std::lock_guard lock(the_lock());
-        int finalized = 0;
-        MPI_Finalized(&finalized);
-        if (finalized) return;
-        retire();
-        if ((sending_.empty() && sending_placed_.empty()) || clock::now() > limit) {
-          forget_receives();
-          sending_.splice(sending_.end(), sending_placed_);
-          depart(comm_, std::move(sending_));
-          return;
-        }
-      }
-      std::this_thread::sleep_for(std::chrono::microseconds(100));
-    }
+    while (!is_finalized() && !all_sent() && clock::now() < limit) std::this_thread::sleep_for(std::chrono::microseconds(100));
+    if (!is_finalized()) leave();
   }
 
   const char* name() const override { return "mpi"; }
@@ -105,59 +92,56 @@ class MpiTransport final : public Transport {
 
   void send(int process, const Message& header, const void* data, std::size_t bytes) override {
     check_length(bytes);
-    std::lock_guard lock(the_lock());
-    retire();
-    auto& s =
-        free_.empty() ? sending_.emplace_back() : (sending_.splice(sending_.end(), free_, free_.begin()), sending_.back());
+    std::list<Sending> one = take_free();
+    auto& s = one.front();
     s.buffer.resize(sizeof header + bytes);
     std::memcpy(s.buffer.data(), &header, sizeof header);
     if (bytes) std::memcpy(s.buffer.data() + sizeof header, data, bytes);
-    MPI_Isend(s.buffer.data(), int(s.buffer.size()), MPI_BYTE, process, message_tag, comm_, &s.request);
+    {
+      Calling now;
+      MPI_Isend(s.buffer.data(), int(s.buffer.size()), MPI_BYTE, process, message_tag, comm_, &s.request);
+    }
+    give_back(one);
   }
 
   void send_placed(int process, const void* data, std::size_t bytes) override {
     check_length(bytes);
-    std::lock_guard lock(the_lock());
-    MPI_Request& request = sending_placed_.emplace_back(Sending{}).request;
-    MPI_Isend(data, int(bytes), MPI_BYTE, process, placed_tag, comm_, &request);
+    std::list<Sending> one = take_free();
+    {
+      Calling now;
+      MPI_Isend(data, int(bytes), MPI_BYTE, process, placed_tag, comm_, &one.front().request);
+    }
+    give_back(one);
   }
 
   void receive_placed(int process, void* to, std::size_t bytes, std::function<void()> arrived) override {
     check_length(bytes);
-    std::lock_guard lock(the_lock());
-    Receiving& r = receiving_.emplace_back();
-    r.arrived = std::move(arrived);
-    MPI_Irecv(to, int(bytes), MPI_BYTE, process, placed_tag, comm_, &r.request);
+    std::list<Receiving> one(1);
+    one.front().arrived = std::move(arrived);
+    {
+      Calling now;
+      MPI_Irecv(to, int(bytes), MPI_BYTE, process, placed_tag, comm_, &one.front().request);
+    }
+    std::lock_guard lock(receiving_mutex_);
+    receiving_.splice(receiving_.end(), one);
   }
 
   bool reaches_devices() const override { return reaches_devices_; }
 
   int poll(const Deliver& deliver) override {
-    std::unique_lock lock(the_lock(), std::try_to_lock);
-    if (!lock) return 0;
+    std::unique_lock polls(polling_, std::try_to_lock);
+    if (!polls) return 0;
     int count = take_placed();
-    for (;; count++) {
-      int there = 0;
-      MPI_Status status;
-      MPI_Message message;
-      MPI_Improbe(MPI_ANY_SOURCE, message_tag, comm_, &there, &message, &status);
-      if (!there) break;
-      int size = 0;
-      MPI_Get_count(&status, MPI_BYTE, &size);
-      received_.resize(std::size_t(size));
-      MPI_Mrecv(received_.data(), size, MPI_BYTE, &message, &status);
-      Message header;
-      std::memcpy(&header, received_.data(), sizeof header);
+    for (Message header; take(header); count++)
       deliver(header, received_.data() + sizeof header, received_.size() - sizeof header);
-    }
     retire();
     return count;
   }
 
   bool all_sent() override {
-    std::lock_guard lock(the_lock());
     retire();
-    return sending_.empty() && sending_placed_.empty();
+    std::lock_guard lock(sending_mutex_);
+    return sending_.empty() && in_hand_ == 0;
   }
 
   bool reduces() const override { return true; }
@@ -184,47 +168,107 @@ class MpiTransport final : public Transport {
     return done != 0;
   }
 
-  int take_placed() {
-    int count = 0;
-    for (auto r = receiving_.begin(); r != receiving_.end();) {
-      if (!ended(r->request)) {
-        ++r;
-        continue;
-      }
-      auto arrived = std::move(r->arrived);
-      r = receiving_.erase(r);
-      arrived();
-      count++;
-    }
-    return count;
+  static bool is_finalized() {
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    return finalized != 0;
   }
 
-  // After a fault: what was to come has no place any more.
-  void forget_receives() {
+  // Buffers of completed sends are kept for later ones: after some iterations nothing is allocated.
+  std::list<Sending> take_free() {
+    std::unique_lock lock(sending_mutex_);
+    if (free_.empty() && !sending_.empty()) {
+      lock.unlock();
+      retire();
+      lock.lock();
+    }
+    std::list<Sending> one;
+    if (free_.empty())
+      one.emplace_back();
+    else
+      one.splice(one.end(), free_, free_.begin());
+    in_hand_++;
+    return one;
+  }
+
+  void give_back(std::list<Sending>& under_way, std::list<Sending> ended = {}) {
+    std::lock_guard lock(sending_mutex_);
+    sending_.splice(sending_.end(), under_way);
+    free_.splice(free_.end(), ended);
+    in_hand_--;
+  }
+
+  // MPI does more in a test than to look: nobody waits for the mutex meanwhile.
+  void retire() {
+    std::list<Sending> under_way, done;
+    {
+      std::lock_guard lock(sending_mutex_);
+      if (sending_.empty()) return;
+      under_way.swap(sending_);
+      in_hand_++;
+    }
+    if (Calling now(std::try_to_lock); now)
+      for (auto s = under_way.begin(); s != under_way.end();) {
+        auto next = std::next(s);
+        if (ended(s->request)) done.splice(done.end(), under_way, s);
+        s = next;
+      }
+    give_back(under_way, std::move(done));
+  }
+
+  /// The next message that is there, into received_.
+  bool take(Message& header) {
+    Calling now(std::try_to_lock);
+    if (!now) return false;
+    int there = 0, size = 0;
+    MPI_Status status;
+    MPI_Message message;
+    MPI_Improbe(MPI_ANY_SOURCE, message_tag, comm_, &there, &message, &status);
+    if (!there) return false;
+    MPI_Get_count(&status, MPI_BYTE, &size);
+    received_.resize(std::size_t(size));
+    MPI_Mrecv(received_.data(), size, MPI_BYTE, &message, &status);
+    std::memcpy(&header, received_.data(), sizeof header);
+    return true;
+  }
+
+  int take_placed() {
+    std::list<Receiving> arrived;
+    {
+      std::lock_guard lock(receiving_mutex_);
+      if (receiving_.empty()) return 0;
+      Calling now(std::try_to_lock);
+      if (!now) return 0;
+      for (auto r = receiving_.begin(); r != receiving_.end();) {
+        auto next = std::next(r);
+        if (ended(r->request)) arrived.splice(arrived.end(), receiving_, r);
+        r = next;
+      }
+    }
+    for (Receiving& r : arrived) r.arrived();
+    return int(arrived.size());
+  }
+
+  // After a fault some of what was to come has no place any more.
+  void leave() {
+    Calling now;
     for (Receiving& r : receiving_) {
       MPI_Cancel(&r.request);
       MPI_Request_free(&r.request);
     }
-    receiving_.clear();
-  }
-
-  // Buffers of completed sends are kept for later ones: after some iterations nothing is allocated.
-  void retire() {
-    sending_placed_.remove_if([](Sending& s) { return ended(s.request); });
-    for (auto s = sending_.begin(); s != sending_.end();) {
-      auto next = std::next(s);
-      if (ended(s->request)) free_.splice(free_.end(), sending_, s);
-      s = next;
-    }
+    depart(comm_, std::move(sending_));
   }
 
   int process_;
   std::vector<int> ranks_;
   bool reaches_devices_;
   MPI_Comm comm_;
+  std::mutex sending_mutex_;  // of these three
   std::list<Sending> sending_, free_;
-  std::list<Sending> sending_placed_;  // without buffers
+  int in_hand_ = 0;  // threads that have sends of neither list
+  std::mutex receiving_mutex_;
   std::list<Receiving> receiving_;
+  std::mutex polling_;  // one thread takes and delivers messages
   std::vector<std::byte> received_;
 };
 
@@ -311,6 +355,8 @@ World world() {
     std::atexit(finalize_ours);
   }
   w.initialized = true;
+  w.threads = granted_threads();
+  w.serialized = calls_are_serialized();
   MPI_Comm_rank(MPI_COMM_WORLD, &w.process);
   MPI_Comm_size(MPI_COMM_WORLD, &w.processes);
   if (w.processes == 1) w.reason = "MPI runs one process";
@@ -324,7 +370,7 @@ std::unique_ptr<Transport> transport(int local_ranks) {
 
 std::unique_ptr<Transport> transport(MPI_Comm callers, int local_ranks) {
   need_threads();
-  std::lock_guard lock(the_lock());
+  Calling now;
   int process = 0, processes = 0;
   MPI_Comm_rank(callers, &process);
   MPI_Comm_size(callers, &processes);
@@ -345,7 +391,7 @@ std::unique_ptr<Hall> hall(int local_ranks, int host) {
 
 std::unique_ptr<Hall> hall(MPI_Comm comm, int local_ranks, int host) {
   need_threads();
-  std::lock_guard lock(the_lock());
+  Calling now;
   int process = 0, processes = 0;
   MPI_Comm_rank(comm, &process);
   MPI_Comm_size(comm, &processes);
@@ -370,7 +416,7 @@ std::unique_ptr<Hall> hall(MPI_Comm comm, int local_ranks, int host) {
 }
 
 bool everywhere(bool here) {
-  std::lock_guard lock(the_lock());
+  Calling now;
   int mine = here, all = 0;
   MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   return all != 0;
