@@ -171,6 +171,8 @@ nb::dict mpi_world() {
   d["size"] = m.processes;
   d["reason"] = m.reason;
   d["gpu_aware"] = m.gpu_aware ? nb::cast(*m.gpu_aware) : nb::none();
+  d["threads"] = m.threads;
+  d["serialized"] = m.serialized;
   return d;
 }
 

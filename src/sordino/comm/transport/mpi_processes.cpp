@@ -8,8 +8,8 @@
 #include "sordino/base/clock.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/comm/transport/mpi.hpp"
+#include "sordino/comm/transport/mpi_calls.hpp"
 #include "sordino/comm/transport/mpi_departure.hpp"
-#include "sordino/comm/transport/mpi_lock.hpp"
 
 namespace sordino::mpi {
 namespace {
@@ -23,11 +23,11 @@ int int_of(i64 count) {
 class MpiProcesses final : public Processes {
  public:
   MpiProcesses(const World& world, double timeout) : world_(world), timeout_(timeout) {
-    std::lock_guard lock(the_lock());
+    Calling now;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm_);
   }
   ~MpiProcesses() override {
-    std::lock_guard lock(the_lock());
+    Calling now;
     int finalized = 0;
     MPI_Finalized(&finalized);
     if (!finalized) depart(comm_, {});
@@ -64,7 +64,7 @@ class MpiProcesses final : public Processes {
     MPI_Request request = MPI_REQUEST_NULL;
     double begin = seconds_now();
     {
-      std::lock_guard lock(the_lock());
+      Calling now;
       start(&request);
     }
     while (!ended(&request)) {
@@ -75,7 +75,7 @@ class MpiProcesses final : public Processes {
     }
   }
   static bool ended(MPI_Request* request) {
-    std::lock_guard lock(the_lock());
+    Calling now;
     int done = 0;
     MPI_Test(request, &done, MPI_STATUS_IGNORE);
     return done != 0;
