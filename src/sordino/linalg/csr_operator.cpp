@@ -78,10 +78,16 @@ Split CsrOperator::interior_and_boundary(const CsrView& A, const Space& space) c
 }
 
 void CsrOperator::store(Rank& rank, const CsrView& A, std::vector<i32> columns, i32 first) {
-  std::vector<u32> ptr(std::size_t(slice_.rows) + 1);
-  for (i64 i = 0; i <= slice_.rows; i++) ptr[i] = u32(A.indptr[slice_.first_row + i] - slice_.first_entry);
-  layout_ = std::make_unique<Layout>(rank, std::move(ptr), std::move(columns), A.indices + slice_.first_entry, first);
+  layout_ =
+      std::make_unique<Layout>(rank, Layout::pointers(A, slice_), std::move(columns), A.indices + slice_.first_entry, first);
   update_values(rank, A.values);
+}
+
+i64 CsrOperator::bytes() const { return layout_->bytes(); }
+
+i64 CsrOperator::bytes_of(const CsrView& A, const CsrSlice& slice, bool device, bool renumbers) {
+  if (device) return Layout::bytes_on_device(Layout::pointers(A, slice));
+  return i64(sizeof(i32)) * (slice.rows + 1 + (renumbers ? slice.entries : 0));
 }
 
 void CsrOperator::update_values(Rank&, const double* values) { layout_->set_values(values + slice_.first_entry); }

@@ -32,6 +32,10 @@ class CsrOperator final : public Operator {
   /// New values for the same pattern, [nnz] of the whole matrix. No communication, no allocation.
   void update_values(Rank& rank, const double* values);
   const CsrSlice& slice() const { return slice_; }
+  /// What it holds itself: on a device in its memory, else row pointers and renumbered columns.
+  i64 bytes() const;
+  /// The same of rows that nobody has stored yet.
+  static i64 bytes_of(const CsrView& A, const CsrSlice& slice, bool device, bool renumbers);
 
  private:
   struct Layout;  // how the slice is stored: host CSR, device CSR, device SELL
