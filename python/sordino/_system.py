@@ -1,0 +1,136 @@
+"""From a matrix or an operator, and a preconditioner, to what the core is set up with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator
+
+from ._callbacks import Function
+from ._matrix import MOST_ROWS, CsrArrays, all_finite, as_csr
+from ._vectors import is_single
+from .errors import BadArgument
+
+
+@dataclass(frozen=True)
+class System:
+    """A matrix by its entries (`rows`) or as a function (`product`), and a preconditioner that the caller brings."""
+
+    n: int
+    rows: CsrArrays | None
+    product: Function | None
+    single: bool
+    given: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def functions(self) -> list[Function]:
+        """The functions of the caller's that a solve calls."""
+        return [value for value in self.given.values() if isinstance(value, Function)]
+
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The three arrays of CSR that the core views; empty ones of a function."""
+        if self.rows is not None:
+            return self.rows.indptr, self.rows.indices, self.rows.data
+        return np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0)
+
+    def multiply(self, x: np.ndarray) -> np.ndarray:
+        """A x on this thread, by SciPy or by the caller's function. Shape (n,)."""
+        return self.rows.product(x) if self.rows is not None else self.product.apply(x)
+
+    def precondition(self, r: np.ndarray) -> np.ndarray:
+        """M r on this thread; r itself where the caller brings no M. Shape (n,)."""
+        if "diagonal" in self.given:
+            return self.given["diagonal"] * r
+        return self.given["preconditioner"].apply(r) if "preconditioner" in self.given else r
+
+
+def as_system(A: Any, M: Any = None, *, own: bool = True) -> System:
+    """Check a matrix or operator and a preconditioner.
+
+    Parameters
+    ----------
+    A : sparse or dense array, LinearOperator, or an object with ``shape`` and ``matvec``, shape (n, n)
+    M : the same, or a function of a vector; approximates the inverse of A
+        A diagonal matrix is taken by its entries, everything else is called on whole vectors.
+    own : bool
+        Whether the result must share no memory with `A`.
+
+    Raises
+    ------
+    BadArgument
+        Not square, complex, of another size than each other, NaN or infinity inside.
+    """
+    A, M = _matrix_inside(A), _matrix_inside(M)
+    if isinstance(A, CsrArrays):
+        n, rows, product, single = A.n, A, None, False
+    elif _is_operator(A):
+        n = _size_of(A, "the operator")
+        rows, product = None, Function(A.matvec, n, "the operator")
+        single = is_single(getattr(A, "dtype", None))
+    else:
+        rows = as_csr(A, own=own)
+        n, product, single = rows.n, None, is_single(getattr(A, "dtype", None))
+    given: dict[str, Any] = {} if product is None else {"product": product}
+    return System(n, rows, product, single, {**given, **_preconditioner(M, n)})
+
+
+def _preconditioner(M: Any, n: int) -> dict[str, Any]:
+    if M is None:
+        return {}
+    what = "the preconditioner"
+    if hasattr(M, "aspreconditioner"):
+        M = M.aspreconditioner()
+    if _is_operator(M):
+        if tuple(M.shape) != (n, n):
+            raise BadArgument(f"{what} is of shape {tuple(M.shape)}, and the matrix is {n} x {n}")
+        _size_of(M, what)
+        return {"preconditioner": Function(M.matvec, n, what)}
+    if callable(M):
+        return {"preconditioner": Function(M, n, what)}
+    matrix = _sparse_or_dense(M, n)
+    if sp.issparse(matrix):
+        coordinates = sp.coo_array(matrix)
+        if np.array_equal(coordinates.row, coordinates.col):
+            return {"diagonal": np.ascontiguousarray(matrix.diagonal(), dtype=np.float64)}
+    return {"preconditioner": Function(matrix.__matmul__, n, what)}
+
+
+def _sparse_or_dense(M: Any, n: int) -> Any:
+    matrix = M if sp.issparse(M) else np.asarray(M)
+    if matrix.dtype.kind not in "fiub":
+        kind = "is complex" if matrix.dtype.kind == "c" else f"holds {matrix.dtype}"
+        raise BadArgument(f"the preconditioner {kind}, and this version takes real numbers")
+    if matrix.shape != (n, n):
+        raise BadArgument(f"the preconditioner is of shape {matrix.shape}, and the matrix is {n} x {n}")
+    if not all_finite(matrix.data if sp.issparse(matrix) else matrix):
+        raise BadArgument("the preconditioner holds NaN or infinity")
+    if sp.issparse(matrix):
+        return sp.csr_array(matrix, dtype=np.float64)
+    if np.count_nonzero(matrix) == np.count_nonzero(matrix.diagonal()):
+        return sp.diags_array(matrix.diagonal().astype(np.float64), format="csr")
+    return matrix
+
+
+def _matrix_inside(A: Any) -> Any:
+    """The matrix that ``aslinearoperator`` has wrapped, which can be distributed; else what it was."""
+    wraps = isinstance(A, LinearOperator) and type(A).__name__ == "MatrixLinearOperator"
+    return getattr(A, "A", A) if wraps else A
+
+
+def _is_operator(A: Any) -> bool:
+    return not sp.issparse(A) and hasattr(A, "matvec") and hasattr(A, "shape")
+
+
+def _size_of(operator: Any, what: str) -> int:
+    rows, columns = operator.shape
+    if rows != columns:
+        raise BadArgument(f"{what} is {rows} x {columns}, and a system needs a square one")
+    if not 0 < rows <= MOST_ROWS:
+        raise BadArgument(f"{what} has {rows:,} rows, and this version takes 1 to {MOST_ROWS:,}")
+    dtype = getattr(operator, "dtype", None)
+    if dtype is not None and np.dtype(dtype).kind not in "fiub":
+        raise BadArgument(f"{what} is {dtype}, and this version solves real systems only")
+    return int(rows)
