@@ -13,7 +13,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from . import _options, machines
 from ._callbacks import Callback, Relay
-from ._matrix import all_finite, as_columns, as_csr
+from ._matrix import CsrArrays, all_finite, as_columns, as_csr
 from ._native import core, translated
 from ._placement import place
 from ._solution import Solution, check_on_failure, deliver
@@ -176,12 +176,13 @@ class Solver:
             Another pattern or length, NaN or infinity, or bare values whose order is not known.
         """
         self._check_process()
-        if self._system.rows is None:
+        held = self._system.rows
+        if held is None:
             raise BadArgument("the matrix is given as an operator, which has no values to update")
-        data = self._values_of(values)
+        data = self._values_of(values, held)
         with self._lock, translated():
-            np.copyto(self._system.rows.data, data)
-            self._core.update_values(self._system.rows.data)
+            np.copyto(held.data, data)
+            self._core.update_values(held.data)
 
     def aspreconditioner(self, **options: Any) -> LinearOperator:
         """An operator whose product with r is one approximate solve of A z = r.
@@ -236,13 +237,13 @@ class Solver:
         engine, ranks = self._options["engine"], self._options["ranks"]
         return f"<sordino.Solver of {self.n:,} rows, {self.nnz:,} entries, engine {engine}, {ranks} ranks>"
 
-    def _values_of(self, values: Any) -> np.ndarray:
+    def _values_of(self, values: Any, held: CsrArrays) -> np.ndarray:
         if sp.issparse(values):
             rows = as_csr(values)
-            if not rows.same_pattern(self._system.rows):
+            if not rows.same_pattern(held):
                 raise BadArgument("the new matrix has another pattern than the one that was set up")
             return rows.data
-        if not self._system.rows.order_kept:
+        if not held.order_kept:
             raise BadArgument(
                 "the order of bare values is known only for a CSR matrix with sorted columns and no "
                 "duplicates: give update_values the matrix itself"

@@ -17,11 +17,10 @@ from .errors import BadArgument
 
 @dataclass(frozen=True)
 class System:
-    """A matrix by its entries (`rows`) or as a function (`product`), and a preconditioner that the caller brings."""
+    """A matrix by its entries (`rows`) or as a function, and a preconditioner that the caller brings (`given`)."""
 
     n: int
     rows: CsrArrays | None
-    product: Function | None
     single: bool
     given: dict[str, Any] = field(default_factory=dict)
 
@@ -38,7 +37,9 @@ class System:
 
     def multiply(self, x: np.ndarray) -> np.ndarray:
         """A x on this thread, by SciPy or by the caller's function. Shape (n,)."""
-        return self.rows.product(x) if self.rows is not None else self.product.apply(x)
+        if self.rows is not None:
+            return self.rows.product(x)
+        return self.given["product"].apply(x)
 
     def precondition(self, r: np.ndarray) -> np.ndarray:
         """M r on this thread; r itself where the caller brings no M. Shape (n,)."""
@@ -64,17 +65,13 @@ def as_system(A: Any, M: Any = None, *, own: bool = True) -> System:
         Not square, complex, of another size than each other, NaN or infinity inside.
     """
     A, M = _matrix_inside(A), _matrix_inside(M)
-    if isinstance(A, CsrArrays):
-        n, rows, product, single = A.n, A, None, False
-    elif _is_operator(A):
+    single = is_single(getattr(A, "dtype", None))
+    if _is_operator(A):
         n = _size_of(A, "the operator")
-        rows, product = None, Function(A.matvec, n, "the operator")
-        single = is_single(getattr(A, "dtype", None))
-    else:
-        rows = as_csr(A, own=own)
-        n, product, single = rows.n, None, is_single(getattr(A, "dtype", None))
-    given: dict[str, Any] = {} if product is None else {"product": product}
-    return System(n, rows, product, single, {**given, **_preconditioner(M, n)})
+        product = {"product": Function(A.matvec, n, "the operator")}
+        return System(n, None, single, {**product, **_preconditioner(M, n)})
+    rows = A if isinstance(A, CsrArrays) else as_csr(A, own=own)
+    return System(rows.n, rows, single, _preconditioner(M, rows.n))
 
 
 def _preconditioner(M: Any, n: int) -> dict[str, Any]:
@@ -105,7 +102,7 @@ def _sparse_or_dense(M: Any, n: int) -> Any:
         raise BadArgument(f"the preconditioner {kind}, and this version takes real numbers")
     if matrix.shape != (n, n):
         raise BadArgument(f"the preconditioner is of shape {matrix.shape}, and the matrix is {n} x {n}")
-    if not all_finite(matrix.data if sp.issparse(matrix) else matrix):
+    if not all_finite(np.asarray(matrix.data if sp.issparse(matrix) else matrix)):
         raise BadArgument("the preconditioner holds NaN or infinity")
     if sp.issparse(matrix):
         return sp.csr_array(matrix, dtype=np.float64)

@@ -22,9 +22,9 @@ nb::object view(T* words, i64 n) {
 
 /// Calls f(x, y), arrays of n doubles that live for the call alone: it fills y. What it raises fails the ranks: Python's side
 /// keeps the errors of users.
-HostFunction host_function(const nb::object& f, i64 n) {
-  if (f.is_none()) return {};
-  return [f = shared(f), n](const double* x, double* y) {
+HostFunction host_function(const Callable& f, i64 n) {
+  if (f->is_none()) return {};
+  return [f, n](const double* x, double* y) {
     nb::gil_scoped_acquire acquire;
     try {
       (*f)(view(x, n), view(y, n));
@@ -41,8 +41,9 @@ struct GivenSystem {
       : indptr_(indptr), indices_(indices), data_(data) {
     auto get = [&](const char* name) { return nb::object(given.contains(name) ? given[name] : nb::none()); };
     system.A.n = n;
-    system.product = host_function(get("product"), n);
-    system.preconditioner = host_function(get("preconditioner"), n);
+    functions = {shared(get("product")), shared(get("preconditioner"))};
+    system.product = host_function(functions[0], n);
+    system.preconditioner = host_function(functions[1], n);
     if (nb::object d = get("diagonal"); !d.is_none()) {
       auto values = nb::cast<Array<double>>(d);
       system.diagonal.assign(values.data(), values.data() + values.size());
@@ -56,6 +57,7 @@ struct GivenSystem {
   }
 
   System system;
+  std::vector<Callable> functions;
 
  private:
   Array<i64> indptr_;
@@ -132,6 +134,18 @@ class PySolver {
     return solver_->time_product(pairs);
   }
 
+  /// What Python's collector of cycles has to know: a function may, by way of what it has captured, hold this solver.
+  static int traverse(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    if (!nb::inst_ready(self)) return 0;
+    for (auto& f : nb::inst_ptr<PySolver>(self)->given_.functions) Py_VISIT(f->ptr());
+    return 0;
+  }
+  static int clear(PyObject* self) {
+    for (auto& f : nb::inst_ptr<PySolver>(self)->given_.functions) *f = nb::none();
+    return 0;
+  }
+
   nb::dict memory() const {
     nb::dict d;
     d["bytes_per_rank"] = solver_->memory();
@@ -187,7 +201,10 @@ std::vector<i64> estimate(Array<i64> indptr, Array<i32> indices, Array<double> d
 void define_solver(nb::module_& m) {
   using namespace nb::literals;
   m.def("estimate_memory", &estimate, "indptr"_a, "indices"_a, "data"_a, "n"_a, "options"_a, "given"_a = nb::dict());
-  nb::class_<PySolver>(m, "Solver")
+  static PyType_Slot collected[] = {{Py_tp_traverse, reinterpret_cast<void*>(&PySolver::traverse)},
+                                    {Py_tp_clear, reinterpret_cast<void*>(&PySolver::clear)},
+                                    {0, nullptr}};
+  nb::class_<PySolver>(m, "Solver", nb::type_slots(collected))
       .def(nb::init<Array<i64>, Array<i32>, Array<double>, i64, nb::dict, nb::object, nb::dict>(), "indptr"_a, "indices"_a,
            "data"_a, "n"_a, "options"_a, "machine"_a.none() = nb::none(), "given"_a = nb::dict())
       .def("solve", &PySolver::solve, "b"_a, "x0"_a.none() = nb::none(), "progress"_a.none() = nb::none(),

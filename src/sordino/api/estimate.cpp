@@ -1,5 +1,5 @@
 // How much memory a solver will take, without setting it up: which vectors it makes is seen on a solver of 64 rows.
-#include "sordino/api/system.hpp"
+#include "sordino/api/part.hpp"
 #include "sordino/linalg/poisson.hpp"
 #include "sordino/runtime/host/engine.hpp"
 

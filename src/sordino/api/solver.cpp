@@ -7,6 +7,7 @@
 
 #include "sordino/api/engines.hpp"
 #include "sordino/api/inspect.hpp"
+#include "sordino/api/part.hpp"
 #include "sordino/base/clock.hpp"
 #include "sordino/comm/communicator.hpp"
 

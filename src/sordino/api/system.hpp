@@ -1,15 +1,11 @@
-// What a solver is set up for, and what each rank owns of it.
+// What a solver is set up for.
 #pragma once
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "sordino/api/options.hpp"
-#include "sordino/linalg/csr_operator.hpp"
+#include "sordino/linalg/csr.hpp"
 #include "sordino/linalg/host_operator.hpp"
 #include "sordino/linalg/watcher.hpp"
-#include "sordino/precond/jacobi.hpp"
-#include "sordino/solvers/driver.hpp"
 
 namespace sordino {
 
@@ -24,30 +20,6 @@ struct System {
 
   bool brings_preconditioner() const { return preconditioner || !diagonal.empty(); }
 };
-
-/// What the options leave open, decided.
-struct Choice {
-  const MethodEntry* method = nullptr;
-  std::string preconditioner;  // none, jacobi, or given
-};
-
-/// Checks options and system. Throws bad_argument or unsupported with one sentence.
-Choice choose(const System& system, const Options& options);
-
-/// Rows are dealt out by weight, where entries are known.
-Partition partition_of(const System& system, int ranks);
-
-/// What one rank owns of a solver.
-struct Part {
-  std::unique_ptr<Operator> A;
-  CsrOperator* entries = nullptr;  // A, where its entries are known
-  std::unique_ptr<Preconditioner> M;
-  Jacobi* jacobi = nullptr;
-  std::unique_ptr<Driver> driver;
-};
-
-/// Collective. What `system` holds must outlive the part.
-Part build_part(Rank& rank, const System& system, const Choice& choice, const Options& options, const Partition& partition);
 
 /// Bytes that each of `ranks` ranks would hold for a solver, as Solver::memory() says once it is set up: vectors, and the
 /// matrix as the engine, of host memory or of a device, stores it; not the caller's arrays. Cost: O(nnz), and a solver of 64

@@ -1,4 +1,4 @@
-#include "sordino/api/system.hpp"
+#include "sordino/api/part.hpp"
 
 #include <cmath>
 
