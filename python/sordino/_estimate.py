@@ -51,7 +51,7 @@ def estimate_memory(
         wanted = default_ranks(checked["engine"], checked.get("devices"), processes)
         checked["ranks"] = max(1, min(wanted, system.n // processes))
     check_ranks(checked["ranks"], processes, system.n)
-    given = {**system.given, **looks(callback_every, callback_x)}
+    given = {**system.extras(), **looks(callback_every, callback_x)}
     with translated():
         held = core().estimate_memory(*system.arrays(), system.n, checked, given)
     return {"bytes_per_rank": list(held), "first_rank": 0, "matrix_bytes": matrix_bytes(system)}

@@ -37,8 +37,8 @@ class Solver:
     M : str, sparse or dense array, LinearOperator or function of a vector, optional
         The preconditioner: ``"jacobi"``, ``"none"`` (the option `precond`), or an approximation of the
         inverse of A. One that is diagonal is fused into the solver's updates; any other one works with
-        ``cg`` and ``bicgstab`` and is called as a LinearOperator A is: once an iteration of ``cg``, twice
-        one of ``bicgstab``.
+        ``cg`` (once an iteration) and ``bicgstab`` (twice): a matrix is distributed, operators and functions
+        are called as a LinearOperator A is.
     callback_every : int
         0: callbacks are called some ten times a second, at no cost to the iteration. m: after every m-th
         iteration, on a thread of rank 0, for which all ranks wait; on GPUs the loop is then no graph.
@@ -92,7 +92,7 @@ class Solver:
         self._lock = threading.Lock()
         numbers = machines.numbers(self._machine) if self._machine else None
         with translated():
-            given = {**system.given, **self._looks}
+            given = {**system.extras(), **self._looks}
             self._core = core().Solver(
                 *system.arrays(), system.n, self._options, numbers, **({"given": given} if given else {})
             )
@@ -361,8 +361,9 @@ def solve(
 
 
 def matrix_bytes(system: System) -> int:
-    """What the arrays of CSR take."""
-    return sum(array.nbytes for array in system.arrays()) if system.rows is not None else 0
+    """What the arrays of CSR take, of A and of an M that is a matrix."""
+    held = (system.rows, system.given.get("inverse"))
+    return sum(array.nbytes for rows in held if rows is not None for array in rows.arrays())
 
 
 def looks(every: Any, with_x: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
 from ._callbacks import Function
-from ._matrix import MOST_ROWS, CsrArrays, all_finite, as_csr
+from ._matrix import MOST_ROWS, CsrArrays, as_csr
 from ._vectors import is_single
 from .errors import BadArgument
 
@@ -32,8 +32,15 @@ class System:
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The three arrays of CSR that the core views; empty ones of a function."""
         if self.rows is not None:
-            return self.rows.indptr, self.rows.indices, self.rows.data
+            return self.rows.arrays()
         return np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0)
+
+    def extras(self) -> dict[str, Any]:
+        """What the core is given besides, in its terms."""
+        return {
+            key: value.arrays() if isinstance(value, CsrArrays) else value
+            for key, value in self.given.items()
+        }
 
     def multiply(self, x: np.ndarray) -> np.ndarray:
         """A x on this thread, by SciPy or by the caller's function. Shape (n,)."""
@@ -45,6 +52,8 @@ class System:
         """M r on this thread; r itself where the caller brings no M. Shape (n,)."""
         if "diagonal" in self.given:
             return self.given["diagonal"] * r
+        if "inverse" in self.given:
+            return self.given["inverse"].product(r)
         return self.given["preconditioner"].apply(r) if "preconditioner" in self.given else r
 
 
@@ -55,7 +64,7 @@ def as_system(A: Any, M: Any = None, *, own: bool = True) -> System:
     ----------
     A : sparse or dense array, LinearOperator, or an object with ``shape`` and ``matvec``, shape (n, n)
     M : the same, or a function of a vector; approximates the inverse of A
-        A diagonal matrix is taken by its entries, everything else is called on whole vectors.
+        A matrix is taken by its entries, everything else is called on whole vectors.
     own : bool
         Whether the result must share no memory with `A`.
 
@@ -87,28 +96,17 @@ def _preconditioner(M: Any, n: int) -> dict[str, Any]:
         return {"preconditioner": Function(M.matvec, n, what)}
     if callable(M):
         return {"preconditioner": Function(M, n, what)}
-    matrix = _sparse_or_dense(M, n)
-    if sp.issparse(matrix):
-        coordinates = sp.coo_array(matrix)
-        if np.array_equal(coordinates.row, coordinates.col):
-            return {"diagonal": np.ascontiguousarray(matrix.diagonal(), dtype=np.float64)}
-    return {"preconditioner": Function(matrix.__matmul__, n, what)}
-
-
-def _sparse_or_dense(M: Any, n: int) -> Any:
-    matrix = M if sp.issparse(M) else np.asarray(M)
-    if matrix.dtype.kind not in "fiub":
-        kind = "is complex" if matrix.dtype.kind == "c" else f"holds {matrix.dtype}"
-        raise BadArgument(f"the preconditioner {kind}, and this version takes real numbers")
-    if matrix.shape != (n, n):
-        raise BadArgument(f"the preconditioner is of shape {matrix.shape}, and the matrix is {n} x {n}")
-    if not all_finite(np.asarray(matrix.data if sp.issparse(matrix) else matrix)):
-        raise BadArgument("the preconditioner holds NaN or infinity")
-    if sp.issparse(matrix):
-        return sp.csr_array(matrix, dtype=np.float64)
-    if np.count_nonzero(matrix) == np.count_nonzero(matrix.diagonal()):
-        return sp.diags_array(matrix.diagonal().astype(np.float64), format="csr")
-    return matrix
+    if not sp.issparse(M):
+        M = np.asarray(M)
+    if tuple(M.shape) != (n, n):
+        raise BadArgument(f"{what} is of shape {tuple(M.shape)}, and the matrix is {n} x {n}")
+    try:
+        rows = as_csr(M, own=True)
+    except BadArgument as refused:
+        raise BadArgument(f"{what} M: {refused}") from None
+    if rows.nnz == n and np.array_equal(rows.indices, np.arange(n)):
+        return {"diagonal": rows.data}
+    return {"inverse": rows}
 
 
 def _matrix_inside(A: Any) -> Any:

@@ -56,7 +56,8 @@ def cg(
     maxiter : int, optional
         Iterations at most, 1 or more; 10 n if not given.
     M : sparse or dense array, LinearOperator, or function of a vector, optional
-        Approximates the inverse of A. If it is diagonal it is fused into the updates, else called as an operator A is.
+        Approximates the inverse of A. A diagonal is fused into the updates, any other matrix is distributed as A
+        is, and an operator or function is called as an operator A is.
         Also ``"jacobi"``: the inverse diagonal of A.
     callback : function of xk, optional
         Called after each iteration, on a thread of rank 0, with a copy of x, shape (n,), float64; what it returns is

@@ -1,4 +1,6 @@
 // sordino._core.Solver: a matrix, or functions of Python's that stand for one, and what a solve takes and returns.
+#include <nanobind/stl/tuple.h>
+
 #include "convert.hpp"
 #include "sordino/api/engines.hpp"
 
@@ -34,8 +36,8 @@ HostFunction host_function(const Callable& f, i64 n) {
   };
 }
 
-/// The arrays of a matrix, and what else Python gives a solver: product, preconditioner (functions), diagonal, look_every,
-/// look_x.
+/// The arrays of a matrix, and what else Python gives a solver: product and preconditioner (functions), diagonal, inverse
+/// (three arrays of CSR), look_every, look_x.
 struct GivenSystem {
   GivenSystem(Array<i64> indptr, Array<i32> indices, Array<double> data, i64 n, const nb::dict& given)
       : indptr_(indptr), indices_(indices), data_(data) {
@@ -48,11 +50,16 @@ struct GivenSystem {
       auto values = nb::cast<Array<double>>(d);
       system.diagonal.assign(values.data(), values.data() + values.size());
     }
+    if (nb::object inverse = get("inverse"); !inverse.is_none()) {
+      auto [ptr, columns, values] = nb::cast<std::tuple<Array<i64>, Array<i32>, Array<double>>>(inverse);
+      require_csr(ptr, columns, values, n);
+      inverse_ = {ptr, columns, values};
+      system.inverse = {n, ptr.data(), columns.data(), values.data()};
+    }
     if (nb::object every = get("look_every"); !every.is_none()) system.watch.every = nb::cast<int>(every);
     if (nb::object x = get("look_x"); !x.is_none()) system.watch.x = nb::cast<bool>(x);
     if (system.product) return;
-    if (i64(indptr.size()) != n + 1 || indices.size() != data.size() || (n > 0 && indptr.data()[n] != i64(data.size())))
-      bad_argument("the CSR arrays do not belong together");
+    require_csr(indptr, indices, data, n);
     system.A = {n, indptr.data(), indices.data(), data.data()};
   }
 
@@ -60,9 +67,15 @@ struct GivenSystem {
   std::vector<Callable> functions;
 
  private:
+  static void require_csr(const Array<i64>& indptr, const Array<i32>& indices, const Array<double>& data, i64 n) {
+    if (i64(indptr.size()) != n + 1 || indices.size() != data.size() || (n > 0 && indptr.data()[n] != i64(data.size())))
+      bad_argument("the CSR arrays do not belong together");
+  }
+
   Array<i64> indptr_;
   Array<i32> indices_;
   Array<double> data_;
+  std::tuple<Array<i64>, Array<i32>, Array<double>> inverse_;
 };
 
 /// A solver and the arrays it views.

@@ -73,7 +73,7 @@ TEST("a matrix and a preconditioner that are functions solve as the entries do, 
     for (const char* engine : {"host", "model"})
       for (int ranks : {1, 2, 3, 5}) {
         NOTE(method, ", ", engine, ", ", ranks, " ranks");
-        System functions{.A = {.n = A.n}, .product = times(A), .preconditioner = scaling(d)};
+        System functions{.product = times(A), .A = {.n = A.n}, .preconditioner = scaling(d)};
         Run run = solve(functions, options(method, engine, ranks));
         CHECK(run.report.status == Status::converged);
         CHECK(std::abs(run.report.iterations - entries.report.iterations) <= 1);
@@ -86,6 +86,30 @@ TEST("a matrix and a preconditioner that are functions solve as the entries do, 
         CHECK(largest_difference(mixed.x, entries.x) < 1e-6);
       }
   }
+}
+
+TEST("a preconditioner that is a matrix is distributed: the bits of the same one as a function") {
+  CsrMatrix A = poisson(7, 6, 5, 7, 1.0),
+            M = A;  // M = 2 I / 12 - A / 144, two terms of Neumann's series of A^-1, up to a factor
+  for (i64 i = 0; i < A.n; i++)
+    for (i64 k = A.indptr[i]; k < A.indptr[i + 1]; k++) M.values[k] = (A.indices[k] == i ? 1.0 / 6 : 0.0) - A.values[k] / 144;
+  for (const char* method : {"cg", "bicgstab"}) {
+    Run function = solve({.A = A.view(), .preconditioner = times(M)}, options(method, "host", 1));
+    CHECK(function.report.status == Status::converged);
+    for (const char* engine : {"host", "model"})
+      for (int ranks : {1, 2, 3, 5}) {
+        NOTE(method, ", ", engine, ", ", ranks, " ranks");
+        Run matrix = solve({.A = A.view(), .inverse = M.view()}, options(method, engine, ranks));
+        CHECK(matrix.x == function.x);
+        CHECK(matrix.report.history == function.report.history);
+      }
+    System both{.product = times(A), .A = {.n = A.n}, .inverse = M.view()};
+    CHECK(solve(both, options(method, "host", 3)).x == function.x);
+  }
+  CHECK_THROWS(solve({.A = A.view(), .inverse = M.view()}, options("srcg", "host", 1)), Error,
+               "no preconditioner but a diagonal");
+  CsrMatrix other = poisson(3, 3, 3, 7, 1.0);
+  CHECK_THROWS(solve({.A = A.view(), .inverse = other.view()}, options("cg", "host", 1)), Error, "has 27 rows, the matrix 210");
 }
 
 TEST("a diagonal that the caller gives is fused as Jacobi's is: the same bits, in every method") {
@@ -103,7 +127,7 @@ TEST("a function is called once an application") {
   CsrMatrix A = poisson(6, 6, 6, 7, 1.0);
   for (auto [method, products] : {std::pair("cg", 1), std::pair("bicgstab", 2)}) {
     int calls = 0;
-    Run run = solve({.A = {.n = A.n}, .product = times(A, &calls)}, options(method, "host", 4));
+    Run run = solve({.product = times(A, &calls), .A = {.n = A.n}}, options(method, "host", 4));
     CHECK(run.report.status == Status::converged);
     CHECK(calls == products * run.report.iterations + 2);  // and the residual, before and after
   }
@@ -136,16 +160,16 @@ TEST("looks see every x, of the iteration that they say, and the last one is the
 
 TEST("what a look or a function throws fails the solve with its cause, and NaN is never converged") {
   CsrMatrix A = poisson(4, 4, 4, 7, 1.0);
-  System broken{.A = {.n = A.n}, .product = [](const double*, double*) { throw std::runtime_error("out of ink"); }};
+  System broken{.product = [](const double*, double*) { throw std::runtime_error("out of ink"); }, .A = {.n = A.n}};
   CHECK_THROWS(solve(broken, options("cg", "host", 2)), Error, "out of ink");
-  System nan{.A = {.n = A.n}, .product = [&](const double*, double* y) { std::fill(y, y + A.n, NAN); }};
+  System nan{.product = [&](const double*, double* y) { std::fill(y, y + A.n, NAN); }, .A = {.n = A.n}};
   for (const char* method : {"cg", "bicgstab"}) CHECK(solve(nan, options(method, "host", 2)).report.status == Status::diverged);
 }
 
 TEST("what does not go together is refused with a sentence") {
   CsrMatrix A = poisson(3, 3, 3, 7, 1.0);
   auto d = inverse_diagonal(A);
-  System function{.A = {.n = A.n}, .product = times(A)};
+  System function{.product = times(A), .A = {.n = A.n}};
   CHECK_THROWS(solve(function, options("prcg", "host", 1)), Error, "solver prcg needs the entries of the matrix");
   CHECK_THROWS(solve({.A = A.view(), .preconditioner = scaling(d)}, options("srcg", "host", 1)), Error,
                "solver srcg takes no preconditioner but a diagonal");
@@ -167,12 +191,13 @@ TEST("the estimate of memory is what a solver then holds") {
     for (auto& m : methods())
       for (int ranks : {1, 2, 4}) {
         NOTE(m.name, ", ", ranks, " ranks");
-        for (int kind = 0; kind < 4; kind++) {
+        for (int kind = 0; kind < 5; kind++) {
           System s{.A = A->view()};
           if (kind >= 2 && !m.any_preconditioner) continue;
           if (kind == 1) s.watch = {.every = 2, .x = true, .look = nothing};
           if (kind == 2) s.preconditioner = times(*A);
-          if (kind == 3) s = {.A = {.n = A->n}, .product = times(*A)};
+          if (kind == 3) s = {.product = times(*A), .A = {.n = A->n}};
+          if (kind == 4) s.inverse = A->view();
           Options o = options(m.name, "host", ranks);
           auto held = Solver(s, o).memory();
           auto estimated = estimate_memory(s, o, ranks, false);

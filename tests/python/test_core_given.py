@@ -157,7 +157,7 @@ def test_the_estimate_of_memory_is_within_a_tenth(ranks):
         (operator, {}),
         (A, {"callback_every": 2, "callback_x": True}),
     ]
-    cases += [(A, {"engine": "model"})]
+    cases += [(A, {"engine": "model"}), (A, {"M": A + 0.1 * sp.eye_array(A.shape[0]), "solver": "bicgstab"})]
     for matrix, options in cases:
         estimated = sordino.estimate_memory(matrix, ranks=ranks, **options)
         held = sordino.Solver(matrix, ranks=ranks, **options).memory()

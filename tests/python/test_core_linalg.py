@@ -60,6 +60,12 @@ def inverses(A):
     }
 
 
+def neumann(A):
+    """Two terms of the series of the inverse of A: no diagonal."""
+    D = sp.diags_array(1 / A.diagonal())
+    return sp.csr_array(2 * D - D @ A @ D)
+
+
 def residual(A, b, x):
     return np.linalg.norm(b - A @ x) / np.linalg.norm(b)
 
@@ -131,6 +137,23 @@ def test_callbacks_see_what_scipys_see(name, ranks):
     assert abs(len(seen[ours]) - len(seen[theirs])) <= 1
     for k in (0, 1, 5):
         np.testing.assert_allclose(seen[ours][k], seen[theirs][k], rtol=1e-7, atol=1e-10)
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_a_sparse_or_dense_inverse(ranks):
+    ours, theirs = PAIRS["cg"]
+    A, b = system("cg")
+    M = neumann(A)
+    plain, expected, counts = [], [], []
+    assert theirs(A, b, rtol=1e-8, callback=plain.append)[1] == 0
+    assert theirs(A, b, rtol=1e-8, M=M, callback=expected.append)[1] == 0
+    assert len(expected) < len(plain)
+    for given in (M, M.tocsc(), M.toarray(), spla.aslinearoperator(M), lambda r: M @ r):
+        counts.clear()
+        x, info = ours(A, b, rtol=1e-8, M=given, ranks=ranks, callback=counts.append)
+        assert info == 0 and residual(A, b, x) <= 1e-8
+        assert abs(len(counts) - len(expected)) <= 1
+    np.testing.assert_allclose(ours(A, b, "Mb", M=M, rtol=1e-8)[0], x, rtol=1e-6)
 
 
 def test_a_callback_that_returns_true_goes_on_and_one_that_raises_comes_out():
@@ -250,7 +273,7 @@ def test_float32_is_verified_as_it_is_handed_out():
             r"of shape \(5, 5\)",
         ),
         ({"M": "ilu"}, ValueError, "unknown precond 'ilu'"),
-        ({"M": sp.diags_array(np.full(504, np.nan))}, ValueError, "NaN or infinity"),
+        ({"M": sp.diags_array(np.full(504, np.nan))}, ValueError, "preconditioner M: the matrix holds nan"),
         ({"atol": -1.0}, ValueError, "atol"),
         ({"maxiter": 0}, ValueError, "maxiter is at least 1"),
         ({"b": 1j * np.ones(504)}, ValueError, "complex"),

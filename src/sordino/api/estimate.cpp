@@ -7,11 +7,13 @@ namespace sordino {
 namespace {
 
 constexpr i64 small = 64;  // rows, of which each of two ranks has a half
+constexpr i64 ghosts_of_matrix = 1;
 
 /// How many vectors of each kind of storage a solver makes.
 struct Vectors {
   i64 own = 0;        // a rank's rows
   i64 operand = 0;    // and the ghosts of the matrix's halo
+  i64 inverse = 0;    // and the ghosts of that of M^-1
   i64 gathered = 0;   // on rank 0 all rows, else a rank's
   i64 whole = 0;      // all rows on every rank
   i64 scattered = 0;  // on rank 0 all rows, else ghosts for a rank's
@@ -29,16 +31,19 @@ Vectors count(const Rank& root) {
       found.own++;
     else if (v.length == small)
       found.gathered++;
-    else
+    else if (v.length == small / 2 + ghosts_of_matrix)
       found.operand++;
+    else
+      found.inverse++;
   }
   return found;
 }
 
-/// The same solver of a small matrix.
+/// The same solver of a small matrix: a line, and, for M^-1, two lines, whose halo has two ghosts.
 Vectors vectors_of(const System& system, const Choice& choice, const Options& options) {
-  CsrMatrix line = poisson(small, 1, 1, 7, 1.0);
+  CsrMatrix line = poisson(small, 1, 1, 7, 1.0), lines = poisson(2, small / 2, 1, 7, 1.0);
   System model{.A = line.view(), .watch = system.watch};
+  if (system.inverse.n > 0) model.inverse = lines.view();
   auto nothing = [](const double*, double*) {};
   if (system.product) model.product = nothing;
   if (system.preconditioner) model.preconditioner = nothing;
@@ -50,13 +55,18 @@ Vectors vectors_of(const System& system, const Choice& choice, const Options& op
   return count(engine.rank(0));
 }
 
-/// Columns that a rank's rows touch outside its own. `seen` [n] remembers by whom a column was last counted.
-i64 ghosts_of(const CsrView& A, const Partition& p, int rank, std::vector<i32>& seen) {
+i64 stored_bytes(const CsrView& A, const Partition& p, int rank, bool device, bool renumbers) {
+  i64 first = p.first_row(rank), end = p.first_row(rank + 1);
+  return CsrOperator::bytes_of(A, {first, end - first, A.indptr[first], A.indptr[end] - A.indptr[first]}, device, renumbers);
+}
+
+/// Columns that a rank's rows touch outside its own. `seen` [n] takes a mark that no other call has.
+i64 ghosts_of(const CsrView& A, const Partition& p, int rank, std::vector<i32>& seen, i32 mark) {
   i64 ghosts = 0, begin = p.first_row(rank), end = p.first_row(rank + 1);
   for (i64 k = A.indptr[begin]; k < A.indptr[end]; k++) {
     i32 column = A.indices[k];
-    if ((column >= begin && column < end) || seen[std::size_t(column)] == rank) continue;
-    seen[std::size_t(column)] = rank;
+    if ((column >= begin && column < end) || seen[std::size_t(column)] == mark) continue;
+    seen[std::size_t(column)] = mark;
     ghosts++;
   }
   return ghosts;
@@ -70,20 +80,17 @@ std::vector<i64> estimate_memory(const System& system, const Options& options, i
   Choice choice = choose(system, o);
   Vectors v = vectors_of(system, choice, o);
   Partition p = partition_of(system, ranks);
-  const CsrView& A = system.A;
-  std::vector<i32> seen(system.product ? 0 : std::size_t(A.n), -1);
+  i64 n = system.A.n;
+  std::vector<i32> seen(std::size_t(n), 0);
+  i32 mark = 0;
+  bool renumbers = ranks > 1 && !choice.method->replicated;
   std::vector<i64> bytes;
   for (int r = 0; r < ranks; r++) {
-    i64 rows = p.rows(r), gathered = r == 0 ? A.n : rows;
-    i64 words = (v.own + v.operand) * rows + (v.gathered + v.scattered) * gathered + v.whole * A.n;
-    i64 matrix = 0;
-    if (!system.product) {
-      words += v.operand * ghosts_of(A, p, r, seen);
-      i64 first = p.first_row(r), entry = A.indptr[first];
-      CsrSlice slice{first, rows, entry, A.indptr[first + rows] - entry};
-      matrix = CsrOperator::bytes_of(A, slice, device, ranks > 1 && !choice.method->replicated);
-    }
-    bytes.push_back(8 * words + matrix);
+    i64 rows = p.rows(r), gathered = r == 0 ? n : rows;
+    i64 words = (v.own + v.operand + v.inverse) * rows + (v.gathered + v.scattered) * gathered + v.whole * n;
+    bytes.push_back(8 * words);
+    for (auto [A, operands] : {std::pair(system.A, v.operand), std::pair(system.inverse, v.inverse)})
+      if (A.indptr) bytes.back() += 8 * operands * ghosts_of(A, p, r, seen, ++mark) + stored_bytes(A, p, r, device, renumbers);
   }
   return bytes;
 }

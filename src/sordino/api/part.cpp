@@ -16,6 +16,9 @@ void check_given(const System& s, const Options& o) {
   if (!s.diagonal.empty() && i64(s.diagonal.size()) != n)
     bad_argument("the diagonal of the preconditioner has " + std::to_string(s.diagonal.size()) + " entries, the matrix " +
                  std::to_string(n) + " rows");
+  if (s.inverse.n > 0) validate(s.inverse);
+  if (s.inverse.n > 0 && s.inverse.n != n)
+    bad_argument("the preconditioner has " + std::to_string(s.inverse.n) + " rows, the matrix " + std::to_string(n));
   for (std::size_t i = 0; i < s.diagonal.size(); i++)
     if (!std::isfinite(s.diagonal[i])) bad_argument("the preconditioner holds a NaN or Inf at row " + std::to_string(i));
   if (s.product && o.precond == "jacobi") bad_argument("jacobi needs the entries of the matrix, which is given as a function");
@@ -50,6 +53,10 @@ void build_preconditioner(Part& p, Rank& rank, const System& s, const std::strin
   } else if (s.preconditioner) {
     p.M = std::make_unique<GivenOperator>(
         std::make_unique<HostOperator>(rank, partition, space, "preconditioner on the host", s.preconditioner));
+  } else if (s.inverse.n > 0) {
+    auto entries = std::make_unique<CsrOperator>(rank, s.inverse, partition, space);
+    p.inverse = entries.get();
+    p.M = std::make_unique<GivenOperator>(std::move(entries));
   } else if (!s.diagonal.empty()) {
     p.M = std::make_unique<GivenDiagonal>(rank, space, s.diagonal.data());
   } else {
@@ -69,7 +76,7 @@ Choice choose(const System& s, const Options& o) {
   if (s.product && !c.method->any_preconditioner)
     throw Error(Errc::unsupported, "solver " + c.method->name +
                                        " needs the entries of the matrix, which is given as a function: use cg or bicgstab");
-  if (s.preconditioner) require_any_preconditioner(*c.method);
+  if (s.brings_operator()) require_any_preconditioner(*c.method);
   return c;
 }
 

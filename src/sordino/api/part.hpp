@@ -26,6 +26,7 @@ Partition partition_of(const System& system, int ranks);
 struct Part {
   std::unique_ptr<Operator> A;
   CsrOperator* entries = nullptr;  // A, where its entries are known
+  CsrOperator* inverse = nullptr;  // M^-1, likewise
   std::unique_ptr<Preconditioner> M;
   Jacobi* jacobi = nullptr;
   std::unique_ptr<Driver> driver;

@@ -261,7 +261,9 @@ std::vector<i64> Solver::memory() const {
   for (int i = 0; i < engine.local_ranks(); i++) {
     bytes.push_back(engine.bytes_held(i));
     const Part& p = state_->parts[std::size_t(i)];
-    if (p.entries && !engine.is_device()) bytes.back() += p.entries->bytes();
+    if (engine.is_device()) continue;
+    for (const CsrOperator* entries : {p.entries, p.inverse})
+      if (entries) bytes.back() += entries->bytes();
   }
   return bytes;
 }

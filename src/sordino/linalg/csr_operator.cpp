@@ -9,14 +9,16 @@ namespace sordino {
 
 CsrOperator::~CsrOperator() = default;
 
-CsrOperator::CsrOperator(Rank& rank, const CsrView& A, const Partition& partition) {
+CsrOperator::CsrOperator(Rank& rank, const CsrView& A, const Partition& partition)
+    : CsrOperator(rank, A, partition, rank.add_space(distributed_space(partition, rank.id()))) {}
+
+CsrOperator::CsrOperator(Rank& rank, const CsrView& A, const Partition& partition, int on_space) : space_(on_space) {
   take_slice(A, partition, rank.id());
-  Space space = distributed_space(partition, rank.id());
+  const Space& space = rank.space(space_);
   auto ghosts = foreign_columns(A);
   exchange_ = make_halo(rank, partition, space, ghosts);
   split_ = interior_and_boundary(A, space);
   exchange_.consumer = split_;
-  space_ = rank.add_space(std::move(space));
   store(rank, A, ghosts.empty() && rank.size() == 1 ? std::vector<i32>{} : renumbered(A, ghosts), 0);
 }
 
