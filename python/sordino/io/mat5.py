@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+_Bytes = bytes | memoryview
 _TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 _MATRIX, _COMPRESSED = 14, 15
 #: Classes of variables that are read, and the types that their numbers get.
@@ -27,16 +28,17 @@ class DamagedError(Exception):
     """A file that does not keep to the form."""
 
 
-def variables(data: bytes) -> dict[str, Any]:
+def variables(content: bytes) -> dict[str, Any]:
     """Variables by name: ndarrays with two dimensions or more, csc_arrays, dictionaries for structures of one element.
 
     Raises
     ------
     DamagedError
     """
-    order = {b"IM": "<", b"MI": ">"}.get(data[126:128])
+    order = {b"IM": "<", b"MI": ">"}.get(content[126:128])
     if order is None:
         raise DamagedError
+    data = memoryview(content)  # so that parts of it are no copies
     found: dict[str, Any] = {}
     at = 128
     while at < len(data):
@@ -50,7 +52,7 @@ def variables(data: bytes) -> dict[str, Any]:
     return found
 
 
-def _element(data: bytes, at: int, order: str) -> tuple[int, bytes, int]:
+def _element(data: _Bytes, at: int, order: str) -> tuple[int, _Bytes, int]:
     """Type and content of the element at a place, and where the next one begins."""
     if at + 8 > len(data):
         raise DamagedError
@@ -68,7 +70,7 @@ def _element(data: bytes, at: int, order: str) -> tuple[int, bytes, int]:
     return sort, data[start : start + length], end
 
 
-def _inflated(packed: bytes, order: str) -> bytes:
+def _inflated(packed: _Bytes, order: str) -> bytes:
     """The one element that a compressed element holds, and no byte more than it says it has."""
     try:
         unpacking = zlib.decompressobj()
@@ -81,7 +83,7 @@ def _inflated(packed: bytes, order: str) -> bytes:
         raise DamagedError from None
 
 
-def _numbers(data: bytes, at: int, order: str) -> tuple[np.ndarray, int]:
+def _numbers(data: _Bytes, at: int, order: str) -> tuple[np.ndarray, int]:
     sort, body, end = _element(data, at, order)
     if sort not in _TYPES:
         raise DamagedError
@@ -90,7 +92,7 @@ def _numbers(data: bytes, at: int, order: str) -> tuple[np.ndarray, int]:
     return values.astype(dtype.newbyteorder("=")), end
 
 
-def _variable(body: bytes, order: str, depth: int) -> tuple[str, Any]:
+def _variable(body: _Bytes, order: str, depth: int) -> tuple[str, Any]:
     """Name and value of a matrix element; the value of what is passed over is None."""
     if not body:
         return "", None
@@ -117,7 +119,7 @@ def _variable(body: bytes, order: str, depth: int) -> tuple[str, Any]:
     )
 
 
-def _values(body: bytes, at: int, order: str, is_complex: bool, count: int) -> np.ndarray:
+def _values(body: _Bytes, at: int, order: str, is_complex: bool, count: int) -> np.ndarray:
     """The first `count` numbers of the element at a place, with those of the next as imaginary parts."""
     values, at = _numbers(body, at, order)
     if len(values) < count:
@@ -130,7 +132,7 @@ def _values(body: bytes, at: int, order: str, is_complex: bool, count: int) -> n
     return values[:count] + 1j * imaginary[:count]
 
 
-def _sparse(body: bytes, at: int, order: str, shape: tuple[int, ...], is_complex: bool) -> sp.csc_array:
+def _sparse(body: _Bytes, at: int, order: str, shape: tuple[int, ...], is_complex: bool) -> sp.csc_array:
     rows, at = _numbers(body, at, order)
     starts, at = _numbers(body, at, order)
     if (
@@ -153,7 +155,9 @@ def _sparse(body: bytes, at: int, order: str, shape: tuple[int, ...], is_complex
     return made
 
 
-def _structure(body: bytes, at: int, order: str, shape: tuple[int, ...], depth: int) -> dict[str, Any] | None:
+def _structure(
+    body: _Bytes, at: int, order: str, shape: tuple[int, ...], depth: int
+) -> dict[str, Any] | None:
     """The fields of a structure; arrays of structures, and too deep ones, are passed over."""
     if math.prod(shape) != 1 or depth == _DEEPEST:
         return None

@@ -103,7 +103,7 @@ def read(name: str) -> tuple[Any, Header]:
                 matrix = scipy.io.mmread(_Mended(stream))
         return (sp.coo_array(matrix) if sp.issparse(matrix) else matrix), header
     except (ValueError, OverflowError, EOFError, OSError) as error:
-        text = str(error).rstrip(".")
+        text = shown(str(error).rstrip("."), 150)[1:-1]
         raise FileError(f"{name} is not a valid Matrix Market file ({text})") from None
     except MemoryError:
         raise FileError(f"{name} does not fit into the memory of this machine") from None
@@ -142,7 +142,7 @@ def _read_header(name: str, stream: IO[bytes]) -> Header:
         raise FileError(
             f"{name} is not a Matrix Market file: its first line does not begin with {BANNER.decode()}"
         )
-    words = line.decode("ascii", "replace").lower().split()[1:]
+    words = [word.decode("ascii", "replace").lower() for word in line.split()[1:]]
     if len(words) < 4 or words[0] != "matrix" or words[1] not in ("coordinate", "array"):
         raise FileError(
             f"{name} has a malformed header: '%%MatrixMarket matrix coordinate real general' "
@@ -203,7 +203,7 @@ def _scan_body(name: str, stream: IO[bytes], header: Header) -> bool:
     """One pass over the numbers: well-formed ones only, and as many as promised; whether SciPy takes all as it is."""
     words, tail, skeleton_tail, last, plus = 0, bytes((_BLANK,)), b"", b"\n", False
     while chunk := stream.read(_CHUNK):
-        plus = plus or any(pair in last + chunk for pair in (b" +", b"\n+", b"\t+", b"\r+"))
+        plus = plus or _has_plus(last + chunk)
         last = chunk[-1:]
         kinds = chunk.translate(_KIND)
         if _STRANGE in kinds:
@@ -227,6 +227,10 @@ def _scan_body(name: str, stream: IO[bytes], header: Header) -> bool:
             f"{name} holds more than its header promises: {words:,} numbers instead of {header.words:,}"
         )
     return last == b"\n" and not plus
+
+
+def _has_plus(text: bytes) -> bool:
+    return any(pair in text for pair in (b" +", b"\n+", b"\t+", b"\r+"))
 
 
 def _meanings(kinds: bytes, table: bytes) -> bytes:
