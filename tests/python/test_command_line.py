@@ -152,6 +152,11 @@ def test_bad_usage_is_one_sentence_and_exit_code_2(cli, folder, argv, sentence):
     assert {name: (folder / name).read_bytes() for name in os.listdir()} == before
 
 
+def test_a_bad_file_of_options_is_one_line_too(cli, folder):
+    (folder / "run.json").write_text('{"rt\\nol": 1}')
+    refused(cli("solve", "a.mtx", "--options", "run.json"), "unknown option 'rt\\nol', did you mean 'rtol'?")
+
+
 def test_help_and_version(cli, capsys):
     for argv in ([], ["--help"], ["--version"]):
         code, out, _ = cli(*argv)

@@ -6,15 +6,16 @@ import re
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from sordino import cli
+from sordino import _options, cli, read_vector
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+def blocks(language: str, text: str = README) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
 
 
 def test_the_python_of_the_readme_runs() -> None:
@@ -37,3 +38,21 @@ def test_the_command_lines_of_the_readme_run(line: str, capsys: pytest.CaptureFi
     small = re.sub(r"poisson \d+ \d+ \d+", "poisson 8 8 8", line)
     assert cli.main(shlex.split(small)[1:]) == 0
     assert capsys.readouterr().out
+
+
+def test_the_options_and_command_lines_of_the_docs_are_understood(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "files.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    (options,) = blocks("json", text)
+    Path("run.json").write_text(options)
+    assert _options.load("run.json") == {
+        "solver": "prcg", "precond": "jacobi", "rtol": 1e-8, "maxiter": 5000, "ranks": 4, "devices": "0,1,2,3"
+    }  # fmt: skip
+    identity = "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 2\n2 2 2\n"
+    Path("A.mtx").write_text(identity)
+    np.save("b.npy", np.ones(2))
+    for line in blocks("sh", text)[0].splitlines():
+        assert cli.main([*shlex.split(line)[1:], "--engine", "host", "--ranks", "1"]) == 0
+    np.testing.assert_allclose(read_vector("y.mtx", 2, "x"), 0.5)
