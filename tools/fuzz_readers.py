@@ -225,22 +225,22 @@ def main() -> int:
     if given.only:
         return _one(given)
     kinds = given.kinds.split(",")
-    shares = sum(KINDS[kind][1] for kind in kinds)
+    for kind in kinds:
+        if kind not in KINDS:
+            sys.exit(f"unknown kind '{kind}'; known: {', '.join(KINDS)}")
     if given.record:
         _records.check(given.record)
-    rows, bad = [], 0
+    at = given.commit or _records.commit()
+    command = f"python tools/fuzz_readers.py --count {given.count} --seed {given.seed} --kinds {given.kinds}"
+    shares, bad = sum(KINDS[kind][1] for kind in kinds), 0
     for kind in kinds:
         row, found = run(given.seed, kind, max(1, given.count * KINDS[kind][1] // shares))
-        rows.append(row)
         bad += len(found)
         print(json.dumps(row), flush=True)
         for index, said in found[: given.show]:
             print(f"  {kind}:{index} {said}", flush=True)
-    if given.record:
-        at = given.commit or _records.commit()
-        _records.append(
-            given.record, rows, f"python tools/fuzz_readers.py --count {given.count} --seed {given.seed}", at
-        )
+        if given.record:
+            _records.append(given.record, [row], command, at)
     return 1 if bad else 0
 
 
