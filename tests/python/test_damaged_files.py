@@ -107,6 +107,8 @@ def harwell_boeing(*, form="(1E20.12)", value="1.5", index="1", entries="1"):
         ({"form": "(-999999P4E20.1)"}, "makes no sense"),
         ({"form": "(400P4E20.12)"}, "makes no sense"),
         ({"form": "\x19"}, "is not a Fortran format"),
+        ({"form": "(2D\r0.10)"}, "the format '(2D\\r0.10)' of its values makes no sense"),
+        ({"value": "-9.15E32440036"}, "is not a finite number"),
     ],
 )
 def test_fields_that_python_would_read_otherwise(file, change, said):
@@ -221,6 +223,7 @@ def test_arrays_of_any_order_and_width(file, tmp_path):
             as_csr(read_matrix(tmp_path / "a.npy").matrix).matrix().toarray(), wanted
         )
     np.testing.assert_array_equal(as_csr(wanted.astype(">f8")).matrix().toarray(), wanted)
+    assert "more than 64 bits" in refusal(FileError, read_matrix, file("c.npy", npy("(2, 2)", "<f16")))
     assert "an array with 0 dimensions" in refusal(
         BadArgument, as_csr, read_matrix(file("b.npy", npy("()"))).matrix
     )
@@ -284,6 +287,16 @@ def test_matlab_variables_as_scipy_writes_them(file, packed):
     np.testing.assert_array_equal(read.rhs, [[1], [2]])
     dense = read_matrix(file("b.mat", bytes(mat(packed=packed, M=np.array([[1, 2], [3, 4]], dtype=np.int8)))))
     np.testing.assert_array_equal(dense.matrix, [[1, 2], [3, 4]])
+
+
+def test_matlab_numbers_that_their_class_cannot_hold(file):
+    M = np.array([[1.0, np.inf], [1e300, np.nan]])
+    for values in (M, M + 1j * np.ones((2, 2)), M.astype(complex)):
+        content = mat(M=values)
+        flags = content.index(b"\x06\x00\x00\x00\x08\x00\x00\x00") + 8
+        for sort in (7, 8, 15):  # single precision, whole numbers of 8 and of 64 bits
+            content[flags] = sort
+            refusal(BadArgument, as_csr, read_matrix(file("a.mat", bytes(content))).matrix)
 
 
 def test_matlab_elements_that_ended_the_program(file):

@@ -149,8 +149,8 @@ def _line(stream: IO[bytes], name: str) -> bytes:
 
 def _format(name: str, text: bytes, what: str) -> _Format:
     found = _FORMAT.fullmatch(text.strip())
+    word = text.strip().decode("ascii", "replace")
     if not found:
-        word = text.strip().decode("ascii", "replace")
         raise FileError(
             f"{name}: the format {shown(word)} of its {what} is not a Fortran format such as (16I5) or (4E20.12)"
         )
@@ -161,7 +161,7 @@ def _format(name: str, text: bytes, what: str) -> _Format:
         and 1 <= made.repeat * made.width < _LONGEST
         and max(made.decimals, abs(made.scale)) <= 64
     ):
-        raise FileError(f"{name}: the format '{text.strip().decode()}' of its {what} makes no sense")
+        raise FileError(f"{name}: the format {shown(word)} of its {what} makes no sense")
     return made
 
 
@@ -228,9 +228,9 @@ def _read_as(form: _Format, words: np.ndarray) -> np.ndarray:
         longer = words.astype(f"S{form.width + 1}")
         longer[bare] = [re.sub(rb"(?<=[0-9.])([+-])", rb"E\1", word) for word in words[bare]]
         words, exponent[bare] = longer, True
-    values = words.astype(np.float64)
     implied = np.char.find(words, b".") < 0
     with np.errstate(over="ignore"):
+        values = words.astype(np.float64)
         values[implied] *= 10.0**-form.decimals
         if form.scale and not exponent.all():
             values[~exponent] *= 10.0**-form.scale

@@ -17,9 +17,9 @@ import scipy.sparse as sp
 _Bytes = bytes | memoryview
 _TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 _MATRIX, _COMPRESSED = 14, 15
-#: Classes of variables that are read, and the types that their numbers get.
+#: Classes of variables that are read: structures, sparse matrices, floating-point and whole numbers.
 _STRUCT, _SPARSE = 2, 5
-_CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4", 14: "i8", 15: "u8"}
+_FLOATS, _WHOLE = (6, 7), tuple(range(8, 16))
 _COMPLEX = 0x0800
 _DEEPEST = 4  # structures in structures
 
@@ -100,7 +100,7 @@ def _variable(body: _Bytes, order: str, depth: int) -> tuple[str, Any]:
     if len(flags) != 2:
         raise DamagedError
     sort, is_complex = int(flags[0]) & 0xFF, bool(int(flags[0]) & _COMPLEX)
-    if sort not in _CLASSES and sort not in (_STRUCT, _SPARSE):
+    if sort not in (_STRUCT, _SPARSE, *_FLOATS, *_WHOLE):
         return "", None
     sizes, at = _numbers(body, at, order)
     shape = tuple(int(size) for size in sizes)
@@ -113,10 +113,9 @@ def _variable(body: _Bytes, order: str, depth: int) -> tuple[str, Any]:
     if sort == _SPARSE:
         return name, _sparse(body, at, order, shape, is_complex)
     values = _values(body, at, order, is_complex, math.prod(shape))
-    wanted = np.dtype(_CLASSES[sort])
-    return name, values.astype(np.result_type(wanted, "c8") if is_complex else wanted).reshape(
-        shape, order="F"
-    )
+    if sort in _FLOATS and values.dtype.kind in "iu":  # stored in less room than its class has
+        values = values.astype(np.float64)
+    return name, values.reshape(shape, order="F")
 
 
 def _values(body: _Bytes, at: int, order: str, is_complex: bool, count: int) -> np.ndarray:
@@ -129,7 +128,9 @@ def _values(body: _Bytes, at: int, order: str, is_complex: bool, count: int) -> 
     imaginary, _ = _numbers(body, at, order)
     if len(imaginary) < count:
         raise DamagedError
-    return values[:count] + 1j * imaginary[:count]
+    made = np.empty(count, dtype=np.complex128)
+    made.real, made.imag = values[:count], imaginary[:count]
+    return made
 
 
 def _sparse(body: _Bytes, at: int, order: str, shape: tuple[int, ...], is_complex: bool) -> sp.csc_array:

@@ -117,6 +117,8 @@ def _array(stream: IO[bytes], name: str, size: int) -> np.ndarray:
         shape = tuple(int(word) for word in shape_text.replace(b",", b" ").split())
     except (TypeError, ValueError):
         raise _DamagedError from None
+    if dtype.kind in "fc" and dtype.itemsize > (8 if dtype.kind == "f" else 16):
+        raise FileError(f"{name} holds numbers of more than 64 bits: save them as float64")
     count = math.prod(shape)
     if dtype.hasobject or dtype.itemsize == 0 or count * dtype.itemsize > size - 8 - wide - length:
         raise _DamagedError
