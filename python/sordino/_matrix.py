@@ -185,17 +185,22 @@ def _as_sparse(matrix: Any) -> Any:
     _check_type(dense.dtype, "the matrix")
     if not np.isfinite(dense).all():
         raise BadArgument("the matrix holds NaN or infinity")
-    return sp.csr_array(dense)
+    return sp.csr_array(dense.astype(np.float64) if dense.dtype.kind == "f" else dense)
 
 
 def _describe(matrix: Any, dense: np.ndarray) -> str:
-    if dense.dtype == object or dense.ndim == 0:
+    if dense.dtype == object or (dense.ndim == 0 and not isinstance(matrix, np.ndarray)):
         return f"a {type(matrix).__name__}"
-    return f"an array with {dense.ndim} dimension{'s' if dense.ndim > 1 else ''}"
+    return f"an array with {dense.ndim} dimension{'' if dense.ndim == 1 else 's'}"
 
 
 def _check_structure(matrix: Any) -> None:
     try:
+        starts = getattr(matrix, "indptr", None)
+        if starts is not None and np.any(
+            starts[1:] < starts[:-1]
+        ):  # SciPy does not look where the last one is <= 0
+            raise ValueError("its index pointers fall")
         if hasattr(matrix, "check_format"):
             matrix.check_format(full_check=True)
     except (ValueError, IndexError) as error:

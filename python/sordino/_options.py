@@ -7,21 +7,26 @@ everywhere; nothing is stated twice.
 
 from __future__ import annotations
 
-import json
+import itertools
 import math
 import numbers
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ._native import core
-from .errors import BadArgument, suggestion
+from .errors import BadArgument, shown, suggestion
 
 #: Other names under which an option may be given.
 ALIASES: dict[str, str] = {"max_iterations": "maxiter", "method": "solver", "M": "precond"}
 
 #: Options that may change from one solve to the next without a new setup.
 PER_SOLVE: tuple[str, ...] = ("rtol", "atol", "maxiter", "time_limit")
+
+#: Whole numbers of the core have 64 bits.
+_MOST = 2**63
+_MOST_DEVICES = 4096
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,7 @@ def check(given: Mapping[str, Any], *, allowed: Sequence[str] | None = None) -> 
         name = ALIASES.get(key, key)
         if name not in table:
             near = suggestion(key, [*names, *ALIASES])
-            raise BadArgument(f"unknown option '{key}'{near or '; sordino options lists all of them'}")
+            raise BadArgument(f"unknown option {shown(key)}{near or '; sordino options lists all of them'}")
         if name not in names:
             raise BadArgument(
                 f"option '{name}' is fixed at setup: give it to sordino.Solver; "
@@ -109,14 +114,14 @@ def coerce(spec: OptionSpec, value: Any) -> Any:
             return bool(value)
     elif spec.type == "int":
         if isinstance(value, numbers.Integral) and not isinstance(value, bool):
-            return int(value)
+            return _of_the_core(spec, int(value))
     elif spec.type == "float":
         if isinstance(value, numbers.Real) and not isinstance(value, bool):
-            return _finite_float(spec, float(value))
+            return _no_nan(spec, value)
     elif isinstance(value, str):
         return _choice(spec, value)
     wanted = {"bool": "True or False", "int": "a whole number", "float": "a number"}.get(spec.type, "a word")
-    raise BadArgument(f"option '{spec.name}' takes {wanted}, not {value!r}")
+    raise BadArgument(f"option '{spec.name}' takes {wanted}, not {shown(value)}")
 
 
 def parse(spec: OptionSpec, text: str) -> Any:
@@ -131,11 +136,21 @@ def parse(spec: OptionSpec, text: str) -> Any:
         if isinstance(error, BadArgument):
             raise
         wanted = "a whole number" if spec.type == "int" else "a number"
-        raise BadArgument(f"{spec.flag} takes {wanted}, not '{text}'") from None
+        raise BadArgument(f"{spec.flag} takes {wanted}, not {shown(text)}") from None
     return coerce(spec, text)
 
 
-def _finite_float(spec: OptionSpec, value: float) -> float:
+def _of_the_core(spec: OptionSpec, value: int) -> int:
+    if not -_MOST <= value < _MOST:
+        raise BadArgument(f"option '{spec.name}' has too many digits: {shown(value)}")
+    return value
+
+
+def _no_nan(spec: OptionSpec, given: numbers.Real) -> float:
+    try:
+        value = float(given)
+    except OverflowError:
+        raise BadArgument(f"option '{spec.name}' has too many digits: {shown(given)}") from None
     if math.isnan(value):
         raise BadArgument(f"option '{spec.name}' is not a number (NaN)")
     return value
@@ -146,21 +161,24 @@ def _choice(spec: OptionSpec, value: str) -> str:
         return value
     near = suggestion(value, spec.choices)
     known = near or f"; known: {', '.join(spec.choices)}"
-    raise BadArgument(f"unknown {spec.name} '{value}'{known}")
+    raise BadArgument(f"unknown {spec.name} {shown(value)}{known}")
 
 
 def device_list(value: Any) -> str:
     """Normalise ``"0-3"``, ``"0,2"`` or ``[0, 2]`` to ``"0,2"``, the form the core takes."""
     try:
         if isinstance(value, str):
-            numbers_ = [n for part in value.split(",") for n in _device_range(part)]
+            ranges = (n for part in value.split(",") for n in _device_range(part))
+            numbers_ = list(itertools.islice(ranges, _MOST_DEVICES + 1))
         else:
             items = [value] if isinstance(value, numbers.Integral) else list(value)
             numbers_ = [_device_number(item) for item in items]
     except (TypeError, ValueError):
-        raise BadArgument(f"option 'devices' takes numbers such as 0-3 or 0,2, not {value!r}") from None
+        raise BadArgument(f"option 'devices' takes numbers such as 0-3 or 0,2, not {shown(value)}") from None
+    if len(numbers_) > _MOST_DEVICES:
+        raise BadArgument(f"option 'devices' names more than {_MOST_DEVICES:,} devices: {shown(value)}")
     if not numbers_ or len(set(numbers_)) != len(numbers_):
-        raise BadArgument(f"option 'devices' names no device, or one of them twice: {value!r}")
+        raise BadArgument(f"option 'devices' names no device, or one of them twice: {shown(value)}")
     return ",".join(map(str, numbers_))
 
 
@@ -168,7 +186,7 @@ def _device_range(part: str) -> list[int]:
     first, dash, last = part.partition("-")
     if not dash:
         return [int(first)]
-    if int(last) - int(first) > 4096:
+    if int(last) - int(first) > _MOST_DEVICES:
         raise ValueError
     return list(range(int(first), int(last) + 1))
 
@@ -179,20 +197,23 @@ def _device_number(item: Any) -> int:
     return int(item)
 
 
-def load(path: str) -> dict[str, Any]:
+def load(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read options from a JSON file such as ``{"solver": "cg", "rtol": 1e-8}``.
+
+    Values are JSON's numbers, words and booleans, or words as on the command line: ``"ranks": "4"``. ``null`` stands
+    for the default.
 
     Raises
     ------
     BadArgument
         For unreadable JSON, for something else than one object, and as :func:`check`.
     """
-    from .io.opening import read_text
+    from .io.opening import parse_object, read_text
 
-    try:
-        given = json.loads(read_text(path))
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise BadArgument(f"{path} is not valid JSON ({error})") from None
-    if not isinstance(given, dict):
-        raise BadArgument(f"{path} must hold one JSON object of options")
+    given = parse_object(read_text(path), os.fspath(path), "options")
+    table = specs()
+    for key, value in given.items():
+        spec = table.get(ALIASES.get(key, key))
+        if spec is not None and isinstance(value, str):
+            given[key] = parse(spec, value)
     return check(given)

@@ -125,7 +125,22 @@ def from_core(raised: BaseException) -> SordinoError:
     return error
 
 
+def shown(value: object, most: int = 60) -> str:
+    """A value of the user's as a sentence can quote it: on one line, printable, cut where it is long."""
+    try:
+        text = " ".join(repr(value).split())
+    except (
+        ValueError,
+        RecursionError,
+    ):  # Python writes out neither thousands of digits nor depths of nesting
+        text = f"a value of {most} characters and more"
+    text = text if text.isprintable() else ascii(text)[1:-1]
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
 def suggestion(word: str, known: Iterable[str]) -> str:
     """``", did you mean 'rtol'?"`` for the nearest known word, or an empty string."""
+    if len(word) > 60:
+        return ""
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f", did you mean '{near[0]}'?" if near else ""

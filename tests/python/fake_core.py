@@ -26,6 +26,7 @@ OPTIONS = [
         ["auto", "host", "nccl", "nvshmem", "mpi"],
         "run",
     ),
+    ("all_reduce", "choice", "auto", "how sums come about", ["auto", "ordered", "tree"], "run"),
     ("time_limit", "float", 0.0, "seconds, 0: none; 100 % of it may be used", None, "run"),
     ("timeout", "float", 30.0, "seconds without progress", None, "run"),
     ("check_every", "int", 25, "iterations of a chunk", None, "run"),

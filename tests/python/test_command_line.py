@@ -74,7 +74,7 @@ def test_json_is_one_object_with_the_promised_keys(cli, folder):
 
 
 def test_a_right_hand_side_and_a_first_guess(cli, folder, laplacian):
-    assert cli("solve", "a.mtx", "--rhs", "b.npy", "--rtol", "1e-12", "--output", "x.mtx")[0] == 0
+    assert cli("solve", "a.mtx", "--rhs", "b.npy", "--rtol", "1e-12", "-o", "x.mtx")[0] == 0
     x = scipy.io.mmread("x.mtx").ravel()
     np.testing.assert_allclose(laplacian(5) @ x, np.arange(125.0), atol=1e-8)
     code, out, _ = cli("solve", "a.mtx", "--rhs", "b.npy", "--x0", "x.mtx", "--json")
@@ -105,7 +105,7 @@ def test_what_should_not_happen_is_still_one_sentence(cli, folder, fake_core):
 
 
 def test_options_from_a_file_come_after_flags(cli, folder):
-    (folder / "run.json").write_text(json.dumps({"solver": "prcg", "rtol": 1e-3, "maxiter": 500}))
+    (folder / "run.json").write_text(json.dumps({"solver": "prcg", "rtol": 1e-3, "max_iterations": "500"}))
     _, out, _ = cli("solve", "a.mtx", "--options", "run.json", "--rtol", "1e-7", "--json")
     options = json.loads(out)["options"]
     assert (options["solver"], options["rtol"], options["maxiter"]) == ("prcg", 1e-7, 500)
@@ -152,6 +152,11 @@ def test_bad_usage_is_one_sentence_and_exit_code_2(cli, folder, argv, sentence):
     assert {name: (folder / name).read_bytes() for name in os.listdir()} == before
 
 
+def test_a_bad_file_of_options_is_one_line_too(cli, folder):
+    (folder / "run.json").write_text('{"rt\\nol": 1}')
+    refused(cli("solve", "a.mtx", "--options", "run.json"), "unknown option 'rt\\nol', did you mean 'rtol'?")
+
+
 def test_help_and_version(cli, capsys):
     for argv in ([], ["--help"], ["--version"]):
         code, out, _ = cli(*argv)
@@ -176,6 +181,18 @@ def test_options_are_listed(cli):
         assert part in out
     found = json.loads(cli("options", "--json")[1])
     assert {"options", "solvers", "preconditioners", "machines", "aliases"} <= set(found)
+    options = {option["name"]: option for option in found["options"]}
+    assert options["maxiter"] == {
+        "name": "maxiter", "type": "int", "default": 10000, "choices": None, "help": "iterations at most",
+        "group": "solve", "flag": "--maxiter", "aliases": ["max_iterations"], "per_solve": True,
+    }  # fmt: skip
+    assert (
+        options["engine"]["choices"] == ["auto", "host", "cuda", "model"]
+        and not options["engine"]["per_solve"]
+    )
+    assert (
+        out.index("Options: solve") < out.index("--rtol") < out.index("Options: run") < out.index("--ranks")
+    )
 
 
 def test_only_process_0_prints(cli, folder, fake_core, monkeypatch):

@@ -6,9 +6,10 @@ import re
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from sordino import cli
+from sordino import _options, cli, read_vector
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,3 +48,20 @@ def test_the_command_lines_of_the_readme_run(line: str, capsys: pytest.CaptureFi
     small = re.sub(r"poisson \d+ \d+ \d+", "poisson 8 8 8", line)
     assert cli.main(shlex.split(small)[1:]) == 0
     assert capsys.readouterr().out
+
+
+def test_the_options_and_command_lines_of_the_docs_are_understood(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (options,) = blocks("json", "docs/files.md")
+    Path("run.json").write_text(options)
+    assert _options.load("run.json") == {
+        "solver": "prcg", "precond": "jacobi", "rtol": 1e-8, "maxiter": 5000, "ranks": 4, "devices": "0,1,2,3"
+    }  # fmt: skip
+    identity = "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 2\n2 2 2\n"
+    Path("A.mtx").write_text(identity)
+    np.save("b.npy", np.ones(2))
+    for line in blocks("sh", "docs/files.md")[0].splitlines():
+        assert cli.main([*shlex.split(line)[1:], "--engine", "host", "--ranks", "1"]) == 0
+    np.testing.assert_allclose(read_vector("y.mtx", 2, "x"), 0.5)

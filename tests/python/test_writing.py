@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from sordino import BadArgument, FileError, read_vector
+from sordino import BadArgument, FileError, read_matrix, read_vector
 from sordino.io import OutputFile, write_vector
 
 X = np.array([1 / 3, -2e-308, 1e300])
@@ -18,6 +18,13 @@ def test_vectors_come_back_to_the_bit(tmp_path, name):
     write_vector(OutputFile(tmp_path / name), X)
     np.testing.assert_array_equal(read_vector(tmp_path / name, 3, "result"), X)
     assert os.listdir(tmp_path) == [name]
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.mtx"])
+def test_columns_come_back_to_the_bit(tmp_path, name):
+    columns = np.stack([X, 2 * X[::-1]], axis=1)
+    write_vector(OutputFile(tmp_path / name), columns)
+    np.testing.assert_array_equal(read_matrix(tmp_path / name).matrix, columns)
 
 
 def test_an_existing_file_is_kept_unless_forced(tmp_path):

@@ -51,7 +51,7 @@ def add_solve_options(parser: argparse.ArgumentParser) -> None:
     files = parser.add_argument_group("files")
     files.add_argument("--options", metavar="FILE", help="options from a JSON file; flags override it")
     files.add_argument("--machine", metavar="NAME|FILE", help="the described machine for --engine model")
-    files.add_argument("--output", metavar="FILE", help="write x as .npy or .mtx")
+    files.add_argument("-o", "--output", metavar="FILE", help="write x as .npy or .mtx, whichever it ends in")
     files.add_argument("--report", metavar="FILE", help="write an HTML report with convergence and timeline")
     files.add_argument("--trace", metavar="FILE", help="write a trace that Perfetto opens (.json)")
     files.add_argument("--force", action="store_true", help="overwrite files that exist")

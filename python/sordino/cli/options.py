@@ -22,8 +22,10 @@ def main(argv: Sequence[str]) -> int:
     if given.json:
         say(json.dumps(json_ready(_everything(table)), allow_nan=False))
         return 0
-    rows = [(spec.flag, _value(spec), _default(spec.default), spec.help) for spec in table.values()]
-    show_table("Options", ("flag", "value", "default", "meaning"), rows, left=4)
+    for group in dict.fromkeys(spec.group for spec in table.values()):
+        members = [spec for spec in table.values() if spec.group == group]
+        rows = [(spec.flag, _value(spec), _default(spec.default), spec.help) for spec in members]
+        show_table(f"Options: {group}", ("flag", "value", "default", "meaning"), rows, left=4)
     show_table("Solvers", ("name", "for", "summary"), [_solver(row) for row in core().solvers()], left=3)
     preconditioners = [(row["name"], row["summary"]) for row in core().preconditioners()]
     show_table("Preconditioners", ("name", "summary"), preconditioners, left=2)
@@ -34,14 +36,21 @@ def main(argv: Sequence[str]) -> int:
 
 def _everything(table: dict[str, _options.OptionSpec]) -> dict[str, object]:
     return {
-        "options": [
-            {key: getattr(spec, key) for key in ("name", "type", "default", "help", "choices", "group")}
-            for spec in table.values()
-        ],
+        "options": [_described(spec) for spec in table.values()],
         "aliases": _options.ALIASES,
         "solvers": core().solvers(),
         "preconditioners": core().preconditioners(),
         "machines": {name: machines.load(name) for name in machines.names()},
+    }
+
+
+def _described(spec: _options.OptionSpec) -> dict[str, object]:
+    """All that is known of an option; ``per_solve``: whether it may change without another setup."""
+    keys = ("name", "type", "default", "choices", "help", "group", "flag")
+    return {
+        **{key: getattr(spec, key) for key in keys},
+        "aliases": sorted(other for other, name in _options.ALIASES.items() if name == spec.name),
+        "per_solve": spec.name in _options.PER_SOLVE,
     }
 
 

@@ -15,7 +15,7 @@ from typing import IO
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import FileError
+from ..errors import FileError, shown
 from .opening import opened
 
 _FORMAT = re.compile(
@@ -24,6 +24,9 @@ _FORMAT = re.compile(
 _KINDS = re.compile(rb"[RCP][SUHZR][AE]", re.IGNORECASE)
 #: Longer lines, and larger numbers of anything, are no Harwell-Boeing file.
 _LONGEST, _MOST = 1 << 12, 1 << 40
+#: What numbers are made of; Python would read more as one: 1_000, infinity.
+_DIGITS = b" \t0123456789+-"
+_LETTERS = _DIGITS + b".eEdD"
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ def _header(stream: IO[bytes], name: str) -> _Header:
     kind = lines[2][:3].decode("ascii", "replace").upper()
     if not _KINDS.match(lines[2][:3]):
         raise FileError(
-            f"{name}: the kind of the matrix in line 3 is '{kind}', which is none of Harwell-Boeing's"
+            f"{name}: the kind of the matrix in line 3 is {shown(kind)}, which is none of Harwell-Boeing's"
         )
     if kind[2] == "E":
         raise FileError(f"{name} holds finite elements that are not assembled: assemble them first")
@@ -130,8 +133,8 @@ def _fields(line: bytes, width: int, most: int) -> list[bytes]:
 
 def _count(name: str, field: bytes, where: str) -> int:
     if not field.isdigit() or int(field) >= _MOST:
-        shown = field.decode("ascii", "replace")
-        raise FileError(f"{name}: {where} has '{shown}' where a number of lines, rows or entries belongs")
+        text = field.decode("ascii", "replace")
+        raise FileError(f"{name}: {where} has {shown(text)} where a number of lines, rows or entries belongs")
     return int(field)
 
 
@@ -146,28 +149,38 @@ def _line(stream: IO[bytes], name: str) -> bytes:
 
 def _format(name: str, text: bytes, what: str) -> _Format:
     found = _FORMAT.fullmatch(text.strip())
+    word = text.strip().decode("ascii", "replace")
     if not found:
-        shown = text.strip().decode("ascii", "replace")
         raise FileError(
-            f"{name}: the format '{shown}' of its {what} is not a Fortran format such as (16I5) or (4E20.12)"
+            f"{name}: the format {shown(word)} of its {what} is not a Fortran format such as (16I5) or (4E20.12)"
         )
     scale, repeat, letter, width, decimals = found.groups()
     made = _Format(int(repeat or 1), letter.decode().upper(), int(width), int(decimals or 0), int(scale or 0))
-    if not (1 <= made.width <= 64 and 1 <= made.repeat * made.width < _LONGEST and made.decimals <= 64):
-        raise FileError(f"{name}: the format '{text.strip().decode()}' of its {what} makes no sense")
+    if not (
+        1 <= made.width <= 64
+        and 1 <= made.repeat * made.width < _LONGEST
+        and max(made.decimals, abs(made.scale)) <= 64
+    ):
+        raise FileError(f"{name}: the format {shown(word)} of its {what} makes no sense")
     return made
 
 
-def _words(stream: IO[bytes], name: str, form: _Format, count: int, what: str) -> np.ndarray:
-    """The next `count` fields of fixed width, as byte strings."""
+def _words(stream: IO[bytes], name: str, form: _Format, count: int, what: str, letters: bytes) -> np.ndarray:
+    """The next `count` fields of fixed width, as byte strings; a ValueError if there are other letters in them."""
     per_line = form.repeat
     lines = math.ceil(count / per_line)
     pieces = []
     for k in range(lines):
         here = min(per_line, count - k * per_line)
-        line = _line(stream, name)
-        pieces.append(line[: here * form.width].ljust(here * form.width))
+        line = _line(stream, name)[: here * form.width]
+        if (
+            len(line.rstrip()) <= (here - 1) * form.width
+        ):  # here, before a file of blank lines fills the memory
+            raise FileError(f"{name}: a field of its {what} is empty")
+        pieces.append(line.ljust(here * form.width))
     text = b"".join(pieces)
+    if text.translate(None, letters):
+        raise ValueError
     if not text:
         return np.empty(0, dtype="S1")
     fields = np.char.strip(np.frombuffer(text, dtype=f"S{form.width}"))
@@ -183,8 +196,8 @@ def _integers(stream: IO[bytes], name: str, text: bytes, count: int, lines: int,
     if count > lines * form.repeat:
         raise FileError(f"{name}: {count} {what} do not fit on the {lines} lines that its header gives them")
     try:
-        return _words(stream, name, form, count, what).astype(np.int64)
-    except ValueError:
+        return _words(stream, name, form, count, what, _DIGITS).astype(np.int64)
+    except (ValueError, OverflowError):
         raise FileError(f"{name}: one of its {what} is not a whole number") from None
 
 
@@ -192,13 +205,21 @@ def _reals(stream: IO[bytes], name: str, text: bytes, count: int, lines: int, wh
     form = _format(name, text, what)
     if count > lines * form.repeat:
         raise FileError(f"{name}: {count} {what} do not fit on the {lines} lines that its header gives them")
-    words = _words(stream, name, form, count, what)
     if count == 0:
         return np.empty(0)
     if form.letter == "I":
         form = _Format(form.repeat, "F", form.width, 0, 0)
-    words = np.char.upper(words)
-    words = np.char.replace(words, b"D", b"E")
+    try:
+        words = np.char.upper(_words(stream, name, form, count, what, _LETTERS))
+        return _read_as(form, np.char.replace(words, b"D", b"E"))
+    except OverflowError:
+        raise FileError(f"{name}: one of its {what} is not a finite number") from None
+    except ValueError:
+        raise FileError(f"{name}: one of its {what} is not a number") from None
+
+
+def _read_as(form: _Format, words: np.ndarray) -> np.ndarray:
+    """Values of fields in capital letters; ValueError and OverflowError for what is no number or no finite one."""
     exponent = np.char.find(words, b"E") >= 0
     # Fortran may leave out the letter of an exponent: 1.25-103.
     signs = np.array([re.search(rb"[0-9.][+-]", word) is not None for word in words[~exponent]], dtype=bool)
@@ -207,16 +228,14 @@ def _reals(stream: IO[bytes], name: str, text: bytes, count: int, lines: int, wh
         longer = words.astype(f"S{form.width + 1}")
         longer[bare] = [re.sub(rb"(?<=[0-9.])([+-])", rb"E\1", word) for word in words[bare]]
         words, exponent[bare] = longer, True
-    try:
-        values = words.astype(np.float64)
-    except ValueError:
-        raise FileError(f"{name}: one of its {what} is not a number") from None
-    if not np.isfinite(values).all():
-        raise FileError(f"{name}: one of its {what} is not a finite number")
     implied = np.char.find(words, b".") < 0
-    values[implied] *= 10.0**-form.decimals
-    if form.scale and not exponent.all():
-        values[~exponent] *= 10.0**-form.scale
+    with np.errstate(over="ignore"):
+        values = words.astype(np.float64)
+        values[implied] *= 10.0**-form.decimals
+        if form.scale and not exponent.all():
+            values[~exponent] *= 10.0**-form.scale
+    if not np.isfinite(values).all():
+        raise OverflowError
     return values
 
 

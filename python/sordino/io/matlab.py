@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.io
 import scipy.sparse as sp
 
-from ..errors import FileError
+from ..errors import FileError, shown
+from . import mat5
 
 #: How files of MATLAB 5 to 7 begin, and those of 7.3, which are HDF5.
 BANNERS = (b"MATLAB 5.0 MAT-file", b"MATLAB 7.3 MAT-file", b"\x89HDF")
+#: Sparse right-hand sides are made dense up to so many columns.
+_MOST_COLUMNS = 1024
 
 
 def read(name: str) -> tuple[Any, np.ndarray | None]:
@@ -25,21 +27,21 @@ def read(name: str) -> tuple[Any, np.ndarray | None]:
     FileError
         With one sentence: a damaged file, one of MATLAB 7.3, no matrix, or several to choose from.
     """
-    with open(name, "rb") as stream:
-        start = stream.read(128)
-    if not start.startswith(BANNERS[0]):
+    try:
+        with open(name, "rb") as stream:
+            data = stream.read()
+    except OSError as error:
+        raise FileError(f"{name} cannot be read ({error.strerror or error})") from None
+    if not data.startswith(BANNERS[0]):
         raise FileError(
             f"{name} is a file of MATLAB 7.3, which is not read here: save it with save(..., '-v7')"
         )
     try:
-        variables = scipy.io.loadmat(name, squeeze_me=False, struct_as_record=True)
-    except Exception as error:  # of many kinds, in damaged files
-        raise FileError(f"{name} is a damaged MATLAB file ({_first_line(error)})") from None
-    variables = {key: value for key, value in variables.items() if not key.startswith("__")}
+        variables = mat5.variables(data)
+    except mat5.DamagedError:
+        raise FileError(f"{name} is a damaged MATLAB file") from None
     problem = variables.get("Problem")
-    if isinstance(problem, np.ndarray) and problem.dtype.names and problem.size == 1:
-        variables = {key: problem[key].flat[0] for key in problem.dtype.names}
-    return _chosen(name, variables)
+    return _chosen(name, problem if isinstance(problem, dict) else variables)
 
 
 def _chosen(name: str, variables: dict[str, Any]) -> tuple[Any, np.ndarray | None]:
@@ -49,12 +51,10 @@ def _chosen(name: str, variables: dict[str, Any]) -> tuple[Any, np.ndarray | Non
     if not matrices:
         raise FileError(f"{name} holds no sparse matrix, and no square one")
     if len(matrices) > 1 and "A" not in matrices:
-        raise FileError(
-            f"{name} holds several matrices ({', '.join(sorted(matrices))}): call the one to be read A"
-        )
+        raise FileError(f"{name} holds several matrices ({_names(matrices)}): call the one to be read A")
     matrix = matrices["A"] if "A" in matrices else next(iter(matrices.values()))
     rhs = variables.get("b")
-    if sp.issparse(rhs):
+    if sp.issparse(rhs) and rhs.shape[0] == matrix.shape[0] and rhs.shape[1] <= _MOST_COLUMNS:
         rhs = rhs.toarray()
     fits = (
         isinstance(rhs, np.ndarray)
@@ -74,6 +74,6 @@ def _is_square(value: Any) -> bool:
     )
 
 
-def _first_line(error: Exception) -> str:
-    text = str(error).strip().split("\n")[0].rstrip(".")
-    return text or type(error).__name__
+def _names(matrices: dict[str, Any]) -> str:
+    names = [shown(key, 30)[1:-1] for key in sorted(matrices)]
+    return ", ".join(names if len(names) <= 5 else [*names[:5], "..."])

@@ -7,8 +7,8 @@ both triangles is summed), so header and body are checked first, in one pass ove
 
 from __future__ import annotations
 
-import io
 import os
+import re
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -16,13 +16,15 @@ import numpy as np
 import scipy.io
 import scipy.sparse as sp
 
-from ..errors import FileError
-from .opening import GZIP_MAX_RATIO, opened
+from ..errors import FileError, shown
+from .opening import GZIP_MAGIC, GZIP_MAX_RATIO, opened
 
 BANNER = b"%%MatrixMarket"
 _FIELDS = ("real", "double", "integer", "unsigned-integer", "complex", "pattern")
 _SYMMETRIES = ("general", "symmetric", "skew-symmetric", "hermitian")
 _CHUNK = 1 << 22
+_PLUS = re.compile(rb"(?<=[ \t\r\n])\+")
+_LONGEST = 1 << 12  # of the line of sizes
 
 # The body is checked by the kinds of its characters and of their pairs.
 _BLANK, _DIGIT, _SIGN, _POINT, _EXPONENT, _STRANGE = range(6)
@@ -92,21 +94,46 @@ def read(name: str) -> tuple[Any, Header]:
     with opened(name) as stream:
         header = _read_header(name, stream)
         _check_size(name, header)
-        last = _scan_body(name, stream, header)
+        plain = _scan_body(name, stream, header)
     try:
-        matrix = scipy.io.mmread(name if last == b"\n" else _with_newline(name))
+        if plain and name.endswith((".gz", ".bz2")) == _is_compressed(name):
+            matrix = scipy.io.mmread(name)
+        else:
+            with opened(name) as stream:
+                matrix = scipy.io.mmread(_Mended(stream))
         return (sp.coo_array(matrix) if sp.issparse(matrix) else matrix), header
     except (ValueError, OverflowError, EOFError, OSError) as error:
-        text = str(error).rstrip(".")
+        text = shown(str(error).rstrip("."), 150)[1:-1]
         raise FileError(f"{name} is not a valid Matrix Market file ({text})") from None
     except MemoryError:
         raise FileError(f"{name} does not fit into the memory of this machine") from None
 
 
-def _with_newline(name: str) -> IO[bytes]:
-    """The text with a newline at its end: SciPy's reader may read beyond a last line that has none."""
-    with opened(name) as stream:
-        return io.BytesIO(stream.read() + b"\n")
+class _Mended:
+    """A text as SciPy's reader needs it: no plus before a number, and a newline at the end.
+
+    It refuses ``+1.5``, and may read beyond a last line without a newline.
+    """
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._last = b""
+        self._ended = False
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes, of the same number as in the file."""
+        chunk = self._stream.read(size)
+        if chunk:
+            mended = _PLUS.sub(b" ", self._last + chunk)[len(self._last) :]
+            self._last = chunk[-1:]
+            return mended
+        chunk, self._ended = b"" if self._ended else b"\n", True
+        return chunk
+
+
+def _is_compressed(name: str) -> bool:
+    with open(name, "rb") as raw:
+        return raw.read(2) == GZIP_MAGIC
 
 
 def _read_header(name: str, stream: IO[bytes]) -> Header:
@@ -115,7 +142,7 @@ def _read_header(name: str, stream: IO[bytes]) -> Header:
         raise FileError(
             f"{name} is not a Matrix Market file: its first line does not begin with {BANNER.decode()}"
         )
-    words = line.decode("ascii", "replace").lower().split()[1:]
+    words = [word.decode("ascii", "replace").lower() for word in line.split()[1:]]
     if len(words) < 4 or words[0] != "matrix" or words[1] not in ("coordinate", "array"):
         raise FileError(
             f"{name} has a malformed header: '%%MatrixMarket matrix coordinate real general' "
@@ -123,16 +150,14 @@ def _read_header(name: str, stream: IO[bytes]) -> Header:
         )
     layout, field, symmetry = words[1:4]
     if field not in _FIELDS or symmetry not in _SYMMETRIES or (layout == "array" and field == "pattern"):
-        raise FileError(f"{name} has a malformed header: it does not know '{layout} {field} {symmetry}'")
+        raise FileError(f"{name} has a malformed header: it does not know {shown(' '.join(words[1:4]))}")
     if field == "complex" or symmetry == "hermitian":
         raise FileError(f"{name} is complex, and this version solves real systems only")
     return _size_line(name, stream, layout, field, symmetry)
 
 
 def _size_line(name: str, stream: IO[bytes], layout: str, field: str, symmetry: str) -> Header:
-    line = stream.readline()
-    while line and (line.startswith(b"%") or not line.strip()):
-        line = stream.readline()
+    line = _first_after_comments(stream)
     words = line.split()
     try:
         sizes = [int(word) for word in words]
@@ -148,11 +173,25 @@ def _size_line(name: str, stream: IO[bytes], layout: str, field: str, symmetry: 
     return Header(layout, field, symmetry, sizes[0], sizes[1], entries)
 
 
+def _first_after_comments(stream: IO[bytes]) -> bytes:
+    """The first line that is neither a comment nor blank; of lines of any length no more than a piece is kept."""
+    line = stream.readline(_LONGEST)
+    while line:
+        comment, piece = line.startswith(b"%"), line
+        if not comment and line.strip():
+            return line if len(line) < _LONGEST else b""
+        while piece and not piece.endswith(b"\n"):
+            piece = stream.readline(_LONGEST)
+            if not comment and piece.strip():
+                return b""
+        line = stream.readline(_LONGEST)
+    return b""
+
+
 def _check_size(name: str, header: Header) -> None:
     """Refuse promises that the file cannot keep, before anything of that size is allocated."""
     size = os.path.getsize(name)
-    with open(name, "rb") as raw:
-        room = size * (GZIP_MAX_RATIO if raw.read(2) == b"\x1f\x8b" else 1)
+    room = size * (GZIP_MAX_RATIO if _is_compressed(name) else 1)
     if 2 * header.words > room + 2:
         raise FileError(
             f"{name} is truncated: its header promises {header.entries:,} entries, "
@@ -160,10 +199,11 @@ def _check_size(name: str, header: Header) -> None:
         )
 
 
-def _scan_body(name: str, stream: IO[bytes], header: Header) -> bytes:
-    """One pass over the numbers: well-formed ones only, and as many as promised; returns the last byte."""
-    words, tail, skeleton_tail, last = 0, bytes((_BLANK,)), b"", b"\n"
+def _scan_body(name: str, stream: IO[bytes], header: Header) -> bool:
+    """One pass over the numbers: well-formed ones only, and as many as promised; whether SciPy takes all as it is."""
+    words, tail, skeleton_tail, last, plus = 0, bytes((_BLANK,)), b"", b"\n", False
     while chunk := stream.read(_CHUNK):
+        plus = plus or _has_plus(last + chunk)
         last = chunk[-1:]
         kinds = chunk.translate(_KIND)
         if _STRANGE in kinds:
@@ -186,7 +226,11 @@ def _scan_body(name: str, stream: IO[bytes], header: Header) -> bytes:
         raise FileError(
             f"{name} holds more than its header promises: {words:,} numbers instead of {header.words:,}"
         )
-    return last
+    return last == b"\n" and not plus
+
+
+def _has_plus(text: bytes) -> bool:
+    return any(pair in text for pair in (b" +", b"\n+", b"\t+", b"\r+"))
 
 
 def _meanings(kinds: bytes, table: bytes) -> bytes:
@@ -209,13 +253,21 @@ def _what(char: bytes) -> str:
 def check_symmetric_storage(name: str, header: Header, matrix: Any) -> None:
     """Refuse a symmetric file that stores a position twice, as one with both triangles does.
 
-    Cost: one conversion to CSR.
+    Cost: one conversion to CSR; a sort where there are more rows than entries, which promise no such memory.
     """
     if header.symmetry == "general" or not sp.issparse(matrix):
         return
-    csr = sp.csr_array(matrix)
-    if csr.nnz != matrix.nnz:
+    if _stores_twice(matrix):
         raise FileError(
             f"{name} is called {header.symmetry} in its header, but stores some positions twice "
             "(only one triangle may be given)"
         )
+
+
+def _stores_twice(matrix: Any) -> bool:
+    if matrix.shape[0] <= matrix.nnz:
+        return bool(sp.csr_array(matrix).nnz != matrix.nnz)
+    row, col = matrix.coords
+    order = np.lexsort((col, row))
+    same = (np.diff(row[order]) == 0) & (np.diff(col[order]) == 0)
+    return bool(same.any())

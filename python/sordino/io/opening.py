@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, cast
+from typing import IO, Any, cast
 
-from ..errors import FileError
+from ..errors import BadArgument, FileError, shown
 
 GZIP_MAGIC = b"\x1f\x8b"
 
@@ -78,3 +79,40 @@ def read_text(path: str | os.PathLike[str], limit: int = 1 << 24) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise FileError(f"{name} is not a text file") from None
+
+
+def parse_object(text: str, where: str, what: str) -> dict[str, Any]:
+    """The one JSON object that a text must be.
+
+    Parameters
+    ----------
+    where, what : str
+        The text's source, and what its object holds, for the error messages: ``"options"``.
+
+    Raises
+    ------
+    BadArgument
+        For something else than JSON, or than one object, and for a name that an object has twice.
+    """
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in made:
+                raise BadArgument(f"{where} gives {shown(key)} twice")
+            made[key] = value
+        return made
+
+    try:
+        found = json.loads(text, object_pairs_hook=once)
+    except json.JSONDecodeError as error:
+        raise BadArgument(f"{where} is not valid JSON ({error})") from None
+    except RecursionError:
+        raise BadArgument(f"{where} is not valid JSON (its brackets are nested too deeply)") from None
+    except BadArgument:
+        raise
+    except ValueError:  # of Python, for thousands of digits
+        raise BadArgument(f"{where} has a number with too many digits") from None
+    if not isinstance(found, dict):
+        raise BadArgument(f"{where} must hold one JSON object of {what}")
+    return found

@@ -105,23 +105,24 @@ RESULT_SUFFIXES = (".npy", ".mtx")
 
 
 def write_vector(output: OutputFile, x: np.ndarray) -> None:
-    """Write a vector as ``.npy`` or as a Matrix Market array, told by the file's ending.
+    """Write a vector, or several as columns, as ``.npy`` or as a Matrix Market array, told by the file's ending.
 
     Parameters
     ----------
     output : OutputFile
-    x : ndarray, shape (n,)
+    x : ndarray, shape (n,) or (n, k), float64
 
     Notes
     -----
-    Matrix Market is written with 17 digits, so that the numbers come back to the bit.
+    Matrix Market is written with 17 digits, so that the numbers come back to the bit; columns follow one another.
     """
     if output.path.lower().endswith(".npy"):
         output.write(lambda stream: np.save(stream, x, allow_pickle=False))
         return
 
     def text(stream: IO[bytes]) -> None:
-        stream.write(f"%%MatrixMarket matrix array real general\n{len(x)} 1\n".encode())
-        np.savetxt(stream, x, fmt="%.17g")
+        columns = x.shape[1] if x.ndim == 2 else 1
+        stream.write(f"%%MatrixMarket matrix array real general\n{len(x)} {columns}\n".encode())
+        np.savetxt(stream, x.reshape(-1, order="F"), fmt="%.17g")
 
     output.write(text)

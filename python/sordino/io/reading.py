@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +11,9 @@ import scipy.sparse as sp
 
 from .._matrix import as_vector
 from ..errors import BadArgument, FileError
-from . import harwell_boeing, matlab, matrix_market
+from . import harwell_boeing, matlab, matrix_market, numpy_files
 from .opening import check_readable, head
 
-_NPY = b"\x93NUMPY"
-_ZIP = b"PK\x03\x04"
 #: Enough to tell one kind from another: the header lines of Harwell-Boeing.
 _START = 512
 
@@ -59,10 +56,10 @@ def read_matrix(path: str | os.PathLike[str]) -> MatrixFile:
         matrix, header = matrix_market.read(name)
         matrix_market.check_symmetric_storage(name, header, matrix)
         return MatrixFile(matrix, short, _of_a_pattern(short) if header.field == "pattern" else ())
-    if start.startswith(_ZIP):
-        return MatrixFile(_load_npz(name), short)
-    if start.startswith(_NPY):
-        return MatrixFile(_load_npy(name), short)
+    if start.startswith(numpy_files.ZIP):
+        return MatrixFile(numpy_files.read_npz(name), short)
+    if start.startswith(numpy_files.NPY):
+        return MatrixFile(numpy_files.read_npy(name), short)
     if start.startswith(matlab.BANNERS):
         matrix, rhs = matlab.read(name)
         return MatrixFile(matrix, short, rhs=rhs)
@@ -105,41 +102,20 @@ def read_vector(path: str | os.PathLike[str], n: int, what: str) -> np.ndarray:
     if start.startswith(matrix_market.BANNER):
         values, header = matrix_market.read(name)
         matrix_market.check_symmetric_storage(name, header, values)
-    elif start.startswith(_NPY):
-        values = _load_npy(name)
+    elif start.startswith(numpy_files.NPY):
+        values = numpy_files.read_npy(name)
     else:
         raise _unknown_kind(name, "NumPy .npy and Matrix Market (.mtx, .mtx.gz)")
     if values.ndim == 2 and values.shape[1] != 1 and values.shape[0] != 1:
         raise BadArgument(
             f"{name} has {values.shape[1]} columns, and a {what} is one vector (use one file for each)"
         )
-    dense = values.toarray() if sp.issparse(values) else values
-    return as_vector(dense.reshape(-1), n, f"the {what} in {name}")
-
-
-def _load_npy(name: str) -> np.ndarray:
-    try:
-        return np.asarray(np.load(name, allow_pickle=False))
-    except (ValueError, EOFError, OSError, MemoryError, SyntaxError) as error:
-        if "pickle" in str(error).lower():
-            raise FileError(f"{name} holds Python objects, not numbers") from None
-        raise FileError(f"{name} is a damaged or truncated .npy file") from None
-
-
-def _load_npz(name: str) -> Any:
-    try:
-        return sp.load_npz(name)
-    except (ValueError, KeyError, EOFError, OSError, TypeError, MemoryError, zipfile.BadZipFile) as error:
-        if isinstance(error, (KeyError, ValueError)) and ("format" in str(error) or "contain" in str(error)):
-            raise FileError(
-                f"{name} does not hold a sparse matrix as scipy.sparse.save_npz writes it"
-            ) from None
-        raise FileError(f"{name} is a damaged .npz file of a sparse matrix ({_first_line(error)})") from None
-
-
-def _first_line(error: Exception) -> str:
-    text = str(error).strip().split("\n")[0].rstrip(".")
-    return text or type(error).__name__
+    if sp.issparse(values):
+        length = values.shape[0] * values.shape[1]
+        if length != n:  # a few bytes may promise any length: nothing of it is made dense
+            raise BadArgument(f"the {what} in {name} has {length:,} numbers, and the matrix has {n:,} rows")
+        values = values.toarray()
+    return as_vector(values.reshape(-1), n, f"the {what} in {name}")
 
 
 def _unknown_kind(name: str, known: str) -> FileError:

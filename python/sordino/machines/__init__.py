@@ -27,7 +27,6 @@ leader_skew_s         for which a node's leader is busy with each other rank of 
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import platform
@@ -35,7 +34,7 @@ from importlib import resources
 from typing import Any
 
 from .._native import core
-from ..errors import BadArgument, suggestion
+from ..errors import BadArgument, shown, suggestion
 
 FIELDS: tuple[str, ...] = (
     "launch_s",
@@ -84,22 +83,17 @@ def load(machine: str | os.PathLike[str] | dict[str, Any]) -> dict[str, Any]:
     """
     if isinstance(machine, dict):
         return _checked(machine, "the machine")
+    from ..io.opening import parse_object, read_text
+
     text = os.fspath(machine)
     if text in names():
         source = resources.files(__package__).joinpath(f"{text}.json").read_text(encoding="utf-8")
     elif text.endswith(".json") or os.sep in text:
-        from ..io.opening import read_text
-
         source = read_text(text)
     else:
         near = suggestion(text, names()) or f"; known: {', '.join(names())}, or the name of a .json file"
-        raise BadArgument(f"unknown machine '{text}'{near}")
-    try:
-        described = json.loads(source)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise BadArgument(f"{text} is not valid JSON ({error})") from None
-    if not isinstance(described, dict):
-        raise BadArgument(f"{text} must hold one JSON object that describes a machine")
+        raise BadArgument(f"unknown machine {shown(text)}{near}")
+    described = parse_object(source, text, "a machine's description")
     described.setdefault("name", os.path.basename(text).removesuffix(".json"))
     return _checked(described, text)
 
@@ -112,9 +106,12 @@ def numbers(described: dict[str, Any]) -> dict[str, float | int]:
 def _checked(described: dict[str, Any], where: str) -> dict[str, Any]:
     for key in described:
         if key not in FIELDS and key not in _WORDS:
-            raise BadArgument(f"{where} has an unknown field '{key}'{suggestion(key, FIELDS)}")
+            raise BadArgument(f"{where} has an unknown field {shown(key)}{suggestion(key, FIELDS)}")
     checked = {key: described[key] for key in _WORDS if key in described}
     checked.setdefault("name", "described")
+    for key in ("name", "description"):
+        if not isinstance(checked.get(key, ""), str):
+            raise BadArgument(f"{where}: '{key}' must be words, not {shown(checked[key])}")
     for key in FIELDS:
         if key not in described:
             raise BadArgument(f"{where} lacks the field '{key}'")
@@ -123,17 +120,24 @@ def _checked(described: dict[str, Any], where: str) -> dict[str, Any]:
 
 
 def _number(value: Any, key: str, where: str) -> float | int:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise BadArgument(f"{where}: '{key}' must be a number, not {value!r}")
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not _is_finite(value):
+        raise BadArgument(f"{where}: '{key}' must be a number, not {shown(value)}")
     if value < 0 or (key in _POSITIVE and value == 0):
         raise BadArgument(
-            f"{where}: '{key}' must be {'above' if key in _POSITIVE else 'at least'} 0, not {value!r}"
+            f"{where}: '{key}' must be {'above' if key in _POSITIVE else 'at least'} 0, not {shown(value)}"
         )
     if key not in _WHOLE:
         return float(value)
     if value != int(value):
-        raise BadArgument(f"{where}: '{key}' must be a whole number, not {value!r}")
+        raise BadArgument(f"{where}: '{key}' must be a whole number, not {shown(value)}")
     return int(value)
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond all floating-point ones
+        return False
 
 
 def cores() -> int:
