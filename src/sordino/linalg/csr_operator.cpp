@@ -36,8 +36,8 @@ std::unique_ptr<CsrOperator> CsrOperator::gathered(Rank& rank, const CsrView& A,
 void CsrOperator::take_slice(const CsrView& A, const Partition& partition, int rank) {
   slice_.first_row = partition.first_row(rank);
   slice_.rows = partition.rows(rank);
-  slice_.first_entry = A.indptr[slice_.first_row];
-  slice_.entries = A.indptr[slice_.first_row + slice_.rows] - slice_.first_entry;
+  slice_.first_entry = A.begin(slice_.first_row);
+  slice_.entries = A.begin(slice_.first_row + slice_.rows) - slice_.first_entry;
   if (slice_.entries > std::numeric_limits<u32>::max())
     throw Error(Errc::unsupported, "a rank's slice holds more than 2^32 nonzeros: use more ranks");
 }
@@ -71,7 +71,7 @@ Split CsrOperator::interior_and_boundary(const CsrView& A, const Space& space) c
   i64 begin = slice_.first_row, end = begin + slice_.rows;
   for (i32 t = 0; t < space.tiles(); t++)
     for (i64 row = begin + space.tile_rows[t]; row < begin + space.tile_rows[t + 1]; row++)
-      for (i64 k = A.indptr[row]; k < A.indptr[row + 1]; k++)
+      for (i64 k = A.begin(row); k < A.begin(row + 1); k++)
         if (A.indices[k] < begin || A.indices[k] >= end) interior[t] = 0;
   auto [first, rest] = split_tiles(space, interior);
   return {first, rest};
@@ -79,7 +79,7 @@ Split CsrOperator::interior_and_boundary(const CsrView& A, const Space& space) c
 
 void CsrOperator::store(Rank& rank, const CsrView& A, std::vector<i32> columns, i32 first) {
   std::vector<u32> ptr(std::size_t(slice_.rows) + 1);
-  for (i64 i = 0; i <= slice_.rows; i++) ptr[i] = u32(A.indptr[slice_.first_row + i] - slice_.first_entry);
+  for (i64 i = 0; i <= slice_.rows; i++) ptr[i] = u32(A.begin(slice_.first_row + i) - slice_.first_entry);
   layout_ = std::make_unique<Layout>(rank, std::move(ptr), std::move(columns), A.indices + slice_.first_entry, first);
   update_values(rank, A.values);
 }
