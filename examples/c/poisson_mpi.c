@@ -1,5 +1,6 @@
 /* The same from a program that runs on MPI already: each process has some lines of the grid, and keeps them.
- *   mpiexec -n 4 poisson_mpi */
+ *   mpiexec -n 4 c_poisson_mpi
+ *   mpiexec -n 2 c_poisson_mpi "engine=cuda rtol=1e-9" */
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -43,8 +44,7 @@ static double residual(int64_t first, int64_t rows, const int64_t* starts, const
   const int up = process > 0 ? process - 1 : MPI_PROC_NULL, down = process + 1 < processes ? process + 1 : MPI_PROC_NULL;
   double* x = padded + side;
   MPI_Sendrecv(x, side, MPI_DOUBLE, up, 0, x + rows, side, MPI_DOUBLE, down, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  MPI_Sendrecv(x + rows - side, side, MPI_DOUBLE, down, 1, padded, side, MPI_DOUBLE, up, 1, MPI_COMM_WORLD,
-               MPI_STATUS_IGNORE);
+  MPI_Sendrecv(x + rows - side, side, MPI_DOUBLE, down, 1, padded, side, MPI_DOUBLE, up, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   double sums[2] = {0, 0};
   for (int64_t i = 0; i < rows; i++) {
     double r = b[i];
@@ -73,7 +73,7 @@ int main(int argc, char** argv) {
 
   sordino_solver* solver;
   sordino_rows A = {first, rows, starts, columns, values, 64, 0};
-  need(sordino_create_mpi(MPI_COMM_WORLD, &A, "engine=host rtol=1e-8", &solver));
+  need(sordino_create_mpi(MPI_COMM_WORLD, &A, argc > 1 ? argv[1] : "engine=host rtol=1e-8", &solver));
   need(sordino_solve(solver, b, padded + side, NULL)); /* my rows of x only */
   double relative = residual(first, rows, starts, columns, values, b, padded);
 

@@ -1,5 +1,5 @@
-! Rows of a Poisson problem on a line that are spread over MPI processes, solved in Fortran. The communicator is the integer that
-! it is in Fortran; a program that says `use mpi` passes MPI_COMM_WORLD. line_mpi.c calls this, and checks it.
+! Rows of a Poisson problem on a line that are spread over MPI processes, solved in Fortran. The communicator is the
+! integer that it is in Fortran; a program that says `use mpi` passes MPI_COMM_WORLD. line_mpi.c calls and checks this.
 integer(c_int) function solve_line(comm, first_row, rows, b, x) bind(c) result(code)
   use sordino
   implicit none

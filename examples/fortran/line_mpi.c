@@ -1,5 +1,5 @@
 /* An MPI program in C whose solver is written in Fortran (line.f90); checks the residual with messages of its own.
- *   mpiexec -n 4 line_mpi */
+ *   mpiexec -n 4 fortran_line_mpi */
 #include <math.h>
 #include <mpi.h>
 #include <stdint.h>

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "check.hpp"
 #include "mpi_world.hpp"
 #include "problems.hpp"
 #include "sordino/api/sordino.h"  // after mpi.h

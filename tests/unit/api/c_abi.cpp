@@ -168,7 +168,7 @@ TEST("the automatic choices are those of a Solver") {
 }
 
 TEST("how a solve went: a code, figures, a history and a sentence") {
-  CsrMatrix A = poisson(9, 9, 9, 7, 0.0);
+  CsrMatrix A = poisson(9, 9, 9, 7, 1.0);
   Arrays<int32_t> a(A);
   Handle h(a.rows, "engine=host ranks=2 maxiter=3 rtol=1e-12 solver=cg");
   std::vector<double> b(std::size_t(A.n), 1.0), x(b.size());
