@@ -18,7 +18,7 @@ static_assert(SORDINO_CONVERGED == int(Status::converged) && SORDINO_TIME_LIMIT 
 struct Word {
   std::string message, error;
 };
-thread_local Word last;
+thread_local Word said;
 
 int code_of(Errc code) { return code == Errc::device || code == Errc::peer_failed ? SORDINO_FAILED : SORDINO_BAD_INPUT; }
 
@@ -128,7 +128,7 @@ CsrView take_rows(const sordino_rows* matrix, bool whole, sordino_solver& s) {
 int solved(sordino_solver& s, const double* b, double* x, const double* x0) {
   s.report = s.rows->solve(b, x, x0);
   s.solved = true;
-  last = {s.report.reason, ""};
+  said = {s.report.reason, ""};
   return s.report.status == Status::converged ? SORDINO_OK : SORDINO_NOT_CONVERGED;
 }
 
@@ -164,7 +164,7 @@ int guarded(const std::function<int()>& job) {
   } catch (...) {
     Error error = caught("", {});
     try {
-      last = {error.what(), name(error.code())};
+      said = {error.what(), name(error.code())};
     } catch (...) {  // no memory for a sentence
     }
     return code_of(error.code());
@@ -256,8 +256,8 @@ const char* sordino_status_name(int status) {
   bool known = status >= 0 && status <= SORDINO_STOPPED_BY_USER;
   return known ? name(Status(status)) : "unknown";
 }
-const char* sordino_message(void) { return last.message.c_str(); }
-const char* sordino_error(void) { return last.error.c_str(); }
+const char* sordino_message(void) { return said.message.c_str(); }
+const char* sordino_error(void) { return said.error.c_str(); }
 const char* sordino_version(void) { return SORDINO_VERSION; }
 
 #if !SORDINO_WITH_MPI
