@@ -224,6 +224,8 @@ TEST("after a refusal the solver goes on, with the values that it had") {
   values = mine.values;
   for (double& v : values) v *= 2;
   CHECK(sordino_update_values(h.solver, values.data()) == SORDINO_OK);
+  values.front() = world.process == 0 ? NAN : 1e3;
+  said_by_all(sordino_update_values(h.solver, values.data()));  // refused: the values before stay, in all processes
   CHECK(sordino_solve(h.solver, b.data(), x.data(), nullptr) == SORDINO_OK);
   for (std::size_t i = 0; i < x.size(); i++) CHECK(x[i] == first[i] / 2);  // halving is exact
 }
