@@ -12,9 +12,12 @@ from __future__ import annotations
 
 from importlib import metadata as _metadata
 
+from . import linalg
 from . import log as _log  # noqa: F401  the logger must have its handler from the start
 from ._comm import Communicator, Pending, run
-from ._solve import Solution, Solver, solve
+from ._estimate import estimate_memory
+from ._solution import Solution
+from ._solve import Solver, solve
 from .errors import (
     BadArgument,
     DeviceError,
@@ -49,6 +52,8 @@ __all__ = [
     "SordinoError",
     "Unsupported",
     "__version__",
+    "estimate_memory",
+    "linalg",
     "poisson",
     "read_matrix",
     "read_vector",

@@ -38,6 +38,14 @@ def time_traffic(
 def dslash(
     problem: dict[str, Any], options: dict[str, Any] = ..., machine: dict[str, Any] | None = None
 ) -> dict[str, Any]: ...
+def estimate_memory(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    data: np.ndarray,
+    n: int,
+    options: dict[str, Any],
+    given: dict[str, Any] = ...,
+) -> list[int]: ...
 def fault_trial(
     kind: str, culprit: int, when: float, method: str, ranks: int, timeout: float, progress_thread: bool
 ) -> dict[str, Any]: ...
@@ -77,6 +85,7 @@ class Solver:
         n: int,
         options: dict[str, object],
         machine: dict[str, Any] | None,
+        given: dict[str, Any] = ...,
     ) -> None: ...
     def solve(
         self,
@@ -84,6 +93,7 @@ class Solver:
         x0: np.ndarray | None = None,
         progress: Callable[[int, float], bool] | None = None,
         options: dict[str, Any] = ...,
+        look: Callable[[int, float, np.ndarray | None], bool] | None = None,
     ) -> dict[str, Any]: ...
     def update_values(self, data: np.ndarray) -> None: ...
     def time_product(self, pairs: int) -> float: ...

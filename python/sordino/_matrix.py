@@ -41,6 +41,10 @@ class CsrArrays:
         """The number of stored entries."""
         return len(self.data)
 
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """`indptr`, `indices` and `data`."""
+        return self.indptr, self.indices, self.data
+
     def same_pattern(self, other: CsrArrays) -> bool:
         """Whether both have entries in the same places. Cost: one pass over the indices."""
         return np.array_equal(self.indptr, other.indptr) and np.array_equal(self.indices, other.indices)

@@ -87,6 +87,19 @@ def check(given: Mapping[str, Any], *, allowed: Sequence[str] | None = None) -> 
     return checked
 
 
+def apart(M: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """A preconditioner as an object, and the options, among which one that is named goes."""
+    options = dict(options)
+    named = options.get("precond")
+    if M is None and named is not None and not isinstance(named, str):
+        M = options.pop("precond")
+    if isinstance(M, str):
+        if named is not None:
+            raise BadArgument("option 'precond' is given twice, once as 'M'")
+        return None, {**options, "precond": M}
+    return M, options
+
+
 def coerce(spec: OptionSpec, value: Any) -> Any:
     """The value as the option's type, or :class:`BadArgument` with one sentence."""
     if spec.name == "devices":

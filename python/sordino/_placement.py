@@ -44,7 +44,7 @@ def place(options: dict[str, Any], n: int, machine: Any) -> tuple[dict[str, Any]
         check_devices(placed.get("devices"))
     processes = int(core().mpi()["size"])
     if "ranks" in placed:
-        _check_ranks(placed["ranks"], processes, n)
+        check_ranks(placed["ranks"], processes, n)
     else:
         placed["ranks"] = max(1, min(default_ranks(engine, placed.get("devices"), processes), n // processes))
     return placed, described
@@ -95,7 +95,8 @@ def check_devices(devices: str | None = None) -> None:
             raise BadArgument(f"there is no device {number}: {count} can be used here, counted from 0")
 
 
-def _check_ranks(ranks: int, processes: int, n: int) -> None:
+def check_ranks(ranks: int, processes: int, n: int) -> None:
+    """Refuse no ranks, and more of them than rows."""
     if ranks < 1:
         raise BadArgument(f"the number of ranks must be at least 1, not {ranks}")
     if ranks * processes > n:

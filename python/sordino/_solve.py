@@ -2,97 +2,26 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 import threading
-import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator
 
 from . import _options, machines
+from ._callbacks import Callback, Relay
 from ._matrix import CsrArrays, all_finite, as_columns, as_csr
 from ._native import core, translated
 from ._placement import place
-from .errors import BadArgument, NotConverged, NotConvergedWarning, Unsupported, suggestion
+from ._solution import Solution, check_on_failure, deliver
+from ._system import System, as_system
+from ._vectors import host_array, is_single, restorer
+from .errors import BadArgument, Unsupported
 from .log import logger
 from .report.record import Report
-
-Callback = Callable[[int, float], "bool | None"]
-_ON_FAILURE = ("raise", "warn", "return")
-
-
-@dataclass(frozen=True)
-class Solution:
-    """What a solve found.
-
-    Attributes
-    ----------
-    x : ndarray, shape (n,) or (n, k) as b was; None on MPI processes other than the first
-        The solution if `converged`, else the best x that was seen.
-    report : Report
-        Status, history, ledger and trace; the properties below are short cuts into it. Of several columns, that of the
-        first which did not converge, or else of the one with most iterations.
-    reports : tuple of Report
-        One for each column of b.
-    """
-
-    x: np.ndarray | None
-    report: Report
-    reports: tuple[Report, ...]
-
-    @property
-    def status(self) -> str:
-        """``converged``, or why the solve ended: ``max_iterations``, ``breakdown``, ..."""
-        return self.report.status
-
-    @property
-    def reason(self) -> str:
-        """The status as a sentence."""
-        return self.report.reason
-
-    @property
-    def converged(self) -> bool:
-        """Whether the recomputed residual ``||b - A x||`` meets the tolerance."""
-        return self.report.converged
-
-    @property
-    def iterations(self) -> int:
-        """Iterations done."""
-        return self.report.iterations
-
-    @property
-    def true_residual(self) -> float:
-        """``||b - A x|| / ||b||``, recomputed from x."""
-        return self.report.true_residual
-
-    @property
-    def residual_norm(self) -> float:
-        """``||b - A x||``, recomputed from x."""
-        return self.report.residual_norm
-
-    @property
-    def history(self) -> np.ndarray:
-        """Relative residual of the recurrence after each iteration."""
-        return self.report.history
-
-    @property
-    def seconds(self) -> float:
-        """Time of the solve, without setup."""
-        return self.report.seconds
-
-    @property
-    def ledger(self) -> dict[str, Any]:
-        """Counts and times of communication and kernels."""
-        return self.report.ledger
-
-    def __repr__(self) -> str:
-        return (
-            f"Solution(status={self.status!r}, iterations={self.iterations}, "
-            f"true_residual={self.true_residual:.3g}, seconds={self.seconds:.3g})"
-        )
 
 
 class Solver:
@@ -100,12 +29,27 @@ class Solver:
 
     Parameters
     ----------
-    A : SciPy sparse matrix or array, or dense array, shape (n, n), real
-        Copied: later changes to A do not reach the solver; :meth:`update_values` does.
+    A : SciPy sparse matrix or array, dense array, or LinearOperator, shape (n, n), real
+        A matrix is copied: later changes to A do not reach the solver; :meth:`update_values` does. A
+        LinearOperator works with ``solver="cg"`` and ``"bicgstab"`` (the default for it) on any number of
+        ranks: for each product the vector is gathered, `matvec` is called once, on a thread of rank 0, and
+        the result is dealt out.
+    M : str, sparse or dense array, LinearOperator or function of a vector, optional
+        The preconditioner: ``"jacobi"``, ``"none"`` (the option `precond`), or an approximation of the
+        inverse of A. One that is diagonal is fused into the solver's updates; any other one works with
+        ``cg`` (once an iteration) and ``bicgstab`` (twice): a matrix is distributed, operators and functions
+        are called as a LinearOperator A is.
+    callback_every : int
+        0: callbacks are called some ten times a second, at no cost to the iteration. m: after every m-th
+        iteration, on a thread of rank 0, for which all ranks wait; on GPUs the loop is then no graph.
+        Iterations are counted anew after restarts and residual replacements.
+    callback_x : bool
+        Whether the callback also gets a copy of x, shape (n,), which is gathered for it: 8 bytes a row every
+        m iterations, and 16 n bytes of memory on rank 0. Needs `callback_every`.
     machine : str, path or dict, optional
         The described machine, for ``engine="model"``.
     **options
-        ``solver`` (or ``method``), ``precond`` (or ``M``), ``rtol``, ``atol``, ``maxiter``,
+        ``solver`` (or ``method``), ``precond``, ``rtol``, ``atol``, ``maxiter``,
         ``engine``, ``ranks``, ``devices`` and the others that ``sordino options`` lists.
 
     Raises
@@ -126,17 +70,32 @@ class Solver:
     >>> x = s.solve(b, rtol=1e-8).x                                 # doctest: +SKIP
     """
 
-    def __init__(self, A: Any, *, machine: Any = None, **options: Any) -> None:
-        rows = A if isinstance(A, CsrArrays) else as_csr(A, own=True)
-        self.n = rows.n
-        self.nnz = rows.nnz
-        self._rows = rows  # the core views these arrays
-        self._options, self._machine = place(_options.check(options), rows.n, machine)
+    def __init__(
+        self,
+        A: Any,
+        *,
+        M: Any = None,
+        callback_every: int = 0,
+        callback_x: bool = False,
+        machine: Any = None,
+        **options: Any,
+    ) -> None:
+        M, options = _options.apart(M, options)
+        system = as_system(A, M)
+        self.n = system.n
+        self.nnz = system.rows.nnz if system.rows else 0
+        self._system = system  # the core views its arrays
+        self._looks = looks(callback_every, callback_x)
+        self._options, self._machine = place(_options.check(options), system.n, machine)
+        self._single = system.single and int(core().mpi()["size"]) == 1
         self._process = os.getpid()
         self._lock = threading.Lock()
         numbers = machines.numbers(self._machine) if self._machine else None
         with translated():
-            self._core = core().Solver(rows.indptr, rows.indices, rows.data, rows.n, self._options, numbers)
+            given = {**system.extras(), **self._looks}
+            self._core = core().Solver(
+                *system.arrays(), system.n, self._options, numbers, **({"given": given} if given else {})
+            )
 
     @property
     def options(self) -> dict[str, Any]:
@@ -163,13 +122,16 @@ class Solver:
         Parameters
         ----------
         b : array_like, shape (n,) or (n, k)
-            Columns are solved one after the other, and options such as ``time_limit`` are for each.
+            NumPy, or anything in memory of the CPU with ``__dlpack__``, such as a torch tensor. Columns are
+            solved one after the other, and options such as ``time_limit`` are for each.
         x0 : array_like, shape (n,) or (n, k), optional
             First guess, one for all columns or one for each; zero if not given.
         on_failure : {"raise", "warn", "return"}
             What happens when the solve ends without a verified solution.
-        callback : function of (iteration, relative residual), optional
-            Called some ten times a second from this thread; returning True stops the solve.
+        callback : function of (iteration, relative residual[, x]), optional
+            Called as often as `callback_every` of the solver says, by default some ten times a second from
+            this thread; returning True stops the solve at the next iteration. The residual is that of the
+            recurrence; methods that hide or merge their reductions know that of the iteration before.
         **options
             ``rtol``, ``atol``, ``maxiter``, ``time_limit`` for this solve only.
 
@@ -183,17 +145,21 @@ class Solver:
             With ``on_failure="raise"``; carries the solution.
         BadArgument, DeviceError, PeerFailed
         """
-        _check_on_failure(on_failure)
+        check_on_failure(on_failure)
         self._check_process()
         overrides = _options.check(options, allowed=_options.PER_SOLVE)
-        columns = as_columns(b, self.n, "b")
-        starts = [None] if x0 is None else as_columns(x0, self.n, "x0")
+        vectors = host_array(b, "b")
+        columns = as_columns(vectors, self.n, "b")
+        starts = [None] if x0 is None else as_columns(host_array(x0, "x0"), self.n, "x0")
         if len(starts) not in (1, len(columns)):
             raise BadArgument(f"x0 has {len(starts)} columns, and b has {len(columns)}")
         starts = starts * len(columns) if len(starts) == 1 else starts
         raws = [self._solve_column(*pair, callback, overrides) for pair in zip(columns, starts, strict=True)]
-        shape = np.shape(b)
-        return _deliver(self._solution(raws, shape if len(shape) == 2 else (self.n,), overrides), on_failure)
+        if self._single and is_single(getattr(vectors, "dtype", None)):
+            raws = [self._rounded(raw, c, overrides) for raw, c in zip(raws, columns, strict=True)]
+        shape = np.shape(vectors)
+        solution = self._solution(raws, shape if len(shape) == 2 else (self.n,), restorer(b), overrides)
+        return deliver(solution, on_failure)
 
     def update_values(self, values: Any) -> None:
         """Give the matrix new values in the same pattern; nothing is set up or allocated anew.
@@ -210,10 +176,44 @@ class Solver:
             Another pattern or length, NaN or infinity, or bare values whose order is not known.
         """
         self._check_process()
-        data = self._values_of(values)
+        held = self._system.rows
+        if held is None:
+            raise BadArgument("the matrix is given as an operator, which has no values to update")
+        data = self._values_of(values, held)
         with self._lock, translated():
-            np.copyto(self._rows.data, data)
-            self._core.update_values(self._rows.data)
+            np.copyto(held.data, data)
+            self._core.update_values(held.data)
+
+    def aspreconditioner(self, **options: Any) -> LinearOperator:
+        """An operator whose product with r is one approximate solve of A z = r.
+
+        Parameters
+        ----------
+        **options
+            ``rtol``, ``atol``, ``maxiter``, ``time_limit`` of these solves; the solver's own where not given.
+            What a solve has reached when it ends is taken, converged or not.
+
+        Returns
+        -------
+        scipy.sparse.linalg.LinearOperator, shape (n, n)
+            For SciPy's methods, and as `M` of another solver. A Krylov method that stops early is not the
+            same linear operator for every r: where that disturbs the outer method, ask for a smaller ``rtol``.
+
+        Raises
+        ------
+        Unsupported
+            Over several MPI processes.
+        """
+        if int(core().mpi()["size"]) > 1:
+            raise Unsupported(
+                "a solver over several MPI processes cannot be a preconditioner: every process would have to call it"
+            )
+        settings = _options.check(options, allowed=_options.PER_SOLVE)
+        return LinearOperator(
+            (self.n, self.n),
+            matvec=lambda r: self.solve(r, on_failure="return", **settings).x,
+            dtype=np.float64,
+        )
 
     def time_product(self, pairs: int = 50) -> float:
         """Seconds of one product y = A x with its halo, replayed ``2 * pairs`` times as in a solve."""
@@ -221,21 +221,29 @@ class Solver:
             return float(self._core.time_product(pairs))
 
     def memory(self) -> dict[str, Any]:
-        """Bytes that each rank holds."""
+        """Bytes held.
+
+        Returns
+        -------
+        dict
+            ``bytes_per_rank``, a list: vectors and the stored matrix where each rank of this process
+            computes; ``first_rank``, of this process; ``matrix_bytes``: this process's copy of the matrix, from
+            which ranks of the host read its values. :func:`sordino.estimate_memory` foretells them.
+        """
         with translated():
-            return dict(self._core.memory())
+            return {**self._core.memory(), "matrix_bytes": matrix_bytes(self._system)}
 
     def __repr__(self) -> str:
         engine, ranks = self._options["engine"], self._options["ranks"]
         return f"<sordino.Solver of {self.n:,} rows, {self.nnz:,} entries, engine {engine}, {ranks} ranks>"
 
-    def _values_of(self, values: Any) -> np.ndarray:
+    def _values_of(self, values: Any, held: CsrArrays) -> np.ndarray:
         if sp.issparse(values):
             rows = as_csr(values)
-            if not rows.same_pattern(self._rows):
+            if not rows.same_pattern(held):
                 raise BadArgument("the new matrix has another pattern than the one that was set up")
             return rows.data
-        if not self._rows.order_kept:
+        if not held.order_kept:
             raise BadArgument(
                 "the order of bare values is known only for a CSR matrix with sorted columns and no "
                 "duplicates: give update_values the matrix itself"
@@ -253,18 +261,47 @@ class Solver:
     def _solve_column(
         self, b: np.ndarray, x0: np.ndarray | None, callback: Callback | None, overrides: dict[str, Any]
     ) -> dict[str, Any]:
-        relay = _Relay(callback)
-        with self._lock, translated():
-            raw = dict(self._core.solve(b, x0, relay if callback else None, overrides))
+        relay = Relay(callback, bool(self._looks.get("look_x")))
+        calls = {} if callback is None else {"look" if self._looks else "progress": relay}
+        functions = self._system.functions
+        with self._lock:
+            for function in functions:
+                function.kept = None
+            with translated():
+                raw = dict(self._core.solve(b, x0, options=overrides, **calls))
+            for function in functions:
+                function.settle()
         relay.settle(raw)
         return raw
+
+    def _rounded(self, raw: dict[str, Any], b: np.ndarray, overrides: dict[str, Any]) -> dict[str, Any]:
+        """A result in float32, of which only that is said which is true of it. Cost: one more product."""
+        x = np.asarray(raw["x"]).astype(np.float32)
+        norm, residual = (
+            float(np.linalg.norm(b)),
+            float(np.linalg.norm(b - self._system.multiply(x.astype(np.float64)))),
+        )
+        rounded = {
+            **raw,
+            "x": x,
+            "residual_norm": residual,
+            "true_residual": residual / norm if norm else 0.0,
+        }
+        asked = {**self.options, **overrides}
+        if raw["status"] == "converged" and not residual <= max(asked["rtol"] * norm, asked["atol"]):
+            rounded["status"] = "stagnated"
+            rounded["reason"] = (
+                f"x meets the tolerance in float64, and misses it in float32, as matrix and b are: relative residual "
+                f"{rounded['true_residual']:.3e}; give b as float64"
+            )
+        return rounded
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:
             raise Unsupported("this solver was set up before a fork and works in the parent process only")
 
     def _solution(
-        self, raws: list[dict[str, Any]], shape: tuple[int, ...], overrides: dict[str, Any]
+        self, raws: list[dict[str, Any]], shape: tuple[int, ...], restore: Any, overrides: dict[str, Any]
     ) -> Solution:
         reports = tuple(self._report(raw, overrides) for raw in raws)
         worst = max(reports, key=lambda report: report.iterations)
@@ -273,7 +310,7 @@ class Solver:
         if any(part is None for part in parts):
             return Solution(None, worst, reports)
         x = np.asarray(parts[0]) if len(parts) == 1 else np.stack(parts, axis=1)
-        return Solution(x.reshape(shape), worst, reports)
+        return Solution(restore(x.reshape(shape)), worst, reports)
 
     def _report(self, raw: dict[str, Any], overrides: dict[str, Any]) -> Report:
         chosen = {key: raw[key] for key in ("solver", "precond", "engine", "transport") if key in raw}
@@ -298,7 +335,6 @@ def solve(
     b: Any,
     x0: Any = None,
     *,
-    machine: Any = None,
     on_failure: str = "raise",
     callback: Callback | None = None,
     **options: Any,
@@ -319,48 +355,23 @@ def solve(
     >>> sordino.solve(A, A @ numpy.ones(4096), rtol=1e-8).status     # doctest: +SKIP
     'converged'
     """
-    _check_on_failure(on_failure)
-    solver = Solver(A, machine=machine, **options)
+    check_on_failure(on_failure)
+    solver = Solver(A, **options)
     return solver.solve(b, x0, on_failure=on_failure, callback=callback)
 
 
-class _Relay:
-    """Stands between the core and a callback: an exception stops the solve and is raised afterwards."""
-
-    def __init__(self, callback: Callback | None) -> None:
-        self._callback = callback
-        self._kept: BaseException | None = None
-
-    def __call__(self, iteration: int, residual: float) -> bool:
-        assert self._callback is not None
-        try:
-            return bool(self._callback(iteration, residual))
-        except BaseException as error:  # anything at all must not unwind through the core
-            self._kept = error
-            return True
-
-    def settle(self, raw: dict[str, Any]) -> None:
-        """Raise what the callback raised; Ctrl-C inside it ends the solve as Ctrl-C outside does."""
-        if isinstance(self._kept, KeyboardInterrupt):
-            if raw["status"] == "stopped_by_user":
-                raw["status"], raw["reason"] = (
-                    "interrupted",
-                    "interrupted from outside; x is the best that was seen",
-                )
-        elif self._kept is not None:
-            raise self._kept
+def matrix_bytes(system: System) -> int:
+    """What the arrays of CSR take, of A and of an M that is a matrix."""
+    held = (system.rows, system.given.get("inverse"))
+    return sum(array.nbytes for rows in held if rows is not None for array in rows.arrays())
 
 
-def _check_on_failure(on_failure: str) -> None:
-    if on_failure not in _ON_FAILURE:
-        near = suggestion(str(on_failure), _ON_FAILURE)
-        raise BadArgument(f"on_failure is one of {', '.join(_ON_FAILURE)}, not {on_failure!r}{near}")
-
-
-def _deliver(solution: Solution, on_failure: str) -> Solution:
-    if solution.converged or on_failure == "return":
-        return solution
-    if on_failure == "warn":
-        warnings.warn(f"{solution.status}: {solution.reason}", NotConvergedWarning, stacklevel=3)
-        return solution
-    raise NotConverged(solution)
+def looks(every: Any, with_x: Any) -> dict[str, Any]:
+    """What the core is told of a callback that is to be called after certain iterations."""
+    if not isinstance(every, numbers.Integral) or isinstance(every, bool) or every < 0:
+        raise BadArgument(f"callback_every is a number of iterations, or 0, not {every!r}")
+    if with_x and not every:
+        raise BadArgument(
+            "callback_x needs callback_every: x is gathered at iterations that are known beforehand"
+        )
+    return {"look_every": int(every), "look_x": bool(with_x)} if every else {}

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ._solve import Solution
+    from ._solution import Solution
 
 
 class SordinoError(Exception):

@@ -12,94 +12,9 @@ void define_comm_gpu(nb::module_& m);      // comm_gpu.cpp
 void define_communicator(nb::module_& m);  // communicator.cpp
 void define_dslash(nb::module_& m);        // dslash.cpp
 void define_faults(nb::module_& m);        // faults.cpp
+void define_solver(nb::module_& m);        // solver.cpp
 
 namespace {
-
-/// A solver and the arrays it views.
-class PySolver {
- public:
-  PySolver(Array<i64> indptr, Array<i32> indices, Array<double> data, i64 n, const nb::dict& options, const nb::object& machine)
-      : indptr_(indptr), indices_(indices), data_(data), n_(n) {
-    if (i64(indptr.size()) != n + 1 || indices.size() != data.size() || (n > 0 && indptr.data()[n] != i64(data.size())))
-      bad_argument("the CSR arrays do not belong together");
-    Options o;
-    update(o, options);
-    Machine m = machine_of(machine);
-    nb::gil_scoped_release release;
-    solver_ = std::make_unique<Solver>(CsrView{n, indptr.data(), indices.data(), data.data()}, o, m);
-  }
-
-  nb::dict solve(Array<double> b, const nb::object& x0, const nb::object& progress, const nb::dict& options) {
-    size_matches(b, "the right-hand side");
-    const double* start = nullptr;
-    Array<double> first;
-    if (!x0.is_none()) {
-      first = nb::cast<Array<double>>(x0);
-      size_matches(first, "x0");
-      start = first.data();
-    }
-    Options kept = solver_->options();
-    update(solver_->options(), options);
-    std::vector<double> x(static_cast<std::size_t>(n_));
-    auto look_up = [&](int iteration, double residual) {
-      nb::gil_scoped_acquire acquire;
-      if (PyErr_CheckSignals() != 0) {  // Ctrl-C: the solve ends with the best x, and says so
-        PyErr_Clear();
-        solver_->stop(Status::interrupted);
-      }
-      return !progress.is_none() && nb::cast<bool>(nb::bool_(progress(iteration, residual)));
-    };
-    Report report;
-    {
-      nb::gil_scoped_release release;
-      report = solver_->solve(b.data(), x.data(), start, look_up);
-    }
-    solver_->options() = kept;
-    bool root = solver_->first_rank() == 0;
-    nb::dict d = report_dict(report, root ? owned_array(std::move(x)) : nb::none());
-    d["setup_seconds"] = solver_->setup_seconds();
-    d["solver"] = solver_->method();
-    d["precond"] = solver_->preconditioner();
-    d["engine"] = solver_->engine();
-    d["transport"] = solver_->transport();
-    d["ranks"] = solver_->ranks();
-    return d;
-  }
-
-  void update_values(Array<double> data) {
-    if (data.size() != data_.size()) bad_argument("the new values are not as many as the matrix has entries");
-    {
-      nb::gil_scoped_release release;
-      solver_->update_values(data.data());
-    }
-    data_ = data;
-  }
-
-  double time_product(int pairs) {
-    nb::gil_scoped_release release;
-    return solver_->time_product(pairs);
-  }
-
-  nb::dict memory() const {
-    nb::dict d;
-    d["bytes_per_rank"] = solver_->memory();
-    d["first_rank"] = solver_->first_rank();
-    return d;
-  }
-
- private:
-  void size_matches(const Array<double>& v, const char* what) const {
-    if (i64(v.size()) != n_)
-      bad_argument(std::string(what) + " has " + std::to_string(v.size()) + " entries, the matrix " + std::to_string(n_) +
-                   " rows");
-  }
-
-  Array<i64> indptr_;
-  Array<i32> indices_;
-  Array<double> data_;
-  i64 n_;
-  std::unique_ptr<Solver> solver_;
-};
 
 nb::tuple poisson_arrays(i64 nx, i64 ny, i64 nz, int stencil, double contrast) {
   CsrMatrix A;
@@ -171,6 +86,8 @@ nb::dict mpi_world() {
   d["size"] = m.processes;
   d["reason"] = m.reason;
   d["gpu_aware"] = m.gpu_aware ? nb::cast(*m.gpu_aware) : nb::none();
+  d["threads"] = m.threads;
+  d["serialized"] = m.serialized;
   return d;
 }
 
@@ -205,12 +122,5 @@ NB_MODULE(_core, m) {
   py::define_communicator(m);
   py::define_dslash(m);
   py::define_faults(m);
-  nb::class_<py::PySolver>(m, "Solver")
-      .def(nb::init<py::Array<sordino::i64>, py::Array<sordino::i32>, py::Array<double>, sordino::i64, nb::dict, nb::object>(),
-           "indptr"_a, "indices"_a, "data"_a, "n"_a, "options"_a, "machine"_a.none() = nb::none())
-      .def("solve", &py::PySolver::solve, "b"_a, "x0"_a.none() = nb::none(), "progress"_a.none() = nb::none(),
-           "options"_a = nb::dict())
-      .def("update_values", &py::PySolver::update_values, "data"_a)
-      .def("time_product", &py::PySolver::time_product, "pairs"_a)
-      .def("memory", &py::PySolver::memory);
+  py::define_solver(m);
 }

@@ -1,8 +1,11 @@
 // Payloads that MPI sends from where they lie to where they belong, beside messages that announce them: the way of rows from
 // GPU to GPU. Host memory stands here for that of GPUs, which MPI need not know.
 #include <algorithm>
+#include <atomic>
+#include <cstdlib>
 #include <list>
 #include <memory>
+#include <thread>
 
 #include "check.hpp"
 #include "mpi_world.hpp"
@@ -113,6 +116,51 @@ TEST("payloads come to where they belong, in the order of what announces them, b
     trader.run();
     trader.check();
   }
+}
+
+TEST("threads call MPI as they come where it grants that, and one at a time where it does not or is told so") {
+  mpi::World w = mpi::world();
+  CHECK(w.threads.starts_with("MPI_THREAD_"));
+  CHECK(w.serialized == (std::getenv("SORDINO_MPI_CALLS") || w.threads != "MPI_THREAD_MULTIPLE"));
+}
+
+TEST("threads of a process send while others of it receive: all comes whole, each thread's messages in order") {
+  constexpr int threads = 3, rounds = 20;
+  const int n = processes();
+  auto transport = mpi::transport(1);
+  const auto all = static_cast<std::size_t>(n);
+  std::vector<std::vector<int>> next(all, std::vector<int>(threads));  // number of each thread's message
+  std::atomic<int> came = 0, sent = 0, wrong = 0;
+  const int expected = (n - 1) * threads * rounds;
+  auto deliver = [&](const Message& m, const std::byte* data, std::size_t bytes) {  // by one thread at a time
+    std::vector<double> words(bytes / sizeof(double));
+    std::copy_n(data, bytes, reinterpret_cast<std::byte*>(words.data()));
+    wrong += m.place != next[std::size_t(m.from)][std::size_t(m.peer)]++ ||
+             words != payload(m.from, process(), m.place + 7 * m.peer);
+    came++;
+  };
+  double begin = seconds_now();
+  auto late = [&] { return seconds_now() - begin > 200; };  // something is lost
+  auto work = [&](int thread) {
+    for (int nth = 0; nth < rounds; nth++)
+      for (int to = 0; to < n; to++) {
+        if (to == process()) continue;
+        auto words = payload(process(), to, nth + 7 * thread);
+        transport->send(to, {.kind = Message::host_data, .from = process(), .to = to, .place = nth, .peer = thread},
+                        words.data(), words.size() * sizeof(double));
+        sent++;
+        transport->poll(deliver);
+      }
+    while ((came < expected || !transport->all_sent()) && !late()) transport->poll(deliver);
+  };
+  std::vector<std::thread> team;
+  for (int t = 0; t < threads; t++) team.emplace_back(work, t);
+  for (auto& t : team) t.join();
+  CHECK(sent == expected);
+  CHECK(came == expected);
+  CHECK(wrong == 0);
+  CHECK(transport->all_sent());
+  MPI_Barrier(MPI_COMM_WORLD);
 }
 
 TEST("a transport that goes while payloads are awaited, or not yet received, keeps nobody waiting") {

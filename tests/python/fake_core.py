@@ -52,6 +52,7 @@ class FakeCore:
         self.gpus = 0
         self.mpi_rank, self.mpi_size = 0, 1
         self.mpi_gpu_aware = False
+        self.mpi_serialized = False
         self.fail = None  # an Error that solve raises
         self.made = []  # the options of each solver that was set up
         self.Solver = type("Solver", (FakeSolver,), {"core": self})
@@ -102,6 +103,8 @@ class FakeCore:
             "size": self.mpi_size,
             "reason": "" if started else "one process",
             "gpu_aware": self.mpi_gpu_aware,
+            "threads": "MPI_THREAD_MULTIPLE",
+            "serialized": self.mpi_serialized,
         }
 
     def poisson(self, nx, ny, nz, stencil, contrast):

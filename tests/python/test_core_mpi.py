@@ -30,7 +30,7 @@ def launcher():
 
 
 @pytest.fixture
-def mpirun(tmp_path):
+def mpirun_python(tmp_path):
     if not core().build_info()["mpi"]:
         pytest.skip("this build has no MPI")
     if not launcher():
@@ -38,11 +38,16 @@ def mpirun(tmp_path):
 
     def run(processes, *argv):
         return subprocess.run(
-            [launcher(), "-n", str(processes), sys.executable, "-m", "sordino", *map(str, argv)],
+            [launcher(), "-n", str(processes), sys.executable, *map(str, argv)],
             capture_output=True, text=True, timeout=120, cwd=tmp_path, env={**os.environ, **MEANT},
         )  # fmt: skip
 
     return run
+
+
+@pytest.fixture
+def mpirun(mpirun_python):
+    return lambda processes, *argv: mpirun_python(processes, "-m", "sordino", *argv)
 
 
 GRID = ("poisson", 10, 10, 10, "--contrast", 100, "--rtol", 1e-9)
@@ -99,3 +104,33 @@ def test_more_processes_in_doctor(mpirun):
     done = mpirun(2, "doctor")
     assert done.returncode == 0 and "process 0 of 2; GPU-aware: " in done.stdout
     assert sum(line.startswith("Processor") for line in done.stdout.splitlines()) == 1  # one process tells
+
+
+#: What each process prints: its number, status, iterations, calls of its product and of its callback, what x is.
+FUNCTIONS = """
+import numpy as np, scipy.sparse.linalg as spla, sordino
+from sordino._native import core
+A = sordino.poisson(9, 8, 7, contrast=100.0)
+b, calls, seen = A @ np.linspace(0, 1, 504), [], []
+def product(x):
+    calls.append(1)
+    return A @ x
+def preconditioner(r):
+    return r / A.diagonal()
+operator = spla.LinearOperator(A.shape, matvec=product, dtype=float)
+s = sordino.Solver(operator, M=preconditioner, solver="cg", ranks=2, engine="host", callback_every=1, callback_x=True)
+done = s.solve(b, rtol=1e-8, callback=lambda i, r, x: seen.append(x))
+told = "none" if done.x is None else hash(done.x.tobytes()) == hash(seen[-1].tobytes())
+print(core().mpi()["rank"], done.status, done.iterations, len(calls), len(seen), told, flush=True)
+"""
+
+
+def test_functions_are_called_in_the_first_process_alone(mpirun_python, tmp_path):
+    (tmp_path / "functions.py").write_text(FUNCTIONS)
+    done = mpirun_python(2, "functions.py")
+    assert done.returncode == 0, done.stderr
+    first, second = sorted(done.stdout.splitlines())
+    _, status, iterations, calls, seen, told = first.split()
+    assert status == "converged" and told == "True"
+    assert int(calls) == int(iterations) + 2 and int(seen) == int(iterations)
+    assert second.split() == ["1", "converged", iterations, "0", "0", "none"]

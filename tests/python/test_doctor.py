@@ -175,9 +175,15 @@ def test_under_mpi(cli, fake_core, monkeypatch):
 def test_whether_mpi_takes_memory_of_gpus(cli, fake_core, aware, word):
     fake_core.cuda, fake_core.gpus, fake_core.mpi_size, fake_core.mpi_gpu_aware = True, 2, 2, aware
     out = cli("doctor")[1]
-    assert f"process 0 of 2; GPU-aware: {word}\n" in out
+    assert f"process 0 of 2; GPU-aware: {word}; MPI_THREAD_MULTIPLE, and used\n" in out
     path = "MPI, from GPU to GPU" if aware else "MPI, staged through host memory"
     assert f"engine cuda, several hosts: {path}\n" in out
+
+
+@pytest.mark.parametrize(("serialized", "said"), [(True, "one call at a time"), (False, "and used")])
+def test_how_threads_call_mpi(cli, fake_core, serialized, said):
+    fake_core.mpi_size, fake_core.mpi_serialized = 2, serialized
+    assert f"; MPI_THREAD_MULTIPLE, {said}\n" in cli("doctor")[1]
 
 
 def test_as_json(cli, fake_core):

@@ -1,4 +1,4 @@
-"""What README.md tells a newcomer to do works: its Python runs, its command lines are understood."""
+"""What README.md and docs/python.md tell a newcomer to do works: Python runs, command lines are understood."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import pytest
 
 from sordino import cli
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+def blocks(language: str, page: str = "README.md") -> list[str]:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
 
 
 def test_the_python_of_the_readme_runs() -> None:
@@ -22,6 +23,15 @@ def test_the_python_of_the_readme_runs() -> None:
     (code,) = blocks("python")
     exec(compile(code, "README.md", "exec"), names)
     assert names["second"].status == "converged"  # type: ignore[attr-defined]
+
+
+def test_the_examples_of_the_python_page_run_from_top_to_bottom() -> None:
+    names: dict[str, object] = {}
+    examples = blocks("python", "docs/python.md")
+    assert len(examples) >= 7
+    for number, code in enumerate(examples):
+        exec(compile(code, f"docs/python.md, example {number}", "exec"), names)
+    assert names["solution"].converged and names["info"] == 0  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

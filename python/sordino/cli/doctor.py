@@ -272,5 +272,6 @@ def _mpi_line(build: dict[str, Any], mpi: dict[str, Any]) -> str:
     aware = mpi.get("gpu_aware")
     aware = f"GPU-aware: {'known under mpirun' if aware is None else _yes(aware)}"
     if int(mpi["size"]) > 1:
-        return f"{build.get('mpi_library')}; process {mpi['rank']} of {mpi['size']}; {aware}"
+        threads = f"{mpi['threads']}, {'one call at a time' if mpi['serialized'] else 'and used'}"
+        return f"{build.get('mpi_library')}; process {mpi['rank']} of {mpi['size']}; {aware}; {threads}"
     return f"{build.get('mpi_library')}; started as one process; {aware}"

@@ -13,7 +13,8 @@ import numpy as np
 
 from .. import machines
 from .._matrix import CsrArrays
-from .._solve import Solution, Solver
+from .._solution import Solution
+from .._solve import Solver
 from ..io import OutputFile, write_vector
 from ..io.output import RESULT_SUFFIXES
 from ..report import html, trace

@@ -31,6 +31,8 @@ struct MpiReport {
   int process = 0, processes = 1;
   std::string reason;
   std::optional<bool> gpu_aware = {};  // whether the library takes memory of GPUs; some say so only once it is initialised
+  std::string threads = {};            // the support of threads that it grants, once it is initialised
+  bool serialized = false;             // calls are made one at a time, for want of MPI_THREAD_MULTIPLE or as asked for
 };
 /// Initialises MPI if this process was started by an MPI launcher.
 MpiReport mpi_report();

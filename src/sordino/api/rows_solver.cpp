@@ -6,12 +6,10 @@
 #include "sordino/api/engines.hpp"
 #include "sordino/api/host_pointer.hpp"
 #include "sordino/api/inspect.hpp"
+#include "sordino/api/part.hpp"
 #include "sordino/base/clock.hpp"
 #include "sordino/comm/communicator.hpp"
-#include "sordino/linalg/csr_operator.hpp"
-#include "sordino/precond/jacobi.hpp"
 #include "sordino/runtime/host/engine.hpp"
-#include "sordino/solvers/driver.hpp"
 
 namespace sordino {
 namespace {
@@ -47,28 +45,20 @@ double digest(const Options& options) {
   return double(hash >> 12);
 }
 
-/// What one rank owns of a solver.
-struct Part {
-  std::unique_ptr<CsrOperator> A;
-  std::unique_ptr<Preconditioner> M;
-  Jacobi* jacobi = nullptr;
-  std::unique_ptr<Driver> driver;
-};
-
 }  // namespace
 
 struct RowsSolver::State {
   Accord accord;
-  CsrView A;
+  System system;
+  CsrView& A = system.A;                    // this process's rows
   std::vector<double> values, next_values;  // taken in turns, so that refused ones change nothing
   Options options;
-  const MethodEntry* method = nullptr;
-  std::string preconditioner;
+  Choice chosen;
   EngineChoice choice;
   std::vector<Part> parts;  // destroyed before the engine
   double setup_seconds = 0;
 
-  State(const CsrView& rows, const Options& asked, Accord with) : accord(std::move(with)), A(rows), options(asked) {}
+  State(const CsrView& rows, const Options& asked, Accord with) : accord(std::move(with)), system{.A = rows}, options(asked) {}
   Engine& engine() { return *choice.engine; }
   Part& part(Rank& rank) { return parts[std::size_t(rank.id() - engine().first_rank())]; }
   bool alone() const { return accord.count() == 1; }
@@ -77,7 +67,6 @@ struct RowsSolver::State {
   void choose();
   bool symmetric();
   Partition partition();
-  void build(Rank& rank, const Partition& partition);
   SolveControl control() const;
   SolveOutcome run(const double* b, double* x, const double* x0);
   Report solve_in_range(const double* b, double* x, const double* x0);
@@ -100,7 +89,7 @@ RowsSolver::RowsSolver(const CsrView& rows, const Options& options, Accord accor
   s.choice = make_engine(s.options, {}, s.accord.processes());
   Partition partition = s.partition();
   s.parts.resize(std::size_t(s.engine().local_ranks()));
-  s.engine().run([&](Rank& rank) { s.build(rank, partition); });
+  s.engine().run([&](Rank& rank) { s.part(rank) = build_part(rank, s.system, s.chosen, s.options, partition); });
   s.setup_seconds = seconds_now() - begin;
 }
 
@@ -137,17 +126,17 @@ void RowsSolver::State::join_rows() {
 }
 
 void RowsSolver::State::choose() {
-  accord.together([&] { preconditioner = choose_preconditioner(A, options.precond); });
-  bool any_none = accord.most({preconditioner == "none" ? 1.0 : 0.0})[0] != 0;  // auto: by the rows of each
-  if (any_none) preconditioner = "none";
+  accord.together([&] { chosen.preconditioner = choose_preconditioner(A, options.precond); });
+  bool any_none = accord.most({chosen.preconditioner == "none" ? 1.0 : 0.0})[0] != 0;  // auto: by the rows of each
+  if (any_none) chosen.preconditioner = "none";
   std::string name = options.solver;
   if (name == "auto") name = symmetric() ? "cg" : "bicgstab";
-  method = &sordino::method(name);
-  if (method->replicated && !alone())
+  chosen.method = &sordino::method(name);
+  if (chosen.method->replicated && !alone())
     throw Error(Errc::unsupported,
                 "solver " + name + " keeps whole vectors on every rank, and here each process has its rows only");
   bool in_order = options.all_reduce == "auto" || options.all_reduce == "fastest" || options.all_reduce == "ordered";
-  if (options.deterministic == "auto") options.deterministic = method->needs_spd || !in_order ? "off" : "on";
+  if (options.deterministic == "auto") options.deterministic = chosen.method->needs_spd || !in_order ? "off" : "on";
 }
 
 // Symmetric with a positive diagonal. Which engine is to run depends on it: so an engine of its own finds out.
@@ -176,19 +165,6 @@ Partition RowsSolver::State::partition() {
     if (local == 0) whole = partition_at(A.n, blocks);
   });
   return whole;
-}
-
-void RowsSolver::State::build(Rank& rank, const Partition& partition) {
-  Part& p = part(rank);
-  p.A = method->replicated ? CsrOperator::gathered(rank, A, partition) : std::make_unique<CsrOperator>(rank, A, partition);
-  if (preconditioner == "jacobi") {
-    auto jacobi = std::make_unique<Jacobi>(rank, A, p.A->space());
-    p.jacobi = jacobi.get();
-    p.M = std::move(jacobi);
-  } else {
-    p.M = std::make_unique<Identity>();
-  }
-  p.driver = std::make_unique<Driver>(rank, *p.A, *p.M, *method, options.check_every, options.replace_every);
 }
 
 SolveControl RowsSolver::State::control() const {
@@ -276,13 +252,13 @@ void RowsSolver::update_values(const double* values) {
     s.next_values.assign(values, values + s.A.nnz());
     updated.values = s.next_values.data();
     validate_values(s.A, updated.values);
-    if (s.preconditioner == "jacobi") choose_preconditioner(updated, "jacobi");  // says which diagonal entry is zero
+    if (s.chosen.preconditioner == "jacobi") choose_preconditioner(updated, "jacobi");  // says which diagonal entry is zero
   });
   s.values.swap(s.next_values);
   s.A = updated;
   s.engine().run([&](Rank& rank) {
     Part& p = s.part(rank);
-    p.A->update_values(rank, s.A.values);
+    p.entries->update_values(rank, s.A.values);
     if (p.jacobi) p.jacobi->update_values(rank, s.A);
   });
 }
@@ -292,8 +268,8 @@ i64 RowsSolver::n() const { return state_->A.n; }
 i64 RowsSolver::rows() const { return state_->A.rows(); }
 int RowsSolver::ranks() const { return state_->engine().size(); }
 double RowsSolver::setup_seconds() const { return state_->setup_seconds; }
-const std::string& RowsSolver::method() const { return state_->method->name; }
-const std::string& RowsSolver::preconditioner() const { return state_->preconditioner; }
+const std::string& RowsSolver::method() const { return state_->chosen.method->name; }
+const std::string& RowsSolver::preconditioner() const { return state_->chosen.preconditioner; }
 const char* RowsSolver::engine() const { return state_->engine().name(); }
 
 }  // namespace sordino

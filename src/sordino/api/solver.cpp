@@ -7,11 +7,9 @@
 
 #include "sordino/api/engines.hpp"
 #include "sordino/api/inspect.hpp"
+#include "sordino/api/part.hpp"
 #include "sordino/base/clock.hpp"
 #include "sordino/comm/communicator.hpp"
-#include "sordino/linalg/csr_operator.hpp"
-#include "sordino/precond/jacobi.hpp"
-#include "sordino/solvers/driver.hpp"
 
 namespace sordino {
 namespace {
@@ -38,46 +36,42 @@ std::vector<double> scaled(const double* v, i64 n, int exponent) {
 /// underflow.
 constexpr double smallest_safe = 1e-30, largest_safe = 1e30;
 
-/// What one rank owns of a solver.
-struct Part {
-  std::unique_ptr<CsrOperator> A;
-  std::unique_ptr<Preconditioner> M;
-  Jacobi* jacobi = nullptr;
-  std::unique_ptr<Driver> driver;
-};
-
 }  // namespace
 
 struct Solver::State {
-  CsrView A;
+  System system;
+  CsrView& A = system.A;
   Options options;
-  const MethodEntry* method = nullptr;
-  std::string preconditioner;
+  Choice chosen;
   EngineChoice choice;
   std::vector<Part> parts;  // destroyed before the engine
   double setup_seconds = 0;
+  int exponent = 0;            // the running solve is scaled by 2^exponent
+  std::vector<double> seen_x;  // scaled back for the watch
   std::atomic<int> stop_reason{int(Status::interrupted)};
 
   Engine& engine() { return *choice.engine; }
-  void choose(const CsrView& matrix, const Options& asked);
+  State(const System& wanted, const Options& asked);
   void set_up(EngineChoice made);
-  void build(Rank& rank, const Partition& partition);
+  const double* scaled_back(const double* x);
   SolveControl control();
   void solve_part(Rank& rank, const double* b, const double* x0, double* x, SolveOutcome& first);
   void collect(Rank& rank, double* x);
   void fill(Report& report, SolveOutcome& outcome, const Ledger& before);
 };
 
-Solver::Solver(const CsrView& A, const Options& options, const Machine& machine) : state_(new State) {
+Solver::Solver(const System& system, const Options& options, const Machine& machine) {
   double begin = seconds_now();
-  state_->choose(A, options);
+  state_.reset(new State(system, options));
   state_->set_up(make_engine(state_->options, machine));
   state_->setup_seconds = seconds_now() - begin;
 }
 
-Solver::Solver(const CsrView& A, const Options& options, EngineChoice engine) : state_(new State) {
+Solver::Solver(const CsrView& A, const Options& options, const Machine& machine) : Solver(System{.A = A}, options, machine) {}
+
+Solver::Solver(const CsrView& A, const Options& options, EngineChoice engine) {
   double begin = seconds_now();
-  state_->choose(A, options);
+  state_.reset(new State({.A = A}, options));
   state_->set_up(std::move(engine));
   state_->setup_seconds = seconds_now() - begin;
 }
@@ -89,38 +83,29 @@ void Solver::Release::operator()(State* state) const {
 Solver::~Solver() = default;
 Solver::Solver(Solver&&) noexcept = default;
 
-void Solver::State::choose(const CsrView& matrix, const Options& asked) {
-  validate(asked);
-  validate(matrix);
-  if (asked.ranks > matrix.n)  // before threads are started for them
-    bad_argument("more ranks (" + std::to_string(asked.ranks) + ") than rows (" + std::to_string(matrix.n) + ")");
-  A = matrix;
-  options = asked;
-  preconditioner = choose_preconditioner(A, options.precond);
-  method = &sordino::method(choose_method(A, options.solver));
+Solver::State::State(const System& wanted, const Options& asked)
+    : system(wanted), options(asked), chosen(choose(wanted, asked)) {
   bool in_order = options.all_reduce == "auto" || options.all_reduce == "fastest" || options.all_reduce == "ordered";
-  if (options.deterministic == "auto") options.deterministic = method->needs_spd || !in_order ? "off" : "on";
+  if (options.deterministic == "auto") options.deterministic = chosen.method->needs_spd || !in_order ? "off" : "on";
+  if (system.watch.look)
+    system.watch.look = [this, look_of_user = wanted.watch.look](int iteration, double residual, const double* x) {
+      look_of_user(iteration, residual, x && exponent != 0 ? scaled_back(x) : x);
+    };
+}
+
+const double* Solver::State::scaled_back(const double* x) {
+  seen_x = scaled(x, A.n, -exponent);
+  return seen_x.data();
 }
 
 void Solver::State::set_up(EngineChoice made) {
   choice = std::move(made);
   engine().trace().on = options.trace;
-  Partition partition = balance(A, engine().size());
+  Partition partition = partition_of(system, engine().size());
   parts.resize(std::size_t(engine().local_ranks()));
-  engine().run([&](Rank& rank) { build(rank, partition); });
-}
-
-void Solver::State::build(Rank& rank, const Partition& partition) {
-  Part& p = parts[std::size_t(rank.id() - engine().first_rank())];
-  p.A = method->replicated ? CsrOperator::gathered(rank, A, partition) : std::make_unique<CsrOperator>(rank, A, partition);
-  if (preconditioner == "jacobi") {
-    auto jacobi = std::make_unique<Jacobi>(rank, A, p.A->space());
-    p.jacobi = jacobi.get();
-    p.M = std::move(jacobi);
-  } else {
-    p.M = std::make_unique<Identity>();
-  }
-  p.driver = std::make_unique<Driver>(rank, *p.A, *p.M, *method, options.check_every, options.replace_every);
+  engine().run([&](Rank& rank) {
+    parts[std::size_t(rank.id() - engine().first_rank())] = build_part(rank, system, chosen, options, partition);
+  });
 }
 
 SolveControl Solver::State::control() {
@@ -169,9 +154,11 @@ Report Solver::solve(const double* b, double* x, const double* x0, const Progres
   // Scaling by a power of two is exact, and (b,b) neither overflows nor vanishes.
   int exponent = -std::ilogb(most);
   struct Restore {
-    double &atol, kept;
-    ~Restore() { atol = kept; }
-  } restore{s.options.atol, s.options.atol};
+    State& s;
+    double atol;
+    ~Restore() { s.options.atol = atol, s.exponent = 0; }
+  } restore{s, s.options.atol};
+  s.exponent = exponent;
   s.options.atol = std::ldexp(s.options.atol, exponent);
   auto b_scaled = scaled(b, s.A.n, exponent), x0_scaled = x0 ? scaled(x0, s.A.n, exponent) : std::vector<double>{};
   Report r = solve_in_range(b_scaled.data(), x, x0 ? x0_scaled.data() : nullptr, progress);
@@ -228,21 +215,23 @@ void Solver::State::fill(Report& r, SolveOutcome& o, const Ledger& before) {
 
 void Solver::update_values(const double* values) {
   State& s = *state_;
+  if (s.system.product) bad_argument("the matrix is given as a function, which has no values to update");
   validate_values(s.A, values);
   CsrView updated = s.A;
   updated.values = values;
-  if (s.preconditioner == "jacobi") choose_preconditioner(updated, "jacobi");  // says which diagonal entry is zero
+  if (s.chosen.preconditioner == "jacobi") choose_preconditioner(updated, "jacobi");  // says which diagonal entry is zero
   s.A = updated;
   s.engine().run([&](Rank& rank) {
     Part& p = s.parts[std::size_t(rank.id() - s.engine().first_rank())];
-    p.A->update_values(rank, s.A.values);
+    p.entries->update_values(rank, s.A.values);
     if (p.jacobi) p.jacobi->update_values(rank, s.A);
   });
 }
 
 double Solver::time_product(int pairs) {
   State& s = *state_;
-  if (s.method->replicated) bad_argument("products are timed on distributed vectors: choose another solver");
+  if (s.system.product) bad_argument("products are timed of matrices whose entries are known");
+  if (s.chosen.method->replicated) bad_argument("products are timed on distributed vectors: choose another solver");
   std::vector<double> seconds(s.parts.size());
   s.engine().run([&](Rank& rank) {
     std::size_t i = std::size_t(rank.id() - s.engine().first_rank());
@@ -262,14 +251,21 @@ Options& Solver::options() { return state_->options; }
 int Solver::ranks() const { return state_->engine().size(); }
 int Solver::first_rank() const { return state_->engine().first_rank(); }
 double Solver::setup_seconds() const { return state_->setup_seconds; }
-const std::string& Solver::method() const { return state_->method->name; }
-const std::string& Solver::preconditioner() const { return state_->preconditioner; }
+const std::string& Solver::method() const { return state_->chosen.method->name; }
+const std::string& Solver::preconditioner() const { return state_->chosen.preconditioner; }
 std::string Solver::engine() const { return state_->engine().name(); }
 std::string Solver::transport() const { return state_->choice.transport; }
 
 std::vector<i64> Solver::memory() const {
   std::vector<i64> bytes;
-  for (int i = 0; i < state_->engine().local_ranks(); i++) bytes.push_back(state_->engine().bytes_held(i));
+  Engine& engine = state_->engine();
+  for (int i = 0; i < engine.local_ranks(); i++) {
+    bytes.push_back(engine.bytes_held(i));
+    const Part& p = state_->parts[std::size_t(i)];
+    if (engine.is_device()) continue;
+    for (const CsrOperator* entries : {p.entries, p.inverse})
+      if (entries) bytes.back() += entries->bytes();
+  }
   return bytes;
 }
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "sordino/api/options.hpp"
+#include "sordino/api/system.hpp"
 #include "sordino/base/ledger.hpp"
 #include "sordino/base/status.hpp"
-#include "sordino/linalg/csr.hpp"
 #include "sordino/runtime/machine.hpp"
 #include "sordino/runtime/trace.hpp"
 
@@ -39,6 +39,8 @@ class Solver {
   Solver(const CsrView& A, const Options& options, const Machine& machine = {});
   /// The same on an engine that the caller has made; the options that choose one are not looked at.
   Solver(const CsrView& A, const Options& options, EngineChoice engine);
+  /// The same for a system that is more than a matrix.
+  Solver(const System& system, const Options& options, const Machine& machine = {});
   ~Solver();
   Solver(Solver&&) noexcept;
 
@@ -60,7 +62,7 @@ class Solver {
   int ranks() const;       // of all processes
   int first_rank() const;  // of this process
   double setup_seconds() const;
-  std::vector<i64> memory() const;  // bytes held by each rank of this process
+  std::vector<i64> memory() const;  // bytes that each rank of this process holds where it computes
   const std::string& method() const;
   const std::string& preconditioner() const;
   std::string engine() const;

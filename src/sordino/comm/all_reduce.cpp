@@ -9,6 +9,9 @@ namespace {
 
 constexpr const char* names[] = {"automatic", "fastest", "ordered", "recursive_doubling", "tree", "two_level", "mpi", "nccl"};
 
+// Up to here the order of a serial loop over ranks is worth more than the time it takes.
+constexpr int few_ranks = 16;
+
 // A tree goes up and down: it is never faster than both of these. All ranks may be far from each other.
 Algorithm fastest_of_host_data(const Machine& machine, int ranks) {
   MessageCosts costs = costs_of_host_data(machine);
@@ -45,6 +48,7 @@ AllReduceOptions chosen(const AllReduceOptions& options, Engine& engine) {
   AllReduceOptions o = options;
   check_degree(o.reduce_degree, "reduces");
   check_degree(o.broadcast_degree, "broadcasts");
+  if (o.algorithm == Algorithm::automatic && engine.size() <= few_ranks) o.algorithm = Algorithm::ordered;
   if (o.algorithm == Algorithm::automatic || o.algorithm == Algorithm::fastest)
     o.algorithm = fastest_of_host_data(engine.described(), engine.size());
   if (o.algorithm == Algorithm::nccl)

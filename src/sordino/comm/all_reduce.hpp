@@ -9,7 +9,7 @@
 namespace sordino {
 
 enum class Algorithm : std::uint8_t {
-  automatic,  // of host data what is fastest, see chosen(); of recorded sums `ordered`
+  automatic,  // of recorded sums, and on few ranks, `ordered`; else of host data what is fastest, see chosen()
   fastest,    // by what the engine says of its machine
   ordered,    // parts of all ranks to all ranks, folded in their order: as a serial loop. P - 1 messages a rank, depth 1
   recursive_doubling,  // partners at distance 1, 2, 4, ...: log2 P messages a rank, depth log2 P; 2 more unless P = 2^n
@@ -35,8 +35,8 @@ struct AllReduceOptions {
   bool by_adapter = false;
 };
 
-/// What automatic and fastest stand for with host data, by Engine::described(): messages to everybody, an overhead o each, or,
-/// once that takes longer, recursive doubling, log2 P overheads and latencies. Both are reproducible.
+/// What automatic, on more than 16 ranks, and fastest stand for with host data, by Engine::described(): messages to everybody, an
+/// overhead o each, or, once that takes longer, recursive doubling, log2 P overheads and latencies. Both are reproducible.
 /// Throws bad_argument for a degree that there is none of, unsupported for mpi on an engine without it.
 AllReduceOptions chosen(const AllReduceOptions& options, Engine& engine);
 

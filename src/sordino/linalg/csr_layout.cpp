@@ -6,7 +6,41 @@ namespace sordino {
 namespace {
 constexpr double most_padding = 1.15;  // stored over true entries, beyond which SELL would move more than it saves
 constexpr double long_row = 48;        // mean entries from which a warp a row pays
+
+i64 padded_entries(const std::vector<u32>& ptr) {
+  i64 total = 0;
+  i32 rows = i32(ptr.size()) - 1;
+  for (i32 s = 0; s < rows; s += SellRows::height) {
+    u32 longest = 0;
+    for (i32 i = s; i < std::min(s + SellRows::height, rows); i++) longest = std::max(longest, ptr[i + 1] - ptr[i]);
+    total += i64(longest) * SellRows::height;
+  }
+  return total;
+}
+
+bool is_sliced(const std::vector<u32>& ptr) { return double(padded_entries(ptr)) <= most_padding * double(ptr.back()); }
+
 }  // namespace
+
+std::vector<u32> CsrOperator::Layout::pointers(const CsrView& A, const CsrSlice& slice) {
+  std::vector<u32> ptr(std::size_t(slice.rows) + 1);
+  for (i64 i = 0; i <= slice.rows; i++) ptr[i] = u32(A.begin(slice.first_row + i) - slice.first_entry);
+  return ptr;
+}
+
+i64 CsrOperator::Layout::bytes_on_device(const std::vector<u32>& ptr) {
+  constexpr i64 entry = sizeof(double) + sizeof(i32);
+  i64 rows = i64(ptr.size()) - 1;
+  if (!is_sliced(ptr)) return entry * i64(ptr.back()) + 4 * (rows + 1);
+  return entry * padded_entries(ptr) + 4 * ((rows + SellRows::height - 1) / SellRows::height + 1);
+}
+
+i64 CsrOperator::Layout::bytes() const {
+  if (blocks_.empty()) return i64(sizeof(i32)) * i64(ptr_.size() + columns_.size());
+  i64 sum = 0;
+  for (auto& b : blocks_) sum += i64(b.bytes);
+  return sum;
+}
 
 CsrOperator::Layout::Layout(Rank& rank, std::vector<u32> ptr, std::vector<i32> columns, const i32* viewed, i32 first)
     : rank_(rank), ptr_(std::move(ptr)), columns_(std::move(columns)), viewed_(viewed) {
@@ -16,7 +50,7 @@ CsrOperator::Layout::Layout(Rank& rank, std::vector<u32> ptr, std::vector<i32> c
   }
   const i32* col = columns_.empty() ? viewed_ : columns_.data();
   double entries = double(ptr_.back());
-  if (double(padded_entries()) <= most_padding * entries)
+  if (is_sliced(ptr_))
     store_sliced(col, first);
   else if (entries / double(ptr_.size() - 1) < long_row)
     store_csr<4>(col, first);
@@ -55,22 +89,11 @@ void CsrOperator::Layout::store_on_host(i32 first) {
   rows_ = r;
 }
 
-i64 CsrOperator::Layout::padded_entries() const {
-  i64 total = 0;
-  i32 rows = i32(ptr_.size()) - 1;
-  for (i32 s = 0; s < rows; s += SellRows::height) {
-    u32 longest = 0;
-    for (i32 i = s; i < std::min(s + SellRows::height, rows); i++) longest = std::max(longest, ptr_[i + 1] - ptr_[i]);
-    total += i64(longest) * SellRows::height;
-  }
-  return total;
-}
-
 void CsrOperator::Layout::store_sliced(const i32* col, i32 first) {
   constexpr i32 H = SellRows::height;
   i32 rows = i32(ptr_.size()) - 1;
   std::vector<i32> columns;
-  columns.resize(std::size_t(padded_entries()));
+  columns.resize(std::size_t(padded_entries(ptr_)));
   slices_ = {0};
   for (i32 s = 0; s < rows; s += H) {
     u32 longest = 0;

@@ -15,6 +15,11 @@ struct CsrOperator::Layout {
   ~Layout();
   Layout(const Layout&) = delete;
 
+  /// Row pointers [rows + 1] of a slice, from its first entry.
+  static std::vector<u32> pointers(const CsrView& A, const CsrSlice& slice);
+  static i64 bytes_on_device(const std::vector<u32>& ptr);
+
+  i64 bytes() const;                      // on a device where it lies there, else of row pointers and columns
   void set_values(const double* values);  // [nnz] of the slice
   void apply(Rank& rank, Vec x, Vec y, const Split& split, const StartDots& epilogue) const;
   /// False, and nothing recorded, if rows are computed by several threads.
@@ -30,7 +35,6 @@ struct CsrOperator::Layout {
   template <class T>
   T* upload(const std::vector<T>& v);
   double* reserve_values(std::size_t count);
-  i64 padded_entries() const;
 
   Rank& rank_;
   std::vector<u32> ptr_;      // [rows + 1]

@@ -9,14 +9,16 @@ namespace sordino {
 
 CsrOperator::~CsrOperator() = default;
 
-CsrOperator::CsrOperator(Rank& rank, const CsrView& A, const Partition& partition) {
+CsrOperator::CsrOperator(Rank& rank, const CsrView& A, const Partition& partition)
+    : CsrOperator(rank, A, partition, rank.add_space(distributed_space(partition, rank.id()))) {}
+
+CsrOperator::CsrOperator(Rank& rank, const CsrView& A, const Partition& partition, int on_space) : space_(on_space) {
   take_slice(A, partition, rank.id());
-  Space space = distributed_space(partition, rank.id());
+  const Space& space = rank.space(space_);
   auto ghosts = foreign_columns(A);
   exchange_ = make_halo(rank, partition, space, ghosts);
   split_ = interior_and_boundary(A, space);
   exchange_.consumer = split_;
-  space_ = rank.add_space(std::move(space));
   store(rank, A, ghosts.empty() && rank.size() == 1 ? std::vector<i32>{} : renumbered(A, ghosts), 0);
 }
 
@@ -78,10 +80,16 @@ Split CsrOperator::interior_and_boundary(const CsrView& A, const Space& space) c
 }
 
 void CsrOperator::store(Rank& rank, const CsrView& A, std::vector<i32> columns, i32 first) {
-  std::vector<u32> ptr(std::size_t(slice_.rows) + 1);
-  for (i64 i = 0; i <= slice_.rows; i++) ptr[i] = u32(A.begin(slice_.first_row + i) - slice_.first_entry);
-  layout_ = std::make_unique<Layout>(rank, std::move(ptr), std::move(columns), A.indices + slice_.first_entry, first);
+  layout_ =
+      std::make_unique<Layout>(rank, Layout::pointers(A, slice_), std::move(columns), A.indices + slice_.first_entry, first);
   update_values(rank, A.values);
+}
+
+i64 CsrOperator::bytes() const { return layout_->bytes(); }
+
+i64 CsrOperator::bytes_of(const CsrView& A, const CsrSlice& slice, bool device, bool renumbers) {
+  if (device) return Layout::bytes_on_device(Layout::pointers(A, slice));
+  return i64(sizeof(i32)) * (slice.rows + 1 + (renumbers ? slice.entries : 0));
 }
 
 void CsrOperator::update_values(Rank&, const double* values) { layout_->set_values(values + slice_.first_entry); }

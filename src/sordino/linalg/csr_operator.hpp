@@ -19,6 +19,8 @@ class CsrOperator final : public Operator {
   /// alive until update_values(). Memory: 4 B a nonzero on the host (renumbered columns), 12 B on a device. Synchronizes all
   /// ranks once.
   CsrOperator(Rank& rank, const CsrView& A, const Partition& partition);
+  /// The same on another operator's space of that partition: a preconditioner.
+  CsrOperator(Rank& rank, const CsrView& A, const Partition& partition, int space);
   /// The same matrix on replicated vectors: each rank multiplies its rows, and all ranks gather the result (000, section VI).
   static std::unique_ptr<CsrOperator> gathered(Rank& rank, const CsrView& A, const Partition& partition);
   ~CsrOperator() override;
@@ -33,6 +35,10 @@ class CsrOperator final : public Operator {
   /// New values for the same pattern, [nnz] of the view. No communication, no allocation.
   void update_values(Rank& rank, const double* values);
   const CsrSlice& slice() const { return slice_; }
+  /// What it holds itself: on a device in its memory, else row pointers and renumbered columns.
+  i64 bytes() const;
+  /// The same of rows that nobody has stored yet.
+  static i64 bytes_of(const CsrView& A, const CsrSlice& slice, bool device, bool renumbers);
 
  private:
   struct Layout;  // how the slice is stored: host CSR, device CSR, device SELL

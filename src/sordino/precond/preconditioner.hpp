@@ -9,6 +9,8 @@ class Preconditioner {
   virtual ~Preconditioner() = default;
   /// A diagonal M^-1 as a vector that solvers fuse into their updates (Scaling fields); unset: the identity.
   virtual Vec diagonal() const = 0;
+  /// z = M^-1 r, where M is no diagonal; null: diagonal() says it all.
+  virtual const Operator* operation() const { return nullptr; }
 };
 
 }  // namespace sordino

@@ -21,6 +21,7 @@ namespace sordino {
 
 class Rank;
 class Transport;
+struct TwinCopy;
 
 /// Ranks first, ..., end - 1.
 struct RankRange {
@@ -110,8 +111,14 @@ class Engine {
   virtual void* allocate_bytes(Rank& rank, std::size_t bytes) = 0;
   virtual void release_bytes(Rank& rank, void* pointer, std::size_t bytes) = 0;
   virtual void upload(Rank& rank, void* to, const void* from, std::size_t bytes) = 0;
-  virtual i64 bytes_held(int local_rank) const = 0;  // vectors and arrays of one rank
+  virtual i64 bytes_held(int local_rank) const = 0;  // vectors and arrays of one rank; not their twins (Rank::twin_bytes)
   virtual bool is_device() const { return false; }   // prefer layouts for a GPU
+
+  // Host twins of vectors (runtime/twin.hpp). Memory for one, zeroed, kept as long as the engine; null: any of the host's does.
+  virtual double* pinned_twin(Rank&, int /*vector*/) { return nullptr; }
+  virtual void start_copy(Rank& rank, const TwinCopy& copy);  // one at a time for each twin, and for each vector
+  virtual bool has_copied(Rank&, const TwinCopy&) { return true; }
+  virtual void wait_for_copy(Rank&, const TwinCopy&) {}
 
   // Host data between recordings (comm/communicator.hpp).
   virtual void post(Rank& from, int to, i64 tag, std::vector<std::byte> data) = 0;

@@ -19,7 +19,7 @@ class HostView {
       : task_(task), words_(words), scalars_(scalars) {}
 
   /// Words of a vector that the task uses: its own rows, and behind them the ghosts where it uses those. On a GPU this is the
-  /// vector's pinned twin, copied before the task and, if it writes the vector, back after it.
+  /// vector's pinned twin (Rank::twin), copied before the task and, if it writes the vector, back after it.
   double* words(Vec v) const;
   double get(Scal s) const;
   void put(Scal s, double value) const;

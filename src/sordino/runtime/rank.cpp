@@ -50,11 +50,13 @@ Scal Rank::scalar(std::string name, double value, bool known) {
 
 void Rank::write(Vec v, const double* host) {
   check_idle("a vector is written");
+  require_at_rest(v, "a vector is written");
   engine_.write(*this, vector_map_[v.id], host, spaces_[vectors_[v.id].space].rows);
 }
 
 void Rank::read(Vec v, double* host) {
   check_idle("a vector is read");
+  require_at_rest(v, "a vector is read");
   engine_.read(*this, vector_map_[v.id], host, spaces_[vectors_[v.id].space].rows);
 }
 
@@ -70,6 +72,7 @@ double Rank::get(Scal s) {
 
 void Rank::reset_names() {
   check_idle("names are reset");
+  require_no_copies("names are reset, and that of a vector");
   for (std::size_t i = 0; i < vector_map_.size(); i++) vector_map_[i] = int(i);
   for (std::size_t i = 0; i < scalar_map_.size(); i++) scalar_map_[i] = int(i);
 }

@@ -13,6 +13,7 @@
 #include "sordino/runtime/host_task.hpp"
 #include "sordino/runtime/replay.hpp"
 #include "sordino/runtime/space.hpp"
+#include "sordino/runtime/twin.hpp"
 
 namespace sordino {
 
@@ -102,8 +103,8 @@ class Rank {
   /// writes back, and books that as Ledger::copied_bytes; ghosts are then the engine's.
   Vec wrap(std::string name, int space, double* storage, const Exchange* exchange = nullptr);
   /// From now on, recording a command that does something else with the vector throws: writes one that is to be read only, or
-  /// reads one that is to be written only. What neighbours send is stored into its ghosts all the same, and read() and write()
-  /// go on. Vectors that trade places have the same permission.
+  /// reads one that is to be written only; so do store() and fetch(). What neighbours send is stored into its ghosts all the
+  /// same, and read() and write() go on. Vectors that trade places have the same permission.
   void permit(Vec v, Permission permission) { vectors_[v.id].permission = permission; }
   Scal scalar(std::string name) { return scalar(std::move(name), std::numeric_limits<double>::quiet_NaN(), false); }
   Scal scalar(std::string name, double value) { return scalar(std::move(name), value, true); }
@@ -217,6 +218,25 @@ class Rank {
   void set(Scal s, double value);
   double get(Scal s);
 
+  // --- host twins, between recordings ---------------------------------------------------------------------------------------
+  // Values travel only by these calls, on every engine; on the model they take no time. They throw bad_argument while a replay
+  // is under way, while commands are recorded, in host tasks, and where the vector's permission is against it.
+  /// The host twin of a vector: [rows] doubles of the rank's own, zero at first; pinned on engine cuda, which then copies at
+  /// the full rate of the bus and beside commands. Made when first asked for, which is for a time when no other rank waits for
+  /// this one, as making a vector; then it stays where it is, and with the name, whatever rotations do, as long as the engine.
+  /// Host tasks on GPUs see the same memory: a replay with one that uses the vector leaves anything there.
+  double* twin(Vec v);
+  /// Copies own rows from the vector to its twin, and back; returns when they are there. Behind all that the rank has in its
+  /// stream (cuda::CudaEngine::follow); other ranks have no part in it.
+  void fetch(Vec v) { start_fetch(v).wait(); }
+  void store(Vec v) { start_store(v).wait(); }
+  /// The same without waiting (runtime/twin.hpp). On engine cuda a replay of what uses other vectors goes on beside the copy;
+  /// on the others it has ended when this returns.
+  Transfer start_fetch(Vec v);
+  Transfer start_store(Vec v);
+  /// Of the host's memory that twins take, ghosts included, for which host tasks have room there.
+  i64 twin_bytes() const;
+
   std::vector<double> history;  // what the exit tests' value() said, one an iteration
   Ledger ledger;
 
@@ -299,6 +319,17 @@ class Rank {
   void drain(Recorded& recorded);
   const std::shared_ptr<Program>& compiled(Recorded& recorded);
   void settle(const Settling& next);
+  // host twins (twin.cpp)
+  friend class Transfer;
+  std::shared_ptr<Twin> twin_of(Vec v);
+  Transfer start_copy(Vec v, bool fetches);
+  bool test_copy(Twin& twin);
+  void finish_copy(Twin& twin);
+  bool is_copied(int v) const;
+  void require_at_rest(Vec v, const char* what) const;  // throws if a copy of it is under way
+  void require_at_rest(const Recording& r) const;
+  void require_no_copies(const char* what) const;
+  void forget_copies();
 
   Engine& engine_;
   int rank_;
@@ -315,7 +346,8 @@ class Rank {
   double row_bytes_ = 0;
   int queue_ = 0, every_ = 0;
 
-  std::set<int> unsettled_;  // what earlier replays left
+  std::set<int> unsettled_;                     // what earlier replays left
+  std::map<int, std::shared_ptr<Twin>> twins_;  // by logical name
   std::shared_ptr<UnderWay> under_way_;
 };
 

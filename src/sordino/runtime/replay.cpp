@@ -49,7 +49,10 @@ Outcome Replay::wait() { return rank().finish_replay(); }
 
 // --- the rank's part --------------------------------------------------------------------------------------------------------
 
-Rank::~Rank() { forget(*under_way_); }
+Rank::~Rank() {
+  forget(*under_way_);
+  for (auto& [v, twin] : twins_) twin->rank = nullptr;
+}
 
 void Rank::check_idle(const char* what) const {
   if (under_way_->given_up) bad_argument("a replay of this rank was given up when an error left its scope: the run must end");
@@ -59,11 +62,13 @@ void Rank::check_idle(const char* what) const {
 void Rank::run_job(const std::function<void(Rank&)>& job) {
   job(*this);
   check_idle("the job ends");
+  require_no_copies("the job ends with a vector");
 }
 
 void Rank::leave_job() {
   forget(*under_way_);
   under_way_->given_up = false;
+  forget_copies();
 }
 
 Replay Rank::start(Recorded& recorded, int max) {
@@ -71,6 +76,7 @@ Replay Rank::start(Recorded& recorded, int max) {
   check_idle("another is started");
   if (u.current != 0) bad_argument("a host task starts a replay on its own rank, which waits for the task");
   const Recording& r = *recorded.recording_;
+  require_at_rest(r);
   std::shared_ptr<Program> program;
   if (!r.commands.empty() && max > 0) {
     program = compiled(recorded);

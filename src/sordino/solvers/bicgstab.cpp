@@ -6,7 +6,8 @@ namespace bicgstab {
 Bicgstab::Bicgstab(const Problem& k) {
   auto& q = k.s;
   auto& A = k.A;
-  Vec x = k.x, r = k.vector("r"), rh = k.vector("rh"), p = k.vector("p"), v = k.vector("v"), s = k.vector("s"), t = k.Ax;
+  Vec x = k.x, r = k.vector("r"), rh = k.vector("rh"), v = k.vector("v"), t = k.Ax;
+  Vec p = k.preconditioned("p"), s = k.preconditioned("s");
   Vec ph = k.operand("M^-1 p"), sh = k.operand("M^-1 s");
   Scal rho = q.scalar("rho"), rho_new = q.scalar("rho new"), rv = q.scalar("(rh,v)"), ts = q.scalar("(t,s)"),
        tt = q.scalar("(t,t)");
@@ -14,13 +15,14 @@ Bicgstab::Bicgstab(const Problem& k) {
   rr = q.scalar("(r,r)");
 
   begin = q.record([&] {
-    q.run(Begin{.b = k.b, .Ax = t, .d = k.d, .r = r, .rh = rh, .p = p, .ph = ph}, start(rho, shadow), push(ph));
+    k.run_and_precondition(Begin{.b = k.b, .Ax = t, .d = k.d, .r = r, .rh = rh, .p = p, .ph = ph}, p, ph, start(rho, shadow));
     q.wait(rho);
   });
   iterate = k.loop({.scalars = {{rho_new, rho}}}, rr, [&] {
-    A.apply(q, ph, v, start(dot(rh, v) >> rv));                                                           // v = A p
-    q.run(HalfStep{.rho = rho, .rv = finish(rv), .v = v, .r = r, .d = k.d, .s = s, .sh = sh}, push(sh));  // s = r - alpha v
-    A.apply(q, sh, t, start(dot(t, s) >> ts, dot(t, t) >> tt));                                           // t = A s
+    A.apply(q, ph, v, start(dot(rh, v) >> rv));  // v = A p
+    k.run_and_precondition(                      // s = r - alpha v
+        HalfStep{.rho = rho, .rv = finish(rv), .v = v, .r = r, .d = k.d, .s = s, .sh = sh}, s, sh);
+    A.apply(q, sh, t, start(dot(t, s) >> ts, dot(t, t) >> tt));  // t = A s
     q.run(Step{.rho = rho,
                .rv = rv,
                .ts = finish(ts),
@@ -35,8 +37,8 @@ Bicgstab::Bicgstab(const Problem& k) {
                .r = r},
           start(rho_new, rr));
     q.exit_if(ConvergedBi{finish(rr), rho_new, zeta, shadow, k.target, k.bound});
-    q.run(Direction{.rho_new = rho_new, .rho = rho, .rv = rv, .zeta = zeta, .r = r, .v = v, .d = k.d, .p = p, .ph = ph},
-          push(ph));
+    k.run_and_precondition(
+        Direction{.rho_new = rho_new, .rho = rho, .rv = rv, .zeta = zeta, .r = r, .v = v, .d = k.d, .p = p, .ph = ph}, p, ph);
   });
 }
 

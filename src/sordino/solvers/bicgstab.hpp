@@ -1,7 +1,7 @@
 // BiCGStab (000, Fig. 2(a) as corrected by 000-E1..E4), with a diagonal right preconditioner and merged dot products.
 //
 // Per iteration: 2 operators, 2 halos, 3 reductions of 1, 2 and 2 values, all exposed. Vector traffic beyond the operators 21 n
-// words, workspace 8 n.
+// words, workspace 8 n. An operator as the preconditioner is applied twice an iteration.
 // Deviations: all vectors are distributed (the paper's are redundant, which is why it gathers); the stop rule is on ||b|| or
 // what the user asks; a vanishing (rh,r) leaves the loop, and the driver restarts with a new shadow vector.
 #pragma once
@@ -80,7 +80,7 @@ struct Direction {  // beta = alpha / zeta * rho_new / rho;  p = r + beta (p - z
 struct Bicgstab final : Method {
   static constexpr const char *name = "bicgstab", *matrix = "general";
   static constexpr const char* summary = "BiCGStab: three exposed reductions";
-  static constexpr bool replicated = false;
+  static constexpr bool replicated = false, any_preconditioner = true;
   explicit Bicgstab(const Problem& problem);
   using kernels = KernelList<Kernel<Begin>, Kernel<HalfStep>, Kernel<Step>, Kernel<Direction, ConvergedBi>>;
 };

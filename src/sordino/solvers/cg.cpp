@@ -5,13 +5,19 @@ namespace cg {
 
 Cg::Cg(const Problem& k) {
   auto& s = k.s;
-  auto& A = k.A;
-  Vec b = k.b, x = k.x, w = k.Ax, r = k.vector("r"), p = k.operand("p");
-  Scal wp = s.scalar("(w,p)"), rz = s.scalar("(r,z)"), rz_old = s.scalar("(r,z) old");
+  Names names{k.Ax, k.preconditioned("r"), k.operand("p"), s.scalar("(w,p)"), s.scalar("(r,z)"), s.scalar("(r,z) old")};
   rr = s.scalar("(r,r)");
+  k.M ? record_with_operator(k, names) : record(k, names);
+  end = s.record([&] { s.run(LastStep{.rz = names.rz_old, .wp = names.wp, .p = names.p, .x = k.x}); });  // 001-E2
+}
 
+void Cg::record(const Problem& k, const Names& names) {
+  auto& s = k.s;
+  auto& A = k.A;
+  Vec x = k.x;
+  const auto& [w, r, p, wp, rz, rz_old] = names;
   begin = s.record([&] {
-    s.run(Begin{.b = b, .Ax = w, .d = k.d, .r = r, .p = p}, start(rz_old), push(p));  // l.1
+    s.run(Begin{.b = k.b, .Ax = w, .d = k.d, .r = r, .p = p}, start(rz_old), push(p));  // l.1
     s.wait(rz_old);
   });
   iterate = k.loop({.scalars = {{rz, rz_old}}}, rr, [&] {
@@ -20,7 +26,27 @@ Cg::Cg(const Problem& k) {
     s.exit_if(ConvergedSpd{finish(rr), wp, k.target, k.bound});
     s.run(Direction{.rz = rz, .rz_old = rz_old, .wp = wp, .r = r, .d = k.d, .x = x, .p = p}, push(p));  // l.5, 8, 9
   });
-  end = s.record([&] { s.run(LastStep{.rz = rz_old, .wp = wp, .p = p, .x = x}); });  // 001-E2
+}
+
+void Cg::record_with_operator(const Problem& k, const Names& names) {
+  auto& s = k.s;
+  auto& A = k.A;
+  Vec x = k.x, z = k.M->result(s, "z");
+  const auto& [w, r, p, wp, rz, rz_old] = names;
+  begin = s.record([&] {
+    s.run(Defect{.b = k.b, .Ax = w, .r = r}, push(r));
+    k.M->apply(s, r, z, start(dot(r, z) >> rz_old));
+    s.copy(z, p, push(p));
+    s.wait(rz_old);
+  });
+  iterate = k.loop({.scalars = {{rz, rz_old}}}, rr, [&] {
+    A.apply(s, p, w, start(dot(w, p) >> wp));
+    s.run(ResidualAlone{.rz = rz_old, .wp = finish(wp), .w = w, .r = r}, start(rr));
+    s.exit_if(ConvergedSpd{finish(rr), wp, k.target, k.bound});
+    s.run(Nothing{}, push(r));  // tests first: who has converged applies M no more
+    k.M->apply(s, r, z, start(dot(r, z) >> rz));
+    s.run(Direction{.rz = finish(rz), .rz_old = rz_old, .wp = wp, .r = z, .d = {}, .x = x, .p = p}, push(p));
+  });
 }
 
 }  // namespace cg

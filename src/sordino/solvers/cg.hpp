@@ -2,7 +2,7 @@
 //
 // Per iteration: 1 operator, 1 halo, 2 reductions of 1 and 2 values, both exposed: (w,p) is needed at once, and (r,r) travels
 // with (r,z) (001-E1). Vector traffic beyond the operator 10 n words, workspace 3 n. x lags by one step inside the loop; `end`
-// catches up (001-E2).
+// catches up (001-E2). With an operator as the preconditioner z is kept: workspace 4 n, and a reduction more.
 #pragma once
 #include "sordino/solvers/method.hpp"
 
@@ -64,12 +64,44 @@ struct LastStep {  // x += alpha p
   SORDINO_HD void row(i32 i) { x[i] += alpha * p[i]; }
 };
 
+// --- with a preconditioner that is no diagonal: z = M^-1 r is a command of its own ---
+
+struct Defect {  // r = b - A x
+  In b, Ax;
+  Out r;
+  static constexpr double flops = 1;
+  SORDINO_HD void row(i32 i) { r[i] = b[i] - Ax[i]; }
+};
+
+struct ResidualAlone {  // alpha = (r,z) / (w,p);  r -= alpha w
+  Get rz, wp;
+  In w;
+  InOut r;
+  double alpha = 0;
+  static constexpr double flops = 4;
+  SORDINO_HD void head() { alpha = rz / wp; }
+  SORDINO_HD Sums<1> row(i32 i) {
+    double ri = r[i] - alpha * w[i];
+    r[i] = ri;
+    return {ri * ri};
+  }
+};
+
 struct Cg final : Method {
   static constexpr const char *name = "cg", *matrix = "spd";
   static constexpr const char* summary = "classic preconditioned CG: two exposed reductions, the fewest bytes";
-  static constexpr bool replicated = false;
+  static constexpr bool replicated = false, any_preconditioner = true;
   explicit Cg(const Problem& problem);
-  using kernels = KernelList<Kernel<Begin>, Kernel<Residual>, Kernel<Direction, ConvergedSpd>, Kernel<LastStep>>;
+  using kernels = KernelList<Kernel<Begin>, Kernel<Residual>, Kernel<Direction, ConvergedSpd>, Kernel<LastStep>, Kernel<Defect>,
+                             Kernel<ResidualAlone>, Kernel<Direction>>;
+
+ private:
+  struct Names {
+    Vec w, r, p;
+    Scal wp, rz, rz_old;
+  };
+  void record(const Problem& k, const Names& names);
+  void record_with_operator(const Problem& k, const Names& names);
 };
 
 }  // namespace sordino::cg

@@ -23,7 +23,7 @@ std::string relative(double norm, double b_norm) {
 }  // namespace
 
 Driver::Driver(Rank& rank, const Operator& A, const Preconditioner& M, const MethodEntry& entry, int check_every,
-               int replace_every)
+               int replace_every, const Watch& watch)
     : s_(rank), A_(A) {
   b_ = s_.vector("b", A.space());
   x_ = A.operand(s_, "x");
@@ -48,7 +48,11 @@ Driver::Driver(Rank& rank, const Operator& A, const Preconditioner& M, const Met
   });
   swap_best_ = s_.record([&] { s_.run(Swap{.a = x_, .b = best_}); });
   keep_start_ = s_.record([&] { s_.run(Scaled{.from = x_, .to = best_}); });
-  method_ = entry.make({s_, A_, M.diagonal(), b_, x_, Ax_, target_, bound_, best_, best_rr_, check_every});
+  if (M.operation()) require_any_preconditioner(entry);
+  if (watch.every > 0) watcher_ = std::make_unique<Watcher>(s_, watch, x_);
+  method_ = entry.make(
+      {s_, A_, M.diagonal(), b_, x_, Ax_, target_, bound_, best_, best_rr_, check_every, M.operation(), watcher_.get()});
+  if (watcher_) look_ = s_.record([&] { watcher_->record_look(method_->rr); });
   replace_every_ = !method_->replace ? 0 : replace_every > 0 ? replace_every : method_->replace_every;
 }
 
@@ -158,6 +162,7 @@ Verdict Driver::iterate(int left, SolveOutcome& out) {
   s_.replay(method_->begin);
   for (bool first = true;; first = false) {
     s_.history.clear();
+    if (watcher_) watcher_->loop_begins(out.iterations, out.b_norm);
     Outcome o = s_.replay(method_->iterate, replace_every_ > 0 ? std::min(left, replace_every_) : left);
     // The test that ends an iteration belongs to it; one that stands first belongs to the iteration before.
     int updates = o.iterations - (method_->tests_first && o.exited() ? 1 : 0);
@@ -167,9 +172,15 @@ Verdict Driver::iterate(int left, SolveOutcome& out) {
     for (std::size_t i = skip; i < s_.history.size(); i++) out.history.push_back(std::sqrt(s_.history[i]) / out.b_norm);
     bool lags = o.verdict == met || o.verdict == asked_to_stop;
     if (lags && method_->end) s_.replay(method_->end);
+    look_at_last(o, out.iterations);
     if (o.exited() || left <= 0) return o.verdict;
     s_.replay(method_->replace);
   }
+}
+
+// A loop that ends well in its test does not come to the look at the end of its body.
+void Driver::look_at_last(const Outcome& o, int iterations) {
+  if (watcher_ && o.verdict == met && watcher_->is_due(iterations)) s_.replay(look_);
 }
 
 // Whether the recurrence went on into rounding (down to underflow, in the end): what it met there says nothing of A. Both

@@ -27,7 +27,8 @@ struct SolveOutcome {
 /// One rank's part of a solver. Constructed once: all vectors, recordings, graphs. SPMD: all ranks call the same members.
 class Driver {
  public:
-  Driver(Rank& rank, const Operator& A, const Preconditioner& M, const MethodEntry& method, int check_every, int replace_every);
+  Driver(Rank& rank, const Operator& A, const Preconditioner& M, const MethodEntry& method, int check_every, int replace_every,
+         const Watch& watch = {});
 
   /// b, x0 [rows of this rank's space]; x0 may be null (zero). Every rank gets the same outcome.
   SolveOutcome solve(const double* b, const double* x0, const SolveControl& control);
@@ -41,6 +42,7 @@ class Driver {
   void start_from(const double* x0);
   double residual();  // ||b - A x||_2; leaves A x in Ax_
   Verdict iterate(int left, SolveOutcome& out);
+  void look_at_last(const Outcome& outcome, int iterations);
   void keep_better(double& norm);
   bool has_lost_touch(double norm);
   Status judge(Verdict verdict, double norm, double before, SolveOutcome& out, bool& again);
@@ -49,9 +51,10 @@ class Driver {
   const Operator& A_;
   Vec b_, x_, Ax_, best_;
   Scal bb_, rr_, target_, bound_, best_rr_;
+  std::unique_ptr<Watcher> watcher_;  // null: nobody looks
   std::unique_ptr<Method> method_;
   int replace_every_;
-  Recorded zero_x_, norm_of_b_, residual_, keep_start_, swap_best_, first_push_, products_;
+  Recorded zero_x_, norm_of_b_, residual_, keep_start_, swap_best_, first_push_, products_, look_;
 };
 
 }  // namespace sordino

@@ -30,6 +30,6 @@ struct Zero {
 
 using DriverKernels =
     KernelList<Kernel<Zero>, Kernel<Nothing, ConvergedSpd>, Kernel<Nothing, ConvergedBi>, Kernel<Nothing, Converged>,
-               Kernel<TrueResidual>, Kernel<Swap>, Kernel<Scaled>, Kernel<KeepBest>, Kernel<LowerBest>>;
+               Kernel<TrueResidual>, Kernel<Swap>, Kernel<Scaled>, Kernel<KeepBest>, Kernel<LowerBest>, Kernel<KeepNorm>>;
 
 }  // namespace sordino

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "sordino/linalg/operator.hpp"
+#include "sordino/linalg/watcher.hpp"
 #include "sordino/precond/preconditioner.hpp"
 #include "sordino/runtime/kernel_list.hpp"
 #include "sordino/runtime/rank.hpp"
@@ -20,17 +21,35 @@ struct Problem {
   Vec best;      // the x of smallest (r,r) at the checks, and that (r,r)
   Scal best_rr;
   int check_every = 32;
+  const Operator* M = nullptr;       // M^-1, where it is no diagonal; `d` is then unset
+  const Watcher* watcher = nullptr;  // who looks at x meanwhile
 
   Vec vector(const char* name) const { return s.vector(name, A.space()); }
   Vec operand(const char* name) const { return A.operand(s, name); }  // A can be applied to it
   Vec result(const char* name) const { return A.result(s, name); }    // A can be applied into it
 
+  /// Runs a step that computes v and, for a diagonal M, mv = M^-1 v; computes mv where M is no diagonal; sends mv.
+  template <class F, class... E>
+  void run_and_precondition(F step, Vec v, Vec mv, E... epilogues) const {
+    if (!M) {
+      s.run(step, epilogues..., push(mv));
+      return;
+    }
+    s.run(step, epilogues..., push(v));
+    M->apply(s, v, mv);
+    s.push_last(mv);
+  }
+  /// A vector that M^-1 is applied to.
+  Vec preconditioned(const char* name) const { return M ? M->operand(s, name) : vector(name); }
+
   /// Rank::loop, with a look at (r,r) every `check_every` iterations that keeps the best x.
   template <class B>
-  Recorded loop(const Rotation& rotation, Scal rr, B body) const {
+  Recorded loop(Rotation rotation, Scal rr, B body) const {
+    if (watcher) watcher->add_to(rotation);
     return s.loop(rotation, [&] {
       body();
       s.when(check_every, [&] { keep_best(rr); });
+      if (watcher) s.when(watcher->every, [&] { watcher->record_look(rr); });
     });
   }
   void keep_best(Scal rr) const;
@@ -76,6 +95,8 @@ class Method {
   int replace_every = 0;     // iterations between replays of `replace`, where the user does not say
 
   Scal rr;  // (r,r) of the recurrence
+
+  static constexpr bool any_preconditioner = false;  // its preconditioner may be any operator, not only a diagonal
 
  protected:
   Method() = default;

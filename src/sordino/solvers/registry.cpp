@@ -5,7 +5,7 @@ namespace {
 
 template <class... M>
 std::vector<MethodEntry> entries(MethodList<M...>) {
-  return {{M::name, M::summary, std::string(M::matrix) == "spd", M::replicated, &make<M>}...};
+  return {{M::name, M::summary, std::string(M::matrix) == "spd", M::replicated, M::any_preconditioner, &make<M>}...};
 }
 
 }  // namespace
@@ -22,6 +22,11 @@ const MethodEntry& method(const std::string& name) {
     known += (known.empty() ? "" : ", ") + m.name;
   }
   bad_argument("there is no solver '" + name + "'; there are " + known);
+}
+
+void require_any_preconditioner(const MethodEntry& m) {
+  if (!m.any_preconditioner)
+    throw Error(Errc::unsupported, "solver " + m.name + " takes no preconditioner but a diagonal: use cg or bicgstab");
 }
 
 }  // namespace sordino

@@ -12,12 +12,15 @@ namespace sordino {
 struct MethodEntry {
   std::string name, summary;
   bool needs_spd;
-  bool replicated;  // wants whole vectors on every rank
+  bool replicated;          // wants whole vectors on every rank
+  bool any_preconditioner;  // not only a diagonal; nor does it hide reductions behind products
   std::unique_ptr<Method> (*make)(const Problem&);
 };
 
 const std::vector<MethodEntry>& methods();
 /// Throws bad_argument, listing the methods, if there is none of this name.
 const MethodEntry& method(const std::string& name);
+/// Throws unsupported if the method takes no preconditioner but a diagonal.
+void require_any_preconditioner(const MethodEntry& method);
 
 }  // namespace sordino

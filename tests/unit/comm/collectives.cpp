@@ -244,6 +244,9 @@ TEST("names of algorithms, and what they stand for") {
   CHECK_THROWS(algorithm_named("ring"), Error, "there is no all-reduce 'ring'; there are automatic, fastest, ordered");
   model::ModelEngine few(modelled(16, 0)), many(modelled(64, 0));
   CHECK(chosen({}, few).algorithm == Algorithm::ordered);
+  host::HostEngine eight({.ranks = 8});
+  CHECK(chosen({}, eight).algorithm == Algorithm::ordered);
+  CHECK(chosen({.algorithm = Algorithm::fastest}, eight).algorithm == Algorithm::recursive_doubling);
   CHECK(chosen({}, many).algorithm == Algorithm::recursive_doubling);
   CHECK(reproducible(chosen({}, many).algorithm));
   CHECK_THROWS(chosen({.algorithm = Algorithm::nccl}, few), Error, "whose ranks send to each other by NCCL");

@@ -1,6 +1,7 @@
 // A kernel for every functor and exit test that registered code records.
 #pragma once
 #include "sordino/linalg/csr_rows.hpp"
+#include "sordino/linalg/host_operator.hpp"
 #include "sordino/runtime/cuda/enable.cuh"
 #include "sordino/solvers/driver_steps.hpp"
 #include "sordino/solvers/registry.hpp"
@@ -20,6 +21,7 @@ void enable_registered() {
   enable<order>(KernelList<Kernel<RowPair<SellRows>>>{});
   enable<order>(AppliedKernels<CsrRows<4>>{});
   enable<order>(AppliedKernels<CsrRows<32>>{});
+  enable<order>(AppliedKernels<ScatteredRows>{});
 }
 
 }  // namespace sordino::cuda

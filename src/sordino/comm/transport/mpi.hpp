@@ -1,7 +1,8 @@
 // Ranks of other processes over MPI: a transport for engines that send messages, and the way into a hall for those that share
 // memory. Data of the first is staged through host memory, or given to MPI where it lies on GPUs, if MPI takes it from there.
-// MPI is asked for MPI_THREAD_MULTIPLE, so that callers may go on with their own; every call from here is made under one lock,
-// by whichever rank happens to wait.
+// MPI is asked for MPI_THREAD_MULTIPLE, so that callers may go on with their own, and ranks send while another one receives.
+// One at a time looks for messages, whichever happens to wait. Where MPI grants less, or SORDINO_MPI_CALLS=serialized, all
+// calls from here are made one at a time.
 #pragma once
 #include <memory>
 #include <string>
@@ -14,7 +15,9 @@ namespace sordino::mpi {
 struct World {
   bool initialized = false;
   int process = 0, processes = 1;
-  std::string reason;  // why there is only one process
+  std::string reason;       // why there is only one process
+  std::string threads;      // what MPI grants, once it is initialised: "MPI_THREAD_MULTIPLE"
+  bool serialized = false;  // calls from here are made one at a time
 };
 
 /// What MPI says. Initialises it only if this process was started by an MPI launcher and nobody has done so; what was

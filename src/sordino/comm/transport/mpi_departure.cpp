@@ -1,6 +1,7 @@
 #include "sordino/comm/transport/mpi_departure.hpp"
 
 #include <algorithm>
+#include <mutex>
 
 namespace sordino::mpi {
 namespace {
@@ -12,8 +13,12 @@ struct Departed {
 };
 
 // Never destroyed: MPI may still write and read there when the process ends.
-std::list<Departed>& departed() {
-  static auto* all = new std::list<Departed>;
+struct AllDeparted {
+  std::mutex mutex;
+  std::list<Departed> list;
+};
+AllDeparted& departed() {
+  static auto* all = new AllDeparted;
   return *all;
 }
 
@@ -52,7 +57,10 @@ void depart(MPI_Comm comm, std::list<Sending> sending) {
     Sending& farewell = sending.emplace_back();
     MPI_Isend(nullptr, 0, MPI_BYTE, p, farewell_tag, comm, &farewell.request);
   }
-  departed().push_back({comm, std::move(sending), processes - 1});
+  {
+    std::lock_guard lock(departed().mutex);
+    departed().list.push_back({comm, std::move(sending), processes - 1});
+  }
   free_departed();
 }
 
@@ -60,12 +68,14 @@ int free_departed() {
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (finalized) return 0;
-  departed().remove_if([](Departed& d) {
+  auto& [mutex, list] = departed();
+  std::lock_guard lock(mutex);
+  list.remove_if([](Departed& d) {
     if (!may_be_freed(d)) return false;
     MPI_Comm_free(&d.comm);
     return true;
   });
-  return int(departed().size());
+  return int(list.size());
 }
 
 }  // namespace sordino::mpi

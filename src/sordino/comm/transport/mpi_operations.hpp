@@ -12,7 +12,7 @@ struct Folding {
 };
 
 /// Sums and products are MPI's own, of whole numbers as unsigned ones, which wrap around. So are their minima and maxima; those
-/// of floating-point numbers are ours, for MPI says nothing of NaNs and zeros. Called under the lock of all MPI calls.
+/// of floating-point numbers are ours, for MPI says nothing of NaNs and zeros. Called within a Calling.
 Folding folding(Fold fold, Scalar type);
 
 }  // namespace sordino::mpi

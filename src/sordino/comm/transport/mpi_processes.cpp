@@ -8,9 +8,9 @@
 #include "sordino/base/clock.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/comm/transport/mpi.hpp"
+#include "sordino/comm/transport/mpi_calls.hpp"
 #include "sordino/comm/transport/mpi_comm.hpp"
 #include "sordino/comm/transport/mpi_departure.hpp"
-#include "sordino/comm/transport/mpi_lock.hpp"
 
 namespace sordino::mpi {
 namespace {
@@ -24,13 +24,13 @@ int int_of(i64 count) {
 class MpiProcesses final : public Processes {
  public:
   MpiProcesses(MPI_Comm of, double timeout) : timeout_(timeout) {
-    std::lock_guard lock(the_lock());
+    Calling now;
     MPI_Comm_dup(of, &comm_);
     MPI_Comm_rank(comm_, &index_);
     MPI_Comm_size(comm_, &count_);
   }
   ~MpiProcesses() override {
-    std::lock_guard lock(the_lock());
+    Calling now;
     int finalized = 0;
     MPI_Finalized(&finalized);
     if (!finalized) depart(comm_, {});
@@ -67,7 +67,7 @@ class MpiProcesses final : public Processes {
     MPI_Request request = MPI_REQUEST_NULL;
     double begin = seconds_now();
     {
-      std::lock_guard lock(the_lock());
+      Calling now;
       start(&request);
     }
     while (!ended(&request)) {
@@ -78,7 +78,7 @@ class MpiProcesses final : public Processes {
     }
   }
   static bool ended(MPI_Request* request) {
-    std::lock_guard lock(the_lock());
+    Calling now;
     int done = 0;
     MPI_Test(request, &done, MPI_STATUS_IGNORE);
     return done != 0;

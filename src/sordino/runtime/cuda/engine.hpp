@@ -156,6 +156,10 @@ class CudaEngine final : public Engine {
   void release_bytes(Rank& rank, void* pointer, std::size_t bytes) override;
   void upload(Rank& rank, void* to, const void* from, std::size_t bytes) override;
   i64 bytes_held(int local_rank) const override;
+  double* pinned_twin(Rank& rank, int vector) override;
+  void start_copy(Rank& rank, const TwinCopy& copy) override;
+  bool has_copied(Rank& rank, const TwinCopy& copy) override;
+  void wait_for_copy(Rank& rank, const TwinCopy& copy) override;
   void post(Rank& from, int to, i64 tag, std::vector<std::byte> data) override;
   std::vector<std::byte> take(Rank& at, int from, i64 tag) override;
   std::optional<Letter> try_take(Rank& at, int from, i64 tag) override;

@@ -56,16 +56,6 @@ void State::copy_in(RankState& r, void* to, const void* from, std::size_t bytes)
   call("cudaStreamSynchronize", cudaStreamSynchronize(r.stream));
 }
 
-double* State::twin(Rank& rank, int physical) {
-  RankState& r = of(rank);
-  double*& words = r.twins[physical];
-  if (words) return words;
-  std::size_t bytes = std::size_t(std::max<i64>(rank.vectors()[physical].length, 1)) * sizeof(double);
-  call("cudaHostAlloc", cudaHostAlloc(reinterpret_cast<void**>(&words), bytes, cudaHostAllocPortable));
-  r.counters.allocations++;
-  return words;
-}
-
 void* State::take_pinned(RankState& r, std::size_t bytes) {
   void* p = nullptr;
   call("cudaHostAlloc", cudaHostAlloc(&p, bytes, cudaHostAllocPortable | cudaHostAllocMapped));
@@ -79,13 +69,16 @@ void State::free_memory(RankState& r, bool others_map) {
   int before = 0;
   cudaGetDevice(&before);
   cudaSetDevice(r.device);
-  for (cudaStream_t s : {r.stream, r.courier})
+  for (cudaStream_t s : {r.stream, r.courier, r.copies})
     if (s) cudaStreamSynchronize(s);
   for (void* t : r.tables) cudaFree(t);
   for (void* b : r.boxes) cudaFreeHost(b);
   if (!others_map)
     for (auto& b : r.blocks) cudaFree(b.memory);  // else it goes with the process
-  for (auto& [vector, words] : r.twins) cudaFreeHost(words);
+  for (auto& [vector, twin] : r.twins) {
+    cudaFreeHost(twin.words);
+    if (twin.copied) cudaEventDestroy(twin.copied);
+  }
   for (auto* channels : {&r.vector_channels, &r.reduction_channels})
     for (auto& c : *channels)
       for (cudaEvent_t e : c->event)
@@ -93,7 +86,7 @@ void State::free_memory(RankState& r, bool others_map) {
   cudaFree(r.control);
   cudaFreeHost(r.staging);
   cudaFreeHost(r.window);
-  for (cudaStream_t s : {r.stream, r.courier})
+  for (cudaStream_t s : {r.stream, r.courier, r.copies})
     if (s) cudaStreamDestroy(s);
   cudaSetDevice(before);
 }

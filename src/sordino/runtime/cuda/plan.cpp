@@ -108,8 +108,7 @@ void Plan::cut_host_task(const Outline& all) {
   on_host = true;
   Launch task;
   task.command = all.index;
-  for (int t = 0; t < rec_.period; t++)
-    task.host.push_back(c.body->bind([&](int v) { return state_.twin(rank_, physical_vector(t, v)); }));
+  for (int t = 0; t < rec_.period; t++) task.host.push_back(c.body->bind([&](int v) { return rank_.twin({v}); }));
   launches.push_back(std::move(task));
   if (all.puts.empty()) return;
   Outline sending(c, all.index);

@@ -58,9 +58,8 @@ void CudaProgram::run_host_task(const Launch& launch, int iteration) {
   int turn = iteration % rec_.period;
   auto words = [&](int v) { return std::size_t(rank_.vectors()[v].length) * sizeof(double); };
   for (int v : c.reads)
-    call("cudaMemcpyAsync",
-         cudaMemcpyAsync(state_.twin(rank_, plan_.physical_vector(turn, v)), mine_.vectors[plan_.physical_vector(turn, v)].rows,
-                         words(v), cudaMemcpyDeviceToHost, mine_.stream));
+    call("cudaMemcpyAsync", cudaMemcpyAsync(mine_.twins.at(v).words, mine_.vectors[plan_.physical_vector(turn, v)].rows,
+                                            words(v), cudaMemcpyDeviceToHost, mine_.stream));
   call("cudaStreamSynchronize", cudaStreamSynchronize(mine_.stream));
   const double* scalars = mine_.window->report[mine_.marks & 1].scalars;
   const std::vector<int>& map = plan_.scalar_map(turn);
@@ -76,10 +75,9 @@ void CudaProgram::run_host_task(const Launch& launch, int iteration) {
   state_.beat(mine_);
   for (int v : c.writes)
     for (RowRange rows : own_rows(v)) {
-      int physical = plan_.physical_vector(turn, v);
-      call("cudaMemcpyAsync",
-           cudaMemcpyAsync(mine_.vectors[physical].rows + rows.begin, state_.twin(rank_, physical) + rows.begin,
-                           std::size_t(rows.size()) * sizeof(double), cudaMemcpyHostToDevice, mine_.stream));
+      double* device = mine_.vectors[plan_.physical_vector(turn, v)].rows;
+      call("cudaMemcpyAsync", cudaMemcpyAsync(device + rows.begin, mine_.twins.at(v).words + rows.begin,
+                                              std::size_t(rows.size()) * sizeof(double), cudaMemcpyHostToDevice, mine_.stream));
     }
   for (int s : c.puts) {
     double* staged = &mine_.staging->scalars[map[s]];

@@ -116,7 +116,7 @@ void State::set_up(RankState& r, int index, int device) {
     throw Error(Errc::unsupported, "this build has no code for device " + std::to_string(device) + " (" + error.what() +
                                        "): set SORDINO_CUDA_ARCHITECTURES to its compute capability and build again");
   }
-  for (cudaStream_t* s : {&r.stream, &r.courier})
+  for (cudaStream_t* s : {&r.stream, &r.courier, &r.copies})
     call("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(s, cudaStreamNonBlocking));
   r.staging = pinned<Upload>(&r, cudaHostAllocPortable);
   r.window = pinned<Window>(&r, cudaHostAllocPortable | cudaHostAllocMapped);

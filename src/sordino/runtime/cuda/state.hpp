@@ -111,6 +111,12 @@ struct SharedBlock {
   std::size_t bytes = 0, used = 0;
 };
 
+/// Pinned memory for a vector's own rows and ghosts.
+struct TwinMemory {
+  double* words = nullptr;
+  cudaEvent_t copied = nullptr;  // what was started last
+};
+
 struct RankState {
   static constexpr std::size_t most_names = 4096;
 
@@ -119,6 +125,7 @@ struct RankState {
   Pace pace;
   cudaStream_t stream = nullptr;
   cudaStream_t courier = nullptr;  // of copies from other ranks' outboxes
+  cudaStream_t copies = nullptr;   // between vectors and their twins
   Upload* control = nullptr;       // device
   Upload* staging = nullptr;       // pinned
   Window* window = nullptr;        // pinned
@@ -128,7 +135,7 @@ struct RankState {
   bool mute = false;               // tests: it issues none of them any more
   // Peers read entries while the owner appends others, so these tables never move.
   std::vector<VectorMemory> vectors;        // [physical]
-  std::map<int, double*> twins;             // pinned, of vectors that host tasks use
+  std::map<int, TwinMemory> twins;          // by logical name
   std::vector<ReductionMemory> reductions;  // [slot]
   std::vector<std::unique_ptr<Channel>> vector_channels, reduction_channels;
   std::map<std::pair<int, std::vector<std::pair<i32, i32>>>, RowLists> row_lists;   // by threads a row and ranges
@@ -175,7 +182,6 @@ struct State {
   }
   void copy_in(RankState& r, void* to, const void* from, std::size_t bytes);
   void free_memory(RankState& r, bool others_map);
-  double* twin(Rank& rank, int physical);              // pinned host memory for a vector's own rows and ghosts
   void* take_pinned(RankState& r, std::size_t bytes);  // that devices reach; goes with the engine
 
   // --- ways between ranks (links.cpp) ---------------------------------------------------------------------------------------

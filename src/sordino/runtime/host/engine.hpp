@@ -54,6 +54,7 @@ struct Memory {
   std::vector<std::unique_ptr<Gather>> gathers;   // [slot]
   i64 bytes = 0;
   Bell bell;
+  std::mutex mail_mutex;
   Mailbox mail;
   std::atomic<u64> letters{0};  // that have come
   alignas(64) std::atomic<u64> heartbeat{0};
@@ -141,7 +142,7 @@ class HostEngine final : public Engine {
   std::unique_ptr<Transport> transport_;
   int size_, first_;
   int spins_;
-  std::mutex mutex_;  // growth of memory_'s tables, mail
+  std::mutex mutex_;  // growth of memory_'s tables
   std::vector<Memory> memory_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   Fault fault_;

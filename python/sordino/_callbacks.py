@@ -1,0 +1,86 @@
+"""What stands between the core and Python functions of callers: nothing that they raise unwinds through the core."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .errors import BadArgument
+
+#: Called with the iteration and the relative residual, and with x where it was asked for.
+Callback = Callable[..., "bool | None"]
+
+
+class Function:
+    """y = F x for the core, by a function of a vector; called on a thread of the core, one call at a time.
+
+    Attributes
+    ----------
+    kept : BaseException or None
+        What the function raised. From then on every result is NaN, which ends the solve.
+    """
+
+    def __init__(self, call: Callable[[np.ndarray], Any], n: int, what: str) -> None:
+        self._call = call
+        self._n = n
+        self._what = what
+        self.kept: BaseException | None = None
+
+    def __call__(self, x: np.ndarray, y: np.ndarray) -> None:
+        """Fills `y`; both live for the call alone."""
+        try:
+            y[:] = np.nan if self.kept else self.apply(x.copy())
+        except BaseException as error:  # anything at all must not unwind through the core
+            self.kept = error
+            y.fill(np.nan)
+
+    def apply(self, x: np.ndarray) -> np.ndarray:
+        """F x, shape (n,), float64, or :class:`BadArgument` where the function returns something else."""
+        result = np.asarray(self._call(x))
+        if result.dtype.kind not in "fiub" or result.size != self._n or result.ndim > 2:
+            raise BadArgument(
+                f"{self._what} returned {result.dtype} of shape {result.shape}, "
+                f"and is to return {self._n:,} real numbers"
+            )
+        return result.reshape(-1).astype(np.float64, copy=False)
+
+    def settle(self) -> None:
+        """Raise what the function raised, once."""
+        kept, self.kept = self.kept, None
+        if kept is not None:
+            raise kept
+
+
+class Relay:
+    """A callback of one solve: an exception stops the solve and is raised afterwards."""
+
+    def __init__(self, callback: Callback | None, with_x: bool = False) -> None:
+        self._callback = callback
+        self._with_x = with_x
+        self._stopped = False
+        self._kept: BaseException | None = None
+
+    def __call__(self, iteration: int, residual: float, x: np.ndarray | None = None) -> bool:
+        assert self._callback is not None
+        if self._stopped:  # the core ends with the next iteration, and may look once more
+            return True
+        try:
+            seen = (x.copy(),) if self._with_x and x is not None else ()
+            self._stopped = bool(self._callback(iteration, residual, *seen))
+        except BaseException as error:  # anything at all must not unwind through the core
+            self._kept = error
+            self._stopped = True
+        return self._stopped
+
+    def settle(self, raw: dict[str, Any]) -> None:
+        """Raise what the callback raised; Ctrl-C inside it ends the solve as Ctrl-C outside does."""
+        if isinstance(self._kept, KeyboardInterrupt):
+            if raw["status"] == "stopped_by_user":
+                raw["status"], raw["reason"] = (
+                    "interrupted",
+                    "interrupted from outside; x is the best that was seen",
+                )
+        elif self._kept is not None:
+            raise self._kept

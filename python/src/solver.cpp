@@ -1,0 +1,230 @@
+// sordino._core.Solver: a matrix, or functions of Python's that stand for one, and what a solve takes and returns.
+#include <nanobind/stl/tuple.h>
+
+#include "convert.hpp"
+#include "sordino/api/engines.hpp"
+
+namespace sordino::python {
+namespace {
+
+using Callable = std::shared_ptr<nb::object>;
+
+/// A Python object that threads without the GIL may copy and drop.
+Callable shared(nb::object object) {
+  return {new nb::object(std::move(object)), [](nb::object* o) {
+            nb::gil_scoped_acquire acquire;
+            delete o;
+          }};
+}
+
+template <class T>
+nb::object view(T* words, i64 n) {
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(words, {std::size_t(n)}), nb::rv_policy::reference);
+}
+
+/// Calls f(x, y), arrays of n doubles that live for the call alone: it fills y. What it raises fails the ranks: Python's side
+/// keeps the errors of users.
+HostFunction host_function(const Callable& f, i64 n) {
+  if (f->is_none()) return {};
+  return [f, n](const double* x, double* y) {
+    nb::gil_scoped_acquire acquire;
+    try {
+      (*f)(view(x, n), view(y, n));
+    } catch (nb::python_error& raised) {
+      throw Error(Errc::peer_failed, raised.what());
+    }
+  };
+}
+
+/// The arrays of a matrix, and what else Python gives a solver: product and preconditioner (functions), diagonal, inverse
+/// (three arrays of CSR), look_every, look_x.
+struct GivenSystem {
+  GivenSystem(Array<i64> indptr, Array<i32> indices, Array<double> data, i64 n, const nb::dict& given)
+      : indptr_(indptr), indices_(indices), data_(data) {
+    auto get = [&](const char* name) { return nb::object(given.contains(name) ? given[name] : nb::none()); };
+    system.A.n = n;
+    functions = {shared(get("product")), shared(get("preconditioner"))};
+    system.product = host_function(functions[0], n);
+    system.preconditioner = host_function(functions[1], n);
+    if (nb::object d = get("diagonal"); !d.is_none()) {
+      auto values = nb::cast<Array<double>>(d);
+      system.diagonal.assign(values.data(), values.data() + values.size());
+    }
+    if (nb::object inverse = get("inverse"); !inverse.is_none()) {
+      auto [ptr, columns, values] = nb::cast<std::tuple<Array<i64>, Array<i32>, Array<double>>>(inverse);
+      require_csr(ptr, columns, values, n);
+      inverse_ = {ptr, columns, values};
+      system.inverse = {n, ptr.data(), columns.data(), values.data()};
+    }
+    if (nb::object every = get("look_every"); !every.is_none()) system.watch.every = nb::cast<int>(every);
+    if (nb::object x = get("look_x"); !x.is_none()) system.watch.x = nb::cast<bool>(x);
+    if (system.product) return;
+    require_csr(indptr, indices, data, n);
+    system.A = {n, indptr.data(), indices.data(), data.data()};
+  }
+
+  System system;
+  std::vector<Callable> functions;
+
+ private:
+  static void require_csr(const Array<i64>& indptr, const Array<i32>& indices, const Array<double>& data, i64 n) {
+    if (i64(indptr.size()) != n + 1 || indices.size() != data.size() || (n > 0 && indptr.data()[n] != i64(data.size())))
+      bad_argument("the CSR arrays do not belong together");
+  }
+
+  Array<i64> indptr_;
+  Array<i32> indices_;
+  Array<double> data_;
+  std::tuple<Array<i64>, Array<i32>, Array<double>> inverse_;
+};
+
+/// A solver and the arrays it views.
+class PySolver {
+ public:
+  PySolver(Array<i64> indptr, Array<i32> indices, Array<double> data, i64 n, const nb::dict& options, const nb::object& machine,
+           const nb::dict& given)
+      : given_(indptr, indices, data, n, given), data_(data), n_(n) {
+    Options o;
+    update(o, options);
+    Machine m = machine_of(machine);
+    System& system = given_.system;
+    if (system.watch.every > 0)
+      system.watch.look = [this](int iteration, double residual, const double* x) { look(iteration, residual, x); };
+    nb::gil_scoped_release release;
+    solver_ = std::make_unique<Solver>(system, o, m);
+  }
+
+  nb::dict solve(Array<double> b, const nb::object& x0, const nb::object& progress, const nb::dict& options,
+                 const nb::object& look) {
+    size_matches(b, "the right-hand side");
+    const double* start = nullptr;
+    Array<double> first;
+    if (!x0.is_none()) {
+      first = nb::cast<Array<double>>(x0);
+      size_matches(first, "x0");
+      start = first.data();
+    }
+    Options kept = solver_->options();
+    update(solver_->options(), options);
+    std::vector<double> x(static_cast<std::size_t>(n_));
+    auto look_up = [&](int iteration, double residual) {
+      nb::gil_scoped_acquire acquire;
+      if (PyErr_CheckSignals() != 0) {  // Ctrl-C: the solve ends with the best x, and says so
+        PyErr_Clear();
+        solver_->stop(Status::interrupted);
+      }
+      return !progress.is_none() && nb::cast<bool>(nb::bool_(progress(iteration, residual)));
+    };
+    Report report;
+    {
+      Looking looking(*this, look);
+      nb::gil_scoped_release release;
+      report = solver_->solve(b.data(), x.data(), start, look_up);
+    }
+    solver_->options() = kept;
+    bool root = solver_->first_rank() == 0;
+    nb::dict d = report_dict(report, root ? owned_array(std::move(x)) : nb::none());
+    d["setup_seconds"] = solver_->setup_seconds();
+    d["solver"] = solver_->method();
+    d["precond"] = solver_->preconditioner();
+    d["engine"] = solver_->engine();
+    d["transport"] = solver_->transport();
+    d["ranks"] = solver_->ranks();
+    return d;
+  }
+
+  void update_values(Array<double> data) {
+    if (data.size() != data_.size()) bad_argument("the new values are not as many as the matrix has entries");
+    {
+      nb::gil_scoped_release release;
+      solver_->update_values(data.data());
+    }
+    data_ = data;
+  }
+
+  double time_product(int pairs) {
+    nb::gil_scoped_release release;
+    return solver_->time_product(pairs);
+  }
+
+  /// What Python's collector of cycles has to know: a function may, by way of what it has captured, hold this solver.
+  static int traverse(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    if (!nb::inst_ready(self)) return 0;
+    for (auto& f : nb::inst_ptr<PySolver>(self)->given_.functions) Py_VISIT(f->ptr());
+    return 0;
+  }
+  static int clear(PyObject* self) {
+    for (auto& f : nb::inst_ptr<PySolver>(self)->given_.functions) *f = nb::none();
+    return 0;
+  }
+
+  nb::dict memory() const {
+    nb::dict d;
+    d["bytes_per_rank"] = solver_->memory();
+    d["first_rank"] = solver_->first_rank();
+    return d;
+  }
+
+ private:
+  /// While a solve runs: whom its looks are for.
+  struct Looking {
+    Looking(PySolver& s, const nb::object& look) : solver(s) {
+      if (!look.is_none()) solver.look_ = look;
+    }
+    ~Looking() { solver.look_ = nb::object(); }
+    PySolver& solver;
+  };
+
+  void look(int iteration, double residual, const double* x) {
+    if (!look_.is_valid()) return;
+    nb::gil_scoped_acquire acquire;
+    try {
+      nb::object seen = x ? view(x, n_) : nb::none();
+      if (nb::cast<bool>(nb::bool_(look_(iteration, residual, seen)))) solver_->stop(Status::stopped_by_user);
+    } catch (nb::python_error& raised) {
+      throw Error(Errc::peer_failed, raised.what());
+    }
+  }
+
+  void size_matches(const Array<double>& v, const char* what) const {
+    if (i64(v.size()) != n_)
+      bad_argument(std::string(what) + " has " + std::to_string(v.size()) + " entries, the matrix " + std::to_string(n_) +
+                   " rows");
+  }
+
+  GivenSystem given_;
+  Array<double> data_;
+  i64 n_;
+  nb::object look_;
+  std::unique_ptr<Solver> solver_;
+};
+
+std::vector<i64> estimate(Array<i64> indptr, Array<i32> indices, Array<double> data, i64 n, const nb::dict& options,
+                          const nb::dict& given) {
+  GivenSystem all(indptr, indices, data, n, given);
+  Options o;
+  update(o, options);
+  nb::gil_scoped_release release;
+  return estimate_memory(all.system, o, o.ranks * number_of_processes(), o.engine == "cuda");
+}
+
+}  // namespace
+
+void define_solver(nb::module_& m) {
+  using namespace nb::literals;
+  m.def("estimate_memory", &estimate, "indptr"_a, "indices"_a, "data"_a, "n"_a, "options"_a, "given"_a = nb::dict());
+  static PyType_Slot collected[] = {{Py_tp_traverse, reinterpret_cast<void*>(&PySolver::traverse)},
+                                    {Py_tp_clear, reinterpret_cast<void*>(&PySolver::clear)},
+                                    {0, nullptr}};
+  nb::class_<PySolver>(m, "Solver", nb::type_slots(collected))
+      .def(nb::init<Array<i64>, Array<i32>, Array<double>, i64, nb::dict, nb::object, nb::dict>(), "indptr"_a, "indices"_a,
+           "data"_a, "n"_a, "options"_a, "machine"_a.none() = nb::none(), "given"_a = nb::dict())
+      .def("solve", &PySolver::solve, "b"_a, "x0"_a.none() = nb::none(), "progress"_a.none() = nb::none(),
+           "options"_a = nb::dict(), "look"_a.none() = nb::none())
+      .def("update_values", &PySolver::update_values, "data"_a)
+      .def("time_product", &PySolver::time_product, "pairs"_a)
+      .def("memory", &PySolver::memory);
+}
+
+}  // namespace sordino::python

@@ -1,0 +1,98 @@
+// How much memory a solver will take, without setting it up: which vectors it makes is seen on a solver of 64 rows.
+#include "sordino/api/part.hpp"
+#include "sordino/linalg/poisson.hpp"
+#include "sordino/runtime/host/engine.hpp"
+
+namespace sordino {
+namespace {
+
+constexpr i64 small = 64;  // rows, of which each of two ranks has a half
+constexpr i64 ghosts_of_matrix = 1;
+
+/// How many vectors of each kind of storage a solver makes.
+struct Vectors {
+  i64 own = 0;        // a rank's rows
+  i64 operand = 0;    // and the ghosts of the matrix's halo
+  i64 inverse = 0;    // and the ghosts of that of M^-1
+  i64 gathered = 0;   // on rank 0 all rows, else a rank's
+  i64 whole = 0;      // all rows on every rank
+  i64 scattered = 0;  // on rank 0 all rows, else ghosts for a rank's
+};
+
+Vectors count(const Rank& root) {
+  Vectors found;
+  for (auto& v : root.vectors()) {
+    const Space& space = root.space(v.space);
+    if (space.replicated)
+      found.whole++;
+    else if (space.rows == small)
+      found.scattered++;
+    else if (!v.exchange)
+      found.own++;
+    else if (v.length == small)
+      found.gathered++;
+    else if (v.length == small / 2 + ghosts_of_matrix)
+      found.operand++;
+    else
+      found.inverse++;
+  }
+  return found;
+}
+
+/// The same solver of a small matrix: a line, and, for M^-1, two lines, whose halo has two ghosts.
+Vectors vectors_of(const System& system, const Choice& choice, const Options& options) {
+  CsrMatrix line = poisson(small, 1, 1, 7, 1.0), lines = poisson(2, small / 2, 1, 7, 1.0);
+  System model{.A = line.view(), .watch = system.watch};
+  if (system.inverse.n > 0) model.inverse = lines.view();
+  auto nothing = [](const double*, double*) {};
+  if (system.product) model.product = nothing;
+  if (system.preconditioner) model.preconditioner = nothing;
+  if (!system.diagonal.empty()) model.diagonal.assign(small, 1.0);
+  host::HostEngine engine({.ranks = 2});
+  Partition partition = partition_of(model, 2);
+  std::vector<Part> parts(2);
+  engine.run([&](Rank& rank) { parts[std::size_t(rank.id())] = build_part(rank, model, choice, options, partition); });
+  return count(engine.rank(0));
+}
+
+i64 stored_bytes(const CsrView& A, const Partition& p, int rank, bool device, bool renumbers) {
+  i64 first = p.first_row(rank), end = p.first_row(rank + 1);
+  return CsrOperator::bytes_of(A, {first, end - first, A.indptr[first], A.indptr[end] - A.indptr[first]}, device, renumbers);
+}
+
+/// Columns that a rank's rows touch outside its own. `seen` [n] takes a mark that no other call has.
+i64 ghosts_of(const CsrView& A, const Partition& p, int rank, std::vector<i32>& seen, i32 mark) {
+  i64 ghosts = 0, begin = p.first_row(rank), end = p.first_row(rank + 1);
+  for (i64 k = A.indptr[begin]; k < A.indptr[end]; k++) {
+    i32 column = A.indices[k];
+    if ((column >= begin && column < end) || seen[std::size_t(column)] == mark) continue;
+    seen[std::size_t(column)] = mark;
+    ghosts++;
+  }
+  return ghosts;
+}
+
+}  // namespace
+
+std::vector<i64> estimate_memory(const System& system, const Options& options, int ranks, bool device) {
+  Options o = options;
+  o.ranks = ranks;
+  Choice choice = choose(system, o);
+  Vectors v = vectors_of(system, choice, o);
+  Partition p = partition_of(system, ranks);
+  i64 n = system.A.n;
+  std::vector<i32> seen(std::size_t(n), 0);
+  i32 mark = 0;
+  bool renumbers = ranks > 1 && !choice.method->replicated;
+  std::vector<i64> bytes;
+  for (int r = 0; r < ranks; r++) {
+    i64 rows = p.rows(r), gathered = r == 0 ? n : rows;
+    i64 words = (v.own + v.operand + v.inverse) * rows + (v.gathered + v.scattered) * gathered + v.whole * n;
+    bytes.push_back(8 * words);
+    for (auto [A, operands] : {std::pair(system.A, v.operand), std::pair(system.inverse, v.inverse)})
+      if (A.indptr) bytes.back() += 8 * operands * ghosts_of(A, p, r, seen, ++mark) + stored_bytes(A, p, r, device, renumbers);
+  }
+  return bytes;
+}
+
+}  // namespace sordino

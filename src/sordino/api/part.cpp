@@ -1,0 +1,93 @@
+#include "sordino/api/part.hpp"
+
+#include <cmath>
+
+#include "sordino/api/inspect.hpp"
+#include "sordino/base/error.hpp"
+#include "sordino/precond/given.hpp"
+
+namespace sordino {
+namespace {
+
+void check_given(const System& s, const Options& o) {
+  i64 n = s.A.n;
+  if (s.brings_preconditioner() && o.precond != "auto")
+    bad_argument("precond is '" + o.precond + "', and a preconditioner of the caller's is given, too: choose one");
+  if (!s.diagonal.empty() && i64(s.diagonal.size()) != n)
+    bad_argument("the diagonal of the preconditioner has " + std::to_string(s.diagonal.size()) + " entries, the matrix " +
+                 std::to_string(n) + " rows");
+  if (s.inverse.n > 0) validate(s.inverse);
+  if (s.inverse.n > 0 && s.inverse.n != n)
+    bad_argument("the preconditioner has " + std::to_string(s.inverse.n) + " rows, the matrix " + std::to_string(n));
+  for (std::size_t i = 0; i < s.diagonal.size(); i++)
+    if (!std::isfinite(s.diagonal[i])) bad_argument("the preconditioner holds a NaN or Inf at row " + std::to_string(i));
+  if (s.product && o.precond == "jacobi") bad_argument("jacobi needs the entries of the matrix, which is given as a function");
+}
+
+std::string preconditioner_of(const System& s, const Options& o) {
+  if (s.brings_preconditioner()) return "given";
+  return s.product ? "none" : choose_preconditioner(s.A, o.precond);
+}
+
+std::string method_of(const System& s, const Options& o) {
+  return s.product && o.solver == "auto" ? "bicgstab" : choose_method(s.A, o.solver);
+}
+
+void build_operator(Part& p, Rank& rank, const System& s, const MethodEntry& method, const Partition& partition) {
+  if (s.product) {
+    p.A = std::make_unique<HostOperator>(rank, partition, "product on the host", s.product);
+    return;
+  }
+  auto entries =
+      method.replicated ? CsrOperator::gathered(rank, s.A, partition) : std::make_unique<CsrOperator>(rank, s.A, partition);
+  p.entries = entries.get();
+  p.A = std::move(entries);
+}
+
+void build_preconditioner(Part& p, Rank& rank, const System& s, const std::string& name, const Partition& partition) {
+  int space = p.A->space();
+  if (name == "jacobi") {
+    auto jacobi = std::make_unique<Jacobi>(rank, s.A, space);
+    p.jacobi = jacobi.get();
+    p.M = std::move(jacobi);
+  } else if (s.preconditioner) {
+    p.M = std::make_unique<GivenOperator>(
+        std::make_unique<HostOperator>(rank, partition, space, "preconditioner on the host", s.preconditioner));
+  } else if (s.inverse.n > 0) {
+    auto entries = std::make_unique<CsrOperator>(rank, s.inverse, partition, space);
+    p.inverse = entries.get();
+    p.M = std::make_unique<GivenOperator>(std::move(entries));
+  } else if (!s.diagonal.empty()) {
+    p.M = std::make_unique<GivenDiagonal>(rank, space, s.diagonal.data());
+  } else {
+    p.M = std::make_unique<Identity>();
+  }
+}
+
+}  // namespace
+
+Choice choose(const System& s, const Options& o) {
+  validate(o);
+  if (!s.product) validate(s.A);
+  check_given(s, o);
+  if (o.ranks > s.A.n)  // before threads are started for them
+    bad_argument("more ranks (" + std::to_string(o.ranks) + ") than rows (" + std::to_string(s.A.n) + ")");
+  Choice c{&method(method_of(s, o)), preconditioner_of(s, o)};
+  if (s.product && !c.method->any_preconditioner)
+    throw Error(Errc::unsupported, "solver " + c.method->name +
+                                       " needs the entries of the matrix, which is given as a function: use cg or bicgstab");
+  if (s.brings_operator()) require_any_preconditioner(*c.method);
+  return c;
+}
+
+Partition partition_of(const System& s, int ranks) { return s.product ? even_partition(s.A.n, ranks) : balance(s.A, ranks); }
+
+Part build_part(Rank& rank, const System& s, const Choice& c, const Options& o, const Partition& partition) {
+  Part p;
+  build_operator(p, rank, s, *c.method, partition);
+  build_preconditioner(p, rank, s, c.preconditioner, partition);
+  p.driver = std::make_unique<Driver>(rank, *p.A, *p.M, *c.method, o.check_every, o.replace_every, s.watch);
+  return p;
+}
+
+}  // namespace sordino

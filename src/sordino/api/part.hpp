@@ -1,0 +1,38 @@
+// What each rank owns of a solver, and how it is built.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "sordino/api/system.hpp"
+#include "sordino/linalg/csr_operator.hpp"
+#include "sordino/precond/jacobi.hpp"
+#include "sordino/solvers/driver.hpp"
+
+namespace sordino {
+
+/// What the options leave open, decided.
+struct Choice {
+  const MethodEntry* method = nullptr;
+  std::string preconditioner;  // none, jacobi, or given
+};
+
+/// Checks options and system. Throws bad_argument or unsupported with one sentence.
+Choice choose(const System& system, const Options& options);
+
+/// Rows are dealt out by weight, where entries are known.
+Partition partition_of(const System& system, int ranks);
+
+/// What one rank owns of a solver.
+struct Part {
+  std::unique_ptr<Operator> A;
+  CsrOperator* entries = nullptr;  // A, where its entries are known
+  CsrOperator* inverse = nullptr;  // M^-1, likewise
+  std::unique_ptr<Preconditioner> M;
+  Jacobi* jacobi = nullptr;
+  std::unique_ptr<Driver> driver;
+};
+
+/// Collective. What `system` holds must outlive the part.
+Part build_part(Rank& rank, const System& system, const Choice& choice, const Options& options, const Partition& partition);
+
+}  // namespace sordino

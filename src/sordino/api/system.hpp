@@ -1,0 +1,31 @@
+// What a solver is set up for.
+#pragma once
+#include <vector>
+
+#include "sordino/api/options.hpp"
+#include "sordino/linalg/csr.hpp"
+#include "sordino/linalg/host_operator.hpp"
+#include "sordino/linalg/watcher.hpp"
+
+namespace sordino {
+
+/// A matrix, by its entries or as a function that multiplies by it, and what belongs to it. Functions, and the watch's look,
+/// are called on the thread of rank 0.
+struct System {
+  HostFunction product = {};          // y = A x, where its entries are not known
+  CsrView A = {};                     // its arrays must outlive the solver; of a function: n alone
+  HostFunction preconditioner = {};   // z = M^-1 r, for the methods that take any operator
+  CsrView inverse = {};               // M^-1 by its entries, or of no rows; likewise, and its arrays must outlive the solver
+  std::vector<double> diagonal = {};  // [n] or empty: M^-1 as a diagonal
+  Watch watch = {};                   // its iterations are counted anew after restarts and residual replacements
+
+  bool brings_operator() const { return preconditioner || inverse.n > 0; }
+  bool brings_preconditioner() const { return brings_operator() || !diagonal.empty(); }
+};
+
+/// Bytes that each of `ranks` ranks would hold for a solver, as Solver::memory() says once it is set up: vectors, and the
+/// matrix as the engine, of host memory or of a device, stores it; not the caller's arrays. Cost: O(nnz), and a solver of 64
+/// rows.
+std::vector<i64> estimate_memory(const System& system, const Options& options, int ranks, bool device);
+
+}  // namespace sordino
