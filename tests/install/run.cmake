@@ -17,7 +17,7 @@ if(SANITIZE)
 endif()
 step("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${prefix}" --component development --config "${CONFIG}")
 step("${CMAKE_COMMAND}" -S "${SOURCE}" -B "${WORK}/build" -G "${GENERATOR}" "-DCMAKE_MAKE_PROGRAM=${MAKE_PROGRAM}"
-     "-DCMAKE_CXX_COMPILER=${CXX}" "-DCMAKE_BUILD_TYPE=${CONFIG}" "-DCMAKE_CXX_FLAGS=${flags}"
+     "-DCMAKE_CXX_COMPILER=${CXX}" "-DCMAKE_BUILD_TYPE=${CONFIG}" "-DCMAKE_CXX_FLAGS=${flags}" "-DCMAKE_C_FLAGS=${flags}"
      "-DCMAKE_PREFIX_PATH=${prefix}")
 step("${CMAKE_COMMAND}" --build "${WORK}/build" --config "${CONFIG}")
 step("${CMAKE_CTEST_COMMAND}" --test-dir "${WORK}/build" --output-on-failure -C "${CONFIG}")

@@ -11,6 +11,7 @@
 #include "sordino/runtime/model/engine.hpp"
 #if SORDINO_WITH_MPI
 #include "sordino/comm/transport/mpi.hpp"
+#include "sordino/comm/transport/mpi_processes.hpp"
 #endif
 #if SORDINO_WITH_CUDA
 #include "sordino/api/cuda/engines.hpp"
@@ -24,26 +25,24 @@ constexpr int most_devices = 4096;
 int cores() { return std::max(1, int(std::thread::hardware_concurrency())); }
 
 /// There are GPUs for a rank of each process at least, as all processes see it. Collective.
-[[maybe_unused]] bool enough_devices() {
-#if SORDINO_WITH_CUDA && SORDINO_WITH_MPI
-  return number_of_processes() == 1 ? cuda::usable() : mpi::everywhere(cuda::device_count() >= number_of_processes());
-#elif SORDINO_WITH_CUDA
-  return cuda::usable();
+bool enough_devices([[maybe_unused]] Processes* processes) {
+#if SORDINO_WITH_CUDA
+  if (!processes) return cuda::usable();
+  std::vector<double> missing{cuda::device_count() < processes->count() ? 1.0 : 0.0};
+  processes->most(missing);
+  return missing[0] == 0;
 #else
   return false;
 #endif
 }
 
-EngineChoice host_engine(const Options& o) {
+EngineChoice host_engine(const Options& o, Processes* processes) {
   host::Options h;
   h.ranks = o.ranks > 0 ? o.ranks : cores();
   h.timeout = o.timeout;
   h.time_commands = o.time_commands;
   h.progress_thread = o.progress == "thread";
-  std::unique_ptr<Transport> transport;
-#if SORDINO_WITH_MPI
-  transport = mpi::transport(h.ranks);
-#endif
+  std::unique_ptr<Transport> transport = processes ? processes->transport(h.ranks) : nullptr;
   std::string carries = transport ? "threads and mpi" : "threads";
   return {std::make_unique<host::HostEngine>(h, std::move(transport)), carries};
 }
@@ -57,17 +56,17 @@ EngineChoice model_engine(const Options& o, const Machine& machine) {
   return {std::make_unique<model::ModelEngine>(m), "model"};
 }
 
-EngineChoice cuda_engine([[maybe_unused]] const Options& o) {
+EngineChoice cuda_engine([[maybe_unused]] const Options& o, [[maybe_unused]] Processes* processes) {
 #if SORDINO_WITH_CUDA
   std::vector<int> devices = parse_devices(o.devices);
   std::unique_ptr<Hall> hall;
   std::unique_ptr<Transport> transport;
-#if SORDINO_WITH_MPI
-  int seen = devices.empty() ? cuda::device_count() : int(devices.size());
-  int ranks = o.ranks > 0 ? o.ranks : std::max(1, seen / number_of_processes());
-  hall = mpi::hall(ranks, cuda::parts_processes(o.transport) ? mpi::world().process : -1);
-  if (hall) transport = mpi::transport(ranks);
-#endif
+  if (processes) {
+    int seen = devices.empty() ? cuda::device_count() : int(devices.size());
+    int ranks = o.ranks > 0 ? o.ranks : std::max(1, seen / processes->count());
+    hall = processes->hall(ranks, cuda::parts_processes(o.transport));
+    transport = processes->transport(ranks);
+  }
   return cuda::make_engine(o, devices, std::move(hall), std::move(transport));
 #else
   throw Error(
@@ -76,12 +75,12 @@ EngineChoice cuda_engine([[maybe_unused]] const Options& o) {
 #endif
 }
 
-EngineChoice engine_of(const Options& o, const Machine& machine) {
+EngineChoice engine_of(const Options& o, const Machine& machine, Processes* processes) {
   std::string name = o.engine;
-  if (name == "auto") name = enough_devices() ? "cuda" : "host";
-  if (name == "host") return host_engine(o);
-  if (name == "cuda") return cuda_engine(o);
-  if (number_of_processes() > 1)
+  if (name == "auto") name = enough_devices(processes) ? "cuda" : "host";
+  if (name == "host") return host_engine(o, processes);
+  if (name == "cuda") return cuda_engine(o, processes);
+  if (processes)
     throw Error(Errc::unsupported, "engine model runs in one process, without a launcher; over MPI use engine host or cuda");
   return model_engine(o, machine);
 }
@@ -121,7 +120,15 @@ std::vector<int> parse_devices(const std::string& text) {
 }
 
 EngineChoice make_engine(const Options& o, const Machine& machine) {
-  EngineChoice choice = engine_of(o, machine);
+  std::unique_ptr<Processes> processes;
+#if SORDINO_WITH_MPI
+  processes = mpi::processes(o.timeout);
+#endif
+  return make_engine(o, machine, processes.get());
+}
+
+EngineChoice make_engine(const Options& o, const Machine& machine, Processes* processes) {
+  EngineChoice choice = engine_of(o, machine, processes);
   if (o.all_reduce == "nccl" && choice.engine->is_device()) {  // which has been built for it
     choice.all_reduce = o.all_reduce;
     return choice;

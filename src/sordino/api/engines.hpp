@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sordino/api/options.hpp"
+#include "sordino/comm/processes.hpp"
 #include "sordino/runtime/engine.hpp"
 #include "sordino/runtime/machine.hpp"
 
@@ -16,7 +17,10 @@ struct EngineChoice {
   std::string all_reduce = "";  // the way of recorded sums
 };
 
+/// Of all processes that a launcher started.
 EngineChoice make_engine(const Options& options, const Machine& machine);
+/// Of these processes; null: of this one alone, whoever started it. Collective over them.
+EngineChoice make_engine(const Options& options, const Machine& machine, Processes* processes);
 
 /// Of this run: what MPI says, which is initialised where a launcher started this process; 1 without MPI.
 int number_of_processes();

@@ -4,12 +4,17 @@
 #include <cmath>
 
 #include "sordino/base/error.hpp"
+#include "sordino/comm/communicator.hpp"
 
 namespace sordino {
 namespace {
 
+constexpr int channel = 5;
+
+bool mirrors(const double* mirror, double value) { return mirror && std::abs(*mirror - value) <= 1e-12 * std::abs(value); }
+
 const double* entry(const CsrView& A, i64 row, i64 column) {
-  const i32 *begin = A.indices + A.indptr[row], *end = A.indices + A.indptr[row + 1];
+  const i32 *begin = A.indices + A.begin(row), *end = A.indices + A.begin(row + 1);
   const i32* at = std::lower_bound(begin, end, i32(column));
   return at != end && *at == column ? A.values + (at - A.indices) : nullptr;
 }
@@ -17,17 +22,34 @@ const double* entry(const CsrView& A, i64 row, i64 column) {
 }  // namespace
 
 bool is_symmetric(const CsrView& A) {
-  for (i64 i = 0; i < A.n; i++)
-    for (i64 k = A.indptr[i]; k < A.indptr[i + 1]; k++) {
-      if (A.indices[k] == i) continue;
-      const double* mirror = entry(A, A.indices[k], i);
-      if (!mirror || std::abs(*mirror - A.values[k]) > 1e-12 * std::abs(A.values[k])) return false;
+  for (i64 i = A.first_row; i < A.end_row(); i++)
+    for (i64 k = A.begin(i); k < A.begin(i + 1); k++) {
+      i32 column = A.indices[k];
+      if (column == i || column < A.first_row || column >= A.end_row()) continue;
+      if (!mirrors(entry(A, column, i), A.values[k])) return false;
     }
   return true;
 }
 
+bool is_symmetric(Rank& rank, const CsrView& A, const Partition& partition) {
+  struct Entry {
+    i64 row, column;
+    double value;
+  };
+  Communicator comm(rank, channel);
+  Communicator::Lists<Entry> others(std::size_t(rank.size()));
+  for (i64 i = A.first_row; i < A.end_row(); i++)
+    for (i64 k = A.begin(i); k < A.begin(i + 1); k++)
+      if (i32 column = A.indices[k]; column < A.first_row || column >= A.end_row())
+        others[std::size_t(partition.owner(column))].push_back({i, column, A.values[k]});
+  bool symmetric = is_symmetric(A);
+  for (auto& list : comm.all_to_all(others))
+    for (auto& e : list) symmetric = symmetric && mirrors(entry(A, e.column, e.row), e.value);
+  return comm.all_reduce(std::vector<i32>{symmetric}, Fold::min)[0] != 0;
+}
+
 i64 zero_diagonal(const CsrView& A) {
-  for (i64 i = 0; i < A.n; i++) {
+  for (i64 i = A.first_row; i < A.end_row(); i++) {
     const double* d = entry(A, i, i);
     if (!d || *d == 0) return i;
   }
@@ -35,7 +57,7 @@ i64 zero_diagonal(const CsrView& A) {
 }
 
 bool positive_diagonal(const CsrView& A) {
-  for (i64 i = 0; i < A.n; i++) {
+  for (i64 i = A.first_row; i < A.end_row(); i++) {
     const double* d = entry(A, i, i);
     if (!d || *d <= 0) return false;
   }

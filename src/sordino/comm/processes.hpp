@@ -1,4 +1,5 @@
-// The processes of a run, as measurements see them that none of our engines makes: a library's own collectives on plain arrays.
+// The processes of a run: a library's own collectives on plain arrays, for what comes before an engine, and for measurements
+// that none of our engines makes.
 #pragma once
 #include <memory>
 #include <vector>

@@ -12,15 +12,15 @@ void validate(const CsrView& A) {
   if (A.n <= 0) bad_argument("the matrix is empty");
   if (A.n >= std::numeric_limits<i32>::max()) throw Error(Errc::unsupported, "more than 2^31 rows are not supported");
   if (A.indptr[0] != 0) bad_argument("indptr must begin with 0");
-  for (i64 i = 0; i < A.n; i++) {
-    if (A.indptr[i + 1] < A.indptr[i]) bad_argument("indptr decreases at row " + std::to_string(i));
-    if (A.indptr[i + 1] == A.indptr[i])
-      bad_argument("row " + std::to_string(i) + " of the matrix is empty: the matrix is singular");
-    for (i64 k = A.indptr[i]; k < A.indptr[i + 1]; k++) {
+  for (i64 i = A.first_row; i < A.end_row(); i++) {
+    i64 begin = A.begin(i), end = A.begin(i + 1);
+    if (end < begin) bad_argument("indptr decreases at row " + std::to_string(i));
+    if (end == begin) bad_argument("row " + std::to_string(i) + " of the matrix is empty: the matrix is singular");
+    for (i64 k = begin; k < end; k++) {
       if (A.indices[k] < 0 || A.indices[k] >= A.n)
         bad_argument("column index " + std::to_string(A.indices[k]) + " in row " + std::to_string(i) +
                      " is out of range (n = " + std::to_string(A.n) + ")");
-      if (k > A.indptr[i] && A.indices[k] <= A.indices[k - 1])
+      if (k > begin && A.indices[k] <= A.indices[k - 1])
         bad_argument("columns of row " + std::to_string(i) + " are not in increasing order");
     }
   }
@@ -28,8 +28,8 @@ void validate(const CsrView& A) {
 }
 
 void validate_values(const CsrView& A, const double* values) {
-  for (i64 i = 0; i < A.n; i++)
-    for (i64 k = A.indptr[i]; k < A.indptr[i + 1]; k++)
+  for (i64 i = A.first_row; i < A.end_row(); i++)
+    for (i64 k = A.begin(i); k < A.begin(i + 1); k++)
       if (!std::isfinite(values[k]))
         bad_argument("the matrix holds a NaN or Inf at row " + std::to_string(i) + ", column " + std::to_string(A.indices[k]));
 }

@@ -24,7 +24,7 @@ bool is_sliced(const std::vector<u32>& ptr) { return double(padded_entries(ptr))
 
 std::vector<u32> CsrOperator::Layout::pointers(const CsrView& A, const CsrSlice& slice) {
   std::vector<u32> ptr(std::size_t(slice.rows) + 1);
-  for (i64 i = 0; i <= slice.rows; i++) ptr[i] = u32(A.indptr[slice.first_row + i] - slice.first_entry);
+  for (i64 i = 0; i <= slice.rows; i++) ptr[i] = u32(A.begin(slice.first_row + i) - slice.first_entry);
   return ptr;
 }
 

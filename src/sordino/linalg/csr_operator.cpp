@@ -38,8 +38,8 @@ std::unique_ptr<CsrOperator> CsrOperator::gathered(Rank& rank, const CsrView& A,
 void CsrOperator::take_slice(const CsrView& A, const Partition& partition, int rank) {
   slice_.first_row = partition.first_row(rank);
   slice_.rows = partition.rows(rank);
-  slice_.first_entry = A.indptr[slice_.first_row];
-  slice_.entries = A.indptr[slice_.first_row + slice_.rows] - slice_.first_entry;
+  slice_.first_entry = A.begin(slice_.first_row);
+  slice_.entries = A.begin(slice_.first_row + slice_.rows) - slice_.first_entry;
   if (slice_.entries > std::numeric_limits<u32>::max())
     throw Error(Errc::unsupported, "a rank's slice holds more than 2^32 nonzeros: use more ranks");
 }
@@ -73,7 +73,7 @@ Split CsrOperator::interior_and_boundary(const CsrView& A, const Space& space) c
   i64 begin = slice_.first_row, end = begin + slice_.rows;
   for (i32 t = 0; t < space.tiles(); t++)
     for (i64 row = begin + space.tile_rows[t]; row < begin + space.tile_rows[t + 1]; row++)
-      for (i64 k = A.indptr[row]; k < A.indptr[row + 1]; k++)
+      for (i64 k = A.begin(row); k < A.begin(row + 1); k++)
         if (A.indices[k] < begin || A.indices[k] >= end) interior[t] = 0;
   auto [first, rest] = split_tiles(space, interior);
   return {first, rest};

@@ -7,7 +7,7 @@
 
 namespace sordino {
 
-/// Where this rank's slice of a matrix begins and ends, in rows and entries of the whole.
+/// Where this rank's slice of a matrix begins and ends, in rows of the whole and entries of the view.
 struct CsrSlice {
   i64 first_row = 0, rows = 0;
   i64 first_entry = 0, entries = 0;
@@ -15,8 +15,9 @@ struct CsrSlice {
 
 class CsrOperator final : public Operator {
  public:
-  /// Collective. On the host engine the values of `A` are viewed, not copied: keep them alive until update_values().
-  /// Memory: 4 B a nonzero on the host (renumbered columns), 12 B on a device. Synchronizes all ranks once.
+  /// Collective. `A` holds this rank's rows at least. On the host engine the values of `A` are viewed, not copied: keep them
+  /// alive until update_values(). Memory: 4 B a nonzero on the host (renumbered columns), 12 B on a device. Synchronizes all
+  /// ranks once.
   CsrOperator(Rank& rank, const CsrView& A, const Partition& partition);
   /// The same on another operator's space of that partition: a preconditioner.
   CsrOperator(Rank& rank, const CsrView& A, const Partition& partition, int space);
@@ -31,7 +32,7 @@ class CsrOperator final : public Operator {
     return rank.vector(name, space_, gathers_ ? nullptr : &exchange_);
   }
   Vec result(Rank& rank, const char* name) const override { return rank.vector(name, space_, gathers_ ? &exchange_ : nullptr); }
-  /// New values for the same pattern, [nnz] of the whole matrix. No communication, no allocation.
+  /// New values for the same pattern, [nnz] of the view. No communication, no allocation.
   void update_values(Rank& rank, const double* values);
   const CsrSlice& slice() const { return slice_; }
   /// What it holds itself: on a device in its memory, else row pointers and renumbered columns.

@@ -10,10 +10,10 @@ namespace {
 
 constexpr double bytes_per_nonzero = 12, bytes_per_row = 88;
 
-i32 number_of_blocks(i64 n, int ranks) {
+i32 number_of_blocks(i64 n, int ranks, i32 most = default_blocks) {
   if (ranks < 1) bad_argument("the number of ranks must be at least 1, not " + std::to_string(ranks));
   if (ranks > n) bad_argument("more ranks (" + std::to_string(ranks) + ") than rows (" + std::to_string(n) + ")");
-  return i32(std::max<i64>(std::min<i64>(n, default_blocks), ranks));
+  return i32(std::max<i64>(std::min<i64>(n, most), ranks));
 }
 
 std::vector<i32> deal(i32 blocks, int ranks) {
@@ -35,20 +35,30 @@ int Partition::owner(i64 row) const {
   return int(std::upper_bound(rank_blocks.begin(), rank_blocks.end(), i32(block)) - rank_blocks.begin()) - 1;
 }
 
-Partition balance(const CsrView& A, int ranks) {
-  Partition p{A.n, {0}, {}};
-  i32 blocks = number_of_blocks(A.n, ranks);
-  auto weight = [&](i64 row) { return bytes_per_nonzero * double(A.indptr[row]) + bytes_per_row * double(row); };
-  double total = weight(A.n);
-  i64 row = 0;
+Partition balance(const CsrView& A, int ranks, i32 most_blocks) {
+  Partition p{A.n, {A.first_row}, {}};
+  i32 blocks = number_of_blocks(A.rows(), ranks, most_blocks);
+  auto weight = [&](i64 row) { return bytes_per_nonzero * double(A.begin(row)) + bytes_per_row * double(row - A.first_row); };
+  double total = weight(A.end_row());
+  i64 row = A.first_row;
   for (i32 b = 1; b < blocks; b++) {
-    i64 least = p.block_rows.back() + 1, most = A.n - (blocks - b);  // no block is empty
+    i64 least = p.block_rows.back() + 1, most = A.end_row() - (blocks - b);  // no block is empty
     while (row < most && weight(row) < total * b / blocks) row++;
     row = std::clamp(row, least, most);
     p.block_rows.push_back(row);
   }
-  p.block_rows.push_back(A.n);
+  p.block_rows.push_back(A.end_row());
   p.rank_blocks = deal(blocks, ranks);
+  return p;
+}
+
+Partition partition_at(i64 n, const std::vector<std::vector<i64>>& blocks) {
+  Partition p{n, {}, {0}};
+  for (auto& rows : blocks) {
+    p.block_rows.insert(p.block_rows.end(), rows.begin(), rows.end());
+    p.rank_blocks.push_back(i32(p.block_rows.size()));
+  }
+  p.block_rows.push_back(n);
   return p;
 }
 

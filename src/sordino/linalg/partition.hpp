@@ -23,8 +23,10 @@ struct Partition {
 inline constexpr i32 default_blocks = 840;
 
 /// Blocks of equal weight, where a row weighs the bytes that an iteration moves for it: 12 a nonzero and some vectors.
-/// Throws bad_argument if there are more ranks than rows.
-Partition balance(const CsrView& A, int ranks);
+/// Of a view of some rows: the part of a partition that has them. Throws bad_argument if there are more ranks than rows.
+Partition balance(const CsrView& A, int ranks, i32 most_blocks = default_blocks);
+/// Of ranks whose blocks begin at these rows, [rank][block].
+Partition partition_at(i64 n, const std::vector<std::vector<i64>>& blocks);
 /// Blocks of equally many rows.
 Partition even_partition(i64 n, int ranks);
 

@@ -161,3 +161,37 @@ TEST("a rank's space has the blocks of the partition, in tiles of at most 256 ro
       check_space(whole, p);
     }
 }
+
+TEST("rows that processes cut for their own ranks join to one partition") {
+  fresh::Random random(4);
+  CsrMatrix A = matrices::scattered(random, 1000, 4, 1000);
+  for (int most_blocks : {1, 7, default_blocks}) {
+    NOTE("most blocks = ", most_blocks);
+    const std::vector<i64> cuts{0, 1, 400, 1000};
+    const std::vector<int> ranks{1, 3, 2};
+    std::vector<std::vector<i64>> blocks;
+    for (std::size_t p = 0; p < 3; p++) {
+      std::vector<i64> starts;
+      for (i64 i = cuts[p]; i <= cuts[p + 1]; i++) starts.push_back(A.indptr[std::size_t(i)] - A.indptr[std::size_t(cuts[p])]);
+      CsrView mine{A.n, starts.data(), nullptr, nullptr};
+      mine.first_row = cuts[p];
+      mine.held = cuts[p + 1] - cuts[p];
+      Partition part = balance(mine, ranks[p], most_blocks);
+      CHECK(part.blocks() == std::max<i64>(ranks[p], std::min<i64>(mine.held, most_blocks)));
+      for (int r = 0; r < ranks[p]; r++)
+        blocks.emplace_back(part.block_rows.begin() + part.rank_blocks[std::size_t(r)],
+                            part.block_rows.begin() + part.rank_blocks[std::size_t(r) + 1]);
+    }
+    Partition whole = partition_at(A.n, blocks);
+    REQUIRE(whole.ranks() == 6);
+    CHECK(whole.first_row(0) == 0);
+    CHECK(whole.first_row(1) == 1);
+    CHECK(whole.first_row(4) == 400);
+    CHECK(whole.first_row(6) == 1000);
+    for (int r = 0; r < 6; r++) {
+      REQUIRE(whole.rows(r) > 0);
+      CHECK(whole.owner(whole.first_row(r)) == r);
+      check_space(distributed_space(whole, r), whole);
+    }
+  }
+}

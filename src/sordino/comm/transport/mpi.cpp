@@ -31,15 +31,6 @@ void finalize_ours() {
   MPI_Finalize();
 }
 
-void need_threads() {
-  int initialized = 0, granted = MPI_THREAD_SINGLE;
-  MPI_Initialized(&initialized);
-  if (initialized) MPI_Query_thread(&granted);
-  if (granted < MPI_THREAD_SERIALIZED)
-    throw Error(Errc::unsupported, "MPI grants no MPI_THREAD_SERIALIZED: initialise it with MPI_Init_thread");
-  calls_are_serialized();
-}
-
 // --- the way into a hall ---------------------------------------------------------------------------------------------------
 
 struct Word {
@@ -95,6 +86,18 @@ std::vector<int> hosts_of(MPI_Comm comm, MPI_Comm near) {
 }
 
 }  // namespace
+
+void need_threads() {
+  int initialized = 0, finalized = 0, granted = MPI_THREAD_SINGLE;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  if (!initialized || finalized)
+    throw Error(Errc::unsupported, "MPI is not running: call MPI_Init_thread before, and not MPI_Finalize");
+  MPI_Query_thread(&granted);
+  if (granted < MPI_THREAD_SERIALIZED)
+    throw Error(Errc::unsupported, "MPI grants no MPI_THREAD_SERIALIZED: initialise it with MPI_Init_thread");
+  calls_are_serialized();
+}
 
 std::string library() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -181,13 +184,6 @@ std::unique_ptr<Hall> hall(MPI_Comm comm, int local_ranks, int host) {
   agree(comm, refusal);
   hall->remove_name();
   return hall;
-}
-
-bool everywhere(bool here) {
-  Calling now;
-  int mine = here, all = 0;
-  MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  return all != 0;
 }
 
 }  // namespace sordino::mpi

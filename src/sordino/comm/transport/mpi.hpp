@@ -41,7 +41,4 @@ std::unique_ptr<Transport> transport(int local_ranks);
 /// processes, and throws in all of them if one cannot. Null if there is only one process.
 std::unique_ptr<Hall> hall(int local_ranks, int host = -1);
 
-/// Whether it is so in every process. Collective over all processes.
-bool everywhere(bool here);
-
 }  // namespace sordino::mpi

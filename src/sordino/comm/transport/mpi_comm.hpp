@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "sordino/comm/processes.hpp"
 #include "sordino/runtime/hall.hpp"
 #include "sordino/runtime/transport.hpp"
 
@@ -20,5 +21,12 @@ std::unique_ptr<Transport> transport(MPI_Comm comm, int local_ranks);
 /// Over several hosts each has a hall. `host` >= 0: the host this process counts as being on, whatever MPI says. Collective
 /// over `comm`. Null if it has one process.
 std::unique_ptr<Hall> hall(MPI_Comm comm, int local_ranks, int host = -1);
+
+/// Its processes, over a duplicate of it. Collective over `comm`; null if it has one process. Throws as transport() does. No
+/// wait for the others takes longer than `timeout` seconds; 0: as long as it takes.
+std::unique_ptr<Processes> processes(MPI_Comm comm, double timeout);
+
+/// Throws `unsupported` unless MPI has been initialised with MPI_THREAD_SERIALIZED at least, and not finalised.
+void need_threads();
 
 }  // namespace sordino::mpi

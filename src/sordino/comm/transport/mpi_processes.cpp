@@ -9,6 +9,7 @@
 #include "sordino/base/error.hpp"
 #include "sordino/comm/transport/mpi.hpp"
 #include "sordino/comm/transport/mpi_calls.hpp"
+#include "sordino/comm/transport/mpi_comm.hpp"
 #include "sordino/comm/transport/mpi_departure.hpp"
 
 namespace sordino::mpi {
@@ -22,9 +23,11 @@ int int_of(i64 count) {
 /// Every call is split-phase and asked for again and again: so waits can end, and other threads may call MPI meanwhile.
 class MpiProcesses final : public Processes {
  public:
-  MpiProcesses(const World& world, double timeout) : world_(world), timeout_(timeout) {
+  MpiProcesses(MPI_Comm of, double timeout) : timeout_(timeout) {
     Calling now;
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm_);
+    MPI_Comm_dup(of, &comm_);
+    MPI_Comm_rank(comm_, &index_);
+    MPI_Comm_size(comm_, &count_);
   }
   ~MpiProcesses() override {
     Calling now;
@@ -33,8 +36,8 @@ class MpiProcesses final : public Processes {
     if (!finalized) depart(comm_, {});
   }
 
-  int count() const override { return world_.processes; }
-  int index() const override { return world_.process; }
+  int count() const override { return count_; }
+  int index() const override { return index_; }
   bool reaches_devices() const override { return mpi::reaches_devices() == Answer::yes; }
 
   void barrier() override {
@@ -55,8 +58,8 @@ class MpiProcesses final : public Processes {
            [&](MPI_Request* r) { MPI_Iallreduce(MPI_IN_PLACE, values.data(), n, MPI_DOUBLE, MPI_MAX, comm_, r); });
   }
 
-  std::unique_ptr<Hall> hall(int ranks, bool apart) override { return mpi::hall(ranks, apart ? index() : -1); }
-  std::unique_ptr<Transport> transport(int ranks) override { return mpi::transport(ranks); }
+  std::unique_ptr<Hall> hall(int ranks, bool apart) override { return mpi::hall(comm_, ranks, apart ? index() : -1); }
+  std::unique_ptr<Transport> transport(int ranks) override { return mpi::transport(comm_, ranks); }
 
  private:
   template <class Start>
@@ -68,7 +71,7 @@ class MpiProcesses final : public Processes {
       start(&request);
     }
     while (!ended(&request)) {
-      if (seconds_now() - begin > timeout_)
+      if (timeout_ > 0 && seconds_now() - begin > timeout_)
         throw Error(Errc::peer_failed, "process " + std::to_string(index()) + " waited " + std::to_string(int(timeout_)) +
                                            " s for " + what + " of all processes: one of them has failed or is stuck");
       std::this_thread::yield();
@@ -81,16 +84,22 @@ class MpiProcesses final : public Processes {
     return done != 0;
   }
 
-  World world_;
   double timeout_;
+  int index_ = 0, count_ = 1;
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
 }  // namespace
 
 std::unique_ptr<Processes> processes(double timeout) {
-  World w = world();
-  return w.processes == 1 ? nullptr : std::make_unique<MpiProcesses>(w, timeout);
+  return world().processes == 1 ? nullptr : processes(MPI_COMM_WORLD, timeout);
+}
+
+std::unique_ptr<Processes> processes(MPI_Comm comm, double timeout) {
+  need_threads();
+  int count = 0;
+  MPI_Comm_size(comm, &count);
+  return count == 1 ? nullptr : std::make_unique<MpiProcesses>(comm, timeout);
 }
 
 }  // namespace sordino::mpi

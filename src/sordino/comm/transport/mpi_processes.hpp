@@ -7,7 +7,7 @@
 namespace sordino::mpi {
 
 /// The processes that a launcher started, over a duplicate of MPI_COMM_WORLD. Collective over them; null if there is only one.
-/// No wait for the others takes longer than `timeout` seconds.
+/// No wait for the others takes longer than `timeout` seconds; 0: as long as it takes.
 std::unique_ptr<Processes> processes(double timeout);
 
 }  // namespace sordino::mpi

@@ -1,0 +1,275 @@
+#include "sordino/api/rows_solver.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sordino/api/engines.hpp"
+#include "sordino/api/host_pointer.hpp"
+#include "sordino/api/inspect.hpp"
+#include "sordino/api/part.hpp"
+#include "sordino/base/clock.hpp"
+#include "sordino/comm/communicator.hpp"
+#include "sordino/runtime/host/engine.hpp"
+
+namespace sordino {
+namespace {
+
+constexpr int channel = 5;
+constexpr double smallest_safe = 1e-30, largest_safe = 1e30;  // right-hand sides beyond these are scaled, as in Solver
+
+/// Largest |v| of the rows from `first` on. Throws bad_argument for NaN or Inf.
+double largest(const double* v, i64 rows, i64 first, const char* what) {
+  require_host(v, what);
+  double most = 0;
+  for (i64 i = 0; i < rows; i++) {
+    if (!std::isfinite(v[i])) bad_argument(std::string(what) + " holds a NaN or Inf at row " + std::to_string(first + i));
+    most = std::max(most, std::abs(v[i]));
+  }
+  return most;
+}
+
+/// A number that differs where options do that all processes must agree on; exact as a double.
+double digest(const Options& options) {
+  Options o = options;
+  u64 hash = 0xcbf29ce484222325u;  // FNV-1a
+  auto take = [&](const void* bytes, std::size_t count) {
+    for (std::size_t k = 0; k < count; k++) hash = (hash ^ static_cast<const unsigned char*>(bytes)[k]) * 0x100000001b3u;
+  };
+  o.fields([&](const std::string& name, auto& value, const char*, const char*, const std::vector<std::string>&) {
+    if (name == "ranks" || name == "devices") return;
+    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>)
+      take(value.c_str(), value.size() + 1);
+    else
+      take(&value, sizeof value);
+  });
+  return double(hash >> 12);
+}
+
+}  // namespace
+
+struct RowsSolver::State {
+  Accord accord;
+  System system;
+  CsrView& A = system.A;                    // this process's rows
+  std::vector<double> values, next_values;  // taken in turns, so that refused ones change nothing
+  Options options;
+  Choice chosen;
+  EngineChoice choice;
+  std::vector<Part> parts;  // destroyed before the engine
+  double setup_seconds = 0;
+
+  State(const CsrView& rows, const Options& asked, Accord with) : accord(std::move(with)), system{.A = rows}, options(asked) {}
+  Engine& engine() { return *choice.engine; }
+  Part& part(Rank& rank) { return parts[std::size_t(rank.id() - engine().first_rank())]; }
+  bool alone() const { return accord.count() == 1; }
+  void agree_on_options();
+  void join_rows();
+  void choose();
+  bool symmetric();
+  Partition partition();
+  SolveControl control() const;
+  SolveOutcome run(const double* b, double* x, const double* x0);
+  Report solve_in_range(const double* b, double* x, const double* x0);
+};
+
+RowsSolver::RowsSolver(const CsrView& rows, const Options& options, Accord accord) {
+  double begin = seconds_now();
+  state_.reset(new State(rows, options, std::move(accord)));
+  State& s = *state_;
+  if (!s.alone() && s.options.ranks == 0) s.options.ranks = 1;
+  s.accord.together([&] { validate(s.options); });
+  s.agree_on_options();
+  s.join_rows();
+  s.accord.together([&] {
+    validate(s.A);
+    s.values.assign(s.A.values, s.A.values + s.A.nnz());
+    s.A.values = s.values.data();
+  });
+  s.choose();
+  s.choice = make_engine(s.options, {}, s.accord.processes());
+  Partition partition = s.partition();
+  s.parts.resize(std::size_t(s.engine().local_ranks()));
+  s.engine().run([&](Rank& rank) { s.part(rank) = build_part(rank, s.system, s.chosen, s.options, partition); });
+  s.setup_seconds = seconds_now() - begin;
+}
+
+void RowsSolver::Release::operator()(State* state) const {
+  if (!state->choice.engine || !state->engine().has_lost_a_rank()) delete state;
+}
+
+RowsSolver::~RowsSolver() = default;
+RowsSolver::RowsSolver(RowsSolver&&) noexcept = default;
+
+void RowsSolver::State::agree_on_options() {
+  double mine = digest(options);
+  auto most = accord.most({mine, -mine});
+  if (most[0] != -most[1]) bad_argument("the processes give different options; only ranks and devices may differ");
+}
+
+// Each process's rows must begin where those of the one before end. All are told, though each needs but one number.
+void RowsSolver::State::join_rows() {
+  accord.together([&] {
+    if (A.rows() < 1) bad_argument("there are no rows here, and every process must hold one at least");
+    if (options.ranks > A.rows())  // before threads are started for them
+      bad_argument("more ranks (" + std::to_string(options.ranks) + ") than rows (" + std::to_string(A.rows()) + ")");
+  });
+  std::vector<double> ends(std::size_t(accord.count()));
+  ends[std::size_t(accord.index())] = double(A.end_row());
+  ends = accord.most(std::move(ends));
+  accord.together([&] {
+    i64 expected = accord.index() > 0 ? i64(ends[std::size_t(accord.index()) - 1]) : 0;
+    if (A.first_row != expected)
+      bad_argument("its rows begin with " + std::to_string(A.first_row) + ", and " + std::to_string(expected) +
+                   " is expected: the processes hold consecutive rows, in their order, without gaps or overlaps");
+  });
+  A.n = i64(ends.back());
+}
+
+void RowsSolver::State::choose() {
+  accord.together([&] { chosen.preconditioner = choose_preconditioner(A, options.precond); });
+  bool any_none = accord.most({chosen.preconditioner == "none" ? 1.0 : 0.0})[0] != 0;  // auto: by the rows of each
+  if (any_none) chosen.preconditioner = "none";
+  std::string name = options.solver;
+  if (name == "auto") name = symmetric() ? "cg" : "bicgstab";
+  chosen.method = &sordino::method(name);
+  if (chosen.method->replicated && !alone())
+    throw Error(Errc::unsupported,
+                "solver " + name + " keeps whole vectors on every rank, and here each process has its rows only");
+  bool in_order = options.all_reduce == "auto" || options.all_reduce == "fastest" || options.all_reduce == "ordered";
+  if (options.deterministic == "auto") options.deterministic = chosen.method->needs_spd || !in_order ? "off" : "on";
+}
+
+// Symmetric with a positive diagonal. Which engine is to run depends on it: so an engine of its own finds out.
+bool RowsSolver::State::symmetric() {
+  if (accord.most({positive_diagonal(A) ? 0.0 : 1.0})[0] != 0) return false;
+  if (alone()) return is_symmetric(A);
+  host::HostEngine engine({.ranks = 1, .timeout = options.timeout}, accord.processes()->transport(1));
+  bool found = false;
+  engine.run([&](Rank& rank) {
+    auto firsts = Communicator(rank, channel).all_gather(std::vector<i64>{A.first_row});
+    found = is_symmetric(rank, A, partition_at(A.n, firsts));
+  });
+  return found;
+}
+
+// Each process cuts its own rows for its ranks. About as many blocks in all as a Solver has, and one a rank at least.
+Partition RowsSolver::State::partition() {
+  Partition mine = balance(A, engine().local_ranks(), std::max(1, default_blocks / accord.count()));
+  if (alone()) return mine;
+  Partition whole;
+  engine().run([&](Rank& rank) {
+    int local = rank.id() - engine().first_rank();
+    auto from = mine.block_rows.begin();
+    auto blocks = Communicator(rank, channel)
+                      .all_gather(std::vector<i64>(from + mine.rank_blocks[local], from + mine.rank_blocks[local + 1]));
+    if (local == 0) whole = partition_at(A.n, blocks);
+  });
+  return whole;
+}
+
+SolveControl RowsSolver::State::control() const {
+  SolveControl c;
+  c.rtol = options.rtol;
+  c.atol = options.atol;
+  c.max_iterations = options.maxiter > 0 ? options.maxiter : int(std::clamp<i64>(10 * A.n, 1000, 100000));
+  c.stop_reason = [] { return Status::time_limit; };  // nothing else stops it
+  return c;
+}
+
+SolveOutcome RowsSolver::State::run(const double* b, double* x, const double* x0) {
+  engine().clear_stop();
+  SolveOutcome first;
+  double begin = seconds_now();
+  auto supervise = [&] {
+    if (options.time_limit > 0 && seconds_now() - begin > options.time_limit) engine().request_stop();
+  };
+  auto job = [&](Rank& rank) {
+    Driver& driver = *part(rank).driver;
+    i64 row = driver.space().first_row - A.first_row;
+    bool leads = rank.id() == engine().first_rank();
+    SolveOutcome o = driver.solve(b + row, x0 ? x0 + row : nullptr, control());
+    if (leads || !driver.space().replicated) driver.read_solution(x + row);
+    if (leads) first = std::move(o);
+  };
+  engine().run(job, supervise);
+  return first;
+}
+
+Report RowsSolver::State::solve_in_range(const double* b, double* x, const double* x0) {
+  Rank& rank = engine().rank(0);
+  Ledger before = rank.ledger;
+  double from = engine().now(rank);
+  SolveOutcome o = run(b, x, x0);
+  Report r;
+  r.status = o.status;
+  r.reason = std::move(o.reason);
+  r.iterations = o.iterations;
+  r.residual_norm = o.residual_norm;
+  r.true_residual = o.b_norm > 0 ? o.residual_norm / o.b_norm : 0;
+  r.history = std::move(o.history);
+  r.ledger = difference(rank.ledger, before);
+  r.seconds = r.ledger.time = engine().now(rank) - from;
+  return r;
+}
+
+Report RowsSolver::solve(const double* b, double* x, const double* x0) {
+  State& s = *state_;
+  double most = 0;
+  s.accord.together([&] {
+    sordino::validate(s.options);
+    most = largest(b, s.A.rows(), s.A.first_row, "the right-hand side");
+    if (x0) largest(x0, s.A.rows(), s.A.first_row, "x0");
+    require_host(x, "x");
+  });
+  s.agree_on_options();
+  most = s.accord.most({most})[0];
+  if (most == 0 || (most > smallest_safe && most < largest_safe)) return s.solve_in_range(b, x, x0);
+
+  // Scaling by a power of two is exact, and (b,b) neither overflows nor vanishes.
+  int exponent = -std::ilogb(most);
+  auto scaled = [&](const double* v) {
+    std::vector<double> w(v, v + s.A.rows());
+    for (double& value : w) value = std::ldexp(value, exponent);
+    return w;
+  };
+  struct Restore {
+    double &atol, kept;
+    ~Restore() { atol = kept; }
+  } restore{s.options.atol, s.options.atol};
+  s.options.atol = std::ldexp(s.options.atol, exponent);
+  auto b_scaled = scaled(b), x0_scaled = x0 ? scaled(x0) : std::vector<double>{};
+  Report r = s.solve_in_range(b_scaled.data(), x, x0 ? x0_scaled.data() : nullptr);
+  for (i64 i = 0; i < s.A.rows(); i++) x[i] = std::ldexp(x[i], -exponent);
+  r.residual_norm = std::ldexp(r.residual_norm, -exponent);
+  return r;
+}
+
+void RowsSolver::update_values(const double* values) {
+  State& s = *state_;
+  CsrView updated = s.A;
+  s.accord.together([&] {
+    require_host(values, "values");
+    s.next_values.assign(values, values + s.A.nnz());
+    updated.values = s.next_values.data();
+    validate_values(s.A, updated.values);
+    if (s.chosen.preconditioner == "jacobi") choose_preconditioner(updated, "jacobi");  // says which diagonal entry is zero
+  });
+  s.values.swap(s.next_values);
+  s.A = updated;
+  s.engine().run([&](Rank& rank) {
+    Part& p = s.part(rank);
+    p.entries->update_values(rank, s.A.values);
+    if (p.jacobi) p.jacobi->update_values(rank, s.A);
+  });
+}
+
+Options& RowsSolver::options() { return state_->options; }
+i64 RowsSolver::n() const { return state_->A.n; }
+i64 RowsSolver::rows() const { return state_->A.rows(); }
+int RowsSolver::ranks() const { return state_->engine().size(); }
+double RowsSolver::setup_seconds() const { return state_->setup_seconds; }
+const std::string& RowsSolver::method() const { return state_->chosen.method->name; }
+const std::string& RowsSolver::preconditioner() const { return state_->chosen.preconditioner; }
+const char* RowsSolver::engine() const { return state_->engine().name(); }
+
+}  // namespace sordino

@@ -1,0 +1,49 @@
+// The door for programs that already run on several processes: each brings the rows of the matrix that it owns, and keeps them.
+#pragma once
+#include <memory>
+
+#include "sordino/api/accord.hpp"
+#include "sordino/api/solver.hpp"
+
+namespace sordino {
+
+/// A solver whose rows stay where they are: process p holds consecutive rows of A, and the same entries of b and x; the rows of
+/// process p + 1 follow on those of process p. No process ever has all of A, b or x, and none needs memory that grows with the
+/// number of rows of the others, but for the halo. SPMD: all processes call the same members in the same order, and every one
+/// of them waits for all others. An error in one process is thrown in all, with the same sentence, and the solver goes on.
+class RowsSolver {
+ public:
+  /// `rows` holds rows.held rows; rows.first_row must say where they stand, and rows.n is not looked at. indptr and indices
+  /// must outlive the solver; the values are copied. Accord(nullptr): this process alone, which holds all rows. The options
+  /// must be the same in all processes, but for ranks and devices; ranks 0 means one rank a process if there are several.
+  /// Throws Error.
+  RowsSolver(const CsrView& rows, const Options& options, Accord accord);
+  ~RowsSolver();
+  RowsSolver(RowsSolver&&) noexcept;
+
+  /// Solves A x = b. b, x, x0 [rows of this process]; x0 may be null. Sums are taken over blocks of rows that follow the
+  /// distribution: the same distribution gives the same bits. Throws Error for NaN or Inf, and for failures of ranks or
+  /// devices; how the numerics went is in the report's status, which is the same in all processes.
+  Report solve(const double* b, double* x, const double* x0 = nullptr);
+  /// New values [entries of this process] for the same pattern, copied. If they are refused, the old ones stay.
+  void update_values(const double* values);
+  /// rtol, atol, maxiter and time_limit may be changed between solves, in all processes alike; the others are fixed.
+  Options& options();
+
+  i64 n() const;      // rows of the whole matrix
+  i64 rows() const;   // of this process
+  int ranks() const;  // of all processes
+  double setup_seconds() const;
+  const std::string& method() const;
+  const std::string& preconditioner() const;
+  const char* engine() const;
+
+ private:
+  struct State;
+  struct Release {
+    void operator()(State* state) const;  // keeps it for a rank that never came back
+  };
+  std::unique_ptr<State, Release> state_;
+};
+
+}  // namespace sordino

@@ -1,0 +1,143 @@
+/* Sordino from C and from Fortran: solves A x = b for a sparse matrix, in one process or with the rows of an MPI program.
+ *
+ *   sordino_rows A = {.rows = n, .row_starts = starts, .columns = columns, .values = values, .index_bits = 32};
+ *   sordino_solver* solver = NULL;
+ *   if (sordino_create(&A, "rtol=1e-8 ranks=4", &solver) != SORDINO_OK) fprintf(stderr, "%s\n", sordino_message());
+ *   int code = sordino_solve(solver, b, x, NULL);   // SORDINO_OK: verified, ||b - A x|| has been recomputed from x
+ *   sordino_destroy(solver);
+ *
+ * Codes. Every function that can fail returns one of sordino_code; they are the exit codes of the command line. What was wrong
+ * stands in one sentence in sordino_message() of the same thread. No exception leaves the library, and it prints nothing.
+ *
+ * Ownership. What is passed in is copied: 12 bytes an entry and 8 a row, and on several ranks 4 more an entry; on GPUs, their
+ * copy beside that. Your arrays may change or go when a function returns. What is returned stays the library's.
+ *
+ * Memory. All pointers are to host memory. Pointers to memory of a GPU are refused by builds with CUDA; others cannot tell.
+ *
+ * Threads. Functions on one solver are called by one thread at a time, those on different solvers by any. sordino_solve() keeps
+ * its thread until it ends, and works in threads of its own, one a rank.
+ *
+ * Stability: experimental until version 1.0. Of the structs below the members keep their order, and new ones come last.
+ */
+#ifndef SORDINO_API_SORDINO_H
+#define SORDINO_API_SORDINO_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum sordino_code {
+  SORDINO_OK = 0,            /* done; of a solve: converged, verified */
+  SORDINO_BAD_INPUT = 2,     /* an argument that cannot be used, or what this build cannot do; nothing has changed */
+  SORDINO_NOT_CONVERGED = 3, /* x is the best one met; sordino_figures() says how good, sordino_message() why */
+  SORDINO_FAILED = 4         /* a device, a rank or a process failed: destroy the solver */
+};
+
+/* How a solve ended, more closely. */
+enum sordino_status {
+  SORDINO_CONVERGED,
+  SORDINO_MAX_ITERATIONS,
+  SORDINO_TIME_LIMIT,
+  SORDINO_BREAKDOWN,
+  SORDINO_INDEFINITE,
+  SORDINO_STAGNATED,
+  SORDINO_DIVERGED,
+  SORDINO_INTERRUPTED,
+  SORDINO_STOPPED_BY_USER
+};
+
+typedef struct sordino_solver sordino_solver;
+
+/* Consecutive rows of a square matrix in compressed sparse rows. Row i of these, of 0 ... rows - 1, has the entries
+ * row_starts[i] ... row_starts[i + 1] - 1. Within a row columns increase; every row has an entry; no value is NaN or Inf. */
+typedef struct sordino_rows {
+  int64_t first_row;      /* number of row 0 of these in the whole matrix */
+  int64_t rows;           /* how many are here */
+  const void* row_starts; /* [rows + 1] begins with index_base */
+  const void* columns;    /* [entries] numbers in the whole matrix, which has fewer than 2^31 rows */
+  const double* values;   /* [entries] */
+  int index_bits;         /* of row_starts and columns: 32 (int32_t) or 64 (int64_t) */
+  int index_base;         /* 0, or 1 as in Fortran: of row_starts, columns and first_row; sentences count rows from 0 */
+} sordino_rows;
+
+/* A solver of a whole matrix, by this process alone, even where MPI runs several. `options`: "name=value" pairs with spaces
+ * between them, as "solver=cg precond=jacobi rtol=1e-8 ranks=4"; NULL or "": the defaults. All options of the command line
+ * (`sordino options`) are known. first_row must be index_base. Sets up once: partition, halos, vectors, threads.
+ * *solver is NULL unless SORDINO_OK is returned. */
+int sordino_create(const sordino_rows* matrix, const char* options, sordino_solver** solver);
+
+/* The same over the processes of an MPI communicator, each of which passes the rows that it has; they stay there. The rows of a
+ * process follow on those of the process before; each has one at least. b and x are distributed like the rows. No process needs
+ * memory that grows with the rows of the others, but for those entries of x that its own rows touch. (With solver=auto the
+ * test of symmetry takes 24 bytes for each entry whose column another process has, while it lasts.)
+ *
+ * Collective, as all functions on that solver are but the queries: all processes of `comm` call the same in the same order, and
+ * wait for each other, up to option timeout (60 s without any progress; timeout=0: as long as it takes). What is refused in one
+ * process is refused in all, with the same sentence, which names the process. The options must be the same in all processes,
+ * but for ranks, which is 1 a process unless set, and devices.
+ *
+ * MPI must be running, with MPI_THREAD_SERIALIZED at least (MPI_Init_thread); it is neither initialised nor finalised here.
+ * `comm` is duplicated: messages of the two never meet. While a function runs in a process, its other threads make no MPI calls
+ * unless MPI grants MPI_THREAD_MULTIPLE. Destroy solvers before MPI_Finalize.
+ *
+ * Bits: the same distribution of rows gives the same bits on every run; another one rounds differently.
+ *
+ * The first is declared if mpi.h has been included before this file, and is there in builds with MPI; the second takes the
+ * integer that is a communicator in Fortran, and refuses in builds without MPI. */
+#ifdef MPI_VERSION
+int sordino_create_mpi(MPI_Comm comm, const sordino_rows* rows, const char* options, sordino_solver** solver);
+#endif
+int sordino_create_mpi_fortran(int comm, const sordino_rows* rows, const char* options, sordino_solver** solver);
+
+/* Solves A x = b. b [rows], x [rows] (out), x0 [rows] (where to start, or NULL for 0); x may be b or x0. Allocates nothing on
+ * later calls but what a right-hand side beyond 1e-30 ... 1e30 needs. Returns SORDINO_OK only if ||b - A x||_2 <=
+ * max(rtol ||b||_2, atol), recomputed. */
+int sordino_solve(sordino_solver* solver, const double* b, double* x, const double* x0);
+
+/* New values [entries], in the same order, for the same pattern: no new partition or halo, and after the first update no
+ * allocation. If they are refused the old ones stay. */
+int sordino_update_values(sordino_solver* solver, const double* values);
+
+/* Changes rtol, atol, maxiter or time_limit for solves to come, as "rtol=1e-10 maxiter=500"; others are fixed. Not collective,
+ * but the next solve refuses what processes do not agree on. */
+int sordino_set(sordino_solver* solver, const char* options);
+
+/* Ends a solver; NULL is allowed. Over MPI all processes come here, but do not wait for each other. */
+void sordino_destroy(sordino_solver* solver);
+
+/* Figures of the last solve of a solver, and of its setup. Counts and seconds are those of the first rank of this process. */
+typedef struct sordino_report {
+  int status; /* enum sordino_status */
+  int iterations;
+  double residual_norm; /* ||b - A x||_2, recomputed */
+  double true_residual; /* the same relative to ||b||_2 */
+  double seconds;       /* of the solve */
+  double setup_seconds;
+  int64_t reductions; /* all-reduces */
+  int64_t messages;   /* sent for products with A */
+  int64_t bytes_sent; /* in them */
+  int64_t n;          /* rows of the whole matrix */
+  int ranks;          /* of all processes */
+} sordino_report;
+
+/* Queries. None of them communicates. What they return lives as long as the solver, but for sordino_message(). */
+int sordino_figures(const sordino_solver* solver, sordino_report* report); /* SORDINO_BAD_INPUT before the first solve */
+/* Copies min(capacity, iterations) values of ||r||_2 / ||b||_2 after each iteration; returns how many there are. */
+int64_t sordino_history(const sordino_solver* solver, double* values, int64_t capacity);
+const char* sordino_method(const sordino_solver* solver);         /* what solver=auto has become */
+const char* sordino_preconditioner(const sordino_solver* solver); /* and precond=auto */
+const char* sordino_engine(const sordino_solver* solver);         /* and engine=auto */
+const char* sordino_status_name(int status);                      /* "max_iterations" */
+/* One sentence: what was wrong in the last call of this thread that failed, or how its last solve ended, whichever was later.
+ * Valid until the next of these. */
+const char* sordino_message(void);
+/* Its kind: "bad_argument", "io", "device", "peer_failed" or "unsupported"; "" if it was no error. */
+const char* sordino_error(void);
+const char* sordino_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

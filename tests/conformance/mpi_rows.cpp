@@ -1,0 +1,280 @@
+// Rows that stay with the processes that have them: through the C ABI, over the caller's communicator.
+#include <algorithm>
+#include <cmath>
+
+#include "check.hpp"
+#include "mpi_world.hpp"
+#include "problems.hpp"
+#include "sordino/api/sordino.h"  // after mpi.h
+
+using namespace problems;
+
+namespace {
+
+constexpr const char* quick = "engine=host rtol=1e-9 timeout=30";
+
+/// This process's rows of A, where process p begins at cut(p).
+struct Mine {
+  std::vector<int64_t> starts, columns;
+  std::vector<double> values;
+  sordino_rows rows{};
+
+  Mine(const CsrMatrix& A, i64 first, i64 end) {
+    for (i64 i = first; i <= end; i++) starts.push_back(A.indptr[std::size_t(i)] - A.indptr[std::size_t(first)]);
+    auto from = A.indptr[std::size_t(first)], to = A.indptr[std::size_t(end)];
+    columns.assign(A.indices.begin() + from, A.indices.begin() + to);
+    values.assign(A.values.begin() + from, A.values.begin() + to);
+    rows = {first, end - first, starts.data(), columns.data(), values.data(), 64, 0};
+  }
+};
+
+/// Uneven on purpose: process p has about p + 1 parts.
+i64 cut(i64 n, int p, int processes) { return n * p * (p + 1) / (processes * (processes + 1)); }
+
+struct World {
+  explicit World(MPI_Comm c = MPI_COMM_WORLD) : comm(c) {
+    MPI_Comm_rank(comm, &process);
+    MPI_Comm_size(comm, &processes);
+  }
+  i64 first(i64 n) const { return cut(n, process, processes); }
+  i64 end(i64 n) const { return cut(n, process + 1, processes); }
+  Mine mine(const CsrMatrix& A) const { return Mine(A, first(A.n), end(A.n)); }
+  std::vector<double> mine(const std::vector<double>& v) const {
+    return {v.begin() + first(i64(v.size())), v.begin() + end(i64(v.size()))};
+  }
+  /// All rows, for a test to look at.
+  std::vector<double> whole(const std::vector<double>& x, i64 n) const {
+    std::vector<double> all(static_cast<std::size_t>(n));
+    std::copy(x.begin(), x.end(), all.begin() + first(n));
+    MPI_Allreduce(MPI_IN_PLACE, all.data(), int(n), MPI_DOUBLE, MPI_SUM, comm);
+    return all;
+  }
+  MPI_Comm comm;
+  int process = 0, processes = 1;
+};
+
+struct Handle {
+  sordino_solver* solver = nullptr;
+  int code;
+  Handle(const World& w, const sordino_rows& rows, const char* options = quick)
+      : code(sordino_create_mpi(w.comm, &rows, options, &solver)) {}
+  ~Handle() { sordino_destroy(solver); }
+  sordino_report figures() const {
+    sordino_report r{};
+    CHECK(sordino_figures(solver, &r) == SORDINO_OK);
+    return r;
+  }
+};
+
+double relative_residual(const CsrMatrix& A, const std::vector<double>& b, const std::vector<double>& x) {
+  double rr = 0, bb = 0;
+  for (i64 i = 0; i < A.n; i++) {
+    double r = b[std::size_t(i)];
+    for (i64 k = A.indptr[std::size_t(i)]; k < A.indptr[std::size_t(i) + 1]; k++)
+      r -= A.values[std::size_t(k)] * x[std::size_t(A.indices[std::size_t(k)])];
+    rr += r * r, bb += b[std::size_t(i)] * b[std::size_t(i)];
+  }
+  return std::sqrt(rr / bb);
+}
+
+std::vector<double> waves(i64 n) {
+  std::vector<double> b;
+  for (i64 i = 0; i < n; i++) b.push_back(std::sin(double(i)));
+  return b;
+}
+
+/// The same sentence in all processes, and it.
+std::string said_by_all(int code) {
+  CHECK(code == SORDINO_BAD_INPUT);
+  std::string message = sordino_message();
+  CHECK(mpi_world::of_the_last(message) == message);
+  return message;
+}
+
+}  // namespace
+
+TEST("every process keeps its rows, and the solution is that of the whole matrix") {
+  World world;
+  auto random = mpi_world::shared_random(1);
+  for (auto& c : problems::all(random)) {
+    if (cut(c.A.n, 1, world.processes) < 2) continue;  // too few rows for two ranks a process
+    NOTE(c.name);
+    Mine mine = world.mine(c.A);
+    auto b = world.mine(c.b), x0 = world.mine(c.x0), x = b;
+    for (const char* ranks : {"ranks=1", "ranks=2"})
+      for (auto& method : methods()) {
+        if (method.replicated || !takes(method, c)) continue;
+        NOTE(method.name, " ", ranks);
+        Handle h(world, mine.rows, (std::string(quick) + " solver=" + method.name + " " + ranks).c_str());
+        REQUIRE(h.code == SORDINO_OK);
+        for (const double* from : {(const double*)nullptr, (const double*)x0.data()}) {
+          CHECK(sordino_solve(h.solver, b.data(), x.data(), from) == SORDINO_OK);
+          CHECK(relative_residual(c.A, c.b, world.whole(x, c.A.n)) <= 1.01e-9);
+        }
+        CHECK(h.figures().n == c.A.n);
+        CHECK(h.figures().ranks == world.processes * (ranks[6] - '0'));
+      }
+  }
+}
+
+TEST("the same distribution gives the same bits, and all processes the same figures") {
+  World world;
+  CsrMatrix A = poisson(12, 11, 10, 7, 1.0);
+  Mine mine = world.mine(A);
+  auto b = world.mine(waves(A.n)), x = b, again = b;
+  for (auto* to : {&x, &again}) {
+    Handle h(world, mine.rows);
+    CHECK(sordino_solve(h.solver, b.data(), to->data(), nullptr) == SORDINO_OK);
+    CHECK(mpi_world::agree(h.figures().true_residual));
+    CHECK(mpi_world::agree(double(h.figures().iterations)));
+  }
+  CHECK(same_bits(x, again));
+}
+
+TEST("symmetry is looked for across processes") {
+  World world;
+  for (bool skewed : {false, true}) {
+    CsrMatrix A = poisson(40, 1, 1, 7, 1.0);
+    i64 border = cut(A.n, world.processes - 1, world.processes);  // first row of the last process
+    i64 entry = A.indptr[std::size_t(border)];                    // whose first column is the last row before
+    REQUIRE(A.indices[std::size_t(entry)] == border - 1);
+    if (skewed) A.values[std::size_t(entry)] *= 1 + 1e-6;
+    Mine mine = world.mine(A);
+    Handle h(world, mine.rows);
+    CHECK(std::string(sordino_method(h.solver)) == (skewed ? "bicgstab" : "cg"));
+    CHECK(std::string(sordino_preconditioner(h.solver)) == "jacobi");
+  }
+}
+
+TEST("a zero on one process's diagonal is known to all when they choose") {
+  World world;
+  CsrMatrix A = poisson(40, 1, 1, 7, 1.0);
+  i64 last = A.indptr.back() - 1;
+  A.values[std::size_t(last)] = 0;
+  Mine mine = world.mine(A);
+  Handle h(world, mine.rows);
+  CHECK(std::string(sordino_preconditioner(h.solver)) == "none");
+  CHECK(std::string(sordino_method(h.solver)) == "bicgstab");
+}
+
+TEST("what one process refuses all refuse with the same sentence, which names it") {
+  World world;
+  CsrMatrix A = poisson(60, 1, 1, 7, 1.0);
+  int last = world.processes - 1;
+  std::string who = "process " + std::to_string(last) + ": ";
+  auto with = [&](auto change) {
+    Mine mine = world.mine(A);
+    if (world.process == last) change(mine);
+    Handle h(world, mine.rows);
+    CHECK(h.solver == nullptr);
+    return said_by_all(h.code);
+  };
+  std::string row = std::to_string(cut(A.n, last, world.processes));
+  CHECK(with([](Mine& m) { m.values[0] = NAN; }).starts_with(who + "the matrix holds a NaN or Inf at row " + row));
+  CHECK(with([](Mine& m) { std::swap(m.columns[0], m.columns[1]); }) ==
+        who + "columns of row " + row + " are not in increasing order");
+  CHECK(with([](Mine& m) { m.columns.back() = 60; }) == who + "column index 60 in row 59 is out of range (n = 60)");
+  CHECK(with([](Mine& m) { m.rows.first_row--; }).find("is expected: the processes hold consecutive rows") !=
+        std::string::npos);
+  CHECK(with([](Mine& m) { m.rows.first_row++; }).starts_with(who + "its rows begin with"));
+  CHECK(with([](Mine& m) { m.rows.rows = 0; }).starts_with(who + "there are no rows here"));
+  CHECK(with([](Mine& m) { m.rows.values = nullptr; }) == who + "values is a null pointer");
+  CHECK(with([](Mine& m) { m.rows.columns = nullptr; }) == who + "columns is a null pointer");
+
+  Mine mine = world.mine(A);
+  sordino_solver* solver = nullptr;
+  const sordino_rows* rows = world.process == last ? nullptr : &mine.rows;
+  CHECK(said_by_all(sordino_create_mpi(world.comm, rows, quick, &solver)) == who + "the matrix is a null pointer");
+  auto options = [&](const char* others) {
+    Handle h(world, mine.rows, world.process == last ? others : quick);
+    return said_by_all(h.code);
+  };
+  CHECK(options("color=red").starts_with(who + "there is no option 'color'"));
+  CHECK(options("engine=host rtol=1e-7 timeout=30").starts_with("the processes give different options"));
+  Handle model(world, mine.rows, "engine=model");
+  CHECK(said_by_all(model.code).starts_with("engine model runs in one process"));
+  Handle whole(world, mine.rows, "engine=host solver=gatherbicgstab");
+  CHECK(said_by_all(whole.code).starts_with("solver gatherbicgstab keeps whole vectors"));
+}
+
+TEST("after a refusal the solver goes on, with the values that it had") {
+  World world;
+  CsrMatrix A = poisson(60, 1, 1, 7, 1.0);
+  Mine mine = world.mine(A);
+  Handle h(world, mine.rows);
+  auto b = world.mine(waves(A.n)), x = b, first = b, bad = b;
+  CHECK(sordino_solve(h.solver, b.data(), first.data(), nullptr) == SORDINO_OK);
+  int last = world.processes - 1;
+  std::string who = "process " + std::to_string(last) + ": ";
+  if (world.process == last) bad.back() = NAN;
+  CHECK(said_by_all(sordino_solve(h.solver, bad.data(), x.data(), nullptr)) ==
+        who + "the right-hand side holds a NaN or Inf at row 59");
+  CHECK(said_by_all(sordino_solve(h.solver, b.data(), world.process == last ? nullptr : x.data(), nullptr)) ==
+        who + "x is a null pointer");
+  auto values = mine.values;
+  for (double& v : values) v *= 2;
+  if (world.process == last) values.back() = 0;  // of the diagonal
+  CHECK(said_by_all(sordino_update_values(h.solver, values.data())).find("row 59 is zero") != std::string::npos);
+  if (world.process == last) CHECK(sordino_set(h.solver, "maxiter=7") == SORDINO_OK);
+  CHECK(said_by_all(sordino_solve(h.solver, b.data(), x.data(), nullptr)).starts_with("the processes give different"));
+  CHECK(sordino_set(h.solver, "maxiter=0") == SORDINO_OK);
+  CHECK(sordino_solve(h.solver, b.data(), x.data(), nullptr) == SORDINO_OK);
+  CHECK(same_bits(x, first));
+
+  values = mine.values;
+  for (double& v : values) v *= 2;
+  CHECK(sordino_update_values(h.solver, values.data()) == SORDINO_OK);
+  values.front() = world.process == 0 ? NAN : 1e3;
+  said_by_all(sordino_update_values(h.solver, values.data()));  // refused: the values before stay, in all processes
+  CHECK(sordino_solve(h.solver, b.data(), x.data(), nullptr) == SORDINO_OK);
+  for (std::size_t i = 0; i < x.size(); i++) CHECK(x[i] == first[i] / 2);  // halving is exact
+}
+
+TEST("right-hand sides are scaled by what is largest in all processes") {
+  World world;
+  CsrMatrix A = poisson(60, 1, 1, 7, 1.0);
+  Mine mine = world.mine(A);
+  Handle h(world, mine.rows);
+  std::vector<double> b(std::size_t(A.n), 0.0);
+  b.front() = 1e-170;  // of process 0; all others have zeros
+  auto my_b = world.mine(b), x = my_b;
+  CHECK(sordino_solve(h.solver, my_b.data(), x.data(), nullptr) == SORDINO_OK);
+  CHECK(h.figures().iterations > 0);
+  CHECK(h.figures().true_residual <= 1e-9);
+  CHECK(mpi_world::agree(h.figures().residual_norm));
+}
+
+TEST("the caller's communicator may be of some processes, or of one, and a Fortran handle will do") {
+  MPI_Comm half;
+  MPI_Comm_split(MPI_COMM_WORLD, mpi_world::process() % 2, mpi_world::process(), &half);
+  for (MPI_Comm comm : {half, MPI_COMM_SELF}) {
+    World world(comm);
+    CsrMatrix A = poisson(8, 7, 6, 7, 1.0);
+    Mine mine = world.mine(A);
+    auto b = world.mine(waves(A.n)), x = b;
+    sordino_solver* solver = nullptr;
+    REQUIRE(sordino_create_mpi_fortran(int(MPI_Comm_c2f(comm)), &mine.rows, quick, &solver) == SORDINO_OK);
+    CHECK(sordino_solve(solver, b.data(), x.data(), nullptr) == SORDINO_OK);
+    CHECK(relative_residual(A, waves(A.n), world.whole(x, A.n)) <= 1.01e-9);
+    sordino_destroy(solver);
+  }
+  MPI_Comm_free(&half);
+  sordino_solver* solver = nullptr;
+  Mine mine(poisson(4, 1, 1, 7, 1.0), 0, 4);
+  CHECK(sordino_create_mpi(MPI_COMM_NULL, &mine.rows, quick, &solver) == SORDINO_BAD_INPUT);
+  CHECK(std::string(sordino_message()) == "the communicator is MPI_COMM_NULL");
+}
+
+TEST("sordino_create is for this process alone, even beside others") {
+  CsrMatrix A = poisson(5, 4, 3, 7, 1.0);
+  if (mpi_world::process() == 0) {  // nobody else takes part
+    Mine whole(A, 0, A.n);
+    sordino_solver* solver = nullptr;
+    REQUIRE(sordino_create(&whole.rows, quick, &solver) == SORDINO_OK);
+    auto b = waves(A.n), x = b;
+    CHECK(sordino_solve(solver, b.data(), x.data(), nullptr) == SORDINO_OK);
+    CHECK(relative_residual(A, b, x) <= 1.01e-9);
+    sordino_destroy(solver);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}

@@ -1,0 +1,232 @@
+// The C ABI in one process: the same bits as a Solver, codes and sentences instead of exceptions.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <thread>
+
+#include "check.hpp"
+#include "conformance/problems.hpp"
+#include "sordino/api/sordino.h"
+
+using namespace problems;
+
+namespace {
+
+/// A matrix in the arrays of a C program, with indices of either width and base.
+template <class I>
+struct Arrays {
+  std::vector<I> starts, columns;
+  std::vector<double> values;
+  sordino_rows rows{};
+
+  explicit Arrays(const CsrMatrix& A, int base = 0) : values(A.values) {
+    for (i64 s : A.indptr) starts.push_back(I(s + base));
+    for (i64 c : A.indices) columns.push_back(I(c + base));
+    rows = {base, A.n, starts.data(), columns.data(), values.data(), int(8 * sizeof(I)), base};
+  }
+};
+
+struct Handle {
+  sordino_solver* solver = nullptr;
+  int code;
+  Handle(const sordino_rows& rows, const char* options) : code(sordino_create(&rows, options, &solver)) {}
+  ~Handle() { sordino_destroy(solver); }
+  sordino_report figures() const {
+    sordino_report r{};
+    CHECK(sordino_figures(solver, &r) == SORDINO_OK);
+    return r;
+  }
+};
+
+CsrMatrix small() { return matrices::csr({{{0, 4.0}, {1, -1.0}}, {{0, -1.0}, {1, 4.0}, {2, -1.0}}, {{1, -1.0}, {2, 4.0}}}); }
+
+/// What creating a solver says, and that it gives none.
+std::string refusal(const sordino_rows& rows, const char* options, const char* error = "bad_argument") {
+  sordino_solver* solver = reinterpret_cast<sordino_solver*>(1);
+  CHECK(sordino_create(&rows, options, &solver) == SORDINO_BAD_INPUT);
+  CHECK(solver == nullptr);
+  CHECK(std::string(sordino_error()) == error);
+  return sordino_message();
+}
+
+}  // namespace
+
+TEST("a solver from C has the bits of a Solver, whatever indices its matrix came with") {
+  CsrMatrix A = poisson(7, 6, 5, 7, 0.1);
+  std::vector<double> b(std::size_t(A.n)), x(b.size()), expected(b.size());
+  for (std::size_t i = 0; i < b.size(); i++) b[i] = std::sin(double(i));
+  for (int ranks : {1, 3})
+    for (const char* method : {"cg", "bicgstab", "gatherbicgstab"}) {
+      NOTE(method, " on ", ranks, " ranks");
+      Report report = Solver(A.view(), options(method, "host", ranks)).solve(b.data(), expected.data());
+      std::string text = "engine=host rtol=1e-8 solver=" + std::string(method) + " ranks=" + std::to_string(ranks);
+      Arrays<int32_t> narrow(A), narrow_1(A, 1);
+      Arrays<int64_t> wide(A), wide_1(A, 1);
+      for (auto* rows : {&narrow.rows, &narrow_1.rows, &wide.rows, &wide_1.rows}) {
+        Handle h(*rows, text.c_str());
+        REQUIRE(h.code == SORDINO_OK);
+        CHECK(sordino_solve(h.solver, b.data(), x.data(), nullptr) == SORDINO_OK);
+        CHECK(std::memcmp(x.data(), expected.data(), x.size() * sizeof(double)) == 0);
+        sordino_report r = h.figures();
+        CHECK(r.iterations == report.iterations);
+        CHECK(r.true_residual == report.true_residual);
+        CHECK(r.reductions == report.ledger.reductions);
+        CHECK(r.n == A.n);
+        CHECK(r.ranks == ranks);
+      }
+    }
+}
+
+TEST("a matrix that was passed may go at once, and new values are copied, too") {
+  CsrMatrix A = small();
+  std::vector<double> b{3, 2, 3}, x(3);
+  auto arrays = std::make_unique<Arrays<int32_t>>(A);
+  Handle h(arrays->rows, "engine=host ranks=2 rtol=1e-12");
+  std::fill(arrays->values.begin(), arrays->values.end(), NAN);
+  arrays.reset();
+  CHECK(sordino_solve(h.solver, b.data(), x.data(), nullptr) == SORDINO_OK);
+  for (double v : x) CHECK_NEAR(v, 1.0, 1e-10);
+  std::vector<double> doubled = A.values;
+  for (double& v : doubled) v *= 2;
+  CHECK(sordino_update_values(h.solver, doubled.data()) == SORDINO_OK);
+  std::fill(doubled.begin(), doubled.end(), NAN);
+  CHECK(sordino_solve(h.solver, b.data(), b.data(), nullptr) == SORDINO_OK);  // in place
+  for (double v : b) CHECK_NEAR(v, 0.5, 1e-10);
+}
+
+TEST("bad matrices are refused with one sentence") {
+  CsrMatrix A = small();
+  Arrays<int32_t> good(A);
+  auto with = [&](auto change) {
+    Arrays<int32_t> a(A);
+    change(a);
+    return refusal(a.rows, "engine=host");
+  };
+  CHECK(with([](auto& a) { a.values[3] = NAN; }).starts_with("the matrix holds a NaN or Inf at row 1, column 1"));
+  CHECK(with([](auto& a) { std::swap(a.columns[2], a.columns[3]); }) == "columns of row 1 are not in increasing order");
+  CHECK(with([](auto& a) { a.columns[6] = 3; }) == "column index 3 in row 2 is out of range (n = 3)");
+  CHECK(with([](auto& a) { a.columns[0] = -1; }) == "column number -1 of entry 0 is less than index_base");
+  CHECK(with([](auto& a) { a.starts[0] = 1; }) == "row_starts must begin with index_base, which is 0, not with 1");
+  CHECK(with([](auto& a) { a.starts[1] = 6; }) == "row_starts decreases at row 1");
+  CHECK(with([](auto& a) { a.starts[1] = 0; }).starts_with("row 0 of the matrix is empty"));
+  CHECK(with([](auto& a) { a.rows.row_starts = nullptr; }) == "row_starts is a null pointer");
+  CHECK(with([](auto& a) { a.rows.columns = nullptr; }) == "columns is a null pointer");
+  CHECK(with([](auto& a) { a.rows.values = nullptr; }) == "values is a null pointer");
+  CHECK(with([](auto& a) { a.rows.index_bits = 16; }) == "index_bits is 32 or 64, not 16");
+  CHECK(with([](auto& a) { a.rows.index_base = 2; }) == "index_base is 0 or 1, not 2");
+  CHECK(with([](auto& a) { a.rows.rows = -1; }) == "the number of rows is negative: -1");
+  CHECK(with([](auto& a) { a.rows.rows = 0; }).starts_with("there are no rows here"));
+  CHECK(with([](auto& a) { a.rows.first_row = 2; }) == "the rows of a whole matrix begin with 0, not with 2");
+  Arrays<int64_t> wide(A);
+  wide.columns[6] = i64(1) << 40;
+  CHECK(refusal(wide.rows, "").find("is beyond 2^31") != std::string::npos);
+  wide.rows.rows = i64(1) << 40;
+  CHECK(refusal(wide.rows, "", "unsupported") == "more than 2^31 rows are not supported");
+  CHECK(sordino_create(nullptr, "", nullptr) == SORDINO_BAD_INPUT);
+  sordino_solver* solver = nullptr;
+  CHECK(sordino_create(nullptr, "", &solver) == SORDINO_BAD_INPUT);
+  CHECK(std::string(sordino_message()) == "the matrix is a null pointer");
+}
+
+TEST("options are those of the command line, and bad ones are refused") {
+  Arrays<int32_t> a(small());
+  CHECK(refusal(a.rows, "color=red") == "there is no option 'color'; `sordino options` lists them");
+  CHECK(refusal(a.rows, "rtol") == "'rtol' is not name=value");
+  CHECK(refusal(a.rows, "ranks=two") == "'two' is no value of the option ranks");
+  CHECK(refusal(a.rows, "ranks=2.5") == "'2.5' is no value of the option ranks");
+  CHECK(refusal(a.rows, "trace=yes") == "'yes' is no value of the option trace");
+  CHECK(refusal(a.rows, "rtol=-1") == "rtol must be a finite number >= 0");
+  CHECK(refusal(a.rows, "engine=abacus").starts_with("there is no engine 'abacus'"));
+  CHECK(refusal(a.rows, "ranks=4 engine=host") == "more ranks (4) than rows (3)");
+  std::string all;
+  for (auto& o : option_table())
+    if (!o.default_text.empty()) all += o.name + "=" + o.default_text + "\t ";
+  Handle every(a.rows, (all + "engine=host ranks=1").c_str());
+  CHECK(every.code == SORDINO_OK);
+  Arrays<int32_t> enough(poisson(10, 10, 10, 7, 1.0));  // rows for as many ranks as there are cores
+  Handle none(enough.rows, nullptr);
+  CHECK(none.code == SORDINO_OK);
+  CHECK(sordino_set(none.solver, "maxiter=5 rtol=1e-3") == SORDINO_OK);
+  CHECK(sordino_set(none.solver, "solver=cg") == SORDINO_BAD_INPUT);
+  CHECK(std::string(sordino_message()).starts_with("the option solver is fixed when a solver is created"));
+}
+
+TEST("the automatic choices are those of a Solver") {
+  Arrays<int32_t> symmetric(small());
+  CsrMatrix skewed = small();
+  skewed.values[1] = -2;
+  Arrays<int32_t> other(skewed);
+  skewed.values[0] = 0;
+  Arrays<int32_t> zero(skewed);
+  Handle s(symmetric.rows, "engine=host"), o(other.rows, "engine=host"), z(zero.rows, "engine=host");
+  CHECK(std::string(sordino_method(s.solver)) == "cg");
+  CHECK(std::string(sordino_method(o.solver)) == "bicgstab");
+  CHECK(std::string(sordino_preconditioner(o.solver)) == "jacobi");
+  CHECK(std::string(sordino_preconditioner(z.solver)) == "none");
+  CHECK(std::string(sordino_engine(z.solver)) == "host");
+  CHECK(refusal(zero.rows, "engine=host precond=jacobi").find("row 0 is zero") != std::string::npos);
+}
+
+TEST("how a solve went: a code, figures, a history and a sentence") {
+  CsrMatrix A = poisson(9, 9, 9, 7, 1.0);
+  Arrays<int32_t> a(A);
+  Handle h(a.rows, "engine=host ranks=2 maxiter=3 rtol=1e-12 solver=cg");
+  std::vector<double> b(std::size_t(A.n), 1.0), x(b.size());
+  sordino_report r;
+  CHECK(sordino_figures(h.solver, &r) == SORDINO_BAD_INPUT);
+  CHECK(std::string(sordino_message()) == "there has been no solve yet");
+  CHECK(sordino_solve(h.solver, b.data(), x.data(), nullptr) == SORDINO_NOT_CONVERGED);
+  CHECK(std::string(sordino_message()).starts_with("the maximum number of iterations is reached; relative residual"));
+  CHECK(std::string(sordino_error()).empty());
+  r = h.figures();
+  CHECK(r.status == SORDINO_MAX_ITERATIONS);
+  CHECK(std::string(sordino_status_name(r.status)) == "max_iterations");
+  CHECK(r.iterations == 3);
+  double history[2] = {};
+  CHECK(sordino_history(h.solver, history, 2) == 3);
+  CHECK(history[1] > 0);
+  CHECK(sordino_history(h.solver, nullptr, 0) == 3);
+
+  CHECK(sordino_set(h.solver, "maxiter=1000 rtol=1e-10") == SORDINO_OK);
+  for (double scale : {1e-200, 1.0, 1e200}) {
+    NOTE("scale ", scale);
+    std::vector<double> far = b;
+    for (double& v : far) v *= scale;
+    CHECK(sordino_solve(h.solver, far.data(), x.data(), nullptr) == SORDINO_OK);
+    CHECK(h.figures().true_residual <= 1e-10);
+  }
+}
+
+TEST("what a solve or an update refuses changes nothing, and the solver goes on") {
+  Arrays<int32_t> a(small());
+  Handle h(a.rows, "engine=host ranks=2 rtol=1e-12");
+  std::vector<double> b{3, 2, 3}, x(3, 7), bad{3, INFINITY, 3};
+  CHECK(sordino_solve(nullptr, b.data(), x.data(), nullptr) == SORDINO_BAD_INPUT);
+  CHECK(std::string(sordino_message()) == "the solver is a null pointer");
+  CHECK(sordino_solve(h.solver, nullptr, x.data(), nullptr) == SORDINO_BAD_INPUT);
+  CHECK(sordino_solve(h.solver, b.data(), nullptr, nullptr) == SORDINO_BAD_INPUT);
+  CHECK(std::string(sordino_message()) == "x is a null pointer");
+  CHECK(sordino_solve(h.solver, bad.data(), x.data(), nullptr) == SORDINO_BAD_INPUT);
+  CHECK(std::string(sordino_message()) == "the right-hand side holds a NaN or Inf at row 1");
+  CHECK(sordino_solve(h.solver, b.data(), x.data(), bad.data()) == SORDINO_BAD_INPUT);
+  CHECK(x == std::vector<double>(3, 7));
+  std::vector<double> values = a.values;
+  values[3] = 0;
+  CHECK(sordino_update_values(h.solver, values.data()) == SORDINO_BAD_INPUT);
+  CHECK(std::string(sordino_message()).find("row 1 is zero") != std::string::npos);
+  CHECK(sordino_update_values(h.solver, nullptr) == SORDINO_BAD_INPUT);
+  CHECK(sordino_solve(h.solver, b.data(), x.data(), nullptr) == SORDINO_OK);
+  for (double v : x) CHECK_NEAR(v, 1.0, 1e-10);
+}
+
+TEST("each thread has its own message") {
+  Arrays<int32_t> a(small());
+  refusal(a.rows, "color=red");
+  std::string before = sordino_message(), elsewhere;
+  std::thread([&] {
+    CHECK(std::string(sordino_message()).empty());
+    elsewhere = refusal(a.rows, "ranks=two");
+  }).join();
+  CHECK(elsewhere == "'two' is no value of the option ranks");
+  CHECK(sordino_message() == before);
+}
