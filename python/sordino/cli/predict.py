@@ -48,7 +48,7 @@ def main(argv: Sequence[str]) -> int:
     rows: list[dict[str, Any]] = []
     verdicts: list[dict[str, Any]] = []
     for machine in plan.machines:
-        found = [_rows(subject, plan, machine, ranks, counts) for ranks in plan.ranks]
+        found = [list(_rows(subject, plan, machine, ranks, counts)) for ranks in plan.ranks]
         judged = [_verdict(part) for part in found]
         if not given.json:
             _show(subject, machine, [row for part in found for row in part], judged)
@@ -183,18 +183,8 @@ def _rows(
     machine: dict[str, Any],
     ranks: int,
     counts: dict[str, _predict.Count],
-) -> list[dict[str, Any]]:
-    """One row for each method."""
-    return list(_each(subject, plan, machine, ranks, counts))
-
-
-def _each(
-    subject: _predict.Subject,
-    plan: Plan,
-    machine: dict[str, Any],
-    ranks: int,
-    counts: dict[str, _predict.Count],
 ) -> Iterator[dict[str, Any]]:
+    """One row for each method."""
     for solver in plan.solvers:
         found = _predict.iteration(subject, machine, ranks, {**plan.options, "solver": solver})
         counted = counts[solver]
