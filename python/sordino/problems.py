@@ -45,14 +45,19 @@ def poisson_rows(nx: int, ny: int, nz: int, stencil: int, contrast: float) -> Cs
     return CsrArrays(indptr, indices, data, nx * ny * nz, order_kept=True)
 
 
-def check_grid(nx: int, ny: int, nz: int, stencil: int, contrast: float) -> None:
-    """Refuse what makes no grid, and what this machine's memory cannot hold."""
+def check_shape(nx: int, ny: int, nz: int, stencil: int, contrast: float) -> None:
+    """Refuse what makes no grid."""
     if min(nx, ny, nz) < 1:
         raise BadArgument(f"a grid needs at least one cell in each direction, not {nx} x {ny} x {nz}")
     if stencil not in (7, 27):
         raise BadArgument(f"the stencil has 7 or 27 points, not {stencil}")
     if not math.isfinite(contrast) or contrast <= 0:
         raise BadArgument(f"the contrast is a ratio of densities, a number above 0, not {contrast:g}")
+
+
+def check_grid(nx: int, ny: int, nz: int, stencil: int, contrast: float) -> None:
+    """Refuse what makes no grid, and what this machine's memory cannot hold."""
+    check_shape(nx, ny, nz, stencil, contrast)
     needed = nx * ny * nz * (12 * stencil + 8 + 8 * 8)
     available = available_memory()
     if available is not None and needed > available:

@@ -84,6 +84,19 @@ TEST("a reduction on one rank costs nothing") {
   CHECK_NEAR(it.time, programs::pcg_bytes(shape, shape.rows()) / o.machine.memory_bandwidth, tiny);
 }
 
+TEST("starting a reduction takes a device's own time, which nothing hides") {
+  for (int count : {1, ranks}) {
+    model::Options o = described();
+    o.ranks = count;
+    auto without = runs::per_iteration(o, pipelined, 0);
+    o.machine.reduction_start_s = 1.5 * us;
+    auto it = runs::per_iteration(o, pipelined, 0);
+    CHECK_NEAR(it.time, without.time + 1.5 * us, tiny);
+    CHECK_NEAR(it.exposed_reduction, without.exposed_reduction, tiny);
+    CHECK_NEAR(it.imbalance, 0, tiny);
+  }
+}
+
 // The halo leaves when a slab's edge lines are done. What remains of that command, and the interior of the next, can hide it.
 TEST("a halo is hidden behind interior rows, and exposed where there are none") {
   model::Options o = described();

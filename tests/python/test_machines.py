@@ -18,7 +18,7 @@ def test_the_machines_that_come_along_are_whole_and_say_their_sources(name):
 
 
 def test_known_names():
-    assert {"h200x4", "laptop", "summit"} <= set(machines.names())
+    assert {"cluster", "h200x4", "laptop", "summit"} <= set(machines.names())
 
 
 def test_a_machine_from_a_file_and_from_a_dictionary(tmp_path):
@@ -38,7 +38,7 @@ def changed(**fields):
     ("given", "sentence"),
     [
         ("h200", "unknown machine 'h200', did you mean 'h200x4'?"),
-        ("zuse", "unknown machine 'zuse'; known: gmh, h200x4, laptop, offload, summit"),
+        ("zuse", "unknown machine 'zuse'; known: cluster, gmh, h200x4, laptop, offload, summit"),
         (changed(launch_s=None), "lacks the field 'launch_s'"),
         (changed(lunch_s=1.0), "unknown field 'lunch_s', did you mean 'launch_s'?"),
         (changed(launch_s="fast"), "'launch_s' must be a number, not 'fast'"),

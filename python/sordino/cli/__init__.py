@@ -20,6 +20,8 @@ COMMANDS: dict[str, str] = {
     "solve": "solve the system of a matrix in a file",
     "poisson": "solve a Poisson problem on a box",
     "dslash": "measure, check and solve the Wilson operator of lattice QCD",
+    "predict": "say which method is the fastest on a described machine, how fast, and why",
+    "calibrate": "measure this machine, and describe it in a file",
     "bench": "measure, beside other libraries where they are installed",
     "options": "list all options of a solve",
     "doctor": "say what was found on this machine, what will run, and what is missing",

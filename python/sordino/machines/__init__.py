@@ -12,6 +12,7 @@ link_bandwidth        bytes per second at which a device sends within its node
 put_overhead_s        for which sending a message keeps its queue busy
 reduction_base_s      an all-reduce takes ``base + hop * ceil(log2(ranks))``
 reduction_hop_s
+reduction_start_s     for which starting a reduction keeps its queue busy with own rows' sums
 jitter_s              most random delay of each launch, message and reduction
 ranks_per_node        ranks that share a node; 0: all
 internode_latency_s   of a message between nodes
@@ -45,6 +46,7 @@ FIELDS: tuple[str, ...] = (
     "put_overhead_s",
     "reduction_base_s",
     "reduction_hop_s",
+    "reduction_start_s",
     "jitter_s",
     "ranks_per_node",
     "internode_latency_s",

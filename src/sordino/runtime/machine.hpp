@@ -17,6 +17,7 @@ struct Machine {
   double put_overhead_s = 0.2e-6;
   double reduction_base_s = 2e-6;
   double reduction_hop_s = 0;
+  double reduction_start_s = 0;
   double jitter_s = 0;
   int ranks_per_node = 0;
   double internode_latency_s = 2e-6;
@@ -38,6 +39,8 @@ struct Machine {
     visit("reduction_base_s", self.reduction_base_s, "s",
           "from the last rank's start of a reduction to its result, on any number of ranks > 1");
     visit("reduction_hop_s", self.reduction_hop_s, "s", "more for each doubling of the number of ranks");
+    visit("reduction_start_s", self.reduction_start_s, "s",
+          "for which starting a reduction keeps its queue busy: a device adds up its own rows' sums");
     visit("jitter_s", self.jitter_s, "s", "most random delay of each launch, message and reduction");
     visit("ranks_per_node", self.ranks_per_node, "ranks", "of one node; 0: all ranks share one");
     visit("internode_latency_s", self.internode_latency_s, "s", "of a message between nodes");

@@ -5,6 +5,7 @@
 // when it would happen), or, with a seed, in any order that dependences allow (so it is found if it could happen).
 //
 // Time. A command takes launch_s, then its task groups, each max(bytes / bandwidth, flop / flops) of its share of the rows.
+// Who starts a reduction first takes reduction_start_s, on one rank, too; that nothing hides, for it is the device's own work.
 // Queues of a rank that compute at the same time share the device evenly, at most `workers` of them; under an adversary, whose
 // clock is not in order, each computes as if alone. A rank's messages leave one after the other. A barrier between recordings
 // brings clocks together and costs nothing. Host data keeps its sender's program busy, and is looked after when it comes: by a

@@ -78,6 +78,7 @@ void ModelProgram::start(Queue& q, const Step& s) {
   const Space& space = rank_.space(r.space);
   bool real = engine_.options_.arithmetic;
   u32 number = ++r.started;
+  q.now += engine_.options_.machine.reduction_start_s;
   if (space.replicated) {
     if (real) block_sums(c, here_.own_sums[s.slot].data());
     return;

@@ -1,0 +1,284 @@
+"""How long an iteration takes on a described machine: the solver's own recording, run on the ``model`` engine.
+
+Time there is virtual. An iteration's is the difference between a short run and a long one, so that setting up, the
+first residual and the verification drop out; so is its ledger. The arithmetic is done, on this machine's processor,
+because it is cheap for the sizes that are run. A larger box is run scaled: its cross-section is made smaller, and all
+bandwidths smaller by the same factor, so that every byte and every flop takes the time that it would have taken, and
+latencies, counts of messages and numbers of planes stay what they are.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ._matrix import CsrArrays
+from ._solve import Solver
+from .errors import BadArgument
+from .problems import poisson_rows
+
+#: No tolerance is met before the iterations asked for are done.
+NEVER = 1e-300
+
+#: Iterations of the short run and of the long one. Between them lie one residual replacement of a pipelined method,
+#: which is due every 50 iterations, and a look that keeps the best x, every 32; neither ends on such a look, where it
+#: would be chance whether the best x is the last one. A small system may not last so long.
+RUNS = ((14, 62), (4, 12), (1, 3))
+
+#: Rows of a box above which it is run scaled.
+MOST_ROWS = 1_000_000
+
+#: Entries of a matrix above which its iterations are not counted by a solve, and the seconds that a solve may take.
+MOST_ENTRIES, MOST_SECONDS = 20_000_000, 60.0
+
+#: Bytes that an iteration moves for an entry and for a row, by which rows are shared out.
+ENTRY_BYTES, ROW_BYTES = 12.0, 88.0
+
+#: Bandwidths and rates of a description: what a scaled run makes smaller.
+_RATES = ("memory_bandwidth", "flops", "link_bandwidth", "internode_bandwidth")
+
+
+@dataclass(frozen=True)
+class Box:
+    """A Poisson problem by its numbers of cells; nothing is generated before it is needed."""
+
+    cells: tuple[int, int, int]
+    stencil: int = 7
+    contrast: float = 1.0
+
+    @property
+    def n(self) -> int:
+        """Rows."""
+        return math.prod(self.cells)
+
+    @property
+    def entries(self) -> int:
+        """Stored entries: neighbours within the box, and the diagonal."""
+        if self.stencil == 27:
+            return math.prod(3 * count - 2 for count in self.cells)
+        return 7 * self.n - 2 * sum(self.n // count for count in self.cells)
+
+    def rows(self) -> CsrArrays:
+        """The matrix."""
+        return poisson_rows(*self.cells, self.stencil, self.contrast)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is predicted: a system, and the one that is run for it.
+
+    Attributes
+    ----------
+    name : str
+    n, entries : int
+        Of the system.
+    run : CsrArrays
+        The matrix that is run: the system's own, or that of a narrower box.
+    traffic, surface : float
+        How many times more bytes the system moves in memory, and between ranks, than what is run.
+    whole : Box or CsrArrays
+        For a solve that counts iterations.
+    rhs : ndarray, shape (n,), or None
+        For the same; A*1 if None.
+    """
+
+    name: str
+    n: int
+    entries: int
+    run: CsrArrays
+    traffic: float
+    surface: float
+    whole: Box | CsrArrays
+    rhs: np.ndarray | None = None
+
+    @property
+    def scaled(self) -> bool:
+        """Whether something smaller is run."""
+        return self.run.n != self.n
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One iteration of one method, as rank 0 of a described machine sees it.
+
+    Attributes
+    ----------
+    seconds : float
+    ledger : dict
+        Counts and seconds of an iteration, under the names that a solve's ledger has.
+    parts : dict
+        Seconds: ``memory`` for its bytes, ``launches`` before commands, ``sums`` of own rows where reductions start,
+        ``reductions`` and ``halo`` that nothing hid, ``imbalance``. A launch may fly beside a reduction, and flops may
+        outlast bytes: they need not add up.
+    """
+
+    seconds: float
+    ledger: dict[str, float]
+    parts: dict[str, float] = field(default_factory=dict)
+
+
+def of_matrix(name: str, rows: CsrArrays, rhs: np.ndarray | None = None) -> Subject:
+    """A matrix that is there."""
+    return Subject(name, rows.n, rows.nnz, rows, 1.0, 1.0, rows, rhs)
+
+
+def of_box(name: str, box: Box, most_rows: int = MOST_ROWS) -> Subject:
+    """A Poisson problem; one of more than `most_rows` rows is run on a narrower box."""
+    run = narrower(box, most_rows)
+    weight = (ENTRY_BYTES * box.entries + ROW_BYTES * box.n) / (ENTRY_BYTES * run.entries + ROW_BYTES * run.n)
+    return Subject(name, box.n, box.entries, run.rows(), weight, box.n / run.n, box)
+
+
+def narrower(box: Box, most_rows: int) -> Box:
+    """The box with as many planes, and planes so small that it has about `most_rows` rows; 24 x 24 cells at least."""
+    nx, ny, nz = box.cells
+    if box.n <= most_rows:
+        return box
+    factor = math.sqrt(most_rows / box.n)
+    fewest = 24
+    cells = (min(nx, max(fewest, round(nx * factor))), min(ny, max(fewest, round(ny * factor))), nz)
+    return replace(box, cells=cells)
+
+
+def slower(machine: dict[str, Any], traffic: float, surface: float) -> dict[str, Any]:
+    """The machine on which a scaled run takes the time that the whole takes on `machine`."""
+    by = {"memory_bandwidth": traffic, "flops": traffic}
+    return {**machine, **{name: machine[name] / by.get(name, surface) for name in _RATES}}
+
+
+def iteration(subject: Subject, machine: dict[str, Any], ranks: int, options: dict[str, Any]) -> Iteration:
+    """Predict one iteration.
+
+    Parameters
+    ----------
+    subject : Subject
+    machine : dict
+        A checked description.
+    ranks : int
+    options : dict
+        ``solver`` and other options of a solve; those of placing are set here.
+
+    Raises
+    ------
+    BadArgument
+        More ranks than rows of what is run; a system that is solved before iterations can be timed.
+    """
+    if ranks > subject.run.n:
+        raise BadArgument(f"{ranks:,} ranks are more than the {subject.run.n:,} rows that are run")
+    plan = {**options, "engine": "model", "ranks": ranks, "rtol": NEVER, "atol": 0.0}
+    solver = Solver(subject.run, machine=slower(machine, subject.traffic, subject.surface), **plan)
+    b = _uneven(subject.run.n)
+    for short, long in RUNS:
+        few, many = (solver.solve(b, maxiter=count, on_failure="return") for count in (short, long))
+        if (few.iterations, many.iterations) == (short, long):
+            break
+    else:
+        raise BadArgument(
+            f"{options['solver']} ends after {many.iterations} iterations ({many.reason}): too few to be timed"
+        )
+    count = long - short
+    ledger = {
+        name: (value - few.ledger[name]) / count
+        for name, value in many.ledger.items()
+        if isinstance(value, (int, float))
+    }
+    for name, factor in (
+        ("memory_bytes", subject.traffic),
+        ("flops", subject.traffic),
+        ("bytes_sent", subject.surface),
+    ):
+        ledger[name] *= factor
+    seconds = (many.seconds - few.seconds) / count
+    return Iteration(seconds, ledger, _parts(ledger, machine))
+
+
+def _parts(ledger: dict[str, float], machine: dict[str, Any]) -> dict[str, float]:
+    return {
+        "memory": ledger["memory_bytes"] / machine["memory_bandwidth"],
+        "launches": ledger["commands"] * machine["launch_s"],
+        "sums": ledger["reductions"] * machine["reduction_start_s"],
+        "reductions": max(0.0, ledger["exposed_reduction_s"]),
+        "halo": max(0.0, ledger["exposed_halo_s"]),
+        "imbalance": max(0.0, ledger["imbalance_s"]),
+    }
+
+
+def _uneven(n: int) -> np.ndarray:
+    """A right-hand side without a pattern that ends a method early.
+
+    It is rough, so that residuals fall at once: a run that has to go back to its best x ends with a product more.
+    """
+    return ((np.arange(n, dtype=np.int64) * 2654435761) % 1001 - 500) / 500.0
+
+
+@dataclass(frozen=True)
+class Count:
+    """Iterations to the tolerance, and where the number comes from; None where nobody knows."""
+
+    iterations: int | None
+    source: str
+
+
+def count(subject: Subject, options: dict[str, Any], given: int | None) -> Count:
+    """Iterations to the tolerance: those given, or those of a solve of the same system on this machine."""
+    if given is not None:
+        return Count(given, "given")
+    if subject.entries > MOST_ENTRIES:
+        return Count(None, f"not counted: a solve of {subject.entries:,} entries takes too long here")
+    rows = subject.whole.rows() if isinstance(subject.whole, Box) else subject.whole
+    b = rows.product(np.ones(rows.n)) if subject.rhs is None else subject.rhs
+    here = {
+        key: value
+        for key, value in options.items()
+        if key not in ("all_reduce", "reduce_degree", "broadcast_degree")
+    }
+    solver = Solver(rows, **here, engine="host", time_limit=MOST_SECONDS)
+    solution = solver.solve(b, on_failure="return")
+    if not solution.converged:
+        return Count(None, f"not counted: {solution.reason}")
+    return Count(solution.iterations, "solved here")
+
+
+_NAMES = {
+    "memory": "memory traffic",
+    "launches": "launches of commands",
+    "sums": "own sums of reductions",
+    "reductions": "exposed reductions",
+    "halo": "exposed halos",
+    "imbalance": "waiting for slower ranks",
+}
+
+
+def where_time_goes(found: Iteration) -> str:
+    """``memory traffic 11.3, exposed reductions 6.1, ... of 22.4 us an iteration``."""
+    parts = sorted(found.parts.items(), key=lambda item: -item[1])
+    shown = [f"{_NAMES[name]} {value * 1e6:,.1f}" for name, value in parts if value >= 0.01 * found.seconds]
+    return f"{', '.join(shown)} of {found.seconds * 1e6:,.1f} us an iteration"
+
+
+def why(winner: Iteration, other: Iteration, iterations: tuple[int | None, int | None] = (None, None)) -> str:
+    """What the winner saves against the other, the largest first, and what it pays for it, in us an iteration."""
+    saved = {name: other.parts[name] - winner.parts[name] for name in winner.parts}
+    least = 0.05 * max(abs(other.seconds - winner.seconds), 0.01 * winner.seconds)
+    gains = sorted((name for name in saved if saved[name] > least), key=lambda name: -saved[name])
+    losses = sorted((name for name in saved if saved[name] < -least), key=lambda name: saved[name])
+
+    def listed(names: list[str]) -> str:
+        changes = [
+            f"{_NAMES[name]} ({winner.parts[name] * 1e6:,.1f} us, not {other.parts[name] * 1e6:,.1f})"
+            for name in names
+        ]
+        return " and ".join(changes)
+
+    said = []
+    if None not in iterations and iterations[0] != iterations[1]:
+        fewer = "fewer" if iterations[0] < iterations[1] else "more"  # type: ignore[operator]
+        said.append(f"takes {fewer} iterations ({iterations[0]:,}, not {iterations[1]:,})")
+    if gains:
+        said.append(f"has less of {listed(gains)}")
+    if losses:
+        said.append(f"has more of {listed(losses)}")
+    return ", and ".join(said) or "differs in nothing that the ledger knows"

@@ -1,0 +1,260 @@
+"""``sordino predict``: which method is the fastest on a described machine, how fast, and why."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .. import _options, _predict, machines
+from .._matrix import as_csr, as_vector
+from .._native import core
+from ..bench import _records
+from ..errors import BadArgument, suggestion
+from ..io import read_matrix, read_vector
+from ..problems import check_shape
+from ..report.record import json_ready
+from ..report.words import duration
+from .common import Parser, number, whole_number
+from .display import show_table
+from .processes import say
+
+#: Options of a solve that a prediction passes on.
+PASSED = ("precond", "all_reduce", "reduce_degree", "broadcast_degree", "replace_every", "check_every")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is predicted."""
+
+    solvers: list[str]
+    machines: list[dict[str, Any]]
+    ranks: list[int]
+    options: dict[str, Any]
+    rtol: float
+    iterations: int | None
+
+
+def main(argv: Sequence[str]) -> int:
+    """Predict, print a table and a sentence for each number of ranks or one JSON object, append records."""
+    given = _parser().read(argv)
+    plan = _plan(given)
+    if given.record:
+        _records.check(given.record)
+    subject = _subject(given)
+    counts = {name: _predict.count(subject, _solving(plan, name), plan.iterations) for name in plan.solvers}
+    rows: list[dict[str, Any]] = []
+    verdicts: list[dict[str, Any]] = []
+    for machine in plan.machines:
+        found = [list(_rows(subject, plan, machine, ranks, counts)) for ranks in plan.ranks]
+        judged = [_verdict(part) for part in found]
+        if not given.json:
+            _show(subject, machine, [row for part in found for row in part], judged)
+        rows += [row for part in found for row in part]
+        verdicts += judged
+    if given.json:
+        shown = [{key: value for key, value in row.items() if key != "iteration"} for row in rows]
+        whole = {
+            "problem": subject.name,
+            "rows": subject.n,
+            "entries": subject.entries,
+            "scaled": subject.scaled,
+        }
+        say(json.dumps(json_ready({**whole, "predicted": shown, "verdicts": verdicts}), allow_nan=False))
+    if given.record:
+        facts = [{key: value for key, value in row.items() if key != "iteration"} for row in rows]
+        command = shlex.join(["sordino", "predict", *argv])
+        _records.append(given.record, facts, command, given.commit or _records.commit())
+    return 0
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "predict",
+        "Predict an iteration and a whole solve on described machines: which method is the fastest, and why.",
+    )
+    parser.add_argument(
+        "problem",
+        nargs="+",
+        metavar="PROBLEM",
+        help="poisson NX NY NZ, or a matrix in a file, as solve takes it",
+    )
+    parser.add_argument("--stencil", default="7", metavar="7|27", help="of poisson (default 7)")
+    parser.add_argument("--contrast", default="1", metavar="C", help="of poisson (default 1)")
+    parser.add_argument("--rhs", metavar="FILE", help="right-hand side of a matrix in a file, .npy or .mtx")
+    parser.add_argument(
+        "--solvers", "--solver", default="cg", metavar="A,B", help="methods to compare (default %(default)s)"
+    )
+    parser.add_argument(
+        "--machine",
+        default=machines.DEFAULT,
+        metavar="A,B",
+        help=f"of {', '.join(machines.names())}, or .json files, as calibrate writes them (default %(default)s)",
+    )
+    parser.add_argument("--ranks", default="1,2,4", metavar="N,N", help="devices (default %(default)s)")
+    parser.add_argument(
+        "--rtol", default="1e-5", metavar="X", help="tolerance of the whole solve (default 1e-5)"
+    )
+    parser.add_argument(
+        "--iterations",
+        default="",
+        metavar="N",
+        help="of the whole solve (default: counted by a solve, if it is small)",
+    )
+    for name, spec in _options.specs().items():
+        if name in PASSED:
+            known = f": {', '.join(spec.choices)}" if spec.choices else ""
+            parser.add_argument(
+                spec.flag, dest=name, metavar=name.upper(), help=f"{spec.help}{known}".replace("%", "%%")
+            )
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
+    _records.add_arguments(parser)
+    return parser
+
+
+def _plan(given: Any) -> Plan:
+    known = [row["name"] for row in core().solvers()]
+    solvers = [word for word in given.solvers.split(",") if word]
+    for name in solvers:
+        if name not in known:
+            near = suggestion(name, known) or f"; known: {', '.join(known)}"
+            raise BadArgument(f"unknown solver '{name}'{near}")
+    ranks = [whole_number(word, "--ranks") for word in given.ranks.split(",") if word]
+    if not solvers or not ranks or min(ranks) < 1:
+        raise BadArgument("predict needs a solver and numbers of ranks of at least 1")
+    iterations = whole_number(given.iterations, "--iterations") if given.iterations else None
+    if iterations is not None and iterations < 1:
+        raise BadArgument(f"--iterations must be at least 1, not {iterations}")
+    rtol = number(given.rtol, "--rtol")
+    if not 0 < rtol < 1:
+        raise BadArgument(f"--rtol is between 0 and 1, not {given.rtol}")
+    specs = _options.specs()
+    options = {
+        name: _options.parse(specs[name], getattr(given, name))
+        for name in PASSED
+        if name in specs and getattr(given, name) is not None
+    }
+    described = [machines.load(word) for word in given.machine.split(",") if word]
+    if not described:
+        raise BadArgument("predict needs a machine")
+    return Plan(list(dict.fromkeys(solvers)), described, ranks, options, rtol, iterations)
+
+
+def _solving(plan: Plan, solver: str) -> dict[str, Any]:
+    return {**plan.options, "solver": solver, "rtol": plan.rtol}
+
+
+def _subject(given: Any) -> _predict.Subject:
+    if given.problem[0] == "poisson":
+        return _box(given)
+    if len(given.problem) > 1:
+        raise BadArgument(
+            f"'{given.problem[1]}' is one argument too many: predict takes poisson NX NY NZ, or a file"
+        )
+    read = read_matrix(given.problem[0])
+    rows = as_csr(read.matrix)
+    if given.rhs:
+        return _predict.of_matrix(read.name, rows, read_vector(given.rhs, rows.n, "right-hand side"))
+    rhs = (
+        None if read.rhs is None else as_vector(read.rhs[:, 0], rows.n, f"the right-hand side in {read.name}")
+    )
+    return _predict.of_matrix(read.name, rows, rhs)
+
+
+def _box(given: Any) -> _predict.Subject:
+    if len(given.problem) != 4:
+        raise BadArgument("poisson takes three numbers of cells: NX NY NZ")
+    if given.rhs:
+        raise BadArgument("--rhs is for a matrix in a file; poisson has b = A*1")
+    cells = [
+        whole_number(word, name) for word, name in zip(given.problem[1:], ("NX", "NY", "NZ"), strict=True)
+    ]
+    stencil, contrast = whole_number(given.stencil, "--stencil"), number(given.contrast, "--contrast")
+    check_shape(*cells, stencil, contrast)
+    name = f"Poisson {cells[0]} x {cells[1]} x {cells[2]}, {stencil}-point stencil"
+    return _predict.of_box(name, _predict.Box((cells[0], cells[1], cells[2]), stencil, contrast))
+
+
+def _rows(
+    subject: _predict.Subject,
+    plan: Plan,
+    machine: dict[str, Any],
+    ranks: int,
+    counts: dict[str, _predict.Count],
+) -> Iterator[dict[str, Any]]:
+    """One row for each method."""
+    for solver in plan.solvers:
+        found = _predict.iteration(subject, machine, ranks, {**plan.options, "solver": solver})
+        counted = counts[solver]
+        total = counted.iterations * found.seconds if counted.iterations is not None else None
+        yield {
+            "bench": "predict", "problem": subject.name, "rows": subject.n, "entries": subject.entries,
+            "rows_run": subject.run.n, "described_machine": machine["name"], "numbers": machines.numbers(machine),
+            "ranks": ranks, "solver": solver, "options": plan.options, "rtol": plan.rtol,
+            "iteration_s": found.seconds, "parts": found.parts, "ledger": found.ledger,
+            "iterations": counted.iterations, "iterations_from": counted.source, "total_s": total,
+            "iteration": found,
+        }  # fmt: skip
+
+
+def _verdict(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Who wins on one number of ranks: by the whole solve where all iterations are known, else by one iteration."""
+    by = "total_s" if all(row["total_s"] is not None for row in rows) else "iteration_s"
+    ranked = sorted(rows, key=lambda row: row[by])
+    best = ranked[0]
+    facts = {"machine": best["described_machine"], "ranks": best["ranks"], "winner": best["solver"], "by": by}
+    where = f"{best['described_machine']}, {best['ranks']:,} rank{'s' if best['ranks'] > 1 else ''}: "
+    if len(ranked) == 1:
+        return {
+            **facts,
+            "why": f"{where}{best['solver']} spends {_predict.where_time_goes(best['iteration'])}.",
+        }
+    other = ranked[1]
+    what = "" if by == "total_s" else " an iteration"
+    iterations = (best["iterations"], other["iterations"]) if by == "total_s" else (None, None)
+    said = (
+        f"{where}{best['solver']} wins with {duration(best[by])}{what} against {duration(other[by])} of "
+        f"{other['solver']}: it {_predict.why(best['iteration'], other['iteration'], iterations)}."
+    )
+    return {**facts, "why": said}
+
+
+def _show(
+    subject: _predict.Subject,
+    machine: dict[str, Any],
+    rows: list[dict[str, Any]],
+    verdicts: list[dict[str, Any]],
+) -> None:
+    heads = (
+        "solver", "iterations", "ranks", "us an iteration", "memory", "launches", "own sums", "reductions exposed",
+        "halo exposed", "waits", "total",
+    )  # fmt: skip
+    names = ("memory", "launches", "sums", "reductions", "halo", "imbalance")
+    cells = []
+    for row in rows:
+        iterations = (
+            f"{row['iterations']:,} ({row['iterations_from']})"
+            if row["iterations"]
+            else row["iterations_from"]
+        )
+        parts = [f"{row['parts'][name] * 1e6:,.1f}" for name in names]
+        total = duration(row["total_s"]) if row["total_s"] is not None else "-"
+        cells.append(
+            [
+                row["solver"],
+                iterations,
+                f"{row['ranks']:,}",
+                f"{row['iteration_s'] * 1e6:,.1f}",
+                *parts,
+                total,
+            ]
+        )
+    title = f"{subject.name}: {subject.n:,} rows, {subject.entries:,} entries; described machine {machine['name']}"
+    if subject.scaled:
+        title += f"; run scaled, with {subject.run.n:,} rows"
+    show_table(title, heads, cells, left=2)
+    for verdict in verdicts:
+        say(verdict["why"])
+    say("")

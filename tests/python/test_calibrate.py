@@ -1,0 +1,86 @@
+"""``sordino calibrate``: what is measured becomes a description that says where each number comes from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sordino import DeviceError, machines
+from sordino.machines import _calibration
+
+RECORDS = Path(__file__).parents[2] / "bench" / "records"
+
+
+def _core_is_there() -> bool:
+    try:
+        from sordino import _core
+    except ImportError:
+        return False
+    return hasattr(_core, "time_traffic")
+
+
+needs_core = pytest.mark.skipif(not _core_is_there(), reason="sordino._core is not built")
+
+
+def _figures(name, what):
+    lines = (
+        json.loads(line) for line in (RECORDS / f"2026-11-21_{name}_h200x4.jsonl").read_text().splitlines()
+    )
+    return [line for line in lines if line["what"] == what]
+
+
+def test_the_record_of_four_h200_gives_the_machine_that_comes_along():
+    described = machines.load("h200x4")
+    found = _calibration.from_figures(
+        _figures("overlap", "overlap"), _figures("bench_comm", "put"), described["memory_bandwidth"]
+    )
+    for name, (value, source) in found.items():
+        assert value == pytest.approx(described[name], rel=0.02, abs=2e-8), name
+        assert source.startswith("measured: ")
+
+
+def test_a_figure_that_is_missing_is_named():
+    overlap = [row for row in _figures("overlap", "overlap") if not row["way"].startswith("halo, no work")]
+    with pytest.raises(DeviceError, match="'halo, no work' on 2 devices is missing"):
+        _calibration.from_figures(overlap, _figures("bench_comm", "put"), 4e12)
+
+
+def test_reductions_are_fitted_by_doublings():
+    found = _calibration._fitted({2: 3e-6, 4: 5e-6, 8: 7e-6}, "so")
+    assert found["reduction_base_s"][0] == pytest.approx(1e-6) and found["reduction_hop_s"][
+        0
+    ] == pytest.approx(2e-6)
+    assert _calibration._fitted({2: 3e-6}, "so")["reduction_hop_s"][0] == 0
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        (["--engine", "model"], "--engine is host or cuda, which can be measured"),
+        (["--engine", "cuda"], "engine 'cuda' is not in this build"),
+        (["--ranks", "1"], "at least 2 ranks"),
+        (["--repeats", "0"], "--repeats must be at least 1"),
+        (["--output", "machine.txt"], "a machine is written as .json"),
+    ],
+)
+def test_bad_usage(cli, fake_core, argv, sentence):
+    code, out, err = cli("calibrate", *argv)
+    assert code == 2 and out == "" and sentence in err
+
+
+@needs_core
+def test_this_machine_is_described_and_predicted(cli, tmp_path):
+    path = tmp_path / "here.json"
+    code, out, err = cli("calibrate", "--engine", "host", "--ranks", 2, "--repeats", 1, "--output", path)
+    assert code == 0, err
+    assert "where it comes from" in out and "was written to" in out
+    described = machines.load(path)
+    assert described["name"] == "here" and set(described["sources"]) == set(machines.FIELDS)
+    assert described["launch_s"] > 0 and described["link_latency_s"] > 0 and described["memory_bandwidth"] > 0
+    assert (
+        cli("calibrate", "--engine", "host", "--repeats", 1, "--output", path)[0] == 2
+    )  # nothing is overwritten
+    code, out, err = cli("predict", "poisson", 8, 8, 8, "--ranks", 2, "--machine", path)
+    assert code == 0 and "here, 2 ranks: cg spends" in out, err

@@ -1,0 +1,195 @@
+"""``sordino predict``: the recordings of solvers on described machines; scaling; who wins and why."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from sordino import BadArgument, _predict, machines
+
+RECORDS = Path(__file__).parents[2] / "bench" / "records"
+
+
+def _core_is_there() -> bool:
+    try:
+        from sordino import _core
+    except ImportError:
+        return False
+    return hasattr(_core, "Solver")
+
+
+needs_core = pytest.mark.skipif(not _core_is_there(), reason="sordino._core is not built")
+
+
+def test_boxes_know_their_entries():
+    for stencil in (7, 27):
+        box = _predict.Box((5, 4, 3), stencil)
+        assert box.n == 60
+        points = np.array([(x, y, z) for z in range(3) for y in range(4) for x in range(5)])
+        apart = abs(points[:, None] - points[None])
+        near = apart.max(axis=2) <= 1 if stencil == 27 else apart.sum(axis=2) <= 1
+        assert box.entries == np.count_nonzero(near)
+
+
+def test_a_narrower_box_keeps_its_planes():
+    box = _predict.Box((512, 512, 512))
+    narrow = _predict.narrower(box, 1_000_000)
+    assert narrow.cells[2] == 512 and 900_000 < narrow.n < 1_100_000
+    assert _predict.narrower(box, box.n) is box
+    assert min(_predict.narrower(box, 1).cells) == 24
+
+
+def test_a_slower_machine_is_slower_in_what_is_scaled_only():
+    fast = machines.load("h200x4")
+    slow = _predict.slower(fast, 2.0, 4.0)
+    assert slow["memory_bandwidth"] == fast["memory_bandwidth"] / 2
+    assert slow["link_bandwidth"] == fast["link_bandwidth"] / 4
+    assert slow["launch_s"] == fast["launch_s"] and slow["reduction_base_s"] == fast["reduction_base_s"]
+
+
+def test_reasons_name_the_largest_difference_first():
+    def took(seconds, **parts):
+        every = dict.fromkeys(("memory", "launches", "sums", "reductions", "halo", "imbalance"), 0.0)
+        return _predict.Iteration(seconds, {}, {**every, **parts})
+
+    ours, theirs = took(5e-6, memory=4e-6), took(9e-6, memory=3e-6, reductions=6e-6)
+    said = _predict.why(ours, theirs)
+    assert said == (
+        "has less of exposed reductions (0.0 us, not 6.0), and has more of memory traffic (4.0 us, not 3.0)"
+    )
+    assert _predict.why(ours, theirs, (10, 20)).startswith(
+        "takes fewer iterations (10, not 20), and has less of"
+    )
+    assert "memory traffic 4.0 of 5.0 us" in _predict.where_time_goes(ours)
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        (["poisson", "8", "8"], "poisson takes three numbers of cells"),
+        (["poisson", "8", "8", "0"], "at least one cell in each direction"),
+        (["poisson", "8", "8", "8", "--solvers", "cgg"], "unknown solver 'cgg', did you mean 'cg'?"),
+        (["poisson", "8", "8", "8", "--ranks", "0"], "numbers of ranks of at least 1"),
+        (["poisson", "8", "8", "8", "--machine", "h200"], "did you mean 'h200x4'?"),
+        (["poisson", "8", "8", "8", "--iterations", "0"], "--iterations must be at least 1"),
+        (["poisson", "8", "8", "8", "--rtol", "2"], "--rtol is between 0 and 1"),
+        (["poisson", "8", "8", "8", "--rhs", "b.npy"], "--rhs is for a matrix in a file"),
+        (["poisson", "8", "8", "8", "--record", "/nowhere/r.jsonl"], "cannot be written"),
+        (["missing.mtx"], "no such file"),
+        (["a.mtx", "b.mtx"], "'b.mtx' is one argument too many"),
+    ],
+)
+def test_bad_usage(cli, fake_core, argv, sentence):
+    code, out, err = cli("predict", *argv)
+    assert code == 2 and out == "" and sentence in err
+
+
+@needs_core
+def test_a_table_reasons_and_records(cli, tmp_path):
+    record = tmp_path / "r.jsonl"
+    grid = ["poisson", 12, 12, 12, "--solvers", "cg,prcg", "--ranks", "1,4"]
+    code, out, err = cli("predict", *grid, "--record", record, "--commit", "abc")
+    assert code == 0, err
+    for part in (
+        "1,728 rows",
+        "machine h200x4",
+        "(solved here)",
+        "h200x4, 4 ranks: prcg wins with",
+        "own sums of reductions",
+    ):
+        assert part in out
+    lines = [json.loads(line) for line in record.read_text().splitlines()]
+    assert [(line["ranks"], line["solver"]) for line in lines] == [
+        (1, "cg"),
+        (1, "prcg"),
+        (4, "cg"),
+        (4, "prcg"),
+    ]
+    assert all(line["total_s"] == pytest.approx(line["iterations"] * line["iteration_s"]) for line in lines)
+    assert lines[0]["commit"] == "abc" and lines[0]["numbers"]["launch_s"] > 0
+
+
+@needs_core
+def test_json_of_a_matrix_file_on_a_described_machine(cli, tmp_path, laplacian):
+    described = {**machines.load("laptop"), "reduction_base_s": 1.0}
+    (tmp_path / "slow.json").write_text(json.dumps(described))
+    sp.save_npz(tmp_path / "a.npz", laplacian(8))
+    code, out, err = cli(
+        "predict", tmp_path / "a.npz", "--solvers", "cg,srcg", "--ranks", "2", "--machine", tmp_path / "slow.json",
+        "--iterations", 20, "--json",
+    )  # fmt: skip
+    assert code == 0, err
+    found = json.loads(out)
+    cg, srcg = found["predicted"]
+    # Two reductions of a second, or one, and nothing that comes near; a restart may add some.
+    assert cg["iteration_s"] == pytest.approx(2, rel=0.05) and srcg["iteration_s"] == pytest.approx(
+        1, rel=0.05
+    )
+    assert cg["ledger"]["reductions"] == pytest.approx(2, rel=0.05)
+    assert srcg["ledger"]["reductions"] == pytest.approx(1, rel=0.05)
+    assert (cg["iterations"], cg["iterations_from"]) == (20, "given") and cg["total_s"] == 20 * cg[
+        "iteration_s"
+    ]
+    (verdict,) = found["verdicts"]
+    assert verdict["winner"] == "srcg" and "has less of exposed reductions" in verdict["why"]
+
+
+@needs_core
+def test_a_way_of_all_reduces_is_passed_on(cli):
+    def seconds(way):
+        code, out, err = cli(
+            "predict", "poisson", 8, 8, 8, "--ranks", 8, "--machine", "cluster", "--all-reduce", way, "--iterations", 1,
+            "--json",
+        )  # fmt: skip
+        assert code == 0, err
+        return json.loads(out)["predicted"][0]["iteration_s"]
+
+    assert seconds("tree") > seconds("recursive_doubling")
+
+
+@needs_core
+def test_a_scaled_run_takes_as_long_as_the_whole():
+    machine = machines.load("h200x4")
+    box = _predict.Box((96, 96, 48))
+    whole, scaled = (_predict.of_box("", box, most) for most in (box.n, 60_000))
+    assert scaled.scaled and not whole.scaled
+    for ranks in (1, 4):
+        times = [_predict.iteration(subject, machine, ranks, {"solver": "cg"}) for subject in (whole, scaled)]
+        assert times[1].seconds == pytest.approx(times[0].seconds, rel=0.05)
+        assert times[1].ledger["memory_bytes"] == pytest.approx(times[0].ledger["memory_bytes"], rel=0.05)
+        assert times[1].ledger["messages"] == pytest.approx(times[0].ledger["messages"], rel=0.03)
+
+
+@needs_core
+def test_what_is_too_small_or_too_large_says_so():
+    machine = machines.load("laptop")
+    tiny = _predict.of_box("", _predict.Box((1, 1, 1)))
+    with pytest.raises(BadArgument, match="2 ranks are more than the 1 rows"):
+        _predict.iteration(tiny, machine, 2, {"solver": "cg"})
+    with pytest.raises(BadArgument, match=r"cg ends after .* too few to be timed"):
+        _predict.iteration(tiny, machine, 1, {"solver": "cg"})
+    large = _predict.of_box("", _predict.Box((512, 512, 512)), 20_000)
+    counted = _predict.count(large, {"solver": "cg", "rtol": 1e-5}, None)
+    assert counted.iterations is None and "takes too long here" in counted.source
+    failed = _predict.count(tiny, {"solver": "cg", "rtol": 1e-5, "precond": "none"}, 7)
+    assert (failed.iterations, failed.source) == (7, "given")
+
+
+@needs_core
+def test_predictions_are_within_a_fifth_of_what_h200s_took():
+    measured: dict[tuple[int, int], list[float]] = {}
+    for line in (RECORDS / "2026-11-21_bench_cg_h200x4.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        if row["ranks"] in (1, 4) and row["size"] < 256:
+            measured.setdefault((row["size"], row["ranks"]), []).append(row["iteration_s"])
+    assert len(measured) == 4
+    for (size, ranks), seconds in measured.items():
+        subject = _predict.of_box("", _predict.Box((size, size, size)), 300_000)
+        found = _predict.iteration(
+            subject, machines.load("h200x4"), ranks, {"solver": "cg", "precond": "jacobi"}
+        )
+        assert found.seconds == pytest.approx(float(np.median(seconds)), rel=0.2)
