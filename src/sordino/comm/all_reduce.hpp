@@ -35,8 +35,8 @@ struct AllReduceOptions {
   bool by_adapter = false;
 };
 
-/// What automatic, on more than 16 ranks, and fastest stand for with host data, by Engine::described(): messages to everybody, an
-/// overhead o each, or, once that takes longer, recursive doubling, log2 P overheads and latencies. Both are reproducible.
+/// What automatic, on more than 16 ranks, and fastest stand for with host data, by Engine::described(): messages to everybody,
+/// an overhead o each, or, once that takes longer, recursive doubling, log2 P overheads and latencies. Both are reproducible.
 /// Throws bad_argument for a degree that there is none of, unsupported for mpi on an engine without it.
 AllReduceOptions chosen(const AllReduceOptions& options, Engine& engine);
 
