@@ -231,6 +231,17 @@ def test_plain_tables_line_up():
     assert len({len(line) for line in table.splitlines() if line}) == 1
 
 
+def test_a_table_wider_than_the_terminal_is_not_folded(monkeypatch, capsys):
+    pytest.importorskip("rich")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    for columns in ("200", "40"):
+        monkeypatch.setenv("COLUMNS", columns)
+        display.show_table("", ("what", "us"), [("pieces to all, and the kernels that write them", "12.0")])
+        shown = capsys.readouterr().out
+        assert "pieces to all, and the kernels that write them" in shown
+        assert ("─" in shown) == (columns == "200")
+
+
 def test_progress_is_shown_on_a_terminal_only(monkeypatch, capsys):
     with display.progress(1e-8, wanted=True) as callback:
         assert callback is None

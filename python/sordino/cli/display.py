@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -25,13 +26,19 @@ def rich_module(name: str) -> Any:
 
 
 def show_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> None:
-    """Print a table in process 0; the first `left` columns are aligned to the left, numbers to the right."""
+    """Print a table in process 0; the first `left` columns are aligned to the left, numbers to the right.
+
+    One that is wider than the terminal stays plain text: cells folded into a few letters a line cannot be read.
+    Launchers of MPI programs give them terminals of 80 columns, whatever the user's has.
+    """
     if processes.index() != 0 or not rows:
         return
-    table = rich_module("table") if sys.stdout.isatty() else None
+    text = plain_table(title, heads, rows, left)
+    fits = max(map(len, text.splitlines())) <= shutil.get_terminal_size().columns
+    table = rich_module("table") if fits and sys.stdout.isatty() else None
     console = rich_module("console") if table else None
     if table is None or console is None:
-        print(plain_table(title, heads, rows, left))
+        print(text)
         return
     box = rich_module("box").SIMPLE_HEAD
     drawn = table.Table(title=title, title_justify="left", box=box, pad_edge=False)
