@@ -220,6 +220,7 @@ class Count:
 
     iterations: int | None
     source: str
+    solves: bool = True  # False: it did not, here
 
 
 def count(subject: Subject, options: dict[str, Any], given: int | None) -> Count:
@@ -238,7 +239,7 @@ def count(subject: Subject, options: dict[str, Any], given: int | None) -> Count
     solver = Solver(rows, **here, engine="host", time_limit=MOST_SECONDS)
     solution = solver.solve(b, on_failure="return")
     if not solution.converged:
-        return Count(None, f"not counted: {solution.reason}")
+        return Count(None, f"not counted: {solution.reason}", solves=solution.status == "time_limit")
     return Count(solution.iterations, "solved here")
 
 

@@ -181,8 +181,13 @@ class Solver:
             raise BadArgument("the matrix is given as an operator, which has no values to update")
         data = self._values_of(values, held)
         with self._lock, translated():
+            before = held.data.copy()  # ranks of the host view what is held
             np.copyto(held.data, data)
-            self._core.update_values(held.data)
+            try:
+                self._core.update_values(held.data)
+            except BaseException:
+                np.copyto(held.data, before)
+                raise
 
     def aspreconditioner(self, **options: Any) -> LinearOperator:
         """An operator whose product with r is one approximate solve of A z = r.
@@ -217,6 +222,7 @@ class Solver:
 
     def time_product(self, pairs: int = 50) -> float:
         """Seconds of one product y = A x with its halo, replayed ``2 * pairs`` times as in a solve."""
+        self._check_process()
         with self._lock, translated():
             return float(self._core.time_product(pairs))
 

@@ -38,6 +38,7 @@ def cg(
     ranks: int | None = None,
     devices: Any = None,
     engine: str | None = None,
+    timeout: float | None = None,
 ) -> tuple[Any, int]:
     """Conjugate gradients, for a symmetric positive definite A. A drop-in for ``scipy.sparse.linalg.cg``.
 
@@ -64,8 +65,9 @@ def cg(
         ignored.
         It costs: x is gathered in every iteration (8 bytes a row) and all ranks wait for the call; on GPUs the
         loop is no graph. A :class:`sordino.Solver` with ``callback_every=m`` calls less often.
-    ranks, devices, engine
-        Where to solve, as for :class:`sordino.Solver`; by default every GPU, or every core.
+    ranks, devices, engine, timeout
+        Where to solve, as for :class:`sordino.Solver`; by default every GPU, or every core. A function or callback
+        that may last longer than 60 s needs ``timeout=0``.
 
     Returns
     -------
@@ -92,7 +94,7 @@ def cg(
     --------
     >>> x, info = sordino.linalg.cg(A, b, rtol=1e-8)             # doctest: +SKIP
     """
-    run = {"ranks": ranks, "devices": devices, "engine": engine}
+    run = {"ranks": ranks, "devices": devices, "engine": engine, "timeout": timeout}
     return _solve("cg", A, b, x0, rtol, atol, maxiter, M, callback, run)
 
 
@@ -109,6 +111,7 @@ def bicgstab(
     ranks: int | None = None,
     devices: Any = None,
     engine: str | None = None,
+    timeout: float | None = None,
 ) -> tuple[Any, int]:
     """BiCGStab, for any square A. A drop-in for ``scipy.sparse.linalg.bicgstab``.
 
@@ -121,7 +124,7 @@ def bicgstab(
         0: verified. Above 0: not converged, the number of iterations. -10: the method has broken down, and restarts did
         not help.
     """
-    run = {"ranks": ranks, "devices": devices, "engine": engine}
+    run = {"ranks": ranks, "devices": devices, "engine": engine, "timeout": timeout}
     return _solve("bicgstab", A, b, x0, rtol, atol, maxiter, M, callback, run)
 
 

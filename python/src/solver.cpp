@@ -78,6 +78,25 @@ struct GivenSystem {
   std::tuple<Array<i64>, Array<i32>, Array<double>> inverse_;
 };
 
+/// Whom the looks of a running solve are for. A call that takes longer than the ranks' patience outlives the solve, and perhaps
+/// the solver: what it needs is kept here, and looked at with the GIL.
+struct Watching {
+  nb::object look;
+  Solver* solver = nullptr;
+
+  void call(int iteration, double residual, const double* x, i64 n) {
+    nb::gil_scoped_acquire acquire;
+    nb::object f = look;
+    if (!f.is_valid()) return;
+    try {
+      nb::object seen = x ? view(x, n) : nb::none();
+      if (nb::cast<bool>(nb::bool_(f(iteration, residual, seen))) && solver) solver->stop(Status::stopped_by_user);
+    } catch (nb::python_error& raised) {
+      throw Error(Errc::peer_failed, raised.what());
+    }
+  }
+};
+
 /// A solver and the arrays it views.
 class PySolver {
  public:
@@ -89,10 +108,15 @@ class PySolver {
     Machine m = machine_of(machine);
     System& system = given_.system;
     if (system.watch.every > 0)
-      system.watch.look = [this](int iteration, double residual, const double* x) { look(iteration, residual, x); };
+      system.watch.look = [watch = watch_, n](int iteration, double residual, const double* x) {
+        watch->call(iteration, residual, x, n);
+      };
     nb::gil_scoped_release release;
     solver_ = std::make_unique<Solver>(system, o, m);
+    watch_->solver = solver_.get();
   }
+  ~PySolver() { watch_->solver = nullptr; }
+  PySolver(const PySolver&) = delete;
 
   nb::dict solve(Array<double> b, const nb::object& x0, const nb::object& progress, const nb::dict& options,
                  const nb::object& look) {
@@ -104,8 +128,9 @@ class PySolver {
       size_matches(first, "x0");
       start = first.data();
     }
-    Options kept = solver_->options();
-    update(solver_->options(), options);
+    Options wanted = solver_->options();
+    update(wanted, options);
+    OptionsOfOneSolve for_this_one(*solver_, wanted);
     std::vector<double> x(static_cast<std::size_t>(n_));
     auto look_up = [&](int iteration, double residual) {
       nb::gil_scoped_acquire acquire;
@@ -121,7 +146,6 @@ class PySolver {
       nb::gil_scoped_release release;
       report = solver_->solve(b.data(), x.data(), start, look_up);
     }
-    solver_->options() = kept;
     bool root = solver_->first_rank() == 0;
     nb::dict d = report_dict(report, root ? owned_array(std::move(x)) : nb::none());
     d["setup_seconds"] = solver_->setup_seconds();
@@ -167,25 +191,21 @@ class PySolver {
   }
 
  private:
+  /// While a solve runs, whether it ends well or not.
+  struct OptionsOfOneSolve {
+    OptionsOfOneSolve(Solver& s, const Options& wanted) : solver(s), kept(s.options()) { s.options() = wanted; }
+    ~OptionsOfOneSolve() { solver.options() = kept; }
+    Solver& solver;
+    Options kept;
+  };
   /// While a solve runs: whom its looks are for.
   struct Looking {
-    Looking(PySolver& s, const nb::object& look) : solver(s) {
-      if (!look.is_none()) solver.look_ = look;
+    Looking(PySolver& s, const nb::object& look) : watch(*s.watch_) {
+      if (!look.is_none()) watch.look = look;
     }
-    ~Looking() { solver.look_ = nb::object(); }
-    PySolver& solver;
+    ~Looking() { watch.look = nb::object(); }
+    Watching& watch;
   };
-
-  void look(int iteration, double residual, const double* x) {
-    if (!look_.is_valid()) return;
-    nb::gil_scoped_acquire acquire;
-    try {
-      nb::object seen = x ? view(x, n_) : nb::none();
-      if (nb::cast<bool>(nb::bool_(look_(iteration, residual, seen)))) solver_->stop(Status::stopped_by_user);
-    } catch (nb::python_error& raised) {
-      throw Error(Errc::peer_failed, raised.what());
-    }
-  }
 
   void size_matches(const Array<double>& v, const char* what) const {
     if (i64(v.size()) != n_)
@@ -196,7 +216,7 @@ class PySolver {
   GivenSystem given_;
   Array<double> data_;
   i64 n_;
-  nb::object look_;
+  std::shared_ptr<Watching> watch_ = std::make_shared<Watching>();
   std::unique_ptr<Solver> solver_;
 };
 

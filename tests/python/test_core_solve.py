@@ -254,3 +254,34 @@ def test_the_interface_that_this_package_relies_on():
     solution = sordino.solve(sordino.poisson(4, 4, 4), np.ones(64), trace=True, ranks=2)
     assert {"rank", "queue", "name", "kind", "start_s", "end_s"} <= set(solution.report.trace[0])
     assert {*COUNTS, "kernels", "time_s"} <= set(solution.ledger)
+
+
+def test_what_one_solve_is_refused_the_next_one_does_not_inherit():
+    A = spd(60, 5)
+    b = np.ones(60)
+    solver = sordino.Solver(A, engine="host", ranks=2)
+    with pytest.raises(sordino.BadArgument):
+        solver.solve(b, rtol=-1.0)
+    assert solver.solve(b).status == "converged"
+
+
+def test_refused_values_leave_the_old_ones():
+    A = sp.diags_array(np.arange(1.0, 31.0), format="csr")
+    solver = sordino.Solver(A, engine="host", ranks=2, precond="jacobi")
+    with pytest.raises(sordino.BadArgument):
+        solver.update_values(np.zeros(30))
+    np.testing.assert_allclose(solver.solve(np.ones(30), rtol=1e-10).x, 1 / np.arange(1.0, 31.0))
+
+
+def test_a_look_that_outlives_its_solver_does_no_harm():
+    over = threading.Event()
+
+    def slow(iteration, residual, x=None):
+        over.wait(5)
+        return True
+
+    solver = sordino.Solver(spd(60, 6), engine="host", ranks=2, timeout=0.3, callback_every=1)
+    with pytest.raises(sordino.SordinoError):
+        solver.solve(np.ones(60), callback=slow)
+    del solver
+    over.set()

@@ -331,3 +331,40 @@ def test_matlab_lengths_are_not_believed(file):
         ),
     ):
         assert "is a damaged MATLAB file" in refusal(FileError, read_matrix, file("a.mat", head + body))
+
+
+def test_fractions_in_whole_numbers_are_refused(file):
+    whole = "decimal point or an exponent in a number that must be whole"
+    for name, text in {
+        "index.mtx": COORDINATE + "general\n2 2 2\n1 1.5 3\n2 2 1e3\n",
+        "integer.mtx": "%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 1e3\n2 2 1\n",
+        "array.mtx": "%%MatrixMarket matrix array integer general\n2 1\n1.5\n2\n",
+    }.items():
+        assert whole in refusal(FileError, read_matrix, file(name, text))
+    good = read_matrix(file("good.mtx", COORDINATE + "general\n2 2 2\n1 1 1.5\n2 2 1e3\n"))
+    assert good.matrix.toarray().tolist() == [[1.5, 0], [0, 1000]]
+
+
+def test_a_vector_has_one_dimension(file, tmp_path):
+    np.save(tmp_path / "cube.npy", np.zeros((2, 3, 4)))
+    assert "3 dimensions" in refusal(
+        BadArgument, read_vector, str(tmp_path / "cube.npy"), 24, "right-hand side"
+    )
+
+
+def test_the_matrix_called_a_is_taken_before_a_sparse_one(tmp_path):
+    dense = np.array([[4.0, 1.0], [1.0, 3.0]])
+    scipy.io.savemat(
+        tmp_path / "both.mat", {"A": dense, "P": sp.eye_array(2, format="csc"), "b": np.ones((2, 1))}
+    )
+    read = read_matrix(str(tmp_path / "both.mat"))
+    matrix = read.matrix
+    assert (matrix.toarray() if sp.issparse(matrix) else np.asarray(matrix)).tolist() == dense.tolist()
+
+
+def test_a_damaged_checksum_is_noticed(tmp_path):
+    scipy.io.savemat(tmp_path / "c.mat", {"A": np.arange(9.0).reshape(3, 3)}, do_compression=True)
+    data = bytearray((tmp_path / "c.mat").read_bytes())
+    data[-1] ^= 1
+    (tmp_path / "c.mat").write_bytes(bytes(data))
+    assert "damaged" in refusal(FileError, read_matrix, str(tmp_path / "c.mat"))

@@ -106,7 +106,7 @@ BAD_MATRICES = {
     "row out of range": (GOOD.replace("3 3 3", "4 3 3"), "Row index out of bounds"),
     "column out of range": (GOOD.replace("3 3 3", "3 9 3"), "Column index out of bounds"),
     "index zero": (GOOD.replace("3 3 3", "0 3 3"), "Row index out of bounds"),
-    "index with a point": (GOOD.replace("3 3 3", "3.5 3 3"), "Invalid integer"),
+    "index with a point": (GOOD.replace("3 3 3", "3.5 3 3"), "must be whole"),
     "complex": (REAL.replace("real", "complex") + "1 1 1\n1 1 1 0\n", "is complex"),
     "Fortran's D": (GOOD.replace("-2e0", "-2D0"), "Fortran's D notation"),
     "a comma for the point": (GOOD.replace("1.5", "1,5"), "commas"),

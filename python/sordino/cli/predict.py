@@ -194,13 +194,26 @@ def _rows(
             "rows_run": subject.run.n, "described_machine": machine["name"], "numbers": machines.numbers(machine),
             "ranks": ranks, "solver": solver, "options": plan.options, "rtol": plan.rtol,
             "iteration_s": found.seconds, "parts": found.parts, "ledger": found.ledger,
-            "iterations": counted.iterations, "iterations_from": counted.source, "total_s": total,
+            "iterations": counted.iterations, "iterations_from": counted.source, "solves": counted.solves,
+            "total_s": total,
             "iteration": found,
         }  # fmt: skip
 
 
 def _verdict(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Who wins on one number of ranks: by the whole solve where all iterations are known, else by one iteration."""
+    some = rows[0]
+    rows = [row for row in rows if row["solves"]]
+    if not rows:
+        where = f"{some['described_machine']}, {some['ranks']:,} rank{'s' if some['ranks'] > 1 else ''}"
+        why = f"{where}: no method has solved the system here, so none wins."
+        return {
+            "machine": some["described_machine"],
+            "ranks": some["ranks"],
+            "winner": None,
+            "by": None,
+            "why": why,
+        }
     by = "total_s" if all(row["total_s"] is not None for row in rows) else "iteration_s"
     ranked = sorted(rows, key=lambda row: row[by])
     best = ranked[0]

@@ -263,6 +263,8 @@ def _assembled(
     symmetry = header.kind[1]
     if symmetry in "UR":
         return stored
+    if _stores_twice(stored):
+        raise FileError(f"{name} says it is symmetric, and stores an entry twice")
     if header.rows != header.columns:
         raise FileError(
             f"{name} says it is symmetric, and has {header.rows} rows and {header.columns} columns"
@@ -275,6 +277,12 @@ def _assembled(
     return sp.csc_array(
         stored + mirrored - (diagonal if symmetry == "S" else _own_diagonal(diagonal, symmetry))
     )
+
+
+def _stores_twice(matrix: sp.csc_array) -> bool:
+    once = matrix.copy()
+    once.sum_duplicates()
+    return bool(once.nnz < matrix.nnz)
 
 
 def _own_diagonal(diagonal: sp.dia_array, symmetry: str) -> sp.dia_array:

@@ -78,7 +78,12 @@ def _inflated(packed: _Bytes, order: str) -> bytes:
         if len(tag) < 8:
             raise DamagedError
         length = int(np.frombuffer(tag, order + "u4", 2)[1])
-        return tag + (unpacking.decompress(unpacking.unconsumed_tail, length) if length else b"")
+        body = unpacking.decompress(unpacking.unconsumed_tail, length) if length else b""
+        if (
+            unpacking.decompress(unpacking.unconsumed_tail, 1) or not unpacking.eof
+        ):  # its checksum is at its end
+            raise DamagedError
+        return tag + body
     except zlib.error:
         raise DamagedError from None
 

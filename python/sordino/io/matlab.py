@@ -45,7 +45,10 @@ def read(name: str) -> tuple[Any, np.ndarray | None]:
 
 
 def _chosen(name: str, variables: dict[str, Any]) -> tuple[Any, np.ndarray | None]:
-    matrices = {key: value for key, value in variables.items() if sp.issparse(value)}
+    named = variables.get("A")
+    matrices = {"A": named} if sp.issparse(named) or _is_square(named) else {}
+    if not matrices:
+        matrices = {key: value for key, value in variables.items() if sp.issparse(value)}
     if not matrices:
         matrices = {key: value for key, value in variables.items() if _is_square(value)}
     if not matrices:

@@ -216,6 +216,8 @@ def _scan_body(name: str, stream: IO[bytes], header: Header) -> bool:
             or _POINT_IN_EXPONENT in skeleton
         ):
             raise FileError(f"{name} has something that is no number between its numbers")
+        if _has_fractions(header, tail + kinds, words):
+            raise FileError(f"{name} has a decimal point or an exponent in a number that must be whole")
         words += neighbours.count(_BEGIN)
         tail, skeleton_tail = kinds[-1:], skeleton[-2:]
     if tail[0] in (_SIGN, _EXPONENT) or words < header.words:
@@ -227,6 +229,17 @@ def _scan_body(name: str, stream: IO[bytes], header: Header) -> bool:
             f"{name} holds more than its header promises: {words:,} numbers instead of {header.words:,}"
         )
     return last == b"\n" and not plus
+
+
+def _has_fractions(header: Header, kinds: bytes, words: int) -> bool:
+    """Whether a row, a column or an integer has a point or an exponent; `words` begin before `kinds[1]`."""
+    sorts = np.frombuffer(kinds, dtype=np.uint8)
+    places = np.flatnonzero((sorts[1:] == _POINT) | (sorts[1:] == _EXPONENT))
+    if header.field in ("integer", "pattern") or not places.size or header.layout != "coordinate":
+        return bool(places.size) and header.field in ("integer", "pattern")
+    begins = np.flatnonzero((sorts[:-1] == _BLANK) & (sorts[1:] != _BLANK))
+    number = words + np.searchsorted(begins, places, side="right") - 1  # of the word, from 0 on
+    return bool(np.any(number % 3 != 2))
 
 
 def _has_plus(text: bytes) -> bool:

@@ -106,6 +106,8 @@ def read_vector(path: str | os.PathLike[str], n: int, what: str) -> np.ndarray:
         values = numpy_files.read_npy(name)
     else:
         raise _unknown_kind(name, "NumPy .npy and Matrix Market (.mtx, .mtx.gz)")
+    if values.ndim > 2:
+        raise BadArgument(f"{name} has {values.ndim} dimensions, and a {what} is one vector")
     if values.ndim == 2 and values.shape[1] != 1 and values.shape[0] != 1:
         raise BadArgument(
             f"{name} has {values.shape[1]} columns, and a {what} is one vector (use one file for each)"

@@ -242,12 +242,13 @@ def from_figures(
     few = min(int(row["ranks"]) for row in overlap)
     rows = 2 * _HALO // 8  # a line to and from each neighbour
     command = _ROW_BYTES * rows / bandwidth
-    launch = _median(overlap, "halo, neither messages nor work", few, _HALO) / 2 - command
+    launch = max(0.0, _median(overlap, "halo, neither messages nor work", few, _HALO) / 2 - command)
     large = [row for row in put if row["way"].startswith("our kernel") and row["remark"] == "one direction"]
     link = max(float(row["bytes_per_s"]) for row in large)
-    latency = _median(overlap, "halo, no work", few, _HALO) - launch - 2 * command - _HALO / link
+    busy = launch + 2 * command + _HALO / link
+    latency = max(0.0, _median(overlap, "halo, no work", few, _HALO) - busy)
     sums = _ROW_BYTES * _SUM_ROWS / bandwidth
-    start = _median(overlap, "four sums, of one GPU alone, no work", few) - launch - sums
+    start = max(0.0, _median(overlap, "four sums, of one GPU alone, no work", few) - launch - sums)
     between = {
         int(row["ranks"]): float(row["median_s"]) - start - sums
         for row in overlap

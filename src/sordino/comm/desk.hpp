@@ -24,7 +24,7 @@ struct Parcel {
   Bytes data;
 };
 
-/// Who may use something that all ranks must use in the same order.
+/// Who may use something that all ranks must use in the same order: numbers are drawn on the first rank alone.
 struct Queueing {
   u64 drawn = 0, served = 0;  // numbers
 };

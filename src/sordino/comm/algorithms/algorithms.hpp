@@ -51,7 +51,7 @@ Schedule all_reduce_by_tree(Operation& op);
 Schedule all_reduce_by_leaders(Operation& op);
 /// The same with the transport's own all-reduce between the leaders of processes, preceded by one of 16 bytes in which they
 /// agree on what they reduce (a library ends the program, or worse, where they differ). Its bits depend on the layout, and on
-/// the library. Several in flight must be started in the same order on all ranks, whatever their channels.
+/// the library. Several in flight may be started in any order: the first leader numbers them, a message to each other one.
 Schedule all_reduce_by_library(Operation& op);
 
 /// parts[q] of this rank to rank q, and back: parts[q] is then what rank q had for this one. P - 1 messages a rank, depth 1.

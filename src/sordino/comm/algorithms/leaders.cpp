@@ -52,6 +52,20 @@ Schedule agree(Operation& op, Transport& transport) {
                  describe(op.signature()) + " on rank " + std::to_string(op.rank()) + ", and another one in another process");
 }
 
+// The library takes reductions in one order on all processes, and ranks may start them in several: so the first leader numbers
+// them, as it has its process's parts of them.
+Schedule draw_number(Operation& op, u64& number) {
+  Bytes said(sizeof number);
+  if (op.rank() != 0) {
+    said = co_await op.receive(0);
+    std::memcpy(&number, said.data(), sizeof number);
+    co_return;
+  }
+  number = op.desk().library_queue.drawn++;
+  std::memcpy(said.data(), &number, sizeof number);
+  for (int r = op.engine().node_of(0).end; r < op.size(); r = op.engine().node_of(r).end) op.send(r, said);
+}
+
 }  // namespace
 
 Schedule all_reduce_by_leaders(Operation& op) {
@@ -74,9 +88,10 @@ Schedule all_reduce_by_library(Operation& op) {
     co_return;
   }
   Queueing& queue = op.desk().library_queue;
-  u64 mine = queue.drawn++;
-  std::function<bool()> my_turn = [&queue, mine] { return queue.served == mine; };
   co_await gather_at_leader(op, process);
+  u64 mine = 0;
+  co_await draw_number(op, mine);
+  std::function<bool()> my_turn = [&queue, mine] { return queue.served == mine; };
   co_await op.until(my_turn);
   Transport& transport = *op.engine().transport();
   co_await agree(op, transport);

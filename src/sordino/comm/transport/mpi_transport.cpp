@@ -15,6 +15,12 @@
 namespace sordino::mpi {
 namespace {
 
+bool is_finalized() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  return finalized != 0;
+}
+
 class MpiReduction final : public LibraryReduction {
  public:
   MpiReduction(Fold fold, Scalar type, std::vector<std::byte> values, MPI_Comm comm) : state_(std::make_unique<State>()) {
@@ -25,7 +31,7 @@ class MpiReduction final : public LibraryReduction {
                    operation, comm, &state_->request);
   }
   ~MpiReduction() override {
-    if (!test()) state_.release();  // the library still writes there
+    if (is_finalized() || !test()) state_.release();  // the library may still write there
   }
   bool test() override {
     if (state_->request == MPI_REQUEST_NULL) return true;
@@ -137,12 +143,6 @@ class MpiTransport final : public Transport {
     int done = 0;
     MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     return done != 0;
-  }
-
-  static bool is_finalized() {
-    int finalized = 0;
-    MPI_Finalized(&finalized);
-    return finalized != 0;
   }
 
   // Buffers of completed sends are kept for later ones: after some iterations nothing is allocated.

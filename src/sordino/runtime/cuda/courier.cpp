@@ -38,19 +38,31 @@ Courier::Courier(State& state, std::unique_ptr<Transport> transport)
 // --- its thread --------------------------------------------------------------------------------------------------------------
 
 bool Courier::step() {
-  bool moved = false;
-  try {
-    for (auto& box : rows_) moved |= look(box);
-    for (auto& box : sums_) moved |= look(box);
-    for (auto& box : summed_) moved |= look(box);
-    if (transport_)
-      moved |= transport_->poll([&](const Message& m, const std::byte* data, std::size_t bytes) { take(m, data, bytes); }) > 0;
+  bool moved = carry([this] {
+    bool any = false;
+    for (auto& box : rows_) any |= look(box);
+    for (auto& box : sums_) any |= look(box);
+    return any;
+  });
+  for (auto& box : summed_) moved |= carry([&] { return look(box); });
+  moved |= carry([this] {
+    bool any = transport_ && transport_->poll([this](const Message& m, const std::byte* data, std::size_t bytes) {
+      take(m, data, bytes);
+    }) > 0;
     receive_placed();
-    if (bridge_) moved |= bridge_->step();
+    return any;
+  });
+  return (bridge_ && carry([this] { return bridge_->step(); })) || moved;
+}
+
+/// What fails does not keep the rest from going on: others must hear of it.
+bool Courier::carry(const std::function<bool()>& part) {
+  try {
+    return part();
   } catch (const std::exception&) {  // also where nobody here expects what has come: another program runs there
     state_.hall->propose(caught("what ranks send cannot be carried: ", {}));
+    return false;
   }
-  return moved;
 }
 
 // --- what is sent here -------------------------------------------------------------------------------------------------------
@@ -68,6 +80,11 @@ void Courier::add(const SumsBox& box) {
 void Courier::add(const SummedBox& box) {
   std::lock_guard lock(duty_.mutex());
   summed_.push_back(box);
+}
+
+void Courier::forget_sums() {
+  std::lock_guard lock(duty_.mutex());
+  summed_.clear();
 }
 
 bool Courier::look(RowsBox& box) {
@@ -150,7 +167,13 @@ bool Courier::start(SummedBox& box) {
 
 bool Courier::end(SummedBox& box) {
   u32 epoch = box.next - box.begun;
-  const std::vector<double>* sum = state_.engine.summing()->result(box.rank, box.slot, epoch);
+  const std::vector<double>* sum = nullptr;
+  try {
+    sum = state_.engine.summing()->result(box.rank, box.slot, epoch);
+  } catch (...) {
+    box.begun = 0;  // said once
+    throw;
+  }
   if (!sum) return false;
   i32 first = i32(epoch & 1) * box.values;
   for (i32 k = 0; k < box.values; k++) box.result[first + k] = {(*sum)[std::size_t(k)], flag_word(epoch, sum->back() > 0)};

@@ -11,6 +11,7 @@
 // An outbox needs one epoch of rows, and two of sums, as the receiver's memory does: who sends the next one has heard from all
 // who had to read the last.
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -79,6 +80,7 @@ class Courier {
     u32 begun = 0;  // of those before it, how many have not ended
   };
   void add(const SummedBox& box);
+  void forget_sums();  // the engine goes, and who adds them with it
   void add(const RowsBox& box);
   void add(const SumsBox& box);
 
@@ -96,6 +98,7 @@ class Courier {
     std::size_t bytes = 0;
   };
   bool step();
+  bool carry(const std::function<bool()>& part);
   bool look(RowsBox& box);
   bool look(SumsBox& box);
   bool look(SummedBox& box);

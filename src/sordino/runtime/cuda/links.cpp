@@ -30,10 +30,10 @@ void State::find_ways() {
   bool apart = options.links == Links::host;
   for (int a : devices)
     for (int b : devices) apart |= !reach.between(a, b);
-  apart |= options.sums == Sums::by_host;
   if (apart && !courier && options.ranks > 1) courier = std::make_unique<Courier>(*this, nullptr);
   if (options.links == Links::host && several_processes() && !courier)
     throw Error(Errc::unsupported, "several processes need a transport to send through host memory");
+  if (options.sums == Sums::by_host && !courier && hall->ranks() > 1) courier = std::make_unique<Courier>(*this, nullptr);
 }
 
 void State::check_sums() const {

@@ -141,6 +141,8 @@ void CudaEngine::add_reduction(Rank& rank, int slot) {
   ReductionMemory d;
   d.targets = space.replicated ? 1 : size();
   bool by_host = state_->options.sums == Sums::by_host && d.targets > 1;
+  if (by_host && !summing())
+    throw Error(Errc::unsupported, "this engine was built for sums by the host, and no way was chosen: call sum_by() with one");
   if (by_host) summing()->prepare(rank);
   d.parts = fixed ? space.n_blocks : by_host ? 1 : d.targets;  // the host has added them
   d.place = fixed ? space.first_block : space.replicated || by_host ? 0 : rank.id();

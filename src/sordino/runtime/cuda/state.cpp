@@ -146,6 +146,7 @@ void State::release() {
 }
 
 void State::end_team() {
+  if (courier) courier->forget_sums();
   if (team && team->stuck()) lost = true;
   team.reset();
 }
