@@ -3,6 +3,7 @@
 #include "mpi_world.hpp"
 #include "problems.hpp"
 #include "sordino/base/error.hpp"
+#include "sordino/comm/communicator.hpp"
 #include "sordino/comm/recorded_sums.hpp"
 #include "sordino/comm/transport/mpi.hpp"
 #include "sordino/runtime/host/engine.hpp"
@@ -80,4 +81,23 @@ TEST("a rank that throws ends all processes with one cause, by every way") {
     CHECK(cause.ends_with("iteration 2: boom"));
     CHECK(cause == of_the_last(cause));
   }
+}
+
+TEST("MPI's own reductions may be started in another order by every process") {
+  auto e = engine(2);
+  e->run(
+      [](Rank& rank) {
+        Communicator a(rank, 20), b(rank, 21);
+        auto begin = [](Communicator& c, double value) {
+          return c.start_all_reduce(std::vector<double>{value}, Fold::sum, {.algorithm = Algorithm::mpi});
+        };
+        for (int again = 0; again < 20; again++) {
+          bool b_first = (process() + again) % 2 == 1;
+          auto first = begin(b_first ? b : a, b_first ? 2 : 1), second = begin(b_first ? a : b, b_first ? 1 : 2);
+          double of_first = first.get()[0], of_second = second.get()[0];
+          CHECK((b_first ? of_second : of_first) == rank.size());
+          CHECK((b_first ? of_first : of_second) == 2 * rank.size());
+        }
+      },
+      {});
 }

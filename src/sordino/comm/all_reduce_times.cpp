@@ -38,7 +38,7 @@ Team all_of(const Clocks& clocks) {
   return all;
 }
 
-// What comes last decides, and all send as many: so a rank's own last message stands for those of the others that left as late.
+// Everybody begins with the rank behind it, as schedules::all_gather does.
 void play_ordered(Clocks& c) {
   std::vector<double> comes(std::size_t(c.size()), 0.0);
   for (int k = 1; k < c.size(); k++)

@@ -17,8 +17,8 @@ struct MessageCosts {
 MessageCosts costs_of_commands(const Machine& machine);   // of what devices send to each other
 MessageCosts costs_of_host_data(const Machine& machine);  // of what programs do
 
-/// [rank] when it has the result, if the ranks start at `starts`, [rank]: seconds. Not for Algorithm::automatic and
-/// Algorithm::mpi, of which a description says nothing.
+/// [rank] when it has the result, if the ranks start at `starts`, [rank]: seconds. For ordered, recursive_doubling, tree and
+/// two_level; throws unsupported for the others, of which a description says nothing. Work: a message each.
 std::vector<double> all_reduce_ends(const AllReduceOptions& options, const MessageCosts& costs, std::vector<double> starts);
 
 /// The same for all at once from 0 on: when the last one has it.
