@@ -1,9 +1,10 @@
 """Makes the virtual environment that `make` works in, and puts into it what this machine lacks.
 
-    python3 tools/make_venv.py .venv build mpi lint
+    python3 tools/make_venv.py .venv build mpi docs lint
 
 Groups: `build` - the build backend, cmake and ninja where there is no recent one, and, with SORDINO_CUDA=1 in the
-environment, nvcc where there is none; `mpi` - an MPI where none can compile; `lint` - the formatters and linters.
+environment, nvcc where there is none; `mpi` - an MPI where none can compile; `docs` - what makes the site; `lint` - the
+formatters and linters.
 The requirements themselves stand in pyproject.toml. Standard library only: this runs before anything is installed.
 """
 
@@ -62,8 +63,8 @@ def has_mpi() -> bool:
 
 def requirements(group: str, project: dict) -> list[str]:
     extras = project["project"]["optional-dependencies"]
-    if group == "lint":
-        return extras["lint"]
+    if group in ("docs", "lint"):
+        return extras[group]
     if group == "mpi":
         return [] if has_mpi() else extras["mpi"]
     wanted = list(project["build-system"]["requires"])
@@ -80,7 +81,9 @@ def requirements(group: str, project: dict) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("groups", nargs="*", choices=["build", "mpi", "lint"], metavar="build|mpi|lint")
+    parser.add_argument(
+        "groups", nargs="*", choices=["build", "mpi", "docs", "lint"], metavar="build|mpi|docs|lint"
+    )
     arguments = parser.parse_args()
 
     python = arguments.folder / "bin" / "python"

@@ -1,4 +1,4 @@
-"""What README.md and docs/python.md tell a newcomer to do works: Python runs, command lines are understood."""
+"""What README.md tells a newcomer to do works: Python runs, command lines are understood."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ import re
 import shlex
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from sordino import _options, cli, read_vector
+from sordino import cli
 
 ROOT = Path(__file__).parents[2]
 
 
-def blocks(language: str, page: str = "README.md") -> list[str]:
-    text = (ROOT / page).read_text(encoding="utf-8")
+def blocks(language: str) -> list[str]:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
     return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
 
 
@@ -24,15 +23,6 @@ def test_the_python_of_the_readme_runs() -> None:
     (code,) = blocks("python")
     exec(compile(code, "README.md", "exec"), names)
     assert names["second"].status == "converged"  # type: ignore[attr-defined]
-
-
-def test_the_examples_of_the_python_page_run_from_top_to_bottom() -> None:
-    names: dict[str, object] = {}
-    examples = blocks("python", "docs/python.md")
-    assert len(examples) >= 7
-    for number, code in enumerate(examples):
-        exec(compile(code, f"docs/python.md, example {number}", "exec"), names)
-    assert names["solution"].converged and names["info"] == 0  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -48,20 +38,3 @@ def test_the_command_lines_of_the_readme_run(line: str, capsys: pytest.CaptureFi
     small = re.sub(r"poisson \d+ \d+ \d+", "poisson 8 8 8", line)
     assert cli.main(shlex.split(small)[1:]) == 0
     assert capsys.readouterr().out
-
-
-def test_the_options_and_command_lines_of_the_docs_are_understood(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (options,) = blocks("json", "docs/files.md")
-    Path("run.json").write_text(options)
-    assert _options.load("run.json") == {
-        "solver": "prcg", "precond": "jacobi", "rtol": 1e-8, "maxiter": 5000, "ranks": 4, "devices": "0,1,2,3"
-    }  # fmt: skip
-    identity = "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 2\n2 2 2\n"
-    Path("A.mtx").write_text(identity)
-    np.save("b.npy", np.ones(2))
-    for line in blocks("sh", "docs/files.md")[0].splitlines():
-        assert cli.main([*shlex.split(line)[1:], "--engine", "host", "--ranks", "1"]) == 0
-    np.testing.assert_allclose(read_vector("y.mtx", 2, "x"), 0.5)

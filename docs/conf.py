@@ -1,0 +1,29 @@
+"""How Sphinx makes the site: `make docs`. Pages are Markdown (MyST), the Python reference is read from the docstrings."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+project = "Sordino"
+author = "The Sordino developers"
+copyright = author
+(version,) = re.findall(r'^version = "([0-9.]+)"', (ROOT / "pyproject.toml").read_text(), flags=re.MULTILINE)
+release = version
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+nitpicky = False
+exclude_patterns = ["_*"]
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # the types stand in the docstrings, in words
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+
+html_theme = "furo"
+html_title = f"Sordino {release}"
+html_copy_source = False
+html_show_sphinx = False
