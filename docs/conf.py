@@ -1,9 +1,11 @@
-"""How Sphinx makes the site: `make docs`. Pages are Markdown (MyST), the Python reference is read from the docstrings."""
+"""How Sphinx makes the site (`make docs`): pages are Markdown, the Python reference comes from the docstrings."""
 
 import re
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "docs" / "_ext"))
 
 project = "Sordino"
 author = "The Sordino developers"
@@ -11,11 +13,11 @@ copyright = author
 (version,) = re.findall(r'^version = "([0-9.]+)"', (ROOT / "pyproject.toml").read_text(), flags=re.MULTILINE)
 release = version
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "tables", "reports"]
 nitpicky = False
 exclude_patterns = ["_*"]
 
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"

@@ -1,4 +1,4 @@
-"""Checks the built documentation: no link inside it leads nowhere, no page of docs/ is missing, nothing is loaded from the net.
+"""Checks the built documentation: links inside it lead somewhere, each page of docs/ is there, nothing is on the net.
 
     python tools/check_site.py build/docs [docs]
 

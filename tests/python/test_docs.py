@@ -123,7 +123,7 @@ def test_a_mark_is_read_and_a_command_without_one_is_refused(
     marked, plain = blocks(page, tmp_path)
     assert marked.reason == "it\nwants MPI." and commands(marked) == ["mpirun ls"]
     run_commands(marked, capsys)
-    with pytest.raises(AssertionError, match="page.md:8: 'mpirun ls' cannot run"):
+    with pytest.raises(AssertionError, match=r"page\.md:8: 'mpirun ls' cannot run"):
         run_commands(plain, capsys)
 
 

@@ -1,4 +1,4 @@
-"""The built documentation: `make docs` makes it without a warning, and tools/check_site.py finds what is wrong with one."""
+"""The built documentation is made without a warning, and tools/check_site.py finds what is wrong with a site."""
 
 from __future__ import annotations
 
@@ -88,11 +88,8 @@ def test_the_command_says_so_and_exits_with_1(site, tmp_path):
 @needs_sphinx
 @pytest.mark.slow
 def test_the_site_is_made_without_a_warning_and_holds_every_page(tmp_path):
-    made = subprocess.run(
-        [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q", "-d", tmp_path / "trees"]
-        + [ROOT / "docs", tmp_path / "site"],
-        capture_output=True,
-        text=True,
-    )
+    command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q"]
+    folders = ["-d", tmp_path / "trees", ROOT / "docs", tmp_path / "site"]
+    made = subprocess.run([*command, *folders], capture_output=True, text=True)
     assert made.returncode == 0 and made.stderr == "", made.stderr
     assert list(check_site.problems(tmp_path / "site", ROOT / "docs")) == []
