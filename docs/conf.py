@@ -25,7 +25,11 @@ autodoc_typehints = "none"  # the types stand in the docstrings, in words
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 
+highlight_language = "none"  # a block without a language is output, or a listing of the theory
+
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_title = f"Sordino {release}"
 html_copy_source = False
 html_show_sphinx = False

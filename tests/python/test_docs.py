@@ -148,6 +148,19 @@ def test_the_options_of_the_files_page_mean_what_it_says(tmp_path: Path) -> None
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(DOCS).as_posix())
+def test_rows_of_a_table_have_the_cells_that_its_head_has(path: Path) -> None:
+    """A bare | in a cell, as of a norm, ends the cell: what follows is lost."""
+    text = FENCE.sub(lambda match: "\n" * match.group().count("\n"), path.read_text(encoding="utf-8"))
+    wanted = 0
+    for number, line in enumerate(text.splitlines(), 1):
+        cells = len(re.findall(r"(?<!\\)\|", line)) - 1 if line.startswith("|") else 0
+        assert not cells or not wanted or cells == wanted, (
+            f"{path.name}:{number}: {cells} cells, not {wanted}"
+        )
+        wanted = cells
+
+
 def links(path: Path) -> Iterator[tuple[str, str]]:
     """The links of a Markdown file to files of this repository: file, and the place in it."""
     text = re.sub(r"^(```+|:::+)[^\n]*\n.*?^\1$", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)

@@ -25,6 +25,15 @@ def test_the_python_of_the_readme_runs() -> None:
     assert names["second"].status == "converged"  # type: ignore[attr-defined]
 
 
+def test_the_cpp_of_the_readme_is_a_program_that_is_built_and_run() -> None:
+    program = [line.strip() for line in (ROOT / "examples" / "readme.cpp").read_text().splitlines()]
+    (code,) = blocks("cpp")
+    lines = [line for line in code.splitlines() if line]
+    assert len(lines) >= 8
+    at = [program.index(line) for line in lines]
+    assert at == sorted(at)
+
+
 @pytest.mark.parametrize(
     "line",
     [
