@@ -183,3 +183,20 @@ def test_links_in_the_repository_lead_to_files(path: Path) -> None:
             slugs = {re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in headings}
             labels = set(re.findall(r"^\(([\w-]+)\)=$", file.read_text(encoding="utf-8"), flags=re.M))
             assert place in slugs | labels, f"{target}#{place} is linked, and {target} has no such heading"
+
+
+FILE = re.compile(
+    r"(?<![\w/.*<-])((?:[\w-]+/)*[\w-]+\.(?:hpp|cpp|cuh?|inl|f90|h|c|toml|txt|py|md))(?![\w/*(])"
+)
+FOLDERS = ("src", "python", "tests", "examples", "docs", "tools", "bench", "cmake")
+NAMES = [f"/{path.relative_to(ROOT)}" for folder in FOLDERS for path in (ROOT / folder).rglob("*.*")]
+NAMES += [f"/{path.name}" for path in ROOT.iterdir()]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(DOCS).as_posix())
+def test_files_that_a_page_names_are_there(path: Path) -> None:
+    text = FENCE.sub("", path.read_text(encoding="utf-8"))
+    for quoted in re.findall(r"`([^`\n]+)`", text):
+        for name in FILE.findall(quoted):
+            there = any(one.endswith(f"/{name}") for one in NAMES)
+            assert there, f"{path.name} names {name}, which is not there"
