@@ -6,15 +6,15 @@ VENV  := .venv
 BUILD := build/make
 JOBS  := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: help demo test cuda docs format lint clean distclean FORCE
+.PHONY: help demo test cuda format lint clean distclean FORCE
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
 help:
 	@echo "make demo     install into .venv, solve a Poisson system on 4 ranks, write report.html"
 	@echo "make test     build and run all tests that this machine can run; say what was skipped, and why"
-	@echo "make cuda     compile all CUDA code for sm_90 (nothing is run)"
 	@echo "make docs     make the documentation, build/docs/index.html, and check its links"
+	@echo "make cuda     compile all CUDA code for sm_90 (nothing is run)"
 	@echo "make format   format C++, CUDA and Python"
 	@echo "make lint     check format, style and the layers of src/sordino"
 	@echo "make clean    remove what was built; make distclean removes .venv too"
@@ -105,6 +105,12 @@ test: $(BUILD)/installed-test
 	$(VENV)/bin/python tools/test_summary.py $(BUILD) || status=1; \
 	exit $$status
 
+.PHONY: docs
+# A warning is an error, and so is a link inside the site that leads nowhere. The reference is read from the installed module.
+docs: $(BUILD)/installed-demo $(VENV)/.ready-docs
+	@$(IN_VENV) $(VENV)/bin/python -m sphinx -b html -W --keep-going -q -j $(JOBS) -d build/doctrees docs build/docs
+	@$(VENV)/bin/python tools/check_site.py build/docs
+
 # Where `make test` has compiled the CUDA code already, its build is brought up to date; else there is one of its own.
 cuda: export SORDINO_CUDA := 1
 cuda:
@@ -121,11 +127,6 @@ cuda:
 	cmake --build $$build -j $(JOBS); \
 	sed 's/^/  /' $$build/sordino-features.txt; \
 	echo "Compiled for sm_90: $$(find src tests examples -name '*.cu' | wc -l) CUDA files"
-
-# A warning is an error, and so is a link inside the site that leads nowhere. The reference is read from the installed module.
-docs: $(BUILD)/installed-demo $(VENV)/.ready-docs
-	@$(IN_VENV) $(VENV)/bin/python -m sphinx -b html -W --keep-going -q -j $(JOBS) -d build/doctrees docs build/docs
-	@$(VENV)/bin/python tools/check_site.py build/docs
 
 CXX_FILES = $$(find src python/src tests examples bench -name '*.hpp' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' -o -name '*.inl' 2>/dev/null)
 
