@@ -185,8 +185,9 @@ def test_links_in_the_repository_lead_to_files(path: Path) -> None:
             assert place in slugs | labels, f"{target}#{place} is linked, and {target} has no such heading"
 
 
+#: A file of this repository: one with its folder, or of C++ and its like; others may be the reader's own.
 FILE = re.compile(
-    r"(?<![\w/.*<-])((?:[\w-]+/)*[\w-]+\.(?:hpp|cpp|cuh?|inl|f90|h|c|toml|txt|py|md))(?![\w/*(])"
+    r"(?<![\w/.*<-])(?!build/)((?:[\w-]+/)+[\w-]+\.(?:c|toml|txt|py|md)|(?:[\w-]+/)*[\w-]+\.(?:hpp|cpp|cuh?|inl|f90))(?![\w/*(])"
 )
 FOLDERS = ("src", "python", "tests", "examples", "docs", "tools", "bench", "cmake")
 NAMES = [f"/{path.relative_to(ROOT)}" for folder in FOLDERS for path in (ROOT / folder).rglob("*.*")]
