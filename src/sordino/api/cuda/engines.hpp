@@ -32,6 +32,7 @@ std::string architectures();
 
 /// Makes kernels of everything that is registered: methods, the driver's steps, matrix layouts.
 void enable_kernels();
+void enable_resident_loops();
 void enable_lattice_kernels();      // the dslash
 void enable_fixed_order_kernels();  // those of deterministic engines
 

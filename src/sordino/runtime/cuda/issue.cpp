@@ -24,9 +24,9 @@ void CudaProgram::issue_iterations(int first, int last) {
   streams_.join();
 }
 
-void CudaProgram::issue(const Launch& launch, int iteration, bool chains) {
-  int turn = iteration % rec_.period;
-  Args a = launch.args[turn];
+/// What a launch is told in this iteration. Counts up epochs and exit tests.
+Args CudaProgram::told(const Launch& launch, int iteration) {
+  Args a = launch.args[iteration % rec_.period];
   a.iteration = iteration;
   a.history = history_;
   a.history_mask = history_mask_;
@@ -37,6 +37,12 @@ void CudaProgram::issue(const Launch& launch, int iteration, bool chains) {
   for (int j = 0; j < a.n_puts; j++) next(a.put[j].epoch);
   if (a.start.slot >= 0) next(a.start.epoch);
   tests_issued_ += launch.tests;
+  return a;
+}
+
+void CudaProgram::issue(const Launch& launch, int iteration, bool chains) {
+  int turn = iteration % rec_.period;
+  Args a = told(launch, iteration);
   if (state_.shared) follow_peers(launch, turn);
   Streams::Place place = streams_.enter(launch.command);
   launch.turns[turn]->launch(a, launch.blocks, place.stream, chains && place.follows);
@@ -69,9 +75,42 @@ void CudaProgram::issue_mark(u32 first_test, int iterations) {
   launch_mark(m, mine_.stream);
 }
 
+/// A table for the kernel that stays.
+std::vector<std::byte> CudaProgram::steps_of_chunk() {
+  std::vector<const Launch*> order;
+  std::vector<int> iteration;
+  for (int i = 0; i < chunk_; i++)
+    for (auto& launch : plan_.launches)
+      if (rec_.commands[launch.command].active(i)) order.push_back(&launch), iteration.push_back(i);
+  std::vector<std::byte> steps(order.size() * plan_.resident->step_bytes);
+  for (std::size_t n = 0; n < order.size(); n++) {
+    const Launch& launch = *order[n];
+    StepHead head{told(launch, iteration[n]), plan_.resident->kind(*launch.functor, *launch.test)};
+    // Who has the end of a reduction knows that all blocks have started it.
+    if (int slot = head.args.start.slot; slot >= 0 && n + 1 < order.size())
+      for (int s : order[n + 1]->finished_slots) head.meets &= s != slot;
+    launch.turns[iteration[n] % rec_.period]->write_step(&steps[n * plan_.resident->step_bytes], head);
+  }
+  return steps;
+}
+
+void CudaProgram::launch_resident() {
+  ResidentArgs r;
+  r.steps = steps_;
+  r.count = resident_steps_;
+  r.meeting = &mine_.control->meeting;
+  plan_.resident->launch(r, plan_.resident_blocks, mine_.stream);
+}
+
 void CudaProgram::build_graph() {
   offsets_.assign(plan_.epoch_count(), 0);
   tests_issued_ = 0;
+  if (plan_.resident) {
+    auto steps = steps_of_chunk();
+    resident_steps_ = i32(steps.size() / plan_.resident->step_bytes);
+    if (!steps_) steps_ = state_.take_memory(mine_, steps.size(), "the steps of a kernel that stays");
+    state_.copy_in(mine_, steps_, steps.data(), steps.size());
+  }
   if (!increments_)
     increments_ = static_cast<u32*>(state_.take_memory(mine_, sizeof(u32) * (offsets_.size() + 1), "a recording's epochs"));
   cudaGraph_t graph = repeats_ ? capture_repeated_chunk() : capture_chunk(nullptr);
@@ -93,7 +132,10 @@ cudaGraph_t CudaProgram::capture_chunk(cudaGraph_t body) {
   else
     call("cudaStreamBeginCapture", cudaStreamBeginCapture(mine_.stream, cudaStreamCaptureModeThreadLocal));
   try {
-    issue_iterations(0, chunk_);
+    if (plan_.resident)
+      launch_resident();
+    else
+      issue_iterations(0, chunk_);
     issue_mark(0, chunk_);
   } catch (...) {
     cudaStreamEndCapture(mine_.stream, &graph);

@@ -181,13 +181,23 @@ __device__ inline void sent_rows(const Args& a) {
 
 // --- start ---------------------------------------------------------------------------------------------------------------
 
-/// Every block hands in its sums; the last block of the grid, which has the least rows, adds and sends them.
-template <int K>
+/// Every block hands in its sums; the last block of the grid, which has the least rows, adds and sends them. If it `orders`,
+/// what any block wrote before is visible on this device to whoever has seen the reduction's end and passed a fence.
+template <int K, bool orders = false>
 __device__ inline void start_reduction(const Args& a, Shared& s, double (&sums)[K]) {
   u32 epoch = epoch_of(a, a.start.epoch), stop = a.start.tells_stop ? a.control->stop : 0;
   bool mute = iteration_of(a) == a.mute_at;
+  if constexpr (orders) {
+    __syncthreads();  // what the block wrote is known to its first warp, which hands in
+    if (threadIdx.x < 32) fence_device();
+  }
   double sum;
   if (!grid_sum<K>(a, {a.start.partials, a.start.stride, a.start.slot}, epoch, sums, s.warp_sum, sum)) return;
+  if constexpr (orders) {
+    fence_device();  // by all threads that have looked at packets
+    __syncthreads();
+    if (threadIdx.x < 32) fence_device();
+  }
   if (threadIdx.x >= 32 || mute) return;
   i32 place = ((epoch & 1) * a.start.parts + a.start.place) * K;
   push_sums<K>(a.start.targets, sum, flag_word(epoch, stop), [&](i32 target) { return a.start.to[target] + place; });

@@ -45,6 +45,9 @@ class CudaProgram final : public Program {
   void issue_mark(u32 first_test, int iterations);
   void follow_peers(const Launch& launch, int turn);
   void signal_peers(const Launch& launch, int turn);
+  Args told(const Launch& launch, int iteration);
+  std::vector<std::byte> steps_of_chunk();
+  void launch_resident();
   void build_graph();
   cudaGraph_t capture_chunk(cudaGraph_t body);
   cudaGraph_t capture_repeated_chunk();
@@ -135,6 +138,8 @@ class CudaProgram final : public Program {
   u32 history_mask_ = 0;
   std::deque<Exchanged> exchanged_;
   u32* increments_ = nullptr;  // what a chunk adds to the epochs
+  void* steps_ = nullptr;      // of a chunk, if a kernel stays for it
+  i32 resident_steps_ = 0;
   cudaGraphExec_t graph_ = nullptr;
   // timing
   std::vector<TimedCommand> timed_;

@@ -68,9 +68,16 @@ struct alignas(16) Control {
   FaultRecord cause;
 };
 
+/// Where the blocks of a kernel that stays meet. On a line of its own: nobody looks at it who looks at Control.
+struct alignas(128) Meeting {
+  u32 arrived = 0;  // blocks, at all meetings since the replay began
+  u32 before = 0;   // those of earlier chunks; constant while one runs
+};
+
 /// What a replay uploads to one rank's device memory.
 struct Upload {
   Control control;
+  Meeting meeting;
   u32 epochs[most_epochs];
   double scalars[most_scalars];  // [physical]
 };
@@ -192,6 +199,18 @@ struct Args {
   u32 late_us = 0;   //   for so long; `traps`: it fails
 };
 constexpr u32 traps = ~0u;
+
+/// What a kernel that stays reads of each command, in each iteration of a chunk. Behind it: functor and exit test.
+struct StepHead {
+  Args args;
+  i32 kind = 0;       // of those that the kernel runs
+  bool meets = true;  // its end is a meeting of all blocks; else the next step ends the reduction that this one starts
+};
+struct ResidentArgs {
+  const void* steps = nullptr;  // [count][stride] in device memory
+  i32 count = 0;
+  Meeting* meeting = nullptr;
+};
 
 /// A Get that reads a reduction finished by its own command takes the sum at hand, never what lies in memory.
 SORDINO_HD constexpr i32 finished_code(int finish, int value) { return -2 - (finish * most_values + value); }
