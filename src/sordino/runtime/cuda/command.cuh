@@ -107,7 +107,7 @@ __device__ inline int test_exit(T& test, const Args& a, const Shared& s, u32 sto
   if (verdict == proceed && ((stop_seen_at != place_of(a) && is_from(place_of(a), stop_seen_at)) || (a.n_finishes && s.stop)))
     verdict = asked_to_stop;
   if (is_keeper()) {
-    a.history[(a.control->history_next + a.history_offset) & a.history_mask] = test.value();
+    a.history[(a.fixed->history_next + a.history_offset) & a.history_mask] = test.value();
     if (verdict != proceed) {
       a.control->exit_verdict = verdict;
       a.control->exit_iteration = iteration_of(a);
@@ -133,7 +133,7 @@ template <SumOrder order, class F, class T>
 __device__ inline bool begin_command(F f, T test, const Args& a, Shared& s, u64* computed) {
   // What is read here does not change while a chunk of iterations runs, so it need not wait for the previous command.
   i32 iteration = iteration_of(a);
-  bool beyond = iteration >= a.control->max_iterations;
+  bool beyond = iteration >= a.fixed->max_iterations;
   PartRef part = order == SumOrder::grid ? part_ref(a, threadIdx.x) : PartRef{};
   wait_for_previous_command();
   let_next_command_come();

@@ -89,16 +89,50 @@ std::vector<std::byte> CudaProgram::steps_of_chunk() {
     // Who has the end of a reduction knows that all blocks have started it.
     if (int slot = head.args.start.slot; slot >= 0 && n + 1 < order.size())
       for (int s : order[n + 1]->finished_slots) head.meets &= s != slot;
+    auto begins_here = [&](std::size_t m, int slot) { return order[m]->args[0].start.slot == slot; };
+    auto ends_here = [&](std::size_t m, int slot) { return contains(order[m]->finished_slots, slot); };
+    auto of_iteration = [&](std::size_t m) { return m < order.size() && iteration[m] == iteration[n]; };
+    if (int slot = head.args.start.slot; slot >= 0 && can_be_added_by_all(slot)) {
+      std::size_t m = n + 1;
+      while (of_iteration(m) && !ends_here(m, slot)) m++;
+      head.args.start.by_all = of_iteration(m);
+    }
+    for (int j = 0; j < head.args.n_finishes; j++) {
+      int slot = launch.finished_slots[std::size_t(j)];
+      if (!can_be_added_by_all(slot)) continue;
+      std::size_t m = n;
+      while (m > 0 && of_iteration(m - 1) && !begins_here(m - 1, slot)) m--;
+      if (m > 0 && of_iteration(m - 1)) look_at_blocks(head.args, j, slot);
+    }
     launch.turns[iteration[n] % rec_.period]->write_step(&steps[n * plan_.resident->step_bytes], head);
   }
   return steps;
+}
+
+/// Sums of one rank, by few blocks, need nobody who collects them. They begin and end in the same iteration: what is open at
+/// the end of a chunk, or of the loop, others will look for where all reductions end.
+bool CudaProgram::can_be_added_by_all(int slot) const {
+  const ReductionMemory& d = mine_.reductions[slot];
+  int blocks = plan_.resident_blocks;
+  return d.parts == 1 && d.pushes == 1 && blocks <= most_blocks_by_all && 2 * blocks <= mine_.grid_limit;
+}
+
+void CudaProgram::look_at_blocks(Args& a, int j, int slot) const {
+  const ReductionMemory& d = mine_.reductions[slot];
+  FinishArgs& f = a.finish[j];
+  a.parts -= f.parts * f.values;
+  f.parts = 0;
+  f.packets = d.partials;
+  f.blocks = plan_.resident_blocks;
+  f.stride = mine_.grid_limit;
 }
 
 void CudaProgram::launch_resident() {
   ResidentArgs r;
   r.steps = steps_;
   r.count = resident_steps_;
-  r.meeting = &mine_.control->meeting;
+  r.n_epochs = plan_.epoch_count();
+  r.upload = mine_.control;
   plan_.resident->launch(r, plan_.resident_blocks, mine_.stream);
 }
 

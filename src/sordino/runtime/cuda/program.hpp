@@ -47,6 +47,8 @@ class CudaProgram final : public Program {
   void signal_peers(const Launch& launch, int turn);
   Args told(const Launch& launch, int iteration);
   std::vector<std::byte> steps_of_chunk();
+  bool can_be_added_by_all(int slot) const;
+  void look_at_blocks(Args& a, int finish, int slot) const;
   void launch_resident();
   void build_graph();
   cudaGraph_t capture_chunk(cudaGraph_t body);

@@ -7,6 +7,7 @@
 // passes a fence, behind which it no longer sees what its multiprocessor had kept of the others' rows.
 #pragma once
 #include <algorithm>
+#include <cstddef>
 
 #include "sordino/runtime/cuda/command.cuh"
 
@@ -29,6 +30,7 @@ struct StepOf<Kernel<F, T>> {
 
 /// On a multiprocessor. Few: they leave each thread the registers that all commands in one kernel take, and meet soon.
 constexpr int blocks_that_stay = 2;
+constexpr int most_near_epochs = 64;
 
 template <class... K>
 inline constexpr std::size_t step_bytes = std::max({sizeof(typename StepOf<K>::type)...});
@@ -86,9 +88,20 @@ __global__ void __launch_bounds__(block_threads, blocks_that_stay) resident(cons
   __shared__ Shared s;
   __shared__ u64 computed[std::max({StepOf<K>::words...})];
   const int t = threadIdx.x;
-  auto word = [&](i32 n) { return __ldcg(static_cast<const uint4*>(r.steps) + i64(n) * words + t); };
+  __shared__ u64 fixed[sizeof(Control) / sizeof(u64)];  // what is constant while a chunk runs is near
+  __shared__ u32 epochs[most_near_epochs];
+  if (t < int(sizeof(Control) / sizeof(u64))) fixed[t] = reinterpret_cast<const u64*>(&r.upload->control)[t];
+  if (t < r.n_epochs && t < most_near_epochs) epochs[t] = r.upload->epochs[t];
+  // Word t of step n. One of them says where these constants are.
+  auto word = [&](i32 n) {
+    static_assert(offsetof(Args, epochs) == sizeof(uint4) && offsetof(Args, fixed) == offsetof(Args, epochs) + sizeof(u64));
+    uint4 w = __ldcg(static_cast<const uint4*>(r.steps) + i64(n) * words + t);
+    u64 near[2] = {reinterpret_cast<u64>(epochs), reinterpret_cast<u64>(fixed)};
+    if (t == 1 && r.n_epochs <= most_near_epochs) memcpy(&w, near, sizeof w);
+    return w;
+  };
   if (t < words) steps[0][t] = word(0);
-  u32 before = r.meeting->before;
+  u32 before = r.upload->meeting.before;
   __syncthreads();
 #pragma unroll 1
   for (i32 n = 0; n < r.count; n++) {
@@ -103,7 +116,7 @@ __global__ void __launch_bounds__(block_threads, blocks_that_stay) resident(cons
     i32 kind = 0;
     ((head.kind == kind++ ? void(well = run_step_as(K{}, head, s, computed, fetch_next)) : void()), ...);
     if (!well) return;
-    if (head.meets && !meet(head.args, *r.meeting, before)) return;
+    if (head.meets && !meet(head.args, r.upload->meeting, before)) return;
   }
 }
 
