@@ -128,24 +128,29 @@ __device__ inline void dawdle(const Args& a) {  // tests
 }
 
 /// The first warp's: from the wait for the previous command to the head. Leaves in `computed` what the head computed. False:
-/// the command has nothing to do.
-template <SumOrder order, class F, class T>
+/// the command has nothing to do. If the kernel stays, the end of a reduction is all that says that the previous command has
+/// ended: nothing that it wrote is read before.
+template <SumOrder order, bool stays = false, class F, class T>
 __device__ inline bool begin_command(F f, T test, const Args& a, Shared& s, u64* computed) {
   // What is read here does not change while a chunk of iterations runs, so it need not wait for the previous command.
   i32 iteration = iteration_of(a);
   bool beyond = iteration >= a.fixed->max_iterations;
   PartRef part = order == SumOrder::grid ? part_ref(a, threadIdx.x) : PartRef{};
-  wait_for_previous_command();
-  let_next_command_come();
+  if constexpr (stays) {
+    if (beyond || (a.n_finishes > 0 && !finish_reductions<true>(a, s, part, false))) return false;
+  } else {
+    wait_for_previous_command();
+    let_next_command_come();
+  }
   u64 state = load_relaxed(reinterpret_cast<const u64*>(a.control));
   each_field(f, LoadKept{a});  // on their way, as is the first packet
   if constexpr (!std::is_same_v<T, NoTest>) each_field(test, LoadKept{a});
   bool halted = beyond || is_from(place_of(a), u32(state));
-  if (a.n_finishes == 0) {
+  if (stays || a.n_finishes == 0) {
     if (halted) return false;
   } else if constexpr (order == SumOrder::fixed) {
     if (!finish_in_order(a, s, halted)) return false;
-  } else if (!finish_reductions(a, s, part, halted)) {
+  } else if (!finish_reductions<false>(a, s, part, halted)) {
     return false;
   }
   if (iteration == a.late_at && is_keeper()) dawdle(a);

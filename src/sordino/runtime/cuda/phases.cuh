@@ -91,7 +91,9 @@ __device__ inline bool add_blocks(const Args& a, const FinishArgs& f, int k, u32
 
 /// The first warp collects the parts of all reductions that end here and adds them, rank by rank: every rank gets the same
 /// bits. `first` is what part_ref() said of this thread before the previous command had ended. False: halted, or the wait was
-/// lost.
+/// lost. If it `stays`, the kernel that started a reduction may still run: blocks may have to add each other's sums, and behind
+/// the end all that they wrote before is visible.
+template <bool stays>
 __device__ inline bool finish_reductions(const Args& a, Shared& s, PartRef first, bool halted) {
   bool lost = false;
   u32 waited = 0, words = 0;
@@ -112,7 +114,7 @@ __device__ inline bool finish_reductions(const Args& a, Shared& s, PartRef first
 #pragma unroll 1
   for (int j = 0; j < a.n_finishes && !__any_sync(~0u, lost || halted); j++) {
     const FinishArgs& f = a.finish[j];
-    if (f.blocks > 0) {
+    if (stays && f.blocks > 0) {
       u64 since = nanoseconds();
 #pragma unroll 1
       for (int k = 0; k < f.values; k++) {
@@ -133,6 +135,7 @@ __device__ inline bool finish_reductions(const Args& a, Shared& s, PartRef first
   }
   if (__any_sync(~0u, lost || halted)) return false;
   s.stop = __any_sync(~0u, words & 1);
+  if constexpr (stays) fence_device();
   __syncwarp();
   if (blockIdx.x == 0) book_finish(a, s, __reduce_max_sync(~0u, waited));
   return true;

@@ -58,8 +58,7 @@ __device__ inline bool run_step(const StepHead& head, Shared& s, u64* computed, 
   const auto& step = static_cast<const Step<F, T>&>(head);
   const Args& a = step.args;
   if (threadIdx.x < 32) {
-    bool go = begin_command<SumOrder::grid>(step.functor, step.test, a, s, computed);
-    if (a.n_finishes) fence_device();  // the end of a reduction may be a meeting
+    bool go = begin_command<SumOrder::grid, true>(step.functor, step.test, a, s, computed);
     if (threadIdx.x == 0) s.go = go;
   }
   __syncthreads();
