@@ -107,7 +107,7 @@ __device__ inline int test_exit(T& test, const Args& a, const Shared& s, u32 sto
   if (verdict == proceed && ((stop_seen_at != place_of(a) && is_from(place_of(a), stop_seen_at)) || (a.n_finishes && s.stop)))
     verdict = asked_to_stop;
   if (is_keeper()) {
-    a.history[(a.fixed->history_next + a.history_offset) & a.history_mask] = test.value();
+    a.history[(a.control->history_next + a.history_offset) & a.history_mask] = test.value();
     if (verdict != proceed) {
       a.control->exit_verdict = verdict;
       a.control->exit_iteration = iteration_of(a);
@@ -127,36 +127,13 @@ __device__ inline void dawdle(const Args& a) {  // tests
   }
 }
 
-/// The first warp's: from the wait for the previous command to the head. Leaves in `computed` what the head computed. False:
-/// the command has nothing to do. If the kernel stays, the end of a reduction is all that says that the previous command has
-/// ended: nothing that it wrote is read before.
-template <SumOrder order, bool stays = false, class F, class T>
-__device__ inline bool begin_command(F f, T test, const Args& a, Shared& s, u64* computed) {
-  // What is read here does not change while a chunk of iterations runs, so it need not wait for the previous command.
-  i32 iteration = iteration_of(a);
-  bool beyond = iteration >= a.fixed->max_iterations;
-  PartRef part = order == SumOrder::grid ? part_ref(a, threadIdx.x) : PartRef{};
-  if constexpr (stays) {
-    if (beyond || (a.n_finishes > 0 && !finish_reductions<true>(a, s, part, false))) return false;
-  } else {
-    wait_for_previous_command();
-    let_next_command_come();
-  }
-  u64 state = load_relaxed(reinterpret_cast<const u64*>(a.control));
-  each_field(f, LoadKept{a});  // on their way, as is the first packet
-  if constexpr (!std::is_same_v<T, NoTest>) each_field(test, LoadKept{a});
-  bool halted = beyond || is_from(place_of(a), u32(state));
-  if (stays || a.n_finishes == 0) {
-    if (halted) return false;
-  } else if constexpr (order == SumOrder::fixed) {
-    if (!finish_in_order(a, s, halted)) return false;
-  } else if (!finish_reductions<false>(a, s, part, halted)) {
-    return false;
-  }
+/// The first warp's, once reductions are finished and kept scalars loaded: exit test and head.
+template <class F, class T>
+__device__ inline bool go_ahead(F& f, T& test, const Args& a, Shared& s, i32 iteration, u32 stop_seen_at, u64* computed) {
   if (iteration == a.late_at && is_keeper()) dawdle(a);
   if constexpr (!std::is_same_v<T, NoTest>) {
     each_field(test, LoadFinished{s});
-    if (test_exit(test, a, s, u32(state >> 32)) != proceed) return false;
+    if (test_exit(test, a, s, stop_seen_at) != proceed) return false;
   }
   each_field(f, LoadFinished{s});
   if constexpr (requires { f.head(); }) {
@@ -166,6 +143,30 @@ __device__ inline bool begin_command(F f, T test, const Args& a, Shared& s, u64*
   }
   if (threadIdx.x == 0) each_field(f, TellComputed{computed});
   return true;
+}
+
+/// The first warp's: from the wait for the previous command to the head. Leaves in `computed` what the head computed. False:
+/// the command has nothing to do.
+template <SumOrder order, class F, class T>
+__device__ inline bool begin_command(F f, T test, const Args& a, Shared& s, u64* computed) {
+  // What is read here does not change while a chunk of iterations runs, so it need not wait for the previous command.
+  i32 iteration = iteration_of(a);
+  bool beyond = iteration >= a.control->max_iterations;
+  PartRef part = order == SumOrder::grid ? part_ref(a, threadIdx.x) : PartRef{};
+  wait_for_previous_command();
+  let_next_command_come();
+  u64 state = load_relaxed(reinterpret_cast<const u64*>(a.control));
+  each_field(f, LoadKept{a});  // on their way, as is the first packet
+  if constexpr (!std::is_same_v<T, NoTest>) each_field(test, LoadKept{a});
+  bool halted = beyond || is_from(place_of(a), u32(state));
+  if (a.n_finishes == 0) {
+    if (halted) return false;
+  } else if constexpr (order == SumOrder::fixed) {
+    if (!finish_in_order(a, s, halted)) return false;
+  } else if (!finish_reductions(a, s, part, halted)) {
+    return false;
+  }
+  return go_ahead(f, test, a, s, iteration, u32(state >> 32), computed);
 }
 
 // --- rows -----------------------------------------------------------------------------------------------------------------

@@ -75,76 +75,10 @@ void CudaProgram::issue_mark(u32 first_test, int iterations) {
   launch_mark(m, mine_.stream);
 }
 
-/// A table for the kernel that stays.
-std::vector<std::byte> CudaProgram::steps_of_chunk() {
-  std::vector<const Launch*> order;
-  std::vector<int> iteration;
-  for (int i = 0; i < chunk_; i++)
-    for (auto& launch : plan_.launches)
-      if (rec_.commands[launch.command].active(i)) order.push_back(&launch), iteration.push_back(i);
-  std::vector<std::byte> steps(order.size() * plan_.resident->step_bytes);
-  for (std::size_t n = 0; n < order.size(); n++) {
-    const Launch& launch = *order[n];
-    StepHead head{told(launch, iteration[n]), plan_.resident->kind(*launch.functor, *launch.test)};
-    // Who has the end of a reduction knows that all blocks have started it.
-    if (int slot = head.args.start.slot; slot >= 0 && n + 1 < order.size())
-      for (int s : order[n + 1]->finished_slots) head.meets &= s != slot;
-    auto begins_here = [&](std::size_t m, int slot) { return order[m]->args[0].start.slot == slot; };
-    auto ends_here = [&](std::size_t m, int slot) { return contains(order[m]->finished_slots, slot); };
-    auto of_iteration = [&](std::size_t m) { return m < order.size() && iteration[m] == iteration[n]; };
-    if (int slot = head.args.start.slot; slot >= 0 && can_be_added_by_all(slot)) {
-      std::size_t m = n + 1;
-      while (of_iteration(m) && !ends_here(m, slot)) m++;
-      head.args.start.by_all = of_iteration(m);
-    }
-    for (int j = 0; j < head.args.n_finishes; j++) {
-      int slot = launch.finished_slots[std::size_t(j)];
-      if (!can_be_added_by_all(slot)) continue;
-      std::size_t m = n;
-      while (m > 0 && of_iteration(m - 1) && !begins_here(m - 1, slot)) m--;
-      if (m > 0 && of_iteration(m - 1)) look_at_blocks(head.args, j, slot);
-    }
-    launch.turns[iteration[n] % rec_.period]->write_step(&steps[n * plan_.resident->step_bytes], head);
-  }
-  return steps;
-}
-
-/// Sums of one rank, by few blocks, need nobody who collects them. They begin and end in the same iteration: what is open at
-/// the end of a chunk, or of the loop, others will look for where all reductions end.
-bool CudaProgram::can_be_added_by_all(int slot) const {
-  const ReductionMemory& d = mine_.reductions[slot];
-  int blocks = plan_.resident_blocks;
-  return d.parts == 1 && d.pushes == 1 && blocks <= most_blocks_by_all && 2 * blocks <= mine_.grid_limit;
-}
-
-void CudaProgram::look_at_blocks(Args& a, int j, int slot) const {
-  const ReductionMemory& d = mine_.reductions[slot];
-  FinishArgs& f = a.finish[j];
-  a.parts -= f.parts * f.values;
-  f.parts = 0;
-  f.packets = d.partials;
-  f.blocks = plan_.resident_blocks;
-  f.stride = mine_.grid_limit;
-}
-
-void CudaProgram::launch_resident() {
-  ResidentArgs r;
-  r.steps = steps_;
-  r.count = resident_steps_;
-  r.n_epochs = plan_.epoch_count();
-  r.upload = mine_.control;
-  plan_.resident->launch(r, plan_.resident_blocks, mine_.stream);
-}
-
 void CudaProgram::build_graph() {
   offsets_.assign(plan_.epoch_count(), 0);
   tests_issued_ = 0;
-  if (plan_.resident) {
-    auto steps = steps_of_chunk();
-    resident_steps_ = i32(steps.size() / plan_.resident->step_bytes);
-    if (!steps_) steps_ = state_.take_memory(mine_, steps.size(), "the steps of a kernel that stays");
-    state_.copy_in(mine_, steps_, steps.data(), steps.size());
-  }
+  if (plan_.resident) make_steps();
   if (!increments_)
     increments_ = static_cast<u32*>(state_.take_memory(mine_, sizeof(u32) * (offsets_.size() + 1), "a recording's epochs"));
   cudaGraph_t graph = repeats_ ? capture_repeated_chunk() : capture_chunk(nullptr);

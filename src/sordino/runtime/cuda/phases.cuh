@@ -18,7 +18,7 @@ struct Shared {
 };
 
 __device__ inline bool is_keeper() { return blockIdx.x == 0 && threadIdx.x == 0; }  // writes what the rank keeps
-__device__ inline i32 iteration_of(const Args& a) { return a.fixed->first_iteration + a.iteration; }
+__device__ inline i32 iteration_of(const Args& a) { return a.control->first_iteration + a.iteration; }
 __device__ inline u32 epoch_of(const Args& a, const EpochRef& e) { return a.epochs[e.index] + e.offset; }
 __device__ inline u32 place_of(const Args& a) { return place_in_order(iteration_of(a), a.commands, a.command); }
 
@@ -50,50 +50,9 @@ __device__ inline void book_finish(const Args& a, const Shared& s, u32 waited) {
   if (threadIdx.x == 0 && s.stop && a.control->stop_seen_at == 0) a.control->stop_seen_at = place_of(a);
 }
 
-/// The k-th sum of the j-th reduction that the command finishes.
-__device__ inline void keep_sum(const Args& a, Shared& s, int j, int k, double sum) {
-  s.finished[j * most_values + k] = sum;
-  if (blockIdx.x == 0) a.scalars[a.finish[j].to[k]] = sum;  // where later commands look
-}
-
-/// Adds the k-th sums of all own blocks, in the order of collect() and block_sum(), in the first warp. False: the wait was
-/// lost.
-__device__ inline bool add_blocks(const Args& a, const FinishArgs& f, int k, u32 epoch, u32& words, double& sum) {
-  constexpr int J = (most_blocks_by_all + 31) / 32;
-  const Packet* packets = f.packets + k * f.stride + (epoch & 1) * f.blocks;
-  double v[J];
-  u32 tags = 0;
-  bool there = spin(a, Wait::own_blocks, -1, 0, flag_word(epoch, false), [&](u32&) {
-    bool all = true;
-    tags = 0;
-#pragma unroll
-    for (int j = 0; j < J; j++) {
-      int b = j * 32 + i32(threadIdx.x);
-      v[j] = 0;
-      if (b >= f.blocks) continue;
-      Packet p = load_packet(packets + b);
-      all &= is_epoch(u32(p.tag), epoch);
-      tags |= u32(p.tag);
-      v[j] = p.value;
-    }
-    return all;
-  });
-  words |= tags;
-  sum = 0;
-#pragma unroll
-  for (int j = 0; j < J; j++) {
-#pragma unroll
-    for (int o = 16; o; o >>= 1) v[j] += __shfl_down_sync(~0u, v[j], o);
-    sum += v[j];
-  }
-  return there;
-}
-
 /// The first warp collects the parts of all reductions that end here and adds them, rank by rank: every rank gets the same
 /// bits. `first` is what part_ref() said of this thread before the previous command had ended. False: halted, or the wait was
-/// lost. If it `stays`, the kernel that started a reduction may still run: blocks may have to add each other's sums, and behind
-/// the end all that they wrote before is visible.
-template <bool stays>
+/// lost.
 __device__ inline bool finish_reductions(const Args& a, Shared& s, PartRef first, bool halted) {
   bool lost = false;
   u32 waited = 0, words = 0;
@@ -110,32 +69,21 @@ __device__ inline bool finish_reductions(const Args& a, Shared& s, PartRef first
     s.part[i] = got.value;
     words |= u32(got.tag);
   }
+  if (__any_sync(~0u, lost || halted)) return false;
+  s.stop = __any_sync(~0u, words & 1);
   const double* part = s.part;
 #pragma unroll 1
-  for (int j = 0; j < a.n_finishes && !__any_sync(~0u, lost || halted); j++) {
+  for (int j = 0; j < a.n_finishes; j++) {
     const FinishArgs& f = a.finish[j];
-    if (stays && f.blocks > 0) {
-      u64 since = nanoseconds();
-#pragma unroll 1
-      for (int k = 0; k < f.values; k++) {
-        double sum;
-        lost |= !add_blocks(a, f, k, epoch_of(a, f.epoch), words, sum);
-        if (threadIdx.x == 0) keep_sum(a, s, j, k, sum);
-      }
-      waited += u32(nanoseconds() - since);
-      continue;
-    }
     if (int k = threadIdx.x; k < f.values) {
       double sum = 0;
 #pragma unroll 1
       for (int p = 0; p < f.parts; p++) sum += part[p * f.values + k];
-      keep_sum(a, s, j, k, sum);
+      s.finished[j * most_values + k] = sum;
+      if (blockIdx.x == 0) a.scalars[f.to[k]] = sum;  // where later commands look
     }
     part += f.parts * f.values;
   }
-  if (__any_sync(~0u, lost || halted)) return false;
-  s.stop = __any_sync(~0u, words & 1);
-  if constexpr (stays) fence_device();
   __syncwarp();
   if (blockIdx.x == 0) book_finish(a, s, __reduce_max_sync(~0u, waited));
   return true;
@@ -224,7 +172,7 @@ __device__ inline void sent_rows(const Args& a) {
 #pragma unroll 1
   for (int j = 0; j < a.n_puts; j++) {
     const PutArgs& p = a.put[j];
-    u32 word = flag_word(epoch_of(a, p.epoch), a.fixed->stop);
+    u32 word = flag_word(epoch_of(a, p.epoch), a.control->stop);
 #pragma unroll 1
     for (int k = 0; k < p.peers; k++) store_relaxed(p.flags[k], word);
     *p.sent = word;
@@ -233,29 +181,13 @@ __device__ inline void sent_rows(const Args& a) {
 
 // --- start ---------------------------------------------------------------------------------------------------------------
 
-/// Every block hands in its sums; the last block of the grid, which has the least rows, adds and sends them. If it `orders`,
-/// what any block wrote before is visible on this device to whoever has seen the reduction's end and passed a fence.
-template <int K, bool orders = false>
+/// Every block hands in its sums; the last block of the grid, which has the least rows, adds and sends them.
+template <int K>
 __device__ inline void start_reduction(const Args& a, Shared& s, double (&sums)[K]) {
-  u32 epoch = epoch_of(a, a.start.epoch), stop = a.start.tells_stop ? a.fixed->stop : 0;
+  u32 epoch = epoch_of(a, a.start.epoch), stop = a.start.tells_stop ? a.control->stop : 0;
   bool mute = iteration_of(a) == a.mute_at;
-  if constexpr (orders) {
-    __syncthreads();  // what the block wrote is known to its first warp, which hands in
-    if (threadIdx.x < 32) fence_device();
-    if (a.start.by_all) {
-      double sum = block_sum<K>(sums, s.warp_sum);
-      i32 at = i32(threadIdx.x) * a.start.stride + (epoch & 1) * gridDim.x + blockIdx.x;
-      if (threadIdx.x < K && !mute) store_packet(a.start.partials + at, {sum, flag_word(epoch, stop)});
-      return;
-    }
-  }
   double sum;
   if (!grid_sum<K>(a, {a.start.partials, a.start.stride, a.start.slot}, epoch, sums, s.warp_sum, sum)) return;
-  if constexpr (orders) {
-    fence_device();  // by all threads that have looked at packets
-    __syncthreads();
-    if (threadIdx.x < 32) fence_device();
-  }
   if (threadIdx.x >= 32 || mute) return;
   i32 place = ((epoch & 1) * a.start.parts + a.start.place) * K;
   push_sums<K>(a.start.targets, sum, flag_word(epoch, stop), [&](i32 target) { return a.start.to[target] + place; });

@@ -7,8 +7,6 @@
 namespace sordino::cuda {
 namespace {
 
-constexpr i64 most_rounds = 4;  // of a block's chunks: with more, launches are as fast as a kernel that stays
-
 void limit(const Command& c, std::size_t n, int most, const char* what) {
   if (n > std::size_t(most))
     throw Error(Errc::unsupported,
@@ -62,8 +60,7 @@ void Plan::stay() {
   if (!entry) return;
   i64 fit = std::min(entry->blocks_per_multiprocessor() * mine_.multiprocessors, mine_.grid_limit);
   if (state_.options.most_blocks > 0) fit = std::min<i64>(fit, state_.options.most_blocks);
-  bool wins = wanted <= most_rounds * fit;
-  if (fit == 0 || (state_.options.looping == Looping::automatic && !wins)) return;
+  if (fit == 0) return;
   resident = entry;
   resident_blocks = int(std::min(wanted, fit));
   cut_all();  // dealt to so many blocks

@@ -8,7 +8,6 @@ Args Plan::arguments(const Outline& o, int turn, const Entry& entry, Launch& lau
   a.control = &mine_.control->control;
   a.scalars = mine_.control->scalars;
   a.epochs = mine_.control->epochs;
-  a.fixed = a.control;
   a.engine = mine_.pulse;
   a.ranks = rank_.size();
   a.command = o.index;

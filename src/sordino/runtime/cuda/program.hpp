@@ -46,14 +46,21 @@ class CudaProgram final : public Program {
   void follow_peers(const Launch& launch, int turn);
   void signal_peers(const Launch& launch, int turn);
   Args told(const Launch& launch, int iteration);
-  std::vector<std::byte> steps_of_chunk();
-  bool can_be_added_by_all(int slot) const;
-  void look_at_blocks(Args& a, int finish, int slot) const;
-  void launch_resident();
   void build_graph();
   cudaGraph_t capture_chunk(cudaGraph_t body);
   cudaGraph_t capture_repeated_chunk();
   void allocate_history(i64 tests_in_a_chunk);
+
+  // a kernel that stays (steps.cpp)
+  /// A command in an iteration of a chunk.
+  struct StepPlace {
+    const Launch* launch;
+    int iteration;
+  };
+  std::vector<StepPlace> places_of_chunk() const;
+  bool blocks_may_add(const std::vector<StepPlace>& places, std::size_t finisher) const;
+  void make_steps();
+  void launch_resident();
 
   // over NCCL (exchange.cpp)
   /// Messages that may be under way, and what is to come with them.

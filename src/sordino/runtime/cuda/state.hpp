@@ -277,8 +277,7 @@ struct State {
   bool has_device_each() const { return ranks.size() == devices.size(); }
   /// Whether one kernel may stay for a chunk of a loop's iterations.
   bool may_stay() const {
-    bool asked = options.looping == Looping::resident || options.looping == Looping::automatic;
-    return asked && order() == SumOrder::grid && has_device_each() && !nccl;
+    return options.looping == Looping::resident && order() == SumOrder::grid && has_device_each() && !nccl;
   }
   SumOrder order() const { return options.deterministic ? SumOrder::fixed : SumOrder::grid; }
   RankState& of(const Rank& r) { return local(r.id()); }

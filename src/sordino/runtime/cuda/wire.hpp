@@ -10,11 +10,10 @@ namespace sordino::cuda {
 constexpr int block_threads = 256;
 constexpr int most_finishes = 4, most_awaits = 4, most_puts = 4, most_groups = 4;  // of one command
 constexpr int most_values = 16;                                                    // that one reduction sums
-constexpr int most_blocks_by_all = 160;  // that look at each other's sums: with more it takes longer than two looks
-constexpr int most_parts = 256;          // values times ranks that one command finishes
-constexpr int most_scalars = 1024;       // of one rank
-constexpr int most_epochs = 512;         // channels that one program uses
-constexpr int flag_stride = 32;          // words: one flag a line of 128 bytes
+constexpr int most_parts = 256;     // values times ranks that one command finishes
+constexpr int most_scalars = 1024;  // of one rank
+constexpr int most_epochs = 512;    // channels that one program uses
+constexpr int flag_stride = 32;     // words: one flag a line of 128 bytes
 
 /// A message that needs no flag and no fence: 16 bytes are written and read at once, so the tag vouches for the value.
 struct alignas(16) Packet {
@@ -109,7 +108,6 @@ struct FinishArgs {
   const Packet* packets = nullptr;  // [2][parts][values], written by the ranks
   EpochRef epoch;
   i32 parts = 0, values = 0;
-  i32 blocks = 0, stride = 0;         // > 0: the packets are those of so many own blocks, [values][stride], at [2][blocks] each
   std::int16_t to[most_values] = {};  // physical scalars
 };
 
@@ -155,7 +153,6 @@ struct StartArgs {
   // sums in the order of the grid
   Packet* partials = nullptr;  // [values][stride], one a thread block
   i32 stride = 0;
-  bool by_all = false;  // all blocks add all partials themselves, in a later step (StepHead)
   // sums in fixed order
   double* tile_sums = nullptr;  // [values][tiles]
   u32* tiles_done = nullptr;    // [blocks]
@@ -182,9 +179,8 @@ struct Args {
   Control* control = nullptr;
   double* scalars = nullptr;  // [physical]
   const u32* epochs = nullptr;
-  const Control* fixed = nullptr;  // where what is constant while a chunk runs can be read
-  double* history = nullptr;       // a ring
-  const Pulse* engine = nullptr;   // of all ranks
+  double* history = nullptr;      // a ring
+  const Pulse* engine = nullptr;  // of all ranks
   i32 ranks = 0;
   i32 command = 0, commands = 0;
   i32 iteration = 0;  // counted from the chunk's first
@@ -209,7 +205,13 @@ struct StepHead {
   Args args;
   i32 kind = 0;       // of those that the kernel runs
   bool meets = true;  // its end is a meeting of all blocks; else the next step ends the reduction that this one starts
+  // The reductions that it finishes, or the one that it starts, are added by each block for itself, from the packets of all
+  // blocks: [values][stride], of which [2][blocks] are used. For one rank with few blocks.
+  bool blocks_finish = false, blocks_start = false;
+  i32 stride = 0;
 };
+constexpr int most_blocks_by_themselves = 160;  // with more it takes longer than to ask the one that collects
+
 struct ResidentArgs {
   const void* steps = nullptr;  // [count][stride] in device memory
   i32 count = 0, n_epochs = 0;
