@@ -23,7 +23,8 @@ class Solution:
     x : array of the kind, type and shape of b, (n,) or (n, k); None on MPI processes other than the first
         The solution if `converged`, else the best x that was seen. float32 where matrix and b are float32 (over MPI
         float64): all is computed in float64, and what is verified is x as it is handed out. A torch tensor for a torch
-        tensor, and so on for all that speaks DLPack; else NumPy.
+        tensor, and so on for all that speaks DLPack; else NumPy. For b on a GPU it is there, of the allocator of b's
+        library; of (n, k) the columns lie without gaps.
     report : Report
         Status, history, ledger and trace; the properties below are short cuts into it. Of several columns, that of the
         first which did not converge, or else of the one with most iterations.
