@@ -74,7 +74,8 @@ class Library:
 
     def doubles(self, values: Any) -> Any:
         """The same without gaps, in float64; itself where it is so."""
-        if values.ndim == 1 and values.dtype == self.space.float64:
+        dense = getattr(values, "strides", None) in (None, (8,))
+        if dense and values.dtype == self.space.float64:
             return values
         return self.space.asarray(values, dtype=self.space.float64, copy=True)
 

@@ -1,6 +1,7 @@
 """Arrays of a GPU's library, without a GPU: a stand-in that says it is on one, and hands out memory of the CPU.
 
-What it shows is how such arrays are taken and given back: ordered behind their library's work, in its memory, without copies.
+What it shows is how such arrays are taken and given back: ordered behind their library's work, in its memory, and
+without copies.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Array:
         self._values = values
 
     shape = property(lambda self: self._values.shape)
-    ndim = property(lambda self: self._values.ndim)
+    strides = property(lambda self: self._values.strides)
     dtype = property(lambda self: self._values.dtype)
     device = "gpu:0"
     T = property(lambda self: Array(self._values.T))
@@ -117,6 +118,13 @@ def test_float32_is_verified_as_it_is_handed_out(shape):
     missed = single.solve(Array(b), rtol=1e-9, on_failure="return")
     assert missed.status == "stagnated" and "misses it in float32" in missed.reason
     assert single.solve(Array(0 * b)).converged
+
+
+def test_gaps_are_copied_out_of():
+    wide = np.random.default_rng(6).standard_normal(2 * N)
+    found = solver().solve(Array(wide[::2]))
+    np.testing.assert_array_equal(found.x._values, solver().solve(wide[::2]).x)
+    assert ("copy", (N,)) in Array.log
 
 
 def test_guesses_of_either_kind_and_linalg():
