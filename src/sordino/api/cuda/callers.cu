@@ -47,11 +47,18 @@ __global__ void __launch_bounds__(threads) look_at(const double* v, i64 n, Part*
 
 }  // namespace
 
+// The legacy default stream waits for others when something is put into it, so an event is.
 void wait_for(const void* pointer, void* stream) {
   Place place = place_of(pointer);
   if (place.memory != Memory::device) return;
   OnDevice on(place.device);
-  call("cudaStreamSynchronize", cudaStreamSynchronize(stream ? static_cast<cudaStream_t>(stream) : cudaStreamLegacy));
+  if (stream) return call("cudaStreamSynchronize", cudaStreamSynchronize(static_cast<cudaStream_t>(stream)));
+  cudaEvent_t end = nullptr;
+  call("cudaEventCreateWithFlags", cudaEventCreateWithFlags(&end, cudaEventDisableTiming));
+  cudaError_t recorded = cudaEventRecord(end, cudaStreamLegacy), waited = cudaEventSynchronize(end);
+  cudaEventDestroy(end);
+  call("cudaEventRecord", recorded);
+  call("cudaEventSynchronize", waited);
 }
 
 void copy(void* to, const void* from, std::size_t bytes) {
