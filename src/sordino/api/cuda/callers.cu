@@ -72,14 +72,14 @@ struct Looker::State {
   Part* parts = nullptr;                // [most_blocks] pinned, written by whichever GPU looks
   std::map<int, cudaStream_t> streams;  // by device
 
-  State() {
-    call("cudaHostAlloc", cudaHostAlloc(&parts, most_blocks * sizeof(Part), cudaHostAllocPortable | cudaHostAllocMapped));
-  }
   ~State() {
     for (auto [device, stream] : streams) cudaStreamDestroy(stream);
     cudaFreeHost(parts);
   }
-  cudaStream_t stream(int device) {
+  /// With the device current: on no other GPU is anything made.
+  cudaStream_t prepare(int device) {
+    if (!parts)
+      call("cudaHostAlloc", cudaHostAlloc(&parts, most_blocks * sizeof(Part), cudaHostAllocPortable | cudaHostAllocMapped));
     cudaStream_t& s = streams[device];
     if (!s) call("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
     return s;
@@ -93,7 +93,7 @@ Looker::Seen Looker::look(const double* v, i64 n) {
   if (n == 0) return {};
   int device = place_of(v).device;
   OnDevice on(device);
-  cudaStream_t stream = state_->stream(device);
+  cudaStream_t stream = state_->prepare(device);
   int blocks = int(std::min<i64>((n + threads - 1) / threads, most_blocks));
   look_at<<<blocks, threads, 0, stream>>>(v, n, state_->parts);
   call("a kernel that looks at a vector", cudaGetLastError());
