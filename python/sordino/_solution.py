@@ -88,6 +88,25 @@ class Solution:
         )
 
 
+def in_single(
+    raw: dict[str, Any], x: Any, norm: float, residual: float, asked: dict[str, Any]
+) -> dict[str, Any]:
+    """What the core has said of a solve, for x in float32: ``||b||`` and ``||b - A x||`` are those of this x."""
+    rounded = {
+        **raw,
+        "x": x,
+        "residual_norm": residual,
+        "true_residual": residual / norm if norm else 0.0,
+    }
+    if raw["status"] == "converged" and not residual <= max(asked["rtol"] * norm, asked["atol"]):
+        rounded["status"] = "stagnated"
+        rounded["reason"] = (
+            f"x meets the tolerance in float64, and misses it in float32, as matrix and b are: relative residual "
+            f"{rounded['true_residual']:.3e}; give b as float64"
+        )
+    return rounded
+
+
 def check_on_failure(on_failure: str) -> None:
     """Refuse another word than raise, warn or return."""
     if on_failure not in _ON_FAILURE:

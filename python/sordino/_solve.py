@@ -17,7 +17,7 @@ from ._device import GpuVectors, handed, host_copy, taken
 from ._matrix import CsrArrays, all_finite, as_csr
 from ._native import core, translated
 from ._placement import place
-from ._solution import Solution, check_on_failure, deliver
+from ._solution import Solution, check_on_failure, deliver, in_single
 from ._system import System, as_system
 from ._vectors import HostVectors
 from .errors import BadArgument, Unsupported
@@ -296,20 +296,7 @@ class Solver:
         """A result in float32, of which only that is said which is true of it. Cost: one more product."""
         x, in_double = vectors.rounded(raw["x"])
         norm, residual = self._norms(b, in_double, overrides)
-        rounded = {
-            **raw,
-            "x": x,
-            "residual_norm": residual,
-            "true_residual": residual / norm if norm else 0.0,
-        }
-        asked = {**self.options, **overrides}
-        if raw["status"] == "converged" and not residual <= max(asked["rtol"] * norm, asked["atol"]):
-            rounded["status"] = "stagnated"
-            rounded["reason"] = (
-                f"x meets the tolerance in float64, and misses it in float32, as matrix and b are: relative residual "
-                f"{rounded['true_residual']:.3e}; give b as float64"
-            )
-        return rounded
+        return in_single(raw, x, norm, residual, {**self.options, **overrides})
 
     def _norms(self, b: Any, x: Any, overrides: dict[str, Any]) -> tuple[float, float]:
         """``||b||`` and ``||b - A x||``; on GPUs x, which is written again, is a first guess that is good enough."""
