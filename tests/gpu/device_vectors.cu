@@ -32,7 +32,7 @@ Options options(int ranks, const std::string& engine = "cuda") {
   return o;
 }
 
-std::vector<int> ranks_here() { return test::gpus() > 1 ? std::vector<int>{1, 2, test::gpus()} : std::vector<int>{1, 2}; }
+std::vector<int> ranks_here() { return test::gpus() > 2 ? std::vector<int>{1, 2, 3} : std::vector<int>{1, 2}; }
 
 /// b, x and x0 of one solve on a GPU; the x that comes back.
 std::vector<double> solve_there(Solver& solver, const std::vector<double>& b, const std::vector<double>* x0, int device = 0) {

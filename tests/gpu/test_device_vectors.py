@@ -129,8 +129,9 @@ def test_x_is_of_the_kind_of_b_with_the_bits_of_the_host(there, ranks, size) -> 
     assert there.device(found.x) == 0 and there.host(found.x).dtype == np.float64
     assert there.host(found.x).tobytes() == host.x.tobytes()
     assert_solved(A, there.host(found.x), b)
-    expected = spla.spsolve(A.tocsc(), b)
-    np.testing.assert_allclose(there.host(found.x), expected, rtol=1e-5, atol=1e-7 * abs(expected).max())
+    if len(b) < 5000:
+        expected = spla.spsolve(A.tocsc(), b)
+        np.testing.assert_allclose(there.host(found.x), expected, rtol=1e-5, atol=1e-7 * abs(expected).max())
     again = made.solve(there.array(b), found.x)
     assert again.iterations <= 1
     assert made.solve(b, found.x).x.dtype == np.float64  # b decides what x is

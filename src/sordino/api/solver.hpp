@@ -59,7 +59,8 @@ class Solver {
   /// to the host first, where ranks cut their layouts: 8 bytes an entry.
   void update_values(const double* values);
   /// The stream (a cudaStream_t of any GPU) whose work is waited for before vectors on GPUs are touched. Null, the default: the
-  /// legacy default stream of the GPU that has the vector, and with it every stream that was not made non-blocking.
+  /// legacy default stream of the GPU that has the vector, and with it every stream that was not made non-blocking. It must
+  /// exist until another is named.
   void set_stream(void* stream);
   /// For benchmarks: seconds of one product with its halo, replayed `2 * pairs` times as a solver would; the slowest rank
   /// counts.
