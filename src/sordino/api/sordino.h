@@ -108,8 +108,8 @@ int sordino_solve(sordino_solver* solver, const double* b, double* x, const doub
 int sordino_update_values(sordino_solver* solver, const double* values);
 
 /* The stream (a cudaStream_t of any GPU) whose work is waited for before b, x, x0 or new values on a GPU are touched, in
- * functions to come; NULL, as at first: the legacy default stream. One that is named must exist until another is. Not collective;
- * builds without CUDA ignore it. */
+ * functions to come; NULL, as at first: the legacy default stream. One that is named must exist until another is. Not
+ * collective; builds without CUDA ignore it. */
 int sordino_set_stream(sordino_solver* solver, void* stream);
 
 /* Changes rtol, atol, maxiter or time_limit for solves to come, as "rtol=1e-10 maxiter=500"; others are fixed. Not collective,
