@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._matrix import as_columns
-from .errors import BadArgument
+from .errors import BadArgument, Unsupported
 
 #: DLPack's numbers: main memory, and memory pinned for CUDA or ROCm.
 ON_CPU = (1, 3, 11)
@@ -62,7 +62,7 @@ class HostVectors:
 
 
 def host_array(values: Any, what: str) -> Any:
-    """The values where NumPy can see them, without a copy; they are in memory of the CPU.
+    """The values where NumPy can see them, without a copy.
 
     Parameters
     ----------
@@ -72,6 +72,8 @@ def host_array(values: Any, what: str) -> Any:
 
     Raises
     ------
+    Unsupported
+        It lies in memory of a device, and here only memory of the CPU is taken.
     BadArgument
         It refuses to hand out its data.
     """
@@ -79,6 +81,11 @@ def host_array(values: Any, what: str) -> Any:
         return values.toarray()
     if not speaks_dlpack(values):
         return values
+    if int(values.__dlpack_device__()[0]) not in ON_CPU:
+        raise Unsupported(
+            f"{what} is a {type(values).__name__} in memory of a device; here vectors in memory of the CPU are "
+            "taken: hand over a copy there"
+        )
     try:
         return np.from_dlpack(values)
     except (BufferError, RuntimeError, TypeError, ValueError) as refused:

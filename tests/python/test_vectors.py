@@ -84,7 +84,10 @@ def test_what_does_not_come_over_is_refused_with_one_sentence(system, monkeypatc
         sordino.solve(A, b, Tensor(b, device=(2, 0)))
     with pytest.raises(sordino.Unsupported, match="the matrix is a Tensor in memory of a GPU"):
         sordino.solve(Tensor(np.eye(3), device=(2, 0)), np.ones(3))
-    monkeypatch.setattr(_device, "ON_CPU", (1, 99))
+    with pytest.raises(sordino.Unsupported, match="v is a Tensor in memory of a device; here"):
+        _vectors.host_array(Tensor(b, device=(2, 0)), "v")
+    for module in (_device, _vectors):
+        monkeypatch.setattr(module, "ON_CPU", (1, 99))
     with pytest.raises(
         sordino.BadArgument, match=r"^x0 does not hand out .* \(this tensor requires a gradient\)$"
     ):
