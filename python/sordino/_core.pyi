@@ -89,11 +89,12 @@ class Solver:
     ) -> None: ...
     def solve(
         self,
-        b: np.ndarray,
-        x0: np.ndarray | None = None,
+        b: Any,  # an array, or a capsule of DLPack
+        x0: Any = None,
         progress: Callable[[int, float], bool] | None = None,
         options: dict[str, Any] = ...,
         look: Callable[[int, float, np.ndarray | None], bool] | None = None,
+        x: Any = None,
     ) -> dict[str, Any]: ...
     def update_values(self, data: np.ndarray) -> None: ...
     def time_product(self, pairs: int) -> float: ...

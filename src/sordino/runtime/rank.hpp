@@ -213,8 +213,8 @@ class Rank {
   void reset_names();
 
   // --- data, between recordings ---------------------------------------------------------------------------------------------
-  void write(Vec v, const double* host);  // [rows]
-  void read(Vec v, double* host);         // [rows]
+  void write(Vec v, const double* host);  // [rows]; on GPUs, memory of any of them will do as well
+  void read(Vec v, double* host);         // [rows]; likewise
   void set(Scal s, double value);
   double get(Scal s);
 

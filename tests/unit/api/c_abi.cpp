@@ -188,6 +188,7 @@ TEST("how a solve went: a code, figures, a history and a sentence") {
   CHECK(sordino_history(h.solver, nullptr, 0) == 3);
 
   CHECK(sordino_set(h.solver, "maxiter=1000 rtol=1e-10") == SORDINO_OK);
+  CHECK(sordino_set_stream(h.solver, nullptr) == SORDINO_OK);
   for (double scale : {1e-200, 1.0, 1e200}) {
     NOTE("scale ", scale);
     std::vector<double> far = b;

@@ -22,8 +22,6 @@ Links links_of(const std::string& transport);
 Staging staging_of(const std::string& transport);
 /// That everything between processes goes over MPI, as if each were on a host of its own.
 bool parts_processes(const std::string& transport);
-/// Whether this is memory of a GPU, which the host cannot read.
-bool on_device(const void* pointer);
 /// What carries data between its ranks.
 std::string carrier(const CudaEngine& engine);
 sordino::DeviceReport report();
@@ -32,6 +30,7 @@ std::string architectures();
 
 /// Makes kernels of everything that is registered: methods, the driver's steps, matrix layouts.
 void enable_kernels();
+void enable_resident_loops();
 void enable_lattice_kernels();      // the dslash
 void enable_fixed_order_kernels();  // those of deterministic engines
 
