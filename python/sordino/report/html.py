@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from importlib import resources
 from typing import Any
 
 from . import convergence, timeline
+from .kernels import kernel_section
+from .pictures import Picture
 from .record import Report
-from .words import count, duration, kernel_rows, ledger_sentences, quantity, sentence
+from .roof import Roof, roof_of
+from .tables import scrolling, table
+from .words import count, duration, ledger_sentences, quantity, sentence
 
 _TIMES = {
     "time_s": "time",
@@ -29,7 +34,15 @@ _COUNTS = {
 }
 
 
-def render(report: Report, *, title: str = "", command: str = "", notes: tuple[str, ...] = ()) -> str:
+def render(
+    report: Report,
+    *,
+    title: str = "",
+    command: str = "",
+    notes: Sequence[str] = (),
+    pictures: Sequence[Picture] = (),
+    roof: Roof | None = None,
+) -> str:
     """Return the page.
 
     Parameters
@@ -39,16 +52,21 @@ def render(report: Report, *, title: str = "", command: str = "", notes: tuple[s
         What was solved; made from the report's problem if empty.
     command : str
         The command line, to repeat the run.
-    notes : tuple of str
+    notes : sequence of str
         What the user was told, such as that no right-hand side was given.
+    pictures : sequence of Picture
+        Of the problem: a slice of a field, the pattern of a matrix.
+    roof : Roof, optional
+        What the machine could do at most; that of the described machine if not given.
     """
     title = title or str(report.problem.get("name") or f"A system of {report.problem.get('n', 0):,} unknowns")
     sections = (
         _header(report, title, notes),
         _convergence(report),
+        _problem(pictures),
         _timeline(report),
         _ledger(report),
-        _kernels(report),
+        _section("Kernels", kernel_section(report, roof or roof_of(report))),
         _run(report, command),
     )
     style = resources.files(__package__).joinpath("style.css").read_text(encoding="utf-8")
@@ -61,7 +79,7 @@ def render(report: Report, *, title: str = "", command: str = "", notes: tuple[s
     )
 
 
-def _header(report: Report, title: str, notes: tuple[str, ...]) -> str:
+def _header(report: Report, title: str, notes: Sequence[str]) -> str:
     mood = "good" if report.converged else "bad"
     status = "Solved and verified" if report.converged else f"Not solved: {report.status.replace('_', ' ')}"
     facts = {
@@ -112,6 +130,15 @@ def _convergence(report: Report) -> str:
     return _section("Convergence", picture + legend)
 
 
+def _problem(pictures: Sequence[Picture]) -> str:
+    figures = "".join(
+        f"<figure>{picture.drawing}<figcaption><h3>{escape(picture.heading)}</h3>{escape(picture.caption)}"
+        "</figcaption></figure>"
+        for picture in pictures
+    )
+    return _section("The problem", figures and f'<div class="figures of-{len(pictures)}">{figures}</div>')
+
+
 def _timeline(report: Report) -> str:
     drawn = timeline.draw(report)
     if drawn is None:
@@ -121,7 +148,7 @@ def _timeline(report: Report) -> str:
     )
     return _section(
         "Timeline",
-        f'<p class="caption">{escape(drawn.caption)}</p><div class="scroll">{drawn.picture}</div>'
+        f'<p class="caption">{escape(drawn.caption)}</p>{scrolling(drawn.picture, "timeline")}'
         f'<ul class="legend">{legend}</ul>',
     )
 
@@ -136,8 +163,9 @@ def _ledger(report: Report) -> str:
         shown = duration(value) if key in _TIMES else _whole(key, value)
         each = value / max(report.iterations, 1)
         rows.append((label, shown, duration(each) if key in _TIMES else _whole(key, each)))
-    table = _table(("", "in all", "an iteration"), rows)
-    return _section("Communication and work", f'<ul class="words">{words}</ul>{table}')
+    counts = table(("", "in all", "an iteration"), rows)
+    caption = '<p class="caption">Of one rank, from the first command to the verified result.</p>'
+    return _section("Communication and work", f'<ul class="words">{words}</ul>{caption}{counts}')
 
 
 def _whole(key: str, value: float) -> str:
@@ -146,37 +174,31 @@ def _whole(key: str, value: float) -> str:
     return quantity(value, "flop") if key == "flops" else f"{value:,.1f}".removesuffix(".0")
 
 
-def _kernels(report: Report) -> str:
-    rows = [
-        (
-            escape(row["name"]),
-            f"{row['calls']:,}",
-            duration(row["seconds"]),
-            f'<span class="share" style="width:{80 * row["share"]:.0f}px"></span>{100 * row["share"]:.0f} %',
-            f"{row['bandwidth'] / 1e9:,.1f}",
-            f"{row['rate'] / 1e9:,.1f}",
-        )
-        for row in kernel_rows(report)
-        if row["seconds"] > 0
-    ]
-    if not rows:
-        return ""
-    table = _table(("kernel", "calls", "time", "share", "GB/s", "GFLOP/s"), rows, escaped=True, class_="wide")
-    return _section("Kernels", f'<div class="scroll">{table}</div>')
-
-
 def _run(report: Report, command: str) -> str:
-    pairs: list[tuple[str, str]] = [("command", command)] if command else []
+    said = f'<pre class="command">{escape(command)}</pre>' if command else ""
     if report.machine:
-        pairs += [(key, str(value)) for key, value in report.machine.items() if not isinstance(value, dict)]
-    facts = _table(("", ""), pairs, class_="pairs") if pairs else ""
-    options = _table(("", ""), [(key, str(value)) for key, value in report.options.items()], class_="pairs")
+        said += _machine(report.machine)
+    options = table(
+        ("option", "value"), [(key, str(value)) for key, value in report.options.items()], class_="pairs"
+    )
     label = count(len(report.options), "option")
-    return _section("This run", f"{facts}<details><summary>All {label} in force</summary>{options}</details>")
+    return _section("This run", f"{said}<details><summary>All {label} in force</summary>{options}</details>")
 
 
-def _table(heads: tuple[str, ...], rows: list[Any], *, escaped: bool = False, class_: str = "") -> str:
-    show = str if escaped else (lambda cell: escape(str(cell)))
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in heads) if any(heads) else ""
-    body = "".join("<tr>" + "".join(f"<td>{show(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f'<table class="{class_}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+def _machine(machine: dict[str, Any]) -> str:
+    """The described machine: its name and numbers, each with where it comes from."""
+    sources = machine.get("sources") or {}
+    rows = [
+        (key, f"{value:g}", str(sources.get(key, "")))
+        for key, value in machine.items()
+        if isinstance(value, (int, float))
+    ]
+    shown = scrolling(
+        table(("in SI units", "", "where it comes from"), rows, class_="pairs"), "numbers of the machine"
+    )
+    description = escape(sentence(str(machine.get("description", ""))))
+    name = escape(str(machine.get("name", "")))
+    return (
+        f"<p>Times are those of the described machine <b>{name}</b>. {description}</p>"
+        f"<details><summary>Its {len(rows)} numbers</summary>{shown}</details>"
+    )

@@ -69,7 +69,7 @@ def ledger_sentences(report: Report) -> list[str]:
     Such as "2 reductions an iteration, 96 % of their time hidden".
     """
     ledger, n = report.ledger, max(report.iterations, 1)
-    said = [_reductions(ledger, n), _messages(ledger, n)]
+    said = [_reductions(report, n), _messages(report, n)]
     time = float(ledger.get("time_s") or report.seconds)
     exposed = float(ledger.get("exposed_reduction_s", 0)) + float(ledger.get("exposed_halo_s", 0))
     if time > 0 and (ledger.get("reductions") or ledger.get("messages")):
@@ -85,25 +85,39 @@ def ledger_sentences(report: Report) -> list[str]:
     return [sentence for sentence in said if sentence]
 
 
-def _reductions(ledger: dict[str, Any], n: int) -> str:
+def _reductions(report: Report, n: int) -> str:
+    ledger = report.ledger
     total = float(ledger.get("reductions", 0))
     if not total:
         return "no reductions"
     said = f"{count(_per_iteration(total, n), 'reduction')} an iteration"
     hidden, exposed = float(ledger.get("hidden_reduction_s", 0)), float(ledger.get("exposed_reduction_s", 0))
-    if hidden + exposed > 0:
-        said += f", {percent(hidden, hidden + exposed)} of their time hidden"
-    return said
+    if hidden > 0 or (exposed > 0 and report.options.get("engine") == "model"):
+        return said + f", {percent(hidden, hidden + exposed)} of their time hidden"
+    return said + _hidden(report, "reduction")
 
 
-def _messages(ledger: dict[str, Any], n: int) -> str:
+def _hidden(report: Report, kind: str) -> str:
+    """What part of the time under way was hidden, where the trace has it: on a real machine it alone knows."""
+    took = {kind: 0.0, f"{kind} wait": 0.0}
+    for item in report.trace:
+        if item["kind"] in took:
+            took[str(item["kind"])] += float(item["end_s"]) - float(item["start_s"])
+    under_way, waited = took.values()
+    if not under_way:
+        return ""
+    return f", {percent(max(under_way - waited, 0.0), under_way)} of the time under way hidden"
+
+
+def _messages(report: Report, n: int) -> str:
+    ledger = report.ledger
     messages = float(ledger.get("messages", 0))
     if not messages:
         return "no messages between ranks"
     size = quantity(float(ledger.get("bytes_sent", 0)) / n, "B")
     return (
         f"{count(_per_iteration(messages, n), 'message')} an iteration from a rank to others, {size} together"
-        f"{_carriers(ledger.get('carried') or {})}"
+        f"{_carriers(ledger.get('carried') or {})}{_hidden(report, 'halo')}"
     )
 
 
