@@ -16,7 +16,20 @@ import pytest
 from sordino.cli import display, monitor
 
 #: Takes some seconds on one core: the callback is called ten times a second.
-LONG = ("poisson", "56", "56", "56", "--contrast", "1000", "--ranks", "1", "--engine", "host", "--rtol", "1e-9")
+LONG = (
+    "poisson",
+    "56",
+    "56",
+    "56",
+    "--contrast",
+    "1000",
+    "--ranks",
+    "1",
+    "--engine",
+    "host",
+    "--rtol",
+    "1e-9",
+)
 
 
 def looks(samples, rtol=1e-8):
@@ -27,7 +40,10 @@ def looks(samples, rtol=1e-8):
 
 
 def falling(decades_a_second, seconds, rate=100):
-    return [(int(rate * t), 10 ** (-decades_a_second * t), t) for t in (0.1 * k for k in range(1, 10 * seconds + 1))]
+    return [
+        (int(rate * t), 10 ** (-decades_a_second * t), t)
+        for t in (0.1 * k for k in range(1, 10 * seconds + 1))
+    ]
 
 
 def test_rate_and_time_left_follow_from_the_last_moments():
@@ -106,7 +122,11 @@ def on_a_terminal(*argv, seconds=60.0, columns=100):
     leader, follower = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(columns), "LINES": "30"}
     with subprocess.Popen(
-        [sys.executable, "-m", "sordino", *argv], stdin=follower, stdout=follower, stderr=follower, env=environment
+        [sys.executable, "-m", "sordino", *argv],
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+        env=environment,
     ) as program:
         os.close(follower)
         shown, until = b"", time.monotonic() + seconds

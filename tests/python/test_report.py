@@ -36,7 +36,8 @@ class Page(HTMLParser):
         self.links += [
             value
             for key, value in attrs
-            if key in ("src", "href", "xlink:href", "action") and not value.startswith("data:image/png;base64,")
+            if key in ("src", "href", "xlink:href", "action")
+            and not value.startswith("data:image/png;base64,")
         ]
         if tag not in self.VOID:
             self.open.append(tag)
@@ -64,7 +65,12 @@ def test_the_page_is_whole_and_needs_no_network(report):
     ):  # fmt: skip
         assert part in said, part
     assert page.tags.count("svg") == 5  # convergence and roofline at both widths, and the timeline
-    for part in ("viewport", "prefers-color-scheme: dark", "@media print", "@media screen and (max-width: 600px)"):
+    for part in (
+        "viewport",
+        "prefers-color-scheme: dark",
+        "@media print",
+        "@media screen and (max-width: 600px)",
+    ):
         assert part in text
 
 

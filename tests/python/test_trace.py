@@ -84,7 +84,9 @@ def test_what_is_under_way_at_the_same_time_has_tracks_of_its_own():
 def test_rounding_does_not_break_the_nesting():
     third = 1e-6 / 3
     spans = [span(0, 0, "outer", "compute", i * third, (i + 1) * third) for i in range(50)]
-    spans += [span(0, 0, "inner", "launch", (i + 0.5) * third, (i + 1) * third * (1 + 1e-12)) for i in range(50)]
+    spans += [
+        span(0, 0, "inner", "launch", (i + 0.5) * third, (i + 1) * third * (1 + 1e-12)) for i in range(50)
+    ]
     check_format(events_of(spans))
 
 
@@ -108,4 +110,6 @@ def test_the_trace_of_a_solve(engine, solver):
         flights = [e for e in report.trace if e["rank"] == 1 and e["kind"] == kind]
         waits = [e for e in report.trace if e["rank"] == 1 and e["kind"] == f"{kind} wait"]
         for wait in waits:
-            assert any(f["start_s"] <= wait["start_s"] and wait["end_s"] <= f["end_s"] + 1e-12 for f in flights)
+            assert any(
+                f["start_s"] <= wait["start_s"] and wait["end_s"] <= f["end_s"] + 1e-12 for f in flights
+            )

@@ -20,7 +20,7 @@ from ..io.output import RESULT_SUFFIXES
 from ..report import html, pictures, trace
 from ..report.record import Report, json_ready
 from ..report.roof import measured_roof
-from ..report.words import duration, kernel_rows, ledger_sentences, sentence, verdict
+from ..report.words import count, duration, kernel_rows, ledger_sentences, sentence, verdict
 from . import complain, display, monitor, processes
 
 
@@ -89,7 +89,7 @@ class Outputs:
                     report,
                     title=problem.name,
                     command=command,
-                    notes=problem.notes,
+                    notes=[*problem.notes, *_crowded(report)],
                     pictures=problem.pictures,
                     roof=measured_roof(report, machines.this_machine()["devices"]),
                 )
@@ -140,6 +140,14 @@ def _set_up(
     solver = Solver(rows, machine=given.machine, **options)
     problem.rows = None  # the ranks hold it now
     return solver, problem.b
+
+
+def _crowded(report: Report) -> list[str]:
+    """A sentence where ranks share cores: their waits are then partly waits for a core."""
+    ranks, here = int(report.options.get("ranks") or 1), machines.cores()
+    if report.options.get("engine") != "host" or ranks <= here:
+        return []
+    return [f"{ranks} ranks took turns on {count(here, 'core')}: part of their waits is for a core."]
 
 
 def _picture_system(problem: Problem, rows: CsrArrays) -> None:

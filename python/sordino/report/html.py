@@ -22,6 +22,8 @@ _TIMES = {
     "exposed_halo_s": "halos, exposed",
     "imbalance_s": "imbalance",
 }
+#: Left out where they are 0: real machines do not measure these times, and most solves copy nothing.
+_IF_ANY = ("hidden_reduction_s", "imbalance_s", "copied_bytes")
 _COUNTS = {
     "commands": "commands",
     "reductions": "reductions",
@@ -160,6 +162,8 @@ def _ledger(report: Report) -> str:
         if key not in report.ledger:
             continue
         value = float(report.ledger[key])
+        if value == 0 and key in _IF_ANY:
+            continue
         shown = duration(value) if key in _TIMES else _whole(key, value)
         each = value / max(report.iterations, 1)
         rows.append((label, shown, duration(each) if key in _TIMES else _whole(key, each)))

@@ -37,9 +37,13 @@ def _sentences(rows: list[dict[str, Any]], roof: Roof | None) -> list[str]:
             "What the memory of this machine could do at most is not known here; sordino calibrate measures it.",
         ]
     part = of_roof(first, roof)
-    if part is not None:
+    if part is not None and part > 1.05:
+        said += (
+            f", and moves data {part:.1f} times as fast as the roof has it: "
+            "reading is faster than the copies by which that was measured, and a busy machine measures low"
+        )
+    elif part is not None:
         said += f", and reaches {percent(part, 1)} of what the memory allows"
-        said += ": more than copies do, since reading is faster than writing" if part > 1.05 else ""
     most = f"The roof is {quantity(roof.bandwidth, 'B/s')} a rank, {roof.source}."
     return [said + ".", most]
 
@@ -82,4 +86,4 @@ def _percent(part: float) -> str:
 
 def _bar(part: float, said: str) -> str:
     """A little bar beside a number; what is above the whole is as long as the whole."""
-    return f'<span class="bar-of"><i style="width:{100 * min(part, 1.0):.0f}%"></i></span>{escape(said)}'
+    return f'<span class="bar-of"><i style="width:{100 * min(part, 1.0):.0f}%"></i></span><span class="beside">{escape(said)}</span>'

@@ -33,7 +33,7 @@ class _Frame:
     def __init__(self, rows: list[dict[str, Any]], roof: Roof | None, canvas: svg.Canvas) -> None:
         intensities = [math.log10(row["rate"] / row["bandwidth"]) for row in rows]
         rates = [math.log10(row["rate"]) for row in rows]
-        self.x0, self.x1 = math.floor(min(intensities) - 0.15), math.ceil(max(intensities) + 0.8)
+        self.x0, self.x1 = min(intensities) - 0.5, max(intensities) + 1.2
         top = max(rates)
         if roof:
             top = max(top, math.log10(roof.bandwidth) + self.x1)
@@ -52,17 +52,26 @@ class _Frame:
             _, y = self.at(self.x0, exponent)
             parts.append(svg.line(LEFT, y, self.right, y, "grid"))
             parts.append(svg.text(LEFT - 8, y + 4, quantity(10.0**exponent, ""), text_anchor="end"))
-        for exponent in range(self.x0, self.x1 + 1):
-            x, _ = self.at(exponent, self.y0)
-            anchor = "end" if exponent == self.x1 else "middle"
+        for intensity in _one_two_five(self.x0, self.x1):
+            x, _ = self.at(math.log10(intensity), self.y0)
             parts.append(svg.line(x, self.bottom, x, self.bottom + 5, "axis"))
-            parts.append(svg.text(x, self.bottom + 19, f"{10.0**exponent:g}", text_anchor=anchor))
+            parts.append(svg.text(x, self.bottom + 19, f"{intensity:g}", text_anchor="middle"))
         parts.append(svg.line(LEFT, self.bottom, self.right, self.bottom, "axis"))
         middle = (LEFT + self.right) / 2
         parts.append(
             svg.text(middle, self.bottom + 39, "flops a byte of memory traffic", text_anchor="middle")
         )
         return "".join(parts)
+
+
+def _one_two_five(low: float, high: float) -> list[float]:
+    """1, 2 and 5 times powers of ten whose logarithms lie between low and high."""
+    steps = [
+        float(f"{factor}e{power}")
+        for power in range(math.floor(low), math.ceil(high))
+        for factor in (1, 2, 5)
+    ]
+    return [step for step in steps if low + 0.05 <= math.log10(step) <= high - 0.05]
 
 
 def _draw(rows: list[dict[str, Any]], roof: Roof | None, canvas: svg.Canvas) -> str:
@@ -91,9 +100,9 @@ def _roof_line(frame: _Frame, roof: Roof) -> str:
     points = [frame.at(first, slope + first), frame.at(bend, slope + bend)]
     if ridge < frame.x1:
         points.append(frame.at(frame.x1, math.log10(roof.flops)))
-    name = svg.text(LEFT + 8, TOP + 10, f"roof: memory {quantity(roof.bandwidth, 'B/s')}", class_="note")
+    name = svg.text(LEFT + 8, TOP + 17, f"roof: memory {quantity(roof.bandwidth, 'B/s')}", class_="note")
     if roof.flops:
-        name += svg.text(LEFT + 8, TOP + 27, f"arithmetic {quantity(roof.flops, 'flop/s')}", class_="note")
+        name += svg.text(LEFT + 8, TOP + 34, f"arithmetic {quantity(roof.flops, 'flop/s')}", class_="note")
     return svg.polyline(points, "roof") + name
 
 

@@ -93,7 +93,8 @@ def _reductions(report: Report, n: int) -> str:
     said = f"{count(_per_iteration(total, n), 'reduction')} an iteration"
     hidden, exposed = float(ledger.get("hidden_reduction_s", 0)), float(ledger.get("exposed_reduction_s", 0))
     if hidden > 0 or (exposed > 0 and report.options.get("engine") == "model"):
-        return said + f", {percent(hidden, hidden + exposed)} of their time hidden"
+        whose = "its" if said.startswith("1 reduction ") else "their"
+        return said + f", {percent(hidden, hidden + exposed)} of {whose} time hidden"
     return said + _hidden(report, "reduction")
 
 
@@ -106,7 +107,7 @@ def _hidden(report: Report, kind: str) -> str:
     under_way, waited = took.values()
     if not under_way:
         return ""
-    return f", {percent(max(under_way - waited, 0.0), under_way)} of the time under way hidden"
+    return f", hidden for {percent(max(under_way - waited, 0.0), under_way)} of the time under way"
 
 
 def _messages(report: Report, n: int) -> str:
