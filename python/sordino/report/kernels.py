@@ -86,4 +86,5 @@ def _percent(part: float) -> str:
 
 def _bar(part: float, said: str) -> str:
     """A little bar beside a number; what is above the whole is as long as the whole."""
-    return f'<span class="bar-of"><i style="width:{100 * min(part, 1.0):.0f}%"></i></span><span class="beside">{escape(said)}</span>'
+    bar = f'<span class="bar-of"><i style="width:{100 * min(part, 1.0):.0f}%"></i></span>'
+    return f'{bar}<span class="beside">{escape(said)}</span>'
