@@ -89,7 +89,7 @@ class Outputs:
                     report,
                     title=problem.name,
                     command=command,
-                    notes=[*problem.notes, *_crowded(report)],
+                    notes=[*problem.notes, *_asides(report)],
                     pictures=problem.pictures,
                     roof=measured_roof(report, machines.this_machine()["devices"]),
                 )
@@ -142,12 +142,15 @@ def _set_up(
     return solver, problem.b
 
 
-def _crowded(report: Report) -> list[str]:
-    """A sentence where ranks share cores: their waits are then partly waits for a core."""
-    ranks, here = int(report.options.get("ranks") or 1), machines.cores()
-    if report.options.get("engine") != "host" or ranks <= here:
-        return []
-    return [f"{ranks} ranks took turns on {count(here, 'core')}: part of their waits is for a core."]
+def _asides(report: Report) -> list[str]:
+    """What must be known of the times in a report."""
+    engine, ranks = report.options.get("engine"), int(report.options.get("ranks") or 1)
+    here = machines.cores()
+    if engine == "host" and ranks > here:
+        return [f"{ranks} ranks took turns on {count(here, 'core')}: part of their waits is for a core."]
+    if engine == "cuda" and report.options.get("time_commands"):
+        return ["Commands were launched one by one, to be timed: without a report the GPUs are faster."]
+    return []
 
 
 def _picture_system(problem: Problem, rows: CsrArrays) -> None:

@@ -64,25 +64,29 @@ def render(
     title = title or str(report.problem.get("name") or f"A system of {report.problem.get('n', 0):,} unknowns")
     sections = (
         _header(report, title, notes),
-        _convergence(report),
-        _problem(pictures),
-        _timeline(report),
-        _ledger(report),
-        _section("Kernels", kernel_section(report, roof or roof_of(report))),
-        _run(report, command),
+        convergence_section(report),
+        problem_section(pictures),
+        timeline_section(report),
+        ledger_section(report),
+        section("Kernels", kernel_section(report, roof or roof_of(report))),
+        run_section(report, command),
     )
+    return page(f"{title}: {report.status}", sections)
+
+
+def page(title: str, sections: Sequence[str]) -> str:
+    """The whole page around its sections."""
     style = resources.files(__package__).joinpath("style.css").read_text(encoding="utf-8")
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}: {escape(report.status)}</title><style>{style}</style></head>"
+        f"<title>{escape(title)}</title><style>{style}</style></head>"
         f"<body><main>{''.join(sections)}<footer>Written by Sordino. A result is called converged "
         "only after its residual was recomputed from x.</footer></main></body></html>\n"
     )
 
 
 def _header(report: Report, title: str, notes: Sequence[str]) -> str:
-    mood = "good" if report.converged else "bad"
     status = "Solved and verified" if report.converged else f"Not solved: {report.status.replace('_', ' ')}"
     facts = {
         "unknowns": f"{report.problem.get('n', 0):,}",
@@ -94,15 +98,22 @@ def _header(report: Report, title: str, notes: Sequence[str]) -> str:
         "engine": str(report.options.get("engine", "")),
         "ranks": _ranks(report),
     }
+    said = [sentence(report.reason), *notes]
+    return header(_method(report), title, status, report.converged, said, facts)
+
+
+def header(
+    eyebrow: str, title: str, status: str, good: bool, said: Sequence[str], facts: dict[str, str]
+) -> str:
+    """What was done, how it ended, some sentences, and tiles with the facts that one looks for first."""
     tiles = "".join(
         f"<div><dt>{escape(key)}</dt><dd>{escape(value)}</dd></div>" for key, value in facts.items()
     )
-    said = "".join(f"<p>{escape(note)}</p>" for note in notes)
     return (
-        f'<header><p class="eyebrow">{escape(_method(report))}</p><h1>{escape(title)}</h1>'
-        f'<p class="status {mood}">{escape(status)}</p>'
-        f'<p class="reason">{escape(sentence(report.reason))}</p>{said}</header>'
-        f'<dl class="facts">{tiles}</dl>'
+        f'<header><p class="eyebrow">{escape(eyebrow)}</p><h1>{escape(title)}</h1>'
+        f'<p class="status {"good" if good else "bad"}">{escape(status)}</p>'
+        + "".join(f'<p class="reason">{escape(line)}</p>' for line in said if line)
+        + f'</header><dl class="facts">{tiles}</dl>'
     )
 
 
@@ -116,11 +127,13 @@ def _ranks(report: Report) -> str:
     return f"{processes} x {ranks}" if processes > 1 else str(ranks)
 
 
-def _section(heading: str, content: str) -> str:
+def section(heading: str, content: str) -> str:
+    """A heading with what belongs below it; nothing where there is nothing."""
     return f"<section><h2>{escape(heading)}</h2>{content}</section>" if content else ""
 
 
-def _convergence(report: Report) -> str:
+def convergence_section(report: Report) -> str:
+    """The residual over the iterations, and what was recomputed at the end."""
     picture = convergence.plot(report)
     if not picture:
         return ""
@@ -129,34 +142,37 @@ def _convergence(report: Report) -> str:
         '<ul class="legend"><li><i class="line"></i>relative residual of the recurrence</li>'
         f'<li><i class="dot {mood}"></i>residual recomputed from x: {report.true_residual:.2e}</li></ul>'
     )
-    return _section("Convergence", picture + legend)
+    return section("Convergence", picture + legend)
 
 
-def _problem(pictures: Sequence[Picture]) -> str:
+def problem_section(pictures: Sequence[Picture]) -> str:
+    """The problem's own pictures."""
     figures = "".join(
         f"<figure>{picture.drawing}<figcaption><h3>{escape(picture.heading)}</h3>{escape(picture.caption)}"
         "</figcaption></figure>"
         for picture in pictures
     )
-    return _section("The problem", figures and f'<div class="figures of-{len(pictures)}">{figures}</div>')
+    return section("The problem", figures and f'<div class="figures of-{len(pictures)}">{figures}</div>')
 
 
-def _timeline(report: Report) -> str:
+def timeline_section(report: Report) -> str:
+    """What ranks did and waited for in a part of the run, with a legend of what occurs."""
     drawn = timeline.draw(report)
     if drawn is None:
         return ""
     legend = "".join(
         f'<li><i class="k-{kind}"></i>{escape(timeline.KINDS[kind])}</li>' for kind in drawn.kinds
     )
-    return _section(
+    return section(
         "Timeline",
         f'<p class="caption">{escape(drawn.caption)}</p>{scrolling(drawn.picture, "timeline")}'
         f'<ul class="legend">{legend}</ul>',
     )
 
 
-def _ledger(report: Report) -> str:
-    words = "".join(f"<li>{escape(said)}</li>" for said in ledger_sentences(report))
+def ledger_section(report: Report, each: str = "iteration") -> str:
+    """The ledger in words and as a table; `each` is what the report's iterations are."""
+    words = "".join(f"<li>{escape(said)}</li>" for said in ledger_sentences(report, each))
     rows = []
     for key, label in {**_COUNTS, **_TIMES}.items():
         if key not in report.ledger:
@@ -165,11 +181,11 @@ def _ledger(report: Report) -> str:
         if value == 0 and key in _IF_ANY:
             continue
         shown = duration(value) if key in _TIMES else _whole(key, value)
-        each = value / max(report.iterations, 1)
-        rows.append((label, shown, duration(each) if key in _TIMES else _whole(key, each)))
-    counts = table(("", "in all", "an iteration"), rows)
-    caption = '<p class="caption">Of one rank, from the first command to the verified result.</p>'
-    return _section("Communication and work", f'<ul class="words">{words}</ul>{caption}{counts}')
+        part = value / max(report.iterations, 1)
+        rows.append((label, shown, duration(part) if key in _TIMES else _whole(key, part)))
+    counts = table(("", "in all", f"{'an' if each[0] in 'aeiou' else 'a'} {each}"), rows)
+    caption = '<p class="caption">Of one rank, from the first command to the last.</p>'
+    return section("Communication and work", f'<ul class="words">{words}</ul>{caption}{counts}')
 
 
 def _whole(key: str, value: float) -> str:
@@ -178,7 +194,8 @@ def _whole(key: str, value: float) -> str:
     return quantity(value, "flop") if key == "flops" else f"{value:,.1f}".removesuffix(".0")
 
 
-def _run(report: Report, command: str) -> str:
+def run_section(report: Report, command: str) -> str:
+    """How to do it again: the command, the described machine, the options."""
     said = f'<pre class="command">{escape(command)}</pre>' if command else ""
     if report.machine:
         said += _machine(report.machine)
@@ -186,7 +203,7 @@ def _run(report: Report, command: str) -> str:
         ("option", "value"), [(key, str(value)) for key, value in report.options.items()], class_="pairs"
     )
     label = count(len(report.options), "option")
-    return _section("This run", f"{said}<details><summary>All {label} in force</summary>{options}</details>")
+    return section("This run", f"{said}<details><summary>All {label} in force</summary>{options}</details>")
 
 
 def _machine(machine: dict[str, Any]) -> str:

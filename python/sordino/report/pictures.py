@@ -39,18 +39,25 @@ def field_slice(values: np.ndarray, shape: Sequence[int], heading: str, what: st
     heading : str
     what : str
         What is shown, for the caption.
-
-    Notes
-    -----
-    Cost: one layer is copied; large ones are thinned to :data:`MOST_CELLS` cells in each direction.
     """
     nx, ny, nz = (int(n) for n in shape)
     layer = np.asarray(values, dtype=float).reshape(nz, ny, nx)[nz // 2]
+    return map_of(layer, heading, f"{what} in the layer z = {nz // 2} of {nz}, {nx} x {ny} cells.")
+
+
+def map_of(layer: np.ndarray, heading: str, caption: str) -> Picture:
+    """A field on one layer of cells, shape (ny, nx), in colours; zero is in the middle where it has both signs.
+
+    More than :data:`MOST_CELLS` cells in a direction are thinned.
+    """
+    ny, nx = layer.shape
     shown = layer[:: -(-ny // MOST_CELLS), :: -(-nx // MOST_CELLS)]
     finite = shown[np.isfinite(shown)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
     stops = raster.SEQUENTIAL
-    if low < 0 < high:  # zero is the colour in the middle
+    if high - low <= 1e-12 * max(abs(low), abs(high)):  # rounding errors are no structure
+        high = low
+    elif low < 0 < high:
         low, high, stops = -max(-low, high), max(-low, high), raster.DIVERGING
     image = raster.data_uri(raster.coloured(shown[::-1], stops, low, high))
     across, up = (SIDE, SIDE * ny / nx) if nx >= ny else (SIDE * nx / ny, SIDE)
@@ -58,7 +65,7 @@ def field_slice(values: np.ndarray, shape: Sequence[int], heading: str, what: st
     label = f"{heading}: values from {low:.3g} to {high:.3g}"
     content = _framed(image, across, up, label, ("x", nx), ("y", ny)) + _scale(stops, low, high, across, up)
     drawing = svg.drawing(LEFT + across + RIGHT, TOP + up + BOTTOM, content, label, "map")
-    return Picture(heading, drawing, f"{what} in the layer z = {nz // 2} of {nz}, {nx} x {ny} cells.")
+    return Picture(heading, drawing, caption)
 
 
 def sparsity(rows: CsrArrays) -> Picture:

@@ -6,8 +6,9 @@
 
 namespace sordino {
 
-/// `halo` and `reduction` are communication under way, beside what the queue does meanwhile: from where this rank sends or starts
-/// until what it waits for has come; on the host engine, which cannot see that, until it is taken. Waits are the exposed part.
+/// `halo` and `reduction` are communication under way, beside what the queue does meanwhile: from where this rank sends or
+/// starts until what it waits for has come; on the host engine, which cannot see that, until it is taken. Waits are the exposed
+/// part.
 enum class SpanKind { compute, halo_wait, reduction_wait, launch, halo, reduction };
 const char* name(SpanKind kind);
 
