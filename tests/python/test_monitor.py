@@ -111,7 +111,7 @@ def test_lines_where_there_is_no_terminal(monkeypatch, capsys):
 
 
 def test_monitor_and_json_do_not_mix_streams(shell):
-    done = shell(*LONG, "--json", "--monitor")
+    done = shell("poisson", 12, 12, 12, "--json", "--monitor")
     assert done.returncode == 0 and json.loads(done.stdout)["status"] == "converged"
     lines = done.stderr.splitlines()
     assert all(line.startswith("sordino: ") for line in lines) and "the solve ended" in lines[-1]
@@ -154,4 +154,6 @@ def test_on_a_terminal(asked):
     live = shown[: shown.index("status")]
     numbers = [int(found.replace(",", "")) for found in re.findall(r"iteration ([\d,]+)", live)]
     assert numbers and numbers == sorted(numbers)
+    frames = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", live)
+    assert not re.search("━[▁-█]", frames), "the bar and the curve are lines of their own"
     assert ("▁" in live or "█" in live) == asked, "the residual's curve is for those who asked"

@@ -167,19 +167,20 @@ def _on_terminal(looks: Looks, asked: bool) -> Iterator[Callable[[], None]]:
 
 
 def _drawn(looks: Looks, asked: bool, seconds: float, width: int) -> Any:
-    """The bar with what is known beside it, and below the residual's curve where that was asked for."""
+    """One line with a bar; or, where it was asked for, all that is known, a bar and the residual's curve."""
     group, text = rich_module("console").Group, rich_module("text").Text
+    so_far = f"{duration(round(seconds, 1))} so far"
     if not looks.looks:
-        return text(f"solving, {duration(round(seconds, 1))}")
-    bar = rich_module("progress_bar").ProgressBar(total=1.0, completed=looks.way(), width=min(30, width // 3))
+        return text(f"solving, {so_far}")
+    room = max(10, min(60, width - 24))
     line = rich_module("table").Table.grid(padding=(0, 1))
-    line.add_row(
-        bar, text(", ".join([*looks.words(), f"{duration(round(seconds, 1))} so far"]), overflow="ellipsis")
-    )
+    long = room if asked else 24
+    bar = rich_module("progress_bar").ProgressBar(total=1.0, completed=looks.way(), width=long)
+    words = looks.words() if asked else looks.words()[:2]
+    said = text(", ".join([*words, so_far]), no_wrap=True, overflow="ellipsis")
     if not asked:
+        line.add_row(bar, said)
         return line
-    room = min(60, width - 22)
-    shape = text(
-        f"residual {10 ** looks.curve[0]:.0e} {curve(looks.curve, room)} {10 ** looks.curve[-1]:.0e}"
-    )
-    return group(line, shape)
+    line.add_row(bar)
+    ends = f"{10 ** looks.curve[0]:.0e}", f"{10 ** looks.curve[-1]:.0e}"
+    return group(said, line, text(f"{curve(looks.curve, room)} from {ends[0]} to {ends[1]}", no_wrap=True))

@@ -69,7 +69,7 @@ def map_of(layer: np.ndarray, heading: str, caption: str) -> Picture:
 
 
 def sparsity(rows: CsrArrays) -> Picture:
-    """Where a matrix has entries: boxes, the darker the more of their places are taken.
+    """Where a matrix has entries: boxes, the stronger the more of their places are taken.
 
     Cost: one pass over the indices.
     """
@@ -96,9 +96,7 @@ def sparsity(rows: CsrArrays) -> Picture:
         f"the farthest is {reach:,} places from the diagonal."
     )
     if boxes < n:
-        caption += (
-            f" A dot stands for {-(-n // boxes):,} rows and columns, darker where more of it is filled."
-        )
+        caption += f" A dot stands for {-(-n // boxes):,} rows and columns: the stronger, the more is filled."
     return Picture(
         heading, svg.drawing(LEFT + SIDE + RIGHT, TOP + SIDE + BOTTOM, content, label, "map"), caption
     )
