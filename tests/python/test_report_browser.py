@@ -73,7 +73,9 @@ def reports(tmp_path_factory):
     sp.save_npz(file, sp.csr_array(rows))
     options = ["--engine", "host", "--ranks", "2", "--rtol", "1e-13", "--maxiter", "9", "--precond", "none"]
     assert main(["solve", str(file), *options, "--report", str(matrix)]) == 3
-    return {"grid": grid, "matrix": matrix}
+    lattice = folder / "lattice.html"
+    assert main(["dslash", "8", "8", "4", "8", "--engine", "model", "--solve", "--report", str(lattice)]) == 0
+    return {"grid": grid, "matrix": matrix, "lattice": lattice}
 
 
 @pytest.fixture
@@ -120,13 +122,13 @@ def check_pictures(page, least):
             assert text["top"] >= box["top"] - 2 and text["bottom"] <= box["bottom"] + 2, text
 
 
-@pytest.mark.parametrize("name", ["grid", "matrix"])
+@pytest.mark.parametrize("name", ["grid", "matrix", "lattice"])
 @pytest.mark.parametrize("width", list(WIDTHS))
 def test_everything_is_there_and_can_be_read(visit, name, width):
     page = visit(name, WIDTHS[width])
     assert page.evaluate("document.scrollingElement.scrollWidth <= innerWidth"), "the page scrolls sideways"
     assert [heading["text"] for heading in page.evaluate(SHOWN, "h2")] == HEADINGS
-    least = {"grid": 5, "matrix": 4}[name]  # convergence, problem, timeline, roofline
+    least = {"grid": 5, "matrix": 4, "lattice": 4}[name]  # convergence, problem, timeline, roofline
     assert len(page.evaluate(SHOWN, "svg")) == least
     check_pictures(page, least)
     for box in page.evaluate(SHOWN, "h1, h2, h3, p, li, dt, dd, th, td, svg, pre, .scroll"):

@@ -52,7 +52,7 @@ def main(argv: Sequence[str]) -> int:
         "ranks" in options
     )  # else fewer will do, where the lattice cannot be cut for as many
     options, machine = place(options, math.prod(problem["extent"]), given.machine)
-    options.update(dslash_report.wanted(report, trace, options["engine"]))
+    options.update(dslash_report.wanted(given, options["engine"]))
     with translated():
         found = core().dslash(problem, options, machines.numbers(machine) if machine else None)
     spans = found.pop("trace", [])

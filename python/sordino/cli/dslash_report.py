@@ -42,9 +42,12 @@ def outputs(given: argparse.Namespace) -> tuple[OutputFile | None, OutputFile | 
     return checked(given.report, (".html", ".htm"), "report"), checked(given.trace, (".json",), "trace")
 
 
-def wanted(report: OutputFile | None, trace: OutputFile | None, engine: str) -> dict[str, bool]:
-    """Options that record what is to be shown. On GPUs times of single commands would slow down what is measured."""
-    if not (trace or (report and engine != "cuda")):
+def wanted(given: argparse.Namespace, engine: str) -> dict[str, bool]:
+    """Options, the same in all processes, that record what is to be shown.
+
+    On GPUs times of single commands would slow down what is measured, and a report does without them.
+    """
+    if not (given.trace or (given.report and engine != "cuda")):
         return {}
     return {"trace": True, "time_commands": True}
 

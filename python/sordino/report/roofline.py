@@ -97,6 +97,8 @@ def _roof_line(frame: _Frame, roof: Roof) -> str:
     ridge = math.log10(roof.flops) - slope if roof.flops else math.inf
     bend = min(max(ridge, frame.x0), frame.x1)
     first = max(frame.x0, frame.y0 - slope)
+    if first >= bend:  # all kernels are far above it
+        return ""
     points = [frame.at(first, slope + first), frame.at(bend, slope + bend)]
     if ridge < frame.x1:
         points.append(frame.at(frame.x1, math.log10(roof.flops)))
