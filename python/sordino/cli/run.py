@@ -144,8 +144,8 @@ def _set_up(
 
 def _asides(report: Report) -> list[str]:
     """What must be known of the times in a report."""
-    engine, ranks = report.options.get("engine"), int(report.options.get("ranks") or 1)
-    here = machines.cores()
+    engine, here = report.options.get("engine"), machines.cores()
+    ranks = int(report.options.get("ranks") or 1) * int(report.problem.get("processes", 1))
     if engine == "host" and ranks > here:
         return [f"{ranks} ranks took turns on {count(here, 'core')}: part of their waits is for a core."]
     if engine == "cuda" and report.options.get("time_commands"):
