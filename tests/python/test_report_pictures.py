@@ -74,6 +74,14 @@ def test_fields_without_structure_are_said_to_be_constant(layer):
     assert (first_image(picture)[..., 3] == 0).all() == bool(np.isnan(layer).all())
 
 
+def test_letters_are_of_one_size_whatever_the_shape():
+    widths = {
+        re.search(r'viewBox="0 0 (\d+)', pictures.map_of(np.zeros(shape), "Field", "f").drawing)[1]
+        for shape in ((300, 2), (2, 300), (5, 5))
+    }
+    assert len(widths) == 1
+
+
 def test_large_layers_are_thinned():
     picture = pictures.map_of(np.arange(1000.0 * 700).reshape(700, 1000), "Field", "f")
     height, width, _ = first_image(picture).shape

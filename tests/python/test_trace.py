@@ -90,6 +90,12 @@ def test_rounding_does_not_break_the_nesting():
     check_format(events_of(spans))
 
 
+def test_a_rank_alone_has_nothing_under_way():
+    A = sordino.poisson(6, 6, 6)
+    report = sordino.solve(A, A @ np.ones(216), engine="host", ranks=1, trace=True).report
+    assert {item["kind"] for item in report.trace} == {"compute"}
+
+
 def test_an_empty_trace_is_a_trace():
     assert events_of([]) == []
 

@@ -64,7 +64,7 @@ def map_of(layer: np.ndarray, heading: str, caption: str) -> Picture:
     across, up = max(across, 60.0), max(up, 60.0)
     label = f"{heading}: values from {low:.3g} to {high:.3g}"
     content = _framed(image, across, up, label, ("x", nx), ("y", ny)) + _scale(stops, low, high, across, up)
-    drawing = svg.drawing(LEFT + across + RIGHT, TOP + up + BOTTOM, content, label, "map")
+    drawing = svg.drawing(LEFT + SIDE + RIGHT, TOP + up + BOTTOM, content, label, "map")
     return Picture(heading, drawing, caption)
 
 

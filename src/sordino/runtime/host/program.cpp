@@ -245,6 +245,7 @@ class HostProgram final : public Frame {
   void book_sum(const Command& c, int slot, u32 epoch, double begin, double waited) {
     rank_.ledger.exposed_reduction += waited;
     engine_.trace_.add(rank_.id(), c.queue, SpanKind::reduction_wait, c.name, begin, begin + waited);
+    if (engine_.size_ == 1) return;  // nothing is under way
     engine_.trace_.add(rank_.id(), c.queue, SpanKind::reduction, rank_.scalar_names()[rank_.reductions()[slot].to[0]],
                        mine_.gathers[slot]->started[epoch & 1], begin + waited);
   }
@@ -295,7 +296,8 @@ class HostProgram final : public Frame {
     }
     rank_.ledger.exposed_halo += *waited;
     engine_.trace_.add(rank_.id(), c.queue, SpanKind::halo_wait, c.name, begin, begin + *waited);
-    engine_.trace_.add(rank_.id(), c.queue, SpanKind::halo, rank_.vectors()[v].name, mine_.sent_at[v], begin + *waited);
+    if (!x.peers.empty())
+      engine_.trace_.add(rank_.id(), c.queue, SpanKind::halo, rank_.vectors()[v].name, mine_.sent_at[v], begin + *waited);
     return true;
   }
 
