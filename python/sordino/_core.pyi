@@ -38,6 +38,7 @@ def time_traffic(
 def dslash(
     problem: dict[str, Any], options: dict[str, Any] = ..., machine: dict[str, Any] | None = None
 ) -> dict[str, Any]: ...
+def plaquettes(problem: dict[str, Any]) -> np.ndarray: ...
 def estimate_memory(
     indptr: np.ndarray,
     indices: np.ndarray,
