@@ -1,6 +1,7 @@
 #include "sordino/api/rows_solver.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 #include "sordino/api/engines.hpp"
@@ -48,6 +49,7 @@ double digest(const Options& options) {
 }  // namespace
 
 struct RowsSolver::State {
+  std::shared_ptr<const void> arrays;  // that A views
   Accord accord;
   System system;
   CsrView& A = system.A;                    // this process's rows
@@ -57,8 +59,10 @@ struct RowsSolver::State {
   EngineChoice choice;
   std::vector<Part> parts;  // destroyed before the engine
   double setup_seconds = 0;
+  std::atomic<int> stop_reason{int(Status::time_limit)};  // of this process
 
-  State(const CsrView& rows, const Options& asked, Accord with) : accord(std::move(with)), system{.A = rows}, options(asked) {}
+  State(const CsrView& rows, const Options& asked, Accord with, std::shared_ptr<const void> held)
+      : arrays(std::move(held)), accord(std::move(with)), system{.A = rows}, options(asked) {}
   Engine& engine() { return *choice.engine; }
   Part& part(Rank& rank) { return parts[std::size_t(rank.id() - engine().first_rank())]; }
   bool alone() const { return accord.count() == 1; }
@@ -68,16 +72,20 @@ struct RowsSolver::State {
   bool symmetric();
   Partition partition();
   SolveControl control() const;
-  SolveOutcome run(const double* b, double* x, const double* x0);
-  Report solve_in_range(const double* b, double* x, const double* x0);
+  using Meanwhile = std::function<void()>;
+  SolveOutcome run(const double* b, double* x, const double* x0, const Meanwhile& meanwhile);
+  Report solve_in_range(const double* b, double* x, const double* x0, const Meanwhile& meanwhile);
 };
 
-RowsSolver::RowsSolver(const CsrView& rows, const Options& options, Accord accord) {
+RowsSolver::RowsSolver(const CsrView& rows, const Options& options, Accord accord, std::shared_ptr<const void> arrays) {
   double begin = seconds_now();
-  state_.reset(new State(rows, options, std::move(accord)));
+  state_.reset(new State(rows, options, std::move(accord), std::move(arrays)));
   State& s = *state_;
   if (!s.alone() && s.options.ranks == 0) s.options.ranks = 1;
-  s.accord.together([&] { validate(s.options); });
+  s.accord.together([&] {
+    validate(s.options);
+    require_devices(s.options);
+  });
   s.agree_on_options();
   s.join_rows();
   s.accord.together([&] {
@@ -86,7 +94,7 @@ RowsSolver::RowsSolver(const CsrView& rows, const Options& options, Accord accor
     s.A.values = s.values.data();
   });
   s.choose();
-  s.choice = make_engine(s.options, {}, s.accord.processes());
+  s.choice = make_engine(s.options, {}, s.accord.processes(), s.A.rows());
   Partition partition = s.partition();
   s.parts.resize(std::size_t(s.engine().local_ranks()));
   s.engine().run([&](Rank& rank) { s.part(rank) = build_part(rank, s.system, s.chosen, s.options, partition); });
@@ -172,16 +180,21 @@ SolveControl RowsSolver::State::control() const {
   c.rtol = options.rtol;
   c.atol = options.atol;
   c.max_iterations = options.maxiter > 0 ? options.maxiter : int(std::clamp<i64>(10 * A.n, 1000, 100000));
-  c.stop_reason = [] { return Status::time_limit; };  // nothing else stops it
+  c.stop_reason = [] { return Status::interrupted; };  // why is asked of all processes when it is over
   return c;
 }
 
-SolveOutcome RowsSolver::State::run(const double* b, double* x, const double* x0) {
+SolveOutcome RowsSolver::State::run(const double* b, double* x, const double* x0, const Meanwhile& meanwhile) {
   engine().clear_stop();
+  stop_reason = int(Status::time_limit);
   SolveOutcome first;
-  double begin = seconds_now();
+  double begin = seconds_now(), last_call = begin;
   auto supervise = [&] {
-    if (options.time_limit > 0 && seconds_now() - begin > options.time_limit) engine().request_stop();
+    double now = seconds_now();
+    if (options.time_limit > 0 && now - begin > options.time_limit) engine().request_stop();
+    if (!meanwhile || now - last_call < 0.1) return;
+    last_call = now;
+    meanwhile();
   };
   auto job = [&](Rank& rank) {
     Driver& driver = *part(rank).driver;
@@ -192,14 +205,15 @@ SolveOutcome RowsSolver::State::run(const double* b, double* x, const double* x0
     if (leads) first = std::move(o);
   };
   engine().run(job, supervise);
+  if (first.status == Status::interrupted) first.status = Status(int(accord.most({double(stop_reason)})[0]));
   return first;
 }
 
-Report RowsSolver::State::solve_in_range(const double* b, double* x, const double* x0) {
+Report RowsSolver::State::solve_in_range(const double* b, double* x, const double* x0, const Meanwhile& meanwhile) {
   Rank& rank = engine().rank(0);
   Ledger before = rank.ledger;
   double from = engine().now(rank);
-  SolveOutcome o = run(b, x, x0);
+  SolveOutcome o = run(b, x, x0, meanwhile);
   Report r;
   r.status = o.status;
   r.reason = std::move(o.reason);
@@ -212,7 +226,7 @@ Report RowsSolver::State::solve_in_range(const double* b, double* x, const doubl
   return r;
 }
 
-Report RowsSolver::solve(const double* b, double* x, const double* x0) {
+Report RowsSolver::solve(const double* b, double* x, const double* x0, const std::function<void()>& meanwhile) {
   State& s = *state_;
   double most = 0;
   s.accord.together([&] {
@@ -223,7 +237,7 @@ Report RowsSolver::solve(const double* b, double* x, const double* x0) {
   });
   s.agree_on_options();
   most = s.accord.most({most})[0];
-  if (most == 0 || (most > smallest_safe && most < largest_safe)) return s.solve_in_range(b, x, x0);
+  if (most == 0 || (most > smallest_safe && most < largest_safe)) return s.solve_in_range(b, x, x0, meanwhile);
 
   // Scaling by a power of two is exact, and (b,b) neither overflows nor vanishes.
   int exponent = -std::ilogb(most);
@@ -238,10 +252,20 @@ Report RowsSolver::solve(const double* b, double* x, const double* x0) {
   } restore{s.options.atol, s.options.atol};
   s.options.atol = std::ldexp(s.options.atol, exponent);
   auto b_scaled = scaled(b), x0_scaled = x0 ? scaled(x0) : std::vector<double>{};
-  Report r = s.solve_in_range(b_scaled.data(), x, x0 ? x0_scaled.data() : nullptr);
+  Report r = s.solve_in_range(b_scaled.data(), x, x0 ? x0_scaled.data() : nullptr, meanwhile);
   for (i64 i = 0; i < s.A.rows(); i++) x[i] = std::ldexp(x[i], -exponent);
   r.residual_norm = std::ldexp(r.residual_norm, -exponent);
   return r;
+}
+
+void RowsSolver::stop(Status reason) {
+  state_->stop_reason = int(reason);
+  state_->engine().request_stop();
+}
+
+void RowsSolver::refuse(const Error& error) {
+  state_->accord.together([&] { throw error; });
+  throw error;  // which together() has done
 }
 
 void RowsSolver::update_values(const double* values) {
