@@ -76,7 +76,8 @@ class PyRowsSolver {
     accord.together([&] {
       if (error) throw *error;
     });
-    view.first_row = first_row < 0 ? rows_before(accord, view.held) : first_row;
+    const i64 before = rows_before(accord, view.held);  // asked by all, though some may say where theirs begin
+    view.first_row = first_row < 0 ? before : first_row;
     first_row_ = view.first_row;
     solver_ = std::make_unique<RowsSolver>(view, o, std::move(accord), std::move(held));
   }

@@ -9,7 +9,7 @@ from mpi4py import MPI
 import sordino
 
 COMM = MPI.COMM_WORLD
-QUICK = {"engine": "host", "rtol": 1e-10, "timeout": 30.0}
+QUICK = {"engine": "host", "rtol": 1e-10, "timeout": 30.0, "ranks": 1}
 
 
 def cuts(n, comm):
@@ -81,7 +81,7 @@ def ranks():
     """Several ranks a process, another number in each."""
     A, b = system()
     rows, here = mine(A)
-    solver = sordino.RowsSolver(COMM, *arrays(rows), ranks=1 + COMM.rank % 2, **QUICK)
+    solver = sordino.RowsSolver(COMM, *arrays(rows), **{**QUICK, "ranks": 1 + COMM.rank % 2})
     assert solver.ranks == COMM.allreduce(1 + COMM.rank % 2)
     assert np.linalg.norm(b - A @ whole(solver.solve(b[here]).x)) <= 1.01e-10 * np.linalg.norm(b)
     solver.close()
@@ -94,7 +94,7 @@ def refusals():
     rows, here = mine(A)
     last = COMM.size - 1
     spoilt = COMM.rank == last
-    who = f"process {last}: "
+    who = f"process {last}: " if COMM.size > 1 else ""
 
     def made(change, **options):
         given = [array.copy() for array in arrays(rows)]
@@ -143,17 +143,21 @@ def refusals():
             COMM.bcast(sentence, root=last)
         else:
             sentence = COMM.bcast(None, root=last)
-        assert made(change) == "BadArgument: " + who + sentence, (made(change), sentence)
+        heard = made(change)
+        assert heard == "BadArgument: " + who + sentence, (heard, sentence)
     assert "and " + str(here.start if spoilt else "") in made(start(int(here.start) + 1))
     assert made(lambda *_: None, solver="magic").startswith(f"BadArgument: {who}unknown solver 'magic'")
     assert made(lambda *_: None, colour=1).startswith(f"BadArgument: {who}unknown option 'colour'")
-    assert "list such as" in made(lambda *_: None, devices="zero") or "takes numbers" in made(
-        lambda *_: None, devices="zero"
+    assert made(lambda *_: None, devices="zero").startswith(
+        f"BadArgument: {who}option 'devices' takes numbers"
     )
-    assert made(lambda *_: None, rtol=1e-3).startswith("BadArgument: the processes give different options")
-    assert "gatherbicgstab keeps whole vectors" in said(
-        lambda: sordino.RowsSolver(COMM, *arrays(rows), **{**QUICK, "solver": "gatherbicgstab"})
-    )
+    if COMM.size > 1:
+        assert made(lambda *_: None, rtol=1e-3).startswith(
+            "BadArgument: the processes give different options"
+        )
+        assert "gatherbicgstab keeps whole vectors" in said(
+            lambda: sordino.RowsSolver(COMM, *arrays(rows), **{**QUICK, "solver": "gatherbicgstab"})
+        )
 
     solver = sordino.RowsSolver(COMM, *arrays(rows), **QUICK)
     good = solver.solve(b[here]).x
@@ -174,7 +178,8 @@ def refusals():
         lambda: solver.solve(b[here], on_failure="shout" if spoilt else "raise")
     )
     assert "unknown option" in said(lambda: solver.solve(b[here], **({"colour": 1} if spoilt else {})))
-    assert "different options" in said(lambda: solver.solve(b[here], rtol=1e-3 if spoilt else 1e-4))
+    if COMM.size > 1:
+        assert "different options" in said(lambda: solver.solve(b[here], rtol=1e-3 if spoilt else 1e-4))
     assert "the array of new values has 1 values" in said(
         lambda: solver.update_values([1.0] if spoilt else rows.data)
     )

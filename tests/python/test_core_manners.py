@@ -148,7 +148,7 @@ def test_python_goes_on_in_other_threads_while_a_solve_runs(kind):
 
 #: A setup, solves that end in every way, refusals and a fault of the ranks. Its own word goes to a file.
 SILENT = """
-import sys, threading
+import sys, threading, time
 import numpy as np, sordino, sordino.linalg
 from pathlib import Path
 
@@ -176,10 +176,17 @@ rows = sordino.RowsSolver(None, A.indptr, A.indices, A.data, ranks=2)
 said.append(rows.solve(b).status)
 rows.close()
 sordino.estimate_memory(A)
-release = threading.Event()
+release, over = threading.Event(), threading.Event()
+
+def slow(*_):
+    release.wait(5)
+    over.set()
+
 stuck = sordino.Solver(A, engine="host", ranks=2, timeout=0.3, callback_every=1)
-refused(lambda: stuck.solve(b, callback=lambda *_: release.wait(3)))
+refused(lambda: stuck.solve(b, callback=slow))
 release.set()
+over.wait(60)
+time.sleep(0.5)  # that thread must be out of Python before Python ends
 Path(sys.argv[1]).write_text(" ".join(said))
 """
 
