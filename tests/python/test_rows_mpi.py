@@ -38,11 +38,10 @@ def with_mpi4py(mpirun_python):
 
 
 @pytest.mark.parametrize("processes", [1, 2, 4])
-@pytest.mark.parametrize("part", ["solves", "ranks", "refusals", "parts", "left", "interrupted"])
-def test_rows_over_mpi4py(with_mpi4py, part, processes):
-    done = with_mpi4py(processes, PROGRAM, part)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.split() == ["well"] * processes
+def test_rows_over_mpi4py(with_mpi4py, processes):
+    done = with_mpi4py(processes, PROGRAM)
+    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+    assert done.stdout.split().count("well") == processes
 
 
 @pytest.mark.parametrize("processes", [1, 2, 4])
