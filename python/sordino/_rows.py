@@ -107,7 +107,8 @@ class RowsSolver:
     def close(self) -> None:
         """End the solver: its threads, its memory, its duplicate of the communicator. Every process comes here, but
         they do not wait for each other. Closing again is allowed; all else then raises BadArgument."""
-        self._closing()
+        with self._lock:
+            self._closing()
 
     def __enter__(self) -> RowsSolver:
         return self
