@@ -80,6 +80,7 @@ class PyRowsSolver {
     view.first_row = first_row < 0 ? before : first_row;
     first_row_ = view.first_row;
     solver_ = std::make_unique<RowsSolver>(view, o, std::move(accord), std::move(held));
+    solver_->attend([this] { look_for_signals(*solver_); });
   }
   PyRowsSolver(const PyRowsSolver&) = delete;
   ~PyRowsSolver() { close(); }
@@ -105,7 +106,7 @@ class PyRowsSolver {
       OptionsOfOneSolve for_this_one(solver, wanted);
       nb::gil_scoped_release release;
       if (error) solver.refuse(*error);
-      report = solver.solve(b->data(), x.data(), x0 ? x0->data() : nullptr, [&] { look_for_signals(solver); });
+      report = solver.solve(b->data(), x.data(), x0 ? x0->data() : nullptr);
     }
     nb::dict d = report_dict(report, owned_array(std::move(x)));
     d["setup_seconds"] = solver.setup_seconds();

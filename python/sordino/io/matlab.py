@@ -46,7 +46,7 @@ def read(name: str) -> tuple[Any, np.ndarray | None]:
 
 
 def _chosen(name: str, variables: dict[str, Any]) -> tuple[Any, np.ndarray | None]:
-    named = variables.get("A")
+    named: Any = variables.get("A")
     matrices = {"A": named} if sp.issparse(named) or _is_square(named) else {}
     if not matrices:
         matrices = {key: value for key, value in variables.items() if sp.issparse(value)}

@@ -49,20 +49,21 @@ double digest(const Options& options) {
 }  // namespace
 
 struct RowsSolver::State {
-  std::shared_ptr<const void> arrays;  // that A views
   Accord accord;
   System system;
   CsrView& A = system.A;                    // this process's rows
   std::vector<double> values, next_values;  // taken in turns, so that refused ones change nothing
   Options options;
   Choice chosen;
-  EngineChoice choice;
-  std::vector<Part> parts;  // destroyed before the engine
+  std::shared_ptr<const void> arrays;  // that A views
+  EngineChoice choice;                 // destroyed before them
+  std::vector<Part> parts;             // destroyed before the engine
   double setup_seconds = 0;
   std::atomic<int> stop_reason{int(Status::time_limit)};  // of this process
+  std::function<void()> meanwhile;
 
   State(const CsrView& rows, const Options& asked, Accord with, std::shared_ptr<const void> held)
-      : arrays(std::move(held)), accord(std::move(with)), system{.A = rows}, options(asked) {}
+      : accord(std::move(with)), system{.A = rows}, options(asked), arrays(std::move(held)) {}
   Engine& engine() { return *choice.engine; }
   Part& part(Rank& rank) { return parts[std::size_t(rank.id() - engine().first_rank())]; }
   bool alone() const { return accord.count() == 1; }
@@ -72,9 +73,8 @@ struct RowsSolver::State {
   bool symmetric();
   Partition partition();
   SolveControl control() const;
-  using Meanwhile = std::function<void()>;
-  SolveOutcome run(const double* b, double* x, const double* x0, const Meanwhile& meanwhile);
-  Report solve_in_range(const double* b, double* x, const double* x0, const Meanwhile& meanwhile);
+  SolveOutcome run(const double* b, double* x, const double* x0);
+  Report solve_in_range(const double* b, double* x, const double* x0);
 };
 
 RowsSolver::RowsSolver(const CsrView& rows, const Options& options, Accord accord, std::shared_ptr<const void> arrays) {
@@ -82,10 +82,7 @@ RowsSolver::RowsSolver(const CsrView& rows, const Options& options, Accord accor
   state_.reset(new State(rows, options, std::move(accord), std::move(arrays)));
   State& s = *state_;
   if (!s.alone() && s.options.ranks == 0) s.options.ranks = 1;
-  s.accord.together([&] {
-    validate(s.options);
-    require_devices(s.options);
-  });
+  s.accord.together([&] { validate(s.options); });
   s.agree_on_options();
   s.join_rows();
   s.accord.together([&] {
@@ -134,7 +131,10 @@ void RowsSolver::State::join_rows() {
 }
 
 void RowsSolver::State::choose() {
-  accord.together([&] { chosen.preconditioner = choose_preconditioner(A, options.precond); });
+  accord.together([&] {
+    require_devices(options);
+    chosen.preconditioner = choose_preconditioner(A, options.precond);
+  });
   bool any_none = accord.most({chosen.preconditioner == "none" ? 1.0 : 0.0})[0] != 0;  // auto: by the rows of each
   if (any_none) chosen.preconditioner = "none";
   std::string name = options.solver;
@@ -184,7 +184,7 @@ SolveControl RowsSolver::State::control() const {
   return c;
 }
 
-SolveOutcome RowsSolver::State::run(const double* b, double* x, const double* x0, const Meanwhile& meanwhile) {
+SolveOutcome RowsSolver::State::run(const double* b, double* x, const double* x0) {
   engine().clear_stop();
   stop_reason = int(Status::time_limit);
   SolveOutcome first;
@@ -209,11 +209,11 @@ SolveOutcome RowsSolver::State::run(const double* b, double* x, const double* x0
   return first;
 }
 
-Report RowsSolver::State::solve_in_range(const double* b, double* x, const double* x0, const Meanwhile& meanwhile) {
+Report RowsSolver::State::solve_in_range(const double* b, double* x, const double* x0) {
   Rank& rank = engine().rank(0);
   Ledger before = rank.ledger;
   double from = engine().now(rank);
-  SolveOutcome o = run(b, x, x0, meanwhile);
+  SolveOutcome o = run(b, x, x0);
   Report r;
   r.status = o.status;
   r.reason = std::move(o.reason);
@@ -226,7 +226,7 @@ Report RowsSolver::State::solve_in_range(const double* b, double* x, const doubl
   return r;
 }
 
-Report RowsSolver::solve(const double* b, double* x, const double* x0, const std::function<void()>& meanwhile) {
+Report RowsSolver::solve(const double* b, double* x, const double* x0) {
   State& s = *state_;
   double most = 0;
   s.accord.together([&] {
@@ -237,7 +237,7 @@ Report RowsSolver::solve(const double* b, double* x, const double* x0, const std
   });
   s.agree_on_options();
   most = s.accord.most({most})[0];
-  if (most == 0 || (most > smallest_safe && most < largest_safe)) return s.solve_in_range(b, x, x0, meanwhile);
+  if (most == 0 || (most > smallest_safe && most < largest_safe)) return s.solve_in_range(b, x, x0);
 
   // Scaling by a power of two is exact, and (b,b) neither overflows nor vanishes.
   int exponent = -std::ilogb(most);
@@ -252,11 +252,13 @@ Report RowsSolver::solve(const double* b, double* x, const double* x0, const std
   } restore{s.options.atol, s.options.atol};
   s.options.atol = std::ldexp(s.options.atol, exponent);
   auto b_scaled = scaled(b), x0_scaled = x0 ? scaled(x0) : std::vector<double>{};
-  Report r = s.solve_in_range(b_scaled.data(), x, x0 ? x0_scaled.data() : nullptr, meanwhile);
+  Report r = s.solve_in_range(b_scaled.data(), x, x0 ? x0_scaled.data() : nullptr);
   for (i64 i = 0; i < s.A.rows(); i++) x[i] = std::ldexp(x[i], -exponent);
   r.residual_norm = std::ldexp(r.residual_norm, -exponent);
   return r;
 }
+
+void RowsSolver::attend(std::function<void()> meanwhile) { state_->meanwhile = std::move(meanwhile); }
 
 void RowsSolver::stop(Status reason) {
   state_->stop_reason = int(reason);

@@ -26,8 +26,9 @@ class RowsSolver {
   /// Solves A x = b. b, x, x0 [rows of this process]; x0 may be null. Sums are taken over blocks of rows that follow the
   /// distribution: the same distribution gives the same bits. Throws Error for NaN or Inf, and for failures of ranks or
   /// devices; how the numerics went is in the report's status, which is the same in all processes.
-  /// `meanwhile` is called some ten times a second by the calling thread while the ranks work.
-  Report solve(const double* b, double* x, const double* x0 = nullptr, const std::function<void()>& meanwhile = {});
+  Report solve(const double* b, double* x, const double* x0 = nullptr);
+  /// From now on `meanwhile` is called some ten times a second by the thread that solves, while the ranks work.
+  void attend(std::function<void()> meanwhile);
   /// Ends the running solve in all processes at their next iteration, with the best x so far and this status, which is not
   /// converged. From any thread, but when no solve runs it is forgotten.
   void stop(Status reason);
