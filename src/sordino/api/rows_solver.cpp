@@ -105,6 +105,18 @@ void RowsSolver::Release::operator()(State* state) const {
 RowsSolver::~RowsSolver() = default;
 RowsSolver::RowsSolver(RowsSolver&&) noexcept = default;
 
+void RowsSolver::attend(std::function<void()> meanwhile) { state_->meanwhile = std::move(meanwhile); }
+
+void RowsSolver::stop(Status reason) {
+  state_->stop_reason = int(reason);
+  state_->engine().request_stop();
+}
+
+void RowsSolver::refuse(const Error& error) {
+  state_->accord.together([&] { throw error; });
+  throw error;  // which together() has done
+}
+
 void RowsSolver::State::agree_on_options() {
   double mine = digest(options);
   auto most = accord.most({mine, -mine});
@@ -256,18 +268,6 @@ Report RowsSolver::solve(const double* b, double* x, const double* x0) {
   for (i64 i = 0; i < s.A.rows(); i++) x[i] = std::ldexp(x[i], -exponent);
   r.residual_norm = std::ldexp(r.residual_norm, -exponent);
   return r;
-}
-
-void RowsSolver::attend(std::function<void()> meanwhile) { state_->meanwhile = std::move(meanwhile); }
-
-void RowsSolver::stop(Status reason) {
-  state_->stop_reason = int(reason);
-  state_->engine().request_stop();
-}
-
-void RowsSolver::refuse(const Error& error) {
-  state_->accord.together([&] { throw error; });
-  throw error;  // which together() has done
 }
 
 void RowsSolver::update_values(const double* values) {
