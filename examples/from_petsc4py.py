@@ -41,7 +41,7 @@ def main(n: int = 2000) -> int:
     A = line(n)
     x, b = A.createVecs()
     b.set(1.0)
-    solve(A, b, x, rtol=1e-10, engine="host")
+    solve(A, b, x, rtol=1e-10)
     r = b.duplicate()
     A.mult(x, r)
     r.aypx(-1.0, b)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from sordino._native import core
+
 PROGRAM = Path(__file__).with_name("rows_program.py")
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -48,7 +50,17 @@ def test_rows_over_mpi4py(with_mpi4py, processes):
 def test_the_example(with_mpi4py, processes):
     done = with_mpi4py(processes, EXAMPLES / "from_mpi4py.py", 10_000)
     assert done.returncode == 0, done.stderr[-3000:]
-    assert f"10000 rows in {processes} processes: relative residual" in done.stdout
+    assert f"10000 rows in {processes} processes, engine " in done.stdout
+
+
+@pytest.mark.gpu
+def test_the_example_takes_a_gpu_for_each_process_where_there_are_enough(with_mpi4py):
+    found = core().devices()
+    if len(found["devices"]) < 2:
+        pytest.skip(f"two GPUs are needed: {found['reason'] or 'there is one'}")
+    done = with_mpi4py(2, EXAMPLES / "from_mpi4py.py", 10_000)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "10000 rows in 2 processes, engine cuda: relative residual" in done.stdout
 
 
 @pytest.mark.parametrize("processes", [1, 2])

@@ -158,6 +158,24 @@ def test_what_cannot_be_used_is_refused_with_one_sentence(system):
         solver.solve(b, on_failure="shout")
 
 
+@pytest.mark.gpu
+def test_rows_on_gpus(system):
+    found = core().devices()
+    if not found["devices"]:
+        pytest.skip(found["reason"])
+    A, b = system
+    solver = made(A, engine="cuda")
+    assert solver.solve(b).report.options["engine"] == "cuda"
+    solver.update_values(2 * A.data)
+    np.testing.assert_allclose(2 * solver.solve(b).x, made(A).solve(b).x, rtol=1e-7)
+    with sordino.RowsSolver(
+        None, [0, 1], [0], [4.0], engine="cuda"
+    ) as one:  # whatever number of GPUs there is
+        assert one.ranks == 1 and one.solve([8.0]).x == 2
+    with pytest.raises(sordino.BadArgument, match="there is no device 999: this machine has"):
+        made(A, engine="cuda", devices=[999])
+
+
 # --- communicators ----------------------------------------------------------------------------------------------------
 
 
