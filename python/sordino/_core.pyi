@@ -77,6 +77,33 @@ class Communicator:
         self, array: np.ndarray, operation: str, algorithm: str, reduce_degree: int, broadcast_degree: int
     ) -> Pending: ...
 
+class RowsSolver:
+    def __init__(
+        self,
+        comm: dict[str, Any] | None,
+        arrays: tuple[np.ndarray, np.ndarray, np.ndarray] | None,
+        first_row: int,
+        options: dict[str, Any],
+        refused: tuple[str, str] | None = None,
+    ) -> None: ...
+    def solve(
+        self,
+        b: np.ndarray | None,
+        x0: np.ndarray | None = None,
+        options: dict[str, Any] = ...,
+        refused: tuple[str, str] | None = None,
+    ) -> dict[str, Any]: ...
+    def update_values(
+        self, data: np.ndarray | None, entries: int, refused: tuple[str, str] | None = None
+    ) -> None: ...
+    def close(self) -> None: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def first_row(self) -> int: ...
+    @property
+    def ranks(self) -> int: ...
+
 class Solver:
     def __init__(
         self,
