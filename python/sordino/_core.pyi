@@ -38,6 +38,7 @@ def time_traffic(
 def dslash(
     problem: dict[str, Any], options: dict[str, Any] = ..., machine: dict[str, Any] | None = None
 ) -> dict[str, Any]: ...
+def plaquettes(problem: dict[str, Any]) -> np.ndarray: ...
 def estimate_memory(
     indptr: np.ndarray,
     indices: np.ndarray,
@@ -75,6 +76,33 @@ class Communicator:
     def all_reduce(
         self, array: np.ndarray, operation: str, algorithm: str, reduce_degree: int, broadcast_degree: int
     ) -> Pending: ...
+
+class RowsSolver:
+    def __init__(
+        self,
+        comm: dict[str, Any] | None,
+        arrays: tuple[np.ndarray, np.ndarray, np.ndarray] | None,
+        first_row: int,
+        options: dict[str, Any],
+        refused: tuple[str, str] | None = None,
+    ) -> None: ...
+    def solve(
+        self,
+        b: np.ndarray | None,
+        x0: np.ndarray | None = None,
+        options: dict[str, Any] = ...,
+        refused: tuple[str, str] | None = None,
+    ) -> dict[str, Any]: ...
+    def update_values(
+        self, data: np.ndarray | None, entries: int, refused: tuple[str, str] | None = None
+    ) -> None: ...
+    def close(self) -> None: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def first_row(self) -> int: ...
+    @property
+    def ranks(self) -> int: ...
 
 class Solver:
     def __init__(

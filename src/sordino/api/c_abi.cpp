@@ -100,8 +100,8 @@ void copy_columns(const sordino_rows& m, i64 entries, std::vector<i32>& columns)
 
 template <class I>
 void copy_indices(const sordino_rows& m, sordino_solver& s) {
-  copy_row_starts<I>(m, s.row_starts);
-  copy_columns<I>(m, s.row_starts.back(), s.columns);
+  copy_row_starts<I>(m, s.pattern->row_starts);
+  copy_columns<I>(m, s.pattern->row_starts.back(), s.pattern->columns);
 }
 
 /// Of rows alone n is not known yet.
@@ -120,7 +120,7 @@ CsrView take_rows(const sordino_rows* matrix, bool whole, sordino_solver& s) {
   else
     copy_indices<i32>(m, s);
   on_gpu(m.values, "values");  // that they are somewhere
-  CsrView view{m.rows, s.row_starts.data(), s.columns.data(), m.values};
+  CsrView view{m.rows, s.pattern->row_starts.data(), s.pattern->columns.data(), m.values};
   view.first_row = m.first_row - m.index_base;
   view.held = m.rows;
   return view;
@@ -193,7 +193,7 @@ int create(Accord accord, const sordino_rows* matrix, const char* options, sordi
     apply_options(options, wanted);
     view = take_rows(matrix, whole, *made);
   });
-  made->rows = std::make_unique<RowsSolver>(view, wanted, std::move(accord));
+  made->rows = std::make_unique<RowsSolver>(view, wanted, std::move(accord), made->pattern);
   *solver = made.release();
   return SORDINO_OK;
 }

@@ -1,6 +1,7 @@
 #include "sordino/api/rows_solver.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 #include "sordino/api/callers.hpp"
@@ -44,11 +45,15 @@ struct RowsSolver::State {
   std::vector<double> values, next_values;  // taken in turns, so that refused ones change nothing
   Options options;
   Choice chosen;
-  EngineChoice choice;
-  std::vector<Part> parts;  // destroyed before the engine
+  std::shared_ptr<const void> arrays;  // that A views
+  EngineChoice choice;                 // destroyed before them
+  std::vector<Part> parts;             // destroyed before the engine
   double setup_seconds = 0;
+  std::atomic<int> stop_reason{int(Status::time_limit)};  // of this process
+  std::function<void()> meanwhile;
 
-  State(const CsrView& rows, const Options& asked, Accord with) : accord(std::move(with)), system{.A = rows}, options(asked) {}
+  State(const CsrView& rows, const Options& asked, Accord with, std::shared_ptr<const void> held)
+      : accord(std::move(with)), system{.A = rows}, options(asked), arrays(std::move(held)) {}
   Engine& engine() { return *choice.engine; }
   Part& part(Rank& rank) { return parts[std::size_t(rank.id() - engine().first_rank())]; }
   bool alone() const { return accord.count() == 1; }
@@ -63,9 +68,9 @@ struct RowsSolver::State {
   Report solve_on_host(const double* b, double* x, const double* x0, int exponent);
 };
 
-RowsSolver::RowsSolver(const CsrView& rows, const Options& options, Accord accord) {
+RowsSolver::RowsSolver(const CsrView& rows, const Options& options, Accord accord, std::shared_ptr<const void> arrays) {
   double begin = seconds_now();
-  state_.reset(new State(rows, options, std::move(accord)));
+  state_.reset(new State(rows, options, std::move(accord), std::move(arrays)));
   State& s = *state_;
   if (!s.alone() && s.options.ranks == 0) s.options.ranks = 1;
   s.accord.together([&] { validate(s.options); });
@@ -78,7 +83,7 @@ RowsSolver::RowsSolver(const CsrView& rows, const Options& options, Accord accor
     s.A.values = s.values.data();
   });
   s.choose();
-  s.choice = make_engine(s.options, {}, s.accord.processes());
+  s.choice = make_engine(s.options, {}, s.accord.processes(), s.A.rows());
   Partition partition = s.partition();
   s.parts.resize(std::size_t(s.engine().local_ranks()));
   s.engine().run([&](Rank& rank) { s.part(rank) = build_part(rank, s.system, s.chosen, s.options, partition); });
@@ -91,6 +96,18 @@ void RowsSolver::Release::operator()(State* state) const {
 
 RowsSolver::~RowsSolver() = default;
 RowsSolver::RowsSolver(RowsSolver&&) noexcept = default;
+
+void RowsSolver::attend(std::function<void()> meanwhile) { state_->meanwhile = std::move(meanwhile); }
+
+void RowsSolver::stop(Status reason) {
+  state_->stop_reason = int(reason);
+  state_->engine().request_stop();
+}
+
+void RowsSolver::refuse(const Error& error) {
+  state_->accord.together([&] { throw error; });
+  throw error;  // which together() has done
+}
 
 void RowsSolver::State::agree_on_options() {
   double mine = digest(options);
@@ -118,7 +135,10 @@ void RowsSolver::State::join_rows() {
 }
 
 void RowsSolver::State::choose() {
-  accord.together([&] { chosen.preconditioner = choose_preconditioner(A, options.precond); });
+  accord.together([&] {
+    require_devices(options);
+    chosen.preconditioner = choose_preconditioner(A, options.precond);
+  });
   bool any_none = accord.most({chosen.preconditioner == "none" ? 1.0 : 0.0})[0] != 0;  // auto: by the rows of each
   if (any_none) chosen.preconditioner = "none";
   std::string name = options.solver;
@@ -164,16 +184,21 @@ SolveControl RowsSolver::State::control() const {
   c.rtol = options.rtol;
   c.atol = options.atol;
   c.max_iterations = options.maxiter > 0 ? options.maxiter : int(std::clamp<i64>(10 * A.n, 1000, 100000));
-  c.stop_reason = [] { return Status::time_limit; };  // nothing else stops it
+  c.stop_reason = [] { return Status::interrupted; };  // why is asked of all processes when it is over
   return c;
 }
 
 SolveOutcome RowsSolver::State::run(const double* b, double* x, const double* x0) {
   engine().clear_stop();
+  stop_reason = int(Status::time_limit);
   SolveOutcome first;
-  double begin = seconds_now();
+  double begin = seconds_now(), last_call = begin;
   auto supervise = [&] {
-    if (options.time_limit > 0 && seconds_now() - begin > options.time_limit) engine().request_stop();
+    double now = seconds_now();
+    if (options.time_limit > 0 && now - begin > options.time_limit) engine().request_stop();
+    if (!meanwhile || now - last_call < 0.1) return;
+    last_call = now;
+    meanwhile();
   };
   auto job = [&](Rank& rank) {
     Driver& driver = *part(rank).driver;
@@ -184,6 +209,7 @@ SolveOutcome RowsSolver::State::run(const double* b, double* x, const double* x0
     if (leads) first = std::move(o);
   };
   engine().run(job, supervise);
+  if (first.status == Status::interrupted) first.status = Status(int(accord.most({double(stop_reason)})[0]));
   return first;
 }
 

@@ -47,7 +47,7 @@ struct Solver::State {
 Solver::Solver(const System& system, const Options& options, const Machine& machine) {
   double begin = seconds_now();
   state_.reset(new State(system, options));
-  state_->set_up(make_engine(state_->options, machine));
+  state_->set_up(make_engine(state_->options, machine, system.A.n / number_of_processes()));
   state_->setup_seconds = seconds_now() - begin;
 }
 

@@ -116,7 +116,8 @@ int sordino_set_stream(sordino_solver* solver, void* stream);
  * but the next solve refuses what processes do not agree on. */
 int sordino_set(sordino_solver* solver, const char* options);
 
-/* Ends a solver; NULL is allowed. Over MPI all processes come here, but do not wait for each other. */
+/* Ends a solver; NULL is allowed. Over MPI all processes come here, but do not wait for each other. After SORDINO_FAILED what a
+ * rank that never came back may still read is kept. */
 void sordino_destroy(sordino_solver* solver);
 
 /* Figures of the last solve of a solver, and of its setup. Counts and seconds are those of the first rank of this process. */

@@ -325,7 +325,7 @@ class Rank {
   Transfer start_copy(Vec v, bool fetches);
   bool test_copy(Twin& twin);
   void finish_copy(Twin& twin);
-  bool is_copied(int v) const;
+  bool is_still_copied(Twin& twin) const;
   void require_at_rest(Vec v, const char* what) const;  // throws if a copy of it is under way
   void require_at_rest(const Recording& r) const;
   void require_no_copies(const char* what) const;

@@ -14,6 +14,8 @@ enum class Staging;
 /// This build can use at least one GPU of this machine.
 bool usable();
 int device_count();
+/// Throws bad_argument for one that is not here, or is named twice.
+void require_devices(const std::vector<int>& devices);
 /// `hall` and `transport`: of all processes, if there are several.
 EngineChoice make_engine(const sordino::Options& options, const std::vector<int>& devices, std::unique_ptr<Hall> hall,
                          std::unique_ptr<Transport> transport = nullptr);
