@@ -1,4 +1,4 @@
-"""Those who claim to have solved a system: each solver at its defaults, asked for the same rtol, in a process of its own.
+"""Those who claim to have solved a system: each solver at its defaults, asked for the same rtol, in its own process.
 
 A process, so that one which does not come back can be ended, and so that a crash is an answer like another.
 """
@@ -21,7 +21,7 @@ from ._peers import cupy_there, tolerance
 
 @dataclass(frozen=True)
 class Answer:
-    """What a solver says of a system. `own_residual`: relative, in the norm that it documents, where that is another."""
+    """What a solver says of a system. `own_residual`: in the norm that it documents, where that is another."""
 
     claimed: bool
     said: str
@@ -102,7 +102,7 @@ def _petsc_answer(program: str, method: str, matrix: Any, b: np.ndarray, rtol: f
     with _petsc.Problem(program, matrix, b) as problem:
         try:
             said = problem.solve(["-ksp_type", method, "-ksp_rtol", repr(rtol)], limit=limit)[-1]
-        except _petsc.NoAnswer as none:
+        except _petsc.PetscError as none:
             return Answer(False, str(none))
         return Answer(said["converged"], said["reason"], problem.x(), float(said["own_residual"]))
 

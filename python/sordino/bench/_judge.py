@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-#: A claim is false where the recomputed residual is more than so many times the one that was asked for: rounding and the
-#: fine print of norms explain a factor of two, not of ten.
+#: A claim is false where the recomputed residual is more than so many times the one that was asked for: rounding, and
+#: what is said in small print of norms, explain a factor of two, not of ten.
 MARGIN = 10.0
 
 
@@ -23,8 +23,8 @@ def residual(matrix: Any, b: np.ndarray, x: Any) -> float:
 
     Notes
     -----
-    Products and sums are of ``numpy.longdouble``, 64 bits of mantissa on x86, and no square overflows. Cost: some 60 bytes
-    an entry.
+    Products and sums are of ``numpy.longdouble``, 64 bits of mantissa on x86, and no square overflows. Cost: some 60
+    bytes an entry.
     """
     if x is None:
         return math.inf

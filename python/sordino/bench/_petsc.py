@@ -18,8 +18,8 @@ from ..errors import BadArgument
 #: Where build.sh puts it, seen from the source folder.
 PROGRAM = "build/bench/petsc_ksp"
 
-#: mpiexec refuses to run as root, or with more processes than cores, unless it is told that this is meant; and BLAS must
-#: not start threads beside the processes.
+#: mpiexec refuses to run as root, or with more processes than cores, unless it is told that this is meant; and BLAS is
+#: to start no threads beside the processes.
 _ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -29,7 +29,7 @@ _ENVIRONMENT = {
 }
 
 
-class NoAnswer(Exception):
+class PetscError(Exception):
     """The program ended without an answer, for the reason said."""
 
 
@@ -81,7 +81,7 @@ class Problem:
 
         Raises
         ------
-        NoAnswer
+        PetscError
             PETSc has refused the system, or not come back within `limit` seconds.
         """
         names = [str(Path(self._folder.name, name)) for name in ("system", "x")]
@@ -92,9 +92,9 @@ class Problem:
                 command, capture_output=True, text=True, timeout=limit, check=False, env=environment
             )
         except subprocess.TimeoutExpired:
-            raise NoAnswer(f"no answer within {limit:g} s") from None
+            raise PetscError(f"no answer within {limit:g} s") from None
         if done.returncode != 0:
-            raise NoAnswer(_reason(done.stderr + done.stdout))
+            raise PetscError(_reason(done.stderr + done.stdout))
         return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
     def x(self) -> np.ndarray:
