@@ -31,6 +31,9 @@ class Answer:
 
 Claimant = Callable[[Any, np.ndarray, float], Answer]
 
+#: What PETSc takes for convergence whatever b is, as it documents.
+_PETSC_ATOL = 1e-50
+
 #: Packages, and the methods of each that are asked.
 METHODS = {
     "scipy": ("cg", "bicgstab", "gmres"),
@@ -104,7 +107,8 @@ def _petsc_answer(program: str, method: str, matrix: Any, b: np.ndarray, rtol: f
             said = problem.solve(["-ksp_type", method, "-ksp_rtol", repr(rtol)], limit=limit)[-1]
         except _petsc.PetscError as none:
             return Answer(False, str(none))
-        return Answer(said["converged"], said["reason"], problem.x(), float(said["own_residual"]))
+        of_b, own = map(float, said["own_norms"])
+        return Answer(said["converged"], said["reason"], problem.x(), own / max(of_b, _PETSC_ATOL / rtol))
 
 
 class Worker:

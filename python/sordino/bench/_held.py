@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import math
 import os
-import tracemalloc
+import sys
 from collections.abc import Callable
 
 
@@ -18,9 +19,10 @@ def resident() -> float:
         return math.nan
 
 
-def traced() -> float:
-    """Bytes that Python has allocated, NumPy's arrays among them; `tracemalloc` must run."""
-    return float(tracemalloc.get_traced_memory()[0])
+def blocks() -> float:
+    """Pieces of up to 512 bytes that Python holds; what is larger is the heap's. Garbage and free lists go first."""
+    gc.collect()
+    return float(sys.getallocatedblocks())
 
 
 def threads() -> float:

@@ -94,7 +94,8 @@ def measure(
     Notes
     -----
     Each turn is some solves of ours, then as many of each variant of PETSc's. Ours end with a recomputed residual,
-    theirs do not, and it is not taken off. User seconds are of the busiest process, waiting for the other ones included.
+    theirs do not, and it is not taken off. User seconds are of the busiest process, waiting
+    for others included.
     """
     rows = poisson_rows(size, size, size, stencil, 1.0)
     b = rows.product(np.ones(rows.n))
@@ -123,7 +124,8 @@ def measure(
     best = min(VARIANTS, key=lambda name: parts[name]["iteration_s"]["median"])
     return {
         "bench": "petsc", "size": size, "stencil": stencil, "ranks": ranks, "rows": rows.n, "nnz": rows.nnz,
-        "rtol": rtol, "rounds": rounds, "solves": solves, "sordino": parts.pop("sordino"), "petsc": parts, "petsc_best": best,
+        "rtol": rtol, "rounds": rounds, "solves": solves, "sordino": parts.pop("sordino"), "petsc": parts,
+        "petsc_best": best,
         "ratio": _ratio(runs["sordino"], runs[best], solves),
     }  # fmt: skip
 
@@ -198,7 +200,8 @@ def _show(row: dict[str, Any]) -> None:
     )
     display.show_table(title, heads, cells)
     ratio = row["ratio"]
+    low, high = ratio["of_turns_quarter"], ratio["of_turns_three_quarters"]
     say(
         f"Sordino's solve takes {ratio['of_medians']:.2f} x that of PETSc at its best ({row['petsc_best']}); turn by "
-        f"turn {ratio['of_turns_quarter']:.2f} to {ratio['of_turns_three_quarters']:.2f}, the fastest {ratio['of_fastest']:.2f}"
+        f"turn {low:.2f} to {high:.2f}, the fastest {ratio['of_fastest']:.2f}"
     )
