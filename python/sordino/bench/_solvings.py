@@ -84,7 +84,7 @@ def scipy_ways(rows: CsrArrays, b: np.ndarray, rtol: float) -> list[Way]:
 
 
 def cupyx_ways(rows: CsrArrays, b: np.ndarray, rtol: float) -> list[Way]:
-    """CG without and with Jacobi on one GPU. Setup brings matrix and vector there; the solve verifies x and fetches it."""
+    """CG without and with Jacobi on one GPU. Setup brings matrix and vector there; the solve verifies and fetches x."""
     import cupy
     import cupyx.scipy.sparse as sparse
     import cupyx.scipy.sparse.linalg as linalg
