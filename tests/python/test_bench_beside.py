@@ -129,8 +129,8 @@ def test_two_records_are_compared(cli, tmp_path):
     found = json.loads(out)
     ratios = {(c["what"], c["figure"]): c["ratio"] for c in found["changes"]}
     assert code == 0 and found["unmatched"] == 2 and found["slower"] == 0
-    assert ratios[("1", "iteration_s")] == 1.05 and ratios[("2", "iteration_s")] == 0.5
-    assert ratios[("2", "iterations")] == 1.2 and ratios[("2", "peers cg_s")] == 1.0
+    assert ratios[("ranks 1", "iteration_s")] == 1.05 and ratios[("ranks 2", "iteration_s")] == 0.5
+    assert ratios[("ranks 2", "iterations")] == 1.2 and ratios[("ranks 2", "peers cg_s")] == 1.0
     code, out, _ = cli("bench", "compare", before, after, "--within", "1")
     assert code == 4 and "1 slower by more than 1 %" in out and "iteration_s" in out
     code, out, _ = cli("bench", "compare", before, after)

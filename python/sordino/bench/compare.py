@@ -19,6 +19,12 @@ SUMMARY = "two records of a measurement side by side, and what is slower by more
 #: Where and when it was measured, and what it was called with: not what was measured.
 FACTS = ("date", "commit", "command", "machine")
 
+#: Words and whole numbers that were measured; all others say what was.
+OUTCOMES = (
+    "iterations", "said", "status", "petsc_best", "transport", "ended", "same_cause", "missed_by_nobody", "with_epochs",
+    "as_it_must_be",
+)  # fmt: skip
+
 
 def main(argv: Sequence[str]) -> int:
     """Print what has changed; return 0, or 4 where a time grew by more than --within."""
@@ -68,10 +74,10 @@ def main(argv: Sequence[str]) -> int:
 def compared(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
     """Each figure of the lines that both have, and the number of lines that only one has.
 
-    Lines belong together where their words and whole numbers agree, such as solver, size and ranks; what is repeated
-    in a record is taken in its order.
+    Lines belong together where the words and whole numbers agree that all of them have, such as solver, size and
+    ranks; what is repeated in a record is taken in its order.
     """
-    names = _measured_counts(before + after)
+    names = _settings(before + after)
     left: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for line in before:
         left.setdefault(_key(line, names), []).append(line)
@@ -85,34 +91,39 @@ def compared(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> tuple
     return changes, alone + sum(map(len, left.values()))
 
 
-def _measured_counts(lines: list[dict[str, Any]]) -> set[str]:
-    """Whole numbers that are outcomes and no settings."""
-    outcomes = {"iterations", "ended", "same_cause", "missed_by_nobody", "with_epochs", "as_it_must_be"}
-    return {name for line in lines for name in line if name in outcomes}
-
-
-def _key(line: dict[str, Any], outcomes: set[str]) -> tuple[Any, ...]:
-    def is_setting(name: str, value: Any) -> bool:
-        return (
-            name not in FACTS
-            and name not in outcomes
-            and isinstance(value, (str, int))
+def _settings(lines: list[dict[str, Any]]) -> dict[Any, list[str]]:
+    """By benchmark: the names of words and whole numbers that all its lines have and that are no outcomes."""
+    common: dict[Any, set[str]] = {}
+    for line in lines:
+        kept = {
+            name
+            for name, value in line.items()
+            if isinstance(value, (str, int))
             and not isinstance(value, bool)
-        )
+            and name not in (*FACTS, *OUTCOMES)
+        }
+        bench = line.get("bench")
+        common[bench] = common.get(bench, kept) & kept
+    return {bench: sorted(names) for bench, names in common.items()}
 
-    return tuple(sorted((name, value) for name, value in line.items() if is_setting(name, value)))
+
+def _key(line: dict[str, Any], names: dict[Any, list[str]]) -> tuple[Any, ...]:
+    return tuple(line[name] for name in names[line.get("bench")])
 
 
-def _changes(before: dict[str, Any], after: dict[str, Any], outcomes: set[str]) -> Iterator[dict[str, Any]]:
-    what = ", ".join(
-        str(value) for name, value in _key(after, outcomes) if name not in ("bench", "n", "nnz", "rows")
-    )
-    then = dict(_figures("", before, outcomes))
-    for name, now in _figures("", after, outcomes):
+def _changes(
+    before: dict[str, Any], after: dict[str, Any], names: dict[Any, list[str]]
+) -> Iterator[dict[str, Any]]:
+    shown = [
+        name for name in names[after.get("bench")] if name not in ("bench", "n", "nnz", "rows", "entries")
+    ]
+    what = ", ".join(f"{name} {after[name]}" for name in shown)
+    then = dict(_figures("", before, shown))
+    for name, now in _figures("", after, shown):
         if name not in then:
             continue
         ratio = now / then[name] if then[name] else (1.0 if now == 0 else math.inf)
-        is_time = name.endswith("_s") or "seconds" in name or "_s " in name
+        is_time = any(part.endswith("_s") or part.startswith("seconds") for part in name.split())
         yield {
             "what": what,
             "figure": name,
@@ -123,14 +134,14 @@ def _changes(before: dict[str, Any], after: dict[str, Any], outcomes: set[str]) 
         }
 
 
-def _figures(prefix: str, found: Any, outcomes: set[str]) -> Iterator[tuple[str, float]]:
-    """Numbers that were measured, by the path to them."""
+def _figures(prefix: str, found: Any, settings: list[str]) -> Iterator[tuple[str, float]]:
+    """Numbers that were measured, by the path to them; a yes is 1, a no 0."""
     for name, value in found.items():
-        if name in FACTS:
+        if name in FACTS or name in settings:
             continue
         if isinstance(value, dict):
-            yield from _figures(f"{prefix}{name} ", value, outcomes)
-        elif isinstance(value, float) or (name in outcomes and isinstance(value, int)):
+            yield from _figures(f"{prefix}{name} ", value, settings)
+        elif isinstance(value, (bool, int, float)) and (isinstance(value, (bool, float)) or name in OUTCOMES):
             yield f"{prefix}{name}", float(value)
 
 
