@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import shlex
 import statistics
@@ -126,7 +127,7 @@ def measure(
         "bench": "petsc", "size": size, "stencil": stencil, "ranks": ranks, "rows": rows.n, "nnz": rows.nnz,
         "rtol": rtol, "rounds": rounds, "solves": solves, "sordino": parts.pop("sordino"), "petsc": parts,
         "petsc_best": best,
-        "ratio": _ratio(runs["sordino"], runs[best], solves),
+        "load_average": os.getloadavg()[0], "ratio": _ratio(runs["sordino"], runs[best], solves),
     }  # fmt: skip
 
 

@@ -58,7 +58,13 @@ def main(argv: Sequence[str]) -> int:
             "contrast": given.contrast,
             "engine": engine,
         }
-        facts |= {"rows": rows.n, "nnz": rows.nnz, "rtol": rtol, "repeats": repeats}
+        facts |= {
+            "rows": rows.n,
+            "nnz": rows.nnz,
+            "rtol": rtol,
+            "repeats": repeats,
+            "load_average": os.getloadavg()[0],
+        }
         with contextlib.ExitStack() as stack:
             ways = [
                 _solvings.ours(rows, b, rtol, engine, count, solver)
