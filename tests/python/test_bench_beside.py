@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -168,3 +170,42 @@ def test_what_is_no_record(cli, tmp_path, text, sentence):
 def test_bad_usage(cli, argv, sentence):
     code, _, err = cli("bench", *argv)
     assert code == 2 and sentence in err
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "peers.md").read_text(encoding="utf-8")
+SMALL = {
+    "claims": ["--only", "odd", "--packages", "sordino"],
+    "solution": ["--sizes", "5", "--repeats", "1", "--no-peers"],
+    "steps": ["--steps", "30", "--size", "5"],
+}
+
+
+@pytest.mark.parametrize("line", re.findall(r"^sordino bench .*$", PAGE, flags=re.MULTILINE))
+def test_what_the_page_tells_to_type(cli, tmp_path, monkeypatch, line):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "FOLDER").mkdir()
+    words = shlex.split(line, comments=True)[1:]
+    if "cuda" in words:
+        words[words.index("cuda")] = "host"
+    code, out, err = cli(*words, *SMALL[words[1]])
+    assert code == 0, out + err
+    assert ("--record" in words) == any(path.suffix == ".jsonl" for path in tmp_path.iterdir())
+
+
+def test_the_figures_of_the_page_are_in_its_records():
+    records = Path(__file__).parents[2] / "bench" / "records"
+    for name in re.findall(r"`(2026[^`]*jsonl)`", PAGE):
+        assert (records / name).is_file(), name
+    lines = [json.loads(line) for line in (records / "2026-11-22_claims_host.jsonl").read_text().splitlines()]
+    told_of = re.findall(r"^\| (\w+) `(\w+)` \| (.*) \|$", PAGE, flags=re.MULTILINE)
+    assert len(told_of) == 6
+    for package, method, words in told_of:
+        mine = [
+            r
+            for r in lines
+            if (r["package"], r["method"].upper()) == (package.lower(), method.removeprefix("KSP").upper())
+        ]
+        told = [int(word) for word in re.findall(r"\d+", words)[:3]]
+        assert told == [sum(row[key] for row in mine) for key in ("claimed", "false", "false_in_own_norm")], (
+            method
+        )
