@@ -131,13 +131,22 @@ def summed_up(name: str, samples: np.ndarray) -> dict[str, Any]:
 
 
 def _show(row: dict[str, Any]) -> None:
-    heads = ("held", "after step 1", f"after step {SETTLED}", "after the last", "grown", "may grow", "flat")
+    heads = (
+        "held",
+        "after step 1",
+        f"after step {SETTLED}",
+        "after the last",
+        "grown",
+        "may grow",
+        "last at",
+        "flat",
+    )
     cells = []
     for name, part in row["held"].items():
         numbers = [part["first"], part["settled"], part["last"], part["grown"], MAY_GROW.get(name, 0)]
-        cells.append(
-            [name.replace("_", " "), *(f"{value:,.0f}" for value in numbers), "yes" if part["flat"] else "NO"]
-        )
+        last = ["-" if part["last_growth_at_step"] == 0 else f"step {part['last_growth_at_step'] + 1}"]
+        flat = "yes" if part["flat"] else "NO"
+        cells.append([name.replace("_", " "), *(f"{value:,.0f}" for value in numbers), *last, flat])
     display.show_table(
         f"{row['steps']:,} steps of {row['size']}^3 by {row['solver']}, {row['ranks']} ranks, engine {row['engine']}: "
         f"{row['seconds_a_step'] * 1e3:.2f} ms a step, {row['iterations'] / row['steps']:.1f} iterations",
