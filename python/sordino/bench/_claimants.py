@@ -139,7 +139,7 @@ class Worker:
             self._start()
         self._pipe.send(name)
         with contextlib.suppress(EOFError, ConnectionError):
-            if self._pipe.poll(self._limit + 5.0):
+            if self._pipe.poll(self._limit + 1.0):
                 found: Answer = self._pipe.recv()
                 return found
             self.close()
