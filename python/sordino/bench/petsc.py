@@ -196,7 +196,7 @@ def _show(row: dict[str, Any]) -> None:
         ]
         cells.append([name, str(part["iterations"]), *numbers])
     title = (
-        f"Jacobi-CG on {row['size']}^3, {row['stencil']} points, {row['ranks']} ranks, to {row['rtol']:g}; medians of "
+        f"Jacobi-CG on {row['size']}^3, {row['stencil']} points, {row['ranks']} rank{'s' * (row['ranks'] > 1)}, to {row['rtol']:g}; medians of "
         f"{row['rounds']} turns of {row['solves']} solves"
     )
     display.show_table(title, heads, cells)
