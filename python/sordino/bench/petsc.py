@@ -195,8 +195,9 @@ def _show(row: dict[str, Any]) -> None:
             f"{part['true_residual']:.1e}",
         ]
         cells.append([name, str(part["iterations"]), *numbers])
+    ranks = f"{row['ranks']} rank{'s' * (row['ranks'] > 1)}"
     title = (
-        f"Jacobi-CG on {row['size']}^3, {row['stencil']} points, {row['ranks']} rank{'s' * (row['ranks'] > 1)}, to {row['rtol']:g}; medians of "
+        f"Jacobi-CG on {row['size']}^3, {row['stencil']} points, {ranks}, to {row['rtol']:g}; medians of "
         f"{row['rounds']} turns of {row['solves']} solves"
     )
     display.show_table(title, heads, cells)
