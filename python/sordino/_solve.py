@@ -240,6 +240,8 @@ class Solver:
             ``bytes_per_rank``, a list: vectors and the stored matrix where each rank of this process
             computes; ``first_rank``, of this process; ``matrix_bytes``: this process's copy of the matrix, from
             which ranks of the host read its values. :func:`sordino.estimate_memory` foretells them.
+            ``device_allocations``, a list: pieces of device and pinned memory, graphs and events made for
+            each rank so far, which later solves and new values leave as they are; 0 on the host.
         """
         with translated():
             return {**self._core.memory(), "matrix_bytes": matrix_bytes(self._system)}

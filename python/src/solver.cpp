@@ -198,6 +198,7 @@ class PySolver {
     nb::dict d;
     d["bytes_per_rank"] = solver_->memory();
     d["first_rank"] = solver_->first_rank();
+    d["device_allocations"] = solver_->device_allocations();
     return d;
   }
 

@@ -187,7 +187,12 @@ def _count(done: list[int]) -> None:
 
 
 def _tight(solver: Any) -> dict[str, float]:
-    """A tolerance that is never met, by the name that this version of a solver has for it."""
+    """A tolerance that is never met."""
+    return tolerance(solver, 1e-300)
+
+
+def tolerance(solver: Any, rtol: float) -> dict[str, float]:
+    """The relative tolerance by the name that this version of a solver has for it."""
     code = getattr(solver, "__wrapped__", solver).__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    return {"rtol" if "rtol" in names else "tol": 1e-300}
+    return {"rtol" if "rtol" in names else "tol": rtol}

@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import machines
 from ..errors import FileError
+from ..io.opening import parse_object, read_text
 from ..report.record import json_ready
 
 
@@ -42,6 +43,21 @@ def check(path: str) -> None:
     target = path if os.path.exists(path) else folder
     if os.path.isdir(path) or not os.path.isdir(folder) or not os.access(target, os.W_OK):
         raise FileError(f"{path} cannot be written")
+
+
+def read(path: str) -> list[dict[str, Any]]:
+    """The lines of a record.
+
+    Raises
+    ------
+    FileError
+        It cannot be read, or a line is no JSON object.
+    """
+    lines = []
+    for place, text in enumerate(read_text(path).splitlines(), 1):
+        if text.strip():
+            lines.append(parse_object(text, f"{path}, line {place}", "figures"))
+    return lines
 
 
 def append(path: str, measured: list[dict[str, Any]], command: str, at: str) -> None:

@@ -22,7 +22,7 @@ def main(argv: Sequence[str]) -> int:
     """Run one benchmark, or list them."""
     if not argv or argv[0] in ("-h", "--help"):
         rows = [
-            f"  {name:<8}{importlib.import_module(f'{bench.__name__}.{name}').SUMMARY}" for name in names()
+            f"  {name:<10}{importlib.import_module(f'{bench.__name__}.{name}').SUMMARY}" for name in names()
         ]
         say("usage: sordino bench NAME ...\n\n" + "\n".join(rows))
         return 0 if argv else 2

@@ -267,4 +267,10 @@ std::vector<i64> Solver::memory() const {
   return bytes;
 }
 
+std::vector<i64> Solver::device_allocations() const {
+  std::vector<i64> made;
+  for (int i = 0; i < state_->engine().local_ranks(); i++) made.push_back(state_->engine().device_allocations(i));
+  return made;
+}
+
 }  // namespace sordino

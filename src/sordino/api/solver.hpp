@@ -75,6 +75,8 @@ class Solver {
   int first_rank() const;  // of this process
   double setup_seconds() const;
   std::vector<i64> memory() const;  // bytes that each rank of this process holds where it computes
+  /// For each rank of this process: device and pinned memory, graphs and events made so far. A later solve makes none.
+  std::vector<i64> device_allocations() const;
   const std::string& method() const;
   const std::string& preconditioner() const;
   std::string engine() const;

@@ -113,7 +113,9 @@ class Engine {
   virtual void release_bytes(Rank& rank, void* pointer, std::size_t bytes) = 0;
   virtual void upload(Rank& rank, void* to, const void* from, std::size_t bytes) = 0;
   virtual i64 bytes_held(int local_rank) const = 0;  // vectors and arrays of one rank; not their twins (Rank::twin_bytes)
-  virtual bool is_device() const { return false; }   // prefer layouts for a GPU
+  /// Device and pinned memory, graphs and events that were made for a rank so far, each counted; 0 where there is no device.
+  virtual i64 device_allocations(int /*local_rank*/) const { return 0; }
+  virtual bool is_device() const { return false; }  // prefer layouts for a GPU
 
   // Host twins of vectors (runtime/twin.hpp). Memory for one, zeroed, kept as long as the engine; null: any of the host's does.
   virtual double* pinned_twin(Rank&, int /*vector*/) { return nullptr; }

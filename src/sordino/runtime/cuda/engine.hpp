@@ -158,6 +158,7 @@ class CudaEngine final : public Engine {
   void release_bytes(Rank& rank, void* pointer, std::size_t bytes) override;
   void upload(Rank& rank, void* to, const void* from, std::size_t bytes) override;
   i64 bytes_held(int local_rank) const override;
+  i64 device_allocations(int local_rank) const override;
   double* pinned_twin(Rank& rank, int vector) override;
   void start_copy(Rank& rank, const TwinCopy& copy) override;
   bool has_copied(Rank& rank, const TwinCopy& copy) override;

@@ -229,5 +229,6 @@ void CudaEngine::upload(Rank& rank, void* to, const void* from, std::size_t byte
 }
 
 i64 CudaEngine::bytes_held(int local_rank) const { return state_->ranks[local_rank]->bytes; }
+i64 CudaEngine::device_allocations(int local_rank) const { return state_->ranks[local_rank]->counters.allocations; }
 
 }  // namespace sordino::cuda

@@ -1,0 +1,85 @@
+"""What this process and its GPUs hold, without help of other packages. What cannot be told is NaN."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import math
+import os
+import sys
+from collections.abc import Callable
+
+
+def resident() -> float:
+    """Bytes of memory that are resident."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as stream:
+            return float(int(stream.read().split()[1]) * os.sysconf("SC_PAGE_SIZE"))
+    except (OSError, ValueError, IndexError):
+        return math.nan
+
+
+def blocks() -> float:
+    """Pieces of up to 512 bytes that Python holds; what is larger is the heap's. Garbage and free lists go first."""
+    gc.collect()
+    return float(sys.getallocatedblocks())
+
+
+def threads() -> float:
+    """Threads of this process."""
+    try:
+        return float(len(os.listdir("/proc/self/task")))
+    except OSError:
+        return math.nan
+
+
+class _Mallinfo2(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in (
+        "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost",
+    )]  # fmt: skip
+
+
+def heap() -> Callable[[], float]:
+    """A function that tells the bytes in use of the heap of C and C++. glibc 2.33 and later."""
+    try:
+        ask = ctypes.CDLL(None).mallinfo2
+    except (OSError, AttributeError):
+        return lambda: math.nan
+    ask.restype = _Mallinfo2
+
+    def used() -> float:
+        found = ask()
+        return float(found.uordblks + found.hblkhd)
+
+    return used
+
+
+def device_free(devices: list[int]) -> Callable[[], float]:
+    """A function that tells the bytes that are free on these GPUs together, asked of the driver."""
+    if not devices:
+        return lambda: math.nan
+    driver = ctypes.CDLL("libcuda.so.1")
+    contexts = []
+    for number in devices:
+        device, context = ctypes.c_int(), ctypes.c_void_p()
+        _must(driver.cuInit(0))
+        _must(driver.cuDeviceGet(ctypes.byref(device), number))
+        _must(driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device))
+        contexts.append(context)
+    free, total, left = ctypes.c_size_t(), ctypes.c_size_t(), ctypes.c_void_p()
+
+    def asked() -> float:
+        found = 0
+        for context in contexts:
+            _must(driver.cuCtxPushCurrent_v2(context))
+            _must(driver.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total)))
+            _must(driver.cuCtxPopCurrent_v2(ctypes.byref(left)))
+            found += free.value
+        return float(found)
+
+    return asked
+
+
+def _must(code: int) -> None:
+    if code != 0:
+        raise OSError(f"the CUDA driver refuses to say how much memory is free (error {code})")

@@ -1,0 +1,109 @@
+"""PETSc's KSP in a program of our own, ``bench/petsc/petsc_ksp.c``, which ``bench/petsc/build.sh`` builds."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import BadArgument
+
+#: Where build.sh puts it, seen from the source folder.
+PROGRAM = "build/bench/petsc_ksp"
+
+#: mpiexec refuses to run as root, or with more processes than cores, unless it is told that this is meant; and BLAS is
+#: to start no threads beside the processes.
+_ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+}
+
+
+class PetscError(Exception):
+    """The program ended without an answer, for the reason said."""
+
+
+def find(program: str) -> str | None:
+    """The program that was named, or the one that build.sh has built, or None.
+
+    Raises
+    ------
+    BadArgument
+        One was named and is not there.
+    """
+    found = shutil.which(program or PROGRAM)
+    if program and not found:
+        raise BadArgument(f"{program} is no program: bench/petsc/build.sh builds it")
+    return found
+
+
+class Problem:
+    """A system in a file that the program reads.
+
+    Parameters
+    ----------
+    program : str
+    matrix : scipy.sparse array, shape (n, n)
+    b : ndarray, shape (n,)
+    """
+
+    def __init__(self, program: str, matrix: Any, b: np.ndarray) -> None:
+        rows = sp.csr_array(matrix)
+        self._program, self._n = program, rows.shape[0]
+        self._folder = tempfile.TemporaryDirectory(prefix="sordino_petsc_")
+        with open(Path(self._folder.name, "system"), "wb") as file:
+            np.array([self._n, rows.nnz], np.int64).tofile(file)
+            rows.indptr.astype(np.int64).tofile(file)
+            rows.indices.astype(np.int32).tofile(file)
+            rows.data.astype(np.float64).tofile(file)
+            np.asarray(b, np.float64).tofile(file)
+
+    def __enter__(self) -> Problem:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._folder.cleanup()
+
+    def solve(
+        self, options: list[str], *, processes: int = 1, repeats: int = 1, limit: float = 600.0
+    ) -> list[dict[str, Any]]:
+        """What PETSc says of each of so many solves.
+
+        Raises
+        ------
+        PetscError
+            PETSc has refused the system, or not come back within `limit` seconds.
+        """
+        names = [str(Path(self._folder.name, name)) for name in ("system", "x")]
+        command = [self._program, str(processes), *names, "-repeats", str(repeats), *options]
+        environment = {**os.environ, **_ENVIRONMENT}
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=limit, check=False, env=environment
+            )
+        except subprocess.TimeoutExpired:
+            raise PetscError(f"no answer within {limit:g} s") from None
+        if done.returncode != 0:
+            raise PetscError(_reason(done.stderr + done.stdout))
+        return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+    def x(self) -> np.ndarray:
+        """The last solve's x, shape (n,)."""
+        return np.fromfile(Path(self._folder.name, "x"), np.float64, self._n)
+
+
+def _reason(text: str) -> str:
+    """The first sentence of what PETSc says of an error."""
+    lines = [line.split("PETSC ERROR:")[1].strip() for line in text.splitlines() if "PETSC ERROR:" in line]
+    said = [line for line in lines if line and not line.startswith("-")]
+    return " ".join(said[:2])[:200] or "the program failed without a word"

@@ -1,0 +1,149 @@
+"""``sordino bench compare``: two records of a measurement side by side."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..cli import display
+from ..cli.common import Parser, number
+from ..cli.processes import say
+from ..errors import BadArgument
+from ..report.record import json_ready
+from . import _records
+
+SUMMARY = "two records of a measurement side by side, and what is slower by more than so many percent"
+
+#: Where and when it was measured, and what it was called with: not what was measured.
+FACTS = ("date", "commit", "command", "machine")
+
+#: Words and whole numbers that were measured; all others say what was.
+OUTCOMES = (
+    "iterations", "said", "status", "petsc_best", "transport", "ended", "same_cause", "missed_by_nobody", "with_epochs",
+    "as_it_must_be",
+)  # fmt: skip
+
+
+def main(argv: Sequence[str]) -> int:
+    """Print what has changed; return 0, or 4 where a time grew by more than --within."""
+    parser = Parser("bench compare", SUMMARY)
+    parser.add_argument("before", metavar="BEFORE", help="a record, JSON lines as --record writes them")
+    parser.add_argument("after", metavar="AFTER", help="another one, of the same benchmark")
+    parser.add_argument(
+        "--within", default="10", metavar="X", help="percent of change that are not worth a word (default 10)"
+    )
+    parser.add_argument("--all", action="store_true", help="show what is within them, too")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    given = parser.read(argv)
+    within = number(given.within, "--within") / 100
+    if not within >= 0:
+        raise BadArgument("--within is a number of percent, 0 or more")
+    before, after = _records.read(given.before), _records.read(given.after)
+    changes, unmatched = compared(before, after)
+    if not changes:
+        raise BadArgument(f"{given.before} and {given.after} have no measurement in common")
+    worse = [change for change in changes if change["is_time"] and change["ratio"] > 1 + within]
+    if given.json:
+        say(
+            json.dumps(
+                json_ready({"changes": changes, "unmatched": unmatched, "slower": len(worse)}),
+                allow_nan=False,
+            )
+        )
+        return 4 if worse else 0
+    shown = [c for c in changes if given.all or not 1 / (1 + within) <= c["ratio"] <= 1 + within]
+    cells = [
+        [c["what"], c["figure"], _said(c["before"]), _said(c["after"]), f"{c['ratio']:.2f}"] for c in shown
+    ]
+    display.show_table(
+        "What has changed", ("what", "figure", "before", "after", "after/before"), cells, left=2
+    )
+    for name, rows in (("before", before), ("after", after)):
+        say(f"{name}: {', '.join(sorted({str(row.get('commit', 'unknown'))[:12] for row in rows}))}")
+    times = sum(change["is_time"] for change in changes)
+    say(
+        f"{len(changes)} figures compared, {times} of them times: {len(worse)} slower by more than {given.within} %"
+    )
+    if unmatched:
+        say(f"{unmatched} lines are in one of the records only")
+    return 4 if worse else 0
+
+
+def compared(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
+    """Each figure of the lines that both have, and the number of lines that only one has.
+
+    Lines belong together where the words and whole numbers agree that all of them have, such as solver, size and
+    ranks; what is repeated in a record is taken in its order.
+    """
+    names = _settings(before + after)
+    left: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for line in before:
+        left.setdefault(_key(line, names), []).append(line)
+    changes, alone = [], 0
+    for line in after:
+        partners = left.get(_key(line, names))
+        if not partners:
+            alone += 1
+            continue
+        changes += _changes(partners.pop(0), line, names)
+    return changes, alone + sum(map(len, left.values()))
+
+
+def _settings(lines: list[dict[str, Any]]) -> dict[Any, list[str]]:
+    """By benchmark: the names of words and whole numbers that all its lines have and that are no outcomes."""
+    common: dict[Any, set[str]] = {}
+    for line in lines:
+        kept = {
+            name
+            for name, value in line.items()
+            if isinstance(value, (str, int))
+            and not isinstance(value, bool)
+            and name not in (*FACTS, *OUTCOMES)
+        }
+        bench = line.get("bench")
+        common[bench] = common.get(bench, kept) & kept
+    return {bench: sorted(names) for bench, names in common.items()}
+
+
+def _key(line: dict[str, Any], names: dict[Any, list[str]]) -> tuple[Any, ...]:
+    return tuple(line[name] for name in names[line.get("bench")])
+
+
+def _changes(
+    before: dict[str, Any], after: dict[str, Any], names: dict[Any, list[str]]
+) -> Iterator[dict[str, Any]]:
+    shown = [
+        name for name in names[after.get("bench")] if name not in ("bench", "n", "nnz", "rows", "entries")
+    ]
+    what = ", ".join(f"{name} {after[name]}" for name in shown)
+    then = dict(_figures("", before, shown))
+    for name, now in _figures("", after, shown):
+        if name not in then:
+            continue
+        ratio = now / then[name] if then[name] else (1.0 if now == 0 else math.inf)
+        is_time = any(part.endswith("_s") or part.startswith("seconds") for part in name.split())
+        yield {
+            "what": what,
+            "figure": name,
+            "before": then[name],
+            "after": now,
+            "ratio": ratio,
+            "is_time": is_time,
+        }
+
+
+def _figures(prefix: str, found: Any, settings: list[str]) -> Iterator[tuple[str, float]]:
+    """Numbers that were measured, by the path to them; a yes is 1, a no 0."""
+    for name, value in found.items():
+        if name in FACTS or name in settings:
+            continue
+        if isinstance(value, dict):
+            yield from _figures(f"{prefix}{name} ", value, settings)
+        elif isinstance(value, (bool, int, float)) and (isinstance(value, (bool, float)) or name in OUTCOMES):
+            yield f"{prefix}{name}", float(value)
+
+
+def _said(value: float) -> str:
+    return f"{value:.4g}"
