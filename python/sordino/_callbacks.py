@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
 from typing import Any
 
@@ -35,6 +36,10 @@ class Function:
         except BaseException as error:  # anything at all must not unwind through the core
             self.kept = error
             y.fill(np.nan)
+
+    def between(self, before: Callable[[Any], Any], after: Callable[[Any], Any]) -> Function:
+        """The same function, of vectors in another order."""
+        return Function(lambda x: after(self.apply(before(x))), self._n, self._what)
 
     def apply(self, x: np.ndarray) -> np.ndarray:
         """F x, shape (n,), float64, or :class:`BadArgument` where the function returns something else."""
@@ -84,3 +89,14 @@ class Relay:
                 )
         elif self._kept is not None:
             raise self._kept
+
+
+def looks(every: Any, with_x: Any) -> dict[str, Any]:
+    """What the core is told of a callback that is to be called after certain iterations."""
+    if not isinstance(every, numbers.Integral) or isinstance(every, bool) or every < 0:
+        raise BadArgument(f"callback_every is a number of iterations, or 0, not {every!r}")
+    if with_x and not every:
+        raise BadArgument(
+            "callback_x needs callback_every: x is gathered at iterations that are known beforehand"
+        )
+    return {"look_every": int(every), "look_x": bool(with_x)} if every else {}

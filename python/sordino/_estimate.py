@@ -4,21 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _options
+from . import _nullspace, _options
+from ._callbacks import looks
 from ._native import core, translated
 from ._placement import check_ranks, default_engine, default_ranks
-from ._solve import looks, matrix_bytes
+from ._solve import matrix_bytes
 from ._system import as_system
 
 
 def estimate_memory(
-    A: Any, *, M: Any = None, callback_every: int = 0, callback_x: bool = False, **options: Any
+    A: Any,
+    *,
+    M: Any = None,
+    nullspace: Any = None,
+    left_nullspace: Any = None,
+    callback_every: int = 0,
+    callback_x: bool = False,
+    **options: Any,
 ) -> dict[str, Any]:
     """The bytes that :meth:`sordino.Solver.memory` will report of a solver with these arguments.
 
     Parameters
     ----------
-    A, M, callback_every, callback_x, **options
+    A, M, nullspace, left_nullspace, callback_every, callback_x, **options
         As for :class:`sordino.Solver`; above all ``solver``, ``ranks`` and ``engine``. A GPU need not be here.
 
     Returns
@@ -43,6 +51,7 @@ def estimate_memory(
     """
     M, options = _options.apart(M, options)
     system = as_system(A, M, own=False)
+    null, options = _nullspace.apart(nullspace, left_nullspace, options, system.n)
     checked = _options.check(options)
     if checked.get("engine", "auto") == "auto":
         checked["engine"] = default_engine()
@@ -51,7 +60,7 @@ def estimate_memory(
         wanted = default_ranks(checked["engine"], checked.get("devices"), processes)
         checked["ranks"] = max(1, min(wanted, system.n // processes))
     check_ranks(checked["ranks"], processes, system.n)
-    given = {**system.extras(), **looks(callback_every, callback_x)}
+    given = {**system.extras(), **null, **looks(callback_every, callback_x)}
     with translated():
         held = core().estimate_memory(*system.arrays(), system.n, checked, given)
     return {"bytes_per_rank": list(held), "first_rank": 0, "matrix_bytes": matrix_bytes(system)}

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import numbers
 import os
 import threading
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
-from . import _options, machines
-from ._callbacks import Callback, Relay
+from . import _metis, _nullspace, _options, machines
+from ._callbacks import Callback, Relay, looks
 from ._matrix import CsrArrays, all_finite, as_columns, as_csr
 from ._native import core, translated
 from ._placement import place
 from ._solution import Solution, check_on_failure, deliver
 from ._system import System, as_system
 from ._vectors import host_array, is_single, restorer
-from .errors import BadArgument, Unsupported
+from .errors import BadArgument, SordinoError, Unsupported
 from .log import logger
 from .report.record import Report
 
@@ -39,6 +39,15 @@ class Solver:
         inverse of A. One that is diagonal is fused into the solver's updates; any other one works with
         ``cg`` (once an iteration) and ``bicgstab`` (twice): a matrix is distributed, operators and functions
         are called as a LinearOperator A is.
+    nullspace : array_like, shape (n,) or (n, k), or "constant", optional
+        What a singular A maps to zero, by columns of any basis. b is then projected onto the range of A, x is
+        orthogonal to the nullspace, and what is verified is ``||P b - A x|| <= max(rtol ||P b||, atol)``:
+        ``report.outside_norm`` and the reason say how much of b was taken away. Refused if A does not map it to
+        zero. Cost: k or 2 k
+        vectors of memory, O(k nnz) at setup, a few reductions a solve, none an iteration (one for every 4
+        vectors and each use of an `M` that is no diagonal).
+    left_nullspace : array_like or "constant", optional
+        What the transpose of A maps to zero, where that is something else: where A is not symmetric.
     callback_every : int
         0: callbacks are called some ten times a second, at no cost to the iteration. m: after every m-th
         iteration, on a thread of rank 0, for which all ranks wait; on GPUs the loop is then no graph.
@@ -75,6 +84,8 @@ class Solver:
         A: Any,
         *,
         M: Any = None,
+        nullspace: Any = None,
+        left_nullspace: Any = None,
         callback_every: int = 0,
         callback_x: bool = False,
         machine: Any = None,
@@ -84,18 +95,26 @@ class Solver:
         system = as_system(A, M)
         self.n = system.n
         self.nnz = system.rows.nnz if system.rows else 0
-        self._system = system  # the core views its arrays
         self._looks = looks(callback_every, callback_x)
+        self._null, options = _nullspace.apart(nullspace, left_nullspace, options, system.n)
         self._options, self._machine = place(_options.check(options), system.n, machine)
+        system, self._order = _metis.ordered(system, self._options)
+        self._system = system  # the core views its arrays
+        self._null = {name: self._order.into(vectors) for name, vectors in self._null.items()}
         self._single = system.single and int(core().mpi()["size"]) == 1
         self._process = os.getpid()
         self._lock = threading.Lock()
         numbers = machines.numbers(self._machine) if self._machine else None
-        with translated():
-            given = {**system.extras(), **self._looks}
-            self._core = core().Solver(
-                *system.arrays(), system.n, self._options, numbers, **({"given": given} if given else {})
-            )
+        given = {**system.extras(), **self._null, **self._order.given, **self._looks}
+        try:
+            with translated():
+                self._core = core().Solver(
+                    *system.arrays(), system.n, self._options, numbers, **({"given": given} if given else {})
+                )
+        except SordinoError:
+            for function in system.functions:  # one that has raised is why
+                function.settle()
+            raise
 
     @property
     def options(self) -> dict[str, Any]:
@@ -149,8 +168,9 @@ class Solver:
         self._check_process()
         overrides = _options.check(options, allowed=_options.PER_SOLVE)
         vectors = host_array(b, "b")
-        columns = as_columns(vectors, self.n, "b")
+        columns = [self._order.into(column) for column in as_columns(vectors, self.n, "b")]
         starts = [None] if x0 is None else as_columns(host_array(x0, "x0"), self.n, "x0")
+        starts = [self._order.into(start) for start in starts]
         if len(starts) not in (1, len(columns)):
             raise BadArgument(f"x0 has {len(starts)} columns, and b has {len(columns)}")
         starts = starts * len(columns) if len(starts) == 1 else starts
@@ -179,7 +199,7 @@ class Solver:
         held = self._system.rows
         if held is None:
             raise BadArgument("the matrix is given as an operator, which has no values to update")
-        data = self._values_of(values, held)
+        data = self._order.values(self._values_of(values, self._order.rows or held))
         with self._lock, translated():
             before = held.data.copy()  # ranks of the host view what is held
             np.copyto(held.data, data)
@@ -267,7 +287,7 @@ class Solver:
     def _solve_column(
         self, b: np.ndarray, x0: np.ndarray | None, callback: Callback | None, overrides: dict[str, Any]
     ) -> dict[str, Any]:
-        relay = Relay(callback, bool(self._looks.get("look_x")))
+        relay = Relay(self._order.seen(callback), bool(self._looks.get("look_x")))
         calls = {} if callback is None else {"look" if self._looks else "progress": relay}
         functions = self._system.functions
         with self._lock:
@@ -283,10 +303,9 @@ class Solver:
     def _rounded(self, raw: dict[str, Any], b: np.ndarray, overrides: dict[str, Any]) -> dict[str, Any]:
         """A result in float32, of which only that is said which is true of it. Cost: one more product."""
         x = np.asarray(raw["x"]).astype(np.float32)
-        norm, residual = (
-            float(np.linalg.norm(b)),
-            float(np.linalg.norm(b - self._system.multiply(x.astype(np.float64)))),
-        )
+        reach = partial(_nullspace.taken_out, given=self._null, word=self.options.get("nullspace"))
+        norm = float(np.linalg.norm(reach(b)))
+        residual = float(np.linalg.norm(reach(b - self._system.multiply(x.astype(np.float64)))))
         rounded = {
             **raw,
             "x": x,
@@ -312,7 +331,7 @@ class Solver:
         reports = tuple(self._report(raw, overrides) for raw in raws)
         worst = max(reports, key=lambda report: report.iterations)
         worst = next((report for report in reports if not report.converged), worst)
-        parts = [raw["x"] for raw in raws]
+        parts = [self._order.back(raw["x"]) for raw in raws]
         if any(part is None for part in parts):
             return Solution(None, worst, reports)
         x = np.asarray(parts[0]) if len(parts) == 1 else np.stack(parts, axis=1)
@@ -370,14 +389,3 @@ def matrix_bytes(system: System) -> int:
     """What the arrays of CSR take, of A and of an M that is a matrix."""
     held = (system.rows, system.given.get("inverse"))
     return sum(array.nbytes for rows in held if rows is not None for array in rows.arrays())
-
-
-def looks(every: Any, with_x: Any) -> dict[str, Any]:
-    """What the core is told of a callback that is to be called after certain iterations."""
-    if not isinstance(every, numbers.Integral) or isinstance(every, bool) or every < 0:
-        raise BadArgument(f"callback_every is a number of iterations, or 0, not {every!r}")
-    if with_x and not every:
-        raise BadArgument(
-            "callback_x needs callback_every: x is gathered at iterations that are known beforehand"
-        )
-    return {"look_every": int(every), "look_x": bool(with_x)} if every else {}

@@ -21,6 +21,7 @@ from ..report import html, trace
 from ..report.record import Report, json_ready
 from ..report.words import duration, kernel_rows, ledger_sentences, sentence, verdict
 from . import complain, display, processes
+from .common import nullspaces
 
 
 @dataclass
@@ -113,11 +114,15 @@ def _set_up(
 ) -> tuple[Solver, np.ndarray]:
     rows = problem.rows
     assert rows is not None
-    if problem.b is None:
+    singular = options.get("nullspace", "none") != "none"
+    if problem.b is None and singular:
+        problem.b = rows.product(np.arange(1, rows.n + 1) / rows.n)
+        problem.notes.append("No right-hand side was given: b = A*z with z_i = i/n.")
+    elif problem.b is None:
         problem.b = rows.product(np.ones(rows.n))
         problem.exact = 1.0
         problem.notes.append("No right-hand side was given: b = A*1.")
-    solver = Solver(rows, machine=given.machine, **options)
+    solver = Solver(rows, machine=given.machine, **nullspaces(options, given, rows.n))
     problem.rows = None  # the ranks hold it now
     return solver, problem.b
 

@@ -7,6 +7,7 @@
 #include "sordino/api/host_pointer.hpp"
 #include "sordino/api/inspect.hpp"
 #include "sordino/api/part.hpp"
+#include "sordino/api/singular.hpp"
 #include "sordino/base/clock.hpp"
 #include "sordino/comm/communicator.hpp"
 #include "sordino/runtime/host/engine.hpp"
@@ -86,6 +87,7 @@ RowsSolver::RowsSolver(const CsrView& rows, const Options& options, Accord accor
     s.A.values = s.values.data();
   });
   s.choose();
+  s.system.nullspace = checked_nullspace(s.A, s.options, s.accord);
   s.choice = make_engine(s.options, {}, s.accord.processes());
   Partition partition = s.partition();
   s.parts.resize(std::size_t(s.engine().local_ranks()));
@@ -126,6 +128,8 @@ void RowsSolver::State::join_rows() {
 }
 
 void RowsSolver::State::choose() {
+  if (options.partition != "blocks")
+    throw Error(Errc::unsupported, "partition is 'blocks' here: rows stay where the processes bring them");
   accord.together([&] { chosen.preconditioner = choose_preconditioner(A, options.precond); });
   bool any_none = accord.most({chosen.preconditioner == "none" ? 1.0 : 0.0})[0] != 0;  // auto: by the rows of each
   if (any_none) chosen.preconditioner = "none";
@@ -206,6 +210,7 @@ Report RowsSolver::State::solve_in_range(const double* b, double* x, const doubl
   r.iterations = o.iterations;
   r.residual_norm = o.residual_norm;
   r.true_residual = o.b_norm > 0 ? o.residual_norm / o.b_norm : 0;
+  r.outside_norm = o.outside_norm;
   r.history = std::move(o.history);
   r.ledger = difference(rank.ledger, before);
   r.seconds = r.ledger.time = engine().now(rank) - from;
@@ -241,6 +246,7 @@ Report RowsSolver::solve(const double* b, double* x, const double* x0) {
   Report r = s.solve_in_range(b_scaled.data(), x, x0 ? x0_scaled.data() : nullptr);
   for (i64 i = 0; i < s.A.rows(); i++) x[i] = std::ldexp(x[i], -exponent);
   r.residual_norm = std::ldexp(r.residual_norm, -exponent);
+  r.outside_norm = std::ldexp(r.outside_norm, -exponent);
   return r;
 }
 
@@ -254,6 +260,7 @@ void RowsSolver::update_values(const double* values) {
     validate_values(s.A, updated.values);
     if (s.chosen.preconditioner == "jacobi") choose_preconditioner(updated, "jacobi");  // says which diagonal entry is zero
   });
+  checked_nullspace(updated, s.options, s.accord);
   s.values.swap(s.next_values);
   s.A = updated;
   s.engine().run([&](Rank& rank) {

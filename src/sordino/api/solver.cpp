@@ -8,6 +8,7 @@
 #include "sordino/api/engines.hpp"
 #include "sordino/api/inspect.hpp"
 #include "sordino/api/part.hpp"
+#include "sordino/api/singular.hpp"
 #include "sordino/base/clock.hpp"
 #include "sordino/comm/communicator.hpp"
 
@@ -85,6 +86,7 @@ Solver::Solver(Solver&&) noexcept = default;
 
 Solver::State::State(const System& wanted, const Options& asked)
     : system(wanted), options(asked), chosen(choose(wanted, asked)) {
+  system.nullspace = checked_nullspace(wanted, options);
   bool in_order = options.all_reduce == "auto" || options.all_reduce == "fastest" || options.all_reduce == "ordered";
   if (options.deterministic == "auto") options.deterministic = chosen.method->needs_spd || !in_order ? "off" : "on";
   if (system.watch.look)
@@ -164,6 +166,7 @@ Report Solver::solve(const double* b, double* x, const double* x0, const Progres
   Report r = solve_in_range(b_scaled.data(), x, x0 ? x0_scaled.data() : nullptr, progress);
   for (i64 i = 0; i < s.A.n; i++) x[i] = std::ldexp(x[i], -exponent);
   r.residual_norm = std::ldexp(r.residual_norm, -exponent);
+  r.outside_norm = std::ldexp(r.outside_norm, -exponent);
   return r;
 }
 
@@ -208,6 +211,7 @@ void Solver::State::fill(Report& r, SolveOutcome& o, const Ledger& before) {
   r.iterations = o.iterations;
   r.residual_norm = o.residual_norm;
   r.true_residual = o.b_norm > 0 ? o.residual_norm / o.b_norm : 0;
+  r.outside_norm = o.outside_norm;
   r.history = std::move(o.history);
   r.ledger = difference(engine().rank(0).ledger, before);
   if (options.trace) r.trace = engine().trace().take();
@@ -219,6 +223,7 @@ void Solver::update_values(const double* values) {
   validate_values(s.A, values);
   CsrView updated = s.A;
   updated.values = values;
+  require_mapped_to_zero(updated, s.system.nullspace);
   if (s.chosen.preconditioner == "jacobi") choose_preconditioner(updated, "jacobi");  // says which diagonal entry is zero
   s.A = updated;
   s.engine().run([&](Rank& rank) {
