@@ -148,8 +148,7 @@ def _parts(rows: CsrArrays, ranks: int) -> np.ndarray:
     weights = 3 * np.diff(rows.indptr) + 22  # as the core weighs rows: 12 bytes an entry, 88 a row
     cut, parts = pymetis.part_graph(
         ranks,
-        xadj=graph.indptr.astype(np.int32),
-        adjncy=graph.indices.astype(np.int32),
+        pymetis.CSRAdjacency(graph.indptr.astype(np.int32), graph.indices.astype(np.int32)),
         vweights=weights.astype(np.int32),
         options=pymetis.Options(seed=_SEED),
     )

@@ -165,14 +165,20 @@ def _choice(spec: OptionSpec, value: str) -> str:
 
 
 def device_list(value: Any) -> str:
-    """Normalise ``"0-3"``, ``"0,2"`` or ``[0, 2]`` to ``"0,2"``, the form the core takes."""
+    """Normalise ``"0-3,5"``, ``"0,2"`` or ``[0, 2]`` to ``"0,2"``, the form the core takes; ``""`` stands for all."""
     try:
+        if isinstance(value, str) and not value.strip():
+            return ""
+        if isinstance(value, (bytes, bytearray)):  # whose items are numbers, too
+            raise TypeError
         if isinstance(value, str):
             ranges = (n for part in value.split(",") for n in _device_range(part))
             numbers_ = list(itertools.islice(ranges, _MOST_DEVICES + 1))
         else:
             items = [value] if isinstance(value, numbers.Integral) else list(value)
             numbers_ = [_device_number(item) for item in items]
+    except BadArgument:
+        raise
     except (TypeError, ValueError):
         raise BadArgument(f"option 'devices' takes numbers such as 0-3 or 0,2, not {shown(value)}") from None
     if len(numbers_) > _MOST_DEVICES:
@@ -186,6 +192,8 @@ def _device_range(part: str) -> list[int]:
     first, dash, last = part.partition("-")
     if not dash:
         return [int(first)]
+    if int(last) < int(first):
+        raise BadArgument(f"option 'devices' counts upwards, as 0-3 does, not {shown(part)}")
     if int(last) - int(first) > _MOST_DEVICES:
         raise ValueError
     return list(range(int(first), int(last) + 1))

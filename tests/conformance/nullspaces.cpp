@@ -51,7 +51,7 @@ CsrMatrix with_null_vectors(fresh::Random& random, Basis& basis) {
 
 Solved solve(const System& system, const Options& o, const std::vector<double>& b) {
   Solver solver(system, o);
-  return solve(solver, b);
+  return problems::solve(solver, b);
 }
 
 /// ||b - A x|| without the constant part.

@@ -4,6 +4,7 @@
 
 #include "sordino/api/inspect.hpp"
 #include "sordino/base/error.hpp"
+#include "sordino/base/range.hpp"
 #include "sordino/precond/given.hpp"
 
 namespace sordino {
@@ -45,6 +46,7 @@ std::string method_of(const System& s, const Options& o) {
 }
 
 void build_operator(Part& p, Rank& rank, const System& s, const MethodEntry& method, const Partition& partition) {
+  Range range("set up the operator");
   if (s.product) {
     p.A = std::make_unique<HostOperator>(rank, partition, "product on the host", s.product);
     return;
@@ -56,6 +58,7 @@ void build_operator(Part& p, Rank& rank, const System& s, const MethodEntry& met
 }
 
 void build_preconditioner(Part& p, Rank& rank, const System& s, const std::string& name, const Partition& partition) {
+  Range range("set up the preconditioner");
   int space = p.A->space();
   if (name == "jacobi") {
     auto jacobi = std::make_unique<Jacobi>(rank, s.A, space);
@@ -105,6 +108,7 @@ Part build_part(Rank& rank, const System& s, const Choice& c, const Options& o, 
   Part p;
   build_operator(p, rank, s, *c.method, partition);
   build_preconditioner(p, rank, s, c.preconditioner, partition);
+  Range range("record the method");
   p.driver = std::make_unique<Driver>(rank, *p.A, *p.M, *c.method, o.check_every, o.replace_every, s.watch, s.nullspace);
   return p;
 }

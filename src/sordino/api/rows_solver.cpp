@@ -9,6 +9,7 @@
 #include "sordino/api/part.hpp"
 #include "sordino/api/singular.hpp"
 #include "sordino/base/clock.hpp"
+#include "sordino/base/range.hpp"
 #include "sordino/comm/communicator.hpp"
 #include "sordino/runtime/host/engine.hpp"
 
@@ -74,6 +75,7 @@ struct RowsSolver::State {
 };
 
 RowsSolver::RowsSolver(const CsrView& rows, const Options& options, Accord accord) {
+  Range range("sordino: set up");
   double begin = seconds_now();
   state_.reset(new State(rows, options, std::move(accord)));
   State& s = *state_;
@@ -218,6 +220,7 @@ Report RowsSolver::State::solve_in_range(const double* b, double* x, const doubl
 }
 
 Report RowsSolver::solve(const double* b, double* x, const double* x0) {
+  Range range("sordino: solve");
   State& s = *state_;
   double most = 0;
   s.accord.together([&] {

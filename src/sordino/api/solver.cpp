@@ -10,6 +10,7 @@
 #include "sordino/api/part.hpp"
 #include "sordino/api/singular.hpp"
 #include "sordino/base/clock.hpp"
+#include "sordino/base/range.hpp"
 #include "sordino/comm/communicator.hpp"
 
 namespace sordino {
@@ -101,6 +102,7 @@ const double* Solver::State::scaled_back(const double* x) {
 }
 
 void Solver::State::set_up(EngineChoice made) {
+  Range range("sordino: set up");
   choice = std::move(made);
   engine().trace().on = options.trace;
   Partition partition = partition_of(system, engine().size());
@@ -147,6 +149,7 @@ void Solver::State::collect(Rank& rank, double* x) {
 }
 
 Report Solver::solve(const double* b, double* x, const double* x0, const ProgressCallback& progress) {
+  Range range("sordino: solve");
   State& s = *state_;
   sordino::validate(s.options);
   double most = largest(b, s.A.n, "the right-hand side");

@@ -19,7 +19,7 @@ struct Basis {
 
 /// null(A), and null(A^T) where that is another one.
 struct Nullspace {
-  Basis right, left;
+  Basis right = {}, left = {};
 
   bool empty() const { return right.count == 0; }
   const Basis& of_transpose() const { return left.count > 0 ? left : right; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sordino/base/range.hpp"
 #include "sordino/solvers/driver_steps.hpp"
 
 namespace sordino {
@@ -69,6 +70,7 @@ void Driver::make_projectors(const Nullspace& nullspace) {
 }
 
 double Driver::residual() {
+  Range range("verify");
   if (null_) s_.replay(project_x_);
   s_.replay(residual_);
   return std::sqrt(s_.get(rr_));
@@ -189,6 +191,7 @@ double Driver::time_product(int pairs, const double* x) {
 
 // One run of the loop, in stretches between residual replacements.
 Verdict Driver::iterate(int left, SolveOutcome& out) {
+  Range range("iterate");
   s_.replay(method_->begin);
   for (bool first = true;; first = false) {
     s_.history.clear();
@@ -204,6 +207,7 @@ Verdict Driver::iterate(int left, SolveOutcome& out) {
     if (lags && method_->end) s_.replay(method_->end);
     look_at_last(o, out.iterations);
     if (o.exited() || left <= 0) return o.verdict;
+    Range replacing("replace residuals");
     s_.replay(method_->replace);
   }
 }
