@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import BadArgument
+from .errors import BadArgument, shown
 
 #: Called with the iteration and the relative residual, and with x where it was asked for.
 Callback = Callable[..., "bool | None"]
@@ -62,6 +62,9 @@ class Relay:
     """A callback of one solve: an exception stops the solve and is raised afterwards."""
 
     def __init__(self, callback: Callback | None, with_x: bool = False) -> None:
+        if callback is not None and not callable(callback):
+            what = "(iteration, residual, x)" if with_x else "(iteration, residual)"
+            raise BadArgument(f"callback is a function of {what}, not {shown(callback)}")
         self._callback = callback
         self._with_x = with_x
         self._stopped = False

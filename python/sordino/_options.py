@@ -24,6 +24,11 @@ ALIASES: dict[str, str] = {"max_iterations": "maxiter", "method": "solver", "M":
 #: Options that may change from one solve to the next without a new setup.
 PER_SOLVE: tuple[str, ...] = ("rtol", "atol", "maxiter", "time_limit")
 
+#: Arguments of :class:`sordino.Solver` that are no options.
+AT_SETUP: tuple[str, ...] = (
+    "callback_every", "callback_x", "left_nullspace", "machine", "nullspace"
+)  # fmt: skip
+
 #: Whole numbers of the core have 64 bits.
 _MOST = 2**63
 _MOST_DEVICES = 4096
@@ -77,19 +82,22 @@ def check(given: Mapping[str, Any], *, allowed: Sequence[str] | None = None) -> 
     checked: dict[str, Any] = {}
     for key, value in given.items():
         name = ALIASES.get(key, key)
+        if allowed is not None and name in AT_SETUP:
+            raise BadArgument(_fixed(name, names))
         if name not in table:
             near = suggestion(key, [*names, *ALIASES])
             raise BadArgument(f"unknown option {shown(key)}{near or '; sordino options lists all of them'}")
         if name not in names:
-            raise BadArgument(
-                f"option '{name}' is fixed at setup: give it to sordino.Solver; "
-                f"a solve takes {', '.join(names)}"
-            )
+            raise BadArgument(_fixed(name, names))
         if name in checked:
             raise BadArgument(f"option '{name}' is given twice, once as '{key}'")
         if value is not None:
             checked[name] = coerce(table[name], value)
     return checked
+
+
+def _fixed(name: str, names: Sequence[str]) -> str:
+    return f"option '{name}' is fixed at setup: give it to sordino.Solver; a solve takes {', '.join(names)}"
 
 
 def apart(M: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

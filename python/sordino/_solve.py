@@ -8,12 +8,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
 from . import _metis, _nullspace, _options, machines
 from ._callbacks import Callback, Relay, looks
-from ._matrix import CsrArrays, all_finite, as_columns, as_csr
+from ._matrix import as_columns, new_values
 from ._native import core, translated
 from ._placement import place
 from ._solution import Solution, check_on_failure, deliver
@@ -199,7 +198,7 @@ class Solver:
         held = self._system.rows
         if held is None:
             raise BadArgument("the matrix is given as an operator, which has no values to update")
-        data = self._order.values(self._values_of(values, self._order.rows or held))
+        data = self._order.values(new_values(values, self._order.rows or held))
         with self._lock, translated():
             before = held.data.copy()  # ranks of the host view what is held
             np.copyto(held.data, data)
@@ -260,29 +259,19 @@ class Solver:
             return {**self._core.memory(), "matrix_bytes": matrix_bytes(self._system)}
 
     def __repr__(self) -> str:
-        engine, ranks = self._options["engine"], self._options["ranks"]
-        return f"<sordino.Solver of {self.n:,} rows, {self.nnz:,} entries, engine {engine}, {ranks} ranks>"
+        options = self.options
+        ranks = f"{options['ranks']} rank{'' if options['ranks'] == 1 else 's'}"
+        entries = f"{self.nnz:,} entries" if self._system.rows else "given as an operator"
+        return (
+            f"<sordino.Solver of {self.n:,} rows, {entries}; solver {options['solver']}, "
+            f"engine {options['engine']}, {ranks}>"
+        )
 
-    def _values_of(self, values: Any, held: CsrArrays) -> np.ndarray:
-        if sp.issparse(values):
-            rows = as_csr(values)
-            if not rows.same_pattern(held):
-                raise BadArgument("the new matrix has another pattern than the one that was set up")
-            return rows.data
-        if not held.order_kept:
-            raise BadArgument(
-                "the order of bare values is known only for a CSR matrix with sorted columns and no "
-                "duplicates: give update_values the matrix itself"
-            )
-        data = np.asarray(values)
-        if data.dtype.kind not in "fiub" or data.shape != (self.nnz,):
-            raise BadArgument(
-                f"the new values must be {self.nnz:,} real numbers, not {data.dtype} of shape {data.shape}"
-            )
-        data = np.ascontiguousarray(data, dtype=np.float64)
-        if not all_finite(data):
-            raise BadArgument("the new values hold NaN or infinity")
-        return data
+    def __reduce__(self) -> Any:
+        raise Unsupported(
+            "a Solver holds threads, memory of devices and views of arrays, and cannot be pickled or copied: "
+            "set one up in each process; solutions and errors can be pickled"
+        )
 
     def _solve_column(
         self, b: np.ndarray, x0: np.ndarray | None, callback: Callback | None, overrides: dict[str, Any]

@@ -15,6 +15,11 @@ constexpr double least_progress = 0.5;  // a restart must reduce the true residu
 constexpr int most_restarts = 100;
 constexpr double lost = 1e4;  // a recurrence that promised a residual so much below the true one has lost touch with it
 
+const char* why_stopped(Status status) {
+  if (status == Status::time_limit) return ": the time limit is reached";
+  return status == Status::stopped_by_user ? ": a callback asked for it" : ", from outside";
+}
+
 std::string relative(double norm, double b_norm) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3e", norm / b_norm);
@@ -117,6 +122,7 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
     } else {
       out.status = judge(verdict, norm, before, out, again);
       if (out.status == Status::interrupted) out.status = control.stop_reason();
+      if (verdict == asked_to_stop && !again) out.reason += why_stopped(out.status);
       if (again && out.iterations >= control.max_iterations) {
         again = false;
         out.status = judge(proceed, norm, before, out, again);
