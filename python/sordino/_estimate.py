@@ -8,8 +8,7 @@ from . import _nullspace, _options
 from ._callbacks import looks
 from ._native import core, translated
 from ._placement import check_ranks, default_engine, default_ranks
-from ._solve import matrix_bytes
-from ._system import as_system
+from ._system import as_system, matrix_bytes
 
 
 def estimate_memory(

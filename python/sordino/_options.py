@@ -217,7 +217,7 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read options from a JSON file such as ``{"solver": "cg", "rtol": 1e-8}``.
 
     Values are JSON's numbers, words and booleans, or words as on the command line: ``"ranks": "4"``. ``null`` stands
-    for the default.
+    for the default. What ``--json`` printed of a solve is such a file, too: its options.
 
     Raises
     ------
@@ -228,8 +228,17 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     given = parse_object(read_text(path), os.fspath(path), "options")
     table = specs()
+    if "status" in given and isinstance(given.get("options"), Mapping):
+        given = {
+            key: value for key, value in given["options"].items() if _could_be_asked(table.get(key), value)
+        }
     for key, value in given.items():
         spec = table.get(ALIASES.get(key, key))
         if spec is not None and isinstance(value, str):
             given[key] = parse(spec, value)
     return check(given)
+
+
+def _could_be_asked(spec: OptionSpec | None, value: Any) -> bool:
+    """Whether a record's value is one that can be asked for: not what it says of messages that threads have carried."""
+    return spec is None or spec.choices is None or value in spec.choices

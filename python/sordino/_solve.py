@@ -16,7 +16,7 @@ from ._matrix import as_columns, new_values
 from ._native import core, translated
 from ._placement import place
 from ._solution import Solution, check_on_failure, deliver
-from ._system import System, as_system
+from ._system import as_system, matrix_bytes
 from ._vectors import host_array, is_single, restorer
 from .errors import BadArgument, SordinoError, Unsupported
 from .log import logger
@@ -355,12 +355,36 @@ def solve(
 ) -> Solution:
     """Set up and solve one system A x = b.
 
-    Parameters and errors are those of :class:`Solver` and :meth:`Solver.solve`.
+    Parameters
+    ----------
+    A : sparse or dense array, or LinearOperator, shape (n, n), real
+    b : array_like, shape (n,) or (n, k)
+    x0 : array_like, shape (n,) or (n, k), optional
+        First guess; zero if not given.
+    on_failure : {"raise", "warn", "return"}
+        What happens when the solve ends without a verified solution.
+    callback : function of (iteration, relative residual[, x]), optional
+        Returning True stops the solve.
+    **options
+        ``M``, ``nullspace``, ``left_nullspace``, ``callback_every``, ``callback_x`` and ``machine`` of
+        :class:`Solver`, and all that ``sordino options`` lists, above all ``solver``, ``rtol`` (1e-5), ``atol`` (0),
+        ``maxiter``, ``time_limit`` (seconds), ``engine``, ``ranks`` and ``devices``.
 
     Returns
     -------
     Solution
         Its ``x`` is verified: ``||b - A x|| <= max(rtol ||b||, atol)`` was recomputed.
+
+    Raises
+    ------
+    NotConverged
+        With ``on_failure="raise"``; carries the solution with the best x.
+    BadArgument, Unsupported, DeviceError, PeerFailed
+
+    Notes
+    -----
+    Returns when x is there. Setup costs O(nnz) and as much memory as :func:`estimate_memory` says; for many
+    right-hand sides, or new values in one pattern, keep a :class:`Solver`.
 
     Examples
     --------
@@ -372,9 +396,3 @@ def solve(
     check_on_failure(on_failure)
     solver = Solver(A, **options)
     return solver.solve(b, x0, on_failure=on_failure, callback=callback)
-
-
-def matrix_bytes(system: System) -> int:
-    """What the arrays of CSR take, of A and of an M that is a matrix."""
-    held = (system.rows, system.given.get("inverse"))
-    return sum(array.nbytes for rows in held if rows is not None for array in rows.arrays())

@@ -50,7 +50,11 @@ def add_solve_options(parser: argparse.ArgumentParser) -> None:
         if spec.name not in OTHER_FORM:
             _add_option(parser, spec)
     files = parser.add_argument_group("files")
-    files.add_argument("--options", metavar="FILE", help="options from a JSON file; flags override it")
+    files.add_argument(
+        "--options",
+        metavar="FILE",
+        help="options from a JSON file, or those of a solve from what --json printed; flags override them",
+    )
     files.add_argument("--machine", metavar="NAME|FILE", help="the described machine for --engine model")
     files.add_argument(
         "--left-nullspace",

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <string>
 
 #include "check.hpp"
 #include "sordino/api/solver.hpp"
@@ -48,11 +49,13 @@ int attach(NvtxGetExportTableFunc_t get_table) {
   return 1;
 }
 
-}  // namespace
+/// As if the tool had been linked with the program: NVTX looks here before its first call.
+[[maybe_unused]] const bool linked = [] {
+  InitializeInjectionNvtx2_fnptr = attach;
+  return true;
+}();
 
-extern "C" {
-NvtxInitializeInjectionNvtxFunc_t InitializeInjectionNvtx2_fnptr = attach;
-}
+}  // namespace
 
 TEST("a tool that attaches to NVTX is shown the ranges of a solve, in a domain of their own") {
   const RangeSink* before = range_sink.load();
