@@ -9,17 +9,6 @@ using namespace problems;
 
 namespace {
 
-/// Rows of differences only: what the matrix is with zero flux through the boundary.
-CsrMatrix neumann(CsrMatrix A) {
-  for (i64 i = 0; i < A.n; i++) {
-    double sum = 0;
-    i64 diagonal = -1;
-    for (i64 k = A.indptr[i]; k < A.indptr[i + 1]; k++) A.indices[k] == i ? void(diagonal = k) : void(sum -= A.values[k]);
-    A.values[diagonal] = sum;
-  }
-  return A;
-}
-
 /// P D P, dense, of a positive diagonal D and the projector P: symmetric, with the basis, made orthonormal, as its nullspace.
 CsrMatrix with_null_vectors(fresh::Random& random, Basis& basis) {
   i64 n = basis.rows;
