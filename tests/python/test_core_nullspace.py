@@ -186,3 +186,14 @@ def test_command_line(cli, tmp_path):
     np.save(null, N[:9])
     code, _, err = cli("solve", sp_file, "--nullspace", null)
     assert (code, "9 rows" in err) == (2, True)
+
+
+def test_progress_is_relative_to_what_can_be_reached():
+    A = sordino.poisson(12, 12, 12, boundary="neumann", contrast=1e4)
+    b = np.random.default_rng(8).standard_normal(A.shape[0]) + 1e6
+    seen = []
+    solver = sordino.Solver(A, nullspace="constant", solver="cg", rtol=1e-9, ranks=2, callback_every=1)
+    solution = solver.solve(b, callback=lambda i, r: seen.append(r))
+    assert seen[0] > 1e-3  # relative to b itself it would be a millionth of that
+    assert np.allclose(seen, solution.history[: len(seen)])
+    assert solution.report.outside_norm == pytest.approx(abs(b.sum()) / np.sqrt(len(b)))

@@ -28,6 +28,18 @@ double largest(const double* v, i64 n, const char* what) {
   return most;
 }
 
+/// Of b without what lies along the nullspace of the transpose, if there is one; near enough for progress.
+double reachable_norm(const double* b, i64 n, const Basis& outside) {
+  double squares = 0;
+  for (i64 i = 0; i < n; i++) squares += b[i] * b[i];
+  for (int k = 0; k < outside.count; k++) {
+    double along = 0;
+    for (i64 i = 0; i < n; i++) along += outside.column(k)[i] * b[i];
+    squares -= along * along;
+  }
+  return std::sqrt(std::max(squares, 0.0));
+}
+
 std::vector<double> scaled(const double* v, i64 n, int exponent) {
   std::vector<double> w(v, v + n);
   for (double& x : w) x = std::ldexp(x, exponent);
@@ -178,9 +190,7 @@ Report Solver::solve_in_range(const double* b, double* x, const double* x0, cons
   Engine& engine = s.engine();
   engine.clear_stop();
   double begin = seconds_now(), last_call = begin;
-  double b_norm = 0;
-  for (i64 i = 0; progress && i < s.A.n; i++) b_norm += b[i] * b[i];
-  b_norm = std::sqrt(b_norm);
+  const double b_norm = progress ? reachable_norm(b, s.A.n, s.system.nullspace.of_transpose()) : 0;
   std::exception_ptr callback_failed;
   auto supervise = [&] {
     double now = seconds_now();
