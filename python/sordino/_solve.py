@@ -42,9 +42,9 @@ class Solver:
         What a singular A maps to zero, by columns of any basis. b is then projected onto the range of A, x is
         orthogonal to the nullspace, and what is verified is ``||P b - A x|| <= max(rtol ||P b||, atol)``:
         ``report.outside_norm`` and the reason say how much of b was taken away. Refused if A does not map it to
-        zero. Cost: k or 2 k
-        vectors of memory, O(k nnz) at setup, a few reductions a solve, none an iteration (one for every 4
-        vectors and each use of an `M` that is no diagonal).
+        zero. Cost: k or 2 k vectors of memory where the ranks compute and in each process, O(k nnz) at setup, a
+        few reductions a solve, none an iteration (one for every 4 vectors and each use of an `M` that is no
+        diagonal).
     left_nullspace : array_like or "constant", optional
         What the transpose of A maps to zero, where that is something else: where A is not symmetric.
     callback_every : int
