@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from .errors import BadArgument
+from .errors import BadArgument, shown
 
 #: Called with the iteration and the relative residual, and with x where it was asked for.
 Callback = Callable[..., "bool | None"]
@@ -36,6 +37,10 @@ class Function:
             self.kept = error
             y.fill(np.nan)
 
+    def between(self, before: Callable[[Any], Any], after: Callable[[Any], Any]) -> Function:
+        """The same function, of vectors in another order."""
+        return Function(lambda x: after(self.apply(before(x))), self._n, self._what)
+
     def apply(self, x: np.ndarray) -> np.ndarray:
         """F x, shape (n,), float64, or :class:`BadArgument` where the function returns something else."""
         result = np.asarray(self._call(x))
@@ -57,6 +62,9 @@ class Relay:
     """A callback of one solve: an exception stops the solve and is raised afterwards."""
 
     def __init__(self, callback: Callback | None, with_x: bool = False) -> None:
+        if callback is not None and not callable(callback):
+            what = "(iteration, residual, x)" if with_x else "(iteration, residual)"
+            raise BadArgument(f"callback is a function of {what}, not {shown(callback)}")
         self._callback = callback
         self._with_x = with_x
         self._stopped = False
@@ -84,3 +92,14 @@ class Relay:
                 )
         elif self._kept is not None:
             raise self._kept
+
+
+def looks(every: Any, with_x: Any) -> dict[str, Any]:
+    """What the core is told of a callback that is to be called after certain iterations."""
+    if not isinstance(every, numbers.Integral) or isinstance(every, bool) or every < 0:
+        raise BadArgument(f"callback_every is a number of iterations, or 0, not {every!r}")
+    if with_x and not every:
+        raise BadArgument(
+            "callback_x needs callback_every: x is gathered at iterations that are known beforehand"
+        )
+    return {"look_every": int(every), "look_x": bool(with_x)} if every else {}

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _options
+from . import _nullspace, _options
+from ._callbacks import looks
 from ._native import core, translated
 from ._placement import check_ranks, default_engine, default_ranks, describe
-from ._solve import looks, matrix_bytes
-from ._system import as_system
+from ._system import as_system, matrix_bytes
 
 
 def estimate_memory(
     A: Any,
     *,
     M: Any = None,
+    nullspace: Any = None,
+    left_nullspace: Any = None,
     callback_every: int = 0,
     callback_x: bool = False,
     machine: Any = None,
@@ -24,7 +26,7 @@ def estimate_memory(
 
     Parameters
     ----------
-    A, M, callback_every, callback_x, machine, **options
+    A, M, nullspace, left_nullspace, callback_every, callback_x, machine, **options
         As for :class:`sordino.Solver`; above all ``solver``, ``ranks`` and ``engine``. A GPU need not be here. A
         machine, for ``engine="model"``, is checked, and changes no bytes.
 
@@ -50,6 +52,7 @@ def estimate_memory(
     """
     M, options = _options.apart(M, options)
     system = as_system(A, M, own=False)
+    null, options = _nullspace.apart(nullspace, left_nullspace, options, system.n)
     checked = _options.check(options)
     if checked.get("engine", "auto") == "auto":
         checked["engine"] = default_engine()
@@ -59,7 +62,7 @@ def estimate_memory(
         wanted = default_ranks(checked["engine"], checked.get("devices"), processes)
         checked["ranks"] = max(1, min(wanted, system.n // processes))
     check_ranks(checked["ranks"], processes, system.n)
-    given = {**system.extras(), **looks(callback_every, callback_x)}
+    given = {**system.extras(), **null, **looks(callback_every, callback_x)}
     with translated():
         held = core().estimate_memory(*system.arrays(), system.n, checked, given)
     return {"bytes_per_rank": list(held), "first_rank": 0, "matrix_bytes": matrix_bytes(system)}

@@ -160,6 +160,29 @@ def as_columns(values: Any, n: int, what: str) -> list[np.ndarray]:
     return [as_vector(array[:, k], n, f"column {k} of {what}") for k in range(array.shape[1])]
 
 
+def new_values(values: Any, held: CsrArrays) -> np.ndarray:
+    """The values of a matrix with the pattern of `held`, or bare ones in its order: shape (nnz,), float64."""
+    if sp.issparse(values):
+        rows = as_csr(values)
+        if not rows.same_pattern(held):
+            raise BadArgument("the new matrix has another pattern than the one that was set up")
+        return rows.data
+    if not held.order_kept:
+        raise BadArgument(
+            "the order of bare values is known only for a CSR matrix with sorted columns and no "
+            "duplicates: give update_values the matrix itself"
+        )
+    data = np.asarray(values)
+    if data.dtype.kind not in "fiub" or data.shape != (held.nnz,):
+        raise BadArgument(
+            f"the new values must be {held.nnz:,} real numbers, not {data.dtype} of shape {data.shape}"
+        )
+    data = np.ascontiguousarray(data, dtype=np.float64)
+    if not all_finite(data):
+        raise BadArgument("the new values hold NaN or infinity")
+    return data
+
+
 def all_finite(values: np.ndarray) -> bool:
     """Whether no value is NaN or infinite. Cost: one pass, without a temporary in the usual case."""
     with np.errstate(over="ignore", invalid="ignore"):

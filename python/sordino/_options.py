@@ -24,6 +24,11 @@ ALIASES: dict[str, str] = {"max_iterations": "maxiter", "method": "solver", "M":
 #: Options that may change from one solve to the next without a new setup.
 PER_SOLVE: tuple[str, ...] = ("rtol", "atol", "maxiter", "time_limit")
 
+#: Arguments of :class:`sordino.Solver` that are no options.
+AT_SETUP: tuple[str, ...] = (
+    "callback_every", "callback_x", "left_nullspace", "machine", "nullspace"
+)  # fmt: skip
+
 #: Whole numbers of the core have 64 bits.
 _MOST = 2**63
 _MOST_DEVICES = 4096
@@ -77,19 +82,22 @@ def check(given: Mapping[str, Any], *, allowed: Sequence[str] | None = None) -> 
     checked: dict[str, Any] = {}
     for key, value in given.items():
         name = ALIASES.get(key, key)
+        if allowed is not None and name in AT_SETUP:
+            raise BadArgument(_fixed(name, names))
         if name not in table:
             near = suggestion(key, [*names, *ALIASES])
             raise BadArgument(f"unknown option {shown(key)}{near or '; sordino options lists all of them'}")
         if name not in names:
-            raise BadArgument(
-                f"option '{name}' is fixed at setup: give it to sordino.Solver; "
-                f"a solve takes {', '.join(names)}"
-            )
+            raise BadArgument(_fixed(name, names))
         if name in checked:
             raise BadArgument(f"option '{name}' is given twice, once as '{key}'")
         if value is not None:
             checked[name] = coerce(table[name], value)
     return checked
+
+
+def _fixed(name: str, names: Sequence[str]) -> str:
+    return f"option '{name}' is fixed at setup: give it to sordino.Solver; a solve takes {', '.join(names)}"
 
 
 def apart(M: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -165,14 +173,20 @@ def _choice(spec: OptionSpec, value: str) -> str:
 
 
 def device_list(value: Any) -> str:
-    """Normalise ``"0-3"``, ``"0,2"`` or ``[0, 2]`` to ``"0,2"``, the form the core takes."""
+    """Normalise ``"0-3,5"``, ``"0,2"`` or ``[0, 2]`` to ``"0,2"``, the form the core takes; ``""`` stands for all."""
     try:
+        if isinstance(value, str) and not value.strip():
+            return ""
+        if isinstance(value, (bytes, bytearray)):  # whose items are numbers, too
+            raise TypeError
         if isinstance(value, str):
             ranges = (n for part in value.split(",") for n in _device_range(part))
             numbers_ = list(itertools.islice(ranges, _MOST_DEVICES + 1))
         else:
             items = [value] if isinstance(value, numbers.Integral) else list(value)
             numbers_ = [_device_number(item) for item in items]
+    except BadArgument:
+        raise
     except (TypeError, ValueError):
         raise BadArgument(f"option 'devices' takes numbers such as 0-3 or 0,2, not {shown(value)}") from None
     if len(numbers_) > _MOST_DEVICES:
@@ -186,6 +200,8 @@ def _device_range(part: str) -> list[int]:
     first, dash, last = part.partition("-")
     if not dash:
         return [int(first)]
+    if int(last) < int(first):
+        raise BadArgument(f"option 'devices' counts upwards, as 0-3 does, not {shown(part)}")
     if int(last) - int(first) > _MOST_DEVICES:
         raise ValueError
     return list(range(int(first), int(last) + 1))
@@ -201,7 +217,7 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read options from a JSON file such as ``{"solver": "cg", "rtol": 1e-8}``.
 
     Values are JSON's numbers, words and booleans, or words as on the command line: ``"ranks": "4"``. ``null`` stands
-    for the default.
+    for the default. What ``--json`` printed of a solve is such a file, too: its options.
 
     Raises
     ------
@@ -212,8 +228,17 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     given = parse_object(read_text(path), os.fspath(path), "options")
     table = specs()
+    if "status" in given and isinstance(given.get("options"), Mapping):
+        given = {
+            key: value for key, value in given["options"].items() if _could_be_asked(table.get(key), value)
+        }
     for key, value in given.items():
         spec = table.get(ALIASES.get(key, key))
         if spec is not None and isinstance(value, str):
             given[key] = parse(spec, value)
     return check(given)
+
+
+def _could_be_asked(spec: OptionSpec | None, value: Any) -> bool:
+    """Whether a record's value is one that can be asked for: not what it says of messages that threads have carried."""
+    return spec is None or spec.choices is None or value in spec.choices

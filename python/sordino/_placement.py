@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from . import machines
@@ -32,21 +33,27 @@ def place(options: dict[str, Any], n: int, machine: Any) -> tuple[dict[str, Any]
     Raises
     ------
     BadArgument
-        The ``cuda`` engine without a device, ranks below 1 or more than rows, a device
-        that is not there, a machine for an engine that is real.
+        The ``cuda`` engine, which a list of devices asks for, too, without a device; ranks below 1 or more
+        than rows, a device that is not there, a list of devices for another engine, a machine for an engine
+        that is real.
     """
     placed = dict(options)
     engine = placed.get("engine", "auto")
+    devices = placed.get("devices")
     if engine == "auto":
-        engine = placed["engine"] = default_engine()
+        engine = placed["engine"] = "cuda" if devices else default_engine()
     described = describe(engine, machine)
     if engine == "cuda":
-        check_devices(placed.get("devices"))
+        check_devices(devices)
+    elif devices:
+        raise BadArgument(
+            f"devices are GPUs, which engine '{engine}' does not use: leave devices out, or take engine 'cuda'"
+        )
     processes = int(core().mpi()["size"])
     if "ranks" in placed:
         check_ranks(placed["ranks"], processes, n)
     else:
-        placed["ranks"] = max(1, min(default_ranks(engine, placed.get("devices"), processes), n // processes))
+        placed["ranks"] = max(1, min(default_ranks(engine, devices, processes), n // processes))
     return placed, described
 
 
@@ -93,7 +100,9 @@ def check_devices(devices: str | None = None) -> None:
         raise BadArgument(f"engine 'cuda' needs a GPU, and none can be used here: {found['reason']}")
     for number in map(int, devices.split(",") if devices else ()):
         if number >= count:
-            raise BadArgument(f"there is no device {number}: {count} can be used here, counted from 0")
+            visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+            among = f" of those that CUDA_VISIBLE_DEVICES={visible} shows" if visible else ""
+            raise BadArgument(f"there is no device {number}: {count} can be used here{among}, counted from 0")
 
 
 def check_ranks(ranks: int, processes: int, n: int) -> None:

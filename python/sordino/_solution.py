@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
 
 from .errors import BadArgument, NotConverged, NotConvergedWarning, suggestion
 from .report.record import Report
+from .report.words import duration, sentence
 
 _ON_FAILURE = ("raise", "warn", "return")
 
@@ -87,6 +90,28 @@ class Solution:
             f"true_residual={self.true_residual:.3g}, seconds={self.seconds:.3g})"
         )
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a few rows, and the reason as a sentence."""
+        options = self.report.options
+        rows = {
+            "status": self.status.replace("_", " "),
+            "solver": f"{options.get('solver', '')}, preconditioner {options.get('precond', '')}",
+            "iterations": f"{self.iterations:,}",
+            "||b - A x|| / ||b||, recomputed": f"{self.true_residual:.3e}",
+            "time to solve": duration(self.seconds),
+        }
+        if len(self.reports) > 1:
+            rows["columns"] = (
+                f"{len(self.reports)}, of which {sum(r.converged for r in self.reports)} converged"
+            )
+        cells = "".join(
+            f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:left'>{escape(value)}</td></tr>"
+            for name, value in rows.items()
+        )
+        return (
+            f"<table><caption>sordino.Solution</caption>{cells}</table><p>{escape(sentence(self.reason))}</p>"
+        )
+
 
 def in_single(
     raw: dict[str, Any], x: Any, norm: float, residual: float, asked: dict[str, Any]
@@ -114,11 +139,21 @@ def check_on_failure(on_failure: str) -> None:
         raise BadArgument(f"on_failure is one of {', '.join(_ON_FAILURE)}, not {on_failure!r}{near}")
 
 
+def callers_level() -> int:
+    """The ``stacklevel`` with which a function of this package warns about the line of its caller's that led to it."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        level, frame = level + 1, frame.f_back
+    return level
+
+
 def deliver(solution: Solution, on_failure: str) -> Solution:
     """The solution, or :class:`NotConverged`, or a warning, as the caller wants it."""
     if solution.converged or on_failure == "return":
         return solution
     if on_failure == "warn":
-        warnings.warn(f"{solution.status}: {solution.reason}", NotConvergedWarning, stacklevel=3)
+        warnings.warn(
+            f"{solution.status}: {solution.reason}", NotConvergedWarning, stacklevel=callers_level()
+        )
         return solution
     raise NotConverged(solution)

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import numbers
 import os
 import threading
+from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
-from . import _options, machines
-from ._callbacks import Callback, Relay
+from . import _metis, _nullspace, _options, machines
+from ._callbacks import Callback, Relay, looks
 from ._device import GpuVectors, handed, host_copy, taken
-from ._matrix import CsrArrays, all_finite, as_csr
+from ._matrix import new_values
 from ._native import core, translated
 from ._placement import place
 from ._solution import Solution, check_on_failure, deliver, in_single
-from ._system import System, as_system
+from ._system import as_system, matrix_bytes
 from ._vectors import HostVectors
-from .errors import BadArgument, Unsupported
+from .errors import BadArgument, SordinoError, Unsupported
 from .log import logger
 from .report.record import Report
 
@@ -40,6 +39,15 @@ class Solver:
         inverse of A. One that is diagonal is fused into the solver's updates; any other one works with
         ``cg`` (once an iteration) and ``bicgstab`` (twice): a matrix is distributed, operators and functions
         are called as a LinearOperator A is.
+    nullspace : array_like, shape (n,) or (n, k), or "constant", optional
+        What a singular A maps to zero, by columns of any basis. b is then projected onto the range of A, x is
+        orthogonal to the nullspace, and what is verified is ``||P b - A x|| <= max(rtol ||P b||, atol)``:
+        ``report.outside_norm`` and the reason say how much of b was taken away. Refused if A does not map it to
+        zero. Cost: k or 2 k vectors of memory where the ranks compute and in each process, O(k nnz) at setup, a
+        few reductions a solve, none an iteration (one for every 4 vectors and each use of an `M` that is no
+        diagonal).
+    left_nullspace : array_like or "constant", optional
+        What the transpose of A maps to zero, where that is something else: where A is not symmetric.
     callback_every : int
         0: callbacks are called some ten times a second, at no cost to the iteration. m: after every m-th
         iteration, on a thread of rank 0, for which all ranks wait; on GPUs the loop is then no graph.
@@ -76,6 +84,8 @@ class Solver:
         A: Any,
         *,
         M: Any = None,
+        nullspace: Any = None,
+        left_nullspace: Any = None,
         callback_every: int = 0,
         callback_x: bool = False,
         machine: Any = None,
@@ -85,18 +95,26 @@ class Solver:
         system = as_system(A, M)
         self.n = system.n
         self.nnz = system.rows.nnz if system.rows else 0
-        self._system = system  # the core views its arrays
         self._looks = looks(callback_every, callback_x)
+        self._null, options = _nullspace.apart(nullspace, left_nullspace, options, system.n)
         self._options, self._machine = place(_options.check(options), system.n, machine)
+        system, self._order = _metis.ordered(system, self._options)
+        self._system = system  # the core views its arrays
+        self._null = {name: self._order.into(vectors) for name, vectors in self._null.items()}
         self._single = system.single and int(core().mpi()["size"]) == 1
         self._process = os.getpid()
         self._lock = threading.Lock()
         numbers = machines.numbers(self._machine) if self._machine else None
-        with translated():
-            given = {**system.extras(), **self._looks}
-            self._core = core().Solver(
-                *system.arrays(), system.n, self._options, numbers, **({"given": given} if given else {})
-            )
+        given = {**system.extras(), **self._null, **self._order.given, **self._looks}
+        try:
+            with translated():
+                self._core = core().Solver(
+                    *system.arrays(), system.n, self._options, numbers, **({"given": given} if given else {})
+                )
+        except SordinoError:
+            for function in system.functions:  # one that has raised is why
+                function.settle()
+            raise
 
     @property
     def options(self) -> dict[str, Any]:
@@ -152,8 +170,9 @@ class Solver:
         self._check_process()
         overrides = _options.check(options, allowed=_options.PER_SOLVE)
         vectors = taken(b, self.n, "b")
-        columns = vectors.columns
+        columns = [self._order.into(column) for column in vectors.columns]
         starts = [None] if x0 is None else taken(x0, self.n, "x0").columns
+        starts = [self._order.into(start) for start in starts]
         if len(starts) not in (1, len(columns)):
             raise BadArgument(f"x0 has {len(starts)} columns, and b has {len(columns)}")
         starts = starts * len(columns) if len(starts) == 1 else starts
@@ -184,7 +203,7 @@ class Solver:
         held = self._system.rows
         if held is None:
             raise BadArgument("the matrix is given as an operator, which has no values to update")
-        data = self._values_of(values, held)
+        data = self._order.values(new_values(host_copy(values, "the new values"), self._order.rows or held))
         with self._lock, translated():
             before = held.data.copy()  # ranks of the host view what is held
             np.copyto(held.data, data)
@@ -247,36 +266,25 @@ class Solver:
             return {**self._core.memory(), "matrix_bytes": matrix_bytes(self._system)}
 
     def __repr__(self) -> str:
-        engine, ranks = self._options["engine"], self._options["ranks"]
-        return f"<sordino.Solver of {self.n:,} rows, {self.nnz:,} entries, engine {engine}, {ranks} ranks>"
+        options = self.options
+        ranks = f"{options['ranks']} rank{'' if options['ranks'] == 1 else 's'}"
+        entries = f"{self.nnz:,} entries" if self._system.rows else "given as an operator"
+        return (
+            f"<sordino.Solver of {self.n:,} rows, {entries}; solver {options['solver']}, "
+            f"engine {options['engine']}, {ranks}>"
+        )
 
-    def _values_of(self, values: Any, held: CsrArrays) -> np.ndarray:
-        values = host_copy(values, "the new values")
-        if sp.issparse(values):
-            rows = as_csr(values)
-            if not rows.same_pattern(held):
-                raise BadArgument("the new matrix has another pattern than the one that was set up")
-            return rows.data
-        if not held.order_kept:
-            raise BadArgument(
-                "the order of bare values is known only for a CSR matrix with sorted columns and no "
-                "duplicates: give update_values the matrix itself"
-            )
-        data = np.asarray(values)
-        if data.dtype.kind not in "fiub" or data.shape != (self.nnz,):
-            raise BadArgument(
-                f"the new values must be {self.nnz:,} real numbers, not {data.dtype} of shape {data.shape}"
-            )
-        data = np.ascontiguousarray(data, dtype=np.float64)
-        if not all_finite(data):
-            raise BadArgument("the new values hold NaN or infinity")
-        return data
+    def __reduce__(self) -> Any:
+        raise Unsupported(
+            "a Solver holds threads, memory of devices and views of arrays, and cannot be pickled or copied: "
+            "set one up in each process; solutions and errors can be pickled"
+        )
 
     def _solve_column(
         self, b: Any, x0: Any, callback: Callback | None, overrides: dict[str, Any], place: Any = None
     ) -> dict[str, Any]:
         """One solve; x is a new array of NumPy's, or where there is a `place` for it, that."""
-        relay = Relay(callback, bool(self._looks.get("look_x")))
+        relay = Relay(self._order.seen(callback), bool(self._looks.get("look_x")))
         calls = {} if callback is None else {"look" if self._looks else "progress": relay}
         vectors = {"x": handed(place)} if place is not None else {}
         functions = self._system.functions
@@ -303,7 +311,8 @@ class Solver:
     def _norms(self, b: Any, x: Any, overrides: dict[str, Any]) -> tuple[float, float]:
         """``||b||`` and ``||b - A x||``; on GPUs x, which is written again, is a first guess that is good enough."""
         if isinstance(b, np.ndarray):
-            return float(np.linalg.norm(b)), float(np.linalg.norm(b - self._system.multiply(x)))
+            reach = partial(_nullspace.taken_out, given=self._null, word=self.options.get("nullspace"))
+            return float(np.linalg.norm(reach(b))), float(np.linalg.norm(reach(b - self._system.multiply(x))))
         check = self._solve_column(b, x, None, {**overrides, "atol": 1e300}, x)
         residual, relative = check["residual_norm"], check["true_residual"]
         return residual / relative if relative else 0.0, residual
@@ -318,7 +327,7 @@ class Solver:
         reports = tuple(self._report(raw, overrides) for raw in raws)
         worst = max(reports, key=lambda report: report.iterations)
         worst = next((report for report in reports if not report.converged), worst)
-        parts = [raw["x"] for raw in raws]
+        parts = [self._order.back(raw["x"]) for raw in raws]
         if any(part is None for part in parts):
             return Solution(None, worst, reports)
         return Solution(vectors.joined(parts), worst, reports)
@@ -352,12 +361,36 @@ def solve(
 ) -> Solution:
     """Set up and solve one system A x = b.
 
-    Parameters and errors are those of :class:`Solver` and :meth:`Solver.solve`.
+    Parameters
+    ----------
+    A : sparse or dense array, or LinearOperator, shape (n, n), real
+    b : array_like, shape (n,) or (n, k)
+    x0 : array_like, shape (n,) or (n, k), optional
+        First guess; zero if not given.
+    on_failure : {"raise", "warn", "return"}
+        What happens when the solve ends without a verified solution.
+    callback : function of (iteration, relative residual[, x]), optional
+        Returning True stops the solve.
+    **options
+        ``M``, ``nullspace``, ``left_nullspace``, ``callback_every``, ``callback_x`` and ``machine`` of
+        :class:`Solver`, and all that ``sordino options`` lists, above all ``solver``, ``rtol`` (1e-5), ``atol`` (0),
+        ``maxiter``, ``time_limit`` (seconds), ``engine``, ``ranks`` and ``devices``.
 
     Returns
     -------
     Solution
         Its ``x`` is verified: ``||b - A x|| <= max(rtol ||b||, atol)`` was recomputed.
+
+    Raises
+    ------
+    NotConverged
+        With ``on_failure="raise"``; carries the solution with the best x.
+    BadArgument, Unsupported, DeviceError, PeerFailed
+
+    Notes
+    -----
+    Returns when x is there. Setup costs O(nnz) and as much memory as :func:`estimate_memory` says; for many
+    right-hand sides, or new values in one pattern, keep a :class:`Solver`.
 
     Examples
     --------
@@ -369,20 +402,3 @@ def solve(
     check_on_failure(on_failure)
     solver = Solver(A, **options)
     return solver.solve(b, x0, on_failure=on_failure, callback=callback)
-
-
-def matrix_bytes(system: System) -> int:
-    """What the arrays of CSR take, of A and of an M that is a matrix."""
-    held = (system.rows, system.given.get("inverse"))
-    return sum(array.nbytes for rows in held if rows is not None for array in rows.arrays())
-
-
-def looks(every: Any, with_x: Any) -> dict[str, Any]:
-    """What the core is told of a callback that is to be called after certain iterations."""
-    if not isinstance(every, numbers.Integral) or isinstance(every, bool) or every < 0:
-        raise BadArgument(f"callback_every is a number of iterations, or 0, not {every!r}")
-    if with_x and not every:
-        raise BadArgument(
-            "callback_x needs callback_every: x is gathered at iterations that are known beforehand"
-        )
-    return {"look_every": int(every), "look_x": bool(with_x)} if every else {}

@@ -85,6 +85,12 @@ def as_system(A: Any, M: Any = None, *, own: bool = True) -> System:
     return System(rows.n, rows, single, _preconditioner(M, rows.n))
 
 
+def matrix_bytes(system: System) -> int:
+    """What the arrays of CSR take, of A and of an M that is a matrix."""
+    held = (system.rows, system.given.get("inverse"))
+    return sum(array.nbytes for rows in held if rows is not None for array in rows.arrays())
+
+
 def _preconditioner(M: Any, n: int) -> dict[str, Any]:
     if M is None:
         return {}

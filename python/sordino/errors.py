@@ -102,6 +102,9 @@ class NotConverged(SordinoError, ArithmeticError):
         super().__init__(f"{solution.status}: {solution.reason}")
         self.solution = solution
 
+    def __reduce__(self) -> tuple[type[NotConverged], tuple[Solution]]:
+        return type(self), (self.solution,)  # it travels between processes with what it carries
+
 
 class NotConvergedWarning(RuntimeWarning):
     """Given instead of :class:`NotConverged` with ``on_failure="warn"``."""

@@ -6,13 +6,17 @@ import math
 import os
 from typing import Any
 
+import numpy as np
+
 from ._matrix import CsrArrays
 from ._native import core, translated
-from .errors import BadArgument
+from .errors import BadArgument, shown
 
 
-def poisson(nx: int, ny: int, nz: int, *, stencil: int = 7, contrast: float = 1.0) -> Any:
-    """The matrix of a Poisson problem on a box of nx x ny x nz cells with zero boundary values.
+def poisson(
+    nx: int, ny: int, nz: int, *, stencil: int = 7, contrast: float = 1.0, boundary: str = "dirichlet"
+) -> Any:
+    """The matrix of a Poisson problem on a box of nx x ny x nz cells.
 
     Parameters
     ----------
@@ -23,26 +27,42 @@ def poisson(nx: int, ny: int, nz: int, *, stencil: int = 7, contrast: float = 1.
     contrast : float
         Ratio of the density of a sphere in the middle to that around it; harmonic means
         on the faces.
+    boundary : {"dirichlet", "neumann"}
+        Zero values at the boundary, or zero flux through it: then the matrix is singular, and wants
+        ``nullspace="constant"``.
 
     Returns
     -------
     scipy.sparse.csr_array, shape (n, n) with n = nx ny nz
-        Symmetric positive definite.
+        Symmetric positive definite; with Neumann's condition semidefinite.
 
     Raises
     ------
     BadArgument
         For numbers that make no grid, and for a matrix that does not fit into memory.
     """
-    return poisson_rows(nx, ny, nz, stencil, contrast).matrix()
+    return poisson_rows(nx, ny, nz, stencil, contrast, boundary).matrix()
 
 
-def poisson_rows(nx: int, ny: int, nz: int, stencil: int, contrast: float) -> CsrArrays:
+def poisson_rows(
+    nx: int, ny: int, nz: int, stencil: int, contrast: float, boundary: str = "dirichlet"
+) -> CsrArrays:
     """The same matrix as the arrays that the core takes, without a copy."""
     check_grid(nx, ny, nz, stencil, contrast)
     with translated():
         indptr, indices, data = core().poisson(nx, ny, nz, stencil, float(contrast))
+    if boundary == "neumann":
+        data = _without_boundary(indptr, indices, data)
+    elif boundary != "dirichlet":
+        raise BadArgument(f"the boundary is dirichlet or neumann, not {shown(boundary)}")
     return CsrArrays(indptr, indices, data, nx * ny * nz, order_kept=True)
+
+
+def _without_boundary(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray) -> np.ndarray:
+    """Values with which no row has anything but differences: each diagonal is what the others of its row add up to."""
+    rows = np.repeat(np.arange(len(indptr) - 1, dtype=indices.dtype), np.diff(indptr))
+    others = np.where(indices == rows, 0.0, data)
+    return np.where(indices == rows, -np.add.reduceat(others, indptr[:-1])[rows], data)
 
 
 def check_shape(nx: int, ny: int, nz: int, stencil: int, contrast: float) -> None:

@@ -119,6 +119,7 @@ nb::dict report_dict(Report& r, nb::object x) {
   d["iterations"] = r.iterations;
   d["true_residual"] = r.true_residual;
   d["residual_norm"] = r.residual_norm;
+  d["outside_norm"] = r.outside_norm;
   d["seconds"] = r.seconds;
   d["history"] = owned_array(std::move(r.history));
   d["ledger"] = ledger_dict(r.ledger);

@@ -47,8 +47,17 @@ HostFunction host_function(const Callable& f, i64 n) {
   };
 }
 
+/// Vectors by columns, (k, n) in memory; of None none.
+Basis basis_of(const nb::object& given) {
+  if (given.is_none()) return {};
+  auto vectors = nb::cast<nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>>(given);
+  auto count = i64(vectors.shape(0)), rows = i64(vectors.shape(1));
+  return {int(count), rows, 0, std::vector<double>(vectors.data(), vectors.data() + count * rows)};
+}
+
 /// The arrays of a matrix, and what else Python gives a solver: product and preconditioner (functions), diagonal, inverse
-/// (three arrays of CSR), look_every, look_x.
+/// (three arrays of CSR), nullspace and left_nullspace (arrays of shape (k, n)),
+/// cuts, look_every, look_x.
 struct GivenSystem {
   GivenSystem(Array<i64> indptr, Array<i32> indices, Array<double> data, i64 n, const nb::dict& given)
       : indptr_(indptr), indices_(indices), data_(data) {
@@ -67,6 +76,8 @@ struct GivenSystem {
       inverse_ = {ptr, columns, values};
       system.inverse = {n, ptr.data(), columns.data(), values.data()};
     }
+    system.nullspace = {basis_of(get("nullspace")), basis_of(get("left_nullspace"))};
+    if (nb::object cuts = get("cuts"); !cuts.is_none()) system.cuts = nb::cast<std::vector<i64>>(cuts);
     if (nb::object every = get("look_every"); !every.is_none()) system.watch.every = nb::cast<int>(every);
     if (nb::object x = get("look_x"); !x.is_none()) system.watch.x = nb::cast<bool>(x);
     if (system.product) return;

@@ -42,6 +42,17 @@ inline std::vector<Case> all(fresh::Random& random) {
   return p;
 }
 
+/// Rows of differences only: what the matrix is with zero flux through the boundary.
+inline CsrMatrix neumann(CsrMatrix A) {
+  for (i64 i = 0; i < A.n; i++) {
+    double sum = 0;
+    i64 diagonal = -1;
+    for (i64 k = A.indptr[i]; k < A.indptr[i + 1]; k++) A.indices[k] == i ? void(diagonal = k) : void(sum -= A.values[k]);
+    A.values[diagonal] = sum;
+  }
+  return A;
+}
+
 inline bool takes(const MethodEntry& method, const Case& problem) { return problem.spd || !method.needs_spd; }
 
 inline Options options(const std::string& method, const std::string& engine, int ranks) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 pytestmark = pytest.mark.mpi
@@ -15,6 +16,36 @@ def mpirun(mpirun_python):
 
 
 GRID = ("poisson", 10, 10, 10, "--contrast", 100, "--rtol", 1e-9)
+
+
+def test_a_singular_system_has_the_same_bits_over_processes(mpirun, tmp_path):
+    grid = ("poisson", 8, 7, 6, "--boundary", "neumann", "--rtol", 1e-10, "--output")
+    assert mpirun(1, *grid, "one.npy", "--ranks", 4).returncode == 0
+    assert mpirun(2, *grid, "two.npy", "--ranks", 2).returncode == 0
+    one, two = (np.load(tmp_path / name) for name in ("one.npy", "two.npy"))
+    assert np.array_equal(one, two)
+    assert abs(one.mean()) < 1e-12 * np.abs(one).max()
+
+
+METIS = """
+import numpy as np, scipy.sparse as sp, sordino
+A = sordino.poisson(9, 8, 7)
+mixed = np.random.default_rng(1).permutation(A.shape[0])
+A, b = sp.csr_array(A[mixed][:, mixed]), np.ones(A.shape[0])
+for partition in ("blocks", "metis"):
+    s = sordino.solve(A, b, solver="cg", engine="host", ranks=2, partition=partition, rtol=1e-9)
+    if s.x is not None:
+        assert np.linalg.norm(b - A @ s.x) <= 1e-9 * np.linalg.norm(b)
+        print(s.ledger["bytes_sent"] / s.iterations)
+"""
+
+
+def test_metis_over_processes(mpirun_python):
+    pytest.importorskip("pymetis")
+    done = mpirun_python(2, "-c", METIS)
+    assert done.returncode == 0, done.stderr
+    blocks, metis = map(float, done.stdout.split())
+    assert 2 * metis < blocks
 
 
 def test_two_processes_of_two_ranks_say_so(mpirun):

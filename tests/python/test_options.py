@@ -53,7 +53,9 @@ def test_none_means_the_default(fake_core):
         ({"solver": 3}, "option 'solver' takes a word"),
         ({"solver": "cg", "method": "cg"}, "option 'solver' is given twice, once as 'method'"),
         ({"devices": "0,0"}, "names no device, or one of them twice"),
-        ({"devices": "3-0"}, "names no device"),
+        ({"devices": "3-0"}, "counts upwards, as 0-3 does, not '3-0'"),
+        ({"devices": b"0"}, "takes numbers such as 0-3"),
+        ({"devices": []}, "names no device"),
         ({"devices": "gpu"}, "takes numbers such as 0-3"),
         ({"devices": [-1]}, "takes numbers such as 0-3"),
         ({"devices": "0-999999999"}, "takes numbers such as 0-3"),
@@ -65,9 +67,15 @@ def test_what_cannot_be_used_is_refused_with_one_sentence(fake_core, given, sent
     assert sentence in str(refused.value)
 
 
-@pytest.mark.parametrize("given", ["0-2", "0,1,2", [0, 1, 2], (0, 1, 2), np.arange(3)])
+@pytest.mark.parametrize("given", ["0-2", "0,1,2", " 0-1, 2", [0, 1, 2], (0, 1, 2), np.arange(3), range(3)])
 def test_devices_have_one_form(fake_core, given):
     assert _options.check({"devices": given}) == {"devices": "0,1,2"}
+
+
+def test_a_list_and_ranges_of_devices_go_together(fake_core):
+    assert _options.check({"devices": "0-3,5"}) == {"devices": "0,1,2,3,5"}
+    assert _options.check({"devices": 2}) == {"devices": "2"}
+    assert _options.check({"devices": ""}) == {"devices": ""}
 
 
 def test_aliases_stand_for_their_option(fake_core):

@@ -248,7 +248,8 @@ def test_where_a_solve_runs_by_default(system, fake_core, monkeypatch):
     assert fake_core.made[0]["machine"] is None
 
 
-def test_devices_that_are_not_there(system, fake_core):
+def test_devices_that_are_not_there(system, fake_core, monkeypatch):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     A, _ = system
     fake_core.cuda = True
     with pytest.raises(sordino.BadArgument, match="needs a GPU, and none can be used here: no driver"):
@@ -256,6 +257,29 @@ def test_devices_that_are_not_there(system, fake_core):
     fake_core.gpus = 2
     with pytest.raises(sordino.BadArgument, match="there is no device 2: 2 can be used here"):
         sordino.Solver(A, engine="cuda", devices="0,2")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5")
+    with pytest.raises(
+        sordino.BadArgument,
+        match="no device 4: 2 can be used here of those that CUDA_VISIBLE_DEVICES=4,5 shows",
+    ):
+        sordino.Solver(A, devices=4)
+
+
+def test_devices_ask_for_gpus(system, fake_core):
+    A, _ = system
+    with pytest.raises(sordino.BadArgument, match="engine 'cuda' is not in this build"):
+        sordino.Solver(A, devices=[0, 2])
+    fake_core.cuda, fake_core.gpus = True, 6
+    sordino.Solver(A, devices=[0, 2])
+    sordino.Solver(A, devices="0-3,5", ranks=10)  # ranks may share a device
+    sordino.Solver(A, devices="")
+    made = [(m["options"]["devices"], m["options"]["engine"], m["options"]["ranks"]) for m in fake_core.made]
+    assert made == [("0,2", "cuda", 2), ("0,1,2,3,5", "cuda", 10), ("", "cuda", 6)]
+    for engine in ("host", "model"):
+        with pytest.raises(
+            sordino.BadArgument, match=f"devices are GPUs, which engine '{engine}' does not use"
+        ):
+            sordino.Solver(A, devices="0", engine=engine)
 
 
 def _solve_in_child(solver, b, queue):

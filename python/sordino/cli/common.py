@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from .. import _options
 from ..errors import BadArgument, suggestion
+from ..io import read_vectors
 
 #: Options of the core that the command line gives another form: ``--trace FILE`` asks for the trace.
 OTHER_FORM = ("trace",)
@@ -49,8 +50,17 @@ def add_solve_options(parser: argparse.ArgumentParser) -> None:
         if spec.name not in OTHER_FORM:
             _add_option(parser, spec)
     files = parser.add_argument_group("files")
-    files.add_argument("--options", metavar="FILE", help="options from a JSON file; flags override it")
+    files.add_argument(
+        "--options",
+        metavar="FILE",
+        help="options from a JSON file, or those of a solve from what --json printed; flags override them",
+    )
     files.add_argument("--machine", metavar="NAME|FILE", help="the described machine for --engine model")
+    files.add_argument(
+        "--left-nullspace",
+        metavar="FILE",
+        help="what the transpose of A maps to zero, where A is not symmetric: as --nullspace",
+    )
     files.add_argument("-o", "--output", metavar="FILE", help="write x as .npy or .mtx, whichever it ends in")
     files.add_argument(
         "--report",
@@ -82,6 +92,8 @@ def _add_option(parser: argparse.ArgumentParser, spec: _options.OptionSpec) -> N
     text = spec.help
     if spec.choices:
         text += f": {', '.join(spec.choices)}"
+    if spec.name == "nullspace":
+        text += ", or a file of vectors, .npy or .mtx"
     if spec.default not in (None, "", False):
         text += f" (default {spec.default})"
     text = text.replace("%", "%%")
@@ -101,12 +113,28 @@ def solve_options(given: argparse.Namespace) -> dict[str, Any]:
         value = getattr(given, spec.name, None)
         if spec.name in OTHER_FORM or value is None:
             continue
+        if spec.name == "nullspace" and _names_file(value):
+            options[spec.name] = value
+            continue
         options[spec.name] = _options.parse(spec, value) if isinstance(value, str) else value
     if given.report or given.trace:
         options["trace"] = True
     if given.report and "time_commands" in _options.specs():
         options.setdefault("time_commands", True)
     return options
+
+
+def _names_file(word: str) -> bool:
+    return word.lower().endswith((".npy", ".mtx", ".mtx.gz"))
+
+
+def nullspaces(options: dict[str, Any], given: argparse.Namespace, n: int) -> dict[str, Any]:
+    """The options with the vectors of ``--nullspace`` and ``--left-nullspace`` in place of their files."""
+    read = dict(options)
+    for name, word in (("nullspace", options.get("nullspace")), ("left_nullspace", given.left_nullspace)):
+        if isinstance(word, str):
+            read[name] = read_vectors(word, n, name) if _names_file(word) else word
+    return read
 
 
 def whole_number(text: str, what: str) -> int:

@@ -18,17 +18,27 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument(
         "--contrast", default="1", metavar="C", help="density of a sphere to that around it (default 1)"
     )
+    parser.add_argument(
+        "--boundary", default="dirichlet", metavar="dirichlet|neumann",
+        help="zero values (default), or zero flux: singular, with --nullspace constant unless said otherwise",
+    )  # fmt: skip
     add_solve_options(parser)
     given = parser.read(argv)
     nx, ny, nz = (whole_number(getattr(given, name), name.upper()) for name in ("nx", "ny", "nz"))
     stencil, contrast = whole_number(given.stencil, "--stencil"), number(given.contrast, "--contrast")
     check_grid(nx, ny, nz, stencil, contrast)
 
+    options = solve_options(given)
+    if given.boundary == "neumann":
+        options.setdefault("nullspace", "constant")
+
     def load() -> Problem:
         name = f"Poisson {nx} x {ny} x {nz}, {stencil}-point stencil"
         if contrast != 1:
             name += f", contrast {contrast:g}"
-        rows = poisson_rows(nx, ny, nz, stencil, contrast)
+        if given.boundary != "dirichlet":
+            name += f", {given.boundary} boundary"
+        rows = poisson_rows(nx, ny, nz, stencil, contrast, given.boundary)
         return Problem(name, rows, shape=(nx, ny, nz), coefficient=contrast != 1)
 
-    return solve_problem(given, solve_options(given), ["poisson", *argv], load)
+    return solve_problem(given, options, ["poisson", *argv], load)

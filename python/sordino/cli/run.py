@@ -22,6 +22,7 @@ from ..report.record import Report, json_ready
 from ..report.roof import measured_roof
 from ..report.words import count, duration, kernel_rows, ledger_sentences, sentence, verdict
 from . import complain, display, monitor, processes
+from .common import nullspaces
 
 
 @dataclass
@@ -131,13 +132,17 @@ def _set_up(
 ) -> tuple[Solver, np.ndarray]:
     rows = problem.rows
     assert rows is not None
-    if problem.b is None:
+    singular = options.get("nullspace", "none") != "none"
+    if problem.b is None and singular:
+        problem.b = rows.product(np.arange(1, rows.n + 1) / rows.n)
+        problem.notes.append("No right-hand side was given: b = A*z with z_i = i/n.")
+    elif problem.b is None:
         problem.b = rows.product(np.ones(rows.n))
         problem.exact = 1.0
         problem.notes.append("No right-hand side was given: b = A*1.")
     if given.report and processes.index() == 0:
         _picture_system(problem, rows)
-    solver = Solver(rows, machine=given.machine, **options)
+    solver = Solver(rows, machine=given.machine, **nullspaces(options, given, rows.n))
     problem.rows = None  # the ranks hold it now
     return solver, problem.b
 

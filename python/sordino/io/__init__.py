@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from .output import OutputFile, write_vector
-from .reading import MatrixFile, read_matrix, read_vector
+from .reading import MatrixFile, read_matrix, read_vector, read_vectors
 
-__all__ = ["MatrixFile", "OutputFile", "read_matrix", "read_vector", "write_vector"]
+__all__ = ["MatrixFile", "OutputFile", "read_matrix", "read_vector", "read_vectors", "write_vector"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._matrix import as_vector
+from .._matrix import as_columns, as_vector
 from ..errors import BadArgument, FileError
 from . import harwell_boeing, matlab, matrix_market, numpy_files
 from .opening import check_readable, head
@@ -97,17 +97,7 @@ def read_vector(path: str | os.PathLike[str], n: int, what: str) -> np.ndarray:
     FileError, BadArgument
         For an unreadable file; for a wrong shape, a complex type, NaN or infinity.
     """
-    name = check_readable(path)
-    start = head(name)
-    if start.startswith(matrix_market.BANNER):
-        values, header = matrix_market.read(name)
-        matrix_market.check_symmetric_storage(name, header, values)
-    elif start.startswith(numpy_files.NPY):
-        values = numpy_files.read_npy(name)
-    else:
-        raise _unknown_kind(name, "NumPy .npy and Matrix Market (.mtx, .mtx.gz)")
-    if values.ndim > 2:
-        raise BadArgument(f"{name} has {values.ndim} dimensions, and a {what} is one vector")
+    name, values = _array_in(path, what)
     if values.ndim == 2 and values.shape[1] != 1 and values.shape[0] != 1:
         raise BadArgument(
             f"{name} has {values.shape[1]} columns, and a {what} is one vector (use one file for each)"
@@ -118,6 +108,40 @@ def read_vector(path: str | os.PathLike[str], n: int, what: str) -> np.ndarray:
             raise BadArgument(f"the {what} in {name} has {length:,} numbers, and the matrix has {n:,} rows")
         values = values.toarray()
     return as_vector(values.reshape(-1), n, f"the {what} in {name}")
+
+
+def read_vectors(path: str | os.PathLike[str], n: int, what: str) -> np.ndarray:
+    """Read vectors of length n by columns, from the files of :func:`read_vector`.
+
+    Returns
+    -------
+    ndarray, shape (n, k), float64
+
+    Raises
+    ------
+    FileError, BadArgument
+        As :func:`read_vector`.
+    """
+    name, values = _array_in(path, what)
+    if values.shape[0] != n:
+        raise BadArgument(f"the {what} in {name} has {values.shape[0]:,} rows, and the matrix {n:,}")
+    return np.stack(as_columns(values, n, f"the {what} in {name}"), axis=1)
+
+
+def _array_in(path: str | os.PathLike[str], what: str) -> tuple[str, Any]:
+    """The file's name, and the array or sparse matrix in it, of one or two dimensions."""
+    name = check_readable(path)
+    start = head(name)
+    if start.startswith(matrix_market.BANNER):
+        values, header = matrix_market.read(name)
+        matrix_market.check_symmetric_storage(name, header, values)
+    elif start.startswith(numpy_files.NPY):
+        values = numpy_files.read_npy(name)
+    else:
+        raise _unknown_kind(name, "NumPy .npy and Matrix Market (.mtx, .mtx.gz)")
+    if values.ndim not in (1, 2):
+        raise BadArgument(f"{name} has {values.ndim} dimensions, and a {what} has one or two")
+    return name, values
 
 
 def _unknown_kind(name: str, known: str) -> FileError:

@@ -20,7 +20,10 @@ class Report:
         ``converged`` or why not, and the same as a sentence.
     iterations : int
     true_residual, residual_norm : float
-        Recomputed ``||b - A x||``, relative to ``||b||`` and absolute.
+        Recomputed ``||b - A x||``, relative to ``||b||`` and absolute; where a nullspace is given, of the part
+        of b that A can reach.
+    outside_norm : float
+        Norm of the rest of b, which was taken away; 0 where no nullspace is given.
     seconds, setup_seconds : float
         Wall clock; virtual time for the ``model`` engine.
     history : ndarray, shape (iterations,) or (iterations + 1,)
@@ -46,6 +49,7 @@ class Report:
     trace: list[dict[str, Any]] = field(default_factory=list)
     options: dict[str, Any] = field(default_factory=dict)
     problem: dict[str, Any] = field(default_factory=dict)
+    outside_norm: float = 0.0
     machine: dict[str, Any] | None = None
 
     @classmethod
@@ -57,6 +61,7 @@ class Report:
             iterations=int(raw["iterations"]),
             true_residual=float(raw["true_residual"]),
             residual_norm=float(raw["residual_norm"]),
+            outside_norm=float(raw.get("outside_norm", 0.0)),
             seconds=float(raw["seconds"]),
             setup_seconds=float(raw.get("setup_seconds", 0.0)),
             history=np.asarray(raw["history"], dtype=np.float64),

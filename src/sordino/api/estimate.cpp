@@ -44,6 +44,10 @@ Vectors vectors_of(const System& system, const Choice& choice, const Options& op
   CsrMatrix line = poisson(small, 1, 1, 7, 1.0), lines = poisson(2, small / 2, 1, 7, 1.0);
   System model{.A = line.view(), .watch = system.watch};
   if (system.inverse.n > 0) model.inverse = lines.view();
+  for (auto [given, to] :
+       {std::pair(&system.nullspace.right, &model.nullspace.right), std::pair(&system.nullspace.left, &model.nullspace.left)})
+    *to = {given->count, small, 0, std::vector<double>(std::size_t(given->count * small))};
+  if (options.nullspace == "constant") model.nullspace.right = {1, small, 0, std::vector<double>(small)};
   auto nothing = [](const double*, double*) {};
   if (system.product) model.product = nothing;
   if (system.preconditioner) model.preconditioner = nothing;

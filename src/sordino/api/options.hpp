@@ -9,12 +9,14 @@ namespace sordino {
 struct Options {
   std::string solver = "auto";
   std::string precond = "auto";
+  std::string nullspace = "none";
   double rtol = 1e-5;
   double atol = 0;
   int maxiter = 0;
   std::string engine = "auto";
   int ranks = 0;
   std::string devices = "";
+  std::string partition = "blocks";
   std::string transport = "auto";
   std::string deterministic = "auto";
   std::string all_reduce = "auto";
@@ -49,6 +51,8 @@ std::vector<int> parse_devices(const std::string& text);
 
 std::vector<std::string> solver_choices();
 inline const std::vector<std::string> precond_choices{"auto", "none", "jacobi"};
+inline const std::vector<std::string> partition_choices{"blocks", "metis"};
+inline const std::vector<std::string> nullspace_choices{"none", "constant"};
 inline const std::vector<std::string> engine_choices{"auto", "host", "cuda", "model"};
 inline const std::vector<std::string> transport_choices{"auto",    "memory", "host",       "nccl",
                                                         "nvshmem", "mpi",    "mpi-staged", "mpi-direct"};
@@ -63,6 +67,10 @@ void Options::fields(V&& v) {
   v("solver", solver, "solve", "Krylov method; auto takes cg for a symmetric matrix with a positive diagonal, else bicgstab",
     solver_choices());
   v("precond", precond, "solve", "preconditioner; auto takes jacobi where the diagonal has no zero", precond_choices);
+  v("nullspace", nullspace, "solve",
+    "what A is known to map to zero: the constant vector, or nothing; b is projected onto the range of A, and x is orthogonal "
+    "to it",
+    nullspace_choices);
   v("rtol", rtol, "solve", "relative tolerance: ||b - A x|| <= max(rtol ||b||, atol), recomputed", any);
   v("atol", atol, "solve", "absolute tolerance", any);
   v("maxiter", maxiter, "solve", "most iterations; 0 means 10 n, between 1,000 and 100,000", any);
@@ -76,6 +84,10 @@ void Options::fields(V&& v) {
   v("ranks", ranks, "run", "ranks of this process; by default one per visible GPU, or one per core on the host", any);
   v("devices", devices, "run",
     "GPUs to use, such as 0-3 or 0,2; empty means all visible; MPI processes share them out in order", any);
+  v("partition", partition, "run",
+    "which rows a rank owns: consecutive ones of equal weight, or, from Python, those that METIS finds to need few of others'; "
+    "bits then depend on the number of ranks",
+    partition_choices);
   v("transport", transport, "run",
     "engine cuda: how GPUs send to each other: straight into memory, through host memory, by NCCL, or by NVSHMEM, which takes "
     "a process a rank; mpi: over MPI between processes, as if each were on a host of its own; auto: straight wherever the "

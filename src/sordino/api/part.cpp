@@ -4,6 +4,7 @@
 
 #include "sordino/api/inspect.hpp"
 #include "sordino/base/error.hpp"
+#include "sordino/base/range.hpp"
 #include "sordino/precond/given.hpp"
 
 namespace sordino {
@@ -24,6 +25,17 @@ void check_given(const System& s, const Options& o) {
   if (s.product && o.precond == "jacobi") bad_argument("jacobi needs the entries of the matrix, which is given as a function");
 }
 
+void check_partition(const System& s, const Options& o) {
+  if (o.partition != "metis" || o.ranks == 1) return;
+  if (s.product) bad_argument("partition is 'metis', which needs the entries of the matrix, and it is given as a function");
+  if (o.deterministic == "on")
+    bad_argument(
+        "deterministic 'on' keeps the bits on any number of ranks, and partition 'metis' has another order of rows on "
+        "each: choose one");
+  if (s.cuts.empty())
+    throw Error(Errc::unsupported, "partition 'metis' is done by the Python package, which hands over rows in METIS's order");
+}
+
 std::string preconditioner_of(const System& s, const Options& o) {
   if (s.brings_preconditioner()) return "given";
   return s.product ? "none" : choose_preconditioner(s.A, o.precond);
@@ -34,6 +46,7 @@ std::string method_of(const System& s, const Options& o) {
 }
 
 void build_operator(Part& p, Rank& rank, const System& s, const MethodEntry& method, const Partition& partition) {
+  Range range("set up the operator");
   if (s.product) {
     p.A = std::make_unique<HostOperator>(rank, partition, "product on the host", s.product);
     return;
@@ -45,6 +58,7 @@ void build_operator(Part& p, Rank& rank, const System& s, const MethodEntry& met
 }
 
 void build_preconditioner(Part& p, Rank& rank, const System& s, const std::string& name, const Partition& partition) {
+  Range range("set up the preconditioner");
   int space = p.A->space();
   if (name == "jacobi") {
     auto jacobi = std::make_unique<Jacobi>(rank, s.A, space);
@@ -72,6 +86,7 @@ Choice choose(const System& s, const Options& o) {
   check_given(s, o);
   if (o.ranks > s.A.n)  // before threads are started for them
     bad_argument("more ranks (" + std::to_string(o.ranks) + ") than rows (" + std::to_string(s.A.n) + ")");
+  check_partition(s, o);
   Choice c{&method(method_of(s, o)), preconditioner_of(s, o)};
   if (s.product && !c.method->any_preconditioner)
     throw Error(Errc::unsupported, "solver " + c.method->name +
@@ -80,13 +95,21 @@ Choice choose(const System& s, const Options& o) {
   return c;
 }
 
-Partition partition_of(const System& s, int ranks) { return s.product ? even_partition(s.A.n, ranks) : balance(s.A, ranks); }
+Partition partition_of(const System& s, int ranks) {
+  if (!s.cuts.empty()) {
+    if (i64(s.cuts.size()) != ranks + 1)
+      bad_argument("rows are cut for " + std::to_string(s.cuts.size() - 1) + " ranks, and there are " + std::to_string(ranks));
+    return balance_within(s.A, s.cuts);
+  }
+  return s.product ? even_partition(s.A.n, ranks) : balance(s.A, ranks);
+}
 
 Part build_part(Rank& rank, const System& s, const Choice& c, const Options& o, const Partition& partition) {
   Part p;
   build_operator(p, rank, s, *c.method, partition);
   build_preconditioner(p, rank, s, c.preconditioner, partition);
-  p.driver = std::make_unique<Driver>(rank, *p.A, *p.M, *c.method, o.check_every, o.replace_every, s.watch);
+  Range range("record the method");
+  p.driver = std::make_unique<Driver>(rank, *p.A, *p.M, *c.method, o.check_every, o.replace_every, s.watch, s.nullspace);
   return p;
 }
 

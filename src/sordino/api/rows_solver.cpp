@@ -8,7 +8,9 @@
 #include "sordino/api/engines.hpp"
 #include "sordino/api/inspect.hpp"
 #include "sordino/api/part.hpp"
+#include "sordino/api/singular.hpp"
 #include "sordino/base/clock.hpp"
+#include "sordino/base/range.hpp"
 #include "sordino/comm/communicator.hpp"
 #include "sordino/runtime/host/engine.hpp"
 
@@ -69,6 +71,7 @@ struct RowsSolver::State {
 };
 
 RowsSolver::RowsSolver(const CsrView& rows, const Options& options, Accord accord, std::shared_ptr<const void> arrays) {
+  Range range("sordino: set up");
   double begin = seconds_now();
   state_.reset(new State(rows, options, std::move(accord), std::move(arrays)));
   State& s = *state_;
@@ -83,6 +86,7 @@ RowsSolver::RowsSolver(const CsrView& rows, const Options& options, Accord accor
     s.A.values = s.values.data();
   });
   s.choose();
+  s.system.nullspace = checked_nullspace(s.A, s.options, s.accord);
   s.choice = make_engine(s.options, {}, s.accord.processes(), s.A.rows());
   Partition partition = s.partition();
   s.parts.resize(std::size_t(s.engine().local_ranks()));
@@ -135,6 +139,8 @@ void RowsSolver::State::join_rows() {
 }
 
 void RowsSolver::State::choose() {
+  if (options.partition != "blocks")
+    throw Error(Errc::unsupported, "partition is 'blocks' here: rows stay where the processes bring them");
   accord.together([&] {
     require_devices(options);
     chosen.preconditioner = choose_preconditioner(A, options.precond);
@@ -224,6 +230,7 @@ Report RowsSolver::State::solve_in_range(const double* b, double* x, const doubl
   r.iterations = o.iterations;
   r.residual_norm = o.residual_norm;
   r.true_residual = o.b_norm > 0 ? o.residual_norm / o.b_norm : 0;
+  r.outside_norm = o.outside_norm;
   r.history = std::move(o.history);
   r.ledger = difference(rank.ledger, before);
   r.seconds = r.ledger.time = engine().now(rank) - from;
@@ -242,10 +249,12 @@ Report RowsSolver::State::solve_on_host(const double* b, double* x, const double
   Report r = solve_in_range(b_here.data(), x_here.data(), x0 ? x0_here.data() : nullptr);
   scale_back(x_here, exponent, x);
   r.residual_norm = std::ldexp(r.residual_norm, -exponent);
+  r.outside_norm = std::ldexp(r.outside_norm, -exponent);
   return r;
 }
 
 Report RowsSolver::solve(const double* b, double* x, const double* x0) {
+  Range range("sordino: solve");
   State& s = *state_;
   double most = 0;
   bool on_gpus = false;
@@ -272,6 +281,7 @@ void RowsSolver::update_values(const double* values) {
     validate_values(s.A, updated.values);
     if (s.chosen.preconditioner == "jacobi") choose_preconditioner(updated, "jacobi");  // says which diagonal entry is zero
   });
+  checked_nullspace(updated, s.options, s.accord);
   s.values.swap(s.next_values);
   s.A = updated;
   s.engine().run([&](Rank& rank) {

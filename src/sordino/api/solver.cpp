@@ -9,13 +9,27 @@
 #include "sordino/api/engines.hpp"
 #include "sordino/api/inspect.hpp"
 #include "sordino/api/part.hpp"
+#include "sordino/api/singular.hpp"
 #include "sordino/base/clock.hpp"
+#include "sordino/base/range.hpp"
 #include "sordino/comm/communicator.hpp"
 
 namespace sordino {
 namespace {
 
 constexpr int solution_channel = 2;
+
+/// Of b without what lies along the nullspace of the transpose, if there is one; near enough for progress.
+double reachable_norm(const double* b, i64 n, double norm, const Basis& outside) {
+  if (outside.count == 0 || on_gpu(b, "b")) return norm;
+  double squares = norm * norm;
+  for (int k = 0; k < outside.count; k++) {
+    double along = 0;
+    for (i64 i = 0; i < n; i++) along += outside.column(k)[i] * b[i];
+    squares -= along * along;
+  }
+  return std::sqrt(std::max(squares, 0.0));
+}
 
 }  // namespace
 
@@ -69,6 +83,7 @@ Solver::Solver(Solver&&) noexcept = default;
 
 Solver::State::State(const System& wanted, const Options& asked)
     : system(wanted), rows(A), options(asked), chosen(choose(system, asked)) {
+  system.nullspace = checked_nullspace(system, options);
   bool in_order = options.all_reduce == "auto" || options.all_reduce == "fastest" || options.all_reduce == "ordered";
   if (options.deterministic == "auto") options.deterministic = chosen.method->needs_spd || !in_order ? "off" : "on";
   if (system.watch.look)
@@ -83,6 +98,7 @@ const double* Solver::State::scaled_back(const double* x) {
 }
 
 void Solver::State::set_up(EngineChoice made) {
+  Range range("sordino: set up");
   choice = std::move(made);
   engine().trace().on = options.trace;
   Partition partition = partition_of(system, engine().size());
@@ -129,6 +145,7 @@ void Solver::State::collect(Rank& rank, double* x) {
 }
 
 Report Solver::solve(const double* b, double* x, const double* x0, const ProgressCallback& progress) {
+  Range range("sordino: solve");
   State& s = *state_;
   sordino::validate(s.options);
   bool on_gpus = s.callers.settle(b, x, x0);
@@ -156,6 +173,7 @@ Report Solver::solve_on_host(const double* b, double* x, const double* x0, int e
   Report r = solve_in_range(b_here.data(), b_norm, x_here.data(), x0 ? x0_here.data() : nullptr, progress);
   scale_back(x_here, exponent, x);
   r.residual_norm = std::ldexp(r.residual_norm, -exponent);
+  r.outside_norm = std::ldexp(r.outside_norm, -exponent);
   return r;
 }
 
@@ -164,6 +182,7 @@ Report Solver::solve_in_range(const double* b, double b_norm, double* x, const d
   Engine& engine = s.engine();
   engine.clear_stop();
   double begin = seconds_now(), last_call = begin;
+  if (progress) b_norm = reachable_norm(b, s.A.n, b_norm, s.system.nullspace.of_transpose());
   std::exception_ptr callback_failed;
   auto supervise = [&] {
     double now = seconds_now();
@@ -197,6 +216,7 @@ void Solver::State::fill(Report& r, SolveOutcome& o, const Ledger& before) {
   r.iterations = o.iterations;
   r.residual_norm = o.residual_norm;
   r.true_residual = o.b_norm > 0 ? o.residual_norm / o.b_norm : 0;
+  r.outside_norm = o.outside_norm;
   r.history = std::move(o.history);
   r.ledger = difference(engine().rank(0).ledger, before);
   if (options.trace) r.trace = engine().trace().take();
@@ -214,6 +234,7 @@ void Solver::update_values(const double* values) {
   validate_values(s.A, values);
   CsrView updated = s.A;
   updated.values = values;
+  require_mapped_to_zero(updated, s.system.nullspace);
   if (s.chosen.preconditioner == "jacobi") choose_preconditioner(updated, "jacobi");  // says which diagonal entry is zero
   s.A = updated;
   if (copied) s.values.swap(s.next_values);

@@ -71,7 +71,9 @@ typedef struct sordino_rows {
 
 /* A solver of a whole matrix, by this process alone, even where MPI runs several. `options`: "name=value" pairs with spaces
  * between them, as "solver=cg precond=jacobi rtol=1e-8 ranks=4"; NULL or "": the defaults. All options of the command line
- * (`sordino options`) are known. first_row must be index_base. Sets up once: partition, halos, vectors, threads.
+ * (`sordino options`) are known; of a singular matrix nullspace=constant says that it maps the constant vector to zero, and
+ * what is solved, verified and said is then about the part of b that the matrix can reach. first_row must be index_base. Sets
+ * up once: partition, halos, vectors, threads.
  * *solver is NULL unless SORDINO_OK is returned. */
 int sordino_create(const sordino_rows* matrix, const char* options, sordino_solver** solver);
 

@@ -5,6 +5,7 @@
 #include "sordino/api/options.hpp"
 #include "sordino/linalg/csr.hpp"
 #include "sordino/linalg/host_operator.hpp"
+#include "sordino/linalg/nullspace.hpp"
 #include "sordino/linalg/watcher.hpp"
 
 namespace sordino {
@@ -17,7 +18,14 @@ struct System {
   HostFunction preconditioner = {};   // z = M^-1 r, for the methods that take any operator
   CsrView inverse = {};               // M^-1 by its entries, or of no rows; likewise, and its arrays must outlive the solver
   std::vector<double> diagonal = {};  // [n] or empty: M^-1 as a diagonal
-  Watch watch = {};                   // its iterations are counted anew after restarts and residual replacements
+  /// What a singular A maps to zero, by columns of any basis, and its transpose, where that is another space. b is then
+  /// projected onto the range of A, x is orthogonal to the nullspace, and `converged` is about the system that is left. A
+  /// function is called with these vectors at setup, on the thread that sets up.
+  Nullspace nullspace = {};
+  /// [ranks + 1] or empty: the first row of each rank of all processes, where the caller has put its rows in such an order
+  /// (partition=metis).
+  std::vector<i64> cuts = {};
+  Watch watch = {};  // its iterations are counted anew after restarts and residual replacements
 
   bool brings_operator() const { return preconditioner || inverse.n > 0; }
   bool brings_preconditioner() const { return brings_operator() || !diagonal.empty(); }

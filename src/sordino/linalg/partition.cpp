@@ -1,6 +1,7 @@
 #include "sordino/linalg/partition.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <string>
 
 #include "sordino/base/error.hpp"
@@ -50,6 +51,23 @@ Partition balance(const CsrView& A, int ranks, i32 most_blocks) {
   p.block_rows.push_back(A.end_row());
   p.rank_blocks = deal(blocks, ranks);
   return p;
+}
+
+Partition balance_within(const CsrView& A, const std::vector<i64>& cuts) {
+  if (cuts.size() < 2 || cuts.front() != 0 || cuts.back() != A.n ||
+      std::adjacent_find(cuts.begin(), cuts.end(), std::greater_equal<>()) != cuts.end())
+    bad_argument("the ranks' rows must begin with 0, increase, and end with " + std::to_string(A.n));
+  int ranks = int(cuts.size()) - 1;
+  std::vector<std::vector<i64>> blocks;
+  for (int p = 0; p < ranks; p++) {
+    i64 first = cuts[std::size_t(p)], held = cuts[std::size_t(p) + 1] - first;
+    std::vector<i64> starts(A.indptr + first, A.indptr + first + held + 1);
+    for (i64& start : starts) start -= A.indptr[first];
+    CsrView rows{.n = A.n, .indptr = starts.data(), .first_row = first, .held = held};
+    blocks.push_back(balance(rows, 1, std::max(1, default_blocks / ranks)).block_rows);
+    blocks.back().pop_back();
+  }
+  return partition_at(A.n, blocks);
 }
 
 Partition partition_at(i64 n, const std::vector<std::vector<i64>>& blocks) {

@@ -25,6 +25,9 @@ inline constexpr i32 default_blocks = 840;
 /// Blocks of equal weight, where a row weighs the bytes that an iteration moves for it: 12 a nonzero and some vectors.
 /// Of a view of some rows: the part of a partition that has them. Throws bad_argument if there are more ranks than rows.
 Partition balance(const CsrView& A, int ranks, i32 most_blocks = default_blocks);
+/// Of ranks that own these rows, [ranks + 1] the first row of each and n; about as many blocks in all. Throws bad_argument if
+/// they do not increase from 0 to n.
+Partition balance_within(const CsrView& A, const std::vector<i64>& cuts);
 /// Of ranks whose blocks begin at these rows, [rank][block].
 Partition partition_at(i64 n, const std::vector<std::vector<i64>>& blocks);
 /// Blocks of equally many rows.

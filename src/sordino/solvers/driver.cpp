@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sordino/base/range.hpp"
 #include "sordino/solvers/driver_steps.hpp"
 
 namespace sordino {
@@ -14,6 +15,11 @@ constexpr double least_progress = 0.5;  // a restart must reduce the true residu
 constexpr int most_restarts = 100;
 constexpr double lost = 1e4;  // a recurrence that promised a residual so much below the true one has lost touch with it
 
+const char* why_stopped(Status status) {
+  if (status == Status::time_limit) return ": the time limit is reached";
+  return status == Status::stopped_by_user ? ": a callback asked for it" : ", from outside";
+}
+
 std::string relative(double norm, double b_norm) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3e", norm / b_norm);
@@ -23,7 +29,7 @@ std::string relative(double norm, double b_norm) {
 }  // namespace
 
 Driver::Driver(Rank& rank, const Operator& A, const Preconditioner& M, const MethodEntry& entry, int check_every,
-               int replace_every, const Watch& watch)
+               int replace_every, const Watch& watch, const Nullspace& nullspace)
     : s_(rank), A_(A) {
   b_ = s_.vector("b", A.space());
   x_ = A.operand(s_, "x");
@@ -49,16 +55,28 @@ Driver::Driver(Rank& rank, const Operator& A, const Preconditioner& M, const Met
   swap_best_ = s_.record([&] { s_.run(Swap{.a = x_, .b = best_}); });
   keep_start_ = s_.record([&] { s_.run(Scaled{.from = x_, .to = best_}); });
   if (M.operation()) require_any_preconditioner(entry);
+  if (!nullspace.empty()) make_projectors(nullspace);
+  if (null_ && M.operation()) M_ = std::make_unique<DeflatedOperator>(*M.operation(), *null_);
   if (watch.every > 0) watcher_ = std::make_unique<Watcher>(s_, watch, x_);
-  method_ = entry.make(
-      {s_, A_, M.diagonal(), b_, x_, Ax_, target_, bound_, best_, best_rr_, check_every, M.operation(), watcher_.get()});
+  method_ = entry.make({s_, A_, M.diagonal(), b_, x_, Ax_, target_, bound_, best_, best_rr_, check_every,
+                        M_ ? M_.get() : M.operation(), watcher_.get()});
   if (watcher_) look_ = s_.record([&] { watcher_->record_look(method_->rr); });
   replace_every_ = !method_->replace ? 0 : replace_every > 0 ? replace_every : method_->replace_every;
 }
 
 void Driver::read_solution(double* x) const { s_.read(x_, x); }
 
+void Driver::make_projectors(const Nullspace& nullspace) {
+  null_ = std::make_unique<Projector>(s_, A_.space(), nullspace.right, "null vector");
+  project_x_ = s_.record([&] { null_->record(x_); });
+  if (nullspace.left.count > 0)
+    null_of_transpose_ = std::make_unique<Projector>(s_, A_.space(), nullspace.left, "null vector of the transpose");
+  project_b_ = s_.record([&] { (null_of_transpose_ ? *null_of_transpose_ : *null_).record(b_); });
+}
+
 double Driver::residual() {
+  Range range("verify");
+  if (null_) s_.replay(project_x_);
   s_.replay(residual_);
   return std::sqrt(s_.get(rr_));
 }
@@ -68,14 +86,13 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
   s_.reset_names();
   s_.history.clear();
   s_.stop_seen = false;
-  s_.write(b_, b);
+  take_b(b, out);
   start_from(x0);
-  s_.replay(norm_of_b_);
-  out.b_norm = std::sqrt(s_.get(bb_));
   if (out.b_norm == 0) {
     s_.replay(zero_x_);
     out.status = Status::converged;
-    out.reason = "the right-hand side is zero, and so is the solution";
+    out.reason = out.outside_norm > 0 ? "the right-hand side has no part in the range of A: x = 0 leaves the least residual"
+                                      : "the right-hand side is zero, and so is the solution";
     return out;
   }
   const double target = std::max(control.rtol * out.b_norm, control.atol);
@@ -105,6 +122,7 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
     } else {
       out.status = judge(verdict, norm, before, out, again);
       if (out.status == Status::interrupted) out.status = control.stop_reason();
+      if (verdict == asked_to_stop && !again) out.reason += why_stopped(out.status);
       if (again && out.iterations >= control.max_iterations) {
         again = false;
         out.status = judge(proceed, norm, before, out, again);
@@ -123,7 +141,27 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
   if (out.status != Status::converged)
     out.reason +=
         "; relative residual " + relative(norm, out.b_norm) + " after " + std::to_string(out.iterations) + " iterations";
+  if (out.outside_norm > target)
+    out.reason += "; a part of b outside the range of A, " + relative(out.outside_norm, out.b_norm) +
+                  " times the rest, was taken away: what is said here is about the rest";
   return out;
+}
+
+// Where there is a nullspace, b is projected twice: the second time takes out what the first rounded. A rest of so few digits
+// is nothing but rounding.
+void Driver::take_b(const double* b, SolveOutcome& out) {
+  s_.write(b_, b);
+  s_.replay(norm_of_b_);
+  out.b_norm = std::sqrt(s_.get(bb_));
+  if (!null_) return;
+  constexpr double nothing = 1e-14;
+  const double whole = out.b_norm;
+  s_.replay(project_b_);
+  out.outside_norm = (null_of_transpose_ ? *null_of_transpose_ : *null_).taken();
+  s_.replay(project_b_);
+  s_.replay(norm_of_b_);
+  out.b_norm = std::sqrt(s_.get(bb_));
+  if (out.b_norm <= nothing * whole) out.b_norm = 0;
 }
 
 void Driver::start_from(const double* x0) {
@@ -159,6 +197,7 @@ double Driver::time_product(int pairs, const double* x) {
 
 // One run of the loop, in stretches between residual replacements.
 Verdict Driver::iterate(int left, SolveOutcome& out) {
+  Range range("iterate");
   s_.replay(method_->begin);
   for (bool first = true;; first = false) {
     s_.history.clear();
@@ -174,6 +213,7 @@ Verdict Driver::iterate(int left, SolveOutcome& out) {
     if (lags && method_->end) s_.replay(method_->end);
     look_at_last(o, out.iterations);
     if (o.exited() || left <= 0) return o.verdict;
+    Range replacing("replace residuals");
     s_.replay(method_->replace);
   }
 }

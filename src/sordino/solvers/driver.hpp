@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "sordino/base/status.hpp"
+#include "sordino/linalg/nullspace.hpp"
 #include "sordino/solvers/registry.hpp"
 
 namespace sordino {
@@ -19,7 +20,8 @@ struct SolveOutcome {
   std::string reason;  // one sentence
   int iterations = 0;  // updates of x
   int restarts = 0;
-  double b_norm = 0;
+  double b_norm = 0;            // of the part of b that A can reach, where there is a nullspace
+  double outside_norm = 0;      // and of the rest, which was taken away
   double residual_norm = 0;     // ||b - A x||_2, recomputed
   std::vector<double> history;  // ||r||_2 / ||b||_2 after each iteration, by the recurrence
 };
@@ -28,9 +30,11 @@ struct SolveOutcome {
 class Driver {
  public:
   Driver(Rank& rank, const Operator& A, const Preconditioner& M, const MethodEntry& method, int check_every, int replace_every,
-         const Watch& watch = {});
+         const Watch& watch = {}, const Nullspace& nullspace = {});
 
   /// b, x0 [rows of this rank's space]; x0 may be null (zero). Every rank gets the same outcome.
+  /// Of a singular system the part of b outside the range of A is taken away first, x is kept orthogonal to the nullspace, and
+  /// the residual is that of the system that is left.
   SolveOutcome solve(const double* b, const double* x0, const SolveControl& control);
   void read_solution(double* x) const;  // [rows]
   const Space& space() const { return s_.space(A_.space()); }
@@ -39,8 +43,10 @@ class Driver {
   double time_product(int pairs, const double* x);
 
  private:
+  void make_projectors(const Nullspace& nullspace);
+  void take_b(const double* b, SolveOutcome& out);
   void start_from(const double* x0);
-  double residual();  // ||b - A x||_2; leaves A x in Ax_
+  double residual();  // ||b - A x||_2 of the projected x; leaves A x in Ax_
   Verdict iterate(int left, SolveOutcome& out);
   void look_at_last(const Outcome& outcome, int iterations);
   void keep_better(double& norm);
@@ -51,10 +57,12 @@ class Driver {
   const Operator& A_;
   Vec b_, x_, Ax_, best_;
   Scal bb_, rr_, target_, bound_, best_rr_;
-  std::unique_ptr<Watcher> watcher_;  // null: nobody looks
+  std::unique_ptr<Watcher> watcher_;                     // null: nobody looks
+  std::unique_ptr<Projector> null_, null_of_transpose_;  // null: A is not singular
+  std::unique_ptr<DeflatedOperator> M_;                  // where there is such an M and a nullspace
   std::unique_ptr<Method> method_;
   int replace_every_;
-  Recorded zero_x_, norm_of_b_, residual_, keep_start_, swap_best_, first_push_, products_, look_;
+  Recorded zero_x_, norm_of_b_, residual_, keep_start_, swap_best_, first_push_, products_, look_, project_x_, project_b_;
 };
 
 }  // namespace sordino

@@ -1,5 +1,6 @@
 // The driver's own steps.
 #pragma once
+#include "sordino/linalg/nullspace.hpp"
 #include "sordino/solvers/method.hpp"
 
 namespace sordino {
@@ -28,8 +29,8 @@ struct Zero {
   SORDINO_HD void row(i32 i) { x[i] = 0; }
 };
 
-using DriverKernels =
-    KernelList<Kernel<Zero>, Kernel<Nothing, ConvergedSpd>, Kernel<Nothing, ConvergedBi>, Kernel<Nothing, Converged>,
-               Kernel<TrueResidual>, Kernel<Swap>, Kernel<Scaled>, Kernel<KeepBest>, Kernel<LowerBest>, Kernel<KeepNorm>>;
+using DriverKernels = KernelList<Kernel<Zero>, Kernel<Nothing, ConvergedSpd>, Kernel<Nothing, ConvergedBi>,
+                                 Kernel<Nothing, Converged>, Kernel<TrueResidual>, Kernel<Swap>, Kernel<Scaled>,
+                                 Kernel<KeepBest>, Kernel<LowerBest>, Kernel<KeepNorm>, Kernel<Deflate>>;
 
 }  // namespace sordino

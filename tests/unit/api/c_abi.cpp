@@ -245,3 +245,21 @@ TEST("each thread has its own message") {
   CHECK(elsewhere == "'two' is no value of the option ranks");
   CHECK(sordino_message() == before);
 }
+
+TEST("C has nullspace=constant, checked, and leaves METIS to Python") {
+  CsrMatrix A = neumann(poisson(6, 5, 4, 7, 1.0));
+  Arrays<int32_t> rows(A), full(poisson(6, 5, 4, 7, 1.0));
+  std::vector<double> b(std::size_t(A.n)), x(b.size());
+  for (std::size_t i = 0; i < b.size(); i++) b[i] = double(i);
+  Handle h(rows.rows, "engine=host ranks=2 rtol=1e-10 nullspace=constant");
+  REQUIRE(h.code == SORDINO_OK);
+  CHECK(sordino_solve(h.solver, b.data(), x.data(), nullptr) == SORDINO_OK);
+  CHECK(std::string(sordino_message()).find("outside the range of A") != std::string::npos);
+  double sum = 0, most = 0;
+  for (double v : x) sum += v, most = std::max(most, std::abs(v));
+  CHECK(std::abs(sum) < 1e-10 * most);
+  CHECK(sordino_update_values(h.solver, full.values.data()) == SORDINO_BAD_INPUT);
+  CHECK(sordino_solve(h.solver, b.data(), x.data(), nullptr) == SORDINO_OK);
+  CHECK(refusal(full.rows, "engine=host nullspace=constant").find("does not map vector 0") != std::string::npos);
+  CHECK(refusal(rows.rows, "engine=host partition=metis", "unsupported").find("'blocks'") != std::string::npos);
+}

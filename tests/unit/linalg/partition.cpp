@@ -195,3 +195,18 @@ TEST("rows that processes cut for their own ranks join to one partition") {
     }
   }
 }
+
+TEST("ranks own the rows that cuts say, in blocks, and what is no list of cuts is refused") {
+  NOTE(fresh::said());
+  fresh::Random random(41);
+  CsrMatrix A = matrices::spd(random, 1000, 3, 1000);
+  for (const std::vector<i64>& cuts : {std::vector<i64>{0, 1000}, {0, 1, 400, 999, 1000}, {0, 500, 1000}}) {
+    Partition p = balance_within(A.view(), cuts);
+    REQUIRE(p.ranks() == int(cuts.size()) - 1);
+    for (int r = 0; r <= p.ranks(); r++) CHECK(p.first_row(r) == cuts[std::size_t(r)]);
+    for (int r = 0; r < p.ranks(); r++) check_space(distributed_space(p, r), p);
+    CHECK(p.blocks() <= default_blocks);
+  }
+  for (const std::vector<i64>& cuts : {std::vector<i64>{}, {0}, {0, 400}, {1, 1000}, {0, 400, 400, 1000}, {0, 600, 400, 1000}})
+    CHECK_THROWS(balance_within(A.view(), cuts), Error, "must begin with 0, increase, and end with 1000");
+}

@@ -5,9 +5,15 @@
 #include "sordino/config.hpp"
 #include "sordino/runtime/cuda/devices.hpp"
 #include "sordino/runtime/cuda/engine.hpp"
+#include "sordino/runtime/cuda/nvtx.hpp"
 #include "sordino/runtime/cuda/peers.hpp"
 
 namespace sordino::cuda {
+namespace {
+
+[[maybe_unused]] const bool ranges_shown = show_ranges();
+
+}  // namespace
 
 bool usable() { return device_report().reason.empty(); }
 

@@ -1,4 +1,5 @@
 // How a program's launches reach the stream: one by one, or captured once into a graph of a chunk of iterations.
+#include "sordino/base/range.hpp"
 #include "sordino/runtime/cuda/program.hpp"
 
 namespace sordino::cuda {
@@ -76,6 +77,7 @@ void CudaProgram::issue_mark(u32 first_test, int iterations) {
 }
 
 void CudaProgram::build_graph() {
+  Range range("capture a graph");
   offsets_.assign(plan_.epoch_count(), 0);
   tests_issued_ = 0;
   if (plan_.resident) make_steps();

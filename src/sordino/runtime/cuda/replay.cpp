@@ -1,6 +1,7 @@
 // A replay, as the host follows it: it launches ahead, looks at what the device has reported, and launches more.
 #include <cstddef>
 
+#include "sordino/base/range.hpp"
 #include "sordino/runtime/cuda/program.hpp"
 
 namespace sordino::cuda {
@@ -142,6 +143,7 @@ void CudaProgram::inject_before(int first, int last) const {
 
 CudaProgram::Chunk CudaProgram::issue_chunk() {
   Chunk chunk{issued_, int(std::min<i64>(i64(issued_) + chunk_, max_)), 0};
+  Range range("launch iterations", chunk.first, chunk.last);
   inject_before(chunk.first, chunk.last);
   if (as_graph_) {
     call("cudaGraphLaunch", cudaGraphLaunch(graph_, mine_.stream));  // what lies beyond max does nothing
@@ -162,6 +164,7 @@ CudaProgram::Chunk CudaProgram::issue_chunk() {
 /// The device goes from chunk to chunk by itself, until its end, or until the ring of histories is half full.
 CudaProgram::Chunk CudaProgram::launch_repeated() {
   Chunk chunk{issued_, int(std::min<i64>(i64(issued_) + i64(chunk_) * repeated_chunks, max_)), mine_.marks};
+  Range range("launch iterations", chunk.first, chunk.last);
   inject_before(chunk.first, chunk.last);
   mine_.staging->control.max_iterations = chunk.last;
   call("cudaMemcpyAsync", cudaMemcpyAsync(&mine_.control->control.max_iterations, &mine_.staging->control.max_iterations,
@@ -187,6 +190,7 @@ bool CudaProgram::has_arrived() const {
 /// Looks at memory only, so that a replay's calls can be counted; once a millisecond it asks whether the device, and the other
 /// processes, still live.
 void CudaProgram::await() {
+  Range range("wait for the device");
   state_.hall->set_waiting(mine_.index, true);
   tell_stop();
   for (u32 n = 1; !has_arrived(); n++) {

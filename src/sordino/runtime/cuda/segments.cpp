@@ -1,4 +1,5 @@
 // Recordings with host tasks: launches up to a task, the task, launches up to the next one.
+#include "sordino/base/range.hpp"
 #include "sordino/runtime/cuda/program.hpp"
 
 namespace sordino::cuda {
@@ -43,6 +44,7 @@ std::vector<RowRange> CudaProgram::own_rows(int vector) const {
 
 /// An error ends the engine, whether or not the job catches it: commands on their way have counted on the task.
 void CudaProgram::call_host_task(Body& task, const Command& c, int iteration, const std::vector<int>& map) {
+  Range range(c.name);
   std::string where =
       "rank " + std::to_string(rank_.id()) + ": command " + c.name + ", iteration " + std::to_string(iteration) + ": ";
   try {

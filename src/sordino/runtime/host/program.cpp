@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "sordino/base/range.hpp"
 #include "sordino/runtime/frame.hpp"
 #include "sordino/runtime/host/engine.hpp"
 #include "sordino/runtime/host/wait.inl"
@@ -94,6 +95,7 @@ class HostProgram final : public Frame {
   /// False: it is left blocked.
   bool command(Verdict& verdict) {
     const Command& c = recording().commands[at_.command];
+    Range range(c.name);
     int i = int(at_.command), t = turn(at_.iteration);
     bool timed = engine_.options_.time_commands || engine_.trace_.on;
     if (engine_.fault_.raised()) engine_.fail_as_peers();

@@ -1,0 +1,18 @@
+// Nullspaces of singular systems: checked and orthonormalised before a solver is set up.
+#pragma once
+#include "sordino/api/accord.hpp"
+#include "sordino/api/system.hpp"
+
+namespace sordino {
+
+/// What the caller says that A, and its transpose, map to zero, as orthonormal columns; the option's word where that says it.
+/// Throws bad_argument with one sentence for vectors that depend on each other, hold NaN or Inf, or are not mapped to zero.
+/// Cost: two passes over the entries a vector, on this thread; of a function k + 1 calls.
+Nullspace checked_nullspace(const System& system, const Options& options);
+/// The same of consecutive rows, one process's part of a matrix; of vectors only the constant one. Collective.
+Nullspace checked_nullspace(const CsrView& rows, const Options& options, Accord& accord);
+
+/// Throws bad_argument if A with these values, or its transpose, does not map to zero what it is to map there.
+void require_mapped_to_zero(const CsrView& A, const Nullspace& nullspace);
+
+}  // namespace sordino
