@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numbers
 import os
 import threading
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from . import _options, machines
 from ._callbacks import Callback, Relay
 from ._matrix import CsrArrays, all_finite, as_columns, as_csr
 from ._native import core, translated
+from ._numbers import is_complex, numbers, solve_by_parts, words
 from ._placement import place
 from ._solution import Solution, check_on_failure, deliver
 from ._system import System, as_system
@@ -29,7 +30,7 @@ class Solver:
 
     Parameters
     ----------
-    A : SciPy sparse matrix or array, dense array, or LinearOperator, shape (n, n), real
+    A : SciPy sparse matrix or array, dense array, or LinearOperator, shape (n, n), real or complex
         A matrix is copied: later changes to A do not reach the solver; :meth:`update_values` does. A
         LinearOperator works with ``solver="cg"`` and ``"bicgstab"`` (the default for it) on any number of
         ranks: for each product the vector is gathered, `matvec` is called once, on a thread of rank 0, and
@@ -90,11 +91,11 @@ class Solver:
         self._single = system.single and int(core().mpi()["size"]) == 1
         self._process = os.getpid()
         self._lock = threading.Lock()
-        numbers = machines.numbers(self._machine) if self._machine else None
+        described = machines.numbers(self._machine) if self._machine else None
         with translated():
             given = {**system.extras(), **self._looks}
             self._core = core().Solver(
-                *system.arrays(), system.n, self._options, numbers, **({"given": given} if given else {})
+                *system.arrays(), system.n, self._options, described, **({"given": given} if given else {})
             )
 
     @property
@@ -184,7 +185,7 @@ class Solver:
             before = held.data.copy()  # ranks of the host view what is held
             np.copyto(held.data, data)
             try:
-                self._core.update_values(held.data)
+                self._core.update_values(words(held.data))
             except BaseException:
                 np.copyto(held.data, before)
                 raise
@@ -217,7 +218,7 @@ class Solver:
         return LinearOperator(
             (self.n, self.n),
             matvec=lambda r: self.solve(r, on_failure="return", **settings).x,
-            dtype=np.float64,
+            dtype=np.complex128 if self._system.complex else np.float64,
         )
 
     def time_product(self, pairs: int = 50) -> float:
@@ -248,6 +249,8 @@ class Solver:
             rows = as_csr(values)
             if not rows.same_pattern(held):
                 raise BadArgument("the new matrix has another pattern than the one that was set up")
+            if rows.complex and not held.complex:
+                raise BadArgument("the new matrix is complex, and the one that was set up is real")
             return rows.data
         if not held.order_kept:
             raise BadArgument(
@@ -255,11 +258,12 @@ class Solver:
                 "duplicates: give update_values the matrix itself"
             )
         data = np.asarray(values)
-        if data.dtype.kind not in "fiub" or data.shape != (self.nnz,):
+        kinds, wanted = ("fiubc", "numbers") if held.complex else ("fiub", "real numbers")
+        if data.dtype.kind not in kinds or data.shape != (self.nnz,):
             raise BadArgument(
-                f"the new values must be {self.nnz:,} real numbers, not {data.dtype} of shape {data.shape}"
+                f"the new values must be {self.nnz:,} {wanted}, not {data.dtype} of shape {data.shape}"
             )
-        data = np.ascontiguousarray(data, dtype=np.float64)
+        data = np.ascontiguousarray(data, dtype=held.data.dtype)
         if not all_finite(data):
             raise BadArgument("the new values hold NaN or infinity")
         return data
@@ -267,7 +271,19 @@ class Solver:
     def _solve_column(
         self, b: np.ndarray, x0: np.ndarray | None, callback: Callback | None, overrides: dict[str, Any]
     ) -> dict[str, Any]:
-        relay = Relay(callback, bool(self._looks.get("look_x")))
+        if self._system.complex:
+            b, x0 = (None if v is None else v.astype(np.complex128, copy=False) for v in (b, x0))
+            raw = self._solve_words(words(b), None if x0 is None else words(x0), callback, overrides)
+            return {**raw, "x": None if raw["x"] is None else numbers(np.asarray(raw["x"]))}
+        if is_complex(b.dtype) or (x0 is not None and is_complex(x0.dtype)):
+            asked = {name: self.options[name] for name in ("rtol", "atol")}
+            return solve_by_parts(self._solve_words, b, x0, callback, {**asked, **overrides})
+        return self._solve_words(b, x0, callback, overrides)
+
+    def _solve_words(
+        self, b: np.ndarray, x0: np.ndarray | None, callback: Callback | None, overrides: dict[str, Any]
+    ) -> dict[str, Any]:
+        relay = Relay(callback, bool(self._looks.get("look_x")), self._system.complex)
         calls = {} if callback is None else {"look" if self._looks else "progress": relay}
         functions = self._system.functions
         with self._lock:
@@ -281,12 +297,11 @@ class Solver:
         return raw
 
     def _rounded(self, raw: dict[str, Any], b: np.ndarray, overrides: dict[str, Any]) -> dict[str, Any]:
-        """A result in float32, of which only that is said which is true of it. Cost: one more product."""
-        x = np.asarray(raw["x"]).astype(np.float32)
-        norm, residual = (
-            float(np.linalg.norm(b)),
-            float(np.linalg.norm(b - self._system.multiply(x.astype(np.float64)))),
-        )
+        """A result in single precision, of which only that is said which is true of it. Cost: one more product."""
+        exact = np.asarray(raw["x"])
+        x = exact.astype(np.complex64 if is_complex(exact.dtype) else np.float32)
+        norm = float(np.linalg.norm(b))
+        residual = float(np.linalg.norm(b - self._system.multiply(x.astype(exact.dtype))))
         rounded = {
             **raw,
             "x": x,
@@ -297,8 +312,8 @@ class Solver:
         if raw["status"] == "converged" and not residual <= max(asked["rtol"] * norm, asked["atol"]):
             rounded["status"] = "stagnated"
             rounded["reason"] = (
-                f"x meets the tolerance in float64, and misses it in float32, as matrix and b are: relative residual "
-                f"{rounded['true_residual']:.3e}; give b as float64"
+                f"x meets the tolerance in {exact.dtype}, and misses it in {x.dtype}, as matrix and b are: relative "
+                f"residual {rounded['true_residual']:.3e}; give b as {exact.dtype}"
             )
         return rounded
 
@@ -319,7 +334,7 @@ class Solver:
         return Solution(restore(x.reshape(shape)), worst, reports)
 
     def _report(self, raw: dict[str, Any], overrides: dict[str, Any]) -> Report:
-        chosen = {key: raw[key] for key in ("solver", "precond", "engine", "transport") if key in raw}
+        chosen = {key: raw[key] for key in ("solver", "precond", "symmetry", "engine", "transport") if raw.get(key)}
         report = Report.from_core(
             raw,
             options={**self.options, **overrides, **chosen},
@@ -374,7 +389,7 @@ def matrix_bytes(system: System) -> int:
 
 def looks(every: Any, with_x: Any) -> dict[str, Any]:
     """What the core is told of a callback that is to be called after certain iterations."""
-    if not isinstance(every, numbers.Integral) or isinstance(every, bool) or every < 0:
+    if not isinstance(every, Integral) or isinstance(every, bool) or every < 0:
         raise BadArgument(f"callback_every is a number of iterations, or 0, not {every!r}")
     if with_x and not every:
         raise BadArgument(

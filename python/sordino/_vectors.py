@@ -60,8 +60,8 @@ def restorer(values: Any) -> Callable[[np.ndarray], Any]:
 
 
 def is_single(dtype: Any) -> bool:
-    """Whether a dtype is float32; of None and of what is no NumPy dtype, no."""
-    return isinstance(dtype, np.dtype) and dtype == np.float32
+    """Whether a dtype is float32 or complex64; of None and of what is no NumPy dtype, no."""
+    return isinstance(dtype, np.dtype) and dtype in (np.float32, np.complex64)
 
 
 def _speaks_dlpack(values: Any) -> bool:

@@ -183,6 +183,6 @@ def _ignored(_returned: Any) -> bool:
 def _info(solution: Solution) -> int:
     if solution.converged:
         return 0
-    if "in float32" in solution.reason:
+    if "misses it in" in solution.reason:
         warnings.warn(f"{solution.status}: {solution.reason}", NotConvergedWarning, stacklevel=4)
     return _NEGATIVE.get(solution.status, max(1, solution.iterations))

@@ -16,11 +16,11 @@ namespace {
 
 constexpr int solution_channel = 2;
 
-/// Largest |v|. Throws bad_argument for NaN or Inf.
-double largest(const double* v, i64 n, const char* what) {
+/// Largest |v| of n words, `words` a row. Throws bad_argument for NaN or Inf.
+double largest(const double* v, i64 n, int words, const char* what) {
   double most = 0;
   for (i64 i = 0; i < n; i++) {
-    if (!std::isfinite(v[i])) bad_argument(std::string(what) + " holds a NaN or Inf at row " + std::to_string(i));
+    if (!std::isfinite(v[i])) bad_argument(std::string(what) + " holds a NaN or Inf at row " + std::to_string(i / words));
     most = std::max(most, std::abs(v[i]));
   }
   return most;
@@ -86,7 +86,8 @@ Solver::Solver(Solver&&) noexcept = default;
 Solver::State::State(const System& wanted, const Options& asked)
     : system(wanted), options(asked), chosen(choose(wanted, asked)) {
   bool in_order = options.all_reduce == "auto" || options.all_reduce == "fastest" || options.all_reduce == "ordered";
-  if (options.deterministic == "auto") options.deterministic = chosen.method->needs_spd || !in_order ? "off" : "on";
+  bool steady = chosen.method->needs_spd && !(A.is_complex() && chosen.method->complex == Factors::of_numbers);
+  if (options.deterministic == "auto") options.deterministic = steady || !in_order ? "off" : "on";
   if (system.watch.look)
     system.watch.look = [this, look_of_user = wanted.watch.look](int iteration, double residual, const double* x) {
       look_of_user(iteration, residual, x && exponent != 0 ? scaled_back(x) : x);
@@ -94,7 +95,7 @@ Solver::State::State(const System& wanted, const Options& asked)
 }
 
 const double* Solver::State::scaled_back(const double* x) {
-  seen_x = scaled(x, A.n, -exponent);
+  seen_x = scaled(x, system.words(), -exponent);
   return seen_x.data();
 }
 
@@ -147,8 +148,9 @@ void Solver::State::collect(Rank& rank, double* x) {
 Report Solver::solve(const double* b, double* x, const double* x0, const ProgressCallback& progress) {
   State& s = *state_;
   sordino::validate(s.options);
-  double most = largest(b, s.A.n, "the right-hand side");
-  if (x0) largest(x0, s.A.n, "x0");
+  const i64 n = s.system.words();
+  double most = largest(b, n, s.A.words, "the right-hand side");
+  if (x0) largest(x0, n, s.A.words, "x0");
   if (most == 0 || (most > smallest_safe && most < largest_safe)) return solve_in_range(b, x, x0, progress);
 
   // Scaling by a power of two is exact, and (b,b) neither overflows nor vanishes.
@@ -160,9 +162,9 @@ Report Solver::solve(const double* b, double* x, const double* x0, const Progres
   } restore{s, s.options.atol};
   s.exponent = exponent;
   s.options.atol = std::ldexp(s.options.atol, exponent);
-  auto b_scaled = scaled(b, s.A.n, exponent), x0_scaled = x0 ? scaled(x0, s.A.n, exponent) : std::vector<double>{};
+  auto b_scaled = scaled(b, n, exponent), x0_scaled = x0 ? scaled(x0, n, exponent) : std::vector<double>{};
   Report r = solve_in_range(b_scaled.data(), x, x0 ? x0_scaled.data() : nullptr, progress);
-  for (i64 i = 0; i < s.A.n; i++) x[i] = std::ldexp(x[i], -exponent);
+  for (i64 i = 0; i < n; i++) x[i] = std::ldexp(x[i], -exponent);
   r.residual_norm = std::ldexp(r.residual_norm, -exponent);
   return r;
 }
@@ -173,7 +175,7 @@ Report Solver::solve_in_range(const double* b, double* x, const double* x0, cons
   engine.clear_stop();
   double begin = seconds_now(), last_call = begin;
   double b_norm = 0;
-  for (i64 i = 0; progress && i < s.A.n; i++) b_norm += b[i] * b[i];
+  for (i64 i = 0; progress && i < s.system.words(); i++) b_norm += b[i] * b[i];
   b_norm = std::sqrt(b_norm);
   std::exception_ptr callback_failed;
   auto supervise = [&] {
@@ -252,6 +254,7 @@ int Solver::ranks() const { return state_->engine().size(); }
 int Solver::first_rank() const { return state_->engine().first_rank(); }
 double Solver::setup_seconds() const { return state_->setup_seconds; }
 const std::string& Solver::method() const { return state_->chosen.method->name; }
+const std::string& Solver::symmetry() const { return state_->chosen.symmetry; }
 const std::string& Solver::preconditioner() const { return state_->chosen.preconditioner; }
 std::string Solver::engine() const { return state_->engine().name(); }
 std::string Solver::transport() const { return state_->choice.transport; }

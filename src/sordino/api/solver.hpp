@@ -44,9 +44,10 @@ class Solver {
   ~Solver();
   Solver(Solver&&) noexcept;
 
-  /// Solves A x = b. b [n], x [n] (out; where this process holds rank 0), x0 [n] or null. Later solves make no new partition,
-  /// window, graph or allocation. Throws Error for NaN or Inf in b or x0, and for failures of ranks or devices; how the
-  /// numerics went is in the report's status. `interrupted` is polled; it may be set from a signal handler.
+  /// Solves A x = b. b [n] (of a complex matrix [n][2], as x), x [n] (out; where this process holds rank 0), x0 [n] or null.
+  /// Later solves make no new partition, window, graph or allocation. Throws Error for NaN or Inf in b or x0, and for failures
+  /// of ranks or devices; how the numerics went is in the report's status. `interrupted` is polled; it may be set from a signal
+  /// handler.
   Report solve(const double* b, double* x, const double* x0 = nullptr, const ProgressCallback& progress = {});
   /// New values [nnz] for the same pattern; they must outlive the next update as the old ones had to.
   void update_values(const double* values);
@@ -65,6 +66,7 @@ class Solver {
   std::vector<i64> memory() const;  // bytes that each rank of this process holds where it computes
   const std::string& method() const;
   const std::string& preconditioner() const;
+  const std::string& symmetry() const;  // hermitian, symmetric or general, as found or said; empty: nobody looked
   std::string engine() const;
   std::string transport() const;
 
