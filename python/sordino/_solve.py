@@ -15,7 +15,7 @@ from . import _options, machines
 from ._callbacks import Callback, Relay
 from ._matrix import CsrArrays, all_finite, as_columns, as_csr
 from ._native import core, translated
-from ._numbers import is_complex, numbers, solve_by_parts, words
+from ._numbers import in_single, is_complex, numbers, solve_by_parts, words
 from ._placement import place
 from ._solution import Solution, check_on_failure, deliver
 from ._system import System, as_system
@@ -122,8 +122,9 @@ class Solver:
 
         Parameters
         ----------
-        b : array_like, shape (n,) or (n, k)
-            NumPy, or anything in memory of the CPU with ``__dlpack__``, such as a torch tensor. Columns are
+        b : array_like, shape (n,) or (n, k), real or complex
+            A complex b of a real matrix is solved for its real part and then for its imaginary part. NumPy, or
+            anything in memory of the CPU with ``__dlpack__``, such as a torch tensor. Columns are
             solved one after the other, and options such as ``time_limit`` are for each.
         x0 : array_like, shape (n,) or (n, k), optional
             First guess, one for all columns or one for each; zero if not given.
@@ -157,7 +158,10 @@ class Solver:
         starts = starts * len(columns) if len(starts) == 1 else starts
         raws = [self._solve_column(*pair, callback, overrides) for pair in zip(columns, starts, strict=True)]
         if self._single and is_single(getattr(vectors, "dtype", None)):
-            raws = [self._rounded(raw, c, overrides) for raw, c in zip(raws, columns, strict=True)]
+            asked = {**self.options, **overrides}
+            raws = [
+                in_single(*pair, self._system.multiply, asked) for pair in zip(raws, columns, strict=True)
+            ]
         shape = np.shape(vectors)
         solution = self._solution(raws, shape if len(shape) == 2 else (self.n,), restorer(b), overrides)
         return deliver(solution, on_failure)
@@ -277,7 +281,9 @@ class Solver:
             return {**raw, "x": None if raw["x"] is None else numbers(np.asarray(raw["x"]))}
         if is_complex(b.dtype) or (x0 is not None and is_complex(x0.dtype)):
             asked = {name: self.options[name] for name in ("rtol", "atol")}
-            return solve_by_parts(self._solve_words, b, x0, callback, {**asked, **overrides})
+            return solve_by_parts(
+                self._solve_words, self._system.multiply, b, x0, callback, {**asked, **overrides}
+            )
         return self._solve_words(b, x0, callback, overrides)
 
     def _solve_words(
@@ -296,27 +302,6 @@ class Solver:
         relay.settle(raw)
         return raw
 
-    def _rounded(self, raw: dict[str, Any], b: np.ndarray, overrides: dict[str, Any]) -> dict[str, Any]:
-        """A result in single precision, of which only that is said which is true of it. Cost: one more product."""
-        exact = np.asarray(raw["x"])
-        x = exact.astype(np.complex64 if is_complex(exact.dtype) else np.float32)
-        norm = float(np.linalg.norm(b))
-        residual = float(np.linalg.norm(b - self._system.multiply(x.astype(exact.dtype))))
-        rounded = {
-            **raw,
-            "x": x,
-            "residual_norm": residual,
-            "true_residual": residual / norm if norm else 0.0,
-        }
-        asked = {**self.options, **overrides}
-        if raw["status"] == "converged" and not residual <= max(asked["rtol"] * norm, asked["atol"]):
-            rounded["status"] = "stagnated"
-            rounded["reason"] = (
-                f"x meets the tolerance in {exact.dtype}, and misses it in {x.dtype}, as matrix and b are: relative "
-                f"residual {rounded['true_residual']:.3e}; give b as {exact.dtype}"
-            )
-        return rounded
-
     def _check_process(self) -> None:
         if os.getpid() != self._process:
             raise Unsupported("this solver was set up before a fork and works in the parent process only")
@@ -334,7 +319,9 @@ class Solver:
         return Solution(restore(x.reshape(shape)), worst, reports)
 
     def _report(self, raw: dict[str, Any], overrides: dict[str, Any]) -> Report:
-        chosen = {key: raw[key] for key in ("solver", "precond", "symmetry", "engine", "transport") if raw.get(key)}
+        chosen = {
+            key: raw[key] for key in ("solver", "precond", "symmetry", "engine", "transport") if raw.get(key)
+        }
         report = Report.from_core(
             raw,
             options={**self.options, **overrides, **chosen},
@@ -342,9 +329,11 @@ class Solver:
             machine=self._machine,
         )
         logger.info(
-            "%s after %d iterations in %.3g s: %s",
+            "%s after %d iterations of %s%s in %.3g s: %s",
             report.status,
             report.iterations,
+            report.options["solver"],
+            f" (the matrix is {raw['symmetry']})" if raw.get("symmetry") else "",
             report.seconds,
             report.reason,
         )

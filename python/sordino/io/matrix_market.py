@@ -159,7 +159,9 @@ def _read_header(name: str, stream: IO[bytes]) -> Header:
     if field not in _FIELDS or symmetry not in _SYMMETRIES or (layout == "array" and field == "pattern"):
         raise FileError(f"{name} has a malformed header: it does not know {shown(' '.join(words[1:4]))}")
     if symmetry == "hermitian" and field != "complex":
-        raise FileError(f"{name} has a malformed header: it is called hermitian, and {field} instead of complex")
+        raise FileError(
+            f"{name} has a malformed header: it is called hermitian, and {field} instead of complex"
+        )
     return _size_line(name, stream, layout, field, symmetry)
 
 

@@ -24,7 +24,13 @@ i64 place(const CsrView& A, i64 row, i64 column) {
   return at != end && *at == column ? at - A.indices : -1;
 }
 
-bool equal(Number a, Number b) { return norm(a - b) <= rounding * rounding * norm(b); }
+double size(Number a) { return std::abs(a.re) + std::abs(a.im); }
+bool equal(Number a, Number b) { return size(a - b) <= rounding * size(b); }
+
+std::string in_words(const Symmetry& is, bool real) {
+  if (real) return is.symmetric ? "symmetric" : "not symmetric";
+  return is.hermitian ? "Hermitian" : is.symmetric ? "complex symmetric" : "neither Hermitian nor symmetric";
+}
 
 /// What the option says, where it says something.
 std::optional<Symmetry> said(const std::string& option) {
@@ -41,11 +47,7 @@ std::optional<Symmetry> checked(const System& s, const Options& o, bool wanted) 
   if (s.product || o.symmetry == "general" || (!told && !wanted)) return told;
   Symmetry found = symmetry_of(s.A);
   if (told && ((told->hermitian && !found.hermitian) || (told->symmetric && !found.symmetric)))
-    bad_argument("symmetry is said to be " + o.symmetry + ", and the matrix is " +
-                 (real ? "not symmetric"
-                  : found.hermitian || found.symmetric
-                      ? name(found)
-                      : "neither that nor " + std::string(o.symmetry == "hermitian" ? "symmetric" : "Hermitian")));
+    bad_argument("symmetry is said to be " + o.symmetry + ", and the matrix is " + in_words(found, real));
   return found;
 }
 
@@ -65,7 +67,8 @@ void require_fit(const MethodEntry& m, const System& s, const Options& o, const 
   std::string needs = by_numbers         ? "a symmetric matrix (A^T = A)"
                       : s.A.is_complex() ? "a Hermitian matrix"
                                          : "a symmetric matrix";
-  std::string says = s.product || o.symmetry == "general" ? "option symmetry says " + name(*is) : "this one is " + name(*is);
+  bool by_option = s.product || o.symmetry == "general";
+  std::string says = by_option ? "option symmetry says " + name(*is) : "this one is " + in_words(*is, !s.A.is_complex());
   bad_argument("solver " + m.name + " needs " + needs + ", and " + says + ": use " +
                (is->hermitian   ? "cg"
                 : is->symmetric ? "cocg"

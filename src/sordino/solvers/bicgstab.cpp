@@ -48,7 +48,7 @@ Bicgstab::Bicgstab(const Problem& k) {
 
 template <>
 std::unique_ptr<Method> make<bicgstab::Bicgstab>(const Problem& problem) {
-  if (problem.is_complex()) return std::make_unique<complex_bicgstab::ComplexBicgstab>(problem);
+  if (problem.is_complex()) return complex_bicgstab::make_method(problem);
   return std::make_unique<bicgstab::Bicgstab>(problem);
 }
 

@@ -1,6 +1,11 @@
 #include "sordino/solvers/complex_bicgstab.hpp"
 
 namespace sordino::complex_bicgstab {
+namespace {
+
+struct ComplexBicgstab final : Method {
+  explicit ComplexBicgstab(const Problem& problem);
+};
 
 ComplexBicgstab::ComplexBicgstab(const Problem& k) {
   auto& q = k.s;
@@ -66,5 +71,9 @@ ComplexBicgstab::ComplexBicgstab(const Problem& k) {
                            p, ph);
   });
 }
+
+}  // namespace
+
+std::unique_ptr<Method> make_method(const Problem& problem) { return std::make_unique<ComplexBicgstab>(problem); }
 
 }  // namespace sordino::complex_bicgstab
