@@ -21,9 +21,10 @@ class Solution:
     Attributes
     ----------
     x : array of the kind, type and shape of b, (n,) or (n, k); None on MPI processes other than the first
-        The solution if `converged`, else the best x that was seen. float32 where matrix and b are float32 (over MPI
-        float64): all is computed in float64, and what is verified is x as it is handed out. A torch tensor for a torch
-        tensor, and so on for all that speaks DLPack; else NumPy.
+        The solution if `converged`, else the best x that was seen. Complex where matrix, M, b or x0 is. float32 or
+        complex64 where matrix and b are of single precision (over MPI of double): all is computed in double, and
+        what is verified is x as it is handed out. A torch tensor for a torch tensor, and so on for all that speaks
+        DLPack; else NumPy.
     report : Report
         Status, history, ledger and trace; the properties below are short cuts into it. Of several columns, that of the
         first which did not converge, or else of the one with most iterations.
