@@ -26,6 +26,15 @@ std::string command_name() {
     return type_name<F>();
 }
 
+/// Whether results of a row functor may be words of complex numbers.
+template <class F>
+constexpr bool turns() {
+  if constexpr (requires { F::turns; })
+    return F::turns;
+  else
+    return false;
+}
+
 template <class T>
 constexpr Lies lies() {
   if constexpr (requires { T::foreign; })
@@ -86,7 +95,7 @@ Event Rank::record_command(F functor, int space, const Split* split, E... epilog
 
 template <int K, class RowFunctor>
 void Rank::apply_turned(RowFunctor f, const Split* split, Vec y, const StartDots& epilogue) {
-  if constexpr (!requires { RowFunctor::turns; } || !RowFunctor::turns) {
+  if constexpr (!detail::turns<RowFunctor>()) {
     bad_argument("a complex product with the result of a real operator");
   } else {
     auto operand = [&](Vec v) { return v.id == y.id ? In{} : In{v}; };
