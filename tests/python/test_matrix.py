@@ -103,7 +103,7 @@ def bad(kind):
             "row 1 (counted from 0) of the matrix has no entries",
         ),
         (lambda: sp.csr_array(np.array([[1.0, 1], [0, 0]])), "row 1 (counted from 0)"),
-        (lambda: sp.eye_array(3) * (1 + 1j * np.inf), "the matrix holds"),
+        (lambda: sp.diags_array([1, 1j, complex(0, np.inf)]), "the matrix holds"),
         (lambda: np.eye(2) * np.nan, "NaN or infinity"),
         (lambda: "a word", "must be a SciPy sparse matrix or a 2-d array of numbers, not a str"),
         (lambda: None, "not a NoneType"),
