@@ -85,6 +85,8 @@ Command Rank::host_command(HostTask task) {
 }
 
 void Rank::dots_command(const StartDots& s) {
+  for (auto& d : s.dots)
+    if (d.turn != Turn::none) bad_argument("complex products are taken in the epilogue of an operator");
   auto with = [&]<int K>(std::integral_constant<int, K>) {
     Dots<K> d;
     Start to;
