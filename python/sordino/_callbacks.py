@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from .errors import BadArgument, shown
+from ._numbers import is_complex, words
+from .errors import BadArgument, SordinoError, shown
 
 #: Called with the iteration and the relative residual, and with x where it was asked for.
 Callback = Callable[..., "bool | None"]
@@ -23,33 +25,37 @@ class Function:
         What the function raised. From then on every result is NaN, which ends the solve.
     """
 
-    def __init__(self, call: Callable[[np.ndarray], Any], n: int, what: str) -> None:
+    def __init__(self, call: Callable[[np.ndarray], Any], n: int, what: str, complex: bool = False) -> None:
         self._call = call
         self._n = n
         self._what = what
+        self._type: Any = np.complex128 if complex else np.float64
         self.kept: BaseException | None = None
 
     def __call__(self, x: np.ndarray, y: np.ndarray) -> None:
         """Fills `y`; both live for the call alone."""
         try:
-            y[:] = np.nan if self.kept else self.apply(x.copy())
+            y[:] = np.nan if self.kept else words(self.apply(x.copy().view(self._type)))
         except BaseException as error:  # anything at all must not unwind through the core
             self.kept = error
             y.fill(np.nan)
 
     def between(self, before: Callable[[Any], Any], after: Callable[[Any], Any]) -> Function:
         """The same function, of vectors in another order."""
-        return Function(lambda x: after(self.apply(before(x))), self._n, self._what)
+        return Function(
+            lambda x: after(self.apply(before(x))), self._n, self._what, is_complex(np.dtype(self._type))
+        )
 
     def apply(self, x: np.ndarray) -> np.ndarray:
-        """F x, shape (n,), float64, or :class:`BadArgument` where the function returns something else."""
+        """F x, shape (n,), of the system's type, or :class:`BadArgument` where the function returns something else."""
         result = np.asarray(self._call(x))
-        if result.dtype.kind not in "fiub" or result.size != self._n or result.ndim > 2:
+        kinds, wanted = ("fiubc", "numbers") if is_complex(np.dtype(self._type)) else ("fiub", "real numbers")
+        if result.dtype.kind not in kinds or result.size != self._n or result.ndim > 2:
             raise BadArgument(
                 f"{self._what} returned {result.dtype} of shape {result.shape}, "
-                f"and is to return {self._n:,} real numbers"
+                f"and is to return {self._n:,} {wanted}"
             )
-        return result.reshape(-1).astype(np.float64, copy=False)
+        return np.ascontiguousarray(result.reshape(-1), dtype=self._type)
 
     def settle(self) -> None:
         """Raise what the function raised, once."""
@@ -58,15 +64,31 @@ class Function:
             raise kept
 
 
+@contextmanager
+def heeded(functions: Sequence[Function]) -> Iterator[None]:
+    """What a function raises while the core calls it comes out, rather than what the core says of its NaN."""
+    for function in functions:
+        function.kept = None
+    try:
+        yield
+    except SordinoError:
+        for function in functions:
+            function.settle()
+        raise
+    for function in functions:
+        function.settle()
+
+
 class Relay:
     """A callback of one solve: an exception stops the solve and is raised afterwards."""
 
-    def __init__(self, callback: Callback | None, with_x: bool = False) -> None:
+    def __init__(self, callback: Callback | None, with_x: bool = False, complex: bool = False) -> None:
         if callback is not None and not callable(callback):
             what = "(iteration, residual, x)" if with_x else "(iteration, residual)"
             raise BadArgument(f"callback is a function of {what}, not {shown(callback)}")
         self._callback = callback
         self._with_x = with_x
+        self._type: Any = np.complex128 if complex else np.float64
         self._stopped = False
         self._kept: BaseException | None = None
 
@@ -75,7 +97,7 @@ class Relay:
         if self._stopped:  # the core ends with the next iteration, and may look once more
             return True
         try:
-            seen = (x.copy(),) if self._with_x and x is not None else ()
+            seen = (x.copy().view(self._type),) if self._with_x and x is not None else ()
             self._stopped = bool(self._callback(iteration, residual, *seen))
         except BaseException as error:  # anything at all must not unwind through the core
             self._kept = error

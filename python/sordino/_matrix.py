@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from ._numbers import double, is_complex, words
 from .errors import BadArgument
 from .log import logger
 
@@ -18,13 +19,13 @@ _CHUNK = 1 << 22
 
 @dataclass(frozen=True)
 class CsrArrays:
-    """A square matrix in compressed rows: sorted columns, no duplicates, float64.
+    """A square matrix in compressed rows: sorted columns, no duplicates, float64 or complex128.
 
     Attributes
     ----------
     indptr : ndarray, shape (n + 1,), int64
     indices : ndarray, shape (nnz,), int32
-    data : ndarray, shape (nnz,), float64
+    data : ndarray, shape (nnz,), float64 or complex128
     n : int
     order_kept : bool
         Whether `data` stands in the order of the caller's own ``A.data``.
@@ -42,8 +43,17 @@ class CsrArrays:
         return len(self.data)
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """`indptr`, `indices` and `data`."""
-        return self.indptr, self.indices, self.data
+        """`indptr`, `indices` and `data` as the core takes them: complex entries as pairs, shape (2 nnz,)."""
+        return self.indptr, self.indices, words(self.data)
+
+    @property
+    def complex(self) -> bool:
+        """Whether the entries are complex."""
+        return is_complex(self.data.dtype)
+
+    def as_complex(self) -> CsrArrays:
+        """The same with complex entries; itself if they are."""
+        return self if self.complex else replace(self, data=self.data.astype(np.complex128))
 
     def same_pattern(self, other: CsrArrays) -> bool:
         """Whether both have entries in the same places. Cost: one pass over the indices."""
@@ -64,7 +74,7 @@ def as_csr(matrix: Any, *, own: bool = False) -> CsrArrays:
     Parameters
     ----------
     matrix : SciPy sparse matrix or array of any format, or dense array, shape (n, n)
-        Real numbers; float32 is widened and the log says so. Duplicates are summed.
+        Real or complex numbers; float32 and complex64 are widened and the log says so. Duplicates are summed.
     own : bool
         Whether the result must share no memory with `matrix`, which the caller may change.
 
@@ -76,7 +86,7 @@ def as_csr(matrix: Any, *, own: bool = False) -> CsrArrays:
     Raises
     ------
     BadArgument
-        Not a matrix, not square, empty, complex or of no numeric type, NaN or infinity
+        Not a matrix, not square, empty, of no numeric type, NaN or infinity
         inside, indices out of range, or a row without entries.
 
     Notes
@@ -96,7 +106,7 @@ def as_csr(matrix: Any, *, own: bool = False) -> CsrArrays:
         raise BadArgument(_empty_row_sentence(source))
     order_kept = bool(source.format == "csr" and _is_canonical(source))
     canonical = source if order_kept else _canonical(source)
-    data = np.ascontiguousarray(canonical.data, dtype=np.float64)
+    data = np.ascontiguousarray(canonical.data, dtype=double(canonical.data.dtype))
     if not all_finite(data):
         raise BadArgument(_not_finite_sentence(canonical))
     indptr = np.ascontiguousarray(canonical.indptr, dtype=np.int64)
@@ -116,7 +126,7 @@ def _apart(array: np.ndarray, theirs: np.ndarray) -> np.ndarray:
 
 
 def as_vector(values: Any, n: int, what: str) -> np.ndarray:
-    """Check a vector and bring it into float64.
+    """Check a vector and bring it into float64, a complex one into complex128.
 
     Parameters
     ----------
@@ -127,12 +137,12 @@ def as_vector(values: Any, n: int, what: str) -> np.ndarray:
 
     Returns
     -------
-    ndarray, shape (n,), float64, contiguous; shares memory where it can
+    ndarray, shape (n,), float64 or complex128, contiguous; shares memory where it can
 
     Raises
     ------
     BadArgument
-        Wrong length, complex or of no numeric type, NaN or infinity inside.
+        Wrong length, of no numeric type, NaN or infinity inside.
     """
     dense = values.toarray() if sp.issparse(values) else values
     try:
@@ -144,7 +154,7 @@ def as_vector(values: Any, n: int, what: str) -> np.ndarray:
         raise BadArgument(f"{what} has {array.shape[1]} columns, and is to be one vector")
     if array.ndim == 0 or array.size != n or array.ndim > 2:
         raise BadArgument(f"{what} has shape {array.shape}, and the matrix has {n:,} rows")
-    vector = np.ascontiguousarray(array.reshape(-1), dtype=np.float64)
+    vector = np.ascontiguousarray(array.reshape(-1), dtype=double(array.dtype))
     if not all_finite(vector):
         place = int(np.argmin(np.isfinite(vector)))
         raise BadArgument(f"{what} holds {vector[place]} at position {place} (counted from 0)")
@@ -161,11 +171,13 @@ def as_columns(values: Any, n: int, what: str) -> list[np.ndarray]:
 
 
 def new_values(values: Any, held: CsrArrays) -> np.ndarray:
-    """The values of a matrix with the pattern of `held`, or bare ones in its order: shape (nnz,), float64."""
+    """The values of a matrix with the pattern of `held`, or bare ones in its order: shape (nnz,), of its type."""
     if sp.issparse(values):
         rows = as_csr(values)
         if not rows.same_pattern(held):
             raise BadArgument("the new matrix has another pattern than the one that was set up")
+        if rows.complex and not held.complex:
+            raise BadArgument("the new matrix is complex, and the one that was set up is real")
         return rows.data
     if not held.order_kept:
         raise BadArgument(
@@ -173,11 +185,12 @@ def new_values(values: Any, held: CsrArrays) -> np.ndarray:
             "duplicates: give update_values the matrix itself"
         )
     data = np.asarray(values)
-    if data.dtype.kind not in "fiub" or data.shape != (held.nnz,):
+    kinds, wanted = ("fiubc", "numbers") if held.complex else ("fiub", "real numbers")
+    if data.dtype.kind not in kinds or data.shape != (held.nnz,):
         raise BadArgument(
-            f"the new values must be {held.nnz:,} real numbers, not {data.dtype} of shape {data.shape}"
+            f"the new values must be {held.nnz:,} {wanted}, not {data.dtype} of shape {data.shape}"
         )
-    data = np.ascontiguousarray(data, dtype=np.float64)
+    data = np.ascontiguousarray(data, dtype=held.data.dtype)
     if not all_finite(data):
         raise BadArgument("the new values hold NaN or infinity")
     return data
@@ -185,6 +198,7 @@ def new_values(values: Any, held: CsrArrays) -> np.ndarray:
 
 def all_finite(values: np.ndarray) -> bool:
     """Whether no value is NaN or infinite. Cost: one pass, without a temporary in the usual case."""
+    values = words(values)
     with np.errstate(over="ignore", invalid="ignore"):
         total = float(np.add.reduce(values, axis=None)) if values.size else 0.0
     return math.isfinite(total) or bool(np.isfinite(values).all())
@@ -208,7 +222,7 @@ def _as_sparse(matrix: Any) -> Any:
     _check_type(dense.dtype, "the matrix")
     if not np.isfinite(dense).all():
         raise BadArgument("the matrix holds NaN or infinity")
-    return sp.csr_array(dense.astype(np.float64) if dense.dtype.kind == "f" else dense)
+    return sp.csr_array(dense.astype(double(dense.dtype)) if dense.dtype.kind in "fc" else dense)
 
 
 def _describe(matrix: Any, dense: np.ndarray) -> str:
@@ -252,12 +266,11 @@ def _canonical(source: Any) -> Any:
 
 
 def _check_type(dtype: np.dtype, what: str) -> None:
-    if dtype.kind == "c":
-        raise BadArgument(f"{what} is complex, and this version solves real systems only")
-    if dtype.kind not in "fiub":
-        raise BadArgument(f"{what} holds {dtype}, not real numbers")
-    if dtype.kind == "f" and dtype.itemsize != 8:
-        logger.info("%s is %s: converted to float64, in which this version solves", what, dtype)
+    if dtype.kind not in "fiubc":
+        raise BadArgument(f"{what} holds {dtype}, not numbers")
+    wide = np.dtype(double(dtype))
+    if dtype.kind in "fc" and dtype.itemsize != wide.itemsize:
+        logger.info("%s is %s: converted to %s, in which this version solves", what, dtype, wide)
 
 
 def _empty_row_sentence(source: Any) -> str:

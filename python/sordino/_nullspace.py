@@ -50,6 +50,11 @@ def apart(
     return given, settings
 
 
+def named(given: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
+    """Whether a nullspace is given, by vectors or by its word."""
+    return bool(given) or options.get("nullspace", "none") != "none"
+
+
 def taken_out(residual: np.ndarray, given: Mapping[str, Any], word: Any) -> np.ndarray:
     """A residual without what A cannot reach: its part along the nullspace of the transpose. Shape (n,)."""
     vectors = given.get("left_nullspace", given.get("nullspace"))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 import numpy as np
 
+from ._numbers import is_complex
 from .errors import BadArgument, NotConverged, NotConvergedWarning, suggestion
+from .log import logger
 from .report.record import Report
 from .report.words import duration, sentence
 
@@ -24,10 +27,11 @@ class Solution:
     Attributes
     ----------
     x : array of the kind, type and shape of b, (n,) or (n, k); None on MPI processes other than the first
-        The solution if `converged`, else the best x that was seen. float32 where matrix and b are float32 (over MPI
-        float64): all is computed in float64, and what is verified is x as it is handed out. A torch tensor for a torch
-        tensor, and so on for all that speaks DLPack; else NumPy. For b on a GPU it is there, of the allocator of b's
-        library; of (n, k) the columns lie without gaps.
+        The solution if `converged`, else the best x that was seen. Complex where matrix, M, b or x0 is. float32 or
+        complex64 where matrix and b are of single precision (over MPI of double): all is computed in double, and
+        what is verified is x as it is handed out. A torch tensor for a torch tensor, and so on for all that speaks
+        DLPack; else NumPy. For b on a GPU it is there, of the allocator of b's library; of (n, k) the columns lie
+        without gaps.
     report : Report
         Status, history, ledger and trace; the properties below are short cuts into it. Of several columns, that of the
         first which did not converge, or else of the one with most iterations.
@@ -113,6 +117,33 @@ class Solution:
         )
 
 
+def reported(
+    raw: dict[str, Any], options: dict[str, Any], problem: dict[str, Any], machine: dict[str, Any] | None
+) -> Report:
+    """What the core has said of a solve, as a report; the log has a line of it."""
+    names = ("solver", "precond", "symmetry", "engine", "transport")
+    chosen = {name: raw[name] for name in names if raw.get(name)}
+    report = Report.from_core(raw, options={**options, **chosen}, problem=problem, machine=machine)
+    logger.info(
+        "%s after %d iterations of %s%s in %.3g s: %s",
+        report.status,
+        report.iterations,
+        report.options["solver"],
+        f" (the matrix is {raw['symmetry']})" if raw.get("symmetry") else "",
+        report.seconds,
+        report.reason,
+    )
+    return report
+
+
+def collected(parts: list[Any], reports: tuple[Report, ...], joined: Callable[[list[Any]], Any]) -> Solution:
+    """A solution of its columns x, all of which are None where this process is given none."""
+    worst = max(reports, key=lambda report: report.iterations)
+    worst = next((report for report in reports if not report.converged), worst)
+    x = None if any(part is None for part in parts) else joined(parts)
+    return Solution(x, worst, reports)
+
+
 def in_single(
     raw: dict[str, Any], x: Any, norm: float, residual: float, asked: dict[str, Any]
 ) -> dict[str, Any]:
@@ -124,10 +155,11 @@ def in_single(
         "true_residual": residual / norm if norm else 0.0,
     }
     if raw["status"] == "converged" and not residual <= max(asked["rtol"] * norm, asked["atol"]):
+        double, single = ("complex128", "complex64") if is_complex(x.dtype) else ("float64", "float32")
         rounded["status"] = "stagnated"
         rounded["reason"] = (
-            f"x meets the tolerance in float64, and misses it in float32, as matrix and b are: relative residual "
-            f"{rounded['true_residual']:.3e}; give b as float64"
+            f"x meets the tolerance in {double}, and misses it in {single}, as matrix and b are: relative residual "
+            f"{rounded['true_residual']:.3e}; give b as {double}"
         )
     return rounded
 

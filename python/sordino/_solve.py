@@ -11,17 +11,16 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from . import _metis, _nullspace, _options, machines
-from ._callbacks import Callback, Relay, looks
+from ._callbacks import Callback, Relay, heeded, looks
 from ._device import GpuVectors, handed, host_copy, taken
 from ._matrix import new_values
 from ._native import core, translated
+from ._numbers import holds_complex, numbers, solve_by_parts, words
 from ._placement import place
-from ._solution import Solution, check_on_failure, deliver, in_single
+from ._solution import Solution, check_on_failure, collected, deliver, in_single, reported
 from ._system import as_system, matrix_bytes
 from ._vectors import HostVectors
-from .errors import BadArgument, SordinoError, Unsupported
-from .log import logger
-from .report.record import Report
+from .errors import BadArgument, Unsupported
 
 
 class Solver:
@@ -29,7 +28,7 @@ class Solver:
 
     Parameters
     ----------
-    A : sparse matrix or array of SciPy or CuPy, dense array, or LinearOperator, shape (n, n), real
+    A : sparse matrix or array of SciPy or CuPy, dense array, or LinearOperator, shape (n, n), real or complex
         A matrix is copied, one on a GPU to the CPU, where its rows are dealt out: later changes to A do not reach
         the solver; :meth:`update_values` does. A LinearOperator works with ``solver="cg"`` and ``"bicgstab"`` (the
         default for it) on any number of ranks: for each product the vector is gathered, `matvec` is called once,
@@ -97,6 +96,8 @@ class Solver:
         self.nnz = system.rows.nnz if system.rows else 0
         self._looks = looks(callback_every, callback_x)
         self._null, options = _nullspace.apart(nullspace, left_nullspace, options, system.n)
+        if system.complex and _nullspace.named(self._null, options):
+            raise Unsupported("nullspaces of complex systems are not supported")
         self._options, self._machine = place(_options.check(options), system.n, machine)
         system, self._order = _metis.ordered(system, self._options)
         self._system = system  # the core views its arrays
@@ -104,17 +105,12 @@ class Solver:
         self._single = system.single and int(core().mpi()["size"]) == 1
         self._process = os.getpid()
         self._lock = threading.Lock()
-        numbers = machines.numbers(self._machine) if self._machine else None
+        described = machines.numbers(self._machine) if self._machine else None
         given = {**system.extras(), **self._null, **self._order.given, **self._looks}
-        try:
-            with translated():
-                self._core = core().Solver(
-                    *system.arrays(), system.n, self._options, numbers, **({"given": given} if given else {})
-                )
-        except SordinoError:
-            for function in system.functions:  # one that has raised is why
-                function.settle()
-            raise
+        with heeded(system.functions), translated():
+            self._core = core().Solver(
+                *system.arrays(), system.n, self._options, described, **({"given": given} if given else {})
+            )
 
     @property
     def options(self) -> dict[str, Any]:
@@ -140,11 +136,12 @@ class Solver:
 
         Parameters
         ----------
-        b : array_like, shape (n,) or (n, k)
+        b : array_like, shape (n,) or (n, k), real or complex
             NumPy, or anything in memory of the CPU or of an NVIDIA GPU with ``__dlpack__``, such as a torch
             tensor or a CuPy array. Columns are solved one after the other, and options such as ``time_limit``
-            are for each. From a GPU, ranks on GPUs copy their rows directly; work of the library's current
-            stream is waited for, and x is complete, in memory of its allocator, when this returns.
+            are for each; so are real and imaginary part, where the matrix is real. From a GPU, ranks on GPUs copy
+            their rows directly; work of the library's current stream is waited for, and x is complete, in memory of
+            its allocator, when this returns.
         x0 : array_like, shape (n,) or (n, k), optional
             First guess, one for all columns or one for each; zero if not given. Of any kind, as b.
         on_failure : {"raise", "warn", "return"}
@@ -176,6 +173,7 @@ class Solver:
         if len(starts) not in (1, len(columns)):
             raise BadArgument(f"x0 has {len(starts)} columns, and b has {len(columns)}")
         starts = starts * len(columns) if len(starts) == 1 else starts
+        callback = self._order.seen(callback)
         raws = [
             self._solve_column(column, start, callback, overrides, place)
             for column, start, place in zip(columns, starts, vectors.places(), strict=True)
@@ -208,7 +206,7 @@ class Solver:
             before = held.data.copy()  # ranks of the host view what is held
             np.copyto(held.data, data)
             try:
-                self._core.update_values(held.data)
+                self._core.update_values(words(held.data))
             except BaseException:
                 np.copyto(held.data, before)
                 raise
@@ -241,7 +239,7 @@ class Solver:
         return LinearOperator(
             (self.n, self.n),
             matvec=lambda r: self.solve(r, on_failure="return", **settings).x,
-            dtype=np.float64,
+            dtype=np.complex128 if self._system.complex else np.float64,
         )
 
     def time_product(self, pairs: int = 50) -> float:
@@ -284,17 +282,31 @@ class Solver:
         self, b: Any, x0: Any, callback: Callback | None, overrides: dict[str, Any], place: Any = None
     ) -> dict[str, Any]:
         """One solve; x is a new array of NumPy's, or where there is a `place` for it, that."""
-        relay = Relay(self._order.seen(callback), bool(self._looks.get("look_x")))
+        if not (self._system.complex or holds_complex(b) or holds_complex(x0)):
+            return self._solve_words(b, x0, callback, overrides, place)
+        if not all(v is None or isinstance(v, np.ndarray) for v in (b, x0)):
+            raise Unsupported("complex systems take vectors in memory of the CPU: hand over copies there")
+        if self._system.complex:
+            b, x0 = (None if v is None else v.astype(np.complex128, copy=False) for v in (b, x0))
+            raw = self._solve_words(words(b), None if x0 is None else words(x0), callback, overrides)
+            return {**raw, "x": None if raw["x"] is None else numbers(np.asarray(raw["x"]))}
+        if _nullspace.named(self._null, self.options):
+            raise Unsupported(
+                "with a nullspace, solve for the real and for the imaginary part of b by themselves"
+            )
+        asked = {name: self.options[name] for name in ("rtol", "atol")}
+        return solve_by_parts(
+            self._solve_words, self._system.multiply, b, x0, callback, {**asked, **overrides}
+        )
+
+    def _solve_words(
+        self, b: Any, x0: Any, callback: Callback | None, overrides: dict[str, Any], place: Any = None
+    ) -> dict[str, Any]:
+        relay = Relay(callback, bool(self._looks.get("look_x")), self._system.complex)
         calls = {} if callback is None else {"look" if self._looks else "progress": relay}
         vectors = {"x": handed(place)} if place is not None else {}
-        functions = self._system.functions
-        with self._lock:
-            for function in functions:
-                function.kept = None
-            with translated():
-                raw = dict(self._core.solve(handed(b), handed(x0), options=overrides, **calls, **vectors))
-            for function in functions:
-                function.settle()
+        with self._lock, heeded(self._system.functions), translated():
+            raw = dict(self._core.solve(handed(b), handed(x0), options=overrides, **calls, **vectors))
         relay.settle(raw)
         if place is not None and raw["x"] is not None:
             raw["x"] = place
@@ -324,30 +336,9 @@ class Solver:
     def _solution(
         self, raws: list[dict[str, Any]], vectors: HostVectors | GpuVectors, overrides: dict[str, Any]
     ) -> Solution:
-        reports = tuple(self._report(raw, overrides) for raw in raws)
-        worst = max(reports, key=lambda report: report.iterations)
-        worst = next((report for report in reports if not report.converged), worst)
-        parts = [self._order.back(raw["x"]) for raw in raws]
-        if any(part is None for part in parts):
-            return Solution(None, worst, reports)
-        return Solution(vectors.joined(parts), worst, reports)
-
-    def _report(self, raw: dict[str, Any], overrides: dict[str, Any]) -> Report:
-        chosen = {key: raw[key] for key in ("solver", "precond", "engine", "transport") if key in raw}
-        report = Report.from_core(
-            raw,
-            options={**self.options, **overrides, **chosen},
-            problem={"n": self.n, "nnz": self.nnz},
-            machine=self._machine,
-        )
-        logger.info(
-            "%s after %d iterations in %.3g s: %s",
-            report.status,
-            report.iterations,
-            report.seconds,
-            report.reason,
-        )
-        return report
+        asked, problem = {**self.options, **overrides}, {"n": self.n, "nnz": self.nnz}
+        reports = tuple(reported(raw, asked, problem, self._machine) for raw in raws)
+        return collected([self._order.back(raw["x"]) for raw in raws], reports, vectors.joined)
 
 
 def solve(

@@ -12,6 +12,7 @@ from scipy.sparse.linalg import LinearOperator
 from ._callbacks import Function
 from ._device import host_copy
 from ._matrix import MOST_ROWS, CsrArrays, as_csr
+from ._numbers import is_complex, words
 from ._vectors import is_single
 from .errors import BadArgument
 
@@ -23,6 +24,7 @@ class System:
     n: int
     rows: CsrArrays | None
     single: bool
+    complex: bool = False
     given: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -38,19 +40,28 @@ class System:
 
     def extras(self) -> dict[str, Any]:
         """What the core is given besides, in its terms."""
-        return {
-            key: value.arrays() if isinstance(value, CsrArrays) else value
+        given = {
+            key: value.arrays()
+            if isinstance(value, CsrArrays)
+            else words(value)
+            if isinstance(value, np.ndarray)
+            else value
             for key, value in self.given.items()
         }
+        return {**given, "words": 2} if self.complex else given
 
     def multiply(self, x: np.ndarray) -> np.ndarray:
         """A x on this thread, by SciPy or by the caller's function. Shape (n,)."""
+        if is_complex(x.dtype) and not self.complex:
+            return self.multiply(x.real.copy()) + 1j * self.multiply(x.imag.copy())
         if self.rows is not None:
             return self.rows.product(x)
         return self.given["product"].apply(x)
 
     def precondition(self, r: np.ndarray) -> np.ndarray:
         """M r on this thread; r itself where the caller brings no M. Shape (n,)."""
+        if is_complex(r.dtype) and not self.complex:
+            return self.precondition(r.real.copy()) + 1j * self.precondition(r.imag.copy())
         if "diagonal" in self.given:
             return self.given["diagonal"] * r
         if "inverse" in self.given:
@@ -72,17 +83,23 @@ def as_system(A: Any, M: Any = None, *, own: bool = True) -> System:
     Raises
     ------
     BadArgument
-        Not square, complex, of another size than each other, NaN or infinity inside.
+        Not square, of another size than each other, NaN or infinity inside.
     """
     A, M = _matrix_inside(A), _matrix_inside(M)
+    if hasattr(M, "aspreconditioner"):
+        M = M.aspreconditioner()
     A, M = host_copy(A, "the matrix"), host_copy(M, "the preconditioner")
     single = is_single(getattr(A, "dtype", None))
     if _is_operator(A):
-        n = _size_of(A, "the operator")
-        product = {"product": Function(A.matvec, n, "the operator")}
-        return System(n, None, single, {**product, **_preconditioner(M, n)})
-    rows = A if isinstance(A, CsrArrays) else as_csr(A, own=own)
-    return System(rows.n, rows, single, _preconditioner(M, rows.n))
+        n, rows = _size_of(A, "the operator"), None
+        numbers = _holds_complex(A) or _holds_complex(M)
+        given: dict[str, Any] = {"product": Function(A.matvec, n, "the operator", numbers)}
+    else:
+        rows = A if isinstance(A, CsrArrays) else as_csr(A, own=own)
+        numbers = rows.complex or _holds_complex(M)
+        rows = rows.as_complex() if numbers else rows
+        n, given = rows.n, {}
+    return System(n, rows, single, numbers, {**given, **_preconditioner(M, n, numbers)})
 
 
 def matrix_bytes(system: System) -> int:
@@ -91,19 +108,25 @@ def matrix_bytes(system: System) -> int:
     return sum(array.nbytes for rows in held if rows is not None for array in rows.arrays())
 
 
-def _preconditioner(M: Any, n: int) -> dict[str, Any]:
+def _holds_complex(M: Any) -> bool:
+    if hasattr(M, "matvec") or sp.issparse(M) or isinstance(M, np.ndarray):
+        dtype = getattr(M, "dtype", None)
+        return dtype is not None and is_complex(np.dtype(dtype))
+    return isinstance(M, (list, tuple)) and is_complex(np.asarray(M).dtype)
+
+
+def _preconditioner(M: Any, n: int, numbers: bool) -> dict[str, Any]:
+    """`numbers`: whether the system is complex, and the preconditioner is to be so, too."""
     if M is None:
         return {}
     what = "the preconditioner"
-    if hasattr(M, "aspreconditioner"):
-        M = M.aspreconditioner()
     if _is_operator(M):
         if tuple(M.shape) != (n, n):
             raise BadArgument(f"{what} is of shape {tuple(M.shape)}, and the matrix is {n} x {n}")
         _size_of(M, what)
-        return {"preconditioner": Function(M.matvec, n, what)}
+        return {"preconditioner": Function(M.matvec, n, what, numbers)}
     if callable(M):
-        return {"preconditioner": Function(M, n, what)}
+        return {"preconditioner": Function(M, n, what, numbers)}
     if not sp.issparse(M):
         M = np.asarray(M)
     if tuple(M.shape) != (n, n):
@@ -112,6 +135,7 @@ def _preconditioner(M: Any, n: int) -> dict[str, Any]:
         rows = as_csr(M, own=True)
     except BadArgument as refused:
         raise BadArgument(f"{what} M: {refused}") from None
+    rows = rows.as_complex() if numbers else rows
     if rows.nnz == n and np.array_equal(rows.indices, np.arange(n)):
         return {"diagonal": rows.data}
     return {"inverse": rows}
@@ -134,6 +158,6 @@ def _size_of(operator: Any, what: str) -> int:
     if not 0 < rows <= MOST_ROWS:
         raise BadArgument(f"{what} has {rows:,} rows, and this version takes 1 to {MOST_ROWS:,}")
     dtype = getattr(operator, "dtype", None)
-    if dtype is not None and np.dtype(dtype).kind not in "fiub":
-        raise BadArgument(f"{what} is {dtype}, and this version solves real systems only")
+    if dtype is not None and np.dtype(dtype).kind not in "fiubc":
+        raise BadArgument(f"{what} is {dtype}, not of numbers")
     return int(rows)

@@ -51,9 +51,10 @@ class HostVectors:
         return [None] * len(self.columns)
 
     def rounded(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """x in float32, and that in float64."""
-        single = np.asarray(x).astype(np.float32)
-        return single, single.astype(np.float64)
+        """x in single precision, and that in double."""
+        double = np.asarray(x)
+        single = double.astype(np.complex64 if double.dtype.kind == "c" else np.float32)
+        return single, single.astype(double.dtype)
 
     def joined(self, parts: list[np.ndarray]) -> Any:
         """x of the kind and shape of `values` from its columns."""
@@ -100,8 +101,8 @@ def restorer(values: Any) -> Callable[[np.ndarray], Any]:
 
 
 def is_single(dtype: Any) -> bool:
-    """Whether a dtype is float32; of None and of what is no NumPy dtype, no."""
-    return isinstance(dtype, np.dtype) and dtype == np.float32
+    """Whether a dtype is float32 or complex64; of None and of what is no NumPy dtype, no."""
+    return isinstance(dtype, np.dtype) and dtype in (np.float32, np.complex64)
 
 
 def namespace_of(values: Any) -> Any:

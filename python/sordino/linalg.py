@@ -42,15 +42,15 @@ def cg(
     engine: str | None = None,
     timeout: float | None = None,
 ) -> tuple[Any, int]:
-    """Conjugate gradients, for a symmetric positive definite A. A drop-in for ``scipy.sparse.linalg.cg``.
+    """Conjugate gradients, for a Hermitian positive definite A. A drop-in for ``scipy.sparse.linalg.cg``.
 
     Parameters
     ----------
-    A : sparse array or matrix (SciPy's or CuPy's), dense array, or LinearOperator, shape (n, n), real
+    A : sparse array or matrix (SciPy's or CuPy's), dense array, or LinearOperator, shape (n, n), real or complex
         Sparse and dense arrays are distributed over the ranks. Of an operator, each product gathers the vector
         (8 bytes a row), calls ``A.matvec`` once, on a thread of rank 0, and deals the result out.
-    b : array_like, shape (n,) or (n, 1)
-        NumPy, or anything in memory of the CPU or of an NVIDIA GPU with ``__dlpack__``.
+    b : array_like, shape (n,) or (n, 1), real or complex
+        NumPy, or anything in memory of the CPU or (real) of an NVIDIA GPU with ``__dlpack__``.
     x0 : array_like, shape (n,) or (n, 1), or "Mb", optional
         First guess; zero if not given; ``"Mb"`` for ``M @ b``, with M an array, operator or
         function.
@@ -63,8 +63,8 @@ def cg(
         is, and an operator or function is called as an operator A is.
         Also ``"jacobi"``: the inverse diagonal of A.
     callback : function of xk, optional
-        Called after each iteration, on a thread of rank 0, with a copy of x, shape (n,), float64; what it returns is
-        ignored.
+        Called after each iteration, on a thread of rank 0, with a copy of x, shape (n,), float64 or complex128;
+        what it returns is ignored.
         It costs: x is gathered in every iteration (8 bytes a row) and all ranks wait for the call; on GPUs the
         loop is no graph. A :class:`sordino.Solver` with ``callback_every=m`` calls less often.
     nullspace : array_like, shape (n,) or (n, k), or "constant", optional
@@ -76,19 +76,20 @@ def cg(
     Returns
     -------
     x : array of the kind and shape of b
-        float32 if A and b are, else float64. All is computed in float64; x in float32 is verified as it is handed out.
+        float32 if A and b are, else float64; complex64 or complex128 if one of them is complex. All is computed in
+        double precision; x in single precision is verified as it is handed out.
     info : int
         0: verified. Above 0: not converged, the number of iterations. -1: A, or M, is not positive definite.
 
     Raises
     ------
     BadArgument
-        (a ValueError) For shapes that do not go together, complex numbers, NaN or infinity.
+        (a ValueError) For shapes that do not go together, NaN or infinity, a complex A that is not Hermitian.
 
     Warns
     -----
     NotConvergedWarning
-        x meets the tolerance in float64, and misses it in float32; ``info`` is then above 0.
+        x meets the tolerance in double precision, and misses it in single; ``info`` is then above 0.
 
     Notes
     -----
@@ -188,6 +189,6 @@ def _ignored(_returned: Any) -> bool:
 def _info(solution: Solution) -> int:
     if solution.converged:
         return 0
-    if "in float32" in solution.reason:
+    if "misses it in" in solution.reason:
         warnings.warn(f"{solution.status}: {solution.reason}", NotConvergedWarning, stacklevel=4)
     return _NEGATIVE.get(solution.status, max(1, solution.iterations))

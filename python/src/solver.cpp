@@ -56,16 +56,18 @@ Basis basis_of(const nb::object& given) {
 }
 
 /// The arrays of a matrix, and what else Python gives a solver: product and preconditioner (functions), diagonal, inverse
-/// (three arrays of CSR), nullspace and left_nullspace (arrays of shape (k, n)),
-/// cuts, look_every, look_x.
+/// (three arrays of CSR), nullspace and left_nullspace (arrays of shape (k, n)), cuts, look_every, look_x, and words: 2 where
+/// all values are complex, and all arrays of them, here and in a solve, pairs of doubles.
 struct GivenSystem {
   GivenSystem(Array<i64> indptr, Array<i32> indices, Array<double> data, i64 n, const nb::dict& given)
       : indptr_(indptr), indices_(indices), data_(data) {
     auto get = [&](const char* name) { return nb::object(given.contains(name) ? given[name] : nb::none()); };
+    if (nb::object w = get("words"); !w.is_none()) words_ = nb::cast<int>(w);
     system.A.n = n;
+    system.A.words = words_;
     functions = {shared(get("product")), shared(get("preconditioner"))};
-    system.product = host_function(functions[0], n);
-    system.preconditioner = host_function(functions[1], n);
+    system.product = host_function(functions[0], system.words());
+    system.preconditioner = host_function(functions[1], system.words());
     if (nb::object d = get("diagonal"); !d.is_none()) {
       auto values = nb::cast<Array<double>>(d);
       system.diagonal.assign(values.data(), values.data() + values.size());
@@ -74,7 +76,7 @@ struct GivenSystem {
       auto [ptr, columns, values] = nb::cast<std::tuple<Array<i64>, Array<i32>, Array<double>>>(inverse);
       require_csr(ptr, columns, values, n);
       inverse_ = {ptr, columns, values};
-      system.inverse = {n, ptr.data(), columns.data(), values.data()};
+      system.inverse = {n, ptr.data(), columns.data(), values.data(), 0, -1, words_};
     }
     system.nullspace = {basis_of(get("nullspace")), basis_of(get("left_nullspace"))};
     if (nb::object cuts = get("cuts"); !cuts.is_none()) system.cuts = nb::cast<std::vector<i64>>(cuts);
@@ -82,18 +84,20 @@ struct GivenSystem {
     if (nb::object x = get("look_x"); !x.is_none()) system.watch.x = nb::cast<bool>(x);
     if (system.product) return;
     require_csr(indptr, indices, data, n);
-    system.A = {n, indptr.data(), indices.data(), data.data()};
+    system.A = {n, indptr.data(), indices.data(), data.data(), 0, -1, words_};
   }
 
   System system;
   std::vector<Callable> functions;
 
  private:
-  static void require_csr(const Array<i64>& indptr, const Array<i32>& indices, const Array<double>& data, i64 n) {
-    if (i64(indptr.size()) != n + 1 || indices.size() != data.size() || (n > 0 && indptr.data()[n] != i64(data.size())))
+  void require_csr(const Array<i64>& indptr, const Array<i32>& indices, const Array<double>& data, i64 n) const {
+    if (i64(indptr.size()) != n + 1 || indices.size() * std::size_t(words_) != data.size() ||
+        (n > 0 && indptr.data()[n] != i64(indices.size())))
       bad_argument("the CSR arrays do not belong together");
   }
 
+  int words_ = 1;
   Array<i64> indptr_;
   Array<i32> indices_;
   Array<double> data_;
@@ -124,13 +128,13 @@ class PySolver {
  public:
   PySolver(Array<i64> indptr, Array<i32> indices, Array<double> data, i64 n, const nb::dict& options, const nb::object& machine,
            const nb::dict& given)
-      : given_(indptr, indices, data, n, given), data_(data), n_(n) {
+      : given_(indptr, indices, data, n, given), data_(data), n_(given_.system.words()) {
     Options o;
     update(o, options);
     Machine m = machine_of(machine);
     System& system = given_.system;
     if (system.watch.every > 0)
-      system.watch.look = [watch = watch_, n](int iteration, double residual, const double* x) {
+      system.watch.look = [watch = watch_, n = n_](int iteration, double residual, const double* x) {
         watch->call(iteration, residual, x, n);
       };
     nb::gil_scoped_release release;
@@ -173,6 +177,7 @@ class PySolver {
     d["setup_seconds"] = solver_->setup_seconds();
     d["solver"] = solver_->method();
     d["precond"] = solver_->preconditioner();
+    d["symmetry"] = solver_->symmetry();
     d["engine"] = solver_->engine();
     d["transport"] = solver_->transport();
     d["ranks"] = solver_->ranks();
@@ -234,13 +239,13 @@ class PySolver {
   void size_matches(const Values& v, const char* what) const {
     require_reachable(v.device_type(), what);
     if (i64(v.size()) != n_)
-      bad_argument(std::string(what) + " has " + std::to_string(v.size()) + " entries, the matrix " + std::to_string(n_) +
-                   " rows");
+      bad_argument(std::string(what) + " has " + std::to_string(v.size()) + " words, and vectors of the matrix " +
+                   std::to_string(n_));
   }
 
   GivenSystem given_;
   Array<double> data_;
-  i64 n_;
+  i64 n_;  // words of a vector
   std::shared_ptr<Watching> watch_ = std::make_shared<Watching>();
   std::unique_ptr<Solver> solver_;
 };

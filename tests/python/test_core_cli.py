@@ -32,7 +32,8 @@ def files(tmp_path):
         "zerodiagonal.mtx": REAL + "2 2 3\n1 2 1\n2 1 1\n2 2 1\n",
         "emptyrow.mtx": REAL + "2 2 1\n1 1 1\n",
         "empty.mtx": REAL + "0 0 0\n",
-        "complex.mtx": REAL.replace("real", "complex") + "1 1 1\n1 1 1 1\n",
+        "complex.mtx": REAL.replace("real", "complex") + "2 2 2\n1 1 1 1\n2 2 1\n",
+        "hermitian.mtx": REAL.replace("general", "hermitian") + "1 1 1\n1 1 1\n",
         "indefinite.mtx": REAL.replace("general", "symmetric")
         + "3 3 5\n1 1 4\n2 1 1\n2 2 -3\n3 2 1\n3 3 5\n",
         "precious.npy": "precious",
@@ -44,7 +45,7 @@ def files(tmp_path):
     sp.save_npz(tmp_path / "nan.npz", sp.csr_array(np.diag([1.0, np.nan])))
     np.save(tmp_path / "short.npy", np.ones(2))
     np.save(tmp_path / "nan.npy", np.array([1, np.nan, 1]))
-    np.save(tmp_path / "complex.npy", np.ones(3) * 1j)
+    np.save(tmp_path / "complex.npy", np.array([1, 1j * np.nan, 1]))
     return tmp_path
 
 
@@ -62,12 +63,13 @@ BAD = [
     ("zerodiagonal.mtx --precond jacobi", "diagonal"),
     ("emptyrow.mtx", "row 1 (counted from 0) of the matrix has no entries"),
     ("empty.mtx", "empty"),
-    ("complex.mtx", "complex"),
+    ("complex.mtx", "8 numbers are promised by its header, 7 are there"),
+    ("hermitian.mtx", "it is called hermitian, and real instead of complex"),
     (".", "is a folder"),
     ("good.mtx --rhs missing.npy", "no such file"),
     ("good.mtx --rhs short.npy", "has shape (2,), and the matrix has 3 rows"),
     ("good.mtx --rhs nan.npy", "holds nan at position 1"),
-    ("good.mtx --rhs complex.npy", "complex"),
+    ("good.mtx --rhs complex.npy", "holds (nan+nanj) at position 1"),
     ("good.mtx --x0 nan.npy", "holds nan at position 1"),
     ("good.mtx --x0 short.npy", "has shape (2,)"),
     ("good.mtx --ranks 0", "at least 1, not 0"),

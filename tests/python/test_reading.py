@@ -107,7 +107,15 @@ BAD_MATRICES = {
     "column out of range": (GOOD.replace("3 3 3", "3 9 3"), "Column index out of bounds"),
     "index zero": (GOOD.replace("3 3 3", "0 3 3"), "Row index out of bounds"),
     "index with a point": (GOOD.replace("3 3 3", "3.5 3 3"), "must be whole"),
-    "complex": (REAL.replace("real", "complex") + "1 1 1\n1 1 1 0\n", "is complex"),
+    "hermitian and real": (
+        REAL.replace("general", "hermitian") + "1 1 1\n1 1 1\n",
+        "hermitian, and real instead",
+    ),
+    "complex, half a value": (REAL.replace("real", "complex") + "1 1 1\n1 1 1\n", "truncated"),
+    "complex, a column with a point": (
+        REAL.replace("real", "complex") + "1 1 1\n1 1.0 1 0\n",
+        "must be whole",
+    ),
     "Fortran's D": (GOOD.replace("-2e0", "-2D0"), "Fortran's D notation"),
     "a comma for the point": (GOOD.replace("1.5", "1,5"), "commas"),
     "NaN": (GOOD.replace("1.5", "nan"), "NaN or infinity among its numbers"),
@@ -195,7 +203,7 @@ def test_vectors_that_cannot_be_used(tmp_path):
         (np.ones(4), "has shape (4,), and the matrix has 3 rows"),
         (np.ones((3, 2)), "has 2 columns"),
         (np.array([1, np.nan, 1]), "holds nan at position 1"),
-        (np.ones(3) * 1j, "is complex"),
+        (np.array(["1", "2", "3"]), "numbers"),
     ):
         np.save(path, values)
         with pytest.raises(BadArgument) as refused:

@@ -67,10 +67,17 @@ class Header:
     def words(self) -> int:
         """How many words the body must have."""
         if self.layout == "coordinate":
-            return self.entries * (2 if self.field == "pattern" else 3)
+            return self.entries * self.entry
         n = self.rows
-        full = {"symmetric": n * (n + 1) // 2, "skew-symmetric": n * (n - 1) // 2}
-        return full.get(self.symmetry, self.rows * self.columns)
+        triangle = n * (n + 1) // 2
+        full = {"symmetric": triangle, "hermitian": triangle, "skew-symmetric": n * (n - 1) // 2}
+        return full.get(self.symmetry, self.rows * self.columns) * self.entry
+
+    @property
+    def entry(self) -> int:
+        """How many words an entry has: its row and column where they are given, and its value."""
+        value = {"pattern": 0, "complex": 2}.get(self.field, 1)
+        return value + (2 if self.layout == "coordinate" else 0)
 
 
 def read(name: str) -> tuple[Any, Header]:
@@ -151,8 +158,10 @@ def _read_header(name: str, stream: IO[bytes]) -> Header:
     layout, field, symmetry = words[1:4]
     if field not in _FIELDS or symmetry not in _SYMMETRIES or (layout == "array" and field == "pattern"):
         raise FileError(f"{name} has a malformed header: it does not know {shown(' '.join(words[1:4]))}")
-    if field == "complex" or symmetry == "hermitian":
-        raise FileError(f"{name} is complex, and this version solves real systems only")
+    if symmetry == "hermitian" and field != "complex":
+        raise FileError(
+            f"{name} has a malformed header: it is called hermitian, and {field} instead of complex"
+        )
     return _size_line(name, stream, layout, field, symmetry)
 
 
@@ -239,7 +248,7 @@ def _has_fractions(header: Header, kinds: bytes, words: int) -> bool:
         return bool(places.size) and header.field in ("integer", "pattern")
     begins = np.flatnonzero((sorts[:-1] == _BLANK) & (sorts[1:] != _BLANK))
     number = words + np.searchsorted(begins, places, side="right") - 1  # of the word, from 0 on
-    return bool(np.any(number % 3 != 2))
+    return bool(np.any(number % header.entry < 2))
 
 
 def _has_plus(text: bytes) -> bool:

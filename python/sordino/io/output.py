@@ -110,7 +110,7 @@ def write_vector(output: OutputFile, x: np.ndarray) -> None:
     Parameters
     ----------
     output : OutputFile
-    x : ndarray, shape (n,) or (n, k), float64
+    x : ndarray, shape (n,) or (n, k), real or complex
 
     Notes
     -----
@@ -122,7 +122,10 @@ def write_vector(output: OutputFile, x: np.ndarray) -> None:
 
     def text(stream: IO[bytes]) -> None:
         columns = x.shape[1] if x.ndim == 2 else 1
-        stream.write(f"%%MatrixMarket matrix array real general\n{len(x)} {columns}\n".encode())
-        np.savetxt(stream, x.reshape(-1, order="F"), fmt="%.17g")
+        field = "complex" if np.iscomplexobj(x) else "real"
+        stream.write(f"%%MatrixMarket matrix array {field} general\n{len(x)} {columns}\n".encode())
+        values = x.reshape(-1, order="F")
+        parts = np.stack([values.real, values.imag], axis=1) if field == "complex" else values
+        np.savetxt(stream, parts, fmt="%.17g")
 
     output.write(text)

@@ -90,12 +90,12 @@ def read_vector(path: str | os.PathLike[str], n: int, what: str) -> np.ndarray:
 
     Returns
     -------
-    ndarray, shape (n,), float64
+    ndarray, shape (n,), float64 or complex128
 
     Raises
     ------
     FileError, BadArgument
-        For an unreadable file; for a wrong shape, a complex type, NaN or infinity.
+        For an unreadable file; for a wrong shape, NaN or infinity.
     """
     name, values = _array_in(path, what)
     if values.ndim == 2 and values.shape[1] != 1 and values.shape[0] != 1:

@@ -26,10 +26,10 @@ bool is_of_gpu(const void* pointer) { return cuda::place_of(pointer).memory == c
   bad_argument(std::string(what) + " holds a NaN or Inf at row " + std::to_string(row));
 }
 
-Magnitude measure_on_host(const double* v, i64 rows, i64 first, const char* what) {
+Magnitude measure_on_host(const double* v, i64 n, i64 first, const char* what, int words) {
   Magnitude m;
-  for (i64 i = 0; i < rows; i++) {
-    if (!std::isfinite(v[i])) refuse_row(what, first + i);
+  for (i64 i = 0; i < n; i++) {
+    if (!std::isfinite(v[i])) refuse_row(what, first + i / words);
     m.largest = std::max(m.largest, std::abs(v[i]));
     m.squares += v[i] * v[i];
   }
@@ -68,7 +68,7 @@ RowsOnHost::RowsOnHost(CsrView& A) {
   indptr_ = std::make_unique<OnHost<i64>>(A.indptr, A.rows() + 1, "indptr");
   A.indptr = indptr_->data();
   indices_ = std::make_unique<OnHost<i32>>(A.indices, A.nnz(), "indices");
-  values_ = std::make_unique<OnHost<double>>(A.values, A.nnz(), "values");
+  values_ = std::make_unique<OnHost<double>>(A.values, A.nnz() * A.words, "values");
   A.indices = indices_->data();
   A.values = values_->data();
 }
@@ -87,16 +87,16 @@ bool Callers::settle(const double* b, const double* x, const double* x0) {
   return any;
 }
 
-Magnitude Callers::measure(const double* v, i64 rows, i64 first, const char* what) {
+Magnitude Callers::measure(const double* v, i64 n, i64 first, const char* what, int words) {
 #if SORDINO_WITH_CUDA
   if (is_of_gpu(v)) {
     if (!looker_) looker_ = std::make_unique<cuda::Looker>();
-    cuda::Looker::Seen seen = looker_->look(v, rows);
-    if (seen.first_bad >= 0) refuse_row(what, first + seen.first_bad);
+    cuda::Looker::Seen seen = looker_->look(v, n);
+    if (seen.first_bad >= 0) refuse_row(what, first + seen.first_bad / words);
     return {seen.largest, seen.squares};
   }
 #endif
-  return measure_on_host(v, rows, first, what);
+  return measure_on_host(v, n, first, what, words);
 }
 
 std::vector<double> scaled_on_host(const double* v, i64 n, int exponent) {

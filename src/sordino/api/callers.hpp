@@ -72,8 +72,9 @@ class Callers {
   void* stream() const { return stream_; }
   /// Returns when the stream's work on b, x and x0 (which may be null) is done. Whether any of them is on a GPU.
   bool settle(const double* b, const double* x, const double* x0);
-  /// Of v [rows], where it lies: reads it once. Throws bad_argument for a NaN or Inf; rows are counted from `first`.
-  Magnitude measure(const double* v, i64 rows, i64 first, const char* what);
+  /// Of v [n], where it lies: reads it once. Throws bad_argument for a NaN or Inf; rows, of so many words, are counted from
+  /// `first`.
+  Magnitude measure(const double* v, i64 n, i64 first, const char* what, int words = 1);
 
  private:
   void* stream_ = nullptr;

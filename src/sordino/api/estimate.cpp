@@ -19,19 +19,19 @@ struct Vectors {
   i64 scattered = 0;  // on rank 0 all rows, else ghosts for a rank's
 };
 
-Vectors count(const Rank& root) {
+Vectors count(const Rank& root, int words) {
   Vectors found;
   for (auto& v : root.vectors()) {
     const Space& space = root.space(v.space);
     if (space.replicated)
       found.whole++;
-    else if (space.rows == small)
+    else if (space.rows == small * words)
       found.scattered++;
     else if (!v.exchange)
       found.own++;
-    else if (v.length == small)
+    else if (v.length == small * words)
       found.gathered++;
-    else if (v.length == small / 2 + ghosts_of_matrix)
+    else if (v.length == (small / 2 + ghosts_of_matrix) * words)
       found.operand++;
     else
       found.inverse++;
@@ -39,9 +39,19 @@ Vectors count(const Rank& root) {
   return found;
 }
 
+/// Real entries as numbers of so many words.
+CsrMatrix widened(CsrMatrix A, int words) {
+  std::vector<double> values(A.values.size() * std::size_t(words));
+  for (std::size_t k = 0; k < A.values.size(); k++) values[k * std::size_t(words)] = A.values[k];
+  A.values = std::move(values);
+  A.words = words;
+  return A;
+}
+
 /// The same solver of a small matrix: a line, and, for M^-1, two lines, whose halo has two ghosts.
 Vectors vectors_of(const System& system, const Choice& choice, const Options& options) {
-  CsrMatrix line = poisson(small, 1, 1, 7, 1.0), lines = poisson(2, small / 2, 1, 7, 1.0);
+  const int words = system.A.words;
+  CsrMatrix line = widened(poisson(small, 1, 1, 7, 1.0), words), lines = widened(poisson(2, small / 2, 1, 7, 1.0), words);
   System model{.A = line.view(), .watch = system.watch};
   if (system.inverse.n > 0) model.inverse = lines.view();
   for (auto [given, to] :
@@ -51,12 +61,12 @@ Vectors vectors_of(const System& system, const Choice& choice, const Options& op
   auto nothing = [](const double*, double*) {};
   if (system.product) model.product = nothing;
   if (system.preconditioner) model.preconditioner = nothing;
-  if (!system.diagonal.empty()) model.diagonal.assign(small, 1.0);
+  if (!system.diagonal.empty()) model.diagonal.assign(std::size_t(model.words()), 1.0);
   host::HostEngine engine({.ranks = 2});
   Partition partition = partition_of(model, 2);
   std::vector<Part> parts(2);
   engine.run([&](Rank& rank) { parts[std::size_t(rank.id())] = build_part(rank, model, choice, options, partition); });
-  return count(engine.rank(0));
+  return count(engine.rank(0), words);
 }
 
 i64 stored_bytes(const CsrView& A, const Partition& p, int rank, bool device, bool renumbers) {
@@ -91,10 +101,12 @@ std::vector<i64> estimate_memory(const System& system, const Options& options, i
   std::vector<i64> bytes;
   for (int r = 0; r < ranks; r++) {
     i64 rows = p.rows(r), gathered = r == 0 ? n : rows;
-    i64 words = (v.own + v.operand + v.inverse) * rows + (v.gathered + v.scattered) * gathered + v.whole * n;
-    bytes.push_back(8 * words);
+    i64 rows_held = (v.own + v.operand + v.inverse) * rows + (v.gathered + v.scattered) * gathered + v.whole * n;
+    const i64 row = 8 * system.A.words;  // bytes of it in a vector
+    bytes.push_back(row * rows_held);
     for (auto [A, operands] : {std::pair(system.A, v.operand), std::pair(system.inverse, v.inverse)})
-      if (A.indptr) bytes.back() += 8 * operands * ghosts_of(A, p, r, seen, ++mark) + stored_bytes(A, p, r, device, renumbers);
+      if (A.indptr)
+        bytes.back() += row * operands * ghosts_of(A, p, r, seen, ++mark) + stored_bytes(A, p, r, device, renumbers);
   }
   return bytes;
 }

@@ -16,7 +16,7 @@ bool mirrors(const double* mirror, double value) { return mirror && std::abs(*mi
 const double* entry(const CsrView& A, i64 row, i64 column) {
   const i32 *begin = A.indices + A.begin(row), *end = A.indices + A.begin(row + 1);
   const i32* at = std::lower_bound(begin, end, i32(column));
-  return at != end && *at == column ? A.values + (at - A.indices) : nullptr;
+  return at != end && *at == column ? A.values + (at - A.indices) * A.words : nullptr;
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ bool is_symmetric(Rank& rank, const CsrView& A, const Partition& partition) {
 i64 zero_diagonal(const CsrView& A) {
   for (i64 i = A.first_row; i < A.end_row(); i++) {
     const double* d = entry(A, i, i);
-    if (!d || *d == 0) return i;
+    if (!d || (*d == 0 && d[A.words - 1] == 0)) return i;
   }
   return -1;
 }
@@ -62,11 +62,6 @@ bool positive_diagonal(const CsrView& A) {
     if (!d || *d <= 0) return false;
   }
   return true;
-}
-
-std::string choose_method(const CsrView& A, const std::string& asked) {
-  if (asked != "auto") return asked;
-  return positive_diagonal(A) && is_symmetric(A) ? "cg" : "bicgstab";
 }
 
 std::string choose_preconditioner(const CsrView& A, const std::string& asked) {

@@ -10,6 +10,7 @@ struct Options {
   std::string solver = "auto";
   std::string precond = "auto";
   std::string nullspace = "none";
+  std::string symmetry = "auto";
   double rtol = 1e-5;
   double atol = 0;
   int maxiter = 0;
@@ -53,6 +54,7 @@ std::vector<std::string> solver_choices();
 inline const std::vector<std::string> precond_choices{"auto", "none", "jacobi"};
 inline const std::vector<std::string> partition_choices{"blocks", "metis"};
 inline const std::vector<std::string> nullspace_choices{"none", "constant"};
+inline const std::vector<std::string> symmetry_choices{"auto", "hermitian", "symmetric", "general"};
 inline const std::vector<std::string> engine_choices{"auto", "host", "cuda", "model"};
 inline const std::vector<std::string> transport_choices{"auto",    "memory", "host",       "nccl",
                                                         "nvshmem", "mpi",    "mpi-staged", "mpi-direct"};
@@ -64,13 +66,19 @@ inline const std::vector<std::string> progress_choices{"commands", "thread"};
 template <class V>
 void Options::fields(V&& v) {
   const std::vector<std::string> any;
-  v("solver", solver, "solve", "Krylov method; auto takes cg for a symmetric matrix with a positive diagonal, else bicgstab",
+  v("solver", solver, "solve",
+    "Krylov method; auto takes cg for a Hermitian (if real: symmetric) matrix with a positive diagonal, cocg for a complex "
+    "symmetric one, else bicgstab",
     solver_choices());
   v("precond", precond, "solve", "preconditioner; auto takes jacobi where the diagonal has no zero", precond_choices);
   v("nullspace", nullspace, "solve",
     "what A is known to map to zero: the constant vector, or nothing; b is projected onto the range of A, and x is orthogonal "
     "to it",
     nullspace_choices);
+  v("symmetry", symmetry, "solve",
+    "what the matrix is: Hermitian (A^H = A), symmetric (A^T = A), or neither; auto looks at its entries where the choice of a "
+    "solver hangs on it, and what is said is checked where there are entries",
+    symmetry_choices);
   v("rtol", rtol, "solve", "relative tolerance: ||b - A x|| <= max(rtol ||b||, atol), recomputed", any);
   v("atol", atol, "solve", "absolute tolerance", any);
   v("maxiter", maxiter, "solve", "most iterations; 0 means 10 n, between 1,000 and 100,000", any);

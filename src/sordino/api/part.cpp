@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "sordino/api/inspect.hpp"
+#include "sordino/api/symmetry.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/base/range.hpp"
 #include "sordino/precond/given.hpp"
@@ -14,14 +15,17 @@ void check_given(const System& s, const Options& o) {
   i64 n = s.A.n;
   if (s.brings_preconditioner() && o.precond != "auto")
     bad_argument("precond is '" + o.precond + "', and a preconditioner of the caller's is given, too: choose one");
-  if (!s.diagonal.empty() && i64(s.diagonal.size()) != n)
-    bad_argument("the diagonal of the preconditioner has " + std::to_string(s.diagonal.size()) + " entries, the matrix " +
-                 std::to_string(n) + " rows");
+  if (!s.diagonal.empty() && i64(s.diagonal.size()) != s.words())
+    bad_argument("the diagonal of the preconditioner has " + std::to_string(i64(s.diagonal.size()) / s.A.words) +
+                 " entries, the matrix " + std::to_string(n) + " rows");
   if (s.inverse.n > 0) validate(s.inverse);
   if (s.inverse.n > 0 && s.inverse.n != n)
     bad_argument("the preconditioner has " + std::to_string(s.inverse.n) + " rows, the matrix " + std::to_string(n));
+  if (s.inverse.n > 0 && s.inverse.words != s.A.words)
+    bad_argument("of the matrix and the preconditioner one is real and one complex");
   for (std::size_t i = 0; i < s.diagonal.size(); i++)
-    if (!std::isfinite(s.diagonal[i])) bad_argument("the preconditioner holds a NaN or Inf at row " + std::to_string(i));
+    if (!std::isfinite(s.diagonal[i]))
+      bad_argument("the preconditioner holds a NaN or Inf at row " + std::to_string(i / s.A.words));
   if (s.product && o.precond == "jacobi") bad_argument("jacobi needs the entries of the matrix, which is given as a function");
 }
 
@@ -41,14 +45,19 @@ std::string preconditioner_of(const System& s, const Options& o) {
   return s.product ? "none" : choose_preconditioner(s.A, o.precond);
 }
 
-std::string method_of(const System& s, const Options& o) {
-  return s.product && o.solver == "auto" ? "bicgstab" : choose_method(s.A, o.solver);
+/// A method that multiplies words by real numbers is for Hermitian systems, and so must M be: a diagonal one real.
+void check_diagonal(const System& s, const MethodEntry& m) {
+  if (!s.A.is_complex() || m.complex != Factors::of_words) return;
+  for (std::size_t i = 1; i < s.diagonal.size(); i += 2)
+    if (s.diagonal[i] != 0)
+      bad_argument("solver " + m.name + " needs a Hermitian preconditioner, and its diagonal is not real at row " +
+                   std::to_string(i / 2));
 }
 
 void build_operator(Part& p, Rank& rank, const System& s, const MethodEntry& method, const Partition& partition) {
   Range range("set up the operator");
   if (s.product) {
-    p.A = std::make_unique<HostOperator>(rank, partition, "product on the host", s.product);
+    p.A = std::make_unique<HostOperator>(rank, partition, "product on the host", s.product, s.A.words);
     return;
   }
   auto entries =
@@ -57,22 +66,22 @@ void build_operator(Part& p, Rank& rank, const System& s, const MethodEntry& met
   p.A = std::move(entries);
 }
 
-void build_preconditioner(Part& p, Rank& rank, const System& s, const std::string& name, const Partition& partition) {
+void build_preconditioner(Part& p, Rank& rank, const System& s, const Choice& c, const Partition& partition) {
   Range range("set up the preconditioner");
   int space = p.A->space();
-  if (name == "jacobi") {
-    auto jacobi = std::make_unique<Jacobi>(rank, s.A, space);
+  if (c.preconditioner == "jacobi") {
+    auto jacobi = std::make_unique<Jacobi>(rank, s.A, space, c.method->complex);
     p.jacobi = jacobi.get();
     p.M = std::move(jacobi);
   } else if (s.preconditioner) {
     p.M = std::make_unique<GivenOperator>(
-        std::make_unique<HostOperator>(rank, partition, space, "preconditioner on the host", s.preconditioner));
+        std::make_unique<HostOperator>(rank, partition, space, "preconditioner on the host", s.preconditioner, s.A.words));
   } else if (s.inverse.n > 0) {
     auto entries = std::make_unique<CsrOperator>(rank, s.inverse, partition, space);
     p.inverse = entries.get();
     p.M = std::make_unique<GivenOperator>(std::move(entries));
   } else if (!s.diagonal.empty()) {
-    p.M = std::make_unique<GivenDiagonal>(rank, space, s.diagonal.data());
+    p.M = std::make_unique<GivenDiagonal>(rank, space, s.diagonal.data(), c.method->complex);
   } else {
     p.M = std::make_unique<Identity>();
   }
@@ -87,11 +96,13 @@ Choice choose(const System& s, const Options& o) {
   if (o.ranks > s.A.n)  // before threads are started for them
     bad_argument("more ranks (" + std::to_string(o.ranks) + ") than rows (" + std::to_string(s.A.n) + ")");
   check_partition(s, o);
-  Choice c{&method(method_of(s, o)), preconditioner_of(s, o)};
+  auto chosen = choose_method(s, o);
+  Choice c{chosen.method, preconditioner_of(s, o), chosen.symmetry};
   if (s.product && !c.method->any_preconditioner)
     throw Error(Errc::unsupported, "solver " + c.method->name +
                                        " needs the entries of the matrix, which is given as a function: use cg or bicgstab");
   if (s.brings_operator()) require_any_preconditioner(*c.method);
+  check_diagonal(s, *c.method);
   return c;
 }
 
@@ -107,7 +118,7 @@ Partition partition_of(const System& s, int ranks) {
 Part build_part(Rank& rank, const System& s, const Choice& c, const Options& o, const Partition& partition) {
   Part p;
   build_operator(p, rank, s, *c.method, partition);
-  build_preconditioner(p, rank, s, c.preconditioner, partition);
+  build_preconditioner(p, rank, s, c, partition);
   Range range("record the method");
   p.driver = std::make_unique<Driver>(rank, *p.A, *p.M, *c.method, o.check_every, o.replace_every, s.watch, s.nullspace);
   return p;

@@ -14,6 +14,7 @@ namespace sordino {
 struct Choice {
   const MethodEntry* method = nullptr;
   std::string preconditioner;  // none, jacobi, or given
+  std::string symmetry = "";   // hermitian, symmetric or general; empty: nobody looked
 };
 
 /// Checks options and system. Throws bad_argument or unsupported with one sentence.

@@ -148,7 +148,11 @@ void RowsSolver::State::choose() {
   bool any_none = accord.most({chosen.preconditioner == "none" ? 1.0 : 0.0})[0] != 0;  // auto: by the rows of each
   if (any_none) chosen.preconditioner = "none";
   std::string name = options.solver;
-  if (name == "auto") name = symmetric() ? "cg" : "bicgstab";
+  bool positive = accord.most({positive_diagonal(A) ? 0.0 : 1.0})[0] == 0;
+  bool said = options.symmetry == "hermitian" || options.symmetry == "symmetric";
+  bool found = (said || (options.symmetry == "auto" && name == "auto" && positive)) && symmetric();
+  if (said && !found) bad_argument("symmetry is said to be " + options.symmetry + ", and the matrix is not symmetric");
+  if (name == "auto") name = found && positive ? "cg" : "bicgstab";
   chosen.method = &sordino::method(name);
   if (chosen.method->replicated && !alone())
     throw Error(Errc::unsupported,
@@ -157,9 +161,8 @@ void RowsSolver::State::choose() {
   if (options.deterministic == "auto") options.deterministic = chosen.method->needs_spd || !in_order ? "off" : "on";
 }
 
-// Symmetric with a positive diagonal. Which engine is to run depends on it: so an engine of its own finds out.
+// Which engine is to run depends on it: so an engine of its own finds out.
 bool RowsSolver::State::symmetric() {
-  if (accord.most({positive_diagonal(A) ? 0.0 : 1.0})[0] != 0) return false;
   if (alone()) return is_symmetric(A);
   host::HostEngine engine({.ranks = 1, .timeout = options.timeout}, accord.processes()->transport(1));
   bool found = false;

@@ -120,6 +120,8 @@ void require_mapped_to_zero(const CsrView& A, const Nullspace& nullspace) {
 Nullspace checked_nullspace(const System& s, const Options& options) {
   Nullspace found = s.nullspace;
   i64 n = s.A.n;
+  if (s.A.words != 1 && (options.nullspace != "none" || !found.empty()))
+    throw Error(Errc::unsupported, "nullspaces of complex systems are not supported");
   if (options.nullspace == "constant") {
     if (!found.empty()) bad_argument("nullspace is 'constant', and vectors are given, too: choose one");
     found.right = constant(n, 0, n);

@@ -85,7 +85,8 @@ Solver::State::State(const System& wanted, const Options& asked)
     : system(wanted), rows(A), options(asked), chosen(choose(system, asked)) {
   system.nullspace = checked_nullspace(system, options);
   bool in_order = options.all_reduce == "auto" || options.all_reduce == "fastest" || options.all_reduce == "ordered";
-  if (options.deterministic == "auto") options.deterministic = chosen.method->needs_spd || !in_order ? "off" : "on";
+  bool steady = chosen.method->needs_spd && !(A.is_complex() && chosen.method->complex == Factors::of_numbers);
+  if (options.deterministic == "auto") options.deterministic = steady || !in_order ? "off" : "on";
   if (system.watch.look)
     system.watch.look = [this, look_of_user = wanted.watch.look](int iteration, double residual, const double* x) {
       look_of_user(iteration, residual, x && exponent != 0 ? scaled_back(x) : x);
@@ -93,7 +94,7 @@ Solver::State::State(const System& wanted, const Options& asked)
 }
 
 const double* Solver::State::scaled_back(const double* x) {
-  seen_x = scaled_on_host(x, A.n, -exponent);
+  seen_x = scaled_on_host(x, system.words(), -exponent);
   return seen_x.data();
 }
 
@@ -148,9 +149,10 @@ Report Solver::solve(const double* b, double* x, const double* x0, const Progres
   Range range("sordino: solve");
   State& s = *state_;
   sordino::validate(s.options);
+  const i64 n = s.system.words();
   bool on_gpus = s.callers.settle(b, x, x0);
-  Magnitude of_b = s.callers.measure(b, s.A.n, 0, "the right-hand side");
-  if (x0) s.callers.measure(x0, s.A.n, 0, "x0");
+  Magnitude of_b = s.callers.measure(b, n, 0, "the right-hand side", s.A.words);
+  if (x0) s.callers.measure(x0, n, 0, "x0", s.A.words);
   bool in_range = Magnitude::in_range(of_b.largest);
   bool ranks_reach = !on_gpus || (s.engine().is_device() && s.engine().size() == s.engine().local_ranks());
   if (in_range && ranks_reach) return solve_in_range(b, std::sqrt(of_b.squares), x, x0, progress);
@@ -167,9 +169,10 @@ Report Solver::solve_on_host(const double* b, double* x, const double* x0, int e
   } restore{s, s.options.atol};
   s.exponent = exponent;
   s.options.atol = std::ldexp(s.options.atol, exponent);
-  auto b_here = scaled_on_host(b, s.A.n, exponent), x_here = std::vector<double>(b_here.size());
-  auto x0_here = x0 ? scaled_on_host(x0, s.A.n, exponent) : std::vector<double>{};
-  double b_norm = std::sqrt(s.callers.measure(b_here.data(), s.A.n, 0, "the right-hand side").squares);
+  const i64 n = s.system.words();
+  auto b_here = scaled_on_host(b, n, exponent), x_here = std::vector<double>(b_here.size());
+  auto x0_here = x0 ? scaled_on_host(x0, n, exponent) : std::vector<double>{};
+  double b_norm = std::sqrt(s.callers.measure(b_here.data(), n, 0, "the right-hand side", s.A.words).squares);
   Report r = solve_in_range(b_here.data(), b_norm, x_here.data(), x0 ? x0_here.data() : nullptr, progress);
   scale_back(x_here, exponent, x);
   r.residual_norm = std::ldexp(r.residual_norm, -exponent);
@@ -227,7 +230,7 @@ void Solver::update_values(const double* values) {
   if (s.system.product) bad_argument("the matrix is given as a function, which has no values to update");
   bool copied = on_gpu(values, "values");
   if (copied) {
-    s.next_values.resize(std::size_t(s.A.nnz()));
+    s.next_values.resize(std::size_t(s.A.nnz() * s.A.words));
     copy_callers(s.next_values.data(), values, s.next_values.size() * sizeof(double), s.callers.stream());
     values = s.next_values.data();
   }
@@ -271,6 +274,7 @@ int Solver::ranks() const { return state_->engine().size(); }
 int Solver::first_rank() const { return state_->engine().first_rank(); }
 double Solver::setup_seconds() const { return state_->setup_seconds; }
 const std::string& Solver::method() const { return state_->chosen.method->name; }
+const std::string& Solver::symmetry() const { return state_->chosen.symmetry; }
 const std::string& Solver::preconditioner() const { return state_->chosen.preconditioner; }
 std::string Solver::engine() const { return state_->engine().name(); }
 std::string Solver::transport() const { return state_->choice.transport; }

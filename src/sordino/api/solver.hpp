@@ -46,9 +46,9 @@ class Solver {
   ~Solver();
   Solver(Solver&&) noexcept;
 
-  /// Solves A x = b. b [n], x [n] (out; where this process holds rank 0), x0 [n] or null. Later solves make no new partition,
-  /// window, graph or allocation. Throws Error for NaN or Inf in b or x0, and for failures of ranks or devices; how the
-  /// numerics went is in the report's status.
+  /// Solves A x = b. b [n] (of a complex matrix [n][2], as x), x [n] (out; where this process holds rank 0), x0 [n] or null.
+  /// Later solves make no new partition, window, graph or allocation. Throws Error for NaN or Inf in b or x0, and for failures
+  /// of ranks or devices; how the numerics went is in the report's status.
   ///
   /// Each of b, x and x0 is memory of the host or of any GPU (cudaMalloc and its pools; not managed). With engine cuda and one
   /// process each rank copies its rows from GPU to GPU, 8 n bytes for each vector, and b and x0 are read once more to look for
@@ -80,6 +80,7 @@ class Solver {
   std::vector<i64> device_allocations() const;
   const std::string& method() const;
   const std::string& preconditioner() const;
+  const std::string& symmetry() const;  // hermitian, symmetric or general, as found or said; empty: nobody looked
   std::string engine() const;
   std::string transport() const;
 

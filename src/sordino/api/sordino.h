@@ -64,7 +64,7 @@ typedef struct sordino_rows {
   int64_t rows;           /* how many are here */
   const void* row_starts; /* [rows + 1] begins with index_base */
   const void* columns;    /* [entries] numbers in the whole matrix, which has fewer than 2^31 rows */
-  const double* values;   /* [entries] */
+  const double* values;   /* [entries] real ones: from C there are no complex systems */
   int index_bits;         /* of row_starts and columns: 32 (int32_t) or 64 (int64_t) */
   int index_base;         /* 0, or 1 as in Fortran: of row_starts, columns and first_row; sentences count rows from 0 */
 } sordino_rows;

@@ -11,10 +11,11 @@
 namespace sordino {
 
 /// A matrix, by its entries or as a function that multiplies by it, and what belongs to it. Functions, and the watch's look,
-/// are called on the thread of rank 0.
+/// are called on the thread of rank 0. Of a complex matrix (A.words is 2) all vectors and values, here and in a Solver, are
+/// pairs: real and imaginary part.
 struct System {
   HostFunction product = {};          // y = A x, where its entries are not known
-  CsrView A = {};                     // its arrays must outlive the solver; of a function: n alone
+  CsrView A = {};                     // its arrays must outlive the solver; of a function: n and words
   HostFunction preconditioner = {};   // z = M^-1 r, for the methods that take any operator
   CsrView inverse = {};               // M^-1 by its entries, or of no rows; likewise, and its arrays must outlive the solver
   std::vector<double> diagonal = {};  // [n] or empty: M^-1 as a diagonal
@@ -27,6 +28,7 @@ struct System {
   std::vector<i64> cuts = {};
   Watch watch = {};  // its iterations are counted anew after restarts and residual replacements
 
+  i64 words() const { return A.n * A.words; }  // of a vector
   bool brings_operator() const { return preconditioner || inverse.n > 0; }
   bool brings_preconditioner() const { return brings_operator() || !diagonal.empty(); }
 };

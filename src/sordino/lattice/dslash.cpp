@@ -84,6 +84,8 @@ void record_with_dots(Rank& rank, int space, const Split& split, const Hop<Links
 template <class Links>
 void record_hop(Rank& rank, int space, const Split& split, const Hop<Links>& hop, const StartDots& epilogue, bool spread) {
   if (epilogue.dots.empty()) return record_rows(rank, space, with_share(split, hop, hop), hop, spread);
+  for (auto& d : epilogue.dots)
+    if (d.turn != Turn::none) bad_argument("dot products of spinors are real ones");
   if constexpr (std::is_same_v<typename Links::Real, double>) {
     switch (epilogue.dots.size()) {
       case 1: return record_with_dots<1>(rank, space, split, hop, epilogue, spread);

@@ -1,23 +1,11 @@
-// Complex numbers, colour vectors and SU(3) links, for hosts and devices. T: float, double or long double.
+// Colour vectors and SU(3) links, for hosts and devices. T: float, double or long double.
 #pragma once
-#include "sordino/base/types.hpp"
+#include "sordino/base/complex.hpp"
 
 namespace sordino::lattice {
 
-template <class T>
-struct alignas(2 * sizeof(T)) Complex {
-  T re = 0, im = 0;
-
-  SORDINO_HD Complex operator+(Complex o) const { return {re + o.re, im + o.im}; }
-  SORDINO_HD Complex operator-(Complex o) const { return {re - o.re, im - o.im}; }
-  SORDINO_HD Complex operator*(Complex o) const { return {re * o.re - im * o.im, re * o.im + im * o.re}; }
-  SORDINO_HD Complex operator*(T a) const { return {re * a, im * a}; }
-};
-
-template <class T>
-SORDINO_HD Complex<T> conj(Complex<T> a) {
-  return {a.re, -a.im};
-}
+using sordino::Complex;
+using sordino::conj;
 
 /// a + i^phase b. No multiplication.
 template <int phase, class T>

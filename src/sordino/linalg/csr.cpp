@@ -10,7 +10,9 @@ namespace sordino {
 
 void validate(const CsrView& A) {
   if (A.n <= 0) bad_argument("the matrix is empty");
-  if (A.n >= std::numeric_limits<i32>::max()) throw Error(Errc::unsupported, "more than 2^31 rows are not supported");
+  if (A.n * A.words >= std::numeric_limits<i32>::max())
+    throw Error(Errc::unsupported,
+                std::string("more than ") + (A.is_complex() ? "2^30 complex" : "2^31") + " rows are not supported");
   if (A.indptr[0] != 0) bad_argument("indptr must begin with 0");
   for (i64 i = A.first_row; i < A.end_row(); i++) {
     i64 begin = A.begin(i), end = A.begin(i + 1);
@@ -30,7 +32,7 @@ void validate(const CsrView& A) {
 void validate_values(const CsrView& A, const double* values) {
   for (i64 i = A.first_row; i < A.end_row(); i++)
     for (i64 k = A.begin(i); k < A.begin(i + 1); k++)
-      if (!std::isfinite(values[k]))
+      if (!std::isfinite(values[k * A.words]) || !std::isfinite(values[k * A.words + A.words - 1]))
         bad_argument("the matrix holds a NaN or Inf at row " + std::to_string(i) + ", column " + std::to_string(A.indices[k]));
 }
 

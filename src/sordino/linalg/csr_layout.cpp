@@ -28,8 +28,8 @@ std::vector<u32> CsrOperator::Layout::pointers(const CsrView& A, const CsrSlice&
   return ptr;
 }
 
-i64 CsrOperator::Layout::bytes_on_device(const std::vector<u32>& ptr) {
-  constexpr i64 entry = sizeof(double) + sizeof(i32);
+i64 CsrOperator::Layout::bytes_on_device(const std::vector<u32>& ptr, int words) {
+  const i64 entry = i64(sizeof(double)) * words + i64(sizeof(i32));
   i64 rows = i64(ptr.size()) - 1;
   if (!is_sliced(ptr)) return entry * i64(ptr.back()) + 4 * (rows + 1);
   return entry * padded_entries(ptr) + 4 * ((rows + SellRows::height - 1) / SellRows::height + 1);
@@ -42,21 +42,20 @@ i64 CsrOperator::Layout::bytes() const {
   return sum;
 }
 
-CsrOperator::Layout::Layout(Rank& rank, std::vector<u32> ptr, std::vector<i32> columns, const i32* viewed, i32 first)
-    : rank_(rank), ptr_(std::move(ptr)), columns_(std::move(columns)), viewed_(viewed) {
-  if (!rank.engine().is_device()) {
-    store_on_host(first);
-    return;
-  }
+CsrOperator::Layout::Layout(Rank& rank, std::vector<u32> ptr, std::vector<i32> columns, const i32* viewed, i32 first, int words)
+    : rank_(rank), words_(words), ptr_(std::move(ptr)), columns_(std::move(columns)), viewed_(viewed) {
+  rows_ = words == 2 ? stored<ComplexEntries>(first) : stored<RealEntries>(first);
+  if (rank.engine().is_device()) columns_ = {};
+}
+
+template <class E>
+auto CsrOperator::Layout::stored(i32 first) -> std::variant<Real, Complex> {
+  using Any = typename RowsOf<E>::Any;
+  if (!rank_.engine().is_device()) return Any{on_host<HostCsrRowsOf<E>>(first)};
   const i32* col = columns_.empty() ? viewed_ : columns_.data();
-  double entries = double(ptr_.back());
-  if (is_sliced(ptr_))
-    store_sliced(col, first);
-  else if (entries / double(ptr_.size() - 1) < long_row)
-    store_csr<4>(col, first);
-  else
-    store_csr<32>(col, first);
-  columns_ = {};
+  if (is_sliced(ptr_)) return Any{sliced<SellRowsOf<E>>(col, first)};
+  bool is_long = double(ptr_.back()) >= long_row * double(ptr_.size() - 1);
+  return is_long ? Any{as_csr<CsrRows<32, E>>(col, first)} : Any{as_csr<CsrRows<4, E>>(col, first)};
 }
 
 CsrOperator::Layout::~Layout() {
@@ -72,24 +71,33 @@ T* CsrOperator::Layout::upload(const std::vector<T>& v) {
   return static_cast<T*>(p);
 }
 
-double* CsrOperator::Layout::reserve_values(std::size_t count) {
-  void* p = rank_.engine().allocate_bytes(rank_, count * sizeof(double));
-  blocks_.push_back({p, count * sizeof(double)});
+double* CsrOperator::Layout::reserve_values(std::size_t entries) {
+  std::size_t bytes = entries * std::size_t(words_) * sizeof(double);
+  void* p = rank_.engine().allocate_bytes(rank_, bytes);
+  blocks_.push_back({p, bytes});
   return static_cast<double*>(p);
 }
 
-void CsrOperator::Layout::store_on_host(i32 first) {
-  HostCsrRows r{};
-  r.ptr = ptr_.data();
-  r.col = columns_.empty() ? viewed_ : columns_.data();
-  r.values = &host_values_;
+template <class Rows>
+Rows CsrOperator::Layout::of_slice(i32 first) const {
+  Rows r{};
   r.first = first;
   r.rows = i32(ptr_.size()) - 1;
   r.nnz = ptr_.back();
-  rows_ = r;
+  return r;
 }
 
-void CsrOperator::Layout::store_sliced(const i32* col, i32 first) {
+template <class Rows>
+Rows CsrOperator::Layout::on_host(i32 first) {
+  Rows r = of_slice<Rows>(first);
+  r.ptr = ptr_.data();
+  r.col = columns_.empty() ? viewed_ : columns_.data();
+  r.values = &host_values_;
+  return r;
+}
+
+template <class Rows>
+Rows CsrOperator::Layout::sliced(const i32* col, i32 first) {
   constexpr i32 H = SellRows::height;
   i32 rows = i32(ptr_.size()) - 1;
   std::vector<i32> columns;
@@ -108,57 +116,51 @@ void CsrOperator::Layout::store_sliced(const i32* col, i32 first) {
     }
     slices_.push_back(base + longest * H);
   }
-  SellRows r{};
+  Rows r = of_slice<Rows>(first);
   r.slice = upload(slices_);
   r.col = upload(columns);
   r.values = device_values_ = reserve_values(columns.size());
-  r.first = first;
-  r.rows = rows;
-  r.nnz = ptr_.back();
-  rows_ = r;
-  staging_.assign(columns.size(), 0.0);
+  staging_.assign(columns.size() * std::size_t(words_), 0.0);
+  return r;
 }
 
-template <int L>
-void CsrOperator::Layout::store_csr(const i32* col, i32 first) {
-  CsrRows<L> r{};
+template <class Rows>
+Rows CsrOperator::Layout::as_csr(const i32* col, i32 first) {
+  Rows r = of_slice<Rows>(first);
   r.ptr = upload(ptr_);
   r.col = upload(std::vector<i32>(col, col + ptr_.back()));
   r.values = device_values_ = reserve_values(ptr_.back());
-  r.first = first;
-  r.rows = i32(ptr_.size()) - 1;
-  r.nnz = ptr_.back();
-  rows_ = r;
+  return r;
 }
 
 void CsrOperator::Layout::set_values(const double* values) {
   host_values_ = values;
   if (!device_values_) return;
-  if (slices_.empty()) return rank_.engine().upload(rank_, device_values_, values, ptr_.back() * sizeof(double));
+  const std::size_t words = std::size_t(words_);
+  if (slices_.empty()) return rank_.engine().upload(rank_, device_values_, values, ptr_.back() * words * sizeof(double));
   constexpr i32 H = SellRows::height;
   i32 rows = i32(ptr_.size()) - 1;
   for (i32 i = 0; i < rows; i++)
-    for (u32 k = 0; k < ptr_[i + 1] - ptr_[i]; k++) staging_[slices_[i / H] + k * H + i % H] = values[ptr_[i] + k];
+    for (u32 k = 0; k < ptr_[i + 1] - ptr_[i]; k++)
+      std::copy_n(values + (ptr_[i] + k) * words, words, staging_.data() + (slices_[i / H] + k * H + i % H) * words);
   rank_.engine().upload(rank_, device_values_, staging_.data(), staging_.size() * sizeof(double));
 }
 
 void CsrOperator::Layout::apply(Rank& rank, Vec x, Vec y, const Split& split, const StartDots& epilogue) const {
-  std::visit(
-      [&](auto rows) {
-        rows.x = x;
-        rows.y = y;
-        rank.apply_rows(rows, &split, y, epilogue);
-      },
-      rows_);
+  auto record = [&](auto rows) {
+    rows.x = x;
+    rows.y = y;
+    rank.apply_rows(rows, &split, y, epilogue);
+  };
+  std::visit([&](auto& layouts) { std::visit(record, layouts); }, rows_);
 }
 
 bool CsrOperator::Layout::apply_pair(Rank& rank, Vec x0, Vec y0, Vec x1, Vec y1, const Split& split) const {
-  return std::visit(
-      [&](auto rows) {
-        if constexpr (decltype(rows)::lanes == 1) rank.run_split(RowPair<decltype(rows)>{rows, x0, x1, y0, y1}, split);
-        return decltype(rows)::lanes == 1;
-      },
-      rows_);
+  auto record = [&](auto rows) {
+    if constexpr (decltype(rows)::lanes == 1) rank.run_split(RowPair<decltype(rows)>{rows, x0, x1, y0, y1}, split);
+    return decltype(rows)::lanes == 1;
+  };
+  return std::visit([&](auto& layouts) { return std::visit(record, layouts); }, rows_);
 }
 
 }  // namespace sordino

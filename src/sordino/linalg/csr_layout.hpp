@@ -10,33 +10,45 @@
 namespace sordino {
 
 struct CsrOperator::Layout {
-  /// `columns` empty: the caller's column array `viewed` serves as it is.
-  Layout(Rank& rank, std::vector<u32> ptr, std::vector<i32> columns, const i32* viewed, i32 first);
+  /// `columns` empty: the caller's column array `viewed` serves as it is. `words`: of a value.
+  Layout(Rank& rank, std::vector<u32> ptr, std::vector<i32> columns, const i32* viewed, i32 first, int words);
   ~Layout();
   Layout(const Layout&) = delete;
 
   /// Row pointers [rows + 1] of a slice, from its first entry.
   static std::vector<u32> pointers(const CsrView& A, const CsrSlice& slice);
-  static i64 bytes_on_device(const std::vector<u32>& ptr);
+  static i64 bytes_on_device(const std::vector<u32>& ptr, int words);
 
   i64 bytes() const;                      // on a device where it lies there, else of row pointers and columns
-  void set_values(const double* values);  // [nnz] of the slice
+  void set_values(const double* values);  // [nnz][words] of the slice
   void apply(Rank& rank, Vec x, Vec y, const Split& split, const StartDots& epilogue) const;
   /// False, and nothing recorded, if rows are computed by several threads.
   bool apply_pair(Rank& rank, Vec x0, Vec y0, Vec x1, Vec y1, const Split& split) const;
 
  private:
-  using Rows = std::variant<HostCsrRows, SellRows, CsrRows<4>, CsrRows<32>>;
+  template <class E>
+  struct RowsOf {
+    using Any = std::variant<HostCsrRowsOf<E>, SellRowsOf<E>, CsrRows<4, E>, CsrRows<32, E>>;
+  };
+  using Real = RowsOf<RealEntries>::Any;
+  using Complex = RowsOf<ComplexEntries>::Any;
 
-  void store_on_host(i32 first);
-  void store_sliced(const i32* col, i32 first);
-  template <int L>
-  void store_csr(const i32* col, i32 first);
+  template <class Entries>
+  std::variant<Real, Complex> stored(i32 first);
+  template <class Rows>
+  Rows on_host(i32 first);
+  template <class Rows>
+  Rows sliced(const i32* col, i32 first);
+  template <class Rows>
+  Rows as_csr(const i32* col, i32 first);
+  template <class Rows>
+  Rows of_slice(i32 first) const;
   template <class T>
   T* upload(const std::vector<T>& v);
-  double* reserve_values(std::size_t count);
+  double* reserve_values(std::size_t entries);
 
   Rank& rank_;
+  int words_;
   std::vector<u32> ptr_;      // [rows + 1]
   std::vector<i32> columns_;  // host engine only
   const i32* viewed_;
@@ -49,7 +61,7 @@ struct CsrOperator::Layout {
     std::size_t bytes;
   };
   std::vector<Block> blocks_;
-  Rows rows_;
+  std::variant<Real, Complex> rows_;
 };
 
 }  // namespace sordino

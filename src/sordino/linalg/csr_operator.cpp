@@ -4,19 +4,21 @@
 #include <limits>
 
 #include "sordino/linalg/csr_layout.hpp"
+#include "sordino/linalg/row_space.hpp"
 
 namespace sordino {
 
 CsrOperator::~CsrOperator() = default;
 
 CsrOperator::CsrOperator(Rank& rank, const CsrView& A, const Partition& partition)
-    : CsrOperator(rank, A, partition, rank.add_space(distributed_space(partition, rank.id()))) {}
+    : CsrOperator(rank, A, partition, add_row_space(rank, partition, A.words)) {}
 
-CsrOperator::CsrOperator(Rank& rank, const CsrView& A, const Partition& partition, int on_space) : space_(on_space) {
+CsrOperator::CsrOperator(Rank& rank, const CsrView& A, const Partition& partition, int on_space)
+    : space_(on_space), words_(A.words) {
   take_slice(A, partition, rank.id());
   const Space& space = rank.space(space_);
   auto ghosts = foreign_columns(A);
-  exchange_ = make_halo(rank, partition, space, ghosts);
+  exchange_ = make_halo(rank, in_words(partition, words_), space, in_words(ghosts, words_));
   split_ = interior_and_boundary(A, space);
   exchange_.consumer = split_;
   store(rank, A, ghosts.empty() && rank.size() == 1 ? std::vector<i32>{} : renumbered(A, ghosts), 0);
@@ -24,6 +26,7 @@ CsrOperator::CsrOperator(Rank& rank, const CsrView& A, const Partition& partitio
 
 std::unique_ptr<CsrOperator> CsrOperator::gathered(Rank& rank, const CsrView& A, const Partition& partition) {
   auto op = std::unique_ptr<CsrOperator>(new CsrOperator);
+  if (A.is_complex()) throw Error(Errc::unsupported, "complex matrices have no product that gathers whole vectors");
   op->gathers_ = true;
   op->take_slice(A, partition, rank.id());
   Space space = replicated_space(partition);
@@ -72,7 +75,7 @@ Split CsrOperator::interior_and_boundary(const CsrView& A, const Space& space) c
   std::vector<char> interior(space.tiles(), 1);
   i64 begin = slice_.first_row, end = begin + slice_.rows;
   for (i32 t = 0; t < space.tiles(); t++)
-    for (i64 row = begin + space.tile_rows[t]; row < begin + space.tile_rows[t + 1]; row++)
+    for (i64 row = begin + space.tile_rows[t] / words_; row < begin + space.tile_rows[t + 1] / words_; row++)
       for (i64 k = A.begin(row); k < A.begin(row + 1); k++)
         if (A.indices[k] < begin || A.indices[k] >= end) interior[t] = 0;
   auto [first, rest] = split_tiles(space, interior);
@@ -80,19 +83,19 @@ Split CsrOperator::interior_and_boundary(const CsrView& A, const Space& space) c
 }
 
 void CsrOperator::store(Rank& rank, const CsrView& A, std::vector<i32> columns, i32 first) {
-  layout_ =
-      std::make_unique<Layout>(rank, Layout::pointers(A, slice_), std::move(columns), A.indices + slice_.first_entry, first);
+  layout_ = std::make_unique<Layout>(rank, Layout::pointers(A, slice_), std::move(columns), A.indices + slice_.first_entry,
+                                     first, words_);
   update_values(rank, A.values);
 }
 
 i64 CsrOperator::bytes() const { return layout_->bytes(); }
 
 i64 CsrOperator::bytes_of(const CsrView& A, const CsrSlice& slice, bool device, bool renumbers) {
-  if (device) return Layout::bytes_on_device(Layout::pointers(A, slice));
+  if (device) return Layout::bytes_on_device(Layout::pointers(A, slice), A.words);
   return i64(sizeof(i32)) * (slice.rows + 1 + (renumbers ? slice.entries : 0));
 }
 
-void CsrOperator::update_values(Rank&, const double* values) { layout_->set_values(values + slice_.first_entry); }
+void CsrOperator::update_values(Rank&, const double* values) { layout_->set_values(values + slice_.first_entry * words_); }
 
 void CsrOperator::apply(Rank& rank, Vec x, Vec y, const StartDots& epilogue) const {
   if (gathers_ && !epilogue.dots.empty())

@@ -16,23 +16,24 @@ struct CsrSlice {
 class CsrOperator final : public Operator {
  public:
   /// Collective. `A` holds this rank's rows at least. On the host engine the values of `A` are viewed, not copied: keep them
-  /// alive until update_values(). Memory: 4 B a nonzero on the host (renumbered columns), 12 B on a device. Synchronizes all
-  /// ranks once.
+  /// alive until update_values(). Memory: 4 B a nonzero on the host (renumbered columns), 12 B on a device, 20 B of a complex
+  /// one. Synchronizes all ranks once.
   CsrOperator(Rank& rank, const CsrView& A, const Partition& partition);
   /// The same on another operator's space of that partition: a preconditioner.
   CsrOperator(Rank& rank, const CsrView& A, const Partition& partition, int space);
-  /// The same matrix on replicated vectors: each rank multiplies its rows, and all ranks gather the result (000, section VI).
+  /// The same matrix, a real one, on replicated vectors: each rank multiplies its rows, and all ranks gather the result (000,
+  /// section VI).
   static std::unique_ptr<CsrOperator> gathered(Rank& rank, const CsrView& A, const Partition& partition);
   ~CsrOperator() override;
 
   void apply(Rank& rank, Vec x, Vec y, const StartDots& epilogue = {}) const override;
   void apply_pair(Rank& rank, Vec x0, Vec y0, Vec x1, Vec y1) const override;
-  int space() const override { return space_; }
+  int space() const override { return space_; }  // of words: two for each row of a complex matrix
   Vec operand(Rank& rank, const char* name) const override {
     return rank.vector(name, space_, gathers_ ? nullptr : &exchange_);
   }
   Vec result(Rank& rank, const char* name) const override { return rank.vector(name, space_, gathers_ ? &exchange_ : nullptr); }
-  /// New values for the same pattern, [nnz] of the view. No communication, no allocation.
+  /// New values for the same pattern, [nnz][words] of the view. No communication, no allocation.
   void update_values(Rank& rank, const double* values);
   const CsrSlice& slice() const { return slice_; }
   /// What it holds itself: on a device in its memory, else row pointers and renumbered columns.
@@ -50,6 +51,7 @@ class CsrOperator final : public Operator {
   void store(Rank& rank, const CsrView& A, std::vector<i32> columns, i32 first);
 
   int space_ = -1;
+  int words_ = 1;
   CsrSlice slice_;
   Exchange exchange_;
   Split split_;

@@ -1,6 +1,7 @@
 #include "sordino/linalg/host_operator.hpp"
 
 #include "sordino/comm/traffic.hpp"
+#include "sordino/linalg/row_space.hpp"
 
 namespace sordino {
 namespace {
@@ -23,12 +24,12 @@ std::vector<i32> counts(const Partition& partition) {
 
 }  // namespace
 
-HostOperator::HostOperator(Rank& rank, const Partition& partition, std::string name, HostFunction function)
-    : HostOperator(rank, partition, rank.add_space(distributed_space(partition, rank.id())), std::move(name),
-                   std::move(function)) {}
+HostOperator::HostOperator(Rank& rank, const Partition& rows, std::string name, HostFunction function, int words)
+    : HostOperator(rank, rows, add_row_space(rank, rows, words), std::move(name), std::move(function), words) {}
 
-HostOperator::HostOperator(Rank& rank, const Partition& partition, int space, std::string name, HostFunction function)
+HostOperator::HostOperator(Rank& rank, const Partition& rows, int space, std::string name, HostFunction function, int words)
     : name_(std::move(name)), function_(std::move(function)), space_(space) {
+  const Partition partition = in_words(rows, words);
   int whole_space = rank.add_space(space_of_whole(partition.n, rank.id() == root));
   gather_ = gather_at(rank, partition.rows(rank.id()), root);
   scatter_ = scatter_from(rank, counts(partition), root);

@@ -8,13 +8,14 @@
 
 namespace sordino {
 
-/// y = F x on whole vectors, x [n] and y [n]. Called on the thread of rank 0, never twice at the same time. What it throws
-/// fails all ranks.
+/// y = F x on whole vectors, x [n] and y [n], of complex ones [n][2]. Called on the thread of rank 0, never twice at the same
+/// time. What it throws fails all ranks.
 using HostFunction = std::function<void(const double* x, double* y)>;
 
 /// Row i of the result, as rank 0 has sent it: behind no own rows on the other ranks, so that row i is word i everywhere.
 struct ScatteredRows {
   static constexpr int lanes = 1;
+  static constexpr bool turns = true;
   static constexpr const char* name = "Scatter";
   Foreign<const double, Access::ghost> from;
   Out y;
@@ -36,10 +37,10 @@ struct ScatteredRows {
 /// the queues drain and a loop is no graph.
 class HostOperator final : public Operator {
  public:
-  /// Collective. Vectors live on a space of its own, rows dealt out as `partition` says.
-  HostOperator(Rank& rank, const Partition& partition, std::string name, HostFunction function);
+  /// Collective. Vectors live on a space of its own, rows, of `words` each, dealt out as `partition` says.
+  HostOperator(Rank& rank, const Partition& partition, std::string name, HostFunction function, int words = 1);
   /// The same on another operator's space of that partition: a preconditioner.
-  HostOperator(Rank& rank, const Partition& partition, int space, std::string name, HostFunction function);
+  HostOperator(Rank& rank, const Partition& partition, int space, std::string name, HostFunction function, int words = 1);
 
   void apply(Rank& rank, Vec x, Vec y, const StartDots& epilogue = {}) const override;
   int space() const override { return space_; }

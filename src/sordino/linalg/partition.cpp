@@ -9,7 +9,7 @@
 namespace sordino {
 namespace {
 
-constexpr double bytes_per_nonzero = 12, bytes_per_row = 88;
+constexpr double bytes_per_column = 4, bytes_per_value = 8, bytes_per_row = 88;
 
 i32 number_of_blocks(i64 n, int ranks, i32 most = default_blocks) {
   if (ranks < 1) bad_argument("the number of ranks must be at least 1, not " + std::to_string(ranks));
@@ -39,7 +39,8 @@ int Partition::owner(i64 row) const {
 Partition balance(const CsrView& A, int ranks, i32 most_blocks) {
   Partition p{A.n, {A.first_row}, {}};
   i32 blocks = number_of_blocks(A.rows(), ranks, most_blocks);
-  auto weight = [&](i64 row) { return bytes_per_nonzero * double(A.begin(row)) + bytes_per_row * double(row - A.first_row); };
+  const double entry = bytes_per_column + A.words * bytes_per_value;
+  auto weight = [&](i64 row) { return entry * double(A.begin(row)) + A.words * bytes_per_row * double(row - A.first_row); };
   double total = weight(A.end_row());
   i64 row = A.first_row;
   for (i32 b = 1; b < blocks; b++) {

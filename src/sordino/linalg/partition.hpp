@@ -22,7 +22,8 @@ struct Partition {
 /// 840 = lcm(1..8) blocks: 1 to 8 ranks then hold equally many, and sums have the same bits for every number of ranks.
 inline constexpr i32 default_blocks = 840;
 
-/// Blocks of equal weight, where a row weighs the bytes that an iteration moves for it: 12 a nonzero and some vectors.
+/// Blocks of equal weight, where a row weighs the bytes that an iteration moves for it: 12 a nonzero (20 a complex one) and
+/// some vectors.
 /// Of a view of some rows: the part of a partition that has them. Throws bad_argument if there are more ranks than rows.
 Partition balance(const CsrView& A, int ranks, i32 most_blocks = default_blocks);
 /// Of ranks that own these rows, [ranks + 1] the first row of each and n; about as many blocks in all. Throws bad_argument if

@@ -1,6 +1,7 @@
 // Preconditioners that the caller brings.
 #pragma once
 #include <memory>
+#include <vector>
 
 #include "sordino/precond/preconditioner.hpp"
 
@@ -9,9 +10,14 @@ namespace sordino {
 /// M^-1 as a diagonal, fused into the solvers' updates as Jacobi's is.
 class GivenDiagonal final : public Preconditioner {
  public:
-  /// values [n] of the whole system.
-  GivenDiagonal(Rank& rank, int space, const double* values) : d_(rank.vector("M^-1", space)) {
-    rank.write(d_, values + rank.space(space).first_row);
+  /// values [n] of the whole system; of a complex one [n][2], of which factors of words take the real part for both.
+  GivenDiagonal(Rank& rank, int space, const double* values, Factors factors = Factors::of_words)
+      : d_(rank.vector("M^-1", space)) {
+    const Space& s = rank.space(space);
+    std::vector<double> mine(values + s.first_row, values + s.first_row + s.rows);
+    if (s.numbers >= 0 && factors == Factors::of_words)
+      for (std::size_t i = 1; i < mine.size(); i += 2) mine[i] = mine[i - 1];
+    rank.write(d_, mine.data());
   }
   Vec diagonal() const override { return d_; }
 

@@ -12,14 +12,16 @@ class Identity final : public Preconditioner {
 
 class Jacobi final : public Preconditioner {
  public:
-  /// 1 / diag(A) for the rows that `space` holds. Throws bad_argument if a diagonal entry is missing or zero.
-  Jacobi(Rank& rank, const CsrView& A, int space);
+  /// 1 / diag(A) for the rows that `space` holds, of a complex A as the method's factors are: of words 1 / Re diag(A), for
+  /// both words of a row. Throws bad_argument if a diagonal entry is missing or zero.
+  Jacobi(Rank& rank, const CsrView& A, int space, Factors factors = Factors::of_words);
   void update_values(Rank& rank, const CsrView& A);
   Vec diagonal() const override { return d_; }
 
  private:
   Vec d_;
   int space_;
+  Factors factors_;
   std::vector<double> host_;  // [rows], kept so that updates allocate nothing
 };
 

@@ -4,6 +4,10 @@
 
 namespace sordino {
 
+/// What numbers a method computes with where vectors are complex: it multiplies words by real ones, as Hermitian systems allow,
+/// or numbers by complex ones; `real`: it is for real vectors only. A diagonal M^-1 has a factor for each accordingly.
+enum class Factors { real, of_words, of_numbers };
+
 class Preconditioner {
  public:
   virtual ~Preconditioner() = default;

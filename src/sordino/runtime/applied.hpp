@@ -9,10 +9,23 @@ namespace sordino {
 /// One operand pair of a dot product in an operator's epilogue; an unset operand is the row's own result, from its register.
 struct DotPair {
   In a, b;
+  SORDINO_HD double product(i32 i, double y) const { return (a.p ? a[i] : y) * (b.p ? b[i] : y); }
+};
+
+/// The same of complex vectors, whose words the rows are. A row functor whose results may be such words says `turns`.
+struct TurnedPair {
+  In a, b;
+  Turn turn = Turn::none;
+  SORDINO_HD double product(i32 i, double y) const {
+    bool odd = i & 1, other = turn == Turn::by_i || turn == Turn::conjugate_by_i;
+    double word = b.p ? b[other ? i ^ 1 : i] : y;
+    bool negative = odd ? turn == Turn::conjugate : turn == Turn::by_i;
+    return (a.p ? a[i] : y) * (negative ? -word : word);
+  }
 };
 
 /// A row functor with K dot products of its result.
-template <class RowFunctor, int K>
+template <class RowFunctor, int K, class Pair = DotPair>
 struct Applied {
   static constexpr int lanes = RowFunctor::lanes;
   static constexpr const char* name = RowFunctor::name;
@@ -23,7 +36,7 @@ struct Applied {
       return 6;
   }();
   RowFunctor f;
-  DotPair dots[K > 0 ? K : 1];
+  Pair dots[K > 0 ? K : 1];
 
   template <class V>
   SORDINO_HD void fields(V&& visit) {
@@ -36,11 +49,7 @@ struct Applied {
   SORDINO_HD Sums<K> finish(i32 i, double y) {
     f.store(i, y);
     Sums<K> s{};
-    for (int k = 0; k < K; k++) {
-      double a = dots[k].a.p ? dots[k].a[i] : y;
-      double b = dots[k].b.p ? dots[k].b[i] : y;
-      s.v[k] = a * b;
-    }
+    for (int k = 0; k < K; k++) s.v[k] = dots[k].product(i, y);
     return s;
   }
   SORDINO_HD Sums<K> row(i32 i) { return finish(i, f.sum(i, 0, 1)); }

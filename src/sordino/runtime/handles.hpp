@@ -10,7 +10,7 @@
 //     SORDINO_HD Sums<1> row(i32 i) { x[i] += alpha * p[i]; double ri = r[i] - alpha * q[i]; r[i] = ri; return {ri * ri}; }
 //   };
 #pragma once
-#include "sordino/base/types.hpp"
+#include "sordino/base/complex.hpp"
 
 namespace sordino {
 
@@ -71,6 +71,23 @@ using InOut = Field<double, Access::update>;
 struct Scaling : In {
   using In::In;
   SORDINO_HD double operator[](i32 i) const { return p ? p[i] : 1.0; }
+};
+
+/// A vector of complex numbers, as a field of a functor whose rows are the numbers: element i is words 2 i and 2 i + 1 of a
+/// vector on a space with Space::numbers. All vectors of such a functor, foreign ones aside, are fields of numbers.
+template <class T, Access how>
+struct NumberField : Field<T, how> {
+  static constexpr bool numbers = true;
+  using Field<T, how>::Field;
+};
+using InNumber = NumberField<const Complex<double>, Access::read>;
+using OutNumber = NumberField<Complex<double>, Access::write>;
+using InOutNumber = NumberField<Complex<double>, Access::update>;
+
+/// As Scaling, of numbers.
+struct NumberScaling : InNumber {
+  using InNumber::InNumber;
+  SORDINO_HD Complex<double> operator[](i32 i) const { return p ? p[i] : Complex<double>{1, 0}; }
 };
 
 /// A vector of another space than the one whose rows the command runs over: the functor knows which of its rows belong to which
@@ -138,15 +155,22 @@ struct Sums {
 
 // --- epilogues -------------------------------------------------------------------------------------------------------
 
+/// What is taken of b in a sum over the words of two complex vectors, so that it is a part of a complex product:
+/// dot(a, b) is Re b^H a, and by_i makes it Im b^H a, conjugate Re b^T a, conjugate_by_i Im b^T a.
+enum class Turn { none, by_i, conjugate, conjugate_by_i };
+
 struct Dot {
   Vec a, b;
+  Turn turn = Turn::none;
 };
 struct DotTo {
   Vec a, b;
   Scal to;
+  Turn turn = Turn::none;
 };
-inline Dot dot(Vec a, Vec b) { return {a, b}; }
-inline DotTo operator>>(Dot d, Scal s) { return {d.a, d.b, s}; }
+/// In the epilogue of an operator; a `b` that is turned is not its result.
+inline Dot dot(Vec a, Vec b, Turn turn = Turn::none) { return {a, b, turn}; }
+inline DotTo operator>>(Dot d, Scal s) { return {d.a, d.b, s, d.turn}; }
 
 /// "Send the rows of v that other ranks need, as soon as this command has them."
 struct Push {

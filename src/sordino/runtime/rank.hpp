@@ -71,6 +71,11 @@ struct VectorInfo {
   Permission permission = Permission::read_write;
 };
 
+namespace detail {
+/// Where a vector that a command uses has its words: in the command's rows, two in each, or anywhere.
+enum class Lies { in_rows, in_numbers, elsewhere };
+}  // namespace detail
+
 struct Reduction {
   std::vector<int> to;  // logical scalars
   int space = -1;
@@ -283,7 +288,9 @@ class Rank {
   }
   void add_epilogue(Command& c, const After& a);
   void start_reduction(Command& c, const std::vector<Scal>& to);
-  void use_vector(Command& c, int id, Access access, bool foreign);
+  template <int K, class RowFunctor>
+  void apply_turned(RowFunctor f, const Split* split, Vec y, const StartDots& epilogue);
+  void use_vector(Command& c, int id, Access access, detail::Lies lies);
   // On a replicated space a vector without an exchange is there in full on every rank: nothing to send or to wait for.
   bool is_whole(int v) const { return !vectors_[v].exchange && spaces_[vectors_[v].space].replicated; }
   bool is_gathered(int v) const { return vectors_[v].exchange && spaces_[vectors_[v].space].replicated; }

@@ -26,6 +26,23 @@ std::string command_name() {
     return type_name<F>();
 }
 
+/// Whether results of a row functor may be words of complex numbers.
+template <class F>
+constexpr bool turns() {
+  if constexpr (requires { F::turns; })
+    return F::turns;
+  else
+    return false;
+}
+
+template <class T>
+constexpr Lies lies() {
+  if constexpr (requires { T::foreign; })
+    return Lies::elsewhere;
+  else
+    return requires { T::numbers; } ? Lies::in_numbers : Lies::in_rows;
+}
+
 }  // namespace detail
 
 template <class F>
@@ -36,7 +53,7 @@ Command Rank::scan(F& functor, int space) {
   row_bytes_ = 0;
   each_field(functor, [&](auto& x) {
     using T = std::decay_t<decltype(x)>;
-    if constexpr (detail::VectorField<T>) use_vector(c, x.id, T::access, requires { T::foreign; });
+    if constexpr (detail::VectorField<T>) use_vector(c, x.id, T::access, detail::lies<T>());
     if constexpr (requires { x.n_segments; })
       if (x.id >= 0) {
         c.sends.push_back(x.id);
@@ -76,10 +93,33 @@ Event Rank::record_command(F functor, int space, const Split* split, E... epilog
   return commit(std::move(c), split, row_flops);
 }
 
+template <int K, class RowFunctor>
+void Rank::apply_turned(RowFunctor f, const Split* split, Vec y, const StartDots& epilogue) {
+  if constexpr (!detail::turns<RowFunctor>()) {
+    bad_argument("a complex product with the result of a real operator");
+  } else {
+    auto operand = [&](Vec v) { return v.id == y.id ? In{} : In{v}; };
+    Applied<RowFunctor, K, TurnedPair> a{f, {}};
+    Start to;
+    for (int k = 0; k < K; k++) {
+      const DotTo& d = epilogue.dots[k];
+      if (d.b.id == y.id && d.turn != Turn::none) bad_argument("the operand that is turned is the operator's result");
+      a.dots[k] = {operand(d.a), operand(d.b), d.turn};
+      to.to.push_back(d.to);
+    }
+    record_command(a, space_of_fields, split, to);
+  }
+}
+
 template <class RowFunctor>
 void Rank::apply_rows(RowFunctor f, const Split* split, Vec y, const StartDots& epilogue) {
   auto operand = [&](Vec v) { return v.id == y.id ? In{} : In{v}; };
+  bool turns = false;
+  for (auto& d : epilogue.dots) turns |= d.turn != Turn::none;
   auto with = [&]<int K>(std::integral_constant<int, K>) {
+    if constexpr (K == 2 || K == 3)
+      if (turns) return apply_turned<K>(f, split, y, epilogue);
+    if (turns) bad_argument("an operator's epilogue takes 2 or 3 dot products where complex ones are among them");
     Applied<RowFunctor, K> a{f, {}};
     Start to;
     for (int k = 0; k < K; k++) {

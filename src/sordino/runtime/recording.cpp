@@ -8,19 +8,22 @@
 
 namespace sordino {
 
-void Rank::use_vector(Command& c, int id, Access access, bool foreign) {
+void Rank::use_vector(Command& c, int id, Access access, detail::Lies lies) {
   if (id < 0) return;  // an operand left unset: an epilogue's own result, or a scaling by 1
   const VectorInfo& v = vectors_[id];
   auto has = [id](const std::vector<int>& l) { return contains(l, id); };
   auto add = [&](std::vector<int>& list) {
     if (!has(list)) list.push_back(id);
   };
-  if (!foreign) {
-    if (c.space >= 0 && c.space != v.space) bad_argument(c.name + ": '" + v.name + "' lives on another space");
-    c.space = v.space;
-    constexpr double word = 8;
-    if (!has(c.reads) && !has(c.writes)) row_bytes_ += word;
-    if (access == Access::update) row_bytes_ += word;
+  if (lies != detail::Lies::elsewhere) {
+    bool numbers = lies == detail::Lies::in_numbers;
+    int space = numbers ? spaces_[v.space].numbers : v.space;
+    if (space < 0) bad_argument(c.name + ": '" + v.name + "' holds real numbers");
+    if (c.space >= 0 && c.space != space) bad_argument(c.name + ": '" + v.name + "' lives on another space");
+    c.space = space;
+    const double element = numbers ? 16 : 8;
+    if (!has(c.reads) && !has(c.writes)) row_bytes_ += element;
+    if (access == Access::update) row_bytes_ += element;
   }
   if (access != Access::write && access != Access::arrived) add(c.reads);
   if (access == Access::write || access == Access::update) add(c.writes);
@@ -73,7 +76,7 @@ Command Rank::host_command(HostTask task) {
   if (!task.run) bad_argument(c.name + ": a host task without a function");
   c.capturable = false;
   c.host_seconds = task.seconds;
-  for (auto& use : task.uses) use_vector(c, use.vector.id, use.how, true);
+  for (auto& use : task.uses) use_vector(c, use.vector.id, use.how, detail::Lies::elsewhere);
   for (auto& g : task.gets)
     if (!g.last) (g.finishes ? c.finishes : c.gets).push_back(g.id);
   for (Scal s : task.puts) c.puts.push_back(s.id);
@@ -82,6 +85,8 @@ Command Rank::host_command(HostTask task) {
 }
 
 void Rank::dots_command(const StartDots& s) {
+  for (auto& d : s.dots)
+    if (d.turn != Turn::none) bad_argument("complex products are taken in the epilogue of an operator");
   auto with = [&]<int K>(std::integral_constant<int, K>) {
     Dots<K> d;
     Start to;

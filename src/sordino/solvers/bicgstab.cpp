@@ -1,5 +1,7 @@
 #include "sordino/solvers/bicgstab.hpp"
 
+#include "sordino/solvers/complex_bicgstab.hpp"
+
 namespace sordino {
 namespace bicgstab {
 
@@ -46,6 +48,7 @@ Bicgstab::Bicgstab(const Problem& k) {
 
 template <>
 std::unique_ptr<Method> make<bicgstab::Bicgstab>(const Problem& problem) {
+  if (problem.is_complex()) return complex_bicgstab::make_method(problem);
   return std::make_unique<bicgstab::Bicgstab>(problem);
 }
 

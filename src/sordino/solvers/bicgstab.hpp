@@ -81,6 +81,7 @@ struct Bicgstab final : Method {
   static constexpr const char *name = "bicgstab", *matrix = "general";
   static constexpr const char* summary = "BiCGStab: three exposed reductions";
   static constexpr bool replicated = false, any_preconditioner = true;
+  static constexpr Factors complex = Factors::of_numbers;  // complex_bicgstab.hpp
   explicit Bicgstab(const Problem& problem);
   using kernels = KernelList<Kernel<Begin>, Kernel<HalfStep>, Kernel<Step>, Kernel<Direction, ConvergedBi>>;
 };

@@ -91,6 +91,7 @@ struct Cg final : Method {
   static constexpr const char *name = "cg", *matrix = "spd";
   static constexpr const char* summary = "classic preconditioned CG: two exposed reductions, the fewest bytes";
   static constexpr bool replicated = false, any_preconditioner = true;
+  static constexpr Factors complex = Factors::of_words;
   explicit Cg(const Problem& problem);
   using kernels = KernelList<Kernel<Begin>, Kernel<Residual>, Kernel<Direction, ConvergedSpd>, Kernel<LastStep>, Kernel<Defect>,
                              Kernel<ResidualAlone>, Kernel<Direction>>;

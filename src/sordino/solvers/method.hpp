@@ -24,6 +24,7 @@ struct Problem {
   const Operator* M = nullptr;       // M^-1, where it is no diagonal; `d` is then unset
   const Watcher* watcher = nullptr;  // who looks at x meanwhile
 
+  bool is_complex() const { return s.space(A.space()).numbers >= 0; }
   Vec vector(const char* name) const { return s.vector(name, A.space()); }
   Vec operand(const char* name) const { return A.operand(s, name); }  // A can be applied to it
   Vec result(const char* name) const { return A.result(s, name); }    // A can be applied into it
@@ -98,6 +99,7 @@ class Method {
 
   static constexpr bool applies_pairs = false;       // its loop multiplies two vectors at once
   static constexpr bool any_preconditioner = false;  // its preconditioner may be any operator, not only a diagonal
+  static constexpr Factors complex = Factors::real;  // how it computes with complex vectors, if it does
 
  protected:
   Method() = default;

@@ -68,6 +68,7 @@ struct Prcg final : Method {
   static constexpr const char *name = "prcg", *matrix = "spd";
   static constexpr const char* summary = "pipelined predict-and-recompute CG: its one reduction is hidden behind two products";
   static constexpr bool replicated = false, applies_pairs = true;
+  static constexpr Factors complex = Factors::of_words;
   explicit Prcg(const Problem& problem);
   using kernels = KernelList<Kernel<Begin>, Kernel<First>, Kernel<Step, ConvergedSpd>>;
 };

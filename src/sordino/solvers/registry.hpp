@@ -11,9 +11,10 @@ namespace sordino {
 
 struct MethodEntry {
   std::string name, summary;
-  bool needs_spd;
+  bool needs_spd;           // of complex matrices a Hermitian definite one, or, where it computes with numbers, a symmetric one
   bool replicated;          // wants whole vectors on every rank
   bool any_preconditioner;  // not only a diagonal; nor does it hide reductions behind products
+  Factors complex;          // how it computes with complex vectors, if it does
   std::unique_ptr<Method> (*make)(const Problem&);
 };
 

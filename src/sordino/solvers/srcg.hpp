@@ -55,6 +55,7 @@ struct Srcg final : Method {
   static constexpr const char *name = "srcg", *matrix = "spd";
   static constexpr const char* summary = "single-reduction CG: one exposed reduction, two commands an iteration";
   static constexpr bool replicated = false;
+  static constexpr Factors complex = Factors::of_words;
   explicit Srcg(const Problem& problem);
   using kernels = KernelList<Kernel<Begin>, Kernel<Step, ConvergedSpd>>;
 };

@@ -179,6 +179,12 @@ TEST("the automatic choices are those of a Solver") {
   CHECK(std::string(sordino_preconditioner(z.solver)) == "none");
   CHECK(std::string(sordino_engine(z.solver)) == "host");
   CHECK(refusal(zero.rows, "engine=host precond=jacobi").find("row 0 is zero") != std::string::npos);
+
+  Handle general(symmetric.rows, "engine=host symmetry=general"), told(symmetric.rows, "engine=host symmetry=hermitian");
+  CHECK(std::string(sordino_method(general.solver)) == "bicgstab");
+  CHECK(std::string(sordino_method(told.solver)) == "cg");
+  CHECK(refusal(other.rows, "engine=host symmetry=symmetric") ==
+        "symmetry is said to be symmetric, and the matrix is not symmetric");
 }
 
 TEST("how a solve went: a code, figures, a history and a sentence") {

@@ -3,6 +3,7 @@
 #include "sordino/linalg/csr_rows.hpp"
 #include "sordino/linalg/host_operator.hpp"
 #include "sordino/runtime/cuda/enable.cuh"
+#include "sordino/solvers/complex_bicgstab.hpp"
 #include "sordino/solvers/driver_steps.hpp"
 #include "sordino/solvers/registry.hpp"
 
@@ -13,15 +14,26 @@ void enable_methods(MethodList<M...>) {
   (enable<order>(typename M::kernels{}), ...);
 }
 
+/// Products with complex matrices.
+template <SumOrder order, class... Rows>
+void enable_complex_rows() {
+  (enable<order>(AppliedKernels<Rows>{}), ...);
+  (enable<order>(TurnedKernels<Rows>{}), ...);
+}
+
 template <SumOrder order>
 void enable_registered() {
   enable_methods<order>(Methods{});
+  enable<order>(complex_bicgstab::Kernels{});
   enable<order>(DriverKernels{});
   enable<order>(AppliedKernels<SellRows>{});
   enable<order>(KernelList<Kernel<RowPair<SellRows>>>{});
   enable<order>(AppliedKernels<CsrRows<4>>{});
   enable<order>(AppliedKernels<CsrRows<32>>{});
   enable<order>(AppliedKernels<ScatteredRows>{});
+  enable<order>(TurnedKernels<ScatteredRows>{});
+  enable_complex_rows<order, SellRowsOf<ComplexEntries>, CsrRows<4, ComplexEntries>, CsrRows<32, ComplexEntries>>();
+  enable<order>(KernelList<Kernel<RowPair<SellRowsOf<ComplexEntries>>>>{});
 }
 
 }  // namespace sordino::cuda

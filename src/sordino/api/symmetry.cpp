@@ -1,0 +1,105 @@
+#include "sordino/api/symmetry.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sordino/api/inspect.hpp"
+#include "sordino/base/complex.hpp"
+#include "sordino/base/error.hpp"
+
+namespace sordino {
+namespace {
+
+using Number = Complex<double>;
+constexpr double rounding = 1e-12;
+
+Number value(const CsrView& A, i64 k) {
+  return A.is_complex() ? Number{A.values[2 * k], A.values[2 * k + 1]} : Number{A.values[k], 0};
+}
+
+/// The entry's place in the arrays; -1: there is none.
+i64 place(const CsrView& A, i64 row, i64 column) {
+  const i32 *begin = A.indices + A.begin(row), *end = A.indices + A.begin(row + 1);
+  const i32* at = std::lower_bound(begin, end, i32(column));
+  return at != end && *at == column ? at - A.indices : -1;
+}
+
+double size(Number a) { return std::abs(a.re) + std::abs(a.im); }
+bool equal(Number a, Number b) { return size(a - b) <= rounding * size(b); }
+
+std::string in_words(const Symmetry& is, bool real) {
+  if (real) return is.symmetric ? "symmetric" : "not symmetric";
+  return is.hermitian ? "Hermitian" : is.symmetric ? "complex symmetric" : "neither Hermitian nor symmetric";
+}
+
+/// What the option says, where it says something.
+std::optional<Symmetry> said(const std::string& option) {
+  if (option == "hermitian") return Symmetry{true, false};
+  if (option == "symmetric") return Symmetry{false, true};
+  if (option == "general") return Symmetry{};
+  return {};
+}
+
+std::optional<Symmetry> checked(const System& s, const Options& o, bool wanted) {
+  auto told = said(o.symmetry);
+  bool real = !s.A.is_complex();
+  if (told && real) told->hermitian = told->symmetric = told->hermitian || told->symmetric;
+  if (s.product || o.symmetry == "general" || (!told && !wanted)) return told;
+  Symmetry found = symmetry_of(s.A);
+  if (told && ((told->hermitian && !found.hermitian) || (told->symmetric && !found.symmetric)))
+    bad_argument("symmetry is said to be " + o.symmetry + ", and the matrix is " + in_words(found, real));
+  return found;
+}
+
+const char* automatic(const System& s, const Symmetry& is) {
+  if (is.hermitian) return s.product || positive_diagonal(s.A) ? "cg" : "bicgstab";
+  return is.symmetric ? "cocg" : "bicgstab";
+}
+
+void require_fit(const MethodEntry& m, const System& s, const Options& o, const std::optional<Symmetry>& is) {
+  if (s.A.is_complex() && m.complex == Factors::real)
+    throw Error(Errc::unsupported, "solver " + m.name +
+                                       " computes with real numbers, and the matrix is complex: use bicgstab, cocg for a "
+                                       "symmetric one, or cg, srcg or prcg for a Hermitian one");
+  if (!is || !m.needs_spd) return;
+  bool by_numbers = s.A.is_complex() && m.complex == Factors::of_numbers;  // cocg
+  if (by_numbers ? is->symmetric : is->hermitian) return;
+  std::string needs = by_numbers         ? "a symmetric matrix (A^T = A)"
+                      : s.A.is_complex() ? "a Hermitian matrix"
+                                         : "a symmetric matrix";
+  bool by_option = s.product || o.symmetry == "general";
+  std::string says = by_option ? "option symmetry says " + name(*is) : "this one is " + in_words(*is, !s.A.is_complex());
+  bad_argument("solver " + m.name + " needs " + needs + ", and " + says + ": use " +
+               (is->hermitian   ? "cg"
+                : is->symmetric ? "cocg"
+                                : "bicgstab"));
+}
+
+}  // namespace
+
+Symmetry symmetry_of(const CsrView& A) {
+  Symmetry is{true, true};
+  for (i64 i = A.first_row; i < A.end_row(); i++)
+    for (i64 k = A.begin(i); k < A.begin(i + 1); k++) {
+      i64 mirror = A.indices[k] == i ? k : place(A, A.indices[k], i);
+      if (mirror < 0) return {};
+      Number a = value(A, k), b = value(A, mirror);
+      is.hermitian &= equal(b, conj(a));
+      is.symmetric &= equal(b, a);
+      if (!is.hermitian && !is.symmetric) return is;
+    }
+  return is;
+}
+
+std::string name(const Symmetry& is) { return is.hermitian ? "hermitian" : is.symmetric ? "symmetric" : "general"; }
+
+ChosenMethod choose_method(const System& s, const Options& o) {
+  const MethodEntry* asked = o.solver == "auto" ? nullptr : &method(o.solver);
+  if (asked) require_fit(*asked, s, o, {});
+  auto is = checked(s, o, asked ? s.A.is_complex() && asked->needs_spd : true);
+  const MethodEntry* m = asked ? asked : &method(is ? automatic(s, *is) : "bicgstab");
+  require_fit(*m, s, o, is);
+  return {m, is ? name(*is) : ""};
+}
+
+}  // namespace sordino

@@ -1,0 +1,34 @@
+// What a matrix is under transposition, and the method that follows from it.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "sordino/api/system.hpp"
+#include "sordino/solvers/registry.hpp"
+
+namespace sordino {
+
+/// Of a real matrix both say the same.
+struct Symmetry {
+  bool hermitian = false;  // A^H = A
+  bool symmetric = false;  // A^T = A
+};
+
+/// Entry by entry, to rounding. Cost: one binary search an entry of one triangle; it stops at the first two that fit neither.
+Symmetry symmetry_of(const CsrView& A);
+/// hermitian, symmetric (and not Hermitian), or general.
+std::string name(const Symmetry& symmetry);
+
+/// A method for a matrix, and what the matrix was found, or said, to be; empty: nobody looked.
+struct ChosenMethod {
+  const MethodEntry* method = nullptr;
+  std::string symmetry;
+};
+
+/// Options solver and symmetry; auto takes cg for a Hermitian matrix with a positive diagonal (the sign of a definite one; cg
+/// says `indefinite` if it was not), cocg for a complex symmetric one, else bicgstab, also where entries are not known.
+/// Real matrices are looked at where solver is auto or symmetry is said, complex ones also before a method that needs a
+/// symmetry. Throws bad_argument where that is not the matrix's, and unsupported for a method of real numbers alone.
+ChosenMethod choose_method(const System& system, const Options& options);
+
+}  // namespace sordino

@@ -1,0 +1,29 @@
+// What methods share that compute with complex numbers: the parts of a scalar, and their exit test.
+#pragma once
+#include "sordino/solvers/method.hpp"
+
+namespace sordino {
+
+using Number = Complex<double>;
+
+/// A complex scalar: two real ones.
+struct ScalNumber {
+  Scal re, im;
+  ScalNumber(Rank& rank, const std::string& name) : re(rank.scalar("Re " + name)), im(rank.scalar("Im " + name)) {}
+};
+
+/// Exit test: a product whose vanishing ends the recurrence has lost all digits against `size`, its operands' (a,a) (b,b), or
+/// a divisor vanished.
+struct ConvergedNumbers {
+  Get rr, product_re, product_im, divisor_re, divisor_im, size, target, bound;
+  SORDINO_HD int test() const {
+    double product = product_re * product_re + product_im * product_im;
+    if (!(rr <= bound) || product != product) return blew_up;
+    if (rr <= target) return met;
+    bool lost = product <= 1e-30 * rr * size;
+    return lost || (divisor_re == 0 && divisor_im == 0) ? broke_down : proceed;
+  }
+  SORDINO_HD double value() const { return rr; }
+};
+
+}  // namespace sordino

@@ -1,0 +1,70 @@
+// What the headers of the methods of complex numbers state of an iteration: reductions, their values, halos, bytes; and that
+// complex systems cost the real methods no reduction more.
+#include "check.hpp"
+#include "conformance/complex_problems.hpp"
+#include "sordino/linalg/csr_rows.hpp"
+
+using namespace complex_problems;
+
+namespace {
+
+constexpr int few = 10, many = 20;
+
+struct Each {  // an iteration, on rank 0
+  double reductions, values, messages, bytes, exposed, hidden;
+};
+
+Each iteration(const CsrMatrix& A, const std::vector<double>& b, const std::string& method, int ranks) {
+  auto ledger = [&](int iterations) {
+    Options o = problems::options(method, "model", ranks);
+    o.precond = "jacobi";
+    o.rtol = 1e-14;
+    o.maxiter = iterations;
+    o.check_every = o.replace_every = 1 << 20;
+    auto solved = problems::solve(A.view(), b, o);
+    CHECK(solved.report.iterations == iterations);
+    return solved.report.ledger;
+  };
+  Ledger a = ledger(few), c = ledger(many);
+  auto each = [&](auto member) { return (double(c.*member) - double(a.*member)) / (many - few); };
+  return {each(&Ledger::reductions),   each(&Ledger::reduced_values),    each(&Ledger::messages),
+          each(&Ledger::memory_bytes), each(&Ledger::exposed_reduction), each(&Ledger::hidden_reduction)};
+}
+
+struct Stated {
+  const char* method;
+  int reductions, values, operators, numbers;  // vector traffic in numbers of the system, beyond the operators
+};
+
+void check_stated(const Case& p, const Stated& stated) {
+  NOTE(stated.method);
+  const double n = double(p.A.n), nnz = double(p.A.indptr.back());
+  Each alone = iteration(p.A, p.b, stated.method, 1), four = iteration(p.A, p.b, stated.method, 4);
+  CHECK(four.reductions == stated.reductions);
+  CHECK(four.values == stated.values);
+  CHECK(four.messages == stated.operators);  // rank 0 of slabs has one neighbour
+  double products = stated.operators * (csr_cost(p.A.n, i64(nnz), 2).bytes + 2 * 16 * n);
+  CHECK_NEAR(alone.bytes, products + stated.numbers * 16 * n, 1e-9 * alone.bytes);
+  CHECK(four.exposed > 2 * four.hidden);  // launches cover a little of it
+}
+
+}  // namespace
+
+TEST("complex methods cost an iteration what their headers state") {
+  fresh::Random random(310);
+  Case hermitian = problem(random, "", "", gauge_laplacian(random, 40, 60, 0.01)),
+       symmetric = problem(random, "", "", helmholtz(40, 60, {-0.4, 0.05}));
+  check_stated(hermitian, {"cg", 2, 3, 1, 10});
+  check_stated(hermitian, {"srcg", 1, 3, 1, 13});
+  check_stated(symmetric, {"cocg", 2, 6, 1, 10});
+  check_stated(symmetric, {"bicgstab", 3, 8, 2, 21});
+}
+
+TEST("prcg hides its one reduction in complex systems, too, behind both products in one pass") {
+  fresh::Random random(311);
+  Case p = problem(random, "", "", gauge_laplacian(random, 40, 60, 0.01));
+  Each four = iteration(p.A, p.b, "prcg", 4);
+  CHECK(four.reductions == 1);
+  CHECK(four.values == 5);
+  CHECK(four.hidden > 2 * four.exposed);
+}
