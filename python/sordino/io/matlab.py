@@ -45,7 +45,7 @@ def read(name: str) -> tuple[Any, np.ndarray | None]:
 
 
 def _chosen(name: str, variables: dict[str, Any]) -> tuple[Any, np.ndarray | None]:
-    named = variables.get("A")
+    named: Any = variables.get("A")
     matrices = {"A": named} if sp.issparse(named) or _is_square(named) else {}
     if not matrices:
         matrices = {key: value for key, value in variables.items() if sp.issparse(value)}
@@ -56,7 +56,7 @@ def _chosen(name: str, variables: dict[str, Any]) -> tuple[Any, np.ndarray | Non
     if len(matrices) > 1 and "A" not in matrices:
         raise FileError(f"{name} holds several matrices ({_names(matrices)}): call the one to be read A")
     matrix = matrices["A"] if "A" in matrices else next(iter(matrices.values()))
-    rhs = variables.get("b")
+    rhs: Any = variables.get("b")
     if sp.issparse(rhs) and rhs.shape[0] == matrix.shape[0] and rhs.shape[1] <= _MOST_COLUMNS:
         rhs = rhs.toarray()
     fits = (

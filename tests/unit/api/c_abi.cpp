@@ -7,6 +7,7 @@
 #include "check.hpp"
 #include "conformance/problems.hpp"
 #include "sordino/api/sordino.h"
+#include "sordino/config.hpp"
 
 using namespace problems;
 
@@ -229,4 +230,10 @@ TEST("each thread has its own message") {
   }).join();
   CHECK(elsewhere == "'two' is no value of the option ranks");
   CHECK(sordino_message() == before);
+}
+
+TEST("the version is that of the headers") {
+  std::string parts[] = {std::to_string(SORDINO_VERSION_MAJOR), std::to_string(SORDINO_VERSION_MINOR),
+                         std::to_string(SORDINO_VERSION_PATCH)};
+  CHECK(sordino_version() == parts[0] + "." + parts[1] + "." + parts[2]);
 }
