@@ -20,7 +20,6 @@ function(sordino_link_for_many_machines module)
       DEPENDS sordino VERBATIM COMMENT "Making the symbols of MPI weak")
     add_custom_target(sordino_weak_mpi DEPENDS "${library}")
     add_dependencies(${module} sordino_weak_mpi)
-    set_property(TARGET ${module} APPEND PROPERTY LINK_DEPENDS "${library}")
     file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/_late_mpi.py"
       "\"\"\"Made by CMake: the compiled module was linked without MPI, and uses this library where it is found.\"\"\"\n\n"
       "LIBRARY = \"libmpi.so.40\"\n")

@@ -13,21 +13,27 @@
 namespace sordino::mpi {
 namespace {
 
-bool is_present() {
 #if defined(OPEN_MPI)
-  // Functions and data of two MPIs, one loaded by somebody else, would not go together.
-  Dl_info functions{}, data{};
-  return dladdr(reinterpret_cast<const void*>(&MPI_Init_thread), &functions) && dladdr(&ompi_mpi_comm_world, &data) &&
-         functions.dli_fbase == data.dli_fbase;
-#else
-  return true;
-#endif
+bool look() {
+  if (!&MPI_Init_thread || !&ompi_mpi_comm_world) return false;
+  // The functions of another MPI, which somebody has loaded before, do not go with the data of this one.
+  Dl_info functions{};
+  if (!dladdr(reinterpret_cast<const void*>(&MPI_Init_thread), &functions)) return true;
+  void* library = dlopen(functions.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  if (!library) return true;  // they are the program's own
+  bool has_data = dlsym(library, "ompi_mpi_comm_world") != nullptr;
+  dlclose(library);
+  return has_data;
 }
+#else
+bool look() { return true; }
+#endif
 
 }  // namespace
 
 std::string absence() {
-  if (is_present()) return "";
+  static const bool present = look();
+  if (present) return "";
   return "MPI is used where Open MPI's libmpi.so.40 is found, and there is none: pip install 'sordino[mpi]', or name the "
          "library in SORDINO_LIBMPI";
 }
