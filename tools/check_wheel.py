@@ -124,9 +124,6 @@ def holds_what_it_must(wheel: Path) -> str:
         for part in ("py.typed", "_core.pyi"):
             expect(f"sordino/{part}" in names, f"no {part} in the wheel")
         (module,) = [name for name in names if name.endswith(".so")]
-        expect(
-            str(ROOT).encode() not in archive.read(module)[:4096], "the module names a folder of this machine"
-        )
         size = archive.getinfo(module).file_size
     return f"{wheel.name}, {wheel.stat().st_size / 1e6:.1f} MB, the module {size / 1e6:.1f} MB"
 
