@@ -52,6 +52,12 @@ std::string refusal(const sordino_rows& rows, const char* options, const char* e
 
 }  // namespace
 
+TEST("the version is that of the headers") {
+  std::string parts[] = {std::to_string(SORDINO_VERSION_MAJOR), std::to_string(SORDINO_VERSION_MINOR),
+                         std::to_string(SORDINO_VERSION_PATCH)};
+  CHECK(sordino_version() == parts[0] + "." + parts[1] + "." + parts[2]);
+}
+
 TEST("a solver from C has the bits of a Solver, whatever indices its matrix came with") {
   CsrMatrix A = poisson(7, 6, 5, 7, 0.1);
   std::vector<double> b(std::size_t(A.n)), x(b.size()), expected(b.size());
@@ -230,10 +236,4 @@ TEST("each thread has its own message") {
   }).join();
   CHECK(elsewhere == "'two' is no value of the option ranks");
   CHECK(sordino_message() == before);
-}
-
-TEST("the version is that of the headers") {
-  std::string parts[] = {std::to_string(SORDINO_VERSION_MAJOR), std::to_string(SORDINO_VERSION_MINOR),
-                         std::to_string(SORDINO_VERSION_PATCH)};
-  CHECK(sordino_version() == parts[0] + "." + parts[1] + "." + parts[2]);
 }
