@@ -80,11 +80,13 @@ $(BUILD)/installed-demo: $(SOURCES) $(VENV)/.ready-build
 	@touch $@
 
 $(BUILD)/installed-test: $(SOURCES) $(TEST_SOURCES) $(VENV)/.ready-build $(VENV)/.ready-test
-	$(call install,cli$(comma)report$(comma)test,--config-settings=build.targets=all \
+	$(call install,cli$(comma)report$(comma)test$(BROWSER),--config-settings=build.targets=all \
 	  --config-settings=cmake.define.SORDINO_BUILD_TESTS=ON --config-settings=cmake.define.SORDINO_BUILD_EXAMPLES=ON)
 	@touch $(BUILD)/installed-demo $@
 
 comma := ,
+# Reports are looked at in Chromium where there is one.
+BROWSER := $(if $(shell for name in chromium chromium-browser google-chrome; do command -v $$name; done; true),$(comma)browser)
 
 # ---- what one asks for -----------------------------------------------------------------------------------------------
 demo: $(BUILD)/installed-demo

@@ -16,6 +16,7 @@ from . import linalg
 from . import log as _log  # noqa: F401  the logger must have its handler from the start
 from ._comm import Communicator, Pending, run
 from ._estimate import estimate_memory
+from ._rows import RowsSolver
 from ._solution import Solution
 from ._solve import Solver, solve
 from .errors import (
@@ -47,6 +48,7 @@ __all__ = [
     "PeerFailed",
     "Pending",
     "Report",
+    "RowsSolver",
     "Solution",
     "Solver",
     "SordinoError",

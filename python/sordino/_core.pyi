@@ -42,6 +42,7 @@ def measure_comm(
 def dslash(
     problem: dict[str, Any], options: dict[str, Any] = ..., machine: dict[str, Any] | None = None
 ) -> dict[str, Any]: ...
+def plaquettes(problem: dict[str, Any]) -> np.ndarray: ...
 def estimate_memory(
     indptr: np.ndarray,
     indices: np.ndarray,
@@ -89,6 +90,33 @@ class Communicator:
         self, array: np.ndarray, operation: str, algorithm: str, reduce_degree: int, broadcast_degree: int
     ) -> Pending: ...
 
+class RowsSolver:
+    def __init__(
+        self,
+        comm: dict[str, Any] | None,
+        arrays: tuple[np.ndarray, np.ndarray, np.ndarray] | None,
+        first_row: int,
+        options: dict[str, Any],
+        refused: tuple[str, str] | None = None,
+    ) -> None: ...
+    def solve(
+        self,
+        b: np.ndarray | None,
+        x0: np.ndarray | None = None,
+        options: dict[str, Any] = ...,
+        refused: tuple[str, str] | None = None,
+    ) -> dict[str, Any]: ...
+    def update_values(
+        self, data: np.ndarray | None, entries: int, refused: tuple[str, str] | None = None
+    ) -> None: ...
+    def close(self) -> None: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def first_row(self) -> int: ...
+    @property
+    def ranks(self) -> int: ...
+
 class Solver:
     def __init__(
         self,
@@ -102,11 +130,12 @@ class Solver:
     ) -> None: ...
     def solve(
         self,
-        b: np.ndarray,
-        x0: np.ndarray | None = None,
+        b: Any,  # an array, or a capsule of DLPack
+        x0: Any = None,
         progress: Callable[[int, float], bool] | None = None,
         options: dict[str, Any] = ...,
         look: Callable[[int, float, np.ndarray | None], bool] | None = None,
+        x: Any = None,
     ) -> dict[str, Any]: ...
     def update_values(self, data: np.ndarray) -> None: ...
     def time_product(self, pairs: int) -> float: ...

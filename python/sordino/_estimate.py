@@ -6,20 +6,27 @@ from typing import Any
 
 from . import _options
 from ._native import core, translated
-from ._placement import check_ranks, default_engine, default_ranks
+from ._placement import check_ranks, default_engine, default_ranks, describe
 from ._solve import looks, matrix_bytes
 from ._system import as_system
 
 
 def estimate_memory(
-    A: Any, *, M: Any = None, callback_every: int = 0, callback_x: bool = False, **options: Any
+    A: Any,
+    *,
+    M: Any = None,
+    callback_every: int = 0,
+    callback_x: bool = False,
+    machine: Any = None,
+    **options: Any,
 ) -> dict[str, Any]:
     """The bytes that :meth:`sordino.Solver.memory` will report of a solver with these arguments.
 
     Parameters
     ----------
-    A, M, callback_every, callback_x, **options
-        As for :class:`sordino.Solver`; above all ``solver``, ``ranks`` and ``engine``. A GPU need not be here.
+    A, M, callback_every, callback_x, machine, **options
+        As for :class:`sordino.Solver`; above all ``solver``, ``ranks`` and ``engine``. A GPU need not be here. A
+        machine, for ``engine="model"``, is checked, and changes no bytes.
 
     Returns
     -------
@@ -46,6 +53,7 @@ def estimate_memory(
     checked = _options.check(options)
     if checked.get("engine", "auto") == "auto":
         checked["engine"] = default_engine()
+    describe(checked["engine"], machine)
     processes = int(core().mpi()["size"])
     if "ranks" not in checked:
         wanted = default_ranks(checked["engine"], checked.get("devices"), processes)

@@ -39,7 +39,7 @@ def place(options: dict[str, Any], n: int, machine: Any) -> tuple[dict[str, Any]
     engine = placed.get("engine", "auto")
     if engine == "auto":
         engine = placed["engine"] = default_engine()
-    described = _machine(engine, machine)
+    described = describe(engine, machine)
     if engine == "cuda":
         check_devices(placed.get("devices"))
     processes = int(core().mpi()["size"])
@@ -67,7 +67,8 @@ def default_ranks(engine: str, devices: str | None = None, processes: int = 1) -
     return max(1, machines.cores() // processes)
 
 
-def _machine(engine: str, machine: Any) -> dict[str, Any] | None:
+def describe(engine: str, machine: Any) -> dict[str, Any] | None:
+    """The checked description for the ``model`` engine, None for one that is real, which takes no machine."""
     if engine == "model":
         if machine is None:
             logger.info("no machine is named: the model engine describes %s", machines.DEFAULT)

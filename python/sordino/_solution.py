@@ -23,7 +23,8 @@ class Solution:
     x : array of the kind, type and shape of b, (n,) or (n, k); None on MPI processes other than the first
         The solution if `converged`, else the best x that was seen. float32 where matrix and b are float32 (over MPI
         float64): all is computed in float64, and what is verified is x as it is handed out. A torch tensor for a torch
-        tensor, and so on for all that speaks DLPack; else NumPy.
+        tensor, and so on for all that speaks DLPack; else NumPy. For b on a GPU it is there, of the allocator of b's
+        library; of (n, k) the columns lie without gaps.
     report : Report
         Status, history, ledger and trace; the properties below are short cuts into it. Of several columns, that of the
         first which did not converge, or else of the one with most iterations.
@@ -85,6 +86,25 @@ class Solution:
             f"Solution(status={self.status!r}, iterations={self.iterations}, "
             f"true_residual={self.true_residual:.3g}, seconds={self.seconds:.3g})"
         )
+
+
+def in_single(
+    raw: dict[str, Any], x: Any, norm: float, residual: float, asked: dict[str, Any]
+) -> dict[str, Any]:
+    """What the core has said of a solve, for x in float32: ``||b||`` and ``||b - A x||`` are those of this x."""
+    rounded = {
+        **raw,
+        "x": x,
+        "residual_norm": residual,
+        "true_residual": residual / norm if norm else 0.0,
+    }
+    if raw["status"] == "converged" and not residual <= max(asked["rtol"] * norm, asked["atol"]):
+        rounded["status"] = "stagnated"
+        rounded["reason"] = (
+            f"x meets the tolerance in float64, and misses it in float32, as matrix and b are: relative residual "
+            f"{rounded['true_residual']:.3e}; give b as float64"
+        )
+    return rounded
 
 
 def check_on_failure(on_failure: str) -> None:

@@ -13,12 +13,13 @@ from scipy.sparse.linalg import LinearOperator
 
 from . import _options, machines
 from ._callbacks import Callback, Relay
-from ._matrix import CsrArrays, all_finite, as_columns, as_csr
+from ._device import GpuVectors, handed, host_copy, taken
+from ._matrix import CsrArrays, all_finite, as_csr
 from ._native import core, translated
 from ._placement import place
-from ._solution import Solution, check_on_failure, deliver
+from ._solution import Solution, check_on_failure, deliver, in_single
 from ._system import System, as_system
-from ._vectors import host_array, is_single, restorer
+from ._vectors import HostVectors
 from .errors import BadArgument, Unsupported
 from .log import logger
 from .report.record import Report
@@ -29,11 +30,11 @@ class Solver:
 
     Parameters
     ----------
-    A : SciPy sparse matrix or array, dense array, or LinearOperator, shape (n, n), real
-        A matrix is copied: later changes to A do not reach the solver; :meth:`update_values` does. A
-        LinearOperator works with ``solver="cg"`` and ``"bicgstab"`` (the default for it) on any number of
-        ranks: for each product the vector is gathered, `matvec` is called once, on a thread of rank 0, and
-        the result is dealt out.
+    A : sparse matrix or array of SciPy or CuPy, dense array, or LinearOperator, shape (n, n), real
+        A matrix is copied, one on a GPU to the CPU, where its rows are dealt out: later changes to A do not reach
+        the solver; :meth:`update_values` does. A LinearOperator works with ``solver="cg"`` and ``"bicgstab"`` (the
+        default for it) on any number of ranks: for each product the vector is gathered, `matvec` is called once,
+        on a thread of rank 0, and the result is dealt out.
     M : str, sparse or dense array, LinearOperator or function of a vector, optional
         The preconditioner: ``"jacobi"``, ``"none"`` (the option `precond`), or an approximation of the
         inverse of A. One that is diagonal is fused into the solver's updates; any other one works with
@@ -122,10 +123,12 @@ class Solver:
         Parameters
         ----------
         b : array_like, shape (n,) or (n, k)
-            NumPy, or anything in memory of the CPU with ``__dlpack__``, such as a torch tensor. Columns are
-            solved one after the other, and options such as ``time_limit`` are for each.
+            NumPy, or anything in memory of the CPU or of an NVIDIA GPU with ``__dlpack__``, such as a torch
+            tensor or a CuPy array. Columns are solved one after the other, and options such as ``time_limit``
+            are for each. From a GPU, ranks on GPUs copy their rows directly; work of the library's current
+            stream is waited for, and x is complete, in memory of its allocator, when this returns.
         x0 : array_like, shape (n,) or (n, k), optional
-            First guess, one for all columns or one for each; zero if not given.
+            First guess, one for all columns or one for each; zero if not given. Of any kind, as b.
         on_failure : {"raise", "warn", "return"}
             What happens when the solve ends without a verified solution.
         callback : function of (iteration, relative residual[, x]), optional
@@ -148,17 +151,19 @@ class Solver:
         check_on_failure(on_failure)
         self._check_process()
         overrides = _options.check(options, allowed=_options.PER_SOLVE)
-        vectors = host_array(b, "b")
-        columns = as_columns(vectors, self.n, "b")
-        starts = [None] if x0 is None else as_columns(host_array(x0, "x0"), self.n, "x0")
+        vectors = taken(b, self.n, "b")
+        columns = vectors.columns
+        starts = [None] if x0 is None else taken(x0, self.n, "x0").columns
         if len(starts) not in (1, len(columns)):
             raise BadArgument(f"x0 has {len(starts)} columns, and b has {len(columns)}")
         starts = starts * len(columns) if len(starts) == 1 else starts
-        raws = [self._solve_column(*pair, callback, overrides) for pair in zip(columns, starts, strict=True)]
-        if self._single and is_single(getattr(vectors, "dtype", None)):
-            raws = [self._rounded(raw, c, overrides) for raw, c in zip(raws, columns, strict=True)]
-        shape = np.shape(vectors)
-        solution = self._solution(raws, shape if len(shape) == 2 else (self.n,), restorer(b), overrides)
+        raws = [
+            self._solve_column(column, start, callback, overrides, place)
+            for column, start, place in zip(columns, starts, vectors.places(), strict=True)
+        ]
+        if self._single and vectors.single:
+            raws = [self._rounded(raw, c, vectors, overrides) for raw, c in zip(raws, columns, strict=True)]
+        solution = self._solution(raws, vectors, overrides)
         return deliver(solution, on_failure)
 
     def update_values(self, values: Any) -> None:
@@ -168,7 +173,7 @@ class Solver:
         ----------
         values : array_like, shape (nnz,), or sparse matrix, shape (n, n)
             In the order of ``A.data``, if A was CSR with sorted columns and no duplicates;
-            otherwise a matrix with the same pattern.
+            otherwise a matrix with the same pattern. Those on a GPU are copied to the CPU first.
 
         Raises
         ------
@@ -244,6 +249,7 @@ class Solver:
         return f"<sordino.Solver of {self.n:,} rows, {self.nnz:,} entries, engine {engine}, {ranks} ranks>"
 
     def _values_of(self, values: Any, held: CsrArrays) -> np.ndarray:
+        values = host_copy(values, "the new values")
         if sp.issparse(values):
             rows = as_csr(values)
             if not rows.same_pattern(held):
@@ -265,49 +271,47 @@ class Solver:
         return data
 
     def _solve_column(
-        self, b: np.ndarray, x0: np.ndarray | None, callback: Callback | None, overrides: dict[str, Any]
+        self, b: Any, x0: Any, callback: Callback | None, overrides: dict[str, Any], place: Any = None
     ) -> dict[str, Any]:
+        """One solve; x is a new array of NumPy's, or where there is a `place` for it, that."""
         relay = Relay(callback, bool(self._looks.get("look_x")))
         calls = {} if callback is None else {"look" if self._looks else "progress": relay}
+        vectors = {"x": handed(place)} if place is not None else {}
         functions = self._system.functions
         with self._lock:
             for function in functions:
                 function.kept = None
             with translated():
-                raw = dict(self._core.solve(b, x0, options=overrides, **calls))
+                raw = dict(self._core.solve(handed(b), handed(x0), options=overrides, **calls, **vectors))
             for function in functions:
                 function.settle()
         relay.settle(raw)
+        if place is not None and raw["x"] is not None:
+            raw["x"] = place
         return raw
 
-    def _rounded(self, raw: dict[str, Any], b: np.ndarray, overrides: dict[str, Any]) -> dict[str, Any]:
+    def _rounded(
+        self, raw: dict[str, Any], b: Any, vectors: HostVectors | GpuVectors, overrides: dict[str, Any]
+    ) -> dict[str, Any]:
         """A result in float32, of which only that is said which is true of it. Cost: one more product."""
-        x = np.asarray(raw["x"]).astype(np.float32)
-        norm, residual = (
-            float(np.linalg.norm(b)),
-            float(np.linalg.norm(b - self._system.multiply(x.astype(np.float64)))),
-        )
-        rounded = {
-            **raw,
-            "x": x,
-            "residual_norm": residual,
-            "true_residual": residual / norm if norm else 0.0,
-        }
-        asked = {**self.options, **overrides}
-        if raw["status"] == "converged" and not residual <= max(asked["rtol"] * norm, asked["atol"]):
-            rounded["status"] = "stagnated"
-            rounded["reason"] = (
-                f"x meets the tolerance in float64, and misses it in float32, as matrix and b are: relative residual "
-                f"{rounded['true_residual']:.3e}; give b as float64"
-            )
-        return rounded
+        x, in_double = vectors.rounded(raw["x"])
+        norm, residual = self._norms(b, in_double, overrides)
+        return in_single(raw, x, norm, residual, {**self.options, **overrides})
+
+    def _norms(self, b: Any, x: Any, overrides: dict[str, Any]) -> tuple[float, float]:
+        """``||b||`` and ``||b - A x||``; on GPUs x, which is written again, is a first guess that is good enough."""
+        if isinstance(b, np.ndarray):
+            return float(np.linalg.norm(b)), float(np.linalg.norm(b - self._system.multiply(x)))
+        check = self._solve_column(b, x, None, {**overrides, "atol": 1e300}, x)
+        residual, relative = check["residual_norm"], check["true_residual"]
+        return residual / relative if relative else 0.0, residual
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:
             raise Unsupported("this solver was set up before a fork and works in the parent process only")
 
     def _solution(
-        self, raws: list[dict[str, Any]], shape: tuple[int, ...], restore: Any, overrides: dict[str, Any]
+        self, raws: list[dict[str, Any]], vectors: HostVectors | GpuVectors, overrides: dict[str, Any]
     ) -> Solution:
         reports = tuple(self._report(raw, overrides) for raw in raws)
         worst = max(reports, key=lambda report: report.iterations)
@@ -315,8 +319,7 @@ class Solver:
         parts = [raw["x"] for raw in raws]
         if any(part is None for part in parts):
             return Solution(None, worst, reports)
-        x = np.asarray(parts[0]) if len(parts) == 1 else np.stack(parts, axis=1)
-        return Solution(restore(x.reshape(shape)), worst, reports)
+        return Solution(vectors.joined(parts), worst, reports)
 
     def _report(self, raw: dict[str, Any], overrides: dict[str, Any]) -> Report:
         chosen = {key: raw[key] for key in ("solver", "precond", "engine", "transport") if key in raw}

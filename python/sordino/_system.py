@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
 from ._callbacks import Function
+from ._device import host_copy
 from ._matrix import MOST_ROWS, CsrArrays, as_csr
 from ._vectors import is_single
 from .errors import BadArgument
@@ -74,6 +75,7 @@ def as_system(A: Any, M: Any = None, *, own: bool = True) -> System:
         Not square, complex, of another size than each other, NaN or infinity inside.
     """
     A, M = _matrix_inside(A), _matrix_inside(M)
+    A, M = host_copy(A, "the matrix"), host_copy(M, "the preconditioner")
     single = is_single(getattr(A, "dtype", None))
     if _is_operator(A):
         n = _size_of(A, "the operator")

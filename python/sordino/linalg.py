@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ._device import host_copy, shape_of
 from ._matrix import MOST_ROWS, as_vector
 from ._solution import Solution
 from ._solve import Solver
@@ -44,11 +45,11 @@ def cg(
 
     Parameters
     ----------
-    A : sparse array or matrix, dense array, or LinearOperator, shape (n, n), real
+    A : sparse array or matrix (SciPy's or CuPy's), dense array, or LinearOperator, shape (n, n), real
         Sparse and dense arrays are distributed over the ranks. Of an operator, each product gathers the vector
         (8 bytes a row), calls ``A.matvec`` once, on a thread of rank 0, and deals the result out.
     b : array_like, shape (n,) or (n, 1)
-        NumPy, or anything in memory of the CPU with ``__dlpack__``.
+        NumPy, or anything in memory of the CPU or of an NVIDIA GPU with ``__dlpack__``.
     x0 : array_like, shape (n,) or (n, 1), or "Mb", optional
         First guess; zero if not given; ``"Mb"`` for ``M @ b``, with M an array, operator or
         function.
@@ -142,7 +143,7 @@ def _solve(
 ) -> tuple[Any, int]:
     if maxiter is not None and maxiter < 1:
         raise BadArgument(f"maxiter is at least 1, not {maxiter}: without an iteration nothing is solved")
-    shape = np.shape(host_array(b, "b"))
+    shape = shape_of(b, "b")
     solver = Solver(
         A,
         solver=method,
@@ -173,7 +174,7 @@ def _guess(x0: Any, solver: Solver, b: Any) -> Any:
         return x0
     if x0 != "Mb":
         raise BadArgument(f"x0 is a vector, or 'Mb' for M @ b, not {x0!r}")
-    return solver._system.precondition(as_vector(host_array(b, "b"), solver.n, "b"))
+    return solver._system.precondition(as_vector(host_array(host_copy(b, "b"), "b"), solver.n, "b"))
 
 
 def _ignored(_returned: Any) -> bool:

@@ -6,6 +6,7 @@
 #include "sordino/base/error.hpp"
 #include "sordino/comm/communicator.hpp"
 #include "sordino/lattice/measure.hpp"
+#include "sordino/lattice/plaquette.hpp"
 #include "sordino/lattice/wilson.hpp"
 #include "sordino/precond/jacobi.hpp"
 #include "sordino/runtime/model/engine.hpp"
@@ -30,6 +31,7 @@ struct Wanted {
 /// What came out, of all ranks.
 struct Found {
   Hops hops;  // of the slowest rank; the first one's ledger
+  std::vector<Span> trace;
   Hermiticity hermiticity;
   SolveOutcome outcome;
   Ledger ledger;  // of the solve
@@ -176,7 +178,10 @@ void run(Engine& engine, const Wanted& w, const Options& o, std::vector<Part>& p
     found.b2 = sum[6];
     found.hops = {seconds, hops.ledger};
   };
+  engine.trace().on = o.trace;
   engine.run(measure, stop_on_signal);
+  found.trace = engine.trace().take();
+  engine.trace().on = false;
   if (!w.solve) return;
   auto look = [&] {
     nb::gil_scoped_acquire acquire;
@@ -251,7 +256,10 @@ nb::dict dslash(const nb::dict& problem, const nb::dict& options, const nb::obje
   Report hops;
   hops.seconds = found.hops.ledger.time;
   hops.ledger = found.hops.ledger;
-  d["ledger"] = report_dict(hops, nb::none())["ledger"];
+  hops.trace = std::move(found.trace);
+  nb::dict told = report_dict(hops, nb::none());
+  d["ledger"] = told["ledger"];
+  d["trace"] = told["trace"];
   if (!w.solve) return d;
   Report r;
   r.status = found.outcome.status;
@@ -293,11 +301,18 @@ double predict_hop(const std::vector<int>& extent, int ranks, const std::string&
   return seconds / (2.0 * pairs);
 }
 
+/// The plaquette in the middle layer of the gauge field of a problem, as dslash() takes it: [ly][lx], x fastest.
+nb::object plaquette_layer(const nb::dict& problem) {
+  Wanted w = read(problem);
+  return owned_array(lattice::plaquettes(w.lattice, w.links, w.lattice.extent[2] / 2, w.lattice.extent[3] / 2));
+}
+
 }  // namespace
 
 void define_dslash(nb::module_& m) {
   using namespace nb::literals;
   m.def("predict_hop", &predict_hop, "extent"_a, "ranks"_a, "precision"_a, "recon"_a, "machine"_a);
+  m.def("plaquettes", &plaquette_layer, "problem"_a);
   m.def("dslash", &dslash, "problem"_a, "options"_a = nb::dict(), "machine"_a.none() = nb::none());
 }
 

@@ -12,6 +12,7 @@ void define_comm_gpu(nb::module_& m);      // comm_gpu.cpp
 void define_communicator(nb::module_& m);  // communicator.cpp
 void define_dslash(nb::module_& m);        // dslash.cpp
 void define_faults(nb::module_& m);        // faults.cpp
+void define_rows(nb::module_& m);          // rows.cpp
 void define_solver(nb::module_& m);        // solver.cpp
 
 namespace {
@@ -122,5 +123,6 @@ NB_MODULE(_core, m) {
   py::define_communicator(m);
   py::define_dslash(m);
   py::define_faults(m);
+  py::define_rows(m);
   py::define_solver(m);
 }

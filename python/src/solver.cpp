@@ -3,11 +3,15 @@
 
 #include "convert.hpp"
 #include "sordino/api/engines.hpp"
+#include "sordino/config.hpp"
 
 namespace sordino::python {
 namespace {
 
 using Callable = std::shared_ptr<nb::object>;
+/// Of the host or of a GPU; given as a capsule of DLPack, too.
+template <class T>
+using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig>;
 
 /// A Python object that threads without the GIL may copy and drop.
 Callable shared(nb::object object) {
@@ -20,6 +24,13 @@ Callable shared(nb::object object) {
 template <class T>
 nb::object view(T* words, i64 n) {
   return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(words, {std::size_t(n)}), nb::rv_policy::reference);
+}
+
+/// Builds without CUDA would take memory of a GPU for the host's.
+void require_reachable(int device_type, const char* what) {
+  bool host = device_type == nb::device::cpu::value || device_type == nb::device::cuda_host::value;
+  if (!host && !(SORDINO_WITH_CUDA && device_type == nb::device::cuda::value))
+    throw Error(Errc::unsupported, std::string(what) + " is in memory of a device that this build does not reach");
 }
 
 /// Calls f(x, y), arrays of n doubles that live for the call alone: it fills y. What it raises fails the ranks: Python's side
@@ -118,20 +129,20 @@ class PySolver {
   ~PySolver() { watch_->solver = nullptr; }
   PySolver(const PySolver&) = delete;
 
-  nb::dict solve(Array<double> b, const nb::object& x0, const nb::object& progress, const nb::dict& options,
-                 const nb::object& look) {
+  /// x: where the solution is to go; none: into a new array of the host.
+  nb::dict solve(Vector<const double> b, const nb::object& x0, const nb::object& progress, const nb::dict& options,
+                 const nb::object& look, const nb::object& x) {
     size_matches(b, "the right-hand side");
-    const double* start = nullptr;
-    Array<double> first;
-    if (!x0.is_none()) {
-      first = nb::cast<Array<double>>(x0);
-      size_matches(first, "x0");
-      start = first.data();
-    }
+    Vector<const double> first;
+    if (!x0.is_none()) size_matches(first = nb::cast<Vector<const double>>(x0), "x0");
+    const double* start = x0.is_none() ? nullptr : first.data();
+    Vector<double> place;
+    if (!x.is_none()) size_matches(place = nb::cast<Vector<double>>(x), "x");
+    std::vector<double> made(x.is_none() ? static_cast<std::size_t>(n_) : 0);
+    double* found = x.is_none() ? made.data() : place.data();
     Options wanted = solver_->options();
     update(wanted, options);
     OptionsOfOneSolve for_this_one(*solver_, wanted);
-    std::vector<double> x(static_cast<std::size_t>(n_));
     auto look_up = [&](int iteration, double residual) {
       nb::gil_scoped_acquire acquire;
       if (PyErr_CheckSignals() != 0) {  // Ctrl-C: the solve ends with the best x, and says so
@@ -144,10 +155,10 @@ class PySolver {
     {
       Looking looking(*this, look);
       nb::gil_scoped_release release;
-      report = solver_->solve(b.data(), x.data(), start, look_up);
+      report = solver_->solve(b.data(), found, start, look_up);
     }
     bool root = solver_->first_rank() == 0;
-    nb::dict d = report_dict(report, root ? owned_array(std::move(x)) : nb::none());
+    nb::dict d = report_dict(report, !root ? nb::none() : x.is_none() ? owned_array(std::move(made)) : x);
     d["setup_seconds"] = solver_->setup_seconds();
     d["solver"] = solver_->method();
     d["precond"] = solver_->preconditioner();
@@ -207,7 +218,9 @@ class PySolver {
     Watching& watch;
   };
 
-  void size_matches(const Array<double>& v, const char* what) const {
+  template <class Values>
+  void size_matches(const Values& v, const char* what) const {
+    require_reachable(v.device_type(), what);
     if (i64(v.size()) != n_)
       bad_argument(std::string(what) + " has " + std::to_string(v.size()) + " entries, the matrix " + std::to_string(n_) +
                    " rows");
@@ -241,7 +254,7 @@ void define_solver(nb::module_& m) {
       .def(nb::init<Array<i64>, Array<i32>, Array<double>, i64, nb::dict, nb::object, nb::dict>(), "indptr"_a, "indices"_a,
            "data"_a, "n"_a, "options"_a, "machine"_a.none() = nb::none(), "given"_a = nb::dict())
       .def("solve", &PySolver::solve, "b"_a, "x0"_a.none() = nb::none(), "progress"_a.none() = nb::none(),
-           "options"_a = nb::dict(), "look"_a.none() = nb::none())
+           "options"_a = nb::dict(), "look"_a.none() = nb::none(), "x"_a.none() = nb::none())
       .def("update_values", &PySolver::update_values, "data"_a)
       .def("time_product", &PySolver::time_product, "pairs"_a)
       .def("memory", &PySolver::memory);

@@ -191,6 +191,7 @@ TEST("what one process refuses all refuse with the same sentence, which names it
   };
   CHECK(options("color=red").starts_with(who + "there is no option 'color'"));
   CHECK(options("engine=host rtol=1e-7 timeout=30").starts_with("the processes give different options"));
+  CHECK(options("engine=host rtol=1e-9 timeout=30 devices=first") == who + "devices 'first' is not a list such as 0-3 or 0,2");
   Handle model(world, mine.rows, "engine=model");
   CHECK(said_by_all(model.code).starts_with("engine model runs in one process"));
   Handle whole(world, mine.rows, "engine=host solver=gatherbicgstab");

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -59,6 +60,38 @@ def shell(tmp_path):
         return subprocess.run(
             [sys.executable, "-m", "sordino", *map(str, argv)],
             capture_output=True, text=True, timeout=timeout, cwd=tmp_path, env={**os.environ, **(env or {})},
+        )  # fmt: skip
+
+    return run
+
+
+#: As root, or with more processes than cores, Open MPI wants to be told that this is meant.
+MEANT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+}
+
+
+def launcher():
+    beside = Path(sys.executable).with_name("mpiexec")
+    return str(beside) if beside.exists() else shutil.which("mpiexec") or shutil.which("mpirun")
+
+
+@pytest.fixture
+def mpirun_python(tmp_path):
+    from sordino._native import core
+
+    if not core().build_info()["mpi"]:
+        pytest.skip("this build has no MPI")
+    if not launcher():
+        pytest.skip("there is no mpiexec here")
+
+    def run(processes, *argv):
+        return subprocess.run(
+            [launcher(), "-n", str(processes), sys.executable, *map(str, argv)],
+            capture_output=True, text=True, timeout=120, cwd=tmp_path, env={**os.environ, **MEANT},
         )  # fmt: skip
 
     return run

@@ -240,20 +240,3 @@ def test_a_table_wider_than_the_terminal_is_not_folded(monkeypatch, capsys):
         shown = capsys.readouterr().out
         assert "pieces to all, and the kernels that write them" in shown
         assert ("─" in shown) == (columns == "200")
-
-
-def test_progress_is_shown_on_a_terminal_only(monkeypatch, capsys):
-    with display.progress(1e-8, wanted=True) as callback:
-        assert callback is None
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    monkeypatch.setattr(display, "rich_module", lambda name: None)
-    with display.progress(1e-8, wanted=True) as callback:
-        assert callback(10, 1e-3) is False
-    assert "iteration 10, residual 1.0e-03" in capsys.readouterr().err
-
-
-def test_progress_with_rich(monkeypatch, capsys):
-    pytest.importorskip("rich")
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    with display.progress(1e-8, wanted=True) as callback:
-        assert callback(10, 1e-3) is False and callback(20, float("nan")) is False

@@ -166,6 +166,12 @@ def test_the_estimate_of_memory_is_within_a_tenth(ranks):
         np.testing.assert_allclose(estimated["bytes_per_rank"], held["bytes_per_rank"], rtol=0.1)
     with pytest.raises(sordino.BadArgument, match="ranks are more than the matrix has rows"):
         sordino.estimate_memory(A, ranks=10**6)
+    with pytest.raises(sordino.BadArgument, match="engine 'host' runs on the one that is here"):
+        sordino.estimate_memory(A, engine="host", machine="h200x4")
+    with pytest.raises(sordino.SordinoError, match="abacus"):
+        sordino.estimate_memory(A, engine="model", machine="abacus")
+    described = {"engine": "model", "machine": "h200x4", "ranks": 4}
+    assert sordino.estimate_memory(A, **described) == sordino.estimate_memory(A, engine="model", ranks=4)
 
 
 def test_an_estimate_for_gpus_that_are_not_here():

@@ -3,46 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-from sordino._native import core
-
 pytestmark = pytest.mark.mpi
-
-#: As root, or with more processes than cores, Open MPI wants to be told that this is meant.
-MEANT = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-}
-
-
-def launcher():
-    beside = Path(sys.executable).with_name("mpiexec")
-    return str(beside) if beside.exists() else shutil.which("mpiexec") or shutil.which("mpirun")
-
-
-@pytest.fixture
-def mpirun_python(tmp_path):
-    if not core().build_info()["mpi"]:
-        pytest.skip("this build has no MPI")
-    if not launcher():
-        pytest.skip("there is no mpiexec here")
-
-    def run(processes, *argv):
-        return subprocess.run(
-            [launcher(), "-n", str(processes), sys.executable, *map(str, argv)],
-            capture_output=True, text=True, timeout=120, cwd=tmp_path, env={**os.environ, **MEANT},
-        )  # fmt: skip
-
-    return run
 
 
 @pytest.fixture

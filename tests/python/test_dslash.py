@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -117,3 +118,39 @@ def test_bad_input_gets_one_sentence(cli, argv, complaint):
     assert out == ""
     assert complaint in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("engine", ["host", "model"])
+def test_the_report_has_the_hops_and_the_gauge_field(cli, tmp_path, engine):
+    page, spans = tmp_path / "dslash.html", tmp_path / "dslash.json"
+    argv = ["dslash", 8, 8, 4, 8, "--ranks", 4, "--iterations", 5, "--engine", engine, "--solve"]
+    code, out, err = cli(*argv, "--report", page, "--trace", spans)
+    assert code == 0, err
+    assert f"{page} was written." in out
+    text = page.read_text()
+    for part in (
+        "Solved and verified",
+        "Convergence",
+        "Plaquette",
+        "Timeline",
+        "halo under way",
+        "Kernels",
+        "a hop",
+    ):
+        assert part in text, part
+    mean = float(re.search(r"of 8: ([\d.]+) on average", text)[1])
+    assert 0.1 < mean < 0.9, "warm links are between unit and independent ones"
+    events = json.loads(spans.read_text())["traceEvents"]
+    assert {event["pid"] for event in events} == {0, 1, 2, 3}
+    assert {"compute", "halo"} <= {event.get("cat") for event in events}
+
+
+def test_a_report_without_a_solve_says_what_was_measured(cli, tmp_path):
+    page = tmp_path / "dslash.html"
+    argv = ["dslash", 4, 4, 4, 4, "--links", "unit", "--engine", "host", "--report", page]
+    assert cli(*argv)[0] == 0
+    text = page.read_text()
+    assert "Measured, and gamma5-Hermitian" in text and "Convergence" not in text
+    assert ">all 1<" in text and "1.0000 on average" in text
+    code, _, err = cli(*argv)
+    assert code == 2 and "exists already" in err, "nothing is overwritten unasked"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from pathlib import Path
 
 import numpy as np
@@ -164,7 +165,6 @@ def test_matlab_files(tmp_path):
     cases = [
         ({"A": A, "b": b}, b), ({"any": A}, None), ({"A": A, "B": A, "b": sp.csc_array(b)}, b),
         ({"Problem": {"A": A, "b": b, "title": "t"}}, b), ({"M": EXPECTED}, None),
-        ({"A": A, "b": np.ones((2, 1))}, None),
     ]  # fmt: skip
     for variables, rhs in cases:
         name = str(tmp_path / "a.mat")
@@ -174,6 +174,29 @@ def test_matlab_files(tmp_path):
             read.matrix.toarray() if sp.issparse(read.matrix) else read.matrix, EXPECTED
         )
         assert read.rhs is None if rhs is None else np.array_equal(read.rhs, rhs)
+
+
+def test_a_right_hand_side_of_a_matlab_file_that_does_not_fit_is_refused(tmp_path):
+    name = str(tmp_path / "a.mat")
+    rows = EXPECTED.shape[0]
+    for b, sentence in (
+        (np.ones((1, rows)), f"a right-hand side b of 1 x {rows}, and its matrix has {rows} rows"),
+        (np.ones((rows + 1, 2)), f"b of {rows + 1} x 2, and"),
+        (np.ones((0, 0)), "b of 0 x 0, and"),
+        (sp.csc_array(np.ones((1, rows))), f"b of 1 x {rows}, and"),
+        (
+            sp.csc_array((rows, 2000)),
+            f"a sparse b of {rows} x 2000, and at most 1,024 sparse columns are read",
+        ),
+        ({"c": 1.0}, "a variable b beside its matrix that is no array of numbers"),
+    ):
+        for variables in (
+            {"A": sp.csc_array(EXPECTED), "b": b},
+            {"Problem": {"A": sp.csc_array(EXPECTED), "b": b}},
+        ):
+            scipy.io.savemat(name, variables)
+            with pytest.raises(FileError, match=re.escape(sentence)):
+                read_matrix(name)
 
 
 def test_matlab_files_that_cannot_be_read(tmp_path):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sordino
-from sordino import _vectors
+from sordino import _device, _vectors
 
 
 class Tensor:
@@ -73,9 +73,21 @@ def test_no_copy_on_the_way_in():
 
 def test_what_does_not_come_over_is_refused_with_one_sentence(system, monkeypatch):
     A, b = system
-    with pytest.raises(sordino.Unsupported, match="b is a Tensor in memory of a device"):
-        sordino.solve(A, Tensor(b, device=(2, 0)))
-    monkeypatch.setattr(_vectors, "_ON_CPU", (1, 99))
+    for kind, where in (
+        (2, "a GPU, and this build .* no CUDA"),
+        (13, "managed"),
+        (10, "neither the CPU nor"),
+    ):
+        with pytest.raises(sordino.Unsupported, match=f"b is a Tensor in .*{where}"):
+            sordino.solve(A, Tensor(b, device=(kind, 0)))
+    with pytest.raises(sordino.Unsupported, match="x0 is a Tensor in memory of a GPU"):
+        sordino.solve(A, b, Tensor(b, device=(2, 0)))
+    with pytest.raises(sordino.Unsupported, match="the matrix is a Tensor in memory of a GPU"):
+        sordino.solve(Tensor(np.eye(3), device=(2, 0)), np.ones(3))
+    with pytest.raises(sordino.Unsupported, match="v is a Tensor in memory of a device; here"):
+        _vectors.host_array(Tensor(b, device=(2, 0)), "v")
+    for module in (_device, _vectors):
+        monkeypatch.setattr(module, "ON_CPU", (1, 99))
     with pytest.raises(
         sordino.BadArgument, match=r"^x0 does not hand out .* \(this tensor requires a gradient\)$"
     ):

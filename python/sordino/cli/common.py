@@ -52,10 +52,24 @@ def add_solve_options(parser: argparse.ArgumentParser) -> None:
     files.add_argument("--options", metavar="FILE", help="options from a JSON file; flags override it")
     files.add_argument("--machine", metavar="NAME|FILE", help="the described machine for --engine model")
     files.add_argument("-o", "--output", metavar="FILE", help="write x as .npy or .mtx, whichever it ends in")
-    files.add_argument("--report", metavar="FILE", help="write an HTML report with convergence and timeline")
+    files.add_argument(
+        "--report",
+        metavar="FILE",
+        help="write an HTML report: convergence, timeline, roofline, ledger, pictures",
+    )
     files.add_argument("--trace", metavar="FILE", help="write a trace that Perfetto opens (.json)")
     files.add_argument("--force", action="store_true", help="overwrite files that exist")
+    add_monitor(parser)
     files.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def add_monitor(parser: argparse.ArgumentParser) -> None:
+    """``--monitor``, which is no option of the core: it only looks."""
+    parser.add_argument(
+        "--monitor",
+        action="store_true",
+        help="show iteration, residual, rate and time left while it solves, on a terminal or as lines elsewhere",
+    )
 
 
 def _add_option(parser: argparse.ArgumentParser, spec: _options.OptionSpec) -> None:

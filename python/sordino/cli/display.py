@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 from .. import log
 from . import processes
-
-Progress = Callable[[int, float], bool]
 
 
 def rich_module(name: str) -> Any:
@@ -68,54 +64,6 @@ def plain_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]],
         else [shown(cells[0]), rule, *map(shown, cells[1:])]
     )
     return "\n".join([*lines, ""])
-
-
-@contextmanager
-def progress(rtol: float, wanted: bool) -> Iterator[Progress | None]:
-    """A live display of a solve on standard error, if that is a terminal; yields the callback for it.
-
-    The bar's length is the part of the way to the tolerance on a logarithmic scale.
-    """
-    if not wanted or processes.index() != 0 or not sys.stderr.isatty():
-        yield None
-        return
-    module = rich_module("progress")
-    if module is None:
-        yield _plain_progress
-        print("\r" + " " * 60 + "\r", end="", file=sys.stderr, flush=True)
-        return
-    console = rich_module("console").Console(stderr=True)
-    columns = (
-        module.TextColumn("{task.description}"),
-        module.BarColumn(),
-        module.TextColumn("{task.fields[residual]}"),
-        module.TimeElapsedColumn(),
-    )
-    with module.Progress(*columns, console=console, transient=True) as live:
-        task = live.add_task("solving", total=1.0, residual="")
-
-        def update(iteration: int, residual: float) -> bool:
-            way = _way(residual, rtol)
-            live.update(
-                task,
-                completed=way,
-                residual=f"residual {residual:.1e}",
-                description=f"iteration {iteration:,}",
-            )
-            return False
-
-        yield update
-
-
-def _way(residual: float, rtol: float) -> float:
-    if not (residual > 0 and 0 < rtol < 1):
-        return 0.0
-    return min(1.0, max(0.0, math.log(residual) / math.log(rtol)))
-
-
-def _plain_progress(iteration: int, residual: float) -> bool:
-    print(f"\riteration {iteration:,}, residual {residual:.1e}   ", end="", file=sys.stderr, flush=True)
-    return False
 
 
 class Stopwatch:

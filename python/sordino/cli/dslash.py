@@ -15,8 +15,9 @@ from .._placement import place
 from ..errors import BadArgument
 from ..problems import available_memory
 from ..report.record import json_ready
+from ..report.trace import perfetto
 from ..report.words import count, duration, percent, quantity
-from . import complain, display, processes
+from . import complain, display, dslash_report, processes
 from .common import Parser, number, whole_number
 
 #: Options of a solve that mean something here, and what they mean where that differs.
@@ -38,6 +39,7 @@ TOLERANCE = {"double": 1e-13, "single": 1e-5}
 def main(argv: Sequence[str]) -> int:
     """Measure, check, solve if asked to, and show; return 0, or 3 for what fails its check."""
     given = _parser().read(argv)
+    report, trace = dslash_report.outputs(given)
     problem = _problem(given)
     options = {
         name: _options.parse(_options.specs()[name], value)
@@ -50,15 +52,23 @@ def main(argv: Sequence[str]) -> int:
         "ranks" in options
     )  # else fewer will do, where the lattice cannot be cut for as many
     options, machine = place(options, math.prod(problem["extent"]), given.machine)
+    options.update(dslash_report.wanted(given, options["engine"]))
     with translated():
         found = core().dslash(problem, options, machines.numbers(machine) if machine else None)
+    spans = found.pop("trace", [])
     facts = _facts(problem, found)
     facts["command"] = shlex.join(["sordino", "dslash", *argv])
+    if report:
+        report.write(dslash_report.page(facts, spans, options, machine))
+    if trace:
+        trace.write(perfetto(spans))
     if given.json:
         facts["machine"] = {**machines.this_machine(), "described": machine}
         processes.say(json.dumps(json_ready(facts), allow_nan=False))
     else:
         _show(facts)
+        for file in filter(None, (report, trace)):
+            processes.say(f"{file.path} was written.")
     return _exit_code(facts)
 
 
@@ -100,6 +110,7 @@ def _parser() -> Parser:
         text = f"{meaning or spec.help}{choices}".replace("%", "%%")
         run.add_argument(spec.flag, dest=name, metavar=name.upper(), help=text)
     run.add_argument("--machine", metavar="NAME|FILE", help="the described machine for --engine model")
+    dslash_report.add_arguments(run)
     run.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     return parser
 

@@ -28,6 +28,7 @@ def main(argv: Sequence[str]) -> int:
         name = f"Poisson {nx} x {ny} x {nz}, {stencil}-point stencil"
         if contrast != 1:
             name += f", contrast {contrast:g}"
-        return Problem(name, poisson_rows(nx, ny, nz, stencil, contrast))
+        rows = poisson_rows(nx, ny, nz, stencil, contrast)
+        return Problem(name, rows, shape=(nx, ny, nz), coefficient=contrast != 1)
 
     return solve_problem(given, solve_options(given), ["poisson", *argv], load)

@@ -17,10 +17,11 @@ from .._solution import Solution
 from .._solve import Solver
 from ..io import OutputFile, write_vector
 from ..io.output import RESULT_SUFFIXES
-from ..report import html, trace
+from ..report import html, pictures, trace
 from ..report.record import Report, json_ready
-from ..report.words import duration, kernel_rows, ledger_sentences, sentence, verdict
-from . import complain, display, processes
+from ..report.roof import measured_roof
+from ..report.words import count, duration, kernel_rows, ledger_sentences, sentence, verdict
+from . import complain, display, monitor, processes
 
 
 @dataclass
@@ -37,6 +38,12 @@ class Problem:
     notes : list of str
     exact : float or None
         The value of all entries of x, where that is known.
+    shape : (nx, ny, nz) or None
+        The grid, whose cells are the unknowns, x fastest; a report then shows fields instead of the matrix' pattern.
+    coefficient : bool
+        Whether the matrix' diagonal is a field worth a picture.
+    pictures : list of Picture
+        For the report.
     """
 
     name: str
@@ -45,6 +52,9 @@ class Problem:
     x0: np.ndarray | None = None
     notes: list[str] = field(default_factory=list)
     exact: float | None = None
+    shape: tuple[int, int, int] | None = None
+    coefficient: bool = False
+    pictures: list[pictures.Picture] = field(default_factory=list)
 
 
 class Outputs:
@@ -73,8 +83,16 @@ class Outputs:
             )
             said.append(f"{kind} was written to {self.x.path}")
         if self.report:
+            _picture_solution(problem, solution)
             self.report.write(
-                html.render(report, title=problem.name, command=command, notes=tuple(problem.notes))
+                html.render(
+                    report,
+                    title=problem.name,
+                    command=command,
+                    notes=[*problem.notes, *_asides(report)],
+                    pictures=problem.pictures,
+                    roof=measured_roof(report, machines.this_machine()["devices"]),
+                )
             )
             said.append(f"the report was written to {self.report.path}")
         if self.trace:
@@ -93,8 +111,8 @@ def solve_problem(
     solver, b = _set_up(problem, given, options)
     if not given.json:
         _announce(problem, solver, world)
-    with display.progress(solver.options["rtol"] or 0.0, wanted=not given.json) as callback:
-        solution = solver.solve(b, problem.x0, on_failure="return", callback=callback)
+    with monitor.watch(solver.options["rtol"] or 0.0, given.monitor, quiet=given.json) as watched:
+        solution = solver.solve(b, problem.x0, on_failure="return", callback=watched)
     facts = {**solution.report.problem, "name": problem.name, "processes": world.size}
     solution = replace(solution, report=replace(solution.report, problem=facts))
     command = shlex.join(["sordino", *argv])
@@ -117,9 +135,44 @@ def _set_up(
         problem.b = rows.product(np.ones(rows.n))
         problem.exact = 1.0
         problem.notes.append("No right-hand side was given: b = A*1.")
+    if given.report and processes.index() == 0:
+        _picture_system(problem, rows)
     solver = Solver(rows, machine=given.machine, **options)
     problem.rows = None  # the ranks hold it now
     return solver, problem.b
+
+
+def _asides(report: Report) -> list[str]:
+    """What must be known of the times in a report."""
+    engine, here = report.options.get("engine"), machines.cores()
+    ranks = int(report.options.get("ranks") or 1) * int(report.problem.get("processes", 1))
+    if engine == "host" and ranks > here:
+        return [f"{ranks} ranks took turns on {count(here, 'core')}: part of their waits is for a core."]
+    if engine == "cuda" and report.options.get("time_commands"):
+        return ["Commands were launched one by one, to be timed: without a report the GPUs are faster."]
+    return []
+
+
+def _picture_system(problem: Problem, rows: CsrArrays) -> None:
+    """Pictures of the matrix, while it is still here."""
+    if problem.shape is None:
+        problem.pictures.append(pictures.sparsity(rows))
+    elif problem.coefficient:
+        what = "The diagonal of the matrix, which follows the coefficient,"
+        diagonal = rows.matrix().diagonal()
+        problem.pictures.append(pictures.field_slice(diagonal, problem.shape, "Coefficient", what))
+
+
+def _picture_solution(problem: Problem, solution: Solution) -> None:
+    """The solution, or its error where the solution is known: that has structure where a constant has none."""
+    if problem.shape is None or solution.x is None:
+        return
+    if problem.exact is None:
+        shown, heading, what = solution.x, "Solution", "x"
+    else:
+        shown, heading = solution.x - problem.exact, "Error of the solution"
+        what = f"x - {problem.exact:g}, what the solve has left of the error,"
+    problem.pictures.append(pictures.field_slice(shown, problem.shape, heading, what))
 
 
 def _announce(problem: Problem, solver: Solver, world: processes.World) -> None:

@@ -25,7 +25,8 @@ def read(name: str) -> tuple[Any, np.ndarray | None]:
     Raises
     ------
     FileError
-        With one sentence: a damaged file, one of MATLAB 7.3, no matrix, or several to choose from.
+        With one sentence: a damaged file, one of MATLAB 7.3, no matrix, several to choose from, or a b that is no
+        right-hand side of it.
     """
     try:
         with open(name, "rb") as stream:
@@ -56,16 +57,23 @@ def _chosen(name: str, variables: dict[str, Any]) -> tuple[Any, np.ndarray | Non
     if len(matrices) > 1 and "A" not in matrices:
         raise FileError(f"{name} holds several matrices ({_names(matrices)}): call the one to be read A")
     matrix = matrices["A"] if "A" in matrices else next(iter(matrices.values()))
-    rhs: Any = variables.get("b")
-    if sp.issparse(rhs) and rhs.shape[0] == matrix.shape[0] and rhs.shape[1] <= _MOST_COLUMNS:
-        rhs = rhs.toarray()
-    fits = (
-        isinstance(rhs, np.ndarray)
-        and rhs.dtype.kind in "fiuc"
-        and rhs.ndim == 2
-        and rhs.shape[0] == matrix.shape[0]
-    )
-    return matrix, rhs if fits else None
+    return matrix, _right_hand_side(name, variables.get("b"), matrix.shape[0])
+
+
+def _right_hand_side(name: str, rhs: Any, rows: int) -> np.ndarray | None:
+    """The variable `b`, dense and of shape (rows, k); None if there is none."""
+    if rhs is None:
+        return None
+    if not sp.issparse(rhs) and not (isinstance(rhs, np.ndarray) and rhs.dtype.kind in "fiuc"):
+        raise FileError(f"{name} holds a variable b beside its matrix that is no array of numbers")
+    size = " x ".join(map(str, rhs.shape))
+    if rhs.ndim != 2 or rhs.shape[0] != rows or rhs.shape[1] == 0:
+        raise FileError(f"{name} holds a right-hand side b of {size}, and its matrix has {rows:,} rows")
+    if sp.issparse(rhs) and rhs.shape[1] > _MOST_COLUMNS:
+        raise FileError(
+            f"{name} holds a sparse b of {size}, and at most {_MOST_COLUMNS:,} sparse columns are read"
+        )
+    return rhs.toarray() if sp.issparse(rhs) else rhs
 
 
 def _is_square(value: Any) -> bool:

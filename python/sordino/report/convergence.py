@@ -7,8 +7,8 @@ import math
 from . import svg
 from .record import Report
 
-WIDTH, HEIGHT = 720.0, 330.0
-LEFT, RIGHT, TOP, BOTTOM = 74.0, 20.0, 18.0, 62.0
+LEFT, RIGHT, TOP, BOTTOM = 46.0, 14.0, 12.0, 46.0
+HEIGHT, PHONE_HEIGHT = 320.0, 250.0
 MOST_POINTS = 900
 
 
@@ -17,45 +17,55 @@ def plot(report: Report) -> str:
     points = _points(report)
     if len(points) < 2:
         return ""
+    return svg.at_both_widths(lambda canvas: _draw(report, points, canvas), HEIGHT, PHONE_HEIGHT)
+
+
+def _draw(report: Report, points: list[tuple[float, float]], canvas: svg.Canvas) -> str:
     tolerance = float(report.options.get("rtol") or 0)
     marks = [value for _, value in points]
     marks += [
         math.log10(value) for value in (tolerance, report.true_residual) if value > 0 and math.isfinite(value)
     ]
-    frame = _Frame(points[0][0], points[-1][0], math.floor(min(marks)), math.ceil(max(marks)))
-    parts = [frame.axes(), svg.polyline([frame.at(x, y) for x, y in points], "curve")]
+    frame = _Frame(canvas, points[-1][0], math.floor(min(marks)), math.ceil(max(marks)))
+    parts = [frame.axes()]
     if tolerance > 0:
         parts.append(_tolerance(frame, tolerance))
+    parts.append(svg.polyline([frame.at(x, y) for x, y in points], "curve"))
     parts.append(_true_residual(frame, report, points[-1][0]))
-    label = f"Relative residual over {report.iterations} iterations"
-    return svg.drawing(WIDTH, HEIGHT, "".join(parts), label, "plot")
+    label = (
+        f"Relative residual over {report.iterations:,} iterations, from {10 ** points[0][1]:.1e} "
+        f"to {10 ** points[-1][1]:.1e}"
+    )
+    return svg.drawing(canvas.width, canvas.height, "".join(parts), label, "plot")
 
 
 class _Frame:
     """The plot's coordinates."""
 
-    def __init__(self, x0: float, x1: float, y0: float, y1: float) -> None:
-        self.x0, self.x1 = x0, max(x1, x0 + 1)
-        self.y0, self.y1 = y0, max(y1, y0 + 1)
+    def __init__(self, canvas: svg.Canvas, x1: float, y0: float, y1: float) -> None:
+        self.x1, self.y0, self.y1 = max(x1, 1.0), y0, max(y1, y0 + 1)
+        self.right, self.bottom = canvas.width - RIGHT, canvas.height - BOTTOM
 
     def at(self, x: float, y: float) -> tuple[float, float]:
-        across = (x - self.x0) / (self.x1 - self.x0)
         up = (y - self.y0) / (self.y1 - self.y0)
-        return LEFT + across * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - up * (HEIGHT - TOP - BOTTOM)
+        return LEFT + x / self.x1 * (self.right - LEFT), self.bottom - up * (self.bottom - TOP)
 
     def axes(self) -> str:
         parts = []
         for exponent in svg.ticks(self.y0, self.y1, 6, 1.0):
-            _, y = self.at(self.x0, exponent)
-            parts.append(svg.line(LEFT, y, WIDTH - RIGHT, y, "grid"))
-            parts.append(svg.text(LEFT - 8, y + 5, f"1e{exponent:.0f}", text_anchor="end"))
-        for iteration in svg.ticks(self.x0, self.x1, 6, 1.0):
+            _, y = self.at(0, exponent)
+            parts.append(svg.line(LEFT, y, self.right, y, "grid"))
+            parts.append(svg.text(LEFT - 8, y + 4, svg.power_of_ten(exponent), text_anchor="end"))
+        most = 6 if self.right > 500 else 4
+        for iteration in svg.ticks(0, self.x1, most, 1.0):
             x, y = self.at(iteration, self.y0)
             parts.append(svg.line(x, y, x, y + 5, "axis"))
-            parts.append(svg.text(x, y + 26, f"{iteration:,.0f}", text_anchor="middle"))
-        x, y = self.at(self.x0, self.y0)
-        parts.append(svg.line(x, y, WIDTH - RIGHT, y, "axis"))
-        parts.append(svg.text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 7, "iteration", text_anchor="middle"))
+            at_edge = x > self.right - 12
+            anchor, place = ("end", self.right + RIGHT) if at_edge else ("middle", x)
+            parts.append(svg.text(place, y + 19, f"{iteration:,.0f}", text_anchor=anchor))
+        parts.append(svg.line(LEFT, self.bottom, self.right, self.bottom, "axis"))
+        middle = (LEFT + self.right) / 2
+        parts.append(svg.text(middle, self.bottom + 39, "iteration", text_anchor="middle"))
         return "".join(parts)
 
 
@@ -72,9 +82,9 @@ def _points(report: Report) -> list[tuple[float, float]]:
 
 
 def _tolerance(frame: _Frame, tolerance: float) -> str:
-    _, y = frame.at(frame.x0, math.log10(tolerance))
+    _, y = frame.at(0, math.log10(tolerance))
     label = svg.text(LEFT + 6, y - 7, f"rtol {tolerance:g}", class_="note")
-    return svg.line(LEFT, y, WIDTH - RIGHT, y, "tolerance") + label
+    return svg.line(LEFT, y, frame.right, y, "tolerance") + label
 
 
 def _true_residual(frame: _Frame, report: Report, last: float) -> str:

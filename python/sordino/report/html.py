@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from importlib import resources
 from typing import Any
 
 from . import convergence, timeline
+from .kernels import kernel_section
+from .pictures import Picture
 from .record import Report
-from .words import count, duration, kernel_rows, ledger_sentences, quantity, sentence
+from .roof import Roof, roof_of
+from .tables import scrolling, table
+from .words import count, duration, ledger_sentences, quantity, sentence
 
 _TIMES = {
     "time_s": "time",
@@ -17,6 +22,8 @@ _TIMES = {
     "exposed_halo_s": "halos, exposed",
     "imbalance_s": "imbalance",
 }
+#: Left out where they are 0: real machines do not measure these times, and most solves copy nothing.
+_IF_ANY = ("hidden_reduction_s", "imbalance_s", "copied_bytes")
 _COUNTS = {
     "commands": "commands",
     "reductions": "reductions",
@@ -29,7 +36,15 @@ _COUNTS = {
 }
 
 
-def render(report: Report, *, title: str = "", command: str = "", notes: tuple[str, ...] = ()) -> str:
+def render(
+    report: Report,
+    *,
+    title: str = "",
+    command: str = "",
+    notes: Sequence[str] = (),
+    pictures: Sequence[Picture] = (),
+    roof: Roof | None = None,
+) -> str:
     """Return the page.
 
     Parameters
@@ -39,30 +54,39 @@ def render(report: Report, *, title: str = "", command: str = "", notes: tuple[s
         What was solved; made from the report's problem if empty.
     command : str
         The command line, to repeat the run.
-    notes : tuple of str
+    notes : sequence of str
         What the user was told, such as that no right-hand side was given.
+    pictures : sequence of Picture
+        Of the problem: a slice of a field, the pattern of a matrix.
+    roof : Roof, optional
+        What the machine could do at most; that of the described machine if not given.
     """
     title = title or str(report.problem.get("name") or f"A system of {report.problem.get('n', 0):,} unknowns")
     sections = (
         _header(report, title, notes),
-        _convergence(report),
-        _timeline(report),
-        _ledger(report),
-        _kernels(report),
-        _run(report, command),
+        convergence_section(report),
+        problem_section(pictures),
+        timeline_section(report),
+        ledger_section(report),
+        section("Kernels", kernel_section(report, roof or roof_of(report))),
+        run_section(report, command),
     )
+    return page(f"{title}: {report.status}", sections)
+
+
+def page(title: str, sections: Sequence[str]) -> str:
+    """The whole page around its sections."""
     style = resources.files(__package__).joinpath("style.css").read_text(encoding="utf-8")
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}: {escape(report.status)}</title><style>{style}</style></head>"
+        f"<title>{escape(title)}</title><style>{style}</style></head>"
         f"<body><main>{''.join(sections)}<footer>Written by Sordino. A result is called converged "
         "only after its residual was recomputed from x.</footer></main></body></html>\n"
     )
 
 
-def _header(report: Report, title: str, notes: tuple[str, ...]) -> str:
-    mood = "good" if report.converged else "bad"
+def _header(report: Report, title: str, notes: Sequence[str]) -> str:
     status = "Solved and verified" if report.converged else f"Not solved: {report.status.replace('_', ' ')}"
     facts = {
         "unknowns": f"{report.problem.get('n', 0):,}",
@@ -74,15 +98,22 @@ def _header(report: Report, title: str, notes: tuple[str, ...]) -> str:
         "engine": str(report.options.get("engine", "")),
         "ranks": _ranks(report),
     }
+    said = [sentence(report.reason), *notes]
+    return header(_method(report), title, status, report.converged, said, facts)
+
+
+def header(
+    eyebrow: str, title: str, status: str, good: bool, said: Sequence[str], facts: dict[str, str]
+) -> str:
+    """What was done, how it ended, some sentences, and tiles with the facts that one looks for first."""
     tiles = "".join(
         f"<div><dt>{escape(key)}</dt><dd>{escape(value)}</dd></div>" for key, value in facts.items()
     )
-    said = "".join(f"<p>{escape(note)}</p>" for note in notes)
     return (
-        f'<header><p class="eyebrow">{escape(_method(report))}</p><h1>{escape(title)}</h1>'
-        f'<p class="status {mood}">{escape(status)}</p>'
-        f'<p class="reason">{escape(sentence(report.reason))}</p>{said}</header>'
-        f'<dl class="facts">{tiles}</dl>'
+        f'<header><p class="eyebrow">{escape(eyebrow)}</p><h1>{escape(title)}</h1>'
+        f'<p class="status {"good" if good else "bad"}">{escape(status)}</p>'
+        + "".join(f'<p class="reason">{escape(line)}</p>' for line in said if line)
+        + f'</header><dl class="facts">{tiles}</dl>'
     )
 
 
@@ -96,11 +127,13 @@ def _ranks(report: Report) -> str:
     return f"{processes} x {ranks}" if processes > 1 else str(ranks)
 
 
-def _section(heading: str, content: str) -> str:
+def section(heading: str, content: str) -> str:
+    """A heading with what belongs below it; nothing where there is nothing."""
     return f"<section><h2>{escape(heading)}</h2>{content}</section>" if content else ""
 
 
-def _convergence(report: Report) -> str:
+def convergence_section(report: Report) -> str:
+    """The residual over the iterations, and what was recomputed at the end."""
     picture = convergence.plot(report)
     if not picture:
         return ""
@@ -109,35 +142,50 @@ def _convergence(report: Report) -> str:
         '<ul class="legend"><li><i class="line"></i>relative residual of the recurrence</li>'
         f'<li><i class="dot {mood}"></i>residual recomputed from x: {report.true_residual:.2e}</li></ul>'
     )
-    return _section("Convergence", picture + legend)
+    return section("Convergence", picture + legend)
 
 
-def _timeline(report: Report) -> str:
+def problem_section(pictures: Sequence[Picture]) -> str:
+    """The problem's own pictures."""
+    figures = "".join(
+        f"<figure>{picture.drawing}<figcaption><h3>{escape(picture.heading)}</h3>{escape(picture.caption)}"
+        "</figcaption></figure>"
+        for picture in pictures
+    )
+    return section("The problem", figures and f'<div class="figures of-{len(pictures)}">{figures}</div>')
+
+
+def timeline_section(report: Report) -> str:
+    """What ranks did and waited for in a part of the run, with a legend of what occurs."""
     drawn = timeline.draw(report)
     if drawn is None:
         return ""
     legend = "".join(
         f'<li><i class="k-{kind}"></i>{escape(timeline.KINDS[kind])}</li>' for kind in drawn.kinds
     )
-    return _section(
+    return section(
         "Timeline",
-        f'<p class="caption">{escape(drawn.caption)}</p><div class="scroll">{drawn.picture}</div>'
+        f'<p class="caption">{escape(drawn.caption)}</p>{scrolling(drawn.picture, "timeline")}'
         f'<ul class="legend">{legend}</ul>',
     )
 
 
-def _ledger(report: Report) -> str:
-    words = "".join(f"<li>{escape(said)}</li>" for said in ledger_sentences(report))
+def ledger_section(report: Report, each: str = "iteration") -> str:
+    """The ledger in words and as a table; `each` is what the report's iterations are."""
+    words = "".join(f"<li>{escape(said)}</li>" for said in ledger_sentences(report, each))
     rows = []
     for key, label in {**_COUNTS, **_TIMES}.items():
         if key not in report.ledger:
             continue
         value = float(report.ledger[key])
+        if value == 0 and key in _IF_ANY:
+            continue
         shown = duration(value) if key in _TIMES else _whole(key, value)
-        each = value / max(report.iterations, 1)
-        rows.append((label, shown, duration(each) if key in _TIMES else _whole(key, each)))
-    table = _table(("", "in all", "an iteration"), rows)
-    return _section("Communication and work", f'<ul class="words">{words}</ul>{table}')
+        part = value / max(report.iterations, 1)
+        rows.append((label, shown, duration(part) if key in _TIMES else _whole(key, part)))
+    counts = table(("", "in all", f"{'an' if each[0] in 'aeiou' else 'a'} {each}"), rows)
+    caption = '<p class="caption">Of one rank, from the first command to the last.</p>'
+    return section("Communication and work", f'<ul class="words">{words}</ul>{caption}{counts}')
 
 
 def _whole(key: str, value: float) -> str:
@@ -146,37 +194,32 @@ def _whole(key: str, value: float) -> str:
     return quantity(value, "flop") if key == "flops" else f"{value:,.1f}".removesuffix(".0")
 
 
-def _kernels(report: Report) -> str:
-    rows = [
-        (
-            escape(row["name"]),
-            f"{row['calls']:,}",
-            duration(row["seconds"]),
-            f'<span class="share" style="width:{80 * row["share"]:.0f}px"></span>{100 * row["share"]:.0f} %',
-            f"{row['bandwidth'] / 1e9:,.1f}",
-            f"{row['rate'] / 1e9:,.1f}",
-        )
-        for row in kernel_rows(report)
-        if row["seconds"] > 0
-    ]
-    if not rows:
-        return ""
-    table = _table(("kernel", "calls", "time", "share", "GB/s", "GFLOP/s"), rows, escaped=True, class_="wide")
-    return _section("Kernels", f'<div class="scroll">{table}</div>')
-
-
-def _run(report: Report, command: str) -> str:
-    pairs: list[tuple[str, str]] = [("command", command)] if command else []
+def run_section(report: Report, command: str) -> str:
+    """How to do it again: the command, the described machine, the options."""
+    said = f'<pre class="command">{escape(command)}</pre>' if command else ""
     if report.machine:
-        pairs += [(key, str(value)) for key, value in report.machine.items() if not isinstance(value, dict)]
-    facts = _table(("", ""), pairs, class_="pairs") if pairs else ""
-    options = _table(("", ""), [(key, str(value)) for key, value in report.options.items()], class_="pairs")
+        said += _machine(report.machine)
+    options = table(
+        ("option", "value"), [(key, str(value)) for key, value in report.options.items()], class_="pairs"
+    )
     label = count(len(report.options), "option")
-    return _section("This run", f"{facts}<details><summary>All {label} in force</summary>{options}</details>")
+    return section("This run", f"{said}<details><summary>All {label} in force</summary>{options}</details>")
 
 
-def _table(heads: tuple[str, ...], rows: list[Any], *, escaped: bool = False, class_: str = "") -> str:
-    show = str if escaped else (lambda cell: escape(str(cell)))
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in heads) if any(heads) else ""
-    body = "".join("<tr>" + "".join(f"<td>{show(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f'<table class="{class_}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+def _machine(machine: dict[str, Any]) -> str:
+    """The described machine: its name and numbers, each with where it comes from."""
+    sources = machine.get("sources") or {}
+    rows = [
+        (key, f"{value:g}", str(sources.get(key, "")))
+        for key, value in machine.items()
+        if isinstance(value, (int, float))
+    ]
+    shown = scrolling(
+        table(("in SI units", "", "where it comes from"), rows, class_="pairs"), "numbers of the machine"
+    )
+    description = escape(sentence(str(machine.get("description", ""))))
+    name = escape(str(machine.get("name", "")))
+    return (
+        f"<p>Times are those of the described machine <b>{name}</b>. {description}</p>"
+        f"<details><summary>Its {len(rows)} numbers</summary>{shown}</details>"
+    )

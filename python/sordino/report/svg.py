@@ -7,8 +7,34 @@ dark setting, and prints as vectors.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from html import escape
+
+_SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+
+
+@dataclass(frozen=True)
+class Canvas:
+    """How large a picture is, in the pixels in which its letters are measured."""
+
+    width: float
+    height: float
+
+
+def at_both_widths(draw: Callable[[Canvas], str], height: float, phone_height: float) -> str:
+    """A picture twice: for a desk (and paper) and for a phone, of which the style sheet shows one.
+
+    Shrinking one picture would shrink its letters.
+    """
+    desk, phone = draw(Canvas(920.0, height)), draw(Canvas(343.0, phone_height))
+    return f'<div class="at-desk">{desk}</div><div class="at-phone">{phone}</div>'
+
+
+def power_of_ten(exponent: float) -> str:
+    """``10⁻⁵``, and ``1`` for 10⁰."""
+    whole = round(exponent)
+    return "1" if whole == 0 else f"10{str(whole).translate(_SUPERSCRIPTS)}"
 
 
 def element(tag: str, content: str = "", **attributes: object) -> str:

@@ -1,4 +1,4 @@
-"""The timeline: a lane for each rank and queue, a bar for each command or wait."""
+"""The timeline: a lane for each rank and queue, a bar for each command or wait, and below what is under way."""
 
 from __future__ import annotations
 
@@ -11,24 +11,31 @@ from . import svg
 from .record import Report
 from .words import duration
 
-WIDTH = 1000.0
-LEFT, RIGHT, TOP = 132.0, 12.0, 8.0
-LANE, GAP = 20.0, 10.0
+WIDTH = 920.0
+LEFT, RIGHT, TOP = 118.0, 12.0, 6.0
+LANE, GAP = 20.0, 12.0
+THIN = 6.0
 MOST_RANKS, MOST_BARS, LEAST_BARS, ITERATIONS = 8, 3000, 40, 3
 
 #: What a bar can be, and what the legend says of it.
 KINDS: dict[str, str] = {
     "compute": "computing",
-    "halo": "halo in flight",
-    "reduction": "reduction in flight",
+    "launch": "launching",
     "halo_wait": "waiting for a halo (exposed)",
     "reduction_wait": "waiting for a reduction (exposed)",
-    "launch": "launching",
+    "halo": "halo under way",
+    "reduction": "reduction under way",
     "other": "other",
 }
 
 #: Drawn in this order, one over the other.
-_LAYERS = ("compute", "other", "launch", "halo", "reduction", "halo_wait", "reduction_wait")
+_LAYERS = ("halo", "reduction", "compute", "other", "launch", "halo_wait", "reduction_wait")
+
+#: What is under way runs beside the commands: in thin lanes of its own, below its queue, in this order.
+_BESIDE = ("halo", "reduction")
+
+#: Places of lanes: (rank, queue, kind), where the kind is "" for commands and waits.
+_Lane = tuple[int, str, str]
 
 
 @dataclass(frozen=True)
@@ -59,11 +66,12 @@ def draw(report: Report) -> Timeline | None:
     seen = [item for item in report.trace if int(item["rank"]) in ranks]
     start, end, shown = _window(report, seen)
     lanes = _lanes(shown)
-    bottom = max(lanes.values()) + LANE
+    bottom = max(y + _height(lane) for lane, y in lanes.items())
     shown.sort(key=lambda item: _LAYERS.index(classify(str(item["kind"]))))  # waits lie within their command
     bars = "".join(_bar(item, lanes, start, end) for item in shown)
     content = _labels(lanes) + bars + _axis(start, end, bottom)
-    picture = svg.drawing(WIDTH, bottom + 40, content, "Timeline of the ranks' queues", "timeline")
+    label = f"Timeline of {len(ranks)} ranks' queues over {duration(end - start)}"
+    picture = svg.drawing(WIDTH, bottom + 40, content, label, "timeline")
     present = {classify(str(item["kind"])) for item in shown}
     kinds = tuple(kind for kind in KINDS if kind in present)
     return Timeline(picture, kinds, _caption(report, ranks, start, end))
@@ -91,44 +99,58 @@ def _window(report: Report, seen: list[dict[str, Any]]) -> tuple[float, float, l
         span *= 2
 
 
-def _lanes(shown: Iterable[dict[str, Any]]) -> dict[tuple[int, str], float]:
-    keys = sorted({(int(item["rank"]), str(item["queue"])) for item in shown})
-    places: dict[tuple[int, str], float] = {}
+def _lane_of(item: dict[str, Any]) -> _Lane:
+    kind = classify(str(item["kind"]))
+    return int(item["rank"]), str(item["queue"]), kind if kind in _BESIDE else ""
+
+
+def _height(lane: _Lane) -> float:
+    return THIN if lane[2] else LANE
+
+
+def _lanes(shown: Iterable[dict[str, Any]]) -> dict[_Lane, float]:
+    found = {_lane_of(item) for item in shown}
+    found |= {(rank, queue, "") for rank, queue, _ in found}
+    places: dict[_Lane, float] = {}
     y, previous = TOP, None
-    for key in keys:
+    for lane in sorted(found):
         if previous is not None:
-            y += LANE + (GAP if key[0] != previous else 2)
-        places[key] = y
-        previous = key[0]
+            y += _height(previous) + (GAP if lane[0] != previous[0] else 2)
+        places[lane] = y
+        previous = lane
     return places
 
 
-def _labels(lanes: dict[tuple[int, str], float]) -> str:
-    alone = len({queue for _, queue in lanes}) == 1
+def _labels(lanes: dict[_Lane, float]) -> str:
+    alone = len({queue for _, queue, _ in lanes}) == 1
     parts = []
-    for (rank, queue), y in lanes.items():
+    for (rank, queue, kind), y in lanes.items():
+        height = THIN if kind else LANE
+        parts.append(
+            svg.element("rect", x=LEFT, y=y, width=WIDTH - LEFT - RIGHT, height=height, class_="lane")
+        )
+        if kind:
+            continue
         name = f"queue {queue}" if queue.isdigit() else queue
         label = f"rank {rank}" if alone else f"rank {rank}, {name}"
-        parts.append(svg.text(LEFT - 8, y + LANE - 6, label, text_anchor="end"))
-        parts.append(svg.element("rect", x=LEFT, y=y, width=WIDTH - LEFT - RIGHT, height=LANE, class_="lane"))
+        parts.append(svg.text(LEFT - 8, y + LANE - 5, label, text_anchor="end"))
     return "".join(parts)
 
 
-def _bar(item: dict[str, Any], lanes: dict[tuple[int, str], float], start: float, end: float) -> str:
+def _bar(item: dict[str, Any], lanes: dict[_Lane, float], start: float, end: float) -> str:
     scale = (WIDTH - LEFT - RIGHT) / (end - start)
     low, high = max(float(item["start_s"]), start), min(float(item["end_s"]), end)
-    kind = classify(str(item["kind"]))
-    y = lanes[(int(item["rank"]), str(item["queue"]))]
+    kind, lane = classify(str(item["kind"])), _lane_of(item)
     took = duration(float(item["end_s"]) - float(item["start_s"]))
     title = svg.element("title", escape(f"{item['name']} ({KINDS[kind]}): {took}"))
-    inset = 6.0 if kind in ("halo", "reduction") else 1.0
+    inset = 0.5 if lane[2] else 1.0
     return svg.element(
         "rect",
         title,
         x=LEFT + (low - start) * scale,
-        y=y + inset,
+        y=lanes[lane] + inset,
         width=max(0.6, (high - low) * scale),
-        height=LANE - 2 * inset,
+        height=_height(lane) - 2 * inset,
         class_=f"bar k-{kind}",
     )
 
@@ -149,4 +171,12 @@ def _caption(report: Report, ranks: list[int], start: float, end: float) -> str:
         f"{len(ranks)} of {every} ranks" if len(ranks) < every else f"{every} rank{'s' if every > 1 else ''}"
     )
     clock = "virtual clock" if report.options.get("engine") == "model" else "wall clock"
-    return f"{duration(end - start)} from the middle of what was traced, by the {clock}; {who}."
+    said = f"{duration(end - start)} from the middle of what was traced, by the {clock}; {who}."
+    if any(classify(str(item["kind"])) in _BESIDE for item in report.trace):
+        said += (
+            " Thin bars are communication under way. Where a wait stands above one, it is exposed; "
+            "where a computation does, it is hidden."
+        )
+    elif report.options.get("engine") == "cuda":
+        said += " A bar is a command as the GPU took it, its waits for other ranks included."
+    return said

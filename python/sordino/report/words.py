@@ -63,13 +63,14 @@ def verdict(report: Report) -> str:
     return f"Not solved ({report.status.replace('_', ' ')}): {residual} after {work}"
 
 
-def ledger_sentences(report: Report) -> list[str]:
+def ledger_sentences(report: Report, each: str = "iteration") -> list[str]:
     """The ledger, whose counts are those of one rank, as sentences.
 
-    Such as "2 reductions an iteration, 96 % of their time hidden".
+    Such as "2 reductions an iteration, 96 % of their time hidden". `each` is what the report's iterations are.
     """
     ledger, n = report.ledger, max(report.iterations, 1)
-    said = [_reductions(ledger, n), _messages(ledger, n)]
+    each = f"{'an' if each[0] in 'aeiou' else 'a'} {each}"
+    said = [_reductions(report, n, each), _messages(report, n, each)]
     time = float(ledger.get("time_s") or report.seconds)
     exposed = float(ledger.get("exposed_reduction_s", 0)) + float(ledger.get("exposed_halo_s", 0))
     if time > 0 and (ledger.get("reductions") or ledger.get("messages")):
@@ -80,30 +81,45 @@ def ledger_sentences(report: Report) -> list[str]:
         )
     if ledger.get("memory_bytes") and time > 0:
         rate = quantity(float(ledger["memory_bytes"]) / time, "B/s")
-        each = quantity(float(ledger["memory_bytes"]) / n, "B")
-        said.append(f"{each} of memory traffic an iteration, {rate} a rank")
+        moved = quantity(float(ledger["memory_bytes"]) / n, "B")
+        said.append(f"{moved} of memory traffic {each}, {rate} a rank")
     return [sentence for sentence in said if sentence]
 
 
-def _reductions(ledger: dict[str, Any], n: int) -> str:
+def _reductions(report: Report, n: int, each: str) -> str:
+    ledger = report.ledger
     total = float(ledger.get("reductions", 0))
     if not total:
         return "no reductions"
-    said = f"{count(_per_iteration(total, n), 'reduction')} an iteration"
+    said = f"{count(_per_iteration(total, n), 'reduction')} {each}"
     hidden, exposed = float(ledger.get("hidden_reduction_s", 0)), float(ledger.get("exposed_reduction_s", 0))
-    if hidden + exposed > 0:
-        said += f", {percent(hidden, hidden + exposed)} of their time hidden"
-    return said
+    if hidden > 0 or (exposed > 0 and report.options.get("engine") == "model"):
+        whose = "its" if said.startswith("1 reduction ") else "their"
+        return said + f", {percent(hidden, hidden + exposed)} of {whose} time hidden"
+    return said + _hidden(report, "reduction")
 
 
-def _messages(ledger: dict[str, Any], n: int) -> str:
+def _hidden(report: Report, kind: str) -> str:
+    """What part of the time under way was hidden, where the trace has it: on a real machine it alone knows."""
+    took = {kind: 0.0, f"{kind} wait": 0.0}
+    for item in report.trace:
+        if item["kind"] in took:
+            took[str(item["kind"])] += float(item["end_s"]) - float(item["start_s"])
+    under_way, waited = took.values()
+    if not under_way:
+        return ""
+    return f", hidden for {percent(max(under_way - waited, 0.0), under_way)} of the time under way"
+
+
+def _messages(report: Report, n: int, each: str) -> str:
+    ledger = report.ledger
     messages = float(ledger.get("messages", 0))
     if not messages:
         return "no messages between ranks"
     size = quantity(float(ledger.get("bytes_sent", 0)) / n, "B")
     return (
-        f"{count(_per_iteration(messages, n), 'message')} an iteration from a rank to others, {size} together"
-        f"{_carriers(ledger.get('carried') or {})}"
+        f"{count(_per_iteration(messages, n), 'message')} {each} from a rank to others, {size} together"
+        f"{_carriers(ledger.get('carried') or {})}{_hidden(report, 'halo')}"
     )
 
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <sstream>
 
-#include "sordino/api/host_pointer.hpp"
+#include "sordino/api/callers.hpp"
 #include "sordino/config.hpp"
 
 namespace sordino::c_abi {
@@ -24,7 +24,7 @@ int code_of(Errc code) { return code == Errc::device || code == Errc::peer_faile
 
 template <class T>
 T& required(T* pointer, const char* what) {
-  require_host(pointer, what);
+  if (on_gpu(pointer, what)) throw Error(Errc::unsupported, std::string(what) + " is to be in memory of the host");
   return *pointer;
 }
 
@@ -74,8 +74,8 @@ constexpr i64 most_rows = std::numeric_limits<i32>::max();
 
 template <class I>
 void copy_row_starts(const sordino_rows& m, std::vector<i64>& starts) {
-  const I* given = &required(static_cast<const I*>(m.row_starts), "row_starts");
-  starts.assign(given, given + m.rows + 1);
+  OnHost<I> given(static_cast<const I*>(m.row_starts), m.rows + 1, "row_starts");
+  starts.assign(given.data(), given.data() + m.rows + 1);
   if (starts[0] != m.index_base)
     bad_argument("row_starts must begin with index_base, which is " + std::to_string(m.index_base) + ", not with " +
                  std::to_string(starts[0]));
@@ -87,7 +87,7 @@ void copy_row_starts(const sordino_rows& m, std::vector<i64>& starts) {
 
 template <class I>
 void copy_columns(const sordino_rows& m, i64 entries, std::vector<i32>& columns) {
-  const I* given = &required(static_cast<const I*>(m.columns), "columns");
+  OnHost<I> given(static_cast<const I*>(m.columns), entries, "columns");
   columns.resize(std::size_t(entries));
   for (i64 k = 0; k < entries; k++) {
     i64 column = i64(given[k]) - m.index_base;
@@ -100,8 +100,8 @@ void copy_columns(const sordino_rows& m, i64 entries, std::vector<i32>& columns)
 
 template <class I>
 void copy_indices(const sordino_rows& m, sordino_solver& s) {
-  copy_row_starts<I>(m, s.row_starts);
-  copy_columns<I>(m, s.row_starts.back(), s.columns);
+  copy_row_starts<I>(m, s.pattern->row_starts);
+  copy_columns<I>(m, s.pattern->row_starts.back(), s.pattern->columns);
 }
 
 /// Of rows alone n is not known yet.
@@ -119,7 +119,8 @@ CsrView take_rows(const sordino_rows* matrix, bool whole, sordino_solver& s) {
     copy_indices<i64>(m, s);
   else
     copy_indices<i32>(m, s);
-  CsrView view{m.rows, s.row_starts.data(), s.columns.data(), &required(m.values, "values")};
+  on_gpu(m.values, "values");  // that they are somewhere
+  CsrView view{m.rows, s.pattern->row_starts.data(), s.pattern->columns.data(), m.values};
   view.first_row = m.first_row - m.index_base;
   view.held = m.rows;
   return view;
@@ -192,7 +193,7 @@ int create(Accord accord, const sordino_rows* matrix, const char* options, sordi
     apply_options(options, wanted);
     view = take_rows(matrix, whole, *made);
   });
-  made->rows = std::make_unique<RowsSolver>(view, wanted, std::move(accord));
+  made->rows = std::make_unique<RowsSolver>(view, wanted, std::move(accord), made->pattern);
   *solver = made.release();
   return SORDINO_OK;
 }
@@ -215,6 +216,13 @@ int sordino_solve(sordino_solver* solver, const double* b, double* x, const doub
 int sordino_update_values(sordino_solver* solver, const double* values) {
   return guarded([&] {
     required(solver, "the solver").rows->update_values(values);
+    return SORDINO_OK;
+  });
+}
+
+int sordino_set_stream(sordino_solver* solver, void* stream) {
+  return guarded([&] {
+    required(solver, "the solver").rows->set_stream(stream);
     return SORDINO_OK;
   });
 }

@@ -6,10 +6,13 @@
 #include "sordino/api/rows_solver.hpp"
 #include "sordino/api/sordino.h"
 
-/// The matrix's pattern, which the solver views, and the last report.
+/// A solver and its last report.
 struct sordino_solver {
-  std::vector<sordino::i64> row_starts;
-  std::vector<sordino::i32> columns;
+  struct Pattern {
+    std::vector<sordino::i64> row_starts;
+    std::vector<sordino::i32> columns;
+  };
+  std::shared_ptr<Pattern> pattern = std::make_shared<Pattern>();  // which ranks read, also one that never came back
   std::unique_ptr<sordino::RowsSolver> rows;
   sordino::Report report;
   bool solved = false;

@@ -1,7 +1,6 @@
 #include "sordino/api/engines.hpp"
 
 #include <algorithm>
-#include <sstream>
 #include <thread>
 
 #include "sordino/base/error.hpp"
@@ -20,8 +19,6 @@
 namespace sordino {
 namespace {
 
-constexpr int most_devices = 4096;
-
 int cores() { return std::max(1, int(std::thread::hardware_concurrency())); }
 
 /// There are GPUs for a rank of each process at least, as all processes see it. Collective.
@@ -36,9 +33,12 @@ bool enough_devices([[maybe_unused]] Processes* processes) {
 #endif
 }
 
-EngineChoice host_engine(const Options& o, Processes* processes) {
+/// What a process has of ranks where nobody said how many: `usual`, and no more than rows.
+int default_ranks(int usual, i64 rows) { return rows < 0 ? usual : int(std::clamp<i64>(rows, 1, usual)); }
+
+EngineChoice host_engine(const Options& o, Processes* processes, i64 rows) {
   host::Options h;
-  h.ranks = o.ranks > 0 ? o.ranks : cores();
+  h.ranks = o.ranks > 0 ? o.ranks : default_ranks(cores(), rows);
   h.timeout = o.timeout;
   h.time_commands = o.time_commands;
   h.progress_thread = o.progress == "thread";
@@ -47,27 +47,29 @@ EngineChoice host_engine(const Options& o, Processes* processes) {
   return {std::make_unique<host::HostEngine>(h, std::move(transport)), carries};
 }
 
-EngineChoice model_engine(const Options& o, const Machine& machine) {
+EngineChoice model_engine(const Options& o, const Machine& machine, i64 rows) {
   validate(machine);
   model::Options m;
   m.machine = machine;
-  m.ranks = o.ranks > 0 ? o.ranks : 4;
+  m.ranks = o.ranks > 0 ? o.ranks : default_ranks(4, rows);
   m.seed = u64(o.seed);
   return {std::make_unique<model::ModelEngine>(m), "model"};
 }
 
-EngineChoice cuda_engine([[maybe_unused]] const Options& o, [[maybe_unused]] Processes* processes) {
+EngineChoice cuda_engine([[maybe_unused]] const Options& o, [[maybe_unused]] Processes* processes, [[maybe_unused]] i64 rows) {
 #if SORDINO_WITH_CUDA
   std::vector<int> devices = parse_devices(o.devices);
+  int seen = devices.empty() ? cuda::device_count() : int(devices.size());
+  int usual = std::max(1, seen / (processes ? processes->count() : 1));
+  Options placed = o;
+  if (o.ranks == 0) placed.ranks = default_ranks(usual, rows);
   std::unique_ptr<Hall> hall;
   std::unique_ptr<Transport> transport;
   if (processes) {
-    int seen = devices.empty() ? cuda::device_count() : int(devices.size());
-    int ranks = o.ranks > 0 ? o.ranks : std::max(1, seen / processes->count());
-    hall = processes->hall(ranks, cuda::parts_processes(o.transport));
-    transport = processes->transport(ranks);
+    hall = processes->hall(placed.ranks, cuda::parts_processes(o.transport));
+    transport = processes->transport(placed.ranks);
   }
-  return cuda::make_engine(o, devices, std::move(hall), std::move(transport));
+  return cuda::make_engine(placed, devices, std::move(hall), std::move(transport));
 #else
   throw Error(
       Errc::unsupported,
@@ -75,14 +77,14 @@ EngineChoice cuda_engine([[maybe_unused]] const Options& o, [[maybe_unused]] Pro
 #endif
 }
 
-EngineChoice engine_of(const Options& o, const Machine& machine, Processes* processes) {
+EngineChoice engine_of(const Options& o, const Machine& machine, Processes* processes, i64 rows) {
   std::string name = o.engine;
   if (name == "auto") name = enough_devices(processes) ? "cuda" : "host";
-  if (name == "host") return host_engine(o, processes);
-  if (name == "cuda") return cuda_engine(o, processes);
+  if (name == "host") return host_engine(o, processes, rows);
+  if (name == "cuda") return cuda_engine(o, processes, rows);
   if (processes)
     throw Error(Errc::unsupported, "engine model runs in one process, without a launcher; over MPI use engine host or cuda");
-  return model_engine(o, machine);
+  return model_engine(o, machine, rows);
 }
 
 AllReduceOptions all_reduce_of(const Options& o) {
@@ -101,34 +103,23 @@ int number_of_processes() {
 #endif
 }
 
-std::vector<int> parse_devices(const std::string& text) {
-  std::vector<int> devices;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, ',');) {
-    int first = -1, last = -1;
-    char dash = 0, more = 0;
-    std::istringstream p(part);
-    if (!(p >> first)) bad_argument("devices '" + text + "' is not a list such as 0-3 or 0,2");
-    last = first;
-    if (p >> dash && (dash != '-' || !(p >> last) || p >> more))
-      bad_argument("devices '" + text + "' is not a list such as 0-3 or 0,2");
-    if (first < 0 || last < first || last >= most_devices)
-      bad_argument("devices '" + text + "' is not a list such as 0-3 or 0,2");
-    for (int d = first; d <= last; d++) devices.push_back(d);
-  }
-  return devices;
+void require_devices([[maybe_unused]] const Options& o) {
+#if SORDINO_WITH_CUDA
+  bool cuda = o.engine == "cuda" || (o.engine == "auto" && cuda::usable());
+  if (cuda && !o.devices.empty()) cuda::require_devices(parse_devices(o.devices));
+#endif
 }
 
-EngineChoice make_engine(const Options& o, const Machine& machine) {
+EngineChoice make_engine(const Options& o, const Machine& machine, i64 rows) {
   std::unique_ptr<Processes> processes;
 #if SORDINO_WITH_MPI
   processes = mpi::processes(o.timeout);
 #endif
-  return make_engine(o, machine, processes.get());
+  return make_engine(o, machine, processes.get(), rows);
 }
 
-EngineChoice make_engine(const Options& o, const Machine& machine, Processes* processes) {
-  EngineChoice choice = engine_of(o, machine, processes);
+EngineChoice make_engine(const Options& o, const Machine& machine, Processes* processes, i64 rows) {
+  EngineChoice choice = engine_of(o, machine, processes, rows);
   if (o.all_reduce == "nccl" && choice.engine->is_device()) {  // which has been built for it
     choice.all_reduce = o.all_reduce;
     return choice;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sordino/api/options.hpp"
+#include "sordino/base/types.hpp"
 #include "sordino/comm/processes.hpp"
 #include "sordino/runtime/engine.hpp"
 #include "sordino/runtime/machine.hpp"
@@ -17,18 +18,22 @@ struct EngineChoice {
   std::string all_reduce = "";  // the way of recorded sums
 };
 
-/// Of all processes that a launcher started.
-EngineChoice make_engine(const Options& options, const Machine& machine);
-/// Of these processes; null: of this one alone, whoever started it. Collective over them.
-EngineChoice make_engine(const Options& options, const Machine& machine, Processes* processes);
+/// Throws bad_argument, as make_engine() would in this process alone, if the options name a device that is not here. Not
+/// collective: so that processes can agree on it before.
+void require_devices(const Options& options);
+
+constexpr i64 any_number_of_rows = -1;
+
+/// Of all processes that a launcher started. `rows` of the matrix, if one is known: a number of ranks that nobody asked for is
+/// no larger, so that every rank has a row.
+EngineChoice make_engine(const Options& options, const Machine& machine, i64 rows = any_number_of_rows);
+/// Of these processes; null: of this one alone, whoever started it. `rows`: of this process. Collective over them.
+EngineChoice make_engine(const Options& options, const Machine& machine, Processes* processes, i64 rows = any_number_of_rows);
 
 /// Of this run: what MPI says, which is initialised where a launcher started this process; 1 without MPI.
 int number_of_processes();
 
 /// Engines that can run here: host, model, and cuda where this build and this machine have it.
 std::vector<std::string> available_engines();
-
-/// "0-3,5" -> {0, 1, 2, 3, 5}; throws bad_argument.
-std::vector<int> parse_devices(const std::string& text);
 
 }  // namespace sordino

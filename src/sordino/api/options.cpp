@@ -2,11 +2,17 @@
 
 #include <cmath>
 #include <cstdio>
+#include <sstream>
 #include <type_traits>
 
 #include "sordino/solvers/registry.hpp"
 
 namespace sordino {
+namespace {
+
+constexpr int most_devices = 4096;
+
+}  // namespace
 
 std::vector<std::string> solver_choices() {
   std::vector<std::string> names{"auto"};
@@ -37,6 +43,23 @@ std::vector<OptionInfo> option_table() {
   return table;
 }
 
+std::vector<int> parse_devices(const std::string& text) {
+  const std::string refusal = "devices '" + text + "' is not a list such as 0-3 or 0,2";
+  std::vector<int> devices;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, ',');) {
+    int first = -1, last = -1;
+    char dash = 0, more = 0;
+    std::istringstream p(part);
+    if (!(p >> first)) bad_argument(refusal);
+    last = first;
+    if (p >> dash && (dash != '-' || !(p >> last) || p >> more)) bad_argument(refusal);
+    if (first < 0 || last < first || last >= most_devices) bad_argument(refusal);
+    for (int d = first; d <= last; d++) devices.push_back(d);
+  }
+  return devices;
+}
+
 void validate(const Options& options) {
   Options o = options;
   o.fields([](const std::string& name, auto& value, const char*, const char*, const std::vector<std::string>& choices) {
@@ -60,6 +83,7 @@ void validate(const Options& options) {
     if (degree < 2 || degree > 4)
       bad_argument("reduce_degree and broadcast_degree are 2, 3 or 4, not " + std::to_string(degree));
   if (o.check_every < 1) bad_argument("check_every must be at least 1");
+  parse_devices(o.devices);
 }
 
 }  // namespace sordino

@@ -44,6 +44,9 @@ std::vector<OptionInfo> option_table();
 /// Throws bad_argument with one sentence if a value is out of its range.
 void validate(const Options& options);
 
+/// The option `devices`: "0-3,5" -> {0, 1, 2, 3, 5}; "": none is named. Throws bad_argument.
+std::vector<int> parse_devices(const std::string& text);
+
 std::vector<std::string> solver_choices();
 inline const std::vector<std::string> precond_choices{"auto", "none", "jacobi"};
 inline const std::vector<std::string> engine_choices{"auto", "host", "cuda", "model"};

@@ -1,10 +1,11 @@
 #include "sordino/api/rows_solver.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
+#include "sordino/api/callers.hpp"
 #include "sordino/api/engines.hpp"
-#include "sordino/api/host_pointer.hpp"
 #include "sordino/api/inspect.hpp"
 #include "sordino/api/part.hpp"
 #include "sordino/base/clock.hpp"
@@ -15,18 +16,6 @@ namespace sordino {
 namespace {
 
 constexpr int channel = 5;
-constexpr double smallest_safe = 1e-30, largest_safe = 1e30;  // right-hand sides beyond these are scaled, as in Solver
-
-/// Largest |v| of the rows from `first` on. Throws bad_argument for NaN or Inf.
-double largest(const double* v, i64 rows, i64 first, const char* what) {
-  require_host(v, what);
-  double most = 0;
-  for (i64 i = 0; i < rows; i++) {
-    if (!std::isfinite(v[i])) bad_argument(std::string(what) + " holds a NaN or Inf at row " + std::to_string(first + i));
-    most = std::max(most, std::abs(v[i]));
-  }
-  return most;
-}
 
 /// A number that differs where options do that all processes must agree on; exact as a double.
 double digest(const Options& options) {
@@ -50,15 +39,21 @@ double digest(const Options& options) {
 struct RowsSolver::State {
   Accord accord;
   System system;
-  CsrView& A = system.A;                    // this process's rows
+  CsrView& A = system.A;  // this process's rows
+  Callers callers;
+  std::unique_ptr<RowsOnHost> rows;         // their arrays, if they were on a GPU
   std::vector<double> values, next_values;  // taken in turns, so that refused ones change nothing
   Options options;
   Choice chosen;
-  EngineChoice choice;
-  std::vector<Part> parts;  // destroyed before the engine
+  std::shared_ptr<const void> arrays;  // that A views
+  EngineChoice choice;                 // destroyed before them
+  std::vector<Part> parts;             // destroyed before the engine
   double setup_seconds = 0;
+  std::atomic<int> stop_reason{int(Status::time_limit)};  // of this process
+  std::function<void()> meanwhile;
 
-  State(const CsrView& rows, const Options& asked, Accord with) : accord(std::move(with)), system{.A = rows}, options(asked) {}
+  State(const CsrView& rows, const Options& asked, Accord with, std::shared_ptr<const void> held)
+      : accord(std::move(with)), system{.A = rows}, options(asked), arrays(std::move(held)) {}
   Engine& engine() { return *choice.engine; }
   Part& part(Rank& rank) { return parts[std::size_t(rank.id() - engine().first_rank())]; }
   bool alone() const { return accord.count() == 1; }
@@ -70,15 +65,17 @@ struct RowsSolver::State {
   SolveControl control() const;
   SolveOutcome run(const double* b, double* x, const double* x0);
   Report solve_in_range(const double* b, double* x, const double* x0);
+  Report solve_on_host(const double* b, double* x, const double* x0, int exponent);
 };
 
-RowsSolver::RowsSolver(const CsrView& rows, const Options& options, Accord accord) {
+RowsSolver::RowsSolver(const CsrView& rows, const Options& options, Accord accord, std::shared_ptr<const void> arrays) {
   double begin = seconds_now();
-  state_.reset(new State(rows, options, std::move(accord)));
+  state_.reset(new State(rows, options, std::move(accord), std::move(arrays)));
   State& s = *state_;
   if (!s.alone() && s.options.ranks == 0) s.options.ranks = 1;
   s.accord.together([&] { validate(s.options); });
   s.agree_on_options();
+  s.accord.together([&] { s.rows = std::make_unique<RowsOnHost>(s.A); });
   s.join_rows();
   s.accord.together([&] {
     validate(s.A);
@@ -86,7 +83,7 @@ RowsSolver::RowsSolver(const CsrView& rows, const Options& options, Accord accor
     s.A.values = s.values.data();
   });
   s.choose();
-  s.choice = make_engine(s.options, {}, s.accord.processes());
+  s.choice = make_engine(s.options, {}, s.accord.processes(), s.A.rows());
   Partition partition = s.partition();
   s.parts.resize(std::size_t(s.engine().local_ranks()));
   s.engine().run([&](Rank& rank) { s.part(rank) = build_part(rank, s.system, s.chosen, s.options, partition); });
@@ -99,6 +96,18 @@ void RowsSolver::Release::operator()(State* state) const {
 
 RowsSolver::~RowsSolver() = default;
 RowsSolver::RowsSolver(RowsSolver&&) noexcept = default;
+
+void RowsSolver::attend(std::function<void()> meanwhile) { state_->meanwhile = std::move(meanwhile); }
+
+void RowsSolver::stop(Status reason) {
+  state_->stop_reason = int(reason);
+  state_->engine().request_stop();
+}
+
+void RowsSolver::refuse(const Error& error) {
+  state_->accord.together([&] { throw error; });
+  throw error;  // which together() has done
+}
 
 void RowsSolver::State::agree_on_options() {
   double mine = digest(options);
@@ -126,7 +135,10 @@ void RowsSolver::State::join_rows() {
 }
 
 void RowsSolver::State::choose() {
-  accord.together([&] { chosen.preconditioner = choose_preconditioner(A, options.precond); });
+  accord.together([&] {
+    require_devices(options);
+    chosen.preconditioner = choose_preconditioner(A, options.precond);
+  });
   bool any_none = accord.most({chosen.preconditioner == "none" ? 1.0 : 0.0})[0] != 0;  // auto: by the rows of each
   if (any_none) chosen.preconditioner = "none";
   std::string name = options.solver;
@@ -172,16 +184,21 @@ SolveControl RowsSolver::State::control() const {
   c.rtol = options.rtol;
   c.atol = options.atol;
   c.max_iterations = options.maxiter > 0 ? options.maxiter : int(std::clamp<i64>(10 * A.n, 1000, 100000));
-  c.stop_reason = [] { return Status::time_limit; };  // nothing else stops it
+  c.stop_reason = [] { return Status::interrupted; };  // why is asked of all processes when it is over
   return c;
 }
 
 SolveOutcome RowsSolver::State::run(const double* b, double* x, const double* x0) {
   engine().clear_stop();
+  stop_reason = int(Status::time_limit);
   SolveOutcome first;
-  double begin = seconds_now();
+  double begin = seconds_now(), last_call = begin;
   auto supervise = [&] {
-    if (options.time_limit > 0 && seconds_now() - begin > options.time_limit) engine().request_stop();
+    double now = seconds_now();
+    if (options.time_limit > 0 && now - begin > options.time_limit) engine().request_stop();
+    if (!meanwhile || now - last_call < 0.1) return;
+    last_call = now;
+    meanwhile();
   };
   auto job = [&](Rank& rank) {
     Driver& driver = *part(rank).driver;
@@ -192,6 +209,7 @@ SolveOutcome RowsSolver::State::run(const double* b, double* x, const double* x0
     if (leads) first = std::move(o);
   };
   engine().run(job, supervise);
+  if (first.status == Status::interrupted) first.status = Status(int(accord.most({double(stop_reason)})[0]));
   return first;
 }
 
@@ -212,44 +230,44 @@ Report RowsSolver::State::solve_in_range(const double* b, double* x, const doubl
   return r;
 }
 
-Report RowsSolver::solve(const double* b, double* x, const double* x0) {
-  State& s = *state_;
-  double most = 0;
-  s.accord.together([&] {
-    sordino::validate(s.options);
-    most = largest(b, s.A.rows(), s.A.first_row, "the right-hand side");
-    if (x0) largest(x0, s.A.rows(), s.A.first_row, "x0");
-    require_host(x, "x");
-  });
-  s.agree_on_options();
-  most = s.accord.most({most})[0];
-  if (most == 0 || (most > smallest_safe && most < largest_safe)) return s.solve_in_range(b, x, x0);
-
-  // Scaling by a power of two is exact, and (b,b) neither overflows nor vanishes.
-  int exponent = -std::ilogb(most);
-  auto scaled = [&](const double* v) {
-    std::vector<double> w(v, v + s.A.rows());
-    for (double& value : w) value = std::ldexp(value, exponent);
-    return w;
-  };
+// On copies, scaled by 2^exponent, which is exact, so that (b,b) neither overflows nor vanishes.
+Report RowsSolver::State::solve_on_host(const double* b, double* x, const double* x0, int exponent) {
   struct Restore {
     double &atol, kept;
     ~Restore() { atol = kept; }
-  } restore{s.options.atol, s.options.atol};
-  s.options.atol = std::ldexp(s.options.atol, exponent);
-  auto b_scaled = scaled(b), x0_scaled = x0 ? scaled(x0) : std::vector<double>{};
-  Report r = s.solve_in_range(b_scaled.data(), x, x0 ? x0_scaled.data() : nullptr);
-  for (i64 i = 0; i < s.A.rows(); i++) x[i] = std::ldexp(x[i], -exponent);
+  } restore{options.atol, options.atol};
+  options.atol = std::ldexp(options.atol, exponent);
+  auto b_here = scaled_on_host(b, A.rows(), exponent), x_here = std::vector<double>(b_here.size());
+  auto x0_here = x0 ? scaled_on_host(x0, A.rows(), exponent) : std::vector<double>{};
+  Report r = solve_in_range(b_here.data(), x_here.data(), x0 ? x0_here.data() : nullptr);
+  scale_back(x_here, exponent, x);
   r.residual_norm = std::ldexp(r.residual_norm, -exponent);
   return r;
+}
+
+Report RowsSolver::solve(const double* b, double* x, const double* x0) {
+  State& s = *state_;
+  double most = 0;
+  bool on_gpus = false;
+  s.accord.together([&] {
+    sordino::validate(s.options);
+    on_gpus = s.callers.settle(b, x, x0);
+    most = s.callers.measure(b, s.A.rows(), s.A.first_row, "the right-hand side").largest;
+    if (x0) s.callers.measure(x0, s.A.rows(), s.A.first_row, "x0");
+  });
+  s.agree_on_options();
+  most = s.accord.most({most})[0];
+  bool in_range = Magnitude::in_range(most);
+  if (in_range && (!on_gpus || s.engine().is_device())) return s.solve_in_range(b, x, x0);
+  return s.solve_on_host(b, x, x0, in_range ? 0 : -std::ilogb(most));
 }
 
 void RowsSolver::update_values(const double* values) {
   State& s = *state_;
   CsrView updated = s.A;
   s.accord.together([&] {
-    require_host(values, "values");
-    s.next_values.assign(values, values + s.A.nnz());
+    OnHost<double> given(values, s.A.nnz(), "values", s.callers.stream());
+    s.next_values.assign(given.data(), given.data() + s.A.nnz());
     updated.values = s.next_values.data();
     validate_values(s.A, updated.values);
     if (s.chosen.preconditioner == "jacobi") choose_preconditioner(updated, "jacobi");  // says which diagonal entry is zero
@@ -263,6 +281,7 @@ void RowsSolver::update_values(const double* values) {
   });
 }
 
+void RowsSolver::set_stream(void* stream) { state_->callers.set_stream(stream); }
 Options& RowsSolver::options() { return state_->options; }
 i64 RowsSolver::n() const { return state_->A.n; }
 i64 RowsSolver::rows() const { return state_->A.rows(); }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <exception>
 
+#include "sordino/api/callers.hpp"
 #include "sordino/api/engines.hpp"
 #include "sordino/api/inspect.hpp"
 #include "sordino/api/part.hpp"
@@ -16,31 +17,14 @@ namespace {
 
 constexpr int solution_channel = 2;
 
-/// Largest |v|. Throws bad_argument for NaN or Inf.
-double largest(const double* v, i64 n, const char* what) {
-  double most = 0;
-  for (i64 i = 0; i < n; i++) {
-    if (!std::isfinite(v[i])) bad_argument(std::string(what) + " holds a NaN or Inf at row " + std::to_string(i));
-    most = std::max(most, std::abs(v[i]));
-  }
-  return most;
-}
-
-std::vector<double> scaled(const double* v, i64 n, int exponent) {
-  std::vector<double> w(v, v + n);
-  for (double& x : w) x = std::ldexp(x, exponent);
-  return w;
-}
-
-/// Right-hand sides beyond these are scaled. BiCGStab compares (rh,r)^2, of residuals 1e-16 times smaller: that must not
-/// underflow.
-constexpr double smallest_safe = 1e-30, largest_safe = 1e30;
-
 }  // namespace
 
 struct Solver::State {
   System system;
   CsrView& A = system.A;
+  Callers callers;
+  RowsOnHost rows;                          // A's arrays, if they were on a GPU
+  std::vector<double> values, next_values;  // the same of later ones, in turns, so that refused ones change nothing
   Options options;
   Choice chosen;
   EngineChoice choice;
@@ -63,7 +47,7 @@ struct Solver::State {
 Solver::Solver(const System& system, const Options& options, const Machine& machine) {
   double begin = seconds_now();
   state_.reset(new State(system, options));
-  state_->set_up(make_engine(state_->options, machine));
+  state_->set_up(make_engine(state_->options, machine, system.A.n / number_of_processes()));
   state_->setup_seconds = seconds_now() - begin;
 }
 
@@ -84,7 +68,7 @@ Solver::~Solver() = default;
 Solver::Solver(Solver&&) noexcept = default;
 
 Solver::State::State(const System& wanted, const Options& asked)
-    : system(wanted), options(asked), chosen(choose(wanted, asked)) {
+    : system(wanted), rows(A), options(asked), chosen(choose(system, asked)) {
   bool in_order = options.all_reduce == "auto" || options.all_reduce == "fastest" || options.all_reduce == "ordered";
   if (options.deterministic == "auto") options.deterministic = chosen.method->needs_spd || !in_order ? "off" : "on";
   if (system.watch.look)
@@ -94,7 +78,7 @@ Solver::State::State(const System& wanted, const Options& asked)
 }
 
 const double* Solver::State::scaled_back(const double* x) {
-  seen_x = scaled(x, A.n, -exponent);
+  seen_x = scaled_on_host(x, A.n, -exponent);
   return seen_x.data();
 }
 
@@ -147,12 +131,18 @@ void Solver::State::collect(Rank& rank, double* x) {
 Report Solver::solve(const double* b, double* x, const double* x0, const ProgressCallback& progress) {
   State& s = *state_;
   sordino::validate(s.options);
-  double most = largest(b, s.A.n, "the right-hand side");
-  if (x0) largest(x0, s.A.n, "x0");
-  if (most == 0 || (most > smallest_safe && most < largest_safe)) return solve_in_range(b, x, x0, progress);
+  bool on_gpus = s.callers.settle(b, x, x0);
+  Magnitude of_b = s.callers.measure(b, s.A.n, 0, "the right-hand side");
+  if (x0) s.callers.measure(x0, s.A.n, 0, "x0");
+  bool in_range = Magnitude::in_range(of_b.largest);
+  bool ranks_reach = !on_gpus || (s.engine().is_device() && s.engine().size() == s.engine().local_ranks());
+  if (in_range && ranks_reach) return solve_in_range(b, std::sqrt(of_b.squares), x, x0, progress);
+  return solve_on_host(b, x, x0, in_range ? 0 : -std::ilogb(of_b.largest), progress);
+}
 
-  // Scaling by a power of two is exact, and (b,b) neither overflows nor vanishes.
-  int exponent = -std::ilogb(most);
+// On copies, scaled by 2^exponent, which is exact, so that (b,b) neither overflows nor vanishes.
+Report Solver::solve_on_host(const double* b, double* x, const double* x0, int exponent, const ProgressCallback& progress) {
+  State& s = *state_;
   struct Restore {
     State& s;
     double atol;
@@ -160,21 +150,20 @@ Report Solver::solve(const double* b, double* x, const double* x0, const Progres
   } restore{s, s.options.atol};
   s.exponent = exponent;
   s.options.atol = std::ldexp(s.options.atol, exponent);
-  auto b_scaled = scaled(b, s.A.n, exponent), x0_scaled = x0 ? scaled(x0, s.A.n, exponent) : std::vector<double>{};
-  Report r = solve_in_range(b_scaled.data(), x, x0 ? x0_scaled.data() : nullptr, progress);
-  for (i64 i = 0; i < s.A.n; i++) x[i] = std::ldexp(x[i], -exponent);
+  auto b_here = scaled_on_host(b, s.A.n, exponent), x_here = std::vector<double>(b_here.size());
+  auto x0_here = x0 ? scaled_on_host(x0, s.A.n, exponent) : std::vector<double>{};
+  double b_norm = std::sqrt(s.callers.measure(b_here.data(), s.A.n, 0, "the right-hand side").squares);
+  Report r = solve_in_range(b_here.data(), b_norm, x_here.data(), x0 ? x0_here.data() : nullptr, progress);
+  scale_back(x_here, exponent, x);
   r.residual_norm = std::ldexp(r.residual_norm, -exponent);
   return r;
 }
 
-Report Solver::solve_in_range(const double* b, double* x, const double* x0, const ProgressCallback& progress) {
+Report Solver::solve_in_range(const double* b, double b_norm, double* x, const double* x0, const ProgressCallback& progress) {
   State& s = *state_;
   Engine& engine = s.engine();
   engine.clear_stop();
   double begin = seconds_now(), last_call = begin;
-  double b_norm = 0;
-  for (i64 i = 0; progress && i < s.A.n; i++) b_norm += b[i] * b[i];
-  b_norm = std::sqrt(b_norm);
   std::exception_ptr callback_failed;
   auto supervise = [&] {
     double now = seconds_now();
@@ -216,11 +205,18 @@ void Solver::State::fill(Report& r, SolveOutcome& o, const Ledger& before) {
 void Solver::update_values(const double* values) {
   State& s = *state_;
   if (s.system.product) bad_argument("the matrix is given as a function, which has no values to update");
+  bool copied = on_gpu(values, "values");
+  if (copied) {
+    s.next_values.resize(std::size_t(s.A.nnz()));
+    copy_callers(s.next_values.data(), values, s.next_values.size() * sizeof(double), s.callers.stream());
+    values = s.next_values.data();
+  }
   validate_values(s.A, values);
   CsrView updated = s.A;
   updated.values = values;
   if (s.chosen.preconditioner == "jacobi") choose_preconditioner(updated, "jacobi");  // says which diagonal entry is zero
   s.A = updated;
+  if (copied) s.values.swap(s.next_values);
   s.engine().run([&](Rank& rank) {
     Part& p = s.parts[std::size_t(rank.id() - s.engine().first_rank())];
     p.entries->update_values(rank, s.A.values);
@@ -241,6 +237,8 @@ double Solver::time_product(int pairs) {
   });
   return *std::max_element(seconds.begin(), seconds.end());
 }
+
+void Solver::set_stream(void* stream) { state_->callers.set_stream(stream); }
 
 void Solver::stop(Status reason) {
   state_->stop_reason = int(reason);

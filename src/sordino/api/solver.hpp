@@ -35,7 +35,8 @@ using ProgressCallback = std::function<bool(int iteration, double relative_resid
 class Solver {
  public:
   /// Sets up once: partition, halos, vectors, recordings, graphs. `A` has sorted columns; its arrays must outlive the solver
-  /// (the host engine views them). Throws Error. `machine` is what the model engine runs on.
+  /// (the host engine views them), but for those on a GPU, which are copied to the host: 12 bytes an entry, 8 a row. They are
+  /// to be complete once the legacy default stream of their GPU is. Throws Error. `machine` is what the model engine runs on.
   Solver(const CsrView& A, const Options& options, const Machine& machine = {});
   /// The same on an engine that the caller has made; the options that choose one are not looked at.
   Solver(const CsrView& A, const Options& options, EngineChoice engine);
@@ -46,10 +47,21 @@ class Solver {
 
   /// Solves A x = b. b [n], x [n] (out; where this process holds rank 0), x0 [n] or null. Later solves make no new partition,
   /// window, graph or allocation. Throws Error for NaN or Inf in b or x0, and for failures of ranks or devices; how the
-  /// numerics went is in the report's status. `interrupted` is polled; it may be set from a signal handler.
+  /// numerics went is in the report's status.
+  ///
+  /// Each of b, x and x0 is memory of the host or of any GPU (cudaMalloc and its pools; not managed). With engine cuda and one
+  /// process each rank copies its rows from GPU to GPU, 8 n bytes for each vector, and b and x0 are read once more to look for
+  /// NaN; else, and where b is beyond 1e-30 ... 1e30, they go by way of the host, through memory that is allocated for it. Work
+  /// of the caller's on them is waited for as set_stream() says; x is complete when solve() returns, for every stream. The
+  /// thread's current device stays what it was.
   Report solve(const double* b, double* x, const double* x0 = nullptr, const ProgressCallback& progress = {});
-  /// New values [nnz] for the same pattern; they must outlive the next update as the old ones had to.
+  /// New values [nnz] for the same pattern; they must outlive the next update as the old ones had to. Those on a GPU are copied
+  /// to the host first, where ranks cut their layouts: 8 bytes an entry.
   void update_values(const double* values);
+  /// The stream (a cudaStream_t of any GPU) whose work is waited for before vectors on GPUs are touched. Null, the default: the
+  /// legacy default stream of the GPU that has the vector, and with it every stream that was not made non-blocking. It must
+  /// exist until another is named.
+  void set_stream(void* stream);
   /// For benchmarks: seconds of one product with its halo, replayed `2 * pairs` times as a solver would; the slowest rank
   /// counts.
   double time_product(int pairs);
@@ -69,7 +81,8 @@ class Solver {
   std::string transport() const;
 
  private:
-  Report solve_in_range(const double* b, double* x, const double* x0, const ProgressCallback& progress);
+  Report solve_in_range(const double* b, double b_norm, double* x, const double* x0, const ProgressCallback& progress);
+  Report solve_on_host(const double* b, double* x, const double* x0, int exponent, const ProgressCallback& progress);
 
   struct State;
   struct Release {

@@ -67,6 +67,12 @@ module sordino
       real(c_double), intent(in) :: values(*)
     end function
 
+    ! stream: a cudaStream_t
+    integer(c_int) function sordino_set_stream(solver, stream) bind(c)
+      import
+      type(c_ptr), value :: solver, stream
+    end function
+
     integer(c_int) function sordino_set(solver, options) bind(c)
       import
       type(c_ptr), value :: solver

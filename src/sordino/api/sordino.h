@@ -12,7 +12,14 @@
  * Ownership. What is passed in is copied: 12 bytes an entry and 8 a row, and on several ranks 4 more an entry; on GPUs, their
  * copy beside that. Your arrays may change or go when a function returns. What is returned stays the library's.
  *
- * Memory. All pointers are to host memory. Pointers to memory of a GPU are refused by builds with CUDA; others cannot tell.
+ * Memory. The arrays of a matrix, b, x, x0 and new values may each be in memory of the host or, in builds with CUDA, of any
+ * GPU: of cudaMalloc or a pool, not managed. With engine=cuda b, x0 and x travel between their GPU and those of the ranks, 8
+ * bytes a row each; with another engine, and where b is beyond 1e-30 ... 1e30, by way of the host. A matrix and new values on a
+ * GPU are copied to the host first. Builds without CUDA cannot tell, and take all for the host's. The structs are the host's.
+ *
+ * Order. A function reads arrays on a GPU after all work that their GPU's legacy default stream has been given, and so after
+ * that of all streams that were not made non-blocking; sordino_set_stream() names another one. When it returns, x is complete
+ * for every stream, and nothing is under way on any of your arrays. The calling thread's current device stays what it was.
  *
  * Threads. Functions on one solver are called by one thread at a time, those on different solvers by any. sordino_solve() keeps
  * its thread until it ends, and works in threads of its own, one a rank.
@@ -100,11 +107,17 @@ int sordino_solve(sordino_solver* solver, const double* b, double* x, const doub
  * allocation. If they are refused the old ones stay. */
 int sordino_update_values(sordino_solver* solver, const double* values);
 
+/* The stream (a cudaStream_t of any GPU) whose work is waited for before b, x, x0 or new values on a GPU are touched, in
+ * functions to come; NULL, as at first: the legacy default stream. One that is named must exist until another is. Not
+ * collective; builds without CUDA ignore it. */
+int sordino_set_stream(sordino_solver* solver, void* stream);
+
 /* Changes rtol, atol, maxiter or time_limit for solves to come, as "rtol=1e-10 maxiter=500"; others are fixed. Not collective,
  * but the next solve refuses what processes do not agree on. */
 int sordino_set(sordino_solver* solver, const char* options);
 
-/* Ends a solver; NULL is allowed. Over MPI all processes come here, but do not wait for each other. */
+/* Ends a solver; NULL is allowed. Over MPI all processes come here, but do not wait for each other. After SORDINO_FAILED what a
+ * rank that never came back may still read is kept. */
 void sordino_destroy(sordino_solver* solver);
 
 /* Figures of the last solve of a solver, and of its setup. Counts and seconds are those of the first rank of this process. */

@@ -101,6 +101,7 @@ class Engine {
   virtual void barrier(Rank& rank) = 0;
   virtual std::unique_ptr<Program> compile(Rank& rank, const Recording& recording, const std::vector<int>& vector_map,
                                            const std::vector<int>& scalar_map) = 0;
+  // Engines of GPUs also copy from and to memory of any of them, on which no other work is under way.
   virtual void write(Rank& rank, int physical, const double* host, i64 count) = 0;
   virtual void read(Rank& rank, int physical, double* host, i64 count) = 0;
   virtual void set_scalar(Rank& rank, int physical, double value) = 0;

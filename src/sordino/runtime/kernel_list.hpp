@@ -15,4 +15,12 @@ struct Kernel {};
 template <class... Kernels>
 struct KernelList {};
 
+/// All of them. (Never called; decltype of it is a list.)
+template <class... A>
+KernelList<A...> joined(KernelList<A...>);
+template <class... A, class... B, class... Lists>
+auto joined(KernelList<A...>, KernelList<B...>, Lists... lists) {
+  return joined(KernelList<A..., B...>{}, lists...);
+}
+
 }  // namespace sordino

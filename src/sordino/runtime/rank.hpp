@@ -213,8 +213,8 @@ class Rank {
   void reset_names();
 
   // --- data, between recordings ---------------------------------------------------------------------------------------------
-  void write(Vec v, const double* host);  // [rows]
-  void read(Vec v, double* host);         // [rows]
+  void write(Vec v, const double* host);  // [rows]; on GPUs, memory of any of them will do as well
+  void read(Vec v, double* host);         // [rows]; likewise
   void set(Scal s, double value);
   double get(Scal s);
 
@@ -325,7 +325,7 @@ class Rank {
   Transfer start_copy(Vec v, bool fetches);
   bool test_copy(Twin& twin);
   void finish_copy(Twin& twin);
-  bool is_copied(int v) const;
+  bool is_still_copied(Twin& twin) const;
   void require_at_rest(Vec v, const char* what) const;  // throws if a copy of it is under way
   void require_at_rest(const Recording& r) const;
   void require_no_copies(const char* what) const;

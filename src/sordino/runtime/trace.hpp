@@ -6,7 +6,10 @@
 
 namespace sordino {
 
-enum class SpanKind { compute, halo_wait, reduction_wait, launch };
+/// `halo` and `reduction` are communication under way, beside what the queue does meanwhile: from where this rank sends or
+/// starts until what it waits for has come; on the host engine, which cannot see that, until it is taken. Waits are the exposed
+/// part.
+enum class SpanKind { compute, halo_wait, reduction_wait, launch, halo, reduction };
 const char* name(SpanKind kind);
 
 struct Span {
@@ -42,6 +45,8 @@ inline const char* name(SpanKind kind) {
     case SpanKind::halo_wait: return "halo wait";
     case SpanKind::reduction_wait: return "reduction wait";
     case SpanKind::launch: return "launch";
+    case SpanKind::halo: return "halo";
+    case SpanKind::reduction: return "reduction";
   }
   return "unknown";
 }

@@ -22,7 +22,7 @@ bool Transfer::is_under_way() const {
   return true;
 }
 
-// An error that passes ends the copy as well: whoever catches it finds the twin at rest.
+// An error that passes ends the copy as well, if the engine can still wait: whoever catches it then finds the twin at rest.
 Transfer::~Transfer() noexcept(false) {
   try {
     wait();
@@ -91,22 +91,25 @@ bool Rank::test_copy(Twin& twin) {
 }
 
 void Rank::finish_copy(Twin& twin) {
-  struct Ending {
-    Twin& twin;
-    ~Ending() { twin.is_under_way = false; }
-  } ending{twin};
+  twin.is_given_up = true;
+  twin.is_under_way = false;
   engine_.wait_for_copy(*this, twin.copy);
+  twin.is_given_up = false;
 }
 
-bool Rank::is_copied(int v) const {
-  auto twin = twins_.find(v);
-  return twin != twins_.end() && twin->second->is_under_way;
+// A copy that was given up may have ended since.
+bool Rank::is_still_copied(Twin& twin) const {
+  if (twin.is_given_up && engine_.has_copied(*twin.rank, twin.copy)) twin.is_given_up = false;
+  return twin.is_given_up;
 }
 
 void Rank::require_at_rest(Vec v, const char* what) const {
-  if (is_copied(v.id))
-    bad_argument(std::string(what) + ", '" + vectors_[std::size_t(v.id)].name +
-                 "', that is still being copied to or from its twin: wait() for it first");
+  auto found = twins_.find(v.id);
+  if (found == twins_.end()) return;
+  Twin& twin = *found->second;
+  const std::string sentence = std::string(what) + ", '" + vectors_[std::size_t(v.id)].name + "', that ";
+  if (twin.is_under_way) bad_argument(sentence + "is still being copied to or from its twin: wait() for it first");
+  if (is_still_copied(twin)) bad_argument(sentence + "may still be copied to or from its twin: the wait for it has failed");
 }
 
 /// While a vector is copied its name keeps its buffer, and no command touches it.
@@ -124,7 +127,7 @@ void Rank::require_no_copies(const char* what) const {
 }
 
 void Rank::forget_copies() {
-  for (auto& [v, twin] : twins_) twin->is_under_way = false;
+  for (auto& [v, twin] : twins_) twin->is_given_up |= std::exchange(twin->is_under_way, false);
 }
 
 }  // namespace sordino

@@ -26,7 +26,8 @@ struct Twin {
   std::unique_ptr<double[]> own;  // where the engine pins nothing
   TwinCopy copy;                  // that is under way, or was the last one
   bool is_under_way = false;
-  u64 copies = 0;  // started so far
+  bool is_given_up = false;  // a wait for it has failed: the engine may still be copying
+  u64 copies = 0;            // started so far
 };
 
 /// Rank::start_fetch() and Rank::start_store() return it. Move-only; used by the thread of its rank.
@@ -35,7 +36,10 @@ struct Twin {
 /// another rank fails meanwhile. Once it has ended both return at once. Until test() has said so, or wait() has returned, the
 /// twin must be left alone: not read if it is fetched into, not written if it is stored from. All else that would touch the
 /// vector (reading and writing it, another copy, a recording that uses it or trades its place) throws bad_argument; what uses
-/// other vectors goes on meanwhile. A handle that is dropped waits.
+/// other vectors goes on meanwhile. A handle that is dropped waits, unless a wait of it has failed before.
+///
+/// A wait that throws ends the handle, and not always the copy: a device may still write to the twin, or read it. The twin must
+/// be left alone, and the vector stays refused, until the copy is found to be over or the engine is gone, which waits for it.
 class [[nodiscard]] Transfer {
  public:
   Transfer(Transfer&& other) noexcept = default;

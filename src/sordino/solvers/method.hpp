@@ -96,6 +96,7 @@ class Method {
 
   Scal rr;  // (r,r) of the recurrence
 
+  static constexpr bool applies_pairs = false;       // its loop multiplies two vectors at once
   static constexpr bool any_preconditioner = false;  // its preconditioner may be any operator, not only a diagonal
 
  protected:

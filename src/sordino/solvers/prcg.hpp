@@ -67,7 +67,7 @@ struct Step {  // all updates; (r,y) of the next iteration is predicted from thi
 struct Prcg final : Method {
   static constexpr const char *name = "prcg", *matrix = "spd";
   static constexpr const char* summary = "pipelined predict-and-recompute CG: its one reduction is hidden behind two products";
-  static constexpr bool replicated = false;
+  static constexpr bool replicated = false, applies_pairs = true;
   explicit Prcg(const Problem& problem);
   using kernels = KernelList<Kernel<Begin>, Kernel<First>, Kernel<Step, ConvergedSpd>>;
 };

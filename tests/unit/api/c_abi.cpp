@@ -158,6 +158,20 @@ TEST("options are those of the command line, and bad ones are refused") {
   CHECK(std::string(sordino_message()).starts_with("the option solver is fixed when a solver is created"));
 }
 
+TEST("ranks that nobody asked for are no more than rows") {
+  Arrays<int32_t> one(matrices::csr({{{0, 4.0}}}));
+  for (const char* engine : {"", "engine=host", "engine=model"}) {
+    NOTE(engine);
+    Handle h(one.rows, engine);
+    REQUIRE(h.code == SORDINO_OK);
+    double b = 8, x = 0;
+    CHECK(sordino_solve(h.solver, &b, &x, nullptr) == SORDINO_OK);
+    CHECK(x == 2);
+    CHECK(h.figures().ranks == 1);
+  }
+  CHECK(refusal(one.rows, "engine=host ranks=2") == "more ranks (2) than rows (1)");
+}
+
 TEST("the automatic choices are those of a Solver") {
   Arrays<int32_t> symmetric(small());
   CsrMatrix skewed = small();
@@ -195,6 +209,7 @@ TEST("how a solve went: a code, figures, a history and a sentence") {
   CHECK(sordino_history(h.solver, nullptr, 0) == 3);
 
   CHECK(sordino_set(h.solver, "maxiter=1000 rtol=1e-10") == SORDINO_OK);
+  CHECK(sordino_set_stream(h.solver, nullptr) == SORDINO_OK);
   for (double scale : {1e-200, 1.0, 1e200}) {
     NOTE("scale ", scale);
     std::vector<double> far = b;

@@ -43,6 +43,29 @@ TEST("more ranks than rows are refused at once, however many they are") {
       CHECK(refusal(small(), options("cg", engine, ranks)) == "more ranks (" + std::to_string(ranks) + ") than rows (3)");
 }
 
+TEST("ranks that nobody asked for are no more than rows") {
+  CHECK(Solver(small().view(), options("cg", "model", 0)).ranks() == 3);
+  CsrMatrix one = matrices::csr({{{0, 4.0}}});
+  for (const char* engine : {"auto", "host", "model"}) {
+    NOTE(engine);
+    Solver solver(one.view(), options("cg", engine, 0));
+    CHECK(solver.ranks() == 1);
+    double b = 8, x = 0;
+    CHECK(solver.solve(&b, &x).status == Status::converged);
+    CHECK(x == 2);
+  }
+}
+
+TEST("what is no list of devices is refused, whatever the engine") {
+  for (const char* devices : {"zero", "0-", "3-1", "0,,1", "0-99999", "-1", "0;1"}) {
+    NOTE(devices);
+    Options o = options("cg", "host", 1);
+    o.devices = devices;
+    CHECK(refusal(small(), o) == "devices '" + std::string(devices) + "' is not a list such as 0-3 or 0,2");
+  }
+  CHECK(parse_devices("0-2,5") == std::vector<int>{0, 1, 2, 5});
+}
+
 TEST("NaN and Inf in b and x0 are refused, and the solver goes on") {
   CsrMatrix A = small();
   for (const char* engine : {"host", "model"}) {

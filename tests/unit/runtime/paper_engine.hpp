@@ -19,6 +19,7 @@ class PaperEngine final : public Engine {
   int compilations = 0, barriers = 0, replays = 0;
   bool refuses_names = false;                   // for the next vector or reduction
   int exit_at = 0;                              // a replayed loop ends in this iteration with `met`; 0: at its maximum
+  bool copies_stick = false;                    // those to twins do not end, and waits for them fail
   std::vector<std::vector<std::string>> bound;  // for each compilation, the vectors' names in the order of their buffers
 
   const char* name() const override { return "paper"; }
@@ -38,6 +39,10 @@ class PaperEngine final : public Engine {
   }
   void write(Rank&, int, const double*, i64) override {}
   void read(Rank&, int, double*, i64) override {}
+  bool has_copied(Rank&, const TwinCopy&) override { return !copies_stick; }
+  void wait_for_copy(Rank&, const TwinCopy&) override {
+    if (copies_stick) throw Error(Errc::peer_failed, "waited in vain");
+  }
   void set_scalar(Rank& rank, int physical, double value) override { rank.scalar_values[std::size_t(physical)] = value; }
   double get_scalar(Rank& rank, int physical) override { return rank.scalar_values[std::size_t(physical)]; }
   double now(Rank&) override { return 0; }

@@ -169,7 +169,8 @@ TEST("a trace has the spans of each command") {
   std::string text;
   for (auto& span : e.trace().take())
     if (span.rank == 1) text += check::join(name(span.kind), " ", span.name, " ", span.start, "-", span.end, "; ");
-  CHECK(text == "launch Add 0-1; compute Add 0-2; launch Wait 2-3; reduction wait Wait 3-7; compute Wait 2-7; ");
+  CHECK(text ==
+        "launch Add 0-1; compute Add 0-2; launch Wait 2-3; reduction sum 2-7; reduction wait Wait 3-7; compute Wait 2-7; ");
   auto& kernel = e.rank(1).ledger.kernels.at("Add");
   CHECK(kernel.calls == 1);
   CHECK(kernel.bytes == 8);

@@ -5,6 +5,7 @@
 #include "sordino/config.hpp"
 #include "sordino/runtime/cuda/devices.hpp"
 #include "sordino/runtime/cuda/engine.hpp"
+#include "sordino/runtime/cuda/peers.hpp"
 
 namespace sordino::cuda {
 
@@ -14,6 +15,8 @@ int device_count() {
   DeviceReport report = device_report();
   return report.reason.empty() ? int(report.devices.size()) : 0;
 }
+
+void require_devices(const std::vector<int>& devices) { (void)chosen_devices(devices); }
 
 std::string carrier(const CudaEngine& engine) {
   if (engine.size() == 1) return "one device";

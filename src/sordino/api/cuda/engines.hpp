@@ -14,6 +14,8 @@ enum class Staging;
 /// This build can use at least one GPU of this machine.
 bool usable();
 int device_count();
+/// Throws bad_argument for one that is not here, or is named twice.
+void require_devices(const std::vector<int>& devices);
 /// `hall` and `transport`: of all processes, if there are several.
 EngineChoice make_engine(const sordino::Options& options, const std::vector<int>& devices, std::unique_ptr<Hall> hall,
                          std::unique_ptr<Transport> transport = nullptr);
@@ -22,8 +24,6 @@ Links links_of(const std::string& transport);
 Staging staging_of(const std::string& transport);
 /// That everything between processes goes over MPI, as if each were on a host of its own.
 bool parts_processes(const std::string& transport);
-/// Whether this is memory of a GPU, which the host cannot read.
-bool on_device(const void* pointer);
 /// What carries data between its ranks.
 std::string carrier(const CudaEngine& engine);
 sordino::DeviceReport report();
@@ -32,6 +32,7 @@ std::string architectures();
 
 /// Makes kernels of everything that is registered: methods, the driver's steps, matrix layouts.
 void enable_kernels();
+void enable_resident_loops();
 void enable_lattice_kernels();      // the dslash
 void enable_fixed_order_kernels();  // those of deterministic engines
 

@@ -6,6 +6,7 @@ namespace sordino::cuda {
 void enable_kernels() {
   static const bool once = [] {
     enable_registered<SumOrder::grid>();
+    enable_resident_loops();
     enable_lattice_kernels();
     enable_fixed_order_kernels();
     return true;

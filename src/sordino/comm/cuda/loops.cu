@@ -266,6 +266,7 @@ class Comparison {
     add("launch by launch", recorded(Looping::launches), "80 bytes a row, 3 points");
     add("chunks in a graph", recorded(Looping::graph), "80 bytes a row, 3 points");
     add("WHILE graph", recorded(Looping::while_graph), "80 bytes a row, 3 points");
+    add("recorded, in a kernel that stays", recorded(Looping::resident), "80 bytes a row, 3 points");
     TeamOptions options = team_options(plan_, ranks_);
     const Slab slab(bits_, 0, ranks_);
     const i64 own = slab.rows, all = own + 2 * slab.plane;
@@ -360,6 +361,7 @@ class Comparison {
 
 std::vector<CommFigure> time_loops_of(const CommPlan& plan, const std::vector<int>& bits) {
   enable(loops::Kernels{});
+  enable_resident(loops::Kernels{});
   std::vector<CommFigure> figures;
   for (int b : bits)
     for (int ranks : possible_ranks(plan, 1)) {

@@ -127,6 +127,24 @@ __device__ inline void dawdle(const Args& a) {  // tests
   }
 }
 
+/// The first warp's, once reductions are finished and kept scalars loaded: exit test and head.
+template <class F, class T>
+__device__ inline bool go_ahead(F& f, T& test, const Args& a, Shared& s, i32 iteration, u32 stop_seen_at, u64* computed) {
+  if (iteration == a.late_at && is_keeper()) dawdle(a);
+  if constexpr (!std::is_same_v<T, NoTest>) {
+    each_field(test, LoadFinished{s});
+    if (test_exit(test, a, s, stop_seen_at) != proceed) return false;
+  }
+  each_field(f, LoadFinished{s});
+  if constexpr (requires { f.head(); }) {
+    f.head();
+    __syncwarp();  // in a command of one block, all have read what is now overwritten
+    if (is_keeper()) each_field(f, StorePuts{a});
+  }
+  if (threadIdx.x == 0) each_field(f, TellComputed{computed});
+  return true;
+}
+
 /// The first warp's: from the wait for the previous command to the head. Leaves in `computed` what the head computed. False:
 /// the command has nothing to do.
 template <SumOrder order, class F, class T>
@@ -148,19 +166,7 @@ __device__ inline bool begin_command(F f, T test, const Args& a, Shared& s, u64*
   } else if (!finish_reductions(a, s, part, halted)) {
     return false;
   }
-  if (iteration == a.late_at && is_keeper()) dawdle(a);
-  if constexpr (!std::is_same_v<T, NoTest>) {
-    each_field(test, LoadFinished{s});
-    if (test_exit(test, a, s, u32(state >> 32)) != proceed) return false;
-  }
-  each_field(f, LoadFinished{s});
-  if constexpr (requires { f.head(); }) {
-    f.head();
-    __syncwarp();  // in a command of one block, all have read what is now overwritten
-    if (is_keeper()) each_field(f, StorePuts{a});
-  }
-  if (threadIdx.x == 0) each_field(f, TellComputed{computed});
-  return true;
+  return go_ahead(f, test, a, s, iteration, u32(state >> 32), computed);
 }
 
 // --- rows -----------------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 
 #include "sordino/runtime/cuda/call.hpp"
 #include "sordino/runtime/cuda/command.cuh"
+#include "sordino/runtime/cuda/resident.cuh"
 #include "sordino/runtime/cuda/table.hpp"
 
 namespace sordino::cuda {
@@ -52,6 +53,7 @@ class LaunchOf final : public Launchable {
     config.numAttrs = chained ? 1 : 0;
     call("cudaLaunchKernelEx", cudaLaunchKernelEx(&config, command<F, T, order>, functor_, test_, args));
   }
+  void write_step(void* to, const StepHead& head) const override { new (to) Step<F, T>{head, functor_, test_}; }
 
  private:
   F functor_;
@@ -85,11 +87,43 @@ void enable_with_test(Kernel<F, T>) {
   if constexpr (!std::is_same_v<T, NoTest>) enable_one<order>(Kernel<Nothing, T>{});
 }
 
+template <class... F, class... T>
+void enable_resident(KernelList<Kernel<F, T>...>) {
+  ResidentEntry e;
+  e.kinds = {{typeid(F), typeid(T)}...};
+  e.step_bytes = step_bytes<Kernel<F, T>...>;
+  e.launch = [](const ResidentArgs& args, int blocks, cudaStream_t stream) {
+    cudaLaunchAttribute together{};
+    together.id = cudaLaunchAttributeCooperative;
+    together.val.cooperative = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(unsigned(blocks));
+    config.blockDim = dim3(block_threads);
+    config.stream = stream;
+    config.attrs = &together;
+    config.numAttrs = 1;
+    call("cudaLaunchKernelEx", cudaLaunchKernelEx(&config, resident<Kernel<F, T>...>, args));
+  };
+  e.blocks_per_multiprocessor = [] {
+    int blocks = 0;
+    call("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
+         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, resident<Kernel<F, T>...>, block_threads, 0));
+    return blocks;
+  };
+  add_resident(e);
+}
+
 }  // namespace detail
 
 template <SumOrder order = SumOrder::grid, class... Kernels>
 void enable(KernelList<Kernels...>) {
   (detail::enable_with_test<order>(Kernels{}), ...);
+}
+
+/// Besides, loops of these commands, which must have been enabled, can be run by one kernel that stays (resident.cuh).
+template <class... Kernels>
+void enable_resident(KernelList<Kernels...> kernels) {
+  detail::enable_resident(kernels);
 }
 
 }  // namespace sordino::cuda

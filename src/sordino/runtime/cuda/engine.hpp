@@ -57,6 +57,7 @@ enum class Looping {
   launches,     // command by command
   graph,        // a graph of a chunk of iterations, launched again and again
   while_graph,  // one graph whose chunk repeats until the loop ends on the device: the host launches once
+  resident,     // as `graph`, but one kernel stays for the chunk, where one was enabled for its commands; else `graph`
 };
 
 /// For tests: a fault in one rank, on its device in one iteration of a command, or in its host thread.
@@ -107,6 +108,7 @@ struct Options {
 struct Counters {
   i64 replays = 0;
   i64 chunks = 0;            // graph launches, or stretches of single launches
+  i64 stayed = 0;            // those of them for which one kernel stays
   i64 calls_in_replays = 0;  // all calls made by replays, waiting not counted
   i64 single_calls = 0;      // those of them that launched, paced or timed commands one by one
   i64 allocations = 0;       // of device or pinned memory, graphs, events

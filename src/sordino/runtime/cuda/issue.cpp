@@ -24,9 +24,9 @@ void CudaProgram::issue_iterations(int first, int last) {
   streams_.join();
 }
 
-void CudaProgram::issue(const Launch& launch, int iteration, bool chains) {
-  int turn = iteration % rec_.period;
-  Args a = launch.args[turn];
+/// What a launch is told in this iteration. Counts up epochs and exit tests.
+Args CudaProgram::told(const Launch& launch, int iteration) {
+  Args a = launch.args[iteration % rec_.period];
   a.iteration = iteration;
   a.history = history_;
   a.history_mask = history_mask_;
@@ -37,6 +37,12 @@ void CudaProgram::issue(const Launch& launch, int iteration, bool chains) {
   for (int j = 0; j < a.n_puts; j++) next(a.put[j].epoch);
   if (a.start.slot >= 0) next(a.start.epoch);
   tests_issued_ += launch.tests;
+  return a;
+}
+
+void CudaProgram::issue(const Launch& launch, int iteration, bool chains) {
+  int turn = iteration % rec_.period;
+  Args a = told(launch, iteration);
   if (state_.shared) follow_peers(launch, turn);
   Streams::Place place = streams_.enter(launch.command);
   launch.turns[turn]->launch(a, launch.blocks, place.stream, chains && place.follows);
@@ -72,6 +78,7 @@ void CudaProgram::issue_mark(u32 first_test, int iterations) {
 void CudaProgram::build_graph() {
   offsets_.assign(plan_.epoch_count(), 0);
   tests_issued_ = 0;
+  if (plan_.resident) make_steps();
   if (!increments_)
     increments_ = static_cast<u32*>(state_.take_memory(mine_, sizeof(u32) * (offsets_.size() + 1), "a recording's epochs"));
   cudaGraph_t graph = repeats_ ? capture_repeated_chunk() : capture_chunk(nullptr);
@@ -93,7 +100,10 @@ cudaGraph_t CudaProgram::capture_chunk(cudaGraph_t body) {
   else
     call("cudaStreamBeginCapture", cudaStreamBeginCapture(mine_.stream, cudaStreamCaptureModeThreadLocal));
   try {
-    issue_iterations(0, chunk_);
+    if (plan_.resident)
+      launch_resident();
+    else
+      issue_iterations(0, chunk_);
     issue_mark(0, chunk_);
   } catch (...) {
     cudaStreamEndCapture(mine_.stream, &graph);

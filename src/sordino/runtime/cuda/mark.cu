@@ -29,6 +29,7 @@ __global__ void __launch_bounds__(mark_threads) mark(const __grid_constant__ Mar
   if (t != 0) return;
   c.marks = number;
   c.stop = stop;
+  m.device->meeting.before = m.device->meeting.arrived;
   if (m.increments) {
     c.first_iteration += m.iterations;
     c.history_next = next + m.tests;

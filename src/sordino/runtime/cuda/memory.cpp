@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "sordino/runtime/cuda/callers.hpp"
+#include "sordino/runtime/cuda/pointers.hpp"
 #include "sordino/runtime/cuda/state.hpp"
 
 namespace sordino::cuda {
@@ -184,16 +185,14 @@ void CudaEngine::add_reduction(Rank& rank, int slot) {
 void CudaEngine::write(Rank& rank, int physical, const double* host, i64 count) {
   RankState& r = state_->of(rank);
   const VectorMemory& v = r.vectors[physical];
-  call("cudaMemcpyAsync",
-       cudaMemcpyAsync(v.copy_of ? v.copy_of : v.rows, host, std::size_t(count) * sizeof(double), cudaMemcpyDefault, r.stream));
+  start_copying(v.copy_of ? v.copy_of : v.rows, host, std::size_t(count) * sizeof(double), r.stream);
   call("cudaStreamSynchronize", cudaStreamSynchronize(r.stream));
 }
 
 void CudaEngine::read(Rank& rank, int physical, double* host, i64 count) {
   RankState& r = state_->of(rank);
   const VectorMemory& v = r.vectors[physical];
-  call("cudaMemcpyAsync",
-       cudaMemcpyAsync(host, v.copy_of ? v.copy_of : v.rows, std::size_t(count) * sizeof(double), cudaMemcpyDefault, r.stream));
+  start_copying(host, v.copy_of ? v.copy_of : v.rows, std::size_t(count) * sizeof(double), r.stream);
   call("cudaStreamSynchronize", cudaStreamSynchronize(r.stream));
 }
 

@@ -35,10 +35,35 @@ Plan::Plan(State& state, Rank& rank, const Recording& recording, const std::vect
     vector_maps_.push_back(rotated(vector_map, rec_.rotate, t));
     scalar_maps_.push_back(rotated(scalar_map, rec_.rotate_scalars, t));
   }
-  for (int i = 0; i < int(rec_.commands.size()); i++) cut(outline(i));
+  cut_all();
+  if (state_.may_stay() && rec_.is_loop) stay();
   if (state_.nccl) pack_parcels();
   if (epoch_count() > most_epochs)
     throw Error(Errc::unsupported, "a recording uses too many reductions and exchanges for the cuda engine");
+}
+
+void Plan::cut_all() {
+  launches.clear();
+  for (int i = 0; i < int(rec_.commands.size()); i++) cut(outline(i));
+}
+
+// Commands of several queues, and host tasks, are left to launches. So are commands that no kernel which stays was enabled for.
+void Plan::stay() {
+  std::vector<ResidentEntry::Kind> kinds;
+  i64 wanted = 0;
+  for (auto& l : launches) {
+    if (!l.functor || rec_.commands[l.command].queue != rec_.commands.front().queue) return;
+    kinds.push_back({*l.functor, *l.test});
+    wanted = std::max(wanted, l.wanted);
+  }
+  const ResidentEntry* entry = find_resident(kinds);
+  if (!entry) return;
+  i64 fit = std::min(entry->blocks_per_multiprocessor() * mine_.multiprocessors, mine_.grid_limit);
+  if (state_.options.most_blocks > 0) fit = std::min<i64>(fit, state_.options.most_blocks);
+  if (fit == 0) return;
+  resident = entry;
+  resident_blocks = int(std::min(wanted, fit));
+  cut_all();  // dealt to so many blocks
 }
 
 // --- cutting commands into launches -----------------------------------------------------------------------------------------
@@ -238,11 +263,14 @@ void Plan::add(const Outline& o, const std::type_info& functor, const void* byte
                                        (order_ == SumOrder::fixed ? "<SumOrder::fixed>" : "") + "() it");
   Launch launch;
   launch.command = o.index;
+  launch.functor = &functor;
+  launch.test = &test;
   launch.tests = o.tests;
+  launch.finished_slots = o.finishes;
   for (int s : o.finishes)
     if (!is_local(s)) launch.finishes.push_back(s);
   if (o.starts >= 0 && !is_local(o.starts)) launch.starts.push_back(o.starts);
-  int resident = entry->blocks_per_multiprocessor() * mine_.multiprocessors;
+  int at_once = entry->blocks_per_multiprocessor() * mine_.multiprocessors;
   for (int t = 0; t < rec_.period; t++) {
     Args a = arguments(o, t, *entry, launch);
     Binding b;
@@ -270,8 +298,10 @@ void Plan::add(const Outline& o, const std::type_info& functor, const void* byte
       if (a.all_send)
         for (int v : o.puts)
           wanted = std::max(wanted, (rank_.vectors()[v].exchange->rows_sent() + block_threads - 1) / block_threads);
-      launch.blocks = int(std::min<i64>({wanted, resident, mine_.grid_limit}));
+      launch.wanted = wanted;
+      launch.blocks = int(std::min<i64>({wanted, at_once, mine_.grid_limit}));
       if (state_.options.most_blocks > 0) launch.blocks = std::min(launch.blocks, state_.options.most_blocks);
+      if (resident_blocks > 0) launch.blocks = resident_blocks;
     }
     launch.args.push_back(a);
   }

@@ -28,13 +28,16 @@ struct Parcel {
 /// One kernel. Most commands are one; an exit test or a sending that no kernel combines with the command is one of its own.
 struct Launch {
   int command = 0;
-  std::vector<std::unique_ptr<Body>> host;  // [turn] a host task, bound to twins, instead of a kernel
+  const std::type_info *functor = nullptr, *test = nullptr;  // of its kernel
+  std::vector<std::unique_ptr<Body>> host;                   // [turn] a host task, bound to twins, instead of a kernel
   int blocks = 1;
-  u32 tests = 0;  // 1: it makes the exit test
+  i64 wanted = 1;  // with as many each would have one chunk of rows
+  u32 tests = 0;   // 1: it makes the exit test
   std::vector<std::unique_ptr<Launchable>> turns;
   std::vector<Args> args;  // [turn]; iteration, history and epochs' offsets are filled in at the launch
   // What orders ranks that share a device.
   std::vector<int> finishes, starts;           // slots with other ranks
+  std::vector<int> finished_slots;             // all of them
   std::vector<std::vector<int>> awaits, puts;  // [turn] physical vectors
   std::vector<std::vector<Parcel>> parcels;    // [turn]; over NCCL
 };
@@ -45,7 +48,10 @@ class Plan {
        const std::vector<int>& scalar_map);
 
   std::vector<Launch> launches;  // in the order of the recording
-  bool on_host = false;          // some command is a host task
+  /// A kernel that stays and can run them all, if one is to; then all launches have grids of the same size, as it has.
+  const ResidentEntry* resident = nullptr;
+  int resident_blocks = 0;
+  bool on_host = false;  // some command is a host task
   /// The counters that epochs in Args refer to, as they stand between replays.
   void fill_epochs(u32* epochs) const;
   int physical_vector(int turn, int logical) const { return vector_maps_[turn][logical]; }
@@ -70,6 +76,8 @@ class Plan {
   };
   enum class Counter { started, finished, pushed, seen };
 
+  void cut_all();
+  void stay();
   Outline outline(int index) const;
   void cut(Outline all);
   Outline take_ahead(Outline& all) const;

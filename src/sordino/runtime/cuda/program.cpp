@@ -34,9 +34,7 @@ CudaProgram::CudaProgram(std::shared_ptr<State> state, Rank& rank, const Recordi
     }
     chunk_ = tally_.cycle() * std::clamp(most_queued / (tally_.cycle() * std::max(1, entries)), 1, chunk_ / tally_.cycle());
   }
-  // Ranks that wait for each other in WHILE graphs on one device hang.
-  repeats_ = rec_.is_loop && state_.options.looping == Looping::while_graph && !state_.nccl &&
-             state_.ranks.size() == state_.devices.size();
+  repeats_ = rec_.is_loop && state_.options.looping == Looping::while_graph && !state_.nccl && state_.has_device_each();
   if (i64 tests = tally_.tests(chunk_); tests > 0) allocate_history(tests * (repeats_ ? repeated_chunks : 1));
 }
 
@@ -50,6 +48,7 @@ CudaProgram::~CudaProgram() {
   for (auto& t : timed_)
     for (cudaEvent_t e : {t.begin, t.end}) cudaEventDestroy(e);
   cudaFree(increments_);
+  cudaFree(steps_);
   cudaFree(history_);
   cudaFreeHost(history_copy_);
   cudaSetDevice(before);

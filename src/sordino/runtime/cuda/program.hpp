@@ -45,10 +45,22 @@ class CudaProgram final : public Program {
   void issue_mark(u32 first_test, int iterations);
   void follow_peers(const Launch& launch, int turn);
   void signal_peers(const Launch& launch, int turn);
+  Args told(const Launch& launch, int iteration);
   void build_graph();
   cudaGraph_t capture_chunk(cudaGraph_t body);
   cudaGraph_t capture_repeated_chunk();
   void allocate_history(i64 tests_in_a_chunk);
+
+  // a kernel that stays (steps.cpp)
+  /// A command in an iteration of a chunk.
+  struct StepPlace {
+    const Launch* launch;
+    int iteration;
+  };
+  std::vector<StepPlace> places_of_chunk() const;
+  bool blocks_may_add(const std::vector<StepPlace>& places, std::size_t finisher) const;
+  void make_steps();
+  void launch_resident();
 
   // over NCCL (exchange.cpp)
   /// Messages that may be under way, and what is to come with them.
@@ -135,6 +147,8 @@ class CudaProgram final : public Program {
   u32 history_mask_ = 0;
   std::deque<Exchanged> exchanged_;
   u32* increments_ = nullptr;  // what a chunk adds to the epochs
+  void* steps_ = nullptr;      // of a chunk, if a kernel stays for it
+  i32 resident_steps_ = 0;
   cudaGraphExec_t graph_ = nullptr;
   // timing
   std::vector<TimedCommand> timed_;

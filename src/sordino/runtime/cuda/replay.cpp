@@ -122,6 +122,7 @@ void CudaProgram::begin_replay() {
 void CudaProgram::send_settings() {
   Upload& u = *mine_.staging;
   u.control = Control{};
+  u.meeting = Meeting{};
   u.control.max_iterations = max_;
   u.control.stop = state_.engine.stop_requested();
   u.control.stop_seen_at = rank_.stop_seen ? from_the_start : 0;
@@ -144,6 +145,7 @@ CudaProgram::Chunk CudaProgram::issue_chunk() {
   inject_before(chunk.first, chunk.last);
   if (as_graph_) {
     call("cudaGraphLaunch", cudaGraphLaunch(graph_, mine_.stream));  // what lies beyond max does nothing
+    if (plan_.resident) mine_.counters.stayed++;
   } else {
     u32 first_test = tests_issued_;
     i64 before = calls_made;

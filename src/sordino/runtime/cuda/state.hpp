@@ -273,6 +273,12 @@ struct State {
   void raise(const Error& error);
   [[noreturn]] void fail_as_peers() { throw PeerFailed(hall->error()); }
   [[noreturn]] void tell_cause();  // to the caller of run()
+  /// Ranks that wait for each other in graphs that go on by themselves hang if they share a device.
+  bool has_device_each() const { return ranks.size() == devices.size(); }
+  /// Whether one kernel may stay for a chunk of a loop's iterations.
+  bool may_stay() const {
+    return options.looping == Looping::resident && order() == SumOrder::grid && has_device_each() && !nccl;
+  }
   SumOrder order() const { return options.deterministic ? SumOrder::fixed : SumOrder::grid; }
   RankState& of(const Rank& r) { return local(r.id()); }
   RankState& local(int rank) { return *ranks[rank - hall->first_rank()]; }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <typeindex>
 #include <typeinfo>
+#include <vector>
 
 #include "sordino/runtime/cuda/wire.hpp"
 
@@ -25,6 +26,8 @@ class Launchable {
   virtual ~Launchable() = default;
   /// `chained`: may begin while the launch before it in the stream still runs.
   virtual void launch(const Args& args, int blocks, cudaStream_t stream, bool chained) const = 0;
+  /// Writes what a kernel that stays reads instead (resident.cuh): a step, of at most ResidentEntry::step_bytes.
+  virtual void write_step(void* to, const StepHead& head) const = 0;
 };
 
 struct Entry {
@@ -34,6 +37,22 @@ struct Entry {
   int (*blocks_per_multiprocessor)() = nullptr;
   int threads_a_row = 1;  // that share a row, or as many rows as they are
 };
+
+/// A kernel that stays, and runs commands of these kinds one after the other.
+struct ResidentEntry {
+  using Kind = std::pair<std::type_index, std::type_index>;  // functor and exit test
+  std::vector<Kind> kinds;
+  std::size_t step_bytes = 0;
+  void (*launch)(const ResidentArgs& args, int blocks, cudaStream_t stream) = nullptr;
+  /// Blocks that fit on a multiprocessor of the current device; loads the kernel there.
+  int (*blocks_per_multiprocessor)() = nullptr;
+  /// -1 if it has no such commands.
+  i32 kind(const std::type_info& functor, const std::type_info& test) const;
+};
+
+/// Null if no kernel was enabled that runs all of `kinds`; else the one with the fewest others.
+const ResidentEntry* find_resident(const std::vector<ResidentEntry::Kind>& kinds);
+void add_resident(const ResidentEntry& entry);
 
 /// Null if the pair was never enabled with this order.
 const Entry* find_kernel(const std::type_info& functor, const std::type_info& test, SumOrder order = SumOrder::grid);

@@ -68,9 +68,16 @@ struct alignas(16) Control {
   FaultRecord cause;
 };
 
+/// Where the blocks of a kernel that stays meet. On a line of its own: nobody looks at it who looks at Control.
+struct alignas(128) Meeting {
+  u32 arrived = 0;  // blocks, at all meetings since the replay began
+  u32 before = 0;   // those of earlier chunks; constant while one runs
+};
+
 /// What a replay uploads to one rank's device memory.
 struct Upload {
   Control control;
+  Meeting meeting;
   u32 epochs[most_epochs];
   double scalars[most_scalars];  // [physical]
 };
@@ -192,6 +199,24 @@ struct Args {
   u32 late_us = 0;   //   for so long; `traps`: it fails
 };
 constexpr u32 traps = ~0u;
+
+/// What a kernel that stays reads of each command, in each iteration of a chunk. Behind it: functor and exit test.
+struct StepHead {
+  Args args;
+  i32 kind = 0;       // of those that the kernel runs
+  bool meets = true;  // its end is a meeting of all blocks; else the next step ends the reduction that this one starts
+  // The reductions that it finishes, or the one that it starts, are added by each block for itself, from the packets of all
+  // blocks: [values][stride], of which [2][blocks] are used. For one rank with few blocks.
+  bool blocks_finish = false, blocks_start = false;
+  i32 stride = 0;
+};
+constexpr int most_blocks_by_themselves = 160;  // with more it takes longer than to ask the one that collects
+
+struct ResidentArgs {
+  const void* steps = nullptr;  // [count][stride] in device memory
+  i32 count = 0, n_epochs = 0;
+  Upload* upload = nullptr;
+};
 
 /// A Get that reads a reduction finished by its own command takes the sum at hand, never what lies in memory.
 SORDINO_HD constexpr i32 finished_code(int finish, int value) { return -2 - (finish * most_values + value); }

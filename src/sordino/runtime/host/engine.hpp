@@ -37,6 +37,7 @@ inline bool is_epoch(u32 word, u32 epoch) { return word >> 1 == (epoch & 0x7ffff
 struct Gather {
   std::vector<double> sums[2];    // [blocks][K]
   std::unique_ptr<Flag[]> flags;  // [2][ranks]
+  double started[2] = {};         // when its owner started it, while a trace is kept: seconds
 };
 
 /// One rank's memory, as its peers in this process see it. Peers read entries while the owner appends others, so the tables
@@ -51,6 +52,7 @@ struct Memory {
   std::vector<Storage> vectors;                   // [physical]
   std::vector<std::unique_ptr<Flag[]>> arrivals;  // [physical][peer]
   std::vector<u32> sent;                          // [physical] the word of my last put; only its owner reads it
+  std::vector<double> sent_at;                    // [physical] when, while a trace is kept: seconds
   std::vector<std::unique_ptr<Gather>> gathers;   // [slot]
   i64 bytes = 0;
   Bell bell;

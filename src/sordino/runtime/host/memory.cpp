@@ -19,6 +19,7 @@ void HostEngine::allocate(Rank& rank, int vector) {
   m.vectors.push_back(std::move(rows));
   m.arrivals.push_back(std::move(flags));
   m.sent.push_back(0);
+  m.sent_at.push_back(0);
   m.bytes += Storage::bytes(info);
 }
 

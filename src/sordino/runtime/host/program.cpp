@@ -169,12 +169,13 @@ class HostProgram final : public Frame {
     auto& r = rank_.reductions()[slot];
     const Space& space = rank_.space(r.space);
     u32 epoch = ++r.started;
+    int parity = epoch & 1;
+    Gather& own = *mine_.gathers[slot];
+    if (engine_.trace_.on) own.started[parity] = seconds_now();
     if (goes_another_way(space)) {
       if (!lost_) engine_.summing()->start(rank_, slot, epoch, own_part(c, engine_.stop_requested()));
       return;
     }
-    int parity = epoch & 1;
-    Gather& own = *mine_.gathers[slot];
     std::size_t place = std::size_t(space.first_block) * r.values();
     std::size_t count = std::size_t(space.my_blocks()) * r.values();
     double* sums = own.sums[parity].data() + place;
@@ -216,8 +217,7 @@ class HostProgram final : public Frame {
       });
       if (!waited) return false;
       for (int k = 0; k < engine_.size_; k++) rank_.stop_seen |= flags[k].word.load(std::memory_order_relaxed) & 1;
-      rank_.ledger.exposed_reduction += *waited;
-      engine_.trace_.add(rank_.id(), c.queue, SpanKind::reduction_wait, c.name, begin, begin + *waited);
+      book_sum(c, slot, epoch, begin, *waited);
     }
     r.finished = epoch;
     deliver(t, slot, g.sums[parity].data());
@@ -237,9 +237,17 @@ class HostProgram final : public Frame {
     if (!waited) return false;
     r.finished = epoch;
     rank_.stop_seen |= deliver_sum(t, slot, *sum);
-    rank_.ledger.exposed_reduction += *waited;
-    engine_.trace_.add(rank_.id(), c.queue, SpanKind::reduction_wait, c.name, begin, begin + *waited);
+    book_sum(c, slot, epoch, begin, *waited);
     return true;
+  }
+
+  /// The result has come, after a wait from `begin` on.
+  void book_sum(const Command& c, int slot, u32 epoch, double begin, double waited) {
+    rank_.ledger.exposed_reduction += waited;
+    engine_.trace_.add(rank_.id(), c.queue, SpanKind::reduction_wait, c.name, begin, begin + waited);
+    if (engine_.size_ == 1) return;  // nothing is under way
+    engine_.trace_.add(rank_.id(), c.queue, SpanKind::reduction, rank_.scalar_names()[rank_.reductions()[slot].to[0]],
+                       mine_.gathers[slot]->started[epoch & 1], begin + waited);
   }
 
   // --- exchanges ------------------------------------------------------------------------------------------------------------
@@ -248,6 +256,7 @@ class HostProgram final : public Frame {
     const Exchange& x = *rank_.vectors()[v].exchange;
     u32 word = mine_.sent[v] = flag_word(++rank_.pushed[v], engine_.stop_requested());
     const double* rows = mine_.vectors[v].get();
+    if (engine_.trace_.on) mine_.sent_at[v] = seconds_now();
     book_put(x);
     for (auto& p : x.peers) {
       if (lost_) continue;
@@ -287,6 +296,8 @@ class HostProgram final : public Frame {
     }
     rank_.ledger.exposed_halo += *waited;
     engine_.trace_.add(rank_.id(), c.queue, SpanKind::halo_wait, c.name, begin, begin + *waited);
+    if (!x.peers.empty())
+      engine_.trace_.add(rank_.id(), c.queue, SpanKind::halo, rank_.vectors()[v].name, mine_.sent_at[v], begin + *waited);
     return true;
   }
 

@@ -133,6 +133,8 @@ bool ModelProgram::finish(Queue& q, const Step& s) {
   rank_.ledger.exposed_reduction += exposed;
   rank_.ledger.hidden_reduction += latency - exposed;
   rank_.ledger.imbalance += wait - exposed;
+  engine_.trace_.add(rank_.id(), recording().commands[s.command].queue, SpanKind::reduction, rank_.scalar_names()[r.to[0]],
+                     here_.started[s.slot][number & 1], engine_.result_at(e, rank_.id()) + delay);
   book_wait(q, wait, SpanKind::reduction_wait, s.command);
   if (real) deliver(turn(q.iteration), s.slot, e.sums.data());
   return true;
@@ -191,6 +193,8 @@ bool ModelProgram::await(Queue& q, const Step& s) {
   double exposed = std::clamp(last_if_balanced - q.now, 0.0, wait);
   rank_.ledger.exposed_halo += exposed;
   rank_.ledger.imbalance += wait - exposed;
+  engine_.trace_.add(rank_.id(), recording().commands[s.command].queue, SpanKind::halo, rank_.vectors()[v].name,
+                     here_.sent[v].at, last);
   book_wait(q, wait, SpanKind::halo_wait, s.command);
   return true;
 }

@@ -1,0 +1,219 @@
+"""Vectors in memory of an NVIDIA GPU: taken by DLPack, given back in memory of their library's own.
+
+What the core is handed is on its way in the library's current stream; with ``__dlpack__(stream=1)`` the library makes
+the legacy default stream wait for it, and for that one the core waits. x is complete when the core returns.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from ._matrix import _check_type as check_type
+from ._native import core
+from ._vectors import ON_CPU, HostVectors, host_array, namespace_of, speaks_dlpack
+from .errors import BadArgument, Unsupported
+
+_CUDA, _MANAGED = 2, 13  # DLPack's numbers
+_LEGACY_DEFAULT_STREAM = 1
+
+
+def taken(values: Any, n: int, what: str) -> HostVectors | GpuVectors:
+    """Vectors of a caller's as the core takes them, checked; `what` is for the error messages."""
+    return GpuVectors(values, n, what) if is_on_gpu(values, what) else HostVectors(values, n, what)
+
+
+def shape_of(values: Any, what: str) -> tuple[int, ...]:
+    """The shape of an array of a GPU or of the CPU."""
+    if is_on_gpu(values, what):
+        return tuple(int(length) for length in values.shape)
+    return np.shape(host_array(values, what))
+
+
+def is_on_gpu(values: Any, what: str) -> bool:
+    """Whether it is an array in memory of an NVIDIA GPU.
+
+    Raises
+    ------
+    Unsupported
+        It is in memory that is neither a GPU's nor the CPU's, or of a GPU in a build without CUDA.
+    """
+    if not speaks_dlpack(values):
+        return False
+    kind = int(values.__dlpack_device__()[0])
+    if kind in ON_CPU:
+        return False
+    name = f"{what} is a {type(values).__name__} in"
+    if kind == _MANAGED:
+        raise Unsupported(
+            f"{name} managed memory, whose pages move by themselves: hand over memory of one GPU, or of the CPU"
+        )
+    if kind != _CUDA:
+        raise Unsupported(
+            f"{name} memory of a device that is neither the CPU nor an NVIDIA GPU: hand over a copy there"
+        )
+    if not core().build_info()["cuda"]:
+        raise Unsupported(
+            f"{name} memory of a GPU, and this build of Sordino has no CUDA: hand over a copy in memory of the CPU"
+        )
+    return True
+
+
+class Library:
+    """How arrays of a library are made and changed on a GPU. Here it is the array API's way."""
+
+    def __init__(self, values: Any) -> None:
+        self.space = namespace_of(values)
+        self.device = values.device
+
+    def there(self) -> AbstractContextManager[Any]:
+        """While it lasts, that GPU is the library's current one."""
+        return nullcontext()
+
+    def doubles(self, values: Any) -> Any:
+        """The same without gaps, in float64; itself where it is so."""
+        dense = getattr(values, "strides", None) in (None, (8,))
+        if dense and values.dtype == self.space.float64:
+            return values
+        return self.space.asarray(values, dtype=self.space.float64, copy=True)
+
+    def singles(self, values: Any) -> Any:
+        """The same in float32."""
+        return self.space.astype(values, self.space.float32)
+
+    def empty(self, shape: tuple[int, ...]) -> Any:
+        """A new array in float64, of the library's allocator."""
+        return self.space.empty(shape, dtype=self.space.float64, device=self.device)
+
+    def host(self, values: Any) -> np.ndarray:
+        """A copy in memory of the CPU."""
+        return np.asarray(values)
+
+
+class Cupy(Library):
+    """CuPy, whose devices are context managers."""
+
+    def there(self) -> AbstractContextManager[Any]:
+        return self.device
+
+    def doubles(self, values: Any) -> Any:
+        return self.space.ascontiguousarray(values, dtype=self.space.float64)
+
+    def singles(self, values: Any) -> Any:
+        return values.astype(self.space.float32)
+
+    def empty(self, shape: tuple[int, ...]) -> Any:
+        return self.space.empty(shape, dtype=self.space.float64)
+
+    def host(self, values: Any) -> np.ndarray:
+        return values.get()
+
+
+class Torch(Library):
+    """PyTorch."""
+
+    def there(self) -> AbstractContextManager[Any]:
+        return self.space.cuda.device(self.device)
+
+    def doubles(self, values: Any) -> Any:
+        return values.to(self.space.float64).contiguous()
+
+    def singles(self, values: Any) -> Any:
+        return values.to(self.space.float32)
+
+    def host(self, values: Any) -> np.ndarray:
+        return values.cpu().numpy()
+
+
+def library_of(values: Any) -> Library:
+    """The library of an array on a GPU."""
+    name = type(values).__module__.partition(".")[0]
+    return {"cupy": Cupy, "torch": Torch}.get(name, Library)(values)
+
+
+def dtype_of(values: Any, what: str) -> np.dtype:
+    """NumPy's name for the type of an array's entries."""
+    name = str(values.dtype).rpartition(".")[2]  # torch.float64
+    try:
+        return np.dtype(name)
+    except TypeError:
+        raise BadArgument(f"{what} holds {name}, not real numbers") from None
+
+
+def host_copy(values: Any, what: str) -> Any:
+    """A matrix or array of a GPU in memory of the CPU; all else as it is. Cost: one copy of what it holds."""
+    if type(values).__module__.startswith("cupyx.scipy.sparse") and hasattr(values, "get"):
+        return values.get()
+    if not is_on_gpu(values, what):
+        return values
+    library = library_of(values)
+    with library.there():
+        return library.host(values)
+
+
+def handed(vector: Any) -> Any:
+    """A vector as the core takes it: of the CPU as it is, of a GPU as a capsule, ordered behind its library's work."""
+    if vector is None or isinstance(vector, np.ndarray):
+        return vector
+    with library_of(vector).there():
+        try:
+            return vector.__dlpack__(stream=_LEGACY_DEFAULT_STREAM)
+        except (BufferError, RuntimeError, TypeError, ValueError) as refused:
+            text = str(refused).split("\n")[0]
+            raise BadArgument(
+                f"a {type(vector).__name__} does not hand out its data by DLPack ({text})"
+            ) from None
+
+
+class GpuVectors:
+    """Right-hand sides, or first guesses, in memory of a GPU.
+
+    Parameters
+    ----------
+    values : array of CuPy, PyTorch or another library of the array API, shape (n,) or (n, k), real
+    n : int
+    what : str
+        What it is, for the error messages.
+
+    Attributes
+    ----------
+    columns : list of arrays, shape (n,), float64
+        Without a copy where they lie without gaps and are float64 already.
+    single : bool
+        Whether `values` is float32.
+    """
+
+    def __init__(self, values: Any, n: int, what: str) -> None:
+        self.shape = tuple(int(length) for length in values.shape)
+        if len(self.shape) not in (1, 2) or self.shape[0] != n or 0 in self.shape:
+            raise BadArgument(f"{what} has shape {self.shape}, and the matrix has {n:,} rows")
+        dtype = dtype_of(values, what)
+        check_type(dtype, what)
+        self.single = dtype == np.float32
+        self._library = library = library_of(values)
+        parts = [values] if len(self.shape) == 1 else [values[:, k] for k in range(self.shape[1])]
+        with library.there():
+            self.columns = [library.doubles(part) for part in parts]
+        self._all: Any = None
+
+    def places(self) -> list[Any]:
+        """Where the core is to write x, one array for each column."""
+        with self._library.there():
+            self._all = self._library.empty((len(self.columns), self.shape[0]))
+        return [self._all[k] for k in range(len(self.columns))]
+
+    def rounded(self, x: Any) -> tuple[Any, Any]:
+        """x in float32, and that in float64."""
+        with self._library.there():
+            single = self._library.singles(x)
+            return single, self._library.doubles(single)
+
+    def joined(self, parts: list[Any]) -> Any:
+        """x of the shape of `values` from its columns, which lie without gaps; copied only if they were rounded."""
+        if len(self.shape) == 1:
+            return parts[0]
+        with self._library.there():
+            rounded = parts[0].dtype != self._all.dtype
+            return (self._library.space.stack(parts) if rounded else self._all).T

@@ -1,0 +1,169 @@
+"""The problem's own pictures: a slice of a field on a grid, the pattern of a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+
+from .._matrix import CsrArrays
+from . import raster, svg
+
+#: Boxes of a pattern's picture in each direction, and cells of a slice, at most.
+MOST_BOXES, MOST_CELLS = 150, 240
+SIDE, BAR = 300.0, 14.0
+TOP, LEFT, RIGHT, BOTTOM = 10.0, 62.0, 84.0, 40.0
+
+_STRETCHED = {"preserveAspectRatio": "none", "class": "pixels"}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture with its heading and a sentence below it."""
+
+    heading: str
+    drawing: str
+    caption: str
+
+
+def field_slice(values: np.ndarray, shape: Sequence[int], heading: str, what: str) -> Picture:
+    """The middle layer in z of a field on a grid.
+
+    Parameters
+    ----------
+    values : ndarray, shape (nx * ny * nz,)
+        x runs fastest.
+    shape : (nx, ny, nz)
+    heading : str
+    what : str
+        What is shown, for the caption.
+    """
+    nx, ny, nz = (int(n) for n in shape)
+    layer = np.asarray(values, dtype=float).reshape(nz, ny, nx)[nz // 2]
+    return map_of(layer, heading, f"{what} in the layer z = {nz // 2} of {nz}, {nx} x {ny} cells.")
+
+
+def map_of(layer: np.ndarray, heading: str, caption: str) -> Picture:
+    """A field on one layer of cells, shape (ny, nx), in colours; zero is in the middle where it has both signs.
+
+    More than :data:`MOST_CELLS` cells in a direction are thinned.
+    """
+    ny, nx = layer.shape
+    shown = layer[:: -(-ny // MOST_CELLS), :: -(-nx // MOST_CELLS)]
+    finite = shown[np.isfinite(shown)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+    stops: tuple[str, ...] = raster.SEQUENTIAL
+    if high - low <= 1e-12 * max(abs(low), abs(high)):  # rounding errors are no structure
+        high = low
+    elif low < 0 < high:
+        low, high, stops = -max(-low, high), max(-low, high), raster.DIVERGING
+    image = raster.data_uri(raster.coloured(shown[::-1], stops, low, high))
+    across, up = (SIDE, SIDE * ny / nx) if nx >= ny else (SIDE * nx / ny, SIDE)
+    across, up = max(across, 60.0), max(up, 60.0)
+    label = f"{heading}: values from {low:.3g} to {high:.3g}"
+    content = _framed(image, across, up, label, ("x", nx), ("y", ny)) + _scale(stops, low, high, across, up)
+    drawing = svg.drawing(LEFT + SIDE + RIGHT, TOP + up + BOTTOM, content, label, "map")
+    return Picture(heading, drawing, caption)
+
+
+def sparsity(rows: CsrArrays) -> Picture:
+    """Where a matrix has entries: boxes, the stronger the more of their places are taken.
+
+    Cost: one pass over the indices.
+    """
+    n, boxes = rows.n, min(rows.n, MOST_BOXES)
+    counts, reach = np.zeros(boxes * boxes), 0
+    box_of = (np.arange(n, dtype=np.int64) * boxes) // n
+    step = max(1, (1 << 22) * n // max(rows.nnz, 1))
+    for first in range(0, n, step):
+        last = min(n, first + step)
+        part = slice(int(rows.indptr[first]), int(rows.indptr[last]))
+        row = np.repeat(np.arange(first, last), np.diff(rows.indptr[first : last + 1]))
+        counts += np.bincount(box_of[row] * boxes + box_of[rows.indices[part]], minlength=boxes * boxes)
+        if row.size:
+            reach = max(reach, int(np.abs(row - rows.indices[part]).max()))
+    places = np.outer(*[np.bincount(box_of, minlength=boxes)] * 2)
+    filled = counts.reshape(boxes, boxes) / places
+    heading = "Pattern of the matrix"
+    image = raster.data_uri(_ink(filled))
+    label = f"{heading}: {rows.nnz:,} entries in {n:,} rows, at most {reach:,} from the diagonal"
+    content = _framed(image, SIDE, SIDE, label, ("column", n), ("row", n), downwards=True)
+    each = np.diff(rows.indptr)
+    caption = (
+        f"{each.min():,} to {each.max():,} entries a row, {rows.nnz / n:.1f} on average; "
+        f"the farthest is {reach:,} places from the diagonal."
+    )
+    if boxes < n:
+        caption += f" A dot stands for {-(-n // boxes):,} rows and columns: the stronger, the more is filled."
+    return Picture(
+        heading, svg.drawing(LEFT + SIDE + RIGHT, TOP + SIDE + BOTTOM, content, label, "map"), caption
+    )
+
+
+def _ink(filled: np.ndarray) -> np.ndarray:
+    """One colour, whose opacity is the logarithm of how much is filled; what has an entry is always seen."""
+    rgba = np.zeros((*filled.shape, 4), dtype=np.uint8)
+    rgba[..., :3] = (62, 124, 196)
+    most = max(float(filled.max()), 1e-300)
+    with np.errstate(divide="ignore"):
+        share = np.clip(1.0 + np.log10(filled / most) / 3.0, 0.0, 1.0)
+    rgba[..., 3] = np.where(filled > 0, np.rint(95 + 160 * share), 0)
+    return rgba
+
+
+def _framed(
+    image: str,
+    across: float,
+    up: float,
+    label: str,
+    x: tuple[str, int],
+    y: tuple[str, int],
+    *,
+    downwards: bool = False,
+) -> str:
+    """The image with both axes: a name in the middle of each, and the numbers at its ends."""
+    bottom, right, middle = TOP + up, LEFT + across, TOP + up / 2
+    zero, most = (TOP + 11, bottom) if downwards else (bottom, TOP + 11)
+    parts = [
+        svg.element("title", escape(label)),
+        svg.element("image", x=LEFT, y=TOP, width=across, height=up, href=image, **_STRETCHED),
+        svg.element("rect", x=LEFT, y=TOP, width=across, height=up, class_="frame"),
+        svg.text((LEFT + right) / 2, bottom + 32, x[0], text_anchor="middle"),
+        svg.text(LEFT, bottom + 17, "0"),
+        svg.text(right, bottom + 17, _count(x[1]), text_anchor="end"),
+        svg.text(16.0, middle, y[0], text_anchor="middle", transform=f"rotate(-90 16 {middle:g})"),
+        svg.text(LEFT - 6, zero, "0", text_anchor="end"),
+        svg.text(LEFT - 6, most, _count(y[1]), text_anchor="end"),
+    ]
+    return "".join(parts)
+
+
+def _count(n: int) -> str:
+    """``9,216``, ``110k`` or ``2.1M``: at most five letters."""
+    for factor, letter in ((1e6, "M"), (1e3, "k")):
+        if n >= max(factor, 1e4):
+            return f"{n / factor:.3g}{letter}"
+    return f"{n:,}"
+
+
+def _scale(stops: tuple[str, ...], low: float, high: float, across: float, up: float) -> str:
+    """The bar of colours, with the values at its ends and in its middle."""
+    if not high > low:
+        return svg.text(LEFT + across + 12, TOP + 12, f"all {low:.3g}")
+    shades = raster.coloured(np.linspace(high, low, 64)[:, None], stops, low, high)
+    x = LEFT + across + 12
+    parts = [
+        svg.element("image", x=x, y=TOP, width=BAR, height=up, href=raster.data_uri(shades), **_STRETCHED)
+    ]
+    values = [(high, TOP + 10), (low, TOP + up)]
+    if up >= 90:
+        values.append(((low + high) / 2, TOP + up / 2 + 4))
+    parts += [svg.text(x + BAR + 5, y, _short(value)) for value, y in values]
+    return "".join(parts)
+
+
+def _short(value: float) -> str:
+    shown = f"{value:.2g}"
+    return shown.replace("e-0", "e-").replace("e+0", "e")
