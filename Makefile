@@ -6,7 +6,7 @@ VENV  := .venv
 BUILD := build/make
 JOBS  := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: help demo test cuda format lint clean distclean FORCE
+.PHONY: help demo test cuda wheel format lint clean distclean FORCE
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
@@ -15,8 +15,9 @@ help:
 	@echo "make test     build and run all tests that this machine can run; say what was skipped, and why"
 	@echo "make docs     make the documentation, build/docs/index.html, and check its links"
 	@echo "make cuda     compile all CUDA code for sm_90 (nothing is run)"
+	@echo "make wheel    a wheel for other machines, and an archive of the sources, in dist/; both are checked"
 	@echo "make format   format C++, CUDA and Python"
-	@echo "make lint     check format, style and the layers of src/sordino"
+	@echo "make lint     check format, style, types and the layers of src/sordino"
 	@echo "make clean    remove what was built; make distclean removes .venv too"
 
 # ---- the environment -------------------------------------------------------------------------------------------------
@@ -130,6 +131,19 @@ cuda:
 	sed 's/^/  /' $$build/sordino-features.txt; \
 	echo "Compiled for sm_90: $$(find src tests examples -name '*.cu' | wc -l) CUDA files"
 
+# Where make has built with CUDA and MPI already, only the module is linked again; else there is a build of its own.
+wheel: export SORDINO_CUDA := 1
+wheel:
+	@$(if $(PYTHON),,$(error Sordino needs a Python >= 3.10 with its headers and its venv module))
+	@$(PYTHON) tools/make_venv.py $(VENV) build wheel
+	@set -e; $(IN_VENV); export VIRTUAL_ENV PATH CMAKE_BUILD_PARALLEL_LEVEL PIP_DISABLE_PIP_VERSION_CHECK; \
+	build=build/wheel; \
+	if grep -qs 'CUDA: on' $(BUILD)/sordino-features.txt && grep -qs 'MPI: on' $(BUILD)/sordino-features.txt; then \
+	  build=$(BUILD); \
+	fi; \
+	$(VENV)/bin/python tools/build_wheel.py --build-dir $$build --into dist; \
+	$(VENV)/bin/python tools/check_wheel.py dist/sordino-*.whl --sources dist/sordino-*.tar.gz
+
 CXX_FILES = $$(find src python/src tests examples bench -name '*.hpp' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' -o -name '*.inl' 2>/dev/null)
 
 format: $(VENV)/.ready-lint
@@ -142,11 +156,12 @@ lint: $(VENV)/.ready-lint
 	$(VENV)/bin/clang-format --dry-run --Werror $(CXX_FILES) || status=1; \
 	$(VENV)/bin/ruff check . || status=1; \
 	$(VENV)/bin/ruff format --check --quiet . || { echo "ruff format would change files: make format"; status=1; }; \
+	$(VENV)/bin/mypy --no-error-summary || status=1; \
 	$(VENV)/bin/python tools/check_layout.py || status=1; \
 	exit $$status
 
 clean:
-	rm -rf build dist .pytest_cache .ruff_cache .hypothesis report.html
+	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis report.html
 	@find src python tests tools bench examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 distclean: clean

@@ -4,7 +4,7 @@
 
 Groups: `build` - the build backend, cmake and ninja where there is no recent one, and, with SORDINO_CUDA=1 in the
 environment, nvcc where there is none; `mpi` - an MPI where none can compile; `docs` - what makes the site; `lint` - the
-formatters and linters.
+formatters and linters; `wheel` - an MPI likewise, and what makes a wheel one for other machines.
 The requirements themselves stand in pyproject.toml. Standard library only: this runs before anything is installed.
 """
 
@@ -67,6 +67,8 @@ def requirements(group: str, project: dict) -> list[str]:
         return extras[group]
     if group == "mpi":
         return [] if has_mpi() else extras["mpi"]
+    if group == "wheel":
+        return requirements("mpi", project) + extras["wheel"]
     wanted = list(project["build-system"]["requires"])
     if not has_cmake():
         wanted.append("cmake>=3.26")
@@ -81,9 +83,8 @@ def requirements(group: str, project: dict) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument(
-        "groups", nargs="*", choices=["build", "mpi", "docs", "lint"], metavar="build|mpi|docs|lint"
-    )
+    groups = ["build", "mpi", "docs", "lint", "wheel"]
+    parser.add_argument("groups", nargs="*", choices=groups, metavar="|".join(groups))
     arguments = parser.parse_args()
 
     python = arguments.folder / "bin" / "python"

@@ -35,6 +35,10 @@ def time_traffic(
     options: dict[str, Any],
     machine: dict[str, Any] | None = None,
 ) -> dict[str, Any]: ...
+def comm_measurements(by_any_way: bool = False) -> list[str]: ...
+def measure_comm(
+    name: str, devices: str, ranks: list[int], epochs: int, nccl: str, transport: str = "auto"
+) -> list[dict[str, Any]]: ...
 def dslash(
     problem: dict[str, Any], options: dict[str, Any] = ..., machine: dict[str, Any] | None = None
 ) -> dict[str, Any]: ...
@@ -48,7 +52,16 @@ def estimate_memory(
     given: dict[str, Any] = ...,
 ) -> list[int]: ...
 def fault_trial(
-    kind: str, culprit: int, when: float, method: str, ranks: int, timeout: float, progress_thread: bool
+    kind: str,
+    culprit: int,
+    when: float,
+    method: str,
+    ranks: int,
+    timeout: float,
+    progress_thread: bool,
+    engine: str = "host",
+    devices: str = "",
+    last_word: str = "",
 ) -> dict[str, Any]: ...
 def run(job: Callable[[Communicator], None], options: dict[str, Any]) -> None: ...
 def predict_hop(
@@ -112,7 +125,7 @@ class Solver:
         data: np.ndarray,
         n: int,
         options: dict[str, object],
-        machine: dict[str, Any] | None,
+        machine: dict[str, Any] | None = None,
         given: dict[str, Any] = ...,
     ) -> None: ...
     def solve(

@@ -29,6 +29,7 @@ def core() -> ModuleType:
     global _loaded
     if _loaded is None:
         _wheels.show_nvshmem()
+        _wheels.load_mpi()
         try:
             _loaded = importlib.import_module("sordino._core")
         except ImportError as cause:

@@ -118,6 +118,11 @@ TEST("payloads come to where they belong, in the order of what announces them, b
   }
 }
 
+TEST("the MPI that a program was linked with is found in it") {
+  CHECK(mpi::absence().empty());
+  CHECK(!mpi::library().empty());
+}
+
 TEST("threads call MPI as they come where it grants that, and one at a time where it does not or is told so") {
   mpi::World w = mpi::world();
   CHECK(w.threads.starts_with("MPI_THREAD_"));

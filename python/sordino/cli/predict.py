@@ -168,13 +168,13 @@ def _box(given: Any) -> _predict.Subject:
         raise BadArgument("poisson takes three numbers of cells: NX NY NZ")
     if given.rhs:
         raise BadArgument("--rhs is for a matrix in a file; poisson has b = A*1")
-    cells = [
+    nx, ny, nz = (
         whole_number(word, name) for word, name in zip(given.problem[1:], ("NX", "NY", "NZ"), strict=True)
-    ]
+    )
     stencil, contrast = whole_number(given.stencil, "--stencil"), number(given.contrast, "--contrast")
-    check_shape(*cells, stencil, contrast)
-    name = f"Poisson {cells[0]} x {cells[1]} x {cells[2]}, {stencil}-point stencil"
-    return _predict.of_box(name, _predict.Box((cells[0], cells[1], cells[2]), stencil, contrast))
+    check_shape(nx, ny, nz, stencil, contrast)
+    name = f"Poisson {nx} x {ny} x {nz}, {stencil}-point stencil"
+    return _predict.of_box(name, _predict.Box((nx, ny, nz), stencil, contrast))
 
 
 def _rows(

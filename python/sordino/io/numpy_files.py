@@ -127,7 +127,7 @@ def _array(stream: IO[bytes], name: str, size: int) -> np.ndarray:
 
 def _filled(stream: IO[bytes], dtype: np.dtype, shape: tuple[int, ...], fortran: bool) -> np.ndarray:
     flat = np.empty(math.prod(shape), dtype=dtype)
-    free = memoryview(flat.view(np.uint8)) if flat.size else memoryview(b"")
+    free = flat.view(np.uint8).data if flat.size else memoryview(b"")
     while len(free):
         here = stream.readinto(free)  # type: ignore[attr-defined]
         if not here:

@@ -54,7 +54,7 @@ def map_of(layer: np.ndarray, heading: str, caption: str) -> Picture:
     shown = layer[:: -(-ny // MOST_CELLS), :: -(-nx // MOST_CELLS)]
     finite = shown[np.isfinite(shown)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
-    stops = raster.SEQUENTIAL
+    stops: tuple[str, ...] = raster.SEQUENTIAL
     if high - low <= 1e-12 * max(abs(low), abs(high)):  # rounding errors are no structure
         high = low
     elif low < 0 < high:

@@ -40,6 +40,7 @@ DeviceReport device_report() {
 
 MpiReport mpi_report() {
 #if SORDINO_WITH_MPI
+  if (std::string why = mpi::absence(); !why.empty()) return {false, 0, 1, why, false};
   mpi::World w = mpi::world();
   MpiReport r{w.initialized, w.process, w.processes, w.reason, {}, w.threads, w.serialized};
   if (mpi::Answer answer = mpi::reaches_devices(); answer != mpi::Answer::not_known) r.gpu_aware = answer == mpi::Answer::yes;

@@ -60,7 +60,10 @@ void Hermiticity::operator+=(const Hermiticity& o) {
   yy += o.yy;
 }
 
-double Hermiticity::error() const { return std::hypot(left.re - right.re, left.im + right.im) / std::sqrt(xx * yy); }
+double Hermiticity::error() const {  // std::hypot asks for a newer glibc than everything else here
+  double re = left.re - right.re, im = left.im + right.im;
+  return std::sqrt((re * re + im * im) / (xx * yy));
+}
 
 Hermiticity check_hermiticity(Rank& rank, const Box& box, const std::shared_ptr<const LinkField>& links, double kappa,
                               const Source& x, const Source& y) {

@@ -7,6 +7,7 @@
 #include "check.hpp"
 #include "conformance/problems.hpp"
 #include "sordino/api/sordino.h"
+#include "sordino/config.hpp"
 
 using namespace problems;
 
@@ -50,6 +51,12 @@ std::string refusal(const sordino_rows& rows, const char* options, const char* e
 }
 
 }  // namespace
+
+TEST("the version is that of the headers") {
+  std::string parts[] = {std::to_string(SORDINO_VERSION_MAJOR), std::to_string(SORDINO_VERSION_MINOR),
+                         std::to_string(SORDINO_VERSION_PATCH)};
+  CHECK(sordino_version() == parts[0] + "." + parts[1] + "." + parts[2]);
+}
 
 TEST("a solver from C has the bits of a Solver, whatever indices its matrix came with") {
   CsrMatrix A = poisson(7, 6, 5, 7, 0.1);

@@ -22,6 +22,13 @@ bool launched() {
   return false;
 }
 
+/// What a launcher says of the number of its processes; 1 where none has said anything.
+int processes_launched() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
+    if (const char* said = std::getenv(name)) return std::atoi(said);
+  return 1;
+}
+
 // Others may still have to say farewell: they get a moment, and what is left then goes with MPI.
 void finalize_ours() {
   int done = 0;
@@ -88,6 +95,7 @@ std::vector<int> hosts_of(MPI_Comm comm, MPI_Comm near) {
 }  // namespace
 
 void need_threads() {
+  if (std::string why = absence(); !why.empty()) throw Error(Errc::unsupported, why);
   int initialized = 0, finalized = 0, granted = MPI_THREAD_SINGLE;
   MPI_Initialized(&initialized);
   MPI_Finalized(&finalized);
@@ -100,6 +108,7 @@ void need_threads() {
 }
 
 std::string library() {
+  if (!absence().empty()) return "";
   char text[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;
   MPI_Get_library_version(text, &length);
@@ -109,6 +118,11 @@ std::string library() {
 
 World world() {
   World w;
+  w.reason = absence();
+  if (!w.reason.empty()) {  // each of several processes would solve the whole problem, and write the same files
+    if (processes_launched() > 1) throw Error(Errc::unsupported, w.reason);
+    return w;
+  }
   int initialized = 0, finalized = 0;
   MPI_Finalized(&finalized);
   MPI_Initialized(&initialized);

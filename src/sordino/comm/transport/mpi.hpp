@@ -21,11 +21,16 @@ struct World {
 };
 
 /// What MPI says. Initialises it only if this process was started by an MPI launcher and nobody has done so; what was
-/// initialised here is finalised when the process ends, what the caller initialised never is.
+/// initialised here is finalised when the process ends, what the caller initialised never is. Where MPI is absent there is
+/// one process; throws `unsupported` if a launcher has started several.
 World world();
 
-/// The MPI library this was built with; needs no initialisation.
+/// The MPI library that is used; needs no initialisation. "" where there is none.
 std::string library();
+
+/// "" where MPI is in this process, else what would bring it. It is wherever Sordino was linked with it; a module for many
+/// machines (SORDINO_PORTABLE) takes the Open MPI that was loaded before it, or does without.
+std::string absence();
 
 enum class Answer { no, yes, not_known };
 /// Whether the library moves memory of GPUs itself (it is "GPU-aware"). Some say so only once MPI has been initialised, which

@@ -2,6 +2,11 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
+
+#include "sordino/config.hpp"
+#include "sordino/runtime/architectures.hpp"
+
 namespace sordino::cuda {
 namespace {
 
@@ -17,6 +22,17 @@ std::string why_none(cudaError_t error, const DeviceReport& report) {
                  : "the NVIDIA driver knows CUDA " + report.driver + " and this build needs " + report.runtime;
     default: return std::string("the CUDA runtime says: ") + cudaGetErrorString(error);
   }
+}
+
+/// Nothing, if there are kernels for one of the GPUs at least; else the sentence.
+std::string why_no_kernels(const std::vector<Device>& devices) {
+  auto served = [](const Device& d) { return runs_on(SORDINO_CUDA_ARCHITECTURES, d.major, d.minor); };
+  if (devices.empty() || std::ranges::any_of(devices, served)) return "";
+  const Device& d = devices.front();
+  std::string capability = std::to_string(d.major) + "." + std::to_string(d.minor);
+  std::string wanted = std::to_string(10 * d.major + d.minor);
+  return "this build has kernels for " SORDINO_CUDA_ARCHITECTURES ", and " + d.name + " has compute capability " + capability +
+         ": SORDINO_CUDA_ARCHITECTURES=" + wanted + " pip install . in the folder of the sources";
 }
 
 }  // namespace
@@ -49,6 +65,12 @@ DeviceReport device_report() {
   }
   cudaGetLastError();
   if (int(report.devices.size()) != n) report.reason = "a GPU does not answer";
+  if (std::string why = why_no_kernels(report.devices); !why.empty()) {
+    report.devices.clear();
+    report.peers.clear();
+    report.peer_atomics.clear();
+    report.reason = why;
+  }
   return report;
 }
 
