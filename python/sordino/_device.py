@@ -191,6 +191,10 @@ class GpuVectors:
             raise BadArgument(f"{what} has shape {self.shape}, and the matrix has {n:,} rows")
         dtype = dtype_of(values, what)
         check_type(dtype, what)
+        if dtype.kind == "c":
+            raise BadArgument(
+                f"{what} is complex, and on a GPU: complex vectors are taken in memory of the CPU"
+            )
         self.single = dtype == np.float32
         self._library = library = library_of(values)
         parts = [values] if len(self.shape) == 1 else [values[:, k] for k in range(self.shape[1])]

@@ -96,14 +96,15 @@ def ordered(system: System, options: dict[str, Any]) -> tuple[System, Order]:
     ranks = int(options["ranks"]) * int(core().mpi()["size"])
     if options.get("partition") != "metis" or ranks == 1:
         return system, Order()
-    if system.rows is None:
+    matrix = system.rows
+    if matrix is None:
         raise BadArgument("partition='metis' needs the entries of the matrix, which is given as an operator")
     if options.get("deterministic") == "on":
         raise BadArgument(
             "deterministic='on' keeps the bits on any number of ranks, and partition='metis' has another order "
             "of rows on each: choose one"
         )
-    parts = _agreed(lambda: _parts(system.rows, ranks))
+    parts = _agreed(lambda: _parts(matrix, ranks))
     counts = np.bincount(parts, minlength=ranks)
     if counts.min() == 0:
         raise BadArgument(
@@ -111,16 +112,16 @@ def ordered(system: System, options: dict[str, Any]) -> tuple[System, Order]:
             "take fewer ranks, or partition='blocks'"
         )
     places = np.argsort(parts, kind="stable")
-    rows, slots = _permuted(system.rows, places)
+    rows, slots = _permuted(matrix, places)
     cuts = tuple(int(cut) for cut in np.concatenate([[0], np.cumsum(counts)]))
-    order = Order(places, slots, system.rows, cuts)
-    given = {name: _given(name, value, order) for name, value in system.given.items()}
+    order = Order(places, slots, matrix, cuts)
+    given = {name: _given(name, value, order, places) for name, value in system.given.items()}
     return replace(system, rows=rows, given=given), order
 
 
-def _given(name: str, value: Any, order: Order) -> Any:
+def _given(name: str, value: Any, order: Order, places: np.ndarray) -> Any:
     if isinstance(value, CsrArrays):
-        return _permuted(value, order.places)[0]
+        return _permuted(value, places)[0]
     if isinstance(value, Function):
         return value.between(order.back, order.into)
     return order.into(value) if name == "diagonal" else value

@@ -92,7 +92,7 @@ def solve_by_parts(
             x = np.asarray(raw["x"]) + 1j * x.imag if part == 0 else x.real + 1j * np.asarray(raw["x"])
         if raw["status"] in ("interrupted", "stopped_by_user"):
             break
-    return _joined(done, x, float(np.hypot(*left)), norm)
+    return _joined(done, x, float(np.hypot(left[0], left[1])), norm)
 
 
 def _joined(done: list[dict[str, Any]], x: np.ndarray, residual: float, norm: float) -> dict[str, Any]:

@@ -227,6 +227,8 @@ class RowsSolver:
             raise BadArgument(
                 f"{what} has shape {np.shape(values)}, and this process has {self._rows:,} rows"
             )
+        if np.iscomplexobj(values):
+            raise BadArgument(f"{what} is complex, and a RowsSolver solves real systems only")
         return as_vector(values, self._rows, what)
 
     def _report(self, raw: dict[str, Any], overrides: dict[str, Any]) -> Report:

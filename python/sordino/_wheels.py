@@ -40,7 +40,7 @@ def load_mpi() -> str | None:
     """
     try:
         name: str = importlib.import_module("sordino._late_mpi").LIBRARY
-    except ModuleNotFoundError:
+    except ImportError:
         return None
     named = os.environ.get(MPI_WORD)
     if named == "":

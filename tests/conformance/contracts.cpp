@@ -51,6 +51,7 @@ constexpr Expected headers[] = {
     {"bicgstab", 5, 3, 5, 2, 2, 2, 21, 8},
     {"pipebicgstab", 4, 2, 7, 2, 2, 2, 28, 13},
     {"gatherbicgstab", 6, 0, 0, 2, 2, 2, 0, 0},
+    {"cocg", 3, 2, 3, 1, 1, 1, 10, 3},  // of a real matrix it is cg; of complex ones: overlap/complex.cpp
 };
 
 const CsrMatrix& slabs() {  // every rank has its neighbours, and no more

@@ -65,7 +65,7 @@ def commands(block: Block) -> list[str]:
 
 
 def can_run(command: str) -> bool:
-    return command.startswith("sordino ") and "--engine cuda" not in command
+    return command.startswith("sordino ") and not re.search("--engine cuda|sordino bench", command)
 
 
 def small(command: str) -> str:

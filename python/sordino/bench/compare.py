@@ -81,7 +81,8 @@ def compared(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> tuple
     left: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for line in before:
         left.setdefault(_key(line, names), []).append(line)
-    changes, alone = [], 0
+    changes: list[dict[str, Any]] = []
+    alone = 0
     for line in after:
         partners = left.get(_key(line, names))
         if not partners:
