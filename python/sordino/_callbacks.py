@@ -64,6 +64,13 @@ class Function:
             raise kept
 
 
+def checked_callback(callback: Callback | None) -> Callback | None:
+    """The callback, if it can be called."""
+    if callback is not None and not callable(callback):
+        raise BadArgument(f"callback is a function of (iteration, residual[, x]), not {shown(callback)}")
+    return callback
+
+
 @contextmanager
 def heeded(functions: Sequence[Function]) -> Iterator[None]:
     """What a function raises while the core calls it comes out, rather than what the core says of its NaN."""
@@ -83,9 +90,6 @@ class Relay:
     """A callback of one solve: an exception stops the solve and is raised afterwards."""
 
     def __init__(self, callback: Callback | None, with_x: bool = False, complex: bool = False) -> None:
-        if callback is not None and not callable(callback):
-            what = "(iteration, residual, x)" if with_x else "(iteration, residual)"
-            raise BadArgument(f"callback is a function of {what}, not {shown(callback)}")
         self._callback = callback
         self._with_x = with_x
         self._type: Any = np.complex128 if complex else np.float64

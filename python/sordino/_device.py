@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ._matrix import _check_type as check_type
+from ._matrix import check_type
 from ._native import core
 from ._vectors import ON_CPU, HostVectors, host_array, namespace_of, speaks_dlpack
 from .errors import BadArgument, Unsupported

@@ -9,6 +9,7 @@ from ._callbacks import looks
 from ._native import core, translated
 from ._placement import check_ranks, default_engine, default_ranks, describe
 from ._system import as_system, matrix_bytes
+from .errors import Unsupported
 
 
 def estimate_memory(
@@ -28,7 +29,8 @@ def estimate_memory(
     ----------
     A, M, nullspace, left_nullspace, callback_every, callback_x, machine, **options
         As for :class:`sordino.Solver`; above all ``solver``, ``ranks`` and ``engine``. A GPU need not be here. A
-        machine, for ``engine="model"``, is checked, and changes no bytes.
+        machine, for ``engine="model"``, is checked, and changes no bytes; ``partition="metis"`` is taken as
+        blocks, whose vectors need a little more room for what others send.
 
     Returns
     -------
@@ -53,7 +55,9 @@ def estimate_memory(
     M, options = _options.apart(M, options)
     system = as_system(A, M, own=False)
     null, options = _nullspace.apart(nullspace, left_nullspace, options, system.n)
-    checked = _options.check(options)
+    if system.complex and _nullspace.named(null, options):
+        raise Unsupported("nullspaces of complex systems are not supported")
+    checked = {**_options.check(options), "partition": "blocks"}
     if checked.get("engine", "auto") == "auto":
         checked["engine"] = default_engine()
     describe(checked["engine"], machine)

@@ -101,7 +101,7 @@ def as_csr(matrix: Any, *, own: bool = False) -> CsrArrays:
         raise BadArgument("the matrix is empty (0 x 0)")
     if rows > MOST_ROWS:
         raise BadArgument(f"the matrix has {rows:,} rows, and this version numbers them with 32 bits")
-    _check_type(source.dtype, "the matrix")
+    check_type(source.dtype, "the matrix")
     if source.nnz < rows:
         raise BadArgument(_empty_row_sentence(source))
     order_kept = bool(source.format == "csr" and _is_canonical(source))
@@ -149,7 +149,7 @@ def as_vector(values: Any, n: int, what: str) -> np.ndarray:
         array = np.asarray(dense)
     except (TypeError, ValueError):
         raise BadArgument(f"{what} is not an array of numbers") from None
-    _check_type(array.dtype, what)
+    check_type(array.dtype, what)
     if array.ndim == 2 and array.shape[1] > 1 and array.shape[0] == n:
         raise BadArgument(f"{what} has {array.shape[1]} columns, and is to be one vector")
     if array.ndim == 0 or array.size != n or array.ndim > 2:
@@ -219,15 +219,19 @@ def _as_sparse(matrix: Any) -> Any:
             "the matrix must be a SciPy sparse matrix or a 2-d array of numbers, "
             f"not {_describe(matrix, dense)}"
         )
-    _check_type(dense.dtype, "the matrix")
+    check_type(dense.dtype, "the matrix")
     if not np.isfinite(dense).all():
         raise BadArgument("the matrix holds NaN or infinity")
     return sp.csr_array(dense.astype(double(dense.dtype)) if dense.dtype.kind in "fc" else dense)
 
 
 def _describe(matrix: Any, dense: np.ndarray) -> str:
+    if isinstance(matrix, np.ndarray) and dense.dtype == object:
+        return "an array of Python objects"
     if dense.dtype == object or (dense.ndim == 0 and not isinstance(matrix, np.ndarray)):
-        return f"a {type(matrix).__name__}"
+        kind = type(matrix).__name__
+        hints = {"str": ": sordino.read_matrix(path).matrix reads a file", "MatrixFile": ": give its .matrix"}
+        return f"a {kind}{hints.get(kind, '')}"
     return f"an array with {dense.ndim} dimension{'' if dense.ndim == 1 else 's'}"
 
 
@@ -265,7 +269,8 @@ def _canonical(source: Any) -> Any:
     return csr
 
 
-def _check_type(dtype: np.dtype, what: str) -> None:
+def check_type(dtype: np.dtype, what: str) -> None:
+    """Refuse what is no number; the log says what is converted."""
     if dtype.kind not in "fiubc":
         raise BadArgument(f"{what} holds {dtype}, not numbers")
     wide = np.dtype(double(dtype))

@@ -14,7 +14,7 @@ from ._comm import run
 from ._matrix import CsrArrays
 from ._native import core
 from ._system import System
-from .errors import BadArgument, Unsupported
+from .errors import BadArgument, SordinoError, Unsupported
 from .log import logger
 
 _SEED = 1  # the same parts on every run
@@ -104,7 +104,7 @@ def ordered(system: System, options: dict[str, Any]) -> tuple[System, Order]:
             "deterministic='on' keeps the bits on any number of ranks, and partition='metis' has another order "
             "of rows on each: choose one"
         )
-    parts = _agreed(lambda: _parts(matrix, ranks))
+    parts = _agreed(lambda: _parts(matrix, ranks), float(options.get("timeout", 60.0)))
     counts = np.bincount(parts, minlength=ranks)
     if counts.min() == 0:
         raise BadArgument(
@@ -161,13 +161,22 @@ def _parts(rows: CsrArrays, ranks: int) -> np.ndarray:
     return np.asarray(parts, dtype=np.int64)
 
 
-def _agreed(compute: Callable[[], np.ndarray]) -> np.ndarray:
-    """What the first process computes, in all of them."""
-    _pymetis()
+def _agreed(compute: Callable[[], np.ndarray], timeout: float) -> np.ndarray:
+    """What the first process computes, in all of them; what it raises, too."""
     if int(core().mpi()["size"]) == 1:
         return compute()
-    mine = compute() if int(core().mpi()["rank"]) == 0 else None
-    return run(1, lambda comm: comm.bcast(mine), timeout=0)[0]
+    mine: np.ndarray | SordinoError | None = None
+    if int(core().mpi()["rank"]) == 0:
+        try:
+            mine = compute()
+        except SordinoError as error:
+            mine = error
+        except Exception as error:
+            mine = Unsupported(f"METIS failed in the first process: {type(error).__name__}: {error}")
+    found = run(1, lambda comm: comm.bcast(mine), timeout=timeout)[0]
+    if isinstance(found, SordinoError):
+        raise found
+    return found
 
 
 def _pymetis() -> Any:

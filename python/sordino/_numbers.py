@@ -11,6 +11,7 @@ import numpy as np
 RealSolve = Callable[[np.ndarray, "np.ndarray | None", Any, dict[str, Any]], dict[str, Any]]
 
 _TINY = 1e-300  # rtol where atol alone is meant
+_SMALLEST, _LARGEST = 1e-100, 1e100  # of b, beyond which squares are lost
 
 
 def double(dtype: Any) -> Any:
@@ -52,6 +53,9 @@ def solve_by_parts(
     returned, and what a callback sees, is of the complex system: residuals relative to ``||b||``, x complex.
     Cost: that of two solves, and of `multiply`, one more product, where x0 has an imaginary part.
     """
+    most = float(np.abs(words(b)).max(initial=0.0))
+    if not (most == 0 or _SMALLEST < most < _LARGEST):
+        return _scaled(solve, multiply, b, x0, callback, options, -int(np.frexp(most)[1]))
     norm = float(np.linalg.norm(b))
     target = max(options["rtol"] * norm, options["atol"]) / np.sqrt(2.0)
     wanted = {**options, "rtol": _TINY, "atol": target}
@@ -90,15 +94,48 @@ def solve_by_parts(
         done.append(raw)
         if raw["x"] is not None:
             x = np.asarray(raw["x"]) + 1j * x.imag if part == 0 else x.real + 1j * np.asarray(raw["x"])
-        if raw["status"] in ("interrupted", "stopped_by_user"):
+        if raw["status"] in ("interrupted", "stopped_by_user", "time_limit"):  # one verdict, of all processes
             break
     return _joined(done, x, float(np.hypot(left[0], left[1])), norm)
 
 
+def _scaled(
+    solve: RealSolve,
+    multiply: Callable[[np.ndarray], np.ndarray],
+    b: np.ndarray,
+    x0: np.ndarray | None,
+    callback: Callable[..., Any] | None,
+    options: dict[str, Any],
+    exponent: int,
+) -> dict[str, Any]:
+    """The same of b times a power of two, which is exact, so that norms neither overflow nor vanish."""
+
+    def times(vector: np.ndarray, power: int) -> np.ndarray:
+        numbers_ = np.ascontiguousarray(vector, dtype=complex)
+        return np.ldexp(numbers_.view(np.float64), power).view(np.complex128)
+
+    def look(iteration: int, relative: float, *seen: np.ndarray) -> Any:
+        assert callback is not None
+        return callback(iteration, relative, *(times(x, -exponent) for x in seen))
+
+    raw = solve_by_parts(
+        solve,
+        multiply,
+        times(b, exponent),
+        None if x0 is None else times(x0, exponent),
+        None if callback is None else look,
+        {**options, "atol": float(np.ldexp(options["atol"], exponent))},
+    )
+    x = None if raw["x"] is None else times(raw["x"], -exponent)
+    return {**raw, "x": x, "residual_norm": float(np.ldexp(raw["residual_norm"], -exponent))}
+
+
 def _joined(done: list[dict[str, Any]], x: np.ndarray, residual: float, norm: float) -> dict[str, Any]:
-    worst = next((raw for raw in done if raw["status"] != "converged"), done[-1])
+    part = next((k for k, raw in enumerate(done) if raw["status"] != "converged"), len(done) - 1)
+    worst = done[part]
     return {
         **worst,
+        "reason": f"{('real', 'imaginary')[part]} part: {worst['reason']}",
         "x": None if any(raw["x"] is None for raw in done) else x,
         "iterations": sum(raw["iterations"] for raw in done),
         "seconds": sum(raw["seconds"] for raw in done),

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ._matrix import CsrArrays
 from ._solve import Solver
@@ -123,6 +124,18 @@ class Iteration:
 def of_matrix(name: str, rows: CsrArrays, rhs: np.ndarray | None = None) -> Subject:
     """A matrix that is there."""
     return Subject(name, rows.n, rows.nnz, rows, 1.0, 1.0, rows, rhs)
+
+
+def suiting(rows: CsrArrays) -> list[str]:
+    """The methods that are right for a matrix, as ``solver="auto"`` looks at it. Cost: O(nnz)."""
+    A = sp.csr_array((rows.data, rows.indices, rows.indptr), shape=(rows.n, rows.n))
+    diagonal = A.diagonal()
+    hermitian = abs(A - A.conj().T).max() == 0
+    if hermitian and (diagonal.real > 0).all():
+        return ["cg", "srcg", "prcg"]
+    if rows.complex:
+        return ["cocg", "bicgstab"] if abs(A - A.T).max() == 0 else ["bicgstab"]
+    return ["bicgstab", "pipebicgstab"]
 
 
 def of_box(name: str, box: Box, most_rows: int = MOST_ROWS) -> Subject:

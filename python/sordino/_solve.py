@@ -11,7 +11,8 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from . import _metis, _nullspace, _options, machines
-from ._callbacks import Callback, Relay, heeded, looks
+from ._advice import advised
+from ._callbacks import Callback, Relay, checked_callback, heeded, looks
 from ._device import GpuVectors, handed, host_copy, taken
 from ._matrix import new_values
 from ._native import core, translated
@@ -173,7 +174,7 @@ class Solver:
         if len(starts) not in (1, len(columns)):
             raise BadArgument(f"x0 has {len(starts)} columns, and b has {len(columns)}")
         starts = starts * len(columns) if len(starts) == 1 else starts
-        callback = self._order.seen(callback)
+        callback = self._order.seen(checked_callback(callback))
         raws = [
             self._solve_column(column, start, callback, overrides, place)
             for column, start, place in zip(columns, starts, vectors.places(), strict=True)
@@ -336,6 +337,8 @@ class Solver:
     def _solution(
         self, raws: list[dict[str, Any]], vectors: HostVectors | GpuVectors, overrides: dict[str, Any]
     ) -> Solution:
+        singular = _nullspace.named(self._null, self.options)
+        raws = [advised(raw, self._system.rows, singular) for raw in raws]
         asked, problem = {**self.options, **overrides}, {"n": self.n, "nnz": self.nnz}
         reports = tuple(reported(raw, asked, problem, self._machine) for raw in raws)
         return collected([self._order.back(raw["x"]) for raw in raws], reports, vectors.joined)
@@ -354,7 +357,7 @@ def solve(
 
     Parameters
     ----------
-    A : sparse or dense array, or LinearOperator, shape (n, n), real
+    A : sparse or dense array, or LinearOperator, shape (n, n), real or complex
     b : array_like, shape (n,) or (n, k)
     x0 : array_like, shape (n,) or (n, k), optional
         First guess; zero if not given.

@@ -21,7 +21,7 @@ class HostVectors:
 
     Parameters
     ----------
-    values : array_like, sparse array, or an object with ``__dlpack__``, shape (n,) or (n, k), real
+    values : array_like, sparse array, or an object with ``__dlpack__``, shape (n,) or (n, k), real or complex
     n : int
     what : str
         What it is, for the error messages: ``"b"``.

@@ -115,7 +115,7 @@ def test_why_a_solve_was_stopped():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"callback": 3}, r"callback is a function of \(iteration, residual\), not 3"),
+        ({"callback": 3}, r"callback is a function of \(iteration, residual\[, x\]\), not 3"),
         ({"callback_every": 3}, "option 'callback_every' is fixed at setup: give it to sordino.Solver"),
         ({"nullspace": "constant"}, "option 'nullspace' is fixed at setup"),
         ({"M": "jacobi"}, "option 'precond' is fixed at setup"),

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import sordino
 from sordino import BadArgument, _predict, machines
+from sordino._matrix import as_csr
 
 RECORDS = Path(__file__).parents[2] / "bench" / "records"
 
@@ -193,3 +195,19 @@ def test_predictions_are_within_a_fifth_of_what_h200s_took():
             subject, machines.load("h200x4"), ranks, {"solver": "cg", "precond": "jacobi"}
         )
         assert found.seconds == pytest.approx(float(np.median(seconds)), rel=0.2)
+
+
+def test_methods_that_suit_a_matrix_are_compared() -> None:
+    real = sordino.poisson(4, 4, 4)
+    skew = sp.csr_array(real + sp.diags_array([np.ones(63)], offsets=[1]))
+    damped = sp.csr_array(real + 1j * sp.eye_array(64))
+    phased = sp.csr_array(damped + sp.diags_array([np.full(63, 1j)], offsets=[1]))
+    for matrix, methods in (
+        (real, ["cg", "srcg", "prcg"]),
+        (real.astype(complex), ["cg", "srcg", "prcg"]),
+        (skew, ["bicgstab", "pipebicgstab"]),
+        (-1 * real, ["bicgstab", "pipebicgstab"]),
+        (damped, ["cocg", "bicgstab"]),
+        (phased, ["bicgstab"]),
+    ):
+        assert _predict.suiting(as_csr(sp.csr_array(matrix))) == methods

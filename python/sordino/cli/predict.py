@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import _options, _predict, machines
@@ -44,6 +44,8 @@ def main(argv: Sequence[str]) -> int:
     if given.record:
         _records.check(given.record)
     subject = _subject(given)
+    if plan.solvers == ["auto"]:
+        plan = replace(plan, solvers=_predict.suiting(subject.run))
     counts = {name: _predict.count(subject, _solving(plan, name), plan.iterations) for name in plan.solvers}
     rows: list[dict[str, Any]] = []
     verdicts: list[dict[str, Any]] = []
@@ -85,7 +87,11 @@ def _parser() -> Parser:
     parser.add_argument("--contrast", default="1", metavar="C", help="of poisson (default 1)")
     parser.add_argument("--rhs", metavar="FILE", help="right-hand side of a matrix in a file, .npy or .mtx")
     parser.add_argument(
-        "--solvers", "--solver", default="cg", metavar="A,B", help="methods to compare (default %(default)s)"
+        "--solvers",
+        "--solver",
+        default="auto",
+        metavar="A,B",
+        help="methods to compare (default %(default)s: those for such a matrix, with Jacobi)",
     )
     parser.add_argument(
         "--machine",
@@ -115,13 +121,15 @@ def _parser() -> Parser:
 
 
 def _plan(given: Any) -> Plan:
-    known = [row["name"] for row in core().solvers()]
+    known = ["auto", *(row["name"] for row in core().solvers())]
     solvers = [word for word in given.solvers.split(",") if word]
     for name in solvers:
         if name not in known:
             near = suggestion(name, known) or f"; known: {', '.join(known)}"
             raise BadArgument(f"unknown solver '{name}'{near}")
     ranks = [whole_number(word, "--ranks") for word in given.ranks.split(",") if word]
+    if "auto" in solvers and len(solvers) > 1:
+        raise BadArgument("--solvers is auto, or names of methods, not both")
     if not solvers or not ranks or min(ranks) < 1:
         raise BadArgument("predict needs a solver and numbers of ranks of at least 1")
     iterations = whole_number(given.iterations, "--iterations") if given.iterations else None

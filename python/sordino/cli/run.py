@@ -132,7 +132,7 @@ def _set_up(
 ) -> tuple[Solver, np.ndarray]:
     rows = problem.rows
     assert rows is not None
-    singular = options.get("nullspace", "none") != "none"
+    singular = options.get("nullspace", "none") != "none" or not rows.product(np.ones(rows.n)).any()
     if problem.b is None and singular:
         problem.b = rows.product(np.arange(1, rows.n + 1) / rows.n)
         problem.notes.append("No right-hand side was given: b = A*z with z_i = i/n.")

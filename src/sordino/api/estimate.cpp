@@ -89,6 +89,8 @@ i64 ghosts_of(const CsrView& A, const Partition& p, int rank, std::vector<i32>& 
 }  // namespace
 
 std::vector<i64> estimate_memory(const System& system, const Options& options, int ranks, bool device) {
+  if (system.A.words != 1 && (options.nullspace != "none" || !system.nullspace.empty()))
+    throw Error(Errc::unsupported, "nullspaces of complex systems are not supported");
   Options o = options;
   o.ranks = ranks;
   Choice choice = choose(system, o);

@@ -76,7 +76,10 @@ RowsSolver::RowsSolver(const CsrView& rows, const Options& options, Accord accor
   state_.reset(new State(rows, options, std::move(accord), std::move(arrays)));
   State& s = *state_;
   if (!s.alone() && s.options.ranks == 0) s.options.ranks = 1;
-  s.accord.together([&] { validate(s.options); });
+  s.accord.together([&] {
+    validate(s.options);
+    if (s.A.words != 1) throw Error(Errc::unsupported, "rows of complex numbers are not supported: a Solver takes them");
+  });
   s.agree_on_options();
   s.accord.together([&] { s.rows = std::make_unique<RowsOnHost>(s.A); });
   s.join_rows();

@@ -10,6 +10,7 @@
 #include "sordino/api/inspect.hpp"
 #include "sordino/api/part.hpp"
 #include "sordino/api/singular.hpp"
+#include "sordino/api/symmetry.hpp"
 #include "sordino/base/clock.hpp"
 #include "sordino/base/range.hpp"
 #include "sordino/comm/communicator.hpp"
@@ -184,6 +185,7 @@ Report Solver::solve_in_range(const double* b, double b_norm, double* x, const d
   State& s = *state_;
   Engine& engine = s.engine();
   engine.clear_stop();
+  s.stop_reason = int(Status::interrupted);  // until somebody stops it for another
   double begin = seconds_now(), last_call = begin;
   if (progress) b_norm = reachable_norm(b, s.A.n, b_norm, s.system.nullspace.of_transpose());
   std::exception_ptr callback_failed;
@@ -237,6 +239,7 @@ void Solver::update_values(const double* values) {
   validate_values(s.A, values);
   CsrView updated = s.A;
   updated.values = values;
+  require_symmetry_of(*s.chosen.method, updated);
   require_mapped_to_zero(updated, s.system.nullspace);
   if (s.chosen.preconditioner == "jacobi") choose_preconditioner(updated, "jacobi");  // says which diagonal entry is zero
   s.A = updated;

@@ -77,6 +77,15 @@ void require_fit(const MethodEntry& m, const System& s, const Options& o, const 
 
 }  // namespace
 
+void require_symmetry_of(const MethodEntry& method, const CsrView& A) {
+  if (!A.is_complex() || !method.needs_spd) return;
+  Symmetry is = symmetry_of(A);
+  bool by_numbers = method.complex == Factors::of_numbers;
+  if (!(by_numbers ? is.symmetric : is.hermitian))
+    bad_argument("with the new values the matrix is not " + std::string(by_numbers ? "symmetric" : "Hermitian") +
+                 ", and solver " + method.name + " needs that: set up a solver with bicgstab");
+}
+
 Symmetry symmetry_of(const CsrView& A) {
   Symmetry is{true, true};
   for (i64 i = A.first_row; i < A.end_row(); i++)

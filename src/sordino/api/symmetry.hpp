@@ -16,6 +16,8 @@ struct Symmetry {
 
 /// Entry by entry, to rounding. Cost: one binary search an entry of one triangle; it stops at the first two that fit neither.
 Symmetry symmetry_of(const CsrView& A);
+/// Throws bad_argument where new values of a complex matrix take from a method what it needs. Cost: O(nnz) for those that do.
+void require_symmetry_of(const MethodEntry& method, const CsrView& A);
 /// hermitian, symmetric (and not Hermitian), or general.
 std::string name(const Symmetry& symmetry);
 

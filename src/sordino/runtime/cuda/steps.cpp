@@ -12,7 +12,7 @@ std::vector<CudaProgram::StepPlace> CudaProgram::places_of_chunk() const {
 }
 
 // Sums of one rank, by few blocks, need nobody who collects them. But what is open at the end of a chunk, or of the loop,
-// others look for where all reductions end: so they must have begun in the same iteration.
+// others look for where all reductions end: so they must have begun in the same iteration, and no exit may lie between.
 bool CudaProgram::blocks_may_add(const std::vector<StepPlace>& places, std::size_t finisher) const {
   const int blocks = plan_.resident_blocks;
   if (blocks > most_blocks_by_themselves || 2 * blocks > mine_.grid_limit) return false;
@@ -22,7 +22,10 @@ bool CudaProgram::blocks_may_add(const std::vector<StepPlace>& places, std::size
     const ReductionMemory& d = mine_.reductions[slot];
     if (d.parts != 1 || d.pushes != 1) return false;
     std::size_t n = finisher;
-    while (n > 0 && places[n - 1].iteration == at.iteration && !begins(n - 1, slot)) n--;
+    while (n > 0 && places[n - 1].iteration == at.iteration && !begins(n - 1, slot)) {
+      n--;
+      if (places[n].launch->tests && n < finisher) return false;
+    }
     if (n == 0 || places[n - 1].iteration != at.iteration) return false;
   }
   return !at.launch->finished_slots.empty();

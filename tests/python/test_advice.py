@@ -1,0 +1,79 @@
+"""A failed solve says what is known of its matrix, and what to do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import sordino
+from sordino import _core
+from sordino._numbers import solve_by_parts
+
+pytestmark = pytest.mark.skipif(not hasattr(_core, "Solver"), reason="needs the compiled module")
+
+NEUMANN = sordino.poisson(8, 8, 8, boundary="neumann")
+OUTSIDE = np.arange(512.0)
+
+
+def reason(A, b, **options) -> str:
+    return sordino.solve(A, b, on_failure="return", engine="host", ranks=2, **options).reason
+
+
+@pytest.mark.parametrize("solver", ["cg", "bicgstab"])
+def test_a_singular_matrix_is_named(solver) -> None:
+    assert "A maps the constant vector to zero: say nullspace='constant'" in reason(
+        NEUMANN, OUTSIDE, solver=solver, maxiter=200
+    )
+
+
+def test_a_matrix_that_is_not_symmetric_is_named() -> None:
+    A = sp.csr_array(sordino.poisson(6, 6, 6) + 3 * sp.eye_array(216, k=3))
+    for solver in ("cg", "srcg"):
+        said = reason(A, np.ones(216), solver=solver, maxiter=50)
+        assert f"the matrix is not symmetric, which solver {solver} needs: use bicgstab" in said
+
+
+def test_nothing_is_said_where_nothing_is_known() -> None:
+    A = sordino.poisson(8, 8, 8)
+    said = reason(A, np.ones(512), solver="cg", maxiter=2, rtol=1e-12)
+    assert "nullspace" not in said and "symmetric" not in said
+    free = sordino.solve(NEUMANN, OUTSIDE, nullspace="constant", engine="host", ranks=2)
+    assert "say nullspace" not in free.reason
+
+
+@pytest.mark.parametrize("power", [-320, -300, -170, 0, 160, 300])
+def test_complex_sides_of_a_real_matrix_may_be_of_any_size(power) -> None:
+    A = sordino.poisson(6, 6, 6)
+    rng = np.random.default_rng(5)
+    x = rng.standard_normal(216) + 1j * rng.standard_normal(216)
+    factor = 2.0 ** (power * 3.2)
+    found = sordino.solve(A, (A @ x) * factor, rtol=1e-10, engine="host", ranks=2)
+    if power > -320:  # below, b itself has lost digits
+        np.testing.assert_allclose(found.x / factor, x, rtol=1e-7)
+    assert found.converged and found.reason.startswith("imaginary part: ")
+
+
+@pytest.mark.parametrize("status", ["interrupted", "stopped_by_user", "time_limit"])
+def test_a_stopped_part_is_the_last(status) -> None:
+    def stopped(b, x0, callback, options):
+        calls.append(b)
+        return {
+            "status": status, "reason": "-", "x": b, "history": [], "residual_norm": 1.0, "iterations": 1,
+            "seconds": 0.0, "ledger": {},
+        }  # fmt: skip
+
+    calls: list[np.ndarray] = []
+    asked = {"rtol": 1e-5, "atol": 0.0}
+    raw = solve_by_parts(stopped, lambda x: x, np.ones(3) + 1j, None, None, asked)
+    assert raw["status"] == status and len(calls) == 1
+
+
+def test_new_values_that_break_the_symmetry_leave_the_old_ones() -> None:
+    phases = np.exp(1j * np.linspace(0, 5, 63))
+    A = sp.csr_array(sp.diags_array([-phases.conj(), np.full(64, 2.5), -phases], offsets=[-1, 0, 1]))
+    solver = sordino.Solver(A, solver="cg", engine="host", ranks=2, rtol=1e-9)
+    for spoilt in (A * (1 + 0.5j), sp.csr_array(A + 1j * sp.eye_array(64))):
+        with pytest.raises(sordino.BadArgument, match="not Hermitian, and solver cg needs that"):
+            solver.update_values(spoilt)
+        assert solver.solve(np.ones(64)).converged
