@@ -82,5 +82,5 @@ def test_this_machine_is_described_and_predicted(cli, tmp_path):
     assert (
         cli("calibrate", "--engine", "host", "--repeats", 1, "--output", path)[0] == 2
     )  # nothing is overwritten
-    code, out, err = cli("predict", "poisson", 8, 8, 8, "--ranks", 2, "--machine", path)
+    code, out, err = cli("predict", "poisson", 8, 8, 8, "--solvers", "cg", "--ranks", 2, "--machine", path)
     assert code == 0 and "here, 2 ranks: cg spends" in out, err
