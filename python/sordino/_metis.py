@@ -165,18 +165,22 @@ def _agreed(compute: Callable[[], np.ndarray], timeout: float) -> np.ndarray:
     """What the first process computes, in all of them; what it raises, too."""
     if int(core().mpi()["size"]) == 1:
         return compute()
-    mine: np.ndarray | SordinoError | None = None
+    mine = None
     if int(core().mpi()["rank"]) == 0:
         try:
             mine = compute()
-        except SordinoError as error:
-            mine = error
-        except Exception as error:
-            mine = Unsupported(f"METIS failed in the first process: {type(error).__name__}: {error}")
-    found = run(1, lambda comm: comm.bcast(mine), timeout=timeout)[0]
-    if isinstance(found, SordinoError):
-        raise found
+        except Exception as error:  # the others wait for word
+            mine = -1 - np.frombuffer(_sentence(error).encode(), np.uint8).astype(np.int64)
+    found = np.asarray(run(1, lambda comm: comm.bcast(mine), timeout=timeout)[0])
+    if found.min() < 0:
+        raise Unsupported((-1 - found).astype(np.uint8).tobytes().decode())
     return found
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, SordinoError):
+        return str(error)
+    return f"METIS failed in the first process: {type(error).__name__}: {error}"
 
 
 def _pymetis() -> Any:
