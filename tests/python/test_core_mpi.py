@@ -48,6 +48,24 @@ def test_metis_over_processes(mpirun_python):
     assert 2 * metis < blocks
 
 
+FAILING = """
+import numpy as np, pymetis, sordino
+def broken(*args, **kwargs): raise MemoryError("no room")
+pymetis.part_graph = broken
+try:
+    sordino.solve(sordino.poisson(6, 6, 6), np.ones(216), engine="host", ranks=2, partition="metis", timeout=20)
+except sordino.Unsupported as error:
+    print(f"[{error}]")
+"""
+
+
+def test_what_metis_raises_in_one_process_is_raised_in_all(mpirun_python):
+    pytest.importorskip("pymetis")
+    done = mpirun_python(2, "-c", FAILING)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("[METIS failed in the first process: MemoryError: no room]") == 2
+
+
 def test_two_processes_of_two_ranks_say_so(mpirun):
     done = mpirun(2, *GRID, "--ranks", 2)
     assert done.returncode == 0, done.stderr
