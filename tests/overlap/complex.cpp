@@ -36,8 +36,16 @@ struct Stated {
   int reductions, values, operators, numbers;  // vector traffic in numbers of the system, beyond the operators
 };
 
+/// A right-hand side that is not random: with few of those a method begins again within the iterations that are counted.
+Case counted(const Rows& rows) {
+  CsrMatrix A = csr(rows);
+  std::vector<double> b;
+  for (i64 i = 0; i < 2 * A.n; i++) b.push_back(1 + double(i * 7919 % 101) / 101);
+  return {"", "", std::move(A), std::move(b), {}};
+}
+
 void check_stated(const Case& p, const Stated& stated) {
-  NOTE(stated.method);
+  NOTE(stated.method, ", ", fresh::said());
   const double n = double(p.A.n), nnz = double(p.A.indptr.back());
   Each alone = iteration(p.A, p.b, stated.method, 1), four = iteration(p.A, p.b, stated.method, 4);
   CHECK(four.reductions == stated.reductions);
@@ -52,8 +60,7 @@ void check_stated(const Case& p, const Stated& stated) {
 
 TEST("complex methods cost an iteration what their headers state") {
   fresh::Random random(310);
-  Case hermitian = problem(random, "", "", gauge_laplacian(random, 40, 60, 0.01)),
-       symmetric = problem(random, "", "", helmholtz(40, 60, {-0.4, 0.05}));
+  Case hermitian = counted(gauge_laplacian(random, 40, 60, 0.01)), symmetric = counted(helmholtz(40, 60, {-0.4, 0.05}));
   check_stated(hermitian, {"cg", 2, 3, 1, 10});
   check_stated(hermitian, {"srcg", 1, 3, 1, 13});
   check_stated(symmetric, {"cocg", 2, 6, 1, 10});
