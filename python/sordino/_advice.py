@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
-
+from ._facts import is_symmetric, maps_ones_to_zero
 from ._matrix import CsrArrays
 
-_ROUNDING = 1e-12  # of the largest row: below it a product with ones is zero
 _SYMMETRIC_METHODS = ("cg", "srcg", "prcg", "cocg")
 
 
@@ -27,20 +24,9 @@ def advised(raw: dict[str, Any], rows: CsrArrays | None, singular: bool) -> dict
     """
     if raw["status"] in ("converged", "interrupted", "stopped_by_user", "time_limit") or rows is None:
         return raw
-    A = sp.csr_array((rows.data, rows.indices, rows.indptr), shape=(rows.n, rows.n))
     found = ""
-    if not singular and _maps_ones_to_zero(A):
+    if not singular and maps_ones_to_zero(rows):
         found = "A maps the constant vector to zero: say nullspace='constant'"
-    elif raw.get("solver") in _SYMMETRIC_METHODS and not rows.complex and not _is_symmetric(A):
+    elif raw.get("solver") in _SYMMETRIC_METHODS and not rows.complex and not is_symmetric(rows):
         found = f"the matrix is not symmetric, which solver {raw['solver']} needs: use bicgstab"
     return {**raw, "reason": f"{raw['reason']}; {found}"} if found else raw
-
-
-def _maps_ones_to_zero(A: sp.csr_array) -> bool:
-    largest = float(abs(A).sum(axis=1).max())
-    return largest > 0 and float(np.abs(A @ np.ones(A.shape[0])).max()) <= _ROUNDING * largest
-
-
-def _is_symmetric(A: sp.csr_array) -> bool:
-    largest = float(abs(A).max())
-    return largest == 0 or float(abs(A - A.T).max()) <= _ROUNDING * largest

@@ -111,8 +111,7 @@ def _scaled(
     """The same of b times a power of two, which is exact, so that norms neither overflow nor vanish."""
 
     def times(vector: np.ndarray, power: int) -> np.ndarray:
-        numbers_ = np.ascontiguousarray(vector, dtype=complex)
-        return np.ldexp(numbers_.view(np.float64), power).view(np.complex128)
+        return numbers(np.ldexp(words(np.ascontiguousarray(vector, dtype=np.complex128)), power))
 
     def look(iteration: int, relative: float, *seen: np.ndarray) -> Any:
         assert callback is not None

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from ._facts import is_hermitian, is_symmetric
 from ._matrix import CsrArrays
 from ._solve import Solver
 from .errors import BadArgument
@@ -128,13 +128,10 @@ def of_matrix(name: str, rows: CsrArrays, rhs: np.ndarray | None = None) -> Subj
 
 def suiting(rows: CsrArrays) -> list[str]:
     """The methods that are right for a matrix, as ``solver="auto"`` looks at it. Cost: O(nnz)."""
-    A = sp.csr_array((rows.data, rows.indices, rows.indptr), shape=(rows.n, rows.n))
-    diagonal = A.diagonal()
-    hermitian = abs(A - A.conj().T).max() == 0
-    if hermitian and (diagonal.real > 0).all():
+    if is_hermitian(rows) and (rows.matrix().diagonal().real > 0).all():
         return ["cg", "srcg", "prcg"]
     if rows.complex:
-        return ["cocg", "bicgstab"] if abs(A - A.T).max() == 0 else ["bicgstab"]
+        return ["cocg", "bicgstab"] if is_symmetric(rows) else ["bicgstab"]
     return ["bicgstab", "pipebicgstab"]
 
 

@@ -77,3 +77,10 @@ def test_new_values_that_break_the_symmetry_leave_the_old_ones() -> None:
         with pytest.raises(sordino.BadArgument, match="not Hermitian, and solver cg needs that"):
             solver.update_values(spoilt)
         assert solver.solve(np.ones(64)).converged
+
+
+def test_a_singular_file_without_a_right_hand_side_is_no_empty_success(cli, tmp_path) -> None:
+    sp.save_npz(tmp_path / "N.npz", NEUMANN)
+    code, out, err = cli("solve", tmp_path / "N.npz", "--engine", "host", "--ranks", 2)
+    assert "b = A*z" in out + err and "--nullspace constant says so" in out + err
+    assert code == 0 and "after 0 iterations" not in out

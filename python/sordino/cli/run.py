@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import machines
+from .._facts import maps_ones_to_zero
 from .._matrix import CsrArrays
 from .._solution import Solution
 from .._solve import Solver
@@ -132,10 +133,12 @@ def _set_up(
 ) -> tuple[Solver, np.ndarray]:
     rows = problem.rows
     assert rows is not None
-    singular = options.get("nullspace", "none") != "none" or not rows.product(np.ones(rows.n)).any()
-    if problem.b is None and singular:
+    told = options.get("nullspace", "none") != "none"
+    if problem.b is None and (told or maps_ones_to_zero(rows)):
         problem.b = rows.product(np.arange(1, rows.n + 1) / rows.n)
         problem.notes.append("No right-hand side was given: b = A*z with z_i = i/n.")
+        if not told:
+            problem.notes.append("A maps the constant vector to zero: --nullspace constant says so.")
     elif problem.b is None:
         problem.b = rows.product(np.ones(rows.n))
         problem.exact = 1.0

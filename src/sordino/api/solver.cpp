@@ -184,8 +184,8 @@ Report Solver::solve_on_host(const double* b, double* x, const double* x0, int e
 Report Solver::solve_in_range(const double* b, double b_norm, double* x, const double* x0, const ProgressCallback& progress) {
   State& s = *state_;
   Engine& engine = s.engine();
-  engine.clear_stop();
   s.stop_reason = int(Status::interrupted);  // until somebody stops it for another
+  engine.clear_stop();
   double begin = seconds_now(), last_call = begin;
   if (progress) b_norm = reachable_norm(b, s.A.n, b_norm, s.system.nullspace.of_transpose());
   std::exception_ptr callback_failed;
