@@ -65,6 +65,26 @@ def test_deterministic_solves_have_the_bits_of_the_host(method: str, ranks: int)
     assert np.array_equal(ours.x, host.x)
 
 
+@pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.parametrize("method", METHODS)
+def test_ranks_whose_rows_are_of_unlike_lengths_record_the_same(method: str, ranks: int) -> None:
+    """A tridiagonal part, one of uneven rows and one of long rows: each rank has its own layout, with its own lanes."""
+    rng = np.random.default_rng(3)
+    n = 900
+    even = sp.diags_array([-1.0, 2.1, -1.0], offsets=[-1, 0, 1], shape=(n, n))
+    uneven, long = (sp.random_array((n, n), density=d, rng=rng) for d in (0.004, 0.06))
+    parts = [even, *((R + R.T + sp.diags_array(abs(R + R.T).sum(1) + 1)).tocsr() for R in (uneven, long))]
+    A = sp.block_diag(parts[:ranks], format="lil")
+    for i in range(1, ranks):  # and neighbours
+        A[i * n - 1, i * n] = A[i * n, i * n - 1] = -0.05
+    A = A.tocsr()
+    b = rng.standard_normal(A.shape[0])
+    ours, host = (solve(A, b, solver=method, engine=engine, ranks=ranks) for engine in ("cuda", "host"))
+    assert ours.status == host.status == "converged"
+    assert np.linalg.norm(b - A @ ours.x) <= 1.0000001e-8 * np.linalg.norm(b)
+    assert abs(ours.iterations - host.iterations) <= 2
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_nonsymmetric_solves_take_the_iterations_of_the_host(ranks: int) -> None:
     """Long, uneven rows and a spectrum that makes BiCGStab wander: other last bits would be many other iterations."""

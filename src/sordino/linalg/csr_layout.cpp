@@ -155,12 +155,9 @@ void CsrOperator::Layout::apply(Rank& rank, Vec x, Vec y, const Split& split, co
   std::visit([&](auto& layouts) { std::visit(record, layouts); }, rows_);
 }
 
-bool CsrOperator::Layout::apply_pair(Rank& rank, Vec x0, Vec y0, Vec x1, Vec y1, const Split& split) const {
-  auto record = [&](auto rows) {
-    if constexpr (decltype(rows)::lanes == 1) rank.run_split(RowPair<decltype(rows)>{rows, x0, x1, y0, y1}, split);
-    return decltype(rows)::lanes == 1;
-  };
-  return std::visit([&](auto& layouts) { return std::visit(record, layouts); }, rows_);
+void CsrOperator::Layout::apply_pair(Rank& rank, Vec x0, Vec y0, Vec x1, Vec y1, const Split& split) const {
+  auto record = [&](auto rows) { rank.run_split(RowPair<decltype(rows)>{rows, x0, x1, y0, y1}, split); };
+  std::visit([&](auto& layouts) { std::visit(record, layouts); }, rows_);
 }
 
 }  // namespace sordino

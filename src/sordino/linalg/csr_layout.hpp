@@ -1,5 +1,5 @@
 // How a rank's slice of a matrix lies in memory. The host keeps CSR and views the caller's values; a device gets SELL-32 where
-// padding is small, else CSR with several threads a row.
+// padding is small, else CSR with several threads a row. Ranks choose for themselves, so all layouts record the same commands.
 #pragma once
 #include <variant>
 #include <vector>
@@ -22,8 +22,7 @@ struct CsrOperator::Layout {
   i64 bytes() const;                      // on a device where it lies there, else of row pointers and columns
   void set_values(const double* values);  // [nnz][words] of the slice
   void apply(Rank& rank, Vec x, Vec y, const Split& split, const StartDots& epilogue) const;
-  /// False, and nothing recorded, if rows are computed by several threads.
-  bool apply_pair(Rank& rank, Vec x0, Vec y0, Vec x1, Vec y1, const Split& split) const;
+  void apply_pair(Rank& rank, Vec x0, Vec y0, Vec x1, Vec y1, const Split& split) const;
 
  private:
   template <class E>

@@ -105,7 +105,8 @@ void CsrOperator::apply(Rank& rank, Vec x, Vec y, const StartDots& epilogue) con
 }
 
 void CsrOperator::apply_pair(Rank& rank, Vec x0, Vec y0, Vec x1, Vec y1) const {
-  if (gathers_ || !layout_->apply_pair(rank, x0, y0, x1, y1, split_)) Operator::apply_pair(rank, x0, y0, x1, y1);
+  if (gathers_) return Operator::apply_pair(rank, x0, y0, x1, y1);
+  layout_->apply_pair(rank, x0, y0, x1, y1, split_);
 }
 
 }  // namespace sordino

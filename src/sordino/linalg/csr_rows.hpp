@@ -63,6 +63,14 @@ struct ComplexEntries {
   }
 };
 
+/// What a lane adds to word i of A x.
+template <class Rows>
+SORDINO_HD double product(const Rows& rows, const Ghost& x, i32 i, int lane, int lane_count) {
+  double s = 0;
+  rows.each_entry(i, lane, lane_count, [&](double a, i32 word) { s += a * x[word]; });
+  return s;
+}
+
 /// Rows of a CSR slice on the host. `values` is one indirection away, so that update_values() may bring a new array.
 template <class Entries>
 struct HostCsrRowsOf {
@@ -86,16 +94,12 @@ struct HostCsrRowsOf {
     visit(y);
   }
   template <class V>
-  SORDINO_HD void each_entry(i32 i, V&& visit) const {
+  SORDINO_HD void each_entry(i32 i, int, int, V&& visit) const {
     const double* v = *values;
     i32 row = i / words - first;
     for (u32 k = ptr[row], end = ptr[row + 1]; k < end; k++) Entries::each_product(i, Entries::load(v, k), col[k], visit);
   }
-  SORDINO_HD double sum(i32 i, int, int) const {
-    double s = 0;
-    each_entry(i, [&](double a, i32 word) { s += a * x[word]; });
-    return s;
-  }
+  SORDINO_HD double sum(i32 i, int lane, int lane_count) const { return product(*this, x, i, lane, lane_count); }
   SORDINO_HD void store(i32 i, double value) const { y[i] = value; }
   Cost cost() const { return csr_cost(rows, nnz, words); }
 };
@@ -121,13 +125,13 @@ struct CsrRows {
     visit(x);
     visit(y);
   }
-  SORDINO_HD double sum(i32 i, int lane, int lane_count) const {
-    double s = 0;
+  template <class V>
+  SORDINO_HD void each_entry(i32 i, int lane, int lane_count, V&& visit) const {
     i32 row = i / words - first;
     for (u32 k = ptr[row] + lane, end = ptr[row + 1]; k < end; k += lane_count)
-      Entries::each_product(i, Entries::load(values, k), col[k], [&](double a, i32 word) { s += a * x[word]; });
-    return s;
+      Entries::each_product(i, Entries::load(values, k), col[k], visit);
   }
+  SORDINO_HD double sum(i32 i, int lane, int lane_count) const { return product(*this, x, i, lane, lane_count); }
   SORDINO_HD void store(i32 i, double value) const { y[i] = value; }
   Cost cost() const { return csr_cost(rows, nnz, words); }
 };
@@ -157,7 +161,7 @@ struct SellRowsOf {
   }
   // Some entries a step, the last step guarded instead of looped: all loads of a short row are in flight at once.
   template <class V>
-  SORDINO_HD void each_entry(i32 i, V&& visit) const {
+  SORDINO_HD void each_entry(i32 i, int, int, V&& visit) const {
     constexpr u32 step = 8 / words;
     i32 row = i / words - first;
     u32 k = slice[row / height] + u32(row % height);
@@ -180,11 +184,7 @@ struct SellRowsOf {
         if (k + j * height < end) Entries::each_product(i, a[j], column[j], visit);
     }
   }
-  SORDINO_HD double sum(i32 i, int, int) const {
-    double s = 0;
-    each_entry(i, [&](double a, i32 word) { s += a * x[word]; });
-    return s;
-  }
+  SORDINO_HD double sum(i32 i, int lane, int lane_count) const { return product(*this, x, i, lane, lane_count); }
   SORDINO_HD void store(i32 i, double value) const { y[i] = value; }
   Cost cost() const { return csr_cost(rows, nnz, words); }
 };
@@ -192,9 +192,10 @@ struct SellRowsOf {
 using HostCsrRows = HostCsrRowsOf<RealEntries>;
 using SellRows = SellRowsOf<RealEntries>;
 
-/// Two products with one pass over the matrix: y[0] = A x[0], y[1] = A x[1]. Rows is a single-lane layout above.
+/// Two products with one pass over the matrix: y[0] = A x[0], y[1] = A x[1]. Rows is a layout above.
 template <class Rows>
 struct RowPair {
+  static constexpr int lanes = Rows::lanes;
   static constexpr int resident_blocks = 3;
   static constexpr const char* name = "SpMV pair";
   Rows rows;  // its own x and y stay unset
@@ -208,15 +209,19 @@ struct RowPair {
     visit(y0);
     visit(y1);
   }
-  SORDINO_HD void row(i32 i) {
-    double s0 = 0, s1 = 0;
-    rows.each_entry(i, [&](double a, i32 word) {
-      s0 += a * x0[word];
-      s1 += a * x1[word];
+  SORDINO_HD Sums<2> part(i32 i, int lane, int lane_count) const {
+    Sums<2> s{};
+    rows.each_entry(i, lane, lane_count, [&](double a, i32 word) {
+      s.v[0] += a * x0[word];
+      s.v[1] += a * x1[word];
     });
-    y0[i] = s0;
-    y1[i] = s1;
+    return s;
   }
+  SORDINO_HD void finish(i32 i, const Sums<2>& y) {
+    y0[i] = y.v[0];
+    y1[i] = y.v[1];
+  }
+  SORDINO_HD void row(i32 i) { finish(i, part(i, 0, 1)); }
   Cost cost() const {
     Cost c = rows.cost();
     return {c.bytes, 2 * c.flops};

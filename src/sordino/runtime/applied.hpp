@@ -46,13 +46,14 @@ struct Applied {
       visit(dots[k].b);
     }
   }
-  SORDINO_HD Sums<K> finish(i32 i, double y) {
-    f.store(i, y);
+  SORDINO_HD Sums<1> part(i32 i, int lane, int lane_count) { return {{f.sum(i, lane, lane_count)}}; }
+  SORDINO_HD Sums<K> finish(i32 i, const Sums<1>& y) {
+    f.store(i, y.v[0]);
     Sums<K> s{};
-    for (int k = 0; k < K; k++) s.v[k] = dots[k].product(i, y);
+    for (int k = 0; k < K; k++) s.v[k] = dots[k].product(i, y.v[0]);
     return s;
   }
-  SORDINO_HD Sums<K> row(i32 i) { return finish(i, f.sum(i, 0, 1)); }
+  SORDINO_HD Sums<K> row(i32 i) { return finish(i, part(i, 0, 1)); }
   auto cost() const { return f.cost(); }
 };
 

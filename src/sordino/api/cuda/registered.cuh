@@ -19,6 +19,7 @@ template <SumOrder order, class... Rows>
 void enable_complex_rows() {
   (enable<order>(AppliedKernels<Rows>{}), ...);
   (enable<order>(TurnedKernels<Rows>{}), ...);
+  (enable<order>(KernelList<Kernel<RowPair<Rows>>>{}), ...);
 }
 
 template <SumOrder order>
@@ -27,13 +28,12 @@ void enable_registered() {
   enable<order>(complex_bicgstab::Kernels{});
   enable<order>(DriverKernels{});
   enable<order>(AppliedKernels<SellRows>{});
-  enable<order>(KernelList<Kernel<RowPair<SellRows>>>{});
+  enable<order>(KernelList<Kernel<RowPair<SellRows>>, Kernel<RowPair<CsrRows<4>>>, Kernel<RowPair<CsrRows<32>>>>{});
   enable<order>(AppliedKernels<CsrRows<4>>{});
   enable<order>(AppliedKernels<CsrRows<32>>{});
   enable<order>(AppliedKernels<ScatteredRows>{});
   enable<order>(TurnedKernels<ScatteredRows>{});
   enable_complex_rows<order, SellRowsOf<ComplexEntries>, CsrRows<4, ComplexEntries>, CsrRows<32, ComplexEntries>>();
-  enable<order>(KernelList<Kernel<RowPair<SellRowsOf<ComplexEntries>>>>{});
 }
 
 }  // namespace sordino::cuda

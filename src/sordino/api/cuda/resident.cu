@@ -10,7 +10,7 @@ using CommonCommands = KernelList<Kernel<Nothing>, Kernel<KeepBest>, Kernel<Lowe
 
 template <class M, class Rows>
 auto products() {
-  if constexpr (M::applies_pairs && Rows::lanes == 1)
+  if constexpr (M::applies_pairs)
     return KernelList<Kernel<RowPair<Rows>>>{};
   else
     return KernelList<Kernel<Applied<Rows, 0>>, Kernel<Applied<Rows, 1>>, Kernel<Applied<Rows, 2>>, Kernel<Applied<Rows, 3>>>{};

@@ -14,7 +14,8 @@
 
 namespace sordino::cuda {
 
-/// Threads that share a row. Where the order is fixed, one thread adds a row's entries.
+/// Threads that share a row: each computes part(row, lane, lanes), and the first finishes the row with their sum. Where the
+/// order is fixed, one thread adds a row's entries.
 template <class F, SumOrder order>
 constexpr int lanes_of() {
   if constexpr (requires { F::lanes; } && order == SumOrder::grid)
@@ -248,11 +249,16 @@ __device__ inline void compute_row(F& f, const Args& a, RowOfThread r, bool send
   };
   if constexpr (lanes > 1) {
     int lane = threadIdx.x % lanes;
-    double y = r.exists ? f.f.sum(r.row, lane, lanes) : 0.0;
+    decltype(f.part(r.row, lane, lanes)) y{};
+    if (r.exists) y = f.part(r.row, lane, lanes);
+    for (auto& v : y.v)
 #pragma unroll
-    for (int o = lanes / 2; o; o >>= 1) y += __shfl_xor_sync(~0u, y, o);
+      for (int o = lanes / 2; o; o >>= 1) v += __shfl_xor_sync(~0u, v, o);
     if (!r.exists || lane != 0) return;
-    add(f.finish(r.row, y));
+    if constexpr (sums_of<F> > 0)
+      add(f.finish(r.row, y));
+    else
+      f.finish(r.row, y);
   } else if constexpr (warps_of<F, order>() > 1) {
     int nth = i32(threadIdx.x) / 32 % warps_of<F, order>();
     auto share = sum_parts<F, order>(f, r, nth);

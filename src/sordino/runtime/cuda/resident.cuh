@@ -174,9 +174,9 @@ __device__ inline bool run_step(const StepHead& head, Shared& s, u64* computed, 
   return true;
 }
 
-template <class F, class T, class... Rest>
-__device__ inline bool run_step_as(Kernel<F, T>, const StepHead& head, Shared& s, u64* computed, const Rest&... fetch_next) {
-  return run_step<F, T>(head, s, computed, fetch_next...);
+template <class F, class T, class Fetch>
+__device__ inline bool run_step_as(Kernel<F, T>, const StepHead& head, Shared& s, u64* computed, const Fetch& fetch_next) {
+  return run_step<F, T>(head, s, computed, fetch_next);
 }
 
 template <class... K>
