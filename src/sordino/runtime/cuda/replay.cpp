@@ -60,10 +60,12 @@ void CudaProgram::issue_ahead() {
   patience_.begin(state_.hall->heartbeats(), asked_);
 }
 
-/// Takes in what the chunk that has arrived did.
+/// Takes in what the chunk that has arrived did. A host that is slower than its device never waits: it looks around here.
 void CudaProgram::take() {
   i64 calls = calls_made;
   state_.beat(mine_);
+  tell_stop();
+  state_.attend(rank_);
   Chunk chunk = ahead_.front();
   ahead_.pop_front();
   if (on_device()) chunk.mark = mine_.marks = ended_on_device();
@@ -192,7 +194,6 @@ bool CudaProgram::has_arrived() const {
 void CudaProgram::await() {
   Range range("wait for the device");
   state_.hall->set_waiting(mine_.index, true);
-  tell_stop();
   for (u32 n = 1; !has_arrived(); n++) {
     pause();
     if (n % 64) continue;
