@@ -201,10 +201,38 @@ TEST("CG ends after as many iterations as the matrix has eigenvalues") {
   }
 }
 
+TEST("all variants of CG take the iterations of the classic one, and hypre's three the same residuals") {
+  NOTE(fresh::said());
+  fresh::Random random(308);
+  for (int round = 0; round < 5; round++) {
+    i64 n = random.whole(200, 600);
+    CsrMatrix A = matrices::spd(random, n, 3, n, 50);
+    auto b = random.normals(n);
+    for (const char* precond : {"jacobi", "none"}) {
+      auto solved = [&](const char* method) {
+        Options o = options(method, "host", int(random.whole(1, 4)));
+        o.precond = precond;
+        o.rtol = 1e-8;
+        return solve(A.view(), b, o).report;
+      };
+      auto cg = solved("cg"), first = solved("pcg1");
+      for (const char* method : {"prcg", "srcg", "gropp", "pcg1", "pcg2", "pcg-overlap"}) {
+        NOTE(method, ", ", precond, ", n = ", n);
+        auto r = solved(method);
+        CHECK(r.status == Status::converged);
+        CHECK(std::abs(r.iterations - cg.iterations) <= 1 + cg.iterations / 20);
+        if (std::string(method).substr(0, 3) != "pcg") continue;
+        CHECK(r.iterations == first.iterations);
+        for (std::size_t i = 0; i < r.history.size(); i++) CHECK_NEAR(r.history[i], first.history[i], 1e-6 * first.history[i]);
+      }
+    }
+  }
+}
+
 TEST("the A-norm of CG's error falls in every iteration") {
   NOTE(fresh::said());
   fresh::Random random(307);
-  for (const char* method : {"cg", "prcg", "srcg"}) {
+  for (const char* method : {"cg", "prcg", "srcg", "gropp", "pcg1", "pcg2"}) {
     i64 n = random.whole(100, 400);
     CsrMatrix A = matrices::spd(random, n, 3, n, 50);
     auto exact = random.normals(n), b = product(A, exact);

@@ -115,7 +115,11 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
     norm = residual();
     if (verdict == not_definite || verdict == blew_up) {
       keep_better(norm);
-      if (has_lost_touch(norm)) verdict = met;
+      if (has_lost_touch(norm)) {
+        verdict = met;
+        s_.set(best_rr_, norm * norm);  // what x is, no longer what the recurrence promised of it
+        s_.replay(keep_start_);
+      }
     }
     if (norm <= target) {
       again = true;  // says so at the top

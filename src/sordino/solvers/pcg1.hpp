@@ -1,0 +1,42 @@
+// PCG-Algorithm1 of 003 (Fig. 3), as hypre runs it: what the variants that hide reductions are compared with.
+//
+// Per iteration: 1 operator, 1 halo, 3 reductions of a value each, all exposed. Vector traffic beyond the operator 17 n words,
+// workspace 4 n. Deviations: (b,b) is the driver's (the paper's bi_prod is never defined), and its result is verified.
+#pragma once
+#include "sordino/solvers/pcg_lines.hpp"
+
+namespace sordino::pcg1 {
+
+struct Begin {  // r = b - A x;  p = C^-1 r
+  In b, Ax;
+  Scaling d;
+  Out r, p;
+  static constexpr double flops = 4;
+  SORDINO_HD Sums<1> row(i32 i) {
+    double ri = b[i] - Ax[i], pi = d[i] * ri;
+    r[i] = ri;
+    p[i] = pi;
+    return {ri * pi};
+  }
+};
+
+struct Direction {  // beta = gamma / gamma_old;  p = z + beta p
+  Get gamma, gamma_old;
+  In z;
+  InOut p;
+  double beta = 0;
+  static constexpr double flops = 2;
+  SORDINO_HD void head() { beta = gamma / gamma_old; }
+  SORDINO_HD void row(i32 i) { p[i] = z[i] + beta * p[i]; }
+};
+
+struct Pcg1 final : Method {
+  static constexpr const char *name = "pcg1", *matrix = "spd";
+  static constexpr const char* summary = "PCG-Algorithm1 of hypre: three exposed reductions, unfused; to compare with";
+  static constexpr bool replicated = false;
+  static constexpr Factors complex = Factors::of_words;
+  explicit Pcg1(const Problem& problem);
+  using kernels = decltype(joined(pcg::Kernels{}, KernelList<Kernel<Begin>, Kernel<Direction, ConvergedSpd>>{}));
+};
+
+}  // namespace sordino::pcg1

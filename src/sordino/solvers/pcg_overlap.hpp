@@ -1,0 +1,17 @@
+// PCG-Overlap of 003 (Fig. 7): PCG-Algorithm2 with each reduction behind a line that does not need it, (t,t) behind w = L^-T t
+// of the next iteration, (s,p) behind the update of x, and (r,r) behind t = L^-1 r.
+//
+// Per iteration: 1 operator, 1 halo, 3 reductions of a value each, all hidden as far as those lines take as long. Vector
+// traffic beyond the operator 19 n words, workspace 7 n. Deviations: as PCG-Algorithm2.
+#pragma once
+#include "sordino/solvers/pcg2.hpp"
+
+namespace sordino::pcg_overlap {
+
+struct PcgOverlap final : pcg2::InHalves {
+  static constexpr const char *name = "pcg-overlap", *matrix = "spd";
+  static constexpr const char* summary = "PCG-Overlap of 003: three reductions, each hidden behind an update of a vector";
+  explicit PcgOverlap(const Problem& problem) : InHalves(problem, pcg2::Waits::where_it_needs) {}
+};
+
+}  // namespace sordino::pcg_overlap
