@@ -75,3 +75,47 @@ def test_a_described_machine_predicts_figure_10_of_gmh(cli, tmp_path):
     assert 0.9 < one["hop_s"] / (16 * sixteen["hop_s"]) < 1  # flat to 16,
     assert 0.6 < one["hop_s"] / (32 * all_of_them["hop_s"]) < 0.8  # and a drop
     assert one["gflops"] == pytest.approx(1320e-9 * 32**3 * 128 / one["hop_s"])
+
+
+def test_json_is_all_that_is_printed(cli, tmp_path):
+    record = tmp_path / "r.jsonl"
+    argv = [
+        "bench",
+        "dslash",
+        "--lattices",
+        "4,4,4,8",
+        "4,4,6,4",
+        "--precisions",
+        "double",
+        "--iterations",
+        2,
+    ]
+    code, out, err = cli(*argv, "--engine", "host", "--json", "--record", record, "--commit", "abc")
+    assert code == 0, err
+    found = json.loads(out)
+    assert found["bench"] == "dslash"
+    shape = [(row["lattice"], row["recon"]) for row in found["measured"]]
+    assert shape == [(lattice, recon) for lattice in ([4, 4, 4, 8], [4, 4, 6, 4]) for recon in (12, 18)]
+    assert all(row["hop_s"] > 0 and row["bandwidth"] > 0 for row in found["measured"])
+    lines = [json.loads(line) for line in record.read_text().splitlines()]
+    for line, row in zip(lines, found["measured"], strict=True):
+        assert {key: line[key] for key in row} == row
+
+
+def test_json_has_what_was_measured_before_a_failure(cli):
+    # Seven sites in a direction cannot be even and odd: the second lattice is refused.
+    argv = ["bench", "dslash", "--lattices", "4,4,4,8", "7,4,4,4", "--precisions", "single", "--recons", "12"]
+    code, out, err = cli(*argv, "--engine", "host", "--iterations", 2, "--json")
+    assert code == 2 and "even" in err
+    assert [row["lattice"] for row in json.loads(out)["measured"]] == [[4, 4, 4, 8]]
+
+
+def test_json_of_a_described_machine(cli):
+    argv = ["bench", "dslash", "--engine", "model", "--machine", "gmh", "--ranks", "1,2", "--recons", "12"]
+    code, out, err = cli(*argv, "--json")
+    assert code == 0, err
+    measured = json.loads(out)["measured"]
+    assert [(row["ranks"], row["precision"]) for row in measured] == [
+        (ranks, precision) for ranks in (1, 2) for precision in ("single", "double")
+    ]
+    assert all(row["described_machine"] == "gmh" and row["of_ideal_roofline"] is None for row in measured)

@@ -5,6 +5,7 @@ On engine model nothing is measured: a hop's time on a described machine is pred
 
 from __future__ import annotations
 
+import json
 import math
 import shlex
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from ..cli import display
 from ..cli.common import Parser, whole_number
 from ..cli.processes import say
 from ..errors import BadArgument
+from ..report.record import json_ready
 from . import _peers, _records
 
 SUMMARY = "the Wilson dslash of lattice QCD: Gflop/s and the fraction of the roofline"
@@ -41,27 +43,34 @@ class Plan:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Measure, print tables, append records; return the exit code."""
+    """Measure, print tables or JSON, append records; return the exit code."""
     given = _parser().read(argv)
     plan = _plan(given)
     if given.record:
         _records.check(given.record)
     bandwidth = _bandwidth(plan)
-    if bandwidth:
+    if bandwidth and not given.json:
         say(f"copy bandwidth here: {bandwidth / 1e9:,.0f} GB/s\n")
     command = shlex.join(["sordino", "bench", "dslash", *argv])
-    for lattice in plan.lattices:
-        rows = [
-            _predict(plan, lattice, ranks, precision, recon)
-            if plan.engine == "model"
-            else _measure(plan, lattice, ranks, precision, recon, bandwidth)
-            for ranks in plan.ranks
-            for precision in plan.precisions
-            for recon in plan.recons
-        ]
-        _show(lattice, rows, plan.engine)
-        if given.record:
-            _records.append(given.record, rows, command, given.commit or _records.commit())
+    records: list[dict[str, Any]] = []
+    try:
+        for lattice in plan.lattices:
+            rows = [
+                _predict(plan, lattice, ranks, precision, recon)
+                if plan.engine == "model"
+                else _measure(plan, lattice, ranks, precision, recon, bandwidth)
+                for ranks in plan.ranks
+                for precision in plan.precisions
+                for recon in plan.recons
+            ]
+            records += rows
+            if not given.json:
+                _show(lattice, rows, plan.engine)
+            if given.record:  # at once: what is measured later may fail
+                _records.append(given.record, rows, command, given.commit or _records.commit())
+    finally:
+        if given.json and records:
+            say(json.dumps(json_ready({"bench": "dslash", "measured": records}), allow_nan=False))
     return 0
 
 
@@ -91,6 +100,7 @@ def _parser() -> Parser:
     parser.add_argument(
         "--iterations", default="100", metavar="N", help="pairs of hops of a timed run (default 100)"
     )
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
     _records.add_arguments(parser)
     return parser
 
