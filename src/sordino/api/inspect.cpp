@@ -66,6 +66,9 @@ bool positive_diagonal(const CsrView& A) {
 
 std::string choose_preconditioner(const CsrView& A, const std::string& asked) {
   if (asked == "none") return asked;
+  if (asked == "chebyshev" && A.is_complex())
+    throw Error(Errc::unsupported, "precond chebyshev is for real matrices: use jacobi or none");
+  if (asked == "chebyshev") return asked;  // spectral_bound() looks at the diagonal
   i64 row = zero_diagonal(A);
   if (asked == "auto") return row < 0 ? "jacobi" : "none";
   if (row >= 0)

@@ -82,6 +82,8 @@ void validate(const Options& options) {
   for (int degree : {o.reduce_degree, o.broadcast_degree})
     if (degree < 2 || degree > 4)
       bad_argument("reduce_degree and broadcast_degree are 2, 3 or 4, not " + std::to_string(degree));
+  if (o.degree < 1 || o.degree > most_degree)
+    bad_argument("degree must be from 1 to " + std::to_string(most_degree) + ", not " + std::to_string(o.degree));
   if (o.check_every < 1) bad_argument("check_every must be at least 1");
   parse_devices(o.devices);
 }

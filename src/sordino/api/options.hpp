@@ -9,6 +9,7 @@ namespace sordino {
 struct Options {
   std::string solver = "auto";
   std::string precond = "auto";
+  int degree = 3;
   std::string nullspace = "none";
   std::string symmetry = "auto";
   double rtol = 1e-5;
@@ -51,7 +52,8 @@ void validate(const Options& options);
 std::vector<int> parse_devices(const std::string& text);
 
 std::vector<std::string> solver_choices();
-inline const std::vector<std::string> precond_choices{"auto", "none", "jacobi"};
+constexpr int most_degree = 64;
+inline const std::vector<std::string> precond_choices{"auto", "none", "jacobi", "chebyshev"};
 inline const std::vector<std::string> partition_choices{"blocks", "metis"};
 inline const std::vector<std::string> nullspace_choices{"none", "constant"};
 inline const std::vector<std::string> symmetry_choices{"auto", "hermitian", "symmetric", "general"};
@@ -70,7 +72,12 @@ void Options::fields(V&& v) {
     "Krylov method; auto takes cg for a Hermitian (if real: symmetric) matrix with a positive diagonal, cocg for a complex "
     "symmetric one, else bicgstab",
     solver_choices());
-  v("precond", precond, "solve", "preconditioner; auto takes jacobi where the diagonal has no zero", precond_choices);
+  v("precond", precond, "solve",
+    "preconditioner; auto takes jacobi where the diagonal has no zero; chebyshev, for symmetric positive definite matrices, is "
+    "a "
+    "polynomial that adds products but no sums",
+    precond_choices);
+  v("degree", degree, "solve", "products with A in an application of precond chebyshev", any);
   v("nullspace", nullspace, "solve",
     "what A is known to map to zero: the constant vector, or nothing; b is projected onto the range of A, and x is orthogonal "
     "to it",

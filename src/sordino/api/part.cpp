@@ -26,7 +26,8 @@ void check_given(const System& s, const Options& o) {
   for (std::size_t i = 0; i < s.diagonal.size(); i++)
     if (!std::isfinite(s.diagonal[i]))
       bad_argument("the preconditioner holds a NaN or Inf at row " + std::to_string(i / s.A.words));
-  if (s.product && o.precond == "jacobi") bad_argument("jacobi needs the entries of the matrix, which is given as a function");
+  if (s.product && (o.precond == "jacobi" || o.precond == "chebyshev"))
+    bad_argument(o.precond + " needs the entries of the matrix, which is given as a function");
 }
 
 void check_partition(const System& s, const Options& o) {
@@ -66,13 +67,17 @@ void build_operator(Part& p, Rank& rank, const System& s, const MethodEntry& met
   p.A = std::move(entries);
 }
 
-void build_preconditioner(Part& p, Rank& rank, const System& s, const Choice& c, const Partition& partition) {
+void build_preconditioner(Part& p, Rank& rank, const System& s, const Choice& c, const Partition& partition, int degree) {
   Range range("set up the preconditioner");
   int space = p.A->space();
   if (c.preconditioner == "jacobi") {
     auto jacobi = std::make_unique<Jacobi>(rank, s.A, space, c.method->complex);
     p.jacobi = jacobi.get();
     p.M = std::move(jacobi);
+  } else if (c.preconditioner == "chebyshev") {
+    auto chebyshev = std::make_unique<Chebyshev>(rank, *p.A, s.A, degree, c.bound);
+    p.chebyshev = chebyshev.get();
+    p.M = std::move(chebyshev);
   } else if (s.preconditioner) {
     p.M = std::make_unique<GivenOperator>(
         std::make_unique<HostOperator>(rank, partition, space, "preconditioner on the host", s.preconditioner, s.A.words));
@@ -101,7 +106,8 @@ Choice choose(const System& s, const Options& o) {
   if (s.product && !c.method->any_preconditioner)
     throw Error(Errc::unsupported, "solver " + c.method->name +
                                        " needs the entries of the matrix, which is given as a function: use cg or bicgstab");
-  if (s.brings_operator()) require_any_preconditioner(*c.method);
+  if (s.brings_operator() || c.preconditioner == "chebyshev") require_any_preconditioner(*c.method);
+  if (c.preconditioner == "chebyshev") c.bound = spectral_bound(s.A);
   check_diagonal(s, *c.method);
   return c;
 }
@@ -118,7 +124,7 @@ Partition partition_of(const System& s, int ranks) {
 Part build_part(Rank& rank, const System& s, const Choice& c, const Options& o, const Partition& partition) {
   Part p;
   build_operator(p, rank, s, *c.method, partition);
-  build_preconditioner(p, rank, s, c, partition);
+  build_preconditioner(p, rank, s, c, partition, o.degree);
   Range range("record the method");
   p.driver = std::make_unique<Driver>(rank, *p.A, *p.M, *c.method, o.check_every, o.replace_every, s.watch, s.nullspace);
   return p;

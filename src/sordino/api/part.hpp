@@ -5,7 +5,7 @@
 
 #include "sordino/api/system.hpp"
 #include "sordino/linalg/csr_operator.hpp"
-#include "sordino/precond/jacobi.hpp"
+#include "sordino/precond/chebyshev.hpp"
 #include "sordino/solvers/driver.hpp"
 
 namespace sordino {
@@ -13,8 +13,9 @@ namespace sordino {
 /// What the options leave open, decided.
 struct Choice {
   const MethodEntry* method = nullptr;
-  std::string preconditioner;  // none, jacobi, or given
+  std::string preconditioner;  // none, jacobi, chebyshev or given
   std::string symmetry = "";   // hermitian, symmetric or general; empty: nobody looked
+  double bound = 0;            // of the eigenvalues of diag(A)^-1 A, for chebyshev
 };
 
 /// Checks options and system. Throws bad_argument or unsupported with one sentence.
@@ -30,6 +31,7 @@ struct Part {
   CsrOperator* inverse = nullptr;  // M^-1, likewise
   std::unique_ptr<Preconditioner> M;
   Jacobi* jacobi = nullptr;
+  Chebyshev* chebyshev = nullptr;
   std::unique_ptr<Driver> driver;
 };
 

@@ -147,7 +147,9 @@ void RowsSolver::State::choose() {
   accord.together([&] {
     require_devices(options);
     chosen.preconditioner = choose_preconditioner(A, options.precond);
+    if (chosen.preconditioner == "chebyshev") chosen.bound = spectral_bound(A);
   });
+  if (options.precond == "chebyshev") chosen.bound = accord.most({chosen.bound})[0];
   bool any_none = accord.most({chosen.preconditioner == "none" ? 1.0 : 0.0})[0] != 0;  // auto: by the rows of each
   if (any_none) chosen.preconditioner = "none";
   std::string name = options.solver;
@@ -157,6 +159,7 @@ void RowsSolver::State::choose() {
   if (said && !found) bad_argument("symmetry is said to be " + options.symmetry + ", and the matrix is not symmetric");
   if (name == "auto") name = found && positive ? "cg" : "bicgstab";
   chosen.method = &sordino::method(name);
+  if (chosen.preconditioner == "chebyshev") require_any_preconditioner(*chosen.method);
   if (chosen.method->replicated && !alone())
     throw Error(Errc::unsupported,
                 "solver " + name + " keeps whole vectors on every rank, and here each process has its rows only");
@@ -280,13 +283,16 @@ Report RowsSolver::solve(const double* b, double* x, const double* x0) {
 void RowsSolver::update_values(const double* values) {
   State& s = *state_;
   CsrView updated = s.A;
+  double bound = 0;
   s.accord.together([&] {
     OnHost<double> given(values, s.A.nnz(), "values", s.callers.stream());
     s.next_values.assign(given.data(), given.data() + s.A.nnz());
     updated.values = s.next_values.data();
     validate_values(s.A, updated.values);
     if (s.chosen.preconditioner == "jacobi") choose_preconditioner(updated, "jacobi");  // says which diagonal entry is zero
+    if (s.chosen.preconditioner == "chebyshev") bound = spectral_bound(updated);
   });
+  if (s.chosen.preconditioner == "chebyshev") s.chosen.bound = s.accord.most({bound})[0];
   checked_nullspace(updated, s.options, s.accord);
   s.values.swap(s.next_values);
   s.A = updated;
@@ -294,6 +300,7 @@ void RowsSolver::update_values(const double* values) {
     Part& p = s.part(rank);
     p.entries->update_values(rank, s.A.values);
     if (p.jacobi) p.jacobi->update_values(rank, s.A);
+    if (p.chebyshev) p.chebyshev->update_values(rank, s.A, s.chosen.bound);
   });
 }
 

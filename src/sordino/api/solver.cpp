@@ -242,12 +242,14 @@ void Solver::update_values(const double* values) {
   require_symmetry_of(*s.chosen.method, updated);
   require_mapped_to_zero(updated, s.system.nullspace);
   if (s.chosen.preconditioner == "jacobi") choose_preconditioner(updated, "jacobi");  // says which diagonal entry is zero
+  if (s.chosen.preconditioner == "chebyshev") s.chosen.bound = spectral_bound(updated);
   s.A = updated;
   if (copied) s.values.swap(s.next_values);
   s.engine().run([&](Rank& rank) {
     Part& p = s.parts[std::size_t(rank.id() - s.engine().first_rank())];
     p.entries->update_values(rank, s.A.values);
     if (p.jacobi) p.jacobi->update_values(rank, s.A);
+    if (p.chebyshev) p.chebyshev->update_values(rank, s.A, s.chosen.bound);
   });
 }
 

@@ -34,7 +34,8 @@ void Cg::record_with_operator(const Problem& k, const Names& names) {
   Vec x = k.x, z = k.M->result(s, "z");
   const auto& [w, r, p, wp, rz, rz_old] = names;
   begin = s.record([&] {
-    s.run(Defect{.b = k.b, .Ax = w, .r = r}, push(r));
+    s.run(Defect{.b = k.b, .Ax = w, .r = r});
+    k.send_to_M(r);
     k.M->apply(s, r, z, start(dot(r, z) >> rz_old));
     s.copy(z, p, push(p));
     s.wait(rz_old);
@@ -43,7 +44,7 @@ void Cg::record_with_operator(const Problem& k, const Names& names) {
     A.apply(s, p, w, start(dot(w, p) >> wp));
     s.run(ResidualAlone{.rz = rz_old, .wp = finish(wp), .w = w, .r = r}, start(rr));
     s.exit_if(ConvergedSpd{finish(rr), wp, k.target, k.bound});
-    s.run(Nothing{}, push(r));  // tests first: who has converged applies M no more
+    if (k.is_sent(r)) s.run(Nothing{}, push(r));  // tests first: who has converged applies M no more
     k.M->apply(s, r, z, start(dot(r, z) >> rz));
     s.run(Direction{.rz = finish(rz), .rz_old = rz_old, .wp = wp, .r = z, .d = {}, .x = x, .p = p}, push(p));
   });

@@ -53,7 +53,8 @@ void Cocg::record_with_operator(const Problem& k, const Names& names) {
                start(dot(z, r, Turn::conjugate) >> to.re, dot(z, r, Turn::conjugate_by_i) >> to.im, dot(z, z) >> size));
   };
   begin = s.record([&] {
-    s.run(Defect{.b = k.b, .Ax = w, .r = r}, push(r));
+    s.run(Defect{.b = k.b, .Ax = w, .r = r});
+    k.send_to_M(r);
     precondition(rz_old, zz_begin);
     s.copy(z, p, push(p));
     s.wait(rz_old.re);
@@ -63,7 +64,7 @@ void Cocg::record_with_operator(const Problem& k, const Names& names) {
     s.run(ResidualAlone{.rz_re = rz_old.re, .rz_im = rz_old.im, .wp_re = finish(wp.re), .wp_im = wp.im, .w = w, .r = r},
           start(rr));
     s.exit_if(ConvergedNumbers{finish(rr), rz_old.re, rz_old.im, wp.re, wp.im, zz_begin, k.target, k.bound});
-    s.run(Nothing{}, push(r));  // tests first: who has converged applies M no more
+    if (k.is_sent(r)) s.run(Nothing{}, push(r));  // tests first: who has converged applies M no more
     precondition(rz, zz);
     s.run(Direction{.rz_re = finish(rz.re),
                     .rz_im = rz.im,

@@ -11,13 +11,10 @@ Gropp::Gropp(const Problem& k) {
   Scal gamma = e.scalar("(r,z)"), gamma_old = e.scalar("(r,z) old"), ps = e.scalar("(p,s)");
   rr = e.scalar("(r,r)");
   auto precondition = [&](Vec v, Vec mv) { k.M ? k.M->apply(e, v, mv) : void(e.run(Scaled{.from = v, .to = mv, .d = k.d})); };
-  auto send_to_M = [&](Vec v) {
-    if (k.M) e.push_last(v);
-  };
 
   begin = e.record([&] {
     e.run(Defect{.b = k.b, .Ax = w, .r = r});
-    send_to_M(r);
+    k.send_to_M(r);
     precondition(r, z);
     e.push_last(z);
     e.dots(dot(r, z) >> gamma_old);
@@ -25,7 +22,7 @@ Gropp::Gropp(const Problem& k) {
     e.copy(z, p);
     e.wait(gamma_old);
     e.dots(dot(p, s) >> ps);
-    send_to_M(s);
+    k.send_to_M(s);
   });
   iterate = k.loop({.scalars = {{gamma, gamma_old}}}, rr, [&] {
     precondition(s, q);  // hides (p,s)
@@ -34,7 +31,7 @@ Gropp::Gropp(const Problem& k) {
     A.apply(e, z, w);  // hides (r,z) and (r,r)
     e.exit_if(ConvergedSpd{finish(rr), ps, k.target, k.bound});
     e.run(Direction{.gamma = gamma, .gamma_old = gamma_old, .z = z, .w = w, .p = p, .s = s}, start(ps));
-    send_to_M(s);
+    k.send_to_M(s);
   });
 }
 

@@ -36,12 +36,19 @@ struct Problem {
       s.run(step, epilogues..., push(mv));
       return;
     }
-    s.run(step, epilogues..., push(v));
+    s.run(step, epilogues...);
+    send_to_M(v);
     M->apply(s, v, mv);
     s.push_last(mv);
   }
   /// A vector that M^-1 is applied to.
   Vec preconditioned(const char* name) const { return M ? M->operand(s, name) : vector(name); }
+  /// Whether M^-1 wants rows of it that others have.
+  bool is_sent(Vec v) const { return M && s.vectors()[std::size_t(v.id)].exchange; }
+  /// Behind the command that computes v.
+  void send_to_M(Vec v) const {
+    if (is_sent(v)) s.push_last(v);
+  }
 
   /// Rank::loop, with a look at (r,r) every `check_every` iterations that keeps the best x.
   template <class B>

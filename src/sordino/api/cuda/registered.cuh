@@ -2,6 +2,7 @@
 #pragma once
 #include "sordino/linalg/csr_rows.hpp"
 #include "sordino/linalg/host_operator.hpp"
+#include "sordino/precond/chebyshev.hpp"
 #include "sordino/runtime/cuda/enable.cuh"
 #include "sordino/solvers/complex_bicgstab.hpp"
 #include "sordino/solvers/driver_steps.hpp"
@@ -27,6 +28,7 @@ void enable_registered() {
   enable_methods<order>(Methods{});
   enable<order>(complex_bicgstab::Kernels{});
   enable<order>(DriverKernels{});
+  enable<order>(joined(chebyshev::Kernels{}, KernelList<Kernel<chebyshev::First, ConvergedSpd>>{}));
   enable<order>(AppliedKernels<SellRows>{});
   enable<order>(KernelList<Kernel<RowPair<SellRows>>, Kernel<RowPair<CsrRows<4>>>, Kernel<RowPair<CsrRows<32>>>>{});
   enable<order>(AppliedKernels<CsrRows<4>>{});

@@ -1,0 +1,74 @@
+#include "sordino/precond/chebyshev.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace sordino {
+
+namespace {
+constexpr double interval = 100;  // its ends' ratio: with less, low eigenvalues cost iterations; more changes little
+}
+
+double spectral_bound(const CsrView& A) {
+  double bound = 0;
+  for (i64 i = A.first_row; i < A.end_row(); i++) {
+    double diagonal = 0, sum = 0;
+    for (i64 k = A.begin(i); k < A.begin(i + 1); k++) {
+      sum += std::abs(A.values[k]);
+      if (A.indices[k] == i) diagonal = A.values[k];
+    }
+    if (!(diagonal > 0))
+      bad_argument("chebyshev needs a symmetric positive definite matrix, and the diagonal of row " + std::to_string(i) +
+                   " is not positive: use precond jacobi or none");
+    bound = std::max(bound, sum / diagonal);
+  }
+  return bound;
+}
+
+ChebyshevOperator::ChebyshevOperator(Rank& rank, const Operator& A, Vec inverse_diagonal, int degree, double bound)
+    : A_(A),
+      D_(inverse_diagonal),
+      d_(rank.vector("d", A.space())),
+      Az_(A.result(rank, "A z")),
+      iterates_{A.operand(rank, "z, even"), A.operand(rank, "z, odd")},
+      first_(rank.scalar("1/theta", 0)) {
+  for (int k = 0; k < degree; k++) {
+    keep_.push_back(rank.scalar("chebyshev a", 0));
+    add_.push_back(rank.scalar("chebyshev c", 0));
+  }
+  set_bound(rank, bound);
+}
+
+void ChebyshevOperator::set_bound(Rank& rank, double bound) const {
+  const double least = bound / interval, theta = (bound + least) / 2, delta = (bound - least) / 2, sigma = theta / delta;
+  rank.set(first_, 1 / theta);
+  double rho = 1 / sigma;
+  for (std::size_t k = 0; k < keep_.size(); k++) {
+    double next = 1 / (2 * sigma - rho);
+    rank.set(keep_[k], next * rho);
+    rank.set(add_[k], 2 * next / delta);
+    rho = next;
+  }
+}
+
+void ChebyshevOperator::apply(Rank& rank, Vec r, Vec z, const StartDots& epilogue) const {
+  auto iterate = [&](std::size_t k) { return k == keep_.size() ? z : iterates_[k % 2]; };
+  rank.run(chebyshev::First{.c = first_, .r = r, .D = D_, .d = d_, .z = iterate(0)});
+  for (std::size_t k = 0; k < keep_.size(); k++) {
+    rank.push_last(iterate(k));
+    A_.apply(rank, iterate(k), Az_);
+    rank.run(chebyshev::Step{
+        .a = keep_[k], .c = add_[k], .r = r, .Az = Az_, .z = iterate(k), .D = D_, .d = d_, .z_new = iterate(k + 1)});
+  }
+  auto& d = epilogue.dots;
+  switch (d.size()) {
+    case 0: return;
+    case 1: return rank.dots(d[0]);
+    case 2: return rank.dots(d[0], d[1]);
+    case 3: return rank.dots(d[0], d[1], d[2]);
+    default: bad_argument("a polynomial takes at most three dot products of its result");
+  }
+}
+
+}  // namespace sordino
