@@ -22,7 +22,15 @@ from .display import show_table
 from .processes import say
 
 #: Options of a solve that a prediction passes on.
-PASSED = ("precond", "all_reduce", "reduce_degree", "broadcast_degree", "replace_every", "check_every")
+PASSED = (
+    "precond",
+    "degree",
+    "all_reduce",
+    "reduce_degree",
+    "broadcast_degree",
+    "replace_every",
+    "check_every",
+)
 
 
 @dataclass(frozen=True)
