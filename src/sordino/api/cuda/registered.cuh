@@ -28,7 +28,8 @@ void enable_registered() {
   enable_methods<order>(Methods{});
   enable<order>(complex_bicgstab::Kernels{});
   enable<order>(DriverKernels{});
-  enable<order>(joined(chebyshev::Kernels{}, KernelList<Kernel<chebyshev::First, ConvergedSpd>>{}));
+  enable<order>(chebyshev::Kernels{});
+  enable<order>(KernelList<Kernel<chebyshev::First, ConvergedSpd>>{});  // cg tests before it applies M
   enable<order>(AppliedKernels<SellRows>{});
   enable<order>(KernelList<Kernel<RowPair<SellRows>>, Kernel<RowPair<CsrRows<4>>>, Kernel<RowPair<CsrRows<32>>>>{});
   enable<order>(AppliedKernels<CsrRows<4>>{});
