@@ -192,20 +192,111 @@ def test_what_the_page_tells_to_type(cli, tmp_path, monkeypatch, line):
     assert ("--record" in words) == any(path.suffix == ".jsonl" for path in tmp_path.iterdir())
 
 
-def test_the_figures_of_the_page_are_in_its_records():
-    records = Path(__file__).parents[2] / "bench" / "records"
+RECORDS = Path(__file__).parents[2] / "bench" / "records"
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+
+
+def _lines(name):
+    return [json.loads(line) for line in (RECORDS / name).read_text(encoding="utf-8").splitlines()]
+
+
+def _cells(head):
+    """The rows below a head that begins so, of the table of the page."""
+    (table,) = re.findall(rf"^\| {re.escape(head)}.*\n\|[-|]+\n((?:\|.*\n)+)", PAGE, flags=re.MULTILINE)
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+
+
+def test_the_records_that_the_page_names_are_there():
     for name in re.findall(r"`(2026[^`]*jsonl)`", PAGE):
-        assert (records / name).is_file(), name
-    lines = [json.loads(line) for line in (records / "2026-11-22_claims_host.jsonl").read_text().splitlines()]
-    told_of = re.findall(r"^\| (\w+) `(\w+)` \| (.*) \|$", PAGE, flags=re.MULTILINE)
-    assert len(told_of) == 6
-    for package, method, words in told_of:
-        mine = [
-            r
-            for r in lines
-            if (r["package"], r["method"].upper()) == (package.lower(), method.removeprefix("KSP").upper())
-        ]
-        told = [int(word) for word in re.findall(r"\d+", words)[:3]]
-        assert told == [sum(row[key] for row in mine) for key in ("claimed", "false", "false_in_own_norm")], (
-            method
-        )
+        assert (RECORDS / name).is_file(), name
+
+
+@pytest.mark.parametrize(
+    ("systems", "name", "rows"),
+    [(57, "2026-11-22_claims_host.jsonl", 9), (52, "2026-11-22_claims_h200x2.jsonl", 6)],
+)
+def test_the_claims_of_the_page_are_those_of_its_record(systems, name, rows):
+    lines = _lines(name)
+    table = _cells(f"{systems} systems (`{name}`)")
+    assert len(table) == rows and len({line["system"] for line in lines}) == systems
+    sums = {}
+    for label, *told in table:
+        package, method = re.fullmatch(r"(?:(\w+) )?`(?:KSP|sordino\.)?([\w.]+)`", label).groups()
+        package = {None: "sordino", "CuPy": "cupyx"}.get(package, str(package).lower())
+        mine = [r for r in lines if (r["package"], r["method"].lower()) == (package, method.lower())]
+        found = [sum(row[key] for row in mine) for key in ("claimed", "false", "false_in_own_norm")]
+        assert [int(cell.strip("*")) for cell in told[:3]] == found, label
+        sums.setdefault(package, np.zeros(3, int))
+        sums[package] += found
+    short = {"scipy": "SciPy", "petsc": "PETSc", "cupyx": "CuPy"}
+    (line,) = (line for line in README.splitlines() if f"records/{name}" in line)
+    for package, (claimed, false, _) in sums.items():
+        said = f"{short[package]} {false}" if package in short else f"**{false}**"
+        assert f"{said} of {claimed}" in line
+
+
+def test_the_times_of_the_page_are_of_the_last_lines_of_its_records():
+    last = {
+        (row["size"], row["package"], row["method"], row["ranks"]): row["total_s"]["median"]
+        for row in _lines("2026-11-22_solution_2_cores.jsonl")
+    }
+    ways = {
+        "Sordino, `cg` + Jacobi": ("sordino", "cg, jacobi"), "PETSc, `cg` + GAMG": ("petsc", "cg, gamg"),
+        "PETSc at its best": ("petsc", ""), "SciPy at its best": ("scipy", ""),
+    }  # fmt: skip
+    label = ""
+    for told, ranks, *cells in _cells("seconds, medians of 3"):
+        label = told or label
+        package, method = ways[label]
+        for size, cell in zip((32, 64), cells, strict=True):
+            found = min(
+                seconds
+                for key, seconds in last.items()
+                if key[:2] == (size, package) and key[3] == int(ranks) and method in ("", key[2])
+            )
+            assert cell.split()[0] == f"{found:.{3 if size == 32 else 2}f}", (label, ranks, size)
+
+    beside = {row["ranks"]: row for row in _lines("2026-11-22_beside_petsc_2_cores.jsonl")}
+    for told, *cells in _cells("medians of 10 turns"):
+        row = beside[int(told.split()[-2])]
+        part = row["sordino"] if told.startswith("Sordino") else row["petsc"][row["petsc_best"]]
+        times = part["iteration_s"]
+        found = [1e3 * times["median"], 1e3 * times["least"], 1e3 * part["iteration_user_s"]["median"]]
+        assert cells == [f"{value:.2f}" for value in (*found, part["setup_s"])], told
+
+    h200 = _lines("2026-11-22_solution_h200x2.jsonl")
+    assert [cells[2:] for cells in _cells("milliseconds, medians of 3")] == [
+        [f"{1e3 * row[key]['median']:.1f}" for key in ("setup_s", "solve_s", "total_s")]
+        for row in (*h200[:2], *h200[4:6], h200[2])
+    ]
+
+
+def test_the_times_of_the_readme_are_of_the_last_lines_of_their_records():
+    first = _lines("2026-11-22_first_answer_2_cores.jsonl")[-1]
+    assert f"{first['total_s']:.0f} s, compiling" in README and f": {first['total_s']:.0f} s" in PAGE
+    newest = max(row["date"] for row in _lines("2026-11-21_bench_cg_h200x4.jsonl"))
+    rows = [r for r in _lines("2026-11-21_bench_cg_h200x4.jsonl") if r["date"][:15] == newest[:15]]
+    assert len(rows) == 6
+
+    def us(ranks, key, peer=""):
+        return [1e6 * (r["peers"][key][peer] if peer else r[key]) for r in rows if r["ranks"] == ranks]
+
+    def told(label):
+        (line,) = (line for line in README.splitlines() if line.startswith(f"| {label}"))
+        return [cell.strip().replace(",", "") for cell in line.strip("|").split("|")[1:]]
+
+    for label, key in (("product, 1 GPU", "spmv_s"), ("iteration of Jacobi-CG, 1 GPU", "iteration_s")):
+        floors = us(1, key.replace("_s", "_floor_s"))
+        for cell, value, floor in zip(told(label), us(1, key), floors, strict=True):
+            assert cell == f"{_three(value)} ({value / floor:.2f})"
+    for label, values in (
+        ("cuSPARSE", us(1, "spmv_s", "cusparse")),
+        ("CuPy's `cg`", us(1, "iteration_s", "cupyx")),
+        ("iteration of Jacobi-CG, 4 GPUs", us(4, "iteration_s")),
+    ):
+        assert told(label) == [_three(value) for value in values], label
+
+
+def _three(value):
+    """Three digits; two below ten."""
+    return f"{value:.1f}" if value < 100 else f"{float(f'{value:.3g}'):.0f}"
