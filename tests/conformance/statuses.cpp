@@ -279,3 +279,22 @@ TEST("right-hand sides of any size are solved: their squares may leave the range
       CHECK(solver.options().atol == 0);
     }
 }
+
+TEST("methods that take roots of a diagonal refuse one that is not positive") {
+  CsrMatrix A = poisson(5, 4, 3, 7, 1), B = A;
+  for (double& v : B.values) v = -v;
+  std::vector<double> b(std::size_t(A.n), 1.0);
+  for (auto& m : methods()) {
+    Options o = options(m.name, "host", 2);
+    o.precond = "jacobi";
+    if (!m.takes_roots) continue;
+    NOTE(m.name);
+    CHECK_THROWS(solve(B.view(), b, o), Error, "takes the square roots of the diagonal, which is not positive");
+    Solver solver(A.view(), o);
+    CHECK_THROWS(solver.update_values(B.values.data()), Error, "takes the square roots of the diagonal");
+    std::vector<double> d(std::size_t(A.n), 0.5);
+    d[7] = -1;
+    System given{.A = A.view(), .diagonal = d};
+    CHECK_THROWS(Solver(given, options(m.name, "host", 2)), Error, "not positive at row 7");
+  }
+}

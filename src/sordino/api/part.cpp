@@ -48,6 +48,10 @@ std::string preconditioner_of(const System& s, const Options& o) {
 
 /// A method that multiplies words by real numbers is for Hermitian systems, and so must M be: a diagonal one real.
 void check_diagonal(const System& s, const MethodEntry& m) {
+  for (std::size_t i = 0; m.takes_roots && i < s.diagonal.size(); i += std::size_t(s.A.words))
+    if (!(s.diagonal[i] > 0))
+      bad_argument("solver " + m.name + " takes the square roots of the preconditioner, which is not positive at row " +
+                   std::to_string(i / std::size_t(s.A.words)));
   if (!s.A.is_complex() || m.complex != Factors::of_words) return;
   for (std::size_t i = 1; i < s.diagonal.size(); i += 2)
     if (s.diagonal[i] != 0)
@@ -104,11 +108,13 @@ Choice choose(const System& s, const Options& o) {
   auto chosen = choose_method(s, o);
   Choice c{chosen.method, preconditioner_of(s, o), chosen.symmetry};
   if (s.product && !c.method->any_preconditioner)
-    throw Error(Errc::unsupported, "solver " + c.method->name +
-                                       " needs the entries of the matrix, which is given as a function: use cg or bicgstab");
+    throw Error(Errc::unsupported,
+                "solver " + c.method->name +
+                    " needs the entries of the matrix, which is given as a function: use cg, gropp or bicgstab");
   if (s.brings_operator() || c.preconditioner == "chebyshev") require_any_preconditioner(*c.method);
   if (c.preconditioner == "chebyshev") c.bound = spectral_bound(s.A);
   check_diagonal(s, *c.method);
+  require_roots(*c.method, c.preconditioner, s.A);
   return c;
 }
 

@@ -9,6 +9,7 @@
 #include "sordino/api/inspect.hpp"
 #include "sordino/api/part.hpp"
 #include "sordino/api/singular.hpp"
+#include "sordino/api/symmetry.hpp"
 #include "sordino/base/clock.hpp"
 #include "sordino/base/range.hpp"
 #include "sordino/comm/communicator.hpp"
@@ -159,6 +160,7 @@ void RowsSolver::State::choose() {
   if (said && !found) bad_argument("symmetry is said to be " + options.symmetry + ", and the matrix is not symmetric");
   if (name == "auto") name = found && positive ? "cg" : "bicgstab";
   chosen.method = &sordino::method(name);
+  accord.together([&] { require_roots(*chosen.method, chosen.preconditioner, A); });
   if (chosen.preconditioner == "chebyshev") require_any_preconditioner(*chosen.method);
   if (chosen.method->replicated && !alone())
     throw Error(Errc::unsupported,
@@ -290,6 +292,7 @@ void RowsSolver::update_values(const double* values) {
     updated.values = s.next_values.data();
     validate_values(s.A, updated.values);
     if (s.chosen.preconditioner == "jacobi") choose_preconditioner(updated, "jacobi");  // says which diagonal entry is zero
+    require_roots(*s.chosen.method, s.chosen.preconditioner, updated);
     if (s.chosen.preconditioner == "chebyshev") bound = spectral_bound(updated);
   });
   if (s.chosen.preconditioner == "chebyshev") s.chosen.bound = s.accord.most({bound})[0];

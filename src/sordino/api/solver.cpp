@@ -240,6 +240,7 @@ void Solver::update_values(const double* values) {
   CsrView updated = s.A;
   updated.values = values;
   require_symmetry_of(*s.chosen.method, updated);
+  require_roots(*s.chosen.method, s.chosen.preconditioner, updated);
   require_mapped_to_zero(updated, s.system.nullspace);
   if (s.chosen.preconditioner == "jacobi") choose_preconditioner(updated, "jacobi");  // says which diagonal entry is zero
   if (s.chosen.preconditioner == "chebyshev") s.chosen.bound = spectral_bound(updated);

@@ -77,6 +77,12 @@ void require_fit(const MethodEntry& m, const System& s, const Options& o, const 
 
 }  // namespace
 
+void require_roots(const MethodEntry& method, const std::string& preconditioner, const CsrView& A) {
+  if (method.takes_roots && preconditioner == "jacobi" && !positive_diagonal(A))
+    bad_argument("solver " + method.name +
+                 " takes the square roots of the diagonal, which is not positive: use cg or bicgstab");
+}
+
 void require_symmetry_of(const MethodEntry& method, const CsrView& A) {
   if (!A.is_complex() || !method.needs_spd) return;
   Symmetry is = symmetry_of(A);

@@ -18,6 +18,8 @@ struct Symmetry {
 Symmetry symmetry_of(const CsrView& A);
 /// Throws bad_argument where new values of a complex matrix take from a method what it needs. Cost: O(nnz) for those that do.
 void require_symmetry_of(const MethodEntry& method, const CsrView& A);
+/// Throws bad_argument if the method takes roots of M's diagonal, which is that of A for jacobi, and A's is not positive.
+void require_roots(const MethodEntry& method, const std::string& preconditioner, const CsrView& A);
 /// hermitian, symmetric (and not Hermitian), or general.
 std::string name(const Symmetry& symmetry);
 

@@ -14,14 +14,13 @@ double spectral_bound(const CsrView& A) {
   double bound = 0;
   for (i64 i = A.first_row; i < A.end_row(); i++) {
     double diagonal = 0, sum = 0;
-    for (i64 k = A.begin(i); k < A.begin(i + 1); k++) {
-      sum += std::abs(A.values[k]);
+    for (i64 k = A.begin(i); k < A.begin(i + 1); k++)
       if (A.indices[k] == i) diagonal = A.values[k];
-    }
     if (!(diagonal > 0))
       bad_argument("chebyshev needs a symmetric positive definite matrix, and the diagonal of row " + std::to_string(i) +
                    " is not positive: use precond jacobi or none");
-    bound = std::max(bound, sum / diagonal);
+    for (i64 k = A.begin(i); k < A.begin(i + 1); k++) sum += std::abs(A.values[k]) / diagonal;
+    bound = std::max(bound, sum);
   }
   return bound;
 }

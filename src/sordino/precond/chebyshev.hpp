@@ -3,7 +3,7 @@
 // that needs no sums.
 //
 // An application costs k products and halos, k + 1 updates of vectors and no reduction, so that an iteration of a method has as
-// many sums for k + 1 products as else for one. Vector traffic beyond the products 3 n + 6 k n words, workspace 4 n and D.
+// many sums for k + 1 products as else for one. Vector traffic beyond the products 4 n + 7 k n words, workspace 4 n and D.
 // p is least on [bound / 100, bound], where `bound` is no less than the largest eigenvalue of D^-1 A (spectral_bound): below
 // the interval it stays positive, so M is positive definite, too.
 #pragma once

@@ -34,8 +34,7 @@ void Cg::record_with_operator(const Problem& k, const Names& names) {
   Vec x = k.x, z = k.M->result(s, "z");
   const auto& [w, r, p, wp, rz, rz_old] = names;
   begin = s.record([&] {
-    s.run(Defect{.b = k.b, .Ax = w, .r = r});
-    k.send_to_M(r);
+    k.run_for_M(Defect{.b = k.b, .Ax = w, .r = r}, r);
     k.M->apply(s, r, z, start(dot(r, z) >> rz_old));
     s.copy(z, p, push(p));
     s.wait(rz_old);

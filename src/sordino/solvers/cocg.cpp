@@ -53,8 +53,7 @@ void Cocg::record_with_operator(const Problem& k, const Names& names) {
                start(dot(z, r, Turn::conjugate) >> to.re, dot(z, r, Turn::conjugate_by_i) >> to.im, dot(z, z) >> size));
   };
   begin = s.record([&] {
-    s.run(Defect{.b = k.b, .Ax = w, .r = r});
-    k.send_to_M(r);
+    k.run_for_M(Defect{.b = k.b, .Ax = w, .r = r}, r);
     precondition(rz_old, zz_begin);
     s.copy(z, p, push(p));
     s.wait(rz_old.re);

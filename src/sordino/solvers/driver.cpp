@@ -215,6 +215,7 @@ Verdict Driver::iterate(int left, SolveOutcome& out) {
     for (std::size_t i = skip; i < s_.history.size(); i++) out.history.push_back(std::sqrt(s_.history[i]) / out.b_norm);
     bool lags = o.verdict == met || o.verdict == asked_to_stop;
     if (lags && method_->end) s_.replay(method_->end);
+    if (!o.exited() && left <= 0 && method_->after_all) s_.replay(method_->after_all);
     look_at_last(o, out.iterations);
     if (o.exited() || left <= 0) return o.verdict;
     Range replacing("replace residuals");

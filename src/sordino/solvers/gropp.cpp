@@ -13,8 +13,7 @@ Gropp::Gropp(const Problem& k) {
   auto precondition = [&](Vec v, Vec mv) { k.M ? k.M->apply(e, v, mv) : void(e.run(Scaled{.from = v, .to = mv, .d = k.d})); };
 
   begin = e.record([&] {
-    e.run(Defect{.b = k.b, .Ax = w, .r = r});
-    k.send_to_M(r);
+    k.run_for_M(Defect{.b = k.b, .Ax = w, .r = r}, r);
     precondition(r, z);
     e.push_last(z);
     e.dots(dot(r, z) >> gamma_old);
@@ -22,7 +21,7 @@ Gropp::Gropp(const Problem& k) {
     e.copy(z, p);
     e.wait(gamma_old);
     e.dots(dot(p, s) >> ps);
-    k.send_to_M(s);
+    if (k.is_sent(s)) e.push_last(s);
   });
   iterate = k.loop({.scalars = {{gamma, gamma_old}}}, rr, [&] {
     precondition(s, q);  // hides (p,s)
@@ -30,8 +29,7 @@ Gropp::Gropp(const Problem& k) {
           push(z));
     A.apply(e, z, w);  // hides (r,z) and (r,r)
     e.exit_if(ConvergedSpd{finish(rr), ps, k.target, k.bound});
-    e.run(Direction{.gamma = gamma, .gamma_old = gamma_old, .z = z, .w = w, .p = p, .s = s}, start(ps));
-    k.send_to_M(s);
+    k.run_for_M(Direction{.gamma = gamma, .gamma_old = gamma_old, .z = z, .w = w, .p = p, .s = s}, s, start(ps));
   });
 }
 

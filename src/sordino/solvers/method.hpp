@@ -36,29 +36,40 @@ struct Problem {
       s.run(step, epilogues..., push(mv));
       return;
     }
-    s.run(step, epilogues...);
-    send_to_M(v);
+    run_for_M(step, v, epilogues...);
     M->apply(s, v, mv);
     s.push_last(mv);
+  }
+  /// Runs a step that computes v, to which M^-1 is applied next, and sends v as it is computed, where M reads others' rows.
+  template <class F, class... E>
+  void run_for_M(F step, Vec v, E... epilogues) const {
+    is_sent(v) ? s.run(step, epilogues..., push(v)) : s.run(step, epilogues...);
   }
   /// A vector that M^-1 is applied to.
   Vec preconditioned(const char* name) const { return M ? M->operand(s, name) : vector(name); }
   /// Whether M^-1 wants rows of it that others have.
   bool is_sent(Vec v) const { return M && s.vectors()[std::size_t(v.id)].exchange; }
-  /// Behind the command that computes v.
-  void send_to_M(Vec v) const {
-    if (is_sent(v)) s.push_last(v);
-  }
 
-  /// Rank::loop, with a look at (r,r) every `check_every` iterations that keeps the best x.
-  template <class B>
-  Recorded loop(Rotation rotation, Scal rr, B body) const {
+  /// Rank::loop, with a look at (r,r) every `check_every` iterations that keeps the best x. `catch_up`: brings x up to (r,r)
+  /// for those who look, where it lags at the end of the body.
+  template <class B, class C>
+  Recorded loop(Rotation rotation, Scal rr, B body, C catch_up) const {
     if (watcher) watcher->add_to(rotation);
+    auto look = [&](int every, auto record) {
+      s.when(every, [&] {
+        catch_up();
+        record();
+      });
+    };
     return s.loop(rotation, [&] {
       body();
-      s.when(check_every, [&] { keep_best(rr); });
-      if (watcher) s.when(watcher->every, [&] { watcher->record_look(rr); });
+      look(check_every, [&] { keep_best(rr); });
+      if (watcher) look(watcher->every, [&] { watcher->record_look(rr); });
     });
+  }
+  template <class B>
+  Recorded loop(Rotation rotation, Scal rr, B body) const {
+    return loop(rotation, rr, body, [] {});
   }
   void keep_best(Scal rr) const;
 };
@@ -98,6 +109,7 @@ class Method {
   Recorded begin;            // from x and q = A x to the state before iteration 1
   Recorded iterate;          // a loop; its exit test's value() is (r,r)
   Recorded end;              // after an exit: what x still lacks. Empty where x never lags
+  Recorded after_all;        // the same after the most iterations, none of which exited. Empty where x is then up to date
   Recorded replace;          // recomputes from x what recurrences have carried. Empty where nothing drifts
   bool tests_first = false;  // the exit test stands before the update: an iteration that exits did none
   int replace_every = 0;     // iterations between replays of `replace`, where the user does not say
@@ -106,6 +118,7 @@ class Method {
 
   static constexpr bool applies_pairs = false;       // its loop multiplies two vectors at once
   static constexpr bool any_preconditioner = false;  // its preconditioner may be any operator, not only a diagonal
+  static constexpr bool takes_roots = false;         // of a diagonal M, which has to be positive
   static constexpr Factors complex = Factors::real;  // how it computes with complex vectors, if it does
 
  protected:

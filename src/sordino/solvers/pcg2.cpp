@@ -3,35 +3,41 @@
 namespace sordino {
 namespace pcg2 {
 
-InHalves::InHalves(const Problem& k, Waits waits) {
+void record(Method& m, const Problem& k, Waits waits) {
   auto& q = k.s;
   Vec x = k.x, s = k.Ax, l = k.vector("L^-1"), r = k.vector("r"), t = k.vector("t"), w = k.vector("w");
   Vec p = k.operand("p"), p_prev = k.operand("p prev");
   Scal gamma = q.scalar("(t,t)"), gamma_old = q.scalar("(t,t) old"), sp = q.scalar("(s,p)"), alpha = q.scalar("alpha");
-  rr = q.scalar("(r,r)");
+  m.rr = q.scalar("(r,r)");
   auto reduce = [&](Vec a, Vec b, Scal to) {
     q.dots(dot(a, b) >> to);
     if (waits == Waits::where_it_starts) q.wait(to);
   };
   auto needed = [&](Scal sum) { return waits == Waits::where_it_starts ? Get(sum) : Get(finish(sum)); };
 
-  begin = q.record([&] {
+  m.begin = q.record([&] {
     q.run(Begin{.alpha = alpha, .gamma_old = gamma_old, .b = k.b, .Ax = s, .d = k.d, .l = l, .r = r, .t = t, .p_prev = p_prev});
     reduce(t, t, gamma);  // 003-E4
   });
-  iterate = k.loop({.vectors = {{p, p_prev}}}, rr, [&] {
+  auto iterate = [&] {
     q.run(Scaled{.from = t, .to = w, .d = l});  // w = L^-T t hides (t,t)
     q.run(Direction{.gamma = needed(gamma), .gamma_old = gamma_old, .w = w, .p_prev = p_prev, .p = p}, push(p));
     k.A.apply(q, p, s);
     reduce(s, p, sp);
     q.run(pcg::Advance{.alpha = alpha, .p = p_prev, .x = x});  // hides (s,p)
     q.run(pcg::Residual{.gamma = gamma, .sp = needed(sp), .alpha = alpha, .gamma_old = gamma_old, .s = s, .r = r});
-    reduce(r, r, rr);
+    reduce(r, r, m.rr);
     q.run(Scaled{.from = r, .to = t, .d = l});  // t = L^-1 r hides (r,r)
-    q.exit_if(ConvergedSpd{needed(rr), sp, k.target, k.bound});
+    q.exit_if(ConvergedSpd{needed(m.rr), sp, k.target, k.bound});
     reduce(t, t, gamma);  // behind the test: who leaves has started nothing (003-E6)
-  });
-  end = q.record([&] { q.run(pcg::Advance{.alpha = alpha, .p = p, .x = x}); });  // 003-E3
+  };
+  auto catch_up = [&] {
+    q.run(pcg::Advance{.alpha = alpha, .p = p, .x = x});
+    q.run(pcg::NoStep{.alpha = alpha});
+  };
+  m.iterate = k.loop({.vectors = {{p, p_prev}}}, m.rr, iterate, catch_up);
+  m.end = q.record([&] { q.run(pcg::Advance{.alpha = alpha, .p = p, .x = x}); });  // 003-E3
+  m.after_all = q.record([&] { q.run(pcg::Advance{.alpha = alpha, .p = p_prev, .x = x}); });
 }
 
 }  // namespace pcg2

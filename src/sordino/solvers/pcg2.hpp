@@ -40,20 +40,17 @@ struct Direction {  // beta = gamma / gamma_old;  p = w + beta p_prev
 enum class Waits { where_it_starts, where_it_needs };
 
 /// Both listings: they differ in where a reduction is waited for.
-struct InHalves : Method {
-  static constexpr bool replicated = false;
-  static constexpr Factors complex = Factors::of_words;
-  using kernels =
-      decltype(joined(pcg::Kernels{}, KernelList<Kernel<Begin>, Kernel<Direction>, Kernel<Dots<1>, ConvergedSpd>>{}));
+void record(Method& method, const Problem& problem, Waits waits);
 
- protected:
-  InHalves(const Problem& problem, Waits waits);
-};
+using Kernels = decltype(joined(pcg::Kernels{}, KernelList<Kernel<Begin>, Kernel<Direction>, Kernel<Dots<1>, ConvergedSpd>>{}));
 
-struct Pcg2 final : InHalves {
+struct Pcg2 final : Method {
   static constexpr const char *name = "pcg2", *matrix = "spd";
   static constexpr const char* summary = "PCG-Algorithm2 of 003: three exposed reductions, M in two halves; to compare with";
-  explicit Pcg2(const Problem& problem) : InHalves(problem, Waits::where_it_starts) {}
+  static constexpr bool replicated = false, takes_roots = true;
+  static constexpr Factors complex = Factors::of_words;
+  explicit Pcg2(const Problem& problem) { record(*this, problem, Waits::where_it_starts); }
+  using kernels = Kernels;
 };
 
 }  // namespace sordino::pcg2

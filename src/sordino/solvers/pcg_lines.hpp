@@ -30,6 +30,11 @@ struct Residual {  // alpha = gamma / (s,p);  r -= alpha s;  gamma_old = gamma
   SORDINO_HD void row(i32 i) { r[i] -= a * s[i]; }
 };
 
-using Kernels = KernelList<Kernel<Advance>, Kernel<Residual>, Kernel<Scaled>>;
+struct NoStep {  // alpha = 0: x has been brought up to date, and the next iteration has nothing to add
+  Put alpha;
+  SORDINO_HD void head() { alpha = 0; }
+};
+
+using Kernels = KernelList<Kernel<Advance>, Kernel<Residual>, Kernel<NoStep>, Kernel<Scaled>>;
 
 }  // namespace sordino::pcg

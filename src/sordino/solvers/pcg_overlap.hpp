@@ -8,10 +8,13 @@
 
 namespace sordino::pcg_overlap {
 
-struct PcgOverlap final : pcg2::InHalves {
+struct PcgOverlap final : Method {
   static constexpr const char *name = "pcg-overlap", *matrix = "spd";
   static constexpr const char* summary = "PCG-Overlap of 003: three reductions, each hidden behind an update of a vector";
-  explicit PcgOverlap(const Problem& problem) : InHalves(problem, pcg2::Waits::where_it_needs) {}
+  static constexpr bool replicated = false, takes_roots = true;
+  static constexpr Factors complex = Factors::of_words;
+  explicit PcgOverlap(const Problem& problem) { pcg2::record(*this, problem, pcg2::Waits::where_it_needs); }
+  using kernels = pcg2::Kernels;
 };
 
 }  // namespace sordino::pcg_overlap

@@ -5,8 +5,8 @@ namespace {
 
 template <class... M>
 std::vector<MethodEntry> entries(MethodList<M...>) {
-  return {
-      {M::name, M::summary, std::string(M::matrix) == "spd", M::replicated, M::any_preconditioner, M::complex, &make<M>}...};
+  return {{M::name, M::summary, std::string(M::matrix) == "spd", M::replicated, M::takes_roots, M::any_preconditioner,
+           M::complex, &make<M>}...};
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ struct MethodEntry {
   std::string name, summary;
   bool needs_spd;           // of complex matrices a Hermitian definite one, or, where it computes with numbers, a symmetric one
   bool replicated;          // wants whole vectors on every rank
+  bool takes_roots;         // of a diagonal M, which has to be positive
   bool any_preconditioner;  // not only a diagonal; nor does it hide reductions behind products
   Factors complex;          // how it computes with complex vectors, if it does
   std::unique_ptr<Method> (*make)(const Problem&);

@@ -6,7 +6,7 @@ namespace sordino::cuda {
 namespace {
 
 /// What a loop may have besides the method's own commands.
-using CommonCommands = KernelList<Kernel<Nothing>, Kernel<KeepBest>, Kernel<LowerBest>>;
+using CommonCommands = KernelList<Kernel<Nothing>, Kernel<WaitFor>, Kernel<Dots<1>>, Kernel<KeepBest>, Kernel<LowerBest>>;
 
 template <class M, class Rows>
 auto products() {
