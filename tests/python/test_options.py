@@ -97,6 +97,22 @@ def test_a_file_of_options(fake_core, tmp_path):
     assert _options.load(str(path)) == {"solver": "prcg", "rtol": 1e-9}
 
 
+def test_a_file_of_options_may_name_a_machine(fake_core, tmp_path):
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps({"engine": "model", "machine": "summit"}))
+    assert _options.load(path) == {"engine": "model", "machine": "summit"}
+    record = {
+        "status": "converged",
+        "options": {"engine": "model"},
+        "machine": {"cores": 2, "described": None},
+    }
+    path.write_text(json.dumps(record))
+    assert _options.load(path) == {"engine": "model"}
+    path.write_text(json.dumps({"machine": 7}))
+    with pytest.raises(BadArgument, match=r"'machine' is a name, a \.json file or a description, not 7"):
+        _options.load(path)
+
+
 @pytest.mark.parametrize("text", ["{", "[1]", '{"solverr": "cg"}', '{"rtol": "x"}', "[" * 100000])
 def test_a_bad_file_of_options(fake_core, tmp_path, text):
     path = tmp_path / "run.json"

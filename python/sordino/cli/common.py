@@ -107,8 +107,12 @@ def _add_option(parser: argparse.ArgumentParser, spec: _options.OptionSpec) -> N
 
 
 def solve_options(given: argparse.Namespace) -> dict[str, Any]:
-    """Options of a parsed command line over those of ``--options FILE``, checked and typed."""
+    """Options of a parsed command line over those of ``--options FILE``, checked and typed, and the machine."""
     options = _options.load(given.options) if given.options else {}
+    if given.machine is not None:
+        options["machine"] = given.machine
+    elif given.engine not in (None, "model"):  # the file's machine is for the file's engine
+        options.pop("machine", None)
     for spec in _options.specs().values():
         value = getattr(given, spec.name, None)
         if spec.name in OTHER_FORM or value is None:
