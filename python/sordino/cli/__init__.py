@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ..errors import BadArgument, SordinoError, suggestion
+from ..log import logger
 from . import processes
 
 #: Sub-commands; each is a module here with ``main(argv) -> exit code``.
@@ -35,7 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         with contextlib.suppress(AttributeError, ValueError):
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
-        code = _dispatch(arguments)
+        with _warnings_told():
+            code = _dispatch(arguments)
         sys.stdout.flush()
         return code
     except SordinoError as error:
@@ -72,6 +75,23 @@ def _dispatch(arguments: list[str]) -> int:
         near = suggestion(name, COMMANDS) or f"; known: {', '.join(COMMANDS)}"
         raise BadArgument(f"unknown command '{name}'{near}")
     return int(importlib.import_module(f"{__name__}.{name}").main(rest))
+
+
+class _Teller(logging.Handler):
+    """Says what the library warns of as the command line says all else."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        complain(record.getMessage())
+
+
+@contextlib.contextmanager
+def _warnings_told() -> Iterator[None]:
+    teller = _Teller(logging.WARNING)
+    logger.addHandler(teller)
+    try:
+        yield
+    finally:
+        logger.removeHandler(teller)
 
 
 def _usage() -> str:
