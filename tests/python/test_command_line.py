@@ -39,7 +39,7 @@ def test_solve_says_what_it_did(cli, folder):
         "host engine, 2 ranks",
         "b = A*1",
         "Solved and verified",
-        "2 reductions",
+        "17 reductions in all",
     ):
         assert part in out
 
