@@ -317,6 +317,14 @@ def test_reports_are_saved_from_python(system, tmp_path):
     report.save_html(tmp_path / "r.html", force=True)
 
 
+def test_a_trace_that_was_not_asked_for_is_not_saved(system, tmp_path):
+    A, b = system
+    report = sordino.solve(A, b).report
+    with pytest.raises(sordino.BadArgument, match="no trace to save: set the solver up with trace=True"):
+        report.save_trace(tmp_path / "t.json")
+    assert not list(tmp_path.iterdir())
+
+
 def test_poisson(fake_core):
     A = sordino.poisson(3, 4, 5)
     assert A.shape == (60, 60) and A.nnz == 60 + 2 * (2 * 20 + 3 * 15 + 4 * 12)
