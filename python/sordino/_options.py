@@ -29,8 +29,8 @@ AT_SETUP: tuple[str, ...] = (
     "callback_every", "callback_x", "left_nullspace", "machine", "nullspace"
 )  # fmt: skip
 
-#: Whole numbers of the core have 64 bits.
-_MOST = 2**63
+#: The largest whole number of the core, whose numbers have 32 bits.
+_MOST = 2**31 - 1
 _MOST_DEVICES = 4096
 
 
@@ -149,8 +149,8 @@ def parse(spec: OptionSpec, text: str) -> Any:
 
 
 def _of_the_core(spec: OptionSpec, value: int) -> int:
-    if not -_MOST <= value < _MOST:
-        raise BadArgument(f"option '{spec.name}' has too many digits: {shown(value)}")
+    if not -_MOST <= value <= _MOST:
+        raise BadArgument(f"option '{spec.name}' is at most {_MOST:,}, not {shown(value)}")
     return value
 
 

@@ -46,6 +46,8 @@ def test_none_means_the_default(fake_core):
         ({"solver": "bicgstap"}, "unknown solver 'bicgstap', did you mean 'bicgstab'?"),
         ({"engine": "abacus"}, "unknown engine 'abacus'; known: auto, host, cuda, model"),
         ({"ranks": 2.5}, "option 'ranks' takes a whole number, not 2.5"),
+        ({"maxiter": 10**12}, "option 'maxiter' is at most 2,147,483,647, not 1000000000000"),
+        ({"report": "r.html"}, "unknown option 'report'; sordino options lists all of them"),
         ({"ranks": True}, "option 'ranks' takes a whole number"),
         ({"rtol": "small"}, "option 'rtol' takes a number, not 'small'"),
         ({"rtol": float("nan")}, "option 'rtol' is not a number"),

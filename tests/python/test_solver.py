@@ -199,7 +199,7 @@ def test_the_caller_may_change_the_matrix_after_setup(system):
         ({"ranks": 217}, "217 ranks are more than the matrix has rows (216)"),
         ({"engine": "cuda"}, "engine 'cuda' is not in this build"),
         ({"engine": "host", "machine": "laptop"}, "a machine is described for engine 'model' only"),
-        ({"engine": "model", "machine": "lapdog"}, "unknown machine 'lapdog', did you mean 'laptop'?"),
+        ({"engine": "model", "machine": "laptob"}, "unknown machine 'laptob', did you mean 'laptop'?"),
     ],
 )
 def test_places_that_are_not_there(system, options, sentence):

@@ -255,11 +255,8 @@ def _show(
     names = ("memory", "launches", "sums", "reductions", "halo", "imbalance")
     cells = []
     for row in rows:
-        iterations = (
-            f"{row['iterations']:,} ({row['iterations_from']})"
-            if row["iterations"]
-            else row["iterations_from"]
-        )
+        source = row["iterations_from"].partition(":")[0]  # why there is no number stands below the table
+        iterations = f"{row['iterations']:,} ({source})" if row["iterations"] else source
         parts = [f"{row['parts'][name] * 1e6:,.1f}" for name in names]
         total = duration(row["total_s"]) if row["total_s"] is not None else "-"
         cells.append(
@@ -276,6 +273,9 @@ def _show(
     if subject.scaled:
         title += f"; run scaled, with {subject.run.n:,} rows"
     show_table(title, heads, cells, left=2)
+    untold = {row["solver"]: row["iterations_from"] for row in rows if not row["iterations"]}
+    for solver, source in untold.items():
+        say(f"{solver}: {source}.")
     for verdict in verdicts:
         say(verdict["why"])
     say("")
