@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -12,6 +13,8 @@ import scipy.io
 import scipy.sparse as sp
 
 import sordino
+from sordino import machines
+from sordino.cli import doctor
 
 
 def test_a_word_that_is_far_from_all_others_gets_no_suggestion(cli):
@@ -52,9 +55,33 @@ def test_why_a_method_has_no_number_stands_below_the_table(cli, tmp_path):
     assert max(len(line) for line in out.splitlines() if line.startswith(("solver", "cg  "))) < 140
 
 
+def test_ranks_of_several_hosts_are_told_as_such(cli):
+    argv = ("predict", "poisson", 8, 8, 8, "--solvers", "cg", "--iterations", 50)
+    code, out, _ = cli(*argv, "--ranks", "4,8")
+    assert code == 0 and "4 ranks are" not in out
+    assert (
+        "8 ranks are 2 hosts of h200x4, which has 4 ranks a host; the link between them is assumed.\n" in out
+    )
+    _, out, _ = cli(*argv, "--ranks", "4,8", "--json")
+    assert [verdict["hosts"] for verdict in json.loads(out)["verdicts"]] == [1, 2]
+    one_host = {**machines.load("h200x4"), "ranks_per_node": 0}
+    assert machines.hosts(one_host, 1000) == 1
+
+
 def test_a_diagonal_as_a_vector_and_half_a_nullspace():
     A = sordino.poisson(4, 4, 4)
     with pytest.raises(sordino.BadArgument, match=r"give a diagonal as scipy\.sparse\.diags_array\(M\)"):
         sordino.solve(A, np.ones(64), M=np.ones(64))
     with pytest.raises(sordino.BadArgument, match="give what A itself maps to zero as nullspace, too"):
         sordino.solve(A, np.ones(64), left_nullspace=np.ones(64))
+
+
+def test_what_help_says_of_cocg_and_of_files_of_nullspaces(cli, shell):
+    _, out, _ = cli("options")
+    (row,) = [line for line in out.splitlines() if line.strip().startswith("cocg ")]
+    assert "complex symmetric" in row
+    assert "--nullspace none|constant|FILE" in shell("solve", "--help").stdout
+
+
+def test_doctor_names_no_package_that_nothing_imports():
+    assert "matplotlib" not in doctor.EXTRAS and "trimesh" not in doctor.EXTRAS

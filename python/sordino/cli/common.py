@@ -103,6 +103,7 @@ def _add_option(parser: argparse.ArgumentParser, spec: _options.OptionSpec) -> N
         )
         return
     metavar = {"int": "N", "float": "X"}.get(spec.type, spec.name.upper())
+    metavar = "|".join([*spec.choices, "FILE"]) if spec.name == "nullspace" and spec.choices else metavar
     parser.add_argument(*flags, dest=spec.name, metavar=metavar, help=text)
 
 

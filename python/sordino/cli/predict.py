@@ -51,7 +51,7 @@ def main(argv: Sequence[str]) -> int:
     verdicts: list[dict[str, Any]] = []
     for machine in plan.machines:
         found = [list(_rows(subject, plan, machine, ranks, counts)) for ranks in plan.ranks]
-        judged = [_verdict(part) for part in found]
+        judged = [{**_verdict(part), "hosts": machines.hosts(machine, part[0]["ranks"])} for part in found]
         if not given.json:
             _show(subject, machine, [row for part in found for row in part], judged)
         rows += [row for part in found for row in part]
@@ -278,4 +278,6 @@ def _show(
         say(f"{solver}: {source}.")
     for verdict in verdicts:
         say(verdict["why"])
+        if verdict["hosts"] > 1:
+            say(machines.said_of_hosts(machine, verdict["ranks"]))
     say("")
