@@ -16,9 +16,10 @@ from . import linalg
 from . import log as _log  # noqa: F401  the logger must have its handler from the start
 from ._comm import Communicator, Pending, run
 from ._estimate import estimate_memory
+from ._once import solve
 from ._rows import RowsSolver
 from ._solution import Solution
-from ._solve import Solver, solve
+from ._solve import Solver
 from .errors import (
     BadArgument,
     DeviceError,

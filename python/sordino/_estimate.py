@@ -7,7 +7,7 @@ from typing import Any
 from . import _nullspace, _options
 from ._callbacks import looks
 from ._native import core, translated
-from ._placement import check_ranks, default_engine, default_ranks, describe
+from ._placement import chosen_engine, chosen_ranks, describe
 from ._system import as_system, matrix_bytes
 from .errors import Unsupported
 
@@ -28,9 +28,10 @@ def estimate_memory(
     Parameters
     ----------
     A, M, nullspace, left_nullspace, callback_every, callback_x, machine, **options
-        As for :class:`sordino.Solver`; above all ``solver``, ``ranks`` and ``engine``. A GPU need not be here. A
-        machine, for ``engine="model"``, is checked, and changes no bytes; ``partition="metis"`` is taken as
-        blocks, whose vectors need a little more room for what others send.
+        As for :class:`sordino.Solver`; above all ``solver``, ``ranks``, ``engine`` and ``devices``. GPUs need not
+        be here: a list of devices says how many there are to be. A machine, for ``engine="model"``, is checked,
+        and changes no bytes; ``partition="metis"`` is taken as blocks, whose vectors need a little more room for
+        what others send.
 
     Returns
     -------
@@ -58,14 +59,9 @@ def estimate_memory(
     if system.complex and _nullspace.named(null, options):
         raise Unsupported("nullspaces of complex systems are not supported")
     checked = {**_options.check(options), "partition": "blocks"}
-    if checked.get("engine", "auto") == "auto":
-        checked["engine"] = default_engine()
+    checked["engine"] = chosen_engine(checked)
     describe(checked["engine"], machine)
-    processes = int(core().mpi()["size"])
-    if "ranks" not in checked:
-        wanted = default_ranks(checked["engine"], checked.get("devices"), processes)
-        checked["ranks"] = max(1, min(wanted, system.n // processes))
-    check_ranks(checked["ranks"], processes, system.n)
+    checked["ranks"] = chosen_ranks(checked, system.n)
     given = {**system.extras(), **null, **looks(callback_every, callback_x)}
     with translated():
         held = core().estimate_memory(*system.arrays(), system.n, checked, given)

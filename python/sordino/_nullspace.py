@@ -40,6 +40,10 @@ def apart(
     if isinstance(nullspace, str):
         settings["nullspace"] = nullspace
         nullspace = None
+    if left is not None and nullspace is None and settings.get("nullspace", "none") == "none":
+        raise BadArgument(
+            "left_nullspace is given without a nullspace: give what A itself maps to zero as nullspace, too"
+        )
     given = {}
     if nullspace is not None:
         given["nullspace"] = _rows(nullspace, n, "nullspace")

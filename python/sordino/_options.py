@@ -29,8 +29,8 @@ AT_SETUP: tuple[str, ...] = (
     "callback_every", "callback_x", "left_nullspace", "machine", "nullspace"
 )  # fmt: skip
 
-#: Whole numbers of the core have 64 bits.
-_MOST = 2**63
+#: The largest whole number of the core, whose numbers have 32 bits.
+_MOST = 2**31 - 1
 _MOST_DEVICES = 4096
 
 
@@ -149,8 +149,8 @@ def parse(spec: OptionSpec, text: str) -> Any:
 
 
 def _of_the_core(spec: OptionSpec, value: int) -> int:
-    if not -_MOST <= value < _MOST:
-        raise BadArgument(f"option '{spec.name}' has too many digits: {shown(value)}")
+    if not -_MOST <= value <= _MOST:
+        raise BadArgument(f"option '{spec.name}' is at most {_MOST:,}, not {shown(value)}")
     return value
 
 
@@ -217,7 +217,8 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read options from a JSON file such as ``{"solver": "cg", "rtol": 1e-8}``.
 
     Values are JSON's numbers, words and booleans, or words as on the command line: ``"ranks": "4"``. ``null`` stands
-    for the default. What ``--json`` printed of a solve is such a file, too: its options.
+    for the default; ``"machine"`` is the name, the file or the description of a machine. What ``--json`` printed of a
+    solve is such a file, too: its options, and the machine that it described.
 
     Raises
     ------
@@ -229,14 +230,24 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
     given = parse_object(read_text(path), os.fspath(path), "options")
     table = specs()
     if "status" in given and isinstance(given.get("options"), Mapping):
-        given = {
-            key: value for key, value in given["options"].items() if _could_be_asked(table.get(key), value)
-        }
+        given = _of_record(given, table)
+    machine = given.pop("machine", None)
+    if not isinstance(machine, (str, dict, type(None))):
+        raise BadArgument(f"'machine' is a name, a .json file or a description, not {shown(machine)}")
     for key, value in given.items():
         spec = table.get(ALIASES.get(key, key))
         if spec is not None and isinstance(value, str):
             given[key] = parse(spec, value)
-    return check(given)
+    return {**check(given), **({} if machine is None else {"machine": machine})}
+
+
+def _of_record(record: Mapping[str, Any], table: Mapping[str, OptionSpec]) -> dict[str, Any]:
+    """What a record's solve was asked: its options, and the machine where that was a described one."""
+    asked = {key: value for key, value in record["options"].items() if _could_be_asked(table.get(key), value)}
+    machine = record.get("machine")
+    if isinstance(machine, Mapping) and "described" in machine:  # --json says what it ran on, too
+        machine = machine["described"]
+    return asked if machine is None else {**asked, "machine": machine}
 
 
 def _could_be_asked(spec: OptionSpec | None, value: Any) -> bool:

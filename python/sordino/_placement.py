@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from . import machines
@@ -34,27 +35,62 @@ def place(options: dict[str, Any], n: int, machine: Any) -> tuple[dict[str, Any]
     ------
     BadArgument
         The ``cuda`` engine, which a list of devices asks for, too, without a device; ranks below 1 or more
-        than rows, a device that is not there, a list of devices for another engine, a machine for an engine
-        that is real.
+        than rows, a device that is not there, a list of devices or a transport for another engine, a machine for
+        an engine that is real.
     """
     placed = dict(options)
-    engine = placed.get("engine", "auto")
-    devices = placed.get("devices")
-    if engine == "auto":
-        engine = placed["engine"] = "cuda" if devices else default_engine()
+    engine = placed["engine"] = chosen_engine(placed)
     described = describe(engine, machine)
     if engine == "cuda":
-        check_devices(devices)
-    elif devices:
+        check_devices(placed.get("devices"))
+    warn_of_unheeded(placed)
+    placed["ranks"] = chosen_ranks(placed, n)
+    return placed, described
+
+
+def chosen_engine(options: Mapping[str, Any]) -> str:
+    """The engine that these options ask for, here or on a machine with GPUs; what is for GPUs is refused elsewhere."""
+    engine, devices = str(options.get("engine", "auto")), options.get("devices")
+    if engine == "auto":
+        engine = "cuda" if devices else default_engine()
+    if engine != "cuda" and devices:
         raise BadArgument(
             f"devices are GPUs, which engine '{engine}' does not use: leave devices out, or take engine 'cuda'"
         )
+    check_transport(engine, options.get("transport", "auto"))
+    return engine
+
+
+def check_transport(engine: str, transport: str) -> None:
+    """Refuse a transport, which is between GPUs, for an engine that has its own way."""
+    if engine != "cuda" and transport != "auto":
+        raise BadArgument(
+            f"transport '{transport}' is between GPUs, which engine '{engine}' does not use: "
+            "leave transport out, or take engine 'cuda'"
+        )
+
+
+def chosen_ranks(options: Mapping[str, Any], n: int) -> int:
+    """Ranks of this process, the engine being chosen: those asked for, or else as many as there is room for."""
     processes = int(core().mpi()["size"])
-    if "ranks" in placed:
-        check_ranks(placed["ranks"], processes, n)
-    else:
-        placed["ranks"] = max(1, min(default_ranks(engine, devices, processes), n // processes))
-    return placed, described
+    if "ranks" in options:
+        check_ranks(options["ranks"], processes, n)
+        return int(options["ranks"])
+    wanted = default_ranks(options["engine"], options.get("devices"), processes)
+    return max(1, min(wanted, n // processes))
+
+
+def warn_of_unheeded(options: Mapping[str, Any]) -> None:
+    """One sentence for what was asked for and changes nothing."""
+    if options.get("seed") and options["engine"] != "model":
+        logger.warning(
+            "option 'seed' is for engine 'model', and changes nothing on engine '%s': leave it out",
+            options["engine"],
+        )
+    trees = options.get("all_reduce", "auto") in ("tree", "two_level", "fastest")
+    defaults = {"reduce_degree": 2, "broadcast_degree": 4}
+    for name in [name for name, value in defaults.items() if options.get(name, value) != value and not trees]:
+        logger.warning("option '%s' is for all_reduce 'tree' and 'two_level', and changes nothing here", name)
 
 
 def default_engine() -> str:

@@ -187,7 +187,8 @@ def iteration(subject: Subject, machine: dict[str, Any], ranks: int, options: di
             break
     else:
         raise BadArgument(
-            f"{options['solver']} ends after {many.iterations} iterations ({many.reason}): too few to be timed"
+            f"{options['solver']} ends after {many.iterations} iterations ({many.reason}), too few to be timed: "
+            "give a larger matrix of this kind"
         )
     count = long - short
     ledger = {

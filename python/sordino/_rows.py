@@ -15,6 +15,7 @@ import numpy.typing as npt
 from . import _options
 from ._matrix import MOST_ROWS, as_vector
 from ._native import core, translated
+from ._placement import check_transport
 from ._solution import Solution, check_on_failure, deliver
 from ._vectors import host_array, restorer
 from .errors import BadArgument, SordinoError, Unsupported
@@ -88,7 +89,7 @@ class RowsSolver:
         **options: Any,
     ) -> None:
         foreign = _foreign(comm)
-        checked, refused = _judged(lambda: _options.check(options))
+        checked, refused = _judged(lambda: _asked(options))
         arrays, no_arrays = _judged(lambda: _rows(indptr, indices, data))
         first, no_row = _judged(lambda: _first(first_row))
         self._options: dict[str, Any] = checked or {}
@@ -258,6 +259,16 @@ def _judged(job: Callable[[], T]) -> tuple[T | None, Refused | None]:
             "bad_argument",
             f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}",
         )
+
+
+def _asked(options: dict[str, Any]) -> dict[str, Any]:
+    checked = _options.check(options)
+    engine = checked.get("engine", "auto")
+    if engine == "auto" and not core().devices()["devices"]:
+        engine = "host"
+    if engine not in ("auto", "cuda"):
+        check_transport(engine, checked.get("transport", "auto"))
+    return checked
 
 
 def _per_solve(options: dict[str, Any], on_failure: str) -> dict[str, Any]:

@@ -1,9 +1,10 @@
-"""Solving from Python: :func:`solve` for one system, :class:`Solver` for many with the same matrix."""
+"""Solving from Python: :class:`Solver`, for many systems with the same matrix."""
 
 from __future__ import annotations
 
 import os
 import threading
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -22,6 +23,7 @@ from ._solution import Solution, check_on_failure, collected, deliver, in_single
 from ._system import as_system, matrix_bytes
 from ._vectors import HostVectors
 from .errors import BadArgument, Unsupported
+from .log import logger
 
 
 class Solver:
@@ -77,6 +79,8 @@ class Solver:
     --------
     >>> s = sordino.Solver(A, solver="cg", precond="jacobi")       # doctest: +SKIP
     >>> x = s.solve(b, rtol=1e-8).x                                 # doctest: +SKIP
+    >>> with sordino.Solver(A) as s:                               # doctest: +SKIP
+    ...     x = s.solve(b).x
     """
 
     def __init__(
@@ -109,7 +113,7 @@ class Solver:
         described = machines.numbers(self._machine) if self._machine else None
         given = {**system.extras(), **self._null, **self._order.given, **self._looks}
         with heeded(system.functions), translated():
-            self._core = core().Solver(
+            self._core: Any = core().Solver(
                 *system.arrays(), system.n, self._options, described, **({"given": given} if given else {})
             )
 
@@ -165,7 +169,7 @@ class Solver:
         BadArgument, DeviceError, PeerFailed
         """
         check_on_failure(on_failure)
-        self._check_process()
+        self._native()
         overrides = _options.check(options, allowed=_options.PER_SOLVE)
         vectors = taken(b, self.n, "b")
         columns = [self._order.into(column) for column in vectors.columns]
@@ -198,7 +202,7 @@ class Solver:
         BadArgument
             Another pattern or length, NaN or infinity, or bare values whose order is not known.
         """
-        self._check_process()
+        self._native()
         held = self._system.rows
         if held is None:
             raise BadArgument("the matrix is given as an operator, which has no values to update")
@@ -207,7 +211,7 @@ class Solver:
             before = held.data.copy()  # ranks of the host view what is held
             np.copyto(held.data, data)
             try:
-                self._core.update_values(words(held.data))
+                self._native().update_values(words(held.data))
             except BaseException:
                 np.copyto(held.data, before)
                 raise
@@ -245,9 +249,9 @@ class Solver:
 
     def time_product(self, pairs: int = 50) -> float:
         """Seconds of one product y = A x with its halo, replayed ``2 * pairs`` times as in a solve."""
-        self._check_process()
+        self._native()
         with self._lock, translated():
-            return float(self._core.time_product(pairs))
+            return float(self._native().time_product(pairs))
 
     def memory(self) -> dict[str, Any]:
         """Bytes held.
@@ -262,9 +266,30 @@ class Solver:
             each rank so far, which later solves and new values leave as they are; 0 on the host.
         """
         with translated():
-            return {**self._core.memory(), "matrix_bytes": matrix_bytes(self._system)}
+            return {**self._native().memory(), "matrix_bytes": matrix_bytes(self._system)}
+
+    def close(self) -> None:
+        """Give back the matrix, the vectors and the engine with its threads or GPUs, once a solve under way has ended.
+
+        Closing again is allowed; solves and new values are then refused. A solver that is dropped is closed, too.
+        """
+        if os.getpid() != self._process:
+            return  # threads and devices are those of the process that made it
+        with self._lock:
+            self._core = None
+            self._system = replace(self._system, rows=None, given={})
+            self._null, self._order = {}, _metis.Order()
+
+    def __enter__(self) -> Solver:
+        self._native()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def __repr__(self) -> str:
+        if self._core is None:
+            return "<sordino.Solver, closed>"
         options = self.options
         ranks = f"{options['ranks']} rank{'' if options['ranks'] == 1 else 's'}"
         entries = f"{self.nnz:,} entries" if self._system.rows else "given as an operator"
@@ -303,11 +328,15 @@ class Solver:
     def _solve_words(
         self, b: Any, x0: Any, callback: Callback | None, overrides: dict[str, Any], place: Any = None
     ) -> dict[str, Any]:
+        if self._looks and callback is None:
+            logger.warning(
+                "option 'callback_every' has every rank wait for a callback, and this solve has none"
+            )
         relay = Relay(callback, bool(self._looks.get("look_x")), self._system.complex)
         calls = {} if callback is None else {"look" if self._looks else "progress": relay}
         vectors = {"x": handed(place)} if place is not None else {}
         with self._lock, heeded(self._system.functions), translated():
-            raw = dict(self._core.solve(handed(b), handed(x0), options=overrides, **calls, **vectors))
+            raw = dict(self._native().solve(handed(b), handed(x0), options=overrides, **calls, **vectors))
         relay.settle(raw)
         if place is not None and raw["x"] is not None:
             raw["x"] = place
@@ -330,9 +359,12 @@ class Solver:
         residual, relative = check["residual_norm"], check["true_residual"]
         return residual / relative if relative else 0.0, residual
 
-    def _check_process(self) -> None:
+    def _native(self) -> Any:
         if os.getpid() != self._process:
             raise Unsupported("this solver was set up before a fork and works in the parent process only")
+        if self._core is None:
+            raise BadArgument("this solver has been closed: set up another one")
+        return self._core
 
     def _solution(
         self, raws: list[dict[str, Any]], vectors: HostVectors | GpuVectors, overrides: dict[str, Any]
@@ -342,57 +374,3 @@ class Solver:
         asked, problem = {**self.options, **overrides}, {"n": self.n, "nnz": self.nnz}
         reports = tuple(reported(raw, asked, problem, self._machine) for raw in raws)
         return collected([self._order.back(raw["x"]) for raw in raws], reports, vectors.joined)
-
-
-def solve(
-    A: Any,
-    b: Any,
-    x0: Any = None,
-    *,
-    on_failure: str = "raise",
-    callback: Callback | None = None,
-    **options: Any,
-) -> Solution:
-    """Set up and solve one system A x = b.
-
-    Parameters
-    ----------
-    A : sparse or dense array, or LinearOperator, shape (n, n), real or complex
-    b : array_like, shape (n,) or (n, k)
-    x0 : array_like, shape (n,) or (n, k), optional
-        First guess; zero if not given.
-    on_failure : {"raise", "warn", "return"}
-        What happens when the solve ends without a verified solution.
-    callback : function of (iteration, relative residual[, x]), optional
-        Returning True stops the solve.
-    **options
-        ``M``, ``nullspace``, ``left_nullspace``, ``callback_every``, ``callback_x`` and ``machine`` of
-        :class:`Solver`, and all that ``sordino options`` lists, above all ``solver``, ``rtol`` (1e-5), ``atol`` (0),
-        ``maxiter``, ``time_limit`` (seconds), ``engine``, ``ranks`` and ``devices``.
-
-    Returns
-    -------
-    Solution
-        Its ``x`` is verified: ``||b - A x|| <= max(rtol ||b||, atol)`` was recomputed.
-
-    Raises
-    ------
-    NotConverged
-        With ``on_failure="raise"``; carries the solution with the best x.
-    BadArgument, Unsupported, DeviceError, PeerFailed
-
-    Notes
-    -----
-    Returns when x is there. Setup costs O(nnz) and as much memory as :func:`estimate_memory` says; for many
-    right-hand sides, or new values in one pattern, keep a :class:`Solver`.
-
-    Examples
-    --------
-    >>> import sordino
-    >>> A = sordino.poisson(16, 16, 16)                              # doctest: +SKIP
-    >>> sordino.solve(A, A @ numpy.ones(4096), rtol=1e-8).status     # doctest: +SKIP
-    'converged'
-    """
-    check_on_failure(on_failure)
-    solver = Solver(A, **options)
-    return solver.solve(b, x0, on_failure=on_failure, callback=callback)

@@ -130,7 +130,8 @@ def _preconditioner(M: Any, n: int, numbers: bool) -> dict[str, Any]:
     if not sp.issparse(M):
         M = np.asarray(M)
     if tuple(M.shape) != (n, n):
-        raise BadArgument(f"{what} is of shape {tuple(M.shape)}, and the matrix is {n} x {n}")
+        way = "; give a diagonal as scipy.sparse.diags_array(M)" if tuple(M.shape) == (n,) else ""
+        raise BadArgument(f"{what} is of shape {tuple(M.shape)}, and the matrix is {n} x {n}{way}")
     try:
         rows = as_csr(M, own=True)
     except BadArgument as refused:

@@ -145,5 +145,5 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     """``", did you mean 'rtol'?"`` for the nearest known word, or an empty string."""
     if len(word) > 60:
         return ""
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.7)
     return f", did you mean '{near[0]}'?" if near else ""

@@ -145,11 +145,12 @@ def test_two_records_are_compared(cli, tmp_path):
         ("{", "line 1 is not valid JSON"),
         ("[1]\n", "must hold one JSON object"),
         ("", "is empty"),
-        ('{"bench": "comm", "iteration_s": 1.0}', "have no measurement in common"),
+        ('{"bench": "comm", "iteration_s": 1.0}', "in common: they differ in bench (cg before, comm after)"),
+        ('{"bench": "cg", "ranks": 3}', "they differ in ranks (2 before, 3 after)"),
     ],
 )
 def test_what_is_no_record(cli, tmp_path, text, sentence):
-    good = _record(tmp_path / "good.jsonl", {"bench": "cg", "iteration_s": 1.0})
+    good = _record(tmp_path / "good.jsonl", {"bench": "cg", "ranks": 2, "iteration_s": 1.0})
     bad = tmp_path / "bad.jsonl"
     bad.write_text(text)
     code, _, err = cli("bench", "compare", good, bad)

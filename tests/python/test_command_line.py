@@ -39,7 +39,7 @@ def test_solve_says_what_it_did(cli, folder):
         "host engine, 2 ranks",
         "b = A*1",
         "Solved and verified",
-        "2 reductions",
+        "17 reductions in all",
     ):
         assert part in out
 
@@ -240,3 +240,17 @@ def test_a_table_wider_than_the_terminal_is_not_folded(monkeypatch, capsys):
         shown = capsys.readouterr().out
         assert "pieces to all, and the kernels that write them" in shown
         assert ("─" in shown) == (columns == "200")
+
+
+def test_a_record_of_a_described_machine_runs_on_it_again(cli, folder):
+    model = ("--engine", "model", "--ranks", "4")
+    (folder / "rm.json").write_text(cli("poisson", 8, 8, 8, *model, "--machine", "summit", "--json")[1])
+
+    def described(*more):
+        code, out, err = cli("poisson", 8, 8, 8, "--options", "rm.json", "--json", *more)
+        assert code == 0, err
+        return (json.loads(out)["machine"]["described"] or {}).get("name")
+
+    assert described() == "summit"
+    assert described("--machine", "laptop") == "laptop"
+    assert described("--engine", "host") is None

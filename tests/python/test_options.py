@@ -46,6 +46,8 @@ def test_none_means_the_default(fake_core):
         ({"solver": "bicgstap"}, "unknown solver 'bicgstap', did you mean 'bicgstab'?"),
         ({"engine": "abacus"}, "unknown engine 'abacus'; known: auto, host, cuda, model"),
         ({"ranks": 2.5}, "option 'ranks' takes a whole number, not 2.5"),
+        ({"maxiter": 10**12}, "option 'maxiter' is at most 2,147,483,647, not 1000000000000"),
+        ({"report": "r.html"}, "unknown option 'report'; sordino options lists all of them"),
         ({"ranks": True}, "option 'ranks' takes a whole number"),
         ({"rtol": "small"}, "option 'rtol' takes a number, not 'small'"),
         ({"rtol": float("nan")}, "option 'rtol' is not a number"),
@@ -95,6 +97,22 @@ def test_a_file_of_options(fake_core, tmp_path):
     path = tmp_path / "run.json"
     path.write_text(json.dumps({"solver": "prcg", "rtol": 1e-9}))
     assert _options.load(str(path)) == {"solver": "prcg", "rtol": 1e-9}
+
+
+def test_a_file_of_options_may_name_a_machine(fake_core, tmp_path):
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps({"engine": "model", "machine": "summit"}))
+    assert _options.load(path) == {"engine": "model", "machine": "summit"}
+    record = {
+        "status": "converged",
+        "options": {"engine": "model"},
+        "machine": {"cores": 2, "described": None},
+    }
+    path.write_text(json.dumps(record))
+    assert _options.load(path) == {"engine": "model"}
+    path.write_text(json.dumps({"machine": 7}))
+    with pytest.raises(BadArgument, match=r"'machine' is a name, a \.json file or a description, not 7"):
+        _options.load(path)
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", '{"solverr": "cg"}', '{"rtol": "x"}', "[" * 100000])

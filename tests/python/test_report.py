@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -127,6 +128,20 @@ def test_durations_and_quantities():
     assert words.count(1, "message") == "1 message" and words.count(2.25, "message") == "2.2 messages"
     assert words.percent(0.999, 1) == "more than 99 %" and words.percent(0.001, 1) == "less than 1 %"
     assert words.percent(1, 1) == "100 %" and words.percent(0, 0) == "0 %"
+
+
+def test_a_few_iterations_are_told_in_all(report):
+    def told(iterations):
+        ledger = {**report.ledger, "reductions": 6 if iterations == 1 else 2 * iterations + 4}
+        short = replace(report, iterations=iterations, ledger=ledger)
+        return " ".join(words.ledger_sentences(short)), html.ledger_section(short)
+
+    for said in told(1):
+        assert "in all" in said and "an iteration" not in said
+    assert told(1)[0].startswith("6 reductions in all")
+    for said in told(10):
+        assert "an iteration" in said
+    assert told(10)[0].startswith("2 reductions an iteration")
 
 
 def test_who_carried_the_messages():

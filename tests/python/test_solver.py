@@ -199,7 +199,7 @@ def test_the_caller_may_change_the_matrix_after_setup(system):
         ({"ranks": 217}, "217 ranks are more than the matrix has rows (216)"),
         ({"engine": "cuda"}, "engine 'cuda' is not in this build"),
         ({"engine": "host", "machine": "laptop"}, "a machine is described for engine 'model' only"),
-        ({"engine": "model", "machine": "lapdog"}, "unknown machine 'lapdog', did you mean 'laptop'?"),
+        ({"engine": "model", "machine": "laptob"}, "unknown machine 'laptob', did you mean 'laptop'?"),
     ],
 )
 def test_places_that_are_not_there(system, options, sentence):
@@ -315,6 +315,14 @@ def test_reports_are_saved_from_python(system, tmp_path):
     with pytest.raises(sordino.FileError, match="exists already"):
         report.save_html(tmp_path / "r.html")
     report.save_html(tmp_path / "r.html", force=True)
+
+
+def test_a_trace_that_was_not_asked_for_is_not_saved(system, tmp_path):
+    A, b = system
+    report = sordino.solve(A, b).report
+    with pytest.raises(sordino.BadArgument, match="no trace to save: set the solver up with trace=True"):
+        report.save_trace(tmp_path / "t.json")
+    assert not list(tmp_path.iterdir())
 
 
 def test_poisson(fake_core):

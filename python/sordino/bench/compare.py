@@ -43,7 +43,9 @@ def main(argv: Sequence[str]) -> int:
     before, after = _records.read(given.before), _records.read(given.after)
     changes, unmatched = compared(before, after)
     if not changes:
-        raise BadArgument(f"{given.before} and {given.after} have no measurement in common")
+        raise BadArgument(
+            f"{given.before} and {given.after} have no measurement in common: {differing(before, after)}"
+        )
     worse = [change for change in changes if change["is_time"] and change["ratio"] > 1 + within]
     if given.json:
         say(
@@ -90,6 +92,30 @@ def compared(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> tuple
             continue
         changes += _changes(partners.pop(0), line, names)
     return changes, alone + sum(map(len, left.values()))
+
+
+def differing(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> str:
+    """In which words and whole numbers two records have no line alike."""
+    names = _settings(before + after)
+    shared = {line.get("bench") for line in before} & {line.get("bench") for line in after}
+    if not shared:
+        return f"they differ in {_values('bench', before, after)}; compare records of one benchmark"
+    apart = [
+        _values(name, *(chosen))
+        for bench in sorted(shared, key=str)
+        for chosen in [[[line for line in lines if line.get("bench") == bench] for lines in (before, after)]]
+        for name in names[bench]
+        if not {line[name] for line in chosen[0]} & {line[name] for line in chosen[1]}
+    ]
+    if apart:
+        return f"they differ in {'; in '.join(apart)}; measure again with the same"
+    some = next(iter(shared))
+    return f"no line of the one agrees with a line of the other in all of {', '.join(names[some])}"
+
+
+def _values(name: str, before: list[dict[str, Any]], after: list[dict[str, Any]]) -> str:
+    then, now = (sorted({str(line.get(name)) for line in lines}) for lines in (before, after))
+    return f"{name} ({', '.join(then)} before, {', '.join(now)} after)"
 
 
 def _settings(lines: list[dict[str, Any]]) -> dict[Any, list[str]]:

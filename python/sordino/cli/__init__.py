@@ -7,12 +7,15 @@ Exit codes: 0 converged (verified) or done, 2 bad input or usage, 3 not converge
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
+import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ..errors import BadArgument, SordinoError, suggestion
+from ..log import logger
 from . import processes
 
 #: Sub-commands; each is a module here with ``main(argv) -> exit code``.
@@ -27,6 +30,9 @@ COMMANDS: dict[str, str] = {
     "doctor": "say what was found on this machine, what will run, and what is missing",
 }
 
+#: What standard output answers where there is no more room; of files that have a name, others say it.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
@@ -35,7 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         with contextlib.suppress(AttributeError, ValueError):
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
-        code = _dispatch(arguments)
+        with _warnings_told():
+            code = _dispatch(arguments)
         sys.stdout.flush()
         return code
     except SordinoError as error:
@@ -45,11 +52,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         complain("interrupted; nothing was written")
         return 3
     except BrokenPipeError:  # the reader of our output went away, as head does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _drop_output()
         return 0
     except Exception as error:
         if os.environ.get("SORDINO_TRACEBACK"):
             raise
+        if isinstance(error, OSError) and error.errno in _FULL and error.filename is None:
+            _drop_output()
+            complain(f"the output cannot be written ({error.strerror}): make room, or send it elsewhere")
+            return 2
         complain(
             f"this should not happen ({type(error).__name__}: {error}); "
             "SORDINO_TRACEBACK=1 in the environment shows where",
@@ -72,6 +83,28 @@ def _dispatch(arguments: list[str]) -> int:
         near = suggestion(name, COMMANDS) or f"; known: {', '.join(COMMANDS)}"
         raise BadArgument(f"unknown command '{name}'{near}")
     return int(importlib.import_module(f"{__name__}.{name}").main(rest))
+
+
+def _drop_output() -> None:
+    """What is left to be printed goes nowhere, for Python to end in peace."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+class _Teller(logging.Handler):
+    """Says what the library warns of as the command line says all else."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        complain(record.getMessage())
+
+
+@contextlib.contextmanager
+def _warnings_told() -> Iterator[None]:
+    teller = _Teller(logging.WARNING)
+    logger.addHandler(teller)
+    try:
+        yield
+    finally:
+        logger.removeHandler(teller)
 
 
 def _usage() -> str:

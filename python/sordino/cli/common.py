@@ -103,12 +103,17 @@ def _add_option(parser: argparse.ArgumentParser, spec: _options.OptionSpec) -> N
         )
         return
     metavar = {"int": "N", "float": "X"}.get(spec.type, spec.name.upper())
+    metavar = "|".join([*spec.choices, "FILE"]) if spec.name == "nullspace" and spec.choices else metavar
     parser.add_argument(*flags, dest=spec.name, metavar=metavar, help=text)
 
 
 def solve_options(given: argparse.Namespace) -> dict[str, Any]:
-    """Options of a parsed command line over those of ``--options FILE``, checked and typed."""
+    """Options of a parsed command line over those of ``--options FILE``, checked and typed, and the machine."""
     options = _options.load(given.options) if given.options else {}
+    if given.machine is not None:
+        options["machine"] = given.machine
+    elif given.engine not in (None, "model"):  # the file's machine is for the file's engine
+        options.pop("machine", None)
     for spec in _options.specs().values():
         value = getattr(given, spec.name, None)
         if spec.name in OTHER_FORM or value is None:

@@ -22,7 +22,6 @@ from .processes import say
 #: Packages that are used where they are installed: what for, and what brings them.
 EXTRAS: dict[str, tuple[str, str]] = {
     "rich": ("tables and progress on a terminal", "pip install 'sordino[cli]'"),
-    "matplotlib": ("pictures of fields and structures in reports", "pip install 'sordino[report]'"),
     "pymetis": ("--partition metis", "pip install 'sordino[metis]'"),
     "cupy": ("peers in 'sordino bench' on a GPU", "pip install cupy-cuda13x"),
 }

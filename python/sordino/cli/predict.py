@@ -59,7 +59,7 @@ def main(argv: Sequence[str]) -> int:
     verdicts: list[dict[str, Any]] = []
     for machine in plan.machines:
         found = [list(_rows(subject, plan, machine, ranks, counts)) for ranks in plan.ranks]
-        judged = [_verdict(part) for part in found]
+        judged = [{**_verdict(part), "hosts": machines.hosts(machine, part[0]["ranks"])} for part in found]
         if not given.json:
             _show(subject, machine, [row for part in found for row in part], judged)
         rows += [row for part in found for row in part]
@@ -263,11 +263,8 @@ def _show(
     names = ("memory", "launches", "sums", "reductions", "halo", "imbalance")
     cells = []
     for row in rows:
-        iterations = (
-            f"{row['iterations']:,} ({row['iterations_from']})"
-            if row["iterations"]
-            else row["iterations_from"]
-        )
+        source = row["iterations_from"].partition(":")[0]  # why there is no number stands below the table
+        iterations = f"{row['iterations']:,} ({source})" if row["iterations"] else source
         parts = [f"{row['parts'][name] * 1e6:,.1f}" for name in names]
         total = duration(row["total_s"]) if row["total_s"] is not None else "-"
         cells.append(
@@ -284,6 +281,11 @@ def _show(
     if subject.scaled:
         title += f"; run scaled, with {subject.run.n:,} rows"
     show_table(title, heads, cells, left=2)
+    untold = {row["solver"]: row["iterations_from"] for row in rows if not row["iterations"]}
+    for solver, source in untold.items():
+        say(f"{solver}: {source}.")
     for verdict in verdicts:
         say(verdict["why"])
+        if verdict["hosts"] > 1:
+            say(machines.said_of_hosts(machine, verdict["ranks"]))
     say("")

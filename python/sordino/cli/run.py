@@ -145,7 +145,7 @@ def _set_up(
         problem.notes.append("No right-hand side was given: b = A*1.")
     if given.report and processes.index() == 0:
         _picture_system(problem, rows)
-    solver = Solver(rows, machine=given.machine, **nullspaces(options, given, rows.n))
+    solver = Solver(rows, **nullspaces(options, given, rows.n))
     problem.rows = None  # the ranks hold it now
     return solver, problem.b
 

@@ -149,4 +149,8 @@ def _unknown_kind(name: str, known: str) -> FileError:
         return FileError(
             f"{name} is not a Matrix Market file: its first line does not begin with %%MatrixMarket"
         )
+    if name.lower().endswith(".mat") and "MATLAB" in known:
+        return FileError(
+            f"{name} is no MATLAB file of version 5 to 7, as those of version 4 are not: save it with save(..., '-v7')"
+        )
     return FileError(f"{name} is of no kind that can be read here; known are {known}")

@@ -105,6 +105,24 @@ def numbers(described: dict[str, Any]) -> dict[str, float | int]:
     return {key: described[key] for key in FIELDS}
 
 
+def hosts(described: dict[str, Any], ranks: int) -> int:
+    """Hosts over which so many ranks of a described machine go."""
+    each = int(described["ranks_per_node"])
+    return -(-ranks // each) if each else 1
+
+
+def said_of_hosts(described: dict[str, Any], ranks: int) -> str:
+    """What must be known of a prediction for several hosts: how many, and whether anyone has measured their link."""
+    sources = described.get("sources")
+    told = sources if isinstance(sources, dict) else {}
+    link = [str(told.get(key, "")) for key in ("internode_latency_s", "internode_bandwidth")]
+    source = "assumed" if any(said.startswith("assumed") for said in link) else "described, not measured here"
+    return (
+        f"{ranks:,} ranks are {hosts(described, ranks):,} hosts of {described['name']}, which has "
+        f"{described['ranks_per_node']:,} ranks a host; the link between them is {source}."
+    )
+
+
 def _checked(described: dict[str, Any], where: str) -> dict[str, Any]:
     for key in described:
         if key not in FIELDS and key not in _WORDS:

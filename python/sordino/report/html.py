@@ -13,7 +13,7 @@ from .pictures import Picture
 from .record import Report
 from .roof import Roof, roof_of
 from .tables import scrolling, table
-from .words import count, duration, ledger_sentences, quantity, sentence
+from .words import count, duration, ledger_sentences, quantity, sentence, share
 
 _TIMES = {
     "time_s": "time",
@@ -173,7 +173,8 @@ def timeline_section(report: Report) -> str:
 def ledger_section(report: Report, each: str = "iteration") -> str:
     """The ledger in words and as a table; `each` is what the report's iterations are."""
     words = "".join(f"<li>{escape(said)}</li>" for said in ledger_sentences(report, each))
-    rows = []
+    n, head = share(report, each)
+    rows: list[tuple[str, ...]] = []
     for key, label in {**_COUNTS, **_TIMES}.items():
         if key not in report.ledger:
             continue
@@ -181,9 +182,9 @@ def ledger_section(report: Report, each: str = "iteration") -> str:
         if value == 0 and key in _IF_ANY:
             continue
         shown = duration(value) if key in _TIMES else _whole(key, value)
-        part = value / max(report.iterations, 1)
-        rows.append((label, shown, duration(part) if key in _TIMES else _whole(key, part)))
-    counts = table(("", "in all", f"{'an' if each[0] in 'aeiou' else 'a'} {each}"), rows)
+        part = duration(value / n) if key in _TIMES else _whole(key, value / n)
+        rows.append((label, shown, part) if n > 1 else (label, shown))
+    counts = table(("", "in all", head) if n > 1 else ("", head), rows)
     caption = '<p class="caption">Of one rank, from the first command to the last.</p>'
     return section("Communication and work", f'<ul class="words">{words}</ul>{caption}{counts}')
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import BadArgument
+
 
 @dataclass(frozen=True)
 class Report:
@@ -88,10 +90,12 @@ class Report:
         OutputFile(path, force=force, suffixes=(".html", ".htm"), what="report").write(render(self))
 
     def save_trace(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the trace for Perfetto or chrome://tracing; needs a solver with ``trace=True``."""
+        """Write the trace for Perfetto or chrome://tracing; of a solver without ``trace=True`` it is refused."""
         from ..io import OutputFile
         from .trace import perfetto
 
+        if not self.trace:
+            raise BadArgument("there is no trace to save: set the solver up with trace=True and solve again")
         OutputFile(path, force=force, suffixes=(".json",), what="trace").write(perfetto(self.trace))
 
 

@@ -7,6 +7,8 @@ from typing import Any
 from .record import Report
 
 _PREFIXES = ((1.0, ""), (1e-3, "m"), (1e-6, "\N{GREEK SMALL LETTER MU}"), (1e-9, "n"))
+#: With fewer iterations than these, start-up and verification are much of what was counted.
+_FEWEST = 10
 _SCALES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -66,10 +68,10 @@ def verdict(report: Report) -> str:
 def ledger_sentences(report: Report, each: str = "iteration") -> list[str]:
     """The ledger, whose counts are those of one rank, as sentences.
 
-    Such as "2 reductions an iteration, 96 % of their time hidden". `each` is what the report's iterations are.
+    Such as "2 reductions an iteration, 96 % of their time hidden", or, after few iterations, "7 reductions in all".
+    `each` is what the report's iterations are.
     """
-    ledger, n = report.ledger, max(report.iterations, 1)
-    each = f"{'an' if each[0] in 'aeiou' else 'a'} {each}"
+    ledger, (n, each) = report.ledger, share(report, each)
     said = [_reductions(report, n, each), _messages(report, n, each)]
     time = float(ledger.get("time_s") or report.seconds)
     exposed = float(ledger.get("exposed_reduction_s", 0)) + float(ledger.get("exposed_halo_s", 0))
@@ -84,6 +86,13 @@ def ledger_sentences(report: Report, each: str = "iteration") -> list[str]:
         moved = quantity(float(ledger["memory_bytes"]) / n, "B")
         said.append(f"{moved} of memory traffic {each}, {rate} a rank")
     return [sentence for sentence in said if sentence]
+
+
+def share(report: Report, each: str = "iteration") -> tuple[int, str]:
+    """By what counts are divided, and what they then are of: iterations, or all, where the start is much of it."""
+    if report.iterations < _FEWEST:
+        return 1, "in all"
+    return report.iterations, f"{'an' if each[0] in 'aeiou' else 'a'} {each}"
 
 
 def _reductions(report: Report, n: int, each: str) -> str:

@@ -100,8 +100,8 @@ void Options::fields(V&& v) {
   v("devices", devices, "run",
     "GPUs to use, such as 0-3 or 0,2; empty means all visible; MPI processes share them out in order", any);
   v("partition", partition, "run",
-    "which rows a rank owns: consecutive ones of equal weight, or, from Python, those that METIS finds to need few of others'; "
-    "bits then depend on the number of ranks",
+    "which rows a rank owns: consecutive ones of equal weight, or those that METIS finds to need few of others' "
+    "(from Python and the command line, with pymetis); bits then depend on the number of ranks",
     partition_choices);
   v("transport", transport, "run",
     "engine cuda: how GPUs send to each other: straight into memory, through host memory, by NCCL, or by NVSHMEM, which takes "

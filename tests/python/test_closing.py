@@ -1,0 +1,57 @@
+"""A solver that is closed: what it held is gone, and what it is asked is refused."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import sordino
+
+
+@pytest.fixture
+def system():
+    A = sordino.poisson(6, 5, 4)
+    return A, A @ np.ones(120)
+
+
+def test_a_closed_solver_refuses_with_a_sentence(system):
+    A, b = system
+    solver = sordino.Solver(A, engine="host", ranks=2)
+    x = solver.solve(b).x
+    operator = solver.aspreconditioner()
+    solver.close()
+    solver.close()
+    assert repr(solver) == "<sordino.Solver, closed>" and solver.n == 120
+    for asked in (
+        lambda: solver.solve(b),
+        lambda: solver.update_values(A.data),
+        lambda: solver.time_product(),
+        lambda: solver.memory(),
+        lambda: operator @ b,
+        lambda: solver.__enter__(),
+    ):
+        with pytest.raises(sordino.BadArgument, match="this solver has been closed: set up another one"):
+            asked()
+    np.testing.assert_allclose(x, 1, rtol=1e-3)
+
+
+def test_a_block_closes_its_solver_also_when_something_is_raised(system):
+    A, b = system
+    with sordino.Solver(A, engine="host", ranks=2) as solver:
+        assert solver.solve(b).converged
+    assert repr(solver).endswith("closed>")
+    with pytest.raises(ZeroDivisionError), sordino.Solver(A, engine="host", ranks=2) as solver:
+        raise ZeroDivisionError
+    assert repr(solver).endswith("closed>")
+
+
+def test_arrays_and_engine_are_given_back(fake_core, system):
+    A, _ = system
+    solver = sordino.Solver(A)
+    held = [weakref.ref(solver._core), weakref.ref(solver._system.rows.data)]
+    solver.close()
+    gc.collect()
+    assert [reference() for reference in held] == [None, None]

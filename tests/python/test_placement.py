@@ -1,0 +1,82 @@
+"""Where a solve runs, and what is refused or warned of because it would change nothing there."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import sordino
+from sordino import _options
+from sordino._placement import chosen_engine, chosen_ranks
+
+
+@pytest.mark.parametrize("engine", ["host", "model", "auto"])
+def test_a_transport_is_for_gpus(fake_core, laplacian, engine):
+    with pytest.raises(sordino.BadArgument, match=r"transport 'nccl' is between GPUs.*take engine 'cuda'"):
+        sordino.Solver(laplacian(3), engine=engine, transport="nccl")
+    sordino.Solver(laplacian(3), engine=engine, transport="auto")
+    fake_core.cuda, fake_core.gpus = True, 2
+    sordino.Solver(laplacian(3), transport="nccl")
+
+
+def test_a_transport_is_refused_wherever_it_comes_from(fake_core, cli, tmp_path):
+    assert cli("poisson", 3, 3, 3, "--engine", "model", "--transport", "nccl")[0] == 2
+    (tmp_path / "o.json").write_text(json.dumps({"engine": "host", "transport": "nccl"}))
+    code, _, err = cli("poisson", 3, 3, 3, "--options", tmp_path / "o.json")
+    assert code == 2 and "between GPUs" in err
+    fake_core.mpi_size = 2
+    with pytest.raises(sordino.BadArgument, match="between GPUs"):
+        chosen_engine({"engine": "host", "transport": "mpi"})
+
+
+def test_a_solver_of_rows_refuses_a_transport_without_gpus():
+    for engine in ("host", "model"):
+        with pytest.raises(sordino.BadArgument, match="between GPUs"):
+            sordino.RowsSolver(None, [0, 1], [0], [4.0], engine=engine, transport="nccl")
+
+
+def test_devices_ask_for_an_engine_without_a_gpu_being_here(fake_core):
+    for devices in ([0, 1, 2, 3], "0-3"):
+        options = _options.check({"devices": devices})
+        assert chosen_engine(options) == "cuda"
+    assert chosen_ranks({"engine": "cuda", "devices": "0,1,2,3"}, 100) == 4
+    with pytest.raises(sordino.BadArgument, match="devices are GPUs"):
+        chosen_engine({"engine": "host", "devices": "0,1"})
+
+
+def test_memory_is_estimated_for_the_devices_that_are_named():
+    A = sordino.poisson(8, 8, 8)
+    for devices in ([0, 1, 2, 3], "0-3"):
+        said = sordino.estimate_memory(A, devices=devices)
+        assert said == sordino.estimate_memory(A, engine="cuda", ranks=4)
+    assert len(sordino.estimate_memory(A, devices=4)["bytes_per_rank"]) == 1  # the fifth, by itself
+    for engine in ("host", "model"):
+        with pytest.raises(sordino.BadArgument, match="devices are GPUs, which engine"):
+            sordino.estimate_memory(A, engine=engine, devices=[0, 1])
+
+
+def test_what_changes_nothing_is_warned_of(fake_core, laplacian, caplog, cli):
+    with caplog.at_level("WARNING", logger="sordino"):
+        sordino.Solver(laplacian(3), engine="model", seed=3)
+        assert not caplog.records
+        sordino.Solver(laplacian(3), engine="host", seed=3)
+    assert [record.message for record in caplog.records] == [
+        "option 'seed' is for engine 'model', and changes nothing on engine 'host': leave it out"
+    ]
+    code, out, err = cli("poisson", 3, 3, 3, "--seed", 3, "--json", "--engine", "host")
+    assert code == 0 and json.loads(out)["status"] == "converged"
+    assert err.startswith("sordino: option 'seed'") and err.count("\n") == 1
+
+
+def test_degrees_without_a_tree_and_looks_without_a_callback(caplog):
+    A = sordino.poisson(4, 4, 4)
+    with caplog.at_level("WARNING", logger="sordino"):
+        sordino.Solver(A, engine="host", ranks=2, all_reduce="tree", reduce_degree=3)
+        assert not caplog.records
+        solver = sordino.Solver(A, engine="host", ranks=2, reduce_degree=3, callback_every=2)
+        solver.solve(np.ones(64), callback=lambda iteration, residual: None)
+        assert [r.message.split("'")[1] for r in caplog.records] == ["reduce_degree"]
+        solver.solve(np.ones(64))
+    assert "callback_every" in caplog.messages[-1]
