@@ -7,7 +7,7 @@ from typing import Any
 from ._facts import is_symmetric, maps_ones_to_zero
 from ._matrix import CsrArrays
 
-_SYMMETRIC_METHODS = ("cg", "srcg", "prcg", "cocg")
+_SYMMETRIC_METHODS = ("cg", "cgcg", "prcg", "cocg")
 
 
 def advised(raw: dict[str, Any], rows: CsrArrays | None, singular: bool) -> dict[str, Any]:

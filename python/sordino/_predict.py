@@ -129,7 +129,7 @@ def of_matrix(name: str, rows: CsrArrays, rhs: np.ndarray | None = None) -> Subj
 def suiting(rows: CsrArrays) -> list[str]:
     """The methods that are right for a matrix, as ``solver="auto"`` looks at it. Cost: O(nnz)."""
     if is_hermitian(rows) and (rows.matrix().diagonal().real > 0).all():
-        return ["cg", "srcg", "prcg"]
+        return ["cg", "cgcg", "prcg"]
     if rows.complex:
         return ["cocg", "bicgstab"] if is_symmetric(rows) else ["bicgstab"]
     return ["bicgstab", "pipebicgstab"]

@@ -42,7 +42,7 @@ HERMITIAN = grid(PHASES, 4.1)
 SYMMETRIC = grid(np.zeros(N), 3.6 + 0.5j)
 CASES = {
     "cg": (HERMITIAN, "cg"),
-    "srcg": (HERMITIAN, "srcg"),
+    "cgcg": (HERMITIAN, "cgcg"),
     "prcg": (HERMITIAN, "prcg"),
     "cocg": (SYMMETRIC, "cocg"),
     "bicgstab": (sp.csr_array(HERMITIAN + sp.diags_array([np.full(N - 1, 0.3j)], offsets=[1])), "bicgstab"),
@@ -65,7 +65,7 @@ def test_methods_and_layouts(name: str, precond: str) -> None:
     A, method = CASES[name]
     settings = {"solver": method, "precond": precond, "rtol": 1e-9, "timeout": 20.0}
     host = sordino.solve(A, B, engine="host", ranks=2, **settings)
-    sliced = name in ("cg", "srcg", "prcg", "cocg", "bicgstab")
+    sliced = name in ("cg", "cgcg", "prcg", "cocg", "bicgstab")
     for ranks in ranks_here():
         for deterministic in ("on", "off"):
             made = sordino.Solver(A, engine="cuda", ranks=ranks, deterministic=deterministic, **settings)

@@ -104,7 +104,7 @@ constexpr double behind_a_vector = 1 * us;  // an update of a vector takes longe
 constexpr Promise promises[] = {
     {"cg", 2, 0},
     {"prcg", 0, 1, 1},
-    {"srcg", 1, 0},
+    {"cgcg", 1, 0},
     {"bicgstab", 3, 0},
     {"pipebicgstab", 0, 2, 1},
     {"gropp", 0, 2, 2, behind_a_vector},

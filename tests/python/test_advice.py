@@ -29,7 +29,7 @@ def test_a_singular_matrix_is_named(solver) -> None:
 
 def test_a_matrix_that_is_not_symmetric_is_named() -> None:
     A = sp.csr_array(sordino.poisson(6, 6, 6) + 3 * sp.eye_array(216, k=3))
-    for solver in ("cg", "srcg"):
+    for solver in ("cg", "cgcg"):
         said = reason(A, np.ones(216), solver=solver, maxiter=50)
         assert f"the matrix is not symmetric, which solver {solver} needs: use bicgstab" in said
 

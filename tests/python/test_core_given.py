@@ -77,8 +77,8 @@ def test_what_functions_do_not_go_with(system):
     operator = operator_of(A)
     with pytest.raises(sordino.Unsupported, match="prcg needs the entries of the matrix"):
         sordino.solve(operator, b, solver="prcg")
-    with pytest.raises(sordino.Unsupported, match="srcg takes no preconditioner but a diagonal"):
-        sordino.solve(A, b, solver="srcg", M=lambda r: r)
+    with pytest.raises(sordino.Unsupported, match="cgcg takes no preconditioner but a diagonal"):
+        sordino.solve(A, b, solver="cgcg", M=lambda r: r)
     with pytest.raises(sordino.BadArgument, match="jacobi needs the entries"):
         sordino.solve(operator, b, M="jacobi")
     with pytest.raises(sordino.BadArgument, match="given twice"):
@@ -88,7 +88,7 @@ def test_what_functions_do_not_go_with(system):
     assert sordino.solve(A, b, precond=sp.diags_array(1 / A.diagonal()), solver="prcg").converged
 
 
-@pytest.mark.parametrize("solver", ["cg", "srcg", "prcg", "bicgstab", "pipebicgstab", "gatherbicgstab"])
+@pytest.mark.parametrize("solver", ["cg", "cgcg", "prcg", "bicgstab", "pipebicgstab", "gatherbicgstab"])
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_callbacks_every_m_iterations(system, solver, ranks):
     A, b = system

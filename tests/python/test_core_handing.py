@@ -137,7 +137,7 @@ def test_tolerances_and_warm_starts():
 
 
 def test_a_record_is_a_file_of_options(cli, tmp_path):
-    code, out, _ = cli("poisson", 8, 7, 6, "--rtol", "1e-7", "--solver", "srcg", "--ranks", 2, "--json")
+    code, out, _ = cli("poisson", 8, 7, 6, "--rtol", "1e-7", "--solver", "cgcg", "--ranks", 2, "--json")
     assert code == 0
     (tmp_path / "run.json").write_text(out)
     code, again, err = cli("poisson", 8, 7, 6, "--options", tmp_path / "run.json", "--json")

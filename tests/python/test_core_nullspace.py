@@ -57,7 +57,7 @@ def check(A, b, solution, rtol=1e-10):
 
 
 @pytest.mark.parametrize("ranks", RANKS)
-@pytest.mark.parametrize("solver", ["cg", "srcg", "prcg", "bicgstab"])
+@pytest.mark.parametrize("solver", ["cg", "cgcg", "prcg", "bicgstab"])
 @pytest.mark.parametrize(
     "A", [sordino.poisson(6, 5, 4, boundary="neumann", contrast=100.0), periodic(7, 6, 5)]
 )

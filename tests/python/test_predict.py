@@ -121,23 +121,23 @@ def test_json_of_a_matrix_file_on_a_described_machine(cli, tmp_path, laplacian):
     (tmp_path / "slow.json").write_text(json.dumps(described))
     sp.save_npz(tmp_path / "a.npz", laplacian(8))
     code, out, err = cli(
-        "predict", tmp_path / "a.npz", "--solvers", "cg,srcg", "--ranks", "2", "--machine", tmp_path / "slow.json",
+        "predict", tmp_path / "a.npz", "--solvers", "cg,cgcg", "--ranks", "2", "--machine", tmp_path / "slow.json",
         "--iterations", 20, "--json",
     )  # fmt: skip
     assert code == 0, err
     found = json.loads(out)
-    cg, srcg = found["predicted"]
+    cg, cgcg = found["predicted"]
     # Two reductions of a second, or one, and nothing that comes near; a restart may add some.
-    assert cg["iteration_s"] == pytest.approx(2, rel=0.05) and srcg["iteration_s"] == pytest.approx(
+    assert cg["iteration_s"] == pytest.approx(2, rel=0.05) and cgcg["iteration_s"] == pytest.approx(
         1, rel=0.05
     )
     assert cg["ledger"]["reductions"] == pytest.approx(2, rel=0.05)
-    assert srcg["ledger"]["reductions"] == pytest.approx(1, rel=0.05)
+    assert cgcg["ledger"]["reductions"] == pytest.approx(1, rel=0.05)
     assert (cg["iterations"], cg["iterations_from"]) == (20, "given") and cg["total_s"] == 20 * cg[
         "iteration_s"
     ]
     (verdict,) = found["verdicts"]
-    assert verdict["winner"] == "srcg" and "has less of exposed reductions" in verdict["why"]
+    assert verdict["winner"] == "cgcg" and "has less of exposed reductions" in verdict["why"]
 
 
 @needs_core
@@ -203,8 +203,8 @@ def test_methods_that_suit_a_matrix_are_compared() -> None:
     damped = sp.csr_array(real + 1j * sp.eye_array(64))
     phased = sp.csr_array(damped + sp.diags_array([np.full(63, 1j)], offsets=[1]))
     for matrix, methods in (
-        (real, ["cg", "srcg", "prcg"]),
-        (real.astype(complex), ["cg", "srcg", "prcg"]),
+        (real, ["cg", "cgcg", "prcg"]),
+        (real.astype(complex), ["cg", "cgcg", "prcg"]),
         (skew, ["bicgstab", "pipebicgstab"]),
         (-1 * real, ["bicgstab", "pipebicgstab"]),
         (damped, ["cocg", "bicgstab"]),

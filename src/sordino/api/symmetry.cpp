@@ -60,7 +60,7 @@ void require_fit(const MethodEntry& m, const System& s, const Options& o, const 
   if (s.A.is_complex() && m.complex == Factors::real)
     throw Error(Errc::unsupported, "solver " + m.name +
                                        " computes with real numbers, and the matrix is complex: use bicgstab, cocg for a "
-                                       "symmetric one, or cg, srcg or prcg for a Hermitian one");
+                                       "symmetric one, or cg, cgcg or prcg for a Hermitian one");
   if (!is || !m.needs_spd) return;
   bool by_numbers = s.A.is_complex() && m.complex == Factors::of_numbers;  // cocg
   if (by_numbers ? is->symmetric : is->hermitian) return;

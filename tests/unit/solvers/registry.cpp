@@ -25,6 +25,6 @@ TEST("an unknown method is refused with a list of those there are") {
 }
 
 TEST("the CG family needs an SPD matrix, the BiCGStab family does not") {
-  for (const char* name : {"cg", "prcg", "srcg"}) CHECK(method(name).needs_spd);
+  for (const char* name : {"cg", "prcg", "cgcg"}) CHECK(method(name).needs_spd);
   for (const char* name : {"bicgstab", "pipebicgstab", "gatherbicgstab"}) CHECK(!method(name).needs_spd);
 }

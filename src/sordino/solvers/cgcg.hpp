@@ -7,7 +7,7 @@
 
 #include "sordino/solvers/method.hpp"
 
-namespace sordino::srcg {
+namespace sordino::cgcg {
 
 struct Begin {  // r = b - A x;  u = M^-1 r;  p = s = 0.   beta = 0 in the first iteration because gamma_old is infinite
   Put gamma_old, alpha_old;
@@ -51,13 +51,13 @@ struct Step {  // beta = gamma / gamma_old;  alpha = gamma / (delta - beta gamma
   }
 };
 
-struct Srcg final : Method {
-  static constexpr const char *name = "srcg", *matrix = "spd";
+struct Cgcg final : Method {
+  static constexpr const char *name = "cgcg", *matrix = "spd";
   static constexpr const char* summary = "single-reduction CG: one exposed reduction, two commands an iteration";
   static constexpr bool replicated = false;
   static constexpr Factors complex = Factors::of_words;
-  explicit Srcg(const Problem& problem);
+  explicit Cgcg(const Problem& problem);
   using kernels = KernelList<Kernel<Begin>, Kernel<Step, ConvergedSpd>>;
 };
 
-}  // namespace sordino::srcg
+}  // namespace sordino::cgcg

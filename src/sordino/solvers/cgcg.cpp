@@ -1,9 +1,9 @@
-#include "sordino/solvers/srcg.hpp"
+#include "sordino/solvers/cgcg.hpp"
 
 namespace sordino {
-namespace srcg {
+namespace cgcg {
 
-Srcg::Srcg(const Problem& k) {
+Cgcg::Cgcg(const Problem& k) {
   auto& q = k.s;
   auto& A = k.A;
   Vec x = k.x, w = k.Ax, r = k.vector("r"), p = k.vector("p"), s = k.vector("s"), u = k.operand("u");
@@ -37,11 +37,11 @@ Srcg::Srcg(const Problem& k) {
   });
 }
 
-}  // namespace srcg
+}  // namespace cgcg
 
 template <>
-std::unique_ptr<Method> make<srcg::Srcg>(const Problem& problem) {
-  return std::make_unique<srcg::Srcg>(problem);
+std::unique_ptr<Method> make<cgcg::Cgcg>(const Problem& problem) {
+  return std::make_unique<cgcg::Cgcg>(problem);
 }
 
 }  // namespace sordino
