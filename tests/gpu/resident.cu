@@ -69,7 +69,7 @@ TEST("resident: every method takes the iterations that launches take, with the b
   for (int ranks : rank_counts())
     for (int edge : {5, 17, 32}) {
       CsrMatrix A = poisson(edge, edge + 1, edge + 2, 27, 1.0);
-      for (std::string method : {"cg", "cgcg", "prcg", "bicgstab", "pipebicgstab"}) {
+      for (std::string method : {"cg", "cgcg", "prcg", "gropp", "pcg1", "pcg2", "pcg-overlap", "bicgstab", "pipebicgstab"}) {
         NOTE(method, ", ", ranks, " ranks, edge ", edge);
         Options options;
         options.solver = method;

@@ -65,6 +65,30 @@ def test_deterministic_solves_have_the_bits_of_the_host(method: str, ranks: int)
     assert np.array_equal(ours.x, host.x)
 
 
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.parametrize("method", ["cg", "gropp", "bicgstab"])
+def test_a_polynomial_takes_the_iterations_and_the_messages_of_the_host(method: str, ranks: int) -> None:
+    A = poisson(21, 18, 24, contrast=1e3)
+    b = np.random.default_rng(5).standard_normal(A.shape[0])
+    for degree in (1, 4):
+        ours, host = (
+            solve(
+                A,
+                b,
+                solver=method,
+                precond="chebyshev",
+                degree=degree,
+                engine=engine,
+                ranks=ranks,
+                deterministic="on",
+            )
+            for engine in ("cuda", "host")
+        )
+        assert ours.status == host.status == "converged"
+        assert np.array_equal(ours.history, host.history) and np.array_equal(ours.x, host.x)
+        assert [ours.ledger[k] for k in COUNTS] == [host.ledger[k] for k in COUNTS]
+
+
 @pytest.mark.parametrize("ranks", [2, 3])
 @pytest.mark.parametrize("method", METHODS)
 def test_ranks_whose_rows_are_of_unlike_lengths_record_the_same(method: str, ranks: int) -> None:

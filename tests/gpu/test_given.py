@@ -43,7 +43,9 @@ def test_functions_give_the_bits_of_the_host(solver, matrix, M) -> None:
         assert fast.solve(B, rtol=1e-9).true_residual <= 1e-9
 
 
-@pytest.mark.parametrize("solver", ["cg", "cgcg", "prcg", "bicgstab", "pipebicgstab", "gatherbicgstab"])
+@pytest.mark.parametrize(
+    "solver", ["cg", "cgcg", "prcg", "gropp", "bicgstab", "pipebicgstab", "gatherbicgstab"]
+)
 def test_callbacks_see_x(solver) -> None:
     for ranks in ranks_here():
         for every in (1, 5):
