@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -95,17 +96,21 @@ class Relay:
         self._type: Any = np.complex128 if complex else np.float64
         self._stopped = False
         self._kept: BaseException | None = None
+        self.thread: int | None = None  # on which the callback is under way
 
     def __call__(self, iteration: int, residual: float, x: np.ndarray | None = None) -> bool:
         assert self._callback is not None
         if self._stopped:  # the core ends with the next iteration, and may look once more
             return True
         try:
+            self.thread = threading.get_ident()
             seen = (x.copy().view(self._type),) if self._with_x and x is not None else ()
             self._stopped = bool(self._callback(iteration, residual, *seen))
         except BaseException as error:  # anything at all must not unwind through the core
             self._kept = error
             self._stopped = True
+        finally:
+            self.thread = None
         return self._stopped
 
     def settle(self, raw: dict[str, Any]) -> None:

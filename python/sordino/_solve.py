@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -110,6 +112,7 @@ class Solver:
         self._single = system.single and int(core().mpi()["size"]) == 1
         self._process = os.getpid()
         self._lock = threading.Lock()
+        self._relay: Relay | None = None
         described = machines.numbers(self._machine) if self._machine else None
         given = {**system.extras(), **self._null, **self._order.given, **self._looks}
         with heeded(system.functions), translated():
@@ -207,7 +210,7 @@ class Solver:
         if held is None:
             raise BadArgument("the matrix is given as an operator, which has no values to update")
         data = self._order.values(new_values(host_copy(values, "the new values"), self._order.rows or held))
-        with self._lock, translated():
+        with self._alone(), translated():
             before = held.data.copy()  # ranks of the host view what is held
             np.copyto(held.data, data)
             try:
@@ -250,7 +253,7 @@ class Solver:
     def time_product(self, pairs: int = 50) -> float:
         """Seconds of one product y = A x with its halo, replayed ``2 * pairs`` times as in a solve."""
         self._native()
-        with self._lock, translated():
+        with self._alone(), translated():
             return float(self._native().time_product(pairs))
 
     def memory(self) -> dict[str, Any]:
@@ -275,7 +278,7 @@ class Solver:
         """
         if os.getpid() != self._process:
             return  # threads and devices are those of the process that made it
-        with self._lock:
+        with self._alone():
             self._core = None
             self._system = replace(self._system, rows=None, given={})
             self._null, self._order = {}, _metis.Order()
@@ -335,7 +338,8 @@ class Solver:
         relay = Relay(callback, bool(self._looks.get("look_x")), self._system.complex)
         calls = {} if callback is None else {"look" if self._looks else "progress": relay}
         vectors = {"x": handed(place)} if place is not None else {}
-        with self._lock, heeded(self._system.functions), translated():
+        with self._alone(), heeded(self._system.functions), translated():
+            self._relay = relay
             raw = dict(self._native().solve(handed(b), handed(x0), options=overrides, **calls, **vectors))
         relay.settle(raw)
         if place is not None and raw["x"] is not None:
@@ -358,6 +362,16 @@ class Solver:
         check = self._solve_column(b, x, None, {**overrides, "atol": 1e300}, x)
         residual, relative = check["residual_norm"], check["true_residual"]
         return residual / relative if relative else 0.0, residual
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One thread at a time; a callback that asks the solver that waits for it would wait for ever."""
+        if self._relay is not None and self._relay.thread == threading.get_ident():
+            raise BadArgument(
+                "a callback cannot use the solver that calls it: return True to end the solve first"
+            )
+        with self._lock:
+            yield
 
     def _native(self) -> Any:
         if os.getpid() != self._process:

@@ -55,3 +55,18 @@ def test_arrays_and_engine_are_given_back(fake_core, system):
     solver.close()
     gc.collect()
     assert [reference() for reference in held] == [None, None]
+
+
+@pytest.mark.parametrize("every", [0, 2])
+@pytest.mark.parametrize("asks", ["close", "solve", "time_product"])
+def test_a_callback_that_uses_its_own_solver_is_refused_and_the_next_solve_is_well(system, asks, every):
+    A, b = system
+    if every == 0:  # the host looks after a twentieth of a second: long enough a solve
+        A = sordino.poisson(60, 60, 60, contrast=1e6)
+        b = A @ np.random.default_rng(1).standard_normal(A.shape[0])
+    solver = sordino.Solver(A, rtol=1e-10, maxiter=100_000, engine="host", ranks=2, callback_every=every)
+    ask = {"close": solver.close, "solve": lambda: solver.solve(b), "time_product": solver.time_product}[asks]
+    with pytest.raises(sordino.BadArgument, match="a callback cannot use the solver that calls it"):
+        solver.solve(b, callback=lambda *_: ask(), on_failure="return")
+    assert solver.solve(b, rtol=1e-3, on_failure="return").converged
+    solver.close()
