@@ -66,6 +66,14 @@ TEST("chebyshev: an iteration of cg has degree + 1 products and halos, and three
       }
 }
 
+TEST("chebyshev: a matrix that is not symmetric is refused, whoever is to solve") {
+  CsrMatrix A = poisson(6, 5, 4, 7, 1);
+  A.values[1] *= 0.5;
+  std::vector<double> b(std::size_t(A.n), 1.0);
+  for (const char* method : {"auto", "bicgstab", "cg"})
+    CHECK_THROWS(solve(A.view(), b, with_chebyshev(method, "host", 2, 3)), Error, "this one is not symmetric: use jacobi");
+}
+
 TEST("chebyshev: new values, functions and bad degrees") {
   NOTE(fresh::said());
   fresh::Random random(413);

@@ -112,7 +112,11 @@ Choice choose(const System& s, const Options& o) {
                 "solver " + c.method->name +
                     " needs the entries of the matrix, which is given as a function: use cg, gropp or bicgstab");
   if (s.brings_operator() || c.preconditioner == "chebyshev") require_any_preconditioner(*c.method);
-  if (c.preconditioner == "chebyshev") c.bound = spectral_bound(s.A);
+  if (c.preconditioner == "chebyshev") {
+    if (c.symmetry.empty() ? !is_symmetric(s.A) : c.symmetry == "general")
+      bad_argument("precond chebyshev needs a symmetric positive definite matrix, and this one is not symmetric: use jacobi");
+    c.bound = spectral_bound(s.A);
+  }
   check_diagonal(s, *c.method);
   require_roots(*c.method, c.preconditioner, s.A);
   return c;
