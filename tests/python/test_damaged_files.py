@@ -54,6 +54,15 @@ def test_a_plus_before_a_number_and_a_compressed_file_of_any_name(file, monkeypa
         )
 
 
+def test_an_infinite_entry_of_a_skew_matrix_warns_of_nothing(file):
+    written = file(
+        "a.mtx", f"%%MatrixMarket matrix coordinate complex skew-symmetric\n3 3 1\n3 1 5.0 {'9' * 400}\n"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not np.isfinite(read_matrix(written).data).all()
+
+
 def test_control_characters_of_a_header_are_not_passed_on(file):
     for word in ("general\x1d%", "gen\x13eral", "gen\u2028eral", "x" * 900, "gen\x1b[31meral"):
         assert "malformed header" in refusal(

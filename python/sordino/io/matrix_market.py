@@ -103,11 +103,14 @@ def read(name: str) -> tuple[Any, Header]:
         _check_size(name, header)
         plain = _scan_body(name, stream, header)
     try:
-        if plain and name.endswith((".gz", ".bz2")) == _is_compressed(name):
-            matrix = scipy.io.mmread(name)
-        else:
-            with opened(name) as stream:
-                matrix = scipy.io.mmread(_Mended(stream))
+        with np.errstate(
+            invalid="ignore"
+        ):  # of a skew entry that is infinite, which is refused where it is used
+            if plain and name.endswith((".gz", ".bz2")) == _is_compressed(name):
+                matrix = scipy.io.mmread(name)
+            else:
+                with opened(name) as stream:
+                    matrix = scipy.io.mmread(_Mended(stream))
         return (sp.coo_array(matrix) if sp.issparse(matrix) else matrix), header
     except (ValueError, OverflowError, EOFError, OSError) as error:
         text = shown(str(error).rstrip("."), 150)[1:-1]
