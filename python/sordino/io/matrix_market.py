@@ -103,9 +103,7 @@ def read(name: str) -> tuple[Any, Header]:
         _check_size(name, header)
         plain = _scan_body(name, stream, header)
     try:
-        with np.errstate(
-            invalid="ignore"
-        ):  # of a skew entry that is infinite, which is refused where it is used
+        with np.errstate(invalid="ignore"):  # a skew-symmetric infinity is refused where it is used
             if plain and name.endswith((".gz", ".bz2")) == _is_compressed(name):
                 matrix = scipy.io.mmread(name)
             else:
