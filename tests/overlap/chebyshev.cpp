@@ -1,22 +1,13 @@
 // What a polynomial as the preconditioner does to the sums of a method: fewer of them, and more to hide them behind.
 #include "sordino/precond/chebyshev.hpp"
 #include "check.hpp"
-#include "runs.hpp"
+#include "described.hpp"
 #include "sordino/linalg/csr_operator.hpp"
-#include "sordino/linalg/csr_rows.hpp"
-#include "sordino/linalg/poisson.hpp"
 #include "sordino/solvers/driver.hpp"
 
+using namespace described;
+
 namespace {
-
-using namespace sordino;
-
-constexpr double us = 1e-6, tiny = 1e-11;
-
-const CsrMatrix& matrix() {
-  static const CsrMatrix A = poisson(12, 12, 28, 7, 10);
-  return A;
-}
 
 runs::Iteration iteration(const std::string& name, int degree, const model::Options& o, const runs::Mutation& mutate = {}) {
   auto program = [&](Rank& s, int max) {
@@ -32,23 +23,11 @@ runs::Iteration iteration(const std::string& name, int degree, const model::Opti
   return runs::per_iteration(o, program, 1, mutate);
 }
 
-/// Four ranks; a product takes about 10 us, and the rest of the machine is quick.
-model::Options described(double reduction) {
-  model::Options o;
-  o.ranks = 4;
-  o.machine.launch_s = o.machine.put_overhead_s = 0;
-  o.machine.memory_bandwidth = csr_cost(matrix().n, matrix().indptr.back()).bytes / 4 / (10 * us);
-  o.machine.reduction_base_s = reduction;
-  o.machine.link_latency_s = 0.1 * us;
-  o.machine.link_bandwidth = 1e15;
-  return o;
-}
-
 }  // namespace
 
 TEST("gropp: what a step of Jacobi is too short to hide, a polynomial hides") {
   const double reduction = 9 * us;
-  model::Options o = described(reduction);
+  model::Options o = machine(reduction);
   for (int degree : {1, 3}) {
     NOTE("degree ", degree);
     auto it = iteration("gropp", degree, o), mutated = iteration("gropp", degree, o, runs::finish_at_once);
@@ -62,7 +41,7 @@ TEST("gropp: what a step of Jacobi is too short to hide, a polynomial hides") {
 
 TEST("cg: an iteration exposes three sums, whatever the degree, and no halo of the polynomial") {
   const double reduction = 9 * us;
-  model::Options o = described(reduction);
+  model::Options o = machine(reduction);
   double last = 0;
   for (int degree : {1, 2, 4}) {
     NOTE("degree ", degree);

@@ -1,23 +1,14 @@
 // The library's own methods on a described machine: what each exposes an iteration, how long it takes, and that no order of
 // events changes a bit.
 #include "check.hpp"
-#include "runs.hpp"
+#include "described.hpp"
 #include "sordino/linalg/csr_operator.hpp"
-#include "sordino/linalg/csr_rows.hpp"
-#include "sordino/linalg/poisson.hpp"
 #include "sordino/precond/jacobi.hpp"
 #include "sordino/solvers/driver.hpp"
 
+using namespace described;
+
 namespace {
-
-using namespace sordino;
-
-constexpr double us = 1e-6, tiny = 1e-11;
-
-const CsrMatrix& matrix() {
-  static const CsrMatrix A = poisson(12, 12, 28, 7, 10);
-  return A;
-}
 
 std::vector<double> right_hand_side() {
   std::vector<double> b;
@@ -62,18 +53,6 @@ Solved solve_on(Engine& engine, const std::string& name, const SolveControl& con
 Solved solve_on_host(int ranks, const std::string& name) {
   host::HostEngine engine({.ranks = ranks, .timeout = 20});
   return solve_on(engine, name);
-}
-
-/// Four ranks; a product takes about 10 us, and the rest of the machine is quick.
-model::Options described(double reduction) {
-  model::Options o;
-  o.ranks = 4;
-  o.machine.launch_s = o.machine.put_overhead_s = 0;
-  o.machine.memory_bandwidth = csr_cost(matrix().n, matrix().indptr.back()).bytes / 4 / (10 * us);
-  o.machine.reduction_base_s = reduction;
-  o.machine.link_latency_s = 0.1 * us;
-  o.machine.link_bandwidth = 1e15;
-  return o;
 }
 
 /// An iteration on the rank that has the most to do, so that it waits for nobody.
@@ -124,7 +103,7 @@ bool keeps(const Promise& p, const runs::Iteration& it, double traffic) {
 TEST("methods expose the reductions they say, and take their traffic's time and no more") {
   for (auto& p : promises) {
     NOTE(p.method);
-    model::Options o = described(p.reduction);
+    model::Options o = machine(p.reduction);
     auto it = iteration(p.method, o);
     CHECK_NEAR(it.exposed_reduction, p.exposed * p.reduction, tiny);
     CHECK_NEAR(it.hidden_reduction, p.hidden * p.reduction, tiny);
@@ -137,7 +116,7 @@ TEST("a finish that moves to its start breaks the promise of every method that h
   for (auto& p : promises) {
     if (p.hidden == 0) continue;
     NOTE(p.method);
-    model::Options o = described(p.reduction);
+    model::Options o = machine(p.reduction);
     auto it = iteration(p.method, o), mutated = iteration(p.method, o, runs::finish_at_once);
     CHECK(!keeps(p, mutated, traffic(p.method, o)));
     CHECK_NEAR(mutated.exposed_reduction, p.moved * p.reduction, tiny);
@@ -148,7 +127,7 @@ TEST("a finish that moves to its start breaks the promise of every method that h
 TEST("PCG-Overlap is faster than PCG-Algorithm2 by what it hides, and no more where a reduction takes longer than a line") {
   for (double reduction : {0.5 * us, 1 * us, 20 * us}) {
     NOTE("reduction = ", reduction);
-    model::Options o = described(reduction);
+    model::Options o = machine(reduction);
     auto waits = iteration("pcg2", o), overlaps = iteration("pcg-overlap", o);
     CHECK_NEAR(waits.time - overlaps.time, overlaps.hidden_reduction, 0.1 * us);
     CHECK_NEAR(waits.exposed_reduction, 3 * reduction, tiny);
@@ -162,7 +141,7 @@ TEST("PCG-Overlap is faster than PCG-Algorithm2 by what it hides, and no more wh
 
 TEST("which method is faster depends on the machine") {
   auto faster = [](const char* a, const char* b, double reduction) {
-    model::Options o = described(reduction);
+    model::Options o = machine(reduction);
     return iteration(a, o).time < iteration(b, o).time;
   };
   CHECK(faster("cg", "prcg", 1 * us));  // nothing to hide: the extra traffic is all there is
@@ -172,7 +151,7 @@ TEST("which method is faster depends on the machine") {
 }
 
 TEST("replicated BiCGStab reduces nothing, and hides its gathers behind vector operations") {
-  model::Options o = described(6 * us);
+  model::Options o = machine(6 * us);
   auto it = iteration("gatherbicgstab", o);
   CHECK_NEAR(it.exposed_reduction + it.hidden_reduction, 0, tiny);
   CHECK_NEAR(it.exposed_halo, 0, tiny);

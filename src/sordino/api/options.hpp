@@ -73,9 +73,8 @@ void Options::fields(V&& v) {
     "symmetric one, else bicgstab",
     solver_choices());
   v("precond", precond, "solve",
-    "preconditioner; auto takes jacobi where the diagonal has no zero; chebyshev, for symmetric positive definite matrices, is "
-    "a "
-    "polynomial that adds products but no sums",
+    "preconditioner; auto takes jacobi where the diagonal has no zero; chebyshev, for symmetric positive definite matrices, "
+    "is a polynomial that adds products but no sums",
     precond_choices);
   v("degree", degree, "solve", "products with A in an application of precond chebyshev", any);
   v("nullspace", nullspace, "solve",

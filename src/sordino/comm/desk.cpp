@@ -54,7 +54,6 @@ void Desk::fetch_parcels() {
 
 void Desk::wait(const std::function<bool()>& done, const std::function<std::string()>& what) {
   advance();
-  if (done()) return;
   auto ready = [&] {
     std::lock_guard lock(mutex_);
     go_on();
@@ -67,7 +66,9 @@ void Desk::wait(const std::function<bool()>& done, const std::function<std::stri
     std::lock_guard lock(mutex_);
     return what();
   };
-  rank_.engine().wait_for_mail(rank_, ready, what_is_missing);
+  if (!done()) rank_.engine().wait_for_mail(rank_, ready, what_is_missing);
+  std::lock_guard lock(mutex_);
+  look_for_strays();  // a rank's letters come in their order: with its last one, all that it meant for an earlier collective
 }
 
 void Desk::enter(Operation& operation, const std::function<void()>& start) {

@@ -13,7 +13,7 @@ Gropp::Gropp(const Problem& k) {
   auto precondition = [&](Vec v, Vec mv) { k.M ? k.M->apply(e, v, mv) : void(e.run(Scaled{.from = v, .to = mv, .d = k.d})); };
 
   begin = e.record([&] {
-    k.run_for_M(Defect{.b = k.b, .Ax = w, .r = r}, r);
+    k.run_for_M(cg::Defect{.b = k.b, .Ax = w, .r = r}, r);
     precondition(r, z);
     e.push_last(z);
     e.dots(dot(r, z) >> gamma_old);

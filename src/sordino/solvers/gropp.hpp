@@ -4,16 +4,9 @@
 // behind w = A z. Vector traffic beyond the operator 18 n words, workspace 6 n. s = A p and z = M^-1 r are recurrences, so
 // what can be attained is a little less than classic CG's. M may be any operator: the dearer it is, the more it hides.
 #pragma once
-#include "sordino/solvers/method.hpp"
+#include "sordino/solvers/cg.hpp"
 
 namespace sordino::gropp {
-
-struct Defect {  // r = b - A x
-  In b, Ax;
-  Out r;
-  static constexpr double flops = 1;
-  SORDINO_HD void row(i32 i) { r[i] = b[i] - Ax[i]; }
-};
 
 struct Update {  // alpha = gamma / (p,s);  x += alpha p;  r -= alpha s;  z -= alpha q
   Get gamma, ps;
@@ -53,7 +46,7 @@ struct Gropp final : Method {
   static constexpr bool replicated = false, any_preconditioner = true;
   static constexpr Factors complex = Factors::of_words;
   explicit Gropp(const Problem& problem);
-  using kernels = KernelList<Kernel<Defect>, Kernel<Scaled>, Kernel<Update>, Kernel<Direction, ConvergedSpd>>;
+  using kernels = KernelList<Kernel<cg::Defect>, Kernel<Scaled>, Kernel<Update>, Kernel<Direction, ConvergedSpd>>;
 };
 
 }  // namespace sordino::gropp

@@ -10,7 +10,7 @@ Pcg1::Pcg1(const Problem& k) {
   rr = q.scalar("(r,r)");
 
   begin = q.record([&] {
-    q.run(Begin{.b = k.b, .Ax = s, .d = k.d, .r = r, .p = p}, start(gamma), push(p));
+    q.run(cg::Begin{.b = k.b, .Ax = s, .d = k.d, .r = r, .p = p}, start(gamma), push(p));
     q.wait(gamma);
   });
   iterate = k.loop({}, rr, [&] {

@@ -3,22 +3,10 @@
 // Per iteration: 1 operator, 1 halo, 3 reductions of a value each, all exposed. Vector traffic beyond the operator 17 n words,
 // workspace 4 n. Deviations: (b,b) is the driver's (the paper's bi_prod is never defined), and its result is verified.
 #pragma once
+#include "sordino/solvers/cg.hpp"
 #include "sordino/solvers/pcg_lines.hpp"
 
 namespace sordino::pcg1 {
-
-struct Begin {  // r = b - A x;  p = C^-1 r
-  In b, Ax;
-  Scaling d;
-  Out r, p;
-  static constexpr double flops = 4;
-  SORDINO_HD Sums<1> row(i32 i) {
-    double ri = b[i] - Ax[i], pi = d[i] * ri;
-    r[i] = ri;
-    p[i] = pi;
-    return {ri * pi};
-  }
-};
 
 struct Direction {  // beta = gamma / gamma_old;  p = z + beta p
   Get gamma, gamma_old;
@@ -36,7 +24,7 @@ struct Pcg1 final : Method {
   static constexpr bool replicated = false;
   static constexpr Factors complex = Factors::of_words;
   explicit Pcg1(const Problem& problem);
-  using kernels = decltype(joined(pcg::Kernels{}, KernelList<Kernel<Begin>, Kernel<Direction, ConvergedSpd>>{}));
+  using kernels = decltype(joined(pcg::Kernels{}, KernelList<Kernel<cg::Begin>, Kernel<Direction, ConvergedSpd>>{}));
 };
 
 }  // namespace sordino::pcg1
