@@ -32,7 +32,8 @@ std::string architectures();
 
 /// Makes kernels of everything that is registered: methods, the driver's steps, matrix layouts.
 void enable_kernels();
-void enable_resident_loops();
+void enable_resident_sell();  // loops in one launch, for each layout of a matrix
+void enable_resident_csr();
 void enable_lattice_kernels();      // the dslash
 void enable_fixed_order_kernels();  // those of deterministic engines
 

@@ -6,7 +6,8 @@ namespace sordino::cuda {
 void enable_kernels() {
   static const bool once = [] {
     enable_registered<SumOrder::grid>();
-    enable_resident_loops();
+    enable_resident_sell();
+    enable_resident_csr();
     enable_lattice_kernels();
     enable_fixed_order_kernels();
     return true;

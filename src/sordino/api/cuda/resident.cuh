@@ -1,9 +1,9 @@
-// Kernels that stay, one for each method and layout of a matrix: its loop's commands in one launch.
-#include "sordino/api/cuda/engines.hpp"
+// Kernels that stay: a method's whole loop in one launch, one for each method and layout of a matrix. They are large, so each
+// layout has a file of its own (resident_*.cu), and the files are compiled beside each other.
+#pragma once
 #include "sordino/api/cuda/registered.cuh"
 
 namespace sordino::cuda {
-namespace {
 
 /// What a loop may have besides the method's own commands.
 using CommonCommands = KernelList<Kernel<Nothing>, Kernel<WaitFor>, Kernel<Dots<1>>, Kernel<KeepBest>, Kernel<LowerBest>>;
@@ -16,19 +16,10 @@ auto products() {
     return KernelList<Kernel<Applied<Rows, 0>>, Kernel<Applied<Rows, 1>>, Kernel<Applied<Rows, 2>>, Kernel<Applied<Rows, 3>>>{};
 }
 
-template <class M, class Rows>
-void enable_loop() {
-  enable_resident(decltype(joined(typename M::kernels{}, products<M, Rows>(), CommonCommands{})){});
+/// Every method's loop, where the matrix is stored as Rows.
+template <class Rows, class... M>
+void enable_resident_loops(MethodList<M...>) {
+  (enable_resident(decltype(joined(typename M::kernels{}, products<M, Rows>(), CommonCommands{})){}), ...);
 }
-
-template <class... M>
-void enable_loops(MethodList<M...>) {
-  (enable_loop<M, SellRows>(), ...);
-  (enable_loop<M, CsrRows<4>>(), ...);
-}
-
-}  // namespace
-
-void enable_resident_loops() { enable_loops(Methods{}); }
 
 }  // namespace sordino::cuda
