@@ -37,7 +37,10 @@ nb::dict entry(const std::string& name, const std::string& summary, const std::s
 
 nb::list solver_entries() {
   nb::list all;
-  for (auto& m : methods()) all.append(entry(m.name, m.summary, m.needs_spd ? "spd" : "general"));
+  for (auto& m : methods()) {
+    const char* symmetric = m.complex == Factors::of_numbers ? "symmetric" : "spd";
+    all.append(entry(m.name, m.summary, m.needs_spd ? symmetric : "general"));
+  }
   return all;
 }
 

@@ -18,7 +18,14 @@ COUNTS = ("commands", "reductions", "reduced_values", "messages", "bytes_sent", 
 
 
 def methods(requires):
-    return [row["name"] for row in core().solvers() if row["requires"] == requires]
+    """Of real matrices; those for complex symmetric ones are for positive definite ones there."""
+    kinds = {"general": "general", "spd": "spd", "symmetric": "spd"}
+    return [row["name"] for row in core().solvers() if kinds[row["requires"]] == requires]
+
+
+def test_which_matrices_a_method_takes_is_said():
+    kinds = {row["name"]: row["requires"] for row in core().solvers()}
+    assert (kinds["cg"], kinds["cocg"], kinds["bicgstab"]) == ("spd", "symmetric", "general")
 
 
 def spd(n, seed):

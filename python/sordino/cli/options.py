@@ -67,7 +67,9 @@ def _default(value: object) -> str:
 
 
 def _solver(row: dict[str, str]) -> tuple[str, str, str]:
-    kinds = {"spd": "symmetric positive definite", "general": "any matrix"}
-    if row["name"] == "cocg":  # its inner product conjugates nothing: of complex matrices it takes other ones
-        return row["name"], "complex symmetric, or real and positive definite", row["summary"]
+    kinds = {
+        "spd": "symmetric positive definite",
+        "symmetric": "complex symmetric, or real and positive definite",
+        "general": "any matrix",
+    }
     return row["name"], kinds.get(row["requires"], row["requires"]), row["summary"]

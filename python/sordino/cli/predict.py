@@ -25,6 +25,7 @@ from .processes import say
 PASSED = (
     "precond",
     "degree",
+    "storage",
     "all_reduce",
     "reduce_degree",
     "broadcast_degree",

@@ -62,20 +62,23 @@ Vectors vectors_of(const System& system, const Choice& choice, const Options& op
   if (system.product) model.product = nothing;
   if (system.preconditioner) model.preconditioner = nothing;
   if (!system.diagonal.empty()) model.diagonal.assign(std::size_t(model.words()), 1.0);
+  Choice by_rows = choice;
+  by_rows.diagonals = {};  // they are those of another matrix
   host::HostEngine engine({.ranks = 2});
   Partition partition = partition_of(model, 2);
   std::vector<Part> parts(2);
-  engine.run([&](Rank& rank) { parts[std::size_t(rank.id())] = build_part(rank, model, choice, options, partition); });
+  engine.run([&](Rank& rank) { parts[std::size_t(rank.id())] = build_part(rank, model, by_rows, options, partition); });
   return count(engine.rank(0), words);
 }
 
-i64 stored_bytes(const CsrView& A, const Partition& p, int rank, bool device, bool renumbers) {
+CsrSlice slice_of(const CsrView& A, const Partition& p, int rank) {
   i64 first = p.first_row(rank), end = p.first_row(rank + 1);
-  return CsrOperator::bytes_of(A, {first, end - first, A.indptr[first], A.indptr[end] - A.indptr[first]}, device, renumbers);
+  return {first, end - first, A.indptr[first], A.indptr[end] - A.indptr[first]};
 }
 
 /// Columns that a rank's rows touch outside its own. `seen` [n] takes a mark that no other call has.
-i64 ghosts_of(const CsrView& A, const Partition& p, int rank, std::vector<i32>& seen, i32 mark) {
+i64 ghosts_of(const CsrView& A, const Partition& p, int rank, const Diagonals& diagonals, std::vector<i32>& seen, i32 mark) {
+  if (!diagonals.empty()) return i64(columns_outside(diagonals, A.n, p.first_row(rank), p.rows(rank)).size());
   i64 ghosts = 0, begin = p.first_row(rank), end = p.first_row(rank + 1);
   for (i64 k = A.indptr[begin]; k < A.indptr[end]; k++) {
     i32 column = A.indices[k];
@@ -106,9 +109,12 @@ std::vector<i64> estimate_memory(const System& system, const Options& options, i
     i64 rows_held = (v.own + v.operand + v.inverse) * rows + (v.gathered + v.scattered) * gathered + v.whole * n;
     const i64 row = 8 * system.A.words;  // bytes of it in a vector
     bytes.push_back(row * rows_held);
-    for (auto [A, operands] : {std::pair(system.A, v.operand), std::pair(system.inverse, v.inverse)})
-      if (A.indptr)
-        bytes.back() += row * operands * ghosts_of(A, p, r, seen, ++mark) + stored_bytes(A, p, r, device, renumbers);
+    auto add = [&](const CsrView& A, i64 operands, const Diagonals& diagonals) {
+      bytes.back() += row * operands * ghosts_of(A, p, r, diagonals, seen, ++mark) +
+                      CsrOperator::bytes_of(A, slice_of(A, p, r), device, renumbers, diagonals);
+    };
+    if (system.A.indptr) add(system.A, v.operand, choice.diagonals);
+    if (system.inverse.indptr) add(system.inverse, v.inverse, {});
   }
   return bytes;
 }

@@ -12,6 +12,7 @@ struct Options {
   int degree = 3;
   std::string nullspace = "none";
   std::string symmetry = "auto";
+  std::string storage = "auto";
   double rtol = 1e-5;
   double atol = 0;
   int maxiter = 0;
@@ -57,6 +58,7 @@ inline const std::vector<std::string> precond_choices{"auto", "none", "jacobi", 
 inline const std::vector<std::string> partition_choices{"blocks", "metis"};
 inline const std::vector<std::string> nullspace_choices{"none", "constant"};
 inline const std::vector<std::string> symmetry_choices{"auto", "hermitian", "symmetric", "general"};
+inline const std::vector<std::string> storage_choices{"auto", "csr", "dia", "symdia"};
 inline const std::vector<std::string> engine_choices{"auto", "host", "cuda", "model"};
 inline const std::vector<std::string> transport_choices{"auto",    "memory", "host",       "nccl",
                                                         "nvshmem", "mpi",    "mpi-staged", "mpi-direct"};
@@ -85,6 +87,11 @@ void Options::fields(V&& v) {
     "what the matrix is: Hermitian (A^H = A), symmetric (A^T = A), or neither; auto looks at its entries where the choice of a "
     "solver hangs on it, and what is said is checked where there are entries",
     symmetry_choices);
+  v("storage", storage, "solve",
+    "how entries lie in memory: csr, by rows; dia, by at most 27 diagonals, without columns; symdia, the same with one entry "
+    "for "
+    "(i, j) and (j, i); auto takes csr",
+    storage_choices);
   v("rtol", rtol, "solve", "relative tolerance: ||b - A x|| <= max(rtol ||b||, atol), recomputed", any);
   v("atol", atol, "solve", "absolute tolerance", any);
   v("maxiter", maxiter, "solve", "most iterations; 0 means 10 n, between 1,000 and 100,000", any);

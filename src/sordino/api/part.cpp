@@ -41,6 +41,11 @@ void check_partition(const System& s, const Options& o) {
     throw Error(Errc::unsupported, "partition 'metis' is done by the Python package, which hands over rows in METIS's order");
 }
 
+Diagonals diagonals_in(const System& s, const std::string& storage) {
+  if (s.product) bad_argument("storage '" + storage + "' needs the entries of the matrix, which is given as a function");
+  return diagonals_of(s.A, storage);
+}
+
 std::string preconditioner_of(const System& s, const Options& o) {
   if (s.brings_preconditioner()) return "given";
   return s.product ? "none" : choose_preconditioner(s.A, o.precond);
@@ -59,14 +64,14 @@ void check_diagonal(const System& s, const MethodEntry& m) {
                    std::to_string(i / 2));
 }
 
-void build_operator(Part& p, Rank& rank, const System& s, const MethodEntry& method, const Partition& partition) {
+void build_operator(Part& p, Rank& rank, const System& s, const Choice& c, const Partition& partition) {
   Range range("set up the operator");
   if (s.product) {
     p.A = std::make_unique<HostOperator>(rank, partition, "product on the host", s.product, s.A.words);
     return;
   }
-  auto entries =
-      method.replicated ? CsrOperator::gathered(rank, s.A, partition) : std::make_unique<CsrOperator>(rank, s.A, partition);
+  auto entries = c.method->replicated ? CsrOperator::gathered(rank, s.A, partition, c.diagonals)
+                                      : std::make_unique<CsrOperator>(rank, s.A, partition, c.diagonals);
   p.entries = entries.get();
   p.A = std::move(entries);
 }
@@ -117,6 +122,7 @@ Choice choose(const System& s, const Options& o) {
       bad_argument("precond chebyshev needs a symmetric positive definite matrix, and this one is not symmetric: use jacobi");
     c.bound = spectral_bound(s.A);
   }
+  if (o.storage != "auto") c.diagonals = diagonals_in(s, o.storage);
   check_diagonal(s, *c.method);
   require_roots(*c.method, c.preconditioner, s.A);
   return c;
@@ -133,7 +139,7 @@ Partition partition_of(const System& s, int ranks) {
 
 Part build_part(Rank& rank, const System& s, const Choice& c, const Options& o, const Partition& partition) {
   Part p;
-  build_operator(p, rank, s, *c.method, partition);
+  build_operator(p, rank, s, c, partition);
   build_preconditioner(p, rank, s, c, partition, o.degree);
   Range range("record the method");
   p.driver = std::make_unique<Driver>(rank, *p.A, *p.M, *c.method, o.check_every, o.replace_every, s.watch, s.nullspace);

@@ -16,6 +16,7 @@ struct Choice {
   std::string preconditioner;  // none, jacobi, chebyshev or given
   std::string symmetry = "";   // hermitian, symmetric or general; empty: nobody looked
   double bound = 0;            // of the eigenvalues of diag(A)^-1 A, for chebyshev
+  Diagonals diagonals = {};    // of A, where it is stored by them
 };
 
 /// Checks options and system. Throws bad_argument or unsupported with one sentence.

@@ -145,6 +145,8 @@ void RowsSolver::State::join_rows() {
 void RowsSolver::State::choose() {
   if (options.partition != "blocks")
     throw Error(Errc::unsupported, "partition is 'blocks' here: rows stay where the processes bring them");
+  if (options.storage != "auto" && options.storage != "csr")
+    throw Error(Errc::unsupported, "storage is 'csr' here: nobody sees the diagonals of the whole matrix");
   accord.together([&] {
     require_devices(options);
     chosen.preconditioner = choose_preconditioner(A, options.precond);

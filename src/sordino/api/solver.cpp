@@ -242,6 +242,7 @@ void Solver::update_values(const double* values) {
   require_symmetry_of(*s.chosen.method, updated);
   require_roots(*s.chosen.method, s.chosen.preconditioner, updated);
   require_mapped_to_zero(updated, s.system.nullspace);
+  require_symmetric(updated, s.chosen.diagonals);
   if (s.chosen.preconditioner == "jacobi") choose_preconditioner(updated, "jacobi");  // says which diagonal entry is zero
   if (s.chosen.preconditioner == "chebyshev") s.chosen.bound = spectral_bound(updated);
   s.A = updated;

@@ -36,7 +36,9 @@ i64 CsrOperator::Layout::bytes_on_device(const std::vector<u32>& ptr, int words)
 }
 
 i64 CsrOperator::Layout::bytes() const {
-  if (blocks_.empty()) return i64(sizeof(i32)) * i64(ptr_.size() + columns_.size());
+  if (blocks_.empty())
+    return i64(sizeof(i32)) * i64(ptr_.size() + columns_.size()) + i64(on_diagonal_.size()) +
+           i64(sizeof(double)) * i64(staging_.size());
   i64 sum = 0;
   for (auto& b : blocks_) sum += i64(b.bytes);
   return sum;
@@ -50,7 +52,7 @@ CsrOperator::Layout::Layout(Rank& rank, std::vector<u32> ptr, std::vector<i32> c
 
 template <class E>
 auto CsrOperator::Layout::stored(i32 first) -> std::variant<Real, Complex> {
-  using Any = typename RowsOf<E>::Any;
+  using Any = std::conditional_t<E::words == 1, Real, Complex>;
   if (!rank_.engine().is_device()) return Any{on_host<HostCsrRowsOf<E>>(first)};
   const i32* col = columns_.empty() ? viewed_ : columns_.data();
   if (is_sliced(ptr_)) return Any{sliced<SellRowsOf<E>>(col, first)};
@@ -134,6 +136,7 @@ Rows CsrOperator::Layout::as_csr(const i32* col, i32 first) {
 }
 
 void CsrOperator::Layout::set_values(const double* values) {
+  if (!places_.empty()) return set_diagonals(values);
   host_values_ = values;
   if (!device_values_) return;
   const std::size_t words = std::size_t(words_);

@@ -1,23 +1,28 @@
 // How a rank's slice of a matrix lies in memory. The host keeps CSR and views the caller's values; a device gets SELL-32 where
 // padding is small, else CSR with several threads a row. Ranks choose for themselves, so all layouts record the same commands.
+// On request all engines keep the values by diagonals (dia_layout.cpp).
 #pragma once
 #include <variant>
 #include <vector>
 
 #include "sordino/linalg/csr_operator.hpp"
-#include "sordino/linalg/csr_rows.hpp"
+#include "sordino/linalg/dia_rows.hpp"
 
 namespace sordino {
 
 struct CsrOperator::Layout {
   /// `columns` empty: the caller's column array `viewed` serves as it is. `words`: of a value.
   Layout(Rank& rank, std::vector<u32> ptr, std::vector<i32> columns, const i32* viewed, i32 first, int words);
+  /// By diagonals, which are those of the whole matrix. `own`: storage rows before the ghosts.
+  Layout(Rank& rank, const CsrView& A, const CsrSlice& slice, const std::vector<i64>& ghosts, i32 first, i64 own,
+         const Diagonals& diagonals);
   ~Layout();
   Layout(const Layout&) = delete;
 
   /// Row pointers [rows + 1] of a slice, from its first entry.
   static std::vector<u32> pointers(const CsrView& A, const CsrSlice& slice);
   static i64 bytes_on_device(const std::vector<u32>& ptr, int words);
+  static i64 bytes_by_diagonals(const CsrSlice& slice, bool device, const Diagonals& diagonals);
 
   i64 bytes() const;                      // on a device where it lies there, else of row pointers and columns
   void set_values(const double* values);  // [nnz][words] of the slice
@@ -25,12 +30,10 @@ struct CsrOperator::Layout {
   void apply_pair(Rank& rank, Vec x0, Vec y0, Vec x1, Vec y1, const Split& split) const;
 
  private:
-  template <class E>
-  struct RowsOf {
-    using Any = std::variant<HostCsrRowsOf<E>, SellRowsOf<E>, CsrRows<4, E>, CsrRows<32, E>>;
-  };
-  using Real = RowsOf<RealEntries>::Any;
-  using Complex = RowsOf<ComplexEntries>::Any;
+  template <class E, class... More>
+  using RowsOf = std::variant<HostCsrRowsOf<E>, SellRowsOf<E>, CsrRows<4, E>, CsrRows<32, E>, More...>;
+  using Real = RowsOf<RealEntries, DiaRows>;
+  using Complex = RowsOf<ComplexEntries>;
 
   template <class Entries>
   std::variant<Real, Complex> stored(i32 first);
@@ -45,6 +48,7 @@ struct CsrOperator::Layout {
   template <class T>
   T* upload(const std::vector<T>& v);
   double* reserve_values(std::size_t entries);
+  void set_diagonals(const double* values);
 
   Rank& rank_;
   int words_;
@@ -55,6 +59,8 @@ struct CsrOperator::Layout {
   double* device_values_ = nullptr;
   std::vector<double> staging_;  // values in the device's order; kept, so that updates allocate nothing
   std::vector<u32> slices_;
+  std::vector<i64> places_;                // by diagonals: where each of them begins
+  std::vector<std::uint8_t> on_diagonal_;  // [nnz] the one that an entry is on
   struct Block {
     void* pointer;
     std::size_t bytes;

@@ -10,21 +10,47 @@ namespace sordino {
 
 CsrOperator::~CsrOperator() = default;
 
-CsrOperator::CsrOperator(Rank& rank, const CsrView& A, const Partition& partition)
-    : CsrOperator(rank, A, partition, add_row_space(rank, partition, A.words)) {}
+namespace {
 
-CsrOperator::CsrOperator(Rank& rank, const CsrView& A, const Partition& partition, int on_space)
+bool touches_outside(const CsrView& A, i64 row, i64 begin, i64 end) {
+  return A.indices[A.begin(row)] < begin || A.indices[A.begin(row + 1) - 1] >= end;
+}
+
+/// Where a diagonal leaves the slice for ghosts there may be no entry: then the row reads one times 0, and waits for it all the
+/// same.
+bool touches_outside(const std::vector<i64>& leaving, i64 row, i64 begin, i64 end) {
+  return std::any_of(leaving.begin(), leaving.end(), [&](i64 o) { return row + o < begin || row + o >= end; });
+}
+
+std::vector<i64> leaving(const Diagonals& diagonals, i64 n, const CsrSlice& slice) {
+  std::vector<i64> offsets;
+  for (i64 offset : diagonals.offsets)
+    if (!columns_outside({{offset}}, n, slice.first_row, slice.rows).empty()) offsets.push_back(offset);
+  return offsets;
+}
+
+}  // namespace
+
+CsrOperator::CsrOperator(Rank& rank, const CsrView& A, const Partition& partition, const Diagonals& diagonals)
+    : CsrOperator(rank, A, partition, add_row_space(rank, partition, A.words), diagonals) {}
+
+CsrOperator::CsrOperator(Rank& rank, const CsrView& A, const Partition& partition, int on_space, const Diagonals& diagonals)
     : space_(on_space), words_(A.words) {
   take_slice(A, partition, rank.id());
   const Space& space = rank.space(space_);
-  auto ghosts = foreign_columns(A);
+  auto ghosts = foreign_columns(A, slice_, diagonals);
   exchange_ = make_halo(rank, in_words(partition, words_), space, in_words(ghosts, words_));
-  split_ = interior_and_boundary(A, space);
+  i64 begin = slice_.first_row, end = begin + slice_.rows;
+  auto offsets = leaving(diagonals, A.n, slice_);
+  split_ = interior_and_boundary(space, [&](i64 row) {
+    return diagonals.empty() ? touches_outside(A, row, begin, end) : touches_outside(offsets, row, begin, end);
+  });
   exchange_.consumer = split_;
-  store(rank, A, ghosts.empty() && rank.size() == 1 ? std::vector<i32>{} : renumbered(A, ghosts), 0);
+  store(rank, A, ghosts, 0, diagonals);
 }
 
-std::unique_ptr<CsrOperator> CsrOperator::gathered(Rank& rank, const CsrView& A, const Partition& partition) {
+std::unique_ptr<CsrOperator> CsrOperator::gathered(Rank& rank, const CsrView& A, const Partition& partition,
+                                                   const Diagonals& diagonals) {
   auto op = std::unique_ptr<CsrOperator>(new CsrOperator);
   if (A.is_complex()) throw Error(Errc::unsupported, "complex matrices have no product that gathers whole vectors");
   op->gathers_ = true;
@@ -34,7 +60,7 @@ std::unique_ptr<CsrOperator> CsrOperator::gathered(Rank& rank, const CsrView& A,
   i32 begin = i32(op->slice_.first_row);
   op->split_.first = {{begin, begin + i32(op->slice_.rows)}};
   op->space_ = rank.add_space(std::move(space));
-  op->store(rank, A, {}, begin);
+  op->store(rank, A, {}, begin, diagonals);
   return op;
 }
 
@@ -47,10 +73,11 @@ void CsrOperator::take_slice(const CsrView& A, const Partition& partition, int r
     throw Error(Errc::unsupported, "a rank's slice holds more than 2^32 nonzeros: use more ranks");
 }
 
-std::vector<i64> CsrOperator::foreign_columns(const CsrView& A) const {
+std::vector<i64> CsrOperator::foreign_columns(const CsrView& A, const CsrSlice& slice, const Diagonals& diagonals) {
+  if (!diagonals.empty()) return columns_outside(diagonals, A.n, slice.first_row, slice.rows);
   std::vector<i64> columns;
-  i64 begin = slice_.first_row, end = begin + slice_.rows;
-  for (i64 k = slice_.first_entry; k < slice_.first_entry + slice_.entries; k++)
+  i64 begin = slice.first_row, end = begin + slice.rows;
+  for (i64 k = slice.first_entry; k < slice.first_entry + slice.entries; k++)
     if (A.indices[k] < begin || A.indices[k] >= end) columns.push_back(A.indices[k]);
   std::sort(columns.begin(), columns.end());
   columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
@@ -71,26 +98,32 @@ std::vector<i32> CsrOperator::renumbered(const CsrView& A, const std::vector<i64
   return columns;
 }
 
-Split CsrOperator::interior_and_boundary(const CsrView& A, const Space& space) const {
+Split CsrOperator::interior_and_boundary(const Space& space, const std::function<bool(i64 row)>& needs_ghosts) const {
   std::vector<char> interior(space.tiles(), 1);
-  i64 begin = slice_.first_row, end = begin + slice_.rows;
+  i64 begin = slice_.first_row;
   for (i32 t = 0; t < space.tiles(); t++)
-    for (i64 row = begin + space.tile_rows[t] / words_; row < begin + space.tile_rows[t + 1] / words_; row++)
-      for (i64 k = A.begin(row); k < A.begin(row + 1); k++)
-        if (A.indices[k] < begin || A.indices[k] >= end) interior[t] = 0;
+    for (i64 row = begin + space.tile_rows[t] / words_; row < begin + space.tile_rows[t + 1] / words_ && interior[t]; row++)
+      if (needs_ghosts(row)) interior[t] = 0;
   auto [first, rest] = split_tiles(space, interior);
   return {first, rest};
 }
 
-void CsrOperator::store(Rank& rank, const CsrView& A, std::vector<i32> columns, i32 first) {
-  layout_ = std::make_unique<Layout>(rank, Layout::pointers(A, slice_), std::move(columns), A.indices + slice_.first_entry,
-                                     first, words_);
+void CsrOperator::store(Rank& rank, const CsrView& A, const std::vector<i64>& ghosts, i32 first, const Diagonals& diagonals) {
+  if (diagonals.empty()) {
+    bool as_they_are = gathers_ || (ghosts.empty() && rank.size() == 1);
+    layout_ =
+        std::make_unique<Layout>(rank, Layout::pointers(A, slice_), as_they_are ? std::vector<i32>{} : renumbered(A, ghosts),
+                                 A.indices + slice_.first_entry, first, words_);
+  } else {
+    layout_ = std::make_unique<Layout>(rank, A, slice_, ghosts, first, gathers_ ? A.n : slice_.rows, diagonals);
+  }
   update_values(rank, A.values);
 }
 
 i64 CsrOperator::bytes() const { return layout_->bytes(); }
 
-i64 CsrOperator::bytes_of(const CsrView& A, const CsrSlice& slice, bool device, bool renumbers) {
+i64 CsrOperator::bytes_of(const CsrView& A, const CsrSlice& slice, bool device, bool renumbers, const Diagonals& diagonals) {
+  if (!diagonals.empty()) return Layout::bytes_by_diagonals(slice, device, diagonals);
   if (device) return Layout::bytes_on_device(Layout::pointers(A, slice), A.words);
   return i64(sizeof(i32)) * (slice.rows + 1 + (renumbers ? slice.entries : 0));
 }

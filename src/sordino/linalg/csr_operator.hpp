@@ -1,7 +1,9 @@
 // A sparse matrix distributed by contiguous rows; the halo arrives while interior rows are multiplied.
 #pragma once
+#include <functional>
 #include <memory>
 
+#include "sordino/linalg/diagonals.hpp"
 #include "sordino/linalg/halo.hpp"
 #include "sordino/linalg/operator.hpp"
 
@@ -17,13 +19,15 @@ class CsrOperator final : public Operator {
  public:
   /// Collective. `A` holds this rank's rows at least. On the host engine the values of `A` are viewed, not copied: keep them
   /// alive until update_values(). Memory: 4 B a nonzero on the host (renumbered columns), 12 B on a device, 20 B of a complex
-  /// one. Synchronizes all ranks once.
-  CsrOperator(Rank& rank, const CsrView& A, const Partition& partition);
+  /// one. With `diagonals`, those of A, the values are copied into them on every engine: 8 B for each row of each diagonal.
+  /// Synchronizes all ranks once.
+  CsrOperator(Rank& rank, const CsrView& A, const Partition& partition, const Diagonals& diagonals = {});
   /// The same on another operator's space of that partition: a preconditioner.
-  CsrOperator(Rank& rank, const CsrView& A, const Partition& partition, int space);
+  CsrOperator(Rank& rank, const CsrView& A, const Partition& partition, int space, const Diagonals& diagonals = {});
   /// The same matrix, a real one, on replicated vectors: each rank multiplies its rows, and all ranks gather the result (000,
   /// section VI).
-  static std::unique_ptr<CsrOperator> gathered(Rank& rank, const CsrView& A, const Partition& partition);
+  static std::unique_ptr<CsrOperator> gathered(Rank& rank, const CsrView& A, const Partition& partition,
+                                               const Diagonals& diagonals = {});
   ~CsrOperator() override;
 
   void apply(Rank& rank, Vec x, Vec y, const StartDots& epilogue = {}) const override;
@@ -39,16 +43,17 @@ class CsrOperator final : public Operator {
   /// What it holds itself: on a device in its memory, else row pointers and renumbered columns.
   i64 bytes() const;
   /// The same of rows that nobody has stored yet.
-  static i64 bytes_of(const CsrView& A, const CsrSlice& slice, bool device, bool renumbers);
+  static i64 bytes_of(const CsrView& A, const CsrSlice& slice, bool device, bool renumbers, const Diagonals& diagonals = {});
+  /// The columns outside of a slice that its rows touch, increasing: its ghosts.
+  static std::vector<i64> foreign_columns(const CsrView& A, const CsrSlice& slice, const Diagonals& diagonals = {});
 
  private:
-  struct Layout;  // how the slice is stored: host CSR, device CSR, device SELL
+  struct Layout;  // how the slice is stored: by rows, sliced or not, or by diagonals
   CsrOperator() = default;
   void take_slice(const CsrView& A, const Partition& partition, int rank);
-  std::vector<i64> foreign_columns(const CsrView& A) const;
   std::vector<i32> renumbered(const CsrView& A, const std::vector<i64>& ghosts) const;
-  Split interior_and_boundary(const CsrView& A, const Space& space) const;
-  void store(Rank& rank, const CsrView& A, std::vector<i32> columns, i32 first);
+  Split interior_and_boundary(const Space& space, const std::function<bool(i64 row)>& needs_ghosts) const;
+  void store(Rank& rank, const CsrView& A, const std::vector<i64>& ghosts, i32 first, const Diagonals& diagonals);
 
   int space_ = -1;
   int words_ = 1;

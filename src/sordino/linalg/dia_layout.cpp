@@ -1,0 +1,68 @@
+// A rank's slice by diagonals: the part of CsrOperator::Layout that csr_layout.cpp has for rows.
+#include <algorithm>
+
+#include "sordino/base/error.hpp"
+#include "sordino/linalg/csr_layout.hpp"
+
+namespace sordino {
+namespace {
+
+/// Where the columns of a diagonal outside of the slice lie: row i's is storage row i + this.
+i32 ghost_shift(i64 offset, i64 n, i64 first, i64 rows, const std::vector<i64>& ghosts) {
+  auto outside = columns_outside({{offset}}, n, first, rows);
+  if (outside.empty()) return 0;
+  i64 place = std::lower_bound(ghosts.begin(), ghosts.end(), outside.front()) - ghosts.begin();
+  return i32(rows + place - (outside.front() - offset - first));
+}
+
+std::vector<std::uint8_t> diagonals_of_entries(const CsrView& A, const CsrSlice& slice, const std::vector<i64>& offsets) {
+  std::vector<std::uint8_t> on(std::size_t(slice.entries));
+  for (i64 row = slice.first_row; row < slice.first_row + slice.rows; row++)
+    for (i64 k = A.begin(row); k < A.begin(row + 1); k++) {
+      auto place = std::lower_bound(offsets.begin(), offsets.end(), A.indices[k] - row);
+      on[std::size_t(k - slice.first_entry)] = std::uint8_t(place - offsets.begin());
+    }
+  return on;
+}
+
+}  // namespace
+
+CsrOperator::Layout::Layout(Rank& rank, const CsrView& A, const CsrSlice& slice, const std::vector<i64>& ghosts, i32 first,
+                            i64 own, const Diagonals& diagonals)
+    : rank_(rank), words_(1), ptr_(pointers(A, slice)), viewed_(nullptr) {
+  DiagonalPlaces places(diagonals, slice.rows);
+  if (places.stored > i64(~u32(0)))
+    throw Error(Errc::unsupported, "a rank's diagonals hold more than 2^32 values: use more ranks");
+  places_ = places.at;
+  on_diagonal_ = diagonals_of_entries(A, slice, diagonals.offsets);
+  staging_.assign(std::size_t(places.stored), 0.0);
+  if (rank.engine().is_device()) device_values_ = reserve_values(staging_.size());
+  DiaRows r{};
+  r.values = device_values_ ? device_values_ : staging_.data();
+  r.count = i32(places_.size());
+  r.own = u32(own);
+  r.last = r.own + u32(ghosts.size()) - 1;
+  r.first = first;
+  r.twice = diagonals.symmetric;
+  r.stored = places.stored;
+  r.nnz = slice.entries;
+  for (std::size_t d = 0; d < places_.size(); d++) {
+    i64 offset = diagonals.offsets[d];
+    i32 ghost = own == A.n ? 0 : ghost_shift(offset, A.n, slice.first_row, slice.rows, ghosts);
+    r.diagonals[d] = {u32(places_[d]), i32(offset), ghost};
+  }
+  rows_ = Real{r};
+}
+
+i64 CsrOperator::Layout::bytes_by_diagonals(const CsrSlice& slice, bool device, const Diagonals& diagonals) {
+  i64 values = i64(sizeof(double)) * DiagonalPlaces(diagonals, slice.rows).stored;
+  return device ? values : values + i64(sizeof(u32)) * (slice.rows + 1) + slice.entries;
+}
+
+void CsrOperator::Layout::set_diagonals(const double* values) {
+  for (std::size_t i = 0; i + 1 < ptr_.size(); i++)
+    for (u32 k = ptr_[i]; k < ptr_[i + 1]; k++) staging_[std::size_t(places_[on_diagonal_[k]]) + i] = values[k];
+  if (device_values_) rank_.engine().upload(rank_, device_values_, staging_.data(), staging_.size() * sizeof(double));
+}
+
+}  // namespace sordino

@@ -1,0 +1,71 @@
+// Row functor of a matrix stored by diagonals. It adds a row's entries in column order, as those of csr_rows.hpp do, so results
+// have the same bits; where a diagonal has no entry, it adds 0.
+#pragma once
+#include "sordino/linalg/csr_rows.hpp"
+#include "sordino/linalg/diagonals.hpp"
+
+namespace sordino {
+
+/// 8 B an entry (symmetric ones once for two), no columns, no row pointers: 72 B a row of a 7-point product with x and y, 48 B
+/// where A is symmetric, against 104 B of CSR. One thread a row; all loads of up to eight diagonals are in flight at once.
+struct DiaRows {
+  static constexpr int lanes = 1;
+  static constexpr int words = 1;
+  static constexpr bool turns = false;
+  static constexpr int resident_blocks = 4;
+  static constexpr const char* name = "SpMV";
+  struct Diagonal {
+    u32 at;      // entry (i, this) is values[at + i]
+    i32 offset;  // its column is storage row i + offset,
+    i32 ghost;   // or, where that is not one of the slice's own, i + ghost
+  };
+  const double* values;
+  Diagonal diagonals[most_diagonals];
+  i32 count;
+  u32 own;     // storage rows below are columns as they are
+  u32 last;    // storage row of x
+  i32 first;   // storage row of the slice's row 0 (not 0 where vectors are replicated)
+  bool twice;  // values are read for two rows
+  i64 stored, nnz;
+  Ghost x;
+  Out y;
+
+  template <class V>
+  SORDINO_HD void fields(V&& visit) {
+    visit(x);
+    visit(y);
+  }
+  /// The storage row of x that an entry meets; where there is no entry, some row that has arrived.
+  SORDINO_HD i32 column(i32 i, const Diagonal& d) const {
+    u32 c = u32(i + d.offset);
+    if (c >= own) c = u32(i + d.ghost);
+    return i32(c < last ? c : last);
+  }
+  template <class V>
+  SORDINO_HD void each_entry(i32 i, int, int, V&& visit) const {
+    constexpr int step = 8;
+    const u32 row = u32(i - first);
+    for (int d = 0; d < count; d += step) {
+      double a[step];
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+      for (int j = 0; j < step; j++) {
+        a[j] = 0;
+        if (d + j >= count) continue;
+        const double* value = values + diagonals[d + j].at + row;
+        a[j] = twice ? *value : read_once(value);
+      }
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+      for (int j = 0; j < step; j++)
+        if (d + j < count) visit(a[j], column(i, diagonals[d + j]));
+    }
+  }
+  SORDINO_HD double sum(i32 i, int lane, int lane_count) const { return product(*this, x, i, lane, lane_count); }
+  SORDINO_HD void store(i32 i, double value) const { y[i] = value; }
+  Cost cost() const { return {8.0 * double(stored), 2.0 * double(nnz)}; }
+};
+
+}  // namespace sordino

@@ -1,0 +1,39 @@
+// Matrices with few diagonals, as stencils on boxes have: their entries need no columns (001, section IV: DIA).
+#pragma once
+#include <string>
+#include <vector>
+
+#include "sordino/linalg/csr.hpp"
+
+namespace sordino {
+
+constexpr int most_diagonals = 27;  // of a stencil on a box
+
+/// The diagonals of a matrix that is stored by them; none: it is stored by rows.
+struct Diagonals {
+  std::vector<i64> offsets;  // column minus row, increasing
+  bool symmetric = false;    // one of A[i][j] and A[j][i] is kept, for both
+
+  bool empty() const { return offsets.empty(); }
+};
+
+/// Of the whole matrix, for option `storage`: csr, dia or symdia. Throws bad_argument with one sentence if the matrix has more
+/// diagonals than most_diagonals, complex entries, or, for symdia, two entries that differ. Cost: one pass over the arrays.
+Diagonals diagonals_of(const CsrView& A, const std::string& storage);
+/// The part of it that new values repeat. Throws bad_argument.
+void require_symmetric(const CsrView& A, const Diagonals& diagonals);
+
+/// Where a rank's slice keeps entry (i, offset d): values[at[d] + i], i counted from the slice's first row. Diagonals of -o and
+/// o are one array, where they are symmetric: entry (i, -o) is at its place i, entry (i, o) at i + o.
+struct DiagonalPlaces {
+  std::vector<i64> at;  // for each diagonal
+  i64 stored = 0;       // values in all
+
+  DiagonalPlaces(const Diagonals& diagonals, i64 rows);
+};
+
+/// The columns outside of [first, first + rows) that the diagonals touch from there, increasing. All of them, whether or not
+/// there is an entry: so a diagonal's columns are consecutive among them.
+std::vector<i64> columns_outside(const Diagonals& diagonals, i64 n, i64 first, i64 rows);
+
+}  // namespace sordino

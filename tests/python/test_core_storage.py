@@ -1,0 +1,125 @@
+"""Matrices by diagonals: the bits of those by rows with every method, fewer bytes, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import scipy.sparse.linalg as spla
+
+import sordino
+from sordino._native import core
+
+SPD = [row["name"] for row in core().solvers() if row["requires"] != "general"]
+GENERAL = [row["name"] for row in core().solvers() if row["requires"] == "general"]
+
+
+def convection(n):
+    """Upwind convection-diffusion on an n x n grid: five diagonals, not symmetric."""
+    line = sp.diags_array([-3 * np.ones(n - 1), 4 * np.ones(n), -np.ones(n - 1)], offsets=[-1, 0, 1])
+    eye = sp.eye_array(n)
+    return sp.csr_array(sp.kron(line, eye) + sp.kron(eye, line))
+
+
+def same(runs):
+    for run in runs[1:]:
+        assert run.converged and run.x.tobytes() == runs[0].x.tobytes()
+        assert run.history.tobytes() == runs[0].history.tobytes()
+
+
+@pytest.mark.parametrize("engine", ["host", "model"])
+@pytest.mark.parametrize("method", SPD + GENERAL)
+def test_every_storage_has_the_same_bits(method, engine):
+    A = sordino.poisson(9, 8, 7, contrast=100.0) if method in SPD else convection(20)
+    b = np.random.default_rng(1).standard_normal(A.shape[0])
+    storages = ["csr", "dia", "symdia"] if method in SPD else ["csr", "dia"]
+    same(
+        [
+            sordino.solve(A, b, solver=method, rtol=1e-9, engine=engine, ranks=ranks, storage=storage)
+            for storage in storages
+            for ranks in (1, 3)
+        ]
+    )
+
+
+def test_a_polynomial_and_nullspaces_by_diagonals():
+    A = sordino.poisson(8, 8, 8)
+    b = np.random.default_rng(2).standard_normal(512)
+    same(
+        [
+            sordino.solve(A, b, precond="chebyshev", solver="cg", ranks=2, storage=s)
+            for s in ("csr", "dia", "symdia")
+        ]
+    )
+    closed = sp.csr_array(A - sp.diags_array(A @ np.ones(512)))
+    same(
+        [sordino.solve(closed, b, nullspace="constant", ranks=2, storage=s) for s in ("csr", "dia", "symdia")]
+    )
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_fewer_bytes_are_moved_and_said(ranks):
+    A = sordino.poisson(24, 24, 24)
+    n, b = A.shape[0], np.ones(24**3)
+    runs = {s: sordino.solve(A, b, solver="cg", ranks=ranks, storage=s) for s in ("csr", "dia", "symdia")}
+    # of rank 0, for a row of its own
+    moved = {s: run.ledger["memory_bytes"] / run.iterations / (n / ranks) for s, run in runs.items()}
+    assert 30 < moved["csr"] - moved["dia"] < 34  # 12 B for 6.75 entries and 4 for a row; 8 B for 7 entries
+    assert (
+        20 < moved["dia"] - moved["symdia"] < 28
+    )  # 3 of 7 diagonals, less what a slice keeps of others' rows
+    assert runs["csr"].ledger["messages"] == runs["symdia"].ledger["messages"]
+    assert runs["csr"].ledger["bytes_sent"] == runs["symdia"].ledger["bytes_sent"]
+
+
+def test_the_described_machine_is_faster_with_fewer_bytes():
+    A = sordino.poisson(24, 24, 24)
+    seconds = [
+        sordino.solve(
+            A, np.ones(24**3), solver="cg", engine="model", machine="h200x4", ranks=2, storage=s
+        ).seconds
+        for s in ("csr", "dia", "symdia")
+    ]
+    assert seconds[0] > seconds[1] > seconds[2]
+
+
+def test_new_values_are_held_to_the_storage():
+    A = sordino.poisson(6, 6, 6)
+    b = np.ones(216)
+    with sordino.Solver(A, storage="symdia", ranks=2, rtol=1e-9) as solver:
+        scaled = 2.0 * A
+        solver.update_values(scaled)
+        assert solver.solve(b).x.tobytes() == sordino.solve(scaled, b, rtol=1e-9).x.tobytes()
+        skewed = scaled.copy()
+        skewed.data[1] *= 1 + 1e-12
+        with pytest.raises(sordino.BadArgument, match=r"row 0 and column 1 they differ: use storage dia"):
+            solver.update_values(skewed)
+        assert solver.solve(b).converged
+
+
+@pytest.mark.parametrize("options", [{}, {"solver": "prcg"}, {"solver": "gatherbicgstab"}])
+@pytest.mark.parametrize("storage", ["dia", "symdia"])
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_the_estimate_of_memory_is_within_a_tenth(options, storage, ranks):
+    A = sordino.poisson(20, 20, 20)
+    estimated = sordino.estimate_memory(A, ranks=ranks, storage=storage, **options)
+    held = sordino.Solver(A, ranks=ranks, storage=storage, **options).memory()
+    assert estimated["matrix_bytes"] == held["matrix_bytes"]
+    np.testing.assert_allclose(estimated["bytes_per_rank"], held["bytes_per_rank"], rtol=0.1)
+
+
+def test_what_cannot_be_stored_by_diagonals_is_refused_in_one_sentence(shell, tmp_path):
+    rng = np.random.default_rng(3)
+    scattered = sp.csr_array(sp.random_array((200, 200), density=0.1, rng=rng) + sp.eye_array(200))
+    with pytest.raises(sordino.BadArgument, match="at most 27 of them, and this one has more"):
+        sordino.solve(scattered, np.ones(200), storage="dia")
+    A = sordino.poisson(4, 4, 4)
+    with pytest.raises(sordino.BadArgument, match="storage 'dia' needs the entries of the matrix"):
+        sordino.solve(spla.LinearOperator((64, 64), matvec=lambda x: A @ x), np.ones(64), storage="dia")
+    with pytest.raises(sordino.SordinoError, match="storage dia holds real numbers: use storage csr"):
+        sordino.solve(sp.csr_array(A + 0.1j * sp.eye_array(64)), np.ones(64), storage="dia")
+    with pytest.raises(sordino.BadArgument, match="unknown storage 'ellpack'"):
+        sordino.solve(A, np.ones(64), storage="ellpack")
+    sp.save_npz(tmp_path / "a.npz", scattered)
+    run = shell("solve", str(tmp_path / "a.npz"), "--storage", "symdia")
+    assert run.returncode == 2 and run.stderr.count("\n") == 1 and "use storage csr" in run.stderr
