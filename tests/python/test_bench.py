@@ -41,6 +41,7 @@ def test_cg_measures_and_records(cli, fake_core, tmp_path):
 @pytest.mark.parametrize(
     ("argv", "sentence"),
     [
+        (["--storage", "csr,coo"], "--storage is of csr, dia, symdia, not 'coo'"),
         (["--sizes", "0"], "must be at least 1"),
         (["--sizes", "x"], "--sizes must be a whole number"),
         (["--engine", "model"], "--engine is host or cuda for a measurement"),

@@ -25,7 +25,9 @@ class Ours:
     residual: float
 
 
-def measure(rows: CsrArrays, engine: str, ranks: int, way: str, iterations: int, repeats: int) -> Ours:
+def measure(
+    rows: CsrArrays, engine: str, ranks: int, way: str, storage: str, iterations: int, repeats: int
+) -> Ours:
     """Time Jacobi-CG on given rows.
 
     Parameters
@@ -35,6 +37,7 @@ def measure(rows: CsrArrays, engine: str, ranks: int, way: str, iterations: int,
     ranks : int
     way : str
         Of sums over ranks; with "nccl" everything goes by NCCL.
+    storage : str
     iterations, repeats : int
         As :func:`sordino.bench._timing.per_iteration` takes them.
     """
@@ -45,6 +48,7 @@ def measure(rows: CsrArrays, engine: str, ranks: int, way: str, iterations: int,
         "engine": engine,
         "ranks": ranks,
         "all_reduce": way,
+        "storage": storage,
         "transport": "nccl" if way == "nccl" else "auto",
         "rtol": NEVER,
     }

@@ -19,9 +19,13 @@ from . import _ours, _peers, _records
 
 SUMMARY = "Jacobi-CG and its matrix product on a 7-point grid, beside SciPy, CuPy and cuSPARSE"
 
-#: Bytes that must move for a row of a 7-point matrix in CSR: the product's 7 x (8 + 4) + 4 + 8 + 8,
-#: and 11 more vectors' worth of an iteration.
-SPMV_BYTES, ITERATION_BYTES = 104, 192
+#: Bytes that must move for a row of a 7-point matrix: the product's 7 x (8 + 4) + 4 + 8 + 8 in CSR, and 7 x 8 or 4 x 8
+#: with its vectors by diagonals; and those of 11 more vectors in an iteration.
+PRODUCT_BYTES = {"csr": 104, "dia": 72, "symdia": 48}
+MORE_BYTES = 88
+
+#: What a table does not say of a measurement.
+USUAL = {"all_reduce": "auto", "storage": "csr"}
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,7 @@ class Plan:
     sizes: list[int]
     ranks: list[int]
     all_reduces: list[str]
+    storages: list[str]
     engine: str
     contrast: float
     iterations: int
@@ -50,7 +55,8 @@ def main(argv: Sequence[str]) -> int:
     if bandwidth:
         say(
             f"copy bandwidth here: {bandwidth / 1e9:,.0f} GB/s; floors are "
-            f"{SPMV_BYTES} B a row for the product and {ITERATION_BYTES} B for the iteration\n"
+            + ", ".join(f"{PRODUCT_BYTES[s]} B a row for the product in {s}" for s in plan.storages)
+            + f", and {MORE_BYTES} B more for the iteration\n"
         )
     command = shlex.join(["sordino", "bench", "cg", *argv])
     measured = []
@@ -79,6 +85,12 @@ def _parser() -> Parser:
         default="auto",
         metavar="A,B",
         help="ways of sums over ranks, as solve takes them; nccl also sends rows by NCCL (default auto)",
+    )
+    parser.add_argument(
+        "--storage",
+        default="csr",
+        metavar="A,B",
+        help="how entries lie in memory, of csr, dia, symdia (default csr)",
     )
     parser.add_argument("--contrast", default="1", metavar="C", help="contrast of density (default 1)")
     parser.add_argument(
@@ -109,6 +121,10 @@ def _plan(given: Any) -> Plan:
     for way in ways:
         if way not in known:
             raise BadArgument(f"--all-reduce is of {', '.join(known)}, not '{way}'")
+    storages = [word for word in given.storage.split(",") if word] or ["csr"]
+    for storage in storages:
+        if storage not in PRODUCT_BYTES:
+            raise BadArgument(f"--storage is of {', '.join(PRODUCT_BYTES)}, not '{storage}'")
     engine = given.engine or default_engine()
     if engine not in ("host", "cuda"):
         raise BadArgument(f"--engine is host or cuda for a measurement, not '{engine}'")
@@ -116,6 +132,7 @@ def _plan(given: Any) -> Plan:
         sizes,
         ranks,
         ways,
+        storages,
         engine,
         number(given.contrast, "--contrast"),
         iterations,
@@ -137,17 +154,18 @@ def _measure(
     matrix = poisson_rows(size, size, size, 7, plan.contrast)
     peers = _measure_peers(matrix, plan)
     found = []
-    for ranks, way in itertools.product(plan.ranks, plan.all_reduces):
-        ours = _ours.measure(matrix, plan.engine, ranks, way, plan.iterations, plan.repeats)
+    for ranks, way, storage in itertools.product(plan.ranks, plan.all_reduces, plan.storages):
+        ours = _ours.measure(matrix, plan.engine, ranks, way, storage, plan.iterations, plan.repeats)
+        product_bytes = PRODUCT_BYTES[storage]
         # Threads of one processor share its memory; devices have their own.
         total = bandwidth * (ranks if plan.engine == "cuda" else 1) if bandwidth else None
         record = {
             "bench": "cg", "size": size, "rows": matrix.n, "entries": matrix.nnz, "contrast": plan.contrast,
-            "engine": plan.engine, "ranks": ranks, "all_reduce": way,
+            "engine": plan.engine, "ranks": ranks, "all_reduce": way, "storage": storage,
             "iterations": plan.iterations, "repeats": plan.repeats, "bandwidth": bandwidth,
             "iteration_s": ours.iteration, "spmv_s": ours.spmv,
-            "iteration_floor_s": ITERATION_BYTES * matrix.n / total if total else None,
-            "spmv_floor_s": SPMV_BYTES * matrix.n / total if total else None,
+            "iteration_floor_s": (product_bytes + MORE_BYTES) * matrix.n / total if total else None,
+            "spmv_floor_s": product_bytes * matrix.n / total if total else None,
             "limit_program_s": floors.get((size, ranks)),
             "peers": peers, "ledger": ours.ledger, "residual": ours.residual,
         }  # fmt: skip
@@ -179,7 +197,8 @@ def _show(size: int, records: list[dict[str, Any]]) -> None:
             ours = record[key]
             floor = record[key.replace("_s", "_floor_s")]
             limit = record["limit_program_s"] if what == "iteration" else None
-            name = what if record["all_reduce"] == "auto" else f"{what}, {record['all_reduce']}"
+            special = [record[key] for key, usual in USUAL.items() if record[key] != usual]
+            name = ", ".join([what, *special])
             row = [name, str(record["ranks"]), _us(ours), f"{ours / floor:.2f} x" if ours and floor else "-"]
             row += [_against(record["peers"][key].get(name), ours) for name in names]
             rows.append([*row, f"{_us(limit)} ({ours / limit:.2f})" if limit and ours else "-"])

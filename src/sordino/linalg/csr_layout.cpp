@@ -38,7 +38,7 @@ i64 CsrOperator::Layout::bytes_on_device(const std::vector<u32>& ptr, int words)
 i64 CsrOperator::Layout::bytes() const {
   if (blocks_.empty())
     return i64(sizeof(i32)) * i64(ptr_.size() + columns_.size()) + i64(on_diagonal_.size()) +
-           i64(sizeof(double)) * i64(staging_.size());
+           i64(sizeof(double)) * i64(staging_.size()) + i64(sizeof(DiaRows::Diagonal) * diagonals_.size());
   i64 sum = 0;
   for (auto& b : blocks_) sum += i64(b.bytes);
   return sum;
@@ -62,15 +62,6 @@ auto CsrOperator::Layout::stored(i32 first) -> std::variant<Real, Complex> {
 
 CsrOperator::Layout::~Layout() {
   for (auto& b : blocks_) rank_.engine().release_bytes(rank_, b.pointer, b.bytes);
-}
-
-template <class T>
-T* CsrOperator::Layout::upload(const std::vector<T>& v) {
-  std::size_t bytes = v.size() * sizeof(T);
-  void* p = rank_.engine().allocate_bytes(rank_, bytes);
-  blocks_.push_back({p, bytes});
-  rank_.engine().upload(rank_, p, v.data(), bytes);
-  return static_cast<T*>(p);
 }
 
 double* CsrOperator::Layout::reserve_values(std::size_t entries) {

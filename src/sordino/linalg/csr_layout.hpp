@@ -59,6 +59,7 @@ struct CsrOperator::Layout {
   double* device_values_ = nullptr;
   std::vector<double> staging_;  // values in the device's order; kept, so that updates allocate nothing
   std::vector<u32> slices_;
+  std::vector<DiaRows::Diagonal> diagonals_;
   std::vector<i64> places_;                // by diagonals: where each of them begins
   std::vector<std::uint8_t> on_diagonal_;  // [nnz] the one that an entry is on
   struct Block {
@@ -68,5 +69,14 @@ struct CsrOperator::Layout {
   std::vector<Block> blocks_;
   std::variant<Real, Complex> rows_;
 };
+
+template <class T>
+T* CsrOperator::Layout::upload(const std::vector<T>& v) {
+  std::size_t bytes = v.size() * sizeof(T);
+  void* p = rank_.engine().allocate_bytes(rank_, bytes);
+  blocks_.push_back({p, bytes});
+  rank_.engine().upload(rank_, p, v.data(), bytes);
+  return static_cast<T*>(p);
+}
 
 }  // namespace sordino

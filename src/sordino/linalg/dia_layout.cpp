@@ -49,13 +49,15 @@ CsrOperator::Layout::Layout(Rank& rank, const CsrView& A, const CsrSlice& slice,
   for (std::size_t d = 0; d < places_.size(); d++) {
     i64 offset = diagonals.offsets[d];
     i32 ghost = own == A.n ? 0 : ghost_shift(offset, A.n, slice.first_row, slice.rows, ghosts);
-    r.diagonals[d] = {u32(places_[d]), i32(offset), ghost};
+    diagonals_.push_back({u32(places_[d]), i32(offset), ghost});
   }
+  r.diagonals = device_values_ ? upload(diagonals_) : diagonals_.data();
   rows_ = Real{r};
 }
 
 i64 CsrOperator::Layout::bytes_by_diagonals(const CsrSlice& slice, bool device, const Diagonals& diagonals) {
   i64 values = i64(sizeof(double)) * DiagonalPlaces(diagonals, slice.rows).stored;
+  values += i64(sizeof(DiaRows::Diagonal) * diagonals.offsets.size());
   return device ? values : values + i64(sizeof(u32)) * (slice.rows + 1) + slice.entries;
 }
 

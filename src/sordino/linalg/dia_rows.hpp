@@ -1,6 +1,8 @@
 // Row functor of a matrix stored by diagonals. It adds a row's entries in column order, as those of csr_rows.hpp do, so results
 // have the same bits; where a diagonal has no entry, it adds 0.
 #pragma once
+#include <algorithm>
+
 #include "sordino/linalg/csr_rows.hpp"
 #include "sordino/linalg/diagonals.hpp"
 
@@ -14,13 +16,13 @@ struct DiaRows {
   static constexpr bool turns = false;
   static constexpr int resident_blocks = 4;
   static constexpr const char* name = "SpMV";
-  struct Diagonal {
-    u32 at;      // entry (i, this) is values[at + i]
-    i32 offset;  // its column is storage row i + offset,
-    i32 ghost;   // or, where that is not one of the slice's own, i + ghost
+  struct alignas(16) Diagonal {  // one load
+    u32 at;                      // entry (i, this) is values[at + i]
+    i32 offset;                  // its column is storage row i + offset,
+    i32 ghost;                   // or, where that is not one of the slice's own, i + ghost
   };
   const double* values;
-  Diagonal diagonals[most_diagonals];
+  const Diagonal* diagonals;  // [count]; a field with them would lie in each thread's local memory
   i32 count;
   u32 own;     // storage rows below are columns as they are
   u32 last;    // storage row of x
@@ -47,23 +49,40 @@ struct DiaRows {
     const u32 row = u32(i - first);
     for (int d = 0; d < count; d += step) {
       double a[step];
+      i32 at[step];
 #ifdef __CUDA_ARCH__
 #pragma unroll
 #endif
       for (int j = 0; j < step; j++) {
         a[j] = 0;
+        at[j] = 0;
         if (d + j >= count) continue;
-        const double* value = values + diagonals[d + j].at + row;
+        const Diagonal diagonal = diagonals[d + j];
+        const double* value = values + diagonal.at + row;
         a[j] = twice ? *value : read_once(value);
+        at[j] = column(i, diagonal);
       }
 #ifdef __CUDA_ARCH__
 #pragma unroll
 #endif
       for (int j = 0; j < step; j++)
-        if (d + j < count) visit(a[j], column(i, diagonals[d + j]));
+        if (d + j < count) visit(a[j], at[j]);
     }
   }
   SORDINO_HD double sum(i32 i, int lane, int lane_count) const { return product(*this, x, i, lane, lane_count); }
+  /// Rows whose columns are all their own go diagonal by diagonal, several rows an instruction, in the same order of sums.
+  void products(i32 begin, i32 end) {
+    i32 low = std::clamp(-diagonals[0].offset, begin, end);
+    i32 high = std::clamp(i32(own) - diagonals[count - 1].offset, low, end);
+    for (i32 i = begin; i < low; i++) store(i, sum(i, 0, 1));
+    for (i32 i = high; i < end; i++) store(i, sum(i, 0, 1));
+    double* __restrict result = y.p;
+    for (i32 i = low; i < high; i++) result[i] = 0;
+    for (i32 d = 0; d < count; d++) {
+      const double *value = values + diagonals[d].at - first, *operand = x.p + diagonals[d].offset;
+      for (i32 i = low; i < high; i++) result[i] += value[i] * operand[i];
+    }
+  }
   SORDINO_HD void store(i32 i, double value) const { y[i] = value; }
   Cost cost() const { return {8.0 * double(stored), 2.0 * double(nnz)}; }
 };
