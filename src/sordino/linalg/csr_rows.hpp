@@ -222,6 +222,14 @@ struct RowPair {
     y1[i] = y.v[1];
   }
   SORDINO_HD void row(i32 i) { finish(i, part(i, 0, 1)); }
+  /// Where rows are computed together on a CPU, the second product finds the block's entries in a cache.
+  void block(i32 begin, i32 end)
+    requires requires { rows.products(x0, y0, begin, end); }
+  {
+    rows.products(x0, y0, begin, end);
+    rows.products(x1, y1, begin, end);
+  }
+  void done(i32) {}
   Cost cost() const {
     Cost c = rows.cost();
     return {c.bytes, 2 * c.flops};

@@ -71,15 +71,15 @@ struct DiaRows {
   }
   SORDINO_HD double sum(i32 i, int lane, int lane_count) const { return product(*this, x, i, lane, lane_count); }
   /// Rows whose columns are all their own go diagonal by diagonal, several rows an instruction, in the same order of sums.
-  void products(i32 begin, i32 end) {
+  void products(const Ghost& of, Out& into, i32 begin, i32 end) const {
     i32 low = std::clamp(-diagonals[0].offset, begin, end);
     i32 high = std::clamp(i32(own) - diagonals[count - 1].offset, low, end);
-    for (i32 i = begin; i < low; i++) store(i, sum(i, 0, 1));
-    for (i32 i = high; i < end; i++) store(i, sum(i, 0, 1));
-    double* __restrict result = y.p;
+    for (i32 i = begin; i < low; i++) into[i] = product(*this, of, i, 0, 1);
+    for (i32 i = high; i < end; i++) into[i] = product(*this, of, i, 0, 1);
+    double* __restrict result = into.p;
     for (i32 i = low; i < high; i++) result[i] = 0;
     for (i32 d = 0; d < count; d++) {
-      const double *value = values + diagonals[d].at - first, *operand = x.p + diagonals[d].offset;
+      const double *value = values + diagonals[d].at - first, *operand = of.p + diagonals[d].offset;
       for (i32 i = low; i < high; i++) result[i] += value[i] * operand[i];
     }
   }

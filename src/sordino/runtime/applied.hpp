@@ -54,11 +54,11 @@ struct Applied {
     return s;
   }
   SORDINO_HD Sums<K> row(i32 i) { return finish(i, part(i, 0, 1)); }
-  /// A row functor that computes rows together on a CPU, products(begin, end), has stored them in y.
+  /// A row functor that computes rows together on a CPU has stored them in y.
   void block(i32 begin, i32 end)
-    requires requires { f.products(begin, end); }
+    requires requires { f.products(f.x, f.y, begin, end); }
   {
-    f.products(begin, end);
+    f.products(f.x, f.y, begin, end);
   }
   Sums<K> done(i32 i) { return finish(i, {{f.y[i]}}); }
   auto cost() const { return f.cost(); }
