@@ -122,7 +122,7 @@ Choice choose(const System& s, const Options& o) {
       bad_argument("precond chebyshev needs a symmetric positive definite matrix, and this one is not symmetric: use jacobi");
     c.bound = spectral_bound(s.A);
   }
-  if (o.storage != "auto") c.diagonals = diagonals_in(s, o.storage);
+  if (o.storage != "auto" && o.storage != "csr") c.diagonals = diagonals_in(s, o.storage);
   check_diagonal(s, *c.method);
   require_roots(*c.method, c.preconditioner, s.A);
   return c;

@@ -13,7 +13,8 @@ CsrOperator::~CsrOperator() = default;
 namespace {
 
 bool touches_outside(const CsrView& A, i64 row, i64 begin, i64 end) {
-  return A.indices[A.begin(row)] < begin || A.indices[A.begin(row + 1) - 1] >= end;
+  auto outside = [&](i32 column) { return column < begin || column >= end; };
+  return std::any_of(A.indices + A.begin(row), A.indices + A.begin(row + 1), outside);
 }
 
 /// Where a diagonal leaves the slice for ghosts there may be no entry: then the row reads one times 0, and waits for it all the

@@ -1,5 +1,5 @@
-// Row functor of a matrix stored by diagonals. It adds a row's entries in column order, as those of csr_rows.hpp do, so results
-// have the same bits; where a diagonal has no entry, it adds 0.
+// Row functor of a matrix stored by diagonals. It adds a row's entries in column order, as those of csr_rows.hpp do with one
+// thread a row, so results have the same bits; where a diagonal has no entry, it adds 0.
 #pragma once
 #include <algorithm>
 
@@ -39,8 +39,8 @@ struct DiaRows {
   }
   /// The storage row of x that an entry meets; where there is no entry, some row that has arrived.
   SORDINO_HD i32 column(i32 i, const Diagonal& d) const {
-    u32 c = u32(i + d.offset);
-    if (c >= own) c = u32(i + d.ghost);
+    u32 c = u32(i) + u32(d.offset);
+    if (c >= own) c = u32(i) + u32(d.ghost);
     return i32(c < last ? c : last);
   }
   template <class V>
@@ -73,7 +73,7 @@ struct DiaRows {
   /// Rows whose columns are all their own go diagonal by diagonal, several rows an instruction, in the same order of sums.
   void products(const Ghost& of, Out& into, i32 begin, i32 end) const {
     i32 low = std::clamp(-diagonals[0].offset, begin, end);
-    i32 high = std::clamp(i32(own) - diagonals[count - 1].offset, low, end);
+    i32 high = i32(std::clamp<i64>(i64(own) - diagonals[count - 1].offset, low, end));
     for (i32 i = begin; i < low; i++) into[i] = product(*this, of, i, 0, 1);
     for (i32 i = high; i < end; i++) into[i] = product(*this, of, i, 0, 1);
     double* __restrict result = into.p;

@@ -14,6 +14,12 @@ double entry(const CsrView& A, i64 row, i64 column) {
   return found != end && *found == column ? A.values[found - A.indices] : 0;
 }
 
+void require_few(std::size_t diagonals, i64 row) {
+  if (i64(diagonals) > most_diagonals)
+    bad_argument("storage by diagonals is for matrices with at most " + std::to_string(most_diagonals) +
+                 " of them, and this one has more, the last one found in row " + std::to_string(row) + ": use storage csr");
+}
+
 std::vector<i64> offsets_of(const CsrView& A) {
   std::vector<i64> found;
   for (i64 row = 0; row < A.n; row++)
@@ -22,9 +28,7 @@ std::vector<i64> offsets_of(const CsrView& A) {
       auto place = std::lower_bound(found.begin(), found.end(), offset);
       if (place != found.end() && *place == offset) continue;
       found.insert(place, offset);
-      if (i64(found.size()) > most_diagonals)
-        bad_argument("storage by diagonals is for matrices with at most " + std::to_string(most_diagonals) +
-                     " of them, and this one has more, the last one found in row " + std::to_string(row) + ": use storage csr");
+      require_few(found.size(), row);
     }
   return found;
 }
@@ -55,6 +59,7 @@ Diagonals diagonals_of(const CsrView& A, const std::string& storage) {
   Diagonals found{offsets_of(A), storage == "symdia"};
   require_symmetric(A, found);
   if (found.symmetric) found.offsets = mirrored(found.offsets);
+  require_few(found.offsets.size(), A.n - 1);
   return found;
 }
 
@@ -63,11 +68,11 @@ DiagonalPlaces::DiagonalPlaces(const Diagonals& diagonals, i64 rows) : at(diagon
   for (std::size_t d = 0; d < count; d++) {
     i64 offset = diagonals.offsets[d];
     if (diagonals.symmetric && offset > 0) {
-      at[d] = at[count - 1 - d] + offset;
+      at[d] = at[count - 1 - d] + std::min(offset, rows);
       continue;
     }
     at[d] = stored;
-    stored += rows + (diagonals.symmetric ? -offset : 0);
+    stored += rows + (diagonals.symmetric ? std::min(-offset, rows) : 0);
     stored = (stored + 31) / 32 * 32;  // a warp's loads begin where a line does
   }
 }

@@ -24,7 +24,7 @@ Diagonals diagonals_of(const CsrView& A, const std::string& storage);
 void require_symmetric(const CsrView& A, const Diagonals& diagonals);
 
 /// Where a rank's slice keeps entry (i, offset d): values[at[d] + i], i counted from the slice's first row. Diagonals of -o and
-/// o are one array, where they are symmetric: entry (i, -o) is at its place i, entry (i, o) at i + o.
+/// o are one array, where they are symmetric: entry (i, -o) is at its place i, entry (i, o) at i + min(o, rows).
 struct DiagonalPlaces {
   std::vector<i64> at;  // for each diagonal
   i64 stored = 0;       // values in all

@@ -126,16 +126,17 @@ class BodyOf final : public Body {
 #pragma GCC ivdep
         for (i32 i = begin; i < end; i++) f.row(i);
       } else if constexpr (K == 0) {
-        for (i32 first = begin; first < end; first += block_rows) {
-          f.block(first, std::min(first + block_rows, end));
-          for (i32 i = first; i < std::min(first + block_rows, end); i++) f.done(i);
+        for (i32 first = begin, here; first < end; first += here) {
+          here = std::min(block_rows, end - first);
+          f.block(first, first + here);
+          for (i32 i = first; i < first + here; i++) f.done(i);
         }
       } else {
         double running[K][running_sums] = {};
         for (i32 first = begin; first < end; first += running_sums) {
           int here = std::min(running_sums, end - first);
           if constexpr (detail::ComputesBlocks<F>)
-            if ((first - begin) % block_rows == 0) f.block(first, std::min(first + block_rows, end));
+            if ((first - begin) % block_rows == 0) f.block(first, first + std::min(block_rows, end - first));
           for (int l = 0; l < here; l++) {
             auto s = detail::row_of(f, first + l);
             for (int k = 0; k < K; k++) running[k][l] += s.v[k];
