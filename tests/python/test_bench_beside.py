@@ -301,3 +301,35 @@ def test_the_times_of_the_readme_are_of_the_last_lines_of_their_records():
 def _three(value):
     """Three digits; two below ten."""
     return f"{value:.1f}" if value < 100 else f"{float(f'{value:.3g}'):.0f}"
+
+
+def test_what_four_gpus_took_is_in_the_documentation():
+    def solution(size, ranks, key="total_s"):
+        rows = _lines("2026-11-22_solution_h200x4.jsonl")
+        (row,) = (r for r in rows if (r["size"], r["ranks"]) == (size, ranks))
+        return row[key]["median"]
+
+    totals = [f"{solution(256, ranks):.2f}" for ranks in (1, 2, 4)]
+    assert f"| {totals[0]}, {totals[1]} and {totals[2]} s |" in README
+    for ranks, speed_up in ((1, "1"), (2, "1.40"), (4, "2.00")):
+        (line,) = (x for x in PAGE.splitlines() if x.startswith(f"| {ranks} GPU") and "0.0" in x)
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        for size, cell in zip((64, 128, 256), cells[1:4], strict=True):
+            found = [solution(size, ranks, key) for key in ("setup_s", "solve_s", "total_s")]
+            for told, value in zip(cell.split(", "), found, strict=True):
+                assert abs(float(told) - value) <= 0.51 * 10.0 ** -len(told.split(".")[1]), (ranks, size)
+        assert cells[4] == speed_up and abs(float(speed_up) - solution(256, 1) / solution(256, ranks)) < 0.006
+
+
+def test_predictions_on_four_gpus_were_as_they_are_told():
+    measured = {(r["size"], r["ranks"]): r["iteration_s"] for r in _lines("2026-11-22_bench_cg_h200x4.jsonl")}
+    predicted = {
+        (round(r["rows"] ** (1 / 3)), r["ranks"]): r["iteration_s"]
+        for r in _lines("2026-11-22_predictions_h200x4.jsonl")
+    }
+    page = (Path(__file__).parents[2] / "docs" / "predicting.md").read_text(encoding="utf-8")
+    ratios = []
+    for key, seconds in measured.items():
+        assert f"{1e6 * predicted[key]:.1f} / {1e6 * seconds:.1f}" in page, key
+        ratios.append(predicted[key] / seconds)
+    assert f"{min(ratios):.2f} to {max(ratios):.2f}" in page and len(ratios) == 6
