@@ -40,7 +40,7 @@ class CsrOperator final : public Operator {
   /// New values for the same pattern, [nnz][words] of the view. No communication, no allocation.
   void update_values(Rank& rank, const double* values);
   const CsrSlice& slice() const { return slice_; }
-  /// What it holds itself: on a device in its memory, else row pointers and renumbered columns.
+  /// What it holds itself: on a device in its memory, else row pointers and renumbered columns or, by diagonals, the values.
   i64 bytes() const;
   /// The same of rows that nobody has stored yet.
   static i64 bytes_of(const CsrView& A, const CsrSlice& slice, bool device, bool renumbers, const Diagonals& diagonals = {});
