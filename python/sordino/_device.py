@@ -20,9 +20,21 @@ _CUDA, _MANAGED = 2, 13  # DLPack's numbers
 _LEGACY_DEFAULT_STREAM = 1
 
 
-def taken(values: Any, n: int, what: str) -> HostVectors | GpuVectors:
-    """Vectors of a caller's as the core takes them, checked; `what` is for the error messages."""
-    return GpuVectors(values, n, what) if is_on_gpu(values, what) else HostVectors(values, n, what)
+def taken(values: Any, n: int, what: str, as_numbers: bool = False) -> HostVectors | GpuVectors:
+    """Vectors of a caller's as the core takes them, checked; `what` is for the error messages.
+
+    With `as_numbers` they are of a system with complex numbers, which those of a GPU are copied to the CPU for.
+    """
+    if not is_on_gpu(values, what):
+        return HostVectors(values, n, what)
+    return CopiedVectors(values, n, what) if as_numbers else GpuVectors(values, n, what)
+
+
+def is_complex_array(values: Any) -> bool:
+    """Whether it holds complex numbers: an array of any library, or what NumPy makes one of."""
+    if speaks_dlpack(values):
+        return str(getattr(values, "dtype", "")).rpartition(".")[2].startswith("complex")  # torch.complex128
+    return bool(np.iscomplexobj(values))
 
 
 def shape_of(values: Any, what: str) -> tuple[int, ...]:
@@ -91,6 +103,10 @@ class Library:
         """A copy in memory of the CPU."""
         return np.asarray(values)
 
+    def given(self, values: np.ndarray) -> Any:
+        """A copy in memory of the GPU."""
+        return self.space.asarray(values, device=self.device)
+
 
 class Cupy(Library):
     """CuPy, whose devices are context managers."""
@@ -110,6 +126,9 @@ class Cupy(Library):
     def host(self, values: Any) -> np.ndarray:
         return values.get()
 
+    def given(self, values: np.ndarray) -> Any:
+        return self.space.asarray(values)
+
 
 class Torch(Library):
     """PyTorch."""
@@ -124,7 +143,10 @@ class Torch(Library):
         return values.to(self.space.float32)
 
     def host(self, values: Any) -> np.ndarray:
-        return values.cpu().numpy()
+        return values.resolve_conj().cpu().numpy()
+
+    def given(self, values: np.ndarray) -> Any:
+        return self.space.as_tensor(values, device=self.device)
 
 
 def library_of(values: Any) -> Library:
@@ -167,6 +189,22 @@ def handed(vector: Any) -> Any:
             ) from None
 
 
+class CopiedVectors(HostVectors):
+    """Vectors in memory of a GPU that are solved for in memory of the CPU; x goes back to that GPU.
+
+    Cost: one copy of each vector to the CPU, and one of x to the GPU.
+    """
+
+    def __init__(self, values: Any, n: int, what: str) -> None:
+        super().__init__(host_copy(values, what), n, what)
+        self._library = library_of(values)
+
+    def joined(self, parts: list[np.ndarray]) -> Any:
+        """x, in memory of the library's own, of the shape of `values` from its columns."""
+        with self._library.there():
+            return self._library.given(super().joined(parts))
+
+
 class GpuVectors:
     """Right-hand sides, or first guesses, in memory of a GPU.
 
@@ -191,10 +229,6 @@ class GpuVectors:
             raise BadArgument(f"{what} has shape {self.shape}, and the matrix has {n:,} rows")
         dtype = dtype_of(values, what)
         check_type(dtype, what)
-        if dtype.kind == "c":
-            raise BadArgument(
-                f"{what} is complex, and on a GPU: complex vectors are taken in memory of the CPU"
-            )
         self.single = dtype == np.float32
         self._library = library = library_of(values)
         parts = [values] if len(self.shape) == 1 else [values[:, k] for k in range(self.shape[1])]

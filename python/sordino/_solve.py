@@ -16,7 +16,7 @@ from scipy.sparse.linalg import LinearOperator
 from . import _metis, _nullspace, _options, machines
 from ._advice import advised
 from ._callbacks import Callback, Relay, checked_callback, heeded, looks
-from ._device import GpuVectors, handed, host_copy, taken
+from ._device import GpuVectors, handed, host_copy, is_complex_array, taken
 from ._matrix import new_values
 from ._native import core, translated
 from ._numbers import holds_complex, numbers, solve_by_parts, words
@@ -174,9 +174,10 @@ class Solver:
         check_on_failure(on_failure)
         self._native()
         overrides = _options.check(options, allowed=_options.PER_SOLVE)
-        vectors = taken(b, self.n, "b")
+        as_numbers = self._system.complex or is_complex_array(b) or is_complex_array(x0)
+        vectors = taken(b, self.n, "b", as_numbers)
         columns = [self._order.into(column) for column in vectors.columns]
-        starts = [None] if x0 is None else taken(x0, self.n, "x0").columns
+        starts = [None] if x0 is None else taken(x0, self.n, "x0", as_numbers).columns
         starts = [self._order.into(start) for start in starts]
         if len(starts) not in (1, len(columns)):
             raise BadArgument(f"x0 has {len(starts)} columns, and b has {len(columns)}")
@@ -313,8 +314,6 @@ class Solver:
         """One solve; x is a new array of NumPy's, or where there is a `place` for it, that."""
         if not (self._system.complex or holds_complex(b) or holds_complex(x0)):
             return self._solve_words(b, x0, callback, overrides, place)
-        if not all(v is None or isinstance(v, np.ndarray) for v in (b, x0)):
-            raise Unsupported("complex systems take vectors in memory of the CPU: hand over copies there")
         if self._system.complex:
             b, x0 = (None if v is None else v.astype(np.complex128, copy=False) for v in (b, x0))
             raw = self._solve_words(words(b), None if x0 is None else words(x0), callback, overrides)
