@@ -21,9 +21,11 @@ from ._rows import RowsSolver
 from ._solution import Solution
 from ._solve import Solver
 from .errors import (
+    AsymmetryWarning,
     BadArgument,
     DeviceError,
     FileError,
+    Interrupted,
     NotConverged,
     NotConvergedWarning,
     PeerFailed,
@@ -40,10 +42,12 @@ except _metadata.PackageNotFoundError:  # used from the source folder
     __version__ = "0+source"
 
 __all__ = [
+    "AsymmetryWarning",
     "BadArgument",
     "Communicator",
     "DeviceError",
     "FileError",
+    "Interrupted",
     "NotConverged",
     "NotConvergedWarning",
     "PeerFailed",

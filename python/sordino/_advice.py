@@ -1,13 +1,46 @@
-"""What a failed solve says of its matrix: facts that an iteration does not see, and what to do about them."""
+"""What a matrix says of its solve: facts that an iteration does not see, and what to do about them."""
 
 from __future__ import annotations
 
+import warnings
+from functools import cache
 from typing import Any
 
-from ._facts import is_symmetric, maps_ones_to_zero
+from ._facts import is_symmetric, looks_asymmetric, maps_ones_to_zero
 from ._matrix import CsrArrays
+from ._native import core
+from ._solution import callers_level
+from .errors import AsymmetryWarning
 
-_SYMMETRIC_METHODS = ("cg", "cgcg", "prcg", "cocg")
+_OTHER_METHOD = "; use bicgstab"  # the core's advice where a matrix seems indefinite
+
+
+@cache
+def _symmetric_methods() -> frozenset[str]:
+    return frozenset(row["name"] for row in core().solvers() if row["requires"] in ("spd", "symmetric"))
+
+
+class Suitability:
+    """Whether a real matrix, and new values of it, suit the method that is asked for. Cost: that of a sample."""
+
+    def __init__(self, rows: CsrArrays | None, method: str) -> None:
+        self._method = method
+        self._needs_symmetry = rows is not None and not rows.complex and method in _symmetric_methods()
+        if method == "auto" and rows is not None and not rows.complex:
+            positive = bool((rows.matrix().diagonal() > 0).all())
+            self._needs_symmetry = positive and not looks_asymmetric(rows)  # then the core has taken cg
+        elif rows is not None:
+            self.look(rows)
+
+    def look(self, rows: CsrArrays) -> None:
+        """Warn of what a sample of the entries shows."""
+        if self._needs_symmetry and looks_asymmetric(rows):
+            taken = "cg, which was chosen for the first values," if self._method == "auto" else self._method
+            warnings.warn(
+                f"the matrix is not symmetric, which solver {taken} needs: set up a solver with solver='bicgstab'",
+                AsymmetryWarning,
+                stacklevel=callers_level(),
+            )
 
 
 def advised(raw: dict[str, Any], rows: CsrArrays | None, singular: bool) -> dict[str, Any]:
@@ -27,6 +60,7 @@ def advised(raw: dict[str, Any], rows: CsrArrays | None, singular: bool) -> dict
     found = ""
     if not singular and maps_ones_to_zero(rows):
         found = "A maps the constant vector to zero: say nullspace='constant'"
-    elif raw.get("solver") in _SYMMETRIC_METHODS and not rows.complex and not is_symmetric(rows):
+        raw = {**raw, "reason": raw["reason"].replace(_OTHER_METHOD, "")}
+    elif raw.get("solver") in _symmetric_methods() and not rows.complex and not is_symmetric(rows):
         found = f"the matrix is not symmetric, which solver {raw['solver']} needs: use bicgstab"
     return {**raw, "reason": f"{raw['reason']}; {found}"} if found else raw

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import numbers
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -65,10 +66,23 @@ class Function:
             raise kept
 
 
-def checked_callback(callback: Callback | None) -> Callback | None:
-    """The callback, if it can be called."""
+def checked_callback(callback: Callback | None, with_x: bool) -> Callback | None:
+    """The callback, if it can be called with what it will be called with."""
     if callback is not None and not callable(callback):
         raise BadArgument(f"callback is a function of (iteration, residual[, x]), not {shown(callback)}")
+    try:
+        signature = inspect.signature(callback) if callback is not None else None
+    except (TypeError, ValueError):  # of what is not written in Python
+        return callback
+    seen = ("iteration", "residual", "x")[: 3 if with_x else 2]
+    try:
+        if signature is not None:
+            signature.bind(*seen)
+    except TypeError:
+        raise BadArgument(
+            f"the callback is called with ({', '.join(seen)}), and takes {signature}"
+            + ("" if with_x else ": with x where callback_every and callback_x ask for it")
+        ) from None
     return callback
 
 

@@ -7,6 +7,8 @@ import numpy as np
 from ._matrix import CsrArrays
 
 _ROUNDING = 1e-12  # relative, as in the core
+_SUMS_ROUNDING = 1e-6
+_SAMPLE = 4096
 
 
 def is_hermitian(rows: CsrArrays) -> bool:
@@ -19,6 +21,26 @@ def is_symmetric(rows: CsrArrays) -> bool:
     """Whether A^T = A, entry by entry. Cost: O(nnz), and two matrices."""
     A = rows.matrix()
     return bool((abs(A - A.T) - _ROUNDING * abs(A)).max() <= 0)
+
+
+def looks_asymmetric(rows: CsrArrays) -> bool:
+    """Whether one of some 4,096 entries has no mirror image; up to so many, all are looked at. Cost: that of these.
+
+    An entry may differ from its image by the rounding of a sum of many others.
+    """
+    at = np.arange(rows.nnz)
+    if rows.nnz > _SAMPLE:
+        at = np.unique(np.random.default_rng(0).integers(0, rows.nnz, _SAMPLE))
+    row, column = np.searchsorted(rows.indptr, at, side="right") - 1, rows.indices[at]
+    low, high = rows.indptr[column], rows.indptr[column + 1]
+    while (low < high).any():  # all searches at once
+        middle = (low + high) // 2
+        before = (low < high) & (rows.indices[np.minimum(middle, rows.nnz - 1)] < row)
+        low, high = np.where(before, middle + 1, low), np.where(before | (low >= high), high, middle)
+    image = np.minimum(low, rows.nnz - 1)
+    there = (low < rows.indptr[column + 1]) & (rows.indices[image] == row)
+    mirrored = np.where(there, rows.data[image], 0.0)
+    return bool((np.abs(mirrored - rows.data[at]) > _SUMS_ROUNDING * np.abs(rows.data[at])).any())
 
 
 def maps_ones_to_zero(rows: CsrArrays) -> bool:

@@ -173,7 +173,7 @@ class RowsSolver:
         ------
         NotConverged
             With ``on_failure="raise"``; carries the solution. Ctrl-C in one process ends the solve in all of
-            them as ``interrupted``.
+            them as ``interrupted``; Ctrl-C raises :class:`Interrupted`.
         BadArgument
             Of what one process refuses; the solver goes on.
         DeviceError, PeerFailed

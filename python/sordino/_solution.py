@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from ._numbers import is_complex
-from .errors import BadArgument, NotConverged, NotConvergedWarning, suggestion
+from .errors import BadArgument, Interrupted, NotConverged, NotConvergedWarning, suggestion
 from .log import logger
 from .report.record import Report
 from .report.words import duration, sentence
 
 _ON_FAILURE = ("raise", "warn", "return")
+_AT_ONCE = 1e-9  # seconds
 
 
 @dataclass(frozen=True)
@@ -80,8 +81,17 @@ class Solution:
 
     @property
     def seconds(self) -> float:
-        """Time of the solve, without setup."""
-        return self.report.seconds
+        """Time of the solve, of all columns, without setup."""
+        return sum(report.seconds for report in self.reports)
+
+    @property
+    def whose(self) -> str:
+        """Of several columns, the one that the report is of, as the beginning of a sentence; else empty."""
+        if len(self.reports) < 2:
+            return ""
+        place = next(place for place, report in enumerate(self.reports) if report is self.report)
+        failed = sum(not report.converged for report in self.reports)
+        return f"column {place} of {len(self.reports)}, {failed} of which did not converge: "
 
     @property
     def ledger(self) -> dict[str, Any]:
@@ -89,8 +99,9 @@ class Solution:
         return self.report.ledger
 
     def __repr__(self) -> str:
+        columns = f"columns={len(self.reports)}, " if len(self.reports) > 1 else ""
         return (
-            f"Solution(status={self.status!r}, iterations={self.iterations}, "
+            f"Solution(status={self.status!r}, {columns}iterations={self.iterations}, "
             f"true_residual={self.true_residual:.3g}, seconds={self.seconds:.3g})"
         )
 
@@ -179,13 +190,33 @@ def callers_level() -> int:
     return level
 
 
+def in_turn(
+    solve: Callable[[Any, Any, dict[str, Any], Any], dict[str, Any]],
+    columns: list[Any],
+    starts: list[Any],
+    places: list[Any],
+    overrides: dict[str, Any],
+) -> list[dict[str, Any]]:
+    """What the core says of each column; once one was interrupted, the others end as soon as they have begun."""
+    raws: list[dict[str, Any]] = []
+    for column, start, place in zip(columns, starts, places, strict=True):
+        if raws and raws[-1]["status"] == "interrupted":
+            overrides = {**overrides, "time_limit": _AT_ONCE}
+        raws.append(solve(column, start, overrides, place))
+    return raws
+
+
 def deliver(solution: Solution, on_failure: str) -> Solution:
-    """The solution, or :class:`NotConverged`, or a warning, as the caller wants it."""
+    """The solution, or :class:`NotConverged`, or a warning, as the caller wants it; never after Ctrl-C."""
+    if any(report.status == "interrupted" for report in solution.reports):
+        raise Interrupted(solution)
     if solution.converged or on_failure == "return":
         return solution
     if on_failure == "warn":
         warnings.warn(
-            f"{solution.status}: {solution.reason}", NotConvergedWarning, stacklevel=callers_level()
+            f"{solution.whose}{solution.status}: {solution.reason}",
+            NotConvergedWarning,
+            stacklevel=callers_level(),
         )
         return solution
     raise NotConverged(solution)

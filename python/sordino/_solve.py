@@ -14,14 +14,14 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from . import _metis, _nullspace, _options, machines
-from ._advice import advised
+from ._advice import Suitability, advised
 from ._callbacks import Callback, Relay, checked_callback, heeded, looks
 from ._device import GpuVectors, handed, host_copy, is_complex_array, taken
 from ._matrix import new_values
 from ._native import core, translated
 from ._numbers import holds_complex, numbers, solve_by_parts, words
 from ._placement import place
-from ._solution import Solution, check_on_failure, collected, deliver, in_single, reported
+from ._solution import Solution, check_on_failure, collected, deliver, in_single, in_turn, reported
 from ._system import as_system, matrix_bytes
 from ._vectors import HostVectors
 from .errors import BadArgument, Unsupported
@@ -119,6 +119,7 @@ class Solver:
             self._core: Any = core().Solver(
                 *system.arrays(), system.n, self._options, described, **({"given": given} if given else {})
             )
+        self._suits = Suitability(system.rows, self.options["solver"])
 
     @property
     def options(self) -> dict[str, Any]:
@@ -182,11 +183,9 @@ class Solver:
         if len(starts) not in (1, len(columns)):
             raise BadArgument(f"x0 has {len(starts)} columns, and b has {len(columns)}")
         starts = starts * len(columns) if len(starts) == 1 else starts
-        callback = self._order.seen(checked_callback(callback))
-        raws = [
-            self._solve_column(column, start, callback, overrides, place)
-            for column, start, place in zip(columns, starts, vectors.places(), strict=True)
-        ]
+        callback = self._order.seen(checked_callback(callback, bool(self._looks.get("look_x"))))
+        solve = partial(self._solve_column, callback)
+        raws = in_turn(solve, columns, starts, vectors.places(), overrides)
         if self._single and vectors.single:
             raws = [self._rounded(raw, c, vectors, overrides) for raw, c in zip(raws, columns, strict=True)]
         solution = self._solution(raws, vectors, overrides)
@@ -205,6 +204,11 @@ class Solver:
         ------
         BadArgument
             Another pattern or length, NaN or infinity, or bare values whose order is not known.
+
+        Warns
+        -----
+        AsymmetryWarning
+            The method needs a symmetric matrix, and this one no longer is.
         """
         self._native()
         held = self._system.rows
@@ -219,6 +223,7 @@ class Solver:
             except BaseException:
                 np.copyto(held.data, before)
                 raise
+        self._suits.look(held)
 
     def aspreconditioner(self, **options: Any) -> LinearOperator:
         """An operator whose product with r is one approximate solve of A z = r.
@@ -309,7 +314,7 @@ class Solver:
         )
 
     def _solve_column(
-        self, b: Any, x0: Any, callback: Callback | None, overrides: dict[str, Any], place: Any = None
+        self, callback: Callback | None, b: Any, x0: Any, overrides: dict[str, Any], place: Any = None
     ) -> dict[str, Any]:
         """One solve; x is a new array of NumPy's, or where there is a `place` for it, that."""
         if not (self._system.complex or holds_complex(b) or holds_complex(x0)):
@@ -358,7 +363,7 @@ class Solver:
         if isinstance(b, np.ndarray):
             reach = partial(_nullspace.taken_out, given=self._null, word=self.options.get("nullspace"))
             return float(np.linalg.norm(reach(b))), float(np.linalg.norm(reach(b - self._system.multiply(x))))
-        check = self._solve_column(b, x, None, {**overrides, "atol": 1e300}, x)
+        check = self._solve_column(None, b, x, {**overrides, "atol": 1e300}, x)
         residual, relative = check["residual_norm"], check["true_residual"]
         return residual / relative if relative else 0.0, residual
 

@@ -99,7 +99,7 @@ class NotConverged(SordinoError, ArithmeticError):
     exit_code = 3
 
     def __init__(self, solution: Solution) -> None:
-        super().__init__(f"{solution.status}: {solution.reason}")
+        super().__init__(f"{solution.whose}{solution.status}: {solution.reason}")
         self.solution = solution
 
     def __reduce__(self) -> tuple[type[NotConverged], tuple[Solution]]:
@@ -108,6 +108,29 @@ class NotConverged(SordinoError, ArithmeticError):
 
 class NotConvergedWarning(RuntimeWarning):
     """Given instead of :class:`NotConverged` with ``on_failure="warn"``."""
+
+
+class AsymmetryWarning(RuntimeWarning):
+    """A matrix is not symmetric, and the method that it is given to needs that."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a solve, which has ended at the next iteration, on all ranks alike.
+
+    It is raised whatever ``on_failure`` says, so that a loop over solves ends, too.
+
+    Attributes
+    ----------
+    solution : Solution
+        The best x so far, with status ``interrupted``; columns whose turn had not come are as first guessed.
+    """
+
+    def __init__(self, solution: Solution) -> None:
+        super().__init__(solution.reason)
+        self.solution = solution
+
+    def __reduce__(self) -> tuple[type[Interrupted], tuple[Solution]]:
+        return type(self), (self.solution,)
 
 
 _BY_CODE: dict[str, type[SordinoError]] = {

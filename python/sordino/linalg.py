@@ -23,6 +23,7 @@ __all__ = ["bicgstab", "cg"]
 
 #: What SciPy says with a negative number: that A is not what the method needs, or that the method has broken down.
 _NEGATIVE = {"indefinite": -1, "breakdown": -10}
+_ASKED_FOR = ("max_iterations", "time_limit", "stopped_by_user")  # ends that say nothing new
 _LEAST_RTOL = 1e-300  # stands for 0: iterates to the end, or until nothing changes any more
 
 
@@ -189,6 +190,6 @@ def _ignored(_returned: Any) -> bool:
 def _info(solution: Solution) -> int:
     if solution.converged:
         return 0
-    if "misses it in" in solution.reason:
+    if solution.status not in _ASKED_FOR:
         warnings.warn(f"{solution.status}: {solution.reason}", NotConvergedWarning, stacklevel=4)
     return _NEGATIVE.get(solution.status, max(1, solution.iterations))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import sordino
 from sordino import _core
+from sordino._facts import looks_asymmetric
+from sordino._matrix import as_csr
 from sordino._numbers import solve_by_parts
 
 pytestmark = pytest.mark.skipif(not hasattr(_core, "Solver"), reason="needs the compiled module")
@@ -29,9 +33,54 @@ def test_a_singular_matrix_is_named(solver) -> None:
 
 def test_a_matrix_that_is_not_symmetric_is_named() -> None:
     A = sp.csr_array(sordino.poisson(6, 6, 6) + 3 * sp.eye_array(216, k=3))
-    for solver in ("cg", "cgcg"):
-        said = reason(A, np.ones(216), solver=solver, maxiter=50)
+    for solver in ("cg", "cgcg", "pcg1"):
+        with pytest.warns(sordino.AsymmetryWarning, match=f"which solver {solver} needs") as seen:
+            said = reason(A, np.ones(216), solver=solver, maxiter=50)
+        assert seen[0].filename == __file__
         assert f"the matrix is not symmetric, which solver {solver} needs: use bicgstab" in said
+
+
+def test_a_singular_matrix_is_given_one_piece_of_advice() -> None:
+    said = reason(NEUMANN, OUTSIDE, solver="cg")
+    assert "say nullspace='constant'" in said and "bicgstab" not in said
+
+
+def convection(n: int, strength: float) -> sp.csr_array:
+    """Of the pattern of diffusion, whatever the strength."""
+    A = sordino.poisson(n, n, n)
+    return sp.csr_array(A + strength * (sp.triu(A, 1) - sp.tril(A, -1)))
+
+
+@pytest.mark.parametrize("n", [6, 24])  # all entries are looked at, or a sample
+@pytest.mark.parametrize("solver", ["auto", "cg", "gropp"])
+def test_new_values_that_are_not_symmetric_are_warned_of(n, solver) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        made = sordino.Solver(convection(n, 0.0), solver=solver, engine="host", ranks=1)
+        made.update_values(2 * convection(n, 0.0))
+        sordino.Solver(convection(n, 0.5), engine="host", ranks=1).update_values(convection(n, 0.25))
+    with pytest.warns(sordino.AsymmetryWarning, match="set up a solver with solver='bicgstab'"):
+        made.update_values(convection(n, 0.5))
+
+
+def test_rounding_of_sums_is_no_asymmetry() -> None:
+    A = sordino.poisson(9, 8, 7)
+    rounded = A.copy()
+    rounded.data *= 1 + 1e-9 * np.random.default_rng(3).standard_normal(A.nnz)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sordino.solve(rounded, np.ones(504), solver="cg", engine="host")
+
+
+@pytest.mark.parametrize("place", [0, 7, 100, -1])
+def test_one_entry_without_an_image_is_found(place) -> None:
+    A = sp.coo_array(sordino.poisson(5, 5, 5))
+    off = np.flatnonzero(A.row != A.col)
+    keep = np.delete(np.arange(A.nnz), off[place])
+    bare = sp.csr_array((A.data[keep], (A.row[keep], A.col[keep])), A.shape)
+    assert looks_asymmetric(as_csr(bare)) and not looks_asymmetric(as_csr(A))
+    A.data[off[place]] *= 1.5
+    assert looks_asymmetric(as_csr(A))
 
 
 def test_nothing_is_said_where_nothing_is_known() -> None:

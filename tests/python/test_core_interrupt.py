@@ -66,6 +66,34 @@ def test_ctrl_c_before_the_solve_writes_nothing(tmp_path):
     assert not [name for name in os.listdir(tmp_path) if name.endswith(".tmp")]
 
 
+SOLVES = {
+    "linalg": "sordino.linalg.cg(A, b, rtol=1e-13, maxiter=10**8)",
+    "once": "sordino.solve(A, b, rtol=1e-13, maxiter=10**8, on_failure='warn')",
+    "columns": "sordino.solve(A, numpy.stack([b, b, b], 1), rtol=1e-13, maxiter=10**8, on_failure='return')",
+}
+
+
+@pytest.mark.parametrize("how", SOLVES)
+def test_ctrl_c_ends_a_loop_over_solves(tmp_path, how):
+    program = tmp_path / "p.py"
+    program.write_text(
+        "import os, signal, threading, numpy, sordino\n"
+        "A = sordino.poisson(48, 48, 48, contrast=1e8); b = A @ numpy.ones(A.shape[0])\n"
+        "sordino.solve(A, b, rtol=1e-2)\n"
+        "threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "try:\n"
+        f"    while True: {SOLVES[how]}\n"
+        "except sordino.Interrupted as stopped:\n"
+        "    x = stopped.solution.x\n"
+        "    print(numpy.isfinite(x).all(), x.shape, [r.status for r in stopped.solution.reports])\n"
+    )
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=120)
+    shape = "(110592, 3)" if how == "columns" else "(110592,)"
+    assert done.stdout.startswith(f"True {shape} ["), done.stderr
+    assert done.stdout.count("'interrupted'") == 1
+    assert done.stdout.count("time_limit") == (2 if how == "columns" else 0) or "converged" in done.stdout
+
+
 @pytest.mark.parametrize("engine", ["host", "model"])
 def test_a_python_program_can_be_interrupted_and_solve_again(tmp_path, engine):
     program = tmp_path / "p.py"
@@ -74,7 +102,10 @@ def test_a_python_program_can_be_interrupted_and_solve_again(tmp_path, engine):
         "A = sordino.poisson(48, 48, 48, contrast=1e8); b = A @ numpy.ones(A.shape[0])\n"
         f"s = sordino.Solver(A, precond='none', solver='cg', engine='{engine}', ranks=2, maxiter=10**8)\n"
         "threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
-        "print(s.solve(b, rtol=1e-13, on_failure='return').status)\n"
+        "try:\n"
+        "    s.solve(b, rtol=1e-13, on_failure='return')\n"
+        "except KeyboardInterrupt as stopped:\n"
+        "    print(stopped.solution.status)\n"
         "print(s.solve(b, rtol=1e-2, on_failure='return').status)\n"
     )
     done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=120)

@@ -199,9 +199,11 @@ def test_nan_never_passes_as_converged():
 
     for solve in (sordino.linalg.cg, sordino.linalg.bicgstab):
         for operator in (after(0), after(3), after(7, slice(2, 3))):
-            x, info = solve(operator, b, ranks=2)
-            assert info != 0 and np.isfinite(x).all()
-        x, info = solve(A, b, M=lambda r: np.full_like(r, np.nan), ranks=2)
+            with pytest.warns(sordino.NotConvergedWarning, match="not a number") as seen:
+                x, info = solve(operator, b, ranks=2)
+            assert info != 0 and np.isfinite(x).all() and seen[0].filename == __file__
+        with pytest.warns(sordino.NotConvergedWarning, match="not a number"):
+            x, info = solve(A, b, M=lambda r: np.full_like(r, np.nan), ranks=2)
         assert info != 0 and np.isfinite(x).all()
 
 

@@ -11,7 +11,7 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 
-from sordino import FileError, read_matrix
+from sordino import FileError, read_matrix, read_vector
 from sordino.io import harwell_boeing
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "matrices"
@@ -174,6 +174,27 @@ def test_matlab_files(tmp_path):
             read.matrix.toarray() if sp.issparse(read.matrix) else read.matrix, EXPECTED
         )
         assert read.rhs is None if rhs is None else np.array_equal(read.rhs, rhs)
+
+
+def test_vectors_of_matlab_files(tmp_path):
+    A, f = sp.csc_array(sp.diags_array([2.0, 3.0, 4.0])), np.array([[1.0], [2.0], [3.0]])
+    path = tmp_path / "K.mat"
+    scipy.io.savemat(path, {"K": A, "f": f, "g": f.T, "h": sp.csc_array(f), "n": 3.0})
+    read = read_matrix(path)
+    assert read.rhs is None and read.notes == (
+        "K.mat also holds f, h, as long as the matrix: a right-hand side is to be called b",
+    )
+    scipy.io.savemat(path, {"K": A, "b": f, "f": f})
+    assert read_matrix(path).notes == ()
+    np.testing.assert_array_equal(read_vector(path, 3), [1, 2, 3])
+    scipy.io.savemat(path, {"rhs": sp.csc_array(f), "about": "words"})
+    np.testing.assert_array_equal(read_vector(path), [1, 2, 3])
+    scipy.io.savemat(path, {"f": f, "g": f})
+    with pytest.raises(FileError, match=r"K.mat holds several arrays \(f, g\): call the one to be read b"):
+        read_vector(path)
+    scipy.io.savemat(path, {"about": "words"})
+    with pytest.raises(FileError, match="holds no array of numbers"):
+        read_vector(path)
 
 
 def test_a_right_hand_side_of_a_matlab_file_that_does_not_fit_is_refused(tmp_path):

@@ -195,6 +195,7 @@ def test_damaged_numpy_files(tmp_path):
 )
 def test_vectors_in_matrix_market(tmp_path, content):
     np.testing.assert_array_equal(read_vector(write(tmp_path, content), 3, "right-hand side"), [1, 2, 3])
+    np.testing.assert_array_equal(read_vector(write(tmp_path, content)), [1, 2, 3])
 
 
 def test_vectors_that_cannot_be_used(tmp_path):

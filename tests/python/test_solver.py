@@ -43,6 +43,7 @@ def test_several_right_hand_sides(system):
     np.testing.assert_allclose(many.x, wanted, rtol=1e-7, atol=1e-7)
     assert many.converged and len(many.reports) == 3
     assert many.iterations == max(report.iterations for report in many.reports)
+    assert many.seconds == sum(report.seconds for report in many.reports) and "columns=3, " in repr(many)
     assert len(sordino.solve(A, b).reports) == 1
     assert sordino.solve(A, B, x0=wanted).iterations == 0
     assert sordino.solve(A, B, x0=np.ones(216)).reports[0].iterations == 0
@@ -56,7 +57,8 @@ def test_several_right_hand_sides(system):
 def test_of_several_right_hand_sides_the_first_failure_is_told(system):
     A, b = system
     guesses = np.stack([np.ones(216), np.zeros(216), np.zeros(216)], axis=1)
-    with pytest.raises(sordino.NotConverged, match="max_iterations") as failed:
+    sentence = "column 1 of 3, 2 of which did not converge: max_iterations: "
+    with pytest.raises(sordino.NotConverged, match=sentence) as failed:
         sordino.solve(A, np.stack([b, b, b], axis=1), guesses, rtol=1e-12, maxiter=3)
     solution = failed.value.solution
     assert solution.x.shape == (216, 3) and solution.report is solution.reports[1]
@@ -107,6 +109,25 @@ def test_a_callback_sees_progress_and_stops(system):
         A, b, on_failure="return", callback=lambda it, r: seen.append((it, r)) or it == 4
     )
     assert solution.status == "stopped_by_user" and [it for it, _ in seen] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("callback", "sentence"),
+    [
+        (lambda xk: None, r"called with \(iteration, residual\), and takes \(xk\): with x where"),
+        (lambda it, r, x: None, r"takes \(it, r, x\): with x where callback_every"),
+    ],
+)
+def test_a_callback_that_cannot_take_what_it_will_see_is_refused_at_once(system, callback, sentence):
+    A, b = system
+    with pytest.raises(sordino.BadArgument, match=sentence):
+        sordino.solve(A, b, callback=callback)
+
+
+def test_a_callback_may_take_anything(system):
+    A, b = system
+    for callback in (lambda *seen: None, lambda it, r, more=3: None, print):
+        assert sordino.solve(A, b, callback=callback).converged
 
 
 def test_an_exception_in_a_callback_comes_out(system):

@@ -16,6 +16,7 @@ from .._facts import maps_ones_to_zero
 from .._matrix import CsrArrays
 from .._solution import Solution
 from .._solve import Solver
+from ..errors import Interrupted
 from ..io import OutputFile, write_vector
 from ..io.output import RESULT_SUFFIXES
 from ..report import html, pictures, trace
@@ -114,7 +115,10 @@ def solve_problem(
     if not given.json:
         _announce(problem, solver, world)
     with monitor.watch(solver.options["rtol"] or 0.0, given.monitor, quiet=given.json) as watched:
-        solution = solver.solve(b, problem.x0, on_failure="return", callback=watched)
+        try:
+            solution = solver.solve(b, problem.x0, on_failure="return", callback=watched)
+        except Interrupted as interrupted:
+            solution = interrupted.solution
     facts = {**solution.report.problem, "name": problem.name, "processes": world.size}
     solution = replace(solution, report=replace(solution.report, problem=facts))
     command = shlex.join(["sordino", *argv])

@@ -61,8 +61,8 @@ def read_matrix(path: str | os.PathLike[str]) -> MatrixFile:
     if start.startswith(numpy_files.NPY):
         return MatrixFile(numpy_files.read_npy(name), short)
     if start.startswith(matlab.BANNERS):
-        matrix, rhs = matlab.read(name)
-        return MatrixFile(matrix, short, rhs=rhs)
+        matrix, rhs, others = matlab.read(name)
+        return MatrixFile(matrix, short, _unused(short, others) if rhs is None else (), rhs)
     if harwell_boeing.recognises(start):
         content = harwell_boeing.read(name)
         notes = tuple(f"{short}: {note}" for note in content.notes)
@@ -74,16 +74,24 @@ def read_matrix(path: str | os.PathLike[str]) -> MatrixFile:
     )
 
 
+def _unused(short: str, vectors: tuple[str, ...]) -> tuple[str, ...]:
+    if not vectors:
+        return ()
+    return (
+        f"{short} also holds {', '.join(vectors)}, as long as the matrix: a right-hand side is to be called b",
+    )
+
+
 def _of_a_pattern(short: str) -> tuple[str, ...]:
     return (f"{short} gives a pattern without values: every entry is taken as 1",)
 
 
-def read_vector(path: str | os.PathLike[str], n: int, what: str) -> np.ndarray:
-    """Read a vector of length n: ``.npy``, or Matrix Market with one column.
+def read_vector(path: str | os.PathLike[str], n: int | None = None, what: str = "vector") -> np.ndarray:
+    """Read a vector: ``.npy``, Matrix Market or ``.mat`` with one column.
 
     Parameters
     ----------
-    n : int
+    n : int, optional
         The length it must have.
     what : str
         What it is, for the error messages: ``"right-hand side"``.
@@ -102,8 +110,9 @@ def read_vector(path: str | os.PathLike[str], n: int, what: str) -> np.ndarray:
         raise BadArgument(
             f"{name} has {values.shape[1]} columns, and a {what} is one vector (use one file for each)"
         )
+    length = int(np.prod(values.shape, dtype=object))
+    n = length if n is None else n
     if sp.issparse(values):
-        length = values.shape[0] * values.shape[1]
         if length != n:  # a few bytes may promise any length: nothing of it is made dense
             raise BadArgument(f"the {what} in {name} has {length:,} numbers, and the matrix has {n:,} rows")
         values = values.toarray()
@@ -137,8 +146,10 @@ def _array_in(path: str | os.PathLike[str], what: str) -> tuple[str, Any]:
         matrix_market.check_symmetric_storage(name, header, values)
     elif start.startswith(numpy_files.NPY):
         values = numpy_files.read_npy(name)
+    elif start.startswith(matlab.BANNERS):
+        values = matlab.read_vectors(name)
     else:
-        raise _unknown_kind(name, "NumPy .npy and Matrix Market (.mtx, .mtx.gz)")
+        raise _unknown_kind(name, "NumPy .npy, Matrix Market (.mtx, .mtx.gz) and MATLAB .mat")
     if values.ndim not in (1, 2):
         raise BadArgument(f"{name} has {values.ndim} dimensions, and a {what} has one or two")
     return name, values
