@@ -173,7 +173,7 @@ class RowsSolver:
         ------
         NotConverged
             With ``on_failure="raise"``; carries the solution. Ctrl-C in one process ends the solve in all of
-            them as ``interrupted``; Ctrl-C raises :class:`Interrupted`.
+            them as ``interrupted``; in Python that raises :class:`~sordino.Interrupted` in each.
         BadArgument
             Of what one process refuses; the solver goes on.
         DeviceError, PeerFailed

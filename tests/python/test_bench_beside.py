@@ -214,7 +214,11 @@ def test_the_records_that_the_page_names_are_there():
 
 @pytest.mark.parametrize(
     ("systems", "name", "rows"),
-    [(57, "2026-11-22_claims_host.jsonl", 9), (52, "2026-11-22_claims_h200x2.jsonl", 6)],
+    [
+        (57, "2026-11-22_claims_host.jsonl", 9),
+        (52, "2026-11-22_claims_h200x2.jsonl", 6),
+        (5, "2026-11-22_claims_real_h200x4.jsonl", 6),
+    ],
 )
 def test_the_claims_of_the_page_are_those_of_its_record(systems, name, rows):
     lines = _lines(name)
@@ -321,6 +325,18 @@ def test_what_four_gpus_took_is_in_the_documentation():
         assert cells[4] == speed_up and abs(float(speed_up) - solution(256, 1) / solution(256, ranks)) < 0.006
 
 
+def test_what_storage_gains_on_gpus_is_in_the_documentation():
+    lines = [r for r in _lines("2026-11-22_storage_h200x4.jsonl") if r["commit"] == "b641a8b"]
+    page = (Path(__file__).parents[2] / "docs" / "choosing.md").read_text(encoding="utf-8")
+    for ranks, label in ((1, "1 GPU"), (4, "4 GPUs")):
+        (told,) = (line for line in page.splitlines() if line.startswith(f"| {label} |"))
+        for size, cell in zip((64, 128, 256), told.split("|")[2:5], strict=True):
+            for storage, figure in zip(("csr", "dia", "symdia"), cell.split("/"), strict=True):
+                found = [r for r in lines if (r["ranks"], r["size"], r["storage"]) == (ranks, size, storage)]
+                assert (figure.strip() == "-") == (not found)
+                assert not found or f"{1e6 * found[0]['iteration_s']:.1f}" == figure.strip()
+
+
 def test_predictions_on_four_gpus_were_as_they_are_told():
     measured = {(r["size"], r["ranks"]): r["iteration_s"] for r in _lines("2026-11-22_bench_cg_h200x4.jsonl")}
     predicted = {
@@ -332,4 +348,4 @@ def test_predictions_on_four_gpus_were_as_they_are_told():
     for key, seconds in measured.items():
         assert f"{1e6 * predicted[key]:.1f} / {1e6 * seconds:.1f}" in page, key
         ratios.append(predicted[key] / seconds)
-    assert f"{min(ratios):.2f} to {max(ratios):.2f}" in page and len(ratios) == 6
+    assert f"{min(ratios):.2f} to {max(ratios):.2f}" in page and len(ratios) == 8
