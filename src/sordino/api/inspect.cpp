@@ -1,9 +1,11 @@
 #include "sordino/api/inspect.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 #include "sordino/base/error.hpp"
+#include "sordino/base/parallel.hpp"
 #include "sordino/comm/communicator.hpp"
 
 namespace sordino {
@@ -49,19 +51,27 @@ bool is_symmetric(Rank& rank, const CsrView& A, const Partition& partition) {
 }
 
 i64 zero_diagonal(const CsrView& A) {
-  for (i64 i = A.first_row; i < A.end_row(); i++) {
-    const double* d = entry(A, i, i);
-    if (!d || (*d == 0 && d[A.words - 1] == 0)) return i;
-  }
-  return -1;
+  std::atomic<i64> least{A.end_row()};
+  for_parts(A.first_row, A.end_row(), [&](i64 first, i64 last) {
+    for (i64 i = first; i < last && i < least; i++) {
+      const double* d = entry(A, i, i);
+      if (d && (*d != 0 || d[A.words - 1] != 0)) continue;
+      for (i64 seen = least; i < seen && !least.compare_exchange_weak(seen, i);) {
+      }
+      return;
+    }
+  });
+  return least < A.end_row() ? least.load() : -1;
 }
 
 bool positive_diagonal(const CsrView& A) {
-  for (i64 i = A.first_row; i < A.end_row(); i++) {
-    const double* d = entry(A, i, i);
-    if (!d || *d <= 0) return false;
-  }
-  return true;
+  return all_parts(A.first_row, A.end_row(), [&](i64 first, i64 last) {
+    for (i64 i = first; i < last; i++) {
+      const double* d = entry(A, i, i);
+      if (!d || *d <= 0) return false;
+    }
+    return true;
+  });
 }
 
 std::string choose_preconditioner(const CsrView& A, const std::string& asked) {

@@ -1,11 +1,13 @@
 #include "sordino/api/symmetry.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 #include "sordino/api/inspect.hpp"
 #include "sordino/base/complex.hpp"
 #include "sordino/base/error.hpp"
+#include "sordino/base/parallel.hpp"
 
 namespace sordino {
 namespace {
@@ -26,6 +28,18 @@ i64 place(const CsrView& A, i64 row, i64 column) {
 
 double size(Number a) { return std::abs(a.re) + std::abs(a.im); }
 bool equal(Number a, Number b) { return size(a - b) <= rounding * size(b); }
+
+Symmetry symmetry_of_row(const CsrView& A, i64 i) {
+  Symmetry is{true, true};
+  for (i64 k = A.begin(i); k < A.begin(i + 1); k++) {
+    i64 mirror = A.indices[k] == i ? k : place(A, A.indices[k], i);
+    if (mirror < 0) return {};
+    Number a = value(A, k), b = value(A, mirror);
+    is.hermitian &= equal(b, conj(a));
+    is.symmetric &= equal(b, a);
+  }
+  return is;
+}
 
 std::string in_words(const Symmetry& is, bool real) {
   if (real) return is.symmetric ? "symmetric" : "not symmetric";
@@ -93,17 +107,15 @@ void require_symmetry_of(const MethodEntry& method, const CsrView& A) {
 }
 
 Symmetry symmetry_of(const CsrView& A) {
-  Symmetry is{true, true};
-  for (i64 i = A.first_row; i < A.end_row(); i++)
-    for (i64 k = A.begin(i); k < A.begin(i + 1); k++) {
-      i64 mirror = A.indices[k] == i ? k : place(A, A.indices[k], i);
-      if (mirror < 0) return {};
-      Number a = value(A, k), b = value(A, mirror);
-      is.hermitian &= equal(b, conj(a));
-      is.symmetric &= equal(b, a);
-      if (!is.hermitian && !is.symmetric) return is;
+  std::atomic<bool> hermitian{true}, symmetric{true};
+  for_parts(A.first_row, A.end_row(), [&](i64 first, i64 last) {
+    for (i64 i = first; i < last && (hermitian || symmetric); i++) {
+      Symmetry row = symmetry_of_row(A, i);
+      if (!row.hermitian) hermitian = false;
+      if (!row.symmetric) symmetric = false;
     }
-  return is;
+  });
+  return {hermitian, symmetric};
 }
 
 std::string name(const Symmetry& is) { return is.hermitian ? "hermitian" : is.symmetric ? "symmetric" : "general"; }

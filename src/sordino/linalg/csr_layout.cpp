@@ -2,10 +2,13 @@
 
 #include <algorithm>
 
+#include "sordino/base/parallel.hpp"
+
 namespace sordino {
 namespace {
 constexpr double most_padding = 1.15;  // stored over true entries, beyond which SELL would move more than it saves
 constexpr double long_row = 48;        // mean entries from which a warp a row pays
+constexpr i64 least_slices = 1024;     // that are worth a thread of the host
 
 i64 padded_entries(const std::vector<u32>& ptr) {
   i64 total = 0;
@@ -38,7 +41,7 @@ i64 CsrOperator::Layout::bytes_on_device(const std::vector<u32>& ptr, int words)
 i64 CsrOperator::Layout::bytes() const {
   if (blocks_.empty())
     return i64(sizeof(i32)) * i64(ptr_.size() + columns_.size()) + i64(on_diagonal_.size()) +
-           i64(sizeof(double)) * i64(staging_.size()) + i64(sizeof(DiaRows::Diagonal) * diagonals_.size());
+           i64(sizeof(double)) * i64(staged_) + i64(sizeof(DiaRows::Diagonal) * diagonals_.size());
   i64 sum = 0;
   for (auto& b : blocks_) sum += i64(b.bytes);
   return sum;
@@ -89,31 +92,43 @@ Rows CsrOperator::Layout::on_host(i32 first) {
   return r;
 }
 
+/// visit(place, row, entry, padding) for all places of a sliced layout, on several threads: memory fills a slice at a time.
+template <class Visit>
+void CsrOperator::Layout::for_padded(const Visit& visit) const {
+  constexpr i32 H = SellRows::height;
+  const i32 rows = i32(ptr_.size()) - 1;
+  auto fill = [&](i64 begin, i64 end) {
+    for (i64 s = begin; s < end; s++)
+      for (u32 place = slices_[std::size_t(s)], k = 0; place < slices_[std::size_t(s) + 1]; k++)
+        for (i32 l = 0; l < H; l++, place++) {
+          i32 row = std::min(i32(s) * H + l, rows - 1);
+          u32 entry = ptr_[std::size_t(row)] + k;
+          visit(place, row, entry, i32(s) * H + l >= rows || entry >= ptr_[std::size_t(row) + 1]);
+        }
+  };
+  for_parts(0, i64(slices_.size()) - 1, fill, least_slices);
+}
+
 template <class Rows>
 Rows CsrOperator::Layout::sliced(const i32* col, i32 first) {
   constexpr i32 H = SellRows::height;
-  i32 rows = i32(ptr_.size()) - 1;
-  std::vector<i32> columns;
-  columns.resize(std::size_t(padded_entries(ptr_)));
+  const i32 rows = i32(ptr_.size()) - 1;
   slices_ = {0};
   for (i32 s = 0; s < rows; s += H) {
     u32 longest = 0;
     for (i32 i = s; i < std::min(s + H, rows); i++) longest = std::max(longest, ptr_[i + 1] - ptr_[i]);
-    u32 base = slices_.back();
-    for (i32 l = 0; l < H; l++) {
-      i32 i = std::min(s + l, rows - 1);
-      for (u32 k = 0; k < longest; k++) {
-        bool entry = s + l < rows && k < ptr_[i + 1] - ptr_[i];
-        columns[base + k * H + l] = entry ? col[ptr_[i] + k] : first + i;  // padding multiplies the row's own x by 0
-      }
-    }
-    slices_.push_back(base + longest * H);
+    slices_.push_back(slices_.back() + longest * H);
   }
+  auto columns = std::make_unique_for_overwrite<i32[]>(slices_.back());
+  for_padded([&](u32 place, i32 row, u32 entry, bool padding) {
+    columns[place] = padding ? first + row : col[entry];  // padding multiplies the row's own x by 0
+  });
   Rows r = of_slice<Rows>(first);
   r.slice = upload(slices_);
-  r.col = upload(columns);
-  r.values = device_values_ = reserve_values(columns.size());
-  staging_.assign(columns.size() * std::size_t(words_), 0.0);
+  r.col = upload(columns.get(), slices_.back());
+  r.values = device_values_ = reserve_values(slices_.back());
+  staged_ = slices_.back() * std::size_t(words_);
+  staging_ = std::make_unique_for_overwrite<double[]>(staged_);
   return r;
 }
 
@@ -132,12 +147,10 @@ void CsrOperator::Layout::set_values(const double* values) {
   if (!device_values_) return;
   const std::size_t words = std::size_t(words_);
   if (slices_.empty()) return rank_.engine().upload(rank_, device_values_, values, ptr_.back() * words * sizeof(double));
-  constexpr i32 H = SellRows::height;
-  i32 rows = i32(ptr_.size()) - 1;
-  for (i32 i = 0; i < rows; i++)
-    for (u32 k = 0; k < ptr_[i + 1] - ptr_[i]; k++)
-      std::copy_n(values + (ptr_[i] + k) * words, words, staging_.data() + (slices_[i / H] + k * H + i % H) * words);
-  rank_.engine().upload(rank_, device_values_, staging_.data(), staging_.size() * sizeof(double));
+  for_padded([&](u32 place, i32, u32 entry, bool padding) {
+    for (std::size_t w = 0; w < words; w++) staging_[place * words + w] = padding ? 0.0 : values[entry * words + w];
+  });
+  upload_staged();
 }
 
 void CsrOperator::Layout::apply(Rank& rank, Vec x, Vec y, const Split& split, const StartDots& epilogue) const {

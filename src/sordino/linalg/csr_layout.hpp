@@ -41,12 +41,19 @@ struct CsrOperator::Layout {
   Rows on_host(i32 first);
   template <class Rows>
   Rows sliced(const i32* col, i32 first);
+  template <class Visit>
+  void for_padded(const Visit& visit) const;
   template <class Rows>
   Rows as_csr(const i32* col, i32 first);
   template <class Rows>
   Rows of_slice(i32 first) const;
   template <class T>
-  T* upload(const std::vector<T>& v);
+  T* upload(const std::vector<T>& v) {
+    return upload(v.data(), v.size());
+  }
+  template <class T>
+  T* upload(const T* values, std::size_t count);
+  void upload_staged() { rank_.engine().upload(rank_, device_values_, staging_.get(), staged_ * sizeof(double)); }
   double* reserve_values(std::size_t entries);
   void set_diagonals(const double* values);
 
@@ -57,7 +64,8 @@ struct CsrOperator::Layout {
   const i32* viewed_;
   const double* host_values_ = nullptr;
   double* device_values_ = nullptr;
-  std::vector<double> staging_;  // values in the device's order; kept, so that updates allocate nothing
+  std::unique_ptr<double[]> staging_;  // values in the device's order; kept, so that updates allocate nothing
+  std::size_t staged_ = 0;             // how many
   std::vector<u32> slices_;
   std::vector<DiaRows::Diagonal> diagonals_;
   std::vector<i64> places_;                // by diagonals: where each of them begins
@@ -71,11 +79,11 @@ struct CsrOperator::Layout {
 };
 
 template <class T>
-T* CsrOperator::Layout::upload(const std::vector<T>& v) {
-  std::size_t bytes = v.size() * sizeof(T);
+T* CsrOperator::Layout::upload(const T* values, std::size_t count) {
+  std::size_t bytes = count * sizeof(T);
   void* p = rank_.engine().allocate_bytes(rank_, bytes);
   blocks_.push_back({p, bytes});
-  rank_.engine().upload(rank_, p, v.data(), bytes);
+  rank_.engine().upload(rank_, p, values, bytes);
   return static_cast<T*>(p);
 }
 

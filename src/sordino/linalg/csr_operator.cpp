@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <mutex>
 
+#include "sordino/base/parallel.hpp"
 #include "sordino/linalg/csr_layout.hpp"
 #include "sordino/linalg/row_space.hpp"
 
@@ -11,6 +13,8 @@ namespace sordino {
 CsrOperator::~CsrOperator() = default;
 
 namespace {
+
+constexpr i64 least_tiles = 64;  // that are worth a thread
 
 bool touches_outside(const CsrView& A, i64 row, i64 begin, i64 end) {
   auto outside = [&](i32 column) { return column < begin || column >= end; };
@@ -77,9 +81,15 @@ void CsrOperator::take_slice(const CsrView& A, const Partition& partition, int r
 std::vector<i64> CsrOperator::foreign_columns(const CsrView& A, const CsrSlice& slice, const Diagonals& diagonals) {
   if (!diagonals.empty()) return columns_outside(diagonals, A.n, slice.first_row, slice.rows);
   std::vector<i64> columns;
-  i64 begin = slice.first_row, end = begin + slice.rows;
-  for (i64 k = slice.first_entry; k < slice.first_entry + slice.entries; k++)
-    if (A.indices[k] < begin || A.indices[k] >= end) columns.push_back(A.indices[k]);
+  std::mutex mutex;
+  const i64 begin = slice.first_row, end = begin + slice.rows;
+  for_parts(slice.first_entry, slice.first_entry + slice.entries, [&](i64 first, i64 last) {
+    std::vector<i64> found;
+    for (i64 k = first; k < last; k++)
+      if (A.indices[k] < begin || A.indices[k] >= end) found.push_back(A.indices[k]);
+    std::lock_guard lock(mutex);
+    columns.insert(columns.end(), found.begin(), found.end());
+  });
   std::sort(columns.begin(), columns.end());
   columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
   return columns;
@@ -88,23 +98,29 @@ std::vector<i64> CsrOperator::foreign_columns(const CsrView& A, const CsrSlice& 
 // Columns become storage rows: own rows first, ghosts behind. Entries keep their order, so sums keep their bits.
 std::vector<i32> CsrOperator::renumbered(const CsrView& A, const std::vector<i64>& ghosts) const {
   std::vector<i32> columns(std::size_t(slice_.entries));
-  i64 begin = slice_.first_row, end = begin + slice_.rows;
-  for (i64 k = 0; k < slice_.entries; k++) {
-    i64 c = A.indices[slice_.first_entry + k];
-    if (c >= begin && c < end)
-      columns[k] = i32(c - begin);
-    else
-      columns[k] = i32(slice_.rows + (std::lower_bound(ghosts.begin(), ghosts.end(), c) - ghosts.begin()));
-  }
+  const i64 begin = slice_.first_row, end = begin + slice_.rows;
+  for_parts(0, slice_.entries, [&](i64 first, i64 last) {
+    for (i64 k = first; k < last; k++) {
+      i64 c = A.indices[slice_.first_entry + k];
+      if (c >= begin && c < end)
+        columns[k] = i32(c - begin);
+      else
+        columns[k] = i32(slice_.rows + (std::lower_bound(ghosts.begin(), ghosts.end(), c) - ghosts.begin()));
+    }
+  });
   return columns;
 }
 
 Split CsrOperator::interior_and_boundary(const Space& space, const std::function<bool(i64 row)>& needs_ghosts) const {
   std::vector<char> interior(space.tiles(), 1);
-  i64 begin = slice_.first_row;
-  for (i32 t = 0; t < space.tiles(); t++)
-    for (i64 row = begin + space.tile_rows[t] / words_; row < begin + space.tile_rows[t + 1] / words_ && interior[t]; row++)
-      if (needs_ghosts(row)) interior[t] = 0;
+  const i64 begin = slice_.first_row;
+  auto row_of = [&](i64 tile) { return begin + space.tile_rows[std::size_t(tile)] / words_; };
+  auto look = [&](i64 first, i64 last) {
+    for (i64 t = first; t < last; t++)
+      for (i64 row = row_of(t); row < row_of(t + 1) && interior[std::size_t(t)]; row++)
+        if (needs_ghosts(row)) interior[std::size_t(t)] = 0;
+  };
+  for_parts(0, space.tiles(), look, least_tiles);
   auto [first, rest] = split_tiles(space, interior);
   return {first, rest};
 }

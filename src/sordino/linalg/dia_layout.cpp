@@ -1,7 +1,9 @@
 // A rank's slice by diagonals: the part of CsrOperator::Layout that csr_layout.cpp has for rows.
 #include <algorithm>
+#include <atomic>
 
 #include "sordino/base/error.hpp"
+#include "sordino/base/parallel.hpp"
 #include "sordino/linalg/csr_layout.hpp"
 
 namespace sordino {
@@ -17,11 +19,13 @@ i32 ghost_shift(i64 offset, i64 n, i64 first, i64 rows, const std::vector<i64>& 
 
 std::vector<std::uint8_t> diagonals_of_entries(const CsrView& A, const CsrSlice& slice, const std::vector<i64>& offsets) {
   std::vector<std::uint8_t> on(std::size_t(slice.entries));
-  for (i64 row = slice.first_row; row < slice.first_row + slice.rows; row++)
-    for (i64 k = A.begin(row); k < A.begin(row + 1); k++) {
-      auto place = std::lower_bound(offsets.begin(), offsets.end(), A.indices[k] - row);
-      on[std::size_t(k - slice.first_entry)] = std::uint8_t(place - offsets.begin());
-    }
+  for_parts(slice.first_row, slice.first_row + slice.rows, [&](i64 first, i64 last) {
+    for (i64 row = first; row < last; row++)
+      for (i64 k = A.begin(row); k < A.begin(row + 1); k++) {
+        auto place = std::lower_bound(offsets.begin(), offsets.end(), A.indices[k] - row);
+        on[std::size_t(k - slice.first_entry)] = std::uint8_t(place - offsets.begin());
+      }
+  });
   return on;
 }
 
@@ -35,10 +39,12 @@ CsrOperator::Layout::Layout(Rank& rank, const CsrView& A, const CsrSlice& slice,
     throw Error(Errc::unsupported, "a rank's diagonals hold more than 2^32 values: use more ranks");
   places_ = places.at;
   on_diagonal_ = diagonals_of_entries(A, slice, diagonals.offsets);
-  staging_.assign(std::size_t(places.stored), 0.0);
-  if (rank.engine().is_device()) device_values_ = reserve_values(staging_.size());
+  staged_ = std::size_t(places.stored);
+  staging_ = std::make_unique_for_overwrite<double[]>(staged_);
+  for_parts(0, places.stored, [&](i64 first, i64 last) { std::fill(&staging_[first], &staging_[last], 0.0); });
+  if (rank.engine().is_device()) device_values_ = reserve_values(staged_);
   DiaRows r{};
-  r.values = device_values_ ? device_values_ : staging_.data();
+  r.values = device_values_ ? device_values_ : staging_.get();
   r.count = i32(places_.size());
   r.own = u32(own);
   r.last = r.own + u32(ghosts.size()) - 1;
@@ -62,9 +68,15 @@ i64 CsrOperator::Layout::bytes_by_diagonals(const CsrSlice& slice, bool device, 
 }
 
 void CsrOperator::Layout::set_diagonals(const double* values) {
-  for (std::size_t i = 0; i + 1 < ptr_.size(); i++)
-    for (u32 k = ptr_[i]; k < ptr_[i + 1]; k++) staging_[std::size_t(places_[on_diagonal_[k]]) + i] = values[k];
-  if (device_values_) rank_.engine().upload(rank_, device_values_, staging_.data(), staging_.size() * sizeof(double));
+  for_parts(0, i64(ptr_.size()) - 1, [&](i64 first, i64 last) {
+    for (i64 i = first; i < last; i++)
+      for (u32 k = ptr_[std::size_t(i)]; k < ptr_[std::size_t(i) + 1]; k++) {
+        // Of a symmetric pair both threads store the same value.
+        std::atomic_ref<double> place(staging_[std::size_t(places_[on_diagonal_[k]] + i)]);
+        place.store(values[k], std::memory_order_relaxed);
+      }
+  });
+  if (device_values_) upload_staged();
 }
 
 }  // namespace sordino

@@ -1,7 +1,11 @@
 // Bad matrices are refused with one sentence that says where.
+#include <limits>
+#include <utility>
+
 #include "check.hpp"
 #include "matrices.hpp"
 #include "sordino/base/error.hpp"
+#include "sordino/linalg/poisson.hpp"
 
 using namespace sordino;
 
@@ -31,8 +35,7 @@ TEST("broken row pointers are refused") {
   CHECK_THROWS(validate(A.view()), Error, "indptr must begin with 0");
   A = good();
   A.indptr[1] = 4;
-  CHECK_THROWS(validate(A.view()), Error,
-               "row 0");  // its columns are out of order by then, or the next row's pointer decreases
+  CHECK_THROWS(validate(A.view()), Error, "indptr decreases at row 1");  // pointers are looked at before columns
   A = good();
   A.indptr[2] = 1;
   CHECK_THROWS(validate(A.view()), Error, "indptr decreases at row 1");
@@ -76,4 +79,15 @@ TEST("every refusal is a bad argument") {
   } catch (const Error& e) {
     CHECK(e.code() == Errc::bad_argument);
   }
+}
+
+TEST("of several faults far apart the first is told") {
+  const i64 n = 300000;
+  CsrMatrix A = poisson(n, 1, 1, 7, 1.0);
+  A.values[std::size_t(A.indptr[200000])] = std::numeric_limits<double>::quiet_NaN();
+  A.values[std::size_t(A.indptr[100])] = std::numeric_limits<double>::infinity();
+  CHECK_THROWS(validate(A.view()), Error, "NaN or Inf at row 100,");
+  std::swap(A.indices[std::size_t(A.indptr[250000])], A.indices[std::size_t(A.indptr[250000]) + 1]);
+  std::swap(A.indices[std::size_t(A.indptr[70000])], A.indices[std::size_t(A.indptr[70000]) + 1]);
+  CHECK_THROWS(validate(A.view()), Error, "columns of row 70000 are not in increasing order");
 }
