@@ -28,9 +28,8 @@ def looks_asymmetric(rows: CsrArrays) -> bool:
 
     An entry may differ from its image by the rounding of a sum of many others.
     """
-    at = np.arange(rows.nnz)
-    if rows.nnz > _SAMPLE:
-        at = np.unique(np.random.default_rng(0).integers(0, rows.nnz, _SAMPLE))
+    few = rows.nnz <= _SAMPLE
+    at = np.arange(rows.nnz) if few else np.random.default_rng(0).integers(0, rows.nnz, _SAMPLE)
     row, column = np.searchsorted(rows.indptr, at, side="right") - 1, rows.indices[at]
     low, high = rows.indptr[column], rows.indptr[column + 1]
     while (low < high).any():  # all searches at once
