@@ -78,6 +78,7 @@ bool ThreadTeam::run(const std::function<void(int)>& job, const std::function<do
       return false;
     }
   }
+  state_->job = nullptr;  // nobody runs it any more, and it may hold who holds this team
   if (failed) std::rethrow_exception(failed);
   return true;
 }

@@ -73,6 +73,19 @@ TEST("a thread that does not come back is left behind when the time is up, and m
   CHECK(*back);
 }
 
+TEST("a team keeps nothing of a job that has ended, not even if a watcher threw") {
+  ThreadTeam team(3);
+  auto held = std::make_shared<int>(1);
+  for (int round = 0; round < 20; round++) {
+    team.run([held](int) { CHECK(*held == 1); }, forever);
+    CHECK(held.use_count() == 1);
+  }
+  CHECK_THROWS(team.run([held](int) { std::this_thread::sleep_for(std::chrono::milliseconds(100)); },
+                        []() -> double { throw std::runtime_error("the watcher's own"); }),
+               std::runtime_error, "own");
+  CHECK(held.use_count() == 1);
+}
+
 TEST("a watcher that throws is waited for no longer than its team takes") {
   ThreadTeam team(2);
   std::atomic<int> ended{0};
