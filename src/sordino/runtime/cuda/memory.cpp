@@ -1,8 +1,8 @@
 // The cuda engine's memory: allocated between replays only, and accounted for.
 #include <algorithm>
-#include <cstring>
 
 #include "sordino/runtime/cuda/callers.hpp"
+#include "sordino/runtime/cuda/neighbours.hpp"
 #include "sordino/runtime/cuda/pointers.hpp"
 #include "sordino/runtime/cuda/state.hpp"
 
@@ -25,7 +25,7 @@ void* State::take_memory(RankState& r, std::size_t bytes, const std::string& wha
 }
 
 char* State::take_for_name(RankState& r, std::size_t bytes, bool others_write, const std::string& what, BlockPlace& place) {
-  constexpr std::size_t line = 256, unit = std::size_t(2) << 20;  // blocks of a driver's unit share nothing else with anybody
+  constexpr std::size_t line = 256;
   if (others_write && arena) return take_of_arena(r, bytes, what, place);
   if (!others_write || !maps_memory()) {
     place.block = -1;
@@ -37,15 +37,10 @@ char* State::take_for_name(RankState& r, std::size_t bytes, bool others_write, c
   auto block = std::find_if(r.blocks.begin(), r.blocks.end(), fits);
   if (block == r.blocks.end()) {
     SharedBlock made;
-    made.bytes = std::max<std::size_t>(1, (bytes + unit - 1) / unit) * unit;
+    made.bytes = std::max<std::size_t>(1, (bytes + mapped_unit - 1) / mapped_unit) * mapped_unit;
     made.memory = static_cast<char*>(take_memory(r, made.bytes, what));
     block = r.blocks.insert(r.blocks.end(), made);
-    cudaIpcMemHandle_t handle;
-    call("cudaIpcGetMemHandle", cudaIpcGetMemHandle(&handle, made.memory));
-    BlockHandle published;
-    static_assert(sizeof handle == sizeof published.bytes);
-    std::memcpy(published.bytes.data(), &handle, sizeof handle);
-    hall->publish(r.index, int(r.blocks.size()) - 1, published);
+    share_memory(*hall, r.index, int(r.blocks.size()) - 1, made.memory);
   }
   place = {int(block - r.blocks.begin()), block->used};
   block->used += bytes;

@@ -1,7 +1,7 @@
 // Ranks of several processes of a host: who maps whose memory, their mail, and how they end together.
 #include <algorithm>
-#include <cstring>
 
+#include "sordino/runtime/cuda/neighbours.hpp"
 #include "sordino/runtime/cuda/state.hpp"
 
 namespace sordino::cuda {
@@ -9,24 +9,6 @@ namespace {
 
 constexpr std::size_t first_bytes = 256;  // of a rank's first block, which everybody maps at once
 constexpr double least_patience = 60;     // seconds: other processes may still be loading their kernels
-
-DeviceIdentity identity_of(int device) {
-  cudaDeviceProp properties{};
-  call("cudaGetDeviceProperties", cudaGetDeviceProperties(&properties, device));
-  DeviceIdentity identity;
-  static_assert(sizeof properties.uuid == sizeof identity);
-  std::memcpy(identity.data(), &properties.uuid, sizeof identity);
-  return identity;
-}
-
-void refuse_shared_devices(const Hall& hall) {
-  for (int a = hall.first_rank(); a < hall.first_rank() + hall.local_ranks(); a++)
-    for (int b = 0; b < hall.ranks(); b++)
-      if (!hall.is_local(b) && hall.is_near(b) && hall.device(a) == hall.device(b))
-        throw Error(Errc::unsupported, "ranks " + std::to_string(std::min(a, b)) + " and " + std::to_string(std::max(a, b)) +
-                                           " are in different processes and on the same GPU: give each a GPU of its own, or "
-                                           "start one process, whose ranks can share a GPU");
-}
 
 }  // namespace
 
@@ -37,8 +19,7 @@ void State::meet_processes() {
 
 // Before anything is taken on the devices: two processes on one may already fail at that, and say less.
 void State::introduce_devices() {
-  for (int i = 0; i < hall->local_ranks(); i++)
-    hall->set_device(hall->first_rank() + i, identity_of(devices[std::size_t(i) % devices.size()]));
+  tell_devices(*hall, devices);
   meet_processes();
   if (options.sharing != Sharing::never) refuse_shared_devices(*hall);
 }
@@ -67,21 +48,9 @@ char* State::mapped(RankState& r, int owner, int block) {
   if (arena) return arena->of_member[std::size_t(owner)];
   char*& memory = r.mapped[{owner, block}];
   if (memory) return memory;
-  BlockHandle published = hall->block(owner, block);
-  cudaIpcMemHandle_t handle;
-  std::memcpy(&handle, published.bytes.data(), sizeof handle);
-  void* p = nullptr;
-  try {
-    call("cudaIpcOpenMemHandle", cudaIpcOpenMemHandle(&p, handle, cudaIpcMemLazyEnablePeerAccess));
-  } catch (const Error& error) {
-    throw Error(Errc::unsupported, "device " + std::to_string(r.device) + " of rank " + std::to_string(r.index) +
-                                       " cannot reach the memory of rank " + std::to_string(owner) +
-                                       ", which is another process's: run all ranks in one process, or choose devices that "
-                                       "reach each other, in one container (" +
-                                       error.what() + ")");
-  }
+  memory = map_memory(*hall, r.index, r.device, owner, block);
   r.counters.allocations++;
-  return memory = static_cast<char*>(p);
+  return memory;
 }
 
 // Before anybody frees what is mapped here; errors are not thrown, as a device may have failed.
@@ -105,18 +74,6 @@ void State::stay_for_neighbours() {
     attend();
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
-}
-
-// The last of a run may still be under way elsewhere; but a process that keeps its engine keeps nobody else's memory for it.
-bool State::part() {
-  hall->close();
-  double begin = seconds_now(), patience = hall->raised() ? 2 : 5;
-  while (!hall->all_closed()) {
-    if (hall->others_busy() && !hall->raised()) begin = seconds_now();
-    if (seconds_now() - begin > patience) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return true;
 }
 
 // --- mail --------------------------------------------------------------------------------------------------------------------
@@ -144,9 +101,7 @@ bool State::take_mail() {
 void State::attend() {
   if (!mail) return;
   take_mail();
-  if (hall->raised()) return;
-  if (int lost = hall->find_lost(); lost >= 0)
-    hall->raise({Errc::peer_failed, hall->obituary(lost), {.rank = hall->first_rank(lost)}});
+  look_for_lost(*hall);
 }
 
 // A rank that ends its job waits for nothing more, so nobody here may look after what it has posted last.

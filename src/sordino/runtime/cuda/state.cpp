@@ -4,19 +4,10 @@
 #include <new>
 
 #include "sordino/runtime/cuda/mark.hpp"
-#include "sordino/runtime/cuda/peers.hpp"
+#include "sordino/runtime/cuda/neighbours.hpp"
 
 namespace sordino::cuda {
 namespace {
-
-// A list that is long enough for the ranks of all processes is everybody's, and each process takes its share by position;
-// else, as where a launcher shows each process other devices, it is this one's alone.
-std::vector<int> devices_of(const Options& options, const Hall* hall) {
-  std::vector<int> devices = chosen_devices(options.devices);
-  if (!hall || int(devices.size()) < hall->ranks()) return devices;
-  auto mine = devices.begin() + hall->first_rank();
-  return {mine, mine + hall->local_ranks()};
-}
 
 // What the device's description says; what it does not say is an H200's.
 Pace pace_of(int device) {
@@ -67,7 +58,7 @@ State::State(CudaEngine& e, const Options& o, std::unique_ptr<Hall> given, std::
 }
 
 void State::build(std::unique_ptr<Transport> transport) {
-  devices = devices_of(options, hall.get());
+  devices = devices_of(options.devices, hall.get());
   if (hall) options.ranks = hall->local_ranks();
   if (options.ranks <= 0) options.ranks = int(devices.size());
   if (options.ranks > Pulse::most_ranks)
@@ -82,10 +73,7 @@ void State::build(std::unique_ptr<Transport> transport) {
   }
   if (int(devices.size()) > options.ranks) devices.resize(options.ranks);
   shared = options.sharing == Sharing::always || (options.sharing == Sharing::automatic && options.ranks > int(devices.size()));
-  if (shared && several_processes())
-    throw Error(Errc::unsupported, "where several processes work together every rank needs a GPU of its own, and here are " +
-                                       std::to_string(options.ranks) + " ranks for " + std::to_string(devices.size()) +
-                                       ": start fewer ranks, or one process, whose ranks can share a GPU");
+  if (shared && several_processes()) refuse_few_devices(options.ranks, int(devices.size()));
   check_sums();
   if (several_processes()) introduce_devices();
   find_ways();
@@ -137,7 +125,7 @@ void State::release() {
   if (nccl)
     for (auto& r : ranks) drain(*r);
   for (auto& r : ranks) leave_mapped(*r);
-  bool others_map = several_processes() && !part();
+  bool others_map = several_processes() && !wait_for_unmapping(*hall);
   leave_nccl(others_map);
   leave_nvshmem(others_map);
   for (auto& r : ranks) free_memory(*r, others_map);
@@ -177,16 +165,7 @@ void State::patience_lost(Rank& rank, const std::string& what) {
                                      std::to_string(rank.id()) + " gave up)");
 }
 
-// The memory of a process that dies goes with it: what its peers' devices then say is a consequence.
-void State::raise(const Error& error) {
-  constexpr double until_it_is_seen = 0.3;
-  double begin = seconds_now();
-  while (error.code() == Errc::device && several_processes() && !hall->raised() && seconds_now() - begin < until_it_is_seen) {
-    attend();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  hall->raise(error);
-}
+void State::raise(const Error& error) { raise_or_lost(*hall, error); }
 
 void State::tell_cause() {
   if (told.exchange(true)) throw failed_before(hall->error());

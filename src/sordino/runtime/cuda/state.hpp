@@ -237,7 +237,6 @@ struct State {
   void send_rest();                 // of the mail, as long as somebody takes it
   void leave_mapped(RankState& r);  // unmaps all of it
   void stay_for_neighbours();       // at the end of a run, if this process tells other hosts of them
-  bool part();                      // false: another process may still map this one's memory
 
   // --- connections (connect.cpp): addresses in other ranks' memory, collected at compile time -------------------------------
   BlockPlace place_of(RankState& r, int rank, Published what, int index);  // another process's; may wait for word of it
