@@ -1,210 +1,19 @@
 #include "sordino/runtime/cuda/team.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
-#include <cstdio>
-#include <mutex>
-#include <new>
-#include <thread>
 
-#include "sordino/base/clock.hpp"
 #include "sordino/runtime/cuda/call.hpp"
-#include "sordino/runtime/cuda/peers.hpp"
-#include "sordino/runtime/fault.hpp"
-#include "sordino/runtime/threads.hpp"
+#include "sordino/runtime/cuda/neighbours.hpp"
+#include "sordino/runtime/cuda/team_state.hpp"
 
 namespace sordino::cuda {
-namespace {
-
-constexpr i64 alignment = 256;
-
-}  // namespace
-
-struct TeamState {
-  struct Member {
-    int device = 0, multiprocessors = 0;
-    char* window = nullptr;
-    cudaStream_t stream = nullptr;
-    DeviceTeam team;
-  };
-
-  explicit TeamState(const TeamOptions& o);
-  ~TeamState();
-  void set_up(Member& m);
-  void release();
-  void raise(const Error& error);
-  void wait_for_stream(const Member& m);
-  void look_for_fault(const Member& m, int rank);
-  [[noreturn]] void follow_fault();
-  std::string sentence(const FaultRecord& cause) const;
-  void check() const {
-    if (fault.raised()) throw PeerFailed(fault.error());
-  }
-
-  TeamOptions options;
-  std::vector<int> devices;
-  std::vector<Member> members;
-  std::vector<TeamRank> ranks;
-  Pulse* engine = nullptr;  // pinned
-  i64 taken = 0;
-  std::vector<std::string> channels;  // names of slots and signals
-  Fault fault;
-  std::unique_ptr<ThreadTeam> threads;
-  std::atomic<bool> lost{false};  // a device or thread did not come back: freeing what it uses would wait, or hurt
-  struct {
-    std::mutex mutex;
-    std::condition_variable all_here;
-    int inside = 0;
-    u64 round = 0;
-  } barrier;
-};
-
-TeamState::TeamState(const TeamOptions& o) : options(o), devices(chosen_devices(o.devices)) {
-  if (options.ranks <= 0) options.ranks = int(devices.size());
-  if (options.ranks > DeviceTeam::most_ranks)
-    bad_argument("a team takes at most " + std::to_string(DeviceTeam::most_ranks) + " ranks");
-  if (int(devices.size()) > options.ranks) devices.resize(std::size_t(options.ranks));
-  options.window = std::max<std::size_t>(options.window, 1 << 16);
-  need_peers(enable_peers(devices), devices);
-  OnDevice on(devices[0]);
-  void* p = nullptr;
-  call("cudaHostAlloc", cudaHostAlloc(&p, sizeof(Pulse), cudaHostAllocPortable | cudaHostAllocMapped));
-  engine = new (p) Pulse{};
-  members.resize(std::size_t(options.ranks));
-  try {
-    for (std::size_t r = 0; r < members.size(); r++) {
-      members[r].device = devices[r % devices.size()];
-      set_up(members[r]);
-      ranks.emplace_back(*this, int(r));
-    }
-  } catch (...) {
-    release();
-    throw;
-  }
-  for (std::size_t r = 0; r < members.size(); r++) {
-    DeviceTeam& t = members[r].team;
-    t.rank = i32(r);
-    t.ranks = i32(members.size());
-    t.engine = engine;
-    t.control = reinterpret_cast<TeamControl*>(members[r].window);
-    for (std::size_t p = 0; p < members.size(); p++) t.window[p] = members[p].window;
-  }
-  taken = (i64(sizeof(TeamControl)) + alignment - 1) / alignment * alignment;
-  threads = std::make_unique<ThreadTeam>(options.ranks);
-}
-
-void TeamState::set_up(Member& m) {
-  OnDevice on(m.device);
-  call("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&m.multiprocessors, cudaDevAttrMultiProcessorCount, m.device));
-  call("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(&m.stream, cudaStreamNonBlocking));
-  std::size_t available = 0, total = 0, bytes = options.window;
-  call("cudaMemGetInfo", cudaMemGetInfo(&available, &total));
-  if (bytes > available)
-    throw Error(Errc::unsupported, "device " + std::to_string(m.device) + " has too little memory for a window of " +
-                                       std::to_string(bytes) + " bytes: " + std::to_string(available) + " available");
-  call("cudaMalloc", cudaMalloc(reinterpret_cast<void**>(&m.window), bytes));
-  TeamControl control;
-  control.patience = options.timeout > 0 ? u32(std::max(1.0, options.timeout * 1e9 / 1024)) : 0;
-  call("cudaMemsetAsync", cudaMemsetAsync(m.window, 0, bytes, m.stream));
-  call("cudaMemcpyAsync", cudaMemcpyAsync(m.window, &control, sizeof control, cudaMemcpyHostToDevice, m.stream));
-  call("cudaStreamSynchronize", cudaStreamSynchronize(m.stream));
-}
-
-// Errors are not thrown from here: this runs in destructors, perhaps after a device has failed.
-void TeamState::release() {
-  int before = 0;
-  cudaGetDevice(&before);
-  for (Member& m : members) {
-    cudaSetDevice(m.device);
-    if (m.stream) cudaStreamSynchronize(m.stream);
-  }
-  for (Member& m : members) {
-    cudaSetDevice(m.device);
-    cudaFree(m.window);
-    if (m.stream) cudaStreamDestroy(m.stream);
-  }
-  cudaFreeHost(engine);
-  cudaSetDevice(before);
-}
-
-TeamState::~TeamState() {
-  if (threads && threads->stuck()) lost = true;
-  threads.reset();
-  if (!lost) release();
-}
-
-void TeamState::raise(const Error& error) {
-  if (!fault.raise(error)) return;
-  std::atomic_ref<u32>(engine->abort).store(1, std::memory_order_release);  // kernels that wait leave
-  std::lock_guard lock(barrier.mutex);
-  barrier.all_here.notify_all();
-}
-
-// After a fault all waits on devices end by themselves, soon. Never cudaStreamSynchronize: it would hide a lost device.
-void TeamState::wait_for_stream(const Member& m) {
-  double begin = seconds_now(), failed_at = 0;
-  for (int n = 0;; n++) {
-    cudaError_t e = cudaStreamQuery(m.stream);
-    if (e == cudaSuccess) return;
-    if (e != cudaErrorNotReady) call("a kernel of the device", e);
-    if (n < 1000) {
-      std::this_thread::yield();
-      continue;
-    }
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
-    double now = seconds_now();
-    if (failed_at == 0 && fault.raised()) failed_at = now;
-    if (now - begin > options.longest || (failed_at > 0 && now - failed_at > options.timeout + 5)) {
-      lost = true;
-      throw Error(Errc::device, "device " + std::to_string(m.device) + " does not come back from a kernel");
-    }
-  }
-}
-
-void TeamState::look_for_fault(const Member& m, int rank) {
-  TeamControl control;
-  call("cudaMemcpyAsync", cudaMemcpyAsync(&control, m.window, sizeof control, cudaMemcpyDeviceToHost, m.stream));
-  wait_for_stream(m);
-  if (!control.fault) {
-    if (control.halt) follow_fault();
-    return;
-  }
-  const FaultRecord& f = control.cause;
-  Cause known{.rank = rank};
-  if (f.what != Wait::nothing) known.expected = f.expected, known.seen = f.seen;
-  throw Error(Errc::peer_failed, "rank " + std::to_string(rank) + ": " + sentence(f), known);
-}
-
-// Kernels here left because those of another rank did; its host thread is about to say why.
-void TeamState::follow_fault() {
-  double begin = seconds_now();
-  while (!fault.raised() && seconds_now() - begin < options.timeout + 5)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  check();
-  throw Error(Errc::device, "the kernels of a device stopped without saying why");
-}
-
-std::string TeamState::sentence(const FaultRecord& f) const {
-  std::string name = f.channel >= 0 && f.channel < i32(channels.size()) ? "'" + channels[std::size_t(f.channel)] + "'" : "?";
-  std::string from = std::to_string(f.from), what = "a block of its own grid";
-  if (f.what == Wait::nothing)
-    return "more than " + from + " blocks of a grid started " + name + ", which was made for so many";
-  if (f.what == Wait::reduction) what = "rank " + from + "'s part of " + name;
-  if (f.what == Wait::halo) what = "rank " + from + "'s signal of " + name;
-  char waited[32];
-  std::snprintf(waited, sizeof waited, "%g", options.timeout);
-  return "a kernel waited " + std::string(waited) + " s for " + what + ", epoch " + std::to_string(f.expected) + " (seen " +
-         std::to_string(f.seen) + ")";
-}
 
 // --- a rank ----------------------------------------------------------------------------------------------------------------
 
-int TeamRank::size() const { return int(state_.members.size()); }
-int TeamRank::device() const { return state_.members[std::size_t(id_)].device; }
-cudaStream_t TeamRank::stream() const { return state_.members[std::size_t(id_)].stream; }
-const DeviceTeam& TeamRank::team() const { return state_.members[std::size_t(id_)].team; }
+int TeamRank::size() const { return state_.hall->ranks(); }
+int TeamRank::device() const { return state_.member(id_).device; }
+cudaStream_t TeamRank::stream() const { return state_.member(id_).stream; }
+const DeviceTeam& TeamRank::team() const { return state_.member(id_).team; }
 
 void TeamRank::load(const void* kernel) {
   cudaFuncAttributes attributes;
@@ -223,7 +32,7 @@ void TeamRank::launch(const Grid& grid, const void* kernel, void** arguments) {
     int at_once = 0;
     call("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
          cudaOccupancyMaxActiveBlocksPerMultiprocessor(&at_once, kernel, grid.threads, 0));
-    if (grid.blocks > at_once * state_.members[std::size_t(id_)].multiprocessors)
+    if (grid.blocks > at_once * state_.member(id_).multiprocessors)
       call("cudaLaunchKernelExC", cudaErrorCooperativeLaunchTooLarge);
     attributes[config.numAttrs].id = cudaLaunchAttributeCooperative;
     attributes[config.numAttrs++].val.cooperative = 1;
@@ -236,42 +45,32 @@ void TeamRank::launch(const Grid& grid, const void* kernel, void** arguments) {
 }
 
 void TeamRank::wait() {
-  const auto& mine = state_.members[std::size_t(id_)];
+  const auto& mine = state_.member(id_);
   state_.wait_for_stream(mine);
   state_.look_for_fault(mine, id_);
   state_.check();
 }
 
 void TeamRank::barrier() {
-  auto& b = state_.barrier;
-  std::unique_lock lock(b.mutex);
-  u64 round = b.round;
-  if (++b.inside == size()) {
-    b.inside = 0;
-    b.round++;
-    b.all_here.notify_all();
-    return;
-  }
-  auto over = [&] { return b.round != round || state_.fault.raised(); };
-  bool in_time = b.all_here.wait_for(lock, std::chrono::duration<double>(state_.options.longest), over);
-  if (b.round != round) return;
-  lock.unlock();
-  state_.check();
-  if (!in_time) throw Error(Errc::peer_failed, "the host threads of the other ranks do not come to a barrier");
+  state_.pass(state_.hall->gate_of_ranks(), size(), "the host threads of the other ranks do not come to a barrier");
 }
 
 // --- the team --------------------------------------------------------------------------------------------------------------
 
-Team::Team(const TeamOptions& options) : state_(std::make_shared<TeamState>(options)) {}
+Team::Team(const TeamOptions& options) : Team(options, nullptr) {}
+Team::Team(const TeamOptions& options, std::unique_ptr<Hall> hall)
+    : state_(std::make_shared<TeamState>(options, std::move(hall))) {}
 Team::~Team() = default;
 
-int Team::size() const { return int(state_->members.size()); }
-int Team::device(int rank) const { return state_->members[std::size_t(rank)].device; }
+int Team::size() const { return state_->hall->ranks(); }
+int Team::first_rank() const { return state_->hall->first_rank(); }
+int Team::local_ranks() const { return state_->hall->local_ranks(); }
+int Team::device(int rank) const { return state_->member(rank).device; }
 bool Team::shares_devices() const { return state_->devices.size() < state_->members.size(); }
-const DeviceTeam& Team::on(int rank) const { return state_->members[std::size_t(rank)].team; }
+const DeviceTeam& Team::on(int rank) const { return state_->member(rank).team; }
 
 i64 Team::take(i64 bytes) {
-  i64 at = state_->taken, end = at + (bytes + alignment - 1) / alignment * alignment;
+  i64 at = state_->taken, end = at + TeamState::aligned(bytes);
   if (bytes < 0 || end > i64(state_->options.window))
     bad_argument("a window of " + std::to_string(state_->options.window) + " bytes has no place for " + std::to_string(bytes) +
                  " more: set TeamOptions::window");
@@ -279,11 +78,18 @@ i64 Team::take(i64 bytes) {
   return at;
 }
 
-void Team::copy(int rank, void* to, const void* from, std::size_t bytes, bool to_device) {
-  auto& m = state_->members[std::size_t(rank)];
+void Team::copy_in(int rank, i64 at, const void* host, std::size_t bytes) {
+  if (!state_->hall->is_local(rank) && rank >= 0 && rank < size()) return;  // its own process does
+  auto& m = state_->member(rank);
   OnDevice on(m.device);
-  auto kind = to_device ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
-  call("cudaMemcpyAsync", cudaMemcpyAsync(to, from, bytes, kind, m.stream));
+  call("cudaMemcpyAsync", cudaMemcpyAsync(m.window + at, host, bytes, cudaMemcpyHostToDevice, m.stream));
+  state_->wait_for_stream(m);
+}
+
+void Team::copy_out(int rank, i64 at, void* host, std::size_t bytes) {
+  auto& m = state_->member(rank);
+  OnDevice on(m.device);
+  call("cudaMemcpyAsync", cudaMemcpyAsync(host, m.window + at, bytes, cudaMemcpyDeviceToHost, m.stream));
   state_->wait_for_stream(m);
 }
 
@@ -330,36 +136,35 @@ TeamSignals Team::signals(const std::string& name) {
 
 void Team::run(const std::function<void(TeamRank&)>& job) {
   TeamState& s = *state_;
-  if (s.fault.raised()) {
-    Error first = s.fault.error();
-    throw Error(Errc::peer_failed, std::string("this team has failed before (") + first.what() + "): make a new one",
-                first.cause());
-  }
+  if (s.hall->raised()) s.tell_cause();
+  struct Busy {
+    Hall& hall;
+    explicit Busy(Hall& h) : hall(h) { hall.set_busy(true); }
+    ~Busy() { hall.set_busy(false); }
+  } busy(*s.hall);
   auto guarded = [keep = state_, job](int i) {  // a thread that does not come back still has what it uses
     TeamState& s = *keep;
-    std::string me = "rank " + std::to_string(i) + ": ";
-    auto& member = s.members[std::size_t(i)];
-    auto attempt = [&](const std::function<void()>& work) {
-      try {
-        work();
-      } catch (const PeerFailed&) {
-      } catch (...) {
-        Error e = caught("", {.rank = i});
-        std::string what = e.what();
-        s.raise({e.code(), what.starts_with(me) ? what : me + what, e.cause()});
-      }
-    };
-    attempt([&] {
+    const int id = s.hall->first_rank() + i;
+    const std::string me = "rank " + std::to_string(id) + ": ";
+    auto& member = s.member(id);
+    s.attempt(me, {.rank = id}, [&] {
       call("cudaSetDevice", cudaSetDevice(member.device));
-      job(s.ranks[std::size_t(i)]);
+      job(s.rank(id));
     });
-    attempt([&] {
+    s.attempt(me, {.rank = id}, [&] {
       s.wait_for_stream(member);
-      s.look_for_fault(member, i);
+      s.look_for_fault(member, id);
     });
   };
-  s.threads->run(guarded, [&] { return s.fault.raised() ? s.options.timeout + 10 : -1.0; });
-  if (s.fault.raised()) throw s.fault.error();
+  const std::string here = "process " + std::to_string(s.hall->process()) + ": ";
+  s.attempt(here, {}, [&] { s.meet_alike(); });
+  if (!s.hall->raised())
+    s.threads->run(guarded, [&] {
+      look_for_lost(*s.hall);
+      return s.hall->raised() ? s.options.timeout + 10 : -1.0;
+    });
+  s.attempt(here, {}, [&] { s.meet(); });
+  if (s.hall->raised()) s.tell_cause();
 }
 
 }  // namespace sordino::cuda

@@ -1,6 +1,6 @@
-// A team: devices of this process whose kernels talk to each other directly. This is the host's side, for authors of kernels:
-// it gives each rank a window that all others reach, runs a host thread a rank, and says what went wrong. The device's side is
-// team.cuh; docs/device_primitives.md shows both.
+// A team: devices whose kernels talk to each other directly, of this process or of several on one host. This is the host's
+// side, for authors of kernels: it gives each rank a window that all others reach, runs a host thread a rank, and says what
+// went wrong. The device's side is team.cuh; docs/device_primitives.md shows both.
 //
 // Windows are made, and arrays in them, before and between runs, never while kernels may wait: CUDA calls that allocate or
 // synchronize a device could wait for those, forever.
@@ -16,14 +16,18 @@
 
 #include "sordino/runtime/cuda/device_team.hpp"
 
+namespace sordino {
+class Hall;
+}
+
 namespace sordino::cuda {
 
 struct TeamOptions {
-  int ranks = 0;                  // 0: one a device
+  int ranks = 0;                  // 0: one a device. With a hall: what that says
   std::vector<int> devices = {};  // empty: all there are. With fewer than ranks, some share one: see team.cuh
   std::size_t window = 16 << 20;  // bytes of each rank's window
   double timeout = 10;            // seconds that a wait on a device may take; <= 0: forever
-  double longest = 300;           // seconds that a rank's work may take before its device counts as lost
+  double longest = 300;           // seconds that a rank's work may take before its device, or process, counts as lost
   u32 first_epoch = 0;            // for tests near the wrap-around
 };
 
@@ -41,8 +45,8 @@ class TeamRank {
  public:
   TeamRank(TeamState& state, int id) : state_(state), id_(id) {}
 
-  int id() const { return id_; }
-  int size() const;
+  int id() const { return id_; }  // of all processes' ranks
+  int size() const;               // how many those are
   int device() const;
   cudaStream_t stream() const;
   const DeviceTeam& team() const;  // what kernels of this rank are given
@@ -69,7 +73,8 @@ class TeamRank {
 
   /// Until all that is in the stream has ended. Throws the cause if a kernel waited in vain, here or on another rank.
   void wait();
-  /// Until the host threads of all ranks are here; throws the cause if one has failed, or does not come within `longest`.
+  /// Until the host threads of all ranks, of all processes, are here; throws the cause if one has failed, or does not come
+  /// within `longest`.
   void barrier();
 
  private:
@@ -81,13 +86,21 @@ class Team {
  public:
   /// Allocates the windows, zeroed. Throws `unsupported` with a sentence if this machine cannot do what is asked.
   explicit Team(const TeamOptions& options);
+  /// Of the ranks of several processes of a host, which map each other's windows (CUDA IPC); `hall` says how many each has, as
+  /// mpi::hall() makes it. Every rank needs a GPU of its own; each process takes its share of the devices by position. All
+  /// processes make, run and destroy a team together, with the same options, and make the same arrays, slots and signals in the
+  /// same order. What one of them cannot do is thrown in all. A window that another process still maps some seconds after its
+  /// team was destroyed goes with the process. Null: a team of this process.
+  Team(const TeamOptions& options, std::unique_ptr<Hall> hall);
   ~Team();
   Team(const Team&) = delete;
 
-  int size() const;
-  int device(int rank) const;
-  bool shares_devices() const;  // its ranks must not wait for each other on the device
-  const DeviceTeam& on(int rank) const;
+  int size() const;        // of all processes
+  int first_rank() const;  // of this process's ranks, which are numbered in a row
+  int local_ranks() const;
+  int device(int rank) const;            // of this process, and so is on()
+  bool shares_devices() const;           // its ranks must not wait for each other on the device
+  const DeviceTeam& on(int rank) const;  // bad_argument for a rank of another process
 
   // --- between runs: all windows are alike, so each of these is for all ranks ------------------------------------------------
   template <class T>
@@ -97,23 +110,27 @@ class Team {
   /// For reductions of `values` (1 to 16) doubles, by grids of up to most_blocks, and for sending values.
   TeamSlots slots(const std::string& name, int values, int most_blocks = 1);
   TeamSignals signals(const std::string& name);
-  /// Blocking copies between host memory and rank's array, from its element `first` on.
+  /// Blocking copies between host memory and rank's array, from its element `first` on. A rank of another process is written
+  /// there: here nothing happens. It is read there, too: here that is a bad_argument. A rank may read its own in its job.
   template <class T>
   void write(int rank, const Symmetric<T>& array, const T* host, i64 count, i64 first = 0) {
-    copy(rank, on(rank).at(rank, array) + first, host, std::size_t(count) * sizeof(T), true);
+    copy_in(rank, array.offset + first * i64(sizeof(T)), host, std::size_t(count) * sizeof(T));
   }
   template <class T>
   void read(int rank, const Symmetric<T>& array, T* host, i64 count, i64 first = 0) {
-    copy(rank, host, on(rank).at(rank, array) + first, std::size_t(count) * sizeof(T), false);
+    copy_out(rank, array.offset + first * i64(sizeof(T)), host, std::size_t(count) * sizeof(T));
   }
 
-  /// Runs job(rank) for all ranks, each on its own thread with its device current, and waits for their streams. Throws the
-  /// first cause of a failure, and then on every later call: a team that failed is not used again.
+  /// Runs job(rank) for all ranks of this process, each on its own thread with its device current, and waits for their streams.
+  /// All processes call it together: nobody's job begins before all have written their windows, and nobody returns before all
+  /// jobs and streams have ended. Throws the first cause of a failure, the same in all processes, and then on every later call:
+  /// a team that failed is not used again.
   void run(const std::function<void(TeamRank&)>& job);
 
  private:
   i64 take(i64 bytes);
-  void copy(int rank, void* to, const void* from, std::size_t bytes, bool to_device);
+  void copy_in(int rank, i64 at, const void* host, std::size_t bytes);
+  void copy_out(int rank, i64 at, void* host, std::size_t bytes);
   std::shared_ptr<TeamState> state_;
 };
 
