@@ -52,7 +52,8 @@ class BatchTimer {
   void run(TeamRank& rank, const std::function<void()>& issue, const std::function<void()>& begin = {});
   /// Of the slowest rank in each batch.
   std::vector<double> slowest() const;
-  void add_to(CommFigure& figure) const { add_samples(figure, slowest()); }
+  /// The slowest of the plan's processes.
+  void add_to(CommFigure& figure, const CommPlan& plan) const;
 
  private:
   int batches_, count_;
@@ -61,6 +62,14 @@ class BatchTimer {
 
 /// A team on the first `ranks` of the plan's devices, or of all.
 TeamOptions team_options(const CommPlan& plan, int ranks);
+/// The same over the plan's processes, if there are several, each with its share of the ranks and devices.
+Team team_for(const CommPlan& plan, TeamOptions options);
+/// Of a team whose first and last rank are measured; 0: there is one device only. In one process 2, else the fewest of the
+/// plan's, so that the two are in different processes.
+int ranks_of_pair(const CommPlan& plan);
+bool is_of_pair(const TeamRank& rank);
+/// check(rank) on each, where its memory can be read: what it throws is thrown in all processes.
+void check_on_each(Team& team, const std::function<void(int rank)>& check);
 /// The plan's numbers of ranks for which there are devices, and at least `least`; the same number in each process.
 std::vector<int> possible_ranks(const CommPlan& plan, int least);
 /// Of so many ranks those of this process.
@@ -75,6 +84,10 @@ std::unique_ptr<CudaEngine> engine_for(const CommPlan& plan, Options options, in
 std::string carried_by(const CommPlan& plan, const CudaEngine& engine, Staging staging);
 /// Of the slowest process in each; the same numbers in all processes, which may decide by them.
 std::vector<double> agreed(const CommPlan& plan, std::vector<double> seconds);
+/// Median and p99 of the slowest process, and as many samples as any has.
+void agree(const CommPlan& plan, CommFigure& figure);
+/// Whether all processes have the same bits; the same answer in all.
+bool same_everywhere(const CommPlan& plan, u64 bits);
 /// As "2 processes of 2 GPUs".
 std::string layout(const CommPlan& plan, int ranks);
 

@@ -81,12 +81,23 @@ void check(const Left& left, const Left& wanted, int values, int rank) {
     }
 }
 
+/// Of each epoch, by the ticks that a rank has left.
+std::vector<double> epoch_seconds(Team& team, int rank, const Symmetric<Left>& left, const Symmetric<u32>& ticks) {
+  Left found;
+  std::vector<u32> counted(std::size_t(ticks.count));
+  team.read(rank, left, &found, 1);
+  team.read(rank, ticks, counted.data(), ticks.count);
+  std::vector<double> seconds;
+  for (u32 c : counted) seconds.push_back(c * found.seconds_per_tick());
+  return seconds;
+}
+
 template <int K>
 CommFigure time_values(const CommPlan& plan, int ranks) {
   u32 epochs = u32(plan.epochs > 0 ? plan.epochs : 1'000'000);
   TeamOptions options = team_options(plan, ranks);
   options.window = std::size_t(epochs) * sizeof(u32) + (1 << 20);
-  Team team(options);
+  Team team = team_for(plan, options);
   TeamSlots slots = team.slots("an all-reduce", K);
   auto ticks = team.array<u32>(epochs);
   auto left = team.array<Left>(1);
@@ -100,31 +111,31 @@ CommFigure time_values(const CommPlan& plan, int ranks) {
     });
   CommFigure f{.what = "all-reduce", .way = "in a kernel", .ranks = ranks, .bytes = 8 * K};
   Left wanted = expected(ranks, K, epochs);
-  for (int r = 0; r < ranks; r++) {
+  check_on_each(team, [&](int r) {
     Left found;
-    std::vector<u32> counted(epochs);
     team.read(r, left, &found, 1);
-    team.read(r, ticks, counted.data(), epochs);
     check(found, wanted, K, r);
-    std::vector<double> seconds;
-    for (u32 c : counted) seconds.push_back(c * found.seconds_per_tick());
-    add_samples(f, std::move(seconds));
-  }
+  });
+  for (int r = team.first_rank(); r < team.first_rank() + team.local_ranks(); r++)
+    add_samples(f, epoch_seconds(team, r, left, ticks));
+  agree(plan, f);
+  if (plan.processes) f.remark = layout(plan, ranks);
   return f;
 }
 
-/// One thread of each of two ranks: a value goes to and fro, and rank 1 counts it up.
+/// One thread of the first and of the last rank: a value goes to and fro, and the last one counts it up.
 __global__ void play(const __grid_constant__ DeviceTeam t, const __grid_constant__ TeamSlots s, u32 epochs, u32* ticks,
                      Left* left) {
+  const i32 other = t.ranks - 1 - t.rank;
   u32 epoch = last_epoch(t, s);
   double value = 0;
   tell_time(*left, 0);
   u32 before = u32(clock64());
   for (u32 e = 1; e <= epochs; e++) {
     epoch++;
-    if (t.rank == 0) send(t, s, 1, epoch, value);
-    if (!receive(t, s, 1 - t.rank, epoch, value)) return;
-    if (t.rank == 1) send(t, s, 0, epoch, ++value);
+    if (t.rank == 0) send(t, s, other, epoch, value);
+    if (!receive(t, s, other, epoch, value)) return;
+    if (t.rank > 0) send(t, s, other, epoch, ++value);
     u32 now = u32(clock64());
     ticks[e - 1] = now - before;
     before = now;
@@ -149,12 +160,12 @@ std::vector<CommFigure> time_all_reduce_in_kernel(const CommPlan& plan) {
 }
 
 std::vector<CommFigure> time_ping_pong(const CommPlan& plan) {
-  if (possible_ranks(plan, 2).empty())
-    return {{.what = "ping-pong", .way = "in a kernel", .remark = "takes two devices that reach each other"}};
+  const int ranks = ranks_of_pair(plan);
+  if (ranks == 0) return {{.what = "ping-pong", .way = "in a kernel", .remark = "takes two devices that reach each other"}};
   u32 epochs = u32(plan.epochs > 0 ? plan.epochs : 1'000'000);
-  TeamOptions options = team_options(plan, 2);
+  TeamOptions options = team_options(plan, ranks);
   options.window = std::size_t(epochs) * sizeof(u32) + (1 << 20);
-  Team team(options);
+  Team team = team_for(plan, options);
   TeamSlots slots = team.slots("a value", 1);
   auto ticks = team.array<u32>(epochs);
   auto left = team.array<Left>(1);
@@ -163,18 +174,20 @@ std::vector<CommFigure> time_ping_pong(const CommPlan& plan) {
       rank.load(play);
       rank.barrier();
       const DeviceTeam& t = rank.team();
-      rank.launch({.threads = 1}, play, t, slots, std::min(n, epochs), t.mine(ticks), t.mine(left));
+      if (is_of_pair(rank)) rank.launch({.threads = 1}, play, t, slots, std::min(n, epochs), t.mine(ticks), t.mine(left));
       rank.wait();
     });
-  CommFigure f{.what = "ping-pong", .way = "in a kernel, one way", .ranks = 2, .bytes = 8};
-  Left found;
-  std::vector<u32> counted(epochs);
-  team.read(0, left, &found, 1);
-  team.read(0, ticks, counted.data(), epochs);
-  if (found.value[0] != epochs) throw Error(Errc::device, "a value that went to and fro came back wrong");
-  std::vector<double> seconds;
-  for (u32 c : counted) seconds.push_back(c * found.seconds_per_tick() / 2);
-  add_samples(f, std::move(seconds));
+  check_on_each(team, [&](int r) {
+    Left found;
+    team.read(r, left, &found, 1);
+    if (r == 0 && found.value[0] != epochs) throw Error(Errc::device, "a value that went to and fro came back wrong");
+  });
+  CommFigure f{.what = "ping-pong", .way = "in a kernel, one way", .ranks = ranks, .bytes = 8};
+  if (team.first_rank() == 0) add_samples(f, epoch_seconds(team, 0, left, ticks));
+  f.median /= 2;
+  f.p99 /= 2;
+  agree(plan, f);
+  if (plan.processes) f.remark = layout(plan, ranks);
   return {f};
 }
 

@@ -17,13 +17,13 @@ struct Measurement {
   bool by_any_way = false;         // over the plan's
 };
 constexpr Measurement measurements[] = {
-    {"all-reduce", time_all_reduce_in_kernel},
-    {"tail-to-head", time_tail_to_head},
-    {"ping-pong", time_ping_pong},
-    {"put", time_puts},
-    {"all-gather", time_all_gathers},
+    {"all-reduce", time_all_reduce_in_kernel, true},
+    {"tail-to-head", time_tail_to_head, true},
+    {"ping-pong", time_ping_pong, true},
+    {"put", time_puts, true},
+    {"all-gather", time_all_gathers, true},
     {"nccl-all-reduce", time_nccl_all_reduce},
-    {"scopes", time_scopes},
+    {"scopes", time_scopes, true},
     {"host", time_host_transfers},
     {"messages", time_messages, true, true},
     {"broadcast", time_broadcasts, true, true},
@@ -109,6 +109,8 @@ void BatchTimer::run(TeamRank& rank, const std::function<void()>& issue, const s
 
 std::vector<double> BatchTimer::slowest() const { return slowest_of(seconds_); }
 
+void BatchTimer::add_to(CommFigure& figure, const CommPlan& plan) const { add_samples(figure, agreed(plan, slowest())); }
+
 CommFigure takes_two_devices(const char* what) {
   return {.what = what, .way = "-", .remark = "takes two devices that reach each other"};
 }
@@ -119,6 +121,24 @@ TeamOptions team_options(const CommPlan& plan, int ranks) {
   o.devices = plan.devices;
   o.timeout = plan.timeout;
   return o;
+}
+
+Team team_for(const CommPlan& plan, TeamOptions options) {
+  if (!plan.processes) return Team(options);
+  options.devices = own_part(plan, options.ranks).devices;
+  return Team(options, plan.processes->hall(int(options.devices.size()), false));
+}
+
+int ranks_of_pair(const CommPlan& plan) {
+  auto ranks = possible_ranks(plan, 2);
+  if (ranks.empty()) return 0;
+  return plan.processes ? *std::min_element(ranks.begin(), ranks.end()) : 2;
+}
+
+bool is_of_pair(const TeamRank& rank) { return rank.id() == 0 || rank.id() == rank.size() - 1; }
+
+void check_on_each(Team& team, const std::function<void(int rank)>& check) {
+  team.run([&](TeamRank& rank) { check(rank.id()); });
 }
 
 std::vector<int> possible_ranks(const CommPlan& plan, int least) {
@@ -169,6 +189,18 @@ std::string carried_by(const CommPlan& plan, const CudaEngine& engine, Staging s
 std::vector<double> agreed(const CommPlan& plan, std::vector<double> seconds) {
   if (plan.processes) plan.processes->most(seconds);
   return seconds;
+}
+
+void agree(const CommPlan& plan, CommFigure& figure) {
+  auto slowest = agreed(plan, {figure.median, figure.p99, double(figure.samples)});
+  figure.median = slowest[0];
+  figure.p99 = slowest[1];
+  figure.samples = i64(slowest[2]);
+}
+
+bool same_everywhere(const CommPlan& plan, u64 bits) {
+  double low = double(u32(bits)), high = double(u32(bits >> 32));
+  return agreed(plan, {low, high, -low, -high}) == std::vector<double>{low, high, -low, -high};
 }
 
 std::string layout(const CommPlan& plan, int ranks) {

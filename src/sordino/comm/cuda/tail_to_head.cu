@@ -131,7 +131,7 @@ u64 replay(TeamRank& rank, const Case& c, const TeamSlots& slots, const Arrays& 
   return hash;
 }
 
-CommFigure time_pairs(const Case& c, const char* way) {
+CommFigure time_pairs(const CommPlan& plan, const Case& c, const char* way) {
   Team& team = c.team;
   TeamSlots slots = team.slots("a reduction from tail to head", 1, 4096);
   auto x = team.array<double>(c.rows), y = team.array<double>(c.rows);
@@ -145,10 +145,15 @@ CommFigure time_pairs(const Case& c, const char* way) {
     u64& sums = hashes[std::size_t(rank.id())];
     sums = c.reduces ? replay<true>(rank, c, slots, a, mine) : replay<false>(rank, c, slots, a, mine);
   });
-  for (u64 h : hashes)
-    if (h != hashes[0]) throw Error(Errc::device, "sums started in a tail and finished in a head differ between ranks");
+  const u64 first = hashes[std::size_t(team.first_rank())];
+  bool same = true;
+  for (int r = team.first_rank(); r < team.first_rank() + team.local_ranks(); r++)
+    same = same && hashes[std::size_t(r)] == first;
+  if (!same_everywhere(plan, same ? first : ~first) || !same)
+    throw Error(Errc::device, "sums started in a tail and finished in a head differ between ranks");
   CommFigure f{.what = "tail-to-head", .way = way, .ranks = team.size(), .bytes = 8};
   for (auto& s : seconds) add_samples(f, s);
+  agree(plan, f);
   f.remark = std::to_string(c.rows) + " rows";
   return f;
 }
@@ -169,10 +174,10 @@ std::vector<CommFigure> time_tail_to_head(const CommPlan& plan) {
   int replays = int(std::max<i64>(1, (plan.epochs > 0 ? plan.epochs : 100'000) / (pairs - unsteady)));
   for (i32 rows : {i32(block_threads), many_rows})
     for (int ranks : possible_ranks(plan, 1)) {
-      Team alone(team_options(plan, 1)), team(team_options(plan, ranks));
-      auto none = time_pairs({team, rows, false, replays}, "no reduction");
-      auto local = time_pairs({alone, rows, true, replays}, "of one GPU alone");
-      auto all = time_pairs({team, rows, true, replays}, "of all ranks");
+      Team alone(team_options(own_part(plan, ranks), 1)), team = team_for(plan, team_options(plan, ranks));
+      auto none = time_pairs(plan, {team, rows, false, replays}, "no reduction");
+      auto local = time_pairs(plan, {alone, rows, true, replays}, "of one GPU alone");
+      auto all = time_pairs(plan, {team, rows, true, replays}, "of all ranks");
       local.ranks = ranks;  // beside what it is compared with
       for (auto& f :
            {none, local, all, over(all, local, "all ranks, over one GPU alone"), over(all, none, "all ranks, over none")})

@@ -27,72 +27,98 @@ void check_words(Team& team, int rank, const Symmetric<double>& at, const std::v
 
 // --- one pair --------------------------------------------------------------------------------------------------------------
 
-enum class Way { kernel, engine, peer_copy };
-constexpr const char* name_of[] = {"our kernel, with its signal", "the copy engine, with our signal", "cudaMemcpyPeerAsync"};
+enum class Way { kernel, engine, copy };
 
+/// The first and the last rank of a team; others, where several processes of several ranks take part, only look on.
 struct Pair {
+  const CommPlan& plan;
   Team team;
   TeamSignals signals;
   Symmetric<double> from, to;
 
-  Pair(const TeamOptions& options, i64 words) : team(options), signals(team.signals("a large message")) {
+  Pair(const CommPlan& p, const TeamOptions& options, i64 words)
+      : plan(p), team(team_for(p, options)), signals(team.signals("a large message")) {
     from = team.array<double>(words);
     to = team.array<double>(words);
-    for (int r : {0, 1}) team.write(r, from, random_words(words, r).data(), words);
+    for (int r : {0, last()}) team.write(r, from, random_words(words, r).data(), words);
+  }
+  int last() const { return team.size() - 1; }
+  int other(int rank) const { return last() - rank; }
+
+  const char* name_of(Way way) const {
+    if (way == Way::kernel) return "our kernel, with its signal";
+    if (way == Way::engine) return "the copy engine, with our signal";
+    return plan.processes ? "cudaMemcpyAsync, to mapped memory" : "cudaMemcpyPeerAsync";
+  }
+  CommFigure figure(Way way, i64 bytes, const BatchTimer& timer, int ways, const std::string& remark) const {
+    CommFigure f{.what = "put", .way = name_of(way), .ranks = team.size(), .bytes = bytes, .remark = remark};
+    if (plan.processes) f.remark += "; " + layout(plan, team.size());
+    timer.add_to(f, plan);
+    f.median /= ways;
+    f.p99 /= ways;
+    f.bandwidth = double(bytes) / f.median;
+    return f;
+  }
+  /// What users have otherwise, on the rank's stream. Another process's device has no number here.
+  void copy(TeamRank& rank, double* there, i64 bytes) const {
+    const double* mine = rank.team().mine(from);
+    if (plan.processes)
+      call("cudaMemcpyAsync", cudaMemcpyAsync(there, mine, std::size_t(bytes), cudaMemcpyDeviceToDevice, rank.stream()));
+    else
+      call("cudaMemcpyPeerAsync",
+           cudaMemcpyPeerAsync(there, team.device(other(rank.id())), mine, rank.device(), std::size_t(bytes), rank.stream()));
   }
 };
 
 CommFigure time_pair(Pair& p, Way way, i64 bytes, bool both) {
   const i64 words = bytes / 8;
   const int count = int(std::clamp<i64>((1 << 28) / bytes, 4, 100));
-  BatchTimer timer(2, 15, count);
+  BatchTimer timer(p.team.size(), 15, count);
   std::vector<double> zeros(std::size_t(words), 0.0);
-  for (int r : {0, 1}) p.team.write(r, p.to, zeros.data(), words);
+  for (int r : {0, p.last()}) p.team.write(r, p.to, zeros.data(), words);
+  auto sends = [&](int rank) { return rank == 0 || (both && rank == p.last()); };
+  auto receives = [&](int rank) { return rank == p.last() || (both && rank == 0); };
   p.team.run([&](TeamRank& rank) {
     const DeviceTeam& t = rank.team();
-    int other = 1 - rank.id(), other_device = p.team.device(other);
+    const int other = p.other(rank.id());
     load_puts(rank);
     double *there = t.at(other, p.to), *from = t.mine(p.from);
-    bool sends = both || rank.id() == 0;
     Behind behind = Behind::anything;
     auto issue = [&] {
-      if (!sends) return;
-      if (way == Way::peer_copy)
-        call("cudaMemcpyPeerAsync",
-             cudaMemcpyPeerAsync(there, other_device, from, rank.device(), std::size_t(bytes), rank.stream()));
+      if (!sends(rank.id())) return;
+      if (way == Way::copy)
+        p.copy(rank, there, bytes);
       else
         put(rank, p.signals, other, there, from, words, way == Way::kernel ? By::kernel : By::engine, behind);
       behind = Behind::put;
     };
     timer.run(rank, issue, [&] { behind = Behind::anything; });
     // What was put has come when its signal has: only then is it looked at.
-    bool receives = both || rank.id() == 1;
-    if (receives && way != Way::peer_copy)
+    if (receives(rank.id()) && way != Way::copy)
       for (int i = 0; i < timer.issued(); i++) await_put(rank, p.signals, other);
   });
-  CommFigure f{.what = "put", .way = name_of[int(way)], .ranks = 2, .bytes = bytes};
-  f.remark = both ? "both directions at once" : "one direction";
-  timer.add_to(f);
-  f.bandwidth = double(bytes) / f.median;
-  for (int r : {0, 1})
-    if (both || r == 1) check_words(p.team, r, p.to, random_words(words, 1 - r), 0, name_of[int(way)]);
-  return f;
+  check_on_each(p.team, [&](int r) {
+    if (receives(r)) check_words(p.team, r, p.to, random_words(words, p.other(r)), 0, p.name_of(way));
+  });
+  return p.figure(way, bytes, timer, 1, both ? "both directions at once" : "one direction");
 }
 
-/// There and back, each message sent when the other has come: `Way::peer_copy` by events of two streams, which one thread
-/// issues.
+/// There and back, each message sent when the other has come: `Way::copy` by events of two streams, which one thread issues,
+/// and so in one process only.
 CommFigure time_to_and_fro(Pair& p, Way way, i64 bytes) {
   const i64 words = bytes / 8;
   const int count = int(std::clamp<i64>((1 << 28) / bytes, 4, 100));
-  BatchTimer timer(2, 15, count);
+  BatchTimer timer(p.team.size(), 15, count);
   cudaStream_t streams[2] = {};
   cudaEvent_t events[2] = {};
   p.team.run([&](TeamRank& rank) {
     const DeviceTeam& t = rank.team();
-    int me = rank.id(), other = 1 - me;
+    const int me = rank.id(), other = p.other(me), nth = me == 0 ? 0 : 1;
     load_puts(rank);
-    streams[me] = rank.stream();
-    call("cudaEventCreateWithFlags", cudaEventCreateWithFlags(&events[me], cudaEventDisableTiming));
+    if (is_of_pair(rank)) {
+      streams[nth] = rank.stream();
+      call("cudaEventCreateWithFlags", cudaEventCreateWithFlags(&events[nth], cudaEventDisableTiming));
+    }
     rank.barrier();
     auto copy = [&](int from) {
       int to = 1 - from;
@@ -104,24 +130,19 @@ CommFigure time_to_and_fro(Pair& p, Way way, i64 bytes) {
     };
     timer.run(rank, [&] {
       By by = way == Way::kernel ? By::kernel : By::engine;
-      if (way == Way::peer_copy) {
+      if (!is_of_pair(rank)) return;
+      if (way == Way::copy) {
         if (me == 0) copy(0), copy(1);
         return;
       }
-      if (me == 1) await_put(rank, p.signals, other);
+      if (me > 0) await_put(rank, p.signals, other);
       put(rank, p.signals, other, t.at(other, p.to), t.mine(p.from), words, by);
       if (me == 0) await_put(rank, p.signals, other);
     });
     rank.barrier();
-    call("cudaEventDestroy", cudaEventDestroy(events[me]));
+    if (is_of_pair(rank)) call("cudaEventDestroy", cudaEventDestroy(events[nth]));
   });
-  CommFigure f{.what = "put", .way = name_of[int(way)], .ranks = 2, .bytes = bytes};
-  timer.add_to(f);
-  f.median /= 2;
-  f.p99 /= 2;
-  f.remark = "to and fro, one way";
-  f.bandwidth = double(bytes) / f.median;
-  return f;
+  return p.figure(way, bytes, timer, 2, "to and fro, one way");
 }
 
 // --- all-gathers -----------------------------------------------------------------------------------------------------------
@@ -146,7 +167,7 @@ CommFigure time_gather(const CommPlan& plan, int ranks, i64 part, bool by_nccl) 
   TeamOptions options = team_options(plan, ranks);
   options.window = std::size_t(words) * 8 + (1 << 20);
   options.longest = 60;
-  Team team(options);
+  Team team = team_for(plan, options);
   AllGather gather = make_all_gather(team);
   auto whole = team.array<double>(words);
   std::unique_ptr<Nccl> nccl = by_nccl ? find_nccl(plan, team, f.remark) : nullptr;
@@ -164,15 +185,17 @@ CommFigure time_gather(const CommPlan& plan, int ranks, i64 part, bool by_nccl) 
         all_gather(rank, gather, whole, part);
     });
   });
-  timer.add_to(f);
+  timer.add_to(f, plan);
   f.bandwidth = double(part) * 8 * (ranks - 1) / f.median;
   f.remark = std::to_string(part * 8 / 1024) + " KiB of each rank; GB/s into each rank";
-  for (int r = 0; r < ranks; r++)
+  if (plan.processes) f.remark += "; " + layout(plan, ranks);
+  check_on_each(team, [&](int r) {
     for (int from = 0; from < ranks; from++) check_words(team, r, whole, random_words(part, from), from * part, f.way.c_str());
+  });
   return f;
 }
 
-CommFigure time_nccl_values(Team& team, Nccl& nccl, int values) {
+CommFigure time_nccl_values(const CommPlan& plan, Team& team, Nccl& nccl, int values) {
   const int ranks = team.size();
   CommFigure f{.what = "nccl-all-reduce", .way = "NCCL " + nccl.version(), .ranks = ranks, .bytes = 8 * values};
   f.remark = "a thread a GPU, on streams";
@@ -188,7 +211,7 @@ CommFigure time_nccl_values(Team& team, Nccl& nccl, int values) {
           call("cudaMemcpyAsync", cudaMemcpyAsync(mine, small.data(), small.size() * 8, cudaMemcpyHostToDevice, rank.stream()));
         });
   });
-  timer.add_to(f);
+  timer.add_to(f, plan);
   double wanted = 0x1p-900;
   for (int i = 0; i < timer.count(); i++) wanted *= ranks;
   if ((ranks & (ranks - 1)) == 0)
@@ -199,17 +222,19 @@ CommFigure time_nccl_values(Team& team, Nccl& nccl, int values) {
 }  // namespace
 
 std::vector<CommFigure> time_puts(const CommPlan& plan) {
-  if (possible_ranks(plan, 2).empty()) return {takes_two_devices("put")};
+  const int ranks = ranks_of_pair(plan);
+  if (ranks == 0) return {takes_two_devices("put")};
   constexpr i64 largest = 256 << 20;
-  TeamOptions options = team_options(plan, 2);
+  TeamOptions options = team_options(plan, ranks);
   options.window = 2 * largest + (1 << 20);
-  Pair pair(options, largest / 8);
+  Pair pair(plan, options, largest / 8);
   std::vector<CommFigure> figures;
   for (bool both : {false, true})
     for (i64 bytes = 64 << 10; bytes <= largest; bytes *= 4)
-      for (Way way : {Way::kernel, Way::engine, Way::peer_copy}) figures.push_back(time_pair(pair, way, bytes, both));
+      for (Way way : {Way::kernel, Way::engine, Way::copy}) figures.push_back(time_pair(pair, way, bytes, both));
   for (i64 bytes = 64 << 10; bytes <= largest; bytes *= 4)
-    for (Way way : {Way::kernel, Way::engine, Way::peer_copy}) figures.push_back(time_to_and_fro(pair, way, bytes));
+    for (Way way : {Way::kernel, Way::engine, Way::copy})
+      if (way != Way::copy || !plan.processes) figures.push_back(time_to_and_fro(pair, way, bytes));
   return figures;
 }
 
@@ -217,7 +242,8 @@ std::vector<CommFigure> time_all_gathers(const CommPlan& plan) {
   std::vector<CommFigure> figures;
   for (int ranks : possible_ranks(plan, 2))
     for (i64 part : {i64(1 << 20) / ranks, i64(1 << 20)})  // 8 MiB in all, and of each
-      for (bool by_nccl : {false, true}) figures.push_back(time_gather(plan, ranks, part, by_nccl));
+      for (bool by_nccl : {false, true})  // NCCL by threads alone: between processes see the measurements of messages
+        if (!by_nccl || !plan.processes) figures.push_back(time_gather(plan, ranks, part, by_nccl));
   return figures;
 }
 
@@ -229,7 +255,7 @@ std::vector<CommFigure> time_nccl_all_reduce(const CommPlan& plan) {
     Team team(options);
     CommFigure none{.what = "nccl-all-reduce", .way = "NCCL", .ranks = ranks};
     if (auto nccl = find_nccl(plan, team, none.remark))
-      for (int values : {1, 2, 4, 8, 16}) figures.push_back(time_nccl_values(team, *nccl, values));
+      for (int values : {1, 2, 4, 8, 16}) figures.push_back(time_nccl_values(plan, team, *nccl, values));
     else
       figures.push_back(none);
   }
