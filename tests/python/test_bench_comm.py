@@ -209,7 +209,7 @@ def test_transports_that_cannot_be(cli, timed_core, argv, sentence):
     ("argv", "sentence"),
     [
         (["--ranks", "3"], "--ranks 3: on engine cuda these are the GPUs of all processes"),
-        (["--what", "put"], "unknown measurement 'put' between processes; known: broadcast"),
+        (["--what", "loops"], "unknown measurement 'loops' between processes; known: broadcast"),
     ],
 )
 def test_bad_usage_between_processes(cli, timed_core, argv, sentence):

@@ -201,7 +201,7 @@ std::string Hall::obituary(int process) const {
   const Member& m = segment_->members[process];
   std::string who = listed(first_rank(process), first_[process + 1] - 1) + " lost: process " + std::to_string(process) +
                     " of " + std::to_string(processes()) + ", with the number " + std::to_string(m.id.number);
-  return who + (m.left.load() ? ", has ended its engine" : ", has died");
+  return who + (m.left.load() ? ", has ended its engine or team" : ", has died");
 }
 
 void Hall::set_busy(bool busy) {

@@ -17,9 +17,10 @@ namespace sordino::mpi {
 std::unique_ptr<Transport> transport(MPI_Comm comm, int local_ranks);
 
 /// The hall of its processes, for an engine whose ranks share memory where they can: cuda::CudaEngine(options, mpi::hall(comm,
-/// ranks), mpi::transport(comm, ranks)); without the transport all of them must be on one host and reach each other's GPUs.
-/// Over several hosts each has a hall. `host` >= 0: the host this process counts as being on, whatever MPI says. Collective
-/// over `comm`. Null if it has one process.
+/// ranks), mpi::transport(comm, ranks)); without the transport all of them must be on one host and reach each other's GPUs, as
+/// those of a team always: cuda::Team(options, mpi::hall(comm, ranks)). Over several hosts
+/// each has a hall. `host` >= 0: the host this process counts as being on, whatever MPI says. Collective over `comm`. Null if
+/// it has one process.
 std::unique_ptr<Hall> hall(MPI_Comm comm, int local_ranks, int host = -1);
 
 /// Its processes, over a duplicate of it. Collective over `comm`; null if it has one process. Throws as transport() does. No
