@@ -29,8 +29,8 @@ struct Ledger {
   i64 commands = 0;
   i64 reductions = 0;                            // split-phase all-reduces started
   i64 reduced_values = 0;                        // scalars in them
-  i64 messages = 0;                              // halo messages sent
-  i64 bytes_sent = 0;                            // in halo messages
+  i64 messages = 0;                              // halo messages, and rows sent, outside of recordings, too
+  i64 bytes_sent = 0;                            // in these messages
   std::array<MessageCount, carriers> carried{};  // these messages, by what brought them
   i64 copied_bytes = 0;                          // of the caller's memory, to and from copies that commands computed on
   double memory_bytes = 0;                       // declared traffic of the commands: every array touched once

@@ -1,5 +1,6 @@
-// Host data between ranks, outside recorded loops: setup, gathered results, small reductions. Works between threads, processes
-// and the model's ranks alike. In loops use Rank::start and finish, which move data without the host.
+// Host data between ranks, outside recorded loops: setup, gathered results, small reductions; and rows of vectors, between two
+// ranks. Works between threads, processes and the model's ranks alike. In loops use Rank::start and finish, which move data
+// without the host.
 //
 // Every collective is there twice: x(...) waits, start_x(...) returns a Pending whose get() waits; x(...) is
 // start_x(...).get(). All ranks call the same collectives of a channel in the same order; they may finish them in any order,
@@ -62,7 +63,7 @@ class Communicator {
     auto parcel = desk.expect(from, channel_);
     return Pending<std::vector<T>>(
         [&desk, parcel, from] {
-          desk.wait(parcel, from);
+          desk.wait(*parcel, [from] { return "data of rank " + std::to_string(from); });
           return values_of<T>(parcel->data);
         },
         [&desk, parcel] {
@@ -70,6 +71,25 @@ class Communicator {
           return parcel->here.load(std::memory_order_acquire);
         });
   }
+
+  // --- rows of vectors, between two ranks -----------------------------------------------------------------------------------
+  // Outside of recordings, from and into the memory that commands use, on every engine (in recordings: comm/traffic.hpp). They
+  // come behind what the rank has in its stream (cuda::CudaEngine::follow), and what follows in there does not wait for them:
+  // until get() has returned, the rows of a send must not change, those of a receive not be used. Replays of what uses other
+  // vectors go on meanwhile; what would touch this one throws bad_argument, as does starting a transfer while a replay is under
+  // way, while commands are recorded, in host tasks, of rows that are not there, that another transfer receives or, if they are
+  // received, sends, and against the vector's permission. Rows and host data of a channel do not get in each other's way.
+  //
+  // Between ranks of one process of the engines host and cuda whose memory the other one reaches, the receiver copies the rows
+  // from there, once it has started to receive and whenever it waits for anything or tests it: get() of the send waits for
+  // that, and so does send(). Ranks that send to each other start one of both first. Elsewhere rows travel as host data, on
+  // GPUs through pinned memory, and sending waits for the copy to the host alone. Ledger::carried says what brought them.
+  //
+  // Throws bad_argument on the receiver, and so on all, if it expects another number of rows than come.
+  void send(int to, OwnRows rows) { start_send(to, rows).get(); }
+  Pending<void> start_send(int to, OwnRows rows);
+  void receive(int from, OwnRows rows) { start_receive(from, rows).get(); }
+  Pending<void> start_receive(int from, OwnRows rows);
 
   // --- all ranks ------------------------------------------------------------------------------------------------------------
   /// Returns when all ranks have called it. ceil(log2 P) messages a rank.

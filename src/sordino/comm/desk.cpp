@@ -39,17 +39,27 @@ void Desk::go_on() {
 
 void Desk::fetch_parcels() {
   for (auto q = expected_.begin(); q != expected_.end();) {
-    auto& [from, channel] = q->first;
+    auto& [from, tag] = q->first;
     auto& parcels = q->second;
     while (!parcels.empty()) {
-      auto letter = rank_.engine().try_take(rank_, from, channel);
+      auto letter = rank_.engine().try_take(rank_, from, tag);
       if (!letter) break;
-      parcels.front()->data = std::move(letter->data);
-      parcels.front()->here.store(true, std::memory_order_release);
+      open(parcels.front(), std::move(*letter));
       parcels.pop_front();
     }
     q = parcels.empty() ? expected_.erase(q) : std::next(q);
   }
+}
+
+void Desk::open(const Expected& expected, Letter letter) {
+  Parcel& parcel = *expected.parcel;
+  parcel.data = std::move(letter.data);
+  try {
+    if (expected.open) expected.open(parcel.data);
+  } catch (...) {
+    parcel.error = not_opened_ = std::current_exception();
+  }
+  parcel.here.store(true, std::memory_order_release);
 }
 
 void Desk::wait(const std::function<bool()>& done, const std::function<std::string()>& what) {
@@ -85,6 +95,7 @@ void Desk::leave(Operation& operation) {
 }
 
 void Desk::throw_if_failed() const {
+  if (not_opened_) std::rethrow_exception(not_opened_);
   for (const Operation* o : operations_)
     if (o->error()) std::rethrow_exception(o->error());
 }
@@ -101,16 +112,19 @@ void Desk::look_for_strays() {
       bad_argument(disagreement(rank_.id(), e.signature, stray->from, signature_in(*stray), e.number, e.channel));
 }
 
-std::shared_ptr<Parcel> Desk::expect(int from, int channel) {
+std::shared_ptr<Parcel> Desk::expect(int from, int tag, Open open) {
   auto parcel = std::make_shared<Parcel>();
   std::lock_guard lock(mutex_);
-  expected_[{from, channel}].push_back(parcel);
+  expected_[{from, tag}].push_back({parcel, std::move(open)});
   count();
   return parcel;
 }
 
-void Desk::wait(const std::shared_ptr<Parcel>& parcel, int from) {
-  wait([&] { return parcel->here.load(std::memory_order_acquire); }, [&] { return "data of rank " + std::to_string(from); });
+void Desk::wait(Parcel& parcel, const std::function<std::string()>& what) {
+  wait([&] { return parcel.here.load(std::memory_order_acquire); }, what);
+  if (!parcel.error) return;
+  locked([this] { not_opened_ = nullptr; });
+  std::rethrow_exception(parcel.error);
 }
 
 }  // namespace sordino

@@ -20,8 +20,9 @@ namespace sordino {
 
 /// What a started receive waits for.
 struct Parcel {
-  std::atomic<bool> here{false};  // then its data stays as it is
+  std::atomic<bool> here{false};  // then the others stay as they are
   Bytes data;
+  std::exception_ptr error;  // of opening it
 };
 
 /// Who may use something that all ranks must use in the same order: numbers are drawn on the first rank alone.
@@ -35,11 +36,14 @@ class Desk final : public Attendant {
   explicit Desk(Rank& rank) : rank_(rank) {}
 
   static constexpr int most_channels = 1 << 11;
-  /// Tags below 0 belong to collectives: a channel, and 32 bits of its collective's number. The others are channels; from
-  /// 2^32 on they are the runtime's own (runtime/accounts.cpp).
+  /// Tags below 0 belong to collectives: a channel, and 32 bits of its collective's number. The others are channels, those of
+  /// rows that a vector sends, and those on which their receivers answer; from 2^32 on they are the runtime's own
+  /// (runtime/accounts.cpp).
   /// A number comes again after 2^32 collectives. A letter of the first use cannot be there any more: each collective has left
   /// one with some rank that has not got so far, of 60 bytes at least, and no memory holds 256 GB of unread letters.
   static i64 tag(int channel, u32 number) { return -1 - (i64(channel) << 32 | i64(number)); }
+  static int tag_of_rows(int channel) { return most_channels + channel; }
+  static int tag_of_answers(int channel) { return 2 * most_channels + channel; }
   static Signature signature_in(const Letter& letter);
 
   bool busy() const override { return under_way_.load(std::memory_order_relaxed) > 0; }
@@ -65,15 +69,22 @@ class Desk final : public Attendant {
   void leave(Operation& operation);
   void remember(int channel, u32 number, const Signature& signature);  // under the lock
 
-  /// The next message of `from` on this channel that no earlier receive gets.
-  std::shared_ptr<Parcel> expect(int from, int channel);
-  void wait(const std::shared_ptr<Parcel>& parcel, int from);
+  /// The next message of `from` with this tag that no earlier receive gets. open() is called with its data as soon as it is
+  /// found, under the lock and on any thread: it does not wait. What it throws, waits of this rank do.
+  using Open = std::function<void(const Bytes&)>;
+  std::shared_ptr<Parcel> expect(int from, int tag, Open open = {});
+  void wait(Parcel& parcel, const std::function<std::string()>& what);
 
   Queueing library_queue;  // all-reduces of the transport's library
 
  private:
+  struct Expected {
+    std::shared_ptr<Parcel> parcel;
+    Open open;
+  };
   void go_on();
   void fetch_parcels();
+  void open(const Expected& expected, Letter letter);
   void look_for_strays();
   void throw_if_failed() const;
   void count() {
@@ -87,7 +98,8 @@ class Desk final : public Attendant {
   std::map<int, u32> numbers_;  // [channel] of its last collective
   std::atomic<std::size_t> under_way_{0};
   std::vector<Operation*> operations_;
-  std::map<std::pair<int, int>, std::deque<std::shared_ptr<Parcel>>> expected_;  // (from, channel)
+  std::map<std::pair<int, int>, std::deque<Expected>> expected_;  // (from, tag)
+  std::exception_ptr not_opened_;                                 // what is wrong with a parcel that nobody has waited for yet
   struct Ended {
     int channel;
     u32 number;

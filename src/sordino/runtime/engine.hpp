@@ -20,6 +20,7 @@
 namespace sordino {
 
 class Rank;
+class RowPort;
 class Transport;
 struct TwinCopy;
 
@@ -122,6 +123,9 @@ class Engine {
   virtual void start_copy(Rank& rank, const TwinCopy& copy);  // one at a time for each twin, and for each vector
   virtual bool has_copied(Rank&, const TwinCopy&) { return true; }
   virtual void wait_for_copy(Rank&, const TwinCopy&) {}
+
+  /// Rows between ranks outside of recordings (runtime/row_port.hpp). Throws `unsupported` where the engine brings none.
+  virtual RowPort& row_port();
 
   // Host data between recordings (comm/communicator.hpp).
   virtual void post(Rank& from, int to, i64 tag, std::vector<std::byte> data) = 0;

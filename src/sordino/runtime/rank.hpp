@@ -57,6 +57,12 @@ struct OwnRows {
   i32 first, count;
 };
 
+/// Own rows that are sent or received outside of recordings (comm/communicator.hpp).
+struct RowTransfer {
+  OwnRows rows;
+  bool receives = false;
+};
+
 struct Rotation {
   std::vector<std::vector<Vec>> vectors = {};
   std::vector<std::vector<Scal>> scalars = {};
@@ -269,6 +275,13 @@ class Rank {
   /// Whoever keeps the rank waiting lets the replay go on that it has under way; whether it moved.
   bool go_on();
 
+  // --- for comm/: rows that are sent and received (row_transfers.cpp) -------------------------------------------------------
+  /// From now until it is ended whatever else would touch the vector throws bad_argument, other transfers of rows excepted that
+  /// do not overlap, or are both sent. Throws bad_argument where there are no such rows, where reading or writing the vector
+  /// would be refused now, where its permission is against it, and in host tasks. Returns what it is called.
+  u64 begin_transfer(const RowTransfer& transfer);
+  void end_transfer(u64 transfer) { transfers_.erase(transfer); }
+
   // --- for tests ----------------------------------------------------------------------------------------------------------
   std::function<void(Recording&)> mutate;  // changes each recording before it is checked
   bool checking = true;
@@ -333,7 +346,8 @@ class Rank {
   bool test_copy(Twin& twin);
   void finish_copy(Twin& twin);
   bool is_still_copied(Twin& twin) const;
-  void require_at_rest(Vec v, const char* what) const;  // throws if a copy of it is under way
+  void require_at_rest(Vec v, const char* what) const;     // throws if a copy of it, or a transfer of its rows, is under way
+  void require_not_copied(Vec v, const char* what) const;  // to its twin, or from there
   void require_at_rest(const Recording& r) const;
   void require_no_copies(const char* what) const;
   void forget_copies();
@@ -355,6 +369,8 @@ class Rank {
 
   std::set<int> unsettled_;                     // what earlier replays left
   std::map<int, std::shared_ptr<Twin>> twins_;  // by logical name
+  std::map<u64, RowTransfer> transfers_;        // under way
+  u64 transfers_begun_ = 0;
   std::shared_ptr<UnderWay> under_way_;
 };
 

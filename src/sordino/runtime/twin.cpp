@@ -104,6 +104,14 @@ bool Rank::is_still_copied(Twin& twin) const {
 }
 
 void Rank::require_at_rest(Vec v, const char* what) const {
+  require_not_copied(v, what);
+  for (auto& [number, transfer] : transfers_)
+    if (transfer.rows.v.id == v.id)
+      bad_argument(std::string(what) + ", '" + vectors_[std::size_t(v.id)].name + "', rows of which are still " +
+                   (transfer.receives ? "received" : "sent") + ": finish that first");
+}
+
+void Rank::require_not_copied(Vec v, const char* what) const {
   auto found = twins_.find(v.id);
   if (found == twins_.end()) return;
   Twin& twin = *found->second;
@@ -124,10 +132,12 @@ void Rank::require_at_rest(const Recording& r) const {
 
 void Rank::require_no_copies(const char* what) const {
   for (auto& [v, twin] : twins_) require_at_rest(Vec{v}, what);
+  for (auto& [number, transfer] : transfers_) require_at_rest(transfer.rows.v, what);
 }
 
 void Rank::forget_copies() {
   for (auto& [v, twin] : twins_) twin->is_given_up |= std::exchange(twin->is_under_way, false);
+  transfers_.clear();
 }
 
 }  // namespace sordino

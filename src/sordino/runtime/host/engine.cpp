@@ -7,6 +7,7 @@
 
 #include "sordino/runtime/cause_record.hpp"
 #include "sordino/runtime/host/helper.hpp"
+#include "sordino/runtime/host/rows.hpp"
 #include "sordino/runtime/host/wait.inl"
 
 namespace sordino::host {
@@ -24,6 +25,7 @@ HostEngine::HostEngine(const Options& options, std::unique_ptr<Transport> transp
   // Where there are more threads than cores a spinning one keeps another from working.
   spins_ = options_.ranks + int(options_.progress_thread) > int(std::thread::hardware_concurrency()) ? 50 : 4000;
   for (int i = 0; i < options_.ranks; i++) ranks_.push_back(std::make_unique<Rank>(*this, first_ + i));
+  rows_ = std::make_unique<HostRows>(*this);
   team_ = std::make_unique<ThreadTeam>(options_.ranks);
   if (!options_.progress_thread) return;
   helper_ = std::make_unique<Helper>(*this);

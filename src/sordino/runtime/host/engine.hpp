@@ -10,6 +10,7 @@
 #include "sordino/runtime/fault.hpp"
 #include "sordino/runtime/host/bell.hpp"
 #include "sordino/runtime/rank.hpp"
+#include "sordino/runtime/row_port.hpp"
 #include "sordino/runtime/storage.hpp"
 #include "sordino/runtime/threads.hpp"
 #include "sordino/runtime/transport.hpp"
@@ -64,6 +65,7 @@ struct Memory {
 };
 
 class HostProgram;
+class HostRows;
 class Helper;
 
 class HostEngine final : public Engine {
@@ -94,6 +96,7 @@ class HostEngine final : public Engine {
   void release_bytes(Rank& rank, void* pointer, std::size_t bytes) override;
   void upload(Rank& rank, void* to, const void* from, std::size_t bytes) override;
   i64 bytes_held(int local_rank) const override { return memory_[local_rank].bytes; }
+  RowPort& row_port() override;
   void post(Rank& from, int to, i64 tag, std::vector<std::byte> data) override;
   std::vector<std::byte> take(Rank& at, int from, i64 tag) override;
   void look(Rank&) override;
@@ -108,6 +111,7 @@ class HostEngine final : public Engine {
 
  private:
   friend class HostProgram;
+  friend class HostRows;
   friend class Helper;
   bool is_local(int rank) const { return rank >= first_ && rank < first_ + options_.ranks; }
   Memory& memory(int rank) { return memory_[rank - first_]; }
@@ -149,6 +153,7 @@ class HostEngine final : public Engine {
   std::vector<std::unique_ptr<Rank>> ranks_;
   Fault fault_;
   std::unique_ptr<ThreadTeam> team_;
+  std::unique_ptr<RowPort> rows_;
   std::unique_ptr<Helper> helper_;  // if there is a progress thread
   struct {
     std::mutex mutex;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sordino/runtime/model/program.hpp"
+#include "sordino/runtime/model/rows.hpp"
 
 namespace sordino::model {
 namespace {
@@ -18,7 +19,10 @@ const Options& checked(const Options& o) {
 }  // namespace
 
 ModelEngine::ModelEngine(const Options& options)
-    : options_(checked(options)), stacks_(options.ranks, options.stack_bytes), agenda_(options.seed) {
+    : options_(checked(options)),
+      rows_(std::make_unique<ModelRows>(*this)),
+      stacks_(options.ranks, options.stack_bytes),
+      agenda_(options.seed) {
   for (int i = 0; i < options_.ranks; i++)
     places_.push_back(std::make_unique<Place>(*this, i, Noise(options_.seed, i, options_.machine.jitter_s)));
 }

@@ -21,6 +21,7 @@
 #include "sordino/runtime/fault.hpp"
 #include "sordino/runtime/machine.hpp"
 #include "sordino/runtime/model/place.hpp"
+#include "sordino/runtime/row_port.hpp"
 
 namespace sordino::model {
 
@@ -61,6 +62,7 @@ class ModelEngine final : public Engine {
   void release_bytes(Rank& rank, void* pointer, std::size_t bytes) override;
   void upload(Rank& rank, void* to, const void* from, std::size_t bytes) override;
   i64 bytes_held(int local_rank) const override { return places_[local_rank]->bytes; }
+  RowPort& row_port() override;
   void post(Rank& from, int to, i64 tag, std::vector<std::byte> data) override;
   std::vector<std::byte> take(Rank& at, int from, i64 tag) override;
   std::optional<Letter> try_take(Rank& at, int from, i64 tag) override;
@@ -75,6 +77,7 @@ class ModelEngine final : public Engine {
 
  private:
   friend class ModelProgram;
+  friend class ModelRows;
   Place& place(const Rank& rank) { return *places_[rank.id()]; }
   void program_of(Place& place, const std::function<void(Rank&)>& job);
   void act(const Event& event);
@@ -111,6 +114,7 @@ class ModelEngine final : public Engine {
   double deliver_at(Place& from, int to, double bytes, double time);
 
   Options options_;
+  std::unique_ptr<RowPort> rows_;
   Stacks stacks_;
   std::vector<std::unique_ptr<Place>> places_;
   std::vector<Collective> collectives_;  // [slot]
