@@ -163,6 +163,7 @@ class CudaEngine final : public Engine {
   void start_copy(Rank& rank, const TwinCopy& copy) override;
   bool has_copied(Rank& rank, const TwinCopy& copy) override;
   void wait_for_copy(Rank& rank, const TwinCopy& copy) override;
+  RowPort& row_port() override;
   void post(Rank& from, int to, i64 tag, std::vector<std::byte> data) override;
   std::vector<std::byte> take(Rank& at, int from, i64 tag) override;
   std::optional<Letter> try_take(Rank& at, int from, i64 tag) override;

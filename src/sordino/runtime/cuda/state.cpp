@@ -5,6 +5,8 @@
 
 #include "sordino/runtime/cuda/mark.hpp"
 #include "sordino/runtime/cuda/neighbours.hpp"
+#include "sordino/runtime/cuda/peers.hpp"
+#include "sordino/runtime/cuda/rows.hpp"
 
 namespace sordino::cuda {
 namespace {
@@ -87,6 +89,7 @@ void State::build(std::unique_ptr<Transport> transport) {
   }
   team = std::make_unique<ThreadTeam>(options.ranks);
   if (nccl) connect_nccl();
+  rows = std::make_unique<CudaRows>(*this);
 }
 
 void State::set_up(RankState& r, int index, int device) {
@@ -128,6 +131,7 @@ void State::release() {
   bool others_map = several_processes() && !wait_for_unmapping(*hall);
   leave_nccl(others_map);
   leave_nvshmem(others_map);
+  rows.reset();
   for (auto& r : ranks) free_memory(*r, others_map);
   ranks.clear();
   if (pulse_is_pinned) cudaHostUnregister(&hall->pulse());
@@ -150,6 +154,7 @@ State::~State() {
   for (auto& r : public_ranks) r.release();
   if (courier) courier->stop();
   courier.release();
+  rows.release();
   nccl.release();
   hall.release();
   mail.release();

@@ -19,6 +19,7 @@
 #include "sordino/runtime/fault.hpp"
 #include "sordino/runtime/hall_mail.hpp"
 #include "sordino/runtime/rank.hpp"
+#include "sordino/runtime/row_port.hpp"
 #include "sordino/runtime/threads.hpp"
 
 namespace sordino::cuda {
@@ -125,7 +126,7 @@ struct RankState {
   Pace pace;
   cudaStream_t stream = nullptr;
   cudaStream_t courier = nullptr;  // of copies from other ranks' outboxes
-  cudaStream_t copies = nullptr;   // between vectors and their twins
+  cudaStream_t copies = nullptr;   // between vectors and their twins, and of rows from other ranks
   Upload* control = nullptr;       // device
   Upload* staging = nullptr;       // pinned
   Window* window = nullptr;        // pinned
@@ -293,9 +294,10 @@ struct State {
   std::unique_ptr<HallMail> mail;  // to other processes of this host, if there are any
   Reach reach;                     // which devices reach which
   std::unique_ptr<Courier> courier;
-  std::unique_ptr<Nccl> nccl;  // if it carries what ranks send
-  Nvshmem* nvshmem = nullptr;  // likewise; the process's
-  Arena* arena = nullptr;      // of it, for this engine
+  std::unique_ptr<Nccl> nccl;     // if it carries what ranks send
+  Nvshmem* nvshmem = nullptr;     // likewise; the process's
+  Arena* arena = nullptr;         // of it, for this engine
+  std::unique_ptr<RowPort> rows;  // between ranks, outside of recordings
   bool pulse_is_pinned = false;
   std::vector<std::unique_ptr<RankState>> ranks;
   std::vector<std::unique_ptr<Rank>> public_ranks;  // what a job sees of them
