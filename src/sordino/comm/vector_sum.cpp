@@ -2,7 +2,7 @@
 
 namespace sordino {
 
-VectorSum::VectorSum(Rank& rank, i32 words, const std::string& name) {
+VectorSum::VectorSum(Rank& rank, i32 words, const std::string& name, Fold by) {
   int P = rank.size(), me = rank.id();
   if (words < P)
     bad_argument("a sum of " + std::to_string(words) + " words over " + std::to_string(P) + " ranks: one a rank at least");
@@ -28,7 +28,7 @@ VectorSum::VectorSum(Rank& rank, i32 words, const std::string& name) {
   parts_ = rank.add_space(equal_parts(words, me, P));
   x_ = rank.vector(name + ", operand", parts_, &pieces_);
   y_ = rank.vector(name, whole_, &segments_);
-  add_ = {{x_}, {y_}, Fold::sum, own.begin, own.begin, own.size(), me, P, words};
+  add_ = {{x_}, {y_}, by, own.begin, own.begin, own.size(), me, P, words};
 }
 
 void VectorSum::add(Rank& rank) const {

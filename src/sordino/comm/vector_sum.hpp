@@ -8,8 +8,8 @@ namespace sordino {
 
 class VectorSum {
  public:
-  /// Sums of `words` words. Collective.
-  VectorSum(Rank& rank, i32 words, const std::string& name = "sum");
+  /// Sums of `words` words, or what else they are folded by. Collective.
+  VectorSum(Rank& rank, i32 words, const std::string& name = "sum", Fold by = Fold::sum);
   VectorSum(const VectorSum&) = delete;
 
   Vec operand() const { return x_; }  // [words], this rank's own; push it with the command that writes it

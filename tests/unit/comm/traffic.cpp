@@ -32,7 +32,9 @@ TEST("broadcast, gather, scatter, all-gather and all-to-all bring each word wher
   on_host_and_model({1, 2, 3, 4, 7}, traffic::collectives);
 }
 
-TEST("a long vector's sum over ranks is the same on all of them") { on_host_and_model({1, 2, 3, 4, 7}, traffic::sums); }
+TEST("a long vector's sum, product, minimum and maximum over ranks are the same on all of them") {
+  on_host_and_model({1, 2, 3, 4, 7}, traffic::sums);
+}
 
 TEST("reduce-scatter and reduce fold segments of any lengths by sum, product, min and max") {
   on_host_and_model({1, 2, 3, 4, 5}, traffic::folds);

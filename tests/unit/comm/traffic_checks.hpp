@@ -100,29 +100,31 @@ inline void collectives(Engine& engine) {
       });
 }
 
+inline double folded_by(Fold by, double value, double other) {
+  return by == Fold::sum       ? value + other
+         : by == Fold::product ? value * other
+         : by == Fold::min     ? std::min(value, other)
+                               : std::max(value, other);
+}
+
 inline void sums(Engine& engine) {
-  for (i32 words : {engine.size(), 50, 1000}) {
-    NOTE(words, " words");
-    auto all = summed(engine, words);
-    for (int r = engine.first_rank(); r < engine.first_rank() + engine.local_ranks(); r++)
-      for (i32 i = 0; i < words; i++) {
-        double expected = 0;
-        for (int q = 0; q < engine.size(); q++) expected += value(q, i);
-        REQUIRE(all[std::size_t(r)][std::size_t(i)] == expected);
-      }
-  }
+  for (Fold by : {Fold::sum, Fold::product, Fold::min, Fold::max})
+    for (i32 words : {engine.size(), 50, 1000}) {
+      NOTE("fold ", int(by), ", ", words, " words");
+      auto all = summed(engine, words, by);
+      for (int r = engine.first_rank(); r < engine.first_rank() + engine.local_ranks(); r++)
+        for (i32 i = 0; i < words; i++) {
+          double expected = value(0, i);
+          for (int q = 1; q < engine.size(); q++) expected = folded_by(by, expected, value(q, i));
+          REQUIRE(all[std::size_t(r)][std::size_t(i)] == expected);
+        }
+    }
 }
 
 /// Of small numbers, ranks 0, 1, ...
 inline double small_folded(int ranks, i32 row, Fold by) {
   double value = small(0, row, 2);
-  for (int q = 1; q < ranks; q++) {
-    double other = small(q, row, 2);
-    value = by == Fold::sum       ? value + other
-            : by == Fold::product ? value * other
-            : by == Fold::min     ? std::min(value, other)
-                                  : std::max(value, other);
-  }
+  for (int q = 1; q < ranks; q++) value = folded_by(by, value, small(q, row, 2));
   return value;
 }
 

@@ -81,12 +81,12 @@ inline std::vector<std::vector<double>> after_three_rounds(Engine& engine, const
   return all;
 }
 
-/// The sum over ranks of vectors of `words` words, in the third round; as each rank sees it.
-inline std::vector<std::vector<double>> summed(Engine& engine, i32 words) {
+/// Vectors of `words` words, folded over ranks, in the third round; as each rank sees them.
+inline std::vector<std::vector<double>> summed(Engine& engine, i32 words, Fold by) {
   std::vector<std::vector<double>> all(static_cast<std::size_t>(engine.size()));
   engine.run(
       [&](Rank& s) {
-        VectorSum sum(s, words);
+        VectorSum sum(s, words, "sum", by);
         int mine = local_space(s, words);
         Vec w = s.vector("w", mine);
         Scal round = s.scalar("round", 0), next = s.scalar("next"), counted = s.scalar("counted");
