@@ -9,8 +9,8 @@
 
 #include "sordino/base/error.hpp"
 #include "sordino/runtime/applied.hpp"
+#include "sordino/runtime/device_task.hpp"
 #include "sordino/runtime/engine.hpp"
-#include "sordino/runtime/host_task.hpp"
 #include "sordino/runtime/replay.hpp"
 #include "sordino/runtime/space.hpp"
 #include "sordino/runtime/twin.hpp"
@@ -147,6 +147,13 @@ class Rank {
     Command c = host_command(std::move(task));
     (add_epilogue(c, epilogues), ...);
     return commit(std::move(c), nullptr, 0);
+  }
+  /// Kernels that the caller launches (device_task.hpp), as a command among the others.
+  template <class... E>
+  Event device(DeviceTask task, E... epilogues) {
+    Command c = device_command(std::move(task));
+    (add_epilogue(c, epilogues), ...);
+    return commit(std::move(c), &at_once(), 0);
   }
   /// Copies the own rows of `from` to those of `to`, of the same space, where the engine computes: 16 bytes a row, no host, no
   /// synchronization. Ghosts stay what they are; push(to) as an epilogue sends the copy.
@@ -309,6 +316,9 @@ class Rank {
   bool is_gathered(int v) const { return vectors_[v].exchange && spaces_[vectors_[v].space].replicated; }
   void dots_command(const StartDots& s);
   Command host_command(HostTask task);
+  Command device_command(DeviceTask task);
+  static const Split& at_once();
+  void use_all(Command& c, const std::vector<HostTask::Use>& uses, const std::vector<Get>& gets, const std::vector<Scal>& puts);
   Event commit(Command c, const Split* split, double row_flops);
   void require_permissions(const Command& c) const;
   void require_parts(const OwnRows& from, Vec to, i32 first) const;

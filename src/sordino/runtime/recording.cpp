@@ -76,12 +76,39 @@ Command Rank::host_command(HostTask task) {
   if (!task.run) bad_argument(c.name + ": a host task without a function");
   c.capturable = false;
   c.host_seconds = task.seconds;
-  for (auto& use : task.uses) use_vector(c, use.vector.id, use.how, detail::Lies::elsewhere);
-  for (auto& g : task.gets)
-    if (!g.last) (g.finishes ? c.finishes : c.gets).push_back(g.id);
-  for (Scal s : task.puts) c.puts.push_back(s.id);
+  use_all(c, task.uses, task.gets, task.puts);
   c.body = std::make_shared<HostBody>(std::move(task));
   return c;
+}
+
+Command Rank::device_command(DeviceTask task) {
+  Command c;
+  c.name = task.name;
+  if (!task.on_device && !task.on_host) bad_argument(c.name + ": a device task without a function");
+  use_all(c, task.uses, task.gets, task.puts);
+  double words = 0;
+  for (auto& use : task.uses)
+    if (use.vector.id >= 0) words += double(spaces_[vectors_[use.vector.id].space].rows) * (use.how == Access::update ? 2 : 1);
+  c.bytes = task.bytes.value_or(8 * words);
+  c.flops = task.flops;
+  c.groups.emplace_back();  // commit() fills it
+  row_bytes_ = 0;
+  c.body = std::make_shared<DeviceBody>(std::move(task));
+  return c;
+}
+
+/// The one group of a device task, behind all that it waits for.
+const Split& Rank::at_once() {
+  static const Split split{{}, {{0, 1}}};
+  return split;
+}
+
+void Rank::use_all(Command& c, const std::vector<HostTask::Use>& uses, const std::vector<Get>& gets,
+                   const std::vector<Scal>& puts) {
+  for (auto& use : uses) use_vector(c, use.vector.id, use.how, detail::Lies::elsewhere);
+  for (auto& g : gets)
+    if (!g.last) (g.finishes ? c.finishes : c.gets).push_back(g.id);
+  for (Scal s : puts) c.puts.push_back(s.id);
 }
 
 void Rank::dots_command(const StartDots& s) {
