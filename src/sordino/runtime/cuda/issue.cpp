@@ -1,5 +1,6 @@
 // How a program's launches reach the stream: one by one, or captured once into a graph of a chunk of iterations.
 #include "sordino/base/range.hpp"
+#include "sordino/runtime/cuda/capture.hpp"
 #include "sordino/runtime/cuda/program.hpp"
 
 namespace sordino::cuda {
@@ -8,7 +9,7 @@ namespace sordino::cuda {
 // chunk is a multiple of the cycle, so turns and predicates are the same.
 void CudaProgram::issue_iterations(int first, int last) {
   bool timing = timing_;
-  streams_.fork(timing);
+  streams_.fork(timing || (plan_.device_tasks && !as_graph_));  // a task's own graph knows no order but the stream's
   for (int i = first; i < last; i++) {
     int open = -1;
     for (auto& launch : plan_.launches) {
@@ -42,6 +43,7 @@ Args CudaProgram::told(const Launch& launch, int iteration) {
 }
 
 void CudaProgram::issue(const Launch& launch, int iteration, bool chains) {
+  if (launch.task) return issue_task(launch, iteration);
   int turn = iteration % rec_.period;
   Args a = told(launch, iteration);
   if (state_.shared) follow_peers(launch, turn);
@@ -53,6 +55,18 @@ void CudaProgram::issue(const Launch& launch, int iteration, bool chains) {
       exchange(parcel, launch.command, iteration);
       streams_.interrupt(launch.command);
     }
+  streams_.leave(launch.command);
+}
+
+/// Where there is a graph, launches are only issued to be captured. What comes next begins when all of the task has ended.
+void CudaProgram::issue_task(const Launch& launch, int iteration) {
+  int turn = iteration % rec_.period;
+  Streams::Place place = streams_.enter(launch.command);
+  if (as_graph_)
+    tasks_.capture(launch, turn, {.commands = i32(rec_.commands.size()), .iteration = iteration}, place.stream);
+  else
+    tasks_.launch(launch, turn, place.stream);
+  streams_.interrupt(launch.command);
   streams_.leave(launch.command);
 }
 
@@ -95,25 +109,13 @@ void CudaProgram::build_graph() {
 
 /// Into `body`, or, if that is null, into a graph of its own.
 cudaGraph_t CudaProgram::capture_chunk(cudaGraph_t body) {
-  cudaGraph_t graph = nullptr;
-  if (body)
-    call("cudaStreamBeginCaptureToGraph",
-         cudaStreamBeginCaptureToGraph(mine_.stream, body, nullptr, nullptr, 0, cudaStreamCaptureModeThreadLocal));
-  else
-    call("cudaStreamBeginCapture", cudaStreamBeginCapture(mine_.stream, cudaStreamCaptureModeThreadLocal));
-  try {
+  return captured(mine_.stream, body, [&] {
     if (plan_.resident)
       launch_resident();
     else
       issue_iterations(0, chunk_);
     issue_mark(0, chunk_);
-  } catch (...) {
-    cudaStreamEndCapture(mine_.stream, &graph);
-    if (graph && !body) cudaGraphDestroy(graph);
-    throw;
-  }
-  call("cudaStreamEndCapture", cudaStreamEndCapture(mine_.stream, &graph));
-  return graph;
+  });
 }
 
 /// A graph of one WHILE node, whose body is the chunk. Its mark says whether to go on.

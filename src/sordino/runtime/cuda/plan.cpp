@@ -47,7 +47,7 @@ void Plan::cut_all() {
   for (int i = 0; i < int(rec_.commands.size()); i++) cut(outline(i));
 }
 
-// Commands of several queues, and host tasks, are left to launches. So are commands that no kernel which stays was enabled for.
+// Commands of several queues, and tasks, are left to launches. So are commands that no kernel which stays was enabled for.
 void Plan::stay() {
   std::vector<ResidentEntry::Kind> kinds;
   i64 wanted = 0;
@@ -114,8 +114,8 @@ Plan::Outline Plan::outline(int index) const {
   return o;
 }
 
-// What a host task waits for, tests and sends is done by launches before and behind it.
-void Plan::cut_host_task(const Outline& all) {
+// What a task waits for, tests and sends is done by launches before and behind it.
+void Plan::cut_task(const Outline& all) {
   const Command& c = *all.command;
   Nothing nothing;
   if (!all.finishes.empty() || all.tests) {
@@ -130,11 +130,7 @@ void Plan::cut_host_task(const Outline& all) {
     waiting.groups.push_back({-1, true, false});
     add(waiting, typeid(Nothing), &nothing);
   }
-  on_host = true;
-  Launch task;
-  task.command = all.index;
-  for (int t = 0; t < rec_.period; t++) task.host.push_back(c.body->bind([&](int v) { return rank_.twin({v}); }));
-  launches.push_back(std::move(task));
+  launches.push_back(launch_of_task(all.index));
   if (all.puts.empty()) return;
   Outline sending(c, all.index);
   sending.puts = all.puts;
@@ -142,9 +138,26 @@ void Plan::cut_host_task(const Outline& all) {
   add(sending, typeid(Nothing), &nothing);
 }
 
+Launch Plan::launch_of_task(int index) {
+  const Command& c = rec_.commands[index];
+  Launch l;
+  l.command = index;
+  l.awaits.resize(std::size_t(rec_.period));
+  l.puts.resize(std::size_t(rec_.period));
+  if (!c.capturable) {
+    on_host = true;
+    for (int t = 0; t < rec_.period; t++) l.host.push_back(c.body->bind([&](int v) { return rank_.twin({v}); }));
+    return l;
+  }
+  device_tasks = true;
+  l.task = static_cast<const DeviceTask*>(c.body->functor());
+  if (!l.task->on_device) throw Error(Errc::unsupported, c.name + ": a device task without on_device does not run on GPUs");
+  return l;
+}
+
 void Plan::cut(Outline all) {
   const Command& c = *all.command;
-  if (!c.capturable) return cut_host_task(all);
+  if (!c.capturable || c.body->type() == typeid(DeviceTask)) return cut_task(all);
   const std::type_info& test = all.tests ? c.test->type() : typeid(NoTest);
   Nothing nothing;
   bool nobody_tests = all.tests && !find_kernel(c.body->type(), test, order_) && find_kernel(typeid(Nothing), test, order_);
@@ -194,7 +207,7 @@ void Plan::pack_parcels() {
       std::size_t last_put = first;
       for (std::size_t l = first; l < end; l++) {
         for (int slot : launches[l].starts) sums.slot = slot, sums.epoch = epoch(Counter::started, slot);
-        if (!launches[l].host.empty() || launches[l].puts[turn].empty()) continue;
+        if (launches[l].puts[turn].empty()) continue;
         for (int v : launches[l].puts[turn]) rows.vectors.push_back({v, epoch(Counter::pushed, v)});
         last_put = l;
       }

@@ -30,6 +30,7 @@ struct Launch {
   int command = 0;
   const std::type_info *functor = nullptr, *test = nullptr;  // of its kernel
   std::vector<std::unique_ptr<Body>> host;                   // [turn] a host task, bound to twins, instead of a kernel
+  const DeviceTask* task = nullptr;                          // whose launches stand here, likewise
   int blocks = 1;
   i64 wanted = 1;  // with as many each would have one chunk of rows
   u32 tests = 0;   // 1: it makes the exit test
@@ -51,7 +52,8 @@ class Plan {
   /// A kernel that stays and can run them all, if one is to; then all launches have grids of the same size, as it has.
   const ResidentEntry* resident = nullptr;
   int resident_blocks = 0;
-  bool on_host = false;  // some command is a host task
+  bool on_host = false;       // some command is a host task
+  bool device_tasks = false;  // or a device task
   /// The counters that epochs in Args refer to, as they stand between replays.
   void fill_epochs(u32* epochs) const;
   int physical_vector(int turn, int logical) const { return vector_maps_[turn][logical]; }
@@ -81,7 +83,8 @@ class Plan {
   Outline outline(int index) const;
   void cut(Outline all);
   Outline take_ahead(Outline& all) const;
-  void cut_host_task(const Outline& all);
+  void cut_task(const Outline& all);
+  Launch launch_of_task(int index);
   void pack_parcels();
   void add(const Outline& o, const std::type_info& functor, const void* bytes);
   Args arguments(const Outline& o, int turn, const Entry& entry, Launch& launch);

@@ -20,6 +20,7 @@ CudaProgram::CudaProgram(std::shared_ptr<State> state, Rank& rank, const Recordi
       rec_(recording),
       tally_(rank, recording, vector_map, scalar_map),
       plan_(state_, rank, recording, vector_map, scalar_map),
+      tasks_(mine_, plan_, recording.period),
       streams_(mine_, rank, recording, state_.shared || state_.options.time_commands || plan_.on_host),
       copies_(rank, mine_, recording, vector_map) {
   int major = 0;

@@ -6,8 +6,8 @@
 
 #include "sordino/runtime/awaited.hpp"
 #include "sordino/runtime/cuda/callers.hpp"
+#include "sordino/runtime/cuda/device_tasks.hpp"
 #include "sordino/runtime/cuda/mark.hpp"
-#include "sordino/runtime/cuda/plan.hpp"
 #include "sordino/runtime/cuda/streams.hpp"
 #include "sordino/runtime/cuda/tally.hpp"
 #include "sordino/runtime/patience.hpp"
@@ -42,6 +42,7 @@ class CudaProgram final : public Program {
   // issuing (issue.cpp)
   void issue_iterations(int first, int last);
   void issue(const Launch& launch, int iteration, bool chains);
+  void issue_task(const Launch& launch, int iteration);
   void issue_mark(u32 first_test, int iterations);
   void follow_peers(const Launch& launch, int turn);
   void signal_peers(const Launch& launch, int turn);
@@ -124,6 +125,7 @@ class CudaProgram final : public Program {
   const Recording& rec_;
   Tally tally_;
   Plan plan_;
+  DeviceTasks tasks_;
   Streams streams_;
   Copies copies_;
   int chunk_ = 1;         // iterations

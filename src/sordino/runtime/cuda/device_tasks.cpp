@@ -1,0 +1,94 @@
+#include "sordino/runtime/cuda/device_tasks.hpp"
+
+#include "sordino/runtime/cuda/capture.hpp"
+
+namespace sordino::cuda {
+namespace {
+
+/// The graph that a stream is being captured to, and the nodes that what comes next follows.
+struct Captured {
+  cudaGraph_t graph = nullptr;
+  const cudaGraphNode_t* last = nullptr;
+  const cudaGraphEdgeData* edges = nullptr;
+  std::size_t count = 0;
+};
+
+Captured look_at_capture(cudaStream_t stream) {
+  Captured c;
+  cudaStreamCaptureStatus status{};
+  call("cudaStreamGetCaptureInfo", cudaStreamGetCaptureInfo(stream, &status, nullptr, &c.graph, &c.last, &c.edges, &c.count));
+  return c;
+}
+
+/// An error says whose launches it is about.
+template <class Work>
+void naming(const DeviceTask& task, const Work& work) {
+  try {
+    work();
+  } catch (...) {
+    throw caught("command " + task.name + ", whose launches are captured: ", {.command = task.name});
+  }
+}
+
+}  // namespace
+
+DeviceTasks::DeviceTasks(RankState& memory, const Plan& plan, int period) : memory_(memory), plan_(plan) {
+  if (!plan_.device_tasks) return;
+  prepare_gate();
+  cudaStream_t aside = nullptr;
+  call("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(&aside, cudaStreamNonBlocking));
+  aside_.reset(aside);
+  for (auto& launch : plan_.launches)
+    for (int turn = 0; launch.task && turn < period; turn++)
+      graphs_.emplace(std::pair(launch.command, turn), graph_of(launch, turn));
+  memory_.counters.allocations += 1 + i64(graphs_.size());
+}
+
+void DeviceTasks::capture(const Launch& launch, int turn, GateArgs gate, cudaStream_t stream) const {
+  cudaGraph_t graph = look_at_capture(stream).graph;
+  call("cudaGraphConditionalHandleCreate", cudaGraphConditionalHandleCreate(&gate.go, graph, 0, cudaGraphCondAssignDefault));
+  gate.control = &memory_.control->control;
+  gate.command = launch.command;
+  launch_gate(gate, stream);
+  cudaGraphNodeParams choice{};
+  choice.type = cudaGraphNodeTypeConditional;
+  choice.conditional.handle = gate.go;
+  choice.conditional.type = cudaGraphCondTypeIf;
+  choice.conditional.size = 1;
+  cudaGraphNode_t node = nullptr;
+  Captured behind = look_at_capture(stream);
+  call("cudaGraphAddNode", cudaGraphAddNode(&node, graph, behind.last, behind.edges, behind.count, &choice));
+  capture_body(launch, turn, choice.conditional.phGraph_out[0]);
+  call("cudaStreamUpdateCaptureDependencies",
+       cudaStreamUpdateCaptureDependencies(stream, &node, nullptr, 1, cudaStreamSetCaptureDependencies));
+}
+
+void DeviceTasks::capture_body(const Launch& launch, int turn, cudaGraph_t body) const {
+  const DeviceTask& task = *launch.task;
+  DeviceView view(
+      task, aside_.get(), [&](int v) { return memory_.vectors[std::size_t(plan_.physical_vector(turn, v))].rows; },
+      [&](int s) { return &memory_.control->scalars[plan_.scalar_map(turn)[std::size_t(s)]]; });
+  auto launches = [&] {
+    cudaGetLastError();  // what others left there
+    task.on_device(view);
+    call("a launch", cudaGetLastError());
+  };
+  naming(task, [&] { captured(aside_.get(), body, launches); });
+}
+
+DeviceTasks::Graph DeviceTasks::graph_of(const Launch& launch, int turn) const {
+  cudaGraph_t graph = captured(memory_.stream, nullptr, [&] { capture(launch, turn, {.in_order = true}, memory_.stream); });
+  cudaGraphExec_t made = nullptr;
+  cudaError_t error = cudaGraphInstantiate(&made, graph, 0);
+  cudaGraphDestroy(graph);
+  naming(*launch.task, [&] { call("cudaGraphInstantiate", error); });
+  Graph owned(made);
+  call("cudaGraphUpload", cudaGraphUpload(made, memory_.stream));
+  return owned;
+}
+
+void DeviceTasks::launch(const Launch& launch, int turn, cudaStream_t stream) const {
+  call("cudaGraphLaunch", cudaGraphLaunch(graphs_.at({launch.command, turn}).get(), stream));
+}
+
+}  // namespace sordino::cuda
