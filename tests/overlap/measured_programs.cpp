@@ -34,8 +34,11 @@ TEST("work twice as long as a message hides it, in every program that is measure
   auto with = [](bool ahead) {
     return [ahead](Rank& s, const overlap::Shape& k, overlap::Stopwatch& w) { overlap::gather(s, k, ahead, w); };
   };
-  const std::pair<const char*, Timed> programs[] = {
-      {"halo", overlap::halo}, {"sums", overlap::reduction}, {"gather", with(false)}, {"gather, ahead", with(true)}};
+  const std::pair<const char*, Timed> programs[] = {{"halo", overlap::halo},
+                                                    {"halo in one", overlap::halo_in_one},
+                                                    {"sums", overlap::reduction},
+                                                    {"gather", with(false)},
+                                                    {"gather, ahead", with(true)}};
   for (auto& [name, program] : programs) {
     NOTE(name);
     double messages = seconds(program, {true, 8, 0}), neither = seconds(program, {false, 8, 0});

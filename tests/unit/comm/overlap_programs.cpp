@@ -36,6 +36,7 @@ TEST("programs of overlap compute what they must, with and without messages and 
     for (auto& shape : shapes) {
       NOTE(ranks, " ranks, sends ", shape.sends, ", work ", shape.work);
       CHECK(samples(ranks, [&](Rank& s, auto& watch) { overlap::halo(s, shape, watch); }).size() == 3);
+      CHECK(samples(ranks, [&](Rank& s, auto& watch) { overlap::halo_in_one(s, shape, watch); }).size() == 3);
       CHECK(samples(ranks, [&](Rank& s, auto& watch) { overlap::reduction(s, shape, watch); }).size() == 3);
       for (bool ahead : {false, true})
         CHECK(samples(ranks, [&](Rank& s, auto& watch) { overlap::gather(s, shape, ahead, watch); }).size() == 3);
@@ -51,6 +52,8 @@ TEST("programs of overlap say so when rows of other ranks have not come") {
   };
   const overlap::Shape shape = shapes[0];
   CHECK_THROWS(samples(2, [&](Rank& s, auto& watch) { overlap::halo(s, shape, watch); }, deaf), Error, "a halo: row");
+  CHECK_THROWS(
+      samples(2, [&](Rank& s, auto& watch) { overlap::halo_in_one(s, shape, watch); }, deaf), Error, "in one command: row");
   for (bool ahead : {false, true})
     CHECK_THROWS(
         samples(2, [&](Rank& s, auto& watch) { overlap::gather(s, shape, ahead, watch); }, deaf), Error, "an all-gather: row");

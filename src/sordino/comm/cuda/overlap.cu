@@ -166,6 +166,8 @@ std::vector<CommFigure> time_overlap(const CommPlan& plan) {
       Bench lines(plan, ranks, bytes, figures);
       Four found = lines.measure("halo", overlap::halo, i32(bytes / 8));
       lines.measure_all_alike("halo", overlap::halo, i32(bytes / 8), found);
+      Bench ahead(plan, ranks, bytes, figures);
+      ahead.measure("halo, sent ahead in the command that waits", overlap::halo_in_one, i32(bytes / 8));
       Bench arithmetic(plan, ranks, bytes, figures, {.polish = much_polish});
       arithmetic.measure("halo, rows of arithmetic", overlap::halo, i32(bytes / 8));
     }

@@ -40,6 +40,42 @@ struct Smooth {
   Cost cost() const { return {0, 2.0 * polish * rows}; }
 };
 
+/// y = the mean of x in the lines below and above, and one: x + 1 where x grows evenly. The first rows of the command send x's
+/// lowest and highest line, which the ranks below and above have as ghosts of what is sent; behind them come those of y.
+template <class S, class A>
+struct SendAndSmooth {
+  S sent;     // two lines, the lowest first
+  A arrived;  // of the ranks below and above, if they are
+  Foreign<const double, Access::read> x;
+  Foreign<double, Access::write> y;
+  i32 line, rows;    // of a line, of this slab
+  i32 below, above;  // where their lines begin; -1: there is none
+  SORDINO_HD void row(i32 i) {
+    if (i < 2 * line)
+      send(i);
+    else
+      smooth(i - 2 * line);
+  }
+  SORDINO_HD void send(i32 j) const {
+    double own = x[j < line ? j : rows - 2 * line + j];
+    if constexpr (requires { sent.n_segments; })
+      sent.store(j, own);
+    else
+      sent[j] = own;
+  }
+  SORDINO_HD void smooth(i32 i) const {
+    double mean = x[i];
+    bool inner_south = i >= line, inner_north = i + line < rows;
+    if ((inner_south || below >= 0) && (inner_north || above >= 0)) {
+      double south = inner_south ? x[i - line] : arrived[below + i];
+      double north = inner_north ? x[i + line] : arrived[above + i + line - rows];
+      mean = 0.5 * (south + north);
+    }
+    y[i] = mean + 1;
+  }
+  Cost cost() const { return {32.0 * line + 16.0 * rows, 3.0 * rows}; }
+};
+
 /// Work that needs nobody.
 struct Count {
   InOut w;
@@ -111,9 +147,11 @@ struct Tell {
 
 using Here = Foreign<double, Access::write>;  // instead of a vector that others are sent
 using Held = Foreign<const double, Access::read>;
-using Kernels = KernelList<Kernel<Advance>, Kernel<Smooth<Ghost>>, Kernel<Smooth<In>>, Kernel<Count>, Kernel<Average>,
-                           Kernel<FirstSums>, Kernel<Contribute<Sent<double>>>, Kernel<Contribute<Here>>,
-                           Kernel<Collect<Ghost>>, Kernel<Collect<Held>>, Kernel<Mean>, Kernel<Tell>, Kernel<FoldSegments>>;
+using Arrived = Foreign<const double, Access::arrived>;
+using Kernels = KernelList<Kernel<SendAndSmooth<Sent<double>, Arrived>>, Kernel<SendAndSmooth<Here, Held>>, Kernel<Advance>,
+                           Kernel<Smooth<Ghost>>, Kernel<Smooth<In>>, Kernel<Count>, Kernel<Average>, Kernel<FirstSums>,
+                           Kernel<Contribute<Sent<double>>>, Kernel<Contribute<Here>>, Kernel<Collect<Ghost>>,
+                           Kernel<Collect<Held>>, Kernel<Mean>, Kernel<Tell>, Kernel<FoldSegments>>;
 
 // --- running -----------------------------------------------------------------------------------------------------------------
 
@@ -219,6 +257,37 @@ inline void halo(Rank& s, const Shape& k, Stopwatch& watch) {
   });
   watch.time(s, loop);
   require_values(s, y, rows, first + double(watch.all_iterations()), 1, "a halo");
+}
+
+/// The same slabs, with one command an iteration that sends its lines before anything else, and waits for the others' behind
+/// its inner rows.
+inline void halo_in_one(Rank& s, const Shape& k, Stopwatch& watch) {
+  const i32 line = k.words, rows = std::max(2 * line, k.work), faces = 2 * line;
+  const bool below = k.sends && s.id() > 0, above = k.sends && s.id() + 1 < s.size();
+  Exchange lines;
+  if (k.sends) lines = lines_of_neighbours(s, line, faces);
+  lines.producer = lines.consumer = {};
+  auto space_of = [&](i32 own) { return s.add_space(equal_parts(own, s.id(), s.size())); };
+  int slab = space_of(rows), ends = space_of(faces), all = space_of(faces + rows);
+  const Exchange* sent = k.sends ? &lines : nullptr;
+  Vec f = s.vector("lines", ends, sent), spare = s.vector("spare lines", ends, sent), y = s.vector("y", slab);
+  const double first = double(rows) * s.id();
+  Vec x = filled(s, "x", slab, rows, first, 1);
+  Split split{{}, {}, {{0, faces}}};
+  const i32 inner = faces + (below ? line : 0), outer = faces + rows - (above ? line : 0);
+  if (below) split.rest.push_back({faces, inner});
+  if (inner < outer) split.first.push_back({inner, outer});
+  if (above) split.rest.push_back({outer, faces + rows});
+  split.ahead_share = 2.0 * line / (2.0 * line + rows);
+  const i32 south = below ? faces : -1, north = above ? faces + (below ? line : 0) : -1;
+  Recorded loop = s.loop({.vectors = {{x, y}, {f, spare}}}, [&] {
+    if (k.sends)
+      s.run_split_over(all, SendAndSmooth<Sent<double>, Arrived>{f, f, x, y, line, rows, south, north}, split);
+    else
+      s.run_split_over(all, SendAndSmooth<Here, Held>{f, spare, x, y, line, rows, -1, -1}, split);
+  });
+  watch.time(s, loop);
+  require_values(s, x, rows, first + double(watch.all_iterations()), 1, "a halo in one command");
 }
 
 /// Four sums over `words` rows of each rank, started in the tail of one command, and finished in the head of the same one in
