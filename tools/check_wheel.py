@@ -141,6 +141,7 @@ def sources_are_whole(archive: Path) -> str:
         if name and not name.startswith(".ci/") and name not in there
     ]
     expect(not missing, f"the archive of the sources lacks {missing[:5]}")
+    expect("COMMIT" in there, "the archive of the sources does not name its commit")
     return f"{archive.name}, {archive.stat().st_size / 1e6:.1f} MB, {len(there)} files"
 
 
@@ -157,6 +158,8 @@ def doctor_knows(place: Place) -> str:
     found = json.loads(place.says("sordino", "doctor", "--json"))
     build = found["build"]
     expect(build["version"] == version(), f"the compiled module is of version {build['version']}")
+    known = build["commit"] != "unknown" or not (ROOT / ".git").exists()
+    expect(known, "the compiled module does not name its commit")
     expect(build["cuda"] and build["mpi"], f"CUDA and MPI are not both in the wheel: {build}")
     expect(build["mpi_library"] == "", f"an MPI where there is none: {build['mpi_library']}")
     expect(not any(found["extras"].values()), f"extras where there are none: {found['extras']}")

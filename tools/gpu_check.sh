@@ -89,6 +89,7 @@ nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader >"
 cat "$out/gpus.txt"
 export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
+export SORDINO_COMMIT=${COMMIT:-${SORDINO_COMMIT:-}} # compiled in, and so in every record
 step build "$limit_build" "$python" -m pip install -v --no-index --no-build-isolation --no-deps --no-cache-dir \
   --upgrade --target "$site" --config-settings=build-dir="$build" --config-settings=build.targets=all \
   --config-settings=cmake.define.SORDINO_CUDA=ON --config-settings=cmake.define.SORDINO_BUILD_TESTS=ON \
@@ -131,13 +132,9 @@ for i in "${!sanitize[@]}"; do
 done
 
 # ---- measurements ----------------------------------------------------------------------------------------------------
-if [[ -z ${COMMIT:-} ]]; then
-  COMMIT=$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
-  [[ -z $(git status --porcelain 2>/dev/null) ]] || COMMIT+=+ # with changes that are not committed
-fi
 for name in "${benches[@]}"; do
   # Every benchmark appends its own records; the table it prints is the end of its log.
-  step "bench-$name" "$limit_bench" "$python" -m sordino bench "$name" --record "$out/records.jsonl" --commit "$COMMIT" \
+  step "bench-$name" "$limit_bench" "$python" -m sordino bench "$name" --record "$out/records.jsonl" \
     "${bench_arguments[@]}" && cat "$out/bench-$name.log"
 done
 finish

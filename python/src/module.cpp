@@ -7,6 +7,8 @@
 
 namespace sordino::python {
 
+const char* commit();  // commit.cpp
+
 void define_comm(nb::module_& m);          // comm.cpp
 void define_comm_gpu(nb::module_& m);      // comm_gpu.cpp
 void define_communicator(nb::module_& m);  // communicator.cpp
@@ -56,6 +58,7 @@ nb::dict build_info() {
   BuildInfo b = sordino::build_info();
   nb::dict d;
   d["version"] = b.version;
+  d["commit"] = commit();
   d["cuda"] = b.cuda;
   d["cuda_version"] = b.cuda_version;
   d["cuda_architectures"] = b.cuda_architectures;

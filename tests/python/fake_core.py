@@ -79,8 +79,9 @@ class FakeCore:
 
     def build_info(self):
         return {
-            "version": "9.9.9", "cuda": self.cuda, "cuda_architectures": [90], "cuda_version": "13.0",
-            "mpi": self.mpi_size > 1, "mpi_library": "fake MPI", "compiler": "fake 1.0",
+            "version": "9.9.9", "commit": "fa4e123", "compiler": "fake 1.0",
+            "cuda": self.cuda, "cuda_architectures": [90], "cuda_version": "13.0",
+            "mpi": self.mpi_size > 1, "mpi_library": "fake MPI",
         }  # fmt: skip
 
     def devices(self):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+import subprocess
 
 import pytest
 
@@ -62,13 +63,32 @@ def test_the_limit_program_is_read(tmp_path):
     assert _peers.limit_program(str(program)) == {(64, 1): pytest.approx(22.1e-6)}
 
 
-def test_records_append_and_know_where_they_are(tmp_path, fake_core, monkeypatch):
+def test_records_append(tmp_path, fake_core):
     path = tmp_path / "r.jsonl"
     for _ in range(2):
         _records.append(str(path), [{"a": float("nan")}], "command", "commit")
     assert [json.loads(line)["a"] for line in path.read_text().splitlines()] == [None, None]
+
+
+def test_a_record_names_what_was_built_wherever_it_is_measured(cli, fake_core, tmp_path, monkeypatch):
+    """Not what git says in the folder of the caller, which may be another repository."""
     monkeypatch.chdir(tmp_path)
-    assert _records.commit() == "unknown"
+    subprocess.run(["git", "init", "-q"], check=False)
+    for commit, words in (("fa4e123", []), ("abc", ["--commit", "abc"])):
+        words = [
+            "--sizes",
+            4,
+            "--engine",
+            "host",
+            "--iterations",
+            2,
+            "--no-peers",
+            "--record",
+            f"{commit}.jsonl",
+            *words,
+        ]
+        assert cli("bench", "cg", *words)[0] == 0
+        assert json.loads((tmp_path / f"{commit}.jsonl").read_text())["commit"] == commit
 
 
 def test_benchmarks_are_listed(cli):

@@ -11,6 +11,8 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 
+import sordino
+from sordino._native import core
 from sordino.cli import display
 
 pytestmark = pytest.mark.usefixtures("fake_core")
@@ -161,6 +163,7 @@ def test_help_and_version(cli, capsys):
     for argv in ([], ["--help"], ["--version"]):
         code, out, _ = cli(*argv)
         assert code == (0 if argv else 2) and "sordino" in out
+    assert out == f"sordino {sordino.__version__} ({core().build_info()['commit']})\n"
     with pytest.raises(SystemExit) as left:
         cli("solve", "--help")
     text = capsys.readouterr().out

@@ -256,7 +256,7 @@ def test_the_interface_that_this_package_relies_on():
     assert {"solver", "precond", "rtol", "atol", "maxiter", "engine", "ranks", "trace"} <= set(
         row["name"] for row in core().options()
     )
-    assert {"version", "cuda", "mpi", "compiler"} <= set(core().build_info())
+    assert {"version", "commit", "cuda", "mpi", "compiler"} <= set(core().build_info())
     assert {"devices", "peer_access", "reason"} <= set(core().devices())
     solution = sordino.solve(sordino.poisson(4, 4, 4), np.ones(64), trace=True, ranks=2)
     assert {"rank", "queue", "name", "kind", "start_s", "end_s"} <= set(solution.report.trace[0])

@@ -21,6 +21,7 @@ def clean(monkeypatch):
 def test_a_machine_without_gpu_and_mpi(cli, fake_core):
     code, out, err = cli("doctor")
     assert code == 0 and err == ""
+    assert out.startswith("Sordino ") and " (fa4e123), built by fake 1.0, in Python " in out
     for part in (
         "not in this build",
         "engine host",

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +80,70 @@ def test_other_files_name_the_same_version(file: str) -> None:
         r"^version: \"?([0-9.]+)\"?$", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE
     )
     assert said == VERSION
+
+
+# ---- the commit that was built ---------------------------------------------------------------------------------------
+
+
+def git(folder: Path, *words: str) -> str:
+    """What git says in a folder, as somebody and without the settings of this machine."""
+    who = {f"GIT_{role}_{what}": "a@b" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    kept = {name: word for name, word in os.environ.items() if not name.startswith("GIT_")}
+    environment = {**kept, **who, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+    return subprocess.run(
+        ["git", *words], cwd=folder, env=environment, check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+@pytest.fixture
+def built(tmp_path: Path) -> Callable[..., str]:
+    """[folder of sources] the commit that CMake writes into the header there, or what it refuses with."""
+    cmake = shutil.which("cmake") or pytest.skip("there is no cmake here")
+    if not shutil.which("git"):
+        pytest.skip("there is no git here")
+
+    def ask(sources: Path, **more: str) -> str:
+        (sources / "cmake").mkdir(parents=True, exist_ok=True)
+        for name in ("SordinoCommit.cmake", "sordino_commit.hpp.in"):
+            shutil.copy(ROOT / "cmake" / name, sources / "cmake")
+        header = tmp_path / "header.hpp"
+        kept = {name: word for name, word in os.environ.items() if not name.startswith(("GIT_", "SORDINO_"))}
+        command = [cmake, f"-DHEADER={header}", "-P", str(sources / "cmake" / "SordinoCommit.cmake")]
+        run = subprocess.run(command, env={**kept, **more}, capture_output=True, text=True, check=False)
+        if run.returncode:
+            return " ".join(run.stderr.split())
+        (found,) = re.findall(r'^#define SORDINO_COMMIT "(.*)"$', header.read_text(), re.MULTILINE)
+        return str(found)
+
+    return ask
+
+
+def test_a_clone_is_its_commit(built: Callable[..., str], tmp_path: Path) -> None:
+    clone = tmp_path / "clone"
+    clone.mkdir()
+    git(clone, "init", "-q")
+    (clone / "file").write_text("one")
+    git(clone, "add", "file")
+    git(clone, "commit", "-q", "-m", "first")
+    git(clone, "tag", "v1")
+    (clone / "COMMIT").write_text("0000000\n")  # left by an archive that was made here before
+    commit = git(clone, "rev-parse", "--short", "HEAD")
+    assert built(clone) == commit
+    (clone / "file").write_text("other")
+    assert built(clone) == f"{commit}-dirty"
+    assert built(clone, SORDINO_COMMIT="v2-rc.1") == "v2-rc.1"
+    assert "names no commit" in built(clone, SORDINO_COMMIT='a";')
+
+
+def test_sources_within_another_repository_are_not_its_commit(
+    built: Callable[..., str], tmp_path: Path
+) -> None:
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "another")
+    sources = tmp_path / "sources"
+    assert built(sources) == "unknown"
+    (sources / "COMMIT").write_text("a3f05ce\n")
+    assert built(sources) == "a3f05ce"
 
 
 # ---- the MPI of a wheel's module -------------------------------------------------------------------------------------

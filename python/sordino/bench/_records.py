@@ -6,34 +6,28 @@ import argparse
 import datetime
 import json
 import os
-import subprocess
 from typing import Any
 
 from .. import machines
+from .._native import core
 from ..errors import FileError
 from ..io.opening import parse_object, read_text
 from ..report.record import json_ready
 
 
 def commit() -> str:
-    """The commit of the folder where this runs, with ``+`` after it where files differ; or ``unknown``."""
-    try:
-        head = subprocess.run(
-            ["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=10, check=True
-        )
-        changed = subprocess.run(
-            ["git", "status", "--porcelain", "-uno"], capture_output=True, text=True, timeout=10, check=True
-        )
-    except (OSError, subprocess.SubprocessError):
-        return "unknown"
-    return head.stdout.strip() + ("+" if changed.stdout.strip() else "")
+    """The commit that is measured: the one this module was built from; ``-dirty`` is after it where files differed."""
+    return str(core().build_info()["commit"])
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """``--record`` and ``--commit``, which every benchmark takes."""
     parser.add_argument("--record", metavar="FILE", help="append the measurements as JSON lines")
     parser.add_argument(
-        "--commit", default="", metavar="ID", help="the commit for the record (default: asked of git)"
+        "--commit",
+        default="",
+        metavar="ID",
+        help="the commit for the record (default: the one that was built)",
     )
 
 

@@ -76,8 +76,9 @@ def _dispatch(arguments: list[str]) -> int:
     name, rest = arguments[0], arguments[1:]
     if name == "--version":
         from .. import __version__
+        from .._native import core
 
-        processes.say(f"sordino {__version__}")
+        processes.say(f"sordino {__version__} ({core().build_info()['commit']})")
         return 0
     if name not in COMMANDS:
         near = suggestion(name, COMMANDS) or f"; known: {', '.join(COMMANDS)}"

@@ -197,9 +197,10 @@ def _advice(found: dict[str, Any]) -> list[str]:
 
 def _lines(found: dict[str, Any]) -> list[str]:
     machine, build, will = found["machine"], found["build"], found["will_run"]
+    which = f"Sordino {found['version']} ({build['commit']})"
     memory = machine["memory_available"]
     lines = [
-        f"Sordino {found['version']}, built by {build.get('compiler')}, in Python {machine['python']}",
+        f"{which}, built by {build.get('compiler')}, in Python {machine['python']}",
         "",
         f"Processor   {machine['processor']}, {machine['cores']} cores for this process",
         f"Memory      {quantity(memory, 'B') + ' available' if memory else 'not known'}",
