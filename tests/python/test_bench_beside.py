@@ -1,4 +1,4 @@
-"""``sordino bench petsc``, ``solution``, ``steps`` and ``compare`` on tiny systems; PETSc where it was built."""
+"""``sordino bench petsc``, ``solution`` and ``steps`` on tiny systems; PETSc where it was built."""
 
 from __future__ import annotations
 
@@ -107,54 +107,6 @@ def test_what_grows_is_not_flat(name, slope, flat):
 def test_growth_at_the_beginning_is_setup():
     early = np.where(np.arange(1000) < 10, 0.0, 1e9)
     assert steps.summed_up("heap", early)["flat"] and not steps.summed_up("device_allocations", early)["flat"]
-
-
-def _record(path, *rows):
-    facts = {"date": "today", "commit": "abc", "command": "sordino bench cg", "machine": {"cores": 2}}
-    path.write_text("".join(json.dumps({**row, **facts}) + "\n" for row in rows))
-    return path
-
-
-def test_two_records_are_compared(cli, tmp_path):
-    def cg(ranks, seconds, iterations=10):
-        return {
-            "bench": "cg",
-            "ranks": ranks,
-            "iteration_s": seconds,
-            "iterations": iterations,
-            "peers": {"cg_s": 1.0},
-        }
-
-    before = _record(tmp_path / "a.jsonl", cg(1, 1.0), cg(2, 1.0), cg(8, 1.0))
-    after = _record(tmp_path / "b.jsonl", cg(2, 0.5, 12), cg(1, 1.05), cg(4, 1.0))
-    code, out, _ = cli("bench", "compare", before, after, "--json")
-    found = json.loads(out)
-    ratios = {(c["what"], c["figure"]): c["ratio"] for c in found["changes"]}
-    assert code == 0 and found["unmatched"] == 2 and found["slower"] == 0
-    assert ratios[("ranks 1", "iteration_s")] == 1.05 and ratios[("ranks 2", "iteration_s")] == 0.5
-    assert ratios[("ranks 2", "iterations")] == 1.2 and ratios[("ranks 2", "peers cg_s")] == 1.0
-    code, out, _ = cli("bench", "compare", before, after, "--within", "1")
-    assert code == 4 and "1 slower by more than 1 %" in out and "iteration_s" in out
-    code, out, _ = cli("bench", "compare", before, after)
-    assert code == 0 and "1.05" not in out and "0.50" in out
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("{", "line 1 is not valid JSON"),
-        ("[1]\n", "must hold one JSON object"),
-        ("", "is empty"),
-        ('{"bench": "comm", "iteration_s": 1.0}', "in common: they differ in bench (cg before, comm after)"),
-        ('{"bench": "cg", "ranks": 3}', "they differ in ranks (2 before, 3 after)"),
-    ],
-)
-def test_what_is_no_record(cli, tmp_path, text, sentence):
-    good = _record(tmp_path / "good.jsonl", {"bench": "cg", "ranks": 2, "iteration_s": 1.0})
-    bad = tmp_path / "bad.jsonl"
-    bad.write_text(text)
-    code, _, err = cli("bench", "compare", good, bad)
-    assert code == 2 and sentence in err
 
 
 @pytest.mark.parametrize(

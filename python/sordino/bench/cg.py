@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -151,6 +152,7 @@ def _measure(
     size: int, plan: Plan, bandwidth: float | None, floors: dict[tuple[int, int], float]
 ) -> list[dict[str, Any]]:
     """One record for each number of ranks; peers use one processor or device, and are measured once."""
+    load = os.getloadavg()[0]
     matrix = poisson_rows(size, size, size, 7, plan.contrast)
     peers = _measure_peers(matrix, plan)
     found = []
@@ -162,7 +164,7 @@ def _measure(
         record = {
             "bench": "cg", "size": size, "rows": matrix.n, "entries": matrix.nnz, "contrast": plan.contrast,
             "engine": plan.engine, "ranks": ranks, "all_reduce": way, "storage": storage,
-            "iterations": plan.iterations, "repeats": plan.repeats, "bandwidth": bandwidth,
+            "iterations": plan.iterations, "repeats": plan.repeats, "load_average": load, "bandwidth": bandwidth,
             "iteration_s": ours.iteration, "spmv_s": ours.spmv,
             "iteration_floor_s": (product_bytes + MORE_BYTES) * matrix.n / total if total else None,
             "spmv_floor_s": product_bytes * matrix.n / total if total else None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,10 +15,25 @@ from ..errors import BadArgument
 from ..report.record import json_ready
 from . import _records
 
-SUMMARY = "two records of a measurement side by side, and what is slower by more than so many percent"
+SUMMARY = "two records of a measurement side by side, and what of ours is slower by more than so many percent"
 
 #: Where and when it was measured, and what it was called with: not what was measured.
-FACTS = ("date", "commit", "command", "machine")
+FACTS = ("date", "commit", "command", "machine", "load_average")
+
+#: By benchmark, the times that decide: ours, over many repeats. Those of peers, of the slowest and the fastest turn,
+#: and of ledgers, which are of one run, are shown beside them.
+DECIDES = {
+    "cg": ("iteration_s", "spmv_s"),
+    "comm": ("median_s", "total_s", "seconds"),
+    "dslash": ("hop_s",),
+    "petsc": ("sordino iteration_s median", "sordino solve_s median"),
+    "predict": ("iteration_s", "total_s"),
+    "solution": ("solve_s median", "total_s median"),
+    "steps": ("seconds_a_step",),
+}
+
+#: How the ways of others begin that ``bench comm`` measures beside ours.
+OTHERS = ("NCCL", "cudaMemcpy")
 
 #: Words and whole numbers that were measured; all others say what was.
 OUTCOMES = (
@@ -27,7 +43,7 @@ OUTCOMES = (
 
 
 def main(argv: Sequence[str]) -> int:
-    """Print what has changed; return 0, or 4 where a time grew by more than --within."""
+    """Print what has changed; return 0, or 4 where a time of ours that decides grew by more than --within."""
     parser = Parser("bench compare", SUMMARY)
     parser.add_argument("before", metavar="BEFORE", help="a record, JSON lines as --record writes them")
     parser.add_argument("after", metavar="AFTER", help="another one, of the same benchmark")
@@ -46,30 +62,42 @@ def main(argv: Sequence[str]) -> int:
         raise BadArgument(
             f"{given.before} and {given.after} have no measurement in common: {differing(before, after)}"
         )
-    worse = [change for change in changes if change["is_time"] and change["ratio"] > 1 + within]
+    grown = [change for change in changes if change["is_time"] and change["ratio"] > 1 + within]
+    worse = [change for change in grown if change["decides"]]
+    load = of_load(before, after)
     if given.json:
-        say(
-            json.dumps(
-                json_ready({"changes": changes, "unmatched": unmatched, "slower": len(worse)}),
-                allow_nan=False,
-            )
-        )
+        found = {"changes": changes, "unmatched": unmatched, "slower": len(worse), "load": load}
+        say(json.dumps(json_ready(found), allow_nan=False))
         return 4 if worse else 0
     shown = [c for c in changes if given.all or not 1 / (1 + within) <= c["ratio"] <= 1 + within]
+    heads = ("what", "figure", "before", "after", "after/before", "decides")
     cells = [
-        [c["what"], c["figure"], _said(c["before"]), _said(c["after"]), f"{c['ratio']:.2f}"] for c in shown
+        [
+            c["what"],
+            c["figure"],
+            _said(c["before"]),
+            _said(c["after"]),
+            f"{c['ratio']:.2f}",
+            _yes(c["decides"]),
+        ]
+        for c in shown
     ]
-    display.show_table(
-        "What has changed", ("what", "figure", "before", "after", "after/before"), cells, left=2
-    )
+    display.show_table("What has changed", heads, cells, left=2)
     for name, rows in (("before", before), ("after", after)):
-        say(f"{name}: {', '.join(sorted({str(row.get('commit', 'unknown'))[:12] for row in rows}))}")
-    times = sum(change["is_time"] for change in changes)
+        say(f"{name}: {', '.join(sorted({_short(str(row.get('commit', 'unknown'))) for row in rows}))}")
+    times = sum(change["decides"] for change in changes)
     say(
-        f"{len(changes)} figures compared, {times} of them times: {len(worse)} slower by more than {given.within} %"
+        f"{len(changes)} figures compared; {times} times of ours decide: "
+        f"{len(worse)} slower by more than {given.within} %"
     )
+    if others := len(grown) - len(worse):
+        say(
+            f"{others} other times are slower by as much: of peers, of one run, of the slowest or fastest turn"
+        )
     if unmatched:
         say(f"{unmatched} lines are in one of the records only")
+    if load:
+        say(load)
     return 4 if worse else 0
 
 
@@ -92,6 +120,29 @@ def compared(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> tuple
             continue
         changes += _changes(partners.pop(0), line, names)
     return changes, alone + sum(map(len, left.values()))
+
+
+def of_load(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> str:
+    """A sentence where the processors may have been busy with something else, or busier in one measurement; or nothing.
+
+    The load is what the system counted when a measurement began, the highest of all lines; above the cores it is high.
+    """
+    loads = {name: _loads(rows) for name, rows in (("before", before), ("after", after))}
+    most = {name: max(found) for name, found in loads.items() if found}
+    machines = [row["machine"] for row in before + after if isinstance(row.get("machine"), dict)]
+    cores = min((machine["cores"] for machine in machines if "cores" in machine), default=1)
+    apart = len(most) == 2 and abs(most["before"] - most["after"]) > max(0.5, cores / 4)
+    if not apart and max(most.values(), default=0) <= cores:
+        return ""
+    said = " and ".join(f"{load:.1f} {name}" for name, load in most.items())
+    return (
+        f"the load was {said}, on {cores} cores: times under unlike loads, or under more than the cores can do, "
+        "say little; measure again where nothing else runs"
+    )
+
+
+def _loads(rows: list[dict[str, Any]]) -> list[float]:
+    return [float(row["load_average"]) for row in rows if isinstance(row.get("load_average"), (int, float))]
 
 
 def differing(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> str:
@@ -145,6 +196,7 @@ def _changes(
         name for name in names[after.get("bench")] if name not in ("bench", "n", "nnz", "rows", "entries")
     ]
     what = ", ".join(f"{name} {after[name]}" for name in shown)
+    deciding = DECIDES.get(str(after.get("bench")), ()) if _is_ours(after) else ()
     then = dict(_figures("", before, shown))
     for name, now in _figures("", after, shown):
         if name not in then:
@@ -158,7 +210,12 @@ def _changes(
             "after": now,
             "ratio": ratio,
             "is_time": is_time,
+            "decides": name in deciding,
         }
+
+
+def _is_ours(line: dict[str, Any]) -> bool:
+    return line.get("package", "sordino") == "sordino" and not str(line.get("way", "")).startswith(OTHERS)
 
 
 def _figures(prefix: str, found: Any, settings: list[str]) -> Iterator[tuple[str, float]]:
@@ -170,6 +227,15 @@ def _figures(prefix: str, found: Any, settings: list[str]) -> Iterator[tuple[str
             yield from _figures(f"{prefix}{name} ", value, settings)
         elif isinstance(value, (bool, int, float)) and (isinstance(value, (bool, float)) or name in OUTCOMES):
             yield f"{prefix}{name}", float(value)
+
+
+def _short(commit: str) -> str:
+    """Twelve digits of a hash, and what stands behind it."""
+    return re.sub(r"^([0-9a-f]{12})[0-9a-f]+", r"\1", commit)
+
+
+def _yes(decides: bool) -> str:
+    return "yes" if decides else ""
 
 
 def _said(value: float) -> str:
