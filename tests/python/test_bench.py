@@ -19,7 +19,7 @@ def test_what_a_run_costs_once_cancels():
 def test_cg_measures_and_records(cli, fake_core, tmp_path):
     record = tmp_path / "r.jsonl"
     code, out, err = cli(
-        "bench", "cg", "--sizes", 6, 8, "--ranks", "1,2", "--engine", "host", "--iterations", 8,
+        "bench", "cg", "--sizes", "6,8", "--ranks", "1,2", "--engine", "host", "--iterations", 8,
         "--repeats", 1, "--record", record, "--commit", "abc",
     )  # fmt: skip
     assert code == 0, err
@@ -36,7 +36,17 @@ def test_cg_measures_and_records(cli, fake_core, tmp_path):
     for key in ("date", "machine", "command", "iteration_s", "iteration_floor_s", "bandwidth", "peers"):
         assert all(key in line for line in lines)
     assert lines[0]["commit"] == "abc" and lines[0]["peers"]["iteration_s"]["scipy"] > 0
-    assert lines[0]["command"].startswith("sordino bench cg --sizes 6 8")
+    assert lines[0]["command"].startswith("sordino bench cg --sizes 6,8")
+    assert all(line["load_average"] >= 0 for line in lines)
+
+
+@pytest.mark.parametrize("sizes", [["4,5"], ["4", "5"], ["4,", "5"]])
+def test_lists_have_commas_and_sizes_may_have_spaces(cli, fake_core, sizes):
+    code, out, err = cli(
+        "bench", "cg", "--sizes", *sizes, "--engine", "host", "--iterations", 2, "--repeats", 1, "--no-peers"
+    )
+    assert code == 0, err
+    assert "4^3, 64 rows" in out and "5^3, 125 rows" in out
 
 
 @pytest.mark.parametrize(

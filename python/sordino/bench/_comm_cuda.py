@@ -16,7 +16,7 @@ from .._native import core, translated
 from .._options import specs
 from .._wheels import library
 from ..cli import display
-from ..cli.common import whole_number
+from ..cli.common import whole_number, whole_numbers
 from ..cli.processes import world
 from ..errors import BadArgument, DeviceError, PeerFailed, SordinoError, suggestion
 
@@ -136,7 +136,7 @@ def _wanted(text: str, transports: list[str], processes: int) -> list[str]:
 
 def _ranks(text: str, processes: int) -> list[int]:
     """The numbers of GPUs, of all processes together."""
-    ranks = [whole_number(word, "--ranks") for word in (text or "1,2,4").split(",") if word]
+    ranks = whole_numbers(text or "1,2,4", "--ranks")
     if not ranks or min(ranks) < 1:
         raise BadArgument("ranks must be at least 1")
     if text and any(number % processes for number in ranks):

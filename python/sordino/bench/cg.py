@@ -12,7 +12,7 @@ from typing import Any
 from .. import _options
 from .._placement import default_engine
 from ..cli import display
-from ..cli.common import Parser, number, whole_number
+from ..cli.common import Parser, number, whole_number, whole_numbers
 from ..cli.processes import say
 from ..errors import BadArgument
 from ..problems import poisson_rows
@@ -73,7 +73,11 @@ def main(argv: Sequence[str]) -> int:
 def _parser() -> Parser:
     parser = Parser("bench cg", SUMMARY)
     parser.add_argument(
-        "--sizes", nargs="+", default=["64", "128", "256"], metavar="N", help="grids of N^3 cells"
+        "--sizes",
+        nargs="+",
+        default=["64,128,256"],
+        metavar="N,N",
+        help="grids of N^3 cells (default 64,128,256)",
     )
     parser.add_argument(
         "--ranks", default="", metavar="N,N", help="numbers of ranks, such as 1,2,4 (default 1)"
@@ -109,8 +113,8 @@ def _parser() -> Parser:
 
 
 def _plan(given: Any) -> Plan:
-    sizes = [whole_number(word, "--sizes") for part in given.sizes for word in part.split(",") if word]
-    ranks = [whole_number(word, "--ranks") for word in given.ranks.split(",") if word] or [1]
+    sizes = whole_numbers(",".join(given.sizes), "--sizes")
+    ranks = whole_numbers(given.ranks, "--ranks") or [1]
     iterations, repeats = (
         whole_number(given.iterations, "--iterations"),
         whole_number(given.repeats, "--repeats"),

@@ -14,7 +14,7 @@ from typing import Any
 from .. import machines
 from .._native import core, translated
 from ..cli import display
-from ..cli.common import Parser, number, whole_number
+from ..cli.common import Parser, number, whole_number, whole_numbers
 from ..cli.processes import index, say
 from ..errors import BadArgument, suggestion
 from ..report.record import json_ready
@@ -142,10 +142,6 @@ def _parser() -> Parser:
     return parser
 
 
-def _whole_numbers(text: str, option: str) -> list[int]:
-    return [whole_number(word, option) for word in text.split(",") if word]
-
-
 def _plan(given: Any) -> Plan:
     modelled = given.engine == "model"
     if given.engine not in ("host", "model"):
@@ -156,14 +152,14 @@ def _plan(given: Any) -> Plan:
     progress = _known(given.progress.split(","), PROGRESS, "way of progress")
     fewest = 1 if what == "all_reduce" else 2  # messages need two
     usual = [4**k for k in range(6)] if modelled else [1, 2, 4]
-    ranks = _whole_numbers(given.ranks, "--ranks") or [n for n in usual if n >= fewest]
-    sizes = _whole_numbers(given.bytes, "--bytes")
+    ranks = whole_numbers(given.ranks, "--ranks") or [n for n in usual if n >= fewest]
+    sizes = whole_numbers(given.bytes, "--bytes")
     repeats = whole_number(given.repeats or ("1" if modelled else "50"), "--repeats")
     if not sizes or min(*ranks, repeats) < 1:
         raise BadArgument("ranks, bytes and repeats must be at least 1")
     if what == "all_reduce" and any(size < 0 or size % BYTES for size in sizes):
         raise BadArgument(f"--bytes are those of doubles: multiples of {BYTES}")
-    degrees = _whole_numbers(given.degrees, "--degrees")
+    degrees = whole_numbers(given.degrees, "--degrees")
     if len(degrees) != 2:
         raise BadArgument(f"--degrees are two numbers, such as 2,4, not '{given.degrees}'")
     processes = core().mpi()["size"]
@@ -200,7 +196,7 @@ def _products(given: Any, machine: dict[str, Any] | None) -> list[dict[str, Any]
         "flops": float(machine["flops"]) if machine else 0.0,
         "spread": number(given.spread, "--spread"),
     }
-    return [{"n": n, **rest} for n in _whole_numbers(given.product, "--product")] or [{}]
+    return [{"n": n, **rest} for n in whole_numbers(given.product, "--product")] or [{}]
 
 
 def _all_reduces(plan: Plan, size: int) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from .. import machines
 from .._native import core, translated
 from .._placement import default_engine
 from ..cli import display
-from ..cli.common import Parser, whole_number
+from ..cli.common import Parser, whole_number, whole_numbers
 from ..cli.processes import say
 from ..errors import BadArgument
 from ..report.record import json_ready
@@ -81,7 +81,7 @@ def _parser() -> Parser:
         nargs="+",
         default=["16,16,16,32"],
         metavar="X,Y,Z,T",
-        help="sites (default %(default)s)",
+        help="sites; more lattices follow after spaces (default 16,16,16,32)",
     )
     parser.add_argument(
         "--ranks", default="1", metavar="N,N", help="numbers of ranks, such as 1,2,4 (default 1)"
@@ -106,13 +106,10 @@ def _parser() -> Parser:
 
 
 def _plan(given: Any) -> Plan:
-    def whole(text: str, option: str) -> list[int]:
-        return [whole_number(word, option) for word in text.split(",") if word]
-
-    lattices = [tuple(whole(text, "--lattices")) for text in given.lattices]
+    lattices = [tuple(whole_numbers(text, "--lattices")) for text in given.lattices]
     if any(len(lattice) != 4 for lattice in lattices):
         raise BadArgument("a lattice has four numbers of sites, for x, y, z and t, such as 16,16,16,32")
-    ranks, recons = whole(given.ranks, "--ranks"), whole(given.recons, "--recons")
+    ranks, recons = whole_numbers(given.ranks, "--ranks"), whole_numbers(given.recons, "--recons")
     precisions = [word for word in given.precisions.split(",") if word]
     iterations = whole_number(given.iterations, "--iterations")
     if not ranks or min(*ranks, iterations) < 1 or iterations >= 2**30:

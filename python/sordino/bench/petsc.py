@@ -16,7 +16,7 @@ import numpy as np
 
 from .._solve import Solver
 from ..cli import display
-from ..cli.common import Parser, number, whole_number
+from ..cli.common import Parser, number, whole_number, whole_numbers
 from ..cli.processes import say
 from ..errors import BadArgument, Unsupported
 from ..problems import poisson_rows
@@ -42,7 +42,7 @@ def main(argv: Sequence[str]) -> int:
     size, stencil, rounds, solves = (
         whole_number(getattr(given, word), f"--{word}") for word in ("size", "stencil", "rounds", "solves")
     )
-    ranks = [whole_number(word, "--ranks") for word in given.ranks.split(",") if word]
+    ranks = whole_numbers(given.ranks, "--ranks")
     rtol, within = number(given.rtol, "--rtol"), number(given.within, "--within")
     if not ranks or min(size, rounds, solves, *ranks) < 1 or not 0 < rtol < 1:
         raise BadArgument("size, rounds, solves and ranks must be at least 1, and --rtol between 0 and 1")

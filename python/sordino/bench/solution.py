@@ -17,7 +17,7 @@ import numpy as np
 from .._matrix import CsrArrays
 from .._placement import default_engine
 from ..cli import display
-from ..cli.common import Parser, number, whole_number
+from ..cli.common import Parser, number, whole_number, whole_numbers
 from ..cli.processes import say
 from ..errors import BadArgument
 from ..problems import poisson_rows
@@ -32,7 +32,7 @@ SUMMARY = (
 def main(argv: Sequence[str]) -> int:
     """Measure in turns, print a table, append records; return 0, or 3 if a solution of Sordino's is not verified."""
     given = _parser().read(argv)
-    sizes, ranks = (_numbers(getattr(given, word), f"--{word}") for word in ("sizes", "ranks"))
+    sizes, ranks = (whole_numbers(getattr(given, word), f"--{word}") or [0] for word in ("sizes", "ranks"))
     stencil, repeats = (whole_number(getattr(given, word), f"--{word}") for word in ("stencil", "repeats"))
     rtol, limit = number(given.rtol, "--rtol"), number(given.time_limit, "--time-limit")
     if min(*sizes, *ranks, repeats) < 1 or not 0 < rtol < 1 or limit <= 0:
@@ -106,10 +106,6 @@ def _parser() -> Parser:
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
     _records.add_arguments(parser)
     return parser
-
-
-def _numbers(words: str, what: str) -> list[int]:
-    return [whole_number(word, what) for word in words.split(",") if word] or [0]
 
 
 def _peer_ways(

@@ -12,7 +12,7 @@ from .._placement import check_devices, default_engine
 from ..errors import BadArgument
 from ..io import OutputFile
 from ..machines import _calibration
-from .common import Parser, whole_number
+from .common import Parser, whole_number, whole_numbers
 from .display import show_table
 from .processes import say, world
 
@@ -64,7 +64,7 @@ def _ranks(text: str, engine: str) -> list[int]:
     there = len(core().devices()["devices"]) if engine == "cuda" else max(2, machines.cores())
     if not text:
         return [2**k for k in range(1, there.bit_length()) if 2**k <= there]
-    ranks = [whole_number(word, "--ranks") for word in text.split(",") if word]
+    ranks = whole_numbers(text, "--ranks")
     if not ranks or min(ranks) < 2:
         raise BadArgument("reductions are timed on at least 2 ranks")
     if engine == "cuda" and max(ranks) > there:

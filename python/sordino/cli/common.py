@@ -150,6 +150,11 @@ def whole_number(text: str, what: str) -> int:
         raise BadArgument(f"{what} must be a whole number, not '{text}'") from None
 
 
+def whole_numbers(text: str, what: str) -> list[int]:
+    """Those of a list with commas, as all lists of the command line are; none of an empty one."""
+    return [whole_number(word, what) for word in text.split(",") if word]
+
+
 def number(text: str, what: str) -> float:
     """An argument that must be a number."""
     try:

@@ -17,7 +17,7 @@ from ..io import read_matrix, read_vector
 from ..problems import check_shape
 from ..report.record import json_ready
 from ..report.words import duration
-from .common import Parser, number, whole_number
+from .common import Parser, number, whole_number, whole_numbers
 from .display import show_table
 from .processes import say
 
@@ -136,7 +136,7 @@ def _plan(given: Any) -> Plan:
         if name not in known:
             near = suggestion(name, known) or f"; known: {', '.join(known)}"
             raise BadArgument(f"unknown solver '{name}'{near}")
-    ranks = [whole_number(word, "--ranks") for word in given.ranks.split(",") if word]
+    ranks = whole_numbers(given.ranks, "--ranks")
     if "auto" in solvers and len(solvers) > 1:
         raise BadArgument("--solvers is auto, or names of methods, not both")
     if not solvers or not ranks or min(ranks) < 1:
