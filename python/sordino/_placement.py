@@ -34,7 +34,7 @@ def place(options: dict[str, Any], n: int, machine: Any) -> tuple[dict[str, Any]
     Raises
     ------
     BadArgument
-        The ``cuda`` engine, which a list of devices asks for, too, without a device; ranks below 1 or more
+        The ``cuda`` engine, which a list of devices asks for, too, without a device; ranks below 0 or more
         than rows, a device that is not there, a list of devices or a transport for another engine, a machine for
         an engine that is real.
     """
@@ -71,11 +71,11 @@ def check_transport(engine: str, transport: str) -> None:
 
 
 def chosen_ranks(options: Mapping[str, Any], n: int) -> int:
-    """Ranks of this process, the engine being chosen: those asked for, or else as many as there is room for."""
+    """Ranks of this process, the engine being chosen: those asked for, or, for 0, as many as there is room for."""
     processes = int(core().mpi()["size"])
-    if "ranks" in options:
-        check_ranks(options["ranks"], processes, n)
-        return int(options["ranks"])
+    if asked := int(options.get("ranks", 0)):
+        check_ranks(asked, processes, n)
+        return asked
     wanted = default_ranks(options["engine"], options.get("devices"), processes)
     return max(1, min(wanted, n // processes))
 
@@ -142,8 +142,8 @@ def check_devices(devices: str | None = None) -> None:
 
 
 def check_ranks(ranks: int, processes: int, n: int) -> None:
-    """Refuse no ranks, and more of them than rows."""
+    """Refuse fewer ranks than one, and more of them than rows."""
     if ranks < 1:
-        raise BadArgument(f"the number of ranks must be at least 1, not {ranks}")
+        raise BadArgument(f"the number of ranks must be at least 1, or 0 for as many as fit, not {ranks}")
     if ranks * processes > n:
         raise BadArgument(f"{ranks * processes:,} ranks are more than the matrix has rows ({n:,})")

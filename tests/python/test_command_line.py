@@ -124,7 +124,7 @@ def test_options_from_a_file_come_after_flags(cli, folder):
         (["solve", "a.mtx", "--rtol=x"], "--rtol takes a number, not 'x'"),
         (["solve", "a.mtx", "--rtol"], "argument --rtol: expected one argument"),
         (["solve", "a.mtx", "--ranks", "2.5"], "--ranks takes a whole number, not '2.5'"),
-        (["solve", "a.mtx", "--ranks", "0"], "at least 1, not 0"),
+        (["solve", "a.mtx", "--ranks", "-1"], "or 0 for as many as fit, not -1"),
         (["solve", "a.mtx", "--ranks", "126"], "126 ranks are more than the matrix has rows (125)"),
         (["solve", "a.mtx", "--engine", "cud"], "unknown engine 'cud', did you mean 'cuda'?"),
         (["solve", "a.mtx", "--engine", "cuda"], "engine 'cuda' is not in this build"),

@@ -98,7 +98,7 @@ def test_fewer_ranks_than_cores_will_do(dslash):
         ((4, 4, 5, 4), "an even number of sites, at least 2, in each direction, not 4 x 4 x 5 x 4"),
         ((4, 4, 4, 0), "an even number of sites"),
         ((4, 4, 4, 4, "--ranks", 3), "cannot be cut into 3 equal boxes of even extents"),
-        ((4, 4, 4, 4, "--ranks", 0), "at least 1"),
+        ((4, 4, 4, 4, "--ranks", -1), "at least 1, or 0"),
         ((4, 4, 4, 6, "--grid", "1,1,1,2"), "boxes of even extents in t"),
         ((4, 4, 4, 8, "--grid", "1,1,2"), "--grid has four numbers"),
         ((4, 4, 4, 8, "--grid", "1,1,1,2", "--ranks", 4), "is for 2 ranks, not 4"),

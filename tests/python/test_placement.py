@@ -46,6 +46,35 @@ def test_devices_ask_for_an_engine_without_a_gpu_being_here(fake_core):
         chosen_engine({"engine": "host", "devices": "0,1"})
 
 
+def test_no_ranks_are_as_many_as_there_is_room_for(fake_core):
+    """0 is the default that `sordino options` shows, and means the same where it is said."""
+    for engine, devices in (("host", None), ("model", None), ("cuda", "0,1,2")):
+        asked = {"engine": engine, **({} if devices is None else {"devices": devices})}
+        for n in (100, 2):
+            assert chosen_ranks({**asked, "ranks": 0}, n) == chosen_ranks(asked, n) >= 1
+    with pytest.raises(sordino.BadArgument, match="at least 1, or 0 for as many as fit, not -1"):
+        chosen_ranks({"engine": "host", "ranks": -1}, 100)
+
+
+def test_no_ranks_wherever_ranks_are_an_option(cli, tmp_path):
+    A = sordino.poisson(4, 4, 4)
+    usual = sordino.solve(A, np.ones(64), engine="model").report.options["ranks"]
+    assert sordino.solve(A, np.ones(64), engine="model", ranks=0).report.options["ranks"] == usual == 4
+    assert len(sordino.estimate_memory(A, engine="model", ranks=0)["bytes_per_rank"]) == usual
+    (tmp_path / "o.json").write_text(json.dumps({"engine": "model", "ranks": 0}))
+    for words in (["--options", tmp_path / "o.json"], ["--engine", "model", "--ranks", 0]):
+        code, out, err = cli("poisson", 4, 4, 4, *words, "--json")
+        assert code == 0, err
+        assert json.loads(out)["options"]["ranks"] == usual
+    for words in ([], ["--grid", "1,1,1,2"]):
+        found = [
+            cli("dslash", 4, 4, 4, 4, "--engine", "model", "--iterations", 1, *words, *ranks, "--json")
+            for ranks in ([], ["--ranks", 0])
+        ]
+        assert [code for code, _, _ in found] == [0, 0], found
+        assert len({json.loads(out)["ranks"] for _, out, _ in found}) == 1
+
+
 def test_memory_is_estimated_for_the_devices_that_are_named():
     A = sordino.poisson(8, 8, 8)
     for devices in ([0, 1, 2, 3], "0-3"):

@@ -46,11 +46,10 @@ def main(argv: Sequence[str]) -> int:
         for name in OPTIONS
         if (value := getattr(given, name)) is not None
     }
-    if problem["grid"]:
-        options.setdefault("ranks", max(1, math.prod(problem["grid"]) // processes.world().size))
-    problem["ranks_given"] = (
-        "ranks" in options
-    )  # else fewer will do, where the lattice cannot be cut for as many
+    if problem["grid"] and not options.get("ranks"):
+        options["ranks"] = max(1, math.prod(problem["grid"]) // processes.world().size)
+    # Else fewer will do, where the lattice cannot be cut for as many.
+    problem["ranks_given"] = bool(options.get("ranks"))
     options, machine = place(options, math.prod(problem["extent"]), given.machine)
     options.update(dslash_report.wanted(given, options["engine"]))
     with translated():

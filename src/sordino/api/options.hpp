@@ -102,7 +102,7 @@ void Options::fields(V&& v) {
   v("engine", engine, "run",
     "who executes: threads of this process, GPUs, or a described machine; auto takes cuda where there is a GPU",
     engine_choices);
-  v("ranks", ranks, "run", "ranks of this process; by default one per visible GPU, or one per core on the host", any);
+  v("ranks", ranks, "run", "ranks of this process; 0 means one per visible GPU, or one per core on the host", any);
   v("devices", devices, "run",
     "GPUs to use, such as 0-3 or 0,2; empty means all visible; MPI processes share them out in order", any);
   v("partition", partition, "run",
