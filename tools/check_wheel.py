@@ -119,6 +119,11 @@ def holds_what_it_must(wheel: Path) -> str:
         names = archive.namelist()
         for part in ("licenses/LICENSE", "licenses/THIRD_PARTY.md", "METADATA", "entry_points.txt"):
             expect(any(name.endswith(f".dist-info/{part}") for name in names), f"no {part} in the wheel")
+        (metadata,) = [name for name in names if name.endswith(".dist-info/METADATA")]
+        said = archive.read(metadata).decode()
+        expect(
+            "\nLicense-Expression: BSD-3-Clause\n" in said, "the metadata are not as THIRD_PARTY.md has them"
+        )
         outside = [name for name in names if not re.match(r"sordino/|sordino-[0-9.]+\.dist-info/", name)]
         expect(not outside, f"these lie outside of the package: {outside}")
         for part in ("py.typed", "_core.pyi"):

@@ -66,6 +66,25 @@ def test_licences_travel_with_the_wheel() -> None:
     assert "Copyright (c) 2022 Wenzel Jakob" in notices and "Copyright (c) 2017 Thibaut" in notices
 
 
+def expressions() -> dict[str, str]:
+    """The SPDX expressions of THIRD_PARTY.md, by what is handed on."""
+    text = (ROOT / "THIRD_PARTY.md").read_text(encoding="utf-8")
+    return dict(re.findall(r"^\| ([^|`]*(?:`make wheel`)?) \| `([^`|]*)` \|$", text, re.MULTILINE))
+
+
+def test_what_is_handed_on_has_an_expression_of_all_that_is_in_it() -> None:
+    sources, host, cuda, wheel = (set(found.split(" AND ")) for found in expressions().values())
+    assert sources == {PROJECT["project"]["license"]} and sources < host < cuda < wheel
+    assert host == {listed()["nanobind"], listed()["robin-map"]}
+    assert any("CUDA-EULA" in part for part in cuda) and any("GCC-exception" in part for part in wheel)
+
+
+def test_the_expressions_are_spdx() -> None:
+    licenses = pytest.importorskip("packaging.licenses")
+    for expression in expressions().values():
+        assert licenses.canonicalize_license_expression(expression) == expression
+
+
 def test_the_version_stands_in_one_place() -> None:
     """CMake reads pyproject.toml; the compiled module was told by CMake, the package by its metadata."""
     assert _native.core().build_info()["version"] == VERSION
