@@ -17,6 +17,10 @@ class Accord {
   int count() const { return processes_ ? processes_->count() : 1; }
   int index() const { return processes_ ? processes_->index() : 0; }
   Processes* processes() { return processes_.get(); }
+  /// As of Processes.
+  void enter(const char* call) {
+    if (processes_) processes_->enter(call);
+  }
 
   /// Runs `part` in every process. If it throws in some, the error of the first of them is thrown in all, with its process
   /// named. Collective: one all-reduce, two if there was an error.

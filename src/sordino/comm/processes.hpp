@@ -2,6 +2,8 @@
 // that none of our engines makes.
 #pragma once
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "sordino/runtime/hall.hpp"
@@ -30,6 +32,22 @@ class Processes {
   /// For an engine over all of them, with so many ranks in each. `apart`: as if each process were on a host of its own.
   virtual std::unique_ptr<Hall> hall(int ranks, bool apart) = 0;
   virtual std::unique_ptr<Transport> transport(int ranks) = 0;
+
+  /// Names what all processes do together from now on, as their user calls it, for the sentence of a wait that takes too long:
+  /// "sordino_solve". Not collective.
+  void enter(std::string call) { call_ = std::move(call), joined_ = false; }
+
+ protected:
+  /// What others are waited for to do: "to enter sordino_solve".
+  std::string expected() const {
+    return call_.empty() ? "to make the same call" : (joined_ ? "to go on in " : "to enter ") + call_;
+  }
+  /// A wait has ended well: all have entered.
+  void joined() { joined_ = true; }
+
+ private:
+  std::string call_;
+  bool joined_ = false;
 };
 
 }  // namespace sordino

@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <memory>
+#include <string>
 
 #include "sordino/comm/processes.hpp"
 #include "sordino/runtime/hall.hpp"
@@ -24,8 +25,10 @@ std::unique_ptr<Transport> transport(MPI_Comm comm, int local_ranks);
 std::unique_ptr<Hall> hall(MPI_Comm comm, int local_ranks, int host = -1);
 
 /// Its processes, over a duplicate of it. Collective over `comm`; null if it has one process. Throws as transport() does. No
-/// wait for the others takes longer than `timeout` seconds; 0: as long as it takes.
-std::unique_ptr<Processes> processes(MPI_Comm comm, double timeout);
+/// wait for the others takes longer than `timeout` seconds, the first one, on `comm` itself, among them; 0: as long as it
+/// takes. Where that one is given up it stays under way, and `comm` is of no use for collectives any more. `call`: as of
+/// Processes::enter.
+std::unique_ptr<Processes> processes(MPI_Comm comm, double timeout, const std::string& call = "");
 
 /// Throws `unsupported` unless MPI has been initialised with MPI_THREAD_SERIALIZED at least, and not finalised.
 void need_threads();

@@ -12,7 +12,7 @@ struct Sending {
   MPI_Request request = MPI_REQUEST_NULL;
 };
 
-inline constexpr int message_tag = 7, farewell_tag = 8, placed_tag = 9;
+inline constexpr int message_tag = 7, farewell_tag = 8, placed_tag = 9, here_tag = 10;
 
 /// Takes over a communicator of ours that this process uses no more, with what it has sent there and MPI has not yet taken.
 /// Each process says farewell there; when all have, and everything before has come and was dropped, it is freed. A number that

@@ -50,7 +50,7 @@ void need_the_same_library(const ForeignComm& comm) {
 
 }  // namespace
 
-std::unique_ptr<Processes> processes(const ForeignComm& foreign, double timeout) {
+std::unique_ptr<Processes> processes(const ForeignComm& foreign, double timeout, const std::string& call) {
   need_the_same_library(foreign);
   need_threads();
   MPI_Comm comm;
@@ -59,7 +59,7 @@ std::unique_ptr<Processes> processes(const ForeignComm& foreign, double timeout)
   int between_two_groups = 0;
   MPI_Comm_test_inter(comm, &between_two_groups);
   if (between_two_groups) bad_argument("the communicator is an intercommunicator, and one of a single group is needed");
-  return processes(comm, timeout);
+  return processes(comm, timeout, call);
 }
 
 }  // namespace sordino::mpi

@@ -20,6 +20,6 @@ struct ForeignComm {
 /// Its processes, over a duplicate of it, as processes(MPI_Comm). Throws, in this process alone, `unsupported` if the other
 /// side's library is not the one that this process calls, or grants no MPI_THREAD_SERIALIZED, and bad_argument for
 /// MPI_COMM_NULL and for an intercommunicator.
-std::unique_ptr<Processes> processes(const ForeignComm& comm, double timeout);
+std::unique_ptr<Processes> processes(const ForeignComm& comm, double timeout, const std::string& call = "");
 
 }  // namespace sordino::mpi
