@@ -257,6 +257,9 @@ TEST("the caller's communicator may be of some processes, or of one, and a Fortr
     REQUIRE(sordino_create_mpi_fortran(int(MPI_Comm_c2f(comm)), &mine.rows, quick, &solver) == SORDINO_OK);
     CHECK(sordino_solve(solver, b.data(), x.data(), nullptr) == SORDINO_OK);
     CHECK(relative_residual(A, waves(A.n), world.whole(x, A.n)) <= 1.01e-9);
+    sordino_report r{};
+    CHECK(sordino_figures(solver, &r) == SORDINO_OK);
+    CHECK(r.ranks == world.processes);  // one a process, also of one
     sordino_destroy(solver);
   }
   MPI_Comm_free(&half);
@@ -278,4 +281,67 @@ TEST("sordino_create is for this process alone, even beside others") {
     sordino_destroy(solver);
   }
   MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST("what one process sees of a matrix that is not symmetric all say after a failure") {
+  World world;
+  CsrMatrix A = poisson(60, 1, 1, 7, 1.0);
+  A.values[std::size_t(A.indptr[59])] *= 1.5;  // in the last row, on the left
+  Mine mine = world.mine(A);
+  Handle h(world, mine.rows, "engine=host solver=cg rtol=1e-12 maxiter=3 timeout=30");
+  auto b = world.mine(waves(A.n)), x = b;
+  CHECK(sordino_solve(h.solver, b.data(), x.data(), nullptr) == SORDINO_NOT_CONVERGED);
+  std::string said = sordino_message();
+  CHECK(said.ends_with("; the matrix is not symmetric, which solver cg needs: use bicgstab"));
+  CHECK(mpi_world::of_the_last(said) == said);
+}
+
+TEST("a time limit of one process's clock is what all say of the end") {
+  World world;
+  CsrMatrix A = poisson(30, 30, 30, 7, 1e8);
+  Mine mine = world.mine(A);
+  const char* endless = "engine=host solver=cg precond=none rtol=1e-250 maxiter=1000000 time_limit=0.2 timeout=30";
+  Handle h(world, mine.rows, endless);
+  auto b = world.mine(waves(A.n)), x = b;
+  CHECK(sordino_solve(h.solver, b.data(), x.data(), nullptr) == SORDINO_NOT_CONVERGED);
+  CHECK(h.figures().status == SORDINO_TIME_LIMIT);
+  CHECK(std::string(sordino_message()).starts_with("stopped on request: the time limit is reached"));
+}
+
+TEST("who waits in vain for another process to come is told so, and for which one where that can be known") {
+  World world;
+  CsrMatrix A = poisson(60, 1, 1, 7, 1.0);
+  const bool missing = world.process == world.processes - 1;
+  const std::string me = "process " + std::to_string(world.process), last = std::to_string(world.processes - 1);
+  auto given_up = [&](int code, const std::string& sentence) {
+    CHECK(code == SORDINO_FAILED);
+    CHECK(std::string(sordino_error()) == "peer_failed");
+    CHECK(sordino_message() == sentence);
+  };
+  MPI_Comm own;
+  MPI_Comm_dup(MPI_COMM_WORLD, &own);
+  Mine mine = world.mine(A);
+  sordino_solver* solver = nullptr;
+  if (!missing) {
+    int code = sordino_create_mpi(own, &mine.rows, "engine=host timeout=1", &solver);
+    const bool of_two = world.processes == 2;
+    given_up(code, me + " waited 1 s for " + (of_two ? "process 1" : "the other processes") + " to enter sordino_create_mpi: " +
+                       (of_two ? "it" : "one of them") + " has failed, is stuck, or needs a longer timeout");
+    CHECK(solver == nullptr);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (missing) {  // what the others have left under way there ends before MPI does
+    MPI_Request request;
+    MPI_Ibarrier(own, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+
+  REQUIRE(sordino_create_mpi(MPI_COMM_WORLD, &mine.rows, "engine=host timeout=3", &solver) == SORDINO_OK);
+  auto b = world.mine(waves(A.n)), x = b;
+  if (!missing)
+    given_up(sordino_solve(solver, b.data(), x.data(), nullptr),
+             me + " waited 3 s for process " + last + " to enter solve: it has failed, is stuck, or needs a longer timeout");
+  MPI_Barrier(MPI_COMM_WORLD);
+  sordino_destroy(solver);
 }

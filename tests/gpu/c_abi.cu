@@ -92,3 +92,26 @@ TEST("what a C program cannot have on a GPU is refused with a sentence") {
   CHECK(sordino_create(&rows, "engine=cuda ranks=1", &solver) == SORDINO_BAD_INPUT);
   CHECK(std::string(sordino_message()).find("out of range") != std::string::npos);
 }
+
+TEST("on GPUs, too, a time limit and a matrix that a method cannot take are said") {
+  test::need_gpu();
+  CsrMatrix A = poisson(40, 40, 40, 7, 1e8);
+  std::vector<double> b(std::size_t(A.n), 1.0), x(b.size());
+  auto said = [&](const char* options) {
+    sordino_rows rows{0, A.n, A.indptr.data(), nullptr, A.values.data(), 64, 0};
+    std::vector<i64> columns(A.indices.begin(), A.indices.end());
+    rows.columns = columns.data();
+    sordino_solver* solver = nullptr;
+    REQUIRE(sordino_create(&rows, options, &solver) == SORDINO_OK);
+    CHECK(sordino_solve(solver, b.data(), x.data(), nullptr) == SORDINO_NOT_CONVERGED);
+    std::string message = sordino_message();
+    sordino_destroy(solver);
+    return message;
+  };
+  std::string limited =
+      said("engine=cuda ranks=2 timeout=20 solver=cg precond=none rtol=1e-250 maxiter=1000000 time_limit=0.02");
+  CHECK(limited.starts_with("stopped on request: the time limit is reached; relative residual"));
+  A.values[1] *= 1.5;
+  CHECK(said("engine=cuda ranks=2 timeout=20 solver=cg maxiter=3 rtol=1e-12")
+            .ends_with("; the matrix is not symmetric, which solver cg needs: use bicgstab"));
+}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +15,11 @@ from sordino import BadArgument, FileError, _options
 def test_every_row_of_the_table_is_an_option(fake_core):
     assert list(_options.specs()) == [row["name"] for row in fake_core.options()]
     assert _options.specs()["time_limit"].flag == "--time-limit"
+
+
+def test_other_names_are_those_that_the_core_takes_from_c():
+    source = (Path(__file__).resolve().parents[2] / "src/sordino/api/options.cpp").read_text()
+    assert dict(re.findall(r'\{"(\w+)", "(\w+)"\}', source)) == _options.ALIASES
 
 
 def test_values_keep_or_get_their_type(fake_core):

@@ -45,13 +45,10 @@ bool read(const std::string& text, bool& value) {
 }
 
 void set_option(Options& options, const std::string& name, const std::string& text) {
-  bool known = false;
+  const std::string meant = option_named(name);
   options.fields([&](const std::string& field, auto& value, const char*, const char*, const std::vector<std::string>&) {
-    if (field != name) return;
-    known = true;
-    if (!read(text, value)) bad_argument("'" + text + "' is no value of the option " + name);
+    if (field == meant && !read(text, value)) bad_argument("'" + text + "' is no value of the option " + name);
   });
-  if (!known) bad_argument("there is no option '" + name + "'; `sordino options` lists them");
 }
 
 /// Names that are set in `text`, one after the other.
@@ -61,8 +58,8 @@ std::vector<std::string> apply_options(const char* text, Options& options) {
   for (std::string pair; in >> pair;) {
     std::size_t equals = pair.find('=');
     if (equals == std::string::npos) bad_argument("'" + pair + "' is not name=value");
-    names.push_back(pair.substr(0, equals));
-    set_option(options, names.back(), pair.substr(equals + 1));
+    set_option(options, pair.substr(0, equals), pair.substr(equals + 1));
+    names.push_back(option_named(pair.substr(0, equals)));
   }
   validate(options);
   return names;
@@ -72,17 +69,26 @@ std::vector<std::string> apply_options(const char* text, Options& options) {
 
 constexpr i64 most_rows = std::numeric_limits<i32>::max();
 
+/// What else row_starts may be: the first number of others is taken for half a number, or for two. Every row has an entry.
+std::string doubt(const i64* starts) {
+  bool two = starts[0] >> 32 > 0 && (starts[0] & 0xffffffff) <= 1;
+  return two ? ": it looks like numbers of 32 bits, and index_bits is 64" : "";
+}
+std::string doubt(const i32* starts) {
+  return starts[1] == 0 ? ": it looks like numbers of 64 bits, and index_bits is 32" : "";
+}
+
 template <class I>
 void copy_row_starts(const sordino_rows& m, std::vector<i64>& starts) {
   OnHost<I> given(static_cast<const I*>(m.row_starts), m.rows + 1, "row_starts");
-  starts.assign(given.data(), given.data() + m.rows + 1);
-  if (starts[0] != m.index_base)
+  if (given[0] != m.index_base)  // before more is read, of what may be half as long
     bad_argument("row_starts must begin with index_base, which is " + std::to_string(m.index_base) + ", not with " +
-                 std::to_string(starts[0]));
+                 std::to_string(given[0]) + doubt(given.data()));
+  starts.assign(given.data(), given.data() + m.rows + 1);
   for (i64& start : starts) start -= m.index_base;
   for (i64 i = 0; i < m.rows; i++)  // before anything is read by them
     if (starts[std::size_t(i) + 1] < starts[std::size_t(i)])
-      bad_argument("row_starts decreases at row " + std::to_string(m.first_row - m.index_base + i));
+      bad_argument("row_starts decreases at row " + std::to_string(m.first_row - m.index_base + i) + doubt(given.data()));
 }
 
 template <class I>
@@ -182,11 +188,10 @@ double timeout_of(const char* options) {
   return o.timeout;
 }
 
-int create(Accord accord, const sordino_rows* matrix, const char* options, sordino_solver** solver) {
+int create(Accord accord, const sordino_rows* matrix, const char* options, sordino_solver** solver, Options wanted) {
   if (solver) *solver = nullptr;
   auto made = std::make_unique<sordino_solver>();
   CsrView view;
-  Options wanted;
   bool whole = accord.count() == 1;
   accord.together([&] {
     required(solver, "the place for the solver");

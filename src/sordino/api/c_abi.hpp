@@ -26,7 +26,7 @@ int guarded(const std::function<int()>& job);
 /// Seconds that a wait for other processes may take; where the options are wrong, which is said later, where all hear it.
 double timeout_of(const char* options);
 
-/// Collective over the processes.
-int create(Accord accord, const sordino_rows* matrix, const char* options, sordino_solver** solver);
+/// Collective over the processes. `wanted`: what the options change.
+int create(Accord accord, const sordino_rows* matrix, const char* options, sordino_solver** solver, Options wanted = {});
 
 }  // namespace sordino::c_abi

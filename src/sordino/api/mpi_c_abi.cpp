@@ -14,7 +14,10 @@ int sordino_create_mpi(MPI_Comm comm, const sordino_rows* rows, const char* opti
     if (solver) *solver = nullptr;
     mpi::need_threads();
     if (comm == MPI_COMM_NULL) bad_argument("the communicator is MPI_COMM_NULL");
-    return create(Accord(mpi::processes(comm, timeout_of(options))), rows, options, solver);
+    Options defaults;
+    defaults.ranks = 1;  // also of one process
+    Accord accord(mpi::processes(comm, timeout_of(options), "sordino_create_mpi"));
+    return create(std::move(accord), rows, options, solver, defaults);
   });
 }
 

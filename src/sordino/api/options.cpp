@@ -1,9 +1,11 @@
 #include "sordino/api/options.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <sstream>
 #include <type_traits>
+#include <utility>
 
 #include "sordino/solvers/registry.hpp"
 
@@ -12,7 +14,35 @@ namespace {
 
 constexpr int most_devices = 4096;
 
+/// Other names of options; Python's are the same.
+const std::vector<std::pair<std::string, std::string>> aliases{
+    {"max_iterations", "maxiter"}, {"method", "solver"}, {"M", "precond"}};
+
+/// From 0 to 1: twice the longest sequence of letters that is in both, relative to the letters of both.
+double likeness(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> common(b.size() + 1);  // of what came of a so far, with the first letters of b
+  for (char letter : a)
+    for (std::size_t j = 0, before = 0; j < b.size(); j++)
+      before = std::exchange(common[j + 1], letter == b[j] ? before + 1 : std::max(common[j], common[j + 1]));
+  return 2 * double(common.back()) / double(a.size() + b.size());
+}
+
 }  // namespace
+
+std::string option_named(const std::string& name) {
+  constexpr double alike = 0.7;
+  for (auto& [alias, meant] : aliases)
+    if (name == alias) return meant;
+  std::string nearest, known;
+  double best = 0;
+  for (auto& o : option_table()) {
+    if (o.name == name) return name;
+    known += (known.empty() ? "" : ", ") + o.name;
+    if (double like = likeness(name, o.name); like > best) best = like, nearest = o.name;
+  }
+  bad_argument("there is no option '" + name + "'" +
+               (best >= alike ? ": did you mean '" + nearest + "'?" : "; there are " + known));
+}
 
 std::vector<std::string> solver_choices() {
   std::vector<std::string> names{"auto"};

@@ -46,6 +46,9 @@ struct OptionInfo {
 
 /// The table of options, with the defaults as text.
 std::vector<OptionInfo> option_table();
+/// The name in the table of an option that may be called by another one: "max_iterations" -> "maxiter". Throws bad_argument,
+/// with the nearest name if one is near, where there is no such option.
+std::string option_named(const std::string& name);
 /// Throws bad_argument with one sentence if a value is out of its range.
 void validate(const Options& options);
 

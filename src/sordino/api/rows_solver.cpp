@@ -64,8 +64,9 @@ struct RowsSolver::State {
   void join_rows();
   void choose();
   bool symmetric();
+  std::string advice(Status status);
   Partition partition();
-  SolveControl control() const;
+  SolveControl control(Rank& rank) const;
   SolveOutcome run(const double* b, double* x, const double* x0);
   Report solve_in_range(const double* b, double* x, const double* x0);
   Report solve_on_host(const double* b, double* x, const double* x0, int exponent);
@@ -198,12 +199,23 @@ Partition RowsSolver::State::partition() {
   return whole;
 }
 
-SolveControl RowsSolver::State::control() const {
+// Each process looks at the entries whose mirrors it has, too: what one of them finds is true of the whole matrix.
+std::string RowsSolver::State::advice(Status status) {
+  bool in_vain = status == Status::max_iterations || status == Status::breakdown || status == Status::indefinite ||
+                 status == Status::stagnated || status == Status::diverged;
+  if (!in_vain || !chosen.method->needs_spd) return "";
+  if (accord.most({is_symmetric(A) ? 0.0 : 1.0})[0] == 0) return "";
+  return "; the matrix is not symmetric, which solver " + chosen.method->name + " needs: use bicgstab";
+}
+
+SolveControl RowsSolver::State::control(Rank& rank) const {
   SolveControl c;
   c.rtol = options.rtol;
   c.atol = options.atol;
   c.max_iterations = options.maxiter > 0 ? options.maxiter : int(std::clamp<i64>(10 * A.n, 1000, 100000));
-  c.stop_reason = [] { return Status::interrupted; };  // why is asked of all processes when it is over
+  c.stop_reason = [this, &rank] {  // all ranks ask, at the same iteration: the gravest reason of all processes
+    return Status(Communicator(rank, channel).all_reduce(std::vector<i32>{stop_reason.load()}, Fold::max)[0]);
+  };
   return c;
 }
 
@@ -223,12 +235,12 @@ SolveOutcome RowsSolver::State::run(const double* b, double* x, const double* x0
     Driver& driver = *part(rank).driver;
     i64 row = driver.space().first_row - A.first_row;
     bool leads = rank.id() == engine().first_rank();
-    SolveOutcome o = driver.solve(b + row, x0 ? x0 + row : nullptr, control());
+    SolveOutcome o = driver.solve(b + row, x0 ? x0 + row : nullptr, control(rank));
     if (leads || !driver.space().replicated) driver.read_solution(x + row);
     if (leads) first = std::move(o);
   };
   engine().run(job, supervise);
-  if (first.status == Status::interrupted) first.status = Status(int(accord.most({double(stop_reason)})[0]));
+  first.reason += advice(first.status);
   return first;
 }
 
@@ -271,6 +283,7 @@ Report RowsSolver::solve(const double* b, double* x, const double* x0) {
   State& s = *state_;
   double most = 0;
   bool on_gpus = false;
+  s.accord.enter("solve");
   s.accord.together([&] {
     sordino::validate(s.options);
     on_gpus = s.callers.settle(b, x, x0);
@@ -288,6 +301,7 @@ void RowsSolver::update_values(const double* values) {
   State& s = *state_;
   CsrView updated = s.A;
   double bound = 0;
+  s.accord.enter("update_values");
   s.accord.together([&] {
     OnHost<double> given(values, s.A.nnz(), "values", s.callers.stream());
     s.next_values.assign(given.data(), given.data() + s.A.nnz());

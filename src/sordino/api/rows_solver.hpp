@@ -25,7 +25,8 @@ class RowsSolver {
 
   /// Solves A x = b. b, x, x0 [rows of this process]; x0 may be null. Sums are taken over blocks of rows that follow the
   /// distribution: the same distribution gives the same bits. Throws Error for NaN or Inf, and for failures of ranks or
-  /// devices; how the numerics went is in the report's status, which is the same in all processes. Each of b, x and x0 is
+  /// devices; how the numerics went is in the report's status, which is the same in all processes. Where a method that needs a
+  /// symmetric matrix has failed, each looks at its own rows, once, and the reason says if they are not. Each of b, x and x0 is
   /// memory of the host or of any GPU, in each process as it likes; what that costs, and in which order it is read, is as of a
   /// Solver, but that with engine cuda no number of processes makes a detour by way of the host.
   Report solve(const double* b, double* x, const double* x0 = nullptr);

@@ -70,10 +70,12 @@ typedef struct sordino_rows {
 } sordino_rows;
 
 /* A solver of a whole matrix, by this process alone, even where MPI runs several. `options`: "name=value" pairs with spaces
- * between them, as "solver=cg precond=jacobi rtol=1e-8 ranks=4"; NULL or "": the defaults. All options of the command line
- * (`sordino options`) are known; of a singular matrix nullspace=constant says that it maps the constant vector to zero, and
- * what is solved, verified and said is then about the part of b that the matrix can reach. first_row must be index_base. Sets
- * up once: partition, halos, vectors, threads.
+ * between them, as "solver=cg precond=jacobi rtol=1e-8 ranks=4"; NULL or "": the defaults. The names are those of the table
+ * of options in the documentation, and max_iterations, method and M for maxiter, solver and precond; booleans are true or
+ * false. From C, partition is blocks, storage is auto or csr, and trace and time_commands change nothing that can be read.
+ * Reports, traces, monitors, described machines and files of options are of Python and of the command line. Of a singular
+ * matrix nullspace=constant says that it maps the constant vector to zero, and what is solved, verified and said is then about
+ * the part of b that the matrix can reach. first_row must be index_base. Sets up once: partition, halos, vectors, threads.
  * *solver is NULL unless SORDINO_OK is returned. */
 int sordino_create(const sordino_rows* matrix, const char* options, sordino_solver** solver);
 
@@ -85,7 +87,13 @@ int sordino_create(const sordino_rows* matrix, const char* options, sordino_solv
  * Collective, as all functions on that solver are but the queries: all processes of `comm` call the same in the same order, and
  * wait for each other, up to option timeout (60 s without any progress; timeout=0: as long as it takes). What is refused in one
  * process is refused in all, with the same sentence, which names the process. The options must be the same in all processes,
- * but for ranks, which is 1 a process unless set, and devices.
+ * but for ranks, which is 1 a process unless set, also where there is one process, and devices.
+ *
+ * Who waits longer than the timeout returns SORDINO_FAILED, with a sentence that says for what, and for which processes where
+ * that is known. If some never came to sordino_create_mpi(), a collective stays under way on `comm`, which is then of no use for
+ * others. A few calls of MPI cannot be given up (MPI_Comm_split_type, MPI_Comm_dup and a gather of one number, where an engine
+ * is set up). They stand behind a barrier that can: a process that has not come there is told of in time; one that dies between
+ * the two is left to MPI.
  *
  * MPI must be running, with MPI_THREAD_SERIALIZED at least (MPI_Init_thread); it is neither initialised nor finalised here.
  * `comm` is duplicated: messages of the two never meet. While a function runs in a process, its other threads make no MPI calls
@@ -102,7 +110,7 @@ int sordino_create_mpi_fortran(int comm, const sordino_rows* rows, const char* o
 
 /* Solves A x = b. b [rows], x [rows] (out), x0 [rows] (where to start, or NULL for 0); x may be b or x0. Allocates nothing on
  * later calls but what a right-hand side beyond 1e-30 ... 1e30 needs. Returns SORDINO_OK only if ||b - A x||_2 <=
- * max(rtol ||b||_2, atol), recomputed. */
+ * max(rtol ||b||_2, atol), recomputed. One right-hand side at a time, of real numbers. */
 int sordino_solve(sordino_solver* solver, const double* b, double* x, const double* x0);
 
 /* New values [entries], in the same order, for the same pattern: no new partition or halo, and after the first update no
@@ -119,7 +127,8 @@ int sordino_set_stream(sordino_solver* solver, void* stream);
 int sordino_set(sordino_solver* solver, const char* options);
 
 /* Ends a solver; NULL is allowed. Over MPI all processes come here, but do not wait for each other. After SORDINO_FAILED what a
- * rank that never came back may still read is kept. */
+ * rank that never came back may still read is kept. The solver is gone then, as after free(): who passes it to any function,
+ * or destroys it again, does what is not defined. */
 void sordino_destroy(sordino_solver* solver);
 
 /* Figures of the last solve of a solver, and of its setup. Counts and seconds are those of the first rank of this process. */

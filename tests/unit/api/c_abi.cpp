@@ -135,9 +135,29 @@ TEST("bad matrices are refused with one sentence") {
   CHECK(std::string(sordino_message()) == "the matrix is a null pointer");
 }
 
+TEST("numbers of another width than index_bits says are named as what they look like") {
+  for (int base : {0, 1}) {
+    NOTE("from ", base);
+    Arrays<int32_t> narrow(small(), base);
+    narrow.rows.index_bits = 64;
+    std::string said = refusal(narrow.rows, "engine=host");
+    CHECK(said.starts_with("row_starts must begin with index_base, which is " + std::to_string(base) + ", not with "));
+    CHECK(said.ends_with(": it looks like numbers of 32 bits, and index_bits is 64"));
+    Arrays<int64_t> wide(small(), base);
+    wide.rows.index_bits = 32;
+    CHECK(refusal(wide.rows, "engine=host") == "row_starts decreases at row " + std::to_string(base == 0 ? 2 : 0) +
+                                                   ": it looks like numbers of 64 bits, and index_bits is 32");
+  }
+}
+
 TEST("options are those of the command line, and bad ones are refused") {
   Arrays<int32_t> a(small());
-  CHECK(refusal(a.rows, "color=red") == "there is no option 'color'; `sordino options` lists them");
+  std::string known;
+  for (auto& o : option_table()) known += (known.empty() ? "" : ", ") + o.name;
+  CHECK(refusal(a.rows, "color=red") == "there is no option 'color'; there are " + known);
+  CHECK(refusal(a.rows, "maxit=5") == "there is no option 'maxit': did you mean 'maxiter'?");
+  CHECK(refusal(a.rows, "time-limit=5") == "there is no option 'time-limit': did you mean 'time_limit'?");
+  CHECK(refusal(a.rows, "method=magic").starts_with("there is no solver 'magic'"));
   CHECK(refusal(a.rows, "rtol") == "'rtol' is not name=value");
   CHECK(refusal(a.rows, "ranks=two") == "'two' is no value of the option ranks");
   CHECK(refusal(a.rows, "ranks=2.5") == "'2.5' is no value of the option ranks");
@@ -145,6 +165,10 @@ TEST("options are those of the command line, and bad ones are refused") {
   CHECK(refusal(a.rows, "rtol=-1") == "rtol must be a finite number >= 0");
   CHECK(refusal(a.rows, "engine=abacus").starts_with("there is no engine 'abacus'"));
   CHECK(refusal(a.rows, "ranks=4 engine=host") == "more ranks (4) than rows (3)");
+  Handle other_names(a.rows, "engine=host max_iterations=5 method=bicgstab M=none");
+  CHECK(std::string(sordino_method(other_names.solver)) == "bicgstab");
+  CHECK(std::string(sordino_preconditioner(other_names.solver)) == "none");
+  CHECK(sordino_set(other_names.solver, "max_iterations=7") == SORDINO_OK);
   std::string all;
   for (auto& o : option_table())
     if (!o.default_text.empty()) all += o.name + "=" + o.default_text + "\t ";
@@ -223,6 +247,33 @@ TEST("how a solve went: a code, figures, a history and a sentence") {
     CHECK(sordino_solve(h.solver, far.data(), x.data(), nullptr) == SORDINO_OK);
     CHECK(h.figures().true_residual <= 1e-10);
   }
+}
+
+TEST("a matrix that is not symmetric explains why a method that needs one has failed") {
+  const std::string advice = "; the matrix is not symmetric, which solver cg needs: use bicgstab";
+  CsrMatrix A = poisson(9, 9, 9, 7, 1.0);
+  std::vector<double> b(std::size_t(A.n), 1.0), x(b.size());
+  auto said = [&](const char* solver) {
+    Arrays<int32_t> a(A);
+    Handle h(a.rows, ("engine=host ranks=2 maxiter=3 rtol=1e-12 solver=" + std::string(solver)).c_str());
+    CHECK(sordino_solve(h.solver, b.data(), x.data(), nullptr) == SORDINO_NOT_CONVERGED);
+    return std::string(sordino_message());
+  };
+  CHECK(said("cg").find("symmetric") == std::string::npos);
+  A.values[1] *= 1.5;
+  CHECK(said("cg").ends_with(advice));
+  CHECK(said("prcg").find("which solver prcg needs") != std::string::npos);
+  CHECK(said("bicgstab").find("symmetric") == std::string::npos);
+}
+
+TEST("a solve that its time limit ends says so") {
+  CsrMatrix A = poisson(40, 40, 40, 7, 1e8);
+  Arrays<int32_t> a(A);
+  Handle h(a.rows, "engine=host ranks=2 solver=cg precond=none rtol=1e-250 maxiter=1000000 time_limit=0.2");
+  std::vector<double> b(std::size_t(A.n), 1.0), x(b.size());
+  CHECK(sordino_solve(h.solver, b.data(), x.data(), nullptr) == SORDINO_NOT_CONVERGED);
+  CHECK(h.figures().status == SORDINO_TIME_LIMIT);
+  CHECK(std::string(sordino_message()).starts_with("stopped on request: the time limit is reached; relative residual"));
 }
 
 TEST("what a solve or an update refuses changes nothing, and the solver goes on") {
