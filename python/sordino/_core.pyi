@@ -98,6 +98,7 @@ class RowsSolver:
         first_row: int,
         options: dict[str, Any],
         refused: tuple[str, str] | None = None,
+        columns: int = -1,
     ) -> None: ...
     def solve(
         self,

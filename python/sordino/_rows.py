@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from . import _options
 from ._matrix import MOST_ROWS, as_vector
@@ -39,8 +40,9 @@ class RowsSolver:
         Its processes; a duplicate of it carries the messages. MPI must be running with ``MPI_THREAD_SERIALIZED``
         at least, as mpi4py starts it, and is neither initialised nor finalised here. None: this process alone,
         which has all rows; MPI is then not touched.
-    indptr : array_like of integers, shape (rows + 1,)
-        From 0 to the number of entries. int64 is viewed without a copy.
+    indptr : array_like of integers, shape (rows + 1,), or SciPy matrix in CSR form, shape (rows, n)
+        From 0 to the number of entries. int64 is viewed without a copy. Of a matrix, which has this process's rows
+        and the columns of the whole, the three arrays are taken.
     indices : array_like of integers, shape (entries,)
         Column numbers in the whole matrix, which has fewer than 2^31 rows; increasing within a row. int32 is
         viewed without a copy, int64 is narrowed.
@@ -82,9 +84,9 @@ class RowsSolver:
     def __init__(
         self,
         comm: Any,
-        indptr: npt.ArrayLike,
-        indices: npt.ArrayLike,
-        data: npt.ArrayLike,
+        indptr: npt.ArrayLike | sp.csr_array | sp.csr_matrix,
+        indices: npt.ArrayLike | None = None,
+        data: npt.ArrayLike | None = None,
         first_row: int | None = None,
         **options: Any,
     ) -> None:
@@ -99,7 +101,12 @@ class RowsSolver:
         self._rows = len(arrays[0]) - 1 if arrays else 0
         with translated():
             native = core().RowsSolver(
-                foreign, arrays, -1 if first is None else first, self._options, refused or no_arrays or no_row
+                foreign,
+                arrays,
+                -1 if first is None else first,
+                self._options,
+                refused or no_arrays or no_row,
+                _columns(indptr),
             )
         self._core: Any = native
         # One that is left at the end of the program goes before mpi4py finalises MPI there.
@@ -166,8 +173,8 @@ class RowsSolver:
         Returns
         -------
         Solution
-            Its ``x`` has shape (rows,), the entries of this process. The same distribution of rows gives the same
-            bits. Counts and times are those of the first rank of this process.
+            Its ``x`` has shape (rows,), the entries of this process, in float64 also where b is float32. The same
+            distribution of rows gives the same bits. Counts and times are those of the first rank of this process.
 
         Raises
         ------
@@ -287,6 +294,10 @@ def _first(first_row: Any) -> int:
 
 def _rows(indptr: Any, indices: Any, data: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The arrays as the core views them. Whether they are rows of a usable matrix is judged there."""
+    if sp.issparse(indptr):
+        indptr, indices, data = _of_matrix(indptr, indices, data)
+    elif indices is None or data is None:
+        raise BadArgument("rows are three arrays, indptr, indices and data, or one SciPy matrix in CSR form")
     starts, columns = _whole(indptr, "indptr").astype(np.int64, copy=False), _whole(indices, "indices")
     values = _real(data, "data")
     if len(starts) < 2:
@@ -306,6 +317,21 @@ def _rows(indptr: Any, indices: Any, data: Any) -> tuple[np.ndarray, np.ndarray,
             wrong = low if low < 0 else high
             raise BadArgument(f"column number {wrong} is out of range: a matrix has fewer than 2^31 rows")
     return np.ascontiguousarray(starts), np.ascontiguousarray(columns, dtype=np.int32), values
+
+
+def _of_matrix(rows: Any, indices: Any, data: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    if indices is not None or data is not None:
+        raise BadArgument("rows are one SciPy matrix, or three arrays, and not a matrix and arrays")
+    if rows.format != "csr":
+        raise BadArgument(
+            f"the rows are a SciPy matrix in {rows.format} form, and CSR is needed: use tocsr()"
+        )
+    return rows.indptr, rows.indices, rows.data
+
+
+def _columns(rows: Any) -> int:
+    """Of a matrix; -1 where rows are arrays, which do not say."""
+    return int(rows.shape[1]) if sp.issparse(rows) else -1
 
 
 def _whole(values: Any, what: str) -> np.ndarray:

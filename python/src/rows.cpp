@@ -3,6 +3,8 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
+#include <numeric>
+
 #include "convert.hpp"
 #include "sordino/api/rows_solver.hpp"
 #include "sordino/config.hpp"
@@ -48,7 +50,7 @@ std::unique_ptr<Processes> processes_of(const nb::object& comm, [[maybe_unused]]
   mpi::ForeignComm foreign{place("handle"), nb::cast<std::size_t>(comm["bytes"]), place("world"),
                            nb::cast<std::string>(comm["library"]), "mpi4py"};
   nb::gil_scoped_release release;
-  return mpi::processes(foreign, timeout);
+  return mpi::processes(foreign, timeout, "RowsSolver");
 #else
   throw Error(Errc::unsupported, "this build has no MPI: build Sordino with SORDINO_MPI=ON, or pass None for one process");
 #endif
@@ -57,7 +59,7 @@ std::unique_ptr<Processes> processes_of(const nb::object& comm, [[maybe_unused]]
 class PyRowsSolver {
  public:
   PyRowsSolver(const nb::object& comm, const std::optional<Arrays>& arrays, i64 first_row, const nb::dict& options,
-               const Refused& refused) {
+               const Refused& refused, i64 columns) {
     auto held = std::shared_ptr<Arrays>(new Arrays, [](Arrays* a) {
       nb::gil_scoped_acquire acquire;
       delete a;
@@ -67,6 +69,7 @@ class PyRowsSolver {
     auto error = error_in([&] {
       if (refused) throw error_of(*refused);
       update(o, options);
+      if (!comm.is_none() && o.ranks == 0) o.ranks = 1;
       *held = arrays.value();
       auto& [indptr, indices, data] = *held;
       view = {0, indptr.data(), indices.data(), data.data(), 0, i64(indptr.size()) - 1};
@@ -76,7 +79,12 @@ class PyRowsSolver {
     accord.together([&] {
       if (error) throw *error;
     });
-    const i64 before = rows_before(accord, view.held);  // asked by all, though some may say where theirs begin
+    const auto [before, n] = rows_before(accord, view.held);  // asked by all, though some may say where theirs begin
+    accord.together([&, n = n] {
+      if (columns >= 0 && columns != n)
+        bad_argument("its rows have " + std::to_string(columns) + " columns, and all processes together have " +
+                     std::to_string(n) + " rows: each passes the rows that it has, with the columns of the whole matrix");
+    });
     view.first_row = first_row < 0 ? before : first_row;
     first_row_ = view.first_row;
     solver_ = std::make_unique<RowsSolver>(view, o, std::move(accord), std::move(held));
@@ -141,13 +149,13 @@ class PyRowsSolver {
     Options kept;
   };
 
-  static i64 rows_before(Accord& accord, i64 mine) {
+  /// Rows of the processes before this one, and of all.
+  static std::pair<i64, i64> rows_before(Accord& accord, i64 mine) {
     std::vector<double> rows(std::size_t(accord.count()));
     rows[std::size_t(accord.index())] = double(mine);
     rows = accord.most(std::move(rows));
-    double before = 0;
-    for (int p = 0; p < accord.index(); p++) before += rows[std::size_t(p)];
-    return i64(before);
+    auto mine_at = rows.begin() + accord.index();
+    return {i64(std::accumulate(rows.begin(), mine_at, 0.0)), i64(std::accumulate(rows.begin(), rows.end(), 0.0))};
   }
 
   static void require_size(const Array<double>& v, i64 size, const char* what) {
@@ -178,8 +186,8 @@ class PyRowsSolver {
 void define_rows(nb::module_& m) {
   using namespace nb::literals;
   nb::class_<PyRowsSolver>(m, "RowsSolver")
-      .def(nb::init<const nb::object&, const std::optional<Arrays>&, i64, const nb::dict&, const Refused&>(), "comm"_a.none(),
-           "arrays"_a.none(), "first_row"_a, "options"_a, "refused"_a.none() = nb::none())
+      .def(nb::init<const nb::object&, const std::optional<Arrays>&, i64, const nb::dict&, const Refused&, i64>(),
+           "comm"_a.none(), "arrays"_a.none(), "first_row"_a, "options"_a, "refused"_a.none() = nb::none(), "columns"_a = -1)
       .def("solve", &PyRowsSolver::solve, "b"_a.none(), "x0"_a.none() = nb::none(), "options"_a = nb::dict(),
            "refused"_a.none() = nb::none())
       .def("update_values", &PyRowsSolver::update_values, "data"_a.none(), "entries"_a, "refused"_a.none() = nb::none())

@@ -75,6 +75,30 @@ def solves():
             assert said(lambda: solver.solve(b[here])) == "BadArgument: this solver has been closed"
 
 
+def matrices():
+    """A SciPy matrix of this process's rows in place of three arrays."""
+    A, b = system()
+    rows, here = mine(A)
+    expected = sordino.RowsSolver(COMM, *arrays(rows), **QUICK).solve(b[here]).x
+    for kind in (sp.csr_array, sp.csr_matrix):
+        with sordino.RowsSolver(COMM, kind(rows), first_row=int(here.start), **QUICK) as solver:
+            np.testing.assert_array_equal(solver.solve(b[here].astype(np.float32)).x.dtype, np.float64)
+            np.testing.assert_array_equal(solver.solve(b[here]).x, expected)
+    last = COMM.size - 1
+    spoilt = COMM.rank == last
+    who = f"BadArgument: process {last}: " if COMM.size > 1 else "BadArgument: "
+    assert said(lambda: sordino.RowsSolver(COMM, rows.tocsc() if spoilt else rows, **QUICK)) == (
+        who + "the rows are a SciPy matrix in csc form, and CSR is needed: use tocsr()"
+    )
+    assert said(lambda: sordino.RowsSolver(COMM, rows.indptr if spoilt else rows, **QUICK)) == (
+        who + "rows are three arrays, indptr, indices and data, or one SciPy matrix in CSR form"
+    )
+    if COMM.size > 1:  # the whole of it in every process
+        assert f"its rows have {A.shape[0]} columns, and all processes together have" in said(
+            lambda: sordino.RowsSolver(COMM, A, **QUICK)
+        )
+
+
 def ranks():
     """Several ranks a process, another number in each."""
     A, b = system()
@@ -220,6 +244,60 @@ def left():
         assert solver.solve(b[here]).converged
 
 
+def one_each():
+    """Ranks that nobody asked for, also where the communicator has one process."""
+    A, _ = system()
+    rows, _ = mine(A)
+    for comm, own in ((COMM, rows), (MPI.COMM_SELF, A)):
+        with sordino.RowsSolver(comm, own, engine="host") as solver:
+            assert solver.ranks == comm.size
+
+
+def nonsymmetric():
+    """Why cg fails, as far as the last process's rows show it."""
+    A, b = system()
+    A = A.copy()
+    A.data[A.indptr[-2]] *= 1.5
+    rows, here = mine(A)
+    with sordino.RowsSolver(COMM, rows, **{**QUICK, "solver": "cg", "maxiter": 2}) as solver:
+        done = solver.solve(b[here], on_failure="return")
+    assert done.report.reason.endswith(
+        "; the matrix is not symmetric, which solver cg needs: use bicgstab"
+    ), done.report.reason
+
+
+def missing():
+    """Who waits in vain for another process to come is told so in time, when it makes a solver and when it solves."""
+    if COMM.size == 1:
+        return
+    A, b = system()
+    rows, here = mine(A)
+    late = COMM.rank == COMM.size - 1
+    own = COMM.Dup()
+
+    def given_up(job):
+        if late:
+            return ""
+        try:
+            job()
+        except sordino.PeerFailed as error:
+            return str(error)
+        return "accepted"
+
+    sentence = given_up(lambda: sordino.RowsSolver(own, rows, **{**QUICK, "timeout": 1.0}))
+    assert late or f"process {COMM.rank} waited 1 s for " in sentence, sentence
+    assert late or " to enter RowsSolver: " in sentence, sentence
+    COMM.Barrier()
+    if late:
+        own.Ibarrier().Wait()  # what the others have left under way there
+    COMM.Barrier()
+    with sordino.RowsSolver(COMM, rows, **{**QUICK, "timeout": 3.0}) as solver:
+        sentence = given_up(lambda: solver.solve(b[here]))
+        expected = f"process {COMM.rank} waited 3 s for process {COMM.size - 1} to enter solve: it has failed"
+        assert late or expected in sentence, sentence
+        COMM.Barrier()
+
+
 def interrupted():
     """Ctrl-C in one process ends the solve in all, who agree on why."""
     import os
@@ -232,15 +310,32 @@ def interrupted():
     solver = sordino.RowsSolver(COMM, *arrays(rows), solver="cg", precond="none", **QUICK)
     if COMM.rank == COMM.size - 1:
         threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    for limit, status in ((60, "interrupted"), (0.3, "time_limit")):
-        done = solver.solve(b[here], rtol=1e-13, maxiter=10**8, time_limit=limit, on_failure="return")
-        assert COMM.allgather(done.status) == [status] * COMM.size
+    endless = {"rtol": 1e-13, "maxiter": 10**8, "on_failure": "return"}
+    try:
+        status = solver.solve(b[here], time_limit=60, **endless).status
+    except sordino.Interrupted as error:
+        status = error.solution.status
+    assert COMM.allgather(status) == ["interrupted"] * COMM.size
+    done = solver.solve(b[here], time_limit=0.3, **endless)
+    assert COMM.allgather(done.status) == ["time_limit"] * COMM.size
+    assert done.report.reason.startswith("stopped on request: the time limit is reached"), done.report.reason
     assert solver.solve(b[here], rtol=1e-1).converged
 
 
 if __name__ == "__main__":
     assert MPI.Query_thread() >= MPI.THREAD_SERIALIZED
-    for part in (solves, ranks, refusals, parts, interrupted, left):
+    for part in (
+        solves,
+        matrices,
+        ranks,
+        refusals,
+        parts,
+        one_each,
+        nonsymmetric,
+        missing,
+        interrupted,
+        left,
+    ):
         print(part.__name__, flush=True)
         part()
     assert not MPI.Is_finalized()  # that is mpi4py's

@@ -45,6 +45,24 @@ def test_one_process_has_all_rows(system):
         _ = solver.n
 
 
+def test_a_scipy_matrix_stands_for_three_arrays(system):
+    A, b = system
+    expected = made(A).solve(b).x
+    with sordino.RowsSolver(None, A, engine="host", rtol=1e-10) as solver:
+        assert solver.nnz == A.nnz
+        np.testing.assert_array_equal(solver.solve(b).x, expected)
+    for arguments, sentence in (
+        ((A.tocoo(),), "a SciPy matrix in coo form, and CSR is needed"),
+        ((A, A.indices), "one SciPy matrix, or three arrays, and not"),
+        ((A.indptr, A.indices), "rows are three arrays, indptr, indices and data, or"),
+        ((A.toarray(),), "rows are three arrays, indptr, indices and data, or"),
+        ((A[:, :-4],), "its rows have 500 columns, and all processes together have 504 rows"),
+        ((A[:3],), "its rows have 504 columns, and all processes together have 3 rows"),
+    ):
+        with pytest.raises(sordino.BadArgument, match=sentence):
+            sordino.RowsSolver(None, *arguments)
+
+
 @pytest.mark.parametrize("engine", ["host", "model"])
 def test_ranks_that_nobody_asked_for_are_no_more_than_rows(engine):
     with sordino.RowsSolver(None, [0, 1], [0], [4.0], engine=engine) as solver:
