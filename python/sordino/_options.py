@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ._names import of_method, of_option
 from ._native import core
 from .errors import BadArgument, shown, suggestion
 
@@ -85,7 +86,7 @@ def check(given: Mapping[str, Any], *, allowed: Sequence[str] | None = None) -> 
         if allowed is not None and name in AT_SETUP:
             raise BadArgument(_fixed(name, names))
         if name not in table:
-            near = suggestion(key, [*names, *ALIASES])
+            near = of_option(key, [*names, *ALIASES])
             raise BadArgument(f"unknown option {shown(key)}{near or '; sordino options lists all of them'}")
         if name not in names:
             raise BadArgument(_fixed(name, names))
@@ -167,7 +168,7 @@ def _no_nan(spec: OptionSpec, given: numbers.Real) -> float:
 def _choice(spec: OptionSpec, value: str) -> str:
     if spec.choices is None or value in spec.choices:
         return value
-    near = suggestion(value, spec.choices)
+    near = (of_method if spec.name == "solver" else suggestion)(value, spec.choices)
     known = near or f"; known: {', '.join(spec.choices)}"
     raise BadArgument(f"unknown {spec.name} {shown(value)}{known}")
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from ._device import host_copy, shape_of
 from ._matrix import MOST_ROWS, as_vector
+from ._names import missing_method
 from ._solution import Solution
 from ._solve import Solver
 from ._vectors import host_array
@@ -193,3 +194,10 @@ def _info(solution: Solution) -> int:
     if solution.status not in _ASKED_FOR:
         warnings.warn(f"{solution.status}: {solution.reason}", NotConvergedWarning, stacklevel=4)
     return _NEGATIVE.get(solution.status, max(1, solution.iterations))
+
+
+def __getattr__(name: str) -> Any:
+    missing = missing_method(name)
+    raise AttributeError(
+        f"sordino.linalg.{missing}" if missing else f"module {__name__!r} has no attribute {name!r}"
+    )

@@ -290,3 +290,12 @@ def test_what_cannot_be_used_is_refused_with_one_sentence(name, change, error, s
     with pytest.raises(error, match=sentence) as refused:
         PAIRS[name][0](**arguments)
     assert "\n" not in str(refused.value)
+
+
+def test_methods_of_scipys_that_are_not_here_are_named():
+    with pytest.raises(AttributeError, match=r"sordino\.linalg\.gmres is not there: take bicgstab"):
+        sordino.linalg.gmres  # noqa: B018
+    with pytest.raises(AttributeError, match="has no attribute 'cgg'"):
+        sordino.linalg.cgg  # noqa: B018
+    with pytest.raises(ImportError):
+        from sordino.linalg import minres  # noqa: F401
