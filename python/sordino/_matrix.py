@@ -64,8 +64,11 @@ class CsrArrays:
         return np.asarray(self.matrix() @ x)
 
     def matrix(self) -> Any:
-        """The same as a scipy.sparse.csr_array, sharing what SciPy lets it share."""
-        return sp.csr_array((self.data, self.indices, self.indptr), shape=(self.n, self.n))
+        """The same as a scipy.sparse.csr_array, sharing entries and columns, if it has fewer than 2^31."""
+        starts = (
+            self.indptr.astype(np.int32) if self.nnz <= MOST_ROWS else self.indptr
+        )  # of one type with columns
+        return sp.csr_array((self.data, self.indices, starts), shape=(self.n, self.n))
 
 
 def as_csr(matrix: Any, *, own: bool = False) -> CsrArrays:
@@ -145,6 +148,7 @@ def as_vector(values: Any, n: int, what: str) -> np.ndarray:
         Wrong length, of no numeric type, NaN or infinity inside.
     """
     dense = values.toarray() if sp.issparse(values) else values
+    _check_mask(dense, what)
     try:
         array = np.asarray(dense)
     except (TypeError, ValueError):
@@ -152,8 +156,9 @@ def as_vector(values: Any, n: int, what: str) -> np.ndarray:
     check_type(array.dtype, what)
     if array.ndim == 2 and array.shape[1] > 1 and array.shape[0] == n:
         raise BadArgument(f"{what} has {array.shape[1]} columns, and is to be one vector")
-    if array.ndim == 0 or array.size != n or array.ndim > 2:
-        raise BadArgument(f"{what} has shape {array.shape}, and the matrix has {n:,} rows")
+    if array.ndim not in (1, 2) or array.size != n or len(array) != n:
+        row = f": a vector is ({n},) or ({n}, 1)" if array.shape == (1, n) else ""
+        raise BadArgument(f"{what} has shape {array.shape}, and the matrix has {n:,} rows{row}")
     vector = np.ascontiguousarray(array.reshape(-1), dtype=double(array.dtype))
     if not all_finite(vector):
         place = int(np.argmin(np.isfinite(vector)))
@@ -166,8 +171,15 @@ def as_columns(values: Any, n: int, what: str) -> list[np.ndarray]:
     dense = values.toarray() if sp.issparse(values) else values
     if np.ndim(dense) != 2 or np.shape(dense)[0] != n or np.shape(dense)[1] < 2:
         return [as_vector(dense, n, what)]
+    _check_mask(dense, what)
     array = np.asarray(dense)
     return [as_vector(array[:, k], n, f"column {k} of {what}") for k in range(array.shape[1])]
+
+
+def _check_mask(values: Any, what: str) -> None:
+    """Refuse masked entries, whose values are nobody's."""
+    if np.ma.is_masked(values):
+        raise BadArgument(f"{what} has masked entries: say what stands there, as its filled(0) does")
 
 
 def new_values(values: Any, held: CsrArrays) -> np.ndarray:
@@ -210,6 +222,7 @@ def _as_sparse(matrix: Any) -> Any:
             raise BadArgument(f"the matrix has {matrix.ndim} dimension, and a system needs two")
         _check_structure(matrix)
         return matrix
+    _check_mask(matrix, "the matrix")
     try:
         dense = np.asarray(matrix)
     except (TypeError, ValueError):

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from sordino import BadArgument
-from sordino._matrix import all_finite, as_csr, as_vector
+from sordino._matrix import all_finite, as_columns, as_csr, as_vector
 
 RNG = np.random.default_rng(1)
 
@@ -180,3 +180,28 @@ def test_what_is_owned_shares_nothing():
         assert not any(
             np.shares_memory(ours, theirs) for theirs in (matrix.data, matrix.indices, matrix.indptr)
         )
+
+
+@pytest.mark.parametrize("row", [np.ones((1, 5)), np.asmatrix(np.ones(5)), sp.csr_array(np.ones((1, 5)))])
+def test_a_row_is_no_vector(row):
+    for take in (as_vector, as_columns):
+        with pytest.raises(
+            BadArgument,
+            match=r"b has shape \(1, 5\), and the matrix has 5 rows: a vector is \(5,\) or \(5, 1\)",
+        ):
+            take(row, 5, "b")
+    column = row.T
+    np.testing.assert_array_equal(as_vector(column, 5, "b"), np.ones(5))
+    assert as_vector(np.ones((1, 1)), 1, "b").shape == (1,)
+
+
+def test_masked_entries_are_nobodys():
+    masked = np.ma.array(np.ones(4), mask=[0, 0, 1, 0])
+    for take in (as_vector, as_columns):
+        with pytest.raises(BadArgument, match="b has masked entries"):
+            take(masked, 4, "b")
+    with pytest.raises(BadArgument, match="b has masked entries"):
+        as_columns(np.ma.array(np.ones((4, 2)), mask=np.eye(4, 2)), 4, "b")
+    with pytest.raises(BadArgument, match="the matrix has masked entries"):
+        as_csr(np.ma.array(np.eye(3), mask=np.eye(3)))
+    np.testing.assert_array_equal(as_vector(np.ma.array(np.ones(4)), 4, "b"), np.ones(4))
