@@ -162,3 +162,26 @@ def test_json_is_strict():
     assert json.loads(json.dumps(json_ready(value), allow_nan=False)) == {
         "a": None, "b": [0, 1], "c": [None, 3, True], "4": None,
     }  # fmt: skip
+
+
+def test_a_report_is_shown_in_a_few_lines(report):
+    assert len(repr(report)) < 200 and repr(report).startswith(f"Report(status={report.status!r}")
+    shown = replace(report, reason="a < b", status="diverged")._repr_html_()
+    assert "Not solved (diverged)" in shown and "A &lt; b." in shown and len(shown) < 1500
+    assert "reductions" in shown
+
+
+def test_waits_for_a_core_are_named_where_others_want_it(report, monkeypatch):
+    monkeypatch.setattr(words.machines, "cores", lambda: 2)
+    monkeypatch.setattr(words.os, "cpu_count", lambda: 2)
+    ledger = {**report.ledger, "exposed_halo_s": 0.5 * report.seconds, "time_s": report.seconds}
+
+    def said(load, **options):
+        monkeypatch.setattr(words.os, "getloadavg", lambda: (load, 0.0, 0.0))
+        asked = {"engine": "host", "ranks": 2, **options}
+        return "part of it is waiting for a core" in " ".join(
+            words.ledger_sentences(replace(report, ledger=ledger, options=asked))
+        )
+
+    assert said(3.0) and not said(2.0)
+    assert not said(3.0, ranks=1) and not said(3.0, engine="model") and not said(3.0, engine="cuda")

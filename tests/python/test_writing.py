@@ -32,6 +32,8 @@ def test_an_existing_file_is_kept_unless_forced(tmp_path):
     path.write_text("precious")
     with pytest.raises(FileError, match="exists already; give --force"):
         OutputFile(path)
+    with pytest.raises(FileError, match=r"exists already; give force=True to overwrite it"):
+        OutputFile(path, overwrite="force=True")
     assert path.read_text() == "precious"
     write_vector(OutputFile(path, force=True), X)
     np.testing.assert_array_equal(np.load(path), X)

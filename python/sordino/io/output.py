@@ -42,6 +42,7 @@ class OutputFile:
         force: bool = False,
         suffixes: tuple[str, ...] = (),
         what: str = "file",
+        overwrite: str = "--force",
     ) -> None:
         self.path = os.fspath(path)
         self.force = force
@@ -51,7 +52,7 @@ class OutputFile:
         if suffixes and not self.path.lower().endswith(suffixes):
             raise BadArgument(f"{self.path}: a {what} is written as {' or '.join(suffixes)}")
         if os.path.exists(self.path) and not force:
-            raise FileError(f"{self.path} exists already; give --force (force=True) to overwrite it")
+            raise FileError(f"{self.path} exists already; give {overwrite} to overwrite it")
         self._try_folder()
 
     def _try_folder(self) -> None:

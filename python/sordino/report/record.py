@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass, field, fields
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,24 @@ class Report:
         """Whether the status says ``converged``, which the core gives after verification only."""
         return self.status == "converged"
 
+    def __repr__(self) -> str:
+        return (
+            f"Report(status={self.status!r}, iterations={self.iterations}, true_residual={self.true_residual:.3g}, "
+            f"seconds={self.seconds:.3g}; history of {len(self.history)}, trace of {len(self.trace)})"
+        )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the verdict, the options that were asked for, and the ledger in sentences."""
+        from .words import ledger_sentences, sentence, verdict
+
+        names = ("solver", "precond", "rtol", "engine", "ranks")
+        chosen = ", ".join(f"{name} {self.options[name]}" for name in names if name in self.options)
+        items = "".join(
+            f"<li>{escape(sentence(said))}</li>" for said in (chosen, *ledger_sentences(self)) if said
+        )
+        reason = "" if self.converged else f"<p>{escape(sentence(self.reason))}</p>"
+        return f"<p><b>{escape(sentence(verdict(self)))}</b></p>{reason}<ul>{items}</ul>"
+
     def to_dict(self) -> dict[str, Any]:
         """All but x and the trace, in types that strict JSON knows."""
         facts = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "trace"}
@@ -87,7 +106,9 @@ class Report:
         from ..io import OutputFile
         from .html import render
 
-        OutputFile(path, force=force, suffixes=(".html", ".htm"), what="report").write(render(self))
+        endings = (".html", ".htm")
+        file = OutputFile(path, force=force, suffixes=endings, what="report", overwrite="force=True")
+        file.write(render(self))
 
     def save_trace(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the trace for Perfetto or chrome://tracing; of a solver without ``trace=True`` it is refused."""
@@ -96,7 +117,8 @@ class Report:
 
         if not self.trace:
             raise BadArgument("there is no trace to save: set the solver up with trace=True and solve again")
-        OutputFile(path, force=force, suffixes=(".json",), what="trace").write(perfetto(self.trace))
+        file = OutputFile(path, force=force, suffixes=(".json",), what="trace", overwrite="force=True")
+        file.write(perfetto(self.trace))
 
 
 def json_ready(value: Any) -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
+from .. import machines
 from .record import Report
 
 _PREFIXES = ((1.0, ""), (1e-3, "m"), (1e-6, "\N{GREEK SMALL LETTER MU}"), (1e-9, "n"))
@@ -76,7 +78,10 @@ def ledger_sentences(report: Report, each: str = "iteration") -> list[str]:
     time = float(ledger.get("time_s") or report.seconds)
     exposed = float(ledger.get("exposed_reduction_s", 0)) + float(ledger.get("exposed_halo_s", 0))
     if time > 0 and (ledger.get("reductions") or ledger.get("messages")):
-        said.append(f"{percent(exposed, time)} of the time went into communication that nothing hid")
+        said.append(
+            f"{percent(exposed, time)} of the time went into communication that nothing hid"
+            f"{': part of it is waiting for a core' if _cores_are_taken(report) else ''}"
+        )
     if time > 0 and float(ledger.get("imbalance_s", 0)) > 0.01 * time:
         said.append(
             f"ranks waited {percent(float(ledger['imbalance_s']), time)} of the time for slower ranks"
@@ -86,6 +91,14 @@ def ledger_sentences(report: Report, each: str = "iteration") -> list[str]:
         moved = quantity(float(ledger["memory_bytes"]) / n, "B")
         said.append(f"{moved} of memory traffic {each}, {rate} a rank")
     return [sentence for sentence in said if sentence]
+
+
+def _cores_are_taken(report: Report) -> bool:
+    """Whether ranks on every core of this machine share it with others, as its load of the last minute says."""
+    if report.options.get("engine") != "host" or not hasattr(os, "getloadavg"):
+        return False
+    ranks = int(report.options.get("ranks") or 1) * int(report.problem.get("processes", 1))
+    return ranks >= machines.cores() and os.getloadavg()[0] > (os.cpu_count() or 1)
 
 
 def share(report: Report, each: str = "iteration") -> tuple[int, str]:
