@@ -132,6 +132,9 @@ def test_options_from_a_file_come_after_flags(cli, folder):
         (["solve", "a.mtx", "--machine", "laptop"], "for engine 'model' only"),
         (["solve", "a.mtx", "--rt", "1"], "unknown option '--rt'"),
         (["solve", "none.mtx"], "there is no such file"),
+        (["solve", "b.npy"], "b.npy: the matrix must be a SciPy sparse matrix or a 2-d array"),
+        (["solve", "a.mtx", "--solver", "CG"], "unknown solver 'CG', did you mean 'cg'?"),
+        (["solve", "a.mtx", "--solver", "gmres"], "gmres is not there: take bicgstab"),
         (["solve", "a.mtx", "--rhs", "none.npy"], "there is no such file"),
         (["solve", "a.mtx", "--output", "b.npy"], "exists already"),
         (["solve", "a.mtx", "--output", "none/x.npy"], "there is no folder"),
@@ -257,3 +260,23 @@ def test_a_record_of_a_described_machine_runs_on_it_again(cli, folder):
     assert described() == "summit"
     assert described("--machine", "laptop") == "laptop"
     assert described("--engine", "host") is None
+
+
+def test_far_more_ranks_than_cores_are_warned_of(cli, fake_core, monkeypatch):
+    from sordino import machines
+
+    monkeypatch.setattr(machines, "cores", lambda: 2)
+    warning = "ranks take turns on the 2 cores here, which may take minutes: --ranks 2 is faster"
+    assert f"65 {warning}" in cli("poisson", 5, 5, 5, "--ranks", 65)[2]
+    assert warning not in cli("poisson", 5, 5, 5, "--ranks", 64)[2]
+    assert warning not in cli("poisson", 5, 5, 5, "--ranks", 65, "--engine", "model")[2]
+
+
+def test_options_and_help_say_the_same_of_a_nullspace(cli, fake_core):
+    from sordino import _options
+    from sordino.cli.common import words_for
+
+    spec = _options.OptionSpec(
+        "nullspace", "str", "none", "what A maps to zero", ("none", "constant"), "solve"
+    )
+    assert words_for(spec) == "none|constant|FILE"

@@ -6,12 +6,17 @@ import argparse
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from .. import _options
+from .. import _options, machines
+from .._matrix import CsrArrays, as_csr
+from .._placement import default_engine
 from ..errors import BadArgument, suggestion
-from ..io import read_vectors
+from ..io import MatrixFile, read_vectors
+from ..log import logger
 
 #: Options of the core that the command line gives another form: ``--trace FILE`` asks for the trace.
 OTHER_FORM = ("trace",)
+
+_CROWD = 32  # ranks a core of engine host, above which a user is warned
 
 
 class Parser(argparse.ArgumentParser):
@@ -103,8 +108,13 @@ def _add_option(parser: argparse.ArgumentParser, spec: _options.OptionSpec) -> N
         )
         return
     metavar = {"int": "N", "float": "X"}.get(spec.type, spec.name.upper())
-    metavar = "|".join([*spec.choices, "FILE"]) if spec.name == "nullspace" and spec.choices else metavar
+    metavar = words_for(spec) if spec.name == "nullspace" else metavar
     parser.add_argument(*flags, dest=spec.name, metavar=metavar, help=text)
+
+
+def words_for(spec: _options.OptionSpec) -> str:
+    """What a flag takes, where that is one of some words: ``none|constant|FILE``."""
+    return "|".join([*(spec.choices or ()), *(["FILE"] if spec.name == "nullspace" else [])])
 
 
 def solve_options(given: argparse.Namespace) -> dict[str, Any]:
@@ -129,6 +139,22 @@ def solve_options(given: argparse.Namespace) -> dict[str, Any]:
     return options
 
 
+def warn_of_a_crowd(options: dict[str, Any], n: int) -> None:
+    """Far more ranks than cores take turns, and each turn is a wait of all others; n: rows, and ranks at most."""
+    ranks, here = options.get("ranks", 1), machines.cores()
+    engine = "cuda" if options.get("devices") else options.get("engine", "auto")
+    if not _CROWD * here < ranks <= n or (default_engine() if engine == "auto" else engine) != "host":
+        return
+    logger.warning(
+        "%s ranks take turns on the %d core%s here, which may take minutes: --ranks %d is faster, and "
+        "--engine model says how long they would take on a described machine",
+        f"{ranks:,}",
+        here,
+        "" if here == 1 else "s",
+        here,
+    )
+
+
 def _names_file(word: str) -> bool:
     return word.lower().endswith((".npy", ".mtx", ".mtx.gz"))
 
@@ -140,6 +166,14 @@ def nullspaces(options: dict[str, Any], given: argparse.Namespace, n: int) -> di
         if isinstance(word, str):
             read[name] = read_vectors(word, n, name) if _names_file(word) else word
     return read
+
+
+def rows_of(read: MatrixFile) -> CsrArrays:
+    """The matrix of a file; what is wrong with it is said with the file's name."""
+    try:
+        return as_csr(read.matrix)
+    except BadArgument as wrong:
+        raise BadArgument(f"{read.name}: {wrong}") from None
 
 
 def whole_number(text: str, what: str) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from .. import _options, machines
 from .._native import core
 from ..report.record import json_ready
-from .common import OTHER_FORM, Parser
+from .common import OTHER_FORM, Parser, words_for
 from .display import show_table
 from .processes import say
 
@@ -57,7 +57,7 @@ def _described(spec: _options.OptionSpec) -> dict[str, object]:
 def _value(spec: _options.OptionSpec) -> str:
     if spec.name in OTHER_FORM:
         return "FILE"
-    return "|".join(spec.choices) if spec.choices else spec.type
+    return words_for(spec) if spec.choices else spec.type
 
 
 def _default(value: object) -> str:

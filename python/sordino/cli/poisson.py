@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..problems import check_grid, poisson_rows
-from .common import Parser, add_solve_options, number, solve_options, whole_number
+from .common import Parser, add_solve_options, number, solve_options, warn_of_a_crowd, whole_number
 from .run import Problem, solve_problem
 
 
@@ -33,6 +33,7 @@ def main(argv: Sequence[str]) -> int:
         options.setdefault("nullspace", "constant")
 
     def load() -> Problem:
+        warn_of_a_crowd(options, nx * ny * nz)
         name = f"Poisson {nx} x {ny} x {nz}, {stencil}-point stencil"
         if contrast != 1:
             name += f", contrast {contrast:g}"

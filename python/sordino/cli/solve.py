@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .._matrix import as_csr, as_vector
+from .._matrix import as_vector
 from ..io import read_matrix, read_vector
-from .common import Parser, add_solve_options, solve_options
+from .common import Parser, add_solve_options, rows_of, solve_options, warn_of_a_crowd
 from .run import Problem, solve_problem
 
 
@@ -24,10 +24,12 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--x0", metavar="FILE", help="first guess, .npy or .mtx (default: zero)")
     add_solve_options(parser)
     given = parser.read(argv)
+    options = solve_options(given)
 
     def load() -> Problem:
         read = read_matrix(given.file)
-        rows = as_csr(read.matrix)
+        rows = rows_of(read)
+        warn_of_a_crowd(options, rows.n)
         rhs = read_vector(given.rhs, rows.n, "right-hand side") if given.rhs else None
         x0 = read_vector(given.x0, rows.n, "first guess") if given.x0 else None
         notes = list(read.notes)
@@ -37,4 +39,4 @@ def main(argv: Sequence[str]) -> int:
             notes.append(f"b is the {'first ' if others else ''}right-hand side in {read.name}.")
         return Problem(read.name, rows, rhs, x0, notes)
 
-    return solve_problem(given, solve_options(given), ["solve", *argv], load)
+    return solve_problem(given, options, ["solve", *argv], load)
