@@ -10,6 +10,7 @@ latencies, counts of messages and numbers of planes stay what they are.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from ._matrix import CsrArrays
 from ._solve import Solver
 from .errors import BadArgument
 from .problems import poisson_rows
+from .report.words import duration
 
 #: No tolerance is met before the iterations asked for are done.
 NEVER = 1e-300
@@ -40,6 +42,18 @@ ENTRY_BYTES, ROW_BYTES = 12.0, 88.0
 
 #: Bandwidths and rates of a description: what a scaled run makes smaller.
 _RATES = ("memory_bandwidth", "flops", "link_bandwidth", "internode_bandwidth")
+
+#: Of a machine whose messages take no time: waits that are left there do not come from halos.
+_INSTANT = {
+    **dict.fromkeys(("link_bandwidth", "internode_bandwidth"), 1e30),
+    **dict.fromkeys(("link_latency_s", "internode_latency_s", "put_overhead_s"), 0.0),
+}
+
+#: Waits of less than this part of an iteration are not told apart.
+_WORTH = 0.01
+
+#: What a solve asks from time to time: whether it is to end.
+Stop = Callable[[int, float], bool]
 
 
 @dataclass(frozen=True)
@@ -112,8 +126,9 @@ class Iteration:
         Counts and seconds of an iteration, under the names that a solve's ledger has.
     parts : dict
         Seconds: ``memory`` for its bytes, ``launches`` before commands, ``sums`` of own rows where reductions start,
-        ``reductions`` and ``halo`` that nothing hid, ``imbalance``. A launch may fly beside a reduction, and flops may
-        outlast bytes: they need not add up.
+        ``reductions`` and ``halo`` that nothing hid, ``imbalance``. A halo that another rank waited for, and rank 0 for
+        that rank's sum, is of ``halo``. A launch may fly beside a reduction, and flops may outlast bytes: they need
+        not add up.
     """
 
     seconds: float
@@ -159,7 +174,9 @@ def slower(machine: dict[str, Any], traffic: float, surface: float) -> dict[str,
     return {**machine, **{name: machine[name] / by.get(name, surface) for name in _RATES}}
 
 
-def iteration(subject: Subject, machine: dict[str, Any], ranks: int, options: dict[str, Any]) -> Iteration:
+def iteration(
+    subject: Subject, machine: dict[str, Any], ranks: int, options: dict[str, Any], stop: Stop | None = None
+) -> Iteration:
     """Predict one iteration.
 
     Parameters
@@ -170,6 +187,8 @@ def iteration(subject: Subject, machine: dict[str, Any], ranks: int, options: di
     ranks : int
     options : dict
         ``solver`` and other options of a solve; those of placing are set here.
+    stop : function of (int, float), optional
+        Asked some ten times a second whether to give up.
 
     Raises
     ------
@@ -179,15 +198,44 @@ def iteration(subject: Subject, machine: dict[str, Any], ranks: int, options: di
     if ranks > subject.run.n:
         raise BadArgument(f"{ranks:,} ranks are more than the {subject.run.n:,} rows that are run")
     plan = {**options, "engine": "model", "ranks": ranks, "rtol": NEVER, "atol": 0.0}
+    seconds, ledger = _difference(subject, machine, plan, RUNS, stop)
+    late = max(0.0, ledger["imbalance_s"])
+    uneven = late
+    if late > _WORTH * seconds:
+        _, alone = _difference(_shared_out_alike(subject), {**machine, **_INSTANT}, plan, RUNS[1:], stop)
+        uneven = min(late, max(0.0, alone["imbalance_s"]))
+    return Iteration(seconds, ledger, _parts(ledger, machine, late - uneven))
+
+
+def _shared_out_alike(subject: Subject) -> Subject:
+    """A narrower box, if it is a large one: who has more rows than others is the same."""
+    few = MOST_ROWS // 8
+    return (
+        of_box(subject.name, subject.whole, few)
+        if isinstance(subject.whole, Box) and subject.run.n > few
+        else subject
+    )
+
+
+def _difference(
+    subject: Subject,
+    machine: dict[str, Any],
+    plan: dict[str, Any],
+    runs: Sequence[tuple[int, int]],
+    stop: Stop | None,
+) -> tuple[float, dict[str, float]]:
+    """Seconds and ledger of an iteration: a long run less a short one, over the iterations between them."""
     solver = Solver(subject.run, machine=slower(machine, subject.traffic, subject.surface), **plan)
     b = _uneven(subject.run.n)
-    for short, long in RUNS:
-        few, many = (solver.solve(b, maxiter=count, on_failure="return") for count in (short, long))
+    for short, long in runs:
+        few, many = (
+            solver.solve(b, maxiter=count, on_failure="return", callback=stop) for count in (short, long)
+        )
         if (few.iterations, many.iterations) == (short, long):
             break
     else:
         raise BadArgument(
-            f"{options['solver']} ends after {many.iterations} iterations ({many.reason}), too few to be timed: "
+            f"{plan['solver']} ends after {many.iterations} iterations ({many.reason}), too few to be timed: "
             "give a larger matrix of this kind"
         )
     count = long - short
@@ -202,18 +250,17 @@ def iteration(subject: Subject, machine: dict[str, Any], ranks: int, options: di
         ("bytes_sent", subject.surface),
     ):
         ledger[name] *= factor
-    seconds = (many.seconds - few.seconds) / count
-    return Iteration(seconds, ledger, _parts(ledger, machine))
+    return (many.seconds - few.seconds) / count, ledger
 
 
-def _parts(ledger: dict[str, float], machine: dict[str, Any]) -> dict[str, float]:
+def _parts(ledger: dict[str, float], machine: dict[str, Any], halos_elsewhere: float) -> dict[str, float]:
     return {
         "memory": ledger["memory_bytes"] / machine["memory_bandwidth"],
         "launches": ledger["commands"] * machine["launch_s"],
         "sums": ledger["reductions"] * machine["reduction_start_s"],
         "reductions": max(0.0, ledger["exposed_reduction_s"]),
-        "halo": max(0.0, ledger["exposed_halo_s"]),
-        "imbalance": max(0.0, ledger["imbalance_s"]),
+        "halo": max(0.0, ledger["exposed_halo_s"]) + halos_elsewhere,
+        "imbalance": max(0.0, ledger["imbalance_s"]) - halos_elsewhere,
     }
 
 
@@ -260,19 +307,24 @@ _NAMES = {
     "sums": "own sums of reductions",
     "reductions": "exposed reductions",
     "halo": "exposed halos",
-    "imbalance": "waiting for slower ranks",
+    "imbalance": "waiting for ranks with more rows or jitter",
 }
 
 
+def _told(seconds: float) -> str:
+    """A difference of long runs has no picoseconds: what is left of zero is rounding."""
+    return duration(round(seconds, 12))
+
+
 def where_time_goes(found: Iteration) -> str:
-    """``memory traffic 11.3, exposed reductions 6.1, ... of 22.4 us an iteration``."""
+    """``memory traffic 11.3 μs, exposed reductions 6.1 μs, ... of 22.4 μs an iteration``."""
     parts = sorted(found.parts.items(), key=lambda item: -item[1])
-    shown = [f"{_NAMES[name]} {value * 1e6:,.1f}" for name, value in parts if value >= 0.01 * found.seconds]
-    return f"{', '.join(shown)} of {found.seconds * 1e6:,.1f} us an iteration"
+    shown = [f"{_NAMES[name]} {_told(value)}" for name, value in parts if value >= 0.01 * found.seconds]
+    return f"{', '.join(shown)} of {duration(found.seconds)} an iteration"
 
 
 def why(winner: Iteration, other: Iteration, iterations: tuple[int | None, int | None] = (None, None)) -> str:
-    """What the winner saves against the other, the largest first, and what it pays for it, in us an iteration."""
+    """What the winner saves against the other, the largest first, and what it pays for it, an iteration."""
     saved = {name: other.parts[name] - winner.parts[name] for name in winner.parts}
     least = 0.05 * max(abs(other.seconds - winner.seconds), 0.01 * winner.seconds)
     gains = sorted((name for name in saved if saved[name] > least), key=lambda name: -saved[name])
@@ -280,8 +332,7 @@ def why(winner: Iteration, other: Iteration, iterations: tuple[int | None, int |
 
     def listed(names: list[str]) -> str:
         changes = [
-            f"{_NAMES[name]} ({winner.parts[name] * 1e6:,.1f} us, not {other.parts[name] * 1e6:,.1f})"
-            for name in names
+            f"{_NAMES[name]} ({_told(winner.parts[name])}, not {_told(other.parts[name])})" for name in names
         ]
         return " and ".join(changes)
 

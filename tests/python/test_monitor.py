@@ -157,3 +157,25 @@ def test_on_a_terminal(asked):
     frames = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", live)
     assert not re.search("━[▁-█]", frames), "the bar and the curve are lines of their own"
     assert ("▁" in live or "█" in live) == asked, "the residual's curve is for those who asked"
+
+
+@pytest.mark.parametrize("rich", [True, False])
+def test_steps_are_counted_on_a_terminal_only(capsys, monkeypatch, rich):
+    if rich:
+        pytest.importorskip("rich")
+    else:
+        monkeypatch.setattr(display, "rich_module", lambda name: None)
+
+    def shown(terminal, quiet=False):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+        with display.steps("predicting", 3, quiet=quiet) as step:
+            step()
+            step()
+        out, err = capsys.readouterr()
+        assert out == ""
+        return err
+
+    assert shown(False) == "" and shown(True, quiet=True) == ""
+    said = shown(True)
+    assert "predicting" in said and re.search("2(/| of )3", said)
+    assert said.endswith(("\033[K", "\033[2K")), "nothing of it stays"

@@ -61,12 +61,12 @@ def test_reasons_name_the_largest_difference_first():
     ours, theirs = took(5e-6, memory=4e-6), took(9e-6, memory=3e-6, reductions=6e-6)
     said = _predict.why(ours, theirs)
     assert said == (
-        "has less of exposed reductions (0.0 us, not 6.0), and has more of memory traffic (4.0 us, not 3.0)"
+        "has less of exposed reductions (0 s, not 6 μs), and has more of memory traffic (4 μs, not 3 μs)"
     )
     assert _predict.why(ours, theirs, (10, 20)).startswith(
         "takes fewer iterations (10, not 20), and has less of"
     )
-    assert "memory traffic 4.0 of 5.0 us" in _predict.where_time_goes(ours)
+    assert "memory traffic 4 μs of 5 μs an iteration" in _predict.where_time_goes(ours)
 
 
 @pytest.mark.parametrize(
@@ -75,6 +75,8 @@ def test_reasons_name_the_largest_difference_first():
         (["poisson", "8", "8"], "poisson takes three numbers of cells"),
         (["poisson", "8", "8", "0"], "at least one cell in each direction"),
         (["poisson", "8", "8", "8", "--solvers", "cgg"], "unknown solver 'cgg', did you mean 'cg'?"),
+        (["poisson", "8", "8", "8", "--solver", "PCG"], "unknown solver 'PCG', did you mean 'cg'?"),
+        (["poisson", "8", "8", "8", "--solver", "gmres"], "gmres is not there: take bicgstab"),
         (["poisson", "8", "8", "8", "--ranks", "0"], "numbers of ranks of at least 1"),
         (["poisson", "8", "8", "8", "--machine", "h200"], "did you mean 'h200x4'?"),
         (["poisson", "8", "8", "8", "--iterations", "0"], "--iterations must be at least 1"),
@@ -164,6 +166,49 @@ def test_a_scaled_run_takes_as_long_as_the_whole():
         assert times[1].seconds == pytest.approx(times[0].seconds, rel=0.05)
         assert times[1].ledger["memory_bytes"] == pytest.approx(times[0].ledger["memory_bytes"], rel=0.05)
         assert times[1].ledger["messages"] == pytest.approx(times[0].ledger["messages"], rel=0.03)
+
+
+@needs_core
+def test_halos_of_others_are_no_waits_for_slower_ranks():
+    machine = {**machines.load("summit"), "internode_bandwidth": 1e9}
+    box = _predict.of_box("", _predict.Box((24, 24, 84)))  # 840 blocks of equal weight, 70 a rank
+    found = _predict.iteration(box, machine, 12, {"solver": "cg"})
+    assert found.ledger["imbalance_s"] > 0.05 * found.seconds, "ranks at the border of nodes are late"
+    assert found.parts["imbalance"] < 0.2 * found.ledger["imbalance_s"]
+    waits = sum(found.ledger[name] for name in ("exposed_halo_s", "imbalance_s"))
+    assert found.parts["halo"] + found.parts["imbalance"] == pytest.approx(waits)
+
+
+@needs_core
+def test_ranks_that_are_late_by_themselves_are_waited_for():
+    machine = {**machines.load("h200x4"), "jitter_s": 2e-5}
+    found = _predict.iteration(_predict.of_box("", _predict.Box((12, 12, 12))), machine, 8, {"solver": "cg"})
+    assert found.parts["imbalance"] > 0.05 * found.seconds
+    assert found.parts["imbalance"] > 0.5 * found.ledger["imbalance_s"]
+
+
+@needs_core
+def test_predictions_at_once_are_those_of_one_after_the_other(cli, monkeypatch):
+    machine = ("--machine", "cluster,summit", "--ranks", "1,3,8", "--json")
+    argv = ("predict", "poisson", 10, 10, 10, "--solvers", "cg,cgcg,prcg", *machine)
+
+    def predicted(cores):
+        monkeypatch.setattr(machines, "cores", lambda: cores)
+        code, out, err = cli(*argv)
+        assert code == 0 and err == ""
+        return json.loads(out)["predicted"]
+
+    alone = predicted(1)
+    assert len(alone) == 18 and predicted(6) == alone
+    assert [(row["described_machine"], row["ranks"], row["solver"]) for row in alone[:4]] == [
+        ("cluster", 1, "cg"), ("cluster", 1, "cgcg"), ("cluster", 1, "prcg"), ("cluster", 3, "cg"),
+    ]  # fmt: skip
+
+
+@needs_core
+def test_a_failed_prediction_ends_those_under_way(cli):
+    code, out, err = cli("predict", "poisson", 4, 4, 4, "--ranks", "2,65", "--solvers", "cg,prcg")
+    assert code == 2 and out == "" and "65 ranks are more than the 64 rows" in err
 
 
 @needs_core

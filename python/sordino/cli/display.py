@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from .. import log
@@ -64,6 +66,37 @@ def plain_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]],
         else [shown(cells[0]), rule, *map(shown, cells[1:])]
     )
     return "\n".join([*lines, ""])
+
+
+@contextmanager
+def steps(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[], None]]:
+    """Show how many of `total` steps are done, where standard error is a terminal; yields what is called after each."""
+    if quiet or processes.index() != 0 or not sys.stderr.isatty():
+        yield lambda: None
+        return
+    progress = rich_module("progress")
+    yield from _drawn_steps(progress, what, total) if progress else _plain_steps(what, total)
+
+
+def _drawn_steps(progress: Any, what: str, total: int) -> Iterator[Callable[[], None]]:
+    columns = (progress.TextColumn("{task.description}"), progress.BarColumn(), progress.MofNCompleteColumn())
+    console = rich_module("console").Console(stderr=True)
+    with progress.Progress(*columns, progress.TimeElapsedColumn(), console=console, transient=True) as shown:
+        task = shown.add_task(what, total=total)
+        yield lambda: shown.advance(task)
+
+
+def _plain_steps(what: str, total: int) -> Iterator[Callable[[], None]]:
+    done = itertools.count(1)
+
+    def show(count: int) -> None:
+        print(f"\r{what}: {count} of {total}\033[K", end="", file=sys.stderr, flush=True)
+
+    show(0)
+    try:
+        yield lambda: show(next(done))
+    finally:
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
 class Stopwatch:

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shlex
+import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import _options, _predict, machines
-from .._matrix import as_csr, as_vector
+from .._matrix import as_vector
+from .._names import of_method
 from .._native import core
 from ..bench import _records
-from ..errors import BadArgument, suggestion
+from ..errors import BadArgument
 from ..io import read_matrix, read_vector
 from ..problems import check_shape
 from ..report.record import json_ready
 from ..report.words import duration
-from .common import Parser, number, whole_number, whole_numbers
-from .display import show_table
+from . import display
+from .common import Parser, number, rows_of, whole_number, whole_numbers
 from .processes import say
+
+#: Predictions at once, and entries of their matrices together: each has a copy, for which there must be memory.
+_MOST_AT_ONCE, _MOST_ENTRIES = 8, 60_000_000
 
 #: Options of a solve that a prediction passes on.
 PASSED = (
@@ -55,11 +62,14 @@ def main(argv: Sequence[str]) -> int:
     subject = _subject(given)
     if plan.solvers == ["auto"]:
         plan = replace(plan, solvers=_predict.suiting(subject.run))
-    counts = {name: _predict.count(subject, _solving(plan, name), plan.iterations) for name in plan.solvers}
+    counts, found_of = _predicted(subject, plan, quiet=given.json)
     rows: list[dict[str, Any]] = []
     verdicts: list[dict[str, Any]] = []
-    for machine in plan.machines:
-        found = [list(_rows(subject, plan, machine, ranks, counts)) for ranks in plan.ranks]
+    for machine, of_machine in zip(plan.machines, found_of, strict=True):
+        found = [
+            list(_rows(subject, plan, machine, ranks, counts, of_ranks))
+            for ranks, of_ranks in zip(plan.ranks, of_machine, strict=True)
+        ]
         judged = [{**_verdict(part), "hosts": machines.hosts(machine, part[0]["ranks"])} for part in found]
         if not given.json:
             _show(subject, machine, [row for part in found for row in part], judged)
@@ -134,7 +144,7 @@ def _plan(given: Any) -> Plan:
     solvers = [word for word in given.solvers.split(",") if word]
     for name in solvers:
         if name not in known:
-            near = suggestion(name, known) or f"; known: {', '.join(known)}"
+            near = of_method(name, known) or f"; known: {', '.join(known)}"
             raise BadArgument(f"unknown solver '{name}'{near}")
     ranks = whole_numbers(given.ranks, "--ranks")
     if "auto" in solvers and len(solvers) > 1:
@@ -171,7 +181,7 @@ def _subject(given: Any) -> _predict.Subject:
             f"'{given.problem[1]}' is one argument too many: predict takes poisson NX NY NZ, or a file"
         )
     read = read_matrix(given.problem[0])
-    rows = as_csr(read.matrix)
+    rows = rows_of(read)
     if given.rhs:
         return _predict.of_matrix(read.name, rows, read_vector(given.rhs, rows.n, "right-hand side"))
     rhs = (
@@ -194,16 +204,50 @@ def _box(given: Any) -> _predict.Subject:
     return _predict.of_box(name, _predict.Box((nx, ny, nz), stencil, contrast))
 
 
+def _predicted(
+    subject: _predict.Subject, plan: Plan, *, quiet: bool
+) -> tuple[dict[str, _predict.Count], list[list[list[_predict.Iteration]]]]:
+    """Iterations to the tolerance by solver, and predictions ``[machine][ranks][solver]``, several at a time."""
+    ended = threading.Event()
+    cells = list(itertools.product(plan.machines, plan.ranks, plan.solvers))
+    workers = max(1, min(machines.cores(), _MOST_AT_ONCE, _MOST_ENTRIES // subject.run.nnz))
+    with display.steps("predicting", len(plan.solvers) + len(cells), quiet=quiet) as step:
+
+        def stop(_iteration: int, _residual: float) -> bool:
+            return ended.is_set()
+
+        def count(solver: str) -> _predict.Count:
+            counted = _predict.count(subject, _solving(plan, solver), plan.iterations)
+            step()
+            return counted
+
+        def predict(cell: tuple[dict[str, Any], int, str]) -> _predict.Iteration:
+            machine, ranks, solver = cell
+            found = _predict.iteration(subject, machine, ranks, {**plan.options, "solver": solver}, stop)
+            step()
+            return found
+
+        counts = {solver: count(solver) for solver in plan.solvers}  # on all cores, one after the other
+        pool = ThreadPoolExecutor(workers)
+        try:
+            found = pool.map(predict, cells)
+            nested = [[[next(found) for _ in plan.solvers] for _ in plan.ranks] for _ in plan.machines]
+        finally:
+            ended.set()
+            pool.shutdown(cancel_futures=True)
+    return counts, nested
+
+
 def _rows(
     subject: _predict.Subject,
     plan: Plan,
     machine: dict[str, Any],
     ranks: int,
     counts: dict[str, _predict.Count],
+    predicted: list[_predict.Iteration],
 ) -> Iterator[dict[str, Any]]:
     """One row for each method."""
-    for solver in plan.solvers:
-        found = _predict.iteration(subject, machine, ranks, {**plan.options, "solver": solver})
+    for solver, found in zip(plan.solvers, predicted, strict=True):
         counted = counts[solver]
         total = counted.iterations * found.seconds if counted.iterations is not None else None
         yield {
@@ -258,8 +302,8 @@ def _show(
     verdicts: list[dict[str, Any]],
 ) -> None:
     heads = (
-        "solver", "iterations", "ranks", "us an iteration", "memory", "launches", "own sums", "reductions exposed",
-        "halo exposed", "waits", "total",
+        "solver", "iterations", "ranks", "\N{GREEK SMALL LETTER MU}s an iteration", "memory", "launches", "own sums",
+        "reductions exposed", "halo exposed", "waits", "total",
     )  # fmt: skip
     names = ("memory", "launches", "sums", "reductions", "halo", "imbalance")
     cells = []
@@ -281,7 +325,7 @@ def _show(
     title = f"{subject.name}: {subject.n:,} rows, {subject.entries:,} entries; described machine {machine['name']}"
     if subject.scaled:
         title += f"; run scaled, with {subject.run.n:,} rows"
-    show_table(title, heads, cells, left=2)
+    display.show_table(title, heads, cells, left=2)
     untold = {row["solver"]: row["iterations_from"] for row in rows if not row["iterations"]}
     for solver, source in untold.items():
         say(f"{solver}: {source}.")
