@@ -20,7 +20,8 @@ struct Direction {  // beta = gamma / gamma_old;  p = z + beta p
 
 struct Pcg1 final : Method {
   static constexpr const char *name = "pcg1", *matrix = "spd";
-  static constexpr const char* summary = "PCG-Algorithm1 of hypre: three exposed reductions, unfused; to compare with";
+  static constexpr const char* summary =
+      "hypre's PCG as it is: three exposed reductions, unfused; to compare with (docs/theory)";
   static constexpr bool replicated = false;
   static constexpr Factors complex = Factors::of_words;
   explicit Pcg1(const Problem& problem);

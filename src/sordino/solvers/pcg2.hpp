@@ -46,7 +46,8 @@ using Kernels = decltype(joined(pcg::Kernels{}, KernelList<Kernel<Begin>, Kernel
 
 struct Pcg2 final : Method {
   static constexpr const char *name = "pcg2", *matrix = "spd";
-  static constexpr const char* summary = "PCG-Algorithm2 of 003: three exposed reductions, M in two halves; to compare with";
+  static constexpr const char* summary =
+      "hypre's PCG with M in two halves: three exposed reductions; to compare with pcg-overlap (docs/theory)";
   static constexpr bool replicated = false, takes_roots = true;
   static constexpr Factors complex = Factors::of_words;
   explicit Pcg2(const Problem& problem) { record(*this, problem, Waits::where_it_starts); }

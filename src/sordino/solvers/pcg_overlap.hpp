@@ -10,7 +10,8 @@ namespace sordino::pcg_overlap {
 
 struct PcgOverlap final : Method {
   static constexpr const char *name = "pcg-overlap", *matrix = "spd";
-  static constexpr const char* summary = "PCG-Overlap of 003: three reductions, each hidden behind an update of a vector";
+  static constexpr const char* summary =
+      "hypre's PCG with hidden all-reduces: three, each behind an update of a vector (docs/theory)";
   static constexpr bool replicated = false, takes_roots = true;
   static constexpr Factors complex = Factors::of_words;
   explicit PcgOverlap(const Problem& problem) { pcg2::record(*this, problem, pcg2::Waits::where_it_needs); }
