@@ -1,9 +1,11 @@
 // Rows of vectors between GPUs of several processes, outside of recordings: staged through pinned memory, beside those of one
 // process, which go straight.
+#include "check.hpp"
 #include "conformance/mpi_world.hpp"
 #include "sordino/comm/transport/mpi_comm.hpp"
+#include "sordino/runtime/cuda/devices.hpp"
 #include "sordino/runtime/cuda/enable.cuh"
-#include "support.hpp"
+#include "sordino/runtime/cuda/engine.hpp"
 #include "unit/comm/row_messages.hpp"
 
 using namespace sordino;
@@ -14,10 +16,10 @@ namespace {
 /// On one host, which maps memory; through MPI; on hosts of their own.
 template <class Job>
 void between_processes(const Job& job) {
-  test::need_gpu();
-  if (test::gpus() < processes()) SKIP(processes(), " processes need as many GPUs, and here are ", test::gpus());
+  const int gpus = int(cuda::device_report().devices.size());
+  if (gpus < processes()) SKIP(processes(), " processes need as many GPUs, and here are ", gpus);
   cuda::enable(row_messages::Kernels{});
-  for (int ranks = 1; ranks * processes() <= test::gpus(); ranks *= 2)
+  for (int ranks = 1; ranks * processes() <= gpus; ranks *= 2)
     for (bool hosts : {false, true})
       for (auto links : {cuda::Links::automatic, cuda::Links::host}) {
         NOTE(processes(), " processes of ", ranks, hosts ? ", on hosts of their own" : "",
