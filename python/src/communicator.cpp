@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "convert.hpp"
+#include "of_process.hpp"
 #include "sordino/api/engines.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/comm/communicator.hpp"
@@ -17,7 +18,7 @@ constexpr int first_channel = 16;  // those below are the library's
 
 /// What outlives a run: Python may keep a communicator or a pending communication for longer.
 struct Run {
-  std::unique_ptr<Engine> engine;
+  OfProcess<Engine> engine;
   std::atomic<bool> ended{false};
   std::vector<unsigned long> threads;  // [local rank] Python's number of it
 
@@ -244,7 +245,7 @@ void run_ranks(const nb::callable& job, const nb::dict& options) {
   validate(o);
   auto run = std::make_shared<Run>();
   nb::gil_scoped_release release;
-  run->engine = std::move(make_engine(o, {}).engine);
+  run->engine = OfProcess<Engine>(make_engine(o, {}).engine.release());
   run->threads.resize(std::size_t(run->engine->local_ranks()));
   struct End {
     Run& run;

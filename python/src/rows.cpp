@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "convert.hpp"
+#include "of_process.hpp"
 #include "sordino/api/rows_solver.hpp"
 #include "sordino/config.hpp"
 #if SORDINO_WITH_MPI
@@ -87,7 +88,7 @@ class PyRowsSolver {
     });
     view.first_row = first_row < 0 ? before : first_row;
     first_row_ = view.first_row;
-    solver_ = std::make_unique<RowsSolver>(view, o, std::move(accord), std::move(held));
+    solver_ = OfProcess<RowsSolver>(new RowsSolver(view, o, std::move(accord), std::move(held)));
     solver_->attend([this] { look_for_signals(*solver_); });
   }
   PyRowsSolver(const PyRowsSolver&) = delete;
@@ -178,7 +179,7 @@ class PyRowsSolver {
   }
 
   i64 first_row_ = 0;
-  std::unique_ptr<RowsSolver> solver_;
+  OfProcess<RowsSolver> solver_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include "convert.hpp"
+#include "of_process.hpp"
 #include "sordino/api/engines.hpp"
 #include "sordino/config.hpp"
 
@@ -138,7 +139,7 @@ class PySolver {
         watch->call(iteration, residual, x, n);
       };
     nb::gil_scoped_release release;
-    solver_ = std::make_unique<Solver>(system, o, m);
+    solver_ = OfProcess<Solver>(new Solver(system, o, m));
     watch_->solver = solver_.get();
   }
   ~PySolver() { watch_->solver = nullptr; }
@@ -247,7 +248,7 @@ class PySolver {
   Array<double> data_;
   i64 n_;  // words of a vector
   std::shared_ptr<Watching> watch_ = std::make_shared<Watching>();
-  std::unique_ptr<Solver> solver_;
+  OfProcess<Solver> solver_;
 };
 
 std::vector<i64> estimate(Array<i64> indptr, Array<i32> indices, Array<double> data, i64 n, const nb::dict& options,

@@ -85,10 +85,13 @@ def test_a_child_may_drop_the_solver_of_its_parent(system, kind):
     held = [getattr(sordino, kind)(*given, engine="host", ranks=2)]
 
     def drop():
-        held.clear()  # whose ranks' threads are not there, so that nobody may wait for them
-        return len(held)
+        own = sordino.Solver(A, engine="host", ranks=2)
+        held.clear()  # whose ranks' threads are not there: nobody may wait for them, or free stacks that others have by now
+        more = [sordino.Solver(A, engine="host", ranks=2) for _ in range(3)]
+        return [solver.solve(b).x.tobytes() for solver in (own, *more)]
 
-    assert in_a_child(drop) == 0
+    here = held[0].solve(b).x.tobytes()
+    assert in_a_child(drop) == [here] * 4
     assert held[0].solve(b).converged
 
 
