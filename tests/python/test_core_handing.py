@@ -78,7 +78,7 @@ def test_what_is_shown():
     operator = spla.LinearOperator(A.shape, matvec=lambda x: A @ x, dtype=float)
     assert "given as an operator" in repr(sordino.Solver(operator, engine="host", ranks=1))
     solution = held.solve(np.stack([B, B], axis=1))
-    assert repr(solution).startswith("Solution(status='converged', iterations=")
+    assert repr(solution).startswith("Solution(status='converged', columns=2, iterations=")
     shown = solution._repr_html_()
     assert "cg, preconditioner jacobi" in shown
     assert "2, of which 2 converged" in shown

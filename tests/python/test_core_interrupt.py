@@ -68,8 +68,8 @@ def test_ctrl_c_before_the_solve_writes_nothing(tmp_path):
 
 SOLVES = {
     "linalg": "sordino.linalg.cg(A, b, rtol=1e-13, maxiter=10**8)",
-    "once": "sordino.solve(A, b, rtol=1e-13, maxiter=10**8, on_failure='warn')",
-    "columns": "sordino.solve(A, numpy.stack([b, b, b], 1), rtol=1e-13, maxiter=10**8, on_failure='return')",
+    "once": "sordino.solve(A, b, on_failure='warn', **long)",
+    "columns": "sordino.solve(A, numpy.stack([b, b, b], 1), on_failure='return', **long)",
 }
 
 
@@ -79,6 +79,7 @@ def test_ctrl_c_ends_a_loop_over_solves(tmp_path, how):
     program.write_text(
         "import os, signal, threading, numpy, sordino\n"
         "A = sordino.poisson(48, 48, 48, contrast=1e8); b = A @ numpy.ones(A.shape[0])\n"
+        "long = dict(solver='cg', precond='none', rtol=1e-13, maxiter=10**8)\n"
         "sordino.solve(A, b, rtol=1e-2)\n"
         "threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
         "try:\n"
@@ -91,7 +92,7 @@ def test_ctrl_c_ends_a_loop_over_solves(tmp_path, how):
     shape = "(110592, 3)" if how == "columns" else "(110592,)"
     assert done.stdout.startswith(f"True {shape} ["), done.stderr
     assert done.stdout.count("'interrupted'") == 1
-    assert done.stdout.count("time_limit") == (2 if how == "columns" else 0) or "converged" in done.stdout
+    assert done.stdout.count("time_limit") == (2 if how == "columns" else 0)
 
 
 @pytest.mark.parametrize("engine", ["host", "model"])

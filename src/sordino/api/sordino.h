@@ -90,10 +90,10 @@ int sordino_create(const sordino_rows* matrix, const char* options, sordino_solv
  * but for ranks, which is 1 a process unless set, also where there is one process, and devices.
  *
  * Who waits longer than the timeout returns SORDINO_FAILED, with a sentence that says for what, and for which processes where
- * that is known. If some never came to sordino_create_mpi(), a collective stays under way on `comm`, which is then of no use for
- * others. A few calls of MPI cannot be given up (MPI_Comm_split_type, MPI_Comm_dup and a gather of one number, where an engine
- * is set up). They stand behind a barrier that can: a process that has not come there is told of in time; one that dies between
- * the two is left to MPI.
+ * that is known. If some never came to sordino_create_mpi(), a collective stays under way on `comm`, which is then of no use
+ * for others. A few calls of MPI cannot be given up (MPI_Comm_split_type, MPI_Comm_dup and a gather of one number, where an
+ * engine is set up). They stand behind a barrier that can: a process that has not come there is told of in time; one that dies
+ * between the two is left to MPI.
  *
  * MPI must be running, with MPI_THREAD_SERIALIZED at least (MPI_Init_thread); it is neither initialised nor finalised here.
  * `comm` is duplicated: messages of the two never meet. While a function runs in a process, its other threads make no MPI calls
