@@ -157,6 +157,7 @@ lint: $(VENV)/.ready-lint
 	$(VENV)/bin/ruff check . || status=1; \
 	$(VENV)/bin/ruff format --check --quiet . || { echo "ruff format would change files: make format"; status=1; }; \
 	$(VENV)/bin/mypy --no-error-summary || status=1; \
+	$(VENV)/bin/mypy --no-error-summary tests/typing/options.py || status=1; \
 	$(VENV)/bin/python tools/check_layout.py || status=1; \
 	exit $$status
 

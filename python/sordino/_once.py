@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._callbacks import Callback
 from ._solution import Solution, check_on_failure
 from ._solve import Solver
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._option_types import OnceOptions
 
 
 def solve(
@@ -16,7 +21,7 @@ def solve(
     *,
     on_failure: str = "raise",
     callback: Callback | None = None,
-    **options: Any,
+    **options: Unpack[OnceOptions],
 ) -> Solution:
     """Set up and solve one system A x = b.
 

@@ -101,9 +101,9 @@ def _fixed(name: str, names: Sequence[str]) -> str:
     return f"option '{name}' is fixed at setup: give it to sordino.Solver; a solve takes {', '.join(names)}"
 
 
-def apart(M: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+def apart(M: Any, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     """A preconditioner as an object, and the options, among which one that is named goes."""
-    options = dict(options)
+    options = dict(given)
     named = options.get("precond")
     if M is None and named is not None and not isinstance(named, str):
         M = options.pop("precond")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
@@ -26,6 +26,11 @@ from ._system import as_system, matrix_bytes
 from ._vectors import HostVectors
 from .errors import BadArgument, Unsupported
 from .log import logger
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._option_types import PerSolve, SolverOptions
 
 
 class Solver:
@@ -95,17 +100,17 @@ class Solver:
         callback_every: int = 0,
         callback_x: bool = False,
         machine: Any = None,
-        **options: Any,
+        **options: Unpack[SolverOptions],
     ) -> None:
-        M, options = _options.apart(M, options)
+        M, asked = _options.apart(M, options)
         system = as_system(A, M)
         self.n = system.n
         self.nnz = system.rows.nnz if system.rows else 0
         self._looks = looks(callback_every, callback_x)
-        self._null, options = _nullspace.apart(nullspace, left_nullspace, options, system.n)
+        self._null, asked = _nullspace.apart(nullspace, left_nullspace, asked, system.n)
         if system.complex and _nullspace.named(self._null, options):
             raise Unsupported("nullspaces of complex systems are not supported")
-        self._options, self._machine = place(_options.check(options), system.n, machine)
+        self._options, self._machine = place(_options.check(asked), system.n, machine)
         system, self._order = _metis.ordered(system, self._options)
         self._system = system  # the core views its arrays
         self._null = {name: self._order.into(vectors) for name, vectors in self._null.items()}
@@ -139,7 +144,7 @@ class Solver:
         *,
         on_failure: str = "raise",
         callback: Callback | None = None,
-        **options: Any,
+        **options: Unpack[PerSolve],
     ) -> Solution:
         """Solve A x = b.
 
@@ -225,7 +230,7 @@ class Solver:
                 raise
         self._suits.look(held)
 
-    def aspreconditioner(self, **options: Any) -> LinearOperator:
+    def aspreconditioner(self, **options: Unpack[PerSolve]) -> LinearOperator:
         """An operator whose product with r is one approximate solve of A z = r.
 
         Parameters

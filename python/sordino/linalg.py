@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from ._solution import Solution
 from ._solve import Solver
 from ._vectors import host_array
 from .errors import BadArgument, NotConvergedWarning
+
+if TYPE_CHECKING:
+    from ._option_types import Method
 
 __all__ = ["bicgstab", "cg"]
 
@@ -137,7 +140,7 @@ def bicgstab(
 
 
 def _solve(
-    method: str,
+    method: Method,
     A: Any,
     b: Any,
     x0: Any,

@@ -86,7 +86,7 @@ def test_a_child_may_drop_the_solver_of_its_parent(system, kind):
 
     def drop():
         own = sordino.Solver(A, engine="host", ranks=2)
-        held.clear()  # whose ranks' threads are not there: nobody may wait for them, or free stacks that others have by now
+        held.clear()  # its ranks' threads are not there to be joined, and others have their stacks
         more = [sordino.Solver(A, engine="host", ranks=2) for _ in range(3)]
         return [solver.solve(b).x.tobytes() for solver in (own, *more)]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,7 +39,7 @@ class Way:
     run: Callable[[], Solved]
 
 
-def ours(rows: CsrArrays, b: np.ndarray, rtol: float, engine: str, ranks: int, solver: str) -> Way:
+def ours(rows: CsrArrays, b: np.ndarray, rtol: float, engine: Any, ranks: int, solver: Any) -> Way:
     """Setup deals the matrix out; the solve deals b out, verifies x and gathers it."""
 
     def run() -> Solved:

@@ -165,7 +165,7 @@ def _fitted(seconds: dict[int, float], how: str) -> dict[str, Measured]:
     return {"reduction_base_s": (base, f"measured: {how}, {shown}"), "reduction_hop_s": (hop, source)}
 
 
-def _iteration(engine: str, ranks: int, repeats: int) -> float:
+def _iteration(engine: Any, ranks: int, repeats: int) -> float:
     """Seconds of an iteration of cg without messages. The spectrum is so wide that it never ends."""
     n = FEW_ROWS * ranks
     matrix = sp.diags_array(np.logspace(0, 12, n), format="csr")
@@ -179,7 +179,7 @@ def _iteration(engine: str, ranks: int, repeats: int) -> float:
     return per_iteration(run, 400, repeats)
 
 
-def _product(engine: str, ranks: int, repeats: int) -> float:
+def _product(engine: Any, ranks: int, repeats: int) -> float:
     n = FEW_ROWS * ranks
     line = sp.diags_array(
         [-np.ones(n - 1), 2 * np.ones(n), -np.ones(n - 1)], offsets=[-1, 0, 1], format="csr"

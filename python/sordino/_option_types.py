@@ -1,0 +1,61 @@
+"""Options by name and type, for editors and type checkers; :mod:`sordino._options` checks them when a program runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, SupportsFloat, SupportsIndex, TypedDict
+
+Method = Literal[
+    "auto", "cg", "prcg", "cgcg", "gropp", "pcg1", "pcg2", "pcg-overlap", "bicgstab", "pipebicgstab",
+    "gatherbicgstab", "cocg",
+]  # fmt: skip
+
+
+class PerSolve(TypedDict, total=False):
+    """Options that a single solve may change."""
+
+    rtol: SupportsFloat
+    atol: SupportsFloat
+    maxiter: SupportsIndex
+    max_iterations: SupportsIndex
+    time_limit: SupportsFloat
+
+
+class SolverOptions(PerSolve, total=False):
+    """All that ``sordino options`` lists; preconditioners and nullspaces are arguments of their own."""
+
+    solver: Method
+    method: Method
+    precond: Any  # or what `M` takes
+    degree: SupportsIndex
+    symmetry: Literal["auto", "hermitian", "symmetric", "general"]
+    storage: Literal["auto", "csr", "dia", "symdia"]
+    check_every: SupportsIndex
+    replace_every: SupportsIndex
+    engine: Literal["auto", "host", "cuda", "model"]
+    ranks: SupportsIndex
+    devices: str | SupportsIndex | Sequence[SupportsIndex]
+    partition: Literal["blocks", "metis"]
+    transport: Literal["auto", "memory", "host", "nccl", "nvshmem", "mpi", "mpi-staged", "mpi-direct"]
+    deterministic: Literal["auto", "on", "off"] | bool
+    all_reduce: Literal[
+        "auto", "fastest", "ordered", "recursive_doubling", "tree", "two_level", "mpi", "nccl"
+    ]
+    reduce_degree: SupportsIndex
+    broadcast_degree: SupportsIndex
+    progress: Literal["commands", "thread"]
+    timeout: SupportsFloat
+    seed: SupportsIndex
+    trace: bool
+    time_commands: bool
+
+
+class OnceOptions(SolverOptions, total=False):
+    """Those, and the arguments of a solver that is set up for one solve."""
+
+    M: Any
+    nullspace: Any
+    left_nullspace: Any
+    callback_every: int
+    callback_x: bool
+    machine: Any
