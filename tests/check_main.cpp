@@ -13,9 +13,13 @@
 // ends early in one process aborts all of them, for the others would wait for it.
 #include "check.hpp"
 
+#include <signal.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <mutex>
 
@@ -58,9 +62,29 @@ struct Count {
 #endif
 }
 
+/// A crash ends the program before it can say where: this names the test, and leaves the rest to who came before.
+struct Obituary {
+  static inline char name[256];
+  static inline struct sigaction before[NSIG];
+
+  static void write(int signal) {
+    constexpr char words[] = "crashed: ";
+    [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, words, sizeof words - 1);
+    written = ::write(STDERR_FILENO, name, std::strlen(name));
+    written = ::write(STDERR_FILENO, "\n", 1);
+    sigaction(signal, &before[signal], nullptr);  // the instruction is tried again
+  }
+  static void prepare() {
+    struct sigaction action{};
+    action.sa_handler = write;
+    for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigaction(signal, &action, &before[signal]);
+  }
+};
+
 void run(const Test& test, Count& count) {
   failures = 0;
   running = test.name;
+  std::snprintf(Obituary::name, sizeof Obituary::name, "%s", test.name.c_str());
   try {
     test.body();
   } catch (const Skip& skip) {
@@ -136,6 +160,7 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &check::process);
 #endif
+  check::Obituary::prepare();
   check::Selection selection;
   bool only_list = false;
   for (int i = 1; i < argc; ++i) {

@@ -21,6 +21,17 @@ def test_known_names():
     assert {"cluster", "h200x4", "laptop", "summit"} <= set(machines.names())
 
 
+@pytest.mark.parametrize("devices", [1, 2, 4, 8, 16])
+def test_a_host_with_any_number_of_h200(devices):
+    described, four = machines.load(f"h200x{devices}"), machines.load("h200x4")
+    assert described["name"] == f"h200x{devices}" and described["ranks_per_node"] == devices
+    assert machines.hosts(described, devices) == 1
+    same = [field for field in machines.FIELDS if field != "ranks_per_node"]
+    assert [described[field] for field in same] == [four[field] for field in same]
+    assert ("not measured on this many" in described["sources"]["link_latency_s"]) == (devices != 4)
+    assert machines.load(described) == described
+
+
 def test_a_machine_from_a_file_and_from_a_dictionary(tmp_path):
     described = machines.load("laptop")
     path = tmp_path / "mine.json"
@@ -38,7 +49,7 @@ def changed(**fields):
     ("given", "sentence"),
     [
         ("h200", "unknown machine 'h200', did you mean 'h200x4'?"),
-        ("zuse", "unknown machine 'zuse'; known: cluster, gmh, h200x4, laptop, offload, summit"),
+        ("zuse", "unknown machine 'zuse'; known: cluster, gmh, h200x4, laptop, offload, summit, h200xN for"),
         (changed(launch_s=None), "lacks the field 'launch_s'"),
         (changed(lunch_s=1.0), "unknown field 'lunch_s', did you mean 'launch_s'?"),
         (changed(launch_s="fast"), "'launch_s' must be a number, not 'fast'"),

@@ -28,9 +28,11 @@ leader_skew_s         for which a node's leader is busy with each other rank of 
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import platform
+import re
 from importlib import resources
 from typing import Any
 
@@ -76,7 +78,7 @@ def load(machine: str | os.PathLike[str] | dict[str, Any]) -> dict[str, Any]:
     Parameters
     ----------
     machine : str, path or dict
-        A name such as ``"h200x4"``, a JSON file, or the description itself.
+        A name such as ``"h200x4"`` (``"h200x8"`` for a host with so many), a JSON file, or the description itself.
 
     Raises
     ------
@@ -88,16 +90,37 @@ def load(machine: str | os.PathLike[str] | dict[str, Any]) -> dict[str, Any]:
     from ..io.opening import parse_object, read_text
 
     text = os.fspath(machine)
+    if of_host := re.fullmatch(r"h200x([1-9]\d?)", text):
+        return _host_of(int(of_host[1]))
     if text in names():
-        source = resources.files(__package__).joinpath(f"{text}.json").read_text(encoding="utf-8")
-    elif text.endswith(".json") or os.sep in text:
-        source = read_text(text)
-    else:
-        near = suggestion(text, names()) or f"; known: {', '.join(names())}, or the name of a .json file"
-        raise BadArgument(f"unknown machine {shown(text)}{near}")
-    described = parse_object(source, text, "a machine's description")
-    described.setdefault("name", os.path.basename(text).removesuffix(".json"))
-    return _checked(described, text)
+        return _checked(_own(text), text)
+    if text.endswith(".json") or os.sep in text:
+        described = parse_object(read_text(text), text, "a machine's description")
+        described.setdefault("name", os.path.basename(text).removesuffix(".json"))
+        return _checked(described, text)
+    known = f"; known: {', '.join(names())}, h200xN for a host with N of them, or the name of a .json file"
+    raise BadArgument(f"unknown machine {shown(text)}{suggestion(text, names()) or known}")
+
+
+def _own(name: str) -> dict[str, Any]:
+    """A description that comes with Sordino."""
+    text = resources.files(__package__).joinpath(f"{name}.json").read_text(encoding="utf-8")
+    return dict(json.loads(text))
+
+
+def _host_of(devices: int) -> dict[str, Any]:
+    """One host with so many H200: as measured on four, with another number of ranks in a node."""
+    four = _own("h200x4")
+    if devices == four["ranks_per_node"]:
+        return _checked(four, "h200x4")
+    name, links = f"h200x{devices}", "as on four H200, where it was measured; not measured on this many"
+    sources = {**four["sources"], "ranks_per_node": "the name of the machine"}
+    for number in ("link_latency_s", "link_bandwidth", "reduction_base_s", "reduction_hop_s"):
+        sources[number] = f"{links}: {sources[number]}"
+    about = f"One host with {devices} NVIDIA H200, NVLink between all of them, one process; links as on four"
+    return _checked(
+        {**four, "name": name, "description": about, "ranks_per_node": devices, "sources": sources}, name
+    )
 
 
 def numbers(described: dict[str, Any]) -> dict[str, float | int]:
