@@ -30,6 +30,44 @@ void naming(const DeviceTask& task, const Work& work) {
   }
 }
 
+struct DestroyGraph {
+  void operator()(CUgraph_st* graph) const { cudaGraphDestroy(graph); }
+};
+using OwnedGraph = std::unique_ptr<CUgraph_st, DestroyGraph>;
+
+bool may_stand_behind_a_gate(cudaGraphNodeType type) {
+  return type == cudaGraphNodeTypeKernel || type == cudaGraphNodeTypeMemcpy || type == cudaGraphNodeTypeMemset ||
+         type == cudaGraphNodeTypeEmpty;
+}
+
+/// Looked at before the node is added to another graph, so that nobody else's is spoilt by what it holds.
+void require_plain_nodes(cudaGraph_t graph) {
+  std::size_t count = 0;
+  call("cudaGraphGetNodes", cudaGraphGetNodes(graph, nullptr, &count));
+  std::vector<cudaGraphNode_t> nodes(count);
+  if (count > 0) call("cudaGraphGetNodes", cudaGraphGetNodes(graph, nodes.data(), &count));
+  for (cudaGraphNode_t node : nodes) {
+    cudaGraphNodeType type{};
+    call("cudaGraphNodeGetType", cudaGraphNodeGetType(node, &type));
+    if (!may_stand_behind_a_gate(type))
+      throw Error(Errc::unsupported, "of what it launched a part is neither a kernel nor a copy nor a memset");
+  }
+}
+
+/// What the task launches, in a graph of its own: if that is spoilt, nothing else is.
+OwnedGraph launches_of(const DeviceTask& task, const DeviceView& view) {
+  OwnedGraph graph;
+  naming(task, [&] {
+    graph.reset(captured(view.stream(), nullptr, [&] {
+      cudaGetLastError();  // what others left there
+      task.on_device(view);
+      call("a launch", cudaGetLastError());
+    }));
+    require_plain_nodes(graph.get());
+  });
+  return graph;
+}
+
 }  // namespace
 
 DeviceTasks::DeviceTasks(RankState& memory, const Plan& plan, int period) : memory_(memory), plan_(plan) {
@@ -45,6 +83,7 @@ DeviceTasks::DeviceTasks(RankState& memory, const Plan& plan, int period) : memo
 }
 
 void DeviceTasks::capture(const Launch& launch, int turn, GateArgs gate, cudaStream_t stream) const {
+  const OwnedGraph launches = launches_of(*launch.task, view_of(launch, turn));
   cudaGraph_t graph = look_at_capture(stream).graph;
   call("cudaGraphConditionalHandleCreate", cudaGraphConditionalHandleCreate(&gate.go, graph, 0, cudaGraphCondAssignDefault));
   gate.control = &memory_.control->control;
@@ -58,22 +97,17 @@ void DeviceTasks::capture(const Launch& launch, int turn, GateArgs gate, cudaStr
   cudaGraphNode_t node = nullptr;
   Captured behind = look_at_capture(stream);
   call("cudaGraphAddNode", cudaGraphAddNode(&node, graph, behind.last, behind.edges, behind.count, &choice));
-  capture_body(launch, turn, choice.conditional.phGraph_out[0]);
+  cudaGraphNode_t inside = nullptr;
+  cudaGraph_t body = choice.conditional.phGraph_out[0];
+  call("cudaGraphAddChildGraphNode", cudaGraphAddChildGraphNode(&inside, body, nullptr, 0, launches.get()));
   call("cudaStreamUpdateCaptureDependencies",
        cudaStreamUpdateCaptureDependencies(stream, &node, nullptr, 1, cudaStreamSetCaptureDependencies));
 }
 
-void DeviceTasks::capture_body(const Launch& launch, int turn, cudaGraph_t body) const {
-  const DeviceTask& task = *launch.task;
-  DeviceView view(
-      task, aside_.get(), [&](int v) { return memory_.vectors[std::size_t(plan_.physical_vector(turn, v))].rows; },
-      [&](int s) { return &memory_.control->scalars[plan_.scalar_map(turn)[std::size_t(s)]]; });
-  auto launches = [&] {
-    cudaGetLastError();  // what others left there
-    task.on_device(view);
-    call("a launch", cudaGetLastError());
-  };
-  naming(task, [&] { captured(aside_.get(), body, launches); });
+DeviceView DeviceTasks::view_of(const Launch& launch, int turn) const {
+  return {*launch.task, aside_.get(),
+          [this, turn](int v) { return memory_.vectors[std::size_t(plan_.physical_vector(turn, v))].rows; },
+          [this, turn](int s) { return &memory_.control->scalars[plan_.scalar_map(turn)[std::size_t(s)]]; }};
 }
 
 DeviceTasks::Graph DeviceTasks::graph_of(const Launch& launch, int turn) const {

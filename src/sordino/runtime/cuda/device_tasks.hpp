@@ -28,7 +28,7 @@ class DeviceTasks {
   };
   using Graph = std::unique_ptr<CUgraphExec_st, Destroy>;
 
-  void capture_body(const Launch& launch, int turn, cudaGraph_t body) const;
+  DeviceView view_of(const Launch& launch, int turn) const;
   Graph graph_of(const Launch& launch, int turn) const;
 
   RankState& memory_;
