@@ -265,6 +265,8 @@ def test_what_four_gpus_took_is_in_the_documentation():
         (row,) = (r for r in rows if (r["size"], r["ranks"]) == (size, ranks))
         return row[key]["median"]
 
+    solves = [f"{solution(256, ranks, 'solve_s'):.2f}" for ranks in (1, 2, 4)]
+    assert f"| {solves[0]}, {solves[1]} and {solves[2]} s |" in README
     threads = {r["ranks"]: r for r in _lines("2026-11-22_solution_threads_h200x4.jsonl")}
     one, four = (
         [f"{threads[n][key]['median']:.2f}" for key in ("setup_s", "solve_s", "total_s")] for n in (1, 4)
@@ -280,6 +282,16 @@ def test_what_four_gpus_took_is_in_the_documentation():
             for told, value in zip(cell.split(", "), found, strict=True):
                 assert abs(float(told) - value) <= 0.51 * 10.0 ** -len(told.split(".")[1]), (ranks, size)
         assert cells[4] == speed_up and abs(float(speed_up) - solution(256, 1) / solution(256, ranks)) < 0.006
+
+
+def test_how_a_thousand_steps_grow_is_as_recorded():
+    (host,), (gpus,) = (_lines(f"2026-11-22_steps_{where}.jsonl") for where in ("2_cores", "h200x2"))
+    text = " ".join(README.split())
+    for row, told in ((host, "by {} bytes on the host"), (gpus, "by {} and {}")):
+        heap = row["held"]["heap"]
+        figures = [f"{heap['grown']:,.0f}", f"{heap['last'] - heap['first']:,.0f}"]
+        assert told.format(*figures) in text and figures[1] in text
+    assert row["held"]["device_allocations"]["last"] == 52
 
 
 def test_what_storage_gains_on_gpus_is_in_the_documentation():
