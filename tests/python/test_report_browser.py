@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import shutil
 
@@ -210,6 +211,50 @@ def test_the_timeline_tells_waits_from_what_is_hidden(visit):
         for kind in ("reduction_wait", "reduction")
     )
     assert thin < thick / 2
+
+
+def painted(locator):
+    """A screenshot's share of pixels that are not of its commonest colour, and its colours, as a set of triples."""
+    image = pytest.importorskip("PIL.Image", reason="Pillow is not installed (pip install 'sordino[report]')")
+    pixels = np.asarray(image.open(io.BytesIO(locator.screenshot())).convert("RGB")).reshape(-1, 3)
+    colours, counts = np.unique(pixels, axis=0, return_counts=True)
+    return 1 - counts.max() / counts.sum(), {tuple(map(int, colour)) for colour in colours}
+
+
+def check_screenshots(page, least):
+    pictures = page.locator("svg:visible").all()
+    assert len(pictures) >= least
+    for picture in pictures:
+        share, colours = painted(picture)
+        assert share > 0.005 and len(colours) > 8, picture.get_attribute("aria-label")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", list(WIDTHS))
+@pytest.mark.parametrize("name", ["grid", "matrix", "lattice"])
+def test_screenshots_show_what_is_drawn(visit, name, width, scheme):
+    page = visit(name, WIDTHS[width], scheme)
+    check_screenshots(page, 4)
+    share, _ = painted(page.locator("body"))
+    assert 0.02 < share < 0.9, "the page is blank, or covered"
+
+
+def test_a_screenshot_of_the_timeline_has_the_colours_of_its_legend(visit):
+    page = visit("grid", WIDTHS["desk"])
+    legend = page.evaluate(
+        "[...document.querySelectorAll('section:has(.timeline) .legend i')]"
+        ".map(e => getComputedStyle(e).backgroundColor)"
+    )
+    wanted = {tuple(int(part) for part in colour[4:-1].split(",")) for colour in legend}
+    _, colours = painted(page.locator(".timeline").first)
+    assert len(wanted) >= 5 and wanted <= colours
+
+
+def test_a_picture_that_is_not_drawn_is_noticed(visit):
+    page = visit("grid", WIDTHS["desk"])
+    page.evaluate("document.querySelector('svg').replaceChildren()")
+    with pytest.raises(AssertionError):
+        check_screenshots(page, 4)
 
 
 @pytest.mark.parametrize("name", ["grid", "matrix"])
