@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from ._solution import Solution
 from ._solve import Solver
 from ._vectors import host_array
 from .errors import BadArgument, NotConvergedWarning
-
-if TYPE_CHECKING:
-    from ._option_types import Method
 
 __all__ = ["bicgstab", "cg"]
 
@@ -140,7 +137,7 @@ def bicgstab(
 
 
 def _solve(
-    method: Method,
+    method: str,
     A: Any,
     b: Any,
     x0: Any,

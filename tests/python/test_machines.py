@@ -28,7 +28,7 @@ def test_a_host_with_any_number_of_h200(devices):
     assert machines.hosts(described, devices) == 1
     same = [field for field in machines.FIELDS if field != "ranks_per_node"]
     assert [described[field] for field in same] == [four[field] for field in same]
-    assert ("not measured on this many" in described["sources"]["link_latency_s"]) == (devices != 4)
+    assert ("as on a host of four H200" in described["sources"]["link_latency_s"]) == (devices != 4)
     assert machines.load(described) == described
 
 

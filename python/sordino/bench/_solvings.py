@@ -39,7 +39,7 @@ class Way:
     run: Callable[[], Solved]
 
 
-def ours(rows: CsrArrays, b: np.ndarray, rtol: float, engine: Any, ranks: int, solver: Any) -> Way:
+def ours(rows: CsrArrays, b: np.ndarray, rtol: float, engine: Any, ranks: int, solver: str) -> Way:
     """Setup deals the matrix out; the solve deals b out, verifies x and gathers it."""
 
     def run() -> Solved:

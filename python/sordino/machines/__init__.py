@@ -113,7 +113,7 @@ def _host_of(devices: int) -> dict[str, Any]:
     four = _own("h200x4")
     if devices == four["ranks_per_node"]:
         return _checked(four, "h200x4")
-    name, links = f"h200x{devices}", "as on four H200, where it was measured; not measured on this many"
+    name, links = f"h200x{devices}", "as on a host of four H200, where it was measured"
     sources = {**four["sources"], "ranks_per_node": "the name of the machine"}
     for number in ("link_latency_s", "link_bandwidth", "reduction_base_s", "reduction_hop_s"):
         sources[number] = f"{links}: {sources[number]}"
