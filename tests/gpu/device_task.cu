@@ -90,7 +90,6 @@ TEST("device tasks: behind launches that are not chained, where ranks share a de
   need_kernels();
   for (int ranks : {1, 2, 4})
     for (int max : {5, 13}) {
-      NOTE(ranks, " ranks, max ", max);
       cuda::Options plain, stays, shared, carried, timed;
       plain.chain = false;
       stays.looping = Looping::resident;  // which it does not, for this
@@ -98,7 +97,14 @@ TEST("device tasks: behind launches that are not chained, where ranks share a de
       shared.sharing = cuda::Sharing::always;
       carried.links = cuda::Links::host;
       timed.time_commands = true;
-      for (auto& o : {plain, stays, shared, carried, timed}) CHECK((on_gpus(ranks, o, max) == expected(max)));
+      for (auto& [name, o] : {std::pair("not chained", plain),
+                              {"to stay", stays},
+                              {"one device", shared},
+                              {"host memory", carried},
+                              {"timed", timed}}) {
+        NOTE(ranks, " ranks, max ", max, ", ", name);
+        CHECK((on_gpus(ranks, o, max) == expected(max)));
+      }
     }
 }
 

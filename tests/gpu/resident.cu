@@ -25,6 +25,8 @@ struct Run {
   i64 stayed = 0;  // chunks
 };
 
+constexpr int too_long_for_a_graph = 5000;  // iterations: then launches of the same grids follow each other
+
 struct Way {
   Looping looping = Looping::resident;
   bool by_single_launches = false;  // of the same grids
@@ -35,7 +37,7 @@ Run solve(const CsrMatrix& A, const Options& options, int ranks, const Way& way)
   cuda::enable_kernels();
   cuda::Options o;
   o.looping = way.looping;
-  o.time_commands = way.by_single_launches;
+  if (way.by_single_launches) o.chunk = too_long_for_a_graph;
   o.most_blocks = way.most_blocks;
   EngineChoice choice;
   auto engine = test::cuda_engine(ranks, o);
@@ -115,7 +117,7 @@ TEST("resident: rows here and there, rotations and commands of some iterations g
           for (int k : {0, 1}) {
             cuda::Options o;
             o.looping = Looping::resident;
-            o.time_commands = k == 1;
+            if (k == 1) o.chunk = too_long_for_a_graph;
             auto gpu = test::cuda_engine(ranks, o);
             found[k].resize(std::size_t(ranks));
             gpu->run([&](Rank& rank) {

@@ -45,8 +45,8 @@ std::vector<int> numbers(const char* name, std::vector<int> otherwise) {
 // SPEED_SIZES=64,128 SPEED_VARIANTS=0,1 SPEED_BLOCKS=264,0 SPEED_RANKS=4 choose.
 TEST("speed: conjugate gradients at 64^3, 128^3 and 256^3") {
   test::need_gpu();
-  const char* name[] = {"chained, chunks of 20",   "not chained",      "chained, chunks of 60",
-                        "launch by launch, timed", "launch by launch", "WHILE graph"};
+  const char* name[] = {"chained, chunks of 20", "not chained",      "chained, chunks of 60",
+                        "chained, timed",        "launch by launch", "WHILE graph"};
   for (int ranks : numbers("SPEED_RANKS", {1}))
     for (int n : numbers("SPEED_SIZES", {64, 128, 256}))
       for (int blocks : numbers("SPEED_BLOCKS", {0}))

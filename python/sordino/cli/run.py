@@ -160,8 +160,6 @@ def _asides(report: Report) -> list[str]:
     ranks = int(report.options.get("ranks") or 1) * int(report.problem.get("processes", 1))
     if engine == "host" and ranks > here:
         return [f"{ranks} ranks took turns on {count(here, 'core')}: part of their waits is for a core."]
-    if engine == "cuda" and report.options.get("time_commands"):
-        return ["Commands were launched one by one, to be timed: without a report the GPUs are faster."]
     return []
 
 

@@ -353,6 +353,7 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<F>()) command(c
   if (threadIdx.x < 32) {
     bool go = begin_command<order>(functor, exit_test, a, s, computed);
     if (threadIdx.x == 0) s.go = go;
+    if (go && is_keeper()) note_begin(a);
   } else {
     wait_for_previous_command();
   }
@@ -365,6 +366,7 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<F>()) command(c
   bool well = run_groups<order>(f, a, sums);
   if constexpr (K > 0 && order == SumOrder::grid)
     if (well && a.start.slot >= 0) start_reduction<K>(a, s, sums);
+  note_end(a);
 }
 
 }  // namespace sordino::cuda

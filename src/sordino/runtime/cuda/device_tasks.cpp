@@ -86,8 +86,6 @@ void DeviceTasks::capture(const Launch& launch, int turn, GateArgs gate, cudaStr
   const OwnedGraph launches = launches_of(*launch.task, view_of(launch, turn));
   cudaGraph_t graph = look_at_capture(stream).graph;
   call("cudaGraphConditionalHandleCreate", cudaGraphConditionalHandleCreate(&gate.go, graph, 0, cudaGraphCondAssignDefault));
-  gate.control = &memory_.control->control;
-  gate.command = launch.command;
   launch_gate(gate, stream);
   cudaGraphNodeParams choice{};
   choice.type = cudaGraphNodeTypeConditional;
@@ -111,7 +109,9 @@ DeviceView DeviceTasks::view_of(const Launch& launch, int turn) const {
 }
 
 DeviceTasks::Graph DeviceTasks::graph_of(const Launch& launch, int turn) const {
-  cudaGraph_t graph = captured(memory_.stream, nullptr, [&] { capture(launch, turn, {.in_order = true}, memory_.stream); });
+  cudaGraph_t graph = captured(memory_.stream, nullptr, [&] {
+    capture(launch, turn, {.control = &memory_.control->control, .command = launch.command, .in_order = true}, memory_.stream);
+  });
   cudaGraphExec_t made = nullptr;
   cudaError_t error = cudaGraphInstantiate(&made, graph, 0);
   cudaGraphDestroy(graph);

@@ -85,7 +85,7 @@ struct Options {
   double timeout = 60;         // seconds without any progress before a wait gives up; <= 0: never
   int chunk = 20;              // iterations a graph, about; the host looks at the run between chunks
   bool deterministic = false;  // sums as on the CPU engines: their bits, on any number of ranks
-  bool time_commands = false;  // launches commands one by one, and times the first of each replay
+  bool time_commands = false;  // the first of each replay note when they do what
   Sharing sharing = Sharing::automatic;
   Links links = Links::automatic;
   Staging staging = Staging::automatic;
@@ -110,7 +110,7 @@ struct Counters {
   i64 chunks = 0;            // graph launches, or stretches of single launches
   i64 stayed = 0;            // those of them for which one kernel stays
   i64 calls_in_replays = 0;  // all calls made by replays, waiting not counted
-  i64 single_calls = 0;      // those of them that launched, paced or timed commands one by one
+  i64 single_calls = 0;      // those of them that launched commands one by one
   i64 allocations = 0;       // of device or pinned memory, graphs, events
 };
 

@@ -45,6 +45,7 @@ __device__ inline void send_block(const Args& a, i32 b, u32 epoch) {
   for (int p = lane; p < r.targets; p += 32)
 #pragma unroll
     for (int k = 0; k < K; k++) store_packet(r.to[p] + place + k, {sum[k], word});
+  if (lane == 0) note_started(a);
 }
 
 /// A warp computes and sums the rows of one tile.

@@ -8,21 +8,10 @@ namespace sordino::cuda {
 // Used for capturing, where iterations count from the chunk's first, and for launching, where they count from the replay's: a
 // chunk is a multiple of the cycle, so turns and predicates are the same.
 void CudaProgram::issue_iterations(int first, int last) {
-  bool timing = timing_;
-  streams_.fork(timing || (plan_.device_tasks && !as_graph_));  // a task's own graph knows no order but the stream's
-  for (int i = first; i < last; i++) {
-    int open = -1;
-    for (auto& launch : plan_.launches) {
-      if (!rec_.commands[launch.command].active(i)) continue;
-      if (timing && launch.command != open) {
-        if (open >= 0) end_command();
-        begin_command(launch.command, i);
-        open = launch.command;
-      }
-      issue(launch, i, chains_ && !timing);
-    }
-    if (open >= 0) end_command();
-  }
+  streams_.fork(plan_.device_tasks && !as_graph_);  // a task's own graph knows no order but the stream's
+  for (int i = first; i < last; i++)
+    for (auto& launch : plan_.launches)
+      if (rec_.commands[launch.command].active(i)) issue(launch, i);
   streams_.join();
 }
 
@@ -33,6 +22,8 @@ Args CudaProgram::told(const Launch& launch, int iteration) {
   a.history = history_;
   a.history_mask = history_mask_;
   a.history_offset = tests_issued_;
+  a.stamps = stamps_;
+  a.n_stamps = n_stamps_;
   auto next = [&](EpochRef& e) { e.offset = ++offsets_[e.index]; };
   for (int j = 0; j < a.n_finishes; j++) next(a.finish[j].epoch);
   for (int j = 0; j < a.n_awaits; j++) next(a.await[j].epoch);
@@ -42,13 +33,13 @@ Args CudaProgram::told(const Launch& launch, int iteration) {
   return a;
 }
 
-void CudaProgram::issue(const Launch& launch, int iteration, bool chains) {
+void CudaProgram::issue(const Launch& launch, int iteration) {
   if (launch.task) return issue_task(launch, iteration);
   int turn = iteration % rec_.period;
   Args a = told(launch, iteration);
   if (state_.shared) follow_peers(launch, turn);
   Streams::Place place = streams_.enter(launch.command);
-  launch.turns[turn]->launch(a, launch.blocks, place.stream, chains && place.follows);
+  launch.turns[turn]->launch(a, launch.blocks, place.stream, chains_ && place.follows);
   if (state_.shared) signal_peers(launch, turn);
   if (state_.nccl)
     for (auto& parcel : launch.parcels[turn]) {
@@ -62,10 +53,17 @@ void CudaProgram::issue(const Launch& launch, int iteration, bool chains) {
 void CudaProgram::issue_task(const Launch& launch, int iteration) {
   int turn = iteration % rec_.period;
   Streams::Place place = streams_.enter(launch.command);
+  GateArgs at{.control = &mine_.control->control, .command = launch.command, .commands = i32(rec_.commands.size())};
+  at.iteration = iteration;
+  at.in_order = !as_graph_;
+  at.stamps = stamps_;
+  at.n_stamps = n_stamps_;
+  if (stamps_) launch_note(at, TaskNote::begin, place.stream);
   if (as_graph_)
-    tasks_.capture(launch, turn, {.commands = i32(rec_.commands.size()), .iteration = iteration}, place.stream);
+    tasks_.capture(launch, turn, at, place.stream);
   else
     tasks_.launch(launch, turn, place.stream);
+  if (stamps_) launch_note(at, TaskNote::end, place.stream);
   streams_.interrupt(launch.command);
   streams_.leave(launch.command);
 }

@@ -22,6 +22,29 @@ __device__ inline i32 iteration_of(const Args& a) { return a.control->first_iter
 __device__ inline u32 epoch_of(const Args& a, const EpochRef& e) { return a.epochs[e.index] + e.offset; }
 __device__ inline u32 place_of(const Args& a) { return place_in_order(iteration_of(a), a.commands, a.command); }
 
+// --- stamps: what a traced replay notes; in others each costs a look at a parameter -----------------------------------------
+
+__device__ inline Stamp* stamp_of(const Args& a) {
+  if (!a.stamps) return nullptr;
+  i64 place = i64(iteration_of(a)) * a.commands + a.command;
+  return place < a.n_stamps ? a.stamps + place : nullptr;
+}
+/// Of a command that is cut into several launches the first one to begin counts.
+__device__ inline void note_begin(const Args& a) {
+  if (Stamp* stamp = stamp_of(a); stamp && stamp->begin == 0) stamp->begin = nanoseconds();
+}
+/// All threads of the block.
+__device__ inline void note_end(const Args& a) {
+  if (!a.stamps) return;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  if (Stamp* stamp = stamp_of(a)) atomicMax(reinterpret_cast<unsigned long long*>(&stamp->end), nanoseconds());
+}
+/// Some thread's: the last one to say so counts.
+__device__ inline void note_started(const Args& a) {
+  if (Stamp* stamp = stamp_of(a)) atomicMax(reinterpret_cast<unsigned long long*>(&stamp->started), nanoseconds());
+}
+
 // --- finish --------------------------------------------------------------------------------------------------------------
 
 /// The packet that a thread waits for first.
@@ -48,6 +71,10 @@ __device__ inline PartRef part_ref(const Args& a, int part) {
 __device__ inline void book_finish(const Args& a, const Shared& s, u32 waited) {
   if (threadIdx.x == 0 && waited) a.control->waited_reduction += waited;
   if (threadIdx.x == 0 && s.stop && a.control->stop_seen_at == 0) a.control->stop_seen_at = place_of(a);
+  if (Stamp* stamp = threadIdx.x == 0 ? stamp_of(a) : nullptr) {
+    stamp->finished = nanoseconds();
+    stamp->waited_reduction = waited;
+  }
 }
 
 /// The first warp collects the parts of all reductions that end here and adds them, rank by rank: every rank gets the same
@@ -121,6 +148,10 @@ __device__ inline bool await_rows(const Args& a, bool witness) {
   if (threadIdx.x == 0) {
     if (waited) a.control->waited_halo += waited;
     if (stop && a.control->stop_seen_at == 0) a.control->stop_seen_at = place_of(a);
+    if (Stamp* stamp = stamp_of(a); stamp && stamp->awaited == 0) {  // later groups of the command find all there
+      stamp->awaited = nanoseconds();
+      stamp->waited_halo = waited;
+    }
   }
   return true;
 }
@@ -177,6 +208,7 @@ __device__ inline void sent_rows(const Args& a) {
     for (int k = 0; k < p.peers; k++) store_relaxed(p.flags[k], word);
     *p.sent = word;
   }
+  if (Stamp* stamp = stamp_of(a)) stamp->sent = nanoseconds();
 }
 
 // --- start ---------------------------------------------------------------------------------------------------------------
@@ -191,6 +223,7 @@ __device__ inline void start_reduction(const Args& a, Shared& s, double (&sums)[
   if (threadIdx.x >= 32 || mute) return;
   i32 place = ((epoch & 1) * a.start.parts + a.start.place) * K;
   push_sums<K>(a.start.targets, sum, flag_word(epoch, stop), [&](i32 target) { return a.start.to[target] + place; });
+  if (threadIdx.x == 0) note_started(a);
 }
 
 }  // namespace sordino::cuda

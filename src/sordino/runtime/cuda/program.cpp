@@ -21,7 +21,7 @@ CudaProgram::CudaProgram(std::shared_ptr<State> state, Rank& rank, const Recordi
       tally_(rank, recording, vector_map, scalar_map),
       plan_(state_, rank, recording, vector_map, scalar_map),
       tasks_(mine_, plan_, recording.period),
-      streams_(mine_, rank, recording, state_.shared || state_.options.time_commands || plan_.on_host),
+      streams_(mine_, rank, recording, state_.shared || plan_.on_host),
       copies_(rank, mine_, recording, vector_map) {
   int major = 0;
   call("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, mine_.device));
@@ -37,6 +37,7 @@ CudaProgram::CudaProgram(std::shared_ptr<State> state, Rank& rank, const Recordi
   }
   repeats_ = rec_.is_loop && state_.options.looping == Looping::while_graph && !state_.nccl && state_.has_device_each();
   if (i64 tests = tally_.tests(chunk_); tests > 0) allocate_history(tests * (repeats_ ? repeated_chunks : 1));
+  make_stamps();
 }
 
 CudaProgram::~CudaProgram() {
@@ -46,8 +47,7 @@ CudaProgram::~CudaProgram() {
   cudaSetDevice(mine_.device);
   state_.drain(mine_);  // a chunk of void commands may still be on its way
   if (graph_) cudaGraphExecDestroy(graph_);
-  for (auto& t : timed_)
-    for (cudaEvent_t e : {t.begin, t.end}) cudaEventDestroy(e);
+  free_stamps();
   cudaFree(increments_);
   cudaFree(steps_);
   cudaFree(history_);
@@ -110,13 +110,12 @@ void CudaProgram::fail(const FaultRecord& f) {
 
 void CudaProgram::book(const Outcome& outcome, const Window::Report& report) {
   const Control& c = report.control;
-  int exit_command = outcome.exited() ? c.exit_command : -1;
-  tally_.book(rank_, outcome.iterations, exit_command);
+  tally_.book(rank_, outcome.iterations, outcome.exited() ? c.exit_command : -1);
   std::copy_n(report.scalars, rank_.scalar_values.size(), rank_.scalar_values.begin());
   rank_.stop_seen |= c.stop_seen_at != 0;
   rank_.ledger.exposed_reduction += double(c.waited_reduction) * 1e-9;
   rank_.ledger.exposed_halo += double(c.waited_halo) * 1e-9;
-  if (timing_) book_times(outcome, exit_command);
+  if (stamps_) book_stamps(outcome.iterations);
   copies_.give_back();
 }
 

@@ -2,7 +2,9 @@
 #pragma once
 #include <array>
 #include <deque>
+#include <map>
 #include <optional>
+#include <queue>
 
 #include "sordino/runtime/awaited.hpp"
 #include "sordino/runtime/cuda/callers.hpp"
@@ -13,12 +15,6 @@
 #include "sordino/runtime/patience.hpp"
 
 namespace sordino::cuda {
-
-/// Events around the launches of one command in one iteration.
-struct TimedCommand {
-  int command, iteration;
-  cudaEvent_t begin, end;
-};
 
 class CudaProgram final : public Program {
  public:
@@ -41,7 +37,7 @@ class CudaProgram final : public Program {
 
   // issuing (issue.cpp)
   void issue_iterations(int first, int last);
-  void issue(const Launch& launch, int iteration, bool chains);
+  void issue(const Launch& launch, int iteration);
   void issue_task(const Launch& launch, int iteration);
   void issue_mark(u32 first_test, int iterations);
   void follow_peers(const Launch& launch, int turn);
@@ -88,10 +84,27 @@ class CudaProgram final : public Program {
   void run_host_task(const Launch& launch, int iteration);
 
   // timing (timing.cpp)
-  bool timed() const { return state_.options.time_commands || state_.trace().on; }
-  void begin_command(int command, int iteration);
-  void end_command();
-  void book_times(const Outcome& outcome, int exit_command);
+  class DeviceClock {
+   public:
+    void compare(u64 device, double host);  // both at the same time, or the host a little later
+    double seconds(u64 device) const;       // on the host's clock
+
+   private:
+    u64 device_ = 0;
+    double host_ = 0;
+  };
+  /// When what is under way was sent; nanoseconds of the device.
+  struct Flights {
+    std::map<int, std::queue<u64>> sums;  // by slot
+    std::map<int, u64> rows;              // by physical vector
+  };
+  void make_stamps();
+  void free_stamps();
+  void clear_stamps();
+  void book_stamps(int iterations);
+  void book_computing(const Command& c, const Stamp& stamp);
+  void book_communication(const Command& c, int turn, const Stamp& stamp, Flights& flights);
+  void add_span(const Command& c, SpanKind kind, const std::string& name, u64 from, u64 until);
 
   // replaying (replay.cpp)
   bool on_device() const { return as_graph_ && repeats_; }
@@ -152,11 +165,10 @@ class CudaProgram final : public Program {
   void* steps_ = nullptr;      // of a chunk, if a kernel stays for it
   i32 resident_steps_ = 0;
   cudaGraphExec_t graph_ = nullptr;
-  // timing
-  std::vector<TimedCommand> timed_;
-  std::size_t timed_count_ = 0;
-  bool timing_ = false;
-  double timing_since_ = 0;
+  // timing: none if these are null
+  Stamp *stamps_ = nullptr, *stamps_copy_ = nullptr;  // [n_stamps_]: on the device, and pinned
+  i32 n_stamps_ = 0;
+  DeviceClock clock_;
 };
 
 }  // namespace sordino::cuda

@@ -63,6 +63,7 @@ void CudaProgram::issue_ahead() {
 /// Takes in what the chunk that has arrived did. A host that is slower than its device never waits: it looks around here.
 void CudaProgram::take() {
   i64 calls = calls_made;
+  double seen = seconds_now();
   state_.beat(mine_);
   tell_stop();
   state_.attend(rank_);
@@ -71,6 +72,7 @@ void CudaProgram::take() {
   if (on_device()) chunk.mark = mine_.marks = ended_on_device();
   while (!exchanged_.empty() && i32(exchanged_.front().mark - chunk.mark) <= 0) exchanged_.pop_front();
   const Window::Report& report = checked_report(chunk.mark);
+  clock_.compare(report.now, seen);
   over_ = has_exited(report.control, outcome_);
   if (!over_) {
     outcome_ = {chunk.last, proceed};
@@ -103,9 +105,7 @@ void CudaProgram::begin_replay() {
   if (state_.hall->raised()) state_.fail_as_peers();
   state_.beat(mine_);
   tally_.check_scalars(rank_, max_);
-  timing_ = timed() && !plan_.on_host;
-  timed_count_ = 0;
-  as_graph_ = rec_.is_loop && !plan_.on_host && !state_.shared && !state_.nccl && !timing_ && max_ > short_run &&
+  as_graph_ = rec_.is_loop && !plan_.on_host && !state_.shared && !state_.nccl && max_ > short_run &&
               state_.options.looping != Looping::launches && i64(chunk_) * i64(rec_.commands.size()) <= most_captured;
   if (as_graph_ && !graph_) build_graph();
   offsets_.assign(plan_.epoch_count(), 0);
@@ -119,6 +119,7 @@ void CudaProgram::begin_replay() {
   looked_for_ = 0, looked_until_ = max_;
   mine_.counters.replays++;
   copies_.bring();
+  clear_stamps();
   send_settings();
 }
 

@@ -127,6 +127,7 @@ __device__ inline void start_step(const StepHead& step, Shared& s, double (&sums
     sum = block_sum<K>(sums, s.warp_sum);
     i32 place = i32(threadIdx.x) * step.stride + i32(epoch & 1) * i32(gridDim.x) + i32(blockIdx.x);
     if (threadIdx.x < K && !mute) store_packet(a.start.partials + place, {sum, word});
+    if (threadIdx.x == 0) note_started(a);
     return;
   }
   if (!grid_sum<K>(a, {a.start.partials, a.start.stride, a.start.slot}, epoch, sums, s.warp_sum, sum)) return;
@@ -136,6 +137,7 @@ __device__ inline void start_step(const StepHead& step, Shared& s, double (&sums
   if (threadIdx.x >= 32 || mute) return;
   i32 place = i32((epoch & 1) * a.start.parts + a.start.place) * K;
   push_sums<K>(a.start.targets, sum, word, [&](i32 target) { return a.start.to[target] + place; });
+  if (threadIdx.x == 0) note_started(a);
 }
 
 /// As begin_command(). That the previous command has ended is known only behind the end of its reduction, or the meeting:
@@ -160,6 +162,7 @@ __device__ inline bool run_step(const StepHead& head, Shared& s, u64* computed, 
   if (threadIdx.x < 32) {
     bool go = begin_step(step.functor, step.test, head, s, computed);
     if (threadIdx.x == 0) s.go = go;
+    if (go && is_keeper()) note_begin(head.args);
   }
   __syncthreads();
   if (!s.go) return false;
@@ -171,6 +174,7 @@ __device__ inline bool run_step(const StepHead& head, Shared& s, u64* computed, 
   fetch_next();
   if constexpr (K > 0)
     if (head.args.start.slot >= 0) start_step<K>(head, s, sums);
+  note_end(head.args);
   return true;
 }
 

@@ -88,6 +88,7 @@ struct Window {
   struct alignas(128) Report {
     Control control;
     double scalars[most_scalars];
+    u64 now;  // by the device's clock
   };
   alignas(128) u32 marks = 0;  // device to host: chunks ended, whose reports are complete
   u32 ended = 0;               // device to host: the chunk that ended a loop which repeats on the device
@@ -175,6 +176,17 @@ struct GroupArgs {
   bool puts = false;    // after the group all rows to be sent are sent
 };
 
+/// What a command of a traced replay did when, by its device's clock, in nanoseconds; 0: it did not.
+struct Stamp {
+  u64 begin = 0;     // it goes on, behind the reductions that it finishes and its exit test
+  u64 end = 0;       // its last block is done
+  u64 finished = 0;  // the sums of all ranks are there,
+  u64 awaited = 0;   //   and their rows
+  u64 sent = 0;      // its own rows have left,
+  u64 started = 0;   //   and its sums
+  u32 waited_reduction = 0, waited_halo = 0;
+};
+
 struct Args {
   Control* control = nullptr;
   double* scalars = nullptr;  // [physical]
@@ -194,6 +206,8 @@ struct Args {
   PutArgs put[most_puts];
   GroupArgs group[most_groups];
   StartArgs start;
+  Stamp* stamps = nullptr;  // [n_stamps], by place in the order of the replay; null: nobody asks
+  i32 n_stamps = 0;
   i32 mute_at = -1;  // tests: in this iteration nothing is sent,
   i32 late_at = -1;  //   or the command dawdles
   u32 late_us = 0;   //   for so long; `traps`: it fails
