@@ -1,4 +1,6 @@
 // Deterministic engines: the bits of the host engine, on any number of ranks and in every mode.
+#include <algorithm>
+
 #include "grid.hpp"
 #include "sordino/runtime/cuda/enable.cuh"
 #include "support.hpp"
@@ -75,7 +77,12 @@ TEST("fixed order: ranks that spin, single launches, odd chunks, small grids and
     for (int ranks : {1, 3}) {
       NOTE("way ", way, ", ", ranks, " ranks");
       auto gpu = test::cuda_engine(ranks, deterministic(ways[way]));
+      gpu->trace().on = ways[way].time_commands;
       CHECK(solve(*gpu, 24, 20, 22, 500) == reference);
+      auto spans = gpu->trace().take();
+      bool met = std::any_of(spans.begin(), spans.end(), [](auto& s) { return s.kind == SpanKind::reduction; });
+      CHECK(spans.empty() != ways[way].time_commands);
+      CHECK(met == (ways[way].time_commands && ranks > 1 && !gpu->shares_devices()));
     }
 }
 

@@ -58,11 +58,13 @@ void CudaProgram::book_computing(const Command& c, const Stamp& stamp) {
   add_span(c, SpanKind::compute, c.name, stamp.begin, stamp.end);
 }
 
-/// Waits, and what is under way, from where this rank sent its own part until all was there.
+/// Waits, and what is under way, from where this rank sent its own part until all was there. Ranks that share a device take
+/// turns on it, so that nothing is under way.
 void CudaProgram::book_communication(const Command& c, int turn, const Stamp& stamp, Flights& flights) {
   if (stamp.waited_reduction)
     add_span(c, SpanKind::reduction_wait, c.name, stamp.finished - stamp.waited_reduction, stamp.finished);
   if (stamp.waited_halo) add_span(c, SpanKind::halo_wait, c.name, stamp.awaited - stamp.waited_halo, stamp.awaited);
+  if (state_.shared) return;
   for (auto& p : c.phases) {
     int v = p.op == Op::await || p.op == Op::put ? plan_.physical_vector(turn, p.slot) : -1;
     if (p.op == Op::start && stamp.started) flights.sums[p.slot].push(stamp.started);
