@@ -37,6 +37,7 @@ TITLES = {
     "events": "a step of a chain of kernels and exchanges, by events and by synchronisations",
     "overlap": "communication behind work: an iteration of a loop on the engine",
     "loops": "ways to run a loop: an iteration of conjugate gradients on a cube; bytes are those of a halo",
+    "device-tasks": "a caller's kernel among a loop's commands: an iteration on one GPU",
 }
 
 

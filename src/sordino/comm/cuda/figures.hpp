@@ -22,6 +22,7 @@ std::vector<CommFigure> time_exchange_paths(const CommPlan& plan);
 std::vector<CommFigure> time_events(const CommPlan& plan);
 std::vector<CommFigure> time_overlap(const CommPlan& plan);
 std::vector<CommFigure> time_loops(const CommPlan& plan);
+std::vector<CommFigure> time_device_tasks(const CommPlan& plan);
 /// For cubes of (1 << bits)^3 points.
 std::vector<CommFigure> time_loops_of(const CommPlan& plan, const std::vector<int>& bits);
 

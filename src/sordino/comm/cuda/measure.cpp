@@ -31,6 +31,7 @@ constexpr Measurement measurements[] = {
     {"events", time_events},
     {"overlap", time_overlap, true},
     {"loops", time_loops},
+    {"device-tasks", time_device_tasks},
     {"litmus", count_torn_packets},
 };
 
