@@ -30,11 +30,11 @@ struct Partials {
   i32 channel;      // named in a fault
 };
 
-/// Adds the sums of all blocks, thread by thread: several packets on their way at once, added in the order of the blocks.
+/// Adds the sums of so many blocks, of this grid or of one before it, which all run or have run, thread by thread: several
+/// packets on their way at once, added in the order of the blocks. False: the wait was lost.
 template <int K, int threads, class Waiter>
-__device__ inline bool collect(const Waiter& a, const Partials& at, double (&sum)[K], u32 epoch) {
+__device__ inline bool collect(const Waiter& a, const Partials& at, int blocks, double (&sum)[K], u32 epoch) {
   constexpr int J = K >= 4 ? 1 : 4 / K;
-  int blocks = gridDim.x;
 #pragma unroll
   for (int k = 0; k < K; k++) sum[k] = 0;
 #pragma unroll 1
@@ -73,7 +73,7 @@ __device__ inline bool grid_sum(const Waiter& a, const Partials& at, u32 epoch, 
   if (blocks == 1) return true;
   if (t < K) store_packet(at.packets + t * at.stride + blockIdx.x, {sum, flag_word(epoch, false)});
   if (!everyone && blockIdx.x != blocks - 1) return false;
-  bool lost = !collect<K, W * 32>(a, at, sums, epoch);
+  bool lost = !collect<K, W * 32>(a, at, blocks, sums, epoch);
   if (__syncthreads_or(lost)) return false;
   sum = block_sum<K>(sums, warp_sum);
   return true;
