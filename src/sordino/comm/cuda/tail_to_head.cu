@@ -5,6 +5,7 @@
 
 #include "sordino/base/error.hpp"
 #include "sordino/comm/cuda/figures.hpp"
+#include "sordino/comm/cuda/replayed.hpp"
 #include "sordino/runtime/cuda/call.hpp"
 #include "sordino/runtime/cuda/team.cuh"
 
@@ -65,28 +66,6 @@ __global__ void fill(Arrays a, int rank) {
   if (blockIdx.x == 0 && threadIdx.x == 0) *a.hash = 0;
 }
 
-class Graph {
- public:
-  template <class Issue>
-  Graph(cudaStream_t stream, const Issue& issue) : stream_(stream) {
-    cudaGraph_t graph = nullptr;
-    call("cudaStreamBeginCapture", cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    issue();
-    call("cudaStreamEndCapture", cudaStreamEndCapture(stream, &graph));
-    cudaError_t e = cudaGraphInstantiate(&exec_, graph, 0);
-    cudaGraphDestroy(graph);
-    call("cudaGraphInstantiate", e);
-    call("cudaGraphUpload", cudaGraphUpload(exec_, stream));
-  }
-  ~Graph() { cudaGraphExecDestroy(exec_); }
-  Graph(const Graph&) = delete;
-  void launch() { call("cudaGraphLaunch", cudaGraphLaunch(exec_, stream_)); }
-
- private:
-  cudaStream_t stream_;
-  cudaGraphExec_t exec_ = nullptr;
-};
-
 struct Case {
   Team& team;
   i32 rows;
@@ -104,7 +83,7 @@ u64 replay(TeamRank& rank, const Case& c, const TeamSlots& slots, const Arrays& 
   rank.load(produce<reduces>);
   rank.load(consume<reduces>);
   rank.launch({.blocks = 256}, fill, a, rank.id());
-  Graph graph(rank.stream(), [&] {
+  Replayed graph(rank.stream(), [&] {
     for (int pair = 0; pair < pairs; pair++) {
       Grid next = grid;
       next.chained = pair > 0;
