@@ -36,6 +36,7 @@ TITLES = {
     "exchange-paths": "exchange paths of the paper on HACApK, and ours; bytes and GB/s are those of the whole vector",
     "events": "a step of a chain of kernels and exchanges, by events and by synchronisations",
     "overlap": "communication behind work: an iteration of a loop on the engine",
+    "collectors": "who adds up the sums of a kernel's blocks: an iteration of a loop, and when what happens in it",
     "loops": "ways to run a loop: an iteration of conjugate gradients on a cube; bytes are those of a halo",
     "device-tasks": "a caller's kernel among a loop's commands: an iteration on one GPU",
 }

@@ -21,11 +21,16 @@ std::vector<CommFigure> time_broadcasts(const CommPlan& plan);
 std::vector<CommFigure> time_exchange_paths(const CommPlan& plan);
 std::vector<CommFigure> time_events(const CommPlan& plan);
 std::vector<CommFigure> time_overlap(const CommPlan& plan);
+std::vector<CommFigure> time_collectors(const CommPlan& plan);
 std::vector<CommFigure> time_loops(const CommPlan& plan);
 std::vector<CommFigure> time_device_tasks(const CommPlan& plan);
 /// For cubes of (1 << bits)^3 points.
 std::vector<CommFigure> time_loops_of(const CommPlan& plan, const std::vector<int>& bits);
 
+/// Lines of time_collectors: four sums by recorded loops of the engine, in grids of up to so many blocks (0: of any size), with
+/// `work` rows behind them and without.
+void time_sums_of_engine(const CommPlan& plan, int ranks, i32 work, int most_blocks, const std::string& remark,
+                         std::vector<CommFigure>& figures);
 /// Of a vector of these two.
 inline constexpr i64 exchanged_bytes[] = {8 << 10, 64 << 10, 1 << 20, 8 << 20, 64 << 20};
 // Lines of time_exchange_paths, for so many ranks of all processes: recorded loops of the engine,

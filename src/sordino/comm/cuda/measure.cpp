@@ -30,6 +30,7 @@ constexpr Measurement measurements[] = {
     {"exchange-paths", time_exchange_paths, true},
     {"events", time_events},
     {"overlap", time_overlap, true},
+    {"collectors", time_collectors},
     {"loops", time_loops},
     {"device-tasks", time_device_tasks},
     {"litmus", count_torn_packets},

@@ -46,6 +46,8 @@ struct Four {
 struct Way {
   i32 polish = 0;      // of each row of a halo's work
   bool apart = false;  // what goes between processes goes by couriers, over MPI
+  const char* what = "overlap";
+  int most_blocks = 0;  // > 0: no grid is larger
 };
 
 class Bench {
@@ -53,12 +55,12 @@ class Bench {
   Bench(const CommPlan& plan, int ranks, i64 bytes, std::vector<CommFigure>& figures, Way way = {})
       : plan_(plan), ranks_(ranks), bytes_(bytes), way_(way), figures_(figures) {}
 
-  /// `words` as the program understands them.
-  Four measure(const std::string& name, const Program& program, i32 words) {
+  /// `words` as the program understands them; `rows` of work, or, if that is 0, as many as take twice as long as the messages.
+  Four measure(const std::string& name, const Program& program, i32 words, i32 rows = 0) {
     Four f;
     f.messages = run(ranks_, program, {true, words, 0});
     f.neither = run(ranks_, program, {false, words, 0});
-    f.rows = rows_for(program, words, 2 * f.messages.median(), f.neither.median());
+    f.rows = rows > 0 ? rows : rows_for(program, words, 2 * f.messages.median(), f.neither.median());
     f.work = run(ranks_, program, {false, words, f.rows});
     f.both = run(ranks_, program, {true, words, f.rows});
     add(name + ", no work", f.messages);
@@ -99,13 +101,14 @@ class Bench {
     shape.polish = way_.polish;
     Options options;
     options.dealing = dealing;
+    options.most_blocks = way_.most_blocks;
     auto gpus = engine_for(plan_, options, ranks, way_.apart);
     const i64 epochs = plan_.epochs > 0 ? plan_.epochs : iterations * most_replays;
     int once = int(std::min<i64>(epochs, iterations));
     Stopwatch watch(ranks, int(std::clamp<i64>(epochs / once, 1, most_replays)), once);
     gpus->run([&](Rank& s) { program(s, shape, watch); });
     Loop loop;
-    loop.figure = {.what = "overlap", .ranks = ranks_, .bytes = bytes_};  // beside what it is compared with
+    loop.figure = {.what = way_.what, .ranks = ranks_, .bytes = bytes_};  // beside what it is compared with
     add_samples(loop.figure, agreed(plan_, slowest_of(watch.seconds)));
     loop.exposed = agreed(plan_, {*std::max_element(watch.exposed.begin(), watch.exposed.end())})[0];
     return loop;
@@ -153,6 +156,13 @@ void measure_between_processes(const CommPlan& plan, int ranks, std::vector<Comm
 }
 
 }  // namespace
+
+void time_sums_of_engine(const CommPlan& plan, int ranks, i32 work, int most_blocks, const std::string& remark,
+                         std::vector<CommFigure>& figures) {
+  enable(overlap::Kernels{});
+  Bench sums(plan, ranks, 4 * 8, figures, {.what = "collectors", .most_blocks = most_blocks});
+  sums.measure(std::to_string(rows_of_sums) + " rows, the engine's loop" + remark, overlap::reduction, rows_of_sums, work);
+}
 
 std::vector<CommFigure> time_overlap(const CommPlan& plan) {
   enable(overlap::Kernels{});
