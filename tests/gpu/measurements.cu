@@ -153,97 +153,97 @@ TEST("device tasks are timed beside functors, in every way that a loop runs, and
   auto figures = measured("device-tasks", 60, {1});
   CHECK(figures.size() == 9);
   for (auto& f : figures) CHECK(f.median > 0);
+}
 
-  TEST("whoever collects sums gets the same ones, and a chain's stamps lie in its order") {
-    test::need_gpu();
-    cuda::CommPlan plan;
-    plan.epochs = 20;
-    plan.ranks = {1, 2, 4};
-    std::map<std::string, double> when;  // seconds
-    int least = 1 << 30;
-    for (auto& f : cuda::measure_comm("collectors", plan)) {
-      NOTE(f.way, ", ", f.ranks, " ranks: ", f.median * 1e6, " us, ", f.remark);
-      CHECK(f.what == "collectors");
-      CHECK(f.samples > 0);
-      CHECK(std::abs(f.median) < 1e-3);
-      CHECK(when.insert({f.way + "/" + std::to_string(f.ranks), f.median}).second);
-      least = std::min(least, f.ranks);
+TEST("whoever collects sums gets the same ones, and a chain's stamps lie in its order") {
+  test::need_gpu();
+  cuda::CommPlan plan;
+  plan.epochs = 20;
+  plan.ranks = {1, 2, 4};
+  std::map<std::string, double> when;  // seconds
+  int least = 1 << 30;
+  for (auto& f : cuda::measure_comm("collectors", plan)) {
+    NOTE(f.way, ", ", f.ranks, " ranks: ", f.median * 1e6, " us, ", f.remark);
+    CHECK(f.what == "collectors");
+    CHECK(f.samples > 0);
+    CHECK(std::abs(f.median) < 1e-3);
+    CHECK(when.insert({f.way + "/" + std::to_string(f.ranks), f.median}).second);
+    least = std::min(least, f.ranks);
+  }
+  auto rises = [&](const std::string& chain, const std::vector<std::string>& points) {
+    double before = -1;
+    for (auto& p : points) {
+      auto found = when.find("65536 rows, " + chain + ": " + p + "/" + std::to_string(least));
+      NOTE(chain, ": ", p);
+      REQUIRE(found != when.end());
+      CHECK(found->second >= before);
+      before = found->second;
     }
-    auto rises = [&](const std::string& chain, const std::vector<std::string>& points) {
-      double before = -1;
-      for (auto& p : points) {
-        auto found = when.find("65536 rows, " + chain + ": " + p + "/" + std::to_string(least));
-        NOTE(chain, ": ", p);
-        REQUIRE(found != when.end());
-        CHECK(found->second >= before);
-        before = found->second;
-      }
-    };
-    const std::string seen = "the block that collects has seen all", sent = "the sums are sent",
-                      next = "the next one's first block is past the wait";
-    rises("the last block collects, no work",
-          {"its last block has the sums", "its rows end", seen, sent, "its last block ends"});
-    rises("the last block collects, behind work", {sent, "the first block of the work is past the wait", next});
-    rises("a block of the next kernel collects, no work", {"its rows end", seen, sent});
-    rises("a block of the next kernel collects, behind work", {"its rows end", seen, sent, next});
-  }
+  };
+  const std::string seen = "the block that collects has seen all", sent = "the sums are sent",
+                    next = "the next one's first block is past the wait";
+  rises("the last block collects, no work", {"its last block has the sums", "its rows end", seen, sent, "its last block ends"});
+  rises("the last block collects, behind work", {sent, "the first block of the work is past the wait", next});
+  rises("a block of the next kernel collects, no work", {"its rows end", seen, sent});
+  rises("a block of the next kernel collects, behind work", {"its rows end", seen, sent, next});
+}
 
-  TEST("loops run in six ways, and all come to the same residuals") {
-    test::need_gpu();
-    cuda::CommPlan plan;
-    plan.epochs = 30;
-    plan.ranks = {1, 2, 4};
-    auto figures = cuda::time_loops_of(plan, {4, 5});
-    std::set<std::string> ways;
-    for (auto& f : figures) {
-      NOTE(f.way, ", ", f.ranks, " ranks: ", f.remark);
-      CHECK(f.what == "loops");
-      CHECK(f.samples == 1);
-      CHECK(f.median > 0);
-      CHECK(ways.insert(f.way + "/" + std::to_string(f.ranks)).second);
-    }
-    CHECK(ways.count("16^3, a kernel that stays, direction in product/1") == 1);
-    CHECK(figures.size() % 12 == 0);  // two cubes
+TEST("loops run in six ways, and all come to the same residuals") {
+  test::need_gpu();
+  cuda::CommPlan plan;
+  plan.epochs = 30;
+  plan.ranks = {1, 2, 4};
+  auto figures = cuda::time_loops_of(plan, {4, 5});
+  std::set<std::string> ways;
+  for (auto& f : figures) {
+    NOTE(f.way, ", ", f.ranks, " ranks: ", f.remark);
+    CHECK(f.what == "loops");
+    CHECK(f.samples == 1);
+    CHECK(f.median > 0);
+    CHECK(ways.insert(f.way + "/" + std::to_string(f.ranks)).second);
   }
+  CHECK(ways.count("16^3, a kernel that stays, direction in product/1") == 1);
+  CHECK(figures.size() % 12 == 0);  // two cubes
+}
 
-  TEST("a cube that cannot be cut into slabs of two planes is not measured, and a line says so") {
-    test::need_gpu();
-    cuda::CommPlan plan;
-    plan.ranks = {1};
-    auto figures = cuda::time_loops_of(plan, {0});
-    REQUIRE(figures.size() == 1);
-    CHECK(figures[0].median == 0);
-    CHECK(!figures[0].remark.empty());
-  }
+TEST("a cube that cannot be cut into slabs of two planes is not measured, and a line says so") {
+  test::need_gpu();
+  cuda::CommPlan plan;
+  plan.ranks = {1};
+  auto figures = cuda::time_loops_of(plan, {0});
+  REQUIRE(figures.size() == 1);
+  CHECK(figures[0].median == 0);
+  CHECK(!figures[0].remark.empty());
+}
 
-  TEST("a sum of long vectors is that of all ranks, in their order, whatever their length") {
-    for (int ranks : test::waiting_ranks()) {
-      if (ranks == 1) continue;
-      for (i64 part : {1, 7, 1000, 300'001}) {
-        NOTE(ranks, " ranks, ", part, " words each");
-        cuda::TeamOptions options = test::team_options(ranks);
-        options.window = std::size_t(part) * std::size_t(ranks) * 16 + (1 << 20);
-        Team team(options);
-        check_all_sum(team, part);
-      }
+TEST("a sum of long vectors is that of all ranks, in their order, whatever their length") {
+  for (int ranks : test::waiting_ranks()) {
+    if (ranks == 1) continue;
+    for (i64 part : {1, 7, 1000, 300'001}) {
+      NOTE(ranks, " ranks, ", part, " words each");
+      cuda::TeamOptions options = test::team_options(ranks);
+      options.window = std::size_t(part) * std::size_t(ranks) * 16 + (1 << 20);
+      Team team(options);
+      check_all_sum(team, part);
     }
   }
+}
 
-  TEST("without peer access copies arrive, and afterwards kernels reach the others' memory again") {
-    if (most_ranks() < 2) SKIP("takes two devices that reach each other");
-    constexpr i64 words = 10'000;
-    Team team(test::team_options(2));
-    cuda::Lanes lanes(team, 10);
-    auto from = team.array<double>(words), to = team.array<double>(words);
-    auto sent = test::random_values(words, 3);
-    team.write(0, from, sent.data(), words);
-    {
-      cuda::WithoutPeers off(lanes);
-      cudaMemcpyAsync(team.on(1).mine(to), team.on(0).mine(from), words * 8, cudaMemcpyDefault, lanes[0]);
-      lanes.wait();
-    }
-    std::vector<double> found(std::size_t(words), 0.0);
-    team.read(1, to, found.data(), words);
-    CHECK(found == sent);
-    check_all_sum(team, 1000);
+TEST("without peer access copies arrive, and afterwards kernels reach the others' memory again") {
+  if (most_ranks() < 2) SKIP("takes two devices that reach each other");
+  constexpr i64 words = 10'000;
+  Team team(test::team_options(2));
+  cuda::Lanes lanes(team, 10);
+  auto from = team.array<double>(words), to = team.array<double>(words);
+  auto sent = test::random_values(words, 3);
+  team.write(0, from, sent.data(), words);
+  {
+    cuda::WithoutPeers off(lanes);
+    cudaMemcpyAsync(team.on(1).mine(to), team.on(0).mine(from), words * 8, cudaMemcpyDefault, lanes[0]);
+    lanes.wait();
   }
+  std::vector<double> found(std::size_t(words), 0.0);
+  team.read(1, to, found.data(), words);
+  CHECK(found == sent);
+  check_all_sum(team, 1000);
+}

@@ -53,6 +53,7 @@ enum class Advance {
 class Program {
  public:
   virtual ~Program() = default;
+  virtual void prepare() {}         // makes what a later replay would make for itself; collective, and nothing runs
   virtual void start(int max) = 0;  // begins to replay up to `max` iterations
   virtual Advance advance() = 0;    // a piece of it, without waiting
   virtual Outcome wait() = 0;       // until they have ended on this rank

@@ -208,8 +208,8 @@ class Rank {
   }
 
   // --- recordings ---------------------------------------------------------------------------------------------------------
-  /// Runs the body once, to record it. Collective: all ranks record the same commands in the same order. Where they do not,
-  /// the first replay of what sends anything throws bad_argument on all ranks, before it runs (runtime/accounts.hpp).
+  /// Runs the body once, to record it. Collective: all ranks record the same commands in the same order. Where they do not, the
+  /// first replay or rehearsal of what sends anything throws bad_argument on all ranks, before it runs (runtime/accounts.hpp).
   template <class B>
   Recorded record(B body) {
     return record_body(false, {}, body);
@@ -281,6 +281,7 @@ class Rank {
   bool replays_aside() const { return under_way_->current != 0 && !under_way_->inside; }
   /// Whoever keeps the rank waiting lets the replay go on that it has under way; whether it moved.
   bool go_on();
+  int compilations() const { return compilations_; }  // of recordings so far, each in one order of the names
 
   // --- for comm/: rows that are sent and received (row_transfers.cpp) -------------------------------------------------------
   /// From now until it is ended whatever else would touch the vector throws bad_argument, other transfers of rows excepted that
@@ -347,7 +348,10 @@ class Rank {
   Outcome finish_replay();
   void give_up_replay();
   void drain(Recorded& recorded);
-  const std::shared_ptr<Program>& compiled(Recorded& recorded);
+  friend class Rehearsal;
+  Recorded::Compiled& compiled(Recorded& recorded);
+  Recorded& drain_of(Recorded& recorded, const Carried& found) const;
+  const std::shared_ptr<Program>& settled(Recorded& recorded);
   void settle(const Settling& next);
   // host twins (twin.cpp)
   friend class Transfer;
@@ -377,6 +381,7 @@ class Rank {
   double row_bytes_ = 0;
   int queue_ = 0, every_ = 0;
 
+  int compilations_ = 0;
   std::set<int> unsettled_;                     // what earlier replays left
   std::map<int, std::shared_ptr<Twin>> twins_;  // by logical name
   std::map<u64, RowTransfer> transfers_;        // under way

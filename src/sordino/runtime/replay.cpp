@@ -79,7 +79,7 @@ Replay Rank::start(Recorded& recorded, int max) {
   require_at_rest(r);
   std::shared_ptr<Program> program;
   if (!r.commands.empty() && max > 0) {
-    program = compiled(recorded);
+    program = settled(recorded);
     program->start(r.is_loop ? max : 1);
   }
   u.program = std::move(program);
@@ -137,7 +137,7 @@ void Rank::give_up_replay() {
 
 // --- programs ---------------------------------------------------------------------------------------------------------------
 
-const std::shared_ptr<Program>& Rank::compiled(Recorded& recorded) {
+Recorded::Compiled& Rank::compiled(Recorded& recorded) {
   std::vector<int> key = vector_map_;
   key.insert(key.end(), scalar_map_.begin(), scalar_map_.end());
   auto& c = recorded.made_->programs[key];
@@ -149,7 +149,15 @@ const std::shared_ptr<Program>& Rank::compiled(Recorded& recorded) {
   // What only receives (a Drain) is compiled by each rank alone.
   if (checking && !c.program && size() > 1 && sends(*recorded.recording_))
     engine_.accounts().compare(engine_, *this, account_of(*this, *recorded.recording_));
-  if (!c.program) c.program = engine_.compile(*this, *recorded.recording_, vector_map_, scalar_map_);
+  if (!c.program) {
+    c.program = engine_.compile(*this, *recorded.recording_, vector_map_, scalar_map_);
+    compilations_++;
+  }
+  return c;
+}
+
+const std::shared_ptr<Program>& Rank::settled(Recorded& recorded) {
+  Recorded::Compiled& c = compiled(recorded);
   settle(c.settling);
   return c.program;
 }
@@ -175,22 +183,28 @@ Carried Rank::carried() const {
 
 // What a loop carried to its next iteration is received here, and dropped.
 void Rank::drain(Recorded& recorded) {
-  auto [open, unread] = carried();
-  if (open.empty() && unread.empty()) return;
-  std::vector<int> key = open;
+  Carried found = carried();
+  if (found == Carried{}) return;
+  Program& program = *settled(drain_of(recorded, found));
+  program.start(1);
+  program.wait();
+}
+
+Recorded& Rank::drain_of(Recorded& recorded, const Carried& found) const {
+  std::vector<int> key = found.open;
   key.push_back(-1);
-  key.insert(key.end(), unread.begin(), unread.end());
+  key.insert(key.end(), found.unread.begin(), found.unread.end());
   Recorded& d = recorded.made_->drains[key];
   if (!d) {
     Command c;
     c.name = "Drain";
     c.body = std::make_shared<BodyOf<Nothing>>(Nothing{});
     c.phases.push_back({Op::launch});
-    for (int slot : open) {
+    for (int slot : found.open) {
       c.phases.push_back({Op::finish, slot});
       c.finishes.push_back(reductions_[slot].to[0]);
     }
-    for (int v : unread) {
+    for (int v : found.unread) {
       c.phases.push_back({Op::await, v});
       c.ghosts.push_back(v);
     }
@@ -198,9 +212,7 @@ void Rank::drain(Recorded& recorded) {
     r->commands.push_back(std::move(c));
     d = Recorded(r);
   }
-  Program& program = *compiled(d);
-  program.start(1);
-  program.wait();
+  return d;
 }
 
 }  // namespace sordino

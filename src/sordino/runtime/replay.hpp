@@ -28,8 +28,8 @@ struct Carried {
   bool operator==(const Carried&) const = default;
 };
 
-/// A recorded body. Cheap to copy, and copies are the same recording; compiled by the engine when first replayed, and again
-/// only if a rotation left the names in another order.
+/// A recorded body. Cheap to copy, and copies are the same recording; compiled by the engine when first replayed or rehearsed
+/// (runtime/rehearsal.hpp), and again only if a rotation left the names in another order.
 class Recorded {
  public:
   Recorded() = default;

@@ -16,7 +16,7 @@ class PaperEngine final : public Engine {
  public:
   explicit PaperEngine(int size = 2) : size_(size), rank_(*this, 0) {}
 
-  int compilations = 0, barriers = 0, replays = 0;
+  int compilations = 0, barriers = 0, replays = 0, prepared = 0;
   bool refuses_names = false;                   // for the next vector or reduction
   int exit_at = 0;                              // a replayed loop ends in this iteration with `met`; 0: at its maximum
   bool copies_stick = false;                    // those to twins do not end, and waits for them fail
@@ -61,6 +61,7 @@ class PaperEngine final : public Engine {
   }
   struct Bound final : Program {
     Bound(PaperEngine& e, const Recording& r, std::vector<int> v) : engine(e), recording(r), vectors(std::move(v)) {}
+    void prepare() override { engine.prepared++; }
     void start(int m) override { max = m; }
     Advance advance() override { return Advance::ended; }
     Outcome wait() override { return engine.replay(*this, max); }

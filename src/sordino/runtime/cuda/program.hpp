@@ -22,6 +22,7 @@ class CudaProgram final : public Program {
               const std::vector<int>& scalar_map);
   ~CudaProgram() override;
 
+  void prepare() override;
   void start(int max) override;
   Advance advance() override;
   Outcome wait() override;
@@ -108,6 +109,7 @@ class CudaProgram final : public Program {
 
   // replaying (replay.cpp)
   bool on_device() const { return as_graph_ && repeats_; }
+  bool may_be_graph() const;
   void begin_replay();
   void send_settings();
   void issue_ahead();

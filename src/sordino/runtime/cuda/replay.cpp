@@ -101,12 +101,23 @@ bool CudaProgram::has_exited(const Control& c, Outcome& outcome) {
   return false;
 }
 
+/// Of what is rehearsed a graph is captured at once, though a solve of a few iterations will not use it: a later one would
+/// capture in its middle, while all ranks wait for each other.
+void CudaProgram::prepare() {
+  as_graph_ = may_be_graph();
+  if (as_graph_ && !graph_) build_graph();
+}
+
+bool CudaProgram::may_be_graph() const {
+  return rec_.is_loop && !plan_.on_host && !state_.shared && !state_.nccl && state_.options.looping != Looping::launches &&
+         i64(chunk_) * i64(rec_.commands.size()) <= most_captured;
+}
+
 void CudaProgram::begin_replay() {
   if (state_.hall->raised()) state_.fail_as_peers();
   state_.beat(mine_);
   tally_.check_scalars(rank_, max_);
-  as_graph_ = rec_.is_loop && !plan_.on_host && !state_.shared && !state_.nccl && max_ > short_run &&
-              state_.options.looping != Looping::launches && i64(chunk_) * i64(rec_.commands.size()) <= most_captured;
+  as_graph_ = may_be_graph() && max_ > short_run;
   if (as_graph_ && !graph_) build_graph();
   offsets_.assign(plan_.epoch_count(), 0);
   exchanged_.clear();
