@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "sordino/base/range.hpp"
+#include "sordino/runtime/rehearsal.hpp"
 #include "sordino/solvers/driver_steps.hpp"
 
 namespace sordino {
@@ -62,6 +63,31 @@ Driver::Driver(Rank& rank, const Operator& A, const Preconditioner& M, const Met
                         M_ ? M_.get() : M.operation(), watcher_.get()});
   if (watcher_) look_ = s_.record([&] { watcher_->record_look(method_->rr); });
   replace_every_ = !method_->replace ? 0 : replace_every > 0 ? replace_every : method_->replace_every;
+  rehearse();
+}
+
+// All ways that a solve may go: none of them is first gone in the middle of one. A rotation leaves names in several orders, and
+// what follows the loop before they are reset is compiled for each: it may end in any iteration, and begins anew where
+// replacements leave it.
+void Driver::rehearse() {
+  Range range("rehearse");
+  Rehearsal all(s_);
+  auto go = [&](auto... recorded) { ((recorded->operator bool() ? all.replay(*recorded) : void()), ...); };
+  go(&zero_x_, &norm_of_b_, &residual_, &keep_start_, &swap_best_, &project_x_, &project_b_);
+  const int period = method_->iterate.recording().period;
+  for (int turn = 0; turn < period; turn++) {
+    s_.reset_names();
+    go(&method_->begin);
+    all.replay(method_->iterate, turn);
+    go(&method_->end, &method_->after_all, &look_);
+  }
+  if (replace_every_ == 0) return;
+  s_.reset_names();
+  go(&method_->begin);
+  for (int turn = 0; turn <= period; turn++) {
+    all.replay(method_->iterate, replace_every_);
+    go(&method_->replace);
+  }
 }
 
 void Driver::read_solution(double* x) const { s_.read(x_, x); }
@@ -108,10 +134,10 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
       out.reason = "the recomputed residual meets the tolerance";
       break;
     }
-    s_.reset_names();
     s_.set(target_, aim * aim);
     double before = norm;
     Verdict verdict = iterate(control.max_iterations - out.iterations, out);
+    s_.reset_names();  // of what follows, nothing asks for what has traded places
     norm = residual();
     if (verdict == not_definite || verdict == blew_up) {
       keep_better(norm);

@@ -26,7 +26,8 @@ struct SolveOutcome {
   std::vector<double> history;  // ||r||_2 / ||b||_2 after each iteration, by the recurrence
 };
 
-/// One rank's part of a solver. Constructed once: all vectors, recordings, graphs. SPMD: all ranks call the same members.
+/// One rank's part of a solver. Constructed once: all vectors, recordings, and their graphs, those of ways that a solve seldom
+/// goes among them; a solve makes none. SPMD: all ranks call the same members.
 class Driver {
  public:
   Driver(Rank& rank, const Operator& A, const Preconditioner& M, const MethodEntry& method, int check_every, int replace_every,
@@ -44,6 +45,7 @@ class Driver {
 
  private:
   void make_projectors(const Nullspace& nullspace);
+  void rehearse();
   void take_b(const double* b, SolveOutcome& out);
   void start_from(const double* x0);
   double residual();  // ||b - A x||_2 of the projected x; leaves A x in Ax_

@@ -1,4 +1,5 @@
-// What a Krylov method is: three or four recordings, made once. The driver (driver.hpp) replays them, verifies, restarts.
+// What a Krylov method is: three or four recordings, made once. The driver (driver.hpp) rehearses and replays them, verifies,
+// restarts.
 #pragma once
 #include <memory>
 
