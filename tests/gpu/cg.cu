@@ -172,6 +172,25 @@ TEST("cg: launch by launch, in graphs, and in a graph that repeats itself on the
   }
 }
 
+TEST("a scalar that was made after a loop was captured keeps its value while the loop is replayed") {
+  test::need_gpu();
+  auto gpu = test::cuda_engine(1);
+  std::vector<double> kept;
+  gpu->run(
+      [&](Rank& rank) {
+        Cg cg(rank, 12, 12, 16, 10);
+        auto b = cg.right_hand_side();
+        cg.solve(b.data(), 1e-9, 500);
+        Scal late = rank.scalar("late", 3.5);
+        for (int most : {5, 25, 45, 65, 85}) {  // chunks in odd and even numbers
+          cg.solve(b.data(), 1e-300, most);
+          kept.push_back(rank.get(late));
+        }
+      },
+      {});
+  CHECK(kept == std::vector<double>(5, 3.5));
+}
+
 TEST("cg: 300 solves make no allocation and no graph, and no call an iteration") {
   test::need_gpu();
   for (int ranks : {1, 2}) {

@@ -80,7 +80,7 @@ void CudaProgram::issue_mark(u32 first_test, int iterations) {
   m.tests = tests_issued_ - first_test;
   m.increments = iterations > 0 ? increments_ : nullptr;
   m.n_epochs = plan_.epoch_count();
-  m.n_scalars = i32(rank_.scalar_values.size());
+  m.n_scalars = scalars_;
   m.iterations = iterations;
   m.rank = mine_.index;
   m.repeats = repeats_ && iterations > 0;

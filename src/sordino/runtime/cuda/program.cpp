@@ -22,7 +22,8 @@ CudaProgram::CudaProgram(std::shared_ptr<State> state, Rank& rank, const Recordi
       plan_(state_, rank, recording, vector_map, scalar_map),
       tasks_(mine_, plan_, recording.period),
       streams_(mine_, rank, recording, state_.shared || plan_.on_host),
-      copies_(rank, mine_, recording, vector_map) {
+      copies_(rank, mine_, recording, vector_map),
+      scalars_(i32(rank.scalar_values.size())) {
   int major = 0;
   call("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, mine_.device));
   chains_ = state_.options.chain && !state_.shared && major >= 9;
@@ -111,7 +112,7 @@ void CudaProgram::fail(const FaultRecord& f) {
 void CudaProgram::book(const Outcome& outcome, const Window::Report& report) {
   const Control& c = report.control;
   tally_.book(rank_, outcome.iterations, outcome.exited() ? c.exit_command : -1);
-  std::copy_n(report.scalars, rank_.scalar_values.size(), rank_.scalar_values.begin());
+  std::copy_n(report.scalars, scalars_, rank_.scalar_values.begin());
   rank_.stop_seen |= c.stop_seen_at != 0;
   rank_.ledger.exposed_reduction += double(c.waited_reduction) * 1e-9;
   rank_.ledger.exposed_halo += double(c.waited_halo) * 1e-9;

@@ -143,6 +143,7 @@ class CudaProgram final : public Program {
   DeviceTasks tasks_;
   Streams streams_;
   Copies copies_;
+  i32 scalars_;           // of the rank: those made later it neither computes nor reports
   int chunk_ = 1;         // iterations
   bool chains_ = false;   // launches may begin while the one before them ends
   bool repeats_ = false;  // the graph repeats its chunk on the device
