@@ -189,18 +189,20 @@ Report Solver::solve_in_range(const double* b, double b_norm, double* x, const d
   double begin = seconds_now(), last_call = begin;
   if (progress) b_norm = reachable_norm(b, s.A.n, b_norm, s.system.nullspace.of_transpose());
   std::exception_ptr callback_failed;
+  bool calls = bool(progress);  // not again once it has said that the solve is to end
   auto supervise = [&] {
     double now = seconds_now();
     if (s.options.time_limit > 0 && now - begin > s.options.time_limit) stop(Status::time_limit);
-    if (!progress || callback_failed || now - last_call < 0.1) return;
+    if (!calls || now - last_call < 0.1) return;
     last_call = now;
     double rr = engine.progress().value.load();
     try {
-      if (progress(engine.progress().iteration.load(), b_norm > 0 ? std::sqrt(rr) / b_norm : 0)) stop(Status::stopped_by_user);
+      calls = !progress(engine.progress().iteration.load(), b_norm > 0 ? std::sqrt(rr) / b_norm : 0);
     } catch (...) {  // the ranks end as if asked to, and can solve again
       callback_failed = std::current_exception();
-      stop(Status::stopped_by_user);
+      calls = false;
     }
+    if (!calls) stop(Status::stopped_by_user);
   };
   Ledger before = engine.rank(0).ledger;
   double from = engine.now(engine.rank(0));
