@@ -165,12 +165,13 @@ def test_a_kernel_stands_below_the_roof_by_what_it_lacks(report):
 
 @pytest.mark.parametrize(("engine", "processes", "cores", "said"), [
     ("host", 1, 4, ""), ("host", 2, 4, "8 ranks took turns on 4 cores"), ("host", 1, 1, "took turns on 1 core:"),
-    ("cuda", 1, 1, "without a report the GPUs are faster"), ("model", 4, 1, ""),
+    ("cuda", 1, 1, "4 ranks took turns on 2 GPUs"), ("model", 4, 1, ""),
 ])  # fmt: skip
 def test_a_report_says_what_must_be_known_of_its_times(report, monkeypatch, engine, processes, cores, said):
     from sordino.cli import run
 
     monkeypatch.setattr(run.machines, "cores", lambda: cores)
+    monkeypatch.setattr(run, "default_ranks", lambda engine, devices, processes: 2)
     options = {**report.options, "engine": engine, "ranks": 4, "time_commands": True}
     asides = run._asides(replace(report, options=options, problem={"processes": processes}))
     assert said in " ".join(asides) and bool(asides) == bool(said)

@@ -14,6 +14,7 @@ import numpy as np
 from .. import machines
 from .._facts import maps_ones_to_zero
 from .._matrix import CsrArrays
+from .._placement import default_ranks
 from .._solution import Solution
 from .._solve import Solver
 from ..errors import Interrupted
@@ -157,9 +158,16 @@ def _set_up(
 def _asides(report: Report) -> list[str]:
     """What must be known of the times in a report."""
     engine, here = report.options.get("engine"), machines.cores()
-    ranks = int(report.options.get("ranks") or 1) * int(report.problem.get("processes", 1))
+    several = int(report.problem.get("processes", 1))
+    ranks = int(report.options.get("ranks") or 1) * several
     if engine == "host" and ranks > here:
         return [f"{ranks} ranks took turns on {count(here, 'core')}: part of their waits is for a core."]
+    gpus = (
+        default_ranks("cuda", report.options.get("devices"), several) * several if engine == "cuda" else ranks
+    )
+    if ranks > gpus:
+        turns = f"{ranks} ranks took turns on {count(gpus, 'GPU')}"
+        return [f"{turns}: these are no waits, and nothing is said of what was hidden."]
     return []
 
 
