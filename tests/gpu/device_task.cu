@@ -103,7 +103,10 @@ TEST("device tasks: behind launches that are not chained, where ranks share a de
                               {"host memory", carried},
                               {"timed", timed}}) {
         NOTE(ranks, " ranks, max ", max, ", ", name);
-        CHECK((on_gpus(ranks, o, max) == expected(max)));
+        if (o.links == cuda::Links::host && ranks > test::gpus())
+          CHECK_THROWS(on_gpus(ranks, o, max), Error, "smooth: a device task does not run on ranks that share a GPU");
+        else
+          CHECK((on_gpus(ranks, o, max) == expected(max)));
       }
     }
 }

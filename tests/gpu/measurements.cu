@@ -171,7 +171,7 @@ TEST("whoever collects sums gets the same ones, and a chain's stamps lie in its 
     least = std::min(least, f.ranks);
   }
   auto rises = [&](const std::string& chain, const std::vector<std::string>& points) {
-    double before = -1;
+    double before = -1;  // seconds; the work's are of the iteration before
     for (auto& p : points) {
       auto found = when.find("65536 rows, " + chain + ": " + p + "/" + std::to_string(least));
       NOTE(chain, ": ", p);
@@ -181,11 +181,11 @@ TEST("whoever collects sums gets the same ones, and a chain's stamps lie in its 
     }
   };
   const std::string seen = "the block that collects has seen all", sent = "the sums are sent",
-                    next = "the next one's first block is past the wait";
+                    next = "the next one's first block is past the wait", worked = "the rows of the work end";
   rises("the last block collects, no work", {"its last block has the sums", "its rows end", seen, sent, "its last block ends"});
-  rises("the last block collects, behind work", {sent, "the first block of the work is past the wait", next});
+  rises("the last block collects, behind work", {"the first block of the work is past the wait", worked, sent, next});
   rises("a block of the next kernel collects, no work", {"its rows end", seen, sent});
-  rises("a block of the next kernel collects, behind work", {"its rows end", seen, sent, next});
+  rises("a block of the next kernel collects, behind work", {seen, sent, worked, "its rows end", next});
 }
 
 TEST("loops run in six ways, and all come to the same residuals") {

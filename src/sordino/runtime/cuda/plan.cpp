@@ -149,6 +149,11 @@ Launch Plan::launch_of_task(int index) {
     for (int t = 0; t < rec_.period; t++) l.host.push_back(c.body->bind([&](int v) { return rank_.twin({v}); }));
     return l;
   }
+  // A graph takes hardware queues of the device, which are few, and may come to stand in one ahead of the copy that a kernel
+  // waits for.
+  if (state_.shared && state_.courier)
+    throw Error(Errc::unsupported,
+                c.name + ": a device task does not run on ranks that share a GPU and send through host memory");
   device_tasks = true;
   l.task = static_cast<const DeviceTask*>(c.body->functor());
   if (!l.task->on_device) throw Error(Errc::unsupported, c.name + ": a device task without on_device does not run on GPUs");

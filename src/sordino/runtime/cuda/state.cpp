@@ -107,13 +107,8 @@ void State::set_up(RankState& r, int index, int device) {
     throw Error(Errc::unsupported, "this build has no code for device " + std::to_string(device) + " (" + error.what() +
                                        "): set SORDINO_CUDA_ARCHITECTURES to its compute capability and build again");
   }
-  // Copies by the host end waits of kernels, so none may queue behind a kernel: a device has few hardware queues, which streams
-  // of one priority share.
-  int least = 0, first = 0;
-  call("cudaDeviceGetStreamPriorityRange", cudaDeviceGetStreamPriorityRange(&least, &first));
-  call("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(&r.stream, cudaStreamNonBlocking));
-  for (cudaStream_t* s : {&r.courier, &r.copies})
-    call("cudaStreamCreateWithPriority", cudaStreamCreateWithPriority(s, cudaStreamNonBlocking, first));
+  for (cudaStream_t* s : {&r.stream, &r.courier, &r.copies})
+    call("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(s, cudaStreamNonBlocking));
   r.staging = pinned<Upload>(&r, cudaHostAllocPortable);
   r.window = pinned<Window>(&r, cudaHostAllocPortable | cudaHostAllocMapped);
   void* pulse = nullptr;
