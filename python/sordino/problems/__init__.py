@@ -1,0 +1,27 @@
+"""Model problems: Poisson on a box, and the pressure of two phases that flow around obstacles.
+
+Cells are numbered with x fastest, so that fields on them have the shape (nz, ny, nx); their edges have length 1.
+"""
+
+from __future__ import annotations
+
+from .boundary import dirichlet_faces
+from .box import available_memory, check_grid, check_shape, poisson, poisson_rows
+from .flow import PHASES
+from .multiphase import OPEN_TANK, PressureProblem, multiphase, pressure_steps
+from .pressure import pressure_matrix
+
+__all__ = [
+    "OPEN_TANK",
+    "PHASES",
+    "PressureProblem",
+    "available_memory",
+    "check_grid",
+    "check_shape",
+    "dirichlet_faces",
+    "multiphase",
+    "poisson",
+    "poisson_rows",
+    "pressure_matrix",
+    "pressure_steps",
+]
