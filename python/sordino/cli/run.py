@@ -46,6 +46,8 @@ class Problem:
         The grid, whose cells are the unknowns, x fastest; a report then shows fields instead of the matrix' pattern.
     coefficient : bool
         Whether the matrix' diagonal is a field worth a picture.
+    nullspace : "constant", or ndarray of shape (n,) or (n, k), or None
+        What A is known to map to zero; it takes the place of the option.
     pictures : list of Picture
         For the report.
     """
@@ -58,6 +60,7 @@ class Problem:
     exact: float | None = None
     shape: tuple[int, int, int] | None = None
     coefficient: bool = False
+    nullspace: Any = None
     pictures: list[pictures.Picture] = field(default_factory=list)
 
 
@@ -138,7 +141,7 @@ def _set_up(
 ) -> tuple[Solver, np.ndarray]:
     rows = problem.rows
     assert rows is not None
-    told = options.get("nullspace", "none") != "none"
+    told = problem.nullspace is not None or options.get("nullspace", "none") != "none"
     if problem.b is None and (told or maps_ones_to_zero(rows)):
         problem.b = rows.product(np.arange(1, rows.n + 1) / rows.n)
         problem.notes.append("No right-hand side was given: b = A*z with z_i = i/n.")
@@ -150,6 +153,8 @@ def _set_up(
         problem.notes.append("No right-hand side was given: b = A*1.")
     if given.report and processes.index() == 0:
         _picture_system(problem, rows)
+    if problem.nullspace is not None:
+        options = {**options, "nullspace": problem.nullspace}
     solver = Solver(rows, **nullspaces(options, given, rows.n))
     problem.rows = None  # the ranks hold it now
     return solver, problem.b

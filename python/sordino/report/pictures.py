@@ -45,10 +45,10 @@ def field_slice(values: np.ndarray, shape: Sequence[int], heading: str, what: st
     return map_of(layer, heading, f"{what} in the layer z = {nz // 2} of {nz}, {nx} x {ny} cells.")
 
 
-def map_of(layer: np.ndarray, heading: str, caption: str) -> Picture:
+def map_of(layer: np.ndarray, heading: str, caption: str, *, axes: tuple[str, str] = ("x", "y")) -> Picture:
     """A field on one layer of cells, shape (ny, nx), in colours; zero is in the middle where it has both signs.
 
-    More than :data:`MOST_CELLS` cells in a direction are thinned.
+    More than :data:`MOST_CELLS` cells in a direction are thinned; what is not finite is left blank.
     """
     ny, nx = layer.shape
     shown = layer[:: -(-ny // MOST_CELLS), :: -(-nx // MOST_CELLS)]
@@ -63,7 +63,9 @@ def map_of(layer: np.ndarray, heading: str, caption: str) -> Picture:
     across, up = (SIDE, SIDE * ny / nx) if nx >= ny else (SIDE * nx / ny, SIDE)
     across, up = max(across, 60.0), max(up, 60.0)
     label = f"{heading}: values from {low:.3g} to {high:.3g}"
-    content = _framed(image, across, up, label, ("x", nx), ("y", ny)) + _scale(stops, low, high, across, up)
+    content = _framed(image, across, up, label, (axes[0], nx), (axes[1], ny)) + _scale(
+        stops, low, high, across, up
+    )
     drawing = svg.drawing(LEFT + SIDE + RIGHT, TOP + up + BOTTOM, content, label, "map")
     return Picture(heading, drawing, caption)
 
