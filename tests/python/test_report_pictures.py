@@ -171,7 +171,7 @@ def test_a_report_says_what_must_be_known_of_its_times(report, monkeypatch, engi
     from sordino.cli import run
 
     monkeypatch.setattr(run.machines, "cores", lambda: cores)
-    monkeypatch.setattr(run, "default_ranks", lambda engine, devices, processes: 2)
+    monkeypatch.setattr(run, "default_ranks", lambda engine, devices: 2)
     options = {**report.options, "engine": engine, "ranks": 4, "time_commands": True}
     asides = run._asides(replace(report, options=options, problem={"processes": processes}))
     assert said in " ".join(asides) and bool(asides) == bool(said)

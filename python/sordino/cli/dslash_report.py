@@ -45,7 +45,7 @@ def outputs(given: argparse.Namespace) -> tuple[OutputFile | None, OutputFile | 
 def wanted(given: argparse.Namespace, engine: str) -> dict[str, bool]:
     """Options, the same in all processes, that record what is to be shown.
 
-    On GPUs times of single commands would slow down what is measured, and a report does without them.
+    On GPUs a hop is one command, in which some blocks wait while others compute: no span says what of it was hidden.
     """
     if not (given.trace or (given.report and engine != "cuda")):
         return {}

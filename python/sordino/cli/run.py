@@ -167,9 +167,8 @@ def _asides(report: Report) -> list[str]:
     ranks = int(report.options.get("ranks") or 1) * several
     if engine == "host" and ranks > here:
         return [f"{ranks} ranks took turns on {count(here, 'core')}: part of their waits is for a core."]
-    gpus = (
-        default_ranks("cuda", report.options.get("devices"), several) * several if engine == "cuda" else ranks
-    )
+    alone = engine == "cuda" and several == 1  # processes share no GPU
+    gpus = default_ranks("cuda", report.options.get("devices")) if alone else ranks
     if ranks > gpus:
         turns = f"{ranks} ranks took turns on {count(gpus, 'GPU')}"
         return [f"{turns}: these are no waits, and nothing is said of what was hidden."]

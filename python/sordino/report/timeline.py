@@ -178,5 +178,5 @@ def _caption(report: Report, ranks: list[int], start: float, end: float) -> str:
             "where a computation does, it is hidden."
         )
     elif report.options.get("engine") == "cuda":
-        said += " A bar is a command as the GPU took it, its waits for other ranks included."
+        said += " A bar is a command as the GPU took it, from where its sums have come."
     return said

@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from .. import machines
+from .intervals import Interval, common, merged, total
 from .record import Report
 
 _PREFIXES = ((1.0, ""), (1e-3, "m"), (1e-6, "\N{GREEK SMALL LETTER MU}"), (1e-9, "n"))
@@ -122,15 +123,22 @@ def _reductions(report: Report, n: int, each: str) -> str:
 
 
 def _hidden(report: Report, kind: str) -> str:
-    """What part of the time under way was hidden, where the trace has it: on a real machine it alone knows."""
-    took = {kind: 0.0, f"{kind} wait": 0.0}
-    for item in report.trace:
-        if item["kind"] in took:
-            took[str(item["kind"])] += float(item["end_s"]) - float(item["start_s"])
-    under_way, waited = took.values()
+    """What part of the time under way the rank of the ledger computed, where the trace has it: it alone knows that."""
+    first = min((int(item["rank"]) for item in report.trace), default=0)
+
+    def spans(*kinds: str) -> list[Interval]:
+        return merged(
+            (float(item["start_s"]), float(item["end_s"]))
+            for item in report.trace
+            if item["kind"] in kinds and int(item["rank"]) == first
+        )
+
+    under_way = spans(kind)
     if not under_way:
         return ""
-    return f", hidden for {percent(max(under_way - waited, 0.0), under_way)} of the time under way"
+    busy = common(under_way, spans("compute"))
+    hidden = total(busy) - total(common(busy, spans("halo wait", "reduction wait")))
+    return f", hidden for {percent(hidden, total(under_way))} of the time under way"
 
 
 def _messages(report: Report, n: int, each: str) -> str:

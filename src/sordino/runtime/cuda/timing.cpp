@@ -49,10 +49,11 @@ void CudaProgram::book_stamps(int iterations) {
   }
 }
 
+/// Its waits for rows included: while one block waits, others compute.
 void CudaProgram::book_computing(const Command& c, const Stamp& stamp) {
   auto& k = rank_.ledger.kernels[c.name];
   k.calls++;
-  k.seconds += (double(stamp.end - stamp.begin) - stamp.waited_halo) * 1e-9;
+  k.seconds += double(stamp.end - stamp.begin) * 1e-9;
   k.bytes += c.bytes;
   k.flops += c.flops;
   add_span(c, SpanKind::compute, c.name, stamp.begin, stamp.end);
@@ -63,20 +64,23 @@ void CudaProgram::book_computing(const Command& c, const Stamp& stamp) {
 void CudaProgram::book_communication(const Command& c, int turn, const Stamp& stamp, Flights& flights) {
   if (stamp.waited_reduction)
     add_span(c, SpanKind::reduction_wait, c.name, stamp.finished - stamp.waited_reduction, stamp.finished);
-  if (stamp.waited_halo) add_span(c, SpanKind::halo_wait, c.name, stamp.awaited - stamp.waited_halo, stamp.awaited);
-  if (state_.shared) return;
+  const bool others = rank_.size() > 1 && !state_.shared;
+  u64 waits = stamp.awaited - stamp.waited_halo;  // since then, but for nobody as long as the own rows have not left
   for (auto& p : c.phases) {
     int v = p.op == Op::await || p.op == Op::put ? plan_.physical_vector(turn, p.slot) : -1;
     if (p.op == Op::start && stamp.started) flights.sums[p.slot].push(stamp.started);
     if (p.op == Op::put) flights.rows[v] = stamp.sent ? stamp.sent : stamp.end;
     if (p.op == Op::finish && stamp.finished && !flights.sums[p.slot].empty()) {
       const std::string& name = rank_.scalar_names()[std::size_t(rank_.reductions()[p.slot].to[0])];
-      if (rank_.size() > 1) add_span(c, SpanKind::reduction, name, flights.sums[p.slot].front(), stamp.finished);
+      if (others) add_span(c, SpanKind::reduction, name, flights.sums[p.slot].front(), stamp.finished);
       flights.sums[p.slot].pop();
     }
-    if (p.op == Op::await && stamp.awaited && flights.rows[v])
-      add_span(c, SpanKind::halo, rank_.vectors()[std::size_t(v)].name, flights.rows[v], stamp.awaited);
+    if (p.op == Op::await && stamp.awaited && flights.rows[v]) {
+      if (others) add_span(c, SpanKind::halo, rank_.vectors()[std::size_t(v)].name, flights.rows[v], stamp.awaited);
+      waits = std::max(waits, flights.rows[v]);
+    }
   }
+  if (stamp.waited_halo && waits < stamp.awaited) add_span(c, SpanKind::halo_wait, c.name, waits, stamp.awaited);
 }
 
 void CudaProgram::add_span(const Command& c, SpanKind kind, const std::string& name, u64 from, u64 until) {
