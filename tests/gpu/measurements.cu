@@ -150,6 +150,7 @@ TEST("chains driven by events, and by synchronisations, compute the same") {
 TEST("overlap is measured, and its programs compute what they must on GPUs") { measured("overlap", 20, {most_ranks()}); }
 
 TEST("device tasks are timed beside functors, in every way that a loop runs, and count as far") {
+  test::need_gpu();
   auto figures = measured("device-tasks", 60, {1});
   CHECK(figures.size() == 9);
   for (auto& f : figures) CHECK(f.median > 0);

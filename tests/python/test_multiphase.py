@@ -263,3 +263,13 @@ def test_a_report_shows_the_coefficient_in_a_vertical_layer(cli, tmp_path):
     assert "log10(1/rho) in the layer y = 3 of 7" in page
     assert re.search(r"Coefficient: values from -3 to 0<", page)  # both phases are cut, the axes are x and z
     assert len(re.findall(r">z</text>", page)) == 1
+
+
+@pytest.mark.parametrize("make", [
+    lambda: multiphase(2.5, 4, 4), lambda: multiphase(4, 4, 4, phases=["bubbles"]),
+    lambda: multiphase(4, 4, 4, contrast="1"), lambda: pressure_matrix(np.full((2, 2, 2), 1e-320)),
+    lambda: pressure_steps(multiphase(4, 4, 4), 2.5), lambda: pressure_steps(multiphase(4, 4, 4), courant="1"),
+])  # fmt: skip
+def test_what_is_no_number_is_refused_in_a_sentence(make):
+    with pytest.raises(sordino.BadArgument, match=r"^[^\n]+, (not|and) [^\n]+$|^unknown phases"):
+        make()

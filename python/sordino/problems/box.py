@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import os
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 from .._matrix import CsrArrays
 from .._native import core, translated
-from ..errors import BadArgument
+from ..errors import BadArgument, shown
 from .boundary import FACES, dirichlet_faces
 
 
@@ -96,6 +97,10 @@ def _share_behind(cells: tuple[int, int, int], stencil: int, dirichlet: frozense
 
 def check_shape(nx: int, ny: int, nz: int, stencil: int, contrast: float) -> None:
     """Refuse what makes no grid."""
+    if not all(isinstance(n, Integral) for n in (nx, ny, nz)):
+        raise BadArgument(f"a grid has whole numbers of cells, not {shown((nx, ny, nz))}")
+    if not isinstance(contrast, Real):
+        raise BadArgument(f"the contrast is a ratio of densities, a number above 0, not {shown(contrast)}")
     if min(nx, ny, nz) < 1:
         raise BadArgument(f"a grid needs at least one cell in each direction, not {nx} x {ny} x {nz}")
     if stencil not in (7, 27):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count, islice
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -104,7 +104,7 @@ def multiphase(
     """
     cells = (nx, ny, nz)
     check_grid(nx, ny, nz, 7, contrast, extra=_MAKING)
-    if phases not in PHASES:
+    if not isinstance(phases, str) or phases not in PHASES:
         near = suggestion(str(phases), PHASES) or f"; known: {', '.join(PHASES)}"
         raise BadArgument(f"unknown phases {shown(phases)}{near}")
     if not isinstance(seed, Integral) or seed < 0:
@@ -152,10 +152,10 @@ def pressure_steps(
     The motion is given in closed form (:attr:`PressureProblem.flow`): the pressure does not act back on it. Each step
     costs as much as the first system. Pressures of successive steps are near each other: give the last one as x0.
     """
-    if steps is not None and steps < 1:
-        raise BadArgument(f"the number of steps is at least 1, not {steps}")
-    if not 0 < courant < np.inf:
-        raise BadArgument(f"the interface moves by a number of cells above 0 in a step, not {courant:g}")
+    if steps is not None and (not isinstance(steps, Integral) or steps < 1):
+        raise BadArgument(f"the number of steps is a whole number of at least 1, not {shown(steps)}")
+    if not isinstance(courant, Real) or not 0 < courant < np.inf:
+        raise BadArgument(f"the interface moves by a number of cells above 0 in a step, not {shown(courant)}")
     return islice(_systems(problem, courant / problem.flow.fastest), steps)
 
 

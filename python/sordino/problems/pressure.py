@@ -16,6 +16,9 @@ Place = tuple[slice | int, ...]
 #: Where an entry stands in its row: z-, y-, x-, the diagonal, x+, y+, z+. That of array axis a is a, and 6 - a.
 _ENTRIES, _DIAGONAL = 7, 3
 
+#: Of a density and of its inverse, so that no sum of a row overflows.
+_LARGEST = 1e300
+
 
 def pressure_matrix(density: Any, *, solid: Any = None, boundary: str = "dirichlet") -> Any:
     """The 7-point matrix of -div(1/rho grad p), by finite volumes on a box of cells with edges of length 1.
@@ -60,8 +63,8 @@ def checked_fields(density: Any, solid: Any) -> tuple[np.ndarray, np.ndarray]:
             f"the density is an array of numbers with three dimensions, not {rho.dtype} of shape {rho.shape}"
         )
     rho = rho.astype(np.float64, copy=False)
-    if not (np.isfinite(rho) & (rho > 0)).all():
-        raise BadArgument("densities are numbers above 0, and some of these are not")
+    if not ((rho > 1 / _LARGEST) & (rho < _LARGEST)).all():
+        raise BadArgument("densities are numbers above 0 that have an inverse, and some of these are not")
     if rho.size > MOST_ROWS:
         raise Unsupported("more than 2^31 cells are not supported")
     walls = np.zeros(rho.shape, dtype=bool) if solid is None else np.asarray(solid)
