@@ -23,9 +23,6 @@ class SolverOptions(PerSolve, total=False):
     method: str
     precond: Any  # or what `M` takes
     degree: SupportsIndex
-    s: SupportsIndex
-    basis: Literal["chebyshev", "monomial"]
-    spectrum: Literal["ritz", "power"]
     symmetry: Literal["auto", "hermitian", "symmetric", "general"]
     storage: Literal["auto", "csr", "dia", "symdia"]
     check_every: SupportsIndex

@@ -7,7 +7,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "sordino/solvers/gram.hpp"
 #include "sordino/solvers/registry.hpp"
 
 namespace sordino {
@@ -115,8 +114,6 @@ void validate(const Options& options) {
       bad_argument("reduce_degree and broadcast_degree are 2, 3 or 4, not " + std::to_string(degree));
   if (o.degree < 1 || o.degree > most_degree)
     bad_argument("degree must be from 1 to " + std::to_string(most_degree) + ", not " + std::to_string(o.degree));
-  if (o.s < 1 || o.s > gram::most_s)
-    bad_argument("s must be from 1 to " + std::to_string(gram::most_s) + ", not " + std::to_string(o.s));
   if (o.check_every < 1) bad_argument("check_every must be at least 1");
   parse_devices(o.devices);
 }

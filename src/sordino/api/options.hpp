@@ -10,9 +10,6 @@ struct Options {
   std::string solver = "auto";
   std::string precond = "auto";
   int degree = 3;
-  int s = 12;
-  std::string basis = "chebyshev";
-  std::string spectrum = "ritz";
   std::string nullspace = "none";
   std::string symmetry = "auto";
   std::string storage = "auto";
@@ -61,8 +58,6 @@ std::vector<int> parse_devices(const std::string& text);
 std::vector<std::string> solver_choices();
 constexpr int most_degree = 64;
 inline const std::vector<std::string> precond_choices{"auto", "none", "jacobi", "chebyshev"};
-inline const std::vector<std::string> basis_choices{"chebyshev", "monomial"};
-inline const std::vector<std::string> spectrum_choices{"ritz", "power"};
 inline const std::vector<std::string> partition_choices{"blocks", "metis"};
 inline const std::vector<std::string> nullspace_choices{"none", "constant"};
 inline const std::vector<std::string> symmetry_choices{"auto", "hermitian", "symmetric", "general"};
@@ -87,16 +82,6 @@ void Options::fields(V&& v) {
     "is a polynomial that adds products but no sums",
     precond_choices);
   v("degree", degree, "solve", "products with A in an application of precond chebyshev", any);
-  v("s", s, "solve",
-    "steps of conjugate gradients that an iteration of cbcg takes at once, the most; it takes fewer where their directions "
-    "depend on each other",
-    any);
-  v("basis", basis, "solve",
-    "what cbcg makes its directions of: Chebyshev polynomials, or powers of A, which lose their independence beyond s = 3",
-    basis_choices);
-  v("spectrum", spectrum, "solve",
-    "how cbcg finds the largest eigenvalue: Ritz values of 12 steps of conjugate gradients, or 100 steps of the power method",
-    spectrum_choices);
   v("nullspace", nullspace, "solve",
     "what A is known to map to zero: the constant vector, or nothing; b is projected onto the range of A, and x is orthogonal "
     "to it",
@@ -107,8 +92,8 @@ void Options::fields(V&& v) {
     symmetry_choices);
   v("storage", storage, "solve",
     "how entries lie in memory: csr, by rows; dia, by at most 27 diagonals, without columns; symdia, the same with one entry "
-    "for (i, j) and (j, i); auto takes dia where two thirds of each diagonal are filled, symdia for large ones that are "
-    "symmetric, else csr",
+    "for "
+    "(i, j) and (j, i); auto takes csr",
     storage_choices);
   v("rtol", rtol, "solve", "relative tolerance: ||b - A x|| <= max(rtol ||b||, atol), recomputed", any);
   v("atol", atol, "solve", "absolute tolerance", any);

@@ -41,6 +41,11 @@ void check_partition(const System& s, const Options& o) {
     throw Error(Errc::unsupported, "partition 'metis' is done by the Python package, which hands over rows in METIS's order");
 }
 
+Diagonals diagonals_in(const System& s, const std::string& storage) {
+  if (s.product) bad_argument("storage '" + storage + "' needs the entries of the matrix, which is given as a function");
+  return diagonals_of(s.A, storage);
+}
+
 std::string preconditioner_of(const System& s, const Options& o) {
   if (s.brings_preconditioner()) return "given";
   return s.product ? "none" : choose_preconditioner(s.A, o.precond);
@@ -65,8 +70,8 @@ void build_operator(Part& p, Rank& rank, const System& s, const Choice& c, const
     p.A = std::make_unique<HostOperator>(rank, partition, "product on the host", s.product, s.A.words);
     return;
   }
-  auto entries = c.method->replicated ? CsrOperator::gathered(rank, s.A, partition, c.storage.diagonals)
-                                      : std::make_unique<CsrOperator>(rank, s.A, partition, c.storage.diagonals);
+  auto entries = c.method->replicated ? CsrOperator::gathered(rank, s.A, partition, c.diagonals)
+                                      : std::make_unique<CsrOperator>(rank, s.A, partition, c.diagonals);
   p.entries = entries.get();
   p.A = std::move(entries);
 }
@@ -117,15 +122,10 @@ Choice choose(const System& s, const Options& o) {
       bad_argument("precond chebyshev needs a symmetric positive definite matrix, and this one is not symmetric: use jacobi");
     c.bound = spectral_bound(s.A);
   }
+  if (o.storage != "auto" && o.storage != "csr") c.diagonals = diagonals_in(s, o.storage);
   check_diagonal(s, *c.method);
   require_roots(*c.method, c.preconditioner, s.A);
   return c;
-}
-
-StorageChoice storage_of(const System& s, const Options& o, int ranks) {
-  if (!s.product) return choose_storage(s.A, o.storage, (s.A.n + ranks - 1) / ranks);
-  if (o.storage == "auto" || o.storage == "csr") return {"", "", {}};
-  bad_argument("storage '" + o.storage + "' needs the entries of the matrix, which is given as a function");
 }
 
 Partition partition_of(const System& s, int ranks) {
@@ -142,8 +142,7 @@ Part build_part(Rank& rank, const System& s, const Choice& c, const Options& o, 
   build_operator(p, rank, s, c, partition);
   build_preconditioner(p, rank, s, c, partition, o.degree);
   Range range("record the method");
-  p.driver = std::make_unique<Driver>(rank, *p.A, *p.M, *c.method, o.check_every, o.replace_every, s.watch, s.nullspace,
-                                      StepBasis{o.s, o.basis == "monomial", o.spectrum == "power"});
+  p.driver = std::make_unique<Driver>(rank, *p.A, *p.M, *c.method, o.check_every, o.replace_every, s.watch, s.nullspace);
   return p;
 }
 

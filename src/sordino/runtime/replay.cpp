@@ -1,7 +1,5 @@
 #include "sordino/runtime/replay.hpp"
 
-#include <algorithm>
-
 #include "sordino/base/error.hpp"
 #include "sordino/runtime/check.hpp"
 #include "sordino/runtime/rank.hpp"
@@ -202,8 +200,7 @@ Recorded& Rank::drain_of(Recorded& recorded, const Carried& found) const {
     c.name = "Drain";
     c.body = std::make_shared<BodyOf<Nothing>>(Nothing{});
     c.phases.push_back({Op::launch});
-    std::stable_partition(open.begin(), open.end(), [&](int slot) { return !reductions_[slot].joins; });
-    for (int slot : open) {
+    for (int slot : found.open) {
       c.phases.push_back({Op::finish, slot});
       c.finishes.push_back(reductions_[slot].to[0]);
     }
