@@ -172,7 +172,7 @@ TEST("whoever collects sums gets the same ones, and a chain's stamps lie in its 
     least = std::min(least, f.ranks);
   }
   auto rises = [&](const std::string& chain, const std::vector<std::string>& points) {
-    double before = -1;  // seconds; the work's are of the iteration before
+    double before = -1;  // seconds; an iteration begins with its work
     for (auto& p : points) {
       auto found = when.find("65536 rows, " + chain + ": " + p + "/" + std::to_string(least));
       NOTE(chain, ": ", p);

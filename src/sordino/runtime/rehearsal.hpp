@@ -9,8 +9,8 @@ namespace sordino {
 ///
 ///   Rehearsal rehearsal(rank);
 ///   rehearsal.replay(begin);
-///   rehearsal.replay(loop, 3);  // names are now in the order in which three iterations, or an exit from the fourth, leave
-///   them rehearsal.replay(end);
+///   rehearsal.replay(loop, 3);  // names are now as three iterations, or an exit from the fourth, leave them
+///   rehearsal.replay(end);
 class Rehearsal {
  public:
   explicit Rehearsal(Rank& rank);
