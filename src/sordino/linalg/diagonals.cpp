@@ -1,8 +1,10 @@
 #include "sordino/linalg/diagonals.hpp"
 
 #include <algorithm>
+#include <mutex>
 
 #include "sordino/base/error.hpp"
+#include "sordino/base/parallel.hpp"
 
 namespace sordino {
 namespace {
@@ -14,23 +16,52 @@ double entry(const CsrView& A, i64 row, i64 column) {
   return found != end && *found == column ? A.values[found - A.indices] : 0;
 }
 
-void require_few(std::size_t diagonals, i64 row) {
-  if (i64(diagonals) > most_diagonals)
+void require_few(std::size_t diagonals) {
+  if (diagonals == 0 || i64(diagonals) > most_diagonals)
     bad_argument("storage by diagonals is for matrices with at most " + std::to_string(most_diagonals) +
-                 " of them, and this one has more, the last one found in row " + std::to_string(row) + ": use storage csr");
+                 " of them, and this one has more: use storage csr");
 }
 
-std::vector<i64> offsets_of(const CsrView& A) {
-  std::vector<i64> found;
-  for (i64 row = 0; row < A.n; row++)
-    for (i64 k = A.begin(row); k < A.begin(row + 1); k++) {
-      i64 offset = A.indices[k] - row;
-      auto place = std::lower_bound(found.begin(), found.end(), offset);
-      if (place != found.end() && *place == offset) continue;
-      found.insert(place, offset);
-      require_few(found.size(), row);
+/// Diagonals of some rows, as they are found.
+class Finder {
+ public:
+  bool too_many() const { return i64(found_.offsets.size()) > most_diagonals; }
+  const FoundDiagonals& found() const { return found_; }
+
+  void look(const CsrView& A, i64 first, i64 last) {
+    for (i64 row = first; row < last; row++) {
+      std::size_t d = 0;  // rows that are alike have an entry on one diagonal after the other
+      for (i64 k = A.begin(row); k < A.begin(row + 1); k++, d++) {
+        i64 offset = A.indices[k] - row;
+        if (d == found_.offsets.size() || found_.offsets[d] != offset) d = place(offset);
+        if (too_many()) return;
+        found_.entries[d]++;
+      }
     }
-  return found;
+  }
+  void add(const FoundDiagonals& others) {
+    for (std::size_t d = 0; d < others.offsets.size(); d++) found_.entries[place(others.offsets[d])] += others.entries[d];
+  }
+
+ private:
+  std::size_t place(i64 offset) {
+    auto at = std::lower_bound(found_.offsets.begin(), found_.offsets.end(), offset);
+    std::size_t d = std::size_t(at - found_.offsets.begin());
+    if (at != found_.offsets.end() && *at == offset) return d;
+    found_.offsets.insert(at, offset);
+    found_.entries.insert(found_.entries.begin() + std::ptrdiff_t(d), 0);
+    return d;
+  }
+
+  FoundDiagonals found_;
+};
+
+/// The first stored entry of these rows that differs from its mirror; of none: -1.
+i64 entry_without_mirror(const CsrView& A, i64 first, i64 last, i64& row) {
+  for (row = first; row < last; row++)
+    for (i64 k = A.begin(row); k < A.begin(row + 1); k++)
+      if (entry(A, A.indices[k], row) != A.values[k]) return k;
+  return -1;
 }
 
 /// With every diagonal also the one that mirrors it.
@@ -44,22 +75,43 @@ std::vector<i64> mirrored(std::vector<i64> offsets) {
 
 }  // namespace
 
+FoundDiagonals find_diagonals(const CsrView& A) {
+  Finder all;
+  std::mutex mutex;
+  for_parts(0, A.n, [&](i64 first, i64 last) {
+    Finder part;
+    part.look(A, first, last);
+    std::lock_guard lock(mutex);
+    all.add(part.found());
+  });
+  return all.too_many() ? FoundDiagonals{} : all.found();
+}
+
+bool has_equal_mirrors(const CsrView& A) {
+  return all_parts(0, A.n, [&](i64 first, i64 last) {
+    i64 row = 0;
+    return entry_without_mirror(A, first, last, row) < 0;
+  });
+}
+
 void require_symmetric(const CsrView& A, const Diagonals& diagonals) {
   if (!diagonals.symmetric) return;
-  for (i64 row = 0; row < A.n; row++)
-    for (i64 k = A.begin(row); k < A.begin(row + 1); k++)
-      if (entry(A, A.indices[k], row) != A.values[k])
-        bad_argument("storage symdia keeps one entry for (i, j) and (j, i), and of row " + std::to_string(row) +
-                     " and column " + std::to_string(A.indices[k]) + " they differ: use storage dia");
+  for_parts(0, A.n, [&](i64 first, i64 last) {
+    i64 row = 0, k = entry_without_mirror(A, first, last, row);
+    if (k >= 0)
+      bad_argument("storage symdia keeps one entry for (i, j) and (j, i), and of row " + std::to_string(row) + " and column " +
+                   std::to_string(A.indices[k]) + " they differ: use storage dia");
+  });
 }
 
 Diagonals diagonals_of(const CsrView& A, const std::string& storage) {
   if (storage == "csr") return {};
   if (A.is_complex()) throw Error(Errc::unsupported, "storage " + storage + " holds real numbers: use storage csr");
-  Diagonals found{offsets_of(A), storage == "symdia"};
+  Diagonals found{find_diagonals(A).offsets, storage == "symdia"};
+  require_few(found.offsets.size());
   require_symmetric(A, found);
   if (found.symmetric) found.offsets = mirrored(found.offsets);
-  require_few(found.offsets.size(), A.n - 1);
+  require_few(found.offsets.size());
   return found;
 }
 

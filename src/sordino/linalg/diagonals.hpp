@@ -17,6 +17,16 @@ struct Diagonals {
   bool empty() const { return offsets.empty(); }
 };
 
+/// Those on which a matrix has entries, and how many.
+struct FoundDiagonals {
+  std::vector<i64> offsets;  // increasing; none: they are more than most_diagonals
+  std::vector<i64> entries;
+};
+/// Cost: one pass over the arrays, on several threads, which ends early where there are too many.
+FoundDiagonals find_diagonals(const CsrView& A);
+/// Whether A[i][j] and A[j][i] are the same number wherever one of them is stored. Cost: a binary search an entry, likewise.
+bool has_equal_mirrors(const CsrView& A);
+
 /// Of the whole matrix, for option `storage`: csr, dia or symdia. Throws bad_argument with one sentence if the matrix has more
 /// diagonals than most_diagonals, complex entries, or, for symdia, two entries that differ. Cost: one pass over the arrays.
 Diagonals diagonals_of(const CsrView& A, const std::string& storage);
