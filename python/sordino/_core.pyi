@@ -51,6 +51,14 @@ def estimate_memory(
     options: dict[str, Any],
     given: dict[str, Any] = ...,
 ) -> list[int]: ...
+def automatic_storage(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    data: np.ndarray,
+    n: int,
+    rows: int,
+    given: dict[str, Any] = ...,
+) -> tuple[str, str]: ...
 def fault_trial(
     kind: str,
     culprit: int,

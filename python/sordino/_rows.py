@@ -240,7 +240,7 @@ class RowsSolver:
         return as_vector(values, self._rows, what)
 
     def _report(self, raw: dict[str, Any], overrides: dict[str, Any]) -> Report:
-        chosen = {key: raw[key] for key in ("solver", "precond", "engine", "ranks")}
+        chosen = {key: raw[key] for key in ("solver", "precond", "storage", "engine", "ranks")}
         report = Report.from_core(
             raw,
             options={**self.options, **overrides, **chosen},

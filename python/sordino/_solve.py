@@ -197,7 +197,10 @@ class Solver:
         return deliver(solution, on_failure)
 
     def update_values(self, values: Any) -> None:
-        """Give the matrix new values in the same pattern; nothing is set up or allocated anew.
+        """Give the matrix new values in the same pattern; nothing is set up or allocated anew, with one exception.
+
+        A matrix that ``storage="auto"`` found symmetric and stored as ``symdia`` is set up anew, once, as ``dia``, if
+        new values are not symmetric bit by bit.
 
         Parameters
         ----------

@@ -121,6 +121,7 @@ class PyRowsSolver {
     d["setup_seconds"] = solver.setup_seconds();
     d["solver"] = solver.method();
     d["precond"] = solver.preconditioner();
+    d["storage"] = "csr";
     d["engine"] = solver.engine();
     d["ranks"] = solver.ranks();
     return d;

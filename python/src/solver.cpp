@@ -5,6 +5,7 @@
 #include "of_process.hpp"
 #include "sordino/api/engines.hpp"
 #include "sordino/config.hpp"
+#include "sordino/linalg/storage_choice.hpp"
 
 namespace sordino::python {
 namespace {
@@ -179,6 +180,8 @@ class PySolver {
     d["solver"] = solver_->method();
     d["precond"] = solver_->preconditioner();
     d["symmetry"] = solver_->symmetry();
+    d["storage"] = solver_->storage();
+    d["storage_reason"] = solver_->why_stored_so();
     d["engine"] = solver_->engine();
     d["transport"] = solver_->transport();
     d["ranks"] = solver_->ranks();
@@ -260,11 +263,21 @@ std::vector<i64> estimate(Array<i64> indptr, Array<i32> indices, Array<double> d
   return estimate_memory(all.system, o, o.ranks * number_of_processes(), o.engine == "cuda");
 }
 
+/// What storage=auto takes for a matrix like this one of which a rank has so many rows, and why.
+std::tuple<std::string, std::string> automatic_storage(Array<i64> indptr, Array<i32> indices, Array<double> data, i64 n,
+                                                       i64 rows, const nb::dict& given) {
+  GivenSystem all(indptr, indices, data, n, given);
+  nb::gil_scoped_release release;
+  StorageChoice found = choose_storage(all.system.A, "auto", rows);
+  return {found.name, found.why};
+}
+
 }  // namespace
 
 void define_solver(nb::module_& m) {
   using namespace nb::literals;
   m.def("estimate_memory", &estimate, "indptr"_a, "indices"_a, "data"_a, "n"_a, "options"_a, "given"_a = nb::dict());
+  m.def("automatic_storage", &automatic_storage, "indptr"_a, "indices"_a, "data"_a, "n"_a, "rows"_a, "given"_a = nb::dict());
   static PyType_Slot collected[] = {{Py_tp_traverse, reinterpret_cast<void*>(&PySolver::traverse)},
                                     {Py_tp_clear, reinterpret_cast<void*>(&PySolver::clear)},
                                     {0, nullptr}};

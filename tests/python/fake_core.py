@@ -163,6 +163,7 @@ class FakeSolver:
             "true_residual": residual / norm if norm else 0.0, "residual_norm": residual,
             "seconds": 0.25, "setup_seconds": 0.125,
             "solver": self.options.get("solver", "cg"), "precond": "jacobi",
+            "storage": "csr", "storage_reason": "it has more than 27 diagonals",
             "engine": self.options["engine"], "transport": "threads", "ranks": self.options["ranks"],
             "history": np.array(history),
             "ledger": _ledger(len(history), 1.0 if asked.get("time_commands") else 0.0),

@@ -9,6 +9,7 @@ import scipy.sparse.linalg as spla
 
 import sordino
 from sordino._native import core
+from sordino.report.html import render
 
 SPD = [row["name"] for row in core().solvers() if row["requires"] != "general"]
 GENERAL = [row["name"] for row in core().solvers() if row["requires"] == "general"]
@@ -32,7 +33,7 @@ def same(runs):
 def test_every_storage_has_the_same_bits(method, engine):
     A = sordino.poisson(9, 8, 7, contrast=100.0) if method in SPD else convection(20)
     b = np.random.default_rng(1).standard_normal(A.shape[0])
-    storages = ["csr", "dia", "symdia"] if method in SPD else ["csr", "dia"]
+    storages = ["csr", "auto", "dia", "symdia"] if method in SPD else ["csr", "auto", "dia"]
     same(
         [
             sordino.solve(A, b, solver=method, rtol=1e-9, engine=engine, ranks=ranks, storage=storage)
@@ -83,6 +84,48 @@ def test_the_described_machine_is_faster_with_fewer_bytes():
     assert seconds[0] > seconds[1] > seconds[2]
 
 
+@pytest.mark.parametrize("engine", ["host", "model"])
+def test_auto_takes_diagonals_where_they_are_filled_and_says_why(engine):
+    A, b = sordino.poisson(9, 8, 7), np.ones(504)
+    report = sordino.solve(A, b, engine=engine, ranks=2).report
+    assert report.options["storage"] == "dia"
+    assert "its 7 diagonals take" in report.storage_reason
+    assert "The matrix is stored by diagonals (dia): its 7 diagonals" in render(report)
+    periodic = sp.lil_array(A)
+    periodic[0, 503] = periodic[503, 0] = -1e-3
+    report = sordino.solve(sp.csr_array(periodic), b, engine=engine, ranks=2).report
+    assert report.options["storage"] == "csr"
+    assert "column - row = -503 has 1 entries in 504 rows" in report.storage_reason
+    asked = sordino.solve(A, b, engine=engine, ranks=2, storage="csr").report
+    assert (asked.options["storage"], asked.storage_reason) == ("csr", "asked for")
+
+
+def test_a_function_has_no_storage():
+    A = sordino.poisson(4, 4, 4)
+    product = spla.LinearOperator((64, 64), matvec=lambda x: A @ x, dtype=float)
+    report = sordino.solve(product, np.ones(64), solver="cg").report
+    assert (report.options["storage"], report.storage_reason) == ("auto", "")
+
+
+def test_new_values_that_are_not_symmetric_are_stored_anew():
+    A = sordino.poisson(62, 62, 62, stencil=27)  # 51 MB by diagonals
+    b = np.ones(A.shape[0])
+    with sordino.Solver(A, solver="cg", rtol=1e-3, ranks=1) as solver:
+        assert solver.solve(b).report.options["storage"] == "symdia"
+        foretold = sordino.estimate_memory(A, solver="cg", ranks=1)["bytes_per_rank"]
+        np.testing.assert_allclose(solver.memory()["bytes_per_rank"], foretold, rtol=0.1)
+        solver.update_values(2 * A)
+        assert solver.solve(b).report.options["storage"] == "symdia"
+        skewed = A.copy()
+        skewed.data[1] *= 1 + 1e-15
+        for _ in range(2):
+            solver.update_values(skewed)
+            again = solver.solve(b)
+            assert again.report.options["storage"] == "dia"
+            by_rows = sordino.solve(skewed, b, solver="cg", rtol=1e-3, ranks=1, storage="csr")
+            assert again.x.tobytes() == by_rows.x.tobytes()
+
+
 def test_new_values_are_held_to_the_storage():
     A = sordino.poisson(6, 6, 6)
     b = np.ones(216)
@@ -98,7 +141,7 @@ def test_new_values_are_held_to_the_storage():
 
 
 @pytest.mark.parametrize("options", [{}, {"solver": "prcg"}, {"solver": "gatherbicgstab"}])
-@pytest.mark.parametrize("storage", ["dia", "symdia"])
+@pytest.mark.parametrize("storage", ["auto", "dia", "symdia"])
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_the_estimate_of_memory_is_within_a_tenth(options, storage, ranks):
     A = sordino.poisson(20, 20, 20)

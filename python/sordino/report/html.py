@@ -13,7 +13,7 @@ from .pictures import Picture
 from .record import Report
 from .roof import Roof, roof_of
 from .tables import scrolling, table
-from .words import count, duration, ledger_sentences, quantity, sentence, share
+from .words import count, duration, ledger_sentences, quantity, sentence, share, stored
 
 _TIMES = {
     "time_s": "time",
@@ -200,6 +200,8 @@ def run_section(report: Report, command: str) -> str:
     said = f'<pre class="command">{escape(command)}</pre>' if command else ""
     if report.machine:
         said += _machine(report.machine)
+    if lies := stored(report.options.get("storage", ""), report.storage_reason):
+        said += f"<p>{escape(lies)}</p>"
     options = table(
         ("option", "value"), [(key, str(value)) for key, value in report.options.items()], class_="pairs"
     )

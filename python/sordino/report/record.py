@@ -38,6 +38,8 @@ class Report:
     options, problem : dict
     machine : dict or None
         The described machine of the ``model`` engine.
+    storage_reason : str
+        Why the entries lie as ``options["storage"]`` says; empty where there are none.
     """
 
     status: str
@@ -54,6 +56,7 @@ class Report:
     problem: dict[str, Any] = field(default_factory=dict)
     outside_norm: float = 0.0
     machine: dict[str, Any] | None = None
+    storage_reason: str = ""
 
     @classmethod
     def from_core(cls, raw: dict[str, Any], **facts: Any) -> Report:
@@ -70,6 +73,7 @@ class Report:
             history=np.asarray(raw["history"], dtype=np.float64),
             ledger=dict(raw["ledger"]),
             trace=list(raw.get("trace") or ()),
+            storage_reason=str(raw.get("storage_reason", "")),
             **facts,
         )
 

@@ -59,6 +59,12 @@ def sentence(text: str) -> str:
     return text and text[0].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
 
 
+def stored(name: str, reason: str) -> str:
+    """How a matrix lies in memory, and why; nothing where nobody has said why, as of a function."""
+    ways = {"csr": "rows", "dia": "diagonals", "symdia": "symmetric diagonals"}
+    return f"The matrix is stored by {ways[name]} ({name}): {reason}." if reason else ""
+
+
 def verdict(report: Report) -> str:
     """One line for a human: what came out, how well, how fast."""
     residual = f"||b - A x|| / ||b|| = {report.true_residual:.2e}"

@@ -63,7 +63,7 @@ Vectors vectors_of(const System& system, const Choice& choice, const Options& op
   if (system.preconditioner) model.preconditioner = nothing;
   if (!system.diagonal.empty()) model.diagonal.assign(std::size_t(model.words()), 1.0);
   Choice by_rows = choice;
-  by_rows.diagonals = {};  // they are those of another matrix
+  by_rows.storage = {};  // they are those of another matrix
   host::HostEngine engine({.ranks = 2});
   Partition partition = partition_of(model, 2);
   std::vector<Part> parts(2);
@@ -97,6 +97,7 @@ std::vector<i64> estimate_memory(const System& system, const Options& options, i
   Options o = options;
   o.ranks = ranks;
   Choice choice = choose(system, o);
+  choice.storage = storage_of(system, o, ranks);
   Vectors v = vectors_of(system, choice, o);
   Partition p = partition_of(system, ranks);
   i64 n = system.A.n;
@@ -113,7 +114,7 @@ std::vector<i64> estimate_memory(const System& system, const Options& options, i
       bytes.back() += row * operands * ghosts_of(A, p, r, diagonals, seen, ++mark) +
                       CsrOperator::bytes_of(A, slice_of(A, p, r), device, renumbers, diagonals);
     };
-    if (system.A.indptr) add(system.A, v.operand, choice.diagonals);
+    if (system.A.indptr) add(system.A, v.operand, choice.storage.diagonals);
     if (system.inverse.indptr) add(system.inverse, v.inverse, {});
   }
   return bytes;

@@ -92,8 +92,8 @@ void Options::fields(V&& v) {
     symmetry_choices);
   v("storage", storage, "solve",
     "how entries lie in memory: csr, by rows; dia, by at most 27 diagonals, without columns; symdia, the same with one entry "
-    "for "
-    "(i, j) and (j, i); auto takes csr",
+    "for (i, j) and (j, i); auto takes dia where two thirds of each diagonal are filled, symdia for large ones that are "
+    "symmetric, else csr",
     storage_choices);
   v("rtol", rtol, "solve", "relative tolerance: ||b - A x|| <= max(rtol ||b||, atol), recomputed", any);
   v("atol", atol, "solve", "absolute tolerance", any);

@@ -41,11 +41,6 @@ void check_partition(const System& s, const Options& o) {
     throw Error(Errc::unsupported, "partition 'metis' is done by the Python package, which hands over rows in METIS's order");
 }
 
-Diagonals diagonals_in(const System& s, const std::string& storage) {
-  if (s.product) bad_argument("storage '" + storage + "' needs the entries of the matrix, which is given as a function");
-  return diagonals_of(s.A, storage);
-}
-
 std::string preconditioner_of(const System& s, const Options& o) {
   if (s.brings_preconditioner()) return "given";
   return s.product ? "none" : choose_preconditioner(s.A, o.precond);
@@ -70,8 +65,8 @@ void build_operator(Part& p, Rank& rank, const System& s, const Choice& c, const
     p.A = std::make_unique<HostOperator>(rank, partition, "product on the host", s.product, s.A.words);
     return;
   }
-  auto entries = c.method->replicated ? CsrOperator::gathered(rank, s.A, partition, c.diagonals)
-                                      : std::make_unique<CsrOperator>(rank, s.A, partition, c.diagonals);
+  auto entries = c.method->replicated ? CsrOperator::gathered(rank, s.A, partition, c.storage.diagonals)
+                                      : std::make_unique<CsrOperator>(rank, s.A, partition, c.storage.diagonals);
   p.entries = entries.get();
   p.A = std::move(entries);
 }
@@ -122,10 +117,15 @@ Choice choose(const System& s, const Options& o) {
       bad_argument("precond chebyshev needs a symmetric positive definite matrix, and this one is not symmetric: use jacobi");
     c.bound = spectral_bound(s.A);
   }
-  if (o.storage != "auto" && o.storage != "csr") c.diagonals = diagonals_in(s, o.storage);
   check_diagonal(s, *c.method);
   require_roots(*c.method, c.preconditioner, s.A);
   return c;
+}
+
+StorageChoice storage_of(const System& s, const Options& o, int ranks) {
+  if (!s.product) return choose_storage(s.A, o.storage, (s.A.n + ranks - 1) / ranks);
+  if (o.storage == "auto" || o.storage == "csr") return {"", "", {}};
+  bad_argument("storage '" + o.storage + "' needs the entries of the matrix, which is given as a function");
 }
 
 Partition partition_of(const System& s, int ranks) {

@@ -5,6 +5,7 @@
 
 #include "sordino/api/system.hpp"
 #include "sordino/linalg/csr_operator.hpp"
+#include "sordino/linalg/storage_choice.hpp"
 #include "sordino/precond/chebyshev.hpp"
 #include "sordino/solvers/driver.hpp"
 
@@ -16,11 +17,14 @@ struct Choice {
   std::string preconditioner;  // none, jacobi, chebyshev or given
   std::string symmetry = "";   // hermitian, symmetric or general; empty: nobody looked
   double bound = 0;            // of the eigenvalues of diag(A)^-1 A, for chebyshev
-  Diagonals diagonals = {};    // of A, where it is stored by them
+  StorageChoice storage = {};  // decided last, when the number of ranks is known
 };
 
-/// Checks options and system. Throws bad_argument or unsupported with one sentence.
+/// Checks options and system, and decides all but the storage. Throws bad_argument or unsupported with one sentence.
 Choice choose(const System& system, const Options& options);
+
+/// How A lies in memory of so many ranks; of a function it does not. Throws as choose_storage().
+StorageChoice storage_of(const System& system, const Options& options, int ranks);
 
 /// Rows are dealt out by weight, where entries are known.
 Partition partition_of(const System& system, int ranks);

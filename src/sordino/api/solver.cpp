@@ -43,7 +43,9 @@ struct Solver::State {
   Options options;
   Choice chosen;
   EngineChoice choice;
-  std::vector<Part> parts;  // destroyed before the engine
+  std::function<EngineChoice()> another_engine = {};  // of the same kind; null: the caller has made it
+  std::vector<Part> parts;                            // destroyed before the engine
+  bool is_set_up = false;                             // false later on: storing new values in another way has failed
   double setup_seconds = 0;
   int exponent = 0;            // the running solve is scaled by 2^exponent
   std::vector<double> seen_x;  // scaled back for the watch
@@ -52,6 +54,8 @@ struct Solver::State {
   Engine& engine() { return *choice.engine; }
   State(const System& wanted, const Options& asked);
   void set_up(EngineChoice made);
+  bool holds(const CsrView& updated) const;
+  void require_set_up() const;
   const double* scaled_back(const double* x);
   SolveControl control();
   void solve_part(Rank& rank, const double* b, const double* x0, double* x, SolveOutcome& first);
@@ -62,7 +66,8 @@ struct Solver::State {
 Solver::Solver(const System& system, const Options& options, const Machine& machine) {
   double begin = seconds_now();
   state_.reset(new State(system, options));
-  state_->set_up(make_engine(state_->options, machine, system.A.n / number_of_processes()));
+  state_->another_engine = [&s = *state_, machine] { return make_engine(s.options, machine, s.A.n / number_of_processes()); };
+  state_->set_up(state_->another_engine());
   state_->setup_seconds = seconds_now() - begin;
 }
 
@@ -101,6 +106,8 @@ const double* Solver::State::scaled_back(const double* x) {
 
 void Solver::State::set_up(EngineChoice made) {
   Range range("sordino: set up");
+  chosen.storage = storage_of(system, options, made.engine->size());
+  parts.clear();
   choice = std::move(made);
   engine().trace().on = options.trace;
   Partition partition = partition_of(system, engine().size());
@@ -108,6 +115,17 @@ void Solver::State::set_up(EngineChoice made) {
   engine().run([&](Rank& rank) {
     parts[std::size_t(rank.id() - engine().first_rank())] = build_part(rank, system, chosen, options, partition);
   });
+  is_set_up = true;
+}
+
+/// What storage=auto took for symmetric values does not hold others; then all is set up anew.
+bool Solver::State::holds(const CsrView& updated) const {
+  if (options.storage != "auto" || !another_engine) require_symmetric(updated, chosen.storage.diagonals);
+  return is_set_up && (!chosen.storage.diagonals.symmetric || has_equal_mirrors(updated));
+}
+
+void Solver::State::require_set_up() const {
+  if (!is_set_up) throw Error(Errc::unsupported, "the last values of the matrix could not be stored: update them again");
 }
 
 SolveControl Solver::State::control() {
@@ -150,6 +168,7 @@ Report Solver::solve(const double* b, double* x, const double* x0, const Progres
   Range range("sordino: solve");
   State& s = *state_;
   sordino::validate(s.options);
+  s.require_set_up();
   const i64 n = s.system.words();
   bool on_gpus = s.callers.settle(b, x, x0);
   Magnitude of_b = s.callers.measure(b, n, 0, "the right-hand side", s.A.words);
@@ -244,11 +263,15 @@ void Solver::update_values(const double* values) {
   require_symmetry_of(*s.chosen.method, updated);
   require_roots(*s.chosen.method, s.chosen.preconditioner, updated);
   require_mapped_to_zero(updated, s.system.nullspace);
-  require_symmetric(updated, s.chosen.diagonals);
+  bool held = s.holds(updated);
   if (s.chosen.preconditioner == "jacobi") choose_preconditioner(updated, "jacobi");  // says which diagonal entry is zero
   if (s.chosen.preconditioner == "chebyshev") s.chosen.bound = spectral_bound(updated);
   s.A = updated;
   if (copied) s.values.swap(s.next_values);
+  if (!held) {
+    s.is_set_up = false;
+    return s.set_up(s.another_engine());
+  }
   s.engine().run([&](Rank& rank) {
     Part& p = s.parts[std::size_t(rank.id() - s.engine().first_rank())];
     p.entries->update_values(rank, s.A.values);
@@ -259,6 +282,7 @@ void Solver::update_values(const double* values) {
 
 double Solver::time_product(int pairs) {
   State& s = *state_;
+  s.require_set_up();
   if (s.system.product) bad_argument("products are timed of matrices whose entries are known");
   if (s.chosen.method->replicated) bad_argument("products are timed on distributed vectors: choose another solver");
   std::vector<double> seconds(s.parts.size());
@@ -283,6 +307,8 @@ int Solver::ranks() const { return state_->engine().size(); }
 int Solver::first_rank() const { return state_->engine().first_rank(); }
 double Solver::setup_seconds() const { return state_->setup_seconds; }
 const std::string& Solver::method() const { return state_->chosen.method->name; }
+const std::string& Solver::storage() const { return state_->chosen.storage.name; }
+const std::string& Solver::why_stored_so() const { return state_->chosen.storage.why; }
 const std::string& Solver::symmetry() const { return state_->chosen.symmetry; }
 const std::string& Solver::preconditioner() const { return state_->chosen.preconditioner; }
 std::string Solver::engine() const { return state_->engine().name(); }

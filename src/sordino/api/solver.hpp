@@ -57,7 +57,9 @@ class Solver {
   /// thread's current device stays what it was.
   Report solve(const double* b, double* x, const double* x0 = nullptr, const ProgressCallback& progress = {});
   /// New values [nnz] for the same pattern; they must outlive the next update as the old ones had to. Those on a GPU are copied
-  /// to the host first, where ranks cut their layouts: 8 bytes an entry.
+  /// to the host first, where ranks cut their layouts: 8 bytes an entry. Values that are not symmetric bit by bit, where option
+  /// storage is auto and those before were and lie by symmetric diagonals, are set up anew, engine and all, and lie by
+  /// diagonals from then on; on an engine that the caller has made they are refused, as with storage symdia.
   void update_values(const double* values);
   /// The stream (a cudaStream_t of any GPU) whose work is waited for before vectors on GPUs are touched. Null, the default: the
   /// legacy default stream of the GPU that has the vector, and with it every stream that was not made non-blocking. It must
@@ -80,7 +82,9 @@ class Solver {
   std::vector<i64> device_allocations() const;
   const std::string& method() const;
   const std::string& preconditioner() const;
-  const std::string& symmetry() const;  // hermitian, symmetric or general, as found or said; empty: nobody looked
+  const std::string& symmetry() const;       // hermitian, symmetric or general, as found or said; empty: nobody looked
+  const std::string& storage() const;        // csr, dia or symdia; empty: A is a function
+  const std::string& why_stored_so() const;  // what that hung on, or "asked for"
   std::string engine() const;
   std::string transport() const;
 
