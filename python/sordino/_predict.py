@@ -18,6 +18,7 @@ import numpy as np
 
 from ._facts import is_hermitian, is_symmetric
 from ._matrix import CsrArrays
+from ._native import core, translated
 from ._solve import Solver
 from .errors import BadArgument
 from .problems import poisson_rows
@@ -129,11 +130,15 @@ class Iteration:
         ``reductions`` and ``halo`` that nothing hid, ``imbalance``. A halo that another rank waited for, and rank 0 for
         that rank's sum, is of ``halo``. A launch may fly beside a reduction, and flops may outlast bytes: they need
         not add up.
+    storage, storage_reason : str
+        How the entries of the system, not of a narrower one that is run for it, lie in memory, and why.
     """
 
     seconds: float
     ledger: dict[str, float]
     parts: dict[str, float] = field(default_factory=dict)
+    storage: str = ""
+    storage_reason: str = ""
 
 
 def of_matrix(name: str, rows: CsrArrays, rhs: np.ndarray | None = None) -> Subject:
@@ -197,14 +202,25 @@ def iteration(
     """
     if ranks > subject.run.n:
         raise BadArgument(f"{ranks:,} ranks are more than the {subject.run.n:,} rows that are run")
-    plan = {**options, "engine": "model", "ranks": ranks, "rtol": NEVER, "atol": 0.0}
+    storage, why = _storage(subject, ranks, str(options.get("storage", "auto")))
+    plan = {**options, "storage": storage, "engine": "model", "ranks": ranks, "rtol": NEVER, "atol": 0.0}
     seconds, ledger = _difference(subject, machine, plan, RUNS, stop)
     late = max(0.0, ledger["imbalance_s"])
     uneven = late
     if late > _WORTH * seconds:
         _, alone = _difference(_shared_out_alike(subject), {**machine, **_INSTANT}, plan, RUNS[1:], stop)
         uneven = min(late, max(0.0, alone["imbalance_s"]))
-    return Iteration(seconds, ledger, _parts(ledger, machine, late - uneven))
+    return Iteration(seconds, ledger, _parts(ledger, machine, late - uneven), storage, why)
+
+
+def _storage(subject: Subject, ranks: int, asked: str) -> tuple[str, str]:
+    """What a solver of the whole system takes; what is run for it may be so small that it would take another."""
+    if asked != "auto":
+        return asked, "asked for"
+    given = {"words": 2} if subject.run.complex else {}
+    rows = math.ceil(subject.n / ranks)
+    with translated():
+        return core().automatic_storage(*subject.run.arrays(), subject.run.n, rows, given)
 
 
 def _shared_out_alike(subject: Subject) -> Subject:

@@ -237,9 +237,41 @@ def test_predictions_are_within_a_fifth_of_what_h200s_took():
     for (size, ranks), seconds in measured.items():
         subject = _predict.of_box("", _predict.Box((size, size, size)), 300_000)
         found = _predict.iteration(
-            subject, machines.load("h200x4"), ranks, {"solver": "cg", "precond": "jacobi"}
+            subject, machines.load("h200x4"), ranks, {"solver": "cg", "precond": "jacobi", "storage": "csr"}
         )
         assert found.seconds == pytest.approx(float(np.median(seconds)), rel=0.2)
+
+
+@needs_core
+def test_predictions_by_diagonals_are_within_a_fifth_of_what_h200s_took():
+    lines = [
+        json.loads(line) for line in (RECORDS / "2026-11-22_storage_h200x4.jsonl").read_text().splitlines()
+    ]
+    measured = {
+        (row["size"], row["ranks"], row["storage"]): row["iteration_s"]
+        for row in lines
+        if row["commit"] == "b641a8b"
+    }
+    for size, ranks, storage in ((64, 1, "dia"), (64, 4, "dia"), (128, 1, "symdia"), (128, 4, "dia")):
+        subject = _predict.of_box("", _predict.Box((size, size, size)), 300_000)
+        found = _predict.iteration(
+            subject, machines.load("h200x4"), ranks, {"solver": "cg", "precond": "jacobi"}
+        )
+        assert found.storage == storage
+        assert found.seconds == pytest.approx(measured[size, ranks, storage], rel=0.2)
+
+
+@needs_core
+def test_a_scaled_run_is_stored_as_the_whole_would_be():
+    subject = _predict.of_box("", _predict.Box((64, 64, 512)), 1)
+    assert subject.run.n * 56 < 50e6 < subject.n * 56
+    assert _predict.iteration(subject, machines.load("h200x4"), 1, {"solver": "cg"}).storage == "symdia"
+    assert (
+        sordino.Solver(subject.run, ranks=1, solver="cg")
+        .solve(np.ones(subject.run.n))
+        .report.options["storage"]
+        == "dia"
+    )
 
 
 def test_methods_that_suit_a_matrix_are_compared() -> None:

@@ -17,12 +17,13 @@ NEVER = 1e-300
 
 @dataclass(frozen=True)
 class Ours:
-    """Seconds of an iteration and of a product in it, with counts of the iteration."""
+    """Seconds of an iteration and of a product in it, counts of the iteration, and how the entries lay."""
 
     iteration: float
     spmv: float
     ledger: dict[str, Any]
     residual: float
+    storage: str
 
 
 def measure(
@@ -65,4 +66,4 @@ def measure(
     solvers.clear()
     timed = Solver(rows, maxiter=iterations, time_commands=True, **plan)
     solution = timed.solve(b, on_failure="return")
-    return Ours(seconds, product, solution.ledger, solution.true_residual)
+    return Ours(seconds, product, solution.ledger, solution.true_residual, solution.report.options["storage"])

@@ -56,7 +56,7 @@ def main(argv: Sequence[str]) -> int:
     if bandwidth:
         say(
             f"copy bandwidth here: {bandwidth / 1e9:,.0f} GB/s; floors are "
-            + ", ".join(f"{PRODUCT_BYTES[s]} B a row for the product in {s}" for s in plan.storages)
+            + ", ".join(f"{PRODUCT_BYTES[s]} B a row for the product in {s}" for s in _kinds(plan))
             + f", and {MORE_BYTES} B more for the iteration\n"
         )
     command = shlex.join(["sordino", "bench", "cg", *argv])
@@ -93,9 +93,9 @@ def _parser() -> Parser:
     )
     parser.add_argument(
         "--storage",
-        default="csr",
+        default="auto",
         metavar="A,B",
-        help="how entries lie in memory, of csr, dia, symdia (default csr)",
+        help="how entries lie in memory, of auto, csr, dia, symdia (default auto); records say what auto took",
     )
     parser.add_argument("--contrast", default="1", metavar="C", help="contrast of density (default 1)")
     parser.add_argument(
@@ -126,10 +126,10 @@ def _plan(given: Any) -> Plan:
     for way in ways:
         if way not in known:
             raise BadArgument(f"--all-reduce is of {', '.join(known)}, not '{way}'")
-    storages = [word for word in given.storage.split(",") if word] or ["csr"]
+    storages = [word for word in given.storage.split(",") if word] or ["auto"]
     for storage in storages:
-        if storage not in PRODUCT_BYTES:
-            raise BadArgument(f"--storage is of {', '.join(PRODUCT_BYTES)}, not '{storage}'")
+        if storage not in ("auto", *PRODUCT_BYTES):
+            raise BadArgument(f"--storage is of auto, {', '.join(PRODUCT_BYTES)}, not '{storage}'")
     engine = given.engine or default_engine()
     if engine not in ("host", "cuda"):
         raise BadArgument(f"--engine is host or cuda for a measurement, not '{engine}'")
@@ -144,6 +144,11 @@ def _plan(given: Any) -> Plan:
         repeats,
         not given.no_peers,
     )
+
+
+def _kinds(plan: Plan) -> list[str]:
+    """The storages that may be measured: auto may take any of them."""
+    return [kind for kind in PRODUCT_BYTES if kind in plan.storages or "auto" in plan.storages]
 
 
 def _bandwidth(plan: Plan) -> float | None:
@@ -162,12 +167,12 @@ def _measure(
     found = []
     for ranks, way, storage in itertools.product(plan.ranks, plan.all_reduces, plan.storages):
         ours = _ours.measure(matrix, plan.engine, ranks, way, storage, plan.iterations, plan.repeats)
-        product_bytes = PRODUCT_BYTES[storage]
+        product_bytes = PRODUCT_BYTES[ours.storage]
         # Threads of one processor share its memory; devices have their own.
         total = bandwidth * (ranks if plan.engine == "cuda" else 1) if bandwidth else None
         record = {
             "bench": "cg", "size": size, "rows": matrix.n, "entries": matrix.nnz, "contrast": plan.contrast,
-            "engine": plan.engine, "ranks": ranks, "all_reduce": way, "storage": storage,
+            "engine": plan.engine, "ranks": ranks, "all_reduce": way, "storage": ours.storage,
             "iterations": plan.iterations, "repeats": plan.repeats, "load_average": load, "bandwidth": bandwidth,
             "iteration_s": ours.iteration, "spmv_s": ours.spmv,
             "iteration_floor_s": (product_bytes + MORE_BYTES) * matrix.n / total if total else None,

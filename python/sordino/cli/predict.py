@@ -20,7 +20,7 @@ from ..errors import BadArgument
 from ..io import read_matrix, read_vector
 from ..problems import check_shape
 from ..report.record import json_ready
-from ..report.words import duration
+from ..report.words import duration, stored
 from . import display
 from .common import Parser, number, rows_of, whole_number, whole_numbers
 from .processes import say
@@ -253,7 +253,8 @@ def _rows(
         yield {
             "bench": "predict", "problem": subject.name, "rows": subject.n, "entries": subject.entries,
             "rows_run": subject.run.n, "described_machine": machine["name"], "numbers": machines.numbers(machine),
-            "ranks": ranks, "solver": solver, "options": plan.options, "rtol": plan.rtol,
+            "ranks": ranks, "solver": solver, "storage": found.storage,
+            "storage_reason": found.storage_reason, "options": plan.options, "rtol": plan.rtol,
             "iteration_s": found.seconds, "parts": found.parts, "ledger": found.ledger,
             "iterations": counted.iterations, "iterations_from": counted.source, "solves": counted.solves,
             "total_s": total,
@@ -326,6 +327,9 @@ def _show(
     if subject.scaled:
         title += f"; run scaled, with {subject.run.n:,} rows"
     display.show_table(title, heads, cells, left=2)
+    lies = {stored(row["storage"], row["storage_reason"]): None for row in rows}
+    for said in lies:
+        say(said)
     untold = {row["solver"]: row["iterations_from"] for row in rows if not row["iterations"]}
     for solver, source in untold.items():
         say(f"{solver}: {source}.")
