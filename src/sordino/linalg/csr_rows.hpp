@@ -197,6 +197,7 @@ template <class Rows>
 struct RowPair {
   static constexpr int lanes = Rows::lanes;
   static constexpr int resident_blocks = 3;
+  static constexpr bool collects = true;  // what the command before it has started (runtime/cuda/collect.cuh)
   static constexpr const char* name = "SpMV pair";
   Rows rows;  // its own x and y stay unset
   Ghost x0, x1;

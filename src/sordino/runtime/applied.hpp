@@ -35,6 +35,7 @@ struct Applied {
     else
       return 6;
   }();
+  static constexpr bool collects = K == 0;  // what the command before it has started (runtime/cuda/collect.cuh)
   RowFunctor f;
   Pair dots[K > 0 ? K : 1];
 

@@ -100,6 +100,7 @@ struct Scaled {
   Out to;
   Scaling d = {};
   static constexpr double flops = 1;
+  static constexpr bool collects = true;  // what the command before it has started (runtime/cuda/collect.cuh)
   SORDINO_HD void row(i32 i) { to[i] = d[i] * from[i]; }
 };
 

@@ -78,6 +78,7 @@ struct SendAndSmooth {
 
 /// Work that needs nobody.
 struct Count {
+  static constexpr bool collects = true;  // what the command before it has started (runtime/cuda/collect.cuh)
   InOut w;
   SORDINO_HD void row(i32 i) { w[i] += 1; }
 };

@@ -298,7 +298,7 @@ __device__ inline void stream_rows(F& f, const Args& a, const GroupArgs& g, cons
 /// This block's chunks of a hand.
 template <SumOrder order, class F, int K>
 __device__ inline void play(F& f, const Args& a, const GroupArgs& g, const Hand& hand, double (&sums)[K]) {
-  i32 chunk = first_chunk(hand, blockIdx.x, gridDim.x);
+  i32 chunk = first_chunk(hand, blockIdx.x, a.blocks);
   if constexpr (order == SumOrder::fixed && sums_of<F> > 0) {
     u32 epoch = epoch_of(a, a.start.epoch);
 #pragma unroll 1
@@ -319,7 +319,7 @@ __device__ inline bool run_groups(F& f, const Args& a, double (&sums)[K]) {
   for (int j = 0; j < a.n_groups; j++) {
     const GroupArgs& g = a.group[j];
     if (g.awaits || g.sends) {  // then it has one hand at most
-      i32 chunk = g.n_hands ? first_chunk(g.hand[0], blockIdx.x, gridDim.x) : i32(blockIdx.x);
+      i32 chunk = g.n_hands ? first_chunk(g.hand[0], blockIdx.x, a.blocks) : i32(blockIdx.x);
       bool mine = chunk < g.hand[0].end, witness = chunk == 0;
       if (g.awaits && (mine || witness) && !await_rows(a, witness)) return false;
       sent |= g.sends && mine;
@@ -344,11 +344,9 @@ constexpr int resident_blocks() {
     return 6;
 }
 
-template <class F, class T, SumOrder order>
-__global__ void __launch_bounds__(block_threads, resident_blocks<F>()) command(const __grid_constant__ F functor,
-                                                                               const __grid_constant__ T exit_test,
-                                                                               const __grid_constant__ Args a) {
-  __shared__ Shared s;
+/// All threads of a block that computes.
+template <SumOrder order, class F, class T>
+__device__ __forceinline__ void run_command(const F& functor, const T& exit_test, const Args& a, Shared& s) {
   __shared__ u64 computed[words_of<F>];
   if (threadIdx.x < 32) {
     bool go = begin_command<order>(functor, exit_test, a, s, computed);
@@ -367,6 +365,14 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<F>()) command(c
   if constexpr (K > 0 && order == SumOrder::grid)
     if (well && a.start.slot >= 0) start_reduction<K>(a, s, sums);
   note_end(a);
+}
+
+template <class F, class T, SumOrder order>
+__global__ void __launch_bounds__(block_threads, resident_blocks<F>()) command(const __grid_constant__ F functor,
+                                                                               const __grid_constant__ T exit_test,
+                                                                               const __grid_constant__ Args a) {
+  __shared__ Shared s;
+  run_command<order>(functor, exit_test, a, s);
 }
 
 }  // namespace sordino::cuda

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "sordino/runtime/cuda/call.hpp"
-#include "sordino/runtime/cuda/command.cuh"
+#include "sordino/runtime/cuda/collect.cuh"
 #include "sordino/runtime/cuda/resident.cuh"
 #include "sordino/runtime/cuda/table.hpp"
 
@@ -41,16 +41,19 @@ class LaunchOf final : public Launchable {
  public:
   LaunchOf(const F& f, const T& t) : functor_(f), test_(t) {}
 
-  void launch(const Args& args, int blocks, cudaStream_t stream, bool chained) const override {
+  void launch(const Args& args, int blocks, cudaStream_t stream, bool chained, const CollectArgs* collect) const override {
     cudaLaunchAttribute early{};
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     early.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config{};
-    config.gridDim = dim3(unsigned(blocks));
+    config.gridDim = dim3(unsigned(collect ? blocks + 1 : blocks));
     config.blockDim = dim3(block_threads);
     config.stream = stream;
     config.attrs = &early;
     config.numAttrs = chained ? 1 : 0;
+    if constexpr (may_collect<F, T, order>())
+      if (collect)
+        return call("cudaLaunchKernelEx", cudaLaunchKernelEx(&config, collecting_command<F>, functor_, args, *collect));
     call("cudaLaunchKernelEx", cudaLaunchKernelEx(&config, command<F, T, order>, functor_, test_, args));
   }
   void write_step(void* to, const StepHead& head) const override { new (to) Step<F, T>{head, functor_, test_}; }
@@ -60,6 +63,14 @@ class LaunchOf final : public Launchable {
   T test_;
 };
 
+template <class... P>
+int blocks_that_fit(void (*kernel)(P...)) {
+  int blocks = 0;
+  call("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
+       cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, block_threads, 0));
+  return blocks;
+}
+
 template <SumOrder order, class F, class T>
 void enable_one(Kernel<F, T>) {
   static_assert(sums_of<F> <= most_values, "a row returns more sums than a reduction takes");
@@ -68,12 +79,9 @@ void enable_one(Kernel<F, T>) {
   e.bind = [](const void* functor, const void* test, const Binding& binding) -> std::unique_ptr<Launchable> {
     return std::make_unique<LaunchOf<order, F, T>>(bound<F>(functor, binding), bound<T>(test, binding));
   };
-  e.blocks_per_multiprocessor = [] {
-    int blocks = 0;
-    call("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
-         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, command<F, T, order>, block_threads, 0));
-    return blocks;
-  };
+  e.blocks_per_multiprocessor = [] { return blocks_that_fit(command<F, T, order>); };
+  if constexpr (may_collect<F, T, order>())
+    e.collecting_blocks_per_multiprocessor = [] { return blocks_that_fit(collecting_command<F>); };
   if (!find_kernel(typeid(F), typeid(T), order)) set_kernel(typeid(F), typeid(T), order, e);
 }
 
@@ -104,12 +112,7 @@ void enable_resident(KernelList<Kernel<F, T>...>) {
     config.numAttrs = 1;
     call("cudaLaunchKernelEx", cudaLaunchKernelEx(&config, resident<Kernel<F, T>...>, args));
   };
-  e.blocks_per_multiprocessor = [] {
-    int blocks = 0;
-    call("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
-         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, resident<Kernel<F, T>...>, block_threads, 0));
-    return blocks;
-  };
+  e.blocks_per_multiprocessor = [] { return blocks_that_fit(resident<Kernel<F, T>...>); };
   add_resident(e);
 }
 

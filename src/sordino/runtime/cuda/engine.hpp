@@ -99,6 +99,7 @@ struct Options {
   int most_blocks = 0;                   // > 0: no grid is larger
   bool chain = true;                     // a command's blocks take their places while the one before it ends
   Dealing dealing;
+  bool hand_on = true;   // sums are collected by the next command, where that needs none of them (runtime/cuda/collecting.hpp)
   u32 first_epoch = 0;   // for tests near the wrap-around
   bool all_far = false;  // for tests: as if no device reached another's memory, whatever it can
   Injection inject;

@@ -9,9 +9,10 @@ namespace sordino::cuda {
 // chunk is a multiple of the cycle, so turns and predicates are the same.
 void CudaProgram::issue_iterations(int first, int last) {
   streams_.fork(plan_.device_tasks && !as_graph_);  // a task's own graph knows no order but the stream's
+  handed_on_.reset();
   for (int i = first; i < last; i++)
     for (auto& launch : plan_.launches)
-      if (rec_.commands[launch.command].active(i)) issue(launch, i);
+      if (rec_.commands[launch.command].active(i)) issue(launch, i, i + 1 < last || &launch != &plan_.launches.back());
   streams_.join();
 }
 
@@ -33,13 +34,36 @@ Args CudaProgram::told(const Launch& launch, int iteration) {
   return a;
 }
 
-void CudaProgram::issue(const Launch& launch, int iteration) {
+/// What the next launch is told, where it collects the sums that this one starts.
+CollectArgs CudaProgram::collected(const Launch& launch, const Args& a) const {
+  CollectArgs c;
+  c.control = a.control;
+  c.epochs = a.epochs;
+  c.engine = a.engine;
+  c.ranks = a.ranks;
+  c.command = a.command;
+  c.commands = a.commands;
+  c.iteration = a.iteration;
+  c.values = mine_.reductions[a.start.slot].values;
+  c.blocks = launch.blocks;
+  c.start = a.start;
+  c.stamps = a.stamps;
+  c.n_stamps = a.n_stamps;
+  c.mute_at = a.mute_at;
+  return c;
+}
+
+/// `followed`: another launch of the same stretch comes behind it.
+void CudaProgram::issue(const Launch& launch, int iteration, bool followed) {
   if (launch.task) return issue_task(launch, iteration);
   int turn = iteration % rec_.period;
   Args a = told(launch, iteration);
+  a.start.handed_on = launch.hands_on && followed;
+  const std::optional<CollectArgs> collect = std::exchange(handed_on_, {});
+  if (a.start.handed_on) handed_on_ = collected(launch, a);
   if (state_.shared) follow_peers(launch, turn);
   Streams::Place place = streams_.enter(launch.command);
-  launch.turns[turn]->launch(a, launch.blocks, place.stream, chains_ && place.follows);
+  launch.turns[turn]->launch(a, launch.blocks, place.stream, chains_ && place.follows, collect ? &*collect : nullptr);
   if (state_.shared) signal_peers(launch, turn);
   if (state_.nccl)
     for (auto& parcel : launch.parcels[turn]) {

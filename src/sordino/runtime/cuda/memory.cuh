@@ -65,9 +65,9 @@ __device__ inline void let_next_command_come() {
 }
 
 // --- bounded waiting -----------------------------------------------------------------------------------------------------
-// Whoever waits is a `Waiter`: a command's Args, or a DeviceTeam. It has `control` (halt, patience, fault and cause, in the
-// rank's own memory), `engine` (abort word and signs of life, in host memory), `ranks`, and a give_up() that records what was
-// waited for in vain.
+// Whoever waits is a `Waiter`: a command's Args, CollectArgs, or a DeviceTeam. It has `control` (halt, patience, fault and
+// cause, in the rank's own memory), `engine` (abort word and signs of life, in host memory), `ranks`, and a give_up() that
+// records what was waited for in vain.
 
 /// The first block to lose patience says for what; all that the rank runs afterwards is void.
 template <class Control>
@@ -78,7 +78,9 @@ __device__ inline void record_fault(Control& control, const FaultRecord& cause) 
   store_relaxed(&control.halt, from_the_start);
 }
 
-__device__ inline void give_up(const Args& a, Wait what, i32 channel, i32 from, u32 expected, u32 seen) {
+/// `Told`: Args, or CollectArgs.
+template <class Told>
+__device__ inline void give_up(const Told& a, Wait what, i32 channel, i32 from, u32 expected, u32 seen) {
   record_fault(*a.control,
                {what, a.command, a.control->first_iteration + a.iteration, channel, from, expected >> 1, seen >> 1});
 }

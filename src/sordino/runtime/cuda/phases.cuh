@@ -18,13 +18,24 @@ struct Shared {
 };
 
 __device__ inline bool is_keeper() { return blockIdx.x == 0 && threadIdx.x == 0; }  // writes what the rank keeps
-__device__ inline i32 iteration_of(const Args& a) { return a.control->first_iteration + a.iteration; }
-__device__ inline u32 epoch_of(const Args& a, const EpochRef& e) { return a.epochs[e.index] + e.offset; }
-__device__ inline u32 place_of(const Args& a) { return place_in_order(iteration_of(a), a.commands, a.command); }
+// `Told`: Args, or CollectArgs.
+template <class Told>
+__device__ inline i32 iteration_of(const Told& a) {
+  return a.control->first_iteration + a.iteration;
+}
+template <class Told>
+__device__ inline u32 epoch_of(const Told& a, const EpochRef& e) {
+  return a.epochs[e.index] + e.offset;
+}
+template <class Told>
+__device__ inline u32 place_of(const Told& a) {
+  return place_in_order(iteration_of(a), a.commands, a.command);
+}
 
 // --- stamps: what a traced replay notes; in others each costs a look at a parameter -----------------------------------------
 
-__device__ inline Stamp* stamp_of(const Args& a) {
+template <class Told>
+__device__ inline Stamp* stamp_of(const Told& a) {
   if (!a.stamps) return nullptr;
   i64 place = i64(iteration_of(a)) * a.commands + a.command;
   return place < a.n_stamps ? a.stamps + place : nullptr;
@@ -41,7 +52,8 @@ __device__ inline void note_end(const Args& a) {
   if (Stamp* stamp = stamp_of(a)) atomicMax(reinterpret_cast<unsigned long long*>(&stamp->end), nanoseconds());
 }
 /// Some thread's: the last one to say so counts.
-__device__ inline void note_started(const Args& a) {
+template <class Told>
+__device__ inline void note_started(const Told& a) {
   if (Stamp* stamp = stamp_of(a)) atomicMax(reinterpret_cast<unsigned long long*>(&stamp->started), nanoseconds());
 }
 
@@ -178,7 +190,7 @@ __device__ inline void send_row(const Args& a, i32 i) {
 
 /// Sends rows that earlier commands computed.
 __device__ inline void send_old_rows(const Args& a) {
-  i32 first = blockIdx.x * block_threads + threadIdx.x, step = gridDim.x * block_threads;
+  i32 first = blockIdx.x * block_threads + threadIdx.x, step = a.blocks * block_threads;
 #pragma unroll 1
   for (int j = 0; j < a.n_puts; j++) {
     const PutArgs& p = a.put[j];
@@ -213,17 +225,25 @@ __device__ inline void sent_rows(const Args& a) {
 
 // --- start ---------------------------------------------------------------------------------------------------------------
 
-/// Every block hands in its sums; the last block of the grid, which has the least rows, adds and sends them.
+/// The first warp, whose lane k < `values` has the rank's k-th sum, sends them to all ranks.
+template <class Told>
+__device__ __forceinline__ void send_sums(const Told& a, int values, double sum, u32 epoch, u32 word) {
+  i32 place = i32((epoch & 1) * a.start.parts + a.start.place) * values;
+  push_sums(values, a.start.targets, sum, word, [&](i32 target) { return a.start.to[target] + place; });
+  if (threadIdx.x == 0) note_started(a);
+}
+
+/// Every block hands in its sums; the last block of the grid, which has the least rows, adds and sends them, unless the next
+/// command does.
 template <int K>
 __device__ inline void start_reduction(const Args& a, Shared& s, double (&sums)[K]) {
   u32 epoch = epoch_of(a, a.start.epoch), stop = a.start.tells_stop ? a.control->stop : 0;
   bool mute = iteration_of(a) == a.mute_at;
+  const Partials at{a.start.partials, a.start.stride, a.start.slot};
   double sum;
-  if (!grid_sum<K>(a, {a.start.partials, a.start.stride, a.start.slot}, epoch, sums, s.warp_sum, sum)) return;
+  if (!grid_sum<K>(a, at, epoch, sums, s.warp_sum, sum, a.start.handed_on)) return;
   if (threadIdx.x >= 32 || mute) return;
-  i32 place = ((epoch & 1) * a.start.parts + a.start.place) * K;
-  push_sums<K>(a.start.targets, sum, flag_word(epoch, stop), [&](i32 target) { return a.start.to[target] + place; });
-  if (threadIdx.x == 0) note_started(a);
+  send_sums(a, K, sum, epoch, flag_word(epoch, stop));
 }
 
 }  // namespace sordino::cuda

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sordino/runtime/cuda/collecting.hpp"
 #include "sordino/runtime/kernel_list.hpp"
 
 namespace sordino::cuda {
@@ -37,6 +38,7 @@ Plan::Plan(State& state, Rank& rank, const Recording& recording, const std::vect
   }
   cut_all();
   if (state_.may_stay() && rec_.is_loop) stay();
+  if (state_.may_hand_on() && !resident && !on_host) hand_on();
   if (state_.nccl) pack_parcels();
   if (epoch_count() > most_epochs)
     throw Error(Errc::unsupported, "a recording uses too many reductions and exchanges for the cuda engine");
@@ -58,12 +60,40 @@ void Plan::stay() {
   }
   const ResidentEntry* entry = find_resident(kinds);
   if (!entry) return;
-  i64 fit = std::min(entry->blocks_per_multiprocessor() * mine_.multiprocessors, mine_.grid_limit);
-  if (state_.options.most_blocks > 0) fit = std::min<i64>(fit, state_.options.most_blocks);
+  i64 fit = most_blocks(entry->blocks_per_multiprocessor());
   if (fit == 0) return;
   resident = entry;
   resident_blocks = int(std::min(wanted, fit));
   cut_all();  // dealt to so many blocks
+}
+
+// Of a grid of which so many fit on a multiprocessor.
+i64 Plan::most_blocks(int of_multiprocessor) const {
+  i64 most = std::min(of_multiprocessor * mine_.multiprocessors, mine_.grid_limit);
+  return state_.options.most_blocks > 0 ? std::min<i64>(most, state_.options.most_blocks) : most;
+}
+
+// Commands of several queues, whose streams would wait for each other in between, are left as they are.
+void Plan::hand_on() {
+  std::vector<Stage> stages;
+  for (auto& l : launches) {
+    const Command& c = rec_.commands[l.command];
+    if (c.queue != rec_.commands.front().queue) return;
+    Stage stage{.finishes = l.finished_slots, .blocks = l.blocks, .always = c.every == 0};
+    if (l.functor) {
+      const Entry& entry = *find_kernel(*l.functor, *l.test, order_);
+      stage.starts = l.args[0].start.slot;
+      stage.can_collect = entry.collecting_blocks_per_multiprocessor && state_.options.most_blocks != 1;
+    }
+    stages.push_back(stage);
+  }
+  const std::vector<bool> hands_on = who_hands_on(stages, rec_.is_loop);
+  if (std::find(hands_on.begin(), hands_on.end(), true) == hands_on.end()) return;
+  collect_.assign(launches.size(), false);
+  for (std::size_t n = 0; n < hands_on.size(); n++)
+    if (hands_on[n]) collect_[behind(n, hands_on.size())] = true;
+  cut_all();  // dealt to a block less
+  for (std::size_t n = 0; n < hands_on.size(); n++) launches[n].hands_on = hands_on[n];
 }
 
 // --- cutting commands into launches -----------------------------------------------------------------------------------------
@@ -288,7 +318,10 @@ void Plan::add(const Outline& o, const std::type_info& functor, const void* byte
   for (int s : o.finishes)
     if (!is_local(s)) launch.finishes.push_back(s);
   if (o.starts >= 0 && !is_local(o.starts)) launch.starts.push_back(o.starts);
-  int at_once = entry->blocks_per_multiprocessor() * mine_.multiprocessors;
+  // No more blocks than fit at once: so the last one, which adds the others' sums, never keeps one of them out.
+  i64 at_once = most_blocks(entry->blocks_per_multiprocessor());
+  if (launches.size() < collect_.size() && collect_[launches.size()])
+    at_once = std::min(at_once, most_blocks(entry->collecting_blocks_per_multiprocessor())) - 1;
   for (int t = 0; t < rec_.period; t++) {
     Args a = arguments(o, t, *entry, launch);
     Binding b;
@@ -309,7 +342,6 @@ void Plan::add(const Outline& o, const std::type_info& functor, const void* byte
     };
     launch.turns.push_back(entry->bind(bytes, o.tests ? c.test->functor() : nullptr, b));
     if (t == 0) {
-      // No more blocks than fit at once: so the last one, which adds the others' sums, never keeps one of them out.
       i64 wanted = 1, chunks = 0;
       for (int j = 0; j < a.n_groups; j++) chunks += a.group[j].n_chunks;
       wanted = std::max(wanted, chunks);
@@ -317,8 +349,7 @@ void Plan::add(const Outline& o, const std::type_info& functor, const void* byte
         for (int v : o.puts)
           wanted = std::max(wanted, (rank_.vectors()[v].exchange->rows_sent() + block_threads - 1) / block_threads);
       launch.wanted = wanted;
-      launch.blocks = int(std::min<i64>({wanted, at_once, mine_.grid_limit}));
-      if (state_.options.most_blocks > 0) launch.blocks = std::min(launch.blocks, state_.options.most_blocks);
+      launch.blocks = int(std::min(wanted, at_once));
       if (resident_blocks > 0) launch.blocks = resident_blocks;
     }
     launch.args.push_back(a);

@@ -32,8 +32,9 @@ struct Launch {
   std::vector<std::unique_ptr<Body>> host;                   // [turn] a host task, bound to twins, instead of a kernel
   const DeviceTask* task = nullptr;                          // whose launches stand here, likewise
   int blocks = 1;
-  i64 wanted = 1;  // with as many each would have one chunk of rows
-  u32 tests = 0;   // 1: it makes the exit test
+  i64 wanted = 1;         // with as many each would have one chunk of rows
+  u32 tests = 0;          // 1: it makes the exit test
+  bool hands_on = false;  // the sums that it starts are left to the launch behind it, if that is issued with it
   std::vector<std::unique_ptr<Launchable>> turns;
   std::vector<Args> args;  // [turn]; iteration, history and epochs' offsets are filled in at the launch
   // What orders ranks that share a device.
@@ -80,6 +81,8 @@ class Plan {
 
   void cut_all();
   void stay();
+  void hand_on();
+  i64 most_blocks(int of_multiprocessor) const;
   Outline outline(int index) const;
   void cut(Outline all);
   Outline take_ahead(Outline& all) const;
@@ -104,6 +107,7 @@ class Plan {
   SumOrder order_;
   std::vector<std::vector<int>> vector_maps_, scalar_maps_;  // [turn]
   std::vector<std::pair<Counter, int>> channels_;
+  std::vector<bool> collect_;  // [launch] a block of its grid is kept for the sums of the one before
 };
 
 }  // namespace sordino::cuda

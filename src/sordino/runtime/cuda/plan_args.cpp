@@ -164,6 +164,7 @@ void Plan::deal_groups(Args& a, const Outline& o, int blocks) const {
     loads.push_back({g.n_chunks, g.awaits, sends, share * c.bytes, sends ? sent * g.n_chunks / std::max(1.0, senders) : 0,
                      share * c.flops});
   }
+  a.blocks = blocks;
   const Dealing& by = state_.options.dealing;
   auto hands = deal(loads, blocks, asides_of(loads, blocks, by.aside, by.in_flight, mine_.pace));
   for (int j = 0; j < a.n_groups; j++) {

@@ -38,12 +38,13 @@ class CudaProgram final : public Program {
 
   // issuing (issue.cpp)
   void issue_iterations(int first, int last);
-  void issue(const Launch& launch, int iteration);
+  void issue(const Launch& launch, int iteration, bool followed);
   void issue_task(const Launch& launch, int iteration);
   void issue_mark(u32 first_test, int iterations);
   void follow_peers(const Launch& launch, int turn);
   void signal_peers(const Launch& launch, int turn);
   Args told(const Launch& launch, int iteration);
+  CollectArgs collected(const Launch& launch, const Args& a) const;
   void build_graph();
   cudaGraph_t capture_chunk(cudaGraph_t body);
   cudaGraph_t capture_repeated_chunk();
@@ -159,6 +160,7 @@ class CudaProgram final : public Program {
   Patience patience_;
   std::vector<u32> offsets_;  // of epochs, while launches are issued
   u32 tests_issued_ = 0;
+  std::optional<CollectArgs> handed_on_;   // by the launch issued last, to the next one
   int looked_for_ = 0, looked_until_ = 0;  // iterations whose end the host waits for, the last one not among them
   i64 tests_taken_ = 0;
   double *history_ = nullptr, *history_copy_ = nullptr;  // rings: on the device, and pinned

@@ -135,9 +135,7 @@ __device__ inline void start_step(const StepHead& step, Shared& s, double (&sums
   __syncthreads();
   if (threadIdx.x < 32) fence_device();
   if (threadIdx.x >= 32 || mute) return;
-  i32 place = i32((epoch & 1) * a.start.parts + a.start.place) * K;
-  push_sums<K>(a.start.targets, sum, word, [&](i32 target) { return a.start.to[target] + place; });
-  if (threadIdx.x == 0) note_started(a);
+  send_sums(a, K, sum, epoch, word);
 }
 
 /// As begin_command(). That the previous command has ended is known only behind the end of its reduction, or the meeting:

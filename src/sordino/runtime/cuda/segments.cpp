@@ -17,7 +17,7 @@ CudaProgram::Chunk CudaProgram::issue_segment() {
   u32 first_test = tests_issued_;
   streams_.fork();
   for (const Launch* launch = next_launch(); launch && launch->host.empty(); launch = next_launch()) {
-    issue(*launch, issued_);
+    issue(*launch, issued_, false);
     next_launch_++;
   }
   issue_mark(first_test, 0);

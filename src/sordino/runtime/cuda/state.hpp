@@ -279,6 +279,8 @@ struct State {
   bool may_stay() const {
     return options.looping == Looping::resident && order() == SumOrder::grid && has_device_each() && !nccl;
   }
+  /// Not where something else than the launch itself says that sums have left: an event, or a message behind it.
+  bool may_hand_on() const { return options.hand_on && order() == SumOrder::grid && !shared && !nccl; }
   SumOrder order() const { return options.deterministic ? SumOrder::fixed : SumOrder::grid; }
   RankState& of(const Rank& r) { return local(r.id()); }
   RankState& local(int rank) { return *ranks[rank - hall->first_rank()]; }

@@ -4,23 +4,31 @@
 
 namespace sordino::cuda {
 
+/// Lane 0 gets the warp's sum, in a fixed order.
+__device__ inline double add_lanes(double x) {
+#pragma unroll
+  for (int o = 16; o; o >>= 1) x += __shfl_down_sync(~0u, x, o);
+  return x;
+}
+template <int W>
+__device__ inline double add_warps(const double (&warp_sum)[W]) {
+  double sum = 0;
+#pragma unroll
+  for (int w = 0; w < W; w++) sum += warp_sum[w];
+  return sum;
+}
+
 /// Thread k < K gets the block's k-th sum: threads of a warp, then W warps, in a fixed order.
 template <int K, int W>
 __device__ inline double block_sum(const double (&v)[K], double (&warp_sum)[most_values][W]) {
   int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
 #pragma unroll
   for (int k = 0; k < K; k++) {
-    double x = v[k];
-#pragma unroll
-    for (int o = 16; o; o >>= 1) x += __shfl_down_sync(~0u, x, o);
+    double x = add_lanes(v[k]);
     if (lane == 0) warp_sum[k][warp] = x;
   }
   __syncthreads();
-  double sum = 0;
-  if (threadIdx.x < K)
-#pragma unroll
-    for (int w = 0; w < W; w++) sum += warp_sum[threadIdx.x][w];
-  return sum;
+  return threadIdx.x < K ? add_warps(warp_sum[threadIdx.x]) : 0;
 }
 
 /// Where the blocks of a grid hand in their sums.
@@ -65,29 +73,30 @@ __device__ inline bool collect(const Waiter& a, const Partials& at, int blocks, 
 /// Every block hands in its sums; in the last block of the grid thread k < K gets the grid's k-th sum, and all get true. No
 /// ticket, no fence: the tags say what has arrived. All threads of W warps a block. If `everyone` collects, thread k < K of
 /// every block gets it, or all of the block get false if the wait is lost; the packets of the next sum then have other places.
+/// If they are `handed_on` nobody of this grid collects, and all get false.
 template <int K, bool everyone = false, int W, class Waiter>
 __device__ inline bool grid_sum(const Waiter& a, const Partials& at, u32 epoch, double (&sums)[K],
-                                double (&warp_sum)[most_values][W], double& sum) {
+                                double (&warp_sum)[most_values][W], double& sum, bool handed_on = false) {
   int t = threadIdx.x, blocks = gridDim.x;
   sum = block_sum<K>(sums, warp_sum);
   if (blocks == 1) return true;
   if (t < K) store_packet(at.packets + t * at.stride + blockIdx.x, {sum, flag_word(epoch, false)});
-  if (!everyone && blockIdx.x != blocks - 1) return false;
+  if (!everyone && (handed_on || blockIdx.x != blocks - 1)) return false;
   bool lost = !collect<K, W * 32>(a, at, blocks, sums, epoch);
   if (__syncthreads_or(lost)) return false;
   sum = block_sum<K>(sums, warp_sum);
   return true;
 }
 
-/// A warp, whose lane k < K has the k-th sum, sends them to all targets: `to(target)` says where.
-template <int K, class To>
-__device__ inline void push_sums(i32 targets, double sum, u32 word, To to) {
+/// A warp, whose lane k < `values` has the k-th sum, sends them to all targets: `to(target)` says where.
+template <class To>
+__device__ __forceinline__ void push_sums(int values, i32 targets, double sum, u32 word, To to) {
   int lane = threadIdx.x & 31;
 #pragma unroll 1
-  for (int first = 0; first < targets * K; first += 32) {
+  for (int first = 0; first < targets * values; first += 32) {
     int i = first + lane;
-    double v = __shfl_sync(~0u, sum, i % K);
-    if (i < targets * K) store_packet(to(i / K) + i % K, {v, word});
+    double v = __shfl_sync(~0u, sum, i % values);
+    if (i < targets * values) store_packet(to(i / values) + i % values, {v, word});
   }
 }
 

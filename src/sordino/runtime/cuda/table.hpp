@@ -24,8 +24,9 @@ struct Binding {
 class Launchable {
  public:
   virtual ~Launchable() = default;
-  /// `chained`: may begin while the launch before it in the stream still runs.
-  virtual void launch(const Args& args, int blocks, cudaStream_t stream, bool chained) const = 0;
+  /// `chained`: may begin while the launch before it in the stream still runs. `collect`, if there is something to collect: by
+  /// a block beside these, of a kernel that can (Entry).
+  virtual void launch(const Args& args, int blocks, cudaStream_t stream, bool chained, const CollectArgs* collect) const = 0;
   /// Writes what a kernel that stays reads instead (resident.cuh): a step, of at most ResidentEntry::step_bytes.
   virtual void write_step(void* to, const StepHead& head) const = 0;
 };
@@ -35,6 +36,8 @@ struct Entry {
   std::unique_ptr<Launchable> (*bind)(const void* functor, const void* test, const Binding& binding) = nullptr;
   /// Blocks that fit on a multiprocessor of the current device; loads the kernel there.
   int (*blocks_per_multiprocessor)() = nullptr;
+  /// The same of a kernel which has a block that collects, too; null: there is none.
+  int (*collecting_blocks_per_multiprocessor)() = nullptr;
   int threads_a_row = 1;  // that share a row, or as many rows as they are
 };
 

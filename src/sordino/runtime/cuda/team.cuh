@@ -50,7 +50,7 @@ __device__ inline bool receive(const DeviceTeam& t, const TeamSlots& s, i32 from
 template <int K>
 __device__ inline void push_values(const DeviceTeam& t, const TeamSlots& s, u32 epoch, double value) {
   i32 place = ((epoch & 1) * t.ranks + t.rank) * K;
-  push_sums<K>(t.ranks, value, flag_word(epoch, false), [&](i32 target) { return t.at(target, s.packets) + place; });
+  push_sums(K, t.ranks, value, flag_word(epoch, false), [&](i32 target) { return t.at(target, s.packets) + place; });
 }
 
 /// One warp: lane k < K gets the sum of all ranks' k-th values, added in the order of the ranks: the same bits everywhere. If

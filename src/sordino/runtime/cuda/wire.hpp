@@ -151,6 +151,7 @@ struct StartArgs {
   i32 targets = 0, parts = 0, place = 0;
   i32 slot = -1;
   bool tells_stop = false;  // a request to stop goes with the sums: only where all ranks see the same ones
+  bool handed_on = false;   // the blocks' sums are left to a block of the next command (CollectArgs)
   // sums in the order of the grid
   Packet* partials = nullptr;  // [values][stride], one a thread block
   i32 stride = 0;
@@ -199,6 +200,7 @@ struct Args {
   u32 history_offset = 0, history_mask = 0;
   i32 n_finishes = 0, n_awaits = 0, n_puts = 0, n_groups = 0;
   i32 parts = 0;          // of all finishes
+  i32 blocks = 0;         // that compute: all of the grid, but for one that collects the sums of the command before it
   i32 senders = 0;        // blocks that take part in sending: those with chunks of groups that send,
   bool all_send = false;  //   or all of them
   FinishArgs finish[most_finishes];
@@ -213,6 +215,21 @@ struct Args {
   u32 late_us = 0;   //   for so long; `traps`: it fails
 };
 constexpr u32 traps = ~0u;
+
+/// What a block is told that adds up and sends the sums which the command before its own has handed on (collect.cuh). All of
+/// it is that command's.
+struct CollectArgs {
+  Control* control = nullptr;
+  const u32* epochs = nullptr;
+  const Pulse* engine = nullptr;
+  i32 ranks = 0;
+  i32 command = 0, commands = 0, iteration = 0;
+  i32 values = 0, blocks = 0;  // of each block; that hand in
+  StartArgs start;
+  Stamp* stamps = nullptr;
+  i32 n_stamps = 0;
+  i32 mute_at = -1;
+};
 
 /// What a kernel that stays reads of each command, in each iteration of a chunk. Behind it: functor and exit test.
 struct StepHead {
