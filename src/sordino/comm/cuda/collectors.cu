@@ -1,6 +1,6 @@
 // Who adds up the sums of a kernel's blocks, with nothing to hide that, and behind work. Four sums over some rows, started in
 // the tail of one kernel and finished in the head of its next launch; behind work, a kernel that needs no sums lies between:
-// the loop of overlap::reduction, by hand (collectors.cuh), so that others than the engine's last block can collect, and blocks
+// the loop of overlap::reduction, by hand (collectors.cuh), so that any block can collect, and blocks
 // can say when they come to what. Of both loops the same is timed without sums.
 //
 // The chain's stamps are those of one more run, on the first rank: medians over iterations, counted from when the first block

@@ -5,7 +5,8 @@
 //   hidden = 1 - (both - work) / (messages - neither)
 //
 // Where blocks stand aside to send and to wait (runtime/cuda/dealing.hpp), the loop with both is also timed with other numbers
-// and shares of the work for them.
+// and shares of the work for them. And where a block of the next command collects sums (runtime/cuda/collecting.hpp), the loop
+// with both is also timed with sums that the last block of their own command collects.
 //
 // The benchmark of the paper on HACApK (Fig. 18) books all that a loop with messages alone takes as communication, the launches
 // of its commands too: 1 - (both - work) / messages, which is more. The work is as many rows as take twice as long as that
@@ -72,8 +73,18 @@ class Bench {
 
   /// The same work, where no blocks stand aside to send or to wait.
   void measure_all_alike(const std::string& name, const Program& program, i32 words, const Four& f) {
-    Loop both = run(ranks_, program, {true, words, f.rows}, 10, {.aside = 0});
+    Options alike;
+    alike.dealing.aside = 0;
+    Loop both = run(ranks_, program, {true, words, f.rows}, 10, alike);
     add(name + ", behind work, all blocks alike", both, shares(f, both));
+  }
+
+  /// The same work, where a command's last block collects its sums, and not a block of the next one.
+  void measure_kept(const std::string& name, const Program& program, i32 words, const Four& f) {
+    Options kept;
+    kept.hand_on = false;
+    Loop both = run(ranks_, program, {true, words, f.rows}, 10, kept);
+    add(name + ", behind work, the command that starts them collects", both, shares(f, both));
   }
 
   /// Sums that a GPU needs no other for: what `f` takes longer is what the other GPUs add, behind work and without. No share
@@ -97,10 +108,8 @@ class Bench {
     return text;
   }
 
-  Loop run(int ranks, const Program& program, Shape shape, int most_replays = 10, const Dealing& dealing = {}) const {
+  Loop run(int ranks, const Program& program, Shape shape, int most_replays = 10, Options options = {}) const {
     shape.polish = way_.polish;
-    Options options;
-    options.dealing = dealing;
     options.most_blocks = way_.most_blocks;
     auto gpus = engine_for(plan_, options, ranks, way_.apart);
     const i64 epochs = plan_.epochs > 0 ? plan_.epochs : iterations * most_replays;
@@ -183,6 +192,7 @@ std::vector<CommFigure> time_overlap(const CommPlan& plan) {
     }
     Bench sums(plan, ranks, 4 * 8, figures);
     Four found = sums.measure("four sums", overlap::reduction, rows_of_sums);
+    sums.measure_kept("four sums", overlap::reduction, rows_of_sums, found);
     sums.measure_alone("four sums", overlap::reduction, rows_of_sums, found);
     for (i64 bytes : {i64(1) << 20, i64(8) << 20}) {
       Bench pieces(plan, ranks, bytes, figures);
