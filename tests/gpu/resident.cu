@@ -75,6 +75,7 @@ TEST("resident: every method takes the iterations that launches take, with the b
         NOTE(method, ", ", ranks, " ranks, edge ", edge);
         Options options;
         options.solver = method;
+        options.storage = "csr";  // kernels stay for products by rows
         options.deterministic = "off";
         options.rtol = 1e-8;
         Run stays = solve(A, options, ranks, {}), launched = solve(A, options, ranks, {Looping::launches}),
@@ -93,6 +94,7 @@ TEST("resident: fewer blocks than rows need, or one, change nothing but rounding
   CsrMatrix A = poisson(20, 21, 22, 7, 1.0);
   Options options;
   options.solver = "cg";
+  options.storage = "csr";
   options.rtol = 1e-9;
   for (int ranks : rank_counts())
     for (int blocks : {1, 2, 7, 100}) {
@@ -143,6 +145,7 @@ TEST("resident: ten thousand small solves in a row") {
     choice.engine = test::cuda_engine(ranks, o);
     Options options;
     options.solver = "cg";
+    options.storage = "csr";
     options.rtol = 1e-8;
     Solver solver(A.view(), options, std::move(choice));
     std::vector<double> b(std::size_t(A.n), 1.0), x(b.size()), first;
