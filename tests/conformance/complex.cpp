@@ -118,7 +118,7 @@ TEST("complex systems: an indefinite Hermitian matrix is reported by cg") {
   NOTE(fresh::said());
   fresh::Random random(303);
   Case p = problem(random, "", "", gauge_laplacian(random, 12, 12, -4.0));
-  for (const char* solver : {"cg", "cg-fused", "cgcg", "prcg"}) {
+  for (const char* solver : {"cg", "cgcg", "prcg"}) {
     NOTE(solver);
     CHECK(solve(p.A.view(), p.b, options(solver, "host", 2)).report.status == Status::indefinite);
   }

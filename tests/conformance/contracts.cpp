@@ -47,7 +47,6 @@ struct Expected {
 // As the headers say. Workspace counts vectors of n words beyond b, x, the best x and M, with A x.
 constexpr Expected headers[] = {
     {"cg", 3, 2, 3, 1, 1, 1, 10, 3},
-    {"cg-fused", 2, 2, 3, 2, 1, 1, 10, 5},
     {"cgcg", 2, 1, 3, 1, 1, 1, 13, 5},
     {"prcg", 2, 1, 5, 2, 1, 2, 15, 9},
     {"gropp", 4, 2, 3, 1, 1, 1, 18, 6},

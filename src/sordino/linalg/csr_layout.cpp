@@ -167,11 +167,4 @@ void CsrOperator::Layout::apply_pair(Rank& rank, Vec x0, Vec y0, Vec x1, Vec y1,
   std::visit([&](auto& layouts) { std::visit(record, layouts); }, rows_);
 }
 
-void CsrOperator::Layout::apply_direction(Rank& rank, const NextDirection& n, Vec y, Scal yp, const Split& split) const {
-  auto record = [&](auto rows) {
-    rank.run_split(DirectionRows<decltype(rows)>{rows, n.rz, n.rz_old, n.z, n.p, n.p_new, y}, split, start(yp));
-  };
-  std::visit(record, std::get<Real>(rows_));
-}
-
 }  // namespace sordino

@@ -7,7 +7,6 @@
 
 #include "sordino/linalg/csr_operator.hpp"
 #include "sordino/linalg/dia_rows.hpp"
-#include "sordino/linalg/direction_rows.hpp"
 
 namespace sordino {
 
@@ -29,7 +28,6 @@ struct CsrOperator::Layout {
   void set_values(const double* values);  // [nnz][words] of the slice
   void apply(Rank& rank, Vec x, Vec y, const Split& split, const StartDots& epilogue) const;
   void apply_pair(Rank& rank, Vec x0, Vec y0, Vec x1, Vec y1, const Split& split) const;
-  void apply_direction(Rank& rank, const NextDirection& next, Vec y, Scal yp, const Split& split) const;  // of real entries
 
  private:
   template <class E, class... More>

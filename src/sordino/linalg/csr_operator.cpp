@@ -159,8 +159,4 @@ void CsrOperator::apply_pair(Rank& rank, Vec x0, Vec y0, Vec x1, Vec y1) const {
   layout_->apply_pair(rank, x0, y0, x1, y1, split_);
 }
 
-void CsrOperator::apply_direction(Rank& rank, const NextDirection& next, Vec y, Scal yp) const {
-  layout_->apply_direction(rank, next, y, yp, split_);
-}
-
 }  // namespace sordino

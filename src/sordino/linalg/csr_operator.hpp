@@ -32,8 +32,6 @@ class CsrOperator final : public Operator {
 
   void apply(Rank& rank, Vec x, Vec y, const StartDots& epilogue = {}) const override;
   void apply_pair(Rank& rank, Vec x0, Vec y0, Vec x1, Vec y1) const override;
-  bool fuses_direction() const override { return words_ == 1 && !gathers_; }
-  void apply_direction(Rank& rank, const NextDirection& next, Vec y, Scal yp) const override;
   int space() const override { return space_; }  // of words: two for each row of a complex matrix
   Vec operand(Rank& rank, const char* name) const override {
     return rank.vector(name, space_, gathers_ ? nullptr : &exchange_);

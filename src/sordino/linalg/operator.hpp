@@ -4,12 +4,6 @@
 
 namespace sordino {
 
-/// The next direction of conjugate gradients: p_new = z + beta p with beta = rz / rz_old.
-struct NextDirection {
-  Scal rz, rz_old;
-  Vec z, p, p_new;
-};
-
 class Operator {
  public:
   virtual ~Operator() = default;
@@ -20,12 +14,6 @@ class Operator {
   virtual void apply_pair(Rank& rank, Vec x0, Vec y0, Vec x1, Vec y1) const {
     apply(rank, x0, y0);
     apply(rank, x1, y1);
-  }
-  /// Whether apply_direction() can be called: then it is one command.
-  virtual bool fuses_direction() const { return false; }
-  /// p_new = z + beta p, y = A p_new and the start of (y, p_new) >> yp. z and p have been pushed; p_new has not, and is not.
-  virtual void apply_direction(Rank&, const NextDirection&, Vec, Scal) const {
-    throw Error(Errc::unsupported, "this operator does not make directions");
   }
   virtual int space() const = 0;  // of x and y
   /// A vector that the operator can be applied to: it has room for what other ranks send.

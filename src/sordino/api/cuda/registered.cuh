@@ -1,7 +1,6 @@
 // A kernel for every functor and exit test that registered code records.
 #pragma once
 #include "sordino/linalg/dia_rows.hpp"
-#include "sordino/linalg/direction_rows.hpp"
 #include "sordino/linalg/host_operator.hpp"
 #include "sordino/precond/chebyshev.hpp"
 #include "sordino/runtime/cuda/enable.cuh"
@@ -14,12 +13,6 @@ namespace sordino::cuda {
 template <SumOrder order, class... M>
 void enable_methods(MethodList<M...>) {
   (enable<order>(typename M::kernels{}), ...);
-}
-
-/// Products whose operand is made on the way; cg-fused tests before them.
-template <SumOrder order, class... Rows>
-void enable_directions() {
-  enable<order>(KernelList<Kernel<DirectionRows<Rows>, ConvergedSpd>...>{});
 }
 
 /// Products with complex matrices.
@@ -43,7 +36,6 @@ void enable_registered() {
   enable<order>(AppliedKernels<CsrRows<32>>{});
   enable<order>(AppliedKernels<DiaRows>{});
   enable<order>(KernelList<Kernel<RowPair<DiaRows>>>{});
-  enable_directions<order, SellRows, CsrRows<4>, CsrRows<32>, DiaRows>();
   enable<order>(AppliedKernels<ScatteredRows>{});
   enable<order>(TurnedKernels<ScatteredRows>{});
   enable_complex_rows<order, SellRowsOf<ComplexEntries>, CsrRows<4, ComplexEntries>, CsrRows<32, ComplexEntries>>();

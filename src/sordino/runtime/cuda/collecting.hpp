@@ -2,7 +2,6 @@
 // adds and sends them: the next command begins when that has been done, so nothing hides it. Where the next one needs none of
 // these sums, it has a block more, which does so while the others compute (collect.cuh).
 #pragma once
-#include <algorithm>
 #include <vector>
 
 #include "sordino/runtime/contains.hpp"
@@ -17,11 +16,6 @@ struct Stage {
   bool always = true;              // in each iteration
   bool can_collect = false;        // there is such a kernel, and place in the grid
 };
-
-/// Places on each multiprocessor that a command which collects leaves free, of those its blocks could have: so that none of
-/// them waits until a block of the command before has ended, and the one that collects least of all.
-constexpr int places_left = 2;
-inline int beside_collector(int places) { return std::max(places - places_left, 1); }
 
 /// The launch behind the n-th one; behind the last one of a loop comes the first one.
 inline std::size_t behind(std::size_t n, std::size_t count) { return n + 1 < count ? n + 1 : 0; }

@@ -321,7 +321,7 @@ void Plan::add(const Outline& o, const std::type_info& functor, const void* byte
   // No more blocks than fit at once: so the last one, which adds the others' sums, never keeps one of them out.
   i64 at_once = most_blocks(entry->blocks_per_multiprocessor());
   if (launches.size() < collect_.size() && collect_[launches.size()])
-    at_once = std::min(at_once, most_blocks(beside_collector(entry->collecting_blocks_per_multiprocessor()))) - 1;
+    at_once = std::min(at_once, most_blocks(entry->collecting_blocks_per_multiprocessor())) - 1;
   for (int t = 0; t < rec_.period; t++) {
     Args a = arguments(o, t, *entry, launch);
     Binding b;
