@@ -29,6 +29,8 @@ class CsrArrays:
     n : int
     order_kept : bool
         Whether `data` stands in the order of the caller's own ``A.data``.
+    cuts : tuple of int
+        The first row of each rank, and n; empty where the core deals rows out.
     """
 
     indptr: np.ndarray
@@ -36,6 +38,7 @@ class CsrArrays:
     data: np.ndarray
     n: int
     order_kept: bool
+    cuts: tuple[int, ...] = ()
 
     @property
     def nnz(self) -> int:

@@ -95,7 +95,7 @@ def ordered(system: System, options: dict[str, Any]) -> tuple[System, Order]:
     """
     ranks = int(options["ranks"]) * int(core().mpi()["size"])
     if options.get("partition") != "metis" or ranks == 1:
-        return system, Order()
+        return system, Order(cuts=system.rows.cuts if system.rows else ())
     matrix = system.rows
     if matrix is None:
         raise BadArgument("partition='metis' needs the entries of the matrix, which is given as an operator")

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from . import machines
 from ._facts import is_hermitian, is_symmetric
 from ._matrix import CsrArrays
 from ._native import core, translated
@@ -130,6 +131,8 @@ class Iteration:
         ``reductions`` and ``halo`` that nothing hid, ``imbalance``. A halo that another rank waited for, and rank 0 for
         that rank's sum, is of ``halo``. A launch may fly beside a reduction, and flops may outlast bytes: they need
         not add up.
+    commands : dict
+        Seconds of each kind of command, by its name, without what it waits.
     storage, storage_reason : str
         How the entries of the system, not of a narrower one that is run for it, lie in memory, and why.
     """
@@ -137,6 +140,7 @@ class Iteration:
     seconds: float
     ledger: dict[str, float]
     parts: dict[str, float] = field(default_factory=dict)
+    commands: dict[str, float] = field(default_factory=dict)
     storage: str = ""
     storage_reason: str = ""
 
@@ -176,7 +180,12 @@ def narrower(box: Box, most_rows: int) -> Box:
 def slower(machine: dict[str, Any], traffic: float, surface: float) -> dict[str, Any]:
     """The machine on which a scaled run takes the time that the whole takes on `machine`."""
     by = {"memory_bandwidth": traffic, "flops": traffic}
-    return {**machine, **{name: machine[name] / by.get(name, surface) for name in _RATES}}
+    rates = {name: machine[name] / by.get(name, surface) for name in _RATES}
+    paces = {
+        command: {**pace, "bandwidth": pace["bandwidth"] / traffic}
+        for command, pace in machine.get("paces", {}).items()
+    }
+    return {**machine, **rates, **({"paces": paces} if paces else {})}
 
 
 def iteration(
@@ -204,13 +213,14 @@ def iteration(
         raise BadArgument(f"{ranks:,} ranks are more than the {subject.run.n:,} rows that are run")
     storage, why = _storage(subject, ranks, str(options.get("storage", "auto")))
     plan = {**options, "storage": storage, "engine": "model", "ranks": ranks, "rtol": NEVER, "atol": 0.0}
-    seconds, ledger = _difference(subject, machine, plan, RUNS, stop)
-    late = max(0.0, ledger["imbalance_s"])
+    found = _difference(subject, machine, plan, RUNS, stop)
+    late = max(0.0, found.ledger["imbalance_s"])
     uneven = late
-    if late > _WORTH * seconds:
-        _, alone = _difference(_shared_out_alike(subject), {**machine, **_INSTANT}, plan, RUNS[1:], stop)
-        uneven = min(late, max(0.0, alone["imbalance_s"]))
-    return Iteration(seconds, ledger, _parts(ledger, machine, late - uneven), storage, why)
+    if late > _WORTH * found.seconds and not machines.is_random(machine):  # else two runs are not alike
+        alone = _difference(_shared_out_alike(subject), {**machine, **_INSTANT}, plan, RUNS[1:], stop)
+        uneven = min(late, max(0.0, alone.ledger["imbalance_s"]))
+    parts = _parts(found, machine, late - uneven)
+    return Iteration(found.seconds, found.ledger, parts, found.commands["seconds"], storage, why)
 
 
 def _storage(subject: Subject, ranks: int, asked: str) -> tuple[str, str]:
@@ -233,14 +243,23 @@ def _shared_out_alike(subject: Subject) -> Subject:
     )
 
 
+@dataclass(frozen=True)
+class _Slope:
+    """What an iteration adds: seconds, ledger, and of each kind of command its ``seconds`` and ``bytes``, by name."""
+
+    seconds: float
+    ledger: dict[str, float]
+    commands: dict[str, dict[str, float]]
+
+
 def _difference(
     subject: Subject,
     machine: dict[str, Any],
     plan: dict[str, Any],
     runs: Sequence[tuple[int, int]],
     stop: Stop | None,
-) -> tuple[float, dict[str, float]]:
-    """Seconds and ledger of an iteration: a long run less a short one, over the iterations between them."""
+) -> _Slope:
+    """A long run less a short one, over the iterations between them."""
     solver = Solver(subject.run, machine=slower(machine, subject.traffic, subject.surface), **plan)
     b = _uneven(subject.run.n)
     for short, long in runs:
@@ -266,12 +285,30 @@ def _difference(
         ("bytes_sent", subject.surface),
     ):
         ledger[name] *= factor
-    return (many.seconds - few.seconds) / count, ledger
+    commands = {
+        "seconds": _of_commands(few.ledger, many.ledger, "seconds", 1 / count),
+        "bytes": _of_commands(few.ledger, many.ledger, "bytes", subject.traffic / count),
+    }
+    return _Slope((many.seconds - few.seconds) / count, ledger, commands)
 
 
-def _parts(ledger: dict[str, float], machine: dict[str, Any], halos_elsewhere: float) -> dict[str, float]:
+def _of_commands(few: dict[str, Any], many: dict[str, Any], what: str, factor: float) -> dict[str, float]:
+    before = {kernel["name"]: kernel[what] for kernel in few["kernels"]}
     return {
-        "memory": ledger["memory_bytes"] / machine["memory_bandwidth"],
+        kernel["name"]: factor * (kernel[what] - before.get(kernel["name"], 0.0))
+        for kernel in many["kernels"]
+    }
+
+
+def _parts(found: _Slope, machine: dict[str, Any], halos_elsewhere: float) -> dict[str, float]:
+    ledger, usual = found.ledger, machine["memory_bandwidth"]
+    paced = sum(  # what commands with a bandwidth of their own take longer or shorter
+        found.commands["bytes"].get(name, 0.0) * (1 / pace["bandwidth"] - 1 / usual)
+        for name, pace in machine.get("paces", {}).items()
+        if pace["bandwidth"] > 0
+    )
+    return {
+        "memory": ledger["memory_bytes"] / usual + paced,
         "launches": ledger["commands"] * machine["launch_s"],
         "sums": ledger["reductions"] * machine["reduction_start_s"],
         "reductions": max(0.0, ledger["exposed_reduction_s"]),

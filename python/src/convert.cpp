@@ -90,14 +90,27 @@ nb::list option_dicts() {
   return all;
 }
 
+// What not every description has is in dictionaries of its own.
 Machine machine_of(const nb::object& numbers) {
   if (numbers.is_none()) return {};
   std::map<std::string, double> named;
-  for (auto [key, value] : nb::cast<nb::dict>(numbers)) {
+  auto given = nb::cast<nb::dict>(numbers);
+  for (auto [key, value] : given) {
     double number = 0;
     if (nb::try_cast(value, number)) named[nb::cast<std::string>(key)] = number;
   }
-  return machine_from(named);
+  Machine machine = machine_from(named);
+  auto number = [](nb::handle of, const char* name) { return nb::cast<double>(of[name]); };
+  if (given.contains("paces"))
+    for (auto [command, pace] : nb::cast<nb::dict>(given["paces"]))
+      machine.paces[nb::cast<std::string>(command)] = {number(pace, "bandwidth"), number(pace, "spread")};
+  if (given.contains("interruptions")) {
+    nb::object i = given["interruptions"];
+    machine.interruptions = {number(i, "hz"), number(i, "seconds")};
+    machine.draws = u64(number(i, "draws"));
+  }
+  validate(machine);
+  return machine;
 }
 
 nb::dict cause_dict(const Cause& cause) {

@@ -139,6 +139,38 @@ TEST("PCG-Overlap is faster than PCG-Algorithm2 by what it hides, and no more wh
   }
 }
 
+TEST("paces and interruptions that are none leave the clock as it is, to the last bit") {
+  model::Options o = machine(6 * us);
+  double plain = iteration("pcg-overlap", o).time;
+  o.machine.paces = {{"Scaled", {}}, {"SpMV", {.bandwidth = o.machine.memory_bandwidth}}};
+  o.machine.draws = 7;
+  CHECK(iteration("pcg-overlap", o).time == plain);
+}
+
+TEST("late ranks are late at the same times on every run, and at others with another number") {
+  model::Options o = machine(1 * us);
+  o.machine.paces = {{"SpMV", {.spread = 0.2}}};
+  o.machine.interruptions = {.hz = 5000, .seconds = 10 * us};
+  double first = iteration("pcg2", o).time;
+  CHECK(iteration("pcg2", o).time == first);
+  o.machine.draws = 1;
+  CHECK(iteration("pcg2", o).time != first);
+}
+
+TEST("who is late before one sum and not before the next is waited for less where sums are behind work") {
+  model::Options o = machine(0.1 * us);
+  double waits = iteration("pcg2", o).time, overlaps = iteration("pcg-overlap", o).time;
+  auto lost = [&](const char* name, double quiet) { return iteration(name, o).time / quiet - 1; };
+  o.machine.interruptions = {.hz = 100e3, .seconds = 2 * us};
+  CHECK(lost("pcg2", waits) > 0.25);  // a fifth of the time is gone, and ranks wait for each other
+  CHECK(lost("pcg-overlap", overlaps) > 0.25);
+  CHECK(lost("pcg-overlap", overlaps) < lost("pcg2", waits) - 0.03);
+  o.machine.interruptions = {};
+  o.machine.paces = {{"Scaled", {.spread = 0.5}}};
+  CHECK(lost("pcg2", waits) > 0.03);
+  CHECK(lost("pcg-overlap", overlaps) < 0.7 * lost("pcg2", waits));
+}
+
 TEST("which method is faster depends on the machine") {
   auto faster = [](const char* a, const char* b, double reduction) {
     model::Options o = machine(reduction);

@@ -40,6 +40,17 @@ def test_a_machine_from_a_file_and_from_a_dictionary(tmp_path):
     assert machines.load(described) == described
 
 
+def test_paces_and_interruptions_are_whole_and_go_to_the_core():
+    described = machines.load(
+        changed(paces={"Dots": {"spread": 0.5}}, interruptions={"hz": 20, "seconds": 1e-4})
+    )
+    assert described["paces"] == {"Dots": {"bandwidth": 0.0, "spread": 0.5}}
+    assert described["interruptions"] == {"hz": 20.0, "seconds": 1e-4, "draws": 0}
+    given = machines.numbers(described)
+    assert given["paces"] == described["paces"] and given["interruptions"] == described["interruptions"]
+    assert "paces" not in machines.numbers(machines.load("laptop"))
+
+
 def changed(**fields):
     described = {**machines.load("laptop"), **fields}
     return {key: value for key, value in described.items() if value is not None}
@@ -58,6 +69,19 @@ def changed(**fields):
         (changed(launch_s=-1), "'launch_s' must be at least 0"),
         (changed(memory_bandwidth=0), "'memory_bandwidth' must be above 0"),
         (changed(ranks_per_node=2.5), "'ranks_per_node' must be a whole number"),
+        (changed(pace={}), "unknown field 'pace', did you mean 'paces'?"),
+        (changed(paces=[]), "'paces' must be a JSON object, not []"),
+        (changed(paces={"Dots": 1.0}), "the pace of 'Dots' must be a JSON object, not 1.0"),
+        (changed(paces={"Dots": {"speed": 1.0}}), "the pace of 'Dots' has an unknown field 'speed'"),
+        (changed(paces={"Dots": {"bandwidth": -1}}), "'bandwidth' must be at least 0, not -1"),
+        (
+            changed(paces={"Dots": {"spread": 1.5}}),
+            "the spread of 'Dots' is a part of its time, from 0 to 1, not 1.5",
+        ),
+        (changed(interruptions=3), "'interruptions' must be a JSON object, not 3"),
+        (changed(interruptions={"hertz": 3}), "interruptions has an unknown field 'hertz'"),
+        (changed(interruptions={"hz": 1000, "draws": 0.5}), "'draws' must be a whole number, not 0.5"),
+        (changed(interruptions={"hz": 1000, "seconds": 1e-3}), "leave a rank no time"),
     ],
 )
 def test_a_bad_description_gets_one_sentence(given, sentence):

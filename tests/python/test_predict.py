@@ -51,6 +51,9 @@ def test_a_slower_machine_is_slower_in_what_is_scaled_only():
     assert slow["memory_bandwidth"] == fast["memory_bandwidth"] / 2
     assert slow["link_bandwidth"] == fast["link_bandwidth"] / 4
     assert slow["launch_s"] == fast["launch_s"] and slow["reduction_base_s"] == fast["reduction_base_s"]
+    assert "paces" not in slow
+    paced = _predict.slower({**fast, "paces": {"Dots": {"bandwidth": 6.0, "spread": 0.1}}}, 2.0, 4.0)
+    assert paced["paces"] == {"Dots": {"bandwidth": 3.0, "spread": 0.1}}
 
 
 def test_reasons_name_the_largest_difference_first():
@@ -153,6 +156,20 @@ def test_a_way_of_all_reduces_is_passed_on(cli):
         return json.loads(out)["predicted"][0]["iteration_s"]
 
     assert seconds("tree") > seconds("recursive_doubling")
+
+
+@needs_core
+def test_commands_with_a_bandwidth_of_their_own_take_their_own_time():
+    machine = {**machines.load("laptop"), "ranks_per_node": 0}
+    box = _predict.of_box("", _predict.Box((12, 12, 12)))
+    usual = _predict.iteration(box, machine, 1, {"solver": "pcg2"})
+    name = next(name for name in usual.commands if name.endswith("Scaled"))
+    slow = {**machine, "paces": {name: {"bandwidth": machine["memory_bandwidth"] / 4, "spread": 0.0}}}
+    found = _predict.iteration(box, slow, 1, {"solver": "pcg2"})
+    work = 2 * 3 * 8 * box.n / machine["memory_bandwidth"]  # two calls of three vectors
+    assert found.commands[name] - usual.commands[name] == pytest.approx(3 * work)
+    assert found.seconds - usual.seconds == pytest.approx(3 * work)
+    assert found.parts["memory"] - usual.parts["memory"] == pytest.approx(3 * work)
 
 
 @needs_core

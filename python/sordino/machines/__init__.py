@@ -23,6 +23,16 @@ loopback_latency_s    of host data between ranks of one node that goes through t
 leader_skew_s         for which a node's leader is busy with each other rank of its node
 ====================  ===============================================================
 
+A description may also have, else there is nothing of the kind:
+
+====================  ===============================================================
+paces                 of commands that are not as fast as their bytes say, by name: ``{"bandwidth": B/s}`` (0: the
+                      machine's) and ``{"spread": x}``, the part of its time that is random: exponential with the
+                      same mean, drawn by each rank for each call
+interruptions         an operating system takes a rank's processor away at random: ``{"hz": n, "seconds": s}``, n times
+                      a second for s each; ``"draws"``, a whole number: another one, other random times, also of paces
+====================  ===============================================================
+
 ``sources`` says of each number where it was measured, or that it is assumed.
 """
 
@@ -58,9 +68,13 @@ FIELDS: tuple[str, ...] = (
     "loopback_latency_s",
     "leader_skew_s",
 )
-_WHOLE = ("ranks_per_node", "workers")
+_WHOLE = ("ranks_per_node", "workers", "draws")
 _POSITIVE = ("memory_bandwidth", "link_bandwidth", "workers")
 _WORDS = ("name", "description", "sources")
+
+#: Of a pace and of interruptions, each 0 if it is not given.
+_PACE, _INTERRUPTIONS = ("bandwidth", "spread"), ("hz", "seconds", "draws")
+_EXTRAS = ("paces", "interruptions")
 
 #: The machine that the model engine describes when none is named.
 DEFAULT = "h200x4"
@@ -123,9 +137,15 @@ def _host_of(devices: int) -> dict[str, Any]:
     )
 
 
-def numbers(described: dict[str, Any]) -> dict[str, float | int]:
+def numbers(described: dict[str, Any]) -> dict[str, Any]:
     """The numbers of a description without its words: what the core takes."""
-    return {key: described[key] for key in FIELDS}
+    return {key: described[key] for key in (*FIELDS, *_EXTRAS) if key in described}
+
+
+def is_random(described: dict[str, Any]) -> bool:
+    """Whether its commands take random times, beyond jitter."""
+    spreads = (pace["spread"] for pace in described.get("paces", {}).values())
+    return any(spread > 0 for spread in spreads) or described.get("interruptions", {}).get("hz", 0) > 0
 
 
 def hosts(described: dict[str, Any], ranks: int) -> int:
@@ -148,8 +168,10 @@ def said_of_hosts(described: dict[str, Any], ranks: int) -> str:
 
 def _checked(described: dict[str, Any], where: str) -> dict[str, Any]:
     for key in described:
-        if key not in FIELDS and key not in _WORDS:
-            raise BadArgument(f"{where} has an unknown field {shown(key)}{suggestion(key, FIELDS)}")
+        if key not in (*FIELDS, *_WORDS, *_EXTRAS):
+            raise BadArgument(
+                f"{where} has an unknown field {shown(key)}{suggestion(key, (*FIELDS, *_EXTRAS))}"
+            )
     checked = {key: described[key] for key in _WORDS if key in described}
     checked.setdefault("name", "described")
     for key in ("name", "description"):
@@ -159,7 +181,41 @@ def _checked(described: dict[str, Any], where: str) -> dict[str, Any]:
         if key not in described:
             raise BadArgument(f"{where} lacks the field '{key}'")
         checked[key] = _number(described[key], key, where)
+    for key in _EXTRAS:
+        if key in described and not isinstance(described[key], dict):
+            raise BadArgument(f"{where}: '{key}' must be a JSON object, not {shown(described[key])}")
+    if "paces" in described:
+        checked["paces"] = {
+            command: _part(pace, _PACE, f"the pace of '{command}'", where)
+            for command, pace in described["paces"].items()
+        }
+    if "interruptions" in described:
+        checked["interruptions"] = _part(described["interruptions"], _INTERRUPTIONS, "interruptions", where)
+    _check_shares(checked, where)
     return checked
+
+
+def _part(given: Any, keys: tuple[str, ...], what: str, where: str) -> dict[str, float | int]:
+    """Some numbers of a description that belong together."""
+    if not isinstance(given, dict):
+        raise BadArgument(f"{where}: {what} must be a JSON object, not {shown(given)}")
+    for key in given:
+        if key not in keys:
+            raise BadArgument(f"{where}: {what} has an unknown field {shown(key)}{suggestion(key, keys)}")
+    return {key: _number(given.get(key, 0), key, where) for key in keys}
+
+
+def _check_shares(checked: dict[str, Any], where: str) -> None:
+    for command, pace in checked.get("paces", {}).items():
+        if pace["spread"] > 1:
+            raise BadArgument(
+                f"{where}: the spread of '{command}' is a part of its time, from 0 to 1, not {pace['spread']}"
+            )
+    interruptions = checked.get("interruptions")
+    if interruptions and interruptions["hz"] * interruptions["seconds"] >= 1:
+        raise BadArgument(
+            f"{where}: 'interruptions' leave a rank no time: 'hz' times 'seconds' must be below 1"
+        )
 
 
 def _number(value: Any, key: str, where: str) -> float | int:

@@ -23,6 +23,10 @@ int doublings(int ranks) {
   bad_argument(text.str());
 }
 
+void require(double value, bool holds, const std::string& name, const std::string& unit, const std::string& rule) {
+  if (!holds || !std::isfinite(value)) reject(name, value, unit, rule);
+}
+
 bool may_be_zero(const std::string& name, const Machine& m) {
   if (name == "memory_bandwidth" || name == "link_bandwidth" || name == "workers") return false;
   return name != "internode_bandwidth" || m.ranks_per_node == 0;  // unused where all ranks share a node
@@ -32,9 +36,16 @@ bool may_be_zero(const std::string& name, const Machine& m) {
 
 double Machine::reduction(int ranks) const { return ranks == 1 ? 0 : reduction_base_s + reduction_hop_s * doublings(ranks); }
 
-double Machine::compute(double bytes, double flop) const {
-  double moving = bytes / memory_bandwidth;
+double Machine::compute(const std::string& command, double bytes, double flop) const {
+  auto own = paces.find(command);
+  bool paced = own != paces.end() && own->second.bandwidth > 0;
+  double moving = bytes / (paced ? own->second.bandwidth : memory_bandwidth);
   return flops > 0 ? std::max(moving, flop / flops) : moving;
+}
+
+double Machine::spread(const std::string& command) const {
+  auto own = paces.find(command);
+  return own == paces.end() ? 0 : own->second.spread;
 }
 
 void validate(const Machine& machine) {
@@ -43,6 +54,14 @@ void validate(const Machine& machine) {
     if (value < 0) reject(name, value, unit, "at least 0");
     if (value == 0 && !may_be_zero(name, machine)) reject(name, value, unit, "positive");
   });
+  for (auto& [command, pace] : machine.paces) {
+    require(pace.bandwidth, pace.bandwidth >= 0, "the bandwidth of '" + command + "'", "B/s", "at least 0");
+    require(pace.spread, pace.spread >= 0 && pace.spread <= 1, "the spread of '" + command + "'", "of its time", "from 0 to 1");
+  }
+  const Interruptions& i = machine.interruptions;
+  require(i.hz, i.hz >= 0, "the number of interruptions", "a second", "at least 0");
+  require(i.seconds, i.seconds >= 0, "an interruption", "s", "at least 0");
+  require(i.share(), i.share() < 1, "the interrupted share", "of a rank's time", "less than 1");
 }
 
 Machine machine_from(const std::map<std::string, double>& numbers) {

@@ -6,7 +6,23 @@
 #include <map>
 #include <string>
 
+#include "sordino/base/types.hpp"
+
 namespace sordino {
+
+/// A command that takes longer or shorter than its bytes say, for caches or for loads that are far apart, and not as long on
+/// every rank.
+struct Pace {
+  double bandwidth = 0;  // B/s; 0: the machine's
+  double spread = 0;     // the part of its time that is random: exponential, of the same mean, drawn by each rank for each call
+};
+
+/// An operating system that takes a rank's processor away at random times. Whoever waits meanwhile loses nothing.
+struct Interruptions {
+  double hz = 0;       // so many a second
+  double seconds = 0;  // for so long each
+  double share() const { return hz * seconds; }
+};
 
 struct Machine {
   double launch_s = 0.5e-6;
@@ -26,8 +42,11 @@ struct Machine {
   double host_overhead_s = 0;
   double loopback_latency_s = 0;
   double leader_skew_s = 0;
+  std::map<std::string, Pace> paces = {};  // by command
+  Interruptions interruptions = {};
+  u64 draws = 0;  // another number, other random times of paces and interruptions
 
-  /// visit(name, value, unit, meaning) for each number, in the order above.
+  /// visit(name, value, unit, meaning) for each number that every description has, in the order above.
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
     visit("launch_s", self.launch_s, "s", "before a command does anything");
@@ -56,8 +75,10 @@ struct Machine {
   /// Seconds between the last rank's start of a reduction and its result.
   double reduction(int ranks) const;
   bool same_node(int a, int b) const { return ranks_per_node == 0 || a / ranks_per_node == b / ranks_per_node; }
-  /// Seconds that a device alone takes to move `bytes` and compute `flop`.
-  double compute(double bytes, double flop) const;
+  /// Seconds that a device alone takes to move `bytes` and compute `flop`; of a command with a spread, in the mean.
+  double compute(const std::string& command, double bytes, double flop) const;
+  /// The random part of a command's time.
+  double spread(const std::string& command) const;
 };
 
 /// Throws bad_argument with one sentence if a number cannot be meant.

@@ -68,9 +68,83 @@ TEST("a reduction takes a hop for each doubling of the ranks") {
 TEST("work is limited by memory or by arithmetic") {
   Machine m;
   m.memory_bandwidth = 10;
-  CHECK(m.compute(100, 1e9) == 10);
+  CHECK(m.compute("any", 100, 1e9) == 10);
   m.flops = 5;
-  CHECK(m.compute(100, 100) == 20);
+  CHECK(m.compute("any", 100, 100) == 20);
+}
+
+TEST("a command can have a bandwidth and a spread of its own") {
+  Machine m;
+  m.memory_bandwidth = 10;
+  m.paces = {{"slow", {.bandwidth = 5, .spread = 0.25}}, {"uneven", {.spread = 1}}};
+  CHECK(m.compute("slow", 100, 0) == 20);
+  CHECK(m.compute("uneven", 100, 0) == 10);
+  CHECK(m.compute("any", 100, 0) == 10);
+  CHECK(m.spread("slow") == 0.25);
+  CHECK(m.spread("any") == 0);
+}
+
+TEST("paces and interruptions that cannot be are refused with one sentence") {
+  auto paced = [](Pace pace) {
+    Machine m;
+    m.paces["Dots"] = pace;
+    validate(m);
+  };
+  auto interrupted = [](double hz, double seconds) {
+    Machine m;
+    m.interruptions = {hz, seconds};
+    validate(m);
+  };
+  paced({.bandwidth = 1e9, .spread = 1});
+  CHECK_THROWS(paced({.bandwidth = -1}), Error, "machine: the bandwidth of 'Dots' is -1 B/s, and must be at least 0");
+  CHECK_THROWS(paced({.spread = 1.5}), Error, "the spread of 'Dots' is 1.5 of its time, and must be from 0 to 1");
+  CHECK_THROWS(paced({.spread = std::nan("")}), Error, "the spread of 'Dots' is nan");
+  interrupted(1e3, 200e-6);
+  CHECK_THROWS(interrupted(-1, 1e-6), Error, "the number of interruptions is -1 a second, and must be at least 0");
+  CHECK_THROWS(interrupted(1, -1e-6), Error, "an interruption is -1e-06 s, and must be at least 0");
+  CHECK_THROWS(interrupted(1e3, 1e-3), Error, "the interrupted share is 1 of a rank's time, and must be less than 1");
+}
+
+TEST("a command's pace is 1 in the mean, reproducible, and each rank's own") {
+  Machine m, again;
+  again.draws = 1;
+  Processor a(m, 0), same(m, 0), other(m, 1), redrawn(again, 0);
+  double sum = 0, least = 1;
+  constexpr int draws = 100000;
+  for (int i = 0; i < draws; i++) {
+    double x = a.pace(0.25);
+    CHECK(x == same.pace(0.25));
+    CHECK(x != other.pace(0.25));
+    CHECK(x != redrawn.pace(0.25));
+    sum += x;
+    least = std::min(least, x);
+  }
+  CHECK_NEAR(sum / draws, 1, 0.005);
+  CHECK_NEAR(least, 0.75, 0.001);
+  CHECK(a.pace(0) == 1);
+}
+
+TEST("interruptions take their share of work, and nothing of waits") {
+  Machine m;
+  m.interruptions = {.hz = 1000, .seconds = 200e-6};
+  Processor p(m, 3);
+  double now = 0, work = 0, least = 1, most = 0;
+  for (int i = 0; i < 20000; i++) {
+    double taken = p.taken(now, 1e-3);
+    CHECK(taken >= 1e-3 - 1e-12);
+    double hits = (taken - 1e-3) / m.interruptions.seconds;
+    least = std::min(least, hits);
+    most = std::max(most, hits);
+    now += taken;
+    work += 1e-3;
+  }
+  CHECK_NEAR(now / work, 1 / (1 - 0.2), 0.02);  // four fifths of the time are left
+  CHECK(least < 0.01);
+  CHECK(most > 4);
+  double busy = 0;  // works a tenth of the time, and is interrupted for a fifth of that
+  for (int i = 0; i < 20000; i++) busy += p.taken(now + i * 10e-3, 1e-3);
+  CHECK_NEAR(busy / (20000 * 1e-3), 1.25, 0.02);
+  CHECK(Processor(Machine{}, 0).taken(0.1, 0.3) == 0.3);  // to the last bit
 }
 
 TEST("tasks share a device evenly") {

@@ -24,7 +24,8 @@ ModelEngine::ModelEngine(const Options& options)
       stacks_(options.ranks, options.stack_bytes),
       agenda_(options.seed) {
   for (int i = 0; i < options_.ranks; i++)
-    places_.push_back(std::make_unique<Place>(*this, i, Noise(options_.seed, i, options_.machine.jitter_s)));
+    places_.push_back(
+        std::make_unique<Place>(*this, i, Noise(options_.seed, i, options_.machine.jitter_s), Processor(options_.machine, i)));
 }
 
 ModelEngine::~ModelEngine() = default;

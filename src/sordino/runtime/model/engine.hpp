@@ -10,7 +10,8 @@
 // clock is not in order, each computes as if alone. A rank's messages leave one after the other. A barrier between recordings
 // brings clocks together and costs nothing. Host data keeps its sender's program busy, and is looked after when it comes: by a
 // program that waits, or beside a recording; while a host task of the recording lasts, only what goes by the network adapter
-// is.
+// is. Where a machine's commands have a spread, or its processors are interrupted, task groups take longer; sums that are under
+// way do not, so a sum waits for a rank that is late, and for none in between.
 //
 // Waits are booked against what the wait would have been if all ranks had started the reduction, or sent the rows, when this
 // one did: that part is exposed, the rest is imbalance. A reduction's exposed and hidden time add up to its latency.

@@ -14,6 +14,7 @@ bool ModelProgram::launch(Queue& q, const Step& s) {
   Frame::launch(c);
   q.began = q.now;
   q.now += engine_.options_.machine.launch_s + here_.noise.delay();
+  q.pace = here_.processor.pace(s.spread);
   engine_.trace_.add(rank_.id(), c.queue, SpanKind::launch, c.name, q.began, q.now);
   return true;
 }
@@ -21,11 +22,12 @@ bool ModelProgram::launch(Queue& q, const Step& s) {
 // The task group is computed when it begins: what it reads cannot change before it ends, or the program has a race.
 bool ModelProgram::tasks(Queue& q, const Step& s) {
   if (engine_.options_.arithmetic) Frame::tasks(turn(q.iteration), s.command, s.slot);
+  double seconds = here_.processor.taken(q.now, s.seconds * q.pace);
   if (is_alone() || !engine_.agenda_.in_time_order()) {
-    q.now += s.seconds;
+    q.now += seconds;
     return true;
   }
-  device_.add(int(&q - queues_.data()), s.seconds, q.now);
+  device_.add(int(&q - queues_.data()), seconds, q.now);
   engine_.agenda_.add(who(rank_.id(), device_lane), device_.next());
   q.state = State::computing;
   return false;

@@ -68,12 +68,13 @@ struct InTransit {
 };
 
 struct Place {
-  Place(Engine& engine, int id, const Noise& n) : rank(engine, id), noise(n) {}
+  Place(Engine& engine, int id, const Noise& n, const Processor& p) : rank(engine, id), noise(n), processor(p) {}
 
   Rank rank;
   Fiber program;
   double clock = 0;  // of the program between recordings
   Noise noise;
+  Processor processor;
   double link_free = 0, network_free = 0;  // when the last message has left for this node, for another
 
   std::vector<Storage> vectors;                // [physical]; null if arithmetic is skipped

@@ -43,7 +43,8 @@ bool ModelProgram::is_local(Op op) const {
 void ModelProgram::flatten(std::size_t queue, int command) {
   const Command& c = recording().commands[command];
   auto& steps = queues_[queue].steps;
-  double seconds = engine_.options_.machine.compute(c.bytes, c.flops);
+  const Machine& machine = engine_.options_.machine;
+  double seconds = machine.compute(c.name, c.bytes, c.flops);
   bool opens = true;
   auto awaits_after = [&](const Phase& p) {
     return std::any_of(&p + 1, c.phases.data() + c.phases.size(), [](auto& later) { return later.op == Op::await; });
@@ -55,7 +56,8 @@ void ModelProgram::flatten(std::size_t queue, int command) {
            .ahead = p.op == Op::put && awaits_after(p),
            .command = command,
            .slot = p.slot,
-           .every = c.every};
+           .every = c.every,
+           .spread = machine.spread(c.name)};
     if (p.op == Op::tasks) s.seconds = seconds * c.groups[p.slot].share;
     if (p.op == Op::host) s.seconds = c.host_seconds;
     steps.push_back(s);

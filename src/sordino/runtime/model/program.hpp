@@ -52,6 +52,7 @@ class ModelProgram final : public Frame {
     int command = 0;
     int slot = -1;
     int every = 0;       // of the command
+    double spread = 0;   // of its time
     double seconds = 0;  // tasks: on an idle device
   };
   enum class State { ready, blocked, computing, over };
@@ -65,6 +66,7 @@ class ModelProgram final : public Frame {
     bool stop_seen = false;  // by this queue: its exit tests decide alike on all ranks
     std::size_t next_peer = 0;
     double now = 0, began = 0, waited = 0;
+    double pace = 1;  // of the command, this time
   };
   struct Booked {  // of one command
     i64 calls = 0;
