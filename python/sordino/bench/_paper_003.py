@@ -1,0 +1,203 @@
+"""What paper 003 printed of hypre's PCG with offloaded all-reduces, and the same on the described machine ``offload``.
+
+Table I, of 256 ranks, is what the machine's paces are calibrated on. Nothing was fitted to Figs 10 to 12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from .. import _predict, machines
+from ._weak import subject
+
+SUMMARY = "hypre's PCG three ways on a QDR InfiniBand cluster: Table I, Figs 10, 11 and 12"
+
+#: Table I: 256 ranks of 60^3, both methods.
+ITERATIONS = 951
+
+#: Table I, seconds: (operation, the commands that do it, PCG-Algorithm1, PCG-Algorithm2).
+TABLE_I: tuple[tuple[str, tuple[str, ...], float, float], ...] = (
+    ("matvec", ("SpMV",), 39.72, 40.29),
+    ("precond", ("Scaled",), 7.36, 3.60),
+    ("axpy and vector scale", ("Advance", "Residual", "Direction"), 4.79, 4.83),
+)
+INNER_PRODUCTS = (14.14, 9.08)
+SOLVER_TIME = (66.78, 59.21)
+
+#: PCG-Algorithm1's DiagScale, Fig. 4, which divides by what it finds in the matrix: Table I, its precond and its gamma.
+DIAG_SCALE = {"bandwidth": 0.67e9, "spread": 0.205}
+
+#: Section VII-B, Fig. 10, in words: cells along an edge of a rank's box, ranks, by how many percent PCG-Overlap (flat)
+#: is faster than PCG-Algorithm2, and than PCG-Algorithm1. Those of 512 ranks of 40^3 follow from the run times 14.2,
+#: 12.2 and 11.1 s.
+GAINS = {
+    (40, 64): (11.5, 20.5),
+    (40, 512): (9.0, 21.8),
+    (60, 64): (16.1, 21.6),
+    (60, 512): (5.7, 13.6),
+    (80, 64): (7.0, 21.5),
+    (80, 512): (4.5, 13.0),
+}
+
+#: Section VII-D, Fig. 12: percent by which 200 us a thousand times a second lengthen PCG-Algorithm2 and PCG-Overlap.
+EXTREME = (1000.0, 200e-6)
+DEGRADED = {"pcg2": 37.0, "pcg-overlap": 30.0}
+
+_NAMES = {"pcg1": "PCG-Algorithm1", "pcg2": "PCG-Algorithm2", "pcg-overlap": "PCG-Overlap"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run: interruptions `hz` times a second for `length` seconds each."""
+
+    solver: str
+    ranks: int
+    edge: int
+    hz: float = 0.0
+    length: float = 0.0
+
+
+#: What was predicted of a case, once for each draw of random times.
+Found = dict[Case, list[_predict.Iteration]]
+Rows = Iterator[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What the paper shows in one place: the cases to be run, and what is said of them."""
+
+    cases: list[Case]
+    rows: Callable[[Found], Rows]
+
+
+def machine(case: Case, draw: int) -> dict[str, Any]:
+    """The cluster as this case meets it."""
+    described = machines.load("offload")
+    interruptions = {"hz": case.hz, "seconds": case.length, "draws": draw}
+    paces = {**described["paces"], **({"Scaled": DIAG_SCALE} if case.solver == "pcg1" else {})}
+    return {**described, "paces": paces, "interruptions": interruptions}
+
+
+def predict(case: Case, draw: int) -> _predict.Iteration:
+    """An iteration. PCG-Overlap's sums are carried on by adapters, flat; the others' are MVAPICH2's, in two levels."""
+    way = "auto" if case.solver == "pcg-overlap" else "two_level"
+    options = {"solver": case.solver, "storage": "csr", "all_reduce": way}
+    return _predict.iteration(subject(case.ranks, case.edge), machine(case, draw), case.ranks, options)
+
+
+def row(
+    figure: str, what: str, unit: str, ours: list[float], paper: float | None, basis: str, **facts: Any
+) -> dict[str, Any]:
+    """A figure of ours, by draws, beside the paper's.
+
+    `basis`: ``compared``, ``calibrated``, or ``words`` where the paper's text has no number. `facts`: of the case.
+    """
+    mean = fmean(ours)
+    return {
+        "figure": figure, "what": what, "unit": unit, "ours": mean, "least": min(ours), "most": max(ours),
+        "paper": paper, "difference": None if paper is None else mean - paper, "basis": basis,
+        **facts,
+    }  # fmt: skip
+
+
+# ---- Table I -----------------------------------------------------------------------------------------------------
+
+
+def _table_1(found: Found) -> Rows:
+    for column, solver in enumerate(("pcg1", "pcg2")):
+        runs = found[Case(solver, 256, 60)]
+
+        def said(what: str, seconds: list[float], paper: float, basis: str) -> dict[str, Any]:
+            total = [ITERATIONS * each for each in seconds]
+            return row("Table I", f"{_NAMES[solver]}, {what}", "s", total, paper, basis)  # noqa: B023
+
+        for what, commands, *papers in TABLE_I:
+            seconds = [sum(run.commands[name] for name in commands) for run in runs]
+            yield said(what, seconds, papers[column], "calibrated")
+        waits = [run.seconds - sum(run.commands.values()) + run.commands["Dots"] for run in runs]
+        yield said("inner products, with their waits", waits, INNER_PRODUCTS[column], "calibrated")
+        yield said("solver-time", [run.seconds for run in runs], SOLVER_TIME[column], "calibrated")
+
+
+# ---- Fig. 10 -----------------------------------------------------------------------------------------------------
+
+
+def _faster(found: Found, solver: str, than: str, ranks: int, edge: int) -> list[float]:
+    pairs = zip(found[Case(solver, ranks, edge)], found[Case(than, ranks, edge)], strict=True)
+    return [100 * (1 - ours.seconds / other.seconds) for ours, other in pairs]
+
+
+def _behind(run: _predict.Iteration) -> float:
+    """Percent of an iteration that the lines take behind which PCG-Overlap has its sums."""
+    return 100 * (run.commands["Advance"] + run.commands["Scaled"]) / run.seconds
+
+
+def _fig_10(found: Found) -> Rows:
+    for edge in (40, 60, 80):
+        for ranks in (64, 128, 256, 512):
+            behind = [_behind(run) for run in found[Case("pcg2", ranks, edge)]]
+            what = f"{edge}^3, {ranks} ranks: of PCG-Algorithm2, lines that may stand behind sums"
+            facts = {"ranks": ranks, "edge": edge}
+            yield row("Fig. 10", what, "%", behind, None, "words", quantity="behind sums", **facts)
+            for than, paper in zip(("pcg2", "pcg1"), GAINS.get((edge, ranks), (None, None)), strict=True):
+                gain = _faster(found, "pcg-overlap", than, ranks, edge)
+                what = f"{edge}^3, {ranks} ranks: PCG-Overlap faster than {_NAMES[than]}"
+                basis = "words" if paper is None else "compared"
+                yield row("Fig. 10", what, "%", gain, paper, basis, quantity="gain", than=than, **facts)
+
+
+# ---- Fig. 11 -----------------------------------------------------------------------------------------------------
+
+
+def _shares(run: _predict.Iteration) -> dict[str, float]:
+    """Percent of an iteration in the three parts of the paper's bars. Late ranks are waited for where sums are."""
+    waitall = run.ledger["exposed_halo_s"]
+    compute = sum(run.commands.values())
+    return {
+        name: 100 * seconds / run.seconds
+        for name, seconds in (
+            ("Waitall", waitall),
+            ("Allreduce", max(0.0, run.seconds - compute - waitall)),
+            ("Compute", compute),
+        )
+    }
+
+
+def _fig_11(found: Found) -> Rows:
+    for edge in (40, 60, 80):
+        for solver, name in _NAMES.items():
+            shares = [_shares(run) for run in found[Case(solver, 64, edge)]]
+            for part in ("Waitall", "Allreduce", "Compute"):
+                what = f"{edge}^3, 64 ranks, {name}: {part}"
+                facts = {"ranks": 64, "edge": edge, "solver": solver, "quantity": part}
+                yield row("Fig. 11", what, "%", [share[part] for share in shares], None, "words", **facts)
+
+
+# ---- Fig. 12 -----------------------------------------------------------------------------------------------------
+
+_NOISE = [(hz, length) for hz in (20.0, 100.0, 1000.0) for length in (50e-6, 100e-6, 200e-6)]
+
+
+def _fig_12(found: Found) -> Rows:
+    for hz, length in _NOISE:
+        for solver, paper in DEGRADED.items():
+            quiet = found[Case(solver, 256, 60)]
+            loud = found[Case(solver, 256, 60, hz, length)]
+            slower = [100 * (a.seconds / b.seconds - 1) for a, b in zip(loud, quiet, strict=True)]
+            known = paper if (hz, length) == EXTREME else None
+            what = f"256 ranks of 60^3, {length * 1e6:.0f} us at {hz:.0f} Hz: {_NAMES[solver]} slower"
+            facts = {"ranks": 256, "edge": 60, "solver": solver, "hz": hz, "length_s": length}
+            yield row("Fig. 12", what, "%", slower, known, "words" if known is None else "compared", **facts)
+
+
+FIGURES = {
+    "table1": Figure([Case(solver, 256, 60) for solver in ("pcg1", "pcg2")], _table_1),
+    "fig10": Figure(
+        [Case(s, p, edge) for s in _NAMES for p in (64, 128, 256, 512) for edge in (40, 60, 80)], _fig_10
+    ),
+    "fig11": Figure([Case(solver, 64, edge) for solver in _NAMES for edge in (40, 60, 80)], _fig_11),
+    "fig12": Figure([Case(s, 256, 60, *noise) for s in DEGRADED for noise in [(0.0, 0.0), *_NOISE]], _fig_12),
+}

@@ -1,0 +1,90 @@
+"""Weak scaling on boxes: each rank has a box of cells of its own, and neighbours on all sides.
+
+A rank's box is run with fewer cells, on a machine with bandwidths smaller by as much, as :mod:`sordino._predict` runs
+large systems: every byte takes the time that it would have taken. The whole is periodic, so that every rank has 26
+neighbours and rows of the same length: a small box would else have much more of the border than a large one.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from .._matrix import CsrArrays
+from .._predict import Subject
+
+#: Cells along an edge of the box that is run: its inside fills a tile of 256 rows, which need not wait for the halo.
+_EDGE = 9
+
+#: What is added to diagonals at most: of a periodic box they would make a singular matrix.
+_SHIFT = 0.5
+
+
+def subject(ranks: int, edge: int) -> Subject:
+    """The 27-point system of `ranks` boxes of `edge`^3 cells.
+
+    Parameters
+    ----------
+    ranks : int
+        In the most cubic grid that there is.
+    edge : int
+        At least 3: cells of a smaller box have a neighbour on two sides.
+    """
+    run = min(edge, _EDGE)
+    rows = _system(grid(ranks), run)
+    n = ranks * edge**3
+    return Subject(
+        f"27-point, {ranks} ranks of {edge}^3",
+        n,
+        27 * n,
+        rows,
+        (edge / run) ** 3,
+        _ghosts(edge) / _ghosts(run),
+        rows,
+    )
+
+
+def grid(ranks: int) -> tuple[int, int, int]:
+    """Ranks in the three directions, the largest number first: the boxes that touch the fewest others."""
+    triples = (
+        (ranks // (b * c), b, c)
+        for b, c in itertools.product(range(1, ranks + 1), repeat=2)
+        if c <= b and ranks % (b * c) == 0 and b <= ranks // (b * c)
+    )
+    return min(triples, key=sum)
+
+
+def _ghosts(edge: int) -> int:
+    return (edge + 2) ** 3 - edge**3
+
+
+def _system(ranks: tuple[int, int, int], edge: int) -> CsrArrays:
+    """Rows rank by rank; of a rank those first that need nobody, so that work on them hides the halo."""
+    cells = [count * edge for count in ranks]
+    n = int(np.prod(cells))
+    x, y, z = (place.ravel() for place in np.meshgrid(*(np.arange(count) for count in cells), indexing="ij"))
+    owner = (x // edge * ranks[1] + y // edge) * ranks[2] + z // edge
+    at_surface = np.zeros(n, bool)
+    for place in (x, y, z):
+        at_surface |= np.isin(place % edge, (0, edge - 1))
+    order = np.lexsort((at_surface, owner))
+    number = np.empty(n, np.int64)
+    number[order] = np.arange(n)
+    columns = np.empty((n, 27), np.int32)
+    for k, (a, b, c) in enumerate(itertools.product((-1, 0, 1), repeat=3)):
+        near = ((x + a) % cells[0] * cells[1] + (y + b) % cells[1]) * cells[2] + (z + c) % cells[2]
+        columns[number, k] = number[near]
+    columns.sort(axis=1)
+    own = np.arange(n)
+    diagonal = 26 + _SHIFT * (own * 2654435761 % 1001) / 1000
+    data = np.where(columns == own[:, None], diagonal[:, None], -1.0)
+    size = edge**3
+    return CsrArrays(
+        np.arange(0, 27 * n + 1, 27, dtype=np.int64),
+        columns.ravel(),
+        data.ravel(),
+        n,
+        order_kept=True,
+        cuts=tuple(range(0, n + 1, size)),
+    )

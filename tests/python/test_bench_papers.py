@@ -1,0 +1,142 @@
+"""``sordino bench papers``: what papers printed beside what the model engine says; the boxes that are run for it."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from sordino import machines
+from sordino.bench import _paper_003, _weak, papers
+from sordino.bench._paper_003 import Case
+
+
+def _core_is_there() -> bool:
+    try:
+        from sordino import _core
+    except ImportError:
+        return False
+    return hasattr(_core, "Solver")
+
+
+needs_core = pytest.mark.skipif(not _core_is_there(), reason="sordino._core is not built")
+
+
+@pytest.mark.parametrize(
+    ("ranks", "grid"), [(1, (1, 1, 1)), (6, (3, 2, 1)), (64, (4, 4, 4)), (128, (8, 4, 4)), (512, (8, 8, 8))]
+)
+def test_ranks_stand_in_the_most_cubic_grid(ranks, grid):
+    assert _weak.grid(ranks) == grid
+
+
+def test_every_rank_has_a_box_with_neighbours_on_all_sides():
+    found = _weak.subject(27, 60)
+    rows_of_a_tile = 256
+    assert (found.n, found.entries) == (27 * 60**3, 27 * 27 * 60**3)
+    assert found.run.cuts == tuple(range(0, 27 * 729 + 1, 729)) and found.run.n == found.run.cuts[-1]
+    assert found.traffic == (60 / 9) ** 3
+    assert found.surface == (62**3 - 60**3) / (11**3 - 9**3)
+    matrix = found.run.matrix()
+    assert abs(matrix - matrix.T).max() == 0
+    assert (np.diff(matrix.indptr) == 27).all() and (np.diff(found.run.indices.reshape(-1, 27)) > 0).all()
+    others = matrix.sum(axis=1) - matrix.diagonal()
+    assert (others == -26).all() and (matrix.diagonal() >= 26).all()
+    for rank in (0, 13, 26):
+        first, end = found.run.cuts[rank : rank + 2]
+        columns = matrix[first:end].indices.reshape(-1, 27)
+        inside = ((columns >= first) & (columns < end)).all(axis=1)
+        assert inside[: 7**3].all() and not inside[7**3 :].any(), "those that need nobody come first"
+        assert inside[:rows_of_a_tile].all(), "else the whole product waits for the halo"
+        assert len(np.unique(columns // 729)) == 27
+
+
+def test_a_small_box_is_run_as_it_is():
+    found = _weak.subject(8, 5)
+    assert found.run.n == found.n == 8 * 125 and found.traffic == found.surface == 1
+
+
+def test_cases_are_run_once_for_each_draw_and_shared_by_figures():
+    asked = []
+
+    def predict(case, draw):
+        asked.append((case, draw))
+        return 10 * case + draw
+
+    def figure(*cases):
+        return SimpleNamespace(cases=list(cases), rows=lambda found: [{"found": [found[c] for c in cases]}])
+
+    paper = SimpleNamespace(FIGURES={"a": figure(1, 2), "b": figure(2, 3)}, predict=predict)
+    rows = papers.compared(paper, ["a", "b"], 2, quiet=True)
+    assert sorted(asked) == [(1, 0), (1, 1), (2, 0), (2, 1), (3, 0), (3, 1)]
+    assert [row["found"] for row in rows] == [[[10, 11], [20, 21]], [[20, 21], [30, 31]]]
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        (["--what", "030"], "unknown paper '030'; known: 003"),
+        (["--figures", "fig10,fig112"], "unknown figure 'fig112', did you mean 'fig1"),
+        (["--draws", "0"], "--draws must be at least 1, not 0"),
+        (["--draws", "few"], "--draws must be a whole number"),
+        (["--record", "/nowhere/r.jsonl"], "cannot be written"),
+    ],
+)
+def test_bad_usage(cli, fake_core, argv, sentence):
+    code, out, err = cli("bench", "papers", *argv)
+    assert code == 2 and out == "" and sentence in err
+
+
+def test_the_machine_of_a_case():
+    quiet = _paper_003.machine(Case("pcg2", 64, 60), 2)
+    assert quiet["paces"] == machines.load("offload")["paces"]
+    assert quiet["interruptions"] == {"hz": 0.0, "seconds": 0.0, "draws": 2}
+    loud = _paper_003.machine(Case("pcg1", 64, 60, 20.0, 5e-5), 0)
+    assert loud["interruptions"]["hz"] == 20 and loud["paces"]["Scaled"] == _paper_003.DIAG_SCALE
+
+
+@needs_core
+def test_eight_ranks_of_the_cluster():
+    waits, overlaps = (_paper_003.predict(Case(solver, 8, 60), 0) for solver in ("pcg2", "pcg-overlap"))
+    # Without late ranks: 42.4 ms of a product, and vectors' 11.2 ms; late ones and sums take the rest.
+    work = sum(waits.commands.values())
+    assert work == pytest.approx(53.6e-3, rel=0.02) and sum(overlaps.commands.values()) == pytest.approx(work)
+    assert waits.seconds > overlaps.seconds > work
+    assert waits.ledger["reductions"] == overlaps.ledger["reductions"] == 3
+    assert waits.ledger["messages"] == 7, "of a periodic grid of 2 x 2 x 2 ranks"
+    assert overlaps.parts["reductions"] < 0.1 * 3 * 3 * 31.25e-6 < 3 * 3 * 31.25e-6
+    again = _paper_003.predict(Case("pcg2", 8, 60), 0)
+    assert again.seconds == waits.seconds
+    assert _paper_003.predict(Case("pcg2", 8, 60), 1).seconds != waits.seconds
+    loud = _paper_003.predict(Case("pcg2", 8, 60, 1000.0, 200e-6), 0)
+    assert loud.seconds > 1.25 * waits.seconds
+
+
+@needs_core
+def test_tables_json_and_records(cli, tmp_path, monkeypatch):
+    gains = {(12, 8): (5.0, None)}
+
+    def rows(found):
+        runs = [found[Case(solver, 8, 12)] for solver in ("pcg-overlap", "pcg2")]
+        gain = [100 * (1 - a.seconds / b.seconds) for a, b in zip(*runs, strict=True)]
+        yield _paper_003.row("Fig. 10", "a small one", "%", gain, gains[12, 8][0], "compared")
+        yield _paper_003.row("Fig. 10", "one without a number", "%", gain, None, "words")
+
+    small = _paper_003.Figure([Case("pcg2", 8, 12), Case("pcg-overlap", 8, 12)], rows)
+    monkeypatch.setitem(_paper_003.FIGURES, "fig10", small)
+    record = tmp_path / "r.jsonl"
+    argv = ("bench", "papers", "--figures", "fig10", "--draws", 2)
+    code, out, err = cli(*argv, "--record", record, "--commit", "abc")
+    assert code == 0, err
+    assert "Fig. 10" in out and "a small one" in out and "5.00" in out
+    lines = [json.loads(line) for line in record.read_text().splitlines()]
+    assert [line["what"] for line in lines] == ["a small one", "one without a number"]
+    first, second = lines
+    assert first["difference"] == pytest.approx(first["ours"] - 5.0) and second["difference"] is None
+    assert first["least"] <= first["ours"] <= first["most"] and first["least"] < first["most"]
+    assert first["commit"] == "abc" and first["paper_of"] == "003" and first["draws"] == 2
+    code, out, err = cli(*argv, "--json")
+    assert code == 0, err
+    shown = json.loads(out)["rows"]
+    assert [row["ours"] for row in shown] == [line["ours"] for line in lines], "the same on every run"
