@@ -1,4 +1,6 @@
-"""The pictures of docs/communication.md: what papers 000, 002 (Figs 7 to 10) and 003 (Figs 8 and 9) show, from records.
+"""The pictures of docs/communication.md and docs/theory/003.md, from records.
+
+They show what papers 000, 002 (Figs 7 to 10) and 003 (Figs 8 to 10, and 12) do.
 
 python bench/figures.py              draws docs/pictures/*.svg from bench/records
 python bench/figures.py --measure    measures first, and writes new records: some minutes
@@ -78,7 +80,7 @@ def main() -> int:
     if parser.parse_args().measure:
         measure()
     for draw in (
-        messages, broadcasts, hops, all_reduces, products, exchange_paths, gpu_messages, gpu_broadcasts,
+        messages, broadcasts, hops, all_reduces, products, overlapped_cg, exchange_paths, gpu_messages, gpu_broadcasts,
     ):  # fmt: skip
         draw()
     return 0
@@ -265,6 +267,36 @@ def products() -> None:
         right.set(xscale="log", yscale="symlog", xlabel="rows of the product, 256 ranks", ylabel="wait, us")
 
     picture("products", draw)
+
+
+def overlapped_cg() -> None:
+    """Paper 003, Figs 10 and 12: lines are the model's, with least and most of its draws, crosses the paper's."""
+    rows = rows_of("papers", "003")
+    gains = [r for r in rows if r.get("quantity") == "gain" and r["than"] == "pcg2"]
+    noise = [r for r in rows if r["figure"] == "Fig. 12"]
+
+    def draw(left: Any, right: Any) -> None:
+        for k, (label, of_size) in enumerate(groups(gains, lambda r: f"{r['edge']}^3 a rank").items()):
+            ranks = [r["ranks"] for r in of_size]
+            left.plot(ranks, [r["ours"] for r in of_size], f"C{k}o-", label=label)
+            left.fill_between(
+                ranks, [r["least"] for r in of_size], [r["most"] for r in of_size], color=f"C{k}", alpha=0.2
+            )
+            known = [r for r in of_size if r["paper"] is not None]
+            left.plot([r["ranks"] for r in known], [r["paper"] for r in known], f"C{k}x", ms=7)
+        for k, (label, of_solver) in enumerate(groups(noise, lambda r: r["solver"]).items()):
+            taken = sorted((100 * r["hz"] * r["length_s"], r["ours"]) for r in of_solver)
+            right.plot(*zip(*taken, strict=True), f"C{k}o-", label=label)
+            known = [r for r in of_solver if r["paper"] is not None]
+            right.plot(
+                [100 * r["hz"] * r["length_s"] for r in known], [r["paper"] for r in known], f"C{k}x", ms=7
+            )
+        left.set(xscale="log", xlabel="ranks", ylabel="pcg-overlap faster than pcg2, %", ylim=(0, None))
+        left.set_xticks([64, 128, 256, 512], ["64", "128", "256", "512"], minor=False)
+        left.minorticks_off()
+        right.set(xlabel="of a rank's time taken away, %", ylabel="an iteration longer, %")
+
+    picture("overlapped_cg", draw)
 
 
 def exchange_paths() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,6 +21,8 @@ def _core_is_there() -> bool:
         return False
     return hasattr(_core, "Solver")
 
+
+ROOT = Path(__file__).parents[2]
 
 needs_core = pytest.mark.skipif(not _core_is_there(), reason="sordino._core is not built")
 
@@ -140,3 +143,42 @@ def test_tables_json_and_records(cli, tmp_path, monkeypatch):
     assert code == 0, err
     shown = json.loads(out)["rows"]
     assert [row["ours"] for row in shown] == [line["ours"] for line in lines], "the same on every run"
+
+
+def _recorded(figure):
+    newest = max((ROOT / "bench" / "records").glob("*_papers_003.jsonl"))
+    rows = [json.loads(line) for line in newest.read_text().splitlines()]
+    return [row for row in rows if row["figure"] == figure]
+
+
+def _gains():
+    return {
+        (row["edge"], row["ranks"]): row
+        for row in _recorded("Fig. 10")
+        if row["quantity"] == "gain" and row["than"] == "pcg2"
+    }
+
+
+@needs_core
+def test_the_record_is_what_the_model_says():
+    recorded = _gains()[40, 64]
+    cases = [Case(solver, 64, 40) for solver in ("pcg-overlap", "pcg2")]
+    runs = [[_paper_003.predict(case, draw) for draw in range(recorded["draws"])] for case in cases]
+    gains = [100 * (1 - ours.seconds / other.seconds) for ours, other in zip(*runs, strict=True)]
+    assert [np.mean(gains), min(gains), max(gains)] == pytest.approx(
+        [recorded["ours"], recorded["least"], recorded["most"]]
+    )
+
+
+def test_the_page_of_the_paper_has_the_record_s_figures():
+    page = (ROOT / "docs" / "theory" / "003.md").read_text(encoding="utf-8")
+    compared = [row for row in _gains().values() if row["basis"] == "compared"]
+    assert len(compared) == 6
+    for row in compared:
+        said = f"| {row['edge']}^3 | {row['ranks']} | {row['paper']:.1f} | {row['ours']:.1f} "
+        assert said + f"({row['least']:.1f} to {row['most']:.1f}) | {row['difference']:+.1f} |" in page
+    extremes = [row for row in _recorded("Fig. 12") if row["basis"] == "compared"]
+    assert {row["solver"] for row in extremes} == {"pcg2", "pcg-overlap"}
+    for row in extremes:
+        said = f"| {row['solver']} | {row['paper']:.0f} | {row['ours']:.1f} "
+        assert said + f"({row['least']:.1f} to {row['most']:.1f}) | {row['difference']:+.1f} |" in page
