@@ -23,6 +23,8 @@ class SolverOptions(PerSolve, total=False):
     method: str
     precond: Any  # or what `M` takes
     degree: SupportsIndex
+    tile: str | SupportsIndex | Sequence[SupportsIndex]
+    grid: str | SupportsIndex | Sequence[SupportsIndex]
     symmetry: Literal["auto", "hermitian", "symmetric", "general"]
     storage: Literal["auto", "csr", "dia", "symdia"]
     check_every: SupportsIndex

@@ -33,6 +33,8 @@ AT_SETUP: tuple[str, ...] = (
 #: The largest whole number of the core, whose numbers have 32 bits.
 _MOST = 2**31 - 1
 _MOST_DEVICES = 4096
+#: Options that are cells in x, y and z: words such as "8,8,4", which the core reads, or numbers.
+_EXTENTS = ("tile", "grid")
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,8 @@ def coerce(spec: OptionSpec, value: Any) -> Any:
     """The value as the option's type, or :class:`BadArgument` with one sentence."""
     if spec.name == "devices":
         return device_list(value)
+    if spec.name in _EXTENTS and isinstance(value, (int, list, tuple)) and not isinstance(value, bool):
+        return _extents(spec, value)
     if spec.type == "bool":
         if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
             return bool(value)
@@ -147,6 +151,13 @@ def parse(spec: OptionSpec, text: str) -> Any:
         wanted = "a whole number" if spec.type == "int" else "a number"
         raise BadArgument(f"{spec.flag} takes {wanted}, not {shown(text)}") from None
     return coerce(spec, text)
+
+
+def _extents(spec: OptionSpec, value: int | Sequence[Any]) -> str:
+    numbers_ = [value] if isinstance(value, int) else list(value)
+    if not all(isinstance(n, numbers.Integral) and not isinstance(n, bool) for n in numbers_):
+        raise BadArgument(f"option '{spec.name}' takes whole numbers such as (8, 8, 4), not {shown(value)}")
+    return ",".join(str(int(n)) for n in numbers_)
 
 
 def _of_the_core(spec: OptionSpec, value: int) -> int:

@@ -51,6 +51,7 @@ nb::list precond_entries() {
   all.append(entry("none", "the identity", "general"));
   all.append(entry("jacobi", "the diagonal of A, fused into the solvers' updates", "general"));
   all.append(entry("chebyshev", "a polynomial in A, of a degree: more products, and no sums", "spd"));
+  all.append(entry("block-ilu", "incomplete factors of the tiles of a grid: no messages, and no sums", "general"));
   return all;
 }
 

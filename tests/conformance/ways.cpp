@@ -131,7 +131,7 @@ TEST("nor is anything where somebody looks at x, and A has a nullspace") {
         System system{.A = A.view(), .watch = {.every = 3, .x = with_x, .look = [&](int, double, const double*) { looks++; }}};
         system.nullspace.right = {1, A.n, 0, std::vector<double>(std::size_t(A.n), 1 / std::sqrt(double(A.n)))};
         const Choice choice = choose(system, o);
-        const Partition partition = partition_of(system, at.ranks);
+        const Partition partition = partition_of(system, choice, at.ranks);
         EngineChoice made = make_engine(o, {});
         Engine& engine = *made.engine;
         std::vector<Part> parts(std::size_t(at.ranks));

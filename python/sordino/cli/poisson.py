@@ -30,6 +30,8 @@ def main(argv: Sequence[str]) -> int:
     given = _parser().read(argv)
     cells = tuple(whole_number(getattr(given, name), name.upper()) for name in ("nx", "ny", "nz"))
     options = solve_options(given)
+    if options.get("precond") == "block-ilu":
+        options.setdefault("grid", ",".join(map(str, cells)))
     make = _with_ball if given.phases is None else _with_phases
 
     def load() -> Problem:

@@ -63,9 +63,10 @@ Vectors vectors_of(const System& system, const Choice& choice, const Options& op
   if (system.preconditioner) model.preconditioner = nothing;
   if (!system.diagonal.empty()) model.diagonal.assign(std::size_t(model.words()), 1.0);
   Choice by_rows = choice;
-  by_rows.storage = {};  // they are those of another matrix
+  by_rows.storage = {};  // they are those of another matrix, as tiles are
+  by_rows.tiling = {};
   host::HostEngine engine({.ranks = 2});
-  Partition partition = partition_of(model, 2);
+  Partition partition = partition_of(model, by_rows, 2);
   std::vector<Part> parts(2);
   engine.run([&](Rank& rank) { parts[std::size_t(rank.id())] = build_part(rank, model, by_rows, options, partition); });
   return count(engine.rank(0), words);
@@ -98,8 +99,9 @@ std::vector<i64> estimate_memory(const System& system, const Options& options, i
   o.ranks = ranks;
   Choice choice = choose(system, o);
   choice.storage = storage_of(system, o, ranks);
+  choice.tiling = tiling_of(system, o, choice, ranks, device);
   Vectors v = vectors_of(system, choice, o);
-  Partition p = partition_of(system, ranks);
+  Partition p = partition_of(system, choice, ranks);
   i64 n = system.A.n;
   std::vector<i32> seen(std::size_t(n), 0);
   i32 mark = 0;
@@ -116,6 +118,8 @@ std::vector<i64> estimate_memory(const System& system, const Options& options, i
     };
     if (system.A.indptr) add(system.A, v.operand, choice.storage.diagonals);
     if (system.inverse.indptr) add(system.inverse, v.inverse, {});
+    if (choice.preconditioner == "block-ilu")
+      bytes.back() += BlockIlu::bytes_of(system.A, p.first_row(r), p.rows(r), choice.tiling, choice.method->needs_spd, device);
   }
   return bytes;
 }

@@ -76,9 +76,10 @@ bool positive_diagonal(const CsrView& A) {
 
 std::string choose_preconditioner(const CsrView& A, const std::string& asked) {
   if (asked == "none") return asked;
-  if (asked == "chebyshev" && A.is_complex())
-    throw Error(Errc::unsupported, "precond chebyshev is for real matrices: use jacobi or none");
-  if (asked == "chebyshev") return asked;  // spectral_bound() looks at the diagonal
+  const bool is_operation = asked == "chebyshev" || asked == "block-ilu";
+  if (is_operation && A.is_complex())
+    throw Error(Errc::unsupported, "precond " + asked + " is for real matrices: use jacobi or none");
+  if (is_operation) return asked;  // which looks at the diagonal itself
   i64 row = zero_diagonal(A);
   if (asked == "auto") return row < 0 ? "jacobi" : "none";
   if (row >= 0)

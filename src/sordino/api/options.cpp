@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "sordino/precond/tiling.hpp"
 #include "sordino/solvers/registry.hpp"
 
 namespace sordino {
@@ -114,6 +115,8 @@ void validate(const Options& options) {
       bad_argument("reduce_degree and broadcast_degree are 2, 3 or 4, not " + std::to_string(degree));
   if (o.degree < 1 || o.degree > most_degree)
     bad_argument("degree must be from 1 to " + std::to_string(most_degree) + ", not " + std::to_string(o.degree));
+  if (o.tile != "auto") parse_extents("tile", o.tile);
+  if (!o.grid.empty()) parse_extents("grid", o.grid);
   if (o.check_every < 1) bad_argument("check_every must be at least 1");
   parse_devices(o.devices);
 }

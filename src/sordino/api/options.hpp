@@ -10,6 +10,8 @@ struct Options {
   std::string solver = "auto";
   std::string precond = "auto";
   int degree = 3;
+  std::string tile = "auto";
+  std::string grid = "";
   std::string nullspace = "none";
   std::string symmetry = "auto";
   std::string storage = "auto";
@@ -57,7 +59,7 @@ std::vector<int> parse_devices(const std::string& text);
 
 std::vector<std::string> solver_choices();
 constexpr int most_degree = 64;
-inline const std::vector<std::string> precond_choices{"auto", "none", "jacobi", "chebyshev"};
+inline const std::vector<std::string> precond_choices{"auto", "none", "jacobi", "chebyshev", "block-ilu"};
 inline const std::vector<std::string> partition_choices{"blocks", "metis"};
 inline const std::vector<std::string> nullspace_choices{"none", "constant"};
 inline const std::vector<std::string> symmetry_choices{"auto", "hermitian", "symmetric", "general"};
@@ -79,9 +81,15 @@ void Options::fields(V&& v) {
     solver_choices());
   v("precond", precond, "solve",
     "preconditioner; auto takes jacobi where the diagonal has no zero; chebyshev, for symmetric positive definite matrices, "
-    "is a polynomial that adds products but no sums",
+    "is a polynomial that adds products but no sums; block-ilu, for matrices of grids, is an incomplete factorization of tiles",
     precond_choices);
   v("degree", degree, "solve", "products with A in an application of precond chebyshev", any);
+  v("tile", tile, "solve",
+    "cells in x, y and z of a tile of precond block-ilu, such as 8,8,4; auto: on the host a rank's rows are one tile, on GPUs "
+    "tiles of 4,4,4, or of 64 rows where no grid is given",
+    any);
+  v("grid", grid, "solve",
+    "cells in x, y and z whose unknowns the rows are, x fastest, for tiles, such as 64,64,32; empty: one line of them", any);
   v("nullspace", nullspace, "solve",
     "what A is known to map to zero: the constant vector, or nothing; b is projected onto the range of A, and x is orthogonal "
     "to it",

@@ -6,10 +6,13 @@
 #include "sordino/api/symmetry.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/base/range.hpp"
+#include "sordino/comm/communicator.hpp"
 #include "sordino/precond/given.hpp"
 
 namespace sordino {
 namespace {
+
+constexpr int pivot_channel = 6;
 
 void check_given(const System& s, const Options& o) {
   i64 n = s.A.n;
@@ -26,12 +29,14 @@ void check_given(const System& s, const Options& o) {
   for (std::size_t i = 0; i < s.diagonal.size(); i++)
     if (!std::isfinite(s.diagonal[i]))
       bad_argument("the preconditioner holds a NaN or Inf at row " + std::to_string(i / s.A.words));
-  if (s.product && (o.precond == "jacobi" || o.precond == "chebyshev"))
+  if (s.product && o.precond != "auto" && o.precond != "none")
     bad_argument(o.precond + " needs the entries of the matrix, which is given as a function");
 }
 
 void check_partition(const System& s, const Options& o) {
   if (o.partition != "metis" || o.ranks == 1) return;
+  if (o.precond == "block-ilu")
+    bad_argument("partition 'metis' changes the order of the rows, in which block-ilu finds its tiles");
   if (s.product) bad_argument("partition is 'metis', which needs the entries of the matrix, and it is given as a function");
   if (o.deterministic == "on")
     bad_argument(
@@ -71,6 +76,13 @@ void build_operator(Part& p, Rank& rank, const System& s, const Choice& c, const
   p.A = std::move(entries);
 }
 
+/// Of all matrices of grids, so that a tile's are few.
+void check_tiles(const CsrView& A) {
+  if (find_diagonals(A).offsets.empty())
+    bad_argument("precond block-ilu is for matrices of at most " + std::to_string(most_diagonals) +
+                 " diagonals, as grids have, and this one has more: use jacobi");
+}
+
 void build_preconditioner(Part& p, Rank& rank, const System& s, const Choice& c, const Partition& partition, int degree) {
   Range range("set up the preconditioner");
   int space = p.A->space();
@@ -82,6 +94,11 @@ void build_preconditioner(Part& p, Rank& rank, const System& s, const Choice& c,
     auto chebyshev = std::make_unique<Chebyshev>(rank, *p.A, s.A, degree, c.bound);
     p.chebyshev = chebyshev.get();
     p.M = std::move(chebyshev);
+  } else if (c.preconditioner == "block-ilu") {
+    const int width = BlockIlu::width_for(rank.engine().is_device());
+    auto ilu = std::make_unique<BlockIlu>(rank, s.A, space, c.tiling, c.method->needs_spd, width);
+    p.ilu = ilu.get();
+    p.M = std::make_unique<GivenOperator>(std::move(ilu));
   } else if (s.preconditioner) {
     p.M = std::make_unique<GivenOperator>(
         std::make_unique<HostOperator>(rank, partition, space, "preconditioner on the host", s.preconditioner, s.A.words));
@@ -111,7 +128,9 @@ Choice choose(const System& s, const Options& o) {
     throw Error(Errc::unsupported,
                 "solver " + c.method->name +
                     " needs the entries of the matrix, which is given as a function: use cg, gropp or bicgstab");
-  if (s.brings_operator() || c.preconditioner == "chebyshev") require_any_preconditioner(*c.method);
+  if (s.brings_operator() || c.preconditioner == "chebyshev" || c.preconditioner == "block-ilu")
+    require_any_preconditioner(*c.method);
+  if (c.preconditioner == "block-ilu") check_tiles(s.A);
   if (c.preconditioner == "chebyshev") {
     if (c.symmetry.empty() ? !is_symmetric(s.A) : c.symmetry == "general")
       bad_argument("precond chebyshev needs a symmetric positive definite matrix, and this one is not symmetric: use jacobi");
@@ -128,7 +147,12 @@ StorageChoice storage_of(const System& s, const Options& o, int ranks) {
   bad_argument("storage '" + o.storage + "' needs the entries of the matrix, which is given as a function");
 }
 
-Partition partition_of(const System& s, int ranks) {
+Tiling tiling_of(const System& s, const Options& o, const Choice& c, int ranks, bool device) {
+  return c.preconditioner == "block-ilu" ? choose_tiling(s.A.n, o.grid, o.tile, ranks, device) : Tiling{};
+}
+
+Partition partition_of(const System& s, const Choice& c, int ranks) {
+  if (!c.tiling.one_a_rank()) return partition_in_layers(s.A.n, c.tiling, ranks);
   if (!s.cuts.empty()) {
     if (i64(s.cuts.size()) != ranks + 1)
       bad_argument("rows are cut for " + std::to_string(s.cuts.size() - 1) + " ranks, and there are " + std::to_string(ranks));
@@ -144,6 +168,20 @@ Part build_part(Rank& rank, const System& s, const Choice& c, const Options& o, 
   Range range("record the method");
   p.driver = std::make_unique<Driver>(rank, *p.A, *p.M, *c.method, o.check_every, o.replace_every, s.watch, s.nullspace);
   return p;
+}
+
+i64 factorize(Rank& rank, const Part& part, const CsrView& A) {
+  if (!part.ilu) return -1;
+  Range range("factorize tiles");
+  const i64 row = part.ilu->factorize(A);
+  const i64 first = Communicator(rank, pivot_channel).all_reduce(std::vector<i64>{row < 0 ? A.n : row}, Fold::min)[0];
+  return first < A.n ? first : -1;
+}
+
+void require_pivots(i64 row, const MethodEntry& m) {
+  if (row < 0) return;
+  bad_argument("block-ilu: the pivot of row " + std::to_string(row) + " is " + (m.needs_spd ? "not positive" : "zero") +
+               ", so its tile has no incomplete factorization: use smaller tiles, or precond jacobi");
 }
 
 }  // namespace sordino

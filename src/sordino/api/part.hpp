@@ -6,6 +6,7 @@
 #include "sordino/api/system.hpp"
 #include "sordino/linalg/csr_operator.hpp"
 #include "sordino/linalg/storage_choice.hpp"
+#include "sordino/precond/block_ilu.hpp"
 #include "sordino/precond/chebyshev.hpp"
 #include "sordino/solvers/driver.hpp"
 
@@ -14,10 +15,11 @@ namespace sordino {
 /// What the options leave open, decided.
 struct Choice {
   const MethodEntry* method = nullptr;
-  std::string preconditioner;  // none, jacobi, chebyshev or given
+  std::string preconditioner;  // none, jacobi, chebyshev, block-ilu or given
   std::string symmetry = "";   // hermitian, symmetric or general; empty: nobody looked
   double bound = 0;            // of the eigenvalues of diag(A)^-1 A, for chebyshev
   StorageChoice storage = {};  // decided last, when the number of ranks is known
+  Tiling tiling = {};          // of block-ilu, likewise
 };
 
 /// Checks options and system, and decides all but the storage. Throws bad_argument or unsupported with one sentence.
@@ -26,8 +28,11 @@ Choice choose(const System& system, const Options& options);
 /// How A lies in memory of so many ranks; of a function it does not. Throws as choose_storage().
 StorageChoice storage_of(const System& system, const Options& options, int ranks);
 
-/// Rows are dealt out by weight, where entries are known.
-Partition partition_of(const System& system, int ranks);
+/// Of block-ilu, else none. Throws as choose_tiling().
+Tiling tiling_of(const System& system, const Options& options, const Choice& choice, int ranks, bool device);
+
+/// Rows are dealt out by weight, where entries are known; where tiles are, in whole layers of them.
+Partition partition_of(const System& system, const Choice& choice, int ranks);
 
 /// What one rank owns of a solver.
 struct Part {
@@ -37,10 +42,17 @@ struct Part {
   std::unique_ptr<Preconditioner> M;
   Jacobi* jacobi = nullptr;
   Chebyshev* chebyshev = nullptr;
+  BlockIlu* ilu = nullptr;
   std::unique_ptr<Driver> driver;
 };
 
 /// Collective. What `system` holds must outlive the part.
 Part build_part(Rank& rank, const System& system, const Choice& choice, const Options& options, const Partition& partition);
+
+/// Collective. Factorizes the tiles of block-ilu, if that is the preconditioner. Returns the first row of the matrix whose
+/// pivot is refused, on all ranks the same; -1: there is none.
+i64 factorize(Rank& rank, const Part& part, const CsrView& A);
+/// Throws bad_argument about such a row, if there is one.
+void require_pivots(i64 refused_row, const MethodEntry& method);
 
 }  // namespace sordino

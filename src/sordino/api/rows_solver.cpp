@@ -148,6 +148,8 @@ void RowsSolver::State::choose() {
     throw Error(Errc::unsupported, "partition is 'blocks' here: rows stay where the processes bring them");
   if (options.storage != "auto" && options.storage != "csr")
     throw Error(Errc::unsupported, "storage is 'csr' here: nobody sees the diagonals of the whole matrix");
+  if (options.precond == "block-ilu")
+    throw Error(Errc::unsupported, "precond block-ilu is not supported here: the processes' rows may cut tiles");
   accord.together([&] {
     require_devices(options);
     chosen.preconditioner = choose_preconditioner(A, options.precond);

@@ -55,6 +55,8 @@ struct Solver::State {
   State(const System& wanted, const Options& asked);
   void set_up(EngineChoice made);
   bool holds(const CsrView& updated) const;
+  i64 factorize(const CsrView& values);
+  void refactorize(const CsrView& updated);
   void require_set_up() const;
   const double* scaled_back(const double* x);
   SolveControl control();
@@ -107,14 +109,16 @@ const double* Solver::State::scaled_back(const double* x) {
 void Solver::State::set_up(EngineChoice made) {
   Range range("sordino: set up");
   chosen.storage = storage_of(system, options, made.engine->size());
+  chosen.tiling = tiling_of(system, options, chosen, made.engine->size(), made.engine->is_device());
   parts.clear();
   choice = std::move(made);
   engine().trace().on = options.trace;
-  Partition partition = partition_of(system, engine().size());
+  Partition partition = partition_of(system, chosen, engine().size());
   parts.resize(std::size_t(engine().local_ranks()));
   engine().run([&](Rank& rank) {
     parts[std::size_t(rank.id() - engine().first_rank())] = build_part(rank, system, chosen, options, partition);
   });
+  require_pivots(factorize(A), *chosen.method);
   is_set_up = true;
 }
 
@@ -122,6 +126,23 @@ void Solver::State::set_up(EngineChoice made) {
 bool Solver::State::holds(const CsrView& updated) const {
   if (options.storage != "auto" || !another_engine) require_symmetric(updated, chosen.storage.diagonals);
   return is_set_up && (!chosen.storage.diagonals.symmetric || has_equal_mirrors(updated));
+}
+
+/// The first row whose pivot block-ilu refuses, in all processes; -1: none.
+i64 Solver::State::factorize(const CsrView& values) {
+  if (!parts.front().ilu) return -1;
+  i64 refused = -1;
+  engine().run([&](Rank& rank) {
+    const i64 row = sordino::factorize(rank, parts[std::size_t(rank.id() - engine().first_rank())], values);
+    if (rank.id() == engine().first_rank()) refused = row;
+  });
+  return refused;
+}
+
+void Solver::State::refactorize(const CsrView& updated) {
+  const i64 refused = factorize(updated);
+  if (refused >= 0) factorize(A);  // whose factors were overwritten
+  require_pivots(refused, *chosen.method);
 }
 
 void Solver::State::require_set_up() const {
@@ -266,6 +287,7 @@ void Solver::update_values(const double* values) {
   bool held = s.holds(updated);
   if (s.chosen.preconditioner == "jacobi") choose_preconditioner(updated, "jacobi");  // says which diagonal entry is zero
   if (s.chosen.preconditioner == "chebyshev") s.chosen.bound = spectral_bound(updated);
+  if (held) s.refactorize(updated);
   s.A = updated;
   if (copied) s.values.swap(s.next_values);
   if (!held) {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string>
 
+#include "sordino/precond/epilogue.hpp"
+
 namespace sordino {
 
 namespace {
@@ -60,14 +62,7 @@ void ChebyshevOperator::apply(Rank& rank, Vec r, Vec z, const StartDots& epilogu
     rank.run(chebyshev::Step{
         .a = keep_[k], .c = add_[k], .r = r, .Az = Az_, .z = iterate(k), .D = D_, .d = d_, .z_new = iterate(k + 1)});
   }
-  auto& d = epilogue.dots;
-  switch (d.size()) {
-    case 0: return;
-    case 1: return rank.dots(d[0]);
-    case 2: return rank.dots(d[0], d[1]);
-    case 3: return rank.dots(d[0], d[1], d[2]);
-    default: bad_argument("a polynomial takes at most three dot products of its result");
-  }
+  record_dots(rank, epilogue);
 }
 
 }  // namespace sordino

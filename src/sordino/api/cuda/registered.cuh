@@ -3,6 +3,7 @@
 #include "sordino/linalg/dia_rows.hpp"
 #include "sordino/linalg/host_operator.hpp"
 #include "sordino/precond/chebyshev.hpp"
+#include "sordino/precond/tile_solve.hpp"
 #include "sordino/runtime/cuda/enable.cuh"
 #include "sordino/solvers/complex_bicgstab.hpp"
 #include "sordino/solvers/driver_steps.hpp"
@@ -29,7 +30,9 @@ void enable_registered() {
   enable<order>(complex_bicgstab::Kernels{});
   enable<order>(DriverKernels{});
   enable<order>(chebyshev::Kernels{});
+  enable<order>(BlockIluKernels{});
   enable<order>(KernelList<Kernel<chebyshev::First, ConvergedSpd>>{});  // cg tests before it applies M
+  enable<order>(KernelList<Kernel<TileSolve<tiles_of_warp>, ConvergedSpd>>{});
   enable<order>(AppliedKernels<SellRows>{});
   enable<order>(KernelList<Kernel<RowPair<SellRows>>, Kernel<RowPair<CsrRows<4>>>, Kernel<RowPair<CsrRows<32>>>>{});
   enable<order>(AppliedKernels<CsrRows<4>>{});

@@ -1,0 +1,103 @@
+#include "sordino/precond/block_ilu.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <mutex>
+
+#include "sordino/base/parallel.hpp"
+#include "sordino/precond/epilogue.hpp"
+#include "sordino/precond/tile_factor.hpp"
+
+namespace sordino {
+namespace {
+constexpr i64 least_cells = 1 << 14;  // that are worth a thread
+}
+
+BlockIlu::Shape::Shape(const CsrView& A, i64 first_row, i32 rows, const Tiling& tiling, bool symmetric, int width)
+    : tiles(tiling, rows), shifts(shifts_of(A, first_row, tiles)) {
+  const i32 s = i32(shifts.size());
+  layout = {tiles.cells(), symmetric ? s + 1 : 2 * s + 1, s};
+  cells = (i64(tiles.count()) + width - 1) / width * width * layout.cells;
+}
+
+BlockIlu::BlockIlu(Rank& rank, const CsrView& A, int space, const Tiling& tiling, bool symmetric, int width)
+    : rank_(rank),
+      space_(space),
+      width_(width),
+      shape_(A, rank.space(space).first_row, rank.space(space).rows, tiling, symmetric, width) {
+  tile_space_ = rank.add_space(equal_parts(shape_.tiles.count(), rank.id(), rank.size()));
+  const std::size_t cells = std::size_t(shape_.cells), factors = cells * std::size_t(shape_.layout.slots);
+  factor_ = reserve<double>(factors);
+  work_ = reserve<double>(cells);
+  shifts_ = reserve<i32>(shape_.shifts.size());
+  rank.engine().upload(rank, shifts_, shape_.shifts.data(), shape_.shifts.size() * sizeof(i32));
+  if (rank.engine().is_device()) staging_ = std::make_unique<double[]>(factors);
+}
+
+BlockIlu::~BlockIlu() {
+  for (auto& b : blocks_) rank_.engine().release_bytes(rank_, b.pointer, b.bytes);
+}
+
+template <class T>
+T* BlockIlu::reserve(std::size_t count) {
+  blocks_.push_back({rank_.engine().allocate_bytes(rank_, count * sizeof(T)), count * sizeof(T)});
+  return static_cast<T*>(blocks_.back().pointer);
+}
+
+i64 BlockIlu::bytes_of(const CsrView& A, i64 first_row, i32 rows, const Tiling& tiling, bool symmetric, bool device) {
+  return Shape(A, first_row, rows, tiling, symmetric, width_for(device)).bytes();
+}
+
+i64 BlockIlu::factorize(const CsrView& A) {
+  const Engine& engine = rank_.engine();
+  if (!engine.arithmetic()) return -1;
+  double* to = staging_ ? staging_.get() : factor_;
+  const i64 first_row = rank_.space(space_).first_row;
+  const i32 none = std::numeric_limits<i32>::max();
+  i32 refused = none;
+  std::mutex mutex;
+  auto some = [&](i64 begin, i64 end) {
+    TileFactor factor(shape_.tiles, shape_.shifts);
+    for (i64 t = begin; t < end; t++) {
+      i32 row = factor.factorize(A, first_row, i32(t), !shape_.layout.has_upper());
+      if (row == TileFactor::none) {
+        store(factor, i32(t), to);
+      } else {
+        std::lock_guard lock(mutex);
+        refused = std::min(refused, row);
+      }
+    }
+  };
+  for_parts(0, shape_.tiles.count(), some, std::max<i64>(1, least_cells / shape_.layout.cells));
+  if (refused != none) return first_row + refused;
+  if (staging_)
+    rank_.engine().upload(rank_, factor_, to, std::size_t(shape_.cells) * std::size_t(shape_.layout.slots) * sizeof(double));
+  return -1;
+}
+
+void BlockIlu::store(const TileFactor& factor, i32 t, double* to) const {
+  const TileLayout& l = shape_.layout;
+  double* word = to + i64(t / width_) * width_ * l.cells * l.slots + t % width_;
+  auto put = [&](double value) {
+    *word = value;
+    word += width_;
+  };
+  for (i32 cell = 0; cell < l.cells; cell++) {
+    for (i32 d = 0; d < l.offdiagonals; d++) put(factor.lower(cell, d));
+    put(factor.inverse_pivot(cell));
+    for (i32 d = 0; l.has_upper() && d < l.offdiagonals; d++) put(factor.upper(cell, d));
+  }
+}
+
+template <int W>
+void BlockIlu::record(Rank& rank, Vec r, Vec z) const {
+  TileSolve<W> solve{factor_, work_, shifts_, shape_.layout, shape_.tiles, r, z};
+  rank.run_over(tile_space_, solve);
+}
+
+void BlockIlu::apply(Rank& rank, Vec r, Vec z, const StartDots& epilogue) const {
+  width_ == 1 ? record<1>(rank, r, z) : record<tiles_of_warp>(rank, r, z);
+  record_dots(rank, epilogue);
+}
+
+}  // namespace sordino

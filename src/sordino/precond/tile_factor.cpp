@@ -1,0 +1,109 @@
+#include "sordino/precond/tile_factor.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <mutex>
+
+#include "sordino/base/parallel.hpp"
+
+namespace sordino {
+namespace {
+
+constexpr double lost = 1e-14;  // of a positive pivot: what rounding leaves of zero
+constexpr double no_entry = std::numeric_limits<double>::quiet_NaN();
+
+/// visit(entry, cell) for those of a row that lie in its tile.
+template <class Visit>
+void each_inside(const CsrView& A, i64 first_row, const RankTiles& tiles, i64 row, i32 t, const Visit& visit) {
+  for (i64 k = A.begin(row); k < A.begin(row + 1); k++) {
+    const i64 column = A.indices[k] - first_row;
+    if (column < 0 || column >= tiles.rows()) continue;
+    const auto place = tiles.place(i32(column));
+    if (place.tile == t) visit(k, place.cell);
+  }
+}
+
+}  // namespace
+
+std::vector<i32> shifts_of(const CsrView& A, i64 first_row, const RankTiles& tiles) {
+  std::vector<i32> all;
+  std::mutex mutex;
+  for_parts(0, tiles.rows(), [&](i64 begin, i64 end) {
+    std::vector<i32> found;
+    for (i64 i = begin; i < end; i++) {
+      const auto here = tiles.place(i32(i));
+      each_inside(A, first_row, tiles, first_row + i, here.tile, [&](i64, i32 cell) {
+        const i32 shift = std::abs(cell - here.cell);
+        if (shift > 0 && std::find(found.begin(), found.end(), shift) == found.end()) found.push_back(shift);
+      });
+    }
+    std::lock_guard lock(mutex);
+    all.insert(all.end(), found.begin(), found.end());
+  });
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+TileFactor::TileFactor(const RankTiles& tiles, const std::vector<i32>& shifts)
+    : tiles_(tiles),
+      shifts_(shifts),
+      pivot_(i32(shifts.size())),
+      slots_(2 * pivot_ + 1),
+      entries_(std::size_t(tiles.cells()) * std::size_t(slots_)) {
+  for (i32 l : shifts_)
+    for (i32 u : shifts_) meets_.push_back(slot_of(u - l));
+}
+
+/// Of the entry `shift` cells behind the pivot.
+i32 TileFactor::slot_of(i32 shift) const {
+  if (shift == 0) return pivot_;
+  auto found = std::lower_bound(shifts_.begin(), shifts_.end(), std::abs(shift));
+  if (found == shifts_.end() || *found != std::abs(shift)) return none;
+  return i32(found - shifts_.begin()) + (shift > 0 ? pivot_ + 1 : 0);
+}
+
+double TileFactor::entry(i32 cell, i32 slot) const {
+  const double value = at(cell, slot);
+  return std::isnan(value) ? 0 : value;
+}
+
+void TileFactor::take(const CsrView& A, i64 first_row, i32 t, i32 cell) {
+  const i32 x = cell % tiles_.tile[0], y = cell / tiles_.tile[0] % tiles_.tile[1], z = cell / (tiles_.tile[0] * tiles_.tile[1]);
+  const auto line = tiles_.line(t, y, z);
+  at(cell, pivot_) = x < line.inside ? 0 : 1;  // beyond the box there is nothing to solve
+  if (x >= line.inside) return;
+  each_inside(A, first_row, tiles_, first_row + line.first + x, t,
+              [&](i64 k, i32 column) { at(cell, slot_of(column - cell)) = A.values[k]; });
+}
+
+/// Row `cell` minus multiples of those before it, in increasing order of columns.
+void TileFactor::eliminate(i32 cell) {
+  for (i32 d = pivot_; d-- > 0;) {
+    if (std::isnan(at(cell, d))) continue;
+    const i32 before = cell - shifts_[std::size_t(d)];
+    const double factor = at(cell, d) /= at(before, pivot_);
+    for (i32 e = 0; e < pivot_; e++) {
+      const i32 slot = meets_[std::size_t(d * pivot_ + e)];
+      if (slot == none || std::isnan(at(cell, slot))) continue;
+      at(cell, slot) -= factor * entry(before, pivot_ + 1 + e);
+    }
+  }
+}
+
+i32 TileFactor::factorize(const CsrView& A, i64 first_row, i32 t, bool positive) {
+  std::fill(entries_.begin(), entries_.end(), no_entry);
+  for (i32 cell = 0; cell < tiles_.cells(); cell++) {
+    take(A, first_row, t, cell);
+    const double diagonal = at(cell, pivot_);
+    eliminate(cell);
+    const double pivot = at(cell, pivot_);
+    if (std::isfinite(pivot) && (positive ? pivot > lost * diagonal : pivot != 0)) continue;
+    const i32 line = cell / tiles_.tile[0];
+    return tiles_.line(t, line % tiles_.tile[1], line / tiles_.tile[1]).first + cell % tiles_.tile[0];
+  }
+  return none;
+}
+
+}  // namespace sordino

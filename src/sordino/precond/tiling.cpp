@@ -1,0 +1,105 @@
+#include "sordino/precond/tiling.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <sstream>
+
+#include "sordino/base/error.hpp"
+
+namespace sordino {
+namespace {
+
+constexpr Extents tile_of_device = {4, 4, 4};
+constexpr i64 line_of_device = 64;
+
+std::string shown(const Extents& e) {
+  return std::to_string(e[0]) + " x " + std::to_string(e[1]) + " x " + std::to_string(e[2]);
+}
+
+/// The deepest tiles of which there is a layer for every rank; 0: there are fewer cells than ranks.
+i64 deepest(i64 cells, int ranks) { return ranks == 1 ? cells : (cells - 1) / (ranks - 1); }
+
+Tiling automatic(Tiling t, i64 n, int ranks, bool device) {
+  if (!device) return t;
+  auto clipped = [&](Extents tile) {
+    for (int a = 0; a < 3; a++) tile[a] = std::min(tile[a], t.grid[a]);
+    tile[t.last()] = std::min(tile[t.last()], deepest(t.grid[t.last()], ranks));
+    return tile;
+  };
+  bool is_line = t.last() == 0;
+  t.tile = clipped(is_line ? Extents{line_of_device, 1, 1} : tile_of_device);
+  if (t.tile[t.last()] > 0 || is_line) return t;
+  return automatic({{n, 1, 1}, {}}, n, ranks, device);
+}
+
+}  // namespace
+
+Extents parse_extents(const std::string& option, const std::string& text) {
+  const std::string refusal = option + " is one to three numbers from 1 on, such as 8,8,4, not '" + text + "'";
+  Extents extents = {1, 1, 1};
+  std::size_t read = 0;
+  std::istringstream in(text);
+  for (std::string word; std::getline(in, word, ',');) {
+    if (read == 3) bad_argument(refusal);
+    i32 number = 0;
+    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (error != std::errc{} || end != word.data() + word.size() || number < 1) bad_argument(refusal);
+    extents[read++] = number;
+  }
+  if (read == 0 || text.back() == ',') bad_argument(refusal);
+  return extents;
+}
+
+int Tiling::last() const { return grid[2] > 1 ? 2 : grid[1] > 1 ? 1 : 0; }
+
+i64 Tiling::cells_of_layer() const {
+  i64 cells = 1;
+  for (int a = 0; a < last(); a++) cells *= grid[a];
+  return cells;
+}
+
+Tiling choose_tiling(i64 n, const std::string& grid, const std::string& tile, int ranks, bool device) {
+  Tiling t;
+  t.grid = grid.empty() ? Extents{n, 1, 1} : parse_extents("grid", grid);
+  if (double(t.grid[0]) * double(t.grid[1]) * double(t.grid[2]) != double(n))
+    bad_argument("grid " + shown(t.grid) + " does not have as many cells as the matrix rows, " + std::to_string(n));
+  if (tile == "auto") return automatic(t, n, ranks, device);
+  t.tile = parse_extents("tile", tile);
+  Extents box = t.grid;
+  box[t.last()] = deepest(box[t.last()], ranks);
+  for (int a = 0; a < 3; a++)
+    if (t.tile[a] > box[a])
+      bad_argument("tile " + shown(t.tile) + " is larger than a rank's box, of the " + shown(t.grid) + " cells of " +
+                   std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks"));
+  return t;
+}
+
+Partition partition_in_layers(i64 n, const Tiling& tiling, int ranks) {
+  const i64 depth = tiling.tile[tiling.last()], rows = depth * tiling.cells_of_layer(), layers = (n + rows - 1) / rows;
+  const i64 units = std::min<i64>(layers, std::max(default_blocks, ranks));  // each of one layer, or of several
+  auto first = [&](i64 unit) { return std::min(n, layers * unit / units * rows); };
+  const i64 parts =
+      std::clamp<i64>(default_blocks / units, 1, n - first(units - 1));  // the last one is the smallest, if any is
+  Partition p{n, {}, {}};
+  for (i64 unit = 0; unit < units; unit++)
+    for (i64 part = 0; part < parts; part++)
+      p.block_rows.push_back(first(unit) + (first(unit + 1) - first(unit)) * part / parts);
+  p.block_rows.push_back(n);
+  for (int rank = 0; rank <= ranks; rank++) p.rank_blocks.push_back(i32(units * rank / ranks * parts));
+  return p;
+}
+
+RankTiles::RankTiles(const Tiling& tiling, i32 rows) {
+  if (tiling.one_a_rank()) {
+    box[0] = tile[0] = rows;
+    return;
+  }
+  for (int a = 0; a < 3; a++) {
+    box[a] = i32(a == tiling.last() ? rows / tiling.cells_of_layer() : tiling.grid[a]);
+    tile[a] = i32(tiling.tile[a]);
+    along[a] = (box[a] + tile[a] - 1) / tile[a];
+  }
+}
+
+}  // namespace sordino

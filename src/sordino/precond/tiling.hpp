@@ -1,0 +1,66 @@
+// How the cells of a grid, which are the rows of a matrix, are cut into tiles: the blocks of a block preconditioner.
+#pragma once
+#include <array>
+#include <string>
+
+#include "sordino/linalg/partition.hpp"
+
+namespace sordino {
+
+/// Cells or tiles in x, y and z, of which x runs fastest.
+using Extents = std::array<i64, 3>;
+
+/// "64,64,32", "64,64" (one in z) or "64". Throws bad_argument, naming the option, for anything else and for numbers < 1.
+Extents parse_extents(const std::string& option, const std::string& text);
+
+struct Tiling {
+  Extents grid = {};  // of all rows
+  Extents tile = {};  // all 0: the rows of each rank are one tile, however many they are
+
+  bool one_a_rank() const { return tile[0] == 0; }
+  /// The last direction in which there is more than one cell: ranks have whole layers of tiles in it.
+  int last() const;
+  i64 cells_of_layer() const;  // that is one cell deep
+};
+
+/// Options `grid` (empty: the rows are one line) and `tile`, or what auto takes: on the host one tile a rank, which loses the
+/// fewest couplings to one thread; on a device, which needs a tile for each of many threads, 4 x 4 x 4 cells, or 64 rows of a
+/// line. Throws bad_argument with one sentence if the grid has not n cells, or a tile is larger than a rank's box.
+Tiling choose_tiling(i64 n, const std::string& grid, const std::string& tile, int ranks, bool device);
+
+/// Ranks get whole layers of tiles, as equally many as there are, and blocks of sums lie in one layer or have several: so a
+/// tile, and every bit of what is solved, is the same on any number of ranks. Not for one tile a rank.
+Partition partition_in_layers(i64 n, const Tiling& tiling, int ranks);
+
+/// The tiles of one rank: a box of cells, whose rows are numbered from 0, x fastest; at its ends tiles may be cut off.
+struct RankTiles {
+  i32 box[3] = {1, 1, 1}, tile[3] = {1, 1, 1}, along[3] = {1, 1, 1};  // cells, cells, and tiles in each direction
+
+  RankTiles() = default;
+  RankTiles(const Tiling& tiling, i32 rows);
+  SORDINO_HD i32 count() const { return along[0] * along[1] * along[2]; }
+  /// Of a whole tile; cells of any tile are numbered as if it were one.
+  SORDINO_HD i32 cells() const { return tile[0] * tile[1] * tile[2]; }
+  SORDINO_HD i32 rows() const { return box[0] * box[1] * box[2]; }
+
+  struct Place {
+    i32 tile, cell;
+  };
+  Place place(i32 row) const {
+    i32 x = row % box[0], y = row / box[0] % box[1], z = row / (box[0] * box[1]);
+    return {x / tile[0] + along[0] * (y / tile[1] + along[1] * (z / tile[2])),
+            x % tile[0] + tile[0] * (y % tile[1] + tile[1] * (z % tile[2]))};
+  }
+  /// A line of cells in x: `inside` of them are there, beginning with row `first`.
+  struct Line {
+    i32 first, inside;
+  };
+  SORDINO_HD Line line(i32 t, i32 y, i32 z) const {
+    const i32 x0 = t % along[0] * tile[0], y0 = t / along[0] % along[1] * tile[1] + y,
+              z0 = t / (along[0] * along[1]) * tile[2] + z;
+    const i32 left = box[0] - x0;
+    return {x0 + box[0] * (y0 + box[1] * z0), y0 < box[1] && z0 < box[2] ? (left < tile[0] ? left : tile[0]) : 0};
+  }
+};
+
+}  // namespace sordino

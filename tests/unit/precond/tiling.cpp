@@ -1,0 +1,60 @@
+#include "sordino/precond/tiling.hpp"
+
+#include "check.hpp"
+#include "sordino/base/error.hpp"
+
+using namespace sordino;
+
+TEST("extents are one to three whole numbers from 1 on") {
+  CHECK(parse_extents("tile", "8,4,2") == (Extents{8, 4, 2}));
+  CHECK(parse_extents("tile", "8,4") == (Extents{8, 4, 1}));
+  CHECK(parse_extents("tile", "64") == (Extents{64, 1, 1}));
+  for (const char* bad : {"", "0,1,1", "4,-1", "4,,4", "4,4,", "4,4,4,4", "4x4", "a", " 4", "99999999999", "1.5"}) {
+    NOTE(bad);
+    CHECK_THROWS(parse_extents("tile", bad), Error, "tile is one to three numbers from 1 on");
+  }
+}
+
+TEST("a tile is refused that is larger than a rank's box, and a grid that is not the matrix'") {
+  auto choose = [](const char* tile, int ranks) { return choose_tiling(6 * 5 * 16, "6,5,16", tile, ranks, false); };
+  CHECK(choose("6,5,16", 1).tile == (Extents{6, 5, 16}));
+  CHECK(choose("6,5,5", 4).tile == (Extents{6, 5, 5}));  // layers of 5, 5, 5 and 1
+  CHECK_THROWS(choose("6,5,6", 4), Error, "tile 6 x 5 x 6 is larger than a rank's box, of the 6 x 5 x 16 cells of 4 ranks");
+  CHECK_THROWS(choose("7,1,1", 1), Error, "tile 7 x 1 x 1 is larger than a rank's box");
+  CHECK_THROWS(choose("1,1,1", 17), Error, "larger than a rank's box");
+  CHECK_THROWS(choose_tiling(100, "5,5,5", "auto", 1, false), Error, "does not have as many cells as the matrix rows, 100");
+}
+
+TEST("auto takes one tile a rank on the host, and many on a device, with a layer for each rank") {
+  CHECK(choose_tiling(480, "6,5,16", "auto", 4, false).one_a_rank());
+  CHECK(choose_tiling(480, "6,5,16", "auto", 4, true).tile == (Extents{4, 4, 4}));
+  CHECK(choose_tiling(480, "6,5,16", "auto", 8, true).tile == (Extents{4, 4, 2}));
+  CHECK(choose_tiling(480, "160,3,1", "auto", 2, true).tile == (Extents{4, 2, 1}));
+  Tiling line = choose_tiling(480, "6,5,16", "auto", 20, true);  // more ranks than cells in z
+  CHECK(line.grid == (Extents{480, 1, 1}));
+  CHECK(line.tile == (Extents{25, 1, 1}));
+  CHECK(choose_tiling(480, "", "auto", 2, true).tile == (Extents{64, 1, 1}));
+}
+
+TEST("ranks have whole layers of tiles, and the blocks of sums do not depend on how many ranks there are") {
+  for (Tiling t : {Tiling{{6, 5, 16}, {2, 2, 3}}, Tiling{{480, 1, 1}, {7, 1, 1}}, Tiling{{4, 120, 1}, {4, 5, 1}},
+                   Tiling{{2, 1, 240}, {1, 1, 1}}}) {
+    Partition one = partition_in_layers(480, t, 1);
+    CHECK(one.block_rows.front() == 0);
+    CHECK(one.block_rows.back() == 480);
+    for (i32 b = 0; b < one.blocks(); b++) CHECK(one.block_rows[std::size_t(b)] < one.block_rows[std::size_t(b) + 1]);
+    for (int ranks : {2, 3, 5}) {
+      Partition p = partition_in_layers(480, t, ranks);
+      CHECK(p.ranks() == ranks);
+      CHECK(p.block_rows == one.block_rows);
+      for (int r = 0; r < ranks; r++) {
+        CHECK(p.rows(r) > 0);
+        CHECK(p.first_row(r) % (t.tile[std::size_t(t.last())] * t.cells_of_layer()) == 0);
+      }
+    }
+  }
+  Tiling thin{{3000, 1, 1}, {1, 1, 1}};  // more layers than blocks
+  CHECK(partition_in_layers(3000, thin, 3).blocks() == default_blocks);
+  CHECK(partition_in_layers(3000, thin, 1000).ranks() == 1000);
+  CHECK(partition_in_layers(3000, thin, 1000).rows(999) == 3);
+}
