@@ -120,7 +120,7 @@ def coerce(spec: OptionSpec, value: Any) -> Any:
     """The value as the option's type, or :class:`BadArgument` with one sentence."""
     if spec.name == "devices":
         return device_list(value)
-    if spec.name in _EXTENTS and isinstance(value, (int, list, tuple)) and not isinstance(value, bool):
+    if spec.name in _EXTENTS and not isinstance(value, str):
         return _extents(spec, value)
     if spec.type == "bool":
         if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
@@ -153,11 +153,11 @@ def parse(spec: OptionSpec, text: str) -> Any:
     return coerce(spec, text)
 
 
-def _extents(spec: OptionSpec, value: int | Sequence[Any]) -> str:
-    numbers_ = [value] if isinstance(value, int) else list(value)
-    if not all(isinstance(n, numbers.Integral) and not isinstance(n, bool) for n in numbers_):
+def _extents(spec: OptionSpec, value: Any) -> str:
+    cells = value if isinstance(value, (list, tuple)) else [value]
+    if not cells or not all(isinstance(n, numbers.Integral) and not isinstance(n, bool) for n in cells):
         raise BadArgument(f"option '{spec.name}' takes whole numbers such as (8, 8, 4), not {shown(value)}")
-    return ",".join(str(int(n)) for n in numbers_)
+    return ",".join(str(int(n)) for n in cells)
 
 
 def _of_the_core(spec: OptionSpec, value: int) -> int:

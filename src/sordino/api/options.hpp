@@ -86,7 +86,7 @@ void Options::fields(V&& v) {
   v("degree", degree, "solve", "products with A in an application of precond chebyshev", any);
   v("tile", tile, "solve",
     "cells in x, y and z of a tile of precond block-ilu, such as 8,8,4; auto: on the host a rank's rows are one tile, on GPUs "
-    "tiles of 4,4,4, or of 64 rows where no grid is given",
+    "4,4,4",
     any);
   v("grid", grid, "solve",
     "cells in x, y and z whose unknowns the rows are, x fastest, for tiles, such as 64,64,32; empty: one line of them", any);

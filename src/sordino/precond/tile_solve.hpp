@@ -39,8 +39,11 @@ struct TileSolve {
     visit(z);
   }
   SORDINO_HD void row(i32 t) {
-    forward(t);
-    backward(t);
+    switch (layout.offdiagonals) {
+      case 3: return solve<3>(t);    // 7 points
+      case 13: return solve<13>(t);  // 27 points
+      default: return solve<0>(t);   // any number
+    }
   }
   // Factors are read in both substitutions, unless L and U are two.
   Cost cost() const {
@@ -49,6 +52,16 @@ struct TileSolve {
   }
 
  private:
+  template <int D>
+  SORDINO_HD void solve(i32 t) {
+    forward<D>(t);
+    backward<D>(t);
+  }
+  template <int D>
+  SORDINO_HD i32 offdiagonals() const {
+    return D > 0 ? D : layout.offdiagonals;
+  }
+  template <int D>
   SORDINO_HD void forward(i32 t) {
     const i64 first = layout.first<W>(t) + t % W;
     const double* L = factor + layout.first<W>(t) * layout.slots + t % W;
@@ -59,12 +72,13 @@ struct TileSolve {
         const auto line = tiles.line(t, ly, lz);
         for (i32 lx = 0; lx < tiles.tile[0]; lx++, c++, L += i64(layout.slots) * W) {
           double sum = lx < line.inside ? r[line.first + lx] : 0;
-          for (i32 d = layout.offdiagonals; d-- > 0;)  // the cell just before comes last: its y is the last to be known
+          for (i32 d = offdiagonals<D>(); d-- > 0;)  // the cell just before comes last: its y is the last to be known
             if (c >= shifts[d]) sum -= L[d * W] * y[i64(c - shifts[d]) * W];
           y[i64(c) * W] = sum;
         }
       }
   }
+  template <int D>
   SORDINO_HD void backward(i32 t) {
     const double* here = factor + (layout.first<W>(t) + i64(layout.cells) * W) * layout.slots + t % W;
     double* y = work + layout.first<W>(t) + t % W;
@@ -77,7 +91,7 @@ struct TileSolve {
           c--;
           here -= i64(layout.slots) * W;
           double sum = y[i64(c) * W] * here[layout.offdiagonals * W];
-          for (i32 d = layout.offdiagonals; d-- > 0;) {
+          for (i32 d = offdiagonals<D>(); d-- > 0;) {
             if (c + shifts[d] >= layout.cells) continue;
             const double* U = own ? here + (layout.offdiagonals + 1) * W : here + i64(shifts[d]) * layout.slots * W;
             sum -= U[d * W] * y[i64(c + shifts[d]) * W];

@@ -11,7 +11,6 @@ namespace sordino {
 namespace {
 
 constexpr Extents tile_of_device = {4, 4, 4};
-constexpr i64 line_of_device = 64;
 
 std::string shown(const Extents& e) {
   return std::to_string(e[0]) + " x " + std::to_string(e[1]) + " x " + std::to_string(e[2]);
@@ -20,17 +19,13 @@ std::string shown(const Extents& e) {
 /// The deepest tiles of which there is a layer for every rank; 0: there are fewer cells than ranks.
 i64 deepest(i64 cells, int ranks) { return ranks == 1 ? cells : (cells - 1) / (ranks - 1); }
 
-Tiling automatic(Tiling t, i64 n, int ranks, bool device) {
-  if (!device) return t;
-  auto clipped = [&](Extents tile) {
-    for (int a = 0; a < 3; a++) tile[a] = std::min(tile[a], t.grid[a]);
-    tile[t.last()] = std::min(tile[t.last()], deepest(t.grid[t.last()], ranks));
-    return tile;
-  };
-  bool is_line = t.last() == 0;
-  t.tile = clipped(is_line ? Extents{line_of_device, 1, 1} : tile_of_device);
-  if (t.tile[t.last()] > 0 || is_line) return t;
-  return automatic({{n, 1, 1}, {}}, n, ranks, device);
+/// Of a device, with a layer of tiles for each rank, if there can be one.
+Extents automatic(const Tiling& t, int ranks) {
+  Extents tile = {};
+  for (int a = 0; a < 3; a++) tile[a] = std::min(tile_of_device[a], t.grid[a]);
+  i64& depth = tile[t.last()];
+  depth = std::clamp<i64>(deepest(t.grid[t.last()], ranks), 1, depth);
+  return tile;
 }
 
 }  // namespace
@@ -64,8 +59,11 @@ Tiling choose_tiling(i64 n, const std::string& grid, const std::string& tile, in
   t.grid = grid.empty() ? Extents{n, 1, 1} : parse_extents("grid", grid);
   if (double(t.grid[0]) * double(t.grid[1]) * double(t.grid[2]) != double(n))
     bad_argument("grid " + shown(t.grid) + " does not have as many cells as the matrix rows, " + std::to_string(n));
-  if (tile == "auto") return automatic(t, n, ranks, device);
-  t.tile = parse_extents("tile", tile);
+  if (tile == "auto" && !device) return t;
+  if (tile == "auto" && grid.empty())
+    bad_argument(
+        "on GPUs precond block-ilu needs the cells of the grid (option grid), or a tile of so many rows (option tile)");
+  t.tile = tile == "auto" ? automatic(t, ranks) : parse_extents("tile", tile);
   Extents box = t.grid;
   box[t.last()] = deepest(box[t.last()], ranks);
   for (int a = 0; a < 3; a++)

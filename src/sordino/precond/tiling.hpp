@@ -24,8 +24,9 @@ struct Tiling {
 };
 
 /// Options `grid` (empty: the rows are one line) and `tile`, or what auto takes: on the host one tile a rank, which loses the
-/// fewest couplings to one thread; on a device, which needs a tile for each of many threads, 4 x 4 x 4 cells, or 64 rows of a
-/// line. Throws bad_argument with one sentence if the grid has not n cells, or a tile is larger than a rank's box.
+/// fewest couplings to one thread; on a device, which needs a tile for each of many threads, 4 x 4 x 4 cells of a grid that
+/// is given. Throws bad_argument with one sentence if it is not, if the grid has not n cells, or if a tile is larger than a
+/// rank's box.
 Tiling choose_tiling(i64 n, const std::string& grid, const std::string& tile, int ranks, bool device);
 
 /// Ranks get whole layers of tiles, as equally many as there are, and blocks of sums lie in one layer or have several: so a
