@@ -89,6 +89,20 @@ def test_a_polynomial_takes_the_iterations_and_the_messages_of_the_host(method: 
         assert [ours.ledger[k] for k in COUNTS] == [host.ledger[k] for k in COUNTS]
 
 
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.parametrize("method", ["cg", "gropp", "bicgstab"])
+def test_tiles_take_the_iterations_and_the_messages_of_the_host(method: str, ranks: int) -> None:
+    grid = (21, 18, 24)
+    for stencil, tile in ((7, "4,4,4"), (27, "8,3,2")):
+        A = poisson(*grid, stencil=stencil, contrast=1e3)
+        b = np.random.default_rng(5).standard_normal(A.shape[0])
+        tiles = {"precond": "block-ilu", "tile": tile, "grid": grid, "deterministic": "on"}
+        ours, host = (solve(A, b, solver=method, engine=e, ranks=ranks, **tiles) for e in ("cuda", "host"))
+        assert ours.status == host.status == "converged"
+        assert np.array_equal(ours.history, host.history) and np.array_equal(ours.x, host.x)
+        assert [ours.ledger[k] for k in COUNTS] == [host.ledger[k] for k in COUNTS]
+
+
 @pytest.mark.parametrize("ranks", [2, 3])
 @pytest.mark.parametrize("method", METHODS)
 def test_ranks_whose_rows_are_of_unlike_lengths_record_the_same(method: str, ranks: int) -> None:

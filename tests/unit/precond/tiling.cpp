@@ -30,10 +30,10 @@ TEST("auto takes one tile a rank on the host, and many on a device, with a layer
   CHECK(choose_tiling(480, "6,5,16", "auto", 4, true).tile == (Extents{4, 4, 4}));
   CHECK(choose_tiling(480, "6,5,16", "auto", 8, true).tile == (Extents{4, 4, 2}));
   CHECK(choose_tiling(480, "160,3,1", "auto", 2, true).tile == (Extents{4, 2, 1}));
-  Tiling line = choose_tiling(480, "6,5,16", "auto", 20, true);  // more ranks than cells in z
-  CHECK(line.grid == (Extents{480, 1, 1}));
-  CHECK(line.tile == (Extents{25, 1, 1}));
-  CHECK(choose_tiling(480, "", "auto", 2, true).tile == (Extents{64, 1, 1}));
+  CHECK(choose_tiling(480, "480", "auto", 2, true).tile == (Extents{4, 1, 1}));
+  CHECK_THROWS(choose_tiling(480, "6,5,16", "auto", 17, true), Error, "tile 4 x 4 x 1 is larger than a rank's box");
+  CHECK_THROWS(choose_tiling(480, "", "auto", 2, true), Error, "needs the cells of the grid (option grid), or a tile");
+  CHECK(choose_tiling(480, "", "64", 2, true).tile == (Extents{64, 1, 1}));
 }
 
 TEST("ranks have whole layers of tiles, and the blocks of sums do not depend on how many ranks there are") {
