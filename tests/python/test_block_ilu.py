@@ -46,7 +46,10 @@ def test_a_tile_is_the_incomplete_factorization_of_its_block(system):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"tile": (4, 4, 17)}, "tile 4 x 4 x 17 is larger than a rank's box, of the 12 x 10 x 16 cells of 2 ranks"),
+        (
+            {"tile": (4, 4, 17)},
+            "tile 4 x 4 x 17 is larger than a rank's box, of the 12 x 10 x 16 cells of 2 ranks",
+        ),
         ({"tile": (4, 4, 0)}, "tile is one to three numbers from 1 on, such as 8,8,4, not '4,4,0'"),
         ({"tile": "4x4"}, "tile is one to three numbers from 1 on"),
         ({"tile": 2.5}, r"option 'tile' takes whole numbers such as \(8, 8, 4\), not 2.5"),
@@ -77,7 +80,14 @@ def test_what_is_no_grid_is_refused(system):
 
 def test_new_values_are_factorized_and_a_pivot_is_named(system):
     A, b = system
-    options = {"solver": "cg", "precond": "block-ilu", "tile": (4, 5, 4), "grid": GRID, "ranks": 2, "rtol": 1e-8}
+    options = {
+        "solver": "cg",
+        "precond": "block-ilu",
+        "tile": (4, 5, 4),
+        "grid": GRID,
+        "ranks": 2,
+        "rtol": 1e-8,
+    }
     with sordino.Solver(A, engine="host", **options) as solver:
         other = sordino.poisson(*GRID, contrast=3.0)
         solver.update_values(other)
@@ -91,7 +101,9 @@ def test_new_values_are_factorized_and_a_pivot_is_named(system):
 
 
 @pytest.mark.parametrize("ranks", [1, 3])
-@pytest.mark.parametrize("options", [{}, {"tile": (4, 5, 4), "grid": GRID}, {"tile": 50}, {"solver": "bicgstab"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"tile": (4, 5, 4), "grid": GRID}, {"tile": 50}, {"solver": "bicgstab"}]
+)
 def test_the_estimate_of_memory_is_within_a_tenth(system, ranks, options):
     A, _ = system
     given = {"solver": "cg", "precond": "block-ilu", "ranks": ranks, "engine": "host", **options}

@@ -86,8 +86,7 @@ void TileFactor::eliminate(i32 cell) {
     const double factor = at(cell, d) /= at(before, pivot_);
     for (i32 e = 0; e < pivot_; e++) {
       const i32 slot = meets_[std::size_t(d * pivot_ + e)];
-      if (slot == none || std::isnan(at(cell, slot))) continue;
-      at(cell, slot) -= factor * entry(before, pivot_ + 1 + e);
+      if (slot != none) at(cell, slot) -= factor * entry(before, pivot_ + 1 + e);  // NaN stays, where there is no entry
     }
   }
 }

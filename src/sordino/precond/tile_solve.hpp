@@ -24,6 +24,7 @@ struct TileLayout {
 /// z = M^-1 r in each tile, with M = (I + L) D (I + U): forward substitution into `work`, then backward from there into z.
 template <int W>
 struct TileSolve {
+  static constexpr int resident_blocks = 2;  // there are fewer threads than a GPU has room for, and each wants registers
   static constexpr const char* name = "Block ILU";
   const double* factor;  // [tiles / W][cells][slots][W]
   double* work;          // [tiles / W][cells][W]
