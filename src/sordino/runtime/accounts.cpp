@@ -63,7 +63,7 @@ class Author {
 
   Account::Entry entry(int k, const std::vector<Phase>& met) const {
     const Command& c = rec_.commands[std::size_t(k)];
-    std::string key = std::to_string(c.every), what = "is '" + c.name + "', which ";
+    std::string key = std::to_string(c.every) + (c.joins ? "+" : ""), what = "is '" + c.name + "', which ";
     for (std::size_t i = 0; i < met.size(); i++) {
       key += ';' + std::to_string(int(met[i].op)) + ',' + std::to_string(met[i].slot);
       what += (i == 0 ? "" : i + 1 == met.size() ? " and " : ", ") + verb(met[i].op) + object(met[i]);

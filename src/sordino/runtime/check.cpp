@@ -15,6 +15,7 @@ class Walk {
     for (auto& r : rank.reductions()) {
       open_.push_back(r.started != r.finished);
       started_.push_back(-1);
+      carrier_.push_back(-1);
     }
     for (std::size_t v = 0; v < rank.pushed.size(); v++)
       if (rank.pushed[v] != rank.seen[v]) unread_[int(v)] = -1;
@@ -89,6 +90,9 @@ class Walk {
     switch (p.op) {
       case Op::finish:
         if (!open_[p.slot]) reject(c, "finishes the reduction into '" + reduction_name(p.slot) + "' twice, or without a start");
+        if (int by = carrier_[p.slot]; by >= 0 && open_[by])
+          reject(c, "finishes the reduction into '" + reduction_name(p.slot) + "' before that into '" + reduction_name(by) +
+                        "', with which it travels");
         open_[p.slot] = false;
         if (!rank_.space(rank_.reductions()[p.slot].space).replicated) meetings_.push_back({started_[p.slot], at_, nullptr});
         break;
@@ -102,11 +106,24 @@ class Walk {
         if (open_[p.slot]) reject(c, "starts the reduction into '" + reduction_name(p.slot) + "' again before it is finished");
         open_[p.slot] = true;
         started_[p.slot] = at_;
+        carry(c, p.slot);
         break;
       case Op::await: arrive(c, p.slot); break;
       case Op::put: send(c, p.slot); break;
       default: break;
     }
+  }
+
+  // Who starts a reduction takes along what has joined it.
+  void carry(const Command& c, int slot) {
+    auto& joined = joined_[c.queue];
+    carrier_[slot] = -1;
+    if (c.joins) {
+      joined.push_back(slot);
+      return;
+    }
+    for (int other : joined) carrier_[other] = slot;
+    joined.clear();
   }
 
   void scalars_are_there(const Command& c) const {
@@ -160,6 +177,8 @@ class Walk {
   std::vector<int> map_;
   std::vector<char> open_;
   std::vector<int> started_;
+  std::vector<int> carrier_;                // of a reduction that joins: the one that took it along last
+  std::map<int, std::vector<int>> joined_;  // by queue: nobody has taken them along yet
   struct Meeting {
     int began, ended;      // positions
     const Exchange* over;  // with whom; null: all ranks

@@ -49,6 +49,7 @@ struct Command {
   std::vector<TaskGroup> groups;
   int sums = 0;                 // values each row adds
   int starts = -1;              // reduction they go into
+  bool joins = false;           // which travels with the next one (Join)
   double bytes = 0, flops = 0;  // on this rank, every array touched once
   double host_seconds = 0;      // that a host task is taken to last
   // logical names, from the functor's field types

@@ -64,7 +64,7 @@ void Frame::launch(const Command& c) {
     if (rank_.engine().arithmetic())
       std::fill_n(tile_sums_[c.queue].begin(), std::size_t(c.sums) * rank_.space(c.space).tiles(), 0.0);
     if (!rank_.space(c.space).replicated) {
-      l.reductions++;
+      l.reductions += !c.joins;
       l.reduced_values += c.sums;
     }
   }

@@ -11,45 +11,12 @@
 #include "sordino/runtime/applied.hpp"
 #include "sordino/runtime/device_task.hpp"
 #include "sordino/runtime/engine.hpp"
+#include "sordino/runtime/epilogues.hpp"
 #include "sordino/runtime/replay.hpp"
 #include "sordino/runtime/space.hpp"
 #include "sordino/runtime/twin.hpp"
 
 namespace sordino {
-
-/// Into which scalars a command's row sums are reduced, over all ranks. The command only starts it; a later one finishes it.
-struct Start {
-  std::vector<Scal> to;
-};
-template <class... S>
-  requires(std::is_same_v<S, Scal> && ...)
-Start start(S... to) {
-  return {{to...}};
-}
-
-/// The same for commands whose rows do not return sums themselves: dot products of vectors.
-struct StartDots {
-  std::vector<DotTo> dots;
-};
-template <class... D>
-  requires(std::is_same_v<D, DotTo> && ...)
-StartDots start(D... dots) {
-  return {{dots...}};
-}
-
-/// A command of the recording under way, for others to follow: run(F, after(e1, e2)).
-struct Event {
-  int command = -1;
-  int recording = -1;  // which of the rank's recordings
-};
-struct After {
-  std::vector<Event> events;
-};
-template <class... E>
-  requires(std::is_same_v<E, Event> && ...)
-After after(E... events) {
-  return {{events...}};
-}
 
 /// `count` own rows of a vector, from row `first`.
 struct OwnRows {
@@ -86,6 +53,7 @@ struct Reduction {
   std::vector<int> to;  // logical scalars
   int space = -1;
   u32 started = 0, finished = 0;  // epochs
+  bool joins = false;             // its sums travel with those of another (Join)
   int values() const { return int(to.size()); }
 };
 
@@ -303,12 +271,14 @@ class Rank {
   Command scan(F& functor, int space);
   template <class T>
   void collect_test_gets(T& test);
-  void add_epilogue(Command& c, const Start& s) { start_reduction(c, s.to); }
+  void add_epilogue(Command& c, const Start& s);
+  void add_epilogue(Command& c, const Join& j);
   void add_epilogue(Command& c, const Push& p) {
     if (!is_whole(p.v.id)) c.pushes.push_back(p.v.id);
   }
   void add_epilogue(Command& c, const After& a);
   void start_reduction(Command& c, const std::vector<Scal>& to);
+  void require_carriers() const;
   template <int K, class RowFunctor>
   void apply_turned(RowFunctor f, const Split* split, Vec y, const StartDots& epilogue);
   void use_vector(Command& c, int id, Access access, detail::Lies lies);
@@ -380,6 +350,7 @@ class Rank {
   std::vector<int> test_gets_, test_finishes_;
   double row_bytes_ = 0;
   int queue_ = 0, every_ = 0;
+  std::map<int, int> joining_;  // by queue: a reduction whose sums wait for one to travel with
 
   int compilations_ = 0;
   std::set<int> unsettled_;                     // what earlier replays left

@@ -31,38 +31,6 @@ void Rank::use_vector(Command& c, int id, Access access, detail::Lies lies) {
   if ((ghosts && !is_whole(id)) || (access == Access::whole && is_gathered(id))) c.ghosts.push_back(id);
 }
 
-void Rank::start_reduction(Command& c, const std::vector<Scal>& to) {
-  if (int(to.size()) != c.sums)
-    bad_argument(c.name + ": its rows return " + std::to_string(c.sums) + " sums, and " + std::to_string(to.size()) +
-                 " scalars are to take them");
-  if (c.sums == 0) bad_argument(c.name + ": its rows return no sums to start a reduction with");
-  if (c.space < 0) bad_argument(c.name + ": its rows return sums, but no vector says which rows there are");
-  std::vector<int> ids;
-  for (Scal s : to) {
-    if (contains(ids, s.id))
-      bad_argument(c.name + ": scalar '" + scalar_names_[s.id] + "' is to take two sums, and takes one: it is named twice");
-    ids.push_back(s.id);
-  }
-  int slot = -1;
-  for (int id : ids) slot = std::max(slot, reduction_of_[id]);
-  if (slot < 0) {
-    slot = int(reductions_.size());
-    reductions_.push_back({ids, c.space});
-    try {
-      engine_.add_reduction(*this, slot);
-    } catch (...) {
-      reductions_.pop_back();
-      throw;
-    }
-    for (int id : ids) reduction_of_[id] = slot;
-  } else if (reductions_[slot].to != ids) {
-    bad_argument(c.name + ": scalar '" + scalar_names_[reductions_[slot].to[0]] + "' belongs to another reduction");
-  } else if (reductions_[slot].space != c.space) {
-    bad_argument(c.name + ": scalar '" + scalar_names_[ids[0]] + "' belongs to a reduction over another space");
-  }
-  c.starts = slot;
-}
-
 void Rank::add_epilogue(Command& c, const After& a) {
   for (auto& e : a.events) {
     if (!recording_ || e.recording != recordings_) bad_argument(c.name + ": is to follow a command of another recording");
@@ -284,6 +252,7 @@ void Rank::forget_recording() {
   test_gets_.clear();
   test_finishes_.clear();
   queue_ = every_ = 0;
+  joining_.clear();
 }
 
 // A test that no command follows gets one of its own.
@@ -321,6 +290,7 @@ void Rank::add_rotation(Recording& r, const Rotation& rotation) const {
 
 Recorded Rank::end_recording(bool is_loop, const Rotation& rotation) {
   make_pending_test();
+  require_carriers();
   auto r = std::move(recording_);
   recording_ = nullptr;
   r->is_loop = is_loop;

@@ -1,5 +1,7 @@
 #include "sordino/runtime/replay.hpp"
 
+#include <algorithm>
+
 #include "sordino/base/error.hpp"
 #include "sordino/runtime/check.hpp"
 #include "sordino/runtime/rank.hpp"
@@ -200,7 +202,9 @@ Recorded& Rank::drain_of(Recorded& recorded, const Carried& found) const {
     c.name = "Drain";
     c.body = std::make_shared<BodyOf<Nothing>>(Nothing{});
     c.phases.push_back({Op::launch});
-    for (int slot : found.open) {
+    std::vector<int> open = found.open;  // what joins others is finished after them
+    std::stable_partition(open.begin(), open.end(), [&](int slot) { return !reductions_[slot].joins; });
+    for (int slot : open) {
       c.phases.push_back({Op::finish, slot});
       c.finishes.push_back(reductions_[slot].to[0]);
     }

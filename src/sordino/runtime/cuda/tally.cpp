@@ -47,7 +47,7 @@ void Tally::command(Effect& e, int iteration, int command, bool exits) const {
   e.counts.memory_bytes += c.bytes;
   e.counts.flops += c.flops;
   if (c.starts >= 0 && !rank_.space(c.space).replicated) {
-    e.counts.reductions++;
+    e.counts.reductions += !c.joins;
     e.counts.reduced_values += c.sums;
   }
   for (auto& p : c.phases) {

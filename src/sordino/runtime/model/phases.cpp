@@ -80,7 +80,7 @@ void ModelProgram::start(Queue& q, const Step& s) {
   const Space& space = rank_.space(r.space);
   bool real = engine_.options_.arithmetic;
   u32 number = ++r.started;
-  q.now += engine_.options_.machine.reduction_start_s;
+  if (!c.joins) q.now += engine_.options_.machine.reduction_start_s;
   if (space.replicated) {
     if (real) block_sums(c, here_.own_sums[s.slot].data());
     return;
@@ -128,6 +128,10 @@ bool ModelProgram::finish(Queue& q, const Step& s) {
   r.finished = number;
   e.unread--;
   q.stop_seen |= e.stop;
+  if (r.joins) {  // it has come with that one, which has ended
+    if (real) deliver(turn(q.iteration), s.slot, e.sums.data());
+    return true;
+  }
   double delay = engine_.size() == 1 ? 0 : here_.noise.delay();
   double latency = engine_.reduction_latency(rank_.id()) + delay;
   double wait = std::max(0.0, engine_.result_at(e, rank_.id()) + delay - q.now);
