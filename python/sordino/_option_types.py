@@ -25,6 +25,9 @@ class SolverOptions(PerSolve, total=False):
     degree: SupportsIndex
     tile: str | SupportsIndex | Sequence[SupportsIndex]
     grid: str | SupportsIndex | Sequence[SupportsIndex]
+    s: SupportsIndex
+    basis: Literal["chebyshev", "monomial"]
+    spectrum: Literal["ritz", "power"]
     symmetry: Literal["auto", "hermitian", "symmetric", "general"]
     storage: Literal["auto", "csr", "dia", "symdia"]
     check_every: SupportsIndex

@@ -24,6 +24,7 @@ Spent spent(const CsrMatrix& A, const std::vector<double>& b, const std::string&
     o.rtol = 1e-300;    // never met
     o.maxiter = iterations;
     o.check_every = o.replace_every = 1000000;
+    o.s = 1;  // with more, nothing is left to do after so many iterations
     Solved s = solve(A.view(), b, o);
     REQUIRE(s.report.status == Status::max_iterations);
     REQUIRE(s.report.iterations == iterations);
@@ -49,6 +50,7 @@ constexpr Expected headers[] = {
     {"cg", 3, 2, 3, 1, 1, 1, 10, 3},
     {"cgcg", 2, 1, 3, 1, 1, 1, 13, 5},
     {"prcg", 2, 1, 5, 2, 1, 2, 15, 9},
+    {"cbcg", 10, 2, 4, 1, 1, 1, 0, 0},  // with s = 1; more of it: cbcg.cpp
     {"gropp", 4, 2, 3, 1, 1, 1, 18, 6},
     {"pcg1", 10, 3, 3, 1, 1, 1, 17, 4},
     {"pcg2", 12, 3, 3, 1, 1, 1, 19, 7},
@@ -118,6 +120,7 @@ TEST("a look at the residual every few iterations costs two commands and no comm
       o.rtol = 1e-300;
       o.maxiter = 20;
       o.replace_every = 1000000;
+      o.s = 2;
       o.check_every = check_every;
       o.time_commands = true;
       return solve(slabs().view(), b, o).report.ledger;
@@ -146,6 +149,7 @@ TEST("residual replacement is what the pipelined methods do every so often, and 
       Options o = options(m.name, "host", 2);
       o.rtol = 1e-300;
       o.maxiter = 21;
+      o.s = 2;
       o.replace_every = replace_every;
       return solve(slabs().view(), b, o).report.ledger.messages;
     };

@@ -87,6 +87,7 @@ constexpr Promise promises[] = {
     {"bicgstab", 3, 0},
     {"pipebicgstab", 0, 2, 1},
     {"gropp", 0, 2, 2, behind_a_vector},
+    {"cbcg", 2, 0},
     {"pcg1", 3, 0},
     {"pcg2", 3, 0},
     {"pcg-overlap", 0, 3, 3, behind_a_vector},

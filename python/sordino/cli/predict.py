@@ -32,6 +32,9 @@ _MOST_AT_ONCE, _MOST_ENTRIES = 8, 60_000_000
 PASSED = (
     "precond",
     "degree",
+    "s",
+    "basis",
+    "spectrum",
     "storage",
     "all_reduce",
     "reduce_degree",

@@ -12,6 +12,9 @@ struct Options {
   int degree = 3;
   std::string tile = "auto";
   std::string grid = "";
+  int s = 12;
+  std::string basis = "chebyshev";
+  std::string spectrum = "ritz";
   std::string nullspace = "none";
   std::string symmetry = "auto";
   std::string storage = "auto";
@@ -60,6 +63,8 @@ std::vector<int> parse_devices(const std::string& text);
 std::vector<std::string> solver_choices();
 constexpr int most_degree = 64;
 inline const std::vector<std::string> precond_choices{"auto", "none", "jacobi", "chebyshev", "block-ilu"};
+inline const std::vector<std::string> basis_choices{"chebyshev", "monomial"};
+inline const std::vector<std::string> spectrum_choices{"ritz", "power"};
 inline const std::vector<std::string> partition_choices{"blocks", "metis"};
 inline const std::vector<std::string> nullspace_choices{"none", "constant"};
 inline const std::vector<std::string> symmetry_choices{"auto", "hermitian", "symmetric", "general"};
@@ -90,6 +95,16 @@ void Options::fields(V&& v) {
     any);
   v("grid", grid, "solve",
     "cells in x, y and z whose unknowns the rows are, x fastest, for tiles, such as 64,64,32; empty: one line of them", any);
+  v("s", s, "solve",
+    "steps of conjugate gradients that an iteration of cbcg takes at once, the most; it takes fewer where their directions "
+    "depend on each other",
+    any);
+  v("basis", basis, "solve",
+    "what cbcg makes its directions of: Chebyshev polynomials, or powers of A, which lose their independence beyond s = 3",
+    basis_choices);
+  v("spectrum", spectrum, "solve",
+    "how cbcg finds the largest eigenvalue: Ritz values of 12 steps of conjugate gradients, or 100 steps of the power method",
+    spectrum_choices);
   v("nullspace", nullspace, "solve",
     "what A is known to map to zero: the constant vector, or nothing; b is projected onto the range of A, and x is orthogonal "
     "to it",

@@ -166,7 +166,8 @@ Part build_part(Rank& rank, const System& s, const Choice& c, const Options& o, 
   build_operator(p, rank, s, c, partition);
   build_preconditioner(p, rank, s, c, partition, o.degree);
   Range range("record the method");
-  p.driver = std::make_unique<Driver>(rank, *p.A, *p.M, *c.method, o.check_every, o.replace_every, s.watch, s.nullspace);
+  p.driver = std::make_unique<Driver>(rank, *p.A, *p.M, *c.method, o.check_every, o.replace_every, s.watch, s.nullspace,
+                                      StepBasis{o.s, o.basis == "monomial", o.spectrum == "power"});
   return p;
 }
 

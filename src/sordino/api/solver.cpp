@@ -299,6 +299,7 @@ void Solver::update_values(const double* values) {
     p.entries->update_values(rank, s.A.values);
     if (p.jacobi) p.jacobi->update_values(rank, s.A);
     if (p.chebyshev) p.chebyshev->update_values(rank, s.A, s.chosen.bound);
+    p.driver->values_changed();
   });
 }
 

@@ -30,7 +30,7 @@ std::string relative(double norm, double b_norm) {
 }  // namespace
 
 Driver::Driver(Rank& rank, const Operator& A, const Preconditioner& M, const MethodEntry& entry, int check_every,
-               int replace_every, const Watch& watch, const Nullspace& nullspace)
+               int replace_every, const Watch& watch, const Nullspace& nullspace, const StepBasis& basis)
     : s_(rank), A_(A) {
   b_ = s_.vector("b", A.space());
   x_ = A.operand(s_, "x");
@@ -60,7 +60,7 @@ Driver::Driver(Rank& rank, const Operator& A, const Preconditioner& M, const Met
   if (null_ && M.operation()) M_ = std::make_unique<DeflatedOperator>(*M.operation(), *null_);
   if (watch.every > 0) watcher_ = std::make_unique<Watcher>(s_, watch, x_);
   method_ = entry.make({s_, A_, M.diagonal(), b_, x_, Ax_, target_, bound_, best_, best_rr_, check_every,
-                        M_ ? M_.get() : M.operation(), watcher_.get()});
+                        M_ ? M_.get() : M.operation(), watcher_.get(), basis});
   if (watcher_) look_ = s_.record([&] { watcher_->record_look(method_->rr); });
   replace_every_ = !method_->replace ? 0 : replace_every > 0 ? replace_every : method_->replace_every;
   rehearse();
@@ -100,6 +100,11 @@ void Driver::make_projectors(const Nullspace& nullspace) {
   project_b_ = s_.record([&] { (null_of_transpose_ ? *null_of_transpose_ : *null_).record(b_); });
 }
 
+namespace {
+// Whether the loop ended for what another way might do better.
+bool may_fall_back(Verdict v) { return v == met || v == broke_down || v == not_definite || v == blew_up; }
+}  // namespace
+
 double Driver::residual() {
   Range range("verify");
   if (null_) s_.replay(project_x_);
@@ -122,6 +127,7 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
     return out;
   }
   const double target = std::max(control.rtol * out.b_norm, control.atol);
+  prepare();  // may use A x as a workspace
   const double first = residual();
   double norm = first, aim = target;
   s_.set(bound_, std::pow(divergence * std::max(norm, out.b_norm), 2));
@@ -153,6 +159,10 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
       out.status = judge(verdict, norm, before, out, again);
       if (out.status == Status::interrupted) out.status = control.stop_reason();
       if (verdict == asked_to_stop && !again) out.reason += why_stopped(out.status);
+      if (!again && may_fall_back(verdict) && method_->fall_back()) {
+        again = true;
+        keep_better(norm);
+      }
       if (again && out.iterations >= control.max_iterations) {
         again = false;
         out.status = judge(proceed, norm, before, out, again);
@@ -168,6 +178,7 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
     }
   }
   out.residual_norm = norm;
+  out.reason += method_->remark();
   if (out.status != Status::converged)
     out.reason +=
         "; relative residual " + relative(norm, out.b_norm) + " after " + std::to_string(out.iterations) + " iterations";
@@ -192,6 +203,12 @@ void Driver::take_b(const double* b, SolveOutcome& out) {
   s_.replay(norm_of_b_);
   out.b_norm = std::sqrt(s_.get(bb_));
   if (out.b_norm <= nothing * whole) out.b_norm = 0;
+}
+
+void Driver::prepare() {
+  method_->forget();
+  if (method_->prepare && !prepared_) s_.replay(method_->prepare);
+  prepared_ = true;
 }
 
 void Driver::start_from(const double* x0) {

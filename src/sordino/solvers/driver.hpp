@@ -31,13 +31,15 @@ struct SolveOutcome {
 class Driver {
  public:
   Driver(Rank& rank, const Operator& A, const Preconditioner& M, const MethodEntry& method, int check_every, int replace_every,
-         const Watch& watch = {}, const Nullspace& nullspace = {});
+         const Watch& watch = {}, const Nullspace& nullspace = {}, const StepBasis& basis = {});
 
   /// b, x0 [rows of this rank's space]; x0 may be null (zero). Every rank gets the same outcome.
   /// Of a singular system the part of b outside the range of A is taken away first, x is kept orthogonal to the nullspace, and
   /// the residual is that of the system that is left.
   SolveOutcome solve(const double* b, const double* x0, const SolveControl& control);
   void read_solution(double* x) const;  // [rows]
+  /// A or M has other values than in the solves before.
+  void values_changed() { prepared_ = false; }
   const Space& space() const { return s_.space(A_.space()); }
   /// For benchmarks: replays `pairs` times two products with their halos, x -> y -> x, and returns the seconds of one product
   /// on the engine's clock. x [rows] is what to start from. Not for replicated vectors.
@@ -48,6 +50,7 @@ class Driver {
   void rehearse();
   void take_b(const double* b, SolveOutcome& out);
   void start_from(const double* x0);
+  void prepare();
   double residual();  // ||b - A x||_2 of the projected x; leaves A x in Ax_
   Verdict iterate(int left, SolveOutcome& out);
   void look_at_last(const Outcome& outcome, int iterations);
@@ -64,6 +67,7 @@ class Driver {
   std::unique_ptr<DeflatedOperator> M_;                  // where there is such an M and a nullspace
   std::unique_ptr<Method> method_;
   int replace_every_;
+  bool prepared_ = false;
   Recorded zero_x_, norm_of_b_, residual_, keep_start_, swap_best_, first_push_, products_, look_, project_x_, project_b_;
 };
 

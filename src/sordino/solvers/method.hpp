@@ -11,6 +11,13 @@
 
 namespace sordino {
 
+/// How methods that take s steps at once build their bases.
+struct StepBasis {
+  int s = 12;
+  bool monomial = false;   // powers of A M^-1 in place of Chebyshev polynomials, to compare with
+  bool by_powers = false;  // lambda_max by the power method in place of Ritz values
+};
+
 /// What a method is given to record itself. All vectors live on A's space.
 struct Problem {
   Rank& s;
@@ -24,6 +31,7 @@ struct Problem {
   int check_every = 32;
   const Operator* M = nullptr;       // M^-1, where it is no diagonal; `d` is then unset
   const Watcher* watcher = nullptr;  // who looks at x meanwhile
+  StepBasis basis = {};
 
   bool is_complex() const { return s.space(A.space()).numbers >= 0; }
   Vec vector(const char* name) const { return s.vector(name, A.space()); }
@@ -108,6 +116,7 @@ class Method {
  public:
   virtual ~Method() = default;
 
+  Recorded prepare;          // what hangs on the matrix alone. Empty where nothing does
   Recorded begin;            // from x and q = A x to the state before iteration 1
   Recorded iterate;          // a loop; its exit test's value() is (r,r)
   Recorded end;              // after an exit: what x still lacks. Empty where x never lags
@@ -118,8 +127,16 @@ class Method {
 
   Scal rr;  // (r,r) of the recurrence
 
+  /// Goes over to recordings that lose less and cost more, where those have led no further; false: there are none.
+  virtual bool fall_back() { return false; }
+  /// A solve begins: as if nothing had fallen back.
+  virtual void forget() {}
+  /// What it fell back to, as the end of a sentence; empty if it did not.
+  virtual std::string remark() const { return ""; }
+
   static constexpr bool applies_pairs = false;       // its loop multiplies two vectors at once
   static constexpr bool any_preconditioner = false;  // its preconditioner may be any operator, not only a diagonal
+  static constexpr bool stays = true;                // on GPUs small systems may run its loop in one kernel
   static constexpr bool takes_roots = false;         // of a diagonal M, which has to be positive
   static constexpr Factors complex = Factors::real;  // how it computes with complex vectors, if it does
 

@@ -16,10 +16,14 @@ auto products() {
     return KernelList<Kernel<Applied<Rows, 0>>, Kernel<Applied<Rows, 1>>, Kernel<Applied<Rows, 2>>, Kernel<Applied<Rows, 3>>>{};
 }
 
-/// Every method's loop, where the matrix is stored as Rows.
+/// The loop of every method that stays, where the matrix is stored as Rows.
 template <class Rows, class... M>
 void enable_resident_loops(MethodList<M...>) {
-  (enable_resident(decltype(joined(typename M::kernels{}, products<M, Rows>(), CommonCommands{})){}), ...);
+  auto enable_one = []<class Method>(std::type_identity<Method>) {
+    if constexpr (Method::stays)
+      enable_resident(decltype(joined(typename Method::kernels{}, products<Method, Rows>(), CommonCommands{})){});
+  };
+  (enable_one(std::type_identity<M>{}), ...);
 }
 
 }  // namespace sordino::cuda

@@ -1,0 +1,121 @@
+#include "sordino/solvers/cbcg.hpp"
+
+namespace sordino {
+namespace cbcg {
+namespace {
+
+/// The vectors of a functor of two pairs of bases.
+template <class F>
+F bases(F f, const std::vector<Vec>& S, const std::vector<Vec>& AS, const std::vector<Vec>& Q, const std::vector<Vec>& AQ) {
+  std::copy(S.begin(), S.end(), f.S);
+  std::copy(AS.begin(), AS.end(), f.AS);
+  std::copy(Q.begin(), Q.end(), f.Q);
+  std::copy(AQ.begin(), AQ.end(), f.AQ);
+  return f;
+}
+
+}  // namespace
+
+Cbcg::Cbcg(const Problem& k) {
+  Names n = names(k);
+  rr = k.s.scalar("(r,r)");
+  tests_first = true;
+  prepare = spectrum::estimate(k, {.v = n.z[0], .p = n.S[0], .w = n.AS[0]}, n.eta);
+  for (int s = k.basis.s; s > 0; s /= 2) record(k, n, s);
+  take(0);
+}
+
+Cbcg::Names Cbcg::names(const Problem& k) {
+  Names n;
+  n.r = k.preconditioned("r");
+  for (Vec& z : n.z) z = k.preconditioned("z");
+  for (int j = 0; j < k.basis.s; j++) {
+    n.S.push_back(k.operand("S"));
+    n.AS.push_back(j == 0 ? k.Ax : k.result("A S"));
+    n.Q.push_back(k.vector("Q"));
+    n.AQ.push_back(k.vector("A Q"));
+  }
+  n.eta = k.s.scalar("eta");
+  n.rr_before = k.s.scalar("(r,r) before");
+  return n;
+}
+
+void Cbcg::record(const Problem& k, Names n, int s) {
+  auto& e = k.s;
+  const auto width = std::size_t(s);
+  for (auto* basis : {&n.S, &n.AS, &n.Q, &n.AQ}) basis->resize(width);
+  const auto& [r, z, S, AS, Q, AQ, eta, rr_before] = n;
+  gram::Table G(e, s, true), C(e, s, false);
+  const int one = e.add_space(gram::replicated(1)), columns = e.add_space(gram::replicated(s));
+  auto small = [&](const char* name, int rows) { return e.vector(name, e.add_space(gram::replicated(rows))); };
+  Vec Gg = small("G and g", s * s + s), L = small("L", s * s), a = small("a", s), QAS = small("C", s * s),
+      B = small("B", s * s);
+  Scal kept = e.scalar("independent directions");
+  Vec S0 = k.M ? Vec{} : S[0];
+
+  Way way{s, {}, {}};
+  way.begin = e.record([&] {
+    k.run_and_precondition(Begin{.b = k.b, .Ax = k.Ax, .d = k.d, .r = r, .S0 = S0, .rr_before = rr_before}, r, S[0]);  // l.1
+    record_basis(k, n);                                                                                                // l.2
+    e.run(bases(First{.s = s}, S, AS, Q, AQ));                                                                         // l.3
+  });
+  way.iterate = k.loop({}, rr, [&] {
+    G.start_symmetric(Q, AQ, r, rr);  // l.5, 6
+    G.keep(one, Gg);
+    e.run_over(one, gram::Factor{.s = s, .gram = Gg, .L = L, .a = a}, start(kept));  // l.7
+    e.exit_if(Independent{finish(rr), rr_before, finish(kept), k.target, k.bound, s});
+    Step step{.s = s, .a = a, .x = k.x, .r = r, .d = k.d, .S0 = S0};
+    std::copy(Q.begin(), Q.end(), step.Q);
+    std::copy(AQ.begin(), AQ.end(), step.AQ);
+    k.run_and_precondition(step, r, S[0]);  // l.8, 9
+    record_basis(k, n);                     // l.10
+    C.start(AQ, S);                         // l.11
+    C.keep(one, QAS);
+    e.run_over(columns, gram::Solve{.s = s, .L = L, .C = QAS, .B = B});                        // l.12
+    e.run(bases(Directions{.s = s, .rr = rr, .rr_before = rr_before, .B = B}, S, AS, Q, AQ));  // l.13, 14
+  });
+  ways_.push_back(std::move(way));
+}
+
+// Algorithm 3 with lambda_min = 0, so zeta = 1, for j = 1..s-1 (001-E6); then only A S_(s-1). S_0 has been computed and sent.
+void Cbcg::record_basis(const Problem& k, const Names& n) {
+  auto z = [&](std::size_t j) { return j == 0 ? n.r : n.z[j % 3]; };
+  for (std::size_t j = 0; j < n.S.size(); j++) {
+    if (j > 0) {
+      Next next{.eta = n.eta, .f = j == 1 ? 1.0 : 2.0, .g = 1, .AS = n.AS[j - 1], .d = k.d, .z = z(j)};
+      if (k.basis.monomial) next.f = 0.5;
+      if (!k.basis.monomial) next.z1 = z(j - 1);
+      if (!k.basis.monomial && j > 1) next.z2 = z(j - 2);
+      if (!k.M) next.S = n.S[j];
+      k.run_and_precondition(next, z(j), n.S[j]);
+    }
+    k.A.apply(k.s, n.S[j], n.AS[j]);
+  }
+}
+
+void Cbcg::take(std::size_t way) {
+  way_ = way;
+  begin = ways_[way].begin;
+  iterate = ways_[way].iterate;
+}
+
+bool Cbcg::fall_back() {
+  if (way_ + 1 == ways_.size()) return false;
+  take(way_ + 1);
+  return true;
+}
+
+std::string Cbcg::remark() const {
+  if (way_ == 0) return "";
+  return "; s was lowered from " + std::to_string(ways_[0].s) + " to " + std::to_string(ways_[way_].s) +
+         " where the recurrence lost its accuracy";
+}
+
+}  // namespace cbcg
+
+template <>
+std::unique_ptr<Method> make<cbcg::Cbcg>(const Problem& problem) {
+  return std::make_unique<cbcg::Cbcg>(problem);
+}
+
+}  // namespace sordino

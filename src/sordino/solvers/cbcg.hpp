@@ -1,0 +1,200 @@
+// Preconditioned Chebyshev-basis communication-avoiding conjugate gradients, P-CBCG (001, Algorithms 2 and 3, as corrected by
+// 001-E3..E7). An iteration is s of conjugate gradients: those minimize one direction after the other, this one s at once.
+//
+// Per iteration: s operators, s halos, s preconditioners, 2 reductions of s (s + 1) / 2 + s + 1 and of s^2 values, both
+// exposed. Sums are taken in tiles of 4 by 4 vectors, so that, with t = s / 4 of them rounded up, the vector traffic beyond the
+// operators is (3 t + 15) s n words; workspace (4 s + 4) n. (r,r) is that of the x before the iteration. Deviations: lambda_max
+// is by default a Ritz value (spectrum.hpp); a vector of the basis that depends on those before it is left out of the step
+// (gram::Factor). Where that does not help, s falls back to s / 2 and so on; s = 1 is conjugate gradients.
+#pragma once
+#include <cmath>
+
+#include "sordino/solvers/gram.hpp"
+#include "sordino/solvers/spectrum.hpp"
+
+namespace sordino::cbcg {
+
+using gram::most_s;
+constexpr i32 cpu_rows = 64;  // that a CPU computes together
+
+struct Begin {  // r = b - A x;  S_0 = M^-1 r, where M is a diagonal
+  In b, Ax;
+  Scaling d;
+  Out r, S0;
+  Put rr_before;
+  static constexpr double flops = 2;
+  SORDINO_HD void head() { rr_before = HUGE_VAL; }
+  SORDINO_HD void row(i32 i) {
+    r[i] = b[i] - Ax[i];
+    if (S0.p) S0[i] = d[i] * r[i];
+  }
+};
+
+struct Next {  // z = f eta A S_(j-1) - f z_(j-1) - g z_(j-2);  S_j = M^-1 z, where M is a diagonal (Alg. 3, l.5, 6, 8, 9)
+  Get eta;
+  double f, g;
+  In AS, z1 = {}, z2 = {};  // unset, where they have no part in it
+  Scaling d;
+  Out z, S = {};
+  static constexpr double flops = 6;
+  SORDINO_HD void row(i32 i) {
+    double zi = f * eta * AS[i];
+    if (z1.p) zi -= f * z1[i];
+    if (z2.p) zi -= g * z2[i];
+    z[i] = zi;
+    if (S.p) S[i] = d[i] * zi;
+  }
+};
+
+struct First {  // Q = S;  A Q = A S (001-E5)
+  int s;
+  In S[most_s] = {}, AS[most_s] = {};
+  Out Q[most_s] = {}, AQ[most_s] = {};
+  template <class V>
+  SORDINO_HD void fields(V&& visit) {
+    for (int j = 0; j < s; j++) {
+      visit(S[j]);
+      visit(AS[j]);
+      visit(Q[j]);
+      visit(AQ[j]);
+    }
+  }
+  SORDINO_HD void row(i32 i) {
+    for (int j = 0; j < s; j++) {
+      Q[j][i] = S[j][i];
+      AQ[j][i] = AS[j][i];
+    }
+  }
+};
+
+struct Step {  // x += Q a;  r -= A Q a;  S_0 = M^-1 r, where M is a diagonal (Alg. 2, l.8, 9)
+  int s;
+  gram::Small a;
+  In Q[most_s] = {}, AQ[most_s] = {};
+  InOut x, r;
+  Scaling d;
+  Out S0;
+  template <class V>
+  SORDINO_HD void fields(V&& visit) {
+    visit(a);
+    for (int j = 0; j < s; j++) {
+      visit(Q[j]);
+      visit(AQ[j]);
+    }
+    visit(x);
+    visit(r);
+    visit(d);
+    visit(S0);
+  }
+  SORDINO_HD void row(i32 i) {
+    double xi = x[i], ri = r[i];
+    for (int j = 0; j < s; j++) {
+      xi += a[j] * Q[j][i];
+      ri -= a[j] * AQ[j][i];
+    }
+    x[i] = xi;
+    r[i] = ri;
+    if (S0.p) S0[i] = d[i] * ri;
+  }
+};
+
+struct Directions {  // Q = S - Q B;  A Q = A S - A Q B (Alg. 2, l.13, 14, with 001-E3)
+  int s;
+  Get rr;
+  Put rr_before;
+  gram::Small B;
+  In S[most_s] = {}, AS[most_s] = {};
+  InOut Q[most_s] = {}, AQ[most_s] = {};
+  template <class V>
+  SORDINO_HD void fields(V&& visit) {
+    visit(rr);
+    visit(rr_before);
+    visit(B);
+    for (int j = 0; j < s; j++) {
+      visit(S[j]);
+      visit(AS[j]);
+      visit(Q[j]);
+      visit(AQ[j]);
+    }
+  }
+  SORDINO_HD void head() { rr_before = rr; }
+  SORDINO_HD void row(i32 i) {
+    update<1>(S, Q, i, 1);
+    update<1>(AS, AQ, i, 1);
+  }
+  void block(i32 begin, i32 end) {
+    for (i32 first = begin; first < end; first += cpu_rows) {
+      update<cpu_rows>(S, Q, first, std::min(cpu_rows, end - first));
+      update<cpu_rows>(AS, AQ, first, std::min(cpu_rows, end - first));
+    }
+  }
+  void done(i32) {}
+
+ private:
+  template <int W>
+  SORDINO_HD void update(const In* from, const InOut* to, i32 first, i32 rows) {
+    double old[most_s][W], sum[W];
+    for (int k = 0; k < s; k++)
+      for (i32 l = 0; l < rows; l++) old[k][l] = to[k][first + l];
+    for (int k = 0; k < s; k++) {
+      for (i32 l = 0; l < rows; l++) sum[l] = from[k][first + l];
+      for (int j = 0; j < s; j++) {
+        double b = B[j * s + k];
+        for (i32 l = 0; l < rows; l++) sum[l] -= old[j][l] * b;
+      }
+      for (i32 l = 0; l < rows; l++) to[k][first + l] = sum[l];
+    }
+  }
+};
+
+/// Without an independent direction one that was alone says that A, or M, is not positive definite. With less than half of
+/// them a basis is poor, and no progress says that it is too poor.
+struct Independent {
+  static constexpr double progress = 0.25;  // of (r,r)
+  Get rr, rr_before, kept, target, bound;
+  int s;
+  SORDINO_HD int test() const {
+    if (!(rr <= bound)) return blew_up;
+    if (rr <= target) return met;
+    if (kept == 0) return s > 1 ? broke_down : not_definite;
+    return 2 * kept < s && rr > progress * rr_before ? broke_down : proceed;
+  }
+  SORDINO_HD double value() const { return rr; }
+};
+
+struct Cbcg final : Method {
+  static constexpr const char *name = "cbcg", *matrix = "spd";
+  static constexpr const char* summary =
+      "Chebyshev-basis communication-avoiding CG: two exposed reductions for s products; an iteration is s of cg's";
+  static constexpr bool replicated = false, any_preconditioner = true;
+  static constexpr bool stays = false;  // so many kinds of commands would make a kernel that is slow in all of them
+  static constexpr Factors complex = Factors::of_words;
+  explicit Cbcg(const Problem& problem);
+  using kernels =
+      decltype(joined(gram::Kernels{}, spectrum::Kernels{},
+                      KernelList<Kernel<Begin>, Kernel<Next>, Kernel<First>, Kernel<Step, Independent>, Kernel<Directions>>{}));
+
+  bool fall_back() override;
+  void forget() override { take(0); }
+  std::string remark() const override;
+
+ private:
+  struct Names {
+    Vec r, z[3];
+    std::vector<Vec> S, AS, Q, AQ;
+    Scal eta, rr_before;
+  };
+  struct Way {
+    int s;
+    Recorded begin, iterate;
+  };
+  static Names names(const Problem& k);
+  void record(const Problem& k, Names names, int s);
+  static void record_basis(const Problem& k, const Names& names);
+  void take(std::size_t way);
+
+  std::vector<Way> ways_;  // from the s that is asked for down to 1
+  std::size_t way_ = 0;
+};
+
+}  // namespace sordino::cbcg

@@ -1,0 +1,188 @@
+// The small dense algebra of methods that take s steps at once: sums of products of s vectors with s vectors, and systems with
+// the matrix of them, solved by every rank for itself, with the same bits.
+//
+// Small matrices lie by rows in vectors on replicated spaces, where commands compute them.
+#pragma once
+#include <cmath>
+
+#include "sordino/runtime/kernel_list.hpp"
+#include "sordino/runtime/rank.hpp"
+
+namespace sordino::gram {
+
+constexpr int most_s = 16;
+constexpr int side = 4;  // of the tiles in which sums of products are taken: one command, at most side^2 sums
+constexpr int most_kept = side * side;
+
+using Small = Foreign<const double, Access::read>;
+using SmallOut = Foreign<double, Access::update>;
+
+/// a_i' b_j of a tile's vectors.
+template <int R, int C>
+struct Products {
+  In a[R], b[C];
+  static constexpr double flops = 2 * R * C;
+  template <class V>
+  SORDINO_HD void fields(V&& visit) {
+    for (int i = 0; i < R; i++) visit(a[i]);
+    for (int j = 0; j < C; j++) visit(b[j]);
+  }
+  SORDINO_HD Sums<R * C> row(i32 n) {
+    Sums<R * C> s;
+    for (int i = 0; i < R; i++) {
+      double ai = a[i][n];
+      for (int j = 0; j < C; j++) s.v[i * C + j] = ai * b[j][n];
+    }
+    return s;
+  }
+};
+
+/// Of a tile on the diagonal of a symmetric matrix q_i' b_j, j >= i, and q_i' r.
+template <int R>
+struct Triangle {
+  static constexpr int sums = R * (R + 1) / 2 + R;
+  In q[R], b[R], r;
+  static constexpr double flops = 2 * sums;
+  template <class V>
+  SORDINO_HD void fields(V&& visit) {
+    for (int i = 0; i < R; i++) {
+      visit(q[i]);
+      visit(b[i]);
+    }
+    visit(r);
+  }
+  SORDINO_HD Sums<sums> row(i32 n) {
+    Sums<sums> s;
+    int k = 0;
+    for (int i = 0; i < R; i++) {
+      double qi = q[i][n];
+      for (int j = i; j < R; j++) s.v[k++] = qi * b[j][n];
+      s.v[k++] = qi * r[n];
+    }
+    return s;
+  }
+};
+
+struct Norm {
+  In r;
+  static constexpr double flops = 2;
+  SORDINO_HD Sums<1> row(i32 i) { return {r[i] * r[i]}; }
+};
+
+/// Sums of one reduction go to their places in a small matrix.
+struct Keep {
+  int count = 0;
+  Get sum[most_kept] = {};
+  i32 at[most_kept] = {};
+  SmallOut to;
+  template <class V>
+  SORDINO_HD void fields(V&& visit) {
+    for (int k = 0; k < count; k++) visit(sum[k]);
+    visit(to);
+  }
+  SORDINO_HD void row(i32) {
+    for (int k = 0; k < count; k++) to[at[k]] = sum[k];
+  }
+  Cost cost() const { return {8.0 * count, 0}; }
+};
+
+/// G = L L', and a = G^-1 g. `gram` holds the upper triangle of G, [s][s], and behind it g, [s]. A column whose pivot has no
+/// digits left depends on those before it: it is left out, with a zero in L's diagonal, and its part of a solution is zero.
+/// Sums to the number of columns that are kept, and to 0 if that is no remedy: a pivot is negative beyond rounding, or not a
+/// number.
+struct Factor {
+  static constexpr double least_pivot = 1e-14;  // of the entry in G's diagonal
+  static constexpr double rounding = 1e-8;      // of it, below zero
+  int s = 0;
+  Small gram;
+  SmallOut L, a;
+  SORDINO_HD Sums<1> row(i32) {
+    int columns = 0;
+    for (int j = 0; j < s; j++) {
+      double norm = gram[j * s + j], pivot = norm;
+      for (int k = 0; k < j; k++) pivot -= L[j * s + k] * L[j * s + k];
+      if (!(norm >= 0 && pivot >= -rounding * norm)) return {{0}};
+      bool kept = pivot > least_pivot * norm;
+      columns += kept;
+      L[j * s + j] = kept ? std::sqrt(pivot) : 0;
+      for (int i = j + 1; i < s; i++) {
+        double sum = gram[j * s + i];
+        for (int k = 0; k < j; k++) sum -= L[i * s + k] * L[j * s + k];
+        L[i * s + j] = kept ? sum / L[j * s + j] : 0;
+      }
+    }
+    solve(s, L.p, gram.p + s * s, 1, a.p, 1);
+    return {{double(columns)}};
+  }
+  /// L L' x = b; elements `b_step` and `x_step` apart.
+  SORDINO_HD static void solve(int s, const double* L, const double* b, int b_step, double* x, int x_step) {
+    for (int i = 0; i < s; i++) {
+      double sum = b[i * b_step];
+      for (int k = 0; k < i; k++) sum -= L[i * s + k] * x[k * x_step];
+      x[i * x_step] = L[i * s + i] > 0 ? sum / L[i * s + i] : 0;
+    }
+    for (int i = s - 1; i >= 0; i--) {
+      double sum = x[i * x_step];
+      for (int k = i + 1; k < s; k++) sum -= L[k * s + i] * x[k * x_step];
+      x[i * x_step] = L[i * s + i] > 0 ? sum / L[i * s + i] : 0;
+    }
+  }
+  template <class V>
+  SORDINO_HD void fields(V&& visit) {
+    visit(gram);
+    visit(L);
+    visit(a);
+  }
+  Cost cost() const { return {8.0 * (2 * s * s + 2 * s), s * s * s / 3.0 + 2.0 * s * s}; }
+};
+
+/// B = G^-1 C: a row of the space is a column of B.
+struct Solve {
+  int s = 0;
+  Small L, C;
+  SmallOut B;
+  SORDINO_HD void row(i32 j) { Factor::solve(s, L.p, C.p + j, s, B.p + j, s); }
+  template <class V>
+  SORDINO_HD void fields(V&& visit) {
+    visit(L);
+    visit(C);
+    visit(B);
+  }
+  Cost cost() const { return {24.0 * s * s, 2.0 * s * s * s}; }
+};
+
+using Kernels = KernelList<Kernel<Products<4, 4>>, Kernel<Products<4, 1>>, Kernel<Products<4, 2>>, Kernel<Products<4, 3>>,
+                           Kernel<Products<1, 4>>, Kernel<Products<2, 4>>, Kernel<Products<3, 4>>, Kernel<Products<1, 1>>,
+                           Kernel<Products<2, 2>>, Kernel<Products<3, 3>>, Kernel<Triangle<1>>, Kernel<Triangle<2>>,
+                           Kernel<Triangle<3>>, Kernel<Triangle<4>>, Kernel<Norm>, Kernel<Keep>, Kernel<Factor>, Kernel<Solve>>;
+
+/// The sums of products of vectors a_1..a_s with b_1..b_s in one reduction of s^2 values, or of s (s + 1) / 2 + s + 1 where
+/// they are symmetric, kept as a small matrix.
+class Table {
+ public:
+  /// symmetric: the upper triangle of a' b, behind it a' r, and (r, r) into a scalar.
+  Table(Rank& rank, int s, bool symmetric);
+
+  /// Starts the reduction.
+  void start(const std::vector<Vec>& a, const std::vector<Vec>& b) const;
+  void start_symmetric(const std::vector<Vec>& a, const std::vector<Vec>& b, Vec r, Scal rr) const;
+  /// Ends it, but for the scalar.
+  void keep(int space, Vec to) const;
+
+ private:
+  struct Tile {
+    int i = 0, j = 0, rows = 0, columns = 0;  // its first, and how many
+    std::vector<Scal> sums;
+    std::vector<i32> at;  // [sums] in the small matrix
+  };
+  void add_tile(int i, int j, bool symmetric);
+
+  Rank& rank_;
+  int s_;
+  std::vector<Tile> tiles_;
+};
+
+/// A space of so many rows, all of which every rank computes.
+Space replicated(i32 rows);
+
+}  // namespace sordino::gram

@@ -1,0 +1,240 @@
+// Solver cbcg: that it is conjugate gradients, s steps at a time, wherever those converge; what it costs; what its basis is
+// for.
+#include "check.hpp"
+#include "problems.hpp"
+#include "sordino/base/error.hpp"
+#include "sordino/linalg/partition.hpp"
+#include "sordino/solvers/gram.hpp"
+
+using namespace problems;
+
+namespace {
+
+Options steps_of(int s, const char* engine = "host", int ranks = 1) {
+  Options o = options("cbcg", engine, ranks);
+  o.precond = "jacobi";
+  o.s = s;
+  return o;
+}
+
+Options classic_cg() {
+  Options o = options("cg", "host", 1);
+  o.precond = "jacobi";
+  return o;
+}
+
+/// Of one iteration, on the first rank.
+Ledger iteration(const CsrView& A, const std::vector<double>& b, Options o) {
+  auto ledger = [&](int iterations) {
+    o.rtol = 1e-300;
+    o.maxiter = iterations;
+    o.check_every = 1000000;
+    Solved s = solve(A, b, o);
+    REQUIRE(s.report.status == Status::max_iterations);
+    return s.report.ledger;
+  };
+  return difference(ledger(3), ledger(2));
+}
+
+}  // namespace
+
+TEST("cbcg: after k iterations of s steps the residual is that of cg after s k") {
+  NOTE(fresh::said());
+  fresh::Random random(520);
+  CsrMatrix A = poisson(9, 10, 11, 7, 100);
+  auto b = random.normals(A.n);
+  Solved classic = solve(A.view(), b, classic_cg());
+  for (auto [s, tolerance] : {std::pair{1, 1e-7}, {2, 1e-6}, {4, 1e-6}, {8, 1e-5}, {12, 1e-3}}) {
+    Solved many = solve(A.view(), b, steps_of(s));
+    NOTE("s = ", s);
+    CHECK(many.report.status == Status::converged);
+    CHECK(many.report.iterations == (classic.report.iterations + s - 1) / s);
+    CHECK(many.report.history.size() == std::size_t(many.report.iterations));
+    for (std::size_t k = 0; k < many.report.history.size(); k++) {
+      std::size_t step = (k + 1) * std::size_t(s) - 1;
+      if (step < classic.report.history.size()) CHECK_NEAR(many.report.history[k] / classic.report.history[step], 1, tolerance);
+    }
+  }
+}
+
+TEST("cbcg: converges where cg does, on contrasts of 1 to 1e4, to the same verified residual") {
+  NOTE(fresh::said());
+  fresh::Random random(521);
+  for (double contrast : {1.0, 10.0, 1e2, 1e3, 1e4})
+    for (int points : {7, 27})
+      for (const char* precond : {"none", "jacobi", "chebyshev"}) {
+        CsrMatrix A = poisson(random.whole(8, 13), random.whole(8, 13), random.whole(8, 13), points, contrast);
+        auto b = random.normals(A.n);
+        Options o = steps_of(12, "host", int(random.whole(1, 4))), classic = classic_cg();
+        o.precond = classic.precond = precond;
+        Solved s = solve(A.view(), b, o), c = solve(A.view(), b, classic);
+        NOTE("contrast ", contrast, ", ", points, " points, ", precond, ", n = ", A.n, ": ", s.report.reason);
+        REQUIRE(c.report.status == Status::converged);
+        CHECK(s.report.status == Status::converged);
+        CHECK(matrices::exact_residual(A.view(), b, s.x) <= o.rtol * matrices::norm(b) * (1 + 1e-10));
+        if (o.precond != "none") CHECK(s.report.iterations * 12 <= c.report.iterations * 5 / 4 + 24);
+      }
+}
+
+TEST("cbcg: every s gives the same bits on any number of ranks of host and model, with equal ledgers") {
+  NOTE(fresh::said());
+  fresh::Random random(522);
+  CsrMatrix A = poisson(7, 8, 20, 7, 1000);
+  auto b = random.normals(A.n);
+  for (int s : {1, 3, 5, 12, 16})
+    for (const char* basis : {"chebyshev", "monomial"}) {
+      Options o = steps_of(s);
+      o.basis = basis;
+      Solved first = solve(A.view(), b, o);
+      CHECK(first.report.status == Status::converged);
+      for (int ranks : {1, 2, 3, 7}) {
+        NOTE("s = ", s, ", ", basis, ", ", ranks, " ranks");
+        o.ranks = ranks;
+        o.engine = "host";
+        Solved host = solve(A.view(), b, o);
+        o.engine = "model";
+        Solved model = solve(A.view(), b, o);
+        CHECK(same_bits(host.x, first.x));
+        CHECK(same_bits(model.x, first.x));
+        CHECK(model.report.ledger.same_counts(host.report.ledger));
+      }
+    }
+}
+
+TEST("cbcg: one pair of reductions for s products, of s (s + 1) / 2 + s + 1 and s s values") {
+  NOTE(fresh::said());
+  fresh::Random random(523);
+  CsrMatrix A = poisson(16, 16, 24, 7, 1);
+  auto b = random.normals(A.n);
+  for (int s = 1; s <= gram::most_s; s++)
+    for (const char* engine : {"host", "model"})
+      for (int ranks : {1, 3}) {
+        NOTE("s = ", s, " on ", engine, ", ", ranks, " ranks");
+        Ledger l = iteration(A.view(), b, steps_of(s, engine, ranks));
+        CHECK(l.reductions == 2);
+        CHECK(l.reduced_values == s * (s + 1) / 2 + s + 1 + s * s);
+        CHECK(l.messages == (ranks > 1 ? s : 0));
+      }
+}
+
+TEST("cbcg: vector traffic and workspace are what its header says") {
+  NOTE(fresh::said());
+  fresh::Random random(524);
+  CsrMatrix A = poisson(20, 20, 40, 7, 1);
+  auto b = random.normals(A.n);
+  const double n = double(A.n), matrix = 12 * double(A.indptr.back()) + 20 * n;
+  for (int tiles = 1; tiles <= gram::most_s / gram::side; tiles++) {
+    const int s = tiles * gram::side;
+    NOTE("s = ", s);
+    Options o = steps_of(s);
+    double words = (iteration(A.view(), b, o).memory_bytes - s * matrix) / (8 * n);
+    CHECK_NEAR(words, (3 * tiles + 15.25) * s, 1);
+    CHECK_NEAR(double(Solver(A.view(), o).memory()[0]) / (8 * n), 4 * s + 4 + 4 + 0.5, 0.5);
+  }
+}
+
+TEST("cbcg: powers of A lose their independence where Chebyshev polynomials keep it") {
+  NOTE(fresh::said());
+  fresh::Random random(525);
+  CsrMatrix A = poisson(12, 12, 12, 7, 1e3);
+  auto b = random.normals(A.n);
+  auto products = [&](int s, const char* basis) {
+    Options o = steps_of(s);
+    o.basis = basis;
+    o.maxiter = 400;
+    Solved found = solve(A.view(), b, o);
+    return found.report.status == Status::converged ? found.report.iterations * s : 400 * s;
+  };
+  for (int s : {1, 2, 3}) CHECK(products(s, "monomial") <= products(s, "chebyshev") + 2 * s);
+  for (int s : {12, 16}) CHECK(products(s, "monomial") >= products(s, "chebyshev") * 3 / 2);
+}
+
+TEST("cbcg: the power method's eigenvalue will do as well") {
+  NOTE(fresh::said());
+  fresh::Random random(526);
+  for (const char* precond : {"none", "jacobi", "chebyshev"}) {
+    CsrMatrix A = poisson(9, 9, 9, 27, 1e3);
+    auto b = random.normals(A.n);
+    Options o = steps_of(10);
+    o.precond = precond;
+    int ritz = solve(A.view(), b, o).report.iterations;
+    o.spectrum = "power";
+    Solved power = solve(A.view(), b, o);
+    NOTE(precond, ": ", power.report.reason);
+    CHECK(power.report.status == Status::converged);
+    CHECK(std::abs(power.report.iterations - ritz) <= 1 + ritz / 4);
+  }
+}
+
+TEST("cbcg: the eigenvalue is found once, and again with new values") {
+  NOTE(fresh::said());
+  fresh::Random random(527);
+  CsrMatrix A = poisson(8, 8, 8, 7, 10), B = poisson(8, 8, 8, 7, 1e3);
+  for (double& v : B.values) v *= 1e6;
+  auto b = random.normals(A.n);
+  Options o = steps_of(6);
+  o.precond = "none";
+  Solver solver(A.view(), o);
+  Solved first = solve(solver, b), second = solve(solver, b);
+  CHECK(same_bits(first.x, second.x));
+  CHECK(first.report.ledger.reductions == second.report.ledger.reductions + 2 * 12 + 1);
+  solver.update_values(B.values.data());
+  CHECK(same_bits(solve(solver, b).x, solve(B.view(), b, o).x));
+}
+
+TEST("cbcg: fewer unknowns than steps, and eigenvectors, are solved in one iteration") {
+  NOTE(fresh::said());
+  fresh::Random random(528);
+  for (i64 n : {1, 2, 3, 5, 9})
+    for (int ranks : {1, int(std::min<i64>(n, 3))}) {
+      CsrMatrix A = matrices::spd(random, n, 2, n);
+      auto b = random.normals(n);
+      Solved s = solve(A.view(), b, steps_of(12, "host", ranks));
+      NOTE("n = ", n, ", ranks = ", ranks, ": ", s.report.reason);
+      CHECK(s.report.status == Status::converged);
+      CHECK(s.report.iterations <= 2);
+    }
+  CsrMatrix I = matrices::diagonal(random, 300);
+  Solved s = solve(I.view(), random.normals(300), steps_of(12));  // with Jacobi: the identity
+  CHECK(s.report.status == Status::converged);
+  CHECK(s.report.iterations == 1);
+}
+
+TEST("cbcg: where accuracy is lost s is lowered, and the reason says so; nothing false is said") {
+  NOTE(fresh::said());
+  fresh::Random random(529);
+  CsrMatrix A = poisson(14, 14, 14, 7, 1e3);
+  auto b = random.normals(A.n);
+  Options o = steps_of(12), classic = classic_cg();
+  o.rtol = classic.rtol = 1e-15;  // below what can be attained
+  Solved s = solve(A.view(), b, o), c = solve(A.view(), b, classic);
+  NOTE(s.report.reason);
+  CHECK(s.report.status == Status::stagnated);
+  CHECK(s.report.reason.find("s was lowered from 12 to 1") != std::string::npos);
+  CHECK(s.report.true_residual <= 2 * c.report.true_residual);
+  CHECK(same_bits(solve(A.view(), b, o).x, s.x));
+}
+
+TEST("cbcg: a matrix that is not positive definite is noticed after s has come down to 1") {
+  NOTE(fresh::said());
+  fresh::Random random(530);
+  CsrMatrix A = matrices::spd(random, 300, 3, 300);
+  auto rows = matrices::rows(A);
+  for (i64 i = 0; i < 300; i += 2) rows[std::size_t(i)][i32(i)] *= -1;
+  Options o = steps_of(12);
+  o.precond = "none";
+  Solved s = solve(matrices::csr(rows).view(), random.normals(300), o);
+  NOTE(s.report.reason);
+  CHECK(s.report.status == Status::indefinite);
+  CHECK(s.report.reason.find("lowered from 12 to 1") != std::string::npos);
+}
+
+TEST("cbcg: s, basis and spectrum out of range are refused with a sentence") {
+  CsrMatrix A = poisson(4, 4, 4, 7, 1);
+  std::vector<double> b(std::size_t(A.n), 1.0);
+  for (int s : {0, 17})
+    CHECK_THROWS(solve(A.view(), b, steps_of(s)), Error, "s must be from 1 to 16, not " + std::to_string(s));
+  Options o = steps_of(4);
+  o.basis = "newton";
+  CHECK_THROWS(solve(A.view(), b, o), Error, "there is no basis 'newton'; there are chebyshev, monomial");
+}

@@ -1,0 +1,182 @@
+// Small systems as every rank solves them, and the tables of products that they are made of.
+#include "sordino/solvers/gram.hpp"
+
+#include "check.hpp"
+#include "sordino/runtime/host/engine.hpp"
+#include "unit/fresh.hpp"
+
+using namespace sordino;
+
+namespace {
+
+using Matrix = std::vector<double>;  // [s][s] by rows
+
+struct Factored {
+  double kept;
+  Matrix L;
+  std::vector<double> a;
+};
+
+Factored factored(int s, const Matrix& G, const std::vector<double>& g) {
+  std::vector<double> gram = G;
+  gram.insert(gram.end(), g.begin(), g.end());
+  Factored f{0, Matrix(std::size_t(s * s)), std::vector<double>(std::size_t(s))};
+  gram::Factor factor{.s = s, .gram = {}, .L = {}, .a = {}};
+  factor.gram.p = gram.data();
+  factor.L.p = f.L.data();
+  factor.a.p = f.a.data();
+  f.kept = factor.row(0).v[0];
+  return f;
+}
+
+std::vector<double> times(int s, const Matrix& G, const std::vector<double>& x) {
+  std::vector<double> y(x.size());
+  for (int i = 0; i < s; i++)
+    for (int j = 0; j < s; j++) y[std::size_t(i)] += G[std::size_t(i * s + j)] * x[std::size_t(j)];
+  return y;
+}
+
+/// V'V of random columns; column `dependent`, if any, is the sum of those before it.
+Matrix gram_matrix(fresh::Random& random, int s, int dependent = -1) {
+  const int n = s + 5;
+  std::vector<std::vector<double>> V;
+  for (int j = 0; j < s; j++) {
+    V.push_back(random.normals(n));
+    if (j != dependent) continue;
+    V.back().assign(std::size_t(n), 0);
+    for (int k = 0; k < j; k++)
+      for (int i = 0; i < n; i++) V.back()[std::size_t(i)] += V[std::size_t(k)][std::size_t(i)];
+  }
+  Matrix G;
+  for (auto& a : V)
+    for (auto& b : V) {
+      double sum = 0;
+      for (std::size_t i = 0; i < a.size(); i++) sum += a[i] * b[i];
+      G.push_back(sum);
+    }
+  return G;
+}
+
+}  // namespace
+
+TEST("gram: a positive definite system is solved, and with its factor one with several right-hand sides") {
+  NOTE(fresh::said());
+  fresh::Random random(510);
+  for (int s = 1; s <= gram::most_s; s++) {
+    NOTE("s = ", s);
+    Matrix G = gram_matrix(random, s), C = random.normals(s * s), B(C.size());
+    auto g = random.normals(s);
+    Factored f = factored(s, G, g);
+    CHECK(f.kept == s);
+    auto product = times(s, G, f.a);
+    for (std::size_t i = 0; i < g.size(); i++) CHECK_NEAR(product[i], g[i], 1e-8);
+    gram::Solve solve{.s = s, .L = {}, .C = {}, .B = {}};
+    solve.L.p = f.L.data();
+    solve.C.p = C.data();
+    solve.B.p = B.data();
+    for (int j = 0; j < s; j++) solve.row(j);
+    for (int j = 0; j < s; j++) {
+      std::vector<double> column, right;
+      for (int i = 0; i < s; i++) {
+        column.push_back(B[std::size_t(i * s + j)]);
+        right.push_back(C[std::size_t(i * s + j)]);
+      }
+      auto same = times(s, G, column);
+      for (std::size_t i = 0; i < right.size(); i++) CHECK_NEAR(same[i], right[i], 1e-8);
+    }
+  }
+}
+
+TEST("gram: a dependent column is left out, and the rest is solved as without it") {
+  NOTE(fresh::said());
+  fresh::Random random(511);
+  for (int s : {2, 5, 12})
+    for (int dependent = 1; dependent < s; dependent++) {
+      NOTE("s = ", s, ", column ", dependent);
+      Matrix G = gram_matrix(random, s, dependent);
+      auto x = random.normals(s);
+      auto g = times(s, G, x);  // in the range
+      Factored f = factored(s, G, g);
+      CHECK(f.kept == s - 1);
+      CHECK(f.a[std::size_t(dependent)] == 0);
+      auto product = times(s, G, f.a);
+      for (std::size_t i = 0; i < g.size(); i++) CHECK_NEAR(product[i], g[i], 1e-7);
+    }
+}
+
+TEST("gram: what is indefinite, not a number, or nothing at all is lost") {
+  fresh::Random random(512);
+  for (int s : {1, 3, 8}) {
+    NOTE("s = ", s);
+    std::vector<double> g(std::size_t(s), 1.0);
+    Matrix G = gram_matrix(random, s);
+    for (double bad : {-1e3, double(NAN)}) {
+      Matrix other = G;
+      other.back() = bad;
+      CHECK(factored(s, other, g).kept == 0);
+    }
+    CHECK(factored(s, Matrix(G.size()), g).kept == 0);
+  }
+}
+
+TEST("gram: a table holds every product once, in one reduction of as many values as it has entries") {
+  NOTE(fresh::said());
+  fresh::Random random(513);
+  constexpr i32 rows = 70;
+  for (int s = 1; s <= gram::most_s; s++)
+    for (int ranks : {1, 3}) {
+      NOTE("s = ", s, ", ranks = ", ranks);
+      std::vector<std::vector<double>> a, b;
+      for (int j = 0; j < s; j++) {
+        a.push_back(random.normals(rows * ranks));
+        b.push_back(random.normals(rows * ranks));
+      }
+      auto product = [&](int i, int j) {
+        double sum = 0;
+        for (std::size_t n = 0; n < a[0].size(); n++) sum += a[std::size_t(i)][n] * b[std::size_t(j)][n];
+        return sum;
+      };
+      host::HostEngine engine({.ranks = ranks, .timeout = 20});
+      std::vector<double> G(std::size_t(s * s + s)), C(std::size_t(s * s));
+      engine.run([&](Rank& rank) {
+        int space = rank.add_space(equal_parts(rows, rank.id(), rank.size())), one = rank.add_space(gram::replicated(1));
+        std::vector<Vec> va, vb;
+        for (std::size_t j = 0; j < a.size(); j++) {
+          va.push_back(rank.vector("a", space));
+          vb.push_back(rank.vector("b", space));
+          rank.write(va.back(), a[j].data() + rows * rank.id());
+          rank.write(vb.back(), b[j].data() + rows * rank.id());
+        }
+        gram::Table symmetric(rank, s, true), whole(rank, s, false);
+        Vec to_G = rank.vector("G", rank.add_space(gram::replicated(s * s + s))),
+            to_C = rank.vector("C", rank.add_space(gram::replicated(s * s)));
+        Scal rr = rank.scalar("rr");
+        auto body = rank.record([&] {
+          symmetric.start_symmetric(va, vb, va[0], rr);
+          symmetric.keep(one, to_G);
+          rank.wait(rr);
+          whole.start(va, vb);
+          whole.keep(one, to_C);
+        });
+        rank.replay(body);
+        if (rank.id() == 0) {
+          rank.read(to_G, G.data());
+          rank.read(to_C, C.data());
+        }
+      });
+      for (int i = 0; i < s; i++) {
+        CHECK_NEAR(
+            G[std::size_t(s * s + i)],
+            [&] {
+              double sum = 0;
+              for (std::size_t n = 0; n < a[0].size(); n++) sum += a[std::size_t(i)][n] * a[0][n];
+              return sum;
+            }(),
+            1e-10);
+        for (int j = 0; j < s; j++) CHECK_NEAR(C[std::size_t(i * s + j)], product(i, j), 1e-10);
+        for (int j = i; j < s; j++) CHECK_NEAR(G[std::size_t(i * s + j)], product(i, j), 1e-10);
+      }
+      CHECK(engine.rank(0).ledger.reductions == 2);
+      CHECK(engine.rank(0).ledger.reduced_values == s * (s + 1) / 2 + s + 1 + s * s);
+    }
+}
