@@ -74,6 +74,7 @@ struct Recording {
   std::vector<Command> commands;
   bool is_loop = false;
   int period = 1;  // iterations after which the rotation is back where it began
+  int steps = 1;   // that one iteration counts as, where progress is told
   std::vector<std::vector<int>> rotate, rotate_scalars;
 };
 

@@ -62,8 +62,8 @@ class Program {
 
 /// What a run is doing, for whoever supervises it from outside; written by the first local rank.
 struct Progress {
-  std::atomic<int> iteration{0};
-  std::atomic<double> value{0};  // what the last exit test put into the history
+  std::atomic<int> iteration{0};  // exit tests, each counted as its loop's steps
+  std::atomic<double> value{0};   // what the last exit test put into the history
 };
 
 class Engine {

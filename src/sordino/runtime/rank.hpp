@@ -180,11 +180,15 @@ class Rank {
   /// first replay or rehearsal of what sends anything throws bad_argument on all ranks, before it runs (runtime/accounts.hpp).
   template <class B>
   Recorded record(B body) {
-    return record_body(false, {}, body);
+    return record_body({}, {}, body);
   }
+  /// `steps`: as how many iterations one of the loop counts where progress is told (Progress). Outcome counts the loop's own.
   template <class B>
-  Recorded loop(const Rotation& rotation, B body) {
-    return record_body(true, rotation, body);
+  Recorded loop(const Rotation& rotation, B body, int steps = 1) {
+    Recording empty;
+    empty.is_loop = true;
+    empty.steps = steps;
+    return record_body(std::move(empty), rotation, body);
   }
   /// Replays; a loop for at most `max` iterations. What a loop carried to its next iteration is received and dropped.
   /// Afterwards names mean what they meant in the body that exited, or what the next body would have seen.
@@ -296,18 +300,18 @@ class Rank {
   const Exchange* common_exchange(const std::vector<int>& vectors, int space) const;
   Scal scalar(std::string name, double value, bool known);
   template <class B>
-  Recorded record_body(bool is_loop, const Rotation& rotation, B& body) {
-    begin_recording();
+  Recorded record_body(Recording empty, const Rotation& rotation, B& body) {
+    begin_recording(std::move(empty));
     try {
       body();
-      return end_recording(is_loop, rotation);
+      return end_recording(rotation);
     } catch (...) {
       forget_recording();
       throw;
     }
   }
-  void begin_recording();
-  Recorded end_recording(bool is_loop, const Rotation& rotation);
+  void begin_recording(Recording empty);
+  Recorded end_recording(const Rotation& rotation);
   void forget_recording();
   void make_pending_test();
   void add_rotation(Recording& r, const Rotation& rotation) const;

@@ -239,10 +239,10 @@ void Rank::push_last(Vec v) {
   c.phases.insert(last, {Op::put, v.id});
 }
 
-void Rank::begin_recording() {
+void Rank::begin_recording(Recording empty) {
   check_idle("a recording is made");
   if (recording_) bad_argument("recordings do not nest");
-  recording_ = std::make_shared<Recording>();
+  recording_ = std::make_shared<Recording>(std::move(empty));
   recordings_++;
 }
 
@@ -288,12 +288,11 @@ void Rank::add_rotation(Recording& r, const Rotation& rotation) const {
                      "' cannot trade places: their permissions differ");
 }
 
-Recorded Rank::end_recording(bool is_loop, const Rotation& rotation) {
+Recorded Rank::end_recording(const Rotation& rotation) {
   make_pending_test();
   require_carriers();
   auto r = std::move(recording_);
   recording_ = nullptr;
-  r->is_loop = is_loop;
   add_rotation(*r, rotation);
   derive_dependences(*r);
   if (mutate) mutate(*r);

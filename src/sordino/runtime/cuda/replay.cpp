@@ -245,7 +245,7 @@ void CudaProgram::take_history(i64 until) {
   for (; tests_taken_ < until; tests_taken_++) rank_.history.push_back(history_copy_[u64(tests_taken_) & history_mask_]);
   if (mine_.index != state_.hall->first_rank() || fresh == 0) return;
   state_.progress().value.store(rank_.history.back(), std::memory_order_relaxed);
-  state_.progress().iteration.fetch_add(int(fresh), std::memory_order_relaxed);
+  state_.progress().iteration.fetch_add(int(fresh) * rec_.steps, std::memory_order_relaxed);
 }
 
 }  // namespace sordino::cuda

@@ -160,7 +160,7 @@ class HostProgram final : public Frame {
     Verdict v = test(t, i);
     if (rank_.id() == engine_.first_) {
       engine_.progress_.value.store(rank_.history.back(), std::memory_order_relaxed);
-      engine_.progress_.iteration.fetch_add(1, std::memory_order_relaxed);
+      engine_.progress_.iteration.fetch_add(recording().steps, std::memory_order_relaxed);
     }
     if (v == proceed && rank_.stop_seen) v = asked_to_stop;
     return v;

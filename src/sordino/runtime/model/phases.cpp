@@ -41,7 +41,7 @@ bool ModelProgram::exit_test(Queue& q, const Step& s) {
     verdict = met;
   if (rank_.id() == 0) {
     if (engine_.options_.arithmetic) engine_.progress_.value.store(rank_.history.back(), std::memory_order_relaxed);
-    engine_.progress_.iteration.fetch_add(1, std::memory_order_relaxed);
+    engine_.progress_.iteration.fetch_add(recording().steps, std::memory_order_relaxed);
   }
   if (verdict == proceed && q.stop_seen) verdict = asked_to_stop;
   if (verdict == proceed) return true;
