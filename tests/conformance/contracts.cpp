@@ -24,7 +24,7 @@ Spent spent(const CsrMatrix& A, const std::vector<double>& b, const std::string&
     o.rtol = 1e-300;    // never met
     o.maxiter = iterations;
     o.check_every = o.replace_every = 1000000;
-    o.s = 1;  // with more, nothing is left to do after so many iterations
+    o.s = 1;  // of which both numbers of iterations are multiples
     Solved s = solve(A.view(), b, o);
     REQUIRE(s.report.status == Status::max_iterations);
     REQUIRE(s.report.iterations == iterations);

@@ -30,6 +30,7 @@ Options endless(const std::string& method, const char* engine, int ranks) {
   Options o = options(method, engine, ranks);
   o.rtol = 1e-250;
   o.maxiter = 1000000;
+  o.s = 2;  // so that one iteration, and what stands before it, is over soon
   return o;
 }
 

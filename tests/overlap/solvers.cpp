@@ -16,6 +16,9 @@ std::vector<double> right_hand_side() {
   return b;
 }
 
+constexpr int steps = 4;  // that cbcg takes at once; those of a run are a multiple
+static_assert(runs::few % steps == 0 && runs::many % steps == 0);
+
 /// Solves on one rank of an engine; x of the whole into `x`.
 SolveOutcome solve(Rank& s, const std::string& name, const SolveControl& control, std::vector<double>* x = nullptr) {
   static const std::vector<double> b = right_hand_side();
@@ -24,7 +27,7 @@ SolveOutcome solve(Rank& s, const std::string& name, const SolveControl& control
   Partition partition = balance(A, s.size());
   auto op = m.replicated ? CsrOperator::gathered(s, A, partition) : std::make_unique<CsrOperator>(s, A, partition);
   Jacobi M(s, A, op->space());
-  Driver driver(s, *op, M, m, 1 << 20, 1 << 20);
+  Driver driver(s, *op, M, m, 1 << 20, 1 << 20, {}, {}, {.s = steps});
   i64 row = driver.space().first_row;
   SolveOutcome out = driver.solve(b.data() + row, nullptr, control);
   if (x) driver.read_solution(x->data() + row);
@@ -75,8 +78,8 @@ double traffic(const std::string& name, const model::Options& o) {
 
 struct Promise {
   const char* method;
-  int exposed, hidden;  // reductions an iteration
-  int moved = 0;        // hidden ones whose finish the mutation moves
+  double exposed, hidden;  // reductions an iteration
+  int moved = 0;           // hidden ones whose finish the mutation moves
   double reduction = 6 * us;
 };
 constexpr double behind_a_vector = 1 * us;  // an update of a vector takes longer, and hides it
@@ -87,7 +90,7 @@ constexpr Promise promises[] = {
     {"bicgstab", 3, 0},
     {"pipebicgstab", 0, 2, 1},
     {"gropp", 0, 2, 2, behind_a_vector},
-    {"cbcg", 2, 0},
+    {"cbcg", 2.0 / steps, 0},
     {"pcg1", 3, 0},
     {"pcg2", 3, 0},
     {"pcg-overlap", 0, 3, 3, behind_a_vector},

@@ -172,7 +172,9 @@ TEST("methods of one family are the same recurrence in exact arithmetic") {
       for (auto& m : methods()) {
         if (m.needs_spd != spd) continue;
         NOTE(m.name, ", n = ", n);
-        auto history = solve(A.view(), b, options(m.name, "host", 2)).report.history;
+        Options o = options(m.name, "host", 2);
+        o.s = 1;  // so that every iteration has a residual of its own
+        auto history = solve(A.view(), b, o).report.history;
         if (first.empty()) first = history;
         REQUIRE(history.size() >= 5);
         for (std::size_t i = 0; i < 5; i++) CHECK_NEAR(history[i], first[i], 1e-8 * first[i] + 1e-12);
@@ -180,7 +182,7 @@ TEST("methods of one family are the same recurrence in exact arithmetic") {
     }
 }
 
-TEST("CG ends after as many iterations as the matrix has eigenvalues") {
+TEST("CG ends after as many iterations as the matrix has eigenvalues, rounded up to what it takes at once") {
   NOTE(fresh::said());
   fresh::Random random(306);
   for (auto& m : methods()) {
@@ -194,10 +196,13 @@ TEST("CG ends after as many iterations as the matrix has eigenvalues") {
       CsrMatrix A = matrices::csr(r);
       Options o = options(m.name, "host", 3);
       o.precond = "none";
+      o.s = 2;
       NOTE(m.name, ", ", distinct, " eigenvalues");
-      CHECK(solve(A.view(), random.normals(n), o).report.iterations == distinct);
+      Solver solver(A.view(), o);
+      const int steps = solver.steps();
+      CHECK(solve(solver, random.normals(n)).report.iterations == (distinct + steps - 1) / steps * steps);
       o.precond = "jacobi";
-      CHECK(solve(A.view(), random.normals(n), o).report.iterations == 1);
+      CHECK(solve(A.view(), random.normals(n), o).report.iterations == steps);
     }
   }
 }
@@ -246,7 +251,8 @@ TEST("after the most iterations x is as far as the residual that is told of it")
         o.maxiter = k;
         o.check_every = check_every;
         auto solved = solve(A.view(), b, o);
-        if (m.name == "prcg" || m.name == "cgcg") continue;  // they test first, and tell of the iteration before
+        if (m.name == "prcg" || m.name == "cgcg" || m.name == "cbcg")
+          continue;  // they test first, and tell of the iteration before
         auto& told = solved.report.history;
         double best = check_every == 1 ? *std::min_element(told.begin(), told.end()) : told.back();
         CHECK_NEAR(matrices::exact_residual(A.view(), b, solved.x) / b_norm, std::min(1.0, best), 1e-10);

@@ -96,8 +96,7 @@ void Options::fields(V&& v) {
   v("grid", grid, "solve",
     "cells in x, y and z whose unknowns the rows are, x fastest, for tiles, such as 64,64,32; empty: one line of them", any);
   v("s", s, "solve",
-    "steps of conjugate gradients that an iteration of cbcg takes at once, the most; it takes fewer where their directions "
-    "depend on each other",
+    "iterations that cbcg takes at once, the most: fewer where their directions lose their conjugacy, or maxiter leaves fewer",
     any);
   v("basis", basis, "solve",
     "what cbcg makes its directions of: Chebyshev polynomials, or powers of A, which lose their independence beyond s = 3",
@@ -122,7 +121,8 @@ void Options::fields(V&& v) {
   v("atol", atol, "solve", "absolute tolerance", any);
   v("maxiter", maxiter, "solve", "most iterations; 0 means 10 n, between 1,000 and 100,000", any);
   v("time_limit", time_limit, "solve", "seconds after which to stop with the best x; 0 means none", any);
-  v("check_every", check_every, "solve", "iterations between looks at the residual that keep the best x", any);
+  v("check_every", check_every, "solve",
+    "iterations between looks at the residual that keep the best x, rounded up to what cbcg takes at once", any);
   v("replace_every", replace_every, "solve",
     "iterations between residual replacements of pipelined methods; 0 means the method's own", any);
   v("engine", engine, "run",

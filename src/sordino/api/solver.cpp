@@ -330,6 +330,7 @@ int Solver::ranks() const { return state_->engine().size(); }
 int Solver::first_rank() const { return state_->engine().first_rank(); }
 double Solver::setup_seconds() const { return state_->setup_seconds; }
 const std::string& Solver::method() const { return state_->chosen.method->name; }
+int Solver::steps() const { return state_->parts[0].driver->steps(); }
 const std::string& Solver::storage() const { return state_->chosen.storage.name; }
 const std::string& Solver::why_stored_so() const { return state_->chosen.storage.why; }
 const std::string& Solver::symmetry() const { return state_->chosen.symmetry; }

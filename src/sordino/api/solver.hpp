@@ -82,6 +82,7 @@ class Solver {
   std::vector<i64> device_allocations() const;
   const std::string& method() const;
   const std::string& preconditioner() const;
+  int steps() const;  // iterations that the method takes at once, which is once round its loop; 1 but for cbcg
   const std::string& symmetry() const;       // hermitian, symmetric or general, as found or said; empty: nobody looked
   const std::string& storage() const;        // csr, dia or symdia; empty: A is a function
   const std::string& why_stored_so() const;  // what that hung on, or "asked for"

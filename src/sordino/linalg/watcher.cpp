@@ -31,7 +31,7 @@ void Watcher::look(const HostView& host) const {
   looks_++;
   if (s_.id() != 0) return;
   const double* x = !watch_.x ? nullptr : host.words(seen_x_.id >= 0 ? seen_x_ : x_);
-  watch_.look(begun_ + looks_ * every, std::sqrt(host.get(seen_rr_)) / b_norm_, x);
+  watch_.look(begun_ + looks_ * stride_, std::sqrt(host.get(seen_rr_)) / b_norm_, x);
 }
 
 }  // namespace sordino

@@ -14,10 +14,13 @@ using Look = std::function<void(int iteration, double relative_residual, const d
 /// What is to be looked at, and how often. On GPUs a loop with looks is no graph, and each drains the queue. With x each moves
 /// 8 B a row to rank 0, which keeps 2 n words for it, and the others 2 words a row.
 struct Watch {
-  int every = 0;  // iterations; 0: nobody looks
+  int every = 0;  // iterations, rounded up to what a method takes at once; 0: nobody looks
   bool x = false;
   Look look = {};
 };
+
+/// How often a loop that takes `steps` iterations at once goes round in that many, rounded up.
+inline int rounds(int iterations, int steps) { return iterations / steps + (iterations % steps > 0); }
 
 /// (r,r) that the next step may already be reducing anew, kept where the host can see it.
 struct KeepNorm {
@@ -36,10 +39,12 @@ class Watcher {
   }
   /// Inside a recording: (r,r), and x if it is wanted, go to rank 0, which calls look().
   void record_look(Scal rr) const;
-  /// The next looks are those of a loop that begins after so many iterations.
-  void loop_begins(int iterations, double b_norm) { begun_ = iterations, looks_ = 0, b_norm_ = b_norm; }
+  /// The next looks are those of a loop that begins after so many iterations, and takes `steps` at once.
+  void loop_begins(int iterations, double b_norm, int steps) {
+    begun_ = iterations, looks_ = 0, b_norm_ = b_norm, stride_ = rounds(every, steps) * steps;
+  }
   /// Whether somebody is to look after iteration `iteration` and the loop, which has ended there, did not come to it.
-  bool is_due(int iteration) const { return iteration > begun_ + looks_ * every && (iteration - begun_) % every == 0; }
+  bool is_due(int iteration) const { return iteration > begun_ + looks_ * stride_ && (iteration - begun_) % stride_ == 0; }
 
   const int every;
 
@@ -53,6 +58,7 @@ class Watcher {
   Exchange gather_;
   int begun_ = 0;
   double b_norm_ = 1;
+  int stride_ = 1;  // iterations between looks
   mutable int looks_ = 0;
 };
 

@@ -18,10 +18,13 @@ F bases(F f, const std::vector<Vec>& S, const std::vector<Vec>& AS, const std::v
 
 Cbcg::Cbcg(const Problem& k) {
   Names n = names(k);
-  rr = k.s.scalar("(r,r)");
-  tests_first = true;
   prepare = spectrum::estimate(k, {.v = n.z[0], .p = n.S[0], .w = n.AS[0]}, n.eta);
-  for (int s = k.basis.s; s > 0; s /= 2) record(k, n, s);
+  Problem by_steps = k;
+  for (int s = k.basis.s; s > 1 || ways_.empty(); s /= 2) {
+    by_steps.steps = s;
+    ways_.push_back(way(by_steps, n));
+  }
+  ways_.push_back(cg::Cg(k));
   take(0);
 }
 
@@ -36,24 +39,28 @@ Cbcg::Names Cbcg::names(const Problem& k) {
     n.AQ.push_back(k.vector("A Q"));
   }
   n.eta = k.s.scalar("eta");
+  n.rr = k.s.scalar("(r,r)");
   n.rr_before = k.s.scalar("(r,r) before");
   return n;
 }
 
-void Cbcg::record(const Problem& k, Names n, int s) {
+Way Cbcg::way(const Problem& k, Names n) {
   auto& e = k.s;
+  const int s = k.steps;
   const auto width = std::size_t(s);
   for (auto* basis : {&n.S, &n.AS, &n.Q, &n.AQ}) basis->resize(width);
-  const auto& [r, z, S, AS, Q, AQ, eta, rr_before] = n;
+  const auto& [r, z, S, AS, Q, AQ, eta, rr, rr_before] = n;
   gram::Table G(e, s, true), C(e, s, false);
   const int one = e.add_space(gram::replicated(1)), columns = e.add_space(gram::replicated(s));
   auto small = [&](const char* name, int rows) { return e.vector(name, e.add_space(gram::replicated(rows))); };
-  Vec Gg = small("G and g", s * s + s), L = small("L", s * s), a = small("a", s), QAS = small("C", s * s),
-      B = small("B", s * s);
+  Vec Gg = small("G and g", s * s + s), L = small("L", s * s), a = small("a", s), diagonal = small("diagonal of G", s),
+      QAS = small("C", s * s), B = small("B", s * s);
   Scal kept = e.scalar("independent directions");
   Vec S0 = k.M ? Vec{} : S[0];
 
-  Way way{s, {}, {}};
+  Way way;
+  way.rr = rr;
+  way.tests_first = true;
   way.begin = e.record([&] {
     k.run_and_precondition(Begin{.b = k.b, .Ax = k.Ax, .d = k.d, .r = r, .S0 = S0, .rr_before = rr_before}, r, S[0]);  // l.1
     record_basis(k, n);                                                                                                // l.2
@@ -62,7 +69,7 @@ void Cbcg::record(const Problem& k, Names n, int s) {
   way.iterate = k.loop({}, rr, [&] {
     G.start_symmetric(Q, AQ, r, rr);  // l.5, 6
     G.keep(one, Gg);
-    e.run_over(one, gram::Factor{.s = s, .gram = Gg, .L = L, .a = a}, start(kept));  // l.7
+    e.run_over(one, gram::Factor{s, rr_before, Gg, QAS, L, a, diagonal}, start(kept));  // l.7
     e.exit_if(Independent{finish(rr), rr_before, finish(kept), k.target, k.bound, s});
     Step step{.s = s, .a = a, .x = k.x, .r = r, .d = k.d, .S0 = S0};
     std::copy(Q.begin(), Q.end(), step.Q);
@@ -74,7 +81,7 @@ void Cbcg::record(const Problem& k, Names n, int s) {
     e.run_over(columns, gram::Solve{.s = s, .L = L, .C = QAS, .B = B});                        // l.12
     e.run(bases(Directions{.s = s, .rr = rr, .rr_before = rr_before, .B = B}, S, AS, Q, AQ));  // l.13, 14
   });
-  ways_.push_back(std::move(way));
+  return way;
 }
 
 // Algorithm 3 with lambda_min = 0, so zeta = 1, for j = 1..s-1 (001-E6); then only A S_(s-1). S_0 has been computed and sent.
@@ -93,22 +100,23 @@ void Cbcg::record_basis(const Problem& k, const Names& n) {
   }
 }
 
-void Cbcg::take(std::size_t way) {
-  way_ = way;
-  begin = ways_[way].begin;
-  iterate = ways_[way].iterate;
-}
-
 bool Cbcg::fall_back() {
-  if (way_ + 1 == ways_.size()) return false;
-  take(way_ + 1);
+  if (fallen_ + 1 == ways_.size()) return false;
+  take(++fallen_);
   return true;
 }
 
+void Cbcg::fit(int iterations) {
+  std::size_t way = fallen_;
+  while (ways_[way].steps() > iterations) way++;
+  take(way);
+}
+
 std::string Cbcg::remark() const {
-  if (way_ == 0) return "";
-  return "; s was lowered from " + std::to_string(ways_[0].s) + " to " + std::to_string(ways_[way_].s) +
-         " where the recurrence lost its accuracy";
+  if (fallen_ == 0) return "";
+  const std::string asked = std::to_string(ways_[0].steps()), now = std::to_string(ways_[fallen_].steps());
+  if (fallen_ + 1 == ways_.size()) return "; cg went on where " + asked + " steps at once did not get on";
+  return "; s was lowered from " + asked + " to " + now + " where more steps at once did not get on";
 }
 
 }  // namespace cbcg

@@ -1,14 +1,16 @@
 // Preconditioned Chebyshev-basis communication-avoiding conjugate gradients, P-CBCG (001, Algorithms 2 and 3, as corrected by
-// 001-E3..E7). An iteration is s of conjugate gradients: those minimize one direction after the other, this one s at once.
+// 001-E3..E7). A round of the loop is s iterations of conjugate gradients, and counts as s: those minimize along one direction
+// after the other, this one along s at once.
 //
-// Per iteration: s operators, s halos, s preconditioners, 2 reductions of s (s + 1) / 2 + s + 1 and of s^2 values, both
+// Per round: s operators, s halos, s preconditioners, 2 reductions of s (s + 1) / 2 + s + 1 and of s^2 values, both
 // exposed. Sums are taken in tiles of 4 by 4 vectors, so that, with t = s / 4 of them rounded up, the vector traffic beyond the
-// operators is (3 t + 15) s n words; workspace (4 s + 4) n. (r,r) is that of the x before the iteration. Deviations: lambda_max
-// is by default a Ritz value (spectrum.hpp); a vector of the basis that depends on those before it is left out of the step
-// (gram::Factor). Where that does not help, s falls back to s / 2 and so on; s = 1 is conjugate gradients.
+// operators is (3 t + 15) s n words; workspace (4 s + 6) n. (r,r) is that of the x before the round. Deviations: lambda_max
+// is by default a Ritz value (spectrum.hpp); a vector of the basis that depends on those before it is left out of the step.
+// Where directions lose their conjugacy (gram::Factor) or a residual its accuracy, s falls back to s / 2 and so on, and to cg.
 #pragma once
 #include <cmath>
 
+#include "sordino/solvers/cg.hpp"
 #include "sordino/solvers/gram.hpp"
 #include "sordino/solvers/spectrum.hpp"
 
@@ -147,8 +149,7 @@ struct Directions {  // Q = S - Q B;  A Q = A S - A Q B (Alg. 2, l.13, 14, with 
   }
 };
 
-/// Without an independent direction one that was alone says that A, or M, is not positive definite. With less than half of
-/// them a basis is poor, and no progress says that it is too poor.
+/// With less than half of the directions independent a basis is poor, and no progress says that it is too poor.
 struct Independent {
   static constexpr double progress = 0.25;  // of (r,r)
   Get rr, rr_before, kept, target, bound;
@@ -156,8 +157,7 @@ struct Independent {
   SORDINO_HD int test() const {
     if (!(rr <= bound)) return blew_up;
     if (rr <= target) return met;
-    if (kept == 0) return s > 1 ? broke_down : not_definite;
-    return 2 * kept < s && rr > progress * rr_before ? broke_down : proceed;
+    return kept == 0 || (2 * kept < s && rr > progress * rr_before) ? broke_down : proceed;
   }
   SORDINO_HD double value() const { return rr; }
 };
@@ -165,36 +165,33 @@ struct Independent {
 struct Cbcg final : Method {
   static constexpr const char *name = "cbcg", *matrix = "spd";
   static constexpr const char* summary =
-      "Chebyshev-basis communication-avoiding CG: two exposed reductions for s products; an iteration is s of cg's";
+      "Chebyshev-basis communication-avoiding CG: s iterations at once, two exposed reductions for them";
   static constexpr bool replicated = false, any_preconditioner = true;
   static constexpr bool stays = false;  // so many kinds of commands would make a kernel that is slow in all of them
   static constexpr Factors complex = Factors::of_words;
   explicit Cbcg(const Problem& problem);
   using kernels =
-      decltype(joined(gram::Kernels{}, spectrum::Kernels{},
+      decltype(joined(cg::Cg::kernels{}, gram::Kernels{}, spectrum::Kernels{},
                       KernelList<Kernel<Begin>, Kernel<Next>, Kernel<First>, Kernel<Step, Independent>, Kernel<Directions>>{}));
 
   bool fall_back() override;
-  void forget() override { take(0); }
+  void fit(int iterations) override;
+  void forget() override { take(fallen_ = 0); }
   std::string remark() const override;
 
  private:
   struct Names {
     Vec r, z[3];
     std::vector<Vec> S, AS, Q, AQ;
-    Scal eta, rr_before;
-  };
-  struct Way {
-    int s;
-    Recorded begin, iterate;
+    Scal eta, rr, rr_before;
   };
   static Names names(const Problem& k);
-  void record(const Problem& k, Names names, int s);
+  static Way way(const Problem& k, Names names);
   static void record_basis(const Problem& k, const Names& names);
-  void take(std::size_t way);
+  void take(std::size_t way) { static_cast<Way&>(*this) = ways_[way]; }
 
-  std::vector<Way> ways_;  // from the s that is asked for down to 1
-  std::size_t way_ = 0;
+  std::vector<Way> ways_;   // from the s that is asked for down, and cg at last
+  std::size_t fallen_ = 0;  // the first that has not led to nothing in this solve
 };
 
 }  // namespace sordino::cbcg

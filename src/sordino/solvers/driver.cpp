@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "sordino/base/range.hpp"
-#include "sordino/runtime/rehearsal.hpp"
 #include "sordino/solvers/driver_steps.hpp"
 
 namespace sordino {
@@ -20,6 +19,9 @@ const char* why_stopped(Status status) {
   if (status == Status::time_limit) return ": the time limit is reached";
   return status == Status::stopped_by_user ? ": a callback asked for it" : ", from outside";
 }
+
+/// Whether the loop ended for what another way might do better.
+bool may_fall_back(Verdict v) { return v == met || v == broke_down || v == not_definite || v == blew_up; }
 
 std::string relative(double norm, double b_norm) {
   char text[32];
@@ -61,9 +63,14 @@ Driver::Driver(Rank& rank, const Operator& A, const Preconditioner& M, const Met
   if (watch.every > 0) watcher_ = std::make_unique<Watcher>(s_, watch, x_);
   method_ = entry.make({s_, A_, M.diagonal(), b_, x_, Ax_, target_, bound_, best_, best_rr_, check_every,
                         M_ ? M_.get() : M.operation(), watcher_.get(), basis});
-  if (watcher_) look_ = s_.record([&] { watcher_->record_look(method_->rr); });
+  if (watcher_) {
+    seen_rr_ = s_.scalar("(r,r) at the exit");
+    look_ = s_.record([&] { watcher_->record_look(seen_rr_); });
+  }
   replace_every_ = !method_->replace ? 0 : replace_every > 0 ? replace_every : method_->replace_every;
   rehearse();
+  steps_ = method_->steps();
+  values_changed();
 }
 
 // All ways that a solve may go: none of them is first gone in the middle of one. A rotation leaves names in several orders, and
@@ -73,7 +80,14 @@ void Driver::rehearse() {
   Range range("rehearse");
   Rehearsal all(s_);
   auto go = [&](auto... recorded) { ((recorded->operator bool() ? all.replay(*recorded) : void()), ...); };
-  go(&zero_x_, &norm_of_b_, &residual_, &keep_start_, &swap_best_, &project_x_, &project_b_);
+  go(&method_->prepare, &zero_x_, &norm_of_b_, &residual_, &keep_start_, &swap_best_, &project_x_, &project_b_, &look_);
+  do rehearse_way(all);
+  while (method_->fall_back());
+  method_->forget();
+}
+
+void Driver::rehearse_way(Rehearsal& all) {
+  auto go = [&](auto... recorded) { ((recorded->operator bool() ? all.replay(*recorded) : void()), ...); };
   const int period = method_->iterate.recording().period;
   for (int turn = 0; turn < period; turn++) {
     s_.reset_names();
@@ -90,6 +104,11 @@ void Driver::rehearse() {
   }
 }
 
+void Driver::values_changed() {
+  Range range("prepare");
+  if (method_->prepare) s_.replay(method_->prepare);
+}
+
 void Driver::read_solution(double* x) const { s_.read(x_, x); }
 
 void Driver::make_projectors(const Nullspace& nullspace) {
@@ -99,11 +118,6 @@ void Driver::make_projectors(const Nullspace& nullspace) {
     null_of_transpose_ = std::make_unique<Projector>(s_, A_.space(), nullspace.left, "null vector of the transpose");
   project_b_ = s_.record([&] { (null_of_transpose_ ? *null_of_transpose_ : *null_).record(b_); });
 }
-
-namespace {
-// Whether the loop ended for what another way might do better.
-bool may_fall_back(Verdict v) { return v == met || v == broke_down || v == not_definite || v == blew_up; }
-}  // namespace
 
 double Driver::residual() {
   Range range("verify");
@@ -127,7 +141,7 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
     return out;
   }
   const double target = std::max(control.rtol * out.b_norm, control.atol);
-  prepare();  // may use A x as a workspace
+  method_->forget();
   const double first = residual();
   double norm = first, aim = target;
   s_.set(bound_, std::pow(divergence * std::max(norm, out.b_norm), 2));
@@ -135,6 +149,7 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
   s_.replay(keep_start_);
   for (bool again = true; again;) {
     again = false;
+    bool fell = false;
     if (norm <= target) {
       out.status = Status::converged;
       out.reason = "the recomputed residual meets the tolerance";
@@ -142,6 +157,7 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
     }
     s_.set(target_, aim * aim);
     double before = norm;
+    method_->fit(control.max_iterations - out.iterations);
     Verdict verdict = iterate(control.max_iterations - out.iterations, out);
     s_.reset_names();  // of what follows, nothing asks for what has traded places
     norm = residual();
@@ -149,26 +165,30 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
       keep_better(norm);
       if (has_lost_touch(norm)) {
         verdict = met;
-        s_.set(best_rr_, norm * norm);  // what x is, no longer what the recurrence promised of it
-        s_.replay(keep_start_);
+        begin_from_x(norm);
       }
     }
     if (norm <= target) {
       again = true;  // says so at the top
     } else {
-      out.status = judge(verdict, norm, before, out, again);
-      if (out.status == Status::interrupted) out.status = control.stop_reason();
-      if (verdict == asked_to_stop && !again) out.reason += why_stopped(out.status);
-      if (!again && may_fall_back(verdict) && method_->fall_back()) {
-        again = true;
-        keep_better(norm);
+      fell = verdict == broke_down && method_->fall_back();
+      if (!fell) {
+        out.status = judge(verdict, norm, before, out, again);
+        if (out.status == Status::interrupted) out.status = control.stop_reason();
+        if (verdict == asked_to_stop && !again) out.reason += why_stopped(out.status);
+        fell = !again && may_fall_back(verdict) && method_->fall_back();
       }
+      if (fell) {
+        keep_better(norm);
+        begin_from_x(norm);
+      }
+      again |= fell || verdict == proceed;  // that one: fewer are left than the loop takes at once
       if (again && out.iterations >= control.max_iterations) {
         again = false;
         out.status = judge(proceed, norm, before, out, again);
       }
     }
-    aim = std::min(aim, target) * tighten;
+    if (!fell && verdict != proceed) aim = std::min(aim, target) * tighten;
   }
   if (out.status != Status::converged) {
     keep_better(norm);
@@ -205,12 +225,6 @@ void Driver::take_b(const double* b, SolveOutcome& out) {
   if (out.b_norm <= nothing * whole) out.b_norm = 0;
 }
 
-void Driver::prepare() {
-  method_->forget();
-  if (method_->prepare && !prepared_) s_.replay(method_->prepare);
-  prepared_ = true;
-}
-
 void Driver::start_from(const double* x0) {
   if (x0)
     s_.write(x_, x0);
@@ -245,30 +259,47 @@ double Driver::time_product(int pairs, const double* x) {
 // One run of the loop, in stretches between residual replacements.
 Verdict Driver::iterate(int left, SolveOutcome& out) {
   Range range("iterate");
+  const int steps = method_->steps();
   s_.replay(method_->begin);
-  for (bool first = true;; first = false) {
+  for (;;) {
     s_.history.clear();
-    if (watcher_) watcher_->loop_begins(out.iterations, out.b_norm);
-    Outcome o = s_.replay(method_->iterate, replace_every_ > 0 ? std::min(left, replace_every_) : left);
+    if (watcher_) watcher_->loop_begins(out.iterations, out.b_norm, steps);
+    Outcome o = s_.replay(method_->iterate, replace_every_ > 0 ? std::min(left, replace_every_) : left / steps);
+    tell_history(out.iterations, out);
     // The test that ends an iteration belongs to it; one that stands first belongs to the iteration before.
-    int updates = o.iterations - (method_->tests_first && o.exited() ? 1 : 0);
+    int updates = steps * (o.iterations - (method_->tests_first && o.exited() ? 1 : 0));
     out.iterations += updates;
     left -= updates;
-    std::size_t skip = method_->tests_first && first && !s_.history.empty() ? 1 : 0;  // the state before iteration 1
-    for (std::size_t i = skip; i < s_.history.size(); i++) out.history.push_back(std::sqrt(s_.history[i]) / out.b_norm);
-    bool lags = o.verdict == met || o.verdict == asked_to_stop;
+    bool lags = o.verdict == met || o.verdict == asked_to_stop, over = o.exited() || left < steps;
     if (lags && method_->end) s_.replay(method_->end);
-    if (!o.exited() && left <= 0 && method_->after_all) s_.replay(method_->after_all);
+    if (!o.exited() && over && method_->after_all) s_.replay(method_->after_all);
     look_at_last(o, out.iterations);
-    if (o.exited() || left <= 0) return o.verdict;
+    if (over) return o.verdict;
     Range replacing("replace residuals");
     s_.replay(method_->replace);
   }
 }
 
+// A test that stands first tells of the iteration before: of none, or of what a loop before this one has told, or could not.
+void Driver::tell_history(int begun, SolveOutcome& out) const {
+  const int steps = method_->steps();
+  std::size_t after = std::size_t(begun + (method_->tests_first ? 0 : steps));
+  double before = std::sqrt(s_.history.empty() ? 0 : s_.history[0]) / out.b_norm;
+  for (double rr : s_.history) {
+    double now = std::sqrt(rr) / out.b_norm;
+    if (after > out.history.size()) {
+      out.history.resize(after - 1, out.history.empty() ? before : out.history.back());
+      out.history.push_back(now);
+    }
+    after += std::size_t(steps);
+  }
+}
+
 // A loop that ends well in its test does not come to the look at the end of its body.
 void Driver::look_at_last(const Outcome& o, int iterations) {
-  if (watcher_ && o.verdict == met && watcher_->is_due(iterations)) s_.replay(look_);
+  if (!watcher_ || o.verdict != met || !watcher_->is_due(iterations)) return;
+  s_.set(seen_rr_, s_.history.back());
+  s_.replay(look_);
 }
 
 // Whether the recurrence went on into rounding (down to underflow, in the end): what it met there says nothing of A. Both
@@ -298,6 +329,13 @@ Status Driver::judge(Verdict verdict, double norm, double before, SolveOutcome& 
   }
   out.reason = "the maximum number of iterations is reached";
   return Status::max_iterations;
+}
+
+// What is best is what x is, no longer what a recurrence promised of it; A x is that of x again.
+void Driver::begin_from_x(double& norm) {
+  norm = residual();
+  s_.set(best_rr_, norm * norm);
+  s_.replay(keep_start_);
 }
 
 // The best x of the checks replaces the last one, if its true residual is smaller.

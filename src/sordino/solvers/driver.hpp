@@ -4,6 +4,7 @@
 
 #include "sordino/base/status.hpp"
 #include "sordino/linalg/nullspace.hpp"
+#include "sordino/runtime/rehearsal.hpp"
 #include "sordino/solvers/registry.hpp"
 
 namespace sordino {
@@ -18,12 +19,13 @@ struct SolveControl {
 struct SolveOutcome {
   Status status = Status::max_iterations;
   std::string reason;  // one sentence
-  int iterations = 0;  // updates of x
+  int iterations = 0;  // updates of x; one of s directions counts as s
   int restarts = 0;
-  double b_norm = 0;            // of the part of b that A can reach, where there is a nullspace
-  double outside_norm = 0;      // and of the rest, which was taken away
-  double residual_norm = 0;     // ||b - A x||_2, recomputed
-  std::vector<double> history;  // ||r||_2 / ||b||_2 after each iteration, by the recurrence
+  double b_norm = 0;         // of the part of b that A can reach, where there is a nullspace
+  double outside_norm = 0;   // and of the rest, which was taken away
+  double residual_norm = 0;  // ||b - A x||_2, recomputed
+  /// ||r||_2 / ||b||_2 after each iteration, by the recurrence; where x is updated once in s iterations, it stays between.
+  std::vector<double> history;
 };
 
 /// One rank's part of a solver. Constructed once: all vectors, recordings, and their graphs, those of ways that a solve seldom
@@ -38,8 +40,10 @@ class Driver {
   /// the residual is that of the system that is left.
   SolveOutcome solve(const double* b, const double* x0, const SolveControl& control);
   void read_solution(double* x) const;  // [rows]
-  /// A or M has other values than in the solves before.
-  void values_changed() { prepared_ = false; }
+  /// A or M has other values than in the solves before. Costs what the method prepares, at setup, too.
+  void values_changed();
+  /// Iterations that the method takes at once, where it has not fallen back.
+  int steps() const { return steps_; }
   const Space& space() const { return s_.space(A_.space()); }
   /// For benchmarks: replays `pairs` times two products with their halos, x -> y -> x, and returns the seconds of one product
   /// on the engine's clock. x [rows] is what to start from. Not for replicated vectors.
@@ -48,26 +52,27 @@ class Driver {
  private:
   void make_projectors(const Nullspace& nullspace);
   void rehearse();
+  void rehearse_way(Rehearsal& all);
   void take_b(const double* b, SolveOutcome& out);
   void start_from(const double* x0);
-  void prepare();
   double residual();  // ||b - A x||_2 of the projected x; leaves A x in Ax_
   Verdict iterate(int left, SolveOutcome& out);
+  void tell_history(int begun, SolveOutcome& out) const;
   void look_at_last(const Outcome& outcome, int iterations);
   void keep_better(double& norm);
+  void begin_from_x(double& norm);
   bool has_lost_touch(double norm);
   Status judge(Verdict verdict, double norm, double before, SolveOutcome& out, bool& again);
 
   Rank& s_;
   const Operator& A_;
   Vec b_, x_, Ax_, best_;
-  Scal bb_, rr_, target_, bound_, best_rr_;
+  Scal bb_, rr_, target_, bound_, best_rr_, seen_rr_;
   std::unique_ptr<Watcher> watcher_;                     // null: nobody looks
   std::unique_ptr<Projector> null_, null_of_transpose_;  // null: A is not singular
   std::unique_ptr<DeflatedOperator> M_;                  // where there is such an M and a nullspace
   std::unique_ptr<Method> method_;
-  int replace_every_;
-  bool prepared_ = false;
+  int replace_every_, steps_ = 1;
   Recorded zero_x_, norm_of_b_, residual_, keep_start_, swap_best_, first_push_, products_, look_, project_x_, project_b_;
 };
 

@@ -32,6 +32,7 @@ struct Problem {
   const Operator* M = nullptr;       // M^-1, where it is no diagonal; `d` is then unset
   const Watcher* watcher = nullptr;  // who looks at x meanwhile
   StepBasis basis = {};
+  int steps = 1;  // iterations that the loop takes at once
 
   bool is_complex() const { return s.space(A.space()).numbers >= 0; }
   Vec vector(const char* name) const { return s.vector(name, A.space()); }
@@ -59,22 +60,23 @@ struct Problem {
   /// Whether M^-1 wants rows of it that others have.
   bool is_sent(Vec v) const { return M && s.vectors()[std::size_t(v.id)].exchange; }
 
-  /// Rank::loop, with a look at (r,r) every `check_every` iterations that keeps the best x. `catch_up`: brings x up to (r,r)
-  /// for those who look, where it lags at the end of the body.
+  /// Rank::loop, with a look at (r,r) every `check_every` iterations that keeps the best x; they are rounded up to `steps`.
+  /// `catch_up`: brings x up to (r,r) for those who look, where it lags at the end of the body.
   template <class B, class C>
   Recorded loop(Rotation rotation, Scal rr, B body, C catch_up) const {
     if (watcher) watcher->add_to(rotation);
     auto look = [&](int every, auto record) {
-      s.when(every, [&] {
+      s.when(rounds(every, steps), [&] {
         catch_up();
         record();
       });
     };
-    return s.loop(rotation, [&] {
+    auto all = [&] {
       body();
       look(check_every, [&] { keep_best(rr); });
       if (watcher) look(watcher->every, [&] { watcher->record_look(rr); });
-    });
+    };
+    return s.loop(rotation, all, steps);
   }
   template <class B>
   Recorded loop(Rotation rotation, Scal rr, B body) const {
@@ -112,23 +114,33 @@ struct Scaled {
   SORDINO_HD void row(i32 i) { to[i] = d[i] * from[i]; }
 };
 
-class Method {
- public:
-  virtual ~Method() = default;
-
-  Recorded prepare;          // what hangs on the matrix alone. Empty where nothing does
+/// What a solve replays.
+struct Way {
   Recorded begin;            // from x and q = A x to the state before iteration 1
   Recorded iterate;          // a loop; its exit test's value() is (r,r)
   Recorded end;              // after an exit: what x still lacks. Empty where x never lags
   Recorded after_all;        // the same after the most iterations, none of which exited. Empty where x is then up to date
   Recorded replace;          // recomputes from x what recurrences have carried. Empty where nothing drifts
   bool tests_first = false;  // the exit test stands before the update: an iteration that exits did none
-  int replace_every = 0;     // iterations between replays of `replace`, where the user does not say
 
   Scal rr;  // (r,r) of the recurrence
 
-  /// Goes over to recordings that lose less and cost more, where those have led no further; false: there are none.
+  /// Iterations that one of the loop counts as, for a user who compares methods (Problem::steps): one is a product with A, or
+  /// two where the field's methods of that name make two.
+  int steps() const { return iterate.recording().steps; }
+};
+
+class Method : public Way {
+ public:
+  virtual ~Method() = default;
+
+  Recorded prepare;       // what hangs on the values of A and M alone, from which it may take A x. Empty where nothing does
+  int replace_every = 0;  // rounds of the loop between replays of `replace`, where the user does not say
+
+  /// Goes over to a way that loses less and waits more, where this one has led no further; false: there is none.
   virtual bool fall_back() { return false; }
+  /// Takes, until the next call of one of these three, a way whose loop goes round in so many iterations. One, at least.
+  virtual void fit(int /*iterations*/) {}
   /// A solve begins: as if nothing had fallen back.
   virtual void forget() {}
   /// What it fell back to, as the end of a sentence; empty if it did not.

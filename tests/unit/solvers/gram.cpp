@@ -14,17 +14,23 @@ using Matrix = std::vector<double>;  // [s][s] by rows
 struct Factored {
   double kept;
   Matrix L;
-  std::vector<double> a;
+  std::vector<double> a, diagonal;
 };
 
-Factored factored(int s, const Matrix& G, const std::vector<double>& g) {
+/// C and diagonal: what is left of the step before, if there was one.
+Factored factored(int s, const Matrix& G, const std::vector<double>& g, const Matrix& C = {},
+                  const std::vector<double>& diagonal = {}) {
   std::vector<double> gram = G;
   gram.insert(gram.end(), g.begin(), g.end());
-  Factored f{0, Matrix(std::size_t(s * s)), std::vector<double>(std::size_t(s))};
-  gram::Factor factor{.s = s, .gram = {}, .L = {}, .a = {}};
+  Factored f{0, Matrix(std::size_t(s * s)), std::vector<double>(std::size_t(s)), diagonal};
+  f.diagonal.resize(std::size_t(s));
+  gram::Factor factor{.s = s, .rr_before = {}, .gram = {}, .C = {}, .L = {}, .a = {}, .diagonal = {}};
+  factor.rr_before.v = C.empty() ? HUGE_VAL : 1;
   factor.gram.p = gram.data();
+  factor.C.p = C.data();
   factor.L.p = f.L.data();
   factor.a.p = f.a.data();
+  factor.diagonal.p = f.diagonal.data();
   f.kept = factor.row(0).v[0];
   return f;
 }
@@ -116,6 +122,30 @@ TEST("gram: what is indefinite, not a number, or nothing at all is lost") {
       CHECK(factored(s, other, g).kept == 0);
     }
     CHECK(factored(s, Matrix(G.size()), g).kept == 0);
+  }
+}
+
+TEST("gram: directions that have lost their conjugacy are noticed by products that ought to vanish") {
+  NOTE(fresh::said());
+  fresh::Random random(514);
+  for (int s : {2, 3, 8}) {
+    Matrix G = gram_matrix(random, s);
+    std::vector<double> g = random.normals(s), before = random.normals(s);
+    for (double& d : before) d = d * d + 0.1;
+    auto at = [&](int i, int j) { return std::size_t(i * s + j); };
+    for (int i = 0; i < s; i++)
+      for (int j = 0; j < s; j++) {
+        NOTE("s = ", s, ", ", i, ", ", j);
+        const double length = std::sqrt(before[std::size_t(i)] * G[at(j, j)]);
+        for (double cosine : {-2 * gram::Factor::most_lost, -0.5 * gram::Factor::most_lost, 2 * gram::Factor::most_lost}) {
+          Matrix C(G.size());
+          C[at(i, j)] = cosine * length;
+          bool lost = i + j < s - 1 && std::abs(cosine) > gram::Factor::most_lost;
+          Factored f = factored(s, G, g, C, before);
+          CHECK(f.kept == (lost ? 0 : s));
+          for (int k = 0; k < s; k++) CHECK(f.diagonal[std::size_t(k)] == G[at(k, k)]);
+        }
+      }
   }
 }
 
