@@ -144,6 +144,9 @@ class FakeSolver:
     def update_values(self, data):
         self.matrix.data[:] = data
 
+    def steps(self):
+        return 1
+
     def time_product(self, pairs):
         return 1e-6 * pairs
 

@@ -112,6 +112,17 @@ def test_callbacks_every_m_iterations(system, solver, ranks):
     assert made.solve(b, rtol=1e-8).x.tobytes() == done.x.tobytes()
 
 
+def test_callbacks_of_a_method_that_takes_several_iterations_at_once(system):
+    A, b = system
+    seen = []
+    made = sordino.Solver(A, solver="cbcg", s=4, ranks=2, callback_every=5, callback_x=True)
+    done = made.solve(b, rtol=1e-8, callback=lambda it, res, x: seen.append((it, residual(A, b, x))))
+    assert done.converged and done.iterations % 4 == 0 and len(done.history) == done.iterations
+    assert [it for it, _ in seen[:2]] == [8, 16]  # rounded up to whole rounds
+    for it, res in seen:
+        assert res == pytest.approx(done.history[it - 1], rel=1e-6)
+
+
 def test_callbacks_every_m_iterations_without_x(system):
     A, b = system
     seen = []

@@ -229,6 +229,14 @@ def test_a_failed_prediction_ends_those_under_way(cli):
 
 
 @needs_core
+def test_a_method_that_takes_several_iterations_at_once_is_timed_in_whole_rounds_of_one_way():
+    box = _predict.of_box("", _predict.Box((12, 12, 12)))
+    for s in (3, 12):  # to 1e-300 both would go over to cg: that is not what is asked for
+        found = _predict.iteration(box, machines.load("laptop"), 2, {"solver": "cbcg", "s": s})
+        assert found.ledger["reductions"] == pytest.approx(2 / s)
+
+
+@needs_core
 def test_what_is_too_small_or_too_large_says_so():
     machine = machines.load("laptop")
     tiny = _predict.of_box("", _predict.Box((1, 1, 1)))
