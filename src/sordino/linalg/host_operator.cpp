@@ -33,15 +33,16 @@ HostOperator::HostOperator(Rank& rank, const Partition& rows, int space, std::st
   int whole_space = rank.add_space(space_of_whole(partition.n, rank.id() == root));
   gather_ = gather_at(rank, partition.rows(rank.id()), root);
   scatter_ = scatter_from(rank, counts(partition), root);
-  whole_ = rank.vector(name_ + ", whole", whole_space, &scatter_);
+  for (Vec& whole : whole_) whole = rank.vector(name_ + ", whole", whole_space, &scatter_);
 }
 
 void HostOperator::apply(Rank& rank, Vec x, Vec y, const StartDots& epilogue) const {
+  const Vec whole = whole_[applied_++ % 2];
   auto call = [=, this, here = rank.id() == root](const HostView& host) {
-    if (here) function_(host.words(x), host.words(whole_));
+    if (here) function_(host.words(x), host.words(whole));
   };
-  rank.host({.name = name_, .uses = {{x, Access::ghost}, {whole_, Access::write}}, .run = call}, push(whole_));
-  rank.apply_rows(ScatteredRows{whole_, y, rank.space(space_).rows}, nullptr, y, epilogue);
+  rank.host({.name = name_, .uses = {{x, Access::ghost}, {whole, Access::write}}, .run = call}, push(whole));
+  rank.apply_rows(ScatteredRows{whole, y, rank.space(space_).rows}, nullptr, y, epilogue);
 }
 
 }  // namespace sordino

@@ -31,10 +31,10 @@ struct ScatteredRows {
   Cost cost() const { return {8.0 * double(rows), 0}; }
 };
 
-/// For loops in which a reduction ends between two applications: else the second result might overtake the first.
 /// Two commands an application: a host task, before which rank 0 gathers x, and the rows that come back. Each moves 8 B a row
-/// that rank 0 does not own. Memory: n words on rank 0, its rows on every other one, and n more words for each operand. On GPUs
-/// the queues drain and a loop is no graph.
+/// that rank 0 does not own. Results go to two vectors by turns: who has gathered x knows that all have read the result before
+/// the last. Memory: 2 n words on rank 0, twice its rows on every other one, and n more words for each operand. On GPUs the
+/// queues drain and a loop is no graph.
 class HostOperator final : public Operator {
  public:
   /// Collective. Vectors live on a space of its own, rows, of `words` each, dealt out as `partition` says.
@@ -52,7 +52,8 @@ class HostOperator final : public Operator {
   HostFunction function_;
   int space_;
   Exchange gather_, scatter_;
-  Vec whole_;  // the result on rank 0, on its way to the others
+  Vec whole_[2];                  // used by turns, since nothing need stand between two products
+  mutable unsigned applied_ = 0;  // commands recorded
 };
 
 }  // namespace sordino
