@@ -148,7 +148,9 @@ TEST("looks see every x, of the iteration that they say, and the last one is the
                         seen.push_back(iteration);
                         last.assign(x, x + A.n);
                       }};
-          Run run = solve({.A = A.view(), .watch = watch}, options(m.name, engine, ranks));
+          Options o = options(m.name, engine, ranks);
+          o.s = 4;
+          Run run = solve({.A = A.view(), .watch = watch}, o);
           REQUIRE(run.report.status == Status::converged);
           CHECK(!seen.empty());
           if (every == 1) {

@@ -16,14 +16,17 @@ struct Vectors {
   i64 inverse = 0;    // and the ghosts of that of M^-1
   i64 gathered = 0;   // on rank 0 all rows, else a rank's
   i64 whole = 0;      // all rows on every rank
+  i64 numbers = 0;    // of small matrices, whatever the rows
   i64 scattered = 0;  // on rank 0 all rows, else ghosts for a rank's
 };
 
-Vectors count(const Rank& root, int words) {
+Vectors count(const Rank& root, int words, bool replicated) {
   Vectors found;
   for (auto& v : root.vectors()) {
     const Space& space = root.space(v.space);
-    if (space.replicated)
+    if (space.replicated && !replicated)
+      found.numbers += v.length;
+    else if (space.replicated)
       found.whole++;
     else if (space.rows == small * words)
       found.scattered++;
@@ -69,7 +72,7 @@ Vectors vectors_of(const System& system, const Choice& choice, const Options& op
   Partition partition = partition_of(model, by_rows, 2);
   std::vector<Part> parts(2);
   engine.run([&](Rank& rank) { parts[std::size_t(rank.id())] = build_part(rank, model, by_rows, options, partition); });
-  return count(engine.rank(0), words);
+  return count(engine.rank(0), words, choice.method->replicated);
 }
 
 CsrSlice slice_of(const CsrView& A, const Partition& p, int rank) {
@@ -111,7 +114,7 @@ std::vector<i64> estimate_memory(const System& system, const Options& options, i
     i64 rows = p.rows(r), gathered = r == 0 ? n : rows;
     i64 rows_held = (v.own + v.operand + v.inverse) * rows + (v.gathered + v.scattered) * gathered + v.whole * n;
     const i64 row = 8 * system.A.words;  // bytes of it in a vector
-    bytes.push_back(row * rows_held);
+    bytes.push_back(row * rows_held + 8 * v.numbers);
     auto add = [&](const CsrView& A, i64 operands, const Diagonals& diagonals) {
       bytes.back() += row * operands * ghosts_of(A, p, r, diagonals, seen, ++mark) +
                       CsrOperator::bytes_of(A, slice_of(A, p, r), device, renumbers, diagonals);
