@@ -233,7 +233,8 @@ def test_a_method_that_takes_several_iterations_at_once_is_timed_in_whole_rounds
     box = _predict.of_box("", _predict.Box((12, 12, 12)))
     for s in (3, 12):  # to 1e-300 both would go over to cg: that is not what is asked for
         found = _predict.iteration(box, machines.load("laptop"), 2, {"solver": "cbcg", "s": s})
-        assert found.ledger["reductions"] == pytest.approx(2 / s)
+        # one more where the long run's last x is not its best one, whose residual is then computed
+        assert found.ledger["reductions"] == pytest.approx(2 / s, rel=0.05)
 
 
 @needs_core

@@ -36,7 +36,9 @@ class Parser(argparse.ArgumentParser):
             return given
         strange = extra[0].split("=")[0]
         if strange.startswith("-") and not _is_number(strange):
-            near = suggestion(strange, self._option_string_actions)
+            # Dashes are most of what '--rhs' has in common with '--s'.
+            words = [name for name in self._option_string_actions if len(name.lstrip("-")) > 1]
+            near = suggestion(strange, words)
             raise BadArgument(f"unknown option '{strange}'{near or f' ({self.prog} --help lists all)'}")
         raise BadArgument(f"'{strange}' is one argument too many ('{self.prog} --help' says more)")
 
