@@ -66,8 +66,10 @@ Vectors vectors_of(const System& system, const Choice& choice, const Options& op
   by_rows.storage = {};  // they are those of another matrix
   host::HostEngine engine({.ranks = 2});
   Partition partition = partition_of(model, 2);
+  auto scaled = scaled_matrix(model, by_rows);
   std::vector<Part> parts(2);
-  engine.run([&](Rank& rank) { parts[std::size_t(rank.id())] = build_part(rank, model, by_rows, options, partition); });
+  engine.run(
+      [&](Rank& rank) { parts[std::size_t(rank.id())] = build_part(rank, model, by_rows, options, partition, scaled.get()); });
   return count(engine.rank(0), words);
 }
 
@@ -115,6 +117,7 @@ std::vector<i64> estimate_memory(const System& system, const Options& options, i
                       CsrOperator::bytes_of(A, slice_of(A, p, r), device, renumbers, diagonals);
     };
     if (system.A.indptr) add(system.A, v.operand, choice.storage.diagonals);
+    if (choice.preconditioner == "sqrt-jacobi" && !device) bytes.back() += ScaledMatrix::bytes_of(slice_of(system.A, p, r));
     if (system.inverse.indptr) add(system.inverse, v.inverse, {});
   }
   return bytes;

@@ -7,6 +7,7 @@
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
 #include "sordino/comm/communicator.hpp"
+#include "sordino/precond/sqrt_jacobi.hpp"
 
 namespace sordino {
 namespace {
@@ -79,6 +80,11 @@ std::string choose_preconditioner(const CsrView& A, const std::string& asked) {
   if (asked == "chebyshev" && A.is_complex())
     throw Error(Errc::unsupported, "precond chebyshev is for real matrices: use jacobi or none");
   if (asked == "chebyshev") return asked;  // spectral_bound() looks at the diagonal
+  if (asked == "sqrt-jacobi") {
+    if (A.is_complex()) throw Error(Errc::unsupported, "precond sqrt-jacobi is for real matrices: use jacobi or none");
+    require_positive_diagonal(A);
+    return asked;
+  }
   i64 row = zero_diagonal(A);
   if (asked == "auto") return row < 0 ? "jacobi" : "none";
   if (row >= 0)

@@ -57,7 +57,7 @@ std::vector<int> parse_devices(const std::string& text);
 
 std::vector<std::string> solver_choices();
 constexpr int most_degree = 64;
-inline const std::vector<std::string> precond_choices{"auto", "none", "jacobi", "chebyshev"};
+inline const std::vector<std::string> precond_choices{"auto", "none", "jacobi", "sqrt-jacobi", "chebyshev"};
 inline const std::vector<std::string> partition_choices{"blocks", "metis"};
 inline const std::vector<std::string> nullspace_choices{"none", "constant"};
 inline const std::vector<std::string> symmetry_choices{"auto", "hermitian", "symmetric", "general"};
@@ -78,8 +78,9 @@ void Options::fields(V&& v) {
     "symmetric one, else bicgstab",
     solver_choices());
   v("precond", precond, "solve",
-    "preconditioner; auto takes jacobi where the diagonal has no zero; chebyshev, for symmetric positive definite matrices, "
-    "is a polynomial that adds products but no sums",
+    "preconditioner; auto takes jacobi where the diagonal has no zero; sqrt-jacobi scales rows and columns by the roots of a "
+    "positive diagonal instead, which iterations then need not read; chebyshev, for symmetric positive definite matrices, is a "
+    "polynomial that adds products but no sums",
     precond_choices);
   v("degree", degree, "solve", "products with A in an application of precond chebyshev", any);
   v("nullspace", nullspace, "solve",

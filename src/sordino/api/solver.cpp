@@ -42,6 +42,7 @@ struct Solver::State {
   std::vector<double> values, next_values;  // the same of later ones, in turns, so that refused ones change nothing
   Options options;
   Choice chosen;
+  std::unique_ptr<ScaledMatrix> scaled;  // what is iterated with, where that is not A
   EngineChoice choice;
   std::function<EngineChoice()> another_engine = {};  // of the same kind; null: the caller has made it
   std::vector<Part> parts;                            // destroyed before the engine
@@ -112,8 +113,9 @@ void Solver::State::set_up(EngineChoice made) {
   engine().trace().on = options.trace;
   Partition partition = partition_of(system, engine().size());
   parts.resize(std::size_t(engine().local_ranks()));
+  if (!scaled) scaled = scaled_matrix(system, chosen);
   engine().run([&](Rank& rank) {
-    parts[std::size_t(rank.id() - engine().first_rank())] = build_part(rank, system, chosen, options, partition);
+    parts[std::size_t(rank.id() - engine().first_rank())] = build_part(rank, system, chosen, options, partition, scaled.get());
   });
   is_set_up = true;
 }
@@ -216,7 +218,8 @@ Report Solver::solve_in_range(const double* b, double b_norm, double* x, const d
     last_call = now;
     double rr = engine.progress().value.load();
     try {
-      calls = !progress(engine.progress().iteration.load(), b_norm > 0 ? std::sqrt(rr) / b_norm : 0);
+      double norm = std::sqrt(rr) * s.parts[0].driver->norm_ratio();
+      calls = !progress(engine.progress().iteration.load(), b_norm > 0 ? norm / b_norm : 0);
     } catch (...) {  // the ranks end as if asked to, and can solve again
       callback_failed = std::current_exception();
       calls = false;
@@ -265,6 +268,7 @@ void Solver::update_values(const double* values) {
   require_mapped_to_zero(updated, s.system.nullspace);
   bool held = s.holds(updated);
   if (s.chosen.preconditioner == "jacobi") choose_preconditioner(updated, "jacobi");  // says which diagonal entry is zero
+  if (s.scaled) s.scaled->update_values(updated);
   if (s.chosen.preconditioner == "chebyshev") s.chosen.bound = spectral_bound(updated);
   s.A = updated;
   if (copied) s.values.swap(s.next_values);
@@ -274,9 +278,7 @@ void Solver::update_values(const double* values) {
   }
   s.engine().run([&](Rank& rank) {
     Part& p = s.parts[std::size_t(rank.id() - s.engine().first_rank())];
-    p.entries->update_values(rank, s.A.values);
-    if (p.jacobi) p.jacobi->update_values(rank, s.A);
-    if (p.chebyshev) p.chebyshev->update_values(rank, s.A, s.chosen.bound);
+    p.update_values(rank, s.A, s.scaled.get(), s.chosen.bound);
   });
 }
 
@@ -323,6 +325,7 @@ std::vector<i64> Solver::memory() const {
     if (engine.is_device()) continue;
     for (const CsrOperator* entries : {p.entries, p.inverse})
       if (entries) bytes.back() += entries->bytes();
+    if (state_->scaled) bytes.back() += ScaledMatrix::bytes_of(p.entries->slice());
   }
   return bytes;
 }

@@ -13,7 +13,7 @@ constexpr int most_diagonals = 27;  // of a stencil on a box
 struct Diagonals {
   std::vector<i64> offsets;  // column minus row, increasing
   bool symmetric = false;    // one of A[i][j] and A[j][i] is kept, for both
-  bool unit = false;         // the main one is 1 everywhere, and not kept
+  bool unit = false;         // the main one is 1 everywhere, and not kept; there are others, too
 
   bool empty() const { return offsets.empty(); }
 };

@@ -31,7 +31,7 @@ std::string relative(double norm, double b_norm) {
 
 Driver::Driver(Rank& rank, const Operator& A, const Preconditioner& M, const MethodEntry& entry, int check_every,
                int replace_every, const Watch& watch, const Nullspace& nullspace)
-    : s_(rank), A_(A) {
+    : s_(rank), A_(A), check_every_(check_every) {
   b_ = s_.vector("b", A.space());
   x_ = A.operand(s_, "x");
   Ax_ = A.result(s_, "A x");
@@ -47,18 +47,21 @@ Driver::Driver(Rank& rank, const Operator& A, const Preconditioner& M, const Met
     s_.dots(dot(b_, b_) >> bb_);
     s_.wait(bb_);
   });
-  residual_ = s_.record([&] {
-    s_.run(Nothing{}, push(x_));
-    A_.apply(s_, x_, Ax_);
-    s_.run(TrueResidual{.b = b_, .Ax = Ax_}, start(rr_));
-    s_.wait(rr_);
-  });
+  if (M.scaling())
+    scaled_ = std::make_unique<ScaledSystem>(s_, A_, *M.scaling(), b_, x_, Ax_);
+  else
+    residual_ = s_.record([&] {
+      s_.run(Nothing{}, push(x_));
+      A_.apply(s_, x_, Ax_);
+      s_.run(TrueResidual{.b = b_, .Ax = Ax_}, start(rr_));
+      s_.wait(rr_);
+    });
   swap_best_ = s_.record([&] { s_.run(Swap{.a = x_, .b = best_}); });
   keep_start_ = s_.record([&] { s_.run(Scaled{.from = x_, .to = best_}); });
   if (M.operation()) require_any_preconditioner(entry);
   if (!nullspace.empty()) make_projectors(nullspace);
   if (null_ && M.operation()) M_ = std::make_unique<DeflatedOperator>(*M.operation(), *null_);
-  if (watch.every > 0) watcher_ = std::make_unique<Watcher>(s_, watch, x_);
+  if (watch.every > 0) watcher_ = std::make_unique<Watcher>(s_, watch, x_, M.scaling() ? M.scaling()->S : Vec{});
   method_ = entry.make({s_, A_, M.diagonal(), b_, x_, Ax_, target_, bound_, best_, best_rr_, check_every,
                         M_ ? M_.get() : M.operation(), watcher_.get()});
   if (watcher_) look_ = s_.record([&] { watcher_->record_look(method_->rr); });
@@ -74,12 +77,23 @@ void Driver::rehearse() {
   Rehearsal all(s_);
   auto go = [&](auto... recorded) { ((recorded->operator bool() ? all.replay(*recorded) : void()), ...); };
   go(&zero_x_, &norm_of_b_, &residual_, &keep_start_, &swap_best_, &project_x_, &project_b_);
+  if (scaled_) scaled_->rehearse(all);
   const int period = method_->iterate.recording().period;
   for (int turn = 0; turn < period; turn++) {
     s_.reset_names();
     go(&method_->begin);
     all.replay(method_->iterate, turn);
     go(&method_->end, &method_->after_all, &look_);
+  }
+  if (scaled_) {
+    s_.reset_names();
+    go(&method_->begin);
+    for (int turn = 0; turn <= period; turn++) {
+      all.replay_stretch(method_->iterate, 1);
+      go(&method_->after_all, &keep_start_);
+      scaled_->rehearse_look(all);
+    }
+    all.drop_carried();
   }
   if (replace_every_ == 0) return;
   s_.reset_names();
@@ -100,8 +114,13 @@ void Driver::make_projectors(const Nullspace& nullspace) {
   project_b_ = s_.record([&] { (null_of_transpose_ ? *null_of_transpose_ : *null_).record(b_); });
 }
 
+// Of a scaled system x is y here, which no vector of the caller's nullspace is orthogonal to: x will be, when it is handed out.
 double Driver::residual() {
   Range range("verify");
+  if (scaled_) {
+    scaled_->residual();
+    return scaled_->norm();
+  }
   if (null_) s_.replay(project_x_);
   s_.replay(residual_);
   return std::sqrt(s_.get(rr_));
@@ -111,6 +130,7 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
   SolveOutcome out;
   s_.reset_names();
   s_.history.clear();
+  translated_ = 0;
   s_.stop_seen = false;
   take_b(b, out);
   start_from(x0);
@@ -124,9 +144,8 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
   const double target = std::max(control.rtol * out.b_norm, control.atol);
   const double first = residual();
   double norm = first, aim = target;
-  s_.set(bound_, std::pow(divergence * std::max(norm, out.b_norm), 2));
-  s_.set(best_rr_, norm * norm);
-  s_.replay(keep_start_);
+  s_.set(bound_, std::pow(divergence * in_loop(std::max(norm, out.b_norm)), 2));
+  keep(norm, 0);
   for (bool again = true; again;) {
     again = false;
     if (norm <= target) {
@@ -134,17 +153,19 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
       out.reason = "the recomputed residual meets the tolerance";
       break;
     }
-    s_.set(target_, aim * aim);
+    const double sufficient = scaled_ ? scaled_->sufficient(aim) : aim;
+    s_.set(target_, sufficient * sufficient);
+    approach_.begin(out.iterations, norm, target);
     double before = norm;
-    Verdict verdict = iterate(control.max_iterations - out.iterations, out);
+    Verdict verdict = iterate(control.max_iterations - out.iterations, aim, out);
     s_.reset_names();  // of what follows, nothing asks for what has traded places
     norm = residual();
+    translate_history(out);
     if (verdict == not_definite || verdict == blew_up) {
       keep_better(norm);
       if (has_lost_touch(norm)) {
         verdict = met;
-        s_.set(best_rr_, norm * norm);  // what x is, no longer what the recurrence promised of it
-        s_.replay(keep_start_);
+        keep(norm, out.iterations);  // what x is, no longer what the recurrence promised of it
       }
     }
     if (norm <= target) {
@@ -167,6 +188,7 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
       norm = residual();
     }
   }
+  hand_out(x0, out);
   out.residual_norm = norm;
   if (out.status != Status::converged)
     out.reason +=
@@ -177,13 +199,16 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
   return out;
 }
 
-// Where there is a nullspace, b is projected twice: the second time takes out what the first rounded. A rest of so few digits
-// is nothing but rounding.
 void Driver::take_b(const double* b, SolveOutcome& out) {
   s_.write(b_, b);
   s_.replay(norm_of_b_);
   out.b_norm = std::sqrt(s_.get(bb_));
-  if (!null_) return;
+  if (null_) project_b(out);
+  if (scaled_) scaled_->scale_b();
+}
+
+// b is projected twice: the second time takes out what the first rounded. A rest of so few digits is nothing but rounding.
+void Driver::project_b(SolveOutcome& out) {
   constexpr double nothing = 1e-14;
   const double whole = out.b_norm;
   s_.replay(project_b_);
@@ -195,10 +220,28 @@ void Driver::take_b(const double* b, SolveOutcome& out) {
 }
 
 void Driver::start_from(const double* x0) {
-  if (x0)
+  if (!x0) return s_.replay(zero_x_), void();
+  s_.write(x_, x0);
+  if (!scaled_) return;
+  if (null_) s_.replay(project_x_);
+  scaled_->x_to_y();
+}
+
+// From y to the caller's x; a first guess that was never iterated on is handed out as it came.
+void Driver::hand_out(const double* x0, const SolveOutcome& out) {
+  if (!scaled_) return;
+  if (out.iterations == 0 && x0)
     s_.write(x_, x0);
   else
-    s_.replay(zero_x_);
+    scaled_->y_to_x();
+  if (null_) s_.replay(project_x_);
+}
+
+// x is the best so far.
+void Driver::keep(double norm, int iteration) {
+  kept_ = iteration;
+  s_.set(best_rr_, in_loop(norm) * in_loop(norm));
+  s_.replay(keep_start_);
 }
 
 double Driver::time_product(int pairs, const double* x) {
@@ -225,14 +268,16 @@ double Driver::time_product(int pairs, const double* x) {
   return run(pairs);
 }
 
-// One run of the loop, in stretches between residual replacements.
-Verdict Driver::iterate(int left, SolveOutcome& out) {
+// One run of the loop, in stretches between residual replacements, or, of a scaled system, between looks at the residual.
+Verdict Driver::iterate(int left, double aim, SolveOutcome& out) {
   Range range("iterate");
   s_.replay(method_->begin);
   for (bool first = true;; first = false) {
     s_.history.clear();
-    if (watcher_) watcher_->loop_begins(out.iterations, out.b_norm);
-    Outcome o = s_.replay(method_->iterate, replace_every_ > 0 ? std::min(left, replace_every_) : left);
+    if (watcher_) watcher_->loop_begins(out.iterations, in_loop(out.b_norm));
+    const int most = stretch(left);
+    const bool goes_on = looks() && most < left;
+    Outcome o = goes_on ? s_.replay_stretch(method_->iterate, most) : s_.replay(method_->iterate, most);
     // The test that ends an iteration belongs to it; one that stands first belongs to the iteration before.
     int updates = o.iterations - (method_->tests_first && o.exited() ? 1 : 0);
     out.iterations += updates;
@@ -241,12 +286,46 @@ Verdict Driver::iterate(int left, SolveOutcome& out) {
     for (std::size_t i = skip; i < s_.history.size(); i++) out.history.push_back(std::sqrt(s_.history[i]) / out.b_norm);
     bool lags = o.verdict == met || o.verdict == asked_to_stop;
     if (lags && method_->end) s_.replay(method_->end);
-    if (!o.exited() && left <= 0 && method_->after_all) s_.replay(method_->after_all);
+    if (!o.exited() && (left <= 0 || goes_on) && method_->after_all) s_.replay(method_->after_all);
     look_at_last(o, out.iterations);
     if (o.exited() || left <= 0) return o.verdict;
+    if (goes_on) {
+      if (!has_arrived(aim, out)) continue;
+      s_.drop_carried(method_->iterate);
+      return met;
+    }
     Range replacing("replace residuals");
     s_.replay(method_->replace);
   }
+}
+
+int Driver::stretch(int left) const {
+  if (replace_every_ > 0) return std::min(left, replace_every_);
+  if (!looks()) return left;
+  const int every = watcher_ ? watcher_->every : 1;  // a stretch counts anew
+  return std::min(left, (approach_.next() + every - 1) / every * every);
+}
+
+// Between two stretches of a scaled system's loop: whether the residual meets the tolerance, or does not although the
+// recurrence says that it does.
+bool Driver::has_arrived(double aim, SolveOutcome& out) {
+  Range range("verify");
+  scaled_->look();
+  const double norm = scaled_->norm();
+  translate_history(out);
+  if (out.iterations - kept_ >= check_every_ && in_loop(norm) * in_loop(norm) < s_.get(best_rr_)) keep(norm, out.iterations);
+  approach_.seen(out.iterations, norm);
+  const bool promised = !out.history.empty() && out.history.back() * out.b_norm <= aim;
+  if (norm > approach_.target() && !promised) return false;
+  if (int(out.history.size()) < out.iterations) {  // of a method that tests first, which has not come to its test
+    out.history.push_back(norm / out.b_norm);
+    translated_++;
+  }
+  return true;
+}
+
+void Driver::translate_history(SolveOutcome& out) {
+  for (; translated_ < out.history.size(); translated_++) out.history[translated_] *= norm_ratio();
 }
 
 // A loop that ends well in its test does not come to the look at the end of its body.
@@ -256,7 +335,7 @@ void Driver::look_at_last(const Outcome& o, int iterations) {
 
 // Whether the recurrence went on into rounding (down to underflow, in the end): what it met there says nothing of A. Both
 // norms are those of the best x of the checks.
-bool Driver::has_lost_touch(double norm) { return std::sqrt(s_.get(best_rr_)) * lost < norm; }
+bool Driver::has_lost_touch(double norm) { return std::sqrt(s_.get(best_rr_)) * lost < in_loop(norm); }
 
 // What the end of a loop means once the true residual is known.
 Status Driver::judge(Verdict verdict, double norm, double before, SolveOutcome& out, bool& again) {
@@ -286,7 +365,7 @@ Status Driver::judge(Verdict verdict, double norm, double before, SolveOutcome& 
 // The best x of the checks replaces the last one, if its true residual is smaller.
 void Driver::keep_better(double& norm) {
   double best_rr = s_.get(best_rr_);
-  if (std::isfinite(norm) && best_rr >= norm * norm) return;
+  if (std::isfinite(norm) && best_rr >= in_loop(norm) * in_loop(norm)) return;
   s_.replay(swap_best_);
   double best = residual();
   if (best < norm || !std::isfinite(norm)) {

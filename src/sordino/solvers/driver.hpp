@@ -5,6 +5,7 @@
 #include "sordino/base/status.hpp"
 #include "sordino/linalg/nullspace.hpp"
 #include "sordino/solvers/registry.hpp"
+#include "sordino/solvers/scaled_system.hpp"
 
 namespace sordino {
 
@@ -20,10 +21,12 @@ struct SolveOutcome {
   std::string reason;  // one sentence
   int iterations = 0;  // updates of x
   int restarts = 0;
-  double b_norm = 0;            // of the part of b that A can reach, where there is a nullspace
-  double outside_norm = 0;      // and of the rest, which was taken away
-  double residual_norm = 0;     // ||b - A x||_2, recomputed
-  std::vector<double> history;  // ||r||_2 / ||b||_2 after each iteration, by the recurrence
+  double b_norm = 0;         // of the part of b that A can reach, where there is a nullspace
+  double outside_norm = 0;   // and of the rest, which was taken away
+  double residual_norm = 0;  // ||b - A x||_2, recomputed
+  /// ||r||_2 / ||b||_2 after each iteration, by the recurrence. Of a scaled system ||S r|| times the ratio of both norms when
+  /// the driver next took them.
+  std::vector<double> history;
 };
 
 /// One rank's part of a solver. Constructed once: all vectors, recordings, and their graphs, those of ways that a solve seldom
@@ -38,6 +41,8 @@ class Driver {
   /// the residual is that of the system that is left.
   SolveOutcome solve(const double* b, const double* x0, const SolveControl& control);
   void read_solution(double* x) const;  // [rows]
+  /// How much larger the norm of a residual is than what the loop knows of it: 1, but for a scaled system. From any thread.
+  double norm_ratio() const { return scaled_ ? scaled_->ratio() : 1; }
   const Space& space() const { return s_.space(A_.space()); }
   /// For benchmarks: replays `pairs` times two products with their halos, x -> y -> x, and returns the seconds of one product
   /// on the engine's clock. x [rows] is what to start from. Not for replicated vectors.
@@ -47,9 +52,17 @@ class Driver {
   void make_projectors(const Nullspace& nullspace);
   void rehearse();
   void take_b(const double* b, SolveOutcome& out);
+  void project_b(SolveOutcome& out);
   void start_from(const double* x0);
   double residual();  // ||b - A x||_2 of the projected x; leaves A x in Ax_
-  Verdict iterate(int left, SolveOutcome& out);
+  void hand_out(const double* x0, const SolveOutcome& out);
+  double in_loop(double norm) const { return norm / norm_ratio(); }
+  void keep(double norm, int iteration);
+  Verdict iterate(int left, double aim, SolveOutcome& out);
+  bool looks() const { return scaled_ && scaled_->ratio_varies(); }
+  int stretch(int left) const;
+  bool has_arrived(double aim, SolveOutcome& out);
+  void translate_history(SolveOutcome& out);
   void look_at_last(const Outcome& outcome, int iterations);
   void keep_better(double& norm);
   bool has_lost_touch(double norm);
@@ -62,8 +75,12 @@ class Driver {
   std::unique_ptr<Watcher> watcher_;                     // null: nobody looks
   std::unique_ptr<Projector> null_, null_of_transpose_;  // null: A is not singular
   std::unique_ptr<DeflatedOperator> M_;                  // where there is such an M and a nullspace
+  std::unique_ptr<ScaledSystem> scaled_;                 // null: the loop's system is the caller's
+  Approach approach_;
+  std::size_t translated_ = 0;  // entries of the history
   std::unique_ptr<Method> method_;
-  int replace_every_;
+  int check_every_, replace_every_;
+  int kept_ = 0;  // the iteration of the best x
   Recorded zero_x_, norm_of_b_, residual_, keep_start_, swap_best_, first_push_, products_, look_, project_x_, project_b_;
 };
 

@@ -29,7 +29,7 @@ struct Zero {
   SORDINO_HD void row(i32 i) { x[i] = 0; }
 };
 
-using DriverKernels = KernelList<Kernel<Zero>, Kernel<Nothing, ConvergedSpd>, Kernel<Nothing, ConvergedBi>,
+using DriverKernels = KernelList<Kernel<Shown>, Kernel<Zero>, Kernel<Nothing, ConvergedSpd>, Kernel<Nothing, ConvergedBi>,
                                  Kernel<Nothing, Converged>, Kernel<TrueResidual>, Kernel<Swap>, Kernel<Scaled>,
                                  Kernel<KeepBest>, Kernel<LowerBest>, Kernel<KeepNorm>, Kernel<Deflate>>;
 

@@ -111,7 +111,7 @@ class Method {
   Recorded begin;            // from x and q = A x to the state before iteration 1
   Recorded iterate;          // a loop; its exit test's value() is (r,r)
   Recorded end;              // after an exit: what x still lacks. Empty where x never lags
-  Recorded after_all;        // the same after the most iterations, none of which exited. Empty where x is then up to date
+  Recorded after_all;        // the same after iterations none of which exited; the loop may go on. Empty where x does not lag
   Recorded replace;          // recomputes from x what recurrences have carried. Empty where nothing drifts
   bool tests_first = false;  // the exit test stands before the update: an iteration that exits did none
   int replace_every = 0;     // iterations between replays of `replace`, where the user does not say

@@ -37,7 +37,10 @@ void record(Method& m, const Problem& k, Waits waits) {
   };
   m.iterate = k.loop({.vectors = {{p, p_prev}}}, m.rr, iterate, catch_up);
   m.end = q.record([&] { q.run(pcg::Advance{.alpha = alpha, .p = p, .x = x}); });  // 003-E3
-  m.after_all = q.record([&] { q.run(pcg::Advance{.alpha = alpha, .p = p_prev, .x = x}); });
+  m.after_all = q.record([&] {
+    q.run(pcg::Advance{.alpha = alpha, .p = p_prev, .x = x});
+    q.run(pcg::NoStep{.alpha = alpha});
+  });
 }
 
 }  // namespace pcg2

@@ -7,6 +7,7 @@
 #include "sordino/solvers/complex_bicgstab.hpp"
 #include "sordino/solvers/driver_steps.hpp"
 #include "sordino/solvers/registry.hpp"
+#include "sordino/solvers/scaled_system.hpp"
 
 namespace sordino::cuda {
 
@@ -28,6 +29,7 @@ void enable_registered() {
   enable_methods<order>(Methods{});
   enable<order>(complex_bicgstab::Kernels{});
   enable<order>(DriverKernels{});
+  enable<order>(ScaledSystemKernels{});
   enable<order>(chebyshev::Kernels{});
   enable<order>(KernelList<Kernel<chebyshev::First, ConvergedSpd>>{});  // cg tests before it applies M
   enable<order>(AppliedKernels<SellRows>{});
