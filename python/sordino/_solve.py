@@ -197,10 +197,8 @@ class Solver:
         return deliver(solution, on_failure)
 
     def update_values(self, values: Any) -> None:
-        """Give the matrix new values in the same pattern; nothing is set up or allocated anew, with one exception.
-
-        A matrix that ``storage="auto"`` found symmetric and stored as ``symdia`` is set up anew, once, as ``dia``, if
-        new values are not symmetric bit by bit.
+        """Give the matrix new values in the same pattern; nothing is set up or allocated anew, but once, as ``dia``,
+        what ``storage="auto"`` stored as ``symdia``, if the new values are not symmetric bit by bit.
 
         Parameters
         ----------

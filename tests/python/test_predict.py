@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 import sordino
-from sordino import BadArgument, _predict, machines
+from sordino import BadArgument, _predict, _predict_words, machines
 from sordino._matrix import as_csr
 
 RECORDS = Path(__file__).parents[2] / "bench" / "records"
@@ -62,14 +62,14 @@ def test_reasons_name_the_largest_difference_first():
         return _predict.Iteration(seconds, {}, {**every, **parts})
 
     ours, theirs = took(5e-6, memory=4e-6), took(9e-6, memory=3e-6, reductions=6e-6)
-    said = _predict.why(ours, theirs)
+    said = _predict_words.why(ours, theirs)
     assert said == (
         "has less of exposed reductions (0 s, not 6 μs), and has more of memory traffic (4 μs, not 3 μs)"
     )
-    assert _predict.why(ours, theirs, (10, 20)).startswith(
+    assert _predict_words.why(ours, theirs, (10, 20)).startswith(
         "takes fewer iterations (10, not 20), and has less of"
     )
-    assert "memory traffic 4 μs of 5 μs an iteration" in _predict.where_time_goes(ours)
+    assert "memory traffic 4 μs of 5 μs an iteration" in _predict_words.where_time_goes(ours)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .. import _options, _predict, machines
+from .. import _options, _predict, _predict_words, machines
 from .._matrix import as_vector
 from .._names import of_method
 from .._native import core
@@ -287,14 +287,14 @@ def _verdict(rows: list[dict[str, Any]]) -> dict[str, Any]:
     if len(ranked) == 1:
         return {
             **facts,
-            "why": f"{where}{best['solver']} spends {_predict.where_time_goes(best['iteration'])}.",
+            "why": f"{where}{best['solver']} spends {_predict_words.where_time_goes(best['iteration'])}.",
         }
     other = ranked[1]
     what = "" if by == "total_s" else " an iteration"
     iterations = (best["iterations"], other["iterations"]) if by == "total_s" else (None, None)
     said = (
         f"{where}{best['solver']} wins with {duration(best[by])}{what} against {duration(other[by])} of "
-        f"{other['solver']}: it {_predict.why(best['iteration'], other['iteration'], iterations)}."
+        f"{other['solver']}: it {_predict_words.why(best['iteration'], other['iteration'], iterations)}."
     )
     return {**facts, "why": said}
 
