@@ -187,6 +187,7 @@ def test_the_example_saves_iterations():
         ({"obstacles": 1.5}, "whole number of at least 0, not 1.5"),
         ({"obstacles": np.ones((4, 4, 4), bool)}, "the obstacles leave no fluid"),
         ({"obstacles": np.zeros((4, 4), bool)}, "solid cells are an array of bool of shape (4, 4, 4)"),
+        ({"obstacles": [[[True]], [[True, False]]]}, "in these lists lengths differ"),
         ({"boundary": "top:dirichlet"}, "and not 'top'"),
     ],
 )

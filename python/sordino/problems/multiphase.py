@@ -111,13 +111,22 @@ def multiphase(
         raise BadArgument(f"the seed is a whole number of at least 0, not {shown(seed)}")
     dirichlet = dirichlet_faces(boundary)
     flow = PHASES[phases](cells, np.random.default_rng([seed, 0]))
-    walls = _boxes(cells, obstacles, seed) if np.ndim(obstacles) == 0 else obstacles
+    walls = _boxes(cells, obstacles, seed) if _is_single(obstacles) else obstacles
     density, solid = checked_fields(_density(flow, contrast, 0.0), walls)
     solid, closed = _filled(solid, dirichlet)
     null = None if not closed else (~solid).astype(float).ravel() if solid.any() else "constant"
     rows = pressure_rows(density, solid, dirichlet)
     b = right_hand_side(flow.rise(0.0), solid, dirichlet, _COURANT / flow.fastest)
     return PressureProblem(rows.matrix(), b, density, solid, null, flow, float(contrast), boundary)
+
+
+def _is_single(obstacles: Any) -> bool:
+    try:
+        return np.ndim(obstacles) == 0
+    except ValueError as error:  # lists of several lengths
+        raise BadArgument(
+            "obstacles are a number, or an array of bool of shape (nz, ny, nx): in these lists lengths differ"
+        ) from error
 
 
 def pressure_steps(
