@@ -134,6 +134,20 @@ TEST("block-ilu: what has no tiles is refused with a sentence") {
   refused(A, [](Options& o) { o.grid = "9,8,15"; }, "does not have as many cells");
   refused(A, [](Options& o) { o.grid = "9x8x14"; }, "grid is one to three numbers from 1 on");
   refused(A, [](Options& o) { o.partition = "metis"; }, "changes the order of the rows");
+  refused(A, [](Options& o) { o.tile = "auto", o.deterministic = "on"; }, "tile 'auto' depends on it");
   refused(scattered, [](Options& o) { o.grid = o.tile = "400"; }, "at most 27 diagonals");
   refused(complex, [](Options&) {}, "precond block-ilu is for real matrices");
+}
+
+TEST("block-ilu: negative pivots are refused where M must be definite, and only there") {
+  NOTE(fresh::said());
+  fresh::Random random(524);
+  CsrMatrix A = poisson(9, 8, 14, 7, 10);
+  auto b = random.normals(A.n);
+  for (double& value : A.values) value = -value;
+  for (const char* tile : {"1,1,1", "3,4,2"}) {
+    NOTE("tile ", tile);
+    CHECK(solve(A.view(), b, with_tiles("bicgstab", "host", 2, tile)).report.status == Status::converged);
+    CHECK_THROWS(solve(A.view(), b, with_tiles("cg", "host", 2, tile)), Error, "the pivot of row 0 is not positive");
+  }
 }

@@ -77,7 +77,9 @@ void build_operator(Part& p, Rank& rank, const System& s, const Choice& c, const
 }
 
 /// Of all matrices of grids, so that a tile's are few.
-void check_tiles(const CsrView& A) {
+void check_tiles(const CsrView& A, const Options& o) {
+  if (o.deterministic == "on" && o.tile == "auto" && o.ranks != 1)
+    bad_argument("deterministic 'on' keeps the bits on any number of ranks, and tile 'auto' depends on it: give a tile");
   if (find_diagonals(A).offsets.empty())
     bad_argument("precond block-ilu is for matrices of at most " + std::to_string(most_diagonals) +
                  " diagonals, as grids have, and this one has more: use jacobi");
@@ -130,7 +132,7 @@ Choice choose(const System& s, const Options& o) {
                     " needs the entries of the matrix, which is given as a function: use cg, gropp or bicgstab");
   if (s.brings_operator() || c.preconditioner == "chebyshev" || c.preconditioner == "block-ilu")
     require_any_preconditioner(*c.method);
-  if (c.preconditioner == "block-ilu") check_tiles(s.A);
+  if (c.preconditioner == "block-ilu") check_tiles(s.A, o);
   if (c.preconditioner == "chebyshev") {
     if (c.symmetry.empty() ? !is_symmetric(s.A) : c.symmetry == "general")
       bad_argument("precond chebyshev needs a symmetric positive definite matrix, and this one is not symmetric: use jacobi");
@@ -181,7 +183,8 @@ i64 factorize(Rank& rank, const Part& part, const CsrView& A) {
 
 void require_pivots(i64 row, const MethodEntry& m) {
   if (row < 0) return;
-  bad_argument("block-ilu: the pivot of row " + std::to_string(row) + " is " + (m.needs_spd ? "not positive" : "zero") +
+  bad_argument("block-ilu: the pivot of row " + std::to_string(row) + " is " +
+               (m.needs_spd ? "not positive" : "zero or not finite") +
                ", so its tile has no incomplete factorization: use smaller tiles, or precond jacobi");
 }
 

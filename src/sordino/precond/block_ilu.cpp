@@ -24,6 +24,7 @@ BlockIlu::BlockIlu(Rank& rank, const CsrView& A, int space, const Tiling& tiling
     : rank_(rank),
       space_(space),
       width_(width),
+      symmetric_(symmetric),
       shape_(A, rank.space(space).first_row, rank.space(space).rows, tiling, symmetric, width) {
   tile_space_ = rank.add_space(equal_parts(shape_.tiles.count(), rank.id(), rank.size()));
   const std::size_t cells = std::size_t(shape_.cells), factors = cells * std::size_t(shape_.layout.slots);
@@ -59,7 +60,7 @@ i64 BlockIlu::factorize(const CsrView& A) {
   auto some = [&](i64 begin, i64 end) {
     TileFactor factor(shape_.tiles, shape_.shifts);
     for (i64 t = begin; t < end; t++) {
-      i32 row = factor.factorize(A, first_row, i32(t), !shape_.layout.has_upper());
+      i32 row = factor.factorize(A, first_row, i32(t), symmetric_);
       if (row == TileFactor::none) {
         store(factor, i32(t), to);
       } else {

@@ -54,6 +54,7 @@ class BlockIlu final : public Operator {
 
   Rank& rank_;
   int space_, tile_space_, width_;
+  bool symmetric_;
   Shape shape_;
   double* factor_;
   double* work_;
