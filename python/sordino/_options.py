@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ._names import of_method, of_option
 from ._native import core
 from .errors import BadArgument, shown, suggestion
@@ -154,6 +156,7 @@ def parse(spec: OptionSpec, text: str) -> Any:
 
 
 def _extents(spec: OptionSpec, value: Any) -> str:
+    value = value.tolist() if isinstance(value, np.ndarray) else value
     cells = value if isinstance(value, (list, tuple)) else [value]
     if not cells or not all(isinstance(n, numbers.Integral) and not isinstance(n, bool) for n in cells):
         raise BadArgument(f"option '{spec.name}' takes whole numbers such as (8, 8, 4), not {shown(value)}")

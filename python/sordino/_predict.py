@@ -209,8 +209,14 @@ def iteration(
     Raises
     ------
     BadArgument
-        More ranks than rows of what is run; a system that is solved before iterations can be timed.
+        More ranks than rows of what is run; precond block-ilu; a system that is solved before iterations can be timed.
     """
+    if (
+        options.get("precond") == "block-ilu"
+    ):  # whose tiles a thread each solves, and smaller boxes have others
+        raise BadArgument(
+            "precond block-ilu is not predicted: descriptions do not say how tiles share a device"
+        )
     if ranks > subject.run.n:
         raise BadArgument(f"{ranks:,} ranks are more than the {subject.run.n:,} rows that are run")
     storage, why = _storage(subject, ranks, str(options.get("storage", "auto")))

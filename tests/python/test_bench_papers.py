@@ -83,6 +83,7 @@ def test_cases_are_run_once_for_each_draw_and_shared_by_figures():
         (["--figures", "fig10,fig112"], "unknown figure 'fig112', did you mean 'fig1"),
         (["--draws", "0"], "--draws must be at least 1, not 0"),
         (["--draws", "few"], "--draws must be a whole number"),
+        (["--figures", ","], "--figures names none"),
         (["--record", "/nowhere/r.jsonl"], "cannot be written"),
     ],
 )
@@ -93,7 +94,7 @@ def test_bad_usage(cli, fake_core, argv, sentence):
 
 def test_the_machine_of_a_case():
     quiet = _paper_003.machine(Case("pcg2", 64, 60), 2)
-    assert quiet["paces"] == machines.load("offload")["paces"]
+    assert quiet["paces"] == _paper_003.CALIBRATED["paces"] and "paces" not in machines.load("offload")
     assert quiet["interruptions"] == {"hz": 0.0, "seconds": 0.0, "draws": 2}
     loud = _paper_003.machine(Case("pcg1", 64, 60, 20.0, 5e-5), 0)
     assert loud["interruptions"]["hz"] == 20 and loud["paces"]["Scaled"] == _paper_003.DIAG_SCALE

@@ -226,6 +226,8 @@ def test_predictions_at_once_are_those_of_one_after_the_other(cli, monkeypatch):
 def test_a_failed_prediction_ends_those_under_way(cli):
     code, out, err = cli("predict", "poisson", 4, 4, 4, "--ranks", "2,65", "--solvers", "cg,prcg")
     assert code == 2 and out == "" and "65 ranks are more than the 64 rows" in err
+    code, out, err = cli("predict", "poisson", 4, 4, 4, "--solvers", "cg", "--precond", "block-ilu")
+    assert code == 2 and out == "" and "precond block-ilu is not predicted" in err
 
 
 @needs_core

@@ -41,6 +41,8 @@ def main(argv: Sequence[str]) -> int:
     given = parser.read(argv)
     paper = PAPERS[_known(given.what, list(PAPERS), "paper")]
     asked = [word for word in given.figures.split(",") if word]
+    if given.figures and not asked:
+        raise BadArgument("--figures names none")
     figures = [_known(word, list(paper.FIGURES), "figure") for word in asked] or list(paper.FIGURES)
     draws = whole_number(given.draws, "--draws")
     if draws < 1:
