@@ -28,12 +28,13 @@ TABLE_I: tuple[tuple[str, tuple[str, ...], float, float], ...] = (
 INNER_PRODUCTS = (14.14, 9.08)
 SOLVER_TIME = (66.78, 59.21)
 
-#: What the paper says beyond ``offload``, or Table I, column PCG-Algorithm2, is calibrated on. The memory is matvec's,
-#: 40.29 s of 27 entries a row. A flat all-reduce on 256 ranks takes some 250 us, section VII-A, in eight hops. Bandwidths of
-#: Scaled are precond's (two calls), of Advance and Residual axpy's (three calls), of Direction those of axpy and vector
-#: scale; Dots as axpy is assumed. Spreads let ranks wait as long in inner products as the table leaves beside the
-#: reading of vectors: SpMV's on sdotp (4.80 s), Scaled's on gamma (3.09 s), the others' on iprod (1.19 s). That
-#: they are exponential is assumed: a uniform one that is never negative cannot wait longer than its mean, and gamma's does.
+#: What the paper says beyond ``offload``, or Table I, column PCG-Algorithm2, is calibrated on. The memory is
+#: matvec's, 40.29 s of 27 entries a row. A flat all-reduce on 256 ranks takes some 250 us, section VII-A, in eight
+#: hops. Bandwidths of Scaled are precond's (two calls), of Advance and Residual axpy's (three calls), of Direction
+#: those of axpy and vector scale; Dots as axpy is assumed. Spreads let ranks wait as long in inner products as the
+#: table leaves beside the reading of vectors: SpMV's on sdotp (4.80 s), Scaled's on gamma (3.09 s), the others' on
+#: iprod (1.19 s). That they are exponential is assumed: a uniform one that is never negative cannot wait longer
+#: than its mean, and gamma's does.
 CALIBRATED: dict[str, Any] = {
     "memory_bandwidth": 1.754e9,
     "reduction_base_s": 0.0,
