@@ -55,7 +55,7 @@ CsrOperator::Layout::Layout(Rank& rank, const CsrView& A, const CsrSlice& slice,
   for (std::size_t d = 0; d < places_.size(); d++) {
     i64 offset = diagonals.offsets[d];
     i32 ghost = own == A.n ? 0 : ghost_shift(offset, A.n, slice.first_row, slice.rows, ghosts);
-    diagonals_.push_back({u32(places_[d]), i32(offset), ghost});
+    diagonals_.push_back({places_[d] == DiagonalPlaces::nowhere ? DiaRows::unit : u32(places_[d]), i32(offset), ghost});
   }
   r.diagonals = device_values_ ? upload(diagonals_) : diagonals_.data();
   rows_ = Real{r};
@@ -71,8 +71,10 @@ void CsrOperator::Layout::set_diagonals(const double* values) {
   for_parts(0, i64(ptr_.size()) - 1, [&](i64 first, i64 last) {
     for (i64 i = first; i < last; i++)
       for (u32 k = ptr_[std::size_t(i)]; k < ptr_[std::size_t(i) + 1]; k++) {
+        const i64 first_place = places_[on_diagonal_[k]];
+        if (first_place == DiagonalPlaces::nowhere) continue;
         // Of a symmetric pair both threads store the same value.
-        std::atomic_ref<double> place(staging_[std::size_t(places_[on_diagonal_[k]] + i)]);
+        std::atomic_ref<double> place(staging_[std::size_t(first_place + i)]);
         place.store(values[k], std::memory_order_relaxed);
       }
   });

@@ -17,10 +17,11 @@ struct DiaRows {
   static constexpr int resident_blocks = 4;
   static constexpr const char* name = "SpMV";
   struct alignas(16) Diagonal {  // one load
-    u32 at;                      // entry (i, this) is values[at + i]
+    u32 at;                      // entry (i, this) is values[at + i]; of a unit diagonal, which has no values: `unit`
     i32 offset;                  // its column is storage row i + offset,
     i32 ghost;                   // or, where that is not one of the slice's own, i + ghost
   };
+  static constexpr u32 unit = ~u32(0);
   const double* values;
   const Diagonal* diagonals;  // [count]; a field with them would lie in each thread's local memory
   i32 count;
@@ -43,6 +44,7 @@ struct DiaRows {
     if (c >= own) c = u32(i) + u32(d.ghost);
     return i32(c < last ? c : last);
   }
+  SORDINO_HD double entry(u32 at) const { return twice ? values[at] : read_once(values + at); }
   template <class V>
   SORDINO_HD void each_entry(i32 i, int, int, V&& visit) const {
     constexpr int step = 8;
@@ -58,8 +60,7 @@ struct DiaRows {
         at[j] = 0;
         if (d + j >= count) continue;
         const Diagonal diagonal = diagonals[d + j];
-        const double* value = values + diagonal.at + row;
-        a[j] = twice ? *value : read_once(value);
+        a[j] = diagonal.at == unit ? 1.0 : entry(diagonal.at + row);
         at[j] = column(i, diagonal);
       }
 #ifdef __CUDA_ARCH__
@@ -79,7 +80,12 @@ struct DiaRows {
     double* __restrict result = into.p;
     for (i32 i = low; i < high; i++) result[i] = 0;
     for (i32 d = 0; d < count; d++) {
-      const double *value = values + diagonals[d].at - first, *operand = of.p + diagonals[d].offset;
+      const double* operand = of.p + diagonals[d].offset;
+      if (diagonals[d].at == unit) {
+        for (i32 i = low; i < high; i++) result[i] += operand[i];
+        continue;
+      }
+      const double* value = values + diagonals[d].at - first;
       for (i32 i = low; i < high; i++) result[i] += value[i] * operand[i];
     }
   }

@@ -119,6 +119,10 @@ DiagonalPlaces::DiagonalPlaces(const Diagonals& diagonals, i64 rows) : at(diagon
   std::size_t count = at.size();
   for (std::size_t d = 0; d < count; d++) {
     i64 offset = diagonals.offsets[d];
+    if (diagonals.unit && offset == 0) {
+      at[d] = nowhere;
+      continue;
+    }
     if (diagonals.symmetric && offset > 0) {
       at[d] = at[count - 1 - d] + std::min(offset, rows);
       continue;

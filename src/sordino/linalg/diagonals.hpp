@@ -13,6 +13,7 @@ constexpr int most_diagonals = 27;  // of a stencil on a box
 struct Diagonals {
   std::vector<i64> offsets;  // column minus row, increasing
   bool symmetric = false;    // one of A[i][j] and A[j][i] is kept, for both
+  bool unit = false;         // the main one is 1 everywhere, and not kept
 
   bool empty() const { return offsets.empty(); }
 };
@@ -36,8 +37,9 @@ void require_symmetric(const CsrView& A, const Diagonals& diagonals);
 /// Where a rank's slice keeps entry (i, offset d): values[at[d] + i], i counted from the slice's first row. Diagonals of -o and
 /// o are one array, where they are symmetric: entry (i, -o) is at its place i, entry (i, o) at i + min(o, rows).
 struct DiagonalPlaces {
-  std::vector<i64> at;  // for each diagonal
-  i64 stored = 0;       // values in all
+  static constexpr i64 nowhere = -1;  // of a diagonal that is not kept
+  std::vector<i64> at;                // for each diagonal
+  i64 stored = 0;                     // values in all
 
   DiagonalPlaces(const Diagonals& diagonals, i64 rows);
 };

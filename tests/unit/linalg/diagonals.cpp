@@ -59,6 +59,29 @@ TEST("products by diagonals have the bits of those by rows, on any number of ran
       }
 }
 
+TEST("a unit diagonal is multiplied by, and not kept") {
+  NOTE(fresh::said());
+  fresh::Random random(65);
+  for (bool symmetric : {false, true})
+    for (i64 n : {i64(2), i64(8), random.whole(9, 90), random.whole(90, 3000)}) {
+      CsrMatrix A = banded(random, n, 3, n - 1, symmetric);
+      for (i64 i = 0; i < n; i++)
+        for (i64 k = A.indptr[std::size_t(i)]; k < A.indptr[std::size_t(i) + 1]; k++)
+          if (A.indices[std::size_t(k)] == i) A.values[std::size_t(k)] = 1;
+      Diagonals kept = of(A, symmetric), unit = kept;
+      unit.unit = true;
+      CHECK(DiagonalPlaces(kept, n).stored - DiagonalPlaces(unit, n).stored == (n + 31) / 32 * 32);
+      auto x = random.normals(n);
+      auto by_rows = on_host(A.view(), x, 1);
+      for (int ranks : {1, 2, 4}) {
+        if (ranks > n) continue;
+        NOTE("n = ", n, ", ranks = ", ranks, ", symmetric = ", symmetric);
+        CHECK(same_bits(on_host(A.view(), x, ranks, false, unit).y, by_rows.y));
+        for (auto& all : on_host(A.view(), x, ranks, true, unit).all) CHECK(same_bits(all, by_rows.y));
+      }
+    }
+}
+
 TEST("stencils on boxes, cut within planes, by diagonals") {
   NOTE(fresh::said());
   fresh::Random random(61);
