@@ -193,6 +193,11 @@ class Rank {
   /// Replays; a loop for at most `max` iterations. What a loop carried to its next iteration is received and dropped.
   /// Afterwards names mean what they meant in the body that exited, or what the next body would have seen.
   Outcome replay(Recorded& recorded, int max = 1) { return start(recorded, max).wait(); }
+  /// As replay(), of a loop that is to go on: unless it has exited, what it carried to its next iteration stays under way. The
+  /// next replay of it begins with that, or drop_carried() receives it; what is replayed meanwhile touches none of it.
+  Outcome replay_stretch(Recorded& loop, int max);
+  /// Receives and drops what a stretch of this loop left under way.
+  void drop_carried(Recorded& loop) { drain(loop); }
   /// The same without waiting for its end: the rank does something else until it calls wait() of what this returns
   /// (runtime/replay.hpp). Collective, as replay(): it compiles where that is needed, and may meet the other ranks for it.
   /// Until the replay has been waited for, all else that uses this rank's names (vectors, scalars, reading and writing them,

@@ -21,6 +21,19 @@ Rehearsal::~Rehearsal() {
 }
 
 void Rehearsal::replay(Recorded& recorded, int iterations) {
+  go_through(recorded, iterations);
+  if (recorded.recording().is_loop) drop_carried();
+}
+
+void Rehearsal::drop_carried() {
+  rank_.seen = rank_.pushed;
+  for (auto& reduction : rank_.reductions_) reduction.finished = reduction.started;
+}
+
+// What is under way after any iteration is what it is after the first ones; only the names differ.
+void Rehearsal::replay_stretch(Recorded& loop, int iterations) { go_through(loop, iterations); }
+
+void Rehearsal::go_through(Recorded& recorded, int iterations) {
   const Recording& r = recorded.recording();
   if (r.commands.empty()) return;
   rank_.compiled(recorded).program->prepare();
@@ -40,10 +53,7 @@ void Rehearsal::replay(Recorded& recorded, int iterations) {
     turn_to(sweep + 1);
     if (r.is_loop) rehearse_drain(recorded);
   }
-  if (!r.is_loop) return;
-  turn_to(iterations);
-  rank_.seen = rank_.pushed;  // drained
-  for (auto& reduction : rank_.reductions_) reduction.finished = reduction.started;
+  if (r.is_loop) turn_to(iterations);
 }
 
 void Rehearsal::rehearse_drain(Recorded& recorded) {

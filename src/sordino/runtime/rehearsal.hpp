@@ -21,8 +21,12 @@ class Rehearsal {
   /// receives all that a loop may carry wherever it ends. Nothing runs, no vector or scalar changes, and nothing is sent but
   /// what compiling takes. Throws what the replay would throw before it runs. Repeated, it costs a check of the recording.
   void replay(Recorded& recorded, int iterations = 1);
+  /// The same for Rank::replay_stretch() that does not exit, and for Rank::drop_carried().
+  void replay_stretch(Recorded& loop, int iterations);
+  void drop_carried();
 
  private:
+  void go_through(Recorded& recorded, int iterations);
   void rehearse_drain(Recorded& recorded);
   void count(const Phase& phase);
 

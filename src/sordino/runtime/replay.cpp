@@ -11,6 +11,7 @@ namespace {
 
 void forget(UnderWay& replay) {
   replay.current = 0;
+  replay.goes_on = false;
   if (replay.program) replay.program->give_up();  // where it has ended, this is nothing
   replay.program = nullptr;
   replay.recorded = {};
@@ -125,8 +126,14 @@ Outcome Rank::finish_replay() {
   int turns = out.exited() ? out.iterations - 1 : out.iterations;
   vector_map_ = rotated(vector_map_, r.rotate, turns % r.period);
   scalar_map_ = rotated(scalar_map_, r.rotate_scalars, turns % r.period);
-  if (r.is_loop) drain(u.recorded);
+  if (r.is_loop && (out.exited() || !u.goes_on)) drain(u.recorded);
   return out;
+}
+
+Outcome Rank::replay_stretch(Recorded& loop, int max) {
+  Replay replay = start(loop, max);
+  under_way_->goes_on = true;
+  return replay.wait();
 }
 
 // The device may still be at work for it, and other ranks wait for what it sends: its program stays until all know of the

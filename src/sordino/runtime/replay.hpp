@@ -59,6 +59,7 @@ struct UnderWay {
   Rank* rank = nullptr;
   bool inside = false;    // its commands, or what they wait for, have the thread
   bool given_up = false;  // an error left its scope before it had ended
+  bool goes_on = false;   // what it carries is for the next replay
   Recorded recorded;
   std::shared_ptr<Program> program;  // null: there was nothing to replay
 };

@@ -65,6 +65,26 @@ TEST("what was rehearsed is not compiled again, wherever its loop ends") {
   }
 }
 
+TEST("stretches that were rehearsed are not compiled again, in whatever order names are, nor what drops the rest") {
+  for (bool rehearsed : {true, false}) {
+    Bench k;
+    if (rehearsed) {
+      Rehearsal rehearsal(k.s);
+      rehearsal.replay(k.begin);
+      for (int turn = 0; turn < 2; turn++) rehearsal.replay_stretch(k.loop, 1);
+      rehearsal.drop_carried();
+    }
+    const int before = k.engine.compilations;
+    for (int stretches : {1, 2, 3, 4}) {
+      k.s.reset_names();
+      k.s.replay(k.begin);
+      for (int i = 0; i < stretches; i++) k.s.replay_stretch(k.loop, 1);
+      k.s.drop_carried(k.loop);
+    }
+    CHECK((k.engine.compilations == before) == rehearsed);
+  }
+}
+
 TEST("programs are prepared for all that replays may need") {
   Bench k;
   k.run(3, 0);
