@@ -28,7 +28,7 @@ Join join(S... to) {
   return {{to...}};
 }
 
-/// The same for commands whose rows do not return sums themselves: dot products of vectors.
+/// As Start, of commands whose rows do not return sums themselves: dot products of vectors.
 struct StartDots {
   std::vector<DotTo> dots;
 };

@@ -58,28 +58,34 @@ Way Cbcg::way(const Problem& k, Names n) {
   Scal kept = e.scalar("independent directions");
   Vec S0 = k.M ? Vec{} : S[0];
 
-  Way way;
-  way.rr = rr;
-  way.tests_first = true;
-  way.begin = e.record([&] {
-    k.run_and_precondition(Begin{.b = k.b, .Ax = k.Ax, .d = k.d, .r = r, .S0 = S0, .rr_before = rr_before}, r, S[0]);  // l.1
-    record_basis(k, n);                                                                                                // l.2
-    e.run(bases(First{.s = s}, S, AS, Q, AQ));                                                                         // l.3
-  });
-  way.iterate = k.loop({}, rr, [&] {
-    G.start_symmetric(Q, AQ, r, rr);  // l.5, 6
+  auto factor = [&] {
+    G.start_symmetric(Q, AQ, r);  // l.5, 6
     G.keep(one, Gg);
     e.run_over(one, gram::Factor{s, rr_before, Gg, QAS, L, a, diagonal}, start(kept));  // l.7
-    e.exit_if(Independent{finish(rr), rr_before, finish(kept), k.target, k.bound, s});
-    Step step{.s = s, .a = a, .x = k.x, .r = r, .d = k.d, .S0 = S0};
+  };
+
+  Way way;
+  way.rr = rr;
+  way.begin = e.record([&] {
+    k.run_and_precondition(Begin{.b = k.b, .Ax = k.Ax, .d = k.d, .r = r, .S0 = S0, .rr_before = rr_before}, r, S[0], join(rr));
+    record_basis(k, n);                         // l.2
+    e.run(bases(First{.s = s}, S, AS, Q, AQ));  // l.3
+    factor();
+    e.wait(rr);
+    e.wait(kept);
+  });
+  way.iterate = k.loop({}, rr, [&] {
+    Step step{.s = s, .rr = rr, .rr_before = rr_before, .a = a, .x = k.x, .r = r, .d = k.d, .S0 = S0};
     std::copy(Q.begin(), Q.end(), step.Q);
     std::copy(AQ.begin(), AQ.end(), step.AQ);
-    k.run_and_precondition(step, r, S[0]);  // l.8, 9
-    record_basis(k, n);                     // l.10
-    C.start(AQ, S);                         // l.11
+    k.run_and_precondition(step, r, S[0], join(rr));  // l.8, 9
+    record_basis(k, n);                               // l.10
+    C.start(AQ, S);                                   // l.11
     C.keep(one, QAS);
-    e.run_over(columns, gram::Solve{.s = s, .L = L, .C = QAS, .B = B});                        // l.12
-    e.run(bases(Directions{.s = s, .rr = rr, .rr_before = rr_before, .B = B}, S, AS, Q, AQ));  // l.13, 14
+    e.run_over(columns, gram::Solve{.s = s, .L = L, .C = QAS, .B = B});  // l.12
+    e.run(bases(Directions{.s = s, .B = B}, S, AS, Q, AQ));              // l.13, 14
+    factor();
+    e.exit_if(Independent{finish(rr), rr_before, finish(kept), k.target, k.bound, s});
   });
   return way;
 }
@@ -101,8 +107,8 @@ void Cbcg::record_basis(const Problem& k, const Names& n) {
 }
 
 bool Cbcg::fall_back() {
-  if (fallen_ + 1 == ways_.size()) return false;
-  take(++fallen_);
+  if (taken_ + 1 == ways_.size()) return false;
+  take(fallen_ = taken_ + 1);
   return true;
 }
 
@@ -114,8 +120,10 @@ void Cbcg::fit(int iterations) {
 
 std::string Cbcg::remark() const {
   if (fallen_ == 0) return "";
-  const std::string asked = std::to_string(ways_[0].steps()), now = std::to_string(ways_[fallen_].steps());
-  if (fallen_ + 1 == ways_.size()) return "; cg went on where " + asked + " steps at once did not get on";
+  const int s = ways_[0].steps();
+  const std::string asked = std::to_string(s), now = std::to_string(ways_[fallen_].steps());
+  if (fallen_ + 1 == ways_.size())
+    return "; cg went on where " + (s == 1 ? "cbcg" : asked + " steps at once") + " did not get on";
   return "; s was lowered from " + asked + " to " + now + " where more steps at once did not get on";
 }
 

@@ -2,9 +2,9 @@
 // 001-E3..E7). A round of the loop is s iterations of conjugate gradients, and counts as s: those minimize along one direction
 // after the other, this one along s at once.
 //
-// Per round: s operators, s halos, s preconditioners, 2 reductions of s (s + 1) / 2 + s + 1 and of s^2 values, both
+// Per round: s operators, s halos, s preconditioners, 2 reductions of s^2 + 1 and of s (s + 1) / 2 + s values, both
 // exposed. Sums are taken in tiles of 4 by 4 vectors, so that, with t = s / 4 of them rounded up, the vector traffic beyond the
-// operators is (3 t + 15) s n words; workspace (4 s + 6) n. (r,r) is that of the x before the round. Deviations: lambda_max
+// operators is (3 t + 15) s n words; workspace (4 s + 6) n. Deviations: (r,r) travels with line 11's products; lambda_max
 // is by default a Ritz value (spectrum.hpp); a vector of the basis that depends on those before it is left out of the step.
 // Where directions lose their conjugacy (gram::Factor) or a residual its accuracy, s falls back to s / 2 and so on, and to cg.
 #pragma once
@@ -19,16 +19,18 @@ namespace sordino::cbcg {
 using gram::most_s;
 constexpr i32 cpu_rows = 64;  // that a CPU computes together
 
-struct Begin {  // r = b - A x;  S_0 = M^-1 r, where M is a diagonal
+struct Begin {  // r = b - A x;  S_0 = M^-1 r, where M is a diagonal;  (r,r)
   In b, Ax;
   Scaling d;
   Out r, S0;
   Put rr_before;
-  static constexpr double flops = 2;
+  static constexpr double flops = 4;
   SORDINO_HD void head() { rr_before = HUGE_VAL; }
-  SORDINO_HD void row(i32 i) {
-    r[i] = b[i] - Ax[i];
-    if (S0.p) S0[i] = d[i] * r[i];
+  SORDINO_HD Sums<1> row(i32 i) {
+    double ri = b[i] - Ax[i];
+    r[i] = ri;
+    if (S0.p) S0[i] = d[i] * ri;
+    return {ri * ri};
   }
 };
 
@@ -69,8 +71,10 @@ struct First {  // Q = S;  A Q = A S (001-E5)
   }
 };
 
-struct Step {  // x += Q a;  r -= A Q a;  S_0 = M^-1 r, where M is a diagonal (Alg. 2, l.8, 9)
+struct Step {  // x += Q a;  r -= A Q a;  S_0 = M^-1 r, where M is a diagonal (Alg. 2, l.8, 9);  (r,r)
   int s;
+  Get rr;
+  Put rr_before;
   gram::Small a;
   In Q[most_s] = {}, AQ[most_s] = {};
   InOut x, r;
@@ -78,6 +82,8 @@ struct Step {  // x += Q a;  r -= A Q a;  S_0 = M^-1 r, where M is a diagonal (A
   Out S0;
   template <class V>
   SORDINO_HD void fields(V&& visit) {
+    visit(rr);
+    visit(rr_before);
     visit(a);
     for (int j = 0; j < s; j++) {
       visit(Q[j]);
@@ -88,7 +94,8 @@ struct Step {  // x += Q a;  r -= A Q a;  S_0 = M^-1 r, where M is a diagonal (A
     visit(d);
     visit(S0);
   }
-  SORDINO_HD void row(i32 i) {
+  SORDINO_HD void head() { rr_before = rr; }
+  SORDINO_HD Sums<1> row(i32 i) {
     double xi = x[i], ri = r[i];
     for (int j = 0; j < s; j++) {
       xi += a[j] * Q[j][i];
@@ -97,20 +104,17 @@ struct Step {  // x += Q a;  r -= A Q a;  S_0 = M^-1 r, where M is a diagonal (A
     x[i] = xi;
     r[i] = ri;
     if (S0.p) S0[i] = d[i] * ri;
+    return {ri * ri};
   }
 };
 
 struct Directions {  // Q = S - Q B;  A Q = A S - A Q B (Alg. 2, l.13, 14, with 001-E3)
   int s;
-  Get rr;
-  Put rr_before;
   gram::Small B;
   In S[most_s] = {}, AS[most_s] = {};
   InOut Q[most_s] = {}, AQ[most_s] = {};
   template <class V>
   SORDINO_HD void fields(V&& visit) {
-    visit(rr);
-    visit(rr_before);
     visit(B);
     for (int j = 0; j < s; j++) {
       visit(S[j]);
@@ -119,7 +123,6 @@ struct Directions {  // Q = S - Q B;  A Q = A S - A Q B (Alg. 2, l.13, 14, with 
       visit(AQ[j]);
     }
   }
-  SORDINO_HD void head() { rr_before = rr; }
   SORDINO_HD void row(i32 i) {
     update<1>(S, Q, i, 1);
     update<1>(AS, AQ, i, 1);
@@ -188,10 +191,11 @@ struct Cbcg final : Method {
   static Names names(const Problem& k);
   static Way way(const Problem& k, Names names);
   static void record_basis(const Problem& k, const Names& names);
-  void take(std::size_t way) { static_cast<Way&>(*this) = ways_[way]; }
+  void take(std::size_t way) { static_cast<Way&>(*this) = ways_[taken_ = way]; }
 
   std::vector<Way> ways_;   // from the s that is asked for down, and cg at last
   std::size_t fallen_ = 0;  // the first that has not led to nothing in this solve
+  std::size_t taken_ = 0;   // that or, where few iterations are left, one of smaller s
 };
 
 }  // namespace sordino::cbcg

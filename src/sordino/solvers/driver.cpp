@@ -158,9 +158,10 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
     s_.set(target_, aim * aim);
     double before = norm;
     method_->fit(control.max_iterations - out.iterations);
-    Verdict verdict = iterate(control.max_iterations - out.iterations, out);
+    Verdict verdict = iterate(control.max_iterations - out.iterations, norm, out);
     s_.reset_names();  // of what follows, nothing asks for what has traded places
     norm = residual();
+    if (verdict == proceed) tell_last(norm, out);
     if (verdict == not_definite || verdict == blew_up) {
       keep_better(norm);
       if (has_lost_touch(norm)) {
@@ -188,7 +189,7 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
         out.status = judge(proceed, norm, before, out, again);
       }
     }
-    if (!fell && verdict != proceed) aim = std::min(aim, target) * tighten;
+    if (verdict != proceed) aim = fell ? target : aim * tighten;
   }
   if (out.status != Status::converged) {
     keep_better(norm);
@@ -256,8 +257,8 @@ double Driver::time_product(int pairs, const double* x) {
   return run(pairs);
 }
 
-// One run of the loop, in stretches between residual replacements.
-Verdict Driver::iterate(int left, SolveOutcome& out) {
+// One run of the loop, in stretches between residual replacements. norm: of the residual that it begins from.
+Verdict Driver::iterate(int left, double norm, SolveOutcome& out) {
   Range range("iterate");
   const int steps = method_->steps();
   s_.replay(method_->begin);
@@ -265,7 +266,7 @@ Verdict Driver::iterate(int left, SolveOutcome& out) {
     s_.history.clear();
     if (watcher_) watcher_->loop_begins(out.iterations, out.b_norm, steps);
     Outcome o = s_.replay(method_->iterate, replace_every_ > 0 ? std::min(left, replace_every_) : left / steps);
-    tell_history(out.iterations, out);
+    tell_history(out.iterations, norm, out);
     // The test that ends an iteration belongs to it; one that stands first belongs to the iteration before.
     int updates = steps * (o.iterations - (method_->tests_first && o.exited() ? 1 : 0));
     out.iterations += updates;
@@ -281,18 +282,21 @@ Verdict Driver::iterate(int left, SolveOutcome& out) {
 }
 
 // A test that stands first tells of the iteration before: of none, or of what a loop before this one has told, or could not.
-void Driver::tell_history(int begun, SolveOutcome& out) const {
+void Driver::tell_history(int begun, double norm, SolveOutcome& out) const {
   const int steps = method_->steps();
   std::size_t after = std::size_t(begun + (method_->tests_first ? 0 : steps));
-  double before = std::sqrt(s_.history.empty() ? 0 : s_.history[0]) / out.b_norm;
   for (double rr : s_.history) {
-    double now = std::sqrt(rr) / out.b_norm;
     if (after > out.history.size()) {
-      out.history.resize(after - 1, out.history.empty() ? before : out.history.back());
-      out.history.push_back(now);
+      out.history.resize(after - 1, out.history.empty() ? norm / out.b_norm : out.history.back());
+      out.history.push_back(std::sqrt(rr) / out.b_norm);
     }
     after += std::size_t(steps);
   }
+}
+
+// No test comes after the last iteration, where it stands first.
+void Driver::tell_last(double norm, SolveOutcome& out) {
+  if (out.history.size() < std::size_t(out.iterations)) out.history.push_back(norm / out.b_norm);
 }
 
 // A loop that ends well in its test does not come to the look at the end of its body.

@@ -56,8 +56,9 @@ class Driver {
   void take_b(const double* b, SolveOutcome& out);
   void start_from(const double* x0);
   double residual();  // ||b - A x||_2 of the projected x; leaves A x in Ax_
-  Verdict iterate(int left, SolveOutcome& out);
-  void tell_history(int begun, SolveOutcome& out) const;
+  Verdict iterate(int left, double norm, SolveOutcome& out);
+  void tell_history(int begun, double norm, SolveOutcome& out) const;
+  static void tell_last(double norm, SolveOutcome& out);
   void look_at_last(const Outcome& outcome, int iterations);
   void keep_better(double& norm);
   void begin_from_x(double& norm);

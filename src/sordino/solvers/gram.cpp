@@ -66,8 +66,7 @@ void Table::start(const std::vector<Vec>& a, const std::vector<Vec>& b) const {
     });
 }
 
-void Table::start_symmetric(const std::vector<Vec>& a, const std::vector<Vec>& b, Vec r, Scal rr) const {
-  rank_.run(Norm{.r = r}, join(rr));
+void Table::start_symmetric(const std::vector<Vec>& a, const std::vector<Vec>& b, Vec r) const {
   for (auto& t : tiles_)
     with_size(t.rows, [&](auto R) {
       auto run = [&](auto f) { &t == &tiles_.back() ? rank_.run(f, Start{t.sums}) : rank_.run(f, Join{t.sums}); };

@@ -63,12 +63,6 @@ struct Triangle {
   }
 };
 
-struct Norm {
-  In r;
-  static constexpr double flops = 2;
-  SORDINO_HD Sums<1> row(i32 i) { return {r[i] * r[i]}; }
-};
-
 /// Sums of one reduction go to their places in a small matrix.
 struct Keep {
   int count = 0;
@@ -107,12 +101,12 @@ struct Factor {
   SORDINO_HD Sums<1> row(i32) {
     const bool lost = rr_before < HUGE_VAL && !conjugate();
     for (int j = 0; j < s; j++) diagonal[j] = gram[j * s + j];
-    if (lost) return {{0}};
+    if (lost) return give_up();
     int columns = 0;
     for (int j = 0; j < s; j++) {
       double norm = gram[j * s + j], pivot = norm;
       for (int k = 0; k < j; k++) pivot -= L[j * s + k] * L[j * s + k] * L[k * s + k];
-      if (!(norm >= 0 && pivot >= -rounding * norm)) return {{0}};
+      if (!(norm >= 0 && pivot >= -rounding * norm)) return give_up();
       bool kept = pivot > least_pivot * norm;
       columns += kept;
       L[j * s + j] = kept ? pivot : 0;
@@ -125,12 +119,17 @@ struct Factor {
     solve(s, L.p, gram.p + s * s, 1, a.p, 1);
     return {{double(columns)}};
   }
+  /// Nothing is solved: a step of no length, and no direction is taken into the next.
+  SORDINO_HD Sums<1> give_up() const {
+    for (int j = 0; j < s; j++) L[j * s + j] = a[j] = 0;
+    return {{0}};
+  }
   /// Whether no Q_i of the step before has too large a cosine with one of this step's that it should be orthogonal to.
   SORDINO_HD bool conjugate() const {
     for (int i = 0; i < s; i++)
       for (int j = 0; i + j < s - 1; j++) {
-        double along = C[i * s + j];
-        if (along * along > most_lost * most_lost * diagonal[i] * gram[j * s + j]) return false;
+        double most = most_lost * std::sqrt(diagonal[i]) * std::sqrt(gram[j * s + j]);
+        if (std::fabs(C[i * s + j]) > most) return false;
       }
     return true;
   }
@@ -178,19 +177,19 @@ struct Solve {
 using Kernels = KernelList<Kernel<Products<4, 4>>, Kernel<Products<4, 1>>, Kernel<Products<4, 2>>, Kernel<Products<4, 3>>,
                            Kernel<Products<1, 4>>, Kernel<Products<2, 4>>, Kernel<Products<3, 4>>, Kernel<Products<1, 1>>,
                            Kernel<Products<2, 2>>, Kernel<Products<3, 3>>, Kernel<Triangle<1>>, Kernel<Triangle<2>>,
-                           Kernel<Triangle<3>>, Kernel<Triangle<4>>, Kernel<Norm>, Kernel<Keep>, Kernel<Factor>, Kernel<Solve>>;
+                           Kernel<Triangle<3>>, Kernel<Triangle<4>>, Kernel<Keep>, Kernel<Factor>, Kernel<Solve>>;
 
-/// The sums of products of vectors a_1..a_s with b_1..b_s in one reduction of s^2 values, or of s (s + 1) / 2 + s + 1 where
+/// The sums of products of vectors a_1..a_s with b_1..b_s in one reduction of s^2 values, or of s (s + 1) / 2 + s where
 /// they are symmetric, kept as a small matrix.
 class Table {
  public:
-  /// symmetric: the upper triangle of a' b, behind it a' r, and (r, r) into a scalar.
+  /// symmetric: the upper triangle of a' b, behind it a' r.
   Table(Rank& rank, int s, bool symmetric);
 
   /// Starts the reduction.
   void start(const std::vector<Vec>& a, const std::vector<Vec>& b) const;
-  void start_symmetric(const std::vector<Vec>& a, const std::vector<Vec>& b, Vec r, Scal rr) const;
-  /// Ends it, but for the scalar.
+  void start_symmetric(const std::vector<Vec>& a, const std::vector<Vec>& b, Vec r) const;
+  /// Ends it.
   void keep(int space, Vec to) const;
 
  private:

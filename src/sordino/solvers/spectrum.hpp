@@ -62,8 +62,8 @@ struct FromPower {
   SORDINO_HD void head() { eta = eta_of(std::sqrt(ww)); }
 };
 
-/// The Lanczos matrix of k steps has 1 / alpha_j + beta_(j-1) / alpha_(j-1) in its diagonal, and the roots of beta_j /
-/// alpha_j^2 beside it; its largest eigenvalue is found by halving an interval, with Sturm's count.
+/// The Lanczos matrix of k steps has 1 / alpha_j + beta_(j-1) / alpha_(j-1) in its diagonal, and the roots of beta_j over
+/// alpha_j beside it; its largest eigenvalue is found by halving an interval, with Sturm's count.
 struct FromRitz {
   Get rz[ritz_steps + 1], wp[ritz_steps];
   Put eta;
@@ -74,27 +74,28 @@ struct FromRitz {
     visit(eta);
   }
   SORDINO_HD void head() {
-    double diagonal[ritz_steps], beside[ritz_steps];  // squares of those beside the diagonal
+    double diagonal[ritz_steps], beside[ritz_steps];
     int k = 0;
     double upper = 0, before = 0;
     for (; k < ritz_steps && wp[k] > 0 && rz[k] > 0; k++) {
       double inverse = wp[k] / rz[k], beta = rz[k + 1] > 0 ? rz[k + 1] / rz[k] : 0;
       diagonal[k] = inverse + before;
-      beside[k] = beta * inverse * inverse;
-      upper = std::fmax(upper, inverse + before + std::sqrt(beside[k]) + (k > 0 ? std::sqrt(beside[k - 1]) : 0));
+      beside[k] = std::sqrt(beta) * inverse;
+      upper = std::fmax(upper, diagonal[k] + beside[k] + (k > 0 ? beside[k - 1] : 0));
       before = beta * inverse;
     }
     double lower = 0;
     for (int halving = 0; halving < 40; halving++) {
-      double middle = (lower + upper) / 2;
+      double middle = lower + (upper - lower) / 2;
       (is_above_all(middle, diagonal, beside, k) ? upper : lower) = middle;
     }
     eta = eta_of(margin * upper);
   }
+  /// No number beside the diagonal is squared: A's entries may be of any size.
   SORDINO_HD static bool is_above_all(double x, const double* diagonal, const double* beside, int k) {
     double pivot = 1;
     for (int j = 0; j < k; j++) {
-      pivot = x - diagonal[j] - (j > 0 ? beside[j - 1] / pivot : 0);
+      pivot = x - diagonal[j] - (j > 0 ? beside[j - 1] / pivot * beside[j - 1] : 0);
       if (!(pivot > 0)) return false;
     }
     return true;
