@@ -29,7 +29,7 @@ class SolverOptions(PerSolve, total=False):
     basis: Literal["chebyshev", "monomial"]
     spectrum: Literal["ritz", "power"]
     symmetry: Literal["auto", "hermitian", "symmetric", "general"]
-    storage: Literal["auto", "csr", "dia", "symdia"]
+    storage: Literal["auto", "csr", "dia", "symdia", "constant"]
     check_every: SupportsIndex
     replace_every: SupportsIndex
     engine: Literal["auto", "host", "cuda", "model"]

@@ -26,7 +26,7 @@ OPTIONS = [
         ["auto", "host", "nccl", "nvshmem", "mpi"],
         "run",
     ),
-    ("storage", "choice", "auto", "how entries lie in memory", ["auto", "csr", "dia", "symdia"], "solve"),
+    ("storage", "choice", "auto", "how entries lie in memory", ["auto", "csr", "dia", "symdia", "constant"], "solve"),
     ("all_reduce", "choice", "auto", "how sums come about", ["auto", "ordered", "tree"], "run"),
     ("time_limit", "float", 0.0, "seconds, 0: none; 100 % of it may be used", None, "run"),
     ("timeout", "float", 30.0, "seconds without progress", None, "run"),

@@ -52,7 +52,7 @@ def test_lists_have_commas_and_sizes_may_have_spaces(cli, fake_core, sizes):
 @pytest.mark.parametrize(
     ("argv", "sentence"),
     [
-        (["--storage", "csr,coo"], "--storage is of auto, csr, dia, symdia, not 'coo'"),
+        (["--storage", "csr,coo"], "--storage is of auto, csr, dia, symdia, constant, not 'coo'"),
         (["--sizes", "0"], "must be at least 1"),
         (["--sizes", "x"], "--sizes must be a whole number"),
         (["--engine", "model"], "--engine is host or cuda for a measurement"),

@@ -61,7 +61,7 @@ def sentence(text: str) -> str:
 
 def stored(name: str, reason: str) -> str:
     """How a matrix lies in memory, and why; nothing where nobody has said why, as of a function."""
-    ways = {"csr": "rows", "dia": "diagonals", "symdia": "symmetric diagonals"}
+    ways = {"csr": "rows", "dia": "diagonals", "symdia": "symmetric diagonals", "constant": "kinds of rows"}
     return f"The matrix is stored by {ways[name]} ({name}): {reason}." if reason else ""
 
 

@@ -68,7 +68,7 @@ inline const std::vector<std::string> spectrum_choices{"ritz", "power"};
 inline const std::vector<std::string> partition_choices{"blocks", "metis"};
 inline const std::vector<std::string> nullspace_choices{"none", "constant"};
 inline const std::vector<std::string> symmetry_choices{"auto", "hermitian", "symmetric", "general"};
-inline const std::vector<std::string> storage_choices{"auto", "csr", "dia", "symdia"};
+inline const std::vector<std::string> storage_choices{"auto", "csr", "dia", "symdia", "constant"};
 inline const std::vector<std::string> engine_choices{"auto", "host", "cuda", "model"};
 inline const std::vector<std::string> transport_choices{"auto",    "memory", "host",       "nccl",
                                                         "nvshmem", "mpi",    "mpi-staged", "mpi-direct"};
@@ -114,8 +114,9 @@ void Options::fields(V&& v) {
     symmetry_choices);
   v("storage", storage, "solve",
     "how entries lie in memory: csr, by rows; dia, by at most 27 diagonals, without columns; symdia, the same with one entry "
-    "for (i, j) and (j, i); auto takes dia where two thirds of each diagonal are filled, symdia for large ones that are "
-    "symmetric, else csr",
+    "for (i, j) and (j, i); constant, each of at most 256 different rows once, and a byte for each row; auto takes dia where "
+    "two "
+    "thirds of each diagonal are filled, symdia for large ones that are symmetric, else csr",
     storage_choices);
   v("rtol", rtol, "solve", "relative tolerance: ||b - A x|| <= max(rtol ||b||, atol), recomputed", any);
   v("atol", atol, "solve", "absolute tolerance", any);

@@ -124,7 +124,7 @@ void Solver::State::set_up(EngineChoice made) {
 
 /// What storage=auto took for symmetric values does not hold others; then all is set up anew.
 bool Solver::State::holds(const CsrView& updated) const {
-  if (options.storage != "auto" || !another_engine) require_symmetric(updated, chosen.storage.diagonals);
+  if (options.storage != "auto" || !another_engine) require_storable(updated, chosen.storage.diagonals);
   return is_set_up && (!chosen.storage.diagonals.symmetric || has_equal_mirrors(updated));
 }
 

@@ -5,8 +5,8 @@
 #include <variant>
 #include <vector>
 
+#include "sordino/linalg/constant_rows.hpp"
 #include "sordino/linalg/csr_operator.hpp"
-#include "sordino/linalg/dia_rows.hpp"
 
 namespace sordino {
 
@@ -32,7 +32,7 @@ struct CsrOperator::Layout {
  private:
   template <class E, class... More>
   using RowsOf = std::variant<HostCsrRowsOf<E>, SellRowsOf<E>, CsrRows<4, E>, CsrRows<32, E>, More...>;
-  using Real = RowsOf<RealEntries, DiaRows>;
+  using Real = RowsOf<RealEntries, DiaRows, ConstantRows>;
   using Complex = RowsOf<ComplexEntries>;
 
   template <class Entries>
@@ -55,7 +55,10 @@ struct CsrOperator::Layout {
   T* upload(const T* values, std::size_t count);
   void upload_staged() { rank_.engine().upload(rank_, device_values_, staging_.get(), staged_ * sizeof(double)); }
   double* reserve_values(std::size_t entries);
+  OwnEntries own_entries(const CsrView& A, const CsrSlice& slice, const Diagonals& diagonals, std::vector<i64> places);
+  SharedEntries shared_entries(const CsrView& A, const CsrSlice& slice, const std::vector<i64>& offsets);
   void set_diagonals(const double* values);
+  void set_row_kinds(const double* values);
 
   Rank& rank_;
   int words_;
@@ -67,9 +70,13 @@ struct CsrOperator::Layout {
   std::unique_ptr<double[]> staging_;  // values in the device's order; kept, so that updates allocate nothing
   std::size_t staged_ = 0;             // how many
   std::vector<u32> slices_;
-  std::vector<DiaRows::Diagonal> diagonals_;
+  std::vector<StoredDiagonal> diagonals_;
   std::vector<i64> places_;                // by diagonals: where each of them begins
   std::vector<std::uint8_t> on_diagonal_;  // [nnz] the one that an entry is on
+  CsrView slice_of_;                       // the caller's arrays, where rows are kept by their kinds
+  std::vector<i64> offsets_;               // likewise, of diagonals
+  std::vector<std::uint8_t> kinds_;        // likewise, of rows
+  std::uint8_t* device_kinds_ = nullptr;
   struct Block {
     void* pointer;
     std::size_t bytes;

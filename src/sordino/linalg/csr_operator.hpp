@@ -19,7 +19,8 @@ class CsrOperator final : public Operator {
  public:
   /// Collective. `A` holds this rank's rows at least. On the host engine the values of `A` are viewed, not copied: keep them
   /// alive until update_values(). Memory: 4 B a nonzero on the host (renumbered columns), 12 B on a device, 20 B of a complex
-  /// one. With `diagonals`, those of A, the values are copied into them on every engine: 8 B for each row of each diagonal.
+  /// one. With `diagonals`, those of A, the values are copied into them on every engine: 8 B for each row of each diagonal, or,
+  /// if they are constant, a byte a row and a table of 2 KB a diagonal; then all arrays of `A` are viewed.
   /// Synchronizes all ranks once.
   CsrOperator(Rank& rank, const CsrView& A, const Partition& partition, const Diagonals& diagonals = {});
   /// The same on another operator's space of that partition: a preconditioner.

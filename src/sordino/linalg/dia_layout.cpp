@@ -5,6 +5,7 @@
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
 #include "sordino/linalg/csr_layout.hpp"
+#include "sordino/linalg/row_kinds.hpp"
 
 namespace sordino {
 namespace {
@@ -33,37 +34,58 @@ std::vector<std::uint8_t> diagonals_of_entries(const CsrView& A, const CsrSlice&
 
 CsrOperator::Layout::Layout(Rank& rank, const CsrView& A, const CsrSlice& slice, const std::vector<i64>& ghosts, i32 first,
                             i64 own, const Diagonals& diagonals)
-    : rank_(rank), words_(1), ptr_(pointers(A, slice)), viewed_(nullptr) {
+    : rank_(rank), words_(1), viewed_(nullptr) {
+  const auto& offsets = diagonals.offsets;
   DiagonalPlaces places(diagonals, slice.rows);
   if (places.stored > i64(~u32(0)))
     throw Error(Errc::unsupported, "a rank's diagonals hold more than 2^32 values: use more ranks");
-  places_ = places.at;
-  on_diagonal_ = diagonals_of_entries(A, slice, diagonals.offsets);
+  for (std::size_t d = 0; d < offsets.size(); d++) {
+    i32 ghost = own == A.n ? 0 : ghost_shift(offsets[d], A.n, slice.first_row, slice.rows, ghosts);
+    i64 at = places.at[d];
+    diagonals_.push_back({at == DiagonalPlaces::nowhere ? StoredDiagonal::unit : u32(at), i32(offsets[d]), ghost});
+  }
   staged_ = std::size_t(places.stored);
   staging_ = std::make_unique_for_overwrite<double[]>(staged_);
-  for_parts(0, places.stored, [&](i64 first, i64 last) { std::fill(&staging_[first], &staging_[last], 0.0); });
+  for_parts(0, places.stored, [&](i64 begin, i64 end) { std::fill(&staging_[begin], &staging_[end], 0.0); });
   if (rank.engine().is_device()) device_values_ = reserve_values(staged_);
-  DiaRows r{};
-  r.values = device_values_ ? device_values_ : staging_.get();
-  r.count = i32(places_.size());
-  r.own = u32(own);
-  r.last = r.own + u32(ghosts.size()) - 1;
-  r.first = first;
-  r.twice = diagonals.symmetric;
-  r.stored = places.stored;
-  r.nnz = slice.entries;
-  for (std::size_t d = 0; d < places_.size(); d++) {
-    i64 offset = diagonals.offsets[d];
-    i32 ghost = own == A.n ? 0 : ghost_shift(offset, A.n, slice.first_row, slice.rows, ghosts);
-    diagonals_.push_back({places_[d] == DiagonalPlaces::nowhere ? DiaRows::unit : u32(places_[d]), i32(offset), ghost});
-  }
-  r.diagonals = device_values_ ? upload(diagonals_) : diagonals_.data();
-  rows_ = Real{r};
+  auto by_diagonals = [&](auto entries) {
+    DiaRowsOf<decltype(entries)> r{};
+    r.entries = entries;
+    r.diagonals = device_values_ ? upload(diagonals_) : diagonals_.data();
+    r.count = i32(offsets.size());
+    r.own = u32(own);
+    r.last = r.own + u32(ghosts.size()) - 1;
+    r.first = first;
+    r.nnz = slice.entries;
+    return Real{r};
+  };
+  rows_ = diagonals.constant ? by_diagonals(shared_entries(A, slice, offsets))
+                             : by_diagonals(own_entries(A, slice, diagonals, std::move(places.at)));
+}
+
+OwnEntries CsrOperator::Layout::own_entries(const CsrView& A, const CsrSlice& slice, const Diagonals& diagonals,
+                                            std::vector<i64> places) {
+  ptr_ = pointers(A, slice);
+  places_ = std::move(places);
+  on_diagonal_ = diagonals_of_entries(A, slice, diagonals.offsets);
+  return {device_values_ ? device_values_ : staging_.get(), diagonals.symmetric, i64(staged_)};
+}
+
+SharedEntries CsrOperator::Layout::shared_entries(const CsrView& A, const CsrSlice& slice, const std::vector<i64>& offsets) {
+  slice_of_ = A;
+  slice_of_.indptr += slice.first_row - A.first_row;
+  slice_of_.first_row = slice.first_row;
+  slice_of_.held = slice.rows;
+  offsets_ = offsets;
+  kinds_.resize(std::size_t(slice.rows));
+  if (device_values_) device_kinds_ = upload(kinds_);
+  return {device_values_ ? device_values_ : staging_.get(), device_kinds_ ? device_kinds_ : kinds_.data(), slice.rows};
 }
 
 i64 CsrOperator::Layout::bytes_by_diagonals(const CsrSlice& slice, bool device, const Diagonals& diagonals) {
   i64 values = i64(sizeof(double)) * DiagonalPlaces(diagonals, slice.rows).stored;
-  values += i64(sizeof(DiaRows::Diagonal) * diagonals.offsets.size());
+  values += i64(sizeof(StoredDiagonal) * diagonals.offsets.size());
+  if (diagonals.constant) return values + slice.rows;
   return device ? values : values + i64(sizeof(u32)) * (slice.rows + 1) + slice.entries;
 }
 
@@ -79,6 +101,17 @@ void CsrOperator::Layout::set_diagonals(const double* values) {
       }
   });
   if (device_values_) upload_staged();
+}
+
+void CsrOperator::Layout::set_row_kinds(const double* values) {
+  slice_of_.values = values - slice_of_.indptr[0];
+  const RowKinds into{kinds_.data(), staging_.get()};
+  if (find_row_kinds(slice_of_, offsets_, slice_of_.first_row, slice_of_.end_row(), into) > most_row_kinds)
+    bad_argument("a rank has more than " + std::to_string(most_row_kinds) +
+                 " different rows, which storage constant cannot hold");
+  if (!device_values_) return;
+  upload_staged();
+  rank_.engine().upload(rank_, device_kinds_, kinds_.data(), kinds_.size());
 }
 
 }  // namespace sordino

@@ -8,28 +8,56 @@
 
 namespace sordino {
 
-/// 8 B an entry (symmetric ones once for two), no columns, no row pointers: 72 B a row of a 7-point product with x and y, 48 B
-/// where A is symmetric, against 104 B of CSR. One thread a row; all loads of up to eight diagonals are in flight at once.
-struct DiaRows {
+struct alignas(16) StoredDiagonal {  // one load
+  u32 at;                            // where its entries begin; of a unit diagonal, which has none: `unit`
+  i32 offset;                        // its column is storage row i + offset,
+  i32 ghost;                         // or, where that is not one of the slice's own, i + ghost
+
+  static constexpr u32 unit = ~u32(0);
+};
+
+/// An entry for each row of a diagonal, 8 B: entry (row, d) is values[d.at + row].
+struct OwnEntries {
+  const double* values;
+  bool twice;  // each is read for two rows
+  i64 stored;
+
+  SORDINO_HD u32 place(u32 row, i32) const { return row; }
+  SORDINO_HD double load(u32 at) const { return twice ? values[at] : read_once(values + at); }
+  /// y[i] = A x of rows whose columns are x[i + offset], the slice's from `row` on: diagonal by diagonal, several rows an
+  /// instruction, in the order of sums of a row.
+  void products(const StoredDiagonal* diagonals, i32 count, u32 row, const double* x, double* __restrict y, i32 rows) const {
+    for (i32 i = 0; i < rows; i++) y[i] = 0;
+    for (const StoredDiagonal* d = diagonals; d < diagonals + count; d++) {
+      const double* operand = x + d->offset;
+      if (d->at == StoredDiagonal::unit) {
+        for (i32 i = 0; i < rows; i++) y[i] += operand[i];
+        continue;
+      }
+      const double* value = values + d->at + row;
+      for (i32 i = 0; i < rows; i++) y[i] += value[i] * operand[i];
+    }
+  }
+  double bytes() const { return 8.0 * double(stored); }
+};
+
+/// No columns, no row pointers: 72 B a row of a 7-point product with x and y, 48 B where A is symmetric, against 104 B of CSR.
+/// One thread a row; all loads of up to eight diagonals are in flight at once. `Entries`: OwnEntries, or those of
+/// constant_rows.hpp.
+template <class Entries>
+struct DiaRowsOf {
   static constexpr int lanes = 1;
   static constexpr int words = 1;
   static constexpr bool turns = false;
   static constexpr int resident_blocks = 4;
   static constexpr const char* name = "SpMV";
-  struct alignas(16) Diagonal {  // one load
-    u32 at;                      // entry (i, this) is values[at + i]; of a unit diagonal, which has no values: `unit`
-    i32 offset;                  // its column is storage row i + offset,
-    i32 ghost;                   // or, where that is not one of the slice's own, i + ghost
-  };
-  static constexpr u32 unit = ~u32(0);
-  const double* values;
-  const Diagonal* diagonals;  // [count]; a field with them would lie in each thread's local memory
+  Entries entries;
+  const StoredDiagonal* diagonals;  // [count]; a field with them would lie in each thread's local memory
   i32 count;
-  u32 own;     // storage rows below are columns as they are
-  u32 last;    // storage row of x
-  i32 first;   // storage row of the slice's row 0 (not 0 where vectors are replicated)
-  bool twice;  // values are read for two rows
-  i64 stored, nnz;
+  u32 own;    // storage rows below are columns as they are
+  u32 last;   // storage row of x
+  i32 first;  // storage row of the slice's row 0 (not 0 where vectors are replicated)
+  i64 nnz;
   Ghost x;
   Out y;
 
@@ -39,16 +67,15 @@ struct DiaRows {
     visit(y);
   }
   /// The storage row of x that an entry meets; where there is no entry, some row that has arrived.
-  SORDINO_HD i32 column(i32 i, const Diagonal& d) const {
+  SORDINO_HD i32 column(i32 i, const StoredDiagonal& d) const {
     u32 c = u32(i) + u32(d.offset);
     if (c >= own) c = u32(i) + u32(d.ghost);
     return i32(c < last ? c : last);
   }
-  SORDINO_HD double entry(u32 at) const { return twice ? values[at] : read_once(values + at); }
   template <class V>
   SORDINO_HD void each_entry(i32 i, int, int, V&& visit) const {
     constexpr int step = 8;
-    const u32 row = u32(i - first);
+    const u32 place = entries.place(u32(i - first), count);
     for (int d = 0; d < count; d += step) {
       double a[step];
       i32 at[step];
@@ -59,8 +86,8 @@ struct DiaRows {
         a[j] = 0;
         at[j] = 0;
         if (d + j >= count) continue;
-        const Diagonal diagonal = diagonals[d + j];
-        a[j] = diagonal.at == unit ? 1.0 : entry(diagonal.at + row);
+        const StoredDiagonal diagonal = diagonals[d + j];
+        a[j] = diagonal.at == StoredDiagonal::unit ? 1.0 : entries.load(diagonal.at + place);
         at[j] = column(i, diagonal);
       }
 #ifdef __CUDA_ARCH__
@@ -71,26 +98,18 @@ struct DiaRows {
     }
   }
   SORDINO_HD double sum(i32 i, int lane, int lane_count) const { return product(*this, x, i, lane, lane_count); }
-  /// Rows whose columns are all their own go diagonal by diagonal, several rows an instruction, in the same order of sums.
+  /// Rows whose columns are all their own are computed together.
   void products(const Ghost& of, Out& into, i32 begin, i32 end) const {
     i32 low = std::clamp(-diagonals[0].offset, begin, end);
     i32 high = i32(std::clamp<i64>(i64(own) - diagonals[count - 1].offset, low, end));
     for (i32 i = begin; i < low; i++) into[i] = product(*this, of, i, 0, 1);
     for (i32 i = high; i < end; i++) into[i] = product(*this, of, i, 0, 1);
-    double* __restrict result = into.p;
-    for (i32 i = low; i < high; i++) result[i] = 0;
-    for (i32 d = 0; d < count; d++) {
-      const double* operand = of.p + diagonals[d].offset;
-      if (diagonals[d].at == unit) {
-        for (i32 i = low; i < high; i++) result[i] += operand[i];
-        continue;
-      }
-      const double* value = values + diagonals[d].at - first;
-      for (i32 i = low; i < high; i++) result[i] += value[i] * operand[i];
-    }
+    entries.products(diagonals, count, u32(low - first), of.p + low, into.p + low, high - low);
   }
   SORDINO_HD void store(i32 i, double value) const { y[i] = value; }
-  Cost cost() const { return {8.0 * double(stored), 2.0 * double(nnz)}; }
+  Cost cost() const { return {entries.bytes(), 2.0 * double(nnz)}; }
 };
+
+using DiaRows = DiaRowsOf<OwnEntries>;
 
 }  // namespace sordino

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <mutex>
+#include <numeric>
 
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
+#include "sordino/linalg/row_kinds.hpp"
 
 namespace sordino {
 namespace {
@@ -64,6 +66,15 @@ i64 entry_without_mirror(const CsrView& A, i64 first, i64 last, i64& row) {
   return -1;
 }
 
+void require_equal_mirrors(const CsrView& A) {
+  for_parts(0, A.n, [&](i64 first, i64 last) {
+    i64 row = 0, k = entry_without_mirror(A, first, last, row);
+    if (k >= 0)
+      bad_argument("storage symdia keeps one entry for (i, j) and (j, i), and of row " + std::to_string(row) + " and column " +
+                   std::to_string(A.indices[k]) + " they differ: use storage dia");
+  });
+}
+
 /// With every diagonal also the one that mirrors it.
 std::vector<i64> mirrored(std::vector<i64> offsets) {
   std::size_t own = offsets.size();
@@ -94,22 +105,19 @@ bool has_equal_mirrors(const CsrView& A) {
   });
 }
 
-void require_symmetric(const CsrView& A, const Diagonals& diagonals) {
-  if (!diagonals.symmetric) return;
-  for_parts(0, A.n, [&](i64 first, i64 last) {
-    i64 row = 0, k = entry_without_mirror(A, first, last, row);
-    if (k >= 0)
-      bad_argument("storage symdia keeps one entry for (i, j) and (j, i), and of row " + std::to_string(row) + " and column " +
-                   std::to_string(A.indices[k]) + " they differ: use storage dia");
-  });
+void require_storable(const CsrView& A, const Diagonals& diagonals) {
+  if (diagonals.symmetric) require_equal_mirrors(A);
+  if (diagonals.constant && find_row_kinds(A, diagonals.offsets, 0, A.n) > most_row_kinds)
+    bad_argument("storage constant is for matrices with at most " + std::to_string(most_row_kinds) +
+                 " different rows, and this one has more: use storage dia");
 }
 
 Diagonals diagonals_of(const CsrView& A, const std::string& storage) {
   if (storage == "csr") return {};
   if (A.is_complex()) throw Error(Errc::unsupported, "storage " + storage + " holds real numbers: use storage csr");
-  Diagonals found{find_diagonals(A).offsets, storage == "symdia"};
+  Diagonals found{.offsets = find_diagonals(A).offsets, .symmetric = storage == "symdia", .constant = storage == "constant"};
   require_few(found.offsets.size());
-  require_symmetric(A, found);
+  require_storable(A, found);
   if (found.symmetric) found.offsets = mirrored(found.offsets);
   require_few(found.offsets.size());
   return found;
@@ -117,6 +125,11 @@ Diagonals diagonals_of(const CsrView& A, const std::string& storage) {
 
 DiagonalPlaces::DiagonalPlaces(const Diagonals& diagonals, i64 rows) : at(diagonals.offsets.size()) {
   std::size_t count = at.size();
+  if (diagonals.constant) {
+    std::iota(at.begin(), at.end(), 0);
+    stored = i64(count) * most_row_kinds;
+    return;
+  }
   for (std::size_t d = 0; d < count; d++) {
     i64 offset = diagonals.offsets[d];
     if (diagonals.unit && offset == 0) {

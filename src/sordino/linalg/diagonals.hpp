@@ -13,7 +13,8 @@ constexpr int most_diagonals = 27;  // of a stencil on a box
 struct Diagonals {
   std::vector<i64> offsets;  // column minus row, increasing
   bool symmetric = false;    // one of A[i][j] and A[j][i] is kept, for both
-  bool unit = false;         // the main one is 1 everywhere, and not kept
+  bool unit = false;         // the main one is 1 everywhere, and not kept, but for constant ones
+  bool constant = false;     // rows that are alike are kept once (row_kinds.hpp)
 
   bool empty() const { return offsets.empty(); }
 };
@@ -28,14 +29,16 @@ FoundDiagonals find_diagonals(const CsrView& A);
 /// Whether A[i][j] and A[j][i] are the same number wherever one of them is stored. Cost: a binary search an entry, likewise.
 bool has_equal_mirrors(const CsrView& A);
 
-/// Of the whole matrix, for option `storage`: csr, dia or symdia. Throws bad_argument with one sentence if the matrix has more
-/// diagonals than most_diagonals, complex entries, or, for symdia, two entries that differ. Cost: one pass over the arrays.
+/// Of the whole matrix, for option `storage`: csr, dia, symdia or constant. Throws with one sentence: bad_argument if the
+/// matrix has more diagonals than most_diagonals, for symdia two entries that differ, or for constant too many different rows;
+/// unsupported if its entries are complex. Cost: one pass over the arrays, one more for symdia and constant.
 Diagonals diagonals_of(const CsrView& A, const std::string& storage);
 /// The part of it that new values repeat. Throws bad_argument.
-void require_symmetric(const CsrView& A, const Diagonals& diagonals);
+void require_storable(const CsrView& A, const Diagonals& diagonals);
 
 /// Where a rank's slice keeps entry (i, offset d): values[at[d] + i], i counted from the slice's first row. Diagonals of -o and
-/// o are one array, where they are symmetric: entry (i, -o) is at its place i, entry (i, o) at i + min(o, rows).
+/// o are one array, where they are symmetric: entry (i, -o) is at its place i, entry (i, o) at i + min(o, rows). Constant ones
+/// take the kind of row i times their number instead of i, and room for as many kinds as there may be.
 struct DiagonalPlaces {
   static constexpr i64 nowhere = -1;  // of a diagonal that is not kept
   std::vector<i64> at;                // for each diagonal

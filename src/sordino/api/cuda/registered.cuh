@@ -1,6 +1,6 @@
 // A kernel for every functor and exit test that registered code records.
 #pragma once
-#include "sordino/linalg/dia_rows.hpp"
+#include "sordino/linalg/constant_rows.hpp"
 #include "sordino/linalg/host_operator.hpp"
 #include "sordino/precond/chebyshev.hpp"
 #include "sordino/precond/tile_solve.hpp"
@@ -38,7 +38,8 @@ void enable_registered() {
   enable<order>(AppliedKernels<CsrRows<4>>{});
   enable<order>(AppliedKernels<CsrRows<32>>{});
   enable<order>(AppliedKernels<DiaRows>{});
-  enable<order>(KernelList<Kernel<RowPair<DiaRows>>>{});
+  enable<order>(AppliedKernels<ConstantRows>{});
+  enable<order>(KernelList<Kernel<RowPair<DiaRows>>, Kernel<RowPair<ConstantRows>>>{});
   enable<order>(AppliedKernels<ScatteredRows>{});
   enable<order>(TurnedKernels<ScatteredRows>{});
   enable_complex_rows<order, SellRowsOf<ComplexEntries>, CsrRows<4, ComplexEntries>, CsrRows<32, ComplexEntries>>();
