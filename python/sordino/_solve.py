@@ -209,7 +209,7 @@ class Solver:
         Raises
         ------
         BadArgument
-            Another pattern or length, NaN or infinity, or bare values whose order is not known.
+            Another pattern or length, NaN or infinity, bare values in an unknown order, or not as ``storage`` needs.
 
         Warns
         -----

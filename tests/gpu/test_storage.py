@@ -23,14 +23,14 @@ def test_every_storage_has_the_same_bits(method: str, ranks: int) -> None:
     b = np.random.default_rng(1).standard_normal(A.shape[0])
     runs = [
         sordino.solve(A, b, solver=method, rtol=1e-9, engine="cuda", ranks=ranks, storage=storage)
-        for storage in ("csr", "auto", "dia", "symdia")
+        for storage in ("csr", "auto", "dia", "symdia", "constant")
     ]
     for run in runs:
         assert run.converged and np.linalg.norm(b - A @ run.x) <= 1.1e-9 * np.linalg.norm(b)
         assert run.x.tobytes() == runs[0].x.tobytes() and run.iterations == runs[0].iterations
 
 
-@pytest.mark.parametrize("storage", ["dia", "symdia"])
+@pytest.mark.parametrize("storage", ["dia", "symdia", "constant"])
 def test_the_order_of_the_other_engines_by_diagonals(storage: str) -> None:
     A = sordino.poisson(12, 11, 10, stencil=27)
     b = np.ones(A.shape[0])
@@ -45,7 +45,7 @@ def test_the_order_of_the_other_engines_by_diagonals(storage: str) -> None:
     assert len(x) == 1
 
 
-@pytest.mark.parametrize("storage", ["auto", "dia", "symdia"])
+@pytest.mark.parametrize("storage", ["auto", "dia", "symdia", "constant"])
 def test_new_values_and_the_estimate_of_memory(storage: str) -> None:
     A = sordino.poisson(40, 40, 40)
     b = np.ones(A.shape[0])

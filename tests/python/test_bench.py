@@ -104,3 +104,13 @@ def test_a_record_names_what_was_built_wherever_it_is_measured(cli, fake_core, t
 def test_benchmarks_are_listed(cli):
     code, out, _ = cli("bench", "--help")
     assert code == 0 and "cg" in out and "_peers" not in out
+
+
+def test_floors_are_told_of_the_storages_that_may_be_measured(cli, fake_core):
+    for storage, kinds in (("auto", ["csr", "dia", "symdia"]), ("constant", ["constant"])):
+        _, out, _ = cli(
+            "bench", "cg", "--sizes", "6", "--engine", "host", "--iterations", 8, "--repeats", 1, "--no-peers",
+            "--storage", storage,
+        )  # fmt: skip
+        told = [k for k in ("csr", "dia", "symdia", "constant") if f"B a row for the product in {k}" in out]
+        assert told == kinds

@@ -15,6 +15,10 @@ SPD = [row["name"] for row in core().solvers() if row["requires"] != "general"]
 GENERAL = [row["name"] for row in core().solvers() if row["requires"] == "general"]
 
 
+#: Those that hold a symmetric stencil with few different rows.
+STORAGES = ("csr", "dia", "symdia", "constant")
+
+
 def convection(n):
     """Upwind convection-diffusion on an n x n grid: five diagonals, not symmetric."""
     line = sp.diags_array([-3 * np.ones(n - 1), 4 * np.ones(n), -np.ones(n - 1)], offsets=[-1, 0, 1])
@@ -33,7 +37,7 @@ def same(runs):
 def test_every_storage_has_the_same_bits(method, engine):
     A = sordino.poisson(9, 8, 7, contrast=100.0) if method in SPD else convection(20)
     b = np.random.default_rng(1).standard_normal(A.shape[0])
-    storages = ["csr", "auto", "dia", "symdia"] if method in SPD else ["csr", "auto", "dia"]
+    storages = ["csr", "auto", "dia", "constant", *(["symdia"] if method in SPD else [])]
     same(
         [
             sordino.solve(A, b, solver=method, rtol=1e-9, engine=engine, ranks=ranks, storage=storage)
@@ -46,29 +50,23 @@ def test_every_storage_has_the_same_bits(method, engine):
 def test_a_polynomial_and_nullspaces_by_diagonals():
     A = sordino.poisson(8, 8, 8)
     b = np.random.default_rng(2).standard_normal(512)
-    same(
-        [
-            sordino.solve(A, b, precond="chebyshev", solver="cg", ranks=2, storage=s)
-            for s in ("csr", "dia", "symdia")
-        ]
-    )
+    same([sordino.solve(A, b, precond="chebyshev", solver="cg", ranks=2, storage=s) for s in STORAGES])
     closed = sp.csr_array(A - sp.diags_array(A @ np.ones(512)))
-    same(
-        [sordino.solve(closed, b, nullspace="constant", ranks=2, storage=s) for s in ("csr", "dia", "symdia")]
-    )
+    same([sordino.solve(closed, b, nullspace="constant", ranks=2, storage=s) for s in STORAGES])
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_fewer_bytes_are_moved_and_said(ranks):
     A = sordino.poisson(24, 24, 24)
     n, b = A.shape[0], np.ones(24**3)
-    runs = {s: sordino.solve(A, b, solver="cg", ranks=ranks, storage=s) for s in ("csr", "dia", "symdia")}
+    runs = {s: sordino.solve(A, b, solver="cg", ranks=ranks, storage=s) for s in STORAGES}
     # of rank 0, for a row of its own
     moved = {s: run.ledger["memory_bytes"] / run.iterations / (n / ranks) for s, run in runs.items()}
     assert 30 < moved["csr"] - moved["dia"] < 34  # 12 B for 6.75 entries and 4 for a row; 8 B for 7 entries
     assert (
         20 < moved["dia"] - moved["symdia"] < 28
     )  # 3 of 7 diagonals, less what a slice keeps of others' rows
+    assert 50 < moved["dia"] - moved["constant"] < 58  # a byte for 7 entries
     assert runs["csr"].ledger["messages"] == runs["symdia"].ledger["messages"]
     assert runs["csr"].ledger["bytes_sent"] == runs["symdia"].ledger["bytes_sent"]
 
@@ -79,9 +77,9 @@ def test_the_described_machine_is_faster_with_fewer_bytes():
         sordino.solve(
             A, np.ones(24**3), solver="cg", engine="model", machine="h200x4", ranks=2, storage=s
         ).seconds
-        for s in ("csr", "dia", "symdia")
+        for s in STORAGES
     ]
-    assert seconds[0] > seconds[1] > seconds[2]
+    assert seconds[0] > seconds[1] > seconds[2] > seconds[3]
 
 
 @pytest.mark.parametrize("engine", ["host", "model"])
@@ -140,8 +138,30 @@ def test_new_values_are_held_to_the_storage():
         assert solver.solve(b).converged
 
 
+def test_new_values_are_held_to_as_many_kinds_of_rows_as_a_byte_tells_apart():
+    A = sordino.poisson(9, 8, 7, contrast=100.0)
+    b = np.ones(A.shape[0])
+    with sordino.Solver(A, storage="constant", ranks=2, rtol=1e-9) as solver:
+        kinds = np.random.default_rng(4).integers(1, 4, A.shape[0])
+        shifted = sp.csr_array(A + sp.diags_array(kinds.astype(float)))
+        assert shifted.nnz == A.nnz
+        solver.update_values(shifted)
+        first = solver.solve(b)
+        assert first.x.tobytes() == sordino.solve(shifted, b, rtol=1e-9).x.tobytes()
+        different = sp.csr_array(A + sp.diags_array(np.arange(1.0, 505.0)))
+        with pytest.raises(sordino.BadArgument, match=r"at most 256 different rows, and this one has more"):
+            solver.update_values(different)
+        assert solver.solve(b).x.tobytes() == first.x.tobytes()
+
+
+def test_a_report_says_that_rows_are_kept_by_kinds():
+    report = sordino.solve(sordino.poisson(9, 8, 7), np.ones(504), storage="constant").report
+    assert (report.options["storage"], report.storage_reason) == ("constant", "asked for")
+    assert "The matrix is stored by kinds of rows (constant): asked for." in render(report)
+
+
 @pytest.mark.parametrize("options", [{}, {"solver": "prcg"}, {"solver": "gatherbicgstab"}])
-@pytest.mark.parametrize("storage", ["auto", "dia", "symdia"])
+@pytest.mark.parametrize("storage", ["auto", "dia", "symdia", "constant"])
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_the_estimate_of_memory_is_within_a_tenth(options, storage, ranks):
     A = sordino.poisson(20, 20, 20)
@@ -161,8 +181,11 @@ def test_what_cannot_be_stored_by_diagonals_is_refused_in_one_sentence(shell, tm
         sordino.solve(spla.LinearOperator((64, 64), matvec=lambda x: A @ x), np.ones(64), storage="dia")
     with pytest.raises(sordino.SordinoError, match="storage dia holds real numbers: use storage csr"):
         sordino.solve(sp.csr_array(A + 0.1j * sp.eye_array(64)), np.ones(64), storage="dia")
+    with pytest.raises(sordino.BadArgument, match="at most 256 different rows, and this one has more: use"):
+        sordino.solve(sp.diags_array(np.arange(1.0, 258.0)), np.ones(257), storage="constant")
     with pytest.raises(sordino.BadArgument, match="unknown storage 'ellpack'"):
         sordino.solve(A, np.ones(64), storage="ellpack")
     sp.save_npz(tmp_path / "a.npz", scattered)
-    run = shell("solve", str(tmp_path / "a.npz"), "--storage", "symdia")
-    assert run.returncode == 2 and run.stderr.count("\n") == 1 and "use storage csr" in run.stderr
+    for storage in ("symdia", "constant"):
+        run = shell("solve", str(tmp_path / "a.npz"), "--storage", storage)
+        assert run.returncode == 2 and run.stderr.count("\n") == 1 and "use storage csr" in run.stderr

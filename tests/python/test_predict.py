@@ -302,6 +302,19 @@ def test_a_scaled_run_is_stored_as_the_whole_would_be():
     )
 
 
+@needs_core
+def test_rows_kept_once_are_predicted_with_their_byte_each():
+    subject = _predict.of_box("", _predict.Box((32, 32, 32)), 300_000)
+    found = {
+        s: _predict.iteration(subject, machines.load("h200x4"), 2, {"solver": "cg", "storage": s})
+        for s in ("symdia", "constant")
+    }
+    assert found["constant"].storage == "constant"
+    assert found["constant"].seconds < found["symdia"].seconds
+    saved = found["symdia"].ledger["memory_bytes"] - found["constant"].ledger["memory_bytes"]
+    assert saved / (32**3 / 2) == pytest.approx(31, abs=3)  # 4 diagonals of 8 B, but for the byte
+
+
 def test_methods_that_suit_a_matrix_are_compared() -> None:
     real = sordino.poisson(4, 4, 4)
     skew = sp.csr_array(real + sp.diags_array([np.ones(63)], offsets=[1]))

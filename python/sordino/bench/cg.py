@@ -21,7 +21,8 @@ from . import _ours, _peers, _records
 SUMMARY = "Jacobi-CG and its matrix product on a 7-point grid, beside SciPy, CuPy and cuSPARSE"
 
 #: Bytes that must move for a row of a 7-point matrix: the product's 7 x (8 + 4) + 4 + 8 + 8 in CSR, 7 x 8 or 4 x 8
-#: with its vectors by diagonals, and 1 with them where rows are of few kinds; and those of 11 more vectors in an iteration.
+#: with its vectors by diagonals, and 1 with them where rows are kept by kinds; and those of 11 more vectors in an
+#: iteration.
 PRODUCT_BYTES = {"csr": 104, "dia": 72, "symdia": 48, "constant": 17}
 MORE_BYTES = 88
 
@@ -95,7 +96,7 @@ def _parser() -> Parser:
         "--storage",
         default="auto",
         metavar="A,B",
-        help="how entries lie in memory, of auto, csr, dia, symdia, constant (default auto); records say what auto took",
+        help="how entries lie in memory, of auto, csr, dia, symdia, constant (default auto); records say which",
     )
     parser.add_argument("--contrast", default="1", metavar="C", help="contrast of density (default 1)")
     parser.add_argument(

@@ -115,8 +115,7 @@ void Options::fields(V&& v) {
   v("storage", storage, "solve",
     "how entries lie in memory: csr, by rows; dia, by at most 27 diagonals, without columns; symdia, the same with one entry "
     "for (i, j) and (j, i); constant, each of at most 256 different rows once, and a byte for each row; auto takes dia where "
-    "two "
-    "thirds of each diagonal are filled, symdia for large ones that are symmetric, else csr",
+    "two thirds of each diagonal are filled, symdia for large ones that are symmetric, else csr",
     storage_choices);
   v("rtol", rtol, "solve", "relative tolerance: ||b - A x|| <= max(rtol ||b||, atol), recomputed", any);
   v("atol", atol, "solve", "absolute tolerance", any);

@@ -59,7 +59,8 @@ class Solver {
   /// New values [nnz] for the same pattern; they must outlive the next update as the old ones had to. Those on a GPU are copied
   /// to the host first, where ranks cut their layouts: 8 bytes an entry. Values that are not symmetric bit by bit, where option
   /// storage is auto and those before were and lie by symmetric diagonals, are set up anew, engine and all, and lie by
-  /// diagonals from then on; on an engine that the caller has made they are refused, as with storage symdia.
+  /// diagonals from then on; on an engine that the caller has made they are refused, as with storage symdia. So are those with
+  /// too many different rows, with storage constant.
   void update_values(const double* values);
   /// The stream (a cudaStream_t of any GPU) whose work is waited for before vectors on GPUs are touched. Null, the default: the
   /// legacy default stream of the GPU that has the vector, and with it every stream that was not made non-blocking. It must
@@ -84,7 +85,7 @@ class Solver {
   const std::string& preconditioner() const;
   int steps() const;  // iterations that the method takes at once, which is once round its loop; 1 but for cbcg
   const std::string& symmetry() const;       // hermitian, symmetric or general, as found or said; empty: nobody looked
-  const std::string& storage() const;        // csr, dia or symdia; empty: A is a function
+  const std::string& storage() const;        // csr, dia, symdia or constant; empty: A is a function
   const std::string& why_stored_so() const;  // what that hung on, or "asked for"
   std::string engine() const;
   std::string transport() const;

@@ -8,7 +8,7 @@
 namespace sordino {
 
 struct StorageChoice {
-  std::string name = "csr";  // csr, dia or symdia
+  std::string name = "csr";  // csr, dia, symdia or constant
   std::string why = "";      // in words that go on after "stored by rows, as ..."
   Diagonals diagonals = {};  // of A, where it is stored by them
 };
@@ -22,8 +22,9 @@ constexpr i64 most_cached = 50'000'000;
 /// `asked`: option storage; `rows`: of a rank, on average. auto takes diagonals where each of them saves bytes: a product reads
 /// 8 B for each of its places, and 12 B for an entry by rows, so two thirds of its places must be filled (which bounds what
 /// ghosts without an entry add to messages, too). They are symdia where entries of A equal their mirrors, bit by bit, and dia's
-/// values are more than most_cached, else dia. Cost: one pass over the arrays, for symdia with a binary search an entry, on
-/// several threads. Throws bad_argument, or unsupported for complex entries, where what is asked for cannot be had.
+/// values are more than most_cached, else dia; constant only if asked for (ADR 32). Cost: one pass over the arrays, for symdia
+/// with a binary search an entry, on several threads. Throws bad_argument, or unsupported for complex entries, where what is
+/// asked for cannot be had.
 StorageChoice choose_storage(const CsrView& A, const std::string& asked, i64 rows);
 
 }  // namespace sordino

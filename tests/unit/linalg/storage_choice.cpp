@@ -72,7 +72,7 @@ TEST("a diagonal of zeros without its mirror has equal mirrors, and is no pair")
 
 TEST("what is asked for is taken, or refused") {
   CsrMatrix A = filled(30, 5);
-  for (const char* name : {"csr", "dia", "symdia"}) CHECK(choose_storage(A.view(), name, 30).name == name);
+  for (const char* name : {"csr", "dia", "symdia", "constant"}) CHECK(choose_storage(A.view(), name, 30).name == name);
   A.values[1] = 7;
   CHECK_THROWS(choose_storage(A.view(), "symdia", 30), Error, "use storage dia");
 }
