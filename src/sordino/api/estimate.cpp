@@ -70,8 +70,10 @@ Vectors vectors_of(const System& system, const Choice& choice, const Options& op
   by_rows.tiling = {};
   host::HostEngine engine({.ranks = 2});
   Partition partition = partition_of(model, by_rows, 2);
+  auto scaled = scaled_matrix(model, by_rows);
   std::vector<Part> parts(2);
-  engine.run([&](Rank& rank) { parts[std::size_t(rank.id())] = build_part(rank, model, by_rows, options, partition); });
+  engine.run(
+      [&](Rank& rank) { parts[std::size_t(rank.id())] = build_part(rank, model, by_rows, options, partition, scaled.get()); });
   return count(engine.rank(0), words, choice.method->replicated);
 }
 
@@ -120,6 +122,7 @@ std::vector<i64> estimate_memory(const System& system, const Options& options, i
                       CsrOperator::bytes_of(A, slice_of(A, p, r), device, renumbers, diagonals);
     };
     if (system.A.indptr) add(system.A, v.operand, choice.storage.diagonals);
+    if (choice.preconditioner == "sqrt-jacobi" && !device) bytes.back() += ScaledMatrix::bytes_of(slice_of(system.A, p, r));
     if (system.inverse.indptr) add(system.inverse, v.inverse, {});
     if (choice.preconditioner == "block-ilu")
       bytes.back() += BlockIlu::bytes_of(system.A, p.first_row(r), p.rows(r), choice.tiling, choice.method->needs_spd, device);

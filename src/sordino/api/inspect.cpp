@@ -7,6 +7,7 @@
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
 #include "sordino/comm/communicator.hpp"
+#include "sordino/precond/sqrt_jacobi.hpp"
 
 namespace sordino {
 namespace {
@@ -76,10 +77,11 @@ bool positive_diagonal(const CsrView& A) {
 
 std::string choose_preconditioner(const CsrView& A, const std::string& asked) {
   if (asked == "none") return asked;
-  const bool is_operation = asked == "chebyshev" || asked == "block-ilu";
-  if (is_operation && A.is_complex())
+  const bool is_operation = asked == "chebyshev" || asked == "block-ilu", scales = asked == "sqrt-jacobi";
+  if ((is_operation || scales) && A.is_complex())
     throw Error(Errc::unsupported, "precond " + asked + " is for real matrices: use jacobi or none");
-  if (is_operation) return asked;  // which looks at the diagonal itself
+  if (scales) require_positive_diagonal(A);
+  if (is_operation || scales) return asked;  // operations look at the diagonal themselves
   i64 row = zero_diagonal(A);
   if (asked == "auto") return row < 0 ? "jacobi" : "none";
   if (row >= 0)

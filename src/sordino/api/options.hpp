@@ -62,7 +62,7 @@ std::vector<int> parse_devices(const std::string& text);
 
 std::vector<std::string> solver_choices();
 constexpr int most_degree = 64;
-inline const std::vector<std::string> precond_choices{"auto", "none", "jacobi", "chebyshev", "block-ilu"};
+inline const std::vector<std::string> precond_choices{"auto", "none", "jacobi", "sqrt-jacobi", "chebyshev", "block-ilu"};
 inline const std::vector<std::string> basis_choices{"chebyshev", "monomial"};
 inline const std::vector<std::string> spectrum_choices{"ritz", "power"};
 inline const std::vector<std::string> partition_choices{"blocks", "metis"};
@@ -85,8 +85,9 @@ void Options::fields(V&& v) {
     "symmetric one, else bicgstab",
     solver_choices());
   v("precond", precond, "solve",
-    "preconditioner; auto takes jacobi where the diagonal has no zero; chebyshev, for symmetric positive definite matrices, "
-    "is a polynomial that adds products but no sums; block-ilu, for matrices of grids, is an incomplete factorization of tiles",
+    "preconditioner; auto takes jacobi where the diagonal has no zero; sqrt-jacobi scales rows and columns by the roots of a "
+    "positive diagonal instead, which iterations then need not read; chebyshev, for symmetric positive definite matrices, is a "
+    "polynomial that adds products but no sums; block-ilu, for matrices of grids, is an incomplete factorization of tiles",
     precond_choices);
   v("degree", degree, "solve", "products with A in an application of precond chebyshev", any);
   v("tile", tile, "solve",

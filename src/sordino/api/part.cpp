@@ -64,14 +64,21 @@ void check_diagonal(const System& s, const MethodEntry& m) {
                    std::to_string(i / 2));
 }
 
-void build_operator(Part& p, Rank& rank, const System& s, const Choice& c, const Partition& partition) {
+void require_scalable(const MethodEntry& m) {
+  if (!m.scalable)
+    throw Error(Errc::unsupported, "solver " + m.name + " does not take precond sqrt-jacobi: use bicgstab, or precond jacobi");
+}
+
+void build_operator(Part& p, Rank& rank, const System& s, const ScaledMatrix* scaled, const Choice& c,
+                    const Partition& partition) {
   Range range("set up the operator");
   if (s.product) {
     p.A = std::make_unique<HostOperator>(rank, partition, "product on the host", s.product, s.A.words);
     return;
   }
-  auto entries = c.method->replicated ? CsrOperator::gathered(rank, s.A, partition, c.storage.diagonals)
-                                      : std::make_unique<CsrOperator>(rank, s.A, partition, c.storage.diagonals);
+  const CsrView A = scaled ? scaled->view() : s.A;
+  auto entries = c.method->replicated ? CsrOperator::gathered(rank, A, partition, c.storage.diagonals)
+                                      : std::make_unique<CsrOperator>(rank, A, partition, c.storage.diagonals);
   p.entries = entries.get();
   p.A = std::move(entries);
 }
@@ -85,13 +92,18 @@ void check_tiles(const CsrView& A, const Options& o) {
                  " diagonals, as grids have, and this one has more: use jacobi");
 }
 
-void build_preconditioner(Part& p, Rank& rank, const System& s, const Choice& c, const Partition& partition, int degree) {
+void build_preconditioner(Part& p, Rank& rank, const System& s, const ScaledMatrix* scaled, const Choice& c,
+                          const Partition& partition, int degree) {
   Range range("set up the preconditioner");
   int space = p.A->space();
   if (c.preconditioner == "jacobi") {
     auto jacobi = std::make_unique<Jacobi>(rank, s.A, space, c.method->complex);
     p.jacobi = jacobi.get();
     p.M = std::move(jacobi);
+  } else if (scaled) {
+    auto sqrt_jacobi = std::make_unique<SqrtJacobi>(rank, space, *scaled);
+    p.sqrt_jacobi = sqrt_jacobi.get();
+    p.M = std::move(sqrt_jacobi);
   } else if (c.preconditioner == "chebyshev") {
     auto chebyshev = std::make_unique<Chebyshev>(rank, *p.A, s.A, degree, c.bound);
     p.chebyshev = chebyshev.get();
@@ -138,13 +150,14 @@ Choice choose(const System& s, const Options& o) {
       bad_argument("precond chebyshev needs a symmetric positive definite matrix, and this one is not symmetric: use jacobi");
     c.bound = spectral_bound(s.A);
   }
+  if (c.preconditioner == "sqrt-jacobi") require_scalable(*c.method);
   check_diagonal(s, *c.method);
   require_roots(*c.method, c.preconditioner, s.A);
   return c;
 }
 
 StorageChoice storage_of(const System& s, const Options& o, int ranks) {
-  if (!s.product) return choose_storage(s.A, o.storage, (s.A.n + ranks - 1) / ranks);
+  if (!s.product) return choose_storage(s.A, o.storage, (s.A.n + ranks - 1) / ranks, o.precond == "sqrt-jacobi");
   if (o.storage == "auto" || o.storage == "csr") return {"", "", {}};
   bad_argument("storage '" + o.storage + "' needs the entries of the matrix, which is given as a function");
 }
@@ -163,10 +176,23 @@ Partition partition_of(const System& s, const Choice& c, int ranks) {
   return s.product ? even_partition(s.A.n, ranks) : balance(s.A, ranks);
 }
 
-Part build_part(Rank& rank, const System& s, const Choice& c, const Options& o, const Partition& partition) {
+std::unique_ptr<ScaledMatrix> scaled_matrix(const System& s, const Choice& c) {
+  if (c.preconditioner != "sqrt-jacobi") return nullptr;
+  Range range("scale the matrix");
+  auto scaled = std::make_unique<ScaledMatrix>(s.A);
+  require_few_kinds(*scaled, c.storage.diagonals);
+  return scaled;
+}
+
+void require_few_kinds(const ScaledMatrix& scaled, const Diagonals& diagonals) {
+  if (diagonals.constant) require_storable(scaled.view(), diagonals);
+}
+
+Part build_part(Rank& rank, const System& s, const Choice& c, const Options& o, const Partition& partition,
+                const ScaledMatrix* scaled) {
   Part p;
-  build_operator(p, rank, s, c, partition);
-  build_preconditioner(p, rank, s, c, partition, o.degree);
+  build_operator(p, rank, s, scaled, c, partition);
+  build_preconditioner(p, rank, s, scaled, c, partition, o.degree);
   Range range("record the method");
   p.driver = std::make_unique<Driver>(rank, *p.A, *p.M, *c.method, o.check_every, o.replace_every, s.watch, s.nullspace,
                                       StepBasis{o.s, o.basis == "monomial", o.spectrum == "power"});
@@ -186,6 +212,14 @@ void require_pivots(i64 row, const MethodEntry& m) {
   bad_argument("block-ilu: the pivot of row " + std::to_string(row) + " is " +
                (m.needs_spd ? "not positive" : "zero or not finite") +
                ", so its tile has no incomplete factorization: use smaller tiles, or precond jacobi");
+}
+
+void Part::update_values(Rank& rank, const CsrView& updated, const ScaledMatrix* scaled, double bound) {
+  entries->update_values(rank, scaled ? scaled->view().values : updated.values);
+  if (jacobi) jacobi->update_values(rank, updated);
+  if (sqrt_jacobi) sqrt_jacobi->update_values(rank, *scaled);
+  if (chebyshev) chebyshev->update_values(rank, updated, bound);
+  driver->values_changed();
 }
 
 }  // namespace sordino

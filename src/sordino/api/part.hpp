@@ -8,6 +8,7 @@
 #include "sordino/linalg/storage_choice.hpp"
 #include "sordino/precond/block_ilu.hpp"
 #include "sordino/precond/chebyshev.hpp"
+#include "sordino/precond/sqrt_jacobi.hpp"
 #include "sordino/solvers/driver.hpp"
 
 namespace sordino {
@@ -15,7 +16,7 @@ namespace sordino {
 /// What the options leave open, decided.
 struct Choice {
   const MethodEntry* method = nullptr;
-  std::string preconditioner;  // none, jacobi, chebyshev, block-ilu or given
+  std::string preconditioner;  // none, jacobi, sqrt-jacobi, chebyshev, block-ilu or given
   std::string symmetry = "";   // hermitian, symmetric or general; empty: nobody looked
   double bound = 0;            // of the eigenvalues of diag(A)^-1 A, for chebyshev
   StorageChoice storage = {};  // decided last, when the number of ranks is known
@@ -41,13 +42,25 @@ struct Part {
   CsrOperator* inverse = nullptr;  // M^-1, likewise
   std::unique_ptr<Preconditioner> M;
   Jacobi* jacobi = nullptr;
+  SqrtJacobi* sqrt_jacobi = nullptr;
   Chebyshev* chebyshev = nullptr;
   BlockIlu* ilu = nullptr;
   std::unique_ptr<Driver> driver;
+
+  /// New values of A, which `scaled` has taken already where there is one; of the polynomial's bound, too. SPMD.
+  void update_values(Rank& rank, const CsrView& A, const ScaledMatrix* scaled, double bound);
 };
 
-/// Collective. What `system` holds must outlive the part.
-Part build_part(Rank& rank, const System& system, const Choice& choice, const Options& options, const Partition& partition);
+/// S A S of the system, for all ranks of this process, where that is the preconditioner; else null. Throws as
+/// require_few_kinds().
+std::unique_ptr<ScaledMatrix> scaled_matrix(const System& system, const Choice& choice);
+/// Throws bad_argument where the diagonals are constant and S A S has too many different rows: those that are alike in A may
+/// differ here, by their neighbours' diagonals.
+void require_few_kinds(const ScaledMatrix& scaled, const Diagonals& diagonals);
+
+/// Collective. What `system` holds, and `scaled`, must outlive the part.
+Part build_part(Rank& rank, const System& system, const Choice& choice, const Options& options, const Partition& partition,
+                const ScaledMatrix* scaled = nullptr);
 
 /// Collective. Factorizes the tiles of block-ilu, if that is the preconditioner. Returns the first row of the matrix whose
 /// pivot is refused, on all ranks the same; -1: there is none.

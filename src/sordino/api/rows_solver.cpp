@@ -146,6 +146,9 @@ void RowsSolver::State::join_rows() {
 void RowsSolver::State::choose() {
   if (options.partition != "blocks")
     throw Error(Errc::unsupported, "partition is 'blocks' here: rows stay where the processes bring them");
+  if (options.precond == "sqrt-jacobi")
+    throw Error(Errc::unsupported,
+                "precond sqrt-jacobi needs the diagonal of the whole matrix, which nobody sees here: use jacobi");
   if (options.storage != "auto" && options.storage != "csr")
     throw Error(Errc::unsupported, "storage is 'csr' here: nobody sees the diagonals of the whole matrix");
   if (options.precond == "block-ilu")
@@ -319,10 +322,7 @@ void RowsSolver::update_values(const double* values) {
   s.A = updated;
   s.engine().run([&](Rank& rank) {
     Part& p = s.part(rank);
-    p.entries->update_values(rank, s.A.values);
-    if (p.jacobi) p.jacobi->update_values(rank, s.A);
-    if (p.chebyshev) p.chebyshev->update_values(rank, s.A, s.chosen.bound);
-    p.driver->values_changed();
+    p.update_values(rank, s.A, nullptr, s.chosen.bound);
   });
 }
 

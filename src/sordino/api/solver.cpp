@@ -42,6 +42,7 @@ struct Solver::State {
   std::vector<double> values, next_values;  // the same of later ones, in turns, so that refused ones change nothing
   Options options;
   Choice chosen;
+  std::unique_ptr<ScaledMatrix> scaled;  // what is iterated with, where that is not A
   EngineChoice choice;
   std::function<EngineChoice()> another_engine = {};  // of the same kind; null: the caller has made it
   std::vector<Part> parts;                            // destroyed before the engine
@@ -58,6 +59,7 @@ struct Solver::State {
   i64 factorize(const CsrView& values);
   void refactorize(const CsrView& updated);
   void require_set_up() const;
+  void rescale(const CsrView& updated);
   const double* scaled_back(const double* x);
   SolveControl control();
   void solve_part(Rank& rank, const double* b, const double* x0, double* x, SolveOutcome& first);
@@ -115,8 +117,9 @@ void Solver::State::set_up(EngineChoice made) {
   engine().trace().on = options.trace;
   Partition partition = partition_of(system, chosen, engine().size());
   parts.resize(std::size_t(engine().local_ranks()));
+  if (!scaled) scaled = scaled_matrix(system, chosen);
   engine().run([&](Rank& rank) {
-    parts[std::size_t(rank.id() - engine().first_rank())] = build_part(rank, system, chosen, options, partition);
+    parts[std::size_t(rank.id() - engine().first_rank())] = build_part(rank, system, chosen, options, partition, scaled.get());
   });
   require_pivots(factorize(A), *chosen.method);
   is_set_up = true;
@@ -143,6 +146,16 @@ void Solver::State::refactorize(const CsrView& updated) {
   const i64 refused = factorize(updated);
   if (refused >= 0) factorize(A);  // whose factors were overwritten
   require_pivots(refused, *chosen.method);
+}
+
+void Solver::State::rescale(const CsrView& updated) {
+  scaled->update_values(updated);
+  try {
+    require_few_kinds(*scaled, chosen.storage.diagonals);
+  } catch (const Error&) {
+    scaled->update_values(A);  // which has been overwritten
+    throw;
+  }
 }
 
 void Solver::State::require_set_up() const {
@@ -237,7 +250,8 @@ Report Solver::solve_in_range(const double* b, double b_norm, double* x, const d
     last_call = now;
     double rr = engine.progress().value.load();
     try {
-      calls = !progress(engine.progress().iteration.load(), b_norm > 0 ? std::sqrt(rr) / b_norm : 0);
+      double norm = std::sqrt(rr) * s.parts[0].driver->norm_ratio();
+      calls = !progress(engine.progress().iteration.load(), b_norm > 0 ? norm / b_norm : 0);
     } catch (...) {  // the ranks end as if asked to, and can solve again
       callback_failed = std::current_exception();
       calls = false;
@@ -286,6 +300,7 @@ void Solver::update_values(const double* values) {
   require_mapped_to_zero(updated, s.system.nullspace);
   bool held = s.holds(updated);
   if (s.chosen.preconditioner == "jacobi") choose_preconditioner(updated, "jacobi");  // says which diagonal entry is zero
+  if (s.scaled) s.rescale(updated);
   if (s.chosen.preconditioner == "chebyshev") s.chosen.bound = spectral_bound(updated);
   if (held) s.refactorize(updated);
   s.A = updated;
@@ -296,10 +311,7 @@ void Solver::update_values(const double* values) {
   }
   s.engine().run([&](Rank& rank) {
     Part& p = s.parts[std::size_t(rank.id() - s.engine().first_rank())];
-    p.entries->update_values(rank, s.A.values);
-    if (p.jacobi) p.jacobi->update_values(rank, s.A);
-    if (p.chebyshev) p.chebyshev->update_values(rank, s.A, s.chosen.bound);
-    p.driver->values_changed();
+    p.update_values(rank, s.A, s.scaled.get(), s.chosen.bound);
   });
 }
 
@@ -347,6 +359,7 @@ std::vector<i64> Solver::memory() const {
     if (engine.is_device()) continue;
     for (const CsrOperator* entries : {p.entries, p.inverse})
       if (entries) bytes.back() += entries->bytes();
+    if (state_->scaled) bytes.back() += ScaledMatrix::bytes_of(p.entries->slice());
   }
   return bytes;
 }

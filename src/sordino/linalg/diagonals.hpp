@@ -13,7 +13,7 @@ constexpr int most_diagonals = 27;  // of a stencil on a box
 struct Diagonals {
   std::vector<i64> offsets;  // column minus row, increasing
   bool symmetric = false;    // one of A[i][j] and A[j][i] is kept, for both
-  bool unit = false;         // the main one is 1 everywhere, and not kept, but for constant ones
+  bool unit = false;         // the main one is 1 everywhere, there are others, and it is not kept, but for constant ones
   bool constant = false;     // rows that are alike are kept once (row_kinds.hpp)
 
   bool empty() const { return offsets.empty(); }

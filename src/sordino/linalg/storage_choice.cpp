@@ -21,13 +21,14 @@ bool come_in_pairs(const std::vector<i64>& offsets) {
 }
 
 /// Of real entries, whose diagonals are known to be few.
-StorageChoice automatic(const CsrView& A, FoundDiagonals found, i64 rows) {
+StorageChoice automatic(const CsrView& A, FoundDiagonals found, i64 rows, bool unit) {
   for (std::size_t d = 0; d < found.offsets.size(); d++)
     if (entry_bytes * found.entries[d] < place_bytes * A.n)
       return by_rows("the diagonal of column - row = " + std::to_string(found.offsets[d]) + " has " +
                      std::to_string(found.entries[d]) + " entries in " + std::to_string(A.n) +
                      " rows, and saves bytes from two thirds of them on");
   Diagonals diagonals{std::move(found.offsets)};
+  diagonals.unit = unit && diagonals.offsets.size() > 1;
   i64 bytes = place_bytes * DiagonalPlaces(diagonals, rows).stored;
   std::string told =
       "its " + std::to_string(diagonals.offsets.size()) + " diagonals take " + megabytes(bytes) + " of each rank";
@@ -40,12 +41,16 @@ StorageChoice automatic(const CsrView& A, FoundDiagonals found, i64 rows) {
 
 }  // namespace
 
-StorageChoice choose_storage(const CsrView& A, const std::string& asked, i64 rows) {
-  if (asked != "auto") return {asked, "asked for", diagonals_of(A, asked)};
+StorageChoice choose_storage(const CsrView& A, const std::string& asked, i64 rows, bool unit) {
+  if (asked != "auto") {
+    StorageChoice choice{asked, "asked for", diagonals_of(A, asked)};
+    choice.diagonals.unit = unit && choice.diagonals.offsets.size() > 1;
+    return choice;
+  }
   if (A.is_complex()) return by_rows("its entries are complex");
   FoundDiagonals found = find_diagonals(A);
   if (found.offsets.empty()) return by_rows("it has more than " + std::to_string(most_diagonals) + " diagonals");
-  return automatic(A, std::move(found), rows);
+  return automatic(A, std::move(found), rows, unit);
 }
 
 }  // namespace sordino

@@ -24,7 +24,7 @@ constexpr i64 most_cached = 50'000'000;
 /// ghosts without an entry add to messages, too). They are symdia where entries of A equal their mirrors, bit by bit, and dia's
 /// values are more than most_cached, else dia; constant only if asked for (ADR 32). Cost: one pass over the arrays, for symdia
 /// with a binary search an entry, on several threads. Throws bad_argument, or unsupported for complex entries, where what is
-/// asked for cannot be had.
-StorageChoice choose_storage(const CsrView& A, const std::string& asked, i64 rows);
+/// asked for cannot be had. `unit`: the main diagonal will be 1 everywhere, and needs no memory.
+StorageChoice choose_storage(const CsrView& A, const std::string& asked, i64 rows, bool unit = false);
 
 }  // namespace sordino

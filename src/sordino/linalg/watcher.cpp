@@ -6,7 +6,7 @@
 
 namespace sordino {
 
-Watcher::Watcher(Rank& rank, const Watch& watch, Vec x) : every(watch.every), s_(rank), watch_(watch), x_(x) {
+Watcher::Watcher(Rank& rank, const Watch& watch, Vec x, Vec S) : every(watch.every), s_(rank), watch_(watch), x_(x), S_(S) {
   seen_rr_ = rank.scalar("(r,r) seen");
   int space = rank.vectors()[std::size_t(x.id)].space;
   if (!watch.x || rank.space(space).replicated) return;
@@ -17,7 +17,7 @@ Watcher::Watcher(Rank& rank, const Watch& watch, Vec x) : every(watch.every), s_
 
 void Watcher::record_look(Scal rr) const {
   s_.run(KeepNorm{.rr = last(rr), .seen = seen_rr_});
-  if (seen_x_.id >= 0) s_.copy(x_, seen_x_, push(seen_x_));
+  if (seen_x_.id >= 0) s_.run(Shown{.x = x_, .S = S_, .seen = seen_x_}, push(seen_x_));
   HostTask task{.name = "callback", .gets = {seen_rr_}, .run = [this](const HostView& host) { look(host); }};
   if (seen_x_.id >= 0)
     task.uses = {{seen_x_, Access::ghost}};

@@ -29,10 +29,20 @@ struct KeepNorm {
   SORDINO_HD void head() { seen = rr; }
 };
 
+/// x as it is shown: S times it, or a copy where S is unset.
+struct Shown {
+  static constexpr const char* name = "Copy";
+  In x;
+  Scaling S;
+  Out seen;
+  SORDINO_HD void row(i32 i) { seen[i] = S[i] * x[i]; }
+};
+
 /// One rank's part of it. SPMD.
 class Watcher {
  public:
-  Watcher(Rank& rank, const Watch& watch, Vec x);
+  /// `S` unset, or what x is to be multiplied by before it is shown; not for replicated vectors.
+  Watcher(Rank& rank, const Watch& watch, Vec x, Vec S = {});
   /// What has to trade places in a loop with looks: nothing says that rank 0 has seen the last x when the next one comes.
   void add_to(Rotation& rotation) const {
     if (seen_x_.id >= 0) rotation.vectors.push_back({seen_x_, other_x_});
@@ -53,7 +63,8 @@ class Watcher {
 
   Rank& s_;
   Watch watch_;
-  Vec x_, seen_x_, other_x_;  // with room for all of x on rank 0; unset where x is whole already, or not wanted
+  Vec x_, S_;
+  Vec seen_x_, other_x_;  // with room for all of x on rank 0; unset where x is whole already, or not wanted
   Scal seen_rr_;
   Exchange gather_;
   int begun_ = 0;

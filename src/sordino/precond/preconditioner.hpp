@@ -8,6 +8,13 @@ namespace sordino {
 /// or numbers by complex ones; `real`: it is for real vectors only. A diagonal M^-1 has a factor for each accordingly.
 enum class Factors { real, of_words, of_numbers };
 
+/// What is iterated on is S A S y = S b with x = S y, for a diagonal S that is positive. On all ranks `least` and `most` are
+/// the same bounds of its entries.
+struct SymmetricScaling {
+  Vec S;
+  double least = 1, most = 1;
+};
+
 class Preconditioner {
  public:
   virtual ~Preconditioner() = default;
@@ -15,6 +22,8 @@ class Preconditioner {
   virtual Vec diagonal() const = 0;
   /// z = M^-1 r, where M is no diagonal; null: diagonal() says it all.
   virtual const Operator* operation() const { return nullptr; }
+  /// How the operator was scaled, if it was: then it is S A S, and there is nothing else to apply.
+  virtual const SymmetricScaling* scaling() const { return nullptr; }
 };
 
 }  // namespace sordino

@@ -8,13 +8,14 @@ namespace bicgstab {
 Bicgstab::Bicgstab(const Problem& k) {
   auto& q = k.s;
   auto& A = k.A;
-  Vec x = k.x, r = k.vector("r"), rh = k.vector("rh"), v = k.vector("v"), t = k.Ax;
+  Vec x = k.x, rh = k.vector("rh"), v = k.vector("v"), t = k.Ax;
   Vec p = k.preconditioned("p"), s = k.preconditioned("s");
   Vec ph = k.operand("M^-1 p"), sh = k.operand("M^-1 s");
   Scal rho = q.scalar("rho"), rho_new = q.scalar("rho new"), rv = q.scalar("(rh,v)"), ts = q.scalar("(t,s)"),
        tt = q.scalar("(t,t)");
   Scal zeta = q.scalar("zeta"), shadow = q.scalar("(rh,rh)");
   rr = q.scalar("(r,r)");
+  r = k.vector("r");
 
   begin = q.record([&] {
     k.run_and_precondition(Begin{.b = k.b, .Ax = t, .d = k.d, .r = r, .rh = rh, .p = p, .ph = ph}, p, ph, start(rho, shadow));

@@ -66,6 +66,7 @@ Way Cbcg::way(const Problem& k, Names n) {
 
   Way way;
   way.rr = rr;
+  way.r = r;
   way.begin = e.record([&] {
     k.run_and_precondition(Begin{.b = k.b, .Ax = k.Ax, .d = k.d, .r = r, .S0 = S0, .rr_before = rr_before}, r, S[0], join(rr));
     record_basis(k, n);                         // l.2

@@ -7,6 +7,7 @@ Cg::Cg(const Problem& k) {
   auto& s = k.s;
   Names names{k.Ax, k.preconditioned("r"), k.operand("p"), s.scalar("(w,p)"), s.scalar("(r,z)"), s.scalar("(r,z) old")};
   rr = s.scalar("(r,r)");
+  r = names.r;
   k.M ? record_with_operator(k, names) : record(k, names);
   end = s.record([&] { s.run(LastStep{.rz = names.rz_old, .wp = names.wp, .p = names.p, .x = k.x}); });  // 001-E2
 }

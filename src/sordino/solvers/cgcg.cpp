@@ -6,10 +6,11 @@ namespace cgcg {
 Cgcg::Cgcg(const Problem& k) {
   auto& q = k.s;
   auto& A = k.A;
-  Vec x = k.x, w = k.Ax, r = k.vector("r"), p = k.vector("p"), s = k.vector("s"), u = k.operand("u");
+  Vec x = k.x, w = k.Ax, p = k.vector("p"), s = k.vector("s"), u = k.operand("u");
   Scal gamma = q.scalar("(r,u)"), gamma_old = q.scalar("(r,u) old"), delta = q.scalar("(w,u)");
   Scal alpha = q.scalar("alpha"), alpha_old = q.scalar("alpha old");
   rr = q.scalar("(r,r)");
+  r = k.vector("r");
   tests_first = true;
 
   auto product = [&] { A.apply(q, u, w, start(dot(r, u) >> gamma, dot(w, u) >> delta, dot(r, r) >> rr)); };  // w = A u

@@ -23,6 +23,8 @@ const char* why_stopped(Status status) {
 /// Whether the loop ended for what another way might do better.
 bool may_fall_back(Verdict v) { return v == met || v == broke_down || v == not_definite || v == blew_up; }
 
+double square(double v) { return v * v; }
+
 std::string relative(double norm, double b_norm) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3e", norm / b_norm);
@@ -33,35 +35,18 @@ std::string relative(double norm, double b_norm) {
 
 Driver::Driver(Rank& rank, const Operator& A, const Preconditioner& M, const MethodEntry& entry, int check_every,
                int replace_every, const Watch& watch, const Nullspace& nullspace, const StepBasis& basis)
-    : s_(rank), A_(A) {
-  b_ = s_.vector("b", A.space());
-  x_ = A.operand(s_, "x");
-  Ax_ = A.result(s_, "A x");
+    : s_(rank), A_(A), system_(rank, A, M.scaling(), nullspace), check_every_(check_every) {
+  const Vec x = system_.x;
   best_ = s_.vector("best x", A.space());
-  bb_ = s_.scalar("(b,b)");
-  rr_ = s_.scalar("(b-Ax,b-Ax)");
   target_ = s_.scalar("target", 0);
   bound_ = s_.scalar("bound", 0);
   best_rr_ = s_.scalar("best (r,r)", HUGE_VAL);
-
-  zero_x_ = s_.record([&] { s_.run(Zero{x_}); });
-  norm_of_b_ = s_.record([&] {
-    s_.dots(dot(b_, b_) >> bb_);
-    s_.wait(bb_);
-  });
-  residual_ = s_.record([&] {
-    s_.run(Nothing{}, push(x_));
-    A_.apply(s_, x_, Ax_);
-    s_.run(TrueResidual{.b = b_, .Ax = Ax_}, start(rr_));
-    s_.wait(rr_);
-  });
-  swap_best_ = s_.record([&] { s_.run(Swap{.a = x_, .b = best_}); });
-  keep_start_ = s_.record([&] { s_.run(Scaled{.from = x_, .to = best_}); });
+  swap_best_ = s_.record([&] { s_.run(Swap{.a = x, .b = best_}); });
+  keep_start_ = s_.record([&] { s_.run(Scaled{.from = x, .to = best_}); });
   if (M.operation()) require_any_preconditioner(entry);
-  if (!nullspace.empty()) make_projectors(nullspace);
-  if (null_ && M.operation()) M_ = std::make_unique<DeflatedOperator>(*M.operation(), *null_);
-  if (watch.every > 0) watcher_ = std::make_unique<Watcher>(s_, watch, x_);
-  method_ = entry.make({s_, A_, M.diagonal(), b_, x_, Ax_, target_, bound_, best_, best_rr_, check_every,
+  if (system_.null() && M.operation()) M_ = std::make_unique<DeflatedOperator>(*M.operation(), *system_.null());
+  if (watch.every > 0) watcher_ = std::make_unique<Watcher>(s_, watch, x, M.scaling() ? M.scaling()->S : Vec{});
+  method_ = entry.make({s_, A_, M.diagonal(), system_.b, x, system_.Ax, target_, bound_, best_, best_rr_, check_every,
                         M_ ? M_.get() : M.operation(), watcher_.get(), basis});
   if (watcher_) {
     seen_rr_ = s_.scalar("(r,r) at the exit");
@@ -80,7 +65,8 @@ void Driver::rehearse() {
   Range range("rehearse");
   Rehearsal all(s_);
   auto go = [&](auto... recorded) { ((recorded->operator bool() ? all.replay(*recorded) : void()), ...); };
-  go(&method_->prepare, &zero_x_, &norm_of_b_, &residual_, &keep_start_, &swap_best_, &project_x_, &project_b_, &look_);
+  go(&method_->prepare, &keep_start_, &swap_best_, &look_);
+  system_.rehearse(all);
   do rehearse_way(all);
   while (method_->fall_back());
   method_->forget();
@@ -94,7 +80,9 @@ void Driver::rehearse_way(Rehearsal& all) {
     go(&method_->begin);
     all.replay(method_->iterate, turn);
     go(&method_->end, &method_->after_all, &look_);
+    if (system_.is_scaled()) system_.rehearse_look(all, method_->r);
   }
+  if (system_.is_scaled()) rehearse_stretches(all);
   if (replace_every_ == 0) return;
   s_.reset_names();
   go(&method_->begin);
@@ -104,37 +92,35 @@ void Driver::rehearse_way(Rehearsal& all) {
   }
 }
 
+// What is replayed between two stretches leaves alone what the loop carries.
+void Driver::rehearse_stretches(Rehearsal& all) {
+  s_.reset_names();
+  all.replay(method_->begin);
+  for (int turn = 0; turn <= method_->iterate.recording().period; turn++) {
+    all.replay_stretch(method_->iterate, 1);
+    system_.rehearse_look(all, method_->r);
+    if (method_->after_all) all.replay(method_->after_all);
+    all.replay(keep_start_);
+  }
+  all.drop_carried();
+}
+
 void Driver::values_changed() {
   Range range("prepare");
   if (method_->prepare) s_.replay(method_->prepare);
 }
 
-void Driver::read_solution(double* x) const { s_.read(x_, x); }
-
-void Driver::make_projectors(const Nullspace& nullspace) {
-  null_ = std::make_unique<Projector>(s_, A_.space(), nullspace.right, "null vector");
-  project_x_ = s_.record([&] { null_->record(x_); });
-  if (nullspace.left.count > 0)
-    null_of_transpose_ = std::make_unique<Projector>(s_, A_.space(), nullspace.left, "null vector of the transpose");
-  project_b_ = s_.record([&] { (null_of_transpose_ ? *null_of_transpose_ : *null_).record(b_); });
-}
-
-double Driver::residual() {
-  Range range("verify");
-  if (null_) s_.replay(project_x_);
-  s_.replay(residual_);
-  return std::sqrt(s_.get(rr_));
-}
+void Driver::read_solution(double* x) const { s_.read(system_.x, x); }
 
 SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl& control) {
   SolveOutcome out;
   s_.reset_names();
   s_.history.clear();
   s_.stop_seen = false;
-  take_b(b, out);
-  start_from(x0);
+  system_.take_b(b);
+  out.b_norm = system_.b_norm(), out.outside_norm = system_.outside_norm();
+  system_.start_from(out.b_norm == 0 ? nullptr : x0);
   if (out.b_norm == 0) {
-    s_.replay(zero_x_);
     out.status = Status::converged;
     out.reason = out.outside_norm > 0 ? "the right-hand side has no part in the range of A: x = 0 leaves the least residual"
                                       : "the right-hand side is zero, and so is the solution";
@@ -142,11 +128,10 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
   }
   const double target = std::max(control.rtol * out.b_norm, control.atol);
   method_->forget();
-  const double first = residual();
+  const double first = system_.residual();
   double norm = first, aim = target;
-  s_.set(bound_, std::pow(divergence * std::max(norm, out.b_norm), 2));
-  s_.set(best_rr_, norm * norm);
-  s_.replay(keep_start_);
+  s_.set(bound_, square(divergence * system_.in_loop(std::max(norm, out.b_norm))));
+  keep(norm, 0);
   for (bool again = true; again;) {
     again = false;
     bool fell = false;
@@ -155,18 +140,18 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
       out.reason = "the recomputed residual meets the tolerance";
       break;
     }
-    s_.set(target_, aim * aim);
+    s_.set(target_, square(system_.sufficient(aim)));
     double before = norm;
     method_->fit(control.max_iterations - out.iterations);
-    Verdict verdict = iterate(control.max_iterations - out.iterations, norm, out);
+    Verdict verdict = iterate(control.max_iterations - out.iterations, norm, aim, out);
     s_.reset_names();  // of what follows, nothing asks for what has traded places
-    norm = residual();
+    norm = system_.residual();
     if (verdict == proceed) tell_last(norm, out);
     if (verdict == not_definite || verdict == blew_up) {
       keep_better(norm);
       if (has_lost_touch(norm)) {
         verdict = met;
-        begin_from_x(norm);
+        begin_from_x(norm, out.iterations);
       }
     }
     if (norm <= target) {
@@ -181,7 +166,7 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
       }
       if (fell) {
         keep_better(norm);
-        begin_from_x(norm);
+        begin_from_x(norm, out.iterations);
       }
       again |= fell || verdict == proceed;  // that one: fewer are left than the loop takes at once
       if (again && out.iterations >= control.max_iterations) {
@@ -194,10 +179,11 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
   if (out.status != Status::converged) {
     keep_better(norm);
     if (!(norm <= first)) {  // a NaN, or all that was kept is worse than what the solve was given
-      start_from(x0);
-      norm = residual();
+      system_.start_from(x0);
+      norm = system_.residual();
     }
   }
+  system_.hand_out(x0, out.iterations > 0);
   out.residual_norm = norm;
   out.reason += method_->remark();
   if (out.status != Status::converged)
@@ -209,44 +195,20 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
   return out;
 }
 
-// Where there is a nullspace, b is projected twice: the second time takes out what the first rounded. A rest of so few digits
-// is nothing but rounding.
-void Driver::take_b(const double* b, SolveOutcome& out) {
-  s_.write(b_, b);
-  s_.replay(norm_of_b_);
-  out.b_norm = std::sqrt(s_.get(bb_));
-  if (!null_) return;
-  constexpr double nothing = 1e-14;
-  const double whole = out.b_norm;
-  s_.replay(project_b_);
-  out.outside_norm = (null_of_transpose_ ? *null_of_transpose_ : *null_).taken();
-  s_.replay(project_b_);
-  s_.replay(norm_of_b_);
-  out.b_norm = std::sqrt(s_.get(bb_));
-  if (out.b_norm <= nothing * whole) out.b_norm = 0;
-}
-
-void Driver::start_from(const double* x0) {
-  if (x0)
-    s_.write(x_, x0);
-  else
-    s_.replay(zero_x_);
-}
-
 double Driver::time_product(int pairs, const double* x) {
   if (!products_) {
-    Vec y = A_.operand(s_, "y");
-    first_push_ = s_.record([&] { s_.run(Nothing{}, push(x_)); });
+    Vec u = system_.x, y = A_.operand(s_, "y");
+    first_push_ = s_.record([&] { s_.run(Nothing{}, push(u)); });
     products_ = s_.loop({}, [&] {
-      A_.apply(s_, x_, y);
+      A_.apply(s_, u, y);
       s_.push_last(y);
-      A_.apply(s_, y, x_);
-      s_.push_last(x_);
+      A_.apply(s_, y, u);
+      s_.push_last(u);
     });
   }
   auto run = [&](int count) {
     s_.reset_names();
-    s_.write(x_, x);
+    s_.write(system_.x, x);
     s_.replay(first_push_);
     s_.engine().barrier(s_);
     double begin = s_.engine().now(s_);
@@ -257,44 +219,74 @@ double Driver::time_product(int pairs, const double* x) {
   return run(pairs);
 }
 
-// One run of the loop, in stretches between residual replacements. norm: of the residual that it begins from.
-Verdict Driver::iterate(int left, double norm, SolveOutcome& out) {
+// One run of the loop, in stretches between residual replacements, or, of a scaled system, between looks at the residual.
+// norm: of the residual that it begins from.
+Verdict Driver::iterate(int left, double norm, double aim, SolveOutcome& out) {
   Range range("iterate");
   const int steps = method_->steps();
+  const bool looks = system_.norms_differ();
+  Approach approach(out.iterations, norm, aim);
   s_.replay(method_->begin);
   for (;;) {
     s_.history.clear();
-    if (watcher_) watcher_->loop_begins(out.iterations, out.b_norm, steps);
-    Outcome o = s_.replay(method_->iterate, replace_every_ > 0 ? std::min(left, replace_every_) : left / steps);
+    if (watcher_) watcher_->loop_begins(out.iterations, system_.in_loop(out.b_norm), steps);
+    const int most = looks ? stretch(approach, left) : replace_every_ > 0 ? std::min(left, replace_every_) : left / steps;
+    Outcome o = looks ? s_.replay_stretch(method_->iterate, most) : s_.replay(method_->iterate, most);
+    const double seen = looks ? system_.look(method_->r) : norm;
     tell_history(out.iterations, norm, out);
     // The test that ends an iteration belongs to it; one that stands first belongs to the iteration before.
     int updates = steps * (o.iterations - (method_->tests_first && o.exited() ? 1 : 0));
     out.iterations += updates;
     left -= updates;
-    bool lags = o.verdict == met || o.verdict == asked_to_stop, over = o.exited() || left < steps;
+    if (looks && !o.exited()) tell_last(seen, out);
+    const bool arrived = looks && !o.exited() && seen <= aim;
+    bool lags = o.verdict == met || o.verdict == asked_to_stop, over = o.exited() || arrived || left < steps;
     if (lags && method_->end) s_.replay(method_->end);
     if (!o.exited() && over && method_->after_all) s_.replay(method_->after_all);
     look_at_last(o, out.iterations);
-    if (over) return o.verdict;
-    Range replacing("replace residuals");
-    s_.replay(method_->replace);
+    if (over) {
+      s_.drop_carried(method_->iterate);
+      return arrived ? met : o.verdict;
+    }
+    if (looks) {
+      approach.seen(out.iterations, seen);
+      keep_at_look(seen, out.iterations);
+    } else {
+      Range replacing("replace residuals");
+      s_.replay(method_->replace);
+    }
   }
+}
+
+// Rounds of a scaled system's loop until the next look. Callbacks count anew in each stretch.
+int Driver::stretch(const Approach& approach, int left) const {
+  const int steps = method_->steps(), whole = watcher_ ? rounds(watcher_->every, steps) : 1;
+  return std::min(left / steps, rounds(approach.next(), whole * steps) * whole);
+}
+
+// In the place of the loop's own checks, which count anew in each stretch.
+void Driver::keep_at_look(double norm, int iteration) {
+  const bool better = square(system_.in_loop(norm)) < s_.get(best_rr_);
+  if (iteration - kept_ < check_every_ || !better) return;
+  if (method_->after_all) s_.replay(method_->after_all);
+  keep(norm, iteration);
 }
 
 // A test that stands first tells of the iteration before: of none, or of what a loop before this one has told, or could not.
 void Driver::tell_history(int begun, double norm, SolveOutcome& out) const {
   const int steps = method_->steps();
+  const double b_norm = system_.in_loop(out.b_norm);
   std::size_t after = std::size_t(begun + (method_->tests_first ? 0 : steps));
   for (double rr : s_.history) {
     if (after > out.history.size()) {
       out.history.resize(after - 1, out.history.empty() ? norm / out.b_norm : out.history.back());
-      out.history.push_back(std::sqrt(rr) / out.b_norm);
+      out.history.push_back(std::sqrt(rr) / b_norm);
     }
     after += std::size_t(steps);
   }
 }
 
-// No test comes after the last iteration, where it stands first.
+// No test comes after the last iteration of a stretch, where it stands first.
 void Driver::tell_last(double norm, SolveOutcome& out) {
   if (out.history.size() < std::size_t(out.iterations)) out.history.push_back(norm / out.b_norm);
 }
@@ -308,7 +300,7 @@ void Driver::look_at_last(const Outcome& o, int iterations) {
 
 // Whether the recurrence went on into rounding (down to underflow, in the end): what it met there says nothing of A. Both
 // norms are those of the best x of the checks.
-bool Driver::has_lost_touch(double norm) { return std::sqrt(s_.get(best_rr_)) * lost < norm; }
+bool Driver::has_lost_touch(double norm) { return std::sqrt(s_.get(best_rr_)) * lost < system_.in_loop(norm); }
 
 // What the end of a loop means once the true residual is known.
 Status Driver::judge(Verdict verdict, double norm, double before, SolveOutcome& out, bool& again) {
@@ -335,19 +327,24 @@ Status Driver::judge(Verdict verdict, double norm, double before, SolveOutcome& 
   return Status::max_iterations;
 }
 
-// What is best is what x is, no longer what a recurrence promised of it; A x is that of x again.
-void Driver::begin_from_x(double& norm) {
-  norm = residual();
-  s_.set(best_rr_, norm * norm);
+// x is the best so far.
+void Driver::keep(double norm, int iteration) {
+  kept_ = iteration;
+  s_.set(best_rr_, square(system_.in_loop(norm)));
   s_.replay(keep_start_);
+}
+
+// What is best is what x is, no longer what a recurrence promised of it; A x is that of x again.
+void Driver::begin_from_x(double& norm, int iteration) {
+  norm = system_.residual();
+  keep(norm, iteration);
 }
 
 // The best x of the checks replaces the last one, if its true residual is smaller.
 void Driver::keep_better(double& norm) {
-  double best_rr = s_.get(best_rr_);
-  if (std::isfinite(norm) && best_rr >= norm * norm) return;
+  if (std::isfinite(norm) && s_.get(best_rr_) >= square(system_.in_loop(norm))) return;
   s_.replay(swap_best_);
-  double best = residual();
+  double best = system_.residual();
   if (best < norm || !std::isfinite(norm)) {
     norm = best;
   } else {

@@ -3,8 +3,8 @@
 #include <functional>
 
 #include "sordino/base/status.hpp"
-#include "sordino/linalg/nullspace.hpp"
-#include "sordino/runtime/rehearsal.hpp"
+#include "sordino/solvers/approach.hpp"
+#include "sordino/solvers/linear_system.hpp"
 #include "sordino/solvers/registry.hpp"
 
 namespace sordino {
@@ -24,7 +24,8 @@ struct SolveOutcome {
   double b_norm = 0;         // of the part of b that A can reach, where there is a nullspace
   double outside_norm = 0;   // and of the rest, which was taken away
   double residual_norm = 0;  // ||b - A x||_2, recomputed
-  /// ||r||_2 / ||b||_2 after each iteration, by the recurrence; where x is updated once in s iterations, it stays between.
+  /// ||r||_2 / ||b||_2 after each iteration, by the recurrence; where x is updated once in s iterations, it stays between. Of a
+  /// scaled system ||S r||_2 times the ratio of both norms when the driver next took them.
   std::vector<double> history;
 };
 
@@ -44,37 +45,40 @@ class Driver {
   void values_changed();
   /// Iterations that the method takes at once, where it has not fallen back.
   int steps() const { return steps_; }
+  /// How much larger the norm of a residual is than what the loop knows of it: 1, but for a scaled system. From any thread.
+  double norm_ratio() const { return system_.ratio(); }
   const Space& space() const { return s_.space(A_.space()); }
   /// For benchmarks: replays `pairs` times two products with their halos, x -> y -> x, and returns the seconds of one product
   /// on the engine's clock. x [rows] is what to start from. Not for replicated vectors.
   double time_product(int pairs, const double* x);
 
  private:
-  void make_projectors(const Nullspace& nullspace);
   void rehearse();
   void rehearse_way(Rehearsal& all);
-  void take_b(const double* b, SolveOutcome& out);
-  void start_from(const double* x0);
-  double residual();  // ||b - A x||_2 of the projected x; leaves A x in Ax_
-  Verdict iterate(int left, double norm, SolveOutcome& out);
+  void rehearse_stretches(Rehearsal& all);
+  Verdict iterate(int left, double norm, double aim, SolveOutcome& out);
+  int stretch(const Approach& approach, int left) const;
+  void keep_at_look(double norm, int iteration);
   void tell_history(int begun, double norm, SolveOutcome& out) const;
   static void tell_last(double norm, SolveOutcome& out);
   void look_at_last(const Outcome& outcome, int iterations);
+  void keep(double norm, int iteration);
   void keep_better(double& norm);
-  void begin_from_x(double& norm);
+  void begin_from_x(double& norm, int iteration);
   bool has_lost_touch(double norm);
   Status judge(Verdict verdict, double norm, double before, SolveOutcome& out, bool& again);
 
   Rank& s_;
   const Operator& A_;
-  Vec b_, x_, Ax_, best_;
-  Scal bb_, rr_, target_, bound_, best_rr_, seen_rr_;
-  std::unique_ptr<Watcher> watcher_;                     // null: nobody looks
-  std::unique_ptr<Projector> null_, null_of_transpose_;  // null: A is not singular
-  std::unique_ptr<DeflatedOperator> M_;                  // where there is such an M and a nullspace
+  LinearSystem system_;
+  Vec best_;
+  Scal target_, bound_, best_rr_, seen_rr_;
+  std::unique_ptr<Watcher> watcher_;     // null: nobody looks
+  std::unique_ptr<DeflatedOperator> M_;  // where M is an operator and A singular
   std::unique_ptr<Method> method_;
-  int replace_every_, steps_ = 1;
-  Recorded zero_x_, norm_of_b_, residual_, keep_start_, swap_best_, first_push_, products_, look_, project_x_, project_b_;
+  int check_every_, replace_every_, steps_ = 1;
+  int kept_ = 0;  // the iteration of the best x
+  Recorded keep_start_, swap_best_, first_push_, products_, look_;
 };
 
 }  // namespace sordino

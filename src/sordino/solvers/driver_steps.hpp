@@ -1,19 +1,8 @@
 // The driver's own steps.
 #pragma once
-#include "sordino/linalg/nullspace.hpp"
 #include "sordino/solvers/method.hpp"
 
 namespace sordino {
-
-struct TrueResidual {  // ||b - A x||^2, without storing it
-  In b;
-  Whole Ax;
-  static constexpr double flops = 3;
-  SORDINO_HD Sums<1> row(i32 i) {
-    double e = b[i] - Ax[i];
-    return {e * e};
-  }
-};
 
 struct Swap {
   InOut a, b;
@@ -24,13 +13,8 @@ struct Swap {
   }
 };
 
-struct Zero {
-  Out x;
-  SORDINO_HD void row(i32 i) { x[i] = 0; }
-};
-
-using DriverKernels = KernelList<Kernel<Zero>, Kernel<Nothing, ConvergedSpd>, Kernel<Nothing, ConvergedBi>,
-                                 Kernel<Nothing, Converged>, Kernel<TrueResidual>, Kernel<Swap>, Kernel<Scaled>,
-                                 Kernel<KeepBest>, Kernel<LowerBest>, Kernel<KeepNorm>, Kernel<Deflate>>;
+using DriverKernels =
+    KernelList<Kernel<Shown>, Kernel<Nothing, ConvergedSpd>, Kernel<Nothing, ConvergedBi>, Kernel<Nothing, Converged>,
+               Kernel<Swap>, Kernel<Scaled>, Kernel<KeepBest>, Kernel<LowerBest>, Kernel<KeepNorm>>;
 
 }  // namespace sordino

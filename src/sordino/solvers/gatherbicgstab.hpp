@@ -47,7 +47,7 @@ struct GatherBicgstab final : Method {
   static constexpr const char *name = "gatherbicgstab", *matrix = "general";
   static constexpr const char* summary =
       "pipelined BiCGStab on replicated vectors: all-gathers hidden behind vector operations";
-  static constexpr bool replicated = true;
+  static constexpr bool replicated = true, scalable = false;
   explicit GatherBicgstab(const Problem& problem);
   using kernels = KernelList<Kernel<StepX>, Kernel<StepF>>;
 };

@@ -6,10 +6,11 @@ namespace gropp {
 Gropp::Gropp(const Problem& k) {
   auto& e = k.s;
   auto& A = k.A;
-  Vec x = k.x, w = k.Ax, p = k.vector("p"), r = k.preconditioned("r"), s = k.preconditioned("s"), z = k.operand("z");
+  Vec x = k.x, w = k.Ax, p = k.vector("p"), s = k.preconditioned("s"), z = k.operand("z");
   Vec q = k.M ? k.M->result(e, "q") : k.vector("q");
   Scal gamma = e.scalar("(r,z)"), gamma_old = e.scalar("(r,z) old"), ps = e.scalar("(p,s)");
   rr = e.scalar("(r,r)");
+  r = k.preconditioned("r");
   auto precondition = [&](Vec v, Vec mv) { k.M ? k.M->apply(e, v, mv) : void(e.run(Scaled{.from = v, .to = mv, .d = k.d})); };
 
   begin = e.record([&] {

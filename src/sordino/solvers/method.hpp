@@ -119,11 +119,12 @@ struct Way {
   Recorded begin;            // from x and q = A x to the state before iteration 1
   Recorded iterate;          // a loop; its exit test's value() is (r,r)
   Recorded end;              // after an exit: what x still lacks. Empty where x never lags
-  Recorded after_all;        // the same after the most iterations, none of which exited. Empty where x is then up to date
+  Recorded after_all;        // the same after iterations none of which exited; the loop may go on. Empty where x does not lag
   Recorded replace;          // recomputes from x what recurrences have carried. Empty where nothing drifts
   bool tests_first = false;  // the exit test stands before the update: an iteration that exits did none
 
   Scal rr;  // (r,r) of the recurrence
+  Vec r;    // and r, by the same name after each iteration: what a scaled system is looked at by
 
   /// Iterations that one of the loop counts as, for a user who compares methods (Problem::steps): one is a product with A, or
   /// two where the field's methods of that name make two.
@@ -149,6 +150,7 @@ class Method : public Way {
   static constexpr bool applies_pairs = false;       // its loop multiplies two vectors at once
   static constexpr bool any_preconditioner = false;  // its preconditioner may be any operator, not only a diagonal
   static constexpr bool stays = true;                // on GPUs small systems may run its loop in one kernel
+  static constexpr bool scalable = true;             // it may iterate on S A S: it says where r is, and replaces none
   static constexpr bool takes_roots = false;         // of a diagonal M, which has to be positive
   static constexpr Factors complex = Factors::real;  // how it computes with complex vectors, if it does
 

@@ -5,9 +5,10 @@ namespace pcg1 {
 
 Pcg1::Pcg1(const Problem& k) {
   auto& q = k.s;
-  Vec x = k.x, s = k.Ax, r = k.vector("r"), z = k.vector("z"), p = k.operand("p");
+  Vec x = k.x, s = k.Ax, z = k.vector("z"), p = k.operand("p");
   Scal gamma = q.scalar("(r,z)"), gamma_old = q.scalar("(r,z) old"), sp = q.scalar("(s,p)"), alpha = q.scalar("alpha");
   rr = q.scalar("(r,r)");
+  r = k.vector("r");
 
   begin = q.record([&] {
     q.run(cg::Begin{.b = k.b, .Ax = s, .d = k.d, .r = r, .p = p}, start(gamma), push(p));

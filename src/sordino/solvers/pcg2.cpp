@@ -9,6 +9,7 @@ void record(Method& m, const Problem& k, Waits waits) {
   Vec p = k.operand("p"), p_prev = k.operand("p prev");
   Scal gamma = q.scalar("(t,t)"), gamma_old = q.scalar("(t,t) old"), sp = q.scalar("(s,p)"), alpha = q.scalar("alpha");
   m.rr = q.scalar("(r,r)");
+  m.r = r;
   auto reduce = [&](Vec a, Vec b, Scal to) {
     q.dots(dot(a, b) >> to);
     if (waits == Waits::where_it_starts) q.wait(to);
@@ -37,7 +38,10 @@ void record(Method& m, const Problem& k, Waits waits) {
   };
   m.iterate = k.loop({.vectors = {{p, p_prev}}}, m.rr, iterate, catch_up);
   m.end = q.record([&] { q.run(pcg::Advance{.alpha = alpha, .p = p, .x = x}); });  // 003-E3
-  m.after_all = q.record([&] { q.run(pcg::Advance{.alpha = alpha, .p = p_prev, .x = x}); });
+  m.after_all = q.record([&] {
+    q.run(pcg::Advance{.alpha = alpha, .p = p_prev, .x = x});
+    q.run(pcg::NoStep{.alpha = alpha});
+  });
 }
 
 }  // namespace pcg2

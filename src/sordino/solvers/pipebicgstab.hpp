@@ -146,7 +146,7 @@ struct Recurrences {
 struct PipeBicgstab final : Method {
   static constexpr const char *name = "pipebicgstab", *matrix = "general";
   static constexpr const char* summary = "pipelined BiCGStab: two reductions, each hidden behind a product";
-  static constexpr bool replicated = false;
+  static constexpr bool replicated = false, scalable = false;
   explicit PipeBicgstab(const Problem& problem);
   using kernels = KernelList<Kernel<Begin>, Kernel<First>, Kernel<HalfStep, ConvergedBi>, Kernel<Step>, Kernel<Residual>,
                              Kernel<ShadowDots>, Kernel<Gathered>>;

@@ -6,10 +6,11 @@ namespace prcg {
 Prcg::Prcg(const Problem& k) {
   auto& q = k.s;
   auto& A = k.A;
-  Vec b = k.b, x = k.x, r = k.vector("r"), p = k.vector("p"), s = k.vector("s"), w = k.vector("w"), u = k.Ax;
+  Vec b = k.b, x = k.x, p = k.vector("p"), s = k.vector("s"), w = k.vector("w"), u = k.Ax;
   Vec y = k.operand("y"), y_new = k.operand("y new"), t = k.operand("t"), t_new = k.operand("t new");
   Scal ry = q.scalar("(r,y)"), ps = q.scalar("(p,s)"), rt = q.scalar("(r,t)"), ts = q.scalar("(t,s)");
   rr = q.scalar("(r,r)");
+  r = k.vector("r");
   tests_first = true;
 
   begin = q.record([&] {

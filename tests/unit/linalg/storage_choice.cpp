@@ -89,3 +89,15 @@ TEST("diagonals are found and counted alike on any number of threads") {
   A.values[A.values.size() - 2] += 1;  // of the last row, with its neighbour
   CHECK(!has_equal_mirrors(A.view()));
 }
+
+TEST("a main diagonal that will be 1 everywhere takes no memory, but where it is the only one") {
+  CsrMatrix A = poisson(12, 12, 12, 7, 10.0);
+  const i64 rows = 1'000'000;
+  CHECK(choose_storage(A.view(), "auto", rows).name == "symdia");  // 56 MB by dia
+  CHECK(choose_storage(A.view(), "auto", rows, true).name == "dia");
+  for (const char* asked : {"auto", "dia", "symdia"}) {
+    CHECK(choose_storage(A.view(), asked, rows, true).diagonals.unit);
+    CHECK(!choose_storage(A.view(), asked, rows).diagonals.unit);
+    CHECK(!choose_storage(filled(100, 0).view(), asked, rows, true).diagonals.unit);
+  }
+}

@@ -6,9 +6,10 @@ namespace residuals {
 Residuals::Residuals(const Problem& k) {
   auto& s = k.s;
   auto& A = k.A;
-  Vec x = k.x, w = k.Ax, r = k.vector("r"), z = k.operand("z"), p = k.vector("p"), q = k.vector("q");
+  Vec x = k.x, w = k.Ax, z = k.operand("z"), p = k.vector("p"), q = k.vector("q");
   Scal rho = s.scalar("(z,w)"), rho_old = s.scalar("(z,w) old"), qq = s.scalar("(q,M^-1 q)");
   rr = s.scalar("(r,r)");
+  r = k.vector("r");
   tests_first = true;
 
   auto product = [&] { A.apply(s, z, w, start(dot(z, w) >> rho, dot(r, r) >> rr)); };  // w = A z

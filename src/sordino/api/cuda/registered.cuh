@@ -7,6 +7,7 @@
 #include "sordino/runtime/cuda/enable.cuh"
 #include "sordino/solvers/complex_bicgstab.hpp"
 #include "sordino/solvers/driver_steps.hpp"
+#include "sordino/solvers/linear_system.hpp"
 #include "sordino/solvers/registry.hpp"
 
 namespace sordino::cuda {
@@ -29,6 +30,7 @@ void enable_registered() {
   enable_methods<order>(Methods{});
   enable<order>(complex_bicgstab::Kernels{});
   enable<order>(DriverKernels{});
+  enable<order>(LinearSystemKernels{});
   enable<order>(chebyshev::Kernels{});
   enable<order>(BlockIluKernels{});
   enable<order>(KernelList<Kernel<chebyshev::First, ConvergedSpd>>{});  // cg tests before it applies M
