@@ -57,6 +57,7 @@ def automatic_storage(
     data: np.ndarray,
     n: int,
     rows: int,
+    unit: bool,
     given: dict[str, Any] = ...,
 ) -> tuple[str, str]: ...
 def fault_trial(

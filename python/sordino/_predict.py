@@ -219,7 +219,8 @@ def iteration(
         )
     if ranks > subject.run.n:
         raise BadArgument(f"{ranks:,} ranks are more than the {subject.run.n:,} rows that are run")
-    storage, why = _storage(subject, ranks, str(options.get("storage", "auto")))
+    unit = options.get("precond") == "sqrt-jacobi"
+    storage, why = _storage(subject, ranks, str(options.get("storage", "auto")), unit)
     plan = {**options, "storage": storage, "engine": "model", "ranks": ranks, "rtol": NEVER, "atol": 0.0}
     found = _difference(subject, machine, plan, RUNS, stop)
     late = max(0.0, found.ledger["imbalance_s"])
@@ -231,14 +232,17 @@ def iteration(
     return Iteration(found.seconds, found.ledger, parts, found.commands["seconds"], storage, why)
 
 
-def _storage(subject: Subject, ranks: int, asked: str) -> tuple[str, str]:
-    """What a solver of the whole system takes; what is run for it may be so small that it would take another."""
+def _storage(subject: Subject, ranks: int, asked: str, unit: bool) -> tuple[str, str]:
+    """What a solver of the whole system takes; what is run for it may be so small that it would take another.
+
+    `unit`: it has a main diagonal of ones, which is not stored.
+    """
     if asked != "auto":
         return asked, "asked for"
     given = {"words": 2} if subject.run.complex else {}
     rows = math.ceil(subject.n / ranks)
     with translated():
-        return core().automatic_storage(*subject.run.arrays(), subject.run.n, rows, given)
+        return core().automatic_storage(*subject.run.arrays(), subject.run.n, rows, unit, given)
 
 
 def _shared_out_alike(subject: Subject) -> Subject:

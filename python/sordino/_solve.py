@@ -44,10 +44,10 @@ class Solver:
         default for it) on any number of ranks: for each product the vector is gathered, `matvec` is called once,
         on a thread of rank 0, and the result is dealt out.
     M : str, sparse or dense array, LinearOperator or function of a vector, optional
-        The preconditioner: a word of the option `precond` (``"jacobi"``, ``"block-ilu"``, ...), or an approximation of
-        the inverse of A. One that is diagonal is fused into the solver's updates; any other one works with
-        ``cg`` (once an iteration) and ``bicgstab`` (twice): a matrix is distributed, operators and functions
-        are called as a LinearOperator A is.
+        The preconditioner: a word of the option `precond` (``"jacobi"``, ``"sqrt-jacobi"``, ``"block-ilu"``, ...), or
+        an approximation of the inverse of A. One that is diagonal is fused into the solver's updates; any other
+        one works with ``cg`` (once an iteration) and ``bicgstab`` (twice): a matrix is distributed, operators and
+        functions are called as a LinearOperator A is.
     nullspace : array_like, shape (n,) or (n, k), or "constant", optional
         What a singular A maps to zero, by columns of any basis. b is then projected onto the range of A, x is
         orthogonal to the nullspace, and what is verified is ``||P b - A x|| <= max(rtol ||P b||, atol)``:

@@ -63,8 +63,9 @@ def cg(
     M : sparse or dense array, LinearOperator, or function of a vector, optional
         Approximates the inverse of A. A diagonal is fused into the updates, any other matrix is distributed as A
         is, and an operator or function is called as an operator A is.
-        Also ``"jacobi"``, the inverse diagonal of A, ``"chebyshev"``, a polynomial in A, and ``"block-ilu"``,
-        incomplete factors of what each rank has of a matrix with few diagonals.
+        Also ``"jacobi"``, the inverse diagonal of A, ``"sqrt-jacobi"``, which scales A by its root on both sides,
+        ``"chebyshev"``, a polynomial in A, and ``"block-ilu"``, incomplete factors of what each rank has of a matrix
+        with few diagonals.
     callback : function of xk, optional
         Called after each iteration, on a thread of rank 0, with a copy of x, shape (n,), float64 or complex128;
         what it returns is ignored.

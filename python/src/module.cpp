@@ -50,6 +50,7 @@ nb::list precond_entries() {
   nb::list all;
   all.append(entry("none", "the identity", "general"));
   all.append(entry("jacobi", "the diagonal of A, fused into the solvers' updates", "general"));
+  all.append(entry("sqrt-jacobi", "A scaled by the roots of its diagonal, which iterations need not read", "positive"));
   all.append(entry("chebyshev", "a polynomial in A, of a degree: more products, and no sums", "spd"));
   all.append(entry("block-ilu", "incomplete factors of the tiles of a grid: no messages, and no sums", "general"));
   return all;

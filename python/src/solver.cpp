@@ -265,12 +265,12 @@ std::vector<i64> estimate(Array<i64> indptr, Array<i32> indices, Array<double> d
   return estimate_memory(all.system, o, o.ranks * number_of_processes(), o.engine == "cuda");
 }
 
-/// What storage=auto takes for a matrix like this one of which a rank has so many rows, and why.
+/// What storage=auto takes for a matrix like this one of which a rank has so many rows, and why. `unit`: of sqrt-jacobi.
 std::tuple<std::string, std::string> automatic_storage(Array<i64> indptr, Array<i32> indices, Array<double> data, i64 n,
-                                                       i64 rows, const nb::dict& given) {
+                                                       i64 rows, bool unit, const nb::dict& given) {
   GivenSystem all(indptr, indices, data, n, given);
   nb::gil_scoped_release release;
-  StorageChoice found = choose_storage(all.system.A, "auto", rows);
+  StorageChoice found = choose_storage(all.system.A, "auto", rows, unit);
   return {found.name, found.why};
 }
 
@@ -279,7 +279,8 @@ std::tuple<std::string, std::string> automatic_storage(Array<i64> indptr, Array<
 void define_solver(nb::module_& m) {
   using namespace nb::literals;
   m.def("estimate_memory", &estimate, "indptr"_a, "indices"_a, "data"_a, "n"_a, "options"_a, "given"_a = nb::dict());
-  m.def("automatic_storage", &automatic_storage, "indptr"_a, "indices"_a, "data"_a, "n"_a, "rows"_a, "given"_a = nb::dict());
+  m.def("automatic_storage", &automatic_storage, "indptr"_a, "indices"_a, "data"_a, "n"_a, "rows"_a, "unit"_a,
+        "given"_a = nb::dict());
   static PyType_Slot collected[] = {{Py_tp_traverse, reinterpret_cast<void*>(&PySolver::traverse)},
                                     {Py_tp_clear, reinterpret_cast<void*>(&PySolver::clear)},
                                     {0, nullptr}};

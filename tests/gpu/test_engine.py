@@ -66,6 +66,31 @@ def test_deterministic_solves_have_the_bits_of_the_host(method: str, ranks: int)
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.parametrize("method", ["cg", "cgcg", "prcg", "gropp", "pcg-overlap", "bicgstab"])
+@pytest.mark.parametrize("storage", ["csr", "dia", "symdia"])
+def test_a_scaled_system_has_the_bits_of_the_host(storage: str, method: str, ranks: int) -> None:
+    A = poisson(21, 18, 24, contrast=1e3)
+    b = np.random.default_rng(6).standard_normal(A.shape[0])
+    ours, host = (
+        solve(
+            A,
+            b,
+            solver=method,
+            precond="sqrt-jacobi",
+            storage=storage,
+            engine=engine,
+            ranks=ranks,
+            rtol=1e-8,
+            deterministic="on",
+        )
+        for engine in ("cuda", "host")
+    )
+    assert ours.status == host.status == "converged"
+    assert np.array_equal(ours.history, host.history) and np.array_equal(ours.x, host.x)
+    assert [ours.ledger[k] for k in COUNTS] == [host.ledger[k] for k in COUNTS]
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
 @pytest.mark.parametrize("method", ["cg", "gropp", "bicgstab"])
 def test_a_polynomial_takes_the_iterations_and_the_messages_of_the_host(method: str, ranks: int) -> None:
     A = poisson(21, 18, 24, contrast=1e3)

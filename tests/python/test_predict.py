@@ -290,6 +290,24 @@ def test_predictions_by_diagonals_are_within_a_fifth_of_what_h200s_took():
 
 
 @needs_core
+@pytest.mark.parametrize("contrast", [1.0, 1e4])
+def test_sqrt_jacobi_is_predicted_to_read_24_bytes_a_row_less_and_to_take_their_time_less(contrast):
+    subject = _predict.of_box("", _predict.Box((128, 128, 128), contrast=contrast), 100_000)
+    found = {
+        precond: _predict.iteration(
+            subject,
+            machines.load("h200x4"),
+            1,
+            {"solver": "cg", "precond": precond, "storage": "symdia", "check_every": 10_000},
+        )
+        for precond in ("jacobi", "sqrt-jacobi")
+    }
+    less = found["jacobi"].ledger["memory_bytes"] - found["sqrt-jacobi"].ledger["memory_bytes"]
+    assert less / subject.n == pytest.approx(24, abs=1.0)  # what is left is of looks at the residual
+    assert 0.75 < found["sqrt-jacobi"].seconds / found["jacobi"].seconds < 0.9
+
+
+@needs_core
 def test_a_scaled_run_is_stored_as_the_whole_would_be():
     subject = _predict.of_box("", _predict.Box((64, 64, 512)), 1)
     assert subject.run.n * 56 < 50e6 < subject.n * 56

@@ -70,6 +70,7 @@ def _solver(row: dict[str, str]) -> tuple[str, str, str]:
     kinds = {
         "spd": "symmetric positive definite",
         "symmetric": "complex symmetric, or real and positive definite",
+        "positive": "a positive diagonal",
         "general": "any matrix",
     }
     return row["name"], kinds.get(row["requires"], row["requires"]), row["summary"]
