@@ -134,6 +134,11 @@ TEST("block-ilu: what has no tiles is refused with a sentence") {
   refused(A, [](Options& o) { o.grid = "9,8,15"; }, "does not have as many cells");
   refused(A, [](Options& o) { o.grid = "9x8x14"; }, "grid is one to three numbers from 1 on");
   refused(A, [](Options& o) { o.partition = "metis"; }, "changes the order of the rows");
+  System of_two{.A = A.view()};  // a rank of two processes, whose rows METIS has ordered
+  of_two.cuts = {0, 500, A.n};
+  Options alone = with_tiles("cg", "host", 1, "4,4,4");
+  alone.partition = "metis";
+  CHECK_THROWS(Solver(of_two, alone), Error, "changes the order of the rows");
   refused(A, [](Options& o) { o.tile = "auto", o.deterministic = "on"; }, "tile 'auto' depends on it");
   refused(scattered, [](Options& o) { o.grid = o.tile = "400"; }, "at most 27 diagonals");
   refused(complex, [](Options&) {}, "precond block-ilu is for real matrices");

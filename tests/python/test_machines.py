@@ -82,6 +82,7 @@ def changed(**fields):
         (changed(interruptions={"hertz": 3}), "interruptions has an unknown field 'hertz'"),
         (changed(interruptions={"hz": 1000, "draws": 0.5}), "'draws' must be a whole number, not 0.5"),
         (changed(interruptions={"hz": 1000, "seconds": 1e-3}), "leave a rank no time"),
+        (changed(interruptions={"hz": 1e19, "seconds": 1e-20}), "at most 1,000,000 a second, not 1e+19"),
     ],
 )
 def test_a_bad_description_gets_one_sentence(given, sentence):

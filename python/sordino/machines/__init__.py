@@ -75,6 +75,8 @@ _WORDS = ("name", "description", "sources")
 #: Of a pace and of interruptions, each 0 if it is not given.
 _PACE, _INTERRUPTIONS = ("bandwidth", "spread"), ("hz", "seconds", "draws")
 _EXTRAS = ("paces", "interruptions")
+#: A second: each costs the model engine a step.
+_MOST_INTERRUPTIONS = 1_000_000
 
 #: The machine that the model engine describes when none is named.
 DEFAULT = "h200x4"
@@ -212,6 +214,10 @@ def _check_shares(checked: dict[str, Any], where: str) -> None:
                 f"{where}: the spread of '{command}' is a part of its time, from 0 to 1, not {pace['spread']}"
             )
     interruptions = checked.get("interruptions")
+    if interruptions and interruptions["hz"] > _MOST_INTERRUPTIONS:
+        raise BadArgument(
+            f"{where}: 'interruptions' are at most {_MOST_INTERRUPTIONS:,} a second, not {interruptions['hz']}"
+        )
     if interruptions and interruptions["hz"] * interruptions["seconds"] >= 1:
         raise BadArgument(
             f"{where}: 'interruptions' leave a rank no time: 'hz' times 'seconds' must be below 1"

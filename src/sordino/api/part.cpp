@@ -34,7 +34,7 @@ void check_given(const System& s, const Options& o) {
 }
 
 void check_partition(const System& s, const Options& o) {
-  if (o.partition != "metis" || o.ranks == 1) return;
+  if (o.partition != "metis" || (o.ranks == 1 && s.cuts.empty())) return;
   if (o.precond == "block-ilu")
     bad_argument("partition 'metis' changes the order of the rows, in which block-ilu finds its tiles");
   if (s.product) bad_argument("partition is 'metis', which needs the entries of the matrix, and it is given as a function");

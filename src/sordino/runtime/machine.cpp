@@ -11,6 +11,8 @@
 namespace sordino {
 namespace {
 
+constexpr double most_interruptions = 1e6;  // a second: each costs the model engine a step
+
 int doublings(int ranks) {
   int n = 0;
   for (long reached = 1; reached < ranks; reached *= 2) n++;
@@ -59,7 +61,7 @@ void validate(const Machine& machine) {
     require(pace.spread, pace.spread >= 0 && pace.spread <= 1, "the spread of '" + command + "'", "of its time", "from 0 to 1");
   }
   const Interruptions& i = machine.interruptions;
-  require(i.hz, i.hz >= 0, "the number of interruptions", "a second", "at least 0");
+  require(i.hz, i.hz >= 0 && i.hz <= most_interruptions, "the number of interruptions", "a second", "from 0 to 1e+06");
   require(i.seconds, i.seconds >= 0, "an interruption", "s", "at least 0");
   require(i.share(), i.share() < 1, "the interrupted share", "of a rank's time", "less than 1");
 }

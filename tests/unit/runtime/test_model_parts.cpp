@@ -100,7 +100,8 @@ TEST("paces and interruptions that cannot be are refused with one sentence") {
   CHECK_THROWS(paced({.spread = 1.5}), Error, "the spread of 'Dots' is 1.5 of its time, and must be from 0 to 1");
   CHECK_THROWS(paced({.spread = std::nan("")}), Error, "the spread of 'Dots' is nan");
   interrupted(1e3, 200e-6);
-  CHECK_THROWS(interrupted(-1, 1e-6), Error, "the number of interruptions is -1 a second, and must be at least 0");
+  CHECK_THROWS(interrupted(-1, 1e-6), Error, "the number of interruptions is -1 a second, and must be from 0 to 1e+06");
+  CHECK_THROWS(interrupted(1e19, 1e-20), Error, "the number of interruptions is 1e+19 a second, and must be from 0 to 1e+06");
   CHECK_THROWS(interrupted(1, -1e-6), Error, "an interruption is -1e-06 s, and must be at least 0");
   CHECK_THROWS(interrupted(1e3, 1e-3), Error, "the interrupted share is 1 of a rank's time, and must be less than 1");
 }
