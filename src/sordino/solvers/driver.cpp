@@ -12,6 +12,7 @@ namespace {
 constexpr double divergence = 1e10;     // growth of the residual norm that ends a solve
 constexpr double tighten = 0.5;         // aim below the target after a recurrence promised too much
 constexpr double least_progress = 0.5;  // a restart must reduce the true residual by this factor
+constexpr double as_good = 1 - 1e-6;    // a best x that promises no smaller part of the norm is the last one, but for rounding
 constexpr int most_restarts = 100;
 constexpr double lost = 1e4;  // a recurrence that promised a residual so much below the true one has lost touch with it
 
@@ -342,7 +343,7 @@ void Driver::begin_from_x(double& norm, int iteration) {
 
 // The best x of the checks replaces the last one, if its true residual is smaller.
 void Driver::keep_better(double& norm) {
-  if (std::isfinite(norm) && s_.get(best_rr_) >= square(system_.in_loop(norm))) return;
+  if (std::isfinite(norm) && s_.get(best_rr_) >= square(as_good * system_.in_loop(norm))) return;
   s_.replay(swap_best_);
   double best = system_.residual();
   if (best < norm || !std::isfinite(norm)) {
