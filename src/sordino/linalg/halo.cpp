@@ -8,41 +8,43 @@ namespace sordino {
 namespace {
 
 constexpr int channel = 1;
+constexpr int ahead = 64;  // ranks that are told what is needed before the first is heard
 
 bool contiguous(const std::vector<i32>& rows) { return rows.empty() || rows.back() - rows.front() + 1 == i32(rows.size()); }
 
-// What each rank needs from each other: the rows, preceded by the storage row where they shall land.
+// What each rank needs from each other: the rows, preceded by the storage row where they shall land. Who needs nothing says so,
+// for nobody else knows. Few letters are under way at a time: on the model, one from each of thousands to each would take
+// memory by the square of ranks.
 void trade_needs(Rank& rank, const Partition& part, const Space& space, const std::vector<i64>& ghosts, Exchange& x) {
   int me = rank.id(), P = rank.size();
   Communicator comm(rank, channel);
-  std::vector<i32> recv_first(P), recv_count(P);
-  for (int q = 0; q < P; q++) {
-    if (q == me) continue;
-    auto begin = std::lower_bound(ghosts.begin(), ghosts.end(), part.first_row(q));
-    auto end = std::lower_bound(begin, ghosts.end(), part.first_row(q + 1));
-    recv_first[q] = space.rows + i32(begin - ghosts.begin());
-    recv_count[q] = i32(end - begin);
-    std::vector<i64> needs{recv_first[q]};
-    needs.insert(needs.end(), begin, end);
+  auto place = [&](int q) { return std::lower_bound(ghosts.begin(), ghosts.end(), part.first_row(q)) - ghosts.begin(); };
+  auto tell = [&](int q) {
+    std::vector<i64> needs{space.rows + place(q)};
+    needs.insert(needs.end(), ghosts.begin() + place(q), ghosts.begin() + place(q + 1));
     comm.send(q, needs);
-  }
-  for (int q = 0; q < P; q++) {
-    if (q == me) continue;
+  };
+  auto hear = [&](int q) {
     auto needs = comm.receive<i64>(q);
-    if (needs.size() == 1 && recv_count[q] == 0) continue;
     ExchangePeer p;
     p.rank = q;
-    p.recv_first = recv_first[q];
-    p.recv_count = recv_count[q];
+    p.recv_first = space.rows + i32(place(q));
+    p.recv_count = i32(place(q + 1) - place(q));
     p.remote_first = i32(needs[0]);
     p.send_count = i32(needs.size()) - 1;
+    if (p.send_count == 0 && p.recv_count == 0) return;
     for (i32 k = 1; k <= p.send_count; k++) p.send_rows.push_back(i32(needs[k] - space.first_row));
     if (contiguous(p.send_rows)) {
       p.send_first = p.send_rows.empty() ? 0 : p.send_rows[0];
       p.send_rows.clear();
     }
     x.peers.push_back(std::move(p));
+  };
+  for (int k = 1; k < P + ahead; k++) {
+    if (k < P) tell((me + k) % P);
+    if (k > ahead) hear((me - (k - ahead) + P) % P);
   }
+  std::sort(x.peers.begin(), x.peers.end(), [](auto& a, auto& b) { return a.rank < b.rank; });
 }
 
 // Peers tell each other at which place in their list the other one stands: that is the flag it raises.

@@ -94,6 +94,15 @@ TEST("one row a rank") {
   }
 }
 
+TEST("more ranks than are told at once hear of each other all the same") {
+  NOTE(fresh::said());
+  fresh::Random random(33);
+  const int ranks = 150;
+  CsrMatrix A = matrices::scattered(random, 2 * ranks, 2, 2 * ranks);
+  Partition p = balance(A.view(), ranks);
+  check_halo(A.view(), p, halos(A.view(), p));
+}
+
 TEST("a need that is not mutual makes peers of both") {
   // rank 1 reads rank 0's row, rank 0 reads nothing of rank 1
   CsrMatrix A = matrices::csr({{{0, 1.0}}, {{0, 1.0}, {1, 1.0}}});
