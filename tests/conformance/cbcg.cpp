@@ -229,6 +229,20 @@ TEST("cbcg: vector traffic and workspace are what its header says") {
   }
 }
 
+TEST("cbcg: operations are those of the product, of two tables of products and of the updates by them") {
+  NOTE(fresh::said());
+  fresh::Random random(525);
+  CsrMatrix A = poisson(20, 20, 40, 7, 1);
+  auto b = random.normals(A.n);
+  for (int s : {4, 12}) {
+    NOTE("s = ", s);
+    Options o = steps_of(s);
+    o.storage = "csr";
+    double flops = (round_of(A.view(), b, o).flops - s * 2 * double(A.indptr.back())) / double(A.n);
+    CHECK_NEAR(flops, 7 * s * s + 13 * s - 4, 1);
+  }
+}
+
 TEST("cbcg: powers of A lose their independence where Chebyshev polynomials keep it") {
   NOTE(fresh::said());
   fresh::Random random(525);

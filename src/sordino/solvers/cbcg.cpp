@@ -57,6 +57,7 @@ Way Cbcg::way(const Problem& k, Names n) {
       QAS = small("C", s * s), B = small("B", s * s);
   Scal kept = e.scalar("independent directions");
   Vec S0 = k.M ? Vec{} : S[0];
+  const double rows = e.space(k.A.space()).rows;
 
   auto factor = [&] {
     G.start_symmetric(Q, AQ, r);  // l.5, 6
@@ -76,15 +77,15 @@ Way Cbcg::way(const Problem& k, Names n) {
     e.wait(kept);
   });
   way.iterate = k.loop({}, rr, [&] {
-    Step step{.s = s, .rr = rr, .rr_before = rr_before, .a = a, .x = k.x, .r = r, .d = k.d, .S0 = S0};
+    Step step{.s = s, .rows = rows, .rr = rr, .rr_before = rr_before, .a = a, .x = k.x, .r = r, .d = k.d, .S0 = S0};
     std::copy(Q.begin(), Q.end(), step.Q);
     std::copy(AQ.begin(), AQ.end(), step.AQ);
     k.run_and_precondition(step, r, S[0], join(rr));  // l.8, 9
     record_basis(k, n);                               // l.10
     C.start(AQ, S);                                   // l.11
     C.keep(one, QAS);
-    e.run_over(columns, gram::Solve{.s = s, .L = L, .C = QAS, .B = B});  // l.12
-    e.run(bases(Directions{.s = s, .B = B}, S, AS, Q, AQ));              // l.13, 14
+    e.run_over(columns, gram::Solve{.s = s, .L = L, .C = QAS, .B = B});    // l.12
+    e.run(bases(Directions{.s = s, .rows = rows, .B = B}, S, AS, Q, AQ));  // l.13, 14
     factor();
     e.exit_if(Independent{finish(rr), rr_before, finish(kept), k.target, k.bound, s});
   });

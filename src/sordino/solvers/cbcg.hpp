@@ -73,6 +73,7 @@ struct First {  // Q = S;  A Q = A S (001-E5)
 
 struct Step {  // x += Q a;  r -= A Q a;  S_0 = M^-1 r, where M is a diagonal (Alg. 2, l.8, 9);  (r,r)
   int s;
+  double rows;  // of this rank
   Get rr;
   Put rr_before;
   gram::Small a;
@@ -94,6 +95,7 @@ struct Step {  // x += Q a;  r -= A Q a;  S_0 = M^-1 r, where M is a diagonal (A
     visit(d);
     visit(S0);
   }
+  Cost cost() const { return {0, (4.0 * s + 2) * rows}; }
   SORDINO_HD void head() { rr_before = rr; }
   SORDINO_HD Sums<1> row(i32 i) {
     double xi = x[i], ri = r[i];
@@ -110,6 +112,7 @@ struct Step {  // x += Q a;  r -= A Q a;  S_0 = M^-1 r, where M is a diagonal (A
 
 struct Directions {  // Q = S - Q B;  A Q = A S - A Q B (Alg. 2, l.13, 14, with 001-E3)
   int s;
+  double rows;  // of this rank
   gram::Small B;
   In S[most_s] = {}, AS[most_s] = {};
   InOut Q[most_s] = {}, AQ[most_s] = {};
@@ -123,6 +126,7 @@ struct Directions {  // Q = S - Q B;  A Q = A S - A Q B (Alg. 2, l.13, 14, with 
       visit(AQ[j]);
     }
   }
+  Cost cost() const { return {0, 4.0 * s * s * rows}; }
   SORDINO_HD void row(i32 i) {
     update<1>(S, Q, i, 1);
     update<1>(AS, AQ, i, 1);
