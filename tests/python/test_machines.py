@@ -18,7 +18,7 @@ def test_the_machines_that_come_along_are_whole_and_say_their_sources(name):
 
 
 def test_known_names():
-    assert {"cluster", "h200x4", "laptop", "summit"} <= set(machines.names())
+    assert {"abci", "cluster", "h200x4", "laptop", "oakforest-pacs", "summit"} <= set(machines.names())
 
 
 @pytest.mark.parametrize("devices", [1, 2, 4, 8, 16])
@@ -60,7 +60,7 @@ def changed(**fields):
     ("given", "sentence"),
     [
         ("h200", "unknown machine 'h200', did you mean 'h200x4'?"),
-        ("zuse", "unknown machine 'zuse'; known: cluster, gmh, h200x4, laptop, offload, summit, h200xN for"),
+        ("zuse", "unknown machine 'zuse'; known: abci, cluster, gmh, h200x4, laptop, oakforest-pacs, offload, summit, h200xN"),
         (changed(launch_s=None), "lacks the field 'launch_s'"),
         (changed(lunch_s=1.0), "unknown field 'lunch_s', did you mean 'launch_s'?"),
         (changed(launch_s="fast"), "'launch_s' must be a number, not 'fast'"),
