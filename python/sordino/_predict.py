@@ -32,6 +32,9 @@ NEVER = 1e-300
 #: would be chance whether the best x is the last one. A small system may not last so long.
 RUNS = ((14, 62), (4, 12), (1, 3))
 
+#: The command of precond block-ilu, as a ledger has it.
+TILE_SOLVES = "Block ILU"
+
 #: What is said of a run that has not gone over to another way of the method.
 _AS_IT_BEGAN = "the maximum number of iterations is reached; relative residual"
 
@@ -191,7 +194,12 @@ def slower(machine: dict[str, Any], traffic: float, surface: float) -> dict[str,
 
 
 def iteration(
-    subject: Subject, machine: dict[str, Any], ranks: int, options: dict[str, Any], stop: Stop | None = None
+    subject: Subject,
+    machine: dict[str, Any],
+    ranks: int,
+    options: dict[str, Any],
+    stop: Stop | None = None,
+    runs: Sequence[tuple[int, int]] = RUNS,
 ) -> Iteration:
     """Predict one iteration.
 
@@ -205,15 +213,18 @@ def iteration(
         ``solver`` and other options of a solve; those of placing are set here.
     stop : function of (int, float), optional
         Asked some ten times a second whether to give up.
+    runs : sequence of (int, int), optional
+        Iterations of the short run and of the long one, or, of methods that take several at once, such rounds; the next
+        pair where the system is solved too early.
 
     Raises
     ------
     BadArgument
-        More ranks than rows of what is run; precond block-ilu; a system that is solved before iterations can be timed.
+        More ranks than rows of what is run; precond block-ilu on a machine without a pace of its solves; a system that
+        is solved before iterations can be timed.
     """
-    if (
-        options.get("precond") == "block-ilu"
-    ):  # whose tiles a thread each solves, and smaller boxes have others
+    # A thread solves each tile, and smaller boxes have others.
+    if options.get("precond") == "block-ilu" and TILE_SOLVES not in machine.get("paces", {}):
         raise BadArgument(
             "precond block-ilu is not predicted: descriptions do not say how tiles share a device"
         )
@@ -222,11 +233,11 @@ def iteration(
     unit = options.get("precond") == "sqrt-jacobi"
     storage, why = _storage(subject, ranks, str(options.get("storage", "auto")), unit)
     plan = {**options, "storage": storage, "engine": "model", "ranks": ranks, "rtol": NEVER, "atol": 0.0}
-    found = _difference(subject, machine, plan, RUNS, stop)
+    found = _difference(subject, machine, plan, runs, stop)
     late = max(0.0, found.ledger["imbalance_s"])
     uneven = late
     if late > _WORTH * found.seconds and not machines.is_random(machine):  # else two runs are not alike
-        alone = _difference(_shared_out_alike(subject), {**machine, **_INSTANT}, plan, RUNS[1:], stop)
+        alone = _difference(_shared_out_alike(subject), {**machine, **_INSTANT}, plan, runs[-2:], stop)
         uneven = min(late, max(0.0, alone.ledger["imbalance_s"]))
     parts = _parts(found, machine, late - uneven)
     return Iteration(found.seconds, found.ledger, parts, found.commands["seconds"], storage, why)

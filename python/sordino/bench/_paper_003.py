@@ -6,15 +6,15 @@ Figs 10 to 12.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from statistics import fmean
 from typing import Any
 
 from .. import _predict, machines
+from ._figures import Figure, Found, Rows, row
 from ._weak import subject
 
 SUMMARY = "hypre's PCG three ways on a QDR InfiniBand cluster: Table I, Figs 10, 11 and 12"
+DRAWS = 3
 
 #: Table I: 256 ranks of 60^3, both methods.
 ITERATIONS = 951
@@ -82,19 +82,6 @@ class Case:
     length: float = 0.0
 
 
-#: What was predicted of a case, once for each draw of random times.
-Found = dict[Case, list[_predict.Iteration]]
-Rows = Iterator[dict[str, Any]]
-
-
-@dataclass(frozen=True)
-class Figure:
-    """What the paper shows in one place: the cases to be run, and what is said of them."""
-
-    cases: list[Case]
-    rows: Callable[[Found], Rows]
-
-
 def machine(case: Case, draw: int) -> dict[str, Any]:
     """The cluster as this case meets it."""
     interruptions = {"hz": case.hz, "seconds": case.length, "draws": draw}
@@ -107,21 +94,6 @@ def predict(case: Case, draw: int) -> _predict.Iteration:
     way = "auto" if case.solver == "pcg-overlap" else "two_level"
     options = {"solver": case.solver, "storage": "csr", "all_reduce": way}
     return _predict.iteration(subject(case.ranks, case.edge), machine(case, draw), case.ranks, options)
-
-
-def row(
-    figure: str, what: str, unit: str, ours: list[float], paper: float | None, basis: str, **facts: Any
-) -> dict[str, Any]:
-    """A figure of ours, by draws, beside the paper's.
-
-    `basis`: ``compared``, ``calibrated``, or ``words`` where the paper's text has no number. `facts`: of the case.
-    """
-    mean = fmean(ours)
-    return {
-        "figure": figure, "what": what, "unit": unit, "ours": mean, "least": min(ours), "most": max(ours),
-        "paper": paper, "difference": None if paper is None else mean - paper, "basis": basis,
-        **facts,
-    }  # fmt: skip
 
 
 # ---- Table I -----------------------------------------------------------------------------------------------------

@@ -45,14 +45,16 @@ def subject(ranks: int, edge: int) -> Subject:
     )
 
 
-def grid(ranks: int) -> tuple[int, int, int]:
-    """Ranks in the three directions, the largest number first: the boxes that touch the fewest others."""
+def grid(ranks: int, cells: tuple[float, float, float] = (1, 1, 1)) -> tuple[int, int, int]:
+    """Ranks in the three directions of a whole with so many cells: boxes with the smallest faces, the most along x."""
+    divisors = [count for count in range(1, ranks + 1) if ranks % count == 0]
     triples = (
-        (ranks // (b * c), b, c)
-        for b, c in itertools.product(range(1, ranks + 1), repeat=2)
-        if c <= b and ranks % (b * c) == 0 and b <= ranks // (b * c)
+        (ranks // (b * c), b, c) for b, c in itertools.product(divisors, repeat=2) if ranks % (b * c) == 0
     )
-    return min(triples, key=sum)
+    faces = {
+        triple: sum(count / along for count, along in zip(triple, cells, strict=True)) for triple in triples
+    }
+    return min(faces, key=lambda triple: (round(faces[triple], 12), [-count for count in triple]))
 
 
 def _ghosts(edge: int) -> int:

@@ -1,7 +1,7 @@
 """``sordino bench papers``: what the papers printed of large machines, and what the model engine says of the same runs.
 
-A paper is a module beside this one with a ``SUMMARY``, ``FIGURES`` (each its cases and what is said of them) and
-``predict`` (a case, and which draw of random times).
+A paper is a module beside this one with a ``SUMMARY``, ``DRAWS`` of random times (1 where nothing is random),
+``FIGURES`` (each its cases and what is said of them) and ``predict`` (a case, and which draw of random times).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ..cli.common import Parser, whole_number
 from ..cli.processes import say
 from ..errors import BadArgument, suggestion
 from ..report.record import json_ready
-from . import _paper_003, _records
+from . import _paper_001, _paper_003, _records
 
 SUMMARY = "tables and figures of the papers on described machines, beside what they printed"
 
-PAPERS: dict[str, ModuleType] = {"003": _paper_003}
+PAPERS: dict[str, ModuleType] = {"001": _paper_001, "003": _paper_003}
 
 
 def main(argv: Sequence[str]) -> int:
@@ -34,7 +34,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--what", default="003", metavar="PAPER", help=f"{about} (default 003)")
     parser.add_argument("--figures", default="", metavar="A,B", help="of the paper (default: all)")
     parser.add_argument(
-        "--draws", default="3", metavar="N", help="of random times, of which the mean counts (default 3)"
+        "--draws", default="", metavar="N", help="of random times, of which the mean counts (default 3)"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
     _records.add_arguments(parser)
@@ -44,9 +44,11 @@ def main(argv: Sequence[str]) -> int:
     if given.figures and not asked:
         raise BadArgument("--figures names none")
     figures = [_known(word, list(paper.FIGURES), "figure") for word in asked] or list(paper.FIGURES)
-    draws = whole_number(given.draws, "--draws")
+    draws = whole_number(given.draws, "--draws") if given.draws else paper.DRAWS
     if draws < 1:
         raise BadArgument(f"--draws must be at least 1, not {draws}")
+    if draws > 1 and paper.DRAWS == 1:
+        raise BadArgument(f"--draws must be 1: nothing is random in what is run of paper {given.what}")
     if given.record:
         _records.check(given.record)
     rows = [

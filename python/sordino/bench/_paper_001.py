@@ -1,0 +1,319 @@
+"""What paper 001 printed of JUPITER's P-CG and P-CBCG on three machines, and the same on their descriptions.
+
+Table V, of 1,024 ranks without overlap, is what kernels, halos and sums are calibrated on, each machine and method by
+its own column. Nothing was fitted to overlapped totals, nor to Figs 5 and 6.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .. import _predict, machines
+from . import _strong
+from ._figures import Figure, Found, Rows, row
+
+SUMMARY = "P-CG and P-CBCG of JUPITER on ABCI, Summit and Oakforest-PACS: Table V, Figs 5 and 6"
+DRAWS = 1  # nothing is random
+
+#: Section V-B.
+CELLS = (1280, 1280, 4608)
+
+#: Table V, ms an iteration on so many ranks, column "No Overlap"; Matrix is what P-CBCG has for AXPY.
+RANKS = 1024
+TABLE_V: dict[tuple[str, str], dict[str, float]] = {
+    ("oakforest-pacs", "cg"): {"Reduce": 2.46, "Halo": 0.78, "Precon": 2.81, "SpMV": 1.21, "AXPY": 0.69},
+    ("abci", "cg"): {"Reduce": 0.20, "Halo": 1.48, "Precon": 1.61, "SpMV": 1.19, "AXPY": 0.36},
+    ("summit", "cg"): {"Reduce": 0.14, "Halo": 2.18, "Precon": 1.63, "SpMV": 1.28, "AXPY": 0.38},
+    ("oakforest-pacs", "cbcg"): {"Reduce": 0.91, "Halo": 1.05, "Precon": 2.32, "SpMV": 1.71, "Matrix": 2.75},
+    ("abci", "cbcg"): {"Reduce": 0.03, "Halo": 1.37, "Precon": 1.44, "SpMV": 0.93, "Matrix": 1.09},
+    ("summit", "cbcg"): {"Reduce": 0.03, "Halo": 2.12, "Precon": 1.44, "SpMV": 0.93, "Matrix": 1.10},
+}
+
+#: Table V: the total with overlap; the part of what could be hidden, the lesser of halo and overlapped work, that was.
+OVERLAPPED = {
+    ("abci", "cg"): (3.87, 0.65),
+    ("summit", "cg"): (4.29, 0.69),
+    ("abci", "cbcg"): (4.35, 0.54),
+    ("summit", "cbcg"): (4.92, 0.73),
+}
+
+#: The commands that do what a row of Table V names. P-CG's solve of blocks and its line 6 are one command of ``cg``
+#: with a diagonal preconditioner, which has the paper's two sums. The recurrence of P-CBCG is a part of the paper's
+#: SpMV (Table III), whose time the product has whole here.
+COMMANDS: dict[str, dict[str, tuple[str, ...]]] = {
+    "cg": {"Precon": ("Residual",), "SpMV": ("SpMV",), "AXPY": ("Direction",)},
+    "cbcg": {
+        "Precon": (_predict.TILE_SOLVES,),
+        "SpMV": ("SpMV",),
+        "Matrix": ("Norm", "Triangle", "Products", "Step", "Directions"),
+    },
+}
+
+#: Commands that take a launch: the recurrence, and those of s by s numbers, whose bytes do not grow with the cells.
+_FREE = ("Next", "Factor", "Keep", "Solve")
+_AT_ONCE = 1e30
+_USUAL = {"bandwidth": 0.0, "spread": 0.0}
+
+#: Section III: lines that may stand beside a halo, AXPY's before it and the product's behind it.
+HIDING = {"cg": ("SpMV", "AXPY"), "cbcg": ("SpMV",)}
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "cg": {"solver": "cg", "precond": "jacobi", "storage": "csr"},
+    "cbcg": {"solver": "cbcg", "precond": "block-ilu", "storage": "csr", "s": 12},
+}
+#: Iterations, or rounds of twelve, of a short run and of a long one: more would solve what is run.
+RUNS = {"cg": ((4, 12),), "cbcg": ((1, 3), (1, 2))}
+#: Sums an iteration: two, or two a round of s.
+SUMS = {"cg": 2.0, "cbcg": 2.0 / 12}
+NAMES = {"cg": "P-CG", "cbcg": "P-CBCG"}
+
+#: Cells of a surface at a face across x, y and z. The paper does not print them. A product needs one; Fig. 3 keeps
+#: accesses along x coalesced, for which a warp's 32 are assumed. KNLs do not overlap (section V-C).
+SURFACES: dict[str, tuple[int, int, int] | None] = {"none": None, "cell": (1, 1, 1), "warp": (32, 1, 1)}
+_SAID = {"none": "without overlap", "cell": "surfaces of 1 cell", "warp": "of 32 cells in x"}
+
+#: Fig. 5: seconds of a solve on 512, 1,024 and 2,048 ranks.
+FIG_5: dict[tuple[str, str], tuple[float, float, float]] = {
+    ("oakforest-pacs", "cg"): (151.84, 96.40, 74.84),
+    ("summit", "cg"): (114.06, 72.48, 44.00),
+    ("abci", "cg"): (111.18, 65.40, 36.14),
+    ("oakforest-pacs", "cbcg"): (212.54, 107.64, 70.11),
+    ("summit", "cbcg"): (126.47, 83.14, 44.67),
+    ("abci", "cbcg"): (127.00, 73.51, 39.41),
+}
+#: Fig. 4: iterations of P-CG on 2,048 ranks, with the preconditioner of CPUs and that of GPUs.
+ITERATIONS = {"oakforest-pacs": 12_058, "summit": 16_897, "abci": 16_897}
+#: Section V-D: percent of the time that sums take, on KNLs.
+KNL_SUMS = {"cg": 50.0, "cbcg": 20.0}
+
+#: Fig. 6, section V-D: Summit, from 480 ranks to 7,680 times as fast; there percent of the time that sums take.
+FIG_6 = {"cg": (9.1, 20.0), "cbcg": (10.0, 1.3)}
+FIG_6_RANKS = (480, 1920, 3840, 7680)
+#: P-CG is faster up to 3,840 ranks; on so many "both solvers become comparable".
+CROSSOVER = 7680.0
+
+#: Section V-D, of its [16]: times as many operations and bytes as P-CG.
+LEDGER = {"flops": 3.0, "memory_bytes": 1.25}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run."""
+
+    machine: str
+    solver: str
+    ranks: int
+    surface: str = "none"
+
+
+@dataclass(frozen=True)
+class Alone:
+    """A ledger: 24^3 cells on one rank, by diagonals, with the paper's tiles (Table I, case 6) for both methods."""
+
+    solver: str
+
+
+def machine(case: Case) -> dict[str, Any]:
+    """A described machine as the method meets it, calibrated on its column of Table V.
+
+    A halo's bandwidth is what its row leaves for the faces that leave a node, of the ranks that send the most; a sum
+    takes a hop for each doubling of ranks, which is assumed.
+    """
+    described, column = machines.load(case.machine), TABLE_V[case.machine, case.solver]
+    across_x, across_y, across_z = _strong.faces(RANKS, CELLS)
+    near = across_z if described["ranks_per_node"] > 1 else 0.0  # of the two along which ranks are numbered
+    leaving = 8 * (2 * (across_x + across_y + across_z) - near)
+    moved = _bytes(case.solver, case.ranks, case.surface)
+    paces = {command: {"bandwidth": _AT_ONCE, "spread": 0.0} for command in _FREE}
+    for what, commands in COMMANDS[case.solver].items():
+        a_cell = 1e-3 * column[what] * RANKS / math.prod(CELLS)
+        bandwidth = sum(moved[command] for command in commands) / a_cell
+        paces |= {command: {"bandwidth": bandwidth, "spread": 0.0} for command in commands}
+    return {
+        **described,
+        "internode_bandwidth": leaving / (1e-3 * column["Halo"]),
+        "reduction_base_s": 0.0,
+        "reduction_hop_s": 1e-3 * column["Reduce"] / SUMS[case.solver] / math.log2(RANKS),
+        "paces": paces,
+    }
+
+
+@functools.cache
+def _bytes(solver: str, ranks: int, surface: str) -> dict[str, float]:
+    """That commands move for a cell in an iteration: their seconds where a second moves a byte, on a few such boxes."""
+    few = 27
+    x, y, z = (3 * along / count for along, count in zip(CELLS, _strong.grid_of(ranks, CELLS), strict=True))
+    described = {
+        **machines.load("summit"),
+        "flops": 0.0, "launch_s": 0.0, "memory_bandwidth": 1.0, "paces": {_predict.TILE_SOLVES: _USUAL},
+    }  # fmt: skip
+    found = _run(_strong.subject(few, (x, y, z), SURFACES[surface]), described, few, OPTIONS[solver])
+    return {command: seconds * few / (x * y * z) for command, seconds in found.commands.items()}
+
+
+def predict(case: Case | Alone, draw: int) -> _predict.Iteration:
+    """An iteration of a case; nothing in it is random."""
+    if isinstance(case, Alone):
+        tiles = {"precond": "block-ilu", "tile": "8,8,1", "grid": "24,24,24"}
+        options = {**OPTIONS[case.solver], **tiles, "storage": "dia"}
+        box = _predict.of_box("", _predict.Box((24, 24, 24)))
+        return _run(box, {**machines.load("summit"), "paces": {_predict.TILE_SOLVES: _USUAL}}, 1, options)
+    subject = _strong.subject(case.ranks, CELLS, SURFACES[case.surface])
+    return _run(subject, machine(case), case.ranks, OPTIONS[case.solver])
+
+
+def _run(
+    subject: _predict.Subject, described: dict[str, Any], ranks: int, options: dict[str, Any]
+) -> _predict.Iteration:
+    return _predict.iteration(subject, described, ranks, options, runs=RUNS[options["solver"]])
+
+
+def sums(run: _predict.Iteration) -> float:
+    """Seconds that an iteration waits for sums, and for those that are late."""
+    return run.parts["reductions"] + run.parts["imbalance"]
+
+
+def surfaces(name: str) -> Sequence[str]:
+    """How a machine's solver overlaps."""
+    return ("none",) if name == "oakforest-pacs" else ("cell", "warp")
+
+
+# ---- Table V -----------------------------------------------------------------------------------------------------
+
+
+def _table_5(found: Found) -> Rows:
+    for (name, solver), column in TABLE_V.items():
+        said = f"{name}, {NAMES[solver]}"
+        facts = {"described_machine": name, "solver": solver, "ranks": RANKS}
+        [alone] = found[Case(name, solver, RANKS)]
+        ours = {"Reduce": sums(alone), "Halo": alone.parts["halo"]}
+        for what, commands in COMMANDS[solver].items():
+            ours[what] = sum(alone.commands[command] for command in commands)
+        ours["total"], paper = alone.seconds, {**column, "total": sum(column.values())}
+        for what, seconds in ours.items():
+            yield row(
+                "Table V", f"{said}: {what}", "ms", [1e3 * seconds], paper[what], "calibrated",
+                **facts, quantity=what, surface="none",
+            )  # fmt: skip
+        if (name, solver) not in OVERLAPPED:
+            continue
+        hideable = min(ours["Halo"], sum(ours[what] for what in HIDING[solver]))
+        for surface in surfaces(name):
+            [run] = found[Case(name, solver, RANKS, surface)]
+            compared = {
+                "total": ("ms", 1e3 * run.seconds),
+                "hidden": ("%", 100 * (alone.seconds - run.seconds) / hideable),
+            }
+            total, part = OVERLAPPED[name, solver]
+            for (what, (unit, value)), paper_s in zip(compared.items(), (total, 100 * part), strict=True):
+                yield row(
+                    "Table V", f"{said}, {_SAID[surface]}: {what}", unit, [value], paper_s, "compared",
+                    **facts, quantity=what, surface=surface,
+                )  # fmt: skip
+
+
+# ---- Fig. 5 ------------------------------------------------------------------------------------------------------
+
+
+def _fig_5(found: Found) -> Rows:
+    for (name, solver), printed in FIG_5.items():
+        for surface in surfaces(name):
+            said = f"{name}, {NAMES[solver]}, {_SAID[surface]}"
+            facts = {"described_machine": name, "solver": solver, "surface": surface}
+            runs = {p: found[Case(name, solver, p, surface)][0] for p in (512, 1024, 2048)}
+            gain = runs[512].seconds / runs[2048].seconds
+            yield row(
+                "Fig. 5", f"{said}: 512 to 2,048 ranks", "times", [gain], printed[0] / printed[2], "compared",
+                **facts, quantity="speed-up",
+            )  # fmt: skip
+            part = 100 * sums(runs[2048]) / runs[2048].seconds
+            paper = KNL_SUMS[solver] if name == "oakforest-pacs" else None
+            yield row(
+                "Fig. 5", f"{said}, 2,048 ranks: sums", "%", [part], paper,
+                "words" if paper is None else "compared", **facts, quantity="sums", ranks=2048,
+            )  # fmt: skip
+            for (p, run), seconds in zip(runs.items(), printed, strict=True):
+                if solver == "cg":  # of P-CBCG iterations are not printed
+                    yield row(
+                        "Fig. 5", f"{said}, {p:,} ranks: a solve", "s", [ITERATIONS[name] * run.seconds], seconds,
+                        "compared", **facts, quantity="seconds", ranks=p,
+                    )  # fmt: skip
+
+
+# ---- Fig. 6 ------------------------------------------------------------------------------------------------------
+
+
+def _fig_6(found: Found) -> Rows:
+    runs = {
+        (solver, p): found[Case("summit", solver, p, "cell")][0]
+        for solver, p in itertools.product(FIG_6, FIG_6_RANKS)
+    }
+    for solver, (times, percent) in FIG_6.items():
+        first, last = (runs[solver, p].seconds for p in (FIG_6_RANKS[0], FIG_6_RANKS[-1]))
+        for p in FIG_6_RANKS[1:]:
+            known = times if p == FIG_6_RANKS[-1] else None
+            yield row(
+                "Fig. 6", f"{NAMES[solver]}: 480 to {p:,} ranks", "times", [first / runs[solver, p].seconds], known,
+                "words" if known is None else "compared", solver=solver, quantity="speed-up", ranks=p,
+            )  # fmt: skip
+        part = 100 * sums(runs[solver, FIG_6_RANKS[-1]]) / last
+        yield row(
+            "Fig. 6", f"{NAMES[solver]}, 7,680 ranks: sums", "%", [part], percent, "compared",
+            solver=solver, quantity="sums", ranks=FIG_6_RANKS[-1],
+        )  # fmt: skip
+    ratios = [runs["cbcg", p].seconds / runs["cg", p].seconds for p in FIG_6_RANKS]
+    for p, ratio in zip(FIG_6_RANKS, ratios, strict=True):
+        what = f"{p:,} ranks: P-CBCG over P-CG"
+        yield row("Fig. 6", what, "times", [ratio], None, "words", quantity="ratio", ranks=p)
+    yield row(
+        "Fig. 6", "P-CBCG is as fast as P-CG from", "ranks", [crossover(FIG_6_RANKS, ratios)], CROSSOVER, "compared",
+        quantity="crossover",
+    )  # fmt: skip
+
+
+def crossover(ranks: Sequence[int], ratios: Sequence[float]) -> float:
+    """Where ratios come down to 1, on a logarithmic axis; the last number of ranks where they do not before."""
+    for (p, high), (q, low) in itertools.pairwise(zip(ranks, ratios, strict=True)):
+        if high > 1 >= low:
+            return p * (q / p) ** ((high - 1) / (high - low))
+    return float(ranks[0] if ratios[0] <= 1 else ranks[-1])
+
+
+# ---- the ledger --------------------------------------------------------------------------------------------------
+
+
+def _ledger(found: Found) -> Rows:
+    [classic], [by_steps] = (found[Alone(solver)] for solver in ("cg", "cbcg"))
+    for what, paper in LEDGER.items():
+        ratio = by_steps.ledger[what] / classic.ledger[what]
+        said = {"flops": "operations", "memory_bytes": "bytes"}[what]
+        yield row(
+            "Ledger",
+            f"{said} of P-CBCG over those of P-CG",
+            "times",
+            [ratio],
+            paper,
+            "compared",
+            quantity=what,
+        )
+
+
+def _cases(columns: Sequence[tuple[str, str]], ranks: Sequence[int], *more: str) -> list[Case]:
+    return [
+        Case(name, solver, p, surface)
+        for (name, solver), p in itertools.product(columns, ranks)
+        for surface in dict.fromkeys((*more, *surfaces(name)))
+    ]
+
+
+FIGURES = {
+    "table5": Figure(_cases(list(TABLE_V), (RANKS,), "none"), _table_5),
+    "fig5": Figure(_cases(list(FIG_5), (512, 1024, 2048)), _fig_5),
+    "fig6": Figure([Case("summit", s, p, "cell") for p in FIG_6_RANKS for s in FIG_6], _fig_6),
+    "ledger": Figure([Alone(solver) for solver in ("cg", "cbcg")], _ledger),
+}
