@@ -50,7 +50,7 @@ COMMANDS: dict[str, dict[str, tuple[str, ...]]] = {
     "cbcg": {
         "Precon": (_predict.TILE_SOLVES,),
         "SpMV": ("SpMV",),
-        "Matrix": ("Norm", "Triangle", "Products", "Step", "Directions"),
+        "Matrix": ("Triangle", "Products", "Step", "Directions"),
     },
 }
 
