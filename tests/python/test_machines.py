@@ -60,7 +60,10 @@ def changed(**fields):
     ("given", "sentence"),
     [
         ("h200", "unknown machine 'h200', did you mean 'h200x4'?"),
-        ("zuse", "unknown machine 'zuse'; known: abci, cluster, gmh, h200x4, laptop, oakforest-pacs, offload, summit, h200xN"),
+        (
+            "zuse",
+            "unknown machine 'zuse'; known: abci, cluster, gmh, h200x4, laptop, oakforest-pacs, offload, summit, h200xN",
+        ),
         (changed(launch_s=None), "lacks the field 'launch_s'"),
         (changed(lunch_s=1.0), "unknown field 'lunch_s', did you mean 'launch_s'?"),
         (changed(launch_s="fast"), "'launch_s' must be a number, not 'fast'"),
