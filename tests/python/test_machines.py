@@ -62,7 +62,8 @@ def changed(**fields):
         ("h200", "unknown machine 'h200', did you mean 'h200x4'?"),
         (
             "zuse",
-            "unknown machine 'zuse'; known: abci, cluster, gmh, h200x4, laptop, oakforest-pacs, offload, summit, h200xN",
+            "unknown machine 'zuse'; known: abci, cluster, gmh, h200x4, laptop, oakforest-pacs, offload, "
+            "summit, h200xN",
         ),
         (changed(launch_s=None), "lacks the field 'launch_s'"),
         (changed(lunch_s=1.0), "unknown field 'lunch_s', did you mean 'launch_s'?"),
