@@ -1,6 +1,6 @@
 """The pictures of docs/communication.md, docs/theory/001.md and docs/theory/003.md, from records.
 
-They show what papers 000, 001 (Table V and Fig. 6), 002 (Figs 7 to 10) and 003 (Figs 8 to 10, and 12) do.
+They show what papers 000, 001 (Table V and Fig. 5), 002 (Figs 7 to 10) and 003 (Figs 8 to 10, and 12) do.
 
 python bench/figures.py              draws docs/pictures/*.svg from bench/records
 python bench/figures.py --measure    measures first, and writes new records: some minutes
@@ -301,32 +301,27 @@ def overlapped_cg() -> None:
 
 
 def jupiter() -> None:
-    """Paper 001, Table V with overlap and Fig. 6: bars and lines are the model's, crosses the paper's."""
-    rows = rows_of("papers", "001")
-    totals = [
-        r for r in rows if r["figure"] == "Table V" and r["quantity"] == "total" and r["surface"] != "none"
-    ]
-    gains = [r for r in rows if r["figure"] == "Fig. 6" and r["quantity"] == "speed-up"]
+    """Paper 001, Table V with overlap and Fig. 5: bars are the model's, crosses the paper's."""
+    rows = [r for r in rows_of("papers", "001") if r.get("surface") in ("cell", "warp")]
+    totals = [r for r in rows if r["figure"] == "Table V" and r["quantity"] == "total"]
+    gains = [r for r in rows if r["figure"] == "Fig. 5" and r["quantity"] == "speed-up"]
     names = {"cg": "P-CG", "cbcg": "P-CBCG"}
+    labels = {"cell": "surfaces of 1 cell", "warp": "of 32 cells in x"}
 
-    def draw(left: Any, right: Any) -> None:
-        of_surface = groups(
-            totals, lambda r: {"cell": "surfaces of 1 cell", "warp": "of 32 cells in x"}[r["surface"]]
-        )
-        for k, (label, found) in enumerate(of_surface.items()):
-            left.bar(
-                [i + 0.4 * k - 0.2 for i in range(len(found))], [r["ours"] for r in found], 0.35, label=label
-            )
-        left.plot([r["paper"] for r in found], "kx", ms=7, label="the paper")
-        left.set_xticks(
+    def bars(axis: Any, shown: list[dict[str, Any]]) -> None:
+        for k, (label, found) in enumerate(groups(shown, lambda r: labels[r["surface"]]).items()):
+            places = [i + 0.4 * k - 0.2 for i in range(len(found))]
+            axis.bar(places, [r["ours"] for r in found], 0.35, label=label)
+        axis.plot([r["paper"] for r in found], "kx", ms=7, label="the paper")
+        axis.set_xticks(
             range(len(found)), [f"{r['described_machine']},\n{names[r['solver']]}" for r in found]
         )
+
+    def draw(left: Any, right: Any) -> None:
+        bars(left, totals)
         left.set(ylabel="ms an iteration, 1,024 GPUs")
-        for k, (solver, found) in enumerate(groups(gains, lambda r: r["solver"]).items()):
-            ranks = [480, *(r["ranks"] for r in found)]
-            right.plot(ranks, [1.0, *(r["ours"] for r in found)], f"C{k}o-", label=names[solver])
-            right.plot(ranks[-1], found[-1]["paper"], f"C{k}x", ms=7)
-        right.set(xscale="log", yscale="log", xlabel="GPUs of Summit", ylabel="times as fast as 480")
+        bars(right, gains)
+        right.set(ylabel="times as fast on 2,048 GPUs as on 512")
 
     picture("jupiter", draw)
 

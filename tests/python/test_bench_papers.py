@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sordino import machines
-from sordino.bench import _paper_003, _weak, papers
+from sordino import BadArgument, _predict, machines
+from sordino.bench import _paper_001, _paper_003, _strong, _weak, papers
 from sordino.bench._paper_003 import Case
 
 
@@ -79,8 +79,13 @@ def test_cases_are_run_once_for_each_draw_and_shared_by_figures():
 @pytest.mark.parametrize(
     ("argv", "sentence"),
     [
-        (["--what", "030"], "unknown paper '030'; known: 003"),
-        (["--figures", "fig10,fig112"], "unknown figure 'fig112', did you mean 'fig1"),
+        (["--what", "030"], "unknown paper '030'; known: 001, 003"),
+        (["--what", "001", "--figures", "table1"], "unknown figure 'table1', did you mean 'table5'"),
+        (
+            ["--what", "001", "--draws", "3"],
+            "--draws must be 1: nothing is random in what is run of paper 001",
+        ),
+        (["--what", "003", "--figures", "fig10,fig112"], "unknown figure 'fig112', did you mean 'fig1"),
         (["--draws", "0"], "--draws must be at least 1, not 0"),
         (["--draws", "few"], "--draws must be a whole number"),
         (["--figures", ","], "--figures names none"),
@@ -146,8 +151,113 @@ def test_tables_json_and_records(cli, tmp_path, monkeypatch):
     assert [row["ours"] for row in shown] == [line["ours"] for line in lines], "the same on every run"
 
 
-def _recorded(figure):
-    newest = max((ROOT / "bench" / "records").glob("*_papers_003.jsonl"))
+# ---- paper 001 ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ranks", "grid"), [(480, (5, 6, 16)), (512, (4, 8, 16)), (1024, (8, 8, 16)), (7680, (12, 16, 40))]
+)
+def test_a_whole_is_cut_into_boxes_with_the_smallest_faces(ranks, grid):
+    assert _strong.grid_of(ranks, _paper_001.CELLS) == grid
+
+
+def test_a_box_s_surface_and_faces_have_their_proportions():
+    cells = _paper_001.CELLS
+    assert _strong.faces(1024, cells) == [160 * 288, 160 * 288, 160 * 160]
+    assert _strong.faces(1, cells) == [0, 0, 0]
+    assert _strong.core_share(1024, cells, (1, 1, 1)) == pytest.approx(158 / 160 * 158 / 160 * 286 / 288)
+    assert _strong.core_share(1024, cells, (32, 1, 1)) == pytest.approx(96 / 160 * 158 / 160 * 286 / 288)
+    assert _strong.core_share(1024, cells, None) == 0 == _strong.core_share(8, (32, 32, 32), (8, 8, 8))
+    assert _strong.core_share(1, cells, (32, 32, 32)) == 1
+
+
+@pytest.mark.parametrize("depths", [None, (1, 1, 1), (32, 1, 1)])
+def test_what_is_run_for_a_rank_has_a_core_that_needs_nobody_and_six_neighbours(depths):
+    cells, ranks = (480, 480, 864), 27  # boxes as those of 1,024 ranks
+    found = _strong.subject(ranks, cells, depths)
+    rows = found.run.cuts[1]
+    matrix = found.run.matrix()
+    assert abs(matrix - matrix.T).max() == 0 and found.n == 480 * 480 * 864
+    others = abs(matrix).sum(axis=1) - matrix.diagonal()
+    assert (matrix.diagonal() > others).all(), "positive definite"
+    core = round(_strong.core_share(ranks, cells, depths) * rows)
+    assert core % 256 == 0, "whole tiles"
+    for rank in (0, 13):
+        own = matrix[rank * rows : (rank + 1) * rows].tocoo()
+        outside = own.col // rows != rank
+        assert own.row[outside].min() == core
+        ghosts = np.unique(own.col[outside])
+        neighbours, counts = np.unique(ghosts // rows, return_counts=True)
+        assert len(neighbours) == 6
+        assert found.surface * len(ghosts) == pytest.approx(2 * (2 * 160 * 288 + 160 * 160), rel=0.01)
+        assert sorted(counts / counts.max())[:2] == pytest.approx([160 / 288] * 2, abs=0.06)
+
+
+def test_kernels_take_what_table_5_has_for_them(monkeypatch):
+    commands = {name for rows in _paper_001.COMMANDS.values() for row in rows.values() for name in row}
+    monkeypatch.setattr(_paper_001, "_bytes", lambda *case: dict.fromkeys(commands, 100.0))
+    described = _paper_001.machine(_paper_001.Case("summit", "cg", 2048, "cell"))
+    cells = 1280 * 1280 * 4608 / 1024
+    assert described["paces"]["SpMV"]["bandwidth"] == pytest.approx(100 * cells / 1.28e-3)
+    assert described["reduction_hop_s"] * 10 * 2 == pytest.approx(0.14e-3)
+    assert described["internode_bandwidth"] == pytest.approx(8 * (4 * 160 * 288 + 160 * 160) / 2.18e-3)
+    assert machines.load("summit")["internode_bandwidth"] == 4.17e9 and "paces" not in machines.load("summit")
+    knl = _paper_001.machine(_paper_001.Case("oakforest-pacs", "cbcg", 1024))
+    assert knl["internode_bandwidth"] == pytest.approx(8 * (4 * 160 * 288 + 2 * 160 * 160) / 1.05e-3)
+    assert knl["reduction_hop_s"] * 10 * 2 / 12 == pytest.approx(0.91e-3)
+
+
+def test_where_one_method_overtakes_the_other():
+    assert _paper_001.crossover((1, 4, 16), (1.5, 1.1, 0.9)) == pytest.approx(8)
+    assert _paper_001.crossover((1, 4, 16), (1.5, 1.2, 1.1)) == 16
+    assert _paper_001.crossover((1, 4), (0.9, 0.8)) == 1
+
+
+def test_block_ilu_is_predicted_where_a_description_has_its_pace():
+    box = _predict.of_box("", _predict.Box((4, 4, 4)))
+    with pytest.raises(BadArgument, match="precond block-ilu is not predicted"):
+        _predict.iteration(box, machines.load("summit"), 1, {"solver": "cg", "precond": "block-ilu"})
+
+
+@needs_core
+@pytest.mark.parametrize("solver", ["cg", "cbcg"])
+def test_a_halo_is_hidden_behind_the_core_alone(solver, monkeypatch):
+    monkeypatch.setattr(_paper_001, "CELLS", (480, 480, 864))
+    monkeypatch.setattr(_paper_001, "RANKS", 27)
+    column = {**_paper_001.TABLE_V["oakforest-pacs", solver], "Halo": 4.0}  # longer than any work
+    monkeypatch.setitem(_paper_001.TABLE_V, ("oakforest-pacs", solver), column)
+    none, cell, warp = (
+        _paper_001.predict(_paper_001.Case("oakforest-pacs", solver, 27, surface), 0)
+        for surface in ("none", "cell", "warp")
+    )
+    for what, commands in _paper_001.COMMANDS[solver].items():
+        assert sum(none.commands[name] for name in commands) == pytest.approx(1e-3 * column[what], rel=0.03)
+    assert none.ledger["reductions"] == pytest.approx(_paper_001.SUMS[solver])
+    assert none.parts["halo"] == pytest.approx(4e-3, rel=0.02)
+    hideable = 1e-3 * sum(column[what] for what in _paper_001.HIDING[solver])
+    for run, share in ((cell, 0.968), (warp, 0.588)):
+        assert none.seconds - run.seconds == pytest.approx(share * hideable, abs=0.05 * hideable)
+
+
+@needs_core
+def test_a_halo_takes_what_table_5_has_for_it(monkeypatch):
+    monkeypatch.setattr(_paper_001, "CELLS", (480, 480, 864))
+    monkeypatch.setattr(_paper_001, "RANKS", 27)
+    found = _paper_001.predict(_paper_001.Case("oakforest-pacs", "cg", 27), 0)
+    assert found.parts["halo"] == pytest.approx(0.78e-3, rel=0.03)
+    assert _paper_001.sums(found) == pytest.approx(2.46e-3 * 5 / np.log2(27), rel=0.01), "hops are whole"
+
+
+@needs_core
+def test_p_cbcg_does_more_operations_and_moves_more_bytes():
+    found = {case: [_paper_001.predict(case, 0)] for case in _paper_001.FIGURES["ledger"].cases}
+    flops, moved = _paper_001.FIGURES["ledger"].rows(found)
+    assert flops["ours"] == pytest.approx(3.56, abs=0.02) and flops["paper"] == 3
+    assert moved["ours"] == pytest.approx(1.44, abs=0.02) and moved["paper"] == 1.25
+
+
+def _recorded(figure, paper="003"):
+    newest = max((ROOT / "bench" / "records").glob(f"*_papers_{paper}.jsonl"))
     rows = [json.loads(line) for line in newest.read_text().splitlines()]
     return [row for row in rows if row["figure"] == figure]
 
@@ -183,3 +293,31 @@ def test_the_page_of_the_paper_has_the_record_s_figures():
     for row in extremes:
         said = f"| {row['solver']} | {row['paper']:.0f} | {row['ours']:.1f} "
         assert said + f"({row['least']:.1f} to {row['most']:.1f}) | {row['difference']:+.1f} |" in page
+
+
+@needs_core
+def test_the_record_of_paper_001_is_what_the_model_says():
+    recorded = {row["quantity"]: row["ours"] for row in _recorded("Ledger", "001")}
+    found = {case: [_paper_001.predict(case, 0)] for case in _paper_001.FIGURES["ledger"].cases}
+    assert {
+        row["quantity"]: row["ours"] for row in _paper_001.FIGURES["ledger"].rows(found)
+    } == pytest.approx(recorded)
+
+
+def test_the_page_of_paper_001_has_the_record_s_figures():
+    page = (ROOT / "docs" / "theory" / "001.md").read_text(encoding="utf-8")
+    compared = [row for row in _recorded("Table V", "001") if row["basis"] == "compared"]
+    totals, parts = ([row for row in compared if row["quantity"] == what] for what in ("total", "hidden"))
+    assert len(totals) == len(parts) == 8
+    surfaces = {"cell": "1 cell", "warp": "32 in x", "none": "-"}
+    for total, part in zip(totals, parts, strict=True):
+        name = f"{total['described_machine']}, {_paper_001.NAMES[total['solver']]}"
+        said = f"| {name} | {surfaces[total['surface']]} | {total['paper']:.2f} | {total['ours']:.2f} "
+        said += f"| {100 * total['difference'] / total['paper']:+.1f} % | {part['paper']:.0f} | {part['ours']:.0f} |"
+        assert f"{said} {part['difference']:+.0f} |" in page
+    gains = [row for row in _recorded("Fig. 5", "001") if row["quantity"] == "speed-up"]
+    assert len(gains) == 10
+    for row in gains:
+        name = f"{row['described_machine']}, {_paper_001.NAMES[row['solver']]} | {surfaces[row['surface']]}"
+        off = f"{100 * row['difference'] / row['paper']:+.0f} %"
+        assert f"| {name} | {row['paper']:.2f} | {row['ours']:.2f} | {off} |" in page
