@@ -34,8 +34,9 @@ TEST("chebyshev: every method that takes any preconditioner solves, with the sam
       NOTE(m.name, ", degree ", degree);
       REQUIRE(first.report.status == Status::converged);
       CHECK(matrices::exact_residual(A.view(), b, first.x) <= plain.rtol * matrices::norm(b) * (1 + 1e-10));
-      CHECK(first.report.iterations * (degree + 1) <= 3 * jacobi + 10);  // products
-      CHECK(first.report.iterations < jacobi * 3 / 4);
+      const int least = first.report.iterations - (m.name == "cbcg" ? plain.s - 1 : 0);  // it counts whole rounds
+      CHECK(least * (degree + 1) <= 3 * jacobi + 10);                                    // products
+      CHECK(least < jacobi * 3 / 4);
       for (const char* engine : {"host", "model"})
         for (int ranks : {2, 3, 7}) {
           NOTE(engine, ", ", ranks, " ranks");
