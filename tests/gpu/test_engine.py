@@ -80,7 +80,6 @@ def test_a_scaled_system_has_the_bits_of_the_host(storage: str, method: str, ran
             storage=storage,
             engine=engine,
             ranks=ranks,
-            rtol=1e-8,
             deterministic="on",
         )
         for engine in ("cuda", "host")

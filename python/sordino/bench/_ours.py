@@ -17,19 +17,22 @@ NEVER = 1e-300
 
 @dataclass(frozen=True)
 class Ours:
-    """Seconds of an iteration and of a product in it, counts of the iteration, and how the entries lay."""
+    """Seconds of an iteration and of a product in it, the bytes that one declares on a rank, counts of the whole, and
+    how the entries lay.
+    """
 
     iteration: float
     spmv: float
+    bytes: float
     ledger: dict[str, Any]
     residual: float
     storage: str
 
 
 def measure(
-    rows: CsrArrays, engine: str, ranks: int, way: str, storage: str, iterations: int, repeats: int
+    rows: CsrArrays, engine: str, ranks: int, way: str, given: dict[str, Any], iterations: int, repeats: int
 ) -> Ours:
-    """Time Jacobi-CG on given rows.
+    """Time a method on given rows.
 
     Parameters
     ----------
@@ -38,18 +41,17 @@ def measure(
     ranks : int
     way : str
         Of sums over ranks; with "nccl" everything goes by NCCL.
-    storage : str
+    given : dict
+        More options of a solver: storage, solver, precond.
     iterations, repeats : int
         As :func:`sordino.bench._timing.per_iteration` takes them.
     """
     b = rows.product(np.ones(rows.n))
     plan: dict[str, Any] = {
-        "solver": "cg",
-        "precond": "jacobi",
+        **given,
         "engine": engine,
         "ranks": ranks,
         "all_reduce": way,
-        "storage": storage,
         "transport": "nccl" if way == "nccl" else "auto",
         "rtol": NEVER,
     }
@@ -66,4 +68,6 @@ def measure(
     solvers.clear()
     timed = Solver(rows, maxiter=iterations, time_commands=True, **plan)
     solution = timed.solve(b, on_failure="return")
-    return Ours(seconds, product, solution.ledger, solution.true_residual, solution.report.options["storage"])
+    storage = solution.report.options["storage"]
+    moved = solution.ledger["memory_bytes"] / solution.iterations
+    return Ours(seconds, product, moved, solution.ledger, solution.true_residual, storage)

@@ -164,6 +164,26 @@ def device_copy_bandwidth(size: int = 1 << 31) -> float:
     return 2.0 * size / best(copy, 10)
 
 
+def device_peak(size: int = 8192) -> float:
+    """Operations a second of a product of dense matrices in double precision, on one device."""
+    import cupy
+
+    a, b = cupy.ones((size, size)), cupy.ones((size, size))
+    c = cupy.empty((size, size))
+
+    def multiply() -> None:
+        cupy.matmul(a, b, out=c)
+        cupy.cuda.Device().synchronize()
+
+    return 2.0 * size**3 / best(multiply, 3)
+
+
+def host_peak(size: int = 1024) -> float:
+    """The same of this machine's processor, with the threads that NumPy takes."""
+    a, b = np.ones((size, size)), np.ones((size, size))
+    return 2.0 * size**3 / best(lambda: a @ b, 3)
+
+
 def limit_program(path: str) -> dict[tuple[int, int], float]:
     """Run an external floor such as ``cg_limit`` and return seconds an iteration by (size, devices).
 

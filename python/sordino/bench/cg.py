@@ -1,4 +1,4 @@
-"""``sordino bench cg``: microseconds of an iteration of Jacobi-CG and of its product, beside others."""
+"""``sordino bench cg``: microseconds of an iteration of Jacobi-CG, or another method, and of its product, beside others."""
 
 from __future__ import annotations
 
@@ -20,14 +20,19 @@ from . import _ours, _peers, _records
 
 SUMMARY = "Jacobi-CG and its matrix product on a 7-point grid, beside SciPy, CuPy and cuSPARSE"
 
-#: Bytes that must move for a row of a 7-point matrix: the product's 7 x (8 + 4) + 4 + 8 + 8 in CSR, 7 x 8 or 4 x 8
-#: with its vectors by diagonals, and 1 with them where rows are kept by kinds; and those of 11 more vectors in an
-#: iteration.
+#: Bytes that must move for a row of a 7-point matrix in a product: 7 x (8 + 4) + 4 + 8 + 8 in CSR, 7 x 8 or 4 x 8
+#: with its vectors by diagonals, and 1 with them where rows are kept by kinds. The floor of an iteration is what its
+#: commands declare.
 PRODUCT_BYTES = {"csr": 104, "dia": 72, "symdia": 48, "constant": 17}
-MORE_BYTES = 88
+
+#: A main diagonal of ones is not kept (precond sqrt-jacobi).
+DIAGONAL_BYTES = {"dia": 8, "symdia": 8}
 
 #: What a table does not say of a measurement.
-USUAL = {"all_reduce": "auto", "storage": "csr"}
+USUAL = {"solver": "cg", "precond": "jacobi", "all_reduce": "auto", "storage": "csr"}
+
+#: Options of which several may be given, to be measured in all their combinations.
+SEVERAL = ("solver", "precond", "storage", "all_reduce")
 
 
 @dataclass(frozen=True)
@@ -36,8 +41,7 @@ class Plan:
 
     sizes: list[int]
     ranks: list[int]
-    all_reduces: list[str]
-    storages: list[str]
+    choices: dict[str, list[str]]  # of each of SEVERAL
     engine: str
     contrast: float
     iterations: int
@@ -58,7 +62,7 @@ def main(argv: Sequence[str]) -> int:
         say(
             f"copy bandwidth here: {bandwidth / 1e9:,.0f} GB/s; floors are "
             + ", ".join(f"{PRODUCT_BYTES[s]} B a row for the product in {s}" for s in _kinds(plan))
-            + f", and {MORE_BYTES} B more for the iteration\n"
+            + "\n"
         )
     command = shlex.join(["sordino", "bench", "cg", *argv])
     measured = []
@@ -98,6 +102,10 @@ def _parser() -> Parser:
         metavar="A,B",
         help="how entries lie in memory, of auto, csr, dia, symdia, constant (default auto); records say which",
     )
+    parser.add_argument("--solver", default="cg", metavar="A,B", help="methods (default cg)")
+    parser.add_argument(
+        "--precond", default="jacobi", metavar="A,B", help="preconditioners (default jacobi)"
+    )
     parser.add_argument("--contrast", default="1", metavar="C", help="contrast of density (default 1)")
     parser.add_argument(
         "--iterations", default="200", metavar="N", help="iterations of a timed run (default 200)"
@@ -122,23 +130,14 @@ def _plan(given: Any) -> Plan:
     )
     if not sizes or min(*sizes, *ranks, iterations, repeats) < 1:
         raise BadArgument("sizes, ranks, iterations and repeats must be at least 1")
-    ways = [word for word in given.all_reduce.split(",") if word] or ["auto"]
-    known = _options.specs()["all_reduce"].choices or ()
-    for way in ways:
-        if way not in known:
-            raise BadArgument(f"--all-reduce is of {', '.join(known)}, not '{way}'")
-    storages = [word for word in given.storage.split(",") if word] or ["auto"]
-    for storage in storages:
-        if storage not in ("auto", *PRODUCT_BYTES):
-            raise BadArgument(f"--storage is of auto, {', '.join(PRODUCT_BYTES)}, not '{storage}'")
+    choices = {name: _words(getattr(given, name), name) for name in SEVERAL}
     engine = given.engine or default_engine()
     if engine not in ("host", "cuda"):
         raise BadArgument(f"--engine is host or cuda for a measurement, not '{engine}'")
     return Plan(
         sizes,
         ranks,
-        ways,
-        storages,
+        choices,
         engine,
         number(given.contrast, "--contrast"),
         iterations,
@@ -147,10 +146,20 @@ def _plan(given: Any) -> Plan:
     )
 
 
+def _words(text: str, name: str) -> list[str]:
+    words = [word for word in text.split(",") if word] or ["auto"]
+    known = ("auto", *PRODUCT_BYTES) if name == "storage" else _options.specs()[name].choices or ()
+    for word in words:
+        if word not in known:
+            raise BadArgument(f"--{name.replace('_', '-')} is of {', '.join(known)}, not '{word}'")
+    return words
+
+
 def _kinds(plan: Plan) -> list[str]:
     """The storages that may be measured: auto may take any of them but constant."""
-    automatic = {"csr", "dia", "symdia"} if "auto" in plan.storages else set()
-    return [kind for kind in PRODUCT_BYTES if kind in automatic.union(plan.storages)]
+    storages = plan.choices["storage"]
+    automatic = {"csr", "dia", "symdia"} if "auto" in storages else set()
+    return [kind for kind in PRODUCT_BYTES if kind in automatic.union(storages)]
 
 
 def _bandwidth(plan: Plan) -> float | None:
@@ -167,17 +176,24 @@ def _measure(
     matrix = poisson_rows(size, size, size, 7, plan.contrast)
     peers = _measure_peers(matrix, plan)
     found = []
-    for ranks, way, storage in itertools.product(plan.ranks, plan.all_reduces, plan.storages):
-        ours = _ours.measure(matrix, plan.engine, ranks, way, storage, plan.iterations, plan.repeats)
+    for ranks, *words in itertools.product(plan.ranks, *(plan.choices[name] for name in SEVERAL)):
+        given: dict[str, Any] = dict(zip(SEVERAL, words, strict=True))
+        way = given.pop("all_reduce")
+        if given["precond"] == "block-ilu":
+            given["grid"] = (size, size, size)
+        ours = _ours.measure(matrix, plan.engine, ranks, way, given, plan.iterations, plan.repeats)
         product_bytes = PRODUCT_BYTES[ours.storage]
+        if given["precond"] == "sqrt-jacobi":
+            product_bytes -= DIAGONAL_BYTES.get(ours.storage, 0)
         # Threads of one processor share its memory; devices have their own.
         total = bandwidth * (ranks if plan.engine == "cuda" else 1) if bandwidth else None
         record = {
             "bench": "cg", "size": size, "rows": matrix.n, "entries": matrix.nnz, "contrast": plan.contrast,
-            "engine": plan.engine, "ranks": ranks, "all_reduce": way, "storage": ours.storage,
+            "engine": plan.engine, "ranks": ranks, "solver": given["solver"], "precond": given["precond"],
+            "all_reduce": way, "storage": ours.storage,
             "iterations": plan.iterations, "repeats": plan.repeats, "load_average": load, "bandwidth": bandwidth,
             "iteration_s": ours.iteration, "spmv_s": ours.spmv,
-            "iteration_floor_s": (product_bytes + MORE_BYTES) * matrix.n / total if total else None,
+            "iteration_floor_s": ours.bytes * ranks / total if total else None,
             "spmv_floor_s": product_bytes * matrix.n / total if total else None,
             "limit_program_s": floors.get((size, ranks)),
             "peers": peers, "ledger": ours.ledger, "residual": ours.residual,

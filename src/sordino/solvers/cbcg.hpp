@@ -179,7 +179,7 @@ struct Cbcg final : Method {
   explicit Cbcg(const Problem& problem);
   using kernels =
       decltype(joined(cg::Cg::kernels{}, gram::Kernels{}, spectrum::Kernels{},
-                      KernelList<Kernel<Begin>, Kernel<Next>, Kernel<First>, Kernel<Step, Independent>, Kernel<Directions>>{}));
+                      KernelList<Kernel<Begin>, Kernel<Next>, Kernel<First>, Kernel<Step>, Kernel<Directions>, Kernel<Nothing, Independent>>{}));
 
   bool fall_back() override;
   void fit(int iterations) override;

@@ -54,15 +54,19 @@ void launch_mark(const MarkArgs& args, cudaStream_t stream) {
   call("cudaLaunchKernelEx", cudaLaunchKernelEx(&config, mark, args));
 }
 
-void prepare_kernels() {
-  cudaFuncAttributes attributes;
-  call("cudaFuncGetAttributes", cudaFuncGetAttributes(&attributes, mark));
+void enable_common() {
   static const bool once = [] {
     enable(CommonKernels{});
     enable_fixed_order();
     return true;
   }();
   (void)once;
+}
+
+void prepare_kernels() {
+  cudaFuncAttributes attributes;
+  call("cudaFuncGetAttributes", cudaFuncGetAttributes(&attributes, mark));
+  enable_common();
 }
 
 }  // namespace sordino::cuda

@@ -25,6 +25,8 @@ void launch_mark(const MarkArgs& args, cudaStream_t stream);
 
 /// Loads the kernel on the current device, and enables the commands that Rank itself records.
 void prepare_kernels();
+/// The latter alone.
+void enable_common();
 void enable_fixed_order();
 
 }  // namespace sordino::cuda

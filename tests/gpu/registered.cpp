@@ -1,0 +1,72 @@
+// Whether everything that a method may record has a kernel. Needs no GPU: what is asked is the table of kernels.
+#include <set>
+
+#include "check.hpp"
+#include "sordino/api/cuda/engines.hpp"
+#include "sordino/linalg/csr_operator.hpp"
+#include "sordino/linalg/poisson.hpp"
+#include "sordino/precond/block_ilu.hpp"
+#include "sordino/precond/chebyshev.hpp"
+#include "sordino/precond/jacobi.hpp"
+#include "sordino/runtime/cuda/mark.hpp"
+#include "sordino/runtime/cuda/table.hpp"
+#include "sordino/runtime/host/engine.hpp"
+#include "sordino/solvers/driver.hpp"
+
+using namespace sordino;
+
+namespace {
+
+/// Products with A, for which the host engine has kernels of its own.
+bool is_product(const std::type_info& functor) {
+  return std::string(functor.name()).find("Rows") != std::string::npos;
+}
+
+bool runs(const Command& c, cuda::SumOrder order) {
+  auto there = [&](const std::type_info& functor, const std::type_info& test) { return cuda::find_kernel(functor, test, order); };
+  const std::type_info &functor = c.body->type(), &test = c.test ? c.test->type() : typeid(NoTest);
+  return there(functor, test) || (c.test && there(functor, typeid(NoTest)) && there(typeid(Nothing), test));
+}
+
+/// The commands that a method records with a diagonal M, and with one that is none, which no kernel runs.
+std::set<std::string> without_kernel(const MethodEntry& m) {
+  std::set<std::string> missing;
+  auto look = [&](Recording& r) {
+    for (auto& c : r.commands)
+      for (auto order : {cuda::SumOrder::grid, cuda::SumOrder::fixed})
+        if (c.capturable && !is_product(c.body->type()) && !runs(c, order))
+          missing.insert(c.name + (c.test ? " with its exit test" : "") + (order == cuda::SumOrder::fixed ? ", fixed order" : ""));
+  };
+  const CsrMatrix matrix = poisson(6, 5, 7, 7, 10);
+  const CsrView A = matrix.view();
+  const std::vector<double> b(std::size_t(A.n), 1.0);
+  host::HostEngine engine({.ranks = 2, .timeout = 20});
+  engine.run(
+      [&](Rank& s) {
+        if (s.id() == 0) s.mutate = look;
+        Partition partition = balance(A, s.size());
+        auto op = m.replicated ? CsrOperator::gathered(s, A, partition) : std::make_unique<CsrOperator>(s, A, partition);
+        auto solve = [&](const Preconditioner& M) {
+          Driver driver(s, *op, M, m, 4, 4);
+          driver.solve(b.data() + driver.space().first_row, nullptr, {.rtol = 1e-6, .max_iterations = 20});
+        };
+        solve(Jacobi(s, A, op->space()));
+        if (m.any_preconditioner) solve(Chebyshev(s, *op, A, 3, 2.0));
+      },
+      {});
+  return missing;
+}
+
+}  // namespace
+
+TEST("registered: a kernel runs every command that a method records") {
+  cuda::enable_common();
+  cuda::enable_kernels();
+  for (auto& m : methods()) {
+    if (m.complex == Factors::of_numbers) continue;
+    for (auto& missing : without_kernel(m)) {
+      NOTE(m.name, ": ", missing);
+      CHECK(missing.empty());
+    }
+  }
+}
