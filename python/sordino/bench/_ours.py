@@ -9,6 +9,7 @@ import numpy as np
 
 from .._matrix import CsrArrays
 from .._solve import Solver
+from ..errors import BadArgument
 from ._timing import per_iteration
 
 #: No tolerance is met before the iterations asked for are done.
@@ -46,7 +47,8 @@ def measure(
     iterations, repeats : int
         As :func:`sordino.bench._timing.per_iteration` takes them.
     """
-    b = rows.product(np.ones(rows.n))
+    # Rough, so that rounding does not end a run before its iterations are done.
+    b = np.random.default_rng(0).standard_normal(rows.n)
     plan: dict[str, Any] = {
         **given,
         "engine": engine,
@@ -61,6 +63,11 @@ def measure(
         if count not in solvers:
             solvers[count] = Solver(rows, maxiter=count, **plan)
         solution = solvers[count].solve(b, on_failure="return")
+        if solution.iterations < count:
+            raise BadArgument(
+                f"{given['solver']} with {given['precond']} ended before {count} "
+                "iterations: measure fewer --iterations"
+            )
         return solution.iterations, solution.seconds
 
     seconds = per_iteration(run, iterations, repeats)

@@ -95,11 +95,16 @@ struct Step {  // x += Q a;  r -= A Q a;  S_0 = M^-1 r, where M is a diagonal (A
     visit(d);
     visit(S0);
   }
+  static constexpr int resident_blocks = 3;
   Cost cost() const { return {0, (4.0 * s + 2) * rows}; }
   SORDINO_HD void head() { rr_before = rr; }
   SORDINO_HD Sums<1> row(i32 i) {
     double xi = x[i], ri = r[i];
-    for (int j = 0; j < s; j++) {
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+    for (int j = 0; j < most_s; j++) {
+      if (j >= s) break;
       xi += a[j] * Q[j][i];
       ri -= a[j] * AQ[j][i];
     }
@@ -126,6 +131,7 @@ struct Directions {  // Q = S - Q B;  A Q = A S - A Q B (Alg. 2, l.13, 14, with 
       visit(AQ[j]);
     }
   }
+  static constexpr int resident_blocks = 2;
   Cost cost() const { return {0, 4.0 * s * s * rows}; }
   SORDINO_HD void row(i32 i) {
     update<1>(S, Q, i, 1);
@@ -142,12 +148,25 @@ struct Directions {  // Q = S - Q B;  A Q = A S - A Q B (Alg. 2, l.13, 14, with 
  private:
   template <int W>
   SORDINO_HD void update(const In* from, const InOut* to, i32 first, i32 rows) {
-    double old[most_s][W], sum[W];
-    for (int k = 0; k < s; k++)
+    double old[most_s][W], sum[W];  // on a GPU in registers: their indices must be known when it is compiled
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+    for (int k = 0; k < most_s; k++) {
+      if (k >= s) break;
       for (i32 l = 0; l < rows; l++) old[k][l] = to[k][first + l];
-    for (int k = 0; k < s; k++) {
+    }
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+    for (int k = 0; k < most_s; k++) {
+      if (k >= s) break;
       for (i32 l = 0; l < rows; l++) sum[l] = from[k][first + l];
-      for (int j = 0; j < s; j++) {
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+      for (int j = 0; j < most_s; j++) {
+        if (j >= s) break;
         double b = B[j * s + k];
         for (i32 l = 0; l < rows; l++) sum[l] -= old[j][l] * b;
       }

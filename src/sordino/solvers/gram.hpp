@@ -17,11 +17,15 @@ constexpr int most_kept = side * side;
 using Small = Foreign<const double, Access::read>;
 using SmallOut = Foreign<double, Access::update>;
 
+/// Thread blocks on a multiprocessor of a GPU: 6 leave a thread 40 registers, 2 leave it 128, of which a number takes two.
+constexpr int blocks_for(int numbers) { return numbers > 12 ? 2 : 6; }
+
 /// a_i' b_j of a tile's vectors.
 template <int R, int C>
 struct Products {
   In a[R], b[C];
   static constexpr double flops = 2 * R * C;
+  static constexpr int resident_blocks = blocks_for(R * C + R + C);
   template <class V>
   SORDINO_HD void fields(V&& visit) {
     for (int i = 0; i < R; i++) visit(a[i]);
@@ -43,6 +47,7 @@ struct Triangle {
   static constexpr int sums = R * (R + 1) / 2 + R;
   In q[R], b[R], r;
   static constexpr double flops = 2 * sums;
+  static constexpr int resident_blocks = blocks_for(sums + 2 * R + 1);
   template <class V>
   SORDINO_HD void fields(V&& visit) {
     for (int i = 0; i < R; i++) {
