@@ -18,16 +18,6 @@ i32 ghost_shift(i64 offset, i64 n, i64 first, i64 rows, const std::vector<i64>& 
   return i32(rows + place - (outside.front() - offset - first));
 }
 
-// Some lines of a grid, whose neighbours in y a product reads again: the farthest neighbour that is nearer than a plane is about
-// a line away. More than most_together are no better, and fewer than a thread block's are none.
-i32 rows_of_lines(const std::vector<i64>& offsets) {
-  constexpr i64 lines = 8, planes = 8, least_together = 256, most_together = 4096;
-  i64 line = 1;
-  for (i64 o : offsets)
-    if (o * planes <= offsets.back()) line = std::max(line, o);
-  return i32(std::clamp(lines * line, least_together, most_together));
-}
-
 std::vector<std::uint8_t> diagonals_of_entries(const CsrView& A, const CsrSlice& slice, const std::vector<i64>& offsets) {
   std::vector<std::uint8_t> on(std::size_t(slice.entries));
   for_parts(slice.first_row, slice.first_row + slice.rows, [&](i64 first, i64 last) {
@@ -66,7 +56,6 @@ CsrOperator::Layout::Layout(Rank& rank, const CsrView& A, const CsrSlice& slice,
     r.own = u32(own);
     r.last = r.own + u32(ghosts.size()) - 1;
     r.first = first;
-    r.together = rows_of_lines(offsets);
     r.nnz = slice.entries;
     return Real{r};
   };

@@ -57,7 +57,6 @@ struct DiaRowsOf {
   u32 own;    // storage rows below are columns as they are
   u32 last;   // storage row of x
   i32 first;  // storage row of the slice's row 0 (not 0 where vectors are replicated)
-  i32 together;  // rows of some lines of a grid (rows_of_lines)
   i64 nnz;
   Ghost x;
   Out y;
@@ -108,8 +107,6 @@ struct DiaRowsOf {
     entries.products(diagonals, count, u32(low - first), of.p + low, into.p + low, high - low);
   }
   SORDINO_HD void store(i32 i, double value) const { y[i] = value; }
-  /// For those that compute rows one after the other (runtime/cuda/command.cuh).
-  SORDINO_HD i32 rows_together() const { return together; }
   Cost cost() const { return {entries.bytes(), 2.0 * double(nnz)}; }
 };
 

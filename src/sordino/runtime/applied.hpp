@@ -62,11 +62,6 @@ struct Applied {
     f.products(f.x, f.y, begin, end);
   }
   Sums<K> done(i32 i) { return finish(i, {{f.y[i]}}); }
-  SORDINO_HD i32 rows_together() const
-    requires requires { f.rows_together(); }
-  {
-    return f.rows_together();
-  }
   auto cost() const { return f.cost(); }
 };
 

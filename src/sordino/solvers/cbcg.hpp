@@ -131,7 +131,6 @@ struct Directions {  // Q = S - Q B;  A Q = A S - A Q B (Alg. 2, l.13, 14, with 
       visit(AQ[j]);
     }
   }
-  static constexpr int resident_blocks = 2;
   Cost cost() const { return {0, 4.0 * s * s * rows}; }
   SORDINO_HD void row(i32 i) {
     update<1>(S, Q, i, 1);
@@ -148,25 +147,12 @@ struct Directions {  // Q = S - Q B;  A Q = A S - A Q B (Alg. 2, l.13, 14, with 
  private:
   template <int W>
   SORDINO_HD void update(const In* from, const InOut* to, i32 first, i32 rows) {
-    double old[most_s][W], sum[W];  // on a GPU in registers: their indices must be known when it is compiled
-#ifdef __CUDA_ARCH__
-#pragma unroll
-#endif
-    for (int k = 0; k < most_s; k++) {
-      if (k >= s) break;
+    double old[most_s][W], sum[W];
+    for (int k = 0; k < s; k++)
       for (i32 l = 0; l < rows; l++) old[k][l] = to[k][first + l];
-    }
-#ifdef __CUDA_ARCH__
-#pragma unroll
-#endif
-    for (int k = 0; k < most_s; k++) {
-      if (k >= s) break;
+    for (int k = 0; k < s; k++) {
       for (i32 l = 0; l < rows; l++) sum[l] = from[k][first + l];
-#ifdef __CUDA_ARCH__
-#pragma unroll
-#endif
-      for (int j = 0; j < most_s; j++) {
-        if (j >= s) break;
+      for (int j = 0; j < s; j++) {
         double b = B[j * s + k];
         for (i32 l = 0; l < rows; l++) sum[l] -= old[j][l] * b;
       }

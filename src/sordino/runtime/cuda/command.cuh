@@ -39,11 +39,6 @@ constexpr int threads_a_row() {
   return lanes_of<F, order>() * warps_of<F, order>();
 }
 
-/// Whether a functor reads again, in a row, what it has read in one not far before it, and says how far a thread block is to go
-/// on: over `rows_together()` consecutive rows, so that what is read again comes from its multiprocessor's own cache.
-template <class F>
-inline constexpr bool goes_on = requires(const F f) { f.rows_together(); };
-
 template <class F>
 inline constexpr bool has_rows = requires(F f) { f.row(i32{}); };
 
@@ -290,14 +285,6 @@ __device__ inline void compute_row(F& f, const Args& a, RowOfThread r, bool send
 template <SumOrder order, class F, int K>
 __device__ inline void stream_rows(F& f, const Args& a, const GroupArgs& g, const Hand& hand, i32 chunk, double (&sums)[K]) {
   constexpr i32 shared_by = threads_a_row<F, order>(), rows = block_threads / shared_by;
-  if constexpr (goes_on<F>) {
-    static_assert(shared_by == 1);
-    each_chunk_in_runs(hand, chunk - hand.begin, f.rows_together() / rows, [&](i32 next) {
-      const i32 row = g.first + next * rows + i32(threadIdx.x);
-      if (row < g.last) compute_row<order>(f, a, {row, true}, false, sums);
-    });
-    return;
-  }
   i32 last = min(g.last, g.first + hand.end * rows), step = hand.among * rows;
   i32 row = g.first + chunk * rows + place_in_chunk<F, order>();
   if constexpr (shared_by > 1) {  // those that share rows stay together

@@ -28,19 +28,6 @@ SORDINO_HD constexpr i32 first_chunk(const Hand& hand, i32 block, i32 blocks) {
   return place < hand.among ? hand.begin + place : hand.end;
 }
 
-/// The chunks of a hand that the block at `place` of those it is dealt to gets, where each is to get up to `run` consecutive
-/// ones at once: as many in each round, and in the last one so few that all blocks have some.
-template <class Visit>
-SORDINO_HD void each_chunk_in_runs(const Hand& hand, i32 place, i32 run, Visit&& visit) {
-  for (i32 begin = hand.begin; begin < hand.end;) {
-    const i32 left = hand.end - begin, share = (left + hand.among - 1) / hand.among, length = share < run ? share : run;
-    const i64 first = begin + i64(place) * length;
-    for (i32 k = 0; k < length && first + k < hand.end; k++) visit(i32(first) + k);
-    if (left <= i64(length) * hand.among) return;
-    begin += length * hand.among;
-  }
-}
-
 /// A task group, as it is dealt.
 struct Load {
   i32 chunks = 0;
