@@ -114,3 +114,60 @@ def test_floors_are_told_of_the_storages_that_may_be_measured(cli, fake_core):
         )  # fmt: skip
         told = [k for k in ("csr", "dia", "symdia", "constant") if f"B a row for the product in {k}" in out]
         assert told == kinds
+
+
+def test_methods_and_preconditioners_are_measured_in_all_combinations(cli, tmp_path):
+    record = tmp_path / "r.jsonl"
+    code, out, err = cli(
+        "bench", "cg", "--sizes", "8", "--engine", "host", "--iterations", 8, "--repeats", 1, "--no-peers",
+        "--solver", "cg,prcg", "--precond", "jacobi,block-ilu", "--storage", "symdia", "--record", record,
+    )  # fmt: skip
+    assert code == 2 and "diagonal" in err  # prcg takes no other
+    code, out, err = cli(
+        "bench", "cg", "--sizes", "8", "--engine", "host", "--iterations", 8, "--repeats", 1, "--no-peers",
+        "--solver", "cg,prcg", "--precond", "jacobi,sqrt-jacobi", "--storage", "symdia", "--record", record,
+    )  # fmt: skip
+    assert code == 0, err
+    lines = [json.loads(line) for line in record.read_text().splitlines()]
+    assert [(line["solver"], line["precond"]) for line in lines] == [
+        ("cg", "jacobi"), ("cg", "sqrt-jacobi"), ("prcg", "jacobi"), ("prcg", "sqrt-jacobi"),
+    ]  # fmt: skip
+    assert "iteration, prcg, sqrt-jacobi, symdia" in out
+    scaled, jacobi = (next(x for x in lines if x["precond"] == p) for p in ("sqrt-jacobi", "jacobi"))
+    assert scaled["spmv_floor_s"] == pytest.approx(40 / 48 * jacobi["spmv_floor_s"], rel=1e-12)
+    assert scaled["iteration_floor_s"] < jacobi["iteration_floor_s"]
+
+
+def test_kernels_are_held_against_their_roofline(cli, tmp_path):
+    record = tmp_path / "r.jsonl"
+    code, out, err = cli(
+        "bench", "kernels", "--size", "10,8,12", "--engine", "host", "--iterations", 12, "--repeats", 1,
+        "--precond", "jacobi,block-ilu", "--tile", "5,4,3", "--s", 4, "--record", record,
+    )  # fmt: skip
+    assert code == 0, err
+    lines = [json.loads(line) for line in record.read_text().splitlines()]
+    assert [(x["solver"], x["precond"]) for x in lines] == [
+        ("cg", "jacobi"), ("cg", "block-ilu"), ("cbcg", "jacobi"), ("cbcg", "block-ilu"),
+    ]  # fmt: skip
+    for line in lines:
+        assert sum(k["share"] for k in line["kernels"]) == pytest.approx(1)
+        for k in line["kernels"]:
+            roofline = k["flops"] / line["flops"] + k["bytes"] / line["bandwidth"]
+            assert k["roofline_s"] == pytest.approx(roofline) and k["seconds"] > 0
+    product = next(k for k in lines[0]["kernels"] if k["name"] == "SpMV")
+    assert product["bytes"] == pytest.approx(72 * 960) and product["calls"] >= 12
+    assert "cbcg with block-ilu, storage dia, host engine" in out and "of its roofline" in out
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        (["--size", "8,8"], "--size is X,Y,Z"),
+        (["--solver", "cg,fast"], "--solver is of"),
+        (["--repeats", "0"], "must be at least 1"),
+        (["--engine", "model"], "--engine is host or cuda"),
+    ],
+)
+def test_kernels_bad_usage(cli, argv, sentence):
+    code, _, err = cli("bench", "kernels", *argv)
+    assert code == 2 and sentence in err

@@ -1,4 +1,4 @@
-"""``sordino bench cg``: microseconds of an iteration of Jacobi-CG, or another method, and of its product, beside others."""
+"""``sordino bench cg``: microseconds of an iteration of CG, or another method, and of its product, beside others."""
 
 from __future__ import annotations
 
@@ -103,9 +103,7 @@ def _parser() -> Parser:
         help="how entries lie in memory, of auto, csr, dia, symdia, constant (default auto); records say which",
     )
     parser.add_argument("--solver", default="cg", metavar="A,B", help="methods (default cg)")
-    parser.add_argument(
-        "--precond", default="jacobi", metavar="A,B", help="preconditioners (default jacobi)"
-    )
+    parser.add_argument("--precond", default="jacobi", metavar="A,B", help="preconditioners (default jacobi)")
     parser.add_argument("--contrast", default="1", metavar="C", help="contrast of density (default 1)")
     parser.add_argument(
         "--iterations", default="200", metavar="N", help="iterations of a timed run (default 200)"

@@ -47,7 +47,9 @@ def main(argv: Sequence[str]) -> int:
     nx, ny, nz = cells
     matrix = poisson_rows(nx, ny, nz, 7, number(given.contrast, "--contrast"))
     roof = measured_roof(engine)
-    say(f"copy bandwidth here: {roof['bandwidth'] / 1e9:,.0f} GB/s; peak: {roof['flops'] / 1e12:,.2f} TFLOP/s\n")
+    say(
+        f"copy bandwidth here: {roof['bandwidth'] / 1e9:,.0f} GB/s; peak: {roof['flops'] / 1e12:,.2f} TFLOP/s\n"
+    )
     measured = []
     for solver, precond, storage in itertools.product(
         _words(given.solver, "solver"), _words(given.precond, "precond"), _words(given.storage, "storage")
