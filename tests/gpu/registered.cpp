@@ -18,12 +18,12 @@ using namespace sordino;
 namespace {
 
 /// Products with A, for which the host engine has kernels of its own.
-bool is_product(const std::type_info& functor) {
-  return std::string(functor.name()).find("Rows") != std::string::npos;
-}
+bool is_product(const std::type_info& functor) { return std::string(functor.name()).find("Rows") != std::string::npos; }
 
 bool runs(const Command& c, cuda::SumOrder order) {
-  auto there = [&](const std::type_info& functor, const std::type_info& test) { return cuda::find_kernel(functor, test, order); };
+  auto there = [&](const std::type_info& functor, const std::type_info& test) {
+    return cuda::find_kernel(functor, test, order);
+  };
   const std::type_info &functor = c.body->type(), &test = c.test ? c.test->type() : typeid(NoTest);
   return there(functor, test) || (c.test && there(functor, typeid(NoTest)) && there(typeid(Nothing), test));
 }
@@ -35,7 +35,8 @@ std::set<std::string> without_kernel(const MethodEntry& m) {
     for (auto& c : r.commands)
       for (auto order : {cuda::SumOrder::grid, cuda::SumOrder::fixed})
         if (c.capturable && !is_product(c.body->type()) && !runs(c, order))
-          missing.insert(c.name + (c.test ? " with its exit test" : "") + (order == cuda::SumOrder::fixed ? ", fixed order" : ""));
+          missing.insert(c.name + (c.test ? " with its exit test" : "") +
+                         (order == cuda::SumOrder::fixed ? ", fixed order" : ""));
   };
   const CsrMatrix matrix = poisson(6, 5, 7, 7, 10);
   const CsrView A = matrix.view();

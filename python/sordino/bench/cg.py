@@ -174,7 +174,8 @@ def _measure(
     matrix = poisson_rows(size, size, size, 7, plan.contrast)
     peers = _measure_peers(matrix, plan)
     found = []
-    for ranks, *words in itertools.product(plan.ranks, *(plan.choices[name] for name in SEVERAL)):
+    combinations = itertools.product(*(plan.choices[name] for name in SEVERAL))
+    for ranks, words in itertools.product(plan.ranks, combinations):
         given: dict[str, Any] = dict(zip(SEVERAL, words, strict=True))
         way = given.pop("all_reduce")
         if given["precond"] == "block-ilu":

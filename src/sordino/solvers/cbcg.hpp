@@ -182,9 +182,9 @@ struct Cbcg final : Method {
   static constexpr bool stays = false;  // so many kinds of commands would make a kernel that is slow in all of them
   static constexpr Factors complex = Factors::of_words;
   explicit Cbcg(const Problem& problem);
-  using kernels =
-      decltype(joined(cg::Cg::kernels{}, gram::Kernels{}, spectrum::Kernels{},
-                      KernelList<Kernel<Begin>, Kernel<Next>, Kernel<First>, Kernel<Step>, Kernel<Directions>, Kernel<Nothing, Independent>>{}));
+  using kernels = decltype(joined(cg::Cg::kernels{}, gram::Kernels{}, spectrum::Kernels{},
+                                  KernelList<Kernel<Begin>, Kernel<Next>, Kernel<First>, Kernel<Step>, Kernel<Directions>,
+                                             Kernel<Nothing, Independent>>{}));
 
   bool fall_back() override;
   void fit(int iterations) override;
