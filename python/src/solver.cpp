@@ -125,6 +125,11 @@ struct Watching {
   }
 };
 
+/// Nothing for None: nobody has described it.
+std::optional<Machine> described(const nb::object& machine) {
+  return machine.is_none() ? std::nullopt : std::optional(machine_of(machine));
+}
+
 /// A solver and the arrays it views.
 class PySolver {
  public:
@@ -133,7 +138,7 @@ class PySolver {
       : given_(indptr, indices, data, n, given), data_(data), n_(given_.system.words()) {
     Options o;
     update(o, options);
-    Machine m = machine_of(machine);
+    std::optional<Machine> m = described(machine);
     System& system = given_.system;
     if (system.watch.every > 0)
       system.watch.look = [watch = watch_, n = n_](int iteration, double residual, const double* x) {
@@ -178,6 +183,7 @@ class PySolver {
     nb::dict d = report_dict(report, !root ? nb::none() : x.is_none() ? owned_array(std::move(made)) : x);
     d["setup_seconds"] = solver_->setup_seconds();
     d["solver"] = solver_->method();
+    d["solver_reason"] = solver_->why_method();
     d["precond"] = solver_->preconditioner();
     d["symmetry"] = solver_->symmetry();
     d["storage"] = solver_->storage();
@@ -257,12 +263,13 @@ class PySolver {
 };
 
 std::vector<i64> estimate(Array<i64> indptr, Array<i32> indices, Array<double> data, i64 n, const nb::dict& options,
-                          const nb::dict& given) {
+                          const nb::dict& given, const nb::object& machine) {
   GivenSystem all(indptr, indices, data, n, given);
   Options o;
   update(o, options);
+  std::optional<Machine> m = described(machine);
   nb::gil_scoped_release release;
-  return estimate_memory(all.system, o, o.ranks * number_of_processes(), o.engine == "cuda");
+  return estimate_memory(all.system, o, o.ranks * number_of_processes(), o.engine == "cuda", m);
 }
 
 /// What storage=auto takes for a matrix like this one of which a rank has so many rows, and why. `unit`: of sqrt-jacobi.
@@ -278,7 +285,8 @@ std::tuple<std::string, std::string> automatic_storage(Array<i64> indptr, Array<
 
 void define_solver(nb::module_& m) {
   using namespace nb::literals;
-  m.def("estimate_memory", &estimate, "indptr"_a, "indices"_a, "data"_a, "n"_a, "options"_a, "given"_a = nb::dict());
+  m.def("estimate_memory", &estimate, "indptr"_a, "indices"_a, "data"_a, "n"_a, "options"_a, "given"_a = nb::dict(),
+        "machine"_a.none() = nb::none());
   m.def("automatic_storage", &automatic_storage, "indptr"_a, "indices"_a, "data"_a, "n"_a, "rows"_a, "unit"_a,
         "given"_a = nb::dict());
   static PyType_Slot collected[] = {{Py_tp_traverse, reinterpret_cast<void*>(&PySolver::traverse)},

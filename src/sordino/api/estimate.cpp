@@ -1,5 +1,6 @@
 // How much memory a solver will take, without setting it up: which vectors it makes is seen on a solver of 64 rows.
-#include "sordino/api/part.hpp"
+#include "sordino/api/ghosts.hpp"
+#include "sordino/api/method_choice.hpp"
 #include "sordino/linalg/poisson.hpp"
 #include "sordino/runtime/host/engine.hpp"
 
@@ -82,22 +83,10 @@ CsrSlice slice_of(const CsrView& A, const Partition& p, int rank) {
   return {first, end - first, A.indptr[first], A.indptr[end] - A.indptr[first]};
 }
 
-/// Columns that a rank's rows touch outside its own. `seen` [n] takes a mark that no other call has.
-i64 ghosts_of(const CsrView& A, const Partition& p, int rank, const Diagonals& diagonals, std::vector<i32>& seen, i32 mark) {
-  if (!diagonals.empty()) return i64(columns_outside(diagonals, A.n, p.first_row(rank), p.rows(rank)).size());
-  i64 ghosts = 0, begin = p.first_row(rank), end = p.first_row(rank + 1);
-  for (i64 k = A.indptr[begin]; k < A.indptr[end]; k++) {
-    i32 column = A.indices[k];
-    if ((column >= begin && column < end) || seen[std::size_t(column)] == mark) continue;
-    seen[std::size_t(column)] = mark;
-    ghosts++;
-  }
-  return ghosts;
-}
-
 }  // namespace
 
-std::vector<i64> estimate_memory(const System& system, const Options& options, int ranks, bool device) {
+std::vector<i64> estimate_memory(const System& system, const Options& options, int ranks, bool device,
+                                 const std::optional<Machine>& machine) {
   if (system.A.words != 1 && (options.nullspace != "none" || !system.nullspace.empty()))
     throw Error(Errc::unsupported, "nullspaces of complex systems are not supported");
   Options o = options;
@@ -105,6 +94,7 @@ std::vector<i64> estimate_memory(const System& system, const Options& options, i
   Choice choice = choose(system, o);
   choice.storage = storage_of(system, o, ranks);
   choice.tiling = tiling_of(system, o, choice, ranks, device);
+  settle_method(choice, system, o, ranks, machine);
   Vectors v = vectors_of(system, choice, o);
   Partition p = partition_of(system, choice, ranks);
   i64 n = system.A.n;

@@ -137,7 +137,7 @@ Choice choose(const System& s, const Options& o) {
     bad_argument("more ranks (" + std::to_string(o.ranks) + ") than rows (" + std::to_string(s.A.n) + ")");
   check_partition(s, o);
   auto chosen = choose_method(s, o);
-  Choice c{chosen.method, preconditioner_of(s, o), chosen.symmetry};
+  Choice c{chosen.method, chosen.why, preconditioner_of(s, o), chosen.symmetry};
   if (s.product && !c.method->any_preconditioner)
     throw Error(Errc::unsupported,
                 "solver " + c.method->name +

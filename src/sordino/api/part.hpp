@@ -16,14 +16,17 @@ namespace sordino {
 /// What the options leave open, decided.
 struct Choice {
   const MethodEntry* method = nullptr;
-  std::string preconditioner;  // none, jacobi, sqrt-jacobi, chebyshev, block-ilu or given
-  std::string symmetry = "";   // hermitian, symmetric or general; empty: nobody looked
-  double bound = 0;            // of the eigenvalues of diag(A)^-1 A, for chebyshev
-  StorageChoice storage = {};  // decided last, when the number of ranks is known
-  Tiling tiling = {};          // of block-ilu, likewise
+  std::string why_method = "";  // in words that go on after "the solver is ..., as "; empty: the machine is to decide
+  std::string preconditioner;   // none, jacobi, sqrt-jacobi, chebyshev, block-ilu or given
+  std::string symmetry = "";    // hermitian, symmetric or general; empty: nobody looked
+  double bound = 0;             // of the eigenvalues of diag(A)^-1 A, for chebyshev
+  StorageChoice storage = {};   // decided last, when the number of ranks is known
+  Tiling tiling = {};           // of block-ilu, likewise
 };
 
-/// Checks options and system, and decides all but the storage. Throws bad_argument or unsupported with one sentence.
+/// Checks options and system, and decides all but what hangs on the number of ranks: the storage, and, for solver=auto and a
+/// symmetric positive definite matrix, whether it stays cg (method_choice.hpp). Throws bad_argument or unsupported with one
+/// sentence.
 Choice choose(const System& system, const Options& options);
 
 /// How A lies in memory of so many ranks; of a function it does not. Throws as choose_storage().

@@ -8,6 +8,7 @@
 #include "sordino/api/callers.hpp"
 #include "sordino/api/engines.hpp"
 #include "sordino/api/inspect.hpp"
+#include "sordino/api/method_choice.hpp"
 #include "sordino/api/part.hpp"
 #include "sordino/api/singular.hpp"
 #include "sordino/api/symmetry.hpp"
@@ -41,6 +42,7 @@ struct Solver::State {
   RowsOnHost rows;                          // A's arrays, if they were on a GPU
   std::vector<double> values, next_values;  // the same of later ones, in turns, so that refused ones change nothing
   Options options;
+  std::optional<Machine> machine = {};  // that solver=auto goes by
   Choice chosen;
   std::unique_ptr<ScaledMatrix> scaled;  // what is iterated with, where that is not A
   EngineChoice choice;
@@ -67,15 +69,19 @@ struct Solver::State {
   void fill(Report& report, SolveOutcome& outcome, const Ledger& before);
 };
 
-Solver::Solver(const System& system, const Options& options, const Machine& machine) {
+Solver::Solver(const System& system, const Options& options, const std::optional<Machine>& machine) {
   double begin = seconds_now();
   state_.reset(new State(system, options));
-  state_->another_engine = [&s = *state_, machine] { return make_engine(s.options, machine, s.A.n / number_of_processes()); };
+  state_->machine = machine;
+  state_->another_engine = [&s = *state_] {
+    return make_engine(s.options, s.machine.value_or(Machine{}), s.A.n / number_of_processes());
+  };
   state_->set_up(state_->another_engine());
   state_->setup_seconds = seconds_now() - begin;
 }
 
-Solver::Solver(const CsrView& A, const Options& options, const Machine& machine) : Solver(System{.A = A}, options, machine) {}
+Solver::Solver(const CsrView& A, const Options& options, const std::optional<Machine>& machine)
+    : Solver(System{.A = A}, options, machine) {}
 
 Solver::Solver(const CsrView& A, const Options& options, EngineChoice engine) {
   double begin = seconds_now();
@@ -112,6 +118,7 @@ void Solver::State::set_up(EngineChoice made) {
   Range range("sordino: set up");
   chosen.storage = storage_of(system, options, made.engine->size());
   chosen.tiling = tiling_of(system, options, chosen, made.engine->size(), made.engine->is_device());
+  settle_method(chosen, system, options, made.engine->size(), machine);
   parts.clear();
   choice = std::move(made);
   engine().trace().on = options.trace;
@@ -342,6 +349,7 @@ int Solver::ranks() const { return state_->engine().size(); }
 int Solver::first_rank() const { return state_->engine().first_rank(); }
 double Solver::setup_seconds() const { return state_->setup_seconds; }
 const std::string& Solver::method() const { return state_->chosen.method->name; }
+const std::string& Solver::why_method() const { return state_->chosen.why_method; }
 int Solver::steps() const { return state_->parts[0].driver->steps(); }
 const std::string& Solver::storage() const { return state_->chosen.storage.name; }
 const std::string& Solver::why_stored_so() const { return state_->chosen.storage.why; }

@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,12 +38,13 @@ class Solver {
  public:
   /// Sets up once: partition, halos, vectors, recordings, graphs. `A` has sorted columns; its arrays must outlive the solver
   /// (the host engine views them), but for those on a GPU, which are copied to the host: 12 bytes an entry, 8 a row. They are
-  /// to be complete once the legacy default stream of their GPU is. Throws Error. `machine` is what the model engine runs on.
-  Solver(const CsrView& A, const Options& options, const Machine& machine = {});
+  /// to be complete once the legacy default stream of their GPU is. Throws Error. `machine` is what the model engine runs on,
+  /// and, on every engine, what solver=auto goes by: without one a symmetric positive definite matrix gets cg.
+  Solver(const CsrView& A, const Options& options, const std::optional<Machine>& machine = {});
   /// The same on an engine that the caller has made; the options that choose one are not looked at.
   Solver(const CsrView& A, const Options& options, EngineChoice engine);
   /// The same for a system that is more than a matrix.
-  Solver(const System& system, const Options& options, const Machine& machine = {});
+  Solver(const System& system, const Options& options, const std::optional<Machine>& machine = {});
   ~Solver();
   Solver(Solver&&) noexcept;
 
@@ -82,6 +84,7 @@ class Solver {
   /// For each rank of this process: device and pinned memory, graphs and events made so far. A later solve makes none.
   std::vector<i64> device_allocations() const;
   const std::string& method() const;
+  const std::string& why_method() const;  // in words that go on after "the solver is ..., as ", or "asked for"
   const std::string& preconditioner() const;
   int steps() const;  // iterations that the method takes at once, which is once round its loop; 1 but for cbcg
   const std::string& symmetry() const;       // hermitian, symmetric or general, as found or said; empty: nobody looked

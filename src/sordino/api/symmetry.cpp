@@ -65,9 +65,17 @@ std::optional<Symmetry> checked(const System& s, const Options& o, bool wanted) 
   return found;
 }
 
-const char* automatic(const System& s, const Symmetry& is) {
-  if (is.hermitian) return s.product || positive_diagonal(s.A) ? "cg" : "bicgstab";
-  return is.symmetric ? "cocg" : "bicgstab";
+/// What solver=auto takes, and why; for cg its machine will say.
+struct Automatic {
+  std::string name, why;
+};
+constexpr const char* unknown = "nobody says that the matrix is symmetric";
+
+Automatic automatic(const System& s, const Symmetry& is) {
+  const std::string what = "the matrix is " + in_words(is, !s.A.is_complex());
+  if (!is.hermitian) return {is.symmetric ? "cocg" : "bicgstab", what};
+  if (s.product || positive_diagonal(s.A)) return {"cg", ""};
+  return {"bicgstab", what + ", and its diagonal is not positive"};
 }
 
 void require_fit(const MethodEntry& m, const System& s, const Options& o, const std::optional<Symmetry>& is) {
@@ -124,9 +132,10 @@ ChosenMethod choose_method(const System& s, const Options& o) {
   const MethodEntry* asked = o.solver == "auto" ? nullptr : &method(o.solver);
   if (asked) require_fit(*asked, s, o, {});
   auto is = checked(s, o, asked ? s.A.is_complex() && asked->needs_spd : true);
-  const MethodEntry* m = asked ? asked : &method(is ? automatic(s, *is) : "bicgstab");
-  require_fit(*m, s, o, is);
-  return {m, is ? name(*is) : ""};
+  const Automatic taken = asked ? Automatic{asked->name, "asked for"} : is ? automatic(s, *is) : Automatic{"bicgstab", unknown};
+  const MethodEntry& m = method(taken.name);
+  require_fit(m, s, o, is);
+  return {&m, taken.why, is ? name(*is) : ""};
 }
 
 }  // namespace sordino

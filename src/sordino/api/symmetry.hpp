@@ -26,13 +26,15 @@ std::string name(const Symmetry& symmetry);
 /// A method for a matrix, and what the matrix was found, or said, to be; empty: nobody looked.
 struct ChosenMethod {
   const MethodEntry* method = nullptr;
+  std::string why;  // "asked for", or what the matrix is; empty for the cg of auto, of which the machine is to say more
   std::string symmetry;
 };
 
-/// Options solver and symmetry; auto takes cg for a Hermitian matrix with a positive diagonal (the sign of a definite one; cg
-/// says `indefinite` if it was not), cocg for a complex symmetric one, else bicgstab, also where entries are not known.
-/// Real matrices are looked at where solver is auto or symmetry is said, complex ones also before a method that needs a
-/// symmetry. Throws bad_argument where that is not the matrix's, and unsupported for a method of real numbers alone.
+/// Options solver and symmetry; auto takes cg, until the machine is asked (method_choice.hpp), for a Hermitian matrix with a
+/// positive diagonal (the sign of a definite one; cg says `indefinite` if it was not), cocg for a complex symmetric one, else
+/// bicgstab, also where entries are not known. Real matrices are looked at where solver is auto or symmetry is said, complex
+/// ones also before a method that needs a symmetry. Throws bad_argument where that is not the matrix's, and unsupported for a
+/// method of real numbers alone.
 ChosenMethod choose_method(const System& system, const Options& options);
 
 }  // namespace sordino

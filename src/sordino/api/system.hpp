@@ -1,5 +1,6 @@
 // What a solver is set up for.
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "sordino/api/options.hpp"
@@ -7,6 +8,7 @@
 #include "sordino/linalg/host_operator.hpp"
 #include "sordino/linalg/nullspace.hpp"
 #include "sordino/linalg/watcher.hpp"
+#include "sordino/runtime/machine.hpp"
 
 namespace sordino {
 
@@ -35,7 +37,8 @@ struct System {
 
 /// Bytes that each of `ranks` ranks would hold for a solver, as Solver::memory() says once it is set up: vectors, and the
 /// matrix as the engine, of host memory or of a device, stores it; not the caller's arrays. Cost: O(nnz), and a solver of 64
-/// rows.
-std::vector<i64> estimate_memory(const System& system, const Options& options, int ranks, bool device);
+/// rows, and what solver=auto looks at: `machine` is what it goes by, as in a Solver.
+std::vector<i64> estimate_memory(const System& system, const Options& options, int ranks, bool device,
+                                 const std::optional<Machine>& machine = {});
 
 }  // namespace sordino

@@ -45,6 +45,8 @@ class Driver {
   void values_changed();
   /// Iterations that the method takes at once, where it has not fallen back.
   int steps() const { return steps_; }
+  /// What its iterations replay, where it has not fallen back.
+  const Recording& loop() const { return method_->iterate.recording(); }
   /// How much larger the norm of a residual is than what the loop knows of it: 1, but for a scaled system. From any thread.
   double norm_ratio() const { return system_.ratio(); }
   const Space& space() const { return s_.space(A_.space()); }

@@ -1,0 +1,241 @@
+#include "sordino/api/method_choice.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <numeric>
+
+#include "sordino/api/ghosts.hpp"
+#include "sordino/base/range.hpp"
+#include "sordino/runtime/model/engine.hpp"
+
+namespace sordino {
+namespace {
+
+constexpr double worth_it = 0.95;      // of cg's time: what another method may take at most
+constexpr double dominated = 0.5;      // of cg's time, from which on its sums are worth cbcg
+constexpr double finest_rtol = 1e-10;  // recurrences of the others drift further before they are replaced or restarted
+constexpr i64 most_at_one_side = 32;   // entries of a row of the small matrix; denser ones count as more rows
+constexpr int warm = 4, timed = 4;     // rounds of a loop that are walked
+
+/// What a rank has to do with the others, on average.
+struct Load {
+  double rows = 0;    // of a rank
+  double ghosts = 0;  // rows of others that it reads, and its own that others do
+  int ranks = 1;
+};
+
+/// One rank on its way through a loop, on the clock of a described machine.
+class Walk {
+ public:
+  Walk(const Rank& rank, const Recording& loop, const Load& load, const Machine& machine)
+      : rank_(rank), loop_(loop), load_(load), machine_(machine), edge_(std::min(1.0, load.ghosts / load.rows)) {
+    names_.resize(rank.vectors().size());
+    std::iota(names_.begin(), names_.end(), 0);
+  }
+
+  void go_round(int round) {
+    std::vector<int> names = rotated(names_, loop_.rotate, round);
+    for (const Command& c : loop_.commands)
+      if (c.every == 0)  // looks, once in many iterations, are alike in all methods
+        for (const Phase& p : c.phases) step(c, p, names);
+  }
+  double now() const { return now_; }
+  double waited() const { return waited_; }
+
+ private:
+  void step(const Command& c, const Phase& p, const std::vector<int>& names) {
+    switch (p.op) {
+      case Op::launch: now_ += machine_.launch_s; break;
+      case Op::tasks: now_ += seconds(c, c.groups[std::size_t(p.slot)].share); break;
+      case Op::start: start(c, p.slot); break;
+      case Op::finish: finish(p.slot); break;
+      case Op::put: put(names[std::size_t(p.slot)]); break;
+      case Op::await: now_ = std::max(now_, arrives_[names[std::size_t(p.slot)]]); break;
+      default: break;
+    }
+  }
+
+  /// Of a group with such a share of the small command. One of a few rows is at the edge: it is sent, or waits for what is.
+  double seconds(const Command& c, double share) const {
+    if (rank_.space(c.space).replicated) return share * machine_.compute(c.name, c.bytes, c.flops);
+    const double factor = load_.rows / double(c.rows());
+    auto edges = std::count_if(c.groups.begin(), c.groups.end(), [](const TaskGroup& g) { return g.share < 0.5; });
+    const double part = share < 0.5 ? edge_ / double(edges) : edges > 0 ? 1 - edge_ : share;
+    return part * machine_.compute(c.name, factor * c.bytes, factor * c.flops);
+  }
+
+  void start(const Command& c, int slot) {
+    if (c.joins) return;
+    now_ += machine_.reduction_start_s;
+    const Reduction& sum = rank_.reductions()[std::size_t(slot)];
+    if (!rank_.space(sum.space).replicated) ends_[slot] = now_ + machine_.reduction(load_.ranks);
+  }
+
+  void finish(int slot) {
+    waited_ += std::max(0.0, ends_[slot] - now_);
+    now_ = std::max(now_, ends_[slot]);
+  }
+
+  /// Two neighbours, of which one is on another node where there are several; a node of one rank has only such. What is sent
+  /// one way goes one after the other.
+  void put(int vector) {
+    const bool several = machine_.ranks_per_node > 0 && load_.ranks > machine_.ranks_per_node;
+    const int peers = load_.ranks > 2 ? 2 : 1, far = !several ? 0 : machine_.ranks_per_node == 1 ? peers : 1;
+    const double bytes = sizeof(double) * load_.ghosts / peers;
+    now_ += peers * machine_.put_overhead_s;
+    arrives_[vector] = now_;
+    auto send = [&](int messages, double& free, double latency, double bandwidth) {
+      if (messages == 0) return;
+      free = std::max(now_, free) + messages * bytes / bandwidth;
+      arrives_[vector] = std::max(arrives_[vector], free + latency);
+    };
+    send(peers - far, link_free_, machine_.link_latency_s, machine_.link_bandwidth);
+    send(far, network_free_, machine_.internode_latency_s, machine_.internode_bandwidth);
+  }
+
+  const Rank& rank_;
+  const Recording& loop_;
+  const Load& load_;
+  const Machine& machine_;
+  double edge_;  // of a rank's rows
+  double now_ = 0, waited_ = 0, link_free_ = 0, network_free_ = 0;
+  std::vector<int> names_;
+  std::map<int, double> ends_, arrives_;  // of reductions, of ghosts
+};
+
+/// By a loop that `rank` has recorded for fewer rows.
+IterationTime seconds_of_iteration(const Rank& rank, const Recording& loop, const Load& load, const Machine& machine) {
+  Walk walk(rank, loop, load, machine);
+  int round = 0;
+  while (round < warm) walk.go_round(round++);
+  const double begun = walk.now(), waited = walk.waited();
+  while (round < warm + timed) walk.go_round(round++);
+  const double iterations = double(timed) * loop.steps;
+  return {(walk.now() - begun) / iterations, (walk.waited() - waited) / iterations};
+}
+
+/// A matrix with so many entries in a row, beside the diagonal: about what the system's has, in few rows.
+CsrMatrix banded(i64 n, i64 at_one_side) {
+  CsrMatrix A;
+  A.n = n;
+  A.indptr.push_back(0);
+  for (i64 i = 0; i < n; i++) {
+    for (i64 j = std::max<i64>(0, i - at_one_side); j <= std::min(n - 1, i + at_one_side); j++) {
+      A.indices.push_back(i32(j));
+      A.values.push_back(i == j ? 2.0 * double(at_one_side) + 1 : -1.0);
+    }
+    A.indptr.push_back(i64(A.indices.size()));
+  }
+  return A;
+}
+
+model::Options two_ranks() {
+  model::Options o;
+  o.ranks = 2;
+  return o;
+}
+
+/// Times methods by solvers of a small system on two ranks, with as many bytes a row.
+class Trial {
+ public:
+  Trial(const System& s, const Options& o, const Choice& c, int ranks, const Machine& machine)
+      : options_(o), choice_(c), machine_(machine) {
+    const Diagonals& d = c.storage.diagonals;
+    const double entries = d.empty() ? double(s.A.nnz()) / double(s.A.n) : double(d.offsets.size());
+    const i64 half = std::clamp(i64(std::lround((entries - 1) / 2)), i64(1), most_at_one_side);
+    const i64 rows = std::max<i64>(64, 16 * half);  // of a rank: a few of them at its edge
+    A_ = banded(2 * rows, half);
+    system_.A = A_.view();
+    if (!s.diagonal.empty()) system_.diagonal.assign(std::size_t(A_.n), 1.0);
+    choice_.storage = choose_storage(system_.A, c.storage.name, rows, o.precond == "sqrt-jacobi");
+    const double denser = std::max(1.0, entries / double(2 * most_at_one_side + 1));
+    load_ = {denser * double(s.A.n) / ranks, double(ghosts_inside(s, c, ranks)), ranks};
+    partition_ = partition_of(system_, choice_, 2);
+    scaled_ = scaled_matrix(system_, choice_);
+  }
+
+  IterationTime of(const MethodEntry& method) {
+    Choice c = choice_;
+    c.method = &method;
+    std::vector<Part> parts(2);
+    engine_.run(
+        [&](Rank& rank) { parts[std::size_t(rank.id())] = build_part(rank, system_, c, options_, partition_, scaled_.get()); });
+    return seconds_of_iteration(engine_.rank(0), parts[0].driver->loop(), load_, machine_);
+  }
+
+ private:
+  const Options& options_;
+  Choice choice_;
+  const Machine& machine_;
+  model::ModelEngine engine_{two_ranks()};  // one thread, whatever else this machine does
+  CsrMatrix A_;
+  System system_;
+  Load load_;
+  Partition partition_;
+  std::unique_ptr<ScaledMatrix> scaled_;
+};
+
+bool may_take(const MethodEntry& m, const Choice& c) {
+  if (c.preconditioner == "chebyshev" && !m.any_preconditioner) return false;
+  return c.preconditioner != "sqrt-jacobi" || m.scalable;
+}
+
+/// Why it is cg, whatever a machine would say; empty: it is not said yet.
+std::string why_cg(const System& s, const Options& o, const Choice& c, int ranks, bool described) {
+  if (ranks == 1) return "one rank waits for nobody, and it moves the fewest bytes";
+  if (s.product) return "the product is a function, and nobody knows what it costs";
+  if (s.A.is_complex()) return "the entries are complex";
+  if (s.brings_operator() || c.preconditioner == "block-ilu") return "nobody knows what the preconditioner costs";
+  if (o.deterministic == "on")
+    return "deterministic 'on' keeps the bits on any number of ranks, and others would be faster on some";
+  if (o.rtol < finest_rtol) return "others lose digits, and rtol is below 1e-10";
+  return described ? "" : "nobody has described this machine";
+}
+
+std::string duration(double seconds) {
+  char text[32];
+  const bool brief = seconds < 1e-3;
+  std::snprintf(text, sizeof text, "%.3g %s", seconds * (brief ? 1e6 : 1e3), brief ? "us" : "ms");
+  return text;
+}
+
+/// The fastest there, if it is worth it.
+void choose_by_machine(Choice& choice, const System& s, const Options& o, int ranks, const Machine& machine) {
+  Range range("choose the method");
+  validate(machine);
+  Trial trial(s, o, choice, ranks, machine);
+  const IterationTime of_cg = trial.of(*choice.method);
+  const MethodEntry* best = nullptr;
+  IterationTime of_best{.seconds = HUGE_VAL};
+  for (const char* name : {"cgcg", "gropp", "prcg", "cbcg"}) {
+    const MethodEntry& m = method(name);
+    if (!may_take(m, choice) || (m.name == "cbcg" && of_cg.sums < dominated * of_cg.seconds)) continue;
+    const IterationTime found = trial.of(m);
+    if (found.seconds < of_best.seconds) best = &m, of_best = found;
+  }
+  const std::string where = " an iteration on " + std::to_string(ranks) + " ranks of the described machine";
+  const std::string cg_takes = duration(of_cg.seconds), waits = ", " + duration(of_cg.sums) + " of them waiting for sums";
+  if (of_best.seconds < worth_it * of_cg.seconds) {
+    choice.method = best;
+    choice.why_method = "it takes " + duration(of_best.seconds) + where + ", and cg " + cg_takes + waits;
+  } else {
+    choice.why_method = "it takes " + cg_takes + where + waits + ", and " + best->name + ", the best of the others, " +
+                        duration(of_best.seconds);
+  }
+}
+
+}  // namespace
+
+IterationTime seconds_of(const Choice& c, const System& s, const Options& o, int ranks, const Machine& machine) {
+  return Trial(s, o, c, ranks, machine).of(*c.method);
+}
+
+void settle_method(Choice& choice, const System& s, const Options& o, int ranks, const std::optional<Machine>& machine) {
+  if (!choice.why_method.empty()) return;
+  choice.why_method = why_cg(s, o, choice, ranks, machine.has_value());
+  if (choice.why_method.empty()) choose_by_machine(choice, s, o, ranks, *machine);
+}
+
+}  // namespace sordino

@@ -1,0 +1,36 @@
+// Which method solver=auto takes for a symmetric positive definite matrix: the one function that setups and estimates of memory
+// ask, once they know the ranks.
+#pragma once
+#include <optional>
+
+#include "sordino/api/part.hpp"
+#include "sordino/runtime/machine.hpp"
+
+namespace sordino {
+
+/// Says why the method is what it is, where `choice` has left that to the machine: then it has decided all else, with cg as the
+/// method, which becomes one of cg, cgcg, gropp, prcg and cbcg. They solve the same systems in about as many iterations.
+/// `machine`: whose seconds count, or nothing where nobody has described it.
+///
+/// Anything but cg has to be 5 % faster there, by a walk of one rank through the method's own recording (seconds_of),
+/// and cbcg is looked at only where cg waits for sums more than half of its time. It stays cg with one rank, for rtol below
+/// 1e-10, with deterministic 'on', for functions and complex entries, and with a preconditioner whose cost nobody knows.
+///
+/// Cost: nothing in these cases; else a solver of some hundred rows for each method, a millisecond or so each, and one pass
+/// over the entries of one rank. The same in all processes, which hold the same system. Throws bad_argument for a machine of
+/// numbers that cannot be meant.
+void settle_method(Choice& choice, const System& system, const Options& options, int ranks,
+                   const std::optional<Machine>& machine);
+
+/// Of one iteration, on a rank like all others.
+struct IterationTime {
+  double seconds = 0;
+  double sums = 0;  // of them: waits for reductions
+};
+
+/// What an iteration of the chosen method takes there, the storage being chosen, too: one rank walks through what a solver of a
+/// small matrix with as many entries a row has recorded. Launches count, bytes and flops in proportion to the rows, and of
+/// reductions and halos what is left to wait for where they end. All ranks are taken to be alike: nobody waits for a late one.
+IterationTime seconds_of(const Choice& choice, const System& system, const Options& options, int ranks, const Machine& machine);
+
+}  // namespace sordino

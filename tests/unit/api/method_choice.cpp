@@ -1,0 +1,147 @@
+// What solver=auto takes for a symmetric positive definite matrix, and that its clock is the model engine's.
+#include "sordino/api/method_choice.hpp"
+
+#include <cmath>
+
+#include "check.hpp"
+#include "sordino/api/solver.hpp"
+#include "sordino/linalg/poisson.hpp"
+
+using namespace sordino;
+
+namespace {
+
+/// A machine where sums of all ranks take so long, and little else takes any time.
+Machine slow_to_sum(double seconds) {
+  Machine m;
+  m.launch_s = 1e-7, m.memory_bandwidth = 1e11, m.reduction_base_s = seconds, m.reduction_start_s = 0;
+  m.link_latency_s = 1e-6, m.put_overhead_s = 0;
+  return m;
+}
+
+const CsrMatrix& box() {
+  static const CsrMatrix A = poisson(12, 12, 48, 7, 1.0);
+  return A;
+}
+
+Choice chosen(Options o, int ranks, const std::optional<Machine>& machine, const CsrMatrix& A = box()) {
+  System system{.A = A.view()};
+  Choice c = choose(system, o);
+  c.storage = storage_of(system, o, ranks);
+  settle_method(c, system, o, ranks, machine);
+  return c;
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// Seconds of an iteration on the model engine.
+double modelled(const std::string& solver, const Machine& machine, int ranks) {
+  auto seconds = [&](int iterations) {
+    Options o;
+    o.engine = "model", o.solver = solver, o.ranks = ranks, o.rtol = 1e-300, o.maxiter = iterations;
+    Solver s(box().view(), o, machine);
+    std::vector<double> b, x(std::size_t(box().n));
+    for (i64 i = 0; i < box().n; i++) b.push_back(double(i * 7919 % 1001) - 500);
+    return s.solve(b.data(), x.data()).seconds;
+  };
+  return (seconds(36) - seconds(12)) / 24;
+}
+
+}  // namespace
+
+TEST("where sums take long, auto takes what waits for fewest of them, and says by how much") {
+  Choice c = chosen({}, 8, slow_to_sum(1e-3));
+  CHECK(c.method->name == "cbcg");
+  NOTE(c.why_method);
+  CHECK(has(c.why_method, "it takes 17") && has(c.why_method, "an iteration on 8 ranks of the described machine, and cg 2"));
+  CHECK(has(c.why_method, "2 ms of them waiting for sums"));
+}
+
+TEST("auto does not take cbcg unless cg waits for sums more than half of its time") {
+  Machine m = slow_to_sum(3e-6);  // beside 4 us of halos, launches and bytes
+  m.link_latency_s = 6e-6;
+  Choice c = chosen({}, 8, m);
+  NOTE(c.why_method);
+  CHECK(c.method->name == "prcg");
+}
+
+TEST("auto stays with cg where bytes are what takes the time, and names who came next") {
+  Machine m = slow_to_sum(1e-7);
+  m.memory_bandwidth = 1e9, m.link_latency_s = 1e-7;
+  Choice c = chosen({}, 8, m);
+  NOTE(c.why_method);
+  CHECK(c.method->name == "cg");
+  CHECK(has(c.why_method, ", the best of the others, "));
+}
+
+TEST("auto stays with cg where others may not go, whatever the machine says, and says why") {
+  const Machine m = slow_to_sum(1e-3);
+  auto stays = [&](const Options& o, int ranks, const std::optional<Machine>& machine, const char* why) {
+    Choice c = chosen(o, ranks, machine);
+    NOTE(c.why_method);
+    CHECK(c.method->name == "cg");
+    CHECK(has(c.why_method, why));
+  };
+  stays({}, 1, m, "one rank waits for nobody");
+  stays({}, 8, {}, "nobody has described this machine");
+  Options fine, steady, tiles;
+  fine.rtol = 1e-11, steady.deterministic = "on", tiles.precond = "block-ilu", tiles.grid = "12,12,48";
+  stays(fine, 8, m, "rtol is below 1e-10");
+  stays(steady, 8, m, "deterministic 'on'");
+  stays(tiles, 8, m, "nobody knows what the preconditioner costs");
+}
+
+TEST("auto takes only methods that know the preconditioner") {
+  Options polynomial, scaled;
+  polynomial.precond = "chebyshev", scaled.precond = "sqrt-jacobi";
+  Machine m = slow_to_sum(2e-6);
+  m.link_latency_s = 1e-5;
+  CHECK(chosen({}, 8, m).method->name == "prcg");  // which takes no polynomial
+  CHECK(chosen(polynomial, 8, m).method->any_preconditioner);
+  CHECK(chosen(scaled, 8, m).method->scalable);
+  CHECK(chosen(scaled, 8, slow_to_sum(1e-3)).method->name == "cbcg");
+}
+
+TEST("who asks for a method gets it, and a matrix that is not symmetric gets bicgstab, for that reason") {
+  Options asked;
+  asked.solver = "gropp";
+  Choice c = chosen(asked, 8, slow_to_sum(1e-3));
+  CHECK(c.method->name == "gropp");
+  CHECK(c.why_method == "asked for");
+  CsrMatrix skewed = poisson(4, 4, 4, 7, 1.0);
+  skewed.values[1] *= 2;
+  c = chosen({}, 8, slow_to_sum(1e-3), skewed);
+  CHECK(c.method->name == "bicgstab");
+  CHECK(c.why_method == "the matrix is not symmetric");
+}
+
+TEST("a walk through a recording takes as long as the model engine, to 5 %") {
+  Machine slow = slow_to_sum(2e-5), several = slow_to_sum(1e-5), wide = slow_to_sum(1e-5);
+  slow.reduction_hop_s = 5e-6, slow.memory_bandwidth = 1e10, slow.reduction_start_s = 2e-6;
+  several.ranks_per_node = 3, several.internode_latency_s = 4e-5, several.put_overhead_s = 1e-6;
+  wide.link_bandwidth = 1e9, wide.flops = 1e11;
+  for (const Machine& m : {slow, several, wide})
+    for (const char* solver : {"cg", "cgcg", "gropp", "prcg", "cbcg"}) {
+      Options o;
+      o.solver = solver;
+      Choice c = chosen(o, 8, m);
+      const double walked = seconds_of(c, {.A = box().view()}, o, 8, m).seconds, run = modelled(solver, m, 8);
+      NOTE(solver, ": walked ", walked, " s, run ", run, " s");
+      CHECK(std::abs(walked - run) < 0.05 * run);
+    }
+}
+
+TEST("a solver on the model goes by its machine, solves with what it takes, and says why; estimates know of it") {
+  Options o;
+  o.engine = "model", o.ranks = 4, o.rtol = 1e-8;
+  const Machine m = slow_to_sum(1e-3);
+  Solver s(box().view(), o, m);
+  CHECK(s.method() == "cbcg");
+  CHECK(has(s.why_method(), "on 4 ranks of the described machine"));
+  std::vector<double> b(std::size_t(box().n), 1.0), x(b.size());
+  CHECK(s.solve(b.data(), x.data()).status == Status::converged);
+  const System system{.A = box().view()};
+  const i64 held = s.memory()[0], told = estimate_memory(system, o, 4, false, m)[0];
+  CHECK(std::abs(double(told - held)) < 0.1 * double(held));
+  CHECK(estimate_memory(system, o, 4, false)[0] < told / 2);  // of cg
+}
