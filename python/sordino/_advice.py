@@ -28,16 +28,17 @@ class Suitability:
         self._needs_symmetry = rows is not None and not rows.complex and method in _symmetric_methods()
         if method == "auto" and rows is not None and not rows.complex:
             positive = bool((rows.matrix().diagonal() > 0).all())
-            self._needs_symmetry = positive and not looks_asymmetric(rows)  # then the core has taken cg
+            self._needs_symmetry = positive and not looks_asymmetric(rows)  # then the core has taken cg or its kin
         elif rows is not None:
             self.look(rows)
 
     def look(self, rows: CsrArrays) -> None:
         """Warn of what a sample of the entries shows."""
         if self._needs_symmetry and looks_asymmetric(rows):
-            taken = "cg, which was chosen for the first values," if self._method == "auto" else self._method
+            chosen = self._method == "auto"
+            taken = "the solver that was chosen for the first values" if chosen else f"solver {self._method}"
             warnings.warn(
-                f"the matrix is not symmetric, which solver {taken} needs: set up a solver with solver='bicgstab'",
+                f"the matrix is not symmetric, which {taken} needs: set up a solver with solver='bicgstab'",
                 AsymmetryWarning,
                 stacklevel=callers_level(),
             )

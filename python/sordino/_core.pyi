@@ -50,6 +50,7 @@ def estimate_memory(
     n: int,
     options: dict[str, Any],
     given: dict[str, Any] = ...,
+    machine: dict[str, Any] | None = None,
 ) -> list[int]: ...
 def automatic_storage(
     indptr: np.ndarray,

@@ -7,7 +7,7 @@ from typing import Any
 from . import _nullspace, _options
 from ._callbacks import looks
 from ._native import core, translated
-from ._placement import chosen_engine, chosen_ranks, describe
+from ._placement import chosen_engine, chosen_ranks, describe, reckoned_with
 from ._system import as_system, matrix_bytes
 from .errors import Unsupported
 
@@ -29,9 +29,9 @@ def estimate_memory(
     ----------
     A, M, nullspace, left_nullspace, callback_every, callback_x, machine, **options
         As for :class:`sordino.Solver`; above all ``solver``, ``ranks``, ``engine`` and ``devices``. GPUs need not
-        be here: a list of devices says how many there are to be. A machine, for ``engine="model"``, is checked,
-        and changes no bytes; ``partition="metis"`` is taken as blocks, whose vectors need a little more room for
-        what others send.
+        be here: a list of devices says how many there are to be. ``machine`` is what ``solver="auto"`` goes
+        by, and else changes no bytes; ``partition="metis"`` is taken as blocks, whose vectors need a little more
+        room for what others send.
 
     Returns
     -------
@@ -60,9 +60,10 @@ def estimate_memory(
         raise Unsupported("nullspaces of complex systems are not supported")
     checked = {**_options.check(options), "partition": "blocks"}
     checked["engine"] = chosen_engine(checked)
-    describe(checked["engine"], machine)
+    describe(checked, machine)
+    described = reckoned_with(checked, machine)
     checked["ranks"] = chosen_ranks(checked, system.n)
     given = {**system.extras(), **null, **looks(callback_every, callback_x)}
     with translated():
-        held = core().estimate_memory(*system.arrays(), system.n, checked, given)
+        held = core().estimate_memory(*system.arrays(), system.n, checked, given, described)
     return {"bytes_per_rank": list(held), "first_rank": 0, "matrix_bytes": matrix_bytes(system)}

@@ -22,7 +22,7 @@ def place(options: dict[str, Any], n: int, machine: Any) -> tuple[dict[str, Any]
     n : int
         Rows of the matrix.
     machine : str, path, dict or None
-        A machine for the ``model`` engine.
+        A machine for the ``model`` engine, and for ``solver="auto"`` on every other.
 
     Returns
     -------
@@ -36,11 +36,11 @@ def place(options: dict[str, Any], n: int, machine: Any) -> tuple[dict[str, Any]
     BadArgument
         The ``cuda`` engine, which a list of devices asks for, too, without a device; ranks below 0 or more
         than rows, a device that is not there, a list of devices or a transport for another engine, a machine for
-        an engine that is real.
+        a real engine and a method that is asked for.
     """
     placed = dict(options)
     engine = placed["engine"] = chosen_engine(placed)
-    described = describe(engine, machine)
+    described = describe(placed, machine)
     if engine == "cuda":
         check_devices(placed.get("devices"))
     warn_of_unheeded(placed)
@@ -110,17 +110,33 @@ def default_ranks(engine: str, devices: str | None = None, processes: int = 1) -
     return max(1, machines.cores() // processes)
 
 
-def describe(engine: str, machine: Any) -> dict[str, Any] | None:
-    """The checked description for the ``model`` engine, None for one that is real, which takes no machine."""
+def describe(options: Mapping[str, Any], machine: Any) -> dict[str, Any] | None:
+    """The checked description for the ``model`` engine, None for one that is real; the engine is chosen."""
+    engine = options["engine"]
     if engine == "model":
         if machine is None:
             logger.info("no machine is named: the model engine describes %s", machines.DEFAULT)
         return machines.load(machines.DEFAULT if machine is None else machine)
-    if machine is not None:
+    if machine is not None and not _chooses(options):
         raise BadArgument(
-            f"a machine is described for engine 'model' only; engine '{engine}' runs on the one that is here"
+            "a machine is described for engine 'model', or for solver 'auto' to go by: "
+            f"engine '{engine}' runs on the one that is here"
         )
     return None
+
+
+def reckoned_with(options: Mapping[str, Any], machine: Any) -> dict[str, Any] | None:
+    """What ``solver="auto"`` goes by, as numbers for the core; None where nobody has described what is here.
+
+    It is the machine that is given, and of the ``model`` engine what it runs on.
+    """
+    if machine is None and options["engine"] == "model":
+        machine = machines.DEFAULT
+    return None if machine is None else machines.numbers(machines.load(machine))
+
+
+def _chooses(options: Mapping[str, Any]) -> bool:
+    return str(options.get("solver", "auto")) == "auto"
 
 
 def check_devices(devices: str | None = None) -> None:

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from . import _metis, _nullspace, _options, machines
+from . import _metis, _nullspace, _options
 from ._advice import Suitability, advised
 from ._callbacks import Callback, Relay, checked_callback, heeded, looks
 from ._device import GpuVectors, handed, host_copy, is_complex_array, taken
 from ._matrix import new_values
 from ._native import core, translated
 from ._numbers import holds_complex, numbers, solve_by_parts, words
-from ._placement import place
+from ._placement import place, reckoned_with
 from ._solution import Solution, check_on_failure, collected, deliver, in_single, in_turn, reported
 from ._system import as_system, matrix_bytes
 from ._vectors import HostVectors
@@ -65,7 +65,7 @@ class Solver:
         Whether the callback also gets a copy of x, shape (n,), which is gathered for it: 8 bytes a row every
         m iterations, and 16 n bytes of memory on rank 0. Needs `callback_every`.
     machine : str, path or dict, optional
-        The described machine, for ``engine="model"``.
+        The described machine of ``engine="model"``; on other engines what ``solver="auto"`` goes by.
     **options
         ``solver`` (or ``method``), ``precond``, ``rtol``, ``atol``, ``maxiter``,
         ``engine``, ``ranks``, ``devices`` and the others that ``sordino options`` lists.
@@ -118,7 +118,7 @@ class Solver:
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._relay: Relay | None = None
-        described = machines.numbers(self._machine) if self._machine else None
+        described = reckoned_with(self._options, machine)
         given = {**system.extras(), **self._null, **self._order.given, **self._looks}
         with heeded(system.functions), translated():
             self._core: Any = core().Solver(

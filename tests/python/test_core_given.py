@@ -179,7 +179,7 @@ def test_the_estimate_of_memory_is_within_a_tenth(ranks):
     with pytest.raises(sordino.BadArgument, match="ranks are more than the matrix has rows"):
         sordino.estimate_memory(A, ranks=10**6)
     with pytest.raises(sordino.BadArgument, match="engine 'host' runs on the one that is here"):
-        sordino.estimate_memory(A, engine="host", machine="h200x4")
+        sordino.estimate_memory(A, engine="host", solver="cg", machine="h200x4")
     with pytest.raises(sordino.SordinoError, match="abacus"):
         sordino.estimate_memory(A, engine="model", machine="abacus")
     described = {"engine": "model", "machine": "h200x4", "ranks": 4}

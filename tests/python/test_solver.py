@@ -219,7 +219,10 @@ def test_the_caller_may_change_the_matrix_after_setup(system):
         ({"ranks": -1}, "the number of ranks must be at least 1, or 0 for as many as fit, not -1"),
         ({"ranks": 217}, "217 ranks are more than the matrix has rows (216)"),
         ({"engine": "cuda"}, "engine 'cuda' is not in this build"),
-        ({"engine": "host", "machine": "laptop"}, "a machine is described for engine 'model' only"),
+        (
+            {"engine": "host", "solver": "cg", "machine": "laptop"},
+            "a machine is described for engine 'model', or for solver 'auto' to go by",
+        ),
         ({"engine": "model", "machine": "laptob"}, "unknown machine 'laptob', did you mean 'laptop'?"),
     ],
 )

@@ -62,7 +62,11 @@ def add_solve_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="options from a JSON file, or those of a solve from what --json printed; flags override them",
     )
-    files.add_argument("--machine", metavar="NAME|FILE", help="the described machine for --engine model")
+    files.add_argument(
+        "--machine",
+        metavar="NAME|FILE",
+        help="the described machine for --engine model; what --solver auto goes by",
+    )
     files.add_argument(
         "--left-nullspace",
         metavar="FILE",

@@ -50,6 +50,7 @@ def main(argv: Sequence[str]) -> int:
         options["ranks"] = max(1, math.prod(problem["grid"]) // processes.world().size)
     # Else fewer will do, where the lattice cannot be cut for as many.
     problem["ranks_given"] = bool(options.get("ranks"))
+    options.setdefault("solver", "bicgstab")  # what auto takes here, whatever the machine
     options, machine = place(options, math.prod(problem["extent"]), given.machine)
     options.update(dslash_report.wanted(given, options["engine"]))
     with translated():

@@ -23,7 +23,7 @@ from ..io.output import RESULT_SUFFIXES
 from ..report import html, pictures, trace
 from ..report.record import Report, json_ready
 from ..report.roof import measured_roof
-from ..report.words import count, duration, kernel_rows, ledger_sentences, sentence, stored, verdict
+from ..report.words import count, duration, kernel_rows, ledger_sentences, sentence, stored, taken, verdict
 from . import complain, display, monitor, processes
 from .common import nullspaces
 
@@ -243,8 +243,9 @@ def _show(solution: Solution, problem: Problem, written: list[str]) -> None:
         rows.insert(4, (f"largest error (x = {problem.exact:g} is exact)", f"{error:.3e}"))
     display.show_table("", ("result", ""), rows, left=2)
     display.show_table("", ("kernel", "calls", "time", "share", "GB/s", "GFLOP/s"), _kernels(report))
+    method = taken(report.options["solver"], report.solver_reason)
     lies = stored(report.options.get("storage", ""), report.storage_reason)
-    for said in (*ledger_sentences(report), *([lies] if lies else [])):
+    for said in filter(None, (*ledger_sentences(report), method, lies)):
         processes.say(f"- {said}")
     processes.say(f"\n{verdict(report)}.")
     for said in (report.reason, *written):

@@ -13,7 +13,7 @@ from .pictures import Picture
 from .record import Report
 from .roof import Roof, roof_of
 from .tables import scrolling, table
-from .words import count, duration, ledger_sentences, quantity, sentence, share, stored
+from .words import count, duration, ledger_sentences, quantity, sentence, share, stored, taken
 
 _TIMES = {
     "time_s": "time",
@@ -200,8 +200,11 @@ def run_section(report: Report, command: str) -> str:
     said = f'<pre class="command">{escape(command)}</pre>' if command else ""
     if report.machine:
         said += _machine(report.machine)
-    if lies := stored(report.options.get("storage", ""), report.storage_reason):
-        said += f"<p>{escape(lies)}</p>"
+    for why in (
+        taken(report.options.get("solver", ""), report.solver_reason),
+        stored(report.options.get("storage", ""), report.storage_reason),
+    ):
+        said += f"<p>{escape(why)}</p>" if why else ""
     options = table(
         ("option", "value"), [(key, str(value)) for key, value in report.options.items()], class_="pairs"
     )

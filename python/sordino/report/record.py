@@ -38,6 +38,8 @@ class Report:
     options, problem : dict
     machine : dict or None
         The described machine of the ``model`` engine.
+    solver_reason : str
+        Why the method is what ``options["solver"]`` says.
     storage_reason : str
         Why the entries lie as ``options["storage"]`` says; empty where there are none.
     """
@@ -56,6 +58,7 @@ class Report:
     problem: dict[str, Any] = field(default_factory=dict)
     outside_norm: float = 0.0
     machine: dict[str, Any] | None = None
+    solver_reason: str = ""
     storage_reason: str = ""
 
     @classmethod
@@ -73,6 +76,7 @@ class Report:
             history=np.asarray(raw["history"], dtype=np.float64),
             ledger=dict(raw["ledger"]),
             trace=list(raw.get("trace") or ()),
+            solver_reason=str(raw.get("solver_reason", "")),
             storage_reason=str(raw.get("storage_reason", "")),
             **facts,
         )

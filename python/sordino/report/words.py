@@ -59,6 +59,11 @@ def sentence(text: str) -> str:
     return text and text[0].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
 
 
+def taken(solver: str, reason: str) -> str:
+    """Which method ``solver="auto"`` has taken, and why; nothing where it was asked for, or nobody has said."""
+    return "" if reason in ("", "asked for") else f"The solver is {solver}: {reason}."
+
+
 def stored(name: str, reason: str) -> str:
     """How a matrix lies in memory, and why; nothing where nobody has said why, as of a function."""
     ways = {"csr": "rows", "dia": "diagonals", "symdia": "symmetric diagonals", "constant": "kinds of rows"}
