@@ -28,7 +28,9 @@ class Suitability:
         self._needs_symmetry = rows is not None and not rows.complex and method in _symmetric_methods()
         if method == "auto" and rows is not None and not rows.complex:
             positive = bool((rows.matrix().diagonal() > 0).all())
-            self._needs_symmetry = positive and not looks_asymmetric(rows)  # then the core has taken cg or its kin
+            self._needs_symmetry = positive and not looks_asymmetric(
+                rows
+            )  # then the core has taken cg or its kin
         elif rows is not None:
             self.look(rows)
 

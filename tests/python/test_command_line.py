@@ -129,7 +129,7 @@ def test_options_from_a_file_come_after_flags(cli, folder):
         (["solve", "a.mtx", "--engine", "cud"], "unknown engine 'cud', did you mean 'cuda'?"),
         (["solve", "a.mtx", "--engine", "cuda"], "engine 'cuda' is not in this build"),
         (["solve", "a.mtx", "--solver", "bicgstap"], "did you mean 'bicgstab'?"),
-        (["solve", "a.mtx", "--machine", "laptop"], "for engine 'model' only"),
+        (["solve", "a.mtx", "--solver", "cg", "--machine", "laptop"], "or for solver 'auto' to go by"),
         (["solve", "a.mtx", "--rt", "1"], "unknown option '--rt'"),
         (["solve", "none.mtx"], "there is no such file"),
         (["solve", "b.npy"], "b.npy: the matrix must be a SciPy sparse matrix or a 2-d array"),
