@@ -88,3 +88,11 @@ def test_a_machine_for_a_method_that_is_asked_for_is_refused_on_a_real_engine():
     A = sordino.poisson(4, 4, 4)
     with pytest.raises(sordino.BadArgument, match="or for solver 'auto' to go by"):
         sordino.Solver(A, engine="host", solver="cg", machine="laptop")
+
+
+def test_command_line_says_what_auto_took(cli):
+    words = ["--engine", "model", "--machine", "oakforest-pacs", "--ranks", "4"]
+    status, out, err = cli("poisson", "8", "8", "32", *words)
+    assert (status, err) == (0, "")
+    assert "The solver is cbcg: it takes" in " ".join(out.split())
+    assert "The solver is" not in cli("poisson", "8", "8", "32", *words, "--solver", "cg")[1]
