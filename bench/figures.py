@@ -1,8 +1,10 @@
-"""The pictures of docs/communication.md, docs/theory/001.md and docs/theory/003.md, from records.
+"""The pictures of the documentation, from records, and from runs whose results are the same everywhere.
 
-They show what papers 000, 001 (Table V and Fig. 5), 002 (Figs 7 to 10) and 003 (Figs 8 to 10, and 12) do.
+Here are those that show what papers 000, 001 (Table V and Fig. 5), 002 (Figs 7 to 10) and 003 (Figs 8 to 10, and 12)
+do; in solver_figures.py those of solvers.
 
-python bench/figures.py              draws docs/pictures/*.svg from bench/records
+python bench/figures.py              draws docs/pictures/*.svg
+python bench/figures.py timeline     draws one of them
 python bench/figures.py --measure    measures first, and writes new records: some minutes
 """
 
@@ -10,23 +12,15 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import json
 import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("svg")
-import matplotlib.pyplot as plt
-
-ROOT = Path(__file__).parents[1]
-RECORDS, PICTURES = ROOT / "bench" / "records", ROOT / "docs" / "pictures"
-Rows = list[dict[str, Any]]
+from drawing import RECORDS, Rows, curve, groups, picture, rows_of
+from solver_figures import convergence, fields, roofline, strong_scaling, timeline
 
 SIZES = "8,64,512,4096,32768,262144,2097152"
 POWERS = ",".join(str(2**k) for k in range(11))
@@ -76,14 +70,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("names", nargs="*", help="of pictures, without .svg (default: all)")
     parser.add_argument("--measure", action="store_true", help="measure first")
-    if parser.parse_args().measure:
+    given = parser.parse_args()
+    if given.measure:
         measure()
     for draw in (
         messages, broadcasts, hops, all_reduces, products, overlapped_cg, jupiter, exchange_paths, gpu_messages,
-        gpu_broadcasts,
+        gpu_broadcasts, convergence, timeline, roofline, strong_scaling, fields,
     ):  # fmt: skip
-        draw()
+        if not given.names or draw.__name__ in given.names:
+            draw()
     return 0
 
 
@@ -129,47 +126,11 @@ def _measure_hops(record: Path) -> None:
 # ---- drawing -----------------------------------------------------------------------------------------------------
 
 
-def rows_of(name: str, machine: str = "2_cores") -> Rows:
-    """The newest record of that name; empty if there is none."""
-    newest = max(RECORDS.glob(f"*_{name}_{machine}.jsonl"), default=None)
-    lines = newest.read_text(encoding="utf-8").splitlines() if newest else []
-    return [json.loads(line) for line in lines]
-
-
-def picture(name: str, draw: Callable[[Any, Any], None]) -> None:
-    """Two panels side by side, as SVG that does not change from run to run."""
-    plt.rcParams.update(
-        {"svg.hashsalt": "sordino", "svg.fonttype": "none", "font.size": 9, "lines.markersize": 3}
-    )
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
-    draw(left, right)
-    for axes in (left, right):
-        axes.grid(alpha=0.3)
-        axes.legend(fontsize=7)
-    PICTURES.mkdir(exist_ok=True)
-    figure.savefig(PICTURES / f"{name}.svg", metadata={"Date": None})
-    plt.close(figure)
-
-
-def curve(axes: Any, rows: Rows, x: str, y: str, label: str, scale: float = 1.0, style: str = "o-") -> None:
-    """One line of a panel."""
-    points = sorted((row[x], row[y] * scale) for row in rows)
-    axes.plot(*zip(*points, strict=True), style, label=label)
-
-
 def where(row: dict[str, Any]) -> str:
     """Who carried it."""
     if row["engine"] == "model":
         return f"machine {row['described_machine']}"
     return "two processes" if "mpi" in row["transport"] else "threads"
-
-
-def groups(rows: Rows, key: Callable[[dict[str, Any]], str]) -> dict[str, Rows]:
-    """Rows by what `key` says of them, in the order in which that first occurs."""
-    found: dict[str, Rows] = {}
-    for row in rows:
-        found.setdefault(key(row), []).append(row)
-    return found
 
 
 def messages() -> None:

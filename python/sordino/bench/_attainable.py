@@ -21,6 +21,8 @@ TOO_MUCH = 1e-16
 _REPLACING = ("pipebicgstab", "gatherbicgstab")
 _MOST = 6000
 _EVERY = 4
+#: What a recurrence promises, over the least true residual, where it no longer says anything of x.
+_OUT_OF_TOUCH = 1e-3
 
 
 def variants(methods: Iterable[str]) -> list[tuple[str, dict[str, Any]]]:
@@ -44,9 +46,7 @@ def attained(system: _pressures.System, options: dict[str, Any]) -> dict[str, An
         ``solve``, ``status``, ``iterations``: the true residual of what a solve hands out that asks for
         :data:`TOO_MUCH`.
     """
-    run = _Run(system)
-    looked = Solver(system.A, **options, maxiter=_MOST, callback_every=_EVERY, callback_x=True)
-    looked.solve(system.b, rtol=_NEVER, on_failure="return", callback=run.look)
+    run = run_of(system, options)
     solution = Solver(system.A, **options, maxiter=_MOST).solve(system.b, rtol=TOO_MUCH, on_failure="return")
     return {
         "run": run.least, "run_iterations": run.at, "solve": _judge.residual(system.A, system.judged(), solution.x),
@@ -54,19 +54,37 @@ def attained(system: _pressures.System, options: dict[str, Any]) -> dict[str, An
     }  # fmt: skip
 
 
-class _Run:
-    """Looks at the x of a run, until its recurrence has lost touch with it or it no longer comes nearer."""
+class Run:
+    """Looks at the x of a run, until its recurrence has lost touch with it or it no longer comes nearer.
+
+    Attributes
+    ----------
+    points : list of (int, float)
+        Iterations, and the true residuals of x behind them.
+    least, at : float, int
+        The least of them, and its iteration.
+    """
 
     def __init__(self, system: _pressures.System) -> None:
         self._system = system
+        self.points: list[tuple[int, float]] = []
         self.least, self.at = math.inf, 0
 
     def look(self, iteration: int, promised: float, x: np.ndarray) -> bool:
         """The callback; True ends the solve."""
         true = _judge.residual(self._system.A, self._system.judged(), x)
+        self.points.append((iteration, true))
         if true < self.least:
             self.least, self.at = true, iteration
-        return promised < 1e-3 * self.least or iteration > 3 * self.at + 1000
+        return promised < _OUT_OF_TOUCH * self.least or iteration > 3 * self.at + 1000
+
+
+def run_of(system: _pressures.System, options: dict[str, Any]) -> Run:
+    """One run of a method's loop, as it goes on without restarts."""
+    run = Run(system)
+    solver = Solver(system.A, **options, maxiter=_MOST, callback_every=_EVERY, callback_x=True)
+    solver.solve(system.b, rtol=_NEVER, on_failure="return", callback=run.look)
+    return run
 
 
 def show(rows: list[dict[str, Any]]) -> None:

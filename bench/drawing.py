@@ -1,0 +1,66 @@
+"""What the pictures of bench/figures.py have in common: records, panels, and lines in them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("svg")
+import matplotlib.pyplot as plt
+
+ROOT = Path(__file__).parents[1]
+RECORDS, PICTURES = ROOT / "bench" / "records", ROOT / "docs" / "pictures"
+Rows = list[dict[str, Any]]
+
+#: Okabe and Ito's colours, which people tell apart however they see them.
+BLUE, ORANGE, GREEN, RED, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9"
+
+
+def rows_of(name: str, machine: str = "2_cores") -> Rows:
+    """The newest record of that name; empty if there is none."""
+    newest = max(RECORDS.glob(f"*_{name}_{machine}.jsonl"), default=None)
+    lines = newest.read_text(encoding="utf-8").splitlines() if newest else []
+    return [json.loads(line) for line in lines]
+
+
+def figure_of(rows: int, columns: int, size: tuple[float, float], **panels: Any) -> tuple[Any, Any]:
+    """A figure and its panels, of the same style in all pictures; white, so that it is read on a dark page, too."""
+    plt.rcParams.update(
+        {"svg.hashsalt": "sordino", "svg.fonttype": "none", "font.size": 9, "lines.markersize": 3}
+    )
+    return plt.subplots(rows, columns, figsize=size, layout="constrained", **panels)
+
+
+def save(name: str, figure: Any) -> None:
+    """As SVG that does not change from run to run."""
+    PICTURES.mkdir(exist_ok=True)
+    figure.savefig(PICTURES / f"{name}.svg", metadata={"Date": None})
+    plt.close(figure)
+
+
+def picture(name: str, draw: Callable[[Any, Any], None]) -> None:
+    """Two panels side by side."""
+    figure, (left, right) = figure_of(1, 2, (9, 3.6))
+    draw(left, right)
+    for axes in (left, right):
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize=7)
+    save(name, figure)
+
+
+def curve(axes: Any, rows: Rows, x: str, y: str, label: str, scale: float = 1.0, style: str = "o-") -> None:
+    """One line of a panel."""
+    points = sorted((row[x], row[y] * scale) for row in rows)
+    axes.plot(*zip(*points, strict=True), style, label=label)
+
+
+def groups(rows: Rows, key: Callable[[dict[str, Any]], str]) -> dict[str, Rows]:
+    """Rows by what `key` says of them, in the order in which that first occurs."""
+    found: dict[str, Rows] = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    return found
