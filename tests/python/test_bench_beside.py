@@ -318,3 +318,20 @@ def test_predictions_on_four_gpus_were_as_they_are_told():
         assert f"{1e6 * predicted[key]:.1f} / {1e6 * seconds:.1f}" in page, key
         ratios.append(predicted[key] / seconds)
     assert f"{min(ratios):.2f} to {max(ratios):.2f}" in page and len(ratios) == 8
+
+
+def test_the_kernels_reach_what_is_told_of_the_roofline():
+    rows = [r for r in _lines("2026-11-22_bench_cg_h200x4.jsonl") if r["ranks"] == 1]
+    page = " ".join(
+        (Path(__file__).parents[2] / "docs" / "predicting.md").read_text(encoding="utf-8").split()
+    )
+    told = "at 256^3 they reach {} to {} % of the bandwidth of a copy, at 64^3, where a call is short, {} to {} %."
+    parts = {
+        row["size"]: [
+            k["bytes"] / k["seconds"] / row["bandwidth"] for k in row["ledger"]["kernels"] if k["calls"] > 80
+        ]
+        for row in rows
+    }
+    assert {len(found) for found in parts.values()} == {3}
+    figures = [f"{100 * value:.0f}" for size in (256, 64) for value in (min(parts[size]), max(parts[size]))]
+    assert told.format(*figures) in page
