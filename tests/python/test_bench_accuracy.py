@@ -88,6 +88,7 @@ def test_answers_are_summed_up():
     assert [part["asked"] for part in accuracy.summed_up(rows, words=1)] == [4, 5]
 
 
+@pytest.mark.slow
 def test_nothing_false_is_claimed_of_some_of_the_sixty(cli, tmp_path):
     record = tmp_path / "accuracy.jsonl"
     code, out, err = cli(
