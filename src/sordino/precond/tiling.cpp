@@ -1,9 +1,6 @@
 #include "sordino/precond/tiling.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <limits>
-#include <sstream>
 
 #include "sordino/base/error.hpp"
 
@@ -11,10 +8,6 @@ namespace sordino {
 namespace {
 
 constexpr Extents tile_of_device = {4, 4, 4};
-
-std::string shown(const Extents& e) {
-  return std::to_string(e[0]) + " x " + std::to_string(e[1]) + " x " + std::to_string(e[2]);
-}
 
 /// The deepest tiles of which there is a layer for every rank; 0: there are fewer cells than ranks.
 i64 deepest(i64 cells, int ranks) { return ranks == 1 ? cells : (cells - 1) / (ranks - 1); }
@@ -30,22 +23,6 @@ Extents automatic(const Tiling& t, int ranks) {
 
 }  // namespace
 
-Extents parse_extents(const std::string& option, const std::string& text) {
-  const std::string refusal = option + " is one to three numbers from 1 on, such as 8,8,4, not '" + text + "'";
-  Extents extents = {1, 1, 1};
-  std::size_t read = 0;
-  std::istringstream in(text);
-  for (std::string word; std::getline(in, word, ',');) {
-    if (read == 3) bad_argument(refusal);
-    i32 number = 0;
-    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (error != std::errc{} || end != word.data() + word.size() || number < 1) bad_argument(refusal);
-    extents[read++] = number;
-  }
-  if (read == 0 || text.back() == ',') bad_argument(refusal);
-  return extents;
-}
-
 int Tiling::last() const { return grid[2] > 1 ? 2 : grid[1] > 1 ? 1 : 0; }
 
 i64 Tiling::cells_of_layer() const {
@@ -56,9 +33,7 @@ i64 Tiling::cells_of_layer() const {
 
 Tiling choose_tiling(i64 n, const std::string& grid, const std::string& tile, int ranks, bool device) {
   Tiling t;
-  t.grid = grid.empty() ? Extents{n, 1, 1} : parse_extents("grid", grid);
-  if (double(t.grid[0]) * double(t.grid[1]) * double(t.grid[2]) != double(n))
-    bad_argument("grid " + shown(t.grid) + " does not have as many cells as the matrix rows, " + std::to_string(n));
+  t.grid = grid.empty() ? Extents{n, 1, 1} : parse_grid(n, grid);
   if (tile == "auto" && !device) return t;
   if (tile == "auto" && grid.empty())
     bad_argument(

@@ -1,17 +1,11 @@
 // How the cells of a grid, which are the rows of a matrix, are cut into tiles: the blocks of a block preconditioner.
 #pragma once
-#include <array>
 #include <string>
 
+#include "sordino/linalg/extents.hpp"
 #include "sordino/linalg/partition.hpp"
 
 namespace sordino {
-
-/// Cells or tiles in x, y and z, of which x runs fastest.
-using Extents = std::array<i64, 3>;
-
-/// "64,64,32", "64,64" (one in z) or "64". Throws bad_argument, naming the option, for anything else and for numbers < 1.
-Extents parse_extents(const std::string& option, const std::string& text);
 
 struct Tiling {
   Extents grid = {};  // of all rows

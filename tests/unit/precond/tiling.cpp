@@ -5,16 +5,6 @@
 
 using namespace sordino;
 
-TEST("extents are one to three whole numbers from 1 on") {
-  CHECK(parse_extents("tile", "8,4,2") == (Extents{8, 4, 2}));
-  CHECK(parse_extents("tile", "8,4") == (Extents{8, 4, 1}));
-  CHECK(parse_extents("tile", "64") == (Extents{64, 1, 1}));
-  for (const char* bad : {"", "0,1,1", "4,-1", "4,,4", "4,4,", "4,4,4,4", "4x4", "a", " 4", "99999999999", "1.5"}) {
-    NOTE(bad);
-    CHECK_THROWS(parse_extents("tile", bad), Error, "tile is one to three numbers from 1 on");
-  }
-}
-
 TEST("a tile is refused that is larger than a rank's box, and a grid that is not the matrix'") {
   auto choose = [](const char* tile, int ranks) { return choose_tiling(6 * 5 * 16, "6,5,16", tile, ranks, false); };
   CHECK(choose("6,5,16", 1).tile == (Extents{6, 5, 16}));
