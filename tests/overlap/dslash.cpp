@@ -55,18 +55,6 @@ model::Options described(const Declared& d, double latency) {
   return o;
 }
 
-/// Commands wait for their ghosts before they compute anything but what they send.
-void await_at_once(Recording& r) {
-  for (auto& c : r.commands)
-    for (std::size_t k = 0; k < c.phases.size(); k++)
-      if (c.phases[k].op == Op::await) {
-        Phase await = c.phases[k];
-        c.phases.erase(c.phases.begin() + std::ptrdiff_t(k));
-        auto sent = std::find_if(c.phases.begin(), c.phases.end(), [](auto& p) { return p.op == Op::put; });
-        c.phases.insert(sent + 1, await);
-      }
-}
-
 struct Cut {
   Lattice lattice;
   Coords grid;
@@ -86,7 +74,7 @@ TEST("the halo of the dslash is hidden behind its interior, and a hop takes no l
     CHECK_NEAR(it.imbalance, 0, tiny);
     CHECK_NEAR(it.time, 2 * hop_time, tiny);
 
-    auto mutated = runs::per_iteration(described(d, latency), program, middle, await_at_once);
+    auto mutated = runs::per_iteration(described(d, latency), program, middle, runs::await_at_once);
     CHECK_NEAR(mutated.exposed_halo, 2 * latency, tiny);
     CHECK_NEAR(mutated.time, 2 * (hop_time + latency), tiny);
   }

@@ -102,6 +102,18 @@ inline void finish_at_once(Recording& r) {
     }
 }
 
+/// Commands wait for their ghosts before they compute anything but what they send.
+inline void await_at_once(Recording& r) {
+  for (auto& c : r.commands)
+    for (std::size_t k = 0; k < c.phases.size(); k++)
+      if (c.phases[k].op == Op::await) {
+        Phase await = c.phases[k];
+        c.phases.erase(c.phases.begin() + std::ptrdiff_t(k));
+        auto sent = std::find_if(c.phases.begin(), c.phases.end(), [](auto& p) { return p.op == Op::put; });
+        c.phases.insert((sent == c.phases.end() ? c.phases.begin() : sent) + 1, await);  // else behind its launch
+      }
+}
+
 inline Mutation drop_first(Op op) {
   return [op](Recording& r) {
     for (auto& c : r.commands)
