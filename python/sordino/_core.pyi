@@ -1,6 +1,6 @@
 """What the compiled module offers to the rest of the package."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,11 @@ def mpi() -> dict[str, Any]: ...
 def poisson(
     nx: int, ny: int, nz: int, stencil: int, contrast: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
+def extents(option: str, text: str) -> list[int]: ...
+def choose_boxes(n: int, grid: str, boxes: str, ranks: int) -> tuple[list[int], list[int]]: ...
+def rows_in_boxes(
+    indptr: np.ndarray, indices: np.ndarray, grid: Sequence[int], along: Sequence[int]
+) -> tuple[np.ndarray, list[int]]: ...
 def time_all_reduce(
     algorithm: str,
     values: int,

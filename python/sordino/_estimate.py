@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _nullspace, _options
+from . import _nullspace, _options, _order
 from ._callbacks import looks
 from ._native import core, translated
 from ._placement import chosen_engine, chosen_ranks, describe, reckoned_with
@@ -58,12 +58,16 @@ def estimate_memory(
     null, options = _nullspace.apart(nullspace, left_nullspace, options, system.n)
     if system.complex and _nullspace.named(null, options):
         raise Unsupported("nullspaces of complex systems are not supported")
-    checked = {**_options.check(options), "partition": "blocks"}
+    checked = _options.check(options)
+    if checked.get("partition") == "metis":
+        checked["partition"] = "blocks"
     checked["engine"] = chosen_engine(checked)
     describe(checked, machine)
     described = reckoned_with(checked, machine)
     checked["ranks"] = chosen_ranks(checked, system.n)
-    given = {**system.extras(), **null, **looks(callback_every, callback_x)}
+    system, order = _order.ordered(system, checked)
+    null = {name: order.into(vectors) for name, vectors in null.items()}
+    given = {**system.extras(), **null, **order.given, **looks(callback_every, callback_x)}
     with translated():
         held = core().estimate_memory(*system.arrays(), system.n, checked, given, described)
     return {"bytes_per_rank": list(held), "first_rank": 0, "matrix_bytes": matrix_bytes(system)}

@@ -35,7 +35,8 @@ class SolverOptions(PerSolve, total=False):
     engine: Literal["auto", "host", "cuda", "model"]
     ranks: SupportsIndex
     devices: str | SupportsIndex | Sequence[SupportsIndex]
-    partition: Literal["blocks", "metis"]
+    partition: Literal["blocks", "boxes", "metis"]
+    boxes: str | SupportsIndex | Sequence[SupportsIndex]
     transport: Literal["auto", "memory", "host", "nccl", "nvshmem", "mpi", "mpi-staged", "mpi-direct"]
     deterministic: Literal["auto", "on", "off"] | bool
     all_reduce: Literal[

@@ -35,8 +35,8 @@ AT_SETUP: tuple[str, ...] = (
 #: The largest whole number of the core, whose numbers have 32 bits.
 _MOST = 2**31 - 1
 _MOST_DEVICES = 4096
-#: Options that are cells in x, y and z: words such as "8,8,4", which the core reads, or numbers.
-_EXTENTS = ("tile", "grid")
+#: Options that are cells, or boxes of them, in x, y and z: words such as "8,8,4", which the core reads, or numbers.
+_EXTENTS = ("tile", "grid", "boxes")
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from typing import Any
 
 from . import machines
-from ._native import core
+from ._native import core, translated
 from .errors import BadArgument
 from .log import logger
 
@@ -73,11 +74,20 @@ def check_transport(engine: str, transport: str) -> None:
 def chosen_ranks(options: Mapping[str, Any], n: int) -> int:
     """Ranks of this process, the engine being chosen: those asked for, or, for 0, as many as there is room for."""
     processes = int(core().mpi()["size"])
-    if asked := int(options.get("ranks", 0)):
+    if asked := int(options.get("ranks", 0)) or _ranks_of_boxes(options, processes):
         check_ranks(asked, processes, n)
         return asked
     wanted = default_ranks(options["engine"], options.get("devices"), processes)
     return max(1, min(wanted, n // processes))
+
+
+def _ranks_of_boxes(options: Mapping[str, Any], processes: int) -> int:
+    """Of each process, if there are so many boxes in all that each of its ranks has one; 0: nobody says."""
+    boxes = str(options.get("boxes", "auto"))
+    if options.get("partition") != "boxes" or boxes == "auto":
+        return 0
+    with translated():
+        return math.prod(core().extents("boxes", boxes)) // processes
 
 
 def warn_of_unheeded(options: Mapping[str, Any]) -> None:
@@ -87,6 +97,8 @@ def warn_of_unheeded(options: Mapping[str, Any]) -> None:
             "option 'seed' is for engine 'model', and changes nothing on engine '%s': leave it out",
             options["engine"],
         )
+    if options.get("boxes", "auto") != "auto" and options.get("partition") != "boxes":
+        logger.warning("option 'boxes' is for partition 'boxes', and changes nothing here")
     trees = options.get("all_reduce", "auto") in ("tree", "two_level", "fastest")
     defaults = {"reduce_degree": 2, "broadcast_degree": 4}
     for name in [name for name, value in defaults.items() if options.get(name, value) != value and not trees]:

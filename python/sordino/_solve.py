@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from . import _metis, _nullspace, _options
+from . import _nullspace, _options, _order
 from ._advice import Suitability, advised
 from ._callbacks import Callback, Relay, checked_callback, heeded, looks
 from ._device import GpuVectors, handed, host_copy, is_complex_array, taken
@@ -111,7 +111,7 @@ class Solver:
         if system.complex and _nullspace.named(self._null, options):
             raise Unsupported("nullspaces of complex systems are not supported")
         self._options, self._machine = place(_options.check(asked), system.n, machine)
-        system, self._order = _metis.ordered(system, self._options)
+        system, self._order = _order.ordered(system, self._options)
         self._system = system  # the core views its arrays
         self._null = {name: self._order.into(vectors) for name, vectors in self._null.items()}
         self._single = system.single and int(core().mpi()["size"]) == 1
@@ -293,7 +293,7 @@ class Solver:
         with self._alone():
             self._core = None
             self._system = replace(self._system, rows=None, given={})
-            self._null, self._order = {}, _metis.Order()
+            self._null, self._order = {}, _order.Order()
 
     def __enter__(self) -> Solver:
         self._native()

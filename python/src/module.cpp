@@ -9,6 +9,7 @@ namespace sordino::python {
 
 const char* commit();  // commit.cpp
 
+void define_boxes(nb::module_& m);         // boxes.cpp
 void define_comm(nb::module_& m);          // comm.cpp
 void define_comm_gpu(nb::module_& m);      // comm_gpu.cpp
 void define_communicator(nb::module_& m);  // communicator.cpp
@@ -127,6 +128,7 @@ NB_MODULE(_core, m) {
   m.def("devices", &py::devices);
   m.def("mpi", &py::mpi_world);
   m.def("poisson", &py::poisson_arrays, "nx"_a, "ny"_a, "nz"_a, "stencil"_a, "contrast"_a);
+  py::define_boxes(m);
   py::define_comm(m);
   py::define_comm_gpu(m);
   py::define_communicator(m);

@@ -30,7 +30,7 @@ def main(argv: Sequence[str]) -> int:
     given = _parser().read(argv)
     cells = tuple(whole_number(getattr(given, name), name.upper()) for name in ("nx", "ny", "nz"))
     options = solve_options(given)
-    if options.get("precond") == "block-ilu":
+    if options.get("precond") == "block-ilu" or options.get("partition") == "boxes":
         options.setdefault("grid", ",".join(map(str, cells)))
     make = _with_ball if given.phases is None else _with_phases
 

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "sordino/precond/tiling.hpp"
+#include "sordino/linalg/extents.hpp"
 #include "sordino/solvers/gram.hpp"
 #include "sordino/solvers/registry.hpp"
 
@@ -118,6 +118,7 @@ void validate(const Options& options) {
     bad_argument("degree must be from 1 to " + std::to_string(most_degree) + ", not " + std::to_string(o.degree));
   if (o.tile != "auto") parse_extents("tile", o.tile);
   if (!o.grid.empty()) parse_extents("grid", o.grid);
+  if (o.boxes != "auto") parse_extents("boxes", o.boxes);
   if (o.s < 1 || o.s > gram::most_s)
     bad_argument("s must be from 1 to " + std::to_string(gram::most_s) + ", not " + std::to_string(o.s));
   if (o.check_every < 1) bad_argument("check_every must be at least 1");

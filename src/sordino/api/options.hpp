@@ -25,6 +25,7 @@ struct Options {
   int ranks = 0;
   std::string devices = "";
   std::string partition = "blocks";
+  std::string boxes = "auto";
   std::string transport = "auto";
   std::string deterministic = "auto";
   std::string all_reduce = "auto";
@@ -65,7 +66,7 @@ constexpr int most_degree = 64;
 inline const std::vector<std::string> precond_choices{"auto", "none", "jacobi", "sqrt-jacobi", "chebyshev", "block-ilu"};
 inline const std::vector<std::string> basis_choices{"chebyshev", "monomial"};
 inline const std::vector<std::string> spectrum_choices{"ritz", "power"};
-inline const std::vector<std::string> partition_choices{"blocks", "metis"};
+inline const std::vector<std::string> partition_choices{"blocks", "boxes", "metis"};
 inline const std::vector<std::string> nullspace_choices{"none", "constant"};
 inline const std::vector<std::string> symmetry_choices{"auto", "hermitian", "symmetric", "general"};
 inline const std::vector<std::string> storage_choices{"auto", "csr", "dia", "symdia", "constant"};
@@ -95,7 +96,9 @@ void Options::fields(V&& v) {
     "4,4,4",
     any);
   v("grid", grid, "solve",
-    "cells in x, y and z whose unknowns the rows are, x fastest, for tiles, such as 64,64,32; empty: one line of them", any);
+    "cells in x, y and z whose unknowns the rows are, x fastest, for tiles and boxes, such as 64,64,32; empty: one line of "
+    "them",
+    any);
   v("s", s, "solve",
     "iterations that cbcg takes at once, the most: fewer where their directions lose their conjugacy, or maxiter leaves fewer",
     any);
@@ -133,9 +136,14 @@ void Options::fields(V&& v) {
   v("devices", devices, "run",
     "GPUs to use, such as 0-3 or 0,2; empty means all visible; MPI processes share them out in order", any);
   v("partition", partition, "run",
-    "which rows a rank owns: consecutive ones of equal weight, or those that METIS finds to need few of others' "
-    "(from Python and the command line, with pymetis); bits then depend on the number of ranks",
+    "which rows a rank owns: consecutive ones of equal weight, the cells of a box of the grid, or those that METIS finds to "
+    "need "
+    "few of others' (the latter two from Python and the command line, metis with pymetis); bits then depend on the number of "
+    "ranks",
     partition_choices);
+  v("boxes", boxes, "run",
+    "of partition boxes: how many in x, y and z, such as 1,2,4, in all one a rank; auto: those with the fewest cells at cuts",
+    any);
   v("transport", transport, "run",
     "engine cuda: how GPUs send to each other: straight into memory, through host memory, by NCCL, or by NVSHMEM, which takes "
     "a process a rank; mpi: over MPI between processes, as if each were on a host of its own; auto: straight wherever the "

@@ -33,17 +33,19 @@ void check_given(const System& s, const Options& o) {
     bad_argument(o.precond + " needs the entries of the matrix, which is given as a function");
 }
 
+/// Whether ranks own other rows than those that the matrix has beside each other.
+bool reorders(const System& s, const Options& o) { return o.partition != "blocks" && (o.ranks != 1 || !s.cuts.empty()); }
+
 void check_partition(const System& s, const Options& o) {
-  if (o.partition != "metis" || (o.ranks == 1 && s.cuts.empty())) return;
-  if (o.precond == "block-ilu")
-    bad_argument("partition 'metis' changes the order of the rows, in which block-ilu finds its tiles");
-  if (s.product) bad_argument("partition is 'metis', which needs the entries of the matrix, and it is given as a function");
+  if (!reorders(s, o)) return;
+  const std::string named = "partition '" + o.partition + "'";
+  if (o.precond == "block-ilu") bad_argument(named + " changes the order of the rows, in which block-ilu finds its tiles");
+  if (s.product) bad_argument(named + " needs the entries of the matrix, which is given as a function");
   if (o.deterministic == "on")
-    bad_argument(
-        "deterministic 'on' keeps the bits on any number of ranks, and partition 'metis' has another order of rows on "
-        "each: choose one");
+    bad_argument("deterministic 'on' keeps the bits on any number of ranks, and " + named +
+                 " has another order of rows on each: choose one");
   if (s.cuts.empty())
-    throw Error(Errc::unsupported, "partition 'metis' is done by the Python package, which hands over rows in METIS's order");
+    throw Error(Errc::unsupported, named + " is done by the Python package, which hands over rows in another order, with cuts");
 }
 
 std::string preconditioner_of(const System& s, const Options& o) {
@@ -127,6 +129,13 @@ void build_preconditioner(Part& p, Rank& rank, const System& s, const ScaledMatr
   }
 }
 
+/// In another order of rows a grid has other diagonals in each box, and those between boxes are none.
+StorageChoice storage_in_boxes(const std::string& asked) {
+  if (asked == "csr") return {"csr", "asked for", {}};
+  if (asked == "auto") return {"csr", "ranks own boxes of the grid, whose rows are in no order of diagonals", {}};
+  bad_argument("storage '" + asked + "' follows the diagonals of the grid, which partition 'boxes' cuts: use storage csr");
+}
+
 }  // namespace
 
 Choice choose(const System& s, const Options& o) {
@@ -157,6 +166,7 @@ Choice choose(const System& s, const Options& o) {
 }
 
 StorageChoice storage_of(const System& s, const Options& o, int ranks) {
+  if (o.partition == "boxes" && reorders(s, o)) return storage_in_boxes(o.storage);
   if (!s.product) return choose_storage(s.A, o.storage, (s.A.n + ranks - 1) / ranks, o.precond == "sqrt-jacobi");
   if (o.storage == "auto" || o.storage == "csr") return {"", "", {}};
   bad_argument("storage '" + o.storage + "' needs the entries of the matrix, which is given as a function");

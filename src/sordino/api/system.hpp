@@ -26,7 +26,7 @@ struct System {
   /// function is called with these vectors at setup, on the thread that sets up.
   Nullspace nullspace = {};
   /// [ranks + 1] or empty: the first row of each rank of all processes, where the caller has put its rows in such an order
-  /// (partition=metis).
+  /// (partition=metis; partition=boxes, by order_in_boxes()).
   std::vector<i64> cuts = {};
   Watch watch = {};  // its iterations are counted anew after restarts and residual replacements
 
