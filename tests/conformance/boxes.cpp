@@ -1,0 +1,117 @@
+// Partition boxes: every method and preconditioner solves on ranks that own boxes of a grid, with the same bits on host and
+// model; what cannot have another order of rows is refused.
+#include "sordino/linalg/boxes.hpp"
+#include "check.hpp"
+#include "problems.hpp"
+#include "sordino/base/error.hpp"
+#include "unit/linalg/reordered.hpp"
+
+using namespace problems;
+
+namespace {
+
+/// A grid's matrix in the order of so many boxes.
+struct InBoxes {
+  InBoxes(const CsrMatrix& matrix, const std::string& grid, const std::string& boxes, int ranks)
+      : order(order_in_boxes(matrix.view(), choose_boxes(matrix.n, grid, boxes, ranks))),
+        A(matrices::reordered(matrix, order.cells)) {}
+
+  System system() const {
+    System s{.A = A.view()};
+    s.cuts = order.cuts;
+    return s;
+  }
+
+  BoxOrder order;
+  CsrMatrix A;
+};
+
+Options in_boxes(const std::string& method, const std::string& precond, const std::string& engine, int ranks) {
+  Options o = options(method, engine, ranks);
+  o.partition = "boxes";
+  o.precond = precond;
+  return o;
+}
+
+bool takes(const MethodEntry& m, const std::string& precond) {
+  return precond == "chebyshev" ? m.any_preconditioner : precond != "sqrt-jacobi" || m.scalable;
+}
+
+struct Shape {
+  const char* boxes;
+  int ranks;
+};
+constexpr Shape shapes[] = {{"1,2,3", 6}, {"auto", 7}, {"2,2,2", 8}};
+
+void check_solves(const MethodEntry& m, const std::string& precond, const CsrMatrix& A, const std::vector<double>& b) {
+  for (auto& [boxes, ranks] : shapes) {
+    const InBoxes p(A, "9,7,8", boxes, ranks);
+    Solved reference;
+    for (const char* engine : {"host", "model"}) {
+      const Options o = in_boxes(m.name, precond, engine, ranks);
+      NOTE(m.name, ", ", precond, ", boxes ", boxes, ", engine ", engine);
+      Solver solver(p.system(), o);
+      Solved s = solve(solver, matrices::into(p.order.cells, b));
+      CHECK(s.report.status == Status::converged);
+      const auto x = matrices::back(p.order.cells, s.x);
+      CHECK(matrices::exact_residual(A.view(), b, x) <= o.rtol * matrices::norm(b) * (1 + 1e-12) + rounding(A.view(), x, b));
+      CHECK(solver.storage() == "csr");
+      if (reference.x.empty()) reference = s;
+      CHECK(same_bits(s.x, reference.x));
+      CHECK(same_bits(s.report.history, reference.report.history));
+      CHECK(s.report.ledger.same_counts(reference.report.ledger));
+    }
+  }
+}
+
+int added = [] {
+  for (const MethodEntry& m : methods())
+    for (const char* precond : {"none", "jacobi", "chebyshev", "sqrt-jacobi"})
+      if (takes(m, precond))
+        check::add(m.name + " with precond " + precond + " solves in boxes, the same bits on host and model", __FILE__,
+                   [&m, precond] {
+                     NOTE(fresh::said());
+                     fresh::Random random(612);
+                     for (int stencil : {7, 27}) check_solves(m, precond, poisson(9, 7, 8, stencil, 10), random.normals(504));
+                   });
+  return 0;
+}();
+
+}  // namespace
+
+TEST("boxes take as many iterations as slabs, to rounding") {
+  NOTE(fresh::said());
+  fresh::Random random(613);
+  const CsrMatrix A = poisson(13, 11, 12, 7, 10);
+  const auto b = random.normals(A.n);
+  const InBoxes p(A, "13,11,12", "3,1,2", 6);
+  Options slabs = options("cg", "host", 6);
+  slabs.precond = "jacobi";
+  const Solved wanted = solve(A.view(), b, slabs);
+  Solver solver(p.system(), in_boxes("cg", "jacobi", "host", 6));
+  const Solved found = solve(solver, matrices::into(p.order.cells, b));
+  CHECK(std::abs(found.report.iterations - wanted.report.iterations) <= 1);
+  const auto x = matrices::back(p.order.cells, found.x);
+  double error = 0;
+  for (std::size_t i = 0; i < x.size(); i++) error = std::max(error, std::abs(x[i] - wanted.x[i]));
+  CHECK(error < 1e-5 * matrices::norm(wanted.x));
+}
+
+TEST("what boxes cannot have is refused with a sentence") {
+  const CsrMatrix A = poisson(9, 7, 8, 7, 1);
+  const InBoxes p(A, "9,7,8", "auto", 2);
+  auto refused = [&](auto change, const char* sentence) {
+    Options o = in_boxes("cg", "jacobi", "host", 2);
+    change(o);
+    CHECK_THROWS(Solver(p.system(), o), Error, sentence);
+  };
+  for (const char* storage : {"dia", "symdia", "constant"})
+    refused([&](Options& o) { o.storage = storage; },
+            "follows the diagonals of the grid, which partition 'boxes' cuts: use storage csr");
+  refused([](Options& o) { o.precond = "block-ilu"; }, "partition 'boxes' changes the order of the rows");
+  refused([](Options& o) { o.deterministic = "on"; }, "partition 'boxes' has another order of rows on each");
+  refused([](Options& o) { o.boxes = "2,0"; }, "boxes is one to three numbers from 1 on");
+  CHECK_THROWS(Solver(A.view(), in_boxes("cg", "jacobi", "host", 2)), Error, "partition 'boxes' is done by the Python package");
+  Solver alone(A.view(), in_boxes("cg", "jacobi", "host", 1));  // one rank has them all, in their order
+  CHECK(alone.storage() == "dia");
+}
