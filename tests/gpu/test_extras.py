@@ -77,6 +77,16 @@ def test_metis_sends_several_times_less() -> None:
     assert 5 * sent["metis"] < sent["blocks"]
 
 
+def test_boxes_of_a_grid_on_ranks_of_gpus() -> None:
+    A = sordino.poisson(33, 20, 17)
+    b = np.random.default_rng(3).standard_normal(A.shape[0])
+    boxes = {"solver": "cg", "partition": "boxes", "grid": (33, 20, 17), "boxes": (2, 1, 3), "rtol": 1e-9}
+    found, wanted = (sordino.solve(A, b, engine=engine, **boxes) for engine in ("cuda", "host"))
+    assert np.linalg.norm(b - A @ found.x) <= 1.01e-9 * np.linalg.norm(b)
+    assert np.allclose(found.x, wanted.x, rtol=0, atol=1e-6 * np.abs(wanted.x).max())
+    assert abs(found.iterations - wanted.iterations) <= 1
+
+
 @pytest.mark.skipif(DEVICES < 2, reason="needs two GPUs")
 def test_devices_by_list() -> None:
     A = sordino.poisson(16, 16, 16)

@@ -48,6 +48,28 @@ def test_metis_over_processes(mpirun_python):
     assert 2 * metis < blocks
 
 
+BOXES = """
+import sys, numpy as np, sordino
+A = sordino.poisson(11, 8, 9, contrast=10.0)
+b = np.random.default_rng(5).standard_normal(A.shape[0])
+s = sordino.Solver(A, solver="cg", engine="host", partition="boxes", grid=(11, 8, 9), boxes=(1, 2, 2), rtol=1e-9)
+assert s.options["ranks"] == int(sys.argv[1])
+x = s.solve(b).x
+if x is not None:
+    assert np.linalg.norm(b - A @ x) <= 1e-9 * np.linalg.norm(b)
+    print(x.tobytes().hex())
+"""
+
+
+def test_boxes_have_the_same_bits_in_every_layout_of_processes(mpirun_python):
+    bits = set()
+    for processes in (1, 2, 4):
+        done = mpirun_python(processes, "-c", BOXES, 4 // processes)
+        assert done.returncode == 0, done.stderr
+        bits.add(done.stdout)
+    assert len(bits) == 1
+
+
 FAILING = """
 import numpy as np, pymetis, sordino
 def broken(*args, **kwargs): raise MemoryError("no room")
