@@ -115,6 +115,25 @@ TEST("block-ilu: new values are factorized; those with a pivot that is not posit
   }
 }
 
+TEST("block-ilu: a method prepares itself with the factors, at setup as after new values") {
+  NOTE(fresh::said());
+  fresh::Random random(525);
+  CsrMatrix A = poisson(9, 8, 14, 7, 10);
+  auto b = random.normals(A.n);
+  for (const char* spectrum : {"ritz", "power"})
+    for (const char* engine : {"host", "model"}) {
+      NOTE(spectrum, ", ", engine);
+      Options o = with_tiles("cbcg", engine, 2, "4,4,4");
+      o.spectrum = spectrum;
+      Solver solver(A.view(), o);
+      auto at_setup = solve(solver, b);
+      solver.update_values(A.values.data());
+      auto later = solve(solver, b);
+      CHECK(at_setup.report.history == later.report.history);
+      CHECK(at_setup.x == later.x);
+    }
+}
+
 TEST("block-ilu: what has no tiles is refused with a sentence") {
   NOTE(fresh::said());
   fresh::Random random(523);

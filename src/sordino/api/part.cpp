@@ -203,6 +203,8 @@ Part build_part(Rank& rank, const System& s, const Choice& c, const Options& o, 
   Part p;
   build_operator(p, rank, s, scaled, c, partition);
   build_preconditioner(p, rank, s, scaled, c, partition, o.degree);
+  p.refused_row = factorize(rank, p, s.A);  // before the method prepares what hangs on M
+  if (p.refused_row >= 0) return p;
   Range range("record the method");
   p.driver = std::make_unique<Driver>(rank, *p.A, *p.M, *c.method, o.check_every, o.replace_every, s.watch, s.nullspace,
                                       StepBasis{o.s, o.basis == "monomial", o.spectrum == "power"});

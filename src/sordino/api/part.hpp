@@ -48,6 +48,7 @@ struct Part {
   SqrtJacobi* sqrt_jacobi = nullptr;
   Chebyshev* chebyshev = nullptr;
   BlockIlu* ilu = nullptr;
+  i64 refused_row = -1;  // of the matrix, if it has no incomplete factorization: then there is no driver
   std::unique_ptr<Driver> driver;
 
   /// New values of A, which `scaled` has taken already where there is one; of the polynomial's bound, too. SPMD.

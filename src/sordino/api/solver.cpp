@@ -128,7 +128,7 @@ void Solver::State::set_up(EngineChoice made) {
   engine().run([&](Rank& rank) {
     parts[std::size_t(rank.id() - engine().first_rank())] = build_part(rank, system, chosen, options, partition, scaled.get());
   });
-  require_pivots(factorize(A), *chosen.method);
+  require_pivots(parts.front().refused_row, *chosen.method);
   is_set_up = true;
 }
 
