@@ -93,9 +93,11 @@ KNL_SUMS = {"cg": 50.0, "cbcg": 20.0}
 
 #: Fig. 6, section V-D: Summit, from 480 ranks to 7,680 times as fast; there percent of the time that sums take.
 FIG_6 = {"cg": (9.1, 20.0), "cbcg": (10.0, 1.3)}
-FIG_6_RANKS = (480, 1920, 3840, 7680)
+LARGEST = 7680
+#: The last two are ours alone.
+FIG_6_RANKS = (480, 960, 1920, 3840, LARGEST, 15_360, 30_720)
 #: P-CG is faster up to 3,840 ranks; on so many "both solvers become comparable".
-CROSSOVER = 7680.0
+CROSSOVER = float(LARGEST)
 
 #: Section V-D, of its [16]: times as many operations and bytes as P-CG.
 LEDGER = {"flops": 3.0, "memory_bytes": 1.25}
@@ -164,7 +166,25 @@ def predict(case: Case | Alone, draw: int) -> _predict.Iteration:
         box = _predict.of_box("", _predict.Box((24, 24, 24)))
         return _run(box, {**machines.load("summit"), "paces": {_predict.TILE_SOLVES: _USUAL}}, 1, options)
     subject = _strong.subject(case.ranks, CELLS, SURFACES[case.surface])
-    return _run(subject, machine(case), case.ranks, OPTIONS[case.solver])
+    described, run = machine(case), ranks_run(case.ranks)
+    described["reduction_hop_s"] *= _doublings(case.ranks) / _doublings(run)
+    return _run(subject, described, run, OPTIONS[case.solver])
+
+
+def ranks_run(ranks: int) -> int:
+    """Of so many ranks: those that are run, all of which are alike."""
+    return math.prod(_strong.counts_run(ranks, CELLS))
+
+
+def _doublings(ranks: int) -> int:
+    """That make so many ranks of one: the hops of a sum."""
+    return (ranks - 1).bit_length()
+
+
+def _ranks(ranks: int) -> str:
+    """As a table says it."""
+    run = ranks_run(ranks)
+    return f"{ranks:,} ranks" if run == ranks else f"{ranks:,} ranks ({run} run)"
 
 
 def _run(
@@ -189,7 +209,7 @@ def surfaces(name: str) -> Sequence[str]:
 def _table_5(found: Found) -> Rows:
     for (name, solver), column in TABLE_V.items():
         said = f"{name}, {NAMES[solver]}"
-        facts = {"described_machine": name, "solver": solver, "ranks": RANKS}
+        facts = {"described_machine": name, "solver": solver, "ranks": RANKS, "ranks_run": ranks_run(RANKS)}
         [alone] = found[Case(name, solver, RANKS)]
         ours = {"Reduce": sums(alone), "Halo": alone.parts["halo"]}
         for what, commands in COMMANDS[solver].items():
@@ -228,20 +248,21 @@ def _fig_5(found: Found) -> Rows:
             runs = {p: found[Case(name, solver, p, surface)][0] for p in (512, 1024, 2048)}
             gain = runs[512].seconds / runs[2048].seconds
             yield row(
-                "Fig. 5", f"{said}: 512 to 2,048 ranks", "times", [gain], printed[0] / printed[2], "compared",
-                **facts, quantity="speed-up",
+                "Fig. 5", f"{said}: 512 to {_ranks(2048)}", "times", [gain], printed[0] / printed[2], "compared",
+                **facts, quantity="speed-up", ranks_run=ranks_run(2048),
             )  # fmt: skip
             part = 100 * sums(runs[2048]) / runs[2048].seconds
             paper = KNL_SUMS[solver] if name == "oakforest-pacs" else None
             yield row(
-                "Fig. 5", f"{said}, 2,048 ranks: sums", "%", [part], paper,
+                "Fig. 5", f"{said}, {_ranks(2048)}: sums", "%", [part], paper,
                 "words" if paper is None else "compared", **facts, quantity="sums", ranks=2048,
+                ranks_run=ranks_run(2048),
             )  # fmt: skip
             for (p, run), seconds in zip(runs.items(), printed, strict=True):
                 if solver == "cg":  # of P-CBCG iterations are not printed
                     yield row(
-                        "Fig. 5", f"{said}, {p:,} ranks: a solve", "s", [ITERATIONS[name] * run.seconds], seconds,
-                        "compared", **facts, quantity="seconds", ranks=p,
+                        "Fig. 5", f"{said}, {_ranks(p)}: a solve", "s", [ITERATIONS[name] * run.seconds], seconds,
+                        "compared", **facts, quantity="seconds", ranks=p, ranks_run=ranks_run(p),
                     )  # fmt: skip
 
 
@@ -249,39 +270,51 @@ def _fig_5(found: Found) -> Rows:
 
 
 def _fig_6(found: Found) -> Rows:
-    runs = {
-        (solver, p): found[Case("summit", solver, p, "cell")][0]
-        for solver, p in itertools.product(FIG_6, FIG_6_RANKS)
-    }
-    for solver, (times, percent) in FIG_6.items():
-        first, last = (runs[solver, p].seconds for p in (FIG_6_RANKS[0], FIG_6_RANKS[-1]))
-        for p in FIG_6_RANKS[1:]:
-            known = times if p == FIG_6_RANKS[-1] else None
+    for surface in surfaces("summit"):
+        said = _SAID[surface]
+        runs = {
+            (solver, p): found[Case("summit", solver, p, surface)][0]
+            for solver, p in itertools.product(FIG_6, FIG_6_RANKS)
+        }
+        for solver, (times, percent) in FIG_6.items():
+            facts = {"solver": solver, "surface": surface}
+            for p in FIG_6_RANKS[1:]:
+                gain = runs[solver, FIG_6_RANKS[0]].seconds / runs[solver, p].seconds
+                what = f"{NAMES[solver]}, {said}: 480 to {_ranks(p)}"
+                yield _on(p, what, "times", gain, times, "speed-up", **facts)
+                part = 100 * sums(runs[solver, p]) / runs[solver, p].seconds
+                what = f"{NAMES[solver]}, {said}, {_ranks(p)}: sums"
+                yield _on(p, what, "%", part, percent, "sums", **facts)
+        ratios = [runs["cbcg", p].seconds / runs["cg", p].seconds for p in FIG_6_RANKS]
+        for p, ratio in zip(FIG_6_RANKS, ratios, strict=True):
+            what = f"{said}, {_ranks(p)}: P-CBCG over P-CG"
             yield row(
-                "Fig. 6", f"{NAMES[solver]}: 480 to {p:,} ranks", "times", [first / runs[solver, p].seconds], known,
-                "words" if known is None else "compared", solver=solver, quantity="speed-up", ranks=p,
+                "Fig. 6", what, "times", [ratio], None, "words",
+                quantity="ratio", ranks=p, ranks_run=ranks_run(p), surface=surface,
             )  # fmt: skip
-        part = 100 * sums(runs[solver, FIG_6_RANKS[-1]]) / last
-        yield row(
-            "Fig. 6", f"{NAMES[solver]}, 7,680 ranks: sums", "%", [part], percent, "compared",
-            solver=solver, quantity="sums", ranks=FIG_6_RANKS[-1],
-        )  # fmt: skip
-    ratios = [runs["cbcg", p].seconds / runs["cg", p].seconds for p in FIG_6_RANKS]
-    for p, ratio in zip(FIG_6_RANKS, ratios, strict=True):
-        what = f"{p:,} ranks: P-CBCG over P-CG"
-        yield row("Fig. 6", what, "times", [ratio], None, "words", quantity="ratio", ranks=p)
-    yield row(
-        "Fig. 6", "P-CBCG is as fast as P-CG from", "ranks", [crossover(FIG_6_RANKS, ratios)], CROSSOVER, "compared",
-        quantity="crossover",
-    )  # fmt: skip
+        equal = crossover(FIG_6_RANKS, ratios)
+        if equal is not None:
+            what = f"{said}: P-CBCG is as fast as P-CG from"
+            yield row(
+                "Fig. 6", what, "ranks", [equal], CROSSOVER, "compared", quantity="crossover", surface=surface
+            )
 
 
-def crossover(ranks: Sequence[int], ratios: Sequence[float]) -> float:
-    """Where ratios come down to 1, on a logarithmic axis; the last number of ranks where they do not before."""
+def _on(
+    ranks: int, what: str, unit: str, ours: float, printed: float, quantity: str, **facts: Any
+) -> dict[str, Any]:
+    """A row of Fig. 6, of which the paper's text has the numbers of its largest run."""
+    paper, basis = (printed, "compared") if ranks == LARGEST else (None, "words")
+    facts |= {"quantity": quantity, "ranks": ranks, "ranks_run": ranks_run(ranks)}
+    return row("Fig. 6", what, unit, [ours], paper, basis, **facts)
+
+
+def crossover(ranks: Sequence[int], ratios: Sequence[float]) -> float | None:
+    """Where ratios come down to 1, on a logarithmic axis; None if they are above 1 on all numbers of ranks."""
     for (p, high), (q, low) in itertools.pairwise(zip(ranks, ratios, strict=True)):
         if high > 1 >= low:
             return p * (q / p) ** ((high - 1) / (high - low))
-    return float(ranks[0] if ratios[0] <= 1 else ranks[-1])
+    return float(ranks[0]) if ratios[0] <= 1 else None
 
 
 # ---- the ledger --------------------------------------------------------------------------------------------------
@@ -314,6 +347,6 @@ def _cases(columns: Sequence[tuple[str, str]], ranks: Sequence[int], *more: str)
 FIGURES = {
     "table5": Figure(_cases(list(TABLE_V), (RANKS,), "none"), _table_5),
     "fig5": Figure(_cases(list(FIG_5), (512, 1024, 2048)), _fig_5),
-    "fig6": Figure([Case("summit", s, p, "cell") for p in FIG_6_RANKS for s in FIG_6], _fig_6),
+    "fig6": Figure(_cases([("summit", solver) for solver in FIG_6], FIG_6_RANKS), _fig_6),
     "ledger": Figure([Alone(solver) for solver in ("cg", "cbcg")], _ledger),
 }

@@ -16,6 +16,13 @@ from .._matrix import CsrArrays
 from .._predict import Subject
 from ._weak import grid
 
+#: Of more ranks some are run for all: setting up all takes time and memory by their square.
+MOST_RANKS = 512
+
+#: With so many ranks or fewer a rank's rows are several blocks of sums (of 840 in all), at whose ends tiles end, too:
+#: what is run for more must be more.
+_SEVERAL_BLOCKS = 420
+
 #: Rows of a tile: a command waits for others' rows before the tiles that have some, and sends such tiles first.
 _TILE = 256
 
@@ -36,24 +43,37 @@ Cells = tuple[float, float, float]
 
 
 def subject(ranks: int, cells: Cells, depths: Cells | None) -> Subject:
-    """The 7-point system of so many cells in boxes with the smallest faces.
+    """The 7-point system of so many cells in boxes with the smallest faces: the boxes of the ranks that are run.
 
     Parameters
     ----------
     ranks : int
+        That the cells are cut for; :func:`counts_run` says which of them are run.
     cells : tuple of float
         Of the whole, in x, y and z; they need not be multiples of the ranks in that direction.
     depths : tuple of float, or None
         Cells of the surface at a face across x, y and z. None: the whole box, so that nothing hides a halo.
     """
-    areas = faces(ranks, cells)
+    counts, areas = counts_run(ranks, cells), faces(ranks, cells)
     core, rows = _rows(core_share(ranks, cells, depths))
     most = rows - core - 1  # else the same two rows would meet twice where a direction has two ranks
     sent = [round(most * area / max(max(areas), 1)) for area in areas]
-    system = _system(grid_of(ranks, cells), rows, core, sent)
-    n = round(math.prod(cells))
+    system = _system(counts, rows, core, sent)
+    n = round(math.prod(cells) * math.prod(counts) / ranks)
     surface = sum(areas) / sum(sent) if any(sent) else 1.0
     return Subject(f"7-point, {ranks} ranks", n, 7 * n, system, n / system.n, surface, system)
+
+
+def counts_run(ranks: int, cells: Cells) -> tuple[int, int, int]:
+    """Ranks that are run in the three directions: of many, whole columns along z, as few as there need be.
+
+    The whole is periodic, so all ranks have the same rows and six neighbours, in a part of it, too. Columns are whole,
+    since ranks are numbered along z first: a node then has as many of a column's ranks. What grows with the number of
+    ranks, the hops of a sum, the caller's machine must have; that nothing else grows with it is assumed.
+    """
+    x, y, z = grid_of(ranks, cells)
+    columns = [(a, b) for a in range(3, x + 1) for b in range(3, y + 1) if a * b * z > _SEVERAL_BLOCKS]
+    return (x, y, z) if ranks <= MOST_RANKS or not columns else (*min(columns, key=math.prod), z)
 
 
 def grid_of(ranks: int, cells: Cells) -> tuple[int, int, int]:
