@@ -1,0 +1,96 @@
+"""``sordino bench tiles``: what a scan of tile shapes says, the couplings it counts, and its record."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sordino.bench import tiles
+from sordino.problems import poisson
+
+
+def _core_is_there() -> bool:
+    try:
+        from sordino import _core
+    except ImportError:
+        return False
+    return hasattr(_core, "Solver")
+
+
+needs_core = pytest.mark.skipif(not _core_is_there(), reason="sordino._core is not built")
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("tile", [(3, 2, 5), (4, 4, 1), (6, 5, 7), (1, 1, 1)])
+def test_couplings_between_tiles_are_counted(tile):
+    size = (6, 5, 7)
+    matrix = poisson(*size).tocoo()
+    place = np.stack(np.unravel_index(np.arange(matrix.shape[0]), size, order="F"))
+    owner = place // np.array(tile)[:, None]
+    pairs = matrix.row != matrix.col
+    between = (owner[:, matrix.row[pairs]] != owner[:, matrix.col[pairs]]).any(axis=0)
+    assert tiles.cut(size, tile) == pytest.approx(between.mean())
+
+
+def test_a_line_is_fitted_to_three_shapes_or_more():
+    found = [{"cut": c, "iterations": 100 + 200 * c} for c in (0.1, 0.2, 0.4)]
+    assert tiles.fit(found) == pytest.approx({"whole": 100, "slope": 200, "worst": 0})
+    found[0]["iterations"] = 130
+    assert tiles.fit(found)["worst"] > 0.03
+    assert tiles.fit(found[:2]) is None and tiles.fit([found[0]] * 3) is None
+
+
+def test_the_paper_s_slabs_keep_their_proportion_and_are_not_for_gpus():
+    assert tiles.shapes((256, 128, 512), "host")[0] == (256, 128, 36)
+    assert tiles.shapes((64, 32, 128), "host")[0] == (64, 32, 9)
+    assert tiles.shapes((64, 32, 128), "cuda") == list(tiles.PAPER) and len(tiles.PAPER) == 8
+
+
+@needs_core
+def test_a_scan_is_printed_and_recorded(cli, tmp_path):
+    record = tmp_path / "r.jsonl"
+    argv = ("bench", "tiles", "--size", "16,16,16", "--engine", "host", "--repeats", 1)
+    shapes = ("--tiles", "16x16x16,4x4x4,8x8x1")
+    code, out, err = cli(*argv, *shapes, "--record", record, "--commit", "abc")
+    assert code == 0, err
+    lines = [json.loads(line) for line in record.read_text().splitlines()]
+    assert [line["tile"] for line in lines] == [[16, 16, 16], [4, 4, 4], [8, 8, 1]]
+    assert [line["paper"] for line in lines] == [None, 185, 174]
+    whole, cubes, flat = (line["iterations"] for line in lines)
+    assert whole < cubes < flat and all(line["true_residual"] <= 1.000001e-8 for line in lines)
+    [said] = [line for line in out.splitlines() if "8 x 8 x 1" in line]
+    assert f"{flat / cubes:.2f}" in said and f"{174 / 185:.2f}" in said and f"{6.87 / 22.83:.2f}" in said
+    assert "times the part cut, within" in out
+    code, out, err = cli(*argv, "--tiles", "4x4x4", "--json")
+    assert code == 0, err
+    shown = json.loads(out)
+    assert shown["measured"][0]["iterations"] == cubes and shown["fit"] is None
+
+
+@needs_core
+def test_what_does_not_converge_is_said(cli):
+    argv = ("--size", "6,6,6", "--tiles", "2x2x2", "--rtol", "1e-30", "--engine", "host", "--repeats", 1)
+    code, out, _ = cli("bench", "tiles", *argv)
+    assert code == 3 and "MISSED" in out
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        (["--size", "8,8"], "--size is three numbers from 1 on"),
+        (["--size", "8,8,0"], "--size is three numbers from 1 on"),
+        (["--rtol", "2"], "--rtol between 0 and 1"),
+        (["--tiles", "8x8"], "--tiles has shapes such as 8x8x1, not '8x8'"),
+        (["--tiles", "8x0x1"], "--tiles has shapes such as 8x8x1, not '8x0x1'"),
+        (["--size", "8,8,8"], "tile 16 x 32 x 4 is larger than the grid, 8 x 8 x 8 cells"),
+        (["--engine", "model"], "--engine is host or cuda for a measurement, not 'model'"),
+        (["--record", "/nowhere/r.jsonl"], "cannot be written"),
+    ],
+)
+def test_bad_usage(cli, fake_core, argv, sentence):
+    code, out, err = cli("bench", "tiles", *argv)
+    assert code == 2 and out == "" and sentence in err
