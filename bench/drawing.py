@@ -20,11 +20,13 @@ Rows = list[dict[str, Any]]
 BLUE, ORANGE, GREEN, RED, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9"
 
 
-def rows_of(name: str, machine: str = "2_cores") -> Rows:
-    """The newest record of that name; empty if there is none."""
-    newest = max(RECORDS.glob(f"*_{name}_{machine}.jsonl"), default=None)
-    lines = newest.read_text(encoding="utf-8").splitlines() if newest else []
-    return [json.loads(line) for line in lines]
+def rows_of(name: str, machine: str = "2_cores", figure: str = "") -> Rows:
+    """The newest record of that name, or the rows of a figure in the newest one that has it; empty if there is none."""
+    for record in sorted(RECORDS.glob(f"*_{name}_{machine}.jsonl"), reverse=True):
+        rows = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
+        if found := [row for row in rows if not figure or row["figure"] == figure]:
+            return found
+    return []
 
 
 def figure_of(rows: int, columns: int, size: tuple[float, float], **panels: Any) -> tuple[Any, Any]:

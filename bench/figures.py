@@ -1,6 +1,6 @@
 """The pictures of the documentation, from records, and from runs whose results are the same everywhere.
 
-Here are those that show what papers 000, 001 (Table V and Fig. 5), 002 (Figs 7 to 10) and 003 (Figs 8 to 10, and 12)
+Here are those that show what papers 000, 001 (Table V and Fig. 6), 002 (Figs 7 to 10) and 003 (Figs 8 to 10, and 12)
 do; in solver_figures.py those of solvers.
 
 python bench/figures.py              draws docs/pictures/*.svg
@@ -262,27 +262,30 @@ def overlapped_cg() -> None:
 
 
 def jupiter() -> None:
-    """Paper 001, Table V with overlap and Fig. 5: bars are the model's, crosses the paper's."""
-    rows = [r for r in rows_of("papers", "001") if r.get("surface") in ("cell", "warp")]
-    totals = [r for r in rows if r["figure"] == "Table V" and r["quantity"] == "total"]
-    gains = [r for r in rows if r["figure"] == "Fig. 5" and r["quantity"] == "speed-up"]
+    """Paper 001, Table V with overlap and Fig. 6: bars and lines are the model's, crosses the paper's."""
     names = {"cg": "P-CG", "cbcg": "P-CBCG"}
-    labels = {"cell": "surfaces of 1 cell", "warp": "of 32 cells in x"}
-
-    def bars(axis: Any, shown: list[dict[str, Any]]) -> None:
-        for k, (label, found) in enumerate(groups(shown, lambda r: labels[r["surface"]]).items()):
-            places = [i + 0.4 * k - 0.2 for i in range(len(found))]
-            axis.bar(places, [r["ours"] for r in found], 0.35, label=label)
-        axis.plot([r["paper"] for r in found], "kx", ms=7, label="the paper")
-        axis.set_xticks(
-            range(len(found)), [f"{r['described_machine']},\n{names[r['solver']]}" for r in found]
-        )
+    surfaces = {"cell": "surfaces of 1 cell", "warp": "of 32 cells in x"}
+    shown = [r for r in rows_of("papers", "001", "Table V") if r["surface"] in surfaces]
+    totals = groups([r for r in shown if r["quantity"] == "total"], lambda r: surfaces[r["surface"]])
+    gains = [r for r in rows_of("papers", "001", "Fig. 6") if r["quantity"] == "speed-up"]
 
     def draw(left: Any, right: Any) -> None:
-        bars(left, totals)
+        for k, (label, found) in enumerate(totals.items()):
+            left.bar(
+                [i + 0.4 * k - 0.2 for i in range(len(found))], [r["ours"] for r in found], 0.35, label=label
+            )
+        left.plot([r["paper"] for r in found], "kx", ms=7, label="the paper")
+        machines = [f"{r['described_machine']},\n{names[r['solver']]}" for r in found]
+        left.set_xticks(range(len(machines)), machines)
         left.set(ylabel="ms an iteration, 1,024 GPUs")
-        bars(right, gains)
-        right.set(ylabel="times as fast on 2,048 GPUs as on 512")
+        for label, found in groups(
+            gains, lambda r: f"{names[r['solver']]}, {surfaces[r['surface']]}"
+        ).items():
+            ranks = [480, *(r["ranks"] for r in found)]
+            right.plot(ranks, [1.0, *(r["ours"] for r in found)], "o-", label=label)
+        known = [r for r in gains if r["paper"] is not None]
+        right.plot([r["ranks"] for r in known], [r["paper"] for r in known], "kx", ms=7, label="the paper")
+        right.set(xscale="log", yscale="log", xlabel="GPUs of Summit", ylabel="times as fast as 480")
 
     picture("jupiter", draw)
 
