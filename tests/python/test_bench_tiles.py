@@ -94,3 +94,20 @@ def test_what_does_not_converge_is_said(cli):
 def test_bad_usage(cli, fake_core, argv, sentence):
     code, out, err = cli("bench", "tiles", *argv)
     assert code == 2 and out == "" and sentence in err
+
+
+def test_the_page_of_the_paper_has_the_record_s_figures():
+    newest = max((ROOT / "bench" / "records").glob("*_tiles_2_cores.jsonl"))
+    rows = [json.loads(line) for line in newest.read_text().splitlines()]
+    page = (ROOT / "docs" / "theory" / "001.md").read_text(encoding="utf-8")
+    assert [tuple(row["tile"]) for row in rows] == tiles.shapes((64, 32, 128), "host")
+    base = next(row for row in rows if tuple(row["tile"]) == tiles.BASE)
+    for row in rows:
+        said = f"| {' x '.join(map(str, row['tile']))} | {100 * row['cut']:.1f} % | {row['paper']} "
+        said += f"| {row['paper'] / base['paper']:.2f} | {row['iterations']} |"
+        assert f"{said} {row['iterations'] / base['iterations']:.2f} |" in page
+    line = tiles.fit(rows)
+    decision = next((ROOT / "docs" / "adr").glob("0029-*")).read_text(encoding="utf-8")
+    for text in (page, decision):
+        assert f"{line['whole']:.0f} + {line['slope']:.0f} " in text
+    assert f"within\n{100 * line['worst']:.0f} %" in page or f"within {100 * line['worst']:.0f} %" in page
