@@ -123,7 +123,7 @@ def _layers(cells: Cells, contrast: float) -> Matrix:
     shape = cells[::-1]
     axis = int(np.argmax(shape))
     dense = (np.arange(shape[axis]) // 2) % 2 == 1
-    density = np.where(np.expand_dims(dense, [a for a in range(3) if a != axis]), contrast, 1.0)
+    density = np.where(np.expand_dims(dense, tuple(a for a in range(3) if a != axis)), contrast, 1.0)
     return pressure_matrix(np.broadcast_to(density, shape)), None
 
 
