@@ -306,6 +306,51 @@ def test_what_storage_gains_on_gpus_is_in_the_documentation():
                 assert not found or f"{1e6 * found[0]['iteration_s']:.1f}" == figure.strip()
 
 
+def _by_diagonals() -> dict[tuple[int, str, str], dict]:
+    lines = _lines("2026-11-23_bench_cg_h200.jsonl")
+    return {
+        (r["size"], r["precond"], r["storage"]): r
+        for r in lines
+        if r["bench"] == "cg"
+        and r["commit"] == "8f83600"
+        and r["solver"] == "cg"
+        and r["precond"] != "block-ilu"
+    }
+
+
+def test_what_a_unit_diagonal_gains_on_a_gpu_is_in_the_documentation():
+    measured = _by_diagonals()
+    page = (Path(__file__).parents[2] / "docs" / "choosing.md").read_text(encoding="utf-8")
+
+    def told(label):
+        (line,) = (line for line in page.splitlines() if line.startswith(f"| {label} | "))
+        return [cell.strip() for cell in line.split("|")[2:5]]
+
+    for size, jacobi, scaled, program, cupy in zip(
+        (64, 128, 256), *map(told, ("jacobi", "sqrt-jacobi", "the program", "CuPy, by rows")), strict=True
+    ):
+        for precond, cell in (("jacobi", jacobi), ("sqrt-jacobi", scaled)):
+            seconds = [measured[size, precond, storage]["iteration_s"] for storage in ("dia", "symdia")]
+            assert cell == " / ".join(f"{1e6 * x:.1f}" for x in seconds)
+        one = measured[size, "jacobi", "dia"]
+        assert program == f"{1e6 * one['limit_program_s']:.1f} / -"
+        assert cupy == f"{1e6 * one['peers']['iteration_s']['cupyx']:,.1f}"
+
+
+def test_predictions_by_diagonals_were_as_they_are_told():
+    predicted = {
+        (round(r["rows"] ** (1 / 3)), r["options"]["precond"], r["options"]["storage"]): r["iteration_s"]
+        for r in _lines("2026-11-23_predictions_h200x2.jsonl")
+        if r["ranks"] == 1
+    }
+    page = (Path(__file__).parents[2] / "docs" / "predicting.md").read_text(encoding="utf-8")
+    ratios = []
+    for key, line in _by_diagonals().items():
+        assert f"{1e6 * predicted[key]:.1f} / {1e6 * line['iteration_s']:.1f}" in page, key
+        ratios.append(predicted[key] / line["iteration_s"])
+    assert f"{min(ratios):.2f} to {max(ratios):.2f}. The kernels of vectors" in page and len(ratios) == 12
+
+
 def test_predictions_on_four_gpus_were_as_they_are_told():
     measured = {(r["size"], r["ranks"]): r["iteration_s"] for r in _lines("2026-11-22_bench_cg_h200x4.jsonl")}
     predicted = {
