@@ -1,12 +1,13 @@
 #!/bin/sh
-# Builds build/bench/petsc_ksp, through which Sordino's benchmarks ask PETSc: petsc_ksp PROCESSES SYSTEM X [options].
+# Builds build/bench/petsc_ksp, through which Sordino's benchmarks ask PETSc: petsc_ksp PROCESSES SYSTEM X [options]; and, where
+# hypre's headers are, build/bench/hypre_pcg: hypre_pcg PROCESSES SYSTEM X RTOL [REPEATS].
 #   bench/petsc/build.sh             with the PETSc that pkg-config knows; PETSC_DIR's, where that is set
 #   bench/petsc/build.sh --install   on Debian and Ubuntu installs it first, as root
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 if [ "${1:-}" = --install ]; then
   apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends libpetsc-real-dev pkg-config gcc libc6-dev
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends libpetsc-real-dev libhypre-dev pkg-config gcc libc6-dev
 fi
 [ -z "${PETSC_DIR:-}" ] || export PKG_CONFIG_PATH="$PETSC_DIR/${PETSC_ARCH:-}/lib/pkgconfig:${PKG_CONFIG_PATH:-}"
 if ! pkg-config --exists petsc; then
@@ -18,14 +19,28 @@ fi
 mpi=$(pkg-config --libs petsc | grep -q /usr/lib/petscdir && echo /usr/bin/ || true)
 [ -x "${mpi}mpicc" ] || mpi=
 mkdir -p "$root/build/bench"
-"${mpi}mpicc" -std=gnu11 -O2 -Wall -Wextra -Werror -o "$root/build/bench/petsc_ksp.bin" "$root/bench/petsc/petsc_ksp.c" \
-  $(pkg-config --cflags --libs petsc)
-cat > "$root/build/bench/petsc_ksp" <<END
+
+# build NAME WORDS...: compiles NAME.c with these words, and writes what starts it on so many processes.
+build() {
+  name=$1
+  shift
+  "${mpi}mpicc" -std=gnu11 -O2 -Wall -Wextra -Werror -o "$root/build/bench/$name.bin" "$root/bench/petsc/$name.c" "$@"
+  cat > "$root/build/bench/$name" <<END
 #!/bin/sh
 # Written by bench/petsc/build.sh. One process needs no launcher.
 processes=\$1; shift
-[ "\$processes" != 1 ] || exec "$root/build/bench/petsc_ksp.bin" "\$@"
-exec "${mpi}mpiexec" --bind-to none -n "\$processes" "$root/build/bench/petsc_ksp.bin" "\$@"
+[ "\$processes" != 1 ] || exec "$root/build/bench/$name.bin" "\$@"
+exec "${mpi}mpiexec" --bind-to none -n "\$processes" "$root/build/bench/$name.bin" "\$@"
 END
-chmod +x "$root/build/bench/petsc_ksp"
+  chmod +x "$root/build/bench/$name"
+}
+
+build petsc_ksp $(pkg-config --cflags --libs petsc)
 echo "build/bench/petsc_ksp: PETSc $(pkg-config --modversion petsc)"
+for folder in ${HYPRE_DIR:+"$HYPRE_DIR/include"} /usr/include/hypre; do
+  [ -f "$folder/HYPRE.h" ] || continue
+  build hypre_pcg -I"$folder" ${HYPRE_DIR:+-L"$HYPRE_DIR/lib" -Wl,-rpath,"$HYPRE_DIR/lib"} -lHYPRE -lm
+  echo "build/bench/hypre_pcg: hypre $(sed -n 's/.*HYPRE_RELEASE_VERSION *"\(.*\)"/\1/p' "$folder/HYPRE_config.h")"
+  exit 0
+done
+echo "hypre was not found, and is left out: set HYPRE_DIR, or install libhypre-dev."

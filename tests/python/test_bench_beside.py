@@ -28,11 +28,14 @@ def test_beside_petsc(cli, tmp_path):
         "--program", PROGRAM, "--record", record, "--commit", "abc",
     )  # fmt: skip
     assert code == 0, err
-    assert "PETSc at its best" in out
+    assert "PETSc at its best" in out or "hypre pcg;" in out
     for row, ranks in zip(map(json.loads, record.read_text().splitlines()), (1, 2), strict=True):
         assert row["ranks"] == ranks and row["nnz"] == (3 * 8 - 2) ** 3
         assert row["sordino"]["iterations"] == row["petsc"]["true norm"]["iterations"]
-        assert all(part["true_residual"] <= 2e-8 for part in (row["sordino"], *row["petsc"].values()))
+        assert {"groppcg", "pipecg"} < set(row["petsc"])
+        others = [*row["petsc"].values(), *([row["hypre"]] if row["hypre"] else [])]
+        assert all(part["true_residual"] <= 2e-8 for part in (row["sordino"], *others))
+        assert bool(row["hypre"]) == bool(_petsc.hypre_beside(PROGRAM)) == ("hypre pcg" in out)
         assert row["ratio"]["of_medians"] > 0 and str(tmp_path) not in row["command"]
 
 

@@ -1,4 +1,4 @@
-"""PETSc's KSP in a program of our own, ``bench/petsc/petsc_ksp.c``, which ``bench/petsc/build.sh`` builds."""
+"""PETSc's KSP and hypre's PCG in programs of our own, ``bench/petsc/*.c``, which ``bench/petsc/build.sh`` builds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ENVIRONMENT = {
 
 
 class PetscError(Exception):
-    """The program ended without an answer, for the reason said."""
+    """A program ended without an answer, for the reason said."""
 
 
 def find(program: str) -> str | None:
@@ -47,8 +47,13 @@ def find(program: str) -> str | None:
     return found
 
 
+def hypre_beside(program: str) -> str | None:
+    """The program that asks hypre, in the folder of the one that asks PETSc; None: it was not built."""
+    return shutil.which(str(Path(program).with_name("hypre_pcg")))
+
+
 class Problem:
-    """A system in a file that the program reads.
+    """A system in a file that the programs read.
 
     Parameters
     ----------
@@ -84,26 +89,46 @@ class Problem:
         PetscError
             PETSc has refused the system, or not come back within `limit` seconds.
         """
-        names = [str(Path(self._folder.name, name)) for name in ("system", "x")]
-        command = [self._program, str(processes), *names, "-repeats", str(repeats), *options]
-        environment = {**os.environ, **_ENVIRONMENT}
-        try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, timeout=limit, check=False, env=environment
-            )
-        except subprocess.TimeoutExpired:
-            raise PetscError(f"no answer within {limit:g} s") from None
-        if done.returncode != 0:
-            raise PetscError(_reason(done.stderr + done.stdout))
-        return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        words = [str(processes), *self._files(), "-repeats", str(repeats), *options]
+        return _answers([self._program, *words], limit)
+
+    def pcg(
+        self, program: str, rtol: float, *, processes: int = 1, repeats: int = 1, limit: float = 600.0
+    ) -> list[dict[str, Any]]:
+        """The same of hypre's PCG with its diagonal scaling.
+
+        Raises
+        ------
+        PetscError
+            hypre has failed, or not come back within `limit` seconds.
+        """
+        return _answers([program, str(processes), *self._files(), repr(rtol), str(repeats)], limit)
+
+    def _files(self) -> list[str]:
+        return [str(Path(self._folder.name, name)) for name in ("system", "x")]
 
     def x(self) -> np.ndarray:
         """The last solve's x, shape (n,)."""
         return np.fromfile(Path(self._folder.name, "x"), np.float64, self._n)
 
 
+def _answers(command: list[str], limit: float) -> list[dict[str, Any]]:
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=limit, check=False,
+            env={**os.environ, **_ENVIRONMENT},
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise PetscError(f"no answer within {limit:g} s") from None
+    if done.returncode != 0:
+        raise PetscError(_reason(done.stderr + done.stdout))
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
 def _reason(text: str) -> str:
-    """The first sentence of what PETSc says of an error."""
+    """The first sentence of what a program says of an error."""
+    if said := [line for line in text.splitlines() if line.startswith("hypre_pcg: ")]:
+        return said[0]
     lines = [line.split("PETSC ERROR:")[1].strip() for line in text.splitlines() if "PETSC ERROR:" in line]
     said = [line for line in lines if line and not line.startswith("-")]
     return " ".join(said[:2])[:200] or "the program failed without a word"
