@@ -129,8 +129,7 @@ class Solver:
     @property
     def options(self) -> dict[str, Any]:
         """All options in force, defaults included."""
-        defaults = {name: spec.default for name, spec in _options.specs().items()}
-        return {**defaults, **self._options}
+        return {name: spec.default for name, spec in _options.specs().items()} | self._options
 
     @property
     def machine(self) -> dict[str, Any] | None:
@@ -183,14 +182,13 @@ class Solver:
         as_numbers = self._system.complex or is_complex_array(b) or is_complex_array(x0)
         vectors = taken(b, self.n, "b", as_numbers)
         columns = [self._order.into(column) for column in vectors.columns]
-        starts = [None] if x0 is None else taken(x0, self.n, "x0", as_numbers).columns
-        starts = [self._order.into(start) for start in starts]
+        guesses = [None] if x0 is None else taken(x0, self.n, "x0", as_numbers).columns
+        starts = [self._order.into(guess) for guess in guesses]
         if len(starts) not in (1, len(columns)):
             raise BadArgument(f"x0 has {len(starts)} columns, and b has {len(columns)}")
         starts = starts * len(columns) if len(starts) == 1 else starts
         callback = self._order.seen(checked_callback(callback, bool(self._looks.get("look_x"))))
-        solve = partial(self._solve_column, callback)
-        raws = in_turn(solve, columns, starts, vectors.places(), overrides)
+        raws = in_turn(partial(self._solve_column, callback), columns, starts, vectors.places(), overrides)
         if self._single and vectors.single:
             raws = [self._rounded(raw, c, vectors, overrides) for raw, c in zip(raws, columns, strict=True)]
         solution = self._solution(raws, vectors, overrides)
@@ -221,13 +219,16 @@ class Solver:
         if held is None:
             raise BadArgument("the matrix is given as an operator, which has no values to update")
         data = self._order.values(new_values(host_copy(values, "the new values"), self._order.rows or held))
-        with self._alone(), translated():
+        with self._alone():
             before = held.data.copy()  # ranks of the host view what is held
             np.copyto(held.data, data)
             try:
-                self._native().update_values(words(held.data))
-            except BaseException:
+                with translated():
+                    self._native().update_values(words(held.data))
+            except BaseException as error:
                 np.copyto(held.data, before)
+                if isinstance(error, BadArgument):  # factors may have been made of what was refused
+                    self._native().update_values(words(held.data))
                 raise
         self._suits.look(held)
 
@@ -256,10 +257,9 @@ class Solver:
                 "a solver over several MPI processes cannot be a preconditioner: every process would have to call it"
             )
         settings = _options.check(options, allowed=_options.PER_SOLVE)
+        kind = np.complex128 if self._system.complex else np.float64
         return LinearOperator(
-            (self.n, self.n),
-            matvec=lambda r: self.solve(r, on_failure="return", **settings).x,
-            dtype=np.complex128 if self._system.complex else np.float64,
+            (self.n, self.n), dtype=kind, matvec=lambda r: self.solve(r, on_failure="return", **settings).x
         )
 
     def time_product(self, pairs: int = 50) -> float:

@@ -149,6 +149,22 @@ TEST("a time limit and a callback of one process end the solve in all of them, i
     }
 }
 
+TEST("processes that choose different solvers, by machines that are described differently, are all told so") {
+  CsrMatrix A = poisson(12, 12, 24, 7, 1.0);
+  std::vector<double> b(std::size_t(A.n), 1.0);
+  Options o = options("auto", "host", 2);
+  Machine m;
+  m.launch_s = 1e-7, m.memory_bandwidth = 1e11, m.reduction_start_s = 0, m.link_latency_s = 1e-6;
+  m.reduction_base_s = 1e-3;
+  Solver same(A.view(), o, m);
+  CHECK(same.method() == "cbcg");
+  CHECK(solve(same, b).report.status == Status::converged);
+  if (process() == 0) m.reduction_base_s = 1e-12;
+  CHECK_THROWS(Solver(A.view(), o, m), Error, "processes chose different solvers");
+  o.solver = "cg";
+  CHECK(solve(A.view(), b, o).report.status == Status::converged);
+}
+
 TEST("1,000 small solves over processes neither hang nor grow") {
   fresh::Random random = shared_random(203);
   NOTE(fresh::said());

@@ -280,6 +280,20 @@ def test_refused_values_leave_the_old_ones():
     np.testing.assert_allclose(solver.solve(np.ones(30), rtol=1e-10).x, 1 / np.arange(1.0, 31.0))
 
 
+def test_refused_factors_leave_the_old_ones():
+    A = sordino.poisson(12, 10, 8, contrast=100)
+    b = np.random.default_rng(7).standard_normal(A.shape[0])
+    solver = sordino.Solver(
+        A, engine="host", ranks=2, solver="cg", precond="block-ilu", grid=(12, 10, 8), tile=(4, 5, 4)
+    )
+    before = solver.solve(b)
+    refused = A.data * 3.0
+    refused[A.indptr[-2] : A.indptr[-1]][A.indices[A.indptr[-2] : A.indptr[-1]] == A.shape[0] - 1] *= -1
+    with pytest.raises(sordino.BadArgument, match="the pivot of row 959 is not positive"):
+        solver.update_values(refused)
+    assert np.array_equal(solver.solve(b).x, before.x)
+
+
 def test_a_look_that_outlives_its_solver_does_no_harm():
     over = threading.Event()
 

@@ -76,5 +76,7 @@ def measure(
     timed = Solver(rows, maxiter=iterations, time_commands=True, **plan)
     solution = timed.solve(b, on_failure="return")
     storage = solution.report.options["storage"]
-    moved = solution.ledger["memory_bytes"] / solution.iterations
+    short = Solver(rows, maxiter=max(1, iterations // 4), **plan).solve(b, on_failure="return")
+    more = solution.iterations - short.iterations
+    moved = (solution.ledger["memory_bytes"] - short.ledger["memory_bytes"]) / more if more else 0.0
     return Ours(seconds, product, moved, solution.ledger, solution.true_residual, storage)

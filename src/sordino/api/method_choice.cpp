@@ -215,6 +215,10 @@ void choose_by_machine(Choice& choice, const System& s, const Options& o, int ra
     const IterationTime found = trial.of(m);
     if (found.seconds < of_best.seconds) best = &m, of_best = found;
   }
+  if (!best) {
+    choice.why_method = "by the machine's description no method takes a finite time";
+    return;
+  }
   const std::string where = " an iteration on " + std::to_string(ranks) + " ranks of the described machine";
   const std::string cg_takes = duration(of_cg.seconds), waits = ", " + duration(of_cg.sums) + " of them waiting for sums";
   if (of_best.seconds < worth_it * of_cg.seconds) {

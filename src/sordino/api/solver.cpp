@@ -19,7 +19,7 @@
 namespace sordino {
 namespace {
 
-constexpr int solution_channel = 2;
+constexpr int solution_channel = 2, method_channel = 7;
 
 /// Of b without what lies along the nullspace of the transpose, if there is one; near enough for progress.
 double reachable_norm(const double* b, i64 n, double norm, const Basis& outside) {
@@ -58,6 +58,7 @@ struct Solver::State {
   State(const System& wanted, const Options& asked);
   void set_up(EngineChoice made);
   bool holds(const CsrView& updated) const;
+  void require_one_method();
   i64 factorize(const CsrView& values);
   void refactorize(const CsrView& updated);
   void require_set_up() const;
@@ -122,6 +123,7 @@ void Solver::State::set_up(EngineChoice made) {
   parts.clear();
   choice = std::move(made);
   engine().trace().on = options.trace;
+  require_one_method();
   Partition partition = partition_of(system, chosen, engine().size());
   parts.resize(std::size_t(engine().local_ranks()));
   if (!scaled) scaled = scaled_matrix(system, chosen);
@@ -130,6 +132,21 @@ void Solver::State::set_up(EngineChoice made) {
   });
   require_pivots(parts.front().refused_row, *chosen.method);
   is_set_up = true;
+}
+
+/// Processes choose by themselves, each by the machine that it was told of.
+void Solver::State::require_one_method() {
+  if (options.solver != "auto" || engine().size() == engine().local_ranks()) return;
+  const i64 mine = chosen.method - methods().data();
+  bool same = true;
+  engine().run([&](Rank& rank) {
+    auto least = Communicator(rank, method_channel).all_reduce(std::vector<i64>{mine, -mine}, Fold::min);
+    if (rank.id() == engine().first_rank()) same = least[0] == -least[1];
+  });
+  if (!same)
+    bad_argument(
+        "processes chose different solvers, by machines that are described differently: describe the same one to all, or "
+        "name a solver");
 }
 
 /// What storage=auto took for symmetric values does not hold others; then all is set up anew.

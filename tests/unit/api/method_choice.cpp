@@ -115,6 +115,14 @@ TEST("who asks for a method gets it, and a matrix that is not symmetric gets bic
   CHECK(c.why_method == "the matrix is not symmetric");
 }
 
+TEST("a machine on which nothing takes a finite time leaves it at cg") {
+  Machine m = slow_to_sum(1e-3);
+  m.launch_s = 1e308;
+  Choice c = chosen({}, 8, m);
+  CHECK(c.method->name == "cg");
+  CHECK(c.why_method == "by the machine's description no method takes a finite time");
+}
+
 TEST("a walk through a recording takes as long as the model engine, to 5 %") {
   Machine slow = slow_to_sum(2e-5), several = slow_to_sum(1e-5), wide = slow_to_sum(1e-5);
   slow.reduction_hop_s = 5e-6, slow.memory_bandwidth = 1e10, slow.reduction_start_s = 2e-6;
