@@ -43,7 +43,9 @@ def main(argv: Sequence[str]) -> int:
     if engine not in ("host", "cuda"):
         raise BadArgument(f"--engine is host or cuda for a measurement, not '{engine}'")
     if engine == "cuda" and not _peers.cupy_there():
-        raise BadArgument("the roofline of a GPU is measured through CuPy, which cannot be used here: install it")
+        raise BadArgument(
+            "the roofline of a GPU is measured through CuPy, which cannot be used here: install it"
+        )
     if given.record:
         _records.check(given.record)
     nx, ny, nz = cells
