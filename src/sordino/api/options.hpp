@@ -137,9 +137,8 @@ void Options::fields(V&& v) {
     "GPUs to use, such as 0-3 or 0,2; empty means all visible; MPI processes share them out in order", any);
   v("partition", partition, "run",
     "which rows a rank owns: consecutive ones of equal weight, the cells of a box of the grid, or those that METIS finds to "
-    "need "
-    "few of others' (the latter two from Python and the command line, metis with pymetis); bits then depend on the number of "
-    "ranks",
+    "need few of others' (the latter two from Python and the command line, metis with pymetis); bits then depend on the number "
+    "of ranks",
     partition_choices);
   v("boxes", boxes, "run",
     "of partition boxes: how many in x, y and z, such as 1,2,4, in all one a rank; auto: those with the fewest cells at cuts",
