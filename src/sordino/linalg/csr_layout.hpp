@@ -7,6 +7,7 @@
 
 #include "sordino/linalg/constant_rows.hpp"
 #include "sordino/linalg/csr_operator.hpp"
+#include "sordino/linalg/stencil_rows.hpp"
 
 namespace sordino {
 
@@ -32,7 +33,7 @@ struct CsrOperator::Layout {
  private:
   template <class E, class... More>
   using RowsOf = std::variant<HostCsrRowsOf<E>, SellRowsOf<E>, CsrRows<4, E>, CsrRows<32, E>, More...>;
-  using Real = RowsOf<RealEntries, DiaRows, ConstantRows>;
+  using Real = RowsOf<RealEntries, DiaRows, StencilRows<7>, StencilRows<27>, ConstantRows>;
   using Complex = RowsOf<ComplexEntries>;
 
   template <class Entries>

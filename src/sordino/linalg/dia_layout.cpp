@@ -57,10 +57,14 @@ CsrOperator::Layout::Layout(Rank& rank, const CsrView& A, const CsrSlice& slice,
     r.last = r.own + u32(ghosts.size()) - 1;
     r.first = first;
     r.nnz = slice.entries;
-    return Real{r};
+    return r;
   };
-  rows_ = diagonals.constant ? by_diagonals(shared_entries(A, slice, offsets))
-                             : by_diagonals(own_entries(A, slice, diagonals, std::move(places.at)));
+  if (diagonals.constant) {
+    rows_ = Real{by_diagonals(shared_entries(A, slice, offsets))};
+    return;
+  }
+  const DiaRows rows = by_diagonals(own_entries(A, slice, diagonals, std::move(places.at)));
+  rows_ = std::visit([](const auto& best) { return Real{best}; }, by_points(rows, diagonals_.data()));
 }
 
 OwnEntries CsrOperator::Layout::own_entries(const CsrView& A, const CsrSlice& slice, const Diagonals& diagonals,

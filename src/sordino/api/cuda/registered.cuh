@@ -2,6 +2,7 @@
 #pragma once
 #include "sordino/linalg/constant_rows.hpp"
 #include "sordino/linalg/host_operator.hpp"
+#include "sordino/linalg/stencil_rows.hpp"
 #include "sordino/precond/chebyshev.hpp"
 #include "sordino/precond/tile_solve.hpp"
 #include "sordino/runtime/cuda/enable.cuh"
@@ -17,12 +18,17 @@ void enable_methods(MethodList<M...>) {
   (enable<order>(typename M::kernels{}), ...);
 }
 
-/// Products with complex matrices.
+/// Products with real matrices.
+template <SumOrder order, class... Rows>
+void enable_real_rows() {
+  (enable<order>(AppliedKernels<Rows>{}), ...);
+  (enable<order>(KernelList<Kernel<RowPair<Rows>>>{}), ...);
+}
+/// With complex ones.
 template <SumOrder order, class... Rows>
 void enable_complex_rows() {
-  (enable<order>(AppliedKernels<Rows>{}), ...);
+  enable_real_rows<order, Rows...>();
   (enable<order>(TurnedKernels<Rows>{}), ...);
-  (enable<order>(KernelList<Kernel<RowPair<Rows>>>{}), ...);
 }
 
 template <SumOrder order>
@@ -35,13 +41,8 @@ void enable_registered() {
   enable<order>(BlockIluKernels{});
   enable<order>(KernelList<Kernel<chebyshev::First, ConvergedSpd>>{});  // cg tests before it applies M
   enable<order>(KernelList<Kernel<TileSolve<tiles_of_warp>, ConvergedSpd>>{});
-  enable<order>(AppliedKernels<SellRows>{});
-  enable<order>(KernelList<Kernel<RowPair<SellRows>>, Kernel<RowPair<CsrRows<4>>>, Kernel<RowPair<CsrRows<32>>>>{});
-  enable<order>(AppliedKernels<CsrRows<4>>{});
-  enable<order>(AppliedKernels<CsrRows<32>>{});
-  enable<order>(AppliedKernels<DiaRows>{});
-  enable<order>(AppliedKernels<ConstantRows>{});
-  enable<order>(KernelList<Kernel<RowPair<DiaRows>>, Kernel<RowPair<ConstantRows>>>{});
+  enable_real_rows<order, SellRows, CsrRows<4>, CsrRows<32>>();
+  enable_real_rows<order, DiaRows, StencilRows<7>, StencilRows<27>, ConstantRows>();
   enable<order>(AppliedKernels<ScatteredRows>{});
   enable<order>(TurnedKernels<ScatteredRows>{});
   enable_complex_rows<order, SellRowsOf<ComplexEntries>, CsrRows<4, ComplexEntries>, CsrRows<32, ComplexEntries>>();
