@@ -1,5 +1,7 @@
 // Row functor of block-ilu: row t solves tile t. One thread does it, cell after cell, so a GPU needs thousands of tiles.
 #pragma once
+#include <cstdint>
+
 #include "sordino/precond/tiling.hpp"
 #include "sordino/runtime/applied.hpp"
 #include "sordino/runtime/kernel_list.hpp"
@@ -24,7 +26,8 @@ struct TileLayout {
 /// z = M^-1 r in each tile, with M = (I + L) D (I + U): forward substitution into `work`, then backward from there into z.
 template <int W>
 struct TileSolve {
-  static constexpr int resident_blocks = 2;  // there are fewer threads than a GPU has room for, and each wants registers
+  // Each thread has tens of loads in flight: more threads gain nothing, and what they keep in `work` crowds the caches.
+  static constexpr int resident_blocks = 1;
   static constexpr const char* name = "Block ILU";
   const double* factor;  // [tiles / W][cells][slots][W]
   double* work;          // [tiles / W][cells][W]
@@ -41,6 +44,7 @@ struct TileSolve {
   }
   SORDINO_HD void row(i32 t) {
     switch (layout.offdiagonals) {
+      case 2: return solve<2>(t);    // 5 points
       case 3: return solve<3>(t);    // 7 points
       case 13: return solve<13>(t);  // 27 points
       default: return solve<0>(t);   // any number
@@ -54,53 +58,125 @@ struct TileSolve {
 
  private:
   template <int D>
-  SORDINO_HD void solve(i32 t) {
-    forward<D>(t);
-    backward<D>(t);
-  }
+  struct Shifts {
+    const i32* stored;
+    i32 loaded[D > 0 ? D : 1];
+
+    SORDINO_HD explicit Shifts(const i32* shifts) : stored(shifts) {
+      for (i32 d = 0; d < D; d++) loaded[d] = shifts[d];
+    }
+    SORDINO_HD i32 operator[](i32 d) const { return D > 0 ? loaded[d] : stored[d]; }
+  };
+  /// C cells of a line.
+  struct Cells {
+    i32 c, lx;  // the first one in its tile and in its line
+    RankTiles::Line line;
+
+    SORDINO_HD bool has_row(i32 k) const { return lx + k < line.inside; }
+    SORDINO_HD i32 row(i32 k) const { return line.first + lx + k; }
+  };
   template <int D>
   SORDINO_HD i32 offdiagonals() const {
     return D > 0 ? D : layout.offdiagonals;
   }
+
+  /// Several cells of a line are solved at once, where only the first entry of each is of a cell among them, its neighbour: all
+  /// that they need of others is loaded together, and what is left is a chain of numbers that are there. Where tiles are not
+  /// interleaved a CPU solves them, whose caches have all that anyway: there it is one cell after the other.
   template <int D>
-  SORDINO_HD void forward(i32 t) {
-    const i64 first = layout.first<W>(t) + t % W;
-    const double* L = factor + layout.first<W>(t) * layout.slots + t % W;
-    double* y = work + first;
+  SORDINO_HD void solve(i32 t) {
+    constexpr int most = W == 1 || D == 0 ? 1 : D <= 3 ? 8 : 2;
+    const Shifts<D> shift(shifts);
+    if constexpr (most > 1) {
+      const i32 length = tiles.tile[0], reach = shift[1] < length ? shift[1] : length;
+      if (shift[0] == 1 && reach >= most) return solve<D, most>(t, shift);
+      if (shift[0] == 1 && reach >= most / 2) return solve<D, most / 2>(t, shift);
+    }
+    solve<D, 1>(t, shift);
+  }
+  template <int D, int C>
+  SORDINO_HD void solve(i32 t, const Shifts<D>& shift) {
+    const i64 first = layout.first<W>(t);
+    const double* L = factor + first * layout.slots + t % W;
+    double* y = work + first + t % W;
+    const i32 length = tiles.tile[0];
+    double before = 0, after = 0;  // on the line
     i32 c = 0;
     for (i32 lz = 0; lz < tiles.tile[2]; lz++)
       for (i32 ly = 0; ly < tiles.tile[1]; ly++) {
         const auto line = tiles.line(t, ly, lz);
-        for (i32 lx = 0; lx < tiles.tile[0]; lx++, c++, L += i64(layout.slots) * W) {
-          double sum = lx < line.inside ? r[line.first + lx] : 0;
-          for (i32 d = offdiagonals<D>(); d-- > 0;)  // the cell just before comes last: its y is the last to be known
-            if (c >= shifts[d]) sum -= L[d * W] * y[i64(c - shifts[d]) * W];
-          y[i64(c) * W] = sum;
-        }
+        i32 lx = 0;
+        for (; lx + C <= length; lx += C, c += C) forward<D, C>({c, lx, line}, shift, L, y, before);
+        for (; C > 1 && lx < length; lx++, c++) forward<D, 1>({c, lx, line}, shift, L, y, before);
       }
-  }
-  template <int D>
-  SORDINO_HD void backward(i32 t) {
-    const double* here = factor + (layout.first<W>(t) + i64(layout.cells) * W) * layout.slots + t % W;
-    double* y = work + layout.first<W>(t) + t % W;
-    const bool own = layout.has_upper();
-    i32 c = layout.cells;
     for (i32 lz = tiles.tile[2]; lz-- > 0;)
       for (i32 ly = tiles.tile[1]; ly-- > 0;) {
         const auto line = tiles.line(t, ly, lz);
-        for (i32 lx = tiles.tile[0]; lx-- > 0;) {
-          c--;
-          here -= i64(layout.slots) * W;
-          double sum = y[i64(c) * W] * here[layout.offdiagonals * W];
-          for (i32 d = offdiagonals<D>(); d-- > 0;) {
-            if (c + shifts[d] >= layout.cells) continue;
-            const double* U = own ? here + (layout.offdiagonals + 1) * W : here + i64(shifts[d]) * layout.slots * W;
-            sum -= U[d * W] * y[i64(c + shifts[d]) * W];
-          }
-          y[i64(c) * W] = sum;
-          if (lx < line.inside) z[line.first + lx] = sum;
-        }
+        i32 lx = length;
+        for (; C > 1 && lx % C > 0; lx--, c--) backward<D, 1>({c - 1, lx - 1, line}, shift, L, y, after);
+        for (; lx > 0; lx -= C, c -= C) backward<D, C>({c - C, lx - C, line}, shift, L, y, after);
       }
+  }
+  /// No branches, and nothing is stored before the last load: so they are in flight together.
+  template <int D, int C>
+  SORDINO_HD void forward(const Cells& cells, const Shifts<D>& shift, const double* L, double* y, double& before) const {
+    double sum[C], entry[C];
+    L += i64(cells.c) * layout.slots * W;
+    y += i64(cells.c) * W;
+    for (i32 k = 0; k < C; k++) {
+      const double* here = L + i64(k) * layout.slots * W;
+      sum[k] = cells.has_row(k) ? r[cells.row(k)] : 0;
+      for (i32 d = offdiagonals<D>(); d-- > (C > 1);)  // the cell just before comes last: its y is the last to be known
+        sum[k] -= here[d * W] * (cells.c + k >= shift[d] ? y[i64(k - shift[d]) * W] : 0);
+      entry[k] = C > 1 ? here[0] : 0;
+    }
+    for (i32 k = 0; k < C; k++) {
+      if (C > 1) sum[k] -= entry[k] * before;
+      before = sum[k];
+      y[i64(k) * W] = sum[k];
+    }
+  }
+  template <int D, int C>
+  SORDINO_HD void backward(const Cells& cells, const Shifts<D>& shift, const double* L, double* y, double& after) const {
+    double sum[C], entry[C] = {};
+    L += i64(cells.c) * layout.slots * W;
+    y += i64(cells.c) * W;
+    const bool own = layout.has_upper();
+    for (i32 k = C; k-- > 0;) {
+      const double* here = L + i64(k) * layout.slots * W;
+      sum[k] = y[i64(k) * W] * here[layout.offdiagonals * W];
+      for (i32 d = offdiagonals<D>(); d-- > 0;) {
+        const bool inside = cells.c + k + shift[d] < layout.cells;
+        const double* U = own ? here + (layout.offdiagonals + 1) * W : here + i64(shift[d]) * layout.slots * W;
+        const double u = inside ? U[d * W] : 0;
+        if (C > 1 && d == 0)
+          entry[k] = u;
+        else
+          sum[k] -= u * (inside ? y[i64(k + shift[d]) * W] : 0);
+      }
+    }
+    for (i32 k = C; k-- > 0;) {
+      if (C > 1) sum[k] -= entry[k] * after;
+      after = sum[k];
+      y[i64(k) * W] = sum[k];
+    }
+    store<C>(cells, sum);
+  }
+  /// Two words at once where they lie so: threads of a warp store a tile's length apart.
+  template <int C>
+  SORDINO_HD void store(const Cells& cells, const double (&sum)[C]) const {
+    struct alignas(16) Pair {
+      double first, second;
+    };
+    if constexpr (C > 1) {
+      Pair* pairs = reinterpret_cast<Pair*>(z.p + cells.row(0));
+      if (cells.has_row(C - 1) && reinterpret_cast<std::uintptr_t>(pairs) % sizeof(Pair) == 0) {
+        for (i32 k = 0; k < C; k += 2) pairs[k / 2] = {sum[k], sum[k + 1]};
+        return;
+      }
+    }
+    for (i32 k = 0; k < C; k++)
+      if (cells.has_row(k)) z[cells.row(k)] = sum[k];
   }
 };
 

@@ -99,21 +99,25 @@ CsrMatrix skewed(fresh::Random& random, CsrMatrix A) {
 TEST("block-ilu: each tile is solved with the textbook's factors, also tiles that the grid cuts off") {
   NOTE(fresh::said());
   fresh::Random random(510);
-  const Extents grid = {7, 6, 9};
-  for (int stencil : {7, 27}) {
-    CsrMatrix A = poisson(grid[0], grid[1], grid[2], stencil, 300), B = skewed(random, A);
-    auto r = random.normals(A.n);
-    for (Extents tile : {Extents{4, 4, 2}, {2, 3, 1}, {1, 1, 3}, {7, 6, 2}, {3, 6, 3}, {1, 1, 1}, {2, 2, 2}})
-      for (int ranks : {1, 2, 3})
-        for (int width : {1, tiles_of_warp})
-          for (bool symmetric : {true, false}) {
-            NOTE(stencil, " points, tile ", tile[0], ",", tile[1], ",", tile[2], ", ", ranks, " ranks, width ", width,
-                 symmetric ? ", symmetric" : "");
-            Setting s{{grid, tile}, ranks, width, symmetric};
-            const CsrMatrix& of = symmetric ? A : B;
-            CHECK(difference(applied({of}, s, r), reference(of, blocks(of.view(), s), r)) < 1e-13);
-          }
-  }
+  auto check = [&](const Extents& grid, const std::vector<Extents>& tiles) {
+    for (int stencil : {7, 27}) {
+      CsrMatrix A = poisson(grid[0], grid[1], grid[2], stencil, 300), B = skewed(random, A);
+      auto r = random.normals(A.n);
+      for (auto& tile : tiles)
+        for (int ranks : {1, 2, 3})
+          for (int width : {1, tiles_of_warp})
+            for (bool symmetric : {true, false}) {
+              NOTE(stencil, " points, grid ", grid[0], ",", grid[1], ",", grid[2], ", tile ", tile[0], ",", tile[1], ",",
+                   tile[2], ", ", ranks, " ranks, width ", width, symmetric ? ", symmetric" : "");
+              Setting s{{grid, tile}, ranks, width, symmetric};
+              const CsrMatrix& of = symmetric ? A : B;
+              CHECK(difference(applied({of}, s, r), reference(of, blocks(of.view(), s), r)) < 1e-13);
+            }
+    }
+  };
+  check({7, 6, 9}, {{4, 4, 2}, {2, 3, 1}, {1, 1, 3}, {7, 6, 2}, {3, 6, 3}, {1, 1, 1}, {2, 2, 2}});
+  check({19, 3, 6}, {{8, 3, 2}, {16, 2, 2}, {10, 1, 1}, {19, 2, 1}, {9, 3, 2}});  // lines of more cells than are solved at once
+  check({18, 13, 1}, {{8, 4, 1}, {5, 13, 1}});                                    // in a plane
 }
 
 TEST("block-ilu: one tile a rank is ILU(0) of the rank's own entries, of any matrix with few diagonals") {
