@@ -131,32 +131,60 @@ struct Directions {  // Q = S - Q B;  A Q = A S - A Q B (Alg. 2, l.13, 14, with 
       visit(AQ[j]);
     }
   }
+  static constexpr int resident_blocks = 3;
   Cost cost() const { return {0, 4.0 * s * s * rows}; }
-  SORDINO_HD void row(i32 i) {
-    update<1>(S, Q, i, 1);
-    update<1>(AS, AQ, i, 1);
+  SORDINO_HD void row(i32 i) const {
+    update(S, Q, i);
+    update(AS, AQ, i);
   }
   void block(i32 begin, i32 end) {
     for (i32 first = begin; first < end; first += cpu_rows) {
-      update<cpu_rows>(S, Q, first, std::min(cpu_rows, end - first));
-      update<cpu_rows>(AS, AQ, first, std::min(cpu_rows, end - first));
+      const i32 rows_here = std::min(cpu_rows, end - first);
+      update_block(S, Q, first, rows_here);
+      update_block(AS, AQ, first, rows_here);
     }
   }
   void done(i32) {}
 
  private:
-  template <int W>
-  SORDINO_HD void update(const In* from, const InOut* to, i32 first, i32 rows) {
-    double old[most_s][W], sum[W];
+  /// Loops are of known lengths, so that what was there lies in registers, and four sums read as many entries of B at once.
+  SORDINO_HD void update(const In* from, const InOut* to, i32 i) const {
+    constexpr int at_once = 4;
+    double old[most_s];
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+    for (int k = 0; k < most_s; k++) old[k] = k < s ? to[k][i] : 0;
+#ifdef __CUDA_ARCH__
+#pragma unroll 1
+#endif
+    for (int first = 0; first < s; first += at_once) {
+      double sum[at_once];
+      for (int k = 0; k < at_once; k++) sum[k] = first + k < s ? from[first + k][i] : 0;
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+      for (int j = 0; j < most_s; j++) {
+        if (j >= s) break;
+        for (int k = 0; k < at_once; k++)
+          if (first + k < s) sum[k] -= old[j] * B[j * s + first + k];
+      }
+      for (int k = 0; k < at_once; k++)
+        if (first + k < s) to[first + k][i] = sum[k];
+    }
+  }
+  /// The same for up to cpu_rows rows.
+  void update_block(const In* from, const InOut* to, i32 first, i32 rows_here) const {
+    double old[most_s][cpu_rows], sum[cpu_rows];
     for (int k = 0; k < s; k++)
-      for (i32 l = 0; l < rows; l++) old[k][l] = to[k][first + l];
+      for (i32 l = 0; l < rows_here; l++) old[k][l] = to[k][first + l];
     for (int k = 0; k < s; k++) {
-      for (i32 l = 0; l < rows; l++) sum[l] = from[k][first + l];
+      for (i32 l = 0; l < rows_here; l++) sum[l] = from[k][first + l];
       for (int j = 0; j < s; j++) {
         double b = B[j * s + k];
-        for (i32 l = 0; l < rows; l++) sum[l] -= old[j][l] * b;
+        for (i32 l = 0; l < rows_here; l++) sum[l] -= old[j][l] * b;
       }
-      for (i32 l = 0; l < rows; l++) to[k][first + l] = sum[l];
+      for (i32 l = 0; l < rows_here; l++) to[k][first + l] = sum[l];
     }
   }
 };
