@@ -58,13 +58,18 @@ def test_a_scan_is_printed_and_recorded(cli, tmp_path):
     code, out, err = cli(*argv, *shapes, "--record", record, "--commit", "abc")
     assert code == 0, err
     lines = [json.loads(line) for line in record.read_text().splitlines()]
+    lines, beside = lines[:3], lines[3:]
     assert [line["tile"] for line in lines] == [[16, 16, 16], [4, 4, 4], [8, 8, 1]]
+    assert [line["precond"] for line in beside] == ["jacobi", "sqrt-jacobi"] and "tile" not in beside[0]
     assert [line["paper"] for line in lines] == [None, 185, 174]
     whole, cubes, flat = (line["iterations"] for line in lines)
     assert whole < cubes < flat and all(line["true_residual"] <= 1.000001e-8 for line in lines)
     [said] = [line for line in out.splitlines() if "8 x 8 x 1" in line]
     assert f"{flat / cubes:.2f}" in said and f"{174 / 185:.2f}" in said and f"{6.87 / 22.83:.2f}" in said
     assert "times the part cut, within" in out
+    assert min(line["iterations"] for line in beside) > flat
+    fastest = min(line["seconds"] for line in lines) / beside[0]["seconds"]
+    assert f"jacobi: {beside[0]['iterations']} iterations" in out and f"take {fastest:.2f} times that" in out
     code, out, err = cli(*argv, "--tiles", "4x4x4", "--json")
     assert code == 0, err
     shown = json.loads(out)
@@ -86,6 +91,7 @@ def test_what_does_not_converge_is_said(cli):
         (["--rtol", "2"], "--rtol between 0 and 1"),
         (["--tiles", "8x8"], "--tiles has shapes such as 8x8x1, not '8x8'"),
         (["--tiles", "8x0x1"], "--tiles has shapes such as 8x8x1, not '8x0x1'"),
+        (["--beside", "jacobi,ilu"], "--beside is some of jacobi, sqrt-jacobi, chebyshev, not 'ilu'"),
         (["--size", "8,8,8"], "tile 16 x 32 x 4 is larger than the grid, 8 x 8 x 8 cells"),
         (["--engine", "model"], "--engine is host or cuda for a measurement, not 'model'"),
         (["--record", "/nowhere/r.jsonl"], "cannot be written"),

@@ -21,7 +21,7 @@ from ..problems import multiphase
 from ..report.record import json_ready
 from . import _records
 
-SUMMARY = "iterations and seconds of precond block-ilu by the shape of its tiles, beside Table I of paper 001"
+SUMMARY = "iterations and seconds of precond block-ilu by the shape of its tiles, beside others and Table I of 001"
 
 Tile = tuple[int, int, int]
 
@@ -40,6 +40,9 @@ PAPER: dict[Tile, tuple[int, float, float]] = {
 #: Case 1, of 14 threads of a CPU: so many layers of 512 are a tile. Its seconds are another machine's.
 SLAB, LAYERS, SLAB_ITERATIONS = 36, 512, 106
 
+#: What block-ilu has to be faster than.
+BESIDE = ("jacobi", "sqrt-jacobi", "chebyshev")
+
 #: What ratios are of: what ``tile=auto`` is on GPUs.
 BASE: Tile = (4, 4, 4)
 
@@ -57,6 +60,9 @@ def main(argv: Sequence[str]) -> int:
     if engine not in ("host", "cuda"):
         raise BadArgument(f"--engine is host or cuda for a measurement, not '{engine}'")
     tiles = [_tile(word) for word in given.tiles.split(",")] if given.tiles else shapes(size, engine)
+    others = [word for word in given.beside.split(",") if word]
+    if wrong := next((word for word in others if word not in BESIDE), None):
+        raise BadArgument(f"--beside is some of {', '.join(BESIDE)}, not '{wrong}'")
     for tile in tiles:
         if any(cells > along for cells, along in zip(tile, size, strict=True)):
             raise BadArgument(f"tile {_shown(tile)} is larger than the grid, {_shown(size)} cells")
@@ -68,20 +74,28 @@ def main(argv: Sequence[str]) -> int:
         "bench": "tiles", "size": size, "contrast": contrast, "rtol": rtol, "engine": engine, "repeats": repeats,
         "load_average": os.getloadavg()[0],
     }  # fmt: skip
-    with display.steps("solving", len(tiles), quiet=given.json) as step:
-        found = []
+    options: dict[str, Any] = {"engine": engine, "rtol": rtol}
+    with display.steps("solving", len(tiles) + len(others), quiet=given.json) as step:
+        found, beside = [], []
         for tile in tiles:
-            found.append(facts | measure(rows, problem.b, size, tile, engine, rtol, repeats))
+            solved = measure(
+                rows, problem.b, repeats, precond="block-ilu", tile=tile, grid=tuple(size), **options
+            )
+            found.append(facts | of_shape(size, tile) | solved)
+            step()
+        for precond in others:
+            beside.append(facts | measure(rows, problem.b, repeats, precond=precond, **options))
             step()
     if given.json:
-        said = {"bench": "tiles", "measured": found, "fit": fit(found)}
+        said = {"bench": "tiles", "measured": found, "beside": beside, "fit": fit(found)}
         say(json.dumps(json_ready(said), allow_nan=False))
     else:
         _show(found)
+        _show_beside(found, beside)
     if given.record:
         command = shlex.join(["sordino", "bench", "tiles", *argv])
-        _records.append(given.record, found, command, given.commit or _records.commit())
-    return 0 if all(row["converged"] for row in found) else 3
+        _records.append(given.record, found + beside, command, given.commit or _records.commit())
+    return 0 if all(row["converged"] for row in found + beside) else 3
 
 
 def _parser() -> Parser:
@@ -97,6 +111,12 @@ def _parser() -> Parser:
         default="",
         metavar="8x8x1,4x4x4",
         help="shapes (default: the paper's; slabs on host alone)",
+    )
+    parser.add_argument(
+        "--beside",
+        default="jacobi,sqrt-jacobi",
+        metavar="A,B",
+        help=f"other preconditioners, of {', '.join(BESIDE)} (default jacobi,sqrt-jacobi)",
     )
     parser.add_argument("--contrast", default="1000", metavar="C", help="contrast of density (default 1000)")
     parser.add_argument("--seed", default="0", metavar="N", help="for the bubbles (default 0)")
@@ -125,19 +145,24 @@ def _tile(word: str) -> Tile:
     return int(sides[0]), int(sides[1]), int(sides[2])
 
 
-def measure(
-    rows: CsrArrays, b: np.ndarray, size: Sequence[int], tile: Tile, engine: str, rtol: float, repeats: int
-) -> dict[str, Any]:
-    """One shape on one rank: iterations of cg, and seconds of the fastest solve, without setup."""
-    options: dict[str, Any] = {"solver": "cg", "precond": "block-ilu", "engine": engine, "ranks": 1}
-    with Solver(rows, tile=tile, grid=tuple(size), rtol=rtol, maxiter=rows.n, **options) as solver:
+def measure(rows: CsrArrays, b: np.ndarray, repeats: int, **options: Any) -> dict[str, Any]:
+    """One preconditioner on one rank: iterations of cg, and seconds of the fastest solve, without setup."""
+    with Solver(rows, solver="cg", ranks=1, maxiter=rows.n, **options) as solver:
         solved = [solver.solve(b, on_failure="return") for _ in range(repeats)]
     best = min(solved, key=lambda one: one.seconds)
-    paper, t1, t2 = PAPER.get(tile, (None, None, None))
     return {
-        "tile": tile, "cut": cut(size, tile), "iterations": best.iterations, "seconds": best.seconds,
+        "precond": options["precond"], "iterations": best.iterations, "seconds": best.seconds,
         "converged": best.converged, "true_residual": best.true_residual,
-        "paper": SLAB_ITERATIONS if tile == shapes(size, "host")[0] else paper, "paper_t1": t1, "paper_t2": t2,
+    }  # fmt: skip
+
+
+def of_shape(size: Sequence[int], tile: Tile) -> dict[str, Any]:
+    """What is known of a shape before anything is solved, the paper's figures among it."""
+    paper, t1, t2 = PAPER.get(tile, (None, None, None))
+    slab = tile == shapes(size, "host")[0]
+    return {
+        "tile": tile, "cut": cut(size, tile),
+        "paper": SLAB_ITERATIONS if slab else paper, "paper_t1": t1, "paper_t2": t2,
     }  # fmt: skip
 
 
@@ -203,3 +228,15 @@ def _show(found: list[dict[str, Any]]) -> None:
     if line:
         said = f"{line['whole']:.0f} + {line['slope']:.0f} times the part cut"
         say(f"iterations = {said}, within {100 * line['worst']:.0f} %")
+
+
+def _show_beside(found: list[dict[str, Any]], beside: list[dict[str, Any]]) -> None:
+    best = min((row for row in found if row["converged"]), key=lambda row: row["seconds"], default=None)
+    for row in beside:
+        said = f"{row['precond']}: {row['iterations']} iterations, {row['seconds']:.3f} s"
+        if not row["converged"]:
+            say(said + ", MISSED")
+        elif best:
+            say(
+                f"{said}; tiles of {_shown(best['tile'])} take {best['seconds'] / row['seconds']:.2f} times that"
+            )
