@@ -4,25 +4,26 @@ Time there is virtual. An iteration's is the difference between a short run and 
 first residual and the verification drop out; so is its ledger. The arithmetic is done, on this machine's processor,
 because it is cheap for the sizes that are run. A larger box is run scaled: its cross-section is made smaller, and all
 bandwidths smaller by the same factor, so that every byte and every flop takes the time that it would have taken, and
-latencies, counts of messages and numbers of planes stay what they are.
+latencies, counts of messages and numbers of planes stay what they are. Boxes of ranks are made smaller in all
+directions (:mod:`sordino._predict_boxes`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from . import machines
-from ._facts import is_hermitian, is_symmetric
-from ._matrix import CsrArrays
+from ._box import Box, Made
 from ._native import core, translated
+from ._predict_boxes import in_boxes
 from ._solve import Solver
+from ._subject import MOST_ROWS, Subject, of_box
 from .errors import BadArgument
-from .problems import poisson_rows
 
 #: No tolerance is met before the iterations asked for are done.
 NEVER = 1e-300
@@ -38,14 +39,11 @@ TILE_SOLVES = "Block ILU"
 #: What is said of a run that has not gone over to another way of the method.
 _AS_IT_BEGAN = "the maximum number of iterations is reached; relative residual"
 
-#: Rows of a box above which it is run scaled.
-MOST_ROWS = 1_000_000
-
 #: Entries of a matrix above which its iterations are not counted by a solve, and the seconds that a solve may take.
 MOST_ENTRIES, MOST_SECONDS = 20_000_000, 60.0
 
-#: Bytes that an iteration moves for an entry and for a row, by which rows are shared out.
-ENTRY_BYTES, ROW_BYTES = 12.0, 88.0
+#: Options that change how long an iteration takes on many ranks, and not how many there are.
+_OF_MANY_RANKS = ("all_reduce", "reduce_degree", "broadcast_degree", "partition", "boxes")
 
 #: Bandwidths and rates of a description: what a scaled run makes smaller.
 _RATES = ("memory_bandwidth", "flops", "link_bandwidth", "internode_bandwidth")
@@ -61,65 +59,6 @@ _WORTH = 0.01
 
 #: What a solve asks from time to time: whether it is to end.
 Stop = Callable[[int, float], bool]
-
-
-@dataclass(frozen=True)
-class Box:
-    """A Poisson problem by its numbers of cells; nothing is generated before it is needed."""
-
-    cells: tuple[int, int, int]
-    stencil: int = 7
-    contrast: float = 1.0
-
-    @property
-    def n(self) -> int:
-        """Rows."""
-        return math.prod(self.cells)
-
-    @property
-    def entries(self) -> int:
-        """Stored entries: neighbours within the box, and the diagonal."""
-        if self.stencil == 27:
-            return math.prod(3 * count - 2 for count in self.cells)
-        return 7 * self.n - 2 * sum(self.n // count for count in self.cells)
-
-    def rows(self) -> CsrArrays:
-        """The matrix."""
-        return poisson_rows(*self.cells, self.stencil, self.contrast)
-
-
-@dataclass(frozen=True)
-class Subject:
-    """What is predicted: a system, and the one that is run for it.
-
-    Attributes
-    ----------
-    name : str
-    n, entries : int
-        Of the system.
-    run : CsrArrays
-        The matrix that is run: the system's own, or that of a narrower box.
-    traffic, surface : float
-        How many times more bytes the system moves in memory, and between ranks, than what is run.
-    whole : Box or CsrArrays
-        For a solve that counts iterations.
-    rhs : ndarray, shape (n,), or None
-        For the same; A*1 if None.
-    """
-
-    name: str
-    n: int
-    entries: int
-    run: CsrArrays
-    traffic: float
-    surface: float
-    whole: Box | CsrArrays
-    rhs: np.ndarray | None = None
-
-    @property
-    def scaled(self) -> bool:
-        """Whether something smaller is run."""
-        return self.run.n != self.n
 
 
 @dataclass(frozen=True)
@@ -140,6 +79,8 @@ class Iteration:
         Seconds of each kind of command, by its name, without what it waits.
     storage, storage_reason : str
         How the entries of the system, not of a narrower one that is run for it, lie in memory, and why.
+    rows_run : int
+        Of what is run.
     """
 
     seconds: float
@@ -148,38 +89,7 @@ class Iteration:
     commands: dict[str, float] = field(default_factory=dict)
     storage: str = ""
     storage_reason: str = ""
-
-
-def of_matrix(name: str, rows: CsrArrays, rhs: np.ndarray | None = None) -> Subject:
-    """A matrix that is there."""
-    return Subject(name, rows.n, rows.nnz, rows, 1.0, 1.0, rows, rhs)
-
-
-def suiting(rows: CsrArrays) -> list[str]:
-    """The methods that are right for a matrix, as ``solver="auto"`` looks at it. Cost: O(nnz)."""
-    if is_hermitian(rows) and (rows.matrix().diagonal().real > 0).all():
-        return ["cg", "cgcg", "prcg"]
-    if rows.complex:
-        return ["cocg", "bicgstab"] if is_symmetric(rows) else ["bicgstab"]
-    return ["bicgstab", "pipebicgstab"]
-
-
-def of_box(name: str, box: Box, most_rows: int = MOST_ROWS) -> Subject:
-    """A Poisson problem; one of more than `most_rows` rows is run on a narrower box."""
-    run = narrower(box, most_rows)
-    weight = (ENTRY_BYTES * box.entries + ROW_BYTES * box.n) / (ENTRY_BYTES * run.entries + ROW_BYTES * run.n)
-    return Subject(name, box.n, box.entries, run.rows(), weight, box.n / run.n, box)
-
-
-def narrower(box: Box, most_rows: int) -> Box:
-    """The box with as many planes, and planes so small that it has about `most_rows` rows; 24 x 24 cells at least."""
-    nx, ny, nz = box.cells
-    if box.n <= most_rows:
-        return box
-    factor = math.sqrt(most_rows / box.n)
-    fewest = 24
-    cells = (min(nx, max(fewest, round(nx * factor))), min(ny, max(fewest, round(ny * factor))), nz)
-    return replace(box, cells=cells)
+    rows_run: int = 0
 
 
 def slower(machine: dict[str, Any], traffic: float, surface: float) -> dict[str, Any]:
@@ -220,36 +130,45 @@ def iteration(
     Raises
     ------
     BadArgument
-        More ranks than rows of what is run; precond block-ilu on a machine without a pace of its solves; a system that
-        is solved before iterations can be timed.
+        More ranks than rows of what is run; precond block-ilu on a machine without a pace of its solves; partition
+        metis of what is run scaled; a system that is solved before iterations can be timed.
     """
     # A thread solves each tile, and smaller boxes have others.
     if options.get("precond") == "block-ilu" and TILE_SOLVES not in machine.get("paces", {}):
         raise BadArgument(
             "precond block-ilu is not predicted: descriptions do not say how tiles share a device"
         )
+    if options.get("partition") == "metis" and subject.scaled:
+        raise BadArgument(
+            f"partition metis is predicted up to {MOST_ROWS:,} rows: larger ones are run scaled, and cut elsewhere"
+        )
+    if options.get("partition") == "boxes":
+        subject, options = in_boxes(subject, ranks, options)
     if ranks > subject.run.n:
         raise BadArgument(f"{ranks:,} ranks are more than the {subject.run.n:,} rows that are run")
-    unit = options.get("precond") == "sqrt-jacobi"
-    storage, why = _storage(subject, ranks, str(options.get("storage", "auto")), unit)
-    plan = {**options, "storage": storage, "engine": "model", "ranks": ranks, "rtol": NEVER, "atol": 0.0}
+    plan = {**options, "engine": "model", "ranks": ranks, "rtol": NEVER, "atol": 0.0}
+    slabs = plan.get("partition", "blocks") == "blocks"
+    stored = _storage(subject, ranks, options) if slabs else None
+    if stored is not None:
+        plan["storage"] = stored[0]
     found = _difference(subject, machine, plan, runs, stop)
     late = max(0.0, found.ledger["imbalance_s"])
     uneven = late
     if late > _WORTH * found.seconds and not machines.is_random(machine):  # else two runs are not alike
-        alone = _difference(_shared_out_alike(subject), {**machine, **_INSTANT}, plan, runs[-2:], stop)
+        alike = _shared_out_alike(subject) if slabs else subject
+        alone = _difference(alike, {**machine, **_INSTANT}, plan, runs[-2:], stop)
         uneven = min(late, max(0.0, alone.ledger["imbalance_s"]))
     parts = _parts(found, machine, late - uneven)
-    return Iteration(found.seconds, found.ledger, parts, found.commands["seconds"], storage, why)
+    seconds, how = found.commands["seconds"], stored or found.stored
+    return Iteration(found.seconds, found.ledger, parts, seconds, *how, rows_run=subject.run.n)
 
 
-def _storage(subject: Subject, ranks: int, asked: str, unit: bool) -> tuple[str, str]:
-    """What a solver of the whole system takes; what is run for it may be so small that it would take another.
-
-    `unit`: it has a main diagonal of ones, which is not stored.
-    """
+def _storage(subject: Subject, ranks: int, options: dict[str, Any]) -> tuple[str, str]:
+    """What a solver of the whole system takes; what is run for it may be so small that it would take another."""
+    asked = str(options.get("storage", "auto"))
     if asked != "auto":
         return asked, "asked for"
+    unit = options.get("precond") == "sqrt-jacobi"  # a main diagonal of ones is not stored
     given = {"words": 2} if subject.run.complex else {}
     rows = math.ceil(subject.n / ranks)
     with translated():
@@ -273,6 +192,7 @@ class _Slope:
     seconds: float
     ledger: dict[str, float]
     commands: dict[str, dict[str, float]]
+    stored: tuple[str, str]  # how, and why
 
 
 def _difference(
@@ -283,7 +203,8 @@ def _difference(
     stop: Stop | None,
 ) -> _Slope:
     """A long run less a short one, over the iterations between them."""
-    solver = Solver(subject.run, machine=slower(machine, subject.traffic, subject.surface), **plan)
+    described = slower(machine, subject.traffic, subject.surface)
+    solver = Solver(subject.run, machine=described, nullspace=subject.nullspace, **plan)
     b = _uneven(subject.run.n)
     at_once = solver._native().steps()  # iterations
     for short, long in ((at_once * few, at_once * many) for few, many in runs):
@@ -313,7 +234,8 @@ def _difference(
         "seconds": _of_commands(few.ledger, many.ledger, "seconds", 1 / count),
         "bytes": _of_commands(few.ledger, many.ledger, "bytes", subject.traffic / count),
     }
-    return _Slope((many.seconds - few.seconds) / count, ledger, commands)
+    stored = (many.report.options["storage"], many.report.storage_reason)
+    return _Slope((many.seconds - few.seconds) / count, ledger, commands, stored)
 
 
 def _of_commands(few: dict[str, Any], many: dict[str, Any], what: str, factor: float) -> dict[str, float]:
@@ -364,14 +286,11 @@ def count(subject: Subject, options: dict[str, Any], given: int | None) -> Count
         return Count(given, "given")
     if subject.entries > MOST_ENTRIES:
         return Count(None, f"not counted: a solve of {subject.entries:,} entries takes too long here")
-    rows = subject.whole.rows() if isinstance(subject.whole, Box) else subject.whole
-    b = rows.product(np.ones(rows.n)) if subject.rhs is None else subject.rhs
-    here = {
-        key: value
-        for key, value in options.items()
-        if key not in ("all_reduce", "reduce_degree", "broadcast_degree")
-    }
-    solver = Solver(rows, **here, engine="host", time_limit=MOST_SECONDS)
+    whole = subject.whole
+    made = whole.made() if isinstance(whole, Box) else Made(whole, subject.rhs)
+    b = made.product() if made.rhs is None else made.rhs
+    here = {key: value for key, value in options.items() if key not in _OF_MANY_RANKS}
+    solver = Solver(made.rows, **here, nullspace=made.nullspace, engine="host", time_limit=MOST_SECONDS)
     solution = solver.solve(b, on_failure="return")
     if not solution.converged:
         return Count(None, f"not counted: {solution.reason}", solves=solution.status == "time_limit")

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from sordino import BadArgument, _predict, machines
+from sordino._box import Box
+from sordino._subject import of_box
 from sordino.bench import _paper_001, _paper_003, _strong, _weak, papers
 from sordino.bench._paper_003 import Case
 
@@ -226,7 +228,7 @@ def test_where_one_method_overtakes_the_other():
 
 
 def test_block_ilu_is_predicted_where_a_description_has_its_pace():
-    box = _predict.of_box("", _predict.Box((4, 4, 4)))
+    box = of_box("", Box((4, 4, 4)))
     with pytest.raises(BadArgument, match="precond block-ilu is not predicted"):
         _predict.iteration(box, machines.load("summit"), 1, {"solver": "cg", "precond": "block-ilu"})
 

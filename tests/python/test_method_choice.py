@@ -7,7 +7,9 @@ import pytest
 
 import sordino
 from sordino import machines
-from sordino._predict import RUNS, Box, iteration, of_box
+from sordino._box import Box
+from sordino._predict import RUNS, iteration
+from sordino._subject import of_box
 
 pytest.importorskip("sordino._core")
 

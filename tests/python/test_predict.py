@@ -11,7 +11,9 @@ import scipy.sparse as sp
 
 import sordino
 from sordino import BadArgument, _predict, _predict_words, machines
+from sordino._box import Box
 from sordino._matrix import as_csr
+from sordino._subject import narrower, of_box, suiting
 
 RECORDS = Path(__file__).parents[2] / "bench" / "records"
 
@@ -29,7 +31,7 @@ needs_core = pytest.mark.skipif(not _core_is_there(), reason="sordino._core is n
 
 def test_boxes_know_their_entries():
     for stencil in (7, 27):
-        box = _predict.Box((5, 4, 3), stencil)
+        box = Box((5, 4, 3), stencil)
         assert box.n == 60
         points = np.array([(x, y, z) for z in range(3) for y in range(4) for x in range(5)])
         apart = abs(points[:, None] - points[None])
@@ -38,11 +40,11 @@ def test_boxes_know_their_entries():
 
 
 def test_a_narrower_box_keeps_its_planes():
-    box = _predict.Box((512, 512, 512))
-    narrow = _predict.narrower(box, 1_000_000)
+    box = Box((512, 512, 512))
+    narrow = narrower(box, 1_000_000)
     assert narrow.cells[2] == 512 and 900_000 < narrow.n < 1_100_000
-    assert _predict.narrower(box, box.n) is box
-    assert min(_predict.narrower(box, 1).cells) == 24
+    assert narrower(box, box.n) is box
+    assert min(narrower(box, 1).cells) == 24
 
 
 def test_a_slower_machine_is_slower_in_what_is_scaled_only():
@@ -86,6 +88,14 @@ def test_reasons_name_the_largest_difference_first():
         (["poisson", "8", "8", "8", "--rtol", "2"], "--rtol is between 0 and 1"),
         (["poisson", "8", "8", "8", "--rhs", "b.npy"], "--rhs is for a matrix in a file"),
         (["poisson", "8", "8", "8", "--record", "/nowhere/r.jsonl"], "cannot be written"),
+        (
+            ["poisson", "8", "8", "8", "--obstacles", "2"],
+            "--obstacles needs --phases bubbles or free-surface",
+        ),
+        (
+            ["poisson", "8", "8", "8", "--phases", "bubbles", "--stencil", "27"],
+            "a stencil of 7 points, not 27",
+        ),
         (["missing.mtx"], "no such file"),
         (["a.mtx", "b.mtx"], "'b.mtx' is one argument too many"),
     ],
@@ -161,7 +171,7 @@ def test_a_way_of_all_reduces_is_passed_on(cli):
 @needs_core
 def test_commands_with_a_bandwidth_of_their_own_take_their_own_time():
     machine = {**machines.load("laptop"), "ranks_per_node": 0}
-    box = _predict.of_box("", _predict.Box((12, 12, 12)))
+    box = of_box("", Box((12, 12, 12)))
     usual = _predict.iteration(box, machine, 1, {"solver": "pcg2"})
     name = next(name for name in usual.commands if name.endswith("Scaled"))
     slow = {**machine, "paces": {name: {"bandwidth": machine["memory_bandwidth"] / 4, "spread": 0.0}}}
@@ -175,8 +185,8 @@ def test_commands_with_a_bandwidth_of_their_own_take_their_own_time():
 @needs_core
 def test_a_scaled_run_takes_as_long_as_the_whole():
     machine = machines.load("h200x4")
-    box = _predict.Box((96, 96, 48))
-    whole, scaled = (_predict.of_box("", box, most) for most in (box.n, 60_000))
+    box = Box((96, 96, 48))
+    whole, scaled = (of_box("", box, most) for most in (box.n, 60_000))
     assert scaled.scaled and not whole.scaled
     for ranks in (1, 4):
         times = [_predict.iteration(subject, machine, ranks, {"solver": "cg"}) for subject in (whole, scaled)]
@@ -188,7 +198,7 @@ def test_a_scaled_run_takes_as_long_as_the_whole():
 @needs_core
 def test_halos_of_others_are_no_waits_for_slower_ranks():
     machine = {**machines.load("summit"), "internode_bandwidth": 1e9}
-    box = _predict.of_box("", _predict.Box((24, 24, 84)))  # 840 blocks of equal weight, 70 a rank
+    box = of_box("", Box((24, 24, 84)))  # 840 blocks of equal weight, 70 a rank
     found = _predict.iteration(box, machine, 12, {"solver": "cg"})
     assert found.ledger["imbalance_s"] > 0.05 * found.seconds, "ranks at the border of nodes are late"
     assert found.parts["imbalance"] < 0.2 * found.ledger["imbalance_s"]
@@ -199,7 +209,7 @@ def test_halos_of_others_are_no_waits_for_slower_ranks():
 @needs_core
 def test_ranks_that_are_late_by_themselves_are_waited_for():
     machine = {**machines.load("h200x4"), "jitter_s": 2e-5}
-    found = _predict.iteration(_predict.of_box("", _predict.Box((12, 12, 12))), machine, 8, {"solver": "cg"})
+    found = _predict.iteration(of_box("", Box((12, 12, 12))), machine, 8, {"solver": "cg"})
     assert found.parts["imbalance"] > 0.05 * found.seconds
     assert found.parts["imbalance"] > 0.5 * found.ledger["imbalance_s"]
 
@@ -232,7 +242,7 @@ def test_a_failed_prediction_ends_those_under_way(cli):
 
 @needs_core
 def test_a_method_that_takes_several_iterations_at_once_is_timed_in_whole_rounds_of_one_way():
-    box = _predict.of_box("", _predict.Box((12, 12, 12)))
+    box = of_box("", Box((12, 12, 12)))
     for s in (3, 12):  # to 1e-300 both would go over to cg: that is not what is asked for
         found = _predict.iteration(box, machines.load("laptop"), 2, {"solver": "cbcg", "s": s})
         # one more where the long run's last x is not its best one, whose residual is then computed
@@ -242,12 +252,12 @@ def test_a_method_that_takes_several_iterations_at_once_is_timed_in_whole_rounds
 @needs_core
 def test_what_is_too_small_or_too_large_says_so():
     machine = machines.load("laptop")
-    tiny = _predict.of_box("", _predict.Box((1, 1, 1)))
+    tiny = of_box("", Box((1, 1, 1)))
     with pytest.raises(BadArgument, match="2 ranks are more than the 1 rows"):
         _predict.iteration(tiny, machine, 2, {"solver": "cg"})
     with pytest.raises(BadArgument, match=r"cg ends after .* too few to be timed"):
         _predict.iteration(tiny, machine, 1, {"solver": "cg"})
-    large = _predict.of_box("", _predict.Box((512, 512, 512)), 20_000)
+    large = of_box("", Box((512, 512, 512)), 20_000)
     counted = _predict.count(large, {"solver": "cg", "rtol": 1e-5}, None)
     assert counted.iterations is None and "takes too long here" in counted.source
     failed = _predict.count(tiny, {"solver": "cg", "rtol": 1e-5, "precond": "none"}, 7)
@@ -263,7 +273,7 @@ def test_predictions_are_within_a_fifth_of_what_h200s_took():
             measured.setdefault((row["size"], row["ranks"]), []).append(row["iteration_s"])
     assert len(measured) == 4
     for (size, ranks), seconds in measured.items():
-        subject = _predict.of_box("", _predict.Box((size, size, size)), 300_000)
+        subject = of_box("", Box((size, size, size)), 300_000)
         found = _predict.iteration(
             subject, machines.load("h200x4"), ranks, {"solver": "cg", "precond": "jacobi", "storage": "csr"}
         )
@@ -281,7 +291,7 @@ def test_predictions_by_diagonals_are_within_a_fifth_of_what_h200s_took():
         if row["commit"] == "b641a8b"
     }
     for size, ranks, storage in ((64, 1, "dia"), (64, 4, "dia"), (128, 1, "symdia"), (128, 4, "dia")):
-        subject = _predict.of_box("", _predict.Box((size, size, size)), 300_000)
+        subject = of_box("", Box((size, size, size)), 300_000)
         found = _predict.iteration(
             subject, machines.load("h200x4"), ranks, {"solver": "cg", "precond": "jacobi"}
         )
@@ -292,7 +302,7 @@ def test_predictions_by_diagonals_are_within_a_fifth_of_what_h200s_took():
 @needs_core
 @pytest.mark.parametrize("contrast", [1.0, 1e4])
 def test_sqrt_jacobi_is_predicted_to_read_24_bytes_a_row_less_and_to_take_their_time_less(contrast):
-    subject = _predict.of_box("", _predict.Box((128, 128, 128), contrast=contrast), 100_000)
+    subject = of_box("", Box((128, 128, 128), contrast=contrast), 100_000)
     found = {
         precond: _predict.iteration(
             subject,
@@ -309,7 +319,7 @@ def test_sqrt_jacobi_is_predicted_to_read_24_bytes_a_row_less_and_to_take_their_
 
 @needs_core
 def test_a_scaled_run_is_stored_as_the_whole_would_be():
-    subject = _predict.of_box("", _predict.Box((64, 64, 512)), 1)
+    subject = of_box("", Box((64, 64, 512)), 1)
     assert subject.run.n * 56 < 50e6 < subject.n * 56
     assert _predict.iteration(subject, machines.load("h200x4"), 1, {"solver": "cg"}).storage == "symdia"
     assert (
@@ -322,7 +332,7 @@ def test_a_scaled_run_is_stored_as_the_whole_would_be():
 
 @needs_core
 def test_rows_kept_once_are_predicted_with_their_byte_each():
-    subject = _predict.of_box("", _predict.Box((32, 32, 32)), 300_000)
+    subject = of_box("", Box((32, 32, 32)), 300_000)
     found = {
         s: _predict.iteration(subject, machines.load("h200x4"), 2, {"solver": "cg", "storage": s})
         for s in ("symdia", "constant")
@@ -346,4 +356,4 @@ def test_methods_that_suit_a_matrix_are_compared() -> None:
         (damped, ["cocg", "bicgstab"]),
         (phased, ["bicgstab"]),
     ):
-        assert _predict.suiting(as_csr(sp.csr_array(matrix))) == methods
+        assert suiting(as_csr(sp.csr_array(matrix))) == methods

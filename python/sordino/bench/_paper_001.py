@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _predict, machines
+from .._box import Box
+from .._subject import Subject, of_box
 from . import _strong
 from ._figures import Figure, Found, Rows, row
 
@@ -163,7 +165,7 @@ def predict(case: Case | Alone, draw: int) -> _predict.Iteration:
     if isinstance(case, Alone):
         tiles = {"precond": "block-ilu", "tile": "8,8,1", "grid": "24,24,24"}
         options = {**OPTIONS[case.solver], **tiles, "storage": "dia"}
-        box = _predict.of_box("", _predict.Box((24, 24, 24)))
+        box = of_box("", Box((24, 24, 24)))
         return _run(box, {**machines.load("summit"), "paces": {_predict.TILE_SOLVES: _USUAL}}, 1, options)
     subject = _strong.subject(case.ranks, CELLS, SURFACES[case.surface])
     described, run = machine(case), ranks_run(case.ranks)
@@ -188,7 +190,7 @@ def _ranks(ranks: int) -> str:
 
 
 def _run(
-    subject: _predict.Subject, described: dict[str, Any], ranks: int, options: dict[str, Any]
+    subject: Subject, described: dict[str, Any], ranks: int, options: dict[str, Any]
 ) -> _predict.Iteration:
     return _predict.iteration(subject, described, ranks, options, runs=RUNS[options["solver"]])
 

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from .._matrix import CsrArrays
-from .._predict import Subject
+from .._subject import Subject
 from ._weak import grid
 
 #: Of more ranks some are run for all: setting up all takes time and memory by their square.

@@ -12,7 +12,7 @@ import itertools
 import numpy as np
 
 from .._matrix import CsrArrays
-from .._predict import Subject
+from .._subject import Subject
 
 #: Cells along an edge of the box that is run: its inside fills a tile of 256 rows, which need not wait for the halo.
 _EDGE = 9

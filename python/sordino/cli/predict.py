@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import shlex
 import threading
 from collections.abc import Iterator, Sequence
@@ -11,17 +12,17 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .. import _options, _predict, _predict_words, machines
+from .. import _options, _predict, _predict_words, _subject, machines
 from .._matrix import as_vector
 from .._names import of_method
-from .._native import core
+from .._native import core, translated
 from ..bench import _records
 from ..errors import BadArgument
 from ..io import read_matrix, read_vector
-from ..problems import check_shape
 from ..report.record import json_ready
 from ..report.words import duration, stored
 from . import display
+from .box import add_box_options, box_of
 from .common import Parser, number, rows_of, whole_number, whole_numbers
 from .processes import say
 
@@ -36,6 +37,9 @@ PASSED = (
     "basis",
     "spectrum",
     "storage",
+    "partition",
+    "grid",
+    "boxes",
     "all_reduce",
     "reduce_degree",
     "broadcast_degree",
@@ -62,9 +66,9 @@ def main(argv: Sequence[str]) -> int:
     plan = _plan(given)
     if given.record:
         _records.check(given.record)
-    subject = _subject(given)
+    subject = _subject_of(given)
     if plan.solvers == ["auto"]:
-        plan = replace(plan, solvers=_predict.suiting(subject.run))
+        plan = replace(plan, solvers=_subject.suiting(subject.run))
     counts, found_of = _predicted(subject, plan, quiet=given.json)
     rows: list[dict[str, Any]] = []
     verdicts: list[dict[str, Any]] = []
@@ -105,8 +109,7 @@ def _parser() -> Parser:
         metavar="PROBLEM",
         help="poisson NX NY NZ, or a matrix in a file, as solve takes it",
     )
-    parser.add_argument("--stencil", default="7", metavar="7|27", help="of poisson (default 7)")
-    parser.add_argument("--contrast", default="1", metavar="C", help="of poisson (default 1)")
+    add_box_options(parser)
     parser.add_argument("--rhs", metavar="FILE", help="right-hand side of a matrix in a file, .npy or .mtx")
     parser.add_argument(
         "--solvers",
@@ -121,7 +124,9 @@ def _parser() -> Parser:
         metavar="A,B",
         help=f"of {', '.join(machines.names())}, or .json files, as calibrate writes them (default %(default)s)",
     )
-    parser.add_argument("--ranks", default="1,2,4", metavar="N,N", help="devices (default %(default)s)")
+    parser.add_argument(
+        "--ranks", default="", metavar="N,N", help="devices (default 1,2,4, or as many as --boxes says)"
+    )
     parser.add_argument(
         "--rtol", default="1e-5", metavar="X", help="tolerance of the whole solve (default 1e-5)"
     )
@@ -149,7 +154,7 @@ def _plan(given: Any) -> Plan:
         if name not in known:
             near = of_method(name, known) or f"; known: {', '.join(known)}"
             raise BadArgument(f"unknown solver '{name}'{near}")
-    ranks = whole_numbers(given.ranks, "--ranks")
+    ranks = whole_numbers(given.ranks or _default_ranks(getattr(given, "boxes", None)), "--ranks")
     if "auto" in solvers and len(solvers) > 1:
         raise BadArgument("--solvers is auto, or names of methods, not both")
     if not solvers or not ranks or min(ranks) < 1:
@@ -172,11 +177,18 @@ def _plan(given: Any) -> Plan:
     return Plan(list(dict.fromkeys(solvers)), described, ranks, options, rtol, iterations)
 
 
+def _default_ranks(boxes: str | None) -> str:
+    if boxes in (None, "auto"):
+        return "1,2,4"
+    with translated():
+        return str(math.prod(core().extents("boxes", boxes)))
+
+
 def _solving(plan: Plan, solver: str) -> dict[str, Any]:
     return {**plan.options, "solver": solver, "rtol": plan.rtol}
 
 
-def _subject(given: Any) -> _predict.Subject:
+def _subject_of(given: Any) -> _subject.Subject:
     if given.problem[0] == "poisson":
         return _box(given)
     if len(given.problem) > 1:
@@ -186,29 +198,24 @@ def _subject(given: Any) -> _predict.Subject:
     read = read_matrix(given.problem[0])
     rows = rows_of(read)
     if given.rhs:
-        return _predict.of_matrix(read.name, rows, read_vector(given.rhs, rows.n, "right-hand side"))
+        return _subject.of_matrix(read.name, rows, read_vector(given.rhs, rows.n, "right-hand side"))
     rhs = (
         None if read.rhs is None else as_vector(read.rhs[:, 0], rows.n, f"the right-hand side in {read.name}")
     )
-    return _predict.of_matrix(read.name, rows, rhs)
+    return _subject.of_matrix(read.name, rows, rhs)
 
 
-def _box(given: Any) -> _predict.Subject:
+def _box(given: Any) -> _subject.Subject:
     if len(given.problem) != 4:
         raise BadArgument("poisson takes three numbers of cells: NX NY NZ")
     if given.rhs:
         raise BadArgument("--rhs is for a matrix in a file; poisson has b = A*1")
-    nx, ny, nz = (
-        whole_number(word, name) for word, name in zip(given.problem[1:], ("NX", "NY", "NZ"), strict=True)
-    )
-    stencil, contrast = whole_number(given.stencil, "--stencil"), number(given.contrast, "--contrast")
-    check_shape(nx, ny, nz, stencil, contrast)
-    name = f"Poisson {nx} x {ny} x {nz}, {stencil}-point stencil"
-    return _predict.of_box(name, _predict.Box((nx, ny, nz), stencil, contrast))
+    box = box_of(given, given.problem[1:])
+    return _subject.of_box(box.name, box)
 
 
 def _predicted(
-    subject: _predict.Subject, plan: Plan, *, quiet: bool
+    subject: _subject.Subject, plan: Plan, *, quiet: bool
 ) -> tuple[dict[str, _predict.Count], list[list[list[_predict.Iteration]]]]:
     """Iterations to the tolerance by solver, and predictions ``[machine][ranks][solver]``, several at a time."""
     ended = threading.Event()
@@ -242,7 +249,7 @@ def _predicted(
 
 
 def _rows(
-    subject: _predict.Subject,
+    subject: _subject.Subject,
     plan: Plan,
     machine: dict[str, Any],
     ranks: int,
@@ -255,7 +262,7 @@ def _rows(
         total = counted.iterations * found.seconds if counted.iterations is not None else None
         yield {
             "bench": "predict", "problem": subject.name, "rows": subject.n, "entries": subject.entries,
-            "rows_run": subject.run.n, "described_machine": machine["name"], "numbers": machines.numbers(machine),
+            "rows_run": found.rows_run, "described_machine": machine["name"], "numbers": machines.numbers(machine),
             "ranks": ranks, "solver": solver, "storage": found.storage,
             "storage_reason": found.storage_reason, "options": plan.options, "rtol": plan.rtol,
             "iteration_s": found.seconds, "parts": found.parts, "ledger": found.ledger,
@@ -300,7 +307,7 @@ def _verdict(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _show(
-    subject: _predict.Subject,
+    subject: _subject.Subject,
     machine: dict[str, Any],
     rows: list[dict[str, Any]],
     verdicts: list[dict[str, Any]],
@@ -327,8 +334,9 @@ def _show(
             ]
         )
     title = f"{subject.name}: {subject.n:,} rows, {subject.entries:,} entries; described machine {machine['name']}"
-    if subject.scaled:
-        title += f"; run scaled, with {subject.run.n:,} rows"
+    run = sorted({row["rows_run"] for row in rows})
+    if run[0] < subject.n:
+        title += f"; run scaled, with {' to '.join(f'{n:,}' for n in run[:: max(1, len(run) - 1)])} rows"
     display.show_table(title, heads, cells, left=2)
     lies = {stored(row["storage"], row["storage_reason"]): None for row in rows}
     for said in lies:
