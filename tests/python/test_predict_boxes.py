@@ -21,6 +21,7 @@ pytest.importorskip("sordino._core")
     [
         ((64, 64, 64), 8, {}, 30_000, {}),
         ((64, 64, 64), 8, {"link_bandwidth": 1e9, "internode_bandwidth": 1e9}, 30_000, {}),
+        ((72, 72, 72), 27, {"memory_bandwidth": 2e11, "internode_latency_s": 9e-6}, 27_000, {}),
         ((60, 60, 60), 27, {}, 27_000, {"stencil": 27}),
         ((64, 60, 50), 12, {}, 30_000, {"boundary": "neumann"}),
     ],
