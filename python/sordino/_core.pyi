@@ -114,6 +114,7 @@ class RowsSolver:
         options: dict[str, Any],
         refused: tuple[str, str] | None = None,
         columns: int = -1,
+        machine: dict[str, Any] | None = None,
     ) -> None: ...
     def solve(
         self,

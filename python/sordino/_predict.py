@@ -138,6 +138,34 @@ def iteration(
         raise BadArgument(
             "precond block-ilu is not predicted: descriptions do not say how tiles share a device"
         )
+    subject, plan, stored = _as_run(subject, ranks, options)
+    found = _difference(subject, machine, plan, runs, stop)
+    late = max(0.0, found.ledger["imbalance_s"])
+    uneven = late
+    if late > _WORTH * found.seconds and not machines.is_random(machine):  # else two runs are not alike
+        alike = _shared_out_alike(subject) if stored else subject
+        alone = _difference(alike, {**machine, **_INSTANT}, plan, runs[-2:], stop)
+        uneven = min(late, max(0.0, alone.ledger["imbalance_s"]))
+    parts = _parts(found, machine, late - uneven)
+    seconds, how = found.commands["seconds"], stored or found.stored
+    return Iteration(found.seconds, found.ledger, parts, seconds, *how, rows_run=subject.run.n)
+
+
+def automatic(
+    subject: Subject, machine: dict[str, Any], ranks: int, options: dict[str, Any], rtol: float
+) -> tuple[str, str]:
+    """The method that ``solver="auto"`` takes on so many ranks of a machine, and why. Cost: a set-up on all of them."""
+    subject, plan, _ = _as_run(subject, ranks, options)
+    plan = {**plan, "solver": "auto", "rtol": rtol}
+    solver = Solver(subject.run, machine=_slowed(machine, subject), nullspace=subject.nullspace, **plan)
+    report = solver.solve(_uneven(subject.run.n), maxiter=1, on_failure="return").report
+    return str(report.options["solver"]), report.solver_reason
+
+
+def _as_run(
+    subject: Subject, ranks: int, options: dict[str, Any]
+) -> tuple[Subject, dict[str, Any], tuple[str, str] | None]:
+    """What is run, the options of its solver, and, of slabs, how the whole is stored, and why."""
     if options.get("partition") == "metis" and subject.scaled:
         raise BadArgument(
             f"partition metis is predicted up to {MOST_ROWS:,} rows: larger ones are run scaled, and cut elsewhere"
@@ -147,20 +175,10 @@ def iteration(
     if ranks > subject.run.n:
         raise BadArgument(f"{ranks:,} ranks are more than the {subject.run.n:,} rows that are run")
     plan = {**options, "engine": "model", "ranks": ranks, "rtol": NEVER, "atol": 0.0}
-    slabs = plan.get("partition", "blocks") == "blocks"
-    stored = _storage(subject, ranks, options) if slabs else None
-    if stored is not None:
-        plan["storage"] = stored[0]
-    found = _difference(subject, machine, plan, runs, stop)
-    late = max(0.0, found.ledger["imbalance_s"])
-    uneven = late
-    if late > _WORTH * found.seconds and not machines.is_random(machine):  # else two runs are not alike
-        alike = _shared_out_alike(subject) if slabs else subject
-        alone = _difference(alike, {**machine, **_INSTANT}, plan, runs[-2:], stop)
-        uneven = min(late, max(0.0, alone.ledger["imbalance_s"]))
-    parts = _parts(found, machine, late - uneven)
-    seconds, how = found.commands["seconds"], stored or found.stored
-    return Iteration(found.seconds, found.ledger, parts, seconds, *how, rows_run=subject.run.n)
+    if plan.get("partition", "blocks") != "blocks":
+        return subject, plan, None
+    stored = _storage(subject, ranks, options)
+    return subject, {**plan, "storage": stored[0]}, stored
 
 
 def _storage(subject: Subject, ranks: int, options: dict[str, Any]) -> tuple[str, str]:
@@ -185,6 +203,10 @@ def _shared_out_alike(subject: Subject) -> Subject:
     )
 
 
+def _slowed(machine: dict[str, Any], subject: Subject) -> dict[str, Any]:
+    return slower(machine, subject.traffic, subject.surface)
+
+
 @dataclass(frozen=True)
 class _Slope:
     """What an iteration adds: seconds, ledger, and of each kind of command its ``seconds`` and ``bytes``, by name."""
@@ -203,8 +225,7 @@ def _difference(
     stop: Stop | None,
 ) -> _Slope:
     """A long run less a short one, over the iterations between them."""
-    described = slower(machine, subject.traffic, subject.surface)
-    solver = Solver(subject.run, machine=described, nullspace=subject.nullspace, **plan)
+    solver = Solver(subject.run, machine=_slowed(machine, subject), nullspace=subject.nullspace, **plan)
     b = _uneven(subject.run.n)
     at_once = solver._native().steps()  # iterations
     for short, long in ((at_once * few, at_once * many) for few, many in runs):

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from . import _options
 from ._matrix import MOST_ROWS, as_vector
 from ._native import core, translated
-from ._placement import check_transport
+from ._placement import check_transport, describe, reckoned_with
 from ._solution import Solution, check_on_failure, deliver
 from ._vectors import host_array, restorer
 from .errors import BadArgument, SordinoError, Unsupported
@@ -51,6 +51,9 @@ class RowsSolver:
     first_row : int, optional
         Number of the first of these rows in the whole matrix. By default they follow on those of the processes
         before.
+    machine : str, path or dict, optional
+        A described machine, the same in all processes: what ``solver="auto"`` goes by, and, in one process, what
+        ``engine="model"`` runs on.
     **options
         Those of :class:`sordino.Solver`, the same in all processes but for ``ranks`` (of each process; one,
         unless said otherwise, if there are several) and ``devices``. ``engine="model"`` and the solver
@@ -88,13 +91,15 @@ class RowsSolver:
         indices: npt.ArrayLike | None = None,
         data: npt.ArrayLike | None = None,
         first_row: int | None = None,
+        machine: Any = None,
         **options: Any,
     ) -> None:
         foreign = _foreign(comm)
-        checked, refused = _judged(lambda: _asked(options))
+        asked, refused = _judged(lambda: _asked(options, machine))
+        checked, self._machine, described = asked or ({}, None, None)
         arrays, no_arrays = _judged(lambda: _rows(indptr, indices, data))
         first, no_row = _judged(lambda: _first(first_row))
-        self._options: dict[str, Any] = checked or {}
+        self._options = checked
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._nnz = len(arrays[1]) if arrays else 0
@@ -107,6 +112,7 @@ class RowsSolver:
                 self._options,
                 refused or no_arrays or no_row,
                 _columns(indptr),
+                described,
             )
         self._core: Any = native
         # One that is left at the end of the program goes before mpi4py finalises MPI there.
@@ -245,6 +251,7 @@ class RowsSolver:
             raw,
             options={**self.options, **overrides, **chosen},
             problem={"n": self.n, "rows": self._rows, "nnz": self._nnz},
+            machine=self._machine,
         )
         logger.info("%s after %d iterations: %s", report.status, report.iterations, report.reason)
         return report
@@ -268,14 +275,18 @@ def _judged(job: Callable[[], T]) -> tuple[T | None, Refused | None]:
         )
 
 
-def _asked(options: dict[str, Any]) -> dict[str, Any]:
+def _asked(
+    options: dict[str, Any], machine: Any
+) -> tuple[dict[str, Any], dict[str, Any] | None, dict[str, Any] | None]:
+    """Checked options, the machine of the ``model`` engine, and the numbers of what ``solver="auto"`` goes by."""
     checked = _options.check(options)
     engine = checked.get("engine", "auto")
     if engine == "auto" and not core().devices()["devices"]:
         engine = "host"
     if engine not in ("auto", "cuda"):
         check_transport(engine, checked.get("transport", "auto"))
-    return checked
+    placed = {**checked, "engine": engine}
+    return checked, describe(placed, machine), reckoned_with(placed, machine)
 
 
 def _per_solve(options: dict[str, Any], on_failure: str) -> dict[str, Any]:

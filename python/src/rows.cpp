@@ -60,16 +60,18 @@ std::unique_ptr<Processes> processes_of(const nb::object& comm, [[maybe_unused]]
 class PyRowsSolver {
  public:
   PyRowsSolver(const nb::object& comm, const std::optional<Arrays>& arrays, i64 first_row, const nb::dict& options,
-               const Refused& refused, i64 columns) {
+               const Refused& refused, i64 columns, const nb::object& machine) {
     auto held = std::shared_ptr<Arrays>(new Arrays, [](Arrays* a) {
       nb::gil_scoped_acquire acquire;
       delete a;
     });
     Options o;
     CsrView view;
+    std::optional<Machine> described;
     auto error = error_in([&] {
       if (refused) throw error_of(*refused);
       update(o, options);
+      if (!machine.is_none()) described = machine_of(machine);
       if (!comm.is_none() && o.ranks == 0) o.ranks = 1;
       *held = arrays.value();
       auto& [indptr, indices, data] = *held;
@@ -88,7 +90,7 @@ class PyRowsSolver {
     });
     view.first_row = first_row < 0 ? before : first_row;
     first_row_ = view.first_row;
-    solver_ = OfProcess<RowsSolver>(new RowsSolver(view, o, std::move(accord), std::move(held)));
+    solver_ = OfProcess<RowsSolver>(new RowsSolver(view, o, std::move(accord), std::move(held), described));
     solver_->attend([this] { look_for_signals(*solver_); });
   }
   PyRowsSolver(const PyRowsSolver&) = delete;
@@ -120,6 +122,7 @@ class PyRowsSolver {
     nb::dict d = report_dict(report, owned_array(std::move(x)));
     d["setup_seconds"] = solver.setup_seconds();
     d["solver"] = solver.method();
+    d["solver_reason"] = solver.why_method();
     d["precond"] = solver.preconditioner();
     d["storage"] = "csr";
     d["engine"] = solver.engine();
@@ -188,8 +191,10 @@ class PyRowsSolver {
 void define_rows(nb::module_& m) {
   using namespace nb::literals;
   nb::class_<PyRowsSolver>(m, "RowsSolver")
-      .def(nb::init<const nb::object&, const std::optional<Arrays>&, i64, const nb::dict&, const Refused&, i64>(),
-           "comm"_a.none(), "arrays"_a.none(), "first_row"_a, "options"_a, "refused"_a.none() = nb::none(), "columns"_a = -1)
+      .def(nb::init<const nb::object&, const std::optional<Arrays>&, i64, const nb::dict&, const Refused&, i64,
+                    const nb::object&>(),
+           "comm"_a.none(), "arrays"_a.none(), "first_row"_a, "options"_a, "refused"_a.none() = nb::none(), "columns"_a = -1,
+           "machine"_a.none() = nb::none())
       .def("solve", &PyRowsSolver::solve, "b"_a.none(), "x0"_a.none() = nb::none(), "options"_a = nb::dict(),
            "refused"_a.none() = nb::none())
       .def("update_values", &PyRowsSolver::update_values, "data"_a.none(), "entries"_a, "refused"_a.none() = nb::none())

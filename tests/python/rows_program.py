@@ -322,6 +322,24 @@ def interrupted():
     assert solver.solve(b[here], rtol=1e-1).converged
 
 
+def machines():
+    """What auto goes by is described to all alike, and all take the same method."""
+    A = sp.csr_array(sordino.poisson(8, 8, 40))
+    rows, here = mine(A)
+    b = A @ np.ones(A.shape[0])
+    for described, taken in ((None, "cg"), ("oakforest-pacs", "cg" if COMM.size == 1 else "cbcg")):
+        with sordino.RowsSolver(COMM, rows, machine=described, **{**QUICK, "rtol": 1e-8}) as solver:
+            done = solver.solve(b[here])
+            assert COMM.allgather(done.report.options["solver"]) == [taken] * COMM.size
+            assert len(set(COMM.allgather(done.report.solver_reason))) == 1
+            assert np.abs(done.x - 1).max() < 1e-5
+    if COMM.size > 1:
+        mixed = "summit" if COMM.rank else "laptop"
+        assert "the processes describe different machines" in said(
+            lambda: sordino.RowsSolver(COMM, rows, machine=mixed, **QUICK)
+        )
+
+
 if __name__ == "__main__":
     assert MPI.Query_thread() >= MPI.THREAD_SERIALIZED
     for part in (
@@ -331,6 +349,7 @@ if __name__ == "__main__":
         refusals,
         parts,
         one_each,
+        machines,
         nonsymmetric,
         missing,
         interrupted,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import sordino
-from sordino import machines
+from sordino import _predict, machines
 from sordino._box import Box
 from sordino._predict import RUNS, iteration
 from sordino._subject import of_box
@@ -98,3 +101,105 @@ def test_command_line_says_what_auto_took(cli):
     assert (status, err) == (0, "")
     assert "The solver is cbcg: it takes" in " ".join(out.split())
     assert "The solver is" not in cli("poisson", "8", "8", "32", *words, "--solver", "cg")[1]
+
+
+def rows_of(A, **options):
+    return sordino.RowsSolver(None, A, **{"ranks": 4, **options})
+
+
+def test_rows_of_a_caller_are_solved_by_what_a_solver_takes():
+    A = sordino.poisson(16, 16, 64)
+    b = np.ones(A.shape[0])
+    taken = set()
+    for machine in ("oakforest-pacs", "summit", "laptop"):
+        options = {"ranks": 8, "machine": machine, "storage": "csr"}
+        whole = sordino.solve(A, b, engine="host", **options).report
+        report = rows_of(A, engine="host", **options).solve(b).report
+        assert report.options["solver"] == whole.options["solver"]
+        assert report.solver_reason == whole.solver_reason and report.machine is None
+        taken.add(report.options["solver"])
+    assert len(taken) > 1, taken
+
+
+def test_rows_of_a_caller_stay_with_cg_where_nobody_has_described_the_machine():
+    A = sordino.poisson(8, 8, 24)
+    b = np.ones(A.shape[0])
+    for options, reason in (
+        ({}, "nobody has described this machine"),
+        (
+            {"machine": "oakforest-pacs", "ranks": 1},
+            "one rank waits for nobody, and it moves the fewest bytes",
+        ),
+        ({"machine": "oakforest-pacs", "rtol": 1e-11}, "others lose digits, and rtol is below 1e-10"),
+        ({"solver": "cg"}, "asked for"),
+    ):
+        report = rows_of(A, engine="host", **options).solve(b).report
+        assert (report.options["solver"], report.solver_reason) == ("cg", reason)
+    skew = sp.csr_array(A + sp.diags_array([np.full(A.shape[0] - 1, 0.1)], offsets=[1]))
+    report = rows_of(skew, engine="host", machine="oakforest-pacs").solve(b).report
+    assert (report.options["solver"], report.solver_reason) == ("bicgstab", "the matrix is not symmetric")
+    with pytest.raises(sordino.BadArgument, match="or for solver 'auto' to go by"):
+        rows_of(A, engine="host", solver="cg", machine="laptop")
+
+
+def test_rows_of_a_caller_on_the_model_run_on_the_machine_that_decides():
+    A = sordino.poisson(8, 8, 24)
+    report = rows_of(A, engine="model", machine="oakforest-pacs").solve(np.ones(A.shape[0])).report
+    assert report.options["solver"] == "cbcg" and report.machine["name"] == "oakforest-pacs"
+    fast = rows_of(A, engine="model").solve(np.ones(A.shape[0])).report
+    assert fast.machine["name"] == machines.DEFAULT and fast.seconds < report.seconds
+
+
+def test_predict_says_what_auto_takes_and_counts_it_in(cli):
+    words = ("--machine", "oakforest-pacs,h200x4", "--ranks", "1,4", "--iterations", 9)
+    code, out, err = cli("predict", "poisson", 16, 16, 16, *words, "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    taken = {(v["machine"], v["ranks"]): v["auto"] for v in found["verdicts"]}
+    described = machines.load("oakforest-pacs")
+    solver = sordino.Solver(
+        sordino.poisson(16, 16, 16), engine="model", machine=described, ranks=4, rtol=1e-5
+    )
+    report = solver.solve(np.ones(4096), maxiter=1, on_failure="return").report
+    assert taken["oakforest-pacs", 4] == ["cbcg", report.solver_reason]
+    for machine in ("oakforest-pacs", "h200x4"):
+        assert taken[machine, 1] == ["cg", "one rank waits for nobody, and it moves the fewest bytes"]
+    assert {row["solver"] for row in found["predicted"]} == {"cg", "cgcg", "prcg", "cbcg"}
+    (row,) = (
+        row
+        for row in found["predicted"]
+        if (row["solver"], row["ranks"], row["described_machine"]) == ("cbcg", 4, "oakforest-pacs")
+    )
+    assert told(report.solver_reason) == pytest.approx(row["iteration_s"], rel=0.05)
+    code, out, err = cli("predict", "poisson", 16, 16, 16, *words)
+    assert code == 0 and "solver auto takes cbcg on 4 ranks: it takes" in out
+    code, out, err = cli("predict", "poisson", 16, 16, 16, *words, "--solver", "cg")
+    assert code == 0 and "solver auto" not in out
+
+
+def told(reason):
+    """The seconds of "it takes 69.6 us an iteration"."""
+    number, unit = reason.split()[2:4]
+    return float(number) * {"us": 1e-6, "ms": 1e-3}[unit]
+
+
+def test_predict_of_a_scaled_box_says_what_auto_takes_of_the_whole():
+    box, described = Box((48, 48, 48)), machines.load("summit")
+    found = [_predict.automatic(of_box("", box, most), described, 12, {}, 1e-5) for most in (box.n, 30_000)]
+    assert found[0][0] == found[1][0] != "cg"
+    assert told(found[0][1]) == pytest.approx(told(found[1][1]), rel=0.02)
+
+
+def test_doctor_says_what_auto_takes_here(cli):
+    code, out, err = cli("doctor", "--solver", "auto", "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    ranks = found["will_run"]["ranks"]
+    reason = "nobody has described this machine" if ranks > 1 else "one rank waits for nobody"
+    assert found["solver"]["taken"] == "cg" and found["solver"]["why"].startswith(reason)
+    code, out, err = cli("doctor", "--solver", "auto", "--machine", "oakforest-pacs")
+    taken = "cbcg for Poisson 32 x 32 x 32: it takes" if ranks > 1 else "cg for Poisson"
+    assert code == 0 and f"Solver auto takes {taken}" in out
+    code, out, err = cli("doctor", "--machine", "summit")
+    assert code == 2 and "--machine is what --solver auto goes by" in err
+    assert "Solver auto" not in cli("doctor")[1]

@@ -154,7 +154,7 @@ def test_what_cannot_be_used_is_refused_with_one_sentence(system):
         ({"first_row": 1.5}, "first_row is the number of a row"),
         ({"color": "red"}, "unknown option 'color'"),
         ({"solver": "magic"}, "unknown solver 'magic'"),
-        ({"machine": "h200x4"}, "unknown option 'machine'"),
+        ({"machine": "h200"}, "did you mean 'h200x4'"),
         ({"timeout": "long"}, "takes a number"),
         ({"ranks": 505}, r"more ranks \(505\) than rows \(504\)"),
     ):

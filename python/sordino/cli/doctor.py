@@ -8,11 +8,15 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from .. import __version__, machines
 from .._native import core
 from .._placement import default_engine, default_ranks
+from .._solve import Solver
 from .._wheels import has_nccl, nvshmem_version
-from ..problems import available_memory
+from ..errors import BadArgument
+from ..problems import available_memory, poisson
 from ..report.record import json_ready
 from ..report.words import quantity
 from . import traps
@@ -26,13 +30,26 @@ EXTRAS: dict[str, tuple[str, str]] = {
     "cupy": ("peers in 'sordino bench' on a GPU", "pip install cupy-cuda13x"),
 }
 
+#: Of the problem by which doctor says what solver=auto takes.
+_CELLS = (32, 32, 32)
+
 
 def main(argv: Sequence[str]) -> int:
     """Print the findings, or the same as one JSON object."""
     parser = Parser("doctor", "Say what was found here, what will run, and what to do about what is missing.")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.add_argument(
+        "--solver", choices=["auto"], help="say what solver auto takes here for a Poisson problem, and why"
+    )
+    parser.add_argument(
+        "--machine", metavar="NAME|FILE", help="what it goes by, as calibrate writes it (default: nothing)"
+    )
     given = parser.read(argv)
+    if given.machine and not given.solver:
+        raise BadArgument("--machine is what --solver auto goes by: give both")
     found = examine()
+    if given.solver:
+        found["solver"] = _automatic(found["will_run"]["ranks"], given.machine)
     say(json.dumps(json_ready(found), allow_nan=False) if given.json else "\n".join(_lines(found)))
     return 0
 
@@ -68,6 +85,18 @@ def examine() -> dict[str, Any]:
     found["paths"] = _paths(found)
     found["advice"] = _advice(found)
     return found
+
+
+def _automatic(ranks: int, machine: str | None) -> dict[str, Any]:
+    """What solver=auto takes for a model problem on so many ranks of each process, and why.
+
+    It depends on the description, and on ranks, rows and entries, not on who computes: threads of the host do.
+    """
+    A = poisson(*_CELLS)
+    solver = Solver(A, engine="host", ranks=ranks, machine=machine)
+    report = solver.solve(np.ones(A.shape[0]), maxiter=1, on_failure="return").report
+    cells = " x ".join(map(str, _CELLS))
+    return {"problem": f"Poisson {cells}", "taken": report.options["solver"], "why": report.solver_reason}
 
 
 def _devices(build: dict[str, Any]) -> dict[str, Any]:
@@ -220,6 +249,8 @@ def _lines(found: dict[str, Any]) -> list[str]:
         "Between ranks",
         *[f"  {path['ranks']}: {path['path']}" for path in found["paths"]],
     ]
+    if taken := found.get("solver"):
+        lines += ["", f"Solver auto takes {taken['taken']} for {taken['problem']}: {taken['why']}"]
     if found["advice"]:
         lines += ["", "What can be done", *[f"  - {sentence}" for sentence in found["advice"]]]
     return lines

@@ -20,7 +20,7 @@ from ..bench import _records
 from ..errors import BadArgument
 from ..io import read_matrix, read_vector
 from ..report.record import json_ready
-from ..report.words import duration, stored
+from ..report.words import count, duration, stored
 from . import display
 from .box import add_box_options, box_of
 from .common import Parser, number, rows_of, whole_number, whole_numbers
@@ -67,17 +67,26 @@ def main(argv: Sequence[str]) -> int:
     if given.record:
         _records.check(given.record)
     subject = _subject_of(given)
-    if plan.solvers == ["auto"]:
-        plan = replace(plan, solvers=_subject.suiting(subject.run))
+    autos = _taken(subject, plan) if plan.solvers == ["auto"] else {}
+    if autos:  # those that suit it, and those that are taken
+        known = dict.fromkeys([*_subject.suiting(subject.run), *(solver for solver, _ in autos.values())])
+        plan = replace(plan, solvers=list(known))
     counts, found_of = _predicted(subject, plan, quiet=given.json)
     rows: list[dict[str, Any]] = []
     verdicts: list[dict[str, Any]] = []
-    for machine, of_machine in zip(plan.machines, found_of, strict=True):
+    for place, (machine, of_machine) in enumerate(zip(plan.machines, found_of, strict=True)):
         found = [
             list(_rows(subject, plan, machine, ranks, counts, of_ranks))
             for ranks, of_ranks in zip(plan.ranks, of_machine, strict=True)
         ]
-        judged = [{**_verdict(part), "hosts": machines.hosts(machine, part[0]["ranks"])} for part in found]
+        judged = [
+            {
+                **_verdict(part),
+                "hosts": machines.hosts(machine, ranks),
+                "auto": autos.get((place, ranks)),
+            }
+            for ranks, part in zip(plan.ranks, found, strict=True)
+        ]
         if not given.json:
             _show(subject, machine, [row for part in found for row in part], judged)
         rows += [row for part in found for row in part]
@@ -116,7 +125,7 @@ def _parser() -> Parser:
         "--solver",
         default="auto",
         metavar="A,B",
-        help="methods to compare (default %(default)s: those for such a matrix, with Jacobi)",
+        help="methods to compare (default %(default)s: those for such a matrix, and what solver auto takes there)",
     )
     parser.add_argument(
         "--machine",
@@ -214,6 +223,14 @@ def _box(given: Any) -> _subject.Subject:
     return _subject.of_box(box.name, box)
 
 
+def _taken(subject: _subject.Subject, plan: Plan) -> dict[tuple[int, int], tuple[str, str]]:
+    """What ``solver="auto"`` takes, and why, by number of the machine and ranks."""
+    return {
+        (place, ranks): _predict.automatic(subject, machine, ranks, plan.options, plan.rtol)
+        for (place, machine), ranks in itertools.product(enumerate(plan.machines), plan.ranks)
+    }
+
+
 def _predicted(
     subject: _subject.Subject, plan: Plan, *, quiet: bool
 ) -> tuple[dict[str, _predict.Count], list[list[list[_predict.Iteration]]]]:
@@ -226,7 +243,7 @@ def _predicted(
         def stop(_iteration: int, _residual: float) -> bool:
             return ended.is_set()
 
-        def count(solver: str) -> _predict.Count:
+        def counted_of(solver: str) -> _predict.Count:
             counted = _predict.count(subject, _solving(plan, solver), plan.iterations)
             step()
             return counted
@@ -237,7 +254,7 @@ def _predicted(
             step()
             return found
 
-        counts = {solver: count(solver) for solver in plan.solvers}  # on all cores, one after the other
+        counts = {solver: counted_of(solver) for solver in plan.solvers}  # on all cores, one after the other
         pool = ThreadPoolExecutor(workers)
         try:
             found = pool.map(predict, cells)
@@ -346,6 +363,9 @@ def _show(
         say(f"{solver}: {source}.")
     for verdict in verdicts:
         say(verdict["why"])
+        if verdict["auto"]:
+            solver, reason = verdict["auto"]
+            say(f"solver auto takes {solver} on {count(verdict['ranks'], 'rank')}: {reason}.")
         if verdict["hosts"] > 1:
             say(machines.said_of_hosts(machine, verdict["ranks"]))
     say("")

@@ -1,5 +1,7 @@
 #include "sordino/api/ghosts.hpp"
 
+#include <algorithm>
+
 namespace sordino {
 
 i64 ghosts_of(const CsrView& A, const Partition& p, int rank, const Diagonals& diagonals, std::vector<i32>& seen, i32 mark) {
@@ -14,10 +16,19 @@ i64 ghosts_of(const CsrView& A, const Partition& p, int rank, const Diagonals& d
   return ghosts;
 }
 
+i64 ghosts_of(const CsrView& rows, i64 first, i64 last) {
+  std::vector<i32> outside;
+  for (i64 k = rows.begin(first); k < rows.begin(last); k++)
+    if (rows.indices[k] < first || rows.indices[k] >= last) outside.push_back(rows.indices[k]);
+  std::sort(outside.begin(), outside.end());
+  return std::unique(outside.begin(), outside.end()) - outside.begin();
+}
+
 i64 ghosts_inside(const System& s, const Choice& c, int ranks) {
   const Partition p = partition_of(s, c, ranks);
-  std::vector<i32> seen(c.storage.diagonals.empty() ? std::size_t(s.A.n) : 0, 0);
-  return ghosts_of(s.A, p, ranks / 2, c.storage.diagonals, seen, 1);
+  const i64 first = p.first_row(ranks / 2), last = p.first_row(ranks / 2 + 1);
+  const Diagonals& d = c.storage.diagonals;
+  return d.empty() ? ghosts_of(s.A, first, last) : i64(columns_outside(d, s.A.n, first, last - first).size());
 }
 
 }  // namespace sordino

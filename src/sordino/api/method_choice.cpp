@@ -19,13 +19,6 @@ constexpr double finest_rtol = 1e-10;  // recurrences of the others drift furthe
 constexpr i64 most_at_one_side = 32;   // entries of a row of the small matrix; denser ones count as more rows
 constexpr int warm = 4, timed = 4;     // rounds of a loop that are walked
 
-/// What a rank has to do with the others, on average.
-struct Load {
-  double rows = 0;    // of a rank
-  double ghosts = 0;  // rows of others that it reads, and its own that others do
-  int ranks = 1;
-};
-
 /// One rank on its way through a loop, on the clock of a described machine.
 class Walk {
  public:
@@ -140,18 +133,15 @@ model::Options two_ranks() {
 /// Times methods by solvers of a small system on two ranks, with as many bytes a row.
 class Trial {
  public:
-  Trial(const System& s, const Options& o, const Choice& c, int ranks, const Machine& machine)
-      : options_(o), choice_(c), machine_(machine) {
-    const Diagonals& d = c.storage.diagonals;
-    const double entries = d.empty() ? double(s.A.nnz()) / double(s.A.n) : double(d.offsets.size());
-    const i64 half = std::clamp(i64(std::lround((entries - 1) / 2)), i64(1), most_at_one_side);
+  Trial(const System& s, const Options& o, const Choice& c, const Load& load, const Machine& machine)
+      : options_(o), choice_(c), machine_(machine), load_(load) {
+    const i64 half = std::clamp(i64(std::lround((load.entries - 1) / 2)), i64(1), most_at_one_side);
     const i64 rows = std::max<i64>(64, 16 * half);  // of a rank: a few of them at its edge
     A_ = banded(2 * rows, half);
     system_.A = A_.view();
     if (!s.diagonal.empty()) system_.diagonal.assign(std::size_t(A_.n), 1.0);
     choice_.storage = choose_storage(system_.A, c.storage.name, rows, o.precond == "sqrt-jacobi");
-    const double denser = std::max(1.0, entries / double(2 * most_at_one_side + 1));
-    load_ = {denser * double(s.A.n) / ranks, double(ghosts_inside(s, c, ranks)), ranks};
+    load_.rows *= std::max(1.0, load.entries / double(2 * most_at_one_side + 1));
     partition_ = partition_of(system_, choice_, 2);
     scaled_ = scaled_matrix(system_, choice_);
   }
@@ -176,6 +166,12 @@ class Trial {
   Partition partition_;
   std::unique_ptr<ScaledMatrix> scaled_;
 };
+
+Load load_of(const System& s, const Choice& c, int ranks) {
+  const Diagonals& d = c.storage.diagonals;
+  const double entries = d.empty() ? double(s.A.nnz()) / double(s.A.n) : double(d.offsets.size());
+  return {double(s.A.n) / ranks, entries, double(ghosts_inside(s, c, ranks)), ranks};
+}
 
 bool may_take(const MethodEntry& m, const Choice& c) {
   if (c.preconditioner == "chebyshev" && !m.any_preconditioner) return false;
@@ -202,10 +198,10 @@ std::string duration(double seconds) {
 }
 
 /// The fastest there, if it is worth it.
-void choose_by_machine(Choice& choice, const System& s, const Options& o, int ranks, const Machine& machine) {
+void choose_by_machine(Choice& choice, const System& s, const Options& o, const Load& load, const Machine& machine) {
   Range range("choose the method");
   validate(machine);
-  Trial trial(s, o, choice, ranks, machine);
+  Trial trial(s, o, choice, load, machine);
   const IterationTime of_cg = trial.of(*choice.method);
   const MethodEntry* best = nullptr;
   IterationTime of_best{.seconds = HUGE_VAL};
@@ -219,7 +215,7 @@ void choose_by_machine(Choice& choice, const System& s, const Options& o, int ra
     choice.why_method = "by the machine's description no method takes a finite time";
     return;
   }
-  const std::string where = " an iteration on " + std::to_string(ranks) + " ranks of the described machine";
+  const std::string where = " an iteration on " + std::to_string(load.ranks) + " ranks of the described machine";
   const std::string cg_takes = duration(of_cg.seconds), waits = ", " + duration(of_cg.sums) + " of them waiting for sums";
   if (of_best.seconds < worth_it * of_cg.seconds) {
     choice.method = best;
@@ -233,13 +229,18 @@ void choose_by_machine(Choice& choice, const System& s, const Options& o, int ra
 }  // namespace
 
 IterationTime seconds_of(const Choice& c, const System& s, const Options& o, int ranks, const Machine& machine) {
-  return Trial(s, o, c, ranks, machine).of(*c.method);
+  return Trial(s, o, c, load_of(s, c, ranks), machine).of(*c.method);
+}
+
+void settle_method(Choice& choice, const System& s, const Options& o, int ranks, const std::optional<Machine>& machine,
+                   const std::function<Load()>& load) {
+  if (!choice.why_method.empty()) return;
+  choice.why_method = why_cg(s, o, choice, ranks, machine.has_value());
+  if (choice.why_method.empty()) choose_by_machine(choice, s, o, load(), *machine);
 }
 
 void settle_method(Choice& choice, const System& s, const Options& o, int ranks, const std::optional<Machine>& machine) {
-  if (!choice.why_method.empty()) return;
-  choice.why_method = why_cg(s, o, choice, ranks, machine.has_value());
-  if (choice.why_method.empty()) choose_by_machine(choice, s, o, ranks, *machine);
+  settle_method(choice, s, o, ranks, machine, [&] { return load_of(s, choice, ranks); });
 }
 
 }  // namespace sordino

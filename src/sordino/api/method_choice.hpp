@@ -1,12 +1,21 @@
 // Which method solver=auto takes for a symmetric positive definite matrix: the one function that setups and estimates of memory
 // ask, once they know the ranks.
 #pragma once
+#include <functional>
 #include <optional>
 
 #include "sordino/api/part.hpp"
 #include "sordino/runtime/machine.hpp"
 
 namespace sordino {
+
+/// What a rank has to do with the others, on average.
+struct Load {
+  double rows = 0;     // of a rank
+  double entries = 0;  // of a row, or diagonals
+  double ghosts = 0;   // rows of others that a rank reads, and its own that others do
+  int ranks = 1;
+};
 
 /// Says why the method is what it is, where `choice` has left that to the machine: then it has decided all else, with cg as the
 /// method, which becomes one of cg, cgcg, gropp, prcg and cbcg. They solve the same systems in about as many iterations.
@@ -21,6 +30,10 @@ namespace sordino {
 /// numbers that cannot be meant.
 void settle_method(Choice& choice, const System& system, const Options& options, int ranks,
                    const std::optional<Machine>& machine);
+/// The same where processes hold rows of the system: `load` counts those of all, and is asked where a machine is to decide, or
+/// nowhere.
+void settle_method(Choice& choice, const System& system, const Options& options, int ranks,
+                   const std::optional<Machine>& machine, const std::function<Load()>& load);
 
 /// Of one iteration, on a rank like all others.
 struct IterationTime {

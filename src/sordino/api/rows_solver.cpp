@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <numeric>
 
 #include "sordino/api/callers.hpp"
 #include "sordino/api/engines.hpp"
+#include "sordino/api/ghosts.hpp"
 #include "sordino/api/inspect.hpp"
+#include "sordino/api/method_choice.hpp"
 #include "sordino/api/part.hpp"
 #include "sordino/api/singular.hpp"
 #include "sordino/api/symmetry.hpp"
@@ -20,21 +23,38 @@ namespace {
 
 constexpr int channel = 5;
 
-/// A number that differs where options do that all processes must agree on; exact as a double.
+/// A number of what all processes must agree on, which differs where that does; exact as a double.
+class Digest {
+ public:
+  void take(const void* bytes, std::size_t count) {
+    for (std::size_t k = 0; k < count; k++) hash_ = (hash_ ^ static_cast<const unsigned char*>(bytes)[k]) * 0x100000001b3u;
+  }
+  void take(const std::string& text) { take(text.c_str(), text.size() + 1); }
+  template <class Number>
+  void take(const Number& value) {
+    take(&value, sizeof value);
+  }
+  double number() const { return double(hash_ >> 12); }
+
+ private:
+  u64 hash_ = 0xcbf29ce484222325u;  // FNV-1a
+};
+
 double digest(const Options& options) {
   Options o = options;
-  u64 hash = 0xcbf29ce484222325u;  // FNV-1a
-  auto take = [&](const void* bytes, std::size_t count) {
-    for (std::size_t k = 0; k < count; k++) hash = (hash ^ static_cast<const unsigned char*>(bytes)[k]) * 0x100000001b3u;
-  };
+  Digest d;
   o.fields([&](const std::string& name, auto& value, const char*, const char*, const std::vector<std::string>&) {
-    if (name == "ranks" || name == "devices") return;
-    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>)
-      take(value.c_str(), value.size() + 1);
-    else
-      take(&value, sizeof value);
+    if (name != "ranks" && name != "devices") d.take(value);
   });
-  return double(hash >> 12);
+  return d.number();
+}
+
+double digest(const std::optional<Machine>& machine) {
+  Digest d;
+  if (!machine) return d.number();
+  Machine::fields(*machine, [&](const char*, const auto& value, const char*, const char*) { d.take(value); });
+  for (auto& [command, pace] : machine->paces) d.take(command), d.take(pace.bandwidth), d.take(pace.spread);
+  return d.number();
 }
 
 }  // namespace
@@ -47,6 +67,7 @@ struct RowsSolver::State {
   std::unique_ptr<RowsOnHost> rows;         // their arrays, if they were on a GPU
   std::vector<double> values, next_values;  // taken in turns, so that refused ones change nothing
   Options options;
+  std::optional<Machine> machine;  // that solver=auto goes by
   Choice chosen;
   std::shared_ptr<const void> arrays;  // that A views
   EngineChoice choice;                 // destroyed before them
@@ -55,14 +76,18 @@ struct RowsSolver::State {
   std::atomic<int> stop_reason{int(Status::time_limit)};  // of this process
   std::function<void()> meanwhile;
 
-  State(const CsrView& rows, const Options& asked, Accord with, std::shared_ptr<const void> held)
-      : accord(std::move(with)), system{.A = rows}, options(asked), arrays(std::move(held)) {}
+  State(const CsrView& rows, const Options& asked, const std::optional<Machine>& described, Accord with,
+        std::shared_ptr<const void> held)
+      : accord(std::move(with)), system{.A = rows}, options(asked), machine(described), arrays(std::move(held)) {}
   Engine& engine() { return *choice.engine; }
   Part& part(Rank& rank) { return parts[std::size_t(rank.id() - engine().first_rank())]; }
   bool alone() const { return accord.count() == 1; }
+  void agree_on(double mine, const char* otherwise);
   void agree_on_options();
   void join_rows();
   void choose();
+  void choose_method();
+  Load load();
   bool symmetric();
   std::string advice(Status status);
   Partition partition();
@@ -72,10 +97,11 @@ struct RowsSolver::State {
   Report solve_on_host(const double* b, double* x, const double* x0, int exponent);
 };
 
-RowsSolver::RowsSolver(const CsrView& rows, const Options& options, Accord accord, std::shared_ptr<const void> arrays) {
+RowsSolver::RowsSolver(const CsrView& rows, const Options& options, Accord accord, std::shared_ptr<const void> arrays,
+                       const std::optional<Machine>& machine) {
   Range range("sordino: set up");
   double begin = seconds_now();
-  state_.reset(new State(rows, options, std::move(accord), std::move(arrays)));
+  state_.reset(new State(rows, options, machine, std::move(accord), std::move(arrays)));
   State& s = *state_;
   if (!s.alone() && s.options.ranks == 0) s.options.ranks = 1;
   s.accord.together([&] {
@@ -83,6 +109,7 @@ RowsSolver::RowsSolver(const CsrView& rows, const Options& options, Accord accor
     if (s.A.words != 1) throw Error(Errc::unsupported, "rows of complex numbers are not supported: a Solver takes them");
   });
   s.agree_on_options();
+  s.agree_on(digest(s.machine), "the processes describe different machines: describe the same one to all, or none");
   s.accord.together([&] { s.rows = std::make_unique<RowsOnHost>(s.A); });
   s.join_rows();
   s.accord.together([&] {
@@ -92,7 +119,8 @@ RowsSolver::RowsSolver(const CsrView& rows, const Options& options, Accord accor
   });
   s.choose();
   s.system.nullspace = checked_nullspace(s.A, s.options, s.accord);
-  s.choice = make_engine(s.options, {}, s.accord.processes(), s.A.rows());
+  s.choice = make_engine(s.options, s.machine.value_or(Machine{}), s.accord.processes(), s.A.rows());
+  settle_method(s.chosen, s.system, s.options, s.engine().size(), s.machine, [&] { return s.load(); });
   Partition partition = s.partition();
   s.parts.resize(std::size_t(s.engine().local_ranks()));
   s.engine().run([&](Rank& rank) { s.part(rank) = build_part(rank, s.system, s.chosen, s.options, partition); });
@@ -118,10 +146,13 @@ void RowsSolver::refuse(const Error& error) {
   throw error;  // which together() has done
 }
 
-void RowsSolver::State::agree_on_options() {
-  double mine = digest(options);
+void RowsSolver::State::agree_on(double mine, const char* otherwise) {
   auto most = accord.most({mine, -mine});
-  if (most[0] != -most[1]) bad_argument("the processes give different options; only ranks and devices may differ");
+  if (most[0] != -most[1]) bad_argument(otherwise);
+}
+
+void RowsSolver::State::agree_on_options() {
+  agree_on(digest(options), "the processes give different options; only ranks and devices may differ");
 }
 
 // Each process's rows must begin where those of the one before end. All are told, though each needs but one number.
@@ -161,20 +192,40 @@ void RowsSolver::State::choose() {
   if (options.precond == "chebyshev") chosen.bound = accord.most({chosen.bound})[0];
   bool any_none = accord.most({chosen.preconditioner == "none" ? 1.0 : 0.0})[0] != 0;  // auto: by the rows of each
   if (any_none) chosen.preconditioner = "none";
-  std::string name = options.solver;
-  bool positive = accord.most({positive_diagonal(A) ? 0.0 : 1.0})[0] == 0;
-  bool said = options.symmetry == "hermitian" || options.symmetry == "symmetric";
-  bool found = (said || (options.symmetry == "auto" && name == "auto" && positive)) && symmetric();
-  if (said && !found) bad_argument("symmetry is said to be " + options.symmetry + ", and the matrix is not symmetric");
-  if (name == "auto") name = found && positive ? "cg" : "bicgstab";
-  chosen.method = &sordino::method(name);
+  chosen.storage.name = "csr";
+  choose_method();
   accord.together([&] { require_roots(*chosen.method, chosen.preconditioner, A); });
   if (chosen.preconditioner == "chebyshev") require_any_preconditioner(*chosen.method);
   if (chosen.method->replicated && !alone())
-    throw Error(Errc::unsupported,
-                "solver " + name + " keeps whole vectors on every rank, and here each process has its rows only");
+    throw Error(Errc::unsupported, "solver " + chosen.method->name +
+                                       " keeps whole vectors on every rank, and here each process has its rows only");
   bool in_order = options.all_reduce == "auto" || options.all_reduce == "fastest" || options.all_reduce == "ordered";
   if (options.deterministic == "auto") options.deterministic = chosen.method->needs_spd || !in_order ? "off" : "on";
+}
+
+// But for what a machine is to decide.
+void RowsSolver::State::choose_method() {
+  const bool automatic = options.solver == "auto";
+  const bool positive = accord.most({positive_diagonal(A) ? 0.0 : 1.0})[0] == 0;
+  const bool said = options.symmetry == "hermitian" || options.symmetry == "symmetric";
+  const bool found = (said || (options.symmetry == "auto" && automatic && positive)) && symmetric();
+  if (said && !found) bad_argument("symmetry is said to be " + options.symmetry + ", and the matrix is not symmetric");
+  chosen.method = &sordino::method(!automatic ? options.solver : found && positive ? "cg" : "bicgstab");
+  if (!automatic) chosen.why_method = "asked for";
+  if (automatic && !(found && positive))
+    chosen.why_method = positive ? "the matrix is not symmetric" : "the diagonal of the matrix is not positive";
+}
+
+// By the rows of all. Slabs in the middle have two neighbours, and who has the most ghosts is waited for.
+Load RowsSolver::State::load() {
+  std::vector<double> entries(std::size_t(accord.count()));
+  entries[std::size_t(accord.index())] = double(A.nnz());
+  entries = accord.most(std::move(entries));
+  const int local = engine().local_ranks();
+  const Partition mine = balance(A, local);
+  const i64 ghosts = ghosts_of(A, mine.first_row(local / 2), mine.first_row(local / 2 + 1));
+  const double all = std::accumulate(entries.begin(), entries.end(), 0.0);
+  return {double(A.n) / engine().size(), all / double(A.n), accord.most({double(ghosts)})[0], engine().size()};
 }
 
 // Which engine is to run depends on it: so an engine of its own finds out.
@@ -333,6 +384,7 @@ i64 RowsSolver::rows() const { return state_->A.rows(); }
 int RowsSolver::ranks() const { return state_->engine().size(); }
 double RowsSolver::setup_seconds() const { return state_->setup_seconds; }
 const std::string& RowsSolver::method() const { return state_->chosen.method->name; }
+const std::string& RowsSolver::why_method() const { return state_->chosen.why_method; }
 const std::string& RowsSolver::preconditioner() const { return state_->chosen.preconditioner; }
 const char* RowsSolver::engine() const { return state_->engine().name(); }
 

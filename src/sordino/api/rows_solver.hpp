@@ -18,8 +18,10 @@ class RowsSolver {
   /// must outlive the solver; the values are copied, and so is what lies on a GPU, to the host. Accord(nullptr): this process
   /// alone, which holds all rows. The options must be the same in all processes, but for ranks and devices; ranks 0 means one
   /// rank a process if there are several. `arrays`: what holds indptr and indices, where that is not the caller's care; it is
-  /// dropped when nothing reads them any more, which after a lost rank is never. Throws Error.
-  RowsSolver(const CsrView& rows, const Options& options, Accord accord, std::shared_ptr<const void> arrays = nullptr);
+  /// dropped when nothing reads them any more, which after a lost rank is never. `machine`, the same in all processes, is what
+  /// the model engine runs on, and what solver=auto goes by (method_choice.hpp). Throws Error.
+  RowsSolver(const CsrView& rows, const Options& options, Accord accord, std::shared_ptr<const void> arrays = nullptr,
+             const std::optional<Machine>& machine = {});
   ~RowsSolver();
   RowsSolver(RowsSolver&&) noexcept;
 
@@ -49,6 +51,7 @@ class RowsSolver {
   int ranks() const;  // of all processes
   double setup_seconds() const;
   const std::string& method() const;
+  const std::string& why_method() const;  // as of a Solver
   const std::string& preconditioner() const;
   const char* engine() const;
 
