@@ -66,6 +66,18 @@ def automatic_storage(
     unit: bool,
     given: dict[str, Any] = ...,
 ) -> tuple[str, str]: ...
+
+class DelayedSolver:
+    def __init__(
+        self,
+        indptr: np.ndarray,
+        indices: np.ndarray,
+        data: np.ndarray,
+        n: int,
+        options: dict[str, Any],
+    ) -> None: ...
+    def solve(self, b: np.ndarray, iterations: int, late: float) -> tuple[int, float]: ...
+
 def fault_trial(
     kind: str,
     culprit: int,

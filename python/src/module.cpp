@@ -13,6 +13,7 @@ void define_boxes(nb::module_& m);         // boxes.cpp
 void define_comm(nb::module_& m);          // comm.cpp
 void define_comm_gpu(nb::module_& m);      // comm_gpu.cpp
 void define_communicator(nb::module_& m);  // communicator.cpp
+void define_delays(nb::module_& m);        // delays.cpp
 void define_dslash(nb::module_& m);        // dslash.cpp
 void define_faults(nb::module_& m);        // faults.cpp
 void define_rows(nb::module_& m);          // rows.cpp
@@ -132,6 +133,7 @@ NB_MODULE(_core, m) {
   py::define_comm(m);
   py::define_comm_gpu(m);
   py::define_communicator(m);
+  py::define_delays(m);
   py::define_dslash(m);
   py::define_faults(m);
   py::define_rows(m);
