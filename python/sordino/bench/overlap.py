@@ -39,9 +39,6 @@ SUMMARY = (
 #: Who hides its sums, and who does the same without.
 PAIRS = (("pcg-overlap", "pcg2"), ("pcg-overlap", "pcg1"), ("gropp", "cg"), ("prcg", "cg"))
 
-#: Runs of which the fastest counts, for each of the two of a difference.
-_BEST_OF = 3
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -54,6 +51,7 @@ class Plan:
     delays: list[float]
     iterations: int
     repeats: int
+    best_of: int
 
 
 def main(argv: Sequence[str]) -> int:
@@ -71,7 +69,8 @@ def main(argv: Sequence[str]) -> int:
     predicted = predict(box, plan, machine)
     facts = {
         "bench": "overlap", "engine": "host", "size": plan.size, "stencil": plan.stencil, "ranks": plan.ranks,
-        "repeats": plan.repeats, "described_machine": machine["name"], "numbers": machines.numbers(machine),
+        "repeats": plan.repeats, "best_of": plan.best_of, "described_machine": machine["name"],
+        "numbers": machines.numbers(machine),
     }  # fmt: skip
     rows = [
         {**facts, **row} for row in [*_times(plan, measured, predicted), *_gains(plan, measured, predicted)]
@@ -108,6 +107,12 @@ def _parser() -> Parser:
     )
     parser.add_argument("--repeats", default="5", metavar="N", help="of which the median counts (default 5)")
     parser.add_argument(
+        "--best-of",
+        default="3",
+        metavar="N",
+        help="runs of a repeat, of which the fastest counts; many short ones on a busy machine (default 3)",
+    )
+    parser.add_argument(
         "--machine",
         metavar="NAME|FILE",
         help="what predictions go by (default: what calibrate measures just before)",
@@ -130,15 +135,15 @@ def _plan(given: Any) -> Plan:
             near = of_method(name, known) or f"; known: {', '.join(known)}"
             raise BadArgument(f"unknown solver '{name}'{near}")
     delays = [number(word, "--delays") / 1e6 for word in given.delays.split(",") if word]
-    size, stencil, ranks, iterations, repeats = (
-        whole_number(getattr(given, name), f"--{name}")
-        for name in ("size", "stencil", "ranks", "iterations", "repeats")
+    size, stencil, ranks, iterations, repeats, best_of = (
+        whole_number(getattr(given, name), "--" + name.replace("_", "-"))
+        for name in ("size", "stencil", "ranks", "iterations", "repeats", "best_of")
     )
     if not solvers or not delays or not all(0 <= delay < 1 for delay in delays):
         raise BadArgument("overlap needs a method, and delays of 0 to less than a second")
-    if ranks < 2 or iterations < 4 or repeats < 1:
+    if ranks < 2 or iterations < 4 or min(repeats, best_of) < 1:
         raise BadArgument("overlap needs 2 ranks, 4 iterations and 1 repeat at least")
-    return Plan(size, stencil, ranks, solvers, delays, iterations, repeats)
+    return Plan(size, stencil, ranks, solvers, delays, iterations, repeats, best_of)
 
 
 def measure(rows: CsrArrays, plan: Plan, *, quiet: bool) -> dict[tuple[float, str], np.ndarray]:
@@ -161,7 +166,7 @@ def measure(rows: CsrArrays, plan: Plan, *, quiet: bool) -> dict[tuple[float, st
     with display.steps("measuring", plan.repeats * len(cases), quiet=quiet) as step, translated():
         for _ in range(plan.repeats):
             for late, name in cases:
-                found[late, name].append(per_iteration(run_of(name, late), plan.iterations, _BEST_OF))
+                found[late, name].append(per_iteration(run_of(name, late), plan.iterations, plan.best_of))
                 step()
     return {case: np.array(seconds) for case, seconds in found.items()}
 
