@@ -44,7 +44,8 @@ class Order:
     @property
     def given(self) -> dict[str, Any]:
         """What the core is told of it."""
-        return {"cuts": list(self.cuts)} if self.cuts else {}
+        given: dict[str, Any] = {"cuts": list(self.cuts)} if self.cuts else {}
+        return given | ({"cells": self.places} if self.partition == "boxes" else {})
 
     def into(self, vectors: Any) -> Any:
         """The caller's rows, shape (..., n), in the solver's order."""

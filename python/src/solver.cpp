@@ -58,8 +58,8 @@ Basis basis_of(const nb::object& given) {
 }
 
 /// The arrays of a matrix, and what else Python gives a solver: product and preconditioner (functions), diagonal, inverse
-/// (three arrays of CSR), nullspace and left_nullspace (arrays of shape (k, n)), cuts, look_every, look_x, and words: 2 where
-/// all values are complex, and all arrays of them, here and in a solve, pairs of doubles.
+/// (three arrays of CSR), nullspace and left_nullspace (arrays of shape (k, n)), cuts, cells, look_every, look_x, and words: 2
+/// where all values are complex, and all arrays of them, here and in a solve, pairs of doubles.
 struct GivenSystem {
   GivenSystem(Array<i64> indptr, Array<i32> indices, Array<double> data, i64 n, const nb::dict& given)
       : indptr_(indptr), indices_(indices), data_(data) {
@@ -82,6 +82,12 @@ struct GivenSystem {
     }
     system.nullspace = {basis_of(get("nullspace")), basis_of(get("left_nullspace"))};
     if (nb::object cuts = get("cuts"); !cuts.is_none()) system.cuts = nb::cast<std::vector<i64>>(cuts);
+    if (nb::object cells = get("cells"); !cells.is_none()) {
+      cells_ = nb::cast<Array<i64>>(cells);
+      if (i64(cells_.size()) != n)
+        bad_argument("there are " + std::to_string(cells_.size()) + " cells for " + std::to_string(n) + " rows");
+      system.cells = cells_.data();
+    }
     if (nb::object every = get("look_every"); !every.is_none()) system.watch.every = nb::cast<int>(every);
     if (nb::object x = get("look_x"); !x.is_none()) system.watch.x = nb::cast<bool>(x);
     if (system.product) return;
@@ -103,6 +109,7 @@ struct GivenSystem {
   Array<i64> indptr_;
   Array<i32> indices_;
   Array<double> data_;
+  Array<i64> cells_;
   std::tuple<Array<i64>, Array<i32>, Array<double>> inverse_;
 };
 
@@ -277,7 +284,7 @@ std::tuple<std::string, std::string> automatic_storage(Array<i64> indptr, Array<
                                                        i64 rows, bool unit, const nb::dict& given) {
   GivenSystem all(indptr, indices, data, n, given);
   nb::gil_scoped_release release;
-  StorageChoice found = choose_storage(all.system.A, "auto", rows, unit);
+  StorageChoice found = choose_storage(all.system.A, "auto", rows, unit, all.system.cells);
   return {found.name, found.why};
 }
 

@@ -1,5 +1,5 @@
-// Partition boxes: every method and preconditioner solves on ranks that own boxes of a grid, with the same bits on host and
-// model; what cannot have another order of rows is refused.
+// Partition boxes: every method and preconditioner solves on ranks that own boxes of a grid, by its diagonals and by rows, with
+// the same bits on host and model; what cannot have another order of rows is refused.
 #include "sordino/linalg/boxes.hpp"
 #include "check.hpp"
 #include "problems.hpp"
@@ -19,6 +19,7 @@ struct InBoxes {
   System system() const {
     System s{.A = A.view()};
     s.cuts = order.cuts;
+    s.cells = order.cells.data();
     return s;
   }
 
@@ -40,22 +41,24 @@ bool takes(const MethodEntry& m, const std::string& precond) {
 struct Shape {
   const char* boxes;
   int ranks;
+  const char *storage, *taken;
 };
-constexpr Shape shapes[] = {{"1,2,3", 6}, {"auto", 7}, {"2,2,2", 8}};
+constexpr Shape shapes[] = {{"1,2,3", 6, "auto", "dia"}, {"auto", 7, "csr", "csr"}, {"2,2,2", 8, "symdia", "symdia"}};
 
 void check_solves(const MethodEntry& m, const std::string& precond, const CsrMatrix& A, const std::vector<double>& b) {
-  for (auto& [boxes, ranks] : shapes) {
+  for (auto& [boxes, ranks, storage, taken] : shapes) {
     const InBoxes p(A, "9,7,8", boxes, ranks);
     Solved reference;
     for (const char* engine : {"host", "model"}) {
-      const Options o = in_boxes(m.name, precond, engine, ranks);
+      Options o = in_boxes(m.name, precond, engine, ranks);
+      o.storage = storage;
       NOTE(m.name, ", ", precond, ", boxes ", boxes, ", engine ", engine);
       Solver solver(p.system(), o);
       Solved s = solve(solver, matrices::into(p.order.cells, b));
       CHECK(s.report.status == Status::converged);
       const auto x = matrices::back(p.order.cells, s.x);
       CHECK(matrices::exact_residual(A.view(), b, x) <= o.rtol * matrices::norm(b) * (1 + 1e-12) + rounding(A.view(), x, b));
-      CHECK(solver.storage() == "csr");
+      CHECK(solver.storage() == taken);
       if (reference.x.empty()) reference = s;
       CHECK(same_bits(s.x, reference.x));
       CHECK(same_bits(s.report.history, reference.report.history));
@@ -97,17 +100,45 @@ TEST("boxes take as many iterations as slabs, to rounding") {
   CHECK(error < 1e-5 * matrices::norm(wanted.x));
 }
 
+TEST("in boxes a solve has the same bits by each kind of diagonals, and takes new values") {
+  NOTE(fresh::said());
+  fresh::Random random(614);
+  const CsrMatrix A = poisson(13, 11, 12, 7, 1);
+  const auto b = random.normals(A.n);
+  const InBoxes p(A, "13,11,12", "2,1,3", 6);
+  std::vector<double> larger = p.A.values;
+  for (double& v : larger) v *= 4;
+  for (const char* precond : {"jacobi", "sqrt-jacobi"}) {
+    std::vector<Solved> runs;
+    for (const char* storage : {"dia", "symdia", "constant"}) {
+      NOTE(precond, ", ", storage);
+      Options o = in_boxes("cg", precond, "host", 6);
+      o.storage = storage;
+      Solver solver(p.system(), o);
+      CHECK(solver.storage() == storage);
+      CHECK(solver.memory() == estimate_memory(p.system(), o, 6, false));
+      runs.push_back(solve(solver, matrices::into(p.order.cells, b)));
+      CHECK(same_bits(runs.back().x, runs.front().x));
+      CHECK(same_bits(runs.back().report.history, runs.front().report.history));
+      solver.update_values(larger.data());
+      Solved quarter = solve(solver, matrices::into(p.order.cells, b));
+      for (double& x : quarter.x) x *= 4;
+      CHECK(same_bits(quarter.x, runs.front().x));
+    }
+  }
+}
+
 TEST("what boxes cannot have is refused with a sentence") {
   const CsrMatrix A = poisson(9, 7, 8, 7, 1);
   const InBoxes p(A, "9,7,8", "auto", 2);
-  auto refused = [&](auto change, const char* sentence) {
+  auto refused = [&](auto change, const char* sentence, bool with_cells = true) {
     Options o = in_boxes("cg", "jacobi", "host", 2);
     change(o);
-    CHECK_THROWS(Solver(p.system(), o), Error, sentence);
+    System s = p.system();
+    if (!with_cells) s.cells = nullptr;
+    CHECK_THROWS(Solver(s, o), Error, sentence);
   };
-  for (const char* storage : {"dia", "symdia", "constant"})
-    refused([&](Options& o) { o.storage = storage; },
-            "follows the diagonals of the grid, which partition 'boxes' cuts: use storage csr");
+  refused([](Options& o) { o.storage = "dia"; }, "storage by diagonals is for matrices with at most 27 of them", false);
   refused([](Options& o) { o.precond = "block-ilu"; }, "partition 'boxes' changes the order of the rows");
   refused([](Options& o) { o.deterministic = "on"; }, "partition 'boxes' has another order of rows on each");
   refused([](Options& o) { o.boxes = "2,0"; }, "boxes is one to three numbers from 1 on");

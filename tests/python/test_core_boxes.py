@@ -40,7 +40,7 @@ def test_sends_the_faces_and_solves_the_same(system):
     assert sent == messages // 3 * 8 * (7 * 7 + 8 * 7 + 8 * 7)
     assert boxes.report.options["partition"] == "boxes"
     assert boxes.report.options["boxes"] == "2,2,2"
-    assert boxes.report.storage_reason.startswith("ranks own boxes of the grid")
+    assert boxes.report.storage_reason == slabs.report.storage_reason
 
 
 @pytest.mark.parametrize("boxes", [(1, 2, 3), "3,2", (5,), "auto"])
@@ -61,6 +61,23 @@ def test_preconditioners(system, precond):
     solution = in_boxes(A, precond=precond).solve(b)
     assert np.linalg.norm(b - A @ solution.x) <= RTOL * np.linalg.norm(b)
     assert abs(solution.iterations - solver_of(A, precond=precond, ranks=6).solve(b).iterations) <= 1
+
+
+def test_storages(system):
+    A, b = system
+    solvers = {storage: in_boxes(A, storage=storage) for storage in ("auto", "dia", "symdia", "csr")}
+    bits = {name: solver.solve(b).x.tobytes() for name, solver in solvers.items()}
+    assert bits["auto"] == bits["dia"] == bits["symdia"]
+    assert np.allclose(np.frombuffer(bits["csr"]), np.frombuffer(bits["dia"]), atol=1e-6)
+    held = {name: sum(solver.memory()["bytes_per_rank"]) for name, solver in solvers.items()}
+    assert held["symdia"] < held["dia"]
+    solvers["symdia"].update_values(4.0 * A.data)
+    assert np.array_equal(4.0 * solvers["symdia"].solve(b).x, np.frombuffer(bits["dia"]))
+    plain = sordino.poisson(*GRID)
+    constant = in_boxes(plain, storage="constant").solve(b).x
+    assert np.array_equal(constant, in_boxes(plain, storage="dia").solve(b).x)
+    with pytest.raises(sordino.BadArgument, match="storage symdia keeps one entry"):
+        in_boxes(sp.csr_array(A + sp.diags_array([0.1 * np.ones(len(b) - 1)], offsets=[1])), storage="symdia")
 
 
 def test_vectors_values_and_preconditioners_go_there_and_back(system):
@@ -112,9 +129,12 @@ def test_nonsymmetric_complex_and_long_couplings(system):
     assert np.linalg.norm(b + 1j - shifted @ x) <= RTOL * np.linalg.norm(b + 1j)
 
 
-def test_memory_is_estimated_as_it_will_be(system):
+@pytest.mark.parametrize("storage", ["csr", "dia", "symdia"])
+@pytest.mark.parametrize("solver", ["cg", "gatherbicgstab"])
+def test_memory_is_estimated_as_it_will_be(system, storage, solver):
     A, _ = system
-    options = {"partition": "boxes", "grid": GRID, "boxes": (2, 1, 3), "engine": "host", "solver": "cg"}
+    options = {"partition": "boxes", "grid": GRID, "boxes": (2, 1, 3), "engine": "host"}
+    options |= {"solver": solver, "storage": storage}
     estimate = sordino.estimate_memory(A, **options)["bytes_per_rank"]
     assert estimate == sordino.Solver(A, **options).memory()["bytes_per_rank"]
 
@@ -130,7 +150,6 @@ def test_memory_is_estimated_as_it_will_be(system):
         ({"grid": ""}, "partition 'boxes' cuts a grid: give its cells"),
         ({"grid": (5, 5, 5)}, "does not have as many cells"),
         ({"boxes": "auto", "ranks": 17}, "grid 16 x 15 x 14 cannot be cut into 17 boxes"),
-        ({"storage": "dia"}, "follows the diagonals of the grid, which partition 'boxes' cuts"),
         ({"precond": "block-ilu"}, "changes the order of the rows"),
         ({"deterministic": "on"}, "partition='boxes' has another order of rows"),
     ],
@@ -156,7 +175,7 @@ def test_command_line(cli, tmp_path):
     code, out, _ = cli("poisson", 13, 8, 7, "--ranks", 6, *boxes, "--boxes", "1,2,3")
     assert code == 0
     assert "6 ranks" in out
-    assert "stored by rows (csr): ranks own boxes of the grid" in out
+    assert "stored by diagonals (dia)" in out
     code, _, err = cli("poisson", 13, 8, 7, "--ranks", 6, *boxes, "--boxes", "1,2,2")
     assert code == 2
     assert "boxes 1 x 2 x 2 are 4, and each rank has one: there are 6 ranks" in err

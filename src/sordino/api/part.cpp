@@ -129,13 +129,6 @@ void build_preconditioner(Part& p, Rank& rank, const System& s, const ScaledMatr
   }
 }
 
-/// In another order of rows a grid has other diagonals in each box, and those between boxes are none.
-StorageChoice storage_in_boxes(const std::string& asked) {
-  if (asked == "csr") return {"csr", "asked for", {}};
-  if (asked == "auto") return {"csr", "ranks own boxes of the grid, whose rows are in no order of diagonals", {}};
-  bad_argument("storage '" + asked + "' follows the diagonals of the grid, which partition 'boxes' cuts: use storage csr");
-}
-
 }  // namespace
 
 Choice choose(const System& s, const Options& o) {
@@ -166,8 +159,7 @@ Choice choose(const System& s, const Options& o) {
 }
 
 StorageChoice storage_of(const System& s, const Options& o, int ranks) {
-  if (o.partition == "boxes" && reorders(s, o)) return storage_in_boxes(o.storage);
-  if (!s.product) return choose_storage(s.A, o.storage, (s.A.n + ranks - 1) / ranks, o.precond == "sqrt-jacobi");
+  if (!s.product) return choose_storage(s.A, o.storage, (s.A.n + ranks - 1) / ranks, o.precond == "sqrt-jacobi", s.cells);
   if (o.storage == "auto" || o.storage == "csr") return {"", "", {}};
   bad_argument("storage '" + o.storage + "' needs the entries of the matrix, which is given as a function");
 }

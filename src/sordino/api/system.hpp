@@ -28,6 +28,9 @@ struct System {
   /// [ranks + 1] or empty: the first row of each rank of all processes, where the caller has put its rows in such an order
   /// (partition=metis; partition=boxes, by order_in_boxes()).
   std::vector<i64> cuts = {};
+  /// [n] or null: the grid's cell of each row, where rows are in the order of boxes (BoxOrder::cells). The diagonals by which A
+  /// may be stored are then those of the grid. Must outlive the solver.
+  const i64* cells = nullptr;
   Watch watch = {};  // its iterations are counted anew after restarts and residual replacements
 
   i64 words() const { return A.n * A.words; }  // of a vector

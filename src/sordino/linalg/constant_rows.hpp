@@ -17,7 +17,8 @@ struct SharedEntries {
   SORDINO_HD u32 place(u32 row, i32 count) const { return u32(read_once(kinds + row)) * u32(count); }
   SORDINO_HD double load(u32 at) const { return values[at]; }
   /// As OwnEntries, but four rows after the other, and as many fours at once as are of one kind: they have the same entries.
-  void products(const StoredDiagonal* diagonals, i32 count, u32 row, const double* x, double* y, i32 rows_here) const {
+  template <class Diagonal>
+  void products(const Diagonal* diagonals, i32 count, u32 row, const double* x, double* y, i32 rows_here) const {
     const std::uint8_t* kind = kinds + row;
     for (i32 i = 0, end; i < rows_here; i = end) {
       end = end_of_fours(kind, i, rows_here);
@@ -45,13 +46,15 @@ struct SharedEntries {
     }
     return i;
   }
-  static double one(const double* entries, const StoredDiagonal* diagonals, i32 count, const double* x) {
+  template <class Diagonal>
+  static double one(const double* entries, const Diagonal* diagonals, i32 count, const double* x) {
     double s = 0;
     for (i32 d = 0; d < count; d++) s += entries[diagonals[d].at] * x[diagonals[d].offset];
     return s;
   }
   /// A missing diagonal of a step adds 0 times the row's own x, which changes no bit.
-  static void add(const double* entries, const StoredDiagonal* diagonals, i32 count, bool fresh, const double* x,
+  template <class Diagonal>
+  static void add(const double* entries, const Diagonal* diagonals, i32 count, bool fresh, const double* x,
                   double* __restrict y, i32 rows) {
     double a[step];
     const double* of[step];

@@ -41,7 +41,7 @@ i64 CsrOperator::Layout::bytes_on_device(const std::vector<u32>& ptr, int words)
 i64 CsrOperator::Layout::bytes() const {
   if (blocks_.empty())
     return i64(sizeof(i32)) * i64(ptr_.size() + columns_.size()) + i64(on_diagonal_.size() + kinds_.size()) +
-           i64(sizeof(double)) * i64(staged_) + i64(sizeof(StoredDiagonal) * diagonals_.size());
+           i64(sizeof(double)) * i64(staged_) + i64(sizeof(StoredDiagonal) * diagonals_.size()) + runs_.bytes();
   i64 sum = 0;
   for (auto& b : blocks_) sum += i64(b.bytes);
   return sum;
@@ -143,7 +143,7 @@ Rows CsrOperator::Layout::as_csr(const i32* col, i32 first) {
 
 void CsrOperator::Layout::set_values(const double* values) {
   if (slice_of_.indptr) return set_row_kinds(values);
-  if (!places_.empty()) return set_diagonals(values);
+  if (!on_diagonal_.empty()) return set_diagonals(values);
   host_values_ = values;
   if (!device_values_) return;
   const std::size_t words = std::size_t(words_);

@@ -1,11 +1,11 @@
 // How a rank's slice of a matrix lies in memory. The host keeps CSR and views the caller's values; a device gets SELL-32 where
 // padding is small, else CSR with several threads a row. Ranks choose for themselves, so all layouts record the same commands.
-// On request all engines keep the values by diagonals (dia_layout.cpp).
+// On request all engines keep the values by diagonals (dia_layout.cpp, of boxes box_layout.cpp).
 #pragma once
 #include <variant>
 #include <vector>
 
-#include "sordino/linalg/constant_rows.hpp"
+#include "sordino/linalg/box_rows.hpp"
 #include "sordino/linalg/csr_operator.hpp"
 #include "sordino/linalg/stencil_rows.hpp"
 
@@ -17,6 +17,9 @@ struct CsrOperator::Layout {
   /// By diagonals, which are those of the whole matrix. `own`: storage rows before the ghosts.
   Layout(Rank& rank, const CsrView& A, const CsrSlice& slice, const std::vector<i64>& ghosts, i32 first, i64 own,
          const Diagonals& diagonals);
+  /// By diagonals that the rows are not in the order of: `columns` are storage rows, [nnz].
+  Layout(Rank& rank, const CsrView& A, const CsrSlice& slice, const i32* columns, i32 first, i64 own,
+         const Diagonals& diagonals);
   ~Layout();
   Layout(const Layout&) = delete;
 
@@ -24,6 +27,8 @@ struct CsrOperator::Layout {
   static std::vector<u32> pointers(const CsrView& A, const CsrSlice& slice);
   static i64 bytes_on_device(const std::vector<u32>& ptr, int words);
   static i64 bytes_by_diagonals(const CsrSlice& slice, bool device, const Diagonals& diagonals);
+  static i64 bytes_by_runs(const CsrView& A, const CsrSlice& slice, const i32* columns, i32 first, i64 own, bool device,
+                           const Diagonals& diagonals);
 
   i64 bytes() const;                      // on a device where it lies there, else of row pointers and columns
   void set_values(const double* values);  // [nnz][words] of the slice
@@ -33,7 +38,7 @@ struct CsrOperator::Layout {
  private:
   template <class E, class... More>
   using RowsOf = std::variant<HostCsrRowsOf<E>, SellRowsOf<E>, CsrRows<4, E>, CsrRows<32, E>, More...>;
-  using Real = RowsOf<RealEntries, DiaRows, StencilRows<7>, StencilRows<27>, ConstantRows>;
+  using Real = RowsOf<RealEntries, DiaRows, StencilRows<7>, StencilRows<27>, ConstantRows, BoxRows, ConstantBoxRows>;
   using Complex = RowsOf<ComplexEntries>;
 
   template <class Entries>
@@ -56,8 +61,10 @@ struct CsrOperator::Layout {
   T* upload(const T* values, std::size_t count);
   void upload_staged() { rank_.engine().upload(rank_, device_values_, staging_.get(), staged_ * sizeof(double)); }
   double* reserve_values(std::size_t entries);
-  OwnEntries own_entries(const CsrView& A, const CsrSlice& slice, const Diagonals& diagonals, std::vector<i64> places);
-  SharedEntries shared_entries(const CsrView& A, const CsrSlice& slice, const std::vector<i64>& offsets);
+  void reserve_places(i64 stored);
+  static i64 bytes_of_places(i64 stored, const CsrSlice& slice, bool device, const Diagonals& diagonals);
+  OwnEntries own_entries(const CsrView& A, const CsrSlice& slice, const Diagonals& diagonals, std::vector<i64> places = {});
+  SharedEntries shared_entries(const CsrView& A, const CsrSlice& slice, const Diagonals& diagonals);
   void set_diagonals(const double* values);
   void set_row_kinds(const double* values);
 
@@ -72,10 +79,11 @@ struct CsrOperator::Layout {
   std::size_t staged_ = 0;             // how many
   std::vector<u32> slices_;
   std::vector<StoredDiagonal> diagonals_;
+  Diagonals held_;                         // by diagonals: they themselves
+  RowRuns runs_;                           // instead, where rows are not in their order
   std::vector<i64> places_;                // by diagonals: where each of them begins
   std::vector<std::uint8_t> on_diagonal_;  // [nnz] the one that an entry is on
   CsrView slice_of_;                       // the caller's arrays, where rows are kept by their kinds
-  std::vector<i64> offsets_;               // likewise, of diagonals
   std::vector<std::uint8_t> kinds_;        // likewise, of rows
   std::uint8_t* device_kinds_ = nullptr;
   struct Block {

@@ -46,9 +46,9 @@ CsrOperator::CsrOperator(Rank& rank, const CsrView& A, const Partition& partitio
   auto ghosts = foreign_columns(A, slice_, diagonals);
   exchange_ = make_halo(rank, in_words(partition, words_), space, in_words(ghosts, words_));
   i64 begin = slice_.first_row, end = begin + slice_.rows;
-  auto offsets = leaving(diagonals, A.n, slice_);
+  auto offsets = diagonals.in_order() ? leaving(diagonals, A.n, slice_) : std::vector<i64>{};
   split_ = interior_and_boundary(space, [&](i64 row) {
-    return diagonals.empty() ? touches_outside(A, row, begin, end) : touches_outside(offsets, row, begin, end);
+    return diagonals.in_order() ? touches_outside(offsets, row, begin, end) : touches_outside(A, row, begin, end);
   });
   exchange_.consumer = split_;
   store(rank, A, ghosts, 0, diagonals);
@@ -79,7 +79,7 @@ void CsrOperator::take_slice(const CsrView& A, const Partition& partition, int r
 }
 
 std::vector<i64> CsrOperator::foreign_columns(const CsrView& A, const CsrSlice& slice, const Diagonals& diagonals) {
-  if (!diagonals.empty()) return columns_outside(diagonals, A.n, slice.first_row, slice.rows);
+  if (diagonals.in_order()) return columns_outside(diagonals, A.n, slice.first_row, slice.rows);
   std::vector<i64> columns;
   std::mutex mutex;
   const i64 begin = slice.first_row, end = begin + slice.rows;
@@ -96,16 +96,16 @@ std::vector<i64> CsrOperator::foreign_columns(const CsrView& A, const CsrSlice& 
 }
 
 // Columns become storage rows: own rows first, ghosts behind. Entries keep their order, so sums keep their bits.
-std::vector<i32> CsrOperator::renumbered(const CsrView& A, const std::vector<i64>& ghosts) const {
-  std::vector<i32> columns(std::size_t(slice_.entries));
-  const i64 begin = slice_.first_row, end = begin + slice_.rows;
-  for_parts(0, slice_.entries, [&](i64 first, i64 last) {
+std::vector<i32> CsrOperator::renumbered(const CsrView& A, const CsrSlice& slice, const std::vector<i64>& ghosts) {
+  std::vector<i32> columns(std::size_t(slice.entries));
+  const i64 begin = slice.first_row, end = begin + slice.rows;
+  for_parts(0, slice.entries, [&](i64 first, i64 last) {
     for (i64 k = first; k < last; k++) {
-      i64 c = A.indices[slice_.first_entry + k];
+      i64 c = A.indices[slice.first_entry + k];
       if (c >= begin && c < end)
         columns[k] = i32(c - begin);
       else
-        columns[k] = i32(slice_.rows + (std::lower_bound(ghosts.begin(), ghosts.end(), c) - ghosts.begin()));
+        columns[k] = i32(slice.rows + (std::lower_bound(ghosts.begin(), ghosts.end(), c) - ghosts.begin()));
     }
   });
   return columns;
@@ -126,13 +126,17 @@ Split CsrOperator::interior_and_boundary(const Space& space, const std::function
 }
 
 void CsrOperator::store(Rank& rank, const CsrView& A, const std::vector<i64>& ghosts, i32 first, const Diagonals& diagonals) {
-  if (diagonals.empty()) {
-    bool as_they_are = gathers_ || (ghosts.empty() && rank.size() == 1);
-    layout_ =
-        std::make_unique<Layout>(rank, Layout::pointers(A, slice_), as_they_are ? std::vector<i32>{} : renumbered(A, ghosts),
-                                 A.indices + slice_.first_entry, first, words_);
+  const i64 own = gathers_ ? A.n : slice_.rows;
+  if (diagonals.in_order()) {
+    layout_ = std::make_unique<Layout>(rank, A, slice_, ghosts, first, own, diagonals);
   } else {
-    layout_ = std::make_unique<Layout>(rank, A, slice_, ghosts, first, gathers_ ? A.n : slice_.rows, diagonals);
+    bool as_they_are = gathers_ || (ghosts.empty() && rank.size() == 1);
+    std::vector<i32> columns = as_they_are ? std::vector<i32>{} : renumbered(A, slice_, ghosts);
+    const i32* viewed = A.indices + slice_.first_entry;
+    if (diagonals.empty())
+      layout_ = std::make_unique<Layout>(rank, Layout::pointers(A, slice_), std::move(columns), viewed, first, words_);
+    else
+      layout_ = std::make_unique<Layout>(rank, A, slice_, as_they_are ? viewed : columns.data(), first, own, diagonals);
   }
   update_values(rank, A.values);
 }
@@ -140,7 +144,13 @@ void CsrOperator::store(Rank& rank, const CsrView& A, const std::vector<i64>& gh
 i64 CsrOperator::bytes() const { return layout_->bytes(); }
 
 i64 CsrOperator::bytes_of(const CsrView& A, const CsrSlice& slice, bool device, bool renumbers, const Diagonals& diagonals) {
-  if (!diagonals.empty()) return Layout::bytes_by_diagonals(slice, device, diagonals);
+  if (diagonals.in_order()) return Layout::bytes_by_diagonals(slice, device, diagonals);
+  if (!diagonals.empty()) {
+    const auto columns = renumbers ? renumbered(A, slice, foreign_columns(A, slice)) : std::vector<i32>{};
+    return renumbers
+               ? Layout::bytes_by_runs(A, slice, columns.data(), 0, slice.rows, device, diagonals)
+               : Layout::bytes_by_runs(A, slice, A.indices + slice.first_entry, i32(slice.first_row), A.n, device, diagonals);
+  }
   if (device) return Layout::bytes_on_device(Layout::pointers(A, slice), A.words);
   return i64(sizeof(i32)) * (slice.rows + 1 + (renumbers ? slice.entries : 0));
 }

@@ -20,7 +20,8 @@ class CsrOperator final : public Operator {
   /// Collective. `A` holds this rank's rows at least. On the host engine the values of `A` are viewed, not copied: keep them
   /// alive until update_values(). Memory: 4 B a nonzero on the host (renumbered columns), 12 B on a device, 20 B of a complex
   /// one. With `diagonals`, those of A, the values are copied into them on every engine: 8 B for each row of each diagonal, or,
-  /// if they are constant, a byte a row and a table of 2 KB a diagonal; then all arrays of `A` are viewed.
+  /// if they are constant, a byte a row and a table of 2 KB a diagonal; then all arrays of `A` are viewed. Where rows are in
+  /// another order than diagonals, there are runs of them besides (row_runs.hpp).
   /// Synchronizes all ranks once.
   CsrOperator(Rank& rank, const CsrView& A, const Partition& partition, const Diagonals& diagonals = {});
   /// The same on another operator's space of that partition: a preconditioner.
@@ -52,7 +53,7 @@ class CsrOperator final : public Operator {
   struct Layout;  // how the slice is stored: by rows, sliced or not, or by diagonals
   CsrOperator() = default;
   void take_slice(const CsrView& A, const Partition& partition, int rank);
-  std::vector<i32> renumbered(const CsrView& A, const std::vector<i64>& ghosts) const;
+  static std::vector<i32> renumbered(const CsrView& A, const CsrSlice& slice, const std::vector<i64>& ghosts);
   Split interior_and_boundary(const Space& space, const std::function<bool(i64 row)>& needs_ghosts) const;
   void store(Rank& rank, const CsrView& A, const std::vector<i64>& ghosts, i32 first, const Diagonals& diagonals);
 

@@ -18,18 +18,6 @@ i32 ghost_shift(i64 offset, i64 n, i64 first, i64 rows, const std::vector<i64>& 
   return i32(rows + place - (outside.front() - offset - first));
 }
 
-std::vector<std::uint8_t> diagonals_of_entries(const CsrView& A, const CsrSlice& slice, const std::vector<i64>& offsets) {
-  std::vector<std::uint8_t> on(std::size_t(slice.entries));
-  for_parts(slice.first_row, slice.first_row + slice.rows, [&](i64 first, i64 last) {
-    for (i64 row = first; row < last; row++)
-      for (i64 k = A.begin(row); k < A.begin(row + 1); k++) {
-        auto place = std::lower_bound(offsets.begin(), offsets.end(), A.indices[k] - row);
-        on[std::size_t(k - slice.first_entry)] = std::uint8_t(place - offsets.begin());
-      }
-  });
-  return on;
-}
-
 }  // namespace
 
 CsrOperator::Layout::Layout(Rank& rank, const CsrView& A, const CsrSlice& slice, const std::vector<i64>& ghosts, i32 first,
@@ -37,17 +25,13 @@ CsrOperator::Layout::Layout(Rank& rank, const CsrView& A, const CsrSlice& slice,
     : rank_(rank), words_(1), viewed_(nullptr) {
   const auto& offsets = diagonals.offsets;
   DiagonalPlaces places(diagonals, slice.rows);
-  if (places.stored > i64(~u32(0)))
-    throw Error(Errc::unsupported, "a rank's diagonals hold more than 2^32 values: use more ranks");
+  require_few_places(places.stored);
   for (std::size_t d = 0; d < offsets.size(); d++) {
     i32 ghost = own == A.n ? 0 : ghost_shift(offsets[d], A.n, slice.first_row, slice.rows, ghosts);
     i64 at = places.at[d];
     diagonals_.push_back({at == DiagonalPlaces::nowhere ? StoredDiagonal::unit : u32(at), i32(offsets[d]), ghost});
   }
-  staged_ = std::size_t(places.stored);
-  staging_ = std::make_unique_for_overwrite<double[]>(staged_);
-  for_parts(0, places.stored, [&](i64 begin, i64 end) { std::fill(&staging_[begin], &staging_[end], 0.0); });
-  if (rank.engine().is_device()) device_values_ = reserve_values(staged_);
+  reserve_places(places.stored);
   auto by_diagonals = [&](auto entries) {
     DiaRowsOf<decltype(entries)> r{};
     r.entries = entries;
@@ -60,47 +44,66 @@ CsrOperator::Layout::Layout(Rank& rank, const CsrView& A, const CsrSlice& slice,
     return r;
   };
   if (diagonals.constant) {
-    rows_ = Real{by_diagonals(shared_entries(A, slice, offsets))};
+    rows_ = Real{by_diagonals(shared_entries(A, slice, diagonals))};
     return;
   }
   const DiaRows rows = by_diagonals(own_entries(A, slice, diagonals, std::move(places.at)));
   rows_ = std::visit([](const auto& best) { return Real{best}; }, by_points(rows, diagonals_.data()));
 }
 
+void CsrOperator::Layout::reserve_places(i64 stored) {
+  staged_ = std::size_t(stored);
+  staging_ = std::make_unique_for_overwrite<double[]>(staged_);
+  for_parts(0, stored, [&](i64 begin, i64 end) { std::fill(&staging_[begin], &staging_[end], 0.0); });
+  if (rank_.engine().is_device()) device_values_ = reserve_values(staged_);
+}
+
 OwnEntries CsrOperator::Layout::own_entries(const CsrView& A, const CsrSlice& slice, const Diagonals& diagonals,
                                             std::vector<i64> places) {
   ptr_ = pointers(A, slice);
+  held_ = diagonals;
   places_ = std::move(places);
-  on_diagonal_ = diagonals_of_entries(A, slice, diagonals.offsets);
+  on_diagonal_ = diagonals_of_entries(A, slice, diagonals);
   return {device_values_ ? device_values_ : staging_.get(), diagonals.symmetric, i64(staged_)};
 }
 
-SharedEntries CsrOperator::Layout::shared_entries(const CsrView& A, const CsrSlice& slice, const std::vector<i64>& offsets) {
+SharedEntries CsrOperator::Layout::shared_entries(const CsrView& A, const CsrSlice& slice, const Diagonals& diagonals) {
   slice_of_ = A;
   slice_of_.indptr += slice.first_row - A.first_row;
   slice_of_.first_row = slice.first_row;
   slice_of_.held = slice.rows;
-  offsets_ = offsets;
+  held_ = diagonals;
   kinds_.resize(std::size_t(slice.rows));
   if (device_values_) device_kinds_ = upload(kinds_);
   return {device_values_ ? device_values_ : staging_.get(), device_kinds_ ? device_kinds_ : kinds_.data(), slice.rows};
 }
 
 i64 CsrOperator::Layout::bytes_by_diagonals(const CsrSlice& slice, bool device, const Diagonals& diagonals) {
-  i64 values = i64(sizeof(double)) * DiagonalPlaces(diagonals, slice.rows).stored;
-  values += i64(sizeof(StoredDiagonal) * diagonals.offsets.size());
+  return bytes_of_places(DiagonalPlaces(diagonals, slice.rows).stored, slice, device, diagonals) +
+         i64(sizeof(StoredDiagonal) * diagonals.offsets.size());
+}
+
+i64 CsrOperator::Layout::bytes_of_places(i64 stored, const CsrSlice& slice, bool device, const Diagonals& diagonals) {
+  const i64 values = i64(sizeof(double)) * stored;
   if (diagonals.constant) return values + slice.rows;
   return device ? values : values + i64(sizeof(u32)) * (slice.rows + 1) + slice.entries;
 }
 
 void CsrOperator::Layout::set_diagonals(const double* values) {
+  const bool in_order = runs_.starts.empty();
+  const RunsView runs = runs_.view(i32(held_.offsets.size()));
+  auto place_of = [&](i64 row, std::size_t d) {
+    if (in_order) return places_[d] == DiagonalPlaces::nowhere ? places_[d] : places_[d] + row;
+    const RunDiagonal diagonal = runs.of(u32(row))[d];
+    return diagonal.is_unit() ? DiagonalPlaces::nowhere : i64(u32(diagonal.at + u32(row)));
+  };
   for_parts(0, i64(ptr_.size()) - 1, [&](i64 first, i64 last) {
     for (i64 i = first; i < last; i++)
       for (u32 k = ptr_[std::size_t(i)]; k < ptr_[std::size_t(i) + 1]; k++) {
-        const i64 first_place = places_[on_diagonal_[k]];
-        if (first_place == DiagonalPlaces::nowhere) continue;
+        const i64 at = place_of(i, on_diagonal_[k]);
+        if (at == DiagonalPlaces::nowhere) continue;
         // Of a symmetric pair both threads store the same value.
-        std::atomic_ref<double> place(staging_[std::size_t(first_place + i)]);
+        std::atomic_ref<double> place(staging_[std::size_t(at)]);
         place.store(values[k], std::memory_order_relaxed);
       }
   });
@@ -110,7 +113,7 @@ void CsrOperator::Layout::set_diagonals(const double* values) {
 void CsrOperator::Layout::set_row_kinds(const double* values) {
   slice_of_.values = values - slice_of_.indptr[0];
   const RowKinds into{kinds_.data(), staging_.get()};
-  if (find_row_kinds(slice_of_, offsets_, slice_of_.first_row, slice_of_.end_row(), into) > most_row_kinds)
+  if (find_row_kinds(slice_of_, held_, slice_of_.first_row, slice_of_.end_row(), into) > most_row_kinds)
     bad_argument("a rank has more than " + std::to_string(most_row_kinds) +
                  " different rows, which storage constant cannot hold");
   if (!device_values_) return;

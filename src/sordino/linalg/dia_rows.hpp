@@ -14,6 +14,7 @@ struct alignas(16) StoredDiagonal {  // one load
   i32 ghost;                         // or, where that is not one of the slice's own, i + ghost
 
   static constexpr u32 unit = ~u32(0);
+  SORDINO_HD bool is_unit() const { return at == unit; }
 };
 
 /// An entry for each row of a diagonal, 8 B: entry (row, d) is values[d.at + row].
@@ -26,15 +27,16 @@ struct OwnEntries {
   SORDINO_HD double load(u32 at) const { return twice ? values[at] : read_once(values + at); }
   /// y[i] = A x of rows whose columns are x[i + offset], the slice's from `row` on: diagonal by diagonal, several rows an
   /// instruction, in the order of sums of a row.
-  void products(const StoredDiagonal* diagonals, i32 count, u32 row, const double* x, double* __restrict y, i32 rows) const {
+  template <class Diagonal>
+  void products(const Diagonal* diagonals, i32 count, u32 row, const double* x, double* __restrict y, i32 rows) const {
     for (i32 i = 0; i < rows; i++) y[i] = 0;
-    for (const StoredDiagonal* d = diagonals; d < diagonals + count; d++) {
+    for (const Diagonal* d = diagonals; d < diagonals + count; d++) {
       const double* operand = x + d->offset;
-      if (d->at == StoredDiagonal::unit) {
+      if (d->is_unit()) {
         for (i32 i = 0; i < rows; i++) y[i] += operand[i];
         continue;
       }
-      const double* value = values + d->at + row;
+      const double* value = values + u32(d->at + row);
       for (i32 i = 0; i < rows; i++) y[i] += value[i] * operand[i];
     }
   }

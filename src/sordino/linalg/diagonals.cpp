@@ -27,6 +27,7 @@ void require_few(std::size_t diagonals) {
 /// Diagonals of some rows, as they are found.
 class Finder {
  public:
+  explicit Finder(const i64* cells) : cells_(cells) {}
   bool too_many() const { return i64(found_.offsets.size()) > most_diagonals; }
   const FoundDiagonals& found() const { return found_; }
 
@@ -34,7 +35,7 @@ class Finder {
     for (i64 row = first; row < last; row++) {
       std::size_t d = 0;  // rows that are alike have an entry on one diagonal after the other
       for (i64 k = A.begin(row); k < A.begin(row + 1); k++, d++) {
-        i64 offset = A.indices[k] - row;
+        i64 offset = offset_of(cells_, row, A.indices[k]);
         if (d == found_.offsets.size() || found_.offsets[d] != offset) d = place(offset);
         if (too_many()) return;
         found_.entries[d]++;
@@ -55,6 +56,7 @@ class Finder {
     return d;
   }
 
+  const i64* cells_;
   FoundDiagonals found_;
 };
 
@@ -86,11 +88,15 @@ std::vector<i64> mirrored(std::vector<i64> offsets) {
 
 }  // namespace
 
-FoundDiagonals find_diagonals(const CsrView& A) {
-  Finder all;
+std::size_t Diagonals::of(i64 row, i64 column) const {
+  return std::size_t(std::lower_bound(offsets.begin(), offsets.end(), offset_of(cells, row, column)) - offsets.begin());
+}
+
+FoundDiagonals find_diagonals(const CsrView& A, const i64* cells) {
+  Finder all(cells);
   std::mutex mutex;
   for_parts(0, A.n, [&](i64 first, i64 last) {
-    Finder part;
+    Finder part(cells);
     part.look(A, first, last);
     std::lock_guard lock(mutex);
     all.add(part.found());
@@ -107,15 +113,18 @@ bool has_equal_mirrors(const CsrView& A) {
 
 void require_storable(const CsrView& A, const Diagonals& diagonals) {
   if (diagonals.symmetric) require_equal_mirrors(A);
-  if (diagonals.constant && find_row_kinds(A, diagonals.offsets, 0, A.n) > most_row_kinds)
+  if (diagonals.constant && find_row_kinds(A, diagonals, 0, A.n) > most_row_kinds)
     bad_argument("storage constant is for matrices with at most " + std::to_string(most_row_kinds) +
                  " different rows, and this one has more: use storage dia");
 }
 
-Diagonals diagonals_of(const CsrView& A, const std::string& storage) {
+Diagonals diagonals_of(const CsrView& A, const std::string& storage, const i64* cells) {
   if (storage == "csr") return {};
   if (A.is_complex()) throw Error(Errc::unsupported, "storage " + storage + " holds real numbers: use storage csr");
-  Diagonals found{.offsets = find_diagonals(A).offsets, .symmetric = storage == "symdia", .constant = storage == "constant"};
+  Diagonals found{.offsets = find_diagonals(A, cells).offsets,
+                  .symmetric = storage == "symdia",
+                  .constant = storage == "constant",
+                  .cells = cells};
   require_few(found.offsets.size());
   require_storable(A, found);
   if (found.symmetric) found.offsets = mirrored(found.offsets);
@@ -144,6 +153,10 @@ DiagonalPlaces::DiagonalPlaces(const Diagonals& diagonals, i64 rows) : at(diagon
     stored += rows + (diagonals.symmetric ? std::min(-offset, rows) : 0);
     stored = (stored + 31) / 32 * 32;  // a warp's loads begin where a line does
   }
+}
+
+void require_few_places(i64 stored) {
+  if (stored > i64(~u32(0))) throw Error(Errc::unsupported, "a rank's diagonals hold more than 2^32 values: use more ranks");
 }
 
 std::vector<i64> columns_outside(const Diagonals& diagonals, i64 n, i64 first, i64 rows) {

@@ -55,15 +55,22 @@ class Seen {
 };
 
 /// A row by diagonals.
-void read(const CsrView& A, i64 row, const std::vector<i64>& offsets, double* entries) {
+void read(const CsrView& A, i64 row, const Diagonals& diagonals, double* entries) {
+  const auto& offsets = diagonals.offsets;
   i64 k = A.begin(row), end = A.begin(row + 1);
+  if (!diagonals.in_order()) {
+    std::fill_n(entries, offsets.size(), 0.0);
+    for (; k < end; k++) entries[diagonals.of(row, A.indices[k])] = A.values[k];
+    return;
+  }
   for (std::size_t d = 0; d < offsets.size(); d++) entries[d] = k < end && A.indices[k] - row == offsets[d] ? A.values[k++] : 0;
 }
 
 }  // namespace
 
-int find_row_kinds(const CsrView& A, const std::vector<i64>& offsets, i64 first, i64 end, const RowKinds& into) {
-  Seen all(offsets.size());
+int find_row_kinds(const CsrView& A, const Diagonals& diagonals, i64 first, i64 end, const RowKinds& into) {
+  const std::size_t width = diagonals.offsets.size();
+  Seen all(width);
   std::mutex mutex;
   std::atomic<bool> too_many{false};
   auto number = [&](const double* row) {
@@ -73,19 +80,19 @@ int find_row_kinds(const CsrView& A, const std::vector<i64>& offsets, i64 first,
     return kind;
   };
   for_parts(first, end, [&](i64 from, i64 to) {
-    Seen part(offsets.size());  // so that threads meet at rows of a new kind only
+    Seen part(width);  // so that threads meet at rows of a new kind only
     std::vector<int> in_all;
-    std::vector<double> row(offsets.size());
+    std::vector<double> row(width);
     int kind = 0;
     for (i64 i = from; i < to && !too_many; i++) {
-      read(A, i, offsets, row.data());
+      read(A, i, diagonals, row.data());
       if (in_all.empty() || !part.is(kind, row.data())) kind = part.kind(row.data());
       if (kind == int(in_all.size())) in_all.push_back(number(row.data()));
       if (into.of_rows) into.of_rows[i - first] = std::uint8_t(in_all[std::size_t(kind)]);
     }
   });
   if (too_many) return most_row_kinds + 1;
-  if (into.entries) std::copy_n(all.entries(), std::size_t(all.count()) * offsets.size(), into.entries);
+  if (into.entries) std::copy_n(all.entries(), std::size_t(all.count()) * width, into.entries);
   return all.count();
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "sordino/linalg/csr.hpp"
+#include "sordino/linalg/diagonals.hpp"
 
 namespace sordino {
 
@@ -14,9 +14,9 @@ struct RowKinds {
   double* entries = nullptr;        // [most_row_kinds][diagonals]
 };
 
-/// How many different rows there are, bit by bit, in [first, end) of A, whose entries lie on the diagonals `offsets`; beyond
+/// How many different rows there are, bit by bit, in [first, end) of A, whose entries lie on these diagonals; beyond
 /// most_row_kinds: one more. Their numbers may be others in each run. Cost: one pass over the entries, on several threads,
 /// which ends early where there are too many.
-int find_row_kinds(const CsrView& A, const std::vector<i64>& offsets, i64 first, i64 end, const RowKinds& into = {});
+int find_row_kinds(const CsrView& A, const Diagonals& diagonals, i64 first, i64 end, const RowKinds& into = {});
 
 }  // namespace sordino

@@ -21,7 +21,7 @@ bool come_in_pairs(const std::vector<i64>& offsets) {
 }
 
 /// Of real entries, whose diagonals are known to be few.
-StorageChoice automatic(const CsrView& A, FoundDiagonals found, i64 rows, bool unit) {
+StorageChoice automatic(const CsrView& A, FoundDiagonals found, i64 rows, bool unit, const i64* cells) {
   for (std::size_t d = 0; d < found.offsets.size(); d++)
     if (entry_bytes * found.entries[d] < place_bytes * A.n)
       return by_rows("the diagonal of column - row = " + std::to_string(found.offsets[d]) + " has " +
@@ -29,6 +29,7 @@ StorageChoice automatic(const CsrView& A, FoundDiagonals found, i64 rows, bool u
                      " rows, and saves bytes from two thirds of them on");
   Diagonals diagonals{std::move(found.offsets)};
   diagonals.unit = unit && diagonals.offsets.size() > 1;
+  diagonals.cells = cells;
   i64 bytes = place_bytes * DiagonalPlaces(diagonals, rows).stored;
   std::string told =
       "its " + std::to_string(diagonals.offsets.size()) + " diagonals take " + megabytes(bytes) + " of each rank";
@@ -41,16 +42,16 @@ StorageChoice automatic(const CsrView& A, FoundDiagonals found, i64 rows, bool u
 
 }  // namespace
 
-StorageChoice choose_storage(const CsrView& A, const std::string& asked, i64 rows, bool unit) {
+StorageChoice choose_storage(const CsrView& A, const std::string& asked, i64 rows, bool unit, const i64* cells) {
   if (asked != "auto") {
-    StorageChoice choice{asked, "asked for", diagonals_of(A, asked)};
+    StorageChoice choice{asked, "asked for", diagonals_of(A, asked, cells)};
     choice.diagonals.unit = unit && choice.diagonals.offsets.size() > 1;
     return choice;
   }
   if (A.is_complex()) return by_rows("its entries are complex");
-  FoundDiagonals found = find_diagonals(A);
+  FoundDiagonals found = find_diagonals(A, cells);
   if (found.offsets.empty()) return by_rows("it has more than " + std::to_string(most_diagonals) + " diagonals");
-  return automatic(A, std::move(found), rows, unit);
+  return automatic(A, std::move(found), rows, unit, cells);
 }
 
 }  // namespace sordino

@@ -25,9 +25,8 @@ struct Take {
   SORDINO_HD void row(i32 i) { to[i] = from[i]; }
 };
 
-inline Product product(Engine& engine, const CsrView& A, const std::vector<double>& x, bool gathered = false,
-                       const Diagonals& diagonals = {}) {
-  Partition p = balance(A, engine.size());
+inline Product product(Engine& engine, const CsrView& A, const Partition& p, const std::vector<double>& x, bool gathered,
+                       const Diagonals& diagonals) {
   Product out{std::vector<double>(x.size()), std::vector<std::vector<double>>(std::size_t(engine.size()))};
   engine.run([&](Rank& s) {
     auto op = gathered ? CsrOperator::gathered(s, A, p, diagonals) : std::make_unique<CsrOperator>(s, A, p, diagonals);
@@ -46,6 +45,11 @@ inline Product product(Engine& engine, const CsrView& A, const std::vector<doubl
     std::copy(mine.begin(), mine.end(), gathered && s.id() > 0 ? mine.begin() : out.y.begin() + space.first_row);
   });
   return out;
+}
+
+inline Product product(Engine& engine, const CsrView& A, const std::vector<double>& x, bool gathered = false,
+                       const Diagonals& diagonals = {}) {
+  return product(engine, A, balance(A, engine.size()), x, gathered, diagonals);
 }
 
 inline Product on_host(const CsrView& A, const std::vector<double>& x, int ranks, bool gathered = false,

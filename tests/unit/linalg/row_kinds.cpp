@@ -41,7 +41,7 @@ TEST("a stencil with constant coefficients has a kind of row for each side, edge
     for (auto [first, end] : {std::pair<i64, i64>(0, A.n), std::pair<i64, i64>(48 * 48 + 7, 2 * 48 * 48)}) {
       std::vector<std::uint8_t> kinds(std::size_t(end - first), 255);
       std::vector<double> entries(most_row_kinds * offsets.size());
-      CHECK(find_row_kinds(A.view(), offsets, first, end, {kinds.data(), entries.data()}) ==
+      CHECK(find_row_kinds(A.view(), {offsets}, first, end, {kinds.data(), entries.data()}) ==
             (first == 0 ? 27 : 8));  // not the corner
       check_rows(A.view(), offsets, first, kinds, entries);
     }
@@ -50,17 +50,17 @@ TEST("a stencil with constant coefficients has a kind of row for each side, edge
 
 TEST("256 kinds of rows are told apart, and one more is too many, in one part and in several") {
   for (i64 n : {i64(1000), i64(200'000)}) {
-    for (i64 count : {1, 2, 255, 256}) CHECK(find_row_kinds(with_kinds(n, count).view(), {0}, 0, n) == int(count));
-    for (i64 count : {257, 900}) CHECK(find_row_kinds(with_kinds(n, count).view(), {0}, 0, n) == most_row_kinds + 1);
+    for (i64 count : {1, 2, 255, 256}) CHECK(find_row_kinds(with_kinds(n, count).view(), {{0}}, 0, n) == int(count));
+    for (i64 count : {257, 900}) CHECK(find_row_kinds(with_kinds(n, count).view(), {{0}}, 0, n) == most_row_kinds + 1);
     CsrMatrix last = with_kinds(n, 256);
     last.values.back() = -1;
-    CHECK(find_row_kinds(last.view(), {0}, 0, n) == most_row_kinds + 1);
-    CHECK(find_row_kinds(last.view(), {0}, 0, n - 1) == most_row_kinds);
+    CHECK(find_row_kinds(last.view(), {{0}}, 0, n) == most_row_kinds + 1);
+    CHECK(find_row_kinds(last.view(), {{0}}, 0, n - 1) == most_row_kinds);
   }
 }
 
 TEST("rows are of one kind if their entries are bit by bit, whether or not a zero is stored") {
   CsrMatrix A = matrices::csr({{{0, 2.0}, {1, 0.0}}, {{1, 2.0}}, {{2, 2.0}, {3, -0.0}}, {{3, 2.0}}});
-  CHECK(find_row_kinds(A.view(), {0, 1}, 0, 2) == 1);
-  CHECK(find_row_kinds(A.view(), {0, 1}, 0, 4) == 2);
+  CHECK(find_row_kinds(A.view(), {{0, 1}}, 0, 2) == 1);
+  CHECK(find_row_kinds(A.view(), {{0, 1}}, 0, 4) == 2);
 }

@@ -1,6 +1,6 @@
 // A kernel for every functor and exit test that registered code records.
 #pragma once
-#include "sordino/linalg/constant_rows.hpp"
+#include "sordino/linalg/box_rows.hpp"
 #include "sordino/linalg/host_operator.hpp"
 #include "sordino/linalg/stencil_rows.hpp"
 #include "sordino/precond/chebyshev.hpp"
@@ -42,7 +42,7 @@ void enable_registered() {
   enable<order>(KernelList<Kernel<chebyshev::First, ConvergedSpd>>{});  // cg tests before it applies M
   enable<order>(KernelList<Kernel<TileSolve<tiles_of_warp>, ConvergedSpd>>{});
   enable_real_rows<order, SellRows, CsrRows<4>, CsrRows<32>>();
-  enable_real_rows<order, DiaRows, StencilRows<7>, StencilRows<27>, ConstantRows>();
+  enable_real_rows<order, DiaRows, StencilRows<7>, StencilRows<27>, ConstantRows, BoxRows, ConstantBoxRows>();
   enable<order>(AppliedKernels<ScatteredRows>{});
   enable<order>(TurnedKernels<ScatteredRows>{});
   enable_complex_rows<order, SellRowsOf<ComplexEntries>, CsrRows<4, ComplexEntries>, CsrRows<32, ComplexEntries>>();
