@@ -27,15 +27,18 @@ struct InBoxes {
   CsrMatrix A;
 };
 
-Options in_boxes(const std::string& method, const std::string& precond, const std::string& engine, int ranks) {
+Options in_boxes(const std::string& method, const std::string& precond, const std::string& engine, int ranks,
+                 const std::string& grid = "", const std::string& boxes = "auto") {
   Options o = options(method, engine, ranks);
   o.partition = "boxes";
   o.precond = precond;
+  o.grid = grid;
+  o.boxes = boxes;
   return o;
 }
 
 bool takes(const MethodEntry& m, const std::string& precond) {
-  return precond == "chebyshev" ? m.any_preconditioner : precond != "sqrt-jacobi" || m.scalable;
+  return precond == "chebyshev" || precond == "block-ilu" ? m.any_preconditioner : precond != "sqrt-jacobi" || m.scalable;
 }
 
 struct Shape {
@@ -50,7 +53,7 @@ void check_solves(const MethodEntry& m, const std::string& precond, const CsrMat
     const InBoxes p(A, "9,7,8", boxes, ranks);
     Solved reference;
     for (const char* engine : {"host", "model"}) {
-      Options o = in_boxes(m.name, precond, engine, ranks);
+      Options o = in_boxes(m.name, precond, engine, ranks, "9,7,8", boxes);
       o.storage = storage;
       NOTE(m.name, ", ", precond, ", boxes ", boxes, ", engine ", engine);
       Solver solver(p.system(), o);
@@ -69,7 +72,7 @@ void check_solves(const MethodEntry& m, const std::string& precond, const CsrMat
 
 int added = [] {
   for (const MethodEntry& m : methods())
-    for (const char* precond : {"none", "jacobi", "chebyshev", "sqrt-jacobi"})
+    for (const char* precond : {"none", "jacobi", "chebyshev", "sqrt-jacobi", "block-ilu"})
       if (takes(m, precond))
         check::add(m.name + " with precond " + precond + " solves in boxes, the same bits on host and model", __FILE__,
                    [&m, precond] {
@@ -108,12 +111,13 @@ TEST("in boxes a solve has the same bits by each kind of diagonals, and takes ne
   const InBoxes p(A, "13,11,12", "2,1,3", 6);
   std::vector<double> larger = p.A.values;
   for (double& v : larger) v *= 4;
-  for (const char* precond : {"jacobi", "sqrt-jacobi"}) {
+  for (const char* precond : {"jacobi", "sqrt-jacobi", "block-ilu"}) {
     std::vector<Solved> runs;
     for (const char* storage : {"dia", "symdia", "constant"}) {
       NOTE(precond, ", ", storage);
-      Options o = in_boxes("cg", precond, "host", 6);
+      Options o = in_boxes("cg", precond, "host", 6, "13,11,12", "2,1,3");
       o.storage = storage;
+      if (o.precond == "block-ilu") o.tile = "6,4,2";
       Solver solver(p.system(), o);
       CHECK(solver.storage() == storage);
       CHECK(solver.memory() == estimate_memory(p.system(), o, 6, false));
@@ -139,7 +143,7 @@ TEST("what boxes cannot have is refused with a sentence") {
     CHECK_THROWS(Solver(s, o), Error, sentence);
   };
   refused([](Options& o) { o.storage = "dia"; }, "storage by diagonals is for matrices with at most 27 of them", false);
-  refused([](Options& o) { o.precond = "block-ilu"; }, "partition 'boxes' changes the order of the rows");
+  refused([](Options& o) { o.precond = "block-ilu"; }, "partition 'boxes' changes the order of the rows", false);
   refused([](Options& o) { o.deterministic = "on"; }, "partition 'boxes' has another order of rows on each");
   refused([](Options& o) { o.boxes = "2,0"; }, "boxes is one to three numbers from 1 on");
   CHECK_THROWS(Solver(A.view(), in_boxes("cg", "jacobi", "host", 2)), Error, "partition 'boxes' is done by the Python package");

@@ -77,14 +77,20 @@ def test_metis_sends_several_times_less() -> None:
     assert 5 * sent["metis"] < sent["blocks"]
 
 
-def test_boxes_of_a_grid_on_ranks_of_gpus() -> None:
-    A = sordino.poisson(33, 20, 17)
+@pytest.mark.parametrize("storage", ["auto", "symdia", "constant", "csr"])
+@pytest.mark.parametrize("stencil", [7, 27])
+@pytest.mark.parametrize("precond", ["jacobi", "sqrt-jacobi", "block-ilu"])
+def test_boxes_of_a_grid_on_ranks_of_gpus(storage: str, stencil: int, precond: str) -> None:
+    A = sordino.poisson(33, 20, 17, stencil=stencil)
     b = np.random.default_rng(3).standard_normal(A.shape[0])
-    boxes = {"solver": "cg", "partition": "boxes", "grid": (33, 20, 17), "boxes": (2, 1, 3), "rtol": 1e-9}
-    found, wanted = (sordino.solve(A, b, engine=engine, **boxes) for engine in ("cuda", "host"))
+    boxes = {"partition": "boxes", "grid": (33, 20, 17), "boxes": (2, 1, 3), "tile": (4, 4, 2)}
+    options = {"solver": "cg", "rtol": 1e-9, "precond": precond, **boxes}
+    found, wanted = (sordino.solve(A, b, engine=e, storage=storage, **options) for e in ("cuda", "host"))
     assert np.linalg.norm(b - A @ found.x) <= 1.01e-9 * np.linalg.norm(b)
     assert np.allclose(found.x, wanted.x, rtol=0, atol=1e-6 * np.abs(wanted.x).max())
     assert abs(found.iterations - wanted.iterations) <= 1
+    if storage != "csr":
+        assert found.x.tobytes() == sordino.solve(A, b, engine="cuda", storage="dia", **options).x.tobytes()
 
 
 @pytest.mark.skipif(DEVICES < 2, reason="needs two GPUs")

@@ -39,7 +39,8 @@ bool reorders(const System& s, const Options& o) { return o.partition != "blocks
 void check_partition(const System& s, const Options& o) {
   if (!reorders(s, o)) return;
   const std::string named = "partition '" + o.partition + "'";
-  if (o.precond == "block-ilu") bad_argument(named + " changes the order of the rows, in which block-ilu finds its tiles");
+  if (o.precond == "block-ilu" && !s.cells)
+    bad_argument(named + " changes the order of the rows, in which block-ilu finds its tiles");
   if (s.product) bad_argument(named + " needs the entries of the matrix, which is given as a function");
   if (o.deterministic == "on")
     bad_argument("deterministic 'on' keeps the bits on any number of ranks, and " + named +
@@ -86,10 +87,10 @@ void build_operator(Part& p, Rank& rank, const System& s, const ScaledMatrix* sc
 }
 
 /// Of all matrices of grids, so that a tile's are few.
-void check_tiles(const CsrView& A, const Options& o) {
+void check_tiles(const System& s, const Options& o) {
   if (o.deterministic == "on" && o.tile == "auto" && o.ranks != 1)
     bad_argument("deterministic 'on' keeps the bits on any number of ranks, and tile 'auto' depends on it: give a tile");
-  if (find_diagonals(A).offsets.empty())
+  if (find_diagonals(s.A, s.cells).offsets.empty())
     bad_argument("precond block-ilu is for matrices of at most " + std::to_string(most_diagonals) +
                  " diagonals, as grids have, and this one has more: use jacobi");
 }
@@ -146,7 +147,7 @@ Choice choose(const System& s, const Options& o) {
                     " needs the entries of the matrix, which is given as a function: use cg, gropp or bicgstab");
   if (s.brings_operator() || c.preconditioner == "chebyshev" || c.preconditioner == "block-ilu")
     require_any_preconditioner(*c.method);
-  if (c.preconditioner == "block-ilu") check_tiles(s.A, o);
+  if (c.preconditioner == "block-ilu") check_tiles(s, o);
   if (c.preconditioner == "chebyshev") {
     if (c.symmetry.empty() ? !is_symmetric(s.A) : c.symmetry == "general")
       bad_argument("precond chebyshev needs a symmetric positive definite matrix, and this one is not symmetric: use jacobi");
@@ -165,11 +166,13 @@ StorageChoice storage_of(const System& s, const Options& o, int ranks) {
 }
 
 Tiling tiling_of(const System& s, const Options& o, const Choice& c, int ranks, bool device) {
-  return c.preconditioner == "block-ilu" ? choose_tiling(s.A.n, o.grid, o.tile, ranks, device) : Tiling{};
+  if (c.preconditioner != "block-ilu") return {};
+  if (s.cells) return choose_tiling(choose_boxes(s.A.n, o.grid, o.boxes, ranks), s.cells, o.tile, device);
+  return choose_tiling(s.A.n, o.grid, o.tile, ranks, device);
 }
 
 Partition partition_of(const System& s, const Choice& c, int ranks) {
-  if (!c.tiling.one_a_rank()) return partition_in_layers(s.A.n, c.tiling, ranks);
+  if (!c.tiling.one_a_rank() && !c.tiling.cells) return partition_in_layers(s.A.n, c.tiling, ranks);
   if (!s.cuts.empty()) {
     if (i64(s.cuts.size()) != ranks + 1)
       bad_argument("rows are cut for " + std::to_string(s.cuts.size() - 1) + " ranks, and there are " + std::to_string(ranks));

@@ -13,11 +13,11 @@ namespace {
 constexpr i64 least_cells = 1 << 14;  // that are worth a thread
 }
 
-BlockIlu::Shape::Shape(const CsrView& A, i64 first_row, i32 rows, const Tiling& tiling, bool symmetric, int width)
-    : tiles(tiling, rows), shifts(shifts_of(A, first_row, tiles)) {
+BlockIlu::Shape::Shape(const CsrView& A, i64 first_row, i32 count, const Tiling& tiling, bool symmetric, int width)
+    : rows(tiling, first_row, count), shifts(shifts_of(A, rows)) {
   const i32 s = i32(shifts.size());
-  layout = {tiles.cells(), symmetric ? s + 1 : 2 * s + 1, s};
-  cells = (i64(tiles.count()) + width - 1) / width * width * layout.cells;
+  layout = {rows.tiles.cells(), symmetric ? s + 1 : 2 * s + 1, s};
+  cells = (i64(rows.tiles.count()) + width - 1) / width * width * layout.cells;
 }
 
 BlockIlu::BlockIlu(Rank& rank, const CsrView& A, int space, const Tiling& tiling, bool symmetric, int width)
@@ -26,12 +26,12 @@ BlockIlu::BlockIlu(Rank& rank, const CsrView& A, int space, const Tiling& tiling
       width_(width),
       symmetric_(symmetric),
       shape_(A, rank.space(space).first_row, rank.space(space).rows, tiling, symmetric, width) {
-  tile_space_ = rank.add_space(equal_parts(shape_.tiles.count(), rank.id(), rank.size()));
+  tile_space_ = rank.add_space(equal_parts(shape_.rows.tiles.count(), rank.id(), rank.size()));
   const std::size_t cells = std::size_t(shape_.cells), factors = cells * std::size_t(shape_.layout.slots);
   factor_ = reserve<double>(factors);
   work_ = reserve<double>(cells);
-  shifts_ = reserve<i32>(shape_.shifts.size());
-  rank.engine().upload(rank, shifts_, shape_.shifts.data(), shape_.shifts.size() * sizeof(i32));
+  shifts_ = uploaded(shape_.shifts);
+  rows_ = shape_.rows.rows.empty() ? nullptr : uploaded(shape_.rows.rows);
   if (rank.engine().is_device()) staging_ = std::make_unique<double[]>(factors);
 }
 
@@ -45,6 +45,12 @@ T* BlockIlu::reserve(std::size_t count) {
   return static_cast<T*>(blocks_.back().pointer);
 }
 
+i32* BlockIlu::uploaded(const std::vector<i32>& numbers) {
+  i32* to = reserve<i32>(numbers.size());
+  rank_.engine().upload(rank_, to, numbers.data(), numbers.size() * sizeof(i32));
+  return to;
+}
+
 i64 BlockIlu::bytes_of(const CsrView& A, i64 first_row, i32 rows, const Tiling& tiling, bool symmetric, bool device) {
   return Shape(A, first_row, rows, tiling, symmetric, width_for(device)).bytes();
 }
@@ -53,24 +59,23 @@ i64 BlockIlu::factorize(const CsrView& A) {
   const Engine& engine = rank_.engine();
   if (!engine.arithmetic()) return -1;
   double* to = staging_ ? staging_.get() : factor_;
-  const i64 first_row = rank_.space(space_).first_row;
-  const i32 none = std::numeric_limits<i32>::max();
-  i32 refused = none;
+  const i64 none = std::numeric_limits<i64>::max();
+  i64 refused = none;
   std::mutex mutex;
   auto some = [&](i64 begin, i64 end) {
-    TileFactor factor(shape_.tiles, shape_.shifts);
+    TileFactor factor(shape_.rows, shape_.shifts);
     for (i64 t = begin; t < end; t++) {
-      i32 row = factor.factorize(A, first_row, i32(t), symmetric_);
+      i32 row = factor.factorize(A, i32(t), symmetric_);
       if (row == TileFactor::none) {
         store(factor, i32(t), to);
       } else {
         std::lock_guard lock(mutex);
-        refused = std::min(refused, row);
+        refused = std::min(refused, shape_.rows.in_matrix(row));
       }
     }
   };
-  for_parts(0, shape_.tiles.count(), some, std::max<i64>(1, least_cells / shape_.layout.cells));
-  if (refused != none) return first_row + refused;
+  for_parts(0, shape_.rows.tiles.count(), some, std::max<i64>(1, least_cells / shape_.layout.cells));
+  if (refused != none) return refused;
   if (staging_)
     rank_.engine().upload(rank_, factor_, to, std::size_t(shape_.cells) * std::size_t(shape_.layout.slots) * sizeof(double));
   return -1;
@@ -92,7 +97,7 @@ void BlockIlu::store(const TileFactor& factor, i32 t, double* to) const {
 
 template <int W>
 void BlockIlu::record(Rank& rank, Vec r, Vec z) const {
-  TileSolve<W> solve{factor_, work_, shifts_, shape_.layout, shape_.tiles, r, z};
+  TileSolve<W> solve{factor_, work_, shifts_, rows_, shape_.layout, shape_.rows.tiles, r, z};
   rank.run_over(tile_space_, solve);
 }
 

@@ -4,7 +4,8 @@
 // An application is one command over the rank's tiles: no halo, no reduction of its own, and a second command for dot products
 // of its result. With s entries a row in a triangle within tiles it moves 8 (2 s + 5) bytes a row: each factor twice, or L and
 // U once each; the inverse pivots; the intermediate vector to and fro; r and z. 4 s + 1 operations. Memory: s + 2 words a row,
-// or 2 s + 2 with U; cells beyond the ends of the grid, and on a device tiles up to a multiple of 32, count, too.
+// or 2 s + 2 with U; cells beyond the ends of the grid, and on a device tiles up to a multiple of 32, count, too. Where ranks
+// own boxes, whose rows are in another order, 8 bytes a row more are moved and 4 held.
 #pragma once
 #include <memory>
 #include <vector>
@@ -23,9 +24,9 @@ class BlockIlu final : public Operator {
   ~BlockIlu() override;
   static int width_for(bool device) { return device ? tiles_of_warp : 1; }
 
-  /// Factorizes, on the host's threads, and stores the factors where the engine computes. Returns the row of the matrix whose
-  /// pivot is zero or, of a symmetric M, not positive, of several the first one; what is stored is then of no use. -1: there is
-  /// none.
+  /// Factorizes, on the host's threads, and stores the factors where the engine computes. Returns the row of the matrix, or
+  /// where ranks own boxes its cell, whose pivot is zero or, of a symmetric M, not positive, of several the first one; what is
+  /// stored is then of no use. -1: there is none.
   i64 factorize(const CsrView& A);
 
   void apply(Rank& rank, Vec r, Vec z, const StartDots& epilogue = {}) const override;
@@ -38,18 +39,21 @@ class BlockIlu final : public Operator {
 
  private:
   struct Shape {  // of what is stored
-    RankTiles tiles;
+    TiledRows rows;
     std::vector<i32> shifts;
     TileLayout layout;
     i64 cells;  // of all tiles, interleaved
 
-    Shape(const CsrView& A, i64 first_row, i32 rows, const Tiling& tiling, bool symmetric, int width);
-    i64 bytes() const { return i64(sizeof(double)) * cells * (layout.slots + 1) + i64(sizeof(i32) * shifts.size()); }
+    Shape(const CsrView& A, i64 first_row, i32 count, const Tiling& tiling, bool symmetric, int width);
+    i64 bytes() const {
+      return i64(sizeof(double)) * cells * (layout.slots + 1) + i64(sizeof(i32) * (shifts.size() + rows.rows.size()));
+    }
   };
   template <int W>
   void record(Rank& rank, Vec r, Vec z) const;
   template <class T>
   T* reserve(std::size_t count);
+  i32* uploaded(const std::vector<i32>& numbers);
   void store(const class TileFactor& factor, i32 t, double* to) const;
 
   Rank& rank_;
@@ -58,7 +62,7 @@ class BlockIlu final : public Operator {
   Shape shape_;
   double* factor_;
   double* work_;
-  i32* shifts_;
+  i32 *shifts_, *rows_;
   struct Block {
     void* pointer;
     std::size_t bytes;

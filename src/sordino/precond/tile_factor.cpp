@@ -15,25 +15,26 @@ constexpr double no_entry = std::numeric_limits<double>::quiet_NaN();
 
 /// visit(entry, cell) for those of a row that lie in its tile.
 template <class Visit>
-void each_inside(const CsrView& A, i64 first_row, const RankTiles& tiles, i64 row, i32 t, const Visit& visit) {
-  for (i64 k = A.begin(row); k < A.begin(row + 1); k++) {
-    const i64 column = A.indices[k] - first_row;
-    if (column < 0 || column >= tiles.rows()) continue;
-    const auto place = tiles.place(i32(column));
+void each_inside(const CsrView& A, const TiledRows& rows, i32 row, i32 t, const Visit& visit) {
+  const i64 in_A = rows.first_row + row;
+  for (i64 k = A.begin(in_A); k < A.begin(in_A + 1); k++) {
+    const i64 column = A.indices[k] - rows.first_row;
+    if (column < 0 || column >= rows.tiles.rows()) continue;
+    const auto place = rows.place(i32(column));
     if (place.tile == t) visit(k, place.cell);
   }
 }
 
 }  // namespace
 
-std::vector<i32> shifts_of(const CsrView& A, i64 first_row, const RankTiles& tiles) {
+std::vector<i32> shifts_of(const CsrView& A, const TiledRows& rows) {
   std::vector<i32> all;
   std::mutex mutex;
-  for_parts(0, tiles.rows(), [&](i64 begin, i64 end) {
+  for_parts(0, rows.tiles.rows(), [&](i64 begin, i64 end) {
     std::vector<i32> found;
-    for (i64 i = begin; i < end; i++) {
-      const auto here = tiles.place(i32(i));
-      each_inside(A, first_row, tiles, first_row + i, here.tile, [&](i64, i32 cell) {
+    for (i32 row = i32(begin); row < end; row++) {
+      const auto here = rows.place(row);
+      each_inside(A, rows, row, here.tile, [&](i64, i32 cell) {
         const i32 shift = std::abs(cell - here.cell);
         if (shift > 0 && std::find(found.begin(), found.end(), shift) == found.end()) found.push_back(shift);
       });
@@ -46,12 +47,13 @@ std::vector<i32> shifts_of(const CsrView& A, i64 first_row, const RankTiles& til
   return all;
 }
 
-TileFactor::TileFactor(const RankTiles& tiles, const std::vector<i32>& shifts)
-    : tiles_(tiles),
+TileFactor::TileFactor(const TiledRows& rows, const std::vector<i32>& shifts)
+    : rows_(rows),
+      tiles_(rows.tiles),
       shifts_(shifts),
       pivot_(i32(shifts.size())),
       slots_(2 * pivot_ + 1),
-      entries_(std::size_t(tiles.cells()) * std::size_t(slots_)) {
+      entries_(std::size_t(tiles_.cells()) * std::size_t(slots_)) {
   for (i32 l : shifts_)
     for (i32 u : shifts_) meets_.push_back(slot_of(u - l));
 }
@@ -69,12 +71,12 @@ double TileFactor::entry(i32 cell, i32 slot) const {
   return std::isnan(value) ? 0 : value;
 }
 
-void TileFactor::take(const CsrView& A, i64 first_row, i32 t, i32 cell) {
+void TileFactor::take(const CsrView& A, i32 t, i32 cell) {
   const i32 x = cell % tiles_.tile[0], y = cell / tiles_.tile[0] % tiles_.tile[1], z = cell / (tiles_.tile[0] * tiles_.tile[1]);
   const auto line = tiles_.line(t, y, z);
   at(cell, pivot_) = x < line.inside ? 0 : 1;  // beyond the box there is nothing to solve
   if (x >= line.inside) return;
-  each_inside(A, first_row, tiles_, first_row + line.first + x, t,
+  each_inside(A, rows_, rows_.row(line.first + x), t,
               [&](i64 k, i32 column) { at(cell, slot_of(column - cell)) = A.values[k]; });
 }
 
@@ -91,16 +93,16 @@ void TileFactor::eliminate(i32 cell) {
   }
 }
 
-i32 TileFactor::factorize(const CsrView& A, i64 first_row, i32 t, bool positive) {
+i32 TileFactor::factorize(const CsrView& A, i32 t, bool positive) {
   std::fill(entries_.begin(), entries_.end(), no_entry);
   for (i32 cell = 0; cell < tiles_.cells(); cell++) {
-    take(A, first_row, t, cell);
+    take(A, t, cell);
     const double diagonal = at(cell, pivot_);
     eliminate(cell);
     const double pivot = at(cell, pivot_);
     if (std::isfinite(pivot) && (positive ? pivot > lost * diagonal : pivot != 0)) continue;
     const i32 line = cell / tiles_.tile[0];
-    return tiles_.line(t, line % tiles_.tile[1], line / tiles_.tile[1]).first + cell % tiles_.tile[0];
+    return rows_.row(tiles_.line(t, line % tiles_.tile[1], line / tiles_.tile[1]).first + cell % tiles_.tile[0]);
   }
   return none;
 }

@@ -9,17 +9,17 @@
 namespace sordino {
 
 /// How far apart, in numbers of cells of a tile, the cells of entries are, increasing: the diagonals of all tiles' matrices, of
-/// which those of L and of U are taken together. Entries between two tiles do not count. `first_row`: of the rank.
-std::vector<i32> shifts_of(const CsrView& A, i64 first_row, const RankTiles& tiles);
+/// which those of L and of U are taken together. Entries between two tiles do not count.
+std::vector<i32> shifts_of(const CsrView& A, const TiledRows& rows);
 
 class TileFactor {
  public:
-  TileFactor(const RankTiles& tiles, const std::vector<i32>& shifts);
+  TileFactor(const TiledRows& rows, const std::vector<i32>& shifts);
   static constexpr i32 none = -1;
 
   /// Factorizes tile t. Returns the rank's row whose pivot is zero or, with `positive`, not positive; none: there is no such
   /// one. Cost: a square of the number of shifts for each cell.
-  i32 factorize(const CsrView& A, i64 first_row, i32 t, bool positive);
+  i32 factorize(const CsrView& A, i32 t, bool positive);
   /// Factors of a cell, where there are no entries 0: unit L, then 1 / D, then unit U, each by shifts.
   double lower(i32 cell, i32 shift) const { return entry(cell, shift); }
   double inverse_pivot(i32 cell) const { return 1 / at(cell, pivot_); }
@@ -30,9 +30,10 @@ class TileFactor {
   double at(i32 cell, i32 slot) const { return const_cast<TileFactor&>(*this).at(cell, slot); }
   double entry(i32 cell, i32 slot) const;
   i32 slot_of(i32 shift) const;
-  void take(const CsrView& A, i64 row, i32 t, i32 cell);
+  void take(const CsrView& A, i32 t, i32 cell);
   void eliminate(i32 cell);
 
+  const TiledRows& rows_;
   const RankTiles& tiles_;
   const std::vector<i32>& shifts_;
   i32 pivot_, slots_;            // a cell's entries are those of L, the pivot, and those of U

@@ -32,6 +32,7 @@ struct TileSolve {
   const double* factor;  // [tiles / W][cells][slots][W]
   double* work;          // [tiles / W][cells][W]
   const i32* shifts;     // [offdiagonals] how many cells before this one the entry's column is
+  const i32* rows;       // [cells of the rank] by their numbers; null: they are the numbers
   TileLayout layout;
   RankTiles tiles;
   Foreign<const double, Access::read> r;
@@ -53,7 +54,8 @@ struct TileSolve {
   // Factors are read in both substitutions, unless L and U are two.
   Cost cost() const {
     const double stored = double(tiles.count()) * layout.cells, triangles = 2.0 * layout.offdiagonals;
-    return {8 * (stored * (triangles + 1 + 2) + 2.0 * tiles.rows()), stored * (2 * triangles + 1)};
+    const double vectors = (rows ? 24.0 : 16.0) * tiles.rows();  // with the number of a row, each time
+    return {8 * stored * (triangles + 1 + 2) + vectors, stored * (2 * triangles + 1)};
   }
 
  private:
@@ -73,7 +75,7 @@ struct TileSolve {
     RankTiles::Line line;
 
     SORDINO_HD bool has_row(i32 k) const { return lx + k < line.inside; }
-    SORDINO_HD i32 row(i32 k) const { return line.first + lx + k; }
+    SORDINO_HD i32 row(i32 k) const { return line.first + lx + k; }  // its number
   };
   template <int D>
   SORDINO_HD i32 offdiagonals() const {
@@ -123,9 +125,9 @@ struct TileSolve {
     double sum[C], entry[C];
     L += i64(cells.c) * layout.slots * W;
     y += i64(cells.c) * W;
+    read<C>(cells, sum);
     for (i32 k = 0; k < C; k++) {
       const double* here = L + i64(k) * layout.slots * W;
-      sum[k] = cells.has_row(k) ? r[cells.row(k)] : 0;
       for (i32 d = offdiagonals<D>(); d-- > (C > 1);)  // the cell just before comes last: its y is the last to be known
         sum[k] -= here[d * W] * (cells.c + k >= shift[d] ? y[i64(k - shift[d]) * W] : 0);
       entry[k] = C > 1 ? here[0] : 0;
@@ -162,9 +164,21 @@ struct TileSolve {
     }
     store<C>(cells, sum);
   }
+  template <int C>
+  SORDINO_HD void read(const Cells& cells, double (&sum)[C]) const {
+    if (rows)
+      for (i32 k = 0; k < C; k++) sum[k] = cells.has_row(k) ? r[rows[cells.row(k)]] : 0;
+    else
+      for (i32 k = 0; k < C; k++) sum[k] = cells.has_row(k) ? r[cells.row(k)] : 0;
+  }
   /// Two words at once where they lie so: threads of a warp store a tile's length apart.
   template <int C>
   SORDINO_HD void store(const Cells& cells, const double (&sum)[C]) const {
+    if (rows) {
+      for (i32 k = 0; k < C; k++)
+        if (cells.has_row(k)) z[rows[cells.row(k)]] = sum[k];
+      return;
+    }
     struct alignas(16) Pair {
       double first, second;
     };

@@ -21,6 +21,21 @@ Extents automatic(const Tiling& t, int ranks) {
   return tile;
 }
 
+void require_fits(const Tiling& t, const Extents& box, i64 ranks) {
+  for (int a = 0; a < 3; a++)
+    if (t.tile[a] > box[a])
+      bad_argument("tile " + shown(t.tile) + " is larger than a rank's box, of the " + shown(t.grid) + " cells of " +
+                   std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks"));
+}
+
+/// Of a rank that has whole layers.
+RankTiles in_layers(const Tiling& t, i32 rows) {
+  if (t.one_a_rank()) return {{rows, 1, 1}, {rows, 1, 1}};
+  Extents box = t.grid;
+  box[t.last()] = rows / t.cells_of_layer();
+  return {box, t.tile};
+}
+
 }  // namespace
 
 int Tiling::last() const { return grid[2] > 1 ? 2 : grid[1] > 1 ? 1 : 0; }
@@ -41,10 +56,20 @@ Tiling choose_tiling(i64 n, const std::string& grid, const std::string& tile, in
   t.tile = tile == "auto" ? automatic(t, ranks) : parse_extents("tile", tile);
   Extents box = t.grid;
   box[t.last()] = deepest(box[t.last()], ranks);
-  for (int a = 0; a < 3; a++)
-    if (t.tile[a] > box[a])
-      bad_argument("tile " + shown(t.tile) + " is larger than a rank's box, of the " + shown(t.grid) + " cells of " +
-                   std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks"));
+  require_fits(t, box, ranks);
+  return t;
+}
+
+Tiling choose_tiling(const Boxes& boxes, const i64* cells, const std::string& tile, bool device) {
+  Tiling t{.grid = boxes.grid, .cells = cells};
+  if (tile == "auto" && !device) return t;
+  Extents box = {}, thin = {};
+  for (int a = 0; a < 3; a++) {
+    box[a] = boxes.grid[a] / boxes.along[a];
+    thin[a] = std::min(box[a], tile_of_device[a]);
+  }
+  t.tile = tile == "auto" ? thin : parse_extents("tile", tile);
+  require_fits(t, box, boxes.count());
   return t;
 }
 
@@ -63,15 +88,37 @@ Partition partition_in_layers(i64 n, const Tiling& tiling, int ranks) {
   return p;
 }
 
-RankTiles::RankTiles(const Tiling& tiling, i32 rows) {
-  if (tiling.one_a_rank()) {
-    box[0] = tile[0] = rows;
+RankTiles::RankTiles(const Extents& of_box, const Extents& of_tile) {
+  for (int a = 0; a < 3; a++) {
+    box[a] = i32(of_box[a]);
+    tile[a] = i32(of_tile[a]);
+    along[a] = (box[a] + tile[a] - 1) / tile[a];
+  }
+}
+
+TiledRows::TiledRows(const Tiling& tiling, i64 first, i32 count) : first_row(first), cells(tiling.cells) {
+  if (!cells) {
+    tiles = in_layers(tiling, count);
     return;
   }
-  for (int a = 0; a < 3; a++) {
-    box[a] = i32(a == tiling.last() ? rows / tiling.cells_of_layer() : tiling.grid[a]);
-    tile[a] = i32(tiling.tile[a]);
-    along[a] = (box[a] + tile[a] - 1) / tile[a];
+  auto at = [&](i32 row) {
+    const i64 cell = cells[first_row + row], line = cell / tiling.grid[0];
+    return Extents{cell % tiling.grid[0], line % tiling.grid[1], line / tiling.grid[1]};
+  };
+  Extents low = at(0), high = low;
+  for (i32 row = 0; row < count; row++)
+    for (int a = 0; a < 3; a++) {
+      low[a] = std::min(low[a], at(row)[a]);
+      high[a] = std::max(high[a], at(row)[a]);
+    }
+  const Extents box = {high[0] - low[0] + 1, high[1] - low[1] + 1, high[2] - low[2] + 1};
+  if (box[0] * box[1] * box[2] != count) bad_argument("block-ilu cuts the boxes of ranks, and a rank's cells are no box");
+  tiles = {box, tiling.one_a_rank() ? box : tiling.tile};
+  rows.resize(std::size_t(count));
+  for (i32 row = 0; row < count; row++) {
+    const Extents cell = at(row);
+    numbers.push_back(i32(cell[0] - low[0] + box[0] * (cell[1] - low[1] + box[1] * (cell[2] - low[2]))));
+    rows[std::size_t(numbers.back())] = row;
   }
 }
 

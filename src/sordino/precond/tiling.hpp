@@ -1,8 +1,9 @@
 // How the cells of a grid, which are the rows of a matrix, are cut into tiles: the blocks of a block preconditioner.
 #pragma once
 #include <string>
+#include <vector>
 
-#include "sordino/linalg/extents.hpp"
+#include "sordino/linalg/boxes.hpp"
 #include "sordino/linalg/partition.hpp"
 
 namespace sordino {
@@ -10,6 +11,8 @@ namespace sordino {
 struct Tiling {
   Extents grid = {};  // of all rows
   Extents tile = {};  // all 0: the rows of each rank are one tile, however many they are
+  /// [n] The cell of each row, where ranks own boxes (System::cells); null: rows are in the order of cells. Not owned.
+  const i64* cells = nullptr;
 
   bool one_a_rank() const { return tile[0] == 0; }
   /// The last direction in which there is more than one cell: ranks have whole layers of tiles in it.
@@ -23,16 +26,20 @@ struct Tiling {
 /// rank's box.
 Tiling choose_tiling(i64 n, const std::string& grid, const std::string& tile, int ranks, bool device);
 
+/// The same where ranks own boxes, each of which is cut by itself: tiles begin at its corner. On a device auto takes 4 x 4 x 4
+/// cells or, where boxes are thinner, fewer. `cells`: of rows.
+Tiling choose_tiling(const Boxes& boxes, const i64* cells, const std::string& tile, bool device);
+
 /// Ranks get whole layers of tiles, as equally many as there are, and blocks of sums lie in one layer or have several: so a
 /// tile, and every bit of what is solved, is the same on any number of ranks. Not for one tile a rank.
 Partition partition_in_layers(i64 n, const Tiling& tiling, int ranks);
 
-/// The tiles of one rank: a box of cells, whose rows are numbered from 0, x fastest; at its ends tiles may be cut off.
+/// The tiles of one rank: a box of cells, which are numbered from 0, x fastest; at its ends tiles may be cut off.
 struct RankTiles {
   i32 box[3] = {1, 1, 1}, tile[3] = {1, 1, 1}, along[3] = {1, 1, 1};  // cells, cells, and tiles in each direction
 
   RankTiles() = default;
-  RankTiles(const Tiling& tiling, i32 rows);
+  RankTiles(const Extents& box, const Extents& tile);
   SORDINO_HD i32 count() const { return along[0] * along[1] * along[2]; }
   /// Of a whole tile; cells of any tile are numbered as if it were one.
   SORDINO_HD i32 cells() const { return tile[0] * tile[1] * tile[2]; }
@@ -41,12 +48,12 @@ struct RankTiles {
   struct Place {
     i32 tile, cell;
   };
-  Place place(i32 row) const {
-    i32 x = row % box[0], y = row / box[0] % box[1], z = row / (box[0] * box[1]);
+  Place place(i32 number) const {
+    i32 x = number % box[0], y = number / box[0] % box[1], z = number / (box[0] * box[1]);
     return {x / tile[0] + along[0] * (y / tile[1] + along[1] * (z / tile[2])),
             x % tile[0] + tile[0] * (y % tile[1] + tile[1] * (z % tile[2]))};
   }
-  /// A line of cells in x: `inside` of them are there, beginning with row `first`.
+  /// A line of cells in x: `inside` of them are there, beginning with number `first`.
   struct Line {
     i32 first, inside;
   };
@@ -56,6 +63,22 @@ struct RankTiles {
     const i32 left = box[0] - x0;
     return {x0 + box[0] * (y0 + box[1] * z0), y0 < box[1] && z0 < box[2] ? (left < tile[0] ? left : tile[0]) : 0};
   }
+};
+
+/// A rank's rows, counted from its first one, as cells of its tiles.
+struct TiledRows {
+  RankTiles tiles;
+  i64 first_row;
+  const i64* cells;
+  std::vector<i32> numbers;  // [rows] of their cells; empty: rows are in the order of cells
+  std::vector<i32> rows;     // [rows] of cells by their numbers; likewise
+
+  /// Throws bad_argument if the rows of a rank that should own a box are none.
+  TiledRows(const Tiling& tiling, i64 first_row, i32 rows);
+  RankTiles::Place place(i32 row) const { return tiles.place(numbers.empty() ? row : numbers[std::size_t(row)]); }
+  i32 row(i32 number) const { return rows.empty() ? number : rows[std::size_t(number)]; }
+  /// By the number that it has where cells are in order.
+  i64 in_matrix(i32 row) const { return cells ? cells[first_row + row] : first_row + row; }
 };
 
 }  // namespace sordino

@@ -3,10 +3,11 @@
 #include <cmath>
 
 #include "check.hpp"
+#include "sordino/base/error.hpp"
 #include "sordino/linalg/poisson.hpp"
 #include "sordino/linalg/row_space.hpp"
 #include "sordino/runtime/host/engine.hpp"
-#include "unit/linalg/matrices.hpp"
+#include "unit/linalg/reordered.hpp"
 
 using namespace sordino;
 
@@ -16,9 +17,11 @@ struct Setting {
   Tiling tiling;
   int ranks = 1, width = 1;
   bool symmetric = true;
+  std::vector<i64> cuts = {};  // of boxes
 };
 
 Partition partition(const CsrView& A, const Setting& s) {
+  if (!s.cuts.empty()) return balance_within(A, s.cuts);
   return s.tiling.one_a_rank() ? balance(A, s.ranks) : partition_in_layers(A.n, s.tiling, s.ranks);
 }
 
@@ -83,6 +86,33 @@ std::vector<double> reference(const CsrMatrix& A, const std::vector<i64>& block,
   return r;
 }
 
+/// The same as applied(), of a matrix whose ranks own boxes.
+std::vector<double> applied_in_boxes(const CsrMatrix& A, const Boxes& boxes, const Extents& tile, const std::vector<double>& r,
+                                     Setting s = {}, std::vector<std::vector<i64>>* refused = nullptr) {
+  const BoxOrder order = order_in_boxes(A.view(), boxes);
+  s.tiling = {boxes.grid, tile, order.cells.data()};
+  s.ranks = int(boxes.count());
+  s.cuts = order.cuts;
+  return matrices::back(order.cells,
+                        applied({matrices::reordered(A, order.cells)}, s, matrices::into(order.cells, r), refused));
+}
+
+/// Which tile of which box a cell belongs to; no tile: each box is one.
+std::vector<i64> tiles_in_boxes(const Boxes& b, const Extents& tile) {
+  std::vector<i64> of;
+  for (i64 z = 0; z < b.grid[2]; z++)
+    for (i64 y = 0; y < b.grid[1]; y++)
+      for (i64 x = 0; x < b.grid[0]; x++) {
+        i64 name = 0;
+        for (auto [a, cell] : {std::pair<int, i64>(0, x), {1, y}, {2, z}}) {
+          const i64 place = b.place(a, cell), inside = cell - b.first(a, place);
+          name = 10000 * name + 100 * place + (tile[std::size_t(a)] ? inside / tile[std::size_t(a)] : 0);
+        }
+        of.push_back(name);
+      }
+  return of;
+}
+
 double difference(const std::vector<double>& a, const std::vector<double>& b) {
   double most = 0;
   for (std::size_t i = 0; i < a.size(); i++) most = std::max(most, std::abs(a[i] - b[i]) / (1 + std::abs(b[i])));
@@ -143,6 +173,46 @@ TEST("block-ilu: without a grid tiles are consecutive rows; tiles, and their bit
   CHECK(difference(z, reference(A, blocks(A.view(), one), r)) < 1e-13);
   for (int ranks : {2, 3, 7, 34})
     for (int width : {1, tiles_of_warp}) CHECK(applied({A}, {one.tiling, ranks, width}, r) == z);
+}
+
+TEST("block-ilu in boxes: each tile of each box is solved with the textbook's factors") {
+  NOTE(fresh::said());
+  fresh::Random random(514);
+  const Extents grid = {7, 6, 9};
+  for (int stencil : {7, 27}) {
+    CsrMatrix A = poisson(grid[0], grid[1], grid[2], stencil, 300), B = skewed(random, A);
+    auto r = random.normals(A.n);
+    for (Extents along : {Extents{2, 1, 2}, {1, 3, 1}, {2, 2, 3}})
+      for (Extents tile : {Extents{0, 0, 0}, {2, 3, 2}, {3, 1, 3}, {1, 1, 1}})
+        for (int width : {1, tiles_of_warp})
+          for (bool symmetric : {true, false}) {
+            NOTE(stencil, " points, boxes ", shown(along), ", tile ", shown(tile), ", width ", width,
+                 symmetric ? ", symmetric" : "");
+            const CsrMatrix& of = symmetric ? A : B;
+            const Boxes boxes{grid, along};
+            auto z = applied_in_boxes(of, boxes, tile, r, {.width = width, .symmetric = symmetric});
+            CHECK(difference(z, reference(of, tiles_in_boxes(boxes, tile), r)) < 1e-12);
+          }
+  }
+}
+
+TEST("block-ilu in boxes: tiles that slabs have, too, have the same bits; a refused pivot is named by its cell") {
+  NOTE(fresh::said());
+  fresh::Random random(515);
+  CsrMatrix A = poisson(8, 6, 8, 7, 50);
+  auto r = random.normals(A.n);
+  const Extents grid = {8, 6, 8}, tile = {4, 3, 2};
+  for (Extents along : {Extents{2, 1, 2}, {1, 2, 1}, {2, 2, 4}})
+    CHECK(applied_in_boxes(A, {grid, along}, tile, r) == applied({A}, {{grid, tile}}, r));
+  auto rows = matrices::rows(A);
+  for (std::size_t i : {std::size_t(77), std::size_t(78), std::size_t(300)}) rows[i][i32(i)] = -1;
+  std::vector<std::vector<i64>> refused;
+  applied_in_boxes(matrices::csr(rows), {grid, {2, 1, 2}}, tile, r, {}, &refused);
+  CHECK(refused == (std::vector<std::vector<i64>>{{-1}, {77}, {-1}, {300}}));
+  BoxOrder order = order_in_boxes(A.view(), {grid, {2, 1, 2}});
+  order.cuts[1]--;
+  Setting s{.tiling = {grid, tile, order.cells.data()}, .ranks = 4, .cuts = order.cuts};
+  CHECK_THROWS(applied({matrices::reordered(A, order.cells)}, s, r), Error, "a rank's cells are no box");
 }
 
 TEST("block-ilu: symmetric and positive; new values are those of a new one; a pivot that is not positive is named") {

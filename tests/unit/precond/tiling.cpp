@@ -26,6 +26,18 @@ TEST("auto takes one tile a rank on the host, and many on a device, with a layer
   CHECK(choose_tiling(480, "", "64", 2, true).tile == (Extents{64, 1, 1}));
 }
 
+TEST("in boxes a tile fits into the smallest one, and auto takes what fits") {
+  const Boxes boxes{{13, 6, 16}, {2, 1, 4}};
+  const i64 cell = 0;
+  CHECK(choose_tiling(boxes, &cell, "auto", false).one_a_rank());
+  CHECK(choose_tiling(boxes, &cell, "auto", false).cells == &cell);
+  CHECK(choose_tiling(boxes, &cell, "auto", true).tile == (Extents{4, 4, 4}));
+  CHECK(choose_tiling({{13, 6, 16}, {2, 2, 8}}, &cell, "auto", true).tile == (Extents{4, 3, 2}));
+  CHECK(choose_tiling(boxes, &cell, "6,6,4", true).tile == (Extents{6, 6, 4}));
+  CHECK_THROWS(choose_tiling(boxes, &cell, "7,6,4", true), Error,
+               "tile 7 x 6 x 4 is larger than a rank's box, of the 13 x 6 x 16 cells of 8 ranks");
+}
+
 TEST("ranks have whole layers of tiles, and the blocks of sums do not depend on how many ranks there are") {
   for (Tiling t : {Tiling{{6, 5, 16}, {2, 2, 3}}, Tiling{{480, 1, 1}, {7, 1, 1}}, Tiling{{4, 120, 1}, {4, 5, 1}},
                    Tiling{{2, 1, 240}, {1, 1, 1}}}) {
