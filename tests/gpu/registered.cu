@@ -3,7 +3,7 @@
 
 #include "check.hpp"
 #include "sordino/api/cuda/engines.hpp"
-#include "sordino/linalg/csr_operator.hpp"
+#include "sordino/linalg/box_rows.hpp"
 #include "sordino/linalg/poisson.hpp"
 #include "sordino/precond/block_ilu.hpp"
 #include "sordino/precond/chebyshev.hpp"
@@ -59,6 +59,17 @@ std::set<std::string> without_kernel(const MethodEntry& m) {
 }
 
 }  // namespace
+
+TEST("registered: a kernel runs every product of a matrix in boxes") {
+  cuda::enable_kernels();
+  for (auto order : {cuda::SumOrder::grid, cuda::SumOrder::fixed})
+    for (const std::type_info* product :
+         {&typeid(Applied<BoxRows, 0>), &typeid(Applied<BoxRows, 1>), &typeid(Applied<BoxRows, 2>),
+          &typeid(Applied<BoxRows, 3>), &typeid(Applied<ConstantBoxRows, 0>), &typeid(Applied<ConstantBoxRows, 1>),
+          &typeid(Applied<ConstantBoxRows, 2>), &typeid(Applied<ConstantBoxRows, 3>), &typeid(RowPair<BoxRows>),
+          &typeid(RowPair<ConstantBoxRows>)})
+      CHECK(cuda::find_kernel(*product, typeid(NoTest), order));
+}
 
 TEST("registered: a kernel runs every command that a method records") {
   cuda::enable_common();

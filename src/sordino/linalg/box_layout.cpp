@@ -6,7 +6,7 @@ namespace sordino {
 CsrOperator::Layout::Layout(Rank& rank, const CsrView& A, const CsrSlice& slice, const i32* columns, i32 first, i64 own,
                             const Diagonals& diagonals)
     : rank_(rank), words_(1), viewed_(nullptr), runs_(find_row_runs(A, slice, columns, first, own, diagonals)) {
-  reserve_places(std::size_t(runs_.stored));
+  reserve_places(runs_.stored);
   const bool device = rank.engine().is_device();
   const RunsView view{device ? upload(runs_.starts) : runs_.starts.data(),
                       device ? upload(runs_.diagonals) : runs_.diagonals.data(), i32(diagonals.offsets.size()), runs_.bytes()};

@@ -239,11 +239,12 @@ TEST("a product in boxes declares the bytes it moves, and says what it holds") {
       });
       Ledger before = s.ledger;
       s.replay(apply);
-      const double moved = s.ledger.memory_bytes - before.memory_bytes - 16.0 * rows - 8.0 * face;  // x, ghosts and y aside
-      const double values = storage[0] == 'c' ? rows : 8.0 * double(storage[0] == 'd' ? 7 * rows : 4 * rows + 3 * face);
-      // A run of a line's middle and each of its ends, 56 B each, and 8 B for 32 rows.
-      CHECK(moved >= values);
-      CHECK(moved <= values + 8 * 8 * 32 + rows / 4 + 8 + 56 * (4 * face));
+      const i64 moved = i64(s.ledger.memory_bytes - before.memory_bytes) - 16 * rows;  // x and y aside
+      const i64 values = storage[0] == 'c' ? rows : 8 * (storage[0] == 'd' ? 7 * rows : 4 * rows + 3 * face);
+      const i64 for_updates = storage[0] == 'c' ? 7 * 256 * 8 : 4 * (rows + 1) + op.slice().entries;  // and the table of kinds
+      CHECK(moved == op.bytes() - for_updates);
+      CHECK(moved >= values + rows / 4 + 56 * 2 * face);  // a line is a run, and a cell at its end, for each of 7 diagonals 8 B
+      CHECK(moved <= values + rows / 4 + 56 * 5 * face);
       CHECK(op.bytes() == CsrOperator::bytes_of(p.A.view(), op.slice(), false, true, diagonals));
     });
   }
