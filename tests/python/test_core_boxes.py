@@ -8,6 +8,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
 import sordino
+from sordino import _core
 
 RTOL = 1e-9
 GRID = (16, 15, 14)
@@ -174,6 +175,13 @@ def test_memory_is_estimated_as_it_will_be(system, storage, solver):
 def test_refusals(system, options, sentence):
     with pytest.raises(sordino.BadArgument, match=sentence):
         in_boxes(system[0], **options)
+
+
+def test_the_core_takes_a_cell_for_each_row(system):
+    A = system[0]
+    arrays = (A.indptr.astype(np.int64), A.indices.astype(np.int32), A.data, A.shape[0])
+    with pytest.raises(_core.Error, match="there are 3 cells for 3360 rows"):
+        _core.Solver(*arrays, {"engine": "host"}, None, {"cells": np.arange(3)})
 
 
 def test_operators_have_no_rows_to_deal_out(system):
