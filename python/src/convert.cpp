@@ -135,6 +135,16 @@ nb::dict report_dict(Report& r, nb::object x) {
   d["outside_norm"] = r.outside_norm;
   d["seconds"] = r.seconds;
   d["history"] = owned_array(std::move(r.history));
+  nb::list recoveries;
+  for (auto& step : r.recoveries) {
+    nb::dict e;
+    e["iteration"] = step.iteration;
+    e["kind"] = name(step.kind);
+    e["why"] = step.why;
+    e["residual"] = step.residual;
+    recoveries.append(e);
+  }
+  d["recoveries"] = recoveries;
   d["ledger"] = ledger_dict(r.ledger);
   nb::list spans;
   for (auto& s : r.trace) {

@@ -269,6 +269,7 @@ nb::dict dslash(const nb::dict& problem, const nb::dict& options, const nb::obje
   r.true_residual = std::sqrt(found.residual2 / found.b2);
   r.seconds = found.seconds;
   r.history = found.outcome.history;
+  r.recoveries = found.outcome.recoveries;
   r.ledger = found.ledger;
   d["solve"] = report_dict(r, nb::none());
   return d;

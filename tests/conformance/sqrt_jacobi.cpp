@@ -332,3 +332,26 @@ TEST("sqrt-jacobi: what cannot be scaled is refused in one sentence") {
   System function{.product = [](const double* x, double* y) { *y = *x; }, .A = {.n = 1}};
   CHECK_THROWS(Solver(function, scaled("cg")), Error, "needs the entries of the matrix");
 }
+
+TEST("sqrt-jacobi: near what can be attained `converged` is true of the caller's residual in every digit") {
+  CsrMatrix A = poisson(9, 8, 10, 7, 1e5);
+  for (const char* method : {"cg", "bicgstab"}) {
+    Options o = scaled(method);
+    o.rtol = 3e-11;  // some eight roundings of A x
+    Solver solver(A.view(), o);
+    int converged = 0;
+    for (int k = 1; k <= 40; k++) {
+      std::vector<double> b;
+      for (int i = 0; i < int(A.n); i++) b.push_back(std::sin(k * i + 0.1 * i * i));
+      Solved s = solve(solver, b);
+      NOTE(method, ", right-hand side ", k, ": ", s.report.reason);
+      if (s.report.status != Status::converged) {
+        CHECK(s.report.status == Status::stagnated);
+        continue;
+      }
+      converged++;
+      CHECK(matrices::exact_residual(A.view(), b, s.x) <= o.rtol * matrices::norm(b));
+    }
+    CHECK(converged >= 36);
+  }
+}

@@ -104,6 +104,11 @@ BAD = [
         "struct A final : Method {};",
         "defines a::A, which solvers/methods.txt does not list",
     ),
+    (
+        "src/sordino/solvers/b.hpp",
+        "struct B final : BeforeCg {};",
+        "defines b::B, which solvers/methods.txt does not list",
+    ),
     ("src/sordino/solvers/methods.txt", "a::A", "lists a::A, which no header of solvers/ defines"),
     # habits
     ("src/sordino/base/a.cpp", 'std::printf("%d", 1);', "never writes to stdout"),

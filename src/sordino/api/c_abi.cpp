@@ -260,6 +260,15 @@ int64_t sordino_history(const sordino_solver* solver, double* values, int64_t ca
   return i64(history.size());
 }
 
+int64_t sordino_recoveries(const sordino_solver* solver, sordino_recovery* recoveries, int64_t capacity) {
+  if (!solver) return 0;
+  const std::vector<Recovery>& all = solver->report.recoveries;
+  const i64 count = recoveries ? std::clamp<i64>(capacity, 0, i64(all.size())) : 0;
+  std::transform(all.begin(), all.begin() + count, recoveries,
+                 [](const Recovery& r) { return sordino_recovery{r.iteration, name(r.kind), r.why.c_str(), r.residual}; });
+  return i64(all.size());
+}
+
 const char* sordino_method(const sordino_solver* solver) { return solver ? solver->rows->method().c_str() : ""; }
 const char* sordino_preconditioner(const sordino_solver* solver) {
   return solver ? solver->rows->preconditioner().c_str() : "";

@@ -313,6 +313,7 @@ Report RowsSolver::State::solve_in_range(const double* b, double* x, const doubl
   r.true_residual = o.b_norm > 0 ? o.residual_norm / o.b_norm : 0;
   r.outside_norm = o.outside_norm;
   r.history = std::move(o.history);
+  r.recoveries = std::move(o.recoveries);
   r.ledger = difference(rank.ledger, before);
   r.seconds = r.ledger.time = engine().now(rank) - from;
   return r;

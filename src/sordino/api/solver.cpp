@@ -303,6 +303,7 @@ void Solver::State::fill(Report& r, SolveOutcome& o, const Ledger& before) {
   r.true_residual = o.b_norm > 0 ? o.residual_norm / o.b_norm : 0;
   r.outside_norm = o.outside_norm;
   r.history = std::move(o.history);
+  r.recoveries = std::move(o.recoveries);
   r.ledger = difference(engine().rank(0).ledger, before);
   if (options.trace) r.trace = engine().trace().take();
 }

@@ -9,6 +9,7 @@
 #include "sordino/api/options.hpp"
 #include "sordino/api/system.hpp"
 #include "sordino/base/ledger.hpp"
+#include "sordino/base/recovery.hpp"
 #include "sordino/base/status.hpp"
 #include "sordino/runtime/machine.hpp"
 #include "sordino/runtime/trace.hpp"
@@ -22,12 +23,13 @@ struct Report {
   Status status = Status::max_iterations;
   std::string reason;  // one sentence
   int iterations = 0;
-  double residual_norm = 0;     // ||b - A x||_2; where there is a nullspace, of the part of b that A can reach
-  double true_residual = 0;     // relative to ||b||_2
-  double outside_norm = 0;      // of the part of b outside the range of A, which was taken away
-  double seconds = 0;           // on the engine's clock
-  std::vector<double> history;  // ||r||_2 / ||b||_2 after each iteration, by the method's recurrence
-  Ledger ledger;                // of the first rank of this process, this solve alone
+  double residual_norm = 0;          // ||b - A x||_2; where there is a nullspace, of the part of b that A can reach
+  double true_residual = 0;          // relative to ||b||_2
+  double outside_norm = 0;           // of the part of b outside the range of A, which was taken away
+  double seconds = 0;                // on the engine's clock
+  std::vector<double> history;       // ||r||_2 / ||b||_2 after each iteration, by the method's recurrence
+  std::vector<Recovery> recoveries;  // what was done where the recurrence led no further, in order
+  Ledger ledger;                     // of the first rank of this process, this solve alone
   std::vector<Span> trace;
 };
 

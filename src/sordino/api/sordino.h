@@ -146,10 +146,20 @@ typedef struct sordino_report {
   int ranks;          /* of all processes */
 } sordino_report;
 
+/* What a solve did where its recurrence led no further. */
+typedef struct sordino_recovery {
+  int iteration;    /* after so many */
+  const char* kind; /* "residual replaced", "smaller s" or "classic CG" */
+  const char* why;  /* half a sentence, valid until the next solve */
+  double residual;  /* ||b - A x||_2 / ||b||_2, recomputed, of the x from which it went on */
+} sordino_recovery;
+
 /* Queries. None of them communicates. What they return lives as long as the solver, but for sordino_message(). */
 int sordino_figures(const sordino_solver* solver, sordino_report* report); /* SORDINO_BAD_INPUT before the first solve */
 /* Copies min(capacity, iterations) values of ||r||_2 / ||b||_2 after each iteration; returns how many there are. */
 int64_t sordino_history(const sordino_solver* solver, double* values, int64_t capacity);
+/* The same of what was done where the recurrence led no further, in order: copies min(capacity, as many as there are). */
+int64_t sordino_recoveries(const sordino_solver* solver, sordino_recovery* recoveries, int64_t capacity);
 const char* sordino_method(const sordino_solver* solver);         /* what solver=auto has become */
 const char* sordino_preconditioner(const sordino_solver* solver); /* and precond=auto */
 const char* sordino_engine(const sordino_solver* solver);         /* and engine=auto */

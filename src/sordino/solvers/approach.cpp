@@ -26,4 +26,15 @@ void Approach::seen(int iteration, double norm) {
     next_ = most;  // too long a way, or nothing was gained, or a NaN was met
 }
 
+bool Plateau::seen(int iterations, const std::vector<double>& rr) {
+  for (double value : rr) now_ = std::min(now_, value);
+  done_ += iterations;
+  if (done_ < end_) return false;
+  const bool level = now_ > 0.25 * before_;
+  before_ = std::min(before_, now_);
+  now_ = HUGE_VAL;
+  end_ = done_ + std::max(least, done_ / 2);
+  return level;
+}
+
 }  // namespace sordino

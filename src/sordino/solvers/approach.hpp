@@ -1,5 +1,7 @@
-// When to look at a residual whose norm a loop does not know.
+// When to look at a residual: one whose norm a loop does not know, or one that no longer falls.
 #pragma once
+#include <cmath>
+#include <vector>
 
 namespace sordino {
 
@@ -17,6 +19,21 @@ class Approach {
 
   int begun_, seen_, next_ = 1;
   double first_, norm_, target_;
+};
+
+/// Whether a residual no longer falls: whether its least norm has not halved in the last stretch, which is of 200 iterations,
+/// or of a third of all where that is more. A slow solve looks the same: what tells them apart is the residual of x.
+class Plateau {
+ public:
+  explicit Plateau(double rr) : before_(rr) {}
+  int next() const { return end_ - done_; }  // iterations until it can say
+  bool seen(int iterations, const std::vector<double>& rr);
+
+ private:
+  static constexpr int least = 200;
+
+  int done_ = 0, end_ = least;
+  double before_, now_ = HUGE_VAL;
 };
 
 }  // namespace sordino

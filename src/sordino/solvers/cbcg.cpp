@@ -108,10 +108,10 @@ void Cbcg::record_basis(const Problem& k, const Names& n) {
   }
 }
 
-bool Cbcg::fall_back() {
-  if (taken_ + 1 == ways_.size()) return false;
+std::optional<Recovery::Kind> Cbcg::fall_back() {
+  if (taken_ + 1 == ways_.size()) return {};
   take(fallen_ = taken_ + 1);
-  return true;
+  return taken_ + 1 == ways_.size() ? Recovery::Kind::classic_cg : Recovery::Kind::smaller_s;
 }
 
 void Cbcg::fit(int iterations) {

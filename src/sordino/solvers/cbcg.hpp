@@ -214,7 +214,7 @@ struct Cbcg final : Method {
                                   KernelList<Kernel<Begin>, Kernel<Next>, Kernel<First>, Kernel<Step>, Kernel<Directions>,
                                              Kernel<Nothing, Independent>>{}));
 
-  bool fall_back() override;
+  std::optional<Recovery::Kind> fall_back() override;
   void fit(int iterations) override;
   void forget() override { take(fallen_ = 0); }
   std::string remark() const override;

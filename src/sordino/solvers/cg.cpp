@@ -3,11 +3,18 @@
 namespace sordino {
 namespace cg {
 
-Cg::Cg(const Problem& k) {
+Cg::Cg(const Problem& k, const Lent& lent) {
   auto& s = k.s;
-  Names names{k.Ax, k.preconditioned("r"), k.operand("p"), s.scalar("(w,p)"), s.scalar("(r,z)"), s.scalar("(r,z) old")};
+  Names names{.w = k.Ax,
+              .r = lent.r.id < 0 ? k.preconditioned("r") : lent.r,
+              .p = lent.p.id < 0 ? k.operand("p") : lent.p,
+              .z = lent.z.id < 0 && k.M ? k.M->result(s, "z") : lent.z,
+              .wp = s.scalar("(w,p)"),
+              .rz = s.scalar("(r,z)"),
+              .rz_old = s.scalar("(r,z) old")};
   rr = s.scalar("(r,r)");
   r = names.r;
+  levels_out = k.is_singular;
   k.M ? record_with_operator(k, names) : record(k, names);
   end = s.record([&] { s.run(LastStep{.rz = names.rz_old, .wp = names.wp, .p = names.p, .x = k.x}); });  // 001-E2
 }
@@ -16,7 +23,7 @@ void Cg::record(const Problem& k, const Names& names) {
   auto& s = k.s;
   auto& A = k.A;
   Vec x = k.x;
-  const auto& [w, r, p, wp, rz, rz_old] = names;
+  const auto& [w, r, p, z, wp, rz, rz_old] = names;
   begin = s.record([&] {
     s.run(Begin{.b = k.b, .Ax = w, .d = k.d, .r = r, .p = p}, start(rz_old), push(p));  // l.1
     s.wait(rz_old);
@@ -32,8 +39,8 @@ void Cg::record(const Problem& k, const Names& names) {
 void Cg::record_with_operator(const Problem& k, const Names& names) {
   auto& s = k.s;
   auto& A = k.A;
-  Vec x = k.x, z = k.M->result(s, "z");
-  const auto& [w, r, p, wp, rz, rz_old] = names;
+  Vec x = k.x;
+  const auto& [w, r, p, z, wp, rz, rz_old] = names;
   begin = s.record([&] {
     k.run_for_M(Defect{.b = k.b, .Ax = w, .r = r}, r);
     k.M->apply(s, r, z, start(dot(r, z) >> rz_old));

@@ -87,18 +87,25 @@ struct ResidualAlone {  // alpha = (r,z) / (w,p);  r -= alpha w
   }
 };
 
+/// Vectors of a method behind which cg stands; unset, cg has its own.
+struct Lent {
+  Vec r;       // that M^-1 is applied to
+  Vec p;       // that A is applied to
+  Vec z = {};  // a result of M, where that is no diagonal
+};
+
 struct Cg final : Method {
   static constexpr const char *name = "cg", *matrix = "spd";
   static constexpr const char* summary = "classic preconditioned CG: two exposed reductions, the fewest bytes";
   static constexpr bool replicated = false, any_preconditioner = true;
   static constexpr Factors complex = Factors::of_words;
-  explicit Cg(const Problem& problem);
+  explicit Cg(const Problem& problem, const Lent& lent = {});
   using kernels = KernelList<Kernel<Begin>, Kernel<Residual>, Kernel<Direction, ConvergedSpd>, Kernel<LastStep>, Kernel<Defect>,
                              Kernel<ResidualAlone>, Kernel<Direction>>;
 
  private:
   struct Names {
-    Vec w, r, p;
+    Vec w, r, p, z;
     Scal wp, rz, rz_old;
   };
   void record(const Problem& k, const Names& names);

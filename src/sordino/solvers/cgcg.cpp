@@ -6,16 +6,17 @@ namespace cgcg {
 Cgcg::Cgcg(const Problem& k) {
   auto& q = k.s;
   auto& A = k.A;
-  Vec x = k.x, w = k.Ax, p = k.vector("p"), s = k.vector("s"), u = k.operand("u");
+  Vec x = k.x, w = k.is_singular ? k.result("w") : k.Ax, p = k.vector("p"), s = k.vector("s"), u = k.operand("u");
   Scal gamma = q.scalar("(r,u)"), gamma_old = q.scalar("(r,u) old"), delta = q.scalar("(w,u)");
   Scal alpha = q.scalar("alpha"), alpha_old = q.scalar("alpha old");
   rr = q.scalar("(r,r)");
   r = k.vector("r");
+  levels_out = k.is_singular;
   tests_first = true;
 
   auto product = [&] { A.apply(q, u, w, start(dot(r, u) >> gamma, dot(w, u) >> delta, dot(r, r) >> rr)); };  // w = A u
   begin = q.record([&] {
-    q.run(Begin{.gamma_old = gamma_old, .alpha_old = alpha_old, .b = k.b, .Ax = w, .d = k.d, .r = r, .u = u, .p = p, .s = s},
+    q.run(Begin{.gamma_old = gamma_old, .alpha_old = alpha_old, .b = k.b, .Ax = k.Ax, .d = k.d, .r = r, .u = u, .p = p, .s = s},
           push(u));
     product();
   });
@@ -36,6 +37,7 @@ Cgcg::Cgcg(const Problem& k) {
           push(u));
     product();
   });
+  then_cg(k, name, {.r = r, .p = u});
 }
 
 }  // namespace cgcg

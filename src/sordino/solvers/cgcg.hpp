@@ -1,11 +1,12 @@
 // Single-reduction conjugate gradients (Chronopoulos & Gear 1989; as D'Azevedo, Eijkhout & Romine 1993) with a diagonal M.
 //
 // Per iteration: 1 operator, 1 halo, 1 reduction of 3 values, exposed; two commands, the fewest of all methods here: right
-// where latency rules. Vector traffic beyond the operator 13 n words, workspace 5 n.
+// where latency rules. Vector traffic beyond the operator 13 n words, workspace 5 n; 6 n with a nullspace, where A x is looked
+// at meanwhile. Where it leads no further, cg goes on, in r and u.
 #pragma once
 #include <cmath>
 
-#include "sordino/solvers/method.hpp"
+#include "sordino/solvers/before_cg.hpp"
 
 namespace sordino::cgcg {
 
@@ -51,7 +52,7 @@ struct Step {  // beta = gamma / gamma_old;  alpha = gamma / (delta - beta gamma
   }
 };
 
-struct Cgcg final : Method {
+struct Cgcg final : BeforeCg {
   static constexpr const char *name = "cgcg", *matrix = "spd";
   static constexpr const char* summary = "single-reduction CG: one exposed reduction, two commands an iteration";
   static constexpr bool replicated = false;

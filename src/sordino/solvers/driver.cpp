@@ -13,22 +13,67 @@ constexpr double divergence = 1e10;     // growth of the residual norm that ends
 constexpr double tighten = 0.5;         // aim below the target after a recurrence promised too much
 constexpr double least_progress = 0.5;  // a restart must reduce the true residual by this factor
 constexpr double as_good = 1 - 1e-6;    // a best x that promises no smaller part of the norm is the last one, but for rounding
-constexpr int most_restarts = 100;
-constexpr double lost = 1e4;  // a recurrence that promised a residual so much below the true one has lost touch with it
+constexpr std::size_t most_recoveries = 100;
+constexpr double parted = 1.5;  // times what a recurrence that levels out takes for its residual: the true one does not follow
+constexpr double lost = 1e4;    // a recurrence that promised a residual so much below the true one has lost touch with it
 
 const char* why_stopped(Status status) {
   if (status == Status::time_limit) return ": the time limit is reached";
   return status == Status::stopped_by_user ? ": a callback asked for it" : ", from outside";
 }
 
-/// Whether the loop ended for what another way might do better.
-bool may_fall_back(Verdict v) { return v == met || v == broke_down || v == not_definite || v == blew_up; }
+/// What was wrong with the recurrence of a loop that ended so, once its x was found not to meet the tolerance.
+const char* why_ended(Verdict verdict) {
+  switch (verdict) {
+    case met: return "its residual met the tolerance, and the recomputed one did not";
+    case broke_down: return "it broke down";
+    case not_definite: return "(p, A p) was not positive";
+    case blew_up: return "its residual had grown beyond all bounds";
+    default: return "";
+  }
+}
+
+/// What the end of the last loop means for the solve.
+Status judge(Verdict verdict, std::string& reason) {
+  switch (verdict) {
+    case met:
+      reason =
+          "the recurrence has gone below the tolerance or lost touch, the recomputed residual does not follow, and restarting "
+          "no longer helps: this is the attainable accuracy";
+      return Status::stagnated;
+    case broke_down:
+      reason = "a scalar product of the recurrence vanished, and restarting from the best x no longer helps";
+      return Status::breakdown;
+    case not_definite:
+      reason = "(p, A p) is not positive: the matrix or the preconditioner is not positive definite; use bicgstab";
+      return Status::indefinite;
+    case blew_up: reason = "the residual has grown beyond all bounds or is not a number"; return Status::diverged;
+    case asked_to_stop: reason = "stopped on request"; return Status::interrupted;
+    case proceed: break;
+  }
+  reason = "the maximum number of iterations is reached";
+  return Status::max_iterations;
+}
 
 double square(double v) { return v * v; }
 
 std::string relative(double norm, double b_norm) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3e", norm / b_norm);
+  return text;
+}
+
+/// What a reason ends with.
+std::string figures(const SolveOutcome& out, double target) {
+  std::string text;
+  if (out.status != Status::converged && out.residual_norm <= target)
+    text += "; it meets the tolerance by less than the rounding of scaled entries may hide: use jacobi";
+  if (out.status != Status::converged)
+    text += "; relative residual " + relative(out.residual_norm, out.b_norm) + " after " + std::to_string(out.iterations) +
+            " iterations";
+  if (out.outside_norm > target)
+    text += "; a part of b outside the range of A, " + relative(out.outside_norm, out.b_norm) +
+            " times the rest, was taken away: what is said here is about the rest";
   return text;
 }
 
@@ -48,7 +93,7 @@ Driver::Driver(Rank& rank, const Operator& A, const Preconditioner& M, const Met
   if (system_.null() && M.operation()) M_ = std::make_unique<DeflatedOperator>(*M.operation(), *system_.null());
   if (watch.every > 0) watcher_ = std::make_unique<Watcher>(s_, watch, x, M.scaling() ? M.scaling()->S : Vec{});
   method_ = entry.make({s_, A_, M.diagonal(), system_.b, x, system_.Ax, target_, bound_, best_, best_rr_, check_every,
-                        M_ ? M_.get() : M.operation(), watcher_.get(), basis});
+                        M_ ? M_.get() : M.operation(), watcher_.get(), basis, 1, bool(system_.null())});
   if (watcher_) {
     seen_rr_ = s_.scalar("(r,r) at the exit");
     look_ = s_.record([&] { watcher_->record_look(seen_rr_); });
@@ -64,6 +109,10 @@ Driver::Driver(Rank& rank, const Operator& A, const Preconditioner& M, const Met
 // replacements leave it.
 void Driver::rehearse() {
   Range range("rehearse");
+  do
+    if (is_looked_at()) system_.record_look(method_->r);
+  while (method_->fall_back());
+  method_->forget();
   Rehearsal all(s_);
   auto go = [&](auto... recorded) { ((recorded->operator bool() ? all.replay(*recorded) : void()), ...); };
   go(&method_->prepare, &keep_start_, &swap_best_, &look_);
@@ -83,7 +132,7 @@ void Driver::rehearse_way(Rehearsal& all) {
     go(&method_->end, &method_->after_all, &look_);
     if (system_.is_scaled()) system_.rehearse_look(all, method_->r);
   }
-  if (system_.is_scaled()) rehearse_stretches(all);
+  if (is_looked_at()) rehearse_stretches(all);
   if (replace_every_ == 0) return;
   s_.reset_names();
   go(&method_->begin);
@@ -101,7 +150,8 @@ void Driver::rehearse_stretches(Rehearsal& all) {
     all.replay_stretch(method_->iterate, 1);
     system_.rehearse_look(all, method_->r);
     if (method_->after_all) all.replay(method_->after_all);
-    all.replay(keep_start_);
+    if (method_->levels_out) system_.rehearse_residual(all);
+    if (system_.is_scaled()) all.replay(keep_start_);
   }
   all.drop_carried();
 }
@@ -133,49 +183,50 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
   double norm = first, aim = target;
   s_.set(bound_, square(divergence * system_.in_loop(std::max(norm, out.b_norm))));
   keep(norm, 0);
-  for (bool again = true; again;) {
-    again = false;
-    bool fell = false;
-    if (norm <= target) {
-      out.status = Status::converged;
-      out.reason = "the recomputed residual meets the tolerance";
+  bool had_parted = false;  // x is near what can be attained: what overflows there, or vanishes, is rounding
+  auto is_met = [&] { return std::hypot(norm, system_.unsure()) <= target; };
+  while (!is_met()) {
+    if (out.iterations >= control.max_iterations) {
+      out.status = judge(proceed, out.reason);
       break;
     }
     s_.set(target_, square(system_.sufficient(aim)));
-    double before = norm;
+    const double before = norm;
     method_->fit(control.max_iterations - out.iterations);
-    Verdict verdict = iterate(control.max_iterations - out.iterations, norm, aim, out);
+    Ending ending = iterate(control.max_iterations - out.iterations, norm, aim, out);
     s_.reset_names();  // of what follows, nothing asks for what has traded places
     norm = system_.residual();
-    if (verdict == proceed) tell_last(norm, out);
-    if (verdict == not_definite || verdict == blew_up) {
+    if (ending.verdict == proceed) tell_last(norm, out);
+    if (ending.verdict == not_definite || ending.verdict == blew_up) {
       keep_better(norm);
-      if (has_lost_touch(norm)) {
-        verdict = met;
+      if (has_lost_touch(norm) || (had_parted && (ending.verdict == blew_up || system_.null()))) {
+        ending = {met, "it had run on into rounding"};
         begin_from_x(norm, out.iterations);
       }
     }
-    if (norm <= target) {
-      again = true;  // says so at the top
-    } else {
-      fell = verdict == broke_down && method_->fall_back();
-      if (!fell) {
-        out.status = judge(verdict, norm, before, out, again);
-        if (out.status == Status::interrupted) out.status = control.stop_reason();
-        if (verdict == asked_to_stop && !again) out.reason += why_stopped(out.status);
-        fell = !again && may_fall_back(verdict) && method_->fall_back();
+    if (is_met() || ending.verdict == proceed) continue;  // that one: fewer are left than the loop takes at once
+    const std::optional<Recovery::Kind> kind = recovery(ending.verdict, norm, before, out);
+    if (!kind) {
+      out.status = judge(ending.verdict, out.reason);
+      if (ending.verdict == asked_to_stop) {
+        out.status = control.stop_reason();
+        out.reason += why_stopped(out.status);
       }
-      if (fell) {
-        keep_better(norm);
-        begin_from_x(norm, out.iterations);
-      }
-      again |= fell || verdict == proceed;  // that one: fewer are left than the loop takes at once
-      if (again && out.iterations >= control.max_iterations) {
-        again = false;
-        out.status = judge(proceed, norm, before, out, again);
-      }
+      break;
     }
-    if (verdict != proceed) aim = fell ? target : aim * tighten;
+    had_parted |= ending.verdict == met;
+    const bool restarts = kind == Recovery::Kind::residual_replaced;
+    if (!restarts) {
+      keep_better(norm);
+      begin_from_x(norm, out.iterations);
+    }
+    aim = restarts ? aim * tighten : target;
+    if (out.iterations < control.max_iterations)
+      out.recoveries.push_back({out.iterations, *kind, ending.why, norm / out.b_norm});
+  }
+  if (is_met()) {
+    out.status = Status::converged;
+    out.reason = "the recomputed residual meets the tolerance";
   }
   if (out.status != Status::converged) {
     keep_better(norm);
@@ -186,13 +237,7 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
   }
   system_.hand_out(x0, out.iterations > 0);
   out.residual_norm = norm;
-  out.reason += method_->remark();
-  if (out.status != Status::converged)
-    out.reason +=
-        "; relative residual " + relative(norm, out.b_norm) + " after " + std::to_string(out.iterations) + " iterations";
-  if (out.outside_norm > target)
-    out.reason += "; a part of b outside the range of A, " + relative(out.outside_norm, out.b_norm) +
-                  " times the rest, was taken away: what is said here is about the rest";
+  out.reason += method_->remark() + figures(out, target);
   return out;
 }
 
@@ -220,19 +265,21 @@ double Driver::time_product(int pairs, const double* x) {
   return run(pairs);
 }
 
-// One run of the loop, in stretches between residual replacements, or, of a scaled system, between looks at the residual.
-// norm: of the residual that it begins from.
-Verdict Driver::iterate(int left, double norm, double aim, SolveOutcome& out) {
+// One run of the loop, in stretches between residual replacements, or between looks at the residual: of a scaled system, and
+// of a recurrence that may level out. norm: of the residual that it begins from.
+Driver::Ending Driver::iterate(int left, double norm, double aim, SolveOutcome& out) {
   Range range("iterate");
   const int steps = method_->steps();
-  const bool looks = system_.norms_differ();
+  const bool looks = system_.norms_differ(), levels = method_->levels_out, goes_on = looks || levels;
   Approach approach(out.iterations, norm, aim);
+  Plateau plateau(square(system_.in_loop(norm)));
   s_.replay(method_->begin);
   for (;;) {
     s_.history.clear();
     if (watcher_) watcher_->loop_begins(out.iterations, system_.in_loop(out.b_norm), steps);
-    const int most = looks ? stretch(approach, left) : replace_every_ > 0 ? std::min(left, replace_every_) : left / steps;
-    Outcome o = looks ? s_.replay_stretch(method_->iterate, most) : s_.replay(method_->iterate, most);
+    const int wanted = std::min(looks ? approach.next() : left, levels ? plateau.next() : left);
+    const int most = goes_on ? stretch(wanted, left) : replace_every_ > 0 ? std::min(left, replace_every_) : left / steps;
+    Outcome o = goes_on ? s_.replay_stretch(method_->iterate, most) : s_.replay(method_->iterate, most);
     const double seen = looks ? system_.look(method_->r) : norm;
     tell_history(out.iterations, norm, out);
     // The test that ends an iteration belongs to it; one that stands first belongs to the iteration before.
@@ -241,28 +288,40 @@ Verdict Driver::iterate(int left, double norm, double aim, SolveOutcome& out) {
     left -= updates;
     if (looks && !o.exited()) tell_last(seen, out);
     const bool arrived = looks && !o.exited() && seen <= aim;
-    bool lags = o.verdict == met || o.verdict == asked_to_stop, over = o.exited() || arrived || left < steps;
+    const bool lags = o.verdict == met || o.verdict == asked_to_stop;
+    bool over = o.exited() || arrived || left < steps;
+    const bool lost = levels && plateau.seen(updates, s_.history) && !over && has_parted();
+    over |= lost;
     if (lags && method_->end) s_.replay(method_->end);
     if (!o.exited() && over && method_->after_all) s_.replay(method_->after_all);
     look_at_last(o, out.iterations);
     if (over) {
       s_.drop_carried(method_->iterate);
-      return arrived ? met : o.verdict;
+      if (lost) return {met, "its residual no longer fell, and the recomputed one had parted from it"};
+      const Verdict verdict = arrived ? met : o.verdict;
+      return {verdict, why_ended(verdict)};
     }
     if (looks) {
       approach.seen(out.iterations, seen);
       keep_at_look(seen, out.iterations);
-    } else {
+    } else if (!goes_on) {
       Range replacing("replace residuals");
       s_.replay(method_->replace);
     }
   }
 }
 
-// Rounds of a scaled system's loop until the next look. Callbacks count anew in each stretch.
-int Driver::stretch(const Approach& approach, int left) const {
+// Between two stretches. What the loop carries stays as it is: A x is taken where the method computes one that it has used up.
+bool Driver::has_parted() {
+  if (method_->after_all) s_.replay(method_->after_all);
+  const double followed = system_.residual();
+  return followed > parted * system_.look(method_->r);
+}
+
+// Rounds of the loop until the next look. Callbacks count anew in each stretch.
+int Driver::stretch(int wanted, int left) const {
   const int steps = method_->steps(), whole = watcher_ ? rounds(watcher_->every, steps) : 1;
-  return std::min(left / steps, rounds(approach.next(), whole * steps) * whole);
+  return std::min(left / steps, rounds(wanted, whole * steps) * whole);
 }
 
 // In the place of the loop's own checks, which count anew in each stretch.
@@ -303,29 +362,14 @@ void Driver::look_at_last(const Outcome& o, int iterations) {
 // norms are those of the best x of the checks.
 bool Driver::has_lost_touch(double norm) { return std::sqrt(s_.get(best_rr_)) * lost < system_.in_loop(norm); }
 
-// What the end of a loop means once the true residual is known.
-Status Driver::judge(Verdict verdict, double norm, double before, SolveOutcome& out, bool& again) {
-  bool progress = norm < least_progress * before;
-  switch (verdict) {
-    case met:
-      again = progress && ++out.restarts <= most_restarts;
-      out.reason =
-          "the recurrence has gone below the tolerance or lost touch, the recomputed residual does not follow, and restarting "
-          "no longer helps: this is the attainable accuracy";
-      return Status::stagnated;
-    case broke_down:
-      again = progress && ++out.restarts <= most_restarts;
-      out.reason = "a scalar product of the recurrence vanished, and restarting from the best x no longer helps";
-      return Status::breakdown;
-    case not_definite:
-      out.reason = "(p, A p) is not positive: the matrix or the preconditioner is not positive definite; use bicgstab";
-      return Status::indefinite;
-    case blew_up: out.reason = "the residual has grown beyond all bounds or is not a number"; return Status::diverged;
-    case asked_to_stop: out.reason = "stopped on request"; return Status::interrupted;
-    case proceed: break;
-  }
-  out.reason = "the maximum number of iterations is reached";
-  return Status::max_iterations;
+// How the solve goes on; empty: not at all. What broke down would do so again, and gives way at once to what is left.
+std::optional<Recovery::Kind> Driver::recovery(Verdict verdict, double norm, double before, const SolveOutcome& out) {
+  if (verdict == asked_to_stop) return {};
+  if (verdict == broke_down)
+    if (const auto kind = method_->fall_back()) return kind;
+  const bool progress = norm < least_progress * before && out.recoveries.size() < most_recoveries;
+  if (progress && (verdict == met || verdict == broke_down)) return Recovery::Kind::residual_replaced;
+  return method_->fall_back();
 }
 
 // x is the best so far.

@@ -1,7 +1,9 @@
 // Replays a method, recomputes the residual, and only then says `converged`. The same for every method and engine.
 #pragma once
 #include <functional>
+#include <optional>
 
+#include "sordino/base/recovery.hpp"
 #include "sordino/base/status.hpp"
 #include "sordino/solvers/approach.hpp"
 #include "sordino/solvers/linear_system.hpp"
@@ -20,7 +22,7 @@ struct SolveOutcome {
   Status status = Status::max_iterations;
   std::string reason;  // one sentence
   int iterations = 0;  // updates of x; one of s directions counts as s
-  int restarts = 0;
+  std::vector<Recovery> recoveries;
   double b_norm = 0;         // of the part of b that A can reach, where there is a nullspace
   double outside_norm = 0;   // and of the rest, which was taken away
   double residual_norm = 0;  // ||b - A x||_2, recomputed
@@ -56,10 +58,17 @@ class Driver {
 
  private:
   void rehearse();
+  bool is_looked_at() const { return system_.is_scaled() || method_->levels_out; }  // at the residual, between stretches
   void rehearse_way(Rehearsal& all);
   void rehearse_stretches(Rehearsal& all);
-  Verdict iterate(int left, double norm, double aim, SolveOutcome& out);
-  int stretch(const Approach& approach, int left) const;
+  /// How a run of the loop ended, and what was wrong with its recurrence, as half a sentence.
+  struct Ending {
+    Verdict verdict;
+    const char* why;
+  };
+  Ending iterate(int left, double norm, double aim, SolveOutcome& out);
+  int stretch(int wanted, int left) const;
+  bool has_parted();
   void keep_at_look(double norm, int iteration);
   void tell_history(int begun, double norm, SolveOutcome& out) const;
   static void tell_last(double norm, SolveOutcome& out);
@@ -68,7 +77,7 @@ class Driver {
   void keep_better(double& norm);
   void begin_from_x(double& norm, int iteration);
   bool has_lost_touch(double norm);
-  Status judge(Verdict verdict, double norm, double before, SolveOutcome& out, bool& again);
+  std::optional<Recovery::Kind> recovery(Verdict verdict, double norm, double before, const SolveOutcome& out);
 
   Rank& s_;
   const Operator& A_;

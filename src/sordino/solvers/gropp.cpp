@@ -10,6 +10,7 @@ Gropp::Gropp(const Problem& k) {
   Vec q = k.M ? k.M->result(e, "q") : k.vector("q");
   Scal gamma = e.scalar("(r,z)"), gamma_old = e.scalar("(r,z) old"), ps = e.scalar("(p,s)");
   rr = e.scalar("(r,r)");
+  levels_out = true;
   r = k.preconditioned("r");
   auto precondition = [&](Vec v, Vec mv) { k.M ? k.M->apply(e, v, mv) : void(e.run(Scaled{.from = v, .to = mv, .d = k.d})); };
 
@@ -32,6 +33,7 @@ Gropp::Gropp(const Problem& k) {
     e.exit_if(ConvergedSpd{finish(rr), ps, k.target, k.bound});
     k.run_for_M(Direction{.gamma = gamma, .gamma_old = gamma_old, .z = z, .w = w, .p = p, .s = s}, s, start(ps));
   });
+  then_cg(k, name, {.r = r, .p = z, .z = k.M ? q : Vec{}});
 }
 
 }  // namespace gropp

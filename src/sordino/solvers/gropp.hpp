@@ -2,9 +2,10 @@
 //
 // Per iteration: 1 operator, 1 halo, 2 reductions of 1 and 2 values, both hidden: (p,s) behind q = M^-1 s, (r,z) and (r,r)
 // behind w = A z. Vector traffic beyond the operator 18 n words, workspace 6 n. s = A p and z = M^-1 r are recurrences, so
-// what can be attained is a little less than classic CG's. M may be any operator: the dearer it is, the more it hides.
+// what can be attained is a little less than classic CG's, and cg goes on in the end. M may be any operator: the dearer it is,
+// the more it hides.
 #pragma once
-#include "sordino/solvers/cg.hpp"
+#include "sordino/solvers/before_cg.hpp"
 
 namespace sordino::gropp {
 
@@ -39,7 +40,7 @@ struct Direction {  // beta = gamma / gamma_old;  p = z + beta p;  s = w + beta 
   }
 };
 
-struct Gropp final : Method {
+struct Gropp final : BeforeCg {
   static constexpr const char *name = "gropp", *matrix = "spd";
   static constexpr const char* summary =
       "Gropp's asynchronous CG: two reductions, hidden behind the preconditioner and the product";

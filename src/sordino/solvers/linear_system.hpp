@@ -23,14 +23,14 @@ struct TrueResidual {  // ||b - A x||^2, without storing it
   }
 };
 
-struct ResidualsOfBoth {  // ||b - A x||^2 and ||S (b - A x)||^2, of S b and S A S y
+struct ResidualsOfBoth {  // ||b - A x||^2, ||S (b - A x)||^2 and ||diag(A) x||^2, of S b and S A S y, whose diagonal is 1
   In b;
   Whole Ax;
-  In S;
-  static constexpr double flops = 6;
-  SORDINO_HD Sums<2> row(i32 i) {
-    double e = b[i] - Ax[i], r = e / S[i];
-    return {r * r, e * e};
+  In S, y;
+  static constexpr double flops = 9;
+  SORDINO_HD Sums<3> row(i32 i) {
+    double e = b[i] - Ax[i], r = e / S[i], dx = y[i] / S[i];
+    return {r * r, e * e, dx * dx};
   }
 };
 
@@ -80,16 +80,21 @@ class LinearSystem {
   void start_from(const double* x0);                     // [rows], or null: zero
   /// ||b - A x||; leaves the loop's A x in Ax.
   double residual();
+  /// By how much, about, the caller's residual of the x of the last residual() may differ from what that one said: where A is
+  /// scaled, its entries and x = S y are rounded. A residual in another direction than what is known: both add as squares.
+  double unsure() const { return unsure_; }
   /// x is the caller's afterwards: x0, if nothing has been done with it.
   void hand_out(const double* x0, bool iterated);
 
   bool is_scaled() const { return scaling_; }
   /// Whether ||b - A x|| may change against what the loop knows while it goes on, by more than a hundredth.
   bool norms_differ() const { return scaling_ && scaling_->most > 1.01 * scaling_->least; }
-  /// Takes the norms of a residual r that a scaled loop has at hand, and returns that of the caller's. `rehearse_look` of the
-  /// same r has recorded it.
+  /// The norm, for the caller, of a residual r that a loop has at hand. `record_look` of the same r has
+  /// recorded it, outside of a rehearsal, which would forget the reduction.
   double look(Vec r);
+  void record_look(Vec r);
   void rehearse_look(Rehearsal& all, Vec r);
+  void rehearse_residual(Rehearsal& all);
   /// How much larger ||b - A x|| is than what the loop knows, as last taken: 1, where nothing is scaled. From any thread.
   double ratio() const { return ratio_; }
   double in_loop(double norm) const { return norm / ratio_; }
@@ -104,13 +109,17 @@ class LinearSystem {
   void record_scaling();
   void make_projectors(const Nullspace& nullspace);
   void project_b();
-  double take(Recorded& norms);
+  struct Squares {
+    Scal of_caller, in_loop;
+  };
+  double take(Recorded& norms, const Squares& squares);
 
   Rank& s_;
   const SymmetricScaling* scaling_;
-  Scal bb_, rr_, rr_in_loop_;
+  Scal bb_, dx2_;
+  Squares rr_, seen_;  // of b - A x, and of a residual at hand
   std::unique_ptr<Projector> null_, null_of_transpose_;
-  double b_norm_ = 0, outside_norm_ = 0;
+  double b_norm_ = 0, outside_norm_ = 0, unsure_ = 0;
   std::atomic<double> ratio_{1};
   Recorded zero_x_, norm_of_b_, residual_, project_x_, project_b_, scale_b_, x_to_y_, y_to_x_;
   std::map<int, Recorded> looks_;  // by the names of residuals: each way of a method has one

@@ -2,7 +2,9 @@
 // restarts.
 #pragma once
 #include <memory>
+#include <optional>
 
+#include "sordino/base/recovery.hpp"
 #include "sordino/linalg/operator.hpp"
 #include "sordino/linalg/watcher.hpp"
 #include "sordino/precond/preconditioner.hpp"
@@ -32,7 +34,8 @@ struct Problem {
   const Operator* M = nullptr;       // M^-1, where it is no diagonal; `d` is then unset
   const Watcher* watcher = nullptr;  // who looks at x meanwhile
   StepBasis basis = {};
-  int steps = 1;  // iterations that the loop takes at once
+  int steps = 1;             // iterations that the loop takes at once
+  bool is_singular = false;  // with a nullspace, of which rounding leaves a part in r that no iteration takes away
 
   bool is_complex() const { return s.space(A.space()).numbers >= 0; }
   Vec vector(const char* name) const { return s.vector(name, A.space()); }
@@ -122,6 +125,7 @@ struct Way {
   Recorded after_all;        // the same after iterations none of which exited; the loop may go on. Empty where x does not lag
   Recorded replace;          // recomputes from x what recurrences have carried. Empty where nothing drifts
   bool tests_first = false;  // the exit test stands before the update: an iteration that exits did none
+  bool levels_out = false;   // (r,r) may stay above a target that x cannot attain: the driver looks at both (Plateau)
 
   Scal rr;  // (r,r) of the recurrence
   Vec r;    // and r, by the same name after each iteration: what a scaled system is looked at by
@@ -138,8 +142,8 @@ class Method : public Way {
   Recorded prepare;       // what hangs on the values of A and M alone, from which it may take A x. Empty where nothing does
   int replace_every = 0;  // rounds of the loop between replays of `replace`, where the user does not say
 
-  /// Goes over to a way that loses less and waits more, where this one has led no further; false: there is none.
-  virtual bool fall_back() { return false; }
+  /// Goes over to a way that loses less and waits more, where this one has led no further; empty: there is none.
+  virtual std::optional<Recovery::Kind> fall_back() { return {}; }
   /// Takes, until the next call of one of these three, a way whose loop goes round in so many iterations. One, at least.
   virtual void fit(int /*iterations*/) {}
   /// A solve begins: as if nothing had fallen back.

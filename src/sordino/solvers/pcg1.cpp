@@ -9,6 +9,7 @@ Pcg1::Pcg1(const Problem& k) {
   Scal gamma = q.scalar("(r,z)"), gamma_old = q.scalar("(r,z) old"), sp = q.scalar("(s,p)"), alpha = q.scalar("alpha");
   rr = q.scalar("(r,r)");
   r = k.vector("r");
+  levels_out = k.is_singular;
 
   begin = q.record([&] {
     q.run(cg::Begin{.b = k.b, .Ax = s, .d = k.d, .r = r, .p = p}, start(gamma), push(p));

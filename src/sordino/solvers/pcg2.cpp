@@ -10,6 +10,7 @@ void record(Method& m, const Problem& k, Waits waits) {
   Scal gamma = q.scalar("(t,t)"), gamma_old = q.scalar("(t,t) old"), sp = q.scalar("(s,p)"), alpha = q.scalar("alpha");
   m.rr = q.scalar("(r,r)");
   m.r = r;
+  m.levels_out = k.is_singular;
   auto reduce = [&](Vec a, Vec b, Scal to) {
     q.dots(dot(a, b) >> to);
     if (waits == Waits::where_it_starts) q.wait(to);

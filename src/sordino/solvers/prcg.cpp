@@ -10,6 +10,7 @@ Prcg::Prcg(const Problem& k) {
   Vec y = k.operand("y"), y_new = k.operand("y new"), t = k.operand("t"), t_new = k.operand("t new");
   Scal ry = q.scalar("(r,y)"), ps = q.scalar("(p,s)"), rt = q.scalar("(r,t)"), ts = q.scalar("(t,s)");
   rr = q.scalar("(r,r)");
+  levels_out = true;
   r = k.vector("r");
   tests_first = true;
 
@@ -39,6 +40,7 @@ Prcg::Prcg(const Problem& k) {
                .t_new = t_new},
           start(ry, ps, rt, ts, rr), push(y_new), push(t_new));
   });
+  then_cg(k, name, {.r = r, .p = y});
 }
 
 }  // namespace prcg

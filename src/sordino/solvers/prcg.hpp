@@ -3,9 +3,10 @@
 // Per iteration: 2 operators in one pass over A, 2 halos, 1 reduction of 5 values, hidden behind both operators. Vector traffic
 // beyond the operators 15 n words, workspace 9 n. (r,y) and w = A y are predicted for the scalars and recomputed for the
 // vectors, which keeps the attainable accuracy near classic CG's, where Ghysels-Vanroose's recurrences lose it. Deviation: beta
-// comes from the predicted (r,y)_new, as in the paper, but the test uses the recomputed (r,r).
+// comes from the predicted (r,y)_new, as in the paper, but the test uses the recomputed (r,r). Where they lead no further, cg
+// goes on, in r and y.
 #pragma once
-#include "sordino/solvers/method.hpp"
+#include "sordino/solvers/before_cg.hpp"
 
 namespace sordino::prcg {
 
@@ -64,7 +65,7 @@ struct Step {  // all updates; (r,y) of the next iteration is predicted from thi
   }
 };
 
-struct Prcg final : Method {
+struct Prcg final : BeforeCg {
   static constexpr const char *name = "prcg", *matrix = "spd";
   static constexpr const char* summary = "pipelined predict-and-recompute CG: its one reduction is hidden behind two products";
   static constexpr bool replicated = false, applies_pairs = true;

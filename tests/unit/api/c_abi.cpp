@@ -58,6 +58,32 @@ TEST("the version is that of the headers") {
   CHECK(sordino_version() == parts[0] + "." + parts[1] + "." + parts[2]);
 }
 
+TEST("what was done where a recurrence led no further is told to C") {
+  CsrMatrix A = poisson(9, 8, 7, 7, 1e3);
+  std::vector<double> b(std::size_t(A.n), 1.0), x(b.size());
+  Arrays<int32_t> rows(A);
+  Handle h(rows.rows, "engine=host solver=prcg precond=jacobi rtol=1e-17");
+  REQUIRE(h.code == SORDINO_OK);
+  CHECK(sordino_recoveries(h.solver, nullptr, 0) == 0);
+  CHECK(sordino_recoveries(nullptr, nullptr, 0) == 0);
+  CHECK(sordino_solve(h.solver, b.data(), x.data(), nullptr) == SORDINO_NOT_CONVERGED);
+  const int64_t count = sordino_recoveries(h.solver, nullptr, 100);
+  REQUIRE(count >= 2);
+  std::vector<sordino_recovery> all(std::size_t(count + 1), sordino_recovery{-1, nullptr, nullptr, 0});
+  CHECK(sordino_recoveries(h.solver, all.data(), 1) == count);
+  CHECK(all[1].iteration == -1);  // not written
+  CHECK(sordino_recoveries(h.solver, all.data(), count + 1) == count);
+  const sordino_recovery &first = all[0], &last = all[std::size_t(count - 1)];
+  CHECK(std::string(first.kind) == "residual replaced");
+  CHECK(std::string(last.kind) == "classic CG");
+  CHECK(std::string(last.why).size() > 0);
+  CHECK(last.iteration >= first.iteration);
+  CHECK(last.iteration < h.figures().iterations);
+  CHECK(last.residual > 0);
+  CHECK(last.residual < 1e-10);
+  CHECK(all[std::size_t(count)].iteration == -1);
+}
+
 TEST("a solver from C has the bits of a Solver, whatever indices its matrix came with") {
   CsrMatrix A = poisson(7, 6, 5, 7, 0.1);
   std::vector<double> b(std::size_t(A.n)), x(b.size()), expected(b.size());

@@ -49,3 +49,29 @@ TEST("where nothing is gained looks become rare, the rarer the farther the targe
     CHECK(count <= (target < 1e-12 ? 10 : 25));
   }
 }
+
+TEST(
+    "a residual that no longer halves is noticed within two and a half times the iterations in which it did, a falling one "
+    "never") {
+  for (int falls : {30, 200, 700, 5000}) {
+    NOTE("falls for ", falls);
+    Plateau plateau(1);
+    int done = 0;
+    for (bool level = false; !level && done < 100000;) {
+      std::vector<double> rr;
+      for (int i = done, end = done + plateau.next(); i < end; i++) rr.push_back(std::exp2(-0.1 * std::min(i, falls)));
+      done += int(rr.size());
+      level = plateau.seen(int(rr.size()), rr);
+    }
+    CHECK(done > falls);
+    CHECK(done <= 400 + 9 * falls / 4);
+  }
+  Plateau falling(1);
+  for (int done = 0; done < 20000;) {
+    std::vector<double> rr;  // swings by a factor of a thousand, and halves in a hundred iterations
+    const int more = std::min(64, falling.next());
+    for (int i = done; i < done + more; i++) rr.push_back(std::exp2(-0.02 * i) * (i % 7 == 0 ? 1 : 1e6));
+    done += more;
+    CHECK(!falling.seen(more, rr));
+  }
+}

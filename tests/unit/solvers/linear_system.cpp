@@ -21,6 +21,8 @@ TEST("a scaled system has both norms of a residual, by its product and by a vect
   const double wanted = matrices::exact_residual(A.view(), b, x);
   std::vector<double> unscaled = r;
   for (std::size_t i = 0; i < r.size(); i++) unscaled[i] /= scaled.factors()[i];
+  std::vector<double> dx = x;
+  for (std::size_t i = 0; i < dx.size(); i++) dx[i] /= scaled.factors()[i] * scaled.factors()[i];
   for (int ranks : {1, 3}) {
     NOTE("ranks = ", ranks);
     host::HostEngine engine({.ranks = ranks});
@@ -32,15 +34,17 @@ TEST("a scaled system has both norms of a residual, by its product and by a vect
       LinearSystem system(s, by, M.scaling(), {});
       Vec at_hand = s.vector("r", by.space());
       const i64 row = p.first_row(s.id());
+      system.record_look(at_hand);
+      CHECK_THROWS(system.record_look({}), Error, "does not name its residual");
       {
         Rehearsal rehearsal(s);
         system.rehearse_look(rehearsal, at_hand);
-        CHECK_THROWS(system.rehearse_look(rehearsal, {}), Error, "does not name its residual");
       }
       system.take_b(b.data() + row);
       CHECK_NEAR(system.b_norm(), matrices::norm(b), 1e-13 * matrices::norm(b));
       system.start_from(x.data() + row);
       CHECK_NEAR(system.residual(), wanted, 1e-12 * wanted);
+      CHECK_NEAR(system.unsure(), 4 * 0x1p-53 * matrices::norm(dx), 1e-12 * system.unsure());
       CHECK_NEAR(system.in_loop(wanted) * system.ratio(), wanted, 1e-12 * wanted);
       CHECK(system.sufficient(wanted) <= system.in_loop(wanted));
       s.write(at_hand, r.data() + row);

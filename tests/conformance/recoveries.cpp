@@ -1,0 +1,164 @@
+// What a solve does where its recurrence leads no further, and that it tells it.
+#include "check.hpp"
+#include "problems.hpp"
+
+using namespace problems;
+
+namespace {
+
+struct Setting {
+  const char* engine;
+  int ranks;
+};
+constexpr Setting settings[] = {{"host", 1}, {"host", 3}, {"model", 1}, {"model", 3}};
+
+Options asked(const std::string& method, const Setting& at, double rtol) {
+  Options o = options(method, at.engine, at.ranks);
+  o.precond = "jacobi";
+  o.rtol = rtol;
+  o.maxiter = 20000;
+  return o;
+}
+
+std::vector<double> bumps(i64 n) {
+  std::vector<double> b;
+  for (i64 i = 0; i < n; i++) b.push_back(std::sin(double(i * i % 97)) + 0.1);
+  return b;
+}
+
+int count(const Report& r, Recovery::Kind kind) {
+  return int(std::count_if(r.recoveries.begin(), r.recoveries.end(), [&](auto& step) { return step.kind == kind; }));
+}
+
+bool same(const std::vector<Recovery>& a, const std::vector<Recovery>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Recovery& s, const Recovery& t) {
+    return s.iteration == t.iteration && s.kind == t.kind && s.why == t.why && s.residual == t.residual;
+  });
+}
+
+/// What is told is in order, within the solve, and of residuals that were worth going on from.
+void check_told(const Report& r) {
+  int last = 0;
+  for (const Recovery& step : r.recoveries) {
+    NOTE(name(step.kind), " after ", step.iteration, ": ", step.why);
+    CHECK(step.iteration >= last);
+    CHECK(step.iteration < r.iterations);
+    CHECK(!step.why.empty());
+    CHECK(std::isfinite(step.residual));
+    CHECK(r.true_residual <= 3 * step.residual);
+    last = step.iteration;
+  }
+}
+
+}  // namespace
+
+TEST("a solve that meets its tolerance by itself tells of no recovery") {
+  CsrMatrix A = poisson(9, 8, 7, 7, 100);
+  auto b = bumps(A.n);
+  for (auto& m : methods()) {
+    NOTE(m.name);
+    Solved s = solve(A.view(), b, asked(m.name, settings[0], 1e-8));
+    CHECK(s.report.status == Status::converged);
+    CHECK(s.report.recoveries.empty());
+  }
+}
+
+TEST("who asks for more than can be had is told so soon: residuals are replaced, then cg goes on, then nothing") {
+  for (double contrast : {1.0, 1e3, 1e6}) {
+    CsrMatrix A = poisson(12, 11, 13, 7, contrast);
+    auto b = bumps(A.n);
+    const Solved classic = solve(A.view(), b, asked("cg", settings[0], 1e-17));
+    CHECK(classic.report.status == Status::stagnated);
+    CHECK(count(classic.report, Recovery::Kind::classic_cg) == 0);
+    for (const char* method : {"prcg", "gropp", "cgcg", "cbcg", "pcg-overlap"}) {
+      std::vector<Recovery> first;
+      for (auto& at : settings) {
+        Solved s = solve(A.view(), b, asked(method, at, 1e-17));
+        NOTE(method, " on ", at.engine, ", ranks = ", at.ranks, ", contrast ", contrast, ": ", s.report.reason);
+        CHECK(s.report.status == Status::stagnated);
+        CHECK(s.report.iterations <= 400 + 3 * classic.report.iterations);
+        CHECK(s.report.true_residual <= 5 * classic.report.true_residual);
+        CHECK(count(s.report, Recovery::Kind::residual_replaced) + count(s.report, Recovery::Kind::smaller_s) > 0);
+        CHECK(count(s.report, Recovery::Kind::classic_cg) == (method == std::string("pcg-overlap") ? 0 : 1));
+        CHECK((s.report.reason.find("cg went on where") == std::string::npos) == (method == std::string("pcg-overlap")));
+        check_told(s.report);
+        if (first.empty()) first = s.report.recoveries;
+        CHECK(same(s.report.recoveries, first));
+      }
+    }
+  }
+}
+
+TEST("of a scaled system a recurrence that levels out is noticed, too") {
+  CsrMatrix A = poisson(12, 11, 13, 7, 1e4);
+  auto b = bumps(A.n);
+  for (const char* method : {"prcg", "gropp"}) {
+    std::vector<Recovery> first;
+    for (auto& at : settings) {
+      Options o = asked(method, at, 1e-17);
+      o.precond = "sqrt-jacobi";
+      Solved s = solve(A.view(), b, o);
+      NOTE(method, " on ", at.engine, ", ranks = ", at.ranks, ": ", s.report.reason);
+      CHECK(s.report.status == Status::stagnated);
+      CHECK(s.report.iterations <= 1500);
+      CHECK(count(s.report, Recovery::Kind::classic_cg) == 1);
+      check_told(s.report);
+      if (first.empty()) first = s.report.recoveries;
+      CHECK(same(s.report.recoveries, first));
+    }
+  }
+}
+
+TEST("cbcg takes fewer steps at once before cg goes on, and tells each") {
+  CsrMatrix A = poisson(14, 14, 14, 7, 1e3);
+  Options o = asked("cbcg", settings[0], 1e-17);
+  o.s = 12;
+  Solved s = solve(A.view(), bumps(A.n), o);
+  NOTE(s.report.reason);
+  CHECK(count(s.report, Recovery::Kind::smaller_s) == 2);  // 6 and 3
+  REQUIRE(!s.report.recoveries.empty());
+  CHECK(count(s.report, Recovery::Kind::classic_cg) == 1);
+  check_told(s.report);
+}
+
+TEST("a residual that hardly falls for long, but is that of x, is no reason to begin again") {
+  constexpr int n = 1500;  // a chain, pulled at one end: after k iterations ||r|| is about 1 / k, and after n it is 0
+  matrices::Rows rows(n);
+  for (int i = 0; i < n; i++) {
+    rows[std::size_t(i)][i] = 2;
+    if (i > 0) rows[std::size_t(i)][i - 1] = -1;
+    if (i < n - 1) rows[std::size_t(i)][i + 1] = -1;
+  }
+  CsrMatrix A = matrices::csr(rows);
+  std::vector<double> b(n);
+  b[0] = 1;
+  for (const char* method : {"prcg", "gropp"}) {
+    Options o = asked(method, settings[1], 1e-8);
+    o.precond = "none";
+    Solved s = solve(A.view(), b, o);
+    NOTE(method, ": ", s.report.reason);
+    CHECK(s.report.status == Status::converged);
+    CHECK(s.report.recoveries.empty());
+    REQUIRE(s.report.iterations > n - 100);
+    CHECK(s.report.iterations <= n + 1);
+    CHECK(s.report.history[899] > 0.5 * s.report.history[599]);  // both are looked at
+  }
+}
+
+TEST("of a singular system what rounding leaves in the nullspace ends a solve as stagnated, not in underflow") {
+  CsrMatrix A = neumann(poisson(9, 10, 8, 7, 1e3));
+  auto b = bumps(A.n);
+  for (const char* method : {"cg", "prcg", "gropp", "cgcg", "cbcg", "pcg1", "pcg2", "pcg-overlap"})
+    for (const char* precond : {"jacobi", "chebyshev"}) {
+      if (precond == std::string("chebyshev") && !sordino::method(method).any_preconditioner) continue;
+      Options o = asked(method, settings[1], 1e-17);
+      o.precond = precond;
+      o.nullspace = "constant";
+      Solved s = solve(A.view(), b, o);
+      NOTE(method, " with ", precond, ": ", s.report.reason);
+      CHECK(s.report.status == Status::stagnated);
+      CHECK(s.report.true_residual < 1e-11);
+      CHECK(s.report.iterations < 4000);
+      check_told(s.report);
+    }
+}
