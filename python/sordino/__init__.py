@@ -34,7 +34,7 @@ from .errors import (
 )
 from .io import read_matrix, read_vector
 from .problems import poisson
-from .report import Report
+from .report import Recovery, Report
 
 try:
     __version__ = _metadata.version("sordino")
@@ -52,6 +52,7 @@ __all__ = [
     "NotConvergedWarning",
     "PeerFailed",
     "Pending",
+    "Recovery",
     "Report",
     "RowsSolver",
     "Solution",

@@ -90,6 +90,10 @@ def solve_by_parts(
         rhs = np.ascontiguousarray(b.imag if part else b.real)
         raw = solve(rhs, start, None if callback is None else look, wanted)
         raw["history"] = [of_whole(float(entry)) for entry in raw["history"]]
+        raw["recoveries"] = [
+            {**step, "iteration": before + step["iteration"], "residual": of_whole(step["residual"])}
+            for step in raw.get("recoveries", ())
+        ]
         left[part] = float(raw["residual_norm"])
         done.append(raw)
         if raw["x"] is not None:
@@ -139,6 +143,7 @@ def _joined(done: list[dict[str, Any]], x: np.ndarray, residual: float, norm: fl
         "iterations": sum(raw["iterations"] for raw in done),
         "seconds": sum(raw["seconds"] for raw in done),
         "history": np.concatenate([np.asarray(raw["history"], float) for raw in done]),
+        "recoveries": [step for raw in done for step in raw["recoveries"]],
         "residual_norm": residual,
         "true_residual": residual / norm if norm else 0.0,
         "ledger": _added([raw["ledger"] for raw in done]),

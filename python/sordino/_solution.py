@@ -14,7 +14,7 @@ import numpy as np
 from ._numbers import is_complex
 from .errors import BadArgument, Interrupted, NotConverged, NotConvergedWarning, suggestion
 from .log import logger
-from .report.record import Report
+from .report.record import Recovery, Report
 from .report.words import duration, sentence
 
 _ON_FAILURE = ("raise", "warn", "return")
@@ -78,6 +78,11 @@ class Solution:
     def history(self) -> np.ndarray:
         """Relative residual of the recurrence after each iteration."""
         return self.report.history
+
+    @property
+    def recoveries(self) -> tuple[Recovery, ...]:
+        """What was done where the recurrence led no further: iteration, kind, why, and the residual by then."""
+        return self.report.recoveries
 
     @property
     def seconds(self) -> float:

@@ -67,6 +67,7 @@ def test_json_is_one_object_with_the_promised_keys(cli, folder):
         "true_residual",
         "seconds",
         "history",
+        "recoveries",
         "ledger",
         "machine",
         "options",

@@ -131,6 +131,7 @@ def test_a_solved_system(shell, files):
         "true_residual",
         "seconds",
         "history",
+        "recoveries",
         "ledger",
         "machine",
         "options",

@@ -100,6 +100,27 @@ def test_odd_histories_draw_something_or_nothing(report, history):
     assert convergence.plot(odd).count("<polyline") in (0, 2)  # at both widths
 
 
+def test_recoveries_are_marked_at_their_iterations_and_told(report):
+    from dataclasses import replace
+
+    steps = tuple(
+        sordino.Recovery(k, kind, "it had <parted>", 1e-7)
+        for k, kind in ((3, "smaller s"), (7, "classic CG"))
+    )
+    text = html.render(replace(report, recoveries=steps))
+    said = " ".join(Page(text).texts)
+    assert text.count('class="recovery"') == 2 * len(steps)  # at both widths
+    assert (
+        "Classic CG after 7 iterations, at 1.00e-07: it had <parted>." in said
+        and "recovery, as told below" in said
+    )
+    places = [float(x) for x in re.findall(r'<line x1="([\d.]+)"[^>]*class="recovery"', text)][: len(steps)]
+    last = len(report.history)
+    assert places[1] - places[0] == pytest.approx(4 / last * (920 - 14 - 46), abs=0.1)
+    without = html.render(report)
+    assert 'class="recovery"' not in without and "as told below" not in without
+
+
 def test_long_runs_stay_small(report):
     from dataclasses import replace
 

@@ -23,7 +23,17 @@ from ..io.output import RESULT_SUFFIXES
 from ..report import html, pictures, trace
 from ..report.record import Report, json_ready
 from ..report.roof import measured_roof
-from ..report.words import count, duration, kernel_rows, ledger_sentences, sentence, stored, taken, verdict
+from ..report.words import (
+    count,
+    duration,
+    kernel_rows,
+    ledger_sentences,
+    recovered,
+    sentence,
+    stored,
+    taken,
+    verdict,
+)
 from . import complain, display, monitor, processes
 from .common import nullspaces
 
@@ -245,7 +255,7 @@ def _show(solution: Solution, problem: Problem, written: list[str]) -> None:
     display.show_table("", ("kernel", "calls", "time", "share", "GB/s", "GFLOP/s"), _kernels(report))
     method = taken(report.options["solver"], report.solver_reason)
     lies = stored(report.options.get("storage", ""), report.storage_reason)
-    for said in filter(None, (*ledger_sentences(report), method, lies)):
+    for said in filter(None, (*ledger_sentences(report), *recovered(report), method, lies)):
         processes.say(f"- {said}")
     processes.say(f"\n{verdict(report)}.")
     for said in (report.reason, *written):

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .record import Report
+from .record import Recovery, Report
 
-__all__ = ["Report"]
+__all__ = ["Recovery", "Report"]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from html import escape
 
 from . import svg
-from .record import Report
+from .record import Recovery, Report
 
 LEFT, RIGHT, TOP, BOTTOM = 46.0, 14.0, 12.0, 46.0
 HEIGHT, PHONE_HEIGHT = 320.0, 250.0
@@ -31,6 +32,7 @@ def _draw(report: Report, points: list[tuple[float, float]], canvas: svg.Canvas)
     if tolerance > 0:
         parts.append(_tolerance(frame, tolerance))
     parts.append(svg.polyline([frame.at(x, y) for x, y in points], "curve"))
+    parts += [_recovery(frame, step) for step in report.recoveries]
     parts.append(_true_residual(frame, report, points[-1][0]))
     label = (
         f"Relative residual over {report.iterations:,} iterations, from {10 ** points[0][1]:.1e} "
@@ -85,6 +87,12 @@ def _tolerance(frame: _Frame, tolerance: float) -> str:
     _, y = frame.at(0, math.log10(tolerance))
     label = svg.text(LEFT + 6, y - 7, f"rtol {tolerance:g}", class_="note")
     return svg.line(LEFT, y, frame.right, y, "tolerance") + label
+
+
+def _recovery(frame: _Frame, step: Recovery) -> str:
+    x, _ = frame.at(step.iteration, frame.y0)
+    title = svg.element("title", escape(f"{step.kind} after iteration {step.iteration:,}: {step.why}"))
+    return svg.element("g", title + svg.line(x, TOP, x, frame.bottom, "recovery"))
 
 
 def _true_residual(frame: _Frame, report: Report, last: float) -> str:

@@ -13,7 +13,17 @@ from .pictures import Picture
 from .record import Report
 from .roof import Roof, roof_of
 from .tables import scrolling, table
-from .words import count, duration, ledger_sentences, quantity, sentence, share, stored, taken
+from .words import (
+    count,
+    duration,
+    ledger_sentences,
+    quantity,
+    recovered,
+    sentence,
+    share,
+    stored,
+    taken,
+)
 
 _TIMES = {
     "time_s": "time",
@@ -138,11 +148,14 @@ def convergence_section(report: Report) -> str:
     if not picture:
         return ""
     mood = "good" if report.converged else "bad"
+    recoveries = '<li><i class="mark"></i>recovery, as told below</li>' if report.recoveries else ""
     legend = (
         '<ul class="legend"><li><i class="line"></i>relative residual of the recurrence</li>'
-        f'<li><i class="dot {mood}"></i>residual recomputed from x: {report.true_residual:.2e}</li></ul>'
+        f'<li><i class="dot {mood}"></i>residual recomputed from x: {report.true_residual:.2e}</li>'
+        f"{recoveries}</ul>"
     )
-    return section("Convergence", picture + legend)
+    steps = "".join(f"<li>{escape(sentence(said))}</li>" for said in recovered(report))
+    return section("Convergence", picture + legend + (steps and f'<ul class="words">{steps}</ul>'))
 
 
 def problem_section(pictures: Sequence[Picture]) -> str:

@@ -4,13 +4,35 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from html import escape
 from typing import Any
 
 import numpy as np
 
 from ..errors import BadArgument
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """What a solve did where its recurrence led no further; the rungs are in :doc:`/results`.
+
+    Attributes
+    ----------
+    iteration : int
+        It was done after so many iterations.
+    kind : str
+        ``residual replaced``, ``smaller s`` or ``classic CG``.
+    why : str
+        What was wrong, as half a sentence.
+    residual : float
+        ``||b - A x|| / ||b||``, recomputed, of the x from which the solve went on.
+    """
+
+    iteration: int
+    kind: str
+    why: str
+    residual: float
 
 
 @dataclass(frozen=True)
@@ -31,6 +53,8 @@ class Report:
         Wall clock; virtual time for the ``model`` engine.
     history : ndarray, shape (iterations,) or (iterations + 1,)
         Relative residual of the recurrence.
+    recoveries : tuple of Recovery
+        What was done where the recurrence led no further, in order; empty where it converged by itself.
     ledger : dict
         Counts and times: reductions, messages, bytes, kernels, hidden and exposed time.
     trace : list of dict
@@ -60,6 +84,7 @@ class Report:
     machine: dict[str, Any] | None = None
     solver_reason: str = ""
     storage_reason: str = ""
+    recoveries: tuple[Recovery, ...] = ()
 
     @classmethod
     def from_core(cls, raw: dict[str, Any], **facts: Any) -> Report:
@@ -78,6 +103,7 @@ class Report:
             trace=list(raw.get("trace") or ()),
             solver_reason=str(raw.get("solver_reason", "")),
             storage_reason=str(raw.get("storage_reason", "")),
+            recoveries=tuple(Recovery(**step) for step in raw.get("recoveries") or ()),
             **facts,
         )
 
@@ -135,6 +161,8 @@ def json_ready(value: Any) -> Any:
         return {str(key): json_ready(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
         return json_ready(value.tolist())
+    if isinstance(value, Recovery):
+        return json_ready(asdict(value))
     if isinstance(value, (list, tuple)):
         return [json_ready(item) for item in value]
     if isinstance(value, np.generic):

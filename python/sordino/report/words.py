@@ -70,6 +70,14 @@ def stored(name: str, reason: str) -> str:
     return f"The matrix is stored by {ways[name]} ({name}): {reason}." if reason else ""
 
 
+def recovered(report: Report) -> list[str]:
+    """What was done where the recurrence led no further, a sentence for each step."""
+    return [
+        f"{step.kind} after {count(step.iteration, 'iteration')}, at {step.residual:.2e}: {step.why}"
+        for step in report.recoveries
+    ]
+
+
 def verdict(report: Report) -> str:
     """One line for a human: what came out, how well, how fast."""
     residual = f"||b - A x|| / ||b|| = {report.true_residual:.2e}"
