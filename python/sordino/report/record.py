@@ -17,16 +17,9 @@ from ..errors import BadArgument
 class Recovery:
     """What a solve did where its recurrence led no further; the rungs are in :doc:`/results`.
 
-    Attributes
-    ----------
-    iteration : int
-        It was done after so many iterations.
-    kind : str
-        ``residual replaced``, ``smaller s`` or ``classic CG``.
-    why : str
-        What was wrong, as half a sentence.
-    residual : float
-        ``||b - A x|| / ||b||``, recomputed, of the x from which the solve went on.
+    ``iteration`` says after how many iterations, ``kind`` what was done (``residual replaced``, ``smaller s`` or
+    ``classic CG``), ``why`` what was wrong, as half a sentence, and ``residual`` is ``||b - A x|| / ||b||`` of the x
+    from which the solve went on, recomputed.
     """
 
     iteration: int
