@@ -21,7 +21,9 @@ from ..problems import multiphase
 from ..report.record import json_ready
 from . import _records
 
-SUMMARY = "iterations and seconds of precond block-ilu by the shape of its tiles, beside others and Table I of 001"
+SUMMARY = (
+    "iterations and seconds of precond block-ilu by the shape of its tiles, beside others and Table I of 001"
+)
 
 Tile = tuple[int, int, int]
 
