@@ -155,7 +155,7 @@ __device__ inline bool begin_command(F f, T test, const Args& a, Shared& s, u64*
   bool beyond = iteration >= a.control->max_iterations;
   PartRef part = order == SumOrder::grid ? part_ref(a, threadIdx.x) : PartRef{};
   wait_for_previous_command();
-  let_next_command_come();
+  if (a.calls_early) let_next_command_come();
   u64 state = load_relaxed(reinterpret_cast<const u64*>(a.control));
   each_field(f, LoadKept{a});  // on their way, as is the first packet
   if constexpr (!std::is_same_v<T, NoTest>) each_field(test, LoadKept{a});
@@ -362,6 +362,7 @@ __device__ __forceinline__ void run_command(const F& functor, const T& exit_test
   constexpr int K = sums_of<F>;
   double sums[K > 0 ? K : 1] = {};
   bool well = run_groups<order>(f, a, sums);
+  if (!a.calls_early) let_next_command_come();
   if constexpr (K > 0 && order == SumOrder::grid)
     if (well && a.start.slot >= 0) start_reduction<K>(a, s, sums);
   note_end(a);

@@ -149,6 +149,10 @@ void Plan::add_sending(Args& a, const Outline& o, int turn, Launch& launch) {
   if (first < 0) a.all_send = true;
 }
 
+// Blocks that come while others still compute are dealt to whichever multiprocessor has room, and so are their rows: what
+// neighbours share meets in fewer caches (ADR 23). That costs a long command more than coming early gains a short one.
+constexpr i32 most_early_rounds = 12;  // of chunks, for each block
+
 // Who computes which chunks, and so who takes part in sending, depends on the grid.
 void Plan::deal_groups(Args& a, const Outline& o, int blocks) const {
   const Command& c = *o.command;
@@ -171,6 +175,9 @@ void Plan::deal_groups(Args& a, const Outline& o, int blocks) const {
     a.group[j].n_hands = i32(hands[j].size());
     std::copy(hands[j].begin(), hands[j].end(), a.group[j].hand);
   }
+  i32 chunks = 0;
+  for (int j = 0; j < a.n_groups; j++) chunks += a.group[j].n_chunks;
+  a.calls_early = chunks <= most_early_rounds * blocks;
   a.senders = a.n_puts == 0 ? 0 : a.all_send ? blocks : count_senders(loads, hands, blocks);
   if (a.n_puts > 0 && a.senders == 0) {  // a rank without such rows: the others are told all the same
     a.all_send = true;

@@ -199,10 +199,11 @@ struct Args {
   i32 iteration = 0;  // counted from the chunk's first
   u32 history_offset = 0, history_mask = 0;
   i32 n_finishes = 0, n_awaits = 0, n_puts = 0, n_groups = 0;
-  i32 parts = 0;          // of all finishes
-  i32 blocks = 0;         // that compute: all of the grid, but for one that collects the sums of the command before it
-  i32 senders = 0;        // blocks that take part in sending: those with chunks of groups that send,
-  bool all_send = false;  //   or all of them
+  i32 parts = 0;            // of all finishes
+  i32 blocks = 0;           // that compute: all of the grid, but for one that collects the sums of the command before it
+  i32 senders = 0;          // blocks that take part in sending: those with chunks of groups that send,
+  bool all_send = false;    //   or all of them
+  bool calls_early = true;  // the next command's blocks may come while this one's compute
   FinishArgs finish[most_finishes];
   AwaitArgs await[most_awaits];
   PutArgs put[most_puts];
