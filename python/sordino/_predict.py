@@ -131,7 +131,7 @@ def iteration(
     ------
     BadArgument
         More ranks than rows of what is run; precond block-ilu on a machine without a pace of its solves; partition
-        metis of what is run scaled; a system that is solved before iterations can be timed.
+        metis, and storage by diagonals in boxes, of what is run scaled; a system that is solved before iterations can be timed.
     """
     # A thread solves each tile, and smaller boxes have others.
     if options.get("precond") == "block-ilu" and TILE_SOLVES not in machine.get("paces", {}):
@@ -143,7 +143,7 @@ def iteration(
     late = max(0.0, found.ledger["imbalance_s"])
     uneven = late
     if late > _WORTH * found.seconds and not machines.is_random(machine):  # else two runs are not alike
-        alike = _shared_out_alike(subject) if stored else subject
+        alike = _shared_out_alike(subject) if plan.get("partition") != "boxes" else subject
         alone = _difference(alike, {**machine, **_INSTANT}, plan, runs[-2:], stop)
         uneven = min(late, max(0.0, alone.ledger["imbalance_s"]))
     parts = _parts(found, machine, late - uneven)
@@ -165,20 +165,31 @@ def automatic(
 def _as_run(
     subject: Subject, ranks: int, options: dict[str, Any]
 ) -> tuple[Subject, dict[str, Any], tuple[str, str] | None]:
-    """What is run, the options of its solver, and, of slabs, how the whole is stored, and why."""
+    """What is run, the options of its solver, and how the whole is stored, and why, where what is run need not say."""
     if options.get("partition") == "metis" and subject.scaled:
         raise BadArgument(
             f"partition metis is predicted up to {MOST_ROWS:,} rows: larger ones are run scaled, and cut elsewhere"
         )
+    stored = None
     if options.get("partition") == "boxes":
         subject, options = in_boxes(subject, ranks, options)
+        stored = _by_rows(options) if subject.run.n < subject.n else None
     if ranks > subject.run.n:
         raise BadArgument(f"{ranks:,} ranks are more than the {subject.run.n:,} rows that are run")
     plan = {**options, "engine": "model", "ranks": ranks, "rtol": NEVER, "atol": 0.0}
-    if plan.get("partition", "blocks") != "blocks":
-        return subject, plan, None
-    stored = _storage(subject, ranks, options)
-    return subject, {**plan, "storage": stored[0]}, stored
+    if plan.get("partition", "blocks") == "blocks":
+        stored = _storage(subject, ranks, options)
+    return subject, {**plan, "storage": stored[0]} if stored else plan, stored
+
+
+def _by_rows(options: dict[str, Any]) -> tuple[str, str]:
+    """How boxes are run that are smaller than those of the whole: short lines take more bytes a row by diagonals."""
+    if options.get("storage", "auto") not in ("auto", "csr"):
+        raise BadArgument(
+            f"boxes of more than {MOST_ROWS:,} cells in all are predicted by rows: leave storage "
+            f"'{options['storage']}' out, or give fewer cells"
+        )
+    return "csr", "larger boxes are run scaled, and by rows"
 
 
 def _storage(subject: Subject, ranks: int, options: dict[str, Any]) -> tuple[str, str]:

@@ -51,6 +51,7 @@ class DelayedSolver {
       : arrays_(indptr, indices, data) {
     Options o;
     update(o, options);
+    if (o.ranks < 1) bad_argument("a solver with delays is told its ranks, 1 or more");
     late_ = std::make_unique<LateSums>(o.ranks);
     const CsrView A{.n = n, .indptr = indptr.data(), .indices = indices.data(), .values = data.data()};
     nb::gil_scoped_release release;

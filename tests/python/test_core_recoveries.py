@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import sordino
 
@@ -33,6 +34,26 @@ def test_they_are_typed_in_order_and_the_same_on_any_number_of_ranks(too_much, s
         assert all(before.iteration <= after.iteration for before, after in pairwise(steps))
         assert all(solution.true_residual <= 2 * step.residual < 1e-10 for step in steps)
     assert found[0].recoveries == found[1].recoveries
+
+
+@pytest.fixture(scope="module")
+def closed():
+    """A small singular system with a high contrast, and options that ask for about what rounding leaves."""
+    A = sordino.poisson(4, 3, 8, contrast=4000.0).tocsr()
+    A = sp.csr_matrix(A - sp.diags(np.asarray(A.sum(axis=1)).ravel()))
+    options = {"precond": "jacobi", "nullspace": "constant", "engine": "host", "on_failure": "return"}
+    return A, options
+
+
+@pytest.mark.parametrize("solver", ["cg", "prcg", "gropp", "cgcg"])
+@pytest.mark.parametrize("rtol", [1.2e-14, 1e-16])
+def test_a_verified_solution_is_not_given_up_for_a_promised_one(closed, solver, rtol):
+    A, options = closed
+    for seed in range(6):
+        b = np.random.default_rng(seed).standard_normal(A.shape[0])
+        solution = sordino.solve(A, b, solver=solver, rtol=rtol, **options)
+        assert solution.status in ("converged", "stagnated"), (seed, solution.reason)
+        assert solution.true_residual <= 2 * min((step.residual for step in solution.recoveries), default=1)
 
 
 def test_a_solve_that_needs_none_has_none(too_much):

@@ -32,7 +32,7 @@ def test_smaller_boxes_of_ranks_take_as_long_as_the_whole(cells, ranks, machine,
     found = []
     for limit in (box.n, most):
         monkeypatch.setattr(_predict, "in_boxes", partial(_predict_boxes.in_boxes, most_rows=limit))
-        options = {"solver": "cg", "partition": "boxes"}
+        options = {"solver": "cg", "partition": "boxes", "storage": "csr"}
         found.append(_predict.iteration(of_box("", box), described, ranks, options, runs=_predict.RUNS[1:]))
     whole, scaled = found
     assert scaled.rows_run < 0.2 * whole.rows_run
@@ -57,7 +57,7 @@ def test_boxes_are_predicted_to_send_less_than_slabs(cli):
     assert auto["iteration_s"] == given["iteration_s"]
     # Rank 0 sends one plane of its slab, and three quarters of a plane of its box.
     assert given["ledger"]["bytes_sent"] == pytest.approx(0.75 * slabs["ledger"]["bytes_sent"], rel=0.01)
-    assert given["storage"] == "csr" and given["storage_reason"].startswith("ranks own boxes of the grid")
+    assert given["storage"] == "dia" and given["storage_reason"].startswith("its 7 diagonals take")
     (alone,) = predicted("--partition", "boxes", "--boxes", "1,2,3")
     assert alone["ranks"] == 6, "as many as boxes"
 
@@ -70,7 +70,6 @@ def test_boxes_that_cannot_be_predicted_say_so(cli, tmp_path, laplacian):
             "boxes 1 x 2 x 2 are 4, and each rank has one: there are 6 ranks",
         ),
         (("--grid", "6,12,24", "--ranks", 4), "grid is that of the problem, 12 x 12 x 12: leave it out"),
-        (("--storage", "dia", "--ranks", 4), "which partition 'boxes' cuts"),
     ):
         code, out, err = cli(*grid, *more)
         assert code == 2 and out == "" and sentence in err
@@ -81,6 +80,10 @@ def test_boxes_that_cannot_be_predicted_say_so(cli, tmp_path, laplacian):
     large = of_box("", Box((128, 128, 128)), 20_000)
     with pytest.raises(BadArgument, match="partition metis is predicted up to 1,000,000 rows"):
         _predict.iteration(large, machines.load("laptop"), 4, {"solver": "cg", "partition": "metis"})
+    in_boxes = {"solver": "cg", "partition": "boxes"}
+    assert _predict.iteration(large, machines.load("laptop"), 4, in_boxes).storage == "csr"
+    with pytest.raises(BadArgument, match="boxes of more than 1,000,000 cells in all are predicted by rows"):
+        _predict.iteration(large, machines.load("laptop"), 4, {**in_boxes, "storage": "dia"})
     closed = Box((16, 16, 16), phases="bubbles", contrast=10.0, boundary="neumann", obstacles=2)
     with pytest.raises(BadArgument, match="a tank that is closed on all sides"):
         _predict_boxes.loosened(closed.made(), closed.cells, [2, 2, 2], [2, 2, 2])

@@ -15,7 +15,8 @@ constexpr double least_progress = 0.5;  // a restart must reduce the true residu
 constexpr double as_good = 1 - 1e-6;    // a best x that promises no smaller part of the norm is the last one, but for rounding
 constexpr std::size_t most_recoveries = 100;
 constexpr double parted = 1.5;  // times what a recurrence that levels out takes for its residual: the true one does not follow
-constexpr double lost = 1e4;    // a recurrence that promised a residual so much below the true one has lost touch with it
+constexpr double attained = 1e-10;  // of the first residual: on a singular system what vanishes below it may be rounding
+constexpr double lost = 1e4;        // a recurrence that promised a residual so much below the true one has lost touch with it
 
 const char* why_stopped(Status status) {
   if (status == Status::time_limit) return ": the time limit is reached";
@@ -199,9 +200,10 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
     if (ending.verdict == proceed) tell_last(norm, out);
     if (ending.verdict == not_definite || ending.verdict == blew_up) {
       keep_better(norm);
-      if (has_lost_touch(norm) || (had_parted && (ending.verdict == blew_up || system_.null()))) {
+      const bool rounding = had_parted || norm <= attained * first;
+      if (has_lost_touch(norm) || (rounding && (ending.verdict == blew_up || system_.null()))) {
         ending = {met, "it had run on into rounding"};
-        begin_from_x(norm, out.iterations);
+        norm = system_.residual();  // A x is that of x again
       }
     }
     if (is_met() || ending.verdict == proceed) continue;  // that one: fewer are left than the loop takes at once
@@ -218,22 +220,23 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
     const bool restarts = kind == Recovery::Kind::residual_replaced;
     if (!restarts) {
       keep_better(norm);
-      begin_from_x(norm, out.iterations);
+      norm = system_.residual();
     }
+    keep(norm, out.iterations);  // verified, whatever a recurrence has promised of another x
     aim = restarts ? aim * tighten : target;
     if (out.iterations < control.max_iterations)
       out.recoveries.push_back({out.iterations, *kind, ending.why, norm / out.b_norm});
   }
-  if (is_met()) {
-    out.status = Status::converged;
-    out.reason = "the recomputed residual meets the tolerance";
-  }
-  if (out.status != Status::converged) {
+  if (!is_met()) {
     keep_better(norm);
     if (!(norm <= first)) {  // a NaN, or all that was kept is worse than what the solve was given
       system_.start_from(x0);
       norm = system_.residual();
     }
+  }
+  if (is_met()) {
+    out.status = Status::converged;
+    out.reason = "the recomputed residual meets the tolerance";
   }
   system_.hand_out(x0, out.iterations > 0);
   out.residual_norm = norm;
@@ -314,8 +317,8 @@ Driver::Ending Driver::iterate(int left, double norm, double aim, SolveOutcome& 
 // Between two stretches. What the loop carries stays as it is: A x is taken where the method computes one that it has used up.
 bool Driver::has_parted() {
   if (method_->after_all) s_.replay(method_->after_all);
-  const double followed = system_.residual();
-  return followed > parted * system_.look(method_->r);
+  const double followed = system_.residual(), seen = system_.look(method_->r);
+  return followed > parted * seen || seen > parted * followed;
 }
 
 // Rounds of the loop until the next look. Callbacks count anew in each stretch.
@@ -377,12 +380,6 @@ void Driver::keep(double norm, int iteration) {
   kept_ = iteration;
   s_.set(best_rr_, square(system_.in_loop(norm)));
   s_.replay(keep_start_);
-}
-
-// What is best is what x is, no longer what a recurrence promised of it; A x is that of x again.
-void Driver::begin_from_x(double& norm, int iteration) {
-  norm = system_.residual();
-  keep(norm, iteration);
 }
 
 // The best x of the checks replaces the last one, if its true residual is smaller.

@@ -75,7 +75,6 @@ class Driver {
   void look_at_last(const Outcome& outcome, int iterations);
   void keep(double norm, int iteration);
   void keep_better(double& norm);
-  void begin_from_x(double& norm, int iteration);
   bool has_lost_touch(double norm);
   std::optional<Recovery::Kind> recovery(Verdict verdict, double norm, double before, const SolveOutcome& out);
 
