@@ -5,7 +5,7 @@
 // of its result. With s entries a row in a triangle within tiles it moves 8 (2 s + 5) bytes a row: each factor twice, or L and
 // U once each; the inverse pivots; the intermediate vector to and fro; r and z. 4 s + 1 operations. Memory: s + 2 words a row,
 // or 2 s + 2 with U; cells beyond the ends of the grid, and on a device tiles up to a multiple of 32, count, too. Where ranks
-// own boxes, whose rows are in another order, 8 bytes a row more are moved and 4 held.
+// own boxes, whose rows are in another order, 8 bytes a row more are moved, and 4 held, and on the host of a device 8.
 #pragma once
 #include <memory>
 #include <vector>
