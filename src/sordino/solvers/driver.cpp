@@ -293,8 +293,7 @@ Driver::Ending Driver::iterate(int left, double norm, double aim, SolveOutcome& 
     const bool arrived = looks && !o.exited() && seen <= aim;
     const bool lags = o.verdict == met || o.verdict == asked_to_stop;
     bool over = o.exited() || arrived || left < steps;
-    const bool level = levels && plateau.seen(updates, s_.history);
-    const bool lost = (level || (levels && !out.recoveries.empty())) && !over && has_parted();
+    const bool lost = levels && plateau.seen(updates, s_.history) && !over && has_parted();
     over |= lost;
     if (lags && method_->end) s_.replay(method_->end);
     if (!o.exited() && over && method_->after_all) s_.replay(method_->after_all);
