@@ -64,7 +64,7 @@ def test_a_scan_is_printed_and_recorded(cli, tmp_path):
     assert [line["paper"] for line in lines] == [None, 185, 174]
     whole, cubes, flat = (line["iterations"] for line in lines)
     assert whole < cubes < flat and all(line["true_residual"] <= 1.000001e-8 for line in lines)
-    [said] = [line for line in out.splitlines() if "8 x 8 x 1" in line]
+    [said] = [line for line in out.splitlines() if line.startswith("8 x 8 x 1")]
     assert f"{flat / cubes:.2f}" in said and f"{174 / 185:.2f}" in said and f"{6.87 / 22.83:.2f}" in said
     assert "times the part cut, within" in out
     assert min(line["iterations"] for line in beside) > flat
