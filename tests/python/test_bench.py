@@ -136,6 +136,8 @@ def test_methods_and_preconditioners_are_measured_in_all_combinations(cli, tmp_p
     scaled, jacobi = (next(x for x in lines if x["precond"] == p) for p in ("sqrt-jacobi", "jacobi"))
     assert scaled["spmv_floor_s"] == pytest.approx(40 / 48 * jacobi["spmv_floor_s"], rel=1e-12)
     assert scaled["iteration_floor_s"] < jacobi["iteration_floor_s"]
+    # 4 diagonals or 3, x, b, r, p and A p; on the host where entries go, too, and a scaled copy of them
+    assert all(8 <= line["held_bytes"] / (8 * 8**3) <= 26 for line in lines)
 
 
 def test_kernels_are_held_against_their_roofline(cli, tmp_path):

@@ -18,13 +18,14 @@ NEVER = 1e-300
 
 @dataclass(frozen=True)
 class Ours:
-    """Seconds of an iteration and of a product in it, the bytes that one declares on a rank, counts of the whole, and
-    how the entries lay.
+    """Seconds of an iteration and of a product in it, the bytes that one declares on a rank, the most that a rank holds
+    of vectors and entries, counts of the whole, and how the entries lay.
     """
 
     iteration: float
     spmv: float
     bytes: float
+    held: int
     ledger: dict[str, Any]
     residual: float
     storage: str
@@ -57,26 +58,32 @@ def measure(
         "transport": "nccl" if way == "nccl" else "auto",
         "rtol": NEVER,
     }
-    solvers: dict[int, Solver] = {}
+    moved: dict[int, float] = {}
 
-    def run(count: int) -> tuple[int, float]:
-        if count not in solvers:
-            solvers[count] = Solver(rows, maxiter=count, **plan)
-        solution = solvers[count].solve(b, on_failure="return")
-        if solution.iterations < count:
-            raise BadArgument(
-                f"{given['solver']} with {given['precond']} ended before {count} "
-                "iterations: measure fewer --iterations"
-            )
-        return solution.iterations, solution.seconds
+    with Solver(rows, maxiter=iterations, **plan) as solver:
 
-    seconds = per_iteration(run, iterations, repeats)
-    product = min(next(iter(solvers.values())).time_product(iterations // 2 + 1) for _ in range(repeats))
-    solvers.clear()
-    timed = Solver(rows, maxiter=iterations, time_commands=True, **plan)
-    solution = timed.solve(b, on_failure="return")
-    storage = solution.report.options["storage"]
-    short = Solver(rows, maxiter=max(1, iterations // 4), **plan).solve(b, on_failure="return")
-    more = solution.iterations - short.iterations
-    moved = (solution.ledger["memory_bytes"] - short.ledger["memory_bytes"]) / more if more else 0.0
-    return Ours(seconds, product, moved, solution.ledger, solution.true_residual, storage)
+        def run(count: int) -> tuple[int, float]:
+            solution = solver.solve(b, on_failure="return", maxiter=count)
+            if solution.iterations < count:
+                raise BadArgument(
+                    f"{given['solver']} with {given['precond']} ended before {count} "
+                    "iterations: measure fewer --iterations"
+                )
+            moved[solution.iterations] = solution.ledger["memory_bytes"]
+            return solution.iterations, solution.seconds
+
+        seconds = per_iteration(run, iterations, repeats)
+        held = max(solver.memory()["bytes_per_rank"])  # before the product is timed, with a vector of its own
+        product = min(solver.time_product(iterations // 2 + 1) for _ in range(repeats))
+    with Solver(rows, maxiter=iterations, time_commands=True, **plan) as timed:
+        solution = timed.solve(b, on_failure="return")
+    few, many = min(moved), max(moved)
+    return Ours(
+        iteration=seconds,
+        spmv=product,
+        bytes=(moved[many] - moved[few]) / (many - few) if many > few else 0.0,
+        held=held,
+        ledger=solution.ledger,
+        residual=solution.true_residual,
+        storage=solution.report.options["storage"],
+    )

@@ -194,7 +194,7 @@ def _measure(
             "iteration_s": ours.iteration, "spmv_s": ours.spmv,
             "iteration_floor_s": ours.bytes * ranks / total if total else None,
             "spmv_floor_s": product_bytes * matrix.n / total if total else None,
-            "limit_program_s": floors.get((size, ranks)),
+            "held_bytes": ours.held, "limit_program_s": floors.get((size, ranks)),
             "peers": peers, "ledger": ours.ledger, "residual": ours.residual,
         }  # fmt: skip
         found.append(record)
@@ -216,6 +216,7 @@ def _show(size: int, records: list[dict[str, Any]]) -> None:
         "ranks",
         "us",
         "of its floor",
+        "vectors held",
         *[f"{name} us (x ours)" for name in names],
         "limit us (ours x)",
     )
@@ -228,6 +229,11 @@ def _show(size: int, records: list[dict[str, Any]]) -> None:
             special = [record[key] for key, usual in USUAL.items() if record[key] != usual]
             name = ", ".join([what, *special])
             row = [name, str(record["ranks"]), _us(ours), f"{ours / floor:.2f} x" if ours and floor else "-"]
+            row.append(
+                f"{record['held_bytes'] * record['ranks'] / (8 * record['rows']):.1f}"
+                if what == "iteration"
+                else ""
+            )
             row += [_against(record["peers"][key].get(name), ours) for name in names]
             rows.append([*row, f"{_us(limit)} ({ours / limit:.2f})" if limit and ours else "-"])
     display.show_table(f"{size}^3, {records[0]['rows']:,} rows, {records[0]['engine']} engine", heads, rows)
