@@ -16,10 +16,10 @@ struct Spent {
 constexpr int few = 6, many = 16;
 
 Spent spent(const CsrMatrix& A, const std::vector<double>& b, const std::string& method, const std::string& engine, int ranks,
-            int passes, int products) {
+            int passes, int products, const std::string& precond = "jacobi") {
   auto ledger = [&](int iterations) {
     Options o = options(method, engine, ranks);
-    o.precond = "jacobi";
+    o.precond = precond;
     o.storage = "csr";  // whose bytes are taken off below
     o.rtol = 1e-300;    // never met
     o.maxiter = iterations;
@@ -92,6 +92,27 @@ TEST("an iteration costs what the method's header says: commands, reductions, me
         CHECK(c.messages == h.halos * (gathers ? ranks - 1 : ranks > 1 ? 1 : 0));  // the first rank has one neighbour
         if (h.vector_words > 0) CHECK(c.vector_words == h.vector_words);
       }
+}
+
+TEST("without M cgcg keeps r alone, which u is: 9 words a row instead of 13, and a vector less") {
+  std::vector<double> b;
+  for (i64 i = 0; i < slabs().n; i++) b.push_back(1 + double(i * 7919 % 101) / 101);
+  for (const char* engine : {"host", "model"})
+    for (int ranks : {1, 3}) {
+      NOTE(engine, ", ranks = ", ranks);
+      Spent c = spent(slabs(), b, "cgcg", engine, ranks, 1, 1, "none");
+      CHECK(c.commands == 2);
+      CHECK(c.reductions == 1);
+      CHECK(c.values == 3);
+      CHECK(c.vector_words == 9);
+    }
+  auto held = [&](const char* precond) {
+    Options o = options("cgcg", "host", 1);
+    o.precond = precond;
+    o.storage = "csr";
+    return Solver(slabs().view(), o).memory()[0] / (8 * slabs().n);
+  };
+  CHECK(held("jacobi") - held("none") == 2);  // r, and 1/diag(A)
 }
 
 TEST("a method's workspace is what its header says") {

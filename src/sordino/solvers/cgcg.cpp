@@ -10,14 +10,17 @@ Cgcg::Cgcg(const Problem& k) {
   Scal gamma = q.scalar("(r,u)"), gamma_old = q.scalar("(r,u) old"), delta = q.scalar("(w,u)");
   Scal alpha = q.scalar("alpha"), alpha_old = q.scalar("alpha old");
   rr = q.scalar("(r,r)");
-  r = k.vector("r");
+  const Vec kept = k.d.id >= 0 ? k.vector("r") : Vec{};
+  r = kept.id >= 0 ? kept : u;
   levels_out = k.is_singular;
   tests_first = true;
 
   auto product = [&] { A.apply(q, u, w, start(dot(r, u) >> gamma, dot(w, u) >> delta, dot(r, r) >> rr)); };  // w = A u
   begin = q.record([&] {
-    q.run(Begin{.gamma_old = gamma_old, .alpha_old = alpha_old, .b = k.b, .Ax = k.Ax, .d = k.d, .r = r, .u = u, .p = p, .s = s},
-          push(u));
+    q.run(
+        Begin{
+            .gamma_old = gamma_old, .alpha_old = alpha_old, .b = k.b, .Ax = k.Ax, .d = k.d, .r = kept, .u = u, .p = p, .s = s},
+        push(u));
     product();
   });
   iterate = k.loop({.scalars = {{gamma, gamma_old}, {alpha, alpha_old}}}, rr, [&] {
@@ -30,14 +33,14 @@ Cgcg::Cgcg(const Problem& k) {
                .w = w,
                .d = k.d,
                .x = x,
-               .r = r,
+               .r = kept,
                .u = u,
                .p = p,
                .s = s},
           push(u));
     product();
   });
-  then_cg(k, name, {.r = r, .p = u});
+  then_cg(k, name, {.r = p, .p = u});
 }
 
 }  // namespace cgcg

@@ -1,14 +1,16 @@
 // Single-reduction conjugate gradients (Chronopoulos & Gear 1989; as D'Azevedo, Eijkhout & Romine 1993) with a diagonal M.
 //
 // Per iteration: 1 operator, 1 halo, 1 reduction of 3 values, exposed; two commands, the fewest of all methods here: right
-// where latency rules. Vector traffic beyond the operator 13 n words, workspace 5 n; 6 n with a nullspace, where A x is looked
-// at meanwhile. Where it leads no further, cg goes on, in r and u.
+// where latency rules. Vector traffic beyond the operator 13 n words, workspace 5 n; without M, where u is r, 9 n and 4 n. With
+// a nullspace, where A x is looked at meanwhile, a vector more. Where it leads no further, cg goes on, in p and u.
 #pragma once
 #include <cmath>
 
 #include "sordino/solvers/before_cg.hpp"
 
 namespace sordino::cgcg {
+
+// In both steps r may be left unset: without M it is u.
 
 struct Begin {  // r = b - A x;  u = M^-1 r;  p = s = 0.   beta = 0 in the first iteration because gamma_old is infinite
   Put gamma_old, alpha_old;
@@ -22,7 +24,7 @@ struct Begin {  // r = b - A x;  u = M^-1 r;  p = s = 0.   beta = 0 in the first
   }
   SORDINO_HD void row(i32 i) {
     double ri = b[i] - Ax[i];
-    r[i] = ri;
+    if (r.p) r[i] = ri;
     u[i] = d[i] * ri;
     p[i] = s[i] = 0;
   }
@@ -42,12 +44,12 @@ struct Step {  // beta = gamma / gamma_old;  alpha = gamma / (delta - beta gamma
     alpha = a;
   }
   SORDINO_HD void row(i32 i) {
-    double pi = u[i] + beta * p[i], si = w[i] + beta * s[i];
+    double ui = u[i], pi = ui + beta * p[i], si = w[i] + beta * s[i];
     p[i] = pi;
     s[i] = si;
     x[i] += a * pi;
-    double ri = r[i] - a * si;
-    r[i] = ri;
+    double ri = (r.p ? r[i] : ui) - a * si;
+    if (r.p) r[i] = ri;
     u[i] = d[i] * ri;
   }
 };

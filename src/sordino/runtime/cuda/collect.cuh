@@ -71,9 +71,10 @@ __device__ inline void collect_for_previous_command(const CollectArgs& c, Shared
   const i32 iteration = iteration_of(c);
   if (iteration >= c.control->max_iterations || iteration == c.mute_at) return;
   const u32 epoch = epoch_of(c, c.start.epoch), stop = c.start.tells_stop ? c.control->stop : 0;
+  Packet* place = threadIdx.x < 32 ? first_packet(c.start, c.values, epoch) : nullptr;
   double sum;
   if (!add_handed_in(c, epoch, s, sum) || threadIdx.x >= 32) return;
-  send_sums(c, c.values, sum, epoch, flag_word(epoch, stop));
+  send_sums(c, c.values, sum, epoch, flag_word(epoch, stop), place);
 }
 
 /// Whether commands of this kind can have a block more, which collects what the command before has handed on: if the functor

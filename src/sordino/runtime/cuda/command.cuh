@@ -154,6 +154,8 @@ __device__ inline bool begin_command(F f, T test, const Args& a, Shared& s, u64*
   i32 iteration = iteration_of(a);
   bool beyond = iteration >= a.control->max_iterations;
   PartRef part = order == SumOrder::grid ? part_ref(a, threadIdx.x) : PartRef{};
+  if (order == SumOrder::grid && sums_of<F> > 0 && a.start.slot >= 0 && threadIdx.x == 0)
+    s.start_epoch = epoch_of(a, a.start.epoch);
   wait_for_previous_command();
   if (a.calls_early) let_next_command_come();
   u64 state = load_relaxed(reinterpret_cast<const u64*>(a.control));

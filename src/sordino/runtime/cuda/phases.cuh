@@ -12,8 +12,9 @@ constexpr int warps = block_threads / 32;
 struct Shared {
   double part[most_parts];  // of the reductions finished here
   double finished[most_finishes * most_values];
-  bool stop;  // a stop request came with them
-  bool go;    // what the first warp found out: the block has something to do
+  bool stop;        // a stop request came with them
+  bool go;          // what the first warp found out: the block has something to do
+  u32 start_epoch;  // of the reduction that its rows' sums start
   double warp_sum[most_values][warps];
 };
 
@@ -225,25 +226,36 @@ __device__ inline void sent_rows(const Args& a) {
 
 // --- start ---------------------------------------------------------------------------------------------------------------
 
-/// The first warp, whose lane k < `values` has the rank's k-th sum, sends them to all ranks.
+/// Where rank `target` looks for this rank's sums of an epoch.
+__device__ inline auto packets_of(const StartArgs& start, int values, u32 epoch) {
+  return
+      [&start, place = i32((epoch & 1) * start.parts + start.place) * values](i32 target) { return start.to[target] + place; };
+}
+/// The place of the first packet that this thread's lane sends.
+__device__ inline Packet* first_packet(const StartArgs& start, int values, u32 epoch) {
+  return place_of_packet(values, start.targets, i32(threadIdx.x % 32), packets_of(start, values, epoch));
+}
+
+/// The first warp, whose lane k < `values` has the rank's k-th sum, sends them to all ranks. `place`: first_packet().
 template <class Told>
-__device__ __forceinline__ void send_sums(const Told& a, int values, double sum, u32 epoch, u32 word) {
-  i32 place = i32((epoch & 1) * a.start.parts + a.start.place) * values;
-  push_sums(values, a.start.targets, sum, word, [&](i32 target) { return a.start.to[target] + place; });
+__device__ __forceinline__ void send_sums(const Told& a, int values, double sum, u32 epoch, u32 word, Packet* place) {
+  push_sums(values, a.start.targets, sum, word, place, packets_of(a.start, values, epoch));
   if (threadIdx.x == 0) note_started(a);
 }
 
 /// Every block hands in its sums; the last block of the grid, which has the least rows, adds and sends them, unless the next
-/// command does.
+/// command does. That one waits for them: where they go is looked up before they are there.
 template <int K>
 __device__ inline void start_reduction(const Args& a, Shared& s, double (&sums)[K]) {
-  u32 epoch = epoch_of(a, a.start.epoch), stop = a.start.tells_stop ? a.control->stop : 0;
-  bool mute = iteration_of(a) == a.mute_at;
+  const u32 epoch = s.start_epoch;
+  const bool sends = !a.start.handed_on && blockIdx.x == gridDim.x - 1 && threadIdx.x < 32;
+  const bool mute = sends && iteration_of(a) == a.mute_at;
+  const u32 stop = sends && a.start.tells_stop ? a.control->stop : 0;
+  Packet* place = sends ? first_packet(a.start, K, epoch) : nullptr;
   const Partials at{a.start.partials, a.start.stride, a.start.slot};
   double sum;
-  if (!grid_sum<K>(a, at, epoch, sums, s.warp_sum, sum, a.start.handed_on)) return;
-  if (threadIdx.x >= 32 || mute) return;
-  send_sums(a, K, sum, epoch, flag_word(epoch, stop));
+  if (!grid_sum<K>(a, at, epoch, sums, s.warp_sum, sum, a.start.handed_on) || !sends || mute) return;
+  send_sums(a, K, sum, epoch, flag_word(epoch, stop), place);
 }
 
 }  // namespace sordino::cuda

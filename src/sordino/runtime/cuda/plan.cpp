@@ -300,6 +300,11 @@ bool Plan::can_send_by_rows(const Outline& o, int logical) const {
   return true;
 }
 
+// Every block of a command begins with a look at sums and ends with a packet, and those that find no place while the command
+// before runs come late. Where few blocks are soon done, more of them cost more than they bring (ADR 36).
+constexpr i64 few_blocks = 2;  // a multiprocessor
+constexpr i64 few_rounds = 4;  // of chunks
+
 void Plan::add(const Outline& o, const std::type_info& functor, const void* bytes) {
   const Command& c = *o.command;
   const std::type_info& test = o.tests ? c.test->type() : typeid(NoTest);
@@ -349,6 +354,8 @@ void Plan::add(const Outline& o, const std::type_info& functor, const void* byte
         for (int v : o.puts)
           wanted = std::max(wanted, (rank_.vectors()[v].exchange->rows_sent() + block_threads - 1) / block_threads);
       launch.wanted = wanted;
+      if (wanted <= few_rounds * few_blocks * mine_.multiprocessors)
+        at_once = std::min<i64>(at_once, few_blocks * mine_.multiprocessors);
       launch.blocks = int(std::min(wanted, at_once));
       if (resident_blocks > 0) launch.blocks = resident_blocks;
     }

@@ -135,7 +135,7 @@ __device__ inline void start_step(const StepHead& step, Shared& s, double (&sums
   __syncthreads();
   if (threadIdx.x < 32) fence_device();
   if (threadIdx.x >= 32 || mute) return;
-  send_sums(a, K, sum, epoch, word);
+  send_sums(a, K, sum, epoch, word, first_packet(a.start, K, epoch));
 }
 
 /// As begin_command(). That the previous command has ended is known only behind the end of its reduction, or the meeting:

@@ -88,15 +88,21 @@ __device__ inline bool grid_sum(const Waiter& a, const Partials& at, u32 epoch, 
   return true;
 }
 
-/// A warp, whose lane k < `values` has the k-th sum, sends them to all targets: `to(target)` says where.
+/// Where the n-th packet goes, of `values` for each target: `to(target)` says where a target's begin. Null: there are fewer.
 template <class To>
-__device__ __forceinline__ void push_sums(int values, i32 targets, double sum, u32 word, To to) {
-  int lane = threadIdx.x & 31;
+__device__ inline Packet* place_of_packet(int values, i32 targets, int n, To to) {
+  return n < targets * values ? to(n / values) + n % values : nullptr;
+}
+
+/// A warp, whose lane k < `values` has the k-th sum, sends them to all targets. `place`: of the lane's first packet, which can
+/// be looked up before the sums are there.
+template <class To>
+__device__ __forceinline__ void push_sums(int values, i32 targets, double sum, u32 word, Packet* place, To to) {
+  const int lane = threadIdx.x & 31;
 #pragma unroll 1
-  for (int first = 0; first < targets * values; first += 32) {
-    int i = first + lane;
-    double v = __shfl_sync(~0u, sum, i % values);
-    if (i < targets * values) store_packet(to(i / values) + i % values, {v, word});
+  for (int n = lane; n - lane < targets * values; n += 32, place = place_of_packet(values, targets, n, to)) {
+    double v = __shfl_sync(~0u, sum, n % values);
+    if (place) store_packet(place, {v, word});
   }
 }
 

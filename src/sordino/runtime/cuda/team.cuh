@@ -50,7 +50,8 @@ __device__ inline bool receive(const DeviceTeam& t, const TeamSlots& s, i32 from
 template <int K>
 __device__ inline void push_values(const DeviceTeam& t, const TeamSlots& s, u32 epoch, double value) {
   i32 place = ((epoch & 1) * t.ranks + t.rank) * K;
-  push_sums(K, t.ranks, value, flag_word(epoch, false), [&](i32 target) { return t.at(target, s.packets) + place; });
+  auto to = [&](i32 target) { return t.at(target, s.packets) + place; };
+  push_sums(K, t.ranks, value, flag_word(epoch, false), place_of_packet(K, t.ranks, threadIdx.x % 32, to), to);
 }
 
 /// One warp: lane k < K gets the sum of all ranks' k-th values, added in the order of the ranks: the same bits everywhere. If
