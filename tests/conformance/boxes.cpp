@@ -146,6 +146,15 @@ TEST("what boxes cannot have is refused with a sentence") {
   refused([](Options& o) { o.precond = "block-ilu"; }, "partition 'boxes' changes the order of the rows", false);
   refused([](Options& o) { o.deterministic = "on"; }, "partition 'boxes' has another order of rows on each");
   refused([](Options& o) { o.boxes = "2,0"; }, "boxes is one to three numbers from 1 on");
+  for (auto [cell, sentence] : {std::pair<i64, const char*>{p.order.cells[3], "row 7 is in cell"},
+                                {-1, "row 7 is in cell -1, and the grid has 504"},
+                                {504, "row 7 is in cell 504, and the grid has 504"}}) {
+    std::vector<i64> cells = p.order.cells;
+    cells[7] = cell;
+    System s = p.system();
+    s.cells = cells.data();
+    CHECK_THROWS(Solver(s, in_boxes("cg", "jacobi", "host", 2)), Error, sentence);
+  }
   CHECK_THROWS(Solver(A.view(), in_boxes("cg", "jacobi", "host", 2)), Error, "partition 'boxes' is done by the Python package");
   Solver alone(A.view(), in_boxes("cg", "jacobi", "host", 1));  // one rank has them all, in their order
   CHECK(alone.storage() == "dia");

@@ -93,7 +93,7 @@ void Options::fields(V&& v) {
   v("degree", degree, "solve", "products with A in an application of precond chebyshev", any);
   v("tile", tile, "solve",
     "cells in x, y and z of a tile of precond block-ilu, such as 8,8,4; auto: on the host a rank's rows are one tile, on GPUs "
-    "4,4,4",
+    "4,4,4 to 8,8,8, the larger the more cells a rank has",
     any);
   v("grid", grid, "solve",
     "cells in x, y and z whose unknowns the rows are, x fastest, for tiles and boxes, such as 64,64,32; empty: one line of "

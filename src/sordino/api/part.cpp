@@ -49,6 +49,20 @@ void check_partition(const System& s, const Options& o) {
     throw Error(Errc::unsupported, named + " is done by the Python package, which hands over rows in another order, with cuts");
 }
 
+/// A cell that two rows have would lose entries without a word.
+void check_cells(const System& s) {
+  if (!s.cells) return;
+  std::vector<bool> taken(std::size_t(s.A.n), false);
+  for (i64 row = 0; row < s.A.n; row++) {
+    const i64 cell = s.cells[row];
+    const bool is_cell = cell >= 0 && cell < s.A.n;
+    if (!is_cell || taken[std::size_t(cell)])
+      bad_argument("row " + std::to_string(row) + " is in cell " + std::to_string(cell) +
+                   (is_cell ? ", which another row has" : ", and the grid has " + std::to_string(s.A.n)));
+    taken[std::size_t(cell)] = true;
+  }
+}
+
 std::string preconditioner_of(const System& s, const Options& o) {
   if (s.brings_preconditioner()) return "given";
   return s.product ? "none" : choose_preconditioner(s.A, o.precond);
@@ -139,6 +153,7 @@ Choice choose(const System& s, const Options& o) {
   if (o.ranks > s.A.n)  // before threads are started for them
     bad_argument("more ranks (" + std::to_string(o.ranks) + ") than rows (" + std::to_string(s.A.n) + ")");
   check_partition(s, o);
+  check_cells(s);
   auto chosen = choose_method(s, o);
   Choice c{chosen.method, chosen.why, preconditioner_of(s, o), chosen.symmetry};
   if (s.product && !c.method->any_preconditioner)

@@ -21,13 +21,12 @@ struct Tiling {
 };
 
 /// Options `grid` (empty: the rows are one line) and `tile`, or what auto takes: on the host one tile a rank, which loses the
-/// fewest couplings to one thread; on a device, which needs a tile for each of many threads, 4 x 4 x 4 cells of a grid that
-/// is given. Throws bad_argument with one sentence if it is not, if the grid has not n cells, or if a tile is larger than a
-/// rank's box.
+/// fewest couplings to one thread; on a device, which needs a tile for each of many threads, what costs least of 4 x 4 x 4 to 8
+/// x 8 x 8 cells of a grid that is given (ADR 29). Throws bad_argument with one sentence if it is not, if the grid has not n
+/// cells, or if a tile is larger than a rank's box.
 Tiling choose_tiling(i64 n, const std::string& grid, const std::string& tile, int ranks, bool device);
 
-/// The same where ranks own boxes, each of which is cut by itself: tiles begin at its corner. On a device auto takes 4 x 4 x 4
-/// cells or, where boxes are thinner, fewer. `cells`: of rows.
+/// The same where ranks own boxes, each of which is cut by itself: tiles begin at its corner. `cells`: of rows.
 Tiling choose_tiling(const Boxes& boxes, const i64* cells, const std::string& tile, bool device);
 
 /// Ranks get whole layers of tiles, as equally many as there are, and blocks of sums lie in one layer or have several: so a

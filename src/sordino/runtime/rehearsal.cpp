@@ -12,12 +12,22 @@ Rehearsal::Rehearsal(Rank& rank)
   rank.check_idle("a replay is rehearsed");
 }
 
+// What was made meanwhile stays, as if nothing had been replayed with it.
 Rehearsal::~Rehearsal() {
-  rank_.vector_map_ = vector_map_;
-  rank_.scalar_map_ = scalar_map_;
-  rank_.pushed = pushed_;
-  rank_.seen = seen_;
-  rank_.reductions_ = reductions_;
+  auto put_back = [](auto& now, const auto& before, auto fresh) {
+    for (std::size_t i = 0; i < now.size(); i++) now[i] = i < before.size() ? before[i] : fresh(i);
+  };
+  auto itself = [](std::size_t i) { return int(i); };
+  auto none = [](std::size_t) { return u32(0); };
+  put_back(rank_.vector_map_, vector_map_, itself);
+  put_back(rank_.scalar_map_, scalar_map_, itself);
+  put_back(rank_.pushed, pushed_, none);
+  put_back(rank_.seen, seen_, none);
+  put_back(rank_.reductions_, reductions_, [&](std::size_t i) {
+    Reduction fresh = rank_.reductions_[i];
+    fresh.started = fresh.finished = 0;
+    return fresh;
+  });
 }
 
 void Rehearsal::replay(Recorded& recorded, int iterations) {

@@ -26,6 +26,20 @@ TEST("auto takes one tile a rank on the host, and many on a device, with a layer
   CHECK(choose_tiling(480, "", "64", 2, true).tile == (Extents{64, 1, 1}));
 }
 
+TEST("on a device auto takes larger tiles where there are cells for all threads, as the scan found them to be faster") {
+  auto choose = [](i64 x, i64 y, i64 z, int ranks) {
+    const std::string grid = std::to_string(x) + "," + std::to_string(y) + "," + std::to_string(z);
+    return choose_tiling(x * y * z, grid, "auto", ranks, true).tile;
+  };
+  CHECK(choose(64, 64, 64, 1) == (Extents{4, 4, 4}));
+  CHECK(choose(128, 64, 256, 1) == (Extents{4, 4, 4}));   // measured: 223 ms, and 267 with 8 x 8 x 4
+  CHECK(choose(256, 128, 512, 1) == (Extents{8, 4, 8}));  // measured: 2.89 s, and 3.18 with 4 x 4 x 4
+  CHECK(choose(256, 128, 512, 8) == (Extents{4, 4, 4}));  // as many cells a rank as the first ones
+  const i64 cell = 0;
+  CHECK(choose_tiling({{256, 128, 512}, {1, 1, 1}}, &cell, "auto", true).tile == (Extents{8, 4, 8}));
+  CHECK(choose_tiling({{256, 128, 512}, {2, 2, 2}}, &cell, "auto", true).tile == (Extents{4, 4, 4}));
+}
+
 TEST("in boxes a tile fits into the smallest one, and auto takes what fits") {
   const Boxes boxes{{13, 6, 16}, {2, 1, 4}};
   const i64 cell = 0;

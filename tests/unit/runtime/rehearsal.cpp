@@ -134,3 +134,32 @@ TEST("a recording of nothing needs no rehearsal, and beside a replay there is no
   CHECK_THROWS(Rehearsal(k.s), Error, "a replay is rehearsed while a replay is under way");
   replay.wait();
 }
+
+TEST("what is recorded while replays are rehearsed is there behind it, and nothing was replayed with it") {
+  Bench k;
+  Recorded late;
+  Scal v;
+  Vec c;
+  {
+    Rehearsal rehearsal(k.s);
+    v = k.s.scalar("v", 1);
+    c = k.s.vector("c", k.space, &k.exchange);
+    late = k.s.record([&] {
+      k.s.run(paper::Overwrite{c}, push(c));
+      k.s.run(paper::Square{k.a}, start(v));
+      k.s.wait(v);
+      k.s.run(paper::ReadGhosts{c, k.a});
+    });
+    rehearsal.replay(late);
+  }
+  auto& made = k.s.reductions().back();
+  CHECK(made.to == std::vector<int>{v.id});
+  CHECK(made.started == 0);
+  CHECK(k.s.pushed[std::size_t(c.id)] == 0);
+  const int before = k.engine.compilations;
+  k.s.replay(late);
+  CHECK(k.engine.compilations == before);
+  CHECK(k.s.reductions().back().started == 1);
+  CHECK(k.s.reductions().back().finished == 1);
+  CHECK(k.s.seen[std::size_t(c.id)] == 1);
+}
