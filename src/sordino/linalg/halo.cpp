@@ -3,48 +3,58 @@
 #include <algorithm>
 
 #include "sordino/comm/communicator.hpp"
+#include "sordino/comm/delivery.hpp"
 
 namespace sordino {
 namespace {
 
 constexpr int channel = 1;
-constexpr int ahead = 64;  // ranks that are told what is needed before the first is heard
 
 bool contiguous(const std::vector<i32>& rows) { return rows.empty() || rows.back() - rows.front() + 1 == i32(rows.size()); }
 
-// What each rank needs from each other: the rows, preceded by the storage row where they shall land. Who needs nothing says so,
-// for nobody else knows. Few letters are under way at a time: on the model, one from each of thousands to each would take
-// memory by the square of ranks.
+/// Whose rows these are, in order.
+std::vector<int> owners(const Partition& part, const std::vector<i64>& ghosts) {
+  std::vector<int> ranks;
+  for (auto at = ghosts.begin(); at != ghosts.end(); at = std::lower_bound(at, ghosts.end(), part.first_row(ranks.back() + 1)))
+    ranks.push_back(part.owner(*at));
+  return ranks;
+}
+
+/// The ranks between which and this one rows go: those that it needs rows of, and those that wrote to it. In order.
+std::vector<int> neighbours(std::vector<int> owners, const std::vector<Dispatch>& needs) {
+  for (auto& l : needs) owners.push_back(l.from);
+  std::sort(owners.begin(), owners.end());
+  owners.erase(std::unique(owners.begin(), owners.end()), owners.end());
+  return owners;
+}
+
+// Who needs rows of another rank tells it which, preceded by the storage row where they shall land.
 void trade_needs(Rank& rank, const Partition& part, const Space& space, const std::vector<i64>& ghosts, Exchange& x) {
-  int me = rank.id(), P = rank.size();
-  Communicator comm(rank, channel);
   auto place = [&](int q) { return std::lower_bound(ghosts.begin(), ghosts.end(), part.first_row(q)) - ghosts.begin(); };
-  auto tell = [&](int q) {
-    std::vector<i64> needs{space.rows + place(q)};
-    needs.insert(needs.end(), ghosts.begin() + place(q), ghosts.begin() + place(q + 1));
-    comm.send(q, needs);
-  };
-  auto hear = [&](int q) {
-    auto needs = comm.receive<i64>(q);
+  std::vector<Dispatch> letters;
+  for (int q : owners(part, ghosts)) {
+    Dispatch& l = letters.emplace_back(Dispatch{.to = q, .words = {space.rows + place(q)}});
+    l.words.insert(l.words.end(), ghosts.begin() + place(q), ghosts.begin() + place(q + 1));
+  }
+  const std::vector<Dispatch> needs = deliver(rank, channel, std::move(letters));
+  auto need = needs.begin();
+  for (int q : neighbours(owners(part, ghosts), needs)) {
     ExchangePeer p;
     p.rank = q;
     p.recv_first = space.rows + i32(place(q));
     p.recv_count = i32(place(q + 1) - place(q));
-    p.remote_first = i32(needs[0]);
-    p.send_count = i32(needs.size()) - 1;
-    if (p.send_count == 0 && p.recv_count == 0) return;
-    for (i32 k = 1; k <= p.send_count; k++) p.send_rows.push_back(i32(needs[k] - space.first_row));
+    if (need != needs.end() && need->from == q) {
+      p.remote_first = i32(need->words[0]);
+      p.send_count = i32(need->words.size()) - 1;
+      for (i32 k = 1; k <= p.send_count; k++) p.send_rows.push_back(i32(need->words[std::size_t(k)] - space.first_row));
+      need++;
+    }
     if (contiguous(p.send_rows)) {
       p.send_first = p.send_rows.empty() ? 0 : p.send_rows[0];
       p.send_rows.clear();
     }
     x.peers.push_back(std::move(p));
-  };
-  for (int k = 1; k < P + ahead; k++) {
-    if (k < P) tell((me + k) % P);
-    if (k > ahead) hear((me - (k - ahead) + P) % P);
   }
-  std::sort(x.peers.begin(), x.peers.end(), [](auto& a, auto& b) { return a.rank < b.rank; });
 }
 
 // Peers tell each other at which place in their list the other one stands: that is the flag it raises.

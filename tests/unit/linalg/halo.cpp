@@ -94,7 +94,7 @@ TEST("one row a rank") {
   }
 }
 
-TEST("more ranks than are told at once hear of each other all the same") {
+TEST("many ranks hear of each other all the same") {
   NOTE(fresh::said());
   fresh::Random random(33);
   const int ranks = 150;
