@@ -38,9 +38,12 @@ def test_rooflines_of_the_paper_s_kernels():
         )
 
 
-def test_seconds_of_tiles_on_a_gpu():
-    runs = _lines("2026-11-23_kernels_h200.jsonl", "tiles")
-    table = _table("theory/001.md", "tile, one H200")
+@pytest.mark.parametrize(
+    ("record", "cells"), [("kernels_h200", "128 x 64 x 256"), ("tiles_h200", "256 x 128 x 512")]
+)
+def test_seconds_of_tiles_on_a_gpu(record, cells):
+    runs = _lines(f"2026-11-23_{record}.jsonl", "tiles")
+    table = _table("theory/001.md", f"tile, one H200, {cells}")
     assert len(table) == len(runs)
     for (label, _, *told), run in zip(table, runs, strict=True):
         said = " x ".join(map(str, run["tile"])) if "tile" in run else f"`{run['precond']}` instead"
