@@ -16,6 +16,7 @@ from . import linalg
 from . import log as _log  # noqa: F401  the logger must have its handler from the start
 from ._comm import Communicator, Pending, run
 from ._estimate import estimate_memory
+from ._hmatrix import HMatrix, hmatrix
 from ._once import solve
 from ._rows import RowsSolver
 from ._solution import Solution
@@ -47,6 +48,7 @@ __all__ = [
     "Communicator",
     "DeviceError",
     "FileError",
+    "HMatrix",
     "Interrupted",
     "NotConverged",
     "NotConvergedWarning",
@@ -61,6 +63,7 @@ __all__ = [
     "Unsupported",
     "__version__",
     "estimate_memory",
+    "hmatrix",
     "linalg",
     "poisson",
     "read_matrix",

@@ -52,9 +52,9 @@ class Order:
         if self.places is None or vectors is None:
             return vectors
         if not isinstance(vectors, np.ndarray):
+            whose = "an H-matrix" if self.rows is None else f"partition={self.partition!r}"
             raise Unsupported(
-                f"partition={self.partition!r} has another order of rows, which is made on the CPU: "
-                "hand over vectors in its memory"
+                f"{whose} has another order of rows, which is made on the CPU: hand over vectors in its memory"
             )
         return np.ascontiguousarray(np.asarray(vectors)[..., self.places])
 
@@ -92,6 +92,8 @@ def ordered(system: System, options: dict[str, Any]) -> tuple[System, Order]:
     -----
     Memory: the matrix once more, and 24 bytes an entry while it lasts; afterwards 8 an entry and its pattern.
     """
+    if "hmatrix" in system.given:
+        return _as_in_tree(system)
     ranks = int(options["ranks"]) * int(core().mpi()["size"])
     partition = options.get("partition", "blocks")
     boxes = _chosen_boxes(system.n, ranks, options) if partition == "boxes" else None
@@ -115,6 +117,15 @@ def ordered(system: System, options: dict[str, Any]) -> tuple[System, Order]:
     order = Order(places, slots, matrix, tuple(cuts), partition)
     given = {name: _given(name, value, order, places) for name, value in system.given.items()}
     return replace(system, rows=rows, given=given), order
+
+
+def _as_in_tree(system: System) -> tuple[System, Order]:
+    """Rows in the order of an H-matrix's clusters."""
+    places = system.given["hmatrix"].order()
+    order = Order(places)
+    return replace(
+        system, given={name: _given(name, value, order, places) for name, value in system.given.items()}
+    ), order
 
 
 def _chosen_boxes(n: int, ranks: int, options: dict[str, Any]) -> tuple[list[int], list[int]]:

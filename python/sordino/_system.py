@@ -11,15 +11,16 @@ from scipy.sparse.linalg import LinearOperator
 
 from ._callbacks import Function
 from ._device import host_copy
+from ._hmatrix import HMatrix
 from ._matrix import MOST_ROWS, CsrArrays, as_csr
 from ._numbers import is_complex, words
 from ._vectors import is_single
-from .errors import BadArgument
+from .errors import BadArgument, Unsupported
 
 
 @dataclass(frozen=True)
 class System:
-    """A matrix by its entries (`rows`) or as a function, and a preconditioner that the caller brings (`given`)."""
+    """A matrix by its entries (`rows`), as a function or an H-matrix, and a preconditioner that the caller brings."""
 
     n: int
     rows: CsrArrays | None
@@ -51,11 +52,13 @@ class System:
         return {**given, "words": 2} if self.complex else given
 
     def multiply(self, x: np.ndarray) -> np.ndarray:
-        """A x on this thread, by SciPy or by the caller's function. Shape (n,)."""
+        """A x, shape (n,), by SciPy, the caller's function or an H-matrix, whose order x is in."""
         if is_complex(x.dtype) and not self.complex:
             return self.multiply(x.real.copy()) + 1j * self.multiply(x.imag.copy())
         if self.rows is not None:
             return self.rows.product(x)
+        if "hmatrix" in self.given:
+            return self.given["hmatrix"].multiply(x[:, None])
         return self.given["product"].apply(x)
 
     def precondition(self, r: np.ndarray) -> np.ndarray:
@@ -90,10 +93,15 @@ def as_system(A: Any, M: Any = None, *, own: bool = True) -> System:
         M = M.aspreconditioner()
     A, M = host_copy(A, "the matrix"), host_copy(M, "the preconditioner")
     single = is_single(getattr(A, "dtype", None))
-    if _is_operator(A):
+    given: dict[str, Any]
+    if isinstance(A, HMatrix):
+        n, rows, numbers, given = A.shape[0], None, False, {"hmatrix": A.native}
+        if _holds_complex(M):
+            raise Unsupported("an H-matrix is real, and its preconditioner must be, too")
+    elif _is_operator(A):
         n, rows = _size_of(A, "the operator"), None
         numbers = _holds_complex(A) or _holds_complex(M)
-        given: dict[str, Any] = {"product": Function(A.matvec, n, "the operator", numbers)}
+        given = {"product": Function(A.matvec, n, "the operator", numbers)}
     else:
         rows = A if isinstance(A, CsrArrays) else as_csr(A, own=own)
         numbers = rows.complex or _holds_complex(M)

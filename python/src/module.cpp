@@ -16,6 +16,7 @@ void define_communicator(nb::module_& m);  // communicator.cpp
 void define_delays(nb::module_& m);        // delays.cpp
 void define_dslash(nb::module_& m);        // dslash.cpp
 void define_faults(nb::module_& m);        // faults.cpp
+void define_hmatrix(nb::module_& m);       // hmatrix.cpp
 void define_rows(nb::module_& m);          // rows.cpp
 void define_solver(nb::module_& m);        // solver.cpp
 
@@ -136,6 +137,7 @@ NB_MODULE(_core, m) {
   py::define_delays(m);
   py::define_dslash(m);
   py::define_faults(m);
+  py::define_hmatrix(m);
   py::define_rows(m);
   py::define_solver(m);
 }

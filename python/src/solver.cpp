@@ -2,6 +2,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include "convert.hpp"
+#include "hmatrix.hpp"
 #include "of_process.hpp"
 #include "sordino/api/engines.hpp"
 #include "sordino/config.hpp"
@@ -80,6 +81,10 @@ struct GivenSystem {
       inverse_ = {ptr, columns, values};
       system.inverse = {n, ptr.data(), columns.data(), values.data(), 0, -1, words_};
     }
+    if (nb::object h = get("hmatrix"); !h.is_none()) {
+      system.hmatrix = &nb::cast<const PyHMatrix&>(h).matrix();
+      hmatrix_ = h;
+    }
     system.nullspace = {basis_of(get("nullspace")), basis_of(get("left_nullspace"))};
     if (nb::object cuts = get("cuts"); !cuts.is_none()) system.cuts = nb::cast<std::vector<i64>>(cuts);
     if (nb::object cells = get("cells"); !cells.is_none()) {
@@ -90,7 +95,7 @@ struct GivenSystem {
     }
     if (nb::object every = get("look_every"); !every.is_none()) system.watch.every = nb::cast<int>(every);
     if (nb::object x = get("look_x"); !x.is_none()) system.watch.x = nb::cast<bool>(x);
-    if (system.product) return;
+    if (!system.has_entries()) return;
     require_csr(indptr, indices, data, n);
     system.A = {n, indptr.data(), indices.data(), data.data(), 0, -1, words_};
   }
@@ -110,6 +115,7 @@ struct GivenSystem {
   Array<i32> indices_;
   Array<double> data_;
   Array<i64> cells_;
+  nb::object hmatrix_;
   std::tuple<Array<i64>, Array<i32>, Array<double>> inverse_;
 };
 

@@ -181,7 +181,7 @@ bool may_take(const MethodEntry& m, const Choice& c) {
 /// Why it is cg, whatever a machine would say; empty: it is not said yet.
 std::string why_cg(const System& s, const Options& o, const Choice& c, int ranks, bool described) {
   if (ranks == 1) return "one rank waits for nobody, and it moves the fewest bytes";
-  if (s.product) return "the product is a function, and nobody knows what it costs";
+  if (!s.has_entries()) return "nobody knows what a product costs with a matrix that is " + std::string(s.stands_as());
   if (s.A.is_complex()) return "the entries are complex";
   if (s.brings_operator() || c.preconditioner == "block-ilu") return "nobody knows what the preconditioner costs";
   if (o.deterministic == "on")

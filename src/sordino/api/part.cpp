@@ -29,8 +29,8 @@ void check_given(const System& s, const Options& o) {
   for (std::size_t i = 0; i < s.diagonal.size(); i++)
     if (!std::isfinite(s.diagonal[i]))
       bad_argument("the preconditioner holds a NaN or Inf at row " + std::to_string(i / s.A.words));
-  if (s.product && o.precond != "auto" && o.precond != "none")
-    bad_argument(o.precond + " needs the entries of the matrix, which is given as a function");
+  const bool fits = o.precond == "auto" || o.precond == "none" || (s.hmatrix && o.precond == "jacobi");
+  if (!s.has_entries() && !fits) bad_argument(o.precond + " needs the entries of the matrix, which is " + s.stands_as());
 }
 
 /// Whether ranks own other rows than those that the matrix has beside each other.
@@ -41,7 +41,7 @@ void check_partition(const System& s, const Options& o) {
   const std::string named = "partition '" + o.partition + "'";
   if (o.precond == "block-ilu" && !s.cells)
     bad_argument(named + " changes the order of the rows, in which block-ilu finds its tiles");
-  if (s.product) bad_argument(named + " needs the entries of the matrix, which is given as a function");
+  if (!s.has_entries()) bad_argument(named + " needs the entries of the matrix, which is " + s.stands_as());
   if (o.deterministic == "on")
     bad_argument("deterministic 'on' keeps the bits on any number of ranks, and " + named +
                  " has another order of rows on each: choose one");
@@ -65,6 +65,7 @@ void check_cells(const System& s) {
 
 std::string preconditioner_of(const System& s, const Options& o) {
   if (s.brings_preconditioner()) return "given";
+  if (s.hmatrix) return o.precond == "none" ? "none" : "jacobi";
   return s.product ? "none" : choose_preconditioner(s.A, o.precond);
 }
 
@@ -93,6 +94,14 @@ void build_operator(Part& p, Rank& rank, const System& s, const ScaledMatrix* sc
     p.A = std::make_unique<HostOperator>(rank, partition, "product on the host", s.product, s.A.words);
     return;
   }
+  if (s.hmatrix) {
+    using hmatrix::HMatrixOperator;
+    auto matrix = c.method->replicated ? HMatrixOperator::gathered(rank, *s.hmatrix, partition)
+                                       : std::make_unique<HMatrixOperator>(rank, *s.hmatrix, partition);
+    p.hmatrix = matrix.get();
+    p.A = std::move(matrix);
+    return;
+  }
   const CsrView A = scaled ? scaled->view() : s.A;
   auto entries = c.method->replicated ? CsrOperator::gathered(rank, A, partition, c.storage.diagonals)
                                       : std::make_unique<CsrOperator>(rank, A, partition, c.storage.diagonals);
@@ -109,11 +118,23 @@ void check_tiles(const System& s, const Options& o) {
                  " diagonals, as grids have, and this one has more: use jacobi");
 }
 
+/// Of an H-matrix, whose diagonal lies in dense leaves.
+std::unique_ptr<Preconditioner> inverse_diagonal(Rank& rank, int space, const hmatrix::HMatrix& matrix) {
+  std::vector<double> d = matrix.diagonal();
+  for (double& entry : d) {
+    if (entry == 0) bad_argument("precond jacobi divides by the diagonal, which has a zero: use none");
+    entry = 1 / entry;
+  }
+  return std::make_unique<GivenDiagonal>(rank, space, d.data());
+}
+
 void build_preconditioner(Part& p, Rank& rank, const System& s, const ScaledMatrix* scaled, const Choice& c,
                           const Partition& partition, int degree) {
   Range range("set up the preconditioner");
   int space = p.A->space();
-  if (c.preconditioner == "jacobi") {
+  if (c.preconditioner == "jacobi" && s.hmatrix) {
+    p.M = inverse_diagonal(rank, space, *s.hmatrix);
+  } else if (c.preconditioner == "jacobi") {
     auto jacobi = std::make_unique<Jacobi>(rank, s.A, space, c.method->complex);
     p.jacobi = jacobi.get();
     p.M = std::move(jacobi);
@@ -148,7 +169,7 @@ void build_preconditioner(Part& p, Rank& rank, const System& s, const ScaledMatr
 
 Choice choose(const System& s, const Options& o) {
   validate(o);
-  if (!s.product) validate(s.A);
+  if (s.has_entries()) validate(s.A);
   check_given(s, o);
   if (o.ranks > s.A.n)  // before threads are started for them
     bad_argument("more ranks (" + std::to_string(o.ranks) + ") than rows (" + std::to_string(s.A.n) + ")");
@@ -175,9 +196,9 @@ Choice choose(const System& s, const Options& o) {
 }
 
 StorageChoice storage_of(const System& s, const Options& o, int ranks) {
-  if (!s.product) return choose_storage(s.A, o.storage, (s.A.n + ranks - 1) / ranks, o.precond == "sqrt-jacobi", s.cells);
+  if (s.has_entries()) return choose_storage(s.A, o.storage, (s.A.n + ranks - 1) / ranks, o.precond == "sqrt-jacobi", s.cells);
   if (o.storage == "auto" || o.storage == "csr") return {"", "", {}};
-  bad_argument("storage '" + o.storage + "' needs the entries of the matrix, which is given as a function");
+  bad_argument("storage '" + o.storage + "' needs the entries of the matrix, which is " + s.stands_as());
 }
 
 Tiling tiling_of(const System& s, const Options& o, const Choice& c, int ranks, bool device) {
@@ -193,6 +214,7 @@ Partition partition_of(const System& s, const Choice& c, int ranks) {
       bad_argument("rows are cut for " + std::to_string(s.cuts.size() - 1) + " ranks, and there are " + std::to_string(ranks));
     return balance_within(s.A, s.cuts);
   }
+  if (s.hmatrix) return hmatrix::balance(*s.hmatrix, ranks);
   return s.product ? even_partition(s.A.n, ranks) : balance(s.A, ranks);
 }
 
@@ -234,6 +256,10 @@ void require_pivots(i64 row, const MethodEntry& m) {
   bad_argument("block-ilu: the pivot of row " + std::to_string(row) + " is " +
                (m.needs_spd ? "not positive" : "zero or not finite") +
                ", so its tile has no incomplete factorization: use smaller tiles, or precond jacobi");
+}
+
+i64 Part::operator_bytes() const {
+  return (entries ? entries->bytes() : 0) + (inverse ? inverse->bytes() : 0) + (hmatrix ? hmatrix->bytes() : 0);
 }
 
 void Part::update_values(Rank& rank, const CsrView& updated, const ScaledMatrix* scaled, double bound) {

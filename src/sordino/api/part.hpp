@@ -4,6 +4,7 @@
 #include <string>
 
 #include "sordino/api/system.hpp"
+#include "sordino/hmatrix/hmatrix_operator.hpp"
 #include "sordino/linalg/csr_operator.hpp"
 #include "sordino/linalg/storage_choice.hpp"
 #include "sordino/precond/block_ilu.hpp"
@@ -41,8 +42,9 @@ Partition partition_of(const System& system, const Choice& choice, int ranks);
 /// What one rank owns of a solver.
 struct Part {
   std::unique_ptr<Operator> A;
-  CsrOperator* entries = nullptr;  // A, where its entries are known
-  CsrOperator* inverse = nullptr;  // M^-1, likewise
+  CsrOperator* entries = nullptr;                     // A, where its entries are known
+  CsrOperator* inverse = nullptr;                     // M^-1, likewise
+  const hmatrix::HMatrixOperator* hmatrix = nullptr;  // A, where it is one
   std::unique_ptr<Preconditioner> M;
   Jacobi* jacobi = nullptr;
   SqrtJacobi* sqrt_jacobi = nullptr;
@@ -53,6 +55,8 @@ struct Part {
 
   /// New values of A, which `scaled` has taken already where there is one; of the polynomial's bound, too. SPMD.
   void update_values(Rank& rank, const CsrView& A, const ScaledMatrix* scaled, double bound);
+  /// What its operators hold themselves, vectors aside.
+  i64 operator_bytes() const;
 };
 
 /// S A S of the system, for all ranks of this process, where that is the preconditioner; else null. Throws as

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "sordino/base/error.hpp"
+#include "sordino/hmatrix/host_product.hpp"
 
 namespace sordino {
 namespace {
@@ -96,6 +97,11 @@ void require_mapped_to_zero(const HostFunction& A, const Nullspace& nullspace) {
   }
 }
 
+HostFunction product_with(const hmatrix::HMatrix& matrix) {
+  auto product = std::make_shared<hmatrix::HostProduct>(matrix);
+  return [product](const double* x, double* y) { product->multiply(x, y); };
+}
+
 void require_usable(const Basis& basis, i64 n, const char* what) {
   std::string name = what;
   if (basis.rows != n || basis.first_row != 0 || i64(basis.values.size()) != basis.count * n)
@@ -135,7 +141,9 @@ Nullspace checked_nullspace(const System& s, const Options& options) {
                  " and " + std::to_string(found.left.count));
   orthonormalise(found.right, "nullspace");
   orthonormalise(found.left, "left_nullspace");
-  if (s.product)
+  if (s.hmatrix)
+    require_mapped_to_zero(product_with(*s.hmatrix), found);
+  else if (s.product)
     require_mapped_to_zero(s.product, found);
   else
     require_mapped_to_zero(s.A, found);

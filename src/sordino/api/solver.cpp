@@ -310,7 +310,8 @@ void Solver::State::fill(Report& r, SolveOutcome& o, const Ledger& before) {
 
 void Solver::update_values(const double* values) {
   State& s = *state_;
-  if (s.system.product) bad_argument("the matrix is given as a function, which has no values to update");
+  if (!s.system.has_entries())
+    bad_argument(std::string("the matrix is ") + s.system.stands_as() + ", which has no values to update");
   bool copied = on_gpu(values, "values");
   if (copied) {
     s.next_values.resize(std::size_t(s.A.nnz() * s.A.words));
@@ -383,8 +384,7 @@ std::vector<i64> Solver::memory() const {
     bytes.push_back(engine.bytes_held(i));
     const Part& p = state_->parts[std::size_t(i)];
     if (engine.is_device()) continue;
-    for (const CsrOperator* entries : {p.entries, p.inverse})
-      if (entries) bytes.back() += entries->bytes();
+    bytes.back() += p.operator_bytes();
     if (state_->scaled) bytes.back() += ScaledMatrix::bytes_of(p.entries->slice());
   }
   return bytes;

@@ -58,7 +58,7 @@ std::optional<Symmetry> checked(const System& s, const Options& o, bool wanted) 
   auto told = said(o.symmetry);
   bool real = !s.A.is_complex();
   if (told && real) told->hermitian = told->symmetric = told->hermitian || told->symmetric;
-  if (s.product || o.symmetry == "general" || (!told && !wanted)) return told;
+  if (!s.has_entries() || o.symmetry == "general" || (!told && !wanted)) return told;
   Symmetry found = symmetry_of(s.A);
   if (told && ((told->hermitian && !found.hermitian) || (told->symmetric && !found.symmetric)))
     bad_argument("symmetry is said to be " + o.symmetry + ", and the matrix is " + in_words(found, real));
@@ -74,7 +74,7 @@ constexpr const char* unknown = "nobody says that the matrix is symmetric";
 Automatic automatic(const System& s, const Symmetry& is) {
   const std::string what = "the matrix is " + in_words(is, !s.A.is_complex());
   if (!is.hermitian) return {is.symmetric ? "cocg" : "bicgstab", what};
-  if (s.product || positive_diagonal(s.A)) return {"cg", ""};
+  if (!s.has_entries() || positive_diagonal(s.A)) return {"cg", ""};
   return {"bicgstab", what + ", and its diagonal is not positive"};
 }
 
@@ -89,7 +89,7 @@ void require_fit(const MethodEntry& m, const System& s, const Options& o, const 
   std::string needs = by_numbers         ? "a symmetric matrix (A^T = A)"
                       : s.A.is_complex() ? "a Hermitian matrix"
                                          : "a symmetric matrix";
-  bool by_option = s.product || o.symmetry == "general";
+  bool by_option = !s.has_entries() || o.symmetry == "general";
   std::string says = by_option ? "option symmetry says " + name(*is) : "this one is " + in_words(*is, !s.A.is_complex());
   bad_argument("solver " + m.name + " needs " + needs + ", and " + says + ": use " +
                (is->hermitian   ? "cg"

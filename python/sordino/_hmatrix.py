@@ -1,0 +1,184 @@
+"""H-matrices: dense matrices of surfaces, compressed, as operators of SciPy and systems of :func:`sordino.solve`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator
+
+from ._native import core, translated
+from .errors import BadArgument, Unsupported
+
+#: One leaf: rows and columns from and to, in the matrix's order, and its rank; -1: dense.
+BLOCK = np.dtype(
+    [(name, np.int64) for name in ("row_begin", "row_end", "column_begin", "column_end", "rank")]
+)
+
+
+def hmatrix(
+    surface: Any,
+    eps: float = 1e-6,
+    *,
+    eta: float = 2.0,
+    leaf: int = 15,
+    compression: str = "aca+",
+    recompress: bool = True,
+    certify: bool = True,
+    threads: int | None = None,
+    kernel: str = "laplace",
+    progress: Callable[[float], Any] | None = None,
+) -> HMatrix:
+    """Compress the matrix of a surface: the potential at each triangle's centroid of a unit charge on each other one.
+
+    Parameters
+    ----------
+    surface : object with ``points``, shape (v, 3), and ``triangles``, shape (n, 3)
+        Metres, and numbers of points.
+    eps : float
+        What each block may be off by, relative to its Frobenius norm; so may the whole.
+    eta : float
+        How far blocks must be from each other to be approximated: the smaller of two clusters is at most `eta` times
+        as large as their distance.
+    leaf : int
+        Triangles of a cluster that is not cut further.
+    compression : {"aca+", "aca", "full"}
+        Adaptive cross approximation with or without rows of reference, or from all entries of each block.
+    recompress : bool
+        Whether blocks are then cut down to the rank that `eps` needs.
+    certify : bool
+        Whether entries drawn at random are compared, and blocks that are off by more done again. Without it and without
+        `recompress`, blocks are those of HACApK.
+    threads : int, optional
+        As many as there are cores, if not given. The values do not depend on it.
+    kernel : {"laplace"}
+        Laplace's single layer, constant on triangles, collocated, integrated in closed form; volts per C/m^2.
+    progress : function of a number from 0 to 1, optional
+        Called some ten times a second. What it raises ends the build.
+
+    Returns
+    -------
+    HMatrix
+
+    Raises
+    ------
+    BadArgument
+        For an option or a surface that cannot be used; the sentence says why.
+
+    Notes
+    -----
+    Cost: some ten to twenty entries of the matrix for each value that is stored, O(n log n) in all. Memory: what is
+    stored, and at most 1 MiB and one block for each thread. The GIL is released. Source: 000, section II.
+    """
+    options = {
+        "eps": _number(eps, "eps"),
+        "eta": _number(eta, "eta"),
+        "leaf": _whole(leaf, "leaf", 1),
+        "compression": str(compression),
+        "recompress": bool(recompress),
+        "certify": bool(certify),
+        "threads": 0 if threads is None else _whole(threads, "threads", 1),
+    }
+    points, triangles = _triples(surface, "points", np.float64), _triples(surface, "triangles", np.int64)
+    with translated():
+        return HMatrix(core().HMatrix(points, triangles, str(kernel), options, progress))
+
+
+class HMatrix(LinearOperator):
+    """A compressed matrix, shape (n, n), float64: ``H @ x``, ``H.T @ x``, ``H @ X``; made by :func:`sordino.hmatrix`.
+
+    Products run on the threads of this process; :func:`sordino.solve` and :class:`sordino.Solver` distribute its rows
+    over ranks. Vectors are in the order of the surface's triangles. Of several vectors at once eight share a pass over
+    the matrix.
+    """
+
+    def __init__(self, native: Any) -> None:
+        self.native = native
+        self.order: np.ndarray = native.order()
+        self.order.flags.writeable = False
+        super().__init__(np.float64, (native.size(), native.size()))
+
+    @property
+    def statistics(self) -> dict[str, Any]:
+        """Of structure, memory, accuracy and time.
+
+        ``clusters``, ``low_rank_blocks``, ``dense_blocks``, ``nodes`` (that are no leaves), ``stored_bytes``,
+        ``low_rank_bytes`` and ``dense_bytes`` (of the matrix without compression), ``mean_rank``, ``max_rank``,
+        ``redone_blocks`` (that had missed `eps`), ``norm`` (Frobenius), ``compression_error`` (of the whole, relative,
+        estimated from 32 of its rows) and ``error_of_estimate`` (its standard error), ``seconds``.
+        """
+        return {**self.native.statistics(), "dense_bytes": 8 * self.shape[0] ** 2}
+
+    @property
+    def blocks(self) -> np.ndarray:
+        """The leaves, structured, with ``row_begin``, ``row_end``, ``column_begin``, ``column_end`` and ``rank``.
+
+        Rows and columns are places in :attr:`order`, the triangle at each place; a dense leaf has rank -1.
+        """
+        return np.ascontiguousarray(self.native.blocks()).view(BLOCK).reshape(-1)
+
+    def diagonal(self) -> np.ndarray:
+        """The diagonal, shape (n,), in the order of the triangles."""
+        return self._back(self.native.diagonal())
+
+    def _back(self, values: np.ndarray) -> np.ndarray:
+        result = np.empty_like(values)
+        result[self.order] = values
+        return result
+
+    def _product(self, x: np.ndarray, transposed: bool) -> np.ndarray:
+        if np.iscomplexobj(x):
+            return self._product(x.real, transposed) + 1j * self._product(x.imag, transposed)
+        columns = x.reshape(len(x), -1)
+        ordered = np.ascontiguousarray(columns[self.order], dtype=np.float64)
+        with translated():
+            flat = self.native.multiply(ordered, transposed)
+        return self._back(flat.reshape(ordered.shape)).reshape(x.shape)
+
+    def _matvec(self, x: np.ndarray) -> np.ndarray:
+        return self._product(x, False)
+
+    def _rmatvec(self, x: np.ndarray) -> np.ndarray:
+        return self._product(x, True)
+
+    def _matmat(self, X: np.ndarray) -> np.ndarray:
+        return self._product(X, False)
+
+    def _rmatmat(self, X: np.ndarray) -> np.ndarray:
+        return self._product(X, True)
+
+    def __repr__(self) -> str:
+        s = self.statistics
+        share = s["stored_bytes"] / s["dense_bytes"]
+        return (
+            f"<sordino.HMatrix of {self.shape[0]:,} rows, {s['stored_bytes'] / 2**20:,.1f} MiB "
+            f"({share:.1%} of the whole), error {s['compression_error']:.1e}>"
+        )
+
+    def __reduce__(self) -> Any:
+        raise Unsupported("an HMatrix holds memory of the compiled module, and cannot be pickled or copied")
+
+
+def _triples(surface: Any, name: str, kind: Any) -> np.ndarray:
+    values = np.asarray(getattr(surface, name, None))
+    if values.ndim != 2 or values.shape[1] != 3 or values.dtype.kind not in "fiu":
+        raise BadArgument(
+            f"a surface has {name} of shape (count, 3), and this one's are {values.dtype} of shape {values.shape}"
+        )
+    if np.dtype(kind).kind == "i" and values.dtype.kind == "f":
+        raise BadArgument(f"a surface's {name} are whole numbers, and these are {values.dtype}")
+    return np.ascontiguousarray(values, dtype=kind)
+
+
+def _number(value: Any, name: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise BadArgument(f"{name} is a number, not {value!r}") from None
+
+
+def _whole(value: Any, name: str, least: int) -> int:
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not least <= value < 2**31:
+        raise BadArgument(f"{name} is a whole number, at least {least}, not {value!r}")
+    return int(value)

@@ -1,0 +1,115 @@
+// sordino._core.HMatrix: the matrix of a surface, compressed, and products with it.
+#include "sordino/hmatrix/hmatrix.hpp"
+
+#include "hmatrix.hpp"
+#include "sordino/bem/laplace.hpp"
+
+namespace sordino::python {
+namespace {
+
+using namespace hmatrix;
+template <class T>
+using Triples = nb::ndarray<const T, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
+/// [n][columns]
+using Columns = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+nb::object owned_table(std::vector<i64>&& values, std::size_t columns) {
+  auto* v = new std::vector<i64>(std::move(values));
+  nb::capsule owner(v, [](void* p) noexcept { delete static_cast<std::vector<i64>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, i64, nb::ndim<2>>(v->data(), {v->size() / columns, columns}, owner));
+}
+
+BuildOptions options_of(const nb::dict& given) {
+  BuildOptions o;
+  o.compression.eps = nb::cast<double>(given["eps"]);
+  o.compression.approximation = approximation(nb::cast<std::string>(given["compression"]));
+  o.compression.recompress = nb::cast<bool>(given["recompress"]);
+  o.compression.certify = nb::cast<bool>(given["certify"]);
+  o.eta = nb::cast<double>(given["eta"]);
+  o.leaf = nb::cast<i32>(given["leaf"]);
+  o.threads = nb::cast<int>(given["threads"]);
+  return o;
+}
+
+/// Ctrl-C, and what the callback raises, end the build.
+BuildProgress progress_of(const nb::object& tell) {
+  return [&tell](double share) {
+    nb::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (!tell.is_none()) tell(share);
+  };
+}
+
+std::unique_ptr<Generator> generator_of(const std::string& kernel, const bem::SurfaceView& surface) {
+  if (kernel == "laplace") return std::make_unique<bem::Laplace>(surface);
+  bad_argument("there is no kernel '" + kernel + "': there is laplace");
+}
+
+}  // namespace
+
+PyHMatrix::PyHMatrix(Triples<double> points, Triples<i64> triangles, const std::string& kernel, const nb::dict& options,
+                     const nb::object& progress) {
+  const BuildOptions o = options_of(options);
+  const BuildProgress tell = progress_of(progress);
+  nb::gil_scoped_release release;
+  const auto generator = generator_of(kernel, {points.data(), i64(points.shape(0)), triangles.data(), i64(triangles.shape(0))});
+  matrix_ = std::make_unique<HMatrix>(*generator, o, tell);
+  product_ = std::make_unique<HostProduct>(*matrix_);
+}
+
+nb::dict PyHMatrix::statistics() const {
+  const Statistics& s = matrix_->statistics();
+  nb::dict d;
+  d["clusters"] = s.clusters;
+  d["low_rank_blocks"] = s.low_rank_blocks;
+  d["dense_blocks"] = s.dense_blocks;
+  d["nodes"] = s.nodes;
+  d["stored_bytes"] = matrix_->stored_bytes();
+  d["low_rank_bytes"] = 8 * s.low_rank_values;
+  d["mean_rank"] = s.mean_rank;
+  d["max_rank"] = s.largest_rank;
+  d["redone_blocks"] = s.redone_blocks;
+  d["norm"] = s.norm;
+  d["compression_error"] = s.compression_error;
+  d["error_of_estimate"] = s.error_of_estimate;
+  d["seconds"] = s.seconds;
+  return d;
+}
+
+nb::object PyHMatrix::blocks() const {
+  std::vector<i64> table;
+  for (const Leaf& l : matrix_->leaves())
+    table.insert(table.end(), {l.block.rows.begin, l.block.rows.end, l.block.columns.begin, l.block.columns.end, l.rank});
+  return owned_table(std::move(table), 5);
+}
+
+nb::object PyHMatrix::order() const {
+  const auto& order = matrix_->tree().order;
+  return owned_array(std::vector<i64>(order.begin(), order.end()));
+}
+
+nb::object PyHMatrix::multiply(Columns x, bool transposed) const {
+  if (i64(x.shape(0)) != matrix_->size())
+    bad_argument("a vector has " + std::to_string(x.shape(0)) + " rows, and the matrix " + std::to_string(matrix_->size()));
+  std::vector<double> y(x.size());
+  {
+    nb::gil_scoped_release release;
+    product_->multiply(x.data(), y.data(), int(x.shape(1)), transposed);
+  }
+  return owned_array(std::move(y));
+}
+
+void define_hmatrix(nb::module_& m) {
+  using namespace nb::literals;
+  nb::class_<PyHMatrix>(m, "HMatrix")
+      .def(nb::init<Triples<double>, Triples<i64>, std::string, nb::dict, nb::object>(), "points"_a, "triangles"_a, "kernel"_a,
+           "options"_a, "progress"_a.none() = nb::none())
+      .def("size", [](const PyHMatrix& h) { return h.matrix().size(); })
+      .def("statistics", &PyHMatrix::statistics)
+      .def("blocks", &PyHMatrix::blocks)
+      .def("order", &PyHMatrix::order)
+      .def("diagonal", [](const PyHMatrix& h) { return owned_array(h.matrix().diagonal()); })
+      .def("multiply", &PyHMatrix::multiply, "x"_a, "transposed"_a = false);
+}
+
+}  // namespace sordino::python

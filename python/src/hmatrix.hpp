@@ -1,0 +1,30 @@
+// An H-matrix that Python holds, and solvers view.
+#pragma once
+#include <memory>
+
+#include "convert.hpp"
+#include "sordino/hmatrix/host_product.hpp"
+
+namespace sordino::python {
+
+/// All vectors are in the order of the matrix's tree.
+class PyHMatrix {
+ public:
+  /// points [.][3] and triangles [n][3]; `progress` is told shares from 0 to 1.
+  PyHMatrix(nb::ndarray<const double, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu> points,
+            nb::ndarray<const i64, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu> triangles, const std::string& kernel,
+            const nb::dict& options, const nb::object& progress);
+  const hmatrix::HMatrix& matrix() const { return *matrix_; }
+  nb::dict statistics() const;
+  /// [leaves][5]: rows from and to, columns from and to, rank (-1: dense).
+  nb::object blocks() const;
+  nb::object order() const;
+  /// x [n][columns]; the result is flat.
+  nb::object multiply(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> x, bool transposed) const;
+
+ private:
+  std::unique_ptr<hmatrix::HMatrix> matrix_;
+  std::unique_ptr<hmatrix::HostProduct> product_;
+};
+
+}  // namespace sordino::python

@@ -1,0 +1,172 @@
+#include "sordino/hmatrix/aca.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sordino/base/error.hpp"
+
+namespace sordino::hmatrix {
+namespace {
+
+constexpr i32 none = -1;
+
+double norm(const std::vector<double>& v) {
+  double sum = 0;
+  for (double x : v) sum += x * x;
+  return std::sqrt(sum);
+}
+
+/// One side of a block, rows or columns: which of them have been pivots.
+class Unused {
+ public:
+  explicit Unused(i32 n) : free_(std::size_t(n), 1), left_(n) {}
+  bool is(i32 i) const { return free_[std::size_t(i)]; }
+  i32 left() const { return left_; }
+  void use(i32 i) {
+    left_ -= free_[std::size_t(i)];
+    free_[std::size_t(i)] = 0;
+  }
+  /// The first one from `from`, going round; -1 if there is none.
+  i32 next(i32 from) const {
+    const i32 n = i32(free_.size());
+    for (i32 k = 0; k < n; k++)
+      if (is((from + k) % n)) return (from + k) % n;
+    return none;
+  }
+  /// Where |values| is largest, or smallest.
+  i32 largest(const std::vector<double>& values) const { return best(values, std::greater<>()); }
+  i32 smallest(const std::vector<double>& values) const { return best(values, std::less<>()); }
+
+ private:
+  template <class Before>
+  i32 best(const std::vector<double>& values, Before before) const {
+    i32 found = none;
+    for (i32 i = 0; i < i32(free_.size()); i++)
+      if (is(i) && (found == none || before(std::abs(values[std::size_t(i)]), std::abs(values[std::size_t(found)])))) found = i;
+    return found;
+  }
+
+  std::vector<char> free_;
+  i32 left_;
+};
+
+/// What both kinds do: residuals, pivots, the sum and its end.
+class Cross {
+ public:
+  Cross(const Section& block, double eps)
+      : rows(block.height()), columns(block.width()), sum(block.height(), block.width()), block_(block), eps_(eps) {}
+
+  std::vector<double> residual_row(i32 i) const {
+    std::vector<double> row(std::size_t(block_.width()));
+    block_.row(i, row.data());
+    sum.subtract_row(i, row.data());
+    return row;
+  }
+  std::vector<double> residual_column(i32 j) const {
+    std::vector<double> column(std::size_t(block_.height()));
+    block_.column(j, column.data());
+    sum.subtract_column(j, column.data());
+    return column;
+  }
+  /// Whether column row^T / pivot, of residuals that cross there, is small beside the first term, which it may be.
+  bool is_small(const std::vector<double>& column, const std::vector<double>& row, double pivot) {
+    const double size = norm(column) * norm(row) / std::abs(pivot);
+    if (!std::isfinite(size)) bad_argument("the matrix has an entry that is not finite, or too large for its square");
+    if (sum.rank == 0) first_ = size;
+    return size < eps_ * first_;
+  }
+  void append(std::vector<double> column, const std::vector<double>& row, double pivot) {
+    for (double& x : column) x /= pivot;
+    sum.append(column, row);
+  }
+  /// Whether a vector of residuals is small beside the first term.
+  bool is_small(const std::vector<double>& residual) const { return norm(residual) < eps_ * first_; }
+  bool full() const { return rows.left() == 0 || columns.left() == 0; }
+
+  Unused rows, columns;
+  LowRank sum;
+
+ private:
+  const Section& block_;
+  double eps_, first_ = 0;
+};
+
+}  // namespace
+
+LowRank aca(const Section& block, const CrossOptions& options) {
+  Cross c(block, options.eps);
+  i32 i = options.first_row;
+  while (i != none && !c.full()) {
+    const std::vector<double> row = c.residual_row(i);
+    c.rows.use(i);
+    const i32 j = c.columns.largest(row);
+    const double pivot = row[std::size_t(j)];
+    if (pivot == 0) {
+      i = c.rows.next(i);
+      continue;
+    }
+    const std::vector<double> column = c.residual_column(j);
+    c.columns.use(j);
+    i = c.is_small(column, row, pivot) ? none : c.rows.largest(column);
+    c.append(column, row, pivot);
+  }
+  return std::move(c.sum);
+}
+
+namespace {
+
+/// The row and the column of reference, as residuals of the sum so far.
+struct References {
+  i32 i = none, j = none;
+  std::vector<double> row, column;
+
+  /// A column that is no pivot, and of the rows that are none that where it is smallest.
+  void take(const Cross& c, i32 from) {
+    j = c.columns.next(from);
+    if (j == none) return;
+    column = c.residual_column(j);
+    i = c.rows.smallest(column);
+    if (i != none) row = c.residual_row(i);
+  }
+  bool there() const { return i != none && j != none; }
+  /// After a term was added.
+  void follow(const LowRank& sum) {
+    const double *u = sum.u_of(sum.rank - 1), *v = sum.v_of(sum.rank - 1);
+    for (i32 k = 0; k < sum.width; k++) row[std::size_t(k)] -= u[i] * v[k];
+    for (i32 k = 0; k < sum.height; k++) column[std::size_t(k)] -= u[k] * v[j];
+  }
+};
+
+}  // namespace
+
+LowRank aca_plus(const Section& block, const CrossOptions& options) {
+  Cross c(block, options.eps);
+  References reference;
+  reference.take(c, options.first_row % block.width());
+  while (reference.there() && !c.full()) {
+    i32 i = c.rows.largest(reference.column), j = c.columns.largest(reference.row);
+    std::vector<double> row, column;
+    if (std::abs(reference.column[std::size_t(i)]) > std::abs(reference.row[std::size_t(j)])) {
+      row = c.residual_row(i);
+      j = c.columns.largest(row);
+      column = c.residual_column(j);
+    } else {
+      column = c.residual_column(j);
+      i = c.rows.largest(column);
+      row = c.residual_row(i);
+    }
+    const double pivot = row[std::size_t(j)];
+    c.rows.use(i);
+    c.columns.use(j);
+    if (pivot != 0) {
+      if (c.is_small(column, row, pivot) && c.is_small(reference.row) && c.is_small(reference.column)) break;
+      c.append(std::move(column), row, pivot);
+      reference.follow(c.sum);
+    }
+    if (!c.rows.is(reference.i) || !c.columns.is(reference.j) || pivot == 0)
+      reference.take(c, (reference.j + 1) % block.width());
+  }
+  return std::move(c.sum);
+}
+
+}  // namespace sordino::hmatrix

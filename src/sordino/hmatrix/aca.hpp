@@ -1,0 +1,25 @@
+// Adaptive cross approximation: a block from few of its rows and columns (000, section II; Bebendorf 2000, ACA+ of Grasedyck
+// 2005).
+#pragma once
+#include "sordino/hmatrix/low_rank.hpp"
+
+namespace sordino::hmatrix {
+
+/// The paper's stop rule: a sum ends with a term that is less than eps of the first one, ||u_k|| ||v_k|| < eps ||u_1|| ||v_1||.
+/// It estimates the error and bounds nothing; what has been missed is found by sampling (compression.hpp).
+struct CrossOptions {
+  double eps = 1e-6;
+  i32 first_row = 0;  // begin with this one
+};
+
+/// Partial pivoting: a row of the residual, in it the largest entry, its column, in it the largest entry, whose row is the
+/// next. Evaluates rank rows and rank columns. Where a row of the residual vanishes the next unused one is tried, so blocks
+/// that fall apart into parts without a common row or column are found as a whole; a block of zeros has rank 0.
+LowRank aca(const Section& block, const CrossOptions& options);
+
+/// With a row and a column of reference, whose residuals show what the pivots have not seen; the larger of both chooses where
+/// to go on, and the sum ends when both are small, too, and then without the small term (as HACApK's). One more row and column,
+/// and new ones where a pivot takes them.
+LowRank aca_plus(const Section& block, const CrossOptions& options);
+
+}  // namespace sordino::hmatrix

@@ -1,0 +1,38 @@
+// Points in space, halved again and again: clusters of points that lie together (000, section II; HACApK's bisection).
+#pragma once
+#include <vector>
+
+#include "sordino/hmatrix/generator.hpp"
+
+namespace sordino::hmatrix {
+
+/// A box with sides along the axes.
+struct Box {
+  double lower[3], upper[3];
+
+  double side(int axis) const { return upper[axis] - lower[axis]; }
+  double diameter() const;  // its diagonal
+  /// Between the nearest points of two boxes; 0 where they touch.
+  double distance(const Box& other) const;
+};
+
+/// Points [begin, end) of the tree's order, in the smallest box that holds them.
+struct Cluster {
+  i32 begin = 0, end = 0;
+  i32 sons = -1;  // the two stand beside each other from here; -1: a leaf
+  Box box = {};
+
+  i32 size() const { return end - begin; }
+  bool is_leaf() const { return sons < 0; }
+};
+
+/// Clusters are cut in the middle of the longest side of their box until they have at most `most` points. Points at one place
+/// are never parted, so a leaf may have more. Cost: O(n log n), memory 4 B a point and 72 B a cluster.
+struct ClusterTree {
+  ClusterTree(const double* points, i64 n, i32 most);
+
+  std::vector<Cluster> clusters;  // the root first; sons stand behind their father
+  std::vector<i32> order;         // [n] the point at each place of the order
+};
+
+}  // namespace sordino::hmatrix

@@ -1,0 +1,106 @@
+#include "sordino/hmatrix/compression.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "sordino/base/error.hpp"
+#include "sordino/hmatrix/aca.hpp"
+#include "sordino/hmatrix/recompression.hpp"
+
+namespace sordino::hmatrix {
+namespace {
+
+constexpr double share_of_crosses = 0.5, share_of_the_rest = 0.866;  // of the tolerance: the squares add up to 1
+constexpr double stop_rule_to_error = 0.5, after_a_miss = 0.01;      // of what is asked of the crosses
+constexpr int checked_rows = 16, checked_columns = 4;                // of each of them
+
+LowRank crosses(const Section& block, Approximation kind, const CrossOptions& options) {
+  return kind == Approximation::aca ? aca(block, options) : aca_plus(block, options);
+}
+
+/// The square of the error's norm as entries drawn at random show it, and the row of them that is worst.
+struct Sampled {
+  double squared = 0, worst = -1;
+  i32 row = 0;
+};
+
+Sampled sample(const Section& block, const LowRank& sum, std::mt19937_64& draw) {
+  Sampled found;
+  const double share = double(block.height()) * block.width() / (checked_rows * checked_columns);
+  for (int r = 0; r < checked_rows; r++) {
+    const i32 i = i32(draw() % u64(block.height()));
+    i32 at[checked_columns], columns[checked_columns];
+    double entries[checked_columns], squared = 0;
+    for (int c = 0; c < checked_columns; c++) {
+      at[c] = i32(draw() % u64(block.width()));
+      columns[c] = block.columns[std::size_t(at[c])];
+    }
+    block.generator.entries(block.rows.subspan(std::size_t(i), 1), columns, entries);
+    for (int c = 0; c < checked_columns; c++) {
+      const double error = entries[c] - sum.entry(i, at[c]);
+      squared += error * error;
+    }
+    if (squared > found.worst) found.worst = squared, found.row = i;
+    found.squared += share * squared;
+  }
+  return found;
+}
+
+/// Crosses from all entries: the pivot is the largest one that is left, and the error is known.
+LowRank full_crosses(const Section& block, double tolerance) {
+  LowRank sum(block.height(), block.width());
+  const std::size_t n = std::size_t(block.width());
+  std::vector<double> left(std::size_t(block.height()) * n), column(std::size_t(block.height()));
+  block.all(left.data());
+  auto squared = [&] {
+    double s = 0;
+    for (double x : left) s += x * x;
+    return s;
+  };
+  const double enough = tolerance * tolerance * squared();
+  while (squared() > enough && sum.rank < std::min(block.height(), block.width())) {
+    auto larger = [](double a, double b) { return std::abs(a) < std::abs(b); };
+    const std::size_t at = std::size_t(std::max_element(left.begin(), left.end(), larger) - left.begin());
+    const double* row = left.data() + at / n * n;
+    const double pivot = left[at];
+    for (std::size_t i = 0; i < column.size(); i++) column[i] = left[i * n + at % n] / pivot;
+    sum.append(column, {row, n});
+    for (std::size_t i = 0; i < column.size(); i++)
+      for (std::size_t j = 0; j < n; j++) left[i * n + j] -= column[i] * sum.v_of(sum.rank - 1)[j];
+  }
+  return sum;
+}
+
+}  // namespace
+
+Approximation approximation(const std::string& name) {
+  if (name == "aca") return Approximation::aca;
+  if (name == "aca+") return Approximation::aca_plus;
+  if (name == "full") return Approximation::full;
+  bad_argument("there is no compression '" + name + "': there are aca, aca+, full");
+}
+
+Compressed compress(const Section& block, const CompressionOptions& o, u64 seed) {
+  Compressed done;
+  const double asked = o.recompress || o.certify ? share_of_crosses * o.eps : o.eps;
+  if (o.approximation == Approximation::full) {
+    done.sum = full_crosses(block, asked);
+  } else {
+    const double eps = o.recompress || o.certify ? stop_rule_to_error * asked : asked;
+    done.sum = crosses(block, o.approximation, {eps});
+  }
+  std::mt19937_64 draw(seed);
+  double norm_squared = o.recompress || o.certify ? done.sum.norm_squared() : 0;
+  for (bool last = o.approximation == Approximation::full; o.certify && !last;) {
+    const Sampled error = sample(block, done.sum, draw);
+    if (error.squared <= asked * asked * norm_squared) break;  // not so where one of them is NaN
+    last = done.redone++ > 0;
+    done.sum = last ? full_crosses(block, asked) : crosses(block, o.approximation, {after_a_miss * asked, error.row});
+    norm_squared = done.sum.norm_squared();
+  }
+  if (o.recompress) recompress(done.sum, share_of_the_rest * o.eps * std::sqrt(norm_squared));
+  return done;
+}
+
+}  // namespace sordino::hmatrix

@@ -1,0 +1,33 @@
+// One admissible block, approximated to a tolerance that is checked.
+#pragma once
+#include <string>
+
+#include "sordino/hmatrix/low_rank.hpp"
+
+namespace sordino::hmatrix {
+
+enum class Approximation { aca, aca_plus, full };
+
+/// The name's; throws bad_argument for others, with those that there are.
+Approximation approximation(const std::string& name);
+
+struct CompressionOptions {
+  double eps = 1e-6;  // ||block - sum|| <= eps ||block||, Frobenius
+  Approximation approximation = Approximation::aca_plus;
+  bool recompress = true;
+  /// Entries drawn at random show what crosses have missed; then the block is done again, and at last from all its entries.
+  /// Without it, and without recompression, the sums are HACApK's.
+  bool certify = true;
+};
+
+struct Compressed {
+  LowRank sum;
+  int redone = 0;  // how often
+};
+
+/// Cross approximation to half the tolerance, as 64 entries of 16 rows show it that depend on `seed` alone, then recompression
+/// with the rest of it. The estimate has no bias; an error that lies in few rows or columns may be missed. Evaluates rank rows
+/// and columns and these entries; from all entries, `full`, the error is known.
+Compressed compress(const Section& block, const CompressionOptions& options, u64 seed);
+
+}  // namespace sordino::hmatrix

@@ -1,0 +1,21 @@
+// What an H-matrix is made of: points, and the entries that belong to pairs of them. A kernel is one small file that derives
+// from this (bem/laplace.hpp).
+#pragma once
+#include <span>
+
+#include "sordino/base/types.hpp"
+
+namespace sordino::hmatrix {
+
+/// A dense matrix that nobody stores. Entries are asked for by blocks, from several threads at the same time.
+class Generator {
+ public:
+  virtual ~Generator() = default;
+  virtual i64 size() const = 0;
+  /// [size][3]: where row i and column i are. Clusters are made of them.
+  virtual const double* points() const = 0;
+  /// out [rows][columns], row by row, of the entries at these rows and columns.
+  virtual void entries(std::span<const i32> rows, std::span<const i32> columns, double* out) const = 0;
+};
+
+}  // namespace sordino::hmatrix

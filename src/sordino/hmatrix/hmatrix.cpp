@@ -1,0 +1,212 @@
+#include "sordino/hmatrix/hmatrix.hpp"
+
+#include <atomic>
+#include <cmath>
+#include <random>
+#include <string>
+#include <thread>
+
+#include "sordino/base/clock.hpp"
+#include "sordino/base/error.hpp"
+#include "sordino/base/parallel.hpp"
+
+namespace sordino::hmatrix {
+namespace {
+
+constexpr i64 at_once = 16;  // leaves that a thread takes
+
+void check(const BuildOptions& o) {
+  const double eps = o.compression.eps;
+  if (!(eps > 0 && eps < 1)) bad_argument("eps is above 0 and below 1, not " + std::to_string(eps));
+  if (o.threads < 0) bad_argument("threads is 0, for as many as there are cores, or more");
+  if (o.probes < 0) bad_argument("probes is 0 or more");
+}
+
+double squared(const double* values, i64 n) {
+  double sum = 0;
+  for (i64 k = 0; k < n; k++) sum += values[k] * values[k];
+  return sum;
+}
+
+i64 weight(const Leaf& leaf) { return leaf.block.rows.size() + leaf.block.columns.size(); }
+
+/// Computes the numbers of leaves, on any thread.
+struct Filler {
+  const Generator& generator;
+  const CompressionOptions& options;
+  std::span<const i32> order;
+  u64 seed;
+
+  struct Filled {
+    double norm_squared = 0;
+    int redone = 0;
+  };
+
+  Filled operator()(Leaf& leaf, i64 number, ValueStore& store) const {
+    auto part = [&](RowRange range) { return order.subspan(std::size_t(range.begin), std::size_t(range.size())); };
+    const Section section{generator, part(leaf.block.rows), part(leaf.block.columns)};
+    return leaf.block.admissible ? approximated(leaf, section, seed + u64(number), store) : dense(leaf, section, store);
+  }
+
+ private:
+  Filled dense(Leaf& leaf, const Section& section, ValueStore& store) const {
+    double* values = store.take(leaf.block.entries());
+    section.all(values);
+    const double norm_squared = squared(values, leaf.block.entries());
+    if (!std::isfinite(norm_squared)) bad_argument("the matrix has an entry that is not finite, or too large for its square");
+    leaf.u = values;
+    return {norm_squared, 0};
+  }
+  Filled approximated(Leaf& leaf, const Section& section, u64 draws, ValueStore& store) const {
+    const Compressed c = compress(section, options, draws);
+    const LowRank& sum = c.sum;
+    leaf.rank = sum.rank;
+    double* u = store.take(leaf.entries());
+    double* v = u + i64(sum.height) * sum.rank;
+    for (i32 i = 0; i < sum.height; i++)
+      for (i32 k = 0; k < sum.rank; k++) u[i64(i) * sum.rank + k] = sum.u_of(k)[i];
+    std::copy(sum.v.begin(), sum.v.end(), v);
+    leaf.u = u;
+    leaf.v = v;
+    return {sum.norm_squared(), c.redone};
+  }
+};
+
+/// Tells how far a build is, from one of its threads.
+class Teller {
+ public:
+  Teller(const BuildProgress& progress, i64 all) : progress_(progress), all_(all) {}
+  void tell(i64 done) {
+    if (!progress_ || seconds_now() - last_ < 0.1) return;
+    last_ = seconds_now();
+    progress_(double(done) / double(all_));
+  }
+
+ private:
+  const BuildProgress& progress_;
+  i64 all_;
+  double last_ = seconds_now();
+};
+
+}  // namespace
+
+HMatrix::HMatrix(const Generator& generator, const BuildOptions& options, const BuildProgress& progress)
+    : tree_(generator.points(), generator.size(), (check(options), options.leaf)) {
+  const double begin = seconds_now();
+  {
+    BlockTree blocks(tree_, options.eta, options.leaf + 1);
+    statistics_.nodes = blocks.nodes;
+    for (const Block& b : blocks.leaves) leaves_.push_back({b});
+  }
+  fill(generator, options, progress);
+  count();
+  probe(generator, options);
+  statistics_.seconds = seconds_now() - begin;
+}
+
+// Leaves are dealt out in their order, to whoever is free: rows that a product reads together then lie together.
+void HMatrix::fill(const Generator& generator, const BuildOptions& options, const BuildProgress& progress) {
+  const Filler filler{generator, options.compression, tree_.order, options.seed};
+  const i64 n = i64(leaves_.size()), threads = options.threads ? options.threads : std::thread::hardware_concurrency();
+  stores_.resize(std::size_t(std::max<i64>(threads, 1)));
+  std::vector<Filler::Filled> filled(leaves_.size());
+  std::atomic<i64> next{0}, done{0};
+  i64 all = 0;
+  for (const Leaf& l : leaves_) all += weight(l);
+  Teller teller(progress, all);
+  auto work = [&](i64 thread) {
+    for (i64 first; (first = next.fetch_add(at_once)) < n;) {
+      for (i64 l = first; l < std::min(first + at_once, n); l++) {
+        filled[std::size_t(l)] = filler(leaves_[std::size_t(l)], l, stores_[std::size_t(thread)]);
+        done += weight(leaves_[std::size_t(l)]);
+      }
+      if (thread == 0) teller.tell(done);
+    }
+  };
+  auto work_or_end = [&](i64 begin, i64 end) {
+    try {
+      for (i64 thread = begin; thread < end; thread++) work(thread);
+    } catch (...) {
+      next = n;
+      throw;
+    }
+  };
+  for_parts(0, i64(stores_.size()), work_or_end, 1);
+  double norm_squared = 0;
+  for (const auto& f : filled) {
+    norm_squared += f.norm_squared;
+    statistics_.redone_blocks += f.redone > 0;
+  }
+  statistics_.norm = std::sqrt(norm_squared);
+}
+
+void HMatrix::count() {
+  Statistics& s = statistics_;
+  s.clusters = i64(tree_.clusters.size());
+  i64 ranks = 0;
+  for (const Leaf& l : leaves_) {
+    (l.is_dense() ? s.dense_blocks : s.low_rank_blocks)++;
+    s.stored_values += l.entries();
+    if (l.is_dense()) continue;
+    s.low_rank_values += l.entries();
+    s.largest_rank = std::max(s.largest_rank, l.rank);
+    ranks += l.rank;
+  }
+  s.mean_rank = s.low_rank_blocks ? double(ranks) / double(s.low_rank_blocks) : 0;
+}
+
+// The square of a row's error has the mean ||A - H||^2 / n over rows drawn with equal chance.
+void HMatrix::probe(const Generator& generator, const BuildOptions& options) {
+  if (options.probes == 0 || !(statistics_.norm > 0)) return;
+  const i64 n = size(), probes = options.probes;
+  std::vector<double> errors(std::size_t(probes), 0.0);
+  std::vector<i32> drawn;
+  std::mt19937_64 draw(~options.seed);
+  for (i64 p = 0; p < probes; p++) drawn.push_back(i32(draw() % u64(n)));
+  auto compare = [&](i64 begin, i64 end) {
+    std::vector<double> exact(tree_.order.size()), stored(tree_.order.size());
+    for (i64 p = begin; p < end; p++) {
+      generator.entries({&tree_.order[std::size_t(drawn[std::size_t(p)])], 1}, tree_.order, exact.data());
+      row(drawn[std::size_t(p)], stored.data());
+      for (i64 j = 0; j < n; j++) stored[std::size_t(j)] -= exact[std::size_t(j)];
+      errors[std::size_t(p)] = double(n) * squared(stored.data(), n);
+    }
+  };
+  for_parts(0, probes, compare, 1);
+  double mean = 0, spread = 0;
+  for (double e : errors) mean += e / double(probes);
+  for (double e : errors) spread += (e - mean) * (e - mean);
+  const double error = std::sqrt(mean) / statistics_.norm;
+  statistics_.compression_error = error;
+  // Of the root, half of that of the square.
+  const double relative = mean > 0 && probes > 1 ? std::sqrt(spread / double(probes * (probes - 1))) / mean : 0;
+  statistics_.error_of_estimate = 0.5 * error * relative;
+}
+
+std::vector<double> HMatrix::diagonal() const {
+  std::vector<double> d(tree_.order.size());
+  for (const Leaf& l : leaves_) {
+    const Block& b = l.block;
+    for (i32 i = std::max(b.rows.begin, b.columns.begin); i < std::min(b.rows.end, b.columns.end); i++)
+      d[std::size_t(i)] = l.u[i64(i - b.rows.begin) * b.columns.size() + (i - b.columns.begin)];
+  }
+  return d;
+}
+
+void HMatrix::row(i32 i, double* out) const {
+  for (const Leaf& l : leaves_) {
+    const i32 width = l.block.columns.size();
+    if (i < l.block.rows.begin || i >= l.block.rows.end) continue;
+    double* to = out + l.block.columns.begin;
+    if (l.is_dense()) {
+      std::copy_n(l.u + i64(i - l.block.rows.begin) * width, width, to);
+      continue;
+    }
+    std::fill_n(to, width, 0.0);
+    const double* u = l.u + i64(i - l.block.rows.begin) * l.rank;
+    for (i32 k = 0; k < l.rank; k++)
+      for (i32 j = 0; j < width; j++) to[j] += u[k] * l.v[i64(k) * width + j];
+  }
+}
+
+}  // namespace sordino::hmatrix

@@ -1,0 +1,77 @@
+// A dense matrix in a hierarchy of blocks, most of them sums of few outer products (000, section II).
+#pragma once
+#include <functional>
+#include <vector>
+
+#include "sordino/hmatrix/block_tree.hpp"
+#include "sordino/hmatrix/compression.hpp"
+#include "sordino/hmatrix/value_store.hpp"
+
+namespace sordino::hmatrix {
+
+struct BuildOptions {
+  CompressionOptions compression = {};
+  double eta = 2;   // of admissibility: smaller is stricter
+  i32 leaf = 15;    // points of a cluster that is not cut
+  int threads = 0;  // 0: as many as there are cores
+  u64 seed = 1;     // of the rows drawn
+  int probes = 32;  // rows by which the whole is compared with the generator's; 0: it is not
+};
+
+/// A leaf with its numbers, in the tree's order of rows and columns.
+struct Leaf {
+  Block block;
+  i32 rank = -1;              // -1: dense
+  const double* u = nullptr;  // [rows][rank], or dense [rows][columns]
+  const double* v = nullptr;  // [rank][columns]
+  bool is_dense() const { return rank < 0; }
+  i64 entries() const { return is_dense() ? block.entries() : (i64(block.rows.size()) + block.columns.size()) * rank; }
+};
+
+struct Statistics {
+  i64 clusters = 0, low_rank_blocks = 0, dense_blocks = 0, nodes = 0;
+  i64 stored_values = 0, low_rank_values = 0;
+  i32 largest_rank = 0;
+  double mean_rank = 0;
+  i64 redone_blocks = 0;  // that had missed their tolerance
+  double norm = 0;        // Frobenius, of what is stored
+  double compression_error =
+      -1;  // ||A - H|| / ||H||, Frobenius, estimated without bias from `probes` rows of the whole; -1: not
+  double error_of_estimate = 0;  // its standard error
+  double seconds = 0;
+};
+
+/// Called some ten times a second with the share that is done, on the thread that asked for the matrix. What it throws ends the
+/// build.
+using BuildProgress = std::function<void(double share)>;
+
+class HMatrix {
+ public:
+  /// Builds all leaves on threads of this process; the values do not depend on how many. Memory while it builds: what is
+  /// stored, at most 1 MiB and one block's crosses for each thread, and 56 B a leaf. Throws bad_argument for options and
+  /// entries that are not finite. The generator is not needed afterwards.
+  HMatrix(const Generator& generator, const BuildOptions& options, const BuildProgress& progress = {});
+  HMatrix(const HMatrix&) = delete;
+
+  i64 size() const { return i64(tree_.order.size()); }
+  const ClusterTree& tree() const { return tree_; }
+  const std::vector<Leaf>& leaves() const { return leaves_; }  // by first row, then by first column
+  const Statistics& statistics() const { return statistics_; }
+  i64 stored_bytes() const { return i64(sizeof(double)) * statistics_.stored_values; }
+  /// The diagonal, in the tree's order.
+  std::vector<double> diagonal() const;
+  /// One row of what is stored, in the tree's order. O(leaves + the row's entries).
+  void row(i32 i, double* out) const;
+
+ private:
+  void fill(const Generator& generator, const BuildOptions& options, const BuildProgress& progress);
+  void count();
+  void probe(const Generator& generator, const BuildOptions& options);
+
+  ClusterTree tree_;
+  std::vector<Leaf> leaves_;
+  std::vector<ValueStore> stores_;  // one a thread
+  Statistics statistics_;
+};
+
+}  // namespace sordino::hmatrix

@@ -1,0 +1,57 @@
+// y = A x with an H-matrix whose rows are distributed: by contiguous rows of about equal bytes.
+#pragma once
+#include <memory>
+
+#include "sordino/hmatrix/strips.hpp"
+#include "sordino/linalg/operator.hpp"
+#include "sordino/linalg/partition.hpp"
+
+namespace sordino::hmatrix {
+
+/// Rows for each rank such that all read about as many bytes in a product. Throws bad_argument if there are more ranks than
+/// rows.
+Partition balance(const HMatrix& matrix, int ranks);
+
+/// Two commands an application, no reduction. The exchange is an all-gather of x: 8 B for each row that a rank does not own;
+/// terms of blocks whose columns it owns are projected while it is under way. On the host values are viewed where the matrix
+/// has them; a device holds a copy of those that its rank needs, in which blocks cut by ranks have their v on each.
+class HMatrixOperator final : public Operator {
+ public:
+  /// Collective. `matrix` must outlive it. Vectors are distributed, in the order of the matrix's tree.
+  HMatrixOperator(Rank& rank, const HMatrix& matrix, const Partition& partition);
+  /// The same on replicated vectors: each rank multiplies its rows, and all ranks gather the result (000, section VI).
+  static std::unique_ptr<HMatrixOperator> gathered(Rank& rank, const HMatrix& matrix, const Partition& partition);
+  ~HMatrixOperator() override;
+
+  void apply(Rank& rank, Vec x, Vec y, const StartDots& epilogue = {}) const override;
+  int space() const override { return space_; }
+  Vec operand(Rank& rank, const char* name) const override {
+    return rank.vector(name, space_, gathers_ ? nullptr : &exchange_);
+  }
+  Vec result(Rank& rank, const char* name) const override { return rank.vector(name, space_, gathers_ ? &exchange_ : nullptr); }
+  /// What it holds itself: on a device in its memory, else its tables.
+  i64 bytes() const { return bytes_; }
+
+ private:
+  HMatrixOperator(Rank& rank, const HMatrix& matrix, const Partition& partition, bool gathers);
+  void add_operands(Rank& rank, i32 n);
+  void store(Rank& rank);
+
+  Rank& rank_;
+  bool gathers_;
+  int space_ = -1;
+  Strips strips_;
+  Exchange exchange_;
+  Split rows_, split_;  // of the result, and of z
+  Vec z_;
+  Projections projections_ = {};
+  StripRows strip_rows_ = {};
+  struct Memory {
+    void* pointer;
+    std::size_t bytes;
+  };
+  std::vector<Memory> device_;
+  i64 bytes_ = 0;
+};
+
+}  // namespace sordino::hmatrix

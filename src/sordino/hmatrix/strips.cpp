@@ -1,0 +1,103 @@
+#include "sordino/hmatrix/strips.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "sordino/base/error.hpp"
+
+namespace sordino::hmatrix {
+namespace {
+
+bool within(RowRange inner, RowRange outer) { return inner.begin >= outer.begin && inner.end <= outer.end; }
+bool meet(RowRange a, RowRange b) { return a.begin < b.end && b.begin < a.end; }
+
+/// First rows of the strips of these rows, and their end.
+std::vector<i32> cuts(const ClusterTree& tree, RowRange rows) {
+  std::vector<i32> cuts{rows.begin, rows.end};
+  for (const Cluster& c : tree.clusters)
+    if (c.is_leaf() && c.begin > rows.begin && c.begin < rows.end) cuts.push_back(c.begin);
+  std::sort(cuts.begin(), cuts.end());
+  return cuts;
+}
+
+/// Calls visit(leaf, strip) for all pairs whose rows meet, leaves in their order.
+template <class Visit>
+void each_pair(const std::vector<const Leaf*>& leaves, const std::vector<i32>& cuts, const Visit& visit) {
+  for (const Leaf* leaf : leaves) {
+    const RowRange rows = leaf->block.rows;
+    auto strip = std::upper_bound(cuts.begin(), cuts.end(), rows.begin) - cuts.begin() - 1;
+    for (strip = std::max<std::ptrdiff_t>(strip, 0); strip + 1 < i64(cuts.size()) && cuts[std::size_t(strip)] < rows.end;
+         strip++)
+      visit(*leaf, std::size_t(strip));
+  }
+}
+
+/// Leaves with values for these rows, from left to right.
+std::vector<const Leaf*> leaves_of(const HMatrix& matrix, RowRange rows) {
+  std::vector<const Leaf*> leaves;
+  for (const Leaf& l : matrix.leaves())
+    if (meet(l.block.rows, rows) && l.rank != 0) leaves.push_back(&l);
+  auto left = [](const Leaf* a, const Leaf* b) { return a->block.columns.begin < b->block.columns.begin; };
+  std::stable_sort(leaves.begin(), leaves.end(), left);
+  return leaves;
+}
+
+}  // namespace
+
+Strips::Strips(const HMatrix& matrix, RowRange range) : rows(range), strip_of(std::size_t(range.size())) {
+  const std::vector<const Leaf*> leaves = leaves_of(matrix, rows);
+  std::vector<i32> term(leaves.size());  // each leaf's first one
+  i64 terms = 0;
+  for (bool here : {true, false}) {
+    for (std::size_t l = 0; l < leaves.size(); l++) {
+      const Leaf& leaf = *leaves[l];
+      const RowRange columns = leaf.block.columns;
+      if (leaf.is_dense() || within(columns, rows) != here) continue;
+      term[l] = i32(terms);
+      terms += leaf.rank;
+      for (i32 k = 0; k < leaf.rank; k++)
+        projections.push_back({leaf.v + i64(k) * columns.size(), columns.begin, columns.size()});
+      projected_values += i64(leaf.rank) * columns.size();
+    }
+    if (here) own = i32(terms);
+  }
+  if (matrix.size() + terms > std::numeric_limits<i32>::max())
+    throw Error(Errc::unsupported, "a rank has more than 2^31 terms: use more ranks");
+
+  const std::vector<i32> first = cuts(matrix.tree(), rows);
+  strips.resize(first.size(), {0, 0});
+  for (std::size_t s = 0; s < first.size(); s++) strips[s].row = first[s];
+  for (std::size_t s = 0; s + 1 < first.size(); s++)
+    std::fill(strip_of.begin() + (first[s] - rows.begin), strip_of.begin() + (first[s + 1] - rows.begin), i32(s));
+  each_pair(leaves, first, [&](const Leaf&, std::size_t s) { strips[s + 1].pieces++; });
+  for (std::size_t s = 1; s < strips.size(); s++) strips[s].pieces += strips[s - 1].pieces;
+  pieces.resize(strips.back().pieces);
+  std::vector<u32> next(strips.size());
+  for (std::size_t s = 0; s < strips.size(); s++) next[s] = strips[s].pieces;
+  for (std::size_t l = 0; l < leaves.size(); l++)
+    each_pair({leaves[l]}, first, [&](const Leaf& leaf, std::size_t s) {
+      const i32 length = leaf.is_dense() ? leaf.block.columns.size() : leaf.rank;
+      const i32 from = leaf.is_dense() ? leaf.block.columns.begin : i32(matrix.size()) + term[l];
+      pieces[next[s]++] = {leaf.u + i64(first[s] - leaf.block.rows.begin) * length, from, length};
+      strip_values += i64(first[s + 1] - first[s]) * length;
+    });
+}
+
+std::vector<i64> costs_before(const HMatrix& matrix) {
+  std::vector<i64> cost(std::size_t(matrix.size()) + 1);
+  auto add = [&](i32 begin, i32 end, i64 values) {  // as differences, at first
+    cost[std::size_t(begin) + 1] += values;
+    if (end < matrix.size()) cost[std::size_t(end) + 1] -= values;
+  };
+  for (const Leaf& l : matrix.leaves()) {
+    const i64 rows = l.block.rows.size(), a_row = l.entries() / rows;
+    add(l.block.rows.begin, l.block.rows.end, a_row);
+    add(l.block.rows.begin, l.block.rows.begin + 1, l.entries() - rows * a_row);
+  }
+  std::partial_sum(cost.begin(), cost.end(), cost.begin());
+  std::partial_sum(cost.begin(), cost.end(), cost.begin());
+  return cost;
+}
+
+}  // namespace sordino::hmatrix

@@ -1,0 +1,130 @@
+// Products of distributed H-matrices against all entries of what they store, bit for bit the same on any number of ranks.
+#include "sordino/hmatrix/hmatrix_operator.hpp"
+
+#include "check.hpp"
+#include "sordino/runtime/host/engine.hpp"
+#include "sordino/runtime/model/engine.hpp"
+#include "unit/fresh.hpp"
+#include "unit/hmatrix/dense.hpp"
+#include "unit/linalg/products.hpp"
+
+namespace {
+
+struct Take {
+  Whole from;
+  Out to;
+  SORDINO_HD void row(i32 i) { to[i] = from[i]; }
+};
+
+std::unique_ptr<hmatrix::HMatrixOperator> made(Rank& s, const hmatrix::HMatrix& H, const Partition& p, bool gathered) {
+  return gathered ? hmatrix::HMatrixOperator::gathered(s, H, p) : std::make_unique<hmatrix::HMatrixOperator>(s, H, p);
+}
+
+/// H x, computed by all ranks of an engine, twice in a row.
+std::vector<double> product(Engine& engine, const hmatrix::HMatrix& H, const std::vector<double>& x, bool gathered) {
+  std::vector<double> y(x.size());
+  const Partition p = hmatrix::balance(H, engine.size());
+  engine.run([&](Rank& s) {
+    auto op = made(s, H, p, gathered);
+    Vec from = op->operand(s, "x"), to = op->result(s, "y"), copy = s.vector("copy", op->space());
+    auto apply = s.record([&] {
+      s.run(Nothing{}, push(from));
+      op->apply(s, from, to);
+      s.run(Take{to, copy});
+    });
+    const Space& space = s.space(op->space());
+    s.write(from, x.data() + space.first_row);
+    for (int k = 0; k < 2; k++) s.replay(apply);
+    std::vector<double> mine(std::size_t(space.rows));
+    s.read(copy, mine.data());
+    if (!gathered || s.id() == 0) std::copy(mine.begin(), mine.end(), y.begin() + space.first_row);
+  });
+  return y;
+}
+
+std::vector<double> on_host(const hmatrix::HMatrix& H, const std::vector<double>& x, int ranks, bool gathered) {
+  HostEngine engine({.ranks = ranks, .timeout = 20});
+  return product(engine, H, x, gathered);
+}
+
+hmatrix::HMatrix matrix(int m0, int M, double eps) {
+  const bem::Laplace laplace(surfaces::sphere(m0, M).view());
+  return hmatrix::HMatrix(laplace, {.compression = {.eps = eps}});
+}
+
+}  // namespace
+
+TEST("products are those of what is stored, and the same bits on 1, 2, 3 and 7 ranks, gathered or not") {
+  NOTE(fresh::said());
+  fresh::Random random(50);
+  for (auto [m0, M] : {std::pair{3, 1}, {3, 4}, {7, 9}, {5, 12}}) {
+    const hmatrix::HMatrix H = matrix(m0, M, 1e-5);
+    const auto x = random.normals(H.size());
+    const auto reference = on_host(H, x, 1, false), exact = dense::times(dense::of(H), x);
+    NOTE("n = ", H.size());
+    CHECK(dense::distance(reference, exact) <= 1e-14 * dense::norm(exact));
+    for (int ranks : {1, 2, 3, 7}) {
+      if (ranks > H.size()) continue;
+      NOTE("ranks = ", ranks);
+      for (bool gathered : {false, true}) CHECK(same_bits(on_host(H, x, ranks, gathered), reference));
+    }
+  }
+}
+
+TEST("the model computes the same products of H-matrices, in any order of events") {
+  NOTE(fresh::said());
+  fresh::Random random(51);
+  const hmatrix::HMatrix H = matrix(5, 8, 1e-4);
+  const auto x = random.normals(H.size());
+  const auto reference = on_host(H, x, 1, false);
+  for (u64 seed = 0; seed < 6; seed++)
+    for (bool gathered : {false, true}) {
+      NOTE("seed = ", seed);
+      model::Options o;
+      o.ranks = 4;
+      o.seed = seed;
+      o.machine.jitter_s = 5e-6;
+      model::ModelEngine engine(o);
+      CHECK(same_bits(product(engine, H, x, gathered), reference));
+    }
+}
+
+TEST("ranks read about equally many values of an H-matrix") {
+  const hmatrix::HMatrix H = matrix(7, 14, 1e-6);
+  for (int ranks : {2, 4, 7}) {
+    const Partition p = hmatrix::balance(H, ranks);
+    const auto before = hmatrix::costs_before(H);
+    CHECK(before.back() == H.statistics().stored_values);
+    const double fair = double(before.back()) / ranks;
+    for (int r = 0; r < ranks; r++) {
+      NOTE("rank ", r, " of ", ranks);
+      const double mine = double(before[std::size_t(p.first_row(r + 1))] - before[std::size_t(p.first_row(r))]);
+      CHECK_NEAR(mine / fair, 1.0, 0.1);
+    }
+  }
+}
+
+TEST("dot products of a product's result are those of the vectors") {
+  fresh::Random random(52);
+  NOTE(fresh::said());
+  const hmatrix::HMatrix H = matrix(5, 6, 1e-5);
+  const auto x = random.normals(H.size());
+  const auto y = on_host(H, x, 1, false);
+  HostEngine engine({.ranks = 3, .timeout = 20});
+  engine.run([&](Rank& s) {
+    hmatrix::HMatrixOperator op(s, H, hmatrix::balance(H, 3));
+    Vec from = op.operand(s, "x"), to = op.result(s, "y");
+    Scal xy = s.scalar("(x,y)");
+    auto apply = s.record([&] {
+      s.run(Nothing{}, push(from));
+      op.apply(s, from, to, start(dot(from, to) >> xy));
+      s.wait(xy);
+    });
+    s.write(from, x.data() + s.space(op.space()).first_row);
+    s.replay(apply);
+    long double sum = 0, size = 0;
+    for (std::size_t i = 0; i < x.size(); i++) sum += (long double)x[i] * y[i], size += std::abs((long double)x[i] * y[i]);
+    CHECK_NEAR((long double)s.get(xy), sum, 1e-14L * size);
+    CHECK(s.ledger.reductions == 1);
+  });
+}
