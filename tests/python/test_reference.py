@@ -52,7 +52,7 @@ def test_every_folder_of_headers_is_listed_by_layer() -> None:
     assert sorted(listed) == sorted(rows(REFERENCE / "stability.md", "C++"))
 
 
-@pytest.mark.parametrize("module", ["sordino", "sordino.linalg", "sordino.io"])
+@pytest.mark.parametrize("module", ["sordino", "sordino.linalg", "sordino.io", "sordino.surfaces"])
 def test_public_names_are_in_the_reference_and_say_what_they_do(module: str) -> None:
     page = (REFERENCE / "python.md").read_text(encoding="utf-8")
     written = {name.rpartition(".")[2] for name in re.findall(r"^\.\. auto\w+:: ([\w.]+)$", page, flags=re.M)}
