@@ -1,8 +1,21 @@
-"""Files: matrices and vectors in, results out. Every failure is one sentence."""
+"""Files: matrices, vectors and surfaces in, results out. Every failure is one sentence."""
 
 from __future__ import annotations
 
+from .bem_bb import write_bem_bb
 from .output import OutputFile, write_vector
 from .reading import MatrixFile, read_matrix, read_vector, read_vectors
+from .surfaces import read_surface
+from .vtk import write_vtk
 
-__all__ = ["MatrixFile", "OutputFile", "read_matrix", "read_vector", "read_vectors", "write_vector"]
+__all__ = [
+    "MatrixFile",
+    "OutputFile",
+    "read_matrix",
+    "read_surface",
+    "read_vector",
+    "read_vectors",
+    "write_bem_bb",
+    "write_vector",
+    "write_vtk",
+]

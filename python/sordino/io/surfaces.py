@@ -1,0 +1,86 @@
+"""Reading surfaces; the kind of a file is told by its ending."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from ..errors import BadArgument, FileError, Unsupported
+from ..surfaces.surface import Surface
+from . import bem_bb, gmsh
+from .opening import check_readable
+
+BEM_BB = (".pbf", ".pbs", ".txt")
+GMSH = (".msh",)
+#: Read by trimesh.
+MESHES = (".obj", ".stl", ".ply", ".off")
+ENDINGS = (*BEM_BB, *GMSH, *MESHES)
+
+
+def read_surface(path: str | os.PathLike[str], *, allow_open: bool = False) -> Surface:
+    """Read a surface of triangles.
+
+    Parameters
+    ----------
+    path : path
+        BEM-BB text (``.pbf``, ``.pbs``, ``.txt``), Gmsh's text (``.msh``), both also ``.gz``; ``.obj``, ``.stl``,
+        ``.ply`` and ``.off``, for which trimesh is needed.
+    allow_open : bool
+        Whether the surface may have a boundary.
+
+    Returns
+    -------
+    Surface
+        With the potentials of a BEM-BB file. Nodes at the same place are one in files that trimesh reads, since STL
+        has none that triangles share, and polygons are cut into triangles.
+
+    Raises
+    ------
+    FileError, BadArgument
+        With one sentence for whatever is wrong with the file or the surface.
+    Unsupported
+        Where trimesh is needed and not installed.
+    """
+    name = check_readable(path)
+    ending = os.path.splitext(name.lower().removesuffix(".gz"))[1]
+    potential = None
+    if ending in BEM_BB:
+        points, triangles, potential = bem_bb.read(name)
+    elif ending in GMSH:
+        points, triangles = gmsh.read(name)
+    elif name.lower().endswith(MESHES):
+        points, triangles = _by_trimesh(name, ending[1:])
+    else:
+        raise FileError(
+            f"{name}: a surface is read from {', '.join(ENDINGS[:-1])} and {ENDINGS[-1]}, told by its ending"
+        )
+    short = os.path.basename(name)
+    try:
+        return Surface(points, triangles, potential, allow_open=allow_open, name=short)
+    except BadArgument as wrong:
+        raise BadArgument(f"{short}: {wrong}") from None
+
+
+def _by_trimesh(name: str, kind: str) -> tuple[np.ndarray, np.ndarray]:
+    try:
+        import trimesh
+    except ImportError:
+        raise Unsupported(f"{name}: .{kind} needs trimesh; 'pip install sordino[bem]' brings it") from None
+    more: dict[str, Any] = {"maintain_order": True, "skip_materials": True} if kind == "obj" else {}
+    try:
+        mesh = trimesh.load(name, file_type=kind, force="mesh", process=False, **more)
+        points, triangles = np.asarray(mesh.vertices, np.float64), np.asarray(mesh.faces, np.int64)
+    except Exception as error:  # whatever the library makes of a damaged file
+        raise FileError(f"{name} cannot be read as .{kind} ({' '.join(str(error).split())[:200]})") from None
+    return _merged(points, triangles) if len(points) else (points, triangles)
+
+
+def _merged(points: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes at the very same place as one, in the order of the first of them."""
+    _, first, number = np.unique(points, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return points[first[order]], place[number.ravel()][triangles]
