@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sordino/linalg/extents.hpp"
+#include "sordino/solvers/gmres.hpp"
 #include "sordino/solvers/gram.hpp"
 #include "sordino/solvers/registry.hpp"
 
@@ -121,6 +122,8 @@ void validate(const Options& options) {
   if (o.boxes != "auto") parse_extents("boxes", o.boxes);
   if (o.s < 1 || o.s > gram::most_s)
     bad_argument("s must be from 1 to " + std::to_string(gram::most_s) + ", not " + std::to_string(o.s));
+  if (o.restart < 1 || o.restart > gmres::most_m)
+    bad_argument("restart must be from 1 to " + std::to_string(gmres::most_m) + ", not " + std::to_string(o.restart));
   if (o.check_every < 1) bad_argument("check_every must be at least 1");
   parse_devices(o.devices);
 }

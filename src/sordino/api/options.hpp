@@ -15,6 +15,7 @@ struct Options {
   int s = 12;
   std::string basis = "chebyshev";
   std::string spectrum = "ritz";
+  int restart = 30;
   std::string nullspace = "none";
   std::string symmetry = "auto";
   std::string storage = "auto";
@@ -108,6 +109,10 @@ void Options::fields(V&& v) {
   v("spectrum", spectrum, "solve",
     "how cbcg finds the largest eigenvalue: Ritz values of 12 steps of conjugate gradients, or 100 steps of the power method",
     spectrum_choices);
+  v("restart", restart, "solve",
+    "steps of gmres after which it begins a new basis; it keeps so many vectors, and twice as many with a preconditioner that "
+    "is no diagonal",
+    any);
   v("nullspace", nullspace, "solve",
     "what A is known to map to zero: the constant vector, or nothing; b is projected onto the range of A, and x is orthogonal "
     "to it",

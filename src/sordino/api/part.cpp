@@ -239,7 +239,7 @@ Part build_part(Rank& rank, const System& s, const Choice& c, const Options& o, 
   if (p.refused_row >= 0) return p;
   Range range("record the method");
   p.driver = std::make_unique<Driver>(rank, *p.A, *p.M, *c.method, o.check_every, o.replace_every, s.watch, s.nullspace,
-                                      StepBasis{o.s, o.basis == "monomial", o.spectrum == "power"});
+                                      StepBasis{o.s, o.basis == "monomial", o.spectrum == "power", o.restart});
   return p;
 }
 

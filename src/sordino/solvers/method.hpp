@@ -13,11 +13,12 @@
 
 namespace sordino {
 
-/// How methods that take s steps at once build their bases.
+/// How methods build bases of several vectors: those that take s steps at once, and those that restart.
 struct StepBasis {
   int s = 12;
   bool monomial = false;   // powers of A M^-1 in place of Chebyshev polynomials, to compare with
   bool by_powers = false;  // lambda_max by the power method in place of Ritz values
+  int restart = 30;        // steps after which gmres begins a new basis
 };
 
 /// What a method is given to record itself. All vectors live on A's space.

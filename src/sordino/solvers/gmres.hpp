@@ -1,0 +1,270 @@
+// GMRES(m) (Saad & Schultz, SIAM J. Sci. Stat. Comput. 7(3), 1986) with M on the right, and one reduction a step: classical
+// Gram-Schmidt whose second pass is delayed to the next step (DCGS2: Swirydowicz, Langou, Ananthan, Yang & Thomas, Numer.
+// Linear Algebra Appl. 28, 2021). Where M is an operator its results are kept, which makes it flexible GMRES (Saad, SIAM J.
+// Sci. Comput. 14(2), 1993): M may then be another one in each step.
+//
+// Per iteration: 1 operator, 1 halo, 1 preconditioner, 1 reduction of 2 (m + 2) values, exposed. V is read twice: with
+// k = (m - 1) / 2 vectors on average, and t tiles of 8 that sums are taken in, the vector traffic beyond the operator is
+// 2 k + 2 t + 9 n words, and 2 more with z kept; workspace (m + 4) n, (2 m + 4) n with them. x lags until the cycle ends.
+//
+// An iteration is a round of the loop, whatever its place in the cycle, which commands ask of the scalar `stored`: so the loop
+// may be left after any of them, and what has no digits left begins a new cycle without the host. With u the next vector of V
+// as the first pass left it, without its length, and z = M^-1 u, w = A z, all that the step needs is in the products of V, u
+// and w with u and w:
+//
+//   s = V'u;  alpha^2 = (u,u) - s's;  q = (u - V s) / alpha      the second pass; s and alpha go to the column of H before
+//   h = [V q]'w / alpha;  u_new = w / alpha - [V q] h            the first one, of the next vector
+//
+// H is that of A M^-1 (u / alpha), not of q, so that no product with H corrects it; S says how u is made of V. The last column
+// has ||u_new|| from ||w|| by Pythagoras until the next step knows better, so that no test waits for that one. Where it has
+// less than half of the digits of ||w|| it is taken as that, which is too large: the test then passes a step late.
+#pragma once
+#include <algorithm>
+#include <cmath>
+
+#include "sordino/solvers/hessenberg.hpp"
+#include "sordino/solvers/method.hpp"
+
+namespace sordino::gmres {
+
+using gram::Small;
+using hessenberg::goes_on, hessenberg::is_stuck;
+using hessenberg::LeastSquares, hessenberg::Orthogonalize, hessenberg::Solve, hessenberg::Weights, hessenberg::WeightsOf;
+constexpr int side = 8;  // products of so many vectors with u and with w are taken by a command
+constexpr int most_tiles = 8, most_m = most_tiles * side - 2;
+constexpr i32 cpu_rows = 64;  // that a CPU computes together
+
+/// Vectors one behind the other, in tiles as their products are taken: w and u, which lie elsewhere, come first. Which of them
+/// a command touches hangs on the step, so that it says in cost() what it moves.
+template <class T, Access how>
+struct BasisOf {
+  Foreign<T, how> tile[most_tiles] = {};
+  i64 rows = 0;  // of a vector
+
+  BasisOf() = default;
+  BasisOf(const std::vector<Vec>& tiles, i32 rows_here) : rows(rows_here) { std::copy(tiles.begin(), tiles.end(), tile); }
+  SORDINO_HD static int begin(int t) { return t == 0 ? 0 : t * side - 2; }
+  SORDINO_HD T* vector(int t, int l) const { return tile[t].p + (l - begin(t)) * rows; }
+  /// f(l, vector) of the first n.
+  template <class F>
+  SORDINO_HD void each(int n, const F& f) const {
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+    for (int t = 0; t < most_tiles; t++)
+      for (int l = begin(t); l < begin(t + 1) && l < n; l++) f(l, vector(t, l));
+  }
+  SORDINO_HD T* last(int n) const { return vector((n + 2) / side, n); }  // vector n
+  template <class F>
+  SORDINO_HD void fields(F&& visit) {
+    for (auto& t : tile) visit(t);
+  }
+};
+using BasisIn = BasisOf<const double, Access::read>;
+using Basis = BasisOf<double, Access::update>;
+
+struct Begin {  // u = b - A x, of which a cycle begins;  z = M^-1 u, where M is a diagonal
+  In b, Ax;
+  Scaling d;
+  Out u, z;
+  Put stored;
+  static constexpr double flops = 2;
+  SORDINO_HD void head() { stored = 0; }
+  SORDINO_HD void row(i32 i) {
+    double ui = b[i] - Ax[i];
+    u[i] = ui;
+    if (z.p) z[i] = d[i] * ui;
+  }
+};
+
+/// Products of the vectors of a tile with u and w.
+struct Project {
+  int first = 0, m = 0;  // the tile's, where w is 0, u is 1, and V follows
+  i64 rows = 0;          // of this rank
+  Get stored;
+  In u, w;
+  Foreign<const double, Access::read> V = {};
+  int count = 0;
+  static constexpr int resident_blocks = gram::blocks_for(4 * side);
+  template <class F>
+  SORDINO_HD void fields(F&& visit) {
+    visit(stored);
+    visit(u);
+    visit(w);
+    visit(V);
+    visit(count);
+  }
+  SORDINO_HD void head() {
+    const int left = 2 + int(stored) - first;
+    count = left < 0 ? 0 : left < side ? left : side;
+  }
+  SORDINO_HD Sums<2 * side> row(i32 i) {
+    Sums<2 * side> s{};
+    if (count == 0) return s;
+    const double ui = u[i], wi = w[i];
+    const double* v = V.p + i - (first == 0 ? 2 * rows : 0);
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+    for (int j = 0; j < side; j++) {
+      if (j >= count) break;
+      const double a = first + j == 0 ? wi : first + j == 1 ? ui : v[j * rows];
+      s.v[2 * j] = a * ui;
+      s.v[2 * j + 1] = a * wi;
+    }
+    return s;
+  }
+  /// Of the average step: the vector at place p is there in m + 1 - p of m.
+  Cost cost() const {
+    double there = 0;
+    for (int p = std::max(first, 2); p < first + side && p < m + 1; p++) there += double(m + 1 - p) / m;
+    return {8 * double(rows) * there, 4 * double(rows) * (there + (first == 0 ? 2 : 0))};
+  }
+};
+
+/// Up to `most` rows: to += of[0] V_0 + of[1] V_1 + ...
+template <class B>
+SORDINO_HD inline void add(double* to, const double* of, const B& V, int n, i32 first, i32 here) {
+  V.each(n, [=](int l, const double* v) {
+    for (i32 r = 0; r < here; r++) to[r] += of[l] * v[first + r];
+  });
+}
+
+/// q and u_new. Where a cycle ends x gets what it lacks, and r, of which the next one begins, is in u.
+struct Update {
+  int m;
+  Get at, course;
+  Put stored;
+  Small weights;
+  In w, kept_z = {};  // M^-1 u where M is an operator,
+  Scaling d;          // and where it is not
+  InOut u, x;
+  Out z = {};
+  Basis V, Z = {};
+  template <class F>
+  SORDINO_HD void fields(F&& visit) {
+    visit(at);
+    visit(course);
+    visit(stored);
+    visit(weights);
+    visit(w);
+    visit(kept_z);
+    visit(d);
+    visit(u);
+    visit(x);
+    visit(z);
+    V.fields(visit);
+    Z.fields(visit);
+  }
+  static constexpr int resident_blocks = 3;
+  Cost cost() const {
+    const double rows = double(V.rows), vectors = (m - 1) / 2.0;
+    return {8 * rows * (vectors + (kept_z.id < 0 ? 1 : 2)), rows * (4 * vectors + 5)};
+  }
+  SORDINO_HD void head() { stored = course == goes_on ? at + 1 : 0; }
+  SORDINO_HD void row(i32 i) const { make<1>(i, 1); }
+  void block(i32 begin, i32 end) const {
+    for (i32 first = begin; first < end; first += cpu_rows) make<cpu_rows>(first, std::min(cpu_rows, end - first));
+  }
+  void done(i32) const {}
+
+ private:
+  SORDINO_HD WeightsOf<const double> by() const { return {m, weights.p}; }
+
+  template <int most>
+  SORDINO_HD void make(i32 first, i32 here) const {
+    const int n = int(at);
+    const double inverse = by().inverse(), *of_q = by().of_q(), *of_next = by().of_next();
+    double q[most], next[most];
+    for (i32 r = 0; r < here; r++) {
+      q[r] = inverse * u[first + r];
+      next[r] = inverse * w[first + r];
+    }
+    V.each(n, [&](int l, const double* v) {
+      for (i32 r = 0; r < here; r++) {
+        q[r] -= of_q[l] * v[first + r];
+        next[r] -= of_next[l] * v[first + r];
+      }
+    });
+    for (i32 r = 0; r < here; r++) next[r] -= of_next[n] * q[r];
+    if (course == goes_on)
+      keep(q, inverse, n, first, here);
+    else
+      begin_anew<most>(q, next, n, first, here);
+    for (i32 r = 0; r < here; r++) {
+      u[first + r] = next[r];
+      if (z.p) z[first + r] = d[first + r] * next[r];
+    }
+  }
+  SORDINO_HD void keep(const double* q, double inverse, int n, i32 first, i32 here) const {
+    double* v = V.last(n);
+    for (i32 r = 0; r < here; r++) v[first + r] = q[r];
+    if (!kept_z.p) return;
+    double* kept = Z.last(n);
+    for (i32 r = 0; r < here; r++) kept[first + r] = inverse * kept_z[first + r];
+  }
+  template <int most>
+  SORDINO_HD void begin_anew(const double* q, double* next, int n, i32 first, i32 here) const {
+    const double of_u = by().of_x()[m], of_q = by().of_r()[n], of_next = by().of_r()[m + 1];
+    double to_x[most];
+    for (i32 r = 0; r < here; r++) {
+      to_x[r] = of_u * (kept_z.p ? kept_z[first + r] : u[first + r]);
+      next[r] = of_q * q[r] + of_next * next[r];
+    }
+    add(to_x, by().of_x(), kept_z.p ? Z : V, n, first, here);
+    add(next, by().of_r(), V, n, first, here);
+    for (i32 r = 0; r < here; r++) x[first + r] += kept_z.p ? to_x[r] : d[first + r] * to_x[r];
+  }
+};
+
+/// x gets what Solve says.
+struct Advance {
+  int m;
+  bool with_u;
+  Get stored;
+  Small weights;
+  In u;  // or z, where M is an operator
+  Scaling d;
+  InOut x;
+  BasisIn V;  // or Z
+  template <class F>
+  SORDINO_HD void fields(F&& visit) {
+    visit(stored);
+    visit(weights);
+    visit(u);
+    visit(d);
+    visit(x);
+    V.fields(visit);
+  }
+  Cost cost() const { return {8.0 * double(V.rows) * m / 2, double(V.rows) * (m + 3)}; }
+  SORDINO_HD void row(i32 i) const {
+    const double* of = WeightsOf<const double>{m, weights.p}.of_x();
+    double sum = with_u ? of[m] * u[i] : 0;
+    add(&sum, of, V, int(stored), i, 1);
+    x[i] += d[i] * sum;
+  }
+};
+
+/// Leaves the loop where nothing was left of u in a cycle that has not lowered (r,r): of what A makes of it there is no more.
+struct Lowered {
+  Get rr, course, target, bound;
+  SORDINO_HD int test() const {
+    if (!(rr <= bound)) return blew_up;
+    if (rr <= target) return met;
+    return course == is_stuck ? broke_down : proceed;
+  }
+  SORDINO_HD double value() const { return rr; }
+};
+
+struct Gmres final : Method {
+  static constexpr const char *name = "gmres", *matrix = "general";
+  static constexpr const char* summary = "restarted GMRES, flexible where M is an operator: one exposed reduction";
+  static constexpr bool replicated = false, any_preconditioner = true;
+  static constexpr bool stays = false;     // so many kinds of commands would make a kernel that is slow in all of them
+  static constexpr bool scalable = false;  // r is there where cycles begin
+  explicit Gmres(const Problem& problem);
+  using kernels = KernelList<Kernel<Begin>, Kernel<Project>, Kernel<gram::Keep>, Kernel<hessenberg::Orthogonalize>,
+                             Kernel<Update, Lowered>, Kernel<hessenberg::Solve>, Kernel<Advance>>;
+};
+
+}  // namespace sordino::gmres
