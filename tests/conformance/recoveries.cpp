@@ -162,3 +162,47 @@ TEST("of a singular system what rounding leaves in the nullspace ends a solve as
       check_told(s.report);
     }
 }
+
+TEST(
+    "pipelined BiCGStab that is asked for more than can be had is told so: it is replaced, then bicgstab goes on, then "
+    "nothing") {
+  for (double contrast : {1.0, 1e6}) {
+    CsrMatrix A = poisson(12, 11, 13, 7, contrast);
+    auto b = bumps(A.n);
+    const Solved classic = solve(A.view(), b, asked("bicgstab", settings[0], 1e-30));
+    CHECK(classic.report.status == Status::stagnated);
+    for (const char* method : {"pipebicgstab", "gatherbicgstab"}) {
+      Solved first;
+      for (auto& at : settings) {
+        Solved s = solve(A.view(), b, asked(method, at, 1e-30));
+        NOTE(method, " on ", at.engine, ", ranks = ", at.ranks, ", contrast ", contrast, ": ", s.report.reason);
+        CHECK(s.report.status == Status::stagnated);
+        CHECK(s.report.iterations <= 1500 + classic.report.iterations);
+        CHECK(s.report.true_residual <= 5 * classic.report.true_residual);
+        CHECK(count(s.report, Recovery::Kind::residual_replaced) > 0);
+        CHECK(count(s.report, Recovery::Kind::classic_bicgstab) == 1);
+        CHECK(s.report.reason.find(std::string("; bicgstab went on where ") + method) != std::string::npos);
+        check_told(s.report);
+        if (first.x.empty()) first = s;
+        CHECK(same(s.report.recoveries, first.report.recoveries));
+        CHECK(same_bits(s.x, first.x));
+      }
+    }
+  }
+}
+
+TEST("where pipelined BiCGStab breaks down, bicgstab goes on at once") {
+  CsrMatrix A = poisson(200, 1, 1, 7, 1);
+  for (const char* method : {"pipebicgstab", "gatherbicgstab"})
+    for (auto& at : settings) {
+      Options o = asked(method, at, 1e-30);
+      o.precond = "none";
+      Solved s = solve(A.view(), bumps(A.n), o);
+      NOTE(method, " on ", at.engine, ", ranks = ", at.ranks, ": ", s.report.reason);
+      CHECK(s.report.status == Status::stagnated);
+      CHECK(s.report.iterations < 200);
+      REQUIRE(!s.report.recoveries.empty());
+      CHECK(s.report.recoveries[0].kind == Recovery::Kind::classic_bicgstab);
+      CHECK(s.report.recoveries[0].why == "it broke down");
+    }
+}

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import sordino
 
-KINDS = {"residual replaced", "smaller s", "classic CG"}
+KINDS = {"residual replaced", "smaller s", "classic CG", "classic BiCGStab"}
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,10 @@ def too_much():
     return A, np.random.default_rng(5).standard_normal(A.shape[0]), options
 
 
-@pytest.mark.parametrize(("solver", "last"), [("prcg", "classic CG"), ("cg", "residual replaced")])
+@pytest.mark.parametrize(
+    ("solver", "last"),
+    [("prcg", "classic CG"), ("cg", "residual replaced"), ("pipebicgstab", "classic BiCGStab")],
+)
 def test_they_are_typed_in_order_and_the_same_on_any_number_of_ranks(too_much, solver, last):
     A, b, options = too_much
     found = [sordino.solve(A, b, solver=solver, ranks=ranks, **options) for ranks in (1, 3)]

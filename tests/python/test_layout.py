@@ -106,7 +106,7 @@ BAD = [
     ),
     (
         "src/sordino/solvers/b.hpp",
-        "struct B final : BeforeCg {};",
+        "struct B final : BeforeClassic {};",
         "defines b::B, which solvers/methods.txt does not list",
     ),
     ("src/sordino/solvers/methods.txt", "a::A", "lists a::A, which no header of solvers/ defines"),

@@ -17,9 +17,9 @@ from ..errors import BadArgument
 class Recovery:
     """What a solve did where its recurrence led no further; the rungs are in :doc:`/results`.
 
-    ``iteration`` says after how many iterations, ``kind`` what was done (``residual replaced``, ``smaller s`` or
-    ``classic CG``), ``why`` what was wrong, as half a sentence, and ``residual`` is ``||b - A x|| / ||b||`` of the x
-    from which the solve went on, recomputed.
+    ``iteration`` says after how many iterations, ``kind`` what was done (``residual replaced``, ``smaller s``,
+    ``classic CG`` or ``classic BiCGStab``), ``why`` what was wrong, as half a sentence, and ``residual`` is
+    ``||b - A x|| / ||b||`` of the x from which the solve went on, recomputed.
     """
 
     iteration: int

@@ -149,7 +149,7 @@ typedef struct sordino_report {
 /* What a solve did where its recurrence led no further. */
 typedef struct sordino_recovery {
   int iteration;    /* after so many */
-  const char* kind; /* "residual replaced", "smaller s" or "classic CG" */
+  const char* kind; /* "residual replaced", "smaller s", "classic CG" or "classic BiCGStab" */
   const char* why;  /* half a sentence, valid until the next solve */
   double residual;  /* ||b - A x||_2 / ||b||_2, recomputed, of the x from which it went on */
 } sordino_recovery;

@@ -7,6 +7,7 @@ const char* name(Recovery::Kind kind) {
     case Recovery::Kind::residual_replaced: return "residual replaced";
     case Recovery::Kind::smaller_s: return "smaller s";
     case Recovery::Kind::classic_cg: return "classic CG";
+    case Recovery::Kind::classic_bicgstab: return "classic BiCGStab";
   }
   return "unknown";
 }

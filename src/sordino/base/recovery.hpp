@@ -7,8 +7,8 @@ namespace sordino {
 /// One rung of the ladder (docs/results.md). The same on all ranks and engines.
 struct Recovery {
   /// How the solve went on: from the recomputed residual, with new directions; besides with fewer steps at once; besides with
-  /// classic conjugate gradients.
-  enum class Kind { residual_replaced, smaller_s, classic_cg };
+  /// classic conjugate gradients, or with classic BiCGStab.
+  enum class Kind { residual_replaced, smaller_s, classic_cg, classic_bicgstab };
 
   int iteration = 0;  // after so many
   Kind kind = Kind::residual_replaced;

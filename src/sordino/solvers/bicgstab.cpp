@@ -5,27 +5,53 @@
 namespace sordino {
 namespace bicgstab {
 
-Bicgstab::Bicgstab(const Problem& k) {
+namespace {
+
+Vectors own(const Problem& k) {
+  const Vec v = k.vector("v");
+  return {.r = k.vector("r"),
+          .rh = k.vector("rh"),
+          .p = k.preconditioned("p"),
+          .s = k.preconditioned("s"),
+          .ph = k.operand("M^-1 p"),
+          .sh = k.operand("M^-1 s"),
+          .v = v,
+          .v_old = v};
+}
+
+}  // namespace
+
+Bicgstab::Bicgstab(const Problem& k) : Bicgstab(k, own(k)) {}
+
+Bicgstab::Bicgstab(const Problem& k, const Vectors& vectors) {
   auto& q = k.s;
   auto& A = k.A;
-  Vec x = k.x, rh = k.vector("rh"), v = k.vector("v"), t = k.Ax;
-  Vec p = k.preconditioned("p"), s = k.preconditioned("s");
-  Vec ph = k.operand("M^-1 p"), sh = k.operand("M^-1 s");
+  const auto& [r, rh, p, s, ph, sh, v, v_old] = vectors;
+  const Vec x = k.x, t = k.Ax;
   Scal rho = q.scalar("rho"), rho_new = q.scalar("rho new"), rv = q.scalar("(rh,v)"), ts = q.scalar("(t,s)"),
        tt = q.scalar("(t,t)");
   Scal zeta = q.scalar("zeta"), shadow = q.scalar("(rh,rh)");
   rr = q.scalar("(r,r)");
-  r = k.vector("r");
+  Way::r = r;
 
+  const bool gathers = q.space(A.space()).replicated;
+  auto product = [&](Vec from, Vec to, auto... dots) {
+    if (!gathers) return A.apply(q, from, to, start(dots...));
+    A.apply(q, from, to);
+    q.run(Gathered{to});
+    q.dots(dots...);
+  };
   begin = q.record([&] {
     k.run_and_precondition(Begin{.b = k.b, .Ax = t, .d = k.d, .r = r, .rh = rh, .p = p, .ph = ph}, p, ph, start(rho, shadow));
     q.wait(rho);
   });
-  iterate = k.loop({.scalars = {{rho_new, rho}}}, rr, [&] {
-    A.apply(q, ph, v, start(dot(rh, v) >> rv));  // v = A p
-    k.run_and_precondition(                      // s = r - alpha v
+  Rotation rotation{.scalars = {{rho_new, rho}}};
+  if (v.id != v_old.id) rotation.vectors = {{v, v_old}};
+  iterate = k.loop(rotation, rr, [&] {
+    product(ph, v, dot(rh, v) >> rv);  // v = A p
+    k.run_and_precondition(            // s = r - alpha v
         HalfStep{.rho = rho, .rv = finish(rv), .v = v, .r = r, .d = k.d, .s = s, .sh = sh}, s, sh);
-    A.apply(q, sh, t, start(dot(t, s) >> ts, dot(t, t) >> tt));  // t = A s
+    product(sh, t, dot(t, s) >> ts, dot(t, t) >> tt);  // t = A s
     q.run(Step{.rho = rho,
                .rv = rv,
                .ts = finish(ts),

@@ -77,13 +77,25 @@ struct Direction {  // beta = alpha / zeta * rho_new / rho;  p = r + beta (p - z
   }
 };
 
+struct Gathered {  // only waits, where v is replicated
+  Whole v;
+};
+
+/// What it computes in, besides A x; of a method's, where it stands behind one.
+struct Vectors {
+  Vec r, rh, p, s;
+  Vec ph, sh;    // that A is applied to
+  Vec v, v_old;  // that A is applied into; two buffers where others write into them while the last one is read, else one
+};
+
 struct Bicgstab final : Method {
   static constexpr const char *name = "bicgstab", *matrix = "general";
   static constexpr const char* summary = "BiCGStab: three exposed reductions";
   static constexpr bool replicated = false, any_preconditioner = true;
   static constexpr Factors complex = Factors::of_numbers;  // complex_bicgstab.hpp
   explicit Bicgstab(const Problem& problem);
-  using kernels = KernelList<Kernel<Begin>, Kernel<HalfStep>, Kernel<Step>, Kernel<Direction, ConvergedBi>>;
+  Bicgstab(const Problem& problem, const Vectors& vectors);
+  using kernels = KernelList<Kernel<Begin>, Kernel<HalfStep>, Kernel<Step>, Kernel<Direction, ConvergedBi>, Kernel<Gathered>>;
 };
 
 }  // namespace sordino::bicgstab

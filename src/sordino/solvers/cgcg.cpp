@@ -40,7 +40,7 @@ Cgcg::Cgcg(const Problem& k) {
           push(u));
     product();
   });
-  then_cg(k, name, {.r = p, .p = u});
+  then(name, cg::Cg(k, {.r = p, .p = u}), Recovery::Kind::classic_cg);
 }
 
 }  // namespace cgcg

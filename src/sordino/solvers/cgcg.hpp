@@ -6,7 +6,8 @@
 #pragma once
 #include <cmath>
 
-#include "sordino/solvers/before_cg.hpp"
+#include "sordino/solvers/before_classic.hpp"
+#include "sordino/solvers/cg.hpp"
 
 namespace sordino::cgcg {
 
@@ -54,7 +55,7 @@ struct Step {  // beta = gamma / gamma_old;  alpha = gamma / (delta - beta gamma
   }
 };
 
-struct Cgcg final : BeforeCg {
+struct Cgcg final : BeforeClassic {
   static constexpr const char *name = "cgcg", *matrix = "spd";
   static constexpr const char* summary = "single-reduction CG: one exposed reduction, two commands an iteration";
   static constexpr bool replicated = false;

@@ -5,6 +5,7 @@
 
 #include "sordino/base/range.hpp"
 #include "sordino/solvers/driver_steps.hpp"
+#include "sordino/solvers/endings.hpp"
 
 namespace sordino {
 namespace {
@@ -18,65 +19,7 @@ constexpr double parted = 1.5;  // times what a recurrence that levels out takes
 constexpr double attained = 1e-10;  // of the first residual: on a singular system what vanishes below it may be rounding
 constexpr double lost = 1e4;        // a recurrence that promised a residual so much below the true one has lost touch with it
 
-const char* why_stopped(Status status) {
-  if (status == Status::time_limit) return ": the time limit is reached";
-  return status == Status::stopped_by_user ? ": a callback asked for it" : ", from outside";
-}
-
-/// What was wrong with the recurrence of a loop that ended so, once its x was found not to meet the tolerance.
-const char* why_ended(Verdict verdict) {
-  switch (verdict) {
-    case met: return "its residual met the tolerance, and the recomputed one did not";
-    case broke_down: return "it broke down";
-    case not_definite: return "(p, A p) was not positive";
-    case blew_up: return "its residual had grown beyond all bounds";
-    default: return "";
-  }
-}
-
-/// What the end of the last loop means for the solve.
-Status judge(Verdict verdict, std::string& reason) {
-  switch (verdict) {
-    case met:
-      reason =
-          "the recurrence has gone below the tolerance or lost touch, the recomputed residual does not follow, and restarting "
-          "no longer helps: this is the attainable accuracy";
-      return Status::stagnated;
-    case broke_down:
-      reason = "a scalar product of the recurrence vanished, and restarting from the best x no longer helps";
-      return Status::breakdown;
-    case not_definite:
-      reason = "(p, A p) is not positive: the matrix or the preconditioner is not positive definite; use bicgstab";
-      return Status::indefinite;
-    case blew_up: reason = "the residual has grown beyond all bounds or is not a number"; return Status::diverged;
-    case asked_to_stop: reason = "stopped on request"; return Status::interrupted;
-    case proceed: break;
-  }
-  reason = "the maximum number of iterations is reached";
-  return Status::max_iterations;
-}
-
 double square(double v) { return v * v; }
-
-std::string relative(double norm, double b_norm) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3e", norm / b_norm);
-  return text;
-}
-
-/// What a reason ends with.
-std::string figures(const SolveOutcome& out, double target) {
-  std::string text;
-  if (out.status != Status::converged && out.residual_norm <= target)
-    text += "; it meets the tolerance by less than the rounding of scaled entries may hide: use jacobi";
-  if (out.status != Status::converged)
-    text += "; relative residual " + relative(out.residual_norm, out.b_norm) + " after " + std::to_string(out.iterations) +
-            " iterations";
-  if (out.outside_norm > target)
-    text += "; a part of b outside the range of A, " + relative(out.outside_norm, out.b_norm) +
-            " times the rest, was taken away: what is said here is about the rest";
-  return text;
-}
 
 }  // namespace
 
@@ -133,14 +76,21 @@ void Driver::rehearse_way(Rehearsal& all) {
     go(&method_->end, &method_->after_all, &look_);
     if (system_.is_scaled()) system_.rehearse_look(all, method_->r);
   }
-  if (is_looked_at()) rehearse_stretches(all);
-  if (replace_every_ == 0) return;
+  if (replaces())
+    rehearse_replacements(all);
+  else if (is_looked_at())
+    rehearse_stretches(all);
+}
+
+void Driver::rehearse_replacements(Rehearsal& all) {
   s_.reset_names();
-  go(&method_->begin);
-  for (int turn = 0; turn <= period; turn++) {
+  all.replay(method_->begin);
+  for (int turn = 0; turn <= method_->iterate.recording().period; turn++) {
     all.replay(method_->iterate, replace_every_);
-    go(&method_->replace);
+    if (method_->levels_out) rehearse_look(all);
+    all.replay(method_->replace);
   }
+  all.drop_carried();
 }
 
 // What is replayed between two stretches leaves alone what the loop carries.
@@ -149,12 +99,16 @@ void Driver::rehearse_stretches(Rehearsal& all) {
   all.replay(method_->begin);
   for (int turn = 0; turn <= method_->iterate.recording().period; turn++) {
     all.replay_stretch(method_->iterate, 1);
-    system_.rehearse_look(all, method_->r);
-    if (method_->after_all) all.replay(method_->after_all);
-    if (method_->levels_out) system_.rehearse_residual(all);
-    if (system_.is_scaled()) all.replay(keep_start_);
+    rehearse_look(all);
   }
   all.drop_carried();
+}
+
+void Driver::rehearse_look(Rehearsal& all) {
+  system_.rehearse_look(all, method_->r);
+  if (method_->after_all) all.replay(method_->after_all);
+  if (method_->levels_out) system_.rehearse_residual(all);
+  if (system_.is_scaled()) all.replay(keep_start_);
 }
 
 void Driver::values_changed() {
@@ -273,7 +227,7 @@ double Driver::time_product(int pairs, const double* x) {
 Driver::Ending Driver::iterate(int left, double norm, double aim, SolveOutcome& out) {
   Range range("iterate");
   const int steps = method_->steps();
-  const bool looks = system_.norms_differ(), levels = method_->levels_out, goes_on = looks || levels;
+  const bool looks = system_.norms_differ(), levels = method_->levels_out, goes_on = !replaces() && (looks || levels);
   Approach approach(out.iterations, norm, aim);
   Plateau plateau(square(system_.in_loop(norm)));
   s_.replay(method_->begin);
@@ -281,7 +235,7 @@ Driver::Ending Driver::iterate(int left, double norm, double aim, SolveOutcome& 
     s_.history.clear();
     if (watcher_) watcher_->loop_begins(out.iterations, system_.in_loop(out.b_norm), steps);
     const int wanted = std::min(looks ? approach.next() : left, levels ? plateau.next() : left);
-    const int most = goes_on ? stretch(wanted, left) : replace_every_ > 0 ? std::min(left, replace_every_) : left / steps;
+    const int most = goes_on ? stretch(wanted, left) : replaces() ? std::min(left, replace_every_) : left / steps;
     Outcome o = goes_on ? s_.replay_stretch(method_->iterate, most) : s_.replay(method_->iterate, most);
     const double seen = looks ? system_.look(method_->r) : norm;
     tell_history(out.iterations, norm, out);

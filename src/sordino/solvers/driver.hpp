@@ -60,7 +60,10 @@ class Driver {
   void rehearse();
   bool is_looked_at() const { return system_.is_scaled() || method_->levels_out; }  // at the residual, between stretches
   void rehearse_way(Rehearsal& all);
+  void rehearse_replacements(Rehearsal& all);
   void rehearse_stretches(Rehearsal& all);
+  void rehearse_look(Rehearsal& all);
+  bool replaces() const { return replace_every_ > 0 && bool(method_->replace); }
   /// How a run of the loop ended, and what was wrong with its recurrence, as half a sentence.
   struct Ending {
     Verdict verdict;

@@ -8,7 +8,8 @@ GatherBicgstab::GatherBicgstab(const Problem& k) {
   Recurrences c(k);
   auto& s = k.s;
   rr = c.rr;
-  tests_first = true;
+  r = c.r;
+  tests_first = levels_out = true;
   replace_every = 50;
   begin = c.begin();
   replace = c.replace();
@@ -31,6 +32,7 @@ GatherBicgstab::GatherBicgstab(const Problem& k) {
     k.A.apply(s, c.fh, c.t);                                                          // start the gather of t
     s.run(ShadowDots{.rh = c.rh, .r = c.r, .f = c.f, .g = c.g, .z = c.z}, c.five());  // needs no t
   });
+  then(name, c.classic(), Recovery::Kind::classic_bicgstab);
 }
 
 }  // namespace gatherbicgstab

@@ -3,7 +3,7 @@
 //
 // Per iteration: 2 operators, 2 all-gathers (each hidden behind one command of vector operations), no reduction at all. Memory
 // and vector traffic do not shrink with the number of ranks: right for dense operators (H-matrices), where vectors are small
-// change.
+// change. Where it leads no further, bicgstab goes on, on whole vectors, too.
 #pragma once
 #include "sordino/solvers/pipebicgstab.hpp"
 
@@ -43,7 +43,7 @@ struct StepF {  // f = y - zeta (t - alpha v)
   }
 };
 
-struct GatherBicgstab final : Method {
+struct GatherBicgstab final : BeforeClassic {
   static constexpr const char *name = "gatherbicgstab", *matrix = "general";
   static constexpr const char* summary =
       "pipelined BiCGStab on replicated vectors: all-gathers hidden behind vector operations";

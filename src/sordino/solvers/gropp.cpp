@@ -33,7 +33,7 @@ Gropp::Gropp(const Problem& k) {
     e.exit_if(ConvergedSpd{finish(rr), ps, k.target, k.bound});
     k.run_for_M(Direction{.gamma = gamma, .gamma_old = gamma_old, .z = z, .w = w, .p = p, .s = s}, s, start(ps));
   });
-  then_cg(k, name, {.r = r, .p = z, .z = k.M ? q : Vec{}});
+  then(name, cg::Cg(k, {.r = r, .p = z, .z = k.M ? q : Vec{}}), Recovery::Kind::classic_cg);
 }
 
 }  // namespace gropp

@@ -5,7 +5,8 @@
 // what can be attained is a little less than classic CG's, and cg goes on in the end. M may be any operator: the dearer it is,
 // the more it hides.
 #pragma once
-#include "sordino/solvers/before_cg.hpp"
+#include "sordino/solvers/before_classic.hpp"
+#include "sordino/solvers/cg.hpp"
 
 namespace sordino::gropp {
 
@@ -40,7 +41,7 @@ struct Direction {  // beta = gamma / gamma_old;  p = z + beta p;  s = w + beta 
   }
 };
 
-struct Gropp final : BeforeCg {
+struct Gropp final : BeforeClassic {
   static constexpr const char *name = "gropp", *matrix = "spd";
   static constexpr const char* summary =
       "Gropp's asynchronous CG: two reductions, hidden behind the preconditioner and the product";

@@ -84,7 +84,7 @@ Recorded Recurrences::replace() const {
     k.A.apply(s, fh, z);
     s.run(Scaled{.from = z, .to = zh, .d = k.d}, push(zh));
     k.A.apply(s, zh, v_old);
-    s.run(Gathered{v_old});
+    s.run(bicgstab::Gathered{v_old});
     s.run(ShadowDots{.rh = rh, .r = r, .f = f, .g = g, .z = z}, five());
   });
 }
@@ -93,7 +93,8 @@ PipeBicgstab::PipeBicgstab(const Problem& k) {
   Recurrences c(k);
   auto& s = k.s;
   rr = c.rr;
-  tests_first = true;
+  r = c.r;
+  tests_first = levels_out = true;
   replace_every = 50;
   begin = c.begin();
   replace = c.replace();
@@ -121,6 +122,7 @@ PipeBicgstab::PipeBicgstab(const Problem& k) {
           c.five(), push(c.fh));
     k.A.apply(s, c.fh, c.t);  // t = B f hides the five
   });
+  then(name, c.classic(), Recovery::Kind::classic_bicgstab);
 }
 
 }  // namespace pipebicgstab

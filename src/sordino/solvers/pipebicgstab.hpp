@@ -3,10 +3,11 @@
 //
 // Per iteration: 2 operators, 2 halos, 2 reductions of 2 and 5 values, each hidden behind one operator. Vector traffic beyond
 // the operators 28 n words, workspace 13 n. The recurrences for f = B r, g = B p, z = B g, t = B f, v = B z drift: every
-// `replace_every` iterations they are computed anew (`replace`).
+// `replace_every` iterations they are computed anew (`replace`). Where it leads no further, bicgstab goes on.
 #pragma once
 #include <cmath>
 
+#include "sordino/solvers/before_classic.hpp"
 #include "sordino/solvers/bicgstab.hpp"
 
 namespace sordino::pipebicgstab {
@@ -121,10 +122,6 @@ struct ShadowDots {
   }
 };
 
-struct Gathered {  // only waits, where v is replicated
-  Whole v;
-};
-
 /// The vectors and scalars of the recurrences, and what both schedules (this one, and gatherbicgstab) do with them outside the
 /// loop.
 struct Recurrences {
@@ -141,15 +138,16 @@ struct Recurrences {
   ConvergedBi test() const { return {finish(rr), rho, zeta, shadow, k.target, k.bound}; }
   HalfStep half_step() const;
   Start five() const { return start(rho, rf, rg, rz, rr); }
+  bicgstab::Bicgstab classic() const { return {k, {r, rh, p, q, fh, zh, v, v_old}}; }
 };
 
-struct PipeBicgstab final : Method {
+struct PipeBicgstab final : BeforeClassic {
   static constexpr const char *name = "pipebicgstab", *matrix = "general";
   static constexpr const char* summary = "pipelined BiCGStab: two reductions, each hidden behind a product";
   static constexpr bool replicated = false, scalable = false;
   explicit PipeBicgstab(const Problem& problem);
   using kernels = KernelList<Kernel<Begin>, Kernel<First>, Kernel<HalfStep, ConvergedBi>, Kernel<Step>, Kernel<Residual>,
-                             Kernel<ShadowDots>, Kernel<Gathered>>;
+                             Kernel<ShadowDots>>;
 };
 
 }  // namespace sordino::pipebicgstab

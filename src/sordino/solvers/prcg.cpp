@@ -40,7 +40,7 @@ Prcg::Prcg(const Problem& k) {
                .t_new = t_new},
           start(ry, ps, rt, ts, rr), push(y_new), push(t_new));
   });
-  then_cg(k, name, {.r = r, .p = y});
+  then(name, cg::Cg(k, {.r = r, .p = y}), Recovery::Kind::classic_cg);
 }
 
 }  // namespace prcg

@@ -6,7 +6,8 @@
 // comes from the predicted (r,y)_new, as in the paper, but the test uses the recomputed (r,r). Where they lead no further, cg
 // goes on, in r and y.
 #pragma once
-#include "sordino/solvers/before_cg.hpp"
+#include "sordino/solvers/before_classic.hpp"
+#include "sordino/solvers/cg.hpp"
 
 namespace sordino::prcg {
 
@@ -65,7 +66,7 @@ struct Step {  // all updates; (r,y) of the next iteration is predicted from thi
   }
 };
 
-struct Prcg final : BeforeCg {
+struct Prcg final : BeforeClassic {
   static constexpr const char *name = "prcg", *matrix = "spd";
   static constexpr const char* summary = "pipelined predict-and-recompute CG: its one reduction is hidden behind two products";
   static constexpr bool replicated = false, applies_pairs = true;
