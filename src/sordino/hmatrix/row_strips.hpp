@@ -51,6 +51,7 @@ SORDINO_HD inline double times_rows(const double* values, i32 first, i32 length,
 struct Projections {
   static constexpr int lanes = 32;
   static constexpr bool turns = false;
+  static constexpr int resident_blocks = 4;
   static constexpr const char* name = "Project";
   const Piece* pieces;  // of each term
   i32 n;                // rows of x
@@ -77,6 +78,7 @@ struct Projections {
 struct StripRows {
   static constexpr int lanes = 16;
   static constexpr bool turns = false;
+  static constexpr int resident_blocks = 4;
   static constexpr const char* name = "Strips";
   const Strip* strips;  // and one more, where the pieces end
   const i32* strip_of;  // [own rows]

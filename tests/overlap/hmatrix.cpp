@@ -1,0 +1,91 @@
+// The all-gather of an H-matrix's product, on a described machine: terms of blocks whose columns a rank owns hide it (000,
+// section VI-E, goes no further than vector operations).
+#include "check.hpp"
+#include "described.hpp"
+#include "sordino/hmatrix/hmatrix_operator.hpp"
+#include "sordino/precond/preconditioner.hpp"
+#include "sordino/solvers/driver.hpp"
+#include "unit/hmatrix/surfaces.hpp"
+
+using namespace described;
+
+namespace {
+
+constexpr int ranks = 4, rank = 1;
+constexpr double product_time = 40 * us;  // of a rank, both commands
+
+const hmatrix::HMatrix& matrix_of_sphere() {
+  static const hmatrix::HMatrix H(bem::Laplace(surfaces::sphere(6, 10).view()), {.compression = {.eps = 1e-4}});
+  return H;
+}
+
+/// The share of the first command that needs nothing of other ranks, and its share of a product's bytes.
+struct Early {
+  double rows, command;
+};
+Early early() {
+  const hmatrix::HMatrix& H = matrix_of_sphere();
+  const Partition p = hmatrix::balance(H, ranks);
+  const i32 begin = i32(p.first_row(rank)), own = p.rows(rank), n = i32(H.size());
+  const hmatrix::Strips s(H, {begin, begin + own});
+  const double terms = double(s.projections.size());
+  const double first = 8.0 * double(s.projected_values + n), second = 8.0 * (double(s.strip_values) + n + terms);
+  return {(own + s.own) / (n + terms), first / (first + second)};
+}
+
+model::Options machine_with(double latency) {
+  model::Options o = machine(0);
+  o.ranks = ranks;
+  o.machine.memory_bandwidth = double(matrix_of_sphere().stored_bytes()) / ranks / product_time;
+  o.machine.link_latency_s = latency;
+  return o;
+}
+
+Outcome solve(Rank& s, int max, const char* name = "bicgstab") {
+  const hmatrix::HMatrix& H = matrix_of_sphere();
+  hmatrix::HMatrixOperator op(s, H, hmatrix::balance(H, ranks));
+  Identity M;
+  Driver driver(s, op, M, method(name), 1 << 20, 1 << 20);
+  std::vector<double> b;
+  for (i64 i = 0; i < driver.space().rows; i++) b.push_back(double(i * 7919 % 101) / 101 - 0.5);
+  driver.solve(b.data(), nullptr, {.rtol = 1e-300, .max_iterations = max});
+  return Outcome{};
+}
+
+runs::Iteration iteration(double latency, const runs::Mutation& mutate = {}) {
+  return runs::per_iteration(machine_with(latency), [](Rank& s, int max) { return solve(s, max); }, rank, mutate);
+}
+
+constexpr double late = 60 * us;  // too long to be hidden
+
+/// How much of two journeys an iteration hides.
+double hidden(const runs::Mutation& mutate = {}) { return 2 * late - iteration(late, mutate).exposed_halo; }
+
+}  // namespace
+
+TEST("terms whose columns a rank owns hide the all-gather of an H-matrix's product, and not if the wait comes first") {
+  const Early e = early();
+  const double expected = 2 * e.rows * e.command * product_time;
+  CHECK(expected > 2 * us);
+  CHECK_NEAR(hidden() - hidden(runs::await_at_once), expected, 0.25 * expected);
+}
+
+TEST("an all-gather that is shorter than these terms costs an iteration nothing") {
+  const Early e = early();
+  const double latency = 0.5 * e.rows * e.command * product_time;
+  const auto it = iteration(latency), instant = iteration(0);
+  CHECK(it.exposed_halo < 0.3 * latency);
+  CHECK_NEAR(it.time, instant.time, 0.5 * latency);
+}
+
+TEST("a product gathers x once: every rank sends its rows to all others, and reduces nothing itself") {
+  auto ledger = [&](int max) {
+    return runs::on_model(machine_with(0), [&](Rank& s) { return solve(s, max); }).ledgers[std::size_t(rank)];
+  };
+  const Ledger few = ledger(runs::few), many = ledger(runs::many);
+  const i64 iterations = runs::many - runs::few;
+  const Partition p = hmatrix::balance(matrix_of_sphere(), ranks);
+  CHECK(many.messages - few.messages == 2 * (ranks - 1) * iterations);
+  CHECK(many.bytes_sent - few.bytes_sent == 2 * (ranks - 1) * 8 * i64(p.rows(rank)) * iterations);
+  CHECK(many.reductions - few.reductions == 3 * iterations);  // bicgstab's own
+}

@@ -1,0 +1,98 @@
+// Solvers of H-matrices: all methods for general matrices on any number of ranks, and what is refused.
+#include "sordino/hmatrix/hmatrix.hpp"
+
+#include "check.hpp"
+#include "conformance/problems.hpp"
+#include "sordino/base/error.hpp"
+#include "unit/hmatrix/dense.hpp"
+
+namespace {
+
+using namespace problems;
+
+const hmatrix::HMatrix& sphere() {
+  static const hmatrix::HMatrix H(bem::Laplace(surfaces::sphere(5, 8).view()), {.compression = {.eps = 1e-8}});
+  return H;
+}
+
+System system_of(const hmatrix::HMatrix& H) {
+  System s;
+  s.hmatrix = &H;
+  s.A.n = H.size();
+  return s;
+}
+
+std::string refusal(System s, const Options& o) {
+  try {
+    Solver(s, o);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST("every method for general matrices solves an H-matrix's system on 1, 2, 3 and 7 ranks, with and without Jacobi") {
+  NOTE(fresh::said());
+  fresh::Random random(90);
+  const auto b = random.normals(sphere().size());
+  const auto all = dense::of(sphere());
+  for (const MethodEntry& m : methods()) {
+    if (m.needs_spd || m.takes_roots) continue;
+    for (const char* precond : {"none", "jacobi"})
+      for (int ranks : {1, 2, 3, 7}) {
+        NOTE(m.name, ", ", precond, ", ", ranks, " ranks");
+        Options o = options(m.name, "host", ranks);
+        o.precond = precond;
+        o.rtol = 1e-9;
+        std::vector<double> x(b.size());
+        const Report r = Solver(system_of(sphere()), o).solve(b.data(), x.data());
+        CHECK(r.status == Status::converged);
+        CHECK(dense::distance(dense::times(all, x), b) <= 1.01e-9 * dense::norm(b));
+      }
+  }
+}
+
+TEST("the solver chosen for an H-matrix is bicgstab with Jacobi, the same bits on any number of ranks") {
+  fresh::Random random(91);
+  NOTE(fresh::said());
+  const auto b = random.normals(sphere().size());
+  std::vector<double> first;
+  for (int ranks : {1, 2, 5}) {
+    Options o = options("auto", "host", ranks);
+    Solver s(system_of(sphere()), o);
+    CHECK(s.method() == "bicgstab");
+    CHECK(s.preconditioner() == "jacobi");
+    std::vector<double> x(b.size());
+    s.solve(b.data(), x.data());
+    if (ranks == 1) first = x;
+    CHECK(same_bits(x, first));
+    for (i64 held : s.memory()) CHECK(held > 0);
+  }
+}
+
+TEST("what needs entries is refused of an H-matrix with a sentence") {
+  const System s = system_of(sphere());
+  auto with = [](auto set) {
+    Options o = options("bicgstab", "host", 2);
+    set(o);
+    return o;
+  };
+  CHECK(refusal(s, with([](Options& o) { o.precond = "block-ilu"; })) ==
+        "block-ilu needs the entries of the matrix, which is an H-matrix");
+  CHECK(refusal(s, with([](Options& o) { o.storage = "dia"; })) ==
+        "storage 'dia' needs the entries of the matrix, which is an H-matrix");
+  CHECK(refusal(s, with([](Options& o) { o.ranks = 900; })).starts_with("more ranks (900) than rows (640)"));
+  CHECK_THROWS(estimate_memory(s, options("bicgstab", "host", 2), 2, false), Error, "an H-matrix says what it stores");
+  Solver solver(s, options("bicgstab", "host", 1));
+  const double none = 0;
+  CHECK_THROWS(solver.update_values(&none), Error, "an H-matrix, which has no values to update");
+}
+
+TEST("a nullspace of an H-matrix is looked at with products") {
+  System s = system_of(sphere());
+  Options o = options("bicgstab", "host", 1);
+  o.nullspace = "constant";
+  CHECK(refusal(s, o) != "accepted");
+}
