@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "sordino/api/options.hpp"
-#include "sordino/hmatrix/hmatrix.hpp"
 #include "sordino/linalg/csr.hpp"
 #include "sordino/linalg/host_operator.hpp"
 #include "sordino/linalg/nullspace.hpp"
@@ -12,6 +11,10 @@
 #include "sordino/runtime/machine.hpp"
 
 namespace sordino {
+
+namespace hmatrix {
+class HMatrix;
+}
 
 /// A matrix, by its entries, as a function that multiplies by it or as an H-matrix, and what belongs to it. Functions, and the
 /// watch's look, are called on the thread of rank 0. Of a complex matrix (A.words is 2) all vectors and values, here and in a
