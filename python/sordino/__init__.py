@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from importlib import metadata as _metadata
 
-from . import linalg
+from . import linalg, surfaces
 from . import log as _log  # noqa: F401  the logger must have its handler from the start
+from ._charge import Charge, bem
 from ._comm import Communicator, Pending, run
 from ._estimate import estimate_memory
 from ._hmatrix import HMatrix, hmatrix
@@ -33,7 +34,7 @@ from .errors import (
     SordinoError,
     Unsupported,
 )
-from .io import read_matrix, read_vector
+from .io import read_matrix, read_surface, read_vector
 from .problems import poisson
 from .report import Recovery, Report
 
@@ -45,6 +46,7 @@ except _metadata.PackageNotFoundError:  # used from the source folder
 __all__ = [
     "AsymmetryWarning",
     "BadArgument",
+    "Charge",
     "Communicator",
     "DeviceError",
     "FileError",
@@ -62,12 +64,15 @@ __all__ = [
     "SordinoError",
     "Unsupported",
     "__version__",
+    "bem",
     "estimate_memory",
     "hmatrix",
     "linalg",
     "poisson",
     "read_matrix",
+    "read_surface",
     "read_vector",
     "run",
     "solve",
+    "surfaces",
 ]

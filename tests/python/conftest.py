@@ -25,6 +25,14 @@ def _load(name):
 
 
 fake = _load("fake_core")
+bem_reference = _load("bem_reference")
+
+
+@pytest.fixture
+def dense_hmatrix(monkeypatch):
+    """A dense matrix in the place of an H-matrix; returns the module that stands in."""
+    monkeypatch.setitem(sys.modules, "sordino._hmatrix", bem_reference)
+    return bem_reference
 
 
 @pytest.fixture

@@ -1,0 +1,244 @@
+"""Conductors at given potentials: :func:`bem` finds the charge on their surfaces."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._once import solve
+from ._solution import Solution, check_on_failure
+from .errors import BadArgument, shown
+from .io import read_surface
+from .problems import available_memory
+from .surfaces import Surface, from_words
+from .surfaces.words import is_shape
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._callbacks import Callback
+    from ._option_types import OnceOptions
+
+#: The permittivity of vacuum, in F/m: CODATA 2022.
+EPSILON_0 = 8.8541878188e-12
+
+
+@dataclass(frozen=True)
+class Charge:
+    """What :func:`sordino.bem` found; the shapes (.., k) are those of k right-hand sides.
+
+    Attributes
+    ----------
+    surface : Surface
+    density : ndarray, shape (n,) or (n, k)
+        Charge on each triangle, on both sides together where the surface is open: C/m^2.
+    capacitance : ndarray, shape (c, c), or None
+        Charge on conductor i where conductor j is at 1 V and all others at 0 V: farads. Symmetric but for the error of
+        the triangles and the tolerance; None unless asked for.
+    solution : Solution
+        Status, history and ledger; its columns are those of `density`, then one for each conductor.
+    H : LinearOperator, shape (n, n)
+        The compressed matrix, from densities to potentials.
+    """
+
+    surface: Surface
+    density: np.ndarray
+    capacitance: np.ndarray | None
+    solution: Solution
+    H: Any
+
+    @property
+    def charge(self) -> np.ndarray:
+        """Charge of each conductor: coulombs. Shape (c,) or (c, k)."""
+        return self.surface.totals(self.density)
+
+    @property
+    def dipole(self) -> np.ndarray:
+        """Dipole moment about the origin: C m. Shape (3,) or (3, k)."""
+        return (self.surface.centroids * self.surface.areas[:, None]).T @ self.density
+
+    def __repr__(self) -> str:
+        return f"<sordino.Charge on {self.surface!r}: {self.solution.status}, {self.solution.iterations} iterations>"
+
+
+def bem(
+    surface: Surface | str | os.PathLike[str],
+    *,
+    potential: Any = None,
+    field: Any = None,
+    capacitance: bool = False,
+    eps: float = 1e-4,
+    eta: float = 2.0,
+    leaf: int = 15,
+    compression: str = "aca+",
+    recompress: bool = True,
+    threads: int | None = None,
+    on_failure: str = "raise",
+    callback: Callback | None = None,
+    **options: Unpack[OnceOptions],
+) -> Charge:
+    """Find the charge on conductors in vacuum that have given potentials or stand in a uniform field.
+
+    The density is constant on each triangle, and the potential is met at the centroids (collocation with Laplace's
+    single layer, integrated exactly). The dense matrix is compressed to an H-matrix.
+
+    Parameters
+    ----------
+    surface : Surface, or a file or words as of :func:`as_surface`
+        n triangles, c conductors.
+    potential : float, or array_like of shape (n,), (c,), (n, k) or (c, k), optional
+        Volts, in all, on each triangle or on each conductor; k right-hand sides at once. Without it those that the
+        surface brings; with `field`, 0.
+    field : three floats, optional
+        A uniform field E in V/m, of which the potential -E.x is added to that of the charges: together they are
+        `potential`.
+    capacitance : bool
+        Whether to solve for the capacitance matrix, too: c right-hand sides more.
+    eps : float
+        Accuracy of the compression, relative to the whole matrix. Looser than the triangles' own error is enough.
+    eta, leaf, compression, recompress, threads
+        As for :func:`sordino.hmatrix`.
+    on_failure, callback, **options
+        As for :func:`sordino.solve`: ``solver`` (``"bicgstab"``), ``rtol`` (1e-5), ``ranks``, ``engine`` and others.
+
+    Returns
+    -------
+    Charge
+
+    Raises
+    ------
+    BadArgument
+        For a surface or potentials that cannot be used, and for a matrix that does not fit into memory.
+    NotConverged
+        With ``on_failure="raise"``.
+
+    Notes
+    -----
+    Returns when the density is there. Time and memory are those of the H-matrix, O(n log n).
+
+    Examples
+    --------
+    >>> sphere = sordino.surfaces.sphere(13, 20, radius=1)               # doctest: +SKIP
+    >>> sordino.bem(sphere, potential=1).charge / (4 * numpy.pi)         # doctest: +SKIP
+    array([8.84...e-12])
+    """
+    from ._hmatrix import hmatrix
+
+    check_on_failure(on_failure)
+    surface = as_surface(surface)
+    sides = right_hand_sides(surface, potential, field, capacitance)
+    check_memory(surface.n, eps)
+    H = hmatrix(
+        surface, eps=eps, eta=eta, leaf=leaf, compression=compression, recompress=recompress, threads=threads
+    )
+    solution = solve(H, sides, on_failure=on_failure, callback=callback, **options)
+    return charge_of(surface, H, solution, capacitance)
+
+
+def charge_of(surface: Surface, H: Any, solution: Solution, capacitance: bool) -> Charge:
+    """The result of a solve for :func:`right_hand_sides`."""
+    density, count = solution.x, surface.conductor_count
+    if not capacitance:
+        return Charge(surface, density, None, solution, H)
+    asked = density[:, :-count] if density.shape[1] > count else density
+    asked = asked[:, 0] if asked.shape[1] == 1 and density.shape[1] > count else asked
+    return Charge(surface, asked, surface.totals(density[:, -count:]), solution, H)
+
+
+def as_surface(source: Any, *, allow_open: bool = False) -> Surface:
+    """A surface, that of a file, or the shape that words such as ``sphere:13,20`` ask for.
+
+    Raises
+    ------
+    BadArgument, FileError
+    """
+    if isinstance(source, Surface):
+        return source
+    if not isinstance(source, (str, os.PathLike)):
+        raise BadArgument(
+            f"a surface is a sordino.surfaces.Surface, a file or a shape in words, not {shown(source)}"
+        )
+    text = os.fspath(source)
+    return (
+        from_words(text)
+        if is_shape(text) and not os.path.exists(text)
+        else read_surface(text, allow_open=allow_open)
+    )
+
+
+def right_hand_sides(surface: Surface, potential: Any, field: Any, capacitance: bool) -> np.ndarray:
+    """The potential that the charges are to make at the centroids, shape (n,) or (n, k).
+
+    With `capacitance` there are as many columns more as conductors: 1 on each, 0 on the others.
+
+    Raises
+    ------
+    BadArgument
+        Where nothing says a potential, for one of another shape, for what is not finite, for a field that is none.
+    """
+    given = surface.potential if potential is None and field is None else potential
+    sides = [] if given is None and field is None else [_potential(surface, 0.0 if given is None else given)]
+    if field is not None:
+        sides = [(sides[0].T + surface.centroids @ _field(field)).T]
+    if capacitance:
+        sides.append((surface.conductors[:, None] == np.arange(surface.conductor_count)).astype(np.float64))
+    if not sides:
+        raise BadArgument(
+            f"{surface.name} has no potentials: give them (--potential, in Python potential=1.0, or one for each "
+            "conductor or triangle), or a field"
+        )
+    return sides[0] if len(sides) == 1 else np.column_stack(sides)
+
+
+def _potential(surface: Surface, given: Any) -> np.ndarray:
+    try:
+        values = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BadArgument(f"a potential is a number or an array of numbers, not {shown(given)}") from None
+    count = surface.conductor_count
+    if values.ndim == 0:
+        values = np.full(surface.n, float(values))
+    if values.ndim in (1, 2) and len(values) == count != surface.n:
+        values = values[surface.conductors]
+    if values.ndim not in (1, 2) or len(values) != surface.n or values.size == 0:
+        raise BadArgument(
+            f"there are potentials of shape {values.shape}, and the surface has {surface.n:,} triangles and {count:,} "
+            f"conductor{'s' * (count > 1)}: one for each is wanted"
+        )
+    if not np.isfinite(values).all():
+        raise BadArgument("a potential is NaN or infinite")
+    return values
+
+
+def _field(given: Any) -> np.ndarray:
+    try:
+        field = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        field = np.zeros(0)
+    if field.shape != (3,) or not np.isfinite(field).all():
+        raise BadArgument(f"a field is three numbers, in V/m, not {shown(given)}")
+    return field
+
+
+def estimate_bytes(n: int, eps: float) -> int:
+    """About the bytes of an H-matrix of n triangles.
+
+    Stored values are 14 + 25 for each digit of eps, times n log2 n, without recompression: HACApK's spheres of 10,400
+    to 1,004,400 triangles have 130 to 190 at 1e-6, and 82 to 92 at 1e-3. A dense matrix is the most.
+    """
+    digits = max(-math.log10(eps), 1.0) if eps > 0 else 16.0
+    return int(8 * min(float(n) ** 2, n * math.log2(max(n, 2)) * (14 + 25 * digits)))
+
+
+def check_memory(n: int, eps: float) -> None:
+    """Refuse an H-matrix that this machine's memory cannot hold, before it is built."""
+    needed, available = estimate_bytes(n, eps), available_memory()
+    if available is not None and needed > available:
+        raise BadArgument(
+            f"an H-matrix of {n:,} triangles with eps {eps:g} needs about {needed:,} bytes, and {available:,} "
+            "bytes are available: a larger eps needs less"
+        )
