@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ._once import solve
 from ._solution import Solution, check_on_failure
@@ -103,7 +105,8 @@ def bem(
     eta, leaf, compression, recompress, threads
         As for :func:`sordino.hmatrix`.
     on_failure, callback, **options
-        As for :func:`sordino.solve`: ``solver`` (``"bicgstab"``), ``rtol`` (1e-5), ``ranks``, ``engine`` and others.
+        As for :func:`sordino.solve`: ``solver`` (``"bicgstab"``), ``rtol`` (1e-5), ``ranks``, ``engine`` and others;
+        ``precond="jacobi"`` saves iterations where triangles differ in size.
 
     Returns
     -------
@@ -135,8 +138,20 @@ def bem(
     H = hmatrix(
         surface, eps=eps, eta=eta, leaf=leaf, compression=compression, recompress=recompress, threads=threads
     )
-    solution = solve(H, sides, on_failure=on_failure, callback=callback, **options)
+    asked: Any = with_diagonal(H, options)
+    solution = solve(H, sides, on_failure=on_failure, callback=callback, **asked)
     return charge_of(surface, H, solution, capacitance)
+
+
+def with_diagonal(H: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a solve; the word jacobi, which wants entries of a matrix, becomes the H-matrix' own diagonal."""
+    rest = {name: value for name, value in options.items() if name not in ("M", "precond")}
+    word = options.get("precond") or options.get("M")
+    return (
+        {**rest, "M": sp.diags_array(1 / H.diagonal())}
+        if isinstance(word, str) and word == "jacobi"
+        else dict(options)
+    )
 
 
 def charge_of(surface: Surface, H: Any, solution: Solution, capacitance: bool) -> Charge:

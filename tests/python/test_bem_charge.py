@@ -91,6 +91,13 @@ def test_a_plate_is_taken_as_open():
     assert found.charge[0] / UNIT == pytest.approx(0.36679, rel=5e-3)
 
 
+@pytest.mark.parametrize("word", ["precond", "M"])
+def test_jacobi_is_the_h_matrix_own_diagonal_and_helps_where_triangles_differ(word):
+    plain, jacobi = sordino.bem(plate(10), rtol=1e-8), sordino.bem(plate(10), rtol=1e-8, **{word: "jacobi"})
+    assert jacobi.solution.iterations < 0.7 * plain.solution.iterations
+    np.testing.assert_allclose(jacobi.density, plain.density, rtol=1e-5)
+
+
 def test_files_words_and_surfaces_are_the_same(tmp_path):
     write_bem_bb(OutputFile(tmp_path / "s.pbf"), sphere(5, 3))
     found = [sordino.bem(source).density for source in (sphere(5, 3), "sphere:5,3", tmp_path / "s.pbf")]

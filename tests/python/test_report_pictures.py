@@ -173,5 +173,5 @@ def test_a_report_says_what_must_be_known_of_its_times(report, monkeypatch, engi
     monkeypatch.setattr(run.machines, "cores", lambda: cores)
     monkeypatch.setattr(run, "default_ranks", lambda engine, devices: 2)
     options = {**report.options, "engine": engine, "ranks": 4, "time_commands": True}
-    asides = run._asides(replace(report, options=options, problem={"processes": processes}))
+    asides = run.asides(replace(report, options=options, problem={"processes": processes}))
     assert said in " ".join(asides) and bool(asides) == bool(said)

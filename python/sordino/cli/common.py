@@ -10,8 +10,9 @@ from .. import _options, machines
 from .._matrix import CsrArrays, as_csr
 from .._placement import default_engine
 from ..errors import BadArgument, suggestion
-from ..io import MatrixFile, read_vectors
+from ..io import MatrixFile, OutputFile, read_vectors
 from ..log import logger
+from . import processes
 
 #: Options of the core that the command line gives another form: ``--trace FILE`` asks for the trace.
 OTHER_FORM = ("trace",)
@@ -172,6 +173,15 @@ def nullspaces(options: dict[str, Any], given: argparse.Namespace, n: int) -> di
         if isinstance(word, str):
             read[name] = read_vectors(word, n, name) if _names_file(word) else word
     return read
+
+
+def output_file(
+    path: str | None, given: argparse.Namespace, suffixes: tuple[str, ...], what: str
+) -> OutputFile | None:
+    """A file to be written, checked before the work begins; None where none is asked for, or not of this process."""
+    if not path or processes.index() != 0:
+        return None
+    return OutputFile(path, force=given.force, suffixes=suffixes, what=what)
 
 
 def rows_of(read: MatrixFile) -> CsrArrays:

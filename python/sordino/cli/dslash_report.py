@@ -17,7 +17,7 @@ from ..report.pictures import Picture, map_of
 from ..report.record import Report
 from ..report.roof import measured_roof
 from ..report.words import duration, sentence
-from . import processes
+from .common import output_file
 
 
 def add_arguments(parser: Any) -> None:
@@ -34,12 +34,8 @@ def add_arguments(parser: Any) -> None:
 def outputs(given: argparse.Namespace) -> tuple[OutputFile | None, OutputFile | None]:
     """The files of the report and of the trace, checked before the work begins; of process 0 only."""
 
-    def checked(path: str | None, suffixes: tuple[str, ...], what: str) -> OutputFile | None:
-        if not path or processes.index() != 0:
-            return None
-        return OutputFile(path, force=given.force, suffixes=suffixes, what=what)
-
-    return checked(given.report, (".html", ".htm"), "report"), checked(given.trace, (".json",), "trace")
+    report = output_file(given.report, given, (".html", ".htm"), "report")
+    return report, output_file(given.trace, given, (".json",), "trace")
 
 
 def wanted(given: argparse.Namespace, engine: str) -> dict[str, bool]:

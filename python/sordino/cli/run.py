@@ -18,7 +18,7 @@ from .._placement import default_ranks
 from .._solution import Solution
 from .._solve import Solver
 from ..errors import Interrupted
-from ..io import OutputFile, write_vector
+from ..io import write_vector
 from ..io.output import RESULT_SUFFIXES
 from ..report import html, pictures, trace
 from ..report.record import Report, json_ready
@@ -35,7 +35,7 @@ from ..report.words import (
     verdict,
 )
 from . import complain, display, monitor, processes
-from .common import nullspaces
+from .common import nullspaces, output_file
 
 
 @dataclass
@@ -78,14 +78,9 @@ class Outputs:
     """The files that a run will write, all checked before the work begins."""
 
     def __init__(self, given: argparse.Namespace) -> None:
-        def checked(path: str | None, suffixes: tuple[str, ...], what: str) -> OutputFile | None:
-            if not path or processes.index() != 0:
-                return None
-            return OutputFile(path, force=given.force, suffixes=suffixes, what=what)
-
-        self.x = checked(given.output, RESULT_SUFFIXES, "solution")
-        self.report = checked(given.report, (".html", ".htm"), "report")
-        self.trace = checked(given.trace, (".json",), "trace")
+        self.x = output_file(given.output, given, RESULT_SUFFIXES, "solution")
+        self.report = output_file(given.report, given, (".html", ".htm"), "report")
+        self.trace = output_file(given.trace, given, (".json",), "trace")
 
     def write(self, solution: Solution, problem: Problem, command: str) -> list[str]:
         """Write them; return a sentence for each."""
@@ -106,7 +101,7 @@ class Outputs:
                     report,
                     title=problem.name,
                     command=command,
-                    notes=[*problem.notes, *_asides(report)],
+                    notes=[*problem.notes, *asides(report)],
                     pictures=problem.pictures,
                     roof=measured_roof(report, machines.this_machine()["devices"]),
                 )
@@ -138,7 +133,7 @@ def solve_problem(
     command = shlex.join(["sordino", *argv])
     written = outputs.write(solution, problem, command)
     if given.json:
-        processes.say(_as_json(solution.report, problem, command))
+        processes.say(as_json(solution.report, problem.notes, command))
         if not solution.converged:
             complain(f"not solved: {solution.reason}")
     else:
@@ -170,7 +165,7 @@ def _set_up(
     return solver, problem.b
 
 
-def _asides(report: Report) -> list[str]:
+def asides(report: Report) -> list[str]:
     """What must be known of the times in a report."""
     engine, here = report.options.get("engine"), machines.cores()
     several = int(report.problem.get("processes", 1))
@@ -239,8 +234,17 @@ def _method(options: dict[str, Any]) -> str:
 
 
 def _show(solution: Solution, problem: Problem, written: list[str]) -> None:
-    report = solution.report
-    rows = [
+    rows = result_rows(solution.report)
+    if problem.exact is not None and solution.x is not None:
+        error = float(np.max(np.abs(solution.x - problem.exact)))
+        rows.insert(4, (f"largest error (x = {problem.exact:g} is exact)", f"{error:.3e}"))
+    display.show_table("", ("result", ""), rows, left=2)
+    show_work(solution.report, written)
+
+
+def result_rows(report: Report) -> list[tuple[str, str]]:
+    """How a solve ended, as rows of a table."""
+    return [
         ("status", report.status.replace("_", " ")),
         ("solver", _method(report.options)),
         ("iterations", f"{report.iterations:,}"),
@@ -248,10 +252,10 @@ def _show(solution: Solution, problem: Problem, written: list[str]) -> None:
         ("time to solve", duration(report.seconds)),
         ("time to set up", duration(report.setup_seconds)),
     ]
-    if problem.exact is not None and solution.x is not None:
-        error = float(np.max(np.abs(solution.x - problem.exact)))
-        rows.insert(4, (f"largest error (x = {problem.exact:g} is exact)", f"{error:.3e}"))
-    display.show_table("", ("result", ""), rows, left=2)
+
+
+def show_work(report: Report, written: list[str]) -> None:
+    """The kernels and the ledger, the verdict, and what was written."""
     display.show_table("", ("kernel", "calls", "time", "share", "GB/s", "GFLOP/s"), _kernels(report))
     method = taken(report.options["solver"], report.solver_reason)
     lies = stored(report.options.get("storage", ""), report.storage_reason)
@@ -263,9 +267,8 @@ def _show(solution: Solution, problem: Problem, written: list[str]) -> None:
             processes.say(sentence(said))
 
 
-def _as_json(report: Report, problem: Problem, command: str) -> str:
-    facts = report.to_dict()
-    facts["machine"] = {**machines.this_machine(), "described": report.machine}
-    facts["notes"] = problem.notes
-    facts["command"] = command
+def as_json(report: Report, notes: list[str], command: str, **more: Any) -> str:
+    """The report as ``--json`` prints it, with what else the command has found."""
+    machine = {**machines.this_machine(), "described": report.machine}
+    facts = {**report.to_dict(), "machine": machine, "notes": notes, "command": command, **more}
     return json.dumps(json_ready(facts), allow_nan=False)

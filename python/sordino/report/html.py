@@ -53,6 +53,7 @@ def render(
     command: str = "",
     notes: Sequence[str] = (),
     pictures: Sequence[Picture] = (),
+    more: Sequence[str] = (),
     roof: Roof | None = None,
 ) -> str:
     """Return the page.
@@ -68,6 +69,8 @@ def render(
         What the user was told, such as that no right-hand side was given.
     pictures : sequence of Picture
         Of the problem: a slice of a field, the pattern of a matrix.
+    more : sequence of str
+        Sections of the problem's own, of :func:`section`, behind its pictures.
     roof : Roof, optional
         What the machine could do at most; that of the described machine if not given.
     """
@@ -76,6 +79,7 @@ def render(
         _header(report, title, notes),
         convergence_section(report),
         problem_section(pictures),
+        *more,
         timeline_section(report),
         ledger_section(report),
         section("Kernels", kernel_section(report, roof or roof_of(report))),

@@ -1,4 +1,4 @@
-"""The problem's own pictures: a slice of a field on a grid, the pattern of a matrix."""
+"""The problem's own pictures: a slice of a field on a grid, the pattern of a matrix, the blocks of an H-matrix."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from . import raster, svg
 
 #: Boxes of a pattern's picture in each direction, and cells of a slice, at most.
 MOST_BOXES, MOST_CELLS = 150, 240
+#: Pixels of a picture of blocks in each direction, at most.
+MOST_PIXELS = 600
 SIDE, BAR = 300.0, 14.0
 TOP, LEFT, RIGHT, BOTTOM = 10.0, 62.0, 84.0, 40.0
 
-_STRETCHED = {"preserveAspectRatio": "none", "class": "pixels"}
+STRETCHED = {"preserveAspectRatio": "none", "class": "pixels"}
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def map_of(layer: np.ndarray, heading: str, caption: str, *, axes: tuple[str, st
     across, up = (SIDE, SIDE * ny / nx) if nx >= ny else (SIDE * nx / ny, SIDE)
     across, up = max(across, 60.0), max(up, 60.0)
     label = f"{heading}: values from {low:.3g} to {high:.3g}"
-    content = _framed(image, across, up, label, (axes[0], nx), (axes[1], ny)) + _scale(
+    content = framed(image, across, up, label, (axes[0], nx), (axes[1], ny)) + scale(
         stops, low, high, across, up
     )
     drawing = svg.drawing(LEFT + SIDE + RIGHT, TOP + up + BOTTOM, content, label, "map")
@@ -91,7 +93,7 @@ def sparsity(rows: CsrArrays) -> Picture:
     heading = "Pattern of the matrix"
     image = raster.data_uri(_ink(filled))
     label = f"{heading}: {rows.nnz:,} entries in {n:,} rows, at most {reach:,} from the diagonal"
-    content = _framed(image, SIDE, SIDE, label, ("column", n), ("row", n), downwards=True)
+    content = framed(image, SIDE, SIDE, label, ("column", n), ("row", n), downwards=True)
     each = np.diff(rows.indptr)
     caption = (
         f"{each.min():,} to {each.max():,} entries a row, {rows.nnz / n:.1f} on average; "
@@ -102,6 +104,42 @@ def sparsity(rows: CsrArrays) -> Picture:
     return Picture(
         heading, svg.drawing(LEFT + SIDE + RIGHT, TOP + SIDE + BOTTOM, content, label, "map"), caption
     )
+
+
+def block_structure(blocks: np.ndarray, n: int) -> Picture:
+    """The blocks of an H-matrix, in the order of its clusters, coloured by rank; dense ones are red.
+
+    Parameters
+    ----------
+    blocks : structured ndarray
+        ``row_begin``, ``row_end``, ``column_begin``, ``column_end`` and ``rank``, -1 for a dense block.
+    n : int
+        Rows.
+    """
+    size = min(n, MOST_PIXELS)
+    rank = blocks["rank"].astype(float)
+    low_rank = rank >= 0
+    least, most = (float(rank[low_rank].min()), float(rank[low_rank].max())) if low_rank.any() else (0.0, 0.0)
+    colours = raster.coloured(rank, raster.SEQUENTIAL, least, most)
+    colours[~low_rank] = (207, 109, 79, 255)
+    names = ("row_begin", "row_end", "column_begin", "column_end")
+    ends = np.stack([blocks[name] * size // n for name in names], axis=1)
+    ends[:, 1::2] = np.maximum(ends[:, 1::2], ends[:, ::2] + 1)  # what is smaller than a pixel is one
+    image = np.zeros((size, size, 4), dtype=np.uint8)
+    for (top, bottom, left, right), colour in zip(ends.tolist(), colours, strict=True):
+        image[top:bottom, left:right] = colour
+        if min(bottom - top, right - left) >= 4:  # else there would be nothing but edges
+            image[top, left:right, 3] = image[top:bottom, left, 3] = 120
+    heading = "Blocks of the matrix"
+    label = f"{heading}: {int(low_rank.sum()):,} of low rank, {int((~low_rank).sum()):,} dense"
+    content = framed(raster.data_uri(image), SIDE, SIDE, label, ("column", n), ("row", n), downwards=True)
+    content += scale(raster.SEQUENTIAL, least, most, SIDE, SIDE)
+    caption = (
+        f"{int(low_rank.sum()):,} blocks of low rank, coloured by it, from {least:g} to {most:g}; "
+        f"{int((~low_rank).sum()):,} dense blocks in red. Rows and columns are in the order of the clusters."
+    )
+    drawing = svg.drawing(LEFT + SIDE + RIGHT, TOP + SIDE + BOTTOM, content, label, "map")
+    return Picture(heading, drawing, caption)
 
 
 def _ink(filled: np.ndarray) -> np.ndarray:
@@ -115,7 +153,7 @@ def _ink(filled: np.ndarray) -> np.ndarray:
     return rgba
 
 
-def _framed(
+def framed(
     image: str,
     across: float,
     up: float,
@@ -130,7 +168,7 @@ def _framed(
     zero, most = (TOP + 11, bottom) if downwards else (bottom, TOP + 11)
     parts = [
         svg.element("title", escape(label)),
-        svg.element("image", x=LEFT, y=TOP, width=across, height=up, href=image, **_STRETCHED),
+        svg.element("image", x=LEFT, y=TOP, width=across, height=up, href=image, **STRETCHED),
         svg.element("rect", x=LEFT, y=TOP, width=across, height=up, class_="frame"),
         svg.text((LEFT + right) / 2, bottom + 32, x[0], text_anchor="middle"),
         svg.text(LEFT, bottom + 17, "0"),
@@ -150,14 +188,14 @@ def _count(n: int) -> str:
     return f"{n:,}"
 
 
-def _scale(stops: tuple[str, ...], low: float, high: float, across: float, up: float) -> str:
+def scale(stops: tuple[str, ...], low: float, high: float, across: float, up: float) -> str:
     """The bar of colours, with the values at its ends and in its middle."""
     if not high > low:
         return svg.text(LEFT + across + 12, TOP + 12, f"all {low:.3g}")
     shades = raster.coloured(np.linspace(high, low, 64)[:, None], stops, low, high)
     x = LEFT + across + 12
     parts = [
-        svg.element("image", x=x, y=TOP, width=BAR, height=up, href=raster.data_uri(shades), **_STRETCHED)
+        svg.element("image", x=x, y=TOP, width=BAR, height=up, href=raster.data_uri(shades), **STRETCHED)
     ]
     values = [(high, TOP + 10), (low, TOP + up)]
     if up >= 90:

@@ -1,0 +1,234 @@
+"""``sordino bem MESH``: the charge on conductors, from a surface in a file or a shape by its name."""
+
+from __future__ import annotations
+
+import shlex
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .. import machines
+from .._charge import Charge, as_surface, charge_of, check_memory, right_hand_sides, with_diagonal
+from .._solution import Solution
+from .._solve import Solver
+from ..errors import BadArgument, Interrupted
+from ..io import OutputFile, read_vectors, write_vector, write_vtk
+from ..io.surfaces import ENDINGS
+from ..report import html, trace
+from ..report.roof import measured_roof
+from ..surfaces import Surface
+from ..surfaces.words import SHAPES
+from . import bem_report, complain, display, monitor, processes
+from .common import Parser, add_solve_options, nullspaces, number, output_file, solve_options, whole_number
+from .run import as_json, asides, result_rows, show_work
+
+_AXES = "xyz"
+#: Conductors whose charges are shown one by one.
+_MOST_SHOWN = 12
+
+
+def main(argv: Sequence[str]) -> int:
+    """Read, compress, solve, show and write; return the exit code 0 (verified) or 3 (not converged)."""
+    from .._hmatrix import hmatrix
+
+    given = _parser().read(argv)
+    options, settings = solve_options(given), _settings(given)
+    outputs = _Outputs(given)
+    surface = as_surface(given.mesh, allow_open=given.open)
+    potential, field = _potential(given.potential, surface)
+    sides = right_hand_sides(surface, potential, field, given.capacitance)
+    check_memory(surface.n, settings["eps"])
+    notes = _notes(surface, given)
+    if not given.json:
+        _announce(surface, settings, notes)
+    H = hmatrix(surface, **settings)
+    solution = _solved(H, sides, options, given, _problem(surface, H.statistics))
+    if solution.x is None:  # another process has it
+        return 0 if solution.converged else 3
+    found = charge_of(surface, H, solution, given.capacitance)
+    command = shlex.join(["sordino", "bem", *argv])
+    written = outputs.write(found, notes, command)
+    if given.json:
+        processes.say(as_json(solution.report, notes, command, **bem_report.facts(found)))
+        if not solution.converged:
+            complain(f"not solved: {solution.whose}{solution.reason}")
+    else:
+        _show(found, written)
+    return 0 if solution.converged else 3
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "bem",
+        "Find the charge on conductors at given potentials by boundary elements, whose dense matrix is compressed to "
+        "an H-matrix.",
+    )
+    parser.add_argument(
+        "mesh", metavar="MESH|SHAPE",
+        help=f"a surface ({', '.join(ENDINGS)}), or {', '.join(SHAPES)} in words: sphere:13,20 or pair:6,30,radius=1",
+    )  # fmt: skip
+    own = parser.add_argument_group("problem")
+    own.add_argument(
+        "--potential", metavar="V|V,V,...|x|y|z|field:X,Y,Z|FILE",
+        help="volts on all triangles, on each conductor (--potential=-1,1), equal to a coordinate, 0 in a uniform "
+        "field in V/m, or by triangles from .npy or .mtx (default: what the mesh brings)",
+    )  # fmt: skip
+    own.add_argument("--capacitance", action="store_true", help="find the capacitance matrix, too")
+    own.add_argument("--open", action="store_true", help="take a surface with a boundary, as a plate has")
+    own.add_argument(
+        "--vtk", metavar="FILE", help="write charge and potential of the triangles for ParaView (.vtk)"
+    )
+    shape = parser.add_argument_group("H-matrix")
+    shape.add_argument(
+        "--eps", default="1e-4", metavar="X", help="accuracy of the compression (default 1e-4)"
+    )
+    shape.add_argument(
+        "--eta", default="2", metavar="X", help="blocks nearer than that are dense (default 2)"
+    )
+    shape.add_argument(
+        "--leaf", default="15", metavar="N", help="triangles of a cluster that is not cut (default 15)"
+    )
+    shape.add_argument("--compression", default="aca+", metavar="aca+|aca|svd", help="method (default aca+)")
+    shape.add_argument(
+        "--no-recompress", action="store_true", help="keep the ranks that the method has found"
+    )
+    shape.add_argument("--threads", metavar="N", help="threads that build it (default: one per core)")
+    add_solve_options(parser)
+    return parser
+
+
+def _settings(given: Namespace) -> dict[str, Any]:
+    """The arguments of :func:`sordino.hmatrix`."""
+    return {
+        "eps": number(given.eps, "--eps"),
+        "eta": number(given.eta, "--eta"),
+        "leaf": whole_number(given.leaf, "--leaf"),
+        "compression": given.compression,
+        "recompress": not given.no_recompress,
+        "threads": None if given.threads is None else whole_number(given.threads, "--threads"),
+    }
+
+
+def _potential(word: str | None, surface: Surface) -> tuple[Any, Any]:
+    """Potential and field that a word stands for."""
+    if word is None:
+        return None, None
+    if word in _AXES and len(word) == 1:
+        return surface.centroids[:, _AXES.index(word)], None
+    if word.startswith("field:"):
+        return None, [number(part, "--potential") for part in word.removeprefix("field:").split(",")]
+    if word.lower().endswith((".npy", ".mtx")):
+        return read_vectors(word, surface.n, "potential"), None
+    volts = [number(part, "--potential") for part in word.split(",")]
+    if len(volts) > 1 and len(volts) != surface.conductor_count:
+        count = surface.conductor_count
+        raise BadArgument(
+            f"--potential has {len(volts)} values, and the surface has {count:,} conductor{'s' * (count > 1)}: "
+            "one for each is wanted, or one for all"
+        )
+    return volts[0] if len(volts) == 1 else volts, None
+
+
+def _notes(surface: Surface, given: Namespace) -> list[str]:
+    if given.potential is None and surface.potential is not None:
+        low, high = surface.potential.min(), surface.potential.max()
+        return [
+            f"The potentials are those of {surface.name}: {low:g}"
+            + (f" to {high:g} V." if low < high else " V.")
+        ]
+    if given.potential is None:
+        return ["No potential was given: the charges are those of each conductor at 1 V, the others at 0 V."]
+    return []
+
+
+def _problem(surface: Surface, statistics: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "name": surface.name, "n": surface.n, "nnz": int(statistics["stored_bytes"]) // 8,
+        "conductors": surface.conductor_count, "processes": processes.world().size,
+    }  # fmt: skip
+
+
+def _announce(surface: Surface, settings: dict[str, Any], notes: list[str]) -> None:
+    count = surface.conductor_count
+    processes.say(
+        f"{surface.name}: {surface.n:,} triangles, {count:,} conductor{'s' * (count > 1)}; "
+        f"H-matrix by {settings['compression']} with eps {settings['eps']:g}"
+    )
+    for note in notes:
+        processes.say(note)
+    processes.say("")
+
+
+def _solved(
+    H: Any, sides: np.ndarray, options: dict[str, Any], given: Namespace, problem: dict[str, Any]
+) -> Solution:
+    """All columns; a Ctrl-C keeps the best so far."""
+    solver = Solver(H, **with_diagonal(H, nullspaces(options, given, H.shape[0])))
+    with monitor.watch(solver.options["rtol"] or 0.0, given.monitor, quiet=given.json) as watched:
+        try:
+            solution = solver.solve(sides, on_failure="return", callback=watched)
+        except Interrupted as interrupted:
+            solution = interrupted.solution
+    reports = tuple(replace(report, problem={**report.problem, **problem}) for report in solution.reports)
+    worst = next(new for new, old in zip(reports, solution.reports, strict=True) if old is solution.report)
+    return replace(solution, report=worst, reports=reports)
+
+
+class _Outputs:
+    """The files that a run will write, all checked before the work begins."""
+
+    def __init__(self, given: Namespace) -> None:
+        self.charge = output_file(given.output, given, (".npy", ".npz", ".mtx"), "charge")
+        self.report = output_file(given.report, given, (".html", ".htm"), "report")
+        self.trace = output_file(given.trace, given, (".json",), "trace")
+        self.vtk = output_file(given.vtk, given, (".vtk",), "surface")
+        self.upwards = "y" if given.mesh.lower().endswith(".obj") else "z"  # as programs that draw write it
+
+    def write(self, found: Charge, notes: list[str], command: str) -> list[str]:
+        """Write them; return a sentence for each."""
+        report, said = found.solution.report, []
+        if self.charge:
+            _write_charge(self.charge, found)
+            said.append(f"the charge was written to {self.charge.path}")
+        if self.vtk:
+            write_vtk(self.vtk, found.surface, bem_report.fields(found))
+            said.append(f"the surface was written to {self.vtk.path}, for ParaView")
+        if self.report:
+            page = html.render(
+                report, title=found.surface.name, command=command, notes=[*notes, *asides(report)],
+                pictures=bem_report.pictures(found, self.upwards), more=bem_report.sections(found),
+                roof=measured_roof(report, machines.this_machine()["devices"]),
+            )  # fmt: skip
+            self.report.write(page)
+            said.append(f"the report was written to {self.report.path}")
+        if self.trace:
+            self.trace.write(trace.perfetto(report.trace))
+            said.append(f"the trace was written to {self.trace.path}; ui.perfetto.dev opens it")
+        return said
+
+
+def _write_charge(output: OutputFile, found: Charge) -> None:
+    """C/m^2 of each triangle; as ``.npz`` with the surface and what follows from the charge."""
+    if not output.path.lower().endswith(".npz"):
+        write_vector(output, found.density)
+        return
+    surface = found.surface
+    arrays = {
+        "density": found.density, "charge": found.charge, "dipole": found.dipole, "points": surface.points,
+        "triangles": surface.triangles, "conductors": surface.conductors,
+    }  # fmt: skip
+    if found.capacitance is not None:
+        arrays["capacitance"] = found.capacitance
+    output.write(lambda stream: np.savez(stream, allow_pickle=False, **arrays))
+
+
+def _show(found: Charge, written: list[str]) -> None:
+    display.show_table("", ("H-matrix", ""), bem_report.matrix_rows(found.H.statistics), left=2)
+    display.show_table("", ("result", ""), result_rows(found.solution.report), left=2)
+    display.show_table("", bem_report.charge_heads(found), bem_report.charge_rows(found, _MOST_SHOWN))
+    if found.capacitance is not None and len(found.capacitance) <= _MOST_SHOWN:
+        display.show_table("", *bem_report.capacitance_table(found))
+    show_work(found.solution.report, written)
