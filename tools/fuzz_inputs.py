@@ -13,6 +13,7 @@ from typing import Any
 
 from fuzz_binary import matlab, numpy_files
 from fuzz_damage import Input, as_file
+from fuzz_surfaces import bem_bb, gmsh
 
 from sordino import _options, machines
 
@@ -206,10 +207,12 @@ def _described(name: str) -> dict[str, Any]:
 
 #: Every kind, and its share of the inputs in thousandths.
 KINDS: dict[str, tuple[Callable[[Random], Input], int]] = {
-    "matrix_market": (matrix_market, 340),
-    "harwell_boeing": (harwell_boeing, 300),
-    "options": (options, 220),
+    "matrix_market": (matrix_market, 300),
+    "harwell_boeing": (harwell_boeing, 260),
+    "options": (options, 200),
     "machine": (machine, 80),
     "numpy": (numpy_files, 40),
     "matlab": (matlab, 20),
+    "bem_bb": (bem_bb, 50),
+    "gmsh": (gmsh, 50),
 }

@@ -69,6 +69,7 @@ USES: dict[str, Callable[[str], Any]] = {
     "vector": lambda path: sordino.read_vector(path, 3, "right-hand side"),
     "options": _options.load,
     "machine": machines.load,
+    "surface": sordino.read_surface,
 }
 
 

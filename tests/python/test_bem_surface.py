@@ -74,6 +74,7 @@ def changed(array, place, value):
         (POINTS, TRIANGLES * 1.0, r"whole numbers of shape \(n, 3\), not float64"),
         (changed(POINTS, (2, 1), np.nan), TRIANGLES, "node 2 is at 0, nan and 0, which is no place"),
         (changed(POINTS, (1, 0), np.inf), TRIANGLES, "node 1 is at inf, 0 and 0"),
+        (changed(POINTS, (3, 2), 1e300), TRIANGLES, r"node 3 is at 0, 0 and 1e\+300, too far away to compute with"),
         (POINTS, changed(TRIANGLES, (1, 2), 4), "triangle 1 has node 4, and nodes are numbered 0 to 3"),
         (POINTS, changed(TRIANGLES, (3, 0), -1), "triangle 3 has node -1"),
         (POINTS, changed(TRIANGLES, (2, 1), 2), r"triangle 2 has no area: its nodes 0, 2 and 2 lie on one line$"),

@@ -32,6 +32,8 @@ def fuzz():
         ("machine", 300),
         ("numpy", 300),
         ("matlab", 300),
+        ("bem_bb", 600),
+        ("gmsh", 600),
     ],
 )
 def test_a_short_round(fuzz, kind, count):

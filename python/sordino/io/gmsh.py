@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import FileError
+from ..errors import FileError, shown
 from .number_lines import NumberLines, real, whole
 
 _TRIANGLE = 2  # Gmsh's number for a triangle of three nodes
@@ -27,6 +27,8 @@ def read(name: str) -> tuple[np.ndarray, np.ndarray]:
             tags, points = (_nodes_4 if version == 4 else _nodes_2)(lines)
         elif section == [b"$Elements"]:
             triangles = (_elements_4 if version == 4 else _elements_2)(lines)
+        elif not section[0].startswith(b"$"):
+            raise lines.wrong("is in no section, which a word such as $Nodes begins")
         elif not section[0].startswith(b"$End"):
             _pass_over(lines, b"$End" + section[0][1:])
     return _used(name, tags, points, triangles)
@@ -44,7 +46,7 @@ def _version(lines: NumberLines) -> int:
 
 
 def _pass_over(lines: NumberLines, end: bytes) -> None:
-    while lines.words(end.decode("ascii", "replace")) != [end]:
+    while lines.words(shown(end.decode("ascii", "replace"))) != [end]:
         pass
 
 
@@ -58,10 +60,9 @@ def _nodes_4(lines: NumberLines) -> tuple[np.ndarray, np.ndarray]:
     blocks = lines.table(1, 4, whole, "block count")[0, 0]
     tags, points = [np.zeros(0, np.int64)], [np.zeros((0, 3))]
     for _ in range(blocks):
-        dimension, _, parametric, count = lines.table(1, 4, whole, "block head")[0]
-        tags.append(lines.table(int(count), 1, whole, "node tag")[:, 0])
-        columns = 3 + (int(dimension) if parametric else 0)
-        points.append(lines.table(int(count), columns, real, "node")[:, :3])
+        dimension, parametric, count = _block_head(lines)
+        tags.append(lines.table(count, 1, whole, "node tag")[:, 0])
+        points.append(lines.table(count, 3 + (dimension if parametric else 0), real, "node")[:, :3])
     return np.concatenate(tags), np.concatenate(points)
 
 
@@ -82,13 +83,21 @@ def _elements_4(lines: NumberLines) -> np.ndarray:
     blocks = lines.table(1, 4, whole, "block count")[0, 0]
     triangles = [np.zeros((0, 3), np.int64)]
     for _ in range(blocks):
-        _, _, kind, count = lines.table(1, 4, whole, "block head")[0]
+        _, kind, count = _block_head(lines)
         if kind == _TRIANGLE:
-            triangles.append(lines.table(int(count), 4, whole, "triangle")[:, 1:])
+            triangles.append(lines.table(count, 4, whole, "triangle")[:, 1:])
         else:
             for _ in range(count):
                 lines.words("an element")
     return np.concatenate(triangles)
+
+
+def _block_head(lines: NumberLines) -> tuple[int, int, int]:
+    """Dimension, what the third number says, and how many there are."""
+    dimension, _, what, count = map(int, lines.table(1, 4, whole, "block head")[0])
+    if not 0 <= dimension <= 3 or count < 0:
+        raise lines.wrong("is no head of a block: dimension, tag, kind and count are to stand there")
+    return dimension, what, count
 
 
 def _whole_row(lines: NumberLines) -> list[int]:

@@ -14,6 +14,8 @@ from ..errors import BadArgument, shown
 
 #: A triangle with less area than this times the square of its longest edge has none but for rounding.
 _FLAT = 1e-12
+#: Metres; the square of an area must be a number, still.
+_FARTHEST = 1e70
 
 
 class Surface:
@@ -197,6 +199,9 @@ def _points(given: Any) -> np.ndarray:
     if not good.all():
         place = int(np.argmin(good))
         raise BadArgument(f"node {place} is at {_words(points[place])}, which is no place")
+    if np.abs(points).max(initial=0.0) > _FARTHEST:
+        place = int(np.abs(points).max(axis=1).argmax())
+        raise BadArgument(f"node {place} is at {_words(points[place])}, too far away to compute with")
     return points
 
 
