@@ -115,10 +115,9 @@ def _nearest(across: np.ndarray, depth: np.ndarray, shape: tuple[int, ...]) -> n
             column, row = np.moveaxis(np.rint(share @ across[some]).astype(int), -1, 0)
             pixel, near = (row * shape[1] + column).ravel(), (depth[some] @ share.T).ravel()
             owner = np.repeat(some, len(share))
-            order = np.argsort(near)
-            order = order[near[order] > nearest[pixel[order]]]
-            nearest[pixel[order]] = near[order]  # of several in one pixel the last is kept, the nearest
-            seen[pixel[order]] = owner[order]
+            np.maximum.at(nearest, pixel, near)
+            front = near == nearest[pixel]
+            seen[pixel[front]] = owner[front]
     return seen.reshape(shape)
 
 
