@@ -73,7 +73,8 @@ def small(command: str) -> str:
     command = re.sub(r"poisson \d+ \d+ \d+", "poisson 12 12 12", command)
     if command.startswith("sordino predict"):
         command = re.sub(r"--ranks [\d,]+", "--ranks 2,8", command)
-    return command
+    command = re.sub(r"(sphere|pair):\d+,\d+", r"\1:5,4", command)
+    return re.sub(r"bem figure(:\d+)?", "bem sphere:5,4", command)
 
 
 def run_commands(block: Block, capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,6 +88,7 @@ def run_commands(block: Block, capsys: pytest.CaptureFixture[str]) -> None:
             assert block.reason, f"{block.place}: '{command}' cannot run in a test: say so above it"
 
 
+@pytest.mark.usefixtures("dense_hmatrix")
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.relative_to(DOCS).as_posix())
 def test_the_examples_of_a_page_run_from_top_to_bottom(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
