@@ -16,6 +16,7 @@ from ._solution import Solution, check_on_failure
 from .errors import BadArgument, shown
 from .io import read_surface
 from .problems import available_memory
+from .report.words import count
 from .surfaces import Surface, from_words
 from .surfaces.words import is_shape
 
@@ -156,12 +157,13 @@ def with_diagonal(H: Any, options: Mapping[str, Any]) -> dict[str, Any]:
 
 def charge_of(surface: Surface, H: Any, solution: Solution, capacitance: bool) -> Charge:
     """The result of a solve for :func:`right_hand_sides`."""
-    density, count = solution.x, surface.conductor_count
+    density, conductors = solution.x, surface.conductor_count
     if not capacitance:
         return Charge(surface, density, None, solution, H)
-    asked = density[:, :-count] if density.shape[1] > count else density
-    asked = asked[:, 0] if asked.shape[1] == 1 and density.shape[1] > count else asked
-    return Charge(surface, asked, surface.totals(density[:, -count:]), solution, H)
+    both = density.shape[1] > conductors
+    asked = density[:, :-conductors] if both else density
+    asked = asked[:, 0] if both and asked.shape[1] == 1 else asked
+    return Charge(surface, asked, surface.totals(density[:, -conductors:]), solution, H)
 
 
 def as_surface(source: Any, *, allow_open: bool = False) -> Surface:
@@ -214,15 +216,15 @@ def _potential(surface: Surface, given: Any) -> np.ndarray:
         values = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
         raise BadArgument(f"a potential is a number or an array of numbers, not {shown(given)}") from None
-    count = surface.conductor_count
+    conductors = surface.conductor_count
     if values.ndim == 0:
         values = np.full(surface.n, float(values))
-    if values.ndim in (1, 2) and len(values) == count != surface.n:
+    if values.ndim in (1, 2) and len(values) == conductors != surface.n:
         values = values[surface.conductors]
     if values.ndim not in (1, 2) or len(values) != surface.n or values.size == 0:
         raise BadArgument(
-            f"there are potentials of shape {values.shape}, and the surface has {surface.n:,} triangles and {count:,} "
-            f"conductor{'s' * (count > 1)}: one for each is wanted"
+            f"there are potentials of shape {values.shape}, and the surface has {count(surface.n, 'triangle')} and "
+            f"{count(conductors, 'conductor')}: one for each is wanted"
         )
     if not np.isfinite(values).all():
         raise BadArgument("a potential is NaN or infinite")

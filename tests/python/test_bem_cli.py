@@ -160,7 +160,7 @@ def test_not_converged_is_exit_code_3_and_keeps_the_best(cli, folder):
     [
         (["none.pbf"], "none.pbf: there is no such file"),
         (["a.doc"], "a.doc: a surface is read from"),
-        (["sphere:5"], "shape 'sphere:5' has 1 numbers; it is sphere:m0,M[,radius=...]"),
+        (["sphere:5"], "shape 'sphere:5' has 1 number; it is sphere:m0,M[,radius=...]"),
         (["bare.obj"], "bare.obj has no potentials: give them (--potential"),
         (["open.pbf"], "open.pbf: the surface is open: only triangle 0 has the edge"),
         (

@@ -97,7 +97,7 @@ def test_bem_bb_as_others_write_it(wrote, tmp_path):
         (instead(BEM_BB, 11, f"0 1 {2**63}"), "a face with a number beyond 2"),
         (BEM_BB[:12], "ends after line 12, in the middle: 3 of 4 faces are there"),
         (BEM_BB[:-1], "ends after 3 of 4 values of its faces"),
-        ([*BEM_BB, "1"], "goes on behind its end: 1 numbers more than it declares"),
+        ([*BEM_BB, "1"], "goes on behind its end: 1 number more than it declares"),
         (instead(BEM_BB, 15, "high"), "line 15 is 'high', where a value of a face is to stand: numbers"),
     ],
 )  # fmt: skip

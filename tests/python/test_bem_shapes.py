@@ -121,7 +121,7 @@ def test_words_make_shapes(words, n, height):
     [
         ("spere:3,4", "unknown shape 'spere', did you mean 'sphere'?"),
         ("cow", "unknown shape 'cow'; known: sphere, pair, spheres, figure, plate"),
-        ("sphere:13", r"shape 'sphere:13' has 1 numbers; it is sphere:m0,M\[,radius=...\]"),
+        ("sphere:13", r"shape 'sphere:13' has 1 number; it is sphere:m0,M\[,radius=...\]"),
         ("sphere:13,20,7", "has 3 numbers"),
         ("sphere:13,x", "shape 'sphere:13,x': 'x' is not a whole number"),
         ("sphere:13,20,radius=big", "'big' is not a number"),

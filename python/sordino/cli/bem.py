@@ -19,6 +19,7 @@ from ..io import OutputFile, read_vectors, write_vector, write_vtk
 from ..io.surfaces import ENDINGS
 from ..report import html, trace
 from ..report.roof import measured_roof
+from ..report.words import count
 from ..surfaces import Surface
 from ..surfaces.words import SHAPES
 from . import bem_report, complain, display, monitor, processes
@@ -124,9 +125,8 @@ def _potential(word: str | None, surface: Surface) -> tuple[Any, Any]:
         return read_vectors(word, surface.n, "potential"), None
     volts = [number(part, "--potential") for part in word.split(",")]
     if len(volts) > 1 and len(volts) != surface.conductor_count:
-        count = surface.conductor_count
         raise BadArgument(
-            f"--potential has {len(volts)} values, and the surface has {count:,} conductor{'s' * (count > 1)}: "
+            f"--potential has {len(volts)} values, and the surface has {count(surface.conductor_count, 'conductor')}: "
             "one for each is wanted, or one for all"
         )
     return volts[0] if len(volts) == 1 else volts, None
@@ -152,9 +152,8 @@ def _problem(surface: Surface, statistics: dict[str, Any]) -> dict[str, Any]:
 
 
 def _announce(surface: Surface, settings: dict[str, Any], notes: list[str]) -> None:
-    count = surface.conductor_count
     processes.say(
-        f"{surface.name}: {surface.n:,} triangles, {count:,} conductor{'s' * (count > 1)}; "
+        f"{surface.name}: {count(surface.n, 'triangle')}, {count(surface.conductor_count, 'conductor')}; "
         f"H-matrix by {settings['compression']} with eps {settings['eps']:g}"
     )
     for note in notes:

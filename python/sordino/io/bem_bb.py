@@ -11,6 +11,7 @@ from typing import IO
 import numpy as np
 
 from ..errors import BadArgument, FileError
+from ..report.words import count
 from ..surfaces.surface import Surface
 from .number_lines import NumberLines, real, whole
 from .output import OutputFile
@@ -43,7 +44,7 @@ def read(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         raise FileError(f"{name} ends after {len(values):,} of {declared:,} values of its faces")
     if len(values) > declared:
         raise FileError(
-            f"{name} goes on behind its end: {len(values) - declared:,} numbers more than it declares"
+            f"{name} goes on behind its end: {count(len(values) - declared, 'number')} more than it declares"
         )
     potential = np.array(values[faces * wholes :]).reshape(faces, reals)[:, 0] if reals and faces else None
     return points, triangles, potential

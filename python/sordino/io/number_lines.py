@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import FileError, shown
+from ..report.words import count
 from .opening import opened
 
 
@@ -67,7 +68,7 @@ class NumberLines:
                     raise ValueError
                 numbers.extend(map(kind, words))
             except ValueError:
-                wanted = f"{columns} {'whole ' * (kind is whole)}number{'s' * (columns > 1)}"
+                wanted = count(columns, "whole number" if kind is whole else "number")
                 raise self.wrong(f"is {_quoted(words)}, where a {what} is to stand: {wanted}") from None
         try:
             return np.array(numbers, dtype=np.int64 if kind is whole else np.float64).reshape(rows, columns)

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from ..errors import BadArgument, shown
+from ..report.words import count
 
 #: A triangle with less area than this times the square of its longest edge has none but for rounding.
 _FLAT = 1e-12
@@ -122,8 +123,7 @@ class Surface:
         return sums
 
     def __repr__(self) -> str:
-        count = self.conductor_count
-        return f"<sordino.Surface {self.name}: {self.n:,} triangles, {count:,} conductor{'s' * (count > 1)}>"
+        return f"<sordino.Surface {self.name}: {count(self.n, 'triangle')}, {count(self.conductor_count, 'conductor')}>"
 
     @cached_property
     def _twice_area(self) -> np.ndarray:
@@ -147,8 +147,8 @@ class Surface:
     def _check_closed(self) -> None:
         ends = np.sort(self._edges, axis=1)
         order = np.lexsort(ends.T[::-1])
-        _, first, count = np.unique(ends[order], axis=0, return_index=True, return_counts=True)
-        single = np.sort(order[first[count == 1]])
+        _, first, times = np.unique(ends[order], axis=0, return_index=True, return_counts=True)
+        single = np.sort(order[first[times == 1]])
         if single.size:
             a, b = ends[single[0]]
             raise BadArgument(
@@ -242,4 +242,4 @@ def _words(values: Sequence[Any] | np.ndarray) -> str:
 
 def _others(found: np.ndarray, what: str = "such triangle") -> str:
     more = len(found) - 1
-    return f" ({more:,} more {what}{'s' * (more > 1)})" if more else ""
+    return f" ({count(more, f'more {what}')})" if more else ""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import BadArgument, suggestion
+from ..report.words import count
 from .figure import figure
 from .shapes import pair, plate, sphere, spheres
 from .surface import Surface
@@ -56,7 +57,9 @@ def from_words(text: str) -> Surface:
             raise BadArgument(f"shape '{text}': '{word}' is unknown; {_usage(name, positional, named)}")
     least = sum(p.default is p.empty for p in parameters)
     if not least <= len(numbers) <= len(positional):
-        raise BadArgument(f"shape '{text}' has {len(numbers)} numbers; {_usage(name, positional, named)}")
+        raise BadArgument(
+            f"shape '{text}' has {count(len(numbers), 'number')}; {_usage(name, positional, named)}"
+        )
     return make(*numbers, **options)
 
 
