@@ -21,19 +21,22 @@ std::vector<Vec> basis(const Problem& k, const char* name, int m) {
 /// Products of w, u and V with u and w, tile by tile in one reduction, and their way into a small vector.
 class Products {
  public:
-  Products(Rank& rank, int m) : rank_(rank), m_(m), sums_(std::size_t((m + 2 + side - 1) / side)) {
+  Products(Rank& rank, int m) : rank_(rank), sums_(std::size_t((m + 2 + side - 1) / side)) {
     for (std::size_t t = 0; t < sums_.size(); t++)
       for (int j = 0; j < side; j++)
         for (const char* with : {"u", "w"})
           sums_[t].push_back(rank.scalar("product " + std::to_string(int(t) * side + j) + " with " + with));
   }
 
-  void start(Project f, const std::vector<Vec>& V) const {
-    for (std::size_t t = 0; t < sums_.size(); t++) {
-      f.first = int(t) * side;
-      f.V = t < V.size() ? V[t] : Vec{};
+  void start(int m, Scal stored, Vec u, Vec w, const std::vector<Vec>& V) const {
+    const i64 rows = rank_.space(rank_.vectors()[std::size_t(u.id)].space).rows;
+    auto run = [&](auto f, std::size_t t) {
+      f.first = Basis::begin(int(t)), f.m = m, f.rows = rows;
+      f.stored = stored, f.u = u, f.w = w, f.V = V[t];
       t + 1 == sums_.size() ? rank_.run(f, Start{sums_[t]}) : rank_.run(f, Join{sums_[t]});
-    }
+    };
+    run(Project<true>{}, 0);
+    for (std::size_t t = 1; t < sums_.size(); t++) run(Project<false>{}, t);
   }
   /// Those that travel with the last end after it.
   void keep(int space, Vec to) const {
@@ -51,7 +54,6 @@ class Products {
 
  private:
   Rank& rank_;
-  int m_;
   std::vector<std::vector<Scal>> sums_;
 };
 
@@ -86,7 +88,7 @@ Gmres::Gmres(const Problem& k) {
   };
   auto step = [&] {
     k.A.apply(e, z, w);
-    all.start(Project{.m = m, .rows = rows, .stored = stored, .u = u, .w = w}, V);
+    all.start(m, stored, u, w, V);
     all.keep(one, products);
     e.run_over(one, Orthogonalize{.stored = stored, .at = at, .products = products, .l = problem}, start(rr, course));
     e.exit_if(Lowered{finish(rr), course, k.target, k.bound});

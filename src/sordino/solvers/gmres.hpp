@@ -77,9 +77,11 @@ struct Begin {  // u = b - A x, of which a cycle begins;  z = M^-1 u, where M is
   }
 };
 
-/// Products of the vectors of a tile with u and w.
+/// Products of the vectors of a tile with u and w. The first tile begins with these two.
+template <bool leads>
 struct Project {
-  int first = 0, m = 0;  // the tile's, where w is 0, u is 1, and V follows
+  static constexpr int others = leads ? 2 : 0;
+  int first = 0, m = 0;  // vector of V in it
   i64 rows = 0;          // of this rank
   Get stored;
   In u, w;
@@ -95,31 +97,44 @@ struct Project {
     visit(count);
   }
   SORDINO_HD void head() {
-    const int left = 2 + int(stored) - first;
+    const int left = int(stored) - first + others;
     count = left < 0 ? 0 : left < side ? left : side;
   }
   SORDINO_HD Sums<2 * side> row(i32 i) {
     Sums<2 * side> s{};
     if (count == 0) return s;
     const double ui = u[i], wi = w[i];
-    const double* v = V.p + i - (first == 0 ? 2 * rows : 0);
 #ifdef __CUDA_ARCH__
 #pragma unroll
 #endif
     for (int j = 0; j < side; j++) {
       if (j >= count) break;
-      const double a = first + j == 0 ? wi : first + j == 1 ? ui : v[j * rows];
+      const double a = vector(j)[i];
       s.v[2 * j] = a * ui;
       s.v[2 * j + 1] = a * wi;
     }
     return s;
   }
-  /// Of the average step: the vector at place p is there in m + 1 - p of m.
+  template <int lanes>
+  void add(i32 first_row, int here, double (&running)[2 * side][lanes]) const {
+    for (int j = 0; j < count; j++) {
+      const double *a = vector(j) + first_row, *with_u = u.p + first_row, *with_w = w.p + first_row;
+#pragma GCC ivdep
+      for (int l = 0; l < here; l++) {
+        running[2 * j][l] += a[l] * with_u[l];
+        running[2 * j + 1][l] += a[l] * with_w[l];
+      }
+    }
+  }
+  /// Of the average step: vector l is there in m - 1 - l of m.
   Cost cost() const {
     double there = 0;
-    for (int p = std::max(first, 2); p < first + side && p < m + 1; p++) there += double(m + 1 - p) / m;
-    return {8 * double(rows) * there, 4 * double(rows) * (there + (first == 0 ? 2 : 0))};
+    for (int l = first; l < first + side - others && l < m; l++) there += double(m - 1 - l) / m;
+    return {8 * double(rows) * there, 4 * double(rows) * (there + others)};
   }
+
+ private:
+  SORDINO_HD const double* vector(int j) const { return j >= others ? V.p + (j - others) * rows : j == 0 ? w.p : u.p; }
 };
 
 /// Up to `most` rows: to += of[0] V_0 + of[1] V_1 + ...
@@ -263,8 +278,9 @@ struct Gmres final : Method {
   static constexpr bool stays = false;     // so many kinds of commands would make a kernel that is slow in all of them
   static constexpr bool scalable = false;  // r is there where cycles begin
   explicit Gmres(const Problem& problem);
-  using kernels = KernelList<Kernel<Begin>, Kernel<Project>, Kernel<gram::Keep>, Kernel<hessenberg::Orthogonalize>,
-                             Kernel<Update, Lowered>, Kernel<hessenberg::Solve>, Kernel<Advance>>;
+  using kernels =
+      KernelList<Kernel<Begin>, Kernel<Project<true>>, Kernel<Project<false>>, Kernel<gram::Keep>,
+                 Kernel<hessenberg::Orthogonalize>, Kernel<Update, Lowered>, Kernel<hessenberg::Solve>, Kernel<Advance>>;
 };
 
 }  // namespace sordino::gmres

@@ -10,7 +10,7 @@ namespace sordino::hessenberg {
 
 using gram::Small;
 using gram::SmallOut;
-constexpr double eps = 0x1p-52;
+constexpr double eps = 0x1p-52, rounding = 64 * eps;
 
 /// What commands on rows make their vectors with, as it lies in a small vector.
 template <class T>
@@ -48,17 +48,20 @@ struct LeastSquares {
     visit(weights);
   }
 
-  /// Turns the last column, j; returns what then is below g_j. A column of zeros takes nothing away.
+  /// Turns the last column, j; returns what then is below g_j. One of which only rounding is left depends on those before it,
+  /// as of a singular matrix: it is left out, and takes nothing away.
   SORDINO_HD double turn(int j) const {
-    double *r = R(j), last = column()[0];
+    double *r = R(j), last = column()[0], above = 0;
     for (int i = 0; i < j; i++) {
       const double c = turns()[2 * i], s = turns()[2 * i + 1], below = column()[i + 1];
       r[i] = c * last + s * below;
       last = c * below - s * last;
+      above += r[i] * r[i];
     }
     const double below = column()[j + 1], norm = std::sqrt(last * last + below * below);
-    const double c = norm == 0 ? 0 : last / norm, s = norm == 0 ? 1 : below / norm;
-    r[j] = norm;
+    const bool none = norm <= rounding * std::sqrt(above);
+    const double c = none ? 0 : last / norm, s = none ? 1 : below / norm;
+    r[j] = none ? 0 : norm;
     turns()[2 * j] = c;
     turns()[2 * j + 1] = s;
     g()[j] = c * gamma();
@@ -104,8 +107,7 @@ constexpr double goes_on = 0, begins_anew = 1, is_stuck = 2;
 
 /// What the products say: the column before is final, a new one is there but for its second pass. Sums to (r,r) and the course.
 struct Orthogonalize {
-  static constexpr double least_left = 0.1;       // of the norm of u by the second pass: less is rounding
-  static constexpr double least_norm = 64 * eps;  // of that of w, of what the first pass leaves
+  static constexpr double least_left = 0.1;  // of the norm of u by the second pass: less is rounding, as it is of that of w
   static constexpr double no_progress = 1 - 1e-12;
   Get stored;
   Put at;
@@ -153,7 +155,7 @@ struct Orthogonalize {
       square -= s(i) * s(i);
       l.column()[i] += s(i);
     }
-    const double least = n == 0 ? 0 : least_norm * least_norm * l.before();
+    const double least = n == 0 ? 0 : rounding * rounding * l.before();
     return square <= least_left * least_left * uu || square <= least ? 0 : std::sqrt(square);
   }
   /// The new column, in the weights too; its last entry is by Pythagoras, at least what rounding leaves of that.
