@@ -13,11 +13,9 @@ namespace {
 constexpr double divergence = 1e10;     // growth of the residual norm that ends a solve
 constexpr double tighten = 0.5;         // aim below the target after a recurrence promised too much
 constexpr double least_progress = 0.5;  // a restart must reduce the true residual by this factor
-constexpr double as_good = 1 - 1e-6;    // a best x that promises no smaller part of the norm is the last one, but for rounding
 constexpr std::size_t most_recoveries = 100;
 constexpr double parted = 1.5;  // times what a recurrence that levels out takes for its residual: the true one does not follow
 constexpr double attained = 1e-10;  // of the first residual: on a singular system what vanishes below it may be rounding
-constexpr double lost = 1e4;        // a recurrence that promised a residual so much below the true one has lost touch with it
 
 double square(double v) { return v * v; }
 
@@ -25,19 +23,15 @@ double square(double v) { return v * v; }
 
 Driver::Driver(Rank& rank, const Operator& A, const Preconditioner& M, const MethodEntry& entry, int check_every,
                int replace_every, const Watch& watch, const Nullspace& nullspace, const StepBasis& basis)
-    : s_(rank), A_(A), system_(rank, A, M.scaling(), nullspace), check_every_(check_every) {
+    : s_(rank), A_(A), system_(rank, A, M.scaling(), nullspace), best_(rank, system_), check_every_(check_every) {
   const Vec x = system_.x;
-  best_ = s_.vector("best x", A.space());
   target_ = s_.scalar("target", 0);
   bound_ = s_.scalar("bound", 0);
-  best_rr_ = s_.scalar("best (r,r)", HUGE_VAL);
-  swap_best_ = s_.record([&] { s_.run(Swap{.a = x, .b = best_}); });
-  keep_start_ = s_.record([&] { s_.run(Scaled{.from = x, .to = best_}); });
   if (M.operation()) require_any_preconditioner(entry);
   if (system_.null() && M.operation()) M_ = std::make_unique<DeflatedOperator>(*M.operation(), *system_.null());
   if (watch.every > 0) watcher_ = std::make_unique<Watcher>(s_, watch, x, M.scaling() ? M.scaling()->S : Vec{});
-  method_ = entry.make({s_, A_, M.diagonal(), system_.b, x, system_.Ax, target_, bound_, best_, best_rr_, check_every,
-                        M_ ? M_.get() : M.operation(), watcher_.get(), basis, 1, bool(system_.null())});
+  method_ = entry.make({s_, A_, M.diagonal(), system_.b, x, system_.Ax, target_, bound_, best_.promised_x, best_.promised_rr,
+                        check_every, M_ ? M_.get() : M.operation(), watcher_.get(), basis, 1, bool(system_.null())});
   if (watcher_) {
     seen_rr_ = s_.scalar("(r,r) at the exit");
     look_ = s_.record([&] { watcher_->record_look(seen_rr_); });
@@ -59,7 +53,8 @@ void Driver::rehearse() {
   method_->forget();
   Rehearsal all(s_);
   auto go = [&](auto... recorded) { ((recorded->operator bool() ? all.replay(*recorded) : void()), ...); };
-  go(&method_->prepare, &keep_start_, &swap_best_, &look_);
+  go(&method_->prepare, &look_);
+  best_.rehearse(all);
   system_.rehearse(all);
   do rehearse_way(all);
   while (method_->fall_back());
@@ -107,8 +102,11 @@ void Driver::rehearse_stretches(Rehearsal& all) {
 void Driver::rehearse_look(Rehearsal& all) {
   system_.rehearse_look(all, method_->r);
   if (method_->after_all) all.replay(method_->after_all);
-  if (method_->levels_out) system_.rehearse_residual(all);
-  if (system_.is_scaled()) all.replay(keep_start_);
+  if (method_->levels_out) {
+    system_.rehearse_residual(all);
+    best_.rehearse_verified(all);
+  }
+  if (system_.is_scaled()) best_.rehearse_keep(all);
 }
 
 void Driver::values_changed() {
@@ -137,7 +135,8 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
   const double first = system_.residual();
   double norm = first, aim = target;
   s_.set(bound_, square(divergence * system_.in_loop(std::max(norm, out.b_norm))));
-  keep(norm, 0);
+  best_.begin(norm);
+  kept_ = 0;
   bool had_parted = false;  // x is near what can be attained: what overflows there, or vanishes, is rounding
   auto is_met = [&] { return std::hypot(norm, system_.unsure()) <= target; };
   while (!is_met()) {
@@ -153,9 +152,9 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
     norm = system_.residual();
     if (ending.verdict == proceed) tell_last(norm, out);
     if (ending.verdict == not_definite || ending.verdict == blew_up) {
-      keep_better(norm);
+      best_.take_promised(norm);
       const bool rounding = had_parted || norm <= attained * first;
-      if (has_lost_touch(norm) || (rounding && (ending.verdict == blew_up || system_.null()))) {
+      if (best_.has_lost_touch(norm) || (rounding && (ending.verdict == blew_up || system_.null()))) {
         ending = {met, "it had run on into rounding"};
         norm = system_.residual();  // A x is that of x again
       }
@@ -173,20 +172,18 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
     had_parted |= ending.verdict == met;
     const bool restarts = kind == Recovery::Kind::residual_replaced;
     if (!restarts) {
-      keep_better(norm);
+      best_.take_promised(norm);
       norm = system_.residual();
     }
+    best_.take_best(norm);
     keep(norm, out.iterations);  // verified, whatever a recurrence has promised of another x
     aim = restarts ? aim * tighten : target;
     if (out.iterations < control.max_iterations)
       out.recoveries.push_back({out.iterations, *kind, ending.why, norm / out.b_norm});
   }
   if (!is_met()) {
-    keep_better(norm);
-    if (!(norm <= first)) {  // a NaN, or all that was kept is worse than what the solve was given
-      system_.start_from(x0);
-      norm = system_.residual();
-    }
+    best_.take_promised(norm);
+    best_.take_best(norm);
   }
   if (is_met()) {
     out.status = Status::converged;
@@ -272,6 +269,7 @@ Driver::Ending Driver::iterate(int left, double norm, double aim, SolveOutcome& 
 bool Driver::has_parted() {
   if (method_->after_all) s_.replay(method_->after_all);
   const double followed = system_.residual(), seen = system_.look(method_->r);
+  best_.verified(followed);
   return followed > parted * seen || seen > parted * followed;
 }
 
@@ -283,8 +281,7 @@ int Driver::stretch(int wanted, int left) const {
 
 // In the place of the loop's own checks, which count anew in each stretch.
 void Driver::keep_at_look(double norm, int iteration) {
-  const bool better = square(system_.in_loop(norm)) < s_.get(best_rr_);
-  if (iteration - kept_ < check_every_ || !better) return;
+  if (iteration - kept_ < check_every_ || !best_.is_promising(norm)) return;
   if (method_->after_all) s_.replay(method_->after_all);
   keep(norm, iteration);
 }
@@ -315,10 +312,6 @@ void Driver::look_at_last(const Outcome& o, int iterations) {
   s_.replay(look_);
 }
 
-// Whether the recurrence went on into rounding (down to underflow, in the end): what it met there says nothing of A. Both
-// norms are those of the best x of the checks.
-bool Driver::has_lost_touch(double norm) { return std::sqrt(s_.get(best_rr_)) * lost < system_.in_loop(norm); }
-
 // How the solve goes on; empty: not at all. What broke down would do so again, and gives way at once to what is left.
 std::optional<Recovery::Kind> Driver::recovery(Verdict verdict, double norm, double before, const SolveOutcome& out) {
   if (verdict == asked_to_stop) return {};
@@ -329,23 +322,9 @@ std::optional<Recovery::Kind> Driver::recovery(Verdict verdict, double norm, dou
   return method_->fall_back();
 }
 
-// x is the best so far.
 void Driver::keep(double norm, int iteration) {
   kept_ = iteration;
-  s_.set(best_rr_, square(system_.in_loop(norm)));
-  s_.replay(keep_start_);
-}
-
-// The best x of the checks replaces the last one, if its true residual is smaller.
-void Driver::keep_better(double& norm) {
-  if (std::isfinite(norm) && s_.get(best_rr_) >= square(as_good * system_.in_loop(norm))) return;
-  s_.replay(swap_best_);
-  double best = system_.residual();
-  if (best < norm || !std::isfinite(norm)) {
-    norm = best;
-  } else {
-    s_.replay(swap_best_);
-  }
+  best_.promise(norm);
 }
 
 }  // namespace sordino

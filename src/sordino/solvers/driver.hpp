@@ -6,6 +6,7 @@
 #include "sordino/base/recovery.hpp"
 #include "sordino/base/status.hpp"
 #include "sordino/solvers/approach.hpp"
+#include "sordino/solvers/best_x.hpp"
 #include "sordino/solvers/linear_system.hpp"
 #include "sordino/solvers/registry.hpp"
 
@@ -77,21 +78,19 @@ class Driver {
   static void tell_last(double norm, SolveOutcome& out);
   void look_at_last(const Outcome& outcome, int iterations);
   void keep(double norm, int iteration);
-  void keep_better(double& norm);
-  bool has_lost_touch(double norm);
   std::optional<Recovery::Kind> recovery(Verdict verdict, double norm, double before, const SolveOutcome& out);
 
   Rank& s_;
   const Operator& A_;
   LinearSystem system_;
-  Vec best_;
-  Scal target_, bound_, best_rr_, seen_rr_;
+  BestX best_;
+  Scal target_, bound_, seen_rr_;
   std::unique_ptr<Watcher> watcher_;     // null: nobody looks
   std::unique_ptr<DeflatedOperator> M_;  // where M is an operator and A singular
   std::unique_ptr<Method> method_;
   int check_every_, replace_every_, steps_ = 1;
-  int kept_ = 0;  // the iteration of the best x
-  Recorded keep_start_, swap_best_, first_push_, products_, look_;
+  int kept_ = 0;  // the iteration of the x that was promised
+  Recorded first_push_, products_, look_;
 };
 
 }  // namespace sordino

@@ -90,9 +90,13 @@ void LinearSystem::start_from(const double* x0) {
 // of u || |A| |x| ||, which is about 2 u ||diag(A) x|| where a row's other entries come to as much as its diagonal; the product
 // with scaled entries and x, each of which is rounded again, was never seen to be off by twice that.
 double LinearSystem::residual() {
+  if (null_ && !scaling_) s_.replay(project_x_);
+  return residual_again();
+}
+
+double LinearSystem::residual_again() {
   constexpr double roundings = 2, both_parts_of_a_row = 2;
   Range range("verify");
-  if (null_ && !scaling_) s_.replay(project_x_);
   const double norm = take(residual_, rr_);
   if (scaling_) unsure_ = roundings * both_parts_of_a_row * 0x1p-53 * std::sqrt(s_.get(dx2_));
   return norm;

@@ -80,6 +80,8 @@ class LinearSystem {
   void start_from(const double* x0);                     // [rows], or null: zero
   /// ||b - A x||; leaves the loop's A x in Ax.
   double residual();
+  /// The same of an x whose residual has been taken before: where there is a nullspace, x keeps its bits.
+  double residual_again();
   /// By how much, about, the caller's residual of the x of the last residual() may differ from what that one said: where A is
   /// scaled, its entries and x = S y are rounded. A residual in another direction than what is known: both add as squares.
   double unsure() const { return unsure_; }

@@ -1,0 +1,75 @@
+#include "sordino/solvers/best_x.hpp"
+
+#include <cmath>
+
+#include "sordino/solvers/driver_steps.hpp"
+
+namespace sordino {
+namespace {
+
+constexpr double as_good = 1 - 1e-6;  // a promise of no smaller part of the norm is of the last x, but for rounding
+constexpr double lost = 1e4;          // a recurrence that promised a residual so much below the true one has lost touch with it
+
+double square(double v) { return v * v; }
+
+}  // namespace
+
+BestX::BestX(Rank& rank, LinearSystem& system)
+    : promised_x(rank.vector("best x", rank.vectors()[std::size_t(system.x.id)].space)),
+      promised_rr(rank.scalar("best (r,r)", HUGE_VAL)),
+      s_(rank),
+      system_(system),
+      verified_x_(rank.vector("verified x", rank.vectors()[std::size_t(system.x.id)].space)) {
+  const Vec x = system.x;
+  swap_ = s_.record([&] { s_.run(Swap{.a = x, .b = promised_x}); });
+  keep_promised_ = s_.record([&] { s_.run(Scaled{.from = x, .to = promised_x}); });
+  keep_verified_ = s_.record([&] { s_.run(Scaled{.from = x, .to = verified_x_}); });
+  go_back_ = s_.record([&] { s_.run(Scaled{.from = verified_x_, .to = x}); });
+}
+
+void BestX::rehearse(Rehearsal& all) {
+  for (Recorded* r : {&keep_promised_, &swap_, &keep_verified_, &go_back_}) all.replay(*r);
+}
+void BestX::rehearse_keep(Rehearsal& all) { all.replay(keep_promised_); }
+void BestX::rehearse_verified(Rehearsal& all) { all.replay(keep_verified_); }
+
+void BestX::begin(double norm) {
+  least_ = norm;
+  s_.replay(keep_verified_);
+  promise(norm);
+}
+
+void BestX::promise(double norm) {
+  s_.set(promised_rr, square(system_.in_loop(norm)));
+  s_.replay(keep_promised_);
+}
+
+bool BestX::is_promising(double norm) const { return square(system_.in_loop(norm)) < s_.get(promised_rr); }
+
+void BestX::verified(double norm) {
+  if (!(norm < least_)) return;
+  least_ = norm;
+  s_.replay(keep_verified_);
+}
+
+void BestX::take_promised(double& norm) {
+  if (std::isfinite(norm) && s_.get(promised_rr) >= square(as_good * system_.in_loop(norm))) return;
+  s_.replay(swap_);
+  const double best = system_.residual();
+  if (best < norm || !std::isfinite(norm)) {
+    norm = best;
+  } else {
+    s_.replay(swap_);
+  }
+}
+
+void BestX::take_best(double& norm) {
+  verified(norm);
+  if (norm <= least_) return;
+  s_.replay(go_back_);
+  norm = system_.residual_again();
+}
+
+bool BestX::has_lost_touch(double norm) const { return std::sqrt(s_.get(promised_rr)) * lost < system_.in_loop(norm); }
+
+}  // namespace sordino
