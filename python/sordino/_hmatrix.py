@@ -85,7 +85,7 @@ def hmatrix(
         return HMatrix(core().HMatrix(points, triangles, str(kernel), options, progress))
 
 
-class HMatrix(LinearOperator):
+class HMatrix(LinearOperator):  # type: ignore[misc]  # SciPy has no types
     """A compressed matrix, shape (n, n), float64: ``H @ x``, ``H.T @ x``, ``H @ X``; made by :func:`sordino.hmatrix`.
 
     Products run on the threads of this process; :func:`sordino.solve` and :class:`sordino.Solver` distribute its rows

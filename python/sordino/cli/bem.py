@@ -92,7 +92,7 @@ def _parser() -> Parser:
     shape.add_argument(
         "--leaf", default="15", metavar="N", help="triangles of a cluster that is not cut (default 15)"
     )
-    shape.add_argument("--compression", default="aca+", metavar="aca+|aca|svd", help="method (default aca+)")
+    shape.add_argument("--compression", default="aca+", metavar="aca+|aca|full", help="method (default aca+)")
     shape.add_argument(
         "--no-recompress", action="store_true", help="keep the ranks that the method has found"
     )

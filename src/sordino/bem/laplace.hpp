@@ -7,8 +7,8 @@
 
 namespace sordino::bem {
 
-/// F/m, the figure of the paper's code; CODATA's differs in the tenth digit.
-inline constexpr double vacuum_permittivity = 8.854187818e-12;
+/// F/m, CODATA 2022. HACApK has 8.854187818e-12.
+inline constexpr double vacuum_permittivity = 8.8541878188e-12;
 
 /// A surface of triangles: corners [.][3], and three of them for each triangle.
 struct SurfaceView {

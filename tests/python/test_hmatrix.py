@@ -1,0 +1,164 @@
+"""H-matrices from Python: SciPy's operator, systems of ``sordino.solve``, statistics, and what is refused."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.sparse.linalg import LinearOperator, gmres
+
+import sordino
+
+EPS = 1e-7
+
+
+@pytest.fixture
+def rng_of_today():
+    seed = int(time.time())
+    print("seed", seed)  # shown if the test fails
+    return np.random.default_rng(seed)
+
+
+@pytest.fixture(scope="module")
+def surface():
+    return sordino.surfaces.sphere(5, 7)
+
+
+@pytest.fixture(scope="module")
+def exact(surface):
+    return sys.modules["sordino_tests_bem_reference"].single_layer(surface)
+
+
+@pytest.fixture(scope="module")
+def matrix(surface):
+    return sordino.hmatrix(surface, EPS, leaf=10)
+
+
+def test_entries_are_those_of_a_reference_in_numpy(matrix, exact):
+    n = matrix.shape[0]
+    assert np.linalg.norm(matrix @ np.eye(n) - exact) <= EPS * np.linalg.norm(exact)
+    assert np.linalg.norm(matrix @ np.eye(n) - exact) > 1e-3 * EPS * np.linalg.norm(exact)  # it is compressed
+    assert matrix.diagonal() == pytest.approx(np.diag(exact), rel=1e-12)
+
+
+def test_it_is_an_operator_of_scipy(matrix, exact, rng_of_today):
+    assert isinstance(matrix, LinearOperator) and matrix.dtype == np.float64
+    X = rng_of_today.normal(size=(matrix.shape[0], 11))
+    size = np.linalg.norm(exact) * np.linalg.norm(X)
+    assert np.linalg.norm(matrix @ X - exact @ X) <= EPS * size
+    assert np.linalg.norm(matrix.T @ X - exact.T @ X) <= EPS * size
+    z = X[:, 0] + 1j * X[:, 1]
+    assert np.linalg.norm(matrix @ z - exact @ z) <= EPS * size
+    for column in range(11):
+        assert np.allclose(matrix @ X[:, column], (matrix @ X)[:, column], rtol=1e-11, atol=0)
+    x, info = gmres(matrix, X[:, 2], rtol=1e-8)
+    assert info == 0 and np.linalg.norm(matrix @ x - X[:, 2]) <= 1e-7 * np.linalg.norm(X[:, 2])
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.parametrize("solver", ["auto", "bicgstab", "pipebicgstab", "gatherbicgstab", "gmres"])
+def test_systems_are_solved(matrix, exact, rng_of_today, solver, ranks):
+    b = rng_of_today.normal(size=(matrix.shape[0], 2))
+    solution = sordino.solve(matrix, b, solver=solver, ranks=ranks, rtol=1e-9)
+    assert solution.converged
+    assert np.linalg.norm(matrix @ solution.x - b) <= 1.01e-9 * np.linalg.norm(b)
+    direct = np.linalg.solve(exact, b)
+    assert np.linalg.norm(solution.x - direct) <= 1e-4 * np.linalg.norm(direct)
+
+
+def test_what_callers_give_and_get_is_in_the_order_of_the_triangles(matrix, rng_of_today):
+    b = rng_of_today.normal(size=matrix.shape[0])
+    M = sordino.solve(matrix, b, M=np.diag(1 / matrix.diagonal()), rtol=1e-9, solver="bicgstab")
+    jacobi = sordino.solve(matrix, b, precond="jacobi", rtol=1e-9, solver="bicgstab")
+    assert M.iterations == jacobi.iterations and M.x == pytest.approx(jacobi.x, rel=1e-6)
+    again = sordino.solve(matrix, b, x0=jacobi.x, rtol=1e-8)
+    assert again.iterations == 0
+    seen = []
+    solver = sordino.Solver(matrix, callback_every=1, callback_x=True)
+    solver.solve(b, callback=lambda iteration, residual, x: seen.append((residual, x)), rtol=1e-6)
+    for residual, x in seen:
+        assert np.linalg.norm(b - matrix @ x) <= 1.5 * residual * np.linalg.norm(b) + 1e-12
+    assert "operator" in repr(solver)
+
+
+def test_statistics_and_blocks_tell_of_the_same_matrix(matrix):
+    s, blocks, n = matrix.statistics, matrix.blocks, matrix.shape[0]
+    assert sorted(matrix.order) == list(range(n)) and not matrix.order.flags.writeable
+    dense = blocks["rank"] < 0
+    assert (s["dense_blocks"], s["low_rank_blocks"]) == (dense.sum(), (~dense).sum())
+    height, width = blocks["row_end"] - blocks["row_begin"], blocks["column_end"] - blocks["column_begin"]
+    assert (height * width).sum() == n * n
+    values = np.where(dense, height * width, (height + width) * blocks["rank"])
+    assert s["stored_bytes"] == 8 * values.sum() and s["low_rank_bytes"] == 8 * values[~dense].sum()
+    assert s["mean_rank"] == pytest.approx(blocks["rank"][~dense].mean())
+    assert s["max_rank"] == blocks["rank"].max() and s["dense_bytes"] == 8 * n * n
+    assert 0 < s["compression_error"] <= EPS and 0 < s["error_of_estimate"] < 0.3 * EPS
+    assert f"{n:,} rows" in repr(matrix)
+
+
+def test_hacapk_s_counts_and_bytes():
+    surface = sordino.surfaces.sphere(13, 20)
+    rounded = SimpleNamespace(points=surface.points.round(8), triangles=surface.triangles)
+    s = sordino.hmatrix(rounded, 1e-6, recompress=False, certify=False).statistics
+    assert (s["clusters"], s["low_rank_blocks"], s["dense_blocks"], s["nodes"]) == (1823, 8430, 14860, 7763)
+    assert s["stored_bytes"] / 2**20 == pytest.approx(135.71, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"eps": 0}, "eps is above 0 and below 1"),
+        ({"eps": 1.5}, "eps is above 0 and below 1"),
+        ({"eps": "small"}, "eps is a number, not 'small'"),
+        ({"eta": -1}, "eta is a positive number"),
+        ({"leaf": 0}, "leaf is a whole number, at least 1, not 0"),
+        ({"threads": 1.5}, "threads is a whole number"),
+        ({"compression": "magic"}, "there is no compression 'magic': there are aca, aca+, full"),
+        ({"kernel": "stokes"}, "there is no kernel 'stokes': there is laplace"),
+    ],
+)
+def test_bad_settings_get_a_sentence(surface, settings, sentence):
+    with pytest.raises(sordino.BadArgument, match=sentence.replace("+", r"\+")):
+        sordino.hmatrix(surface, **settings)
+
+
+@pytest.mark.parametrize(
+    ("points", "triangles", "sentence"),
+    [
+        (np.zeros((3, 2)), [[0, 1, 2]], "points of shape"),
+        (np.eye(3), [[0.5, 1, 2]], "triangles are whole numbers"),
+        (np.eye(3), [[0, 1, 3]], "corner 2 of triangle 0 is point 3, and there are 3"),
+        (np.full((3, 3), np.nan), [[0, 1, 2]], "not finite"),
+        (np.eye(3), [[0, 1, 1]], "triangle 0 has no area"),
+        (np.eye(3), np.zeros((0, 3), int), "no triangles"),
+    ],
+)
+def test_bad_surfaces_get_a_sentence(points, triangles, sentence):
+    with pytest.raises(sordino.BadArgument, match=sentence):
+        sordino.hmatrix(SimpleNamespace(points=points, triangles=np.asarray(triangles)))
+
+
+def test_what_needs_entries_is_refused(matrix):
+    b = np.ones(matrix.shape[0])
+    for options in ({"precond": "block-ilu"}, {"storage": "dia"}):
+        with pytest.raises(sordino.BadArgument, match="which is an H-matrix"):
+            sordino.solve(matrix, b, **options)
+    with pytest.raises(sordino.Unsupported, match="an H-matrix is real"):
+        sordino.solve(matrix, b, M=1j * np.eye(len(b)))
+    with pytest.raises(sordino.Unsupported, match="cannot be pickled"):
+        matrix.__reduce__()
+
+
+def test_progress_is_told_and_may_end_the_build():
+    surface, shares = sordino.surfaces.sphere(13, 20), []
+    sordino.hmatrix(surface, 1e-8, progress=shares.append)
+    assert shares and shares == sorted(shares) and shares[0] > 0 and shares[-1] <= 1
+
+    def enough(share):
+        raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        sordino.hmatrix(surface, 1e-8, progress=enough)
