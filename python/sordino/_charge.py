@@ -91,8 +91,9 @@ def bem(
 
     Parameters
     ----------
-    surface : Surface, or a file or words as of :func:`as_surface`
-        n triangles, c conductors.
+    surface : Surface, or a path or words
+        n triangles, c conductors; a file as for :func:`sordino.read_surface`, words as for
+        :func:`sordino.surfaces.from_words`.
     potential : float, or array_like of shape (n,), (c,), (n, k) or (c, k), optional
         Volts, in all, on each triangle or on each conductor; k right-hand sides at once. Without it those that the
         surface brings; with `field`, 0.

@@ -82,6 +82,17 @@ def test_one_wild_triangle_does_not_take_all_colours():
     assert "to 1e+06" in picture.drawing
 
 
+def test_numbers_beside_the_colours_have_room():
+    """Charges have exponents; a letter takes 8.2 units on a phone."""
+    surface = sphere(8, 10)
+    drawing = surface_view(surface.corners, -5.9e-11 * surface.centroids[:, 2], "a", "b").drawing
+    (width,) = re.findall(r'viewBox="0 0 (\d+) ', drawing)
+    (shift,) = re.findall(r"translate\((-?\d+) 0\)", drawing)
+    texts = re.findall(r'<text x="([\d.]+)"[^>]*>([^<]+)<', drawing)
+    assert len(texts) == 3 and any("e-10" in text for _, text in texts)
+    assert all(float(x) + float(shift) + 8.2 * len(text) < float(width) for x, text in texts)
+
+
 def blocks(*rows):
     names = ("row_begin", "row_end", "column_begin", "column_end", "rank")
     return np.array(list(rows), dtype=[(name, np.int64) for name in names])

@@ -7,7 +7,7 @@ from html import escape
 import numpy as np
 
 from . import raster, svg
-from .pictures import RIGHT, SIDE, STRETCHED, TOP, Picture, scale
+from .pictures import LEFT, RIGHT, SIDE, STRETCHED, TOP, Picture, scale
 
 #: Pixels along the longer side: two for each unit of the drawing.
 _PIXELS = 600
@@ -62,15 +62,13 @@ def surface_view(
     label = f"{heading}: values from {values.min():.3g} to {values.max():.3g}"
     height, width = (SIDE * size / _PIXELS for size in shape)
     image = raster.data_uri(rgba)
-    left = _MARGIN + (SIDE - width) / 2
     content = svg.element("title", escape(label))
+    left, room = _MARGIN + (SIDE - width) / 2, max(height, 60.0)
     content += svg.element("image", x=left, y=TOP, width=width, height=height, href=image, **STRETCHED)
-    content += f'<g transform="translate({_MARGIN - 62:g} 0)">{scale(stops, least, most, SIDE, max(height, 60.0))}</g>'
-    return Picture(
-        heading,
-        svg.drawing(_MARGIN + SIDE + RIGHT, TOP + max(height, 60.0) + 10, content, label, "map"),
-        caption,
-    )
+    bar = scale(stops, least, most, SIDE, room)
+    content += svg.element("g", bar, transform=f"translate({_MARGIN - LEFT:g} 0)")
+    drawing = svg.drawing(LEFT + SIDE + RIGHT, TOP + room + 10, content, label, "map")
+    return Picture(heading, drawing, caption)
 
 
 def _camera(azimuth: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
