@@ -13,15 +13,16 @@ _SAME = {
     "pbicgstab": "bicgstab",
     "bcgs": "bicgstab",
     "pipebcgs": "pipebicgstab",
+    "fgmres": "gmres",
 }
 
 #: Methods that are not here: for which matrices, and what takes their place.
 _GENERAL = (
-    "{} is not there: take bicgstab, if need be with an incomplete factorisation as M (docs/from_petsc)"
+    "{} is not there: take bicgstab or gmres, if need be with an incomplete factorisation as M (docs/from_petsc)"
 )
 _SYMMETRIC = "{} is not there: take cg for a positive definite matrix, bicgstab for an indefinite one (docs/from_petsc)"
 _MISSING = {
-    **dict.fromkeys(("gmres", "fgmres", "lgmres", "gcrotmk", "qmr", "tfqmr", "bicg", "cgs"), _GENERAL),
+    **dict.fromkeys(("lgmres", "gcrotmk", "qmr", "tfqmr", "bicg", "cgs"), _GENERAL),
     **dict.fromkeys(("minres", "symmlq"), _SYMMETRIC),
 }
 

@@ -28,6 +28,7 @@ class SolverOptions(PerSolve, total=False):
     s: SupportsIndex
     basis: Literal["chebyshev", "monomial"]
     spectrum: Literal["ritz", "power"]
+    restart: SupportsIndex
     symmetry: Literal["auto", "hermitian", "symmetric", "general"]
     storage: Literal["auto", "csr", "dia", "symdia", "constant"]
     check_every: SupportsIndex

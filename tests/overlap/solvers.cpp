@@ -89,6 +89,7 @@ constexpr Promise promises[] = {
     {"cgcg", 1, 0},
     {"bicgstab", 3, 0},
     {"pipebicgstab", 0, 2, 1},
+    {"gmres", 1, 0},
     {"gropp", 0, 2, 2, behind_a_vector},
     {"cbcg", 2.0 / steps, 0},
     {"pcg1", 3, 0},

@@ -135,7 +135,7 @@ def test_options_from_a_file_come_after_flags(cli, folder):
         (["solve", "none.mtx"], "there is no such file"),
         (["solve", "b.npy"], "b.npy: the matrix must be a SciPy sparse matrix or a 2-d array"),
         (["solve", "a.mtx", "--solver", "CG"], "unknown solver 'CG', did you mean 'cg'?"),
-        (["solve", "a.mtx", "--solver", "gmres"], "gmres is not there: take bicgstab"),
+        (["solve", "a.mtx", "--solver", "lgmres"], "lgmres is not there: take bicgstab or gmres"),
         (["solve", "a.mtx", "--rhs", "none.npy"], "there is no such file"),
         (["solve", "a.mtx", "--output", "b.npy"], "exists already"),
         (["solve", "a.mtx", "--output", "none/x.npy"], "there is no folder"),

@@ -53,9 +53,10 @@ def test_none_means_the_default(fake_core):
         ({"solver": "bicgstap"}, "unknown solver 'bicgstap', did you mean 'bicgstab'?"),
         ({"solver": "pcg"}, "unknown solver 'pcg', did you mean 'cg'?"),
         ({"solver": "CG"}, "unknown solver 'CG', did you mean 'cg'?"),
+        ({"solver": "FGMRES"}, "unknown solver 'FGMRES', did you mean 'gmres'?"),
         (
-            {"solver": "FGMRES"},
-            "unknown solver 'FGMRES': fgmres is not there: take bicgstab, if need be with an",
+            {"solver": "LGMRES"},
+            "unknown solver 'LGMRES': lgmres is not there: take bicgstab or gmres, if need be with an",
         ),
         ({"solver": "minres"}, "minres is not there: take cg for a positive definite matrix"),
         ({"preconditioner": "jacobi"}, "unknown option 'preconditioner', did you mean 'precond'?"),

@@ -81,7 +81,7 @@ def test_reasons_name_the_largest_difference_first():
         (["poisson", "8", "8", "0"], "at least one cell in each direction"),
         (["poisson", "8", "8", "8", "--solvers", "cgg"], "unknown solver 'cgg', did you mean 'cg'?"),
         (["poisson", "8", "8", "8", "--solver", "PCG"], "unknown solver 'PCG', did you mean 'cg'?"),
-        (["poisson", "8", "8", "8", "--solver", "gmres"], "gmres is not there: take bicgstab"),
+        (["poisson", "8", "8", "8", "--solver", "lgmres"], "lgmres is not there: take bicgstab or gmres"),
         (["poisson", "8", "8", "8", "--ranks", "0"], "numbers of ranks of at least 1"),
         (["poisson", "8", "8", "8", "--machine", "h200"], "did you mean 'h200x4'?"),
         (["poisson", "8", "8", "8", "--iterations", "0"], "--iterations must be at least 1"),

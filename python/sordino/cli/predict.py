@@ -36,6 +36,7 @@ PASSED = (
     "s",
     "basis",
     "spectrum",
+    "restart",
     "storage",
     "partition",
     "grid",

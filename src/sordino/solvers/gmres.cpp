@@ -100,8 +100,8 @@ Gmres::Gmres(const Problem& k) {
                   .w = w,
                   .d = k.d,
                   .u = u,
-                  .x = k.x,
                   .z = direct_z,
+                  .x = k.x,
                   .V = {V, rows}};
     if (k.M) update.kept_z = z, update.Z = {Z, rows};
     k.run_and_precondition(update, u, z);

@@ -3,9 +3,9 @@
 // Linear Algebra Appl. 28, 2021). Where M is an operator its results are kept, which makes it flexible GMRES (Saad, SIAM J.
 // Sci. Comput. 14(2), 1993): M may then be another one in each step.
 //
-// Per iteration: 1 operator, 1 halo, 1 preconditioner, 1 reduction of 2 (m + 2) values, exposed. V is read twice: with
-// k = (m - 1) / 2 vectors on average, and t tiles of 8 that sums are taken in, the vector traffic beyond the operator is
-// 2 k + 2 t + 9 n words, and 2 more with z kept; workspace (m + 4) n, (2 m + 4) n with them. x lags until the cycle ends.
+// Per iteration: 1 operator, 1 halo, 1 preconditioner, 1 reduction, exposed. Products are taken in t tiles of 8 vectors, where
+// t is (m + 2) / 8 rounded up: so the reduction has 16 t values, and the vector traffic beyond the operator is m + 2 t + 6 n
+// words on the average of a cycle; workspace (m + 3) n. Where z are kept they are m n words more. x lags until its cycle ends.
 //
 // An iteration is a round of the loop, whatever its place in the cycle, which commands ask of the scalar `stored`: so the loop
 // may be left after any of them, and what has no digits left begins a new cycle without the host. With u the next vector of V
@@ -153,8 +153,9 @@ struct Update {
   Small weights;
   In w, kept_z = {};  // M^-1 u where M is an operator,
   Scaling d;          // and where it is not
-  InOut u, x;
+  InOut u;
   Out z = {};
+  Foreign<double, Access::update> x;
   Basis V, Z = {};
   template <class F>
   SORDINO_HD void fields(F&& visit) {
@@ -172,9 +173,10 @@ struct Update {
     Z.fields(visit);
   }
   static constexpr int resident_blocks = 3;
+  /// V once, and one more of it; at the end of a cycle x, V and, in its place for x, Z.
   Cost cost() const {
-    const double rows = double(V.rows), vectors = (m - 1) / 2.0;
-    return {8 * rows * (vectors + (kept_z.id < 0 ? 1 : 2)), rows * (4 * vectors + 5)};
+    const double rows = double(V.rows), vectors = (m - 1) / 2.0, z_kept = kept_z.id < 0 ? 0 : 1;
+    return {8 * rows * (vectors + 1 + z_kept + (2 + (1 + z_kept) * (m - 1)) / m), rows * (4 * vectors + 5)};
   }
   SORDINO_HD void head() { stored = course == goes_on ? at + 1 : 0; }
   SORDINO_HD void row(i32 i) const { make<1>(i, 1); }

@@ -48,8 +48,10 @@ struct LeastSquares {
     visit(weights);
   }
 
-  /// Turns the last column, j; returns what then is below g_j. One of which only rounding is left depends on those before it,
-  /// as of a singular matrix: it is left out, and takes nothing away.
+  static constexpr double dependent = 1e-12;  // what rounding leaves in R's diagonal where there should be nothing
+
+  /// Turns the last column, j; returns what then is below g_j. One that depends on those before it, as a singular matrix has
+  /// it, is left out, and takes nothing away.
   SORDINO_HD double turn(int j) const {
     double *r = R(j), last = column()[0], above = 0;
     for (int i = 0; i < j; i++) {
@@ -59,7 +61,7 @@ struct LeastSquares {
       above += r[i] * r[i];
     }
     const double below = column()[j + 1], norm = std::sqrt(last * last + below * below);
-    const bool none = norm <= rounding * std::sqrt(above);
+    const bool none = norm <= dependent * std::sqrt(above);
     const double c = none ? 0 : last / norm, s = none ? 1 : below / norm;
     r[j] = none ? 0 : norm;
     turns()[2 * j] = c;
