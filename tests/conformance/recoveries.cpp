@@ -241,3 +241,18 @@ TEST("an x that was verified between two stretches is not given up for a promise
   REQUIRE(least < 1e-11);
   CHECK(report.residual_norm <= 1.5 * least);  // both are of the size of rounding
 }
+
+TEST("where a recurrence is found parted from x the history has its residual of that iteration") {
+  CsrMatrix A = poisson(12, 11, 13, 7, 1e3);
+  const Solved s = solve(A.view(), bumps(A.n), asked("prcg", settings[0], 1e-30));
+  int parted = 0;
+  for (const Recovery& step : s.report.recoveries) {
+    if (step.kind != Recovery::Kind::classic_cg || step.why.find("no longer fell") == std::string::npos) continue;
+    NOTE("after ", step.iteration, " iterations");
+    const double* last = &s.report.history[std::size_t(step.iteration) - 1];
+    CHECK(last[0] != last[-1]);
+    parted++;
+  }
+  CHECK(parted == 1);
+  CHECK(int(s.report.history.size()) == s.report.iterations);
+}

@@ -246,6 +246,7 @@ Driver::Ending Driver::iterate(int left, double norm, double aim, SolveOutcome& 
     bool over = o.exited() || arrived || left < steps;
     const bool lost = levels && plateau.seen(updates, s_.history) && !over && has_parted();
     over |= lost;
+    if (lost) tell_last(system_.look(method_->r), out);
     if (lags && method_->end) s_.replay(method_->end);
     if (!o.exited() && over && method_->after_all) s_.replay(method_->after_all);
     look_at_last(o, out.iterations);
@@ -300,7 +301,7 @@ void Driver::tell_history(int begun, double norm, SolveOutcome& out) const {
   }
 }
 
-// No test comes after the last iteration of a stretch, where it stands first.
+// No test comes after the last iteration of a stretch, where it stands first, and the next loop begins with another residual.
 void Driver::tell_last(double norm, SolveOutcome& out) {
   if (out.history.size() < std::size_t(out.iterations)) out.history.push_back(norm / out.b_norm);
 }
