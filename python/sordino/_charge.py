@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from ._hmatrix import HMatrix, hmatrix
 from ._once import solve
 from ._solution import Solution, check_on_failure
 from .errors import BadArgument, shown
@@ -44,7 +43,7 @@ class Charge:
         the triangles and the tolerance; None unless asked for.
     solution : Solution
         Status, history and ledger; its columns are those of `density`, then one for each conductor.
-    H : LinearOperator, shape (n, n)
+    H : HMatrix, shape (n, n)
         The compressed matrix, from densities to potentials.
     """
 
@@ -52,7 +51,7 @@ class Charge:
     density: np.ndarray
     capacitance: np.ndarray | None
     solution: Solution
-    H: Any
+    H: HMatrix
 
     @property
     def charge(self) -> np.ndarray:
@@ -108,7 +107,7 @@ def bem(
         As for :func:`sordino.hmatrix`.
     on_failure, callback, **options
         As for :func:`sordino.solve`: ``solver`` (``"bicgstab"``), ``rtol`` (1e-5), ``ranks``, ``engine`` and others;
-        ``precond="jacobi"`` saves iterations where triangles differ in size.
+        ``precond="jacobi"``, the default, saves iterations where triangles differ in size.
 
     Returns
     -------
@@ -131,8 +130,6 @@ def bem(
     >>> sordino.bem(sphere, potential=1).charge / (4 * numpy.pi)         # doctest: +SKIP
     array([8.84...e-12])
     """
-    from ._hmatrix import hmatrix
-
     check_on_failure(on_failure)
     surface = as_surface(surface)
     sides = right_hand_sides(surface, potential, field, capacitance)
@@ -140,23 +137,11 @@ def bem(
     H = hmatrix(
         surface, eps=eps, eta=eta, leaf=leaf, compression=compression, recompress=recompress, threads=threads
     )
-    asked: Any = with_diagonal(H, options)
-    solution = solve(H, sides, on_failure=on_failure, callback=callback, **asked)
+    solution = solve(H, sides, on_failure=on_failure, callback=callback, **options)
     return charge_of(surface, H, solution, capacitance)
 
 
-def with_diagonal(H: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a solve; the word jacobi, which wants entries of a matrix, becomes the H-matrix' own diagonal."""
-    rest = {name: value for name, value in options.items() if name not in ("M", "precond")}
-    word = options.get("precond") or options.get("M")
-    return (
-        {**rest, "M": sp.diags_array(1 / H.diagonal())}
-        if isinstance(word, str) and word == "jacobi"
-        else dict(options)
-    )
-
-
-def charge_of(surface: Surface, H: Any, solution: Solution, capacitance: bool) -> Charge:
+def charge_of(surface: Surface, H: HMatrix, solution: Solution, capacitance: bool) -> Charge:
     """The result of a solve for :func:`right_hand_sides`."""
     density, conductors = solution.x, surface.conductor_count
     if not capacitance:

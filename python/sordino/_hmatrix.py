@@ -82,7 +82,8 @@ def hmatrix(
     }
     points, triangles = _triples(surface, "points", np.float64), _triples(surface, "triangles", np.int64)
     with translated():
-        return HMatrix(core().HMatrix(points, triangles, str(kernel), options, progress))
+        native = core().HMatrix(points, triangles, str(kernel), options, progress)
+    return HMatrix(native, {**options, "kernel": kernel})
 
 
 class HMatrix(LinearOperator):  # type: ignore[misc]  # SciPy has no types
@@ -91,10 +92,18 @@ class HMatrix(LinearOperator):  # type: ignore[misc]  # SciPy has no types
     Products run on the threads of this process; :func:`sordino.solve` and :class:`sordino.Solver` distribute its rows
     over ranks. Vectors are in the order of the surface's triangles. Of several vectors at once eight share a pass over
     the matrix.
+
+    Attributes
+    ----------
+    order : ndarray, shape (n,)
+        The triangle at each place of the order in which clusters lie beside each other.
+    settings : dict
+        What it was built with.
     """
 
-    def __init__(self, native: Any) -> None:
+    def __init__(self, native: Any, settings: dict[str, Any]) -> None:
         self.native = native
+        self.settings = settings
         self.order: np.ndarray = native.order()
         self.order.flags.writeable = False
         super().__init__(np.float64, (native.size(), native.size()))

@@ -17,9 +17,7 @@ _SAME = {
 }
 
 #: Methods that are not here: for which matrices, and what takes their place.
-_GENERAL = (
-    "{} is not there: take bicgstab or gmres, if need be with an incomplete factorisation as M (docs/from_petsc)"
-)
+_GENERAL = "{} is not there: take bicgstab or gmres, if need be with an incomplete factorisation as M (docs/from_petsc)"
 _SYMMETRIC = "{} is not there: take cg for a positive definite matrix, bicgstab for an indefinite one (docs/from_petsc)"
 _MISSING = {
     **dict.fromkeys(("lgmres", "gcrotmk", "qmr", "tfqmr", "bicg", "cgs"), _GENERAL),

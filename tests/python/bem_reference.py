@@ -1,9 +1,8 @@
-"""Laplace's single layer on triangles as a dense matrix by NumPy, in the place of an H-matrix."""
+"""Laplace's single layer on triangles as a dense matrix by NumPy, for H-matrices to be compared with."""
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator
 
 EPSILON_0 = 8.8541878188e-12
 
@@ -40,38 +39,3 @@ def _row(point, corners, normals):
     )
     angle = 2 * np.arctan2(np.abs(np.einsum("ij,ij->i", a, np.cross(b, c))), la * lb * lc + dot)
     return total - np.abs(height) * angle
-
-
-class DenseMatrix(LinearOperator):
-    """The matrix with the face of an H-matrix: four blocks, of which two say that they have a rank."""
-
-    def __init__(self, surface, **settings):
-        self.matrix, self.settings = single_layer(surface), settings
-        super().__init__(np.float64, self.matrix.shape)
-        n = surface.n
-        self.order, half = np.arange(n), n // 2
-        kind = [(name, np.int64) for name in ("row_begin", "row_end", "column_begin", "column_end")]
-        ends = [(0, half), (half, n)]
-        self.blocks = np.array(
-            [(*row, *column, -1 if row == column else 7) for row in ends for column in ends],
-            dtype=[*kind, ("rank", np.int32)],
-        )
-        self.statistics = {
-            "clusters": 3, "low_rank_blocks": 2, "dense_blocks": 2, "nodes": 5, "stored_bytes": 8 * n * n,
-            "dense_bytes": 8 * n * n, "mean_rank": 7.0, "max_rank": 7, "compression_error": 1e-16,
-            "redone_blocks": 0, "seconds": 0.25,
-        }  # fmt: skip
-
-    def _matvec(self, x):
-        return self.matrix @ x
-
-    def _rmatvec(self, x):
-        return self.matrix.T @ x
-
-    def diagonal(self):
-        return self.matrix.diagonal().copy()
-
-
-def hmatrix(surface, *, eps=1e-6, **settings):
-    """In the place of ``sordino.hmatrix``."""
-    return DenseMatrix(surface, eps=eps, **settings)

@@ -29,13 +29,6 @@ bem_reference = _load("bem_reference")
 
 
 @pytest.fixture
-def dense_hmatrix(monkeypatch):
-    """A dense matrix in the place of an H-matrix; returns the module that stands in."""
-    monkeypatch.setitem(sys.modules, "sordino._hmatrix", bem_reference)
-    return bem_reference
-
-
-@pytest.fixture
 def fake_core(monkeypatch):
     """The package on a stand-in for the compiled module; returns it, to describe another machine."""
     from sordino import _native

@@ -14,7 +14,6 @@ from sordino._charge import EPSILON_0
 from sordino.io import OutputFile, write_bem_bb
 from sordino.surfaces import Surface, pair, sphere
 
-pytestmark = pytest.mark.usefixtures("dense_hmatrix")
 UNIT = 4 * np.pi * EPSILON_0
 
 
@@ -43,9 +42,8 @@ def test_it_says_what_it_did(cli, folder):
         "pair of spheres of 300 triangles each: 600 triangles, 2 conductors; H-matrix by aca+ with eps 0.001\n"
         "The potentials are those of pair of spheres of 300 triangles each: -1 to 1 V.\n"
     )
-    assert re.search(r"dense blocks +2\n", out) and re.search(
-        r"stored +2.88 MB, 100 % of the dense matrix", out
-    )
+    assert re.search(r"dense blocks +[\d,]+\n", out)
+    assert re.search(r"stored +[\d.]+ MB, [\d.]+ % of the dense matrix", out)
     rows = re.findall(r"^([01]|all 2) +(\d+) +([\d.]+) +(-?[\d.e+-]+)$", out, flags=re.M)
     assert [row[:2] for row in rows] == [("0", "300"), ("1", "300"), ("all 2", "600")]
     assert float(rows[1][3]) / UNIT == pytest.approx(0.32841, rel=1e-4)
@@ -53,16 +51,19 @@ def test_it_says_what_it_did(cli, folder):
 
 
 def test_json_is_one_object_with_the_promised_keys(cli, folder):
-    found = as_json(cli("bem", "pair:6,5", "--json", "--rtol", "1e-8", "--ranks", "2", "--capacitance"))
+    accurate = ["--rtol", "1e-8", "--eps", "1e-9"]
+    found = as_json(cli("bem", "pair:6,5", "--json", *accurate, "--ranks", "2", "--capacitance"))
     for key in (
         "status", "iterations", "true_residual", "seconds", "history", "ledger", "machine", "options", "clusters",
         "low_rank_blocks", "dense_blocks", "stored_bytes", "compression_error", "total_charge", "dipole",
     ):  # fmt: skip
         assert key in found, key
-    assert (found["clusters"], found["low_rank_blocks"], found["dense_blocks"]) == (3, 2, 2)
-    assert (found["triangles"], found["conductors"], found["stored_bytes"]) == (600, 2, 8 * 600**2)
-    assert found["build_seconds"] == 0.25 and found["seconds"] != 0.25
-    assert found["problem"]["nnz"] == 600**2 and found["options"]["ranks"] == 2
+    H = sordino.hmatrix(pair(6, 5), 1e-9)
+    for key in ("clusters", "low_rank_blocks", "dense_blocks", "stored_bytes"):
+        assert found[key] == H.statistics[key]
+    assert (found["triangles"], found["conductors"]) == (600, 2)
+    assert 0 < found["build_seconds"] != found["seconds"]
+    assert found["problem"]["nnz"] == H.statistics["stored_bytes"] // 8 and found["options"]["ranks"] == 2
     np.testing.assert_allclose(np.divide(found["total_charge"], UNIT), [-0.32841118, 0.32841118], rtol=1e-6)
     np.testing.assert_allclose(np.array(found["capacitance"]) @ [-1, 1], found["total_charge"], rtol=1e-6)
 
@@ -90,7 +91,7 @@ def test_potentials_are_what_the_words_say(cli, folder, words, density):
 
 
 def test_potentials_by_conductor(cli, folder):
-    found = as_json(cli("bem", "pair:6,5", "--potential=2,-2", "--json", "--rtol", "1e-8"))
+    found = as_json(cli("bem", "pair:6,5", "--potential=2,-2", "--json", "--rtol", "1e-8", "--eps", "1e-9"))
     np.testing.assert_allclose(np.divide(found["total_charge"], UNIT), [0.65682236, -0.65682236], rtol=1e-6)
 
 
@@ -132,14 +133,14 @@ def test_columns_of_several_right_hand_sides(cli, folder):
     assert b"SCALARS charge_1 double" in (folder / "x.vtk").read_bytes()
 
 
-def test_flags_reach_the_h_matrix(cli, folder, dense_hmatrix, monkeypatch):
+def test_flags_reach_the_h_matrix(cli, folder, monkeypatch):
     seen = {}
 
-    def hmatrix(surface, **settings):
+    def hmatrix(surface, *, progress, **settings):
         seen.update(settings)
-        return dense_hmatrix.DenseMatrix(surface, **settings)
+        return sordino.hmatrix(surface, progress=progress, **settings)
 
-    monkeypatch.setattr(dense_hmatrix, "hmatrix", hmatrix)
+    monkeypatch.setattr("sordino.cli.bem.hmatrix", hmatrix)
     flags = "--eps 1e-3 --eta 1.5 --leaf 20 --compression aca --no-recompress --threads 2 --precond jacobi"
     assert cli("bem", "sphere:5,4", *flags.split())[0] == 0
     assert seen == {

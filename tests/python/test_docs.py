@@ -88,7 +88,6 @@ def run_commands(block: Block, capsys: pytest.CaptureFixture[str]) -> None:
             assert block.reason, f"{block.place}: '{command}' cannot run in a test: say so above it"
 
 
-@pytest.mark.usefixtures("dense_hmatrix")
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.relative_to(DOCS).as_posix())
 def test_the_examples_of_a_page_run_from_top_to_bottom(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

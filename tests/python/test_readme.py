@@ -34,7 +34,6 @@ def test_the_cpp_of_the_readme_is_a_program_that_is_built_and_run() -> None:
     assert at == sorted(at)
 
 
-@pytest.mark.usefixtures("dense_hmatrix")
 @pytest.mark.parametrize(
     "line",
     [

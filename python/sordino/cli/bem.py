@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from .. import machines
-from .._charge import Charge, as_surface, charge_of, check_memory, right_hand_sides, with_diagonal
+from .._charge import Charge, as_surface, charge_of, check_memory, right_hand_sides
+from .._hmatrix import HMatrix, hmatrix
 from .._solution import Solution
 from .._solve import Solver
 from ..errors import BadArgument, Interrupted
@@ -33,8 +34,6 @@ _MOST_SHOWN = 12
 
 def main(argv: Sequence[str]) -> int:
     """Read, compress, solve, show and write; return the exit code 0 (verified) or 3 (not converged)."""
-    from .._hmatrix import hmatrix
-
     given = _parser().read(argv)
     options, settings = solve_options(given), _settings(given)
     outputs = _Outputs(given)
@@ -45,7 +44,7 @@ def main(argv: Sequence[str]) -> int:
     notes = _notes(surface, given)
     if not given.json:
         _announce(surface, settings, notes)
-    H = hmatrix(surface, **settings)
+    H = _compressed(surface, settings, quiet=given.json)
     solution = _solved(H, sides, options, given, _problem(surface, H.statistics))
     if solution.x is None:  # another process has it
         return 0 if solution.converged else 3
@@ -161,11 +160,24 @@ def _announce(surface: Surface, settings: dict[str, Any], notes: list[str]) -> N
     processes.say("")
 
 
+def _compressed(surface: Surface, settings: dict[str, Any], *, quiet: bool) -> HMatrix:
+    shown = 0
+    with display.steps("per cent of the H-matrix", 100, quiet=quiet) as step:
+
+        def tell(share: float) -> None:
+            nonlocal shown
+            while shown < int(100 * share):
+                step()
+                shown += 1
+
+        return hmatrix(surface, **settings, progress=tell)
+
+
 def _solved(
-    H: Any, sides: np.ndarray, options: dict[str, Any], given: Namespace, problem: dict[str, Any]
+    H: HMatrix, sides: np.ndarray, options: dict[str, Any], given: Namespace, problem: dict[str, Any]
 ) -> Solution:
     """All columns; a Ctrl-C keeps the best so far."""
-    solver = Solver(H, **with_diagonal(H, nullspaces(options, given, H.shape[0])))
+    solver = Solver(H, **nullspaces(options, given, H.shape[0]))
     with monitor.watch(solver.options["rtol"] or 0.0, given.monitor, quiet=given.json) as watched:
         try:
             solution = solver.solve(sides, on_failure="return", callback=watched)
