@@ -43,20 +43,22 @@ Spent spent(const CsrMatrix& A, const std::vector<double>& b, const std::string&
 struct Expected {
   const char* method;
   int commands, reductions, values, halos, passes, products, vector_words, workspace;
+  bool levels_out = false;
 };
 
-// As the headers say. Workspace counts vectors of n words beyond b, x, the two best x and M, with A x.
+// As the headers say. Workspace counts vectors of n words beyond b, x, the best x and M, with A x. Where the method levels out
+// the best x that was verified is another one.
 constexpr Expected headers[] = {
     {"cg", 3, 2, 3, 1, 1, 1, 10, 3},
     {"cgcg", 2, 1, 3, 1, 1, 1, 13, 5},
-    {"prcg", 2, 1, 5, 2, 1, 2, 15, 9},
+    {"prcg", 2, 1, 5, 2, 1, 2, 15, 9, true},
     {"cbcg", 10, 2, 4, 1, 1, 1, 0, 0},  // with s = 1; more of it: cbcg.cpp
-    {"gropp", 4, 2, 3, 1, 1, 1, 18, 6},
+    {"gropp", 4, 2, 3, 1, 1, 1, 18, 6, true},
     {"pcg1", 10, 3, 3, 1, 1, 1, 17, 4},
     {"pcg2", 12, 3, 3, 1, 1, 1, 19, 7},
     {"pcg-overlap", 9, 3, 3, 1, 1, 1, 19, 7},
     {"bicgstab", 5, 3, 5, 2, 2, 2, 21, 8},
-    {"pipebicgstab", 4, 2, 7, 2, 2, 2, 28, 13},
+    {"pipebicgstab", 4, 2, 7, 2, 2, 2, 28, 13, true},
     {"gatherbicgstab", 6, 0, 0, 2, 2, 2, 0, 0},
     {"gmres", 11, 1, 64, 1, 1, 1, 0, 0},  // with m = 30, and its bytes on the average of a cycle; more of it: gmres.cpp
     {"cocg", 3, 2, 3, 1, 1, 1, 10, 3},    // of a real matrix it is cg; of complex ones: overlap/complex.cpp
@@ -128,7 +130,8 @@ TEST("a method's workspace is what its header says") {
     o.storage = "csr";  // whose values are viewed, not held
     Solver solver(A.view(), o);
     i64 row_pointers = i64(4) * (A.n + 1);
-    CHECK(solver.memory()[0] == i64(8) * A.n * (h.workspace + 5) + row_pointers);  // b, x, two best x, 1/diag(A)
+    const int others = h.levels_out ? 5 : 4;  // b, x, 1/diag(A), and the best x
+    CHECK(solver.memory()[0] == i64(8) * A.n * (h.workspace + others) + row_pointers);
   }
 }
 

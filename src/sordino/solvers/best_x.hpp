@@ -4,12 +4,14 @@
 
 namespace sordino {
 
-/// Two of them are kept: the one of which a recurrence has promised the smallest residual since its loop began, which costs no
-/// product, and the one whose residual, recomputed, is the smallest of the solve. A promise may be false, and takes the place
-/// of an earlier one alone. 2 n words; each call that keeps or goes back passes over two vectors. SPMD.
+/// The one of which a recurrence has promised the smallest residual since its loop began, which costs no product. A promise may
+/// be false: where the method's often are, the one whose residual, recomputed, is the smallest of the solve is kept apart. n
+/// words, 2 n apart; each call that keeps or goes back passes over two vectors. SPMD.
 class BestX {
  public:
   BestX(Rank& rank, LinearSystem& system);
+  /// From now on verified ones are kept apart; to be called before the first solve.
+  void keep_verified_apart();
   void rehearse(Rehearsal& all);
   void rehearse_keep(Rehearsal& all);      // promise()
   void rehearse_verified(Rehearsal& all);  // verified()
