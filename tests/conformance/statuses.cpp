@@ -298,3 +298,20 @@ TEST("methods that take roots of a diagonal refuse one that is not positive") {
     CHECK_THROWS(Solver(given, options(m.name, "host", 2)), Error, "not positive at row 7");
   }
 }
+
+TEST("however seldom checks are asked for, what ends without a tolerance met is no worse than the x of 200 iterations") {
+  CsrMatrix A = poisson(16, 16, 16, 7, 1e6);
+  std::vector<double> b;
+  for (i64 i = 0; i < A.n; i++) b.push_back(std::sin(double(i * i % 97)) + 0.1);
+  for (const char* method : {"prcg", "gropp", "bicgstab", "pipebicgstab"}) {
+    Options o = options(method, "host", 1);
+    o.precond = "none";
+    o.rtol = 1e-12;
+    o.maxiter = 250;
+    o.check_every = 1000000;
+    Solved s = solve(A.view(), b, o);
+    NOTE(method, ": the last one's ", s.report.history.back());
+    CHECK(s.report.status == Status::max_iterations);
+    CHECK(s.report.true_residual <= 1.1 * s.report.history[199]);
+  }
+}

@@ -131,7 +131,9 @@ void Options::fields(V&& v) {
   v("maxiter", maxiter, "solve", "most iterations; 0 means 10 n, between 1,000 and 100,000", any);
   v("time_limit", time_limit, "solve", "seconds after which to stop with the best x; 0 means none", any);
   v("check_every", check_every, "solve",
-    "iterations between looks at the residual that keep the best x, rounded up to what cbcg takes at once", any);
+    "iterations between looks at the residual that keep the best x, rounded up to what cbcg takes at once; 200 at most, "
+    "whatever is asked",
+    any);
   v("replace_every", replace_every, "solve",
     "iterations between residual replacements of pipelined methods; 0 means the method's own", any);
   v("engine", engine, "run",

@@ -14,6 +14,7 @@ constexpr double divergence = 1e10;     // growth of the residual norm that ends
 constexpr double tighten = 0.5;         // aim below the target after a recurrence promised too much
 constexpr double least_progress = 0.5;  // a restart must reduce the true residual by this factor
 constexpr std::size_t most_recoveries = 100;
+constexpr int most_unchecked = 200;  // iterations without a check for the best x, of two commands, whatever is asked
 constexpr double parted = 1.5;  // times what a recurrence that levels out takes for its residual: the true one does not follow
 constexpr double attained = 1e-10;  // of the first residual: on a singular system what vanishes below it may be rounding
 
@@ -23,7 +24,11 @@ double square(double v) { return v * v; }
 
 Driver::Driver(Rank& rank, const Operator& A, const Preconditioner& M, const MethodEntry& entry, int check_every,
                int replace_every, const Watch& watch, const Nullspace& nullspace, const StepBasis& basis)
-    : s_(rank), A_(A), system_(rank, A, M.scaling(), nullspace), best_(rank, system_), check_every_(check_every) {
+    : s_(rank),
+      A_(A),
+      system_(rank, A, M.scaling(), nullspace),
+      best_(rank, system_),
+      check_every_(std::min(check_every, most_unchecked)) {
   const Vec x = system_.x;
   target_ = s_.scalar("target", 0);
   bound_ = s_.scalar("bound", 0);
@@ -31,7 +36,7 @@ Driver::Driver(Rank& rank, const Operator& A, const Preconditioner& M, const Met
   if (system_.null() && M.operation()) M_ = std::make_unique<DeflatedOperator>(*M.operation(), *system_.null());
   if (watch.every > 0) watcher_ = std::make_unique<Watcher>(s_, watch, x, M.scaling() ? M.scaling()->S : Vec{});
   method_ = entry.make({s_, A_, M.diagonal(), system_.b, x, system_.Ax, target_, bound_, best_.promised_x, best_.promised_rr,
-                        check_every, M_ ? M_.get() : M.operation(), watcher_.get(), basis, 1, bool(system_.null())});
+                        check_every_, M_ ? M_.get() : M.operation(), watcher_.get(), basis, 1, bool(system_.null())});
   if (method_->levels_out || system_.null()) best_.keep_verified_apart();
   if (watcher_) {
     seen_rr_ = s_.scalar("(r,r) at the exit");
@@ -83,7 +88,7 @@ void Driver::rehearse_replacements(Rehearsal& all) {
   all.replay(method_->begin);
   for (int turn = 0; turn <= method_->iterate.recording().period; turn++) {
     all.replay(method_->iterate, replace_every_);
-    if (method_->levels_out) rehearse_look(all);
+    method_->levels_out ? rehearse_look(all) : best_.rehearse_keep(all);
     all.replay(method_->replace);
   }
   all.drop_carried();
@@ -107,7 +112,7 @@ void Driver::rehearse_look(Rehearsal& all) {
     system_.rehearse_residual(all);
     best_.rehearse_verified(all);
   }
-  if (system_.is_scaled()) best_.rehearse_keep(all);
+  best_.rehearse_keep(all);
 }
 
 void Driver::values_changed() {
@@ -257,10 +262,9 @@ Driver::Ending Driver::iterate(int left, double norm, double aim, SolveOutcome& 
       const Verdict verdict = arrived ? met : o.verdict;
       return {verdict, why_ended(verdict)};
     }
-    if (looks) {
-      approach.seen(out.iterations, seen);
-      keep_at_look(seen, out.iterations);
-    } else if (!goes_on) {
+    if (looks) approach.seen(out.iterations, seen);
+    keep_at_look(looks ? seen : std::sqrt(s_.history.back()) * system_.ratio(), out.iterations);
+    if (!goes_on) {
       Range replacing("replace residuals");
       s_.replay(method_->replace);
     }
@@ -281,7 +285,8 @@ int Driver::stretch(int wanted, int left) const {
   return std::min(left / steps, rounds(wanted, whole * steps) * whole);
 }
 
-// In the place of the loop's own checks, which count anew in each stretch.
+// In the place of the loop's own checks, which count anew in each stretch, and come in none that is shorter than what lies
+// between two of them.
 void Driver::keep_at_look(double norm, int iteration) {
   if (iteration - kept_ < check_every_ || !best_.is_promising(norm)) return;
   if (method_->after_all) s_.replay(method_->after_all);
