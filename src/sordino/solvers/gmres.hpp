@@ -130,7 +130,8 @@ struct Project {
   Cost cost() const {
     double there = 0;
     for (int l = first; l < first + side - others && l < m; l++) there += double(m - 1 - l) / m;
-    return {8 * double(rows) * there, 4 * double(rows) * (there + others)};
+    const double numbers = std::round(double(rows) * there);
+    return {8 * numbers, 4 * (numbers + others * double(rows))};
   }
 
  private:
@@ -176,7 +177,7 @@ struct Update {
   /// V once, and one more of it; at the end of a cycle x, V and, in its place for x, Z.
   Cost cost() const {
     const double rows = double(V.rows), vectors = (m - 1) / 2.0, z_kept = kept_z.id < 0 ? 0 : 1;
-    return {8 * rows * (vectors + 1 + z_kept + (2 + (1 + z_kept) * (m - 1)) / m), rows * (4 * vectors + 5)};
+    return {8 * std::round(rows * (vectors + 1 + z_kept + (2 + (1 + z_kept) * (m - 1)) / m)), rows * (4 * vectors + 5)};
   }
   SORDINO_HD void head() { stored = course == goes_on ? at + 1 : 0; }
   SORDINO_HD void row(i32 i) const { make<1>(i, 1); }
@@ -253,7 +254,7 @@ struct Advance {
     visit(x);
     V.fields(visit);
   }
-  Cost cost() const { return {8.0 * double(V.rows) * m / 2, double(V.rows) * (m + 3)}; }
+  Cost cost() const { return {4.0 * double(V.rows) * m, double(V.rows) * (m + 3)}; }
   SORDINO_HD void row(i32 i) const {
     const double* of = WeightsOf<const double>{m, weights.p}.of_x();
     double sum = with_u ? of[m] * u[i] : 0;
