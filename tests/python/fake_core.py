@@ -10,7 +10,14 @@ import numpy as np
 import scipy.sparse as sp
 
 OPTIONS = [
-    ("solver", "choice", "auto", "the method", ["auto", "cg", "prcg", "bicgstab", "pbicgstab"], "solve"),
+    (
+        "solver",
+        "choice",
+        "auto",
+        "the method",
+        ["auto", "cg", "prcg", "bicgstab", "pbicgstab", "gmres"],
+        "solve",
+    ),
     ("precond", "choice", "auto", "the preconditioner", ["auto", "none", "jacobi"], "solve"),
     ("rtol", "float", 1e-5, "relative tolerance", None, "solve"),
     ("atol", "float", 0.0, "absolute tolerance", None, "solve"),
