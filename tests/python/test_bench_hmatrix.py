@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -54,3 +55,26 @@ def test_it_prints_json(cli):
 def test_bad_words_get_a_sentence(cli, argv, sentence):
     code, _, err = cli("bench", "hmatrix", "sphere:5,4", *argv)
     assert code == 2 and sentence in err
+
+
+def test_the_page_of_the_paper_has_the_record_s_figures():
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "theory" / "000.md").read_text(encoding="utf-8")
+    record = (root / "bench" / "records" / "2026-11-23_hmatrix_2_cores.jsonl").read_text(encoding="utf-8")
+    rows = [json.loads(line) for line in record.splitlines()]
+    for row in rows:
+        assert (
+            f"| {row['surface']} | {row['eps']:g} | `{row['way']}` | {row['mean_rank']:.1f} | "
+            f"{row['stored_bytes'] / 2**20:.1f} | {row['compression_error']:.1e} | {row['seconds']:.2f} | "
+            f"{1e9 * row['core_seconds_a_value']:.0f} | {1e3 * row['product_seconds']:.1f} | "
+            f"{row['product_bytes_a_second'] / 1e9:.1f} | {1e3 * row['product_of_8_seconds']:.1f} |\n"
+        ) in page
+    assert page.count("triangles | 1e-") == len(rows)
+    published = {row["way"]: row for row in rows if row["n"] == 10_400 and row["eps"] == 1e-6}
+    for way, stored in (("hacapk aca", 150.71), ("hacapk aca+", 135.71)):
+        assert published[way]["stored_bytes"] / 2**20 == pytest.approx(stored, rel=0.01)
+        counts = tuple(
+            published[way][name] for name in ("clusters", "low_rank_blocks", "dense_blocks", "nodes")
+        )
+        assert counts == (1823, 8430, 14860, 7763)
+    assert all(row["compression_error"] <= row["eps"] for row in rows if not row["way"].startswith("hacapk"))

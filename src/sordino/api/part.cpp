@@ -180,7 +180,7 @@ Choice choose(const System& s, const Options& o) {
   if (s.product && !c.method->any_preconditioner)
     throw Error(Errc::unsupported,
                 "solver " + c.method->name +
-                    " needs the entries of the matrix, which is given as a function: use cg, gropp or bicgstab");
+                    " needs the entries of the matrix, which is given as a function: use cg, gropp, bicgstab or gmres");
   if (s.brings_operator() || c.preconditioner == "chebyshev" || c.preconditioner == "block-ilu")
     require_any_preconditioner(*c.method);
   if (c.preconditioner == "block-ilu") check_tiles(s, o);
