@@ -1,0 +1,56 @@
+"""H-matrices on GPUs: every general method beside the host engine. Skipped where there is no GPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sordino
+from sordino import _core
+
+REASON = _core.devices()["reason"]
+pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON or "there is a GPU")
+DEVICES = len(_core.devices()["devices"])
+METHODS = ["bicgstab", "pipebicgstab", "gatherbicgstab", "gmres"]
+
+
+@pytest.fixture(scope="module")
+def matrix() -> sordino.HMatrix:
+    return sordino.hmatrix(sordino.surfaces.sphere(7, 12), 1e-7)
+
+
+def ranks_here() -> list[int]:
+    return [ranks for ranks in (1, 2, 3, 4) if ranks <= max(DEVICES, 2)]  # ranks may share a GPU
+
+
+@pytest.mark.parametrize("ranks", ranks_here())
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("precond", ["none", "jacobi"])
+def test_systems_are_solved_as_on_the_host(
+    matrix: sordino.HMatrix, method: str, precond: str, ranks: int
+) -> None:
+    b = np.random.default_rng(3).standard_normal(matrix.shape[0])
+    options = {"solver": method, "precond": precond, "rtol": 1e-9}
+    found = sordino.solve(matrix, b, engine="cuda", ranks=ranks, **options)
+    host = sordino.solve(matrix, b, engine="host", ranks=1, **options)
+    assert found.converged and np.linalg.norm(b - matrix @ found.x) <= 1.1e-9 * np.linalg.norm(b)
+    assert abs(found.iterations - host.iterations) <= 1 + host.iterations // 10
+    np.testing.assert_allclose(found.x, host.x, atol=1e-5 * np.abs(host.x).max())
+
+
+def test_the_same_bits_on_any_number_of_gpus(matrix: sordino.HMatrix) -> None:
+    b = np.random.default_rng(4).standard_normal(matrix.shape[0])
+    runs = {
+        sordino.solve(
+            matrix, b, engine="cuda", ranks=ranks, deterministic="on", solver="bicgstab"
+        ).x.tobytes()
+        for ranks in ranks_here()
+    }
+    assert len(runs) == 1
+
+
+def test_what_a_gpu_holds(matrix: sordino.HMatrix) -> None:
+    with sordino.Solver(matrix, engine="cuda", ranks=1, solver="bicgstab") as solver:
+        (held,) = solver.memory()["bytes_per_rank"]
+    stored = matrix.statistics["stored_bytes"]
+    assert stored < held < 1.1 * stored + 20 * 8 * matrix.shape[0]
