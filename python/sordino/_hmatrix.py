@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from typing import Any
 
@@ -80,10 +81,10 @@ def hmatrix(
         "certify": bool(certify),
         "threads": 0 if threads is None else _whole(threads, "threads", 1),
     }
-    points, triangles = _triples(surface, "points", np.float64), _triples(surface, "triangles", np.int64)
+    points, triangles = arrays_of(surface)
     with translated():
         native = core().HMatrix(points, triangles, str(kernel), options, progress)
-    return HMatrix(native, {**options, "kernel": kernel})
+    return HMatrix(native, {**options, "kernel": str(kernel)}, fingerprint(points, triangles))
 
 
 class HMatrix(LinearOperator):  # type: ignore[misc]  # SciPy has no types
@@ -99,11 +100,14 @@ class HMatrix(LinearOperator):  # type: ignore[misc]  # SciPy has no types
         The triangle at each place of the order in which clusters lie beside each other.
     settings : dict
         What it was built with.
+    geometry : str
+        A fingerprint of the surface that it was built of: SHA-256 of points and triangles.
     """
 
-    def __init__(self, native: Any, settings: dict[str, Any]) -> None:
+    def __init__(self, native: Any, settings: dict[str, Any], geometry: str) -> None:
         self.native = native
         self.settings = settings
+        self.geometry = geometry
         self.order: np.ndarray = native.order()
         self.order.flags.writeable = False
         super().__init__(np.float64, (native.size(), native.size()))
@@ -167,6 +171,19 @@ class HMatrix(LinearOperator):  # type: ignore[misc]  # SciPy has no types
 
     def __reduce__(self) -> Any:
         raise Unsupported("an HMatrix holds memory of the compiled module, and cannot be pickled or copied")
+
+
+def arrays_of(surface: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Points and triangles of a surface, checked and as the core takes them."""
+    return _triples(surface, "points", np.float64), _triples(surface, "triangles", np.int64)
+
+
+def fingerprint(points: np.ndarray, triangles: np.ndarray) -> str:
+    """SHA-256 of what :func:`arrays_of` returns."""
+    found = hashlib.sha256(np.array([len(points), len(triangles)], "<i8").tobytes())
+    found.update(np.ascontiguousarray(points, "<f8"))
+    found.update(np.ascontiguousarray(triangles, "<i8"))
+    return found.hexdigest()
 
 
 def _triples(surface: Any, name: str, kind: Any) -> np.ndarray:

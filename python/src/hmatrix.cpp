@@ -45,7 +45,78 @@ std::unique_ptr<Generator> generator_of(const std::string& kernel, const bem::Su
   bad_argument("there is no kernel '" + kernel + "': there is laplace");
 }
 
+constexpr i64 at_once = i64(1) << 17;  // values that Python is handed
+
+template <class T>
+nb::object view(T* values, std::size_t n) {
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(values, {n}), nb::rv_policy::reference);
+}
+
+/// Hands over values of a stream that Python fills, `left` of them, some at a time.
+class Source {
+ public:
+  Source(const nb::object& read, i64 left) : read_(read), left_(left) {}
+  void take(double* to, i64 count) {
+    while (count > 0) {
+      if (next_ == i64(held_.size())) refill();
+      const i64 some = std::min(count, i64(held_.size()) - next_);
+      std::copy_n(held_.data() + next_, some, to);
+      next_ += some, to += some, count -= some;
+    }
+  }
+
+ private:
+  void refill() {
+    if (left_ == 0) bad_argument("there are fewer values than the ranks say");
+    held_.resize(std::size_t(std::min(at_once, left_)));
+    left_ -= i64(held_.size());
+    next_ = 0;
+    read_(view(held_.data(), held_.size()));
+  }
+
+  const nb::object& read_;
+  i64 left_, next_ = 0;
+  std::vector<double> held_;
+};
+
+Statistics statistics_of(const nb::dict& given) {
+  Statistics s;
+  s.redone_blocks = nb::cast<i64>(given["redone_blocks"]);
+  s.norm = nb::cast<double>(given["norm"]);
+  s.compression_error = nb::cast<double>(given["compression_error"]);
+  s.error_of_estimate = nb::cast<double>(given["error_of_estimate"]);
+  s.seconds = nb::cast<double>(given["seconds"]);
+  return s;
+}
+
 }  // namespace
+
+std::unique_ptr<PyHMatrix> PyHMatrix::stored(Triples<double> points, Triples<i64> triangles, const std::string& kernel,
+                                             const nb::dict& options, Array<i32> ranks, const nb::dict& statistics,
+                                             const nb::object& read) {
+  const BuildOptions o = options_of(options);
+  const auto generator = generator_of(kernel, {points.data(), i64(points.shape(0)), triangles.data(), i64(triangles.shape(0))});
+  const Outline outline{std::vector<i32>(ranks.data(), ranks.data() + ranks.size()), statistics_of(statistics)};
+  Source source(read, nb::cast<i64>(statistics["stored_bytes"]) / i64(sizeof(double)));
+  std::unique_ptr<PyHMatrix> made(new PyHMatrix);
+  made->matrix_ = std::make_unique<HMatrix>(generator->points(), generator->size(), o.eta, o.leaf, outline,
+                                            [&](double* to, i64 count) { source.take(to, count); });
+  made->product_ = std::make_unique<HostProduct>(*made->matrix_);
+  return made;
+}
+
+void PyHMatrix::values(const nb::object& write) const {
+  std::vector<double> held;
+  auto flush = [&] {
+    if (!held.empty()) write(view(held.data(), held.size()));
+    held.clear();
+  };
+  matrix_->write([&](const double* from, i64 count) {
+    held.insert(held.end(), from, from + count);
+    if (i64(held.size()) >= at_once) flush();
+  });
+  flush();
+}
 
 PyHMatrix::PyHMatrix(Triples<double> points, Triples<i64> triangles, const std::string& kernel, const nb::dict& options,
                      const nb::object& progress) {
@@ -104,6 +175,9 @@ void define_hmatrix(nb::module_& m) {
   nb::class_<PyHMatrix>(m, "HMatrix")
       .def(nb::init<Triples<double>, Triples<i64>, std::string, nb::dict, nb::object>(), "points"_a, "triangles"_a, "kernel"_a,
            "options"_a, "progress"_a.none() = nb::none())
+      .def_static("stored", &PyHMatrix::stored, "points"_a, "triangles"_a, "kernel"_a, "options"_a, "ranks"_a, "statistics"_a,
+                  "read"_a)
+      .def("values", &PyHMatrix::values, "write"_a)
       .def("size", [](const PyHMatrix& h) { return h.matrix().size(); })
       .def("statistics", &PyHMatrix::statistics)
       .def("blocks", &PyHMatrix::blocks)

@@ -14,6 +14,14 @@ class PyHMatrix {
   PyHMatrix(nb::ndarray<const double, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu> points,
             nb::ndarray<const i64, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu> triangles, const std::string& kernel,
             const nb::dict& options, const nb::object& progress);
+  /// One that was written: `ranks` of its leaves, `statistics` as statistics() says, and `read`, which fills the array that it
+  /// is called with.
+  static std::unique_ptr<PyHMatrix> stored(nb::ndarray<const double, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu> points,
+                                           nb::ndarray<const i64, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu> triangles,
+                                           const std::string& kernel, const nb::dict& options, Array<i32> ranks,
+                                           const nb::dict& statistics, const nb::object& read);
+  /// Calls write(values) with all of them, some at a time, in arrays that live for the call alone.
+  void values(const nb::object& write) const;
   const hmatrix::HMatrix& matrix() const { return *matrix_; }
   nb::dict statistics() const;
   /// [leaves][5]: rows from and to, columns from and to, rank (-1: dense).
@@ -23,6 +31,7 @@ class PyHMatrix {
   nb::object multiply(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> x, bool transposed) const;
 
  private:
+  PyHMatrix() = default;
   std::unique_ptr<hmatrix::HMatrix> matrix_;
   std::unique_ptr<hmatrix::HostProduct> product_;
 };

@@ -93,15 +93,17 @@ class Teller {
 HMatrix::HMatrix(const Generator& generator, const BuildOptions& options, const BuildProgress& progress)
     : tree_(generator.points(), generator.size(), (check(options), options.leaf)) {
   const double begin = seconds_now();
-  {
-    BlockTree blocks(tree_, options.eta, options.leaf + 1);
-    statistics_.nodes = blocks.nodes;
-    for (const Block& b : blocks.leaves) leaves_.push_back({b});
-  }
+  make_leaves(options.eta, options.leaf);
   fill(generator, options, progress);
   count();
   probe(generator, options);
   statistics_.seconds = seconds_now() - begin;
+}
+
+void HMatrix::make_leaves(double eta, i32 leaf) {
+  BlockTree blocks(tree_, eta, leaf + 1);
+  statistics_.nodes = blocks.nodes;
+  for (const Block& b : blocks.leaves) leaves_.push_back({b});
 }
 
 // Leaves are dealt out in their order, to whoever is free: rows that a product reads together then lie together.

@@ -45,13 +45,26 @@ struct Statistics {
 /// build.
 using BuildProgress = std::function<void(double share)>;
 
+/// What of a matrix is not in its points, its options and its values.
+struct Outline {
+  std::vector<i32> ranks;  // [leaves], in their order; -1: dense
+  Statistics statistics = {};
+};
+
 class HMatrix {
  public:
   /// Builds all leaves on threads of this process; the values do not depend on how many. Memory while it builds: what is
   /// stored, at most 1 MiB and one block's crosses for each thread, and 56 B a leaf. Throws bad_argument for options and
   /// entries that are not finite. The generator is not needed afterwards.
   HMatrix(const Generator& generator, const BuildOptions& options, const BuildProgress& progress = {});
+  /// One that was written: of the same points, eta and leaf. `read` hands over the next values, as write() has told them, and
+  /// what it throws ends it. Throws bad_argument for ranks that do not fit.
+  HMatrix(const double* points, i64 n, double eta, i32 leaf, const Outline& outline,
+          const std::function<void(double* to, i64 count)>& read);
   HMatrix(const HMatrix&) = delete;
+  /// Tells all values, leaf by leaf.
+  void write(const std::function<void(const double* from, i64 count)>& tell) const;
+  Outline outline() const;
 
   i64 size() const { return i64(tree_.order.size()); }
   const ClusterTree& tree() const { return tree_; }
@@ -64,6 +77,7 @@ class HMatrix {
   void row(i32 i, double* out) const;
 
  private:
+  void make_leaves(double eta, i32 leaf);
   void fill(const Generator& generator, const BuildOptions& options, const BuildProgress& progress);
   void count();
   void probe(const Generator& generator, const BuildOptions& options);

@@ -1,0 +1,56 @@
+// An H-matrix that comes from a file, and goes into one; the files are somebody else's.
+#include <algorithm>
+#include <string>
+
+#include "sordino/base/error.hpp"
+#include "sordino/hmatrix/hmatrix.hpp"
+
+namespace sordino::hmatrix {
+namespace {
+
+bool fits(const Leaf& leaf, i32 rank) {
+  const Block& b = leaf.block;
+  return rank == -1 || (b.admissible && rank >= 0 && rank <= std::min(b.rows.size(), b.columns.size()));
+}
+
+}  // namespace
+
+HMatrix::HMatrix(const double* points, i64 n, double eta, i32 leaf, const Outline& outline,
+                 const std::function<void(double* to, i64 count)>& read)
+    : tree_(points, n, leaf) {
+  make_leaves(eta, leaf);
+  if (outline.ranks.size() != leaves_.size())
+    bad_argument("there are ranks of " + std::to_string(outline.ranks.size()) + " blocks, and these points have " +
+                 std::to_string(leaves_.size()));
+  stores_.resize(1);
+  for (std::size_t l = 0; l < leaves_.size(); l++) {
+    Leaf& here = leaves_[l];
+    if (!fits(here, outline.ranks[l]))
+      bad_argument("block " + std::to_string(l) + " cannot have rank " + std::to_string(outline.ranks[l]));
+    here.rank = outline.ranks[l];
+    double* values = stores_[0].take(here.entries());
+    read(values, here.entries());
+    here.u = values;
+    if (!here.is_dense()) here.v = values + i64(here.block.rows.size()) * here.rank;
+  }
+  const i64 nodes = statistics_.nodes;
+  statistics_ = {.redone_blocks = outline.statistics.redone_blocks,
+                 .norm = outline.statistics.norm,
+                 .compression_error = outline.statistics.compression_error,
+                 .error_of_estimate = outline.statistics.error_of_estimate,
+                 .seconds = outline.statistics.seconds};
+  statistics_.nodes = nodes;
+  count();
+}
+
+void HMatrix::write(const std::function<void(const double* from, i64 count)>& tell) const {
+  for (const Leaf& l : leaves_) tell(l.u, l.entries());  // v lies behind u
+}
+
+Outline HMatrix::outline() const {
+  Outline o{{}, statistics_};
+  for (const Leaf& l : leaves_) o.ranks.push_back(l.rank);
+  return o;
+}
+
+}  // namespace sordino::hmatrix
