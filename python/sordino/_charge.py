@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._hmatrix import HMatrix, hmatrix
+from ._hmatrix import HMatrix, hmatrix, number
 from ._once import solve
 from ._solution import Solution, check_on_failure
 from .errors import BadArgument, shown
@@ -144,7 +144,7 @@ def bem(
 def charge_of(surface: Surface, H: HMatrix, solution: Solution, capacitance: bool) -> Charge:
     """The result of a solve for :func:`right_hand_sides`."""
     density, conductors = solution.x, surface.conductor_count
-    if not capacitance:
+    if not capacitance or density is None:  # another process has it
         return Charge(surface, density, None, solution, H)
     both = density.shape[1] > conductors
     asked = density[:, :-conductors] if both else density
@@ -239,7 +239,7 @@ def estimate_bytes(n: int, eps: float) -> int:
 
 def check_memory(n: int, eps: float) -> None:
     """Refuse an H-matrix that this machine's memory cannot hold, before it is built."""
-    needed, available = estimate_bytes(n, eps), available_memory()
+    needed, available = estimate_bytes(n, number(eps, "eps")), available_memory()
     if available is not None and needed > available:
         raise BadArgument(
             f"an H-matrix of {n:,} triangles with eps {eps:g} needs about {needed:,} bytes, and {available:,} "

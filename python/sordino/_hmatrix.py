@@ -38,7 +38,7 @@ def hmatrix(
     surface : object with ``points``, shape (v, 3), and ``triangles``, shape (n, 3)
         Metres, and numbers of points.
     eps : float
-        What each block may be off by, relative to its Frobenius norm; so may the whole.
+        What each block may be off by, relative to its Frobenius norm; so may the whole. At least 1e-13.
     eta : float
         How far blocks must be from each other to be approximated: the smaller of two clusters is at most `eta` times
         as large as their distance.
@@ -52,7 +52,7 @@ def hmatrix(
         Whether entries drawn at random are compared, and blocks that are off by more done again. Without it and without
         `recompress`, blocks are those of HACApK.
     threads : int, optional
-        As many as there are cores, if not given. The values do not depend on it.
+        As many as there are cores, if not given; at most 32 work. The values do not depend on it.
     kernel : {"laplace"}
         Laplace's single layer, constant on triangles, collocated, integrated in closed form; volts per C/m^2.
     progress : function of a number from 0 to 1, optional
@@ -69,12 +69,12 @@ def hmatrix(
 
     Notes
     -----
-    Cost: some ten to twenty entries of the matrix for each value that is stored, O(n log n) in all. Memory: what is
-    stored, and at most 1 MiB and one block for each thread. The GIL is released. Source: 000, section II.
+    Cost: one to two entries of the matrix for each value that is stored, O(n log n) in all. Memory: what is stored and
+    a sixteenth, and for each thread 1 MiB and one block. The GIL is released. Source: 000, section II.
     """
     options = {
-        "eps": _number(eps, "eps"),
-        "eta": _number(eta, "eta"),
+        "eps": number(eps, "eps"),
+        "eta": number(eta, "eta"),
         "leaf": _whole(leaf, "leaf", 1),
         "compression": str(compression),
         "recompress": bool(recompress),
@@ -119,7 +119,8 @@ class HMatrix(LinearOperator):  # type: ignore[misc]  # SciPy has no types
         ``clusters``, ``low_rank_blocks``, ``dense_blocks``, ``nodes`` (that are no leaves), ``stored_bytes``,
         ``low_rank_bytes`` and ``dense_bytes`` (of the matrix without compression), ``mean_rank``, ``max_rank``,
         ``redone_blocks`` (that had missed `eps`), ``norm`` (Frobenius), ``compression_error`` (of the whole, relative,
-        estimated from 32 of its rows) and ``error_of_estimate`` (its standard error), ``seconds``.
+        estimated from 32 of its rows; -1 of a matrix of zeros) and ``error_of_estimate`` (its standard error),
+        ``seconds``.
         """
         return {**self.native.statistics(), "dense_bytes": 8 * self.shape[0] ** 2}
 
@@ -197,7 +198,8 @@ def _triples(surface: Any, name: str, kind: Any) -> np.ndarray:
     return np.ascontiguousarray(values, dtype=kind)
 
 
-def _number(value: Any, name: str) -> float:
+def number(value: Any, name: str) -> float:
+    """The value as a float, or a sentence that names it."""
     try:
         return float(value)
     except (TypeError, ValueError):

@@ -217,7 +217,7 @@ class Solver:
         self._native()
         held = self._system.rows
         if held is None:
-            raise BadArgument("the matrix is given as an operator, which has no values to update")
+            raise BadArgument(f"the matrix is {self._system.stands_as}, which has no values to update")
         data = self._order.values(new_values(host_copy(values, "the new values"), self._order.rows or held))
         with self._alone():
             before = held.data.copy()  # ranks of the host view what is held
@@ -307,7 +307,7 @@ class Solver:
             return "<sordino.Solver, closed>"
         options = self.options
         ranks = f"{options['ranks']} rank{'' if options['ranks'] == 1 else 's'}"
-        entries = f"{self.nnz:,} entries" if self._system.rows else "given as an operator"
+        entries = f"{self.nnz:,} entries" if self._system.rows else self._system.stands_as
         return (
             f"<sordino.Solver of {self.n:,} rows, {entries}; solver {options['solver']}, "
             f"engine {options['engine']}, {ranks}>"

@@ -29,6 +29,11 @@ class System:
     given: dict[str, Any] = field(default_factory=dict)
 
     @property
+    def stands_as(self) -> str:
+        """What goes on after "the matrix is", where its entries are not known."""
+        return "an H-matrix" if "hmatrix" in self.given else "given as an operator"
+
+    @property
     def functions(self) -> list[Function]:
         """The functions of the caller's that a solve calls."""
         return [value for value in self.given.values() if isinstance(value, Function)]

@@ -48,7 +48,7 @@ def test_it_prints_json(cli):
         (["--ways", "svd"], "--ways is of aca+, aca, full, hacapk aca+, hacapk aca, not 'svd'"),
         (["--repeats", "0"], "--repeats at least 1"),
         (["--threads", "-1"], "--threads is 0, for as many as there are cores, or more"),
-        (["--eps", "1"], "eps is above 0 and below 1"),
+        (["--eps", "1"], "eps is below 1 and at least 1e-13"),
         (["--eps", "x"], "--eps must be a number"),
     ],
 )

@@ -81,7 +81,7 @@ def test_what_callers_give_and_get_is_in_the_order_of_the_triangles(matrix, rng_
     solver.solve(b, callback=lambda iteration, residual, x: seen.append((residual, x)), rtol=1e-6)
     for residual, x in seen:
         assert np.linalg.norm(b - matrix @ x) <= 1.5 * residual * np.linalg.norm(b) + 1e-12
-    assert "operator" in repr(solver)
+    assert "an H-matrix" in repr(solver)
 
 
 def test_statistics_and_blocks_tell_of_the_same_matrix(matrix):
@@ -110,8 +110,8 @@ def test_hacapk_s_counts_and_bytes():
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"eps": 0}, "eps is above 0 and below 1"),
-        ({"eps": 1.5}, "eps is above 0 and below 1"),
+        ({"eps": 0}, "eps is below 1 and at least 1e-13"),
+        ({"eps": 1.5}, "eps is below 1 and at least 1e-13"),
         ({"eps": "small"}, "eps is a number, not 'small'"),
         ({"eta": -1}, "eta is a positive number"),
         ({"leaf": 0}, "leaf is a whole number, at least 1, not 0"),

@@ -37,8 +37,8 @@ def save_hmatrix(output: OutputFile | str | os.PathLike[str], matrix: HMatrix) -
 
     Notes
     -----
-    A zip archive without compression, of ``about.json`` and two arrays of NumPy's, ``ranks.npy`` of the blocks and ``values.npy``, with
-    the archive's check sums. Memory: 1 MiB beside the matrix.
+    A zip archive without compression, of ``about.json`` and two arrays of NumPy's, ``ranks.npy`` of the blocks and
+    ``values.npy``, with the archive's check sums. Memory: 1 MiB beside the matrix.
     """
     if not isinstance(output, OutputFile):
         output = OutputFile(

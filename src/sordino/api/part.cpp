@@ -29,6 +29,10 @@ void check_given(const System& s, const Options& o) {
   for (std::size_t i = 0; i < s.diagonal.size(); i++)
     if (!std::isfinite(s.diagonal[i]))
       bad_argument("the preconditioner holds a NaN or Inf at row " + std::to_string(i / s.A.words));
+  if (s.hmatrix && (s.A.n != s.hmatrix->size() || s.A.words != 1))
+    bad_argument("the system has " + std::to_string(s.A.n) + " rows of " + std::to_string(s.A.words) +
+                 " words, and the H-matrix " + std::to_string(s.hmatrix->size()) + " of one");
+  if (s.hmatrix && !s.cuts.empty()) bad_argument("rows of an H-matrix are dealt out by the library: give no cuts");
   const bool fits = o.precond == "auto" || o.precond == "none" || (s.hmatrix && o.precond == "jacobi");
   if (!s.has_entries() && !fits) bad_argument(o.precond + " needs the entries of the matrix, which is " + s.stands_as());
 }
@@ -82,6 +86,15 @@ void check_diagonal(const System& s, const MethodEntry& m) {
                    std::to_string(i / 2));
 }
 
+/// Jacobi's own conditions, of an H-matrix.
+void check_diagonal_of(const hmatrix::HMatrix& matrix, const MethodEntry& m) {
+  for (double entry : matrix.diagonal()) {
+    if (entry == 0) bad_argument("precond jacobi divides by the diagonal, which has a zero: use none");
+    if (m.takes_roots && !(entry > 0))
+      bad_argument("solver " + m.name + " takes the square roots of the diagonal, which is not positive: use bicgstab");
+  }
+}
+
 void require_scalable(const MethodEntry& m) {
   if (!m.scalable)
     throw Error(Errc::unsupported, "solver " + m.name + " does not take precond sqrt-jacobi: use bicgstab, or precond jacobi");
@@ -121,10 +134,7 @@ void check_tiles(const System& s, const Options& o) {
 /// Of an H-matrix, whose diagonal lies in dense leaves.
 std::unique_ptr<Preconditioner> inverse_diagonal(Rank& rank, int space, const hmatrix::HMatrix& matrix) {
   std::vector<double> d = matrix.diagonal();
-  for (double& entry : d) {
-    if (entry == 0) bad_argument("precond jacobi divides by the diagonal, which has a zero: use none");
-    entry = 1 / entry;
-  }
+  for (double& entry : d) entry = 1 / entry;
   return std::make_unique<GivenDiagonal>(rank, space, d.data());
 }
 
@@ -191,7 +201,10 @@ Choice choose(const System& s, const Options& o) {
   }
   if (c.preconditioner == "sqrt-jacobi") require_scalable(*c.method);
   check_diagonal(s, *c.method);
-  require_roots(*c.method, c.preconditioner, s.A);
+  if (!s.hmatrix)
+    require_roots(*c.method, c.preconditioner, s.A);
+  else if (c.preconditioner == "jacobi")
+    check_diagonal_of(*s.hmatrix, *c.method);
   return c;
 }
 

@@ -44,22 +44,31 @@ struct FlatTriangle {
   }
 
   /// The integral of 1 / |x - y| over y in the triangle, x anywhere. 3 roots, 3 logarithms, 1 arc tangent. Relative error: some
-  /// roundings times the distance over the triangle's diameter.
+  /// roundings times the distance over the triangle's diameter, for slivers, too.
   SORDINO_HD double potential(Point x) const {
     const Point to[3] = {corner[0] - x, corner[1] - x, corner[2] - x};
     const double r[3] = {length(to[0]), length(to[1]), length(to[2])};
     const double height = dot(normal, to[0]);
     double sum = 0;
     for (int e = 0; e < 3; e++) {
-      const double both = r[e] + r[(e + 1) % 3];
-      if (both > side[e])  // else x lies on the edge, which then adds nothing
-        sum += dot(outward[e], to[e]) * log((both + side[e]) / (both - side[e]));
+      const double off = dot(outward[e], to[e]), more = detour(e, to[e], r[e], r[(e + 1) % 3], off * off + height * height);
+      if (more > 0) sum += off * log1p(2 * side[e] / more);  // else x lies on the edge, which then adds nothing
     }
     if (height == 0) return sum;
-    const double triple = dot(to[0], cross(to[1], to[2]));
+    const double triple = 2 * area * height;  // of the three edges from x
     const double rest = r[0] * r[1] * r[2] + dot(to[0], to[1]) * r[2] + dot(to[1], to[2]) * r[0] + dot(to[2], to[0]) * r[1];
     const double solid_angle = 2 * atan2(fabs(triple), rest);
     return sum - fabs(height) * solid_angle;
+  }
+
+ private:
+  /// How much longer than edge e the way by x is, which has the square of the distance d2 from its line: beside the edge as
+  /// what both parts are longer than their own feet, or lengths would cancel.
+  SORDINO_HD double detour(int e, Point to_begin, double r_begin, double r_end, double d2) const {
+    const Point along = cross(normal, outward[e]);
+    const double begin = dot(along, to_begin), end = begin + side[e];
+    if (begin < 0 && end > 0) return d2 / (r_begin - begin) + d2 / (r_end + end);
+    return r_begin + r_end - side[e];
   }
 };
 

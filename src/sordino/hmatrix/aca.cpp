@@ -16,6 +16,10 @@ double norm(const std::vector<double>& v) {
   return std::sqrt(sum);
 }
 
+void require_finite(const std::vector<double>& values) {
+  if (!std::isfinite(norm(values))) bad_argument("the matrix has an entry that is not finite, or too large for its square");
+}
+
 /// One side of a block, rows or columns: which of them have been pivots.
 class Unused {
  public:
@@ -53,25 +57,29 @@ class Unused {
 /// What both kinds do: residuals, pivots, the sum and its end.
 class Cross {
  public:
-  Cross(const Section& block, double eps)
-      : rows(block.height()), columns(block.width()), sum(block.height(), block.width()), block_(block), eps_(eps) {}
+  Cross(const Section& block, double eps, LowRank begun)
+      : rows(block.height()), columns(block.width()), sum(std::move(begun)), block_(block), eps_(eps) {
+    if (sum.rank == 0) sum = LowRank(block.height(), block.width());
+    if (sum.rank > 0) first_ = norm({sum.u_of(0), sum.u_of(0) + sum.height}) * norm({sum.v_of(0), sum.v_of(0) + sum.width});
+  }
 
   std::vector<double> residual_row(i32 i) const {
     std::vector<double> row(std::size_t(block_.width()));
     block_.row(i, row.data());
     sum.subtract_row(i, row.data());
+    require_finite(row);
     return row;
   }
   std::vector<double> residual_column(i32 j) const {
     std::vector<double> column(std::size_t(block_.height()));
     block_.column(j, column.data());
     sum.subtract_column(j, column.data());
+    require_finite(column);
     return column;
   }
   /// Whether column row^T / pivot, of residuals that cross there, is small beside the first term, which it may be.
   bool is_small(const std::vector<double>& column, const std::vector<double>& row, double pivot) {
     const double size = norm(column) * norm(row) / std::abs(pivot);
-    if (!std::isfinite(size)) bad_argument("the matrix has an entry that is not finite, or too large for its square");
     if (sum.rank == 0) first_ = size;
     return size < eps_ * first_;
   }
@@ -81,7 +89,8 @@ class Cross {
   }
   /// Whether a vector of residuals is small beside the first term.
   bool is_small(const std::vector<double>& residual) const { return norm(residual) < eps_ * first_; }
-  bool full() const { return rows.left() == 0 || columns.left() == 0; }
+  /// No more pivots, or as many terms as the block can have.
+  bool full() const { return rows.left() == 0 || columns.left() == 0 || sum.rank >= std::min(block_.height(), block_.width()); }
 
   Unused rows, columns;
   LowRank sum;
@@ -93,9 +102,9 @@ class Cross {
 
 }  // namespace
 
-LowRank aca(const Section& block, const CrossOptions& options) {
-  Cross c(block, options.eps);
-  i32 i = options.first_row;
+LowRank aca(const Section& block, const CrossOptions& options, LowRank begun) {
+  Cross c(block, options.eps, std::move(begun));
+  i32 i = std::max(options.first_row, 0);
   while (i != none && !c.full()) {
     const std::vector<double> row = c.residual_row(i);
     c.rows.use(i);
@@ -128,6 +137,13 @@ struct References {
     i = c.rows.smallest(column);
     if (i != none) row = c.residual_row(i);
   }
+  /// This row, and the column where it is smallest.
+  void take_row(const Cross& c, i32 first) {
+    i = first;
+    row = c.residual_row(i);
+    j = c.columns.smallest(row);
+    column = c.residual_column(j);
+  }
   bool there() const { return i != none && j != none; }
   /// After a term was added.
   void follow(const LowRank& sum) {
@@ -139,10 +155,10 @@ struct References {
 
 }  // namespace
 
-LowRank aca_plus(const Section& block, const CrossOptions& options) {
-  Cross c(block, options.eps);
+LowRank aca_plus(const Section& block, const CrossOptions& options, LowRank begun) {
+  Cross c(block, options.eps, std::move(begun));
   References reference;
-  reference.take(c, options.first_row % block.width());
+  options.first_row < 0 ? reference.take(c, 0) : reference.take_row(c, options.first_row);
   while (reference.there() && !c.full()) {
     i32 i = c.rows.largest(reference.column), j = c.columns.largest(reference.row);
     std::vector<double> row, column;
@@ -156,15 +172,18 @@ LowRank aca_plus(const Section& block, const CrossOptions& options) {
       row = c.residual_row(i);
     }
     const double pivot = row[std::size_t(j)];
-    c.rows.use(i);
-    c.columns.use(j);
-    if (pivot != 0) {
+    if (pivot == 0) {  // both references vanish
+      if (c.sum.rank > 0) break;
+      i = reference.i;
+      j = reference.j;
+    } else {
       if (c.is_small(column, row, pivot) && c.is_small(reference.row) && c.is_small(reference.column)) break;
       c.append(std::move(column), row, pivot);
       reference.follow(c.sum);
     }
-    if (!c.rows.is(reference.i) || !c.columns.is(reference.j) || pivot == 0)
-      reference.take(c, (reference.j + 1) % block.width());
+    c.rows.use(i);
+    c.columns.use(j);
+    if (!c.rows.is(reference.i) || !c.columns.is(reference.j)) reference.take(c, (reference.j + 1) % block.width());
   }
   return std::move(c.sum);
 }

@@ -9,17 +9,18 @@ namespace sordino::hmatrix {
 /// It estimates the error and bounds nothing; what has been missed is found by sampling (compression.hpp).
 struct CrossOptions {
   double eps = 1e-6;
-  i32 first_row = 0;  // begin with this one
+  i32 first_row = -1;  // begin with this one, whose residual is not zero; -1: with any
 };
 
 /// Partial pivoting: a row of the residual, in it the largest entry, its column, in it the largest entry, whose row is the
 /// next. Evaluates rank rows and rank columns. Where a row of the residual vanishes the next unused one is tried, so blocks
 /// that fall apart into parts without a common row or column are found as a whole; a block of zeros has rank 0.
-LowRank aca(const Section& block, const CrossOptions& options);
+/// `begun`, if there is one, goes on with more terms.
+LowRank aca(const Section& block, const CrossOptions& options, LowRank begun = {});
 
 /// With a row and a column of reference, whose residuals show what the pivots have not seen; the larger of both chooses where
 /// to go on, and the sum ends when both are small, too, and then without the small term (as HACApK's). One more row and column,
 /// and new ones where a pivot takes them.
-LowRank aca_plus(const Section& block, const CrossOptions& options);
+LowRank aca_plus(const Section& block, const CrossOptions& options, LowRank begun = {});
 
 }  // namespace sordino::hmatrix

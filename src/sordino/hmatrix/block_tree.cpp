@@ -23,8 +23,8 @@ BlockTree::BlockTree(const ClusterTree& tree, double eta, i32 least) {
     const Cluster &row = tree.clusters[std::size_t(r)], &column = tree.clusters[std::size_t(c)];
     const RowRange rows{row.begin, row.end}, columns{column.begin, column.end};
     const i32 size = std::min(row.size(), column.size());
-    const double diameter = std::min(row.box.diameter(), column.box.diameter());
-    if (size >= least && diameter <= eta * row.box.distance(column.box)) {
+    const double diameter = std::min(row.box.diameter(), column.box.diameter()), distance = row.box.distance(column.box);
+    if (size >= least && distance > 0 && diameter <= eta * distance) {
       leaves.push_back({rows, columns, true});
     } else if (size <= least || row.is_leaf() || column.is_leaf()) {
       leaves.push_back({rows, columns, false});

@@ -16,8 +16,8 @@ struct Block {
 
 struct BlockTree {
   /// A block is admissible if the smaller of its clusters' boxes is at most `eta` times as large as their distance, and both
-  /// have at least `least` points; it is dense if one of its clusters is a leaf, or has at most so many points. The boxes are
-  /// those of points, so elements of an admissible block may touch. Memory: 20 B a leaf.
+  /// have at least `least` points and do not touch; it is dense if one of its clusters is a leaf, or has at most so many
+  /// points. The boxes are those of points, so elements of an admissible block may touch. Memory: 20 B a leaf.
   BlockTree(const ClusterTree& tree, double eta, i32 least);
 
   std::vector<Block> leaves;  // by first row, then by first column

@@ -14,9 +14,11 @@ namespace {
 constexpr double share_of_crosses = 0.5, share_of_the_rest = 0.866;  // of the tolerance: the squares add up to 1
 constexpr double stop_rule_to_error = 0.5, after_a_miss = 0.01;      // of what is asked of the crosses
 constexpr int checked_rows = 16, checked_columns = 4;                // of each of them
+constexpr i64 most_entries = i64(1) << 24;                           // of a block that is evaluated as a whole: 128 MiB
+constexpr int most_tries = 4;                                        // of crosses in a larger one
 
-LowRank crosses(const Section& block, Approximation kind, const CrossOptions& options) {
-  return kind == Approximation::aca ? aca(block, options) : aca_plus(block, options);
+LowRank crosses(const Section& block, Approximation kind, const CrossOptions& options, LowRank begun = {}) {
+  return kind == Approximation::aca ? aca(block, options, std::move(begun)) : aca_plus(block, options, std::move(begun));
 }
 
 /// The square of the error's norm as entries drawn at random show it, and the row of them that is worst.
@@ -47,6 +49,10 @@ Sampled sample(const Section& block, const LowRank& sum, std::mt19937_64& draw) 
   return found;
 }
 
+void require_finite(double squared) {
+  if (!std::isfinite(squared)) bad_argument("the matrix has an entry that is not finite, or too large for its square");
+}
+
 /// Crosses from all entries: the pivot is the largest one that is left, and the error is known.
 LowRank full_crosses(const Section& block, double tolerance) {
   LowRank sum(block.height(), block.width());
@@ -58,7 +64,8 @@ LowRank full_crosses(const Section& block, double tolerance) {
     for (double x : left) s += x * x;
     return s;
   };
-  const double enough = tolerance * tolerance * squared();
+  const double all = squared(), enough = tolerance * tolerance * all;
+  require_finite(all);
   while (squared() > enough && sum.rank < std::min(block.height(), block.width())) {
     auto larger = [](double a, double b) { return std::abs(a) < std::abs(b); };
     const std::size_t at = std::size_t(std::max_element(left.begin(), left.end(), larger) - left.begin());
@@ -91,12 +98,16 @@ Compressed compress(const Section& block, const CompressionOptions& o, u64 seed)
     done.sum = crosses(block, o.approximation, {eps});
   }
   std::mt19937_64 draw(seed);
-  double norm_squared = o.recompress || o.certify ? done.sum.norm_squared() : 0;
+  double norm_squared = o.recompress || o.certify ? done.sum.norm_squared() : 0, eps = asked;
   for (bool last = o.approximation == Approximation::full; o.certify && !last;) {
     const Sampled error = sample(block, done.sum, draw);
-    if (error.squared <= asked * asked * norm_squared) break;  // not so where one of them is NaN
-    last = done.redone++ > 0;
-    done.sum = last ? full_crosses(block, asked) : crosses(block, o.approximation, {after_a_miss * asked, error.row});
+    require_finite(error.squared);
+    if (error.squared <= asked * asked * norm_squared) break;
+    const bool small = i64(block.height()) * block.width() <= most_entries;
+    last = done.redone++ > 0 && (small || done.redone == most_tries);
+    eps *= after_a_miss;
+    done.sum =
+        last && small ? full_crosses(block, asked) : crosses(block, o.approximation, {eps, error.row}, std::move(done.sum));
     norm_squared = done.sum.norm_squared();
   }
   if (o.recompress) recompress(done.sum, share_of_the_rest * o.eps * std::sqrt(norm_squared));

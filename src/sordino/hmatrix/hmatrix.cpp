@@ -14,11 +14,15 @@ namespace sordino::hmatrix {
 namespace {
 
 constexpr i64 at_once = 16;  // leaves that a thread takes
+constexpr double least_eps = 1e-13;
+constexpr i32 most_leaf = 1 << 20, most_threads = 4096;
 
 void check(const BuildOptions& o) {
   const double eps = o.compression.eps;
-  if (!(eps > 0 && eps < 1)) bad_argument("eps is above 0 and below 1, not " + std::to_string(eps));
-  if (o.threads < 0) bad_argument("threads is 0, for as many as there are cores, or more");
+  if (!(eps >= least_eps && eps < 1)) bad_argument("eps is below 1 and at least 1e-13: entries are no more accurate");
+  if (o.leaf > most_leaf) bad_argument("leaf is at most " + std::to_string(most_leaf));
+  if (o.threads < 0 || o.threads > most_threads)
+    bad_argument("threads is 0, for as many as there are cores, or at most " + std::to_string(most_threads));
   if (o.probes < 0) bad_argument("probes is 0 or more");
 }
 
@@ -174,7 +178,7 @@ void HMatrix::probe(const Generator& generator, const BuildOptions& options) {
       errors[std::size_t(p)] = double(n) * squared(stored.data(), n);
     }
   };
-  for_parts(0, probes, compare, 1);
+  for_parts(0, probes, compare, options.threads ? (probes + options.threads - 1) / options.threads : 1);
   double mean = 0, spread = 0;
   for (double e : errors) mean += e / double(probes);
   for (double e : errors) spread += (e - mean) * (e - mean);

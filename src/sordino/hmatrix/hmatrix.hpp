@@ -13,7 +13,7 @@ struct BuildOptions {
   CompressionOptions compression = {};
   double eta = 2;   // of admissibility: smaller is stricter
   i32 leaf = 15;    // points of a cluster that is not cut
-  int threads = 0;  // 0: as many as there are cores
+  int threads = 0;  // 0: as many as there are cores; 32 work at most
   u64 seed = 1;     // of the rows drawn
   int probes = 32;  // rows by which the whole is compared with the generator's; 0: it is not
 };
@@ -35,8 +35,8 @@ struct Statistics {
   double mean_rank = 0;
   i64 redone_blocks = 0;  // that had missed their tolerance
   double norm = 0;        // Frobenius, of what is stored
-  double compression_error =
-      -1;  // ||A - H|| / ||H||, Frobenius, estimated without bias from `probes` rows of the whole; -1: not
+  /// ||A - H|| / ||H||, Frobenius, from `probes` rows of the whole; its square is estimated without bias; -1: not estimated.
+  double compression_error = -1;
   double error_of_estimate = 0;  // its standard error
   double seconds = 0;
 };
@@ -54,7 +54,8 @@ struct Outline {
 class HMatrix {
  public:
   /// Builds all leaves on threads of this process; the values do not depend on how many. Memory while it builds: what is
-  /// stored, at most 1 MiB and one block's crosses for each thread, and 56 B a leaf. Throws bad_argument for options and
+  /// stored and a sixteenth, 1 MiB and one block's crosses for each thread (128 MiB where a block is evaluated as a whole), and
+  /// 56 B a leaf. Throws bad_argument for options and
   /// entries that are not finite. The generator is not needed afterwards.
   HMatrix(const Generator& generator, const BuildOptions& options, const BuildProgress& progress = {});
   /// One that was written: of the same points, eta and leaf. `read` hands over the next values, as write() has told them, and

@@ -59,7 +59,7 @@ std::unique_ptr<HMatrixOperator> HMatrixOperator::gathered(Rank& rank, const HMa
 }
 
 HMatrixOperator::HMatrixOperator(Rank& rank, const HMatrix& matrix, const Partition& partition, bool gathers)
-    : rank_(rank), gathers_(gathers), strips_(matrix, own_rows(partition, rank.id())) {
+    : gathers_(gathers), strips_(matrix, own_rows(partition, rank.id())), device_(rank) {
   const RowRange own = strips_.rows;
   const i32 n = i32(matrix.size());
   Space space = gathers ? replicated_space(partition) : distributed_space(partition, rank.id());
@@ -109,11 +109,7 @@ void HMatrixOperator::store(Rank& rank) {
   bytes_ = bytes_of(strips_.projections) + bytes_of(strips_.strips) + bytes_of(strips_.strip_of) + bytes_of(strips_.pieces);
   if (rank.engine().is_device()) {
     const i64 values = strips_.projected_values + strips_.strip_values;
-    auto reserve = [&](std::size_t bytes) {
-      void* p = rank.engine().allocate_bytes(rank, bytes);
-      device_.push_back({p, bytes});
-      return p;
-    };
+    auto reserve = [&](std::size_t bytes) { return device_.reserve(bytes); };
     Upload upload(rank, static_cast<double*>(reserve(std::size_t(values) * sizeof(double))));
     for (Piece& p : strips_.projections) p.values = upload.append(p.values, p.length);
     for (std::size_t s = 0; s + 1 < strips_.strips.size(); s++) {
@@ -143,8 +139,13 @@ void HMatrixOperator::store(Rank& rank) {
   strip_rows_.pieces = strips_.pieces.data();
 }
 
-HMatrixOperator::~HMatrixOperator() {
-  for (auto& m : device_) rank_.engine().release_bytes(rank_, m.pointer, m.bytes);
+void* HMatrixOperator::Memory::reserve(std::size_t bytes) {
+  pieces.emplace_back(rank.engine().allocate_bytes(rank, bytes), bytes);
+  return pieces.back().first;
+}
+
+HMatrixOperator::Memory::~Memory() {
+  for (auto [pointer, bytes] : pieces) rank.engine().release_bytes(rank, pointer, bytes);
 }
 
 void HMatrixOperator::apply(Rank& rank, Vec x, Vec y, const StartDots& epilogue) const {

@@ -21,7 +21,6 @@ class HMatrixOperator final : public Operator {
   HMatrixOperator(Rank& rank, const HMatrix& matrix, const Partition& partition);
   /// The same on replicated vectors: each rank multiplies its rows, and all ranks gather the result (000, section VI).
   static std::unique_ptr<HMatrixOperator> gathered(Rank& rank, const HMatrix& matrix, const Partition& partition);
-  ~HMatrixOperator() override;
 
   void apply(Rank& rank, Vec x, Vec y, const StartDots& epilogue = {}) const override;
   int space() const override { return space_; }
@@ -37,7 +36,6 @@ class HMatrixOperator final : public Operator {
   void add_operands(Rank& rank, i32 n);
   void store(Rank& rank);
 
-  Rank& rank_;
   bool gathers_;
   int space_ = -1;
   Strips strips_;
@@ -46,11 +44,15 @@ class HMatrixOperator final : public Operator {
   Vec z_;
   Projections projections_ = {};
   StripRows strip_rows_ = {};
+  /// Of the device; given back even if the constructor ends early.
   struct Memory {
-    void* pointer;
-    std::size_t bytes;
-  };
-  std::vector<Memory> device_;
+    explicit Memory(Rank& r) : rank(r) {}
+    Memory(const Memory&) = delete;
+    ~Memory();
+    void* reserve(std::size_t bytes);
+    Rank& rank;
+    std::vector<std::pair<void*, std::size_t>> pieces;
+  } device_;
   i64 bytes_ = 0;
 };
 

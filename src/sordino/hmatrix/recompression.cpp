@@ -92,7 +92,7 @@ Matrix singular_vectors(Matrix& c) {
       for (i32 q = p + 1; q < c.columns; q++) {
         const double pp = dot(c.column(p), c.column(p), c.rows), qq = dot(c.column(q), c.column(q), c.rows);
         const double pq = dot(c.column(p), c.column(q), c.rows);
-        if (std::abs(pq) <= rounding * std::sqrt(pp * qq)) continue;
+        if (std::abs(pq) <= rounding * std::sqrt(pp) * std::sqrt(qq)) continue;
         turned = 1;
         const double zeta = (qq - pp) / (2 * pq);
         const double tangent = std::copysign(1.0, zeta) / (std::abs(zeta) + std::hypot(1.0, zeta));

@@ -10,7 +10,7 @@ namespace sordino::hmatrix {
 namespace {
 
 bool within(RowRange inner, RowRange outer) { return inner.begin >= outer.begin && inner.end <= outer.end; }
-bool meet(RowRange a, RowRange b) { return a.begin < b.end && b.begin < a.end; }
+bool meet(RowRange a, RowRange b) { return std::max(a.begin, b.begin) < std::min(a.end, b.end); }
 
 /// First rows of the strips of these rows, and their end.
 std::vector<i32> cuts(const ClusterTree& tree, RowRange rows) {
@@ -71,6 +71,9 @@ Strips::Strips(const HMatrix& matrix, RowRange range) : rows(range), strip_of(st
   for (std::size_t s = 0; s + 1 < first.size(); s++)
     std::fill(strip_of.begin() + (first[s] - rows.begin), strip_of.begin() + (first[s + 1] - rows.begin), i32(s));
   each_pair(leaves, first, [&](const Leaf&, std::size_t s) { strips[s + 1].pieces++; });
+  i64 all = 0;
+  for (const Strip& s : strips) all += s.pieces;
+  if (all > std::numeric_limits<u32>::max()) throw Error(Errc::unsupported, "a rank has more than 2^32 pieces: use more ranks");
   for (std::size_t s = 1; s < strips.size(); s++) strips[s].pieces += strips[s - 1].pieces;
   pieces.resize(strips.back().pieces);
   std::vector<u32> next(strips.size());

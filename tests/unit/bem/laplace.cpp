@@ -51,7 +51,35 @@ TEST("the potential of a triangle is that of quadrature, near it and far from it
     if (nearest < 0.5 * longest) continue;
     const double exact = by_quadrature(t, x, 8);
     NOTE("x at ", nearest / longest, " longest sides");
-    CHECK_NEAR(t.potential(x) / exact, 1.0, 1e-11 * std::max(1.0, nearest / longest));
+    CHECK_NEAR(t.potential(x) / exact, 1.0, 2e-13 * std::max(1.0, nearest / longest));
+  }
+}
+
+TEST("far from a triangle its potential is area / distance, with digits lost by the distance and not its square") {
+  const FlatTriangle t = FlatTriangle::of({0, 0, 0}, {1, 0, 0}, {0.3, 0.8, 0});
+  for (double far : {1e2, 1e3, 1e4, 1e5}) {
+    const Point x{0.6 * far + 1.3 / 3, -0.48 * far + 0.8 / 3, 0.64 * far};
+    NOTE("at ", far);
+    CHECK_NEAR(t.potential(x) * far / t.area, 1.0, 1e-14 * far + 1 / (far * far));
+  }
+}
+
+TEST("the potential at the centroid of a sliver is that of its three edges, however flat it is") {
+  // At the centroid the sum over the edges is a sum of positive terms: off (asinh(end / off) + asinh(begin / off)) each.
+  for (double h : {1e-1, 1e-3, 1e-6, 1e-9, 1e-11}) {
+    const Point corner[3] = {{0, 0, 0}, {1, 0, 0}, {0.3, h, 0}};
+    const FlatTriangle t = FlatTriangle::of(corner[0], corner[1], corner[2]);
+    const double x = 1.3 / 3, y = h / 3;
+    long double sum = 0;
+    for (int e = 0; e < 3; e++) {
+      const Point a = corner[e], b = corner[(e + 1) % 3];
+      const long double ex = b.x - a.x, ey = b.y - a.y, side = std::hypot(ex, ey);
+      const long double off = std::abs(ex * (y - a.y) - ey * (x - a.x)) / side;
+      const long double begin = (ex * (a.x - x) + ey * (a.y - y)) / side;
+      sum += off * (std::asinh((begin + side) / off) - std::asinh(begin / off));
+    }
+    NOTE("height ", h);
+    CHECK_NEAR((long double)t.potential({x, y, 0}) / sum, 1.0L, 1e-13L);
   }
 }
 

@@ -1,6 +1,7 @@
 // H-matrices: their structure against published counts, what they store against all entries, and what they say of their error.
 #include "sordino/hmatrix/hmatrix.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 #include "check.hpp"
@@ -125,7 +126,7 @@ TEST("what crosses cannot see is found by sampling, and the block is done again"
   CHECK(error(H, tied) <= 1e-6);
 }
 
-TEST("values do not depend on threads, and depend on the seed by rounding alone") {
+TEST("values do not depend on threads, and on the seed no more than eps allows") {
   const bem::Laplace laplace(surfaces::sphere(5, 9).view());
   const HMatrix one(laplace, {.threads = 1}), three(laplace, {.threads = 3});
   CHECK(dense::of(one) == dense::of(three));
@@ -154,13 +155,80 @@ TEST("a block of zeros has rank 0, and blocks that fall apart are found as a who
   }
 }
 
-TEST("points at one place stay in one cluster, whatever its size") {
+TEST("points at one place stay in one cluster, whatever its size, and its block with itself is dense") {
   std::vector<double> points(3 * 40, 0.5);
   for (int k = 0; k < 3 * 30; k++) points.push_back(k);
-  const HMatrix H(Points(points), {.compression = {.eps = 0.5}, .probes = 0});
+  const Points generator(points);
+  const HMatrix H(generator, {.compression = {.eps = 1e-3}});
   bool found = false;
   for (const Cluster& c : H.tree().clusters) found |= c.is_leaf() && c.size() == 40;
   CHECK(found);
+  CHECK(error(H, generator) <= 1e-3);
+  for (double d : H.diagonal()) CHECK(d == 100);
+}
+
+TEST("one NaN in a block of low rank is found, or the entry was never asked for") {
+  struct Rotten final : Points {
+    using Points::Points;
+    i32 row = 0, column = 0;
+    mutable std::atomic<int> asked{0};
+    double entry(i32 i, i32 j) const override {
+      if (i != row || j != column) return Points::entry(i, j);
+      asked++;
+      return std::nan("");
+    }
+  };
+  NOTE(fresh::said());
+  fresh::Random random(74);
+  const auto points = cube(random, 600);
+  const HMatrix good(Points(points), {});
+  const Leaf* low = nullptr;
+  for (const Leaf& l : good.leaves())
+    if (!l.is_dense()) low = &l;
+  REQUIRE(low);
+  Rotten rotten(points);
+  rotten.row = good.tree().order[std::size_t(low->block.rows.begin) + 1];
+  rotten.column = good.tree().order[std::size_t(low->block.columns.begin) + 2];
+  for (auto kind : {Approximation::aca, Approximation::aca_plus, Approximation::full}) {
+    rotten.asked = 0;
+    std::string said;
+    try {
+      HMatrix(rotten, {.compression = {.approximation = kind}, .probes = 0});
+    } catch (const sordino::Error& e) {
+      said = e.what();
+    }
+    CHECK((rotten.asked == 0) == said.empty());
+    CHECK(said.empty() == (said.find("not finite") == std::string::npos));
+    if (kind == Approximation::full) CHECK(!said.empty());
+  }
+}
+
+TEST("an H-matrix that was written comes back to the bit, and does not fit other ranks") {
+  const bem::Laplace laplace(surfaces::sphere(5, 9).view());
+  const HMatrix H(laplace, {.compression = {.eps = 1e-5}});
+  std::vector<double> file;
+  H.write([&](const double* from, i64 count) { file.insert(file.end(), from, from + count); });
+  CHECK(i64(file.size()) == H.statistics().stored_values);
+  auto read_back = [&](const Outline& outline) {
+    std::size_t at = 0;
+    return std::make_unique<HMatrix>(laplace.points(), laplace.size(), 2.0, 15, outline, [&](double* to, i64 count) {
+      std::copy_n(file.begin() + std::ptrdiff_t(at), count, to);
+      at += std::size_t(count);
+    });
+  };
+  const auto again = read_back(H.outline());
+  CHECK(dense::of(*again) == dense::of(H));
+  CHECK(again->statistics().compression_error == H.statistics().compression_error);
+  CHECK(again->statistics().stored_values == H.statistics().stored_values);
+  CHECK(again->statistics().nodes == H.statistics().nodes);
+  Outline fewer = H.outline(), larger = H.outline(), dense = H.outline();
+  fewer.ranks.pop_back();
+  CHECK_THROWS(read_back(fewer), sordino::Error, "and these points have");
+  larger.ranks[0] = 1 << 20;
+  CHECK_THROWS(read_back(larger), sordino::Error, "block 0 cannot have rank 1048576");
+  for (std::size_t l = 0; l < dense.ranks.size(); l++)
+    if (dense.ranks[l] == -1) dense.ranks[l] = 0;
+  CHECK_THROWS(read_back(dense), sordino::Error, "cannot have rank 0");
 }
 
 TEST("the diagonal is that of the generator") {
@@ -178,9 +246,11 @@ TEST("bad options and entries are refused with a sentence, and progress may end 
   const bem::Laplace laplace(surfaces::sphere(5, 9).view());
   auto built = [](const Generator& generator, const BuildOptions& options) { return HMatrix(generator, options).size(); };
   for (double eps : {0.0, 1.0, -1e-6, std::nan("")})
-    CHECK_THROWS(built(laplace, {.compression = {.eps = eps}}), sordino::Error, "eps is above 0 and below 1");
+    CHECK_THROWS(built(laplace, {.compression = {.eps = eps}}), sordino::Error, "eps is below 1 and at least 1e-13");
   CHECK_THROWS(built(laplace, {.eta = 0}), sordino::Error, "eta is a positive number");
   CHECK_THROWS(built(laplace, {.leaf = 0}), sordino::Error, "at least one point");
+  CHECK_THROWS(built(laplace, {.leaf = 1 << 30}), sordino::Error, "leaf is at most");
+  CHECK_THROWS(built(laplace, {.threads = -1}), sordino::Error, "threads is 0");
   CHECK_THROWS(approximation("svd"), sordino::Error, "there are aca, aca+, full");
   struct Infinite final : Points {
     using Points::Points;
