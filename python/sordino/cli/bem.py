@@ -16,7 +16,7 @@ from .._hmatrix import HMatrix, hmatrix
 from .._solution import Solution
 from .._solve import Solver
 from ..errors import BadArgument, Interrupted
-from ..io import OutputFile, read_vectors, write_vector, write_vtk
+from ..io import OutputFile, load_hmatrix, read_vectors, save_hmatrix, write_vector, write_vtk
 from ..io.surfaces import ENDINGS
 from ..report import html, trace
 from ..report.roof import measured_roof
@@ -40,11 +40,14 @@ def main(argv: Sequence[str]) -> int:
     surface = as_surface(given.mesh, allow_open=given.open)
     potential, field = _potential(given.potential, surface)
     sides = right_hand_sides(surface, potential, field, given.capacitance)
-    check_memory(surface.n, settings["eps"])
     notes = _notes(surface, given)
+    read = load_hmatrix(given.matrix, surface) if given.matrix else None
+    if read is None:
+        check_memory(surface.n, settings["eps"])
     if not given.json:
-        _announce(surface, settings, notes)
-    H = _compressed(surface, settings, quiet=given.json)
+        _announce(surface, settings if read is None else read.settings, notes)
+    H = read if read is not None else _compressed(surface, settings, quiet=given.json)
+    outputs.keep(H)
     solution = _solved(H, sides, options, given, _problem(surface, H.statistics))
     if solution.x is None:  # another process has it
         return 0 if solution.converged else 3
@@ -96,6 +99,8 @@ def _parser() -> Parser:
         "--no-recompress", action="store_true", help="keep the ranks that the method has found"
     )
     shape.add_argument("--threads", metavar="N", help="threads that build it (default: one per core)")
+    shape.add_argument("--save-matrix", metavar="FILE", help="write it, for --matrix (.hmatrix)")
+    shape.add_argument("--matrix", metavar="FILE", help="take one that was written, of the same surface")
     add_solve_options(parser)
     return parser
 
@@ -196,11 +201,19 @@ class _Outputs:
         self.report = output_file(given.report, given, (".html", ".htm"), "report")
         self.trace = output_file(given.trace, given, (".json",), "trace")
         self.vtk = output_file(given.vtk, given, (".vtk",), "surface")
+        self.matrix = output_file(given.save_matrix, given, (".hmatrix",), "H-matrix")
         self.upwards = "y" if given.mesh.lower().endswith(".obj") else "z"  # as programs that draw write it
+
+    def keep(self, H: HMatrix) -> None:
+        """Write the matrix, before a solve that may take long."""
+        if self.matrix:
+            save_hmatrix(self.matrix, H)
 
     def write(self, found: Charge, notes: list[str], command: str) -> list[str]:
         """Write them; return a sentence for each."""
         report, said = found.solution.report, []
+        if self.matrix:
+            said.append(f"the H-matrix was written to {self.matrix.path}")
         if self.charge:
             _write_charge(self.charge, found)
             said.append(f"the charge was written to {self.charge.path}")
