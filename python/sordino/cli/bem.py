@@ -201,7 +201,7 @@ class _Outputs:
         self.report = output_file(given.report, given, (".html", ".htm"), "report")
         self.trace = output_file(given.trace, given, (".json",), "trace")
         self.vtk = output_file(given.vtk, given, (".vtk",), "surface")
-        self.matrix = output_file(given.save_matrix, given, (".hmatrix",), "H-matrix")
+        self.matrix = output_file(given.save_matrix, given, (".hmatrix",), "compressed matrix")
         self.upwards = "y" if given.mesh.lower().endswith(".obj") else "z"  # as programs that draw write it
 
     def keep(self, H: HMatrix) -> None:

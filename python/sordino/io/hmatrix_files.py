@@ -42,7 +42,7 @@ def save_hmatrix(output: OutputFile | str | os.PathLike[str], matrix: HMatrix) -
     """
     if not isinstance(output, OutputFile):
         output = OutputFile(
-            output, suffixes=SUFFIXES, what="H-matrix", overwrite="OutputFile(path, force=True)"
+            output, suffixes=SUFFIXES, what="compressed matrix", overwrite="OutputFile(path, force=True)"
         )
     about = {
         "format": FORMAT, "version": VERSION, "geometry": matrix.geometry, "settings": matrix.settings,
