@@ -1,6 +1,8 @@
 // sordino._core.HMatrix: the matrix of a surface, compressed, and products with it.
 #include "sordino/hmatrix/hmatrix.hpp"
 
+#include <nanobind/stl/unique_ptr.h>
+
 #include "hmatrix.hpp"
 #include "sordino/bem/laplace.hpp"
 

@@ -54,7 +54,7 @@ def test_another_surface_is_refused(surface, written):
     turned = surface.triangles.copy()
     turned[3] = np.roll(turned[3], 1)
     for other in (sphere(5, 8), Surface(moved, surface.triangles), Surface(surface.points, turned)):
-        with pytest.raises(sordino.BadArgument, match="ball.hmatrix is the H-matrix of another surface"):
+        with pytest.raises(sordino.BadArgument, match=r"ball\.hmatrix is the H-matrix of another surface"):
             load_hmatrix(written, other)
 
 
@@ -109,9 +109,7 @@ def test_nothing_is_overwritten(matrix, written, tmp_path):
         save_hmatrix(written, matrix)
     assert written.read_bytes() == before
     save_hmatrix(OutputFile(written, force=True), matrix)
-    with pytest.raises(
-        sordino.BadArgument, match=r"a compressed matrix is written as \.hmatrix"
-    ):
+    with pytest.raises(sordino.BadArgument, match=r"a compressed matrix is written as \.hmatrix"):
         save_hmatrix(tmp_path / "ball.npz", matrix)
 
 

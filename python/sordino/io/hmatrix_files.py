@@ -13,7 +13,7 @@ import numpy as np
 
 from .._hmatrix import HMatrix, arrays_of, fingerprint
 from .._native import core, translated
-from ..errors import BadArgument, FileError
+from ..errors import BadArgument, FileError, SordinoError
 from .opening import check_readable
 from .output import OutputFile
 
@@ -123,11 +123,11 @@ def _archive(name: str) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(name) as archive:
             yield archive
+    except SordinoError:
+        raise
     except (zipfile.BadZipFile, ValueError, KeyError, TypeError, EOFError):
         raise FileError(f"{name} is no H-matrix, or is damaged or truncated") from None
     except OSError as error:
-        if isinstance(error, FileError):
-            raise
         raise FileError(f"{name} cannot be read ({error.strerror or error})") from None
 
 
