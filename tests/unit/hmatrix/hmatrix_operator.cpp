@@ -10,36 +10,14 @@
 
 namespace {
 
-struct Take {
-  Whole from;
-  Out to;
-  SORDINO_HD void row(i32 i) { to[i] = from[i]; }
-};
-
-std::unique_ptr<hmatrix::HMatrixOperator> made(Rank& s, const hmatrix::HMatrix& H, const Partition& p, bool gathered) {
-  return gathered ? hmatrix::HMatrixOperator::gathered(s, H, p) : std::make_unique<hmatrix::HMatrixOperator>(s, H, p);
-}
-
-/// H x, computed by all ranks of an engine, twice in a row.
+/// H x, computed by all ranks of an engine.
 std::vector<double> product(Engine& engine, const hmatrix::HMatrix& H, const std::vector<double>& x, bool gathered) {
-  std::vector<double> y(x.size());
+  using hmatrix::HMatrixOperator;
   const Partition p = hmatrix::balance(H, engine.size());
-  engine.run([&](Rank& s) {
-    auto op = made(s, H, p, gathered);
-    Vec from = op->operand(s, "x"), to = op->result(s, "y"), copy = s.vector("copy", op->space());
-    auto apply = s.record([&] {
-      s.run(Nothing{}, push(from));
-      op->apply(s, from, to);
-      s.run(Take{to, copy});
-    });
-    const Space& space = s.space(op->space());
-    s.write(from, x.data() + space.first_row);
-    for (int k = 0; k < 2; k++) s.replay(apply);
-    std::vector<double> mine(std::size_t(space.rows));
-    s.read(copy, mine.data());
-    if (!gathered || s.id() == 0) std::copy(mine.begin(), mine.end(), y.begin() + space.first_row);
-  });
-  return y;
+  auto make = [&](Rank& s) {
+    return gathered ? HMatrixOperator::gathered(s, H, p) : std::make_unique<HMatrixOperator>(s, H, p);
+  };
+  return product_by(engine, x, gathered, make).y;
 }
 
 std::vector<double> on_host(const hmatrix::HMatrix& H, const std::vector<double>& x, int ranks, bool gathered) {

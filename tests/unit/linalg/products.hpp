@@ -25,11 +25,12 @@ struct Take {
   SORDINO_HD void row(i32 i) { to[i] = from[i]; }
 };
 
-inline Product product(Engine& engine, const CsrView& A, const Partition& p, const std::vector<double>& x, bool gathered,
-                       const Diagonals& diagonals) {
+/// By what make(rank) returns: a pointer to the rank's operator.
+template <class Make>
+Product product_by(Engine& engine, const std::vector<double>& x, bool gathered, const Make& make) {
   Product out{std::vector<double>(x.size()), std::vector<std::vector<double>>(std::size_t(engine.size()))};
   engine.run([&](Rank& s) {
-    auto op = gathered ? CsrOperator::gathered(s, A, p, diagonals) : std::make_unique<CsrOperator>(s, A, p, diagonals);
+    auto op = make(s);
     Vec from = op->operand(s, "x"), to = op->result(s, "y"), copy = s.vector("copy", op->space());
     auto apply = s.record([&] {
       s.run(Nothing{}, push(from));
@@ -45,6 +46,13 @@ inline Product product(Engine& engine, const CsrView& A, const Partition& p, con
     std::copy(mine.begin(), mine.end(), gathered && s.id() > 0 ? mine.begin() : out.y.begin() + space.first_row);
   });
   return out;
+}
+
+inline Product product(Engine& engine, const CsrView& A, const Partition& p, const std::vector<double>& x, bool gathered,
+                       const Diagonals& diagonals) {
+  return product_by(engine, x, gathered, [&](Rank& s) {
+    return gathered ? CsrOperator::gathered(s, A, p, diagonals) : std::make_unique<CsrOperator>(s, A, p, diagonals);
+  });
 }
 
 inline Product product(Engine& engine, const CsrView& A, const std::vector<double>& x, bool gathered = false,
