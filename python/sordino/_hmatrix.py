@@ -182,8 +182,8 @@ def arrays_of(surface: Any) -> tuple[np.ndarray, np.ndarray]:
 def fingerprint(points: np.ndarray, triangles: np.ndarray) -> str:
     """SHA-256 of what :func:`arrays_of` returns."""
     found = hashlib.sha256(np.array([len(points), len(triangles)], "<i8").tobytes())
-    found.update(np.ascontiguousarray(points, "<f8"))
-    found.update(np.ascontiguousarray(triangles, "<i8"))
+    found.update(np.ascontiguousarray(points, "<f8").data)
+    found.update(np.ascontiguousarray(triangles, "<i8").data)
     return found.hexdigest()
 
 

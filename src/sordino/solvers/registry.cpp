@@ -27,7 +27,8 @@ const MethodEntry& method(const std::string& name) {
 
 void require_any_preconditioner(const MethodEntry& m) {
   if (!m.any_preconditioner)
-    throw Error(Errc::unsupported, "solver " + m.name + " takes no preconditioner but a diagonal: use cg, gropp, bicgstab or gmres");
+    throw Error(Errc::unsupported,
+                "solver " + m.name + " takes no preconditioner but a diagonal: use cg, gropp, bicgstab or gmres");
 }
 
 }  // namespace sordino
