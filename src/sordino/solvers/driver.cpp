@@ -37,7 +37,7 @@ Driver::Driver(Rank& rank, const Operator& A, const Preconditioner& M, const Met
   if (watch.every > 0) watcher_ = std::make_unique<Watcher>(s_, watch, x, M.scaling() ? M.scaling()->S : Vec{});
   method_ = entry.make({s_, A_, M.diagonal(), system_.b, x, system_.Ax, target_, bound_, best_.promised_x, best_.promised_rr,
                         check_every_, M_ ? M_.get() : M.operation(), watcher_.get(), basis, 1, bool(system_.null())});
-  if (method_->levels_out || system_.null()) best_.keep_verified_apart();
+  if (method_->levels_out || system_.null() || has_another_way()) best_.keep_verified_apart();
   if (watcher_) {
     seen_rr_ = s_.scalar("(r,r) at the exit");
     look_ = s_.record([&] { watcher_->record_look(seen_rr_); });
@@ -46,6 +46,12 @@ Driver::Driver(Rank& rank, const Operator& A, const Preconditioner& M, const Met
   rehearse();
   steps_ = method_->steps();
   values_changed();
+}
+
+bool Driver::has_another_way() {
+  const bool has = method_->fall_back().has_value();
+  method_->forget();
+  return has;
 }
 
 // All ways that a solve may go: none of them is first gone in the middle of one. A rotation leaves names in several orders, and

@@ -58,6 +58,7 @@ class Driver {
   double time_product(int pairs, const double* x);
 
  private:
+  bool has_another_way();  // that takes over where the method does not get on
   void rehearse();
   bool is_looked_at() const { return system_.is_scaled() || method_->levels_out; }  // at the residual, between stretches
   void rehearse_way(Rehearsal& all);
