@@ -170,7 +170,7 @@ TEST("methods of one family are the same recurrence in exact arithmetic") {
       auto b = random.normals(n);
       std::vector<double> first;
       for (auto& m : methods()) {
-        if (m.needs_spd != spd) continue;
+        if (m.needs_spd != spd || m.name == "gmres") continue;  // which is a family of its own
         NOTE(m.name, ", n = ", n);
         Options o = options(m.name, "host", 2);
         o.s = 1;  // so that every iteration has a residual of its own

@@ -29,10 +29,10 @@ Vectors count(const Rank& root, int words, bool replicated) {
       found.numbers += v.length;
     else if (space.replicated)
       found.whole++;
+    else if (!v.exchange)
+      found.own += space.rows / (small / 2 * words);  // several of gmres's lie one behind the other
     else if (space.rows == small * words)
       found.scattered++;
-    else if (!v.exchange)
-      found.own++;
     else if (v.length == small * words)
       found.gathered++;
     else if (v.length == (small / 2 + ghosts_of_matrix) * words)
