@@ -75,7 +75,7 @@ BAD = [
     ("good.mtx --ranks -1", "at least 1, or 0 for as many as fit, not -1"),
     ("good.mtx --ranks 4", "4 ranks are more than the matrix has rows (3)"),
     ("good.mtx --engine hots", "did you mean 'host'?"),
-    ("good.mtx --solver gmres", "unknown solver 'gmres'"),
+    ("good.mtx --solver minres", "unknown solver 'minres'"),
     ("good.mtx --precond jakobi", "did you mean 'jacobi'?"),
     ("good.mtx --rtool 1e-8", "did you mean '--rtol'?"),
     ("good.mtx --rtol -1", "rtol"),

@@ -293,7 +293,9 @@ def test_what_cannot_be_used_is_refused_with_one_sentence(name, change, error, s
 
 
 def test_methods_of_scipys_that_are_not_here_are_named():
-    with pytest.raises(AttributeError, match=r"sordino\.linalg\.gmres is not there: take bicgstab"):
+    with pytest.raises(AttributeError, match=r"sordino\.linalg\.lgmres is not there: take bicgstab"):
+        sordino.linalg.lgmres  # noqa: B018
+    with pytest.raises(AttributeError, match=r"sordino\.linalg\.gmres is not there: take sordino\.solve\("):
         sordino.linalg.gmres  # noqa: B018
     with pytest.raises(AttributeError, match="has no attribute 'cgg'"):
         sordino.linalg.cgg  # noqa: B018

@@ -196,6 +196,10 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
   if (!is_met()) {
     best_.take_promised(norm);
     best_.take_best(norm);
+    if (!(norm <= first)) {  // a NaN, or all that was kept is worse than what the solve was given
+      system_.start_from(x0);
+      norm = system_.residual();
+    }
   }
   if (is_met()) {
     out.status = Status::converged;
