@@ -201,8 +201,8 @@ def _info(solution: Solution) -> int:
 def __getattr__(name: str) -> Any:
     if name == "gmres":
         raise AttributeError(
-            "sordino.linalg.gmres is not there: take sordino.solve(A, b, method='gmres', restart=30), whose residual is "
-            "the true one"
+            "sordino.linalg.gmres is not there: take sordino.solve(A, b, method='gmres', restart=30), whose residual "
+            "is the true one"
         )
     missing = missing_method(name)
     raise AttributeError(
