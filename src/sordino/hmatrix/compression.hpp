@@ -25,7 +25,7 @@ struct Compressed {
   int redone = 0;  // how often
 };
 
-/// Cross approximation to half the tolerance, as 64 entries of 16 rows show it that depend on `seed` alone, then recompression
+/// Cross approximation to half the tolerance, as 128 entries of 32 rows show it that depend on `seed` alone, then recompression
 /// with the rest of it. The estimate has no bias; an error that lies in few rows or columns may be missed. Evaluates rank rows
 /// and columns and these entries; from all entries, `full`, the error is known. Blocks of more than 2^24 entries are not
 /// evaluated as a whole after a miss, but by crosses of ever finer tolerance. Throws bad_argument for entries that are found

@@ -145,7 +145,12 @@ TEST("a block of zeros has rank 0, and blocks that fall apart are found as a who
   };
   NOTE(fresh::said());
   fresh::Random random(72);
-  const auto points = cube(random, 900);
+  std::vector<double> points;  // two and two beside each other, so that every block has as much of both parts
+  for (const auto first = cube(random, 450); points.size() < 2 * first.size();) {
+    const std::size_t k = points.size() / 6 * 3;
+    for (double off : {0.0, 1e-3})
+      for (std::size_t axis = 0; axis < 3; axis++) points.push_back(first[k + axis] + off);
+  }
   for (auto kind : {Approximation::aca, Approximation::aca_plus}) {
     const HMatrix nothing(Nothing(points), {.compression = {.approximation = kind}});
     CHECK(nothing.statistics().largest_rank == 0);
