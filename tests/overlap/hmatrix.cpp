@@ -3,6 +3,7 @@
 #include "check.hpp"
 #include "described.hpp"
 #include "sordino/hmatrix/hmatrix_operator.hpp"
+#include "sordino/hmatrix/strips.hpp"
 #include "sordino/precond/jacobi.hpp"
 #include "sordino/solvers/driver.hpp"
 #include "unit/hmatrix/surfaces.hpp"

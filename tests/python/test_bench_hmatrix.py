@@ -43,9 +43,21 @@ def test_it_prints_json(cli):
     assert code == 0 and row["way"] == "full" and row["compression_error"] <= 1e-6
 
 
+def test_an_engine_s_products_and_iterations_are_measured(cli):
+    argv = ["--ways", "aca+", "--repeats", 1, "--engine", "host", "--ranks", 2, "--iterations", 4]
+    code, out, _ = cli("bench", "hmatrix", "sphere:5,6", *argv)
+    assert code == 0 and "products on the host engine" in out and "iteration [ms]" in out
+    code, out, _ = cli("bench", "hmatrix", "sphere:5,6", *argv, "--json")
+    (row,) = json.loads(out)["measured"]
+    assert code == 0 and (row["engine"], row["ranks"], row["solver"]) == ("host", 2, "bicgstab")
+    assert row["iteration_seconds"] > 0 and row["product_seconds"] > 0 and row["held_bytes"] > 0
+
+
 @pytest.mark.parametrize(
     ("argv", "sentence"),
     [
+        (["--engine", "model"], "--engine is host or cuda for a measurement, not 'model'"),
+        (["--engine", "host", "--ranks", "0"], "--ranks and --iterations are at least 1"),
         (["--ways", "svd"], "--ways is of aca+, aca, full, hacapk aca+, hacapk aca, not 'svd'"),
         (["--repeats", "0"], "--repeats at least 1"),
         (["--threads", "-1"], "--threads is 0, for as many as there are cores, or more"),

@@ -1,17 +1,19 @@
-"""``sordino bench hmatrix``: what H-matrices of surfaces store, how accurate they are, and how fast they are built."""
+"""``sordino bench hmatrix``: what H-matrices of surfaces store, how accurate they are, how fast they are built and multiplied."""
 
 from __future__ import annotations
 
 import json
 import os
 import shlex
+import statistics
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .._charge import as_surface
-from .._hmatrix import hmatrix
+from .._hmatrix import HMatrix, hmatrix
+from .._solve import Solver
 from ..cli import display
 from ..cli.common import Parser, number, whole_number
 from ..cli.processes import say
@@ -19,8 +21,11 @@ from ..errors import BadArgument
 from ..report.record import json_ready
 from ..surfaces import Surface
 from . import _records, _timing
+from ._ours import NEVER
 
-SUMMARY = "H-matrices of surfaces: bytes, errors, time to build, products with 1 and 8 vectors"
+SUMMARY = (
+    "H-matrices of surfaces: bytes, errors, time to build, products; with --engine, iterations of a solver"
+)
 
 #: Ways to compress: our own, and those of HACApK, without a check and recompression.
 WAYS: dict[str, dict[str, Any]] = {
@@ -46,8 +51,14 @@ def main(argv: Sequence[str]) -> int:
     surfaces = [as_surface(text) for text in given.surface]
     if given.record:
         _records.check(given.record)
+    ranks, iterations = whole_number(given.ranks, "--ranks"), whole_number(given.iterations, "--iterations")
+    if ranks < 1 or iterations < 1:
+        raise BadArgument("--ranks and --iterations are at least 1")
+    if given.engine not in ("", "host", "cuda"):
+        raise BadArgument(f"--engine is host or cuda for a measurement, not '{given.engine}'")
+    runs = {"engine": given.engine, "ranks": ranks, "solver": given.solver} if given.engine else None
     rows = [
-        measure(surface, eps, way, threads or (os.cpu_count() or 1), repeats)
+        measure(surface, eps, way, threads or (os.cpu_count() or 1), repeats, runs, iterations)
         for surface in surfaces
         for eps in tolerances
         for way in ways
@@ -61,22 +72,59 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def measure(surface: Surface, eps: float, way: str, threads: int, repeats: int) -> dict[str, Any]:
-    """One matrix: its statistics, core seconds for each stored value, seconds of products; the best of several."""
-    built = [hmatrix(surface, eps, threads=threads, **WAYS[way]) for _ in range(repeats)]
+def measure(
+    surface: Surface,
+    eps: float,
+    way: str,
+    threads: int,
+    repeats: int,
+    runs: dict[str, Any] | None,
+    iterations: int,
+) -> dict[str, Any]:
+    """One matrix: its statistics, core seconds for each stored value, seconds of products; the best of several.
+
+    With `runs`, options of a solver, products and iterations are those of its engine; without, products are those of
+    threads of this process.
+    """
+    built = [hmatrix(surface, eps, threads=threads, **WAYS[way]) for _ in range(1 if runs else repeats)]
     H = min(built, key=lambda matrix: matrix.statistics["seconds"])
     facts = H.statistics
+    timed = engine_times(H, runs, repeats, iterations) if runs else host_times(H, repeats)
+    return {
+        "bench": "hmatrix", "surface": surface.name, "n": surface.n, "eps": eps, "way": way, "threads": threads,
+        **{name: facts[name] for name in facts if name != "norm"},
+        "core_seconds_a_value": facts["seconds"] * threads / (facts["stored_bytes"] / 8), **timed,
+        "product_bytes_a_second": facts["stored_bytes"] / timed["product_seconds"],
+    }  # fmt: skip
+
+
+def host_times(H: HMatrix, repeats: int) -> dict[str, Any]:
+    """Products with one vector, with 8, and of the transpose, on threads of this process."""
     x = np.sin(1.0 + np.arange(8 * H.shape[0])).reshape(-1, 8)
     one, eight, transposed = (
         _timing.best(work, 5 * repeats)
         for work in (lambda: H @ x[:, 0], lambda: H @ x, lambda: H.T @ x[:, 0])
     )
     return {
-        "bench": "hmatrix", "surface": surface.name, "n": surface.n, "eps": eps, "way": way, "threads": threads,
-        **{name: facts[name] for name in facts if name != "norm"},
-        "core_seconds_a_value": facts["seconds"] * threads / (facts["stored_bytes"] / 8),
         "product_seconds": one, "product_of_8_seconds": eight, "transposed_product_seconds": transposed,
-        "product_bytes_a_second": facts["stored_bytes"] / one,
+    }  # fmt: skip
+
+
+def engine_times(H: HMatrix, runs: dict[str, Any], repeats: int, iterations: int) -> dict[str, Any]:
+    """Products one after the other, and what an iteration costs beyond what a solve costs once."""
+    b = np.random.default_rng(1).standard_normal(H.shape[0])
+    with Solver(H, maxiter=iterations, rtol=NEVER, **runs) as solver:
+
+        def run(count: int) -> tuple[int, float]:
+            solution = solver.solve(b, on_failure="return", maxiter=count)
+            return solution.iterations, solution.seconds
+
+        seconds = _timing.per_iteration(run, iterations, repeats)
+        products = [solver.time_product(2 * iterations) for _ in range(repeats)]
+        held = max(solver.memory()["bytes_per_rank"])
+    return {
+        **runs, "iterations": iterations, "product_seconds": statistics.median(products), "iteration_seconds": seconds,
+        "held_bytes": held,
     }  # fmt: skip
 
 
@@ -92,24 +140,37 @@ def _parser() -> Parser:
     parser.add_argument("--ways", default=",".join(WAYS), metavar="A,B", help="of these (default all)")
     parser.add_argument("--threads", default="0", metavar="N", help="0: as many as there are cores (default)")
     parser.add_argument("--repeats", default="3", metavar="N", help="the best of so many (default 3)")
+    parser.add_argument(
+        "--engine", default="", metavar="NAME", help="host or cuda: measure a solver's products there"
+    )
+    parser.add_argument("--ranks", default="1", metavar="N", help="with --engine (default 1)")
+    parser.add_argument(
+        "--solver", default="bicgstab", metavar="NAME", help="with --engine (default bicgstab)"
+    )
+    parser.add_argument("--iterations", default="20", metavar="N", help="with --engine (default 20)")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     _records.add_arguments(parser)
     return parser
 
 
 def _show(rows: Sequence[dict[str, Any]]) -> None:
+    last = ("iteration [ms]",) if "iteration_seconds" in rows[0] else ("of 8 [ms]", "transposed [ms]")
     heads = (
         "surface", "eps", "way", "low rank", "dense", "rank", "MiB", "||A - H|| / ||H||", "redone", "build [s]",
-        "core ns a value", "product [ms]", "GB/s", "of 8 [ms]", "transposed [ms]",
+        "core ns a value", "product [ms]", "GB/s", *last,
     )  # fmt: skip
+    seconds = [
+        k for k in ("product_of_8_seconds", "transposed_product_seconds", "iteration_seconds") if k in rows[0]
+    ]
     cells = [
         [
             row["surface"], f"{row['eps']:g}", row["way"], f"{row['low_rank_blocks']:,}", f"{row['dense_blocks']:,}",
             f"{row['mean_rank']:.1f}", f"{row['stored_bytes'] / 2**20:.1f}", f"{row['compression_error']:.1e}",
             f"{row['redone_blocks']:,}", f"{row['seconds']:.2f}", f"{row['core_seconds_a_value'] * 1e9:.0f}",
-            f"{row['product_seconds'] * 1e3:.2f}", f"{row['product_bytes_a_second'] / 1e9:.2f}",
-            f"{row['product_of_8_seconds'] * 1e3:.2f}", f"{row['transposed_product_seconds'] * 1e3:.2f}",
+            f"{row['product_seconds'] * 1e3:.3f}", f"{row['product_bytes_a_second'] / 1e9:,.2f}",
+            *(f"{row[k] * 1e3:.3f}" for k in seconds),
         ]
         for row in rows
     ]  # fmt: skip
-    display.show_table(f"H-matrices, {rows[0]['threads']} threads", heads, cells)
+    where = f"{rows[0]['engine']} engine" if "engine" in rows[0] else "host"
+    display.show_table(f"H-matrices, {rows[0]['threads']} threads, products on the {where}", heads, cells)

@@ -2,7 +2,7 @@
 #pragma once
 #include <memory>
 
-#include "sordino/hmatrix/strips.hpp"
+#include "sordino/hmatrix/product.hpp"
 #include "sordino/linalg/operator.hpp"
 #include "sordino/linalg/partition.hpp"
 
@@ -12,9 +12,10 @@ namespace sordino::hmatrix {
 /// rows.
 Partition balance(const HMatrix& matrix, int ranks);
 
-/// Two commands an application, no reduction. The exchange is an all-gather of x: 8 B for each row that a rank does not own;
-/// terms of blocks whose columns it owns are projected while it is under way. On the host values are viewed where the matrix
-/// has them; a device holds a copy of those that its rank needs, in which blocks cut by ranks have their v on each.
+/// Two commands an application, no reduction; on GPUs a third one where dot products are asked for. The exchange is an
+/// all-gather of x: 8 B for each row that a rank does not own; terms of blocks whose columns it owns are projected while it is
+/// under way. On the host values are viewed where the matrix has them; a device holds a copy of those that its rank needs, in
+/// which blocks cut by ranks have their v on each.
 class HMatrixOperator final : public Operator {
  public:
   /// Collective. `matrix` must outlive it. Vectors are distributed, in the order of the matrix's tree.
@@ -29,31 +30,15 @@ class HMatrixOperator final : public Operator {
   }
   Vec result(Rank& rank, const char* name) const override { return rank.vector(name, space_, gathers_ ? &exchange_ : nullptr); }
   /// What it holds itself: on a device in its memory, else its tables.
-  i64 bytes() const { return bytes_; }
+  i64 bytes() const { return product_->bytes(); }
 
  private:
   HMatrixOperator(Rank& rank, const HMatrix& matrix, const Partition& partition, bool gathers);
-  void add_operands(Rank& rank, i32 n);
-  void store(Rank& rank);
 
   bool gathers_;
   int space_ = -1;
-  Strips strips_;
   Exchange exchange_;
-  Split rows_, split_;  // of the result, and of z
-  Vec z_;
-  Projections projections_ = {};
-  StripRows strip_rows_ = {};
-  /// Of the device; given back even if the constructor ends early.
-  struct Memory {
-    explicit Memory(Rank& r) : rank(r) {}
-    Memory(const Memory&) = delete;
-    ~Memory();
-    void* reserve(std::size_t bytes);
-    Rank& rank;
-    std::vector<std::pair<void*, std::size_t>> pieces;
-  } device_;
-  i64 bytes_ = 0;
+  std::unique_ptr<Product> product_;
 };
 
 }  // namespace sordino::hmatrix

@@ -19,7 +19,7 @@ void add(double value, const double* from, double* sum, int columns) {
 /// The piece's values times rows of z [.][columns].
 void add_piece(const double* values, i32 length, const double* z, double* sum, int columns) {
   if (columns == 1) {
-    *sum += times(values, length, 0, 1, [=](i32 j) { return z[j]; });
+    *sum += times(values, length, [=](i32 j) { return z[j]; });
     return;
   }
   for (i32 j = 0; j < length; j++) add(values[j], z + i64(j) * columns, sum, columns);

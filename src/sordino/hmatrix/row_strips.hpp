@@ -1,6 +1,6 @@
 // Row functors of an H-matrix's product, y = D x + U (V^T x), as two commands: z = (x, V^T x), whose rows are the points and
 // the terms of all blocks, and y = (D U) z. Each row adds what belongs to it in an order of its own, so there are no atomics,
-// and the bits depend neither on threads nor on ranks.
+// and the bits depend neither on threads nor on ranks. For engines of a host; GPUs have panels (panel_rows.hpp).
 #pragma once
 #include "sordino/linalg/csr_rows.hpp"
 
@@ -27,31 +27,28 @@ struct Places {
   SORDINO_HD i32 of(i32 row) const { return row < begin ? rows + row : row < begin + rows ? row - begin : row; }
 };
 
-/// The part of a lane of one piece times x. Alone, a lane takes four rows by turns, which is what an adder needs to be busy.
+/// One piece times x. Four sums by turns are what an adder needs to be busy.
 template <class Operand>
-SORDINO_HD double times(const double* values, i32 length, int lane, int lanes, const Operand& operand) {
+double times(const double* values, i32 length, const Operand& operand) {
   double s[4] = {};
-  i32 k = lane;
-  for (; k + 3 * lanes < length; k += 4 * lanes)
-    for (int j = 0; j < 4; j++) s[j] += read_once(values + k + j * lanes) * operand(k + j * lanes);
-  for (; k < length; k += lanes) s[0] += read_once(values + k) * operand(k);
+  i32 k = 0;
+  for (; k + 3 < length; k += 4)
+    for (int j = 0; j < 4; j++) s[j] += values[k + j] * operand(k + j);
+  for (; k < length; k++) s[0] += values[k] * operand(k);
   return (s[0] + s[1]) + (s[2] + s[3]);
 }
 
 /// Of x, wherever the rows from `first` on lie. The order of the sum does not depend on that.
-SORDINO_HD inline double times_rows(const double* values, i32 first, i32 length, int lane, int lanes, const double* x,
-                                    Places places) {
+inline double times_rows(const double* values, i32 first, i32 length, const double* x, Places places) {
   const i32 at = places.of(first);
-  if (places.of(first + length - 1) - at == length - 1)
-    return times(values, length, lane, lanes, [=](i32 k) { return x[at + k]; });
-  return times(values, length, lane, lanes, [=](i32 k) { return x[places.of(first + k)]; });
+  if (places.of(first + length - 1) - at == length - 1) return times(values, length, [=](i32 k) { return x[at + k]; });
+  return times(values, length, [=](i32 k) { return x[places.of(first + k)]; });
 }
 
 /// z = (x, V^T x): x in the order of the whole, and behind it a row for each term of the blocks.
 struct Projections {
-  static constexpr int lanes = 32;
+  static constexpr int lanes = 1;
   static constexpr bool turns = false;
-  static constexpr int resident_blocks = 4;
   static constexpr const char* name = "Project";
   const Piece* pieces;  // of each term
   i32 n;                // rows of x
@@ -65,20 +62,19 @@ struct Projections {
     visit(x);
     visit(z);
   }
-  SORDINO_HD double sum(i32 i, int lane, int lane_count) const {
-    if (i < n) return lane == 0 ? x[places.of(i)] : 0;
+  double sum(i32 i, int, int) const {
+    if (i < n) return x[places.of(i)];
     const Piece p = pieces[i - n];
-    return times_rows(p.values, p.first, p.length, lane, lane_count, x.p, places);
+    return times_rows(p.values, p.first, p.length, x.p, places);
   }
-  SORDINO_HD void store(i32 i, double value) const { z[i] = value; }
+  void store(i32 i, double value) const { z[i] = value; }
   Cost cost() const { return {8.0 * double(values + n), 2.0 * double(values)}; }
 };
 
 /// Row i of y = (D U) z.
 struct StripRows {
-  static constexpr int lanes = 16;
+  static constexpr int lanes = 1;
   static constexpr bool turns = false;
-  static constexpr int resident_blocks = 4;
   static constexpr const char* name = "Strips";
   const Strip* strips;  // and one more, where the pieces end
   const i32* strip_of;  // [own rows]
@@ -93,22 +89,19 @@ struct StripRows {
     visit(z);
     visit(y);
   }
-  SORDINO_HD double sum(i32 i, int lane, int lane_count) const {
+  double sum(i32 i, int, int) const {
     const Strip* strip = strips + strip_of[i - first];
     const i64 below = i - first + begin - strip->row;
     double s = 0;
     for (u32 k = strip->pieces, end = strip[1].pieces; k < end; k++) {
       const Piece p = pieces[k];
       const double* operand = z.p + p.first;
-      s += times(p.values + below * p.length, p.length, lane, lane_count, [=](i32 j) { return operand[j]; });
+      s += times(p.values + below * p.length, p.length, [=](i32 j) { return operand[j]; });
     }
     return s;
   }
-  SORDINO_HD void store(i32 i, double value) const { y[i] = value; }
+  void store(i32 i, double value) const { y[i] = value; }
   Cost cost() const { return {8.0 * double(values + operands), 2.0 * double(values)}; }
 };
-
-using ProductKernels = KernelList<Kernel<Applied<Projections, 0>>, Kernel<Applied<StripRows, 0>>, Kernel<Applied<StripRows, 1>>,
-                                  Kernel<Applied<StripRows, 2>>, Kernel<Applied<StripRows, 3>>>;
 
 }  // namespace sordino::hmatrix

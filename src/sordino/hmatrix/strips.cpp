@@ -12,8 +12,9 @@ namespace {
 bool within(RowRange inner, RowRange outer) { return inner.begin >= outer.begin && inner.end <= outer.end; }
 bool meet(RowRange a, RowRange b) { return std::max(a.begin, b.begin) < std::min(a.end, b.end); }
 
-/// First rows of the strips of these rows, and their end.
-std::vector<i32> cuts(const ClusterTree& tree, RowRange rows) {
+}  // namespace
+
+std::vector<i32> cuts_of(const ClusterTree& tree, RowRange rows) {
   std::vector<i32> cuts{rows.begin, rows.end};
   for (const Cluster& c : tree.clusters)
     if (c.is_leaf() && c.begin > rows.begin && c.begin < rows.end) cuts.push_back(c.begin);
@@ -21,19 +22,6 @@ std::vector<i32> cuts(const ClusterTree& tree, RowRange rows) {
   return cuts;
 }
 
-/// Calls visit(leaf, strip) for all pairs whose rows meet, leaves in their order.
-template <class Visit>
-void each_pair(const std::vector<const Leaf*>& leaves, const std::vector<i32>& cuts, const Visit& visit) {
-  for (const Leaf* leaf : leaves) {
-    const RowRange rows = leaf->block.rows;
-    auto strip = std::upper_bound(cuts.begin(), cuts.end(), rows.begin) - cuts.begin() - 1;
-    for (strip = std::max<std::ptrdiff_t>(strip, 0); strip + 1 < i64(cuts.size()) && cuts[std::size_t(strip)] < rows.end;
-         strip++)
-      visit(*leaf, std::size_t(strip));
-  }
-}
-
-/// Leaves with values for these rows, from left to right.
 std::vector<const Leaf*> leaves_of(const HMatrix& matrix, RowRange rows) {
   std::vector<const Leaf*> leaves;
   for (const Leaf& l : matrix.leaves())
@@ -42,8 +30,6 @@ std::vector<const Leaf*> leaves_of(const HMatrix& matrix, RowRange rows) {
   std::stable_sort(leaves.begin(), leaves.end(), left);
   return leaves;
 }
-
-}  // namespace
 
 Strips::Strips(const HMatrix& matrix, RowRange range) : rows(range), strip_of(std::size_t(range.size())) {
   const std::vector<const Leaf*> leaves = leaves_of(matrix, rows);
@@ -65,12 +51,12 @@ Strips::Strips(const HMatrix& matrix, RowRange range) : rows(range), strip_of(st
   if (matrix.size() + terms > std::numeric_limits<i32>::max())
     throw Error(Errc::unsupported, "a rank has more than 2^31 terms: use more ranks");
 
-  const std::vector<i32> first = cuts(matrix.tree(), rows);
+  const std::vector<i32> first = cuts_of(matrix.tree(), rows);
   strips.resize(first.size(), {0, 0});
   for (std::size_t s = 0; s < first.size(); s++) strips[s].row = first[s];
   for (std::size_t s = 0; s + 1 < first.size(); s++)
     std::fill(strip_of.begin() + (first[s] - rows.begin), strip_of.begin() + (first[s + 1] - rows.begin), i32(s));
-  each_pair(leaves, first, [&](const Leaf&, std::size_t s) { strips[s + 1].pieces++; });
+  for (const Leaf* leaf : leaves) each_strip(leaf->block.rows, first, [&](std::size_t s) { strips[s + 1].pieces++; });
   i64 all = 0;
   for (const Strip& s : strips) all += s.pieces;
   if (all > std::numeric_limits<u32>::max()) throw Error(Errc::unsupported, "a rank has more than 2^32 pieces: use more ranks");
@@ -78,13 +64,15 @@ Strips::Strips(const HMatrix& matrix, RowRange range) : rows(range), strip_of(st
   pieces.resize(strips.back().pieces);
   std::vector<u32> next(strips.size());
   for (std::size_t s = 0; s < strips.size(); s++) next[s] = strips[s].pieces;
-  for (std::size_t l = 0; l < leaves.size(); l++)
-    each_pair({leaves[l]}, first, [&](const Leaf& leaf, std::size_t s) {
-      const i32 length = leaf.is_dense() ? leaf.block.columns.size() : leaf.rank;
-      const i32 from = leaf.is_dense() ? leaf.block.columns.begin : i32(matrix.size()) + term[l];
+  for (std::size_t l = 0; l < leaves.size(); l++) {
+    const Leaf& leaf = *leaves[l];
+    const i32 length = leaf.is_dense() ? leaf.block.columns.size() : leaf.rank;
+    const i32 from = leaf.is_dense() ? leaf.block.columns.begin : i32(matrix.size()) + term[l];
+    each_strip(leaf.block.rows, first, [&](std::size_t s) {
       pieces[next[s]++] = {leaf.u + i64(first[s] - leaf.block.rows.begin) * length, from, length};
       strip_values += i64(first[s + 1] - first[s]) * length;
     });
+  }
 }
 
 std::vector<i64> costs_before(const HMatrix& matrix) {

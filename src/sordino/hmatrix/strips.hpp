@@ -1,11 +1,25 @@
 // The product's rows of some rows of an H-matrix: which pieces of which leaves each of them needs.
 #pragma once
+#include <algorithm>
 #include <vector>
 
 #include "sordino/hmatrix/hmatrix.hpp"
 #include "sordino/hmatrix/row_strips.hpp"
 
 namespace sordino::hmatrix {
+
+/// First rows of the strips of these rows, and their end.
+std::vector<i32> cuts_of(const ClusterTree& tree, RowRange rows);
+/// Leaves with values for these rows, from left to right.
+std::vector<const Leaf*> leaves_of(const HMatrix& matrix, RowRange rows);
+
+/// Calls visit(strip) for those that meet these rows.
+template <class Visit>
+void each_strip(RowRange rows, const std::vector<i32>& cuts, const Visit& visit) {
+  auto strip = std::upper_bound(cuts.begin(), cuts.end(), rows.begin) - cuts.begin() - 1;
+  for (strip = std::max<std::ptrdiff_t>(strip, 0); strip + 1 < i64(cuts.size()) && cuts[std::size_t(strip)] < rows.end; strip++)
+    visit(std::size_t(strip));
+}
 
 /// Tables of the two commands of a product, for rows [rows.begin, rows.end) in the tree's order. Values are those of the
 /// matrix, where they lie; blocks that reach beyond these rows are projected as a whole. Memory: 16 B a term and 16 B a piece.

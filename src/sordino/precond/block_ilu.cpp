@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "sordino/base/parallel.hpp"
-#include "sordino/precond/epilogue.hpp"
+#include "sordino/linalg/epilogue.hpp"
 #include "sordino/precond/tile_factor.hpp"
 
 namespace sordino {

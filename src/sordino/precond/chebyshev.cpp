@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "sordino/precond/epilogue.hpp"
+#include "sordino/linalg/epilogue.hpp"
 
 namespace sordino {
 

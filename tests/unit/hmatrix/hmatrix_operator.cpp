@@ -2,6 +2,7 @@
 #include "sordino/hmatrix/hmatrix_operator.hpp"
 
 #include "check.hpp"
+#include "sordino/hmatrix/strips.hpp"
 #include "sordino/runtime/host/engine.hpp"
 #include "sordino/runtime/model/engine.hpp"
 #include "unit/fresh.hpp"

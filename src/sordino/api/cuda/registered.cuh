@@ -1,6 +1,6 @@
 // A kernel for every functor and exit test that registered code records.
 #pragma once
-#include "sordino/hmatrix/row_strips.hpp"
+#include "sordino/hmatrix/panel_rows.hpp"
 #include "sordino/linalg/box_rows.hpp"
 #include "sordino/linalg/host_operator.hpp"
 #include "sordino/linalg/stencil_rows.hpp"
@@ -40,7 +40,7 @@ void enable_registered() {
   enable<order>(LinearSystemKernels{});
   enable<order>(chebyshev::Kernels{});
   enable<order>(BlockIluKernels{});
-  enable<order>(hmatrix::ProductKernels{});
+  enable<order>(hmatrix::PanelKernels{});
   enable<order>(KernelList<Kernel<chebyshev::First, ConvergedSpd>>{});  // cg tests before it applies M
   enable<order>(KernelList<Kernel<TileSolve<tiles_of_warp>, ConvergedSpd>>{});
   enable_real_rows<order, SellRows, CsrRows<4>, CsrRows<32>>();

@@ -9,8 +9,9 @@
 #include "sordino/runtime/applied.hpp"
 #include "sordino/runtime/body.hpp"
 #include "sordino/runtime/cuda/fixed_order.cuh"
-#include "sordino/runtime/cuda/phases.cuh"
+#include "sordino/runtime/cuda/whole_block.cuh"
 #include "sordino/runtime/kernel_list.hpp"
+#include "sordino/runtime/one_thread.hpp"
 
 namespace sordino::cuda {
 
@@ -36,7 +37,7 @@ constexpr int warps_of() {
 }
 template <class F, SumOrder order>
 constexpr int threads_a_row() {
-  return lanes_of<F, order>() * warps_of<F, order>();
+  return works_by_blocks<F> ? block_threads : lanes_of<F, order>() * warps_of<F, order>();
 }
 
 template <class F>
@@ -181,6 +182,7 @@ struct RowOfThread {
 };
 template <class F, SumOrder order>
 __device__ inline i32 place_in_chunk() {
+  if constexpr (works_by_blocks<F>) return 0;
   if constexpr (warps_of<F, order>() > 1) return i32(threadIdx.x) / 32 / warps_of<F, order>() * 32 + i32(threadIdx.x) % 32;
   return i32(threadIdx.x) / lanes_of<F, order>();
 }
@@ -249,7 +251,11 @@ __device__ inline void compute_row(F& f, const Args& a, RowOfThread r, bool send
 #pragma unroll
       for (int k = 0; k < sums_of<F>; k++) sums[k] += s.v[k];
   };
-  if constexpr (lanes > 1) {
+  if constexpr (works_by_blocks<F>) {
+    __shared__ double slots[warps][WholeBlock::most_sums];
+    if (r.exists) f.row(r.row, WholeBlock(slots));
+    return;
+  } else if constexpr (lanes > 1) {
     int lane = threadIdx.x % lanes;
     decltype(f.part(r.row, lane, lanes)) y{};
     if (r.exists) y = f.part(r.row, lane, lanes);

@@ -1,4 +1,4 @@
-// Dot products of what a preconditioner has computed, where its last command cannot take them itself.
+// Dot products of what an operator or a preconditioner has computed, where its last command cannot take them itself.
 #pragma once
 #include "sordino/base/error.hpp"
 #include "sordino/runtime/rank.hpp"
@@ -13,7 +13,7 @@ inline void record_dots(Rank& rank, const StartDots& epilogue) {
     case 1: return rank.dots(d[0]);
     case 2: return rank.dots(d[0], d[1]);
     case 3: return rank.dots(d[0], d[1], d[2]);
-    default: bad_argument("a preconditioner takes at most three dot products of its result");
+    default: bad_argument("at most three dot products are taken of a result");
   }
 }
 

@@ -1,0 +1,115 @@
+// The functor of an H-matrix's product on GPUs, where a row of a command is a task of a thread block: it multiplies panels,
+// dense matrices of a few rows and many columns. Terms whose columns are the same cluster make panels of V; the pieces of all
+// blocks that the rows of a leaf cluster lie in stand beside each other in panels of (D U). So a product reads its values
+// once, from the first to the last, 32 columns of up to 16 rows at a time; all the rest is some per cent of them.
+#pragma once
+#include "sordino/linalg/csr_rows.hpp"
+#include "sordino/runtime/one_thread.hpp"
+
+namespace sordino::hmatrix {
+
+/// Columns of a panel before `end`, behind those of the run before it, are multiplied with the operand's rows `shift` further
+/// on.
+struct Run {
+  i32 end, shift;
+};
+
+/// Its values lie in groups of `panel_rows` rows; in a group, in chunks of `chunk` columns; in a chunk, row by row.
+struct Panel {
+  i64 values;  // where they begin
+  i32 columns, rows;
+  i32 first;  // of its rows: place in the table of results, or row of the result where there is none
+  u32 runs;   // its first run
+};
+constexpr i32 panel_rows = 16, panel_chunk = 32;
+
+/// What a block does at a time: rows of x that are copied, panels of which each warp takes every eighth, or a panel that all
+/// warps share.
+enum class Work : i32 { copy, panels_by_warps, panel_by_block };
+struct PanelTask {
+  Work work;
+  i32 first, count;  // panels; or rows of z that are copied,
+  i32 shift;         //   from rows of x so much further on
+};
+
+/// z = (x, V^T x) with how = ghost, or y = (D U) z with how = read: row_strips.hpp, in another order.
+template <Access how>
+struct PanelRows {
+  static constexpr const char* name = how == Access::ghost ? "Project" : "Strips";
+  static constexpr bool by_blocks = true;
+  static constexpr int resident_blocks = 3;
+  const PanelTask* tasks;
+  const Panel* panels;
+  const Run* runs;
+  const i32* results;  // rows of the result; null: they are the panels' own numbers
+  const double* values;
+  Cost work;
+  Foreign<const double, how> operand;
+  Foreign<double, Access::write> result;
+
+  template <class V>
+  SORDINO_HD void fields(V&& visit) {
+    visit(operand);
+    visit(result);
+  }
+  SORDINO_HD void row(i32 task) const { row(task, OneThread{}); }
+  template <class Threads>
+  SORDINO_HD void row(i32 task, const Threads& threads) const {
+    const PanelTask t = tasks[task];
+    const bool together = t.work == Work::panel_by_block;
+    const int nth = together ? threads.warp : 0, among = together ? Threads::warps : 1;
+    if (t.work != Work::copy) {
+      for (i32 k = together ? 0 : threads.warp; k < t.count; k += together ? 1 : Threads::warps)
+        multiply(panels[t.first + k], nth, among, threads);
+      return;
+    }
+    const i32 all = Threads::warps * Threads::lanes;
+    for (i32 k = threads.warp * Threads::lanes + threads.lane; k < t.count; k += all)
+      result[t.first + k] = operand[t.first + t.shift + k];
+  }
+  Cost cost() const { return work; }
+
+ private:
+  static constexpr i32 loads = 8;  // on their way at once: more of them take registers that more threads make better use of
+
+  /// The chunks of a panel that one of `among` warps takes.
+  template <class Threads>
+  SORDINO_HD void multiply(const Panel& panel, int nth, int among, const Threads& threads) const {
+    i64 at = panel.values;
+    for (i32 first = 0; first < panel.rows; first += panel_rows) {
+      const i32 rows = panel.rows - first < panel_rows ? panel.rows - first : panel_rows;
+      group(panel, at, first, rows, nth, among, threads);
+      at += i64(rows) * panel.columns;
+    }
+  }
+  template <class Threads>
+  SORDINO_HD void group(const Panel& panel, i64 at, i32 first, i32 rows, int nth, int among, const Threads& threads) const {
+    double sums[panel_rows] = {};
+    const Run* next = runs + panel.runs;
+    Run run = *next;
+    for (i32 begin = nth * panel_chunk; begin < panel.columns; begin += among * panel_chunk) {
+      const i32 width = panel.columns - begin < panel_chunk ? panel.columns - begin : panel_chunk;
+      const double* chunk = values + at + i64(begin) * rows;
+      for (i32 k = threads.lane; k < panel_chunk; k += Threads::lanes) {  // once, on a GPU
+        double x = 0;
+        for (i32 half = 0; half < panel_rows; half += loads) {
+          double v[loads];  // the first ones on their way before the operand, whose place is to be looked up, is waited for
+          for (i32 i = 0; i < loads; i++) v[i] = k < width && half + i < rows ? read_once(chunk + (half + i) * width + k) : 0;
+          if (half == 0 && k < width) {
+            while (begin + k >= run.end) run = *++next;
+            x = operand[begin + k + run.shift];
+          }
+          for (i32 i = 0; i < loads; i++) sums[half + i] += v[i] * x;
+        }
+      }
+    }
+    threads.sum(sums, rows, among > 1, [&](i32 i, double sum) {
+      const i32 row = panel.first + first + i;
+      result[results ? results[row] : row] = sum;
+    });
+  }
+};
+
+using PanelKernels = KernelList<Kernel<PanelRows<Access::ghost>>, Kernel<PanelRows<Access::read>>>;
+
+}  // namespace sordino::hmatrix

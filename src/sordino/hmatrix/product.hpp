@@ -1,0 +1,59 @@
+// y = A x of some rows of an H-matrix, as a rank's engine is quickest with it; HMatrixOperator knows about ranks.
+#pragma once
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "sordino/hmatrix/hmatrix.hpp"
+#include "sordino/hmatrix/row_strips.hpp"
+#include "sordino/runtime/rank.hpp"
+
+namespace sordino::hmatrix {
+
+/// Where a product's vectors lie. Rows and columns are those of the tree's order.
+struct Layout {
+  RowRange rows;     // to be computed
+  Places x;          // where rows of x are
+  RowRange at_hand;  // rows of x that need not be awaited
+  i32 first = 0;     // row of y where rows.begin goes
+};
+
+class Product {
+ public:
+  virtual ~Product() = default;
+  virtual void record(Rank& rank, Vec x, Vec y, const StartDots& epilogue) const = 0;
+  /// What it holds itself, in the engine's memory.
+  virtual i64 bytes() const = 0;
+};
+
+/// On engines that compute with threads of a host: row_strips.hpp, with values where the matrix has them.
+std::unique_ptr<Product> strip_product(Rank& rank, const HMatrix& matrix, const Layout& layout);
+/// On GPUs: panel_rows.hpp, with a copy of the values. Memory of the host while it is made: 96 MiB.
+std::unique_ptr<Product> panel_product(Rank& rank, const HMatrix& matrix, const Layout& layout);
+
+/// Memory of an engine, given back even if a constructor ends early.
+class EngineMemory {
+ public:
+  explicit EngineMemory(Rank& rank) : rank_(rank) {}
+  EngineMemory(const EngineMemory&) = delete;
+  ~EngineMemory();
+  template <class T>
+  T* reserve(i64 count) {
+    return static_cast<T*>(take(std::size_t(count) * sizeof(T)));
+  }
+  template <class T>
+  const T* uploaded(const std::vector<T>& from) {
+    T* to = reserve<T>(i64(from.size()));
+    rank_.engine().upload(rank_, to, from.data(), from.size() * sizeof(T));
+    return to;
+  }
+  i64 bytes() const { return bytes_; }
+
+ private:
+  void* take(std::size_t bytes);
+  Rank& rank_;
+  std::vector<std::pair<void*, std::size_t>> pieces_;
+  i64 bytes_ = 0;
+};
+
+}  // namespace sordino::hmatrix
