@@ -1,4 +1,4 @@
-"""``sordino bench hmatrix``: what H-matrices of surfaces store, how accurate they are, how fast they are built and multiplied."""
+"""``sordino bench hmatrix``: H-matrices of surfaces: what they store, how accurate they are, how fast they are."""
 
 from __future__ import annotations
 
