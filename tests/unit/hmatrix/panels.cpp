@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
+#include <tuple>
 
 #include "check.hpp"
 #include "unit/fresh.hpp"
@@ -15,9 +17,31 @@ namespace {
 
 constexpr double nowhere = std::numeric_limits<double>::quiet_NaN();
 
-/// Runs tasks [begin, end) of a command.
+/// One of a block's threads. What they add up together is kept where all find it; the last one to come stores the sum.
+struct ThreadOfBlock {
+  static constexpr int lanes = 32, warps = 8;
+  using Sums = std::map<std::tuple<int, int, int>, double>;  // of a warp or -1, its n-th sums, which of them
+  int lane, warp;
+  Sums* sums;
+  mutable int calls = 0;
+
+  template <int M, class Store>
+  void sum(double (&s)[M], i32 count, bool of_block, const Store& store) const {
+    for (i32 i = 0; i < count; i++) store(i, (*sums)[{of_block ? -1 : warp, calls, i}] += s[i]);
+    calls++;
+  }
+};
+
 template <class Functor>
-void run(const Panels& panels, i32 begin, i32 end, const double* operand, double* result) {
+void run_by_block(const Functor& f, i32 task) {
+  ThreadOfBlock::Sums sums;
+  for (int warp = 0; warp < ThreadOfBlock::warps; warp++)
+    for (int lane = 0; lane < ThreadOfBlock::lanes; lane++) f.row(task, ThreadOfBlock{lane, warp, &sums});
+}
+
+/// Runs tasks [begin, end) of a command, by one thread or as a block's threads do it.
+template <class Functor>
+void run(const Panels& panels, i32 begin, i32 end, const double* operand, double* result, bool by_block = false) {
   std::vector<double> values(std::size_t(panels.values), nowhere);
   for (std::size_t p = 0; p < panels.panels.size(); p++) panels.fill(i32(p), values.data() + panels.panels[p].values);
   Functor f = {};
@@ -28,11 +52,11 @@ void run(const Panels& panels, i32 begin, i32 end, const double* operand, double
   f.values = values.data();
   f.operand.p = operand;
   f.result.p = result;
-  for (i32 t = begin; t < end; t++) f.row(t);
+  for (i32 t = begin; t < end; t++) by_block ? run_by_block(f, t) : f.row(t);
 }
 
 /// Rows of H x, in the tree's order, with x as a rank stores it: its own rows, and the others behind them.
-std::vector<double> product(const HMatrix& H, RowRange rows, const std::vector<double>& x) {
+std::vector<double> product(const HMatrix& H, RowRange rows, const std::vector<double>& x, bool by_block = false) {
   const i32 n = i32(H.size());
   const Places places{rows.begin, rows.size()};
   std::vector<double> stored(x.size()), y(std::size_t(rows.size()), nowhere);
@@ -41,8 +65,8 @@ std::vector<double> product(const HMatrix& H, RowRange rows, const std::vector<d
   const TermPanels project(terms, n, places, rows);
   const StripPanels strips(H, terms, rows, 0);
   std::vector<double> z(std::size_t(n + terms.count), nowhere);
-  run<PanelRows<Access::ghost>>(project, 0, i32(project.tasks.size()), stored.data(), z.data());
-  run<PanelRows<Access::read>>(strips, 0, i32(strips.tasks.size()), z.data(), y.data());
+  run<PanelRows<Access::ghost>>(project, 0, i32(project.tasks.size()), stored.data(), z.data(), by_block);
+  run<PanelRows<Access::read>>(strips, 0, i32(strips.tasks.size()), z.data(), y.data(), by_block);
   return y;
 }
 
@@ -70,6 +94,18 @@ TEST("panels multiply what is stored, and any cut of the rows has the same bits"
       NOTE("cut at ", cut);
       CHECK(same_bits(parts, whole));
     }
+  }
+}
+
+TEST("a block's threads share panels so that each value is multiplied once") {
+  NOTE(fresh::said());
+  fresh::Random random(72);
+  for (auto [m0, M] : {std::pair{3, 1}, {7, 9}, {12, 16}}) {
+    const HMatrix H = matrix(m0, M, {.compression = {.eps = 1e-5}});
+    const i32 n = i32(H.size());
+    NOTE("n = ", n);
+    const auto x = random.normals(n), alone = product(H, {0, n}, x);
+    CHECK(dense::distance(product(H, {0, n}, x, true), alone) <= 1e-14 * dense::norm(alone));
   }
 }
 
