@@ -29,6 +29,7 @@ class SolverOptions(PerSolve, total=False):
     basis: Literal["chebyshev", "monomial"]
     spectrum: Literal["ritz", "power"]
     restart: SupportsIndex
+    inner: SupportsIndex
     symmetry: Literal["auto", "hermitian", "symmetric", "general"]
     storage: Literal["auto", "csr", "dia", "symdia", "constant"]
     check_every: SupportsIndex

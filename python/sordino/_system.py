@@ -133,6 +133,10 @@ def _preconditioner(M: Any, n: int, numbers: bool) -> dict[str, Any]:
     if M is None:
         return {}
     what = "the preconditioner"
+    if isinstance(M, HMatrix):
+        if M.shape != (n, n):
+            raise BadArgument(f"{what} is of shape {M.shape}, and the matrix is {n} x {n}")
+        return {"coarse": M.native}
     if _is_operator(M):
         if tuple(M.shape) != (n, n):
             raise BadArgument(f"{what} is of shape {tuple(M.shape)}, and the matrix is {n} x {n}")

@@ -85,6 +85,10 @@ struct GivenSystem {
       system.hmatrix = &nb::cast<const PyHMatrix&>(h).matrix();
       hmatrix_ = h;
     }
+    if (nb::object h = get("coarse"); !h.is_none()) {
+      system.coarse = &nb::cast<const PyHMatrix&>(h).matrix();
+      coarse_ = h;
+    }
     system.nullspace = {basis_of(get("nullspace")), basis_of(get("left_nullspace"))};
     if (nb::object cuts = get("cuts"); !cuts.is_none()) system.cuts = nb::cast<std::vector<i64>>(cuts);
     if (nb::object cells = get("cells"); !cells.is_none()) {
@@ -115,7 +119,7 @@ struct GivenSystem {
   Array<i32> indices_;
   Array<double> data_;
   Array<i64> cells_;
-  nb::object hmatrix_;
+  nb::object hmatrix_, coarse_;
   std::tuple<Array<i64>, Array<i32>, Array<double>> inverse_;
 };
 

@@ -124,6 +124,8 @@ void validate(const Options& options) {
     bad_argument("s must be from 1 to " + std::to_string(gram::most_s) + ", not " + std::to_string(o.s));
   if (o.restart < 1 || o.restart > gmres::most_m)
     bad_argument("restart must be from 1 to " + std::to_string(gmres::most_m) + ", not " + std::to_string(o.restart));
+  if (o.inner < 1 || o.inner > most_inner)
+    bad_argument("inner must be from 1 to " + std::to_string(most_inner) + ", not " + std::to_string(o.inner));
   if (o.check_every < 1) bad_argument("check_every must be at least 1");
   parse_devices(o.devices);
 }

@@ -16,6 +16,7 @@ struct Options {
   std::string basis = "chebyshev";
   std::string spectrum = "ritz";
   int restart = 30;
+  int inner = 20;
   std::string nullspace = "none";
   std::string symmetry = "auto";
   std::string storage = "auto";
@@ -64,7 +65,9 @@ std::vector<int> parse_devices(const std::string& text);
 
 std::vector<std::string> solver_choices();
 constexpr int most_degree = 64;
-inline const std::vector<std::string> precond_choices{"auto", "none", "jacobi", "sqrt-jacobi", "chebyshev", "block-ilu"};
+constexpr int most_inner = 64;
+inline const std::vector<std::string> precond_choices{"auto",      "none",      "jacobi",      "sqrt-jacobi",
+                                                      "chebyshev", "block-ilu", "block-jacobi"};
 inline const std::vector<std::string> basis_choices{"chebyshev", "monomial"};
 inline const std::vector<std::string> spectrum_choices{"ritz", "power"};
 inline const std::vector<std::string> partition_choices{"blocks", "boxes", "metis"};
@@ -89,7 +92,8 @@ void Options::fields(V&& v) {
   v("precond", precond, "solve",
     "preconditioner; auto takes jacobi where the diagonal has no zero; sqrt-jacobi scales rows and columns by the roots of a "
     "positive diagonal instead, which iterations then need not read; chebyshev, for symmetric positive definite matrices, is a "
-    "polynomial that adds products but no sums; block-ilu, for matrices of grids, is an incomplete factorization of tiles",
+    "polynomial that adds products but no sums; block-ilu, for matrices of grids, is an incomplete factorization of tiles; "
+    "block-jacobi, for H-matrices, inverts the dense blocks on the diagonal",
     precond_choices);
   v("degree", degree, "solve", "products with A in an application of precond chebyshev", any);
   v("tile", tile, "solve",
@@ -113,6 +117,7 @@ void Options::fields(V&& v) {
     "steps of gmres after which it begins a new basis; it keeps so many vectors, and twice as many with a preconditioner that "
     "is no diagonal",
     any);
+  v("inner", inner, "solve", "steps of BiCGStab with a coarser H-matrix, where one is given as the preconditioner", any);
   v("nullspace", nullspace, "solve",
     "what A is known to map to zero: the constant vector, or nothing; b is projected onto the range of A, and x is orthogonal "
     "to it",

@@ -7,12 +7,24 @@
 #include "sordino/base/error.hpp"
 #include "sordino/base/range.hpp"
 #include "sordino/comm/communicator.hpp"
+#include "sordino/hmatrix/block_jacobi.hpp"
 #include "sordino/precond/given.hpp"
+#include "sordino/solvers/inner_bicgstab.hpp"
 
 namespace sordino {
 namespace {
 
 constexpr int pivot_channel = 6;
+
+/// Its rows and the matrix's must be in the same order.
+void check_coarse(const System& s) {
+  if (!s.hmatrix)
+    bad_argument("the preconditioner is an H-matrix, and the matrix is none: give an operator that multiplies by its inverse");
+  if (s.coarse->tree().order != s.hmatrix->tree().order)
+    bad_argument(
+        "the H-matrix of the preconditioner is of other points than the matrix, or has clusters of another size: make both "
+        "of the same surface with the same leaf");
+}
 
 void check_given(const System& s, const Options& o) {
   i64 n = s.A.n;
@@ -33,7 +45,12 @@ void check_given(const System& s, const Options& o) {
     bad_argument("the system has " + std::to_string(s.A.n) + " rows of " + std::to_string(s.A.words) +
                  " words, and the H-matrix " + std::to_string(s.hmatrix->size()) + " of one");
   if (s.hmatrix && !s.cuts.empty()) bad_argument("rows of an H-matrix are dealt out by the library: give no cuts");
-  const bool fits = o.precond == "auto" || o.precond == "none" || (s.hmatrix && o.precond == "jacobi");
+  const bool of_hmatrix = o.precond == "jacobi" || o.precond == "block-jacobi";
+  const bool fits = o.precond == "auto" || o.precond == "none" || (s.hmatrix && of_hmatrix);
+  if (o.precond == "block-jacobi" && !s.hmatrix)
+    bad_argument(
+        "precond block-jacobi inverts the dense blocks on the diagonal of an H-matrix, and the matrix is none: use jacobi");
+  if (s.coarse) check_coarse(s);
   if (!s.has_entries() && !fits) bad_argument(o.precond + " needs the entries of the matrix, which is " + s.stands_as());
 }
 
@@ -69,7 +86,7 @@ void check_cells(const System& s) {
 
 std::string preconditioner_of(const System& s, const Options& o) {
   if (s.brings_preconditioner()) return "given";
-  if (s.hmatrix) return o.precond == "none" ? "none" : "jacobi";
+  if (s.hmatrix) return o.precond == "auto" ? "jacobi" : o.precond;
   return s.product ? "none" : choose_preconditioner(s.A, o.precond);
 }
 
@@ -138,8 +155,17 @@ std::unique_ptr<Preconditioner> inverse_diagonal(Rank& rank, int space, const hm
   return std::make_unique<GivenDiagonal>(rank, space, d.data());
 }
 
+/// By the diagonal of what is multiplied with inside.
+std::unique_ptr<Preconditioner> inner_bicgstab_of(Part& p, Rank& rank, const System& s, const Partition& partition, int steps) {
+  const int space = p.A->space();
+  auto coarse = std::make_unique<hmatrix::HMatrixOperator>(rank, *s.coarse, partition, space);
+  p.coarse = coarse.get();
+  const Vec inverse = inverse_diagonal(rank, space, *s.coarse)->diagonal();
+  return std::make_unique<GivenOperator>(std::make_unique<InnerBicgstab>(rank, std::move(coarse), Scaling{inverse}, steps));
+}
+
 void build_preconditioner(Part& p, Rank& rank, const System& s, const ScaledMatrix* scaled, const Choice& c,
-                          const Partition& partition, int degree) {
+                          const Partition& partition, const Options& o) {
   Range range("set up the preconditioner");
   int space = p.A->space();
   if (c.preconditioner == "jacobi" && s.hmatrix) {
@@ -153,7 +179,7 @@ void build_preconditioner(Part& p, Rank& rank, const System& s, const ScaledMatr
     p.sqrt_jacobi = sqrt_jacobi.get();
     p.M = std::move(sqrt_jacobi);
   } else if (c.preconditioner == "chebyshev") {
-    auto chebyshev = std::make_unique<Chebyshev>(rank, *p.A, s.A, degree, c.bound);
+    auto chebyshev = std::make_unique<Chebyshev>(rank, *p.A, s.A, o.degree, c.bound);
     p.chebyshev = chebyshev.get();
     p.M = std::move(chebyshev);
   } else if (c.preconditioner == "block-ilu") {
@@ -161,11 +187,13 @@ void build_preconditioner(Part& p, Rank& rank, const System& s, const ScaledMatr
     auto ilu = std::make_unique<BlockIlu>(rank, s.A, space, c.tiling, c.method->needs_spd, width);
     p.ilu = ilu.get();
     p.M = std::make_unique<GivenOperator>(std::move(ilu));
+  } else if (s.coarse) {
+    p.M = inner_bicgstab_of(p, rank, s, partition, o.inner);
   } else if (s.preconditioner) {
     p.M = std::make_unique<GivenOperator>(
         std::make_unique<HostOperator>(rank, partition, space, "preconditioner on the host", s.preconditioner, s.A.words));
-  } else if (s.inverse.n > 0) {
-    auto entries = std::make_unique<CsrOperator>(rank, s.inverse, partition, space);
+  } else if (s.inverse.n > 0 || c.blocks) {
+    auto entries = std::make_unique<CsrOperator>(rank, c.blocks ? c.blocks->view() : s.inverse, partition, space);
     p.inverse = entries.get();
     p.M = std::make_unique<GivenOperator>(std::move(entries));
   } else if (!s.diagonal.empty()) {
@@ -173,6 +201,15 @@ void build_preconditioner(Part& p, Rank& rank, const System& s, const ScaledMatr
   } else {
     p.M = std::make_unique<Identity>();
   }
+}
+
+/// That the method takes an operator as the preconditioner, where it is one.
+void require_operators(const System& s, const Choice& c) {
+  const std::string& p = c.preconditioner;
+  if (s.brings_operator() || p == "chebyshev" || p == "block-ilu" || p == "block-jacobi") require_any_preconditioner(*c.method);
+  if (s.coarse && c.method->name != "gmres")
+    throw Error(Errc::unsupported, "a coarser H-matrix as the preconditioner is another operator in each step, which solver " +
+                                       c.method->name + " does not allow: use gmres");
 }
 
 }  // namespace
@@ -191,8 +228,9 @@ Choice choose(const System& s, const Options& o) {
     throw Error(Errc::unsupported,
                 "solver " + c.method->name +
                     " needs the entries of the matrix, which is given as a function: use cg, gropp, bicgstab or gmres");
-  if (s.brings_operator() || c.preconditioner == "chebyshev" || c.preconditioner == "block-ilu")
-    require_any_preconditioner(*c.method);
+  require_operators(s, c);
+  if (c.preconditioner == "block-jacobi")
+    c.blocks = std::make_shared<CsrMatrix>(hmatrix::inverse_of_diagonal_leaves(*s.hmatrix));
   if (c.preconditioner == "block-ilu") check_tiles(s, o);
   if (c.preconditioner == "chebyshev") {
     if (c.symmetry.empty() ? !is_symmetric(s.A) : c.symmetry == "general")
@@ -247,7 +285,7 @@ Part build_part(Rank& rank, const System& s, const Choice& c, const Options& o, 
                 const ScaledMatrix* scaled) {
   Part p;
   build_operator(p, rank, s, scaled, c, partition);
-  build_preconditioner(p, rank, s, scaled, c, partition, o.degree);
+  build_preconditioner(p, rank, s, scaled, c, partition, o);
   p.refused_row = factorize(rank, p, s.A);  // before the method prepares what hangs on M
   if (p.refused_row >= 0) return p;
   Range range("record the method");
@@ -272,7 +310,8 @@ void require_pivots(i64 row, const MethodEntry& m) {
 }
 
 i64 Part::operator_bytes() const {
-  return (entries ? entries->bytes() : 0) + (inverse ? inverse->bytes() : 0) + (hmatrix ? hmatrix->bytes() : 0);
+  return (entries ? entries->bytes() : 0) + (inverse ? inverse->bytes() : 0) + (hmatrix ? hmatrix->bytes() : 0) +
+         (coarse ? coarse->bytes() : 0);
 }
 
 void Part::update_values(Rank& rank, const CsrView& updated, const ScaledMatrix* scaled, double bound) {

@@ -18,11 +18,12 @@ namespace sordino {
 struct Choice {
   const MethodEntry* method = nullptr;
   std::string why_method = "";  // in words that go on after "the solver is ..., as "; empty: the machine is to decide
-  std::string preconditioner;   // none, jacobi, sqrt-jacobi, chebyshev, block-ilu or given
+  std::string preconditioner;   // none, jacobi, sqrt-jacobi, chebyshev, block-ilu, block-jacobi or given
   std::string symmetry = "";    // hermitian, symmetric or general; empty: nobody looked
   double bound = 0;             // of the eigenvalues of diag(A)^-1 A, for chebyshev
   StorageChoice storage = {};   // decided last, when the number of ranks is known
   Tiling tiling = {};           // of block-ilu, likewise
+  std::shared_ptr<const CsrMatrix> blocks = nullptr;  // the inverse of A's, for block-jacobi
 };
 
 /// Checks options and system, and decides all but what hangs on the number of ranks: the storage, and, for solver=auto and a
@@ -45,6 +46,7 @@ struct Part {
   CsrOperator* entries = nullptr;                     // A, where its entries are known
   CsrOperator* inverse = nullptr;                     // M^-1, likewise
   const hmatrix::HMatrixOperator* hmatrix = nullptr;  // A, where it is one
+  const hmatrix::HMatrixOperator* coarse = nullptr;   // and of M^-1
   std::unique_ptr<Preconditioner> M;
   Jacobi* jacobi = nullptr;
   SqrtJacobi* sqrt_jacobi = nullptr;

@@ -132,7 +132,10 @@ ChosenMethod choose_method(const System& s, const Options& o) {
   const MethodEntry* asked = o.solver == "auto" ? nullptr : &method(o.solver);
   if (asked) require_fit(*asked, s, o, {});
   auto is = checked(s, o, asked ? s.A.is_complex() && asked->needs_spd : true);
-  const Automatic taken = asked ? Automatic{asked->name, "asked for"} : is ? automatic(s, *is) : Automatic{"bicgstab", unknown};
+  const Automatic taken = asked      ? Automatic{asked->name, "asked for"}
+                          : s.coarse ? Automatic{"gmres", "the preconditioner is another operator in each step"}
+                          : is       ? automatic(s, *is)
+                                     : Automatic{"bicgstab", unknown};
   const MethodEntry& m = method(taken.name);
   require_fit(m, s, o, is);
   return {&m, taken.why, is ? name(*is) : ""};

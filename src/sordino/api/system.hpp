@@ -23,6 +23,8 @@ struct System {
   HostFunction product = {};  // y = A x, where its entries are not known
   /// Or an H-matrix, which must outlive the solver. All vectors are in the order of its tree; of A there is n.
   const hmatrix::HMatrix* hmatrix = nullptr;
+  /// Where A is an H-matrix: a coarser one of the same points, of which `Options::inner` steps of BiCGStab approximate M^-1.
+  const hmatrix::HMatrix* coarse = nullptr;
   CsrView A = {};                     // its arrays must outlive the solver; of a function: n and words
   HostFunction preconditioner = {};   // z = M^-1 r, for the methods that take any operator
   CsrView inverse = {};               // M^-1 by its entries, or of no rows; likewise, and its arrays must outlive the solver
@@ -43,7 +45,7 @@ struct System {
   bool has_entries() const { return !product && !hmatrix; }
   /// What goes on after "the matrix, which is ", where it has none.
   const char* stands_as() const { return hmatrix ? "an H-matrix" : "given as a function"; }
-  bool brings_operator() const { return preconditioner || inverse.n > 0; }
+  bool brings_operator() const { return preconditioner || inverse.n > 0 || coarse; }
   bool brings_preconditioner() const { return brings_operator() || !diagonal.empty(); }
 };
 

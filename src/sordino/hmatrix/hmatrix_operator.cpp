@@ -30,25 +30,29 @@ Partition balance(const HMatrix& matrix, int ranks) {
 }
 
 HMatrixOperator::HMatrixOperator(Rank& rank, const HMatrix& matrix, const Partition& partition)
-    : HMatrixOperator(rank, matrix, partition, false) {}
+    : HMatrixOperator(rank, matrix, partition, rank.add_space(distributed_space(partition, rank.id()))) {}
 
-std::unique_ptr<HMatrixOperator> HMatrixOperator::gathered(Rank& rank, const HMatrix& matrix, const Partition& partition) {
-  return std::unique_ptr<HMatrixOperator>(new HMatrixOperator(rank, matrix, partition, true));
+HMatrixOperator::HMatrixOperator(Rank& rank, const HMatrix& matrix, const Partition& partition, int on_space)
+    : space_(on_space) {
+  const RowRange own = own_rows(partition, rank.id());
+  exchange_ = make_halo(rank, partition, rank.space(space_), all_but(own, matrix.size()));
+  exchange_.consumer.rest = {{0, own.size()}};
+  make_product(rank, matrix, {own, {own.begin, own.size()}, own, 0});
 }
 
-HMatrixOperator::HMatrixOperator(Rank& rank, const HMatrix& matrix, const Partition& partition, bool gathers)
-    : gathers_(gathers) {
+std::unique_ptr<HMatrixOperator> HMatrixOperator::gathered(Rank& rank, const HMatrix& matrix, const Partition& partition) {
+  auto op = std::unique_ptr<HMatrixOperator>(new HMatrixOperator);
   const RowRange own = own_rows(partition, rank.id());
   const i32 n = i32(matrix.size());
-  Space space = gathers ? replicated_space(partition) : distributed_space(partition, rank.id());
-  if (gathers) {
-    exchange_ = make_gather(rank, partition, space);
-  } else {
-    exchange_ = make_halo(rank, partition, space, all_but(own, n));
-    exchange_.consumer.rest = {{0, own.size()}};
-  }
-  space_ = rank.add_space(std::move(space));
-  const Layout layout = gathers ? Layout{own, {0, n}, {0, n}, own.begin} : Layout{own, {own.begin, own.size()}, own, 0};
+  Space space = replicated_space(partition);
+  op->gathers_ = true;
+  op->exchange_ = make_gather(rank, partition, space);
+  op->space_ = rank.add_space(std::move(space));
+  op->make_product(rank, matrix, {own, {0, n}, {0, n}, own.begin});
+  return op;
+}
+
+void HMatrixOperator::make_product(Rank& rank, const HMatrix& matrix, const Layout& layout) {
   product_ = rank.engine().is_device() ? panel_product(rank, matrix, layout) : strip_product(rank, matrix, layout);
 }
 

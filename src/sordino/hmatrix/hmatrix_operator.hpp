@@ -20,6 +20,8 @@ class HMatrixOperator final : public Operator {
  public:
   /// Collective. `matrix` must outlive it. Vectors are distributed, in the order of the matrix's tree.
   HMatrixOperator(Rank& rank, const HMatrix& matrix, const Partition& partition);
+  /// The same on the space of another operator, of the same rows.
+  HMatrixOperator(Rank& rank, const HMatrix& matrix, const Partition& partition, int on_space);
   /// The same on replicated vectors: each rank multiplies its rows, and all ranks gather the result (000, section VI).
   static std::unique_ptr<HMatrixOperator> gathered(Rank& rank, const HMatrix& matrix, const Partition& partition);
 
@@ -33,9 +35,10 @@ class HMatrixOperator final : public Operator {
   i64 bytes() const { return product_->bytes(); }
 
  private:
-  HMatrixOperator(Rank& rank, const HMatrix& matrix, const Partition& partition, bool gathers);
+  HMatrixOperator() = default;
+  void make_product(Rank& rank, const HMatrix& matrix, const Layout& layout);
 
-  bool gathers_;
+  bool gathers_ = false;
   int space_ = -1;
   Exchange exchange_;
   std::unique_ptr<Product> product_;

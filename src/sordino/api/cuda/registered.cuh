@@ -9,6 +9,7 @@
 #include "sordino/runtime/cuda/enable.cuh"
 #include "sordino/solvers/complex_bicgstab.hpp"
 #include "sordino/solvers/driver_steps.hpp"
+#include "sordino/solvers/inner_bicgstab.hpp"
 #include "sordino/solvers/linear_system.hpp"
 #include "sordino/solvers/registry.hpp"
 
@@ -41,6 +42,7 @@ void enable_registered() {
   enable<order>(chebyshev::Kernels{});
   enable<order>(BlockIluKernels{});
   enable<order>(hmatrix::PanelKernels{});
+  enable<order>(inner_bicgstab::Kernels{});
   enable<order>(KernelList<Kernel<chebyshev::First, ConvergedSpd>>{});  // cg tests before it applies M
   enable<order>(KernelList<Kernel<TileSolve<tiles_of_warp>, ConvergedSpd>>{});
   enable_real_rows<order, SellRows, CsrRows<4>, CsrRows<32>>();
