@@ -66,7 +66,8 @@ class InnerBicgstab final : public Operator {
   Scaling d_;
   int steps_;
   Vec r_, rh_, p_, s_, v_, t_, ph_, sh_;
-  Scal rho_[2], rv_, ts_, tt_, rr_, zeta_;
+  Scal first_rho_, rho_[2], rr_[2];  // of the start; of even and odd steps
+  Scal rv_, ts_, tt_, zeta_;
 };
 
 }  // namespace sordino
