@@ -24,8 +24,9 @@ class PanelProduct final : public Product {
     strip_space_ = add_space(rank, i32(strips.tasks.size()));
     split_ = {{{0, project.early}}, {{project.early, i32(project.tasks.size())}}};
     if (split_.rest[0].size() == 0) split_.rest.clear();
-    project_.work = {8.0 * double(project.values + n), 2.0 * double(project.values)};
-    strips_.work = {8.0 * double(strips.values + n + terms.count), 2.0 * double(strips.values)};
+    const double of_z = n + double(terms.count);
+    project_.work = {8 * (double(project.values) + n + of_z), 2 * double(project.values)};
+    strips_.work = {8 * (double(strips.values) + of_z + layout.rows.size()), 2 * double(strips.values)};
   }
 
   void record(Rank& rank, Vec x, Vec y, const StartDots& epilogue) const override {

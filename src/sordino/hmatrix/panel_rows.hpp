@@ -70,41 +70,61 @@ struct PanelRows {
   Cost cost() const { return work; }
 
  private:
-  static constexpr i32 loads = 8;  // on their way at once: more of them take registers that more threads make better use of
+  static constexpr i32 loads = 8;  // of a chunk at once: more of them take registers that more threads make better use of
 
   /// The chunks of a panel that one of `among` warps takes.
   template <class Threads>
   SORDINO_HD void multiply(const Panel& panel, int nth, int among, const Threads& threads) const {
     i64 at = panel.values;
     for (i32 first = 0; first < panel.rows; first += panel_rows) {
-      const i32 rows = panel.rows - first < panel_rows ? panel.rows - first : panel_rows;
-      group(panel, at, first, rows, nth, among, threads);
-      at += i64(rows) * panel.columns;
+      const Group here{at, first, panel.rows - first < panel_rows ? panel.rows - first : panel_rows, nth, among};
+      if (here.rows > panel_rows / 2)
+        multiply<panel_rows, 1>(panel, here, threads);
+      else if (here.rows > panel_rows / 4)
+        multiply<panel_rows / 2, 2>(panel, here, threads);
+      else
+        multiply<panel_rows / 4, 4>(panel, here, threads);
+      at += i64(here.rows) * panel.columns;
     }
   }
-  template <class Threads>
-  SORDINO_HD void group(const Panel& panel, i64 at, i32 first, i32 rows, int nth, int among, const Threads& threads) const {
-    double sums[panel_rows] = {};
+  struct Group {
+    i64 values;
+    i32 first, rows;  // of the panel's
+    int nth, among;   // warps
+  };
+  /// Of up to M rows. Where they are few, a thread has `chunks` of its own on their way at once, in their order.
+  template <i32 M, int chunks, class Threads>
+  SORDINO_HD void multiply(const Panel& panel, const Group& g, const Threads& threads) const {
+    constexpr int ahead = Threads::lanes == 1 ? 1 : chunks;
+    constexpr i32 part = M < loads ? M : loads;
+    const i32 step = g.among * panel_chunk;
+    double sums[M] = {};
     const Run* next = runs + panel.runs;
     Run run = *next;
-    for (i32 begin = nth * panel_chunk; begin < panel.columns; begin += among * panel_chunk) {
-      const i32 width = panel.columns - begin < panel_chunk ? panel.columns - begin : panel_chunk;
-      const double* chunk = values + at + i64(begin) * rows;
+    for (i32 begin = g.nth * panel_chunk; begin < panel.columns; begin += ahead * step) {
       for (i32 k = threads.lane; k < panel_chunk; k += Threads::lanes) {  // once, on a GPU
-        double x = 0;
-        for (i32 half = 0; half < panel_rows; half += loads) {
-          double v[loads];  // the first ones on their way before the operand, whose place is to be looked up, is waited for
-          for (i32 i = 0; i < loads; i++) v[i] = k < width && half + i < rows ? read_once(chunk + (half + i) * width + k) : 0;
-          if (half == 0 && k < width) {
-            while (begin + k >= run.end) run = *++next;
-            x = operand[begin + k + run.shift];
+        double x[ahead] = {};
+        for (i32 row = 0; row < M; row += part) {
+          double v[ahead]
+                  [part];  // the first ones on their way before the operand, whose place is to be looked up, is waited for
+          for (int c = 0; c < ahead; c++) {
+            const i32 left = panel.columns - begin - c * step, width = left < panel_chunk ? left : panel_chunk;
+            const double* chunk = values + g.values + i64(begin + c * step) * g.rows + k;
+            for (i32 i = 0; i < part; i++) v[c][i] = k < width && row + i < g.rows ? read_once(chunk + (row + i) * width) : 0;
           }
-          for (i32 i = 0; i < loads; i++) sums[half + i] += v[i] * x;
+          for (int c = 0; row == 0 && c < ahead; c++) {
+            const i32 column = begin + c * step + k;
+            if (column >= panel.columns) break;
+            while (column >= run.end) run = *++next;
+            x[c] = operand[column + run.shift];
+          }
+          for (int c = 0; c < ahead; c++)
+            for (i32 i = 0; i < part; i++) sums[row + i] += v[c][i] * x[c];
         }
       }
     }
-    threads.sum(sums, rows, among > 1, [&](i32 i, double sum) {
-      const i32 row = panel.first + first + i;
+    threads.sum(sums, g.rows, g.among > 1, [&](i32 i, double sum) {
+      const i32 row = panel.first + g.first + i;
       result[results ? results[row] : row] = sum;
     });
   }

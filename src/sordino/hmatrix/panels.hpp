@@ -18,7 +18,7 @@ struct Terms {
   i32 count = 0;
 };
 
-/// Tables of one command. Memory: 32 B a panel, 16 B a task, 8 B a run, 4 B a term.
+/// Tables of one command. Memory: 24 B a panel, 16 B a task, 8 B a run, 4 B a term.
 class Panels {
  public:
   virtual ~Panels() = default;
