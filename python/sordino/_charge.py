@@ -79,6 +79,7 @@ def bem(
     compression: str = "aca+",
     recompress: bool = True,
     threads: int | None = None,
+    coarse: float | None = None,
     on_failure: str = "raise",
     callback: Callback | None = None,
     **options: Unpack[OnceOptions],
@@ -105,6 +106,9 @@ def bem(
         Accuracy of the compression, relative to the whole matrix. Looser than the triangles' own error is enough.
     eta, leaf, compression, recompress, threads
         As for :func:`sordino.hmatrix`.
+    coarse : float, optional
+        Accuracy of a second H-matrix, of which ``inner`` steps of BiCGStab (20) are then the preconditioner of
+        ``gmres``. It pays where products with the first one are dear and iterations many.
     on_failure, callback, **options
         As for :func:`sordino.solve`: ``solver`` (``"bicgstab"``), ``rtol`` (1e-5), ``ranks``, ``engine`` and others;
         ``precond="jacobi"``, the default, saves iterations where triangles differ in size.
@@ -134,10 +138,12 @@ def bem(
     surface = as_surface(surface)
     sides = right_hand_sides(surface, potential, field, capacitance)
     check_memory(surface.n, eps)
-    H = hmatrix(
-        surface, eps=eps, eta=eta, leaf=leaf, compression=compression, recompress=recompress, threads=threads
-    )
-    solution = solve(H, sides, on_failure=on_failure, callback=callback, **options)
+    settings: dict[str, Any] = {
+        "eta": eta, "leaf": leaf, "compression": compression, "recompress": recompress, "threads": threads,
+    }  # fmt: skip
+    H = hmatrix(surface, eps, **settings)
+    M = None if coarse is None else hmatrix(surface, coarse, **settings)
+    solution = solve(H, sides, M=M, on_failure=on_failure, callback=callback, **options)
     return charge_of(surface, H, solution, capacitance)
 
 

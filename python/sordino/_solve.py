@@ -46,9 +46,8 @@ class Solver:
     M : str, sparse or dense array, LinearOperator or function of a vector, optional
         The preconditioner: a word of the option `precond` (``"jacobi"``, ``"sqrt-jacobi"``, ``"block-ilu"``, ...), or
         an approximation of the inverse of A. One that is diagonal is fused into the solver's updates; any other
-        one works with ``cg`` (once an iteration), ``gmres`` (once) and ``bicgstab`` (twice): a matrix is distributed,
-        operators and functions are called as a LinearOperator A is. Where A is an :class:`HMatrix`, a coarser one of
-        the same surface: ``gmres`` takes `inner` steps of BiCGStab with it.
+        one works with ``cg``, ``gmres`` and ``bicgstab`` (twice an iteration): a matrix is distributed, functions are
+        called as a LinearOperator A is; of a coarser :class:`HMatrix`, ``gmres`` takes `inner` steps of BiCGStab.
     nullspace : array_like, shape (n,) or (n, k), or "constant", optional
         What a singular A maps to zero, by columns of any basis. b is then projected onto the range of A, x is
         orthogonal to the nullspace, and what is verified is ``||P b - A x|| <= max(rtol ||P b||, atol)``:

@@ -47,8 +47,9 @@ def main(argv: Sequence[str]) -> int:
     if not given.json:
         _announce(surface, settings if read is None else read.settings, notes)
     H = read if read is not None else _compressed(surface, settings, quiet=given.json)
+    coarse = _coarser(H, surface, settings, given)
     outputs.keep(H)
-    solution = _solved(H, sides, options, given, _problem(surface, H.statistics))
+    solution = _solved(H, coarse, sides, options, given, _problem(surface, H.statistics))
     if solution.x is None:  # another process has it
         return 0 if solution.converged else 3
     found = charge_of(surface, H, solution, given.capacitance)
@@ -97,6 +98,11 @@ def _parser() -> Parser:
     shape.add_argument("--compression", default="aca+", metavar="aca+|aca|full", help="method (default aca+)")
     shape.add_argument(
         "--no-recompress", action="store_true", help="keep the ranks that the method has found"
+    )
+    shape.add_argument(
+        "--coarse",
+        metavar="X",
+        help="accuracy of a second one, whose solutions, by --inner steps, precondition gmres",
     )
     shape.add_argument("--threads", metavar="N", help="threads that build it (default: one per core)")
     shape.add_argument("--save-matrix", metavar="FILE", help="write it, for --matrix (.hmatrix)")
@@ -178,11 +184,26 @@ def _compressed(surface: Surface, settings: dict[str, Any], *, quiet: bool) -> H
         return hmatrix(surface, **settings, progress=tell)
 
 
+def _coarser(H: HMatrix, surface: Surface, settings: dict[str, Any], given: Namespace) -> HMatrix | None:
+    """The preconditioner's, whose clusters are those of H, perhaps from a file."""
+    if given.coarse is None:
+        return None
+    same = {word: H.settings[word] for word in ("eta", "leaf")}
+    return _compressed(
+        surface, {**settings, **same, "eps": number(given.coarse, "--coarse")}, quiet=given.json
+    )
+
+
 def _solved(
-    H: HMatrix, sides: np.ndarray, options: dict[str, Any], given: Namespace, problem: dict[str, Any]
+    H: HMatrix,
+    coarse: HMatrix | None,
+    sides: np.ndarray,
+    options: dict[str, Any],
+    given: Namespace,
+    problem: dict[str, Any],
 ) -> Solution:
     """All columns; a Ctrl-C keeps the best so far."""
-    solver = Solver(H, **nullspaces(options, given, H.shape[0]))
+    solver = Solver(H, M=coarse, **nullspaces(options, given, H.shape[0]))
     with monitor.watch(solver.options["rtol"] or 0.0, given.monitor, quiet=given.json) as watched:
         try:
             solution = solver.solve(sides, on_failure="return", callback=watched)

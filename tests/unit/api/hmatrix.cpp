@@ -54,6 +54,53 @@ TEST("every method for general matrices solves an H-matrix's system on 1, 2, 3 a
   }
 }
 
+TEST("block Jacobi and BiCGStab with a coarser H-matrix save iterations on any number of ranks") {
+  NOTE(fresh::said());
+  fresh::Random random(95);
+  const hmatrix::HMatrix coarse(bem::Laplace(surfaces::sphere(5, 8).view()), {.compression = {.eps = 1e-1}});
+  const auto b = random.normals(sphere().size());
+  const auto all = dense::of(sphere());
+  for (int ranks : {1, 2, 3, 7}) {
+    auto iterations = [&](const char* solver, const char* precond, const hmatrix::HMatrix* M, int inner = 20) {
+      NOTE(solver, ", ", precond, M ? ", coarse" : "", ", ", ranks, " ranks");
+      Options o = options(solver, "host", ranks);
+      o.precond = precond;
+      o.rtol = 1e-9;
+      o.inner = inner;
+      System s = system_of(sphere());
+      s.coarse = M;
+      std::vector<double> x(b.size());
+      const Report r = Solver(s, o).solve(b.data(), x.data());
+      CHECK(r.status == Status::converged);
+      CHECK(dense::distance(dense::times(all, x), b) <= 1.01e-9 * dense::norm(b));
+      return r.iterations;
+    };
+    CHECK(iterations("bicgstab", "block-jacobi", nullptr) < iterations("bicgstab", "jacobi", nullptr));
+    CHECK(iterations("gmres", "block-jacobi", nullptr) < iterations("gmres", "jacobi", nullptr));
+    CHECK(iterations("auto", "auto", &coarse) <= 10);
+    CHECK(iterations("gmres", "auto", &coarse, 3) <= 20);
+  }
+}
+
+TEST("preconditioners of H-matrices that do not fit are refused with a sentence") {
+  const hmatrix::HMatrix other(bem::Laplace(surfaces::sphere(4, 10).view()), {});
+  System s = system_of(sphere());
+  s.coarse = &sphere();
+  CHECK(refusal(s, options("bicgstab", "host", 1)).find("another operator in each step") != std::string::npos);
+  Options o = options("gmres", "host", 1);
+  o.precond = "jacobi";
+  CHECK(refusal(s, o).find("choose one") != std::string::npos);
+  s.coarse = &other;
+  CHECK(refusal(s, options("gmres", "host", 1)).find("of other points than the matrix") != std::string::npos);
+  const CsrMatrix A = poisson(4, 4, 4, 7, 1);
+  System entries;
+  entries.A = A.view();
+  o.precond = "block-jacobi";
+  CHECK(refusal(entries, o).find("inverts the dense blocks on the diagonal of an H-matrix") != std::string::npos);
+  entries.coarse = &other;
+  CHECK(refusal(entries, options("gmres", "host", 1)).find("and the matrix is none") != std::string::npos);
+}
+
 TEST("the solver chosen for an H-matrix is bicgstab with Jacobi, the same bits on any number of ranks") {
   fresh::Random random(91);
   NOTE(fresh::said());
