@@ -38,6 +38,27 @@ def test_systems_are_solved_as_on_the_host(
     np.testing.assert_allclose(found.x, host.x, atol=1e-5 * np.abs(host.x).max())
 
 
+@pytest.mark.parametrize("ranks", ranks_here())
+@pytest.mark.parametrize("given", ["block-jacobi", "coarse"])
+def test_operators_precondition_as_on_the_host(matrix: sordino.HMatrix, given: str, ranks: int) -> None:
+    b = np.random.default_rng(5).standard_normal(matrix.shape[0])
+    M = sordino.hmatrix(sordino.surfaces.sphere(7, 12), 1e-1) if given == "coarse" else given
+    options = {"solver": "gmres", "M": M, "inner": 6, "rtol": 1e-9}
+    found = sordino.solve(matrix, b, engine="cuda", ranks=ranks, **options)
+    host = sordino.solve(matrix, b, engine="host", ranks=1, **options)
+    assert found.converged and np.linalg.norm(b - matrix @ found.x) <= 1.1e-9 * np.linalg.norm(b)
+    assert abs(found.iterations - host.iterations) <= 1 + host.iterations // 10
+
+
+@pytest.mark.parametrize("shape", [(3, 1), (5, 3), (6, 30)])
+def test_small_surfaces_and_wide_blocks(shape: tuple[int, int]) -> None:
+    H = sordino.hmatrix(sordino.surfaces.sphere(*shape), 1e-6)
+    b = np.random.default_rng(6).standard_normal(H.shape[0])
+    for ranks in ranks_here():
+        found = sordino.solve(H, b, engine="cuda", ranks=ranks, solver="bicgstab", rtol=1e-10)
+        assert found.converged and np.linalg.norm(b - H @ found.x) <= 1.1e-10 * np.linalg.norm(b)
+
+
 def test_the_same_bits_on_any_number_of_gpus(matrix: sordino.HMatrix) -> None:
     b = np.random.default_rng(4).standard_normal(matrix.shape[0])
     runs = {

@@ -6,7 +6,7 @@
 namespace sordino::hmatrix {
 
 /// The inverse of the dense leaves on the diagonal, which are those of the tree's leaf clusters, as a sparse matrix in the
-/// tree's order: a block of at most `leaf` rows each, or a few more. Cost: O(n leaf^2); memory 12 B an entry. Throws
+/// tree's order: a block of at most leaf + 1 rows each. Cost: O(n leaf^2); memory 12 B an entry. Throws
 /// bad_argument where one is singular.
 CsrMatrix inverse_of_diagonal_leaves(const HMatrix& matrix);
 
