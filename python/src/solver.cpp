@@ -82,7 +82,9 @@ struct GivenSystem {
       system.inverse = {n, ptr.data(), columns.data(), values.data(), 0, -1, words_};
     }
     if (nb::object h = get("hmatrix"); !h.is_none()) {
-      system.hmatrix = &nb::cast<const PyHMatrix&>(h).matrix();
+      const auto& held = nb::cast<const PyHMatrix&>(h);
+      system.hmatrix = held.matrix<double>();
+      system.complex_hmatrix = held.matrix<hmatrix::Number>();
       hmatrix_ = h;
     }
     system.nullspace = {basis_of(get("nullspace")), basis_of(get("left_nullspace"))};
