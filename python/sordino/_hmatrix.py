@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from ._native import core, translated
+from ._numbers import words
 from .errors import BadArgument, Unsupported
 
 #: One leaf: rows and columns from and to, in the matrix's order, and its rank; -1: dense.
@@ -29,9 +30,10 @@ def hmatrix(
     certify: bool = True,
     threads: int | None = None,
     kernel: str = "laplace",
+    wavenumber: float | None = None,
     progress: Callable[[float], Any] | None = None,
 ) -> HMatrix:
-    """Compress the matrix of a surface: the potential at each triangle's centroid of a unit charge on each other one.
+    """Compress the matrix of a surface: the potential at each triangle's centroid of a unit density on each other one.
 
     Parameters
     ----------
@@ -53,8 +55,11 @@ def hmatrix(
         `recompress`, blocks are those of HACApK.
     threads : int, optional
         As many as there are cores, if not given; at most 32 work. The values do not depend on it.
-    kernel : {"laplace"}
-        Laplace's single layer, constant on triangles, collocated, integrated in closed form; volts per C/m^2.
+    kernel : {"laplace", "helmholtz"}
+        Laplace's single layer, constant on triangles, collocated, integrated in closed form; volts per C/m^2. Or
+        Helmholtz', the integral of exp(i k r) / (4 pi r) in metres, to a relative 1e-9: the matrix is complex.
+    wavenumber : float, for helmholtz
+        k in 1/m, at least 0; edges have at most six wavelengths.
     progress : function of a number from 0 to 1, optional
         Called some ten times a second. What it raises ends the build.
 
@@ -80,6 +85,7 @@ def hmatrix(
         "recompress": bool(recompress),
         "certify": bool(certify),
         "threads": 0 if threads is None else _whole(threads, "threads", 1),
+        **_waves(str(kernel), wavenumber),
     }
     points, triangles = arrays_of(surface)
     with translated():
@@ -87,8 +93,19 @@ def hmatrix(
     return HMatrix(native, {**options, "kernel": str(kernel)}, fingerprint(points, triangles))
 
 
+def _waves(kernel: str, wavenumber: Any) -> dict[str, float]:
+    """What the kernel is told of waves."""
+    if kernel == "helmholtz" and wavenumber is None:
+        raise BadArgument("kernel helmholtz needs a wavenumber, in 1/m")
+    if kernel != "helmholtz" and wavenumber is not None:
+        raise BadArgument(f"wavenumber belongs to kernel helmholtz, and this one is {kernel}")
+    return {} if wavenumber is None else {"wavenumber": number(wavenumber, "wavenumber")}
+
+
 class HMatrix(LinearOperator):  # type: ignore[misc]  # SciPy has no types
-    """A compressed matrix, shape (n, n), float64: ``H @ x``, ``H.T @ x``, ``H @ X``; made by :func:`sordino.hmatrix`.
+    """A compressed matrix, shape (n, n): ``H @ x``, ``H.T @ x``, ``H.H @ x``, ``H @ X``; by :func:`sordino.hmatrix`.
+
+    Its ``dtype`` is float64, or complex128 with the kernel helmholtz.
 
     Products run on the threads of this process; :func:`sordino.solve` and :class:`sordino.Solver` distribute its rows
     over ranks. Vectors are in the order of the surface's triangles. Of several vectors at once eight share a pass over
@@ -110,7 +127,7 @@ class HMatrix(LinearOperator):  # type: ignore[misc]  # SciPy has no types
         self.geometry = geometry
         self.order: np.ndarray = native.order()
         self.order.flags.writeable = False
-        super().__init__(np.float64, (native.size(), native.size()))
+        super().__init__(np.float64 if native.words() == 1 else np.complex128, (native.size(), native.size()))
 
     @property
     def statistics(self) -> dict[str, Any]:
@@ -122,7 +139,7 @@ class HMatrix(LinearOperator):  # type: ignore[misc]  # SciPy has no types
         estimated from 32 of its rows; -1 of a matrix of zeros) and ``error_of_estimate`` (its standard error),
         ``seconds``.
         """
-        return {**self.native.statistics(), "dense_bytes": 8 * self.shape[0] ** 2}
+        return {**self.native.statistics(), "dense_bytes": self.dtype.itemsize * self.shape[0] ** 2}
 
     @property
     def blocks(self) -> np.ndarray:
@@ -134,33 +151,35 @@ class HMatrix(LinearOperator):  # type: ignore[misc]  # SciPy has no types
 
     def diagonal(self) -> np.ndarray:
         """The diagonal, shape (n,), in the order of the triangles."""
-        return self._back(self.native.diagonal())
+        return self._back(self.native.diagonal().view(self.dtype))
 
     def _back(self, values: np.ndarray) -> np.ndarray:
         result = np.empty_like(values)
         result[self.order] = values
         return result
 
-    def _product(self, x: np.ndarray, transposed: bool) -> np.ndarray:
-        if np.iscomplexobj(x):
+    def _product(self, x: np.ndarray, transposed: bool = False) -> np.ndarray:
+        if np.iscomplexobj(x) and self.dtype.kind == "f":
             return self._product(x.real, transposed) + 1j * self._product(x.imag, transposed)
-        columns = x.reshape(len(x), -1)
-        ordered = np.ascontiguousarray(columns[self.order], dtype=np.float64)
+        ordered = x.reshape(len(x), -1)[self.order]
         with translated():
-            flat = self.native.multiply(ordered, transposed)
-        return self._back(flat.reshape(ordered.shape)).reshape(x.shape)
+            product = product_of(self.native, ordered, transposed)
+        return self._back(product).reshape(x.shape)
+
+    def _adjoint_product(self, x: np.ndarray) -> np.ndarray:
+        return self._product(x.conj(), True).conj()
 
     def _matvec(self, x: np.ndarray) -> np.ndarray:
-        return self._product(x, False)
+        return self._product(x)
 
     def _rmatvec(self, x: np.ndarray) -> np.ndarray:
-        return self._product(x, True)
+        return self._adjoint_product(x)
 
     def _matmat(self, X: np.ndarray) -> np.ndarray:
-        return self._product(X, False)
+        return self._product(X)
 
     def _rmatmat(self, X: np.ndarray) -> np.ndarray:
-        return self._product(X, True)
+        return self._adjoint_product(X)
 
     def __repr__(self) -> str:
         s = self.statistics
@@ -172,6 +191,13 @@ class HMatrix(LinearOperator):  # type: ignore[misc]  # SciPy has no types
 
     def __reduce__(self) -> Any:
         raise Unsupported("an HMatrix holds memory of the compiled module, and cannot be pickled or copied")
+
+
+def product_of(native: Any, x: np.ndarray, transposed: bool = False) -> np.ndarray:
+    """A x or A^T x of the core's matrix, shape (n, columns), in the order of its tree; numbers are of its kind."""
+    kind = np.complex128 if native.words() == 2 else np.float64
+    flat: np.ndarray = native.multiply(words(np.ascontiguousarray(x, dtype=kind)), transposed)
+    return flat.view(kind).reshape(x.shape)
 
 
 def arrays_of(surface: Any) -> tuple[np.ndarray, np.ndarray]:

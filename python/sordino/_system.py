@@ -11,7 +11,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from ._callbacks import Function
 from ._device import host_copy
-from ._hmatrix import HMatrix
+from ._hmatrix import HMatrix, product_of
 from ._matrix import MOST_ROWS, CsrArrays, as_csr
 from ._numbers import is_complex, words
 from ._vectors import is_single
@@ -63,7 +63,7 @@ class System:
         if self.rows is not None:
             return self.rows.product(x)
         if "hmatrix" in self.given:
-            return self.given["hmatrix"].multiply(x[:, None])
+            return product_of(self.given["hmatrix"], x[:, None])[:, 0]
         return self.given["product"].apply(x)
 
     def precondition(self, r: np.ndarray) -> np.ndarray:
@@ -100,9 +100,9 @@ def as_system(A: Any, M: Any = None, *, own: bool = True) -> System:
     single = is_single(getattr(A, "dtype", None))
     given: dict[str, Any]
     if isinstance(A, HMatrix):
-        n, rows, numbers, given = A.shape[0], None, False, {"hmatrix": A.native}
-        if _holds_complex(M):
-            raise Unsupported("an H-matrix is real, and its preconditioner must be, too")
+        n, rows, numbers, given = A.shape[0], None, is_complex(A.dtype), {"hmatrix": A.native}
+        if _holds_complex(M) and not numbers:
+            raise Unsupported("the H-matrix is real, and its preconditioner must be, too")
     elif _is_operator(A):
         n, rows = _size_of(A, "the operator"), None
         numbers = _holds_complex(A) or _holds_complex(M)
@@ -136,6 +136,8 @@ def _preconditioner(M: Any, n: int, numbers: bool) -> dict[str, Any]:
     if isinstance(M, HMatrix):
         if M.shape != (n, n):
             raise BadArgument(f"{what} is of shape {M.shape}, and the matrix is {n} x {n}")
+        if numbers or is_complex(M.dtype):
+            raise Unsupported("complex H-matrices do not precondition, and are not preconditioned by one: use block-jacobi")
         return {"coarse": M.native}
     if _is_operator(M):
         if tuple(M.shape) != (n, n):

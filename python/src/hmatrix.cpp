@@ -4,6 +4,7 @@
 #include <nanobind/stl/unique_ptr.h>
 
 #include "hmatrix.hpp"
+#include "sordino/bem/helmholtz.hpp"
 #include "sordino/bem/laplace.hpp"
 
 namespace sordino::python {
@@ -42,9 +43,13 @@ BuildProgress progress_of(const nb::object& tell) {
   };
 }
 
-std::unique_ptr<Generator> generator_of(const std::string& kernel, const bem::SurfaceView& surface) {
-  if (kernel == "laplace") return std::make_unique<bem::Laplace>(surface);
-  bad_argument("there is no kernel '" + kernel + "': there is laplace");
+/// In 1/m; NaN where the kernel has none.
+double wavenumber_of(const nb::dict& options) {
+  return options.contains("wavenumber") ? nb::cast<double>(options["wavenumber"]) : std::nan("");
+}
+
+bem::SurfaceView view_of(const Triples<double>& points, const Triples<i64>& triangles) {
+  return {points.data(), i64(points.shape(0)), triangles.data(), i64(triangles.shape(0))};
 }
 
 constexpr i64 at_once = i64(1) << 17;  // values that Python is handed
@@ -93,17 +98,33 @@ Statistics statistics_of(const nb::dict& given) {
 
 }  // namespace
 
+template <class Make>
+void PyHMatrix::take(const std::string& kernel, const bem::SurfaceView& surface, double wavenumber, const Make& make) {
+  auto hold = [&]<class V>(const GeneratorOf<V>& generator) {
+    auto matrix = make(generator);
+    auto product = std::make_unique<HostProductOf<V>>(*matrix);
+    held_ = Held<V>{std::move(matrix), std::move(product)};
+  };
+  if (kernel == "laplace")
+    hold(bem::Laplace(surface));
+  else if (kernel == "helmholtz")
+    hold(bem::Helmholtz(surface, wavenumber));
+  else
+    bad_argument("there is no kernel '" + kernel + "': there are laplace, helmholtz");
+}
+
 std::unique_ptr<PyHMatrix> PyHMatrix::stored(Triples<double> points, Triples<i64> triangles, const std::string& kernel,
                                              const nb::dict& options, Array<i32> ranks, const nb::dict& statistics,
                                              const nb::object& read) {
   const BuildOptions o = options_of(options);
-  const auto generator = generator_of(kernel, {points.data(), i64(points.shape(0)), triangles.data(), i64(triangles.shape(0))});
   const Outline outline{std::vector<i32>(ranks.data(), ranks.data() + ranks.size()), statistics_of(statistics)};
   Source source(read, nb::cast<i64>(statistics["stored_bytes"]) / i64(sizeof(double)));
   std::unique_ptr<PyHMatrix> made(new PyHMatrix);
-  made->matrix_ = std::make_unique<HMatrix>(generator->points(), generator->size(), o.eta, o.leaf, outline,
-                                            [&](double* to, i64 count) { source.take(to, count); });
-  made->product_ = std::make_unique<HostProduct>(*made->matrix_);
+  auto make = [&]<class V>(const GeneratorOf<V>& generator) {
+    auto take = [&](V* to, i64 count) { source.take(hmatrix::words(to), words_of<V> * count); };
+    return std::make_unique<HMatrixOf<V>>(generator.points(), generator.size(), o.eta, o.leaf, outline, take);
+  };
+  made->take(kernel, view_of(points, triangles), wavenumber_of(options), make);
   return made;
 }
 
@@ -113,10 +134,11 @@ void PyHMatrix::values(const nb::object& write) const {
     if (!held.empty()) write(view(held.data(), held.size()));
     held.clear();
   };
-  matrix_->write([&](const double* from, i64 count) {
-    held.insert(held.end(), from, from + count);
+  auto tell = [&]<class V>(const V* from, i64 count) {
+    held.insert(held.end(), hmatrix::words(from), hmatrix::words(from) + words_of<V> * count);
     if (i64(held.size()) >= at_once) flush();
-  });
+  };
+  std::visit([&](const auto& h) { h.matrix->write(tell); }, held_);
   flush();
 }
 
@@ -124,21 +146,27 @@ PyHMatrix::PyHMatrix(Triples<double> points, Triples<i64> triangles, const std::
                      const nb::object& progress) {
   const BuildOptions o = options_of(options);
   const BuildProgress tell = progress_of(progress);
+  const double wavenumber = wavenumber_of(options);
+  const bem::SurfaceView surface = view_of(points, triangles);
   nb::gil_scoped_release release;
-  const auto generator = generator_of(kernel, {points.data(), i64(points.shape(0)), triangles.data(), i64(triangles.shape(0))});
-  matrix_ = std::make_unique<HMatrix>(*generator, o, tell);
-  product_ = std::make_unique<HostProduct>(*matrix_);
+  take(kernel, surface, wavenumber,
+       [&]<class V>(const GeneratorOf<V>& generator) { return std::make_unique<HMatrixOf<V>>(generator, o, tell); });
+}
+
+i64 PyHMatrix::size() const {
+  return std::visit([](const auto& h) { return h.matrix->size(); }, held_);
 }
 
 nb::dict PyHMatrix::statistics() const {
-  const Statistics& s = matrix_->statistics();
+  const Statistics& s = std::visit([](const auto& h) -> const Statistics& { return h.matrix->statistics(); }, held_);
+  const i64 value = i64(sizeof(double)) * words();
   nb::dict d;
   d["clusters"] = s.clusters;
   d["low_rank_blocks"] = s.low_rank_blocks;
   d["dense_blocks"] = s.dense_blocks;
   d["nodes"] = s.nodes;
-  d["stored_bytes"] = matrix_->stored_bytes();
-  d["low_rank_bytes"] = 8 * s.low_rank_values;
+  d["stored_bytes"] = value * s.stored_values;
+  d["low_rank_bytes"] = value * s.low_rank_values;
   d["mean_rank"] = s.mean_rank;
   d["max_rank"] = s.largest_rank;
   d["redone_blocks"] = s.redone_blocks;
@@ -151,23 +179,38 @@ nb::dict PyHMatrix::statistics() const {
 
 nb::object PyHMatrix::blocks() const {
   std::vector<i64> table;
-  for (const Leaf& l : matrix_->leaves())
-    table.insert(table.end(), {l.block.rows.begin, l.block.rows.end, l.block.columns.begin, l.block.columns.end, l.rank});
+  auto add = [&](const auto& h) {
+    for (const auto& [block, rank, u, v] : h.matrix->leaves())
+      table.insert(table.end(), {block.rows.begin, block.rows.end, block.columns.begin, block.columns.end, rank});
+  };
+  std::visit(add, held_);
   return owned_table(std::move(table), 5);
 }
 
 nb::object PyHMatrix::order() const {
-  const auto& order = matrix_->tree().order;
+  const auto& order = std::visit([](const auto& h) -> const auto& { return h.matrix->tree().order; }, held_);
   return owned_array(std::vector<i64>(order.begin(), order.end()));
 }
 
+nb::object PyHMatrix::diagonal() const {
+  auto copy = [this](const auto& h) {
+    const auto d = h.matrix->diagonal();
+    return std::vector<double>(hmatrix::words(d.data()), hmatrix::words(d.data()) + words() * d.size());
+  };
+  return owned_array(std::visit(copy, held_));
+}
+
 nb::object PyHMatrix::multiply(Columns x, bool transposed) const {
-  if (i64(x.shape(0)) != matrix_->size())
-    bad_argument("a vector has " + std::to_string(x.shape(0)) + " rows, and the matrix " + std::to_string(matrix_->size()));
+  if (i64(x.shape(0)) != size())
+    bad_argument("a vector has " + std::to_string(x.shape(0)) + " rows, and the matrix " + std::to_string(size()));
+  const int columns = int(x.shape(1)) / words();
   std::vector<double> y(x.size());
+  auto product = [&]<class V>(const Held<V>& h) {
+    h.product->multiply(reinterpret_cast<const V*>(x.data()), reinterpret_cast<V*>(y.data()), columns, transposed);
+  };
   {
     nb::gil_scoped_release release;
-    product_->multiply(x.data(), y.data(), int(x.shape(1)), transposed);
+    std::visit(product, held_);
   }
   return owned_array(std::move(y));
 }
@@ -180,11 +223,12 @@ void define_hmatrix(nb::module_& m) {
       .def_static("stored", &PyHMatrix::stored, "points"_a, "triangles"_a, "kernel"_a, "options"_a, "ranks"_a, "statistics"_a,
                   "read"_a)
       .def("values", &PyHMatrix::values, "write"_a)
-      .def("size", [](const PyHMatrix& h) { return h.matrix().size(); })
+      .def("size", &PyHMatrix::size)
+      .def("words", &PyHMatrix::words)
       .def("statistics", &PyHMatrix::statistics)
       .def("blocks", &PyHMatrix::blocks)
       .def("order", &PyHMatrix::order)
-      .def("diagonal", [](const PyHMatrix& h) { return owned_array(h.matrix().diagonal()); })
+      .def("diagonal", &PyHMatrix::diagonal)
       .def("multiply", &PyHMatrix::multiply, "x"_a, "transposed"_a = false);
 }
 

@@ -1,16 +1,19 @@
 // An H-matrix that Python holds, and solvers view.
 #pragma once
 #include <memory>
+#include <variant>
 
 #include "convert.hpp"
+#include "sordino/bem/surface.hpp"
 #include "sordino/hmatrix/host_product.hpp"
 
 namespace sordino::python {
 
-/// All vectors are in the order of the matrix's tree.
+/// All vectors are in the order of the matrix's tree. Arrays of values are doubles, of complex ones pairs of them.
 class PyHMatrix {
  public:
-  /// points [.][3] and triangles [n][3]; `progress` is told shares from 0 to 1.
+  /// points [.][3] and triangles [n][3]; `progress` is told shares from 0 to 1. With the kernel helmholtz, whose wavenumber is
+  /// among the options, the matrix is complex.
   PyHMatrix(nb::ndarray<const double, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu> points,
             nb::ndarray<const i64, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu> triangles, const std::string& kernel,
             const nb::dict& options, const nb::object& progress);
@@ -22,18 +25,36 @@ class PyHMatrix {
                                            const nb::dict& statistics, const nb::object& read);
   /// Calls write(values) with all of them, some at a time, in arrays that live for the call alone.
   void values(const nb::object& write) const;
-  const hmatrix::HMatrix& matrix() const { return *matrix_; }
+  /// The matrix, if its values are V; or null.
+  template <class V>
+  const hmatrix::HMatrixOf<V>* matrix() const {
+    const auto* held = std::get_if<Held<V>>(&held_);
+    return held ? held->matrix.get() : nullptr;
+  }
+  i64 size() const;
+  /// Of a value: 2 of a complex one.
+  int words() const { return held_.index() == 0 ? 1 : 2; }
   nb::dict statistics() const;
   /// [leaves][5]: rows from and to, columns from and to, rank (-1: dense).
   nb::object blocks() const;
   nb::object order() const;
-  /// x [n][columns]; the result is flat.
+  nb::object diagonal() const;
+  /// x [n][columns][words], as two dimensions; the result is flat.
   nb::object multiply(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> x, bool transposed) const;
 
  private:
+  template <class V>
+  struct Held {
+    std::unique_ptr<hmatrix::HMatrixOf<V>> matrix;
+    std::unique_ptr<hmatrix::HostProductOf<V>> product;
+  };
+
   PyHMatrix() = default;
-  std::unique_ptr<hmatrix::HMatrix> matrix_;
-  std::unique_ptr<hmatrix::HostProduct> product_;
+  /// Takes the matrix that make(generator) builds of the kernel's generator.
+  template <class Make>
+  void take(const std::string& kernel, const bem::SurfaceView& surface, double wavenumber, const Make& make);
+
+  std::variant<Held<double>, Held<hmatrix::Number>> held_;
 };
 
 }  // namespace sordino::python

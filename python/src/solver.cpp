@@ -82,11 +82,13 @@ struct GivenSystem {
       system.inverse = {n, ptr.data(), columns.data(), values.data(), 0, -1, words_};
     }
     if (nb::object h = get("hmatrix"); !h.is_none()) {
-      system.hmatrix = &nb::cast<const PyHMatrix&>(h).matrix();
+      const auto& held = nb::cast<const PyHMatrix&>(h);
+      system.hmatrix = held.matrix<double>();
+      system.complex_hmatrix = held.matrix<hmatrix::Number>();
       hmatrix_ = h;
     }
     if (nb::object h = get("coarse"); !h.is_none()) {
-      system.coarse = &nb::cast<const PyHMatrix&>(h).matrix();
+      system.coarse = nb::cast<const PyHMatrix&>(h).matrix<double>();
       coarse_ = h;
     }
     system.nullspace = {basis_of(get("nullspace")), basis_of(get("left_nullspace"))};

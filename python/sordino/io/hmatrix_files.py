@@ -55,9 +55,10 @@ def save_hmatrix(output: OutputFile | str | os.PathLike[str], matrix: HMatrix) -
             with archive.open("ranks.npy", "w") as member:
                 np.lib.format.write_array(member, matrix.blocks["rank"].astype("<i4"), allow_pickle=False)
             with archive.open("values.npy", "w", force_zip64=True) as member:
-                shape = (about["statistics"]["stored_bytes"] // 8,)
+                kind = matrix.dtype.newbyteorder("<")
+                shape = (about["statistics"]["stored_bytes"] // kind.itemsize,)
                 np.lib.format.write_array_header_1_0(
-                    member, {"descr": "<f8", "fortran_order": False, "shape": shape}
+                    member, {"descr": kind.str, "fortran_order": False, "shape": shape}
                 )
                 matrix.native.values(lambda values: member.write(values.astype("<f8", copy=False).data))
 
@@ -97,7 +98,8 @@ def load_hmatrix(path: str | os.PathLike[str], surface: Any) -> HMatrix:
             if np.lib.format.read_magic(member) != (1, 0):
                 raise ValueError
             shape, _, kind = np.lib.format.read_array_header_1_0(member)
-            if shape != (about["statistics"]["stored_bytes"] // 8,) or kind != np.dtype("<f8"):
+            expected = np.dtype("<c16" if about["settings"]["kernel"] == "helmholtz" else "<f8")
+            if shape != (about["statistics"]["stored_bytes"] // expected.itemsize,) or kind != expected:
                 raise ValueError
 
             def read(values: np.ndarray) -> None:

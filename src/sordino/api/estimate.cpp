@@ -89,7 +89,7 @@ std::vector<i64> estimate_memory(const System& system, const Options& options, i
                                  const std::optional<Machine>& machine) {
   if (system.A.words != 1 && (options.nullspace != "none" || !system.nullspace.empty()))
     throw Error(Errc::unsupported, "nullspaces of complex systems are not supported");
-  if (system.hmatrix)
+  if (system.has_hmatrix())
     throw Error(Errc::unsupported,
                 "memory is foretold of matrices by their entries: an H-matrix says what it stores, and a "
                 "solver what it holds");

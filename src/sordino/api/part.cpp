@@ -18,12 +18,28 @@ constexpr int pivot_channel = 6;
 
 /// Its rows and the matrix's must be in the same order.
 void check_coarse(const System& s) {
+  if (s.complex_hmatrix)
+    throw Error(Errc::unsupported, "a complex H-matrix is not preconditioned by another one: use block-jacobi");
   if (!s.hmatrix)
     bad_argument("the preconditioner is an H-matrix, and the matrix is none: give an operator that multiplies by its inverse");
   if (s.coarse->tree().order != s.hmatrix->tree().order)
     bad_argument(
         "the H-matrix of the preconditioner is of other points than the matrix, or has clusters of another size: make both "
         "of the same surface with the same leaf");
+}
+
+/// f of the H-matrix, real or complex.
+template <class F>
+auto of_hmatrix(const System& s, const F& f) {
+  return s.hmatrix ? f(*s.hmatrix) : f(*s.complex_hmatrix);
+}
+
+template <class V>
+void require_size(const System& s, const hmatrix::HMatrixOf<V>& matrix) {
+  constexpr int words = hmatrix::words_of<V>;
+  if (s.A.n != matrix.size() || s.A.words != words)
+    bad_argument("the system has " + std::to_string(s.A.n) + " rows of " + std::to_string(s.A.words) +
+                 " words, and the H-matrix " + std::to_string(matrix.size()) + " of " + (words == 1 ? "one" : "two"));
 }
 
 void check_given(const System& s, const Options& o) {
@@ -41,13 +57,12 @@ void check_given(const System& s, const Options& o) {
   for (std::size_t i = 0; i < s.diagonal.size(); i++)
     if (!std::isfinite(s.diagonal[i]))
       bad_argument("the preconditioner holds a NaN or Inf at row " + std::to_string(i / s.A.words));
-  if (s.hmatrix && (s.A.n != s.hmatrix->size() || s.A.words != 1))
-    bad_argument("the system has " + std::to_string(s.A.n) + " rows of " + std::to_string(s.A.words) +
-                 " words, and the H-matrix " + std::to_string(s.hmatrix->size()) + " of one");
-  if (s.hmatrix && !s.cuts.empty()) bad_argument("rows of an H-matrix are dealt out by the library: give no cuts");
-  const bool of_hmatrix = o.precond == "jacobi" || o.precond == "block-jacobi";
-  const bool fits = o.precond == "auto" || o.precond == "none" || (s.hmatrix && of_hmatrix);
-  if (o.precond == "block-jacobi" && !s.hmatrix)
+  if (s.hmatrix && s.complex_hmatrix) bad_argument("there are two H-matrices: give one");
+  if (s.has_hmatrix()) of_hmatrix(s, [&](const auto& matrix) { require_size(s, matrix); });
+  if (s.has_hmatrix() && !s.cuts.empty()) bad_argument("rows of an H-matrix are dealt out by the library: give no cuts");
+  const bool of_blocks = o.precond == "block-jacobi";
+  const bool fits = o.precond == "auto" || o.precond == "none" || (s.has_hmatrix() && (of_blocks || o.precond == "jacobi"));
+  if (of_blocks && !s.has_hmatrix())
     bad_argument(
         "precond block-jacobi inverts the dense blocks on the diagonal of an H-matrix, and the matrix is none: use jacobi");
   if (s.coarse) check_coarse(s);
@@ -86,7 +101,7 @@ void check_cells(const System& s) {
 
 std::string preconditioner_of(const System& s, const Options& o) {
   if (s.brings_preconditioner()) return "given";
-  if (s.hmatrix) return o.precond == "auto" ? "jacobi" : o.precond;
+  if (s.has_hmatrix()) return o.precond == "auto" ? "jacobi" : o.precond;
   return s.product ? "none" : choose_preconditioner(s.A, o.precond);
 }
 
@@ -104,10 +119,16 @@ void check_diagonal(const System& s, const MethodEntry& m) {
 }
 
 /// Jacobi's own conditions, of an H-matrix.
-void check_diagonal_of(const hmatrix::HMatrix& matrix, const MethodEntry& m) {
-  for (double entry : matrix.diagonal()) {
-    if (entry == 0) bad_argument("precond jacobi divides by the diagonal, which has a zero: use none");
-    if (m.takes_roots && !(entry > 0))
+template <class V>
+void check_diagonal_of(const hmatrix::HMatrixOf<V>& matrix, const MethodEntry& m) {
+  const bool needs_real = hmatrix::words_of<V> == 2 && m.complex == Factors::of_words;  // of Hermitian matrices
+  for (V entry : matrix.diagonal()) {
+    const double real = hmatrix::real_part(entry);
+    const bool is_real = hmatrix::squared(entry) == real * real;
+    if (hmatrix::magnitude(entry) == 0) bad_argument("precond jacobi divides by the diagonal, which has a zero: use none");
+    if (needs_real && !is_real)
+      bad_argument("solver " + m.name + " needs a Hermitian matrix, and this one's diagonal is not real: use bicgstab");
+    if (m.takes_roots && !(real > 0))
       bad_argument("solver " + m.name + " takes the square roots of the diagonal, which is not positive: use bicgstab");
   }
 }
@@ -124,10 +145,12 @@ void build_operator(Part& p, Rank& rank, const System& s, const ScaledMatrix* sc
     p.A = std::make_unique<HostOperator>(rank, partition, "product on the host", s.product, s.A.words);
     return;
   }
-  if (s.hmatrix) {
+  if (s.has_hmatrix()) {
     using hmatrix::HMatrixOperator;
-    auto matrix = c.method->replicated ? HMatrixOperator::gathered(rank, *s.hmatrix, partition)
-                                       : std::make_unique<HMatrixOperator>(rank, *s.hmatrix, partition);
+    auto matrix = of_hmatrix(s, [&](const auto& H) {
+      return c.method->replicated ? HMatrixOperator::gathered(rank, H, partition)
+                                  : std::make_unique<HMatrixOperator>(rank, H, partition);
+    });
     p.hmatrix = matrix.get();
     p.A = std::move(matrix);
     return;
@@ -149,10 +172,11 @@ void check_tiles(const System& s, const Options& o) {
 }
 
 /// Of an H-matrix, whose diagonal lies in dense leaves.
-std::unique_ptr<Preconditioner> inverse_diagonal(Rank& rank, int space, const hmatrix::HMatrix& matrix) {
-  std::vector<double> d = matrix.diagonal();
-  for (double& entry : d) entry = 1 / entry;
-  return std::make_unique<GivenDiagonal>(rank, space, d.data());
+template <class V>
+std::unique_ptr<Preconditioner> inverse_diagonal(Rank& rank, int space, const hmatrix::HMatrixOf<V>& matrix, Factors factors) {
+  std::vector<V> d = matrix.diagonal();
+  for (V& entry : d) entry = hmatrix::quotient(V{1}, entry);
+  return std::make_unique<GivenDiagonal>(rank, space, hmatrix::words(d.data()), factors);
 }
 
 /// By the diagonal of what is multiplied with inside.
@@ -160,7 +184,7 @@ std::unique_ptr<Preconditioner> inner_bicgstab_of(Part& p, Rank& rank, const Sys
   const int space = p.A->space();
   auto coarse = std::make_unique<hmatrix::HMatrixOperator>(rank, *s.coarse, partition, space);
   p.coarse = coarse.get();
-  const Vec inverse = inverse_diagonal(rank, space, *s.coarse)->diagonal();
+  const Vec inverse = inverse_diagonal(rank, space, *s.coarse, Factors::real)->diagonal();
   return std::make_unique<GivenOperator>(std::make_unique<InnerBicgstab>(rank, std::move(coarse), Scaling{inverse}, steps));
 }
 
@@ -168,8 +192,8 @@ void build_preconditioner(Part& p, Rank& rank, const System& s, const ScaledMatr
                           const Partition& partition, const Options& o) {
   Range range("set up the preconditioner");
   int space = p.A->space();
-  if (c.preconditioner == "jacobi" && s.hmatrix) {
-    p.M = inverse_diagonal(rank, space, *s.hmatrix);
+  if (c.preconditioner == "jacobi" && s.has_hmatrix()) {
+    p.M = of_hmatrix(s, [&](const auto& H) { return inverse_diagonal(rank, space, H, c.method->complex); });
   } else if (c.preconditioner == "jacobi") {
     auto jacobi = std::make_unique<Jacobi>(rank, s.A, space, c.method->complex);
     p.jacobi = jacobi.get();
@@ -230,7 +254,8 @@ Choice choose(const System& s, const Options& o) {
                     " needs the entries of the matrix, which is given as a function: use cg, gropp, bicgstab or gmres");
   require_operators(s, c);
   if (c.preconditioner == "block-jacobi")
-    c.blocks = std::make_shared<CsrMatrix>(hmatrix::inverse_of_diagonal_leaves(*s.hmatrix));
+    c.blocks =
+        of_hmatrix(s, [](const auto& H) { return std::make_shared<const CsrMatrix>(hmatrix::inverse_of_diagonal_leaves(H)); });
   if (c.preconditioner == "block-ilu") check_tiles(s, o);
   if (c.preconditioner == "chebyshev") {
     if (c.symmetry.empty() ? !is_symmetric(s.A) : c.symmetry == "general")
@@ -239,10 +264,10 @@ Choice choose(const System& s, const Options& o) {
   }
   if (c.preconditioner == "sqrt-jacobi") require_scalable(*c.method);
   check_diagonal(s, *c.method);
-  if (!s.hmatrix)
+  if (!s.has_hmatrix())
     require_roots(*c.method, c.preconditioner, s.A);
   else if (c.preconditioner == "jacobi")
-    check_diagonal_of(*s.hmatrix, *c.method);
+    of_hmatrix(s, [&](const auto& H) { check_diagonal_of(H, *c.method); });
   return c;
 }
 
@@ -265,7 +290,7 @@ Partition partition_of(const System& s, const Choice& c, int ranks) {
       bad_argument("rows are cut for " + std::to_string(s.cuts.size() - 1) + " ranks, and there are " + std::to_string(ranks));
     return balance_within(s.A, s.cuts);
   }
-  if (s.hmatrix) return hmatrix::balance(*s.hmatrix, ranks);
+  if (s.has_hmatrix()) return of_hmatrix(s, [&](const auto& H) { return hmatrix::balance(H, ranks); });
   return s.product ? even_partition(s.A.n, ranks) : balance(s.A, ranks);
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sordino/api/options.hpp"
+#include "sordino/hmatrix/hmatrix.hpp"
 #include "sordino/linalg/csr.hpp"
 #include "sordino/linalg/host_operator.hpp"
 #include "sordino/linalg/nullspace.hpp"
@@ -12,10 +13,6 @@
 
 namespace sordino {
 
-namespace hmatrix {
-class HMatrix;
-}
-
 /// A matrix, by its entries, as a function that multiplies by it or as an H-matrix, and what belongs to it. Functions, and the
 /// watch's look, are called on the thread of rank 0. Of a complex matrix (A.words is 2) all vectors and values, here and in a
 /// Solver, are pairs: real and imaginary part.
@@ -23,10 +20,11 @@ struct System {
   HostFunction product = {};  // y = A x, where its entries are not known
   /// Or an H-matrix, which must outlive the solver. All vectors are in the order of its tree; of A there is n.
   const hmatrix::HMatrix* hmatrix = nullptr;
-  /// Where A is an H-matrix: a coarser one of the same points, of which `Options::inner` steps of BiCGStab approximate M^-1.
+  const hmatrix::ComplexHMatrix* complex_hmatrix = nullptr;  // likewise
+  /// Where A is a real H-matrix: a coarser one of the same points, of which `Options::inner` steps of BiCGStab approximate M^-1.
   const hmatrix::HMatrix* coarse = nullptr;
-  CsrView A = {};                     // its arrays must outlive the solver; of a function: n and words
-  HostFunction preconditioner = {};   // z = M^-1 r, for the methods that take any operator
+  CsrView A = {};                                            // its arrays must outlive the solver; of a function: n and words
+  HostFunction preconditioner = {};                          // z = M^-1 r, for the methods that take any operator
   CsrView inverse = {};               // M^-1 by its entries, or of no rows; likewise, and its arrays must outlive the solver
   std::vector<double> diagonal = {};  // [n] or empty: M^-1 as a diagonal
   /// What a singular A maps to zero, by columns of any basis, and its transpose, where that is another space. b is then
@@ -42,9 +40,10 @@ struct System {
   Watch watch = {};  // its iterations are counted anew after restarts and residual replacements
 
   i64 words() const { return A.n * A.words; }  // of a vector
-  bool has_entries() const { return !product && !hmatrix; }
+  bool has_entries() const { return !product && !has_hmatrix(); }
+  bool has_hmatrix() const { return hmatrix || complex_hmatrix; }
   /// What goes on after "the matrix, which is ", where it has none.
-  const char* stands_as() const { return hmatrix ? "an H-matrix" : "given as a function"; }
+  const char* stands_as() const { return has_hmatrix() ? "an H-matrix" : "given as a function"; }
   bool brings_operator() const { return preconditioner || inverse.n > 0 || coarse; }
   bool brings_preconditioner() const { return brings_operator() || !diagonal.empty(); }
 };

@@ -1,42 +1,13 @@
 #include "sordino/bem/laplace.hpp"
 
 #include <numbers>
-#include <string>
-
-#include "sordino/base/error.hpp"
 
 namespace sordino::bem {
-namespace {
-
-Point corner(const SurfaceView& s, i64 triangle, int k) {
-  const i64 c = s.triangles[3 * triangle + k];
-  const std::string which = "corner " + std::to_string(k) + " of triangle " + std::to_string(triangle);
-  if (c < 0 || c >= s.n_corners)
-    bad_argument(which + " is point " + std::to_string(c) + ", and there are " + std::to_string(s.n_corners));
-  const double* p = s.corners + 3 * c;
-  if (!std::isfinite(p[0]) || !std::isfinite(p[1]) || !std::isfinite(p[2])) bad_argument(which + " is not finite");
-  return {p[0], p[1], p[2]};
-}
-
-}  // namespace
-
-Laplace::Laplace(const SurfaceView& surface) {
-  if (surface.n < 1) bad_argument("the surface has no triangles");
-  triangles_.reserve(std::size_t(surface.n));
-  centroids_.reserve(std::size_t(surface.n));
-  for (i64 t = 0; t < surface.n; t++) {
-    const Point a = corner(surface, t, 0), b = corner(surface, t, 1), c = corner(surface, t, 2);
-    triangles_.push_back(FlatTriangle::of(a, b, c));
-    const Point sum = a + b + c;
-    centroids_.push_back({sum.x / 3, sum.y / 3, sum.z / 3});
-    if (!(triangles_.back().area > 0)) bad_argument("triangle " + std::to_string(t) + " has no area");
-  }
-}
 
 void Laplace::entries(std::span<const i32> rows, std::span<const i32> columns, double* out) const {
   constexpr double scale = 1 / (4 * std::numbers::pi * vacuum_permittivity);
   for (i32 i : rows)
-    for (i32 j : columns) *out++ = scale * triangles_[std::size_t(j)].potential(centroids_[std::size_t(i)]);
+    for (i32 j : columns) *out++ = scale * triangles_.all[std::size_t(j)].potential(triangles_.centroids[std::size_t(i)]);
 }
 
 }  // namespace sordino::bem

@@ -10,13 +10,15 @@ namespace {
 
 constexpr i32 none = -1;
 
-double norm(const std::vector<double>& v) {
+template <class V>
+double norm(const std::vector<V>& v) {
   double sum = 0;
-  for (double x : v) sum += x * x;
+  for (V x : v) sum += squared(x);
   return std::sqrt(sum);
 }
 
-void require_finite(const std::vector<double>& values) {
+template <class V>
+void require_finite(const std::vector<V>& values) {
   if (!std::isfinite(norm(values))) bad_argument("the matrix has an entry that is not finite, or too large for its square");
 }
 
@@ -38,15 +40,22 @@ class Unused {
     return none;
   }
   /// Where |values| is largest, or smallest.
-  i32 largest(const std::vector<double>& values) const { return best(values, std::greater<>()); }
-  i32 smallest(const std::vector<double>& values) const { return best(values, std::less<>()); }
+  template <class V>
+  i32 largest(const std::vector<V>& values) const {
+    return best(values, std::greater<>());
+  }
+  template <class V>
+  i32 smallest(const std::vector<V>& values) const {
+    return best(values, std::less<>());
+  }
 
  private:
-  template <class Before>
-  i32 best(const std::vector<double>& values, Before before) const {
+  template <class V, class Before>
+  i32 best(const std::vector<V>& values, Before before) const {
     i32 found = none;
     for (i32 i = 0; i < i32(free_.size()); i++)
-      if (is(i) && (found == none || before(std::abs(values[std::size_t(i)]), std::abs(values[std::size_t(found)])))) found = i;
+      if (is(i) && (found == none || before(magnitude(values[std::size_t(i)]), magnitude(values[std::size_t(found)]))))
+        found = i;
     return found;
   }
 
@@ -55,66 +64,70 @@ class Unused {
 };
 
 /// What both kinds do: residuals, pivots, the sum and its end.
+template <class V>
 class Cross {
  public:
-  Cross(const Section& block, double eps, LowRank begun)
+  using Values = std::vector<V>;
+  Cross(const Section<V>& block, double eps, LowRank<V> begun)
       : rows(block.height()), columns(block.width()), sum(std::move(begun)), block_(block), eps_(eps) {
-    if (sum.rank == 0) sum = LowRank(block.height(), block.width());
-    if (sum.rank > 0) first_ = norm({sum.u_of(0), sum.u_of(0) + sum.height}) * norm({sum.v_of(0), sum.v_of(0) + sum.width});
+    if (sum.rank == 0) sum = LowRank<V>(block.height(), block.width());
+    if (sum.rank > 0)
+      first_ = norm(Values(sum.u_of(0), sum.u_of(0) + sum.height)) * norm(Values(sum.v_of(0), sum.v_of(0) + sum.width));
   }
 
-  std::vector<double> residual_row(i32 i) const {
-    std::vector<double> row(std::size_t(block_.width()));
+  Values residual_row(i32 i) const {
+    Values row(std::size_t(block_.width()));
     block_.row(i, row.data());
     sum.subtract_row(i, row.data());
     require_finite(row);
     return row;
   }
-  std::vector<double> residual_column(i32 j) const {
-    std::vector<double> column(std::size_t(block_.height()));
+  Values residual_column(i32 j) const {
+    Values column(std::size_t(block_.height()));
     block_.column(j, column.data());
     sum.subtract_column(j, column.data());
     require_finite(column);
     return column;
   }
   /// Whether column row^T / pivot, of residuals that cross there, is small beside the first term, which it may be.
-  bool is_small(const std::vector<double>& column, const std::vector<double>& row, double pivot) {
-    const double size = norm(column) * norm(row) / std::abs(pivot);
+  bool is_small(const Values& column, const Values& row, V pivot) {
+    const double size = norm(column) * norm(row) / magnitude(pivot);
     if (sum.rank == 0) first_ = size;
     return size < eps_ * first_;
   }
-  void append(std::vector<double> column, const std::vector<double>& row, double pivot) {
-    for (double& x : column) x /= pivot;
+  void append(Values column, const Values& row, V pivot) {
+    for (V& x : column) x = quotient(x, pivot);
     sum.append(column, row);
   }
   /// Whether a vector of residuals is small beside the first term.
-  bool is_small(const std::vector<double>& residual) const { return norm(residual) < eps_ * first_; }
+  bool is_small(const Values& residual) const { return norm(residual) < eps_ * first_; }
   /// No more pivots, or as many terms as the block can have.
   bool full() const { return rows.left() == 0 || columns.left() == 0 || sum.rank >= std::min(block_.height(), block_.width()); }
 
   Unused rows, columns;
-  LowRank sum;
+  LowRank<V> sum;
 
  private:
-  const Section& block_;
+  const Section<V>& block_;
   double eps_, first_ = 0;
 };
 
 }  // namespace
 
-LowRank aca(const Section& block, const CrossOptions& options, LowRank begun) {
-  Cross c(block, options.eps, std::move(begun));
+template <class V>
+LowRank<V> aca(const Section<V>& block, const CrossOptions& options, LowRank<V> begun) {
+  Cross<V> c(block, options.eps, std::move(begun));
   i32 i = std::max(options.first_row, 0);
   while (i != none && !c.full()) {
-    const std::vector<double> row = c.residual_row(i);
+    const std::vector<V> row = c.residual_row(i);
     c.rows.use(i);
     const i32 j = c.columns.largest(row);
-    const double pivot = row[std::size_t(j)];
-    if (pivot == 0) {
+    const V pivot = row[std::size_t(j)];
+    if (magnitude(pivot) == 0) {
       i = c.rows.next(i);
       continue;
     }
-    const std::vector<double> column = c.residual_column(j);
+    const std::vector<V> column = c.residual_column(j);
     c.columns.use(j);
     i = c.is_small(column, row, pivot) ? none : c.rows.largest(column);
     c.append(column, row, pivot);
@@ -125,12 +138,13 @@ LowRank aca(const Section& block, const CrossOptions& options, LowRank begun) {
 namespace {
 
 /// The row and the column of reference, as residuals of the sum so far.
+template <class V>
 struct References {
   i32 i = none, j = none;
-  std::vector<double> row, column;
+  std::vector<V> row, column;
 
   /// A column that is no pivot, and of the rows that are none that where it is smallest.
-  void take(const Cross& c, i32 from) {
+  void take(const Cross<V>& c, i32 from) {
     j = c.columns.next(from);
     if (j == none) return;
     column = c.residual_column(j);
@@ -138,7 +152,7 @@ struct References {
     if (i != none) row = c.residual_row(i);
   }
   /// This row, and the column where it is smallest.
-  void take_row(const Cross& c, i32 first) {
+  void take_row(const Cross<V>& c, i32 first) {
     i = first;
     row = c.residual_row(i);
     j = c.columns.smallest(row);
@@ -146,23 +160,24 @@ struct References {
   }
   bool there() const { return i != none && j != none; }
   /// After a term was added.
-  void follow(const LowRank& sum) {
-    const double *u = sum.u_of(sum.rank - 1), *v = sum.v_of(sum.rank - 1);
-    for (i32 k = 0; k < sum.width; k++) row[std::size_t(k)] -= u[i] * v[k];
-    for (i32 k = 0; k < sum.height; k++) column[std::size_t(k)] -= u[k] * v[j];
+  void follow(const LowRank<V>& sum) {
+    const V *u = sum.u_of(sum.rank - 1), *v = sum.v_of(sum.rank - 1);
+    for (i32 k = 0; k < sum.width; k++) row[std::size_t(k)] = row[std::size_t(k)] - u[i] * v[k];
+    for (i32 k = 0; k < sum.height; k++) column[std::size_t(k)] = column[std::size_t(k)] - u[k] * v[j];
   }
 };
 
 }  // namespace
 
-LowRank aca_plus(const Section& block, const CrossOptions& options, LowRank begun) {
-  Cross c(block, options.eps, std::move(begun));
-  References reference;
+template <class V>
+LowRank<V> aca_plus(const Section<V>& block, const CrossOptions& options, LowRank<V> begun) {
+  Cross<V> c(block, options.eps, std::move(begun));
+  References<V> reference;
   options.first_row < 0 ? reference.take(c, 0) : reference.take_row(c, options.first_row);
   while (reference.there() && !c.full()) {
     i32 i = c.rows.largest(reference.column), j = c.columns.largest(reference.row);
-    std::vector<double> row, column;
-    if (std::abs(reference.column[std::size_t(i)]) > std::abs(reference.row[std::size_t(j)])) {
+    std::vector<V> row, column;
+    if (magnitude(reference.column[std::size_t(i)]) > magnitude(reference.row[std::size_t(j)])) {
       row = c.residual_row(i);
       j = c.columns.largest(row);
       column = c.residual_column(j);
@@ -171,8 +186,8 @@ LowRank aca_plus(const Section& block, const CrossOptions& options, LowRank begu
       i = c.rows.largest(column);
       row = c.residual_row(i);
     }
-    const double pivot = row[std::size_t(j)];
-    if (pivot == 0) {  // both references vanish
+    const V pivot = row[std::size_t(j)];
+    if (magnitude(pivot) == 0) {  // both references vanish
       if (c.sum.rank > 0) break;
       i = reference.i;
       j = reference.j;
@@ -187,5 +202,10 @@ LowRank aca_plus(const Section& block, const CrossOptions& options, LowRank begu
   }
   return std::move(c.sum);
 }
+
+template LowRank<double> aca(const Section<double>&, const CrossOptions&, LowRank<double>);
+template LowRank<Number> aca(const Section<Number>&, const CrossOptions&, LowRank<Number>);
+template LowRank<double> aca_plus(const Section<double>&, const CrossOptions&, LowRank<double>);
+template LowRank<Number> aca_plus(const Section<Number>&, const CrossOptions&, LowRank<Number>);
 
 }  // namespace sordino::hmatrix

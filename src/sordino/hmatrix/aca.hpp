@@ -16,11 +16,13 @@ struct CrossOptions {
 /// next. Evaluates rank rows and rank columns. Where a row of the residual vanishes the next unused one is tried, so blocks
 /// that fall apart into parts without a common row or column are found as a whole; a block of zeros has rank 0.
 /// `begun`, if there is one, goes on with more terms.
-LowRank aca(const Section& block, const CrossOptions& options, LowRank begun = {});
+template <class V>
+LowRank<V> aca(const Section<V>& block, const CrossOptions& options, LowRank<V> begun = {});
 
 /// With a row and a column of reference, whose residuals show what the pivots have not seen; the larger of both chooses where
 /// to go on, and the sum ends when both are small, too, and then without the small term (as HACApK's). One more row and column,
 /// and new ones where a pivot takes them.
-LowRank aca_plus(const Section& block, const CrossOptions& options, LowRank begun = {});
+template <class V>
+LowRank<V> aca_plus(const Section<V>& block, const CrossOptions& options, LowRank<V> begun = {});
 
 }  // namespace sordino::hmatrix

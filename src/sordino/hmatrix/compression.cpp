@@ -17,7 +17,8 @@ constexpr int checked_rows = 32, checked_columns = 4;                // of each 
 constexpr i64 most_entries = i64(1) << 24;                           // of a block that is evaluated as a whole: 128 MiB
 constexpr int most_tries = 4;                                        // of crosses in a larger one
 
-LowRank crosses(const Section& block, Approximation kind, const CrossOptions& options, LowRank begun = {}) {
+template <class V>
+LowRank<V> crosses(const Section<V>& block, Approximation kind, const CrossOptions& options, LowRank<V> begun = {}) {
   return kind == Approximation::aca ? aca(block, options, std::move(begun)) : aca_plus(block, options, std::move(begun));
 }
 
@@ -27,54 +28,54 @@ struct Sampled {
   i32 row = 0;
 };
 
-Sampled sample(const Section& block, const LowRank& sum, std::mt19937_64& draw) {
+template <class V>
+Sampled sample(const Section<V>& block, const LowRank<V>& sum, std::mt19937_64& draw) {
   Sampled found;
   const double share = double(block.height()) * block.width() / (checked_rows * checked_columns);
   for (int r = 0; r < checked_rows; r++) {
     const i32 i = i32(draw() % u64(block.height()));
     i32 at[checked_columns], columns[checked_columns];
-    double entries[checked_columns], squared = 0;
+    V entries[checked_columns];
+    double of_row = 0;
     for (int c = 0; c < checked_columns; c++) {
       at[c] = i32(draw() % u64(block.width()));
       columns[c] = block.columns[std::size_t(at[c])];
     }
     block.generator.entries(block.rows.subspan(std::size_t(i), 1), columns, entries);
-    for (int c = 0; c < checked_columns; c++) {
-      const double error = entries[c] - sum.entry(i, at[c]);
-      squared += error * error;
-    }
-    if (squared > found.worst) found.worst = squared, found.row = i;
-    found.squared += share * squared;
+    for (int c = 0; c < checked_columns; c++) of_row += squared(entries[c] - sum.entry(i, at[c]));
+    if (of_row > found.worst) found.worst = of_row, found.row = i;
+    found.squared += share * of_row;
   }
   return found;
 }
 
-void require_finite(double squared) {
-  if (!std::isfinite(squared)) bad_argument("the matrix has an entry that is not finite, or too large for its square");
+void require_finite(double square) {
+  if (!std::isfinite(square)) bad_argument("the matrix has an entry that is not finite, or too large for its square");
 }
 
 /// Crosses from all entries: the pivot is the largest one that is left, and the error is known.
-LowRank full_crosses(const Section& block, double tolerance) {
-  LowRank sum(block.height(), block.width());
+template <class V>
+LowRank<V> full_crosses(const Section<V>& block, double tolerance) {
+  LowRank<V> sum(block.height(), block.width());
   const std::size_t n = std::size_t(block.width());
-  std::vector<double> left(std::size_t(block.height()) * n), column(std::size_t(block.height()));
+  std::vector<V> left(std::size_t(block.height()) * n), column(std::size_t(block.height()));
   block.all(left.data());
-  auto squared = [&] {
+  auto square_left = [&] {
     double s = 0;
-    for (double x : left) s += x * x;
+    for (V x : left) s += squared(x);
     return s;
   };
-  const double all = squared(), enough = tolerance * tolerance * all;
+  const double all = square_left(), enough = tolerance * tolerance * all;
   require_finite(all);
-  while (squared() > enough && sum.rank < std::min(block.height(), block.width())) {
-    auto larger = [](double a, double b) { return std::abs(a) < std::abs(b); };
+  while (square_left() > enough && sum.rank < std::min(block.height(), block.width())) {
+    auto larger = [](V a, V b) { return magnitude(a) < magnitude(b); };
     const std::size_t at = std::size_t(std::max_element(left.begin(), left.end(), larger) - left.begin());
-    const double* row = left.data() + at / n * n;
-    const double pivot = left[at];
-    for (std::size_t i = 0; i < column.size(); i++) column[i] = left[i * n + at % n] / pivot;
+    const V* row = left.data() + at / n * n;
+    const V pivot = left[at];
+    for (std::size_t i = 0; i < column.size(); i++) column[i] = quotient(left[i * n + at % n], pivot);
     sum.append(column, {row, n});
     for (std::size_t i = 0; i < column.size(); i++)
-      for (std::size_t j = 0; j < n; j++) left[i * n + j] -= column[i] * sum.v_of(sum.rank - 1)[j];
+      for (std::size_t j = 0; j < n; j++) left[i * n + j] = left[i * n + j] - column[i] * sum.v_of(sum.rank - 1)[j];
   }
   return sum;
 }
@@ -88,8 +89,9 @@ Approximation approximation(const std::string& name) {
   bad_argument("there is no compression '" + name + "': there are aca, aca+, full");
 }
 
-Compressed compress(const Section& block, const CompressionOptions& o, u64 seed) {
-  Compressed done;
+template <class V>
+Compressed<V> compress(const Section<V>& block, const CompressionOptions& o, u64 seed) {
+  Compressed<V> done;
   const double asked = o.recompress || o.certify ? share_of_crosses * o.eps : o.eps;
   if (o.approximation == Approximation::full) {
     done.sum = full_crosses(block, asked);
@@ -113,5 +115,8 @@ Compressed compress(const Section& block, const CompressionOptions& o, u64 seed)
   if (o.recompress) recompress(done.sum, share_of_the_rest * o.eps * std::sqrt(norm_squared));
   return done;
 }
+
+template Compressed<double> compress(const Section<double>&, const CompressionOptions&, u64);
+template Compressed<Number> compress(const Section<Number>&, const CompressionOptions&, u64);
 
 }  // namespace sordino::hmatrix

@@ -20,8 +20,9 @@ struct CompressionOptions {
   bool certify = true;
 };
 
+template <class V>
 struct Compressed {
-  LowRank sum;
+  LowRank<V> sum;
   int redone = 0;  // how often
 };
 
@@ -30,6 +31,7 @@ struct Compressed {
 /// and columns and these entries; from all entries, `full`, the error is known. Blocks of more than 2^24 entries are not
 /// evaluated as a whole after a miss, but by crosses of ever finer tolerance. Throws bad_argument for entries that are found
 /// not finite.
-Compressed compress(const Section& block, const CompressionOptions& options, u64 seed);
+template <class V>
+Compressed<V> compress(const Section<V>& block, const CompressionOptions& options, u64 seed);
 
 }  // namespace sordino::hmatrix

@@ -1,5 +1,5 @@
 // What an H-matrix is made of: points, and the entries that belong to pairs of them. A kernel is one small file that derives
-// from this (bem/laplace.hpp).
+// from this (bem/laplace.hpp; bem/helmholtz.hpp, of complex entries).
 #pragma once
 #include <span>
 
@@ -7,15 +7,19 @@
 
 namespace sordino::hmatrix {
 
-/// A dense matrix that nobody stores. Entries are asked for by blocks, from several threads at the same time.
-class Generator {
+/// A dense matrix that nobody stores. Entries, of which V is double or Complex<double>, are asked for by blocks, from several
+/// threads at the same time.
+template <class V>
+class GeneratorOf {
  public:
-  virtual ~Generator() = default;
+  virtual ~GeneratorOf() = default;
   virtual i64 size() const = 0;
   /// [size][3]: where row i and column i are. Clusters are made of them.
   virtual const double* points() const = 0;
   /// out [rows][columns], row by row, of the entries at these rows and columns.
-  virtual void entries(std::span<const i32> rows, std::span<const i32> columns, double* out) const = 0;
+  virtual void entries(std::span<const i32> rows, std::span<const i32> columns, V* out) const = 0;
 };
+
+using Generator = GeneratorOf<double>;
 
 }  // namespace sordino::hmatrix

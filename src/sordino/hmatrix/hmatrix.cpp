@@ -26,17 +26,19 @@ void check(const BuildOptions& o) {
   if (o.probes < 0) bad_argument("probes is 0 or more");
 }
 
-double squared(const double* values, i64 n) {
+template <class V>
+double square(const V* values, i64 n) {
   double sum = 0;
-  for (i64 k = 0; k < n; k++) sum += values[k] * values[k];
+  for (i64 k = 0; k < n; k++) sum += squared(values[k]);
   return sum;
 }
 
-i64 weight(const Leaf& leaf) { return leaf.block.rows.size() + leaf.block.columns.size(); }
+i64 weight(const Block& block) { return block.rows.size() + block.columns.size(); }
 
 /// Computes the numbers of leaves, on any thread.
+template <class V>
 struct Filler {
-  const Generator& generator;
+  const GeneratorOf<V>& generator;
   const CompressionOptions& options;
   std::span<const i32> order;
   u64 seed;
@@ -46,27 +48,27 @@ struct Filler {
     int redone = 0;
   };
 
-  Filled operator()(Leaf& leaf, i64 number, ValueStore& store) const {
+  Filled operator()(LeafOf<V>& leaf, i64 number, ValueStore<V>& store) const {
     auto part = [&](RowRange range) { return order.subspan(std::size_t(range.begin), std::size_t(range.size())); };
-    const Section section{generator, part(leaf.block.rows), part(leaf.block.columns)};
+    const Section<V> section{generator, part(leaf.block.rows), part(leaf.block.columns)};
     return leaf.block.admissible ? approximated(leaf, section, seed + u64(number), store) : dense(leaf, section, store);
   }
 
  private:
-  Filled dense(Leaf& leaf, const Section& section, ValueStore& store) const {
-    double* values = store.take(leaf.block.entries());
+  Filled dense(LeafOf<V>& leaf, const Section<V>& section, ValueStore<V>& store) const {
+    V* values = store.take(leaf.block.entries());
     section.all(values);
-    const double norm_squared = squared(values, leaf.block.entries());
+    const double norm_squared = square(values, leaf.block.entries());
     if (!std::isfinite(norm_squared)) bad_argument("the matrix has an entry that is not finite, or too large for its square");
     leaf.u = values;
     return {norm_squared, 0};
   }
-  Filled approximated(Leaf& leaf, const Section& section, u64 draws, ValueStore& store) const {
-    const Compressed c = compress(section, options, draws);
-    const LowRank& sum = c.sum;
+  Filled approximated(LeafOf<V>& leaf, const Section<V>& section, u64 draws, ValueStore<V>& store) const {
+    const Compressed<V> c = compress(section, options, draws);
+    const LowRank<V>& sum = c.sum;
     leaf.rank = sum.rank;
-    double* u = store.take(leaf.entries());
-    double* v = u + i64(sum.height) * sum.rank;
+    V* u = store.take(leaf.entries());
+    V* v = u + i64(sum.height) * sum.rank;
     for (i32 i = 0; i < sum.height; i++)
       for (i32 k = 0; k < sum.rank; k++) u[i64(i) * sum.rank + k] = sum.u_of(k)[i];
     std::copy(sum.v.begin(), sum.v.end(), v);
@@ -94,7 +96,8 @@ class Teller {
 
 }  // namespace
 
-HMatrix::HMatrix(const Generator& generator, const BuildOptions& options, const BuildProgress& progress)
+template <class V>
+HMatrixOf<V>::HMatrixOf(const GeneratorOf<V>& generator, const BuildOptions& options, const BuildProgress& progress)
     : tree_(generator.points(), generator.size(), (check(options), options.leaf)) {
   const double begin = seconds_now();
   make_leaves(options.eta, options.leaf);
@@ -104,27 +107,29 @@ HMatrix::HMatrix(const Generator& generator, const BuildOptions& options, const 
   statistics_.seconds = seconds_now() - begin;
 }
 
-void HMatrix::make_leaves(double eta, i32 leaf) {
+template <class V>
+void HMatrixOf<V>::make_leaves(double eta, i32 leaf) {
   BlockTree blocks(tree_, eta, leaf + 1);
   statistics_.nodes = blocks.nodes;
   for (const Block& b : blocks.leaves) leaves_.push_back({b});
 }
 
 // Leaves are dealt out in their order, to whoever is free: rows that a product reads together then lie together.
-void HMatrix::fill(const Generator& generator, const BuildOptions& options, const BuildProgress& progress) {
-  const Filler filler{generator, options.compression, tree_.order, options.seed};
+template <class V>
+void HMatrixOf<V>::fill(const GeneratorOf<V>& generator, const BuildOptions& options, const BuildProgress& progress) {
+  const Filler<V> filler{generator, options.compression, tree_.order, options.seed};
   const i64 n = i64(leaves_.size()), threads = options.threads ? options.threads : std::thread::hardware_concurrency();
   stores_.resize(std::size_t(std::max<i64>(threads, 1)));
-  std::vector<Filler::Filled> filled(leaves_.size());
+  std::vector<typename Filler<V>::Filled> filled(leaves_.size());
   std::atomic<i64> next{0}, done{0};
   i64 all = 0;
-  for (const Leaf& l : leaves_) all += weight(l);
+  for (const LeafOf<V>& l : leaves_) all += weight(l.block);
   Teller teller(progress, all);
   auto work = [&](i64 thread) {
     for (i64 first; (first = next.fetch_add(at_once)) < n;) {
       for (i64 l = first; l < std::min(first + at_once, n); l++) {
         filled[std::size_t(l)] = filler(leaves_[std::size_t(l)], l, stores_[std::size_t(thread)]);
-        done += weight(leaves_[std::size_t(l)]);
+        done += weight(leaves_[std::size_t(l)].block);
       }
       if (thread == 0) teller.tell(done);
     }
@@ -146,11 +151,12 @@ void HMatrix::fill(const Generator& generator, const BuildOptions& options, cons
   statistics_.norm = std::sqrt(norm_squared);
 }
 
-void HMatrix::count() {
+template <class V>
+void HMatrixOf<V>::count() {
   Statistics& s = statistics_;
   s.clusters = i64(tree_.clusters.size());
   i64 ranks = 0;
-  for (const Leaf& l : leaves_) {
+  for (const LeafOf<V>& l : leaves_) {
     (l.is_dense() ? s.dense_blocks : s.low_rank_blocks)++;
     s.stored_values += l.entries();
     if (l.is_dense()) continue;
@@ -162,7 +168,8 @@ void HMatrix::count() {
 }
 
 // The square of a row's error has the mean ||A - H||^2 / n over rows drawn with equal chance.
-void HMatrix::probe(const Generator& generator, const BuildOptions& options) {
+template <class V>
+void HMatrixOf<V>::probe(const GeneratorOf<V>& generator, const BuildOptions& options) {
   if (options.probes == 0 || !(statistics_.norm > 0)) return;
   const i64 n = size(), probes = options.probes;
   std::vector<double> errors(std::size_t(probes), 0.0);
@@ -170,12 +177,12 @@ void HMatrix::probe(const Generator& generator, const BuildOptions& options) {
   std::mt19937_64 draw(~options.seed);
   for (i64 p = 0; p < probes; p++) drawn.push_back(i32(draw() % u64(n)));
   auto compare = [&](i64 begin, i64 end) {
-    std::vector<double> exact(tree_.order.size()), stored(tree_.order.size());
+    std::vector<V> exact(tree_.order.size()), stored(tree_.order.size());
     for (i64 p = begin; p < end; p++) {
       generator.entries({&tree_.order[std::size_t(drawn[std::size_t(p)])], 1}, tree_.order, exact.data());
       row(drawn[std::size_t(p)], stored.data());
-      for (i64 j = 0; j < n; j++) stored[std::size_t(j)] -= exact[std::size_t(j)];
-      errors[std::size_t(p)] = double(n) * squared(stored.data(), n);
+      for (i64 j = 0; j < n; j++) stored[std::size_t(j)] = stored[std::size_t(j)] - exact[std::size_t(j)];
+      errors[std::size_t(p)] = double(n) * square(stored.data(), n);
     }
   };
   for_parts(0, probes, compare, options.threads ? (probes + options.threads - 1) / options.threads : 1);
@@ -189,9 +196,10 @@ void HMatrix::probe(const Generator& generator, const BuildOptions& options) {
   statistics_.error_of_estimate = 0.5 * error * relative;
 }
 
-std::vector<double> HMatrix::diagonal() const {
-  std::vector<double> d(tree_.order.size());
-  for (const Leaf& l : leaves_) {
+template <class V>
+std::vector<V> HMatrixOf<V>::diagonal() const {
+  std::vector<V> d(tree_.order.size());
+  for (const LeafOf<V>& l : leaves_) {
     const Block& b = l.block;
     for (i32 i = std::max(b.rows.begin, b.columns.begin); i < std::min(b.rows.end, b.columns.end); i++)
       d[std::size_t(i)] = l.u[i64(i - b.rows.begin) * b.columns.size() + (i - b.columns.begin)];
@@ -199,20 +207,24 @@ std::vector<double> HMatrix::diagonal() const {
   return d;
 }
 
-void HMatrix::row(i32 i, double* out) const {
-  for (const Leaf& l : leaves_) {
+template <class V>
+void HMatrixOf<V>::row(i32 i, V* out) const {
+  for (const LeafOf<V>& l : leaves_) {
     const i32 width = l.block.columns.size();
     if (i < l.block.rows.begin || i >= l.block.rows.end) continue;
-    double* to = out + l.block.columns.begin;
+    V* to = out + l.block.columns.begin;
     if (l.is_dense()) {
       std::copy_n(l.u + i64(i - l.block.rows.begin) * width, width, to);
       continue;
     }
-    std::fill_n(to, width, 0.0);
-    const double* u = l.u + i64(i - l.block.rows.begin) * l.rank;
+    std::fill_n(to, width, V{});
+    const V* u = l.u + i64(i - l.block.rows.begin) * l.rank;
     for (i32 k = 0; k < l.rank; k++)
-      for (i32 j = 0; j < width; j++) to[j] += u[k] * l.v[i64(k) * width + j];
+      for (i32 j = 0; j < width; j++) to[j] = to[j] + u[k] * l.v[i64(k) * width + j];
   }
 }
+
+template class HMatrixOf<double>;
+template class HMatrixOf<Number>;
 
 }  // namespace sordino::hmatrix

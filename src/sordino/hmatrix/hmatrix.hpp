@@ -19,11 +19,12 @@ struct BuildOptions {
 };
 
 /// A leaf with its numbers, in the tree's order of rows and columns.
-struct Leaf {
+template <class V>
+struct LeafOf {
   Block block;
-  i32 rank = -1;              // -1: dense
-  const double* u = nullptr;  // [rows][rank], or dense [rows][columns]
-  const double* v = nullptr;  // [rank][columns]
+  i32 rank = -1;         // -1: dense
+  const V* u = nullptr;  // [rows][rank], or dense [rows][columns]
+  const V* v = nullptr;  // [rank][columns]
   bool is_dense() const { return rank < 0; }
   i64 entries() const { return is_dense() ? block.entries() : (i64(block.rows.size()) + block.columns.size()) * rank; }
 };
@@ -51,42 +52,48 @@ struct Outline {
   Statistics statistics = {};
 };
 
-class HMatrix {
+/// Of double or Complex<double>.
+template <class V>
+class HMatrixOf {
  public:
   /// Builds all leaves on threads of this process; the values do not depend on how many. Memory while it builds: what is
   /// stored and a sixteenth, 1 MiB and one block's crosses for each thread (128 MiB where a block is evaluated as a whole), and
   /// 56 B a leaf. Throws bad_argument for options and
   /// entries that are not finite. The generator is not needed afterwards.
-  HMatrix(const Generator& generator, const BuildOptions& options, const BuildProgress& progress = {});
+  HMatrixOf(const GeneratorOf<V>& generator, const BuildOptions& options, const BuildProgress& progress = {});
   /// One that was written: of the same points, eta and leaf. `read` hands over the next values, as write() has told them, and
   /// what it throws ends it. Throws bad_argument for ranks that do not fit.
-  HMatrix(const double* points, i64 n, double eta, i32 leaf, const Outline& outline,
-          const std::function<void(double* to, i64 count)>& read);
-  HMatrix(const HMatrix&) = delete;
+  HMatrixOf(const double* points, i64 n, double eta, i32 leaf, const Outline& outline,
+            const std::function<void(V* to, i64 count)>& read);
+  HMatrixOf(const HMatrixOf&) = delete;
   /// Tells all values, leaf by leaf.
-  void write(const std::function<void(const double* from, i64 count)>& tell) const;
+  void write(const std::function<void(const V* from, i64 count)>& tell) const;
   Outline outline() const;
 
   i64 size() const { return i64(tree_.order.size()); }
   const ClusterTree& tree() const { return tree_; }
-  const std::vector<Leaf>& leaves() const { return leaves_; }  // by first row, then by first column
+  const std::vector<LeafOf<V>>& leaves() const { return leaves_; }  // by first row, then by first column
   const Statistics& statistics() const { return statistics_; }
-  i64 stored_bytes() const { return i64(sizeof(double)) * statistics_.stored_values; }
+  i64 stored_bytes() const { return i64(sizeof(V)) * statistics_.stored_values; }
   /// The diagonal, in the tree's order.
-  std::vector<double> diagonal() const;
+  std::vector<V> diagonal() const;
   /// One row of what is stored, in the tree's order. O(leaves + the row's entries).
-  void row(i32 i, double* out) const;
+  void row(i32 i, V* out) const;
 
  private:
   void make_leaves(double eta, i32 leaf);
-  void fill(const Generator& generator, const BuildOptions& options, const BuildProgress& progress);
+  void fill(const GeneratorOf<V>& generator, const BuildOptions& options, const BuildProgress& progress);
   void count();
-  void probe(const Generator& generator, const BuildOptions& options);
+  void probe(const GeneratorOf<V>& generator, const BuildOptions& options);
 
   ClusterTree tree_;
-  std::vector<Leaf> leaves_;
-  std::vector<ValueStore> stores_;  // one a thread
+  std::vector<LeafOf<V>> leaves_;
+  std::vector<ValueStore<V>> stores_;  // one a thread
   Statistics statistics_;
 };
+
+using Leaf = LeafOf<double>;
+using HMatrix = HMatrixOf<double>;
+using ComplexHMatrix = HMatrixOf<Number>;
 
 }  // namespace sordino::hmatrix

@@ -5,6 +5,7 @@
 
 #include "sordino/hmatrix/strips.hpp"
 #include "sordino/linalg/halo.hpp"
+#include "sordino/linalg/row_space.hpp"
 
 namespace sordino::hmatrix {
 namespace {
@@ -20,27 +21,50 @@ std::vector<i64> all_but(RowRange rows, i64 n) {
   return others;
 }
 
+template <class V>
+std::unique_ptr<Product> product_of(Rank& rank, const HMatrixOf<V>& matrix, const Layout& layout) {
+  if (!rank.engine().is_device()) return strip_product(rank, matrix, layout);
+  if constexpr (words_of<V> == 1)
+    return panel_product(rank, matrix, layout);
+  else
+    throw Error(Errc::unsupported, "complex H-matrices are not multiplied on GPUs yet: use engine host");
+}
+
 }  // namespace
 
-Partition balance(const HMatrix& matrix, int ranks) {
+template <class V>
+Partition balance(const HMatrixOf<V>& matrix, int ranks) {
   constexpr double values_an_entry = 12.0 / 8;  // what balance() takes an entry for
   std::vector<i64> cost = costs_before(matrix);
   for (i64& c : cost) c = i64(double(c) / values_an_entry);
   return balance(CsrView{.n = matrix.size(), .indptr = cost.data()}, ranks);
 }
 
-HMatrixOperator::HMatrixOperator(Rank& rank, const HMatrix& matrix, const Partition& partition)
-    : HMatrixOperator(rank, matrix, partition, rank.add_space(distributed_space(partition, rank.id()))) {}
+template Partition balance(const HMatrixOf<double>&, int);
+template Partition balance(const HMatrixOf<Number>&, int);
 
-HMatrixOperator::HMatrixOperator(Rank& rank, const HMatrix& matrix, const Partition& partition, int on_space)
+template <class V>
+HMatrixOperator::HMatrixOperator(Rank& rank, const HMatrixOf<V>& matrix, const Partition& partition)
+    : HMatrixOperator(rank, matrix, partition, add_row_space(rank, partition, words_of<V>)) {}
+
+template <class V>
+HMatrixOperator::HMatrixOperator(Rank& rank, const HMatrixOf<V>& matrix, const Partition& partition, int on_space)
     : space_(on_space) {
+  constexpr int words = words_of<V>;
   const RowRange own = own_rows(partition, rank.id());
-  exchange_ = make_halo(rank, partition, rank.space(space_), all_but(own, matrix.size()));
-  exchange_.consumer.rest = {{0, own.size()}};
-  make_product(rank, matrix, {own, {own.begin, own.size()}, own, 0});
+  exchange_ = make_halo(rank, in_words(partition, words), rank.space(space_), in_words(all_but(own, matrix.size()), words));
+  exchange_.consumer.rest = {{0, words * own.size()}};
+  product_ = product_of(rank, matrix, {own, {own.begin, own.size()}, own, 0});
 }
 
-std::unique_ptr<HMatrixOperator> HMatrixOperator::gathered(Rank& rank, const HMatrix& matrix, const Partition& partition) {
+template HMatrixOperator::HMatrixOperator(Rank&, const HMatrixOf<double>&, const Partition&);
+template HMatrixOperator::HMatrixOperator(Rank&, const HMatrixOf<Number>&, const Partition&);
+template HMatrixOperator::HMatrixOperator(Rank&, const HMatrixOf<double>&, const Partition&, int);
+template HMatrixOperator::HMatrixOperator(Rank&, const HMatrixOf<Number>&, const Partition&, int);
+
+template <class V>
+std::unique_ptr<HMatrixOperator> HMatrixOperator::gathered(Rank& rank, const HMatrixOf<V>& matrix, const Partition& partition) {
+  if (words_of<V> == 2) throw Error(Errc::unsupported, "complex matrices have no product that gathers whole vectors");
   auto op = std::unique_ptr<HMatrixOperator>(new HMatrixOperator);
   const RowRange own = own_rows(partition, rank.id());
   const i32 n = i32(matrix.size());
@@ -48,13 +72,12 @@ std::unique_ptr<HMatrixOperator> HMatrixOperator::gathered(Rank& rank, const HMa
   op->gathers_ = true;
   op->exchange_ = make_gather(rank, partition, space);
   op->space_ = rank.add_space(std::move(space));
-  op->make_product(rank, matrix, {own, {0, n}, {0, n}, own.begin});
+  op->product_ = product_of(rank, matrix, {own, {0, n}, {0, n}, own.begin});
   return op;
 }
 
-void HMatrixOperator::make_product(Rank& rank, const HMatrix& matrix, const Layout& layout) {
-  product_ = rank.engine().is_device() ? panel_product(rank, matrix, layout) : strip_product(rank, matrix, layout);
-}
+template std::unique_ptr<HMatrixOperator> HMatrixOperator::gathered(Rank&, const HMatrixOf<double>&, const Partition&);
+template std::unique_ptr<HMatrixOperator> HMatrixOperator::gathered(Rank&, const HMatrixOf<Number>&, const Partition&);
 
 void HMatrixOperator::apply(Rank& rank, Vec x, Vec y, const StartDots& epilogue) const {
   if (gathers_ && !epilogue.dots.empty())

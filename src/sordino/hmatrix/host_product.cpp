@@ -12,14 +12,16 @@ constexpr int most_columns = 8;
 constexpr i64 least = 256;  // rows, terms or blocks that are worth a thread
 
 /// sum[c] += value * from[c]
-void add(double value, const double* from, double* sum, int columns) {
-  for (int c = 0; c < columns; c++) sum[c] += value * from[c];
+template <class V>
+void add(V value, const V* from, V* sum, int columns) {
+  for (int c = 0; c < columns; c++) sum[c] = sum[c] + value * from[c];
 }
 
 /// The piece's values times rows of z [.][columns].
-void add_piece(const double* values, i32 length, const double* z, double* sum, int columns) {
+template <class V>
+void add_piece(const V* values, i32 length, const V* z, V* sum, int columns) {
   if (columns == 1) {
-    *sum += times(values, length, [=](i32 j) { return z[j]; });
+    *sum = *sum + times(values, length, [=](i32 j) { return z[j]; });
     return;
   }
   for (i32 j = 0; j < length; j++) add(values[j], z + i64(j) * columns, sum, columns);
@@ -27,8 +29,10 @@ void add_piece(const double* values, i32 length, const double* z, double* sum, i
 
 }  // namespace
 
-HostProduct::HostProduct(const HMatrix& matrix) : matrix_(matrix), strips_(matrix, {0, i32(matrix.size())}), term_{0} {
-  for (const Leaf& l : matrix.leaves()) term_.push_back(term_.back() + std::max(l.rank, 0));
+template <class V>
+HostProductOf<V>::HostProductOf(const HMatrixOf<V>& matrix)
+    : matrix_(matrix), strips_(matrix, {0, i32(matrix.size())}), term_{0} {
+  for (const LeafOf<V>& l : matrix.leaves()) term_.push_back(term_.back() + std::max(l.rank, 0));
   for (const Cluster& c : matrix.tree().clusters)
     if (c.is_leaf()) cuts_.push_back(c.begin);
   cuts_.push_back(i32(matrix.size()));
@@ -45,10 +49,11 @@ HostProduct::HostProduct(const HMatrix& matrix) : matrix_(matrix), strips_(matri
   }
 }
 
-void HostProduct::multiply(const double* x, double* y, int columns, bool is_transposed) const {
+template <class V>
+void HostProductOf<V>::multiply(const V* x, V* y, int columns, bool is_transposed) const {
   if (columns <= most_columns) return is_transposed ? transposed(x, y, columns) : forward(x, y, columns);
   const std::size_t n = std::size_t(matrix_.size());
-  std::vector<double> some(n * most_columns), result(n * most_columns);
+  std::vector<V> some(n * most_columns), result(n * most_columns);
   for (int first = 0; first < columns; first += most_columns) {
     const int width = std::min(most_columns, columns - first);
     for (std::size_t i = 0; i < n; i++) std::copy_n(x + i * columns + first, width, some.data() + i * width);
@@ -57,24 +62,25 @@ void HostProduct::multiply(const double* x, double* y, int columns, bool is_tran
   }
 }
 
-void HostProduct::forward(const double* x, double* y, int columns) const {
+template <class V>
+void HostProductOf<V>::forward(const V* x, V* y, int columns) const {
   const i64 n = matrix_.size(), terms = i64(strips_.projections.size());
-  std::vector<double> z(std::size_t((n + terms) * columns));
+  std::vector<V> z(std::size_t((n + terms) * columns));
   std::copy_n(x, n * columns, z.data());
   auto project = [&](i64 begin, i64 end) {
     for (i64 k = begin; k < end; k++) {
-      const Piece& p = strips_.projections[std::size_t(k)];
+      const PieceOf<V>& p = strips_.projections[std::size_t(k)];
       add_piece(p.values, p.length, x + i64(p.first) * columns, z.data() + (n + k) * columns, columns);
     }
   };
   for_parts(0, terms, project, least);
   auto add_up = [&](i64 begin, i64 end) {
-    std::fill(y + begin * columns, y + end * columns, 0.0);
+    std::fill(y + begin * columns, y + end * columns, V{});
     for (i64 i = begin; i < end; i++) {
       const Strip* strip = &strips_.strips[std::size_t(strips_.strip_of[std::size_t(i)])];
       for (u32 k = strip->pieces; k < strip[1].pieces; k++) {
-        const Piece& p = strips_.pieces[k];
-        const double* values = p.values + (i - strip->row) * p.length;
+        const PieceOf<V>& p = strips_.pieces[k];
+        const V* values = p.values + (i - strip->row) * p.length;
         add_piece(values, p.length, z.data() + i64(p.first) * columns, y + i * columns, columns);
       }
     }
@@ -83,12 +89,13 @@ void HostProduct::forward(const double* x, double* y, int columns) const {
 }
 
 // Columns of a cluster are added up together, over the rows or terms of each block that they lie in.
-void HostProduct::transposed(const double* x, double* y, int columns) const {
+template <class V>
+void HostProductOf<V>::transposed(const V* x, V* y, int columns) const {
   const auto& leaves = matrix_.leaves();
-  std::vector<double> terms(std::size_t(term_.back() * columns));
+  std::vector<V> terms(std::size_t(term_.back() * columns));
   auto project = [&](i64 begin, i64 end) {
     for (i64 l = begin; l < end; l++) {
-      const Leaf& leaf = leaves[std::size_t(l)];
+      const LeafOf<V>& leaf = leaves[std::size_t(l)];
       for (i32 i = 0; i < leaf.block.rows.size(); i++)
         for (i32 k = 0; k < leaf.rank; k++)
           add(leaf.u[i64(i) * leaf.rank + k], x + i64(leaf.block.rows.begin + i) * columns,
@@ -97,14 +104,14 @@ void HostProduct::transposed(const double* x, double* y, int columns) const {
   };
   for_parts(0, i64(leaves.size()), project, least);
   auto add_up = [&](i64 first, i64 last) {
-    std::fill(y + i64(cuts_[std::size_t(first)]) * columns, y + i64(cuts_[std::size_t(last)]) * columns, 0.0);
+    std::fill(y + i64(cuts_[std::size_t(first)]) * columns, y + i64(cuts_[std::size_t(last)]) * columns, V{});
     for (std::size_t c = std::size_t(first); c < std::size_t(last); c++)
       for (std::size_t m = met_[c]; m < met_[c + 1]; m++) {
-        const Leaf& leaf = leaves[std::size_t(leaves_[m])];
+        const LeafOf<V>& leaf = leaves[std::size_t(leaves_[m])];
         const i64 width = leaf.block.columns.size(), from = cuts_[c] - leaf.block.columns.begin;
-        const double* values = (leaf.is_dense() ? leaf.u : leaf.v) + from;
-        const double* operand = leaf.is_dense() ? x + i64(leaf.block.rows.begin) * columns
-                                                : terms.data() + term_[std::size_t(leaves_[m])] * columns;
+        const V* values = (leaf.is_dense() ? leaf.u : leaf.v) + from;
+        const V* operand = leaf.is_dense() ? x + i64(leaf.block.rows.begin) * columns
+                                           : terms.data() + term_[std::size_t(leaves_[m])] * columns;
         const i32 count = leaf.is_dense() ? leaf.block.rows.size() : leaf.rank;
         for (i32 k = 0; k < count; k++)
           for (i32 j = cuts_[c]; j < cuts_[c + 1]; j++)
@@ -113,5 +120,8 @@ void HostProduct::transposed(const double* x, double* y, int columns) const {
   };
   for_parts(0, i64(cuts_.size()) - 1, add_up, least / 16);
 }
+
+template class HostProductOf<double>;
+template class HostProductOf<Number>;
 
 }  // namespace sordino::hmatrix

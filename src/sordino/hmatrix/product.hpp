@@ -15,7 +15,7 @@ struct Layout {
   RowRange rows;     // to be computed
   Places x;          // where rows of x are
   RowRange at_hand;  // rows of x that need not be awaited
-  i32 first = 0;     // row of y where rows.begin goes
+  i32 first = 0;     // row of y where rows.begin goes; of complex vectors two words are a row
 };
 
 class Product {
@@ -27,7 +27,8 @@ class Product {
 };
 
 /// On engines that compute with threads of a host: row_strips.hpp, with values where the matrix has them.
-std::unique_ptr<Product> strip_product(Rank& rank, const HMatrix& matrix, const Layout& layout);
+template <class V>
+std::unique_ptr<Product> strip_product(Rank& rank, const HMatrixOf<V>& matrix, const Layout& layout);
 /// On GPUs: panel_rows.hpp, with a copy of the values. Memory of the host while it is made: 96 MiB, and
 /// 24 B for each block that a leaf cluster of the rows lies in.
 std::unique_ptr<Product> panel_product(Rank& rank, const HMatrix& matrix, const Layout& layout);

@@ -1,14 +1,17 @@
 // Row functors of an H-matrix's product, y = D x + U (V^T x), as two commands: z = (x, V^T x), whose rows are the points and
 // the terms of all blocks, and y = (D U) z. Each row adds what belongs to it in an order of its own, so there are no atomics,
-// and the bits depend neither on threads nor on ranks. For engines of a host; GPUs have panels (panel_rows.hpp).
+// and the bits depend neither on threads nor on ranks. Of a complex matrix both words of a row are computed together: its
+// entries come from memory once. For engines of a host; GPUs have panels (panel_rows.hpp).
 #pragma once
+#include "sordino/hmatrix/values.hpp"
 #include "sordino/linalg/csr_rows.hpp"
 
 namespace sordino::hmatrix {
 
 /// Values that lie beside each other, and the operand's rows that they are multiplied with.
-struct Piece {
-  const double* values;
+template <class V>
+struct PieceOf {
+  const V* values;
   i32 first;  // of the operand, in the order of the whole
   i32 length;
 };
@@ -27,81 +30,118 @@ struct Places {
   SORDINO_HD i32 of(i32 row) const { return row < begin ? rows + row : row < begin + rows ? row - begin : row; }
 };
 
+/// Row i of a vector of words.
+template <class V>
+V value_at(const double* words, i32 i) {
+  if constexpr (words_of<V> == 1)
+    return words[i];
+  else
+    return {words[2 * i], words[2 * i + 1]};
+}
+
 /// One piece times x. Four sums by turns are what an adder needs to be busy.
-template <class Operand>
-double times(const double* values, i32 length, const Operand& operand) {
-  double s[4] = {};
+template <class V, class Operand>
+V times(const V* values, i32 length, const Operand& operand) {
+  V s[4] = {};
   i32 k = 0;
   for (; k + 3 < length; k += 4)
-    for (int j = 0; j < 4; j++) s[j] += values[k + j] * operand(k + j);
-  for (; k < length; k++) s[0] += values[k] * operand(k);
+    for (int j = 0; j < 4; j++) s[j] = s[j] + values[k + j] * operand(k + j);
+  for (; k < length; k++) s[0] = s[0] + values[k] * operand(k);
   return (s[0] + s[1]) + (s[2] + s[3]);
 }
 
 /// Of x, wherever the rows from `first` on lie. The order of the sum does not depend on that.
-inline double times_rows(const double* values, i32 first, i32 length, const double* x, Places places) {
+template <class V>
+V times_rows(const V* values, i32 first, i32 length, const double* x, Places places) {
   const i32 at = places.of(first);
-  if (places.of(first + length - 1) - at == length - 1) return times(values, length, [=](i32 k) { return x[at + k]; });
-  return times(values, length, [=](i32 k) { return x[places.of(first + k)]; });
+  if (places.of(first + length - 1) - at == length - 1)
+    return times(values, length, [=](i32 k) { return value_at<V>(x, at + k); });
+  return times(values, length, [=](i32 k) { return value_at<V>(x, places.of(first + k)); });
 }
 
-/// z = (x, V^T x): x in the order of the whole, and behind it a row for each term of the blocks.
-struct Projections {
+/// A row functor by words, of one that has x, y and the value of a row. Both words of a complex row are computed together,
+/// unless `begin` or `end` parts them.
+template <class Rows, class V>
+struct ByWords {
   static constexpr int lanes = 1;
-  static constexpr bool turns = false;
+  static constexpr int words = words_of<V>;
+  static constexpr bool turns = words == 2;
+
+  template <class F>
+  SORDINO_HD void fields(F&& visit) {
+    visit(static_cast<Rows*>(this)->x);
+    visit(static_cast<Rows*>(this)->y);
+  }
+  double sum(i32 i, int, int) const {
+    if constexpr (words == 1)
+      return rows().value(i);
+    else
+      return word(rows().value(i / 2), i);
+  }
+  void store(i32 i, double value) const { rows().y[i] = value; }
+  template <class From, class To>
+  void products(const From&, const To& to, i32 begin, i32 end) const
+    requires(words == 2)
+  {
+    for (i32 i = begin; i < end;) {
+      const Number value = rows().value(i / 2);
+      do to[i] = word(value, i);
+      while (++i < end && i % 2 == 1);
+    }
+  }
+  /// Of a product that reads so many values and rows of the operand.
+  static Cost cost_of(i64 values, i64 operands) {
+    return {8.0 * words * double(values + operands), 2.0 * words * words * double(values)};
+  }
+
+ private:
+  const Rows& rows() const { return static_cast<const Rows&>(*this); }
+  static double word(Number value, i32 i) { return i % 2 == 0 ? value.re : value.im; }
+};
+
+/// z = (x, V^T x): x in the order of the whole, and behind it a row for each term of the blocks.
+template <class V>
+struct Projections : ByWords<Projections<V>, V> {
   static constexpr const char* name = "Project";
-  const Piece* pieces;  // of each term
-  i32 n;                // rows of x
+  const PieceOf<V>* pieces;  // of each term
+  i32 n;                     // rows of x
   Places places;
   i64 values;  // of all pieces
   Foreign<const double, Access::ghost> x;
-  Out z;
+  Out y;  // z
 
-  template <class V>
-  SORDINO_HD void fields(V&& visit) {
-    visit(x);
-    visit(z);
-  }
-  double sum(i32 i, int, int) const {
-    if (i < n) return x[places.of(i)];
-    const Piece p = pieces[i - n];
+  V value(i32 i) const {
+    if (i < n) return value_at<V>(x.p, places.of(i));
+    const PieceOf<V> p = pieces[i - n];
     return times_rows(p.values, p.first, p.length, x.p, places);
   }
-  void store(i32 i, double value) const { z[i] = value; }
-  Cost cost() const { return {8.0 * double(values + n), 2.0 * double(values)}; }
+  Cost cost() const { return this->cost_of(values, n); }
 };
 
 /// Row i of y = (D U) z.
-struct StripRows {
-  static constexpr int lanes = 1;
-  static constexpr bool turns = false;
+template <class V>
+struct StripRows : ByWords<StripRows<V>, V> {
   static constexpr const char* name = "Strips";
-  const Strip* strips;  // and one more, where the pieces end
-  const i32* strip_of;  // [own rows]
-  const Piece* pieces;  // their first is one of z
-  i32 begin, first;     // the first own row, in the whole and in storage
+  const Strip* strips;       // and one more, where the pieces end
+  const i32* strip_of;       // [own rows]
+  const PieceOf<V>* pieces;  // their first is one of z
+  i32 begin, first;          // the first own row, in the whole and in storage
   i64 values, operands;
-  Foreign<const double, Access::read> z;
+  Foreign<const double, Access::read> x;  // z
   Out y;
 
-  template <class V>
-  SORDINO_HD void fields(V&& visit) {
-    visit(z);
-    visit(y);
-  }
-  double sum(i32 i, int, int) const {
+  V value(i32 i) const {
     const Strip* strip = strips + strip_of[i - first];
     const i64 below = i - first + begin - strip->row;
-    double s = 0;
+    V s{};
     for (u32 k = strip->pieces, end = strip[1].pieces; k < end; k++) {
-      const Piece p = pieces[k];
-      const double* operand = z.p + p.first;
-      s += times(p.values + below * p.length, p.length, [=](i32 j) { return operand[j]; });
+      const PieceOf<V> p = pieces[k];
+      const double* operand = x.p + i64(words_of<V>) * p.first;
+      s = s + times(p.values + below * p.length, p.length, [=](i32 j) { return value_at<V>(operand, j); });
     }
     return s;
   }
-  void store(i32 i, double value) const { y[i] = value; }
-  Cost cost() const { return {8.0 * double(values + operands), 2.0 * double(values)}; }
+  Cost cost() const { return this->cost_of(values, operands); }
 };
 
 }  // namespace sordino::hmatrix

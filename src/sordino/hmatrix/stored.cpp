@@ -8,15 +8,15 @@
 namespace sordino::hmatrix {
 namespace {
 
-bool fits(const Leaf& leaf, i32 rank) {
-  const Block& b = leaf.block;
+bool fits(const Block& b, i32 rank) {
   return rank == -1 || (b.admissible && rank >= 0 && rank <= std::min(b.rows.size(), b.columns.size()));
 }
 
 }  // namespace
 
-HMatrix::HMatrix(const double* points, i64 n, double eta, i32 leaf, const Outline& outline,
-                 const std::function<void(double* to, i64 count)>& read)
+template <class V>
+HMatrixOf<V>::HMatrixOf(const double* points, i64 n, double eta, i32 leaf, const Outline& outline,
+                        const std::function<void(V* to, i64 count)>& read)
     : tree_(points, n, leaf) {
   make_leaves(eta, leaf);
   if (outline.ranks.size() != leaves_.size())
@@ -24,11 +24,11 @@ HMatrix::HMatrix(const double* points, i64 n, double eta, i32 leaf, const Outlin
                  std::to_string(leaves_.size()));
   stores_.resize(1);
   for (std::size_t l = 0; l < leaves_.size(); l++) {
-    Leaf& here = leaves_[l];
-    if (!fits(here, outline.ranks[l]))
+    LeafOf<V>& here = leaves_[l];
+    if (!fits(here.block, outline.ranks[l]))
       bad_argument("block " + std::to_string(l) + " cannot have rank " + std::to_string(outline.ranks[l]));
     here.rank = outline.ranks[l];
-    double* values = stores_[0].take(here.entries());
+    V* values = stores_[0].take(here.entries());
     read(values, here.entries());
     here.u = values;
     if (!here.is_dense()) here.v = values + i64(here.block.rows.size()) * here.rank;
@@ -43,14 +43,25 @@ HMatrix::HMatrix(const double* points, i64 n, double eta, i32 leaf, const Outlin
   count();
 }
 
-void HMatrix::write(const std::function<void(const double* from, i64 count)>& tell) const {
-  for (const Leaf& l : leaves_) tell(l.u, l.entries());  // v lies behind u
+template <class V>
+void HMatrixOf<V>::write(const std::function<void(const V* from, i64 count)>& tell) const {
+  for (const LeafOf<V>& l : leaves_) tell(l.u, l.entries());  // v lies behind u
 }
 
-Outline HMatrix::outline() const {
+template <class V>
+Outline HMatrixOf<V>::outline() const {
   Outline o{{}, statistics_};
-  for (const Leaf& l : leaves_) o.ranks.push_back(l.rank);
+  for (const LeafOf<V>& l : leaves_) o.ranks.push_back(l.rank);
   return o;
 }
+
+template <class V>
+using Read = std::function<void(V* to, i64 count)>;
+template HMatrixOf<double>::HMatrixOf(const double*, i64, double, i32, const Outline&, const Read<double>&);
+template HMatrixOf<Number>::HMatrixOf(const double*, i64, double, i32, const Outline&, const Read<Number>&);
+template void HMatrixOf<double>::write(const std::function<void(const double*, i64)>&) const;
+template void HMatrixOf<Number>::write(const std::function<void(const Number*, i64)>&) const;
+template Outline HMatrixOf<double>::outline() const;
+template Outline HMatrixOf<Number>::outline() const;
 
 }  // namespace sordino::hmatrix

@@ -7,29 +7,30 @@
 
 namespace sordino::hmatrix {
 
+template <class V>
 class ValueStore {
  public:
-  double* take(i64 count) {
+  V* take(i64 count) {
     if (count >= chunk / 16) return more(count);  // a chunk of its own: of a common one at most a sixteenth is lost
     if (count > left_) {
       free_ = more(chunk);
       left_ = chunk;
     }
-    double* taken = free_;
+    V* taken = free_;
     free_ += count;
     left_ -= count;
     return taken;
   }
 
  private:
-  double* more(i64 count) {
-    chunks_.push_back(std::make_unique_for_overwrite<double[]>(std::size_t(count)));
+  V* more(i64 count) {
+    chunks_.push_back(std::make_unique_for_overwrite<V[]>(std::size_t(count)));
     return chunks_.back().get();
   }
 
-  static constexpr i64 chunk = i64(1) << 17;  // 1 MiB
-  std::vector<std::unique_ptr<double[]>> chunks_;
-  double* free_ = nullptr;
+  static constexpr i64 chunk = (i64(1) << 20) / i64(sizeof(V));  // 1 MiB
+  std::vector<std::unique_ptr<V[]>> chunks_;
+  V* free_ = nullptr;
   i64 left_ = 0;
 };
 

@@ -1,0 +1,38 @@
+// What entries of an H-matrix may be, real or complex numbers, and what is said of both in the same words.
+#pragma once
+#include <cmath>
+
+#include "sordino/base/complex.hpp"
+
+namespace sordino::hmatrix {
+
+using Number = Complex<double>;
+
+/// Doubles that a value is: of a vector there are as many for each row.
+template <class V>
+inline constexpr int words_of = int(sizeof(V) / sizeof(double));
+
+inline double conjugate(double a) { return a; }
+inline Number conjugate(Number a) { return conj(a); }
+inline double real_part(double a) { return a; }
+inline double real_part(Number a) { return a.re; }
+inline double magnitude(double a) { return std::abs(a); }
+inline double magnitude(Number a) { return std::hypot(a.re, a.im); }
+inline double squared(double a) { return a * a; }  // |a|^2
+inline double squared(Number a) { return norm(a); }
+inline double quotient(double a, double b) { return a / b; }
+inline Number quotient(Number a, Number b) { return ratio(a, b); }
+/// a / |a|, and -1 of 0.
+inline double direction(double a) { return a > 0 ? 1 : -1; }
+inline Number direction(Number a) {
+  const double size = magnitude(a);
+  return size > 0 ? Number{a.re / size, a.im / size} : Number{-1, 0};
+}
+
+/// An array by its words.
+inline const double* words(const double* values) { return values; }
+inline const double* words(const Number* values) { return &values->re; }
+inline double* words(double* values) { return values; }
+inline double* words(Number* values) { return &values->re; }
+
+}  // namespace sordino::hmatrix
