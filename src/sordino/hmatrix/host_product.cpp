@@ -76,12 +76,14 @@ void HostProductOf<V>::forward(const V* x, V* y, int columns) const {
   for_parts(0, terms, project, least);
   auto add_up = [&](i64 begin, i64 end) {
     std::fill(y + begin * columns, y + end * columns, V{});
-    for (i64 i = begin; i < end; i++) {
-      const Strip* strip = &strips_.strips[std::size_t(strips_.strip_of[std::size_t(i)])];
+    for (i64 first = begin, last; first < end; first = last) {  // rows of a strip
+      const Strip* strip = &strips_.strips[std::size_t(strips_.strip_of[std::size_t(first)])];
+      last = std::min<i64>(end, strip[1].row);
       for (u32 k = strip->pieces; k < strip[1].pieces; k++) {
         const PieceOf<V>& p = strips_.pieces[k];
-        const V* values = p.values + (i - strip->row) * p.length;
-        add_piece(values, p.length, z.data() + i64(p.first) * columns, y + i * columns, columns);
+        const V* values = p.values + (first - strip->row) * p.length;
+        for (i64 i = first; i < last; i++, values += p.length)
+          add_piece(values, p.length, z.data() + i64(p.first) * columns, y + i * columns, columns);
       }
     }
   };

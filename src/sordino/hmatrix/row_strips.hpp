@@ -3,6 +3,8 @@
 // and the bits depend neither on threads nor on ranks. Of a complex matrix both words of a row are computed together: its
 // entries come from memory once. For engines of a host; GPUs have panels (panel_rows.hpp).
 #pragma once
+#include <algorithm>
+
 #include "sordino/hmatrix/values.hpp"
 #include "sordino/linalg/csr_rows.hpp"
 
@@ -131,17 +133,38 @@ struct StripRows : ByWords<StripRows<V>, V> {
   Out y;
 
   V value(i32 i) const {
-    const Strip* strip = strips + strip_of[i - first];
-    const i64 below = i - first + begin - strip->row;
-    V s{};
-    for (u32 k = strip->pieces, end = strip[1].pieces; k < end; k++) {
-      const PieceOf<V> p = pieces[k];
-      const double* operand = x.p + i64(words_of<V>) * p.first;
-      s = s + times(p.values + below * p.length, p.length, [=](i32 j) { return value_at<V>(operand, j); });
+    V sum{};
+    add_pieces(i, 1, &sum);
+    return sum;
+  }
+  /// Rows of a strip together, piece by piece: so a CPU reads the values in the order in which they lie.
+  template <class From, class To>
+  void products(const From&, const To& to, i32 first_word, i32 last_word) const {
+    constexpr i32 words = words_of<V>, together = 16;
+    for (i32 row = first_word / words, last = (last_word + words - 1) / words, count; row < last; row += count) {
+      const i32 left = strips[strip_of[row - first] + 1].row - begin - (row - first);
+      count = std::min({together, last - row, left});
+      V sums[together] = {};
+      add_pieces(row, count, sums);
+      const i32 begin_word = row * words, end_word = std::min(last_word, (row + count) * words);
+      for (i32 i = std::max(first_word, begin_word); i < end_word; i++) to[i] = hmatrix::words(sums)[i - begin_word];
     }
-    return s;
   }
   Cost cost() const { return this->cost_of(values, operands); }
+
+ private:
+  /// What the rows [row, row + count) of one strip add up.
+  void add_pieces(i32 row, i32 count, V* sums) const {
+    const Strip* strip = strips + strip_of[row - first];
+    const i64 below = row - first + begin - strip->row;
+    for (u32 k = strip->pieces, end = strip[1].pieces; k < end; k++) {
+      const PieceOf<V> p = pieces[k];
+      const V* of_row = p.values + below * p.length;
+      const double* operand = x.p + i64(words_of<V>) * p.first;
+      for (i32 r = 0; r < count; r++, of_row += p.length)
+        sums[r] = sums[r] + times(of_row, p.length, [=](i32 j) { return value_at<V>(operand, j); });
+    }
+  }
 };
 
 }  // namespace sordino::hmatrix
