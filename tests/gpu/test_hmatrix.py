@@ -38,6 +38,18 @@ def test_systems_are_solved_as_on_the_host(
     np.testing.assert_allclose(found.x, host.x, atol=1e-5 * np.abs(host.x).max())
 
 
+def test_complex_ones_are_refused_and_solved_on_the_host() -> None:
+    waves = sordino.hmatrix(
+        sordino.surfaces.sphere(4, 6, radius=1.0), 1e-5, kernel="helmholtz", wavenumber=2.0
+    )
+    b = np.ones(waves.shape[0])
+    with pytest.raises(
+        sordino.Unsupported, match="complex H-matrices are not multiplied on GPUs yet: use engine host"
+    ):
+        sordino.solve(waves, b, engine="cuda")
+    assert sordino.solve(waves, b).converged
+
+
 def test_the_same_bits_on_any_number_of_gpus(matrix: sordino.HMatrix) -> None:
     b = np.random.default_rng(4).standard_normal(matrix.shape[0])
     runs = {

@@ -1,4 +1,4 @@
-"""Complex H-matrices from Python: Helmholtz' single layer against what is known of spheres; products, systems, files."""
+"""Complex H-matrices from Python: Helmholtz' single layer beside what is known of spheres; products, systems, files."""
 
 from __future__ import annotations
 
