@@ -59,6 +59,18 @@ def test_small_surfaces_and_wide_blocks(shape: tuple[int, int]) -> None:
         assert found.converged and np.linalg.norm(b - H @ found.x) <= 1.1e-10 * np.linalg.norm(b)
 
 
+def test_complex_ones_are_refused_and_solved_on_the_host() -> None:
+    waves = sordino.hmatrix(
+        sordino.surfaces.sphere(4, 6, radius=1.0), 1e-5, kernel="helmholtz", wavenumber=2.0
+    )
+    b = np.ones(waves.shape[0])
+    with pytest.raises(
+        sordino.Unsupported, match="complex H-matrices are not multiplied on GPUs yet: use engine host"
+    ):
+        sordino.solve(waves, b, engine="cuda")
+    assert sordino.solve(waves, b).converged
+
+
 def test_the_same_bits_on_any_number_of_gpus(matrix: sordino.HMatrix) -> None:
     b = np.random.default_rng(4).standard_normal(matrix.shape[0])
     runs = {

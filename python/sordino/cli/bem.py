@@ -44,6 +44,8 @@ def main(argv: Sequence[str]) -> int:
     read = load_hmatrix(given.matrix, surface) if given.matrix else None
     if read is None:
         check_memory(surface.n, settings["eps"])
+    elif read.settings["kernel"] != "laplace":
+        raise BadArgument(f"{given.matrix} is of kernel {read.settings['kernel']}, and charges need laplace")
     if not given.json:
         _announce(surface, settings if read is None else read.settings, notes)
     H = read if read is not None else _compressed(surface, settings, quiet=given.json)

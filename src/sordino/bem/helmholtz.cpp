@@ -18,7 +18,7 @@ namespace sordino::bem {
 namespace {
 
 constexpr int most_points = 32;
-constexpr double tolerance = 1e-10;
+constexpr double tolerance = 5e-9;  // of what is an upper bound: errors are below 1e-9
 
 /// The zeros of Legendre's polynomial of degree n by Newton's method, and the weights that belong to them.
 std::vector<EdgeRules::Point> gauss(int n) {
@@ -84,6 +84,8 @@ double longest_edge(const Triangles& triangles) {
   return longest;
 }
 
+double sinc(double x) { return x > 0 ? std::sin(x) / x : 1; }
+
 }  // namespace
 
 Helmholtz::Helmholtz(const SurfaceView& surface, double wavenumber)
@@ -95,6 +97,18 @@ void Helmholtz::entries(std::span<const i32> rows, std::span<const i32> columns,
     for (i32 j : columns) *out++ = integral(triangles_.all[std::size_t(j)], triangles_.centroids[std::size_t(i)]) * scale;
 }
 
+/// x as an edge sees it: its distance from the triangle's plane, and there from the edge's line. Places on that are counted
+/// from the foot, of a part of it from its middle, so that no digits are lost far away.
+struct Helmholtz::Foot {
+  double off, height;
+
+  /// The way by the ends of a part of the line over its length.
+  double detour(double middle, double half) const {
+    const double q2 = off * off + height * height, begin = middle - half, end = middle + half;
+    return 0.5 * (std::sqrt(q2 + begin * begin) + std::sqrt(q2 + end * end)) / half;
+  }
+};
+
 Complex<double> Helmholtz::integral(const FlatTriangle& t, Point x) const {
   Complex<double> sum{t.potential(x), 0};
   if (k_ == 0) return sum;
@@ -103,20 +117,27 @@ Complex<double> Helmholtz::integral(const FlatTriangle& t, Point x) const {
   return sum;
 }
 
+// An edge that x lies beside is cut at its foot, where r is hardly smooth.
 Complex<double> Helmholtz::over_edge(const FlatTriangle& t, int e, Point x, double height) const {
-  const Point to_begin = t.corner[e] - x, to_end = t.corner[(e + 1) % 3] - x;
-  const double off = dot(t.outward[e], to_begin), half = 0.5 * t.side[e];
-  if (off == 0) return {};
-  const double middle = dot(cross(t.normal, t.outward[e]), to_begin) + half;
+  const Point to_begin = t.corner[e] - x;
+  const double begin = dot(cross(t.normal, t.outward[e]), to_begin), half = 0.5 * t.side[e], end = begin + t.side[e];
+  const Foot foot{dot(t.outward[e], to_begin), height};
+  if (foot.off == 0) return {};
+  const bool beside = begin < 0 && end > 0 && foot.detour(begin + half, half) < 1.15;
+  const auto sum = beside ? over_part(foot, 0.5 * begin, -0.5 * begin) + over_part(foot, 0.5 * end, 0.5 * end)
+                          : over_part(foot, begin + half, half);
+  return sum * foot.off;
+}
+
+Complex<double> Helmholtz::over_part(const Foot& foot, double middle, double half) const {
   Complex<double> sum;
-  for (auto [at, weight] : rules_.seen((length(to_begin) + length(to_end)) / t.side[e])) {
-    const double along = middle + half * at, rho2 = off * off + along * along;
-    const double both = std::sqrt(rho2 + height * height) + height;  // r + h
-    const double m = 0.5 * k_ * both, s = 0.5 * k_ * rho2 / both;
-    const double sinc = s > 0 ? std::sin(s) / s : 1, share = weight / both;
-    sum = sum + Complex<double>{share * (sinc * std::cos(m) - 1), share * sinc * std::sin(m)};
+  for (auto [at, weight] : rules_.seen(foot.detour(middle, half))) {
+    const double along = middle + half * at, rho2 = foot.off * foot.off + along * along;
+    const double both = std::sqrt(rho2 + foot.height * foot.height) + foot.height;  // r + h
+    const double m = 0.5 * k_ * both, s = sinc(0.5 * k_ * rho2 / both), share = weight / both;
+    sum = sum + Complex<double>{share * (s * std::cos(m) - 1), share * s * std::sin(m)};
   }
-  return sum * (off * half);
+  return sum * half;
 }
 
 }  // namespace sordino::bem

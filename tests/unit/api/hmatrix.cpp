@@ -4,6 +4,8 @@
 #include "check.hpp"
 #include "conformance/problems.hpp"
 #include "sordino/base/error.hpp"
+#include "sordino/bem/helmholtz.hpp"
+#include "sordino/hmatrix/host_product.hpp"
 #include "unit/hmatrix/dense.hpp"
 
 namespace {
@@ -167,4 +169,73 @@ TEST("a nullspace of an H-matrix is looked at with products") {
   Options o = options("bicgstab", "host", 1);
   o.nullspace = "constant";
   CHECK(refusal(s, o).find("nullspace") != std::string::npos);
+}
+
+namespace {
+
+using hmatrix::ComplexHMatrix, hmatrix::Number;
+
+const ComplexHMatrix& waves() {
+  static const ComplexHMatrix H(bem::Helmholtz(surfaces::sphere(5, 8, 1.0).view(), 2), {.compression = {.eps = 1e-8}});
+  return H;
+}
+
+System system_of(const ComplexHMatrix& H) {
+  System s;
+  s.complex_hmatrix = &H;
+  s.A.n = H.size();
+  s.A.words = 2;
+  return s;
+}
+
+/// ||A x - b|| / ||b|| of words.
+double relative_residual(const ComplexHMatrix& H, const std::vector<double>& x, const std::vector<double>& b) {
+  std::vector<Number> from, to(b.size() / 2);
+  for (std::size_t i = 0; i < x.size(); i += 2) from.push_back({x[i], x[i + 1]});
+  hmatrix::HostProductOf<Number>(H).multiply(from.data(), to.data());
+  const double* product = hmatrix::words(to.data());
+  return dense::distance({product, product + b.size()}, b) / dense::norm(b);
+}
+
+}  // namespace
+
+TEST("the solver of a complex H-matrix is bicgstab with Jacobi, and gives the same bits on any number of ranks") {
+  NOTE(fresh::said());
+  fresh::Random random(92);
+  const auto b = random.normals(2 * waves().size());
+  for (const char* precond : {"auto", "none"}) {
+    std::vector<double> first;
+    for (int ranks : {1, 2, 3, 7}) {
+      NOTE(precond, ", ", ranks, " ranks");
+      Options o = options("auto", "host", ranks);
+      o.precond = precond;
+      o.rtol = 1e-9;
+      Solver s(system_of(waves()), o);
+      CHECK(s.method() == "bicgstab");
+      CHECK(s.preconditioner() == (o.precond == "auto" ? "jacobi" : "none"));
+      std::vector<double> x(b.size());
+      CHECK(s.solve(b.data(), x.data()).status == Status::converged);
+      CHECK(relative_residual(waves(), x, b) <= 1.01e-9);
+      if (ranks == 1) first = x;
+      CHECK(same_bits(x, first));
+    }
+  }
+}
+
+TEST("what a complex H-matrix cannot have is refused with a sentence") {
+  const System s = system_of(waves());
+  CHECK(refusal(s, options("gmres", "host", 1)).starts_with("solver gmres computes with real numbers"));
+  CHECK(refusal(s, options("gatherbicgstab", "host", 2)).starts_with("solver gatherbicgstab computes with real numbers"));
+  Options o = options("cg", "host", 1);
+  o.precond = "jacobi";
+  CHECK(refusal(s, o) == "solver cg needs a Hermitian matrix, and this one's diagonal is not real: use bicgstab");
+  o = options("bicgstab", "host", 1);
+  o.nullspace = "constant";
+  CHECK(refusal(s, o) == "nullspaces of complex systems are not supported");
+  System real = s;
+  real.A.words = 1;
+  CHECK(refusal(real, options("bicgstab", "host", 1)) == "the system has 640 rows of 1 words, and the H-matrix 640 of two");
+  System both = s;
+  both.hmatrix = &sphere();
+  CHECK(refusal(both, options("bicgstab", "host", 1)) == "there are two H-matrices: give one");
 }
