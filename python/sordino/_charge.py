@@ -142,8 +142,11 @@ def bem(
         "eta": eta, "leaf": leaf, "compression": compression, "recompress": recompress, "threads": threads,
     }  # fmt: skip
     H = hmatrix(surface, eps, **settings)
-    M = None if coarse is None else hmatrix(surface, coarse, **settings)
-    solution = solve(H, sides, M=M, on_failure=on_failure, callback=callback, **options)
+    if coarse is not None:
+        if options.get("M") is not None:
+            raise BadArgument("coarse makes a preconditioner, and M is one, too: choose one")
+        options["M"] = hmatrix(surface, coarse, **settings)
+    solution = solve(H, sides, on_failure=on_failure, callback=callback, **options)
     return charge_of(surface, H, solution, capacitance)
 
 
