@@ -171,11 +171,11 @@ void HMatrixOf<V>::count() {
 template <class V>
 void HMatrixOf<V>::probe(const GeneratorOf<V>& generator, const BuildOptions& options) {
   if (options.probes == 0 || !(statistics_.norm > 0)) return;
-  const i64 n = size(), probes = options.probes;
+  const i64 n = size(), probes = std::min<i64>(n, options.probes);
   std::vector<double> errors(std::size_t(probes), 0.0);
   std::vector<i32> drawn;
   std::mt19937_64 draw(~options.seed);
-  for (i64 p = 0; p < probes; p++) drawn.push_back(i32(draw() % u64(n)));
+  for (i64 p = 0; p < probes; p++) drawn.push_back(probes == n ? i32(p) : i32(draw() % u64(n)));
   auto compare = [&](i64 begin, i64 end) {
     std::vector<V> exact(tree_.order.size()), stored(tree_.order.size());
     for (i64 p = begin; p < end; p++) {
@@ -192,7 +192,7 @@ void HMatrixOf<V>::probe(const GeneratorOf<V>& generator, const BuildOptions& op
   const double error = std::sqrt(mean) / statistics_.norm;
   statistics_.compression_error = error;
   // Of the root, half of that of the square.
-  const double relative = mean > 0 && probes > 1 ? std::sqrt(spread / double(probes * (probes - 1))) / mean : 0;
+  const double relative = mean > 0 && probes > 1 && probes < n ? std::sqrt(spread / double(probes * (probes - 1))) / mean : 0;
   statistics_.error_of_estimate = 0.5 * error * relative;
 }
 

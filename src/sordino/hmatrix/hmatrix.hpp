@@ -15,7 +15,7 @@ struct BuildOptions {
   i32 leaf = 15;    // points of a cluster that is not cut
   int threads = 0;  // 0: as many as there are cores; 32 work at most
   u64 seed = 1;     // of the rows drawn
-  int probes = 32;  // rows by which the whole is compared with the generator's; 0: it is not
+  int probes = 32;  // rows by which the whole is compared with the generator's; 0: it is not; n or more: by all its rows
 };
 
 /// A leaf with its numbers, in the tree's order of rows and columns.

@@ -100,6 +100,16 @@ TEST("the error is below eps whichever approximation, and estimated to a tenth o
       }
 }
 
+TEST("as many probes as rows, or more, tell the error itself") {
+  const bem::Laplace laplace(surfaces::sphere(5, 6).view());
+  for (int probes : {360, 1000}) {
+    const HMatrix H(laplace, {.compression = {.eps = 1e-3}, .probes = probes});
+    const auto exact = dense::of(laplace, H.tree()), stored = dense::of(H);
+    CHECK_NEAR(H.statistics().compression_error, dense::distance(stored, exact) / dense::norm(stored), 1e-12);
+    CHECK(H.statistics().error_of_estimate == 0);
+  }
+}
+
 TEST("recompressed leaves have no larger rank than their singular values ask for, and so fewer values") {
   const bem::Laplace laplace(surfaces::sphere(6, 10).view());
   const HMatrix plain(laplace, {.compression = {.eps = 1e-6, .recompress = false}});
