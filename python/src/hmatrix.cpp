@@ -204,9 +204,12 @@ nb::object PyHMatrix::multiply(Columns x, bool transposed) const {
   if (i64(x.shape(0)) != size())
     bad_argument("a vector has " + std::to_string(x.shape(0)) + " rows, and the matrix " + std::to_string(size()));
   const int columns = int(x.shape(1)) / words();
-  std::vector<double> y(x.size());
+  std::vector<double> y;
   auto product = [&]<class V>(const Held<V>& h) {
-    h.product->multiply(reinterpret_cast<const V*>(x.data()), reinterpret_cast<V*>(y.data()), columns, transposed);
+    std::vector<V> from(x.size() / words_of<V>), to(from.size());  // aligned, as pairs of the caller's may not be
+    std::copy_n(x.data(), x.size(), hmatrix::words(from.data()));
+    h.product->multiply(from.data(), to.data(), columns, transposed);
+    y.assign(hmatrix::words(to.data()), hmatrix::words(to.data()) + x.size());
   };
   {
     nb::gil_scoped_release release;

@@ -57,9 +57,9 @@ template <class V>
 class HMatrixOf {
  public:
   /// Builds all leaves on threads of this process; the values do not depend on how many. Memory while it builds: what is
-  /// stored and a sixteenth, 1 MiB and one block's crosses for each thread (128 MiB where a block is evaluated as a whole), and
-  /// 56 B a leaf. Throws bad_argument for options and
-  /// entries that are not finite. The generator is not needed afterwards.
+  /// stored and a sixteenth, 1 MiB and one block's crosses for each thread (128 MiB, 256 of complex entries, where a block is
+  /// evaluated as a whole), and 56 B a leaf. Throws bad_argument for options and entries that are not finite. The generator is
+  /// not needed afterwards.
   HMatrixOf(const GeneratorOf<V>& generator, const BuildOptions& options, const BuildProgress& progress = {});
   /// One that was written: of the same points, eta and leaf. `read` hands over the next values, as write() has told them, and
   /// what it throws ends it. Throws bad_argument for ranks that do not fit.

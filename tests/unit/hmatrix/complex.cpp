@@ -47,12 +47,13 @@ Numbers times(const Numbers& rows, const Numbers& x, int columns, int c, bool tr
   const std::size_t n = x.size() / std::size_t(columns);
   Numbers y(n);
   for (std::size_t i = 0; i < n; i++) {
-    Complex<long double> sum;
+    long double re = 0, im = 0;
     for (std::size_t j = 0; j < n; j++) {
       const Number a = transposed ? rows[j * n + i] : rows[i * n + j], b = x[j * std::size_t(columns) + std::size_t(c)];
-      sum = sum + Complex<long double>{a.re, a.im} * Complex<long double>{b.re, b.im};
+      re += (long double)a.re * b.re - (long double)a.im * b.im;
+      im += (long double)a.re * b.im + (long double)a.im * b.re;
     }
-    y[i] = {double(sum.re), double(sum.im)};
+    y[i] = {double(re), double(im)};
   }
   return y;
 }
