@@ -28,6 +28,7 @@ def hmatrix(
     compression: str = "aca+",
     recompress: bool = True,
     certify: bool = True,
+    probes: int = 32,
     threads: int | None = None,
     kernel: str = "laplace",
     wavenumber: float | None = None,
@@ -53,6 +54,9 @@ def hmatrix(
     certify : bool
         Whether entries drawn at random are compared, and blocks that are off by more done again. Without it and without
         `recompress`, blocks are those of HACApK.
+    probes : int
+        Rows by which the whole is compared with what it stands for, which tells ``statistics["compression_error"]``;
+        n or more take all of them, in O(n^2), and tell the error itself. 0: it is not told.
     threads : int, optional
         As many as there are cores, if not given; at most 32 work. The values do not depend on it.
     kernel : {"laplace", "helmholtz"}
@@ -84,6 +88,7 @@ def hmatrix(
         "compression": str(compression),
         "recompress": bool(recompress),
         "certify": bool(certify),
+        "probes": _whole(probes, "probes", 0),
         "threads": 0 if threads is None else _whole(threads, "threads", 1),
         **_waves(str(kernel), wavenumber),
     }
