@@ -43,6 +43,12 @@ def test_it_prints_json(cli):
     assert code == 0 and row["way"] == "full" and row["compression_error"] <= 1e-6
 
 
+def test_all_rows_are_compared_if_asked_for(cli):
+    code, out, _ = cli("bench", "hmatrix", "sphere:5,4", "--ways", "aca", "--repeats", 1, "--exact", "--json")
+    (row,) = json.loads(out)["measured"]
+    assert code == 0 and row["error_of_estimate"] == 0 and 0 < row["compression_error"] <= 1e-6
+
+
 def test_an_engine_s_products_and_iterations_are_measured(cli):
     argv = ["--ways", "aca+", "--repeats", 1, "--engine", "host", "--ranks", 2, "--iterations", 4]
     code, out, _ = cli("bench", "hmatrix", "sphere:5,6", *argv)

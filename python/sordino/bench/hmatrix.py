@@ -57,8 +57,9 @@ def main(argv: Sequence[str]) -> int:
     if given.engine not in ("", "host", "cuda"):
         raise BadArgument(f"--engine is host or cuda for a measurement, not '{given.engine}'")
     runs = {"engine": given.engine, "ranks": ranks, "solver": given.solver} if given.engine else None
+    exact = {"probes": max(surface.n for surface in surfaces)} if given.exact else {}
     rows = [
-        measure(surface, eps, way, threads or (os.cpu_count() or 1), repeats, runs, iterations)
+        measure(surface, eps, way, threads or (os.cpu_count() or 1), repeats, runs, iterations, exact)
         for surface in surfaces
         for eps in tolerances
         for way in ways
@@ -80,13 +81,16 @@ def measure(
     repeats: int,
     runs: dict[str, Any] | None,
     iterations: int,
+    exact: dict[str, int],
 ) -> dict[str, Any]:
     """One matrix: its statistics, core seconds for each stored value, seconds of products; the best of several.
 
     With `runs`, options of a solver, products and iterations are those of its engine; without, products are those of
-    threads of this process.
+    threads of this process. `exact`: what lets all rows be compared with the dense matrix, if they are to be.
     """
-    built = [hmatrix(surface, eps, threads=threads, **WAYS[way]) for _ in range(1 if runs else repeats)]
+    built = [
+        hmatrix(surface, eps, threads=threads, **WAYS[way], **exact) for _ in range(1 if runs else repeats)
+    ]
     H = min(built, key=lambda matrix: matrix.statistics["seconds"])
     facts = H.statistics
     timed = engine_times(H, runs, repeats, iterations) if runs else host_times(H, repeats)
@@ -148,6 +152,11 @@ def _parser() -> Parser:
         "--solver", default="bicgstab", metavar="NAME", help="with --engine (default bicgstab)"
     )
     parser.add_argument("--iterations", default="20", metavar="N", help="with --engine (default 20)")
+    parser.add_argument(
+        "--exact",
+        action="store_true",
+        help="compare all rows with the dense matrix: O(n^2), and part of the build's time",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     _records.add_arguments(parser)
     return parser
