@@ -61,7 +61,7 @@ struct Step {  // zeta = (t,s) / (t,t);  x += alpha p + zeta s;  r = s - zeta t
   }
 };
 
-struct Direction {  // beta = alpha / zeta * rho_new / rho;  p = r + beta (p - zeta v)
+struct Direction {  // beta = alpha / zeta * rho_new / rho, or 0 where nothing is left;  p = r + beta (p - zeta v)
   Get rho_new, rho, rv, zeta;
   In r, v;
   Scaling d;
@@ -69,7 +69,7 @@ struct Direction {  // beta = alpha / zeta * rho_new / rho;  p = r + beta (p - z
   Out ph;
   double beta = 0;
   static constexpr double flops = 5;
-  SORDINO_HD void head() { beta = ratio(rho, rv) / zeta * (rho_new / rho); }
+  SORDINO_HD void head() { beta = ratio(ratio(rho, rv), zeta) * ratio(rho_new, rho); }
   SORDINO_HD void row(i32 i) {
     double pi = r[i] + beta * (p[i] - zeta * v[i]);
     p[i] = pi;

@@ -52,7 +52,7 @@ void InnerBicgstab::apply(Rank& rank, Vec b, Vec x, const StartDots& epilogue) c
              start(rho_new, rr_[k % 2]));
     if (k + 1 == steps_) break;
     rank.run(
-        inner_bicgstab::Direction{
+        bicgstab::Direction{
             .rho_new = finish(rho_new), .rho = rho, .rv = rv_, .zeta = zeta_, .r = r_, .v = v_, .d = d_, .p = p_, .ph = ph_},
         push(ph_));
   }

@@ -28,26 +28,7 @@ struct Begin {  // x = 0;  r = rh = p = b
   }
 };
 
-struct Direction {  // bicgstab::Direction, where (r,r) may have vanished: then p = r
-  Get rho_new, rho, rv, zeta;
-  In r, v;
-  Scaling d;
-  InOut p;
-  Out ph;
-  double beta = 0;
-  static constexpr double flops = 5;
-  SORDINO_HD void head() {
-    using bicgstab::ratio;
-    beta = ratio(ratio(rho, rv), zeta) * ratio(rho_new, rho);
-  }
-  SORDINO_HD void row(i32 i) {
-    const double pi = r[i] + beta * (p[i] - zeta * v[i]);
-    p[i] = pi;
-    ph[i] = d[i] * pi;
-  }
-};
-
-using Kernels = KernelList<Kernel<Begin>, Kernel<Direction>>;
+using Kernels = KernelList<Kernel<Begin>, Kernel<bicgstab::Direction>>;
 
 }  // namespace inner_bicgstab
 
