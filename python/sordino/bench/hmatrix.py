@@ -57,7 +57,7 @@ def main(argv: Sequence[str]) -> int:
     if given.engine not in ("", "host", "cuda"):
         raise BadArgument(f"--engine is host or cuda for a measurement, not '{given.engine}'")
     runs = {"engine": given.engine, "ranks": ranks, "solver": given.solver} if given.engine else None
-    exact = {"probes": max(surface.n for surface in surfaces)} if given.exact else {}
+    exact: dict[str, Any] = {"probes": max(s.n for s in surfaces)} if given.exact else {}
     rows = [
         measure(surface, eps, way, threads or (os.cpu_count() or 1), repeats, runs, iterations, exact)
         for surface in surfaces
@@ -81,7 +81,7 @@ def measure(
     repeats: int,
     runs: dict[str, Any] | None,
     iterations: int,
-    exact: dict[str, int],
+    exact: dict[str, Any],
 ) -> dict[str, Any]:
     """One matrix: its statistics, core seconds for each stored value, seconds of products; the best of several.
 
