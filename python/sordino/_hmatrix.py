@@ -28,6 +28,7 @@ def hmatrix(
     compression: str = "aca+",
     recompress: bool = True,
     certify: bool = True,
+    most_rank: int | None = None,
     probes: int = 32,
     threads: int | None = None,
     kernel: str = "laplace",
@@ -54,6 +55,9 @@ def hmatrix(
     certify : bool
         Whether entries drawn at random are compared, and blocks that are off by more done again. Without it and without
         `recompress`, blocks are those of HACApK.
+    most_rank : int, optional
+        Terms of a block, the most: where it has them the block may miss `eps`, and the statistics say by how much the
+        whole does. 1 is what a preconditioner of very large systems can do with.
     probes : int
         Rows by which the whole is compared with what it stands for, which tells ``statistics["compression_error"]``;
         n or more take all of them, in O(n^2), and tell the error itself. 0: it is not told.
@@ -89,6 +93,7 @@ def hmatrix(
         "recompress": bool(recompress),
         "certify": bool(certify),
         "probes": _whole(probes, "probes", 0),
+        **({} if most_rank is None else {"most_rank": _whole(most_rank, "most_rank", 1)}),
         "threads": 0 if threads is None else _whole(threads, "threads", 1),
         **_waves(str(kernel), wavenumber),
     }

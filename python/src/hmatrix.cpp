@@ -31,6 +31,7 @@ BuildOptions options_of(const nb::dict& given) {
   o.eta = nb::cast<double>(given["eta"]);
   o.leaf = nb::cast<i32>(given["leaf"]);
   o.threads = nb::cast<int>(given["threads"]);
+  if (given.contains("most_rank")) o.compression.most_rank = nb::cast<i32>(given["most_rank"]);
   if (given.contains("probes")) o.probes = nb::cast<int>(given["probes"]);  // of what was written: they are behind it
   return o;
 }

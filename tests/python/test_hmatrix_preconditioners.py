@@ -48,6 +48,14 @@ def test_a_coarser_matrix_preconditions_gmres_which_auto_takes(matrix, coarse):
     assert fewer.iterations > found.iterations
 
 
+def test_a_matrix_of_rank_one_preconditions(matrix):
+    b = np.random.default_rng(4).standard_normal(matrix.shape[0])
+    one = sordino.hmatrix(SPHERE, 1e-2, most_rank=1)
+    assert one.statistics["max_rank"] == 1 and one.statistics["redone_blocks"] == 0
+    assert one.statistics["stored_bytes"] < 0.5 * matrix.statistics["stored_bytes"]
+    assert solved(matrix, b, M=one, inner=8).iterations < solved(matrix, b, solver="gmres").iterations / 2
+
+
 def test_the_coarser_matrix_need_not_be_kept(matrix):
     b = np.random.default_rng(3).standard_normal(matrix.shape[0])
     solver = sordino.Solver(matrix, M=sordino.hmatrix(SPHERE, 1e-1), engine="host", rtol=1e-9)

@@ -68,8 +68,13 @@ template <class V>
 class Cross {
  public:
   using Values = std::vector<V>;
-  Cross(const Section<V>& block, double eps, LowRank<V> begun)
-      : rows(block.height()), columns(block.width()), sum(std::move(begun)), block_(block), eps_(eps) {
+  Cross(const Section<V>& block, const CrossOptions& options, LowRank<V> begun)
+      : rows(block.height()),
+        columns(block.width()),
+        sum(std::move(begun)),
+        block_(block),
+        eps_(options.eps),
+        most_rank_(std::min({options.most_rank, block.height(), block.width()})) {
     if (sum.rank == 0) sum = LowRank<V>(block.height(), block.width());
     if (sum.rank > 0)
       first_ = norm(Values(sum.u_of(0), sum.u_of(0) + sum.height)) * norm(Values(sum.v_of(0), sum.v_of(0) + sum.width));
@@ -101,8 +106,8 @@ class Cross {
   }
   /// Whether a vector of residuals is small beside the first term.
   bool is_small(const Values& residual) const { return norm(residual) < eps_ * first_; }
-  /// No more pivots, or as many terms as the block can have.
-  bool full() const { return rows.left() == 0 || columns.left() == 0 || sum.rank >= std::min(block_.height(), block_.width()); }
+  /// No more pivots, or as many terms as the block may have.
+  bool full() const { return rows.left() == 0 || columns.left() == 0 || sum.rank >= most_rank_; }
 
   Unused rows, columns;
   LowRank<V> sum;
@@ -110,13 +115,14 @@ class Cross {
  private:
   const Section<V>& block_;
   double eps_, first_ = 0;
+  i32 most_rank_;
 };
 
 }  // namespace
 
 template <class V>
 LowRank<V> aca(const Section<V>& block, const CrossOptions& options, LowRank<V> begun) {
-  Cross<V> c(block, options.eps, std::move(begun));
+  Cross<V> c(block, options, std::move(begun));
   i32 i = std::max(options.first_row, 0);
   while (i != none && !c.full()) {
     const std::vector<V> row = c.residual_row(i);
@@ -171,7 +177,7 @@ struct References {
 
 template <class V>
 LowRank<V> aca_plus(const Section<V>& block, const CrossOptions& options, LowRank<V> begun) {
-  Cross<V> c(block, options.eps, std::move(begun));
+  Cross<V> c(block, options, std::move(begun));
   References<V> reference;
   options.first_row < 0 ? reference.take(c, 0) : reference.take_row(c, options.first_row);
   while (reference.there() && !c.full()) {

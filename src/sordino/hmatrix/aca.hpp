@@ -1,6 +1,8 @@
 // Adaptive cross approximation: a block from few of its rows and columns (000, section II; Bebendorf 2000, ACA+ of Grasedyck
 // 2005).
 #pragma once
+#include <limits>
+
 #include "sordino/hmatrix/low_rank.hpp"
 
 namespace sordino::hmatrix {
@@ -10,6 +12,7 @@ namespace sordino::hmatrix {
 struct CrossOptions {
   double eps = 1e-6;
   i32 first_row = -1;  // begin with this one, whose residual is not zero; -1: with any
+  i32 most_rank = std::numeric_limits<i32>::max();
 };
 
 /// Partial pivoting: a row of the residual, in it the largest entry, its column, in it the largest entry, whose row is the

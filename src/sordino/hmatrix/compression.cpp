@@ -55,7 +55,7 @@ void require_finite(double square) {
 
 /// Crosses from all entries: the pivot is the largest one that is left, and the error is known.
 template <class V>
-LowRank<V> full_crosses(const Section<V>& block, double tolerance) {
+LowRank<V> full_crosses(const Section<V>& block, double tolerance, i32 most_rank) {
   LowRank<V> sum(block.height(), block.width());
   const std::size_t n = std::size_t(block.width());
   std::vector<V> left(std::size_t(block.height()) * n), column(std::size_t(block.height()));
@@ -67,7 +67,7 @@ LowRank<V> full_crosses(const Section<V>& block, double tolerance) {
   };
   const double all = square_left(), enough = tolerance * tolerance * all;
   require_finite(all);
-  while (square_left() > enough && sum.rank < std::min(block.height(), block.width())) {
+  while (square_left() > enough && sum.rank < std::min({most_rank, block.height(), block.width()})) {
     auto larger = [](V a, V b) { return magnitude(a) < magnitude(b); };
     const std::size_t at = std::size_t(std::max_element(left.begin(), left.end(), larger) - left.begin());
     const V* row = left.data() + at / n * n;
@@ -94,22 +94,22 @@ Compressed<V> compress(const Section<V>& block, const CompressionOptions& o, u64
   Compressed<V> done;
   const double asked = o.recompress || o.certify ? share_of_crosses * o.eps : o.eps;
   if (o.approximation == Approximation::full) {
-    done.sum = full_crosses(block, asked);
+    done.sum = full_crosses(block, asked, o.most_rank);
   } else {
     const double eps = o.recompress || o.certify ? stop_rule_to_error * asked : asked;
-    done.sum = crosses(block, o.approximation, {eps});
+    done.sum = crosses(block, o.approximation, {.eps = eps, .most_rank = o.most_rank});
   }
   std::mt19937_64 draw(seed);
   double norm_squared = o.recompress || o.certify ? done.sum.norm_squared() : 0, eps = asked;
-  for (bool last = o.approximation == Approximation::full; o.certify && !last;) {
+  for (bool last = o.approximation == Approximation::full; o.certify && !last && done.sum.rank < o.most_rank;) {
     const Sampled error = sample(block, done.sum, draw);
     require_finite(error.squared);
     if (error.squared <= asked * asked * norm_squared) break;
     const bool small = i64(block.height()) * block.width() <= most_entries;
     last = done.redone++ > 0 && (small || done.redone == most_tries);
     eps *= after_a_miss;
-    done.sum =
-        last && small ? full_crosses(block, asked) : crosses(block, o.approximation, {eps, error.row}, std::move(done.sum));
+    done.sum = last && small ? full_crosses(block, asked, o.most_rank)
+                             : crosses(block, o.approximation, {eps, error.row, o.most_rank}, std::move(done.sum));
     norm_squared = done.sum.norm_squared();
   }
   if (o.recompress) recompress(done.sum, share_of_the_rest * o.eps * std::sqrt(norm_squared));

@@ -1,5 +1,6 @@
 // One admissible block, approximated to a tolerance that is checked.
 #pragma once
+#include <limits>
 #include <string>
 
 #include "sordino/hmatrix/low_rank.hpp"
@@ -18,6 +19,8 @@ struct CompressionOptions {
   /// Entries drawn at random show what crosses have missed; then the block is done again, and at last from all its entries.
   /// Without it, and without recompression, the sums are HACApK's.
   bool certify = true;
+  /// Terms of a block, the most: where it has them the tolerance may be missed, and is not checked.
+  i32 most_rank = std::numeric_limits<i32>::max();
 };
 
 template <class V>

@@ -23,6 +23,7 @@ void check(const BuildOptions& o) {
   if (o.leaf > most_leaf) bad_argument("leaf is at most " + std::to_string(most_leaf));
   if (o.threads < 0 || o.threads > most_threads)
     bad_argument("threads is 0, for as many as there are cores, or at most " + std::to_string(most_threads));
+  if (o.compression.most_rank < 1) bad_argument("most_rank is 1 or more");
   if (o.probes < 0) bad_argument("probes is 0 or more");
 }
 

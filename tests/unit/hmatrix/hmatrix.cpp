@@ -110,6 +110,25 @@ TEST("as many probes as rows, or more, tell the error itself") {
   }
 }
 
+TEST("blocks have no more terms than are allowed, and the statistics say what that costs") {
+  const bem::Laplace laplace(surfaces::sphere(6, 10).view());
+  for (auto kind : {Approximation::aca, Approximation::aca_plus, Approximation::full})
+    for (bool recompress : {false, true}) {
+      double before = 1;
+      for (i32 most : {1, 2, 4, 40}) {
+        const HMatrix H(
+            laplace,
+            {.compression = {.eps = 1e-6, .approximation = kind, .recompress = recompress, .most_rank = most}, .probes = 2000});
+        NOTE("approximation ", int(kind), recompress ? ", recompressed" : "", ", rank ", most);
+        CHECK(H.statistics().largest_rank <= most);
+        CHECK_NEAR(H.statistics().compression_error, error(H, laplace), 0.05 * error(H, laplace));  // of norms that differ
+        CHECK(H.statistics().compression_error < before);
+        before = H.statistics().compression_error;
+      }
+      CHECK(before <= 1e-6);
+    }
+}
+
 TEST("recompressed leaves have no larger rank than their singular values ask for, and so fewer values") {
   const bem::Laplace laplace(surfaces::sphere(6, 10).view());
   const HMatrix plain(laplace, {.compression = {.eps = 1e-6, .recompress = false}});
