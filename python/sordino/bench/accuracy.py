@@ -132,7 +132,10 @@ def _swept(entry: _pressures.Entry, methods: list[str], engine: str, ranks: int)
 
 
 def _preconditioners() -> list[str]:
-    return [word for word in _options.specs()["precond"].choices or () if word != "auto"]
+    of_h_matrices = {"block-jacobi"}
+    return [
+        word for word in _options.specs()["precond"].choices or () if word not in {"auto", *of_h_matrices}
+    ]
 
 
 def answered(
