@@ -21,10 +21,11 @@ struct System {
   /// Or an H-matrix, which must outlive the solver. All vectors are in the order of its tree; of A there is n.
   const hmatrix::HMatrix* hmatrix = nullptr;
   const hmatrix::ComplexHMatrix* complex_hmatrix = nullptr;  // likewise
-  /// Where A is a real H-matrix: a coarser one of the same points, of which `Options::inner` steps of BiCGStab approximate M^-1.
+  /// Where A is a real H-matrix: a coarser one of the same points, of which `Options::inner` steps of BiCGStab approximate
+  /// M^-1.
   const hmatrix::HMatrix* coarse = nullptr;
-  CsrView A = {};                                            // its arrays must outlive the solver; of a function: n and words
-  HostFunction preconditioner = {};                          // z = M^-1 r, for the methods that take any operator
+  CsrView A = {};                     // its arrays must outlive the solver; of a function: n and words
+  HostFunction preconditioner = {};   // z = M^-1 r, for the methods that take any operator
   CsrView inverse = {};               // M^-1 by its entries, or of no rows; likewise, and its arrays must outlive the solver
   std::vector<double> diagonal = {};  // [n] or empty: M^-1 as a diagonal
   /// What a singular A maps to zero, by columns of any basis, and its transpose, where that is another space. b is then
