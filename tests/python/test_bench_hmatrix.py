@@ -79,7 +79,9 @@ def test_bad_words_get_a_sentence(cli, argv, sentence):
 def test_the_page_of_the_paper_has_the_record_s_figures():
     root = Path(__file__).parents[2]
     page = (root / "docs" / "theory" / "000.md").read_text(encoding="utf-8")
-    record = (root / "bench" / "records" / "2026-11-23_hmatrix_2_cores.jsonl").read_text(encoding="utf-8")
+    record = (root / "bench" / "records" / "2026-11-23_hmatrix_by_pieces_2_cores.jsonl").read_text(
+        encoding="utf-8"
+    )
     rows = [json.loads(line) for line in record.splitlines()]
     for row in rows:
         assert (

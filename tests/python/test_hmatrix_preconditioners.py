@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -103,3 +104,21 @@ def test_bem_takes_one_from_python_and_from_the_command_line(cli):
     assert (code, err) == (0, "") and json.loads(out)["options"]["solver"] == "gmres"
     code, _, err = cli("bem", "sphere:7,10", "--potential", "z", "--coarse", "x")
     assert code == 2 and "--coarse must be a number" in err
+
+
+def test_the_page_has_the_record_s_iterations():
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "boundary_elements.md").read_text(encoding="utf-8")
+    record = (root / "bench" / "records" / "2026-11-23_hmatrix_preconditioners_2_cores.jsonl").read_text()
+    rows = [json.loads(line) for line in record.splitlines()]
+    homer, sphere = rows[:7], rows[7:]
+    assert {row["surface"] for row in homer} == {"homer.obj"} and len(sphere) == 7
+    assert all(row["converged"] and row["true_residual"] <= row["rtol"] for row in rows)
+    table = page[page.index("| to 1e-8 |") :].splitlines()[2:9]
+    for line, *pair in zip(table, homer, sphere, strict=True):
+        cells = line.strip("| ").split(" | ")
+        assert [int(cell.split()[0]) for cell in cells[1:]] == [row["iterations"] for row in pair]
+        named = {"none": "without"}.get(
+            pair[0].get("precond", "--coarse"), pair[0].get("precond", "--coarse")
+        )
+        assert pair[0]["solver"] in cells[0] and named in cells[0]
