@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,14 @@ def _load(name):
 
 fake = _load("fake_core")
 bem_reference = _load("bem_reference")
+
+
+@pytest.fixture
+def rng_of_today():
+    """Fresh random numbers."""
+    seed = int(time.time())
+    print("seed", seed)  # shown if the test fails
+    return np.random.default_rng(seed)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 
 import numpy as np
 import pytest
@@ -13,13 +12,6 @@ import sordino
 from sordino.io import load_hmatrix, save_hmatrix
 
 EPS, K = 1e-7, 2.3
-
-
-@pytest.fixture
-def rng_of_today():
-    seed = int(time.time())
-    print("seed", seed)  # shown if the test fails
-    return np.random.default_rng(seed)
 
 
 @pytest.fixture(scope="module")

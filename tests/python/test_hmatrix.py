@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,13 +12,6 @@ from scipy.sparse.linalg import LinearOperator, gmres
 import sordino
 
 EPS = 1e-7
-
-
-@pytest.fixture
-def rng_of_today():
-    seed = int(time.time())
-    print("seed", seed)  # shown if the test fails
-    return np.random.default_rng(seed)
 
 
 @pytest.fixture(scope="module")
