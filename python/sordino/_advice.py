@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -25,6 +26,7 @@ class Suitability:
 
     def __init__(self, rows: CsrArrays | None, method: str) -> None:
         self._method = method
+        self._known: dict[str, bool] = {}  # of the values as they are
         self._needs_symmetry = rows is not None and not rows.complex and method in _symmetric_methods()
         if method == "auto" and rows is not None and not rows.complex:
             positive = bool((rows.matrix().diagonal() > 0).all())
@@ -35,7 +37,8 @@ class Suitability:
             self.look(rows)
 
     def look(self, rows: CsrArrays) -> None:
-        """Warn of what a sample of the entries shows."""
+        """Warn of what a sample of new entries shows."""
+        self._known = {}
         if self._needs_symmetry and looks_asymmetric(rows):
             chosen = self._method == "auto"
             taken = "the solver that was chosen for the first values" if chosen else f"solver {self._method}"
@@ -45,25 +48,35 @@ class Suitability:
                 stacklevel=callers_level(),
             )
 
+    def advised(self, raw: dict[str, Any], rows: CsrArrays | None, singular: bool) -> dict[str, Any]:
+        """What the core has said, with a sentence more where the matrix explains the failure.
 
-def advised(raw: dict[str, Any], rows: CsrArrays | None, singular: bool) -> dict[str, Any]:
-    """What the core has said, with a sentence more where the matrix explains the failure. Cost: O(nnz), if it failed.
+        Cost: O(nnz) for the first failure with given values.
 
-    Parameters
-    ----------
-    raw : dict
-        The core's words on a solve.
-    rows : CsrArrays or None
-        The matrix; None of an operator.
-    singular : bool
-        Whether a nullspace was given.
-    """
-    if raw["status"] in ("converged", "interrupted", "stopped_by_user", "time_limit") or rows is None:
-        return raw
-    found = ""
-    if not singular and maps_ones_to_zero(rows):
-        found = "A maps the constant vector to zero: say nullspace='constant'"
-        raw = {**raw, "reason": raw["reason"].replace(_OTHER_METHOD, "")}
-    elif raw.get("solver") in _symmetric_methods() and not rows.complex and not is_symmetric(rows):
-        found = f"the matrix is not symmetric, which solver {raw['solver']} needs: use bicgstab"
-    return {**raw, "reason": f"{raw['reason']}; {found}"} if found else raw
+        Parameters
+        ----------
+        raw : dict
+            The core's words on a solve.
+        rows : CsrArrays or None
+            The matrix; None of an operator.
+        singular : bool
+            Whether a nullspace was given.
+        """
+        if raw["status"] in ("converged", "interrupted", "stopped_by_user", "time_limit") or rows is None:
+            return raw
+        found = ""
+        if not singular and self._is(maps_ones_to_zero, rows):
+            found = "A maps the constant vector to zero: say nullspace='constant'"
+            raw = {**raw, "reason": raw["reason"].replace(_OTHER_METHOD, "")}
+        elif (
+            raw.get("solver") in _symmetric_methods()
+            and not rows.complex
+            and not self._is(is_symmetric, rows)
+        ):
+            found = f"the matrix is not symmetric, which solver {raw['solver']} needs: use bicgstab"
+        return {**raw, "reason": f"{raw['reason']}; {found}"} if found else raw
+
+    def _is(self, fact: Callable[[CsrArrays], bool], rows: CsrArrays) -> bool:
+        if fact.__name__ not in self._known:
+            self._known[fact.__name__] = fact(rows)
+        return self._known[fact.__name__]

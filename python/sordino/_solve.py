@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from . import _nullspace, _options, _order
-from ._advice import Suitability, advised
+from ._advice import Suitability
 from ._callbacks import Callback, Relay, checked_callback, heeded, looks
 from ._device import GpuVectors, handed, host_copy, is_complex_array, taken
 from ._matrix import new_values
@@ -394,7 +394,7 @@ class Solver:
         self, raws: list[dict[str, Any]], vectors: HostVectors | GpuVectors, overrides: dict[str, Any]
     ) -> Solution:
         singular = _nullspace.named(self._null, self.options)
-        raws = [advised(raw, self._system.rows, singular) for raw in raws]
+        raws = [self._suits.advised(raw, self._system.rows, singular) for raw in raws]
         asked, problem = {**self.options, **overrides}, {"n": self.n, "nnz": self.nnz}
         reports = tuple(reported(raw, asked, problem, self._machine) for raw in raws)
         return collected([self._order.back(raw["x"]) for raw in raws], reports, vectors.joined)

@@ -45,6 +45,25 @@ def test_a_singular_matrix_is_given_one_piece_of_advice() -> None:
     assert "say nullspace='constant'" in said and "bicgstab" not in said
 
 
+def test_a_matrix_is_looked_at_once_for_its_values(monkeypatch) -> None:
+    looks = []
+
+    def maps_ones_to_zero(rows) -> bool:
+        looks.append(rows)
+        return facts(rows)
+
+    facts = sordino._advice.maps_ones_to_zero
+    monkeypatch.setattr(sordino._advice, "maps_ones_to_zero", maps_ones_to_zero)
+    A = sordino.poisson(6, 6, 6)
+    with sordino.Solver(A, solver="cg", engine="host", ranks=1, maxiter=2) as solver:
+        for seen in (1, 1):
+            assert "constant" not in solver.solve(np.arange(216.0), on_failure="return").reason
+            assert len(looks) == seen
+        solver.update_values(sordino.poisson(6, 6, 6, boundary="neumann").data)
+        assert "say nullspace='constant'" in solver.solve(np.arange(216.0), on_failure="return").reason
+        assert len(looks) == 2
+
+
 def convection(n: int, strength: float) -> sp.csr_array:
     """Of the pattern of diffusion, whatever the strength."""
     A = sordino.poisson(n, n, n)
