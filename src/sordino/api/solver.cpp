@@ -101,7 +101,6 @@ Solver::Solver(Solver&&) noexcept = default;
 Solver::State::State(const System& wanted, const Options& asked)
     : system(wanted), rows(A), options(asked), chosen(choose(system, asked)) {
   system.nullspace = checked_nullspace(system, options);
-  if (system.complex_hmatrix && options.engine == "auto") options.engine = "host";  // its product has no kernel for GPUs
   bool in_order = options.all_reduce == "auto" || options.all_reduce == "fastest" || options.all_reduce == "ordered";
   bool steady = chosen.method->needs_spd && !(A.is_complex() && chosen.method->complex == Factors::of_numbers);
   if (options.deterministic == "auto") options.deterministic = steady || !in_order ? "off" : "on";

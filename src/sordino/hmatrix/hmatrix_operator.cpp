@@ -23,11 +23,7 @@ std::vector<i64> all_but(RowRange rows, i64 n) {
 
 template <class V>
 std::unique_ptr<Product> product_of(Rank& rank, const HMatrixOf<V>& matrix, const Layout& layout) {
-  if (!rank.engine().is_device()) return strip_product(rank, matrix, layout);
-  if constexpr (words_of<V> == 1)
-    return panel_product(rank, matrix, layout);
-  else
-    throw Error(Errc::unsupported, "complex H-matrices are not multiplied on GPUs yet: use engine host");
+  return rank.engine().is_device() ? panel_product(rank, matrix, layout) : strip_product(rank, matrix, layout);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ Partition balance(const HMatrixOf<V>& matrix, int ranks);
 class HMatrixOperator final : public Operator {
  public:
   /// Collective. `matrix` must outlive it. Vectors are distributed, in the order of the matrix's tree; those of a complex one
-  /// are words, real and imaginary part of each row. Throws unsupported for a complex one on a GPU.
+  /// are words, real and imaginary part of each row.
   template <class V>
   HMatrixOperator(Rank& rank, const HMatrixOf<V>& matrix, const Partition& partition);
   /// The same on the space of another operator, of the same rows.

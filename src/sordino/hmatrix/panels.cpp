@@ -18,12 +18,16 @@ constexpr i64 least = 64 << 10, most = 4 << 20;  // bytes of a block's panel
 constexpr i32 warps_of_block = 8;
 constexpr i32 rows_copied = 2048;
 
-i32 whole_groups(i64 rows) { return i32(std::max<i64>(1, rows / panel_rows)) * panel_rows; }
+template <class V>
+i32 whole_groups(i64 rows) {
+  return i32(std::max<i64>(1, rows / panel_rows<V>)) * panel_rows<V>;
+}
 
 /// Rows that lie in `rows`, as a panel's values lie.
-void interleave(const double* const* rows, i32 count, i32 columns, double* to) {
-  for (i32 first = 0; first < count; first += panel_rows) {
-    const i32 here = std::min(panel_rows, count - first);
+template <class V>
+void interleave(const V* const* rows, i32 count, i32 columns, V* to) {
+  for (i32 first = 0; first < count; first += panel_rows<V>) {
+    const i32 here = std::min(panel_rows<V>, count - first);
     for (i32 begin = 0; begin < columns; begin += panel_chunk) {
       const i32 width = std::min(panel_chunk, columns - begin);
       for (i32 i = first; i < first + here; i++, to += width) std::copy_n(rows[i] + begin, width, to);
@@ -33,15 +37,16 @@ void interleave(const double* const* rows, i32 count, i32 columns, double* to) {
 
 }  // namespace
 
-Terms::Terms(const HMatrix& matrix, RowRange rows) : leaves(leaves_of(matrix, rows)) {
-  auto key = [](const Leaf* l) { return std::tuple(l->block.rows.begin, -l->block.rows.size(), l->block.columns.begin); };
-  std::stable_sort(leaves.begin(), leaves.end(), [&](const Leaf* a, const Leaf* b) { return key(a) < key(b); });
+template <class V>
+Terms<V>::Terms(const HMatrixOf<V>& matrix, RowRange rows) : leaves(leaves_of(matrix, rows)) {
+  auto key = [](const LeafOf<V>* l) { return std::tuple(l->block.rows.begin, -l->block.rows.size(), l->block.columns.begin); };
+  std::stable_sort(leaves.begin(), leaves.end(), [&](const LeafOf<V>* a, const LeafOf<V>* b) { return key(a) < key(b); });
   i64 terms = 0;
-  for (const Leaf* l : leaves) {
+  for (const LeafOf<V>* l : leaves) {
     first.push_back(i32(terms));
     if (!l->is_dense()) terms += l->rank;
-    if (matrix.size() + terms > std::numeric_limits<i32>::max())
-      throw Error(Errc::unsupported, "a rank has more than 2^31 terms: use more ranks");
+    if (words_of<V> * (matrix.size() + terms) > std::numeric_limits<i32>::max())
+      throw Error(Errc::unsupported, "a rank has more than 2^31 terms, or 2^30 complex ones: use more ranks");
   }
   count = i32(terms);
 }
@@ -89,7 +94,8 @@ void Panels::order(std::vector<Draft>& drafts) {
 
 // --- V ----------------------------------------------------------------------------------------------------------------------
 
-TermPanels::TermPanels(const Terms& terms, i32 n, Places places, RowRange own) {
+template <class V>
+TermPanels<V>::TermPanels(const Terms<V>& terms, i32 n, Places places, RowRange own) {
   copy_rows(n, places, own);
   std::vector<i32> by_columns;
   i64 all = 0;
@@ -102,13 +108,13 @@ TermPanels::TermPanels(const Terms& terms, i32 n, Places places, RowRange own) {
   auto key = [&](i32 l) { return std::pair(columns_of(l).size(), columns_of(l).begin); };
   std::stable_sort(by_columns.begin(), by_columns.end(), [&](i32 a, i32 b) { return key(a) < key(b); });
 
-  const i64 of_block = std::clamp(i64(sizeof(double)) * all / tasks_wanted, least, most);
+  const i64 of_block = std::clamp(i64(sizeof(V)) * all / tasks_wanted, least, most);
   std::vector<Draft> drafts;
   for (std::size_t begin = 0, end = 0; begin < by_columns.size(); begin = end) {
     const RowRange columns = columns_of(by_columns[begin]);
     const i32 before = i32(results.size());
     for (; end < by_columns.size() && key(by_columns[end]) == key(by_columns[begin]); end++) {
-      const Leaf& leaf = *terms.leaves[std::size_t(by_columns[end])];
+      const LeafOf<V>& leaf = *terms.leaves[std::size_t(by_columns[end])];
       for (i32 k = 0; k < leaf.rank; k++) {
         results.push_back(n + terms.first[std::size_t(by_columns[end])] + k);
         rows_of_v_.push_back(leaf.v + i64(k) * columns.size());
@@ -117,8 +123,8 @@ TermPanels::TermPanels(const Terms& terms, i32 n, Places places, RowRange own) {
     const u32 first_run = u32(runs.size());
     add_runs(places, columns);
     const bool by_block = columns.size() > narrow, is_early = columns.begin >= own.begin && columns.end <= own.end;
-    const i64 a_row = i64(sizeof(double)) * columns.size();
-    const i32 rows = by_block ? i32(std::clamp<i64>(of_block / a_row, 1, panel_rows)) : whole_groups(enough / a_row);
+    const i64 a_row = i64(sizeof(V)) * columns.size();
+    const i32 rows = by_block ? i32(std::clamp<i64>(of_block / a_row, 1, panel_rows<V>)) : whole_groups<V>(enough / a_row);
     for (i32 first = before; first < i32(results.size()); first += rows) {
       const i32 here = std::min(rows, i32(results.size()) - first);
       drafts.push_back({{0, columns.size(), here, first, first_run}, first, is_early, by_block});
@@ -127,7 +133,8 @@ TermPanels::TermPanels(const Terms& terms, i32 n, Places places, RowRange own) {
   order(drafts);
 }
 
-void TermPanels::copy_rows(i32 n, Places places, RowRange own) {
+template <class V>
+void TermPanels<V>::copy_rows(i32 n, Places places, RowRange own) {
   auto copy = [&](i32 begin, i32 end) {
     for (i32 row = begin; row < end; row += rows_copied)
       tasks.push_back({Work::copy, row, std::min(rows_copied, end - row), places.of(row) - row});
@@ -138,7 +145,8 @@ void TermPanels::copy_rows(i32 n, Places places, RowRange own) {
   copy(own.end, n);
 }
 
-void TermPanels::add_runs(Places places, RowRange columns) {
+template <class V>
+void TermPanels<V>::add_runs(Places places, RowRange columns) {
   for (i32 at = columns.begin, end; at < columns.end; at = end) {
     end = columns.end;
     for (i32 cut : {places.begin, places.begin + places.rows})
@@ -147,18 +155,21 @@ void TermPanels::add_runs(Places places, RowRange columns) {
   }
 }
 
-void TermPanels::fill(i32 panel, double* to) const {
+template <class V>
+void TermPanels<V>::fill(i32 panel, V* to) const {
   const Panel& p = panels[std::size_t(panel)];
   interleave(rows_of_v_.data() + sources_[std::size_t(panel)], p.rows, p.columns, to);
 }
 
 // --- D and U ----------------------------------------------------------------------------------------------------------------
 
-StripPanels::StripPanels(const HMatrix& matrix, const Terms& terms, RowRange rows, i32 first) : shift_(rows.begin - first) {
+template <class V>
+StripPanels<V>::StripPanels(const HMatrixOf<V>& matrix, const Terms<V>& terms, RowRange rows, i32 first)
+    : shift_(rows.begin - first) {
   const std::vector<i32> cuts = cuts_of(matrix.tree(), rows);
   strips_.resize(cuts.size() - 1);
   for (std::size_t l = 0; l < terms.leaves.size(); l++) {
-    const Leaf& leaf = *terms.leaves[l];
+    const LeafOf<V>& leaf = *terms.leaves[l];
     const RowRange columns = leaf.block.columns;
     Source source{leaf.u, leaf.block.rows.begin, columns.begin, columns.size()};
     if (!leaf.is_dense()) source.operand = i32(matrix.size()) + terms.first[l], source.length = leaf.rank;
@@ -178,23 +189,31 @@ StripPanels::StripPanels(const HMatrix& matrix, const Terms& terms, RowRange row
       else
         runs.push_back({columns, shift});
     }
-    for (i32 row = cuts[s]; row < cuts[s + 1]; row += panel_rows)
-      drafts.push_back({{0, columns, std::min(panel_rows, cuts[s + 1] - row), row - shift_, first_run}, i32(s), true, true});
+    for (i32 row = cuts[s]; row < cuts[s + 1]; row += panel_rows<V>)
+      drafts.push_back({{0, columns, std::min(panel_rows<V>, cuts[s + 1] - row), row - shift_, first_run}, i32(s), true, true});
   }
   order(drafts);
 }
 
-void StripPanels::fill(i32 panel, double* to) const {
+template <class V>
+void StripPanels<V>::fill(i32 panel, V* to) const {
   const Panel& p = panels[std::size_t(panel)];
-  std::vector<double> values(std::size_t(p.rows) * std::size_t(p.columns));
-  const double* rows[panel_rows] = {};
+  std::vector<V> values(std::size_t(p.rows) * std::size_t(p.columns));
+  const V* rows[panel_rows<V>] = {};
   for (i32 i = 0; i < p.rows; i++) {
-    double* next = values.data() + i64(i) * p.columns;
+    V* next = values.data() + i64(i) * p.columns;
     rows[i] = next;
     for (const Source& s : strips_[std::size_t(sources_[std::size_t(panel)])])
       next = std::copy_n(s.values + i64(p.first + shift_ + i - s.row) * s.length, s.length, next);
   }
   interleave(rows, p.rows, p.columns, to);
 }
+
+template struct Terms<double>;
+template struct Terms<Number>;
+template class TermPanels<double>;
+template class TermPanels<Number>;
+template class StripPanels<double>;
+template class StripPanels<Number>;
 
 }  // namespace sordino::hmatrix

@@ -12,21 +12,18 @@ namespace sordino::hmatrix {
 
 /// Leaves with values for some rows, and their terms' numbers: those of blocks with the same rows follow one another, so what a
 /// row of the result adds up lies in few runs, one for each cluster that it is in.
+template <class V>
 struct Terms {
-  Terms(const HMatrix& matrix, RowRange rows);
+  Terms(const HMatrixOf<V>& matrix, RowRange rows);
 
-  std::vector<const Leaf*> leaves;  // by their rows, larger ones first, then from left to right
-  std::vector<i32> first;           // [leaves] the first term of each
+  std::vector<const LeafOf<V>*> leaves;  // by their rows, larger ones first, then from left to right
+  std::vector<i32> first;                // [leaves] the first term of each
   i32 count = 0;
 };
 
 /// Tables of one command. Memory: 24 B a panel, 16 B a task, 8 B a run, 4 B a term.
 class Panels {
  public:
-  virtual ~Panels() = default;
-  /// Values of a panel, as they lie.
-  virtual void fill(i32 panel, double* to) const = 0;
-
   std::vector<PanelTask> tasks;  // large ones first, so that blocks that get the same number of them end together;
   i32 early = 0;                 //   those that need own rows of x alone before all others
   std::vector<Panel> panels;     // in the order of their values
@@ -45,27 +42,31 @@ class Panels {
 };
 
 /// Of z = (x, V^T x). Terms' results do not depend on how they are shared: a column is always added by the same lane.
+template <class V>
 class TermPanels final : public Panels {
  public:
   /// Rows of x lie where `places` says, `own` of them at hand before the others arrive.
-  TermPanels(const Terms& terms, i32 n, Places places, RowRange own);
-  void fill(i32 panel, double* to) const override;
+  TermPanels(const Terms<V>& terms, i32 n, Places places, RowRange own);
+  /// Values of a panel, as they lie.
+  void fill(i32 panel, V* to) const;
 
  private:
   void copy_rows(i32 n, Places places, RowRange own);
   void add_runs(Places places, RowRange columns);
-  std::vector<const double*> rows_of_v_;  // [results]
+  std::vector<const V*> rows_of_v_;  // [results]
 };
 
 /// Of y = (D U) z, whose rows [rows) are y's from `first` on.
+template <class V>
 class StripPanels final : public Panels {
  public:
-  StripPanels(const HMatrix& matrix, const Terms& terms, RowRange rows, i32 first);
-  void fill(i32 panel, double* to) const override;
+  StripPanels(const HMatrixOf<V>& matrix, const Terms<V>& terms, RowRange rows, i32 first);
+  /// Values of a panel, as they lie.
+  void fill(i32 panel, V* to) const;
 
  private:
   struct Source {
-    const double* values;  // of the leaf's first row
+    const V* values;  // of the leaf's first row
     i32 row, operand, length;
   };
   std::vector<std::vector<Source>> strips_;  // by the rows of z that they need

@@ -31,7 +31,8 @@ template <class V>
 std::unique_ptr<Product> strip_product(Rank& rank, const HMatrixOf<V>& matrix, const Layout& layout);
 /// On GPUs: panel_rows.hpp, with a copy of the values. Memory of the host while it is made: 96 MiB, and
 /// 24 B for each block that a leaf cluster of the rows lies in.
-std::unique_ptr<Product> panel_product(Rank& rank, const HMatrix& matrix, const Layout& layout);
+template <class V>
+std::unique_ptr<Product> panel_product(Rank& rank, const HMatrixOf<V>& matrix, const Layout& layout);
 
 /// Memory of an engine, given back even if a constructor ends early.
 class EngineMemory {

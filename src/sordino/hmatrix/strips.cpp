@@ -95,6 +95,7 @@ std::vector<i64> costs_before(const HMatrixOf<V>& matrix) {
 }
 
 template std::vector<const LeafOf<double>*> leaves_of(const HMatrixOf<double>&, RowRange);
+template std::vector<const LeafOf<Number>*> leaves_of(const HMatrixOf<Number>&, RowRange);
 template struct StripsOf<double>;
 template struct StripsOf<Number>;
 template std::vector<i64> costs_before(const HMatrixOf<double>&);

@@ -30,9 +30,9 @@ inline Number direction(Number a) {
 }
 
 /// An array by its words.
-inline const double* words(const double* values) { return values; }
-inline const double* words(const Number* values) { return &values->re; }
-inline double* words(double* values) { return values; }
-inline double* words(Number* values) { return &values->re; }
+SORDINO_HD inline const double* words(const double* values) { return values; }
+SORDINO_HD inline const double* words(const Number* values) { return &values->re; }
+SORDINO_HD inline double* words(double* values) { return values; }
+SORDINO_HD inline double* words(Number* values) { return &values->re; }
 
 }  // namespace sordino::hmatrix

@@ -22,6 +22,15 @@ SORDINO_HD T read_once(const T* p) {
   return *p;
 #endif
 }
+/// Of a complex number 16 bytes at once.
+SORDINO_HD inline Complex<double> read_once(const Complex<double>* p) {
+#ifdef __CUDA_ARCH__
+  const double2 a = __ldcs(reinterpret_cast<const double2*>(p));
+  return {a.x, a.y};
+#else
+  return *p;
+#endif
+}
 
 /// Real entries: word i of y is row i.
 struct RealEntries {
@@ -49,8 +58,7 @@ struct ComplexEntries {
   }
   SORDINO_HD static Value load_once(const double* values, u32 k) {
 #ifdef __CUDA_ARCH__
-    double2 a = __ldcs(reinterpret_cast<const double2*>(values) + k);
-    return {a.x, a.y};
+    return read_once(reinterpret_cast<const Value*>(values) + k);
 #else
     return load(values, k);
 #endif

@@ -10,6 +10,7 @@ namespace sordino {
 struct DotPair {
   In a, b;
   SORDINO_HD double product(i32 i, double y) const { return (a.p ? a[i] : y) * (b.p ? b[i] : y); }
+  SORDINO_HD double product(i32 i) const { return a[i] * b[i]; }  // of two vectors
 };
 
 /// The same of complex vectors, whose words the rows are. A row functor whose results may be such words says `turns`.
@@ -22,6 +23,7 @@ struct TurnedPair {
     bool negative = odd ? turn == Turn::conjugate : turn == Turn::by_i;
     return (a.p ? a[i] : y) * (negative ? -word : word);
   }
+  SORDINO_HD double product(i32 i) const { return product(i, 0); }
 };
 
 /// A row functor with K dot products of its result.
@@ -66,10 +68,10 @@ struct Applied {
 };
 
 /// Dot products alone.
-template <int K>
+template <int K, class Pair = DotPair>
 struct Dots {
   static constexpr double flops = 2 * K;
-  DotPair dots[K];
+  Pair dots[K];
   template <class V>
   SORDINO_HD void fields(V&& visit) {
     for (int k = 0; k < K; k++) {
@@ -79,7 +81,7 @@ struct Dots {
   }
   SORDINO_HD Sums<K> row(i32 i) {
     Sums<K> s;
-    for (int k = 0; k < K; k++) s.v[k] = dots[k].a[i] * dots[k].b[i];
+    for (int k = 0; k < K; k++) s.v[k] = dots[k].product(i);
     return s;
   }
 };
@@ -117,7 +119,8 @@ struct CopyPart {
 };
 
 /// What any program may record; the cuda engine enables these kernels itself.
-using CommonKernels = KernelList<Kernel<Nothing>, Kernel<WaitFor>, Kernel<Dots<1>>, Kernel<Dots<2>>, Kernel<Dots<3>>,
-                                 Kernel<Dots<4>>, Kernel<CopyRows>, Kernel<CopyPart>>;
+using CommonKernels =
+    KernelList<Kernel<Nothing>, Kernel<WaitFor>, Kernel<Dots<1>>, Kernel<Dots<2>>, Kernel<Dots<3>>, Kernel<Dots<4>>,
+               Kernel<Dots<2, TurnedPair>>, Kernel<Dots<3, TurnedPair>>, Kernel<CopyRows>, Kernel<CopyPart>>;
 
 }  // namespace sordino

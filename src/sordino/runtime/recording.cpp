@@ -80,22 +80,29 @@ void Rank::use_all(Command& c, const std::vector<HostTask::Use>& uses, const std
 }
 
 void Rank::dots_command(const StartDots& s) {
-  for (auto& d : s.dots)
-    if (d.turn != Turn::none) bad_argument("complex products are taken in the epilogue of an operator");
-  auto with = [&]<int K>(std::integral_constant<int, K>) {
-    Dots<K> d;
+  bool turned = false;
+  for (auto& d : s.dots) {
+    turned |= d.turn != Turn::none;
+    if (d.turn != Turn::none && spaces_[vectors_[d.b.id].space].numbers < 0) bad_argument("a complex product of real vectors");
+  }
+  auto record = [&]<int K, class Pair>(Dots<K, Pair> d) {
     Start to;
     for (int k = 0; k < K; k++) {
-      d.dots[k] = {In{s.dots[k].a}, In{s.dots[k].b}};
+      d.dots[k].a = In{s.dots[k].a};
+      d.dots[k].b = In{s.dots[k].b};
+      if constexpr (requires { d.dots[k].turn; }) d.dots[k].turn = s.dots[k].turn;
       to.to.push_back(s.dots[k].to);
     }
     record_command(d, space_of_fields, nullptr, to);
   };
+  if (turned && s.dots.size() == 2) return record(Dots<2, TurnedPair>{});
+  if (turned && s.dots.size() == 3) return record(Dots<3, TurnedPair>{});
+  if (turned) bad_argument("dots() takes 2 or 3 dot products where complex ones are among them");
   switch (s.dots.size()) {
-    case 1: return with(std::integral_constant<int, 1>{});
-    case 2: return with(std::integral_constant<int, 2>{});
-    case 3: return with(std::integral_constant<int, 3>{});
-    case 4: return with(std::integral_constant<int, 4>{});
+    case 1: return record(Dots<1>{});
+    case 2: return record(Dots<2>{});
+    case 3: return record(Dots<3>{});
+    case 4: return record(Dots<4>{});
     default: bad_argument("dots() takes 1 to 4 dot products");
   }
 }

@@ -254,6 +254,7 @@ TEST("an operator's epilogue takes up to three dot products, dots() up to four")
   auto d = [&](Scal to) { return dot(k.a, k.b) >> to; };
   CHECK(s.record([&] { s.dots(d(k.x), d(k.y), d(k.z), w.id >= 0 ? d(w) : d(v)); }).recording().commands[0].sums == 4);
   CHECK_THROWS(s.record([&] { s.dots(d(k.x), d(k.y), d(k.z), d(w), d(v)); }), Error, "1 to 4 dot products");
+  CHECK_THROWS(s.record([&] { s.dots(d(k.x), dot(k.a, k.b, Turn::by_i) >> k.y); }), Error, "a complex product of real vectors");
 }
 
 TEST("commands of two queues depend on each other where one touches what the other writes") {
