@@ -19,6 +19,18 @@ def matrix() -> sordino.HMatrix:
     return sordino.hmatrix(sordino.surfaces.sphere(7, 12), 1e-7)
 
 
+@pytest.fixture(scope="module")
+def waves() -> sordino.HMatrix:
+    return sordino.hmatrix(
+        sordino.surfaces.sphere(7, 12, radius=1.0), 1e-7, kernel="helmholtz", wavenumber=2.0
+    )
+
+
+@pytest.fixture(scope="module")
+def numbers(waves: sordino.HMatrix) -> np.ndarray:
+    return np.random.default_rng(7).standard_normal((waves.shape[0], 2)) @ [1, 1j]
+
+
 def ranks_here() -> list[int]:
     return [ranks for ranks in (1, 2, 3, 4) if ranks <= max(DEVICES, 2)]  # ranks may share a GPU
 
@@ -59,31 +71,44 @@ def test_small_surfaces_and_wide_blocks(shape: tuple[int, int]) -> None:
         assert found.converged and np.linalg.norm(b - H @ found.x) <= 1.1e-10 * np.linalg.norm(b)
 
 
-def test_complex_ones_are_refused_and_solved_on_the_host() -> None:
-    waves = sordino.hmatrix(
-        sordino.surfaces.sphere(4, 6, radius=1.0), 1e-5, kernel="helmholtz", wavenumber=2.0
-    )
-    b = np.ones(waves.shape[0])
-    with pytest.raises(
-        sordino.Unsupported, match="complex H-matrices are not multiplied on GPUs yet: use engine host"
-    ):
-        sordino.solve(waves, b, engine="cuda")
-    assert sordino.solve(waves, b, engine="host").converged
+@pytest.mark.parametrize("ranks", ranks_here())
+@pytest.mark.parametrize("precond", ["none", "jacobi", "block-jacobi"])
+def test_complex_systems_are_solved_as_on_the_host(
+    waves: sordino.HMatrix, numbers: np.ndarray, precond: str, ranks: int
+) -> None:
+    options = {"solver": "bicgstab", "precond": precond, "rtol": 1e-9}
+    found = sordino.solve(waves, numbers, engine="cuda", ranks=ranks, **options)
+    host = sordino.solve(waves, numbers, engine="host", ranks=1, **options)
+    assert found.converged
+    assert np.linalg.norm(numbers - waves @ found.x) <= 1.1e-9 * np.linalg.norm(numbers)
+    assert abs(found.iterations - host.iterations) <= 1 + host.iterations // 10
+    np.testing.assert_allclose(found.x, host.x, atol=1e-5 * np.abs(host.x).max())
 
 
-def test_the_same_bits_on_any_number_of_gpus(matrix: sordino.HMatrix) -> None:
-    b = np.random.default_rng(4).standard_normal(matrix.shape[0])
-    runs = {
-        sordino.solve(
-            matrix, b, engine="cuda", ranks=ranks, deterministic="on", solver="bicgstab"
-        ).x.tobytes()
-        for ranks in ranks_here()
-    }
-    assert len(runs) == 1
+@pytest.mark.parametrize("shape", [(3, 1), (5, 3), (6, 30)])
+def test_complex_ones_of_small_surfaces_and_of_wide_blocks(shape: tuple[int, int]) -> None:
+    H = sordino.hmatrix(sordino.surfaces.sphere(*shape, radius=1.0), 1e-6, kernel="helmholtz", wavenumber=2.0)
+    b = np.random.default_rng(8).standard_normal((H.shape[0], 2)) @ [1, 1j]
+    for ranks in ranks_here():
+        found = sordino.solve(H, b, engine="cuda", ranks=ranks, solver="bicgstab", rtol=1e-10)
+        assert found.converged and np.linalg.norm(b - H @ found.x) <= 1.1e-10 * np.linalg.norm(b)
 
 
-def test_what_a_gpu_holds(matrix: sordino.HMatrix) -> None:
-    with sordino.Solver(matrix, engine="cuda", ranks=1, solver="bicgstab") as solver:
+def test_the_same_bits_on_any_number_of_gpus(
+    matrix: sordino.HMatrix, waves: sordino.HMatrix, numbers: np.ndarray
+) -> None:
+    for H, b in ((matrix, numbers.real), (waves, numbers)):
+        runs = {
+            sordino.solve(H, b, engine="cuda", ranks=ranks, deterministic="on", solver="bicgstab").x.tobytes()
+            for ranks in ranks_here()
+        }
+        assert len(runs) == 1
+
+
+@pytest.mark.parametrize("name", ["matrix", "waves"])
+def test_what_a_gpu_holds(name: str, request: pytest.FixtureRequest) -> None:
+    H = request.getfixturevalue(name)
+    with sordino.Solver(H, engine="cuda", ranks=1, solver="bicgstab") as solver:
         (held,) = solver.memory()["bytes_per_rank"]
-    stored = matrix.statistics["stored_bytes"]
-    assert stored < held < 1.1 * stored + 20 * 8 * matrix.shape[0]
+    stored = H.statistics["stored_bytes"]
+    assert stored < held < 1.1 * stored + 20 * H.dtype.itemsize * H.shape[0]

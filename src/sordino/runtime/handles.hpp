@@ -168,7 +168,7 @@ struct DotTo {
   Scal to;
   Turn turn = Turn::none;
 };
-/// In the epilogue of an operator; a `b` that is turned is not its result.
+/// In the epilogue of an operator, where a `b` that is turned is not its result, or in dots().
 inline Dot dot(Vec a, Vec b, Turn turn = Turn::none) { return {a, b, turn}; }
 inline DotTo operator>>(Dot d, Scal s) { return {d.a, d.b, s, d.turn}; }
 

@@ -144,7 +144,8 @@ class Rank {
   void push_last(Vec v);
   /// Ends a reduction with nothing to hide it.
   void wait(Scal s);
-  /// Starts dot products that no other command can carry: dots(dot(r, r) >> rr).
+  /// Starts dot products that no other command can carry: dots(dot(r, r) >> rr). One to four of them; two or
+  /// three where complex ones are among them.
   template <class... D>
   void dots(D... d) {
     dots_command(StartDots{{d...}});
