@@ -12,6 +12,13 @@ using cuda::call;
 
 constexpr i64 staged_values = i64(12) << 20;  // on their way to the device at a time, unless a gemv has more
 
+/// Streams of our own wait for nothing that goes on elsewhere, so all of it is there when this returns.
+void copy_to_device(void* to, const void* from, i64 bytes) {
+  if (bytes == 0) return;
+  call("cudaMemcpyAsync", cudaMemcpyAsync(to, from, std::size_t(bytes), cudaMemcpyHostToDevice, nullptr));
+  call("cudaStreamSynchronize", cudaStreamSynchronize(nullptr));
+}
+
 class BatchProduct final : public PaperProduct {
  public:
   BatchProduct(const HMatrix& matrix, GemvBatches plan, const DeviceValues& values, bool fixed, Subgrid subgrid, int streams)
@@ -19,7 +26,7 @@ class BatchProduct final : public PaperProduct {
     for (const GemvPhase& phase : plan_.phases) {
       const auto& table =
           tables_.emplace_back(std::make_unique<DeviceArray<Gemv>>(i64(phase.gemvs.size()), "the table of gemvs"));
-      call("cudaMemcpy", cudaMemcpy(table->data(), phase.gemvs.data(), std::size_t(table->bytes()), cudaMemcpyHostToDevice));
+      copy_to_device(table->data(), phase.gemvs.data(), table->bytes());
     }
   }
   i64 bytes() const override { return PaperProduct::bytes() + tables_[0]->bytes() + tables_[1]->bytes(); }
@@ -103,8 +110,7 @@ DeviceValues::DeviceValues(const HMatrix& matrix, const GemvBatches& plan) : val
       }
     };
     for_parts(begin, end, some, 16);
-    call("cudaMemcpy",
-         cudaMemcpy(values_.data() + begin_of(begin), staged.data(), staged.size() * sizeof(double), cudaMemcpyHostToDevice));
+    copy_to_device(values_.data() + begin_of(begin), staged.data(), i64(staged.size() * sizeof(double)));
   }
 }
 
