@@ -89,11 +89,11 @@ void GemvBatches::pad() {
 }
 
 void GemvBatches::place(const HMatrix& matrix) {
-  i32 beyond = 0;
+  i32 beyond = 0;  // the end of y; operands, which have n columns at most, reach no further than into y
   for (const GemvPhase& phase : phases)
-    for (const GemvBatch& batch : phase.batches) beyond = std::max({beyond, batch.rows, batch.columns});
-  terms = matrix.size() + beyond;
-  result = terms + terms_count_ + beyond;
+    for (const GemvBatch& batch : phase.batches) beyond = std::max(beyond, batch.rows);
+  terms = matrix.size();
+  result = terms + terms_count_;
   places = result + matrix.size() + beyond;
   for (GemvPhase& phase : phases)
     for (Gemv& g : phase.gemvs) {

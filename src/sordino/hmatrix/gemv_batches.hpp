@@ -51,8 +51,8 @@ struct GemvBatches {
 
   std::array<GemvPhase, 2> phases;  // dense blocks and V; then U, which needs all of t
   i64 values = 0;                   // numbers to be stored. Without padding their places do not depend on the options
-  /// Places in the array of vectors. Behind x, t and y there is room for what padding reads or adds to beyond their ends, which
-  /// must be finite in x and t.
+  /// Places in the array of vectors. What padding multiplies with zeros beyond the end of an operand is the next one's, and
+  /// must be finite; behind y there is room for the zeros that padding adds.
   i64 terms = 0, result = 0, places = 0;
 
  private:

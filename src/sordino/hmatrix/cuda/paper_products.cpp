@@ -116,7 +116,7 @@ DeviceValues::DeviceValues(const HMatrix& matrix, const GemvBatches& plan) : val
 
 // --- a product ---------------------------------------------------------------------------------------------------------------
 
-// What padding reads beyond the ends of x and t is zero from here on, or a term.
+// What padding reads beyond the ends of operands is finite from here on.
 PaperProduct::PaperProduct(const HMatrix& matrix, GemvBatches plan, int streams, int copies)
     : plan_(std::move(plan)), vectors_(plan_.places + (copies - 1) * span(), "vectors"), n_(matrix.size()), copies_(copies) {
   call("cudaMemset", cudaMemset(vectors_.data(), 0, std::size_t(vectors_.bytes())));
