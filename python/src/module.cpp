@@ -17,6 +17,7 @@ void define_delays(nb::module_& m);        // delays.cpp
 void define_dslash(nb::module_& m);        // dslash.cpp
 void define_faults(nb::module_& m);        // faults.cpp
 void define_hmatrix(nb::module_& m);       // hmatrix.cpp
+void define_paper_ways(nb::module_& m);    // paper_ways.cpp
 void define_rows(nb::module_& m);          // rows.cpp
 void define_solver(nb::module_& m);        // solver.cpp
 
@@ -139,6 +140,7 @@ NB_MODULE(_core, m) {
   py::define_dslash(m);
   py::define_faults(m);
   py::define_hmatrix(m);
+  py::define_paper_ways(m);
   py::define_rows(m);
   py::define_solver(m);
 }

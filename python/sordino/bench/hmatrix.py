@@ -20,7 +20,7 @@ from ..cli.processes import say
 from ..errors import BadArgument
 from ..report.record import json_ready
 from ..surfaces import Surface
-from . import _records, _timing
+from . import _paper_ways, _records, _timing
 from ._ours import NEVER
 
 SUMMARY = (
@@ -56,13 +56,17 @@ def main(argv: Sequence[str]) -> int:
         raise BadArgument("--ranks and --iterations are at least 1")
     if given.engine not in ("", "host", "cuda"):
         raise BadArgument(f"--engine is host or cuda for a measurement, not '{given.engine}'")
+    _paper_ways.check(given, ranks)
+    cublas = given.cublas if given.paper_ways else None
     runs = {"engine": given.engine, "ranks": ranks, "solver": given.solver} if given.engine else None
     exact: dict[str, Any] = {"probes": max(s.n for s in surfaces)} if given.exact else {}
+    cores = threads or (os.cpu_count() or 1)
     rows = [
-        measure(surface, eps, way, threads or (os.cpu_count() or 1), repeats, runs, iterations, exact)
+        row
         for surface in surfaces
         for eps in tolerances
         for way in ways
+        for row in measure(surface, eps, way, cores, repeats, runs, iterations, exact, cublas)
     ]
     say(
         json.dumps(json_ready({"bench": "hmatrix", "measured": rows}), allow_nan=False)
@@ -70,6 +74,7 @@ def main(argv: Sequence[str]) -> int:
     if given.record:
         command = shlex.join(["sordino", "bench", "hmatrix", *(_bare(word) for word in argv)])
         _records.append(given.record, rows, command, given.commit or _records.commit())
+    _paper_ways.raise_first_failure(rows)
     return 0
 
 
@@ -82,11 +87,13 @@ def measure(
     runs: dict[str, Any] | None,
     iterations: int,
     exact: dict[str, Any],
-) -> dict[str, Any]:
+    cublas: str | None = None,
+) -> list[dict[str, Any]]:
     """One matrix: its statistics, core seconds for each stored value, seconds of products; the best of several.
 
     With `runs`, options of a solver, products and iterations are those of its engine; without, products are those of
-    threads of this process. `exact`: what lets all rows be compared with the dense matrix, if they are to be.
+    threads of this process. `exact`: what lets all rows be compared with the dense matrix, if they are to be. `cublas`:
+    which one the paper's ways take, for which a row each follows; None: they are not measured.
     """
     built = [
         hmatrix(surface, eps, threads=threads, **WAYS[way], **exact) for _ in range(1 if runs else repeats)
@@ -94,12 +101,13 @@ def measure(
     H = min(built, key=lambda matrix: matrix.statistics["seconds"])
     facts = H.statistics
     timed = engine_times(H, runs, repeats, iterations) if runs else host_times(H, repeats)
-    return {
+    ours = {
         "bench": "hmatrix", "surface": surface.name, "n": surface.n, "eps": eps, "way": way, "threads": threads,
         **{name: facts[name] for name in facts if name != "norm"},
         "core_seconds_a_value": facts["seconds"] * threads / (facts["stored_bytes"] / 8), **timed,
         "product_bytes_a_second": facts["stored_bytes"] / timed["product_seconds"],
     }  # fmt: skip
+    return [ours, *([] if cublas is None else _paper_ways.measure(H, ours, repeats, cublas))]
 
 
 def host_times(H: HMatrix, repeats: int) -> dict[str, Any]:
@@ -157,12 +165,15 @@ def _parser() -> Parser:
         action="store_true",
         help="compare all rows with the dense matrix: O(n^2), and part of the build's time",
     )
+    _paper_ways.add_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     _records.add_arguments(parser)
     return parser
 
 
-def _show(rows: Sequence[dict[str, Any]]) -> None:
+def _show(measured: Sequence[dict[str, Any]]) -> None:
+    rows = [row for row in measured if row["bench"] == "hmatrix"]
+    papers = [row for row in measured if row["bench"] == _paper_ways.BENCH]
     last = ("iteration [ms]",) if "iteration_seconds" in rows[0] else ("of 8 [ms]", "transposed [ms]")
     heads = (
         "surface", "eps", "way", "low rank", "dense", "rank", "MiB", "||A - H|| / ||H||", "redone", "build [s]",
@@ -183,3 +194,5 @@ def _show(rows: Sequence[dict[str, Any]]) -> None:
     ]  # fmt: skip
     where = f"{rows[0]['engine']} engine" if "engine" in rows[0] else "host"
     display.show_table(f"H-matrices, {rows[0]['threads']} threads, products on the {where}", heads, cells)
+    if papers:
+        _paper_ways.show(papers)

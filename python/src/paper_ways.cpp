@@ -1,0 +1,60 @@
+// The paper's ways to multiply an H-matrix on a GPU, for `sordino bench hmatrix --paper-ways`.
+#include "hmatrix.hpp"
+#include "sordino/config.hpp"
+#if SORDINO_WITH_CUDA
+#include "sordino/hmatrix/cuda/paper_ways.hpp"
+#endif
+
+namespace sordino::python {
+namespace {
+
+#if SORDINO_WITH_CUDA
+const char* name_of(hmatrix::GemvOrder order) {
+  switch (order) {
+    case hmatrix::GemvOrder::stored: return "none";
+    case hmatrix::GemvOrder::by_rows: return "rows";
+    case hmatrix::GemvOrder::by_groups: return "groups";
+  }
+  return "";
+}
+
+nb::list measure(const PyHMatrix& matrix, int repeats, const std::string& cublas) {
+  const hmatrix::HMatrix* real = matrix.matrix<double>();
+  if (!real) throw Error(Errc::unsupported, "the paper's ways are of real H-matrices");
+  std::vector<hmatrix::PaperFigure> figures;
+  {
+    nb::gil_scoped_release release;
+    figures = hmatrix::measure_paper_ways(*real, {repeats, cublas});
+  }
+  nb::list all;
+  for (const auto& f : figures) {
+    nb::dict d;
+    d["way"] = f.way;
+    d["batch"] = f.batch;
+    d["sort"] = name_of(f.order);
+    d["streams"] = f.streams;
+    d["launches"] = f.launches;
+    d["samples"] = f.samples;
+    d["seconds"] = f.seconds;
+    d["difference"] = f.difference;
+    d["held_bytes"] = f.bytes;
+    d["remark"] = f.remark;
+    d["failure"] = f.failure;
+    all.append(d);
+  }
+  return all;
+}
+#else
+nb::list measure(const PyHMatrix&, int, const std::string&) {
+  throw Error(Errc::unsupported, "this build has no CUDA: the paper's ways cannot be measured");
+}
+#endif
+
+}  // namespace
+
+void define_paper_ways(nb::module_& m) {
+  using namespace nb::literals;
+  m.def("measure_paper_ways", &measure, "matrix"_a, "repeats"_a, "cublas"_a);
+}
+
+}  // namespace sordino::python

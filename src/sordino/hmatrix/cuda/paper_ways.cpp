@@ -1,0 +1,135 @@
+#include "sordino/hmatrix/cuda/paper_ways.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <sstream>
+
+#include "sordino/base/error.hpp"
+#include "sordino/hmatrix/cuda/paper_products.hpp"
+#include "sordino/hmatrix/host_product.hpp"
+#include "sordino/runtime/cuda/devices.hpp"
+
+namespace sordino::hmatrix {
+namespace {
+
+using Made = std::function<std::unique_ptr<PaperProduct>(PaperFigure&)>;
+
+/// All ways of one matrix; what they share is made once.
+class Ways {
+ public:
+  Ways(const HMatrix& matrix, const PaperPlan& plan) : matrix_(matrix), plan_(plan) {
+    const i64 n = matrix.size();
+    for (i64 i = 0; i < n; i++) x_.push_back(1 + std::fmod(double(i) * 0.6180339887498949, 1.0));
+    exact_.resize(x_.size());
+    HostProduct(matrix).multiply(x_.data(), exact_.data());
+  }
+
+  std::vector<PaperFigure> measure() {
+    const DeviceValues values(matrix_, GemvBatches(matrix_, {GemvOrder::stored, 1}));
+    for (GemvOrder order : {GemvOrder::stored, GemvOrder::by_rows, GemvOrder::by_groups})
+      for (i64 batch : {5000, 20000})
+        for (int streams : {1, 2, 3}) measure_variable(values, Subgrid::of_most_rows, order, batch, streams);
+    for (int streams : {1, 2, 3}) measure_variable(values, Subgrid::of_most_rows, GemvOrder::by_groups, 0, streams);
+    for (GemvOrder order : {GemvOrder::stored, GemvOrder::by_groups})
+      measure_variable(values, Subgrid::one_block, order, 20000, 1);
+    for (int streams : {1, 2, 3}) measure_variable(values, Subgrid::one_block, GemvOrder::by_groups, 0, streams);
+    measure_fixed({GemvOrder::by_groups, 5000, true});
+    measure_cublas(values);
+    return std::move(figures_);
+  }
+
+ private:
+  void measure_variable(const DeviceValues& values, Subgrid subgrid, GemvOrder order, i64 batch, int streams) {
+    const char* way = subgrid == Subgrid::one_block ? "variable batch, one block each" : "variable batch";
+    measure({.way = way, .order = order, .batch = batch, .streams = streams}, [&](PaperFigure& figure) {
+      figure.bytes = values.bytes();
+      return batch_product(matrix_, GemvBatches(matrix_, {order, batch}), values, false, subgrid, streams);
+    });
+  }
+
+  void measure_fixed(const GemvOptions& options) {
+    std::unique_ptr<DeviceValues> values;
+    measure({.way = "fixed batch", .order = options.order, .batch = options.count}, [&](PaperFigure& figure) {
+      GemvBatches plan(matrix_, options);
+      values = std::make_unique<DeviceValues>(matrix_, plan);
+      figure.bytes = values->bytes();
+      return batch_product(matrix_, std::move(plan), *values, true, Subgrid::of_most_rows, 1);
+    });
+  }
+
+  void measure_cublas(const DeviceValues& values) {
+    std::unique_ptr<Cublas> library;
+    for (int streams : {1, 2, 3})
+      measure({.way = "cublas", .batch = 1, .streams = streams}, [&](PaperFigure& figure) {
+        if (!library) library = std::make_unique<Cublas>(plan_.cublas);
+        figure.bytes = values.bytes();
+        return cublas_product(matrix_, GemvBatches(matrix_, {GemvOrder::stored, 1}), values, *library, streams);
+      });
+  }
+
+  void measure(PaperFigure figure, const Made& make) {
+    try {
+      const auto product = make(figure);
+      figure.bytes += product->bytes();
+      figure.launches = product->launches();
+      compare(*product, figure);
+      const std::vector<double> seconds = samples(*product);
+      compare(*product, figure);
+      figure.samples = i64(seconds.size());
+      figure.seconds = seconds[seconds.size() / 2];
+    } catch (const Error& e) {
+      figure.bytes = 0;
+      (e.code() == Errc::unsupported ? figure.remark : figure.failure) = e.what();
+    }
+    figures_.push_back(std::move(figure));
+  }
+
+  /// Sorted. Products of less than 20 ms are measured together, so that what the first launch of them takes is not.
+  std::vector<double> samples(PaperProduct& product) const {
+    using Clock = std::chrono::steady_clock;
+    constexpr double together = 0.02;
+    constexpr auto patience = std::chrono::seconds(3);
+    const int products = int(std::clamp(together / std::max(product.seconds(1), 1e-6), 1.0, 20.0));
+    std::vector<double> seconds;
+    const auto begin = Clock::now();
+    while (seconds.empty() || (int(seconds.size()) < plan_.repeats && Clock::now() - begin < patience))
+      seconds.push_back(product.seconds(products));
+    std::sort(seconds.begin(), seconds.end());
+    return seconds;
+  }
+
+  void compare(PaperProduct& product, PaperFigure& figure) const {
+    const std::vector<double> y = product.result_of(x_);
+    double off = 0, whole = 0;
+    for (std::size_t i = 0; i < y.size(); i++) {
+      off += (y[i] - exact_[i]) * (y[i] - exact_[i]);
+      whole += exact_[i] * exact_[i];
+    }
+    const double difference = std::sqrt(off / whole);
+    figure.difference = std::max(figure.difference, difference);
+    if (difference <= 1e-12 * std::sqrt(double(y.size()))) return;
+    std::ostringstream text;
+    text << "the product differs from the host's by " << difference << " of it, in the 2-norm";
+    throw Error(Errc::device, text.str());
+  }
+
+  const HMatrix& matrix_;
+  const PaperPlan& plan_;
+  std::vector<double> x_, exact_;
+  std::vector<PaperFigure> figures_;
+};
+
+}  // namespace
+
+std::vector<PaperFigure> measure_paper_ways(const HMatrix& matrix, const PaperPlan& plan) {
+  if (plan.repeats < 1) bad_argument("a way is measured once at least");
+  const cuda::DeviceReport report = cuda::device_report();
+  if (!report.reason.empty()) throw Error(Errc::unsupported, "the paper's ways cannot be measured: " + report.reason);
+  cuda::OnDevice on(report.devices.front().number);
+  return Ways(matrix, plan).measure();
+}
+
+}  // namespace sordino::hmatrix
