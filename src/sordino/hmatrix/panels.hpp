@@ -1,5 +1,5 @@
 // The panels of an H-matrix's product on GPUs (panel_rows.hpp): which values stand beside each other, and who multiplies them.
-// The paper (000, section IV) sorts blocks by size into batches of products, and adds atomically; here what meets in a cluster
+// The paper (000, section V-B) sorts blocks by size into batches of products, and adds atomically; here what meets in a cluster
 // is one product, whichever blocks it is of.
 #pragma once
 #include <vector>
