@@ -1,7 +1,7 @@
 """The pictures of the documentation, from records, and from runs whose results are the same everywhere.
 
-Here are those that show what papers 000, 001 (Table V and Fig. 6), 002 (Figs 7 to 10) and 003 (Figs 8 to 10, and 12)
-do; in solver_figures.py those of solvers.
+Here are those that show what papers 000 (Figs 9, and 12 to 15), 001 (Table V and Fig. 6), 002 (Figs 7 to 10) and 003
+(Figs 8 to 10, and 12) do; in solver_figures.py those of solvers.
 
 python bench/figures.py              draws docs/pictures/*.svg
 python bench/figures.py timeline     draws one of them
@@ -77,7 +77,7 @@ def main() -> int:
         measure()
     for draw in (
         messages, broadcasts, hops, all_reduces, products, overlapped_cg, jupiter, exchange_paths, gpu_messages,
-        gpu_broadcasts, convergence, timeline, roofline, strong_scaling, fields,
+        gpu_broadcasts, hmatrix_products, convergence, timeline, roofline, strong_scaling, fields,
     ):  # fmt: skip
         if not given.names or draw.__name__ in given.names:
             draw()
@@ -352,6 +352,39 @@ def gpu_broadcasts() -> None:
 
     if found:
         picture("gpu_broadcasts", draw)
+
+
+def batch_of(row: dict[str, Any]) -> str:
+    """One of the paper's ways, by what it launches together."""
+    if row["way"] == "cublas":
+        return "cuBLAS, block by block"
+    kind = row["way"].replace("variable batch, ", "").replace(" batch", "")
+    count = f"{row['batch']:,}" if row["batch"] != "rows" else "ranges of rows"
+    return f"{kind}, {row['sort'].replace('none', 'unsorted')}, {count}"
+
+
+def hmatrix_products() -> None:
+    """Paper 000, Fig. 9, on one H200: a mark for each number of streams, and ours."""
+    rows = [r for r in rows_of("hmatrix_paper_ways", "h200") if r["bench"] == "hmatrix-paper-ways"]
+    labels = list(groups(rows, batch_of))
+
+    def draw(left: Any, right: Any) -> None:
+        by_size = groups(rows, lambda r: r["surface"])
+        for axes, (surface, of_surface) in zip((left, right), by_size.items(), strict=True):
+            for mark, (streams, found) in zip(
+                "o^s", groups(of_surface, lambda r: r["streams"]).items(), strict=True
+            ):
+                taken = [1e-9 * r["stored_bytes"] / r["seconds"] for r in found]
+                label = f"streams: {streams}"
+                axes.plot(taken, [labels.index(batch_of(r)) for r in found], mark, ms=4, label=label)
+            ours = 1e-9 * of_surface[0]["stored_bytes"] / of_surface[0]["our_seconds"]
+            axes.axvline(ours, color="k", ls="--", label="ours")
+            axes.set(xlim=(0, None), xlabel="GB/s of the matrix", title=surface)
+            axes.set_yticks(range(len(labels)), labels if axes is left else [])
+            axes.invert_yaxis()
+
+    if rows:
+        picture("hmatrix_products", draw)
 
 
 if __name__ == "__main__":

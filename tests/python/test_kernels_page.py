@@ -1,4 +1,4 @@
-"""What the pages say of kernels, tiles and peers is in the records that they name."""
+"""What the pages say of kernels, tiles, products with H-matrices and peers is in the records that they name."""
 
 import json
 import re
@@ -8,6 +8,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 CELLS = 256 * 128 * 512
+READS = 4547e9  # bytes a second, of an H200
+PAPER_WAYS = "2026-11-23_hmatrix_paper_ways_h200.jsonl"
 
 
 def _lines(name, bench):
@@ -90,3 +92,117 @@ def test_overlapping_methods_of_others_on_two_cores():
     page = (ROOT / "docs" / "peers.md").read_text(encoding="utf-8")
     ratios = [runs[ranks]["ratio"]["of_medians"] for ranks in (1, 2)]
     assert f"takes {ratios[0]:.2f} x and {ratios[1]:.2f} x the time of the best of them" in page
+
+
+def _words(page):
+    return " ".join((ROOT / "docs" / page).read_text(encoding="utf-8").split())
+
+
+def _ways(n):
+    """Of the surface of n triangles: rows of the record by way, sort, batch and streams."""
+    return {
+        (row["way"], row["sort"], row["batch"], row["streams"]): row
+        for row in _lines(PAPER_WAYS, "hmatrix-paper-ways")
+        if row["n"] == n
+    }
+
+
+def _best(n):
+    return min(_ways(n).values(), key=lambda row: row["seconds"])
+
+
+def test_milliseconds_of_the_paper_s_ways():
+    def ms(row):
+        return "" if row is None else f"{1e3 * row['seconds']:{'.3f' if row['seconds'] < 0.1 else ',.0f'}}"
+
+    sizes = [_ways(10_400), _ways(101_250)]
+    (_, *told), *table = _table("theory/000.md", "way, one H200")
+    ours = [f"{1e3 * row['product_seconds']:.3f}" for row in _lines(PAPER_WAYS, "hmatrix")]
+    assert [cell for cell in told if cell] == ours
+    seen = 0
+    for *way, count, one, two, three, other, another, last in table:
+        batch = int(count.replace(",", "")) if count != "`rows`" else "rows"
+        keys = [(*(word.strip("`") for word in way), batch, streams) for streams in (1, 2, 3)]
+        rows = [ways.get(key) for ways in sizes for key in keys]
+        assert [one, two, three, other, another, last] == [ms(row) for row in rows], (way, count)
+        seen += sum(row is not None for row in rows)
+    assert seen == len(_lines(PAPER_WAYS, "hmatrix-paper-ways"))
+
+
+def _quotients(n):
+    ways = _ways(n)
+    time = {key: row["seconds"] for key, row in ways.items()}
+    unsorted, fixed = time["variable batch", "none", 20_000, 1], time["variable batch", "groups", 20_000, 1]
+    one, two, three = (time["variable batch", "groups", "rows", streams] for streams in (1, 2, 3))
+    assert three == min(time.values())
+    blocks = min(time["cublas", "none", 1, streams] for streams in (1, 2, 3))
+    part = _best(n)["stored_bytes"] / three / READS
+    padded = time["fixed batch", "groups", 5000, 1]
+    return [unsorted / fixed, fixed / one, one / two, two / three, fixed / padded, blocks / three, part]
+
+
+def test_quotients_beside_figures_8_and_9():
+    blocks, padded, fixed, one, two, three = 0.42, 53.00, 65.21, 51.43, 81.12, 84.13  # Gflop/s, as printed
+    paper = [one / fixed, two / one, three / two, padded / fixed, three / blocks, 4 * three / 495]
+
+    def told(quotients):
+        return [f"{q:{'.2f' if q < 100 else ',.0f'}}" for q in quotients]
+
+    columns = [["up to 2.5", *told(paper)], told(_quotients(101_250)), told(_quotients(10_400))]
+    table = _table("theory/000.md", "how many times as fast, one H200")
+    assert [row for _, *row in table] == [list(row) for row in zip(*columns, strict=True)]
+
+
+@pytest.mark.parametrize("page", ["theory/000.md", "adr/0037-an-h-matrix-is-two-commands-of-rows.md"])
+def test_how_much_faster_ours_is_than_the_paper_s_best_way(page):
+    small, large = (_best(n)["times_ours"] for n in (10_400, 101_250))
+    assert min(small, large) >= 2
+    assert f"{small:.2f} x and {large:.2f} x as fast as" in _words(page)
+
+
+def test_reasons_that_are_given_for_the_paper_s_ways():
+    page, ways = _words("theory/000.md"), _ways(101_250)
+    assert all(row["difference"] < 1e-15 for n in (10_400, 101_250) for row in _ways(n).values())
+    padded, best = ways["fixed batch", "groups", 5000, 1], _best(101_250)
+    held, calls = padded["held_bytes"], [ways["cublas", "none", 1, k] for k in (1, 3)]
+    smaller = _ways(10_400)["cublas", "none", 1, 1]
+    each = [1e6 * row["seconds"] / row["launches"] for row in (*calls, smaller)]
+    product = best["stored_bytes"] / calls[0]["launches"]
+    for sentence in (
+        f"{held / padded['stored_bytes']:.1f} times the memory, {held / 1e9:.1f} GB, which are read at "
+        f"{held / padded['seconds'] / 1e9:,.0f} GB/s",
+        f"A call takes {each[0]:.1f} us with one stream and {each[1]:.1f} with three, and {each[2]:.1f} on the smaller",
+        f"its time is that of {calls[0]['launches']:,} calls",
+        f"{product / 1e3:.1f} kB on average, {product / 128:.0f} bytes for each thread of a block",
+        f"the {best['launches']} batches have {1e6 * best['seconds'] / best['launches']:.0f} us each",
+        f"at {best['stored_bytes'] / best['our_seconds'] / READS:.2f} of the bandwidth",
+    ):
+        assert sentence in page
+
+
+@pytest.mark.parametrize("page", ["theory/000.md", "boundary_elements.md"])
+def test_products_and_iterations_of_ours_on_a_gpu(page):
+    runs = _lines("2026-11-23_hmatrix_h200.jsonl", "hmatrix")
+    table = _table(page, "triangles, one H200")
+    for (triangles, *told), run in zip(table, runs, strict=True):
+        rate, product = run["product_bytes_a_second"], f"{1e3 * run['product_seconds']:.3f}"
+        stored, iteration = f"{run['stored_bytes'] / 1e9:.3f}", f"{1e3 * run['iteration_seconds']:.3f}"
+        extra = [f"{rate / READS:.2f}"] if "theory" in page else [f"{run['seconds']:.1f}"]
+        assert triangles == f"{run['n']:,}"
+        assert told == [stored, product, f"{rate / 1e9:,.0f}", *extra, iteration]
+
+
+def test_the_decision_has_our_products_and_iterations():
+    page = _words("adr/0037-an-h-matrix-is-two-commands-of-rows.md")
+    small, *large = _lines("2026-11-23_hmatrix_h200.jsonl", "hmatrix")
+    parts = [f"{run['product_bytes_a_second'] / READS:.2f}" for run in (small, *large)]
+    iterations = " and ".join(f"{1e3 * run['iteration_seconds']:.3f}" for run in large)
+    for run in large:
+        assert f"{1e3 * run['product_seconds']:.3f} ms for the {run['stored_bytes'] / 1e9:.3f} GB of" in page
+    for sentence in (
+        f"{parts[1]} and {parts[2]} of the bandwidth at which it reads",
+        f"an iteration of `bicgstab` {iterations} ms",
+        f"The sphere of 10,400 triangles has {parts[0]}: its {small['stored_bytes'] / 1e9:.3f} GB take "
+        f"{1e3 * small['product_seconds']:.3f} ms",
+    ):
+        assert sentence in page
