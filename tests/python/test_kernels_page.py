@@ -178,6 +178,10 @@ def test_reasons_that_are_given_for_the_paper_s_ways():
         f"at {best['stored_bytes'] / best['our_seconds'] / READS:.2f} of the bandwidth",
     ):
         assert sentence in page
+    text = (ROOT / "docs" / "theory" / "000.md").read_text(encoding="utf-8")
+    (reasons,) = re.findall(r"What agrees: .*(?=What this is not)", text, flags=re.DOTALL)
+    cells = {cell for row in _table("theory/000.md", "way, one H200") for cell in row}
+    assert set(re.findall(r"\b\d\.\d{3}\b", reasons)) <= cells
 
 
 @pytest.mark.parametrize("page", ["theory/000.md", "boundary_elements.md"])
@@ -190,6 +194,16 @@ def test_products_and_iterations_of_ours_on_a_gpu(page):
         extra = [f"{rate / READS:.2f}"] if "theory" in page else [f"{run['seconds']:.1f}"]
         assert triangles == f"{run['n']:,}"
         assert told == [stored, product, f"{rate / 1e9:,.0f}", *extra, iteration]
+
+
+def test_what_an_iteration_takes_beside_its_products():
+    page = _words("theory/000.md")
+    _, large, largest = (
+        2 * run["product_seconds"] / run["iteration_seconds"]
+        for run in _lines("2026-11-23_hmatrix_h200.jsonl", "hmatrix")
+    )
+    assert f"both products are {large:.2f} of an iteration of `bicgstab` with 101,250 triangles" in page
+    assert f"iteration takes {100 - 100 / largest:.0f} % less than its two products" in page
 
 
 def test_the_decision_has_our_products_and_iterations():
