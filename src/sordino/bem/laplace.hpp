@@ -17,6 +17,7 @@ class Laplace final : public hmatrix::Generator {
   i64 size() const override { return triangles_.size(); }
   const double* points() const override { return &triangles_.centroids[0].x; }
   void entries(std::span<const i32> rows, std::span<const i32> columns, double* out) const override;
+  std::shared_ptr<hmatrix::LeafDevice<double>> on_gpu(int device, std::span<const i32> order) const override;
 
  private:
   Triangles triangles_;

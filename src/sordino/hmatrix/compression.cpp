@@ -11,9 +11,6 @@
 namespace sordino::hmatrix {
 namespace {
 
-constexpr double share_of_crosses = 0.5, share_of_the_rest = 0.866;  // of the tolerance: the squares add up to 1
-constexpr double stop_rule_to_error = 0.5, after_a_miss = 0.01;      // of what is asked of the crosses
-constexpr int checked_rows = 32, checked_columns = 4;                // of each of them
 constexpr i64 most_entries = i64(1) << 24;  // of a block that is evaluated as a whole: 128 MiB, 256 of complex ones
 constexpr int most_tries = 4;               // of crosses in a larger one
 

@@ -7,6 +7,10 @@
 
 namespace sordino::hmatrix {
 
+inline constexpr double share_of_crosses = 0.5, share_of_the_rest = 0.866;  // of the tolerance: the squares add up to 1
+inline constexpr double stop_rule_to_error = 0.5, after_a_miss = 0.01;      // of what is asked of the crosses
+inline constexpr int checked_rows = 32, checked_columns = 4;                // of each of them: entries drawn at random
+
 enum class Approximation { aca, aca_plus, full };
 
 /// The name's; throws bad_argument for others, with those that there are.

@@ -1,11 +1,15 @@
 // What an H-matrix is made of: points, and the entries that belong to pairs of them. A kernel is one small file that derives
 // from this (bem/laplace.hpp; bem/helmholtz.hpp, of complex entries).
 #pragma once
+#include <memory>
 #include <span>
 
 #include "sordino/base/types.hpp"
 
 namespace sordino::hmatrix {
+
+template <class V>
+class LeafDevice;
 
 /// A dense matrix that nobody stores. Entries, of which V is double or Complex<double>, are asked for by blocks, from several
 /// threads at the same time.
@@ -18,6 +22,8 @@ class GeneratorOf {
   virtual const double* points() const = 0;
   /// out [rows][columns], row by row, of the entries at these rows and columns.
   virtual void entries(std::span<const i32> rows, std::span<const i32> columns, V* out) const = 0;
+  /// A GPU that computes leaves of this matrix, rows and columns in `order` (leaf_device.hpp); null: there is no code for one.
+  virtual std::shared_ptr<LeafDevice<V>> on_gpu(int /*device*/, std::span<const i32> /*order*/) const { return nullptr; }
 };
 
 using Generator = GeneratorOf<double>;

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <numeric>
 #include <random>
 #include <string>
 #include <thread>
@@ -9,6 +10,7 @@
 #include "sordino/base/clock.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
+#include "sordino/hmatrix/leaf_batches.hpp"
 
 namespace sordino::hmatrix {
 namespace {
@@ -24,6 +26,8 @@ void check(const BuildOptions& o) {
   if (o.threads < 0 || o.threads > most_threads)
     bad_argument("threads is 0, for as many as there are cores, or at most " + std::to_string(most_threads));
   if (o.compression.most_rank < 1) bad_argument("most_rank is 1 or more");
+  if (!o.gpus.empty() && o.compression.approximation != Approximation::aca_plus)
+    bad_argument("GPUs build by the compression aca+; others are for engine='host'");
   if (o.probes < 0) bad_argument("probes is 0 or more");
 }
 
@@ -43,11 +47,6 @@ struct Filler {
   const CompressionOptions& options;
   std::span<const i32> order;
   u64 seed;
-
-  struct Filled {
-    double norm_squared = 0;
-    int redone = 0;
-  };
 
   Filled operator()(LeafOf<V>& leaf, i64 number, ValueStore<V>& store) const {
     auto part = [&](RowRange range) { return order.subspan(std::size_t(range.begin), std::size_t(range.size())); };
@@ -95,6 +94,45 @@ class Teller {
   double last_ = seconds_now();
 };
 
+// Leaves are dealt out in their order, to whoever is free: rows that a product reads together then lie together.
+template <class V>
+void fill_on_threads(const Filler<V>& filler, std::span<const i64> numbers, std::span<ValueStore<V>> stores,
+                     std::vector<LeafOf<V>>& leaves, std::span<Filled> filled, Teller& teller) {
+  const i64 n = i64(numbers.size());
+  std::atomic<i64> next{0}, done{0};
+  auto work = [&](i64 thread) {
+    for (i64 first; (first = next.fetch_add(at_once)) < n;) {
+      for (i64 k = first; k < std::min(first + at_once, n); k++) {
+        const std::size_t l = std::size_t(numbers[std::size_t(k)]);
+        filled[l] = filler(leaves[l], i64(l), stores[std::size_t(thread)]);
+        done += weight(leaves[l].block);
+      }
+      if (thread == 0) teller.tell(done);
+    }
+  };
+  auto work_or_end = [&](i64 begin, i64 end) {
+    try {
+      for (i64 thread = begin; thread < end; thread++) work(thread);
+    } catch (...) {
+      next = n;
+      throw;
+    }
+  };
+  for_parts(0, i64(stores.size()), work_or_end, 1);
+}
+
+/// GPUs that compute this matrix's leaves.
+template <class V>
+std::vector<std::shared_ptr<LeafDevice<V>>> devices_of(const GeneratorOf<V>& generator, std::span<const int> gpus,
+                                                       std::span<const i32> order) {
+  std::vector<std::shared_ptr<LeafDevice<V>>> devices;
+  for (int gpu : gpus) {
+    devices.push_back(generator.on_gpu(gpu, order));
+    if (!devices.back()) throw Error(Errc::unsupported, "this kernel has no code for GPUs: engine='host' builds its matrices");
+  }
+  return devices;
+}
+
 }  // namespace
 
 template <class V>
@@ -115,37 +153,27 @@ void HMatrixOf<V>::make_leaves(double eta, i32 leaf) {
   for (const Block& b : blocks.leaves) leaves_.push_back({b});
 }
 
-// Leaves are dealt out in their order, to whoever is free: rows that a product reads together then lie together.
 template <class V>
 void HMatrixOf<V>::fill(const GeneratorOf<V>& generator, const BuildOptions& options, const BuildProgress& progress) {
-  const Filler<V> filler{generator, options.compression, tree_.order, options.seed};
-  const i64 n = i64(leaves_.size()), threads = options.threads ? options.threads : std::thread::hardware_concurrency();
-  stores_.resize(std::size_t(std::max<i64>(threads, 1)));
-  std::vector<typename Filler<V>::Filled> filled(leaves_.size());
-  std::atomic<i64> next{0}, done{0};
+  const i64 threads = options.threads ? options.threads : std::thread::hardware_concurrency();
+  std::vector<Filled> filled(leaves_.size());
+  std::vector<i64> left(leaves_.size());
+  std::iota(left.begin(), left.end(), i64(0));
   i64 all = 0;
   for (const LeafOf<V>& l : leaves_) all += weight(l.block);
   Teller teller(progress, all);
-  auto work = [&](i64 thread) {
-    for (i64 first; (first = next.fetch_add(at_once)) < n;) {
-      for (i64 l = first; l < std::min(first + at_once, n); l++) {
-        filled[std::size_t(l)] = filler(leaves_[std::size_t(l)], l, stores_[std::size_t(thread)]);
-        done += weight(leaves_[std::size_t(l)].block);
-      }
-      if (thread == 0) teller.tell(done);
-    }
-  };
-  auto work_or_end = [&](i64 begin, i64 end) {
-    try {
-      for (i64 thread = begin; thread < end; thread++) work(thread);
-    } catch (...) {
-      next = n;
-      throw;
-    }
-  };
-  for_parts(0, i64(stores_.size()), work_or_end, 1);
+  if (!options.gpus.empty()) {
+    stores_.resize(options.gpus.size());
+    const auto devices = devices_of(generator, options.gpus, tree_.order);
+    auto tell = [&](i64 done) { teller.tell(done); };
+    left = compute_on_devices<V>(devices, leaves_, options, stores_, filled, tell);
+  }
+  const std::size_t devices = stores_.size();
+  stores_.resize(devices + std::size_t(std::max<i64>(threads, 1)));
+  const Filler<V> filler{generator, options.compression, tree_.order, options.seed};
+  fill_on_threads<V>(filler, left, std::span(stores_).subspan(devices), leaves_, filled, teller);
   double norm_squared = 0;
-  for (const auto& f : filled) {
+  for (const Filled& f : filled) {
     norm_squared += f.norm_squared;
     statistics_.redone_blocks += f.redone > 0;
   }

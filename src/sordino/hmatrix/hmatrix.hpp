@@ -15,6 +15,7 @@ struct BuildOptions {
   i32 leaf = 15;    // points of a cluster that is not cut
   int threads = 0;  // 0: as many as there are cores; 32 work at most
   u64 seed = 1;     // of the rows drawn
+  std::vector<int> gpus = {};  // that compute leaves, by their CUDA numbers; none: threads of this process do
   int probes = 32;  // rows by which the whole is compared with the generator's; 0: it is not; n or more: by all its rows
 };
 
@@ -56,10 +57,12 @@ struct Outline {
 template <class V>
 class HMatrixOf {
  public:
-  /// Builds all leaves on threads of this process; the values do not depend on how many. Memory while it builds: what is
-  /// stored and a sixteenth, 1 MiB and one block's crosses for each thread (128 MiB, 256 of complex entries, where a block is
-  /// evaluated as a whole), and 56 B a leaf. Throws bad_argument for options and entries that are not finite. The generator is
-  /// not needed afterwards.
+  /// Builds all leaves on threads of this process, or on GPUs; the values do not depend on how many. Memory while it builds:
+  /// what is stored and a sixteenth, 1 MiB and one block's crosses for each thread (128 MiB, 256 of complex entries, where a
+  /// block is evaluated as a whole), and 56 B a leaf; of each GPU up to 8 GiB (LeafDevice). GPUs compute cross approximations
+  /// with references; leaves that need more than usual are left to the threads. Throws bad_argument for options and entries
+  /// that are not finite, `unsupported` for GPUs that are not there and a generator without code for them. The generator is not
+  /// needed afterwards.
   HMatrixOf(const GeneratorOf<V>& generator, const BuildOptions& options, const BuildProgress& progress = {});
   /// One that was written: of the same points, eta and leaf. `read` hands over the next values, as write() has told them, and
   /// what it throws ends it. Throws bad_argument for ranks that do not fit.

@@ -12,19 +12,19 @@ using Number = Complex<double>;
 template <class V>
 inline constexpr int words_of = int(sizeof(V) / sizeof(double));
 
-inline double conjugate(double a) { return a; }
-inline Number conjugate(Number a) { return conj(a); }
-inline double real_part(double a) { return a; }
-inline double real_part(Number a) { return a.re; }
-inline double magnitude(double a) { return std::abs(a); }
-inline double magnitude(Number a) { return std::hypot(a.re, a.im); }
-inline double squared(double a) { return a * a; }  // |a|^2
-inline double squared(Number a) { return norm(a); }
-inline double quotient(double a, double b) { return a / b; }
-inline Number quotient(Number a, Number b) { return ratio(a, b); }
+SORDINO_HD inline double conjugate(double a) { return a; }
+SORDINO_HD inline Number conjugate(Number a) { return conj(a); }
+SORDINO_HD inline double real_part(double a) { return a; }
+SORDINO_HD inline double real_part(Number a) { return a.re; }
+SORDINO_HD inline double magnitude(double a) { return fabs(a); }
+SORDINO_HD inline double magnitude(Number a) { return hypot(a.re, a.im); }
+SORDINO_HD inline double squared(double a) { return a * a; }  // |a|^2
+SORDINO_HD inline double squared(Number a) { return norm(a); }
+SORDINO_HD inline double quotient(double a, double b) { return a / b; }
+SORDINO_HD inline Number quotient(Number a, Number b) { return ratio(a, b); }
 /// a / |a|, and -1 of 0.
-inline double direction(double a) { return a > 0 ? 1 : -1; }
-inline Number direction(Number a) {
+SORDINO_HD inline double direction(double a) { return a > 0 ? 1 : -1; }
+SORDINO_HD inline Number direction(Number a) {
   const double size = magnitude(a);
   return size > 0 ? Number{a.re / size, a.im / size} : Number{-1, 0};
 }

@@ -1,0 +1,102 @@
+// A GPU that computes leaves: its memory, its streams and the way of values to the host. What an entry is, a kernel's own file
+// knows (leaf_kernels.cuh).
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include "sordino/hmatrix/leaf_device.hpp"
+#include "sordino/runtime/cuda/call.hpp"
+
+namespace sordino::hmatrix {
+
+/// Memory of the current device, or pinned memory of the host, which grows and forgets.
+class Reserve {
+ public:
+  enum class Where { device, pinned };
+  explicit Reserve(Where where) : where_(where) {}
+  ~Reserve() { free(); }
+  Reserve(const Reserve&) = delete;
+  /// At least so many bytes; nothing that uses the memory may be under way.
+  void* take(i64 bytes);
+  void* data() const { return data_; }
+
+ private:
+  void free();
+  Where where_;
+  i64 bytes_ = 0;
+  void* data_ = nullptr;
+};
+
+template <class T>
+struct DeviceArrayOf {
+  Reserve memory{Reserve::Where::device};
+  T* data() const { return static_cast<T*>(memory.data()); }
+  T* take(i64 count) { return static_cast<T*>(memory.take(count * i64(sizeof(T)))); }
+};
+
+/// A table on the current device, in another order.
+template <class T>
+const T* put_in_order(DeviceArrayOf<T>& to, const std::vector<T>& table, std::span<const i32> order) {
+  std::vector<T> ordered;
+  ordered.reserve(order.size());
+  for (i32 k : order) ordered.push_back(table[std::size_t(k)]);
+  T* data = to.take(i64(ordered.size()));
+  cuda::call("cudaMemcpyAsync", cudaMemcpyAsync(data, ordered.data(), ordered.size() * sizeof(T), cudaMemcpyHostToDevice, nullptr));
+  cuda::call("cudaStreamSynchronize", cudaStreamSynchronize(nullptr));
+  return data;
+}
+
+/// What the kernels are told of a batch. Everything lies on the device.
+template <class V>
+struct LeafLaunch {
+  const LeafTask* tasks;
+  i64 first, end;
+  CompressionOptions options;
+  V* space;
+  LeafResult* results;
+};
+
+template <class V>
+class DeviceLeaves : public LeafDevice<V> {
+ public:
+  /// A quarter of the memory that the device has free is for workspaces, 4 GiB at most, and as much again, at most, for values
+  /// on their way to the host; 128 MiB of the host are pinned.
+  explicit DeviceLeaves(int device);
+  ~DeviceLeaves() override;
+  i64 capacity() const final { return capacity_; }
+  void start(std::span<const LeafTask> tasks, const CompressionOptions& options) final;
+  std::vector<LeafResult> finish() final;
+  void pack(std::span<const i64> places, i64 values) final;
+  void fetch(V* to) final;
+
+ protected:
+  /// Starts the kernel that computes these leaves: by many threads each, or by few.
+  virtual void compute(const LeafLaunch<V>& launch, bool by_many, cudaStream_t stream) = 0;
+  int device() const { return device_; }
+  cudaStream_t stream() const { return computing_; }
+
+ private:
+  struct Batch {
+    DeviceArrayOf<V> values;
+    i64 count = 0;
+  };
+
+  int device_;
+  i64 capacity_ = 0;
+  cudaStream_t computing_ = nullptr, copying_ = nullptr;
+  cudaEvent_t packed_ = nullptr, copied_[2] = {};
+  DeviceArrayOf<V> space_;
+  DeviceArrayOf<LeafTask> tasks_;
+  DeviceArrayOf<LeafResult> results_;
+  DeviceArrayOf<i64> places_;
+  i64 count_ = 0;  // tasks of the batch that is computed
+  Batch batches_[2];
+  int current_ = 0;  // of them: the one that is packed
+  Reserve staged_{Reserve::Where::pinned};
+};
+
+/// Copies leaves from their workspaces to their places among `to`.
+template <class V>
+void start_packing(const LeafTask* tasks, const LeafResult* results, const i64* places, i64 count, const V* space, V* to,
+                   cudaStream_t stream);
+
+}  // namespace sordino::hmatrix

@@ -1,0 +1,30 @@
+// Leaves that are computed on a GPU, or on whatever else has memory of its own: a batch of them at a time, of which the host
+// gets the values while the next one is under way.
+#pragma once
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "sordino/hmatrix/team_compression.hpp"
+
+namespace sordino::hmatrix {
+
+/// V: values of the matrix. A batch goes through start(), finish(), pack() and fetch(); the next one may be started after
+/// pack().
+template <class V>
+class LeafDevice {
+ public:
+  virtual ~LeafDevice() = default;
+  /// Values of all workspaces of a batch, the most.
+  virtual i64 capacity() const = 0;
+  /// Begins to compute these leaves.
+  virtual void start(std::span<const LeafTask> tasks, const CompressionOptions& options) = 0;
+  /// Waits for them.
+  virtual std::vector<LeafResult> finish() = 0;
+  /// Begins to copy them out of their workspaces: task k's to places[k], of `values` in all; -1: it has none.
+  virtual void pack(std::span<const i64> places, i64 values) = 0;
+  /// Waits for that, and copies all values to the host.
+  virtual void fetch(V* to) = 0;
+};
+
+}  // namespace sordino::hmatrix
