@@ -140,6 +140,7 @@ def bem(
     check_memory(surface.n, eps)
     settings: dict[str, Any] = {
         "eta": eta, "leaf": leaf, "compression": compression, "recompress": recompress, "threads": threads,
+        "engine": "host" if options.get("engine") in ("host", "model") else "auto",
     }  # fmt: skip
     H = hmatrix(surface, eps, **settings)
     if coarse is not None:

@@ -11,7 +11,11 @@ from scipy.sparse.linalg import LinearOperator
 
 from ._native import core, translated
 from ._numbers import words
+from ._placement import check_devices, default_engine
 from .errors import BadArgument, Unsupported
+
+#: Triangles from which on GPUs are faster than threads that begin at once.
+LEAST_FOR_GPUS = 20_000
 
 #: One leaf: rows and columns from and to, in the matrix's order, and its rank; -1: dense.
 BLOCK = np.dtype(
@@ -33,6 +37,7 @@ def hmatrix(
     threads: int | None = None,
     kernel: str = "laplace",
     wavenumber: float | None = None,
+    engine: str = "auto",
     progress: Callable[[float], Any] | None = None,
 ) -> HMatrix:
     """Compress the matrix of a surface: the potential at each triangle's centroid of a unit density on each other one.
@@ -68,6 +73,11 @@ def hmatrix(
         Helmholtz', the integral of exp(i k r) / (4 pi r) in metres, to a relative 1e-9: the matrix is complex.
     wavenumber : float, for helmholtz
         k in 1/m, at least 0; edges have at most six wavelengths.
+    engine : {"auto", "host", "cuda"}
+        Who computes the blocks: threads, or the GPUs that this process sees, which have code for Laplace's kernel and
+        ``compression="aca+"``; a block that needs far more terms than others is still left to threads. "auto" takes
+        GPUs where there are any for every process, from 20,000 triangles on. Values that GPUs compute differ from the
+        host's by less than `eps`, and do not depend on how many GPUs there are.
     progress : function of a number from 0 to 1, optional
         Called some ten times a second. What it raises ends the build.
 
@@ -79,11 +89,14 @@ def hmatrix(
     ------
     BadArgument
         For an option or a surface that cannot be used; the sentence says why.
+    Unsupported
+        For engine "cuda" with a kernel that GPUs have no code for, or with too little memory there.
 
     Notes
     -----
     Cost: one to two entries of the matrix for each value that is stored, O(n log n) in all. Memory: what is stored and
-    a sixteenth, and for each thread 1 MiB and one block. The GIL is released. Source: 000, section II.
+    a sixteenth, and for each thread 1 MiB and one block; of each GPU up to 8 GiB. The GIL is released. Source: 000,
+    section II.
     """
     options = {
         "eps": number(eps, "eps"),
@@ -98,9 +111,31 @@ def hmatrix(
         **_waves(str(kernel), wavenumber),
     }
     points, triangles = arrays_of(surface)
+    who = _builder(str(engine), str(kernel), options, len(triangles))
+    gpus = _gpus() if who == "cuda" else []
     with translated():
-        native = core().HMatrix(points, triangles, str(kernel), options, progress)
-    return HMatrix(native, {**options, "kernel": str(kernel)}, fingerprint(points, triangles))
+        native = core().HMatrix(points, triangles, str(kernel), {**options, "gpus": gpus}, progress)
+    return HMatrix(native, {**options, "kernel": str(kernel), "engine": who}, fingerprint(points, triangles))
+
+
+def _builder(engine: str, kernel: str, options: dict[str, Any], n: int) -> str:
+    """The engine that computes blocks."""
+    if engine not in ("auto", "host", "cuda"):
+        raise BadArgument(f"engine is auto, host or cuda for who builds an H-matrix, not '{engine}'")
+    if engine == "cuda":
+        check_devices(None)
+    if engine != "auto":
+        return engine
+    for_gpus = kernel == "laplace" and options["compression"] == "aca+" and n >= LEAST_FOR_GPUS
+    return default_engine() if for_gpus else "host"
+
+
+def _gpus() -> list[int]:
+    """This process's share of the GPUs that it sees, one at least."""
+    seen, world = len(core().devices()["devices"]), core().mpi()
+    process, processes = int(world["rank"]), int(world["size"])
+    share = range(process * seen // processes, (process + 1) * seen // processes)
+    return list(share) or [process % seen]
 
 
 def _waves(kernel: str, wavenumber: Any) -> dict[str, float]:

@@ -2,6 +2,7 @@
 #include "sordino/hmatrix/hmatrix.hpp"
 
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
 
 #include "hmatrix.hpp"
 #include "sordino/bem/helmholtz.hpp"
@@ -32,6 +33,7 @@ BuildOptions options_of(const nb::dict& given) {
   o.leaf = nb::cast<i32>(given["leaf"]);
   o.threads = nb::cast<int>(given["threads"]);
   if (given.contains("most_rank")) o.compression.most_rank = nb::cast<i32>(given["most_rank"]);
+  if (given.contains("gpus")) o.gpus = nb::cast<std::vector<int>>(given["gpus"]);
   if (given.contains("probes")) o.probes = nb::cast<int>(given["probes"]);  // of what was written: they are behind it
   return o;
 }

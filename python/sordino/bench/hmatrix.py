@@ -59,14 +59,18 @@ def main(argv: Sequence[str]) -> int:
     _paper_ways.check(given, ranks)
     cublas = given.cublas if given.paper_ways else None
     runs = {"engine": given.engine, "ranks": ranks, "solver": given.solver} if given.engine else None
-    exact: dict[str, Any] = {"probes": max(s.n for s in surfaces)} if given.exact else {}
+    if given.build not in ("host", "cuda"):
+        raise BadArgument(f"--build is host or cuda, not '{given.build}'")
+    how: dict[str, Any] = {"engine": given.build}
+    if given.exact:
+        how["probes"] = max(s.n for s in surfaces)
     cores = threads or (os.cpu_count() or 1)
     rows = [
         row
         for surface in surfaces
         for eps in tolerances
         for way in ways
-        for row in measure(surface, eps, way, cores, repeats, runs, iterations, exact, cublas)
+        for row in measure(surface, eps, way, cores, repeats, runs, iterations, how, cublas)
     ]
     say(
         json.dumps(json_ready({"bench": "hmatrix", "measured": rows}), allow_nan=False)
@@ -86,24 +90,25 @@ def measure(
     repeats: int,
     runs: dict[str, Any] | None,
     iterations: int,
-    exact: dict[str, Any],
+    how: dict[str, Any],
     cublas: str | None = None,
 ) -> list[dict[str, Any]]:
     """One matrix: its statistics, core seconds for each stored value, seconds of products; the best of several.
 
     With `runs`, options of a solver, products and iterations are those of its engine; without, products are those of
-    threads of this process. `exact`: what lets all rows be compared with the dense matrix, if they are to be. `cublas`:
-    which one the paper's ways take, for which a row each follows; None: they are not measured.
+    threads of this process. `how`: further words for :func:`sordino.hmatrix`, with `engine`, who builds.
+    `cublas`: which one the paper's ways take, for which a row each follows; None: they are not measured.
     """
+    once = runs and how["engine"] == "host"
     built = [
-        hmatrix(surface, eps, threads=threads, **WAYS[way], **exact) for _ in range(1 if runs else repeats)
+        hmatrix(surface, eps, threads=threads, **WAYS[way], **how) for _ in range(1 if once else repeats)
     ]
     H = min(built, key=lambda matrix: matrix.statistics["seconds"])
     facts = H.statistics
     timed = engine_times(H, runs, repeats, iterations) if runs else host_times(H, repeats)
     ours = {
         "bench": "hmatrix", "surface": surface.name, "n": surface.n, "eps": eps, "way": way, "threads": threads,
-        **{name: facts[name] for name in facts if name != "norm"},
+        "build": how["engine"], **{name: facts[name] for name in facts if name != "norm"},
         "core_seconds_a_value": facts["seconds"] * threads / (facts["stored_bytes"] / 8), **timed,
         "product_bytes_a_second": facts["stored_bytes"] / timed["product_seconds"],
     }  # fmt: skip
@@ -151,6 +156,9 @@ def _parser() -> Parser:
     parser.add_argument("--eps", default="1e-6", metavar="X,Y", help="accuracies (default 1e-6)")
     parser.add_argument("--ways", default=",".join(WAYS), metavar="A,B", help="of these (default all)")
     parser.add_argument("--threads", default="0", metavar="N", help="0: as many as there are cores (default)")
+    parser.add_argument(
+        "--build", default="host", metavar="NAME", help="who computes blocks: host (default) or cuda"
+    )
     parser.add_argument("--repeats", default="3", metavar="N", help="the best of so many (default 3)")
     parser.add_argument(
         "--engine", default="", metavar="NAME", help="host or cuda: measure a solver's products there"

@@ -106,7 +106,11 @@ def _parser() -> Parser:
         metavar="X",
         help="accuracy of a second one, whose solutions, by --inner steps, precondition gmres",
     )
-    shape.add_argument("--threads", metavar="N", help="threads that build it (default: one per core)")
+    shape.add_argument(
+        "--threads",
+        metavar="N",
+        help="threads that build it (default: one per core; GPUs help on --engine cuda)",
+    )
     shape.add_argument("--save-matrix", metavar="FILE", help="write it, for --matrix (.hmatrix)")
     shape.add_argument("--matrix", metavar="FILE", help="take one that was written, of the same surface")
     add_solve_options(parser)
@@ -122,6 +126,7 @@ def _settings(given: Namespace) -> dict[str, Any]:
         "compression": given.compression,
         "recompress": not given.no_recompress,
         "threads": None if given.threads is None else whole_number(given.threads, "--threads"),
+        "engine": "host" if given.engine in ("host", "model") else "auto",
     }
 
 

@@ -11,10 +11,10 @@ namespace sordino::hmatrix {
 
 struct BuildOptions {
   CompressionOptions compression = {};
-  double eta = 2;   // of admissibility: smaller is stricter
-  i32 leaf = 15;    // points of a cluster that is not cut
-  int threads = 0;  // 0: as many as there are cores; 32 work at most
-  u64 seed = 1;     // of the rows drawn
+  double eta = 2;              // of admissibility: smaller is stricter
+  i32 leaf = 15;               // points of a cluster that is not cut
+  int threads = 0;             // 0: as many as there are cores; 32 work at most
+  u64 seed = 1;                // of the rows drawn
   std::vector<int> gpus = {};  // that compute leaves, by their CUDA numbers; none: threads of this process do
   int probes = 32;  // rows by which the whole is compared with the generator's; 0: it is not; n or more: by all its rows
 };

@@ -29,8 +29,8 @@ class Dealer {
   Dealer(const std::vector<LeafOf<V>>& leaves, const BuildOptions& options)
       : leaves_(leaves), options_(options), terms_(usual_terms(options.compression.eps)) {}
 
-  /// The next leaves whose workspaces take up to `capacity` values; none: there are no more. What takes more by itself is for the
-  /// host.
+  /// The next leaves whose workspaces take up to `capacity` values; none: there are no more. What takes more by itself is for
+  /// the host.
   Batch next(i64 capacity, std::vector<i64>& for_host) {
     std::lock_guard lock(mutex_);
     Batch batch;
@@ -60,8 +60,13 @@ class Dealer {
   LeafTask task_of(i64 number) const {
     const Block& b = leaves_[std::size_t(number)].block;
     const i32 most = std::min({terms_, options_.compression.most_rank, b.rows.size(), b.columns.size()});
-    return {.first_row = b.rows.begin, .rows = b.rows.size(), .first_column = b.columns.begin, .columns = b.columns.size(),
-            .terms = b.admissible ? most : 0, .most_rank = options_.compression.most_rank, .space = 0,
+    return {.first_row = b.rows.begin,
+            .rows = b.rows.size(),
+            .first_column = b.columns.begin,
+            .columns = b.columns.size(),
+            .terms = b.admissible ? most : 0,
+            .most_rank = options_.compression.most_rank,
+            .space = 0,
             .draws = options_.seed + u64(number)};
   }
   static i64 space_of(const LeafTask& t) {

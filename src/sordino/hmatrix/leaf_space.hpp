@@ -11,14 +11,14 @@ inline constexpr i32 most_terms = 128;  // of a leaf that a team computes
 /// The parts of a leaf's workspace.
 template <class V>
 struct LeafSpace {
-  i32 height, width, terms;      // the most terms that there is room for
-  V *u, *v;                      // [terms][height] and [terms][width]
-  V *column, *row;               // residuals: [height] and [width]
-  V *column_seen, *row_seen;     // those of reference, likewise
-  V *r_u, *r_v, *core;           // [terms][terms], columns one after the other
-  double* sampled;               // [checked_entries]
-  double* squares;               // [terms]
-  i32* order;                    // [terms]
+  i32 height, width, terms;                       // the most terms that there is room for
+  V *u, *v;                                       // [terms][height] and [terms][width]
+  V *column, *row;                                // residuals: [height] and [width]
+  V *column_seen, *row_seen;                      // those of reference, likewise
+  V *r_u, *r_v, *core;                            // [terms][terms], columns one after the other
+  double* sampled;                                // [checked_entries]
+  double* squares;                                // [terms]
+  i32* order;                                     // [terms]
   unsigned char *row_is_pivot, *column_is_pivot;  // [height] and [width]
 
   /// Takes its parts from so many values on.

@@ -1,5 +1,5 @@
-// Adaptive cross approximation with references, as a team of threads computes it: aca_plus() of aca.hpp, step by step, in memory
-// of fixed size.
+// Adaptive cross approximation with references, as a team of threads computes it: aca_plus() of aca.hpp, step by step, in
+// memory of fixed size.
 #pragma once
 #include "sordino/hmatrix/leaf_space.hpp"
 

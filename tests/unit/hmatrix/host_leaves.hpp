@@ -34,7 +34,8 @@ class Device final : public LeafDevice<V> {
   }
   std::vector<LeafResult> finish() override {
     results_.clear();
-    for (const LeafTask& t : tasks_) results_.push_back(compute_leaf(Alone{}, entries_, t, options_, &space_[std::size_t(t.space)]));
+    for (const LeafTask& t : tasks_)
+      results_.push_back(compute_leaf(Alone{}, entries_, t, options_, &space_[std::size_t(t.space)]));
     return results_;
   }
   void pack(std::span<const i64> places, i64 values) override {
@@ -62,7 +63,9 @@ class Generator final : public GeneratorOf<V> {
   explicit Generator(const GeneratorOf<V>& of, i64 capacity = 1 << 20) : of_(of), capacity_(capacity) {}
   i64 size() const override { return of_.size(); }
   const double* points() const override { return of_.points(); }
-  void entries(std::span<const i32> rows, std::span<const i32> columns, V* out) const override { of_.entries(rows, columns, out); }
+  void entries(std::span<const i32> rows, std::span<const i32> columns, V* out) const override {
+    of_.entries(rows, columns, out);
+  }
   std::shared_ptr<LeafDevice<V>> on_gpu(int, std::span<const i32> order) const override {
     return made.emplace_back(std::make_shared<Device<V>>(of_, order, capacity_));
   }

@@ -70,9 +70,9 @@ void DeviceLeaves<V>::start(std::span<const LeafTask> tasks, const CompressionOp
   OnDevice here(device_);
   count_ = i64(tasks.size());
   copy_in(tasks_.take(count_), tasks, computing_);
-  const i64 by_many = std::partition_point(tasks.begin(), tasks.end(),
-                                           [](const LeafTask& t) { return t.rows + t.columns > many; }) -
-                      tasks.begin();
+  const i64 by_many =
+      std::partition_point(tasks.begin(), tasks.end(), [](const LeafTask& t) { return t.rows + t.columns > many; }) -
+      tasks.begin();
   const LeafLaunch<V> all{tasks_.data(), 0, count_, options, space_.take(capacity_), results_.take(count_)};
   LeafLaunch<V> large = all, small = all;
   large.end = small.first = by_many;

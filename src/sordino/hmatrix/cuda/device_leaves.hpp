@@ -40,7 +40,8 @@ const T* put_in_order(DeviceArrayOf<T>& to, const std::vector<T>& table, std::sp
   ordered.reserve(order.size());
   for (i32 k : order) ordered.push_back(table[std::size_t(k)]);
   T* data = to.take(i64(ordered.size()));
-  cuda::call("cudaMemcpyAsync", cudaMemcpyAsync(data, ordered.data(), ordered.size() * sizeof(T), cudaMemcpyHostToDevice, nullptr));
+  cuda::call("cudaMemcpyAsync",
+             cudaMemcpyAsync(data, ordered.data(), ordered.size() * sizeof(T), cudaMemcpyHostToDevice, nullptr));
   cuda::call("cudaStreamSynchronize", cudaStreamSynchronize(nullptr));
   return data;
 }

@@ -1,0 +1,69 @@
+"""H-matrices that GPUs build, beside those that threads build. Skipped where there is no GPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sordino
+from sordino import _core, _hmatrix
+
+REASON = _core.devices()["reason"]
+pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON or "there is a GPU")
+
+
+@pytest.mark.parametrize("eps", [1e-2, 1e-4, 1e-6, 1e-9, 1e-12])
+@pytest.mark.parametrize("shape", [(3, 1), (5, 3), (7, 12)])
+def test_gpus_build_what_threads_build(shape: tuple[int, int], eps: float) -> None:
+    surface = sordino.surfaces.sphere(*shape)
+    host = sordino.hmatrix(surface, eps, engine="host")
+    found = sordino.hmatrix(surface, eps, engine="cuda", probes=surface.n)
+    assert 0 <= found.statistics["compression_error"] <= eps
+    for word in ("clusters", "low_rank_blocks", "dense_blocks", "nodes"):
+        assert found.statistics[word] == host.statistics[word]
+    np.testing.assert_allclose(found.statistics["stored_bytes"], host.statistics["stored_bytes"], rtol=5e-3)
+    np.testing.assert_allclose(found.statistics["norm"], host.statistics["norm"], rtol=eps)
+    x = np.random.default_rng(1).standard_normal(surface.n)
+    assert np.linalg.norm(found @ x - host @ x) <= 20 * eps * np.linalg.norm(host @ x)
+
+
+def test_a_second_build_has_the_same_bits() -> None:
+    surface = sordino.surfaces.sphere(9, 20)
+    x = np.random.default_rng(2).standard_normal(surface.n)
+    first, second = (sordino.hmatrix(surface, 1e-6, engine="cuda") @ x for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+
+
+def test_rules_of_hacapk_and_a_rank_that_is_allowed() -> None:
+    surface = sordino.surfaces.sphere(13, 20)
+    words = {"recompress": False, "certify": False, "probes": 64}
+    host = sordino.hmatrix(surface, 1e-6, engine="host", **words)
+    found = sordino.hmatrix(surface, 1e-6, engine="cuda", **words)
+    np.testing.assert_allclose(found.statistics["stored_bytes"], host.statistics["stored_bytes"], rtol=1e-3)
+    assert sordino.hmatrix(surface, 1e-6, engine="cuda", most_rank=3).statistics["max_rank"] == 3
+
+
+def test_large_leaves_and_thin_triangles() -> None:
+    surface = sordino.surfaces.sphere(6, 12)
+    assert sordino.hmatrix(surface, engine="cuda", leaf=200).statistics["compression_error"] <= 1e-6
+    flat = sordino.surfaces.Surface(surface.points * [1, 1, 1e-3], surface.triangles)
+    assert sordino.hmatrix(flat, engine="cuda", probes=flat.n).statistics["compression_error"] <= 1e-6
+
+
+def test_what_builds_is_chosen_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    surface = sordino.surfaces.sphere(4, 6)
+    assert sordino.hmatrix(surface).settings["engine"] == "host"
+    monkeypatch.setattr(_hmatrix, "LEAST_FOR_GPUS", 100)
+    assert sordino.hmatrix(surface).settings["engine"] == "cuda"
+    assert sordino.hmatrix(surface, kernel="helmholtz", wavenumber=1.0).settings["engine"] == "host"
+    with pytest.raises(sordino.errors.Unsupported, match="no code for GPUs"):
+        sordino.hmatrix(surface, kernel="helmholtz", wavenumber=1.0, engine="cuda")
+    with pytest.raises(sordino.errors.BadArgument, match=r"the compression aca\+"):
+        sordino.hmatrix(surface, compression="aca", engine="cuda")
+
+
+def test_progress_is_told_and_may_end_a_build() -> None:
+    surface = sordino.surfaces.sphere(25, 45)
+    told: list[float] = []
+    sordino.hmatrix(surface, 1e-9, engine="cuda", progress=told.append)
+    assert all(0 < share <= 1 for share in told) and told == sorted(told)
