@@ -104,11 +104,7 @@ Statistics statistics_of(const nb::dict& given) {
 
 template <class Make>
 void PyHMatrix::take(const std::string& kernel, const bem::SurfaceView& surface, double wavenumber, const Make& make) {
-  auto hold = [&]<class V>(const GeneratorOf<V>& generator) {
-    auto matrix = make(generator);
-    auto product = std::make_unique<HostProductOf<V>>(*matrix);
-    held_ = Held<V>{std::move(matrix), std::move(product)};
-  };
+  auto hold = [&]<class V>(const GeneratorOf<V>& generator) { held_ = Held<V>{make(generator)}; };
   if (kernel == "laplace")
     hold(bem::Laplace(surface));
   else if (kernel == "helmholtz")
@@ -209,7 +205,8 @@ nb::object PyHMatrix::multiply(Columns x, bool transposed) const {
     bad_argument("a vector has " + std::to_string(x.shape(0)) + " rows, and the matrix " + std::to_string(size()));
   const int columns = int(x.shape(1)) / words();
   std::vector<double> y;
-  auto product = [&]<class V>(const Held<V>& h) {
+  auto product = [&]<class V>(Held<V>& h) {
+    std::call_once(multiplied_, [&] { h.product = std::make_unique<HostProductOf<V>>(*h.matrix); });
     std::vector<V> from(x.size() / words_of<V>), to(from.size());  // aligned, as pairs of the caller's may not be
     std::copy_n(x.data(), x.size(), hmatrix::words(from.data()));
     h.product->multiply(from.data(), to.data(), columns, transposed);

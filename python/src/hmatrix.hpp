@@ -1,6 +1,7 @@
 // An H-matrix that Python holds, and solvers view.
 #pragma once
 #include <memory>
+#include <mutex>
 #include <variant>
 
 #include "convert.hpp"
@@ -46,7 +47,8 @@ class PyHMatrix {
   template <class V>
   struct Held {
     std::unique_ptr<hmatrix::HMatrixOf<V>> matrix;
-    std::unique_ptr<hmatrix::HostProductOf<V>> product;
+    /// Made by the first product: many matrices are never multiplied by this process's threads.
+    std::unique_ptr<hmatrix::HostProductOf<V>> product = {};
   };
 
   PyHMatrix() = default;
@@ -54,7 +56,8 @@ class PyHMatrix {
   template <class Make>
   void take(const std::string& kernel, const bem::SurfaceView& surface, double wavenumber, const Make& make);
 
-  std::variant<Held<double>, Held<hmatrix::Number>> held_;
+  mutable std::variant<Held<double>, Held<hmatrix::Number>> held_;
+  mutable std::once_flag multiplied_;
 };
 
 }  // namespace sordino::python

@@ -7,13 +7,17 @@
 namespace sordino::bem {
 namespace {
 
+std::string corner_of(int k, i64 triangle) {
+  return "corner " + std::to_string(k) + " of triangle " + std::to_string(triangle);
+}
+
 Point corner(const SurfaceView& s, i64 triangle, int k) {
   const i64 c = s.triangles[3 * triangle + k];
-  const std::string which = "corner " + std::to_string(k) + " of triangle " + std::to_string(triangle);
   if (c < 0 || c >= s.n_corners)
-    bad_argument(which + " is point " + std::to_string(c) + ", and there are " + std::to_string(s.n_corners));
+    bad_argument(corner_of(k, triangle) + " is point " + std::to_string(c) + ", and there are " + std::to_string(s.n_corners));
   const double* p = s.corners + 3 * c;
-  if (!std::isfinite(p[0]) || !std::isfinite(p[1]) || !std::isfinite(p[2])) bad_argument(which + " is not finite");
+  if (!std::isfinite(p[0]) || !std::isfinite(p[1]) || !std::isfinite(p[2]))
+    bad_argument(corner_of(k, triangle) + " is not finite");
   return {p[0], p[1], p[2]};
 }
 

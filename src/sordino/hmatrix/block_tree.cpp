@@ -16,6 +16,8 @@ struct Pair {
 
 BlockTree::BlockTree(const ClusterTree& tree, double eta, i32 least) {
   if (!(eta > 0)) bad_argument("eta is a positive number");
+  std::vector<double> diameters;
+  for (const Cluster& c : tree.clusters) diameters.push_back(c.box.diameter());
   std::vector<Pair> open{{0, 0}};
   while (!open.empty()) {
     const auto [r, c] = open.back();
@@ -23,7 +25,8 @@ BlockTree::BlockTree(const ClusterTree& tree, double eta, i32 least) {
     const Cluster &row = tree.clusters[std::size_t(r)], &column = tree.clusters[std::size_t(c)];
     const RowRange rows{row.begin, row.end}, columns{column.begin, column.end};
     const i32 size = std::min(row.size(), column.size());
-    const double diameter = std::min(row.box.diameter(), column.box.diameter()), distance = row.box.distance(column.box);
+    const double diameter = std::min(diameters[std::size_t(r)], diameters[std::size_t(c)]);
+    const double distance = row.box.distance(column.box);
     if (size >= least && distance > 0 && diameter <= eta * distance) {
       leaves.push_back({rows, columns, true});
     } else if (size <= least || row.is_leaf() || column.is_leaf()) {

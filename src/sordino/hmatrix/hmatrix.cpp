@@ -7,7 +7,6 @@
 #include <string>
 #include <thread>
 
-#include "sordino/base/clock.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
 #include "sordino/hmatrix/leaf_batches.hpp"
@@ -138,12 +137,11 @@ std::vector<std::shared_ptr<LeafDevice<V>>> devices_of(const GeneratorOf<V>& gen
 template <class V>
 HMatrixOf<V>::HMatrixOf(const GeneratorOf<V>& generator, const BuildOptions& options, const BuildProgress& progress)
     : tree_(generator.points(), generator.size(), (check(options), options.leaf)) {
-  const double begin = seconds_now();
   make_leaves(options.eta, options.leaf);
   fill(generator, options, progress);
   count();
   probe(generator, options);
-  statistics_.seconds = seconds_now() - begin;
+  statistics_.seconds = seconds_now() - begun_;
 }
 
 template <class V>

@@ -3,6 +3,7 @@
 #include <functional>
 #include <vector>
 
+#include "sordino/base/clock.hpp"
 #include "sordino/hmatrix/block_tree.hpp"
 #include "sordino/hmatrix/compression.hpp"
 #include "sordino/hmatrix/value_store.hpp"
@@ -89,6 +90,7 @@ class HMatrixOf {
   void count();
   void probe(const GeneratorOf<V>& generator, const BuildOptions& options);
 
+  double begun_ = seconds_now();
   ClusterTree tree_;
   std::vector<LeafOf<V>> leaves_;
   std::vector<ValueStore<V>> stores_;  // one a thread

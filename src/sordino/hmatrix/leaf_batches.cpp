@@ -20,7 +20,8 @@ i32 usual_terms(double eps) { return std::min(most_terms, i32(16 - 5 * std::log1
 /// Consecutive leaves; their tasks, the largest first.
 struct Batch {
   std::vector<LeafTask> tasks;
-  std::vector<i64> leaves;  // of each task
+  std::vector<i64> leaves;           // in their order,
+  std::vector<std::size_t> task_of;  // and the task of each
 };
 
 template <class V>
@@ -77,11 +78,16 @@ class Dealer {
     std::iota(order.begin(), order.end(), std::size_t(0));
     auto size = [&](std::size_t k) { return batch.tasks[k].rows + batch.tasks[k].columns; };
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return size(a) > size(b); });
-    Batch sorted;
-    for (std::size_t k : order) sorted.tasks.push_back(batch.tasks[k]), sorted.leaves.push_back(batch.leaves[k]);
+    std::vector<LeafTask> sorted;
+    sorted.reserve(order.size());
+    batch.task_of.resize(order.size());
     i64 space = 0;
-    for (LeafTask& t : sorted.tasks) t.space = std::exchange(space, space + space_of(t));
-    batch = std::move(sorted);
+    for (std::size_t k : order) {
+      batch.task_of[k] = sorted.size();
+      sorted.push_back(batch.tasks[k]);
+      sorted.back().space = std::exchange(space, space + space_of(batch.tasks[k]));
+    }
+    batch.tasks = std::move(sorted);
   }
 
   const std::vector<LeafOf<V>>& leaves_;
@@ -91,39 +97,38 @@ class Dealer {
   i64 next_ = 0;
 };
 
-/// What was found of a batch goes to its leaves, whose values will lie in their own order, however tasks were sorted.
-template <class V>
-struct Placed {
-  std::vector<i64> places;  // of each task
+/// Where values of a batch come to lie.
+struct Places {
+  std::vector<i64> of_task;  // -1: it has none
   i64 values = 0;
 };
 
+/// What was found of a batch goes to its leaves, whose values lie in their order, however tasks were sorted.
 template <class V>
-Placed<V> place(const Batch& batch, const std::vector<LeafResult>& results, std::vector<LeafOf<V>>& leaves,
-                std::span<Filled> filled, std::vector<i64>& for_host) {
-  Placed<V> placed{std::vector<i64>(results.size(), -1)};
-  std::vector<std::size_t> by_leaf(results.size());
-  std::iota(by_leaf.begin(), by_leaf.end(), std::size_t(0));
-  std::sort(by_leaf.begin(), by_leaf.end(), [&](std::size_t a, std::size_t b) { return batch.leaves[a] < batch.leaves[b]; });
-  for (std::size_t k : by_leaf) {
+Places place(const Batch& batch, const std::vector<LeafResult>& results, std::vector<LeafOf<V>>& leaves,
+             std::span<Filled> filled, std::vector<i64>& for_host) {
+  Places places{std::vector<i64>(results.size(), -1)};
+  for (std::size_t k = 0; k < batch.leaves.size(); k++) {
+    const LeafResult& found = results[batch.task_of[k]];
     const std::size_t number = std::size_t(batch.leaves[k]);
-    if (results[k].rank == left_to_the_host) {
+    if (found.rank == left_to_the_host) {
       for_host.push_back(i64(number));
       continue;
     }
-    leaves[number].rank = results[k].rank;
-    filled[number] = {results[k].norm_squared, results[k].redone};
-    placed.places[k] = std::exchange(placed.values, placed.values + leaves[number].entries());
+    leaves[number].rank = found.rank;
+    filled[number] = {found.norm_squared, found.redone};
+    places.of_task[batch.task_of[k]] = std::exchange(places.values, places.values + leaves[number].entries());
   }
-  return placed;
+  return places;
 }
 
 template <class V>
-void point_to(V* values, const Batch& batch, const Placed<V>& placed, std::vector<LeafOf<V>>& leaves) {
-  for (std::size_t k = 0; k < placed.places.size(); k++) {
-    if (placed.places[k] < 0) continue;
+void point_to(V* values, const Batch& batch, const Places& places, std::vector<LeafOf<V>>& leaves) {
+  for (std::size_t k = 0; k < batch.leaves.size(); k++) {
+    const i64 at = places.of_task[batch.task_of[k]];
+    if (at < 0) continue;
     LeafOf<V>& leaf = leaves[std::size_t(batch.leaves[k])];
-    leaf.u = values + placed.places[k];
+    leaf.u = values + at;
     if (!leaf.is_dense()) leaf.v = leaf.u + i64(leaf.block.rows.size()) * leaf.rank;
   }
 }
@@ -146,18 +151,18 @@ std::vector<i64> compute_on_devices(std::span<const std::shared_ptr<LeafDevice<V
   auto work = [&](i64 d) {
     LeafDevice<V>& device = *devices[std::size_t(d)];
     std::vector<i64>& left = for_host[std::size_t(d)];
-    auto begin = [&] {
-      Batch batch = dealer.next(device.capacity(), left);
+    auto start = [&](const Batch& batch) {
       if (!batch.tasks.empty()) device.start(batch.tasks, options.compression);
-      return batch;
     };
-    for (Batch batch = begin(); !batch.tasks.empty();) {
-      const Placed<V> placed = place(batch, device.finish(), leaves, filled, left);
-      V* values = stores[std::size_t(d)].take(placed.values);
-      device.pack(placed.places, placed.values);
-      Batch following = begin();
+    Batch batch = dealer.next(device.capacity(), left);
+    for (start(batch); !batch.tasks.empty();) {
+      Batch following = dealer.next(device.capacity(), left);
+      const Places places = place(batch, device.finish(), leaves, filled, left);
+      device.pack(places.of_task, places.values);
+      start(following);
+      V* values = stores[std::size_t(d)].take(places.values);
       device.fetch(values);
-      point_to(values, batch, placed, leaves);
+      point_to(values, batch, places, leaves);
       done += weight(batch);
       if (d == 0) tell(done);
       batch = std::move(following);

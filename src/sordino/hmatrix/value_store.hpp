@@ -1,9 +1,8 @@
 // Memory for the numbers of many leaves, which stay where they are written: nothing is copied when a matrix is complete.
 #pragma once
-#include <memory>
 #include <vector>
 
-#include "sordino/base/types.hpp"
+#include "sordino/base/large_pages.hpp"
 
 namespace sordino::hmatrix {
 
@@ -24,12 +23,12 @@ class ValueStore {
 
  private:
   V* more(i64 count) {
-    chunks_.push_back(std::make_unique_for_overwrite<V[]>(std::size_t(count)));
-    return chunks_.back().get();
+    chunks_.push_back(in_large_pages(std::size_t(count) * sizeof(V)));
+    return static_cast<V*>(chunks_.back().get());
   }
 
   static constexpr i64 chunk = (i64(1) << 20) / i64(sizeof(V));  // 1 MiB
-  std::vector<std::unique_ptr<V[]>> chunks_;
+  std::vector<LargePages> chunks_;
   V* free_ = nullptr;
   i64 left_ = 0;
 };
