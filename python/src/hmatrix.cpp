@@ -104,7 +104,7 @@ Statistics statistics_of(const nb::dict& given) {
 
 template <class Make>
 void PyHMatrix::take(const std::string& kernel, const bem::SurfaceView& surface, double wavenumber, const Make& make) {
-  auto hold = [&]<class V>(const GeneratorOf<V>& generator) { held_ = Held<V>{make(generator)}; };
+  auto hold = [&]<class V>(const GeneratorOf<V>& generator) { held_ = Held<V>{make(generator), nullptr}; };
   if (kernel == "laplace")
     hold(bem::Laplace(surface));
   else if (kernel == "helmholtz")

@@ -48,7 +48,7 @@ class PyHMatrix {
   struct Held {
     std::unique_ptr<hmatrix::HMatrixOf<V>> matrix;
     /// Made by the first product: many matrices are never multiplied by this process's threads.
-    std::unique_ptr<hmatrix::HostProductOf<V>> product = {};
+    std::unique_ptr<hmatrix::HostProductOf<V>> product;
   };
 
   PyHMatrix() = default;
