@@ -77,7 +77,7 @@ class TeamCompression {
   SORDINO_HD bool added(double eps, i32 first_row) { return crosses_.run(eps, first_row) == Crosses::End::enough; }
 
   /// The square of the sum's Frobenius norm.
-  SORDINO_HD double sum_squared() const {
+  [[gnu::noinline]] SORDINO_HD double sum_squared() const {
     const i32 rank = crosses_.rank;
     double* pairs = words(s_.core);  // [rank][rank]
     team_.share(rank * rank, [&](i32 e, const auto& some) {

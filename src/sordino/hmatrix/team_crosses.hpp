@@ -17,7 +17,7 @@ class TeamCrosses {
   i32 rank = 0;
 
   /// Appends terms until the stop rule holds with eps; first_row: begin with this one as row of reference; -1: with any.
-  SORDINO_HD End run(double eps, i32 first_row) {
+  [[gnu::noinline]] SORDINO_HD End run(double eps, i32 first_row) {
     eps_ = eps;
     rows_left_ = s_.height, columns_left_ = s_.width;
     team_.each(s_.height, [&](i32 i) { s_.row_is_pivot[i] = 0; });
@@ -44,10 +44,10 @@ class TeamCrosses {
  private:
   SORDINO_HD bool full() const { return rows_left_ == 0 || columns_left_ == 0 || rank >= most_rank_; }
 
-  SORDINO_HD void residual_row(i32 i, V* out) const {
+  [[gnu::noinline]] SORDINO_HD void residual_row(i32 i, V* out) const {
     team_.each(s_.width, [&](i32 j) { out[j] = block_.entry(i, j) - s_.entry(i, j, rank); });
   }
-  SORDINO_HD void residual_column(i32 j, V* out) const {
+  [[gnu::noinline]] SORDINO_HD void residual_column(i32 j, V* out) const {
     team_.each(s_.height, [&](i32 i) { out[i] = block_.entry(i, j) - s_.entry(i, j, rank); });
   }
   /// Where |values| is largest, or with sign = -1 smallest, of those that are no pivots.

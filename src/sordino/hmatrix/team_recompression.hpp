@@ -31,7 +31,7 @@ class TeamRecompression {
   SORDINO_HD V& at(V* small, i32 i, i32 j) const { return small[i64(j) * rank_ + i]; }
 
   /// q r = q before, r an upper triangle. A column that depends on those before it is zero.
-  SORDINO_HD void orthogonalize(V* q, i32 n, V* r) const {
+  [[gnu::noinline]] SORDINO_HD void orthogonalize(V* q, i32 n, V* r) const {
     V* share = s_.row;  // [rank], which is not more than the width
     for (i32 j = 0; j < rank_; j++) {
       V* a = q + i64(j) * n;
@@ -128,7 +128,7 @@ class TeamRecompression {
   }
 
   /// Each row of q times the columns of `small` that are left.
-  SORDINO_HD void combine(V* q, i32 n, V* small, i32 left) const {
+  [[gnu::noinline]] SORDINO_HD void combine(V* q, i32 n, V* small, i32 left) const {
     team_.each(n, [&](i32 i) {
       V held[most_terms];
       for (i32 l = 0; l < rank_; l++) held[l] = q[i64(l) * n + i];

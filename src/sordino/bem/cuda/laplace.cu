@@ -5,13 +5,16 @@
 namespace sordino::bem {
 namespace {
 
+/// Not inlined where crosses need entries: kernels that hold it once stay in the cache of instructions.
+__device__ __noinline__ double potential(const FlatTriangle& triangle, const Point& x) { return triangle.potential(x); }
+
 struct LaplaceEntries {
   using Value = double;
   const FlatTriangle* triangles;
   const Point* centroids;
   double scale;
 
-  __device__ double entry(i32 i, i32 j) const { return scale * triangles[j].potential(centroids[i]); }
+  __device__ double entry(i32 i, i32 j) const { return scale * potential(triangles[j], centroids[i]); }
 };
 
 class LaplaceLeaves final : public hmatrix::LeafKernels<LaplaceEntries> {

@@ -38,6 +38,7 @@ struct WarpTeam {
 
   template <class F>
   __device__ void each(i32 n, const F& f) const {
+#pragma unroll 1
     for (i32 k = lane; k < n; k += 32) f(k);
     __syncwarp();
   }
@@ -65,6 +66,7 @@ class BlockTeam {
 
   template <class F>
   __device__ void each(i32 n, const F& f) const {
+#pragma unroll 1
     for (i32 k = threadIdx.x; k < n; k += threads) f(k);
     __syncthreads();
   }
@@ -72,6 +74,7 @@ class BlockTeam {
   __device__ auto total(i32 n, const F& f) const {
     using V = decltype(f(0));
     V sum{};
+#pragma unroll 1
     for (i32 k = threadIdx.x; k < n; k += threads) sum = sum + f(k);
     sum = sum_of_lanes(sum);
     auto of_warp = [this](int w) { return reinterpret_cast<V*>(slots_.value[w]); };
@@ -86,6 +89,7 @@ class BlockTeam {
   template <class F>
   __device__ i32 best(i32 n, const F& f) const {
     Best mine;
+#pragma unroll 1
     for (i32 k = threadIdx.x; k < n; k += threads) mine.take(f(k), k);
     mine.gather();
     if (lane_ == 0) slots_.value[warp_][0] = mine.value, slots_.index[warp_] = mine.index;
@@ -100,6 +104,7 @@ class BlockTeam {
   /// By warps.
   template <class F>
   __device__ void share(i32 n, const F& f) const {
+#pragma unroll 1
     for (i32 k = warp_; k < n; k += warps) f(k, WarpTeam{});
     __syncthreads();
   }
