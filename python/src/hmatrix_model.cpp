@@ -19,6 +19,7 @@ BuildOptions options_of(const nb::dict& given) {
   o.compression.approximation = approximation(nb::cast<std::string>(given["compression"]));
   o.compression.recompress = nb::cast<bool>(given["recompress"]);
   o.compression.certify = nb::cast<bool>(given["certify"]);
+  if (given.contains("most_rank")) o.compression.most_rank = nb::cast<i32>(given["most_rank"]);
   return o;
 }
 

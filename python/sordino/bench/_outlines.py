@@ -39,17 +39,28 @@ class Way:
     fallen_back: bool = False
 
 
-@functools.cache
-def _outline(surface: str, eps: float, every: int) -> Any:
-    arrays = arrays_of(as_surface(surface))
+@dataclass(frozen=True)
+class Structure:
+    """A matrix in words: its surface, its tolerance, of how many blocks one is compressed, terms of a block at most."""
+
+    surface: str
+    eps: float
+    every: int = 1
+    most_rank: int | None = None
+
+
+@functools.lru_cache(maxsize=4)  # 0.8 KB a row
+def _outline(of: Structure) -> Any:
+    arrays = arrays_of(as_surface(of.surface))
+    most = {} if of.most_rank is None else {"most_rank": of.most_rank}
     with translated():
-        return core().HMatrixOutline(*arrays, {"eps": eps, **HACAPK}, every)
+        return core().HMatrixOutline(*arrays, {"eps": of.eps, **HACAPK, **most}, of.every)
 
 
-def outline(surface: str, eps: float, every: int) -> Any:
-    """The structure of a surface's matrix, made once: of every `every` blocks of low rank one is compressed."""
+def outline(of: Structure) -> Any:
+    """A matrix without values: its ``statistics()``, and ``iterations()`` on it; a few of them are kept."""
     with _building:
-        return _outline(surface, eps, every)
+        return _outline(of)
 
 
 def iteration(structure: Any, way: Way, ranks: int, machine: dict[str, Any]) -> Iteration:

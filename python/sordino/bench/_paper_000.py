@@ -17,7 +17,7 @@ from .. import machines
 from .._predict import Iteration
 from . import _outlines
 from ._figures import Figure, Found, Rows, row
-from ._outlines import Way
+from ._outlines import Structure, Way
 
 SUMMARY = "BiCGStab with H-matrices on TSUBAME 3.0 and Reedbush-H: Figs 3, 10, 11, 16, 17 and 19"
 DRAWS = 1  # nothing is random
@@ -28,25 +28,39 @@ EPS = 1e-6
 
 @dataclass(frozen=True)
 class Matrix:
-    """One of Fig. 3's: its surface, of how many blocks one is compressed, values over n log2 n, and dgemv's flop/s."""
+    """One of the paper's: what it is here, and what the paper has of it."""
 
-    surface: str
-    every: int
-    printed: float  # in Fig. 3, a tenth
-    rate: float  # of one P100, Fig. 9, variable batches and 3 streams; those of 1ms and hum4 are 338ts' and hum2's
+    structure: Structure
+    rate: float  # flop/s of a product on one P100, Fig. 9, variable batches and 3 streams, or those of one like it
+    printed: float | None = None  # in Fig. 3, a tenth of its values over n log2 n
 
 
-#: Spheres have the paper's numbers of triangles; other ones would, too, but for 100ts, which is known. The figures are
-#: ours, of as many triangles as the paper's humanoids.
+def _of(surface: str, rate: float, printed: float | None = None, every: int = 1) -> Matrix:
+    return Matrix(Structure(surface, EPS, every), 1e9 * rate, printed)
+
+
+def _of_rank_one(surface: str, printed: float) -> Matrix:
+    """Whose blocks need not be compressed to know their ranks."""
+    return Matrix(Structure(surface, EPS, 1 << 30, most_rank=1), 86.14e9, printed)
+
+
+#: Spheres have the paper's numbers of triangles; other ones would, too, but for 10ts and 100ts, which are known. The
+#: figures are ours, of as many triangles as the paper's humanoids.
 MATRICES = {
-    "100ts": Matrix("sphere:25,45", 1, 16.0, 84.13e9),
-    "288ts": Matrix("sphere:10,120", 8, 16.7, 86.14e9),
-    "338ts": Matrix("sphere:10,130", 8, 16.9, 86.14e9),
-    "1ms": Matrix("sphere:62,90", 32, 17.6, 86.14e9),
-    "hum2": Matrix("figure:2", 4, 17.3, 72.20e9),
-    "hum4": Matrix("figure:4", 16, 22.9, 72.20e9),
-    "hum6": Matrix("figure:6", 32, 31.7, 96.87e9),
+    "10ts": _of("sphere:13,20", 84.13),
+    "216h": _of("pair:6,30", 84.13),
+    "100ts": _of("sphere:25,45", 84.13, 16.0),
+    "288ts": _of("sphere:10,120", 86.14, 16.7, every=8),
+    "338ts": _of("sphere:10,130", 86.14, 16.9, every=8),
+    "1ms": _of("sphere:62,90", 86.14, 17.6, every=32),
+    "8ms": _of_rank_one("sphere:204,140", 1.7),
+    "20ms": _of_rank_one("sphere:20,720", 1.7),
+    "hum2": _of("figure:2", 72.20, 17.3, every=4),
+    "hum4": _of("figure:4", 72.20, 22.9, every=16),
+    "hum6": _of("figure:6", 96.87, 31.7, every=32),
 }
+
+PRINTED = [name for name, matrix in MATRICES.items() if matrix.printed is not None]
 
 #: GPUs that a process has, and the rate at which a vector comes from its host to all of them: Fig. 13.
 LAYOUTS = {"per-gpu": (1, 6.2e9), "per-socket": (2, 8.4e9), "per-node": (4, 6.9e9)}
@@ -113,6 +127,8 @@ FIG_17 = {
     "hum6": ((5.23, 102), (2.60, 106)),
     "100ts": ((0.22, 19), (0.17, 19)),
     "1ms": ((1.04, 15), (0.50, 14)),
+    "8ms": ((10.56, 20), (6.09, 20)),
+    "20ms": ((27.61, 20), (19.79, 20)),
 }
 
 #: Fig. 19, TSUBAME 3.0, MPICH, per-gpu: ms an iteration, block and pipe2 (pipe1 hides copies alone), by GPUs.
@@ -140,7 +156,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Structure:
+class Stored:
     """What a matrix stores."""
 
     matrix: str
@@ -174,11 +190,11 @@ def _vector_paces(case: Case, gpus: int) -> dict[str, float]:
     return dict.fromkeys(_VECTOR_COMMANDS, usual) | dict.fromkeys(_SHARED, shared)
 
 
-def predict(case: Case | Structure, draw: int) -> Iteration:
+def predict(case: Case | Stored, draw: int) -> Iteration:
     """An iteration of a case, or in its ledger what a matrix stores; nothing in it is random."""
     matrix = MATRICES[case.matrix]
-    structure = _outlines.outline(matrix.surface, EPS, matrix.every)
-    if isinstance(case, Structure):
+    structure = _outlines.outline(matrix.structure)
+    if isinstance(case, Stored):
         return Iteration(0.0, structure.statistics())
     return _outlines.iteration(structure, WAYS[case.way], case.ranks, machine(case))
 
@@ -196,13 +212,14 @@ def _facts(case: Case, found: Iteration) -> dict[str, Any]:
 
 
 def _fig_3(found: Found) -> Rows:
-    for name, matrix in MATRICES.items():
-        stored = found[Structure(name)][0].ledger
+    for name in PRINTED:
+        matrix = MATRICES[name]
+        stored = found[Stored(name)][0].ledger
         n, values = stored["rows"], stored["stored_values"]
         tenth = values / (10 * n * math.log2(n))
         yield row(
             "Fig. 3", f"{name}: a tenth of values over n log2 n", "", [tenth], matrix.printed, "compared",
-            matrix=name, rows=n, stored_values=values, mean_rank=stored["mean_rank"], every=matrix.every,
+            matrix=name, rows=n, stored_values=values, mean_rank=stored["mean_rank"], every=matrix.structure.every,
         )  # fmt: skip
 
 
@@ -278,6 +295,27 @@ def _fig_19(found: Found) -> Rows:
             )
 
 
+# ---- small surfaces ----------------------------------------------------------------------------------------------
+
+
+def _case_small(matrix: str, gpus: int, way: str) -> Case:
+    return Case("small", "tsubame-3", matrix, gpus, way)
+
+
+SMALL = [
+    _case_small(matrix, gpus, way)
+    for matrix in ("10ts", "216h")
+    for gpus, way in itertools.product((1, 4, 8, 16, 32), ("block", *OURS))
+]
+
+
+def _small(found: Found) -> Rows:
+    for case in SMALL:
+        what = f"{case.matrix}, {case.ranks} GPUs, {case.way}"
+        run = found[case][0]
+        yield row("Small surfaces", what, "ms", [1e3 * run.seconds], None, "words", **_facts(case, run))
+
+
 # ---- Figs 10 and 11 ----------------------------------------------------------------------------------------------
 
 
@@ -296,7 +334,7 @@ def _fig_10(found: Found) -> Rows:
 
 
 FIGURES = {
-    "fig3": Figure([Structure(name) for name in MATRICES], _fig_3),
+    "fig3": Figure([Stored(name) for name in PRINTED], _fig_3),
     "fig10": Figure(
         [_case_10(name, matrix) for name in ON_EIGHT_NODES for matrix in ("100ts", "1ms")], _fig_10
     ),
@@ -320,4 +358,5 @@ FIGURES = {
         ],
         _fig_19,
     ),
+    "small": Figure(SMALL, _small),
 }
