@@ -49,7 +49,7 @@ class Structure:
     most_rank: int | None = None
 
 
-@functools.lru_cache(maxsize=4)  # 0.8 KB a row
+@functools.lru_cache(maxsize=3)  # 0.5 to 0.8 KB a row
 def _outline(of: Structure) -> Any:
     arrays = arrays_of(as_surface(of.surface))
     most = {} if of.most_rank is None else {"most_rank": of.most_rank}
