@@ -120,8 +120,8 @@ FIG_16: dict[str, dict[str, dict[int, tuple[int, int, int, float]]]] = {
     },
 }  # fmt: skip
 
-#: Fig. 17(b), 64 nodes, per-node: seconds and iterations with redundant vectors, and with hierarchical ones. 20ms is left
-#: out: its structure and the tables of 64 ranks take more than 20 GB here.
+#: Fig. 17(b), 64 nodes, per-node: seconds and iterations with redundant vectors, and with hierarchical ones. 20ms is
+#: left out: its structure and the tables of 64 ranks take more than 20 GB here.
 FIG_17 = {
     "hum4": ((1.99, 81), (1.07, 85)),
     "hum6": ((5.23, 102), (2.60, 106)),
