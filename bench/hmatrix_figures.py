@@ -57,8 +57,8 @@ def hmatrix_parts() -> None:
             bottom = [below + own for below, own in zip(bottom, part, strict=True)]
         left.plot(places, [row["paper"] for row in rows], "kx", ms=7, label="the paper")
         left.plot(places, [row["mpi_ms"] for row in rows], "k+", ms=7, label="the paper: MPI")
-        left.set_xticks(places, [f"{row['nodes']}\n{row['layout'][4:]}" for row in rows])
-        left.set(ylabel="ms an iteration, 1ms", xlabel="nodes; processes per")
+        left.set_xticks(places, [str(row["nodes"]) for row in rows])
+        left.set(ylabel="ms an iteration, 1ms", xlabel="nodes, per-gpu; per-socket; per-node")
         for way, style in (("block", "o"), ("pipe2", "^")):
             found = [row for row in pipelined if row.get("way") == way]
             for matrix, of_matrix in groups(found, lambda row: row["matrix"]).items():

@@ -172,3 +172,83 @@ def test_tables_and_records_of_a_small_matrix(cli, tmp_path, monkeypatch):
 def _recorded(figure):
     lines = (ROOT / "bench" / "records" / RECORD).read_text(encoding="utf-8").splitlines()
     return [row for row in map(json.loads, lines) if row["figure"] == figure]
+
+
+def _said(*cells):
+    return f"| {' | '.join(str(cell) for cell in cells)} |\n"
+
+
+def _page():
+    return (ROOT / "docs" / "theory" / "000.md").read_text(encoding="utf-8")
+
+
+def test_the_page_has_the_record_s_structures_and_times_of_fig_16():
+    page, rows = _page(), _recorded("Fig. 3")
+    assert [row["matrix"] for row in rows] == _paper_000.PRINTED
+    for row in rows:
+        surface = _paper_000.MATRICES[row["matrix"]].structure.surface
+        assert f"| {row['matrix']} | `{surface}` | {row['rows']:,} | " in page
+        assert f" | {row['paper']:.1f} | {row['ours']:.1f} |\n" in page
+    blocks = [row for row in _recorded("Fig. 16") if row["way"] == "block"]
+    assert len(blocks) == 48
+    for row in blocks:
+        off = f"{100 * row['difference'] / row['paper']:+.0f} %"
+        parts = (row["product_ms"], row["vectors_ms"], row["exchange_ms"] + row["late_ms"], row["mpi_ms"])
+        assert _said(
+            row["layout"], row["matrix"], row["nodes"], f"{row['paper']:.1f}", f"{row['ours']:.1f}",
+            "calibrated" if row["basis"] == "calibrated" else off, *(f"{part:.1f}" for part in parts),
+        ) in page  # fmt: skip
+    near = [
+        abs(row["difference"] / row["paper"]) < 0.05
+        for row in blocks
+        if row["layout"] != "per-gpu" and row["matrix"] != "100ts" and row["nodes"] <= 8
+    ]
+    assert f"within 5 % in {sum(near)} of {len(near)} cases" in page
+
+
+def test_the_page_has_the_record_s_times_of_figs_17_and_19():
+    page = _page()
+    found = {(row["matrix"], row["ranks"], row.get("way")): row for row in _recorded("Fig. 19")}
+    for matrix, printed in _paper_000.FIG_19.items():
+        for gpus in printed:
+            block, pipe2, gain = (found[matrix, gpus, way] for way in ("block", "pipe2", None))
+            times = (block["paper"], block["ours"], pipe2["paper"], pipe2["ours"])
+            gains = (gain["paper"], gain["ours"])
+            assert _said(matrix, gpus, *(f"{t:.1f}" for t in times), *(f"{g:.2f}" for g in gains)) in page
+    found = {(row["matrix"], row.get("vectors")): row for row in _recorded("Fig. 17")}
+    for matrix in _paper_000.FIG_17:
+        whole, shared, gain = (found[matrix, vectors] for vectors in ("redundant", "hierarchical", None))
+        times = (whole["paper"], whole["ours"], shared["paper"], shared["ours"])
+        gains = (gain["paper"], gain["ours"])
+        assert _said(matrix, *(f"{t:.1f}" for t in times), *(f"{g:.2f}" for g in gains)) in page
+
+
+def test_the_page_has_the_record_s_times_of_our_methods_and_shares_of_communication():
+    page = _page()
+    rows = [
+        row for row in (*_recorded("Fig. 16"), *_recorded("Small surfaces")) if row["layout"] == "per-gpu"
+    ]
+    found = {(row["matrix"], row["ranks"], row["way"]): row for row in rows}
+    for matrix, gpus in dict.fromkeys((row["matrix"], row["ranks"]) for row in rows):
+        block, plain, hides, gathers = (found[matrix, gpus, way] for way in ("block", *_paper_000.OURS))
+        sums = [f"{100 * row['reductions_ms'] / row['ours']:.0f} %" for row in (plain, hides)]
+        communication = f"{100 * (gathers['exchange_ms'] + gathers['late_ms']) / gathers['ours']:.0f} %"
+        times = [f"{row['ours']:.2f}" for row in (block, plain, hides, gathers)]
+        assert _said(matrix, gpus, *times[:2], sums[0], times[2], sums[1], times[3], communication) in page
+    tsubame_100ts, tsubame_1ms, reedbush_100ts, reedbush_1ms = (
+        row["ours"] for row in _recorded("Figs 10, 11")
+    )
+    assert f"{tsubame_100ts:.0f} % with 100ts, {tsubame_1ms:.0f} % with 1ms" in page
+    assert f"{reedbush_100ts:.0f} % (100ts) and {reedbush_1ms:.0f} % (1ms) on eight nodes" in page
+
+
+@needs_core
+def test_the_record_is_what_the_model_says():
+    case = _paper_000._case_small("10ts", 8, "pipebicgstab")
+    [recorded] = [
+        row for row in _recorded("Small surfaces")
+        if (row["matrix"], row["ranks"], row["way"]) == (case.matrix, case.ranks, case.way)
+    ]  # fmt: skip
+    found = _paper_000.predict(case, 0)
+    assert 1e3 * found.seconds == pytest.approx(recorded["ours"])
+    assert 1e3 * found.parts["product"] == pytest.approx(recorded["product_ms"])
