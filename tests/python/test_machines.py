@@ -63,7 +63,7 @@ def changed(**fields):
         (
             "zuse",
             "unknown machine 'zuse'; known: abci, cluster, gmh, h200x4, laptop, oakforest-pacs, offload, "
-            "summit, h200xN",
+            "reedbush-h, summit, tsubame-3, h200xN",
         ),
         (changed(launch_s=None), "lacks the field 'launch_s'"),
         (changed(lunch_s=1.0), "unknown field 'lunch_s', did you mean 'launch_s'?"),

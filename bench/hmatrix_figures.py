@@ -1,0 +1,69 @@
+"""Pictures of BiCGStab with H-matrices on described clusters: paper 000, Figs 16 and 19."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drawing import BLUE, GREEN, ORANGE, Rows, figure_of, groups, picture, rows_of, save
+
+_LAYOUTS = {"per-gpu": ORANGE, "per-socket": GREEN, "per-node": BLUE}
+_MATRICES = {"100ts": ORANGE, "338ts": GREEN, "hum4": BLUE}
+
+
+def _beside(axes: Any, rows: Rows, x: str, label: str, colour: str, style: str = "o") -> None:
+    """Ours as a line, and the paper's as crosses."""
+    at = [row[x] for row in rows]
+    axes.plot(at, [row["ours"] for row in rows], f"{style}-", color=colour, label=label)
+    axes.plot(at, [row["paper"] for row in rows], "x", color=colour, ms=7)
+
+
+def _count(axes: Any, counts: list[int]) -> None:
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(counts, [str(count) for count in counts])
+    axes.minorticks_off()
+
+
+def hmatrix_nodes() -> None:
+    """Fig. 16: an iteration of four matrices in three layouts; lines are the model's, crosses the paper's."""
+    rows = [row for row in rows_of("papers", "000", "Fig. 16") if row["way"] == "block"]
+    figure, panels = figure_of(1, 4, (11, 3.2))
+    for axes, (matrix, found) in zip(panels, groups(rows, lambda row: row["matrix"]).items(), strict=True):
+        for layout, of_layout in groups(found, lambda row: row["layout"]).items():
+            _beside(axes, of_layout, "nodes", layout, _LAYOUTS[layout])
+        _count(axes, sorted({row["nodes"] for row in found}))
+        axes.set(title=matrix, xlabel="nodes of TSUBAME 3.0", ylim=(0, None))
+        axes.grid(alpha=0.3)
+    panels[0].set_ylabel("ms an iteration")
+    panels[0].legend(fontsize=7)
+    save("hmatrix_nodes", figure)
+
+
+def hmatrix_parts() -> None:
+    """What an iteration with 1ms consists of, and Fig. 19; lines and bars are the model's, crosses the paper's."""
+    all_rows = [row for row in rows_of("papers", "000", "Fig. 16") if row["way"] == "block"]
+    rows = [row for row in all_rows if row["matrix"] == "1ms"]
+    pipelined = rows_of("papers", "000", "Fig. 19")
+
+    def draw(left: Any, right: Any) -> None:
+        places = range(len(rows))
+        bottom = [0.0 for _ in rows]
+        for names, label, colour in (
+            (("product",), "product", BLUE),
+            (("vectors", "launches"), "vectors", "0.7"),
+            (("exchange", "late"), "communication", ORANGE),
+        ):
+            part = [sum(row[f"{name}_ms"] for name in names) for row in rows]
+            left.bar(places, part, 0.7, bottom, color=colour, label=label)
+            bottom = [below + own for below, own in zip(bottom, part, strict=True)]
+        left.plot(places, [row["paper"] for row in rows], "kx", ms=7, label="the paper")
+        left.plot(places, [row["mpi_ms"] for row in rows], "k+", ms=7, label="the paper: MPI")
+        left.set_xticks(places, [str(row["nodes"]) for row in rows])
+        left.set(ylabel="ms an iteration, 1ms", xlabel="nodes, per-gpu; per-socket; per-node")
+        for way, style in (("block", "o"), ("pipe2", "^")):
+            found = [row for row in pipelined if row.get("way") == way]
+            for matrix, of_matrix in groups(found, lambda row: row["matrix"]).items():
+                _beside(right, of_matrix, "ranks", f"{matrix}, {way}", _MATRICES[matrix], style)
+        _count(right, [1, 4, 8, 16, 32])
+        right.set(xlabel="GPUs of TSUBAME 3.0, MPICH", ylabel="ms an iteration", ylim=(0, None))
+
+    picture("hmatrix_parts", draw)

@@ -1,0 +1,361 @@
+"""What paper 000 printed of BiCGStab with H-matrices on two clusters of P100, and the same on their descriptions.
+
+The paper's own way is Fig. 2(a) on whole vectors: what ``gatherbicgstab`` falls back to. Fig. 2(b) with its gathers
+hidden (pipe2) is ``gatherbicgstab``. MPI's rate and what vector operations lose are calibrated on the first row of
+Fig. 16 (per-gpu, fewest nodes); for Fig. 19, made with another MPI, the latter on its row of one GPU, the former on
+Fig. 18. Nothing was fitted to other rows.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from .. import machines
+from .._predict import Iteration
+from . import _outlines
+from ._figures import Figure, Found, Rows, row
+from ._outlines import Structure, Way
+
+SUMMARY = "BiCGStab with H-matrices on TSUBAME 3.0 and Reedbush-H: Figs 3, 10, 11, 16, 17 and 19"
+DRAWS = 1  # nothing is random
+
+#: What the printed values stand for (notes on Fig. 3): the text's 1e-3 would make half of them.
+EPS = 1e-6
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """One of the paper's: what it is here, and what the paper has of it."""
+
+    structure: Structure
+    rate: float  # flop/s of a product on one P100, Fig. 9, variable batches and 3 streams, or those of one like it
+    printed: float | None = None  # in Fig. 3, a tenth of its values over n log2 n
+
+
+def _of(surface: str, rate: float, printed: float | None = None, every: int = 1) -> Matrix:
+    return Matrix(Structure(surface, EPS, every), 1e9 * rate, printed)
+
+
+def _of_rank_one(surface: str, printed: float) -> Matrix:
+    """Whose blocks need not be compressed to know their ranks."""
+    return Matrix(Structure(surface, EPS, 1 << 30, most_rank=1), 86.14e9, printed)
+
+
+#: Spheres have the paper's numbers of triangles; other ones would, too, but for 10ts and 100ts, which are known. The
+#: figures are ours, of as many triangles as the paper's humanoids.
+MATRICES = {
+    "10ts": _of("sphere:13,20", 84.13),
+    "216h": _of("pair:6,30", 84.13),
+    "100ts": _of("sphere:25,45", 84.13, 16.0),
+    "288ts": _of("sphere:10,120", 86.14, 16.7, every=8),
+    "338ts": _of("sphere:10,130", 86.14, 16.9, every=8),
+    "1ms": _of("sphere:62,90", 86.14, 17.6, every=32),
+    "8ms": _of_rank_one("sphere:204,140", 1.7),
+    "hum2": _of("figure:2", 72.20, 17.3, every=4),
+    "hum4": _of("figure:4", 72.20, 22.9, every=16),
+    "hum6": _of("figure:6", 96.87, 31.7, every=32),
+}
+
+PRINTED = [name for name, matrix in MATRICES.items() if matrix.printed is not None]
+
+#: GPUs that a process has, and the rate at which a vector comes from its host to all of them: Fig. 13.
+LAYOUTS = {"per-gpu": (1, 6.2e9), "per-socket": (2, 8.4e9), "per-node": (4, 6.9e9)}
+
+#: B/s that MPI has for each process, four of a node at once; a process with more GPUs has its node's to itself.
+MPI = 1.62e9
+
+#: Fig. 18, t_pure of MPICH's MPI_Iallgatherv over TCP, 64 processes on 16 nodes: B/s for a process, seconds a message.
+TCP = {"bandwidth": 0.984e9, "put_overhead_s": 12.8e-6}
+
+#: B/s at which vector operations go: 10 ns a row and iteration where the memory takes 0.3. Fig. 16's first row.
+VECTORS = 17.3e9
+#: The same of each column of Fig. 19, from its row of one GPU.
+VECTORS_19 = {"block": 3.10e9, "pipe2": 3.67e9}
+#: Those of a method that are not its product.
+_VECTOR_COMMANDS = ("HalfStep", "Dots", "Step", "Direction", "StepX", "StepF", "ShadowDots")
+#: Of these section VI-E lets the GPUs of a process share the work: they have dot products and the update of x.
+_SHARED = ("Dots", "Step")
+
+WAYS = {
+    "block": Way("gatherbicgstab", fallen_back=True),
+    "pipe2": Way("gatherbicgstab"),
+    "bicgstab": Way("bicgstab"),
+    "pipebicgstab": Way("pipebicgstab"),
+    "gatherbicgstab": Way("gatherbicgstab"),
+}
+#: Our methods, whose vector operations lose nothing.
+OURS = ("bicgstab", "pipebicgstab", "gatherbicgstab")
+
+#: Fig. 16, TSUBAME 3.0: iterations, ms of a solve, ms of it in MPI, ms an iteration, by nodes.
+FIG_16: dict[str, dict[str, dict[int, tuple[int, int, int, float]]]] = {
+    "per-gpu": {
+        "100ts": {2: (15, 56, 11, 3.7), 4: (14, 43, 11, 3.1), 8: (20, 64, 26, 3.2), 16: (19, 81, 40, 4.3)},
+        "1ms": {4: (14, 410, 100, 29.3), 8: (15, 456, 183, 30.5), 16: (14, 516, 251, 36.9), 32: (14, 712, 411, 50.9)},
+        "hum4": {2: (73, 1044, 141, 14.3), 4: (70, 846, 192, 12.1), 8: (79, 919, 333, 11.6), 16: (78, 992, 479, 12.7)},
+        "hum6": {
+            4: (95, 2396, 614, 25.2), 8: (101, 2260, 786, 22.4),
+            16: (104, 2705, 1233, 26.0), 32: (101, 3289, 1920, 32.6),
+        },
+    },
+    "per-socket": {
+        "100ts": {2: (14, 53, 12, 3.8), 4: (13, 43, 13, 3.3), 8: (15, 46, 16, 3.1), 16: (19, 74, 32, 4.6)},
+        "1ms": {4: (14, 366, 72, 26.2), 8: (14, 306, 80, 21.9), 16: (15, 341, 130, 22.8), 32: (15, 433, 215, 28.9)},
+        "hum4": {2: (74, 1010, 94, 13.7), 4: (72, 693, 101, 9.6), 8: (62, 649, 122, 10.5), 16: (77, 860, 293, 10.8)},
+        "hum6": {
+            4: (76, 1671, 187, 22.0), 8: (94, 1799, 452, 19.1),
+            16: (99, 1821, 518, 18.4), 32: (104, 2337, 811, 22.5),
+        },
+    },
+    "per-node": {
+        "100ts": {2: (14, 53, 9, 3.8), 4: (15, 46, 10, 3.1), 8: (13, 38, 10, 3.0), 16: (13, 42, 12, 3.3)},
+        "1ms": {4: (14, 334, 42, 23.9), 8: (14, 277, 49, 19.8), 16: (14, 257, 60, 18.4), 32: (14, 260, 95, 18.6)},
+        "hum4": {2: (72, 950, 38, 13.2), 4: (73, 664, 57, 9.1), 8: (75, 601, 65, 8.0), 16: (71, 586, 99, 8.2)},
+        "hum6": {
+            4: (93, 1932, 129, 20.8), 8: (95, 1531, 152, 16.1),
+            16: (96, 1445, 265, 15.1), 32: (99, 1594, 310, 16.1),
+        },
+    },
+}  # fmt: skip
+
+#: Fig. 17(b), 64 nodes, per-node: seconds and iterations with redundant vectors, and with hierarchical ones. 20ms is
+#: left out: its structure and the tables of 64 ranks take more than 20 GB here.
+FIG_17 = {
+    "hum4": ((1.99, 81), (1.07, 85)),
+    "hum6": ((5.23, 102), (2.60, 106)),
+    "100ts": ((0.22, 19), (0.17, 19)),
+    "1ms": ((1.04, 15), (0.50, 14)),
+    "8ms": ((10.56, 20), (6.09, 20)),
+}
+
+#: Fig. 19, TSUBAME 3.0, MPICH, per-gpu: ms an iteration, block and pipe2 (pipe1 hides copies alone), by GPUs.
+FIG_19 = {
+    "100ts": {1: (18.4, 19.3), 4: (10.2, 9.4), 8: (9.1, 7.6), 16: (8.8, 6.7), 32: (10.3, 6.8)},
+    "338ts": {4: (34.6, 31.6), 8: (31.5, 25.6), 16: (30.2, 22.0), 32: (31.7, 21.8)},
+    "hum4": {4: (34.3, 30.4), 8: (30.5, 24.3), 16: (30.1, 21.1), 32: (30.9, 19.7)},
+}
+
+#: Section V-C, of Figs 10(b) and 11(b): percent of an iteration that eight nodes spend on communication.
+ON_EIGHT_NODES = {"tsubame-3": 46.0, "reedbush-h": 43.0}
+
+
+@dataclass(frozen=True)
+class Case:
+    """An iteration of one way, by its name, on so many processes of a cluster; in a figure's own setting."""
+
+    figure: str
+    machine: str
+    matrix: str
+    ranks: int
+    way: str = "block"
+    layout: str = "per-gpu"
+    hierarchical: bool = False
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What a matrix stores."""
+
+    matrix: str
+
+
+def in_series(*rates: float) -> float:
+    """B/s of what goes over several ways, one after the other."""
+    return 1 / sum(1 / rate for rate in rates)
+
+
+def machine(case: Case) -> dict[str, Any]:
+    """A cluster as a case meets it: a rank is a process with the GPUs of its layout."""
+    described = machines.load(case.machine)
+    gpus, copies = LAYOUTS[case.layout]
+    if gpus > 1:
+        described["ranks_per_node"] //= gpus
+        described["internode_bandwidth"] = in_series(gpus * MPI, copies)
+    if case.figure == "fig19":
+        described["put_overhead_s"] = TCP["put_overhead_s"]
+        described["internode_bandwidth"] = in_series(TCP["bandwidth"], copies)
+    product = 4 * gpus * MATRICES[case.matrix].rate  # a value of 8 bytes makes 2 flop
+    paces = dict.fromkeys(_outlines.PRODUCT, product) | _vector_paces(case, gpus)
+    return {**described, "paces": {name: {"bandwidth": pace, "spread": 0.0} for name, pace in paces.items()}}
+
+
+def _vector_paces(case: Case, gpus: int) -> dict[str, float]:
+    if case.way in OURS:
+        return {}
+    usual = VECTORS_19[case.way] if case.figure == "fig19" else VECTORS
+    shared = gpus * usual if case.hierarchical else usual
+    return dict.fromkeys(_VECTOR_COMMANDS, usual) | dict.fromkeys(_SHARED, shared)
+
+
+def predict(case: Case | Stored, draw: int) -> Iteration:
+    """An iteration of a case, or in its ledger what a matrix stores; nothing in it is random."""
+    matrix = MATRICES[case.matrix]
+    structure = _outlines.outline(matrix.structure)
+    if isinstance(case, Stored):
+        return Iteration(0.0, structure.statistics())
+    return _outlines.iteration(structure, WAYS[case.way], case.ranks, machine(case))
+
+
+def _facts(case: Case, found: Iteration) -> dict[str, Any]:
+    """What a record keeps of a case: itself, and the parts of its iteration in ms."""
+    parts = {f"{name}_ms": 1e3 * seconds for name, seconds in found.parts.items()}
+    return {
+        "described_machine": case.machine, "matrix": case.matrix, "layout": case.layout, "way": case.way,
+        "ranks": case.ranks, "repeated": found.ledger["repeated"], **parts,
+    }  # fmt: skip
+
+
+# ---- Fig. 3 ------------------------------------------------------------------------------------------------------
+
+
+def _fig_3(found: Found) -> Rows:
+    for name in PRINTED:
+        matrix = MATRICES[name]
+        stored = found[Stored(name)][0].ledger
+        n, values = stored["rows"], stored["stored_values"]
+        tenth = values / (10 * n * math.log2(n))
+        yield row(
+            "Fig. 3", f"{name}: a tenth of values over n log2 n", "", [tenth], matrix.printed, "compared",
+            matrix=name, rows=n, stored_values=values, mean_rank=stored["mean_rank"], every=matrix.structure.every,
+        )  # fmt: skip
+
+
+# ---- Fig. 16 -----------------------------------------------------------------------------------------------------
+
+
+def _case_16(layout: str, matrix: str, nodes: int, way: str = "block") -> Case:
+    return Case("fig16", "tsubame-3", matrix, nodes * 4 // LAYOUTS[layout][0], way, layout)
+
+
+def _fig_16(found: Found) -> Rows:
+    for layout, columns in FIG_16.items():
+        for matrix, printed in columns.items():
+            for nodes, (iterations, _, mpi, paper) in printed.items():
+                is_first = layout == "per-gpu" and nodes == min(printed)
+                for way in ("block", *OURS) if layout == "per-gpu" else ("block",):
+                    case = _case_16(layout, matrix, nodes, way)
+                    basis = "words" if way != "block" else "calibrated" if is_first else "compared"
+                    yield row(
+                        "Fig. 16", f"{layout}, {matrix}, {nodes} nodes, {way}", "ms", [1e3 * found[case][0].seconds],
+                        paper if way == "block" else None, basis, nodes=nodes, mpi_ms=mpi / iterations,
+                        **_facts(case, found[case][0]),
+                    )  # fmt: skip
+
+
+# ---- Fig. 17 -----------------------------------------------------------------------------------------------------
+
+
+def _case_17(matrix: str, hierarchical: bool) -> Case:
+    return Case("fig17", "tsubame-3", matrix, 64, "block", "per-node", hierarchical)
+
+
+def _fig_17(found: Found) -> Rows:
+    for matrix, printed in FIG_17.items():
+        cases = [_case_17(matrix, hierarchical) for hierarchical in (False, True)]
+        ours = [1e3 * found[case][0].seconds for case in cases]
+        papers = [1e3 * seconds / iterations for seconds, iterations in printed]
+        for case, name, mine, paper in zip(cases, ("redundant", "hierarchical"), ours, papers, strict=True):
+            what = f"{matrix}, 64 nodes, {name} vectors"
+            facts = _facts(case, found[case][0])
+            yield row("Fig. 17", what, "ms", [mine], paper, "compared", vectors=name, **facts)
+        what = f"{matrix}, 64 nodes: redundant over hierarchical"
+        yield row(
+            "Fig. 17", what, "times", [ours[0] / ours[1]], papers[0] / papers[1], "compared", matrix=matrix
+        )
+
+
+# ---- Fig. 19 -----------------------------------------------------------------------------------------------------
+
+
+def _case_19(matrix: str, gpus: int, way: str) -> Case:
+    return Case("fig19", "tsubame-3", matrix, gpus, way)
+
+
+def _fig_19(found: Found) -> Rows:
+    for matrix, printed in FIG_19.items():
+        for gpus, papers in printed.items():
+            for way, paper in zip(("block", "pipe2", *OURS), (*papers, None, None, None), strict=True):
+                case = _case_19(matrix, gpus, way)
+                basis = "words" if paper is None else "calibrated" if gpus == 1 else "compared"
+                yield row(
+                    "Fig. 19", f"{matrix}, {gpus} GPUs, {way}", "ms", [1e3 * found[case][0].seconds], paper, basis,
+                    **_facts(case, found[case][0]),
+                )  # fmt: skip
+            gain = (
+                found[_case_19(matrix, gpus, "block")][0].seconds
+                / found[_case_19(matrix, gpus, "pipe2")][0].seconds
+            )
+            basis = "calibrated" if gpus == 1 else "compared"
+            what = f"{matrix}, {gpus} GPUs: block over pipe2"
+            yield row(
+                "Fig. 19", what, "times", [gain], papers[0] / papers[1], basis, matrix=matrix, ranks=gpus
+            )
+
+
+# ---- small surfaces ----------------------------------------------------------------------------------------------
+
+
+def _case_small(matrix: str, gpus: int, way: str) -> Case:
+    return Case("small", "tsubame-3", matrix, gpus, way)
+
+
+SMALL = [
+    _case_small(matrix, gpus, way)
+    for matrix in ("10ts", "216h")
+    for gpus, way in itertools.product((1, 4, 8, 16, 32), ("block", *OURS))
+]
+
+
+def _small(found: Found) -> Rows:
+    for case in SMALL:
+        what = f"{case.matrix}, {case.ranks} GPUs, {case.way}"
+        run = found[case][0]
+        yield row("Small surfaces", what, "ms", [1e3 * run.seconds], None, "words", **_facts(case, run))
+
+
+# ---- Figs 10 and 11 ----------------------------------------------------------------------------------------------
+
+
+def _case_10(machine: str, matrix: str) -> Case:
+    return Case("fig10", machine, matrix, 8 * int(machines.load(machine)["ranks_per_node"]))
+
+
+def _fig_10(found: Found) -> Rows:
+    for name, paper in ON_EIGHT_NODES.items():
+        for matrix in ("100ts", "1ms"):  # which one the figure has, the text does not say
+            case = _case_10(name, matrix)
+            [run] = found[case]
+            share = 100 * (run.parts["exchange"] + run.parts["late"]) / run.seconds
+            what = f"{name}, {matrix}, 8 nodes: communication"
+            yield row("Figs 10, 11", what, "%", [share], paper, "compared", **_facts(case, run))
+
+
+FIGURES = {
+    "fig3": Figure([Stored(name) for name in PRINTED], _fig_3),
+    "fig10": Figure(
+        [_case_10(name, matrix) for name in ON_EIGHT_NODES for matrix in ("100ts", "1ms")], _fig_10
+    ),
+    "fig16": Figure(
+        [
+            _case_16(layout, matrix, nodes, way)
+            for layout, columns in FIG_16.items()
+            for matrix, printed in columns.items()
+            for nodes, way in itertools.product(
+                printed, ("block", *OURS) if layout == "per-gpu" else ("block",)
+            )
+        ],
+        _fig_16,
+    ),
+    "fig17": Figure([_case_17(matrix, shared) for matrix in FIG_17 for shared in (False, True)], _fig_17),
+    "fig19": Figure(
+        [
+            _case_19(matrix, gpus, way)
+            for matrix, printed in FIG_19.items()
+            for gpus, way in itertools.product(printed, ("block", "pipe2", *OURS))
+        ],
+        _fig_19,
+    ),
+    "small": Figure(SMALL, _small),
+}

@@ -1,0 +1,91 @@
+// sordino._core.HMatrixOutline: the structure of a surface's matrix, and iterations on it where nothing is computed.
+#include <memory>
+
+#include "convert.hpp"
+#include "sordino/api/modelled_hmatrix.hpp"
+#include "sordino/bem/laplace.hpp"
+#include "sordino/hmatrix/leaf_ranks.hpp"
+
+namespace sordino::python {
+namespace {
+
+using namespace hmatrix;
+template <class T>
+using Triples = nb::ndarray<const T, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
+
+BuildOptions options_of(const nb::dict& given) {
+  BuildOptions o;
+  o.compression.eps = nb::cast<double>(given["eps"]);
+  o.compression.approximation = approximation(nb::cast<std::string>(given["compression"]));
+  o.compression.recompress = nb::cast<bool>(given["recompress"]);
+  o.compression.certify = nb::cast<bool>(given["certify"]);
+  if (given.contains("most_rank")) o.compression.most_rank = nb::cast<i32>(given["most_rank"]);
+  return o;
+}
+
+/// Of Laplace's kernel.
+class PyOutline {
+ public:
+  PyOutline(Triples<double> points, Triples<i64> triangles, const nb::dict& given, int every) {
+    const BuildOptions options = options_of(given);
+    const bem::SurfaceView surface{points.data(), i64(points.shape(0)), triangles.data(), i64(triangles.shape(0))};
+    nb::gil_scoped_release release;
+    const bem::Laplace laplace(surface);
+    matrix_ = std::unique_ptr<HMatrix>(new HMatrix(without_values(laplace, options, leaf_ranks(laplace, options, every))));
+  }
+
+  nb::dict statistics() const {
+    const Statistics& s = matrix_->statistics();
+    nb::dict d;
+    d["rows"] = matrix_->size();
+    d["low_rank_blocks"] = s.low_rank_blocks;
+    d["dense_blocks"] = s.dense_blocks;
+    d["stored_values"] = s.stored_values;
+    d["mean_rank"] = s.mean_rank;
+    return d;
+  }
+
+  nb::list iterations(const std::string& method, bool fallen_back, int ranks, const nb::object& machine, int count) const {
+    const ModelledMethod of{method, fallen_back, ranks, machine_of(machine)};
+    std::vector<Ledger> ledgers;
+    {
+      nb::gil_scoped_release release;
+      ledgers = modelled_iterations(*matrix_, of, count);
+    }
+    nb::list all;
+    for (const Ledger& l : ledgers) all.append(an_iteration(l, count));
+    return all;
+  }
+
+ private:
+  static nb::dict an_iteration(const Ledger& l, int count) {
+    const double each = 1.0 / count;
+    nb::dict commands, d;
+    for (const auto& [name, kernel] : l.kernels)
+      if (kernel.calls > 0) commands[name.c_str()] = kernel.bytes * each;
+    d["seconds"] = l.time * each;
+    d["commands"] = double(l.commands) * each;
+    d["command_bytes"] = commands;
+    d["messages"] = double(l.messages) * each;
+    d["bytes_sent"] = double(l.bytes_sent) * each;
+    d["reductions"] = double(l.reductions) * each;
+    d["exposed_reduction_s"] = l.exposed_reduction * each;
+    d["exposed_halo_s"] = l.exposed_halo * each;
+    d["imbalance_s"] = l.imbalance * each;
+    return d;
+  }
+
+  std::unique_ptr<HMatrix> matrix_;
+};
+
+}  // namespace
+
+void define_hmatrix_model(nb::module_& m) {
+  using namespace nb::literals;
+  nb::class_<PyOutline>(m, "HMatrixOutline")
+      .def(nb::init<Triples<double>, Triples<i64>, nb::dict, int>(), "points"_a, "triangles"_a, "options"_a, "every"_a)
+      .def("statistics", &PyOutline::statistics)
+      .def("iterations", &PyOutline::iterations, "method"_a, "fallen_back"_a, "ranks"_a, "machine"_a.none(), "count"_a);
+}
+
+}  // namespace sordino::python

@@ -1,0 +1,26 @@
+// Iterations of a method on an H-matrix, on a described machine where nothing is computed: ranks and matrices that no computer
+// here would hold.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "sordino/base/ledger.hpp"
+#include "sordino/hmatrix/hmatrix.hpp"
+#include "sordino/runtime/machine.hpp"
+
+namespace sordino {
+
+/// Rows by hmatrix::balance, no preconditioner, no look at the best x.
+struct ModelledMethod {
+  std::string name = "bicgstab";
+  bool fallen_back = false;  // the way that it goes over to where it leads no further: of gatherbicgstab the paper's Fig. 2(a)
+  int ranks = 1;
+  Machine machine = {};
+};
+
+/// [ranks]: what `iterations` book, those after the first few. The matrix's values are not read: it may be without_values().
+/// Memory: the tables of all ranks' products, and, of distributed vectors, 40 B for each row and rank while they are set up.
+/// Throws bad_argument for an unknown method or one without another way, fewer than one iteration, and more ranks than rows.
+std::vector<Ledger> modelled_iterations(const hmatrix::HMatrix& matrix, const ModelledMethod& method, int iterations);
+
+}  // namespace sordino

@@ -1,0 +1,106 @@
+// Iterations on an H-matrix without arithmetic: what they book is what a solve books that computes, and whole vectors hide
+// their gathers behind vector operations alone.
+#include "sordino/api/modelled_hmatrix.hpp"
+
+#include "check.hpp"
+#include "runs.hpp"
+#include "sordino/base/error.hpp"
+#include "sordino/hmatrix/hmatrix_operator.hpp"
+#include "sordino/hmatrix/leaf_ranks.hpp"
+#include "sordino/precond/jacobi.hpp"
+#include "sordino/solvers/driver.hpp"
+#include "unit/hmatrix/surfaces.hpp"
+
+namespace {
+
+using namespace sordino;
+
+constexpr double us = 1e-6;
+constexpr int ranks = 6;
+const hmatrix::BuildOptions options{.compression = {.eps = 1e-4}};
+
+const bem::Laplace& kernel() {
+  static const auto sphere = surfaces::sphere(6, 10);
+  static const bem::Laplace laplace(sphere.view());
+  return laplace;
+}
+
+const hmatrix::HMatrix& outline() {
+  static const hmatrix::HMatrix H = hmatrix::without_values(kernel(), options, hmatrix::leaf_ranks(kernel(), options, 1));
+  return H;
+}
+
+Machine machine(double latency = 3 * us) {
+  Machine m;
+  m.memory_bandwidth = 100e9;
+  m.link_latency_s = m.internode_latency_s = latency;
+  m.ranks_per_node = 2;
+  m.reduction_base_s = 8 * us;
+  return m;
+}
+
+std::vector<Ledger> modelled(const char* name, const Machine& on, bool fallen_back = false, int iterations = 10) {
+  return modelled_iterations(outline(), {name, fallen_back, ranks, on}, iterations);
+}
+
+double iteration(const char* name, const Machine& on, bool fallen_back = false) {
+  return modelled(name, on, fallen_back)[0].time / 10;
+}
+
+/// What the ranks of a solve that computes book in so many iterations.
+std::vector<Ledger> solved(const char* name, int iterations) {
+  static const hmatrix::HMatrix H(kernel(), options);
+  auto program = [&](Rank& s) {
+    hmatrix::HMatrixOperator A(s, H, hmatrix::balance(H, ranks));
+    Identity M;
+    Driver driver(s, A, M, method(name), 1 << 20, 1 << 20);
+    std::vector<double> b;
+    for (i64 i = 0; i < driver.space().rows; i++) b.push_back(double((i + 31 * s.id()) * 7919 % 101) / 101 - 0.5);
+    driver.solve(b.data(), nullptr, {.rtol = 1e-300, .max_iterations = iterations});
+    return Outcome{};
+  };
+  return runs::on_model({.machine = machine(), .ranks = ranks}, program).ledgers;
+}
+
+}  // namespace
+
+TEST("an iteration without arithmetic books what one books that computes") {
+  for (const char* name : {"bicgstab", "pipebicgstab"}) {
+    NOTE(name);
+    const auto skipped = modelled(name, machine(), false, 6), few = solved(name, 5), many = solved(name, 11);
+    for (std::size_t r = 0; r < ranks; r++) {
+      const Ledger real = difference(many[r], few[r]);
+      NOTE("rank ", r);
+      CHECK(skipped[r].same_counts(real));
+      CHECK_NEAR(skipped[r].time, real.time, 1e-9);
+      CHECK_NEAR(skipped[r].exposed_halo, real.exposed_halo, 1e-9);
+      CHECK_NEAR(skipped[r].exposed_reduction, real.exposed_reduction, 1e-9);
+    }
+  }
+}
+
+TEST(
+    "on whole vectors both products are gathered, nothing is reduced, and the pipelined way hides what vector operations "
+    "take") {
+  const Ledger block = modelled("gatherbicgstab", machine(), true)[0], hides = modelled("gatherbicgstab", machine())[0];
+  for (const Ledger& l : {block, hides}) {
+    CHECK(l.reductions == 0);
+    CHECK(l.messages == 2 * (ranks - 1) * 10);
+  }
+  CHECK(block.kernels.contains("Gathered") && hides.kernels.contains("StepF"));
+  // Too long to be hidden: then the pipelined way has as much less of it as the commands take between a product and its gather.
+  const double late = 400 * us, more = 100 * us;
+  CHECK_NEAR(iteration("gatherbicgstab", machine(late + more), true) - iteration("gatherbicgstab", machine(late), true),
+             2 * more, 0.01 * us);
+  const double exposed = modelled("gatherbicgstab", machine(late), true)[0].exposed_halo / 10,
+               left = modelled("gatherbicgstab", machine(late))[0].exposed_halo / 10;
+  const double n = double(outline().size()), behind = (48 + 40) * n / machine().memory_bandwidth;
+  CHECK_NEAR(exposed - left, behind, 2 * us);
+}
+
+TEST("methods, ways and iterations that there are not are named") {
+  CHECK_THROWS(modelled("bicg", machine()), Error, "bicg");
+  CHECK_THROWS(modelled("bicgstab", machine(), true), Error, "solver bicgstab has no other way");
+  CHECK_THROWS(modelled("bicgstab", machine(), false, 0), Error, "iterations are at least 1, not 0");
+  CHECK_THROWS(modelled_iterations(outline(), {"bicgstab", false, 1 << 20, machine()}, 1), Error, "rank");
+}
