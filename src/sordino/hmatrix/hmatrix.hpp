@@ -60,10 +60,10 @@ class HMatrixOf {
  public:
   /// Builds all leaves on threads of this process, or on GPUs; the values do not depend on how many. Memory while it builds:
   /// what is stored and a sixteenth, 1 MiB and one block's crosses for each thread (128 MiB, 256 of complex entries, where a
-  /// block is evaluated as a whole), and 56 B a leaf; of each GPU up to 8 GiB (LeafDevice). GPUs compute cross approximations
-  /// with references; leaves that need more than usual are left to the threads. Throws bad_argument for options and entries
-  /// that are not finite, `unsupported` for GPUs that are not there and a generator without code for them. The generator is not
-  /// needed afterwards.
+  /// block is evaluated as a whole), and 56 B a leaf; of each GPU up to three quarters of what is free (DeviceLeaves). GPUs
+  /// compute cross approximations with references; leaves that need more than usual are left to the threads. Throws
+  /// bad_argument for options and entries that are not finite, `unsupported` for GPUs that are not there and a generator
+  /// without code for them. The generator is not needed afterwards.
   HMatrixOf(const GeneratorOf<V>& generator, const BuildOptions& options, const BuildProgress& progress = {});
   /// One that was written: of the same points, eta and leaf. `read` hands over the next values, as write() has told them, and
   /// what it throws ends it. Throws bad_argument for ranks that do not fit.

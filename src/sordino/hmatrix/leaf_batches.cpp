@@ -12,7 +12,9 @@
 namespace sordino::hmatrix {
 namespace {
 
-constexpr i64 most_leaves = i64(1) << 17;  // of a batch: ends of it, where few are still at work, are to be few
+constexpr i64 most_leaves = i64(1) << 19;  // of a batch
+constexpr i64 few_batches = 8;             // a device: the first is computed, and the last one fetched, by itself
+constexpr i64 least_bytes = i64(2) << 30;  // of a batch's workspaces: at its end few leaves are still at work
 
 /// Terms that a leaf of this tolerance hardly ever needs more of.
 i32 usual_terms(double eps) { return std::min(most_terms, i32(16 - 5 * std::log10(eps))); }
@@ -27,11 +29,15 @@ struct Batch {
 template <class V>
 class Dealer {
  public:
-  Dealer(const std::vector<LeafOf<V>>& leaves, const BuildOptions& options)
-      : leaves_(leaves), options_(options), terms_(usual_terms(options.compression.eps)) {}
+  Dealer(const std::vector<LeafOf<V>>& leaves, const BuildOptions& options, std::size_t devices)
+      : leaves_(leaves), options_(options), terms_(usual_terms(options.compression.eps)) {
+    i64 all = 0;
+    for (std::size_t l = 0; l < leaves.size(); l++) all += space_of(task_of(i64(l)));
+    share_ = std::max(all / (few_batches * i64(devices)), least_bytes / i64(sizeof(V)));
+  }
 
-  /// The next leaves whose workspaces take up to `capacity` values; none: there are no more. What takes more by itself is for
-  /// the host.
+  /// The next leaves, a share of them whose workspaces fit into `capacity` values; none: there are no more. What does not fit
+  /// by itself is for the host.
   Batch next(i64 capacity, std::vector<i64>& for_host) {
     std::lock_guard lock(mutex_);
     Batch batch;
@@ -43,7 +49,7 @@ class Dealer {
         for_host.push_back(next_);
         continue;
       }
-      if (used + values > capacity) break;
+      if (used > 0 && used + values > std::min(capacity, share_)) break;
       batch.tasks.push_back(task);
       batch.leaves.push_back(next_);
       used += values;
@@ -93,6 +99,7 @@ class Dealer {
   const std::vector<LeafOf<V>>& leaves_;
   const BuildOptions& options_;
   i32 terms_;
+  i64 share_;  // of a batch, in values
   std::mutex mutex_;
   i64 next_ = 0;
 };
@@ -145,7 +152,7 @@ template <class V>
 std::vector<i64> compute_on_devices(std::span<const std::shared_ptr<LeafDevice<V>>> devices, std::vector<LeafOf<V>>& leaves,
                                     const BuildOptions& options, std::vector<ValueStore<V>>& stores, std::span<Filled> filled,
                                     const std::function<void(i64 done)>& tell) {
-  Dealer<V> dealer(leaves, options);
+  Dealer<V> dealer(leaves, options, devices.size());
   std::atomic<i64> done{0};
   std::vector<std::vector<i64>> for_host(devices.size());
   auto work = [&](i64 d) {

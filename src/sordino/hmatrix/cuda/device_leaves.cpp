@@ -12,8 +12,8 @@ namespace {
 using cuda::call;
 using cuda::OnDevice;
 
-constexpr i64 most_space = i64(4) << 30, staged_bytes = i64(64) << 20;  // of workspaces; of a piece on its way to the host
-constexpr i32 many = 256;                                               // rows and columns of a leaf for many threads
+constexpr i64 most_space = i64(16) << 30, staged_bytes = i64(64) << 20;  // of workspaces; of a piece on its way to the host
+constexpr i32 many = 256;                                                // rows and columns of a leaf for many threads
 
 /// Streams of our own wait for nothing that goes on elsewhere, and what the host gave may be gone when this returns.
 template <class T>
@@ -51,17 +51,17 @@ DeviceLeaves<V>::DeviceLeaves(int device) : device_(device) {
   std::size_t available = 0, total = 0;
   call("cudaMemGetInfo", cudaMemGetInfo(&available, &total));
   capacity_ = std::min(i64(available / 4), most_space) / i64(sizeof(V));
-  call("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(&computing_, cudaStreamNonBlocking));
-  call("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(&copying_, cudaStreamNonBlocking));
-  for (cudaEvent_t* e : {&packed_, &copied_[0], &copied_[1]})
+  for (cudaStream_t* s : {&computing_, &computing_small_, &copying_})
+    call("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(s, cudaStreamNonBlocking));
+  for (cudaEvent_t* e : {&computed_small_, &packed_, &copied_[0], &copied_[1]})
     call("cudaEventCreateWithFlags", cudaEventCreateWithFlags(e, cudaEventDisableTiming));
 }
 
 template <class V>
 DeviceLeaves<V>::~DeviceLeaves() {
-  for (cudaStream_t s : {computing_, copying_})
+  for (cudaStream_t s : {computing_, computing_small_, copying_})
     if (s) cudaStreamSynchronize(s), cudaStreamDestroy(s);
-  for (cudaEvent_t e : {packed_, copied_[0], copied_[1]})
+  for (cudaEvent_t e : {computed_small_, packed_, copied_[0], copied_[1]})
     if (e) cudaEventDestroy(e);
 }
 
@@ -76,8 +76,11 @@ void DeviceLeaves<V>::start(std::span<const LeafTask> tasks, const CompressionOp
   const LeafLaunch<V> all{tasks_.data(), 0, count_, options, space_.take(capacity_), results_.take(count_)};
   LeafLaunch<V> large = all, small = all;
   large.end = small.first = by_many;
+  call("cudaStreamWaitEvent", cudaStreamWaitEvent(computing_small_, packed_, 0));  // the workspaces are free
   if (large.end > 0) compute(large, true, computing_);
-  if (small.first < count_) compute(small, false, computing_);
+  if (small.first < count_) compute(small, false, computing_small_);
+  call("cudaEventRecord", cudaEventRecord(computed_small_, computing_small_));
+  call("cudaStreamWaitEvent", cudaStreamWaitEvent(computing_, computed_small_, 0));
 }
 
 template <class V>

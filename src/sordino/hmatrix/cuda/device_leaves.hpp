@@ -59,8 +59,9 @@ struct LeafLaunch {
 template <class V>
 class DeviceLeaves : public LeafDevice<V> {
  public:
-  /// A quarter of the memory that the device has free is for workspaces, 4 GiB at most, and as much again, at most, for values
-  /// on their way to the host; 128 MiB of the host are pinned.
+  /// A quarter of the memory that the device has free is for workspaces, 16 GiB at most, and what two batches store for values
+  /// on their way to the host; 128 MiB of the host are pinned. Leaves of many rows and columns are computed beside the small
+  /// ones, which fill the processors that the last large ones leave idle.
   explicit DeviceLeaves(int device);
   ~DeviceLeaves() override;
   i64 capacity() const final { return capacity_; }
@@ -83,8 +84,8 @@ class DeviceLeaves : public LeafDevice<V> {
 
   int device_;
   i64 capacity_ = 0;
-  cudaStream_t computing_ = nullptr, copying_ = nullptr;
-  cudaEvent_t packed_ = nullptr, copied_[2] = {};
+  cudaStream_t computing_ = nullptr, computing_small_ = nullptr, copying_ = nullptr;
+  cudaEvent_t computed_small_ = nullptr, packed_ = nullptr, copied_[2] = {};
   DeviceArrayOf<V> space_;
   DeviceArrayOf<LeafTask> tasks_;
   DeviceArrayOf<LeafResult> results_;
