@@ -10,6 +10,8 @@ import pytest
 from scipy.sparse.linalg import LinearOperator, gmres
 
 import sordino
+from sordino import _hmatrix
+from sordino._native import core
 
 EPS = 1e-7
 
@@ -154,3 +156,20 @@ def test_progress_is_told_and_may_end_the_build():
 
     with pytest.raises(KeyError, match="enough"):
         sordino.hmatrix(surface, 1e-8, progress=enough)
+
+
+def test_who_builds_is_chosen_and_said(surface, monkeypatch):
+    small = sordino.hmatrix(surface, 1e-3)
+    assert small.settings["engine"] == "host"
+    with pytest.raises(
+        sordino.BadArgument, match="engine is auto, host or cuda for who builds an H-matrix, not 'gpu'"
+    ):
+        sordino.hmatrix(surface, engine="gpu")
+    if core().devices()["devices"]:
+        pytest.skip("tests/gpu/test_hmatrix_build.py has what there is to say with a GPU")
+    with pytest.raises(sordino.BadArgument, match="engine 'cuda'"):
+        sordino.hmatrix(surface, engine="cuda")
+    monkeypatch.setattr(_hmatrix, "LEAST_FOR_GPUS", 1)
+    large = sordino.hmatrix(surface, 1e-3)
+    assert large.settings["engine"] == "host"
+    assert np.array_equal(large @ np.ones(surface.n), small @ np.ones(surface.n))

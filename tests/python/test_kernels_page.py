@@ -220,3 +220,16 @@ def test_the_decision_has_our_products_and_iterations():
         f"{1e3 * small['product_seconds']:.3f} ms",
     ):
         assert sentence in page
+
+
+def test_builds_on_a_gpu():
+    runs = _lines("2026-11-24_hmatrix_build_h200.jsonl", "hmatrix")
+    for row, run in zip(_table("boundary_elements.md", "triangles, built by one H200"), runs, strict=True):
+        assert run["build"] == "cuda"
+        assert row == [
+            f"{run['n']:,}",
+            f"{run['stored_bytes'] / 1e9:.3f}",
+            f"{run['seconds']:.2f}",
+            f"{run['redone_blocks']:,}",
+            f"{run['compression_error']:.1e}",
+        ]
