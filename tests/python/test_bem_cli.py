@@ -144,8 +144,11 @@ def test_flags_reach_the_h_matrix(cli, folder, monkeypatch):
     flags = "--eps 1e-3 --eta 1.5 --leaf 20 --compression aca --no-recompress --threads 2 --precond jacobi"
     assert cli("bem", "sphere:5,4", *flags.split())[0] == 0
     assert seen == {
-        "eps": 1e-3, "eta": 1.5, "leaf": 20, "compression": "aca", "recompress": False, "threads": 2
+        "eps": 1e-3, "eta": 1.5, "leaf": 20, "compression": "aca", "recompress": False, "threads": 2,
+        "engine": "auto",
     }  # fmt: skip
+    assert cli("bem", "sphere:5,4", "--engine", "host")[0] == 0
+    assert seen["engine"] == "host"
 
 
 def test_not_converged_is_exit_code_3_and_keeps_the_best(cli, folder):
