@@ -76,8 +76,8 @@ def hmatrix(
     engine : {"auto", "host", "cuda"}
         Who computes the blocks: threads, or the GPUs that this process sees, which have code for Laplace's kernel and
         ``compression="aca+"``; a block that needs far more terms than others is still left to threads. "auto" takes
-        GPUs where there are any for every process, from 20,000 triangles on. Values that GPUs compute differ from the
-        host's by less than `eps`, and do not depend on how many GPUs there are.
+        GPUs where there are any for every process, from 20,000 triangles on. What GPUs compute keeps to `eps` as what
+        the host does, in other digits, which do not depend on how many GPUs there are.
     progress : function of a number from 0 to 1, optional
         Called some ten times a second. What it raises ends the build.
 
@@ -131,11 +131,16 @@ def _builder(engine: str, kernel: str, options: dict[str, Any], n: int) -> str:
 
 
 def _gpus() -> list[int]:
-    """This process's share of the GPUs that it sees, one at least."""
-    seen, world = len(core().devices()["devices"]), core().mpi()
-    process, processes = int(world["rank"]), int(world["size"])
-    share = range(process * seen // processes, (process + 1) * seen // processes)
-    return list(share) or [process % seen]
+    """This process's GPUs, by their numbers."""
+    world = core().mpi()
+    return _share(len(core().devices()["devices"]), int(world["rank"]), int(world["size"]))
+
+
+def _share(seen: int, process: int, processes: int) -> list[int]:
+    """Of the GPUs that are seen as many as others get; of too few one, in turn."""
+    if seen < processes:
+        return [process % seen]
+    return list(range(process * seen // processes, (process + 1) * seen // processes))
 
 
 def _waves(kernel: str, wavenumber: Any) -> dict[str, float]:

@@ -12,8 +12,6 @@ namespace sordino::python {
 namespace {
 
 using namespace hmatrix;
-template <class T>
-using Triples = nb::ndarray<const T, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
 /// [n][columns]
 using Columns = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
@@ -21,21 +19,6 @@ nb::object owned_table(std::vector<i64>&& values, std::size_t columns) {
   auto* v = new std::vector<i64>(std::move(values));
   nb::capsule owner(v, [](void* p) noexcept { delete static_cast<std::vector<i64>*>(p); });
   return nb::cast(nb::ndarray<nb::numpy, i64, nb::ndim<2>>(v->data(), {v->size() / columns, columns}, owner));
-}
-
-BuildOptions options_of(const nb::dict& given) {
-  BuildOptions o;
-  o.compression.eps = nb::cast<double>(given["eps"]);
-  o.compression.approximation = approximation(nb::cast<std::string>(given["compression"]));
-  o.compression.recompress = nb::cast<bool>(given["recompress"]);
-  o.compression.certify = nb::cast<bool>(given["certify"]);
-  o.eta = nb::cast<double>(given["eta"]);
-  o.leaf = nb::cast<i32>(given["leaf"]);
-  o.threads = nb::cast<int>(given["threads"]);
-  if (given.contains("most_rank")) o.compression.most_rank = nb::cast<i32>(given["most_rank"]);
-  if (given.contains("gpus")) o.gpus = nb::cast<std::vector<int>>(given["gpus"]);
-  if (given.contains("probes")) o.probes = nb::cast<int>(given["probes"]);  // of what was written: they are behind it
-  return o;
 }
 
 /// Ctrl-C, and what the callback raises, end the build.
@@ -50,10 +33,6 @@ BuildProgress progress_of(const nb::object& tell) {
 /// In 1/m; NaN where the kernel has none.
 double wavenumber_of(const nb::dict& options) {
   return options.contains("wavenumber") ? nb::cast<double>(options["wavenumber"]) : std::nan("");
-}
-
-bem::SurfaceView view_of(const Triples<double>& points, const Triples<i64>& triangles) {
-  return {points.data(), i64(points.shape(0)), triangles.data(), i64(triangles.shape(0))};
 }
 
 constexpr i64 at_once = i64(1) << 17;  // values that Python is handed
@@ -101,6 +80,25 @@ Statistics statistics_of(const nb::dict& given) {
 }
 
 }  // namespace
+
+BuildOptions options_of(const nb::dict& given) {
+  BuildOptions o;
+  o.compression.eps = nb::cast<double>(given["eps"]);
+  o.compression.approximation = approximation(nb::cast<std::string>(given["compression"]));
+  o.compression.recompress = nb::cast<bool>(given["recompress"]);
+  o.compression.certify = nb::cast<bool>(given["certify"]);
+  o.eta = nb::cast<double>(given["eta"]);
+  o.leaf = nb::cast<i32>(given["leaf"]);
+  o.threads = nb::cast<int>(given["threads"]);
+  if (given.contains("most_rank")) o.compression.most_rank = nb::cast<i32>(given["most_rank"]);
+  if (given.contains("gpus")) o.gpus = nb::cast<std::vector<int>>(given["gpus"]);
+  if (given.contains("probes")) o.probes = nb::cast<int>(given["probes"]);  // of what was written: they are behind it
+  return o;
+}
+
+bem::SurfaceView view_of(const Triples<double>& points, const Triples<i64>& triangles) {
+  return {points.data(), i64(points.shape(0)), triangles.data(), i64(triangles.shape(0))};
+}
 
 template <class Make>
 void PyHMatrix::take(const std::string& kernel, const bem::SurfaceView& surface, double wavenumber, const Make& make) {

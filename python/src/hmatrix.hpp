@@ -10,20 +10,25 @@
 
 namespace sordino::python {
 
+template <class T>
+using Triples = nb::ndarray<const T, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
+
+/// Options of a build, of which most_rank, gpus and probes may be left out.
+hmatrix::BuildOptions options_of(const nb::dict& given);
+bem::SurfaceView view_of(const Triples<double>& points, const Triples<i64>& triangles);
+
 /// All vectors are in the order of the matrix's tree. Arrays of values are doubles, of complex ones pairs of them.
 class PyHMatrix {
  public:
   /// points [.][3] and triangles [n][3]; `progress` is told shares from 0 to 1. With the kernel helmholtz, whose wavenumber is
   /// among the options, the matrix is complex.
-  PyHMatrix(nb::ndarray<const double, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu> points,
-            nb::ndarray<const i64, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu> triangles, const std::string& kernel,
-            const nb::dict& options, const nb::object& progress);
+  PyHMatrix(Triples<double> points, Triples<i64> triangles, const std::string& kernel, const nb::dict& options,
+            const nb::object& progress);
   /// One that was written: `ranks` of its leaves, `statistics` as statistics() says, and `read`, which fills the array that it
   /// is called with.
-  static std::unique_ptr<PyHMatrix> stored(nb::ndarray<const double, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu> points,
-                                           nb::ndarray<const i64, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu> triangles,
-                                           const std::string& kernel, const nb::dict& options, Array<i32> ranks,
-                                           const nb::dict& statistics, const nb::object& read);
+  static std::unique_ptr<PyHMatrix> stored(Triples<double> points, Triples<i64> triangles, const std::string& kernel,
+                                           const nb::dict& options, Array<i32> ranks, const nb::dict& statistics,
+                                           const nb::object& read);
   /// Calls write(values) with all of them, some at a time, in arrays that live for the call alone.
   void values(const nb::object& write) const;
   /// The matrix, if its values are V; or null.

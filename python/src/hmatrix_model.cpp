@@ -1,7 +1,7 @@
 // sordino._core.HMatrixOutline: the structure of a surface's matrix, and iterations on it where nothing is computed.
 #include <memory>
 
-#include "convert.hpp"
+#include "hmatrix.hpp"
 #include "sordino/api/modelled_hmatrix.hpp"
 #include "sordino/bem/laplace.hpp"
 #include "sordino/hmatrix/leaf_ranks.hpp"
@@ -10,25 +10,12 @@ namespace sordino::python {
 namespace {
 
 using namespace hmatrix;
-template <class T>
-using Triples = nb::ndarray<const T, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
-
-BuildOptions options_of(const nb::dict& given) {
-  BuildOptions o;
-  o.compression.eps = nb::cast<double>(given["eps"]);
-  o.compression.approximation = approximation(nb::cast<std::string>(given["compression"]));
-  o.compression.recompress = nb::cast<bool>(given["recompress"]);
-  o.compression.certify = nb::cast<bool>(given["certify"]);
-  if (given.contains("most_rank")) o.compression.most_rank = nb::cast<i32>(given["most_rank"]);
-  return o;
-}
-
 /// Of Laplace's kernel.
 class PyOutline {
  public:
   PyOutline(Triples<double> points, Triples<i64> triangles, const nb::dict& given, int every) {
     const BuildOptions options = options_of(given);
-    const bem::SurfaceView surface{points.data(), i64(points.shape(0)), triangles.data(), i64(triangles.shape(0))};
+    const bem::SurfaceView surface = view_of(points, triangles);
     nb::gil_scoped_release release;
     const bem::Laplace laplace(surface);
     matrix_ = std::unique_ptr<HMatrix>(new HMatrix(without_values(laplace, options, leaf_ranks(laplace, options, every))));

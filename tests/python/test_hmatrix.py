@@ -173,3 +173,9 @@ def test_who_builds_is_chosen_and_said(surface, monkeypatch):
     large = sordino.hmatrix(surface, 1e-3)
     assert large.settings["engine"] == "host"
     assert np.array_equal(large @ np.ones(surface.n), small @ np.ones(surface.n))
+
+
+def test_processes_share_gpus():
+    assert [_hmatrix._share(4, process, 2) for process in range(2)] == [[0, 1], [2, 3]]
+    assert [_hmatrix._share(3, process, 2) for process in range(2)] == [[0], [1, 2]]
+    assert [_hmatrix._share(2, process, 4) for process in range(4)] == [[0], [1], [0], [1]]

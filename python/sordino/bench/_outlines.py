@@ -23,7 +23,9 @@ from .._predict import Iteration
 PRODUCT = ("Project", "Strips")
 
 #: HACApK's blocks: crosses as they stop, neither checked nor recompressed.
-HACAPK = {"compression": "aca+", "recompress": False, "certify": False}
+HACAPK = {
+    "compression": "aca+", "recompress": False, "certify": False, "eta": 2.0, "leaf": 15, "threads": 0,
+}  # fmt: skip
 
 #: Iterations that are timed: nothing is random, and none is like no other.
 _TIMED = 8

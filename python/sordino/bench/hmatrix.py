@@ -99,14 +99,15 @@ def measure(
     threads of this process. `how`: further words for :func:`sordino.hmatrix`, with `engine`, who builds.
     `cublas`: which one the paper's ways take, for which a row each follows; None: they are not measured.
     """
-    times = 1 if runs and how["engine"] == "host" else repeats
+    by_threads = how["engine"] == "host"
+    times = 1 if runs and by_threads else repeats
     H, seconds = _built(times, lambda: hmatrix(surface, eps, threads=threads, **WAYS[way], **how))
     facts = {**H.statistics, "seconds": seconds}
     timed = engine_times(H, runs, repeats, iterations) if runs else host_times(H, repeats)
     ours = {
         "bench": "hmatrix", "surface": surface.name, "n": surface.n, "eps": eps, "way": way, "threads": threads,
         "build": how["engine"], **{name: facts[name] for name in facts if name != "norm"},
-        "core_seconds_a_value": facts["seconds"] * threads / (facts["stored_bytes"] / 8), **timed,
+        **({"core_seconds_a_value": seconds * threads / (facts["stored_bytes"] / 8)} if by_threads else {}), **timed,
         "product_bytes_a_second": facts["stored_bytes"] / timed["product_seconds"],
     }  # fmt: skip
     return [ours, *([] if cublas is None else _paper_ways.measure(H, ours, repeats, cublas))]
@@ -187,6 +188,11 @@ def _parser() -> Parser:
     return parser
 
 
+def _core_nanoseconds(row: dict[str, Any]) -> str:
+    """Of a stored value; GPUs that build have no cores to count."""
+    return f"{1e9 * row['core_seconds_a_value']:.0f}" if "core_seconds_a_value" in row else ""
+
+
 def _show(measured: Sequence[dict[str, Any]]) -> None:
     rows = [row for row in measured if row["bench"] == "hmatrix"]
     papers = [row for row in measured if row["bench"] == _paper_ways.BENCH]
@@ -202,7 +208,7 @@ def _show(measured: Sequence[dict[str, Any]]) -> None:
         [
             row["surface"], f"{row['eps']:g}", row["way"], f"{row['low_rank_blocks']:,}", f"{row['dense_blocks']:,}",
             f"{row['mean_rank']:.1f}", f"{row['stored_bytes'] / 2**20:.1f}", f"{row['compression_error']:.1e}",
-            f"{row['redone_blocks']:,}", f"{row['seconds']:.2f}", f"{row['core_seconds_a_value'] * 1e9:.0f}",
+            f"{row['redone_blocks']:,}", f"{row['seconds']:.2f}", _core_nanoseconds(row),
             f"{row['product_seconds'] * 1e3:.3f}", f"{row['product_bytes_a_second'] / 1e9:,.2f}",
             *(f"{row[k] * 1e3:.3f}" for k in seconds),
         ]

@@ -13,6 +13,7 @@ namespace sordino::hmatrix {
 namespace {
 
 constexpr i64 most_leaves = i64(1) << 19;  // of a batch
+constexpr i64 most_values = i64(1) << 30;  // of a leaf's workspace, which is counted in 32 bits
 constexpr i64 few_batches = 8;             // a device: the first is computed, and the last one fetched, by itself
 constexpr i64 least_bytes = i64(2) << 30;  // of a batch's workspaces: at its end few leaves are still at work
 
@@ -45,7 +46,7 @@ class Dealer {
     for (; next_ < i64(leaves_.size()) && i64(batch.tasks.size()) < most_leaves; next_++) {
       const LeafTask task = task_of(next_);
       const i64 values = space_of(task);
-      if (values > capacity) {
+      if (values > std::min(capacity, most_values)) {
         for_host.push_back(next_);
         continue;
       }

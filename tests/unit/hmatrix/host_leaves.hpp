@@ -1,4 +1,5 @@
-// A device that computes leaves with one thread of the host, by the code that GPUs run.
+// A device that computes leaves with one thread of the host, by the code that GPUs run; with a clock of its own, on which a
+// batch takes a second to be computed, beside whatever the host does, and one to be fetched, for which the host waits.
 #pragma once
 #include "sordino/hmatrix/generator.hpp"
 #include "sordino/hmatrix/leaf_device.hpp"
@@ -31,8 +32,10 @@ class Device final : public LeafDevice<V> {
     options_ = options;
     std::fill(space_.begin(), space_.end(), V{std::nan("")});  // what the last batch left is no help
     batches++;
+    computed_ = std::max(computed_, clock) + 1;
   }
   std::vector<LeafResult> finish() override {
+    clock = std::max(clock, computed_);
     results_.clear();
     for (const LeafTask& t : tasks_)
       results_.push_back(compute_leaf(Alone{}, entries_, t, options_, &space_[std::size_t(t.space)]));
@@ -44,9 +47,13 @@ class Device final : public LeafDevice<V> {
       if (places[k] >= 0)
         pack_leaf(Alone{}, tasks_[k], results_[k].rank, &space_[std::size_t(tasks_[k].space)], packed_.data() + places[k]);
   }
-  void fetch(V* to) override { std::copy(packed_.begin(), packed_.end(), to); }
+  void fetch(V* to) override {
+    std::copy(packed_.begin(), packed_.end(), to);
+    clock += 1;
+  }
 
   int batches = 0;
+  double clock = 0;  // s
 
  private:
   Entries<V> entries_;
@@ -54,6 +61,7 @@ class Device final : public LeafDevice<V> {
   std::vector<LeafTask> tasks_;
   std::vector<LeafResult> results_;
   CompressionOptions options_;
+  double computed_ = 0;  // when the last batch is
 };
 
 /// Another generator's matrix, on as many such devices as are asked for.

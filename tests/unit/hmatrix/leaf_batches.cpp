@@ -89,6 +89,17 @@ TEST("values depend neither on how many devices there are, nor on their memory")
   CHECK(dense::of(one) == dense::of(small));
 }
 
+TEST(
+    "values come to the host while the next batch is computed: only the first batch's seconds and the last one's fetch stand "
+    "alone") {
+  const bem::Laplace laplace(surfaces::sphere(5, 9).view());
+  const host_leaves::Generator<double> little(laplace, 30000);
+  const HMatrix H(little, options(1e-6));
+  const auto& device = *little.made[0];
+  CHECK(device.batches > 4);
+  CHECK(device.clock == device.batches + 1);
+}
+
 TEST("leaves without room on a device are computed by threads of the host") {
   const bem::Laplace laplace(surfaces::sphere(5, 9).view());
   for (i64 capacity : {i64(0), i64(2000), i64(10000)}) {

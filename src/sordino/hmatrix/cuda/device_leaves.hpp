@@ -73,8 +73,6 @@ class DeviceLeaves : public LeafDevice<V> {
  protected:
   /// Starts the kernel that computes these leaves: by many threads each, or by few.
   virtual void compute(const LeafLaunch<V>& launch, bool by_many, cudaStream_t stream) = 0;
-  int device() const { return device_; }
-  cudaStream_t stream() const { return computing_; }
 
  private:
   struct Batch {
