@@ -180,7 +180,13 @@ class HMatrixOutline:
     ) -> None: ...
     def statistics(self) -> dict[str, Any]: ...
     def iterations(
-        self, method: str, fallen_back: bool, ranks: int, machine: dict[str, Any] | None, count: int
+        self,
+        method: str,
+        fallen_back: bool,
+        ranks: int,
+        machine: dict[str, Any] | None,
+        distribution: str,
+        count: int,
     ) -> list[dict[str, Any]]: ...
 
 def measure_paper_ways(matrix: HMatrix, repeats: int, cublas: str) -> list[dict[str, Any]]: ...

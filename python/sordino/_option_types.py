@@ -39,6 +39,7 @@ class SolverOptions(PerSolve, total=False):
     devices: str | SupportsIndex | Sequence[SupportsIndex]
     partition: Literal["blocks", "boxes", "metis"]
     boxes: str | SupportsIndex | Sequence[SupportsIndex]
+    distribution: Literal["rows", "leaves", "grid"]
     transport: Literal["auto", "memory", "host", "nccl", "nvshmem", "mpi", "mpi-staged", "mpi-direct"]
     deterministic: Literal["auto", "on", "off"] | bool
     all_reduce: Literal[

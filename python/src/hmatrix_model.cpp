@@ -32,8 +32,9 @@ class PyOutline {
     return d;
   }
 
-  nb::list iterations(const std::string& method, bool fallen_back, int ranks, const nb::object& machine, int count) const {
-    const ModelledMethod of{method, fallen_back, ranks, machine_of(machine)};
+  nb::list iterations(const std::string& method, bool fallen_back, int ranks, const nb::object& machine,
+                      const std::string& distributed, int count) const {
+    const ModelledMethod of{method, fallen_back, ranks, machine_of(machine), distribution(distributed)};
     std::vector<Ledger> ledgers;
     {
       nb::gil_scoped_release release;
@@ -72,7 +73,8 @@ void define_hmatrix_model(nb::module_& m) {
   nb::class_<PyOutline>(m, "HMatrixOutline")
       .def(nb::init<Triples<double>, Triples<i64>, nb::dict, int>(), "points"_a, "triangles"_a, "options"_a, "every"_a)
       .def("statistics", &PyOutline::statistics)
-      .def("iterations", &PyOutline::iterations, "method"_a, "fallen_back"_a, "ranks"_a, "machine"_a.none(), "count"_a);
+      .def("iterations", &PyOutline::iterations, "method"_a, "fallen_back"_a, "ranks"_a, "machine"_a.none(), "distribution"_a,
+           "count"_a);
 }
 
 }  // namespace sordino::python

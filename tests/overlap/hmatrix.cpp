@@ -1,5 +1,5 @@
-// The all-gather of an H-matrix's product, on a described machine: terms of blocks whose columns a rank owns hide it (000,
-// section VI-E, goes no further than vector operations).
+// The exchanges of an H-matrix's product, on a described machine: terms of blocks whose columns a rank owns hide the gather of
+// x, and its own rows hide those of others (000, section VI-E, goes no further than vector operations).
 #include "check.hpp"
 #include "described.hpp"
 #include "sordino/hmatrix/hmatrix_operator.hpp"
@@ -9,6 +9,7 @@
 #include "unit/hmatrix/surfaces.hpp"
 
 using namespace described;
+using hmatrix::Distribution;
 
 namespace {
 
@@ -20,18 +21,23 @@ const hmatrix::HMatrix& matrix_of_sphere() {
   return H;
 }
 
-/// The share of the first command that needs nothing of other ranks, and its share of a product's bytes.
+/// The share of the first command that needs nothing of other ranks, its share of a product's bytes, and that of own rows.
 struct Early {
-  double rows, command;
+  double rows, command, own;
 };
-Early early() {
+Early early(Distribution how = Distribution::rows) {
   const hmatrix::HMatrix& H = matrix_of_sphere();
   const Partition p = hmatrix::balance(H, ranks);
-  const i32 begin = i32(p.first_row(rank)), own = p.rows(rank), n = i32(H.size());
-  const hmatrix::Strips s(H, {begin, begin + own});
-  const double terms = double(s.projections.size());
-  const double first = 8.0 * double(s.projected_values + n), second = 8.0 * (double(s.strip_values) + n + terms);
-  return {(own + s.own) / (n + terms), first / (first + second)};
+  const i32 begin = i32(p.first_row(rank)), own = p.rows(rank);
+  const auto share = hmatrix::share_of(H, p, how, rank);
+  const hmatrix::TermTable<double> v(share, {begin, begin + own});
+  auto values = [&](const hmatrix::RowSet& rows) {
+    const hmatrix::StripTable<double> u(H.tree(), share, v, rows);
+    return 8.0 * double(u.values + u.operands);
+  };
+  const double n = share.columns.size(), terms = double(v.pieces.size()), first = 8.0 * (double(v.values) + n);
+  const double all = first + values(hmatrix::RowSet({begin, begin + own})) + values(share.rows.without({begin, begin + own}));
+  return {(own + v.own) / (n + terms), first / all, values(hmatrix::RowSet({begin, begin + own})) / all};
 }
 
 model::Options machine_with(double latency) {
@@ -42,25 +48,30 @@ model::Options machine_with(double latency) {
   return o;
 }
 
-Outcome solve(Rank& s, int max, const char* name = "bicgstab") {
+Outcome solve(Rank& s, int max, Distribution how = Distribution::rows) {
   const hmatrix::HMatrix& H = matrix_of_sphere();
-  hmatrix::HMatrixOperator op(s, H, hmatrix::balance(H, ranks));
+  hmatrix::HMatrixOperator op(s, H, hmatrix::balance(H, ranks), how);
   Identity M;
-  Driver driver(s, op, M, method(name), 1 << 20, 1 << 20);
+  Driver driver(s, op, M, method("bicgstab"), 1 << 20, 1 << 20);
   std::vector<double> b;
   for (i64 i = 0; i < driver.space().rows; i++) b.push_back(double(i * 7919 % 101) / 101 - 0.5);
   driver.solve(b.data(), nullptr, {.rtol = 1e-300, .max_iterations = max});
   return Outcome{};
 }
 
-runs::Iteration iteration(double latency, const runs::Mutation& mutate = {}) {
-  return runs::per_iteration(machine_with(latency), [](Rank& s, int max) { return solve(s, max); }, rank, mutate);
+runs::Iteration iteration(double latency, const runs::Mutation& mutate = {}, Distribution how = Distribution::rows) {
+  return runs::per_iteration(machine_with(latency), [=](Rank& s, int max) { return solve(s, max, how); }, rank, mutate);
 }
 
 constexpr double late = 60 * us;  // too long to be hidden
 
 /// How much of two journeys an iteration hides.
 double hidden(const runs::Mutation& mutate = {}) { return 2 * late - iteration(late, mutate).exposed_halo; }
+
+/// Of four journeys: two of x, and two of others' rows.
+double hidden(Distribution how, const runs::Mutation& mutate = {}) {
+  return 4 * late - iteration(late, mutate, how).exposed_halo;
+}
 
 }  // namespace
 
@@ -89,4 +100,16 @@ TEST("a product gathers x once: every rank sends its rows to all others, and red
   CHECK(many.messages - few.messages == 2 * (ranks - 1) * iterations);
   CHECK(many.bytes_sent - few.bytes_sent == 2 * (ranks - 1) * 8 * i64(p.rows(rank)) * iterations);
   CHECK(many.reductions - few.reductions == 3 * iterations);  // bicgstab's own
+}
+
+TEST(
+    "own rows hide the journey of others' by leaves and in a grid, beside terms of own columns, and not if the wait comes "
+    "first") {
+  for (Distribution how : {Distribution::leaves, Distribution::grid}) {
+    const Early e = early(how);
+    const double of_rows = 2 * e.own * product_time, of_columns = 2 * e.rows * e.command * product_time;
+    NOTE(how == Distribution::grid ? "grid" : "leaves", ": own rows ", of_rows, " s, own columns ", of_columns, " s");
+    CHECK(of_rows > 10 * us);
+    CHECK_NEAR(hidden(how) - hidden(how, runs::await_at_once), of_rows + of_columns, 0.25 * (of_rows + of_columns));
+  }
 }

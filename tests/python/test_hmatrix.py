@@ -63,6 +63,32 @@ def test_systems_are_solved(matrix, exact, rng_of_today, solver, ranks):
     assert np.linalg.norm(solution.x - direct) <= 1e-4 * np.linalg.norm(direct)
 
 
+@pytest.mark.parametrize("distribution", ["leaves", "grid"])
+@pytest.mark.parametrize("solver", ["bicgstab", "pipebicgstab", "gatherbicgstab", "gmres"])
+def test_systems_are_solved_by_ranks_that_share_leaves(matrix, rng_of_today, solver, distribution):
+    b = rng_of_today.normal(size=matrix.shape[0])
+    for ranks in (2, 4):
+        for precond in ("none", "jacobi"):
+            options = {"solver": solver, "precond": precond, "distribution": distribution}
+            solution = sordino.solve(matrix, b, ranks=ranks, rtol=1e-9, **options)
+            assert solution.converged
+            assert np.linalg.norm(matrix @ solution.x - b) <= 1.01e-9 * np.linalg.norm(b)
+
+
+def test_coarser_matrices_are_distributed_as_the_matrix_is(surface, matrix, rng_of_today):
+    b = rng_of_today.normal(size=matrix.shape[0])
+    coarse = sordino.hmatrix(surface, 1e-1, leaf=10)
+    solution = sordino.solve(matrix, b, M=coarse, ranks=4, rtol=1e-9, distribution="grid")
+    assert np.linalg.norm(matrix @ solution.x - b) <= 1.01e-9 * np.linalg.norm(b)
+
+
+def test_leaves_are_those_of_h_matrices_alone():
+    with pytest.raises(sordino.BadArgument, match="distribution 'grid' is of H-matrices alone"):
+        sordino.solve(np.eye(9), np.ones(9), distribution="grid")
+    with pytest.raises(sordino.BadArgument, match="unknown distribution 'columns'"):
+        sordino.solve(np.eye(9), np.ones(9), distribution="columns")
+
+
 def test_what_callers_give_and_get_is_in_the_order_of_the_triangles(matrix, rng_of_today):
     b = rng_of_today.normal(size=matrix.shape[0])
     M = sordino.solve(matrix, b, M=np.diag(1 / matrix.diagonal()), rtol=1e-9, solver="bicgstab")

@@ -20,7 +20,7 @@ from .._native import core, translated
 from .._predict import Iteration
 
 #: The commands of a product with an H-matrix.
-PRODUCT = ("Project", "Strips")
+PRODUCT = ("Project", "Strips", "Add others' rows")
 
 #: HACApK's blocks: crosses as they stop, neither checked nor recompressed.
 HACAPK = {
@@ -39,6 +39,7 @@ class Way:
 
     solver: str
     fallen_back: bool = False
+    distribution: str = "rows"
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,8 @@ def iteration(structure: Any, way: Way, ranks: int, machine: dict[str, Any]) -> 
     matrix's values take.
     """
     with translated():
-        ledgers = structure.iterations(way.solver, way.fallen_back, ranks, machines.numbers(machine), _TIMED)
+        numbers = machines.numbers(machine)
+        ledgers = structure.iterations(way.solver, way.fallen_back, ranks, numbers, way.distribution, _TIMED)
     moved: dict[str, float] = {}
     for ledger in ledgers:
         for name, count in ledger["command_bytes"].items():
@@ -85,7 +87,7 @@ def iteration(structure: Any, way: Way, ranks: int, machine: dict[str, Any]) -> 
         if name != "command_bytes"
     }
     seconds = {name: count / _bandwidth(machine, name) for name, count in moved.items()}
-    product = sum(seconds[name] for name in PRODUCT)
+    product = sum(seconds.get(name, 0.0) for name in PRODUCT)
     parts = {
         "product": product,
         "vectors": sum(seconds.values()) - product,
@@ -96,7 +98,7 @@ def iteration(structure: Any, way: Way, ranks: int, machine: dict[str, Any]) -> 
     }
     values = structure.statistics()["stored_values"]
     products = 2  # of all methods here
-    repeated = ranks * sum(moved[name] for name in PRODUCT) / (8.0 * products * values)
+    repeated = ranks * sum(moved.get(name, 0.0) for name in PRODUCT) / (8.0 * products * values)
     return Iteration(mean["seconds"], {**mean, "repeated": repeated}, parts, seconds)
 
 

@@ -45,8 +45,8 @@ std::vector<Ledger> modelled_iterations(const hmatrix::HMatrix& matrix, const Mo
   std::vector<Ledger> ledgers(std::size_t(of.ranks));
   engine.run([&](Rank& s) {
     using hmatrix::HMatrixOperator;
-    const auto A = entry.replicated ? HMatrixOperator::gathered(s, matrix, partition)
-                                    : std::make_unique<HMatrixOperator>(s, matrix, partition);
+    const auto A = entry.replicated ? HMatrixOperator::gathered(s, matrix, partition, of.distribution)
+                                    : std::make_unique<HMatrixOperator>(s, matrix, partition, of.distribution);
     const auto made = entry.make(problem_of(s, *A));
     if (of.fallen_back && !made->fall_back()) bad_argument("solver " + of.name + " has no other way to go over to");
     const Ledger few = booked(s, *made, first_few);

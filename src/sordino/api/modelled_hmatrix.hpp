@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sordino/base/ledger.hpp"
-#include "sordino/hmatrix/hmatrix.hpp"
+#include "sordino/hmatrix/share.hpp"
 #include "sordino/runtime/machine.hpp"
 
 namespace sordino {
@@ -16,6 +16,7 @@ struct ModelledMethod {
   bool fallen_back = false;  // the way that it goes over to where it leads no further: of gatherbicgstab the paper's Fig. 2(a)
   int ranks = 1;
   Machine machine = {};
+  hmatrix::Distribution distribution = hmatrix::Distribution::rows;
 };
 
 /// [ranks]: what `iterations` book, those after the first few. The matrix's values are not read: it may be without_values().

@@ -28,6 +28,7 @@ struct Options {
   std::string devices = "";
   std::string partition = "blocks";
   std::string boxes = "auto";
+  std::string distribution = "rows";
   std::string transport = "auto";
   std::string deterministic = "auto";
   std::string all_reduce = "auto";
@@ -71,6 +72,7 @@ inline const std::vector<std::string> precond_choices{"auto",      "none",      
 inline const std::vector<std::string> basis_choices{"chebyshev", "monomial"};
 inline const std::vector<std::string> spectrum_choices{"ritz", "power"};
 inline const std::vector<std::string> partition_choices{"blocks", "boxes", "metis"};
+inline const std::vector<std::string> distribution_choices{"rows", "leaves", "grid"};
 inline const std::vector<std::string> nullspace_choices{"none", "constant"};
 inline const std::vector<std::string> symmetry_choices{"auto", "hermitian", "symmetric", "general"};
 inline const std::vector<std::string> storage_choices{"auto", "csr", "dia", "symdia", "constant"};
@@ -155,6 +157,13 @@ void Options::fields(V&& v) {
   v("boxes", boxes, "run",
     "of partition boxes: how many in x, y and z, such as 1,2,4, in all one a rank; auto: those with the fewest cells at cuts",
     any);
+  v("distribution", distribution, "run",
+    "of an H-matrix's product: each rank multiplies its rows of all leaves, with the same bits on any number of ranks; or "
+    "whole "
+    "leaves about its rows, or, in a grid of ranks, about its rows and columns, which read each value once and send rows of "
+    "the "
+    "result to their owners",
+    distribution_choices);
   v("transport", transport, "run",
     "engine cuda: how GPUs send to each other: straight into memory, through host memory, by NCCL, or by NVSHMEM, which takes "
     "a process a rank; mpi: over MPI between processes, as if each were on a host of its own; auto: straight wherever the "

@@ -148,8 +148,8 @@ void build_operator(Part& p, Rank& rank, const System& s, const ScaledMatrix* sc
   if (s.has_hmatrix()) {
     using hmatrix::HMatrixOperator;
     auto matrix = of_hmatrix(s, [&](const auto& H) {
-      return c.method->replicated ? HMatrixOperator::gathered(rank, H, partition)
-                                  : std::make_unique<HMatrixOperator>(rank, H, partition);
+      return c.method->replicated ? HMatrixOperator::gathered(rank, H, partition, c.distribution)
+                                  : std::make_unique<HMatrixOperator>(rank, H, partition, c.distribution);
     });
     p.hmatrix = matrix.get();
     p.A = std::move(matrix);
@@ -180,9 +180,10 @@ std::unique_ptr<Preconditioner> inverse_diagonal(Rank& rank, int space, const hm
 }
 
 /// By the diagonal of what is multiplied with inside.
-std::unique_ptr<Preconditioner> inner_bicgstab_of(Part& p, Rank& rank, const System& s, const Partition& partition, int steps) {
+std::unique_ptr<Preconditioner> inner_bicgstab_of(Part& p, Rank& rank, const System& s, const Choice& c,
+                                                  const Partition& partition, int steps) {
   const int space = p.A->space();
-  auto coarse = std::make_unique<hmatrix::HMatrixOperator>(rank, *s.coarse, partition, space);
+  auto coarse = std::make_unique<hmatrix::HMatrixOperator>(rank, *s.coarse, partition, c.distribution, space);
   p.coarse = coarse.get();
   const Vec inverse = inverse_diagonal(rank, space, *s.coarse, Factors::real)->diagonal();
   return std::make_unique<GivenOperator>(std::make_unique<InnerBicgstab>(rank, std::move(coarse), Scaling{inverse}, steps));
@@ -212,7 +213,7 @@ void build_preconditioner(Part& p, Rank& rank, const System& s, const ScaledMatr
     p.ilu = ilu.get();
     p.M = std::make_unique<GivenOperator>(std::move(ilu));
   } else if (s.coarse) {
-    p.M = inner_bicgstab_of(p, rank, s, partition, o.inner);
+    p.M = inner_bicgstab_of(p, rank, s, c, partition, o.inner);
   } else if (s.preconditioner) {
     p.M = std::make_unique<GivenOperator>(
         std::make_unique<HostOperator>(rank, partition, space, "preconditioner on the host", s.preconditioner, s.A.words));
@@ -246,8 +247,11 @@ Choice choose(const System& s, const Options& o) {
     bad_argument("more ranks (" + std::to_string(o.ranks) + ") than rows (" + std::to_string(s.A.n) + ")");
   check_partition(s, o);
   check_cells(s);
+  if (o.distribution != "rows" && !s.has_hmatrix())
+    bad_argument("distribution '" + o.distribution + "' is of H-matrices alone: leave it at rows");
   auto chosen = choose_method(s, o);
   Choice c{chosen.method, chosen.why, preconditioner_of(s, o), chosen.symmetry};
+  c.distribution = hmatrix::distribution(o.distribution);
   if (s.product && !c.method->any_preconditioner)
     throw Error(Errc::unsupported,
                 "solver " + c.method->name +

@@ -1,9 +1,8 @@
 #include "sordino/hmatrix/hmatrix_operator.hpp"
 
-#include <algorithm>
-#include <numeric>
+#include <utility>
 
-#include "sordino/hmatrix/strips.hpp"
+#include "sordino/linalg/epilogue.hpp"
 #include "sordino/linalg/halo.hpp"
 #include "sordino/linalg/row_space.hpp"
 
@@ -14,16 +13,12 @@ RowRange own_rows(const Partition& partition, int rank) {
   return {i32(partition.first_row(rank)), i32(partition.first_row(rank + 1))};
 }
 
-std::vector<i64> all_but(RowRange rows, i64 n) {
-  std::vector<i64> others(std::size_t(n - rows.size()));
-  std::iota(others.begin(), others.begin() + rows.begin, i64(0));
-  std::iota(others.begin() + rows.begin, others.end(), i64(rows.end));
-  return others;
-}
-
-template <class V>
-std::unique_ptr<Product> product_of(Rank& rank, const HMatrixOf<V>& matrix, const Layout& layout) {
-  return rank.engine().is_device() ? panel_product(rank, matrix, layout) : strip_product(rank, matrix, layout);
+std::vector<i64> listed(const RowSet& rows) {
+  std::vector<i64> list;
+  list.reserve(std::size_t(rows.size()));
+  for (RowRange r : rows.ranges())
+    for (i64 row = r.begin; row < r.end; row++) list.push_back(row);
+  return list;
 }
 
 }  // namespace
@@ -40,45 +35,70 @@ template Partition balance(const HMatrixOf<double>&, int);
 template Partition balance(const HMatrixOf<Number>&, int);
 
 template <class V>
-HMatrixOperator::HMatrixOperator(Rank& rank, const HMatrixOf<V>& matrix, const Partition& partition)
-    : HMatrixOperator(rank, matrix, partition, add_row_space(rank, partition, words_of<V>)) {}
+HMatrixOperator::HMatrixOperator(Rank& rank, const HMatrixOf<V>& matrix, const Partition& partition, Distribution how)
+    : HMatrixOperator(rank, matrix, partition, how, add_row_space(rank, partition, words_of<V>)) {}
 
 template <class V>
-HMatrixOperator::HMatrixOperator(Rank& rank, const HMatrixOf<V>& matrix, const Partition& partition, int on_space)
+HMatrixOperator::HMatrixOperator(Rank& rank, const HMatrixOf<V>& matrix, const Partition& partition, Distribution how,
+                                 int on_space)
     : space_(on_space) {
   constexpr int words = words_of<V>;
   const RowRange own = own_rows(partition, rank.id());
-  exchange_ = make_halo(rank, in_words(partition, words), rank.space(space_), in_words(all_but(own, matrix.size()), words));
+  const Share<V> share = share_of(matrix, partition, how, rank.id());
+  const std::vector<i64> awaited = in_words(listed(share.columns.without(own)), words);
+  exchange_ = make_halo(rank, in_words(partition, words), rank.space(space_), awaited);
   exchange_.consumer.rest = {{0, words * own.size()}};
-  product_ = product_of(rank, matrix, {own, {own.begin, own.size()}, own, 0});
+  build(rank, partition, how, Layout<V>{share, matrix.tree(), own, {share.columns.number(own.begin), own.size()}, own});
 }
 
-template HMatrixOperator::HMatrixOperator(Rank&, const HMatrixOf<double>&, const Partition&);
-template HMatrixOperator::HMatrixOperator(Rank&, const HMatrixOf<Number>&, const Partition&);
-template HMatrixOperator::HMatrixOperator(Rank&, const HMatrixOf<double>&, const Partition&, int);
-template HMatrixOperator::HMatrixOperator(Rank&, const HMatrixOf<Number>&, const Partition&, int);
+template HMatrixOperator::HMatrixOperator(Rank&, const HMatrixOf<double>&, const Partition&, Distribution);
+template HMatrixOperator::HMatrixOperator(Rank&, const HMatrixOf<Number>&, const Partition&, Distribution);
+template HMatrixOperator::HMatrixOperator(Rank&, const HMatrixOf<double>&, const Partition&, Distribution, int);
+template HMatrixOperator::HMatrixOperator(Rank&, const HMatrixOf<Number>&, const Partition&, Distribution, int);
 
 template <class V>
-std::unique_ptr<HMatrixOperator> HMatrixOperator::gathered(Rank& rank, const HMatrixOf<V>& matrix, const Partition& partition) {
+std::unique_ptr<HMatrixOperator> HMatrixOperator::gathered(Rank& rank, const HMatrixOf<V>& matrix, const Partition& partition,
+                                                           Distribution how) {
   if (words_of<V> == 2) throw Error(Errc::unsupported, "complex matrices have no product that gathers whole vectors");
   auto op = std::unique_ptr<HMatrixOperator>(new HMatrixOperator);
-  const RowRange own = own_rows(partition, rank.id());
-  const i32 n = i32(matrix.size());
+  const RowRange own = own_rows(partition, rank.id()), all{0, i32(matrix.size())};
+  const Share<V> share = share_of(matrix, partition, how, rank.id(), /*every_column=*/true);
   Space space = replicated_space(partition);
   op->gathers_ = true;
   op->exchange_ = make_gather(rank, partition, space);
   op->space_ = rank.add_space(std::move(space));
-  op->product_ = product_of(rank, matrix, {own, {0, n}, {0, n}, own.begin});
+  op->build(rank, partition, how, Layout<V>{share, matrix.tree(), own, {0, all.end}, all, own.begin});
   return op;
 }
 
-template std::unique_ptr<HMatrixOperator> HMatrixOperator::gathered(Rank&, const HMatrixOf<double>&, const Partition&);
-template std::unique_ptr<HMatrixOperator> HMatrixOperator::gathered(Rank&, const HMatrixOf<Number>&, const Partition&);
+template std::unique_ptr<HMatrixOperator> HMatrixOperator::gathered(Rank&, const HMatrixOf<double>&, const Partition&,
+                                                                    Distribution);
+template std::unique_ptr<HMatrixOperator> HMatrixOperator::gathered(Rank&, const HMatrixOf<Number>&, const Partition&,
+                                                                    Distribution);
+
+template <class V>
+void HMatrixOperator::build(Rank& rank, const Partition& partition, Distribution how, Layout<V> layout) {
+  if (how != Distribution::rows && rank.size() > 1) {
+    const RowSet rows = layout.share.rows.without(layout.own);
+    others_ = std::make_unique<OthersRows>(rank, partition, rows, std::exchange(layout.first, 0), words_of<V>);
+  }
+  product_ = rank.engine().is_device() ? panel_product(rank, layout) : strip_product(rank, layout);
+}
 
 void HMatrixOperator::apply(Rank& rank, Vec x, Vec y, const StartDots& epilogue) const {
   if (gathers_ && !epilogue.dots.empty())
     bad_argument("a gathered product has only its own rows at hand: take dot products after the gather");
-  product_->record(rank, x, y, epilogue);
+  product_->project(rank, x);
+  if (others_) {
+    const Vec others = others_->next();
+    product_->add_up_others(rank, others);
+    rank.push_last(others);
+    product_->add_up(rank, others_->mine(), {});
+    others_->record_sum(rank, others, y);
+    record_dots(rank, epilogue);
+  } else {
+    product_->add_up(rank, y, epilogue);
+  }
   if (gathers_) rank.push_last(y);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 
+#include "sordino/hmatrix/others_rows.hpp"
 #include "sordino/hmatrix/product.hpp"
 #include "sordino/linalg/operator.hpp"
 #include "sordino/linalg/partition.hpp"
@@ -13,23 +14,25 @@ namespace sordino::hmatrix {
 template <class V>
 Partition balance(const HMatrixOf<V>& matrix, int ranks);
 
-/// Two commands an application, no reduction; on GPUs a third one where dot products are asked for. The exchange is an
-/// all-gather of x: 8 B for each row, 16 of a complex one, that a rank does not own; terms of blocks whose columns it owns are
-/// projected while it is under way. On the host values are viewed where the matrix has them; a device holds a copy of those
-/// that its rank needs, in which blocks cut by ranks have their v on each.
+/// Two commands an application, no reduction; on GPUs a third one where dot products are asked for. The exchange brings the
+/// rows of x that a rank's share needs and it does not own, by rows all of them: 8 B each, 16 of complex ones; terms of blocks
+/// whose columns it owns are projected while it is under way. By leaves and in a grid there are two commands more: others' rows
+/// of the result, which are under way while own ones are computed, and the sum. On the host values are viewed where the matrix
+/// has them; a device holds a copy of those that its rank needs, in which by rows blocks cut by ranks have their v on each.
 class HMatrixOperator final : public Operator {
  public:
   /// Collective. `matrix` must outlive it. Vectors are distributed, in the order of the matrix's tree; those of a complex one
   /// are words, real and imaginary part of each row.
   template <class V>
-  HMatrixOperator(Rank& rank, const HMatrixOf<V>& matrix, const Partition& partition);
+  HMatrixOperator(Rank& rank, const HMatrixOf<V>& matrix, const Partition& partition, Distribution how = Distribution::rows);
   /// The same on the space of another operator, of the same rows.
   template <class V>
-  HMatrixOperator(Rank& rank, const HMatrixOf<V>& matrix, const Partition& partition, int on_space);
-  /// The same of a real one on replicated vectors: each rank multiplies its rows, and all ranks gather the result (000, section
+  HMatrixOperator(Rank& rank, const HMatrixOf<V>& matrix, const Partition& partition, Distribution how, int on_space);
+  /// The same of a real one on replicated vectors: each rank has the result of its rows, and all ranks gather it (000, section
   /// VI).
   template <class V>
-  static std::unique_ptr<HMatrixOperator> gathered(Rank& rank, const HMatrixOf<V>& matrix, const Partition& partition);
+  static std::unique_ptr<HMatrixOperator> gathered(Rank& rank, const HMatrixOf<V>& matrix, const Partition& partition,
+                                                   Distribution how = Distribution::rows);
 
   void apply(Rank& rank, Vec x, Vec y, const StartDots& epilogue = {}) const override;
   int space() const override { return space_; }  // of words: two for each row of a complex matrix
@@ -38,15 +41,18 @@ class HMatrixOperator final : public Operator {
   }
   Vec result(Rank& rank, const char* name) const override { return rank.vector(name, space_, gathers_ ? &exchange_ : nullptr); }
   /// What it holds itself: on a device in its memory, else its tables.
-  i64 bytes() const { return product_->bytes(); }
+  i64 bytes() const { return product_->bytes() + (others_ ? others_->bytes() : 0); }
 
  private:
   HMatrixOperator() = default;
+  template <class V>
+  void build(Rank& rank, const Partition& partition, Distribution how, Layout<V> layout);
 
   bool gathers_ = false;
   int space_ = -1;
   Exchange exchange_;
   std::unique_ptr<Product> product_;
+  std::unique_ptr<OthersRows> others_;  // where ranks compute rows for one another
 };
 
 }  // namespace sordino::hmatrix

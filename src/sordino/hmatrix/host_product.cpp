@@ -31,7 +31,11 @@ void add_piece(const V* values, i32 length, const V* z, V* sum, int columns) {
 
 template <class V>
 HostProductOf<V>::HostProductOf(const HMatrixOf<V>& matrix)
-    : matrix_(matrix), strips_(matrix, {0, i32(matrix.size())}), term_{0} {
+    : matrix_(matrix),
+      share_(whole(matrix)),
+      terms_(share_, {0, i32(matrix.size())}),
+      strips_(matrix.tree(), share_, terms_, share_.rows),
+      term_{0} {
   for (const LeafOf<V>& l : matrix.leaves()) term_.push_back(term_.back() + std::max(l.rank, 0));
   for (const Cluster& c : matrix.tree().clusters)
     if (c.is_leaf()) cuts_.push_back(c.begin);
@@ -64,12 +68,12 @@ void HostProductOf<V>::multiply(const V* x, V* y, int columns, bool is_transpose
 
 template <class V>
 void HostProductOf<V>::forward(const V* x, V* y, int columns) const {
-  const i64 n = matrix_.size(), terms = i64(strips_.projections.size());
+  const i64 n = matrix_.size(), terms = i64(terms_.pieces.size());
   std::vector<V> z(std::size_t((n + terms) * columns));
   std::copy_n(x, n * columns, z.data());
   auto project = [&](i64 begin, i64 end) {
     for (i64 k = begin; k < end; k++) {
-      const PieceOf<V>& p = strips_.projections[std::size_t(k)];
+      const PieceOf<V>& p = terms_.pieces[std::size_t(k)];
       add_piece(p.values, p.length, x + i64(p.first) * columns, z.data() + (n + k) * columns, columns);
     }
   };

@@ -20,7 +20,9 @@ class HostProductOf {
   void transposed(const V* x, V* y, int columns) const;
 
   const HMatrixOf<V>& matrix_;
-  StripsOf<V> strips_;
+  Share<V> share_;
+  TermTable<V> terms_;
+  StripTable<V> strips_;
   std::vector<i64> term_;         // [leaves + 1] the first term of each
   std::vector<i32> cuts_;         // first columns of the leaf clusters, and n
   std::vector<std::size_t> met_;  // [cuts] where their blocks begin in the next one

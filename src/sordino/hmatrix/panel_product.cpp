@@ -14,39 +14,55 @@ constexpr i64 staged_bytes = i64(96) << 20;  // on their way to the device at a 
 template <class V>
 class PanelProduct final : public Product {
  public:
-  PanelProduct(Rank& rank, const HMatrixOf<V>& matrix, const Layout& layout) : memory_(rank) {
-    const i32 n = i32(matrix.size());
-    const Terms<V> terms(matrix, layout.rows);
-    const TermPanels<V> project(terms, n, layout.x, layout.at_hand);
-    const StripPanels<V> strips(matrix, terms, layout.rows, layout.first);
+  PanelProduct(Rank& rank, const Layout<V>& of) : memory_(rank) {
+    const i32 n = of.share.columns.size();
+    const Terms<V> terms(of.share);
+    const TermPanels<V> project(terms, of.x, of.at_hand);
+    const double of_z = n + double(terms.count);
     z_ = rank.vector("x and terms", add_space(rank, words * (n + terms.count)));
-    store(rank, project, project_);
-    store(rank, strips, strips_);
-    project_space_ = add_space(rank, i32(project.tasks.size()));
-    strip_space_ = add_space(rank, i32(strips.tasks.size()));
+    store(rank, project, n + of_z, project_);
     split_ = {{{0, project.early}}, {{project.early, i32(project.tasks.size())}}};
     if (split_.rest[0].size() == 0) split_.rest.clear();
-    const double of_z = n + double(terms.count);
-    project_.work = cost_of(project.values, n + of_z);
-    strips_.work = cost_of(strips.values, of_z + layout.rows.size());
+    add_strips(rank, of.tree, terms, RowSet(of.own), of.first, own_);
+    add_strips(rank, of.tree, terms, of.share.rows.without(of.own), 0, others_);
   }
 
-  void record(Rank& rank, Vec x, Vec y, const StartDots& epilogue) const override {
-    auto project = project_;
+  void project(Rank& rank, Vec x) const override {
+    auto project = project_.rows;
     project.operand = x;
     project.result = z_;
-    rank.run_split_over(project_space_, project, split_);
-    auto strips = strips_;
-    strips.operand = z_;
-    strips.result = y;
-    rank.run_over(strip_space_, strips);
+    rank.run_split_over(project_.space, project, split_);
+  }
+  void add_up(Rank& rank, Vec y, const StartDots& epilogue) const override {
+    add_up(rank, own_, y);
     record_dots(rank, epilogue);
   }
+  void add_up_others(Rank& rank, Vec others) const override { add_up(rank, others_, others); }
 
   i64 bytes() const override { return memory_.bytes(); }
 
  private:
   static constexpr i32 words = words_of<V>;
+  /// A command: its rows, which are tasks, and their space.
+  template <Access how>
+  struct Tasks {
+    PanelRows<how, V> rows = {};
+    int space = -1;
+  };
+
+  void add_up(Rank& rank, const Tasks<Access::read>& tasks, Vec y) const {
+    auto strips = tasks.rows;
+    strips.operand = z_;
+    strips.result = y;
+    rank.run_over(tasks.space, strips);
+  }
+  void add_strips(Rank& rank, const ClusterTree& tree, const Terms<V>& terms, const RowSet& rows, i32 first,
+                  Tasks<Access::read>& to) {
+    const StripPanels<V> strips(tree, terms, rows, first);
+    i64 operands = 0;
+    for (const Panel& p : strips.panels) operands += p.columns;
+    store(rank, strips, double(std::min(operands, terms.columns.size() + i64(terms.count))) + rows.size(), to);
+  }
 
   /// Of a command that reads so many values, and so many rows of vectors.
   static Cost cost_of(i64 values, double rows) {
@@ -59,8 +75,11 @@ class PanelProduct final : public Product {
     return rank.add_space(std::move(s));
   }
 
-  template <class P, class Functor>
-  void store(Rank& rank, const P& panels, Functor& f) {
+  template <class P, Access how>
+  void store(Rank& rank, const P& panels, double rows, Tasks<how>& to) {
+    to.space = add_space(rank, i32(panels.tasks.size()));
+    PanelRows<how, V>& f = to.rows;
+    f.work = cost_of(panels.values, rows);
     V* values = memory_.reserve<V>(panels.values);
     const i32 count = i32(panels.panels.size());
     auto begin_of = [&](i32 p) { return p < count ? panels.panels[std::size_t(p)].values : panels.values; };
@@ -83,21 +102,20 @@ class PanelProduct final : public Product {
 
   EngineMemory memory_;
   Vec z_;
-  int project_space_ = -1, strip_space_ = -1;
   Split split_;
-  PanelRows<Access::ghost, V> project_ = {};
-  PanelRows<Access::read, V> strips_ = {};
+  Tasks<Access::ghost> project_;
+  Tasks<Access::read> own_, others_;
 };
 
 }  // namespace
 
 template <class V>
-std::unique_ptr<Product> panel_product(Rank& rank, const HMatrixOf<V>& matrix, const Layout& layout) {
-  return std::make_unique<PanelProduct<V>>(rank, matrix, layout);
+std::unique_ptr<Product> panel_product(Rank& rank, const Layout<V>& layout) {
+  return std::make_unique<PanelProduct<V>>(rank, layout);
 }
 
-template std::unique_ptr<Product> panel_product(Rank&, const HMatrixOf<double>&, const Layout&);
-template std::unique_ptr<Product> panel_product(Rank&, const HMatrixOf<Number>&, const Layout&);
+template std::unique_ptr<Product> panel_product(Rank&, const Layout<double>&);
+template std::unique_ptr<Product> panel_product(Rank&, const Layout<Number>&);
 
 void* EngineMemory::take(std::size_t bytes) {
   pieces_.emplace_back(rank_.engine().allocate_bytes(rank_, bytes), bytes);

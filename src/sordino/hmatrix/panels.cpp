@@ -38,15 +38,14 @@ void interleave(const V* const* rows, i32 count, i32 columns, V* to) {
 }  // namespace
 
 template <class V>
-Terms<V>::Terms(const HMatrixOf<V>& matrix, RowRange rows) : leaves(leaves_of(matrix, rows)) {
+Terms<V>::Terms(const Share<V>& share) : leaves(share.leaves), columns(share.columns) {
   auto key = [](const LeafOf<V>* l) { return std::tuple(l->block.rows.begin, -l->block.rows.size(), l->block.columns.begin); };
   std::stable_sort(leaves.begin(), leaves.end(), [&](const LeafOf<V>* a, const LeafOf<V>* b) { return key(a) < key(b); });
   i64 terms = 0;
   for (const LeafOf<V>* l : leaves) {
     first.push_back(i32(terms));
     if (!l->is_dense()) terms += l->rank;
-    if (words_of<V> * (matrix.size() + terms) > std::numeric_limits<i32>::max())
-      throw Error(Errc::unsupported, "a rank has more than 2^31 terms, or 2^30 complex ones: use more ranks");
+    require_countable(share, terms);
   }
   count = i32(terms);
 }
@@ -95,8 +94,9 @@ void Panels::order(std::vector<Draft>& drafts) {
 // --- V ----------------------------------------------------------------------------------------------------------------------
 
 template <class V>
-TermPanels<V>::TermPanels(const Terms<V>& terms, i32 n, Places places, RowRange own) {
-  copy_rows(n, places, own);
+TermPanels<V>::TermPanels(const Terms<V>& terms, Places places, RowRange own) {
+  const i32 n = terms.columns.size(), first_own = terms.columns.number(own.begin);
+  copy_rows(n, places, {first_own, first_own + own.size()});
   std::vector<i32> by_columns;
   i64 all = 0;
   for (std::size_t l = 0; l < terms.leaves.size(); l++) {
@@ -121,7 +121,8 @@ TermPanels<V>::TermPanels(const Terms<V>& terms, i32 n, Places places, RowRange 
       }
     }
     const u32 first_run = u32(runs.size());
-    add_runs(places, columns);
+    const i32 number = terms.columns.number(columns.begin);
+    add_runs(places, {number, number + columns.size()});
     const bool by_block = columns.size() > narrow, is_early = columns.begin >= own.begin && columns.end <= own.end;
     const i64 a_row = i64(sizeof(V)) * columns.size();
     const i32 rows = by_block ? i32(std::clamp<i64>(of_block / a_row, 1, panel_rows<V>)) : whole_groups<V>(enough / a_row);
@@ -164,47 +165,59 @@ void TermPanels<V>::fill(i32 panel, V* to) const {
 // --- D and U ----------------------------------------------------------------------------------------------------------------
 
 template <class V>
-StripPanels<V>::StripPanels(const HMatrixOf<V>& matrix, const Terms<V>& terms, RowRange rows, i32 first)
-    : shift_(rows.begin - first) {
-  const std::vector<i32> cuts = cuts_of(matrix.tree(), rows);
-  strips_.resize(cuts.size() - 1);
+StripPanels<V>::StripPanels(const ClusterTree& tree, const Terms<V>& terms, const RowSet& rows, i32 first) {
+  const std::vector<RowRange> strips = strips_of(tree, rows);
+  strips_.resize(strips.size());
   for (std::size_t l = 0; l < terms.leaves.size(); l++) {
     const LeafOf<V>& leaf = *terms.leaves[l];
     const RowRange columns = leaf.block.columns;
-    Source source{leaf.u, leaf.block.rows.begin, columns.begin, columns.size()};
-    if (!leaf.is_dense()) source.operand = i32(matrix.size()) + terms.first[l], source.length = leaf.rank;
-    each_strip(leaf.block.rows, cuts, [&](std::size_t s) { strips_[s].push_back(source); });
+    const i32 operand = leaf.is_dense() ? terms.columns.number(columns.begin) : terms.columns.size() + terms.first[l];
+    const i32 length = leaf.is_dense() ? columns.size() : leaf.rank;
+    each_strip(leaf.block.rows, strips, [&](std::size_t s) {
+      strips_[s].push_back({leaf.u + i64(strips[s].begin - leaf.block.rows.begin) * length, operand, length});
+    });
   }
   std::vector<Draft> drafts;
   for (std::size_t s = 0; s < strips_.size(); s++) {
     auto before = [](const Source& a, const Source& b) { return a.operand < b.operand; };
     std::sort(strips_[s].begin(), strips_[s].end(), before);
     const u32 first_run = u32(runs.size());
-    i32 columns = 0;
-    for (const Source& p : strips_[s]) {
-      const i32 shift = p.operand - columns;
-      columns += p.length;
-      if (runs.size() > first_run && runs.back().shift == shift)
-        runs.back().end = columns;
-      else
-        runs.push_back({columns, shift});
-    }
-    for (i32 row = cuts[s]; row < cuts[s + 1]; row += panel_rows<V>)
-      drafts.push_back({{0, columns, std::min(panel_rows<V>, cuts[s + 1] - row), row - shift_, first_run}, i32(s), true, true});
+    const i32 columns = add_runs(strips_[s]);
+    const i32 begin = first_.emplace_back(first + rows.number(strips[s].begin)), end = begin + strips[s].size();
+    for (i32 row = begin; row < end; row += panel_rows<V>)
+      drafts.push_back({{0, columns, std::min(panel_rows<V>, end - row), row, first_run}, i32(s), true, true});
   }
   order(drafts);
+}
+
+/// How many columns they are; one run at least, which a panel without columns looks at as well.
+template <class V>
+i32 StripPanels<V>::add_runs(const std::vector<Source>& sources) {
+  const std::size_t first = runs.size();
+  i32 columns = 0;
+  for (const Source& p : sources) {
+    const i32 shift = p.operand - columns;
+    columns += p.length;
+    if (runs.size() > first && runs.back().shift == shift)
+      runs.back().end = columns;
+    else
+      runs.push_back({columns, shift});
+  }
+  if (sources.empty()) runs.push_back({0, 0});
+  return columns;
 }
 
 template <class V>
 void StripPanels<V>::fill(i32 panel, V* to) const {
   const Panel& p = panels[std::size_t(panel)];
+  const auto strip = std::size_t(sources_[std::size_t(panel)]);
   std::vector<V> values(std::size_t(p.rows) * std::size_t(p.columns));
   const V* rows[panel_rows<V>] = {};
   for (i32 i = 0; i < p.rows; i++) {
     V* next = values.data() + i64(i) * p.columns;
     rows[i] = next;
-    for (const Source& s : strips_[std::size_t(sources_[std::size_t(panel)])])
-      next = std::copy_n(s.values + i64(p.first + shift_ + i - s.row) * s.length, s.length, next);
+    for (const Source& s : strips_[strip])
+      next = std::copy_n(s.values + i64(p.first - first_[strip] + i) * s.length, s.length, next);
   }
   interleave(rows, p.rows, p.columns, to);
 }

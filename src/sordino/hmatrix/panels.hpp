@@ -4,21 +4,22 @@
 #pragma once
 #include <vector>
 
-#include "sordino/hmatrix/hmatrix.hpp"
 #include "sordino/hmatrix/panel_rows.hpp"
 #include "sordino/hmatrix/row_strips.hpp"
+#include "sordino/hmatrix/share.hpp"
 
 namespace sordino::hmatrix {
 
-/// Leaves with values for some rows, and their terms' numbers: those of blocks with the same rows follow one another, so what a
-/// row of the result adds up lies in few runs, one for each cluster that it is in.
+/// A share's leaves, and their terms' numbers: those of blocks with the same rows follow one another, so what a row of the
+/// result adds up lies in few runs, one for each cluster that it is in.
 template <class V>
 struct Terms {
-  Terms(const HMatrixOf<V>& matrix, RowRange rows);
+  explicit Terms(const Share<V>& share);
 
   std::vector<const LeafOf<V>*> leaves;  // by their rows, larger ones first, then from left to right
   std::vector<i32> first;                // [leaves] the first term of each
   i32 count = 0;
+  const RowSet& columns;  // the share's
 };
 
 /// Tables of one command. Memory: 24 B a panel, 16 B a task, 8 B a run, 4 B a term.
@@ -45,32 +46,33 @@ class Panels {
 template <class V>
 class TermPanels final : public Panels {
  public:
-  /// Rows of x lie where `places` says, `own` of them at hand before the others arrive.
-  TermPanels(const Terms<V>& terms, i32 n, Places places, RowRange own);
+  /// Columns of the share lie in x where `places` says; those in `own`, of the whole, are at hand before the others arrive.
+  TermPanels(const Terms<V>& terms, Places places, RowRange own);
   /// Values of a panel, as they lie.
   void fill(i32 panel, V* to) const;
 
  private:
-  void copy_rows(i32 n, Places places, RowRange own);
+  void copy_rows(i32 n, Places places, RowRange own);  // by their numbers
   void add_runs(Places places, RowRange columns);
   std::vector<const V*> rows_of_v_;  // [results]
 };
 
-/// Of y = (D U) z, whose rows [rows) are y's from `first` on.
+/// Of y = (D U) z, of these rows, which are y's from `first` on.
 template <class V>
 class StripPanels final : public Panels {
  public:
-  StripPanels(const HMatrixOf<V>& matrix, const Terms<V>& terms, RowRange rows, i32 first);
+  StripPanels(const ClusterTree& tree, const Terms<V>& terms, const RowSet& rows, i32 first);
   /// Values of a panel, as they lie.
   void fill(i32 panel, V* to) const;
 
  private:
   struct Source {
-    const V* values;  // of the leaf's first row
-    i32 row, operand, length;
+    const V* values;  // of the strip's first row
+    i32 operand, length;
   };
+  i32 add_runs(const std::vector<Source>& sources);
   std::vector<std::vector<Source>> strips_;  // by the rows of z that they need
-  i32 shift_;                                // from a row of y to one of the whole
+  std::vector<i32> first_;                   // row of y of each strip
 };
 
 }  // namespace sordino::hmatrix

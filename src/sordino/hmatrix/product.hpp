@@ -1,38 +1,46 @@
-// y = A x of some rows of an H-matrix, as a rank's engine is quickest with it; HMatrixOperator knows about ranks.
+// y = A x of a rank's share of an H-matrix, as a rank's engine is quickest with it; HMatrixOperator knows about ranks.
 #pragma once
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "sordino/hmatrix/hmatrix.hpp"
 #include "sordino/hmatrix/row_strips.hpp"
+#include "sordino/hmatrix/share.hpp"
 #include "sordino/runtime/rank.hpp"
 
 namespace sordino::hmatrix {
 
-/// Where a product's vectors lie. Rows and columns are those of the tree's order.
+/// What a rank computes, and where its vectors lie; of complex vectors two words are a row.
+template <class V>
 struct Layout {
-  RowRange rows;     // to be computed
-  Places x;          // where rows of x are
-  RowRange at_hand;  // rows of x that need not be awaited
-  i32 first = 0;     // row of y where rows.begin goes; of complex vectors two words are a row
+  const Share<V>& share;
+  const ClusterTree& tree;
+  RowRange own;      // rows
+  Places x;          // where the share's columns are
+  RowRange at_hand;  // columns that need not be awaited
+  i32 first = 0;     // row of y where own rows begin
 };
 
 class Product {
  public:
   virtual ~Product() = default;
-  virtual void record(Rank& rank, Vec x, Vec y, const StartDots& epilogue) const = 0;
+  /// z = (x, V^T x)
+  virtual void project(Rank& rank, Vec x) const = 0;
+  /// Own rows of y = (D U) z.
+  virtual void add_up(Rank& rank, Vec y, const StartDots& epilogue) const = 0;
+  /// The share's other rows, in their order.
+  virtual void add_up_others(Rank& rank, Vec others) const = 0;
   /// What it holds itself, in the engine's memory.
   virtual i64 bytes() const = 0;
 };
 
 /// On engines that compute with threads of a host: row_strips.hpp, with values where the matrix has them.
 template <class V>
-std::unique_ptr<Product> strip_product(Rank& rank, const HMatrixOf<V>& matrix, const Layout& layout);
+std::unique_ptr<Product> strip_product(Rank& rank, const Layout<V>& layout);
 /// On GPUs: panel_rows.hpp, with a copy of the values. Memory of the host while it is made: 96 MiB, and
 /// 24 B for each block that a leaf cluster of the rows lies in.
 template <class V>
-std::unique_ptr<Product> panel_product(Rank& rank, const HMatrixOf<V>& matrix, const Layout& layout);
+std::unique_ptr<Product> panel_product(Rank& rank, const Layout<V>& layout);
 
 /// Memory of an engine, given back even if a constructor ends early.
 class EngineMemory {

@@ -14,18 +14,18 @@ namespace sordino::hmatrix {
 template <class V>
 struct PieceOf {
   const V* values;
-  i32 first;  // of the operand, in the order of the whole
+  i32 first;  // of the operand, in the order of the rank's columns
   i32 length;
 };
 
 /// Rows of a cluster that is a leaf of the tree: all of them have the same pieces, one for each block that they lie in. Row i's
 /// values of a piece are length * (i - row) behind those of the strip's first row.
 struct Strip {
-  i32 row;  // its first one, in the order of the whole
+  i32 row;  // its first one, among those of the command
   u32 pieces;
 };
 
-/// Where rows of the whole lie in a vector's storage: own ones first, the others behind them; or all at their places.
+/// Where a rank's columns lie in a vector's storage: own ones first, the others behind them; or all at their places.
 struct Places {
   i32 begin = 0, rows = 0;  // own rows; a replicated vector's are all
 
@@ -101,7 +101,7 @@ struct ByWords {
   static double word(Number value, i32 i) { return i % 2 == 0 ? value.re : value.im; }
 };
 
-/// z = (x, V^T x): x in the order of the whole, and behind it a row for each term of the blocks.
+/// z = (x, V^T x): x in the order of the rank's columns, and behind it a row for each term of the blocks.
 template <class V>
 struct Projections : ByWords<Projections<V>, V> {
   static constexpr const char* name = "Project";
@@ -125,9 +125,9 @@ template <class V>
 struct StripRows : ByWords<StripRows<V>, V> {
   static constexpr const char* name = "Strips";
   const Strip* strips;       // and one more, where the pieces end
-  const i32* strip_of;       // [own rows]
+  const i32* strip_of;       // [rows]
   const PieceOf<V>* pieces;  // their first is one of z
-  i32 begin, first;          // the first own row, in the whole and in storage
+  i32 first;                 // where the rows begin in storage
   i64 values, operands;
   Foreign<const double, Access::read> x;  // z
   Out y;
@@ -142,7 +142,7 @@ struct StripRows : ByWords<StripRows<V>, V> {
   void products(const From&, const To& to, i32 first_word, i32 last_word) const {
     constexpr i32 words = words_of<V>, together = 16;
     for (i32 row = first_word / words, last = (last_word + words - 1) / words, count; row < last; row += count) {
-      const i32 left = strips[strip_of[row - first] + 1].row - begin - (row - first);
+      const i32 left = strips[strip_of[row - first] + 1].row - (row - first);
       count = std::min({together, last - row, left});
       V sums[together] = {};
       add_pieces(row, count, sums);
@@ -156,7 +156,7 @@ struct StripRows : ByWords<StripRows<V>, V> {
   /// What the rows [row, row + count) of one strip add up.
   void add_pieces(i32 row, i32 count, V* sums) const {
     const Strip* strip = strips + strip_of[row - first];
-    const i64 below = row - first + begin - strip->row;
+    const i64 below = row - first - strip->row;
     for (u32 k = strip->pieces, end = strip[1].pieces; k < end; k++) {
       const PieceOf<V> p = pieces[k];
       const V* of_row = p.values + below * p.length;

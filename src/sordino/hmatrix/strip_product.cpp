@@ -8,46 +8,59 @@ namespace {
 template <class V>
 class StripProduct final : public Product {
  public:
-  StripProduct(Rank& rank, const HMatrixOf<V>& matrix, const Layout& layout) : strips_(matrix, layout.rows) {
-    const i32 n = i32(matrix.size()), first = layout.first;
-    projections_.pieces = strips_.projections.data();
-    projections_.n = n;
-    projections_.places = layout.x;
-    projections_.values = strips_.projected_values;
-    strip_rows_.strips = strips_.strips.data();
-    strip_rows_.strip_of = strips_.strip_of.data();
-    strip_rows_.pieces = strips_.pieces.data();
-    strip_rows_.begin = layout.rows.begin;
-    strip_rows_.first = first;
-    strip_rows_.values = strips_.strip_values;
-    strip_rows_.operands = n + i64(strips_.projections.size());
-    rows_.first = {{words * first, words * (first + layout.rows.size())}};
-    add_operands(rank, n, layout.at_hand);
+  StripProduct(Rank& rank, const Layout<V>& of)
+      : terms_(of.share, of.at_hand),
+        own_(of.tree, of.share, terms_, RowSet(of.own)),
+        others_(of.tree, of.share, terms_, of.share.rows.without(of.own)),
+        columns_(of.share.columns.size()),
+        first_(of.first) {
+    projections_.pieces = terms_.pieces.data();
+    projections_.n = columns_;
+    projections_.places = of.x;
+    projections_.values = terms_.values;
+    rows_.first = {{words * first_, words * (first_ + of.own.size())}};
+    const i32 first = of.share.columns.number(of.at_hand.begin);
+    add_operands(rank, {first, first + of.at_hand.size()});
   }
 
-  void record(Rank& rank, Vec x, Vec y, const StartDots& epilogue) const override {
+  void project(Rank& rank, Vec x) const override {
     Projections<V> project = projections_;
     project.x = x;
     project.y = z_;
     rank.apply_rows(project, &split_, z_, {});
-    StripRows<V> strips = strip_rows_;
-    strips.x = z_;
-    strips.y = y;
-    rank.apply_rows(strips, &rows_, y, epilogue);
+  }
+  void add_up(Rank& rank, Vec y, const StartDots& epilogue) const override {
+    rank.apply_rows(rows_of(own_, first_, y), &rows_, y, epilogue);
+  }
+  void add_up_others(Rank& rank, Vec others) const override {
+    rank.apply_rows(rows_of(others_, 0, others), nullptr, others, {});
   }
 
   i64 bytes() const override {
     auto bytes_of = [](const auto& table) { return i64(table.size() * sizeof(table[0])); };
-    return bytes_of(strips_.projections) + bytes_of(strips_.strips) + bytes_of(strips_.strip_of) + bytes_of(strips_.pieces);
+    auto all_of = [&](const StripTable<V>& t) { return bytes_of(t.strips) + bytes_of(t.strip_of) + bytes_of(t.pieces); };
+    return bytes_of(terms_.pieces) + all_of(own_) + all_of(others_);
   }
 
  private:
   static constexpr i32 words = words_of<V>;
 
-  /// Rows of x that are at hand, and terms that need no others, need nothing of what is under way.
-  void add_operands(Rank& rank, i32 n, RowRange own) {
-    const bool all_at_hand = own.size() == n;
-    const i32 all = n + i32(strips_.projections.size()), own_terms = all_at_hand ? all : n + strips_.own;
+  StripRows<V> rows_of(const StripTable<V>& table, i32 first, Vec y) const {
+    StripRows<V> strips;
+    strips.strips = table.strips.data();
+    strips.strip_of = table.strip_of.data();
+    strips.pieces = table.pieces.data();
+    strips.first = first;
+    strips.values = table.values;
+    strips.operands = table.operands;
+    strips.x = z_;
+    strips.y = y;
+    return strips;
+  }
+
+  /// Columns of x that are at hand, and terms that need no others, need nothing of what is under way.
+  void add_operands(Rank& rank, RowRange own) {
+    const i32 n = columns_, all = n + i32(terms_.pieces.size()), own_terms = n + terms_.own;
     Space z;
     z.n_global = z.rows = words * all;
     std::vector<i32> blocks{0};
@@ -66,21 +79,22 @@ class StripProduct final : public Product {
     z_ = rank.vector("x and terms", rank.add_space(std::move(z)));
   }
 
-  StripsOf<V> strips_;
+  TermTable<V> terms_;
+  StripTable<V> own_, others_;
+  i32 columns_, first_;
   Split rows_, split_;  // of the result, and of z
   Vec z_;
   Projections<V> projections_ = {};
-  StripRows<V> strip_rows_ = {};
 };
 
 }  // namespace
 
 template <class V>
-std::unique_ptr<Product> strip_product(Rank& rank, const HMatrixOf<V>& matrix, const Layout& layout) {
-  return std::make_unique<StripProduct<V>>(rank, matrix, layout);
+std::unique_ptr<Product> strip_product(Rank& rank, const Layout<V>& layout) {
+  return std::make_unique<StripProduct<V>>(rank, layout);
 }
 
-template std::unique_ptr<Product> strip_product(Rank&, const HMatrixOf<double>&, const Layout&);
-template std::unique_ptr<Product> strip_product(Rank&, const HMatrixOf<Number>&, const Layout&);
+template std::unique_ptr<Product> strip_product(Rank&, const Layout<double>&);
+template std::unique_ptr<Product> strip_product(Rank&, const Layout<Number>&);
 
 }  // namespace sordino::hmatrix

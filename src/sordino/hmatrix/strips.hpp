@@ -1,45 +1,45 @@
-// The product's rows of some rows of an H-matrix: which pieces of which leaves each of them needs.
+// The product's rows of a rank's share of an H-matrix: which pieces of which leaves each of them needs. Values are those of the
+// matrix, where they lie.
 #pragma once
 #include <algorithm>
 #include <vector>
 
-#include "sordino/hmatrix/hmatrix.hpp"
 #include "sordino/hmatrix/row_strips.hpp"
+#include "sordino/hmatrix/share.hpp"
 
 namespace sordino::hmatrix {
 
-/// First rows of the strips of these rows, and their end.
-std::vector<i32> cuts_of(const ClusterTree& tree, RowRange rows);
-/// Leaves with values for these rows, from left to right.
-template <class V>
-std::vector<const LeafOf<V>*> leaves_of(const HMatrixOf<V>& matrix, RowRange rows);
+/// Where each cluster that is a leaf of the tree has some of these rows: what follows one another.
+std::vector<RowRange> strips_of(const ClusterTree& tree, const RowSet& rows);
 
 /// Calls visit(strip) for those that meet these rows.
 template <class Visit>
-void each_strip(RowRange rows, const std::vector<i32>& cuts, const Visit& visit) {
-  auto strip = std::upper_bound(cuts.begin(), cuts.end(), rows.begin) - cuts.begin() - 1;
-  for (strip = std::max<std::ptrdiff_t>(strip, 0); strip + 1 < i64(cuts.size()) && cuts[std::size_t(strip)] < rows.end; strip++)
-    visit(std::size_t(strip));
+void each_strip(RowRange rows, const std::vector<RowRange>& strips, const Visit& visit) {
+  auto ends_before = [](RowRange strip, i32 row) { return strip.end <= row; };
+  auto strip = std::lower_bound(strips.begin(), strips.end(), rows.begin, ends_before);
+  for (; strip != strips.end() && strip->begin < rows.end; ++strip) visit(std::size_t(strip - strips.begin()));
 }
 
-/// Tables of the two commands of a product, for rows [rows.begin, rows.end) in the tree's order. Values are those of the
-/// matrix, where they lie; blocks that reach beyond these rows are projected as a whole. Memory: 16 B a term and 16 B a piece.
+/// Of V: a row for each term of the share's leaves; those whose columns are within `own` first. Memory: 16 B a term.
 template <class V>
-struct StripsOf {
-  StripsOf(const HMatrixOf<V>& matrix, RowRange rows);
+struct TermTable {
+  TermTable(const Share<V>& share, RowRange own);
 
-  RowRange rows;
-  std::vector<PieceOf<V>> projections;  // those whose columns are among the rows first: `own` of them
+  std::vector<i32> first;          // [leaves] the first term of each; of dense ones none
+  std::vector<PieceOf<V>> pieces;  // of the share's columns
   i32 own = 0;
+  i64 values = 0;
+};
+
+/// Of D and U: what the share has of some of its rows. Memory: 16 B a piece, 4 B a row.
+template <class V>
+struct StripTable {
+  StripTable(const ClusterTree& tree, const Share<V>& share, const TermTable<V>& terms, const RowSet& rows);
+
   std::vector<Strip> strips;       // and one more, where they end
   std::vector<i32> strip_of;       // [rows]
-  std::vector<PieceOf<V>> pieces;  // of z: x, and behind it the terms
-  i64 projected_values = 0, strip_values = 0;
+  std::vector<PieceOf<V>> pieces;  // of z: the share's columns, and behind them the terms
+  i64 values = 0, operands = 0;    // that are read, rows of z at most once
 };
-using Strips = StripsOf<double>;
-
-/// [n + 1]: how many values a product reads for the rows before each one; a block's v are shared by its rows.
-template <class V>
-std::vector<i64> costs_before(const HMatrixOf<V>& matrix);
 
 }  // namespace sordino::hmatrix

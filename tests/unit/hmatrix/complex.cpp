@@ -9,7 +9,7 @@
 #include "sordino/hmatrix/recompression.hpp"
 #include "sordino/runtime/model/engine.hpp"
 #include "unit/fresh.hpp"
-#include "unit/hmatrix/surfaces.hpp"
+#include "unit/hmatrix/dense.hpp"
 #include "unit/linalg/products.hpp"
 
 namespace {
@@ -69,14 +69,16 @@ bem::Helmholtz waves(int m0, int M, double k) { return {surfaces::sphere(m0, M, 
 ComplexHMatrix matrix(int m0, int M, double eps) { return {waves(m0, M, 3), {.compression = {.eps = eps}}}; }
 
 /// H x by all ranks of an engine, as words.
-std::vector<double> product(Engine& engine, const ComplexHMatrix& H, const std::vector<double>& x) {
+std::vector<double> product(Engine& engine, const ComplexHMatrix& H, const std::vector<double>& x,
+                            Distribution how = Distribution::rows) {
   const Partition p = balance(H, engine.size());
-  return product_by(engine, x, false, [&](Rank& s) { return std::make_unique<HMatrixOperator>(s, H, p); }).y;
+  return product_by(engine, x, false, [&](Rank& s) { return std::make_unique<HMatrixOperator>(s, H, p, how); }).y;
 }
 
-std::vector<double> on_host(const ComplexHMatrix& H, const std::vector<double>& x, int ranks) {
+std::vector<double> on_host(const ComplexHMatrix& H, const std::vector<double>& x, int ranks,
+                            Distribution how = Distribution::rows) {
   HostEngine engine({.ranks = ranks, .timeout = 20});
-  return product(engine, H, x);
+  return product(engine, H, x, how);
 }
 
 }  // namespace
@@ -178,6 +180,8 @@ TEST("distributed products of a complex matrix are those of what is stored, and 
       if (ranks > H.size()) continue;
       NOTE("ranks = ", ranks);
       CHECK(same_bits(on_host(H, x, ranks), reference));
+      for (Distribution how : {Distribution::leaves, Distribution::grid})
+        CHECK(dense::distance(on_host(H, x, ranks, how), reference) <= 1e-14 * dense::norm(reference));
     }
     for (u64 seed = 0; seed < 3; seed++) {
       model::Options o;

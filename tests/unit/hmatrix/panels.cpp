@@ -60,6 +60,15 @@ void run(const P<V>& panels, i32 begin, i32 end, const double* operand, double* 
   for (i32 t = begin; t < end; t++) by_block ? run_by_block(f, t) : f.row(t);
 }
 
+/// The share of a rank that has these rows, and all columns.
+template <class V>
+Share<V> rows_of(const HMatrixOf<V>& H, RowRange rows) {
+  std::vector<std::vector<i64>> cuts;
+  for (i32 cut : {i32(0), rows.begin, rows.end})
+    if (cut < H.size() && (cuts.empty() || cut > cuts.back()[0])) cuts.push_back({cut});
+  return share_of(H, partition_at(H.size(), cuts), Distribution::rows, rows.begin > 0 ? 1 : 0, true);
+}
+
 /// Rows of H x, in the tree's order, with x as a rank stores it: its own rows, and the others behind them.
 template <class V>
 std::vector<double> product(const HMatrixOf<V>& H, RowRange rows, const std::vector<double>& x, bool by_block = false) {
@@ -68,9 +77,10 @@ std::vector<double> product(const HMatrixOf<V>& H, RowRange rows, const std::vec
   const Places places{rows.begin, rows.size()};
   std::vector<double> stored(x.size()), y(std::size_t(words * rows.size()), nowhere);
   for (i32 i = 0; i < n; i++) std::copy_n(x.begin() + words * i, words, stored.begin() + words * places.of(i));
-  const Terms terms(H, rows);
-  const TermPanels project(terms, n, places, rows);
-  const StripPanels strips(H, terms, rows, 0);
+  const Share<V> share = rows_of(H, rows);
+  const Terms<V> terms(share);
+  const TermPanels<V> project(terms, places, rows);
+  const StripPanels<V> strips(H.tree(), terms, share.rows, 0);
   std::vector<double> z(std::size_t(words * (n + terms.count)), nowhere);
   run<Access::ghost>(project, 0, i32(project.tasks.size()), stored.data(), z.data(), by_block);
   run<Access::read>(strips, 0, i32(strips.tasks.size()), z.data(), y.data(), by_block);
@@ -154,9 +164,10 @@ TEST("panels hold each stored value once, and large tasks come first") {
   of_both([]<class V>(V) {
     const auto H = matrix<V>(9, 14, {.compression = {.eps = 1e-6}});
     const i32 n = i32(H.size());
-    const Terms terms(H, {0, n});
-    const TermPanels project(terms, n, {0, n}, {0, n});
-    const StripPanels strips(H, terms, {0, n}, 0);
+    const Share<V> share = whole(H);
+    const Terms<V> terms(share);
+    const TermPanels<V> project(terms, {0, n}, {0, n});
+    const StripPanels<V> strips(H.tree(), terms, share.rows, 0);
     CHECK(project.values + strips.values == H.statistics().stored_values);
     for (const Panels* panels : {static_cast<const Panels*>(&project), static_cast<const Panels*>(&strips)}) {
       std::vector<int> taken(panels->panels.size());
@@ -185,8 +196,9 @@ TEST("early tasks of panels read own rows alone") {
     const auto H = matrix<V>(7, 12, {.compression = {.eps = 1e-4}});
     const i32 n = i32(H.size());
     const RowRange own{n / 3, n / 3 + n / 2};
-    const Terms terms(H, own);
-    const TermPanels project(terms, n, {own.begin, own.size()}, own);
+    const Share<V> share = rows_of(H, own);
+    const Terms<V> terms(share);
+    const TermPanels<V> project(terms, {own.begin, own.size()}, own);
     std::vector<double> x = random.normals(words * n), z(std::size_t(words * (n + terms.count)), 7.25);
     std::fill(x.begin() + words * own.size(), x.end(), nowhere);
     run<Access::ghost>(project, 0, project.early, x.data(), z.data());
@@ -214,13 +226,15 @@ ByRanks by_ranks(const HMatrixOf<V>& H, const std::vector<double>& x, const std:
   engine.run([&](Rank& s) {
     const HMatrixOperator op(s, H, p);
     const RowRange own{i32(p.first_row(s.id())), i32(p.first_row(s.id() + 1))};
-    const auto panels = panel_product(s, H, {own, {own.begin, own.size()}, own, 0});
+    const Share<V> share = share_of(H, p, Distribution::rows, s.id());
+    const auto panels = panel_product(s, Layout<V>{share, H.tree(), own, {own.begin, own.size()}, own});
     Vec from = op.operand(s, "x"), to = op.result(s, "y");
     StartDots epilogue;
     for (Turn turn : turns) epilogue.dots.push_back(dot(to, from, turn) >> s.scalar("(x,y)"));
     auto apply = s.record([&] {
       s.run(Nothing{}, push(from));
-      panels->record(s, from, to, epilogue);
+      panels->project(s, from);
+      panels->add_up(s, to, epilogue);
       if (!turns.empty()) s.wait(epilogue.dots[0].to);
     });
     const i32 first = s.space(op.space()).first_row;
