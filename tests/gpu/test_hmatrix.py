@@ -50,6 +50,30 @@ def test_systems_are_solved_as_on_the_host(
     np.testing.assert_allclose(found.x, host.x, atol=1e-5 * np.abs(host.x).max())
 
 
+@pytest.mark.parametrize("distribution", ["leaves", "grid"])
+@pytest.mark.parametrize("method", METHODS)
+def test_ranks_share_leaves_as_on_the_host(matrix: sordino.HMatrix, method: str, distribution: str) -> None:
+    b = np.random.default_rng(8).standard_normal(matrix.shape[0])
+    for ranks in {2, 4} & set(ranks_here()):
+        options = {"solver": method, "ranks": ranks, "distribution": distribution, "rtol": 1e-9}
+        found = sordino.solve(matrix, b, engine="cuda", **options)
+        host = sordino.solve(matrix, b, engine="host", **options)
+        assert found.converged and np.linalg.norm(b - matrix @ found.x) <= 1.1e-9 * np.linalg.norm(b)
+        assert abs(found.iterations - host.iterations) <= 2 + host.iterations // 5
+        np.testing.assert_allclose(found.x, host.x, atol=1e-5 * np.abs(host.x).max())
+
+
+@pytest.mark.parametrize("distribution", ["leaves", "grid"])
+def test_ranks_share_complex_leaves(
+    waves: sordino.HMatrix, numbers: np.ndarray, distribution: str
+) -> None:
+    found = sordino.solve(
+        waves, numbers, engine="cuda", ranks=2, distribution=distribution, solver="bicgstab", rtol=1e-9
+    )
+    assert found.converged
+    assert np.linalg.norm(numbers - waves @ found.x) <= 1.1e-9 * np.linalg.norm(numbers)
+
+
 @pytest.mark.parametrize("ranks", ranks_here())
 @pytest.mark.parametrize("given", ["block-jacobi", "coarse"])
 def test_operators_precondition_as_on_the_host(matrix: sordino.HMatrix, given: str, ranks: int) -> None:

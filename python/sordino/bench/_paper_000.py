@@ -79,17 +79,15 @@ _VECTOR_COMMANDS = ("HalfStep", "Dots", "Step", "Direction", "StepX", "StepF", "
 #: Of these section VI-E lets the GPUs of a process share the work: they have dot products and the update of x.
 _SHARED = ("Dots", "Step")
 
-#: The paper's distribute whole blocks, as HACApK does (section III).
 WAYS = {
-    "block": Way("gatherbicgstab", fallen_back=True, distribution="leaves"),
-    "pipe2": Way("gatherbicgstab", distribution="leaves"),
+    "block": Way("gatherbicgstab", fallen_back=True),
+    "pipe2": Way("gatherbicgstab"),
     "bicgstab": Way("bicgstab"),
     "pipebicgstab": Way("pipebicgstab"),
     "gatherbicgstab": Way("gatherbicgstab"),
-    "pipebicgstab-grid": Way("pipebicgstab", distribution="grid"),
 }
 #: Our methods, whose vector operations lose nothing.
-OURS = ("bicgstab", "pipebicgstab", "gatherbicgstab", "pipebicgstab-grid")
+OURS = ("bicgstab", "pipebicgstab", "gatherbicgstab")
 
 #: Fig. 16, TSUBAME 3.0: iterations, ms of a solve, ms of it in MPI, ms an iteration, by nodes.
 FIG_16: dict[str, dict[str, dict[int, tuple[int, int, int, float]]]] = {
@@ -278,7 +276,7 @@ def _case_19(matrix: str, gpus: int, way: str) -> Case:
 def _fig_19(found: Found) -> Rows:
     for matrix, printed in FIG_19.items():
         for gpus, papers in printed.items():
-            for way, paper in itertools.zip_longest(("block", "pipe2", *OURS), papers):
+            for way, paper in zip(("block", "pipe2", *OURS), (*papers, None, None, None), strict=True):
                 case = _case_19(matrix, gpus, way)
                 basis = "words" if paper is None else "calibrated" if gpus == 1 else "compared"
                 yield row(

@@ -35,8 +35,12 @@ i32 RowSet::number(i32 row) const {
 
 void RowSet::add(RowRange rows) {
   if (rows.size() <= 0) return;
-  ranges_.push_back(rows);
-  before_.push_back(size_);
+  if (!ranges_.empty() && ranges_.back().end == rows.begin) {
+    ranges_.back().end = rows.end;
+  } else {
+    ranges_.push_back(rows);
+    before_.push_back(size_);
+  }
   size_ += rows.size();
 }
 

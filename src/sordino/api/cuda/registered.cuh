@@ -1,5 +1,6 @@
 // A kernel for every functor and exit test that registered code records.
 #pragma once
+#include "sordino/hmatrix/others_rows.hpp"
 #include "sordino/hmatrix/panel_rows.hpp"
 #include "sordino/linalg/box_rows.hpp"
 #include "sordino/linalg/host_operator.hpp"
@@ -42,6 +43,7 @@ void enable_registered() {
   enable<order>(chebyshev::Kernels{});
   enable<order>(BlockIluKernels{});
   enable<order>(hmatrix::PanelKernels{});
+  enable<order>(hmatrix::OthersKernels{});
   enable<order>(inner_bicgstab::Kernels{});
   enable<order>(KernelList<Kernel<chebyshev::First, ConvergedSpd>>{});  // cg tests before it applies M
   enable<order>(KernelList<Kernel<TileSolve<tiles_of_warp>, ConvergedSpd>>{});
