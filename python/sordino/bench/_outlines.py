@@ -23,9 +23,7 @@ from .._predict import Iteration
 PRODUCT = ("Project", "Strips")
 
 #: HACApK's blocks: crosses as they stop, neither checked nor recompressed.
-HACAPK = {
-    "compression": "aca+", "recompress": False, "certify": False, "eta": 2.0, "leaf": 15, "threads": 0,
-}  # fmt: skip
+HACAPK = {"compression": "aca+", "recompress": False, "certify": False, "eta": 2.0, "leaf": 15}
 
 #: Iterations that are timed: nothing is random, and none is like no other.
 _TIMED = 8
@@ -56,7 +54,7 @@ def _outline(of: Structure) -> Any:
     arrays = arrays_of(as_surface(of.surface))
     most = {} if of.most_rank is None else {"most_rank": of.most_rank}
     with translated():
-        return core().HMatrixOutline(*arrays, {"eps": of.eps, **HACAPK, **most}, of.every)
+        return core().HMatrixOutline(*arrays, {"eps": of.eps, "threads": 0, **HACAPK, **most}, of.every)
 
 
 def outline(of: Structure) -> Any:
