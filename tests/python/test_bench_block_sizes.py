@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from sordino import BadArgument, hmatrix
 from sordino._charge import as_surface
 from sordino._native import translated
-from sordino.bench import _block_sizes, _outlines
+from sordino.bench import _block_sizes, _outlines, _paper_000
 from sordino.bench._outlines import Structure
+from sordino.bench._paper_000 import Sorted
+
+ROOT = Path(__file__).parents[2]
 
 
 class Told:
@@ -57,3 +63,52 @@ def test_orders_are_those_of_the_figure():
         translated(),
     ):
         structure.gemvs("size")
+
+
+# ---- the record and the page -------------------------------------------------------------------------------------
+
+
+def _recorded():
+    lines = (
+        (ROOT / "bench" / "records" / "2026-11-24_papers_000.jsonl").read_text(encoding="utf-8").splitlines()
+    )
+    rows = [row for row in map(json.loads, lines) if row["figure"] == "Fig. 7"]
+    return {(row["matrix"], row["order"], row["kind"]): row for row in rows}
+
+
+def test_the_record_is_what_is_computed():
+    recorded = _recorded()
+    for order in _block_sizes.ORDERS:
+        for kind, sizes in _paper_000.predict(Sorted("10ts", order), 0).ledger.items():
+            row = recorded["10ts", order, kind]
+            assert row["products"] == sizes["products"] and row["ours"] == row["rows_filled"]
+            for name in ("rows", "columns"):
+                assert sizes[f"{name}_filled"] == pytest.approx(row[f"{name}_filled"])
+                for which in ("least", "most"):
+                    assert sizes[f"{name}_{which}"] == row[f"{name}_{which}"]
+
+
+def test_the_page_has_the_record_s_sizes():
+    page = (ROOT / "docs" / "theory" / "000.md").read_text(encoding="utf-8")
+    recorded = _recorded()
+    for order, called in _block_sizes.ORDERS.items():
+        cells = [
+            f"{recorded['100ts', order, kind][f'{name}_filled']:.2f}"
+            for kind in _block_sizes.KINDS
+            for name in ("rows", "columns")
+        ]
+        assert f"| 100ts | {called} | {' | '.join(cells)} |\n" in page
+    by_rows = [recorded["100ts", "rows", kind] for kind in _block_sizes.KINDS]
+    assert "{:,} products with B and V, {:,} with U".format(*(row["products"] for row in by_rows)) in page
+    for row in by_rows:
+        parts = _block_sizes.BATCH // row["part"]
+        begins = range(0, len(row["rows_most"]), parts)
+        ends = [(row["rows_least"][k], max(row["rows_most"][k : k + parts])) for k in begins]
+        widths = [most - least for least, most in ends]
+        assert widths[-1] == max(widths), "rows of the last batch differ most"
+        assert f"{ends[-1][0]:,} to {ends[-1][1]:,} rows" in page
+        assert f"at most {max(widths[:-1])} rows" in page
+    small = [recorded["10ts", "groups", kind]["products"] for kind in _block_sizes.KINDS]
+    assert "`10ts` has {:,} and {:,} products".format(*small) in page
+    columns = [recorded["10ts", order, "B and V"]["columns_filled"] for order in ("rows", "groups")]
+    assert "columns from\n{:.2f} to {:.2f} only".format(*columns) in page
