@@ -255,20 +255,25 @@ TEST("cbcg: operations are those of the product, of two tables of products and o
   }
 }
 
+// The condition of s powers grows exponentially, that of Chebyshev polynomials slowly: 12 and 16 powers always make s smaller,
+// 16 polynomials may, too, for a last round (2 of 400 systems), but sums stay less than half as many (of these at most 0.42).
 TEST("cbcg: powers of A lose their independence where Chebyshev polynomials keep it") {
   NOTE(fresh::said());
   fresh::Random random(525);
   CsrMatrix A = poisson(12, 12, 12, 7, 1e3);
   auto b = random.normals(A.n);
-  for (int s : {1, 2, 3, 12, 16})
-    for (const char* basis : {"chebyshev", "monomial"}) {
-      Options o = steps_of(s);
-      o.basis = basis;
-      Solved found = solve(A.view(), b, o);
-      NOTE("s = ", s, ", ", basis, ": ", found.report.reason);
-      CHECK(found.report.status == Status::converged);
-      CHECK(says(found, "did not get on") == (o.basis == "monomial" && s > 3));
-    }
+  for (int s : {1, 2, 3, 12, 16}) {
+    Options o = steps_of(s);
+    Solved polynomials = solve(A.view(), b, o);
+    o.basis = "monomial";
+    Solved powers = solve(A.view(), b, o);
+    NOTE("s = ", s, ": ", polynomials.report.reason, "; powers: ", powers.report.reason);
+    CHECK(polynomials.report.status == Status::converged);
+    CHECK(powers.report.status == Status::converged);
+    CHECK(says(powers, "did not get on") == (s > 3));
+    if (s <= 3) CHECK(!says(polynomials, "did not get on"));
+    if (s > 3) CHECK(2 * polynomials.report.ledger.reductions < powers.report.ledger.reductions);
+  }
 }
 
 TEST("cbcg: the power method's eigenvalue will do as well") {
