@@ -1,10 +1,12 @@
-"""Pictures of BiCGStab with H-matrices on described clusters: paper 000, Figs 16 and 19."""
+"""Pictures of H-matrices: sizes of their blocks, and BiCGStab on described clusters (paper 000, Figs 7, 16 and 19)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from drawing import BLUE, GREEN, ORANGE, Rows, figure_of, groups, picture, rows_of, save
+
+from sordino.bench._block_sizes import ORDERS
 
 _LAYOUTS = {"per-gpu": ORANGE, "per-socket": GREEN, "per-node": BLUE}
 _MATRICES = {"100ts": ORANGE, "338ts": GREEN, "hum4": BLUE}
@@ -21,6 +23,31 @@ def _count(axes: Any, counts: list[int]) -> None:
     axes.set_xscale("log", base=2)
     axes.set_xticks(counts, [str(count) for count in counts])
     axes.minorticks_off()
+
+
+def hmatrix_orders() -> None:
+    """Fig. 7: rows and columns of the products with blocks, from the least to the most of each part of an order."""
+    rows = [row for row in rows_of("papers", "000", "Fig. 7") if row["matrix"] == "100ts"]
+    figure, panels = figure_of(1, 3, (11, 3.2), sharey=True)
+    for axes, of_order in zip(panels, groups(rows, lambda row: row["order"]).values(), strict=True):
+        begin = 0
+        for row in of_order:
+            end = begin + row["products"]
+            edges = [1e-3 * place for place in (*range(begin, end, row["part"]), end)]
+            for name, colour in (("columns", BLUE), ("rows", ORANGE)):
+                label = name if begin == 0 else ""
+                axes.stairs(
+                    row[f"{name}_most"], edges, baseline=row[f"{name}_least"], fill=True, facecolor=colour,
+                    edgecolor=colour, linewidth=0.8, alpha=0.7, label=label,
+                )  # fmt: skip
+            axes.axvline(1e-3 * end, color="0.5", linewidth=0.8)
+            begin = end
+        axes.set(yscale="log", xlabel="thousand products: B and V, then U", xlim=(0, 1e-3 * begin))
+        axes.set_title(ORDERS[of_order[0]["order"]])
+        axes.grid(alpha=0.3)
+    panels[0].set_ylabel("rows, columns")
+    panels[-1].legend(fontsize=7, loc="upper center")
+    save("hmatrix_orders", figure)
 
 
 def hmatrix_nodes() -> None:

@@ -27,5 +27,11 @@ nb::object owned_array(std::vector<T>&& values) {
   nb::capsule owner(v, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
   return nb::cast(nb::ndarray<nb::numpy, T>(v->data(), {v->size()}, owner));
 }
+template <class T>
+nb::object owned_table(std::vector<T>&& values, std::size_t columns) {
+  auto* v = new std::vector<T>(std::move(values));
+  nb::capsule owner(v, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<2>>(v->data(), {v->size() / columns, columns}, owner));
+}
 
 }  // namespace sordino::python

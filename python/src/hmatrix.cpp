@@ -15,12 +15,6 @@ using namespace hmatrix;
 /// [n][columns]
 using Columns = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-nb::object owned_table(std::vector<i64>&& values, std::size_t columns) {
-  auto* v = new std::vector<i64>(std::move(values));
-  nb::capsule owner(v, [](void* p) noexcept { delete static_cast<std::vector<i64>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, i64, nb::ndim<2>>(v->data(), {v->size() / columns, columns}, owner));
-}
-
 /// Ctrl-C, and what the callback raises, end the build.
 BuildProgress progress_of(const nb::object& tell) {
   return [&tell](double share) {

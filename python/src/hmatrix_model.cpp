@@ -1,9 +1,11 @@
 // sordino._core.HMatrixOutline: the structure of a surface's matrix, and iterations on it where nothing is computed.
+#include <algorithm>
 #include <memory>
 
 #include "hmatrix.hpp"
 #include "sordino/api/modelled_hmatrix.hpp"
 #include "sordino/bem/laplace.hpp"
+#include "sordino/hmatrix/gemv_batches.hpp"
 #include "sordino/hmatrix/leaf_ranks.hpp"
 
 namespace sordino::python {
@@ -30,6 +32,20 @@ class PyOutline {
     d["stored_values"] = s.stored_values;
     d["mean_rank"] = s.mean_rank;
     return d;
+  }
+
+  /// Of dense blocks and V, and of U: [products][2], rows and columns in the order of that name.
+  nb::list gemvs(const std::string& order) const {
+    const auto named = std::ranges::find(gemv_order_names, order);
+    if (named == gemv_order_names.end()) bad_argument("there is no order '" + order + "': there are none, rows, groups");
+    const GemvBatches plan(*matrix_, {.order = GemvOrder(named - gemv_order_names.begin()), .count = 1});
+    nb::list phases;
+    for (const GemvPhase& phase : plan.phases) {
+      std::vector<i64> sizes;
+      for (const Gemv& g : phase.gemvs) sizes.insert(sizes.end(), {g.rows, g.columns});
+      phases.append(owned_table(std::move(sizes), 2));
+    }
+    return phases;
   }
 
   nb::list iterations(const std::string& method, bool fallen_back, int ranks, const nb::object& machine,
@@ -73,6 +89,7 @@ void define_hmatrix_model(nb::module_& m) {
   nb::class_<PyOutline>(m, "HMatrixOutline")
       .def(nb::init<Triples<double>, Triples<i64>, nb::dict, int>(), "points"_a, "triangles"_a, "options"_a, "every"_a)
       .def("statistics", &PyOutline::statistics)
+      .def("gemvs", &PyOutline::gemvs, "order"_a)
       .def("iterations", &PyOutline::iterations, "method"_a, "fallen_back"_a, "ranks"_a, "machine"_a.none(), "distribution"_a,
            "count"_a);
 }

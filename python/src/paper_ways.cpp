@@ -9,15 +9,6 @@ namespace sordino::python {
 namespace {
 
 #if SORDINO_WITH_CUDA
-const char* name_of(hmatrix::GemvOrder order) {
-  switch (order) {
-    case hmatrix::GemvOrder::stored: return "none";
-    case hmatrix::GemvOrder::by_rows: return "rows";
-    case hmatrix::GemvOrder::by_groups: return "groups";
-  }
-  return "";
-}
-
 nb::list measure(const PyHMatrix& matrix, int repeats, const std::string& cublas) {
   const hmatrix::HMatrix* real = matrix.matrix<double>();
   if (!real) throw Error(Errc::unsupported, "the paper's ways are of real H-matrices");
@@ -31,7 +22,7 @@ nb::list measure(const PyHMatrix& matrix, int repeats, const std::string& cublas
     nb::dict d;
     d["way"] = f.way;
     d["batch"] = f.batch;
-    d["sort"] = name_of(f.order);
+    d["sort"] = hmatrix::gemv_order_names[std::size_t(f.order)];
     d["streams"] = f.streams;
     d["launches"] = f.launches;
     d["samples"] = f.samples;

@@ -64,9 +64,7 @@ def test_ranks_share_leaves_as_on_the_host(matrix: sordino.HMatrix, method: str,
 
 
 @pytest.mark.parametrize("distribution", ["leaves", "grid"])
-def test_ranks_share_complex_leaves(
-    waves: sordino.HMatrix, numbers: np.ndarray, distribution: str
-) -> None:
+def test_ranks_share_complex_leaves(waves: sordino.HMatrix, numbers: np.ndarray, distribution: str) -> None:
     found = sordino.solve(
         waves, numbers, engine="cuda", ranks=2, distribution=distribution, solver="bicgstab", rtol=1e-9
     )

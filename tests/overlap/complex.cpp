@@ -59,6 +59,7 @@ void check_stated(const Case& p, const Stated& stated) {
 }  // namespace
 
 TEST("complex methods cost an iteration what their headers state") {
+  NOTE(fresh::said());
   fresh::Random random(310);
   Case hermitian = counted(gauge_laplacian(random, 40, 60, 0.01)), symmetric = counted(helmholtz(40, 60, {-0.4, 0.05}));
   check_stated(hermitian, {"cg", 2, 3, 1, 10});
@@ -68,6 +69,7 @@ TEST("complex methods cost an iteration what their headers state") {
 }
 
 TEST("prcg hides its one reduction in complex systems, too, behind both products in one pass") {
+  NOTE(fresh::said());
   fresh::Random random(311);
   Case p = problem(random, "", "", gauge_laplacian(random, 40, 60, 0.01));
   Each four = iteration(p.A, p.b, "prcg", 4);

@@ -68,6 +68,17 @@ constexpr double late = 60 * us;  // too long to be hidden
 /// How much of two journeys an iteration hides.
 double hidden(const runs::Mutation& mutate = {}) { return 2 * late - iteration(late, mutate).exposed_halo; }
 
+/// Others' rows are waited for by the command before the sum, which computes own ones.
+void await_before_own_rows(Recording& r) {
+  for (std::size_t k = 1; k < r.commands.size(); k++) {
+    if (r.commands[k].name != hmatrix::AddOthers::name) continue;
+    auto& phases = r.commands[k].phases;
+    const auto await = std::find_if(phases.begin(), phases.end(), [](const Phase& p) { return p.op == Op::await; });
+    r.commands[k - 1].phases.insert(r.commands[k - 1].phases.begin() + 1, *await);
+    phases.erase(await);
+  }
+}
+
 /// Of four journeys: two of x, and two of others' rows.
 double hidden(Distribution how, const runs::Mutation& mutate = {}) {
   return 4 * late - iteration(late, mutate, how).exposed_halo;
@@ -102,14 +113,11 @@ TEST("a product gathers x once: every rank sends its rows to all others, and red
   CHECK(many.reductions - few.reductions == 3 * iterations);  // bicgstab's own
 }
 
-TEST(
-    "own rows hide the journey of others' by leaves and in a grid, beside terms of own columns, and not if the wait comes "
-    "first") {
+TEST("own rows hide the journey of others' by leaves and in a grid, and not if the wait comes before them") {
   for (Distribution how : {Distribution::leaves, Distribution::grid}) {
-    const Early e = early(how);
-    const double of_rows = 2 * e.own * product_time, of_columns = 2 * e.rows * e.command * product_time;
-    NOTE(how == Distribution::grid ? "grid" : "leaves", ": own rows ", of_rows, " s, own columns ", of_columns, " s");
+    const double of_rows = 2 * early(how).own * product_time;
+    NOTE(how == Distribution::grid ? "grid" : "leaves", ": own rows take ", of_rows, " s");
     CHECK(of_rows > 10 * us);
-    CHECK_NEAR(hidden(how) - hidden(how, runs::await_at_once), of_rows + of_columns, 0.25 * (of_rows + of_columns));
+    CHECK_NEAR(hidden(how) - hidden(how, await_before_own_rows), of_rows, 0.25 * of_rows);
   }
 }

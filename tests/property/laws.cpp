@@ -160,6 +160,9 @@ TEST("P ranks are one rank, to the last bit, also under an adversary on the mode
   }
 }
 
+// How far rounding may bring them apart is the system's: each scalar product whose vectors are nearly orthogonal, as those of
+// BiCGStab may be, amplifies what is there. So does it with changes of b: the first method is given some of 1e-7. Pipelined
+// recurrences amplify more by themselves; of 1,200 systems the worst came a sixtieth as far as these changes.
 TEST("methods of one family are the same recurrence in exact arithmetic") {
   NOTE(fresh::said());
   fresh::Random random(305);
@@ -168,16 +171,28 @@ TEST("methods of one family are the same recurrence in exact arithmetic") {
       i64 n = random.whole(200, 900);
       CsrMatrix A = spd ? matrices::spd(random, n, 3, n) : matrices::nonsymmetric(random, n, 3, n);
       auto b = random.normals(n);
-      std::vector<double> first;
+      std::vector<double> first, most(5, 1e-12);
       for (auto& m : methods()) {
         if (m.needs_spd != spd || m.name == "gmres") continue;  // which is a family of its own
         NOTE(m.name, ", n = ", n);
         Options o = options(m.name, "host", 2);
         o.s = 1;  // so that every iteration has a residual of its own
-        auto history = solve(A.view(), b, o).report.history;
-        if (first.empty()) first = history;
-        REQUIRE(history.size() >= 5);
-        for (std::size_t i = 0; i < 5; i++) CHECK_NEAR(history[i], first[i], 1e-8 * first[i] + 1e-12);
+        auto history = [&](const std::vector<double>& of) {
+          auto h = solve(A.view(), of, o).report.history;
+          REQUIRE(h.size() >= 5);
+          return h;
+        };
+        const auto told = history(b);
+        if (first.empty()) {
+          first = told;
+          for (int change = 0; change < 4; change++) {
+            auto near = b;
+            for (double& v : near) v *= 1 + 1e-7 * random.normal();
+            const auto changed = history(near);
+            for (std::size_t i = 0; i < 5; i++) most[i] = std::max(most[i], std::abs(changed[i] - first[i]));
+          }
+        }
+        for (std::size_t i = 0; i < 5; i++) CHECK_NEAR(told[i], first[i], most[i]);
       }
     }
 }

@@ -31,9 +31,9 @@ bem_reference = _load("bem_reference")
 
 @pytest.fixture
 def rng_of_today():
-    """Fresh random numbers."""
-    seed = int(time.time())
-    print("seed", seed)  # shown if the test fails
+    """Fresh random numbers; ``SORDINO_TEST_SEED=123`` repeats those of a test that failed, as in the C++ tests."""
+    seed = int(os.environ.get("SORDINO_TEST_SEED") or time.time_ns())
+    print(f"SORDINO_TEST_SEED={seed}")  # shown if the test fails
     return np.random.default_rng(seed)
 
 

@@ -142,6 +142,19 @@ def test_parts_make_up_an_iteration_and_gathers_that_take_no_time_are_none_of_it
 
 
 @needs_core
+def test_ranks_that_share_whole_leaves_read_values_once_and_a_grid_sends_less_of_x():
+    structure = _outlines.outline(Structure("sphere:6,10", 1e-5))
+    ways = {each: Way("bicgstab", distribution=each) for each in ("rows", "leaves", "grid")}
+    found = {
+        each: _outlines.iteration(structure, way, 16, machines.load("tsubame-3")).ledger
+        for each, way in ways.items()
+    }
+    assert found["rows"]["repeated"] > 1.2
+    assert found["leaves"]["repeated"] < 1.15 and found["grid"]["repeated"] < 1.15
+    assert found["grid"]["bytes_sent"] < found["rows"]["bytes_sent"]
+
+
+@needs_core
 def test_tables_and_records_of_a_small_matrix(cli, tmp_path, monkeypatch):
     small = {"small": _paper_000._of("sphere:5,8", 84.13, 16.0)}
     monkeypatch.setattr(_paper_000, "MATRICES", small)

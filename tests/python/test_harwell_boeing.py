@@ -56,9 +56,8 @@ def test_a_small_file(tmp_path, content):
     assert read.rhs is None and read.notes == ()
 
 
-def test_what_scipy_writes(tmp_path):
-    rng = np.random.default_rng()
-    A = sp.random(40, 40, 0.1, random_state=rng, format="csc")
+def test_what_scipy_writes(tmp_path, rng_of_today):
+    A = sp.random(40, 40, 0.1, random_state=rng_of_today, format="csc")
     name = str(tmp_path / "s.rb")
     scipy.io.hb_write(name, A)
     np.testing.assert_allclose(read_matrix(name).matrix.toarray(), A.toarray(), rtol=1e-15)
@@ -139,14 +138,13 @@ def test_what_is_wrong_is_said_in_one_sentence(tmp_path, change, said):
     assert "\n" not in str(caught.value)
 
 
-def test_damage_of_any_kind_is_a_sentence(tmp_path):
-    rng = np.random.default_rng()
+def test_damage_of_any_kind_is_a_sentence(tmp_path, rng_of_today):
     good = GOOD.encode()
     for _ in range(2000):
         bad = bytearray(good)
-        for at in rng.integers(0, len(bad), rng.integers(1, 6)):
-            bad[at] = rng.integers(0, 256)
-        bad = bytes(bad[: rng.integers(len(bad) // 2, len(bad) + 1)])
+        for at in rng_of_today.integers(0, len(bad), rng_of_today.integers(1, 6)):
+            bad[at] = rng_of_today.integers(0, 256)
+        bad = bytes(bad[: rng_of_today.integers(len(bad) // 2, len(bad) + 1)])
         try:
             read_matrix(write(tmp_path, bad))
         except FileError as error:

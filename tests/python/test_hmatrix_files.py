@@ -58,10 +58,9 @@ def test_another_surface_is_refused(surface, written):
             load_hmatrix(written, other)
 
 
-def test_every_damage_is_found(surface, written, tmp_path):
+def test_every_damage_is_found(surface, written, tmp_path, rng_of_today):
     good, bad = written.read_bytes(), tmp_path / "bad.hmatrix"
-    rng = np.random.default_rng()
-    for place in [*rng.integers(0, len(good), 40), len(good) // 2]:
+    for place in [*rng_of_today.integers(0, len(good), 40), len(good) // 2]:
         broken = bytearray(good)
         broken[place] ^= 0x10
         bad.write_bytes(broken)

@@ -60,12 +60,11 @@ def test_intervals():
     assert total(common([(0, 1)], [(1, 2)])) == 0 and merged([]) == common([], [(0, 1)]) == []
 
 
-def test_intervals_are_those_of_a_fine_grid():
-    rng = np.random.default_rng()
+def test_intervals_are_those_of_a_fine_grid(rng_of_today):
     for _ in range(50):
         sets, grids = [], []
         for _ in range(2):
-            ends = np.sort(rng.integers(0, 60, size=(rng.integers(0, 12), 2)), axis=1)
+            ends = np.sort(rng_of_today.integers(0, 60, size=(rng_of_today.integers(0, 12), 2)), axis=1)
             grid = np.zeros(60, dtype=bool)
             for start, end in ends:
                 grid[start:end] = True

@@ -20,12 +20,10 @@ from .._native import core, translated
 from .._predict import Iteration
 
 #: The commands of a product with an H-matrix.
-PRODUCT = ("Project", "Strips", "Add others' rows")
+PRODUCT = ("Project", "Strips")
 
 #: HACApK's blocks: crosses as they stop, neither checked nor recompressed.
-HACAPK = {
-    "compression": "aca+", "recompress": False, "certify": False, "eta": 2.0, "leaf": 15, "threads": 0,
-}  # fmt: skip
+HACAPK = {"compression": "aca+", "recompress": False, "certify": False, "eta": 2.0, "leaf": 15}
 
 #: Iterations that are timed: nothing is random, and none is like no other.
 _TIMED = 8
@@ -57,7 +55,7 @@ def _outline(of: Structure) -> Any:
     arrays = arrays_of(as_surface(of.surface))
     most = {} if of.most_rank is None else {"most_rank": of.most_rank}
     with translated():
-        return core().HMatrixOutline(*arrays, {"eps": of.eps, **HACAPK, **most}, of.every)
+        return core().HMatrixOutline(*arrays, {"eps": of.eps, "threads": 0, **HACAPK, **most}, of.every)
 
 
 def outline(of: Structure) -> Any:
@@ -87,7 +85,7 @@ def iteration(structure: Any, way: Way, ranks: int, machine: dict[str, Any]) -> 
         if name != "command_bytes"
     }
     seconds = {name: count / _bandwidth(machine, name) for name, count in moved.items()}
-    product = sum(seconds.get(name, 0.0) for name in PRODUCT)
+    product = sum(seconds[name] for name in PRODUCT)
     parts = {
         "product": product,
         "vectors": sum(seconds.values()) - product,
@@ -98,7 +96,7 @@ def iteration(structure: Any, way: Way, ranks: int, machine: dict[str, Any]) -> 
     }
     values = structure.statistics()["stored_values"]
     products = 2  # of all methods here
-    repeated = ranks * sum(moved.get(name, 0.0) for name in PRODUCT) / (8.0 * products * values)
+    repeated = ranks * sum(moved[name] for name in PRODUCT) / (8.0 * products * values)
     return Iteration(mean["seconds"], {**mean, "repeated": repeated}, parts, seconds)
 
 

@@ -15,11 +15,11 @@ from typing import Any
 
 from .. import machines
 from .._predict import Iteration
-from . import _outlines
+from . import _block_sizes, _outlines
 from ._figures import Figure, Found, Rows, row
 from ._outlines import Structure, Way
 
-SUMMARY = "BiCGStab with H-matrices on TSUBAME 3.0 and Reedbush-H: Figs 3, 10, 11, 16, 17 and 19"
+SUMMARY = "BiCGStab with H-matrices on TSUBAME 3.0 and Reedbush-H: Figs 3, 7, 10, 11, 16, 17 and 19"
 DRAWS = 1  # nothing is random
 
 #: What the printed values stand for (notes on Fig. 3): the text's 1e-3 would make half of them.
@@ -161,6 +161,14 @@ class Stored:
     matrix: str
 
 
+@dataclass(frozen=True)
+class Sorted:
+    """The products with a matrix's blocks, in one of `_block_sizes.ORDERS`."""
+
+    matrix: str
+    order: str
+
+
 def in_series(*rates: float) -> float:
     """B/s of what goes over several ways, one after the other."""
     return 1 / sum(1 / rate for rate in rates)
@@ -189,12 +197,14 @@ def _vector_paces(case: Case, gpus: int) -> dict[str, float]:
     return dict.fromkeys(_VECTOR_COMMANDS, usual) | dict.fromkeys(_SHARED, shared)
 
 
-def predict(case: Case | Stored, draw: int) -> Iteration:
-    """An iteration of a case, or in its ledger what a matrix stores; nothing in it is random."""
+def predict(case: Case | Stored | Sorted, draw: int) -> Iteration:
+    """An iteration of a case, or in its ledger what a matrix stores, or its products' sizes; nothing is random."""
     matrix = MATRICES[case.matrix]
     structure = _outlines.outline(matrix.structure)
     if isinstance(case, Stored):
         return Iteration(0.0, structure.statistics())
+    if isinstance(case, Sorted):
+        return Iteration(0.0, _block_sizes.told(structure, case.order))
     return _outlines.iteration(structure, WAYS[case.way], case.ranks, machine(case))
 
 
@@ -220,6 +230,22 @@ def _fig_3(found: Found) -> Rows:
             "Fig. 3", f"{name}: a tenth of values over n log2 n", "", [tenth], matrix.printed, "compared",
             matrix=name, rows=n, stored_values=values, mean_rank=stored["mean_rank"], every=matrix.structure.every,
         )  # fmt: skip
+
+
+# ---- Fig. 7 ------------------------------------------------------------------------------------------------------
+
+_SORTED = [Sorted(matrix, order) for matrix in ("100ts", "10ts") for order in _block_sizes.ORDERS]
+
+
+def _fig_7(found: Found) -> Rows:
+    for case in _SORTED:
+        kinds: dict[str, Any] = found[case][0].ledger
+        for kind, sizes in kinds.items():
+            what = f"{case.matrix}, {kind}, {_block_sizes.ORDERS[case.order]}: rows filled up over own"
+            yield row(
+                "Fig. 7", what, "times", [sizes["rows_filled"]], None, "words", matrix=case.matrix,
+                order=case.order, kind=kind, batch=_block_sizes.BATCH, part=_block_sizes.PART, **sizes,
+            )  # fmt: skip
 
 
 # ---- Fig. 16 -----------------------------------------------------------------------------------------------------
@@ -334,6 +360,7 @@ def _fig_10(found: Found) -> Rows:
 
 FIGURES = {
     "fig3": Figure([Stored(name) for name in PRINTED], _fig_3),
+    "fig7": Figure(_SORTED, _fig_7),
     "fig10": Figure(
         [_case_10(name, matrix) for name in ON_EIGHT_NODES for matrix in ("100ts", "1ms")], _fig_10
     ),

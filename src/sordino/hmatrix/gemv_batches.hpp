@@ -24,6 +24,8 @@ struct Gemv {
 /// Fig. 7: as the leaves are stored; (a) by ascending rows; (b) in groups of 8 rows, [8k + 1, 8k + 8], within a group by
 /// ascending columns. What is equal keeps the leaves' order.
 enum class GemvOrder { stored, by_rows, by_groups };
+/// In words, in the order of the enumerators.
+inline constexpr std::array<const char*, 3> gemv_order_names{"none", "rows", "groups"};
 
 /// Gemvs [begin, end) of a phase, launched together, and the most rows and columns that one of them has.
 struct GemvBatch {

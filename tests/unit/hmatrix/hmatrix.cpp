@@ -290,6 +290,7 @@ TEST("bad options and entries are refused with a sentence, and progress may end 
     using Points::Points;
     double entry(i32 i, i32 j) const override { return i + j == 500 ? std::nan("") : 1 + i * j; }
   };
+  NOTE(fresh::said());
   fresh::Random random(73);
   CHECK_THROWS(built(Infinite(cube(random, 600)), {}), sordino::Error, "not finite");
   struct Stop : std::runtime_error {

@@ -127,6 +127,7 @@ void of_both(const F& f) {
 }  // namespace
 
 TEST("panels multiply what is stored, and any cut of the rows has the same bits") {
+  NOTE(fresh::said());
   fresh::Random random(70);
   of_both([&]<class V>(V) {
     for (auto [m0, M, leaf] : {std::tuple{3, 1, 15}, {3, 4, 15}, {7, 9, 15}, {6, 10, 40}, {8, 9, 8}}) {
@@ -148,6 +149,7 @@ TEST("panels multiply what is stored, and any cut of the rows has the same bits"
 }
 
 TEST("a block's threads share panels so that each value is multiplied once") {
+  NOTE(fresh::said());
   fresh::Random random(72);
   of_both([&]<class V>(V) {
     for (auto [m0, M] : {std::pair{3, 1}, {7, 9}, {12, 16}}) {
@@ -190,6 +192,7 @@ TEST("panels hold each stored value once, and large tasks come first") {
 }
 
 TEST("early tasks of panels read own rows alone") {
+  NOTE(fresh::said());
   fresh::Random random(71);
   of_both([&]<class V>(V) {
     constexpr int words = words_of<V>;
@@ -249,6 +252,7 @@ ByRanks by_ranks(const HMatrixOf<V>& H, const std::vector<double>& x, const std:
 }  // namespace
 
 TEST("ranks multiply panels, and take dot products of the result, complex ones too") {
+  NOTE(fresh::said());
   fresh::Random random(73);
   of_both([&]<class V>(V) {
     const auto H = matrix<V>(7, 9, {.compression = {.eps = 1e-5}});

@@ -73,6 +73,7 @@ TEST("rows of stencils with 7 and 27 points have the bits of rows by diagonals, 
 }
 
 TEST("rows of other stencils, and of stencils that are not symmetric, look their diagonals up") {
+  NOTE(fresh::said());
   fresh::Random random(4101);
   auto is_general = [](const DiaRows& rows, const Slice& slice) {
     return std::holds_alternative<DiaRows>(by_points(rows, slice.diagonals.data()));

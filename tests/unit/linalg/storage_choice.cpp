@@ -55,6 +55,7 @@ TEST("a diagonal is worth it from two thirds of its places on") {
 }
 
 TEST("rows stay rows where diagonals are many, or numbers complex") {
+  NOTE(fresh::said());
   fresh::Random random(66);
   CHECK(has(choose_storage(matrices::spd(random, 400, 6, 400).view(), "auto", 400).why, "more than 27 diagonals"));
   CsrMatrix complex{.n = 1, .indptr = {0, 1}, .indices = {0}, .values = {1, 2}, .words = 2};

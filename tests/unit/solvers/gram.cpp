@@ -111,6 +111,7 @@ TEST("gram: a dependent column is left out, and the rest is solved as without it
 }
 
 TEST("gram: what is indefinite, not a number, or nothing at all is lost") {
+  NOTE(fresh::said());
   fresh::Random random(512);
   for (int s : {1, 3, 8}) {
     NOTE("s = ", s);
