@@ -82,7 +82,9 @@ def test_coarser_matrices_are_distributed_as_the_matrix_is(surface, matrix, rng_
     assert np.linalg.norm(matrix @ solution.x - b) <= 1.01e-9 * np.linalg.norm(b)
 
 
-def test_leaves_are_those_of_h_matrices_alone():
+def test_leaves_are_those_of_h_matrices_alone(matrix):
+    with pytest.raises(sordino.BadArgument, match="distribution 'leaves' adds in other orders: choose one"):
+        sordino.Solver(matrix, distribution="leaves", deterministic="on")
     with pytest.raises(sordino.BadArgument, match="distribution 'grid' is of H-matrices alone"):
         sordino.solve(np.eye(9), np.ones(9), distribution="grid")
     with pytest.raises(sordino.BadArgument, match="unknown distribution 'columns'"):

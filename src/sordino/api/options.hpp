@@ -158,11 +158,9 @@ void Options::fields(V&& v) {
     "of partition boxes: how many in x, y and z, such as 1,2,4, in all one a rank; auto: those with the fewest cells at cuts",
     any);
   v("distribution", distribution, "run",
-    "of an H-matrix's product: each rank multiplies its rows of all leaves, with the same bits on any number of ranks; or "
-    "whole "
-    "leaves about its rows, or, in a grid of ranks, about its rows and columns, which read each value once and send rows of "
-    "the "
-    "result to their owners",
+    "of an H-matrix's product: a rank multiplies its rows of all leaves, with the same bits on any number of ranks; or leaves "
+    "as a whole, about its rows, or in a grid of ranks about its rows and columns: each value is read once, and rows of the "
+    "result are sent to their owners",
     distribution_choices);
   v("transport", transport, "run",
     "engine cuda: how GPUs send to each other: straight into memory, through host memory, by NCCL, or by NVSHMEM, which takes "

@@ -85,6 +85,15 @@ void check_partition(const System& s, const Options& o) {
     throw Error(Errc::unsupported, named + " is done by the Python package, which hands over rows in another order, with cuts");
 }
 
+void check_distribution(const System& s, const Options& o) {
+  if (o.distribution == "rows") return;
+  const std::string named = "distribution '" + o.distribution + "'";
+  if (!s.has_hmatrix()) bad_argument(named + " is of H-matrices alone: leave it at rows");
+  if (o.deterministic == "on")
+    bad_argument("deterministic 'on' keeps the bits on any number of ranks, and " + named +
+                 " adds in other orders: choose one");
+}
+
 /// A cell that two rows have would lose entries without a word.
 void check_cells(const System& s) {
   if (!s.cells) return;
@@ -247,8 +256,7 @@ Choice choose(const System& s, const Options& o) {
     bad_argument("more ranks (" + std::to_string(o.ranks) + ") than rows (" + std::to_string(s.A.n) + ")");
   check_partition(s, o);
   check_cells(s);
-  if (o.distribution != "rows" && !s.has_hmatrix())
-    bad_argument("distribution '" + o.distribution + "' is of H-matrices alone: leave it at rows");
+  check_distribution(s, o);
   auto chosen = choose_method(s, o);
   Choice c{chosen.method, chosen.why, preconditioner_of(s, o), chosen.symmetry};
   c.distribution = hmatrix::distribution(o.distribution);

@@ -24,7 +24,8 @@ class PanelProduct final : public Product {
     split_ = {{{0, project.early}}, {{project.early, i32(project.tasks.size())}}};
     if (split_.rest[0].size() == 0) split_.rest.clear();
     add_strips(rank, of.tree, terms, RowSet(of.own), of.first, own_);
-    add_strips(rank, of.tree, terms, of.share.rows.without(of.own), 0, others_);
+    if (const RowSet others = of.share.rows.without(of.own); others.size() > 0)
+      add_strips(rank, of.tree, terms, others, 0, others_);
   }
 
   void project(Rank& rank, Vec x) const override {
@@ -118,6 +119,7 @@ template std::unique_ptr<Product> panel_product(Rank&, const Layout<double>&);
 template std::unique_ptr<Product> panel_product(Rank&, const Layout<Number>&);
 
 void* EngineMemory::take(std::size_t bytes) {
+  if (bytes == 0) return nullptr;
   pieces_.emplace_back(rank_.engine().allocate_bytes(rank_, bytes), bytes);
   bytes_ += i64(bytes);
   return pieces_.back().first;
