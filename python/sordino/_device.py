@@ -107,6 +107,10 @@ class Library:
         """A copy in memory of the GPU."""
         return self.space.asarray(values, device=self.device)
 
+    def gathered(self, values: Any, places: Any) -> Any:
+        """values[places], a new array; `places` are the library's own."""
+        return self.space.take(values, places, axis=0)
+
 
 class Cupy(Library):
     """CuPy, whose devices are context managers."""
@@ -148,11 +152,31 @@ class Torch(Library):
     def given(self, values: np.ndarray) -> Any:
         return self.space.as_tensor(values, device=self.device)
 
+    def gathered(self, values: Any, places: Any) -> Any:
+        return values[places]
+
 
 def library_of(values: Any) -> Library:
     """The library of an array on a GPU."""
     name = type(values).__module__.partition(".")[0]
     return {"cupy": Cupy, "torch": Torch}.get(name, Library)(values)
+
+
+class Gather:
+    """vector[places], of vectors on GPUs: `places` are copied to a library's memory there once, 8 bytes a row."""
+
+    def __init__(self, places: np.ndarray) -> None:
+        self._places = places
+        self._there: dict[tuple[str, str], Any] = {}
+
+    def __call__(self, vector: Any) -> Any:
+        """A new array beside `vector`, shape (n,)."""
+        library = library_of(vector)
+        where = (type(vector).__module__, str(library.device))
+        with library.there():
+            if where not in self._there:
+                self._there[where] = library.given(self._places)
+            return library.gathered(vector, self._there[where])
 
 
 def dtype_of(values: Any, what: str) -> np.dtype:
@@ -235,12 +259,14 @@ class GpuVectors:
         with library.there():
             self.columns = [library.doubles(part) for part in parts]
         self._all: Any = None
+        self._places: list[Any] = []
 
     def places(self) -> list[Any]:
         """Where the core is to write x, one array for each column."""
         with self._library.there():
             self._all = self._library.empty((len(self.columns), self.shape[0]))
-        return [self._all[k] for k in range(len(self.columns))]
+        self._places = [self._all[k] for k in range(len(self.columns))]
+        return list(self._places)
 
     def rounded(self, x: Any) -> tuple[Any, Any]:
         """x in float32, and that in float64."""
@@ -249,9 +275,9 @@ class GpuVectors:
             return single, self._library.doubles(single)
 
     def joined(self, parts: list[Any]) -> Any:
-        """x of the shape of `values` from its columns, which lie without gaps; copied only if they were rounded."""
+        """x of the shape of `values` from its columns, without gaps; copied if they are not its places."""
         if len(self.shape) == 1:
             return parts[0]
         with self._library.there():
-            rounded = parts[0].dtype != self._all.dtype
-            return (self._library.space.stack(parts) if rounded else self._all).T
+            there = all(part is place for part, place in zip(parts, self._places, strict=True))
+            return (self._all if there else self._library.space.stack(parts)).T

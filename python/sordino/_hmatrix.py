@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator
 
+from ._hmatrix_products import EngineProduct, HMatrixProducts, TakesGpuVectors
 from ._native import core, translated
 from ._numbers import words
 from ._placement import check_devices, default_engine
@@ -152,14 +153,15 @@ def _waves(kernel: str, wavenumber: Any) -> dict[str, float]:
     return {} if wavenumber is None else {"wavenumber": number(wavenumber, "wavenumber")}
 
 
-class HMatrix(LinearOperator):  # type: ignore[misc]  # SciPy has no types
+class HMatrix(TakesGpuVectors):
     """A compressed matrix, shape (n, n): ``H @ x``, ``H.T @ x``, ``H.H @ x``, ``H @ X``; by :func:`sordino.hmatrix`.
 
     Its ``dtype`` is float64, or complex128 with the kernel helmholtz.
 
-    Products run on the threads of this process; :func:`sordino.solve` and :class:`sordino.Solver` distribute its rows
-    over ranks. Vectors are in the order of the surface's triangles. Of several vectors at once eight share a pass over
-    the matrix.
+    Products run on the threads of this process, and those with arrays of CuPy, PyTorch and others that are on a GPU run
+    on GPUs, which the first one copies the matrix to: as ``H.on("cuda") @ x``. :func:`sordino.solve` and
+    :class:`sordino.Solver` distribute its rows over ranks. Vectors are in the order of the surface's triangles. Of
+    several vectors at once eight share a pass of threads over the matrix.
 
     Attributes
     ----------
@@ -198,6 +200,42 @@ class HMatrix(LinearOperator):  # type: ignore[misc]  # SciPy has no types
         Rows and columns are places in :attr:`order`, the triangle at each place; a dense leaf has rank -1.
         """
         return np.ascontiguousarray(self.native.blocks()).view(BLOCK).reshape(-1)
+
+    def on(self, engine: str = "auto", **options: Any) -> HMatrixProducts:
+        """Products by ranks of an engine that hold the matrix, for vectors on the CPU or on GPUs.
+
+        Parameters
+        ----------
+        engine : {"auto", "host", "cuda"}
+            "auto": GPUs, where there are any.
+        **options
+            ``ranks``, ``devices``, ``transport``, ``distribution`` and ``timeout``, as for :class:`sordino.Solver`.
+
+        Returns
+        -------
+        scipy.sparse.linalg.LinearOperator, shape (n, n)
+            ``G @ x`` of shape (n,) or (n, k): arrays of NumPy, or those of CuPy, PyTorch and others on a GPU, where the
+            product is, too, with a copy of each that is put in order. Products with its transpose are by threads.
+
+        Raises
+        ------
+        BadArgument
+            For an option that is none of these, or an engine that is not here.
+        Unsupported
+            In several MPI processes.
+
+        Notes
+        -----
+        Each rank holds its share of the matrix, and two vectors of its rows, until the operator is dropped.
+        """
+        return HMatrixProducts(self, {"engine": engine, **options})
+
+    def _product_on_gpus(self, x: Any) -> Any:
+        return self._on_gpus(x)
+
+    @cached_property
+    def _on_gpus(self) -> EngineProduct:
+        return EngineProduct(self.native, self.dtype, self.order, {"engine": "cuda"})
 
     def diagonal(self) -> np.ndarray:
         """The diagonal, shape (n,), in the order of the triangles."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from . import _metis
 from ._callbacks import Callback, Function
 from ._matrix import CsrArrays
 from ._native import core, translated
+from ._permutation import Permutation
 from ._system import System
-from .errors import BadArgument, Unsupported
+from .errors import BadArgument
 from .log import logger
 
 
@@ -47,24 +49,17 @@ class Order:
         given: dict[str, Any] = {"cuts": list(self.cuts)} if self.cuts else {}
         return given | ({"cells": self.places} if self.partition == "boxes" else {})
 
+    @cached_property
+    def _permutation(self) -> Permutation | None:
+        return None if self.places is None else Permutation(self.places)
+
     def into(self, vectors: Any) -> Any:
-        """The caller's rows, shape (..., n), in the solver's order."""
-        if self.places is None or vectors is None:
-            return vectors
-        if not isinstance(vectors, np.ndarray):
-            whose = "an H-matrix" if self.rows is None else f"partition={self.partition!r}"
-            raise Unsupported(
-                f"{whose} has another order of rows, which is made on the CPU: hand over vectors in its memory"
-            )
-        return np.ascontiguousarray(np.asarray(vectors)[..., self.places])
+        """The caller's rows, shape (..., n), or (n,) on a GPU, in the solver's order."""
+        return vectors if self._permutation is None or vectors is None else self._permutation.into(vectors)
 
     def back(self, x: Any) -> Any:
         """The solver's rows, shape (n,), in the caller's order."""
-        if self.places is None or x is None:
-            return x
-        returned = np.empty_like(np.asarray(x))
-        returned[self.places] = x
-        return returned
+        return x if self._permutation is None or x is None else self._permutation.back(x)
 
     def values(self, values: np.ndarray) -> np.ndarray:
         """The caller's stored values in the solver's order."""

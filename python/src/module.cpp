@@ -9,18 +9,19 @@ namespace sordino::python {
 
 const char* commit();  // commit.cpp
 
-void define_boxes(nb::module_& m);          // boxes.cpp
-void define_comm(nb::module_& m);           // comm.cpp
-void define_comm_gpu(nb::module_& m);       // comm_gpu.cpp
-void define_communicator(nb::module_& m);   // communicator.cpp
-void define_delays(nb::module_& m);         // delays.cpp
-void define_dslash(nb::module_& m);         // dslash.cpp
-void define_faults(nb::module_& m);         // faults.cpp
-void define_hmatrix(nb::module_& m);        // hmatrix.cpp
-void define_hmatrix_model(nb::module_& m);  // hmatrix_model.cpp
-void define_paper_ways(nb::module_& m);     // paper_ways.cpp
-void define_rows(nb::module_& m);           // rows.cpp
-void define_solver(nb::module_& m);         // solver.cpp
+void define_boxes(nb::module_& m);             // boxes.cpp
+void define_comm(nb::module_& m);              // comm.cpp
+void define_comm_gpu(nb::module_& m);          // comm_gpu.cpp
+void define_communicator(nb::module_& m);      // communicator.cpp
+void define_delays(nb::module_& m);            // delays.cpp
+void define_dslash(nb::module_& m);            // dslash.cpp
+void define_faults(nb::module_& m);            // faults.cpp
+void define_hmatrix(nb::module_& m);           // hmatrix.cpp
+void define_hmatrix_model(nb::module_& m);     // hmatrix_model.cpp
+void define_hmatrix_products(nb::module_& m);  // hmatrix_products.cpp
+void define_paper_ways(nb::module_& m);        // paper_ways.cpp
+void define_rows(nb::module_& m);              // rows.cpp
+void define_solver(nb::module_& m);            // solver.cpp
 
 namespace {
 
@@ -142,6 +143,7 @@ NB_MODULE(_core, m) {
   py::define_faults(m);
   py::define_hmatrix(m);
   py::define_hmatrix_model(m);
+  py::define_hmatrix_products(m);
   py::define_paper_ways(m);
   py::define_rows(m);
   py::define_solver(m);

@@ -1,21 +1,16 @@
 // sordino._core.Solver: a matrix, or functions of Python's that stand for one, and what a solve takes and returns.
 #include <nanobind/stl/tuple.h>
 
-#include "convert.hpp"
+#include "callers_vector.hpp"
 #include "hmatrix.hpp"
 #include "of_process.hpp"
 #include "sordino/api/engines.hpp"
-#include "sordino/config.hpp"
 #include "sordino/linalg/storage_choice.hpp"
 
 namespace sordino::python {
 namespace {
 
 using Callable = std::shared_ptr<nb::object>;
-/// Of the host or of a GPU; given as a capsule of DLPack, too.
-template <class T>
-using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig>;
-
 /// A Python object that threads without the GIL may copy and drop.
 Callable shared(nb::object object) {
   return {new nb::object(std::move(object)), [](nb::object* o) {
@@ -27,13 +22,6 @@ Callable shared(nb::object object) {
 template <class T>
 nb::object view(T* words, i64 n) {
   return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(words, {std::size_t(n)}), nb::rv_policy::reference);
-}
-
-/// Builds without CUDA would take memory of a GPU for the host's.
-void require_reachable(int device_type, const char* what) {
-  bool host = device_type == nb::device::cpu::value || device_type == nb::device::cuda_host::value;
-  if (!host && !(SORDINO_WITH_CUDA && device_type == nb::device::cuda::value))
-    throw Error(Errc::unsupported, std::string(what) + " is in memory of a device that this build does not reach");
 }
 
 /// Calls f(x, y), arrays of n doubles that live for the call alone: it fills y. What it raises fails the ranks: Python's side
@@ -173,12 +161,12 @@ class PySolver {
   /// x: where the solution is to go; none: into a new array of the host.
   nb::dict solve(Vector<const double> b, const nb::object& x0, const nb::object& progress, const nb::dict& options,
                  const nb::object& look, const nb::object& x) {
-    size_matches(b, "the right-hand side");
+    require_words(b, n_, "the right-hand side");
     Vector<const double> first;
-    if (!x0.is_none()) size_matches(first = nb::cast<Vector<const double>>(x0), "x0");
+    if (!x0.is_none()) require_words(first = nb::cast<Vector<const double>>(x0), n_, "x0");
     const double* start = x0.is_none() ? nullptr : first.data();
     Vector<double> place;
-    if (!x.is_none()) size_matches(place = nb::cast<Vector<double>>(x), "x");
+    if (!x.is_none()) require_words(place = nb::cast<Vector<double>>(x), n_, "x");
     std::vector<double> made(x.is_none() ? static_cast<std::size_t>(n_) : 0);
     double* found = x.is_none() ? made.data() : place.data();
     Options wanted = solver_->options();
@@ -265,14 +253,6 @@ class PySolver {
     ~Looking() { watch.look = nb::object(); }
     Watching& watch;
   };
-
-  template <class Values>
-  void size_matches(const Values& v, const char* what) const {
-    require_reachable(v.device_type(), what);
-    if (i64(v.size()) != n_)
-      bad_argument(std::string(what) + " has " + std::to_string(v.size()) + " words, and vectors of the matrix " +
-                   std::to_string(n_));
-  }
 
   GivenSystem given_;
   Array<double> data_;

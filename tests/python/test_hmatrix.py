@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import pickle
 import sys
 from types import SimpleNamespace
 
@@ -207,3 +209,51 @@ def test_processes_share_gpus():
     assert [_hmatrix._share(4, process, 2) for process in range(2)] == [[0, 1], [2, 3]]
     assert [_hmatrix._share(3, process, 2) for process in range(2)] == [[0], [1, 2]]
     assert [_hmatrix._share(2, process, 4) for process in range(4)] == [[0], [1], [0], [1]]
+
+
+@pytest.mark.parametrize("distribution", ["rows", "leaves", "grid"])
+@pytest.mark.parametrize("ranks", [1, 3, 4])
+def test_an_engine_multiplies_as_threads_do(matrix, rng_of_today, ranks, distribution):
+    x = rng_of_today.standard_normal((matrix.shape[0], 3))
+    products = matrix.on("host", ranks=ranks, distribution=distribution)
+    assert isinstance(products, LinearOperator) and (products.engine, products.ranks) == ("host", ranks)
+    scale = np.abs(matrix @ np.abs(x)).max()
+    for _ in range(2):  # nothing is left of the product before
+        np.testing.assert_allclose(products @ x[:, 0], matrix @ x[:, 0], atol=1e-13 * scale)
+    np.testing.assert_allclose(products @ x, matrix @ x, atol=1e-13 * scale)
+    np.testing.assert_allclose(products @ (x + 2j * x), (1 + 2j) * (matrix @ x), atol=1e-13 * scale)
+    np.testing.assert_array_equal(products.T @ x, matrix.T @ x)
+    solution, info = gmres(products, matrix @ x[:, 0], rtol=1e-9)
+    assert info == 0 and np.linalg.norm(matrix @ (solution - x[:, 0])) <= 1e-8 * np.linalg.norm(
+        matrix @ x[:, 0]
+    )
+
+
+def test_an_engine_multiplies_complex_matrices(surface, rng_of_today):
+    waves = sordino.hmatrix(surface, EPS, leaf=10, kernel="helmholtz", wavenumber=2.0)
+    x = rng_of_today.standard_normal((waves.shape[0], 4)) @ [[1, 1], [1j, 0], [0, 1j], [0, 1]]
+    products = waves.on("host", ranks=2)
+    np.testing.assert_allclose(products @ x, waves @ x, atol=1e-13 * np.abs(waves @ np.abs(x)).max())
+    np.testing.assert_array_equal(products.H @ x, waves.H @ x)
+
+
+def test_an_engine_s_products_keep_their_matrix():
+    products = sordino.hmatrix(sordino.surfaces.sphere(3, 1)).on("host", ranks=2)
+    gc.collect()
+    assert np.isfinite(products @ np.ones(products.shape[0])).all()
+
+
+def test_what_an_engine_cannot_multiply_gets_a_sentence(matrix):
+    for options, sentence in (
+        ({"rtol": 1e-3}, "option 'rtol' is of solves"),
+        ({"engine": "model"}, "engine host or cuda"),
+        ({"ranks": matrix.shape[0] + 1}, "rows"),
+        ({"distribution": "columns"}, "distribution"),
+    ):
+        with pytest.raises(sordino.errors.BadArgument, match=sentence):
+            matrix.on(**options)
+    products = matrix.on("host", ranks=2)
+    with pytest.raises(ValueError, match=r"dimension mismatch|shape"):
+        products @ np.ones(3)
+    with pytest.raises(sordino.errors.Unsupported, match="pickled"):
+        pickle.dumps(products)

@@ -1,0 +1,133 @@
+"""Products with H-matrices that an engine holds: on GPUs, and for vectors there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator
+
+from . import _options
+from ._device import handed, is_complex_array, is_on_gpu, taken
+from ._native import core, translated
+from ._numbers import words
+from ._permutation import Permutation
+from ._placement import place
+from .errors import BadArgument, Unsupported
+
+if TYPE_CHECKING:
+    from ._hmatrix import HMatrix
+
+#: Options that say where products are computed.
+OPTIONS = ("engine", "ranks", "devices", "transport", "distribution", "timeout")
+
+
+class TakesGpuVectors(LinearOperator):  # type: ignore[misc]  # SciPy has no types
+    """An operator of SciPy, which takes arrays that NumPy sees, and arrays on GPUs besides."""
+
+    def _product_on_gpus(self, x: Any) -> Any:
+        """A x, for x of shape (n,) or (n, k) on a GPU."""
+        raise NotImplementedError
+
+    def dot(self, x: Any) -> Any:
+        """A x, as ``@`` has it: of one vector or several, on the CPU or on a GPU."""
+        return self._product_on_gpus(x) if is_on_gpu(x, "x") else super().dot(x)
+
+    def matvec(self, x: Any) -> Any:
+        """A x of one vector."""
+        return self._product_on_gpus(x) if is_on_gpu(x, "x") else super().matvec(x)
+
+    def matmat(self, X: Any) -> Any:
+        """A X of several vectors."""
+        return self._product_on_gpus(X) if is_on_gpu(X, "X") else super().matmat(X)
+
+
+class EngineProduct:
+    """y = A x by an engine that holds an H-matrix: the core's matrix, its dtype and order, and where to compute.
+
+    Raises
+    ------
+    BadArgument
+        For an option that says something else, or an engine that is not here.
+    Unsupported
+        In several MPI processes.
+    """
+
+    def __init__(self, native: Any, dtype: np.dtype, order: np.ndarray, given: dict[str, Any]) -> None:
+        options = _options.check(given)
+        for name in sorted(options.keys() - set(OPTIONS)):
+            raise BadArgument(f"option '{name}' is of solves: products take {', '.join(OPTIONS)}")
+        placed, described = place(options, len(order), None)
+        if described is not None:
+            raise BadArgument(
+                "products are on engine host or cuda, and engine model is for solves: take one of those"
+            )
+        self._dtype = dtype
+        self._permutation = Permutation(order)
+        with translated():
+            self._native = core().HMatrixProducts(native, placed)
+        self.n = len(order)
+        self.engine: str = placed["engine"]
+        self.ranks: int = self._native.ranks()
+
+    def __call__(self, x: Any) -> Any:
+        """Of x, shape (n,) or (n, k), where x is. Columns are multiplied one after the other."""
+        if is_complex_array(x) and self._dtype.kind == "f":
+            return self(x.real) + 1j * self(x.imag)
+        vectors = taken(x, self.n, "x", self._dtype.kind == "c")
+        places = vectors.places()
+        return vectors.joined([self._column(c, p) for c, p in zip(vectors.columns, places, strict=True)])
+
+    def _column(self, x: Any, place: Any) -> Any:
+        """Of one vector: into `place`, if it is on a GPU, and then into a copy in order."""
+        if place is None:
+            x, y = (
+                words(self._permutation.into(x.astype(self._dtype, copy=False))),
+                np.empty(self.n, self._dtype),
+            )
+            place = words(y)
+        else:
+            x, y = self._permutation.into(x), place
+        with translated():
+            self._native.multiply(handed(x), handed(place))
+        return self._permutation.back(y)
+
+
+class HMatrixProducts(TakesGpuVectors):
+    """``H @ x`` and ``H @ X`` by ranks of an engine, shape (n, n); made by :meth:`HMatrix.on`.
+
+    Vectors are of NumPy, or arrays of CuPy, PyTorch and others on a GPU, where the product is, too. Columns are
+    multiplied one after the other. Products with the transpose are those of `H`, on threads of this process.
+
+    Attributes
+    ----------
+    engine : str
+    ranks : int
+    """
+
+    def __init__(self, H: HMatrix, given: dict[str, Any]) -> None:
+        self._H = H
+        self._product = EngineProduct(H.native, H.dtype, H.order, given)
+        self.engine, self.ranks = self._product.engine, self._product.ranks
+        super().__init__(H.dtype, H.shape)
+
+    def _product_on_gpus(self, x: Any) -> Any:
+        return self._product(x)
+
+    def _matvec(self, x: np.ndarray) -> np.ndarray:
+        return self._product(x)
+
+    def _matmat(self, X: np.ndarray) -> np.ndarray:
+        return self._product(X)
+
+    def _rmatvec(self, x: Any) -> Any:
+        return self._H.rmatvec(x)
+
+    def _rmatmat(self, X: Any) -> Any:
+        return self._H.rmatmat(X)
+
+    def __reduce__(self) -> Any:
+        raise Unsupported("products on an engine hold its threads or GPUs, and cannot be pickled or copied")
+
+    def __repr__(self) -> str:
+        return f"<sordino products with {self._H!r} on engine {self.engine}, ranks {self.ranks}>"

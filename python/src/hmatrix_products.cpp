@@ -1,0 +1,48 @@
+// sordino._core.HMatrixProducts: products with an H-matrix on an engine.
+#include "sordino/api/hmatrix_products.hpp"
+
+#include "callers_vector.hpp"
+#include "hmatrix.hpp"
+#include "of_process.hpp"
+
+namespace sordino::python {
+namespace {
+
+class PyHMatrixProducts {
+ public:
+  PyHMatrixProducts(const PyHMatrix& matrix, const nb::dict& options) : words_(matrix.words() * matrix.size()) {
+    Options o;
+    update(o, options);
+    nb::gil_scoped_release release;
+    auto make = [&](const auto* held) {
+      if (held) products_ = OfProcess<HMatrixProducts>(new HMatrixProducts(*held, o));
+    };
+    make(matrix.matrix<double>());
+    make(matrix.matrix<hmatrix::Number>());
+  }
+
+  void multiply(Vector<const double> x, Vector<double> y) {
+    require_words(x, words_, "x");
+    require_words(y, words_, "y");
+    nb::gil_scoped_release release;
+    products_->multiply(x.data(), y.data());
+  }
+
+  int ranks() const { return products_->ranks(); }
+
+ private:
+  i64 words_;  // of a vector
+  OfProcess<HMatrixProducts> products_;
+};
+
+}  // namespace
+
+void define_hmatrix_products(nb::module_& m) {
+  using namespace nb::literals;
+  nb::class_<PyHMatrixProducts>(m, "HMatrixProducts")
+      .def(nb::init<const PyHMatrix&, nb::dict>(), "matrix"_a, "options"_a, nb::keep_alive<1, 2>())
+      .def("multiply", &PyHMatrixProducts::multiply, "x"_a, "y"_a)
+      .def("ranks", &PyHMatrixProducts::ranks);
+}
+
+}  // namespace sordino::python

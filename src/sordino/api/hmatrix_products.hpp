@@ -1,0 +1,37 @@
+// y = A x with an H-matrix that an engine holds, between vectors of callers, wherever these are.
+#pragma once
+#include <memory>
+
+#include "sordino/api/options.hpp"
+#include "sordino/hmatrix/hmatrix.hpp"
+
+namespace sordino {
+
+/// An engine, a rank's share of the matrix on each of its ranks, and two vectors.
+class HMatrixProducts {
+ public:
+  /// Shares the matrix, which must outlive this, over the ranks of the options' engine, as a solver does. Memory of each rank:
+  /// its share (HMatrixOperator::bytes), and x and y of its rows with the rows of x that it gathers. Throws Error;
+  /// `unsupported` with ranks in several processes: rows of the result stay where they are computed.
+  template <class V>
+  HMatrixProducts(const hmatrix::HMatrixOf<V>& matrix, const Options& options);
+  HMatrixProducts(HMatrixProducts&&) noexcept;
+  ~HMatrixProducts();
+
+  /// x and y [n], of a complex matrix [n][2], in the order of its tree; memory of the host or of any GPU. From GPU to GPU each
+  /// rank copies its rows; where the engine is no device they go by way of the host. What the legacy default stream has to do
+  /// on them is waited for, and y is complete when this returns. Reads the matrix once; a NaN of x is one of y. One exchange,
+  /// hidden behind the terms of a rank's own rows. Later products make no allocation where x and y are where ranks reach them.
+  void multiply(const double* x, double* y);
+
+  int ranks() const;
+
+ private:
+  struct State;
+  struct Release {
+    void operator()(State* state) const;  // keeps it for a rank that never came back
+  };
+  std::unique_ptr<State, Release> state_;
+};
+
+}  // namespace sordino

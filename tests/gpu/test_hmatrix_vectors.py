@@ -1,0 +1,104 @@
+"""H-matrices and vectors in memory of GPUs, of CuPy and PyTorch. Skipped where there is no GPU, or no such library."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sordino
+from sordino import _core
+
+REASON = _core.devices()["reason"]
+pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON or "there is a GPU")
+
+
+@pytest.fixture(params=["cupy", "torch"])
+def library(request: pytest.FixtureRequest) -> SimpleNamespace:
+    space = pytest.importorskip(request.param)
+    if request.param == "cupy":
+        return SimpleNamespace(array=space.asarray, host=lambda a: a.get(), kind=space.ndarray)
+    if not space.cuda.is_available():
+        pytest.skip("this PyTorch has no CUDA")
+    return SimpleNamespace(
+        array=lambda a: space.from_numpy(np.ascontiguousarray(a)).cuda(),
+        host=lambda a: a.cpu().numpy(),
+        kind=space.Tensor,
+    )
+
+
+@pytest.fixture(scope="module")
+def matrix() -> sordino.HMatrix:
+    return sordino.hmatrix(sordino.surfaces.sphere(7, 12), 1e-7)
+
+
+@pytest.fixture(scope="module")
+def x(matrix: sordino.HMatrix) -> np.ndarray:
+    return np.random.default_rng(11).standard_normal((matrix.shape[0], 3))
+
+
+def on_gpu(library: SimpleNamespace, found: Any) -> np.ndarray:
+    assert isinstance(found, library.kind) and found.__dlpack_device__()[0] == 2
+    return library.host(found)
+
+
+def check(found: np.ndarray, wanted: np.ndarray) -> None:
+    assert found.shape == wanted.shape
+    np.testing.assert_allclose(found, wanted, atol=1e-12 * np.abs(wanted).max())
+
+
+def test_products_are_where_vectors_are(
+    library: SimpleNamespace, matrix: sordino.HMatrix, x: np.ndarray
+) -> None:
+    for _ in range(2):
+        check(on_gpu(library, matrix @ library.array(x[:, 0])), matrix @ x[:, 0])
+    check(on_gpu(library, matrix @ library.array(x)), matrix @ x)
+    check(on_gpu(library, matrix.matvec(library.array(x[:, 1]))), matrix @ x[:, 1])
+    check(on_gpu(library, matrix @ library.array(x + 1j * x[::-1])), matrix @ (x + 1j * x[::-1]))
+    check(on_gpu(library, matrix @ library.array(x.astype(np.float32))), matrix @ x.astype(np.float32))
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_vectors_of_the_cpu_are_multiplied_there_too(
+    matrix: sordino.HMatrix, x: np.ndarray, ranks: int
+) -> None:
+    products = matrix.on("cuda", ranks=ranks)
+    assert products.engine == "cuda" and products.ranks == ranks
+    check(products @ x, matrix @ x)
+    check(products.T @ x, matrix.T @ x)
+
+
+def test_threads_multiply_what_comes_from_a_gpu(
+    library: SimpleNamespace, matrix: sordino.HMatrix, x: np.ndarray
+) -> None:
+    check(on_gpu(library, matrix.on("host", ranks=2) @ library.array(x)), matrix @ x)
+
+
+def test_complex_matrices(library: SimpleNamespace) -> None:
+    waves = sordino.hmatrix(sordino.surfaces.sphere(5, 7), 1e-7, kernel="helmholtz", wavenumber=2.0)
+    x = np.random.default_rng(12).standard_normal((waves.shape[0], 2)) @ [1, 1j]
+    check(on_gpu(library, waves @ library.array(x)), waves @ x)
+
+
+@pytest.mark.parametrize("columns", [None, 2])
+def test_systems_are_solved_where_b_is(
+    library: SimpleNamespace, matrix: sordino.HMatrix, x: np.ndarray, columns: int | None
+) -> None:
+    b = matrix @ (x[:, 0] if columns is None else x[:, :columns])
+    found = sordino.solve(matrix, library.array(b), engine="cuda", rtol=1e-10)
+    solved = on_gpu(library, found.x)
+    assert found.converged and solved.shape == b.shape
+    assert np.linalg.norm(b - matrix @ solved) <= 2e-10 * np.linalg.norm(b)
+    again = sordino.solve(matrix, library.array(b), x0=found.x, engine="cuda", rtol=1e-9)
+    assert again.iterations == 0
+
+
+def test_orders_of_boxes_are_made_on_gpus(library: SimpleNamespace) -> None:
+    A = sordino.problems.poisson(12, 10, 8)
+    b = np.random.default_rng(13).standard_normal(A.shape[0])
+    options = {"ranks": 2, "partition": "boxes", "grid": (12, 10, 8), "rtol": 1e-10}
+    found = sordino.solve(A, library.array(b), engine="cuda", **options)
+    assert found.converged
+    assert np.linalg.norm(b - A @ on_gpu(library, found.x)) <= 1.1e-10 * np.linalg.norm(b)
