@@ -1,16 +1,21 @@
 #include "sordino/linalg/poisson.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
 
 #include "sordino/base/error.hpp"
+#include "sordino/base/parallel.hpp"
 
 namespace sordino {
 namespace {
 
+constexpr i64 least_of_a_thread = 1 << 15;  // cells
+
 struct Box {
   i64 nx, ny, nz;
+  int stencil;
   double contrast;
 
   bool inside(i64 x, i64 y, i64 z) const { return x >= 0 && y >= 0 && z >= 0 && x < nx && y < ny && z < nz; }
@@ -19,6 +24,37 @@ struct Box {
     double u = (double(x) + 0.5) / double(nx) - 0.5, v = (double(y) + 0.5) / double(ny) - 0.5,
            w = (double(z) + 0.5) / double(nz) - 0.5;
     return u * u + v * v + w * w < 0.09 ? contrast : 1.0;
+  }
+  bool reaches(int a, int b, int c) const { return stencil == 27 || std::abs(a) + std::abs(b) + std::abs(c) <= 1; }
+
+  /// Entries of a plane of cells.
+  i64 entries(i64 z) const {
+    const i64 along_x = 3 * nx - 2, along_y = 3 * ny - 2, along_z = 1 + (z > 0) + (z + 1 < nz);
+    return stencil == 27 ? along_x * along_y * along_z : ny * along_x + nx * along_y + nx * ny * (along_z - 2);
+  }
+
+  /// Writes a cell's row and returns how many entries it has.
+  i64 write(i64 x, i64 y, i64 z, i32* indices, double* values) const {
+    const double mine = k(x, y, z);
+    double sum = 0;
+    i64 n = 0, diagonal = 0;
+    for (int c = -1; c <= 1; c++)
+      for (int b = -1; b <= 1; b++)
+        for (int a = -1; a <= 1; a++) {
+          if (!reaches(a, b, c)) continue;
+          if (!a && !b && !c) {
+            diagonal = n;
+            indices[n++] = i32(row(x, y, z));
+            continue;
+          }
+          const double other = k(x + a, y + b, z + c), face = 2 * mine * other / (mine + other);
+          sum += face;
+          if (!inside(x + a, y + b, z + c)) continue;
+          indices[n] = i32(row(x + a, y + b, z + c));
+          values[n++] = -face;
+        }
+    values[diagonal] = sum;
+    return n;
   }
 };
 
@@ -30,38 +66,24 @@ CsrMatrix poisson(i64 nx, i64 ny, i64 nz, int stencil, double contrast) {
   if (!(contrast > 0) || !std::isfinite(contrast)) bad_argument("the contrast must be a finite number > 0");
   if (double(nx) * double(ny) * double(nz) > double(std::numeric_limits<i32>::max()))
     throw Error(Errc::unsupported, "more than 2^31 cells are not supported");
-  Box box{nx, ny, nz, contrast};
+  const Box box{nx, ny, nz, stencil, contrast};
+  std::vector<i64> before(std::size_t(nz) + 1, 0);  // each plane
+  for (i64 z = 0; z < nz; z++) before[std::size_t(z) + 1] = before[std::size_t(z)] + box.entries(z);
   CsrMatrix A;
   A.n = nx * ny * nz;
-  A.indptr.reserve(std::size_t(A.n) + 1);
-  A.indices.reserve(std::size_t(A.n) * stencil);
-  A.values.reserve(std::size_t(A.n) * stencil);
-  A.indptr.push_back(0);
-  for (i64 z = 0; z < nz; z++)
-    for (i64 y = 0; y < ny; y++)
-      for (i64 x = 0; x < nx; x++) {
-        double mine = box.k(x, y, z), sum = 0;
-        std::size_t diagonal = 0;
-        for (int c = -1; c <= 1; c++)
-          for (int b = -1; b <= 1; b++)
-            for (int a = -1; a <= 1; a++) {
-              bool centre = !a && !b && !c;
-              if (stencil == 7 && std::abs(a) + std::abs(b) + std::abs(c) > 1) continue;
-              if (centre) {
-                diagonal = A.values.size();
-                A.indices.push_back(i32(box.row(x, y, z)));
-                A.values.push_back(0);
-                continue;
-              }
-              double other = box.k(x + a, y + b, z + c), face = 2 * mine * other / (mine + other);
-              sum += face;
-              if (!box.inside(x + a, y + b, z + c)) continue;
-              A.indices.push_back(i32(box.row(x + a, y + b, z + c)));
-              A.values.push_back(-face);
-            }
-        A.values[diagonal] = sum;
-        A.indptr.push_back(i64(A.values.size()));
-      }
+  A.indptr.resize(std::size_t(A.n) + 1);
+  A.indices.resize(std::size_t(before.back()));
+  A.values.resize(std::size_t(before.back()));
+  auto planes = [&](i64 begin, i64 end) {
+    i64 at = before[std::size_t(begin)];
+    for (i64 z = begin; z < end; z++)
+      for (i64 y = 0; y < ny; y++)
+        for (i64 x = 0; x < nx; x++) {
+          at += box.write(x, y, z, &A.indices[std::size_t(at)], &A.values[std::size_t(at)]);
+          A.indptr[std::size_t(box.row(x, y, z)) + 1] = at;
+        }
+  };
+  for_parts(0, nz, planes, std::max<i64>(1, least_of_a_thread / (nx * ny)));
   return A;
 }
 
