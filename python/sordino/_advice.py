@@ -7,10 +7,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from ._facts import is_symmetric, looks_asymmetric, maps_ones_to_zero
+from ._facts import is_asymmetric_hmatrix, is_symmetric, looks_asymmetric, maps_ones_to_zero
 from ._matrix import CsrArrays
 from ._native import core
 from ._solution import callers_level
+from ._system import System
 from .errors import AsymmetryWarning
 
 _OTHER_METHOD = "; use bicgstab"  # the core's advice where a matrix seems indefinite
@@ -22,9 +23,13 @@ def _symmetric_methods() -> frozenset[str]:
 
 
 class Suitability:
-    """Whether a real matrix, and new values of it, suit the method that is asked for. Cost: that of a sample."""
+    """Whether a matrix, and new values of it, suit the method that is asked for.
 
-    def __init__(self, rows: CsrArrays | None, method: str) -> None:
+    Cost: that of a sample; of an H-matrix, with a method that needs symmetry, a pass over it.
+    """
+
+    def __init__(self, system: System, method: str) -> None:
+        rows = system.rows
         self._method = method
         self._known: dict[str, bool] = {}  # of the values as they are
         self._needs_symmetry = rows is not None and not rows.complex and method in _symmetric_methods()
@@ -35,6 +40,8 @@ class Suitability:
             )  # then the core has taken cg or its kin
         elif rows is not None:
             self.look(rows)
+        elif (matrix := system.given.get("hmatrix")) and method in _symmetric_methods():
+            self._look_at_hmatrix(matrix)
 
     def look(self, rows: CsrArrays) -> None:
         """Warn of what a sample of new entries shows."""
@@ -42,11 +49,19 @@ class Suitability:
         if self._needs_symmetry and looks_asymmetric(rows):
             chosen = self._method == "auto"
             taken = "the solver that was chosen for the first values" if chosen else f"solver {self._method}"
-            warnings.warn(
-                f"the matrix is not symmetric, which {taken} needs: set up a solver with solver='bicgstab'",
-                AsymmetryWarning,
-                stacklevel=callers_level(),
-            )
+            self._warn(taken)
+
+    def _look_at_hmatrix(self, matrix: Any) -> None:
+        if is_asymmetric_hmatrix(matrix):
+            self._warn(f"solver {self._method}")
+
+    @staticmethod
+    def _warn(taken: str) -> None:
+        warnings.warn(
+            f"the matrix is not symmetric, which {taken} needs: set up a solver with solver='bicgstab'",
+            AsymmetryWarning,
+            stacklevel=callers_level(),
+        )
 
     def advised(self, raw: dict[str, Any], rows: CsrArrays | None, singular: bool) -> dict[str, Any]:
         """What the core has said, with a sentence more where the matrix explains the failure.

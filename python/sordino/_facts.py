@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ._hmatrix import product_of
 from ._matrix import CsrArrays
 
 _ROUNDING = 1e-12  # relative, as in the core
@@ -55,6 +56,18 @@ def looks_asymmetric(rows: CsrArrays) -> bool:
     there = (low < rows.indptr[column + 1]) & (rows.indices[image] == row)
     mirrored = np.where(there, rows.data[image], 0.0)
     return bool((np.abs(mirrored - rows.data[at]) > _SUMS_ROUNDING * np.abs(rows.data[at])).any())
+
+
+def is_asymmetric_hmatrix(native: Any) -> bool:
+    """Whether an H-matrix of the core's differs from its transpose by more than its compression explains.
+
+    Of random x and y, (y, H x) - (x, H y) has the standard deviation norm(H - H^T). Cost: a pass over the matrix.
+    """
+    facts = native.statistics()
+    x = np.random.default_rng(0).standard_normal((native.size(), 2))
+    y = product_of(native, x)
+    skew = abs(x[:, 1] @ y[:, 0] - x[:, 0] @ y[:, 1])
+    return bool(skew > 10 * max(facts["compression_error"], _ROUNDING) * facts["norm"])
 
 
 def maps_ones_to_zero(rows: CsrArrays) -> bool:

@@ -124,7 +124,7 @@ class Solver:
             self._core: Any = core().Solver(
                 *system.arrays(), system.n, self._options, described, **({"given": given} if given else {})
             )
-        self._suits = Suitability(system.rows, self.options["solver"])
+        self._suits = Suitability(system, self.options["solver"])
 
     @property
     def options(self) -> dict[str, Any]:

@@ -152,3 +152,19 @@ def test_a_singular_file_without_a_right_hand_side_is_no_empty_success(cli, tmp_
     code, out, err = cli("solve", tmp_path / "N.npz", "--engine", "host", "--ranks", 2)
     assert "b = A*z" in out + err and "--nullspace constant says so" in out + err
     assert code == 0 and "after 0 iterations" not in out
+
+
+@pytest.mark.parametrize(
+    ("solver", "kernel"), [("cg", {}), ("pcg1", {}), ("cocg", {"kernel": "helmholtz", "wavenumber": 2.0})]
+)
+def test_an_h_matrix_that_is_not_symmetric_is_named(solver, kernel) -> None:
+    H = sordino.hmatrix(sordino.surfaces.sphere(4, 5), 1e-6, **kernel)
+    with pytest.warns(sordino.AsymmetryWarning, match=f"not symmetric, which solver {solver} needs"):
+        reason(H, np.ones(H.shape[0]), solver=solver, maxiter=5)
+
+
+def test_an_h_matrix_as_asymmetric_as_its_compression_is_not_named() -> None:
+    H = sordino.hmatrix(sordino.surfaces.sphere(6, 7), 0.2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert reason(H, np.ones(H.shape[0]), solver="cg", maxiter=5)
