@@ -59,9 +59,31 @@ def test_an_engine_s_products_and_iterations_are_measured(cli):
     assert row["iteration_seconds"] > 0 and row["product_seconds"] > 0 and row["held_bytes"] > 0
 
 
+def test_waves_are_measured_as_other_kernels_are(cli):
+    argv = [
+        "--kernel",
+        "helmholtz",
+        "--wavenumber",
+        2,
+        "--ways",
+        "aca+",
+        "--repeats",
+        1,
+        "--threads",
+        2,
+        "--json",
+    ]
+    code, out, _ = cli("bench", "hmatrix", "sphere:5,4", *argv)
+    (row,) = json.loads(out)["measured"]
+    assert code == 0 and row["kernel"] == "helmholtz" and row["dense_bytes"] == 16 * row["n"] ** 2
+    assert row["core_seconds_a_value"] == pytest.approx(row["seconds"] * 2 / (row["stored_bytes"] / 16))
+
+
 @pytest.mark.parametrize(
     ("argv", "sentence"),
     [
+        (["--kernel", "helmholtz"], "kernel helmholtz needs a wavenumber"),
+        (["--wavenumber", "2"], "wavenumber belongs to kernel helmholtz"),
         (["--engine", "model"], "--engine is host or cuda for a measurement, not 'model'"),
         (["--engine", "host", "--ranks", "0"], "--ranks and --iterations are at least 1"),
         (["--ways", "svd"], "--ways is of aca+, aca, full, hacapk aca+, hacapk aca, not 'svd'"),

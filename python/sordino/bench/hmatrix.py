@@ -61,7 +61,9 @@ def main(argv: Sequence[str]) -> int:
     runs = {"engine": given.engine, "ranks": ranks, "solver": given.solver} if given.engine else None
     if given.build not in ("host", "cuda"):
         raise BadArgument(f"--build is host or cuda, not '{given.build}'")
-    how: dict[str, Any] = {"engine": given.build}
+    how: dict[str, Any] = {"engine": given.build, "kernel": given.kernel}
+    if given.wavenumber:
+        how["wavenumber"] = number(given.wavenumber, "--wavenumber")
     if given.exact:
         how["probes"] = max(s.n for s in surfaces)
     cores = threads or (os.cpu_count() or 1)
@@ -103,11 +105,12 @@ def measure(
     times = 1 if runs and by_threads else repeats
     H, seconds = _built(times, lambda: hmatrix(surface, eps, threads=threads, **WAYS[way], **how))
     facts = {**H.statistics, "seconds": seconds}
+    values = facts["stored_bytes"] / H.dtype.itemsize
     timed = engine_times(H, runs, repeats, iterations) if runs else host_times(H, repeats)
     ours = {
         "bench": "hmatrix", "surface": surface.name, "n": surface.n, "eps": eps, "way": way, "threads": threads,
-        "build": how["engine"], **{name: facts[name] for name in facts if name != "norm"},
-        **({"core_seconds_a_value": seconds * threads / (facts["stored_bytes"] / 8)} if by_threads else {}), **timed,
+        "build": how["engine"], "kernel": how["kernel"], **{name: facts[name] for name in facts if name != "norm"},
+        **({"core_seconds_a_value": seconds * threads / values} if by_threads else {}), **timed,
         "product_bytes_a_second": facts["stored_bytes"] / timed["product_seconds"],
     }  # fmt: skip
     return [ours, *([] if cublas is None else _paper_ways.measure(H, ours, repeats, cublas))]
@@ -168,6 +171,13 @@ def _parser() -> Parser:
     parser.add_argument(
         "--build", default="host", metavar="NAME", help="who computes blocks: host (default) or cuda"
     )
+    parser.add_argument(
+        "--kernel",
+        default="laplace",
+        metavar="NAME",
+        help="laplace (default), or helmholtz with --wavenumber",
+    )
+    parser.add_argument("--wavenumber", default="", metavar="K", help="of helmholtz, in 1/m")
     parser.add_argument("--repeats", default="3", metavar="N", help="the best of so many (default 3)")
     parser.add_argument(
         "--engine", default="", metavar="NAME", help="host or cuda: measure a solver's products there"
