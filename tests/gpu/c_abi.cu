@@ -2,6 +2,7 @@
 #include "on_gpu.hpp"
 #include "sordino/api/sordino.h"
 #include "sordino/linalg/poisson.hpp"
+#include "unit/fresh.hpp"
 
 using namespace sordino;
 using test::OnGpu;
@@ -30,9 +31,10 @@ void check_matrix_on_gpu(const CsrMatrix& A, const std::vector<double>& b, const
 }  // namespace
 
 TEST("a C program solves on GPUs with a matrix and vectors of the host or of a GPU, to the same bits") {
+  NOTE(fresh::said());
   test::need_gpu();
   CsrMatrix A = poisson(12, 11, 10, 7, 1.0);
-  std::vector<double> b = test::random_vector(A.n, std::random_device()()), x(b.size());
+  std::vector<double> b = test::random_vector(A.n, unsigned(fresh::seed())), x(b.size());
   std::vector<i64> columns(A.indices.begin(), A.indices.end());
   sordino_rows rows{0, A.n, A.indptr.data(), columns.data(), A.values.data(), 64, 0};
   sordino_solver* solver = nullptr;
@@ -58,9 +60,10 @@ TEST("a C program solves on GPUs with a matrix and vectors of the host or of a G
 }
 
 TEST("a C program names its stream, and b is read behind it") {
+  NOTE(fresh::said());
   test::need_gpu();
   CsrMatrix A = poisson(9, 11, 10, 7, 1.0);
-  std::vector<double> b = test::random_vector(A.n, std::random_device()()), x(b.size());
+  std::vector<double> b = test::random_vector(A.n, unsigned(fresh::seed())), x(b.size());
   sordino_rows rows{0, A.n, nullptr, A.indices.data(), A.values.data(), 32, 0};
   std::vector<std::int32_t> starts(A.indptr.begin(), A.indptr.end());
   rows.row_starts = starts.data();

@@ -5,6 +5,7 @@
 #include "on_gpu.hpp"
 #include "sordino/api/solver.hpp"
 #include "sordino/linalg/poisson.hpp"
+#include "unit/fresh.hpp"
 
 using namespace sordino;
 using test::OnGpu;
@@ -21,7 +22,10 @@ __global__ void pass_time(unsigned long long nanoseconds) {
 }
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-unsigned fresh() { return std::random_device()(); }
+unsigned drawn() {
+  static fresh::Random random(31);
+  return unsigned(random.whole(0, 1 << 30));
+}
 
 Options options(int ranks, const std::string& engine = "cuda") {
   Options o;
@@ -58,8 +62,9 @@ void test::keep_busy(cudaStream_t stream, double seconds) {
 }
 
 TEST("vectors on a GPU give the bits of those on the host") {
+  NOTE(fresh::said());
   test::need_gpu();
-  unsigned seed = fresh();
+  unsigned seed = drawn();
   NOTE("seed = ", seed);
   for (CsrMatrix A : {poisson(5, 1, 1, 7, 1.0), poisson(13, 11, 7, 7, 10.0), poisson(61, 60, 59, 7, 1.0)})
     for (int ranks : ranks_here())
@@ -75,10 +80,11 @@ TEST("vectors on a GPU give the bits of those on the host") {
 }
 
 TEST("each vector may be somewhere else, and x may be b") {
+  NOTE(fresh::said());
   test::need_gpu();
   CsrMatrix A = poisson(14, 9, 8, 7, 1.0);
   Solver solver(A.view(), options(2));
-  auto b = test::random_vector(A.n, fresh()), x = solve_here(solver, b);
+  auto b = test::random_vector(A.n, drawn()), x = solve_here(solver, b);
   std::vector<double> found(b.size());
   OnGpu<double> both(b);
   solver.solve(both.get(), found.data());
@@ -90,10 +96,11 @@ TEST("each vector may be somewhere else, and x may be b") {
 }
 
 TEST("vectors on a GPU that has no rank travel to those that have") {
+  NOTE(fresh::said());
   test::need_gpu();
   if (test::gpus() < 2) SKIP("two GPUs are needed, and here is ", test::gpus());
   CsrMatrix A = poisson(17, 16, 15, 7, 1.0);
-  auto b = test::random_vector(A.n, fresh());
+  auto b = test::random_vector(A.n, drawn());
   for (const char* devices : {"0", "1"}) {
     Options o = options(1);
     o.devices = devices;
@@ -112,9 +119,10 @@ TEST("vectors on a GPU that has no rank travel to those that have") {
 }
 
 TEST("the thread's current device stays what it was") {
+  NOTE(fresh::said());
   test::need_gpu();
   CsrMatrix A = poisson(9, 8, 7, 7, 1.0);
-  auto b = test::random_vector(A.n, fresh());
+  auto b = test::random_vector(A.n, drawn());
   for (int device = 0; device < test::gpus(); device++) {
     cuda::OnDevice on(device);
     {
@@ -137,9 +145,10 @@ TEST("the thread's current device stays what it was") {
 // The vectors hold NaN, which would be refused, and x what must be overwritten, until the streams come to what is written
 // there.
 TEST("work of the caller's streams is waited for, before b is read and before x is written") {
+  NOTE(fresh::said());
   test::need_gpu();
   CsrMatrix A = poisson(15, 14, 13, 7, 1.0);
-  auto b = test::random_vector(A.n, fresh());
+  auto b = test::random_vector(A.n, drawn());
   int device = test::gpus() - 1;
   cuda::OnDevice on(device);
   Solver solver(A.view(), options(2));
@@ -167,12 +176,13 @@ TEST("work of the caller's streams is waited for, before b is read and before x 
 }
 
 TEST("a NaN or Inf on a GPU is found wherever it stands, the first one is named, and the solver goes on") {
+  NOTE(fresh::said());
   test::need_gpu();
   for (CsrMatrix A : {poisson(11, 1, 1, 7, 1.0), poisson(60, 59, 61, 7, 1.0)}) {  // less than a warp; more than all threads
     Solver solver(A.view(), options(1));
-    auto b = test::random_vector(A.n, fresh());
+    auto b = test::random_vector(A.n, drawn());
     auto x = solve_here(solver, b);
-    std::mt19937_64 generator(fresh());
+    std::mt19937_64 generator(drawn());
     std::vector<i64> rows{0, A.n / 2, A.n - 1, i64(generator() % u64(A.n))};
     for (i64 row : rows) {
       NOTE("n = ", A.n, ", row = ", row);
@@ -190,9 +200,10 @@ TEST("a NaN or Inf on a GPU is found wherever it stands, the first one is named,
 }
 
 TEST("what is far from 1, and ranks that are not on GPUs, are reached by way of the host") {
+  NOTE(fresh::said());
   test::need_gpu();
   CsrMatrix A = poisson(8, 9, 10, 7, 1.0);
-  auto b = test::random_vector(A.n, fresh());
+  auto b = test::random_vector(A.n, drawn());
   for (const char* engine : {"cuda", "host"}) {
     Solver solver(A.view(), options(2, engine));
     for (double scale : {1.0, 1e-200, 1e200}) {
@@ -208,10 +219,11 @@ TEST("what is far from 1, and ranks that are not on GPUs, are reached by way of 
 }
 
 TEST("a callback hears the same of b on a GPU") {
+  NOTE(fresh::said());
   test::need_gpu();
   CsrMatrix A = poisson(48, 48, 48, 7, 1.0);
   Solver solver(A.view(), options(1));
-  OnGpu<double> b(test::random_vector(A.n, fresh())), x(std::vector<double>(std::size_t(A.n)));
+  OnGpu<double> b(test::random_vector(A.n, drawn())), x(std::vector<double>(std::size_t(A.n)));
   double last = 0;
   Report r = solver.solve(b.get(), x.get(), nullptr, [&](int, double residual) { return last = residual, false; });
   CHECK(r.status == Status::converged);
@@ -219,9 +231,10 @@ TEST("a callback hears the same of b on a GPU") {
 }
 
 TEST("a matrix on a GPU, and new values for it; refused ones change nothing") {
+  NOTE(fresh::said());
   test::need_gpu();
   CsrMatrix A = poisson(12, 10, 9, 7, 1.0);
-  auto b = test::random_vector(A.n, fresh());
+  auto b = test::random_vector(A.n, drawn());
   for (const char* engine : {"cuda", "host"}) {
     NOTE(engine);
     Solver here(A.view(), options(2, engine));

@@ -55,8 +55,10 @@ def test_every_method_does_what_the_host_does(method: str, ranks: int) -> None:
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 @pytest.mark.parametrize("method", METHODS)
-def test_deterministic_solves_have_the_bits_of_the_host(method: str, ranks: int) -> None:
-    rng = np.random.default_rng()
+def test_deterministic_solves_have_the_bits_of_the_host(
+    method: str, ranks: int, rng_of_today: np.random.Generator
+) -> None:
+    rng = rng_of_today
     A = poisson(*rng.integers(9, 25, 3).tolist(), stencil=27, contrast=1e4)
     b = rng.standard_normal(A.shape[0])
     ours = solve(A, b, solver=method, engine="cuda", ranks=ranks, deterministic="on")

@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -27,14 +26,6 @@ def _load(name):
 
 fake = _load("fake_core")
 bem_reference = _load("bem_reference")
-
-
-@pytest.fixture
-def rng_of_today():
-    """Fresh random numbers; ``SORDINO_TEST_SEED=123`` repeats those of a test that failed, as in the C++ tests."""
-    seed = int(os.environ.get("SORDINO_TEST_SEED") or time.time_ns())
-    print(f"SORDINO_TEST_SEED={seed}")  # shown if the test fails
-    return np.random.default_rng(seed)
 
 
 @pytest.fixture
