@@ -33,17 +33,22 @@ struct DeviceArrayOf {
   T* take(i64 count) { return static_cast<T*>(memory.take(count * i64(sizeof(T)))); }
 };
 
-/// A table on the current device, in another order.
+/// A table on the current device.
+template <class T>
+const T* put(DeviceArrayOf<T>& to, std::span<const T> table) {
+  T* data = to.take(i64(table.size()));
+  cuda::call("cudaMemcpyAsync", cudaMemcpyAsync(data, table.data(), table.size_bytes(), cudaMemcpyHostToDevice, nullptr));
+  cuda::call("cudaStreamSynchronize", cudaStreamSynchronize(nullptr));
+  return data;
+}
+
+/// The same in another order.
 template <class T>
 const T* put_in_order(DeviceArrayOf<T>& to, const std::vector<T>& table, std::span<const i32> order) {
   std::vector<T> ordered;
   ordered.reserve(order.size());
   for (i32 k : order) ordered.push_back(table[std::size_t(k)]);
-  T* data = to.take(i64(ordered.size()));
-  cuda::call("cudaMemcpyAsync",
-             cudaMemcpyAsync(data, ordered.data(), ordered.size() * sizeof(T), cudaMemcpyHostToDevice, nullptr));
-  cuda::call("cudaStreamSynchronize", cudaStreamSynchronize(nullptr));
-  return data;
+  return put<T>(to, ordered);
 }
 
 /// What the kernels are told of a batch. Everything lies on the device.

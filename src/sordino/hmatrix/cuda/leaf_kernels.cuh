@@ -1,5 +1,5 @@
 // Device code: kernels that compute the leaves of a batch, for any entries. A kernel of a potential needs one line more for
-// them (bem/cuda/laplace.cu).
+// them (bem/cuda/laplace.cu, helmholtz.cu).
 #pragma once
 #include "sordino/hmatrix/cuda/block_team.cuh"
 #include "sordino/hmatrix/cuda/device_leaves.hpp"
