@@ -75,7 +75,7 @@ def hmatrix(
         k in 1/m, at least 0; edges have at most six wavelengths.
     engine : {"auto", "host", "cuda"}
         Who computes the blocks: threads, or the GPUs that this process sees, which have code for
-        ``compression="aca+"``; a block that needs far more terms than others is still left to threads. "auto" takes
+        ``compression="aca+"``; a block that needs more than 128 terms is still left to threads. "auto" takes
         GPUs where there are any for every process, from 20,000 triangles on. What GPUs compute keeps to `eps` as what
         the host does, in other digits, which do not depend on how many GPUs there are.
     progress : function of a number from 0 to 1, optional

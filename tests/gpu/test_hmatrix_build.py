@@ -64,6 +64,15 @@ def test_rules_of_hacapk_and_a_rank_that_is_allowed() -> None:
     assert sordino.hmatrix(surface, 1e-6, engine="cuda", most_rank=3).statistics["max_rank"] == 3
 
 
+def test_short_waves_want_more_terms_than_a_leaf_has_room_for_at_first() -> None:
+    surface = sordino.surfaces.sphere(7, 12)
+    words: dict[str, Any] = {"kernel": "helmholtz", "wavenumber": 6.0, "probes": surface.n}
+    host = sordino.hmatrix(surface, 1e-2, engine="host", **words)
+    found = sordino.hmatrix(surface, 1e-2, engine="cuda", **words)
+    assert found.statistics["max_rank"] > 26 and found.statistics["compression_error"] <= 1e-2
+    np.testing.assert_allclose(found.statistics["stored_bytes"], host.statistics["stored_bytes"], rtol=5e-3)
+
+
 @pytest.mark.parametrize("words", [{}, WAVES])
 def test_large_leaves_and_thin_triangles(words: dict[str, Any]) -> None:
     surface = sordino.surfaces.sphere(6, 12)
@@ -90,3 +99,10 @@ def test_progress_is_told_and_may_end_a_build() -> None:
     told: list[float] = []
     sordino.hmatrix(surface, 1e-9, engine="cuda", progress=told.append)
     assert all(0 < share <= 1 for share in told) and told == sorted(told)
+
+    def enough(_: float) -> None:
+        raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        sordino.hmatrix(surface, 1e-8, engine="cuda", progress=enough, **WAVES)
+    assert sordino.hmatrix(surface, 1e-2, engine="cuda").statistics["compression_error"] <= 1e-2

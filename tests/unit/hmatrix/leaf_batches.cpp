@@ -122,11 +122,25 @@ TEST("leaves without room on a device are computed by threads of the host") {
     const host_leaves::Generator<double> tiny(laplace, capacity);
     CHECK(error(HMatrix(tiny, options(1e-6)), laplace) <= 1e-6);
   }
+}
+
+TEST("leaves that want more terms than others get room for them on a device, after all others") {
   NOTE(fresh::said());
-  fresh::Random random(90);
-  const Function noise(random, 500, [](i32 i, i32 j, double) { return std::sin(1e4 * i * 1.37 + 1e3 * j * j * 0.731); });
-  const HMatrix full(host_leaves::Generator<double>(noise), options(1e-3));
-  CHECK(error(full, noise) <= 1e-3);
+  fresh::Random random(95);
+  const Function noise(random, 700, [](i32 i, i32 j, double) { return std::sin(1e3 * (i + 0.37) * (j + 0.731)); });
+  BuildOptions o = options(1e-3, 2);  // whose usual room is for 31 terms
+  o.probes = 0;
+  for (double eta : {2.0, 1e6}) {
+    o.eta = eta;
+    const host_leaves::Generator<double> devices(noise), little(noise, 150000);
+    const HMatrix H(devices, o);
+    NOTE("eta = ", eta);
+    CHECK(std::max(devices.made[0]->most_room, devices.made[1]->most_room) > 31);
+    CHECK(H.statistics().largest_rank > (eta == 2 ? 31 : most_terms));
+    CHECK(devices.asked_of_host == (eta != 2));
+    CHECK(error(H, noise) <= 1e-3);
+    if (eta == 2) CHECK(dense::of(H) == dense::of(HMatrix(little, o)));
+  }
 }
 
 TEST("what crosses cannot see is found on devices, too, and done again") {
@@ -182,6 +196,7 @@ TEST("a build on devices tells how far it is, and what its caller throws ends it
     throw Stop("enough");
   };
   CHECK_THROWS((HMatrix(devices, options(1e-9, 2), stop)), Stop, "enough");
+  CHECK(devices.made[0]->stopped);
 }
 
 namespace {
