@@ -75,8 +75,8 @@ def hmatrix(
     wavenumber : float, for helmholtz
         k in 1/m, at least 0; edges have at most six wavelengths.
     engine : {"auto", "host", "cuda"}
-        Who computes the blocks: threads, or the GPUs that this process sees, which have code for Laplace's kernel and
-        ``compression="aca+"``; a block that needs far more terms than others is still left to threads. "auto" takes
+        Who computes the blocks: threads, or the GPUs that this process sees, which have code for
+        ``compression="aca+"``; a block that needs more than 128 terms is still left to threads. "auto" takes
         GPUs where there are any for every process, from 20,000 triangles on. What GPUs compute keeps to `eps` as what
         the host does, in other digits, which do not depend on how many GPUs there are.
     progress : function of a number from 0 to 1, optional
@@ -91,7 +91,7 @@ def hmatrix(
     BadArgument
         For an option or a surface that cannot be used; the sentence says why.
     Unsupported
-        For engine "cuda" with a kernel that GPUs have no code for, or with too little memory there.
+        For engine "cuda" with too little memory there.
 
     Notes
     -----
@@ -112,14 +112,14 @@ def hmatrix(
         **_waves(str(kernel), wavenumber),
     }
     points, triangles = arrays_of(surface)
-    who = _builder(str(engine), str(kernel), options, len(triangles))
+    who = _builder(str(engine), options, len(triangles))
     gpus = _gpus() if who == "cuda" else []
     with translated():
         native = core().HMatrix(points, triangles, str(kernel), {**options, "gpus": gpus}, progress)
     return HMatrix(native, {**options, "kernel": str(kernel), "engine": who}, fingerprint(points, triangles))
 
 
-def _builder(engine: str, kernel: str, options: dict[str, Any], n: int) -> str:
+def _builder(engine: str, options: dict[str, Any], n: int) -> str:
     """The engine that computes blocks."""
     if engine not in ("auto", "host", "cuda"):
         raise BadArgument(f"engine is auto, host or cuda for who builds an H-matrix, not '{engine}'")
@@ -127,7 +127,7 @@ def _builder(engine: str, kernel: str, options: dict[str, Any], n: int) -> str:
         check_devices(None)
     if engine != "auto":
         return engine
-    for_gpus = kernel == "laplace" and options["compression"] == "aca+" and n >= LEAST_FOR_GPUS
+    for_gpus = options["compression"] == "aca+" and n >= LEAST_FOR_GPUS
     return default_engine() if for_gpus else "host"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -12,12 +14,21 @@ REASON = _core.devices()["reason"]
 pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON or "there is a GPU")
 
 
-@pytest.mark.parametrize("eps", [1e-2, 1e-4, 1e-6, 1e-9, 1e-12])
+#: What kernels are told, and tolerances that their entries allow.
+KERNELS: list[tuple[dict[str, Any], list[float]]] = [
+    ({}, [1e-2, 1e-4, 1e-6, 1e-9, 1e-12]),
+    ({"kernel": "helmholtz", "wavenumber": 0.05}, [1e-2, 1e-4, 1e-6, 1e-8]),
+    ({"kernel": "helmholtz", "wavenumber": 1.0}, [1e-2, 1e-4, 1e-6, 1e-8]),
+]
+WAVES: dict[str, Any] = {"kernel": "helmholtz", "wavenumber": 0.5}
+
+
+@pytest.mark.parametrize(("words", "eps"), [(words, eps) for words, some in KERNELS for eps in some])
 @pytest.mark.parametrize("shape", [(3, 1), (5, 3), (7, 12)])
-def test_gpus_build_what_threads_build(shape: tuple[int, int], eps: float) -> None:
+def test_gpus_build_what_threads_build(shape: tuple[int, int], words: dict[str, Any], eps: float) -> None:
     surface = sordino.surfaces.sphere(*shape)
-    host = sordino.hmatrix(surface, eps, engine="host")
-    found = sordino.hmatrix(surface, eps, engine="cuda", probes=surface.n)
+    host = sordino.hmatrix(surface, eps, engine="host", **words)
+    found = sordino.hmatrix(surface, eps, engine="cuda", probes=surface.n, **words)
     assert 0 <= found.statistics["compression_error"] <= eps
     for word in ("clusters", "low_rank_blocks", "dense_blocks", "nodes"):
         assert found.statistics[word] == host.statistics[word]
@@ -27,11 +38,21 @@ def test_gpus_build_what_threads_build(shape: tuple[int, int], eps: float) -> No
     assert np.linalg.norm(found @ x - host @ x) <= 20 * eps * np.linalg.norm(host @ x)
 
 
-def test_a_second_build_has_the_same_bits() -> None:
+@pytest.mark.parametrize("words", [{}, WAVES])
+def test_a_second_build_has_the_same_bits(words: dict[str, Any]) -> None:
     surface = sordino.surfaces.sphere(9, 20)
     x = np.random.default_rng(2).standard_normal(surface.n)
-    first, second = (sordino.hmatrix(surface, 1e-6, engine="cuda") @ x for _ in range(2))
+    first, second = (sordino.hmatrix(surface, 1e-6, engine="cuda", **words) @ x for _ in range(2))
     np.testing.assert_array_equal(first, second)
+
+
+def test_waves_that_stand_still_are_laplaces_potential() -> None:
+    surface = sordino.surfaces.sphere(6, 12)
+    still = sordino.hmatrix(surface, 1e-6, engine="cuda", kernel="helmholtz", wavenumber=0)
+    laplace = sordino.hmatrix(surface, 1e-6, engine="cuda")
+    x = np.random.default_rng(3).standard_normal(surface.n)
+    expected = laplace @ x * 8.8541878188e-12
+    assert np.linalg.norm(still @ x - expected) <= 20e-6 * np.linalg.norm(expected)
 
 
 def test_rules_of_hacapk_and_a_rank_that_is_allowed() -> None:
@@ -43,11 +64,23 @@ def test_rules_of_hacapk_and_a_rank_that_is_allowed() -> None:
     assert sordino.hmatrix(surface, 1e-6, engine="cuda", most_rank=3).statistics["max_rank"] == 3
 
 
-def test_large_leaves_and_thin_triangles() -> None:
+def test_short_waves_want_more_terms_than_a_leaf_has_room_for_at_first() -> None:
+    surface = sordino.surfaces.sphere(7, 12)
+    words: dict[str, Any] = {"kernel": "helmholtz", "wavenumber": 6.0, "probes": surface.n}
+    host = sordino.hmatrix(surface, 1e-2, engine="host", **words)
+    found = sordino.hmatrix(surface, 1e-2, engine="cuda", **words)
+    assert found.statistics["max_rank"] > 26 and found.statistics["compression_error"] <= 1e-2
+    np.testing.assert_allclose(found.statistics["stored_bytes"], host.statistics["stored_bytes"], rtol=5e-3)
+
+
+@pytest.mark.parametrize("words", [{}, WAVES])
+def test_large_leaves_and_thin_triangles(words: dict[str, Any]) -> None:
     surface = sordino.surfaces.sphere(6, 12)
-    assert sordino.hmatrix(surface, engine="cuda", leaf=200).statistics["compression_error"] <= 1e-6
+    assert sordino.hmatrix(surface, engine="cuda", leaf=200, **words).statistics["compression_error"] <= 1e-6
     flat = sordino.surfaces.Surface(surface.points * [1, 1, 1e-3], surface.triangles)
-    assert sordino.hmatrix(flat, engine="cuda", probes=flat.n).statistics["compression_error"] <= 1e-6
+    assert (
+        sordino.hmatrix(flat, engine="cuda", probes=flat.n, **words).statistics["compression_error"] <= 1e-6
+    )
 
 
 def test_what_builds_is_chosen_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,9 +88,8 @@ def test_what_builds_is_chosen_and_said(monkeypatch: pytest.MonkeyPatch) -> None
     assert sordino.hmatrix(surface).settings["engine"] == "host"
     monkeypatch.setattr(_hmatrix, "LEAST_FOR_GPUS", 100)
     assert sordino.hmatrix(surface).settings["engine"] == "cuda"
-    assert sordino.hmatrix(surface, kernel="helmholtz", wavenumber=1.0).settings["engine"] == "host"
-    with pytest.raises(sordino.errors.Unsupported, match="no code for GPUs"):
-        sordino.hmatrix(surface, kernel="helmholtz", wavenumber=1.0, engine="cuda")
+    assert sordino.hmatrix(surface, **WAVES).settings["engine"] == "cuda"
+    assert sordino.hmatrix(surface, compression="full").settings["engine"] == "host"
     with pytest.raises(sordino.errors.BadArgument, match=r"the compression aca\+"):
         sordino.hmatrix(surface, compression="aca", engine="cuda")
 
@@ -67,3 +99,10 @@ def test_progress_is_told_and_may_end_a_build() -> None:
     told: list[float] = []
     sordino.hmatrix(surface, 1e-9, engine="cuda", progress=told.append)
     assert all(0 < share <= 1 for share in told) and told == sorted(told)
+
+    def enough(_: float) -> None:
+        raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        sordino.hmatrix(surface, 1e-8, engine="cuda", progress=enough, **WAVES)
+    assert sordino.hmatrix(surface, 1e-2, engine="cuda").statistics["compression_error"] <= 1e-2

@@ -1,34 +1,11 @@
 // The single layer potential of Helmholtz' equation on triangles: time-harmonic waves, e^{ikr} / (4 pi r), outgoing where time
 // goes as e^{-i omega t}.
 #pragma once
-#include <vector>
-
-#include "sordino/base/complex.hpp"
 #include "sordino/bem/surface.hpp"
+#include "sordino/bem/wave_integral.hpp"
 #include "sordino/hmatrix/generator.hpp"
 
 namespace sordino::bem {
-
-/// Gauss and Legendre's rules, and which of them the waves of a surface need.
-class EdgeRules {
- public:
-  struct Point {
-    double at, weight;  // in [-1, 1]
-  };
-
-  /// For edges up to the longest one. Throws bad_argument where that has more than six wavelengths.
-  EdgeRules(double wavenumber, double longest);
-  /// For an edge that is seen under `detour`, the way by its ends over its length.
-  const std::vector<Point>& seen(double detour) const {
-    std::size_t n = 1;
-    while (n + 1 < rules_.size() && detour < least_detour_[n]) n++;
-    return rules_[n];
-  }
-
- private:
-  std::vector<std::vector<Point>> rules_;  // [points]
-  std::vector<double> least_detour_;       // for which so many points are enough
-};
 
 /// Entry (i, j): the integral of e^{ikr} / (4 pi r) over triangle j, r the distance from the centroid of triangle i, in metres.
 /// Constant on triangles, collocated; not symmetric. k = 0 is Laplace's 1 / (4 pi r). 1/r is integrated in closed form, and the
@@ -43,16 +20,11 @@ class Helmholtz final : public hmatrix::GeneratorOf<Complex<double>> {
   i64 size() const override { return triangles_.size(); }
   const double* points() const override { return &triangles_.centroids[0].x; }
   void entries(std::span<const i32> rows, std::span<const i32> columns, Complex<double>* out) const override;
+  std::shared_ptr<hmatrix::LeafDevice<Complex<double>>> on_gpu(int device, std::span<const i32> order) const override;
 
  private:
-  struct Foot;
-  Complex<double> integral(const FlatTriangle& t, Point x) const;
-  Complex<double> over_edge(const FlatTriangle& t, int e, Point x, double height) const;
-  Complex<double> over_part(const Foot& foot, double middle, double half) const;
-
   Triangles triangles_;
-  double k_;
-  EdgeRules rules_;
+  WaveIntegral integral_;
 };
 
 }  // namespace sordino::bem

@@ -96,9 +96,9 @@ class Teller {
 // Leaves are dealt out in their order, to whoever is free: rows that a product reads together then lie together.
 template <class V>
 void fill_on_threads(const Filler<V>& filler, std::span<const i64> numbers, std::span<ValueStore<V>> stores,
-                     std::vector<LeafOf<V>>& leaves, std::span<Filled> filled, Teller& teller) {
+                     std::vector<LeafOf<V>>& leaves, std::span<Filled> filled, i64 done_before, Teller& teller) {
   const i64 n = i64(numbers.size());
-  std::atomic<i64> next{0}, done{0};
+  std::atomic<i64> next{0}, done{done_before};
   auto work = [&](i64 thread) {
     for (i64 first; (first = next.fetch_add(at_once)) < n;) {
       for (i64 k = first; k < std::min(first + at_once, n); k++) {
@@ -169,7 +169,9 @@ void HMatrixOf<V>::fill(const GeneratorOf<V>& generator, const BuildOptions& opt
   const std::size_t devices = stores_.size();
   stores_.resize(devices + std::size_t(std::max<i64>(threads, 1)));
   const Filler<V> filler{generator, options.compression, tree_.order, options.seed};
-  fill_on_threads<V>(filler, left, std::span(stores_).subspan(devices), leaves_, filled, teller);
+  i64 done = all;
+  for (i64 l : left) done -= weight(leaves_[std::size_t(l)].block);
+  fill_on_threads<V>(filler, left, std::span(stores_).subspan(devices), leaves_, filled, done, teller);
   double norm_squared = 0;
   for (const Filled& f : filled) {
     norm_squared += f.norm_squared;

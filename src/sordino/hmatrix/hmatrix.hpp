@@ -61,9 +61,10 @@ class HMatrixOf {
   /// Builds all leaves on threads of this process, or on GPUs; the values do not depend on how many. Memory while it builds:
   /// what is stored and a sixteenth, 1 MiB and one block's crosses for each thread (128 MiB, 256 of complex entries, where a
   /// block is evaluated as a whole), and 56 B a leaf; of each GPU up to three quarters of what is free (DeviceLeaves). GPUs
-  /// compute cross approximations with references; leaves that need more than usual are left to the threads. Throws
+  /// compute cross approximations with references; leaves that need more than 128 terms are left to the threads. Throws
   /// bad_argument for options and entries that are not finite, `unsupported` for GPUs that are not there and a generator
-  /// without code for them. The generator is not needed afterwards.
+  /// without code for them, `device` for a GPU that fails, or finishes no leaf for a minute. The generator is not needed
+  /// afterwards.
   HMatrixOf(const GeneratorOf<V>& generator, const BuildOptions& options, const BuildProgress& progress = {});
   /// One that was written: of the same points, eta and leaf. `read` hands over the next values, as write() has told them, and
   /// what it throws ends it. Throws bad_argument for ranks that do not fit.

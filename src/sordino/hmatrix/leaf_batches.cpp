@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <deque>
 #include <mutex>
 #include <numeric>
+#include <optional>
+#include <thread>
 #include <utility>
 
 #include "sordino/base/parallel.hpp"
@@ -33,7 +36,7 @@ class Dealer {
   Dealer(const std::vector<LeafOf<V>>& leaves, const BuildOptions& options, std::size_t devices)
       : leaves_(leaves), options_(options), terms_(usual_terms(options.compression.eps)) {
     i64 all = 0;
-    for (std::size_t l = 0; l < leaves.size(); l++) all += space_of(task_of(i64(l)));
+    for (std::size_t l = 0; l < leaves.size(); l++) all += space_of(task_of(i64(l), terms_));
     share_ = std::max(all / (few_batches * i64(devices)), least_bytes / i64(sizeof(V)));
   }
 
@@ -43,31 +46,46 @@ class Dealer {
     std::lock_guard lock(mutex_);
     Batch batch;
     i64 used = 0;
-    for (; next_ < i64(leaves_.size()) && i64(batch.tasks.size()) < most_leaves; next_++) {
-      const LeafTask task = task_of(next_);
+    for (std::optional<Turn> turn; i64(batch.tasks.size()) < most_leaves && (turn = ahead()); pass()) {
+      const LeafTask task = task_of(turn->leaf, turn->terms);
       const i64 values = space_of(task);
       if (values > std::min(capacity, most_values)) {
-        for_host.push_back(next_);
+        for_host.push_back(turn->leaf);
         continue;
       }
       if (used > 0 && used + values > std::min(capacity, share_)) break;
       batch.tasks.push_back(task);
-      batch.leaves.push_back(next_);
+      batch.leaves.push_back(turn->leaf);
       used += values;
     }
     put_largest_first(batch);
     return batch;
   }
-  /// Nobody is to get more.
-  void end() {
+  /// This leaf needs more terms than others, and gets room for them when all others have been dealt out.
+  void put_back(i64 leaf) {
     std::lock_guard lock(mutex_);
-    next_ = i64(leaves_.size());
+    again_.push_back(leaf);
   }
 
  private:
-  LeafTask task_of(i64 number) const {
+  struct Turn {
+    i64 leaf;
+    i32 terms;
+  };
+  std::optional<Turn> ahead() const {
+    if (next_ < i64(leaves_.size())) return Turn{next_, terms_};
+    if (!again_.empty()) return Turn{again_.front(), most_terms};
+    return {};
+  }
+  void pass() {
+    if (next_ < i64(leaves_.size()))
+      next_++;
+    else
+      again_.pop_front();
+  }
+  LeafTask task_of(i64 number, i32 terms) const {
     const Block& b = leaves_[std::size_t(number)].block;
-    const i32 most = std::min({terms_, options_.compression.most_rank, b.rows.size(), b.columns.size()});
+    const i32 most = std::min({terms, options_.compression.most_rank, b.rows.size(), b.columns.size()});
     return {.first_row = b.rows.begin,
             .rows = b.rows.size(),
             .first_column = b.columns.begin,
@@ -103,6 +121,7 @@ class Dealer {
   i64 share_;  // of a batch, in values
   std::mutex mutex_;
   i64 next_ = 0;
+  std::deque<i64> again_;
 };
 
 /// Where values of a batch come to lie.
@@ -114,12 +133,16 @@ struct Places {
 /// What was found of a batch goes to its leaves, whose values lie in their order, however tasks were sorted.
 template <class V>
 Places place(const Batch& batch, const std::vector<LeafResult>& results, std::vector<LeafOf<V>>& leaves,
-             std::span<Filled> filled, std::vector<i64>& for_host) {
+             std::span<Filled> filled, Dealer<V>& dealer, std::vector<i64>& for_host) {
   Places places{std::vector<i64>(results.size(), -1)};
   for (std::size_t k = 0; k < batch.leaves.size(); k++) {
     const LeafResult& found = results[batch.task_of[k]];
     const std::size_t number = std::size_t(batch.leaves[k]);
-    if (found.rank == left_to_the_host) {
+    if (found.rank == out_of_room && batch.tasks[batch.task_of[k]].terms < most_terms) {
+      dealer.put_back(i64(number));
+      continue;
+    }
+    if (found.rank == out_of_room || found.rank == left_to_the_host) {
       for_host.push_back(i64(number));
       continue;
     }
@@ -141,11 +164,89 @@ void point_to(V* values, const Batch& batch, const Places& places, std::vector<L
   }
 }
 
-i64 weight(const Batch& batch) {
-  i64 sum = 0;
-  for (const LeafTask& t : batch.tasks) sum += i64(t.rows) + t.columns;
-  return sum;
-}
+template <class V>
+class Crew {
+ public:
+  using Devices = std::span<const std::shared_ptr<LeafDevice<V>>>;
+  using Tell = std::function<void(i64 done)>;
+  Crew(Devices devices, std::vector<LeafOf<V>>& leaves, const BuildOptions& options, std::vector<ValueStore<V>>& stores,
+       std::span<Filled> filled, const Tell& tell)
+      : devices_(devices),
+        leaves_(leaves),
+        options_(options),
+        stores_(stores),
+        filled_(filled),
+        tell_(tell),
+        dealer_(leaves, options, devices.size()),
+        done_(devices.size()),
+        for_host_(devices.size()) {}
+
+  /// The leaves that are left to the host.
+  std::vector<i64> run() {
+    auto work_or_end = [&](i64 first, i64 last) {
+      std::size_t d = std::size_t(first);
+      try {
+        for (; d < std::size_t(last); d++) work(d);
+      } catch (...) {
+        ended_ = true;
+        end(d);
+        throw;
+      }
+    };
+    for_parts(0, i64(devices_.size()), work_or_end, 1);
+    std::vector<i64> all;
+    for (const auto& some : for_host_) all.insert(all.end(), some.begin(), some.end());
+    std::sort(all.begin(), all.end());
+    return all;
+  }
+
+ private:
+  void work(std::size_t d) {
+    LeafDevice<V>& device = *devices_[d];
+    std::vector<i64>& left = for_host_[d];
+    const Meanwhile meanwhile = [&](i64 by_this) { return go_on(d, by_this); };
+    auto next = [&] { return dealer_.next(device.capacity(), left); };
+    auto start = [&](const Batch& batch) {
+      if (!batch.tasks.empty()) device.start(batch.tasks, options_.compression);
+    };
+    Batch batch = next();
+    for (start(batch); !batch.tasks.empty();) {
+      Batch following = next();
+      const std::vector<LeafResult> found = device.finish(meanwhile);
+      if (ended_) return end(d);
+      const Places places = place(batch, found, leaves_, filled_, dealer_, left);
+      device.pack(places.of_task, places.values);
+      if (following.tasks.empty()) following = next();  // some were put back
+      start(following);
+      V* values = stores_[d].take(places.values);
+      device.fetch(values, meanwhile);
+      if (ended_) return end(d);
+      point_to(values, batch, places, leaves_);
+      batch = std::move(following);
+    }
+  }
+  bool go_on(std::size_t d, i64 done) {
+    done_[d] = done;
+    if (std::this_thread::get_id() == caller_) tell_(std::accumulate(done_.begin(), done_.end(), i64(0)));
+    return !ended_;
+  }
+  /// A device that does not become idle again stays as it is: to free what it uses would wait for it.
+  void end(std::size_t d) {
+    if (!devices_[d]->stop()) static_cast<void>(new std::shared_ptr<LeafDevice<V>>(devices_[d]));
+  }
+
+  const Devices devices_;
+  std::vector<LeafOf<V>>& leaves_;
+  const BuildOptions& options_;
+  std::vector<ValueStore<V>>& stores_;
+  const std::span<Filled> filled_;
+  const Tell& tell_;
+  Dealer<V> dealer_;
+  std::atomic<bool> ended_{false};
+  std::vector<std::atomic<i64>> done_;  // rows and columns, by each device
+  std::vector<std::vector<i64>> for_host_;
+  const std::thread::id caller_ = std::this_thread::get_id();
+};
 
 }  // namespace
 
@@ -153,42 +254,7 @@ template <class V>
 std::vector<i64> compute_on_devices(std::span<const std::shared_ptr<LeafDevice<V>>> devices, std::vector<LeafOf<V>>& leaves,
                                     const BuildOptions& options, std::vector<ValueStore<V>>& stores, std::span<Filled> filled,
                                     const std::function<void(i64 done)>& tell) {
-  Dealer<V> dealer(leaves, options, devices.size());
-  std::atomic<i64> done{0};
-  std::vector<std::vector<i64>> for_host(devices.size());
-  auto work = [&](i64 d) {
-    LeafDevice<V>& device = *devices[std::size_t(d)];
-    std::vector<i64>& left = for_host[std::size_t(d)];
-    auto start = [&](const Batch& batch) {
-      if (!batch.tasks.empty()) device.start(batch.tasks, options.compression);
-    };
-    Batch batch = dealer.next(device.capacity(), left);
-    for (start(batch); !batch.tasks.empty();) {
-      Batch following = dealer.next(device.capacity(), left);
-      const Places places = place(batch, device.finish(), leaves, filled, left);
-      device.pack(places.of_task, places.values);
-      start(following);
-      V* values = stores[std::size_t(d)].take(places.values);
-      device.fetch(values);
-      point_to(values, batch, places, leaves);
-      done += weight(batch);
-      if (d == 0) tell(done);
-      batch = std::move(following);
-    }
-  };
-  auto work_or_end = [&](i64 first, i64 end) {
-    try {
-      for (i64 d = first; d < end; d++) work(d);
-    } catch (...) {
-      dealer.end();
-      throw;
-    }
-  };
-  for_parts(0, i64(devices.size()), work_or_end, 1);
-  std::vector<i64> all;
-  for (const auto& some : for_host) all.insert(all.end(), some.begin(), some.end());
-  std::sort(all.begin(), all.end());
-  return all;
+  return Crew<V>(devices, leaves, options, stores, filled, tell).run();
 }
 
 template std::vector<i64> compute_on_devices(std::span<const std::shared_ptr<LeafDevice<double>>>, std::vector<LeafOf<double>>&,

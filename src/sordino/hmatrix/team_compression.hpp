@@ -7,7 +7,7 @@
 
 namespace sordino::hmatrix {
 
-inline constexpr i32 left_to_the_host = -2;  // in the place of a rank
+inline constexpr i32 left_to_the_host = -2, out_of_room = -3;  // in the place of a rank
 
 /// What is asked of a leaf.
 struct LeafTask {
@@ -73,8 +73,11 @@ class TeamCompression {
     const i32 smaller = s_.height < s_.width ? s_.height : s_.width;
     return task_.most_rank < smaller ? task_.most_rank : smaller;
   }
-  SORDINO_HD static LeafResult unable() { return {left_to_the_host, 0, 0}; }
-  SORDINO_HD bool added(double eps, i32 first_row) { return crosses_.run(eps, first_row) == Crosses::End::enough; }
+  SORDINO_HD LeafResult unable() const { return {end_ == Crosses::End::no_room ? out_of_room : left_to_the_host, 0, 0}; }
+  SORDINO_HD bool added(double eps, i32 first_row) {
+    end_ = crosses_.run(eps, first_row);
+    return end_ == Crosses::End::enough;
+  }
 
   /// The square of the sum's Frobenius norm.
   [[gnu::noinline]] SORDINO_HD double sum_squared() const {
@@ -125,6 +128,7 @@ class TeamCompression {
   const LeafTask& task_;
   const CompressionOptions& o_;
   Crosses crosses_;
+  typename Crosses::End end_ = Crosses::End::enough;
 };
 
 /// Computes a leaf in the workspace that begins at `space`: its terms, or all entries, row by row.

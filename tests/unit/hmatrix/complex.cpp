@@ -17,31 +17,6 @@ namespace {
 using namespace sordino::hmatrix;
 using Numbers = std::vector<Number>;
 
-Numbers of(const GeneratorOf<Number>& generator, const ClusterTree& tree) {
-  Numbers all(std::size_t(generator.size() * generator.size()));
-  generator.entries(tree.order, tree.order, all.data());
-  return all;
-}
-
-Numbers of(const ComplexHMatrix& matrix) {
-  const std::size_t n = std::size_t(matrix.size());
-  Numbers all(n * n);
-  for (std::size_t i = 0; i < n; i++) matrix.row(i32(i), all.data() + i * n);
-  return all;
-}
-
-double size(const Numbers& v) {
-  long double sum = 0;
-  for (Number x : v) sum += squared(x);
-  return double(std::sqrt(sum));
-}
-
-double distance(const Numbers& a, const Numbers& b) {
-  Numbers d(a.size());
-  for (std::size_t k = 0; k < a.size(); k++) d[k] = a[k] - b[k];
-  return size(d);
-}
-
 /// rows [n][n] times column c of x [n][columns].
 Numbers times(const Numbers& rows, const Numbers& x, int columns, int c, bool transposed) {
   const std::size_t n = x.size() / std::size_t(columns);
@@ -86,16 +61,16 @@ std::vector<double> on_host(const ComplexHMatrix& H, const std::vector<double>& 
 TEST("the error of a complex matrix is below eps whichever approximation, and estimated to a tenth or three standard errors") {
   for (double k : {0.5, 6.0}) {
     const bem::Helmholtz generator = waves(5, 8, k);
-    const Numbers exact = of(generator, ClusterTree(generator.points(), generator.size(), 15));
+    const Numbers exact = dense::of(generator, ClusterTree(generator.points(), generator.size(), 15));
     for (double eps : {1e-2, 1e-5, 1e-8})
       for (auto kind : {Approximation::aca, Approximation::aca_plus, Approximation::full}) {
         const ComplexHMatrix H(generator, {.compression = {.eps = eps, .approximation = kind}, .probes = 100});
-        const double found = distance(of(H), exact) / size(exact), said = H.statistics().compression_error;
+        const double found = dense::distance(dense::of(H), exact) / dense::norm(exact), said = H.statistics().compression_error;
         NOTE("k = ", k, ", eps = ", eps, ", approximation ", int(kind));
         CHECK(found <= eps);
         CHECK(found > 0);
         CHECK_NEAR(said, found, 0.1 * found + 3 * H.statistics().error_of_estimate);
-        CHECK_NEAR(H.statistics().norm, size(of(H)), 1e-12 * H.statistics().norm);
+        CHECK_NEAR(H.statistics().norm, dense::norm(dense::of(H)), 1e-12 * H.statistics().norm);
         CHECK(H.stored_bytes() == 16 * H.statistics().stored_values);
       }
   }
@@ -120,9 +95,9 @@ TEST("recompression of complex sums leaves out what it says, and its terms are o
       all.push_back(before.entry(i, j));
       off.push_back(before.entry(i, j) - sum.entry(i, j));
     }
-  CHECK_NEAR(size(all), norm, 1e-13 * norm);
+  CHECK_NEAR(dense::norm(all), norm, 1e-13 * norm);
   CHECK(left_out <= 1e-5 * norm);
-  CHECK_NEAR(size(off), left_out, 1e-13 * norm);
+  CHECK_NEAR(dense::norm(off), left_out, 1e-13 * norm);
   CHECK(sum.rank < rank);
   CHECK(sum.rank > 3);
   double last = HUGE_VAL;
@@ -147,7 +122,7 @@ TEST("products and transposed products of 1, 3, 8 and 11 complex vectors are tho
   for (auto [m0, M] : {std::pair{3, 1}, {4, 5}, {7, 8}}) {
     const ComplexHMatrix H = matrix(m0, M, 1e-5);
     const HostProductOf<Number> whole(H);
-    const Numbers all = of(H);
+    const Numbers all = dense::of(H);
     for (int columns : {1, 3, 8, 11})
       for (bool transposed : {false, true}) {
         NOTE("n = ", H.size(), ", ", columns, " vectors, transposed ", transposed);
@@ -158,7 +133,7 @@ TEST("products and transposed products of 1, 3, 8 and 11 complex vectors are tho
           Numbers column;
           for (std::size_t i = std::size_t(c); i < y.size(); i += std::size_t(columns)) column.push_back(y[i]);
           const Numbers exact = times(all, x, columns, c, transposed);
-          CHECK(distance(column, exact) <= 1e-14 * size(exact));
+          CHECK(dense::distance(column, exact) <= 1e-14 * dense::norm(exact));
         }
       }
   }
@@ -175,7 +150,7 @@ TEST("distributed products of a complex matrix are those of what is stored, and 
     for (std::size_t i = 0; i < x.size(); i += 2)
       from.push_back({x[i], x[i + 1]}), found.push_back({reference[i], reference[i + 1]});
     NOTE("n = ", H.size());
-    CHECK(distance(found, times(of(H), from, 1, 0, false)) <= 1e-14 * size(found));
+    CHECK(dense::distance(found, times(dense::of(H), from, 1, 0, false)) <= 1e-14 * dense::norm(found));
     for (int ranks : {2, 3, 7}) {
       if (ranks > H.size()) continue;
       NOTE("ranks = ", ranks);
@@ -234,7 +209,7 @@ TEST("a complex H-matrix that was written comes back to the bit") {
     at += std::size_t(count);
   };
   const ComplexHMatrix again(generator.points(), generator.size(), 2.0, 15, H.outline(), read);
-  CHECK(distance(of(again), of(H)) == 0);
+  CHECK(dense::distance(dense::of(again), dense::of(H)) == 0);
   CHECK(again.statistics().norm == H.statistics().norm);
 }
 

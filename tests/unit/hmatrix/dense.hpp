@@ -11,28 +11,32 @@ using namespace sordino;
 using namespace sordino::hmatrix;
 
 /// All entries, row by row, in the tree's order.
-inline std::vector<double> of(const Generator& generator, const ClusterTree& tree) {
-  std::vector<double> all(std::size_t(generator.size() * generator.size()));
+template <class V>
+std::vector<V> of(const GeneratorOf<V>& generator, const ClusterTree& tree) {
+  std::vector<V> all(std::size_t(generator.size() * generator.size()));
   generator.entries(tree.order, tree.order, all.data());
   return all;
 }
 
 /// What is stored, as rows of the whole.
-inline std::vector<double> of(const HMatrix& matrix) {
+template <class V>
+std::vector<V> of(const HMatrixOf<V>& matrix) {
   const std::size_t n = std::size_t(matrix.size());
-  std::vector<double> all(n * n);
+  std::vector<V> all(n * n);
   for (std::size_t i = 0; i < n; i++) matrix.row(i32(i), all.data() + i * n);
   return all;
 }
 
-inline double norm(const std::vector<double>& v) {
+template <class V>
+double norm(const std::vector<V>& v) {
   long double sum = 0;
-  for (double x : v) sum += (long double)x * x;
+  for (const V& x : v) sum += squared(x);
   return double(std::sqrt(sum));
 }
 
-inline double distance(const std::vector<double>& a, const std::vector<double>& b) {
-  std::vector<double> d(a.size());
+template <class V>
+double distance(const std::vector<V>& a, const std::vector<V>& b) {
+  std::vector<V> d(a.size());
   for (std::size_t k = 0; k < a.size(); k++) d[k] = a[k] - b[k];
   return norm(d);
 }

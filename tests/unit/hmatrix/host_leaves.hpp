@@ -1,6 +1,8 @@
 // A device that computes leaves with one thread of the host, by the code that GPUs run; with a clock of its own, on which a
 // batch takes a second to be computed, beside whatever the host does, and one to be fetched, for which the host waits.
 #pragma once
+#include <atomic>
+
 #include "sordino/hmatrix/generator.hpp"
 #include "sordino/hmatrix/leaf_device.hpp"
 
@@ -34,11 +36,15 @@ class Device final : public LeafDevice<V> {
     batches++;
     computed_ = std::max(computed_, clock) + 1;
   }
-  std::vector<LeafResult> finish() override {
+  std::vector<LeafResult> finish(const Meanwhile& meanwhile) override {
     clock = std::max(clock, computed_);
     results_.clear();
-    for (const LeafTask& t : tasks_)
+    for (const LeafTask& t : tasks_) {
       results_.push_back(compute_leaf(Alone{}, entries_, t, options_, &space_[std::size_t(t.space)]));
+      if (results_.back().rank >= -1) done_ += i64(t.rows) + t.columns;
+      most_room = std::max(most_room, t.terms);
+      if (!meanwhile(done_)) break;
+    }
     return results_;
   }
   void pack(std::span<const i64> places, i64 values) override {
@@ -47,12 +53,15 @@ class Device final : public LeafDevice<V> {
       if (places[k] >= 0)
         pack_leaf(Alone{}, tasks_[k], results_[k].rank, &space_[std::size_t(tasks_[k].space)], packed_.data() + places[k]);
   }
-  void fetch(V* to) override {
+  void fetch(V* to, const Meanwhile&) override {
     std::copy(packed_.begin(), packed_.end(), to);
     clock += 1;
   }
+  bool stop() override { return stopped = true; }
 
   int batches = 0;
+  i32 most_room = 0;  // of a leaf, in terms
+  bool stopped = false;
   double clock = 0;  // s
 
  private:
@@ -62,6 +71,7 @@ class Device final : public LeafDevice<V> {
   std::vector<LeafResult> results_;
   CompressionOptions options_;
   double computed_ = 0;  // when the last batch is
+  i64 done_ = 0;
 };
 
 /// Another generator's matrix, on as many such devices as are asked for.
@@ -72,6 +82,7 @@ class Generator final : public GeneratorOf<V> {
   i64 size() const override { return of_.size(); }
   const double* points() const override { return of_.points(); }
   void entries(std::span<const i32> rows, std::span<const i32> columns, V* out) const override {
+    asked_of_host = true;
     of_.entries(rows, columns, out);
   }
   std::shared_ptr<LeafDevice<V>> on_gpu(int, std::span<const i32> order) const override {
@@ -79,6 +90,7 @@ class Generator final : public GeneratorOf<V> {
   }
 
   mutable std::vector<std::shared_ptr<Device<V>>> made;
+  mutable std::atomic<bool> asked_of_host = false;
 
  private:
   const GeneratorOf<V>& of_;

@@ -19,7 +19,8 @@ BuildOptions options(double eps, int devices = 1) {
   return {.compression = {.eps = eps}, .gpus = std::vector<int>(std::size_t(devices))};
 }
 
-double error(const HMatrix& H, const Generator& generator) {
+template <class V>
+double error(const HMatrixOf<V>& H, const GeneratorOf<V>& generator) {
   const auto exact = dense::of(generator, H.tree());
   return dense::distance(dense::of(H), exact) / dense::norm(exact);
 }
@@ -52,18 +53,33 @@ class Function final : public Generator {
 
 }  // namespace
 
-TEST("devices build what the host builds: the same blocks, to the same tolerance, in as many values") {
-  const bem::Laplace laplace(surfaces::sphere(6, 10).view());
-  for (double eps : {1e-2, 1e-5, 1e-9, 1e-12}) {
-    const HMatrix host(laplace, {.compression = {.eps = eps}});
-    const HMatrix H(host_leaves::Generator<double>(laplace), options(eps));
+namespace {
+
+template <class V>
+void check_beside_the_host(const GeneratorOf<V>& generator, std::initializer_list<double> tolerances) {
+  for (double eps : tolerances) {
+    const HMatrixOf<V> host(generator, {.compression = {.eps = eps}});
+    const HMatrixOf<V> H(host_leaves::Generator<V>(generator), options(eps));
     NOTE("eps = ", eps);
-    CHECK(error(H, laplace) <= eps);
+    CHECK(error(H, generator) <= eps);
     CHECK(H.statistics().low_rank_blocks == host.statistics().low_rank_blocks);
     CHECK(H.statistics().dense_blocks == host.statistics().dense_blocks);
     CHECK_NEAR(double(H.stored_bytes()) / double(host.stored_bytes()), 1.0, 0.005);
     CHECK_NEAR(H.statistics().norm, dense::norm(dense::of(H)), 1e-12 * H.statistics().norm);
     CHECK_NEAR(H.statistics().compression_error, host.statistics().compression_error, 0.3 * eps);
+  }
+}
+
+}  // namespace
+
+TEST("devices build what the host builds: the same blocks, to the same tolerance, in as many values") {
+  check_beside_the_host<double>(bem::Laplace(surfaces::sphere(6, 10).view()), {1e-2, 1e-5, 1e-9, 1e-12});
+}
+
+TEST("devices build complex matrices, of long waves and of short ones") {
+  for (double k : {0.5, 3.0, 12.0}) {
+    NOTE("k = ", k);
+    check_beside_the_host<Number>(bem::Helmholtz(surfaces::sphere(6, 10, 1.0).view(), k), {1e-2, 1e-5, 1e-8});
   }
 }
 
@@ -106,11 +122,25 @@ TEST("leaves without room on a device are computed by threads of the host") {
     const host_leaves::Generator<double> tiny(laplace, capacity);
     CHECK(error(HMatrix(tiny, options(1e-6)), laplace) <= 1e-6);
   }
+}
+
+TEST("leaves that want more terms than others get room for them on a device, after all others") {
   NOTE(fresh::said());
-  fresh::Random random(90);
-  const Function noise(random, 500, [](i32 i, i32 j, double) { return std::sin(1e4 * i * 1.37 + 1e3 * j * j * 0.731); });
-  const HMatrix full(host_leaves::Generator<double>(noise), options(1e-3));
-  CHECK(error(full, noise) <= 1e-3);
+  fresh::Random random(95);
+  const Function noise(random, 700, [](i32 i, i32 j, double) { return std::sin(1e3 * (i + 0.37) * (j + 0.731)); });
+  BuildOptions o = options(1e-3, 2);  // whose usual room is for 31 terms
+  o.probes = 0;
+  for (double eta : {2.0, 1e6}) {
+    o.eta = eta;
+    const host_leaves::Generator<double> devices(noise), little(noise, 150000);
+    const HMatrix H(devices, o);
+    NOTE("eta = ", eta);
+    CHECK(std::max(devices.made[0]->most_room, devices.made[1]->most_room) > 31);
+    CHECK(H.statistics().largest_rank > (eta == 2 ? 31 : most_terms));
+    CHECK(devices.asked_of_host == (eta != 2));
+    CHECK(error(H, noise) <= 1e-3);
+    if (eta == 2) CHECK(dense::of(H) == dense::of(HMatrix(little, o)));
+  }
 }
 
 TEST("what crosses cannot see is found on devices, too, and done again") {
@@ -166,44 +196,60 @@ TEST("a build on devices tells how far it is, and what its caller throws ends it
     throw Stop("enough");
   };
   CHECK_THROWS((HMatrix(devices, options(1e-9, 2), stop)), Stop, "enough");
+  CHECK(devices.made[0]->stopped);
 }
 
-TEST("devices build complex matrices") {
-  const bem::Helmholtz waves(surfaces::sphere(5, 8, 1.0).view(), 3.0);
-  const ComplexHMatrix host(waves, {.compression = {.eps = 1e-6}, .probes = 10000});
-  const ComplexHMatrix H(host_leaves::Generator<Number>(waves), {.compression = {.eps = 1e-6}, .gpus = {0}, .probes = 10000});
-  CHECK(H.statistics().compression_error <= 1e-6);
-  CHECK(H.statistics().compression_error > 0);
-  CHECK_NEAR(double(H.stored_bytes()) / double(host.stored_bytes()), 1.0, 0.005);
+namespace {
+
+template <class V>
+V normal(fresh::Random& random) {
+  if constexpr (std::is_same_v<V, double>)
+    return random.normal();
+  else
+    return {random.normal(), random.normal()};
 }
+
+/// `rank` terms, each smaller than the one before, or that once more.
+template <class V>
+LowRank<V> dependent_terms(fresh::Random& random, i32 height, i32 width, i32 rank) {
+  LowRank<V> sum(height, width);
+  std::vector<V> column(static_cast<std::size_t>(height)), row(static_cast<std::size_t>(width));
+  for (i32 k = 0; k < rank; k++) {
+    if (k % 4 != 3) {
+      for (V& x : column) x = normal<V>(random) * std::pow(10, -k);
+      for (V& x : row) x = normal<V>(random);
+    }
+    sum.append(column, row);
+  }
+  return sum;
+}
+
+template <class V>
+void check_recompression(fresh::Random& random, i32 rank) {
+  const i32 height = random.whole(rank, 60), width = random.whole(rank, 60);
+  LowRank<V> host = dependent_terms<V>(random, height, width, rank);
+  std::vector<V> memory(std::size_t(LeafSpace<V>::values(height, width, rank)), V{std::nan("")});
+  const LeafSpace<V> space(memory.data(), height, width, rank);
+  std::copy(host.u.begin(), host.u.end(), space.u);
+  std::copy(host.v.begin(), host.v.end(), space.v);
+  const double distance = 1e-4;
+  const i32 left = TeamRecompression<Alone, V>(Alone{}, space, rank).run(distance);
+  recompress(host, distance);
+  NOTE("rank ", rank, ", ", height, " x ", width, " of ", words_of<V>, " words");
+  CHECK(left == host.rank);
+  double worst = 0;
+  for (i32 i = 0; i < height; i++)
+    for (i32 j = 0; j < width; j++) worst = std::max(worst, magnitude(space.entry(i, j, left) - host.entry(i, j)));
+  CHECK(worst <= 1e-12);
+}
+
+}  // namespace
 
 TEST("a team's recompression has the host's singular values, of columns that depend on each other, too") {
   NOTE(fresh::said());
   fresh::Random random(94);
   for (i32 rank : {1, 2, 3, 7, 12}) {
-    const i32 height = random.whole(rank, 60), width = random.whole(rank, 60);
-    LowRank<double> sum(height, width);
-    std::vector<double> column(static_cast<std::size_t>(height)), row(static_cast<std::size_t>(width));
-    for (i32 k = 0; k < rank; k++) {
-      if (k % 4 != 3) {  // else the one before, once more
-        for (double& x : column) x = random.normal() * std::pow(10, -k);
-        for (double& x : row) x = random.normal();
-      }
-      sum.append(column, row);
-    }
-    std::vector<double> memory(std::size_t(LeafSpace<double>::values(height, width, rank)), std::nan(""));
-    const LeafSpace<double> space(memory.data(), height, width, rank);
-    std::copy(sum.u.begin(), sum.u.end(), space.u);
-    std::copy(sum.v.begin(), sum.v.end(), space.v);
-    const double distance = 1e-4;
-    const i32 left = TeamRecompression<Alone, double>(Alone{}, space, rank).run(distance);
-    LowRank<double> host = sum;
-    recompress(host, distance);
-    NOTE("rank ", rank, ", ", height, " x ", width);
-    CHECK(left == host.rank);
-    double worst = 0;
-    for (i32 i = 0; i < height; i++)
-      for (i32 j = 0; j < width; j++) worst = std::max(worst, std::abs(space.entry(i, j, left) - host.entry(i, j)));
-    CHECK(worst <= 1e-12);
+    check_recompression<double>(random, rank);
+    check_recompression<Number>(random, rank);
   }
 }

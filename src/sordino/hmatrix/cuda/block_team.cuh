@@ -52,10 +52,10 @@ struct WarpTeam {
   }
 };
 
-/// What the warps of a block tell each other: shared memory.
+/// What the warps of a block tell each other: shared memory. A value is a number, or a pair, which wants a place for pairs.
 template <int threads>
 struct Slots {
-  double value[threads / 32][2];
+  alignas(Number) double value[threads / 32][2];
   i32 index[threads / 32];
 };
 

@@ -1,9 +1,13 @@
 #include "sordino/hmatrix/cuda/device_leaves.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <string>
+#include <thread>
+#include <utility>
 
+#include "sordino/base/clock.hpp"
 #include "sordino/base/parallel.hpp"
 
 namespace sordino::hmatrix {
@@ -15,12 +19,13 @@ using cuda::OnDevice;
 constexpr i64 most_space = i64(16) << 30, staged_bytes = i64(64) << 20;  // of workspaces; of a piece on its way to the host
 constexpr i32 many = 256;                                                // rows and columns of a leaf for many threads
 
-/// Streams of our own wait for nothing that goes on elsewhere, and what the host gave may be gone when this returns.
-template <class T>
-void copy_in(T* to, std::span<const T> from, cudaStream_t stream) {
-  call("cudaMemcpyAsync", cudaMemcpyAsync(to, from.data(), from.size_bytes(), cudaMemcpyHostToDevice, stream));
-  call("cudaStreamSynchronize", cudaStreamSynchronize(stream));
+constexpr double between_looks = 0.05, most_silence = 60;  // s
+
+bool is_ready(const char* name, cudaError_t e) {
+  if (e != cudaErrorNotReady) call(name, e);
+  return e == cudaSuccess;
 }
+void sleep() { std::this_thread::sleep_for(std::chrono::microseconds(20)); }
 
 }  // namespace
 
@@ -51,32 +56,83 @@ DeviceLeaves<V>::DeviceLeaves(int device) : device_(device) {
   std::size_t available = 0, total = 0;
   call("cudaMemGetInfo", cudaMemGetInfo(&available, &total));
   capacity_ = std::min(i64(available / 4), most_space) / i64(sizeof(V));
-  for (cudaStream_t* s : {&computing_, &computing_small_, &copying_})
+  for (cudaStream_t* s : {&computing_, &computing_small_, &copying_, &watching_})
     call("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(s, cudaStreamNonBlocking));
-  for (cudaEvent_t* e : {&computed_small_, &packed_, &copied_[0], &copied_[1]})
+  for (cudaEvent_t* e : {&given_, &computed_small_, &computed_, &packed_, &copied_[0], &copied_[1]})
     call("cudaEventCreateWithFlags", cudaEventCreateWithFlags(e, cudaEventDisableTiming));
+  const LeafWatch nothing_yet{};
+  const int go_on = 0;
+  watch_.send({&nothing_yet, 1}, watching_);
+  stop_.send({&go_on, 1}, watching_);
+  call("cudaEventRecord", cudaEventRecord(given_, watching_));
+  call("cudaStreamWaitEvent", cudaStreamWaitEvent(computing_, given_, 0));
 }
 
 template <class V>
 DeviceLeaves<V>::~DeviceLeaves() {
-  for (cudaStream_t s : {computing_, computing_small_, copying_})
-    if (s) cudaStreamSynchronize(s), cudaStreamDestroy(s);
-  for (cudaEvent_t e : {computed_small_, packed_, copied_[0], copied_[1]})
+  for (cudaStream_t s : {computing_, computing_small_, copying_, watching_})
+    if (s) cudaStreamDestroy(s);
+  for (cudaEvent_t e : {given_, computed_small_, computed_, packed_, copied_[0], copied_[1]})
     if (e) cudaEventDestroy(e);
+}
+
+/// As it was a moment ago: nobody waits for the device here, which may be past answering.
+template <class V>
+LeafWatch DeviceLeaves<V>::look() {
+  if (is_ready("cudaStreamQuery", cudaStreamQuery(watching_))) watch_.bring(1, watching_);
+  return *watch_.here.data();
+}
+
+template <class V>
+bool DeviceLeaves<V>::wait(cudaEvent_t event, const Meanwhile& meanwhile) {
+  double looked = seconds_now(), heard = looked;
+  u64 beats = look().beats;
+  for (; !is_ready("cudaEventQuery", cudaEventQuery(event)); sleep()) {
+    const double now = seconds_now();
+    if (now - looked < between_looks) continue;
+    looked = now;
+    const LeafWatch seen = look();
+    if (std::exchange(beats, u64(seen.beats)) != seen.beats) heard = now;
+    if (now - heard > most_silence)
+      throw Error(Errc::device, "GPU " + std::to_string(device_) + " builds an H-matrix and has finished no block of it for " +
+                                    std::to_string(int(most_silence)) + " s");
+    if (!meanwhile(i64(seen.done))) return false;
+  }
+  return true;
+}
+
+// Called when something has failed: another failure here is no news.
+template <class V>
+bool DeviceLeaves<V>::stop() {
+  *stop_.here.data() = 1;
+  cudaMemcpyAsync(stop_.there.data(), stop_.here.data(), sizeof(int), cudaMemcpyHostToDevice, watching_);
+  const double end = seconds_now() + most_silence;
+  for (cudaStream_t s : {computing_, computing_small_, copying_, watching_})
+    for (; cudaStreamQuery(s) == cudaErrorNotReady; sleep())
+      if (seconds_now() > end) return false;
+  return true;
 }
 
 template <class V>
 void DeviceLeaves<V>::start(std::span<const LeafTask> tasks, const CompressionOptions& options) {
   OnDevice here(device_);
   count_ = i64(tasks.size());
-  copy_in(tasks_.take(count_), tasks, computing_);
+  tasks_.send(tasks, computing_);
   const i64 by_many =
       std::partition_point(tasks.begin(), tasks.end(), [](const LeafTask& t) { return t.rows + t.columns > many; }) -
       tasks.begin();
-  const LeafLaunch<V> all{tasks_.data(), 0, count_, options, space_.take(capacity_), results_.take(count_)};
+  const LeafLaunch<V> all{.tasks = tasks_.there.data(),
+                          .first = 0,
+                          .end = count_,
+                          .options = options,
+                          .space = space_.take(capacity_),
+                          .results = results_.there.take(count_),
+                          .watch = watch_.there.data(),
+                          .stop = stop_.there.data()};
   LeafLaunch<V> large = all, small = all;
   large.end = small.first = by_many;
-  call("cudaStreamWaitEvent", cudaStreamWaitEvent(computing_small_, packed_, 0));  // the workspaces are free
+  call("cudaEventRecord", cudaEventRecord(given_, computing_));  // the tasks are there, and the workspaces free
+  call("cudaStreamWaitEvent", cudaStreamWaitEvent(computing_small_, given_, 0));
   if (large.end > 0) compute(large, true, computing_);
   if (small.first < count_) compute(small, false, computing_small_);
   call("cudaEventRecord", cudaEventRecord(computed_small_, computing_small_));
@@ -84,13 +140,13 @@ void DeviceLeaves<V>::start(std::span<const LeafTask> tasks, const CompressionOp
 }
 
 template <class V>
-std::vector<LeafResult> DeviceLeaves<V>::finish() {
+std::vector<LeafResult> DeviceLeaves<V>::finish(const Meanwhile& meanwhile) {
   OnDevice here(device_);
-  std::vector<LeafResult> found(static_cast<std::size_t>(count_));
-  const std::size_t bytes = found.size() * sizeof(LeafResult);
-  call("cudaMemcpyAsync", cudaMemcpyAsync(found.data(), results_.data(), bytes, cudaMemcpyDeviceToHost, computing_));
-  call("cudaStreamSynchronize", cudaStreamSynchronize(computing_));
-  return found;
+  results_.bring(count_, computing_);
+  call("cudaEventRecord", cudaEventRecord(computed_, computing_));
+  if (!wait(computed_, meanwhile)) return {};
+  const LeafResult* found = results_.here.data();
+  return {found, found + count_};
 }
 
 template <class V>
@@ -99,8 +155,9 @@ void DeviceLeaves<V>::pack(std::span<const i64> places, i64 values) {
   current_ = 1 - current_;
   Batch& batch = batches_[current_];
   batch.count = values;
-  copy_in(places_.take(i64(places.size())), places, computing_);
-  start_packing(tasks_.data(), results_.data(), places_.data(), count_, space_.data(), batch.values.take(values), computing_);
+  places_.send(places, computing_);
+  start_packing(tasks_.there.data(), results_.there.data(), places_.there.data(), count_, space_.data(),
+                batch.values.take(values), computing_);
   call("cudaEventRecord", cudaEventRecord(packed_, computing_));
   call("cudaStreamWaitEvent", cudaStreamWaitEvent(copying_, packed_, 0));
 }
@@ -108,7 +165,7 @@ void DeviceLeaves<V>::pack(std::span<const i64> places, i64 values) {
 // Two pieces are on their way: while one comes from the device, threads copy the other to where it belongs, which nobody has
 // touched before.
 template <class V>
-void DeviceLeaves<V>::fetch(V* to) {
+void DeviceLeaves<V>::fetch(V* to, const Meanwhile& meanwhile) {
   OnDevice here(device_);
   const Batch& batch = batches_[current_];
   const i64 at_once = staged_bytes / i64(sizeof(V)), pieces = (batch.count + at_once - 1) / at_once;
@@ -124,7 +181,7 @@ void DeviceLeaves<V>::fetch(V* to) {
   bring(0);
   for (i64 piece = 0; piece < pieces; piece++) {
     bring(piece + 1);
-    call("cudaEventSynchronize", cudaEventSynchronize(copied_[piece % 2]));
+    if (!wait(copied_[piece % 2], meanwhile)) return;
     auto copy = [&](i64 begin, i64 end) {
       std::memcpy(to + piece * at_once + begin, staged(piece) + begin, std::size_t(end - begin) * sizeof(V));
     };

@@ -3,6 +3,8 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
+
 #include "sordino/hmatrix/leaf_device.hpp"
 #include "sordino/runtime/cuda/call.hpp"
 
@@ -26,25 +28,59 @@ class Reserve {
   void* data_ = nullptr;
 };
 
-template <class T>
-struct DeviceArrayOf {
-  Reserve memory{Reserve::Where::device};
+template <class T, Reserve::Where where>
+struct ArrayIn {
+  Reserve memory{where};
   T* data() const { return static_cast<T*>(memory.data()); }
   T* take(i64 count) { return static_cast<T*>(memory.take(count * i64(sizeof(T)))); }
 };
+template <class T>
+using DeviceArrayOf = ArrayIn<T, Reserve::Where::device>;
+template <class T>
+using PinnedArrayOf = ArrayIn<T, Reserve::Where::pinned>;
 
-/// A table on the current device, in another order.
+/// What the host tells the device or is told by it, batch after batch. Pinned here, or a copy would wait for the device in the
+/// driver, for as long as that takes.
+template <class T>
+struct Message {
+  DeviceArrayOf<T> there;
+  PinnedArrayOf<T> here;
+
+  /// The last one has been read.
+  void send(std::span<const T> words, cudaStream_t stream) {
+    T* const from = here.take(i64(words.size()));
+    std::copy(words.begin(), words.end(), from);
+    cuda::call("cudaMemcpyAsync",
+               cudaMemcpyAsync(there.take(i64(words.size())), from, words.size_bytes(), cudaMemcpyHostToDevice, stream));
+  }
+  void bring(i64 count, cudaStream_t stream) {
+    const std::size_t bytes = std::size_t(count) * sizeof(T);
+    cuda::call("cudaMemcpyAsync", cudaMemcpyAsync(here.take(count), there.data(), bytes, cudaMemcpyDeviceToHost, stream));
+  }
+};
+
+/// A table on the current device.
+template <class T>
+const T* put(DeviceArrayOf<T>& to, std::span<const T> table) {
+  T* data = to.take(i64(table.size()));
+  cuda::call("cudaMemcpyAsync", cudaMemcpyAsync(data, table.data(), table.size_bytes(), cudaMemcpyHostToDevice, nullptr));
+  cuda::call("cudaStreamSynchronize", cudaStreamSynchronize(nullptr));
+  return data;
+}
+
+/// The same in another order.
 template <class T>
 const T* put_in_order(DeviceArrayOf<T>& to, const std::vector<T>& table, std::span<const i32> order) {
   std::vector<T> ordered;
   ordered.reserve(order.size());
   for (i32 k : order) ordered.push_back(table[std::size_t(k)]);
-  T* data = to.take(i64(ordered.size()));
-  cuda::call("cudaMemcpyAsync",
-             cudaMemcpyAsync(data, ordered.data(), ordered.size() * sizeof(T), cudaMemcpyHostToDevice, nullptr));
-  cuda::call("cudaStreamSynchronize", cudaStreamSynchronize(nullptr));
-  return data;
+  return put<T>(to, ordered);
 }
+
+/// What the kernels tell while they run: rows and columns of leaves that are done; and leaves, whatever came of them.
+struct LeafWatch {
+  unsigned long long done, beats;
+};
 
 /// What the kernels are told of a batch. Everything lies on the device.
 template <class V>
@@ -54,21 +90,25 @@ struct LeafLaunch {
   CompressionOptions options;
   V* space;
   LeafResult* results;
+  LeafWatch* watch;
+  const volatile int* stop;  // not 0: no other leaf is to be begun
 };
 
 template <class V>
 class DeviceLeaves : public LeafDevice<V> {
  public:
   /// A quarter of the memory that the device has free is for workspaces, 16 GiB at most, and what two batches store for values
-  /// on their way to the host; 128 MiB of the host are pinned. Leaves of many rows and columns are computed beside the small
-  /// ones, which fill the processors that the last large ones leave idle.
+  /// on their way to the host; 128 MiB of the host are pinned, and 64 B for each leaf of a batch. Leaves of many rows and
+  /// columns are computed beside the small ones, which fill the processors that the last large ones leave idle. A wait throws
+  /// `device` when no leaf has ended for a minute.
   explicit DeviceLeaves(int device);
   ~DeviceLeaves() override;
   i64 capacity() const final { return capacity_; }
   void start(std::span<const LeafTask> tasks, const CompressionOptions& options) final;
-  std::vector<LeafResult> finish() final;
+  std::vector<LeafResult> finish(const Meanwhile& meanwhile) final;
   void pack(std::span<const i64> places, i64 values) final;
-  void fetch(V* to) final;
+  void fetch(V* to, const Meanwhile& meanwhile) final;
+  bool stop() final;
 
  protected:
   /// Starts the kernel that computes these leaves: by many threads each, or by few.
@@ -79,15 +119,20 @@ class DeviceLeaves : public LeafDevice<V> {
     DeviceArrayOf<V> values;
     i64 count = 0;
   };
+  /// False: `meanwhile` has ended it.
+  bool wait(cudaEvent_t event, const Meanwhile& meanwhile);
+  LeafWatch look();
 
   int device_;
   i64 capacity_ = 0;
-  cudaStream_t computing_ = nullptr, computing_small_ = nullptr, copying_ = nullptr;
-  cudaEvent_t computed_small_ = nullptr, packed_ = nullptr, copied_[2] = {};
+  cudaStream_t computing_ = nullptr, computing_small_ = nullptr, copying_ = nullptr, watching_ = nullptr;
+  cudaEvent_t given_ = nullptr, computed_small_ = nullptr, computed_ = nullptr, packed_ = nullptr, copied_[2] = {};
   DeviceArrayOf<V> space_;
-  DeviceArrayOf<LeafTask> tasks_;
-  DeviceArrayOf<LeafResult> results_;
-  DeviceArrayOf<i64> places_;
+  Message<LeafTask> tasks_;
+  Message<LeafResult> results_;
+  Message<i64> places_;
+  Message<LeafWatch> watch_;
+  Message<int> stop_;
   i64 count_ = 0;  // tasks of the batch that is computed
   Batch batches_[2];
   int current_ = 0;  // of them: the one that is packed
