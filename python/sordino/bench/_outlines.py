@@ -19,7 +19,7 @@ from .._hmatrix import arrays_of
 from .._native import core, translated
 from .._predict import Iteration
 
-#: The commands of a product with an H-matrix.
+#: The commands of a product that read the matrix. Sums of rows that ranks compute for one another read vectors alone.
 PRODUCT = ("Project", "Strips")
 
 #: HACApK's blocks: crosses as they stop, neither checked nor recompressed.
