@@ -150,7 +150,8 @@ class Torch(Library):
         return values.resolve_conj().cpu().numpy()
 
     def given(self, values: np.ndarray) -> Any:
-        return self.space.as_tensor(values, device=self.device)
+        writable = values if values.flags.writeable else values.copy()  # others torch takes with a warning
+        return self.space.as_tensor(writable, device=self.device)
 
     def gathered(self, values: Any, places: Any) -> Any:
         return values[places]

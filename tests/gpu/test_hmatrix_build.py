@@ -98,7 +98,7 @@ def test_progress_is_told_and_may_end_a_build() -> None:
     surface = sordino.surfaces.sphere(25, 45)
     told: list[float] = []
     sordino.hmatrix(surface, 1e-9, engine="cuda", progress=told.append)
-    assert all(0 < share <= 1 for share in told) and told == sorted(told)
+    assert told and all(0 < share <= 1 for share in told) and told == sorted(told)
 
     def enough(_: float) -> None:
         raise KeyError("enough")

@@ -98,7 +98,7 @@ bool DeviceLeaves<V>::wait(cudaEvent_t event, const Meanwhile& meanwhile) {
                                     std::to_string(int(most_silence)) + " s");
     if (!meanwhile(i64(seen.done))) return false;
   }
-  return true;
+  return meanwhile(i64(look().done));  // many short waits are told of, too
 }
 
 // Called when something has failed: another failure here is no news.
