@@ -14,9 +14,14 @@ constexpr int most_threads = 32;  // memory has no more to give
 
 }  // namespace
 
-void for_parts(i64 first, i64 end, const std::function<void(i64 begin, i64 end)>& body, i64 least) {
-  const i64 rows = end - first, cores = std::max(1, int(std::thread::hardware_concurrency()));
-  const int parts = int(std::clamp<i64>(rows / least, 1, std::min<i64>(cores, most_threads)));
+int thread_count(int threads) {
+  const int wanted = threads > 0 ? threads : int(std::thread::hardware_concurrency());
+  return std::clamp(wanted, 1, most_threads);
+}
+
+void for_parts(i64 first, i64 end, const std::function<void(i64 begin, i64 end)>& body, i64 least, int threads_wanted) {
+  const i64 rows = end - first;
+  const int parts = int(std::clamp<i64>(rows / least, 1, thread_count(threads_wanted)));
   if (parts == 1) return body(first, end);
   std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(parts));
   auto run = [&](int p) {
@@ -46,6 +51,26 @@ bool all_parts(i64 first, i64 end, const std::function<bool(i64 begin, i64 end)>
     if (!body(from, to)) all = false;
   });
   return all;
+}
+
+i64 sum_of_parts(i64 first, i64 end, const std::function<i64(i64 begin, i64 end)>& body, i64 least, int threads) {
+  std::atomic<i64> sum{0};
+  for_parts(first, end, [&](i64 from, i64 to) { sum += body(from, to); }, least, threads);
+  return sum;
+}
+
+void deal_out(i64 count, i64 some, int threads, const std::function<void(i64 begin, i64 end, int thread)>& body) {
+  std::atomic<i64> next{0};
+  const i64 takers = std::min<i64>(thread_count(threads), (count + some - 1) / some);
+  auto take = [&](i64 thread, i64) {
+    try {
+      for (i64 begin; (begin = next.fetch_add(some)) < count;) body(begin, std::min(begin + some, count), int(thread));
+    } catch (...) {
+      next = count;
+      throw;
+    }
+  };
+  for_parts(0, takers, take, 1, threads);
 }
 
 }  // namespace sordino

@@ -27,11 +27,12 @@ struct Cluster {
 };
 
 /// Clusters are cut in the middle of the longest side of their box until they have at most `most` points. Points at one place
-/// are never parted, so a leaf may have more. Cost: O(n log n), memory 4 B a point and 72 B a cluster.
+/// are never parted, so a leaf may have more. Cost: O(n log n), by `threads` threads (thread_count(), base/parallel.hpp), on
+/// which the tree does not depend; memory 4 B a point and 72 B a cluster.
 struct ClusterTree {
-  ClusterTree(const double* points, i64 n, i32 most);
+  ClusterTree(const double* points, i64 n, i32 most, int threads = 0);
 
-  std::vector<Cluster> clusters;  // the root first; sons stand behind their father
+  std::vector<Cluster> clusters;  // the root first, then level by level; sons stand behind their father
   std::vector<i32> order;         // [n] the point at each place of the order
 };
 

@@ -2,19 +2,20 @@
 
 #include <atomic>
 #include <cmath>
+#include <mutex>
 #include <numeric>
-#include <random>
 #include <string>
-#include <thread>
 
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
 #include "sordino/hmatrix/leaf_batches.hpp"
+#include "sordino/hmatrix/probes.hpp"
 
 namespace sordino::hmatrix {
 namespace {
 
-constexpr i64 at_once = 16;  // leaves that a thread takes
+constexpr i64 at_once = 16;          // leaves that a thread takes
+constexpr i64 few_leaves = 1 << 12;  // that one thread counts
 constexpr double least_eps = 1e-13;
 constexpr i32 most_leaf = 1 << 20, most_threads = 4096;
 
@@ -96,28 +97,17 @@ class Teller {
 // Leaves are dealt out in their order, to whoever is free: rows that a product reads together then lie together.
 template <class V>
 void fill_on_threads(const Filler<V>& filler, std::span<const i64> numbers, std::span<ValueStore<V>> stores,
-                     std::vector<LeafOf<V>>& leaves, std::span<Filled> filled, i64 done_before, Teller& teller) {
-  const i64 n = i64(numbers.size());
-  std::atomic<i64> next{0}, done{done_before};
-  auto work = [&](i64 thread) {
-    for (i64 first; (first = next.fetch_add(at_once)) < n;) {
-      for (i64 k = first; k < std::min(first + at_once, n); k++) {
-        const std::size_t l = std::size_t(numbers[std::size_t(k)]);
-        filled[l] = filler(leaves[l], i64(l), stores[std::size_t(thread)]);
-        done += weight(leaves[l].block);
-      }
-      if (thread == 0) teller.tell(done);
+                     std::span<LeafOf<V>> leaves, std::span<Filled> filled, i64 done_before, Teller& teller) {
+  std::atomic<i64> done{done_before};
+  auto fill_some = [&](i64 begin, i64 end, int thread) {
+    for (i64 k = begin; k < end; k++) {
+      const std::size_t l = std::size_t(numbers[std::size_t(k)]);
+      filled[l] = filler(leaves[l], i64(l), stores[std::size_t(thread)]);
+      done += weight(leaves[l].block);
     }
+    if (thread == 0) teller.tell(done);
   };
-  auto work_or_end = [&](i64 begin, i64 end) {
-    try {
-      for (i64 thread = begin; thread < end; thread++) work(thread);
-    } catch (...) {
-      next = n;
-      throw;
-    }
-  };
-  for_parts(0, i64(stores.size()), work_or_end, 1);
+  deal_out(i64(numbers.size()), at_once, int(stores.size()), fill_some);
 }
 
 /// GPUs that compute this matrix's leaves.
@@ -136,38 +126,47 @@ std::vector<std::shared_ptr<LeafDevice<V>>> devices_of(const GeneratorOf<V>& gen
 
 template <class V>
 HMatrixOf<V>::HMatrixOf(const GeneratorOf<V>& generator, const BuildOptions& options, const BuildProgress& progress)
-    : tree_(generator.points(), generator.size(), (check(options), options.leaf)) {
-  make_leaves(options.eta, options.leaf);
+    : tree_(generator.points(), generator.size(), (check(options), options.leaf), options.threads) {
+  make_leaves(options.eta, options.leaf, options.threads);
   fill(generator, options, progress);
-  count();
-  probe(generator, options);
+  count(options.threads);
+  compare(generator, options);
   statistics_.seconds = seconds_now() - begun_;
 }
 
 template <class V>
-void HMatrixOf<V>::make_leaves(double eta, i32 leaf) {
-  BlockTree blocks(tree_, eta, leaf + 1);
+void HMatrixOf<V>::make_leaves(double eta, i32 leaf, int threads) {
+  const BlockTree blocks(tree_, eta, leaf + 1, threads);
   statistics_.nodes = blocks.nodes;
-  for (const Block& b : blocks.leaves) leaves_.push_back({b});
+  leaves_ = LargeArray<LeafOf<V>>(blocks.leaves.size());
+  auto make_some = [&](i64 begin, i64 end) {
+    for (std::size_t l = std::size_t(begin); l < std::size_t(end); l++) leaves_[l] = {blocks.leaves[l]};
+  };
+  for_parts(0, i64(leaves_.size()), make_some, few_leaves, threads);
 }
 
 template <class V>
 void HMatrixOf<V>::fill(const GeneratorOf<V>& generator, const BuildOptions& options, const BuildProgress& progress) {
-  const i64 threads = options.threads ? options.threads : std::thread::hardware_concurrency();
-  std::vector<Filled> filled(leaves_.size());
-  std::vector<i64> left(leaves_.size());
-  std::iota(left.begin(), left.end(), i64(0));
-  i64 all = 0;
-  for (const LeafOf<V>& l : leaves_) all += weight(l.block);
+  LargeArray<Filled> filled(leaves_.size());
+  auto weight_of_some = [&](i64 begin, i64 end) {
+    i64 sum = 0;
+    for (i64 l = begin; l < end; l++) sum += weight(leaves_[std::size_t(l)].block);
+    return sum;
+  };
+  const i64 all = sum_of_parts(0, i64(leaves_.size()), weight_of_some, few_leaves, options.threads);
+  std::vector<i64> left;
   Teller teller(progress, all);
   if (!options.gpus.empty()) {
     stores_.resize(options.gpus.size());
     const auto devices = devices_of(generator, options.gpus, tree_.order);
     auto tell = [&](i64 done) { teller.tell(done); };
     left = compute_on_devices<V>(devices, leaves_, options, stores_, filled, tell);
+  } else {
+    left.resize(leaves_.size());
+    std::iota(left.begin(), left.end(), i64(0));
   }
   const std::size_t devices = stores_.size();
-  stores_.resize(devices + std::size_t(std::max<i64>(threads, 1)));
+  stores_.resize(devices + std::size_t(thread_count(options.threads)));
   const Filler<V> filler{generator, options.compression, tree_.order, options.seed};
   i64 done = all;
   for (i64 l : left) done -= weight(leaves_[std::size_t(l)].block);
@@ -181,48 +180,41 @@ void HMatrixOf<V>::fill(const GeneratorOf<V>& generator, const BuildOptions& opt
 }
 
 template <class V>
-void HMatrixOf<V>::count() {
+void HMatrixOf<V>::count(int threads) {
   Statistics& s = statistics_;
   s.clusters = i64(tree_.clusters.size());
   i64 ranks = 0;
-  for (const LeafOf<V>& l : leaves_) {
-    (l.is_dense() ? s.dense_blocks : s.low_rank_blocks)++;
-    s.stored_values += l.entries();
-    if (l.is_dense()) continue;
-    s.low_rank_values += l.entries();
-    s.largest_rank = std::max(s.largest_rank, l.rank);
-    ranks += l.rank;
-  }
+  std::mutex mutex;
+  auto count_some = [&](i64 begin, i64 end) {
+    Statistics of;
+    i64 ranks_of = 0;
+    for (const LeafOf<V>& l : leaves().subspan(std::size_t(begin), std::size_t(end - begin))) {
+      (l.is_dense() ? of.dense_blocks : of.low_rank_blocks)++;
+      of.stored_values += l.entries();
+      if (l.is_dense()) continue;
+      of.low_rank_values += l.entries();
+      of.largest_rank = std::max(of.largest_rank, l.rank);
+      ranks_of += l.rank;
+    }
+    const std::lock_guard lock(mutex);
+    s.dense_blocks += of.dense_blocks;
+    s.low_rank_blocks += of.low_rank_blocks;
+    s.stored_values += of.stored_values;
+    s.low_rank_values += of.low_rank_values;
+    s.largest_rank = std::max(s.largest_rank, of.largest_rank);
+    ranks += ranks_of;
+  };
+  for_parts(0, i64(leaves_.size()), count_some, few_leaves, threads);
   s.mean_rank = s.low_rank_blocks ? double(ranks) / double(s.low_rank_blocks) : 0;
 }
 
-// The square of a row's error has the mean ||A - H||^2 / n over rows drawn with equal chance.
 template <class V>
-void HMatrixOf<V>::probe(const GeneratorOf<V>& generator, const BuildOptions& options) {
-  if (options.probes == 0 || !(statistics_.norm > 0)) return;
-  const i64 n = size(), probes = std::min<i64>(n, options.probes);
-  std::vector<double> errors(std::size_t(probes), 0.0);
-  std::vector<i32> drawn;
-  std::mt19937_64 draw(~options.seed);
-  for (i64 p = 0; p < probes; p++) drawn.push_back(probes == n ? i32(p) : i32(draw() % u64(n)));
-  auto compare = [&](i64 begin, i64 end) {
-    std::vector<V> exact(tree_.order.size()), stored(tree_.order.size());
-    for (i64 p = begin; p < end; p++) {
-      generator.entries({&tree_.order[std::size_t(drawn[std::size_t(p)])], 1}, tree_.order, exact.data());
-      row(drawn[std::size_t(p)], stored.data());
-      for (i64 j = 0; j < n; j++) stored[std::size_t(j)] = stored[std::size_t(j)] - exact[std::size_t(j)];
-      errors[std::size_t(p)] = double(n) * square(stored.data(), n);
-    }
-  };
-  for_parts(0, probes, compare, options.threads ? (probes + options.threads - 1) / options.threads : 1);
-  double mean = 0, spread = 0;
-  for (double e : errors) mean += e / double(probes);
-  for (double e : errors) spread += (e - mean) * (e - mean);
-  const double error = std::sqrt(mean) / statistics_.norm;
-  statistics_.compression_error = error;
-  // Of the root, half of that of the square.
-  const double relative = mean > 0 && probes > 1 && probes < n ? std::sqrt(spread / double(probes * (probes - 1))) / mean : 0;
-  statistics_.error_of_estimate = 0.5 * error * relative;
+void HMatrixOf<V>::compare(const GeneratorOf<V>& generator, const BuildOptions& options) {
+  const double norm = statistics_.norm;
+  if (options.probes == 0 || !(norm > 0)) return;
+  const Probed probed = probe(generator, *this, options.probes, options.seed, options.threads);
+  statistics_.compression_error = probed.error / norm;
+  statistics_.error_of_estimate = probed.standard_error / norm;
 }
 
 template <class V>
@@ -238,21 +230,26 @@ std::vector<V> HMatrixOf<V>::diagonal() const {
 
 template <class V>
 void HMatrixOf<V>::row(i32 i, V* out) const {
-  for (const LeafOf<V>& l : leaves_) {
-    const i32 width = l.block.columns.size();
-    if (i < l.block.rows.begin || i >= l.block.rows.end) continue;
-    V* to = out + l.block.columns.begin;
-    if (l.is_dense()) {
-      std::copy_n(l.u + i64(i - l.block.rows.begin) * width, width, to);
-      continue;
-    }
-    std::fill_n(to, width, V{});
-    const V* u = l.u + i64(i - l.block.rows.begin) * l.rank;
-    for (i32 k = 0; k < l.rank; k++)
-      for (i32 j = 0; j < width; j++) to[j] = to[j] + u[k] * l.v[i64(k) * width + j];
+  for (const LeafOf<V>& l : leaves_)
+    if (i >= l.block.rows.begin && i < l.block.rows.end) l.row(i, out + l.block.columns.begin);
+}
+
+template <class V>
+void LeafOf<V>::row(i32 i, V* out) const {
+  const i64 from = i - block.rows.begin, width = block.columns.size();
+  if (is_dense()) {
+    std::copy_n(u + from * width, width, out);
+    return;
+  }
+  std::fill_n(out, width, V{});
+  for (i32 k = 0; k < rank; k++) {
+    const V factor = u[from * rank + k];
+    for (i64 j = 0; j < width; j++) out[j] = out[j] + factor * v[k * width + j];
   }
 }
 
+template struct LeafOf<double>;
+template struct LeafOf<Number>;
 template class HMatrixOf<double>;
 template class HMatrixOf<Number>;
 

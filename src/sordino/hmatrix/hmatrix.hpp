@@ -1,9 +1,11 @@
 // A dense matrix in a hierarchy of blocks, most of them sums of few outer products (000, section II).
 #pragma once
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "sordino/base/clock.hpp"
+#include "sordino/base/large_array.hpp"
 #include "sordino/hmatrix/block_tree.hpp"
 #include "sordino/hmatrix/compression.hpp"
 #include "sordino/hmatrix/value_store.hpp"
@@ -14,7 +16,7 @@ struct BuildOptions {
   CompressionOptions compression = {};
   double eta = 2;              // of admissibility: smaller is stricter
   i32 leaf = 15;               // points of a cluster that is not cut
-  int threads = 0;             // 0: as many as there are cores; 32 work at most
+  int threads = 0;             // of all steps; 0: as many as there are cores; 32 work at most
   u64 seed = 1;                // of the rows drawn
   std::vector<int> gpus = {};  // that compute leaves, by their CUDA numbers; none: threads of this process do
   int probes = 32;  // rows by which the whole is compared with the generator's; 0: it is not; n or more: by all its rows
@@ -29,6 +31,8 @@ struct LeafOf {
   const V* v = nullptr;  // [rank][columns]
   bool is_dense() const { return rank < 0; }
   i64 entries() const { return is_dense() ? block.entries() : (i64(block.rows.size()) + block.columns.size()) * rank; }
+  /// What it stores of row i of the matrix: [columns].
+  void row(i32 i, V* out) const;
 };
 
 struct Statistics {
@@ -77,7 +81,7 @@ class HMatrixOf {
 
   i64 size() const { return i64(tree_.order.size()); }
   const ClusterTree& tree() const { return tree_; }
-  const std::vector<LeafOf<V>>& leaves() const { return leaves_; }  // by first row, then by first column
+  std::span<const LeafOf<V>> leaves() const { return leaves_; }  // by first row, then by first column
   const Statistics& statistics() const { return statistics_; }
   i64 stored_bytes() const { return i64(sizeof(V)) * statistics_.stored_values; }
   /// The diagonal, in the tree's order.
@@ -86,14 +90,14 @@ class HMatrixOf {
   void row(i32 i, V* out) const;
 
  private:
-  void make_leaves(double eta, i32 leaf);
+  void make_leaves(double eta, i32 leaf, int threads);
   void fill(const GeneratorOf<V>& generator, const BuildOptions& options, const BuildProgress& progress);
-  void count();
-  void probe(const GeneratorOf<V>& generator, const BuildOptions& options);
+  void count(int threads);
+  void compare(const GeneratorOf<V>& generator, const BuildOptions& options);
 
   double begun_ = seconds_now();
   ClusterTree tree_;
-  std::vector<LeafOf<V>> leaves_;
+  LargeArray<LeafOf<V>> leaves_;
   std::vector<ValueStore<V>> stores_;  // one a thread
   Statistics statistics_;
 };

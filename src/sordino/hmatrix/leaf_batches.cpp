@@ -17,6 +17,7 @@ namespace {
 
 constexpr i64 most_leaves = i64(1) << 19;  // of a batch
 constexpr i64 most_values = i64(1) << 30;  // of a leaf's workspace, which is counted in 32 bits
+constexpr i64 few_leaves = 1 << 12;        // that one thread looks at
 constexpr i64 few_batches = 8;             // a device: the first is computed, and the last one fetched, by itself
 constexpr i64 least_bytes = i64(2) << 30;  // of a batch's workspaces: at its end few leaves are still at work
 
@@ -33,31 +34,23 @@ struct Batch {
 template <class V>
 class Dealer {
  public:
-  Dealer(const std::vector<LeafOf<V>>& leaves, const BuildOptions& options, std::size_t devices)
-      : leaves_(leaves), options_(options), terms_(usual_terms(options.compression.eps)) {
-    i64 all = 0;
-    for (std::size_t l = 0; l < leaves.size(); l++) all += space_of(task_of(i64(l), terms_));
+  /// threads: of each of the devices, which ask for leaves at the same time.
+  Dealer(std::span<const LeafOf<V>> leaves, const BuildOptions& options, std::size_t devices, int threads)
+      : leaves_(leaves), options_(options), threads_(threads), terms_(usual_terms(options.compression.eps)) {
+    auto space = [this](i64 begin, i64 end) {
+      i64 sum = 0;
+      for (i64 l = begin; l < end; l++) sum += space_of(task_of(l, terms_));
+      return sum;
+    };
+    const i64 all = sum_of_parts(0, i64(leaves.size()), space, few_leaves, options.threads);
     share_ = std::max(all / (few_batches * i64(devices)), least_bytes / i64(sizeof(V)));
   }
 
   /// The next leaves, a share of them whose workspaces fit into `capacity` values; none: there are no more. What does not fit
   /// by itself is for the host.
   Batch next(i64 capacity, std::vector<i64>& for_host) {
-    std::lock_guard lock(mutex_);
     Batch batch;
-    i64 used = 0;
-    for (std::optional<Turn> turn; i64(batch.tasks.size()) < most_leaves && (turn = ahead()); pass()) {
-      const LeafTask task = task_of(turn->leaf, turn->terms);
-      const i64 values = space_of(task);
-      if (values > std::min(capacity, most_values)) {
-        for_host.push_back(turn->leaf);
-        continue;
-      }
-      if (used > 0 && used + values > std::min(capacity, share_)) break;
-      batch.tasks.push_back(task);
-      batch.leaves.push_back(turn->leaf);
-      used += values;
-    }
+    take_leaves(batch, capacity, for_host);
     put_largest_first(batch);
     return batch;
   }
@@ -72,6 +65,22 @@ class Dealer {
     i64 leaf;
     i32 terms;
   };
+  void take_leaves(Batch& batch, i64 capacity, std::vector<i64>& for_host) {
+    std::lock_guard lock(mutex_);
+    i64 used = 0;
+    for (std::optional<Turn> turn; i64(batch.tasks.size()) < most_leaves && (turn = ahead()); pass()) {
+      const LeafTask task = task_of(turn->leaf, turn->terms);
+      const i64 values = space_of(task);
+      if (values > std::min(capacity, most_values)) {
+        for_host.push_back(turn->leaf);
+        continue;
+      }
+      if (used > 0 && used + values > std::min(capacity, share_)) break;
+      batch.tasks.push_back(task);
+      batch.leaves.push_back(turn->leaf);
+      used += values;
+    }
+  }
   std::optional<Turn> ahead() const {
     if (next_ < i64(leaves_.size())) return Turn{next_, terms_};
     if (!again_.empty()) return Turn{again_.front(), most_terms};
@@ -98,25 +107,28 @@ class Dealer {
   static i64 space_of(const LeafTask& t) {
     return t.terms ? LeafSpace<V>::values(t.rows, t.columns, t.terms) : i64(t.rows) * t.columns;
   }
-  static void put_largest_first(Batch& batch) {
-    std::vector<std::size_t> order(batch.tasks.size());
-    std::iota(order.begin(), order.end(), std::size_t(0));
-    auto size = [&](std::size_t k) { return batch.tasks[k].rows + batch.tasks[k].columns; };
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return size(a) > size(b); });
-    std::vector<LeafTask> sorted;
-    sorted.reserve(order.size());
+  void put_largest_first(Batch& batch) const {
+    const std::vector<LeafTask> tasks = std::move(batch.tasks);
+    std::vector<std::pair<i64, std::size_t>> order;  // by size, then by number
+    order.reserve(tasks.size());
+    for (const LeafTask& t : tasks) order.emplace_back(-(i64(t.rows) + t.columns), order.size());
+    std::ranges::sort(order);
+    batch.tasks.resize(order.size());
     batch.task_of.resize(order.size());
+    auto put = [&](i64 begin, i64 end) {
+      for (std::size_t t = std::size_t(begin); t < std::size_t(end); t++) {
+        batch.tasks[t] = tasks[order[t].second];
+        batch.task_of[order[t].second] = t;
+      }
+    };
+    for_parts(0, i64(order.size()), put, few_leaves, threads_);
     i64 space = 0;
-    for (std::size_t k : order) {
-      batch.task_of[k] = sorted.size();
-      sorted.push_back(batch.tasks[k]);
-      sorted.back().space = std::exchange(space, space + space_of(batch.tasks[k]));
-    }
-    batch.tasks = std::move(sorted);
+    for (LeafTask& t : batch.tasks) t.space = std::exchange(space, space + space_of(t));
   }
 
-  const std::vector<LeafOf<V>>& leaves_;
+  std::span<const LeafOf<V>> leaves_;
   const BuildOptions& options_;
+  int threads_;
   i32 terms_;
   i64 share_;  // of a batch, in values
   std::mutex mutex_;
@@ -132,36 +144,45 @@ struct Places {
 
 /// What was found of a batch goes to its leaves, whose values lie in their order, however tasks were sorted.
 template <class V>
-Places place(const Batch& batch, const std::vector<LeafResult>& results, std::vector<LeafOf<V>>& leaves,
-             std::span<Filled> filled, Dealer<V>& dealer, std::vector<i64>& for_host) {
-  Places places{std::vector<i64>(results.size(), -1)};
+Places place(const Batch& batch, const std::vector<LeafResult>& results, std::span<LeafOf<V>> leaves, std::span<Filled> filled,
+             Dealer<V>& dealer, std::vector<i64>& for_host, int threads) {
+  Places places{std::vector<i64>(results.size(), -1)};  // at first how many values
+  auto tell = [&](i64 begin, i64 end) {
+    for (std::size_t k = std::size_t(begin); k < std::size_t(end); k++) {
+      const LeafResult& found = results[batch.task_of[k]];
+      const std::size_t number = std::size_t(batch.leaves[k]);
+      if (found.rank == out_of_room || found.rank == left_to_the_host) continue;
+      leaves[number].rank = found.rank;
+      filled[number] = {found.norm_squared, found.redone};
+      places.of_task[batch.task_of[k]] = leaves[number].entries();
+    }
+  };
+  for_parts(0, i64(batch.leaves.size()), tell, few_leaves, threads);
   for (std::size_t k = 0; k < batch.leaves.size(); k++) {
-    const LeafResult& found = results[batch.task_of[k]];
-    const std::size_t number = std::size_t(batch.leaves[k]);
-    if (found.rank == out_of_room && batch.tasks[batch.task_of[k]].terms < most_terms) {
-      dealer.put_back(i64(number));
-      continue;
-    }
-    if (found.rank == out_of_room || found.rank == left_to_the_host) {
-      for_host.push_back(i64(number));
-      continue;
-    }
-    leaves[number].rank = found.rank;
-    filled[number] = {found.norm_squared, found.redone};
-    places.of_task[batch.task_of[k]] = std::exchange(places.values, places.values + leaves[number].entries());
+    const std::size_t task = batch.task_of[k];
+    i64& at = places.of_task[task];
+    if (at >= 0)
+      at = std::exchange(places.values, places.values + at);
+    else if (results[task].rank == out_of_room && batch.tasks[task].terms < most_terms)
+      dealer.put_back(batch.leaves[k]);
+    else
+      for_host.push_back(batch.leaves[k]);
   }
   return places;
 }
 
 template <class V>
-void point_to(V* values, const Batch& batch, const Places& places, std::vector<LeafOf<V>>& leaves) {
-  for (std::size_t k = 0; k < batch.leaves.size(); k++) {
-    const i64 at = places.of_task[batch.task_of[k]];
-    if (at < 0) continue;
-    LeafOf<V>& leaf = leaves[std::size_t(batch.leaves[k])];
-    leaf.u = values + at;
-    if (!leaf.is_dense()) leaf.v = leaf.u + i64(leaf.block.rows.size()) * leaf.rank;
-  }
+void point_to(V* values, const Batch& batch, const Places& places, std::span<LeafOf<V>> leaves, int threads) {
+  auto point = [&](i64 begin, i64 end) {
+    for (std::size_t k = std::size_t(begin); k < std::size_t(end); k++) {
+      const i64 at = places.of_task[batch.task_of[k]];
+      if (at < 0) continue;
+      LeafOf<V>& leaf = leaves[std::size_t(batch.leaves[k])];
+      leaf.u = values + at;
+      if (!leaf.is_dense()) leaf.v = leaf.u + i64(leaf.block.rows.size()) * leaf.rank;
+    }
+  };
+  for_parts(0, i64(batch.leaves.size()), point, few_leaves, threads);
 }
 
 template <class V>
@@ -169,7 +190,7 @@ class Crew {
  public:
   using Devices = std::span<const std::shared_ptr<LeafDevice<V>>>;
   using Tell = std::function<void(i64 done)>;
-  Crew(Devices devices, std::vector<LeafOf<V>>& leaves, const BuildOptions& options, std::vector<ValueStore<V>>& stores,
+  Crew(Devices devices, std::span<LeafOf<V>> leaves, const BuildOptions& options, std::vector<ValueStore<V>>& stores,
        std::span<Filled> filled, const Tell& tell)
       : devices_(devices),
         leaves_(leaves),
@@ -177,7 +198,8 @@ class Crew {
         stores_(stores),
         filled_(filled),
         tell_(tell),
-        dealer_(leaves, options, devices.size()),
+        threads_(std::max(1, thread_count(options.threads) / int(devices.size()))),
+        dealer_(leaves, options, devices.size(), threads_),
         done_(devices.size()),
         for_host_(devices.size()) {}
 
@@ -214,14 +236,14 @@ class Crew {
       Batch following = next();
       const std::vector<LeafResult> found = device.finish(meanwhile);
       if (ended_) return end(d);
-      const Places places = place(batch, found, leaves_, filled_, dealer_, left);
+      const Places places = place(batch, found, leaves_, filled_, dealer_, left, threads_);
       device.pack(places.of_task, places.values);
       if (following.tasks.empty()) following = next();  // some were put back
       start(following);
       V* values = stores_[d].take(places.values);
       device.fetch(values, meanwhile);
       if (ended_) return end(d);
-      point_to(values, batch, places, leaves_);
+      point_to(values, batch, places, leaves_, threads_);
       batch = std::move(following);
     }
   }
@@ -236,11 +258,12 @@ class Crew {
   }
 
   const Devices devices_;
-  std::vector<LeafOf<V>>& leaves_;
+  const std::span<LeafOf<V>> leaves_;
   const BuildOptions& options_;
   std::vector<ValueStore<V>>& stores_;
   const std::span<Filled> filled_;
   const Tell& tell_;
+  const int threads_;  // of each device
   Dealer<V> dealer_;
   std::atomic<bool> ended_{false};
   std::vector<std::atomic<i64>> done_;  // rows and columns, by each device
@@ -251,16 +274,16 @@ class Crew {
 }  // namespace
 
 template <class V>
-std::vector<i64> compute_on_devices(std::span<const std::shared_ptr<LeafDevice<V>>> devices, std::vector<LeafOf<V>>& leaves,
+std::vector<i64> compute_on_devices(std::span<const std::shared_ptr<LeafDevice<V>>> devices, std::span<LeafOf<V>> leaves,
                                     const BuildOptions& options, std::vector<ValueStore<V>>& stores, std::span<Filled> filled,
                                     const std::function<void(i64 done)>& tell) {
   return Crew<V>(devices, leaves, options, stores, filled, tell).run();
 }
 
-template std::vector<i64> compute_on_devices(std::span<const std::shared_ptr<LeafDevice<double>>>, std::vector<LeafOf<double>>&,
+template std::vector<i64> compute_on_devices(std::span<const std::shared_ptr<LeafDevice<double>>>, std::span<LeafOf<double>>,
                                              const BuildOptions&, std::vector<ValueStore<double>>&, std::span<Filled>,
                                              const std::function<void(i64)>&);
-template std::vector<i64> compute_on_devices(std::span<const std::shared_ptr<LeafDevice<Number>>>, std::vector<LeafOf<Number>>&,
+template std::vector<i64> compute_on_devices(std::span<const std::shared_ptr<LeafDevice<Number>>>, std::span<LeafOf<Number>>,
                                              const BuildOptions&, std::vector<ValueStore<Number>>&, std::span<Filled>,
                                              const std::function<void(i64)>&);
 

@@ -13,13 +13,13 @@ struct Filled {
   int redone = 0;
 };
 
-/// Deals batches of consecutive leaves out to devices, a thread for each, and puts ranks, values and norms where they belong.
-/// Leaves that need more terms than others have a second turn, with room for most_terms. `tell` is called some twenty times a
-/// second, by the calling thread, with how much of the leaves' rows and columns is done; what it throws ends the build, in the
-/// time that a leaf takes. Returns the numbers of those that are left to the host: their terms had no room, or missed the
-/// tolerance twice, or entries are not finite.
+/// Deals batches of consecutive leaves out to devices, a thread for each, and puts ranks, values and norms where they belong,
+/// by the options' threads. Leaves that need more terms than others have a second turn, with room for most_terms. `tell` is
+/// called some twenty times a second, by the calling thread, with how much of the leaves' rows and columns is done; what it
+/// throws ends the build, in the time that a leaf takes. Returns the numbers of those that are left to the host: their terms
+/// had no room, or missed the tolerance twice, or entries are not finite.
 template <class V>
-std::vector<i64> compute_on_devices(std::span<const std::shared_ptr<LeafDevice<V>>> devices, std::vector<LeafOf<V>>& leaves,
+std::vector<i64> compute_on_devices(std::span<const std::shared_ptr<LeafDevice<V>>> devices, std::span<LeafOf<V>> leaves,
                                     const BuildOptions& options, std::vector<ValueStore<V>>& stores, std::span<Filled> filled,
                                     const std::function<void(i64 done)>& tell);
 

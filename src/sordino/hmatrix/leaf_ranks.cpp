@@ -24,7 +24,7 @@ struct Sample {
   std::vector<i64> others, all_drawn;
 };
 
-Sample draw(const std::vector<Block>& leaves, int every, std::mt19937_64& random) {
+Sample draw(std::span<const Block> leaves, int every, std::mt19937_64& random) {
   Sample s;
   for (i64 l = 0; l < i64(leaves.size()); l++) {
     const Block& b = leaves[std::size_t(l)];
@@ -41,8 +41,8 @@ Sample draw(const std::vector<Block>& leaves, int every, std::mt19937_64& random
 
 std::vector<i32> leaf_ranks(const Generator& generator, const BuildOptions& options, int every) {
   if (every < 1) bad_argument("of every " + std::to_string(every) + " blocks none can be drawn: give 1 or more");
-  const ClusterTree tree(generator.points(), generator.size(), options.leaf);
-  const std::vector<Block> leaves = BlockTree(tree, options.eta, options.leaf + 1).leaves;
+  const ClusterTree tree(generator.points(), generator.size(), options.leaf, options.threads);
+  const LargeArray<Block> leaves = BlockTree(tree, options.eta, options.leaf + 1, options.threads).leaves;
   std::mt19937_64 random(options.seed);
   const Sample sample = draw(leaves, every, random);
   std::vector<i32> ranks(leaves.size(), -1);
@@ -55,7 +55,7 @@ std::vector<i32> leaf_ranks(const Generator& generator, const BuildOptions& opti
       ranks[std::size_t(l)] = compress(section, options.compression, options.seed + u64(l)).sum.rank;
     }
   };
-  for_parts(0, i64(sample.all_drawn.size()), compress_some, least_of_a_thread);
+  for_parts(0, i64(sample.all_drawn.size()), compress_some, least_of_a_thread, options.threads);
   for (i64 l : sample.others) {
     const std::vector<i64>& alike = sample.drawn.at(kind_of(leaves[std::size_t(l)]));
     const i32 rank = ranks[std::size_t(alike[random() % alike.size()])];

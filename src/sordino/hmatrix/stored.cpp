@@ -18,7 +18,7 @@ template <class V>
 HMatrixOf<V>::HMatrixOf(const double* points, i64 n, double eta, i32 leaf, const Outline& outline,
                         const std::function<void(V* to, i64 count)>& read)
     : tree_(points, n, leaf) {
-  make_leaves(eta, leaf);
+  make_leaves(eta, leaf, 0);
   if (outline.ranks.size() != leaves_.size())
     bad_argument("there are ranks of " + std::to_string(outline.ranks.size()) + " blocks, and these points have " +
                  std::to_string(leaves_.size()));
@@ -40,7 +40,7 @@ HMatrixOf<V>::HMatrixOf(const double* points, i64 n, double eta, i32 leaf, const
                  .error_of_estimate = outline.statistics.error_of_estimate,
                  .seconds = outline.statistics.seconds};
   statistics_.nodes = nodes;
-  count();
+  count(0);
 }
 
 template <class V>

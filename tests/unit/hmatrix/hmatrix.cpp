@@ -157,10 +157,38 @@ TEST("what crosses cannot see is found by sampling, and the block is done again"
 
 TEST("values do not depend on threads, and on the seed no more than eps allows") {
   const bem::Laplace laplace(surfaces::sphere(5, 9).view());
-  const HMatrix one(laplace, {.threads = 1}), three(laplace, {.threads = 3});
-  CHECK(dense::of(one) == dense::of(three));
+  const HMatrix one(laplace, {.threads = 1}), seven(laplace, {.threads = 7});
+  CHECK(dense::of(one) == dense::of(seven));
   const HMatrix other(laplace, {.seed = 77});
   CHECK(dense::distance(dense::of(one), dense::of(other)) <= 2e-6 * dense::norm(dense::of(one)));
+}
+
+TEST("what is told of a matrix does not depend on threads, and is so of its leaves") {
+  const bem::Laplace laplace(surfaces::sphere(13, 20).view());
+  const HMatrix one(laplace, {.compression = {.eps = 1e-2}, .threads = 1});
+  Statistics sum;
+  for (const Leaf& l : one.leaves()) {
+    (l.is_dense() ? sum.dense_blocks : sum.low_rank_blocks)++;
+    sum.stored_values += l.entries();
+    sum.low_rank_values += l.is_dense() ? 0 : l.entries();
+    sum.largest_rank = std::max(sum.largest_rank, l.rank);
+    sum.mean_rank += std::max(l.rank, 0);
+  }
+  sum.mean_rank /= double(sum.low_rank_blocks);
+  for (int threads : {1, 2, 7}) {
+    const HMatrix H(laplace, {.compression = {.eps = 1e-2}, .threads = threads});
+    const Statistics& s = H.statistics();
+    NOTE(threads, " threads");
+    CHECK(s.dense_blocks == sum.dense_blocks);
+    CHECK(s.low_rank_blocks == sum.low_rank_blocks);
+    CHECK(s.stored_values == sum.stored_values);
+    CHECK(s.low_rank_values == sum.low_rank_values);
+    CHECK(s.largest_rank == sum.largest_rank);
+    CHECK(s.mean_rank == sum.mean_rank);
+    CHECK(s.norm == one.statistics().norm);
+    CHECK(s.compression_error == one.statistics().compression_error);
+    CHECK(s.error_of_estimate == one.statistics().error_of_estimate);
+  }
 }
 
 TEST("a block of zeros has rank 0, and blocks that fall apart are found as a whole") {

@@ -105,6 +105,26 @@ TEST("values depend neither on how many devices there are, nor on their memory")
   CHECK(dense::of(one) == dense::of(small));
 }
 
+TEST("values of devices do not depend on how many threads put them where they belong") {
+  const bem::Laplace laplace(surfaces::sphere(13, 20).view());
+  const host_leaves::Generator<double> devices(laplace, 1 << 24);  // some 10,000 leaves a batch
+  auto built = [&](int threads) {
+    BuildOptions of = options(1e-2);
+    of.threads = threads;
+    return HMatrix(devices, of);
+  };
+  const HMatrix one = built(1), seven = built(7);
+  CHECK(devices.made[0]->batches < 5);
+  CHECK(one.statistics().norm == seven.statistics().norm);
+  CHECK(one.leaves().size() == seven.leaves().size());
+  bool same = true;
+  for (std::size_t l = 0; l < one.leaves().size(); l++) {
+    const Leaf &a = one.leaves()[l], &b = seven.leaves()[l];
+    same = same && a.rank == b.rank && std::equal(a.u, a.u + a.entries(), b.u);
+  }
+  CHECK(same);
+}
+
 TEST(
     "values come to the host while the next batch is computed: only the first batch's seconds and the last one's fetch stand "
     "alone") {

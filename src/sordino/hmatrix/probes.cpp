@@ -1,0 +1,79 @@
+#include "sordino/hmatrix/probes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "sordino/base/parallel.hpp"
+
+namespace sordino::hmatrix {
+namespace {
+
+constexpr i64 leaves_at_once = 1 << 14;  // that a thread looks through
+
+/// Part of a drawn row: the columns of a leaf.
+struct Piece {
+  i64 probe, leaf;
+  double error_squared = 0;
+};
+
+std::vector<i32> drawn_rows(i64 n, i64 probes, u64 seed) {
+  std::vector<i32> rows;
+  std::mt19937_64 draw(~seed);
+  for (i64 p = 0; p < probes; p++) rows.push_back(probes == n ? i32(p) : i32(draw() % u64(n)));
+  std::ranges::sort(rows);
+  return rows;
+}
+
+template <class V>
+std::vector<Piece> pieces_of(std::span<const i32> rows, std::span<const LeafOf<V>> leaves, int threads) {
+  const i64 n = i64(leaves.size());
+  std::vector<std::vector<Piece>> found(std::size_t((n - 1) / leaves_at_once + 1));
+  auto look = [&](i64 begin, i64 end, int) {
+    for (i64 l = begin; l < end; l++) {
+      const RowRange range = leaves[std::size_t(l)].block.rows;
+      for (auto p = std::ranges::lower_bound(rows, range.begin); p < rows.end() && *p < range.end; ++p)
+        found[std::size_t(begin / leaves_at_once)].push_back({p - rows.begin(), l});
+    }
+  };
+  deal_out(n, leaves_at_once, threads, look);
+  std::vector<Piece> all;
+  for (const auto& some : found) all.insert(all.end(), some.begin(), some.end());
+  return all;
+}
+
+}  // namespace
+
+// The square of a row's error has the mean ||A - H||^2 / n over rows drawn with equal chance.
+template <class V>
+Probed probe(const GeneratorOf<V>& generator, const HMatrixOf<V>& matrix, i64 most_probes, u64 seed, int threads) {
+  const i64 n = matrix.size(), probes = std::min(n, most_probes);
+  const std::span<const i32> order = matrix.tree().order;
+  const std::vector<i32> rows = drawn_rows(n, probes, seed);
+  std::vector<Piece> pieces = pieces_of<V>(rows, matrix.leaves(), threads);
+  auto compare = [&](i64 k, i64, int) {
+    Piece& piece = pieces[std::size_t(k)];
+    const LeafOf<V>& leaf = matrix.leaves()[std::size_t(piece.leaf)];
+    const i32 row = rows[std::size_t(piece.probe)];
+    const RowRange columns = leaf.block.columns;
+    std::vector<V> exact(std::size_t(columns.size())), stored(exact.size());
+    generator.entries(order.subspan(std::size_t(row), 1),
+                      order.subspan(std::size_t(columns.begin), std::size_t(columns.size())), exact.data());
+    leaf.row(row, stored.data());
+    for (std::size_t j = 0; j < exact.size(); j++) piece.error_squared += squared(stored[j] - exact[j]);
+  };
+  deal_out(i64(pieces.size()), 1, threads, compare);
+  std::vector<double> errors(rows.size());
+  for (const Piece& p : pieces) errors[std::size_t(p.probe)] += double(n) * p.error_squared;
+  double mean = 0, spread = 0;
+  for (double e : errors) mean += e / double(probes);
+  for (double e : errors) spread += (e - mean) * (e - mean);
+  // Of the root, half of that of the square.
+  const double relative = mean > 0 && probes > 1 && probes < n ? std::sqrt(spread / double(probes * (probes - 1))) / mean : 0;
+  return {std::sqrt(mean), 0.5 * std::sqrt(mean) * relative};
+}
+
+template Probed probe(const GeneratorOf<double>&, const HMatrixOf<double>&, i64, u64, int);
+template Probed probe(const GeneratorOf<Number>&, const HMatrixOf<Number>&, i64, u64, int);
+
+}  // namespace sordino::hmatrix

@@ -1,0 +1,19 @@
+// Rows of the whole, drawn at random, that say how far a stored matrix is from its generator's.
+#pragma once
+#include "sordino/hmatrix/hmatrix.hpp"
+
+namespace sordino::hmatrix {
+
+/// ||A - H||, Frobenius; its square is estimated without bias.
+struct Probed {
+  double error = 0;
+  double standard_error = 0;  // of it; 0: all rows were compared
+};
+
+/// Compares `probes` rows, drawn by the seed, or all, if there are no more. Leaves with rows that are drawn are dealt out to
+/// threads, on whose number the result does not depend. Cost: the entries of these rows, and once through all leaves; memory:
+/// 24 B for each row and each leaf that it meets, some 100 a row.
+template <class V>
+Probed probe(const GeneratorOf<V>& generator, const HMatrixOf<V>& matrix, i64 probes, u64 seed, int threads);
+
+}  // namespace sordino::hmatrix
