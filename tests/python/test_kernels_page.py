@@ -233,3 +233,31 @@ def test_builds_on_a_gpu():
             f"{run['redone_blocks']:,}",
             f"{run['compression_error']:.1e}",
         ]
+
+
+def test_waves_on_a_gpu():
+    runs = _lines("2026-11-24_hmatrix_waves_h200.jsonl", "hmatrix")
+    by_gpu, by_host = ([run for run in runs if run["build"] == who] for who in ("cuda", "host"))
+    rows = _table("boundary_elements.md", "triangles, waves on one H200")
+    for row, run, host in zip(rows, by_gpu, by_host, strict=True):
+        assert run["kernel"] == host["kernel"] == "helmholtz" and run["n"] == host["n"]
+        assert row == [
+            f"{run['n']:,}",
+            f"{run['stored_bytes'] / 1e9:.3f}",
+            f"{run['seconds']:.2f}",
+            f"{host['seconds']:.1f}",
+            f"{1e3 * run['product_seconds']:.3f}",
+            f"{run['product_bytes_a_second'] / 1e9:,.0f}",
+            f"{run['compression_error']:.1e}",
+        ]
+
+
+def test_the_dense_matrix_beside_what_a_gpu_built():
+    (run,) = _lines("2026-11-24_hmatrix_exact_h200.jsonl", "hmatrix")
+    page = " ".join((ROOT / "docs" / "boundary_elements.md").read_text(encoding="utf-8").split())
+    assert run["error_of_estimate"] == 0 and run["n"] == 21600
+    assert (
+        f"all {run['dense_bytes'] / 1e9:.2f} GB of the dense matrix, have an error of {run['compression_error']:.1e}"
+        in page
+    )
+    assert f"in {run['stored_bytes'] / 1e9:.3f} GB" in page
