@@ -72,6 +72,8 @@ BAD = [
     ("good.mtx --rhs complex.npy", "holds (nan+nanj) at position 1"),
     ("good.mtx --x0 nan.npy", "holds nan at position 1"),
     ("good.mtx --x0 short.npy", "has shape (2,)"),
+    ("good.mtx --s 0", "s must be auto, or from 1 to 16, not 0"),
+    ("good.mtx --s many", "--s takes a whole number, or 'auto', not 'many'"),
     ("good.mtx --ranks -1", "at least 1, or 0 for as many as fit, not -1"),
     ("good.mtx --ranks 4", "4 ranks are more than the matrix has rows (3)"),
     ("good.mtx --engine hots", "did you mean 'host'?"),
