@@ -43,6 +43,8 @@ def files(tmp_path):
     (tmp_path / "garbage.mtx").write_bytes(np.random.default_rng(0).bytes(5000))
     (tmp_path / "halfgarbage.mtx").write_bytes(GOOD[:-20].encode() + np.random.default_rng(0).bytes(5000))
     sp.save_npz(tmp_path / "nan.npz", sp.csr_array(np.diag([1.0, np.nan])))
+    outside = sp.dia_array((np.ones((2, 3)), (0, 3)), shape=(3, 3))
+    sp.save_npz(tmp_path / "outside.npz", outside)
     np.save(tmp_path / "short.npy", np.ones(2))
     np.save(tmp_path / "nan.npy", np.array([1, np.nan, 1]))
     np.save(tmp_path / "complex.npy", np.array([1, 1j * np.nan, 1]))
@@ -59,6 +61,7 @@ BAD = [
     ("nan.mtx", "NaN or infinity among its numbers"),
     ("inf.mtx", "NaN or infinity among its numbers"),
     ("nan.npz", "holds nan in row 1, column 1 (counted from 0)"),
+    ("outside.npz", "has a diagonal at offset 3, which is outside of its 3 x 3 cells"),
     ("wide.mtx", "2 x 3"),
     ("zerodiagonal.mtx --precond jacobi", "diagonal"),
     ("emptyrow.mtx", "row 1 (counted from 0) of the matrix has no entries"),
