@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -110,3 +111,24 @@ def test_predictions_on_four_gpus_were_as_they_are_told():
         assert f"{1e6 * predicted[key]:.1f} / {1e6 * seconds:.1f}" in page, key
         ratios.append(predicted[key] / seconds)
     assert f"{min(ratios):.2f} to {max(ratios):.2f}" in page and len(ratios) == 8
+
+
+def test_times_beside_amgx_are_those_of_the_records():
+    ours = [r for r in _lines("2026-11-23_bench_cg_cgcg_h200.jsonl") if r["commit"] == "3508aea"]
+    ours += [r for r in _lines("2026-11-23_kernels_h200.jsonl") if r["bench"] == "cg" and r["size"] == 256]
+    amgx = {r["size"]: r["iteration_s"] for r in _lines("2026-11-21_amgx_h200.jsonl")}
+    (table,) = re.findall(
+        r"^\| one H200 \| 64\^3 .*\n\|[-|]+\n((?:\|.*\n)+)", _page("peers.md"), flags=re.MULTILINE
+    )
+    first, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+    assert first[1:] == [f"{1e6 * seconds:,.0f}" for seconds in amgx.values()]
+    for label, *cells in rows:
+        words = re.findall(r"`(\S+)`", label)
+        for (size, theirs), cell in zip(amgx.items(), cells, strict=True):
+            found = [
+                r["iteration_s"]
+                for r in ours
+                if r["size"] == size and [r["solver"], r["precond"], r["storage"]] == words
+            ]
+            told = f"{1e6 * found[0]:.1f} ({theirs / found[0]:.1f})" if found else "-"
+            assert cell == told, (label, size)
