@@ -141,6 +141,13 @@ def test_the_kernels_reach_what_is_told_of_the_roofline():
     )
 
 
+def test_the_memory_of_cg_is_told_as_it_was_held():
+    (largest,) = _lines("2026-11-24_bench_cg_512_h200.jsonl")
+    vectors = largest["held_bytes"] / (8 * largest["rows"])
+    page = _page("python.md")
+    assert f"take {largest['held_bytes'] / 1e9:.1f} GB of an H200, {vectors:.1f} vectors' worth" in page
+
+
 def test_times_beside_amgx_are_those_of_the_records():
     ours = [r for r in _lines("2026-11-23_bench_cg_cgcg_h200.jsonl") if r["commit"] == "3508aea"]
     ours += [r for r in _lines("2026-11-23_kernels_h200.jsonl") if r["bench"] == "cg" and r["size"] == 256]
