@@ -13,10 +13,9 @@
 namespace sordino {
 namespace {
 
-constexpr double worth_it = 0.95;  // of cg's time: what another method may take at most
-constexpr double dominated = 0.5;  // of cg's time, from which on its sums are worth cbcg
-constexpr double as_fast =
-    1.02;  // of the fastest's time: what a smaller s may take, whose directions depend less on each other
+constexpr double worth_it = 0.95;      // of cg's time: what another method may take at most
+constexpr double dominated = 0.5;      // of cg's time, from which on its sums are worth cbcg
+constexpr double as_fast = 1.02;       // of the fastest s's time: what a smaller one may take, whose basis is sounder
 constexpr double finest_rtol = 1e-10;  // recurrences of the others drift further before they are replaced or restarted
 constexpr i64 most_at_one_side = 32;   // entries of a row of the small matrix; denser ones count as more rows
 constexpr int warm = 4, timed = 4;     // rounds of a loop that are walked
@@ -228,9 +227,11 @@ Steps steps_of_cbcg(const Options& o, Trial& trial, int ranks) {
     if (s > most_steps(o)) break;
     fastest = std::min(fastest, (found[s] = trial.of(cbcg, s)).seconds);
   }
+  if (!(fastest < HUGE_VAL)) {
+    const IterationTime never{.seconds = HUGE_VAL};
+    return {most_steps(o), "by the machine's description no s takes a finite time", never};
+  }
   auto taken = std::find_if(found.begin(), found.end(), [&](auto& f) { return f.second.seconds <= as_fast * fastest; });
-  if (!(fastest < HUGE_VAL))
-    return {most_steps(o), "by the machine's description no s takes a finite time", {.seconds = HUGE_VAL}};
   Steps steps{taken->first, "an iteration takes " + duration(taken->second.seconds) + on_ranks(ranks), taken->second};
   auto compare = [&](auto& other) {
     steps.why += ", and with s = " + std::to_string(other.first) + " " + duration(other.second.seconds);
