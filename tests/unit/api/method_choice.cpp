@@ -28,6 +28,7 @@ Choice chosen(Options o, int ranks, const std::optional<Machine>& machine, const
   System system{.A = A.view()};
   Choice c = choose(system, o);
   c.storage = storage_of(system, o, ranks);
+  c.tiling = tiling_of(system, o, c, ranks, false);
   settle_method(c, system, o, ranks, machine);
   return c;
 }
@@ -205,7 +206,7 @@ TEST("s = auto stays where directions are known to be independent, and within ma
 
 TEST("s = auto goes by the machine whatever the operators are, and on one rank") {
   Options tiles = steps_open();
-  tiles.precond = "block-ilu", tiles.grid = "12,12,48";
+  tiles.precond = "block-ilu", tiles.grid = "12,12,48", tiles.tile = "4,4,4";
   CHECK(chosen(tiles, 8, slow_to_sum(1e-3)).steps == 12);
   CHECK(chosen(tiles, 8, slow_to_sum(1e-8)).steps < 12);
   const Choice alone = chosen(steps_open(), 1, slow_to_sum(1e-8));
