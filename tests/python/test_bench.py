@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from sordino.bench import _peers, _records, _timing, kernels
+from sordino.bench import _ours, _peers, _records, _timing, kernels
 
 
 def test_what_a_run_costs_once_cancels():
@@ -56,6 +56,20 @@ def test_cg_measures_and_records(cli, fake_core, tmp_path):
     assert all(
         line[f"{what}_s"] == line[f"{what}_best_s"] for line in lines for what in ("iteration", "spmv")
     )
+
+
+def test_cg_reports_medians_with_the_fastest_beside_them(cli, fake_core, tmp_path, monkeypatch):
+    seconds = iter((3e-3, 1e-3, 2e-3))
+    monkeypatch.setattr(_ours, "per_iteration", lambda run, *_: run(4) and _timing.Seconds(5e-3, 4e-3))
+    monkeypatch.setattr(_ours.Solver, "time_product", lambda *_: next(seconds))
+    record = tmp_path / "r.jsonl"
+    argv = ("--sizes", "6", "--engine", "host", "--iterations", 4, "--repeats", 3, "--no-peers")
+    code, out, err = cli("bench", "cg", *argv, "--record", record)
+    assert code == 0, err
+    line = json.loads(record.read_text())
+    assert (line["iteration_s"], line["iteration_best_s"]) == (5e-3, 4e-3)
+    assert (line["spmv_s"], line["spmv_best_s"]) == (2e-3, 1e-3)
+    assert "5,000.0" in out and "2,000.0" in out
 
 
 @pytest.mark.parametrize("sizes", [["4,5"], ["4", "5"], ["4,", "5"]])
