@@ -98,41 +98,81 @@ def _lanes(
     return drawn
 
 
+#: Kernels of P-CG and P-CBCG, with the words, colours and marks of their points.
+_KERNELS = {
+    "SpMV": ("product", BLUE, "o"),
+    "Block ILU": ("block-ilu", ORANGE, "o"),
+    "Direction": ("Direction, of cg", RED, "o"),
+    "ResidualAlone": ("ResidualAlone, of cg", GREEN, "o"),
+    "Next": ("Next, of cbcg", SKY, "s"),
+    "Products": ("Products, of cbcg", PURPLE, "s"),
+    "Step": ("Step, of cbcg", RED, "s"),
+    "Directions": ("Directions, of cbcg", "0.3", "s"),
+}
+
+
 def roofline() -> None:
-    """The kernels of an iteration of cg on one H200: what they reach, against the bandwidth of a copy."""
-    rows = [row for row in rows_of("bench_cg", "h200x4") if row["ranks"] == 1]
-    rows.sort(key=lambda row: row["size"])
-    kinds = (("SpMV", BLUE), ("Direction", RED), ("Residual", GREEN))
+    """Kernels of P-CG and P-CBCG on one H200 by diagonals: what they reach, under the roof of the same run."""
+    rows = rows_of("kernels", "h200")
+    tables = [row for row in rows if row["bench"] == "kernels"]
+    flop_rate = min(row["flops"] for row in tables)
+    found = [(kernel, row) for row in tables for kernel in row["kernels"]]
+    symmetric = [
+        row for row in rows if row["bench"] == "cg" and row["storage"] == "symdia" and row["size"] == 256
+    ]
+    for row in symmetric:  # of which a table has not been measured
+        found += [
+            (_of_a_call(kernel), row) for kernel in row["ledger"]["kernels"] if kernel["name"] == "SpMV"
+        ]
 
     def draw(left: Any, right: Any) -> None:
-        roof = max(row["bandwidth"] for row in rows)
-        for name, colour in kinds:
-            kernels = [next(k for k in row["ledger"]["kernels"] if k["name"] == name) for row in rows]
-            rate = [1e-9 * kernel["bytes"] / kernel["seconds"] for kernel in kernels]
-            points = [(k["flops"] / k["bytes"], 1e-9 * k["flops"] / k["seconds"]) for k in kernels]
-            left.plot(*zip(*points, strict=True), "o", ms=5, color=colour, label=name)
-            moved = [1e-6 * kernel["bytes"] / kernel["calls"] for kernel in kernels]
-            right.plot(moved, rate, "o-", ms=4, color=colour, label=name)
-            for row, point in zip(rows, points, strict=True):
-                beside = {"xytext": (5, -4), "textcoords": "offset points"}
-                left.annotate(str(row["size"]), point, fontsize=7, **beside)
-        across = np.array([0.05, 0.5])
-        left.plot(across, 1e-9 * roof * across, "k--", lw=1, label=f"memory, {1e-12 * roof:.2f} TB/s")
-        right.axhline(1e-9 * roof, color="k", ls="--", lw=1, label="a copy")
+        told = set()
+        for kernel, row in found:
+            if kernel["name"] not in _KERNELS:
+                continue
+            label, colour, mark = _KERNELS[kernel["name"]]
+            if kernel["name"] == "SpMV":
+                label += f", {row['storage']}"
+            hollow = {
+                "color": colour,
+                "markerfacecolor": "white" if row["storage"] == "symdia" else colour,
+                "ls": "",
+            }
+            rate = 1e-9 * kernel["flops"] / kernel["seconds"]
+            bound = kernel["flops"] / flop_rate + kernel["bytes"] / row["bandwidth"]
+            named = {"label": "" if label in told else label, "ms": 5, **hollow}
+            left.plot(kernel["flops"] / kernel["bytes"], rate, mark, **named)
+            right.plot(1e6 * kernel["seconds"], bound / kernel["seconds"], mark, ms=5, **hollow)
+            told.add(label)
+        byte_rate = tables[0]["bandwidth"]
+        across = np.geomspace(0.08, 2, 50)
+        roof = f"{1e-12 * byte_rate:.2f} TB/s, {1e-12 * flop_rate:.0f} Tflop/s"
+        left.plot(across, 1e-9 / (1 / flop_rate + 1 / (across * byte_rate)), "k--", lw=1, label=roof)
         left.set(
             xscale="log",
             yscale="log",
-            xlabel="flops a byte; beside points the edge of the box",
+            xlabel="flops a byte",
             ylabel="Gflop/s",
-            xlim=(0.05, 0.5),
-            ylim=(80, 2500),
+            xlim=(0.08, 2),
+            ylim=(200, 10000),
         )
-        left.set_xticks([0.05, 0.1, 0.2, 0.5], ["0.05", "0.1", "0.2", "0.5"])
-        left.set_yticks([100, 200, 500, 1000, 2000], ["100", "200", "500", "1,000", "2,000"])
+        left.set_xticks([0.1, 0.2, 0.5, 1, 2], ["0.1", "0.2", "0.5", "1", "2"])
+        left.set_yticks(
+            [200, 500, 1000, 2000, 5000, 10000], ["200", "500", "1,000", "2,000", "5,000", "10,000"]
+        )
         left.minorticks_off()
-        right.set(xscale="log", ylim=(0, None), xlabel="MB that a call moves", ylabel="GB/s")
+        right.axhline(1.0, color="k", ls="--", lw=1, label="the roofline")
+        right.axhline(0.92, color="k", ls=":", lw=1, label="0.92 of it")
+        right.set(xscale="log", xlabel="us a call", ylabel="of its roofline", xlim=(60, 4000), ylim=(0, 1.2))
+        right.set_xticks([100, 200, 500, 1000, 2000], ["100", "200", "500", "1,000", "2,000"])
+        right.minorticks_off()
 
     picture("roofline", draw)
+
+
+def _of_a_call(kernel: dict[str, Any]) -> dict[str, Any]:
+    """What a ledger has of all calls, of one."""
+    return {**kernel, **{key: kernel[key] / kernel["calls"] for key in ("seconds", "bytes", "flops")}}
 
 
 def strong_scaling() -> None:

@@ -185,6 +185,8 @@ def _sensible(random: Random, spec: _options.OptionSpec) -> Any:
         return random.choice(("0-3", "0,2", [0, 1], 5))
     if spec.type == "bool":
         return random.choice((True, False))
+    if spec.type == _options.NUMBER_OR_AUTO:
+        return random.choice(("auto", random.randint(0, 100), str(random.randint(0, 100))))
     if spec.type == "int":
         return random.choice((random.randint(0, 100), str(random.randint(0, 100))))
     if spec.type == "float":

@@ -93,7 +93,7 @@ def as_csr(matrix: Any, *, own: bool = False) -> CsrArrays:
     ------
     BadArgument
         Not a matrix, not square, empty, of no numeric type, NaN or infinity
-        inside, indices out of range, or a row without entries.
+        inside, indices out of range, diagonals outside, or a row without entries.
 
     Notes
     -----
@@ -252,6 +252,8 @@ def _describe(matrix: Any, dense: np.ndarray) -> str:
 
 
 def _check_structure(matrix: Any) -> None:
+    if matrix.format == "dia":
+        _check_diagonals(matrix)
     try:
         starts = getattr(matrix, "indptr", None)
         if starts is not None and np.any(
@@ -263,6 +265,16 @@ def _check_structure(matrix: Any) -> None:
     except (ValueError, IndexError) as error:
         text = str(error).split("\n")[0]
         raise BadArgument(f"the matrix is not a valid {matrix.format.upper()} matrix ({text})") from None
+
+
+def _check_diagonals(matrix: Any) -> None:
+    """Refuse entries that no cell of the matrix has, which SciPy drops: of diagonals wholly outside."""
+    rows, columns = matrix.shape
+    for offset, values in zip(matrix.offsets, matrix.data, strict=False):
+        if (offset >= columns or -offset >= rows) and np.any(values):
+            raise BadArgument(
+                f"the matrix has a diagonal at offset {int(offset)}, which is outside of its {rows} x {columns} cells"
+            )
 
 
 def _is_canonical(csr: Any) -> bool:

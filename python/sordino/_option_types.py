@@ -25,7 +25,7 @@ class SolverOptions(PerSolve, total=False):
     degree: SupportsIndex
     tile: str | SupportsIndex | Sequence[SupportsIndex]
     grid: str | SupportsIndex | Sequence[SupportsIndex]
-    s: SupportsIndex
+    s: SupportsIndex | Literal["auto"]
     basis: Literal["chebyshev", "monomial"]
     spectrum: Literal["ritz", "power"]
     restart: SupportsIndex

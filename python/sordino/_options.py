@@ -35,8 +35,18 @@ AT_SETUP: tuple[str, ...] = (
 #: The largest whole number of the core, whose numbers have 32 bits.
 _MOST = 2**31 - 1
 _MOST_DEVICES = 4096
+#: A whole number, or the word for one that is chosen.
+NUMBER_OR_AUTO = "int or auto"
 #: Options that are cells, or boxes of them, in x, y and z: words such as "8,8,4", which the core reads, or numbers.
 _EXTENTS = ("tile", "grid", "boxes")
+
+
+_WANTED = {
+    "bool": "True or False",
+    "int": "a whole number",
+    "float": "a number",
+    NUMBER_OR_AUTO: "a whole number, or 'auto'",
+}
 
 
 @dataclass(frozen=True)
@@ -127,7 +137,9 @@ def coerce(spec: OptionSpec, value: Any) -> Any:
     if spec.type == "bool":
         if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
             return bool(value)
-    elif spec.type == "int":
+    elif spec.type in ("int", NUMBER_OR_AUTO):
+        if spec.type == NUMBER_OR_AUTO and isinstance(value, str) and value == "auto":
+            return value
         if isinstance(value, numbers.Integral) and not isinstance(value, bool):
             return _of_the_core(spec, int(value))
     elif spec.type == "float":
@@ -135,23 +147,21 @@ def coerce(spec: OptionSpec, value: Any) -> Any:
             return _no_nan(spec, value)
     elif isinstance(value, str):
         return _choice(spec, value)
-    wanted = {"bool": "True or False", "int": "a whole number", "float": "a number"}.get(spec.type, "a word")
-    raise BadArgument(f"option '{spec.name}' takes {wanted}, not {shown(value)}")
+    raise BadArgument(f"option '{spec.name}' takes {_WANTED.get(spec.type, 'a word')}, not {shown(value)}")
 
 
 def parse(spec: OptionSpec, text: str) -> Any:
     """The value that a command-line argument stands for."""
     text = text.strip()
     try:
-        if spec.type == "int":
+        if spec.type == "int" or (spec.type == NUMBER_OR_AUTO and text != "auto"):
             return coerce(spec, int(text))
         if spec.type == "float":
             return coerce(spec, float(text))
     except ValueError as error:
         if isinstance(error, BadArgument):
             raise
-        wanted = "a whole number" if spec.type == "int" else "a number"
-        raise BadArgument(f"{spec.flag} takes {wanted}, not {shown(text)}") from None
+        raise BadArgument(f"{spec.flag} takes {_WANTED[spec.type]}, not {shown(text)}") from None
     return coerce(spec, text)
 
 

@@ -131,14 +131,14 @@ def describe(options: Mapping[str, Any], machine: Any) -> dict[str, Any] | None:
         return machines.load(machines.DEFAULT if machine is None else machine)
     if machine is not None and not _chooses(options):
         raise BadArgument(
-            "a machine is described for engine 'model', or for solver 'auto' to go by: "
+            "a machine is described for engine 'model', or for solver 'auto' to go by, or s 'auto' of cbcg: "
             f"engine '{engine}' runs on the one that is here"
         )
     return None
 
 
 def reckoned_with(options: Mapping[str, Any], machine: Any) -> dict[str, Any] | None:
-    """What ``solver="auto"`` goes by, as numbers for the core; None where nobody has described what is here.
+    """What ``auto`` of solver and s goes by, as numbers for the core; None where nobody has described what is here.
 
     It is the machine that is given, and of the ``model`` engine what it runs on.
     """
@@ -148,7 +148,8 @@ def reckoned_with(options: Mapping[str, Any], machine: Any) -> dict[str, Any] | 
 
 
 def _chooses(options: Mapping[str, Any]) -> bool:
-    return str(options.get("solver", "auto")) == "auto"
+    solver = options.get("solver", "auto")
+    return solver == "auto" or (solver == "cbcg" and options.get("s") == "auto")
 
 
 def check_devices(devices: str | None = None) -> None:

@@ -246,7 +246,8 @@ class RowsSolver:
         return as_vector(values, self._rows, what)
 
     def _report(self, raw: dict[str, Any], overrides: dict[str, Any]) -> Report:
-        chosen = {key: raw[key] for key in ("solver", "precond", "storage", "engine", "ranks")}
+        names = ("solver", "s", "precond", "storage", "engine", "ranks")
+        chosen = {name: raw[name] for name in names if name in raw}
         report = Report.from_core(
             raw,
             options={**self.options, **overrides, **chosen},

@@ -137,7 +137,7 @@ def reported(
     raw: dict[str, Any], options: dict[str, Any], problem: dict[str, Any], machine: dict[str, Any] | None
 ) -> Report:
     """What the core has said of a solve, as a report; the log has a line of it."""
-    names = ("solver", "precond", "symmetry", "storage", "engine", "transport")
+    names = ("solver", "s", "precond", "symmetry", "storage", "engine", "transport")
     chosen = {name: raw[name] for name in names if raw.get(name)}
     report = Report.from_core(raw, options={**options, **chosen}, problem=problem, machine=machine)
     logger.info(

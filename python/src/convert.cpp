@@ -15,9 +15,18 @@ T typed(const std::string& name, nb::handle value) {
   return result;
 }
 
+/// A number, or "auto".
+template <>
+std::optional<int> typed(const std::string& name, nb::handle value) {
+  std::string word;
+  if (nb::try_cast(value, word) && word == "auto") return {};
+  return typed<int>(name, value);
+}
+
 nb::object default_of(const OptionInfo& o) {
   if (o.type == "float") return nb::float_(std::atof(o.default_text.c_str()));
-  if (o.type == "int") return nb::int_(std::atoi(o.default_text.c_str()));
+  if (o.type == "int" || (o.type == "int or auto" && o.default_text != "auto"))
+    return nb::int_(std::atoi(o.default_text.c_str()));
   if (o.type == "bool") return nb::bool_(o.default_text == "true");
   return nb::cast(o.default_text);
 }

@@ -123,6 +123,7 @@ class PyRowsSolver {
     d["setup_seconds"] = solver.setup_seconds();
     d["solver"] = solver.method();
     d["solver_reason"] = solver.why_method();
+    if (const std::string& why = solver.why_steps(); !why.empty()) d["s"] = solver.steps(), d["s_reason"] = why;
     d["precond"] = solver.preconditioner();
     d["storage"] = "csr";
     d["engine"] = solver.engine();

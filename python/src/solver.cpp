@@ -191,6 +191,7 @@ class PySolver {
     d["setup_seconds"] = solver_->setup_seconds();
     d["solver"] = solver_->method();
     d["solver_reason"] = solver_->why_method();
+    if (const std::string& why = solver_->why_steps(); !why.empty()) d["s"] = solver_->steps(), d["s_reason"] = why;
     d["precond"] = solver_->preconditioner();
     d["symmetry"] = solver_->symmetry();
     d["storage"] = solver_->storage();

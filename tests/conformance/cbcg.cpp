@@ -27,7 +27,7 @@ Options classic_cg() {
 Ledger round_of(const CsrView& A, const std::vector<double>& b, Options o) {
   auto ledger = [&](int rounds) {
     o.rtol = 1e-300;
-    o.maxiter = rounds * o.s;
+    o.maxiter = rounds * *o.s;
     o.check_every = 1000000;
     Solved s = solve(A, b, o);
     REQUIRE(s.report.status == Status::max_iterations);
@@ -289,7 +289,7 @@ TEST("cbcg: the power method's eigenvalue will do as well") {
     Solved power = solve(A.view(), b, o);
     NOTE(precond, ": ", power.report.reason);
     CHECK(power.report.status == Status::converged);
-    CHECK(std::abs(power.report.iterations - ritz) <= o.s + ritz / 4);
+    CHECK(std::abs(power.report.iterations - ritz) <= *o.s + ritz / 4);
   }
 }
 
@@ -362,7 +362,7 @@ TEST("cbcg: s, basis and spectrum out of range are refused with a sentence") {
   CsrMatrix A = poisson(4, 4, 4, 7, 1);
   std::vector<double> b(std::size_t(A.n), 1.0);
   for (int s : {0, 17})
-    CHECK_THROWS(solve(A.view(), b, steps_of(s)), Error, "s must be from 1 to 16, not " + std::to_string(s));
+    CHECK_THROWS(solve(A.view(), b, steps_of(s)), Error, "s must be auto, or from 1 to 16, not " + std::to_string(s));
   Options o = steps_of(4);
   o.basis = "newton";
   CHECK_THROWS(solve(A.view(), b, o), Error, "there is no basis 'newton'; there are chebyshev, monomial");

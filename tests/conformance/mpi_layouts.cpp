@@ -161,6 +161,10 @@ TEST("processes that choose different solvers, by machines that are described di
   CHECK(solve(same, b).report.status == Status::converged);
   if (process() == 0) m.reduction_base_s = 1e-12;
   CHECK_THROWS(Solver(A.view(), o, m), Error, "processes chose different solvers");
+  o.solver = "cbcg", o.s = std::nullopt;
+  CHECK_THROWS(Solver(A.view(), o, m), Error, "processes chose different solvers, or s, by machines");
+  m.reduction_base_s = 1e-3;
+  CHECK(agree(Solver(A.view(), o, m).steps()));
   o.solver = "cg";
   CHECK(solve(A.view(), b, o).report.status == Status::converged);
 }

@@ -111,7 +111,7 @@ TEST("sqrt-jacobi: the history is of the caller's residual, and callbacks see th
     for (int asked : {1, 5}) {
       Options o = scaled(method, 2);
       o.s = 3;
-      const int every = method == std::string("cbcg") ? rounds(asked, o.s) * o.s : asked;
+      const int every = method == std::string("cbcg") ? rounds(asked, *o.s) * *o.s : asked;
       NOTE(method, ", every ", every);
       std::vector<int> seen;
       double last = 0;

@@ -6,6 +6,7 @@
 #include "check.hpp"
 #include "problems.hpp"
 #include "sordino/api/engines.hpp"
+#include "sordino/api/method_choice.hpp"
 #include "sordino/api/part.hpp"
 
 using namespace problems;
@@ -134,7 +135,8 @@ TEST("nor is anything where somebody looks at x, and A has a nullspace") {
         std::atomic<int> looks = 0;
         System system{.A = A.view(), .watch = {.every = 3, .x = with_x, .look = [&](int, double, const double*) { looks++; }}};
         system.nullspace.right = {1, A.n, 0, std::vector<double>(std::size_t(A.n), 1 / std::sqrt(double(A.n)))};
-        const Choice choice = choose(system, o);
+        Choice choice = choose(system, o);
+        settle_method(choice, system, o, at.ranks, {});
         const Partition partition = partition_of(system, choice, at.ranks);
         EngineChoice made = make_engine(o, {});
         Engine& engine = *made.engine;

@@ -115,3 +115,15 @@ def test_what_is_no_record(cli, tmp_path, text, sentence):
     bad.write_text(text)
     code, _, err = cli("bench", "compare", good, bad)
     assert code == 2 and sentence in err
+
+
+def test_medians_and_the_best_of_several_are_told_apart(cli, tmp_path):
+    line = {"bench": "cg", "ranks": 1, "iteration_s": 1.0}
+    before, after = (
+        _record(tmp_path / "a.jsonl", line),
+        _record(tmp_path / "b.jsonl", {**line, "counts": "median"}),
+    )
+    said = "times of the record after are medians of several runs, and of the other one the best of them"
+    assert said in cli("bench", "compare", before, after)[1]
+    assert said.replace("after", "before") in cli("bench", "compare", after, before)[1]
+    assert json.loads(cli("bench", "compare", after, after, "--json")[1])["counts"] == ""

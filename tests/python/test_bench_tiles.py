@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -48,6 +49,29 @@ def test_the_paper_s_slabs_keep_their_proportion_and_are_not_for_gpus():
     assert tiles.shapes((256, 128, 512), "host")[0] == (256, 128, 36)
     assert tiles.shapes((64, 32, 128), "host")[0] == (64, 32, 9)
     assert tiles.shapes((64, 32, 128), "cuda") == list(tiles.PAPER) and len(tiles.PAPER) == 8
+
+
+def test_the_median_of_solves_counts_and_none_may_miss(monkeypatch):
+    ends = iter([(3.0, True, 1e-9), (1.0, True, 2e-9), (2.0, False, 3e-9)])
+
+    class Scripted:
+        def __init__(self, *_, **__):
+            pass
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def solve(self, *_, **__):
+            seconds, converged, residual = next(ends)
+            return SimpleNamespace(seconds=seconds, converged=converged, true_residual=residual, iterations=7)
+
+    monkeypatch.setattr(tiles, "Solver", Scripted)
+    found = tiles.measure(SimpleNamespace(n=1), np.ones(1), 3, precond="jacobi")
+    assert (found["seconds"], found["best_s"], found["iterations"]) == (2.0, 1.0, 7)
+    assert (found["converged"], found["true_residual"]) == (False, 3e-9)
 
 
 @needs_core

@@ -43,6 +43,8 @@ def files(tmp_path):
     (tmp_path / "garbage.mtx").write_bytes(np.random.default_rng(0).bytes(5000))
     (tmp_path / "halfgarbage.mtx").write_bytes(GOOD[:-20].encode() + np.random.default_rng(0).bytes(5000))
     sp.save_npz(tmp_path / "nan.npz", sp.csr_array(np.diag([1.0, np.nan])))
+    outside = sp.dia_array((np.ones((2, 3)), (0, 3)), shape=(3, 3))
+    sp.save_npz(tmp_path / "outside.npz", outside)
     np.save(tmp_path / "short.npy", np.ones(2))
     np.save(tmp_path / "nan.npy", np.array([1, np.nan, 1]))
     np.save(tmp_path / "complex.npy", np.array([1, 1j * np.nan, 1]))
@@ -59,6 +61,7 @@ BAD = [
     ("nan.mtx", "NaN or infinity among its numbers"),
     ("inf.mtx", "NaN or infinity among its numbers"),
     ("nan.npz", "holds nan in row 1, column 1 (counted from 0)"),
+    ("outside.npz", "has a diagonal at offset 3, which is outside of its 3 x 3 cells"),
     ("wide.mtx", "2 x 3"),
     ("zerodiagonal.mtx --precond jacobi", "diagonal"),
     ("emptyrow.mtx", "row 1 (counted from 0) of the matrix has no entries"),
@@ -72,6 +75,8 @@ BAD = [
     ("good.mtx --rhs complex.npy", "holds (nan+nanj) at position 1"),
     ("good.mtx --x0 nan.npy", "holds nan at position 1"),
     ("good.mtx --x0 short.npy", "has shape (2,)"),
+    ("good.mtx --s 0", "s must be auto, or from 1 to 16, not 0"),
+    ("good.mtx --s many", "--s takes a whole number, or 'auto', not 'many'"),
     ("good.mtx --ranks -1", "at least 1, or 0 for as many as fit, not -1"),
     ("good.mtx --ranks 4", "4 ranks are more than the matrix has rows (3)"),
     ("good.mtx --engine hots", "did you mean 'host'?"),

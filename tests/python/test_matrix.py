@@ -87,6 +87,18 @@ def bad(kind):
     return eye
 
 
+def diagonals(*offsets, values=2.0):
+    return sp.dia_array((np.full((len(offsets), 4), values), offsets), shape=(4, 4))
+
+
+def test_diagonals_at_the_corners_and_empty_ones_outside_are_taken():
+    rows = as_csr(diagonals(-3, 0, 3))
+    np.testing.assert_array_equal(rows.matrix().toarray(), diagonals(-3, 0, 3).toarray())
+    assert rows.nnz == 6
+    outside = sp.dia_array((np.array([[2.0] * 4, [0.0] * 4]), (0, 9)), shape=(4, 4))
+    assert as_csr(outside).nnz == 4
+
+
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
@@ -104,6 +116,8 @@ def bad(kind):
         ),
         (lambda: sp.csr_array(np.array([[1.0, 1], [0, 0]])), "row 1 (counted from 0)"),
         (lambda: sp.diags_array([1, 1j, complex(0, np.inf)]), "the matrix holds"),
+        (lambda: diagonals(0, 4), "has a diagonal at offset 4, which is outside of its 4 x 4 cells"),
+        (lambda: diagonals(0, -7), "has a diagonal at offset -7, which is outside of its 4 x 4 cells"),
         (lambda: np.eye(2) * np.nan, "NaN or infinity"),
         (lambda: "a word", "must be a SciPy sparse matrix or a 2-d array of numbers, not a str"),
         (lambda: None, "not a NoneType"),

@@ -203,3 +203,66 @@ def test_doctor_says_what_auto_takes_here(cli):
     code, out, err = cli("doctor", "--machine", "summit")
     assert code == 2 and "--machine is what --solver auto goes by" in err
     assert "Solver auto" not in cli("doctor")[1]
+
+
+CBCG = {"solver": "cbcg", "s": "auto", "engine": "model", "ranks": 4}
+
+
+def test_s_auto_goes_by_the_machine_and_the_report_says_why(tmp_path):
+    A = sordino.poisson(16, 16, 16)
+    b = np.ones(A.shape[0])
+    slow = sordino.solve(A, b, machine="oakforest-pacs", **CBCG).report
+    quick = sordino.solve(A, b, machine={**machines.load("laptop"), "reduction_base_s": 0.0}, **CBCG).report
+    assert 1 <= quick.options["s"] < slow.options["s"] <= 12
+    assert (
+        slow.s_reason.startswith("an iteration takes ")
+        and "4 ranks of the described machine" in slow.s_reason
+    )
+    page = tmp_path / "report.html"
+    slow.save_html(page)
+    assert f"It takes {slow.options['s']} iterations at once: {slow.s_reason}." in page.read_text()
+    asked = sordino.solve(A, b, **{**CBCG, "s": slow.options["s"]}, machine="oakforest-pacs").report
+    assert asked.s_reason == "asked for" and asked.ledger["reductions"] == slow.ledger["reductions"]
+
+
+def test_s_auto_takes_the_papers_where_nobody_has_described_the_machine():
+    A = sordino.poisson(8, 8, 8)
+    b = np.ones(A.shape[0])
+    for basis, s in (("chebyshev", 12), ("monomial", 3)):
+        report = sordino.solve(A, b, solver="cbcg", s="auto", basis=basis, engine="host", ranks=2).report
+        assert (report.options["s"], report.s_reason) == (s, "nobody has described this machine")
+    other = sordino.solve(A, b, solver="cg", s="auto", engine="host", ranks=2).report
+    assert (other.options["s"], other.s_reason) == ("auto", "")
+
+
+def test_a_machine_may_be_described_for_s_alone():
+    A = sordino.poisson(8, 8, 24)
+    b = np.ones(A.shape[0])
+    options = {"solver": "cbcg", "engine": "host", "ranks": 4, "machine": "oakforest-pacs"}
+    report = sordino.solve(A, b, s="auto", **options).report
+    assert (report.machine, report.s_reason[:18]) == (None, "an iteration takes")
+    with pytest.raises(sordino.BadArgument, match="or for solver 'auto' to go by, or s 'auto' of cbcg"):
+        sordino.solve(A, b, s=4, **options)
+    rows = rows_of(A, s="auto", **options).solve(b).report
+    assert (rows.options["s"], rows.s_reason) == (report.options["s"], report.s_reason)
+
+
+def test_s_is_a_number_or_auto_and_nothing_else():
+    A = sordino.poisson(4, 4, 4)
+    for wrong in ("12", "many", 2.5, True):
+        with pytest.raises(sordino.BadArgument, match="option 's' takes a whole number, or 'auto', not"):
+            sordino.Solver(A, solver="cbcg", s=wrong)
+    with pytest.raises(sordino.BadArgument, match="s must be auto, or from 1 to 16, not 0"):
+        sordino.Solver(A, solver="cbcg", s=0)
+
+
+def test_command_line_and_files_take_s_auto(cli, tmp_path):
+    words = ["--engine", "model", "--machine", "oakforest-pacs", "--ranks", "4", "--solver", "cbcg"]
+    status, out, err = cli("poisson", "8", "8", "32", *words, "--s", "auto")
+    assert (status, err) == (0, "")
+    assert "It takes 12 iterations at once: an iteration takes" in " ".join(out.split())
+    assert "at once" not in cli("poisson", "8", "8", "32", *words, "--s", "4")[1]
+    file = tmp_path / "options.json"
+    file.write_text(json.dumps({"s": "auto"}))
+    facts = json.loads(cli("poisson", "8", "8", "32", *words, "--options", str(file), "--json")[1])
+    assert facts["options"]["s"] == 12 and facts["s_reason"].startswith("an iteration takes")

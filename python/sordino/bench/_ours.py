@@ -10,7 +10,7 @@ import numpy as np
 from .._matrix import CsrArrays
 from .._solve import Solver
 from ..errors import BadArgument
-from ._timing import per_iteration
+from ._timing import Seconds, per_iteration
 
 #: No tolerance is met before the iterations asked for are done.
 NEVER = 1e-300
@@ -22,8 +22,8 @@ class Ours:
     of vectors and entries, counts of the whole, and how the entries lay.
     """
 
-    iteration: float
-    spmv: float
+    iteration: Seconds
+    spmv: Seconds
     bytes: float
     held: int
     ledger: dict[str, Any]
@@ -74,7 +74,7 @@ def measure(
 
         seconds = per_iteration(run, iterations, repeats)
         held = max(solver.memory()["bytes_per_rank"])  # before the product is timed, with a vector of its own
-        product = min(solver.time_product(iterations // 2 + 1) for _ in range(repeats))
+        product = Seconds.of([solver.time_product(iterations // 2 + 1) for _ in range(repeats)])
     with Solver(rows, maxiter=iterations, time_commands=True, **plan) as timed:
         solution = timed.solve(b, on_failure="return")
     few, many = min(moved), max(moved)

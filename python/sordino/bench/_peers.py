@@ -1,4 +1,7 @@
-"""What others need for the same work, in the same run: SciPy on the host, CuPy and cuSPARSE on a GPU."""
+"""What others need for the same work, in the same run: SciPy on the host, CuPy and cuSPARSE on a GPU.
+
+Seconds are medians, as ours are. Bandwidths and peaks are of the fastest run: what the machine can do.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from .._matrix import CsrArrays
 from ..errors import BadArgument
 from ..log import logger
 from . import _cusparse
-from ._timing import best, per_iteration
+from ._timing import Seconds, per_iteration, timed
 
 _LINE = re.compile(r"(\d+)\^3 P=(\d+)\s+us/iter\s+([0-9.]+)")
 
@@ -33,7 +36,7 @@ class Host:
 
     def spmv(self) -> dict[str, float]:
         """Seconds of a product."""
-        return {"scipy": best(lambda: self._matrix @ self._ones, 5 * self._repeats)}
+        return {"scipy": timed(lambda: self._matrix @ self._ones, 5 * self._repeats).median}
 
     def cg(self) -> dict[str, float]:
         """Seconds of an iteration of Jacobi-CG."""
@@ -48,7 +51,7 @@ class Host:
             )
             return done[0], time.perf_counter() - start
 
-        return {"scipy": per_iteration(run, self._iterations, self._repeats)}
+        return {"scipy": per_iteration(run, self._iterations, self._repeats).median}
 
 
 class Device:
@@ -113,13 +116,13 @@ class Device:
             self._cupy.cuda.Device().synchronize()
             return count, time.perf_counter() - start
 
-        return {"cupyx": per_iteration(run, self._iterations, self._repeats)}
+        return {"cupyx": per_iteration(run, self._iterations, self._repeats).median}
 
     def _timed(self, work: Any) -> float:
-        """Device seconds of one call, the best of several batches."""
+        """Device seconds of one call, the median of several batches."""
         cupy, batch = self._cupy, 10
         work()
-        fastest = float("inf")
+        times = []
         for _ in range(self._repeats + 2):
             start, end = cupy.cuda.Event(), cupy.cuda.Event()
             start.record()
@@ -127,8 +130,8 @@ class Device:
                 work()
             end.record()
             end.synchronize()
-            fastest = min(fastest, cupy.cuda.get_elapsed_time(start, end) * 1e-3 / batch)
-        return fastest
+            times.append(cupy.cuda.get_elapsed_time(start, end) * 1e-3 / batch)
+        return Seconds.of(times).median
 
 
 def cupy_there() -> bool:
@@ -147,7 +150,7 @@ def host_copy_bandwidth(threads: int, size: int = 1 << 27) -> float:
     """Bytes per second, read and written, of copies by so many threads."""
     pairs = [(np.ones(size // 8 // threads), np.empty(size // 8 // threads)) for _ in range(threads)]
     with concurrent.futures.ThreadPoolExecutor(threads) as pool:
-        seconds = best(lambda: list(pool.map(lambda pair: np.copyto(pair[1], pair[0]), pairs)), 5)
+        seconds = timed(lambda: list(pool.map(lambda pair: np.copyto(pair[1], pair[0]), pairs)), 5).best
     return 2.0 * sum(source.nbytes for source, _ in pairs) / seconds
 
 
@@ -161,7 +164,7 @@ def device_copy_bandwidth(size: int = 1 << 31) -> float:
         cupy.copyto(target, source)
         cupy.cuda.Device().synchronize()
 
-    return 2.0 * size / best(copy, 10)
+    return 2.0 * size / timed(copy, 10).best
 
 
 def device_peak(size: int = 8192) -> float:
@@ -175,13 +178,13 @@ def device_peak(size: int = 8192) -> float:
         cupy.matmul(a, b, out=c)
         cupy.cuda.Device().synchronize()
 
-    return 2.0 * size**3 / best(multiply, 3)
+    return 2.0 * size**3 / timed(multiply, 3).best
 
 
 def host_peak(size: int = 1024) -> float:
     """The same of this machine's processor, with the threads that NumPy takes."""
     a, b = np.ones((size, size)), np.ones((size, size))
-    return 2.0 * size**3 / best(lambda: a @ b, 3)
+    return 2.0 * size**3 / timed(lambda: a @ b, 3).best
 
 
 def limit_program(path: str) -> dict[tuple[int, int], float]:

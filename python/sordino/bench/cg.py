@@ -109,7 +109,7 @@ def _parser() -> Parser:
         "--iterations", default="200", metavar="N", help="iterations of a timed run (default 200)"
     )
     parser.add_argument(
-        "--repeats", default="3", metavar="N", help="the best of so many runs counts (default 3)"
+        "--repeats", default="3", metavar="N", help="the median of so many runs counts (default 3)"
     )
     parser.add_argument("--no-peers", action="store_true", help="measure Sordino alone")
     parser.add_argument(
@@ -191,7 +191,8 @@ def _measure(
             "engine": plan.engine, "ranks": ranks, "solver": given["solver"], "precond": given["precond"],
             "all_reduce": way, "storage": ours.storage,
             "iterations": plan.iterations, "repeats": plan.repeats, "load_average": load, "bandwidth": bandwidth,
-            "iteration_s": ours.iteration, "spmv_s": ours.spmv,
+            "counts": "median", "iteration_s": ours.iteration.median, "spmv_s": ours.spmv.median,
+            "iteration_best_s": ours.iteration.best, "spmv_best_s": ours.spmv.best,
             "iteration_floor_s": ours.bytes * ranks / total if total else None,
             "spmv_floor_s": product_bytes * matrix.n / total if total else None,
             "held_bytes": ours.held, "limit_program_s": floors.get((size, ranks)),

@@ -64,9 +64,15 @@ def main(argv: Sequence[str]) -> int:
         )
     grown = [change for change in changes if change["is_time"] and change["ratio"] > 1 + within]
     worse = [change for change in grown if change["decides"]]
-    load = of_load(before, after)
+    counts, load = of_counts(before, after), of_load(before, after)
     if given.json:
-        found = {"changes": changes, "unmatched": unmatched, "slower": len(worse), "load": load}
+        found = {
+            "changes": changes,
+            "unmatched": unmatched,
+            "slower": len(worse),
+            "counts": counts,
+            "load": load,
+        }
         say(json.dumps(json_ready(found), allow_nan=False))
         return 4 if worse else 0
     shown = [c for c in changes if given.all or not 1 / (1 + within) <= c["ratio"] <= 1 + within]
@@ -96,8 +102,8 @@ def main(argv: Sequence[str]) -> int:
         )
     if unmatched:
         say(f"{unmatched} lines are in one of the records only")
-    if load:
-        say(load)
+    for said in filter(None, (counts, load)):
+        say(said)
     return 4 if worse else 0
 
 
@@ -120,6 +126,15 @@ def compared(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> tuple
             continue
         changes += _changes(partners.pop(0), line, names)
     return changes, alone + sum(map(len, left.values()))
+
+
+def of_counts(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> str:
+    """A sentence where times are medians of several runs in one record, and in the other not; or nothing."""
+    medians = [{row.get("counts") == "median" for row in rows} for rows in (before, after)]
+    if medians[0] == medians[1]:
+        return ""
+    named = "before" if True in medians[0] else "after"
+    return f"times of the record {named} are medians of several runs, and of the other one the best of them"
 
 
 def of_load(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> str:

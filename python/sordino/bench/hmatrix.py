@@ -131,7 +131,7 @@ def host_times(H: HMatrix, repeats: int) -> dict[str, Any]:
     """Products with one vector, with 8, and of the transpose, on threads of this process."""
     x = np.sin(1.0 + np.arange(8 * H.shape[0])).reshape(-1, 8)
     one, eight, transposed = (
-        _timing.best(work, 5 * repeats)
+        _timing.timed(work, 5 * repeats).best
         for work in (lambda: H @ x[:, 0], lambda: H @ x, lambda: H.T @ x[:, 0])
     )
     return {
@@ -148,7 +148,7 @@ def engine_times(H: HMatrix, runs: dict[str, Any], repeats: int, iterations: int
             solution = solver.solve(b, on_failure="return", maxiter=count)
             return solution.iterations, solution.seconds
 
-        seconds = _timing.per_iteration(run, iterations, repeats)
+        seconds = _timing.per_iteration(run, iterations, repeats).best
         products = [solver.time_product(2 * iterations) for _ in range(repeats)]
         held = max(solver.memory()["bytes_per_rank"])
     return {

@@ -21,6 +21,7 @@ from ..errors import BadArgument
 from ..problems import poisson_rows
 from . import _peers, _records
 from ._ours import NEVER
+from ._timing import Seconds
 
 SUMMARY = "each kernel of a method against its roofline, operations / peak + bytes / bandwidth"
 
@@ -65,7 +66,8 @@ def main(argv: Sequence[str]) -> int:
             options |= {"grid": tuple(cells), "tile": given.tile}
         row = {
             "bench": "kernels", "cells": cells, "contrast": number(given.contrast, "--contrast"), "engine": engine,
-            "iterations": iterations, "repeats": repeats, "load_average": os.getloadavg()[0], **options, **roof,
+            "iterations": iterations, "repeats": repeats, "counts": "median", "load_average": os.getloadavg()[0],
+            **options, **roof,
             "kernels": measure(matrix, {**options, "engine": engine}, iterations, repeats, roof),
         }  # fmt: skip
         _show(row)
@@ -87,7 +89,7 @@ def _parser() -> Parser:
         ("--tile", "auto", "X,Y,Z", "of block-ilu"),
         ("--contrast", "1000", "C", "contrast of density"),
         ("--iterations", "48", "N", "iterations of a timed run"),
-        ("--repeats", "3", "N", "for each kernel the best of so many runs counts"),
+        ("--repeats", "3", "N", "for each kernel the median of so many runs counts"),
     )
     for flag, default, metavar, said in takes:
         parser.add_argument(flag, default=default, metavar=metavar, help=f"{said} (default {default})")
@@ -122,26 +124,33 @@ def measure(
     Returns
     -------
     list of dict
-        Most time first: ``name``, ``calls``, ``seconds``, ``bytes`` and ``flops`` of a call, as the commands declare
-        them, every array once; ``roofline_s``, flops / peak + bytes / bandwidth; ``share`` of the time of all.
+        Most time first: ``name``, ``calls``; of a call ``seconds``, the median of the runs, ``best_s``, and ``bytes``
+        and ``flops`` as the commands declare them, every array once; ``roofline_s``, flops / peak + bytes / bandwidth;
+        ``share`` of the time of all.
     """
     solver = Solver(matrix, maxiter=iterations, rtol=NEVER, ranks=1, time_commands=True, **options)
     b = matrix.product(np.ones(matrix.n))
-    best: dict[str, dict[str, Any]] = {}
+    runs: dict[str, list[dict[str, Any]]] = {}
     for _ in range(repeats):
         for kernel in solver.solve(b, on_failure="return").ledger["kernels"]:
-            if kernel["calls"] == 0:
-                continue
-            name, calls = kernel["name"], kernel["calls"]
-            if name not in best or kernel["seconds"] / calls < best[name]["seconds"]:
-                best[name] = {
-                    "name": name, "calls": calls, **{k: kernel[k] / calls for k in ("seconds", "bytes", "flops")},
-                }  # fmt: skip
-    whole = sum(k["seconds"] * k["calls"] for k in best.values())
-    for kernel in best.values():
+            if kernel["calls"] > 0:
+                runs.setdefault(kernel["name"], []).append(kernel)
+    found = [_of_a_call(kernel) for kernel in runs.values()]
+    whole = sum(k["seconds"] * k["calls"] for k in found)
+    for kernel in found:
         kernel["roofline_s"] = kernel["flops"] / roof["flops"] + kernel["bytes"] / roof["bandwidth"]
         kernel["share"] = kernel["seconds"] * kernel["calls"] / whole if whole else 0.0
-    return sorted(best.values(), key=lambda k: -k["share"])
+    return sorted(found, key=lambda k: -k["share"])
+
+
+def _of_a_call(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """A kernel's call, by the median of runs that call it as often; as often as in the first."""
+    first = runs[0]
+    seconds = Seconds.of([run["seconds"] / run["calls"] for run in runs])
+    return {
+        "name": first["name"], "calls": first["calls"], "seconds": seconds.median, "best_s": seconds.best,
+        **{key: first[key] / first["calls"] for key in ("bytes", "flops")},
+    }  # fmt: skip
 
 
 def _show(row: dict[str, Any]) -> None:

@@ -166,7 +166,9 @@ def measure(rows: CsrArrays, plan: Plan, *, quiet: bool) -> dict[tuple[float, st
     with display.steps("measuring", plan.repeats * len(cases), quiet=quiet) as step, translated():
         for _ in range(plan.repeats):
             for late, name in cases:
-                found[late, name].append(per_iteration(run_of(name, late), plan.iterations, plan.best_of))
+                found[late, name].append(
+                    per_iteration(run_of(name, late), plan.iterations, plan.best_of).best
+                )
                 step()
     return {case: np.array(seconds) for case, seconds in found.items()}
 

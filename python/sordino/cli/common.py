@@ -114,7 +114,7 @@ def _add_option(parser: argparse.ArgumentParser, spec: _options.OptionSpec) -> N
             *flags, dest=spec.name, action=argparse.BooleanOptionalAction, default=None, help=text
         )
         return
-    metavar = {"int": "N", "float": "X"}.get(spec.type, spec.name.upper())
+    metavar = {"int": "N", "float": "X", _options.NUMBER_OR_AUTO: "N|auto"}.get(spec.type, spec.name.upper())
     metavar = words_for(spec) if spec.name == "nullspace" else metavar
     parser.add_argument(*flags, dest=spec.name, metavar=metavar, help=text)
 

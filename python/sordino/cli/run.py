@@ -24,6 +24,7 @@ from ..report import html, pictures, trace
 from ..report.record import Report, json_ready
 from ..report.roof import measured_roof
 from ..report.words import (
+    at_once,
     count,
     duration,
     kernel_rows,
@@ -258,8 +259,9 @@ def show_work(report: Report, written: list[str]) -> None:
     """The kernels and the ledger, the verdict, and what was written."""
     display.show_table("", ("kernel", "calls", "time", "share", "GB/s", "GFLOP/s"), _kernels(report))
     method = taken(report.options["solver"], report.solver_reason)
+    steps = at_once(report.options.get("s", 1), report.s_reason)
     lies = stored(report.options.get("storage", ""), report.storage_reason)
-    for said in filter(None, (*ledger_sentences(report), *recovered(report), method, lies)):
+    for said in filter(None, (*ledger_sentences(report), *recovered(report), method, steps, lies)):
         processes.say(f"- {said}")
     processes.say(f"\n{verdict(report)}.")
     for said in (report.reason, *written):

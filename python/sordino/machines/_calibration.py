@@ -18,7 +18,7 @@ from .._matrix import as_csr
 from .._native import core, translated
 from .._solve import Solver
 from ..bench import _peers
-from ..bench._timing import best, per_iteration
+from ..bench._timing import per_iteration, timed
 from ..errors import DeviceError
 
 #: A number and how it was measured.
@@ -94,7 +94,7 @@ def _on_host(ranks: list[int], repeats: int) -> dict[str, Measured]:
 def _host_flops(repeats: int) -> float:
     n = 768
     a, out = np.ones((n, n)), np.empty((n, n))
-    return 2.0 * n**3 / best(lambda: np.matmul(a, a, out=out), repeats) / machines.cores()
+    return 2.0 * n**3 / timed(lambda: np.matmul(a, a, out=out), repeats).best / machines.cores()
 
 
 def _host_link(repeats: int) -> float:
@@ -176,7 +176,7 @@ def _iteration(engine: Any, ranks: int, repeats: int) -> float:
         solution = solver.solve(b, maxiter=count, on_failure="return")
         return solution.iterations, solution.seconds
 
-    return per_iteration(run, 400, repeats)
+    return per_iteration(run, 400, repeats).best
 
 
 def _product(engine: Any, ranks: int, repeats: int) -> float:

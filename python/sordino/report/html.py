@@ -14,6 +14,7 @@ from .record import Report
 from .roof import Roof, roof_of
 from .tables import scrolling, table
 from .words import (
+    at_once,
     count,
     duration,
     ledger_sentences,
@@ -219,6 +220,7 @@ def run_section(report: Report, command: str) -> str:
         said += _machine(report.machine)
     for why in (
         taken(report.options.get("solver", ""), report.solver_reason),
+        at_once(report.options.get("s", 1), report.s_reason),
         stored(report.options.get("storage", ""), report.storage_reason),
     ):
         said += f"<p>{escape(why)}</p>" if why else ""

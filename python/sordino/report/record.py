@@ -57,6 +57,8 @@ class Report:
         The described machine of the ``model`` engine.
     solver_reason : str
         Why the method is what ``options["solver"]`` says.
+    s_reason : str
+        The same of ``options["s"]``, of cbcg.
     storage_reason : str
         Why the entries lie as ``options["storage"]`` says; empty where there are none.
     """
@@ -76,6 +78,7 @@ class Report:
     outside_norm: float = 0.0
     machine: dict[str, Any] | None = None
     solver_reason: str = ""
+    s_reason: str = ""
     storage_reason: str = ""
     recoveries: tuple[Recovery, ...] = ()
 
@@ -95,6 +98,7 @@ class Report:
             ledger=dict(raw["ledger"]),
             trace=list(raw.get("trace") or ()),
             solver_reason=str(raw.get("solver_reason", "")),
+            s_reason=str(raw.get("s_reason", "")),
             storage_reason=str(raw.get("storage_reason", "")),
             recoveries=tuple(Recovery(**step) for step in raw.get("recoveries") or ()),
             **facts,

@@ -64,6 +64,11 @@ def taken(solver: str, reason: str) -> str:
     return "" if reason in ("", "asked for") else f"The solver is {solver}: {reason}."
 
 
+def at_once(s: int, reason: str) -> str:
+    """How many iterations ``s="auto"`` has cbcg take at once, and why; nothing where it was asked for."""
+    return "" if reason in ("", "asked for") else f"It takes {count(s, 'iteration')} at once: {reason}."
+
+
 def stored(name: str, reason: str) -> str:
     """How a matrix lies in memory, and why; nothing where nobody has said why, as of a function."""
     ways = {"csr": "rows", "dia": "diagonals", "symdia": "symmetric diagonals", "constant": "kinds of rows"}

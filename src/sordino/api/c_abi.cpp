@@ -39,6 +39,10 @@ bool read(const std::string& text, std::string& value) {
   value = text;
   return true;
 }
+bool read(const std::string& text, std::optional<int>& value) {
+  if (text == "auto") value = std::nullopt;
+  return text == "auto" || read(text, value.emplace());
+}
 bool read(const std::string& text, bool& value) {
   value = text == "true";
   return value || text == "false";

@@ -15,9 +15,12 @@ namespace {
 
 constexpr double worth_it = 0.95;      // of cg's time: what another method may take at most
 constexpr double dominated = 0.5;      // of cg's time, from which on its sums are worth cbcg
+constexpr double as_fast = 1.02;       // of the fastest s's time: what a smaller one may take, whose basis is sounder
 constexpr double finest_rtol = 1e-10;  // recurrences of the others drift further before they are replaced or restarted
 constexpr i64 most_at_one_side = 32;   // entries of a row of the small matrix; denser ones count as more rows
 constexpr int warm = 4, timed = 4;     // rounds of a loop that are walked
+constexpr int offered[] = {1, 2, 3, 4, 6, 8, 12};  // for s=auto: what halves are taken of, and the paper's
+constexpr int most_powers = 3;                     // of A, that are independent
 
 /// One rank on its way through a loop, on the clock of a described machine.
 class Walk {
@@ -146,9 +149,10 @@ class Trial {
     scaled_ = scaled_matrix(system_, choice_);
   }
 
-  IterationTime of(const MethodEntry& method) {
+  IterationTime of(const MethodEntry& method, int steps = 1) {
     Choice c = choice_;
     c.method = &method;
+    c.steps = steps;
     std::vector<Part> parts(2);
     engine_.run(
         [&](Rank& rank) { parts[std::size_t(rank.id())] = build_part(rank, system_, c, options_, partition_, scaled_.get()); });
@@ -168,6 +172,7 @@ class Trial {
 };
 
 Load load_of(const System& s, const Choice& c, int ranks) {
+  if (!s.has_entries()) return {double(s.words()) / ranks, 1, 0, ranks};
   const Diagonals& d = c.storage.diagonals;
   const double entries = d.empty() ? double(s.A.nnz()) / double(s.A.n) : double(d.offsets.size());
   return {double(s.A.n) / ranks, entries, double(ghosts_inside(s, c, ranks)), ranks};
@@ -197,6 +202,70 @@ std::string duration(double seconds) {
   return text;
 }
 
+int most_steps(const Options& o) {
+  const int most = o.basis == "monomial" ? most_powers : std::end(offered)[-1];
+  return o.maxiter > 0 ? std::min(most, o.maxiter) : most;
+}
+
+std::string on_ranks(int ranks) {
+  return " on " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks") + " of the described machine";
+}
+
+/// What cbcg is to take at once, and why; what an iteration then takes.
+struct Steps {
+  int at_once = 1;
+  std::string why;
+  IterationTime time;
+};
+
+Steps steps_of_cbcg(const Options& o, Trial& trial, int ranks) {
+  const MethodEntry& cbcg = method("cbcg");
+  if (o.s) return {*o.s, "asked for", trial.of(cbcg, *o.s)};
+  std::map<int, IterationTime> found;
+  double fastest = HUGE_VAL;
+  for (int s : offered) {
+    if (s > most_steps(o)) break;
+    fastest = std::min(fastest, (found[s] = trial.of(cbcg, s)).seconds);
+  }
+  if (!(fastest < HUGE_VAL)) {
+    const IterationTime never{.seconds = HUGE_VAL};
+    return {most_steps(o), "by the machine's description no s takes a finite time", never};
+  }
+  auto taken = std::find_if(found.begin(), found.end(), [&](auto& f) { return f.second.seconds <= as_fast * fastest; });
+  Steps steps{taken->first, "an iteration takes " + duration(taken->second.seconds) + on_ranks(ranks), taken->second};
+  auto compare = [&](auto& other) {
+    steps.why += ", and with s = " + std::to_string(other.first) + " " + duration(other.second.seconds);
+  };
+  if (taken != found.begin()) compare(*std::prev(taken));
+  if (std::next(taken) != found.end()) compare(*std::next(taken));
+  return steps;
+}
+
+/// A choice by which a small system is set up, whatever operators the real one has: each s applies them as often.
+Choice with_any_operators(const System& s, Choice c) {
+  if (c.preconditioner == "block-ilu" || c.preconditioner == "block-jacobi") c.preconditioner = "jacobi";
+  if (!s.has_entries()) c.storage.name = "csr";
+  c.tiling = {}, c.blocks = nullptr;
+  return c;
+}
+
+void settle_steps(Choice& choice, const System& s, const Options& o, const std::optional<Machine>& machine,
+                  const std::function<Load()>& load) {
+  if (o.s) {
+    choice.steps = *o.s, choice.why_steps = "asked for";
+  } else if (!machine) {
+    choice.steps = most_steps(o), choice.why_steps = "nobody has described this machine";
+  } else {
+    Range range("choose s");
+    validate(*machine);
+    Load of_words = load();
+    of_words.rows *= s.has_entries() ? s.A.words : 1;
+    Trial trial(s, o, with_any_operators(s, choice), of_words, *machine);
+    const Steps found = steps_of_cbcg(o, trial, of_words.ranks);
+    choice.steps = found.at_once, choice.why_steps = found.why;
+  }
+}
+
 /// The fastest there, if it is worth it.
 void choose_by_machine(Choice& choice, const System& s, const Options& o, const Load& load, const Machine& machine) {
   Range range("choose the method");
@@ -205,20 +274,23 @@ void choose_by_machine(Choice& choice, const System& s, const Options& o, const 
   const IterationTime of_cg = trial.of(*choice.method);
   const MethodEntry* best = nullptr;
   IterationTime of_best{.seconds = HUGE_VAL};
+  Steps steps;
   for (const char* name : {"cgcg", "gropp", "prcg", "cbcg"}) {
     const MethodEntry& m = method(name);
     if (!may_take(m, choice) || (m.name == "cbcg" && of_cg.sums < dominated * of_cg.seconds)) continue;
-    const IterationTime found = trial.of(m);
+    if (m.name == "cbcg") steps = steps_of_cbcg(o, trial, load.ranks);
+    const IterationTime found = m.name == "cbcg" ? steps.time : trial.of(m);
     if (found.seconds < of_best.seconds) best = &m, of_best = found;
   }
   if (!best) {
     choice.why_method = "by the machine's description no method takes a finite time";
     return;
   }
-  const std::string where = " an iteration on " + std::to_string(load.ranks) + " ranks of the described machine";
+  const std::string where = " an iteration" + on_ranks(load.ranks);
   const std::string cg_takes = duration(of_cg.seconds), waits = ", " + duration(of_cg.sums) + " of them waiting for sums";
   if (of_best.seconds < worth_it * of_cg.seconds) {
     choice.method = best;
+    if (best->name == "cbcg") choice.steps = steps.at_once, choice.why_steps = steps.why;
     choice.why_method = "it takes " + duration(of_best.seconds) + where + ", and cg " + cg_takes + waits;
   } else {
     choice.why_method = "it takes " + cg_takes + where + waits + ", and " + best->name + ", the best of the others, " +
@@ -229,14 +301,16 @@ void choose_by_machine(Choice& choice, const System& s, const Options& o, const 
 }  // namespace
 
 IterationTime seconds_of(const Choice& c, const System& s, const Options& o, int ranks, const Machine& machine) {
-  return Trial(s, o, c, load_of(s, c, ranks), machine).of(*c.method);
+  return Trial(s, o, c, load_of(s, c, ranks), machine).of(*c.method, c.steps);
 }
 
 void settle_method(Choice& choice, const System& s, const Options& o, int ranks, const std::optional<Machine>& machine,
                    const std::function<Load()>& load) {
-  if (!choice.why_method.empty()) return;
-  choice.why_method = why_cg(s, o, choice, ranks, machine.has_value());
-  if (choice.why_method.empty()) choose_by_machine(choice, s, o, load(), *machine);
+  if (choice.why_method.empty()) {
+    choice.why_method = why_cg(s, o, choice, ranks, machine.has_value());
+    if (choice.why_method.empty()) choose_by_machine(choice, s, o, load(), *machine);
+  }
+  if (choice.why_steps.empty() && choice.method->name == "cbcg") settle_steps(choice, s, o, machine, load);
 }
 
 void settle_method(Choice& choice, const System& s, const Options& o, int ranks, const std::optional<Machine>& machine) {

@@ -66,6 +66,8 @@ std::vector<OptionInfo> option_table() {
           o.type = "float", o.default_text = text;
         } else if constexpr (std::is_same_v<T, int>) {
           o.type = "int", o.default_text = std::to_string(value);
+        } else if constexpr (std::is_same_v<T, std::optional<int>>) {
+          o.type = "int or auto", o.default_text = value ? std::to_string(*value) : "auto";
         } else if constexpr (std::is_same_v<T, bool>) {
           o.type = "bool", o.default_text = value ? "true" : "false";
         } else {
@@ -120,8 +122,8 @@ void validate(const Options& options) {
   if (o.tile != "auto") parse_extents("tile", o.tile);
   if (!o.grid.empty()) parse_extents("grid", o.grid);
   if (o.boxes != "auto") parse_extents("boxes", o.boxes);
-  if (o.s < 1 || o.s > gram::most_s)
-    bad_argument("s must be from 1 to " + std::to_string(gram::most_s) + ", not " + std::to_string(o.s));
+  if (o.s && (*o.s < 1 || *o.s > gram::most_s))
+    bad_argument("s must be auto, or from 1 to " + std::to_string(gram::most_s) + ", not " + std::to_string(*o.s));
   if (o.restart < 1 || o.restart > gmres::most_m)
     bad_argument("restart must be from 1 to " + std::to_string(gmres::most_m) + ", not " + std::to_string(o.restart));
   if (o.inner < 1 || o.inner > most_inner)

@@ -1,6 +1,7 @@
 // Every option of a solver, typed once: command-line flags, Python keywords, help and the documentation's table derive from
 // here.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,7 @@ struct Options {
   int degree = 3;
   std::string tile = "auto";
   std::string grid = "";
-  int s = 12;
+  std::optional<int> s = 12;  // none: auto
   std::string basis = "chebyshev";
   std::string spectrum = "ritz";
   int restart = 30;
@@ -107,7 +108,8 @@ void Options::fields(V&& v) {
     "them",
     any);
   v("s", s, "solve",
-    "iterations that cbcg takes at once, the most: fewer where their directions lose their conjugacy, or maxiter leaves fewer",
+    "iterations that cbcg takes at once, the most: fewer where their directions lose their conjugacy, or maxiter leaves fewer; "
+    "auto: by what they take on the described machine, up to 12 of them, and up to 3 with basis monomial",
     any);
   v("basis", basis, "solve",
     "what cbcg makes its directions of: Chebyshev polynomials, or powers of A, which lose their independence beyond s = 3",

@@ -258,7 +258,8 @@ Choice choose(const System& s, const Options& o) {
   check_cells(s);
   check_distribution(s, o);
   auto chosen = choose_method(s, o);
-  Choice c{chosen.method, chosen.why, preconditioner_of(s, o), chosen.symmetry};
+  Choice c{.method = chosen.method, .why_method = chosen.why};
+  c.preconditioner = preconditioner_of(s, o), c.symmetry = chosen.symmetry;
   c.distribution = hmatrix::distribution(o.distribution);
   if (s.product && !c.method->any_preconditioner)
     throw Error(Errc::unsupported,
@@ -327,7 +328,7 @@ Part build_part(Rank& rank, const System& s, const Choice& c, const Options& o, 
   if (p.refused_row >= 0) return p;
   Range range("record the method");
   p.driver = std::make_unique<Driver>(rank, *p.A, *p.M, *c.method, o.check_every, o.replace_every, s.watch, s.nullspace,
-                                      StepBasis{o.s, o.basis == "monomial", o.spectrum == "power", o.restart});
+                                      StepBasis{c.steps, o.basis == "monomial", o.spectrum == "power", o.restart});
   return p;
 }
 

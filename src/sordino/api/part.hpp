@@ -18,6 +18,8 @@ namespace sordino {
 struct Choice {
   const MethodEntry* method = nullptr;
   std::string why_method = "";  // in words that go on after "the solver is ..., as "; empty: the machine is to decide
+  int steps = 1;                // that cbcg takes at once
+  std::string why_steps = "";   // as why_method
   std::string preconditioner;   // none, jacobi, sqrt-jacobi, chebyshev, block-ilu, block-jacobi or given
   std::string symmetry = "";    // hermitian, symmetric or general; empty: nobody looked
   double bound = 0;             // of the eigenvalues of diag(A)^-1 A, for chebyshev
@@ -27,9 +29,9 @@ struct Choice {
   std::shared_ptr<const CsrMatrix> blocks = nullptr;  // the inverse of A's, for block-jacobi
 };
 
-/// Checks options and system, and decides all but what hangs on the number of ranks: the storage, and, for solver=auto and a
-/// symmetric positive definite matrix, whether it stays cg (method_choice.hpp). Throws bad_argument or unsupported with one
-/// sentence.
+/// Checks options and system, and decides all but what hangs on the number of ranks: the storage, how many steps cbcg takes at
+/// once, and, for solver=auto and a symmetric positive definite matrix, whether it stays cg (method_choice.hpp). Throws
+/// bad_argument or unsupported with one sentence.
 Choice choose(const System& system, const Options& options);
 
 /// How A lies in memory of so many ranks; of a function it does not. Throws as choose_storage().

@@ -386,6 +386,8 @@ int RowsSolver::ranks() const { return state_->engine().size(); }
 double RowsSolver::setup_seconds() const { return state_->setup_seconds; }
 const std::string& RowsSolver::method() const { return state_->chosen.method->name; }
 const std::string& RowsSolver::why_method() const { return state_->chosen.why_method; }
+const std::string& RowsSolver::why_steps() const { return state_->chosen.why_steps; }
+int RowsSolver::steps() const { return state_->parts[0].driver->steps(); }
 const std::string& RowsSolver::preconditioner() const { return state_->chosen.preconditioner; }
 const char* RowsSolver::engine() const { return state_->engine().name(); }
 

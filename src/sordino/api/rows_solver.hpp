@@ -52,6 +52,8 @@ class RowsSolver {
   double setup_seconds() const;
   const std::string& method() const;
   const std::string& why_method() const;  // as of a Solver
+  const std::string& why_steps() const;   // likewise
+  int steps() const;                      // likewise
   const std::string& preconditioner() const;
   const char* engine() const;
 

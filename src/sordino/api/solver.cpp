@@ -136,17 +136,17 @@ void Solver::State::set_up(EngineChoice made) {
 
 /// Processes choose by themselves, each by the machine that it was told of.
 void Solver::State::require_one_method() {
-  if (options.solver != "auto" || engine().size() == engine().local_ranks()) return;
-  const i64 mine = chosen.method - methods().data();
+  if ((options.solver != "auto" && options.s) || engine().size() == engine().local_ranks()) return;
+  const i64 mine = chosen.method - methods().data(), at_once = chosen.steps;
   bool same = true;
   engine().run([&](Rank& rank) {
-    auto least = Communicator(rank, method_channel).all_reduce(std::vector<i64>{mine, -mine}, Fold::min);
-    if (rank.id() == engine().first_rank()) same = least[0] == -least[1];
+    auto least = Communicator(rank, method_channel).all_reduce(std::vector<i64>{mine, -mine, at_once, -at_once}, Fold::min);
+    if (rank.id() == engine().first_rank()) same = least[0] == -least[1] && least[2] == -least[3];
   });
   if (!same)
     bad_argument(
-        "processes chose different solvers, by machines that are described differently: describe the same one to all, or "
-        "name a solver");
+        "processes chose different solvers, or s, by machines that are described differently: describe the same one to all, or "
+        "say which");
 }
 
 /// What storage=auto took for symmetric values does not hold others; then all is set up anew.
@@ -369,6 +369,7 @@ int Solver::first_rank() const { return state_->engine().first_rank(); }
 double Solver::setup_seconds() const { return state_->setup_seconds; }
 const std::string& Solver::method() const { return state_->chosen.method->name; }
 const std::string& Solver::why_method() const { return state_->chosen.why_method; }
+const std::string& Solver::why_steps() const { return state_->chosen.why_steps; }
 int Solver::steps() const { return state_->parts[0].driver->steps(); }
 const std::string& Solver::storage() const { return state_->chosen.storage.name; }
 const std::string& Solver::why_stored_so() const { return state_->chosen.storage.why; }

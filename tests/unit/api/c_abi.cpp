@@ -188,6 +188,9 @@ TEST("options are those of the command line, and bad ones are refused") {
   CHECK(refusal(a.rows, "ranks=two") == "'two' is no value of the option ranks");
   CHECK(refusal(a.rows, "ranks=2.5") == "'2.5' is no value of the option ranks");
   CHECK(refusal(a.rows, "trace=yes") == "'yes' is no value of the option trace");
+  CHECK(refusal(a.rows, "s=many") == "'many' is no value of the option s");
+  CHECK(refusal(a.rows, "s=0") == "s must be auto, or from 1 to 16, not 0");
+  CHECK(Handle(a.rows, "engine=host ranks=1 solver=cbcg s=auto").code == SORDINO_OK);
   CHECK(refusal(a.rows, "rtol=-1") == "rtol must be a finite number >= 0");
   CHECK(refusal(a.rows, "engine=abacus").starts_with("there is no engine 'abacus'"));
   CHECK(refusal(a.rows, "ranks=4 engine=host") == "more ranks (4) than rows (3)");

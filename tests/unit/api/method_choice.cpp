@@ -28,6 +28,7 @@ Choice chosen(Options o, int ranks, const std::optional<Machine>& machine, const
   System system{.A = A.view()};
   Choice c = choose(system, o);
   c.storage = storage_of(system, o, ranks);
+  c.tiling = tiling_of(system, o, c, ranks, false);
   settle_method(c, system, o, ranks, machine);
   return c;
 }
@@ -35,10 +36,10 @@ Choice chosen(Options o, int ranks, const std::optional<Machine>& machine, const
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 /// Seconds of an iteration on the model engine.
-double modelled(const std::string& solver, const Machine& machine, int ranks) {
+double modelled(const std::string& solver, const Machine& machine, int ranks, int s = 12) {
   auto seconds = [&](int iterations) {
     Options o;
-    o.engine = "model", o.solver = solver, o.ranks = ranks, o.rtol = 1e-300, o.maxiter = iterations;
+    o.engine = "model", o.solver = solver, o.ranks = ranks, o.s = s, o.rtol = 1e-300, o.maxiter = iterations;
     Solver s(box().view(), o, machine);
     std::vector<double> b, x(std::size_t(box().n));
     for (i64 i = 0; i < box().n; i++) b.push_back(double(i * 7919 % 1001) - 500);
@@ -152,4 +153,103 @@ TEST("a solver on the model goes by its machine, solves with what it takes, and 
   const i64 held = s.memory()[0], told = estimate_memory(system, o, 4, false, m)[0];
   CHECK(std::abs(double(told - held)) < 0.1 * double(held));
   CHECK(estimate_memory(system, o, 4, false)[0] < told / 2);  // of cg
+}
+
+namespace {
+
+/// cbcg, with s to be chosen.
+Options steps_open() {
+  Options o;
+  o.solver = "cbcg", o.s = std::nullopt;
+  return o;
+}
+
+}  // namespace
+
+TEST("the slower sums are, the more iterations s = auto has cbcg take at once, and it says what they take") {
+  int before = 0;
+  for (double seconds : {1e-8, 2e-6, 1e-3}) {
+    Choice c = chosen(steps_open(), 8, slow_to_sum(seconds));
+    NOTE(seconds, " s: s = ", c.steps, ", ", c.why_steps);
+    CHECK(c.steps > before);
+    before = c.steps;
+    CHECK(has(c.why_steps, "an iteration takes ") && has(c.why_steps, " on 8 ranks of the described machine, and with s = "));
+  }
+  CHECK(before == 12);
+}
+
+TEST("the s that is taken is on the model engine at most 8 % slower than any that could have been") {
+  Machine wide = slow_to_sum(1e-5), tight = slow_to_sum(1e-6);
+  wide.memory_bandwidth = 1e12, tight.memory_bandwidth = 1e10, tight.launch_s = 1e-6;
+  for (const Machine& m : {wide, tight, slow_to_sum(3e-6)}) {
+    const int taken = chosen(steps_open(), 8, m).steps;
+    const double of_taken = modelled("cbcg", m, 8, taken);
+    for (int s : {1, 2, 3, 4, 6, 12}) {
+      const double other = modelled("cbcg", m, 8, s);
+      NOTE("s = ", taken, ": ", of_taken, " s, s = ", s, ": ", other, " s");
+      CHECK(of_taken < 1.08 * other);
+    }
+  }
+}
+
+TEST("s = auto stays where directions are known to be independent, and within maxiter") {
+  Options powers = steps_open(), few = steps_open();
+  powers.basis = "monomial", few.maxiter = 5;
+  CHECK(chosen(powers, 8, slow_to_sum(1e-3)).steps == 3);
+  CHECK(chosen(few, 8, slow_to_sum(1e-3)).steps == 4);
+  for (auto& [o, most] : {std::pair(steps_open(), 12), std::pair(powers, 3), std::pair(few, 5)}) {
+    Choice c = chosen(o, 8, {});
+    CHECK(c.steps == most);
+    CHECK(c.why_steps == "nobody has described this machine");
+  }
+}
+
+TEST("s = auto goes by the machine whatever the operators are, and on one rank") {
+  Options tiles = steps_open();
+  tiles.precond = "block-ilu", tiles.grid = "12,12,48", tiles.tile = "4,4,4";
+  CHECK(chosen(tiles, 8, slow_to_sum(1e-3)).steps == 12);
+  CHECK(chosen(tiles, 8, slow_to_sum(1e-8)).steps < 12);
+  const Choice alone = chosen(steps_open(), 1, slow_to_sum(1e-8));
+  CHECK(has(alone.why_steps, " on 1 rank of the described machine"));
+  auto nothing = [](const double*, double*) {};
+  System function{.product = nothing};
+  function.A.n = box().n;
+  Options o = steps_open();
+  Choice c = choose(function, o);
+  settle_method(c, function, o, 8, slow_to_sum(1e-3));
+  CHECK(c.steps == 12);
+}
+
+TEST("an s that is asked for is taken, and is of no matter to other methods") {
+  Options asked = steps_open(), other = steps_open();
+  asked.s = 7, other.solver = "cg";
+  Choice c = chosen(asked, 8, slow_to_sum(1e-3));
+  CHECK(c.steps == 7);
+  CHECK(c.why_steps == "asked for");
+  CHECK(chosen(other, 8, slow_to_sum(1e-3)).why_steps.empty());
+}
+
+TEST("where solver = auto takes cbcg, s = auto says how many steps at once, and a solver takes them") {
+  Options o;
+  o.engine = "model", o.ranks = 4, o.rtol = 1e-8, o.s = std::nullopt;
+  Solver s(box().view(), o, slow_to_sum(1e-3));
+  CHECK(s.method() == "cbcg");
+  CHECK(s.steps() == 12);
+  CHECK(has(s.why_steps(), "an iteration takes "));
+  o.solver = "cbcg";
+  Solver quick(box().view(), o, slow_to_sum(1e-8));
+  CHECK(quick.steps() < 12);
+  std::vector<double> b(std::size_t(box().n), 1.0), x(b.size());
+  CHECK(quick.solve(b.data(), x.data()).status == Status::converged);
+  const System system{.A = box().view()};
+  const i64 held = quick.memory()[0], told = estimate_memory(system, o, 4, false, slow_to_sum(1e-8))[0];
+  CHECK(std::abs(double(told - held)) < 0.1 * double(held));
+}
+
+TEST("a machine on which no s takes a finite time leaves the largest") {
+  Machine m = slow_to_sum(1e-3);
+  m.launch_s = 1e308;
+  const Choice c = chosen(steps_open(), 8, m);
+  CHECK(c.steps == 12);
+  CHECK(c.why_steps == "by the machine's description no s takes a finite time");
 }

@@ -28,7 +28,10 @@ TEST("every option is in the table, with its type and default, once") {
     CHECK(names.insert(o.name).second);
     CHECK(!o.help.empty());
     CHECK((o.group == "solve" || o.group == "run"));
-    CHECK((o.type == "float" || o.type == "int" || o.type == "bool" || o.type == "str" || o.type == "choice"));
+    const std::set<std::string> types{"float", "int", "int or auto", "bool", "str", "choice"};
+    CHECK(types.count(o.type) == 1);
+    if (o.name == "s") CHECK(o.type == "int or auto");
+    if (o.name == "s") CHECK(o.default_text == "12");
     CHECK((o.type == "choice") == !o.choices.empty());
     if (o.name == "rtol") CHECK(o.default_text == "1e-05");
     if (o.name == "timeout") CHECK(o.default_text == "60");
@@ -49,6 +52,9 @@ TEST("options out of range are refused with their name") {
   CHECK_THROWS(validate(with([](Options& o) { o.maxiter = -5; })), Error, "maxiter must be >= 0, not -5");
   CHECK_THROWS(validate(with([](Options& o) { o.time_limit = -1; })), Error, "time_limit");
   CHECK_THROWS(validate(with([](Options& o) { o.check_every = 0; })), Error, "check_every must be at least 1");
+  CHECK_THROWS(validate(with([](Options& o) { o.s = 0; })), Error, "s must be auto, or from 1 to 16, not 0");
+  CHECK_THROWS(validate(with([](Options& o) { o.s = 17; })), Error, "s must be auto, or from 1 to 16, not 17");
+  validate(with([](Options& o) { o.s = std::nullopt; }));
   CHECK_THROWS(validate(with([](Options& o) { o.solver = "minres"; })), Error,
                "there is no solver 'minres'; there are auto, cg");
   CHECK_THROWS(validate(with([](Options& o) { o.precond = "ilu"; })), Error,
