@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ._hmatrix_memory import check_memory
 from ._hmatrix_products import EngineProduct, HMatrixProducts, TakesGpuVectors
 from ._native import core, translated
 from ._numbers import words
@@ -89,7 +90,8 @@ def hmatrix(
     Raises
     ------
     BadArgument
-        For an option or a surface that cannot be used; the sentence says why.
+        For an option or a surface that cannot be used, and for a matrix that the memory does not hold; the sentence says
+        why, and how much it needs.
     Unsupported
         For engine "cuda" with too little memory there.
 
@@ -100,6 +102,52 @@ def hmatrix(
     free, some 25 GB for a million triangles. The GIL is released. Source: 000, section II.
     """
     options = {
+        **_compression(
+            eps, eta=eta, leaf=leaf, compression=compression, recompress=recompress, certify=certify,
+            most_rank=most_rank, probes=probes, threads=threads,
+        ),
+        **_waves(str(kernel), wavenumber),
+    }  # fmt: skip
+    points, triangles = arrays_of(surface)
+    who = _builder(str(engine), options, len(triangles))
+    gpus = _gpus() if who == "cuda" else []
+    with translated():
+        core().HMatrix.check({**options, "gpus": gpus})
+    check_memory(len(triangles), [options], str(kernel))
+    with translated():
+        native = core().HMatrix(points, triangles, str(kernel), {**options, "gpus": gpus}, progress)
+    return HMatrix(native, {**options, "kernel": str(kernel), "engine": who}, fingerprint(points, triangles))
+
+
+def check_builds(n: int, *asked: dict[str, Any]) -> None:
+    """Refuse what :func:`hmatrix` is asked for by these words, of n triangles, if the memory does not hold all together.
+
+    Raises
+    ------
+    BadArgument
+        For words that cannot be used, too.
+    """
+    builds = [_compression(**{name: word[name] for name in word if name != "engine"}) for word in asked]
+    with translated():
+        for options in builds:
+            core().HMatrix.check(options)
+    check_memory(n, builds)
+
+
+def _compression(
+    eps: float = 1e-6,
+    *,
+    eta: float = 2.0,
+    leaf: int = 15,
+    compression: str = "aca+",
+    recompress: bool = True,
+    certify: bool = True,
+    most_rank: int | None = None,
+    probes: int = 32,
+    threads: int | None = None,
+) -> dict[str, Any]:
+    """The core's options of a build."""
+    return {
         "eps": number(eps, "eps"),
         "eta": number(eta, "eta"),
         "leaf": _whole(leaf, "leaf", 1),
@@ -109,14 +157,7 @@ def hmatrix(
         "probes": _whole(probes, "probes", 0),
         **({} if most_rank is None else {"most_rank": _whole(most_rank, "most_rank", 1)}),
         "threads": 0 if threads is None else _whole(threads, "threads", 1),
-        **_waves(str(kernel), wavenumber),
     }
-    points, triangles = arrays_of(surface)
-    who = _builder(str(engine), options, len(triangles))
-    gpus = _gpus() if who == "cuda" else []
-    with translated():
-        native = core().HMatrix(points, triangles, str(kernel), {**options, "gpus": gpus}, progress)
-    return HMatrix(native, {**options, "kernel": str(kernel), "engine": who}, fingerprint(points, triangles))
 
 
 def _builder(engine: str, options: dict[str, Any], n: int) -> str:

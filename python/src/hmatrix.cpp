@@ -218,6 +218,7 @@ void define_hmatrix(nb::module_& m) {
            "options"_a, "progress"_a.none() = nb::none())
       .def_static("stored", &PyHMatrix::stored, "points"_a, "triangles"_a, "kernel"_a, "options"_a, "ranks"_a, "statistics"_a,
                   "read"_a)
+      .def_static("check", [](const nb::dict& options) { require_usable(options_of(options)); }, "options"_a)
       .def("values", &PyHMatrix::values, "write"_a)
       .def("size", &PyHMatrix::size)
       .def("words", &PyHMatrix::words)

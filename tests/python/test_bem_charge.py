@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import sordino
-from sordino import _charge
 from sordino._charge import EPSILON_0
 from sordino.errors import BadArgument, FileError, NotConverged
 from sordino.io import OutputFile, write_bem_bb
@@ -150,19 +149,3 @@ BARE = Surface(sphere(5, 3).points, sphere(5, 3).triangles, name="bare")
 def test_unfit_arguments_are_refused(surface, given, sentence):
     with pytest.raises(BadArgument, match=sentence):
         bem(surface, **given)
-
-
-def test_a_matrix_that_does_not_fit_is_refused_before_it_is_built(monkeypatch):
-    monkeypatch.setattr(_charge, "available_memory", lambda: 10_000)
-    with pytest.raises(
-        BadArgument, match=r"90 triangles with eps 1e-09 needs about 64,800 bytes, and 10,000 bytes are"
-    ):
-        bem("sphere:5,3")
-
-
-def test_the_estimate_of_memory_is_near_what_others_have_found():
-    """HACApK's 10ts at 1e-6: 135.71 MiB; spheres of 101,250 and 1,004,400 triangles: 2.15 and 28.2 GB."""
-    for n, found in ((10_400, 135.71 * 2**20), (101_250, 2.15e9), (1_004_400, 28.2e9)):
-        assert 0.8 * found < _charge.estimate_bytes(n, 1e-6) < 1.35 * found
-    assert _charge.estimate_bytes(101_250, 1e-3) < 0.6 * _charge.estimate_bytes(101_250, 1e-6)
-    assert _charge.estimate_bytes(100, 1e-6) == 80_000

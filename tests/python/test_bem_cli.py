@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import sordino
-from sordino import _charge
 from sordino._charge import EPSILON_0
 from sordino.io import OutputFile, write_bem_bb
 from sordino.surfaces import Surface, pair, sphere
@@ -193,13 +192,6 @@ def test_bad_usage_is_one_sentence_and_exit_code_2(cli, folder, argv, sentence):
 def test_an_open_surface_is_taken_where_it_is_meant(cli, folder):
     (folder / "open.pbf").write_text("3\n0 0 0\n1 0 0\n0 1 0\n1\n3\n0\n1\n0 1 2\n1\n")
     assert as_json(cli("bem", "open.pbf", "--open", "--json"))["triangles"] == 1
-
-
-def test_a_matrix_that_does_not_fit_is_refused_before_it_is_built(cli, folder, monkeypatch):
-    monkeypatch.setattr(_charge, "available_memory", lambda: 10_000)
-    code, out, err = cli("bem", "pair:6,5")
-    assert code == 2 and out == ""
-    assert "600 triangles with eps 0.0001 needs about 2,880,000 bytes, and 10,000 bytes are available" in err
 
 
 def test_a_shape_gives_way_to_a_file_of_its_name(cli, folder):

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from .. import machines
-from .._charge import Charge, as_surface, charge_of, check_memory, right_hand_sides
-from .._hmatrix import HMatrix, hmatrix
+from .._charge import Charge, as_surface, charge_of, right_hand_sides
+from .._hmatrix import HMatrix, check_builds, hmatrix
 from .._solution import Solution
 from .._solve import Solver
 from ..errors import BadArgument, Interrupted
@@ -42,14 +42,14 @@ def main(argv: Sequence[str]) -> int:
     sides = right_hand_sides(surface, potential, field, given.capacitance)
     notes = _notes(surface, given)
     read = load_hmatrix(given.matrix, surface) if given.matrix else None
-    if read is None:
-        check_memory(surface.n, settings["eps"])
-    elif read.settings["kernel"] != "laplace":
+    if read is not None and read.settings["kernel"] != "laplace":
         raise BadArgument(f"{given.matrix} is of kernel {read.settings['kernel']}, and charges need laplace")
+    coarser = _coarser(settings if read is None else read.settings, settings, given)
+    check_builds(surface.n, *([settings] if read is None else []), *coarser)
     if not given.json:
         _announce(surface, settings if read is None else read.settings, notes)
     H = read if read is not None else _compressed(surface, settings, quiet=given.json)
-    coarse = _coarser(H, surface, settings, given)
+    coarse = _compressed(surface, coarser[0], quiet=given.json) if coarser else None
     outputs.keep(H)
     solution = _solved(H, coarse, sides, options, given, _problem(surface, H.statistics))
     if solution.x is None:  # another process has it
@@ -191,14 +191,12 @@ def _compressed(surface: Surface, settings: dict[str, Any], *, quiet: bool) -> H
         return hmatrix(surface, **settings, progress=tell)
 
 
-def _coarser(H: HMatrix, surface: Surface, settings: dict[str, Any], given: Namespace) -> HMatrix | None:
-    """The preconditioner's, whose clusters are those of H, perhaps from a file."""
+def _coarser(finer: dict[str, Any], settings: dict[str, Any], given: Namespace) -> list[dict[str, Any]]:
+    """The arguments of the preconditioner's, if there is one: its clusters are those of the other, perhaps of a file."""
     if given.coarse is None:
-        return None
-    same = {word: H.settings[word] for word in ("eta", "leaf")}
-    return _compressed(
-        surface, {**settings, **same, "eps": number(given.coarse, "--coarse")}, quiet=given.json
-    )
+        return []
+    same = {word: finer[word] for word in ("eta", "leaf")}
+    return [{**settings, **same, "eps": number(given.coarse, "--coarse")}]
 
 
 def _solved(
