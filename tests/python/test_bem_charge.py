@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -40,6 +43,18 @@ def test_a_pair_at_opposite_potentials():
     np.testing.assert_allclose(found.charge / UNIT, [-0.32841118, 0.32841118], rtol=1e-7)
     other = bem(pair(6, 5), potential=[1, -1], rtol=1e-10)  # one for each conductor
     np.testing.assert_allclose(other.density, -found.density, rtol=1e-6)
+
+
+def test_two_spheres_at_opposite_potentials_have_a_charge_with_an_error_of_second_order():
+    """HACApK's input_216h is pair(6, 30), and has 0.33506619."""
+    errors = []
+    for M in (5, 10, 15):
+        found = bem(pair(6, M), eps=1e-7, rtol=1e-8)
+        assert abs(found.charge.sum()) < 1e-6 * found.charge[1]
+        errors.append(1 - found.charge[1] / UNIT / 0.3352649533)
+    assert np.all(np.array(errors) > 0) and errors[-1] < 0.0024
+    assert errors[0] / errors[1] == pytest.approx(2**2, rel=0.04)
+    assert errors[1] / errors[2] == pytest.approx(1.5**2, rel=0.02)
 
 
 def test_a_grounded_sphere_in_a_uniform_field():
@@ -149,3 +164,20 @@ BARE = Surface(sphere(5, 3).points, sphere(5, 3).triangles, name="bare")
 def test_unfit_arguments_are_refused(surface, given, sentence):
     with pytest.raises(BadArgument, match=sentence):
         bem(surface, **given)
+
+
+def test_the_page_has_the_record_s_charges():
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "boundary_elements.md").read_text(encoding="utf-8")
+    record = (root / "bench" / "records" / "2026-11-25_charges_2_cores.jsonl").read_text(encoding="utf-8")
+    rows = [json.loads(line) for line in record.splitlines()]
+    assert [row["surface"] for row in rows] == ["homer.obj", "input_216h.pbf"]
+    for row in rows:
+        stored, dense = row["stored_bytes"] / 1e6, row["dense_bytes"] / 1e6
+        charges = ", ".join(f"{charge:.6f}" for charge in row["charge_over_4_pi_eps0"])
+        assert (
+            f" | {row['n']:,} | {stored:.1f} MB of {dense:,.0f} | {row['compression_error']:.1e} | "
+            f"{row['build_seconds']:.1f} | {row['iterations']} | {row['solve_seconds']:.1f} | {charges} |\n"
+        ) in page
+        assert row["command"].removesuffix(" --json") in page
+    assert rows[1]["charge_over_4_pi_eps0"][1] == pytest.approx(0.33506619, abs=1e-8)
