@@ -90,8 +90,8 @@ def hmatrix(
     Raises
     ------
     BadArgument
-        For an option or a surface that cannot be used, and for a matrix that the memory does not hold; the sentence says
-        why, and how much it needs.
+        For an option or a surface that cannot be used, and for a matrix that the memory does not hold: the sentence
+        says why, and how much it needs.
     Unsupported
         For engine "cuda" with too little memory there.
 
@@ -120,7 +120,7 @@ def hmatrix(
 
 
 def check_builds(n: int, *asked: dict[str, Any]) -> None:
-    """Refuse what :func:`hmatrix` is asked for by these words, of n triangles, if the memory does not hold all together.
+    """Refuse what :func:`hmatrix` is asked for by these words, of n triangles, if the memory does not hold them all.
 
     Raises
     ------

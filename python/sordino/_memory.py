@@ -15,8 +15,8 @@ _HERE = (
     "SLURM_STEP_TASKS_PER_NODE",
 )
 
-#: Of versions 2 and 1 of control groups: where they are mounted, the limit, what is used, and of that the pages of files
-#: that the system drops where memory is wanted.
+#: Of versions 2 and 1 of control groups: where they are mounted, the limit, what is used, and of that the pages of
+#: files that the system drops where memory is wanted.
 _GROUPS = (
     ("", "memory.max", "memory.current", "inactive_file"),
     ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),

@@ -83,8 +83,8 @@ def test_processes_of_this_host_are_those_that_the_launcher_tells(alone, monkeyp
 
 @pytest.fixture
 def small(alone, monkeypatch):
-    """A machine of 10,000 bytes."""
-    monkeypatch.setattr(_memory, "available_memory", lambda: 10_000)
+    """A machine of 50,000 bytes."""
+    monkeypatch.setattr(_memory, "available_memory", lambda: 50_000)
 
 
 def refusals():
@@ -98,7 +98,7 @@ def refusals():
 def test_a_matrix_that_does_not_fit_is_refused_before_it_is_built(small, build):
     with pytest.raises(
         BadArgument,
-        match=r"^an H-matrix of 90 triangles with eps 1e-09 needs about 64,800 bytes, and 10,000 bytes are available: "
+        match=r"^an H-matrix of 90 triangles with eps 1e-09 needs about 64,800 bytes, and 50,000 bytes are available: "
         r"a larger eps needs less$",
     ):
         build(1e-9)
@@ -147,10 +147,11 @@ def test_each_process_of_a_host_builds_its_own(small, monkeypatch):
         sordino.hmatrix(sordino.surfaces.sphere(5, 3), 1e-9)
 
 
-def test_the_command_line_refuses_too(small, cli, tmp_path):
+def test_the_command_line_refuses_too(alone, cli, monkeypatch):
+    monkeypatch.setattr(_memory, "available_memory", lambda: 400_000)
     code, out, err = cli("bem", "pair:6,5")
     assert code == 2 and out == ""
-    assert "600 triangles with eps 0.0001 needs about 2,880,000 bytes, and 10,000 bytes are available" in err
+    assert "600 triangles with eps 0.0001 needs about 2,880,000 bytes, and 400,000 bytes are available" in err
     code, _, err = cli("bem", "pair:6,5", "--coarse", "0.1")
     assert code == 2 and "2 H-matrices of 600 triangles with eps 0.0001 and 0.1" in err
     code, _, err = cli("bem", "pair:6,5", "--eps", "0")
@@ -162,7 +163,7 @@ def test_the_command_line_refuses_too(small, cli, tmp_path):
 def test_of_a_matrix_from_a_file_the_coarse_one_alone_is_built(cli, tmp_path, alone, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert cli("bem", "sphere:5,3", "--save-matrix", "ball.hmatrix")[0] == 0
-    monkeypatch.setattr(_memory, "available_memory", lambda: 10_000)
+    monkeypatch.setattr(_memory, "available_memory", lambda: 50_000)
     assert cli("bem", "sphere:5,3", "--matrix", "ball.hmatrix")[0] == 0
     code, _, err = cli("bem", "sphere:5,3", "--matrix", "ball.hmatrix", "--coarse", "0.1")
     assert code == 2 and "an H-matrix of 90 triangles with eps 0.1 needs about" in err
@@ -182,3 +183,16 @@ def test_the_estimate_of_a_matrix_that_is_held_to_a_rank(most_rank):
     stored = sordino.hmatrix(ball, 1e-6, most_rank=most_rank).statistics["stored_bytes"]
     assert 0.6 * stored < estimate_bytes(ball.n, 1e-6, most_rank=most_rank) < 1.6 * stored
     assert estimate_bytes(ball.n, 1e-1, most_rank=100) == estimate_bytes(ball.n, 1e-1)
+
+
+@pytest.mark.parametrize(
+    ("words", "triangles"),
+    [
+        ("sphere:3000,3000", 54 * GB), ("pair:3000,3000", 54 * GB), ("spheres:9000,9000,9", 2187 * GB // 10),
+        ("plate:100000", 20 * GB), ("figure:1000", 19_664_000_000),
+    ],
+)  # fmt: skip
+def test_shapes_of_more_triangles_than_memory_are_refused_at_once(cli, alone, words, triangles):
+    code, _, err = cli("bem", words)
+    needed = f"a surface of {triangles:,} triangles needs about {500 * triangles:,} bytes, and "
+    assert code == 2 and needed in err

@@ -192,7 +192,7 @@ def _compressed(surface: Surface, settings: dict[str, Any], *, quiet: bool) -> H
 
 
 def _coarser(finer: dict[str, Any], settings: dict[str, Any], given: Namespace) -> list[dict[str, Any]]:
-    """The arguments of the preconditioner's, if there is one: its clusters are those of the other, perhaps of a file."""
+    """Of the preconditioner's matrix, if there is one: its clusters are those of the other, perhaps of a file."""
     if given.coarse is None:
         return []
     same = {word: finer[word] for word in ("eta", "leaf")}
