@@ -98,8 +98,8 @@ def hmatrix(
     Notes
     -----
     Cost: one to two entries of the matrix for each value that is stored, O(n log n) in all. Memory: what is stored and
-    a sixteenth, and for each thread 1 MiB and one block; of each GPU up to three quarters of what is
-    free, some 25 GB for a million triangles. The GIL is released. Source: 000, section II.
+    a sixteenth, and for each thread 1 MiB and one block; of each GPU besides up to three quarters of what is
+    free, some 25 GB for the 24.4 GB of a million triangles. The GIL is released. Source: 000, section II.
     """
     options = {
         **_compression(

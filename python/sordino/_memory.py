@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
 
 #: How many processes of a run are on this host, as launchers say it.
 _HERE = (
@@ -40,6 +43,38 @@ def processes_here() -> int:
         if told and int(told[0]) > 0:
             return int(told[0])
     return 1
+
+
+def peak_of(work: Callable[[], T]) -> tuple[T, int | None]:
+    """What `work` returns, and the bytes of resident memory that this process grew by meanwhile, at most.
+
+    None where the system does not tell (it is Linux that does). Memory that was freed before, and kept by the
+    allocator, may be used again without being counted.
+    """
+    told = _forget_peak()
+    before = _status("VmRSS")
+    done = work()
+    peak = _status("VmHWM")
+    return done, peak - before if told and peak is not None and before is not None else None
+
+
+def _forget_peak() -> bool:
+    try:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # VmHWM is VmRSS from now on
+        return True
+    except OSError:
+        return False
+
+
+def _status(name: str) -> int | None:
+    """Bytes that the system tells of this process."""
+    try:
+        for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
+            if line.startswith(f"{name}:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        pass
+    return None
 
 
 def _of_system(root: Path) -> int | None:

@@ -34,7 +34,19 @@ def test_it_measures_each_surface_tolerance_and_way(cli, tmp_path):
         seconds = row["seconds"] * 2 / (row["stored_bytes"] / 8)
         assert row["core_seconds_a_value"] == pytest.approx(seconds)
         assert row["product_bytes_a_second"] * row["product_seconds"] == pytest.approx(row["stored_bytes"])
+        assert row["build_peak_bytes"] is None or row["build_peak_bytes"] >= 0
         assert min(row["product_of_8_seconds"], row["transposed_product_seconds"]) > 0
+
+
+@pytest.mark.parametrize("surface", ["sphere:13,20", "pair:6,20"])
+def test_a_build_takes_what_is_stored_and_little_more(shell, surface):
+    """In a process of its own, on the host, of two threads; a quarter is what it may take."""
+    argv = ("--eps", "1e-6", "--ways", "aca+", "--repeats", 1, "--threads", 2, "--json")
+    done = shell("bench", "hmatrix", surface, *argv)
+    (row,) = json.loads(done.stdout)["measured"]
+    if row["build_peak_bytes"] is None:
+        pytest.skip("this system does not tell the peak of resident memory")
+    assert 1.0 < row["build_peak_bytes"] / row["stored_bytes"] < 1.15
 
 
 def test_it_prints_json(cli):
@@ -50,7 +62,7 @@ def test_all_rows_are_compared_if_asked_for(cli):
 
 
 def test_an_engine_s_products_and_iterations_are_measured(cli):
-    argv = ["--ways", "aca+", "--repeats", 1, "--engine", "host", "--ranks", 2, "--iterations", 4]
+    argv = ["--ways", "aca+", "--repeats", 1, "--engine", "host", "--ranks", 2, "--iterations", 40]
     code, out, _ = cli("bench", "hmatrix", "sphere:5,6", *argv)
     assert code == 0 and "products on the host engine" in out and "iteration [ms]" in out
     code, out, _ = cli("bench", "hmatrix", "sphere:5,6", *argv, "--json")
@@ -121,3 +133,13 @@ def test_the_page_of_the_paper_has_the_record_s_figures():
         )
         assert counts == (1823, 8430, 14860, 7763)
     assert all(row["compression_error"] <= row["eps"] for row in rows if not row["way"].startswith("hacapk"))
+
+
+def test_the_page_has_the_record_s_peaks_of_memory():
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "boundary_elements.md").read_text(encoding="utf-8")
+    record = root / "bench" / "records" / "2026-11-25_hmatrix_build_memory_2_cores.jsonl"
+    small, large = map(json.loads, record.read_text(encoding="utf-8").splitlines())
+    times = [f"{row['build_peak_bytes'] / row['stored_bytes']:.2f}" for row in (small, large)]
+    sizes = f"{small['n']:,} and {large['n']:,} triangles"
+    assert f"{' and '.join(times)} times the bytes stored of {sizes}" in page and record.name in page

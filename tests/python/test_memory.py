@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import sordino
 from sordino import _memory
 from sordino._hmatrix_memory import estimate_bytes
-from sordino._memory import available_memory, processes_here
+from sordino._memory import available_memory, peak_of, processes_here
 from sordino.errors import BadArgument
 
 GB = 10**9
@@ -76,6 +77,17 @@ def test_processes_of_this_host_are_those_that_the_launcher_tells(alone, monkeyp
     assert processes_here() == 1
     monkeypatch.setenv(name, value)
     assert processes_here() == count
+
+
+def test_the_peak_of_resident_memory_is_that_of_the_work():
+    def work():
+        return np.ones(1 << 24).sum()
+
+    done, peak = peak_of(work)
+    assert done == 1 << 24
+    if peak is not None:
+        assert peak > 0.9 * (1 << 27)
+        assert peak_of(lambda: None)[1] < 1 << 24  # what was before is forgotten
 
 
 # ---- H-matrices ------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import numpy as np
 
 from .._charge import as_surface
 from .._hmatrix import HMatrix, hmatrix
+from .._memory import peak_of
 from .._solve import Solver
 from ..cli import display
 from ..cli.common import Parser, number, whole_number
@@ -103,8 +104,8 @@ def measure(
     """
     by_threads = how["engine"] == "host"
     times = 1 if runs and by_threads else repeats
-    H, seconds = _built(times, lambda: hmatrix(surface, eps, threads=threads, **WAYS[way], **how))
-    facts = {**H.statistics, "seconds": seconds}
+    H, seconds, peak = _built(times, lambda: hmatrix(surface, eps, threads=threads, **WAYS[way], **how))
+    facts = {**H.statistics, "seconds": seconds, "build_peak_bytes": peak}
     values = facts["stored_bytes"] / H.dtype.itemsize
     timed = engine_times(H, runs, repeats, iterations) if runs else host_times(H, repeats)
     ours = {
@@ -116,15 +117,17 @@ def measure(
     return [ours, *([] if cublas is None else _paper_ways.measure(H, ours, repeats, cublas))]
 
 
-def _built(times: int, build: Callable[[], HMatrix]) -> tuple[HMatrix, float]:
-    """The last one and the least seconds of several, of which one is held: two may be more than the memory has."""
-    H = build()
+def _built(times: int, build: Callable[[], HMatrix]) -> tuple[HMatrix, float, int | None]:
+    """The last one, the least seconds of several, of which one is held, since two may be more than the memory has, and
+    the resident memory that the first one's build takes at most, where the system tells.
+    """
+    H, peak = peak_of(build)
     seconds = [H.statistics["seconds"]]
     for _ in range(times - 1):
         del H
         H = build()
         seconds.append(H.statistics["seconds"])
-    return H, min(seconds)
+    return H, min(seconds), peak
 
 
 def host_times(H: HMatrix, repeats: int) -> dict[str, Any]:
@@ -203,13 +206,18 @@ def _core_nanoseconds(row: dict[str, Any]) -> str:
     return f"{1e9 * row['core_seconds_a_value']:.0f}" if "core_seconds_a_value" in row else ""
 
 
+def _peak(row: dict[str, Any]) -> str:
+    """Of the host's memory; not every system tells."""
+    return "" if row["build_peak_bytes"] is None else f"{row['build_peak_bytes'] / 2**20:.1f}"
+
+
 def _show(measured: Sequence[dict[str, Any]]) -> None:
     rows = [row for row in measured if row["bench"] == "hmatrix"]
     papers = [row for row in measured if row["bench"] == _paper_ways.BENCH]
     last = ("iteration [ms]",) if "iteration_seconds" in rows[0] else ("of 8 [ms]", "transposed [ms]")
     heads = (
-        "surface", "eps", "way", "low rank", "dense", "rank", "MiB", "||A - H|| / ||H||", "redone", "build [s]",
-        "core ns a value", "product [ms]", "GB/s", *last,
+        "surface", "eps", "way", "low rank", "dense", "rank", "MiB", "to build [MiB]", "||A - H|| / ||H||", "redone",
+        "build [s]", "core ns a value", "product [ms]", "GB/s", *last,
     )  # fmt: skip
     seconds = [
         k for k in ("product_of_8_seconds", "transposed_product_seconds", "iteration_seconds") if k in rows[0]
@@ -217,7 +225,8 @@ def _show(measured: Sequence[dict[str, Any]]) -> None:
     cells = [
         [
             row["surface"], f"{row['eps']:g}", row["way"], f"{row['low_rank_blocks']:,}", f"{row['dense_blocks']:,}",
-            f"{row['mean_rank']:.1f}", f"{row['stored_bytes'] / 2**20:.1f}", f"{row['compression_error']:.1e}",
+            f"{row['mean_rank']:.1f}", f"{row['stored_bytes'] / 2**20:.1f}", _peak(row),
+            f"{row['compression_error']:.1e}",
             f"{row['redone_blocks']:,}", f"{row['seconds']:.2f}", _core_nanoseconds(row),
             f"{row['product_seconds'] * 1e3:.3f}", f"{row['product_bytes_a_second'] / 1e9:,.2f}",
             *(f"{row[k] * 1e3:.3f}" for k in seconds),
