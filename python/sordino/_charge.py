@@ -76,8 +76,10 @@ def bem(
     leaf: int = 15,
     compression: str = "aca+",
     recompress: bool = True,
+    most_rank: int | None = None,
     threads: int | None = None,
     coarse: float | None = None,
+    coarse_rank: int | None = None,
     on_failure: str = "raise",
     callback: Callback | None = None,
     **options: Unpack[OnceOptions],
@@ -102,11 +104,13 @@ def bem(
         Whether to solve for the capacitance matrix, too: c right-hand sides more.
     eps : float
         Accuracy of the compression, relative to the whole matrix. Looser than the triangles' own error is enough.
-    eta, leaf, compression, recompress, threads
+    eta, leaf, compression, recompress, most_rank, threads
         As for :func:`sordino.hmatrix`.
     coarse : float, optional
         Accuracy of a second H-matrix, of which ``inner`` steps of BiCGStab (20) are then the preconditioner of
         ``gmres``. It pays where products with the first one are dear and iterations many.
+    coarse_rank : int, optional
+        Terms of the second one's blocks, the most: 1 is what paper 000 takes for its largest spheres.
     on_failure, callback, **options
         As for :func:`sordino.solve`: ``solver`` (``"bicgstab"``), ``rtol`` (1e-5), ``ranks``, ``engine`` and others;
         ``precond="jacobi"``, the default, saves iterations where triangles differ in size.
@@ -137,9 +141,13 @@ def bem(
     sides = right_hand_sides(surface, potential, field, capacitance)
     settings: dict[str, Any] = {
         "eta": eta, "leaf": leaf, "compression": compression, "recompress": recompress, "threads": threads,
-        "engine": "host" if options.get("engine") in ("host", "model") else "auto",
+        "most_rank": most_rank, "engine": "host" if options.get("engine") in ("host", "model") else "auto",
     }  # fmt: skip
-    builds = [{"eps": eps, **settings}, *([] if coarse is None else [{"eps": coarse, **settings}])]
+    builds = [{**settings, "eps": eps}]
+    if coarse is not None:
+        builds.append({**settings, "eps": coarse, "most_rank": coarse_rank})
+    elif coarse_rank is not None:
+        raise BadArgument("coarse_rank is of a second matrix: say its accuracy, coarse, too")
     if coarse is not None and options.get("M") is not None:
         raise BadArgument("coarse makes a preconditioner, and M is one, too: choose one")
     check_builds(surface.n, *builds)

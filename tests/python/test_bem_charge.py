@@ -133,6 +133,22 @@ def test_what_is_said_of_compression_reaches_the_h_matrix():
     assert asked.items() <= found.H.settings.items()
 
 
+def test_blocks_are_held_to_a_rank_and_so_are_those_of_a_second_matrix():
+    one = bem("sphere:6,6", most_rank=1)
+    assert one.H.statistics["max_rank"] == 1 and one.H.settings["most_rank"] == 1
+    found = bem("sphere:6,6", eps=1e-6, coarse=1e-2, coarse_rank=1, inner=20, rtol=1e-9)
+    assert found.H.statistics["max_rank"] > 1
+    assert found.solution.report.options["solver"] == "gmres"
+    assert (
+        found.solution.iterations < bem("sphere:6,6", eps=1e-6, rtol=1e-9, solver="gmres").solution.iterations
+    )
+    exact = bem("sphere:6,6", rtol=1e-9).charge
+    np.testing.assert_allclose(found.charge, exact, rtol=1e-4)
+    assert abs(one.charge[0] / exact[0] - 1) > 1e-4  # rank one misses more
+    with pytest.raises(BadArgument, match="coarse_rank is of a second matrix: say its accuracy, coarse, too"):
+        bem("sphere:6,6", coarse_rank=1)
+
+
 def test_a_solve_that_fails_says_so():
     with pytest.raises(NotConverged) as raised:
         bem("pair:6,5", maxiter=1, rtol=1e-10)

@@ -140,14 +140,29 @@ def test_flags_reach_the_h_matrix(cli, folder, monkeypatch):
         return sordino.hmatrix(surface, progress=progress, **settings)
 
     monkeypatch.setattr("sordino.cli.bem.hmatrix", hmatrix)
-    flags = "--eps 1e-3 --eta 1.5 --leaf 20 --compression aca --no-recompress --threads 2 --precond jacobi"
+    flags = "--eps 1e-3 --eta 1.5 --leaf 20 --compression aca --no-recompress --threads 2 --most-rank 3"
     assert cli("bem", "sphere:5,4", *flags.split())[0] == 0
     assert seen == {
         "eps": 1e-3, "eta": 1.5, "leaf": 20, "compression": "aca", "recompress": False, "threads": 2,
-        "engine": "auto",
+        "engine": "auto", "most_rank": 3,
     }  # fmt: skip
     assert cli("bem", "sphere:5,4", "--engine", "host")[0] == 0
     assert seen["engine"] == "host"
+
+
+def test_ranks_of_the_matrix_and_of_a_second_one_are_held(cli, folder):
+    one = as_json(cli("bem", "pair:6,5", "--most-rank", "1", "--json"))
+    assert (one["max_rank"], one["mean_rank"]) == (1, 1.0)
+    accurate = "--rtol 1e-9 --eps 1e-6 --coarse 1e-2 --inner 20".split()
+    found = as_json(cli("bem", "pair:6,5", *accurate, "--coarse-rank", "1", "--json"))
+    assert found["max_rank"] > 1 and found["options"]["solver"] == "gmres"
+    finer = as_json(cli("bem", "pair:6,5", *accurate, "--json"))
+    assert found["history"] != finer["history"]  # rank one is another preconditioner
+    code, out, _ = cli("bem", "pair:6,5", "--most-rank", "2")
+    assert code == 0 and "H-matrix by aca+ with eps 0.0001, ranks at most 2\n" in out
+    assert cli("bem", "pair:6,5", "--save-matrix", "one.hmatrix", "--most-rank", "1")[0] == 0
+    code, out, _ = cli("bem", "pair:6,5", "--matrix", "one.hmatrix")
+    assert code == 0 and "ranks at most 1" in out
 
 
 def test_not_converged_is_exit_code_3_and_keeps_the_best(cli, folder):
@@ -174,6 +189,11 @@ def test_not_converged_is_exit_code_3_and_keeps_the_best(cli, folder):
         (["pair:6,5", "--potential", "field:1,2"], "a field is three numbers, in V/m, not [1.0, 2.0]"),
         (["pair:6,5", "--eps", "small"], "--eps must be a number, not 'small'"),
         (["pair:6,5", "--leaf", "1.5"], "--leaf must be a whole number, not '1.5'"),
+        (
+            ["pair:6,5", "--coarse-rank", "1"],
+            "--coarse-rank is of a second matrix: say its accuracy, --coarse",
+        ),
+        (["pair:6,5", "--most-rank", "0"], "most_rank is a whole number, at least 1, not 0"),
         (["pair:6,5", "--vtk", "x.txt"], "x.txt: a surface is written as .vtk"),
         (["pair:6,5", "-o", "x.csv"], "x.csv: a charge is written as .npy or .npz or .mtx"),
         (["pair:6,5", "--compresion", "aca"], "unknown option '--compresion', did you mean '--compression'?"),

@@ -71,6 +71,19 @@ def test_an_engine_s_products_and_iterations_are_measured(cli):
     assert row["iteration_seconds"] > 0 and row["product_seconds"] > 0 and row["held_bytes"] > 0
 
 
+def test_blocks_are_held_to_a_rank_and_a_second_matrix_preconditions(cli):
+    argv = ["sphere:5,6", "--ways", "aca+", "--repeats", 1, "--engine", "host", "--iterations", 12, "--json"]
+    code, out, _ = cli("bench", "hmatrix", *argv, "--most-rank", 1)
+    (row,) = json.loads(out)["measured"]
+    assert code == 0 and (row["most_rank"], row["max_rank"], row["mean_rank"]) == (1, 1, 1.0)
+    coarse = ["--coarse", "1e-1", "--coarse-rank", 1, "--inner", 3, "--solver", "gmres"]
+    code, out, _ = cli("bench", "hmatrix", *argv, *coarse)
+    (row,) = json.loads(out)["measured"]
+    assert code == 0 and row["most_rank"] is None and row["max_rank"] > 1
+    assert (row["coarse"], row["coarse_most_rank"], row["inner"], row["coarse_mean_rank"]) == (0.1, 1, 3, 1.0)
+    assert 0 < row["coarse_bytes"] < row["stored_bytes"]
+
+
 def test_waves_are_measured_as_other_kernels_are(cli):
     argv = [
         "--kernel",
@@ -102,6 +115,10 @@ def test_waves_are_measured_as_other_kernels_are(cli):
         (["--repeats", "0"], "--repeats at least 1"),
         (["--threads", "-1"], "--threads is 0, for as many as there are cores, or more"),
         (["--eps", "1"], "eps is below 1 and at least 1e-13"),
+        (["--most-rank", "0"], "most_rank is a whole number, at least 1"),
+        (["--coarse-rank", "1"], "--coarse-rank is of a second matrix: say its accuracy, --coarse, too"),
+        (["--coarse", "1e-1"], "--engine and --solver gmres"),
+        (["--coarse", "1e-1", "--engine", "host"], "--engine and --solver gmres"),
         (["--eps", "x"], "--eps must be a number"),
     ],
 )

@@ -102,10 +102,16 @@ def _parser() -> Parser:
         "--no-recompress", action="store_true", help="keep the ranks that the method has found"
     )
     shape.add_argument(
+        "--most-rank",
+        metavar="N",
+        help="terms of a block, the most, whatever it misses (default: what --eps needs)",
+    )
+    shape.add_argument(
         "--coarse",
         metavar="X",
         help="accuracy of a second one, whose solutions, by --inner steps, precondition gmres",
     )
+    shape.add_argument("--coarse-rank", metavar="N", help="the same as --most-rank, of the second one")
     shape.add_argument(
         "--threads",
         metavar="N",
@@ -125,9 +131,14 @@ def _settings(given: Namespace) -> dict[str, Any]:
         "leaf": whole_number(given.leaf, "--leaf"),
         "compression": given.compression,
         "recompress": not given.no_recompress,
-        "threads": None if given.threads is None else whole_number(given.threads, "--threads"),
+        "most_rank": _asked(given.most_rank, "--most-rank"),
+        "threads": _asked(given.threads, "--threads"),
         "engine": "host" if given.engine in ("host", "model") else "auto",
     }
+
+
+def _asked(word: str | None, what: str) -> int | None:
+    return None if word is None else whole_number(word, what)
 
 
 def _potential(word: str | None, surface: Surface) -> tuple[Any, Any]:
@@ -172,6 +183,7 @@ def _announce(surface: Surface, settings: dict[str, Any], notes: list[str]) -> N
     processes.say(
         f"{surface.name}: {count(surface.n, 'triangle')}, {count(surface.conductor_count, 'conductor')}; "
         f"H-matrix by {settings['compression']} with eps {settings['eps']:g}"
+        + (f", ranks at most {settings['most_rank']}" if settings.get("most_rank") else "")
     )
     for note in notes:
         processes.say(note)
@@ -193,10 +205,13 @@ def _compressed(surface: Surface, settings: dict[str, Any], *, quiet: bool) -> H
 
 def _coarser(finer: dict[str, Any], settings: dict[str, Any], given: Namespace) -> list[dict[str, Any]]:
     """Of the preconditioner's matrix, if there is one: its clusters are those of the other, perhaps of a file."""
+    most_rank = _asked(given.coarse_rank, "--coarse-rank")
+    if given.coarse is None and most_rank is not None:
+        raise BadArgument("--coarse-rank is of a second matrix: say its accuracy, --coarse, too")
     if given.coarse is None:
         return []
     same = {word: finer[word] for word in ("eta", "leaf")}
-    return [{**settings, **same, "eps": number(given.coarse, "--coarse")}]
+    return [{**settings, **same, "eps": number(given.coarse, "--coarse"), "most_rank": most_rank}]
 
 
 def _solved(
