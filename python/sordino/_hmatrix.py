@@ -194,6 +194,10 @@ def _waves(kernel: str, wavenumber: Any) -> dict[str, float]:
     return {} if wavenumber is None else {"wavenumber": number(wavenumber, "wavenumber")}
 
 
+#: Rows of a leaf that one rank multiplies: the same, and the rank of the solve.
+SHARE = np.dtype([*BLOCK.descr, ("owner", np.int64)])
+
+
 class HMatrix(TakesGpuVectors):
     """A compressed matrix, shape (n, n): ``H @ x``, ``H.T @ x``, ``H.H @ x``, ``H @ X``; by :func:`sordino.hmatrix`.
 
@@ -241,6 +245,21 @@ class HMatrix(TakesGpuVectors):
         Rows and columns are places in :attr:`order`, the triangle at each place; a dense leaf has rank -1.
         """
         return np.ascontiguousarray(self.native.blocks()).view(BLOCK).reshape(-1)
+
+    def shares(self, ranks: int, distribution: str = "rows") -> np.ndarray:
+        """The leaves as ranks share them, structured as :attr:`blocks`, with ``owner``: who multiplies these rows.
+
+        Parameters
+        ----------
+        ranks : int
+            Those of a solve, in all processes together.
+        distribution : {"rows", "leaves", "grid"}
+            As for :class:`sordino.Solver`. By rows a leaf that ranks cut stands there once for each of them, with the
+            rows that are its own; leaves of rank zero are nobody's.
+        """
+        with translated():
+            table = self.native.shares(_whole(ranks, "ranks", 1), str(distribution))
+        return np.ascontiguousarray(table).view(SHARE).reshape(-1)
 
     def on(self, engine: str = "auto", **options: Any) -> HMatrixProducts:
         """Products by ranks of an engine that hold the matrix, for vectors on the CPU or on GPUs.

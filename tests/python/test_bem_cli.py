@@ -124,6 +124,27 @@ def test_everything_is_written_and_nothing_overwritten(cli, folder):
     assert (folder / "r.html").read_text() != before
 
 
+def test_the_report_of_several_ranks_says_who_multiplies_what(cli, folder):
+    page = folder / "r.html"
+    for distribution in ("rows", "leaves", "grid"):
+        words = (
+            "--ranks",
+            3,
+            "--distribution",
+            distribution,
+            "--engine",
+            "host",
+            "--report",
+            page,
+            "--force",
+        )
+        assert cli("bem", "pair:6,5", *words)[0] == 0
+        told = page.read_text()
+        assert ">Rank map<" in told and f"who of 3 ranks multiplies which block, by {distribution}" in told
+    assert cli("bem", "pair:6,5", "--ranks", 1, "--engine", "host", "--report", page, "--force")[0] == 0
+    assert "Rank map" not in page.read_text()
+
+
 def test_columns_of_several_right_hand_sides(cli, folder):
     np.save("volts.npy", np.stack([np.ones(160), np.arange(160.0)], axis=1))
     code, out, err = cli("bem", "ball.pbf", "--potential", "volts.npy", "-o", "x.mtx", "--vtk", "x.vtk")

@@ -45,6 +45,7 @@ def test_every_layout_of_processes_finds_the_same_charge_to_the_bit(mpirun, tmp_
         )
         assert told["problem"]["processes"] == processes and told["status"] == "converged"
         assert f"{processes} x {RANKS // processes}" in (tmp_path / "r.html").read_text() or processes == 1
+        assert f"of 4 ranks multiplies which block, by {distribution}" in (tmp_path / "r.html").read_text()
         found[processes] = np.load(tmp_path / file), told["history"], told["ledger"]["messages"]
     alone = found[1]
     exact = sordino.bem(pair(6, 5), eps=1e-9, rtol=1e-10).density
