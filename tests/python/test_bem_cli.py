@@ -174,7 +174,7 @@ def test_flags_reach_the_h_matrix(cli, folder, monkeypatch):
 def test_ranks_of_the_matrix_and_of_a_second_one_are_held(cli, folder):
     one = as_json(cli("bem", "pair:6,5", "--most-rank", "1", "--json"))
     assert (one["max_rank"], one["mean_rank"]) == (1, 1.0)
-    accurate = "--rtol 1e-9 --eps 1e-6 --coarse 1e-2 --inner 20".split()
+    accurate = ["--rtol", "1e-9", "--eps", "1e-6", "--coarse", "1e-2", "--inner", "20"]
     found = as_json(cli("bem", "pair:6,5", *accurate, "--coarse-rank", "1", "--json"))
     assert found["max_rank"] > 1 and found["options"]["solver"] == "gmres"
     finer = as_json(cli("bem", "pair:6,5", *accurate, "--json"))

@@ -1,8 +1,9 @@
 """What paper 000 printed of BiCGStab with H-matrices on two clusters of P100, and the same on their descriptions.
 
 The paper's own way is Fig. 2(a) on whole vectors: what ``gatherbicgstab`` falls back to. Fig. 2(b) with its gathers
-hidden (pipe2) is ``gatherbicgstab``; with the copies to the host hidden alone (pipe1), its gathers are waited for at
-once, and copies of a slice to the host take no time, as they do in all ways here. All share whole leaves, as HACApK does; our methods share rows, one in a grid.
+hidden (pipe2) is ``gatherbicgstab``. With the copies of slices to the host hidden alone (pipe1), its gathers are waited
+for at once; such copies take no time here, whatever the way. All three share whole leaves, as HACApK does; our methods
+share rows, one in a grid.
 MPI's rate and what vector operations lose are calibrated on the first row of Fig. 16 (per-gpu, fewest nodes); for
 Fig. 19, made with another MPI, the latter on its row of one GPU, the former on Fig. 18.
 Nothing was fitted to other rows.
