@@ -160,3 +160,20 @@ def test_the_page_has_the_record_s_peaks_of_memory():
     times = [f"{row['build_peak_bytes'] / row['stored_bytes']:.2f}" for row in (small, large)]
     sizes = f"{small['n']:,} and {large['n']:,} triangles"
     assert f"{' and '.join(times)} times the bytes stored of {sizes}" in page and record.name in page
+
+
+def test_the_pages_have_the_record_s_seconds_of_trees_and_products_of_waves():
+    root = Path(__file__).parents[2]
+    records, adr = root / "bench" / "records", root / "docs" / "adr"
+    (row,) = map(
+        json.loads, (records / "2026-11-25_hmatrix_trees_2_cores.jsonl").read_text("utf-8").splitlines()
+    )
+    page = (adr / "0038-a-team-of-threads-computes-a-leaf.md").read_text(encoding="utf-8")
+    assert f"take two cores, which others used, too, {row['seconds']:.1f} s" in page and row["n"] == 1_004_400
+    waves = map(json.loads, (records / "2026-11-24_hmatrix_waves_h200.jsonl").read_text("utf-8").splitlines())
+    small, large = (row for row in waves if row["build"] == "cuda")
+    page = (adr / "0037-an-h-matrix-is-two-commands-of-rows.md").read_text(encoding="utf-8")
+    for row in (small, large):
+        assert f"{1e3 * row['product_seconds']:.3f} ms for " in page
+        assert f"{row['stored_bytes'] / 1e9:.3f} GB" in page
+    assert f"{large['product_bytes_a_second'] / 4547e9:.2f} of the bandwidth" in page
