@@ -1,4 +1,4 @@
-"""Pictures of H-matrices: sizes of their blocks, and BiCGStab on described clusters (paper 000, Figs 7, 16 and 19)."""
+"""Pictures of H-matrices: their blocks, and BiCGStab on described clusters (paper 000, Figs 1, 7, 16 and 19)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from typing import Any
 
 from drawing import BLUE, GREEN, ORANGE, Rows, figure_of, groups, picture, rows_of, save
 
+from sordino import hmatrix
 from sordino.bench._block_sizes import ORDERS
+from sordino.report.pictures import RANKS, block_colours, painted, rank_colours
+from sordino.surfaces import sphere
 
 _LAYOUTS = {"per-gpu": ORANGE, "per-socket": GREEN, "per-node": BLUE}
 _MATRICES = {"100ts": ORANGE, "338ts": GREEN, "hum4": BLUE}
@@ -23,6 +26,33 @@ def _count(axes: Any, counts: list[int]) -> None:
     axes.set_xscale("log", base=2)
     axes.set_xticks(counts, [str(count) for count in counts])
     axes.minorticks_off()
+
+
+def hmatrix_ranks() -> None:
+    """Fig. 1: the blocks of a small sphere, and who of four ranks multiplies them, by leaves and in a grid."""
+    H = hmatrix(sphere(5, 10), 1e-6)
+    n, ranks = H.shape[0], 4
+    shared = {name: H.shares(ranks, name) for name in ("leaves", "grid")}
+    images = {
+        "(a) blocks, by rank; dense ones are red": painted(H.blocks, block_colours(H.blocks)[0], n),
+        **{
+            f"({letter}) {name}: ranks 0 to {ranks - 1}; dense ones are darker": painted(
+                shares, rank_colours(shares), n
+            )
+            for letter, (name, shares) in zip("bc", shared.items(), strict=True)
+        },
+    }
+    figure, panels = figure_of(1, 3, (11, 3.9))
+    for axes, (title, image) in zip(panels, images.items(), strict=True):
+        axes.imshow(image, extent=(0, n, n, 0), interpolation="nearest")
+        axes.set(xlabel="column", xticks=(0, n // 2, n), yticks=(0, n // 2, n))
+        axes.set_title(title, fontsize=9)
+    panels[0].set_ylabel("row")
+    for axes in panels[1:]:
+        for rank, colour in enumerate(RANKS[:ranks]):
+            axes.plot([], [], "s", color=colour, label=str(rank))
+        axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))
+    save("hmatrix_ranks", figure)
 
 
 def hmatrix_orders() -> None:

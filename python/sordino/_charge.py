@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._hmatrix import HMatrix, hmatrix, number
+from ._hmatrix import HMatrix, check_builds, hmatrix
 from ._once import solve
 from ._solution import Solution, check_on_failure
 from .errors import BadArgument, shown
 from .io import read_surface
-from .problems import available_memory
 from .report.words import count
 from .surfaces import Surface, from_words
 from .surfaces.words import is_shape
@@ -78,8 +76,10 @@ def bem(
     leaf: int = 15,
     compression: str = "aca+",
     recompress: bool = True,
+    most_rank: int | None = None,
     threads: int | None = None,
     coarse: float | None = None,
+    coarse_rank: int | None = None,
     on_failure: str = "raise",
     callback: Callback | None = None,
     **options: Unpack[OnceOptions],
@@ -104,11 +104,13 @@ def bem(
         Whether to solve for the capacitance matrix, too: c right-hand sides more.
     eps : float
         Accuracy of the compression, relative to the whole matrix. Looser than the triangles' own error is enough.
-    eta, leaf, compression, recompress, threads
+    eta, leaf, compression, recompress, most_rank, threads
         As for :func:`sordino.hmatrix`.
     coarse : float, optional
         Accuracy of a second H-matrix, of which ``inner`` steps of BiCGStab (20) are then the preconditioner of
         ``gmres``. It pays where products with the first one are dear and iterations many.
+    coarse_rank : int, optional
+        Terms of the second one's blocks, the most: 1 is what paper 000 takes for its largest spheres.
     on_failure, callback, **options
         As for :func:`sordino.solve`: ``solver`` (``"bicgstab"``), ``rtol`` (1e-5), ``ranks``, ``engine`` and others;
         ``precond="jacobi"``, the default, saves iterations where triangles differ in size.
@@ -137,16 +139,21 @@ def bem(
     check_on_failure(on_failure)
     surface = as_surface(surface)
     sides = right_hand_sides(surface, potential, field, capacitance)
-    check_memory(surface.n, eps)
     settings: dict[str, Any] = {
         "eta": eta, "leaf": leaf, "compression": compression, "recompress": recompress, "threads": threads,
-        "engine": "host" if options.get("engine") in ("host", "model") else "auto",
+        "most_rank": most_rank, "engine": "host" if options.get("engine") in ("host", "model") else "auto",
     }  # fmt: skip
-    H = hmatrix(surface, eps, **settings)
+    builds = [{**settings, "eps": eps}]
     if coarse is not None:
-        if options.get("M") is not None:
-            raise BadArgument("coarse makes a preconditioner, and M is one, too: choose one")
-        options["M"] = hmatrix(surface, coarse, **settings)
+        builds.append({**settings, "eps": coarse, "most_rank": coarse_rank})
+    elif coarse_rank is not None:
+        raise BadArgument("coarse_rank is of a second matrix: say its accuracy, coarse, too")
+    if coarse is not None and options.get("M") is not None:
+        raise BadArgument("coarse makes a preconditioner, and M is one, too: choose one")
+    check_builds(surface.n, *builds)
+    H, *coarser = (hmatrix(surface, **build) for build in builds)
+    if coarser:
+        options["M"] = coarser[0]
     solution = solve(H, sides, on_failure=on_failure, callback=callback, **options)
     return charge_of(surface, H, solution, capacitance)
 
@@ -235,23 +242,3 @@ def _field(given: Any) -> np.ndarray:
     if field.shape != (3,) or not np.isfinite(field).all():
         raise BadArgument(f"a field is three numbers, in V/m, not {shown(given)}")
     return field
-
-
-def estimate_bytes(n: int, eps: float) -> int:
-    """About the bytes of an H-matrix of n triangles.
-
-    Stored values are 14 + 25 for each digit of eps, times n log2 n, without recompression: HACApK's spheres of 10,400
-    to 1,004,400 triangles have 130 to 190 at 1e-6, and 82 to 92 at 1e-3. A dense matrix is the most.
-    """
-    digits = max(-math.log10(eps), 1.0) if eps > 0 else 16.0
-    return int(8 * min(float(n) ** 2, n * math.log2(max(n, 2)) * (14 + 25 * digits)))
-
-
-def check_memory(n: int, eps: float) -> None:
-    """Refuse an H-matrix that this machine's memory cannot hold, before it is built."""
-    needed, available = estimate_bytes(n, number(eps, "eps")), available_memory()
-    if available is not None and needed > available:
-        raise BadArgument(
-            f"an H-matrix of {n:,} triangles with eps {eps:g} needs about {needed:,} bytes, and {available:,} "
-            "bytes are available: a larger eps needs less"
-        )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ._hmatrix_memory import check_memory
 from ._hmatrix_products import EngineProduct, HMatrixProducts, TakesGpuVectors
 from ._native import core, translated
 from ._numbers import words
@@ -89,17 +90,64 @@ def hmatrix(
     Raises
     ------
     BadArgument
-        For an option or a surface that cannot be used; the sentence says why.
+        For an option or a surface that cannot be used, and for a matrix that the memory does not hold: the sentence
+        says why, and how much it needs.
     Unsupported
         For engine "cuda" with too little memory there.
 
     Notes
     -----
     Cost: one to two entries of the matrix for each value that is stored, O(n log n) in all. Memory: what is stored and
-    a sixteenth, and for each thread 1 MiB and one block; of each GPU up to three quarters of what is
-    free, some 25 GB for a million triangles. The GIL is released. Source: 000, section II.
+    a sixteenth, and for each thread 1 MiB and one block; of each GPU besides up to three quarters of what is
+    free, some 25 GB for the 24.4 GB of a million triangles. The GIL is released. Source: 000, section II.
     """
     options = {
+        **_compression(
+            eps, eta=eta, leaf=leaf, compression=compression, recompress=recompress, certify=certify,
+            most_rank=most_rank, probes=probes, threads=threads,
+        ),
+        **_waves(str(kernel), wavenumber),
+    }  # fmt: skip
+    points, triangles = arrays_of(surface)
+    who = _builder(str(engine), options, len(triangles))
+    gpus = _gpus() if who == "cuda" else []
+    with translated():
+        core().HMatrix.check({**options, "gpus": gpus})
+    check_memory(len(triangles), [options], str(kernel))
+    with translated():
+        native = core().HMatrix(points, triangles, str(kernel), {**options, "gpus": gpus}, progress)
+    return HMatrix(native, {**options, "kernel": str(kernel), "engine": who}, fingerprint(points, triangles))
+
+
+def check_builds(n: int, *asked: dict[str, Any]) -> None:
+    """Refuse what :func:`hmatrix` is asked for by these words, of n triangles, if the memory does not hold them all.
+
+    Raises
+    ------
+    BadArgument
+        For words that cannot be used, too.
+    """
+    builds = [_compression(**{name: word[name] for name in word if name != "engine"}) for word in asked]
+    with translated():
+        for options in builds:
+            core().HMatrix.check(options)
+    check_memory(n, builds)
+
+
+def _compression(
+    eps: float = 1e-6,
+    *,
+    eta: float = 2.0,
+    leaf: int = 15,
+    compression: str = "aca+",
+    recompress: bool = True,
+    certify: bool = True,
+    most_rank: int | None = None,
+    probes: int = 32,
+    threads: int | None = None,
+) -> dict[str, Any]:
+    """The core's options of a build."""
+    return {
         "eps": number(eps, "eps"),
         "eta": number(eta, "eta"),
         "leaf": _whole(leaf, "leaf", 1),
@@ -109,14 +157,7 @@ def hmatrix(
         "probes": _whole(probes, "probes", 0),
         **({} if most_rank is None else {"most_rank": _whole(most_rank, "most_rank", 1)}),
         "threads": 0 if threads is None else _whole(threads, "threads", 1),
-        **_waves(str(kernel), wavenumber),
     }
-    points, triangles = arrays_of(surface)
-    who = _builder(str(engine), options, len(triangles))
-    gpus = _gpus() if who == "cuda" else []
-    with translated():
-        native = core().HMatrix(points, triangles, str(kernel), {**options, "gpus": gpus}, progress)
-    return HMatrix(native, {**options, "kernel": str(kernel), "engine": who}, fingerprint(points, triangles))
 
 
 def _builder(engine: str, options: dict[str, Any], n: int) -> str:
@@ -151,6 +192,10 @@ def _waves(kernel: str, wavenumber: Any) -> dict[str, float]:
     if kernel != "helmholtz" and wavenumber is not None:
         raise BadArgument(f"wavenumber belongs to kernel helmholtz, and this one is {kernel}")
     return {} if wavenumber is None else {"wavenumber": number(wavenumber, "wavenumber")}
+
+
+#: Rows of a leaf that one rank multiplies: the same, and the rank of the solve.
+SHARE = np.dtype([*BLOCK.descr, ("owner", np.int64)])
 
 
 class HMatrix(TakesGpuVectors):
@@ -200,6 +245,21 @@ class HMatrix(TakesGpuVectors):
         Rows and columns are places in :attr:`order`, the triangle at each place; a dense leaf has rank -1.
         """
         return np.ascontiguousarray(self.native.blocks()).view(BLOCK).reshape(-1)
+
+    def shares(self, ranks: int, distribution: str = "rows") -> np.ndarray:
+        """The leaves as ranks share them, structured as :attr:`blocks`, with ``owner``: who multiplies these rows.
+
+        Parameters
+        ----------
+        ranks : int
+            Those of a solve, in all processes together.
+        distribution : {"rows", "leaves", "grid"}
+            As for :class:`sordino.Solver`. By rows a leaf that ranks cut stands there once for each of them, with the
+            rows that are its own; leaves of rank zero are nobody's.
+        """
+        with translated():
+            table = self.native.shares(_whole(ranks, "ranks", 1), str(distribution))
+        return np.ascontiguousarray(table).view(SHARE).reshape(-1)
 
     def on(self, engine: str = "auto", **options: Any) -> HMatrixProducts:
         """Products by ranks of an engine that hold the matrix, for vectors on the CPU or on GPUs.

@@ -23,7 +23,15 @@ OPTIONS = ("engine", "ranks", "devices", "transport", "distribution", "timeout")
 
 
 class TakesGpuVectors(LinearOperator):  # type: ignore[misc]  # SciPy has no types
-    """An operator of SciPy, which takes arrays that NumPy sees, and arrays on GPUs besides."""
+    """An operator of SciPy, which takes arrays that NumPy sees, and arrays on GPUs besides.
+
+    Its transpose and its adjoint take the first kind alone.
+
+    Raises
+    ------
+    Unsupported
+        In products of those with an array on a GPU.
+    """
 
     def _product_on_gpus(self, x: Any) -> Any:
         """A x, for x of shape (n,) or (n, k) on a GPU."""
@@ -40,6 +48,56 @@ class TakesGpuVectors(LinearOperator):  # type: ignore[misc]  # SciPy has no typ
     def matmat(self, X: Any) -> Any:
         """A X of several vectors."""
         return self._product_on_gpus(X) if is_on_gpu(X, "X") else super().matmat(X)
+
+    def rmatvec(self, x: Any) -> Any:
+        """A^H x of one vector."""
+        return super().rmatvec(_on_cpu(x, "x"))
+
+    def rmatmat(self, X: Any) -> Any:
+        """A^H X of several vectors."""
+        return super().rmatmat(_on_cpu(X, "X"))
+
+    def _transpose(self) -> LinearOperator:
+        return _Turned(self, conjugated=False)
+
+    def _adjoint(self) -> LinearOperator:
+        return _Turned(self, conjugated=True)
+
+
+class _Turned(TakesGpuVectors):
+    """The transpose of an operator, or its adjoint, by what the operator does with its adjoint."""
+
+    def __init__(self, of: TakesGpuVectors, *, conjugated: bool) -> None:
+        self._of, self._conjugated = of, conjugated
+        super().__init__(of.dtype, of.shape[::-1])
+
+    def _product_on_gpus(self, x: Any) -> Any:
+        return _on_cpu(x, "x")
+
+    def _by(self, product: Any, x: np.ndarray) -> np.ndarray:
+        return product(x) if self._conjugated else np.conj(product(np.conj(x)))
+
+    def _matvec(self, x: np.ndarray) -> np.ndarray:
+        return self._by(self._of.rmatvec, x)
+
+    def _matmat(self, X: np.ndarray) -> np.ndarray:
+        return self._by(self._of.rmatmat, X)
+
+    def _rmatvec(self, x: np.ndarray) -> np.ndarray:
+        return self._by(self._of.matvec, x)
+
+    def _rmatmat(self, X: np.ndarray) -> np.ndarray:
+        return self._by(self._of.matmat, X)
+
+
+def _on_cpu(values: Any, what: str) -> Any:
+    """The values, or a sentence where they are on a GPU."""
+    if is_on_gpu(values, what):
+        raise Unsupported(
+            f"{what} is a {type(values).__name__} on a GPU, and products with the transpose are by threads of this "
+            "process: hand over a copy in memory of the CPU"
+        )
+    return values
 
 
 class EngineProduct:

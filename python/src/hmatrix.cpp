@@ -7,6 +7,7 @@
 #include "hmatrix.hpp"
 #include "sordino/bem/helmholtz.hpp"
 #include "sordino/bem/laplace.hpp"
+#include "sordino/hmatrix/hmatrix_operator.hpp"
 
 namespace sordino::python {
 namespace {
@@ -179,6 +180,19 @@ nb::object PyHMatrix::blocks() const {
   return owned_table(std::move(table), 5);
 }
 
+nb::object PyHMatrix::shares(int ranks, const std::string& distributed) const {
+  std::vector<i64> table;
+  const Distribution how = distribution(distributed);
+  auto add = [&](const auto& h) {
+    for (const auto& [leaf, rows, rank] : owned_rows(*h.matrix, balance(*h.matrix, ranks), how)) {
+      const RowRange columns = leaf->block.columns;
+      table.insert(table.end(), {rows.begin, rows.end, columns.begin, columns.end, leaf->rank, rank});
+    }
+  };
+  std::visit(add, held_);
+  return owned_table(std::move(table), 6);
+}
+
 nb::object PyHMatrix::order() const {
   const auto& order = std::visit([](const auto& h) -> const auto& { return h.matrix->tree().order; }, held_);
   return owned_array(std::vector<i64>(order.begin(), order.end()));
@@ -218,11 +232,14 @@ void define_hmatrix(nb::module_& m) {
            "options"_a, "progress"_a.none() = nb::none())
       .def_static("stored", &PyHMatrix::stored, "points"_a, "triangles"_a, "kernel"_a, "options"_a, "ranks"_a, "statistics"_a,
                   "read"_a)
+      .def_static(
+          "check", [](const nb::dict& options) { require_usable(options_of(options)); }, "options"_a)
       .def("values", &PyHMatrix::values, "write"_a)
       .def("size", &PyHMatrix::size)
       .def("words", &PyHMatrix::words)
       .def("statistics", &PyHMatrix::statistics)
       .def("blocks", &PyHMatrix::blocks)
+      .def("shares", &PyHMatrix::shares, "ranks"_a, "distribution"_a)
       .def("order", &PyHMatrix::order)
       .def("diagonal", &PyHMatrix::diagonal)
       .def("multiply", &PyHMatrix::multiply, "x"_a, "transposed"_a = false);

@@ -43,6 +43,8 @@ class PyHMatrix {
   nb::dict statistics() const;
   /// [leaves][5]: rows from and to, columns from and to, rank (-1: dense).
   nb::object blocks() const;
+  /// [rows of leaves][6]: the same of the rows that a rank multiplies, and the rank.
+  nb::object shares(int ranks, const std::string& distribution) const;
   nb::object order() const;
   nb::object diagonal() const;
   /// x [n][columns][words], as two dimensions; the result is flat.

@@ -48,9 +48,9 @@ class PyOutline {
     return phases;
   }
 
-  nb::list iterations(const std::string& method, bool fallen_back, int ranks, const nb::object& machine,
+  nb::list iterations(const std::string& method, bool fallen_back, bool at_once, int ranks, const nb::object& machine,
                       const std::string& distributed, int count) const {
-    const ModelledMethod of{method, fallen_back, ranks, machine_of(machine), distribution(distributed)};
+    const ModelledMethod of{method, fallen_back, at_once, ranks, machine_of(machine), distribution(distributed)};
     std::vector<Ledger> ledgers;
     {
       nb::gil_scoped_release release;
@@ -90,8 +90,8 @@ void define_hmatrix_model(nb::module_& m) {
       .def(nb::init<Triples<double>, Triples<i64>, nb::dict, int>(), "points"_a, "triangles"_a, "options"_a, "every"_a)
       .def("statistics", &PyOutline::statistics)
       .def("gemvs", &PyOutline::gemvs, "order"_a)
-      .def("iterations", &PyOutline::iterations, "method"_a, "fallen_back"_a, "ranks"_a, "machine"_a.none(), "distribution"_a,
-           "count"_a);
+      .def("iterations", &PyOutline::iterations, "method"_a, "fallen_back"_a, "at_once"_a, "ranks"_a, "machine"_a.none(),
+           "distribution"_a, "count"_a);
 }
 
 }  // namespace sordino::python

@@ -102,3 +102,11 @@ def test_orders_of_boxes_are_made_on_gpus(library: SimpleNamespace) -> None:
     found = sordino.solve(A, library.array(b), engine="cuda", **options)
     assert found.converged
     assert np.linalg.norm(b - A @ on_gpu(library, found.x)) <= 1.1e-10 * np.linalg.norm(b)
+
+
+def test_transposed_products_are_of_vectors_on_the_cpu(
+    library: SimpleNamespace, matrix: sordino.HMatrix, x: np.ndarray
+) -> None:
+    for turned in (matrix.T, matrix.H, matrix.on("cuda").T):
+        with pytest.raises(sordino.errors.Unsupported, match="hand over a copy in memory of the CPU"):
+            turned @ library.array(x[:, 0])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import sordino
-from sordino import _charge
 from sordino._charge import EPSILON_0
 from sordino.errors import BadArgument, FileError, NotConverged
 from sordino.io import OutputFile, write_bem_bb
@@ -41,6 +43,18 @@ def test_a_pair_at_opposite_potentials():
     np.testing.assert_allclose(found.charge / UNIT, [-0.32841118, 0.32841118], rtol=1e-7)
     other = bem(pair(6, 5), potential=[1, -1], rtol=1e-10)  # one for each conductor
     np.testing.assert_allclose(other.density, -found.density, rtol=1e-6)
+
+
+def test_two_spheres_at_opposite_potentials_have_a_charge_with_an_error_of_second_order():
+    """HACApK's input_216h is pair(6, 30), and has 0.33506619."""
+    errors = []
+    for M in (5, 10, 15):
+        found = bem(pair(6, M), eps=1e-7, rtol=1e-8)
+        assert abs(found.charge.sum()) < 1e-6 * found.charge[1]
+        errors.append(1 - found.charge[1] / UNIT / 0.3352649533)
+    assert np.all(np.array(errors) > 0) and errors[-1] < 0.0024
+    assert errors[0] / errors[1] == pytest.approx(2**2, rel=0.04)
+    assert errors[1] / errors[2] == pytest.approx(1.5**2, rel=0.02)
 
 
 def test_a_grounded_sphere_in_a_uniform_field():
@@ -119,6 +133,22 @@ def test_what_is_said_of_compression_reaches_the_h_matrix():
     assert asked.items() <= found.H.settings.items()
 
 
+def test_blocks_are_held_to_a_rank_and_so_are_those_of_a_second_matrix():
+    one = bem("sphere:6,6", most_rank=1)
+    assert one.H.statistics["max_rank"] == 1 and one.H.settings["most_rank"] == 1
+    found = bem("sphere:6,6", eps=1e-6, coarse=1e-2, coarse_rank=1, inner=20, rtol=1e-9)
+    assert found.H.statistics["max_rank"] > 1
+    assert found.solution.report.options["solver"] == "gmres"
+    assert (
+        found.solution.iterations < bem("sphere:6,6", eps=1e-6, rtol=1e-9, solver="gmres").solution.iterations
+    )
+    exact = bem("sphere:6,6", rtol=1e-9).charge
+    np.testing.assert_allclose(found.charge, exact, rtol=1e-4)
+    assert abs(one.charge[0] / exact[0] - 1) > 1e-4  # rank one misses more
+    with pytest.raises(BadArgument, match="coarse_rank is of a second matrix: say its accuracy, coarse, too"):
+        bem("sphere:6,6", coarse_rank=1)
+
+
 def test_a_solve_that_fails_says_so():
     with pytest.raises(NotConverged) as raised:
         bem("pair:6,5", maxiter=1, rtol=1e-10)
@@ -152,17 +182,18 @@ def test_unfit_arguments_are_refused(surface, given, sentence):
         bem(surface, **given)
 
 
-def test_a_matrix_that_does_not_fit_is_refused_before_it_is_built(monkeypatch):
-    monkeypatch.setattr(_charge, "available_memory", lambda: 10_000)
-    with pytest.raises(
-        BadArgument, match=r"90 triangles with eps 1e-09 needs about 64,800 bytes, and 10,000 bytes are"
-    ):
-        bem("sphere:5,3")
-
-
-def test_the_estimate_of_memory_is_near_what_others_have_found():
-    """HACApK's 10ts at 1e-6: 135.71 MiB; spheres of 101,250 and 1,004,400 triangles: 2.15 and 28.2 GB."""
-    for n, found in ((10_400, 135.71 * 2**20), (101_250, 2.15e9), (1_004_400, 28.2e9)):
-        assert 0.8 * found < _charge.estimate_bytes(n, 1e-6) < 1.35 * found
-    assert _charge.estimate_bytes(101_250, 1e-3) < 0.6 * _charge.estimate_bytes(101_250, 1e-6)
-    assert _charge.estimate_bytes(100, 1e-6) == 80_000
+def test_the_page_has_the_record_s_charges():
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "boundary_elements.md").read_text(encoding="utf-8")
+    record = (root / "bench" / "records" / "2026-11-25_charges_2_cores.jsonl").read_text(encoding="utf-8")
+    rows = [json.loads(line) for line in record.splitlines()]
+    assert [row["surface"] for row in rows] == ["homer.obj", "input_216h.pbf"]
+    for row in rows:
+        stored, dense = row["stored_bytes"] / 1e6, row["dense_bytes"] / 1e6
+        charges = ", ".join(f"{charge:.6f}" for charge in row["charge_over_4_pi_eps0"])
+        assert (
+            f" | {row['n']:,} | {stored:.1f} MB of {dense:,.0f} | {row['compression_error']:.1e} | "
+            f"{row['build_seconds']:.1f} | {row['iterations']} | {row['solve_seconds']:.1f} | {charges} |\n"
+        ) in page
+        assert row["command"].removesuffix(" --json") in page
+    assert rows[1]["charge_over_4_pi_eps0"][1] == pytest.approx(0.33506619, abs=1e-8)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import sordino
-from sordino import _charge
 from sordino._charge import EPSILON_0
 from sordino.io import OutputFile, write_bem_bb
 from sordino.surfaces import Surface, pair, sphere
@@ -125,6 +124,27 @@ def test_everything_is_written_and_nothing_overwritten(cli, folder):
     assert (folder / "r.html").read_text() != before
 
 
+def test_the_report_of_several_ranks_says_who_multiplies_what(cli, folder):
+    page = folder / "r.html"
+    for distribution in ("rows", "leaves", "grid"):
+        words = (
+            "--ranks",
+            3,
+            "--distribution",
+            distribution,
+            "--engine",
+            "host",
+            "--report",
+            page,
+            "--force",
+        )
+        assert cli("bem", "pair:6,5", *words)[0] == 0
+        told = page.read_text()
+        assert ">Rank map<" in told and f"who of 3 ranks multiplies which block, by {distribution}" in told
+    assert cli("bem", "pair:6,5", "--ranks", 1, "--engine", "host", "--report", page, "--force")[0] == 0
+    assert "Rank map" not in page.read_text()
+
+
 def test_columns_of_several_right_hand_sides(cli, folder):
     np.save("volts.npy", np.stack([np.ones(160), np.arange(160.0)], axis=1))
     code, out, err = cli("bem", "ball.pbf", "--potential", "volts.npy", "-o", "x.mtx", "--vtk", "x.vtk")
@@ -141,14 +161,29 @@ def test_flags_reach_the_h_matrix(cli, folder, monkeypatch):
         return sordino.hmatrix(surface, progress=progress, **settings)
 
     monkeypatch.setattr("sordino.cli.bem.hmatrix", hmatrix)
-    flags = "--eps 1e-3 --eta 1.5 --leaf 20 --compression aca --no-recompress --threads 2 --precond jacobi"
+    flags = "--eps 1e-3 --eta 1.5 --leaf 20 --compression aca --no-recompress --threads 2 --most-rank 3"
     assert cli("bem", "sphere:5,4", *flags.split())[0] == 0
     assert seen == {
         "eps": 1e-3, "eta": 1.5, "leaf": 20, "compression": "aca", "recompress": False, "threads": 2,
-        "engine": "auto",
+        "engine": "auto", "most_rank": 3,
     }  # fmt: skip
     assert cli("bem", "sphere:5,4", "--engine", "host")[0] == 0
     assert seen["engine"] == "host"
+
+
+def test_ranks_of_the_matrix_and_of_a_second_one_are_held(cli, folder):
+    one = as_json(cli("bem", "pair:6,5", "--most-rank", "1", "--json"))
+    assert (one["max_rank"], one["mean_rank"]) == (1, 1.0)
+    accurate = ["--rtol", "1e-9", "--eps", "1e-6", "--coarse", "1e-2", "--inner", "20"]
+    found = as_json(cli("bem", "pair:6,5", *accurate, "--coarse-rank", "1", "--json"))
+    assert found["max_rank"] > 1 and found["options"]["solver"] == "gmres"
+    finer = as_json(cli("bem", "pair:6,5", *accurate, "--json"))
+    assert found["history"] != finer["history"]  # rank one is another preconditioner
+    code, out, _ = cli("bem", "pair:6,5", "--most-rank", "2")
+    assert code == 0 and "H-matrix by aca+ with eps 0.0001, ranks at most 2\n" in out
+    assert cli("bem", "pair:6,5", "--save-matrix", "one.hmatrix", "--most-rank", "1")[0] == 0
+    code, out, _ = cli("bem", "pair:6,5", "--matrix", "one.hmatrix")
+    assert code == 0 and "ranks at most 1" in out
 
 
 def test_not_converged_is_exit_code_3_and_keeps_the_best(cli, folder):
@@ -175,6 +210,11 @@ def test_not_converged_is_exit_code_3_and_keeps_the_best(cli, folder):
         (["pair:6,5", "--potential", "field:1,2"], "a field is three numbers, in V/m, not [1.0, 2.0]"),
         (["pair:6,5", "--eps", "small"], "--eps must be a number, not 'small'"),
         (["pair:6,5", "--leaf", "1.5"], "--leaf must be a whole number, not '1.5'"),
+        (
+            ["pair:6,5", "--coarse-rank", "1"],
+            "--coarse-rank is of a second matrix: say its accuracy, --coarse",
+        ),
+        (["pair:6,5", "--most-rank", "0"], "most_rank is a whole number, at least 1, not 0"),
         (["pair:6,5", "--vtk", "x.txt"], "x.txt: a surface is written as .vtk"),
         (["pair:6,5", "-o", "x.csv"], "x.csv: a charge is written as .npy or .npz or .mtx"),
         (["pair:6,5", "--compresion", "aca"], "unknown option '--compresion', did you mean '--compression'?"),
@@ -193,13 +233,6 @@ def test_bad_usage_is_one_sentence_and_exit_code_2(cli, folder, argv, sentence):
 def test_an_open_surface_is_taken_where_it_is_meant(cli, folder):
     (folder / "open.pbf").write_text("3\n0 0 0\n1 0 0\n0 1 0\n1\n3\n0\n1\n0 1 2\n1\n")
     assert as_json(cli("bem", "open.pbf", "--open", "--json"))["triangles"] == 1
-
-
-def test_a_matrix_that_does_not_fit_is_refused_before_it_is_built(cli, folder, monkeypatch):
-    monkeypatch.setattr(_charge, "available_memory", lambda: 10_000)
-    code, out, err = cli("bem", "pair:6,5")
-    assert code == 2 and out == ""
-    assert "600 triangles with eps 0.0001 needs about 2,880,000 bytes, and 10,000 bytes are available" in err
 
 
 def test_a_shape_gives_way_to_a_file_of_its_name(cli, folder):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sordino.report import raster
-from sordino.report.pictures import block_structure
+from sordino.report.pictures import block_structure, rank_map
 from sordino.report.surface_view import surface_view
 from sordino.surfaces import sphere
 
@@ -118,3 +118,29 @@ def test_blocks_smaller_than_a_pixel_are_seen():
     assert pixels.shape == (600, 600, 4)
     seen = pixels[..., 3] > 0
     assert seen.diagonal().all()
+
+
+def shares(*rows):
+    names = ("row_begin", "row_end", "column_begin", "column_end", "rank", "owner")
+    return np.array(list(rows), dtype=[(name, np.int64) for name in names])
+
+
+def test_blocks_have_the_colours_of_their_ranks_and_dense_ones_are_darker():
+    square = shares(
+        (0, 40, 0, 40, -1, 0), (40, 100, 40, 100, -1, 1), (0, 40, 40, 100, 3, 0), (40, 100, 0, 40, 3, 9)
+    )
+    picture = rank_map(square, 100, 10, "leaves")
+    pixels = image(picture)
+    assert pixels[20, 20].tolist() == [0x00, 0x72, 0xB2, 255]
+    assert pixels[70, 70].tolist() == [0xE6, 0x9F, 0x00, 255]
+    assert (pixels[20, 70, :3] > pixels[20, 20, :3]).all()  # rank 0, paler
+    assert (
+        pixels[70, 20].tolist() == ((pixels[70, 70] + 2 * 255) // 3).tolist()
+    )  # rank 9 has the colour of rank 1
+    assert (
+        picture.drawing.count("<rect") == 1 + 8
+        and "Of 10 ranks every 8th has the same colour" in picture.caption
+    )
+    assert "by leaves: " in picture.caption and "cut" not in picture.caption
+    # 1600, 3600, 300 and 300 values of ranks 0, 1, 0 and 9: the most is 3600 of a mean of 580
+    assert f"{3600 / 580:.3g} times the mean" in picture.caption

@@ -34,7 +34,19 @@ def test_it_measures_each_surface_tolerance_and_way(cli, tmp_path):
         seconds = row["seconds"] * 2 / (row["stored_bytes"] / 8)
         assert row["core_seconds_a_value"] == pytest.approx(seconds)
         assert row["product_bytes_a_second"] * row["product_seconds"] == pytest.approx(row["stored_bytes"])
+        assert row["build_peak_bytes"] is None or row["build_peak_bytes"] >= 0
         assert min(row["product_of_8_seconds"], row["transposed_product_seconds"]) > 0
+
+
+@pytest.mark.parametrize("surface", ["sphere:13,20", "pair:6,20"])
+def test_a_build_takes_what_is_stored_and_little_more(shell, surface):
+    """In a process of its own, on the host, of two threads; a quarter is what it may take."""
+    argv = ("--eps", "1e-6", "--ways", "aca+", "--repeats", 1, "--threads", 2, "--json")
+    done = shell("bench", "hmatrix", surface, *argv)
+    (row,) = json.loads(done.stdout)["measured"]
+    if row["build_peak_bytes"] is None:
+        pytest.skip("this system does not tell the peak of resident memory")
+    assert 1.0 < row["build_peak_bytes"] / row["stored_bytes"] < 1.15
 
 
 def test_it_prints_json(cli):
@@ -50,13 +62,26 @@ def test_all_rows_are_compared_if_asked_for(cli):
 
 
 def test_an_engine_s_products_and_iterations_are_measured(cli):
-    argv = ["--ways", "aca+", "--repeats", 1, "--engine", "host", "--ranks", 2, "--iterations", 4]
+    argv = ["--ways", "aca+", "--repeats", 1, "--engine", "host", "--ranks", 2, "--iterations", 40]
     code, out, _ = cli("bench", "hmatrix", "sphere:5,6", *argv)
     assert code == 0 and "products on the host engine" in out and "iteration [ms]" in out
     code, out, _ = cli("bench", "hmatrix", "sphere:5,6", *argv, "--json")
     (row,) = json.loads(out)["measured"]
     assert code == 0 and (row["engine"], row["ranks"], row["solver"]) == ("host", 2, "bicgstab")
     assert row["iteration_seconds"] > 0 and row["product_seconds"] > 0 and row["held_bytes"] > 0
+
+
+def test_blocks_are_held_to_a_rank_and_a_second_matrix_preconditions(cli):
+    argv = ["sphere:5,6", "--ways", "aca+", "--repeats", 1, "--engine", "host", "--iterations", 12, "--json"]
+    code, out, _ = cli("bench", "hmatrix", *argv, "--most-rank", 1)
+    (row,) = json.loads(out)["measured"]
+    assert code == 0 and (row["most_rank"], row["max_rank"], row["mean_rank"]) == (1, 1, 1.0)
+    coarse = ["--coarse", "1e-1", "--coarse-rank", 1, "--inner", 3, "--solver", "gmres"]
+    code, out, _ = cli("bench", "hmatrix", *argv, *coarse)
+    (row,) = json.loads(out)["measured"]
+    assert code == 0 and row["most_rank"] is None and row["max_rank"] > 1
+    assert (row["coarse"], row["coarse_most_rank"], row["inner"], row["coarse_mean_rank"]) == (0.1, 1, 3, 1.0)
+    assert 0 < row["coarse_bytes"] < row["stored_bytes"]
 
 
 def test_waves_are_measured_as_other_kernels_are(cli):
@@ -90,6 +115,10 @@ def test_waves_are_measured_as_other_kernels_are(cli):
         (["--repeats", "0"], "--repeats at least 1"),
         (["--threads", "-1"], "--threads is 0, for as many as there are cores, or more"),
         (["--eps", "1"], "eps is below 1 and at least 1e-13"),
+        (["--most-rank", "0"], "most_rank is a whole number, at least 1"),
+        (["--coarse-rank", "1"], "--coarse-rank is of a second matrix: say its accuracy, --coarse, too"),
+        (["--coarse", "1e-1"], "--engine and --solver gmres"),
+        (["--coarse", "1e-1", "--engine", "host"], "--engine and --solver gmres"),
         (["--eps", "x"], "--eps must be a number"),
     ],
 )
@@ -121,3 +150,30 @@ def test_the_page_of_the_paper_has_the_record_s_figures():
         )
         assert counts == (1823, 8430, 14860, 7763)
     assert all(row["compression_error"] <= row["eps"] for row in rows if not row["way"].startswith("hacapk"))
+
+
+def test_the_page_has_the_record_s_peaks_of_memory():
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "boundary_elements.md").read_text(encoding="utf-8")
+    record = root / "bench" / "records" / "2026-11-25_hmatrix_build_memory_2_cores.jsonl"
+    small, large = map(json.loads, record.read_text(encoding="utf-8").splitlines())
+    times = [f"{row['build_peak_bytes'] / row['stored_bytes']:.2f}" for row in (small, large)]
+    sizes = f"{small['n']:,} and {large['n']:,} triangles"
+    assert f"{' and '.join(times)} times the bytes stored of {sizes}" in page and record.name in page
+
+
+def test_the_pages_have_the_record_s_seconds_of_trees_and_products_of_waves():
+    root = Path(__file__).parents[2]
+    records, adr = root / "bench" / "records", root / "docs" / "adr"
+    (row,) = map(
+        json.loads, (records / "2026-11-25_hmatrix_trees_2_cores.jsonl").read_text("utf-8").splitlines()
+    )
+    page = (adr / "0038-a-team-of-threads-computes-a-leaf.md").read_text(encoding="utf-8")
+    assert f"take two cores, which others used, too, {row['seconds']:.1f} s" in page and row["n"] == 1_004_400
+    waves = map(json.loads, (records / "2026-11-24_hmatrix_waves_h200.jsonl").read_text("utf-8").splitlines())
+    small, large = (row for row in waves if row["build"] == "cuda")
+    page = (adr / "0037-an-h-matrix-is-two-commands-of-rows.md").read_text(encoding="utf-8")
+    for row in (small, large):
+        assert f"{1e3 * row['product_seconds']:.3f} ms for " in page
+        assert f"{row['stored_bytes'] / 1e9:.3f} GB" in page
+    assert f"{large['product_bytes_a_second'] / 4547e9:.2f} of the bandwidth" in page

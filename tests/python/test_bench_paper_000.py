@@ -16,6 +16,8 @@ from sordino.bench._paper_000 import Case
 
 ROOT = Path(__file__).parents[2]
 RECORD = "2026-11-24_papers_000.jsonl"
+#: The newest one of Fig. 19.
+RECORD_19 = "2026-11-25_papers_000.jsonl"
 
 
 def _core_is_there() -> bool:
@@ -142,6 +144,13 @@ def test_parts_make_up_an_iteration_and_gathers_that_take_no_time_are_none_of_it
         "besides its values a product reads vectors"
     )
     assert set(_outlines.PRODUCT) < set(alone.commands) and "Gathered" in alone.commands
+    waits, hides = (
+        _outlines.iteration(structure, _paper_000.WAYS[way], 8, described) for way in ("pipe1", "pipe2")
+    )
+    assert waits.parts["exchange"] > hides.parts["exchange"] and waits.seconds > hides.seconds
+    assert waits.ledger["messages"] == hides.ledger["messages"]
+    with pytest.raises(BadArgument, match="no gathers that hide"):
+        _outlines.iteration(structure, Way("bicgstab", at_once=True), 2, described)
     with pytest.raises(BadArgument, match="no other way"):
         _outlines.iteration(structure, Way("bicgstab", fallen_back=True), 2, described)
 
@@ -188,7 +197,8 @@ def test_tables_and_records_of_a_small_matrix(cli, tmp_path, monkeypatch):
 
 
 def _recorded(figure):
-    lines = (ROOT / "bench" / "records" / RECORD).read_text(encoding="utf-8").splitlines()
+    record = RECORD_19 if figure == "Fig. 19" else RECORD
+    lines = (ROOT / "bench" / "records" / record).read_text(encoding="utf-8").splitlines()
     return [row for row in map(json.loads, lines) if row["figure"] == figure]
 
 
@@ -252,13 +262,28 @@ def test_pages_have_the_record_s_bytes_of_products_and_what_a_grid_gains():
 
 def test_the_page_has_the_record_s_times_of_figs_17_and_19():
     page = _page()
-    found = {(row["matrix"], row["ranks"], row.get("way")): row for row in _recorded("Fig. 19")}
+    rows = _recorded("Fig. 19")
+    found = {(row["matrix"], row["ranks"], row["way"]): row for row in rows if "way" in row}
+    gained = {(row["matrix"], row["ranks"], row["over"]): row for row in rows if "over" in row}
+    assert RECORD_19 in page
     for matrix, printed in _paper_000.FIG_19.items():
-        for gpus in printed:
-            block, pipe2, gain = (found[matrix, gpus, way] for way in ("block", "pipe2", None))
-            times = (block["paper"], block["ours"], pipe2["paper"], pipe2["ours"])
-            gains = (gain["paper"], gain["ours"])
-            assert _said(matrix, gpus, *(f"{t:.1f}" for t in times), *(f"{g:.2f}" for g in gains)) in page
+        for gpus, papers in printed.items():
+            ways = [found[matrix, gpus, way] for way in _paper_000.PIPELINED]
+            assert tuple(way["paper"] for way in ways) == papers
+            gains = [gained[matrix, gpus, way] for way in _paper_000.PIPELINED[1:]]
+            times = (f"{t:.1f}" for way in ways for t in (way["paper"], way["ours"]))
+            assert (
+                _said(
+                    matrix, gpus, *times, *(f"{g:.2f}" for row in gains for g in (row["paper"], row["ours"]))
+                )
+                in page
+            )
+            _, waits, hides = (way["ours"] for way in ways)
+            if matrix != "hum4" and gpus <= 16:
+                assert abs(ways[1]["difference"] / ways[1]["paper"]) < 0.022
+            if gpus >= 8:
+                assert 1.065 < waits / hides < 1.195
+            assert hides < waits or gpus < 8, "what is hidden is not waited for"
     found = {(row["matrix"], row.get("vectors")): row for row in _recorded("Fig. 17")}
     for matrix in _paper_000.FIG_17:
         whole, shared, gain = (found[matrix, vectors] for vectors in ("redundant", "hierarchical", None))

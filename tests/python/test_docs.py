@@ -17,6 +17,8 @@ import scipy.io
 
 import sordino
 from sordino import _options, cli
+from sordino.io import OutputFile, write_bem_bb
+from sordino.surfaces import pair, sphere
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -88,6 +90,15 @@ def run_commands(block: Block, capsys: pytest.CaptureFixture[str]) -> None:
             assert block.reason, f"{block.place}: '{command}' cannot run in a test: say so above it"
 
 
+def stand_ins() -> None:
+    """Small surfaces by the names of others' files."""
+    write_bem_bb(OutputFile("input_216h.pbf"), pair(6, 5))
+    ball = sphere(5, 4, radius=1.0)
+    lines = ["v {:.17g} {:.17g} {:.17g}".format(*point) for point in ball.points]
+    lines += ["f {} {} {}".format(*triangle) for triangle in ball.triangles + 1]
+    Path("homer.obj").write_text("\n".join(lines))
+
+
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.relative_to(DOCS).as_posix())
 def test_the_examples_of_a_page_run_from_top_to_bottom(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -96,6 +107,7 @@ def test_the_examples_of_a_page_run_from_top_to_bottom(
     A = sordino.poisson(6, 6, 6)
     scipy.io.mmwrite("A.mtx", A)
     np.save("b.npy", np.ones(A.shape[0]))
+    stand_ins()
     names: dict[str, object] = {"__name__": "__main__"}
     for block in BLOCKS[path]:
         if block.language == "json":

@@ -201,3 +201,36 @@ def test_values_and_matrices_come_to_the_cpu(monkeypatch):
 
     CupySparse.__module__ = "cupyx.scipy.sparse._csr"
     assert solver(CupySparse(A)).solve(B).converged
+
+
+def test_transposed_products_say_that_they_are_of_vectors_on_the_cpu():
+    H = sordino.hmatrix(sordino.surfaces.sphere(3, 2))
+    x = np.random.default_rng(9).standard_normal((H.shape[0], 2))
+    for operator in (H, H.on("host", ranks=2)):
+        for product in (
+            lambda x, A=operator: A.T @ x,
+            lambda x, A=operator: A.H @ x,
+            lambda x, A=operator: A.T.matmat(x),
+            lambda x, A=operator: A.H.matvec(x[:, 0]),
+            lambda x, A=operator: A.rmatvec(x[:, 0]),
+            lambda x, A=operator: A.rmatmat(x),
+            lambda x, A=operator: A.T.rmatmat(x),
+        ):
+            assert np.isfinite(product(x)).all()
+            with pytest.raises(
+                sordino.errors.Unsupported,
+                match="is a Array on a GPU, and products with the transpose are by threads of this process: hand over "
+                "a copy in memory of the CPU",
+            ):
+                product(Array(x))
+
+
+def test_transposes_and_adjoints_of_complex_matrices_are_what_they_are():
+    H = sordino.hmatrix(sordino.surfaces.sphere(3, 2), kernel="helmholtz", wavenumber=2.0)
+    A, x = H @ np.eye(H.shape[0]), np.random.default_rng(9).standard_normal((H.shape[0], 2)) + 1j
+    for turned, matrix in (
+        (H.T, A.T), (H.H, A.conj().T), (H.T.T, A), (H.H.H, A), (H.T.H, A.conj()), (H.H.T, A.conj()),
+    ):  # fmt: skip
+        np.testing.assert_allclose(turned @ x, matrix @ x, rtol=1e-10)
+        np.testing.assert_allclose(turned @ x[:, 0], matrix @ x[:, 0], rtol=1e-10)
+        assert turned.shape == H.shape and turned.dtype == H.dtype

@@ -123,6 +123,34 @@ def test_statistics_and_blocks_tell_of_the_same_matrix(matrix):
     assert f"{n:,} rows" in repr(matrix)
 
 
+@pytest.mark.parametrize("distribution", ["rows", "leaves", "grid"])
+def test_ranks_share_every_row_of_every_block(matrix, distribution):
+    shares, blocks, n = matrix.shares(4, distribution), matrix.blocks, matrix.shape[0]
+    assert set(shares["owner"]) == {0, 1, 2, 3}
+    height, width = (shares[f"{side}_end"] - shares[f"{side}_begin"] for side in ("row", "column"))
+    assert height.min() > 0 and (height * width).sum() == n * n
+    assert (len(shares) > len(blocks)) == (distribution == "rows")
+    if distribution != "rows":
+        assert sorted(shares[list(blocks.dtype.names)].tolist()) == sorted(blocks.tolist())
+    middles = [np.average((shares["row_begin"] + shares["row_end"])[shares["owner"] == k]) for k in range(4)]
+    columns = [
+        np.average((shares["column_begin"] + shares["column_end"])[shares["owner"] == k]) for k in range(4)
+    ]
+    assert middles[0] < middles[2] and middles[1] < middles[3]
+    assert (columns[1] - columns[0] > n / 4) == (distribution == "grid")
+    alone = matrix.shares(1, distribution)
+    assert sorted(alone[list(blocks.dtype.names)].tolist()) == sorted(blocks.tolist())
+
+
+def test_shares_of_no_ranks_get_a_sentence(matrix):
+    with pytest.raises(sordino.BadArgument, match="ranks is a whole number, at least 1, not 0"):
+        matrix.shares(0)
+    with pytest.raises(sordino.BadArgument, match="distribution is rows, leaves or grid, not 'columns'"):
+        matrix.shares(2, "columns")
+    with pytest.raises(sordino.BadArgument, match="rows"):
+        matrix.shares(matrix.shape[0] + 1)
+
+
 def test_hacapk_s_counts_and_bytes():
     surface = sordino.surfaces.sphere(13, 20)
     rounded = SimpleNamespace(points=surface.points.round(8), triangles=surface.triangles)

@@ -33,10 +33,14 @@ _building = threading.Lock()
 
 @dataclass(frozen=True)
 class Way:
-    """A method, or, with `fallen_back`, what it goes over to: of ``gatherbicgstab`` BiCGStab on whole vectors."""
+    """A method, or, with `fallen_back`, what it goes over to: of ``gatherbicgstab`` BiCGStab on whole vectors.
+
+    With `at_once` it waits for its gathers before anything else, which ``gatherbicgstab`` can.
+    """
 
     solver: str
     fallen_back: bool = False
+    at_once: bool = False
     distribution: str = "rows"
 
 
@@ -74,7 +78,9 @@ def iteration(structure: Any, way: Way, ranks: int, machine: dict[str, Any]) -> 
     """
     with translated():
         numbers = machines.numbers(machine)
-        ledgers = structure.iterations(way.solver, way.fallen_back, ranks, numbers, way.distribution, _TIMED)
+        ledgers = structure.iterations(
+            way.solver, way.fallen_back, way.at_once, ranks, numbers, way.distribution, _TIMED
+        )
     moved: dict[str, float] = {}
     for ledger in ledgers:
         for name, count in ledger["command_bytes"].items():

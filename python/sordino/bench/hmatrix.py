@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import shlex
@@ -13,6 +14,8 @@ import numpy as np
 
 from .._charge import as_surface
 from .._hmatrix import HMatrix, hmatrix
+from .._hmatrix_memory import check_memory
+from .._memory import peak_of
 from .._solve import Solver
 from ..cli import display
 from ..cli.common import Parser, number, whole_number
@@ -64,6 +67,9 @@ def main(argv: Sequence[str]) -> int:
     how: dict[str, Any] = {"engine": given.build, "kernel": given.kernel}
     if given.wavenumber:
         how["wavenumber"] = number(given.wavenumber, "--wavenumber")
+    if given.most_rank:
+        how["most_rank"] = whole_number(given.most_rank, "--most-rank")
+    coarse = _coarse(given, how, runs is not None)
     if given.exact:
         how["probes"] = max(s.n for s in surfaces)
     cores = threads or (os.cpu_count() or 1)
@@ -72,7 +78,7 @@ def main(argv: Sequence[str]) -> int:
         for surface in surfaces
         for eps in tolerances
         for way in ways
-        for row in measure(surface, eps, way, cores, repeats, runs, iterations, how, cublas)
+        for row in measure(surface, eps, way, cores, repeats, runs, iterations, how, cublas, coarse)
     ]
     say(
         json.dumps(json_ready({"bench": "hmatrix", "measured": rows}), allow_nan=False)
@@ -94,37 +100,45 @@ def measure(
     iterations: int,
     how: dict[str, Any],
     cublas: str | None = None,
+    coarse: dict[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
     """One matrix: its statistics, core seconds for each stored value, seconds of products; the best of several.
 
     With `runs`, options of a solver, products and iterations are those of its engine; without, products are those of
     threads of this process. `how`: further words for :func:`sordino.hmatrix`, with `engine`, who builds.
-    `cublas`: which one the paper's ways take, for which a row each follows; None: they are not measured.
+    `cublas`: which one the paper's ways take, for which a row each follows; None: they are not measured. `coarse`:
+    words for a second matrix, which then preconditions the solver, and ``inner``.
     """
     by_threads = how["engine"] == "host"
+    if coarse is not None:
+        check_memory(surface.n, [{"eps": eps, **how}, coarse], how["kernel"])
     times = 1 if runs and by_threads else repeats
-    H, seconds = _built(times, lambda: hmatrix(surface, eps, threads=threads, **WAYS[way], **how))
-    facts = {**H.statistics, "seconds": seconds}
+    H, seconds, peak = _built(times, lambda: hmatrix(surface, eps, threads=threads, **WAYS[way], **how))
+    facts = {**H.statistics, "seconds": seconds, "build_peak_bytes": peak}
     values = facts["stored_bytes"] / H.dtype.itemsize
-    timed = engine_times(H, runs, repeats, iterations) if runs else host_times(H, repeats)
+    M, told = _preconditioner(surface, coarse, threads, way)
+    timed = engine_times(H, runs, repeats, iterations, M, told) if runs else host_times(H, repeats)
     ours = {
         "bench": "hmatrix", "surface": surface.name, "n": surface.n, "eps": eps, "way": way, "threads": threads,
-        "build": how["engine"], "kernel": how["kernel"], **{name: facts[name] for name in facts if name != "norm"},
+        "build": how["engine"], "kernel": how["kernel"], "most_rank": how.get("most_rank"),
+        **{name: facts[name] for name in facts if name != "norm"},
         **({"core_seconds_a_value": seconds * threads / values} if by_threads else {}), **timed,
         "product_bytes_a_second": facts["stored_bytes"] / timed["product_seconds"],
     }  # fmt: skip
     return [ours, *([] if cublas is None else _paper_ways.measure(H, ours, repeats, cublas))]
 
 
-def _built(times: int, build: Callable[[], HMatrix]) -> tuple[HMatrix, float]:
-    """The last one and the least seconds of several, of which one is held: two may be more than the memory has."""
-    H = build()
+def _built(times: int, build: Callable[[], HMatrix]) -> tuple[HMatrix, float, int | None]:
+    """The last one, the least seconds of several, of which one is held, since two may be more than the memory has, and
+    the resident memory that the first one's build takes at most, where the system tells.
+    """
+    H, peak = peak_of(build)
     seconds = [H.statistics["seconds"]]
     for _ in range(times - 1):
         del H
         H = build()
         seconds.append(H.statistics["seconds"])
-    return H, min(seconds)
+    return H, min(seconds), peak
 
 
 def host_times(H: HMatrix, repeats: int) -> dict[str, Any]:
@@ -139,10 +153,36 @@ def host_times(H: HMatrix, repeats: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def engine_times(H: HMatrix, runs: dict[str, Any], repeats: int, iterations: int) -> dict[str, Any]:
-    """Products one after the other, and what an iteration costs beyond what a solve costs once."""
+def _preconditioner(
+    surface: Surface, coarse: dict[str, Any] | None, threads: int, way: str
+) -> tuple[HMatrix | None, dict[str, Any]]:
+    """The second matrix, and what is told of it."""
+    if coarse is None:
+        return None, {}
+    words = {name: coarse[name] for name in coarse if name != "inner"}
+    M = hmatrix(surface, threads=threads, **{**WAYS[way], **words})
+    s = M.statistics
+    return M, {
+        "coarse": words["eps"], "coarse_most_rank": words.get("most_rank"), "inner": coarse["inner"],
+        "coarse_bytes": s["stored_bytes"], "coarse_mean_rank": s["mean_rank"], "coarse_seconds": s["seconds"],
+    }  # fmt: skip
+
+
+def engine_times(
+    H: HMatrix,
+    runs: dict[str, Any],
+    repeats: int,
+    iterations: int,
+    M: HMatrix | None,
+    told: dict[str, Any],
+) -> dict[str, Any]:
+    """Products one after the other, and what an iteration costs beyond what a solve costs once.
+
+    `M` preconditions it, and `told` is what a row says of that.
+    """
     b = np.random.default_rng(1).standard_normal(H.shape[0])
-    with Solver(H, maxiter=iterations, rtol=NEVER, **runs) as solver:
+    inner = {} if M is None else {"M": M, "inner": told["inner"]}
+    with Solver(H, maxiter=iterations, rtol=NEVER, **runs, **inner) as solver:
 
         def run(count: int) -> tuple[int, float]:
             solution = solver.solve(b, on_failure="return", maxiter=count)
@@ -153,8 +193,25 @@ def engine_times(H: HMatrix, runs: dict[str, Any], repeats: int, iterations: int
         held = max(solver.memory()["bytes_per_rank"])
     return {
         **runs, "iterations": iterations, "product_seconds": statistics.median(products), "iteration_seconds": seconds,
-        "held_bytes": held,
+        "held_bytes": held, **told,
     }  # fmt: skip
+
+
+def _coarse(given: argparse.Namespace, how: dict[str, Any], solves: bool) -> dict[str, Any] | None:
+    """Words for a second matrix, and the steps with it."""
+    if not given.coarse:
+        if given.coarse_rank:
+            raise BadArgument("--coarse-rank is of a second matrix: say its accuracy, --coarse, too")
+        return None
+    if not solves or given.solver != "gmres":
+        raise BadArgument(
+            "--coarse preconditions a solver that takes any preconditioner: --engine and --solver gmres"
+        )
+    words = {name: how[name] for name in how if name not in ("probes", "most_rank")}
+    words["eps"], words["inner"] = number(given.coarse, "--coarse"), whole_number(given.inner, "--inner")
+    if given.coarse_rank:
+        words["most_rank"] = whole_number(given.coarse_rank, "--coarse-rank")
+    return words
 
 
 def _bare(word: str) -> str:
@@ -178,6 +235,9 @@ def _parser() -> Parser:
         help="laplace (default), or helmholtz with --wavenumber",
     )
     parser.add_argument("--wavenumber", default="", metavar="K", help="of helmholtz, in 1/m")
+    parser.add_argument(
+        "--most-rank", default="", metavar="N", help="terms of a block, the most, whatever it misses"
+    )
     parser.add_argument("--repeats", default="3", metavar="N", help="the best of so many (default 3)")
     parser.add_argument(
         "--engine", default="", metavar="NAME", help="host or cuda: measure a solver's products there"
@@ -187,6 +247,16 @@ def _parser() -> Parser:
         "--solver", default="bicgstab", metavar="NAME", help="with --engine (default bicgstab)"
     )
     parser.add_argument("--iterations", default="20", metavar="N", help="with --engine (default 20)")
+    parser.add_argument(
+        "--coarse",
+        default="",
+        metavar="X",
+        help="accuracy of a second one, which preconditions --solver gmres",
+    )
+    parser.add_argument("--coarse-rank", default="", metavar="N", help="terms of its blocks, the most")
+    parser.add_argument(
+        "--inner", default="20", metavar="N", help="steps of BiCGStab with the second one (default 20)"
+    )
     parser.add_argument(
         "--exact",
         action="store_true",
@@ -203,13 +273,18 @@ def _core_nanoseconds(row: dict[str, Any]) -> str:
     return f"{1e9 * row['core_seconds_a_value']:.0f}" if "core_seconds_a_value" in row else ""
 
 
+def _peak(row: dict[str, Any]) -> str:
+    """Of the host's memory; not every system tells."""
+    return "" if row["build_peak_bytes"] is None else f"{row['build_peak_bytes'] / 2**20:.1f}"
+
+
 def _show(measured: Sequence[dict[str, Any]]) -> None:
     rows = [row for row in measured if row["bench"] == "hmatrix"]
     papers = [row for row in measured if row["bench"] == _paper_ways.BENCH]
     last = ("iteration [ms]",) if "iteration_seconds" in rows[0] else ("of 8 [ms]", "transposed [ms]")
     heads = (
-        "surface", "eps", "way", "low rank", "dense", "rank", "MiB", "||A - H|| / ||H||", "redone", "build [s]",
-        "core ns a value", "product [ms]", "GB/s", *last,
+        "surface", "eps", "way", "low rank", "dense", "rank", "MiB", "to build [MiB]", "||A - H|| / ||H||", "redone",
+        "build [s]", "core ns a value", "product [ms]", "GB/s", *last,
     )  # fmt: skip
     seconds = [
         k for k in ("product_of_8_seconds", "transposed_product_seconds", "iteration_seconds") if k in rows[0]
@@ -217,7 +292,8 @@ def _show(measured: Sequence[dict[str, Any]]) -> None:
     cells = [
         [
             row["surface"], f"{row['eps']:g}", row["way"], f"{row['low_rank_blocks']:,}", f"{row['dense_blocks']:,}",
-            f"{row['mean_rank']:.1f}", f"{row['stored_bytes'] / 2**20:.1f}", f"{row['compression_error']:.1e}",
+            f"{row['mean_rank']:.1f}", f"{row['stored_bytes'] / 2**20:.1f}", _peak(row),
+            f"{row['compression_error']:.1e}",
             f"{row['redone_blocks']:,}", f"{row['seconds']:.2f}", _core_nanoseconds(row),
             f"{row['product_seconds'] * 1e3:.3f}", f"{row['product_bytes_a_second'] / 1e9:,.2f}",
             *(f"{row[k] * 1e3:.3f}" for k in seconds),

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from .. import machines
-from .._charge import Charge, as_surface, charge_of, check_memory, right_hand_sides
-from .._hmatrix import HMatrix, hmatrix
+from .._charge import Charge, as_surface, charge_of, right_hand_sides
+from .._hmatrix import HMatrix, check_builds, hmatrix
 from .._solution import Solution
 from .._solve import Solver
 from ..errors import BadArgument, Interrupted
@@ -42,14 +42,14 @@ def main(argv: Sequence[str]) -> int:
     sides = right_hand_sides(surface, potential, field, given.capacitance)
     notes = _notes(surface, given)
     read = load_hmatrix(given.matrix, surface) if given.matrix else None
-    if read is None:
-        check_memory(surface.n, settings["eps"])
-    elif read.settings["kernel"] != "laplace":
+    if read is not None and read.settings["kernel"] != "laplace":
         raise BadArgument(f"{given.matrix} is of kernel {read.settings['kernel']}, and charges need laplace")
+    coarser = _coarser(settings if read is None else read.settings, settings, given)
+    check_builds(surface.n, *([settings] if read is None else []), *coarser)
     if not given.json:
         _announce(surface, settings if read is None else read.settings, notes)
     H = read if read is not None else _compressed(surface, settings, quiet=given.json)
-    coarse = _coarser(H, surface, settings, given)
+    coarse = _compressed(surface, coarser[0], quiet=given.json) if coarser else None
     outputs.keep(H)
     solution = _solved(H, coarse, sides, options, given, _problem(surface, H.statistics))
     if solution.x is None:  # another process has it
@@ -102,10 +102,16 @@ def _parser() -> Parser:
         "--no-recompress", action="store_true", help="keep the ranks that the method has found"
     )
     shape.add_argument(
+        "--most-rank",
+        metavar="N",
+        help="terms of a block, the most, whatever it misses (default: what --eps needs)",
+    )
+    shape.add_argument(
         "--coarse",
         metavar="X",
         help="accuracy of a second one, whose solutions, by --inner steps, precondition gmres",
     )
+    shape.add_argument("--coarse-rank", metavar="N", help="the same as --most-rank, of the second one")
     shape.add_argument(
         "--threads",
         metavar="N",
@@ -125,9 +131,14 @@ def _settings(given: Namespace) -> dict[str, Any]:
         "leaf": whole_number(given.leaf, "--leaf"),
         "compression": given.compression,
         "recompress": not given.no_recompress,
-        "threads": None if given.threads is None else whole_number(given.threads, "--threads"),
+        "most_rank": _asked(given.most_rank, "--most-rank"),
+        "threads": _asked(given.threads, "--threads"),
         "engine": "host" if given.engine in ("host", "model") else "auto",
     }
+
+
+def _asked(word: str | None, what: str) -> int | None:
+    return None if word is None else whole_number(word, what)
 
 
 def _potential(word: str | None, surface: Surface) -> tuple[Any, Any]:
@@ -172,6 +183,7 @@ def _announce(surface: Surface, settings: dict[str, Any], notes: list[str]) -> N
     processes.say(
         f"{surface.name}: {count(surface.n, 'triangle')}, {count(surface.conductor_count, 'conductor')}; "
         f"H-matrix by {settings['compression']} with eps {settings['eps']:g}"
+        + (f", ranks at most {settings['most_rank']}" if settings.get("most_rank") else "")
     )
     for note in notes:
         processes.say(note)
@@ -191,14 +203,15 @@ def _compressed(surface: Surface, settings: dict[str, Any], *, quiet: bool) -> H
         return hmatrix(surface, **settings, progress=tell)
 
 
-def _coarser(H: HMatrix, surface: Surface, settings: dict[str, Any], given: Namespace) -> HMatrix | None:
-    """The preconditioner's, whose clusters are those of H, perhaps from a file."""
+def _coarser(finer: dict[str, Any], settings: dict[str, Any], given: Namespace) -> list[dict[str, Any]]:
+    """Of the preconditioner's matrix, if there is one: its clusters are those of the other, perhaps of a file."""
+    most_rank = _asked(given.coarse_rank, "--coarse-rank")
+    if given.coarse is None and most_rank is not None:
+        raise BadArgument("--coarse-rank is of a second matrix: say its accuracy, --coarse, too")
     if given.coarse is None:
-        return None
-    same = {word: H.settings[word] for word in ("eta", "leaf")}
-    return _compressed(
-        surface, {**settings, **same, "eps": number(given.coarse, "--coarse")}, quiet=given.json
-    )
+        return []
+    same = {word: finer[word] for word in ("eta", "leaf")}
+    return [{**settings, **same, "eps": number(given.coarse, "--coarse"), "most_rank": most_rank}]
 
 
 def _solved(

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._charge import Charge
 from ..report import html
-from ..report.pictures import Picture, block_structure
+from ..report.pictures import Picture, block_structure, rank_map
 from ..report.surface_view import surface_view
 from ..report.tables import scrolling, table
 from ..report.words import duration, quantity
@@ -89,7 +89,7 @@ def capacitance_table(found: Charge) -> tuple[tuple[str, ...], list[tuple[str, .
 
 
 def pictures(found: Charge, upwards: str) -> list[Picture]:
-    """The charge from two sides, and the blocks."""
+    """The charge from two sides, the blocks, and of several ranks who multiplies which."""
     density = found.density.reshape(found.surface.n, -1)[:, 0]
     which = "" if found.density.ndim == 1 else " of the first right-hand side"
     caption = f"Charge density{which} in C/m², from {density.min():.3g} to {density.max():.3g}, seen from"
@@ -102,7 +102,17 @@ def pictures(found: Charge, upwards: str) -> list[Picture]:
             ("Charge, from behind", "behind", 240.0),
         )
     ]
-    return [*views, block_structure(found.H.blocks, found.surface.n)]
+    return [*views, block_structure(found.H.blocks, found.surface.n), *_rank_maps(found)]
+
+
+def _rank_maps(found: Charge) -> list[Picture]:
+    """Who multiplies which block, if there are several ranks."""
+    report = found.solution.report
+    ranks = int(report.options["ranks"]) * int(report.problem.get("processes", 1))
+    if ranks == 1:
+        return []
+    distribution = str(report.options["distribution"])
+    return [rank_map(found.H.shares(ranks, distribution), found.surface.n, ranks, distribution)]
 
 
 def sections(found: Charge) -> list[str]:

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from .. import __version__, machines
+from .._memory import available_memory
 from .._native import core
 from .._placement import default_engine, default_ranks
 from .._solve import Solver
 from .._wheels import has_nccl, nvshmem_version
 from ..errors import BadArgument
-from ..problems import available_memory, poisson
+from ..problems import poisson
 from ..report.record import json_ready
 from ..report.words import quantity
 from . import traps

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import _options, machines
+from .._memory import available_memory
 from .._native import core, translated
 from .._placement import place
 from ..errors import BadArgument
-from ..problems import available_memory
 from ..report.record import json_ready
 from ..report.trace import perfetto
 from ..report.words import count, duration, percent, quantity

@@ -6,7 +6,7 @@ Cells are numbered with x fastest, so that fields on them have the shape (nz, ny
 from __future__ import annotations
 
 from .boundary import dirichlet_faces
-from .box import available_memory, check_grid, check_shape, poisson, poisson_rows
+from .box import check_grid, check_shape, poisson, poisson_rows
 from .flow import PHASES
 from .multiphase import OPEN_TANK, PressureProblem, multiphase, pressure_steps
 from .pressure import pressure_matrix
@@ -15,7 +15,6 @@ __all__ = [
     "OPEN_TANK",
     "PHASES",
     "PressureProblem",
-    "available_memory",
     "check_grid",
     "check_shape",
     "dirichlet_faces",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 from .._matrix import CsrArrays
+from .._memory import available_memory
 from .._native import core, translated
 from ..errors import BadArgument, shown
 from .boundary import FACES, dirichlet_faces
@@ -119,15 +119,3 @@ def check_grid(nx: int, ny: int, nz: int, stencil: int, contrast: float, *, extr
             f"a {nx} x {ny} x {nz} grid needs {needed:,} bytes for its matrix and vectors, "
             f"and {available:,} bytes are available"
         )
-
-
-def available_memory() -> int | None:
-    """Bytes of memory that a program may still take on this machine, where the system tells."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as stream:
-            for line in stream:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, AttributeError):
-        return None

@@ -15,6 +15,8 @@ from . import raster, svg
 MOST_BOXES, MOST_CELLS = 150, 240
 #: Pixels of a picture of blocks in each direction, at most.
 MOST_PIXELS = 600
+#: Colours of ranks, which take turns: people tell them apart however they see them (Okabe and Ito), and one more.
+RANKS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#7F7F7F")
 SIDE, BAR = 300.0, 14.0
 TOP, LEFT, RIGHT, BOTTOM = 10.0, 62.0, 84.0, 40.0
 
@@ -116,12 +118,81 @@ def block_structure(blocks: np.ndarray, n: int) -> Picture:
     n : int
         Rows.
     """
-    size = min(n, MOST_PIXELS)
+    low_rank = blocks["rank"] >= 0
+    colours, least, most = block_colours(blocks)
+    heading = "Blocks of the matrix"
+    label = f"{heading}: {int(low_rank.sum()):,} of low rank, {int((~low_rank).sum()):,} dense"
+    content = _square(painted(blocks, colours, n), n, label)
+    content += scale(raster.SEQUENTIAL, least, most, SIDE, SIDE)
+    caption = (
+        f"{int(low_rank.sum()):,} blocks of low rank, coloured by it, from {least:g} to {most:g}; "
+        f"{int((~low_rank).sum()):,} dense blocks in red. Rows and columns are in the order of the clusters."
+    )
+    drawing = svg.drawing(LEFT + SIDE + RIGHT, TOP + SIDE + BOTTOM, content, label, "map")
+    return Picture(heading, drawing, caption)
+
+
+def block_colours(blocks: np.ndarray) -> tuple[np.ndarray, float, float]:
+    """RGBA of each block by its rank, red of dense ones, and the least and the largest rank."""
     rank = blocks["rank"].astype(float)
     low_rank = rank >= 0
     least, most = (float(rank[low_rank].min()), float(rank[low_rank].max())) if low_rank.any() else (0.0, 0.0)
     colours = raster.coloured(rank, raster.SEQUENTIAL, least, most)
     colours[~low_rank] = (207, 109, 79, 255)
+    return colours, least, most
+
+
+def rank_map(shares: np.ndarray, n: int, ranks: int, distribution: str) -> Picture:
+    """The blocks of an H-matrix in the colours of the ranks that multiply them; dense ones are darker.
+
+    Parameters
+    ----------
+    shares : structured ndarray
+        As :meth:`sordino.HMatrix.shares` has it.
+    n, ranks : int
+        Rows and ranks.
+    distribution : str
+        How they are shared, for the caption.
+    """
+    heading = "Rank map"
+    label = f"{heading}: who of {ranks:,} ranks multiplies which block, by {distribution}"
+    content = _square(painted(shares, rank_colours(shares), n), n, label)
+    for rank, colour in enumerate(RANKS[:ranks]):
+        y = TOP + 22 * rank
+        content += svg.element("rect", x=LEFT + SIDE + 12, y=y, width=BAR, height=14.0, fill=colour)
+        content += svg.text(LEFT + SIDE + 12 + BAR + 5, y + 11, str(rank))
+    held = np.bincount(shares["owner"], _values(shares), ranks)
+    caption = (
+        f"Each block in the colour of the rank that multiplies it, dense ones darker, by {distribution}: "
+        f"{held.max() / held.mean():.3g} times the mean is the most that one rank reads."
+    )
+    if distribution == "rows":
+        caption += " Blocks that ranks cut are read in part by each of them."
+    if ranks > len(RANKS):
+        caption += f" Of {ranks:,} ranks every {len(RANKS)}th has the same colour."
+    drawing = svg.drawing(LEFT + SIDE + RIGHT, TOP + SIDE + BOTTOM, content, label, "map")
+    return Picture(heading, drawing, caption)
+
+
+def _values(shares: np.ndarray) -> np.ndarray:
+    """What is read of each share: rows of u or of a dense block, and all of v."""
+    height = shares["row_end"] - shares["row_begin"]
+    width = shares["column_end"] - shares["column_begin"]
+    return np.where(shares["rank"] < 0, height * width, (height + width) * shares["rank"])
+
+
+def rank_colours(shares: np.ndarray) -> np.ndarray:
+    """RGBA of each share: its owner's colour, paler where the block is of low rank."""
+    palette = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] + [255] for colour in RANKS])
+    colours = palette[shares["owner"] % len(RANKS)]
+    pale = shares["rank"] >= 0
+    colours[pale, :3] = (colours[pale, :3] + 2 * 255) // 3
+    return colours.astype(np.uint8)
+
+
+def painted(blocks: np.ndarray, colours: np.ndarray, n: int) -> np.ndarray:
+    """RGBA of a square in which each block has its colour, and an edge where there is room."""
+    size = min(n, MOST_PIXELS)
     names = ("row_begin", "row_end", "column_begin", "column_end")
     ends = np.stack([blocks[name] * size // n for name in names], axis=1)
     ends[:, 1::2] = np.maximum(ends[:, 1::2], ends[:, ::2] + 1)  # what is smaller than a pixel is one
@@ -130,16 +201,11 @@ def block_structure(blocks: np.ndarray, n: int) -> Picture:
         image[top:bottom, left:right] = colour
         if min(bottom - top, right - left) >= 4:  # else there would be nothing but edges
             image[top, left:right, 3] = image[top:bottom, left, 3] = 120
-    heading = "Blocks of the matrix"
-    label = f"{heading}: {int(low_rank.sum()):,} of low rank, {int((~low_rank).sum()):,} dense"
-    content = framed(raster.data_uri(image), SIDE, SIDE, label, ("column", n), ("row", n), downwards=True)
-    content += scale(raster.SEQUENTIAL, least, most, SIDE, SIDE)
-    caption = (
-        f"{int(low_rank.sum()):,} blocks of low rank, coloured by it, from {least:g} to {most:g}; "
-        f"{int((~low_rank).sum()):,} dense blocks in red. Rows and columns are in the order of the clusters."
-    )
-    drawing = svg.drawing(LEFT + SIDE + RIGHT, TOP + SIDE + BOTTOM, content, label, "map")
-    return Picture(heading, drawing, caption)
+    return image
+
+
+def _square(image: np.ndarray, n: int, label: str) -> str:
+    return framed(raster.data_uri(image), SIDE, SIDE, label, ("column", n), ("row", n), downwards=True)
 
 
 def _ink(filled: np.ndarray) -> np.ndarray:

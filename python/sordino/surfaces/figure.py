@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .shapes import joined, whole
+from .shapes import check_room, joined, whole
 from .surface import Surface
 
 #: Cells of the grid from which the surface is taken, in metres: with it there are 19,664 triangles.
@@ -51,6 +51,7 @@ def figure(k: int = 1, *, potential: float = 1.0) -> Surface:
     method: about a second. A figure is 1.76 m tall.
     """
     k = whole(k, "k", 1)
+    check_room(19_664 * k * k)
     points, triangles = _one()
     pitch = (1 + _GAP) * np.ptp(points, axis=0) * (1, 1, 0)
     parts = [(points + pitch * (i, j, 0), triangles) for j in range(k) for i in range(k)]

@@ -3,6 +3,7 @@
 #include "sordino/base/error.hpp"
 #include "sordino/hmatrix/hmatrix_operator.hpp"
 #include "sordino/runtime/model/engine.hpp"
+#include "sordino/solvers/gatherbicgstab.hpp"
 #include "sordino/solvers/registry.hpp"
 
 namespace sordino {
@@ -26,6 +27,13 @@ Problem problem_of(Rank& s, const hmatrix::HMatrixOperator& A) {
           .check_every = never};
 }
 
+std::unique_ptr<Method> method_of(const MethodEntry& entry, bool at_once, const Problem& problem) {
+  using gatherbicgstab::GatherBicgstab;
+  if (!at_once) return entry.make(problem);
+  if (entry.name != GatherBicgstab::name) bad_argument("solver " + entry.name + " has no gathers that hide behind anything");
+  return std::make_unique<GatherBicgstab>(problem, true);
+}
+
 /// What a solve of so many iterations books.
 Ledger booked(Rank& s, Method& method, int iterations) {
   const Ledger before = s.ledger;
@@ -47,7 +55,7 @@ std::vector<Ledger> modelled_iterations(const hmatrix::HMatrix& matrix, const Mo
     using hmatrix::HMatrixOperator;
     const auto A = entry.replicated ? HMatrixOperator::gathered(s, matrix, partition, of.distribution)
                                     : std::make_unique<HMatrixOperator>(s, matrix, partition, of.distribution);
-    const auto made = entry.make(problem_of(s, *A));
+    const auto made = method_of(entry, of.at_once, problem_of(s, *A));
     if (of.fallen_back && !made->fall_back()) bad_argument("solver " + of.name + " has no other way to go over to");
     const Ledger few = booked(s, *made, first_few);
     ledgers[std::size_t(s.id())] = difference(booked(s, *made, first_few + iterations), few);

@@ -14,6 +14,7 @@ namespace sordino {
 struct ModelledMethod {
   std::string name = "bicgstab";
   bool fallen_back = false;  // the way that it goes over to where it leads no further: of gatherbicgstab the paper's Fig. 2(a)
+  bool at_once = false;      // of gatherbicgstab, whose gathers are then waited for before anything else: the paper's pipe1
   int ranks = 1;
   Machine machine = {};
   hmatrix::Distribution distribution = hmatrix::Distribution::rows;
@@ -21,7 +22,8 @@ struct ModelledMethod {
 
 /// [ranks]: what `iterations` book, those after the first few. The matrix's values are not read: it may be without_values().
 /// Memory: the tables of all ranks' products, and, of distributed vectors, 40 B for each row and rank while they are set up.
-/// Throws bad_argument for an unknown method or one without another way, fewer than one iteration, and more ranks than rows.
+/// Throws bad_argument for an unknown method or one without another way, gathers of another one, fewer than one iteration, and
+/// more ranks than rows.
 std::vector<Ledger> modelled_iterations(const hmatrix::HMatrix& matrix, const ModelledMethod& method, int iterations);
 
 }  // namespace sordino

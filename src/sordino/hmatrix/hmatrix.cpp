@@ -19,18 +19,6 @@ constexpr i64 few_leaves = 1 << 12;  // that one thread counts
 constexpr double least_eps = 1e-13;
 constexpr i32 most_leaf = 1 << 20, most_threads = 4096;
 
-void check(const BuildOptions& o) {
-  const double eps = o.compression.eps;
-  if (!(eps >= least_eps && eps < 1)) bad_argument("eps is below 1 and at least 1e-13: entries are no more accurate");
-  if (o.leaf > most_leaf) bad_argument("leaf is at most " + std::to_string(most_leaf));
-  if (o.threads < 0 || o.threads > most_threads)
-    bad_argument("threads is 0, for as many as there are cores, or at most " + std::to_string(most_threads));
-  if (o.compression.most_rank < 1) bad_argument("most_rank is 1 or more");
-  if (!o.gpus.empty() && o.compression.approximation != Approximation::aca_plus)
-    bad_argument("GPUs build by the compression aca+; others are for engine='host'");
-  if (o.probes < 0) bad_argument("probes is 0 or more");
-}
-
 template <class V>
 double square(const V* values, i64 n) {
   double sum = 0;
@@ -124,9 +112,21 @@ std::vector<std::shared_ptr<LeafDevice<V>>> devices_of(const GeneratorOf<V>& gen
 
 }  // namespace
 
+void require_usable(const BuildOptions& o) {
+  const double eps = o.compression.eps;
+  if (!(eps >= least_eps && eps < 1)) bad_argument("eps is below 1 and at least 1e-13: entries are no more accurate");
+  if (o.leaf > most_leaf) bad_argument("leaf is at most " + std::to_string(most_leaf));
+  if (o.threads < 0 || o.threads > most_threads)
+    bad_argument("threads is 0, for as many as there are cores, or at most " + std::to_string(most_threads));
+  if (o.compression.most_rank < 1) bad_argument("most_rank is 1 or more");
+  if (!o.gpus.empty() && o.compression.approximation != Approximation::aca_plus)
+    bad_argument("GPUs build by the compression aca+; others are for engine='host'");
+  if (o.probes < 0) bad_argument("probes is 0 or more");
+}
+
 template <class V>
 HMatrixOf<V>::HMatrixOf(const GeneratorOf<V>& generator, const BuildOptions& options, const BuildProgress& progress)
-    : tree_(generator.points(), generator.size(), (check(options), options.leaf), options.threads) {
+    : tree_(generator.points(), generator.size(), (require_usable(options), options.leaf), options.threads) {
   make_leaves(options.eta, options.leaf, options.threads);
   fill(generator, options, progress);
   count(options.threads);

@@ -22,6 +22,9 @@ struct BuildOptions {
   int probes = 32;  // rows by which the whole is compared with the generator's; 0: it is not; n or more: by all its rows
 };
 
+/// Throws bad_argument for what no matrix is built with.
+void require_usable(const BuildOptions& options);
+
 /// A leaf with its numbers, in the tree's order of rows and columns.
 template <class V>
 struct LeafOf {

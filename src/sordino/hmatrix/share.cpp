@@ -80,6 +80,19 @@ Share<V> share_of(const HMatrixOf<V>& matrix, const Partition& partition, Distri
 }
 
 template <class V>
+std::vector<OwnedRows<V>> owned_rows(const HMatrixOf<V>& matrix, const Partition& partition, Distribution how) {
+  std::vector<OwnedRows<V>> owned;
+  for (int rank = 0; rank < partition.ranks(); rank++) {
+    const i32 first = i32(partition.first_row(rank)), end = i32(partition.first_row(rank + 1));
+    for (const LeafOf<V>* l : share_of(matrix, partition, how, rank, true).leaves) {
+      const RowRange all = l->block.rows, own{std::max(all.begin, first), std::min(all.end, end)};
+      owned.push_back({l, how == Distribution::rows ? own : all, rank});
+    }
+  }
+  return owned;
+}
+
+template <class V>
 Share<V> whole(const HMatrixOf<V>& matrix) {
   return share_of(matrix, partition_at(matrix.size(), {{0}}), Distribution::rows, 0);
 }
@@ -109,6 +122,8 @@ std::vector<i64> costs_before(const HMatrixOf<V>& matrix) {
 
 template Share<double> share_of(const HMatrixOf<double>&, const Partition&, Distribution, int, bool);
 template Share<Number> share_of(const HMatrixOf<Number>&, const Partition&, Distribution, int, bool);
+template std::vector<OwnedRows<double>> owned_rows(const HMatrixOf<double>&, const Partition&, Distribution);
+template std::vector<OwnedRows<Number>> owned_rows(const HMatrixOf<Number>&, const Partition&, Distribution);
 template Share<double> whole(const HMatrixOf<double>&);
 template Share<Number> whole(const HMatrixOf<Number>&);
 template void require_countable(const Share<double>&, i64);

@@ -32,6 +32,17 @@ struct Share {
 template <class V>
 Share<V> share_of(const HMatrixOf<V>& matrix, const Partition& partition, Distribution how, int rank,
                   bool every_column = false);
+/// Rows of a leaf that a rank multiplies.
+template <class V>
+struct OwnedRows {
+  const LeafOf<V>* leaf;
+  RowRange rows;
+  int rank;
+};
+
+/// Every row of every leaf but those of rank zero once, with the rank that multiplies it. O(ranks (leaves + rows)).
+template <class V>
+std::vector<OwnedRows<V>> owned_rows(const HMatrixOf<V>& matrix, const Partition& partition, Distribution how);
 /// All of it.
 template <class V>
 Share<V> whole(const HMatrixOf<V>& matrix);

@@ -48,7 +48,8 @@ struct GatherBicgstab final : BeforeClassic {
   static constexpr const char* summary =
       "pipelined BiCGStab on replicated vectors: all-gathers hidden behind vector operations";
   static constexpr bool replicated = true, scalable = false;
-  explicit GatherBicgstab(const Problem& problem);
+  /// `at_once`: vector operations stand before products, and gathers are waited for at once; the same bits, for comparison.
+  explicit GatherBicgstab(const Problem& problem, bool at_once = false);
   using kernels = KernelList<Kernel<StepX>, Kernel<StepF>>;
 };
 

@@ -2,6 +2,7 @@
 #include "sordino/hmatrix/share.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "check.hpp"
@@ -85,6 +86,36 @@ TEST("by leaves and in a grid each leaf is one rank's, and ranks read about equa
       }
       CHECK(count == i64(H.leaves().size()));
       CHECK(i64(seen.size()) == count);
+    }
+}
+
+TEST("every row of every leaf has an owner, who is the rank that has the leaf in its share") {
+  const HMatrix H = matrix(7, 12);
+  for (Distribution how : {Distribution::rows, Distribution::leaves, Distribution::grid})
+    for (int ranks : {1, 3, 4}) {
+      NOTE("ranks = ", ranks, ", distribution ", int(how));
+      const Partition p = balance(H, ranks);
+      std::map<const Leaf*, std::vector<RowRange>> owned;
+      for (const auto& [leaf, rows, rank] : owned_rows(H, p, how)) {
+        owned[leaf].push_back(rows);
+        const auto share = share_of(H, p, how, rank);
+        CHECK(std::count(share.leaves.begin(), share.leaves.end(), leaf) == 1);
+        if (how != Distribution::rows) continue;
+        CHECK(rows.begin >= p.first_row(rank));
+        CHECK(rows.end <= p.first_row(rank + 1));
+      }
+      CHECK(owned.size() == H.leaves().size());
+      for (auto& [leaf, parts] : owned) {
+        std::sort(parts.begin(), parts.end(), [](RowRange a, RowRange b) { return a.begin < b.begin; });
+        i32 next = leaf->block.rows.begin;
+        for (RowRange part : parts) {
+          CHECK(part.begin == next);
+          CHECK(part.size() > 0);
+          next = part.end;
+        }
+        CHECK(next == leaf->block.rows.end);
+        if (how != Distribution::rows) CHECK(parts.size() == 1);
+      }
     }
 }
 
