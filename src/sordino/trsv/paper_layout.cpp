@@ -115,7 +115,8 @@ i64 Pattern::values() const {
 }
 
 Pattern pattern_of(const Supernodes& nodes, i32 most_columns) {
-  if (most_columns < 1) bad_argument("a block column has one column or more, and " + std::to_string(most_columns) + " was asked for");
+  if (most_columns < 1)
+    bad_argument("a block column has one column or more, and " + std::to_string(most_columns) + " was asked for");
   Pattern p;
   p.column = cut_columns(nodes, most_columns);
   p.begin.assign(1, 0);

@@ -1,5 +1,5 @@
-// Who has what of a supernodal triangle in paper 004 (Ding et al. 2021, sections 2 and 4): blocks that are dealt out to a grid of
-// ranks, a binary tree for each block column's broadcast and for each block row's reduction, and how much a rank must await.
+// Who has what of a supernodal triangle in paper 004 (Ding et al. 2021, sections 2 and 4): blocks that are dealt out to a grid
+// of ranks, a binary tree for each block column's broadcast and for each block row's reduction, and how much a rank must await.
 #pragma once
 #include <array>
 #include <vector>
@@ -38,8 +38,8 @@ struct Grid {
   i32 owner(i32 I, i32 K) const { return (I % rows) * columns + K % columns; }
 };
 
-/// Binary trees of ranks: those of tree t are ranks[begin[t]], ..., and the first one is its root. At place k > 0 stands a child
-/// of the one at place (k - 1) / 2.
+/// Binary trees of ranks: those of tree t are ranks[begin[t]], ..., and the first one is its root. At place k > 0 stands a
+/// child of the one at place (k - 1) / 2.
 struct Trees {
   std::vector<i64> begin;  // [trees + 1]
   std::vector<i32> ranks;

@@ -49,14 +49,14 @@ void Rank<V>::reset() {
 
 template <class V>
 void Rank<V>::begin(i32 K, const V* b, const Post<V>& post) {
-  if (owns(K)) {                                                             // l.10, 11: may_begin()
-    for (i32 k = 0; k < pattern_.width(K); k++) {                            // l.12, 004-E2: b - lsum
+  if (owns(K)) {                                   // l.10, 11: may_begin()
+    for (i32 k = 0; k < pattern_.width(K); k++) {  // l.12, 004-E2: b - lsum
       const std::size_t at = std::size_t(first(K) + k);
       x_[at] = b[factor_.order()[at]] - sums_[at];
     }
-    substitute(K);                                                           // l.13, 004-E3: into ready_x, too
-  }                                                                          // l.24 belongs here (004-E3)
-  for (i32 child : layout_.broadcasts.children(K, rank_))                    // l.16
+    substitute(K);  // l.13, 004-E3: into ready_x, too
+  }  // l.24 belongs here (004-E3)
+  for (i32 child : layout_.broadcasts.children(K, rank_))  // l.16
     if (child >= 0) post({.to = child, .index = K, .data = x(K), .count = pattern_.width(K)});
 }
 
@@ -79,9 +79,9 @@ void Rank<V>::multiply(i32 K, i64 e, std::vector<V>& product, const Post<V>& pos
   for (i32 j = 0; j < pattern_.width(K); j++, L += height)
     for (i32 i = 0; i < height; i++) product[std::size_t(i)] = product[std::size_t(i)] + L[i] * x(K)[j];
   const i32* rows = pattern_.rows.data() + pattern_.row_begin[std::size_t(e)];
-  for (i32 i = 0; i < height; i++)                                           // l.18, 004-E4: atomic
+  for (i32 i = 0; i < height; i++)  // l.18, 004-E4: atomic
     add_atomically(sums_[std::size_t(first(I) + rows[i])], product[std::size_t(i)]);
-  count_down(I, post);                                                       // l.19 - 22
+  count_down(I, post);  // l.19 - 22
 }
 
 /// 004-E4: the value that the atomic returns decides, so that one caller sends; it has seen all that others have added.
@@ -89,8 +89,8 @@ template <class V>
 void Rank<V>::count_down(i32 I, const Post<V>& post) {
   if (fmod_[std::size_t(I)].fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   const i32 place = layout_.reductions.place(I, rank_);
-  if (place == 0) return;                                                    // 004-E5: the root has no parent
-  post({.is_sum = true,                                                      // l.21, 49, 004-E5: lsum, to the child's slot
+  if (place == 0) return;  // 004-E5: the root has no parent
+  post({.is_sum = true,    // l.21, 49, 004-E5: lsum, to the child's slot
         .to = layout_.reductions.at(I, (place - 1) / 2),
         .index = 2 * I + (place - 1) % 2,
         .data = sums_.data() + first(I),
@@ -113,9 +113,9 @@ void Rank<V>::add_slot(i32 slot, i32 I) {
 
 template <class V>
 void Rank<V>::receive_sum(i32 slot, const Post<V>& post) {
-  const i32 I = slot / 2;                                                    // 004-E8
-  add_slot(slot, I);                                                         // l.38 - 46, 004-E6, E7: what has come, and no other
-  count_down(I, post);                                                       // l.48 - 50
+  const i32 I = slot / 2;  // 004-E8
+  add_slot(slot, I);       // l.38 - 46, 004-E6, E7: what has come, and no other
+  count_down(I, post);     // l.48 - 50
 }
 
 template class Rank<float>;

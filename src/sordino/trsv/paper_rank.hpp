@@ -17,8 +17,8 @@ namespace sordino::trsv::paper {
 template <class V>
 struct Message {
   bool is_sum = false;
-  i32 to = 0;           // rank
-  i32 index = 0;        // K, or the slot
+  i32 to = 0;               // rank
+  i32 index = 0;            // K, or the slot
   const V* data = nullptr;  // of the sender; it does not change until the next solve
   i32 count = 0;
 };
@@ -69,7 +69,7 @@ class Rank {
   const Layout& layout_;
   const Part& part_;
   i32 rank_;
-  std::vector<V> x_, sums_, slots_;                           // ready_x, lsum [n]; ready_lsum [2 n]
+  std::vector<V> x_, sums_, slots_;                               // ready_x, lsum [n]; ready_lsum [2 n]
   std::unique_ptr<std::atomic<i32>[]> fmod_, flag_x_, flag_sum_;  // [count], [count], [2 count]
 };
 

@@ -75,7 +75,9 @@ void HostSolve<V>::worker(i32 r) {
   for (i64 k; (k = tickets_[std::size_t(r)].fetch_add(1, std::memory_order_relaxed)) < i64(part.columns.size());) {  // 004-E11
     const i32 K = part.columns[std::size_t(k)];
     spin([&] { return rank.may_begin(K); },  // l.11, 15
-         [&] { return "block column " + std::to_string(K) + " on rank " + std::to_string(r) + " waited for its sums, or for x"; });
+         [&] {
+           return "block column " + std::to_string(K) + " on rank " + std::to_string(r) + " waited for its sums, or for x";
+         });
     rank.begin(K, b_, post_);
     for (i64 at = part.begin[std::size_t(k)]; at < part.begin[std::size_t(k) + 1]; at++)  // l.17
       rank.multiply(K, part.blocks[std::size_t(at)], product, post_);

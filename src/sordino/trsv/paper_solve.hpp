@@ -1,9 +1,9 @@
 // Paper 004's Algorithm 1 (Ding et al. 2021), as corrected, by threads of the host: L x = b.
 //
 // Each rank has some workers, which take its block columns in increasing order, and two threads for the actors of the kernel
-// WAIT. So no solve can hang, though workers spin (004-E11): of the block columns that are not done anywhere, take the first, K.
-// All sums for its row come from columns before K, which are done, and from WAIT, which waits for no worker; x(K) comes from the
-// rank that has the diagonal block, along ranks whose workers can wait for nothing but columns before K.
+// WAIT. So no solve can hang, though workers spin (004-E11): of the block columns that are not done anywhere, take the first,
+// K. All sums for its row come from columns before K, which are done, and from WAIT, which waits for no worker; x(K) comes from
+// the rank that has the diagonal block, along ranks whose workers can wait for nothing but columns before K.
 #pragma once
 #include <exception>
 #include <mutex>

@@ -12,11 +12,11 @@ namespace {
 
 using namespace sordino;
 using namespace sordino::trsv;
-using triangles::Columns;
 using paper::ClockOptions;
 using paper::ClockReport;
 using paper::Grid;
 using paper::Layout;
+using triangles::Columns;
 
 const std::vector<Grid> grids{{1, 1}, {2, 1}, {1, 2}, {2, 2}, {2, 3}, {3, 1}};
 
@@ -89,7 +89,8 @@ void check_solves(fresh::Random& random, int seeds) {
 struct Outcomes {
   int hang = 0, wrong = 0;
 };
-Outcomes outcomes(const Case<double>& one, const Layout& layout, fresh::Random& random, const paper::ReceiveSum<double>& receive) {
+Outcomes outcomes(const Case<double>& one, const Layout& layout, fresh::Random& random,
+                  const paper::ReceiveSum<double>& receive) {
   Outcomes o;
   for (int k = 0; k < 40; k++) {
     std::vector<double> x = one.nothing();
