@@ -4,6 +4,9 @@
 // diagonal block of a column to other ranks' blocks of it, and from a rank's blocks to the diagonal blocks of their rows.
 // Between nodes of one rank there are none. Levels are those of a breadth-first search from the nodes that await no message.
 #pragma once
+#include <array>
+#include <vector>
+
 #include "sordino/runtime/machine.hpp"
 #include "sordino/trsv/paper_layout.hpp"
 
@@ -33,11 +36,10 @@ struct Cluster {
   double message(i32 from, i32 to, double bytes, bool by_one_thread) const;
 };
 
-/// The paper's machine. Published: bandwidths of its memory and of thread blocks, 75 MB/s for messages of 1,024 B between
-/// nodes, that messages within a socket are on average 3.9 times as fast, and 1.2 times as fast as within a node, and that
-/// those of a thread block are 9 times as fast as those of one thread. L_g and the shape of the curves are not published: here
-/// they are a calibration, 0.2 us within a node, 1 us between nodes and half the bandwidth at 128 B, near Table 2's speed-ups
-/// on imitations.
+/// The paper's machine. Published: bandwidths of its memory and of thread blocks, 75 MB/s for messages of 1,024 B between nodes,
+/// that messages within a socket are on average 3.9 times as fast, and 1.2 times as fast as within a node, and that those of a
+/// thread block are 9 times as fast as those of one thread. L_g and the shape of the curves are not published, and assumed:
+/// 0.2 us within a node, 1 us between nodes, and half the bandwidth at 128 B.
 Cluster summit();
 /// GPUs with so many multiprocessors each, of a described machine; bounds follow from them as in the paper: 8 thread blocks are
 /// resident on each, and 2 have its bandwidth. Messages have the machine's latency and bandwidth.
@@ -82,6 +84,7 @@ Prediction predict(const Pattern& pattern, const Grid& grid, const Cluster& clus
 /// P x 1, 1 x P, or the most even grid with at least as many rows as columns and more than one of each; a prime number of
 /// GPUs has none.
 enum class Shape { column_broadcast, row_reduction, two_dimensional };
+inline constexpr std::array shape_names{"P x 1", "1 x P", "2-D"};
 Grid grid_of(Shape shape, int gpus);
 
 /// What Fig. 5 shows: predictions of each shape for 1, ..., most_gpus GPUs, where it has a grid of so many.

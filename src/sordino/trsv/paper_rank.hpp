@@ -2,7 +2,7 @@
 // and what carries its messages, decides what time it is: threads of the host (paper_solve.hpp) or a virtual clock
 // (paper_clock.hpp).
 //
-// The right-hand column has the lines of the listing. 004-E1, the order of launches, is the callers' part, as is 004-E11, the
+// Comments name the lines of the listing. 004-E1, the order of launches, is the callers' part, as is 004-E11, the
 // order in which block columns begin.
 #pragma once
 #include <atomic>
