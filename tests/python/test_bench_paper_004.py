@@ -28,7 +28,12 @@ def _made(shape: str, rows: int, columns: int, seconds: float) -> _paper_004.Pre
 
 
 def test_the_best_layout_counts_and_speedups_are_over_one_gpu():
-    run = [_made("P x 1", 1, 1, 8.0), _made("P x 1", 4, 1, 4.0), _made("1 x P", 1, 4, 16.0), _made("2-D", 2, 2, 2.0)]
+    run = [
+        _made("P x 1", 1, 1, 8.0),
+        _made("P x 1", 4, 1, 4.0),
+        _made("1 x P", 1, 4, 16.0),
+        _made("2-D", 2, 2, 2.0),
+    ]
     assert _paper_004._speedup(run, 4) == 4
     assert _paper_004._speedup(run, 4, "P x 1") == 2
     assert _paper_004._speedup(run, 4, "1 x P") == 0.5
@@ -57,7 +62,9 @@ def test_a_draw_is_a_structure_and_the_same_draw_the_same():
 
 @needs_core
 def test_the_command_prints_the_paper_beside_ours(cli):
-    code, out, err = cli("bench", "papers", "--what", "004", "--figures", "messages,fig7", "--draws", "1", "--json")
+    code, out, err = cli(
+        "bench", "papers", "--what", "004", "--figures", "messages,fig7", "--draws", "1", "--json"
+    )
     assert code == 0, err
     rows = json.loads(out)["rows"]
     li = {row["gpus"]: row for row in rows if row["figure"] == "Section 6.3" and row["matrix"] == "Li"}

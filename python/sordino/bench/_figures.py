@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-#: What was predicted of a case, an iteration or what a paper's module makes of it, once for each draw of random numbers.
+#: What was predicted of a case, an iteration or what else a paper's module makes, once for each draw of random numbers.
 Found = dict[Any, list[Any]]
 Rows = Iterator[dict[str, Any]]
 

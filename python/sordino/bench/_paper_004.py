@@ -108,7 +108,9 @@ def _fig_5(found: Found) -> Rows:
             for gpus in sorted({one["rows"] * one["columns"] for one in runs[0] if one["shape"] == shape}):
                 ours = [_speedup(run, gpus, shape) for run in runs]
                 facts = {"matrix": matrix, "gpus": gpus, "shape": shape}
-                yield row(f"Fig. 5{letter}", f"{matrix}, {gpus} GPUs, {shape}", "x", ours, None, "words", **facts)
+                yield row(
+                    f"Fig. 5{letter}", f"{matrix}, {gpus} GPUs, {shape}", "x", ours, None, "words", **facts
+                )
 
 
 def _fig_7(found: Found) -> Rows:
@@ -116,13 +118,16 @@ def _fig_7(found: Found) -> Rows:
         for gpus in (1, 2, 6, 12, 18):
             runs = [_of(run, gpus, "P x 1") for run in found[Case(matrix)]]
             for part in ("computing", "communicating"):
-                what, facts = f"{matrix}, {gpus} GPUs: {part}", {"matrix": matrix, "gpus": gpus, "quantity": part}
+                what, facts = (
+                    f"{matrix}, {gpus} GPUs: {part}",
+                    {"matrix": matrix, "gpus": gpus, "quantity": part},
+                )
                 yield row("Fig. 7", what, "ms", [1e3 * run[part] for run in runs], None, "words", **facts)
     shares = [
         max(100 * one["communicating"] / one["seconds"] for one in run if one["shape"] == "P x 1")
         for run in found[Case("Li")]
     ]
-    what = "Li: most of a time in communication"
+    what = "Li: most of its time in communication, P x 1"
     yield row("Fig. 7", what, "%", shares, LI_COMMUNICATING, "compared", matrix="Li")
 
 

@@ -36,10 +36,10 @@ struct Cluster {
   double message(i32 from, i32 to, double bytes, bool by_one_thread) const;
 };
 
-/// The paper's machine. Published: bandwidths of its memory and of thread blocks, 75 MB/s for messages of 1,024 B between nodes,
-/// that messages within a socket are on average 3.9 times as fast, and 1.2 times as fast as within a node, and that those of a
-/// thread block are 9 times as fast as those of one thread. L_g and the shape of the curves are not published, and assumed:
-/// 0.2 us within a node, 1 us between nodes, and half the bandwidth at 128 B.
+/// The paper's machine. Published: bandwidths of its memory and of thread blocks, 75 MB/s for messages of 1,024 B between
+/// nodes, that messages within a socket are on average 3.9 times as fast, and 1.2 times as fast as within a node, and that
+/// those of a thread block are 9 times as fast as those of one thread. L_g and the shape of the curves are not published, and
+/// assumed: 0.2 us within a node, 1 us between nodes, and half the bandwidth at 128 B.
 Cluster summit();
 /// GPUs with so many multiprocessors each, of a described machine; bounds follow from them as in the paper: 8 thread blocks are
 /// resident on each, and 2 have its bandwidth. Messages have the machine's latency and bandwidth.
