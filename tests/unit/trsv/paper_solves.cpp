@@ -197,6 +197,24 @@ TEST("004-E11: block columns that begin in another order than theirs starve thos
   CHECK(error_of(x, one.wanted) < 1e-11);
 }
 
+TEST("004: the virtual clock adds up what two block columns on two ranks take, one after the other") {
+  NOTE(fresh::said());
+  fresh::Random random(57);
+  const i64 w = 20;
+  const Case<double> one = Case<double>::make(triangles::scattered(random, 2 * w, 1), random, i32(w));
+  const Layout layout = lay_out(one.factor.pattern(), {2, 1});
+  REQUIRE(one.factor.pattern().count() == 2);
+  const ClockOptions options{.step_seconds = 1e-6, .lone_bandwidth = 1e9};
+  const Machine machine{.memory_bandwidth = 1e12, .link_latency_s = 3e-6, .link_bandwidth = 1e9, .put_overhead_s = 5e-7};
+  std::vector<double> x = one.nothing();
+  const ClockReport report = clock_solve(one.factor, layout, machine, options, one.b.data(), x.data());
+  const double triangle = 1e-6 + double(w * w / 2 * 8) / 1e9, block = 1e-6 + double(w * w * 8) / 1e9;
+  const double message = 5e-7 + 3e-6 + double(w * 8) / 1e9, begin = 1e-6;
+  CHECK_NEAR(report.seconds, triangle + message + begin + block + triangle, 1e-12);
+  CHECK_NEAR(report.waiting, (triangle + message) + (triangle + message + begin + block), 1e-12);  // columns 0, 1 of rank 1
+  CHECK(report.messages == 1);
+}
+
 TEST("004: supernodes of another triangle are refused") {
   NOTE(fresh::said());
   fresh::Random random(56);
