@@ -227,6 +227,24 @@ TEST("004: imitations come near to the paper's messages on critical paths, and P
   }
 }
 
+TEST("004: whatever is assumed of messages, S1 is best with 6 GPUs, and neither DG nor Li with 12, as measured") {
+  for (const char* name : {"S1", "DG", "Li"}) {
+    const Pattern p = pattern_of(imitation(name));
+    for (double half : {0.0, 1024.0})
+      for (double near : {0.0, 1e-6})
+        for (double far : {1e-6, 2e-5}) {
+          Cluster c = summit();
+          const double network = 75e6 * (1024 + half) / 1024;
+          c.socket = {near, 3.9 * network, half}, c.node = {near, 3.25 * network, half}, c.network = {far, network, half};
+          int best = 2;
+          for (int gpus : {6, 12, 18})
+            if (predict(p, {gpus, 1}, c).seconds < predict(p, {best, 1}, c).seconds) best = gpus;
+          NOTE(name, ", half ", half, ", near ", near, ", far ", far);
+          CHECK((best == 6 || (name[0] != 'S' && best == 18)));
+        }
+  }
+}
+
 TEST("004: grids of a shape, and predictions for all of them") {
   auto is = [](Grid g, int rows, int columns) { return g.rows == rows && g.columns == columns; };
   CHECK(is(grid_of(Shape::column_broadcast, 6), 6, 1));
