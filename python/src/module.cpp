@@ -19,6 +19,7 @@ void define_faults(nb::module_& m);            // faults.cpp
 void define_hmatrix(nb::module_& m);           // hmatrix.cpp
 void define_hmatrix_model(nb::module_& m);     // hmatrix_model.cpp
 void define_hmatrix_products(nb::module_& m);  // hmatrix_products.cpp
+void define_paper_trsv(nb::module_& m);        // paper_trsv.cpp
 void define_paper_ways(nb::module_& m);        // paper_ways.cpp
 void define_rows(nb::module_& m);              // rows.cpp
 void define_solver(nb::module_& m);            // solver.cpp
@@ -144,6 +145,7 @@ NB_MODULE(_core, m) {
   py::define_hmatrix(m);
   py::define_hmatrix_model(m);
   py::define_hmatrix_products(m);
+  py::define_paper_trsv(m);
   py::define_paper_ways(m);
   py::define_rows(m);
   py::define_solver(m);

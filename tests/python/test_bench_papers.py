@@ -82,7 +82,7 @@ def test_cases_are_run_once_for_each_draw_and_shared_by_figures():
 @pytest.mark.parametrize(
     ("argv", "sentence"),
     [
-        (["--what", "030"], "unknown paper '030'; known: 000, 001, 003"),
+        (["--what", "030"], "unknown paper '030'; known: 000, 001, 003, 004"),
         (["--what", "001", "--figures", "table1"], "unknown figure 'table1', did you mean 'table5'"),
         (
             ["--what", "001", "--draws", "3"],

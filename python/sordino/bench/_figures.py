@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from .. import _predict
-
-#: What was predicted of a case, once for each draw of random times.
-Found = dict[Any, list[_predict.Iteration]]
+#: What was predicted of a case, an iteration or what else a paper's module makes, once for each draw of random numbers.
+Found = dict[Any, list[Any]]
 Rows = Iterator[dict[str, Any]]
 
 

@@ -20,11 +20,16 @@ from ..cli.common import Parser, whole_number
 from ..cli.processes import say
 from ..errors import BadArgument, suggestion
 from ..report.record import json_ready
-from . import _paper_000, _paper_001, _paper_003, _records
+from . import _paper_000, _paper_001, _paper_003, _paper_004, _records
 
 SUMMARY = "tables and figures of the papers on described machines, beside what they printed"
 
-PAPERS: dict[str, ModuleType] = {"000": _paper_000, "001": _paper_001, "003": _paper_003}
+PAPERS: dict[str, ModuleType] = {
+    "000": _paper_000,
+    "001": _paper_001,
+    "003": _paper_003,
+    "004": _paper_004,
+}
 
 
 def main(argv: Sequence[str]) -> int:

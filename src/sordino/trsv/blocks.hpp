@@ -1,0 +1,67 @@
+// A triangle's supernodes, cut into blocks of columns, and where the values of a block lie.
+//
+// A solve passes sums up the tree: a block adds what its children have for the rows of its front, takes its columns' part of
+// that from b, multiplies, and has sums for its rows below, each in a slot of its own that its parent reads. So every number is
+// written once, by one writer, and sums have one order.
+//
+// A block's front is its own columns, and behind them all rows below. Of the block [D; L], with the triangle D, [D^-1; L D^-1]
+// is kept: both halves of a step are then one product, which neither waits for the other. Its rows are stored in strips of 64,
+// column by column, where the triangle ends without the columns behind it.
+#pragma once
+#include <algorithm>
+#include <vector>
+
+#include "sordino/trsv/supernodes.hpp"
+
+namespace sordino::trsv {
+
+inline constexpr i32 strip_rows = 64;
+
+struct Block {
+  i32 column = 0;  // its first
+  i32 width = 0;   // columns
+  i32 front = 0;   // rows, its columns' among them
+  i64 rows = 0;    // Blocks::rows[rows + i]: number of its front's row i
+  i64 strip = 0;   // Blocks::strips[strip + k]: where the values of strip k begin
+  i64 slot = 0;    // of its sums for rows below: height() of them, in the order of its front
+  i64 source = 0;  // Blocks::source_begin[source + i]: of the sums that its front's row i gets
+
+  i32 strips() const { return (front + strip_rows - 1) / strip_rows; }
+  i32 height() const { return front - width; }
+};
+
+/// Rows first, ..., first + rows - 1 of a front: `columns` of them are stored, each in `lead` values.
+struct Strip {
+  i32 first, rows, columns, lead;
+  i64 size() const { return i64(lead) * columns; }
+};
+
+/// Strip k of a block. Columns begin at multiples of two values, and so of 16 bytes if those are doubles.
+SORDINO_HD inline Strip strip_of(const Block& b, i32 k) {
+  const i32 first = k * strip_rows, left = b.front - first, rows = left < strip_rows ? left : strip_rows;
+  const i32 last = first + rows;
+  return {first, rows, last < b.width ? last : b.width, (rows + 1) & ~1};
+}
+
+/// Blocks are numbered so that children come before their parent, and a block's subtree is consecutive.
+struct Blocks {
+  i64 n = 0;
+  std::vector<i32> order;     // [n] column k of the blocks is column order[k] of the triangle
+  std::vector<Block> blocks;  // [count]
+  std::vector<i32> parent;    // [count] that has all its rows below in its front, or no_parent
+  std::vector<i32> first;     // [count] the first block of the subtree
+  std::vector<i32> rows;
+  std::vector<i64> strips;
+  std::vector<i64> source_begin;  // [rows of all fronts + 1]
+  std::vector<i32> sources;       // slots, of a row in the order of the children
+  i64 values = 0;                 // stored
+  i64 slots = 0;
+  i64 entries = 0;  // of the triangle, with the zeros of its supernodes
+
+  i32 count() const { return i32(blocks.size()); }
+};
+
+/// Of at most `width` columns each: a wide supernode becomes a chain. Throws bad_argument for a width < 1.
+Blocks cut(const Supernodes& nodes, i32 width);
+
+}  // namespace sordino::trsv

@@ -1,0 +1,106 @@
+#include "sordino/trsv/elimination_tree.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace sordino::trsv {
+namespace {
+
+/// The columns that each row has entries in, left of the diagonal, in increasing order.
+struct Rows {
+  std::vector<i64> begin;
+  std::vector<i32> columns;
+};
+
+Rows rows_of(const LowerPattern& A) {
+  Rows r{std::vector<i64>(std::size_t(A.n) + 1, 0), {}};
+  for (i64 j = 0; j < A.n; j++)
+    for (i64 k = A.begin[j]; k < A.begin[j + 1]; k++)
+      if (A.rows[k] > j) r.begin[std::size_t(A.rows[k]) + 1]++;
+  std::partial_sum(r.begin.begin(), r.begin.end(), r.begin.begin());
+  r.columns.resize(std::size_t(r.begin.back()));
+  std::vector<i64> next(r.begin.begin(), r.begin.end() - 1);
+  for (i64 j = 0; j < A.n; j++)
+    for (i64 k = A.begin[j]; k < A.begin[j + 1]; k++)
+      if (A.rows[k] > j) r.columns[std::size_t(next[std::size_t(A.rows[k])]++)] = i32(j);
+  return r;
+}
+
+/// The root of j's path, every node of which is then bound to it.
+i32 root_of(std::vector<i32>& bound, i32 j) {
+  i32 root = j;
+  while (bound[std::size_t(root)] != root) root = bound[std::size_t(root)];
+  while (j != root) j = std::exchange(bound[std::size_t(j)], root);
+  return root;
+}
+
+}  // namespace
+
+std::vector<i32> elimination_tree(const LowerPattern& A) {
+  const Rows rows = rows_of(A);
+  std::vector<i32> parent(std::size_t(A.n), no_parent), bound(std::size_t(A.n));
+  std::iota(bound.begin(), bound.end(), 0);
+  for (i32 i = 0; i < A.n; i++)
+    for (i64 k = rows.begin[std::size_t(i)]; k < rows.begin[std::size_t(i) + 1]; k++) {
+      const i32 root = root_of(bound, rows.columns[std::size_t(k)]);
+      if (root != i) parent[std::size_t(root)] = bound[std::size_t(root)] = i;
+    }
+  return parent;
+}
+
+std::vector<i32> postorder(const std::vector<i32>& parent) {
+  const std::size_t n = parent.size();
+  std::vector<i32> first(n, no_parent), next(n, no_parent), order, stack;
+  for (std::size_t j = n; j-- > 0;)
+    if (parent[j] != no_parent) next[j] = std::exchange(first[std::size_t(parent[j])], i32(j));
+  order.reserve(n);
+  for (std::size_t root = 0; root < n; root++) {
+    if (parent[root] != no_parent) continue;
+    stack.push_back(i32(root));
+    while (!stack.empty()) {
+      const std::size_t j = std::size_t(stack.back());
+      if (first[j] == no_parent) {
+        order.push_back(i32(j));
+        stack.pop_back();
+      } else {
+        stack.push_back(first[j]);
+        first[j] = next[std::size_t(first[j])];
+      }
+    }
+  }
+  return order;
+}
+
+// Row i of the filled pattern is a subtree with root i, whose leaves are entries of the pattern itself. A column gets one for
+// each row subtree of which it is a leaf, loses one where two leaves' paths meet, and one as its parent's child.
+std::vector<i32> column_counts(const LowerPattern& A, const std::vector<i32>& parent, const std::vector<i32>& order) {
+  const std::size_t n = std::size_t(A.n);
+  std::vector<i32> counts(n, 0), descendant(n, -1), latest(n, -1), leaf(n, -1), bound(n);
+  std::iota(bound.begin(), bound.end(), 0);
+  for (std::size_t k = 0; k < n; k++) {  // the first descendant of each column, as its place in the order
+    i32 j = order[k];
+    if (descendant[std::size_t(j)] == -1) counts[std::size_t(j)] = 1;  // a leaf of the tree
+    for (; j != no_parent && descendant[std::size_t(j)] == -1; j = parent[std::size_t(j)]) descendant[std::size_t(j)] = i32(k);
+  }
+  for (std::size_t k = 0; k < n; k++) {
+    const std::size_t j = std::size_t(order[k]);
+    if (parent[j] != no_parent) counts[std::size_t(parent[j])]--;
+    for (i64 e = A.begin[j]; e < A.begin[j + 1]; e++) {
+      const std::size_t i = std::size_t(A.rows[e]);
+      if (i <= j || descendant[j] <= latest[i]) continue;  // no leaf of row i's subtree
+      latest[i] = descendant[j];
+      counts[j]++;
+      if (leaf[i] >= 0) counts[std::size_t(root_of(bound, leaf[i]))]--;
+      leaf[i] = i32(j);
+    }
+    if (parent[j] != no_parent) bound[j] = parent[j];
+  }
+  for (std::size_t k = 0; k < n; k++) {
+    const std::size_t j = std::size_t(order[k]);
+    if (parent[j] != no_parent) counts[std::size_t(parent[j])] += counts[j];
+  }
+  return counts;
+}
+
+}  // namespace sordino::trsv

@@ -1,0 +1,170 @@
+#include "sordino/trsv/factor.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "sordino/base/error.hpp"
+#include "sordino/base/parallel.hpp"
+
+namespace sordino::trsv {
+namespace {
+
+std::string at(i64 row, i64 column) { return "(" + std::to_string(row) + ", " + std::to_string(column) + ")"; }
+
+/// Throws for column j; seen[i] is the last column that had an entry in row i.
+template <class V>
+void validate_column(const TriangleView<V>& L, i64 j, std::vector<i32>& seen) {
+  const LowerPattern& p = L.pattern;
+  bool has_pivot = L.unit;
+  for (i64 k = p.begin[j]; k < p.begin[j + 1]; k++) {
+    const i64 i = p.rows[k];
+    if (i < 0 || i >= p.n)
+      bad_argument("column " + std::to_string(j) + " of the triangle has an entry in row " + std::to_string(i) + " of " +
+                   std::to_string(p.n));
+    if (i < j) bad_argument("the matrix is not lower triangular: there is an entry at " + at(i, j));
+    if (std::exchange(seen[std::size_t(i)], i32(j)) == j) bad_argument("the triangle has two entries at " + at(i, j));
+    if (i == j && L.unit) continue;
+    const V value = L.values[k];
+    if (!is_finite(value)) bad_argument("the entry at " + at(i, j) + " of the triangle is not finite");
+    if (i != j) continue;
+    has_pivot = true;
+    if (magnitude(value) == 0) bad_argument("the pivot of row " + std::to_string(j) + " is zero");
+    if (!is_finite(reciprocal(value)))
+      bad_argument("the pivot of row " + std::to_string(j) + " is so small that its reciprocal overflows");
+  }
+  if (!has_pivot) bad_argument("the pivot of row " + std::to_string(j) + " is missing, so it is zero");
+}
+
+/// A number that no other pattern is likely to have.
+u64 print_of(const LowerPattern& p) {
+  u64 print = u64(p.n);
+  auto take = [&](u64 word) { print = (print ^ word) * 0x9e3779b97f4a7c15u, print ^= print >> 29; };
+  for (i64 j = 0; j <= p.n; j++) take(u64(p.begin[j]));
+  for (i64 k = 0; k < p.begin[p.n]; k++) take(u64(p.rows[k]));
+  return print;
+}
+
+/// to[i] += from[i] * a
+template <class V>
+void add(V a, const V* from, V* to, i64 count) {
+  for (i64 i = 0; i < count; i++) to[i] = to[i] + from[i] * a;
+}
+
+/// The lower triangle D of w columns becomes its inverse, from its last column to its first: X(j) = -X D(j) / D(j, j), with the
+/// columns of X behind j. `below` has room for w.
+template <class V>
+void invert(V* D, i64 lead, i64 w, bool unit, V* below) {
+  for (i64 j = w; j-- > 0;) {
+    V* column = D + j * lead;
+    const V pivot = unit ? V{1} : reciprocal(column[j]);
+    for (i64 k = j + 1; k < w; k++) below[k] = std::exchange(column[k], V{});
+    column[j] = pivot;
+    for (i64 k = j + 1; k < w; k++) add(V{} - below[k] * pivot, D + k * lead + k, column + k, w - k);
+  }
+}
+
+/// Rows of L become those of L X, for a lower triangle X.
+template <class V>
+void multiply(V* L, const V* X, i64 lead, i64 w, i64 rows) {
+  constexpr i64 some = 64;
+  for (i64 first = 0; first < rows; first += some) {
+    const i64 count = std::min(some, rows - first);
+    for (i64 j = 0; j < w; j++) {
+      V sums[some] = {};
+      for (i64 k = j; k < w; k++) add(X[j * lead + k], L + k * lead + first, sums, count);
+      std::copy_n(sums, count, L + j * lead + first);
+    }
+  }
+}
+
+}  // namespace
+
+template <class V>
+void validate(const TriangleView<V>& L) {
+  if (L.pattern.n < 1) bad_argument("the triangle has no rows");
+  std::vector<i32> seen(std::size_t(L.pattern.n), -1);
+  for (i64 j = 0; j < L.pattern.n; j++) validate_column(L, j, seen);
+}
+
+/// What a thread needs to fill blocks one after the other.
+template <class V>
+class Factor<V>::Filling {
+ public:
+  explicit Filling(Factor& factor) : f_(factor), row_of_(std::size_t(factor.blocks_.n)) {}
+
+  void fill(const TriangleView<V>& L, const Block& b) {
+    const i64 lead = b.front, w = b.width;
+    front_.assign(std::size_t(lead * w), V{});
+    below_.resize(std::size_t(w));
+    take(L, b);
+    invert(front_.data(), lead, w, L.unit, below_.data());
+    multiply(front_.data() + w, front_.data(), lead, w, lead - w);
+    store(b);
+  }
+
+ private:
+  void take(const TriangleView<V>& L, const Block& b) {
+    const LowerPattern& p = L.pattern;
+    for (i32 i = 0; i < b.front; i++) row_of_[std::size_t(f_.blocks_.rows[std::size_t(b.rows + i)])] = i;
+    for (i64 c = 0; c < b.width; c++) {
+      const i64 j = f_.blocks_.order[std::size_t(b.column + c)];
+      for (i64 k = p.begin[j]; k < p.begin[j + 1]; k++)
+        front_[std::size_t(c * b.front + row_of_[std::size_t(f_.place_[std::size_t(p.rows[k])])])] = L.values[k];
+    }
+  }
+
+  void store(const Block& b) {
+    for (i32 k = 0; k < b.strips(); k++) {
+      const Strip s = strip_of(b, k);
+      V* to = f_.values_.data() + f_.blocks_.strips[std::size_t(b.strip + k)];
+      for (i64 j = 0; j < s.columns; j++, to += s.lead) {
+        std::copy_n(front_.data() + j * b.front + s.first, s.rows, to);
+        std::fill(to + s.rows, to + s.lead, V{});
+      }
+    }
+  }
+
+  Factor& f_;
+  std::vector<i32> row_of_;  // [n] in the block's front
+  std::vector<V> front_, below_;
+};
+
+template <class V>
+Factor<V>::Factor(const TriangleView<V>& L, const FactorOptions& options) : unit_(L.unit), threads_(options.threads) {
+  validate(L);
+  blocks_ = cut(find_supernodes(L.pattern, options.merging), options.width);
+  print_ = print_of(L.pattern);
+  place_.resize(blocks_.order.size());
+  for (std::size_t k = 0; k < place_.size(); k++) place_[std::size_t(blocks_.order[k])] = i32(k);
+  values_ = LargeArray<V>(std::size_t(blocks_.values));
+  fill(L);
+}
+
+template <class V>
+void Factor<V>::update(const TriangleView<V>& L) {
+  validate(L);
+  if (L.unit != unit_ || print_of(L.pattern) != print_)
+    bad_argument("new values of a triangle must have its pattern, and this is another one");
+  fill(L);
+}
+
+template <class V>
+void Factor<V>::fill(const TriangleView<V>& L) {
+  std::vector<std::unique_ptr<Filling>> fillings(std::size_t(thread_count(threads_)));
+  deal_out(blocks_.count(), 1, threads_, [&](i64 begin, i64 end, int thread) {
+    auto& filling = fillings[std::size_t(thread)];
+    if (!filling) filling = std::make_unique<Filling>(*this);
+    for (i64 k = begin; k < end; k++)
+      filling->fill(L, blocks_.blocks[std::size_t(blocks_.count() - 1 - k)]);  // large ones first
+  });
+}
+
+template void validate(const TriangleView<float>&);
+template void validate(const TriangleView<double>&);
+template void validate(const TriangleView<Number>&);
+template class Factor<float>;
+template class Factor<double>;
+template class Factor<Number>;
+
+}  // namespace sordino::trsv

@@ -1,0 +1,58 @@
+// A lower triangular factor, ready to be solved with: values of its blocks, with inverted triangles.
+#pragma once
+#include "sordino/base/large_array.hpp"
+#include "sordino/trsv/blocks.hpp"
+#include "sordino/trsv/values.hpp"
+
+namespace sordino::trsv {
+
+/// A lower triangle by columns that somebody else owns. `unit`: its diagonal is 1, whatever is stored there. An upper triangle
+/// is a lower one by rows: it is given transposed, and solved with transposed.
+template <class V>
+struct TriangleView {
+  LowerPattern pattern;
+  const V* values = nullptr;  // [entries]
+  bool unit = false;
+};
+
+/// Throws bad_argument with one sentence where the arrays are no lower triangle: an entry above the diagonal, a row out of
+/// range, one that stands twice in its column, no pivot, a pivot that is zero or has no finite reciprocal, NaN or Inf. Rows and
+/// columns are named as the caller counts them, from 0.
+template <class V>
+void validate(const TriangleView<V>& L);
+
+struct FactorOptions {
+  Amalgamation merging = {};
+  i32 width = 256;  // most columns of a block, whose triangle is inverted
+  int threads = 0;  // of the setup
+};
+
+/// Memory: the values, 8 B an entry of a double, with the zeros of supernodes; and 4 B a row of each.
+template <class V>
+class Factor {
+ public:
+  /// Cost: the entries once, and width / 2 multiplications for each.
+  explicit Factor(const TriangleView<V>& L, const FactorOptions& options = {});
+  /// New values of the same pattern; nothing is allocated that was there before. What is refused leaves the old ones.
+  void update(const TriangleView<V>& L);
+
+  const Blocks& blocks() const { return blocks_; }
+  /// Strip k of block b: row i of column j is [j * lead + i].
+  const V* strip(const Block& b, i32 k) const { return values_.data() + blocks_.strips[std::size_t(b.strip + k)]; }
+  const V* values() const { return values_.data(); }
+  bool is_unit() const { return unit_; }
+  i64 bytes() const { return i64(values_.size() * sizeof(V)); }
+
+ private:
+  class Filling;
+  void fill(const TriangleView<V>& L);
+
+  Blocks blocks_;
+  LargeArray<V> values_;
+  std::vector<i32> place_;  // [n] of a column of the triangle among those of the blocks
+  u64 print_ = 0;           // of the pattern
+  bool unit_ = false;
+  int threads_ = 0;
+};
+
+}  // namespace sordino::trsv

@@ -1,0 +1,251 @@
+#include "sordino/trsv/model_solve.hpp"
+
+#include <algorithm>
+#include <queue>
+#include <random>
+#include <string>
+#include <tuple>
+
+#include "sordino/base/error.hpp"
+
+namespace sordino::trsv {
+namespace {
+
+/// What happens to numbers while time goes by; nothing, where only time is asked for.
+class Numbers {
+ public:
+  virtual ~Numbers() = default;
+  virtual void compute(i32 /*task*/) {}
+  virtual void deliver(i32 /*task*/, i32 /*rank*/) {}
+};
+
+/// `visit(first, count, is_sum)`: places of x, or of the slots, that a task of the plan writes.
+template <class Visit>
+void each_result(const Blocks& blocks, const Plan& plan, const Task& t, const Visit& visit) {
+  auto part = [&](i32 k, i32 first, i32 end) {
+    const Block& b = blocks.blocks[std::size_t(k)];
+    if (first < std::min(end, b.width)) visit(b.column + i64(first), std::min(end, b.width) - first, false);
+    const i32 below = std::max(first, b.width);
+    if (plan.direction == Direction::forward && below < end) visit(b.slot + below - b.width, end - below, true);
+  };
+  if (t.kind == Task::Kind::strips)
+    part(t.block, t.first * strip_rows, std::min(t.end * strip_rows, blocks.blocks[std::size_t(t.block)].front));
+  else if (t.kind == Task::Kind::columns)
+    part(t.block, t.first, t.end);
+  else
+    for (i32 k = t.first; k < t.end; k++) part(k, 0, blocks.blocks[std::size_t(k)].front);
+}
+
+i64 values_of(const Blocks& blocks, const Task& t) {
+  i64 values = 0;
+  auto whole = [&](const Block& b, i32 first, i32 end) {
+    for (i32 s = first; s < end; s++) values += strip_of(b, s).size();
+  };
+  const Block& b = blocks.blocks[std::size_t(t.block)];
+  if (t.kind == Task::Kind::strips) whole(b, t.first, t.end);
+  if (t.kind == Task::Kind::columns) values = i64(t.end - t.first) * b.front;
+  if (t.kind == Task::Kind::subtrees)
+    for (i32 k = t.first; k < t.end; k++) whole(blocks.blocks[std::size_t(k)], 0, blocks.blocks[std::size_t(k)].strips());
+  return values;
+}
+
+class Clock {
+ public:
+  Clock(const Blocks& blocks, const Plan& plan, i64 value_bytes, const Machine& machine, const ModelOptions& options,
+        Numbers& numbers)
+      : blocks_(blocks),
+        plan_(plan),
+        value_bytes_(value_bytes),
+        machine_(machine),
+        options_(options),
+        numbers_(numbers),
+        random_(options.seed),
+        next_(std::size_t(plan.ranks), 0),
+        idle_(std::size_t(plan.ranks), options.workers),
+        busy_(std::size_t(plan.ranks), 0),
+        taken_at_(plan.tasks.size(), -1),
+        followers_(plan.tasks.size()) {
+    for (std::size_t t = 0; t < plan.tasks.size(); t++) {
+      missing_.push_back(i32(plan.need_begin[t + 1] - plan.need_begin[t]));
+      for (i64 e = plan.need_begin[t]; e < plan.need_begin[t + 1]; e++)
+        followers_[std::size_t(plan.needs[std::size_t(e)])].push_back(i32(t));
+    }
+  }
+
+  ModelReport run() {
+    for (i32 r = 0; r < plan_.ranks; r++) take_tasks(r);
+    while (!events_.empty()) {
+      const Event e = events_.top();
+      events_.pop();
+      now_ = e.time;
+      e.rank < 0 ? end(e.task) : arrive(e.task, e.rank);
+    }
+    for (i32 t = 0; t < plan_.count(); t++)
+      if (done_ < plan_.count() && missing_[std::size_t(t)] > 0)
+        throw Error(Errc::peer_failed, "the solve hangs: task " + std::to_string(t) + " on rank " +
+                                           std::to_string(plan_.tasks[std::size_t(t)].rank) + " waits for " +
+                                           std::to_string(missing_[std::size_t(t)]) + " others that never reach it");
+    report_.seconds = now_;
+    return report_;
+  }
+
+ private:
+  struct Event {
+    double time;
+    u64 draw;        // among events of one time, at random with a seed
+    i32 task, rank;  // it ends, if the rank is -1; else its message reaches the rank
+    bool operator<(const Event& o) const { return std::tie(o.time, o.draw, o.task, o.rank) < std::tie(time, draw, task, rank); }
+  };
+
+  double delayed(double seconds) {
+    return options_.seed == 0 ? seconds : seconds * std::uniform_real_distribution<double>(1, 10)(random_);
+  }
+  void happen(double seconds, i32 task, i32 rank) {
+    events_.push({now_ + delayed(seconds), options_.seed == 0 ? 0 : random_(), task, rank});
+  }
+
+  void take_tasks(i32 r) {
+    const std::vector<i32>& queue = plan_.queues[std::size_t(r)];
+    for (; idle_[std::size_t(r)] > 0 && next_[std::size_t(r)] < i64(queue.size()); idle_[std::size_t(r)]--) {
+      const i32 t = queue[std::size_t(next_[std::size_t(r)]++)];
+      taken_at_[std::size_t(t)] = now_;
+      if (missing_[std::size_t(t)] == 0) begin(t);
+    }
+  }
+
+  void begin(i32 t) {
+    const Task& task = plan_.tasks[std::size_t(t)];
+    report_.waiting += now_ - taken_at_[std::size_t(t)];
+    const double busy = ++busy_[std::size_t(task.rank)];
+    const double bandwidth = std::min(options_.lone_bandwidth, machine_.memory_bandwidth / busy);
+    const double seconds = options_.task_seconds + double(values_of(blocks_, task) * value_bytes_) / bandwidth;
+    report_.computing += seconds;
+    happen(seconds, t, -1);
+  }
+
+  void end(i32 t) {
+    const i32 rank = plan_.tasks[std::size_t(t)].rank;
+    numbers_.compute(t);
+    done_++;
+    busy_[std::size_t(rank)]--;
+    idle_[std::size_t(rank)]++;
+    send(t);
+    come(t, rank);
+    take_tasks(rank);
+  }
+
+  void send(i32 t) {
+    if (plan_.readers[std::size_t(t)] == 0) return;
+    i64 count = 0;
+    each_result(blocks_, plan_, plan_.tasks[std::size_t(t)], [&](i64, i64 some, bool) { count += some; });
+    for (i32 r = 0; r < plan_.ranks; r++) {
+      if (!(plan_.readers[std::size_t(t)] >> r & 1)) continue;
+      const bool near = machine_.same_node(plan_.tasks[std::size_t(t)].rank, r);
+      const double bytes = double(count * value_bytes_);
+      report_.messages++;
+      report_.message_bytes += count * value_bytes_;
+      happen(machine_.put_overhead_s + (near ? machine_.link_latency_s + bytes / machine_.link_bandwidth
+                                             : machine_.internode_latency_s + bytes / machine_.internode_bandwidth),
+             t, r);
+    }
+  }
+
+  void arrive(i32 t, i32 rank) {
+    numbers_.deliver(t, rank);
+    come(t, rank);
+  }
+  void come(i32 t, i32 rank) {
+    for (i32 f : followers_[std::size_t(t)])
+      if (plan_.tasks[std::size_t(f)].rank == rank && --missing_[std::size_t(f)] == 0 && taken_at_[std::size_t(f)] >= 0)
+        begin(f);
+  }
+
+  const Blocks& blocks_;
+  const Plan& plan_;
+  i64 value_bytes_;
+  const Machine& machine_;
+  const ModelOptions& options_;
+  Numbers& numbers_;
+  std::mt19937_64 random_;
+  std::vector<i64> next_;         // [ranks] in its queue
+  std::vector<int> idle_, busy_;  // [ranks] workers
+  std::vector<double> taken_at_;  // [tasks]
+  std::vector<std::vector<i32>> followers_;
+  std::vector<i32> missing_;
+  std::priority_queue<Event> events_;
+  i32 done_ = 0;
+  double now_ = 0;
+  ModelReport report_;
+};
+
+template <class V>
+class RealNumbers final : public Numbers {
+ public:
+  RealNumbers(const Factor<V>& factor, const Plan& plan, const V* b, i64 columns, bool conjugate)
+      : blocks_(factor.blocks()),
+        plan_(plan),
+        columns_(columns),
+        steps_(factor),
+        result(std::size_t(blocks_.n * columns)),
+        ranks_(std::size_t(plan.ranks)) {
+    for (Memory& m : ranks_) {
+      m.x.assign(std::size_t(blocks_.n * columns), unknown<V>());
+      m.sums.assign(std::size_t(blocks_.slots * columns), unknown<V>());
+      m.vectors = {b, result.data(), m.x.data(), m.sums.data(), columns, conjugate};
+    }
+  }
+  void compute(i32 t) override {
+    const Task& task = plan_.tasks[std::size_t(t)];
+    steps_.compute(task, plan_.direction, ranks_[std::size_t(task.rank)].vectors);
+  }
+  void deliver(i32 t, i32 rank) override {
+    const Memory& from = ranks_[std::size_t(plan_.tasks[std::size_t(t)].rank)];
+    Memory& to = ranks_[std::size_t(rank)];
+    each_result(blocks_, plan_, plan_.tasks[std::size_t(t)], [&](i64 first, i64 count, bool is_sum) {
+      const auto& source = is_sum ? from.sums : from.x;
+      std::copy_n(source.begin() + first * columns_, count * columns_, (is_sum ? to.sums : to.x).begin() + first * columns_);
+    });
+  }
+
+ private:
+  struct Memory {
+    std::vector<V> x, sums;
+    SolveVectors<V> vectors;
+  };
+  const Blocks& blocks_;
+  const Plan& plan_;
+  i64 columns_;
+  TaskSteps<V> steps_;
+
+ public:
+  std::vector<V> result;
+
+ private:
+  std::vector<Memory> ranks_;
+};
+
+}  // namespace
+
+ModelReport model_solve(const Blocks& blocks, const Plan& plan, i64 value_bytes, const Machine& machine,
+                        const ModelOptions& options) {
+  Numbers none;
+  return Clock(blocks, plan, value_bytes, machine, options, none).run();
+}
+
+template <class V>
+ModelReport model_solve(const Factor<V>& factor, const Plan& plan, const Machine& machine, const ModelOptions& options,
+                        const V* b, V* x, i64 columns, bool conjugate) {
+  RealNumbers<V> numbers(factor, plan, b, columns, conjugate);
+  const ModelReport report = Clock(factor.blocks(), plan, i64(sizeof(V)), machine, options, numbers).run();
+  std::copy(numbers.result.begin(), numbers.result.end(), x);
+  return report;
+}
+
+template ModelReport model_solve(const Factor<float>&, const Plan&, const Machine&, const ModelOptions&, const float*, float*,
+                                 i64, bool);
+template ModelReport model_solve(const Factor<double>&, const Plan&, const Machine&, const ModelOptions&, const double*,
+                                 double*, i64, bool);
+template ModelReport model_solve(const Factor<Number>&, const Plan&, const Machine&, const ModelOptions&, const Number*,
+                                 Number*, i64, bool);
+
+}  // namespace sordino::trsv

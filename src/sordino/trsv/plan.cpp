@@ -1,0 +1,209 @@
+#include "sordino/trsv/plan.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "sordino/base/error.hpp"
+#include "sordino/trsv/plan_owners.hpp"
+#include "sordino/trsv/plan_schedule.hpp"
+
+namespace sordino::trsv {
+namespace {
+
+void validate(const PlanOptions& o) {
+  if (o.ranks < 1 || o.ranks > most_ranks)
+    bad_argument("a triangular solve has 1 to " + std::to_string(most_ranks) + " ranks, and " + std::to_string(o.ranks) +
+                 " were asked for");
+  if (o.workers < 1) bad_argument("a rank of a triangular solve has one worker or more");
+  if (o.task_bytes < 1 || o.subtree_bytes < 0) bad_argument("tasks of a triangular solve have one byte or more");
+}
+
+/// Tasks in the order of their blocks, before they are scheduled.
+class Planner {
+ public:
+  Planner(const Blocks& blocks, Direction direction, i64 value_bytes, const PlanOptions& options)
+      : blocks_(blocks), forward_(direction == Direction::forward), value_bytes_(value_bytes), options_(options) {
+    plan_.direction = direction;
+    plan_.ranks = options.ranks;
+    plan_.owner = owners_of(blocks, options.ranks);
+    sizes_ = sizes_of(blocks);
+    make_tasks();
+    find_needs();
+    find_readers();
+  }
+
+  Plan scheduled() {
+    return in_schedule(std::move(plan_), options_, [&](const Task& t) { return double(bytes_of(t)); });
+  }
+
+ private:
+  const Block& block(i32 k) const { return blocks_.blocks[std::size_t(k)]; }
+  i32 parent(i32 k) const { return blocks_.parent[std::size_t(k)]; }
+  i32 owner(i32 k) const { return plan_.owner[std::size_t(k)]; }
+
+  // --- tasks --------------------------------------------------------------------------------------------------------------
+  void make_tasks() {
+    const std::vector<i64> sums = sums_of_subtrees(blocks_, sizes_);
+    std::vector<char> of_one_rank(std::size_t(blocks_.count()), 1);
+    for (i32 k = 0; k < blocks_.count(); k++)
+      if (parent(k) != no_parent && (!of_one_rank[std::size_t(k)] || owner(k) != owner(parent(k))))
+        of_one_rank[std::size_t(parent(k))] = 0;
+    auto is_small = [&](i32 k) {
+      return of_one_rank[std::size_t(k)] && sums[std::size_t(k)] * value_bytes_ <= options_.subtree_bytes;
+    };
+    std::vector<i32> root(std::size_t(blocks_.count()), no_parent);  // of the largest small subtree around a block
+    for (i32 k = blocks_.count(); k-- > 0;) {
+      if (parent(k) != no_parent) root[std::size_t(k)] = root[std::size_t(parent(k))];
+      if (root[std::size_t(k)] == no_parent && is_small(k)) root[std::size_t(k)] = k;
+    }
+    tasks_of_.resize(std::size_t(blocks_.count()));
+    for (i32 k = 0; k < blocks_.count(); k++) {
+      if (root[std::size_t(k)] == no_parent)
+        forward_ ? add_strips(k) : add_columns(k);
+      else
+        add_to_subtrees(k, root[std::size_t(k)], sums);
+    }
+  }
+
+  /// Siblings' subtrees are one task as long as that is small.
+  void add_to_subtrees(i32 k, i32 root, const std::vector<i64>& sums) {
+    if (k == blocks_.first[std::size_t(root)]) {
+      const i64 bytes = sums[std::size_t(root)] * value_bytes_;
+      const Task* last = plan_.tasks.empty() ? nullptr : &plan_.tasks.back();
+      const bool joins = last && last->kind == Task::Kind::subtrees && last->end == k && parent(last->block) == parent(root) &&
+                         owner(last->block) == owner(root) && open_bytes_ + bytes <= options_.subtree_bytes;
+      open_bytes_ = bytes + (joins ? open_bytes_ : 0);
+      if (!joins)
+        plan_.tasks.push_back({.kind = Task::Kind::subtrees, .block = root, .first = k, .end = root + 1, .rank = owner(root)});
+      else
+        plan_.tasks.back().block = root, plan_.tasks.back().end = root + 1;
+    }
+    tasks_of_[std::size_t(k)] = {i32(plan_.tasks.size()) - 1, i32(plan_.tasks.size())};
+  }
+
+  void add(Task::Kind kind, i32 k, i32 first, i32 end) {
+    plan_.tasks.push_back({.kind = kind, .block = k, .first = first, .end = end, .rank = owner(k)});
+    tasks_of_[std::size_t(k)].end++;
+  }
+
+  void add_strips(i32 k) {
+    const Block& b = block(k);
+    tasks_of_[std::size_t(k)] = {i32(plan_.tasks.size()), i32(plan_.tasks.size())};
+    i64 bytes = 0;
+    for (i32 s = 0, first = 0; s < b.strips(); s++) {
+      bytes += strip_of(b, s).size() * value_bytes_;
+      if (bytes < options_.task_bytes && s + 1 < b.strips()) continue;
+      add(Task::Kind::strips, k, std::exchange(first, s + 1), s + 1);
+      bytes = 0;
+    }
+  }
+
+  void add_columns(i32 k) {
+    const Block& b = block(k);
+    tasks_of_[std::size_t(k)] = {i32(plan_.tasks.size()), i32(plan_.tasks.size())};
+    const i64 some = std::clamp<i64>(options_.task_bytes / (b.front * value_bytes_) / 4 * 4, 4, 64);
+    for (i32 first = 0; first < b.width; first += i32(some))
+      add(Task::Kind::columns, k, first, i32(std::min<i64>(first + some, b.width)));
+  }
+
+  i64 bytes_of(const Task& t) const {
+    i64 values = 0;
+    if (t.kind == Task::Kind::subtrees)
+      for (i32 k = t.first; k < t.end; k++) values += sizes_[std::size_t(k)];
+    if (t.kind == Task::Kind::strips)
+      for (i32 s = t.first; s < t.end; s++) values += strip_of(block(t.block), s).size();
+    if (t.kind == Task::Kind::columns) values = i64(t.end - t.first) * block(t.block).front;
+    return values * value_bytes_;
+  }
+
+  // --- needs --------------------------------------------------------------------------------------------------------------
+  void find_needs() {
+    plan_.need_begin.assign(1, 0);
+    children_.resize(std::size_t(blocks_.count()));
+    for (i32 k = 0; k < blocks_.count(); k++)
+      if (parent(k) != no_parent) children_[std::size_t(parent(k))].push_back(k);
+    for (i32 t = 0; t < i32(plan_.tasks.size()); t++) {
+      found_.clear();
+      forward_ ? need_children(plan_.tasks[std::size_t(t)]) : need_ancestors(plan_.tasks[std::size_t(t)]);
+      std::sort(found_.begin(), found_.end());
+      found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
+      plan_.needs.insert(plan_.needs.end(), found_.begin(), found_.end());
+      plan_.need_begin.push_back(i64(plan_.needs.size()));
+    }
+  }
+
+  /// The tasks with sums for its columns or for its strips' rows.
+  void need_children(const Task& t) {
+    if (t.kind == Task::Kind::subtrees) return;
+    const Block& b = block(t.block);
+    const i32 begin = t.first * strip_rows, end = std::min(t.end * strip_rows, b.front);
+    for (i32 c : children_[std::size_t(t.block)])
+      for (i32 u = tasks_of_[std::size_t(c)].begin; u < tasks_of_[std::size_t(c)].end; u++)
+        if (has_sums_for(plan_.tasks[std::size_t(u)], c, b, begin, end)) found_.push_back(u);
+  }
+
+  /// Whether task u has sums of block c for columns of its parent b, or for rows begin, ..., end - 1 of b's front.
+  bool has_sums_for(const Task& u, i32 c, const Block& b, i32 begin, i32 end) const {
+    const Block& child = block(c);
+    i32 first = child.width, last = child.front;
+    if (u.kind == Task::Kind::strips) first = std::max(first, u.first * strip_rows), last = std::min(last, u.end * strip_rows);
+    auto has = [&](i32 from, i32 to) {  // rows of b's front
+      const i32* const rows = blocks_.rows.data() + child.rows;
+      const i32* const found = std::lower_bound(rows + first, rows + last, blocks_.rows[std::size_t(b.rows + from)]);
+      return from < to && found < rows + last && *found <= blocks_.rows[std::size_t(b.rows + to - 1)];
+    };
+    return first < last && (has(0, b.width) || has(begin, end));
+  }
+
+  /// All tasks of the blocks above that have its front's rows. Of its own rank the parent's will do, which needed the others.
+  void need_ancestors(const Task& t) {
+    const i32 above = parent(t.block);
+    if (above == no_parent) return;
+    if (owner(above) == t.rank) return need_all_of(above);
+    for (i32 k = t.kind == Task::Kind::subtrees ? t.first : t.block; k <= t.block; k++) {
+      if (parent(k) != above) continue;
+      const Block& b = block(k);
+      for (i32 a = above, i = b.width; a != no_parent && i < b.front; a = parent(a)) {
+        const i32 end = block(a).column + block(a).width, before = i;
+        while (i < b.front && blocks_.rows[std::size_t(b.rows + i)] < end) i++;
+        if (i > before || a == above) need_all_of(a);
+      }
+    }
+  }
+  void need_all_of(i32 k) {
+    for (i32 u = tasks_of_[std::size_t(k)].begin; u < tasks_of_[std::size_t(k)].end; u++) found_.push_back(u);
+  }
+
+  /// Ranks whose tasks need it; for the way back also those that get it from their own parent's tasks.
+  void find_readers() {
+    plan_.readers.assign(plan_.tasks.size(), 0);
+    for (std::size_t t = 0; t < plan_.tasks.size(); t++)
+      for (i64 e = plan_.need_begin[t]; e < plan_.need_begin[t + 1]; e++)
+        plan_.readers[std::size_t(plan_.needs[std::size_t(e)])] |= u32(1) << plan_.tasks[t].rank;
+    for (std::size_t t = 0; t < plan_.tasks.size(); t++) plan_.readers[t] &= ~(u32(1) << plan_.tasks[t].rank);
+  }
+
+  struct Range {
+    i32 begin = 0, end = 0;
+  };
+  const Blocks& blocks_;
+  bool forward_;
+  i64 value_bytes_;
+  const PlanOptions& options_;
+  Plan plan_;
+  std::vector<i64> sizes_;
+  i64 open_bytes_ = 0;           // of the subtrees that the last task has
+  std::vector<Range> tasks_of_;  // [blocks]
+  std::vector<std::vector<i32>> children_;
+  std::vector<i32> found_;
+};
+
+}  // namespace
+
+Plan make_plan(const Blocks& blocks, Direction direction, i64 value_bytes, const PlanOptions& options) {
+  validate(options);
+  return Planner(blocks, direction, value_bytes, options).scheduled();
+}
+
+}  // namespace sordino::trsv

@@ -1,0 +1,66 @@
+// Who computes what of a triangular solve, in which order, and who waits for whom: one plan, which threads of the host, GPUs
+// and the model of a machine carry out alike.
+//
+// Tasks are numbered in one order that all of a plan's waits follow: a task needs only tasks with smaller numbers. A rank's
+// workers take its tasks in that order, each the next one as soon as it is free. So no solve can hang: of the tasks that are
+// not done, the one with the smallest number has all it needs, and its rank's workers wait for none behind it. Nobody waits for
+// room: every message has a place of its own.
+#pragma once
+#include <vector>
+
+#include "sordino/trsv/blocks.hpp"
+
+namespace sordino::trsv {
+
+enum class Direction {
+  forward,   // L x = b: from the leaves to the root
+  backward,  // L^T x = b, or L^H x = b: from the root to the leaves
+};
+
+/// Rows of a block's product, columns of its transposed one, or all of several subtrees that have the same parent.
+struct Task {
+  enum class Kind : i32 { strips, columns, subtrees };
+  Kind kind = Kind::subtrees;
+  i32 block = 0;           // of the strips or columns; of subtrees the last block
+  i32 first = 0, end = 0;  // strips, columns, or blocks
+  i32 rank = 0;
+};
+
+struct PlanOptions {
+  int ranks = 1;
+  int workers = 264;                // of a rank: thread blocks that a GPU has room for, or threads
+  i64 task_bytes = 128 << 10;       // of values that a task of a large block has, about
+  i64 subtree_bytes = 192 << 10;    // that subtrees of one task have at most
+  double task_seconds = 2e-6;       // that a task takes beside its bytes
+  double worker_bandwidth = 16e9;   // B/s at which a worker reads them
+  double message_seconds = 2.5e-6;  // from the end of a task to another rank that waits for it
+};
+
+struct Plan {
+  Direction direction = Direction::forward;
+  int ranks = 1;
+  std::vector<Task> tasks;
+  std::vector<i64> need_begin;           // [tasks + 1]
+  std::vector<i32> needs;                // tasks; of one in increasing order
+  std::vector<u32> readers;              // [tasks] bit r: rank r, another one, reads what the task has computed
+  std::vector<i32> owner;                // [blocks] the rank that has the block's values
+  std::vector<std::vector<i32>> queues;  // [ranks] tasks, in increasing order
+  double seconds = 0;                    // that the plan takes if tasks last as long as the options say
+
+  i32 count() const { return i32(tasks.size()); }
+};
+
+/// Bits of Plan::readers, and so the most ranks of a plan.
+inline constexpr int most_ranks = 32;
+
+/// `value_bytes`: of one value. Subtrees go to ranks as a whole, balanced by their bytes, and blocks above them one by one.
+/// Tasks with a long way behind them come first, as in a simulated run with so many workers. Cost: linear in tasks, needs and
+/// slots, up to a logarithm. Throws bad_argument for options out of range.
+Plan make_plan(const Blocks& blocks, Direction direction, i64 value_bytes, const PlanOptions& options = {});
+
+/// Throws Error with one sentence if the plan could hang or compute with what is not there: a need that does not come before
+/// its task, a number without one writer, or one that is read by a task that does not wait for its writer or by a rank that it
+/// does not reach. Cost: slots, and needs times a logarithm.
+void check_plan(const Blocks& blocks, const Plan& plan);
+
+}  // namespace sordino::trsv

@@ -1,0 +1,145 @@
+// What must hold of a plan so that no solve hangs or reads what is not there: all of it is looked at, nothing is sampled.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "sordino/base/error.hpp"
+#include "sordino/trsv/plan.hpp"
+
+namespace sordino::trsv {
+namespace {
+
+class Checker {
+ public:
+  Checker(const Blocks& blocks, const Plan& plan) : blocks_(blocks), plan_(plan) {}
+
+  void check() {
+    check_order();
+    find_writers();
+    for (i32 t = 0; t < plan_.count(); t++) {
+      if (plan_.direction == Direction::forward)
+        check_sums(t);
+      else
+        check_columns(t);
+    }
+  }
+
+ private:
+  [[noreturn]] void refuse(i32 t, const std::string& what) const {
+    throw Error(Errc::bad_argument, "task " + std::to_string(t) + " of the plan " + what);
+  }
+  const Task& task(i32 t) const { return plan_.tasks[std::size_t(t)]; }
+  const Block& block(i32 k) const { return blocks_.blocks[std::size_t(k)]; }
+
+  void check_order() const {
+    std::vector<char> queued(plan_.tasks.size(), 0);
+    for (std::size_t r = 0; r < plan_.queues.size(); r++) {
+      i32 before = -1;
+      for (i32 t : plan_.queues[r]) {
+        if (t <= before || task(t).rank != i32(r) || queued[std::size_t(t)]++) refuse(t, "stands wrongly in its rank's queue");
+        before = t;
+      }
+    }
+    for (i32 t = 0; t < plan_.count(); t++) {
+      if (!queued[std::size_t(t)]) refuse(t, "stands in no queue");
+      for (i64 e = plan_.need_begin[std::size_t(t)]; e < plan_.need_begin[std::size_t(t) + 1]; e++)
+        if (plan_.needs[std::size_t(e)] < 0 || plan_.needs[std::size_t(e)] >= t) refuse(t, "needs one that comes later");
+    }
+  }
+
+  /// `visit(block, first, end)`: rows of the front, or columns, that the task computes.
+  template <class Visit>
+  void each_part(const Task& t, const Visit& visit) const {
+    if (t.kind == Task::Kind::subtrees)
+      for (i32 k = t.first; k < t.end; k++)
+        visit(k, 0, plan_.direction == Direction::forward ? block(k).front : block(k).width);
+    else if (t.kind == Task::Kind::strips)
+      visit(t.block, t.first * strip_rows, std::min(t.end * strip_rows, block(t.block).front));
+    else
+      visit(t.block, t.first, t.end);
+  }
+
+  void write(std::vector<i32>& writer, i64 place, i32 t) const {
+    if (std::exchange(writer[std::size_t(place)], t) >= 0) refuse(t, "writes what another one has written");
+  }
+
+  void find_writers() {
+    of_column_.assign(std::size_t(blocks_.n), -1);
+    of_slot_.assign(std::size_t(blocks_.slots), -1);
+    const bool forward = plan_.direction == Direction::forward;
+    for (i32 t = 0; t < plan_.count(); t++)
+      each_part(task(t), [&](i32 k, i32 first, i32 end) {
+        const Block& b = block(k);
+        if (plan_.owner[std::size_t(k)] != task(t).rank) refuse(t, "has a block whose values another rank has");
+        for (i32 i = first; i < std::min(end, b.width); i++) write(of_column_, b.column + i, t);
+        for (i32 i = std::max(first, b.width); forward && i < end; i++) write(of_slot_, b.slot + i - b.width, t);
+      });
+    if (std::count(of_column_.begin(), of_column_.end(), -1) > 0)
+      throw Error(Errc::bad_argument, "no task of the plan computes some columns");
+    if (forward && std::count(of_slot_.begin(), of_slot_.end(), -1) > 0)
+      throw Error(Errc::bad_argument, "no task of the plan computes some sums");
+  }
+
+  bool waits_for(i32 t, i32 writer) const {
+    const auto begin = plan_.needs.begin() + plan_.need_begin[std::size_t(t)],
+               end = plan_.needs.begin() + plan_.need_begin[std::size_t(t) + 1];
+    return std::binary_search(begin, end, writer);
+  }
+  void check_read(i32 t, i32 writer) const {
+    if (writer == t) return;
+    if (!waits_for(t, writer)) refuse(t, "reads what task " + std::to_string(writer) + " computes, and does not wait for it");
+    check_reach(t, writer);
+  }
+  void check_reach(i32 t, i32 writer) const {
+    const i32 rank = task(t).rank;
+    if (task(writer).rank != rank && !(plan_.readers[std::size_t(writer)] >> rank & 1))
+      refuse(t, "reads on rank " + std::to_string(rank) + " what task " + std::to_string(writer) + " does not send there");
+  }
+
+  void check_sums(i32 t) const {
+    each_part(task(t), [&](i32 k, i32 first, i32 end) {
+      const Block& b = block(k);
+      auto check_row = [&](i32 i) {
+        for (i64 e = blocks_.source_begin[std::size_t(b.source + i)]; e < blocks_.source_begin[std::size_t(b.source + i) + 1];
+             e++)
+          check_read(t, of_slot_[std::size_t(blocks_.sources[std::size_t(e)])]);
+      };
+      for (i32 i = 0; i < b.width; i++) check_row(i);
+      for (i32 i = std::max(first, b.width); i < end; i++) check_row(i);
+    });
+  }
+
+  /// Rows below are columns of ancestors: it waits for each one's task, or for all of its parent's, on the same rank, which
+  /// have waited for it.
+  void check_columns(i32 t) const {
+    each_part(task(t), [&](i32 k, i32, i32) {
+      const i32 above = blocks_.parent[std::size_t(k)];
+      if (above == no_parent) return;
+      const bool by_parent = waits_for_all_of(t, above);
+      const Block& b = block(k);
+      for (i32 i = b.width; i < b.front; i++) {
+        const i32 writer = of_column_[std::size_t(blocks_.rows[std::size_t(b.rows + i)])];
+        if (!by_parent) check_read(t, writer);
+        check_reach(t, writer);
+      }
+    });
+  }
+  bool waits_for_all_of(i32 t, i32 above) const {
+    if (plan_.owner[std::size_t(above)] != task(t).rank) return false;
+    for (i32 j = 0; j < block(above).width; j++) {
+      const i32 writer = of_column_[std::size_t(block(above).column + j)];
+      if (writer != t && !waits_for(t, writer)) return false;
+    }
+    return true;
+  }
+
+  const Blocks& blocks_;
+  const Plan& plan_;
+  std::vector<i32> of_column_, of_slot_;  // tasks
+};
+
+}  // namespace
+
+void check_plan(const Blocks& blocks, const Plan& plan) { Checker(blocks, plan).check(); }
+
+}  // namespace sordino::trsv

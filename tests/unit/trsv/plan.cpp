@@ -1,0 +1,89 @@
+// Plans: what the checker refuses, and what the order and the model are good for.
+#include "sordino/trsv/plan.hpp"
+
+#include "check.hpp"
+#include "sordino/base/error.hpp"
+#include "sordino/trsv/model_solve.hpp"
+#include "unit/trsv/triangles.hpp"
+
+namespace {
+
+using namespace sordino;
+using namespace sordino::trsv;
+
+Blocks blocks_of(const triangles::Columns& c, i32 width = 16) { return cut(find_supernodes(c.pattern()), width); }
+
+bool is_refused(const Blocks& blocks, const Plan& plan) {
+  try {
+    check_plan(blocks, plan);
+  } catch (const Error&) {
+    return true;
+  }
+  return false;
+}
+
+constexpr PlanOptions two_ranks{.ranks = 2, .workers = 4, .task_bytes = 2000, .subtree_bytes = 2000};
+
+}  // namespace
+
+TEST("the checker finds what is taken away of needs, readers, queues and parts of tasks") {
+  const Blocks blocks = blocks_of(triangles::nested_grid(9, 9, 5));
+  for (Direction direction : {Direction::forward, Direction::backward}) {
+    const Plan good = make_plan(blocks, direction, 8, two_ranks);
+    check_plan(blocks, good);
+    int needed = 0;
+    for (std::size_t e = 0; e < good.needs.size(); e++) {  // each need is one too few somewhere
+      Plan bad = good;
+      const auto t = std::upper_bound(bad.need_begin.begin(), bad.need_begin.end(), i64(e)) - bad.need_begin.begin() - 1;
+      bad.needs.erase(bad.needs.begin() + i64(e));
+      for (std::size_t k = std::size_t(t) + 1; k < bad.need_begin.size(); k++) bad.need_begin[k]--;
+      needed += is_refused(blocks, bad);
+    }
+    CHECK(needed > int(good.needs.size()) * 3 / 4);
+    int sent = 0, read = 0;
+    for (std::size_t t = 0; t < good.tasks.size(); t++) {
+      if (good.readers[t] == 0) continue;
+      sent++;
+      Plan bad = good;
+      bad.readers[t] = 0;
+      read += is_refused(blocks, bad);
+    }
+    CHECK(sent > 0);
+    CHECK(read > sent * 9 / 10);
+    Plan bad = good;
+    std::swap(bad.queues[0][0], bad.queues[0][1]);
+    CHECK_THROWS((check_plan(blocks, bad)), Error, "stands wrongly");
+    bad = good;
+    bad.needs[0] = bad.count() - 1;
+    CHECK_THROWS((check_plan(blocks, bad)), Error, "comes later");
+    bad = good;
+    bad.tasks[0].kind == Task::Kind::subtrees ? bad.tasks[0].first++ : bad.tasks[0].end--;
+    CHECK_THROWS((check_plan(blocks, bad)), Error, "");
+  }
+}
+
+TEST("options out of range are refused") {
+  const Blocks blocks = blocks_of(triangles::grid(3, 3, 3));
+  CHECK_THROWS((make_plan(blocks, Direction::forward, 8, {.ranks = 0})), Error, "1 to 32 ranks");
+  CHECK_THROWS((make_plan(blocks, Direction::forward, 8, {.ranks = 33})), Error, "33 were asked for");
+  CHECK_THROWS((make_plan(blocks, Direction::forward, 8, {.workers = 0})), Error, "one worker or more");
+  CHECK_THROWS((cut(find_supernodes(triangles::grid(3, 3, 3).pattern()), 0)), Error, "one column or more");
+}
+
+TEST("ranks share the values evenly, subtrees stay whole, and the model says what more workers and ranks are worth") {
+  const Blocks blocks = blocks_of(triangles::nested_grid(24, 24, 12), 64);
+  double before = 1e9;
+  for (int ranks : {1, 2, 4}) {
+    PlanOptions options{.ranks = ranks, .workers = 8, .task_bytes = 8000, .subtree_bytes = 8000};
+    const Plan plan = make_plan(blocks, Direction::forward, 8, options);
+    std::vector<i64> values(std::size_t(ranks), 0);
+    for (i32 k = 0; k < blocks.count(); k++)
+      for (i32 s = 0; s < blocks.blocks[std::size_t(k)].strips(); s++)
+        values[std::size_t(plan.owner[std::size_t(k)])] += strip_of(blocks.blocks[std::size_t(k)], s).size();
+    for (i64 v : values) CHECK(double(v) > 0.5 * double(blocks.values) / ranks);
+    const ModelReport report = model_solve(blocks, plan, 8, Machine{}, {.workers = 8, .lone_bandwidth = 1e9});
+    CHECK(report.seconds < 0.8 * before);  // a worker, not the memory, is the limit
+    CHECK((report.messages > 0) == (ranks > 1));
+    before = report.seconds;
+  }
+}
