@@ -26,8 +26,8 @@ struct Block {
   i64 slot = 0;    // of its sums for rows below: height() of them, in the order of its front
   i64 source = 0;  // Blocks::source_begin[source + i]: of the sums that its front's row i gets
 
-  i32 strips() const { return (front + strip_rows - 1) / strip_rows; }
-  i32 height() const { return front - width; }
+  SORDINO_HD i32 strips() const { return (front + strip_rows - 1) / strip_rows; }
+  SORDINO_HD i32 height() const { return front - width; }
 };
 
 /// Rows first, ..., first + rows - 1 of a front: `columns` of them are stored, each in `lead` values.

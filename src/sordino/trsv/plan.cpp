@@ -50,7 +50,8 @@ class Planner {
       if (parent(k) != no_parent && (!of_one_rank[std::size_t(k)] || owner(k) != owner(parent(k))))
         of_one_rank[std::size_t(parent(k))] = 0;
     auto is_small = [&](i32 k) {
-      return of_one_rank[std::size_t(k)] && sums[std::size_t(k)] * value_bytes_ <= options_.subtree_bytes;
+      return of_one_rank[std::size_t(k)] && sums[std::size_t(k)] * value_bytes_ <= options_.subtree_bytes &&
+             k - blocks_.first[std::size_t(k)] < options_.subtree_blocks;
     };
     std::vector<i32> root(std::size_t(blocks_.count()), no_parent);  // of the largest small subtree around a block
     for (i32 k = blocks_.count(); k-- > 0;) {
@@ -72,7 +73,8 @@ class Planner {
       const i64 bytes = sums[std::size_t(root)] * value_bytes_;
       const Task* last = plan_.tasks.empty() ? nullptr : &plan_.tasks.back();
       const bool joins = last && last->kind == Task::Kind::subtrees && last->end == k && parent(last->block) == parent(root) &&
-                         owner(last->block) == owner(root) && open_bytes_ + bytes <= options_.subtree_bytes;
+                         owner(last->block) == owner(root) && open_bytes_ + bytes <= options_.subtree_bytes &&
+                         root - last->first < options_.subtree_blocks;
       open_bytes_ = bytes + (joins ? open_bytes_ : 0);
       if (!joins)
         plan_.tasks.push_back({.kind = Task::Kind::subtrees, .block = root, .first = k, .end = root + 1, .rank = owner(root)});

@@ -30,7 +30,8 @@ struct PlanOptions {
   int ranks = 1;
   int workers = 264;                // of a rank: thread blocks that a GPU has room for, or threads
   i64 task_bytes = 128 << 10;       // of values that a task of a large block has, about
-  i64 subtree_bytes = 192 << 10;    // that subtrees of one task have at most
+  i64 subtree_bytes = 192 << 10;    // that subtrees of one task have at most,
+  i32 subtree_blocks = 1024;        //   and blocks
   double task_seconds = 2e-6;       // that a task takes beside its bytes
   double worker_bandwidth = 16e9;   // B/s at which a worker reads them
   double message_seconds = 2.5e-6;  // from the end of a task to another rank that waits for it
