@@ -121,7 +121,7 @@ std::vector<double> times(const Blocks& blocks, const Plan& plan, const Words& w
   while (2 * most <= std::min<i64>(columns, 8)) most *= 2;
   const bool forward = plan.direction == Direction::forward;
   GpuSolve<double> gpu(blocks, forward ? &plan : nullptr, forward ? nullptr : &plan,
-                       {.most_columns = most, .blocks = int(words.number("blocks", 0))});
+                       {.most_columns = most, .blocks = int(words.number("blocks", 0)), .timeout = 2});
   const std::vector<double> b(std::size_t(blocks.n * columns), 1.0);
   std::vector<double> seconds = gpu.time(plan.direction, b.data(), columns, int(words.number("repeats", 15)) + 2);
   seconds.erase(seconds.begin(), seconds.begin() + 2);
@@ -156,12 +156,13 @@ int run(int argc, char** argv) {
   const Plan plan = make_plan(blocks, direction, 8, options);
   const double planned = seconds_now();
   check_plan(blocks, plan);
-  std::printf("{\"points\": %d, \"side\": %d, \"n\": %lld, \"entries\": %lld, \"stored_bytes\": %lld, \"supernodes\": %d, "
-              "\"blocks\": %d, \"tasks\": %d, \"slots\": %lld, \"modelled_seconds\": %.6g, \"structure_seconds\": %.3g, "
-              "\"plan_seconds\": %.3g",
-              points, side, static_cast<long long>(n), static_cast<long long>(blocks.entries),
-              static_cast<long long>(8 * blocks.values), nodes.count(), blocks.count(), plan.count(),
-              static_cast<long long>(blocks.slots), plan.seconds, found - begin, planned - found);
+  std::printf(
+      "{\"points\": %d, \"side\": %d, \"n\": %lld, \"entries\": %lld, \"stored_bytes\": %lld, \"supernodes\": %d, "
+      "\"blocks\": %d, \"tasks\": %d, \"slots\": %lld, \"modelled_seconds\": %.6g, \"structure_seconds\": %.3g, "
+      "\"plan_seconds\": %.3g",
+      points, side, static_cast<long long>(n), static_cast<long long>(blocks.entries),
+      static_cast<long long>(8 * blocks.values), nodes.count(), blocks.count(), plan.count(),
+      static_cast<long long>(blocks.slots), plan.seconds, found - begin, planned - found);
   for (const auto& [name, value] : words.values) std::printf(", \"%s\": \"%s\"", name.c_str(), value.c_str());
 #if SORDINO_WITH_CUDA
   const double seconds = median_of(times(blocks, plan, words));

@@ -52,7 +52,7 @@ void check_solves(const Columns& c, fresh::Random& random, int ranks) {
   const std::vector<V> values = triangles::values_of<V>(c, random);
   const Factor<V> factor({c.pattern(), values.data(), random.chance(0.3)}, {.width = i32(random.whole(1, 200))});
   const Plans plans(factor.blocks(), sizeof(V),
-                    {.ranks = ranks, .task_bytes = random.whole(1, 40000), .subtree_bytes = random.whole(0, 20000)});
+                    {.ranks = ranks, .task_bytes = random.whole(1, 40000), .subtree_bytes = random.whole(0, 40000)});
   const i64 columns = random.whole(1, 11);
   const std::vector<V> b = triangles::vector_of<V>(c.n * columns, random);
   const int most_columns = 1 << random.whole(0, 3);
@@ -103,7 +103,8 @@ TEST("a larger triangle on GPUs, new values, and two solvers that take turns [gp
   Factor<double> factor({c.pattern(), values.data()});
   for (int ranks = 1; ranks <= test::gpus(); ranks *= 2) {
     const Plans plans(factor.blocks(), 8, {.ranks = ranks});
-    GpuSolve<double> one(factor, &plans.forward, &plans.backward), two(factor, &plans.forward, &plans.backward, {.most_columns = 4});
+    GpuSolve<double> one(factor, &plans.forward, &plans.backward),
+        two(factor, &plans.forward, &plans.backward, {.most_columns = 4});
     const auto b = triangles::vector_of<double>(4 * c.n, random);
     std::vector<double> wanted(b.size()), found(b.size());
     for (int turn = 0; turn < 3; turn++) {
@@ -111,7 +112,8 @@ TEST("a larger triangle on GPUs, new values, and two solvers that take turns [gp
       factor.update({c.pattern(), values.data()});
       one.update(factor), two.update(factor);
       for (Direction direction : {Direction::forward, Direction::backward}) {
-        HostSolve<double>(factor, direction == Direction::forward ? plans.forward : plans.backward).solve(b.data(), wanted.data(), 4);
+        HostSolve<double>(factor, direction == Direction::forward ? plans.forward : plans.backward)
+            .solve(b.data(), wanted.data(), 4);
         one.solve(direction, b.data(), found.data(), 4);
         CHECK(distance(found, wanted) < 1e-11);
         two.solve(direction, b.data(), found.data(), 4);

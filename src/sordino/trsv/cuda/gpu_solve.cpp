@@ -14,7 +14,7 @@ namespace {
 
 using cuda::call;
 
-constexpr int static_shared = 8 << 10;  // bytes that the kernel has beside its dynamic memory, at the most
+constexpr int static_shared = 4 << 10;  // bytes that the kernel has beside its dynamic memory, at the most
 
 /// Of the columns that are left.
 int columns_of_pass(i64 left, int most) {
@@ -48,7 +48,8 @@ struct GpuSolve<V>::State {
       if (plan) flags[std::size_t(plan->direction)] = team.array<u32>(plan->count());
     ended = team.array<u32>(ranks);
     channel = team.signals("tasks of a triangular solve").channel;
-    tables.resize(std::size_t(ranks)), b.resize(std::size_t(ranks)), result.resize(std::size_t(ranks)), launched.resize(std::size_t(ranks));
+    tables.resize(std::size_t(ranks)), b.resize(std::size_t(ranks)), result.resize(std::size_t(ranks)),
+        launched.resize(std::size_t(ranks));
     for (int r = 0; r < ranks; r++) {
       const cuda::OnDevice on(team.device(r));
       tables[std::size_t(r)] = std::make_unique<RankTables<V>>(blocks, (forward ? forward : backward)->owner, r);
@@ -81,18 +82,22 @@ struct GpuSolve<V>::State {
   /// How the kernel is launched; as many blocks as there is room for.
   cuda::Grid grid(int rank, Direction direction, int columns) const {
     const QueueOnGpu& queue = tables[std::size_t(rank)]->queue(direction);
-    const int shared = solve_shared<V>(queue.width, queue.small_width, columns);
+    const int shared = solve_shared<V>(direction, queue.shape, columns);
     const void* kernel = reinterpret_cast<const void*>(solve_kernel<V>(direction, columns));
     int most = 0, at_once = 0, multiprocessors = 0;
     call("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, team.device(rank)));
     if (shared + static_shared > most)
-      throw Error(Errc::unsupported, "blocks of " + std::to_string(queue.width) + " columns are too wide for " + std::to_string(columns) +
-                                         " right-hand sides at once on this GPU: make them narrower");
+      throw Error(Errc::unsupported,
+                  "tasks of " + std::to_string(queue.shape.buffer_bytes) + " bytes, with up to " +
+                      std::to_string(queue.shape.operands) + " columns, are too large for " + std::to_string(columns) +
+                      " right-hand sides at once on this GPU: make blocks narrower, " + "or subtrees smaller");
     call("cudaFuncSetAttribute", cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
     call("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
          cudaOccupancyMaxActiveBlocksPerMultiprocessor(&at_once, kernel, solve_threads(), std::size_t(shared)));
     call("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, team.device(rank)));
-    return {.blocks = options.blocks > 0 ? options.blocks : at_once * multiprocessors, .threads = solve_threads(), .shared = shared};
+    return {.blocks = options.blocks > 0 ? options.blocks : at_once * multiprocessors,
+            .threads = solve_threads(),
+            .shared = shared};
   }
 
   /// Before a barrier of the ranks: kernels of all passes that a solve may have.
@@ -115,8 +120,12 @@ struct GpuSolve<V>::State {
       t.times = times.empty() ? nullptr : times[r].data();
       t.x = x, t.sums = sums, t.flags = flags[d], t.ended = ended, t.channel = channel;
       const cuda::Grid& g = launched[r].grids[d][std::countr_zero(unsigned(some))];
-      const SolvePass<V> pass{.b = b[r].data() + first, .result = result[r].data() + first, .stride = columns, .epoch = ++epoch,
-                              .first_ticket = launched[r].tickets[d], .conjugate = conjugate};
+      const SolvePass<V> pass{.b = b[r].data() + first,
+                              .result = result[r].data() + first,
+                              .stride = columns,
+                              .epoch = ++epoch,
+                              .first_ticket = launched[r].tickets[d],
+                              .conjugate = conjugate};
       rank.launch(g, solve_kernel<V>(direction, some), rank.team(), t, pass);
       launched[r].tickets[d] += u32(t.count + g.blocks);
       first += some;
@@ -143,7 +152,7 @@ struct GpuSolve<V>::State {
   i32 channel = 0;
   u32 epochs = 0;  // passes so far
   struct Launched {
-    u32 tickets[2] = {};       // that all passes so far have taken
+    u32 tickets[2] = {};          // that all passes so far have taken
     cuda::Grid grids[2][4] = {};  // for passes of 1, 2, 4, 8 columns
   };
   std::vector<Launched> launched;
@@ -256,7 +265,8 @@ std::vector<TaskTimes> GpuSolve<V>::trace(Direction direction, const V* b) {
   std::vector<TaskTimes> of_rank(all.size());
   for (int r = 0; r < s.ranks; r++) {
     const cuda::OnDevice on(s.team.device(r));
-    call("cudaMemcpy", cudaMemcpy(of_rank.data(), s.times[std::size_t(r)].data(), all.size() * sizeof(TaskTimes), cudaMemcpyDeviceToHost));
+    call("cudaMemcpy",
+         cudaMemcpy(of_rank.data(), s.times[std::size_t(r)].data(), all.size() * sizeof(TaskTimes), cudaMemcpyDeviceToHost));
     for (i32 t : s.plan(direction).queues[std::size_t(r)]) all[std::size_t(t)] = of_rank[std::size_t(t)];
   }
   s.times.clear();

@@ -1,4 +1,5 @@
-// A plan carried out by GPUs of this process: one kernel a rank, which takes the rank's tasks, and memory that all of them reach.
+// A plan carried out by GPUs of this process: one kernel a rank, which takes the rank's tasks, and memory that all of them
+// reach.
 #pragma once
 #include <memory>
 #include <vector>

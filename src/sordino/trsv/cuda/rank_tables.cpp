@@ -3,27 +3,41 @@
 #include <algorithm>
 #include <string>
 
-#include "sordino/trsv/cuda/solve_kernel.hpp"
+#include "sordino/trsv/cuda/subtree_program.hpp"
 #include "sordino/trsv/plan_owners.hpp"
 
 namespace sordino::trsv {
+namespace {
+
+std::vector<RowSources> row_sources_of(const Blocks& blocks) {
+  std::vector<RowSources> all(blocks.source_begin.size() - 1);
+  for (std::size_t row = 0; row < all.size(); row++) {
+    const i64 begin = blocks.source_begin[row], count = blocks.source_begin[row + 1] - begin;
+    RowSources& r = all[row];
+    r.count = i32(count);
+    if (count > 0) r.first = blocks.sources[std::size_t(begin)];
+    if (count > 1) r.second = blocks.sources[std::size_t(begin) + 1];
+    r.more = i32(begin) + 2;
+  }
+  return all;
+}
+
+}  // namespace
 
 template <class V>
 RankTables<V>::RankTables(const Blocks& blocks, const std::vector<i32>& owner, int rank)
     : rank_(rank),
       blocks_(blocks.blocks),
+      row_sources_(row_sources_of(blocks)),
       parent_(blocks.parent),
       rows_(blocks.rows),
-      source_begin_(std::vector<i32>(blocks.source_begin.begin(), blocks.source_begin.end())),
       sources_(blocks.sources),
       order_(blocks.order) {
   const std::vector<i64> sizes = sizes_of(blocks);
-  std::vector<i32> children(std::size_t(blocks.count()), 0);
   std::vector<i64> strips(blocks.strips.size(), 0);
   first_value_.assign(std::size_t(blocks.count()), 0);
   i64 values = 0;
   for (i32 k = 0; k < blocks.count(); k++) {
-    if (const i32 above = blocks.parent[std::size_t(k)]; above != no_parent) children[std::size_t(above)]++;
     if (owner[std::size_t(k)] != rank) continue;
     const Block& b = blocks.blocks[std::size_t(k)];
     for (i32 s = 0; s < b.strips(); s++)
@@ -32,45 +46,64 @@ RankTables<V>::RankTables(const Blocks& blocks, const std::vector<i32>& owner, i
     first_value_[std::size_t(k)] = values;
     values += sizes[std::size_t(k)];
   }
-  children_ = OnGpu<i32>(children);
   strips_ = OnGpu<i64>(strips);
   values_ = OnGpu<V>(values);
 }
 
 template <class V>
+void RankTables<V>::let_be_copied(const Blocks& blocks, const Task& t, QueuedTask& q, std::vector<i32>& programs,
+                                  SolveShape& shape) const {
+  const Block& b = q.block;
+  i64 count = 0;
+  if (t.kind == Task::Kind::strips) {
+    q.values = first_value_[std::size_t(t.block)] + blocks.strips[std::size_t(b.strip + t.first)] -
+               blocks.strips[std::size_t(b.strip)];
+    for (i32 s = t.first; s < t.end; s++) count += strip_of(b, s).size();
+    shape.operands = std::max(shape.operands, b.width);
+    shape.products = std::max(shape.products, (t.end - t.first) * b.strip_rows);
+  } else {
+    if (t.end - t.first > most_blocks_of_subtrees())
+      bad_argument("a task of a plan for GPUs has up to " + std::to_string(most_blocks_of_subtrees()) +
+                   " small blocks, and one has " + std::to_string(t.end - t.first) +
+                   ": PlanOptions::subtree_blocks bounds them");
+    const SubtreeProgram program = subtree_program(blocks, t.first, t.end);
+    q.values = first_value_[std::size_t(t.first)];
+    for (i32 k = t.first; k < t.end; k++)
+      for (i32 s = 0; s < blocks.blocks[std::size_t(k)].strips(); s++)
+        count += strip_of(blocks.blocks[std::size_t(k)], s).size();
+    q.program = i64(programs.size());
+    q.program_bytes = i32(program.words.size() * sizeof(i32));
+    q.columns = program.columns;
+    programs.insert(programs.end(), program.words.begin(), program.words.end());
+    shape.operands = std::max(shape.operands, program.columns);
+    shape.products = std::max(shape.products, program.columns + program.slots);
+  }
+  q.value_bytes = i32(count * i64(sizeof(V)));
+  shape.buffer_bytes = std::max(shape.buffer_bytes, (q.value_bytes + q.program_bytes + 127) / 128 * 128);
+}
+
+template <class V>
 void RankTables<V>::add(const Blocks& blocks, const Plan& plan) {
-  const std::vector<i64> sizes = sizes_of(blocks);
   std::vector<QueuedTask> tasks;
-  std::vector<i32> needs;
+  std::vector<i32> needs, programs;
   QueueOnGpu& queue = queues_[std::size_t(plan.direction)];
   for (i32 id : plan.queues[std::size_t(rank_)]) {
     const Task& t = plan.tasks[std::size_t(id)];
-    const Block& b = blocks.blocks[std::size_t(t.block)];
-    QueuedTask q{.kind = t.kind, .block = t.block, .first = t.first, .end = t.end, .id = id,
-                 .readers = plan.readers[std::size_t(id)], .need = i32(needs.size()), .needs = 0, .values = 0, .value_bytes = 0};
-    i64 count = 0;
-    if (t.kind == Task::Kind::strips) {
-      q.values = first_value_[std::size_t(t.block)] + blocks.strips[std::size_t(b.strip + t.first)] - blocks.strips[std::size_t(b.strip)];
-      for (i32 s = t.first; s < t.end; s++) count += strip_of(b, s).size();
-    } else if (t.kind == Task::Kind::subtrees) {
-      if (t.end - t.first > most_blocks_of_subtrees())
-        bad_argument("a task of a plan for GPUs has up to " + std::to_string(most_blocks_of_subtrees()) + " small blocks, and one has " +
-                     std::to_string(t.end - t.first) + ": PlanOptions::subtree_blocks bounds them");
-      q.values = first_value_[std::size_t(t.first)];
-      for (i32 k = t.first; k < t.end; k++) {
-        count += sizes[std::size_t(k)];
-        queue.small_width = std::max(queue.small_width, blocks.blocks[std::size_t(k)].width);
-      }
-    }
-    q.value_bytes = count * i64(sizeof(V));
-    queue.width = std::max(queue.width, b.width);
-    needs.insert(needs.end(), plan.needs.begin() + plan.need_begin[std::size_t(id)], plan.needs.begin() + plan.need_begin[std::size_t(id) + 1]);
-    q.needs = i32(needs.size()) - q.need;
+    QueuedTask q;
+    q.kind = t.kind, q.first = t.first, q.end = t.end, q.id = id;
+    q.readers = plan.readers[std::size_t(id)];
+    q.block = blocks.blocks[std::size_t(t.kind == Task::Kind::subtrees ? t.first : t.block)];
+    const auto begin = plan.needs.begin() + plan.need_begin[std::size_t(id)],
+               end = plan.needs.begin() + plan.need_begin[std::size_t(id) + 1];
+    q.need = i32(needs.size()), q.needs = i32(end - begin);
+    needs.insert(needs.end(), begin, end);
+    if (plan.direction == Direction::forward) let_be_copied(blocks, t, q, programs, queue.shape);
     tasks.push_back(q);
   }
   queue.count = i32(tasks.size());
   queue.tasks = OnGpu<QueuedTask>(tasks);
   queue.needs = OnGpu<i32>(needs);
+  queue.programs = OnGpu<i32>(programs);
   queue.counters = OnGpu<u32>(std::vector<u32>(64, 0));  // a line for each
 }
 
@@ -108,18 +141,18 @@ SolveTables<V> RankTables<V>::tables(Direction direction) const {
   SolveTables<V> t;
   t.tasks = queue.tasks.data(), t.needs = queue.needs.data();
   t.tickets = queue.counters.data(), t.leaving = queue.counters.data() + 32;
-  t.count = queue.count, t.width = queue.width, t.small_width = queue.small_width;
-  t.blocks = blocks_.data(), t.parent = parent_.data(), t.children = children_.data();
-  t.strips = strips_.data(), t.rows = rows_.data(), t.order = order_.data();
-  t.source_begin = source_begin_.data(), t.sources = sources_.data(), t.values = values_.data();
+  t.programs = queue.programs.data();
+  t.count = queue.count, t.buffer_bytes = queue.shape.buffer_bytes, t.operands = queue.shape.operands;
+  t.blocks = blocks_.data(), t.parent = parent_.data(), t.strips = strips_.data(), t.rows = rows_.data();
+  t.order = order_.data(), t.row_sources = row_sources_.data(), t.sources = sources_.data(), t.values = values_.data();
   return t;
 }
 
 template <class V>
 i64 RankTables<V>::table_bytes() const {
-  i64 bytes = blocks_.bytes() + parent_.bytes() + children_.bytes() + strips_.bytes() + rows_.bytes() + source_begin_.bytes() +
-              sources_.bytes() + order_.bytes();
-  for (const QueueOnGpu& q : queues_) bytes += q.tasks.bytes() + q.needs.bytes() + q.counters.bytes();
+  i64 bytes = blocks_.bytes() + parent_.bytes() + strips_.bytes() + rows_.bytes() + row_sources_.bytes() + sources_.bytes() +
+              order_.bytes();
+  for (const QueueOnGpu& q : queues_) bytes += q.tasks.bytes() + q.needs.bytes() + q.programs.bytes() + q.counters.bytes();
   return bytes;
 }
 

@@ -4,7 +4,7 @@
 
 #include "sordino/runtime/cuda/call.hpp"
 #include "sordino/trsv/cuda/gpu_solve.hpp"
-#include "sordino/trsv/cuda/solve_tables.hpp"
+#include "sordino/trsv/cuda/solve_kernel.hpp"
 
 namespace sordino::trsv {
 
@@ -18,8 +18,8 @@ class OnGpu {
     const cudaError_t e = cudaMalloc(&p, std::size_t(bytes()) + 16);
     if (e == cudaErrorMemoryAllocation) {
       cudaGetLastError();
-      throw Error(Errc::unsupported, "a GPU has too little memory for its part of a triangular factor: " + std::to_string(bytes()) +
-                                         " bytes more are needed");
+      throw Error(Errc::unsupported, "a GPU has too little memory for its part of a triangular factor: " +
+                                         std::to_string(bytes()) + " bytes more are needed");
     }
     cuda::call("cudaMalloc", e);
     data_.reset(static_cast<T*>(p));
@@ -27,7 +27,8 @@ class OnGpu {
   explicit OnGpu(const std::vector<T>& from) : OnGpu(i64(from.size())) { put(from.data(), 0, count_); }
   void put(const T* from, i64 first, i64 count) {
     if (count == 0) return;
-    cuda::call("cudaMemcpyAsync", cudaMemcpyAsync(data() + first, from, std::size_t(count) * sizeof(T), cudaMemcpyHostToDevice, nullptr));
+    cuda::call("cudaMemcpyAsync",
+               cudaMemcpyAsync(data() + first, from, std::size_t(count) * sizeof(T), cudaMemcpyHostToDevice, nullptr));
     cuda::call("cudaStreamSynchronize", cudaStreamSynchronize(nullptr));
   }
   T* data() const { return data_.get(); }
@@ -45,9 +46,10 @@ class OnGpu {
 /// Of one plan.
 struct QueueOnGpu {
   OnGpu<QueuedTask> tasks;
-  OnGpu<i32> needs;
+  OnGpu<i32> needs, programs;
   OnGpu<u32> counters;  // tickets, blocks that have ended
-  i32 count = 0, width = 0, small_width = 0;
+  i32 count = 0;
+  SolveShape shape;
 };
 
 template <class V>
@@ -66,13 +68,17 @@ class RankTables {
   i64 table_bytes() const;
 
  private:
+  /// What is copied to the thread block that takes a task on the way forward.
+  void let_be_copied(const Blocks& blocks, const Task& t, QueuedTask& q, std::vector<i32>& programs, SolveShape& shape) const;
+
   int rank_;
   std::vector<i32> own_;          // blocks
   std::vector<i64> first_value_;  // [blocks] place of an own block's among own values
   OnGpu<V> values_;
   OnGpu<Block> blocks_;
   OnGpu<i64> strips_;
-  OnGpu<i32> parent_, children_, rows_, source_begin_, sources_, order_;
+  OnGpu<RowSources> row_sources_;
+  OnGpu<i32> parent_, rows_, sources_, order_;
   QueueOnGpu queues_[2];
 };
 

@@ -10,44 +10,48 @@
 namespace sordino::trsv {
 namespace {
 
-/// Blocks stay until the queue is empty. Whoever holds a ticket waits for smaller ones only, which are held, or done: so it does
-/// not matter in which order blocks begin, or whether all are there at once.
+constexpr int block_threads = worker_threads + 32;
+
+/// Blocks stay until the queue is empty. Whoever holds a ticket waits for smaller ones only, which are held, or done: so it
+/// does not matter in which order blocks begin, or whether all are there at once.
 template <class V, int K, Direction direction>
-__global__ void __launch_bounds__(worker_threads, sizeof(V) * K <= 16 && direction == Direction::forward ? 3 : 2)
-    carry_out(const __grid_constant__ cuda::DeviceTeam team, const __grid_constant__ SolveTables<V> s,
-              const __grid_constant__ SolvePass<V> pass) {
-  extern __shared__ __align__(16) char memory[];
+__global__ void __launch_bounds__(block_threads, sizeof(V) * K > 16                ? 2
+                                                 : direction == Direction::forward ? 4
+                                                                                   : 3)
+carry_out(const __grid_constant__ cuda::DeviceTeam team, const __grid_constant__ SolveTables<V> s,
+          const __grid_constant__ SolvePass<V> pass) {
+  extern __shared__ __align__(128) char memory[];
   __shared__ Desk desk;
-  Worker<V, K> w{team, s, pass, desk, reinterpret_cast<V*>(memory)};
+  const Worker<V, K> w{team, s, pass, desk, memory};
+  if (w.thread() == 0) desk.copy.begin();
   if (!wait_for_last_pass(team, s, pass.epoch)) return;
-  if (w.thread() == 0) w.take_ticket();
+  if (w.fetches()) w.fetch(0), w.let_come(0);
   __syncthreads();
-  if (w.warp() == 0) w.let_next_come();
-  while (desk.next_ticket < u32(s.count)) {
-    if (w.thread() == 0) desk.task = desk.next;
-    __syncthreads();
-    if (w.thread() == 0) w.take_ticket();
-    if (w.warp() == 0) {
-      __syncwarp();
-      w.let_next_come();
-    }
-    const QueuedTask t = desk.task;
+  Ahead<V, K> ahead;
+  if constexpr (direction == Direction::forward) look_ahead(w, 0, ahead);
+  u32 uses = 0;
+  for (int slot = 0; desk.ticket[slot] < u32(s.count); slot ^= 1) {
+    if (w.fetches()) w.fetch(slot ^ 1);
+    const QueuedTask& t = desk.task[slot];
+    const u32 readers = t.readers;
+    const i32 id = t.id;
     const u64 taken = w.clock();
-    if (!w.wait_for_needs(t)) return;
-    const u64 began = w.clock();
+    u64 began = taken;
+    bool lost = false;
     if constexpr (direction == Direction::forward) {
-      if (t.kind == Task::Kind::strips)
-        forward_strips(w, t);
-      else
-        forward_subtrees(w, t);
+      if (t.kind == Task::Kind::subtrees)
+        forward_subtrees(w, slot, ahead, uses);
+      else if (lost = !forward_strips(w, slot, ahead, uses, began); lost)
+        desk.copy.wait(uses);  // nothing may be on its way to a block that ends
     } else {
-      if (t.kind == Task::Kind::columns)
-        backward_columns(w, t);
-      else
-        backward_subtrees(w, t);
+      lost = !w.wait_for_needs(t, w.first_need(t));
+      began = w.clock();
+      if (!lost && t.kind == Task::Kind::columns) backward_columns(w, t);
+      if (!lost && t.kind == Task::Kind::subtrees) backward_subtrees(w, t);
     }
-    w.tell(t);
-    if (s.times && w.thread() == 0) s.times[t.id] = {taken, began, w.clock()};
+    if (lost) return;
+    w.tell(readers, id);
+    if (s.times && w.thread() == 0) s.times[id] = {taken, began, w.clock()};
   }
   end_pass(team, s, pass.epoch);
 }
@@ -76,17 +80,20 @@ SolveKernel<V> solve_kernel(Direction direction, int columns) {
                                          : kernel_of<V, Direction::backward>(columns);
 }
 
-int solve_threads() { return worker_threads; }
+int solve_threads() { return block_threads; }
 i32 most_blocks_of_subtrees() { return most_small_blocks; }
 
 template <class V>
-int solve_shared(i32 width, i32 small_width, int columns) {
-  const i64 of_strips = i64(width) + worker_warps * strip_rows, of_small = i64(worker_warps) * small_width;
-  return int(std::max(of_strips, of_small) * columns * i64(sizeof(V)));
+int solve_shared(Direction direction, const SolveShape& shape, int columns) {
+  const i64 forward = i64(shape.buffer_bytes) + (i64(shape.operands) + shape.products) * columns * i64(sizeof(V));
+  const i64 backward =
+      rows_at_once * columns * i64(sizeof(V)) + i64(worker_warps) * 32 * std::max<i64>(64, columns * i64(sizeof(V)));
+  return int(direction == Direction::forward ? forward : backward);
 }
 
 template <class V>
 void start_invented_values(V* values, i64 first, i64 count, cudaStream_t stream) {
+  if (count == 0) return;
   invent_values<V><<<1024, 256, 0, stream>>>(values, first, count);
   cuda::call("cudaGetLastError", cudaGetLastError());
 }
@@ -94,9 +101,9 @@ void start_invented_values(V* values, i64 first, i64 count, cudaStream_t stream)
 template SolveKernel<float> solve_kernel(Direction, int);
 template SolveKernel<double> solve_kernel(Direction, int);
 template SolveKernel<Number> solve_kernel(Direction, int);
-template int solve_shared<float>(i32, i32, int);
-template int solve_shared<double>(i32, i32, int);
-template int solve_shared<Number>(i32, i32, int);
+template int solve_shared<float>(Direction, const SolveShape&, int);
+template int solve_shared<double>(Direction, const SolveShape&, int);
+template int solve_shared<Number>(Direction, const SolveShape&, int);
 template void start_invented_values(float*, i64, i64, cudaStream_t);
 template void start_invented_values(double*, i64, i64, cudaStream_t);
 template void start_invented_values(Number*, i64, i64, cudaStream_t);

@@ -1,15 +1,16 @@
-// Device code: how a triangular solve loads its values, and what it lets come ahead of time.
+// Device code: how a triangular solve loads and exchanges its numbers.
 #pragma once
 #include "sordino/trsv/values.hpp"
 
 namespace sordino::trsv {
 
-/// Two rows of a column, which are loaded at once, and used once.
+/// Two rows of a column.
 template <class V>
 struct alignas(sizeof(V) < 16 ? 2 * sizeof(V) : 16) Pair {
   V a, b;
 };
 
+/// From memory, to be used once.
 __device__ __forceinline__ Pair<float> load_values(const float* p) {
   const float2 v = __ldcs(reinterpret_cast<const float2*>(p));
   return {v.x, v.y};
@@ -38,13 +39,12 @@ __device__ __forceinline__ V shuffle_xor(V a, int lane) {
 __device__ __forceinline__ Number shuffle_xor(Number a, int lane) {
   return {__shfl_xor_sync(~0u, a.re, lane), __shfl_xor_sync(~0u, a.im, lane)};
 }
-
-/// One thread: asks that `bytes`, a multiple of 16 from a multiple of 16 on, come into the L2 cache.
-__device__ __forceinline__ void let_come(const void* p, u32 bytes) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  if (bytes > 0)
-    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "r"(bytes) : "memory");
-#endif
+template <class V>
+__device__ __forceinline__ V shuffle_down(V a, int by) {
+  return __shfl_down_sync(~0u, a, by);
+}
+__device__ __forceinline__ Number shuffle_down(Number a, int by) {
+  return {__shfl_down_sync(~0u, a.re, by), __shfl_down_sync(~0u, a.im, by)};
 }
 
 }  // namespace sordino::trsv

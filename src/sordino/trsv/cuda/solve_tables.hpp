@@ -7,16 +7,26 @@
 
 namespace sordino::trsv {
 
-/// A task in its rank's queue.
+/// A task in its rank's queue. On the way forward its values, and the program of subtrees, are copied to the thread block that
+/// takes it, ahead of its time.
 struct QueuedTask {
-  Task::Kind kind;
-  i32 block, first, end;
-  i32 id;            // in the plan: of its flag
-  u32 readers;       // other ranks
-  i32 need;          // SolveTables::needs[need], ...
-  i32 needs;
-  i64 values;        // of strips or subtrees, which lie in a row: where they begin,
-  i64 value_bytes;   //   and how many bytes they have; of columns 0
+  i64 values = 0;       // where they begin, among own ones
+  i64 program = 0;      // of subtrees: SolveTables::programs[program], ...
+  i32 value_bytes = 0;  // 0: they are not copied
+  i32 program_bytes = 0;
+  Task::Kind kind = Task::Kind::strips;
+  i32 first = 0, end = 0;   // strips, columns or blocks
+  i32 id = 0;               // in the plan: of its flag
+  u32 readers = 0;          // other ranks
+  i32 need = 0, needs = 0;  // SolveTables::needs[need], ..., so many
+  i32 columns = 0;          // of b that subtrees have
+  Block block = {};         // of subtrees the first one
+};
+static_assert(sizeof(QueuedTask) <= 32 * sizeof(u32), "a warp copies it at once");
+
+/// The slots that a row of a front adds up: two at once, and the others at SolveTables::sources[more], ...
+struct alignas(16) RowSources {
+  i32 count = 0, first = 0, second = 0, more = 0;
 };
 
 /// Everything lies on the rank's device; numbers of blocks, rows, slots and tasks are those of the plan.
@@ -24,20 +34,20 @@ template <class V>
 struct SolveTables {
   const QueuedTask* tasks = nullptr;
   const i32* needs = nullptr;  // tasks
-  const Block* blocks = nullptr;
-  const i32* parent = nullptr;
-  const i32* children = nullptr;  // how many a block has
-  const i64* strips = nullptr;    // of own blocks: place among own values
-  const i32* rows = nullptr;
-  const i32* source_begin = nullptr;
+  const i32* programs = nullptr;
+  const RowSources* row_sources = nullptr;  // [rows of all fronts]
   const i32* sources = nullptr;
   const i32* order = nullptr;
+  const i64* strips = nullptr;    // of own blocks: place among own values
+  const Block* blocks = nullptr;  // these three are for the way back
+  const i32* parent = nullptr;
+  const i32* rows = nullptr;
   const V* values = nullptr;
-  u32* tickets = nullptr;  // taken so far, by all solves
-  u32* leaving = nullptr;  // blocks that have ended
-  i32 count = 0;           // tasks
-  i32 width = 0;           // the most columns of an own block, and of one in a task of subtrees
-  i32 small_width = 0;
+  u32* tickets = nullptr;                // taken so far, by all solves
+  u32* leaving = nullptr;                // blocks that have ended
+  i32 count = 0;                         // tasks
+  i32 buffer_bytes = 0;                  // of the largest task's values and program
+  i32 operands = 0;                      // columns of the widest block, or of the subtrees with the most
   cuda::Symmetric<V> x = {}, sums = {};  // [n][columns], [slots][columns] of a pass
   cuda::Symmetric<u32> flags = {};       // [tasks] the solve in which it was done last
   cuda::Symmetric<u32> ended = {};       // [ranks] the solve that a rank has ended
@@ -51,7 +61,7 @@ struct SolvePass {
   const V* b = nullptr;  // the pass's first column; rows are `stride` apart
   V* result = nullptr;
   i64 stride = 1;
-  u32 epoch = 0;         // counts passes
+  u32 epoch = 0;  // counts passes
   u32 first_ticket = 0;
   bool conjugate = false;
 };

@@ -1,20 +1,24 @@
-// Device code: a thread block that takes tasks of its rank's queue, one after the other. The next one's values come into the L2
-// cache while this one is computed, so a task that still waits costs no memory's time.
+// Device code: a thread block that takes tasks of its rank's queue, one after the other. One warp of it takes the next one
+// while the others are busy, and lets its values come as soon as they are done with those of this one: while they store, tell,
+// look ahead and wait. Four such blocks share a multiprocessor, and what one waits for the others hide.
 #pragma once
 #include "sordino/runtime/cuda/team.cuh"
+#include "sordino/trsv/cuda/copy_ahead.cuh"
 #include "sordino/trsv/cuda/solve_memory.cuh"
 #include "sordino/trsv/cuda/solve_tables.hpp"
+#include "sordino/trsv/cuda/subtree_program.hpp"
 
 namespace sordino::trsv {
 
-inline constexpr int worker_threads = 256, worker_warps = worker_threads / 32;
-inline constexpr i32 most_small_blocks = 1024;  // of subtrees that are one task
+inline constexpr int worker_threads = 128, worker_warps = worker_threads / 32;  // beside those of the fetching warp
+inline constexpr i32 most_small_blocks = 256;                                   // of subtrees that are one task
 
 /// What all threads of a block share, beside its dynamic memory.
 struct Desk {
-  QueuedTask task, next;
-  u32 next_ticket;
-  i32 taken;                        // small blocks
+  QueuedTask task[2];
+  u32 ticket[2];
+  CopyAhead copy;
+  i32 taken;                         // small blocks
   i32 waits_for[most_small_blocks];  // of a small block: how many others it still waits for
 };
 
@@ -24,63 +28,59 @@ struct Worker {
   const SolveTables<V>& s;
   const SolvePass<V>& pass;
   Desk& desk;
-  V* memory;  // dynamic: see solve_memory()
+  char* memory;  // dynamic: values and program, operands [columns][K], and what a task makes
 
   static __device__ int thread() { return int(threadIdx.x); }
   static __device__ int warp() { return int(threadIdx.x) / 32; }
   static __device__ int lane() { return int(threadIdx.x) % 32; }
+  static __device__ bool fetches() { return warp() == worker_warps; }
+  __device__ V* operands() const { return reinterpret_cast<V*>(memory + s.buffer_bytes); }
+  __device__ V* products() const { return operands() + i64(s.operands) * K; }
 
-  // --- taking tasks -------------------------------------------------------------------------------------------------------
+  // --- tasks --------------------------------------------------------------------------------------------------------------
 
-  /// One thread.
-  __device__ void take_ticket() {
-    desk.next_ticket = atomicAdd(s.tickets, 1u) - pass.first_ticket;
-    if (desk.next_ticket < u32(s.count)) desk.next = s.tasks[desk.next_ticket];
+  /// The fetching warp: takes the next ticket, and looks what task that is.
+  __device__ void fetch(int slot) const {
+    u32 ticket = 0;
+    if (lane() == 0) ticket = atomicAdd(s.tickets, 1u) - pass.first_ticket;
+    ticket = __shfl_sync(~0u, ticket, 0);
+    if (lane() == 0) desk.ticket[slot] = ticket;
+    if (ticket < u32(s.count) && lane() < int(sizeof(QueuedTask) / sizeof(u32)))
+      reinterpret_cast<u32*>(&desk.task[slot])[lane()] = reinterpret_cast<const u32*>(s.tasks + ticket)[lane()];
+    __syncwarp();
+  }
+  /// The fetching warp, once nobody needs the values of the task before.
+  __device__ void let_come(int slot) const {
+    const QueuedTask& t = desk.task[slot];
+    if (lane() == 0 && desk.ticket[slot] < u32(s.count) && t.value_bytes > 0)
+      desk.copy.start(memory, s.values + t.values, t.value_bytes, s.programs + t.program, t.program_bytes);
   }
 
-  /// One warp: what the next task reads is asked for.
-  __device__ void let_next_come() const {
-    if (desk.next_ticket >= u32(s.count)) return;
-    const QueuedTask& t = desk.next;
-    if (t.kind == Task::Kind::columns) {
-      const Block b = s.blocks[t.block];
-      for (i32 k = t.first / strip_rows + lane(); k < b.strips(); k += 32) {
-        const Strip strip = strip_of(b, k);
-        let_values_come(s.values + s.strips[b.strip + k] + i64(t.first) * strip.lead, i64(t.end - t.first) * strip.lead);
-      }
-    } else {
-      constexpr i64 piece = 16 << 10;  // bytes
-      for (i64 at = lane() * piece; at < t.value_bytes; at += 32 * piece)
-        let_bytes_come(reinterpret_cast<const char*>(s.values + t.values) + at, min(piece, t.value_bytes - at));
-    }
-  }
-  static __device__ void let_values_come(const V* values, i64 count) {
-    let_bytes_come(reinterpret_cast<const char*>(values), count * i64(sizeof(V)));
-  }
-  static __device__ void let_bytes_come(const char* at, i64 bytes) {
-    const u64 begin = reinterpret_cast<u64>(at) & ~u64(15), end = (reinterpret_cast<u64>(at) + u64(bytes) + 15) & ~u64(15);
-    let_come(reinterpret_cast<const void*>(begin), u32(end - begin));
-  }
+  /// Of the needs of a task, this thread's first one.
+  __device__ i32 first_need(const QueuedTask& t) const { return thread() < t.needs ? s.needs[t.need + thread()] : -1; }
 
-  /// All threads: false if the wait is lost.
-  __device__ bool wait_for_needs(const QueuedTask& t) const {
+  /// All threads: false if the wait is lost. `first`: first_need().
+  __device__ bool wait_for_needs(const QueuedTask& t, i32 first) const {
     bool lost = false;
-    for (i32 k = thread(); k < t.needs && !lost; k += worker_threads)
-      lost = !cuda::wait_flag(team, team.mine(s.flags) + s.needs[t.need + k], pass.epoch, s.channel, team.rank);
+    auto wait = [&](i32 need) {
+      lost = lost || !cuda::wait_flag(team, team.mine(s.flags) + need, pass.epoch, s.channel, team.rank);
+    };
+    if (first >= 0) wait(first);
+    for (i32 k = thread() + worker_threads + 32; k < t.needs; k += worker_threads + 32) wait(s.needs[t.need + k]);
     return !__syncthreads_or(lost);
   }
 
-  /// All threads: what they have written is there for whoever sees the flags.
-  __device__ void tell(const QueuedTask& t) const {
+  /// All threads: what they have written is there for whoever sees the flags. Behind the barrier the task may be another one.
+  __device__ void tell(u32 readers, i32 id) const {
     __syncthreads();
     if (thread() >= team.ranks) return;
     const bool own = thread() == team.rank;
-    if (!own && !(t.readers >> thread() & 1)) return;
-    if (t.readers != 0)
+    if (!own && !(readers >> thread() & 1)) return;
+    if (readers != 0)
       cuda::fence_system();
     else
       cuda::fence_device();
-    cuda::store_relaxed(team.at(thread(), s.flags) + t.id, cuda::flag_word(pass.epoch, false));
+    cuda::store_relaxed(team.at(thread(), s.flags) + id, cuda::flag_word(pass.epoch, false));
   }
 
   /// One thread: what time it is, if anybody wants to know.
@@ -88,43 +88,31 @@ struct Worker {
 
   // --- numbers ------------------------------------------------------------------------------------------------------------
 
-  __device__ V b(i32 column, int r) const { return pass.b[i64(s.order[column]) * pass.stride + r]; }
+  __device__ V b(i32 row, int r) const { return pass.b[i64(row) * pass.stride + r]; }
 
-  /// Of the children, for row i of a block's front.
-  __device__ void add_sources(const Block& block, i32 i, V (&to)[K]) const {
+  /// Sums of all slots that a row's front adds up.
+  __device__ void add_sources(const RowSources& from, V (&to)[K]) const {
     const V* const sums = team.mine(s.sums);
-    const i32 end = s.source_begin[block.source + i + 1];
-    for (i32 e = s.source_begin[block.source + i]; e < end; e++) {
-      const V* const from = sums + i64(s.sources[e]) * K;
+    auto add = [&](i32 slot) {
 #pragma unroll
-      for (int r = 0; r < K; r++) to[r] = to[r] + load_shared_by_all(from + r);
-    }
+      for (int r = 0; r < K; r++) to[r] = to[r] + load_shared_by_all(sums + i64(slot) * K + r);
+    };
+    if (from.count > 0) add(from.first);
+    if (from.count > 1) add(from.second);
+    for (i32 e = 2; e < from.count; e++) add(s.sources[from.more + e - 2]);
   }
 
-  /// Column j's right-hand sides less what the children have for it.
-  __device__ void operand(const Block& block, i32 j, V* to) const {
-    V sum[K] = {};
-    add_sources(block, j, sum);
+  __device__ void store_result(i32 row, const V* x) const {
 #pragma unroll
-    for (int r = 0; r < K; r++) to[r] = b(block.column + j, r) - sum[r];
+    for (int r = 0; r < K; r++) pass.result[i64(row) * pass.stride + r] = x[r];
   }
 
-  __device__ void store_result(const Block& block, i32 column, const V (&x)[K]) const {
-#pragma unroll
-    for (int r = 0; r < K; r++) pass.result[i64(s.order[block.column + column]) * pass.stride + r] = x[r];
-  }
-
-  /// Row i of a front: a column's x, or sums for the parent, here and where the parent is.
-  __device__ void store_row(const Block& block, i32 i, V (&product)[K], u32 readers) const {
-    if (i < block.width) return store_result(block, i, product);
-    V sum[K] = {};
-    add_sources(block, i, sum);
-    const i64 at = (block.slot + i - block.width) * K;
+  /// Here, and where the parent is.
+  __device__ void store_sums(i64 slot, const V (&sums)[K], u32 readers) const {
 #pragma unroll
     for (int r = 0; r < K; r++) {
-      const V value = sum[r] + product[r];
-      team.mine(s.sums)[at + r] = value;
-      for (u32 left = readers; left != 0; left &= left - 1) team.at(__ffs(int(left)) - 1, s.sums)[at + r] = value;
+      team.mine(s.sums)[slot * K + r] = sums[r];
+      for (u32 left = readers; left != 0; left &= left - 1) team.at(__ffs(int(left)) - 1, s.sums)[slot * K + r] = sums[r];
     }
   }
 
@@ -136,7 +124,8 @@ struct Worker {
   }
 };
 
-/// All threads: whether what goes on may go on: on all ranks the pass before has ended, so nobody still reads what is written now.
+/// All threads: whether what goes on may go on: on all ranks the pass before has ended, so nobody still reads what is written
+/// now.
 template <class V>
 __device__ bool wait_for_last_pass(const cuda::DeviceTeam& team, const SolveTables<V>& s, u32 epoch) {
   bool lost = false;
