@@ -93,6 +93,7 @@ Blocks cut(const Supernodes& nodes, i32 width) {
       b.width = end - begin;
       b.front = columns - begin + height;
       b.rows = rows + begin;
+      b.strip_rows = rows_of_strips(b.width);
       place_values(all, b);
       all.blocks.push_back(b);
     }

@@ -15,30 +15,39 @@
 
 namespace sordino::trsv {
 
-inline constexpr i32 strip_rows = 64;
+/// Values of a strip, at most, unless it has two rows.
+inline constexpr i32 most_of_strip = 5632;
 
 struct Block {
-  i32 column = 0;  // its first
-  i32 width = 0;   // columns
-  i32 front = 0;   // rows, its columns' among them
-  i64 rows = 0;    // Blocks::rows[rows + i]: number of its front's row i
-  i64 strip = 0;   // Blocks::strips[strip + k]: where the values of strip k begin
-  i64 slot = 0;    // of its sums for rows below: height() of them, in the order of its front
-  i64 source = 0;  // Blocks::source_begin[source + i]: of the sums that its front's row i gets
+  i32 column = 0;      // its first
+  i32 width = 0;       // columns
+  i32 front = 0;       // rows, its columns' among them
+  i32 strip_rows = 0;  // of each strip but the last
+  i64 rows = 0;        // Blocks::rows[rows + i]: number of its front's row i
+  i64 strip = 0;       // Blocks::strips[strip + k]: where the values of strip k begin
+  i64 slot = 0;        // of its sums for rows below: height() of them, in the order of its front
+  i64 source = 0;      // Blocks::source_begin[source + i]: of the sums that its front's row i gets
 
-  i32 strips() const { return (front + strip_rows - 1) / strip_rows; }
-  i32 height() const { return front - width; }
+  SORDINO_HD i32 strips() const { return (front + strip_rows - 1) / strip_rows; }
+  SORDINO_HD i32 height() const { return front - width; }
 };
 
 /// Rows first, ..., first + rows - 1 of a front: `columns` of them are stored, each in `lead` values.
 struct Strip {
   i32 first, rows, columns, lead;
-  i64 size() const { return i64(lead) * columns; }
+  SORDINO_HD i64 size() const { return (i64(lead) * columns + 3) / 4 * 4; }
 };
 
-/// Strip k of a block. Columns begin at multiples of two values, and so of 16 bytes if those are doubles.
+/// Rows of a block's strips: twice an odd number, so that threads that read two rows of neighbouring columns each find them in
+/// different banks of a memory.
+SORDINO_HD inline i32 rows_of_strips(i32 width) {
+  const i32 rows = most_of_strip / width, most = 62;
+  return rows >= most ? most : rows < 6 ? 2 : (rows - 2) / 4 * 4 + 2;
+}
+
+/// Strip k of a block. Columns begin at multiples of two values, strips at multiples of four.
 SORDINO_HD inline Strip strip_of(const Block& b, i32 k) {
-  const i32 first = k * strip_rows, left = b.front - first, rows = left < strip_rows ? left : strip_rows;
+  const i32 first = k * b.strip_rows, left = b.front - first, rows = left < b.strip_rows ? left : b.strip_rows;
   const i32 last = first + rows;
   return {first, rows, last < b.width ? last : b.width, (rows + 1) & ~1};
 }

@@ -10,7 +10,10 @@
 namespace sordino::trsv {
 namespace {
 
-std::string at(i64 row, i64 column) { return "(" + std::to_string(row) + ", " + std::to_string(column) + ")"; }
+std::string at(i64 row, i64 column) {
+  std::string place = "(";
+  return place.append(std::to_string(row)).append(", ").append(std::to_string(column)).append(")");
+}
 
 /// Throws for column j; seen[i] is the last column that had an entry in row i.
 template <class V>

@@ -29,7 +29,8 @@ void each_result(const Blocks& blocks, const Plan& plan, const Task& t, const Vi
     if (plan.direction == Direction::forward && below < end) visit(b.slot + below - b.width, end - below, true);
   };
   if (t.kind == Task::Kind::strips)
-    part(t.block, t.first * strip_rows, std::min(t.end * strip_rows, blocks.blocks[std::size_t(t.block)].front));
+    part(t.block, t.first * blocks.blocks[std::size_t(t.block)].strip_rows,
+         std::min(t.end * blocks.blocks[std::size_t(t.block)].strip_rows, blocks.blocks[std::size_t(t.block)].front));
   else if (t.kind == Task::Kind::columns)
     part(t.block, t.first, t.end);
   else

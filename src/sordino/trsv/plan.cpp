@@ -19,6 +19,8 @@ void validate(const PlanOptions& o) {
   if (o.task_bytes < 1 || o.subtree_bytes < 0) bad_argument("tasks of a triangular solve have one byte or more");
 }
 
+constexpr i32 most_rows_of_task = 256;  // a thread block's threads have two each
+
 /// Tasks in the order of their blocks, before they are scheduled.
 class Planner {
  public:
@@ -44,13 +46,17 @@ class Planner {
 
   // --- tasks --------------------------------------------------------------------------------------------------------------
   void make_tasks() {
-    const std::vector<i64> sums = sums_of_subtrees(blocks_, sizes_);
+    std::vector<i64> bytes;
+    for (i32 k = 0; k < blocks_.count(); k++)
+      bytes.push_back(sizes_[std::size_t(k)] * value_bytes_ + bytes_beside_values(block(k)));
+    const std::vector<i64> sums = sums_of_subtrees(blocks_, bytes);
     std::vector<char> of_one_rank(std::size_t(blocks_.count()), 1);
     for (i32 k = 0; k < blocks_.count(); k++)
       if (parent(k) != no_parent && (!of_one_rank[std::size_t(k)] || owner(k) != owner(parent(k))))
         of_one_rank[std::size_t(parent(k))] = 0;
     auto is_small = [&](i32 k) {
-      return of_one_rank[std::size_t(k)] && sums[std::size_t(k)] * value_bytes_ <= options_.subtree_bytes;
+      return of_one_rank[std::size_t(k)] && sums[std::size_t(k)] <= options_.subtree_bytes &&
+             k - blocks_.first[std::size_t(k)] < options_.subtree_blocks;
     };
     std::vector<i32> root(std::size_t(blocks_.count()), no_parent);  // of the largest small subtree around a block
     for (i32 k = blocks_.count(); k-- > 0;) {
@@ -69,10 +75,11 @@ class Planner {
   /// Siblings' subtrees are one task as long as that is small.
   void add_to_subtrees(i32 k, i32 root, const std::vector<i64>& sums) {
     if (k == blocks_.first[std::size_t(root)]) {
-      const i64 bytes = sums[std::size_t(root)] * value_bytes_;
+      const i64 bytes = sums[std::size_t(root)];
       const Task* last = plan_.tasks.empty() ? nullptr : &plan_.tasks.back();
       const bool joins = last && last->kind == Task::Kind::subtrees && last->end == k && parent(last->block) == parent(root) &&
-                         owner(last->block) == owner(root) && open_bytes_ + bytes <= options_.subtree_bytes;
+                         owner(last->block) == owner(root) && open_bytes_ + bytes <= options_.subtree_bytes &&
+                         root - last->first < options_.subtree_blocks;
       open_bytes_ = bytes + (joins ? open_bytes_ : 0);
       if (!joins)
         plan_.tasks.push_back({.kind = Task::Kind::subtrees, .block = root, .first = k, .end = root + 1, .rank = owner(root)});
@@ -93,7 +100,9 @@ class Planner {
     i64 bytes = 0;
     for (i32 s = 0, first = 0; s < b.strips(); s++) {
       bytes += strip_of(b, s).size() * value_bytes_;
-      if (bytes < options_.task_bytes && s + 1 < b.strips()) continue;
+      if (s + 1 < b.strips() && bytes + strip_of(b, s + 1).size() * value_bytes_ <= options_.task_bytes &&
+          (s + 2 - first) * b.strip_rows <= most_rows_of_task)
+        continue;
       add(Task::Kind::strips, k, std::exchange(first, s + 1), s + 1);
       bytes = 0;
     }
@@ -102,7 +111,7 @@ class Planner {
   void add_columns(i32 k) {
     const Block& b = block(k);
     tasks_of_[std::size_t(k)] = {i32(plan_.tasks.size()), i32(plan_.tasks.size())};
-    const i64 some = std::clamp<i64>(options_.task_bytes / (b.front * value_bytes_) / 4 * 4, 4, 64);
+    const i64 some = std::clamp<i64>(4 * options_.task_bytes / (b.front * value_bytes_) / 4 * 4, 8, 64);
     for (i32 first = 0; first < b.width; first += i32(some))
       add(Task::Kind::columns, k, first, i32(std::min<i64>(first + some, b.width)));
   }
@@ -137,7 +146,7 @@ class Planner {
   void need_children(const Task& t) {
     if (t.kind == Task::Kind::subtrees) return;
     const Block& b = block(t.block);
-    const i32 begin = t.first * strip_rows, end = std::min(t.end * strip_rows, b.front);
+    const i32 begin = t.first * b.strip_rows, end = std::min(t.end * b.strip_rows, b.front);
     for (i32 c : children_[std::size_t(t.block)])
       for (i32 u = tasks_of_[std::size_t(c)].begin; u < tasks_of_[std::size_t(c)].end; u++)
         if (has_sums_for(plan_.tasks[std::size_t(u)], c, b, begin, end)) found_.push_back(u);
@@ -147,7 +156,10 @@ class Planner {
   bool has_sums_for(const Task& u, i32 c, const Block& b, i32 begin, i32 end) const {
     const Block& child = block(c);
     i32 first = child.width, last = child.front;
-    if (u.kind == Task::Kind::strips) first = std::max(first, u.first * strip_rows), last = std::min(last, u.end * strip_rows);
+    if (u.kind == Task::Kind::strips) {
+      first = std::max(first, u.first * child.strip_rows);
+      last = std::min(last, u.end * child.strip_rows);
+    }
     auto has = [&](i32 from, i32 to) {  // rows of b's front
       const i32* const rows = blocks_.rows.data() + child.rows;
       const i32* const found = std::lower_bound(rows + first, rows + last, blocks_.rows[std::size_t(b.rows + from)]);

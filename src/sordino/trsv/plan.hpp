@@ -26,13 +26,17 @@ struct Task {
   i32 rank = 0;
 };
 
+/// Numbers that say where a small block of a task's subtrees lies, and what it waits for (cuda/subtree_program.hpp).
+inline constexpr int words_of_small_block = 10;
+
 struct PlanOptions {
   int ranks = 1;
   int workers = 264;                // of a rank: thread blocks that a GPU has room for, or threads
-  i64 task_bytes = 128 << 10;       // of values that a task of a large block has, about
-  i64 subtree_bytes = 192 << 10;    // that subtrees of one task have at most
-  double task_seconds = 2e-6;       // that a task takes beside its bytes
-  double worker_bandwidth = 16e9;   // B/s at which a worker reads them
+  i64 task_bytes = 44 << 10;        // of values that a task of a large block has at most, unless one strip has more
+  i64 subtree_bytes = 44 << 10;     // of values and tables that subtrees of one task have at most,
+  i32 subtree_blocks = 256;         //   and blocks
+  double task_seconds = 3e-6;       // that a task takes beside its bytes
+  double worker_bandwidth = 20e9;   // B/s at which a worker reads them
   double message_seconds = 2.5e-6;  // from the end of a task to another rank that waits for it
 };
 
@@ -49,6 +53,9 @@ struct Plan {
 
   i32 count() const { return i32(tasks.size()); }
 };
+
+/// What a task of subtrees reads of a block beside its values: 4 bytes for each number of a table.
+inline i64 bytes_beside_values(const Block& b) { return 4 * (i64(words_of_small_block) + 2 * b.front + b.height()); }
 
 /// Bits of Plan::readers, and so the most ranks of a plan.
 inline constexpr int most_ranks = 32;

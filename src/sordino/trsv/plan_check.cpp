@@ -54,7 +54,7 @@ class Checker {
       for (i32 k = t.first; k < t.end; k++)
         visit(k, 0, plan_.direction == Direction::forward ? block(k).front : block(k).width);
     else if (t.kind == Task::Kind::strips)
-      visit(t.block, t.first * strip_rows, std::min(t.end * strip_rows, block(t.block).front));
+      visit(t.block, t.first * block(t.block).strip_rows, std::min(t.end * block(t.block).strip_rows, block(t.block).front));
     else
       visit(t.block, t.first, t.end);
   }

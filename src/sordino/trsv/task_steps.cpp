@@ -86,7 +86,7 @@ void TaskSteps<V>::backward(const Block& b, i32 first_column, i32 end_column, co
   }
   for (i32 j = first_column; j < end_column; j++) {
     product_.assign(std::size_t(columns), V{});
-    for (i32 k = j / strip_rows; k < b.strips(); k++) {
+    for (i32 k = j / b.strip_rows; k < b.strips(); k++) {
       const Strip s = strip_of(b, k);
       const i32 skip = j > s.first ? j - s.first : 0;  // above the diagonal there are zeros
       const V* const values = factor_.strip(b, k) + i64(j) * s.lead + skip;

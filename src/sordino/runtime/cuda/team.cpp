@@ -15,9 +15,11 @@ int TeamRank::device() const { return state_.member(id_).device; }
 cudaStream_t TeamRank::stream() const { return state_.member(id_).stream; }
 const DeviceTeam& TeamRank::team() const { return state_.member(id_).team; }
 
-void TeamRank::load(const void* kernel) {
+void TeamRank::load(const void* kernel, int shared) {
   cudaFuncAttributes attributes;
   call("cudaFuncGetAttributes", cudaFuncGetAttributes(&attributes, kernel));
+  if (shared > 0)
+    call("cudaFuncSetAttribute", cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
 }
 
 void TeamRank::launch(const Grid& grid, const void* kernel, void** arguments) {
@@ -25,13 +27,14 @@ void TeamRank::launch(const Grid& grid, const void* kernel, void** arguments) {
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(unsigned(grid.blocks));
   config.blockDim = dim3(unsigned(grid.threads));
+  config.dynamicSmemBytes = std::size_t(grid.shared);
   config.stream = stream();
   config.attrs = attributes;
   if (grid.resident) {
     // What cannot be launched is not tried: tools report calls that fail, even where that is expected.
     int at_once = 0;
     call("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
-         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&at_once, kernel, grid.threads, 0));
+         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&at_once, kernel, grid.threads, std::size_t(grid.shared)));
     if (grid.blocks > at_once * state_.member(id_).multiprocessors)
       call("cudaLaunchKernelExC", cudaErrorCooperativeLaunchTooLarge);
     attributes[config.numAttrs].id = cudaLaunchAttributeCooperative;

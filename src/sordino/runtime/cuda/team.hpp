@@ -36,6 +36,7 @@ struct Grid {
   int blocks = 1, threads = block_threads;
   bool resident = false;  // all blocks are on the device at once (a cooperative launch), or it is an error: for grid_barrier
   bool chained = false;   // may begin while the kernel before it ends; it then calls wait_for_previous_command()
+  int shared = 0;         // bytes of dynamic shared memory of a block, for which the kernel was loaded
 };
 
 struct TeamState;
@@ -52,11 +53,11 @@ class TeamRank {
   const DeviceTeam& team() const;  // what kernels of this rank are given
 
   /// Loads a kernel on this rank's device. To be done for every kernel that waits for others, before a barrier(): loading one
-  /// at its first launch may wait for what runs.
-  void load(const void* kernel);
+  /// at its first launch may wait for what runs. `shared`: the most dynamic shared memory that a block will have.
+  void load(const void* kernel, int shared = 0);
   template <class... P>
-  void load(void (*kernel)(P...)) {
-    load(reinterpret_cast<const void*>(kernel));
+  void load(void (*kernel)(P...), int shared = 0) {
+    load(reinterpret_cast<const void*>(kernel), shared);
   }
   /// Launches on this rank's stream; does not wait. Arguments are converted to the kernel's parameters.
   template <class... P, class... A>

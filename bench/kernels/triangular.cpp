@@ -1,0 +1,188 @@
+// Triangular solves on GPUs with the structure of a grid's Cholesky factor and invented values: times of one plan after the
+// other, one line of JSON each.
+//
+//   bench_triangular 7 100 metis_100.i32 [width=256] [task=131072] [subtree=196608] [always=8] [columns=1] [ranks=1]
+//                    [direction=forward|backward] [blocks=0] [repeats=15]
+//
+// 7, 27 or 5 points; cells along a side (27 points have 3 unknowns each); a file of 32-bit numbers, the k-th cell of the order,
+// or - for nested dissection along planes.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "sordino/base/clock.hpp"
+#include "sordino/base/error.hpp"
+#include "sordino/config.hpp"
+#include "sordino/trsv/plan.hpp"
+#if SORDINO_WITH_CUDA
+#include "sordino/trsv/cuda/gpu_solve.hpp"
+#endif
+
+namespace {
+using namespace sordino;
+using namespace sordino::trsv;
+
+struct Grid {
+  int points, side, unknowns;
+  i64 cells() const { return points == 5 ? i64(side) * side : i64(side) * side * side; }
+};
+
+struct Triangle {
+  std::vector<i64> begin;
+  std::vector<i32> rows;
+};
+
+std::vector<i32> order_in(const char* path, i64 cells) {
+  std::vector<i32> order(std::size_t(cells), 0);
+  std::FILE* file = std::fopen(path, "rb");
+  if (!file || i64(std::fread(order.data(), sizeof(i32), order.size(), file)) != cells)
+    bad_argument("there are not " + std::to_string(cells) + " numbers in " + path);
+  std::fclose(file);
+  return order;
+}
+
+/// Both halves of the longest side, then the plane between them.
+std::vector<i32> nested_order(const Grid& g) {
+  struct Box {
+    int low[3], high[3];
+  };
+  std::vector<i32> order;
+  std::function<void(Box)> number = [&](Box box) {
+    int longest = 0;
+    for (int d : {1, 2})
+      if (box.high[d] - box.low[d] > box.high[longest] - box.low[longest]) longest = d;
+    if (box.high[longest] - box.low[longest] > 3) {
+      const int middle = (box.low[longest] + box.high[longest]) / 2;
+      Box left = box, right = box;
+      left.high[longest] = middle, right.low[longest] = middle + 1;
+      number(left), number(right);
+      box.low[longest] = middle, box.high[longest] = middle + 1;
+    }
+    for (int z = box.low[2]; z < box.high[2]; z++)
+      for (int y = box.low[1]; y < box.high[1]; y++)
+        for (int x = box.low[0]; x < box.high[0]; x++) order.push_back(x + g.side * (y + g.side * z));
+  };
+  number({{0, 0, 0}, {g.side, g.side, g.points == 5 ? 1 : g.side}});
+  return order;
+}
+
+Triangle lower_triangle(const Grid& g, const std::vector<i32>& order) {
+  std::vector<i32> place(order.size());
+  for (std::size_t k = 0; k < order.size(); k++) place[std::size_t(order[k])] = i32(k);
+  Triangle t;
+  t.begin.push_back(0);
+  const int depth = g.points == 5 ? 1 : g.side, far = g.points == 27 ? 3 : 1;
+  for (std::size_t k = 0; k < order.size(); k++) {
+    const int cell = order[k], x = cell % g.side, y = cell / g.side % g.side, z = cell / g.side / g.side;
+    for (int u = 0; u < g.unknowns; u++) {
+      for (int dz = -1; dz <= 1; dz++)
+        for (int dy = -1; dy <= 1; dy++)
+          for (int dx = -1; dx <= 1; dx++) {
+            if (std::abs(dx) + std::abs(dy) + std::abs(dz) > far) continue;
+            const int nx = x + dx, ny = y + dy, nz = z + dz;
+            if (nx < 0 || ny < 0 || nz < 0 || nx >= g.side || ny >= g.side || nz >= depth) continue;
+            const i32 there = place[std::size_t(nx + g.side * (ny + g.side * nz))];
+            for (int v = 0; v < g.unknowns; v++)
+              if (i64(there) * g.unknowns + v >= i64(k) * g.unknowns + u) t.rows.push_back(there * g.unknowns + v);
+          }
+      t.begin.push_back(i64(t.rows.size()));
+    }
+  }
+  return t;
+}
+
+/// name=value
+struct Words {
+  std::map<std::string, std::string> values;
+  Words(int argc, char** argv, int first) {
+    for (int k = first; k < argc; k++) {
+      const std::string word = argv[k];
+      values[word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);
+    }
+  }
+  i64 number(const char* name, i64 otherwise) const {
+    const auto found = values.find(name);
+    return found == values.end() ? otherwise : std::atoll(found->second.c_str());
+  }
+};
+
+#if SORDINO_WITH_CUDA
+double median_of(std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  return seconds[seconds.size() / 2];
+}
+
+std::vector<double> times(const Blocks& blocks, const Plan& plan, const Words& words) {
+  const i64 columns = words.number("columns", 1);
+  int most = 1;
+  while (2 * most <= std::min<i64>(columns, 8)) most *= 2;
+  const bool forward = plan.direction == Direction::forward;
+  GpuSolve<double> gpu(blocks, forward ? &plan : nullptr, forward ? nullptr : &plan,
+                       {.most_columns = most, .blocks = int(words.number("blocks", 0)), .timeout = 2});
+  const std::vector<double> b(std::size_t(blocks.n * columns), 1.0);
+  std::vector<double> seconds = gpu.time(plan.direction, b.data(), columns, int(words.number("repeats", 15)) + 2);
+  seconds.erase(seconds.begin(), seconds.begin() + 2);
+  if (const auto trace = words.values.find("trace"); trace != words.values.end()) {
+    const std::vector<TaskTimes> found = gpu.trace(plan.direction, b.data());
+    std::FILE* file = std::fopen(trace->second.c_str(), "wb");
+    std::fwrite(found.data(), sizeof(TaskTimes), found.size(), file);
+    std::fclose(file);
+  }
+  return seconds;
+}
+#endif
+
+int run(int argc, char** argv) {
+  const int points = std::atoi(argv[1]), side = std::atoi(argv[2]);
+  const Grid grid{points, side, points == 27 ? 3 : 1};
+  const Words words(argc, argv, 4);
+  const std::string path = argv[3];
+  const std::vector<i32> order = path == "-" ? nested_order(grid) : order_in(argv[3], grid.cells());
+  const double begin = seconds_now();
+  const Triangle t = lower_triangle(grid, order);
+  const i64 n = i64(t.begin.size()) - 1;
+  const Supernodes nodes = find_supernodes({n, t.begin.data(), t.rows.data()}, {.always = i32(words.number("always", 8))});
+  const Blocks blocks = cut(nodes, i32(words.number("width", 256)));
+  const double found = seconds_now();
+  PlanOptions options;
+  options.ranks = int(words.number("ranks", 1));
+  options.task_bytes = words.number("task", options.task_bytes);
+  options.subtree_bytes = words.number("subtree", options.subtree_bytes);
+  const auto direction = words.values.contains("direction") && words.values.at("direction") == "backward" ? Direction::backward
+                                                                                                          : Direction::forward;
+  const Plan plan = make_plan(blocks, direction, 8, options);
+  const double planned = seconds_now();
+  check_plan(blocks, plan);
+  std::printf(
+      "{\"points\": %d, \"side\": %d, \"n\": %lld, \"entries\": %lld, \"stored_bytes\": %lld, \"supernodes\": %d, "
+      "\"blocks\": %d, \"tasks\": %d, \"slots\": %lld, \"modelled_seconds\": %.6g, \"structure_seconds\": %.3g, "
+      "\"plan_seconds\": %.3g",
+      points, side, static_cast<long long>(n), static_cast<long long>(blocks.entries),
+      static_cast<long long>(8 * blocks.values), nodes.count(), blocks.count(), plan.count(),
+      static_cast<long long>(blocks.slots), plan.seconds, found - begin, planned - found);
+  for (const auto& [name, value] : words.values) std::printf(", \"%s\": \"%s\"", name.c_str(), value.c_str());
+#if SORDINO_WITH_CUDA
+  const double seconds = median_of(times(blocks, plan, words));
+  std::printf(", \"seconds\": %.6g, \"bytes_per_second\": %.4g", seconds, 8 * double(blocks.values) / seconds);
+#endif
+  std::printf("}\n");
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 4) {
+    std::fprintf(stderr, "usage: %s 5|7|27 SIDE ORDER|- [name=value]...\n", argv[0]);
+    return 2;
+  }
+  try {
+    return run(argc, argv);
+  } catch (const Error& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,111 @@
+#include "sordino/trsv/cuda/solve_kernel.hpp"
+
+#include <algorithm>
+
+#include "sordino/runtime/cuda/call.hpp"
+#include "sordino/trsv/cuda/backward.cuh"
+#include "sordino/trsv/cuda/forward.cuh"
+#include "sordino/trsv/invented.hpp"
+
+namespace sordino::trsv {
+namespace {
+
+constexpr int block_threads = worker_threads + 32;
+
+/// Blocks stay until the queue is empty. Whoever holds a ticket waits for smaller ones only, which are held, or done: so it
+/// does not matter in which order blocks begin, or whether all are there at once.
+template <class V, int K, Direction direction>
+__global__ void __launch_bounds__(block_threads, sizeof(V) * K > 16                ? 2
+                                                 : direction == Direction::forward ? 4
+                                                                                   : 3)
+carry_out(const __grid_constant__ cuda::DeviceTeam team, const __grid_constant__ SolveTables<V> s,
+          const __grid_constant__ SolvePass<V> pass) {
+  extern __shared__ __align__(128) char memory[];
+  __shared__ Desk desk;
+  const Worker<V, K> w{team, s, pass, desk, memory};
+  if (w.thread() == 0) desk.copy.begin();
+  if (!wait_for_last_pass(team, s, pass.epoch)) return;
+  if (w.fetches()) w.fetch(0), w.let_come(0);
+  __syncthreads();
+  Ahead<V, K> ahead;
+  if constexpr (direction == Direction::forward) look_ahead(w, 0, ahead);
+  u32 uses = 0;
+  for (int slot = 0; desk.ticket[slot] < u32(s.count); slot ^= 1) {
+    if (w.fetches()) w.fetch(slot ^ 1);
+    const QueuedTask& t = desk.task[slot];
+    const u32 readers = t.readers;
+    const i32 id = t.id;
+    const u64 taken = w.clock();
+    u64 began = taken;
+    bool lost = false;
+    if constexpr (direction == Direction::forward) {
+      if (t.kind == Task::Kind::subtrees)
+        forward_subtrees(w, slot, ahead, uses);
+      else if (lost = !forward_strips(w, slot, ahead, uses, began); lost)
+        desk.copy.wait(uses);  // nothing may be on its way to a block that ends
+    } else {
+      lost = !w.wait_for_needs(t, w.first_need(t));
+      began = w.clock();
+      if (!lost && t.kind == Task::Kind::columns) backward_columns(w, t);
+      if (!lost && t.kind == Task::Kind::subtrees) backward_subtrees(w, t);
+    }
+    if (lost) return;
+    w.tell(readers, id);
+    if (s.times && w.thread() == 0) s.times[id] = {taken, began, w.clock()};
+  }
+  end_pass(team, s, pass.epoch);
+}
+
+template <class V>
+__global__ void invent_values(V* values, i64 first, i64 count) {
+  const i64 step = i64(gridDim.x) * blockDim.x;
+  for (i64 k = i64(blockIdx.x) * blockDim.x + threadIdx.x; k < count; k += step) values[k] = invented<V>(first + k);
+}
+
+template <class V, Direction direction>
+SolveKernel<V> kernel_of(int columns) {
+  switch (columns) {
+    case 1: return carry_out<V, 1, direction>;
+    case 2: return carry_out<V, 2, direction>;
+    case 4: return carry_out<V, 4, direction>;
+    default: return carry_out<V, 8, direction>;
+  }
+}
+
+}  // namespace
+
+template <class V>
+SolveKernel<V> solve_kernel(Direction direction, int columns) {
+  return direction == Direction::forward ? kernel_of<V, Direction::forward>(columns)
+                                         : kernel_of<V, Direction::backward>(columns);
+}
+
+int solve_threads() { return block_threads; }
+i32 most_blocks_of_subtrees() { return most_small_blocks; }
+
+template <class V>
+int solve_shared(Direction direction, const SolveShape& shape, int columns) {
+  const i64 forward = i64(shape.buffer_bytes) + (i64(shape.operands) + shape.products) * columns * i64(sizeof(V));
+  const i64 backward =
+      rows_at_once * columns * i64(sizeof(V)) + i64(worker_warps) * 32 * std::max<i64>(64, columns * i64(sizeof(V)));
+  return int(direction == Direction::forward ? forward : backward);
+}
+
+template <class V>
+void start_invented_values(V* values, i64 first, i64 count, cudaStream_t stream) {
+  if (count == 0) return;
+  invent_values<V><<<1024, 256, 0, stream>>>(values, first, count);
+  cuda::call("cudaGetLastError", cudaGetLastError());
+}
+
+template SolveKernel<float> solve_kernel(Direction, int);
+template SolveKernel<double> solve_kernel(Direction, int);
+template SolveKernel<Number> solve_kernel(Direction, int);
+template int solve_shared<float>(Direction, const SolveShape&, int);
+template int solve_shared<double>(Direction, const SolveShape&, int);
+template int solve_shared<Number>(Direction, const SolveShape&, int);
+template void start_invented_values(float*, i64, i64, cudaStream_t);
+template void start_invented_values(double*, i64, i64, cudaStream_t);
+template void start_invented_values(Number*, i64, i64, cudaStream_t);
+
+}  // namespace sordino::trsv

@@ -1,0 +1,69 @@
+// What the kernel of a triangular solve is given: a rank's part of a plan, in device memory.
+#pragma once
+#include "sordino/runtime/cuda/device_team.hpp"
+#include "sordino/trsv/blocks.hpp"
+#include "sordino/trsv/cuda/gpu_solve.hpp"
+#include "sordino/trsv/plan.hpp"
+
+namespace sordino::trsv {
+
+/// A task in its rank's queue. On the way forward its values, and the program of subtrees, are copied to the thread block that
+/// takes it, ahead of its time.
+struct QueuedTask {
+  i64 values = 0;       // where they begin, among own ones
+  i64 program = 0;      // of subtrees: SolveTables::programs[program], ...
+  i32 value_bytes = 0;  // 0: they are not copied
+  i32 program_bytes = 0;
+  Task::Kind kind = Task::Kind::strips;
+  i32 first = 0, end = 0;   // strips, columns or blocks
+  i32 id = 0;               // in the plan: of its flag
+  u32 readers = 0;          // other ranks
+  i32 need = 0, needs = 0;  // SolveTables::needs[need], ..., so many
+  i32 columns = 0;          // of b that subtrees have
+  Block block = {};         // of subtrees the first one
+};
+static_assert(sizeof(QueuedTask) <= 32 * sizeof(u32), "a warp copies it at once");
+
+/// The slots that a row of a front adds up: two at once, and the others at SolveTables::sources[more], ...
+struct alignas(16) RowSources {
+  i32 count = 0, first = 0, second = 0, more = 0;
+};
+
+/// Everything lies on the rank's device; numbers of blocks, rows, slots and tasks are those of the plan.
+template <class V>
+struct SolveTables {
+  const QueuedTask* tasks = nullptr;
+  const i32* needs = nullptr;  // tasks
+  const i32* programs = nullptr;
+  const RowSources* row_sources = nullptr;  // [rows of all fronts]
+  const i32* sources = nullptr;
+  const i32* order = nullptr;
+  const i64* strips = nullptr;    // of own blocks: place among own values
+  const Block* blocks = nullptr;  // these three are for the way back
+  const i32* parent = nullptr;
+  const i32* rows = nullptr;
+  const V* values = nullptr;
+  u32* tickets = nullptr;                // taken so far, by all solves
+  u32* leaving = nullptr;                // blocks that have ended
+  i32 count = 0;                         // tasks
+  i32 buffer_bytes = 0;                  // of the largest task's values and program
+  i32 operands = 0;                      // columns of the widest block, or of the subtrees with the most
+  cuda::Symmetric<V> x = {}, sums = {};  // [n][columns], [slots][columns] of a pass
+  cuda::Symmetric<u32> flags = {};       // [tasks] the solve in which it was done last
+  cuda::Symmetric<u32> ended = {};       // [ranks] the solve that a rank has ended
+  i32 channel = 0;
+  TaskTimes* times = nullptr;  // [tasks of the plan]; null: nobody wants to know
+};
+
+/// One pass of a solve, over K columns of b at a time.
+template <class V>
+struct SolvePass {
+  const V* b = nullptr;  // the pass's first column; rows are `stride` apart
+  V* result = nullptr;
+  i64 stride = 1;
+  u32 epoch = 0;  // counts passes
+  u32 first_ticket = 0;
+  bool conjugate = false;
+};
+
+}  // namespace sordino::trsv

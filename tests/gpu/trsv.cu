@@ -1,0 +1,179 @@
+// Triangular solves on GPUs against the host's, which are compared with substitution in tests/unit/trsv.
+#include <cmath>
+#include <cstring>
+
+#include "gpu/support.hpp"
+#include "sordino/base/error.hpp"
+#include "sordino/trsv/cuda/gpu_solve.hpp"
+#include "sordino/trsv/host_solve.hpp"
+#include "sordino/trsv/invented.hpp"
+#include "unit/trsv/triangles.hpp"
+
+using namespace sordino;
+using namespace sordino::trsv;
+using triangles::Columns;
+
+namespace {
+
+template <class V>
+double distance(const std::vector<V>& a, const std::vector<V>& b) {
+  double most = 0, scale = 0;
+  for (std::size_t i = 0; i < a.size(); i++) {
+    const double off = magnitude(a[i] - b[i]);
+    most = off <= most ? most : std::isnan(off) ? INFINITY : off;
+    scale = std::max(scale, magnitude(b[i]));
+  }
+  return most / scale;
+}
+
+template <class V>
+double tolerance() {
+  return std::is_same_v<V, float> ? 2e-4 : 1e-11;
+}
+
+template <class V>
+bool same_bits(const std::vector<V>& a, const std::vector<V>& b) {
+  return std::memcmp(a.data(), b.data(), a.size() * sizeof(V)) == 0;
+}
+
+struct Plans {
+  Plan forward, backward;
+  Plans(const Blocks& blocks, i64 value_bytes, const PlanOptions& options)
+      : forward(make_plan(blocks, Direction::forward, value_bytes, options)),
+        backward(make_plan(blocks, Direction::backward, value_bytes, options)) {
+    check_plan(blocks, forward);
+    check_plan(blocks, backward);
+  }
+};
+
+/// Of one triangle, on so many GPUs: right, and the same bits with few thread blocks as with many, again and again.
+template <class V>
+void check_solves(const Columns& c, fresh::Random& random, int ranks) {
+  const std::vector<V> values = triangles::values_of<V>(c, random);
+  const Factor<V> factor({c.pattern(), values.data(), random.chance(0.3)}, {.width = i32(random.whole(1, 200))});
+  const Plans plans(factor.blocks(), sizeof(V),
+                    {.ranks = ranks, .task_bytes = random.whole(1, 40000), .subtree_bytes = random.whole(0, 40000)});
+  const i64 columns = random.whole(1, 11);
+  const std::vector<V> b = triangles::vector_of<V>(c.n * columns, random);
+  const int most_columns = 1 << random.whole(0, 3);
+  std::vector<V> wanted(b.size()), found(b.size()), again(b.size());
+  for (Direction direction : {Direction::forward, Direction::backward})
+    for (bool conjugate : {false, true}) {
+      NOTE("n = ", c.n, ", ranks = ", ranks, ", columns = ", columns, " by ", most_columns, ", direction ", int(direction),
+           conjugate ? ", conjugate" : "", ", ", sizeof(V), " bytes a value");
+      HostSolve<V>(factor, direction == Direction::forward ? plans.forward : plans.backward, {.threads = 2})
+          .solve(b.data(), wanted.data(), columns, conjugate);
+      bool first = true;
+      for (int blocks : {0, 1, 7}) {
+        GpuSolve<V> gpu(factor, &plans.forward, &plans.backward, {.most_columns = most_columns, .blocks = blocks});
+        for (int twice = 0; twice < 2; twice++) {
+          std::fill(found.begin(), found.end(), unknown<V>());
+          gpu.solve(direction, b.data(), found.data(), columns, conjugate);
+          if (std::exchange(first, false)) {
+            CHECK(distance(found, wanted) < tolerance<V>());
+            again = found;
+          }
+          CHECK(same_bits(found, again));
+        }
+      }
+    }
+}
+
+}  // namespace
+
+TEST("triangular solves on 1, 2, ... GPUs are the host's to rounding, whatever the thread blocks [gpu]") {
+  test::need_gpu();
+  NOTE(fresh::said());
+  fresh::Random random(21);
+  for (int ranks = 1; ranks <= test::gpus(); ranks *= 2) {
+    check_solves<double>(triangles::nested_grid(13, 11, 9), random, ranks);
+    check_solves<float>(triangles::nested_grid(9, 8, 7), random, ranks);
+    check_solves<Number>(triangles::nested_grid(8, 8, 7), random, ranks);
+    for (const Columns& c : triangles::some(random, 3)) check_solves<double>(c, random, ranks);
+    check_solves<double>(triangles::scattered(random, 300, 0.05), random, ranks);
+  }
+}
+
+TEST("a larger triangle on GPUs, new values, and two solvers that take turns [gpu]") {
+  test::need_gpu();
+  NOTE(fresh::said());
+  fresh::Random random(22);
+  const Columns c = triangles::nested_grid(30, 29, 28);
+  auto values = triangles::values_of<double>(c, random);
+  Factor<double> factor({c.pattern(), values.data()});
+  for (int ranks = 1; ranks <= test::gpus(); ranks *= 2) {
+    const Plans plans(factor.blocks(), 8, {.ranks = ranks});
+    GpuSolve<double> one(factor, &plans.forward, &plans.backward),
+        two(factor, &plans.forward, &plans.backward, {.most_columns = 4});
+    const auto b = triangles::vector_of<double>(4 * c.n, random);
+    std::vector<double> wanted(b.size()), found(b.size());
+    for (int turn = 0; turn < 3; turn++) {
+      for (double& v : values) v *= 1 + 0.1 * random.real(0, 1);
+      factor.update({c.pattern(), values.data()});
+      one.update(factor), two.update(factor);
+      for (Direction direction : {Direction::forward, Direction::backward}) {
+        HostSolve<double>(factor, direction == Direction::forward ? plans.forward : plans.backward)
+            .solve(b.data(), wanted.data(), 4);
+        one.solve(direction, b.data(), found.data(), 4);
+        CHECK(distance(found, wanted) < 1e-11);
+        two.solve(direction, b.data(), found.data(), 4);
+        CHECK(distance(found, wanted) < 1e-11);
+      }
+    }
+  }
+}
+
+TEST("invented values are the same on GPUs as anywhere [gpu]") {
+  test::need_gpu();
+  const Columns c = triangles::nested_grid(12, 12, 12);
+  const Blocks blocks = cut(find_supernodes(c.pattern()), 64);
+  const Plan plan = make_plan(blocks, Direction::forward, 8, {.task_bytes = 10000, .subtree_bytes = 10000});
+  GpuSolve<double> gpu(blocks, &plan, nullptr);
+  const std::vector<double> b(std::size_t(c.n), 1.0);
+  std::vector<double> x(b.size()), v(b), wanted(b.size());
+  gpu.solve(Direction::forward, b.data(), x.data());
+  std::vector<double> in_order(b.size());
+  for (const Block& block : blocks.blocks)  // the fronts' products, row by row
+    for (i32 k = 0; k < block.strips(); k++) {
+      const Strip s = strip_of(block, k);
+      const i64 first = blocks.strips[std::size_t(block.strip + k)];
+      for (i32 j = 0; j < s.columns; j++)
+        for (i32 i = 0; i < s.rows; i++) {
+          const i32 row = blocks.rows[std::size_t(block.rows + s.first + i)];
+          const double term = invented<double>(first + i64(j) * s.lead + i) * v[std::size_t(block.column + j)];
+          if (s.first + i < block.width)
+            in_order[std::size_t(row)] += term;
+          else
+            v[std::size_t(row)] -= term;
+        }
+    }
+  for (std::size_t k = 0; k < x.size(); k++) wanted[std::size_t(blocks.order[k])] = in_order[k];
+  CHECK(distance(x, wanted) < 1e-12);
+}
+
+TEST("a GPU that waits for what nobody computes gives up, and says for what [gpu]") {
+  test::need_gpu();
+  NOTE(fresh::said());
+  fresh::Random random(23);
+  const Columns c = triangles::nested_grid(12, 12, 12);
+  const auto values = triangles::values_of<double>(c, random);
+  const Factor<double> factor({c.pattern(), values.data()}, {.width = 32});
+  Plan plan = make_plan(factor.blocks(), Direction::forward, 8, {.task_bytes = 4000, .subtree_bytes = 4000});
+  plan.queues[0].erase(plan.queues[0].begin());
+  GpuSolve<double> gpu(factor, &plan, nullptr, {.timeout = 0.5});
+  const std::vector<double> b(std::size_t(c.n), 1.0);
+  std::vector<double> x(b.size());
+  CHECK_THROWS(gpu.solve(Direction::forward, b.data(), x.data()), Error, "tasks of a triangular solve");
+}
+
+TEST("what GPUs cannot do is refused in a sentence [gpu]") {
+  test::need_gpu();
+  const Blocks blocks = cut(find_supernodes(triangles::grid(3, 3, 3).pattern()), 8);
+  const Plan plan = make_plan(blocks, Direction::forward, 8), many = make_plan(blocks, Direction::forward, 8, {.ranks = 31});
+  CHECK_THROWS((GpuSolve<double>(blocks, &plan, nullptr, {.most_columns = 3})), Error, "1, 2, 4 or 8 columns");
+  CHECK_THROWS((GpuSolve<double>(blocks, nullptr, nullptr)), Error, "a plan for one direction or for both");
+  CHECK_THROWS((GpuSolve<double>(blocks, &many, nullptr)), Error, "");
+  GpuSolve<double> gpu(blocks, &plan, nullptr);
+  double b[27] = {}, x[27];
+  CHECK_THROWS(gpu.solve(Direction::backward, b, x), Error, "no plan for this direction");
+}
