@@ -22,6 +22,7 @@ from ._once import solve
 from ._rows import RowsSolver
 from ._solution import Solution
 from ._solve import Solver
+from ._triangular import FactorizedTriangle, factorized
 from .errors import (
     AsymmetryWarning,
     BadArgument,
@@ -49,6 +50,7 @@ __all__ = [
     "Charge",
     "Communicator",
     "DeviceError",
+    "FactorizedTriangle",
     "FileError",
     "HMatrix",
     "Interrupted",
@@ -66,6 +68,7 @@ __all__ = [
     "__version__",
     "bem",
     "estimate_memory",
+    "factorized",
     "hmatrix",
     "linalg",
     "poisson",

@@ -22,6 +22,7 @@ void define_hmatrix_products(nb::module_& m);  // hmatrix_products.cpp
 void define_paper_ways(nb::module_& m);        // paper_ways.cpp
 void define_rows(nb::module_& m);              // rows.cpp
 void define_solver(nb::module_& m);            // solver.cpp
+void define_triangular(nb::module_& m);        // triangular.cpp
 
 namespace {
 
@@ -147,4 +148,5 @@ NB_MODULE(_core, m) {
   py::define_paper_ways(m);
   py::define_rows(m);
   py::define_solver(m);
+  py::define_triangular(m);
 }

@@ -1,0 +1,401 @@
+"""Sparse triangular systems, set up once and solved many times: :func:`factorized`."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._device import host_copy, taken
+from ._matrix import MOST_ROWS, all_finite, as_sparse
+from ._native import core, translated
+from .errors import BadArgument, NotConverged, Unsupported
+from .log import logger
+from .report.words import duration
+
+ENGINES = ("host",)
+TRANS = ("N", "T", "H")
+
+
+@dataclass(frozen=True)
+class DirectSolution:
+    """What a direct solve found, for :class:`NotConverged` to carry.
+
+    Attributes
+    ----------
+    x : array of the kind and shape of b
+    status : str
+        ``converged``, or ``inaccurate``.
+    reason : str
+        The status as a sentence.
+    """
+
+    x: Any
+    status: str
+    reason: str
+    whose: str = ""
+
+
+def factorized(
+    L: Any,
+    lower: bool = True,
+    unit_diagonal: bool = False,
+    *,
+    ranks: int | str = "auto",
+    threads: int | None = None,
+    width: int = 256,
+    engine: str = "host",
+    timeout: float = 60.0,
+) -> FactorizedTriangle:
+    """Set up a sparse triangular matrix for fast solves: blocks of its columns, with inverted triangles.
+
+    Parameters
+    ----------
+    L : SciPy sparse matrix or array of any format, or dense array, shape (n, n)
+        float32, float64 or complex128, in which it is solved; complex64 is computed as complex128, all else as float64.
+        Duplicates are summed.
+    lower : bool
+        Whether entries are on and below the diagonal, else on and above it.
+    unit_diagonal : bool
+        The diagonal is 1, whatever is stored there.
+    ranks : int or "auto"
+        That share the blocks, at most 32; "auto" is one, whose blocks all threads compute.
+    threads : int, optional
+        As many as there are cores, if not given; at least one for each rank.
+    width : int
+        Most columns of a block, whose triangle is inverted: wide ones make fewer steps that wait for one another.
+    engine : {"host"}
+        Who computes.
+    timeout : float
+        Seconds in which nothing moves, after which a solve ends with an error; 0: never.
+
+    Returns
+    -------
+    FactorizedTriangle
+
+    Raises
+    ------
+    BadArgument
+        Not square or not triangular (which entry), a pivot that is zero or too small to be divided by (which row), NaN
+        or infinity, or an option out of range.
+
+    Notes
+    -----
+    Cost: linear in the entries that supernodes store, times half their width. Memory: 8 bytes for each of them (float64),
+    with the zeros that make supernodes wider, and 12 for each entry that was given. The GIL is released.
+
+    Examples
+    --------
+    >>> F = sordino.factorized(L)                        # doctest: +SKIP
+    >>> x = F.solve(b)                                   # doctest: +SKIP
+    >>> y = F.solve(x, trans="T")                        # doctest: +SKIP
+    """
+    if engine not in ENGINES:
+        raise BadArgument(f"engine is {' or '.join(ENGINES)} for triangular solves, not '{engine}'")
+    options = {
+        "engine": engine,
+        "ranks": 1 if ranks == "auto" else _whole(ranks, "ranks", 1),
+        "threads": 0 if threads is None else _whole(threads, "threads", 1),
+        "width": _whole(width, "width", 1),
+        "timeout": _seconds(timeout),
+    }
+    return FactorizedTriangle(_Columns(L, lower=bool(lower)), unit=bool(unit_diagonal), options=options)
+
+
+class _Columns:
+    """A triangle by columns, an upper one transposed: columns sorted, in memory of its own.
+
+    Attributes
+    ----------
+    begin : ndarray, shape (n + 1,), int64
+    rows : ndarray, shape (nnz,), int32
+    values : ndarray, shape (nnz,), float32, float64 or complex128
+    form : str
+        ``csc`` or ``csr`` if bare values stand in the order of such a matrix, or empty.
+    """
+
+    def __init__(self, matrix: Any, *, lower: bool) -> None:
+        source = as_sparse(host_copy(matrix, "the triangle"))
+        n, columns = source.shape
+        if n != columns:
+            raise BadArgument(f"the triangle is {n} x {columns}, and must be square")
+        if n == 0:
+            raise BadArgument("the triangle is empty (0 x 0)")
+        if n > MOST_ROWS:
+            raise BadArgument(f"the triangle has {n:,} rows, and this version numbers them with 32 bits")
+        kind = kind_of(source.dtype)
+        made = source.asformat("csc" if lower else "csr")
+        given = source.data if source is matrix and source.format in ("csc", "csr") else None
+        if not (made.has_sorted_indices and made.has_canonical_format):
+            made = made.copy()
+            made.sum_duplicates()
+        simple = given is not None and made.nnz == len(given) and source.has_sorted_indices
+        self.form = source.format if simple else ""
+        self.n, self.lower = n, lower
+        self.begin = made.indptr.astype(np.int64)
+        self.rows = made.indices.astype(np.int32)  # a copy: what was checked cannot be changed
+        self.values = made.data.astype(kind)
+        self._check()
+
+    def _check(self) -> None:
+        filled = np.flatnonzero(np.diff(self.begin))
+        first = self.rows[self.begin[filled]]
+        wrong = np.flatnonzero(first < filled)
+        if len(wrong):
+            place = self._place(int(first[wrong[0]]), int(filled[wrong[0]]))
+            kind, side = ("lower", "above") if self.lower else ("upper", "below")
+            raise BadArgument(f"the matrix is not {kind} triangular: there is an entry at {place}, {side} the diagonal")
+        self.check_finite(self.values)
+
+    def check_finite(self, values: np.ndarray) -> None:
+        """Refuse NaN and infinity, with the place."""
+        if all_finite(values):
+            return
+        bad = int(np.argmin(np.isfinite(values)))
+        column = int(np.searchsorted(self.begin, bad, side="right")) - 1
+        place = self._place(int(self.rows[bad]), column)
+        raise BadArgument(f"the triangle holds {values[bad]} at {place} (counted from 0)")
+
+    def _place(self, row: int, column: int) -> tuple[int, int]:
+        return (row, column) if self.lower else (column, row)
+
+    def same_pattern(self, other: _Columns) -> bool:
+        return np.array_equal(self.begin, other.begin) and np.array_equal(self.rows, other.rows)
+
+    def places(self) -> np.ndarray | None:
+        """Where each value stands among the caller's bare ones; None: they have one order."""
+        own = "csc" if self.lower else "csr"
+        if self.form == own:
+            return None
+        import scipy.sparse as sp
+
+        numbers = sp.csc_array((np.arange(len(self.rows)), self.rows, self.begin), shape=(self.n, self.n))
+        order = numbers.tocsr().data  # of a value in the other format: its place here
+        there = np.empty_like(order)
+        there[order] = np.arange(len(order))
+        return there
+
+
+class FactorizedTriangle:
+    """A triangular matrix of shape (n, n), ready to be solved with; by :func:`sordino.factorized`.
+
+    Attributes
+    ----------
+    shape : (int, int)
+    dtype : dtype
+        float32, float64 or complex128: of what is computed.
+    lower, unit_diagonal : bool
+    report : dict
+        Of the last solve: ``seconds``, ``refinements`` (steps that were kept), and with `refine` ``backward_errors``,
+        before the first step and after each. Empty before.
+    """
+
+    def __init__(self, columns: _Columns, *, unit: bool, options: dict[str, Any]) -> None:
+        self._columns = columns
+        self._places: tuple[np.ndarray | None] | None = None
+        self.lower, self.unit_diagonal, self.options = columns.lower, unit, options
+        self.shape = (columns.n, columns.n)
+        self.dtype = columns.values.dtype
+        self.report: dict[str, Any] = {}
+        self._process = os.getpid()
+        with translated():
+            self._native = core().Triangle(columns.begin, columns.rows, columns.values, unit, options)
+
+    def solve(self, B: Any, trans: str = "N", refine: int = 0) -> Any:
+        """Solve L X = B, with trans="T" L^T X = B, with "H" L^H X = B.
+
+        Parameters
+        ----------
+        B : array_like, shape (n,) or (n, k), real or complex
+            Of NumPy, CuPy or what speaks DLPack; one on a GPU is copied to the CPU, and X back.
+        trans : {"N", "T", "H"}
+        refine : int
+            Steps of iterative refinement, at most; a step that does not lessen the backward error is taken back.
+
+        Returns
+        -------
+        array of the kind and shape of B
+            In the triangle's precision; complex if the triangle or B is. Its bits do not depend on ranks or threads.
+
+        Raises
+        ------
+        BadArgument
+            B of another shape, NaN or infinity inside.
+        NotConverged
+            X overflows; carries it.
+        PeerFailed
+            Nothing moved for `timeout` seconds.
+
+        Notes
+        -----
+        Reads the triangle once, for all columns. The first solve of a direction plans it.
+        """
+        check_trans(trans)
+        steps = _whole(refine, "refine", 0)
+        given = taken(B, self.shape[0], "b", as_numbers=True)
+        start = time.perf_counter()
+        x, errors = self.solve_columns(self._stacked(given.columns), trans, steps)
+        self.report = {"seconds": time.perf_counter() - start, "refinements": max(len(errors) - 1, 0)}
+        if errors:
+            self.report["backward_errors"] = errors
+        joined = given.joined(list(np.ascontiguousarray(x.T)) if x.shape[1] > 1 else [x[:, 0]])
+        if not all_finite(np.ascontiguousarray(x)):
+            raise NotConverged(DirectSolution(joined, "inaccurate", "the solution of the triangular system overflows"))
+        return joined
+
+    def solve_columns(self, b: np.ndarray, trans: str, refine: int = 0) -> tuple[np.ndarray, list[float]]:
+        """X, shape (n, k), and the backward errors of refining; numbers are checked already, and real or complex."""
+        if b.dtype.kind == "c" and self.dtype.kind == "f":
+            parts = np.concatenate([b.real, b.imag], axis=1)
+            x, errors = self.solve_columns(parts, trans, refine)
+            k = b.shape[1]
+            return x[:, :k] + 1j * x[:, k:], errors
+        if os.getpid() != self._process:  # its threads are not here
+            raise Unsupported("this triangle was set up before a fork and works in the parent process only")
+        way, conjugated = self._way(trans)
+        b = np.ascontiguousarray(b.conj() if conjugated else b, dtype=self.dtype)
+        with translated():
+            x = self._native.solve(b, way)
+            errors: list[float] = []
+            if refine:
+                x, errors = self._native.refine(b, x, way, refine)
+        return (x.conj() if conjugated else x), errors
+
+    def backward_error(self, B: Any, X: Any, trans: str = "N") -> float:
+        """The componentwise backward error of X: the largest of ``|B - L X| / (|L| |X| + |B|)``, entry by entry.
+
+        That is the smallest relative change of the entries of L and B with which X is exact. Substitution leaves some
+        1e-16 in float64. Shapes as in :meth:`solve`; cost: two passes over the triangle by one thread.
+        """
+        check_trans(trans)
+        n = self.shape[0]
+        b, x = (self._stacked(taken(v, n, name, as_numbers=True).columns) for v, name in ((B, "b"), (X, "x")))
+        if b.shape != x.shape:
+            raise BadArgument(f"b has {b.shape[1]} columns, and x {x.shape[1]}")
+        if self.dtype.kind == "f" and "c" in (b.dtype.kind, x.dtype.kind):
+            return max(
+                self.backward_error(b.real, x.real, trans),
+                self.backward_error(b.imag, x.imag, trans),
+            )
+        way, conjugated = self._way(trans)
+        b, x = (np.ascontiguousarray(v.conj() if conjugated else v, dtype=self.dtype) for v in (b, x))
+        with translated():
+            return max(self._native.backward_errors(b, x, way))
+
+    def update(self, values: Any) -> None:
+        """New values in the same pattern: blocks and plans stay.
+
+        Parameters
+        ----------
+        values : SciPy sparse matrix of the same pattern, or ndarray of shape (nnz,)
+            Bare values stand in the order of the CSR or CSC matrix that this was made of.
+
+        Raises
+        ------
+        BadArgument
+            Another pattern, another number of values, or what :func:`factorized` refuses; the old ones stay.
+
+        Notes
+        -----
+        Cost: as setting up, without finding supernodes and planning. The GIL is released.
+        """
+        new = self._values(values)
+        with translated():
+            self._native.update(new)
+        self._columns.values = new
+
+    def _values(self, values: Any) -> np.ndarray:
+        held = self._columns
+        if hasattr(values, "tocsc"):
+            new = _Columns(values, lower=self.lower)
+            if not held.same_pattern(new):
+                raise BadArgument("the new triangle has another pattern than the one that was set up")
+            if new.values.dtype.kind == "c" and self.dtype.kind == "f":
+                raise BadArgument("the new triangle is complex, and the one that was set up is real")
+            return new.values.astype(self.dtype, copy=False)
+        if not held.form:
+            raise BadArgument(
+                "the order of bare values is known only for a CSR or CSC matrix with sorted indices and no "
+                "duplicates: give update the matrix itself"
+            )
+        data = np.asarray(values)
+        kinds, wanted = ("fiubc", "numbers") if self.dtype.kind == "c" else ("fiub", "real numbers")
+        if data.dtype.kind not in kinds or data.shape != held.values.shape:
+            raise BadArgument(
+                f"the new values must be {len(held.values):,} {wanted}, not {data.dtype} of shape {data.shape}"
+            )
+        if self._places is None:
+            self._places = (held.places(),)
+        (places,) = self._places
+        new = data.astype(self.dtype) if places is None else data[places].astype(self.dtype)
+        held.check_finite(new)
+        return new
+
+    @property
+    def statistics(self) -> dict[str, Any]:
+        """Of structure, memory and time.
+
+        ``n``, ``entries`` (as given), ``stored_entries`` (with the zeros that make supernodes wider), ``stored_bytes``
+        (of their values), ``memory_bytes`` (of all that is kept, but the triangle as it was given), ``blocks``,
+        ``longest_chain`` (blocks that wait for one another), ``forward_tasks`` and ``backward_tasks`` (0 until such a
+        solve is planned), ``ranks``, ``threads``, ``setup_seconds`` (of the last update, after one), ``plan_seconds``.
+        """
+        found: dict[str, Any] = self._native.statistics()
+        return found
+
+    def _way(self, trans: str) -> tuple[str, bool]:
+        """How the core solves with what it holds, an upper triangle transposed; and whether b and x are conjugated."""
+        if self.lower:
+            return trans, False
+        return {"N": "T", "T": "N", "H": "N"}[trans], trans == "H" and self.dtype.kind == "c"
+
+    def _stacked(self, columns: Sequence[np.ndarray]) -> np.ndarray:
+        return columns[0].reshape(-1, 1) if len(columns) == 1 else np.stack(columns, axis=1)
+
+    def __repr__(self) -> str:
+        s = self.statistics
+        kind = "lower" if self.lower else "upper"
+        return (
+            f"<sordino.FactorizedTriangle, {kind}, {self.dtype}, of {s['n']:,} rows and {s['entries']:,} entries, "
+            f"{s['stored_bytes'] / 2**20:,.1f} MiB in {s['blocks']:,} blocks, set up in {duration(s['setup_seconds'])}>"
+        )
+
+    def __reduce__(self) -> Any:
+        raise Unsupported("a FactorizedTriangle holds memory of the compiled module, and cannot be pickled or copied")
+
+
+def kind_of(dtype: np.dtype) -> Any:
+    """The type in which triangles with such entries are solved; the log says what is widened."""
+    if dtype.kind not in "fiubc":
+        raise BadArgument(f"the triangle holds {dtype}, not numbers")
+    if dtype == np.complex64:
+        logger.info("the triangle is complex64: solved in complex128")
+    if dtype.kind == "c":
+        return np.complex128
+    return np.float32 if dtype == np.float32 else np.float64
+
+
+def check_trans(trans: str) -> None:
+    """Refuse what is none of N, T and H."""
+    if trans not in TRANS:
+        raise BadArgument(f"trans is N, T or H, not {trans!r}")
+
+
+def _whole(value: Any, name: str, least: int) -> int:
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not least <= value < 2**31:
+        raise BadArgument(f"{name} is a whole number, at least {least}, not {value!r}")
+    return int(value)
+
+
+def _seconds(value: Any) -> float:
+    try:
+        seconds = float(value)
+    except (TypeError, ValueError):
+        raise BadArgument(f"timeout is a number of seconds, not {value!r}") from None
+    if not seconds >= 0:
+        raise BadArgument(f"timeout is at least 0 seconds, not {seconds:g}")
+    return seconds
