@@ -98,9 +98,9 @@ def factorized(
         raise BadArgument(f"engine is {' or '.join(ENGINES)} for triangular solves, not '{engine}'")
     options = {
         "engine": engine,
-        "ranks": 1 if ranks == "auto" else _whole(ranks, "ranks", 1),
-        "threads": 0 if threads is None else _whole(threads, "threads", 1),
-        "width": _whole(width, "width", 1),
+        "ranks": 1 if ranks == "auto" else whole(ranks, "ranks", 1),
+        "threads": 0 if threads is None else whole(threads, "threads", 1),
+        "width": whole(width, "width", 1),
         "timeout": _seconds(timeout),
     }
     return FactorizedTriangle(_Columns(L, lower=bool(lower)), unit=bool(unit_diagonal), options=options)
@@ -235,7 +235,7 @@ class FactorizedTriangle:
         Reads the triangle once, for all columns. The first solve of a direction plans it.
         """
         check_trans(trans)
-        steps = _whole(refine, "refine", 0)
+        steps = whole(refine, "refine", 0)
         given = taken(B, self.shape[0], "b", as_numbers=True)
         start = time.perf_counter()
         x, errors = self.solve_columns(self._stacked(given.columns), trans, steps)
@@ -385,7 +385,8 @@ def check_trans(trans: str) -> None:
         raise BadArgument(f"trans is N, T or H, not {trans!r}")
 
 
-def _whole(value: Any, name: str, least: int) -> int:
+def whole(value: Any, name: str, least: int) -> int:
+    """The value as an int, or a sentence that names it."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not least <= value < 2**31:
         raise BadArgument(f"{name} is a whole number, at least {least}, not {value!r}")
     return int(value)
