@@ -71,20 +71,21 @@ class Factors:
         """Rows of A."""
         return int(self.lower.shape[0])
 
-    def matrix(self) -> Any:
-        """A itself, multiplied out: for tests, and for factors whose matrix is gone."""
-        L, U = (
-            _with_unit_diagonal(triangle, unit)
-            for triangle, unit in ((self.lower, self.unit_lower), (self.upper, self.unit_upper))
-        )
-        product = sp.coo_array(L @ (L.conj().T if U is None else U))
-        rows, columns = product.row, product.col
-        rows = rows if self.row_order is None else self.row_order[rows]
-        columns = columns if self.column_order is None else self.column_order[columns]
-        data = product.data
-        data = data if self.row_scale is None else data / self.row_scale[rows]
-        data = data if self.column_scale is None else data / self.column_scale[columns]
-        return sp.csr_array((data, (rows, columns)), shape=product.shape)
+    def product(self, x: np.ndarray, trans: str = "N") -> np.ndarray:
+        """A x, A^T x or A^H x, shape (n,) or (n, k), by way of both factors. Cost: their entries once."""
+        if trans == "H":
+            return np.asarray(self.product(x.conj(), "T").conj())
+        L = with_unit_diagonal(self.lower, self.unit_lower)
+        U = L.conj().T if self.upper is None else with_unit_diagonal(self.upper, self.unit_upper)
+        rows, columns = (self.row_order, self.row_scale), (self.column_order, self.column_scale)
+        (order, scale), (order_back, scale_back) = (columns, rows) if trans == "N" else (rows, columns)
+        y = x if scale is None else (x.T / scale).T
+        y = y if order is None else y[order]
+        y = L @ (U @ y) if trans == "N" else U.T @ (L.T @ y)
+        if order_back is not None:
+            y, given = np.empty_like(y), y
+            y[order_back] = given
+        return np.asarray(y if scale_back is None else (y.T / scale_back).T)
 
 
 def of_superlu(lu: Any) -> Factors:
@@ -118,7 +119,8 @@ def _scale(scale: Any, n: int, name: str) -> np.ndarray:
     return array
 
 
-def _with_unit_diagonal(triangle: Any, unit: bool) -> Any:
-    if triangle is None or not unit:
+def with_unit_diagonal(triangle: Any, unit: bool) -> Any:
+    """The triangle that is meant: with ones on its diagonal, whatever is stored there, or itself."""
+    if not unit:
         return triangle
     return sp.csr_array(triangle - sp.diags_array(triangle.diagonal()) + sp.eye_array(triangle.shape[0]))

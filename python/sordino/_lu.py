@@ -11,12 +11,13 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as sla
 
+from ._columns import Columns, kind_of
 from ._device import host_copy, taken
 from ._factors import Factors, of_superlu
 from ._matrix import as_csr
 from ._ordering import chosen, nested_dissection
 from ._solution import check_on_failure
-from ._triangular import DirectSolution, FactorizedTriangle, check_trans, factorized, kind_of, whole
+from ._triangular import DirectSolution, FactorizedTriangle, check_trans, checked_options, whole
 from .errors import BadArgument, NotConverged, NotConvergedWarning, SordinoError, Unsupported
 from .log import logger
 from .report.words import duration
@@ -33,7 +34,8 @@ def splu(A: Any, ordering: str = "auto", **options: Any) -> FactorizedLU:
     Parameters
     ----------
     A : SciPy sparse matrix or array of any format, or dense array, shape (n, n)
-        float32, float64 or complex128, in which it is factored and solved; complex64 as complex128, all else as float64.
+        float32, float64 or complex128, in which it is factored and solved; complex64 as complex128, others as
+        float64.
     ordering : {"auto", "metis", "mmd", "colamd", "natural"}
         Which order of columns keeps factors sparse: METIS's nested dissection of the pattern of A + A^T, minimum degree
         of the same, approximate minimum degree of A^T A, or the columns as they are. "auto" is metis of a symmetric
@@ -54,9 +56,11 @@ def splu(A: Any, ordering: str = "auto", **options: Any) -> FactorizedLU:
 
     Notes
     -----
-    Rows are scaled by powers of two, so that the largest entry of each is about 1, unless the pattern is symmetric: then
-    pivots stay on the diagonal as long as they are not tiny. SciPy factors on one thread and does not release the GIL.
+    Rows are scaled by powers of two, so that the largest entry of each is about 1, unless the pattern is symmetric:
+    then pivots stay on the diagonal as long as they are not tiny. SciPy factors on one thread and does not release
+    the GIL.
     """
+    _options(options)
     begun = time.perf_counter()
     given = host_copy(A, "the matrix")
     rows = as_csr(given)
@@ -144,6 +148,7 @@ class FactorizedLU:
 
     def __init__(self, factors: Factors, matrix: Any, options: dict[str, Any]) -> None:
         start = time.perf_counter()
+        options = _options(options)
         self.factors, self.matrix = factors, matrix
         self.ordering: str | None = None
         self.shape = (factors.n, factors.n)
@@ -205,7 +210,7 @@ class FactorizedLU:
         b = np.stack(given.columns, axis=1)
         start = time.perf_counter()
         x = self._solved(b, trans)
-        residuals = []
+        residuals: list[float] = []
         if self.matrix is not None:
             x, residuals = self._refined(b, x, trans, steps)
         self.report = {"seconds": time.perf_counter() - start, "refinements": max(len(residuals) - 1, 0)}
@@ -239,7 +244,9 @@ class FactorizedLU:
             return [_by(lower, "N"), _by(lower, "H")]
         return [lambda y: lower.solve_columns(y.conj(), "N")[0].conj(), _by(lower, "T")]
 
-    def _refined(self, b: np.ndarray, x: np.ndarray, trans: str, steps: int) -> tuple[np.ndarray, list[float]]:
+    def _refined(
+        self, b: np.ndarray, x: np.ndarray, trans: str, steps: int
+    ) -> tuple[np.ndarray, list[float]]:
         left = self._left(b, x, trans)
         residuals = [_relative(left, b)]
         for _ in range(steps):
@@ -252,6 +259,30 @@ class FactorizedLU:
             residuals.append(residual)
         return x, residuals
 
+    def backward_error(self, B: Any, X: Any, trans: str = "N") -> float:
+        """The componentwise backward error of X: the largest of ``|B - A X| / (|A| |X| + |B|)``, entry by entry.
+
+        That is the smallest relative change of the entries of A and B with which X is exact. Shapes as in
+        :meth:`solve`.
+
+        Raises
+        ------
+        BadArgument
+            The matrix is not known.
+        """
+        check_trans(trans)
+        if self.matrix is None:
+            raise BadArgument("a backward error needs the matrix: give it to factorized_lu")
+        n = self.shape[0]
+        b, x = (
+            np.stack(taken(v, n, name, as_numbers=True).columns, axis=1) for v, name in ((B, "b"), (X, "x"))
+        )
+        if b.shape != x.shape:
+            raise BadArgument(f"b has {b.shape[1]} columns, and x {x.shape[1]}")
+        off = np.abs(self._left(b, x, trans))
+        whole = abs(self.matrix if trans == "N" else self.matrix.T) @ np.abs(x) + np.abs(b)
+        return float(np.max(np.divide(off, whole, out=np.zeros_like(off), where=off > 0)))
+
     def _left(self, b: np.ndarray, x: np.ndarray, trans: str) -> np.ndarray:
         """b - A x, in double precision."""
         A = self.matrix
@@ -260,7 +291,9 @@ class FactorizedLU:
             product = A @ wide if trans == "N" else A.T @ wide if trans == "T" else (A.T @ wide.conj()).conj()
             return np.asarray(b - product)
 
-    def _verify(self, joined: Any, x: np.ndarray, residuals: list[float], rtol: float | None, on_failure: str) -> None:
+    def _verify(
+        self, joined: Any, x: np.ndarray, residuals: list[float], rtol: float | None, on_failure: str
+    ) -> None:
         wanted = RTOL["single" if self.dtype == np.float32 else "double"] if rtol is None else float(rtol)
         if residuals and not residuals[-1] <= wanted:
             reason = f"||b - A x|| / ||b|| is {residuals[-1]:.2e}, above {wanted:g}"
@@ -293,21 +326,28 @@ class FactorizedLU:
         )
 
     def __reduce__(self) -> Any:
-        raise Unsupported("a FactorizedLU holds memory of the compiled module, and cannot be pickled or copied")
+        raise Unsupported(
+            "a FactorizedLU holds memory of the compiled module, and cannot be pickled or copied"
+        )
 
 
 def _by(triangle: FactorizedTriangle, trans: str) -> Callable[[np.ndarray], np.ndarray]:
     return lambda y: triangle.solve_columns(y, trans)[0]
 
 
-def _triangle(T: Any, lower: bool, unit: bool, options: dict[str, Any], name: str) -> FactorizedTriangle:
+def _options(given: dict[str, Any]) -> dict[str, Any]:
     try:
-        return factorized(T, lower=lower, unit_diagonal=unit, **options)
-    except SordinoError as wrong:
-        raise type(wrong)(f"{name}: {wrong}") from None
+        return checked_options(**given)
     except TypeError:
         known = "ranks, threads, width, engine, timeout"
-        raise BadArgument(f"options of a triangular solve are {known}, not {', '.join(options)}") from None
+        raise BadArgument(f"options of a triangular solve are {known}, not {', '.join(given)}") from None
+
+
+def _triangle(T: Any, lower: bool, unit: bool, options: dict[str, Any], name: str) -> FactorizedTriangle:
+    try:
+        return FactorizedTriangle(Columns(T, lower=lower), unit=unit, options=options)
+    except SordinoError as wrong:
+        raise type(wrong)(f"{name}: {wrong}") from None
 
 
 def _superlu(matrix: Any, before: np.ndarray | None, ordering: str, symmetric: bool) -> Any:
@@ -315,7 +355,9 @@ def _superlu(matrix: Any, before: np.ndarray | None, ordering: str, symmetric: b
     columns = sp.csc_array(matrix if before is None else matrix[before][:, before])
     columns.indices, columns.indptr = columns.indices.astype(np.intc), columns.indptr.astype(np.intc)
     words = {"metis": "NATURAL", "natural": "NATURAL", "mmd": "MMD_AT_PLUS_A", "colamd": "COLAMD"}
-    more = {"diag_pivot_thresh": _SYMMETRIC_THRESHOLD, "options": {"SymmetricMode": True}} if symmetric else {}
+    more = (
+        {"diag_pivot_thresh": _SYMMETRIC_THRESHOLD, "options": {"SymmetricMode": True}} if symmetric else {}
+    )
     try:
         return sla.splu(sp.csc_matrix(columns), permc_spec=words[ordering], **more)
     except RuntimeError as error:
@@ -323,7 +365,9 @@ def _superlu(matrix: Any, before: np.ndarray | None, ordering: str, symmetric: b
         reason = "is singular" if "singular" in text else f"cannot be factored ({text})"
         raise BadArgument(f"the matrix {reason}: SciPy's splu found no pivot in some column") from None
     except MemoryError:
-        raise BadArgument("there is not enough memory on this machine for the factors of this matrix") from None
+        raise BadArgument(
+            "there is not enough memory on this machine for the factors of this matrix"
+        ) from None
 
 
 def _row_scale(matrix: Any) -> np.ndarray | None:
@@ -340,5 +384,9 @@ def _relative(left: np.ndarray, b: np.ndarray) -> float:
     worst = 0.0
     for r, rhs in zip(left.T, b.T, strict=True):
         off, norm = float(np.linalg.norm(r)), float(np.linalg.norm(rhs))
-        worst = max(worst, 0.0 if off == 0 else off / norm if norm else float("inf")) if off == off else float("inf")
+        worst = (
+            max(worst, 0.0 if off == 0 else off / norm if norm else float("inf"))
+            if off == off
+            else float("inf")
+        )
     return worst

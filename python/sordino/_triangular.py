@@ -10,14 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from ._device import host_copy, taken
-from ._matrix import MOST_ROWS, all_finite, as_sparse
+from ._columns import Columns
+from ._device import taken
+from ._matrix import all_finite
 from ._native import core, translated
 from .errors import BadArgument, NotConverged, Unsupported
 from .log import logger
 from .report.words import duration
 
 ENGINES = ("host",)
+MOST_RANKS = 32
+#: Zeros of supernodes that are worth a warning: so many values for each that was given.
+_MANY_ZEROS = 10
+_LARGE = 1_000_000  # of stored entries
 TRANS = ("N", "T", "H")
 
 
@@ -85,8 +90,8 @@ def factorized(
 
     Notes
     -----
-    Cost: linear in the entries that supernodes store, times half their width. Memory: 8 bytes for each of them (float64),
-    with the zeros that make supernodes wider, and 12 for each entry that was given. The GIL is released.
+    Cost: linear in the entries that supernodes store, times half their width. Memory: 8 bytes for each of them
+    (float64), with the zeros that make supernodes wider, and 12 for each entry that was given. The GIL is released.
 
     Examples
     --------
@@ -94,90 +99,31 @@ def factorized(
     >>> x = F.solve(b)                                   # doctest: +SKIP
     >>> y = F.solve(x, trans="T")                        # doctest: +SKIP
     """
+    options = checked_options(ranks=ranks, threads=threads, width=width, engine=engine, timeout=timeout)
+    return FactorizedTriangle(Columns(L, lower=bool(lower)), unit=bool(unit_diagonal), options=options)
+
+
+def checked_options(
+    *,
+    ranks: int | str = "auto",
+    threads: int | None = None,
+    width: int = 256,
+    engine: str = "host",
+    timeout: float = 60.0,
+) -> dict[str, Any]:
+    """The options of :func:`factorized` as the core takes them; refuses what cannot be meant."""
     if engine not in ENGINES:
         raise BadArgument(f"engine is {' or '.join(ENGINES)} for triangular solves, not '{engine}'")
-    options = {
+    wanted = 1 if ranks == "auto" else whole(ranks, "ranks", 1)
+    if wanted > MOST_RANKS:
+        raise BadArgument(f"a triangular solve has 1 to {MOST_RANKS} ranks, and {wanted} were asked for")
+    return {
         "engine": engine,
-        "ranks": 1 if ranks == "auto" else whole(ranks, "ranks", 1),
+        "ranks": wanted,
         "threads": 0 if threads is None else whole(threads, "threads", 1),
         "width": whole(width, "width", 1),
         "timeout": _seconds(timeout),
     }
-    return FactorizedTriangle(_Columns(L, lower=bool(lower)), unit=bool(unit_diagonal), options=options)
-
-
-class _Columns:
-    """A triangle by columns, an upper one transposed: columns sorted, in memory of its own.
-
-    Attributes
-    ----------
-    begin : ndarray, shape (n + 1,), int64
-    rows : ndarray, shape (nnz,), int32
-    values : ndarray, shape (nnz,), float32, float64 or complex128
-    form : str
-        ``csc`` or ``csr`` if bare values stand in the order of such a matrix, or empty.
-    """
-
-    def __init__(self, matrix: Any, *, lower: bool) -> None:
-        source = as_sparse(host_copy(matrix, "the triangle"))
-        n, columns = source.shape
-        if n != columns:
-            raise BadArgument(f"the triangle is {n} x {columns}, and must be square")
-        if n == 0:
-            raise BadArgument("the triangle is empty (0 x 0)")
-        if n > MOST_ROWS:
-            raise BadArgument(f"the triangle has {n:,} rows, and this version numbers them with 32 bits")
-        kind = kind_of(source.dtype)
-        made = source.asformat("csc" if lower else "csr")
-        given = source.data if source is matrix and source.format in ("csc", "csr") else None
-        if not (made.has_sorted_indices and made.has_canonical_format):
-            made = made.copy()
-            made.sum_duplicates()
-        simple = given is not None and made.nnz == len(given) and source.has_sorted_indices
-        self.form = source.format if simple else ""
-        self.n, self.lower = n, lower
-        self.begin = made.indptr.astype(np.int64)
-        self.rows = made.indices.astype(np.int32)  # a copy: what was checked cannot be changed
-        self.values = made.data.astype(kind)
-        self._check()
-
-    def _check(self) -> None:
-        filled = np.flatnonzero(np.diff(self.begin))
-        first = self.rows[self.begin[filled]]
-        wrong = np.flatnonzero(first < filled)
-        if len(wrong):
-            place = self._place(int(first[wrong[0]]), int(filled[wrong[0]]))
-            kind, side = ("lower", "above") if self.lower else ("upper", "below")
-            raise BadArgument(f"the matrix is not {kind} triangular: there is an entry at {place}, {side} the diagonal")
-        self.check_finite(self.values)
-
-    def check_finite(self, values: np.ndarray) -> None:
-        """Refuse NaN and infinity, with the place."""
-        if all_finite(values):
-            return
-        bad = int(np.argmin(np.isfinite(values)))
-        column = int(np.searchsorted(self.begin, bad, side="right")) - 1
-        place = self._place(int(self.rows[bad]), column)
-        raise BadArgument(f"the triangle holds {values[bad]} at {place} (counted from 0)")
-
-    def _place(self, row: int, column: int) -> tuple[int, int]:
-        return (row, column) if self.lower else (column, row)
-
-    def same_pattern(self, other: _Columns) -> bool:
-        return np.array_equal(self.begin, other.begin) and np.array_equal(self.rows, other.rows)
-
-    def places(self) -> np.ndarray | None:
-        """Where each value stands among the caller's bare ones; None: they have one order."""
-        own = "csc" if self.lower else "csr"
-        if self.form == own:
-            return None
-        import scipy.sparse as sp
-
-        numbers = sp.csc_array((np.arange(len(self.rows)), self.rows, self.begin), shape=(self.n, self.n))
-        order = numbers.tocsr().data  # of a value in the other format: its place here
-        there = np.empty_like(order)
-        there[order] = np.arange(len(order))
-        return there
 
 
 class FactorizedTriangle:
@@ -194,7 +140,7 @@ class FactorizedTriangle:
         before the first step and after each. Empty before.
     """
 
-    def __init__(self, columns: _Columns, *, unit: bool, options: dict[str, Any]) -> None:
+    def __init__(self, columns: Columns, *, unit: bool, options: dict[str, Any]) -> None:
         self._columns = columns
         self._places: tuple[np.ndarray | None] | None = None
         self.lower, self.unit_diagonal, self.options = columns.lower, unit, options
@@ -204,6 +150,7 @@ class FactorizedTriangle:
         self._process = os.getpid()
         with translated():
             self._native = core().Triangle(columns.begin, columns.rows, columns.values, unit, options)
+        self._warn_of_zeros()
 
     def solve(self, B: Any, trans: str = "N", refine: int = 0) -> Any:
         """Solve L X = B, with trans="T" L^T X = B, with "H" L^H X = B.
@@ -244,7 +191,9 @@ class FactorizedTriangle:
             self.report["backward_errors"] = errors
         joined = given.joined(list(np.ascontiguousarray(x.T)) if x.shape[1] > 1 else [x[:, 0]])
         if not all_finite(np.ascontiguousarray(x)):
-            raise NotConverged(DirectSolution(joined, "inaccurate", "the solution of the triangular system overflows"))
+            raise NotConverged(
+                DirectSolution(joined, "inaccurate", "the solution of the triangular system overflows")
+            )
         return joined
 
     def solve_columns(self, b: np.ndarray, trans: str, refine: int = 0) -> tuple[np.ndarray, list[float]]:
@@ -257,10 +206,10 @@ class FactorizedTriangle:
         if os.getpid() != self._process:  # its threads are not here
             raise Unsupported("this triangle was set up before a fork and works in the parent process only")
         way, conjugated = self._way(trans)
+        errors = []
         b = np.ascontiguousarray(b.conj() if conjugated else b, dtype=self.dtype)
         with translated():
             x = self._native.solve(b, way)
-            errors: list[float] = []
             if refine:
                 x, errors = self._native.refine(b, x, way, refine)
         return (x.conj() if conjugated else x), errors
@@ -311,12 +260,12 @@ class FactorizedTriangle:
     def _values(self, values: Any) -> np.ndarray:
         held = self._columns
         if hasattr(values, "tocsc"):
-            new = _Columns(values, lower=self.lower)
-            if not held.same_pattern(new):
+            other = Columns(values, lower=self.lower)
+            if not held.same_pattern(other):
                 raise BadArgument("the new triangle has another pattern than the one that was set up")
-            if new.values.dtype.kind == "c" and self.dtype.kind == "f":
+            if other.values.dtype.kind == "c" and self.dtype.kind == "f":
                 raise BadArgument("the new triangle is complex, and the one that was set up is real")
-            return new.values.astype(self.dtype, copy=False)
+            return other.values.astype(self.dtype, copy=False)
         if not held.form:
             raise BadArgument(
                 "the order of bare values is known only for a CSR or CSC matrix with sorted indices and no "
@@ -334,6 +283,15 @@ class FactorizedTriangle:
         new = data.astype(self.dtype) if places is None else data[places].astype(self.dtype)
         held.check_finite(new)
         return new
+
+    def _warn_of_zeros(self) -> None:
+        s = self._native.statistics()
+        if s["stored_entries"] > max(_MANY_ZEROS * s["entries"], _LARGE):
+            logger.warning(
+                "supernodes store %.0f values for each entry that was given: the pattern is not that of a factor with "
+                "pivots on the diagonal, and such solves are slow",
+                s["stored_entries"] / s["entries"],
+            )
 
     @property
     def statistics(self) -> dict[str, Any]:
@@ -365,18 +323,9 @@ class FactorizedTriangle:
         )
 
     def __reduce__(self) -> Any:
-        raise Unsupported("a FactorizedTriangle holds memory of the compiled module, and cannot be pickled or copied")
-
-
-def kind_of(dtype: np.dtype) -> Any:
-    """The type in which triangles with such entries are solved; the log says what is widened."""
-    if dtype.kind not in "fiubc":
-        raise BadArgument(f"the triangle holds {dtype}, not numbers")
-    if dtype == np.complex64:
-        logger.info("the triangle is complex64: solved in complex128")
-    if dtype.kind == "c":
-        return np.complex128
-    return np.float32 if dtype == np.float32 else np.float64
+        raise Unsupported(
+            "a FactorizedTriangle holds memory of the compiled module, and cannot be pickled or copied"
+        )
 
 
 def check_trans(trans: str) -> None:
