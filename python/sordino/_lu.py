@@ -26,6 +26,7 @@ from .report.words import duration
 RTOL = {"double": 1e-8, "single": 1e-4}
 #: Entries on the diagonal are pivots unless they are smaller than that, relative to their column's largest.
 _SYMMETRIC_THRESHOLD = 0.01
+_AUTOMATIC = 3  # steps of refinement, the most
 
 
 def splu(A: Any, ordering: str = "auto", **options: Any) -> FactorizedLU:
@@ -165,7 +166,7 @@ class FactorizedLU:
         self,
         B: Any,
         trans: str = "N",
-        refine: int = 0,
+        refine: int | str = "auto",
         *,
         rtol: float | None = None,
         on_failure: str = "raise",
@@ -177,8 +178,9 @@ class FactorizedLU:
         B : array_like, shape (n,) or (n, k), real or complex
             Of NumPy, CuPy or what speaks DLPack; one on a GPU is copied to the CPU, and X back.
         trans : {"N", "T", "H"}
-        refine : int
+        refine : int or "auto"
             Steps of iterative refinement with A, at most; a step that does not lessen the residual is taken back.
+            "auto": up to three, as long as X is not verified; of factors without A those of each triangle.
         rtol : float, optional
             X is verified if ``||b - A x||_2 <= rtol ||b||_2`` for each column, recomputed with A: 1e-8, or 1e-4 of
             factors in float32.
@@ -203,30 +205,31 @@ class FactorizedLU:
         """
         check_trans(trans)
         check_on_failure(on_failure)
-        steps = whole(refine, "refine", 0)
-        if steps and self.matrix is None:
+        steps = _AUTOMATIC if refine == "auto" else whole(refine, "refine", 0)
+        if steps and refine != "auto" and self.matrix is None:
             raise BadArgument("refinement needs the matrix: give it to factorized_lu")
+        wanted = RTOL["single" if self.dtype == np.float32 else "double"] if rtol is None else float(rtol)
         given = taken(B, self.shape[0], "b", as_numbers=True)
         b = np.stack(given.columns, axis=1)
         start = time.perf_counter()
-        x = self._solved(b, trans)
+        x = self._solved(b, trans, refine if self.matrix is None else 0)
         residuals: list[float] = []
         if self.matrix is not None:
-            x, residuals = self._refined(b, x, trans, steps)
+            x, residuals = self._refined(b, x, trans, steps, wanted if refine == "auto" else 0.0)
         self.report = {"seconds": time.perf_counter() - start, "refinements": max(len(residuals) - 1, 0)}
         if residuals:
             self.report["residuals"] = residuals
         joined = given.joined(list(np.ascontiguousarray(x.T)))
-        self._verify(joined, x, residuals, rtol, on_failure)
+        self._verify(joined, x, residuals, wanted, on_failure)
         return joined
 
-    def _solved(self, b: np.ndarray, trans: str) -> np.ndarray:
+    def _solved(self, b: np.ndarray, trans: str, refine: int | str = 0) -> np.ndarray:
         f = self.factors
         rows, columns = (f.row_order, f.row_scale), (f.column_order, f.column_scale)
         (order, scale), (order_back, scale_back) = (rows, columns) if trans == "N" else (columns, rows)
         y = b if scale is None else b * scale[:, None]
         y = y if order is None else y[order]
-        for step in self._steps(trans):
+        for step in self._steps(trans, refine):
             y = step(y)
         x = y
         if order_back is not None:
@@ -234,22 +237,23 @@ class FactorizedLU:
             x[order_back] = y
         return x if scale_back is None else (x * scale_back[:, None]).astype(x.dtype)
 
-    def _steps(self, trans: str) -> list[Callable[[np.ndarray], np.ndarray]]:
+    def _steps(self, trans: str, refine: int | str) -> list[Callable[[np.ndarray], np.ndarray]]:
         """The triangles in their order, and how each is solved with."""
         lower, upper = self._lower, self._upper
         if upper is not None:
-            both = [_by(lower, trans), _by(upper, trans)]
+            both = [_by(lower, trans, refine), _by(upper, trans, refine)]
             return both if trans == "N" else both[::-1]
         if trans != "T" or self.dtype.kind == "f":  # L L^H is its own adjoint
-            return [_by(lower, "N"), _by(lower, "H")]
-        return [lambda y: lower.solve_columns(y.conj(), "N")[0].conj(), _by(lower, "T")]
+            return [_by(lower, "N", refine), _by(lower, "H", refine)]
+        first = _by(lower, "N", refine)
+        return [lambda y: first(y.conj()).conj(), _by(lower, "T", refine)]
 
     def _refined(
-        self, b: np.ndarray, x: np.ndarray, trans: str, steps: int
+        self, b: np.ndarray, x: np.ndarray, trans: str, steps: int, enough: float
     ) -> tuple[np.ndarray, list[float]]:
         left = self._left(b, x, trans)
         residuals = [_relative(left, b)]
-        for _ in range(steps):
+        while len(residuals) <= steps and residuals[-1] > enough:
             better = x + self._solved(left, trans)
             left = self._left(b, better, trans)
             residual = _relative(left, b)
@@ -292,9 +296,8 @@ class FactorizedLU:
             return np.asarray(b - product)
 
     def _verify(
-        self, joined: Any, x: np.ndarray, residuals: list[float], rtol: float | None, on_failure: str
+        self, joined: Any, x: np.ndarray, residuals: list[float], wanted: float, on_failure: str
     ) -> None:
-        wanted = RTOL["single" if self.dtype == np.float32 else "double"] if rtol is None else float(rtol)
         if residuals and not residuals[-1] <= wanted:
             reason = f"||b - A x|| / ||b|| is {residuals[-1]:.2e}, above {wanted:g}"
         elif not residuals and not np.isfinite(x).all():
@@ -331,8 +334,8 @@ class FactorizedLU:
         )
 
 
-def _by(triangle: FactorizedTriangle, trans: str) -> Callable[[np.ndarray], np.ndarray]:
-    return lambda y: triangle.solve_columns(y, trans)[0]
+def _by(triangle: FactorizedTriangle, trans: str, refine: int | str) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda y: triangle.solve_columns(y, trans, refine)[0]
 
 
 def _options(given: dict[str, Any]) -> dict[str, Any]:

@@ -147,12 +147,13 @@ class FactorizedTriangle:
         self.shape = (columns.n, columns.n)
         self.dtype = columns.values.dtype
         self.report: dict[str, Any] = {}
+        self._wanted_steps: dict[str, int] = {}
         self._process = os.getpid()
         with translated():
             self._native = core().Triangle(columns.begin, columns.rows, columns.values, unit, options)
         self._warn_of_zeros()
 
-    def solve(self, B: Any, trans: str = "N", refine: int = 0) -> Any:
+    def solve(self, B: Any, trans: str = "N", refine: int | str = "auto") -> Any:
         """Solve L X = B, with trans="T" L^T X = B, with "H" L^H X = B.
 
         Parameters
@@ -160,8 +161,10 @@ class FactorizedTriangle:
         B : array_like, shape (n,) or (n, k), real or complex
             Of NumPy, CuPy or what speaks DLPack; one on a GPU is copied to the CPU, and X back.
         trans : {"N", "T", "H"}
-        refine : int
+        refine : int or "auto"
             Steps of iterative refinement, at most; a step that does not lessen the backward error is taken back.
+            "auto": as many as a trial before the first such solve wants, where inverting an ill-conditioned block
+            would cost digits; of most triangles that is none.
 
         Returns
         -------
@@ -179,10 +182,10 @@ class FactorizedTriangle:
 
         Notes
         -----
-        Reads the triangle once, for all columns. The first solve of a direction plans it.
+        Reads the triangle once, for all columns, and thrice for each step. The first solve of a direction plans it.
         """
         check_trans(trans)
-        steps = whole(refine, "refine", 0)
+        steps = refine if refine == "auto" else whole(refine, "refine", 0)
         given = taken(B, self.shape[0], "b", as_numbers=True)
         start = time.perf_counter()
         x, errors = self.solve_columns(self._stacked(given.columns), trans, steps)
@@ -196,23 +199,35 @@ class FactorizedTriangle:
             )
         return joined
 
-    def solve_columns(self, b: np.ndarray, trans: str, refine: int = 0) -> tuple[np.ndarray, list[float]]:
+    def solve_columns(
+        self, b: np.ndarray, trans: str, refine: int | str = 0
+    ) -> tuple[np.ndarray, list[float]]:
         """X, shape (n, k), and the backward errors of refining; numbers are checked already, and real or complex."""
         if b.dtype.kind == "c" and self.dtype.kind == "f":
             parts = np.concatenate([b.real, b.imag], axis=1)
             x, errors = self.solve_columns(parts, trans, refine)
             k = b.shape[1]
             return x[:, :k] + 1j * x[:, k:], errors
-        if os.getpid() != self._process:  # its threads are not here
-            raise Unsupported("this triangle was set up before a fork and works in the parent process only")
+        self._check_process()
         way, conjugated = self._way(trans)
-        errors = []
+        steps, errors = self._steps(way) if refine == "auto" else refine, []
         b = np.ascontiguousarray(b.conj() if conjugated else b, dtype=self.dtype)
         with translated():
             x = self._native.solve(b, way)
-            if refine:
-                x, errors = self._native.refine(b, x, way, refine)
+            if steps:
+                x, errors = self._native.refine(b, x, way, steps)
         return (x.conj() if conjugated else x), errors
+
+    def _steps(self, way: str) -> int:
+        """Steps of refinement that solves want, found out once."""
+        if way not in self._wanted_steps:
+            with translated():
+                self._wanted_steps[way] = self._native.refinements_wanted(way)
+        return self._wanted_steps[way]
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:  # its threads are not here
+            raise Unsupported("this triangle was set up before a fork and works in the parent process only")
 
     def backward_error(self, B: Any, X: Any, trans: str = "N") -> float:
         """The componentwise backward error of X: the largest of ``|B - L X| / (|L| |X| + |B|)``, entry by entry.
@@ -256,6 +271,7 @@ class FactorizedTriangle:
         with translated():
             self._native.update(new)
         self._columns.values = new
+        self._wanted_steps = {}
 
     def _values(self, values: Any) -> np.ndarray:
         held = self._columns

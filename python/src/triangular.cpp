@@ -149,6 +149,16 @@ class PyTriangle {
     });
   }
 
+  int refinements_wanted(const std::string& trans) {
+    const How how = how_of(trans);
+    auto ask = [&]<class V>(Held<V>& held) {
+      const auto view = view_of(held);
+      nb::gil_scoped_release release;
+      return held.solver->refinements_wanted(view, how);
+    };
+    return std::visit(ask, held_);
+  }
+
   std::vector<double> backward_errors(Columns b, Columns x, const std::string& trans) {
     const How how = how_of(trans);
     return with(b, [&]<class V>(Held<V>& held, const V* from, i64 columns) {
@@ -210,6 +220,7 @@ void define_triangular(nb::module_& m) {
       .def(nb::init<Array<i64>, Array<i32>, Values, bool, nb::dict>(), "begin"_a, "rows"_a, "values"_a, "unit"_a, "options"_a)
       .def("solve", &PyTriangle::solve, "b"_a, "trans"_a)
       .def("refine", &PyTriangle::refine, "b"_a, "x"_a, "trans"_a, "most_steps"_a)
+      .def("refinements_wanted", &PyTriangle::refinements_wanted, "trans"_a)
       .def("backward_errors", &PyTriangle::backward_errors, "b"_a, "x"_a, "trans"_a)
       .def("update", &PyTriangle::update, "values"_a)
       .def("statistics", &PyTriangle::statistics);

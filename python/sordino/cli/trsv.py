@@ -120,7 +120,9 @@ def _parser() -> Parser:
     own.add_argument("--trans", default="N", metavar="N|T|H", help="solve with A, A^T or A^H (default N)")
     own.add_argument("--rhs", metavar="FILE", help="right-hand sides, .npy or .mtx")
     own.add_argument("--nrhs", metavar="K", help="make so many right-hand sides (default 1)")
-    own.add_argument("--refine", default="0", metavar="N", help="steps of refinement, at most (default 0)")
+    own.add_argument(
+        "--refine", default="auto", metavar="N|auto", help="steps of refinement, at most (default auto)"
+    )
     own.add_argument(
         "--rtol", metavar="X", help="||b - A x|| / ||b|| that is called verified (default 1e-08)"
     )
@@ -153,6 +155,10 @@ def _options(given: Namespace) -> dict[str, Any]:
     }
 
 
+def _refine(given: Namespace) -> int | str:
+    return given.refine if given.refine == "auto" else whole_number(given.refine, "--refine")
+
+
 def _system(given: Namespace) -> System:
     options = _options(given)
     if is_of_factors_file(given.file):
@@ -180,7 +186,7 @@ def is_of_factors_file(path: str) -> bool:
 
 
 def _of_factors(given: Namespace, factors: Factors, options: dict[str, Any]) -> System:
-    if whole_number(given.refine, "--refine"):
+    if _refine(given) not in (0, "auto"):
         raise BadArgument("--refine needs the matrix, and this file has its factors only")
     solver = factorized_lu(factors, **options)
     kind = "L and U" if factors.upper is not None else "L of L L^H"
@@ -247,7 +253,7 @@ def _right_hand_sides(system: System, given: Namespace) -> np.ndarray:
 
 
 def _solved(system: System, b: np.ndarray, given: Namespace) -> Found:
-    steps, repeat = whole_number(given.refine, "--refine"), whole_number(given.repeat, "--repeat")
+    steps, repeat = _refine(given), whole_number(given.repeat, "--repeat")
     solver, seconds = system.solver, []
     more: dict[str, Any] = {"on_failure": "return"} if isinstance(solver, FactorizedLU) else {}
     for _ in range(1 + max(repeat, 0)):

@@ -1,6 +1,7 @@
 #include "sordino/api/triangular.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -64,8 +65,8 @@ struct TriangularSolver<V>::State {
         entries(L.pattern.begin[L.pattern.n]),
         setup_seconds(seconds_now() - begun) {
     if (options.ranks > factor.blocks().count())
-      bad_argument("the triangle has " + std::to_string(factor.blocks().count()) + " blocks, too few for " +
-                   std::to_string(options.ranks) + " ranks");
+      bad_argument("there are more ranks, " + std::to_string(options.ranks) + ", than the triangle has blocks, " +
+                   std::to_string(factor.blocks().count()));
   }
 
   /// A plan and who carries it out, made when first needed.
@@ -86,6 +87,27 @@ struct TriangularSolver<V>::State {
     return *way.runner;
   }
   void solve(const V* b, V* x, i64 columns, How how) { runner(how).solve(b, x, columns, how == How::adjoint); }
+
+
+  /// Ends at an error that is small enough, too.
+  Refinement refine(const TriangleView<V>& L, const V* b, V* x, i64 columns, How how, int most_steps, double enough) {
+    const auto worst = [&](const V* of) {
+      const auto errors = backward_errors(L, how, b, of, columns);
+      return *std::max_element(errors.begin(), errors.end());
+    };
+    std::vector<V> better(std::size_t(L.pattern.n * columns));
+    Refinement done{{worst(x)}};
+    while (done.steps() < most_steps && done.errors.back() > enough) {
+      residual(L, how, b, x, better.data(), columns);
+      solve(better.data(), better.data(), columns, how);
+      for (std::size_t k = 0; k < better.size(); k++) better[k] = x[k] + better[k];
+      const double error = worst(better.data());
+      if (!(error < done.errors.back())) break;
+      std::copy(better.begin(), better.end(), x);
+      done.errors.push_back(error);
+    }
+    return done;
+  }
 
   TriangularOptions options;
   double begun;
@@ -113,22 +135,18 @@ void TriangularSolver<V>::solve(const V* b, V* x, i64 columns, How how) {
 template <class V>
 Refinement TriangularSolver<V>::refine(const TriangleView<V>& L, const V* b, V* x, i64 columns, How how, int most_steps) {
   const std::lock_guard lock(state_->turn);
-  const auto worst = [&](const V* of) {
-    const auto errors = backward_errors(L, how, b, of, columns);
-    return *std::max_element(errors.begin(), errors.end());
-  };
-  std::vector<V> better(std::size_t(L.pattern.n * columns));
-  Refinement done{{worst(x)}};
-  for (int step = 0; step < most_steps; step++) {
-    residual(L, how, b, x, better.data(), columns);
-    state_->solve(better.data(), better.data(), columns, how);
-    for (std::size_t k = 0; k < better.size(); k++) better[k] = x[k] + better[k];
-    const double error = worst(better.data());
-    if (!(error < done.errors.back())) break;
-    std::copy(better.begin(), better.end(), x);
-    done.errors.push_back(error);
-  }
-  return done;
+  return state_->refine(L, b, x, columns, how, most_steps, 0);
+}
+
+template <class V>
+int TriangularSolver<V>::refinements_wanted(const TriangleView<V>& L, How how) {
+  const double rounding = std::is_same_v<V, float> ? std::numeric_limits<float>::epsilon() / 2 : 0x1p-53;
+  const std::lock_guard lock(state_->turn);
+  const std::size_t n = std::size_t(L.pattern.n);
+  std::vector<V> b(n), x(n);
+  residual(L, how, b.data(), std::vector<V>(n, V{} - V{1}).data(), b.data());  // L * 1
+  state_->solve(b.data(), x.data(), 1, how);
+  return state_->refine(L, b.data(), x.data(), 1, how, 3, 50 * rounding).steps();
 }
 
 template <class V>
