@@ -51,6 +51,27 @@ class System:
     rhs: np.ndarray | None = None
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """How it is to be solved: steps of refinement, repetitions, and what is called verified."""
+
+    refine: int | str
+    repeat: int
+    rtol: float | None
+
+    @classmethod
+    def of(cls, given: Namespace) -> Wanted:
+        """What a command line says."""
+        repeat = whole_number(given.repeat, "--repeat")
+        if repeat < 0:
+            raise BadArgument(f"--repeat is at least 0, not {repeat}")
+        return cls(
+            given.refine if given.refine == "auto" else whole_number(given.refine, "--refine"),
+            repeat,
+            None if given.rtol is None else number(given.rtol, "--rtol"),
+        )
+
+
 @dataclass
 class Found:
     """How it ended."""
@@ -78,17 +99,18 @@ def main(argv: Sequence[str]) -> int:
     """Read, set up, solve, verify, show and write; return the exit code 0 (verified) or 3 (not verified)."""
     given = _parser().read(argv)
     check_trans(given.trans)
+    wanted = Wanted.of(given)
     x_file = output_file(given.output, given, RESULT_SUFFIXES, "solution")
     factor_file = output_file(given.save_factors, given, (".npz",), "factor")
     if factor_file and not given.factor:
         raise BadArgument("--save-factors writes what --factor has found: give that, too")
-    system = _system(given)
+    system = _system(given, wanted)
     b = _right_hand_sides(system, given)
     if not given.json:
         _announce(system)
     if factor_file and isinstance(system.solver, FactorizedLU):
         save_factors(factor_file, system.solver.factors)
-    found = _solved(system, b, given)
+    found = _solved(system, b, given.trans, wanted)
     written = _write(found, system, x_file, factor_file)
     if given.json:
         processes.say(_as_json(system, found, given, argv))
@@ -155,15 +177,13 @@ def _options(given: Namespace) -> dict[str, Any]:
     }
 
 
-def _refine(given: Namespace) -> int | str:
-    return given.refine if given.refine == "auto" else whole_number(given.refine, "--refine")
-
-
-def _system(given: Namespace) -> System:
+def _system(given: Namespace, wanted: Wanted) -> System:
     options = _options(given)
     if is_of_factors_file(given.file):
         if given.factor or given.upper or given.unit:
             raise BadArgument(f"{given.file} holds factors: leave out --factor, --upper and --unit")
+        if wanted.refine not in (0, "auto"):
+            raise BadArgument("--refine needs the matrix, and this file has its factors only")
         return _of_factors(given, load_factors(given.file), options)
     read = read_matrix(given.file)
     if given.factor and (given.upper or given.unit):
@@ -186,8 +206,6 @@ def is_of_factors_file(path: str) -> bool:
 
 
 def _of_factors(given: Namespace, factors: Factors, options: dict[str, Any]) -> System:
-    if _refine(given) not in (0, "auto"):
-        raise BadArgument("--refine needs the matrix, and this file has its factors only")
     solver = factorized_lu(factors, **options)
     kind = "L and U" if factors.upper is not None else "L of L L^H"
     notes = ["The residual is that of the matrix that the factors multiply to."]
@@ -252,12 +270,11 @@ def _right_hand_sides(system: System, given: Namespace) -> np.ndarray:
     return system.multiply(np.random.default_rng(0).uniform(1, 2, (n, columns)))
 
 
-def _solved(system: System, b: np.ndarray, given: Namespace) -> Found:
-    steps, repeat = _refine(given), whole_number(given.repeat, "--repeat")
+def _solved(system: System, b: np.ndarray, trans: str, wanted: Wanted) -> Found:
     solver, seconds = system.solver, []
     more: dict[str, Any] = {"on_failure": "return"} if isinstance(solver, FactorizedLU) else {}
-    for _ in range(1 + max(repeat, 0)):
-        x = np.asarray(solver.solve(b, given.trans, steps, **more))
+    for _ in range(1 + wanted.repeat):
+        x = np.asarray(solver.solve(b, trans, wanted.refine, **more))
         seconds.append(float(solver.report["seconds"]))
     single = solver.dtype == np.float32
     left, norm = np.linalg.norm(b - system.multiply(x), axis=0), np.linalg.norm(b, axis=0)
@@ -266,7 +283,7 @@ def _solved(system: System, b: np.ndarray, given: Namespace) -> Found:
         x,
         residual,
         None if system.backward_error is None else system.backward_error(b, x),
-        RTOL["single" if single else "double"] if given.rtol is None else number(given.rtol, "--rtol"),
+        RTOL["single" if single else "double"] if wanted.rtol is None else wanted.rtol,
         int(solver.report["refinements"]),
         statistics.median(seconds[1:] or seconds),
         seconds[0],
