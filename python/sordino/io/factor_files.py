@@ -46,7 +46,7 @@ def save_factors(output: OutputFile | str | os.PathLike[str], factors: Factors) 
         output = OutputFile(
             output, suffixes=SUFFIXES, what="factor", overwrite="OutputFile(path, force=True)"
         )
-    arrays = _arrays(factors)
+    arrays = arrays_of(factors)
     arrays["checksum"] = np.array(checksum(arrays))
 
     def content(stream: IO[bytes]) -> None:
@@ -73,7 +73,7 @@ def load_factors(path: str | os.PathLike[str]) -> Factors:
     if int(version.item()) > VERSION:
         raise FileError(f"{name} is of version {int(version.item())}, and this program reads up to {VERSION}")
     told = arrays.pop("checksum", None)
-    if told is not None and _word(told) != checksum({**arrays, "version": version}):
+    if told is not None and numpy_files.word(told) != checksum({**arrays, "version": version}):
         raise FileError(f"{name} is damaged: its checksum is another one")
     try:
         return _factors(arrays)
@@ -85,7 +85,7 @@ def load_factors(path: str | os.PathLike[str]) -> Factors:
 
 def is_of_factors(arrays: Any) -> bool:
     """Whether the members of an archive say so."""
-    return "format" in arrays and _word(arrays["format"]) == FORMAT
+    return "format" in arrays and numpy_files.word(arrays["format"]) == FORMAT
 
 
 def checksum(arrays: dict[str, np.ndarray]) -> str:
@@ -101,7 +101,8 @@ def checksum(arrays: dict[str, np.ndarray]) -> str:
     return found.hexdigest()
 
 
-def _arrays(factors: Factors) -> dict[str, np.ndarray]:
+def arrays_of(factors: Factors) -> dict[str, np.ndarray]:
+    """What is written of factors, but the checksum."""
     arrays: dict[str, np.ndarray] = {
         "format": np.array(FORMAT),
         "version": np.array(VERSION),
@@ -117,7 +118,7 @@ def _arrays(factors: Factors) -> dict[str, np.ndarray]:
 
 
 def _factors(arrays: dict[str, np.ndarray]) -> Factors:
-    n = len(arrays["lower_indptr"]) - 1
+    n = arrays["lower_indptr"].size - 1
     lower, upper = (_columns(arrays, name, n) for name in _TRIANGLES)
     if lower is None:
         raise KeyError("lower_indices")
@@ -148,7 +149,3 @@ def _flag(arrays: dict[str, np.ndarray], name: str) -> bool:
     if value.size != 1 or value.dtype.kind not in "biu":
         raise ValueError(f"{name} is 0 or 1")
     return bool(value.item())
-
-
-def _word(array: np.ndarray) -> str:
-    return numpy_files.word(array)

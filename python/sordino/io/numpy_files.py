@@ -136,6 +136,8 @@ def _array(stream: IO[bytes], name: str, size: int) -> np.ndarray:
     if not all(found):
         raise _DamagedError
     descr, order, shape_text = (match.group(1) for match in found if match)
+    if descr.lstrip(b"<>|=").startswith(b"a"):  # an old name of S, which NumPy never wrote
+        raise _DamagedError
     if descr.lstrip(b"<>|=") == b"O":
         raise FileError(f"{name} holds Python objects, not numbers")
     try:
@@ -168,7 +170,10 @@ def _filled(stream: IO[bytes], dtype: np.dtype, shape: tuple[int, ...], fortran:
 
 def word(array: np.ndarray) -> str:
     """The text in an array of one, or an empty one."""
-    found = array.item() if array.size == 1 else ""
+    try:
+        found = array.item() if array.size == 1 else ""
+    except (SystemError, ValueError):  # numbers that are no letters
+        return ""
     return found.decode("ascii", "replace") if isinstance(found, bytes) else str(found)
 
 
