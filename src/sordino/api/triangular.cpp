@@ -88,7 +88,6 @@ struct TriangularSolver<V>::State {
   }
   void solve(const V* b, V* x, i64 columns, How how) { runner(how).solve(b, x, columns, how == How::adjoint); }
 
-
   /// Ends at an error that is small enough, too.
   Refinement refine(const TriangleView<V>& L, const V* b, V* x, i64 columns, How how, int most_steps, double enough) {
     const auto worst = [&](const V* of) {

@@ -23,7 +23,7 @@ struct TriangularStatistics {
   i64 stored_bytes = 0;    // of the values in blocks
   i64 memory_bytes = 0;    // of all that is kept: values, blocks, plans, and the vectors of solves so far
   i64 blocks = 0;
-  i64 longest_chain = 0;  // blocks that wait for one another, one by one
+  i64 longest_chain = 0;                      // blocks that wait for one another, one by one
   i64 forward_tasks = 0, backward_tasks = 0;  // 0 until such a solve is planned
   int ranks = 0, threads = 0;
   double setup_seconds = 0;  // supernodes, blocks and inverted triangles; of the last update, after one

@@ -37,7 +37,8 @@ std::vector<typename Sums<V>::Type> left_over(const TriangleView<V>& L, How how,
   using S = typename Sums<V>::Type;
   std::vector<S> r(b, b + L.pattern.n * columns);
   each_entry(L, how, [&](i64 i, i64 j, V value) {
-    for (i64 c = 0; c < columns; c++) r[std::size_t(i * columns + c)] = r[std::size_t(i * columns + c)] - S(value) * S(x[j * columns + c]);
+    for (i64 c = 0; c < columns; c++)
+      r[std::size_t(i * columns + c)] = r[std::size_t(i * columns + c)] - S(value) * S(x[j * columns + c]);
   });
   return r;
 }
@@ -68,8 +69,8 @@ std::vector<double> backward_errors(const TriangleView<V>& L, How how, const V* 
   return errors;
 }
 
-#define SORDINO_RESIDUALS(V)                                                                  \
-  template void residual(const TriangleView<V>&, How, const V*, const V*, V*, i64);          \
+#define SORDINO_RESIDUALS(V)                                                        \
+  template void residual(const TriangleView<V>&, How, const V*, const V*, V*, i64); \
   template std::vector<double> backward_errors(const TriangleView<V>&, How, const V*, const V*, i64);
 SORDINO_RESIDUALS(float)
 SORDINO_RESIDUALS(double)
