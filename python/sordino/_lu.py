@@ -72,8 +72,8 @@ def splu(A: Any, ordering: str = "auto", **options: Any) -> FactorizedLU:
     before = nested_dissection(matrix) if taken_ordering == "metis" else None
     ordered_at = time.perf_counter()
     lu = _superlu(scaled, before, taken_ordering, symmetric)
-    factored_at = time.perf_counter()
     found = of_superlu(lu)
+    factored_at = time.perf_counter()
     assert found.row_order is not None and found.column_order is not None
     factors = Factors(
         lower=found.lower,
@@ -138,7 +138,6 @@ class FactorizedLU:
     factors : Factors
     ordering : str or None
         Which :func:`splu` has taken.
-    shape : (int, int)
     dtype : dtype
     seconds : dict
         What ``ordering``, ``factoring`` and ``setup`` took.

@@ -131,7 +131,6 @@ class FactorizedTriangle:
 
     Attributes
     ----------
-    shape : (int, int)
     dtype : dtype
         float32, float64 or complex128: of what is computed.
     lower, unit_diagonal : bool
