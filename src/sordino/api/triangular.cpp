@@ -1,8 +1,10 @@
 #include "sordino/api/triangular.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <mutex>
+#include <random>
 #include <string>
 #include <utility>
 
@@ -139,13 +141,18 @@ Refinement TriangularSolver<V>::refine(const TriangleView<V>& L, const V* b, V* 
 
 template <class V>
 int TriangularSolver<V>::refinements_wanted(const TriangleView<V>& L, How how) {
+  constexpr i64 columns = 8;
   const double rounding = std::is_same_v<V, float> ? std::numeric_limits<float>::epsilon() / 2 : 0x1p-53;
   const std::lock_guard lock(state_->turn);
-  const std::size_t n = std::size_t(L.pattern.n);
-  std::vector<V> b(n), x(n);
-  residual(L, how, b.data(), std::vector<V>(n, V{} - V{1}).data(), b.data());  // L * 1
-  state_->solve(b.data(), x.data(), 1, how);
-  return state_->refine(L, b.data(), x.data(), 1, how, 3, 50 * rounding).steps();
+  std::vector<V> b(std::size_t(L.pattern.n * columns)), x(b.size());
+  std::vector<V> ones(b.size());
+  for (std::size_t k = 0; k < ones.size(); k += columns) ones[k] = V{} - V{1};
+  residual(L, how, b.data(), ones.data(), b.data(), columns);  // L * 1
+  std::mt19937_64 bits;                                        // the same numbers in every run
+  for (std::size_t k = 0; k < b.size(); k++)
+    if (k % columns != 0) b[k] = V(std::ldexp(double(bits() >> 11), -52) - 1);
+  state_->solve(b.data(), x.data(), columns, how);
+  return state_->refine(L, b.data(), x.data(), columns, how, 3, 16 * rounding).steps();
 }
 
 template <class V>
