@@ -12,6 +12,9 @@ import scipy.io
 import scipy.sparse as sp
 from fuzz_damage import BINARY, Input, damaged
 
+from sordino import Factors
+from sordino.io import factor_files
+
 
 def _npy(random: Random, array: np.ndarray, *, sound: bool) -> bytes:
     stream = io.BytesIO()
@@ -54,6 +57,29 @@ def numpy_files(random: Random) -> Input:
     stream.seek(0)
     with np.load(stream) as archive:
         arrays = {key: archive[key] for key in archive.files}
+    return _packed(random, arrays, "matrix", sound=sound)
+
+
+def factors(random: Random) -> Input:
+    """Files of triangular factors, with and without a checksum."""
+    n, sound = random.randint(1, 5), random.random() < 0.025
+    lower = sp.csc_array(np.tril([[1 + (random.random() < 0.3) for _ in range(n)] for _ in range(n)]) * 0.5)
+    order = random.sample(range(n), n)
+    found = Factors(
+        lower,
+        random.choice((None, lower.T)),
+        random.random() < 0.5,
+        row_order=random.choice((None, order)),
+        row_scale=random.choice((None, [2.0**k for k in range(n)])),
+    )
+    arrays = factor_files.arrays_of(found)
+    if random.random() < 0.5:
+        arrays["checksum"] = np.array(factor_files.checksum(arrays))
+    return _packed(random, arrays, "factors", sound=sound)
+
+
+def _packed(random: Random, arrays: dict[str, np.ndarray], use: str, *, sound: bool) -> Input:
+    """The arrays in an ``.npz``, most of them damaged."""
     if not sound:
         arrays = _arrays_damaged(random, arrays)
     packed = io.BytesIO()
@@ -66,7 +92,7 @@ def numpy_files(random: Random) -> Input:
     data = packed.getvalue()
     if not sound and random.random() < 0.3:
         data = damaged(random, data, BINARY)
-    return Input(data, ".npz", "matrix", sound)
+    return Input(data, ".npz", use, sound)
 
 
 def _arrays_damaged(random: Random, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from fuzz_binary import matlab, numpy_files
+from fuzz_binary import factors, matlab, numpy_files
 from fuzz_damage import Input, as_file
 from fuzz_surfaces import bem_bb, gmsh
 
@@ -209,12 +209,13 @@ def _described(name: str) -> dict[str, Any]:
 
 #: Every kind, and its share of the inputs in thousandths.
 KINDS: dict[str, tuple[Callable[[Random], Input], int]] = {
-    "matrix_market": (matrix_market, 300),
+    "matrix_market": (matrix_market, 280),
     "harwell_boeing": (harwell_boeing, 260),
     "options": (options, 200),
     "machine": (machine, 80),
     "numpy": (numpy_files, 40),
     "matlab": (matlab, 20),
+    "factors": (factors, 20),
     "bem_bb": (bem_bb, 50),
     "gmsh": (gmsh, 50),
 }

@@ -70,6 +70,7 @@ USES: dict[str, Callable[[str], Any]] = {
     "options": _options.load,
     "machine": machines.load,
     "surface": sordino.read_surface,
+    "factors": sordino.io.load_factors,
 }
 
 

@@ -17,11 +17,14 @@ from . import log as _log  # noqa: F401  the logger must have its handler from t
 from ._charge import Charge, bem
 from ._comm import Communicator, Pending, run
 from ._estimate import estimate_memory
+from ._factors import Factors
 from ._hmatrix import HMatrix, hmatrix
+from ._lu import FactorizedLU, factorized_lu, splu
 from ._once import solve
 from ._rows import RowsSolver
 from ._solution import Solution
 from ._solve import Solver
+from ._triangular import FactorizedTriangle, factorized
 from .errors import (
     AsymmetryWarning,
     BadArgument,
@@ -49,6 +52,9 @@ __all__ = [
     "Charge",
     "Communicator",
     "DeviceError",
+    "FactorizedLU",
+    "FactorizedTriangle",
+    "Factors",
     "FileError",
     "HMatrix",
     "Interrupted",
@@ -66,6 +72,8 @@ __all__ = [
     "__version__",
     "bem",
     "estimate_memory",
+    "factorized",
+    "factorized_lu",
     "hmatrix",
     "linalg",
     "poisson",
@@ -74,5 +82,6 @@ __all__ = [
     "read_vector",
     "run",
     "solve",
+    "splu",
     "surfaces",
 ]

@@ -99,7 +99,7 @@ def as_csr(matrix: Any, *, own: bool = False) -> CsrArrays:
     -----
     Cost: O(nnz), and a copy unless the matrix is canonical CSR.
     """
-    source = _as_sparse(matrix)
+    source = as_sparse(matrix)
     rows, columns = source.shape
     if rows != columns:
         raise BadArgument(f"the matrix is {rows} x {columns}, and a system needs a square one")
@@ -219,7 +219,8 @@ def all_finite(values: np.ndarray) -> bool:
     return math.isfinite(total) or bool(np.isfinite(values).all())
 
 
-def _as_sparse(matrix: Any) -> Any:
+def as_sparse(matrix: Any) -> Any:
+    """A SciPy sparse matrix of any format, valid, from itself or from a dense array of finite numbers."""
     if sp.issparse(matrix):
         if matrix.ndim != 2:
             raise BadArgument(f"the matrix has {matrix.ndim} dimension, and a system needs two")

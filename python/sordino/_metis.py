@@ -36,22 +36,29 @@ def parts(rows: CsrArrays, ranks: int, timeout: float) -> np.ndarray:
 
 def _parts(rows: CsrArrays, ranks: int) -> np.ndarray:
     """The rank of each row."""
-    pymetis = _pymetis()
-    pattern = sp.csr_array((np.ones(rows.nnz, np.int8), rows.indices, rows.indptr), shape=(rows.n, rows.n))
+    metis = pymetis("partition='metis'")
+    graph = graph_of(rows.indptr, rows.indices, rows.n)
+    weights = 3 * np.diff(rows.indptr) + 22  # as the core weighs rows: 12 bytes an entry, 88 a row
+    cut, parts = metis.part_graph(
+        ranks,
+        metis.CSRAdjacency(graph.indptr, graph.indices),
+        vweights=weights.astype(np.int32),
+        options=metis.Options(seed=_SEED),
+    )
+    logger.info("METIS cuts %d of %d edges between %d ranks", cut, graph.nnz // 2, ranks)
+    return np.asarray(parts, dtype=np.int64)
+
+
+def graph_of(indptr: np.ndarray, indices: np.ndarray, n: int) -> Any:
+    """The graph of A + A^T without its diagonal, as METIS takes it: compressed rows of 32-bit numbers."""
+    pattern = sp.csr_array((np.ones(len(indices), np.int8), indices, indptr), shape=(n, n))
     graph = (pattern + pattern.T).tocoo()
     edges = graph.row != graph.col
     if int(edges.sum()) >= _MOST_EDGES:
         raise Unsupported("the matrix has more than 2^31 entries outside its diagonal, too many for METIS")
     graph = sp.csr_array((graph.data[edges], (graph.row[edges], graph.col[edges])), shape=graph.shape)
-    weights = 3 * np.diff(rows.indptr) + 22  # as the core weighs rows: 12 bytes an entry, 88 a row
-    cut, parts = pymetis.part_graph(
-        ranks,
-        pymetis.CSRAdjacency(graph.indptr.astype(np.int32), graph.indices.astype(np.int32)),
-        vweights=weights.astype(np.int32),
-        options=pymetis.Options(seed=_SEED),
-    )
-    logger.info("METIS cuts %d of %d edges between %d ranks", cut, graph.nnz // 2, ranks)
-    return np.asarray(parts, dtype=np.int64)
+    graph.indptr, graph.indices = graph.indptr.astype(np.int32), graph.indices.astype(np.int32)
+    return graph
 
 
 def _agreed(compute: Callable[[], np.ndarray], timeout: float) -> np.ndarray:
@@ -76,9 +83,10 @@ def _sentence(error: Exception) -> str:
     return f"METIS failed in the first process: {type(error).__name__}: {error}"
 
 
-def _pymetis() -> Any:
+def pymetis(who: str) -> Any:
+    """The module; `who` needs it, as the error says where it is not installed."""
     try:
         import pymetis
     except ImportError:
-        raise Unsupported("partition='metis' needs pymetis: pip install 'sordino[metis]'") from None
+        raise Unsupported(f"{who} needs pymetis: pip install 'sordino[metis]'") from None
     return pymetis

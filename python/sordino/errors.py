@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ._solution import Solution
+    from ._triangular import DirectSolution
 
 
 class SordinoError(Exception):
@@ -91,18 +92,18 @@ class NotConverged(SordinoError, ArithmeticError):
 
     Attributes
     ----------
-    solution : Solution
-        The best x found, with ``status``, ``reason`` and ``report``.
+    solution : Solution or DirectSolution
+        The best x found, with ``status`` and ``reason``, and of an iterative solve ``report``.
     """
 
     code = "not_converged"
     exit_code = 3
 
-    def __init__(self, solution: Solution) -> None:
+    def __init__(self, solution: Solution | DirectSolution) -> None:
         super().__init__(f"{solution.whose}{solution.status}: {solution.reason}")
         self.solution = solution
 
-    def __reduce__(self) -> tuple[type[NotConverged], tuple[Solution]]:
+    def __reduce__(self) -> tuple[type[NotConverged], tuple[Solution | DirectSolution]]:
         return type(self), (self.solution,)  # it travels between processes with what it carries
 
 

@@ -23,6 +23,7 @@ void define_paper_trsv(nb::module_& m);        // paper_trsv.cpp
 void define_paper_ways(nb::module_& m);        // paper_ways.cpp
 void define_rows(nb::module_& m);              // rows.cpp
 void define_solver(nb::module_& m);            // solver.cpp
+void define_triangular(nb::module_& m);        // triangular.cpp
 
 namespace {
 
@@ -149,4 +150,5 @@ NB_MODULE(_core, m) {
   py::define_paper_ways(m);
   py::define_rows(m);
   py::define_solver(m);
+  py::define_triangular(m);
 }

@@ -32,6 +32,7 @@ def fuzz():
         ("machine", 300),
         ("numpy", 300),
         ("matlab", 300),
+        ("factors", 300),
         ("bem_bb", 600),
         ("gmsh", 600),
     ],

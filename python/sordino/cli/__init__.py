@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "solve": "solve the system of a matrix in a file",
     "poisson": "solve a Poisson problem on a box",
     "bem": "find the charge on conductors by boundary elements",
+    "trsv": "solve a triangular system, or any by its triangular factors",
     "dslash": "measure, check and solve the Wilson operator of lattice QCD",
     "predict": "say which method is the fastest on a described machine, how fast, and why",
     "calibrate": "measure this machine, and describe it in a file",

@@ -72,7 +72,7 @@ def read_npz(name: str) -> Any:
             members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
             if not {"format", "shape", "data"} <= members.keys():
                 raise FileError(f"{name} does not hold a sparse matrix as scipy.sparse.save_npz writes it")
-            form = _word(_member(archive, members["format"], name))
+            form = word(_member(archive, members["format"], name))
             if form not in _PARTS or not set(_PARTS[form]) <= members.keys():
                 raise FileError(f"{name} does not hold a sparse matrix as scipy.sparse.save_npz writes it")
             wanted = ("shape", "data", *_PARTS[form])
@@ -83,6 +83,32 @@ def read_npz(name: str) -> Any:
         raise (_unreadable(name, error) if error.errno else damaged) from None
     except Exception:  # of many kinds, in damaged archives
         raise damaged from None
+
+
+def read_arrays(name: str, what: str) -> dict[str, np.ndarray]:
+    """Read all arrays of an ``.npz``, by their names; `what` they are, for the error messages."""
+    damaged = FileError(f"{name} is a damaged or truncated .npz file of {what}")
+    try:
+        with zipfile.ZipFile(name) as archive:
+            return {
+                info.filename.removesuffix(".npy"): _member(archive, info, name)
+                for info in archive.infolist()
+            }
+    except FileError:
+        raise
+    except OSError as error:
+        raise (_unreadable(name, error) if error.errno else damaged) from None
+    except Exception:  # of many kinds, in damaged archives
+        raise damaged from None
+
+
+def member_names(name: str) -> set[str]:
+    """Of the arrays of an ``.npz``; none of what is no such file."""
+    try:
+        with zipfile.ZipFile(name) as archive:
+            return {info.filename.removesuffix(".npy") for info in archive.infolist()}
+    except Exception:  # said by who reads it
+        return set()
 
 
 def _unreadable(name: str, error: OSError) -> FileError:
@@ -110,6 +136,8 @@ def _array(stream: IO[bytes], name: str, size: int) -> np.ndarray:
     if not all(found):
         raise _DamagedError
     descr, order, shape_text = (match.group(1) for match in found if match)
+    if descr.lstrip(b"<>|=").startswith(b"a"):  # an old name of S, which NumPy never wrote
+        raise _DamagedError
     if descr.lstrip(b"<>|=") == b"O":
         raise FileError(f"{name} holds Python objects, not numbers")
     try:
@@ -140,9 +168,13 @@ def _filled(stream: IO[bytes], dtype: np.dtype, shape: tuple[int, ...], fortran:
     return array if dtype.isnative else array.astype(dtype.newbyteorder("="))
 
 
-def _word(array: np.ndarray) -> str:
-    word = array.item() if array.size == 1 else ""
-    return word.decode("ascii", "replace") if isinstance(word, bytes) else str(word)
+def word(array: np.ndarray) -> str:
+    """The text in an array of one, or an empty one."""
+    try:
+        found = array.item() if array.size == 1 else ""
+    except (SystemError, ValueError):  # numbers that are no letters
+        return ""
+    return found.decode("ascii", "replace") if isinstance(found, bytes) else str(found)
 
 
 def _assembled(form: str, arrays: dict[str, np.ndarray]) -> Any:

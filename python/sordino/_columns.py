@@ -1,0 +1,98 @@
+"""Triangles of callers as the core takes them: by columns, checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ._device import host_copy
+from ._matrix import MOST_ROWS, all_finite, as_sparse
+from .errors import BadArgument
+from .log import logger
+
+
+class Columns:
+    """A triangle by columns, an upper one transposed: columns sorted, in memory of its own.
+
+    Attributes
+    ----------
+    begin : ndarray, shape (n + 1,), int64
+    rows : ndarray, shape (nnz,), int32
+    values : ndarray, shape (nnz,), float32, float64 or complex128
+    form : str
+        ``csc`` or ``csr`` if bare values stand in the order of such a matrix, or empty.
+    """
+
+    def __init__(self, matrix: Any, *, lower: bool) -> None:
+        source = as_sparse(host_copy(matrix, "the triangle"))
+        n, columns = source.shape
+        if n != columns:
+            raise BadArgument(f"the triangle is {n} x {columns}, and must be square")
+        if n == 0:
+            raise BadArgument("the triangle is empty (0 x 0)")
+        if n > MOST_ROWS:
+            raise BadArgument(f"the triangle has {n:,} rows, and this version numbers them with 32 bits")
+        kind = kind_of(source.dtype)
+        made = source.asformat("csc" if lower else "csr")
+        given = source.data if source is matrix and source.format in ("csc", "csr") else None
+        if not (made.has_sorted_indices and made.has_canonical_format):
+            made = made.copy()
+            made.sum_duplicates()
+        simple = given is not None and made.nnz == len(given) and source.has_sorted_indices
+        self.form = source.format if simple else ""
+        self.n, self.lower = n, lower
+        self.begin = made.indptr.astype(np.int64)
+        self.rows = made.indices.astype(np.int32)  # a copy: what was checked cannot be changed
+        self.values = made.data.astype(kind)
+        self._check()
+
+    def _check(self) -> None:
+        filled = np.flatnonzero(np.diff(self.begin))
+        first = self.rows[self.begin[filled]]
+        wrong = np.flatnonzero(first < filled)
+        if len(wrong):
+            place = self._place(int(first[wrong[0]]), int(filled[wrong[0]]))
+            kind, side = ("lower", "above") if self.lower else ("upper", "below")
+            raise BadArgument(
+                f"the matrix is not {kind} triangular: there is an entry at {place}, {side} the diagonal"
+            )
+        self.check_finite(self.values)
+
+    def check_finite(self, values: np.ndarray) -> None:
+        """Refuse NaN and infinity, with the place."""
+        if all_finite(values):
+            return
+        bad = int(np.argmin(np.isfinite(values)))
+        column = int(np.searchsorted(self.begin, bad, side="right")) - 1
+        place = self._place(int(self.rows[bad]), column)
+        raise BadArgument(f"the triangle holds {values[bad]} at {place} (counted from 0)")
+
+    def _place(self, row: int, column: int) -> tuple[int, int]:
+        return (row, column) if self.lower else (column, row)
+
+    def same_pattern(self, other: Columns) -> bool:
+        return np.array_equal(self.begin, other.begin) and np.array_equal(self.rows, other.rows)
+
+    def places(self) -> np.ndarray | None:
+        """Where each value stands among the caller's bare ones; None: they have one order."""
+        own = "csc" if self.lower else "csr"
+        if self.form == own:
+            return None
+        numbers = sp.csc_array((np.arange(len(self.rows)), self.rows, self.begin), shape=(self.n, self.n))
+        order = numbers.tocsr().data  # of a value in the other format: its place here
+        there = np.empty_like(order)
+        there[order] = np.arange(len(order))
+        return there
+
+
+def kind_of(dtype: np.dtype) -> Any:
+    """The type in which triangles with such entries are solved; the log says what is widened."""
+    if dtype.kind not in "fiubc":
+        raise BadArgument(f"the triangle holds {dtype}, not numbers")
+    if dtype == np.complex64:
+        logger.info("the triangle is complex64: solved in complex128")
+    if dtype.kind == "c":
+        return np.complex128
+    return np.float32 if dtype == np.float32 else np.float64

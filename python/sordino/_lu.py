@@ -1,0 +1,394 @@
+"""Direct solves with the factors of a matrix, verified against it: :func:`splu`, :func:`factorized_lu`."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as sla
+
+from ._columns import Columns, kind_of
+from ._device import host_copy, taken
+from ._factors import Factors, of_superlu
+from ._matrix import as_csr
+from ._ordering import chosen, nested_dissection
+from ._solution import check_on_failure
+from ._triangular import DirectSolution, FactorizedTriangle, check_trans, checked_options, whole
+from .errors import BadArgument, NotConverged, NotConvergedWarning, SordinoError, Unsupported
+from .log import logger
+from .report.words import duration
+
+#: Relative residuals that solves are verified by, if the caller says nothing.
+RTOL = {"double": 1e-8, "single": 1e-4}
+#: Entries on the diagonal are pivots unless they are smaller than that, relative to their column's largest.
+_SYMMETRIC_THRESHOLD = 0.01
+_AUTOMATIC = 3  # steps of refinement, the most
+
+
+def splu(A: Any, ordering: str = "auto", **options: Any) -> FactorizedLU:
+    """Factor a sparse matrix by SciPy's SuperLU, and set up both triangles for fast solves.
+
+    Parameters
+    ----------
+    A : SciPy sparse matrix or array of any format, or dense array, shape (n, n)
+        float32, float64 or complex128, in which it is factored and solved; complex64 as complex128, others as
+        float64.
+    ordering : {"auto", "metis", "mmd", "colamd", "natural"}
+        Which order of columns keeps factors sparse: METIS's nested dissection of the pattern of A + A^T, minimum degree
+        of the same, approximate minimum degree of A^T A, or the columns as they are. "auto" is metis of a symmetric
+        pattern, or mmd without pymetis, and colamd of all others.
+    **options
+        ``ranks``, ``threads``, ``width``, ``engine`` and ``timeout`` of :func:`factorized`.
+
+    Returns
+    -------
+    FactorizedLU
+
+    Raises
+    ------
+    BadArgument
+        What :func:`solve` refuses, too; a matrix that is singular; an option out of range.
+    Unsupported
+        ``ordering="metis"`` without pymetis.
+
+    Notes
+    -----
+    Rows are scaled by powers of two, so that the largest entry of each is about 1, unless the pattern is symmetric:
+    then pivots stay on the diagonal as long as they are not tiny. SciPy factors on one thread and does not release
+    the GIL.
+    """
+    _options(options)
+    begun = time.perf_counter()
+    given = host_copy(A, "the matrix")
+    rows = as_csr(given)
+    matrix = rows.matrix().astype(kind_of(given.dtype if sp.issparse(given) else np.asarray(given).dtype))
+    taken_ordering, symmetric = chosen(ordering, matrix)
+    scale = None if symmetric else _row_scale(matrix)
+    scaled = matrix if scale is None else sp.diags_array(scale.astype(matrix.dtype)) @ matrix
+    before = nested_dissection(matrix) if taken_ordering == "metis" else None
+    ordered_at = time.perf_counter()
+    lu = _superlu(scaled, before, taken_ordering, symmetric)
+    found = of_superlu(lu)
+    factored_at = time.perf_counter()
+    assert found.row_order is not None and found.column_order is not None
+    factors = Factors(
+        lower=found.lower,
+        upper=found.upper,
+        unit_lower=True,
+        row_order=found.row_order if before is None else before[found.row_order],
+        column_order=found.column_order if before is None else before[found.column_order],
+        row_scale=scale,
+    )
+    F = FactorizedLU(factors, matrix, options)
+    F.ordering = taken_ordering
+    F.seconds = {"ordering": ordered_at - begun, "factoring": factored_at - ordered_at, **F.seconds}
+    return F
+
+
+def factorized_lu(factors: Any, A: Any = None, **options: Any) -> FactorizedLU:
+    """Set up the factors of a factorisation that was made elsewhere for fast solves.
+
+    Parameters
+    ----------
+    factors : SuperLU of SciPy's ``splu`` or ``spilu``, or Factors
+    A : sparse or dense array, shape (n, n), optional
+        The matrix, which solves are then verified by.
+    **options
+        ``ranks``, ``threads``, ``width``, ``engine`` and ``timeout`` of :func:`factorized`.
+
+    Returns
+    -------
+    FactorizedLU
+
+    Raises
+    ------
+    BadArgument
+        What :func:`factorized` refuses, too, of either triangle.
+
+    Examples
+    --------
+    >>> lu = scipy.sparse.linalg.splu(A)                 # doctest: +SKIP
+    >>> F = sordino.factorized_lu(lu, A)                 # doctest: +SKIP
+    >>> x = F.solve(b)                                   # doctest: +SKIP
+    """
+    if not isinstance(factors, Factors):
+        if not all(hasattr(factors, name) for name in ("L", "U", "perm_r", "perm_c")):
+            raise BadArgument(
+                "factors are those of scipy.sparse.linalg.splu or spilu, or sordino.Factors, not a "
+                f"{type(factors).__name__}"
+            )
+        factors = of_superlu(factors)
+    matrix = None
+    if A is not None:
+        matrix = as_csr(host_copy(A, "the matrix"), own=True).matrix()
+        if matrix.shape[0] != factors.n:
+            raise BadArgument(f"the matrix has {matrix.shape[0]:,} rows, and its factors {factors.n:,}")
+    return FactorizedLU(factors, matrix, options)
+
+
+class FactorizedLU:
+    """A matrix of shape (n, n) by its factors, ready to be solved with; by :func:`splu` and :func:`factorized_lu`.
+
+    Attributes
+    ----------
+    factors : Factors
+    ordering : str or None
+        Which :func:`splu` has taken.
+    dtype : dtype
+    seconds : dict
+        What ``ordering``, ``factoring`` and ``setup`` took.
+    report : dict
+        Of the last solve: ``seconds``, ``refinements`` (steps that were kept), and where A is known ``residuals``,
+        before the first step and after each: the largest of ``||b - A x||_2 / ||b||_2`` of all columns. Empty before.
+    """
+
+    def __init__(self, factors: Factors, matrix: Any, options: dict[str, Any]) -> None:
+        start = time.perf_counter()
+        options = _options(options)
+        self.factors, self.matrix = factors, matrix
+        self.ordering: str | None = None
+        self.shape = (factors.n, factors.n)
+        self.report: dict[str, Any] = {}
+        self._lower = _triangle(factors.lower, True, factors.unit_lower, options, "L")
+        self._upper: FactorizedTriangle | None = None
+        if factors.upper is not None:
+            self._upper = _triangle(factors.upper, False, factors.unit_upper, options, "U")
+        kinds = [self._lower.dtype, *([self._upper.dtype] if self._upper else [])]
+        self.dtype = np.result_type(*kinds)
+        self.seconds = {"setup": time.perf_counter() - start}
+
+    def solve(
+        self,
+        B: Any,
+        trans: str = "N",
+        refine: int | str = "auto",
+        *,
+        rtol: float | None = None,
+        on_failure: str = "raise",
+    ) -> Any:
+        """Solve A X = B, with trans="T" A^T X = B, with "H" A^H X = B.
+
+        Parameters
+        ----------
+        B : array_like, shape (n,) or (n, k), real or complex
+            Of NumPy, CuPy or what speaks DLPack; one on a GPU is copied to the CPU, and X back.
+        trans : {"N", "T", "H"}
+        refine : int or "auto"
+            Steps of iterative refinement with A, at most; a step that does not lessen the residual is taken back.
+            "auto": up to three, as long as X is not verified; of factors without A those of each triangle.
+        rtol : float, optional
+            X is verified if ``||b - A x||_2 <= rtol ||b||_2`` for each column, recomputed with A: 1e-8, or 1e-4 of
+            factors in float32.
+        on_failure : {"raise", "warn", "return"}
+            What happens to an X that is not.
+
+        Returns
+        -------
+        array of the kind and shape of B
+            In the factors' precision; complex if the factors or B are.
+
+        Raises
+        ------
+        NotConverged
+            With ``on_failure="raise"``; carries X. Factors without A are verified by nothing.
+        BadArgument
+            B of another shape, NaN or infinity inside; `refine` without A.
+
+        Notes
+        -----
+        Reads both triangles once, and A once for the residual and once for each step.
+        """
+        check_trans(trans)
+        check_on_failure(on_failure)
+        steps = _AUTOMATIC if refine == "auto" else whole(refine, "refine", 0)
+        if steps and refine != "auto" and self.matrix is None:
+            raise BadArgument("refinement needs the matrix: give it to factorized_lu")
+        wanted = RTOL["single" if self.dtype == np.float32 else "double"] if rtol is None else float(rtol)
+        given = taken(B, self.shape[0], "b", as_numbers=True)
+        b = np.stack(given.columns, axis=1)
+        start = time.perf_counter()
+        x = self._solved(b, trans, refine if self.matrix is None else 0)
+        residuals: list[float] = []
+        if self.matrix is not None:
+            x, residuals = self._refined(b, x, trans, steps, wanted if refine == "auto" else 0.0)
+        self.report = {"seconds": time.perf_counter() - start, "refinements": max(len(residuals) - 1, 0)}
+        if residuals:
+            self.report["residuals"] = residuals
+        joined = given.joined(list(np.ascontiguousarray(x.T)))
+        self._verify(joined, x, residuals, wanted, on_failure)
+        return joined
+
+    def _solved(self, b: np.ndarray, trans: str, refine: int | str = 0) -> np.ndarray:
+        f = self.factors
+        rows, columns = (f.row_order, f.row_scale), (f.column_order, f.column_scale)
+        (order, scale), (order_back, scale_back) = (rows, columns) if trans == "N" else (columns, rows)
+        y = b if scale is None else b * scale[:, None]
+        y = y if order is None else y[order]
+        for step in self._steps(trans, refine):
+            y = step(y)
+        x = y
+        if order_back is not None:
+            x = np.empty_like(y)
+            x[order_back] = y
+        return x if scale_back is None else (x * scale_back[:, None]).astype(x.dtype)
+
+    def _steps(self, trans: str, refine: int | str) -> list[Callable[[np.ndarray], np.ndarray]]:
+        """The triangles in their order, and how each is solved with."""
+        lower, upper = self._lower, self._upper
+        if upper is not None:
+            both = [_by(lower, trans, refine), _by(upper, trans, refine)]
+            return both if trans == "N" else both[::-1]
+        if trans != "T" or self.dtype.kind == "f":  # L L^H is its own adjoint
+            return [_by(lower, "N", refine), _by(lower, "H", refine)]
+        first = _by(lower, "N", refine)
+        return [lambda y: first(y.conj()).conj(), _by(lower, "T", refine)]
+
+    def _refined(
+        self, b: np.ndarray, x: np.ndarray, trans: str, steps: int, enough: float
+    ) -> tuple[np.ndarray, list[float]]:
+        left = self._left(b, x, trans)
+        residuals = [_relative(left, b)]
+        while len(residuals) <= steps and residuals[-1] > enough:
+            better = x + self._solved(left, trans)
+            left = self._left(b, better, trans)
+            residual = _relative(left, b)
+            if not residual < residuals[-1]:
+                break
+            x = better
+            residuals.append(residual)
+        return x, residuals
+
+    def backward_error(self, B: Any, X: Any, trans: str = "N") -> float:
+        """The componentwise backward error of X: the largest of ``|B - A X| / (|A| |X| + |B|)``, entry by entry.
+
+        That is the smallest relative change of the entries of A and B with which X is exact. Shapes as in
+        :meth:`solve`.
+
+        Raises
+        ------
+        BadArgument
+            The matrix is not known.
+        """
+        check_trans(trans)
+        if self.matrix is None:
+            raise BadArgument("a backward error needs the matrix: give it to factorized_lu")
+        n = self.shape[0]
+        b, x = (
+            np.stack(taken(v, n, name, as_numbers=True).columns, axis=1) for v, name in ((B, "b"), (X, "x"))
+        )
+        if b.shape != x.shape:
+            raise BadArgument(f"b has {b.shape[1]} columns, and x {x.shape[1]}")
+        off = np.abs(self._left(b, x, trans))
+        whole = abs(self.matrix if trans == "N" else self.matrix.T) @ np.abs(x) + np.abs(b)
+        return float(np.max(np.divide(off, whole, out=np.zeros_like(off), where=off > 0)))
+
+    def _left(self, b: np.ndarray, x: np.ndarray, trans: str) -> np.ndarray:
+        """b - A x, in double precision."""
+        A = self.matrix
+        wide = x.astype(np.result_type(x.dtype, np.float64))
+        with np.errstate(over="ignore", invalid="ignore"):
+            product = A @ wide if trans == "N" else A.T @ wide if trans == "T" else (A.T @ wide.conj()).conj()
+            return np.asarray(b - product)
+
+    def _verify(
+        self, joined: Any, x: np.ndarray, residuals: list[float], wanted: float, on_failure: str
+    ) -> None:
+        if residuals and not residuals[-1] <= wanted:
+            reason = f"||b - A x|| / ||b|| is {residuals[-1]:.2e}, above {wanted:g}"
+        elif not residuals and not np.isfinite(x).all():
+            reason = "the solution overflows"
+        else:
+            return
+        if on_failure == "raise":
+            raise NotConverged(DirectSolution(joined, "inaccurate", reason))
+        if on_failure == "warn":
+            warnings.warn(f"inaccurate: {reason}", NotConvergedWarning, stacklevel=3)
+
+    @property
+    def statistics(self) -> dict[str, Any]:
+        """``lower`` and ``upper`` (None of Cholesky's factors): those of each triangle; ``ordering``; ``seconds``."""
+        return {
+            "ordering": self.ordering,
+            "lower": self._lower.statistics,
+            "upper": self._upper.statistics if self._upper else None,
+            "seconds": dict(self.seconds),
+        }
+
+    def __repr__(self) -> str:
+        parts = [t.statistics for t in (self._lower, self._upper) if t]
+        size = sum(part["stored_bytes"] for part in parts) / 2**20
+        return (
+            f"<sordino.FactorizedLU, {self.dtype}, of {self.shape[0]:,} rows, "
+            f"{sum(part['entries'] for part in parts):,} entries of its factors, {size:,.1f} MiB, "
+            f"set up in {duration(sum(self.seconds.values()))}>"
+        )
+
+    def __reduce__(self) -> Any:
+        raise Unsupported(
+            "a FactorizedLU holds memory of the compiled module, and cannot be pickled or copied"
+        )
+
+
+def _by(triangle: FactorizedTriangle, trans: str, refine: int | str) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda y: triangle.solve_columns(y, trans, refine)[0]
+
+
+def _options(given: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return checked_options(**given)
+    except TypeError:
+        known = "ranks, threads, width, engine, timeout"
+        raise BadArgument(f"options of a triangular solve are {known}, not {', '.join(given)}") from None
+
+
+def _triangle(T: Any, lower: bool, unit: bool, options: dict[str, Any], name: str) -> FactorizedTriangle:
+    try:
+        return FactorizedTriangle(Columns(T, lower=lower), unit=unit, options=options)
+    except SordinoError as wrong:
+        raise type(wrong)(f"{name}: {wrong}") from None
+
+
+def _superlu(matrix: Any, before: np.ndarray | None, ordering: str, symmetric: bool) -> Any:
+    """SciPy's factors of the matrix, rows and columns in the given order."""
+    columns = sp.csc_array(matrix if before is None else matrix[before][:, before])
+    columns.indices, columns.indptr = columns.indices.astype(np.intc), columns.indptr.astype(np.intc)
+    words = {"metis": "NATURAL", "natural": "NATURAL", "mmd": "MMD_AT_PLUS_A", "colamd": "COLAMD"}
+    more = (
+        {"diag_pivot_thresh": _SYMMETRIC_THRESHOLD, "options": {"SymmetricMode": True}} if symmetric else {}
+    )
+    try:
+        return sla.splu(sp.csc_matrix(columns), permc_spec=words[ordering], **more)
+    except RuntimeError as error:
+        text = str(error).split("\n")[0]
+        reason = "is singular" if "singular" in text else f"cannot be factored ({text})"
+        raise BadArgument(f"the matrix {reason}: SciPy's splu found no pivot in some column") from None
+    except MemoryError:
+        raise BadArgument(
+            "there is not enough memory on this machine for the factors of this matrix"
+        ) from None
+
+
+def _row_scale(matrix: Any) -> np.ndarray | None:
+    """Powers of two that bring each row's largest entry near 1; None where all are 1."""
+    largest = np.maximum.reduceat(np.abs(matrix.data), matrix.indptr[:-1])  # no row is empty
+    with np.errstate(divide="ignore"):
+        power = -np.round(np.log2(np.where(largest > 0, largest, 1)))
+    logger.debug("rows are scaled by powers of two from 2^%d to 2^%d", power.min(), power.max())
+    return np.ldexp(1.0, power.astype(int)) if power.any() else None
+
+
+def _relative(left: np.ndarray, b: np.ndarray) -> float:
+    """The largest of the columns' residuals, relative to their right-hand sides."""
+    worst = 0.0
+    for r, rhs in zip(left.T, b.T, strict=True):
+        off, norm = float(np.linalg.norm(r)), float(np.linalg.norm(rhs))
+        worst = (
+            max(worst, 0.0 if off == 0 else off / norm if norm else float("inf"))
+            if off == off
+            else float("inf")
+        )
+    return worst

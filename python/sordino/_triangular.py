@@ -1,0 +1,366 @@
+"""Sparse triangular systems, set up once and solved many times: :func:`factorized`."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._columns import Columns
+from ._device import taken
+from ._matrix import all_finite
+from ._native import core, translated
+from .errors import BadArgument, NotConverged, Unsupported
+from .log import logger
+from .report.words import duration
+
+ENGINES = ("host",)
+MOST_RANKS = 32
+#: Zeros of supernodes that are worth a warning: so many values for each that was given.
+_MANY_ZEROS = 10
+_LARGE = 1_000_000  # of stored entries
+TRANS = ("N", "T", "H")
+
+
+@dataclass(frozen=True)
+class DirectSolution:
+    """What a direct solve found, for :class:`NotConverged` to carry.
+
+    Attributes
+    ----------
+    x : array of the kind and shape of b
+    status : str
+        ``converged``, or ``inaccurate``.
+    reason : str
+        The status as a sentence.
+    """
+
+    x: Any
+    status: str
+    reason: str
+    whose: str = ""
+
+
+def factorized(
+    L: Any,
+    lower: bool = True,
+    unit_diagonal: bool = False,
+    *,
+    ranks: int | str = "auto",
+    threads: int | None = None,
+    width: int = 256,
+    engine: str = "host",
+    timeout: float = 60.0,
+) -> FactorizedTriangle:
+    """Set up a sparse triangular matrix for fast solves: blocks of its columns, with inverted triangles.
+
+    Parameters
+    ----------
+    L : SciPy sparse matrix or array of any format, or dense array, shape (n, n)
+        float32, float64 or complex128, in which it is solved; complex64 is computed as complex128, all else as float64.
+        Duplicates are summed.
+    lower : bool
+        Whether entries are on and below the diagonal, else on and above it.
+    unit_diagonal : bool
+        The diagonal is 1, whatever is stored there.
+    ranks : int or "auto"
+        That share the blocks, at most 32; "auto" is one, whose blocks all threads compute.
+    threads : int, optional
+        As many as there are cores, if not given; at least one for each rank.
+    width : int
+        Most columns of a block, whose triangle is inverted: wide ones make fewer steps that wait for one another.
+    engine : {"host"}
+        Who computes.
+    timeout : float
+        Seconds in which nothing moves, after which a solve ends with an error; 0: never.
+
+    Returns
+    -------
+    FactorizedTriangle
+
+    Raises
+    ------
+    BadArgument
+        Not square or not triangular (which entry), a pivot that is zero or too small to be divided by (which row), NaN
+        or infinity, or an option out of range.
+
+    Notes
+    -----
+    Cost: linear in the entries that supernodes store, times half their width. Memory: 8 bytes for each of them
+    (float64), with the zeros that make supernodes wider, and 12 for each entry that was given. The GIL is released.
+
+    Examples
+    --------
+    >>> F = sordino.factorized(L)                        # doctest: +SKIP
+    >>> x = F.solve(b)                                   # doctest: +SKIP
+    >>> y = F.solve(x, trans="T")                        # doctest: +SKIP
+    """
+    options = checked_options(ranks=ranks, threads=threads, width=width, engine=engine, timeout=timeout)
+    return FactorizedTriangle(Columns(L, lower=bool(lower)), unit=bool(unit_diagonal), options=options)
+
+
+def checked_options(
+    *,
+    ranks: int | str = "auto",
+    threads: int | None = None,
+    width: int = 256,
+    engine: str = "host",
+    timeout: float = 60.0,
+) -> dict[str, Any]:
+    """The options of :func:`factorized` as the core takes them; refuses what cannot be meant."""
+    if engine not in ENGINES:
+        raise BadArgument(f"engine is {' or '.join(ENGINES)} for triangular solves, not '{engine}'")
+    wanted = 1 if ranks == "auto" else whole(ranks, "ranks", 1)
+    if wanted > MOST_RANKS:
+        raise BadArgument(f"a triangular solve has 1 to {MOST_RANKS} ranks, and {wanted} were asked for")
+    return {
+        "engine": engine,
+        "ranks": wanted,
+        "threads": 0 if threads is None else whole(threads, "threads", 1),
+        "width": whole(width, "width", 1),
+        "timeout": _seconds(timeout),
+    }
+
+
+class FactorizedTriangle:
+    """A triangular matrix of shape (n, n), ready to be solved with; by :func:`sordino.factorized`.
+
+    Attributes
+    ----------
+    dtype : dtype
+        float32, float64 or complex128: of what is computed.
+    lower, unit_diagonal : bool
+    report : dict
+        Of the last solve: ``seconds``, ``refinements`` (steps that were kept), and with `refine` ``backward_errors``,
+        before the first step and after each. Empty before.
+    """
+
+    def __init__(self, columns: Columns, *, unit: bool, options: dict[str, Any]) -> None:
+        self._columns = columns
+        self._places: tuple[np.ndarray | None] | None = None
+        self.lower, self.unit_diagonal, self.options = columns.lower, unit, options
+        self.shape = (columns.n, columns.n)
+        self.dtype = columns.values.dtype
+        self.report: dict[str, Any] = {}
+        self._wanted_steps: dict[str, int] = {}
+        self._process = os.getpid()
+        with translated():
+            self._native = core().Triangle(columns.begin, columns.rows, columns.values, unit, options)
+        self._warn_of_zeros()
+
+    def solve(self, B: Any, trans: str = "N", refine: int | str = "auto") -> Any:
+        """Solve L X = B, with trans="T" L^T X = B, with "H" L^H X = B.
+
+        Parameters
+        ----------
+        B : array_like, shape (n,) or (n, k), real or complex
+            Of NumPy, CuPy or what speaks DLPack; one on a GPU is copied to the CPU, and X back.
+        trans : {"N", "T", "H"}
+        refine : int or "auto"
+            Steps of iterative refinement, at most; a step that does not lessen the backward error is taken back.
+            "auto": as many as a trial before the first such solve wants, where inverting an ill-conditioned block
+            would cost digits; of most triangles that is none.
+
+        Returns
+        -------
+        array of the kind and shape of B
+            In the triangle's precision; complex if the triangle or B is. Its bits do not depend on ranks or threads.
+
+        Raises
+        ------
+        BadArgument
+            B of another shape, NaN or infinity inside.
+        NotConverged
+            X overflows; carries it.
+        PeerFailed
+            Nothing moved for `timeout` seconds.
+
+        Notes
+        -----
+        Reads the triangle once, for all columns, and thrice for each step. The first solve of a direction plans it.
+        """
+        check_trans(trans)
+        steps = refine if refine == "auto" else whole(refine, "refine", 0)
+        given = taken(B, self.shape[0], "b", as_numbers=True)
+        start = time.perf_counter()
+        x, errors = self.solve_columns(self._stacked(given.columns), trans, steps)
+        self.report = {"seconds": time.perf_counter() - start, "refinements": max(len(errors) - 1, 0)}
+        if errors:
+            self.report["backward_errors"] = errors
+        joined = given.joined(list(np.ascontiguousarray(x.T)) if x.shape[1] > 1 else [x[:, 0]])
+        if not all_finite(np.ascontiguousarray(x)):
+            raise NotConverged(
+                DirectSolution(joined, "inaccurate", "the solution of the triangular system overflows")
+            )
+        return joined
+
+    def solve_columns(
+        self, b: np.ndarray, trans: str, refine: int | str = 0
+    ) -> tuple[np.ndarray, list[float]]:
+        """X, shape (n, k), and the backward errors of refining; numbers are checked already, and real or complex."""
+        if b.dtype.kind == "c" and self.dtype.kind == "f":
+            parts = np.concatenate([b.real, b.imag], axis=1)
+            x, errors = self.solve_columns(parts, trans, refine)
+            k = b.shape[1]
+            return x[:, :k] + 1j * x[:, k:], errors
+        self._check_process()
+        way, conjugated = self._way(trans)
+        steps, errors = self._steps(way) if refine == "auto" else refine, []
+        b = np.ascontiguousarray(b.conj() if conjugated else b, dtype=self.dtype)
+        with translated():
+            x = self._native.solve(b, way)
+            if steps:
+                x, errors = self._native.refine(b, x, way, steps)
+        return (x.conj() if conjugated else x), errors
+
+    def _steps(self, way: str) -> int:
+        """Steps of refinement that solves want, found out once."""
+        if way not in self._wanted_steps:
+            with translated():
+                self._wanted_steps[way] = self._native.refinements_wanted(way)
+        return self._wanted_steps[way]
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:  # its threads are not here
+            raise Unsupported("this triangle was set up before a fork and works in the parent process only")
+
+    def backward_error(self, B: Any, X: Any, trans: str = "N") -> float:
+        """The componentwise backward error of X: the largest of ``|B - L X| / (|L| |X| + |B|)``, entry by entry.
+
+        That is the smallest relative change of the entries of L and B with which X is exact. Substitution leaves some
+        1e-16 in float64. Shapes as in :meth:`solve`; cost: two passes over the triangle by one thread.
+        """
+        check_trans(trans)
+        n = self.shape[0]
+        b, x = (self._stacked(taken(v, n, name, as_numbers=True).columns) for v, name in ((B, "b"), (X, "x")))
+        if b.shape != x.shape:
+            raise BadArgument(f"b has {b.shape[1]} columns, and x {x.shape[1]}")
+        if self.dtype.kind == "f" and "c" in (b.dtype.kind, x.dtype.kind):
+            return max(
+                self.backward_error(b.real, x.real, trans),
+                self.backward_error(b.imag, x.imag, trans),
+            )
+        way, conjugated = self._way(trans)
+        b, x = (np.ascontiguousarray(v.conj() if conjugated else v, dtype=self.dtype) for v in (b, x))
+        with translated():
+            return max(self._native.backward_errors(b, x, way))
+
+    def update(self, values: Any) -> None:
+        """New values in the same pattern: blocks and plans stay.
+
+        Parameters
+        ----------
+        values : SciPy sparse matrix of the same pattern, or ndarray of shape (nnz,)
+            Bare values stand in the order of the CSR or CSC matrix that this was made of.
+
+        Raises
+        ------
+        BadArgument
+            Another pattern, another number of values, or what :func:`factorized` refuses; the old ones stay.
+
+        Notes
+        -----
+        Cost: as setting up, without finding supernodes and planning. The GIL is released.
+        """
+        new = self._values(values)
+        with translated():
+            self._native.update(new)
+        self._columns.values = new
+        self._wanted_steps = {}
+
+    def _values(self, values: Any) -> np.ndarray:
+        held = self._columns
+        if hasattr(values, "tocsc"):
+            other = Columns(values, lower=self.lower)
+            if not held.same_pattern(other):
+                raise BadArgument("the new triangle has another pattern than the one that was set up")
+            if other.values.dtype.kind == "c" and self.dtype.kind == "f":
+                raise BadArgument("the new triangle is complex, and the one that was set up is real")
+            return other.values.astype(self.dtype, copy=False)
+        if not held.form:
+            raise BadArgument(
+                "the order of bare values is known only for a CSR or CSC matrix with sorted indices and no "
+                "duplicates: give update the matrix itself"
+            )
+        data = np.asarray(values)
+        kinds, wanted = ("fiubc", "numbers") if self.dtype.kind == "c" else ("fiub", "real numbers")
+        if data.dtype.kind not in kinds or data.shape != held.values.shape:
+            raise BadArgument(
+                f"the new values must be {len(held.values):,} {wanted}, not {data.dtype} of shape {data.shape}"
+            )
+        if self._places is None:
+            self._places = (held.places(),)
+        (places,) = self._places
+        new = data.astype(self.dtype) if places is None else data[places].astype(self.dtype)
+        held.check_finite(new)
+        return new
+
+    def _warn_of_zeros(self) -> None:
+        s = self._native.statistics()
+        if s["stored_entries"] > max(_MANY_ZEROS * s["entries"], _LARGE):
+            logger.warning(
+                "supernodes store %.0f values for each entry that was given: the pattern is not that of a factor with "
+                "pivots on the diagonal, and such solves are slow",
+                s["stored_entries"] / s["entries"],
+            )
+
+    @property
+    def statistics(self) -> dict[str, Any]:
+        """Of structure, memory and time.
+
+        ``n``, ``entries`` (as given), ``stored_entries`` (with the zeros that make supernodes wider), ``stored_bytes``
+        (of their values), ``memory_bytes`` (of all that is kept, but the triangle as it was given), ``blocks``,
+        ``longest_chain`` (blocks that wait for one another), ``forward_tasks`` and ``backward_tasks`` (0 until such a
+        solve is planned), ``ranks``, ``threads``, ``setup_seconds`` (of the last update, after one), ``plan_seconds``.
+        """
+        found: dict[str, Any] = self._native.statistics()
+        return found
+
+    def _way(self, trans: str) -> tuple[str, bool]:
+        """How the core solves with what it holds, an upper triangle transposed; and whether b and x are conjugated."""
+        if self.lower:
+            return trans, False
+        return {"N": "T", "T": "N", "H": "N"}[trans], trans == "H" and self.dtype.kind == "c"
+
+    def _stacked(self, columns: Sequence[np.ndarray]) -> np.ndarray:
+        return columns[0].reshape(-1, 1) if len(columns) == 1 else np.stack(columns, axis=1)
+
+    def __repr__(self) -> str:
+        s = self.statistics
+        kind = "lower" if self.lower else "upper"
+        return (
+            f"<sordino.FactorizedTriangle, {kind}, {self.dtype}, of {s['n']:,} rows and {s['entries']:,} entries, "
+            f"{s['stored_bytes'] / 2**20:,.1f} MiB in {s['blocks']:,} blocks, set up in {duration(s['setup_seconds'])}>"
+        )
+
+    def __reduce__(self) -> Any:
+        raise Unsupported(
+            "a FactorizedTriangle holds memory of the compiled module, and cannot be pickled or copied"
+        )
+
+
+def check_trans(trans: str) -> None:
+    """Refuse what is none of N, T and H."""
+    if trans not in TRANS:
+        raise BadArgument(f"trans is N, T or H, not {trans!r}")
+
+
+def whole(value: Any, name: str, least: int) -> int:
+    """The value as an int, or a sentence that names it."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not least <= value < 2**31:
+        raise BadArgument(f"{name} is a whole number, at least {least}, not {value!r}")
+    return int(value)
+
+
+def _seconds(value: Any) -> float:
+    try:
+        seconds = float(value)
+    except (TypeError, ValueError):
+        raise BadArgument(f"timeout is a number of seconds, not {value!r}") from None
+    if not seconds >= 0:
+        raise BadArgument(f"timeout is at least 0 seconds, not {seconds:g}")
+    return seconds

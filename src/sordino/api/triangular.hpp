@@ -1,0 +1,71 @@
+// Sparse triangular systems, set up once and solved many times.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sordino/trsv/residual.hpp"
+
+namespace sordino {
+
+struct TriangularOptions {
+  std::string engine = "host";
+  int ranks = 1;        // that share the blocks
+  int threads = 0;      // of engine host, at least one for each rank, and of the setup. 0: as many as there are cores
+  i32 width = 256;      // most columns of a block, whose triangle is inverted
+  double timeout = 60;  // seconds in which nothing moves, after which a solve ends with an error; 0: never
+};
+
+struct TriangularStatistics {
+  i64 n = 0;
+  i64 entries = 0;         // of the triangle as it was given
+  i64 stored_entries = 0;  // with the zeros that its supernodes store
+  i64 stored_bytes = 0;    // of the values in blocks
+  i64 memory_bytes = 0;    // of all that is kept: values, blocks, plans, and the vectors of solves so far
+  i64 blocks = 0;
+  i64 longest_chain = 0;                      // blocks that wait for one another, one by one
+  i64 forward_tasks = 0, backward_tasks = 0;  // 0 until such a solve is planned
+  int ranks = 0, threads = 0;
+  double setup_seconds = 0;  // supernodes, blocks and inverted triangles; of the last update, after one
+  double plan_seconds = 0;   // of all plans so far
+};
+
+/// What refining has done: the backward error of the worst column before it and after each step that was kept.
+struct Refinement {
+  std::vector<double> errors;
+  int steps() const { return int(errors.size()) - 1; }
+};
+
+/// V: float, double or Complex<double>. Solves and updates of several threads take turns.
+template <class V>
+class TriangularSolver {
+ public:
+  /// The triangle is read and not kept. Throws bad_argument with one sentence for what is no triangle (trsv::validate), for
+  /// options out of range, and for more ranks than blocks. Cost and memory: trsv::Factor.
+  explicit TriangularSolver(const trsv::TriangleView<V>& L, const TriangularOptions& options = {});
+  ~TriangularSolver();
+
+  /// L x = b, L^T x = b or L^H x = b; b and x [n][columns], perhaps the same. The first solve of a direction makes and checks
+  /// its plan. The bits depend neither on ranks nor on threads. Throws Error where nothing moves for so many seconds.
+  void solve(const V* b, V* x, i64 columns = 1, trsv::How how = trsv::How::plain);
+
+  /// x += solve(b - L x), at most so many times, with the triangle that this was made of: a step that does not lessen the
+  /// backward error of the worst column is taken back, and is the last. Cost: of each step a solve and two passes over L.
+  Refinement refine(const trsv::TriangleView<V>& L, const V* b, V* x, i64 columns, trsv::How how, int most_steps = 1);
+
+  /// How many steps of refinement solutions want, at most 3: as many as leave a backward error of 16 roundings in trials, of
+  /// L x = L * 1, where inverting an ill-conditioned block costs most, and of seven right-hand sides of random numbers. Of most
+  /// triangles that is none. Cost: a solve with eight columns, two passes over L, and those of each step.
+  int refinements_wanted(const trsv::TriangleView<V>& L, trsv::How how);
+
+  /// New values of the same pattern: plans stay. What is refused leaves the old ones.
+  void update(const trsv::TriangleView<V>& L);
+
+  TriangularStatistics statistics() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace sordino

@@ -1,0 +1,53 @@
+#include "sordino/api/triangular_runner.hpp"
+
+#include <algorithm>
+
+#include "sordino/base/error.hpp"
+#include "sordino/base/parallel.hpp"
+#include "sordino/trsv/host_solve.hpp"
+
+namespace sordino {
+namespace {
+
+template <class V>
+class HostRunner final : public TriangularRunner<V> {
+ public:
+  HostRunner(const trsv::Factor<V>& factor, const trsv::Plan& plan, const TriangularOptions& options)
+      : blocks_(factor.blocks()), solve_(factor, plan, {.threads = options.threads, .timeout = options.timeout}) {}
+  void solve(const V* b, V* x, i64 columns, bool conjugate) override {
+    most_columns_ = std::max(most_columns_, columns);
+    solve_.solve(b, x, columns, conjugate);
+  }
+  i64 bytes() const override { return i64(sizeof(V)) * most_columns_ * (2 * blocks_.n + blocks_.slots); }
+
+ private:
+  const trsv::Blocks& blocks_;
+  trsv::HostSolve<V> solve_;
+  i64 most_columns_ = 0;
+};
+
+}  // namespace
+
+void require_triangular_engine(const std::string& engine) {
+  if (engine != "host") bad_argument("triangular systems are solved by engine host, not by '" + engine + "'");
+}
+
+trsv::PlanOptions plan_options(const TriangularOptions& options) {
+  const int threads = std::max(options.ranks, thread_count(options.threads));
+  return {.ranks = options.ranks, .workers = threads / options.ranks};
+}
+
+template <class V>
+std::unique_ptr<TriangularRunner<V>> make_runner(const trsv::Factor<V>& factor, const trsv::Plan& plan,
+                                                 const TriangularOptions& options) {
+  return std::make_unique<HostRunner<V>>(factor, plan, options);
+}
+
+template std::unique_ptr<TriangularRunner<float>> make_runner(const trsv::Factor<float>&, const trsv::Plan&,
+                                                              const TriangularOptions&);
+template std::unique_ptr<TriangularRunner<double>> make_runner(const trsv::Factor<double>&, const trsv::Plan&,
+                                                               const TriangularOptions&);
+template std::unique_ptr<TriangularRunner<trsv::Number>> make_runner(const trsv::Factor<trsv::Number>&, const trsv::Plan&,
+                                                                     const TriangularOptions&);
+
+}  // namespace sordino

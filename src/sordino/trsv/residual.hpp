@@ -1,0 +1,24 @@
+// What a solution leaves of a triangular system, and how wrong that is. Computed from the triangle as it was given, so that it
+// tells what inverted triangles have cost.
+#pragma once
+#include <vector>
+
+#include "sordino/trsv/factor.hpp"
+
+namespace sordino::trsv {
+
+/// L x = b, L^T x = b, or L^H x = b.
+enum class How { plain, transposed, adjoint };
+
+/// r = b - L x, with L, L^T or L^H; b, x and r [n][columns]. Cost: the entries once, by one thread; those of a float are added
+/// up in double.
+template <class V>
+void residual(const TriangleView<V>& L, How how, const V* b, const V* x, V* r, i64 columns = 1);
+
+/// The componentwise backward error of each column: the largest of |b - L x| / (|L| |x| + |b|), row by row, which is the
+/// smallest relative change of entries of L and b with which x is exact (Oettli and Prager, 1964). Substitution leaves a few
+/// roundings. Infinite where x is not finite. [columns]
+template <class V>
+std::vector<double> backward_errors(const TriangleView<V>& L, How how, const V* b, const V* x, i64 columns = 1);
+
+}  // namespace sordino::trsv

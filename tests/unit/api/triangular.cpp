@@ -1,0 +1,234 @@
+// The door to triangular solves: all ways and types, refinement, new values, statistics, and what is refused.
+#include "sordino/api/triangular.hpp"
+
+#include <cmath>
+#include <thread>
+
+#include "check.hpp"
+#include "sordino/base/error.hpp"
+#include "unit/trsv/triangles.hpp"
+
+namespace {
+
+using namespace sordino;
+using namespace sordino::trsv;
+using triangles::Columns;
+
+constexpr How ways[] = {How::plain, How::transposed, How::adjoint};
+
+template <class V>
+double rounding() {
+  return std::is_same_v<V, float> ? 1.2e-7 : 2.3e-16;
+}
+
+/// x by substitution, in the arithmetic of V.
+template <class V>
+std::vector<V> substituted(const TriangleView<V>& L, How how, std::vector<V> x) {
+  const LowerPattern& p = L.pattern;
+  auto entry = [&](i64 k) { return how == How::adjoint ? conjugate(L.values[k]) : L.values[k]; };
+  for (i64 step = 0; step < p.n; step++) {
+    const i64 j = how == How::plain ? step : p.n - 1 - step;
+    V& xj = x[std::size_t(j)];
+    V pivot{1};
+    for (i64 k = p.begin[j]; k < p.begin[j + 1]; k++) {
+      if (p.rows[k] == j)
+        pivot = L.unit ? V{1} : entry(k);
+      else if (how != How::plain)
+        xj = xj - entry(k) * x[std::size_t(p.rows[k])];
+    }
+    xj = xj * reciprocal(pivot);
+    for (i64 k = p.begin[j]; how == How::plain && k < p.begin[j + 1]; k++)
+      if (p.rows[k] != j) x[std::size_t(p.rows[k])] = x[std::size_t(p.rows[k])] - entry(k) * xj;
+  }
+  return x;
+}
+
+template <class V>
+void check_accuracy(const Columns& c, fresh::Random& random) {
+  const auto values = triangles::values_of<V>(c, random);
+  const TriangleView<V> L{c.pattern(), values.data(), random.chance(0.3)};
+  TriangularSolver<V> solver(L, {.threads = 2, .width = i32(random.whole(1, 300))});
+  const auto b = triangles::vector_of<V>(c.n, random);
+  for (How how : ways) {
+    NOTE("n = ", c.n, ", way ", int(how));
+    std::vector<V> x(b.size());
+    solver.solve(b.data(), x.data(), 1, how);
+    const double by_blocks = backward_errors(L, how, b.data(), x.data())[0];
+    const double by_rows = backward_errors(L, how, b.data(), substituted(L, how, b).data())[0];
+    CHECK(by_blocks <= 10 * std::max(by_rows, rounding<V>()));
+    const Refinement done = solver.refine(L, b.data(), x.data(), 1, how, 2);
+    CHECK(done.errors.front() == by_blocks);
+    CHECK(done.errors.back() <= by_blocks);
+    CHECK(done.steps() <= 2);
+    CHECK(backward_errors(L, how, b.data(), x.data())[0] == done.errors.back());
+  }
+}
+
+/// Inverting this block loses digits: its columns grow towards the last row.
+Columns dense(i64 n) {
+  std::vector<std::vector<i32>> below(std::size_t(n), std::vector<i32>{});
+  for (i64 j = 0; j < n; j++)
+    for (i64 i = j + 1; i < n; i++) below[std::size_t(j)].push_back(i32(i));
+  return triangles::columns_of(below);
+}
+
+}  // namespace
+
+TEST("with inverted blocks the backward error is within ten times that of substitution, in all ways and types") {
+  NOTE(fresh::said());
+  fresh::Random random(21);
+  auto all = triangles::some(random, 8);
+  all.push_back(triangles::nested_grid(9, 8, 7));
+  for (const Columns& c : all) {
+    check_accuracy<double>(c, random);
+    check_accuracy<float>(c, random);
+    check_accuracy<Number>(c, random);
+  }
+}
+
+TEST("refinement brings back the digits that inverting an ill-conditioned block has lost, and it is known that it must") {
+  NOTE(fresh::said());
+  fresh::Random random(22);
+  const Columns c = dense(40);
+  std::vector<double> values;  // of a matrix like Kahan's, whose inverse grows by a factor of 2 from row to row
+  for (i64 j = 0; j < c.n; j++)
+    for (i64 k = c.begin[std::size_t(j)]; k < c.begin[std::size_t(j) + 1]; k++)
+      values.push_back(c.rows[std::size_t(k)] == j ? random.real(0.5, 1) : -1);
+  const TriangleView<double> L{c.pattern(), values.data()};
+  TriangularSolver<double> solver(L);
+  const std::vector<double> zero(std::size_t(c.n), 0), minus_one(zero.size(), -1);  // L * 1 is small, its inverse is not
+  std::vector<double> b(zero.size()), x(zero.size());
+  residual(L, How::plain, zero.data(), minus_one.data(), b.data());
+  solver.solve(b.data(), x.data());
+  const Refinement done = solver.refine(L, b.data(), x.data(), 1, How::plain, 5);
+  CHECK(done.errors.front() > 100 * done.errors.back());
+  CHECK(done.errors.back() < 1e-15);
+  for (How how : ways) CHECK(solver.refinements_wanted(L, how) > 0);
+  for (double& value : values)
+    if (value == -1) value = -1e-3;
+  solver.update(L);
+  for (How how : ways) CHECK(solver.refinements_wanted(L, how) == 0);
+}
+
+TEST("a step of refinement that does not lessen the error is taken back") {
+  const Columns c = triangles::columns_of({{1}, {}});
+  const std::vector<double> values{2, 1, 4}, b{2, 5};
+  const TriangleView<double> L{c.pattern(), values.data()};
+  TriangularSolver<double> solver(L);
+  std::vector<double> x(2);
+  solver.solve(b.data(), x.data());
+  CHECK((x == std::vector<double>{1, 1}));  // exact: nothing is left to gain
+  const Refinement done = solver.refine(L, b.data(), x.data(), 1, How::plain, 3);
+  CHECK(done.steps() == 0);
+  CHECK((done.errors == std::vector<double>{0}));
+  CHECK((x == std::vector<double>{1, 1}));
+}
+
+TEST("a solver has the same bits on all ranks and threads, in place too, and its plans are made when they are needed") {
+  NOTE(fresh::said());
+  fresh::Random random(23);
+  const Columns c = triangles::nested_grid(12, 11, 5);
+  const auto values = triangles::values_of<double>(c, random);
+  const TriangleView<double> L{c.pattern(), values.data()};
+  const auto b = triangles::vector_of<double>(c.n * 3, random);
+  std::vector<double> first;
+  for (int ranks : {1, 2, 3})
+    for (int threads : {1, 4}) {
+      TriangularSolver<double> solver(L, {.ranks = ranks, .threads = threads, .width = 32});
+      CHECK(solver.statistics().forward_tasks == 0);
+      CHECK(solver.statistics().plan_seconds == 0);
+      auto x = b;
+      solver.solve(x.data(), x.data(), 3);
+      if (first.empty()) first = x;
+      CHECK(x == first);
+      const TriangularStatistics s = solver.statistics();
+      CHECK(s.forward_tasks > 0);
+      CHECK(s.backward_tasks == 0);
+      CHECK(s.plan_seconds > 0);
+      CHECK(s.ranks == ranks);
+      CHECK(s.threads == std::max(ranks, threads));
+    }
+}
+
+TEST("statistics count blocks, their longest chain, entries with and without zeros, and memory") {
+  const Columns c = dense(10);
+  const std::vector<double> values(c.rows.size(), 1);
+  TriangularSolver<double> solver({c.pattern(), values.data()}, {.width = 4});
+  TriangularStatistics s = solver.statistics();
+  CHECK(s.n == 10);
+  CHECK(s.entries == 55);
+  CHECK(s.stored_entries == 55);
+  CHECK(s.blocks == 3);  // one supernode of 10 columns
+  CHECK(s.longest_chain == 3);
+  CHECK(s.stored_bytes >= 55 * 8);
+  CHECK(s.memory_bytes > s.stored_bytes);
+  std::vector<double> x(10, 1);
+  solver.solve(x.data(), x.data());
+  CHECK(solver.statistics().memory_bytes > s.memory_bytes);
+  const Columns apart = triangles::columns_of({{}, {2}, {}});  // merged, or their own: never more than there are
+  TriangularSolver<double> small({apart.pattern(), values.data()});
+  CHECK(small.statistics().entries == 4);
+  CHECK(small.statistics().stored_entries >= 4);
+}
+
+TEST("new values keep the plans; what is refused leaves the old ones") {
+  NOTE(fresh::said());
+  fresh::Random random(24);
+  const Columns c = triangles::grid(5, 5, 5);
+  auto values = triangles::values_of<double>(c, random);
+  const TriangleView<double> L{c.pattern(), values.data()};
+  TriangularSolver<double> solver(L);
+  const auto b = random.normals(c.n);
+  std::vector<double> x(b.size()), again(b.size());
+  solver.solve(b.data(), x.data());
+  const double planned = solver.statistics().plan_seconds;
+  for (double& v : values) v *= 4;
+  solver.update(L);
+  solver.solve(b.data(), again.data());
+  for (std::size_t i = 0; i < x.size(); i++) CHECK(again[i] == x[i] / 4);
+  CHECK(solver.statistics().plan_seconds == planned);
+  values[0] = 0;
+  CHECK_THROWS(solver.update(L), Error, "the pivot of row 0 is zero");
+  solver.solve(b.data(), x.data());
+  CHECK(x == again);
+}
+
+TEST("several threads take turns with one solver") {
+  NOTE(fresh::said());
+  fresh::Random random(25);
+  const Columns c = triangles::grid(6, 6, 6);
+  const auto values = triangles::values_of<double>(c, random);
+  TriangularSolver<double> solver({c.pattern(), values.data()}, {.threads = 2});
+  const auto b = random.normals(c.n);
+  std::vector<double> wanted(b.size());
+  solver.solve(b.data(), wanted.data());
+  std::vector<int> right(4, 0);
+  std::vector<std::thread> users;
+  for (int k = 0; k < 4; k++)
+    users.emplace_back([&, k] {
+      std::vector<double> x(b.size());
+      for (int turn = 0; turn < 20; turn++) {
+        solver.solve(b.data(), x.data(), 1, turn % 2 ? How::transposed : How::plain);
+        right[std::size_t(k)] += turn % 2 || x == wanted;
+      }
+    });
+  for (auto& user : users) user.join();
+  for (int r : right) CHECK(r == 20);
+}
+
+TEST("options that cannot be are refused in one sentence") {
+  const Columns c = triangles::columns_of({{1}, {}});
+  const std::vector<double> values{1, 1, 1};
+  const TriangleView<double> L{c.pattern(), values.data()};
+  auto refused = [&](const TriangularOptions& options, const char* part) {
+    CHECK_THROWS((TriangularSolver<double>(L, options)), Error, part);
+  };
+  refused({.engine = "abacus"}, "engine host, not by 'abacus'");
+  refused({.ranks = 0}, "1 to 32 ranks, and 0");
+  refused({.ranks = 2}, "more ranks, 2, than the triangle has blocks, 1");
+  refused({.threads = -1}, "threads is at least 0, not -1");
+  refused({.width = 0}, "one column or more");
+  TriangularSolver<double> solver(L);
+  double x = 0;
+  CHECK_THROWS(solver.solve(&x, &x, 0), Error, "one right-hand side or more");
+}
