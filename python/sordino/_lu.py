@@ -42,7 +42,7 @@ def splu(A: Any, ordering: str = "auto", **options: Any) -> FactorizedLU:
         of the same, approximate minimum degree of A^T A, or the columns as they are. "auto" is metis of a symmetric
         pattern, or mmd without pymetis, and colamd of all others.
     **options
-        ``ranks``, ``threads``, ``width``, ``engine`` and ``timeout`` of :func:`factorized`.
+        ``ranks``, ``threads``, ``width``, ``engine``, ``devices`` and ``timeout`` of :func:`factorized`.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def factorized_lu(factors: Any, A: Any = None, **options: Any) -> FactorizedLU:
     A : sparse or dense array, shape (n, n), optional
         The matrix, which solves are then verified by.
     **options
-        ``ranks``, ``threads``, ``width``, ``engine`` and ``timeout`` of :func:`factorized`.
+        ``ranks``, ``threads``, ``width``, ``engine``, ``devices`` and ``timeout`` of :func:`factorized`.
 
     Returns
     -------
@@ -341,7 +341,7 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
     try:
         return checked_options(**given)
     except TypeError:
-        known = "ranks, threads, width, engine, timeout"
+        known = "ranks, threads, width, engine, devices, timeout"
         raise BadArgument(f"options of a triangular solve are {known}, not {', '.join(given)}") from None
 
 

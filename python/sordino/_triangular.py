@@ -18,7 +18,7 @@ from .errors import BadArgument, NotConverged, Unsupported
 from .log import logger
 from .report.words import duration
 
-ENGINES = ("host",)
+ENGINES = ("host", "cuda")
 MOST_RANKS = 32
 #: Zeros of supernodes that are worth a warning: so many values for each that was given.
 _MANY_ZEROS = 10
@@ -54,6 +54,7 @@ def factorized(
     threads: int | None = None,
     width: int = 256,
     engine: str = "host",
+    devices: str = "",
     timeout: float = 60.0,
 ) -> FactorizedTriangle:
     """Set up a sparse triangular matrix for fast solves: blocks of its columns, with inverted triangles.
@@ -73,8 +74,10 @@ def factorized(
         As many as there are cores, if not given; at least one for each rank.
     width : int
         Most columns of a block, whose triangle is inverted: wide ones make fewer steps that wait for one another.
-    engine : {"host"}
-        Who computes.
+    engine : {"host", "cuda"}
+        Who computes: threads of this process, or a GPU for each rank, to which the values are copied with the first solve.
+    devices : str
+        Of engine cuda: which GPUs, such as "0-3" or "0,2"; empty: the first ones.
     timeout : float
         Seconds in which nothing moves, after which a solve ends with an error; 0: never.
 
@@ -99,7 +102,9 @@ def factorized(
     >>> x = F.solve(b)                                   # doctest: +SKIP
     >>> y = F.solve(x, trans="T")                        # doctest: +SKIP
     """
-    options = checked_options(ranks=ranks, threads=threads, width=width, engine=engine, timeout=timeout)
+    options = checked_options(
+        ranks=ranks, threads=threads, width=width, engine=engine, devices=devices, timeout=timeout
+    )
     return FactorizedTriangle(Columns(L, lower=bool(lower)), unit=bool(unit_diagonal), options=options)
 
 
@@ -109,6 +114,7 @@ def checked_options(
     threads: int | None = None,
     width: int = 256,
     engine: str = "host",
+    devices: str = "",
     timeout: float = 60.0,
 ) -> dict[str, Any]:
     """The options of :func:`factorized` as the core takes them; refuses what cannot be meant."""
@@ -119,11 +125,20 @@ def checked_options(
         raise BadArgument(f"a triangular solve has 1 to {MOST_RANKS} ranks, and {wanted} were asked for")
     return {
         "engine": engine,
+        "devices": _devices(devices, engine),
         "ranks": wanted,
         "threads": 0 if threads is None else whole(threads, "threads", 1),
         "width": whole(width, "width", 1),
         "timeout": _seconds(timeout),
     }
+
+
+def _devices(devices: str, engine: str) -> str:
+    if not isinstance(devices, str):
+        raise BadArgument(f"devices is a text such as '0-3' or '0,2', not {type(devices).__name__}")
+    if devices and engine != "cuda":
+        raise BadArgument(f"devices are those of engine cuda, and this is engine {engine}")
+    return devices
 
 
 class FactorizedTriangle:

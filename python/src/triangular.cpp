@@ -65,6 +65,7 @@ nb::object handed_over(std::vector<V>&& values, std::size_t n) {
 TriangularOptions options_of(const nb::dict& given) {
   TriangularOptions o;
   o.engine = nb::cast<std::string>(given["engine"]);
+  o.devices = nb::cast<std::string>(given["devices"]);
   o.ranks = nb::cast<int>(given["ranks"]);
   o.threads = nb::cast<int>(given["threads"]);
   o.width = nb::cast<i32>(given["width"]);

@@ -107,7 +107,7 @@ def main(argv: Sequence[str]) -> int:
     system = _system(given, wanted)
     b = _right_hand_sides(system, given)
     if not given.json:
-        _announce(system)
+        _announce(system, given.engine)
     if factor_file and isinstance(system.solver, FactorizedLU):
         save_factors(factor_file, system.solver.factors)
     found = _solved(system, b, given.trans, wanted)
@@ -150,6 +150,7 @@ def _parser() -> Parser:
     )
     run = parser.add_argument_group("run")
     run.add_argument("--engine", default="host", metavar="|".join(ENGINES), help="who solves (default host)")
+    run.add_argument("--devices", default="", metavar="LIST", help="GPUs of engine cuda, such as 0-3 or 0,2")
     run.add_argument("--ranks", default="auto", metavar="N|auto", help="that share the blocks (default auto)")
     run.add_argument("--threads", metavar="N", help="of engine host (default: one per core)")
     run.add_argument("--width", default="256", metavar="N", help="most columns of a block (default 256)")
@@ -170,6 +171,7 @@ def _parser() -> Parser:
 def _options(given: Namespace) -> dict[str, Any]:
     return {
         "engine": given.engine,
+        "devices": given.devices,
         "ranks": given.ranks if given.ranks == "auto" else whole_number(given.ranks, "--ranks"),
         "threads": None if given.threads is None else whole_number(given.threads, "--threads"),
         "width": whole_number(given.width, "--width"),
@@ -318,10 +320,11 @@ def _seconds(system: System) -> dict[str, float]:
     return {"setup": float(system.solver.statistics["setup_seconds"])}
 
 
-def _announce(system: System) -> None:
+def _announce(system: System, engine: str) -> None:
     first = next(iter(_parts(system).values()))
-    where = f"host engine, {count(first['ranks'], 'rank')}, {count(first['threads'], 'thread')}"
-    processes.say(f"{system.name}: {system.solver.shape[0]:,} rows, {system.words}; {where}")
+    where = [f"{engine} engine", count(first["ranks"], "rank")]
+    where += [count(first["threads"], "thread")] if engine == "host" else []
+    processes.say(f"{system.name}: {system.solver.shape[0]:,} rows, {system.words}; {', '.join(where)}")
     for note in system.notes:
         processes.say(note)
     processes.say("")

@@ -160,6 +160,8 @@ void TriangularSolver<V>::update(const TriangleView<V>& L) {
   const std::lock_guard lock(state_->turn);
   const double start = seconds_now();
   state_->factor.update(L);
+  for (auto* way : {&state_->forward, &state_->backward})
+    if (way->runner) way->runner->update();
   state_->setup_seconds = seconds_now() - start;
 }
 

@@ -4,7 +4,11 @@
 
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
+#include "sordino/config.hpp"
 #include "sordino/trsv/host_solve.hpp"
+#if SORDINO_WITH_CUDA
+#include "sordino/api/cuda/triangular.hpp"
+#endif
 
 namespace sordino {
 namespace {
@@ -29,10 +33,14 @@ class HostRunner final : public TriangularRunner<V> {
 }  // namespace
 
 void require_triangular_engine(const std::string& engine) {
-  if (engine != "host") bad_argument("triangular systems are solved by engine host, not by '" + engine + "'");
+  if (engine != "host" && engine != "cuda")
+    bad_argument("triangular systems are solved by engine host or cuda, not by '" + engine + "'");
+  if (engine == "cuda" && !SORDINO_WITH_CUDA)
+    throw Error(Errc::unsupported, "this build of Sordino has no CUDA: engine cuda is not there");
 }
 
 trsv::PlanOptions plan_options(const TriangularOptions& options) {
+  if (options.engine == "cuda") return {.ranks = options.ranks};
   const int threads = std::max(options.ranks, thread_count(options.threads));
   return {.ranks = options.ranks, .workers = threads / options.ranks};
 }
@@ -40,6 +48,9 @@ trsv::PlanOptions plan_options(const TriangularOptions& options) {
 template <class V>
 std::unique_ptr<TriangularRunner<V>> make_runner(const trsv::Factor<V>& factor, const trsv::Plan& plan,
                                                  const TriangularOptions& options) {
+#if SORDINO_WITH_CUDA
+  if (options.engine == "cuda") return cuda::make_triangular_runner(factor, plan, options);
+#endif
   return std::make_unique<HostRunner<V>>(factor, plan, options);
 }
 

@@ -13,7 +13,9 @@ class TriangularRunner {
   virtual ~TriangularRunner() = default;
   /// b and x [n][columns] of the host, perhaps the same; they are done with when it returns.
   virtual void solve(const V* b, V* x, i64 columns, bool conjugate) = 0;
-  /// Of vectors and flags, so far.
+  /// The factor has new values.
+  virtual void update() {}
+  /// Of vectors and flags, so far; on GPUs of values and tables, too.
   virtual i64 bytes() const = 0;
 };
 

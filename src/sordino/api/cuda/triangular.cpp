@@ -1,0 +1,80 @@
+#include "sordino/api/cuda/triangular.hpp"
+
+#include <algorithm>
+
+#include "sordino/api/cuda/engines.hpp"
+#include "sordino/api/options.hpp"
+#include "sordino/base/error.hpp"
+#include "sordino/trsv/cuda/gpu_solve.hpp"
+
+namespace sordino::cuda {
+namespace {
+
+constexpr i64 most_columns = 8;  // that a pass takes at once
+
+template <class V>
+class GpuRunner final : public TriangularRunner<V> {
+ public:
+  GpuRunner(const trsv::Factor<V>& factor, const trsv::Plan& plan, const TriangularOptions& options)
+      : factor_(factor), plan_(plan), devices_(parse_devices(options.devices)), timeout_(options.timeout) {
+    if (!usable()) throw Error(Errc::unsupported, "engine cuda needs a GPU: " + report().reason);
+    require_devices(devices_);
+    const int there = devices_.empty() ? device_count() : int(devices_.size());
+    if (plan.ranks > there)
+      throw Error(Errc::unsupported, "a triangular solve on " + std::to_string(plan.ranks) +
+                                         " ranks needs as many GPUs, and here are " + std::to_string(there));
+  }
+
+  void solve(const V* b, V* x, i64 columns, bool conjugate) override {
+    prepare(columns);
+    solve_->solve(plan_.direction, b, x, columns, conjugate);
+  }
+  void update() override {
+    if (solve_) solve_->update(factor_);
+  }
+  i64 bytes() const override {
+    i64 sum = 0;
+    for (int r = 0; solve_ && r < plan_.ranks; r++) {
+      const trsv::GpuMemory m = solve_->memory(r);
+      sum += m.values + m.tables + m.vectors;
+    }
+    return sum;
+  }
+
+ private:
+  void prepare(i64 columns) {
+    int wanted = 1;
+    while (2 * wanted <= std::min(columns, most_columns)) wanted *= 2;
+    if (wanted <= columns_) return;
+    solve_.reset();  // its memory first
+    const trsv::Plan* const forward = plan_.direction == trsv::Direction::forward ? &plan_ : nullptr;
+    solve_ =
+        std::make_unique<trsv::GpuSolve<V>>(factor_, forward, forward ? nullptr : &plan_,
+                                            trsv::GpuOptions{.devices = devices_, .most_columns = wanted, .timeout = timeout_});
+    columns_ = wanted;
+  }
+
+  const trsv::Factor<V>& factor_;
+  const trsv::Plan& plan_;
+  std::vector<int> devices_;
+  double timeout_;
+  int columns_ = 0;
+  std::unique_ptr<trsv::GpuSolve<V>> solve_;
+};
+
+}  // namespace
+
+template <class V>
+std::unique_ptr<TriangularRunner<V>> make_triangular_runner(const trsv::Factor<V>& factor, const trsv::Plan& plan,
+                                                            const TriangularOptions& options) {
+  return std::make_unique<GpuRunner<V>>(factor, plan, options);
+}
+
+template std::unique_ptr<TriangularRunner<float>> make_triangular_runner(const trsv::Factor<float>&, const trsv::Plan&,
+                                                                         const TriangularOptions&);
+template std::unique_ptr<TriangularRunner<double>> make_triangular_runner(const trsv::Factor<double>&, const trsv::Plan&,
+                                                                          const TriangularOptions&);
+template std::unique_ptr<TriangularRunner<trsv::Number>> make_triangular_runner(const trsv::Factor<trsv::Number>&,
+                                                                                const trsv::Plan&, const TriangularOptions&);
+
+}  // namespace sordino::cuda

@@ -1,0 +1,14 @@
+// Triangular solves on GPUs, behind TriangularSolver's door. Knows no CUDA itself.
+#pragma once
+#include "sordino/api/triangular_runner.hpp"
+
+namespace sordino::cuda {
+
+/// One GPU a rank: those that the options name, or the first ones. Values are copied to them; vectors come from the host and go
+/// back there with each solve. Memory is made for as many columns as a solve had, up to eight, and for more when one has more.
+/// Throws `unsupported` with a sentence where this machine cannot do that.
+template <class V>
+std::unique_ptr<TriangularRunner<V>> make_triangular_runner(const trsv::Factor<V>& factor, const trsv::Plan& plan,
+                                                            const TriangularOptions& options);
+
+}  // namespace sordino::cuda

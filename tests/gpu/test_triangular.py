@@ -1,0 +1,52 @@
+"""Triangular solves by engine cuda beside those of the host. Skipped where there is no GPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import sordino
+from sordino import _core
+
+REPORT = _core.devices()
+REASON = REPORT["reason"]
+pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON or "there is a GPU")
+
+
+def triangle(n: int, dtype: type, seed: int) -> sp.csr_array:
+    rng = np.random.default_rng(seed)
+    L = sp.tril(sordino.poisson(n, n, n), format="csr").astype(dtype)
+    L.data *= rng.uniform(0.5, 1.5, L.nnz).astype(dtype)
+    return sp.csr_array(L)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+@pytest.mark.parametrize("ranks", range(1, 1 + min(4, len(REPORT["devices"]))))
+def test_gpus_solve_as_the_host_does(dtype: type, ranks: int) -> None:
+    L = triangle(9, dtype, 5)
+    b = np.random.default_rng(6).standard_normal((L.shape[0], 11)).astype(dtype)
+    host, gpu = sordino.factorized(L), sordino.factorized(L, engine="cuda", ranks=ranks)
+    close = 1e-4 if dtype is np.float32 else 1e-11
+    for trans in ("N", "T", "H"):
+        for rhs in (b[:, 0], b[:, :3], b):
+            x, y = host.solve(rhs, trans=trans), gpu.solve(rhs, trans=trans)
+            assert np.abs(x - y).max() <= close * np.abs(x).max()
+            assert np.array_equal(y, gpu.solve(rhs, trans=trans))
+    host.update(2 * L.data)
+    gpu.update(2 * L.data)
+    assert np.allclose(host.solve(b[:, 0]), gpu.solve(b[:, 0]), rtol=close)
+
+
+def test_a_system_is_verified_whoever_solves_with_its_factors() -> None:
+    A = sordino.poisson(11, 10, 9)
+    b = np.random.default_rng(7).standard_normal(A.shape[0])
+    F = sordino.splu(A, engine="cuda")
+    x = F.solve(b)
+    assert np.linalg.norm(b - A @ x) <= 1e-8 * np.linalg.norm(b)
+
+
+def test_more_ranks_than_gpus_are_refused() -> None:
+    F = sordino.factorized(triangle(8, np.float64, 8), engine="cuda", ranks=len(REPORT["devices"]) + 1)
+    with pytest.raises(sordino.SordinoError, match="needs as many GPUs"):
+        F.solve(np.ones(512))
