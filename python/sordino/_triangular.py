@@ -75,7 +75,7 @@ def factorized(
     width : int
         Most columns of a block, whose triangle is inverted: wide ones make fewer steps that wait for one another.
     engine : {"host", "cuda"}
-        Who computes: threads of this process, or a GPU for each rank, to which the values are copied with the first solve.
+        Who computes: threads of this process, or a GPU for each rank, which gets the values with the first solve.
     devices : str
         Of engine cuda: which GPUs, such as "0-3" or "0,2"; empty: the first ones.
     timeout : float

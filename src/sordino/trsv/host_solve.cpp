@@ -38,7 +38,8 @@ template <class V>
 void HostSolve<V>::solve(const V* b, V* x, i64 columns, bool conjugate) {
   Range range("sordino: triangular solve");
   const std::size_t rows = std::size_t(factor_.blocks().n * columns);
-  if (rows > x_.size()) x_.resize(rows), result_.resize(rows);
+  x_.resize(std::max(x_.size(), rows));
+  result_.resize(std::max(result_.size(), rows));
   sums_.resize(std::max(sums_.size(), std::size_t(factor_.blocks().slots * columns)));
   vectors_ = {
       .b = b, .result = result_.data(), .x = x_.data(), .sums = sums_.data(), .columns = columns, .conjugate = conjugate};

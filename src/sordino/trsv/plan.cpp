@@ -28,7 +28,7 @@ class Planner {
       : blocks_(blocks), forward_(direction == Direction::forward), value_bytes_(value_bytes), options_(options) {
     plan_.direction = direction;
     plan_.ranks = options.ranks;
-    plan_.owner = owners_of(blocks, options.ranks);
+    plan_.owner = owners_of(blocks, options.ranks, options.subtree_bytes / value_bytes);
     sizes_ = sizes_of(blocks);
     make_tasks();
     find_needs();

@@ -32,6 +32,7 @@ class Checker {
   const Block& block(i32 k) const { return blocks_.blocks[std::size_t(k)]; }
 
   void check_order() const {
+    for (i32 t = 0; t < plan_.count(); t++) check_parts(t);
     std::vector<char> queued(plan_.tasks.size(), 0);
     for (std::size_t r = 0; r < plan_.queues.size(); r++) {
       i32 before = -1;
@@ -42,9 +43,28 @@ class Checker {
     }
     for (i32 t = 0; t < plan_.count(); t++) {
       if (!queued[std::size_t(t)]) refuse(t, "stands in no queue");
-      for (i64 e = plan_.need_begin[std::size_t(t)]; e < plan_.need_begin[std::size_t(t) + 1]; e++)
-        if (plan_.needs[std::size_t(e)] < 0 || plan_.needs[std::size_t(e)] >= t) refuse(t, "needs one that comes later");
+      for (i64 e = plan_.need_begin[std::size_t(t)]; e < plan_.need_begin[std::size_t(t) + 1]; e++) {
+        const i32 need = plan_.needs[std::size_t(e)];
+        if (need < 0 || need >= t) refuse(t, "needs one that comes later");
+        check_reach(t, need);
+      }
     }
+  }
+
+  /// That it is of a kind that its direction has, and of parts that there are.
+  void check_parts(i32 t) const {
+    const Task& task = this->task(t);
+    const bool forward = plan_.direction == Direction::forward;
+    if (task.kind == (forward ? Task::Kind::columns : Task::Kind::strips)) refuse(t, "is one of the other direction");
+    if (task.block < 0 || task.block >= blocks_.count()) refuse(t, "has a block that is not there");
+    const Block& b = block(task.block);
+    const i32 parts = task.kind == Task::Kind::strips    ? b.strips()
+                      : task.kind == Task::Kind::columns ? b.width
+                                                         : task.block + 1;
+    if (task.first < 0 || task.first >= task.end || task.end > parts) refuse(t, "has parts that are not there");
+    if (task.kind != Task::Kind::subtrees) return;
+    for (i32 k = task.first; k < task.end; k++)  // whole: what is below a block is there, too
+      if (blocks_.first[std::size_t(k)] < task.first) refuse(t, "has a part of a subtree");
   }
 
   /// `visit(block, first, end)`: rows of the front, or columns, that the task computes.

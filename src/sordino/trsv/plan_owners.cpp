@@ -48,7 +48,7 @@ std::vector<i64> sums_of_subtrees(const Blocks& blocks, const std::vector<i64>& 
   return sums;
 }
 
-std::vector<i32> owners_of(const Blocks& blocks, int ranks) {
+std::vector<i32> owners_of(const Blocks& blocks, int ranks, i64 whole) {
   std::vector<i32> owner(std::size_t(blocks.count()), 0);
   if (ranks == 1) return owner;
   const std::vector<i64> sizes = sizes_of(blocks), sums = sums_of_subtrees(blocks, sizes);
@@ -59,7 +59,7 @@ std::vector<i32> owners_of(const Blocks& blocks, int ranks) {
     return i32(least - load.begin());
   };
   owner.assign(owner.size(), -1);
-  for (i32 root : subtrees_up_to(blocks, sums, blocks.values / (4 * ranks)))
+  for (i32 root : subtrees_up_to(blocks, sums, std::max(blocks.values / (4 * ranks), whole)))
     std::fill(owner.begin() + blocks.first[std::size_t(root)], owner.begin() + root + 1, take(sums[std::size_t(root)]));
   for (std::size_t k = 0; k < owner.size(); k++)
     if (owner[k] < 0) owner[k] = take(sizes[k]);

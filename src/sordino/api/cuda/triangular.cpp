@@ -26,8 +26,13 @@ class GpuRunner final : public TriangularRunner<V> {
   }
 
   void solve(const V* b, V* x, i64 columns, bool conjugate) override {
-    prepare(columns);
-    solve_->solve(plan_.direction, b, x, columns, conjugate);
+    try {
+      prepare(columns);
+      solve_->solve(plan_.direction, b, x, columns, conjugate);
+    } catch (...) {
+      forget();  // a team that has failed is not used again
+      throw;
+    }
   }
   void update() override {
     if (solve_) solve_->update(factor_);
@@ -42,11 +47,15 @@ class GpuRunner final : public TriangularRunner<V> {
   }
 
  private:
+  void forget() {
+    solve_.reset();
+    columns_ = 0;
+  }
   void prepare(i64 columns) {
     int wanted = 1;
     while (2 * wanted <= std::min(columns, most_columns)) wanted *= 2;
     if (wanted <= columns_) return;
-    solve_.reset();  // its memory first
+    forget();  // its memory first
     const trsv::Plan* const forward = plan_.direction == trsv::Direction::forward ? &plan_ : nullptr;
     solve_ =
         std::make_unique<trsv::GpuSolve<V>>(factor_, forward, forward ? nullptr : &plan_,

@@ -113,8 +113,11 @@ __device__ __forceinline__ void add_lanes(const Lanes& lanes, V (&acc)[C][K]) {
       }
 }
 
-/// Rows of a front that are at hand at once.
-inline constexpr i32 rows_at_once = 3072;
+/// Rows of a front that are at hand at once, of so many bytes each.
+constexpr i32 rows_at_once(int bytes_of_row) {
+  constexpr int most = 3072, most_bytes = 48 << 10;
+  return most_bytes / bytes_of_row < most ? most_bytes / bytes_of_row : most;
+}
 
 /// All threads: the front is fetched piece by piece; each warp has every fourth strip of a piece, and their sums are added in
 /// the order of the warps.
@@ -124,9 +127,10 @@ __device__ void backward_columns(const Worker<V, K>& w, const QueuedTask& t) {
   const Block& b = t.block;
   const Lanes lanes(b);
   const int columns_at_once = C * lanes.columns;
-  const i32 strips_at_once = rows_at_once / b.strip_rows;
-  V* const y = reinterpret_cast<V*>(w.memory);   // [rows_at_once][K]
-  V* const partial = y + i64(rows_at_once) * K;  // [warps][columns at once][K]
+  constexpr i32 most_rows = rows_at_once(K * sizeof(V));
+  const i32 strips_at_once = most_rows / b.strip_rows;
+  V* const y = reinterpret_cast<V*>(w.memory);  // [most_rows][K]
+  V* const partial = y + i64(most_rows) * K;    // [warps][columns at once][K]
   for (i32 j = t.first; j < t.end; j += columns_at_once) {
     V acc[C][K] = {};
     for (i32 k = j / b.strip_rows; k < b.strips(); k += strips_at_once) {

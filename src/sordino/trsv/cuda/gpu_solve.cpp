@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <mutex>
 #include <string>
 
 #include "sordino/base/range.hpp"
@@ -13,6 +14,12 @@ namespace sordino::trsv {
 namespace {
 
 using cuda::call;
+
+/// Kernels that wait for other GPUs must be there together: solves of a process take turns.
+std::mutex& turn() {
+  static std::mutex mutex;
+  return mutex;
+}
 
 constexpr int static_shared = 4 << 10;  // bytes that the kernel has beside its dynamic memory, at the most
 
@@ -56,6 +63,8 @@ struct GpuSolve<V>::State {
       for (const Plan* plan : plans)
         if (plan) tables[std::size_t(r)]->add(blocks, *plan);
     }
+    for (const Plan* plan : plans)
+      if (plan) find_grids(plan->direction);
   }
 
   const Plan& plan(Direction direction) const {
@@ -71,43 +80,55 @@ struct GpuSolve<V>::State {
 
   void reserve(i64 columns) {
     for (int r = 0; r < ranks; r++) {
-      auto& of_rank = b[std::size_t(r)];
-      if (of_rank.count() >= blocks.n * columns) continue;
       const cuda::OnDevice on(team.device(r));
-      of_rank = OnGpu<V>(blocks.n * columns);
-      result[std::size_t(r)] = OnGpu<V>(blocks.n * columns);
+      for (auto* vectors : {&b, &result})
+        if (OnGpu<V>& mine = (*vectors)[std::size_t(r)]; mine.count() < blocks.n * columns) mine = OnGpu<V>(blocks.n * columns);
     }
   }
 
-  /// How the kernel is launched; as many blocks as there is room for.
+  /// How the kernel is launched for passes of so many columns, with as many blocks as there is room for; without shared memory
+  /// where a block has too little for that.
   cuda::Grid grid(int rank, Direction direction, int columns) const {
-    const QueueOnGpu& queue = tables[std::size_t(rank)]->queue(direction);
-    const int shared = solve_shared<V>(direction, queue.shape, columns);
+    const i64 shared = solve_shared<V>(direction, tables[std::size_t(rank)]->queue(direction).shape, columns);
     const void* kernel = reinterpret_cast<const void*>(solve_kernel<V>(direction, columns));
-    int most = 0, at_once = 0, multiprocessors = 0;
-    call("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, team.device(rank)));
-    if (shared + static_shared > most)
-      throw Error(Errc::unsupported,
-                  "tasks of " + std::to_string(queue.shape.buffer_bytes) + " bytes, with up to " +
-                      std::to_string(queue.shape.operands) + " columns, are too large for " + std::to_string(columns) +
-                      " right-hand sides at once on this GPU: make blocks narrower, " + "or subtrees smaller");
-    call("cudaFuncSetAttribute", cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
+    int at_once = 0, multiprocessors = 0;
+    if (shared > most_shared(rank)) return {.shared = 0};
+    call("cudaFuncSetAttribute", cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most_shared(rank)));
     call("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
          cudaOccupancyMaxActiveBlocksPerMultiprocessor(&at_once, kernel, solve_threads(), std::size_t(shared)));
     call("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, team.device(rank)));
     return {.blocks = options.blocks > 0 ? options.blocks : at_once * multiprocessors,
             .threads = solve_threads(),
-            .shared = shared};
+            .shared = int(shared)};
+  }
+  int most_shared(int rank) const {
+    int most = 0;
+    call("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, team.device(rank)));
+    return most - static_shared;
   }
 
-  /// Before a barrier of the ranks: kernels of all passes that a solve may have.
-  void load(cuda::TeamRank& rank, Direction direction) {
-    Launched& mine = launched[std::size_t(rank.id())];
+  /// Grids of all passes that there can be: of as many columns as all ranks have shared memory for.
+  void find_grids(Direction direction) {
+    int& most = most_columns[std::size_t(direction)];
     for (int k = 0, columns = 1; columns <= options.most_columns; k++, columns *= 2) {
-      cuda::Grid& g = mine.grids[std::size_t(direction)][k];
-      if (g.shared == 0) g = grid(rank.id(), direction, columns);
-      rank.load(solve_kernel<V>(direction, columns), g.shared);
+      bool fit = true;
+      for (int r = 0; r < ranks; r++) {
+        const cuda::OnDevice on(team.device(r));
+        fit &= (launched[std::size_t(r)].grids[std::size_t(direction)][k] = grid(r, direction, columns)).shared > 0;
+      }
+      if (!fit) break;
+      most = columns;
     }
+    if (most == 0)
+      throw Error(
+          Errc::unsupported,
+          "a task of this triangular solve needs more shared memory than a thread block of this GPU has: make blocks narrower");
+  }
+
+  /// Before a barrier of the ranks.
+  void load(cuda::TeamRank& rank, Direction direction) {
+    for (int columns = 1; columns <= most_columns[std::size_t(direction)]; columns *= 2)
+      rank.load(solve_kernel<V>(direction, columns), most_shared(rank.id()));
   }
 
   /// All passes over so many columns of b, in the rank's stream.
@@ -115,7 +136,7 @@ struct GpuSolve<V>::State {
     const std::size_t r = std::size_t(rank.id()), d = std::size_t(direction);
     u32 epoch = epochs;
     for (i64 first = 0; first < columns;) {
-      const int some = columns_of_pass(columns - first, options.most_columns);
+      const int some = columns_of_pass(columns - first, most_columns[d]);
       SolveTables<V> t = tables[r]->tables(direction);
       t.times = times.empty() ? nullptr : times[r].data();
       t.x = x, t.sums = sums, t.flags = flags[d], t.ended = ended, t.channel = channel;
@@ -131,9 +152,10 @@ struct GpuSolve<V>::State {
       first += some;
     }
   }
-  u32 passes(i64 columns) const {
+  u32 passes(Direction direction, i64 columns) const {
     u32 count = 0;
-    for (i64 first = 0; first < columns; count++) first += columns_of_pass(columns - first, options.most_columns);
+    const int most = most_columns[std::size_t(direction)];
+    for (i64 first = 0; first < columns; count++) first += columns_of_pass(columns - first, most);
     return count;
   }
 
@@ -151,6 +173,7 @@ struct GpuSolve<V>::State {
   cuda::Symmetric<u32> flags[2], ended;
   i32 channel = 0;
   u32 epochs = 0;  // passes so far
+  int most_columns[2] = {};
   struct Launched {
     u32 tickets[2] = {};          // that all passes so far have taken
     cuda::Grid grids[2][4] = {};  // for passes of 1, 2, 4, 8 columns
@@ -165,7 +188,7 @@ template <class V>
 GpuSolve<V>::GpuSolve(const Blocks& blocks, const Plan* forward, const Plan* backward, const GpuOptions& options) {
   validate(options);
   if (!forward && !backward) bad_argument("a triangular solve on GPUs has a plan for one direction or for both");
-  if (forward && backward && forward->owner != backward->owner)
+  if (forward && backward && (forward->owner != backward->owner || forward->ranks != backward->ranks))
     bad_argument("plans for both directions of a triangular solve must have the same ranks and owners of blocks");
   state_ = std::make_unique<State>(blocks, forward, backward, options);
   for (int r = 0; r < state_->ranks; r++) {
@@ -194,6 +217,7 @@ void GpuSolve<V>::update(const Factor<V>& factor) {
 template <class V>
 void GpuSolve<V>::solve(Direction direction, const V* b, V* x, i64 columns, bool conjugate) {
   Range range("sordino: triangular solve on GPUs");
+  const std::lock_guard lock(turn());
   State& s = *state_;
   const Plan& plan = s.plan(direction);
   s.reserve(columns);
@@ -208,7 +232,7 @@ void GpuSolve<V>::solve(Direction direction, const V* b, V* x, i64 columns, bool
                                             cudaMemcpyDeviceToHost, rank.stream()));
     rank.wait();
   });
-  s.epochs += s.passes(columns);
+  s.epochs += s.passes(direction, columns);
   for (i32 k = 0; k < s.blocks.count(); k++) {
     const Block& block = s.blocks.blocks[std::size_t(k)];
     const std::vector<V>& mine = found[std::size_t(plan.owner[std::size_t(k)])];
@@ -221,10 +245,12 @@ void GpuSolve<V>::solve(Direction direction, const V* b, V* x, i64 columns, bool
 
 template <class V>
 std::vector<double> GpuSolve<V>::time(Direction direction, const V* b, i64 columns, int repeats) {
+  const std::lock_guard lock(turn());
   State& s = *state_;
+  s.plan(direction);
   s.reserve(columns);
   std::vector<std::vector<double>> seconds(std::size_t(s.ranks));
-  const u32 passes = s.passes(columns);
+  const u32 passes = s.passes(direction, columns);
   for (int k = 0; k < repeats; k++) {
     s.team.run([&](cuda::TeamRank& rank) {
       s.load(rank, direction);
@@ -284,7 +310,7 @@ template <class V>
 int GpuSolve<V>::blocks() const {
   const Direction direction = state_->plans[0] ? Direction::forward : Direction::backward;
   const cuda::OnDevice on(state_->team.device(0));
-  return state_->grid(0, direction, state_->options.most_columns).blocks;
+  return state_->grid(0, direction, state_->most_columns[std::size_t(direction)]).blocks;
 }
 
 template class GpuSolve<float>;

@@ -22,6 +22,17 @@ std::vector<RowSources> row_sources_of(const Blocks& blocks) {
   return all;
 }
 
+/// What a kernel has room for.
+void require_fits(const Task& t, const Block& b) {
+  const i32 blocks = t.kind == Task::Kind::subtrees ? t.end - t.first : 1;
+  if (blocks > most_blocks_of_subtrees())
+    bad_argument("a task of a plan for GPUs has up to " + std::to_string(most_blocks_of_subtrees()) +
+                 " small blocks, and one has " + std::to_string(blocks) + ": PlanOptions::subtree_blocks bounds them");
+  if (t.kind == Task::Kind::strips && (t.end - t.first) * b.strip_rows > most_rows_of_strips())
+    bad_argument("a task of a plan for GPUs has up to " + std::to_string(most_rows_of_strips()) + " rows, and one has " +
+                 std::to_string((t.end - t.first) * b.strip_rows));
+}
+
 }  // namespace
 
 template <class V>
@@ -62,10 +73,6 @@ void RankTables<V>::let_be_copied(const Blocks& blocks, const Task& t, QueuedTas
     shape.operands = std::max(shape.operands, b.width);
     shape.products = std::max(shape.products, (t.end - t.first) * b.strip_rows);
   } else {
-    if (t.end - t.first > most_blocks_of_subtrees())
-      bad_argument("a task of a plan for GPUs has up to " + std::to_string(most_blocks_of_subtrees()) +
-                   " small blocks, and one has " + std::to_string(t.end - t.first) +
-                   ": PlanOptions::subtree_blocks bounds them");
     const SubtreeProgram program = subtree_program(blocks, t.first, t.end);
     q.values = first_value_[std::size_t(t.first)];
     for (i32 k = t.first; k < t.end; k++)
@@ -93,6 +100,7 @@ void RankTables<V>::add(const Blocks& blocks, const Plan& plan) {
     q.kind = t.kind, q.first = t.first, q.end = t.end, q.id = id;
     q.readers = plan.readers[std::size_t(id)];
     q.block = blocks.blocks[std::size_t(t.kind == Task::Kind::subtrees ? t.first : t.block)];
+    require_fits(t, q.block);
     const auto begin = plan.needs.begin() + plan.need_begin[std::size_t(id)],
                end = plan.needs.begin() + plan.need_begin[std::size_t(id) + 1];
     q.need = i32(needs.size()), q.needs = i32(end - begin);

@@ -82,13 +82,14 @@ SolveKernel<V> solve_kernel(Direction direction, int columns) {
 
 int solve_threads() { return block_threads; }
 i32 most_blocks_of_subtrees() { return most_small_blocks; }
+i32 most_rows_of_strips() { return rows_of_thread * worker_threads; }
 
 template <class V>
-int solve_shared(Direction direction, const SolveShape& shape, int columns) {
+i64 solve_shared(Direction direction, const SolveShape& shape, int columns) {
   const i64 forward = i64(shape.buffer_bytes) + (i64(shape.operands) + shape.products) * columns * i64(sizeof(V));
-  const i64 backward =
-      rows_at_once * columns * i64(sizeof(V)) + i64(worker_warps) * 32 * std::max<i64>(64, columns * i64(sizeof(V)));
-  return int(direction == Direction::forward ? forward : backward);
+  const int row = columns * int(sizeof(V));
+  const i64 backward = i64(rows_at_once(row)) * row + i64(worker_warps) * 32 * std::max(64, row);
+  return direction == Direction::forward ? forward : backward;
 }
 
 template <class V>
@@ -101,9 +102,9 @@ void start_invented_values(V* values, i64 first, i64 count, cudaStream_t stream)
 template SolveKernel<float> solve_kernel(Direction, int);
 template SolveKernel<double> solve_kernel(Direction, int);
 template SolveKernel<Number> solve_kernel(Direction, int);
-template int solve_shared<float>(Direction, const SolveShape&, int);
-template int solve_shared<double>(Direction, const SolveShape&, int);
-template int solve_shared<Number>(Direction, const SolveShape&, int);
+template i64 solve_shared<float>(Direction, const SolveShape&, int);
+template i64 solve_shared<double>(Direction, const SolveShape&, int);
+template i64 solve_shared<Number>(Direction, const SolveShape&, int);
 template void start_invented_values(float*, i64, i64, cudaStream_t);
 template void start_invented_values(double*, i64, i64, cudaStream_t);
 template void start_invented_values(Number*, i64, i64, cudaStream_t);

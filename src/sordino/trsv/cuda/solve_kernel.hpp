@@ -14,8 +14,9 @@ using SolveKernel = void (*)(cuda::DeviceTeam, SolveTables<V>, SolvePass<V>);
 template <class V>
 SolveKernel<V> solve_kernel(Direction direction, int columns);
 int solve_threads();
-/// Small blocks that a task of subtrees may have.
+/// Small blocks that a task of subtrees may have, and rows that one of strips may.
 i32 most_blocks_of_subtrees();
+i32 most_rows_of_strips();
 
 /// What a thread block keeps of a rank's tasks, beside two buffers.
 struct SolveShape {
@@ -25,7 +26,7 @@ struct SolveShape {
 };
 /// Bytes of dynamic shared memory that a block needs.
 template <class V>
-int solve_shared(Direction direction, const SolveShape& shape, int columns);
+i64 solve_shared(Direction direction, const SolveShape& shape, int columns);
 
 /// Values that stand for a factor's where only time matters: the k-th, from `first` on, is a function of its number.
 template <class V>
