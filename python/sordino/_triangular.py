@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from . import machines
 from ._columns import Columns
 from ._device import taken
 from ._matrix import all_finite
@@ -18,7 +19,7 @@ from .errors import BadArgument, NotConverged, Unsupported
 from .log import logger
 from .report.words import duration
 
-ENGINES = ("host", "cuda")
+ENGINES = ("host", "cuda", "model")
 MOST_RANKS = 32
 #: Zeros of supernodes that are worth a warning: so many values for each that was given.
 _MANY_ZEROS = 10
@@ -56,6 +57,8 @@ def factorized(
     engine: str = "host",
     devices: str = "",
     timeout: float = 60.0,
+    machine: Any = None,
+    seed: int = 0,
 ) -> FactorizedTriangle:
     """Set up a sparse triangular matrix for fast solves: blocks of its columns, with inverted triangles.
 
@@ -74,12 +77,17 @@ def factorized(
         As many as there are cores, if not given; at least one for each rank.
     width : int
         Most columns of a block, whose triangle is inverted: wide ones make fewer steps that wait for one another.
-    engine : {"host", "cuda"}
-        Who computes: threads of this process, or a GPU for each rank, which gets the values with the first solve.
+    engine : {"host", "cuda", "model"}
+        Who computes: threads of this process; a GPU for each rank, which gets the values with the first solve; or ranks
+        of a described machine, on a virtual clock (``statistics["modelled_seconds"]``), with the bits of the host.
     devices : str
         Of engine cuda: which GPUs, such as "0-3" or "0,2"; empty: the first ones.
     timeout : float
         Seconds in which nothing moves, after which a solve ends with an error; 0: never.
+    machine : str, path or dict, optional
+        Of engine model, as :class:`sordino.Solver` takes it.
+    seed : int
+        Of engine model: 0 delivers in order of time, others delay tasks and messages at random.
 
     Returns
     -------
@@ -103,7 +111,14 @@ def factorized(
     >>> y = F.solve(x, trans="T")                        # doctest: +SKIP
     """
     options = checked_options(
-        ranks=ranks, threads=threads, width=width, engine=engine, devices=devices, timeout=timeout
+        ranks=ranks,
+        threads=threads,
+        width=width,
+        engine=engine,
+        devices=devices,
+        timeout=timeout,
+        machine=machine,
+        seed=seed,
     )
     return FactorizedTriangle(Columns(L, lower=bool(lower)), unit=bool(unit_diagonal), options=options)
 
@@ -116,10 +131,14 @@ def checked_options(
     engine: str = "host",
     devices: str = "",
     timeout: float = 60.0,
+    machine: Any = None,
+    seed: int = 0,
 ) -> dict[str, Any]:
     """The options of :func:`factorized` as the core takes them; refuses what cannot be meant."""
     if engine not in ENGINES:
-        raise BadArgument(f"engine is {' or '.join(ENGINES)} for triangular solves, not '{engine}'")
+        raise BadArgument(
+            f"engine is {', '.join(ENGINES[:-1])} or {ENGINES[-1]} for triangular solves, not '{engine}'"
+        )
     wanted = 1 if ranks == "auto" else whole(ranks, "ranks", 1)
     if wanted > MOST_RANKS:
         raise BadArgument(f"a triangular solve has 1 to {MOST_RANKS} ranks, and {wanted} were asked for")
@@ -130,7 +149,18 @@ def checked_options(
         "threads": 0 if threads is None else whole(threads, "threads", 1),
         "width": whole(width, "width", 1),
         "timeout": _seconds(timeout),
+        "machine": _machine(machine, engine),
+        "seed": whole(seed, "seed", 0),
     }
+
+
+def _machine(machine: Any, engine: str) -> dict[str, Any] | None:
+    """What the core takes of a described machine; the default one where nobody names one."""
+    if engine == "model":
+        return machines.numbers(machines.load(machines.DEFAULT if machine is None else machine))
+    if machine is not None:
+        raise BadArgument(f"a machine is described for engine model, and this is engine {engine}")
+    return None
 
 
 def _devices(devices: str, engine: str) -> str:
@@ -330,7 +360,8 @@ class FactorizedTriangle:
         ``n``, ``entries`` (as given), ``stored_entries`` (with the zeros that make supernodes wider), ``stored_bytes``
         (of their values), ``memory_bytes`` (of all that is kept, but the triangle as it was given), ``blocks``,
         ``longest_chain`` (blocks that wait for one another), ``forward_tasks`` and ``backward_tasks`` (0 until such a
-        solve is planned), ``ranks``, ``threads``, ``setup_seconds`` (of the last update, after one), ``plan_seconds``.
+        solve is planned), ``ranks``, ``threads``, ``setup_seconds`` (of the last update, after one), ``plan_seconds``,
+        ``modelled_seconds`` (of the last solve, by engine model).
         """
         found: dict[str, Any] = self._native.statistics()
         return found

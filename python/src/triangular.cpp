@@ -70,6 +70,8 @@ TriangularOptions options_of(const nb::dict& given) {
   o.threads = nb::cast<int>(given["threads"]);
   o.width = nb::cast<i32>(given["width"]);
   o.timeout = nb::cast<double>(given["timeout"]);
+  o.machine = machine_of(given["machine"]);
+  o.seed = nb::cast<u64>(given["seed"]);
   return o;
 }
 
@@ -202,6 +204,7 @@ class PyTriangle {
     d["threads"] = s.threads;
     d["setup_seconds"] = s.setup_seconds;
     d["plan_seconds"] = s.plan_seconds;
+    d["modelled_seconds"] = s.modelled_seconds;
     return d;
   }
 

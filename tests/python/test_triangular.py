@@ -128,6 +128,25 @@ def test_the_callers_arrays_may_change_after_setup():
     assert F.backward_error(b, x) == 0
 
 
+def test_a_described_machine_has_the_bits_of_the_host_and_a_clock_of_its_own(rng_of_today):
+    L = sp.csr_array(sp.tril(sordino.poisson(12, 12, 12)))
+    b = rng_of_today.standard_normal(L.shape[0])
+    host = sordino.factorized(L)
+
+    def modelled(trans="N", **options):
+        F = sordino.factorized(L, engine="model", **options)
+        assert np.array_equal(F.solve(b, trans, refine=0), host.solve(b, trans, refine=0))
+        return F.statistics["modelled_seconds"]
+
+    for trans in "NT":
+        one = modelled(trans)
+        assert one == modelled(trans) and 0 < one < 1e-3
+        assert modelled(trans, machine="laptop") > one  # less bandwidth
+        for seed in (1, 2, 3):  # late tasks and messages, in another order
+            assert modelled(trans, ranks=3, seed=seed) > modelled(trans, ranks=3)
+    assert host.statistics["modelled_seconds"] == 0
+
+
 BAD = [
     (sp.csr_array([[1.0, 2], [0, 1]]), {}, r"not lower triangular: there is an entry at \(0, 1\), above"),
     (
@@ -147,9 +166,20 @@ BAD = [
     (sp.csr_array((2, 3)), {}, "the triangle is 2 x 3, and must be square"),
     (sp.csr_array((0, 0)), {}, r"the triangle is empty \(0 x 0\)"),
     ("A.mtx", {}, "not a str"),
+    (
+        sp.eye_array(2),
+        {"machine": "summit"},
+        "a machine is described for engine model, and this is engine host",
+    ),
+    (sp.eye_array(2), {"engine": "model", "machine": "abacus"}, "unknown machine 'abacus'"),
+    (sp.eye_array(2), {"engine": "model", "seed": -1}, "seed is a whole number, at least 0, not -1"),
     (sp.eye_array(2), {"devices": "0"}, "devices are those of engine cuda, and this is engine host"),
     (sp.eye_array(2), {"devices": 0}, "devices is a text such as '0-3' or '0,2', not int"),
-    (sp.eye_array(2), {"engine": "abacus"}, "engine is host or cuda for triangular solves, not 'abacus'"),
+    (
+        sp.eye_array(2),
+        {"engine": "abacus"},
+        "engine is host, cuda or model for triangular solves, not 'abacus'",
+    ),
     (sp.eye_array(2), {"ranks": 0}, "ranks is a whole number, at least 1, not 0"),
     (sp.eye_array(2), {"ranks": 33}, "1 to 32 ranks, and 33 were asked for"),
     (sp.csr_array(np.tril(np.ones((2, 2)))), {"ranks": 2}, "more ranks, 2, than the triangle has blocks, 1"),

@@ -151,6 +151,12 @@ def _parser() -> Parser:
     run = parser.add_argument_group("run")
     run.add_argument("--engine", default="host", metavar="|".join(ENGINES), help="who solves (default host)")
     run.add_argument("--devices", default="", metavar="LIST", help="GPUs of engine cuda, such as 0-3 or 0,2")
+    run.add_argument(
+        "--machine", metavar="NAME|FILE", help="the described machine of engine model (default h200x4)"
+    )
+    run.add_argument(
+        "--seed", default="0", metavar="N", help="of engine model: 0 is in order of time (default 0)"
+    )
     run.add_argument("--ranks", default="auto", metavar="N|auto", help="that share the blocks (default auto)")
     run.add_argument("--threads", metavar="N", help="of engine host (default: one per core)")
     run.add_argument("--width", default="256", metavar="N", help="most columns of a block (default 256)")
@@ -176,6 +182,8 @@ def _options(given: Namespace) -> dict[str, Any]:
         "threads": None if given.threads is None else whole_number(given.threads, "--threads"),
         "width": whole_number(given.width, "--width"),
         "timeout": number(given.timeout, "--timeout"),
+        "machine": given.machine,
+        "seed": whole_number(given.seed, "--seed"),
     }
 
 
@@ -344,6 +352,9 @@ def _show(system: System, found: Found, written: list[str]) -> None:
     ]
     words = {"ordering": "order", "factoring": "factor", "setup": "set up the triangles"}
     rows += [(f"time to {words[name]}", duration(seconds)) for name, seconds in _seconds(system).items()]
+    modelled = sum(s["modelled_seconds"] for s in _parts(system).values())
+    if modelled > 0:
+        rows.append(("on the described machine, a solve", duration(modelled)))
     display.show_table("", ("result", ""), rows, left=2)
     table = [
         (

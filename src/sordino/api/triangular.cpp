@@ -88,7 +88,11 @@ struct TriangularSolver<V>::State {
     }
     return *way.runner;
   }
-  void solve(const V* b, V* x, i64 columns, How how) { runner(how).solve(b, x, columns, how == How::adjoint); }
+  void solve(const V* b, V* x, i64 columns, How how) {
+    TriangularRunner<V>& by = runner(how);
+    by.solve(b, x, columns, how == How::adjoint);
+    modelled_seconds = by.modelled_seconds();
+  }
 
   /// Ends at an error that is small enough, too.
   Refinement refine(const TriangleView<V>& L, const V* b, V* x, i64 columns, How how, int most_steps, double enough) {
@@ -114,7 +118,7 @@ struct TriangularSolver<V>::State {
   double begun;
   Factor<V> factor;
   i64 entries;
-  double setup_seconds, plan_seconds = 0;
+  double setup_seconds, plan_seconds = 0, modelled_seconds = 0;
   Way forward, backward;
   std::mutex turn;
 };
@@ -186,6 +190,7 @@ TriangularStatistics TriangularSolver<V>::statistics() const {
   t.threads = std::max(s.options.ranks, thread_count(s.options.threads));
   t.setup_seconds = s.setup_seconds;
   t.plan_seconds = s.plan_seconds;
+  t.modelled_seconds = s.modelled_seconds;
   return t;
 }
 

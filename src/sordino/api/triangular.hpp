@@ -4,17 +4,20 @@
 #include <string>
 #include <vector>
 
+#include "sordino/runtime/machine.hpp"
 #include "sordino/trsv/residual.hpp"
 
 namespace sordino {
 
 struct TriangularOptions {
-  std::string engine = "host";  // or cuda
+  std::string engine = "host";  // or cuda, or model
   std::string devices = "";     // of engine cuda, as option `devices`: a GPU for each rank; empty: the first ones
   int ranks = 1;                // that share the blocks
   int threads = 0;              // of engine host, at least one for each rank, and of the setup. 0: as many as there are cores
   i32 width = 256;              // most columns of a block, whose triangle is inverted
   double timeout = 60;          // seconds in which nothing moves, after which a solve ends with an error; 0: never
+  Machine machine = {};         // of engine model
+  u64 seed = 0;                 // of engine model: 0 delivers in order of time, others delay tasks and messages at random
 };
 
 struct TriangularStatistics {
@@ -27,8 +30,9 @@ struct TriangularStatistics {
   i64 longest_chain = 0;                      // blocks that wait for one another, one by one
   i64 forward_tasks = 0, backward_tasks = 0;  // 0 until such a solve is planned
   int ranks = 0, threads = 0;
-  double setup_seconds = 0;  // supernodes, blocks and inverted triangles; of the last update, after one
-  double plan_seconds = 0;   // of all plans so far
+  double setup_seconds = 0;     // supernodes, blocks and inverted triangles; of the last update, after one
+  double plan_seconds = 0;      // of all plans so far
+  double modelled_seconds = 0;  // of the last solve, on the machine of engine model
 };
 
 /// What refining has done: the backward error of the worst column before it and after each step that was kept.

@@ -6,6 +6,7 @@
 #include "sordino/base/parallel.hpp"
 #include "sordino/config.hpp"
 #include "sordino/trsv/host_solve.hpp"
+#include "sordino/trsv/model_solve.hpp"
 #if SORDINO_WITH_CUDA
 #include "sordino/api/cuda/triangular.hpp"
 #endif
@@ -30,17 +31,41 @@ class HostRunner final : public TriangularRunner<V> {
   i64 most_columns_ = 0;
 };
 
+/// A worker is a thread block of a GPU, or as little of another device.
+template <class V>
+class ModelRunner final : public TriangularRunner<V> {
+ public:
+  ModelRunner(const trsv::Factor<V>& factor, const trsv::Plan& plan, const TriangularOptions& options)
+      : factor_(factor), plan_(plan), machine_(options.machine) {
+    validate(machine_);
+    model_.seed = options.seed;
+    model_.lone_bandwidth = 4 * machine_.memory_bandwidth / model_.workers;
+  }
+  void solve(const V* b, V* x, i64 columns, bool conjugate) override {
+    seconds_ = trsv::model_solve(factor_, plan_, machine_, model_, b, x, columns, conjugate).seconds;
+  }
+  double modelled_seconds() const override { return seconds_; }
+  i64 bytes() const override { return 0; }  // each solve makes its ranks' memory anew
+
+ private:
+  const trsv::Factor<V>& factor_;
+  const trsv::Plan& plan_;
+  Machine machine_;
+  trsv::ModelOptions model_;
+  double seconds_ = 0;
+};
+
 }  // namespace
 
 void require_triangular_engine(const std::string& engine) {
-  if (engine != "host" && engine != "cuda")
-    bad_argument("triangular systems are solved by engine host or cuda, not by '" + engine + "'");
+  if (engine != "host" && engine != "cuda" && engine != "model")
+    bad_argument("triangular systems are solved by engine host, cuda or model, not by '" + engine + "'");
   if (engine == "cuda" && !SORDINO_WITH_CUDA)
     throw Error(Errc::unsupported, "this build of Sordino has no CUDA: engine cuda is not there");
 }
 
 trsv::PlanOptions plan_options(const TriangularOptions& options) {
-  if (options.engine == "cuda") return {.ranks = options.ranks};
+  if (options.engine != "host") return {.ranks = options.ranks};
   const int threads = std::max(options.ranks, thread_count(options.threads));
   return {.ranks = options.ranks, .workers = threads / options.ranks};
 }
@@ -51,6 +76,7 @@ std::unique_ptr<TriangularRunner<V>> make_runner(const trsv::Factor<V>& factor, 
 #if SORDINO_WITH_CUDA
   if (options.engine == "cuda") return cuda::make_triangular_runner(factor, plan, options);
 #endif
+  if (options.engine == "model") return std::make_unique<ModelRunner<V>>(factor, plan, options);
   return std::make_unique<HostRunner<V>>(factor, plan, options);
 }
 

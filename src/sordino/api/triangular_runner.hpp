@@ -15,6 +15,8 @@ class TriangularRunner {
   virtual void solve(const V* b, V* x, i64 columns, bool conjugate) = 0;
   /// The factor has new values.
   virtual void update() {}
+  /// Of the last solve, on a described machine; 0 elsewhere.
+  virtual double modelled_seconds() const { return 0; }
   /// Of vectors and flags, so far; on GPUs of values and tables, too.
   virtual i64 bytes() const = 0;
 };

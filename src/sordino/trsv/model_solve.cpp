@@ -37,19 +37,6 @@ void each_result(const Blocks& blocks, const Plan& plan, const Task& t, const Vi
     for (i32 k = t.first; k < t.end; k++) part(k, 0, blocks.blocks[std::size_t(k)].front);
 }
 
-i64 values_of(const Blocks& blocks, const Task& t) {
-  i64 values = 0;
-  auto whole = [&](const Block& b, i32 first, i32 end) {
-    for (i32 s = first; s < end; s++) values += strip_of(b, s).size();
-  };
-  const Block& b = blocks.blocks[std::size_t(t.block)];
-  if (t.kind == Task::Kind::strips) whole(b, t.first, t.end);
-  if (t.kind == Task::Kind::columns) values = i64(t.end - t.first) * b.front;
-  if (t.kind == Task::Kind::subtrees)
-    for (i32 k = t.first; k < t.end; k++) whole(blocks.blocks[std::size_t(k)], 0, blocks.blocks[std::size_t(k)].strips());
-  return values;
-}
-
 class Clock {
  public:
   Clock(const Blocks& blocks, const Plan& plan, i64 value_bytes, const Machine& machine, const ModelOptions& options,

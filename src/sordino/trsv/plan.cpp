@@ -36,7 +36,7 @@ class Planner {
   }
 
   Plan scheduled() {
-    return in_schedule(std::move(plan_), options_, [&](const Task& t) { return double(bytes_of(t)); });
+    return in_schedule(std::move(plan_), options_, [&](const Task& t) { return double(values_of(blocks_, t) * value_bytes_); });
   }
 
  private:
@@ -114,16 +114,6 @@ class Planner {
     const i64 some = std::clamp<i64>(4 * options_.task_bytes / (b.front * value_bytes_) / 4 * 4, 8, 64);
     for (i32 first = 0; first < b.width; first += i32(some))
       add(Task::Kind::columns, k, first, i32(std::min<i64>(first + some, b.width)));
-  }
-
-  i64 bytes_of(const Task& t) const {
-    i64 values = 0;
-    if (t.kind == Task::Kind::subtrees)
-      for (i32 k = t.first; k < t.end; k++) values += sizes_[std::size_t(k)];
-    if (t.kind == Task::Kind::strips)
-      for (i32 s = t.first; s < t.end; s++) values += strip_of(block(t.block), s).size();
-    if (t.kind == Task::Kind::columns) values = i64(t.end - t.first) * block(t.block).front;
-    return values * value_bytes_;
   }
 
   // --- needs --------------------------------------------------------------------------------------------------------------
@@ -212,6 +202,19 @@ class Planner {
 };
 
 }  // namespace
+
+i64 values_of(const Blocks& blocks, const Task& t) {
+  const Block& b = blocks.blocks[std::size_t(t.block)];
+  if (t.kind == Task::Kind::columns) return i64(t.end - t.first) * b.front;
+  i64 values = 0;
+  auto add_strips = [&](const Block& of, i32 first, i32 end) {
+    for (i32 s = first; s < end; s++) values += strip_of(of, s).size();
+  };
+  if (t.kind == Task::Kind::strips) add_strips(b, t.first, t.end);
+  if (t.kind == Task::Kind::subtrees)
+    for (i32 k = t.first; k < t.end; k++) add_strips(blocks.blocks[std::size_t(k)], 0, blocks.blocks[std::size_t(k)].strips());
+  return values;
+}
 
 Plan make_plan(const Blocks& blocks, Direction direction, i64 value_bytes, const PlanOptions& options) {
   validate(options);

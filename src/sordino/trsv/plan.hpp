@@ -65,6 +65,9 @@ inline constexpr int most_ranks = 32;
 /// slots, up to a logarithm. Throws bad_argument for options out of range.
 Plan make_plan(const Blocks& blocks, Direction direction, i64 value_bytes, const PlanOptions& options = {});
 
+/// Values that a task reads; of columns about.
+i64 values_of(const Blocks& blocks, const Task& task);
+
 /// Throws Error with one sentence if the plan could hang or compute with what is not there: a need that does not come before
 /// its task, a number without one writer, or one that is read by a task that does not wait for its writer or by a rank that it
 /// does not reach. Cost: slots, and needs times a logarithm.

@@ -65,19 +65,14 @@ template <class V>
 void RankTables<V>::let_be_copied(const Blocks& blocks, const Task& t, QueuedTask& q, std::vector<i32>& programs,
                                   SolveShape& shape) const {
   const Block& b = q.block;
-  i64 count = 0;
   if (t.kind == Task::Kind::strips) {
     q.values = first_value_[std::size_t(t.block)] + blocks.strips[std::size_t(b.strip + t.first)] -
                blocks.strips[std::size_t(b.strip)];
-    for (i32 s = t.first; s < t.end; s++) count += strip_of(b, s).size();
     shape.operands = std::max(shape.operands, b.width);
     shape.products = std::max(shape.products, (t.end - t.first) * b.strip_rows);
   } else {
     const SubtreeProgram program = subtree_program(blocks, t.first, t.end);
     q.values = first_value_[std::size_t(t.first)];
-    for (i32 k = t.first; k < t.end; k++)
-      for (i32 s = 0; s < blocks.blocks[std::size_t(k)].strips(); s++)
-        count += strip_of(blocks.blocks[std::size_t(k)], s).size();
     q.program = i64(programs.size());
     q.program_bytes = i32(program.words.size() * sizeof(i32));
     q.columns = program.columns;
@@ -85,7 +80,7 @@ void RankTables<V>::let_be_copied(const Blocks& blocks, const Task& t, QueuedTas
     shape.operands = std::max(shape.operands, program.columns);
     shape.products = std::max(shape.products, program.columns + program.slots);
   }
-  q.value_bytes = i32(count * i64(sizeof(V)));
+  q.value_bytes = i32(values_of(blocks, t) * i64(sizeof(V)));  // strips and blocks lie in a row
   shape.buffer_bytes = std::max(shape.buffer_bytes, (q.value_bytes + q.program_bytes + 127) / 128 * 128);
 }
 
