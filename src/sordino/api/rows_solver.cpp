@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <numeric>
+#include <type_traits>
 
 #include "sordino/api/callers.hpp"
 #include "sordino/api/engines.hpp"
@@ -31,8 +32,14 @@ class Digest {
   }
   void take(const std::string& text) { take(text.c_str(), text.size() + 1); }
   template <class Number>
-  void take(const Number& value) {
+    requires(std::is_arithmetic_v<Number>)  // bytes that say nothing, as between the parts of others, differ
+  void take(Number value) {
     take(&value, sizeof value);
+  }
+  template <class T>
+  void take(const std::optional<T>& value) {
+    take(value.has_value());
+    if (value) take(*value);
   }
   double number() const { return double(hash_ >> 12); }
 
