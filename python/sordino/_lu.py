@@ -17,7 +17,8 @@ from ._factors import Factors, of_superlu
 from ._matrix import as_csr
 from ._ordering import chosen, nested_dissection
 from ._solution import check_on_failure
-from ._triangular import DirectSolution, FactorizedTriangle, check_trans, checked_options, whole
+from ._triangular import DirectSolution, FactorizedTriangle, check_trans
+from ._triangular_options import checked_options, whole
 from .errors import BadArgument, NotConverged, NotConvergedWarning, SordinoError, Unsupported
 from .log import logger
 from .report.words import duration

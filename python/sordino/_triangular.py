@@ -10,17 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from . import machines
 from ._columns import Columns
 from ._device import taken
 from ._matrix import all_finite
 from ._native import core, translated
+from ._triangular_options import checked_options, whole
 from .errors import BadArgument, NotConverged, Unsupported
 from .log import logger
 from .report.words import duration
 
-ENGINES = ("host", "cuda", "model")
-MOST_RANKS = 32
 #: Zeros of supernodes that are worth a warning: so many values for each that was given.
 _MANY_ZEROS = 10
 _LARGE = 1_000_000  # of stored entries
@@ -121,54 +119,6 @@ def factorized(
         seed=seed,
     )
     return FactorizedTriangle(Columns(L, lower=bool(lower)), unit=bool(unit_diagonal), options=options)
-
-
-def checked_options(
-    *,
-    ranks: int | str = "auto",
-    threads: int | None = None,
-    width: int = 256,
-    engine: str = "host",
-    devices: str = "",
-    timeout: float = 60.0,
-    machine: Any = None,
-    seed: int = 0,
-) -> dict[str, Any]:
-    """The options of :func:`factorized` as the core takes them; refuses what cannot be meant."""
-    if engine not in ENGINES:
-        raise BadArgument(
-            f"engine is {', '.join(ENGINES[:-1])} or {ENGINES[-1]} for triangular solves, not '{engine}'"
-        )
-    wanted = 1 if ranks == "auto" else whole(ranks, "ranks", 1)
-    if wanted > MOST_RANKS:
-        raise BadArgument(f"a triangular solve has 1 to {MOST_RANKS} ranks, and {wanted} were asked for")
-    return {
-        "engine": engine,
-        "devices": _devices(devices, engine),
-        "ranks": wanted,
-        "threads": 0 if threads is None else whole(threads, "threads", 1),
-        "width": whole(width, "width", 1),
-        "timeout": _seconds(timeout),
-        "machine": _machine(machine, engine),
-        "seed": whole(seed, "seed", 0),
-    }
-
-
-def _machine(machine: Any, engine: str) -> dict[str, Any] | None:
-    """What the core takes of a described machine; the default one where nobody names one."""
-    if engine == "model":
-        return machines.numbers(machines.load(machines.DEFAULT if machine is None else machine))
-    if machine is not None:
-        raise BadArgument(f"a machine is described for engine model, and this is engine {engine}")
-    return None
-
-
-def _devices(devices: str, engine: str) -> str:
-    if not isinstance(devices, str):
-        raise BadArgument(f"devices is a text such as '0-3' or '0,2', not {type(devices).__name__}")
-    if devices and engine != "cuda":
-        raise BadArgument(f"devices are those of engine cuda, and this is engine {engine}")
-    return devices
 
 
 class FactorizedTriangle:
@@ -393,20 +343,3 @@ def check_trans(trans: str) -> None:
     """Refuse what is none of N, T and H."""
     if trans not in TRANS:
         raise BadArgument(f"trans is N, T or H, not {trans!r}")
-
-
-def whole(value: Any, name: str, least: int) -> int:
-    """The value as an int, or a sentence that names it."""
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not least <= value < 2**31:
-        raise BadArgument(f"{name} is a whole number, at least {least}, not {value!r}")
-    return int(value)
-
-
-def _seconds(value: Any) -> float:
-    try:
-        seconds = float(value)
-    except (TypeError, ValueError):
-        raise BadArgument(f"timeout is a number of seconds, not {value!r}") from None
-    if not seconds >= 0:
-        raise BadArgument(f"timeout is at least 0 seconds, not {seconds:g}")
-    return seconds

@@ -12,6 +12,7 @@ import importlib
 import logging
 import os
 import sys
+import time
 from collections.abc import Iterator, Sequence
 
 from ..errors import BadArgument, SordinoError, suggestion
@@ -49,6 +50,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except SordinoError as error:
         complain(str(error), local=error.code in ("io", "device"))
+        if (
+            processes.index() > 0
+        ):  # mpiexec ends all others when one has ended, and the first one is to be heard
+            time.sleep(1)
         return error.exit_code
     except KeyboardInterrupt:
         complain("interrupted; nothing was written")

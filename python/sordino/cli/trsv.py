@@ -17,7 +17,8 @@ from .._factors import Factors, with_unit_diagonal
 from .._lu import RTOL, FactorizedLU, factorized_lu, splu
 from .._matrix import as_sparse
 from .._ordering import ORDERINGS
-from .._triangular import ENGINES, FactorizedTriangle, check_trans, factorized
+from .._triangular import FactorizedTriangle, check_trans, factorized
+from .._triangular_options import ENGINES
 from ..errors import BadArgument, SordinoError
 from ..io import load_factors, read_matrix, read_vectors, save_factors, write_vector
 from ..io.numpy_files import member_names
@@ -143,11 +144,9 @@ def _parser() -> Parser:
     own.add_argument("--rhs", metavar="FILE", help="right-hand sides, .npy or .mtx")
     own.add_argument("--nrhs", metavar="K", help="make so many right-hand sides (default 1)")
     own.add_argument(
-        "--refine", default="auto", metavar="N|auto", help="steps of refinement, at most (default auto)"
+        "--refine", default="auto", metavar="N|auto", help="most steps of refinement (default auto)"
     )
-    own.add_argument(
-        "--rtol", metavar="X", help="||b - A x|| / ||b|| that is called verified (default 1e-08)"
-    )
+    own.add_argument("--rtol", metavar="X", help="||b - A x|| / ||b|| that is verified (default 1e-08)")
     run = parser.add_argument_group("run")
     run.add_argument("--engine", default="host", metavar="|".join(ENGINES), help="who solves (default host)")
     run.add_argument("--devices", default="", metavar="LIST", help="GPUs of engine cuda, such as 0-3 or 0,2")
@@ -161,7 +160,7 @@ def _parser() -> Parser:
     run.add_argument("--threads", metavar="N", help="of engine host (default: one per core)")
     run.add_argument("--width", default="256", metavar="N", help="most columns of a block (default 256)")
     run.add_argument(
-        "--timeout", default="60", metavar="S", help="seconds without any progress, the most (default 60)"
+        "--timeout", default="60", metavar="S", help="most seconds without progress (default 60)"
     )
     run.add_argument(
         "--repeat", default="0", metavar="N", help="solve N times more, and tell the median (default 0)"
