@@ -68,11 +68,7 @@ class Clock {
       now_ = e.time;
       e.rank < 0 ? end(e.task) : arrive(e.task, e.rank);
     }
-    for (i32 t = 0; t < plan_.count(); t++)
-      if (done_ < plan_.count() && missing_[std::size_t(t)] > 0)
-        throw Error(Errc::peer_failed, "the solve hangs: task " + std::to_string(t) + " on rank " +
-                                           std::to_string(plan_.tasks[std::size_t(t)].rank) + " waits for " +
-                                           std::to_string(missing_[std::size_t(t)]) + " others that never reach it");
+    if (done_ < plan_.count()) tell_who_waits();
     report_.seconds = now_;
     return report_;
   }
@@ -84,6 +80,15 @@ class Clock {
     i32 task, rank;  // it ends, if the rank is -1; else its message reaches the rank
     bool operator<(const Event& o) const { return std::tie(o.time, o.draw, o.task, o.rank) < std::tie(time, draw, task, rank); }
   };
+
+  /// Of the tasks that nothing will reach any more, the first one.
+  [[noreturn]] void tell_who_waits() const {
+    const auto first = std::find_if(missing_.begin(), missing_.end(), [](i32 missing) { return missing > 0; });
+    const auto t = first - missing_.begin();
+    throw Error(Errc::peer_failed, "the solve hangs: task " + std::to_string(t) + " on rank " +
+                                       std::to_string(plan_.tasks[std::size_t(t)].rank) + " waits for " +
+                                       std::to_string(*first) + " others that never reach it");
+  }
 
   double delayed(double seconds) {
     return options_.seed == 0 ? seconds : seconds * std::uniform_real_distribution<double>(1, 10)(random_);
@@ -174,12 +179,12 @@ class RealNumbers final : public Numbers {
         plan_(plan),
         columns_(columns),
         steps_(factor),
-        result(std::size_t(blocks_.n * columns)),
+        result_(std::size_t(blocks_.n * columns)),
         ranks_(std::size_t(plan.ranks)) {
     for (Memory& m : ranks_) {
       m.x.assign(std::size_t(blocks_.n * columns), unknown<V>());
       m.sums.assign(std::size_t(blocks_.slots * columns), unknown<V>());
-      m.vectors = {b, result.data(), m.x.data(), m.sums.data(), columns, conjugate};
+      m.vectors = {b, result_.data(), m.x.data(), m.sums.data(), columns, conjugate};
     }
   }
   void compute(i32 t) override {
@@ -194,6 +199,7 @@ class RealNumbers final : public Numbers {
       std::copy_n(source.begin() + first * columns_, count * columns_, (is_sum ? to.sums : to.x).begin() + first * columns_);
     });
   }
+  const std::vector<V>& result() const { return result_; }
 
  private:
   struct Memory {
@@ -204,11 +210,7 @@ class RealNumbers final : public Numbers {
   const Plan& plan_;
   i64 columns_;
   TaskSteps<V> steps_;
-
- public:
-  std::vector<V> result;
-
- private:
+  std::vector<V> result_;
   std::vector<Memory> ranks_;
 };
 
@@ -225,7 +227,7 @@ ModelReport model_solve(const Factor<V>& factor, const Plan& plan, const Machine
                         const V* b, V* x, i64 columns, bool conjugate) {
   RealNumbers<V> numbers(factor, plan, b, columns, conjugate);
   const ModelReport report = Clock(factor.blocks(), plan, i64(sizeof(V)), machine, options, numbers).run();
-  std::copy(numbers.result.begin(), numbers.result.end(), x);
+  std::copy(numbers.result().begin(), numbers.result().end(), x);
   return report;
 }
 

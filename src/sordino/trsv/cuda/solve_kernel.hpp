@@ -18,7 +18,7 @@ int solve_threads();
 i32 most_blocks_of_subtrees();
 i32 most_rows_of_strips();
 
-/// What a thread block keeps of a rank's tasks, beside two buffers.
+/// What a thread block keeps of a rank's largest tasks.
 struct SolveShape {
   i32 buffer_bytes = 0;
   i32 operands = 0;  // columns
