@@ -11,9 +11,8 @@ __device__ __forceinline__ void load_front(const Worker<V, K>& w, const Block& b
 #pragma unroll
     for (int r = 0; r < K; r++) y[r] = V{};
   } else if (i < b.width) {
-    const i32 row = w.s.order[b.column + i];
 #pragma unroll
-    for (int r = 0; r < K; r++) y[r] = w.b(row, r);
+    for (int r = 0; r < K; r++) y[r] = w.b(b.column + i, r);
   } else {
     const V* const x = w.team.mine(w.s.x) + i64(w.s.rows[b.rows + i]) * K;
 #pragma unroll
@@ -119,7 +118,7 @@ constexpr i32 rows_at_once(int bytes_of_row) {
   return most_bytes / bytes_of_row < most ? most_bytes / bytes_of_row : most;
 }
 
-/// All threads: the front is fetched piece by piece; each warp has every fourth strip of a piece, and their sums are added in
+/// Workers: the front is fetched piece by piece; each warp has every fourth strip of a piece, and their sums are added in
 /// the order of the warps.
 template <class V, int K>
 __device__ void backward_columns(const Worker<V, K>& w, const QueuedTask& t) {
@@ -135,31 +134,30 @@ __device__ void backward_columns(const Worker<V, K>& w, const QueuedTask& t) {
     V acc[C][K] = {};
     for (i32 k = j / b.strip_rows; k < b.strips(); k += strips_at_once) {
       const i32 first = k * b.strip_rows, rows = min(strips_at_once * b.strip_rows, b.front - first);
-      __syncthreads();
+      meet_workers();
 #pragma unroll 4
-      for (i32 i = w.thread(); i < rows + 1; i += worker_threads + 32) {
+      for (i32 i = w.thread(); i < rows + 1; i += worker_threads) {
         V of_row[K];
         load_front(w, b, first + i, of_row);
 #pragma unroll
         for (int r = 0; r < K; r++) y[i * K + r] = of_row[r];
       }
-      __syncthreads();
-      if (!w.fetches())
-        multiply_rows<V, K, C>(w, b, lanes, k + w.warp(), worker_warps, min(k + strips_at_once, b.strips()), j, t.end, acc,
-                               [&](i32 i, V(&to)[K]) {
+      meet_workers();
+      multiply_rows<V, K, C>(w, b, lanes, k + w.warp(), worker_warps, min(k + strips_at_once, b.strips()), j, t.end, acc,
+                             [&](i32 i, V(&to)[K]) {
 #pragma unroll
-                                 for (int r = 0; r < K; r++) to[r] = y[(i - first) * K + r];
-                               });
+                               for (int r = 0; r < K; r++) to[r] = y[(i - first) * K + r];
+                             });
     }
     add_strips(lanes, t.end - j, acc);
     add_lanes(lanes, acc);
-    if (!w.fetches() && lanes.pair == 0 && lanes.busy())
+    if (lanes.pair == 0 && lanes.busy())
 #pragma unroll
       for (int c = 0; c < C; c++)
 #pragma unroll
         for (int r = 0; r < K; r++) partial[((w.warp() * C + c) * lanes.columns + lanes.column) * K + r] = acc[c][r];
-    __syncthreads();
-    for (i32 c = w.thread(); c < columns_at_once && j + c < t.end; c += worker_threads + 32) {
+    meet_workers();
+    for (i32 c = w.thread(); c < columns_at_once && j + c < t.end; c += worker_threads) {
       V sum[K] = {};
       for (int q = 0; q < worker_warps; q++)
 #pragma unroll
@@ -167,7 +165,7 @@ __device__ void backward_columns(const Worker<V, K>& w, const QueuedTask& t) {
       store_column(w, b, j + c, sum, t.readers);
     }
   }
-  __syncthreads();
+  meet_workers();
 }
 
 /// One warp, for a small block.
@@ -190,14 +188,14 @@ __device__ void backward_small(const Worker<V, K>& w, const QueuedTask& t, i32 k
   }
 }
 
-/// All threads: each warp takes the next small block from the last on, and waits for its parent.
+/// Workers: each warp takes the next small block from the last on, and waits for its parent.
 template <class V, int K>
 __device__ void backward_subtrees(const Worker<V, K>& w, const QueuedTask& t) {
   const i32 count = t.end - t.first;
-  for (i32 k = w.thread(); k < count; k += worker_threads + 32) w.desk.waits_for[k] = 1;
+  for (i32 k = w.thread(); k < count; k += worker_threads) w.desk.waits_for[k] = 1;
   if (w.thread() == 0) w.desk.taken = 0;
-  __syncthreads();
-  while (!w.fetches()) {
+  meet_workers();
+  while (true) {
     i32 k = 0;
     if (w.lane() == 0) k = t.end - 1 - atomicAdd(&w.desk.taken, 1);
     k = __shfl_sync(~0u, k, 0);
@@ -213,6 +211,18 @@ __device__ void backward_subtrees(const Worker<V, K>& w, const QueuedTask& t) {
     __syncwarp();
     if (w.lane() == 0) *const_cast<volatile i32*>(&w.desk.waits_for[k - t.first]) = 0;
   }
+}
+
+/// Workers: a task whose needs are there.
+template <class V, int K>
+__device__ void carry_back(const Worker<V, K>& w, const QueuedTask& t) {
+  if (t.kind == Task::Kind::columns)
+    backward_columns(w, t);
+  else
+    backward_subtrees(w, t);
+  come<Meeting::values_used>();
+  wait_for<Meeting::task_known>();
+  come<Meeting::task_done>();
 }
 
 }  // namespace sordino::trsv

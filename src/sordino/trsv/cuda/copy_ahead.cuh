@@ -1,11 +1,18 @@
 // Device code: memory that comes to a thread block while it does something else. Before Hopper there is no engine for that:
 // there the block copies when it needs it.
 #pragma once
-#include "sordino/base/types.hpp"
+#include "sordino/trsv/cuda/meetings.cuh"
 
 namespace sordino::trsv {
 
-/// In shared memory. One copy at a time; `uses` of all threads counts those that were waited for.
+/// Two pieces, one behind the other. Addresses and sizes are multiples of 16.
+struct Pieces {
+  char* to;
+  const void *first, *second;
+  i32 first_bytes, second_bytes;
+};
+
+/// In shared memory. One copy at a time; `uses` of each worker counts those that were waited for.
 class CopyAhead {
  public:
   /// One thread, before all threads meet.
@@ -15,19 +22,17 @@ class CopyAhead {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 #endif
   }
-  /// One thread: two pieces, one behind the other. Addresses and sizes are multiples of 16.
-  __device__ void start(char* to, const void* first, i32 first_bytes, const void* second, i32 second_bytes) {
+  /// One thread.
+  __device__ void start([[maybe_unused]] const Pieces& p) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address()), "r"(first_bytes + second_bytes)
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address()), "r"(p.first_bytes + p.second_bytes)
                  : "memory");
-    copy(to, first, first_bytes);
-    if (second_bytes > 0) copy(to + first_bytes, second, second_bytes);
-#else
-    to_ = to, first_ = first, second_ = second, first_bytes_ = first_bytes, second_bytes_ = second_bytes;
+    copy(p.to, p.first, p.first_bytes);
+    if (p.second_bytes > 0) copy(p.to + p.first_bytes, p.second, p.second_bytes);
 #endif
   }
-  /// All threads.
-  __device__ void wait(u32& uses) {
+  /// All workers.
+  __device__ void wait([[maybe_unused]] const Pieces& p, [[maybe_unused]] u32& uses) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     const u32 parity = uses++ & 1;
     u32 done = 0;
@@ -37,14 +42,13 @@ class CopyAhead {
                    : "r"(address()), "r"(parity)
                    : "memory");
 #else
-    uses++;
-    __syncthreads();
-    for (i32 at = 16 * i32(threadIdx.x); at < first_bytes_ + second_bytes_; at += 16 * i32(blockDim.x)) {
-      const char* const from =
-          at < first_bytes_ ? static_cast<const char*>(first_) + at : static_cast<const char*>(second_) + (at - first_bytes_);
-      *reinterpret_cast<int4*>(to_ + at) = *reinterpret_cast<const int4*>(from);
+    meet_workers();  // nobody needs what was there
+    for (i32 at = 16 * i32(threadIdx.x); at < p.first_bytes + p.second_bytes; at += 16 * worker_threads) {
+      const char* const from = at < p.first_bytes ? static_cast<const char*>(p.first) + at
+                                                  : static_cast<const char*>(p.second) + (at - p.first_bytes);
+      *reinterpret_cast<int4*>(p.to + at) = *reinterpret_cast<const int4*>(from);
     }
-    __syncthreads();
+    meet_workers();
 #endif
   }
 
@@ -61,10 +65,6 @@ class CopyAhead {
         "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(address()), "l"(policy)
         : "memory");
   }
-#else
-  char* to_;
-  const void *first_, *second_;
-  i32 first_bytes_, second_bytes_;
 #endif
   u64 barrier_;
 };

@@ -56,10 +56,11 @@ struct GpuSolve<V>::State {
     ended = team.array<u32>(ranks);
     channel = team.signals("tasks of a triangular solve").channel;
     tables.resize(std::size_t(ranks)), b.resize(std::size_t(ranks)), result.resize(std::size_t(ranks)),
-        launched.resize(std::size_t(ranks));
+        ordered.resize(std::size_t(ranks)), launched.resize(std::size_t(ranks));
     for (int r = 0; r < ranks; r++) {
       const cuda::OnDevice on(team.device(r));
       tables[std::size_t(r)] = std::make_unique<RankTables<V>>(blocks, (forward ? forward : backward)->owner, r);
+      ordered[std::size_t(r)] = OnGpu<V>(blocks.n * columns);
       for (const Plan* plan : plans)
         if (plan) tables[std::size_t(r)]->add(blocks, *plan);
     }
@@ -127,8 +128,10 @@ struct GpuSolve<V>::State {
 
   /// Before a barrier of the ranks.
   void load(cuda::TeamRank& rank, Direction direction) {
-    for (int columns = 1; columns <= most_columns[std::size_t(direction)]; columns *= 2)
+    for (int columns = 1; columns <= most_columns[std::size_t(direction)]; columns *= 2) {
+      rank.load(gather_kernel<V>(columns));
       rank.load(solve_kernel<V>(direction, columns), most_shared(rank.id()));
+    }
   }
 
   /// All passes over so many columns of b, in the rank's stream.
@@ -141,7 +144,9 @@ struct GpuSolve<V>::State {
       t.times = times.empty() ? nullptr : times[r].data();
       t.x = x, t.sums = sums, t.flags = flags[d], t.ended = ended, t.channel = channel;
       const cuda::Grid& g = launched[r].grids[d][std::countr_zero(unsigned(some))];
-      const SolvePass<V> pass{.b = b[r].data() + first,
+      rank.launch({.blocks = int((blocks.n + 255) / 256), .threads = 256}, gather_kernel<V>(some), b[r].data() + first, columns,
+                  t.order, blocks.n, ordered[r].data());
+      const SolvePass<V> pass{.b = ordered[r].data(),
                               .result = result[r].data() + first,
                               .stride = columns,
                               .epoch = ++epoch,
@@ -180,7 +185,8 @@ struct GpuSolve<V>::State {
   };
   std::vector<Launched> launched;
   std::vector<std::unique_ptr<RankTables<V>>> tables;
-  std::vector<OnGpu<V>> b, result;
+  std::vector<OnGpu<V>> b, result;      // [n][columns], as the caller has them
+  std::vector<OnGpu<V>> ordered;        // [n][most columns of a pass] b in the order of the blocks
   std::vector<OnGpu<TaskTimes>> times;  // of a solve that is traced
 };
 
@@ -303,7 +309,7 @@ template <class V>
 GpuMemory GpuSolve<V>::memory(int rank) const {
   const std::size_t r = std::size_t(rank);
   return {state_->tables[r]->value_bytes(), state_->tables[r]->table_bytes(),
-          state_->window_bytes() + state_->b[r].bytes() + state_->result[r].bytes()};
+          state_->window_bytes() + state_->b[r].bytes() + state_->result[r].bytes() + state_->ordered[r].bytes()};
 }
 
 template <class V>

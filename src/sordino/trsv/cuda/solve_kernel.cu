@@ -4,36 +4,23 @@
 
 #include "sordino/runtime/cuda/call.hpp"
 #include "sordino/trsv/cuda/backward.cuh"
+#include "sordino/trsv/cuda/courier.cuh"
 #include "sordino/trsv/cuda/forward.cuh"
 #include "sordino/trsv/invented.hpp"
 
 namespace sordino::trsv {
 namespace {
 
-constexpr int block_threads = worker_threads + 32;
-
-/// Blocks stay until the queue is empty. Whoever holds a ticket waits for smaller ones only, which are held, or done: so it
-/// does not matter in which order blocks begin, or whether all are there at once.
+/// The workers' part: false if a wait is lost. Nothing is on its way to a block that ends.
 template <class V, int K, Direction direction>
-__global__ void __launch_bounds__(block_threads, sizeof(V) * K > 16                ? 2
-                                                 : direction == Direction::forward ? 4
-                                                                                   : 3)
-carry_out(const __grid_constant__ cuda::DeviceTeam team, const __grid_constant__ SolveTables<V> s,
-          const __grid_constant__ SolvePass<V> pass) {
-  extern __shared__ __align__(128) char memory[];
-  __shared__ Desk desk;
-  const Worker<V, K> w{team, s, pass, desk, memory};
-  if (w.thread() == 0) desk.copy.begin();
-  if (!wait_for_last_pass(team, s, pass.epoch)) return;
-  if (w.fetches()) w.fetch(0), w.let_come(0);
-  __syncthreads();
+__device__ bool work(const Worker<V, K>& w) {
+  Desk& desk = w.desk;
   Ahead<V, K> ahead;
-  if constexpr (direction == Direction::forward) look_ahead(w, 0, ahead);
   u32 uses = 0;
-  for (int slot = 0; desk.ticket[slot] < u32(s.count); slot ^= 1) {
-    if (w.fetches()) w.fetch(slot ^ 1);
+  wait_for<Meeting::task_known>();
+  if constexpr (direction == Direction::forward) look_ahead(w, 0, ahead);
+  for (int slot = 0; desk.ticket[slot] < u32(w.s.count); slot ^= 1) {
     const QueuedTask& t = desk.task[slot];
-    const u32 readers = t.readers;
     const i32 id = t.id;
     const u64 taken = w.clock();
     u64 began = taken;
@@ -42,18 +29,46 @@ carry_out(const __grid_constant__ cuda::DeviceTeam team, const __grid_constant__
       if (t.kind == Task::Kind::subtrees)
         forward_subtrees(w, slot, ahead, uses);
       else if (lost = !forward_strips(w, slot, ahead, uses, began); lost)
-        desk.copy.wait(uses);  // nothing may be on its way to a block that ends
+        desk.copy.wait(w.pieces_of(t), uses);
     } else {
       lost = !w.wait_for_needs(t, w.first_need(t));
       began = w.clock();
-      if (!lost && t.kind == Task::Kind::columns) backward_columns(w, t);
-      if (!lost && t.kind == Task::Kind::subtrees) backward_subtrees(w, t);
+      if (!lost) carry_back(w, t);
     }
-    if (lost) return;
-    w.tell(readers, id);
-    if (s.times && w.thread() == 0) s.times[id] = {taken, began, w.clock()};
+    if (lost) {
+      come<Meeting::values_used>();
+      return false;
+    }
+    if (w.s.times && w.thread() == 0) w.s.times[id].taken = taken, w.s.times[id].began = began;
   }
-  end_pass(team, s, pass.epoch);
+  return true;
+}
+
+/// Blocks stay until the queue is empty. Whoever holds a ticket waits for smaller ones only, which are held, or done: so it
+/// does not matter in which order blocks begin, or whether all are there at once.
+template <class V, int K, Direction direction>
+__global__ void __launch_bounds__(block_threads, sizeof(V) * K > 64                ? 1
+                                                 : sizeof(V) * K > 16              ? 2
+                                                 : direction == Direction::forward ? 4
+                                                                                   : 3)
+carry_out(const __grid_constant__ cuda::DeviceTeam team, const __grid_constant__ SolveTables<V> s,
+          const __grid_constant__ SolvePass<V> pass) {
+  extern __shared__ __align__(128) char memory[];
+  __shared__ Desk desk;
+  const Worker<V, K> w{team, s, pass, desk, memory};
+  if (w.thread() == 0) desk.copy.begin(), desk.lost = false;
+  if (!wait_for_last_pass(team, s, pass.epoch)) return;
+  if (w.thread() < worker_threads ? work<V, K, direction>(w) : Courier<V, K>{w}.serve()) end_pass(team, s, pass.epoch);
+}
+
+/// Columns of b in the order of the blocks, so that nobody looks up where they are.
+template <class V, int K>
+__global__ void put_in_order(const V* b, i64 stride, const i32* order, i64 n, V* to) {
+  const i64 k = i64(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (k >= n) return;
+  const i64 row = order[k];
+#pragma unroll
+  for (int r = 0; r < K; r++) to[k * K + r] = b[row * stride + r];
 }
 
 template <class V>
@@ -73,6 +88,16 @@ SolveKernel<V> kernel_of(int columns) {
 }
 
 }  // namespace
+
+template <class V>
+GatherKernel<V> gather_kernel(int columns) {
+  switch (columns) {
+    case 1: return put_in_order<V, 1>;
+    case 2: return put_in_order<V, 2>;
+    case 4: return put_in_order<V, 4>;
+    default: return put_in_order<V, 8>;
+  }
+}
 
 template <class V>
 SolveKernel<V> solve_kernel(Direction direction, int columns) {
@@ -99,6 +124,9 @@ void start_invented_values(V* values, i64 first, i64 count, cudaStream_t stream)
   cuda::call("cudaGetLastError", cudaGetLastError());
 }
 
+template GatherKernel<float> gather_kernel(int);
+template GatherKernel<double> gather_kernel(int);
+template GatherKernel<Number> gather_kernel(int);
 template SolveKernel<float> solve_kernel(Direction, int);
 template SolveKernel<double> solve_kernel(Direction, int);
 template SolveKernel<Number> solve_kernel(Direction, int);

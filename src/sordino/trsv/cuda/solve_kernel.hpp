@@ -10,6 +10,13 @@ inline constexpr int most_columns_of_pass = 8;
 template <class V>
 using SolveKernel = void (*)(cuda::DeviceTeam, SolveTables<V>, SolvePass<V>);
 
+/// b, rows of which are so many values apart, the order of the columns, how many there are, and where they go: [n][columns].
+template <class V>
+using GatherKernel = void (*)(const V*, i64, const i32*, i64, V*);
+
+/// Puts a pass's columns of b in the order of the blocks, one a thread.
+template <class V>
+GatherKernel<V> gather_kernel(int columns);
 /// For passes of so many columns. Its blocks have solve_threads() threads; any number of them will do.
 template <class V>
 SolveKernel<V> solve_kernel(Direction direction, int columns);

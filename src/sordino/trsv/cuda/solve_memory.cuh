@@ -32,6 +32,37 @@ __device__ __forceinline__ Number load_shared_by_all(const Number* p) {
   return {v.x, v.y};
 }
 
+/// A row's K numbers, by loads of 16 bytes where they have so many; K is a power of two, and rows begin at multiples of them.
+template <class V, int K>
+__device__ __forceinline__ void load_row(const V* from, V (&to)[K]) {
+  if constexpr (sizeof(V) * K >= 16 && sizeof(V) < 16) {
+    constexpr int at_once = 16 / sizeof(V);
+#pragma unroll
+    for (int r = 0; r < K; r += at_once) {
+      const int4 words = __ldcg(reinterpret_cast<const int4*>(from + r));
+      memcpy(&to[r], &words, sizeof words);
+    }
+  } else {
+#pragma unroll
+    for (int r = 0; r < K; r++) to[r] = load_shared_by_all(from + r);
+  }
+}
+template <class V, int K>
+__device__ __forceinline__ void store_row(V* to, const V (&row)[K]) {
+  if constexpr (sizeof(V) * K >= 16 && sizeof(V) < 16) {
+    constexpr int at_once = 16 / sizeof(V);
+#pragma unroll
+    for (int r = 0; r < K; r += at_once) {
+      int4 words;
+      memcpy(&words, &row[r], sizeof words);
+      *reinterpret_cast<int4*>(to + r) = words;
+    }
+  } else {
+#pragma unroll
+    for (int r = 0; r < K; r++) to[r] = row[r];
+  }
+}
+
 template <class V>
 __device__ __forceinline__ V shuffle_xor(V a, int lane) {
   return __shfl_xor_sync(~0u, a, lane);

@@ -58,8 +58,8 @@ struct SolveTables {
 /// One pass of a solve, over K columns of b at a time.
 template <class V>
 struct SolvePass {
-  const V* b = nullptr;  // the pass's first column; rows are `stride` apart
-  V* result = nullptr;
+  const V* b = nullptr;  // [n][K] in the order of the blocks
+  V* result = nullptr;   // the pass's first column; rows are `stride` apart
   i64 stride = 1;
   u32 epoch = 0;  // counts passes
   u32 first_ticket = 0;

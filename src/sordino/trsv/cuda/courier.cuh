@@ -1,0 +1,62 @@
+// Device code: the fifth warp of a thread block.
+#pragma once
+#include "sordino/trsv/cuda/workers.cuh"
+
+namespace sordino::trsv {
+
+template <class V, int K>
+struct Courier {
+  const Worker<V, K>& w;
+  Desk& desk = w.desk;
+
+  /// One task after the other: the next one is known, and its values are on their way, before this one is told of. False if the
+  /// workers have lost a wait.
+  __device__ bool serve() const {
+    fetch(0);
+    let_come(0);
+    come<Meeting::task_known>();
+    for (int slot = 0; desk.ticket[slot] < u32(w.s.count); slot ^= 1) {
+      fetch(slot ^ 1);
+      come<Meeting::task_known>();
+      wait_for<Meeting::values_used>();
+      if (desk.lost) return false;
+      let_come(slot ^ 1);
+      wait_for<Meeting::task_done>();
+      tell(desk.task[slot]);
+    }
+    return true;
+  }
+
+ private:
+  /// Takes the next ticket, and looks what task that is.
+  __device__ void fetch(int slot) const {
+    u32 ticket = 0;
+    if (w.lane() == 0) ticket = atomicAdd(w.s.tickets, 1u) - w.pass.first_ticket;
+    ticket = __shfl_sync(~0u, ticket, 0);
+    if (w.lane() == 0) desk.ticket[slot] = ticket;
+    if (ticket < u32(w.s.count) && w.lane() < int(sizeof(QueuedTask) / sizeof(u32)))
+      reinterpret_cast<u32*>(&desk.task[slot])[w.lane()] = reinterpret_cast<const u32*>(w.s.tasks + ticket)[w.lane()];
+    __syncwarp();
+  }
+
+  __device__ void let_come(int slot) const {
+    const QueuedTask& t = desk.task[slot];
+    if (w.lane() == 0 && desk.ticket[slot] < u32(w.s.count) && t.value_bytes > 0) desk.copy.start(w.pieces_of(t));
+  }
+
+  /// What the workers have written is there for whoever sees the flags.
+  __device__ void tell(const QueuedTask& t) const {
+    const bool own = w.lane() == w.team.rank;
+    if (own || (w.lane() < w.team.ranks && (t.readers >> w.lane() & 1))) {
+      if (t.readers != 0)
+        cuda::fence_system();
+      else
+        cuda::fence_device();
+      cuda::store_relaxed(w.team.at(w.lane(), w.s.flags) + t.id, cuda::flag_word(w.pass.epoch, false));
+    }
+    if (own && w.s.times) w.s.times[t.id].ended = w.clock();
+    __syncwarp();
+  }
+};
+
+}  // namespace sordino::trsv
