@@ -46,10 +46,9 @@ void find_parts(Blocks& all, i64 part_values) {
   for (i32 k = 0; k < all.count(); k++) {
     const Block& b = all.blocks[std::size_t(k)];
     const StripRange near = near_strips(all, k, part_values), own{0, near.first}, far{near.end, b.strips()};
-    const i64 of_part = std::max(part_values, (values_in(b, own) + values_in(b, far)) / most_parts);
     all.near.push_back(near);
-    add_parts(all, b, own, of_part);
-    add_parts(all, b, far, of_part);
+    add_parts(all, b, own, std::min<i64>(part_values, most_of_strip));
+    add_parts(all, b, far, std::max(part_values, values_in(b, far) / most_parts));
     all.part_begin.push_back(i32(all.parts.size()));
   }
 }

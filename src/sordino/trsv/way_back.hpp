@@ -6,7 +6,7 @@ namespace sordino::trsv {
 
 /// Rows of a part, at most, unless one strip has more: their x is at hand at once.
 inline constexpr i32 most_rows_of_part = 512;
-/// Parts of a block, about at the most, unless their rows are too many.
+/// Parts below a block and its parent, about at the most, unless their rows are too many.
 inline constexpr i32 most_parts = 64;
 
 /// Values of a column in the near strips of block k, with the one at the end of odd ones.
