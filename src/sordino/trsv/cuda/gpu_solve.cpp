@@ -50,7 +50,7 @@ struct GpuSolve<V>::State {
       throw Error(Errc::unsupported, "a triangular solve on " + std::to_string(ranks) + " ranks needs as many GPUs");
     const i64 columns = options.most_columns;
     x = team.array<V>(blocks.n * columns);
-    sums = team.array<V>(blocks.slots * columns);
+    sums = team.array<V>(2 * blocks.slots * columns);
     for (const Plan* plan : plans)
       if (plan) flags[std::size_t(plan->direction)] = team.array<u32>(plan->count());
     ended = team.array<u32>(ranks);
@@ -76,7 +76,7 @@ struct GpuSolve<V>::State {
   i64 window_bytes() const {
     i64 flags_bytes = 0;
     for (const Plan* plan : plans) flags_bytes += plan ? plan->count() * i64(sizeof(u32)) : 0;
-    return (blocks.n + blocks.slots) * options.most_columns * i64(sizeof(V)) + flags_bytes + (1 << 16);
+    return (blocks.n + 2 * blocks.slots) * options.most_columns * i64(sizeof(V)) + flags_bytes + (1 << 16);
   }
 
   void reserve(i64 columns) {
@@ -144,19 +144,42 @@ struct GpuSolve<V>::State {
       t.times = times.empty() ? nullptr : times[r].data();
       t.x = x, t.sums = sums, t.flags = flags[d], t.ended = ended, t.channel = channel;
       const cuda::Grid& g = launched[r].grids[d][std::countr_zero(unsigned(some))];
+      if (direction == Direction::forward) empty_sums(rank, some);
       rank.launch({.blocks = int((blocks.n + 255) / 256), .threads = 256}, gather_kernel<V>(some), b[r].data() + first, columns,
                   t.order, blocks.n, ordered[r].data());
       const SolvePass<V> pass{.b = ordered[r].data(),
                               .result = result[r].data() + first,
                               .stride = columns,
+                              .sums = launched[r].half * blocks.slots * options.most_columns,
+                              .next_sums = (launched[r].half ^ 1) * blocks.slots * options.most_columns,
                               .epoch = ++epoch,
                               .first_ticket = launched[r].tickets[d],
                               .conjugate = conjugate};
       rank.launch(g, solve_kernel<V>(direction, some), rank.team(), t, pass);
       launched[r].tickets[d] += u32(t.count + g.blocks);
+      if (direction == Direction::forward) use_sums(r, some);
       first += some;
     }
   }
+
+  /// A pass finds the places of its sums empty, for the one before has emptied them, if it had as many columns. Else all ranks
+  /// empty theirs before one begins.
+  void empty_sums(cuda::TeamRank& rank, int columns) {
+    const Launched& l = launched[std::size_t(rank.id())];
+    if (l.empty_for[l.half] == columns) return;
+    call("cudaMemsetAsync", cudaMemsetAsync(rank.team().mine(sums) + l.half * blocks.slots * options.most_columns, 0xff,
+                                            std::size_t(blocks.slots * columns) * sizeof(V), rank.stream()));
+    if (ranks == 1) return;
+    rank.wait();
+    rank.barrier();
+  }
+  void use_sums(std::size_t r, int columns) {
+    Launched& l = launched[r];
+    l.empty_for[l.half] = 0;
+    l.half ^= 1;
+    l.empty_for[l.half] = columns;
+  }
+
   u32 passes(Direction direction, i64 columns) const {
     u32 count = 0;
     const int most = most_columns[std::size_t(direction)];
@@ -181,6 +204,8 @@ struct GpuSolve<V>::State {
   int most_columns[2] = {};
   struct Launched {
     u32 tickets[2] = {};          // that all passes so far have taken
+    int half = 0;                 // of all sums, that the next pass uses
+    int empty_for[2] = {};        // columns of the pass for which each half is empty; 0: for none
     cuda::Grid grids[2][4] = {};  // for passes of 1, 2, 4, 8 columns
   };
   std::vector<Launched> launched;

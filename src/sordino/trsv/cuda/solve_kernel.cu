@@ -11,7 +11,7 @@
 namespace sordino::trsv {
 namespace {
 
-/// The workers' part: false if a wait is lost. Nothing is on its way to a block that ends.
+/// The workers' part: false if a wait is lost.
 template <class V, int K, Direction direction>
 __device__ bool work(const Worker<V, K>& w) {
   Desk& desk = w.desk;
@@ -26,20 +26,18 @@ __device__ bool work(const Worker<V, K>& w) {
     u64 began = taken;
     bool lost = false;
     if constexpr (direction == Direction::forward) {
-      if (t.kind == Task::Kind::subtrees)
-        forward_subtrees(w, slot, ahead, uses);
-      else if (lost = !forward_strips(w, slot, ahead, uses, began); lost)
-        desk.copy.wait(w.pieces_of(t), uses);
+      lost = !carry_forward(w, slot, ahead, uses, began);
     } else {
       lost = !w.wait_for_needs(t, w.first_need(t));
       began = w.clock();
       if (!lost) carry_back(w, t);
     }
     if (lost) {
+      desk.ends = true;
       come<Meeting::values_used>();
       return false;
     }
-    if (w.s.times && w.thread() == 0) w.s.times[id].taken = taken, w.s.times[id].began = began;
+    if (w.s.times && w.thread() == 0) w.s.times[id] = {taken, began, w.clock()};
   }
   return true;
 }
@@ -56,9 +54,10 @@ carry_out(const __grid_constant__ cuda::DeviceTeam team, const __grid_constant__
   extern __shared__ __align__(128) char memory[];
   __shared__ Desk desk;
   const Worker<V, K> w{team, s, pass, desk, memory};
-  if (w.thread() == 0) desk.copy.begin(), desk.lost = false;
+  if (w.thread() == 0) desk.open();
   if (!wait_for_last_pass(team, s, pass.epoch)) return;
-  if (w.thread() < worker_threads ? work<V, K, direction>(w) : Courier<V, K>{w}.serve()) end_pass(team, s, pass.epoch);
+  if (w.thread() < worker_threads ? work<V, K, direction>(w) : Courier < V, K, direction == Direction::backward > {w}.serve())
+    end_pass(team, s, pass.epoch);
 }
 
 /// Columns of b in the order of the blocks, so that nobody looks up where they are.
