@@ -136,7 +136,7 @@ class Factor<V>::Filling {
 template <class V>
 Factor<V>::Factor(const TriangleView<V>& L, const FactorOptions& options) : unit_(L.unit), threads_(options.threads) {
   validate(L);
-  blocks_ = cut(find_supernodes(L.pattern, options.merging), options.width);
+  blocks_ = cut(find_supernodes(L.pattern, options.merging), options.width, options.part_values);
   print_ = print_of(L.pattern);
   place_.resize(blocks_.order.size());
   for (std::size_t k = 0; k < place_.size(); k++) place_[std::size_t(blocks_.order[k])] = i32(k);

@@ -40,9 +40,16 @@ void HostSolve<V>::solve(const V* b, V* x, i64 columns, bool conjugate) {
   const std::size_t rows = std::size_t(factor_.blocks().n * columns);
   x_.resize(std::max(x_.size(), rows));
   result_.resize(std::max(result_.size(), rows));
-  sums_.resize(std::max(sums_.size(), std::size_t(factor_.blocks().slots * columns)));
-  vectors_ = {
-      .b = b, .result = result_.data(), .x = x_.data(), .sums = sums_.data(), .columns = columns, .conjugate = conjugate};
+  const bool forward = plan_.direction == Direction::forward;
+  sums_.resize(std::max(sums_.size(), std::size_t(forward ? factor_.blocks().slots * columns : 0)));
+  partials_.resize(std::max(partials_.size(), std::size_t(forward ? 0 : factor_.blocks().partials * columns)));
+  vectors_ = {.b = b,
+              .result = result_.data(),
+              .x = x_.data(),
+              .sums = sums_.data(),
+              .partials = partials_.data(),
+              .columns = columns,
+              .conjugate = conjugate};
   for (int r = 0; r < plan_.ranks; r++) tickets_[std::size_t(r)].store(0, std::memory_order_relaxed);
   failed_.store(false, std::memory_order_relaxed);
   cause_ = nullptr;

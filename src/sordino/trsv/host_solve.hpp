@@ -13,8 +13,9 @@ struct HostOptions {
   double timeout = 60;  // seconds in which no task ends, after which a wait gives up; 0: never
 };
 
-/// Threads, vectors and flags for solves with one factor, one after the other. Memory: a number for each row and each slot, and
-/// right-hand side; none is allocated after the first solve with the most right-hand sides.
+/// Threads, vectors and flags for solves with one factor, one after the other. Memory: a number for each row and
+/// each slot, or column of a partial sum, and right-hand side; none is allocated after the first solve with the most right-hand
+/// sides.
 template <class V>
 class HostSolve {
  public:
@@ -39,7 +40,7 @@ class HostSolve {
   const Plan& plan_;
   HostOptions options_;
   int threads_;
-  std::vector<V> x_, sums_, result_;
+  std::vector<V> x_, sums_, partials_, result_;
   SolveVectors<V> vectors_;
   std::vector<TaskSteps<V>> steps_;              // [threads]
   std::unique_ptr<std::atomic<u32>[]> done_;     // [tasks] the solve in which it was done last

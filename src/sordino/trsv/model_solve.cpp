@@ -19,15 +19,18 @@ class Numbers {
   virtual void deliver(i32 /*task*/, i32 /*rank*/) {}
 };
 
-/// `visit(first, count, is_sum)`: places of x, or of the slots, that a task of the plan writes.
+/// `visit(first, count, is_sum)`: places of x, or of the slots, that a task of the plan writes. Partial sums of the way back
+/// are not among them: they stay where they are.
 template <class Visit>
 void each_result(const Blocks& blocks, const Plan& plan, const Task& t, const Visit& visit) {
+  const bool forward = plan.direction == Direction::forward;
   auto part = [&](i32 k, i32 first, i32 end) {
     const Block& b = blocks.blocks[std::size_t(k)];
     if (first < std::min(end, b.width)) visit(b.column + i64(first), std::min(end, b.width) - first, false);
     const i32 below = std::max(first, b.width);
-    if (plan.direction == Direction::forward && below < end) visit(b.slot + below - b.width, end - below, true);
+    if (forward && below < end) visit(b.slot + below - b.width, end - below, true);
   };
+  if (t.kind == Task::Kind::strips && !forward) return;
   if (t.kind == Task::Kind::strips)
     part(t.block, t.first * blocks.blocks[std::size_t(t.block)].strip_rows,
          std::min(t.end * blocks.blocks[std::size_t(t.block)].strip_rows, blocks.blocks[std::size_t(t.block)].front));
@@ -184,7 +187,8 @@ class RealNumbers final : public Numbers {
     for (Memory& m : ranks_) {
       m.x.assign(std::size_t(blocks_.n * columns), unknown<V>());
       m.sums.assign(std::size_t(blocks_.slots * columns), unknown<V>());
-      m.vectors = {b, result_.data(), m.x.data(), m.sums.data(), columns, conjugate};
+      m.partials.assign(std::size_t(blocks_.partials * columns), unknown<V>());
+      m.vectors = {b, result_.data(), m.x.data(), m.sums.data(), m.partials.data(), columns, conjugate};
     }
   }
   void compute(i32 t) override {
@@ -203,7 +207,7 @@ class RealNumbers final : public Numbers {
 
  private:
   struct Memory {
-    std::vector<V> x, sums;
+    std::vector<V> x, sums, partials;
     SolveVectors<V> vectors;
   };
   const Blocks& blocks_;

@@ -17,7 +17,14 @@ enum class Direction {
   backward,  // L^T x = b, or L^H x = b: from the root to the leaves
 };
 
-/// Rows of a block's product, columns of its transposed one, or all of several subtrees that have the same parent.
+/// Of a large block or of several small subtrees that have the same parent. A task's kind says together with the plan's
+/// direction what it computes:
+/// - strips, forward: rows of a block's product;
+/// - strips, backward: the partial sum over one of its parts (Blocks::parts), which only its columns' tasks read, all of them
+/// on
+///   the same rank. It needs x of the parts' rows, and nothing of those of the block itself;
+/// - columns, backward: x of columns, from the partial sums and the near strips' rows (Blocks::near);
+/// - subtrees: all of them, in either direction.
 struct Task {
   enum class Kind : i32 { strips, columns, subtrees };
   Kind kind = Kind::subtrees;
@@ -65,7 +72,7 @@ inline constexpr int most_ranks = 32;
 /// slots, up to a logarithm. Throws bad_argument for options out of range.
 Plan make_plan(const Blocks& blocks, Direction direction, i64 value_bytes, const PlanOptions& options = {});
 
-/// Values that a task reads; of columns about.
+/// Values that a task reads.
 i64 values_of(const Blocks& blocks, const Task& task);
 
 /// Throws Error with one sentence if the plan could hang or compute with what is not there: a need that does not come before

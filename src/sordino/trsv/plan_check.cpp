@@ -20,7 +20,7 @@ class Checker {
       if (plan_.direction == Direction::forward)
         check_sums(t);
       else
-        check_columns(t);
+        check_rows(t);
     }
   }
 
@@ -55,13 +55,17 @@ class Checker {
   void check_parts(i32 t) const {
     const Task& task = this->task(t);
     const bool forward = plan_.direction == Direction::forward;
-    if (task.kind == (forward ? Task::Kind::columns : Task::Kind::strips)) refuse(t, "is one of the other direction");
+    if (task.kind == Task::Kind::columns && forward) refuse(t, "is one of the other direction");
     if (task.block < 0 || task.block >= blocks_.count()) refuse(t, "has a block that is not there");
     const Block& b = block(task.block);
     const i32 parts = task.kind == Task::Kind::strips    ? b.strips()
                       : task.kind == Task::Kind::columns ? b.width
                                                          : task.block + 1;
     if (task.first < 0 || task.first >= task.end || task.end > parts) refuse(t, "has parts that are not there");
+    if (task.kind == Task::Kind::strips && !forward) {
+      const i32 part = part_of(blocks_, task.block, task.first);
+      if (part < 0 || blocks_.parts[std::size_t(part)].end != task.end) refuse(t, "has strips that are no part of their block");
+    }
     if (task.kind != Task::Kind::subtrees) return;
     for (i32 k = task.first; k < task.end; k++)  // whole: what is below a block is there, too
       if (blocks_.first[std::size_t(k)] < task.first) refuse(t, "has a part of a subtree");
@@ -86,18 +90,32 @@ class Checker {
   void find_writers() {
     of_column_.assign(std::size_t(blocks_.n), -1);
     of_slot_.assign(std::size_t(blocks_.slots), -1);
+    of_part_.assign(blocks_.parts.size(), -1);
     const bool forward = plan_.direction == Direction::forward;
     for (i32 t = 0; t < plan_.count(); t++)
       each_part(task(t), [&](i32 k, i32 first, i32 end) {
-        const Block& b = block(k);
         if (plan_.owner[std::size_t(k)] != task(t).rank) refuse(t, "has a block whose values another rank has");
-        for (i32 i = first; i < std::min(end, b.width); i++) write(of_column_, b.column + i, t);
-        for (i32 i = std::max(first, b.width); forward && i < end; i++) write(of_slot_, b.slot + i - b.width, t);
+        if (forward) return write_rows(t, k, first, end);
+        if (task(t).kind != Task::Kind::columns) write_parts(t, k);
+        if (task(t).kind != Task::Kind::strips)
+          for (i32 j = first; j < end; j++) write(of_column_, block(k).column + j, t);
       });
     if (std::count(of_column_.begin(), of_column_.end(), -1) > 0)
       throw Error(Errc::bad_argument, "no task of the plan computes some columns");
     if (forward && std::count(of_slot_.begin(), of_slot_.end(), -1) > 0)
       throw Error(Errc::bad_argument, "no task of the plan computes some sums");
+    if (!forward && std::count(of_part_.begin(), of_part_.end(), -1) > 0)
+      throw Error(Errc::bad_argument, "no task of the plan computes some partial sums");
+  }
+  void write_rows(i32 t, i32 k, i32 first, i32 end) {
+    const Block& b = block(k);
+    for (i32 i = first; i < std::min(end, b.width); i++) write(of_column_, b.column + i, t);
+    for (i32 i = std::max(first, b.width); i < end; i++) write(of_slot_, b.slot + i - b.width, t);
+  }
+  void write_parts(i32 t, i32 k) {
+    const bool one = task(t).kind == Task::Kind::strips;
+    const i32 first = one ? part_of(blocks_, k, task(t).first) : blocks_.part_begin[std::size_t(k)];
+    for (i32 part = first; part < (one ? first + 1 : blocks_.part_begin[std::size_t(k) + 1]); part++) write(of_part_, part, t);
   }
 
   bool waits_for(i32 t, i32 writer) const {
@@ -129,15 +147,21 @@ class Checker {
     });
   }
 
-  /// Rows below are columns of ancestors: it waits for each one's task, or for all of its parent's, on the same rank, which
-  /// have waited for it.
-  void check_columns(i32 t) const {
+  /// Rows below are columns of ancestors: it waits for each one's task. For subtrees all tasks of their parent's columns, on
+  /// the same rank, will do: those have all partial sums and near rows of a front that has these rows.
+  void check_rows(i32 t) const {
     each_part(task(t), [&](i32 k, i32, i32) {
-      const i32 above = blocks_.parent[std::size_t(k)];
-      if (above == no_parent) return;
-      const bool by_parent = waits_for_all_of(t, above);
       const Block& b = block(k);
-      for (i32 i = b.width; i < b.front; i++) {
+      const Task& task = this->task(t);
+      if (task.kind == Task::Kind::columns)
+        for (i32 part = blocks_.part_begin[std::size_t(k)]; part < blocks_.part_begin[std::size_t(k) + 1]; part++)
+          check_read(t, of_part_[std::size_t(part)]);
+      const StripRange strips = task.kind == Task::Kind::strips    ? StripRange{task.first, task.end}
+                                : task.kind == Task::Kind::columns ? blocks_.near[std::size_t(k)]
+                                                                   : StripRange{0, b.strips()};
+      const i32 above = blocks_.parent[std::size_t(k)];
+      const bool by_parent = task.kind == Task::Kind::subtrees && above != no_parent && waits_for_all_of(t, above);
+      for (i32 i = std::max(strips.first * b.strip_rows, b.width); i < std::min(strips.end * b.strip_rows, b.front); i++) {
         const i32 writer = of_column_[std::size_t(blocks_.rows[std::size_t(b.rows + i)])];
         if (!by_parent) check_read(t, writer);
         check_reach(t, writer);
@@ -155,7 +179,7 @@ class Checker {
 
   const Blocks& blocks_;
   const Plan& plan_;
-  std::vector<i32> of_column_, of_slot_;  // tasks
+  std::vector<i32> of_column_, of_slot_, of_part_;  // tasks
 };
 
 }  // namespace

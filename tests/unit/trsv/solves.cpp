@@ -83,7 +83,9 @@ void check_solves(const Columns& c, fresh::Random& random) {
   const bool unit = random.chance(0.3);
   const std::vector<V> values = triangles::values_of<V>(c, random);
   const TriangleView<V> L{c.pattern(), values.data(), unit};
-  const Factor<V> factor(L, {.width = i32(random.whole(1, 40)), .threads = 2});
+  const Factor<V> factor(L, {.width = i32(random.whole(1, 40)),
+                             .threads = 2,
+                             .part_values = random.chance(0.8) ? random.whole(1, 500) : most_of_strip});
   const i64 columns = random.whole(1, 5);
   const std::vector<V> b = triangles::vector_of<V>(c.n * columns, random);
   for (How how : {How::plain, How::transposed, How::adjoint}) {

@@ -5,11 +5,17 @@
 
 namespace sordino::trsv {
 
-/// Two pieces, one behind the other. Addresses and sizes are multiples of 16.
+/// Pieces of `bytes`, `step` bytes apart, of which the last one has `last_bytes`; then another one. They come to lie one behind
+/// the other. Addresses and sizes are multiples of 16.
 struct Pieces {
   char* to;
-  const void *first, *second;
-  i32 first_bytes, second_bytes;
+  const char* from;
+  i32 count, bytes, step, last_bytes;
+  const void* beside;
+  i32 bytes_beside;
+
+  __device__ i32 bytes_of(i32 k) const { return k + 1 < count ? bytes : last_bytes; }
+  __device__ i32 bytes_of_all() const { return (count - 1) * bytes + last_bytes; }
 };
 
 /// In shared memory. One copy at a time; `uses` of each worker counts those that were waited for.
@@ -25,10 +31,11 @@ class CopyAhead {
   /// One thread.
   __device__ void start([[maybe_unused]] const Pieces& p) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address()), "r"(p.first_bytes + p.second_bytes)
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address()),
+                 "r"(p.bytes_of_all() + p.bytes_beside)
                  : "memory");
-    copy(p.to, p.first, p.first_bytes);
-    if (p.second_bytes > 0) copy(p.to + p.first_bytes, p.second, p.second_bytes);
+    for (i32 k = 0; k < p.count; k++) copy(p.to + k * p.bytes, p.from + i64(k) * p.step, p.bytes_of(k));
+    if (p.bytes_beside > 0) copy(p.to + p.bytes_of_all(), p.beside, p.bytes_beside);
 #endif
   }
   /// All workers.
@@ -43,11 +50,8 @@ class CopyAhead {
                    : "memory");
 #else
     meet_workers();  // nobody needs what was there
-    for (i32 at = 16 * i32(threadIdx.x); at < p.first_bytes + p.second_bytes; at += 16 * worker_threads) {
-      const char* const from = at < p.first_bytes ? static_cast<const char*>(p.first) + at
-                                                  : static_cast<const char*>(p.second) + (at - p.first_bytes);
-      *reinterpret_cast<int4*>(p.to + at) = *reinterpret_cast<const int4*>(from);
-    }
+    for (i32 k = 0; k < p.count; k++) copy(p.to + k * p.bytes, p.from + i64(k) * p.step, p.bytes_of(k));
+    copy(p.to + p.bytes_of_all(), p.beside, p.bytes_beside);
     meet_workers();
 #endif
   }
@@ -64,6 +68,11 @@ class CopyAhead {
             u32(__cvta_generic_to_shared(to))),
         "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(address()), "l"(policy)
         : "memory");
+  }
+#else
+  __device__ static void copy(char* to, const void* from, i32 bytes) {
+    for (i32 at = 16 * i32(threadIdx.x); at < bytes; at += 16 * worker_threads)
+      *reinterpret_cast<int4*>(to + at) = *reinterpret_cast<const int4*>(static_cast<const char*>(from) + at);
   }
 #endif
   u64 barrier_;

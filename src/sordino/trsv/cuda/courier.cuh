@@ -14,14 +14,17 @@ struct Courier {
   /// workers have lost a wait.
   __device__ bool serve() const {
     fetch(0);
-    let_come(0);
+    let_come(0, 0);
     come<Meeting::task_known>();
     for (int slot = 0; desk.ticket[slot] < u32(w.s.count); slot ^= 1) {
       fetch(slot ^ 1);
       come<Meeting::task_known>();
-      wait_for<Meeting::values_used>();
-      if (desk.ends) return false;
-      let_come(slot ^ 1);
+      const int rounds = desk.task[slot].rounds;
+      for (int round = 1; round <= rounds; round++) {
+        wait_for<Meeting::values_used>();
+        if (desk.ends) return false;
+        round < rounds ? let_come(slot, round) : let_come(slot ^ 1, 0);
+      }
       wait_for<Meeting::task_done>();
       if constexpr (tells) tell(desk.task[slot]);
     }
@@ -35,14 +38,17 @@ struct Courier {
     if (w.lane() == 0) ticket = atomicAdd(w.s.tickets, 1u) - w.pass.first_ticket;
     ticket = __shfl_sync(~0u, ticket, 0);
     if (w.lane() == 0) desk.ticket[slot] = ticket;
-    if (ticket < u32(w.s.count) && w.lane() < int(sizeof(QueuedTask) / sizeof(u32)))
-      reinterpret_cast<u32*>(&desk.task[slot])[w.lane()] = reinterpret_cast<const u32*>(w.s.tasks + ticket)[w.lane()];
+    constexpr int words = sizeof(QueuedTask) / sizeof(u32);
+#pragma unroll
+    for (int k = 0; k < words; k += 32)
+      if (ticket < u32(w.s.count) && k + w.lane() < words)
+        reinterpret_cast<u32*>(&desk.task[slot])[k + w.lane()] = reinterpret_cast<const u32*>(w.s.tasks + ticket)[k + w.lane()];
     __syncwarp();
   }
 
-  __device__ void let_come(int slot) const {
+  __device__ void let_come(int slot, int round) const {
     const QueuedTask& t = desk.task[slot];
-    if (w.lane() == 0 && desk.ticket[slot] < u32(w.s.count) && t.value_bytes > 0) desk.copy.start(w.pieces_of(t));
+    if (w.lane() == 0 && desk.ticket[slot] < u32(w.s.count) && t.value_bytes > 0) desk.copy.start(w.pieces_of(t, round));
   }
 
   /// What the workers have written is there for whoever sees the flags.

@@ -56,11 +56,12 @@ struct GpuSolve<V>::State {
     ended = team.array<u32>(ranks);
     channel = team.signals("tasks of a triangular solve").channel;
     tables.resize(std::size_t(ranks)), b.resize(std::size_t(ranks)), result.resize(std::size_t(ranks)),
-        ordered.resize(std::size_t(ranks)), launched.resize(std::size_t(ranks));
+        ordered.resize(std::size_t(ranks)), partials.resize(std::size_t(ranks)), launched.resize(std::size_t(ranks));
     for (int r = 0; r < ranks; r++) {
       const cuda::OnDevice on(team.device(r));
       tables[std::size_t(r)] = std::make_unique<RankTables<V>>(blocks, (forward ? forward : backward)->owner, r);
       ordered[std::size_t(r)] = OnGpu<V>(blocks.n * columns);
+      if (backward) partials[std::size_t(r)] = OnGpu<V>(tables[std::size_t(r)]->partials() * columns);
       for (const Plan* plan : plans)
         if (plan) tables[std::size_t(r)]->add(blocks, *plan);
     }
@@ -90,7 +91,7 @@ struct GpuSolve<V>::State {
   /// How the kernel is launched for passes of so many columns, with as many blocks as there is room for; without shared memory
   /// where a block has too little for that.
   cuda::Grid grid(int rank, Direction direction, int columns) const {
-    const i64 shared = solve_shared<V>(direction, tables[std::size_t(rank)]->queue(direction).shape, columns);
+    const i64 shared = solve_shared<V>(tables[std::size_t(rank)]->queue(direction).shape, columns);
     const void* kernel = reinterpret_cast<const void*>(solve_kernel<V>(direction, columns));
     int at_once = 0, multiprocessors = 0;
     if (shared > most_shared(rank)) return {.shared = 0};
@@ -142,7 +143,7 @@ struct GpuSolve<V>::State {
       const int some = columns_of_pass(columns - first, most_columns[d]);
       SolveTables<V> t = tables[r]->tables(direction);
       t.times = times.empty() ? nullptr : times[r].data();
-      t.x = x, t.sums = sums, t.flags = flags[d], t.ended = ended, t.channel = channel;
+      t.x = x, t.sums = sums, t.partials = partials[r].data(), t.flags = flags[d], t.ended = ended, t.channel = channel;
       const cuda::Grid& g = launched[r].grids[d][std::countr_zero(unsigned(some))];
       if (direction == Direction::forward) empty_sums(rank, some);
       rank.launch({.blocks = int((blocks.n + 255) / 256), .threads = 256}, gather_kernel<V>(some), b[r].data() + first, columns,
@@ -212,6 +213,7 @@ struct GpuSolve<V>::State {
   std::vector<std::unique_ptr<RankTables<V>>> tables;
   std::vector<OnGpu<V>> b, result;      // [n][columns], as the caller has them
   std::vector<OnGpu<V>> ordered;        // [n][most columns of a pass] b in the order of the blocks
+  std::vector<OnGpu<V>> partials;       // [own partial sums][most columns of a pass]
   std::vector<OnGpu<TaskTimes>> times;  // of a solve that is traced
 };
 
@@ -334,7 +336,8 @@ template <class V>
 GpuMemory GpuSolve<V>::memory(int rank) const {
   const std::size_t r = std::size_t(rank);
   return {state_->tables[r]->value_bytes(), state_->tables[r]->table_bytes(),
-          state_->window_bytes() + state_->b[r].bytes() + state_->result[r].bytes() + state_->ordered[r].bytes()};
+          state_->window_bytes() + state_->b[r].bytes() + state_->result[r].bytes() + state_->ordered[r].bytes() +
+              state_->partials[r].bytes()};
 }
 
 template <class V>

@@ -103,6 +103,13 @@ struct RowWords {
   }
 };
 
+/// A row of numbers that are known to be there.
+template <class V, int K>
+__device__ __forceinline__ void load_row(const V* from, V (&to)[K]) {
+  RowWords<V, K> row;
+  row.load(true, from);
+  memcpy(to, row.words, sizeof to);
+}
 template <class V, int K>
 __device__ __forceinline__ void store_row(V* to, const V (&row)[K]) {
   constexpr int count = RowWords<V, K>::count;

@@ -48,9 +48,18 @@ struct Worker {
 
   // --- tasks --------------------------------------------------------------------------------------------------------------
 
-  /// What comes to a block ahead of the time of its task.
-  __device__ Pieces pieces_of(const QueuedTask& t) const {
-    return {memory, s.values + t.values, s.programs + t.program, t.value_bytes, t.program_bytes};
+  /// What comes to a block ahead of the time of its task, or of a round of it.
+  __device__ Pieces pieces_of(const QueuedTask& t, int round = 0) const {
+    const char* const from = reinterpret_cast<const char*>(s.values + t.values) + i64(round) * t.piece_step;
+    const i32 before = t.rounds > 1 ? round : t.pieces - 1;
+    return {memory,
+            from,
+            t.rounds > 1 ? 1 : t.pieces,
+            t.piece_bytes,
+            t.piece_step,
+            min(t.piece_bytes, t.value_bytes - before * t.piece_bytes),
+            s.programs + t.program,
+            t.program_bytes};
   }
 
   __device__ const i32* program_of(const QueuedTask& t) const { return reinterpret_cast<const i32*>(memory + t.value_bytes); }
