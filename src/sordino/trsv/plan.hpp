@@ -17,12 +17,13 @@ enum class Direction {
   backward,  // L^T x = b, or L^H x = b: from the root to the leaves
 };
 
-/// Rows of a block's product, columns of its transposed one, or all of several subtrees that have the same parent.
+/// Rows of a block's product, columns of its transposed one, or all of several subtrees that have the same parent. Or, of a
+/// triangle that has no blocks, rows in the order of their levels (level_plan.hpp).
 struct Task {
-  enum class Kind : i32 { strips, columns, subtrees };
+  enum class Kind : i32 { strips, columns, subtrees, rows };
   Kind kind = Kind::subtrees;
   i32 block = 0;           // of the strips or columns; of subtrees the last block
-  i32 first = 0, end = 0;  // strips, columns, or blocks
+  i32 first = 0, end = 0;  // strips, columns, blocks, or places of rows
   i32 rank = 0;
 };
 
@@ -72,5 +73,8 @@ i64 values_of(const Blocks& blocks, const Task& task);
 /// its task, a number without one writer, or one that is read by a task that does not wait for its writer or by a rank that it
 /// does not reach. Cost: slots, and needs times a logarithm.
 void check_plan(const Blocks& blocks, const Plan& plan);
+/// The part of it that any plan has: each task stands in its rank's queue, once and in order, and needs only tasks with smaller
+/// numbers that reach its rank. Cost: tasks and needs.
+void check_queues(const Plan& plan);
 
 }  // namespace sordino::trsv
