@@ -67,7 +67,7 @@ std::unique_ptr<TriangularRunner<V>> on_host(const trsv::Factor<V>& factor, cons
 template <class V>
 std::unique_ptr<TriangularRunner<V>> on_host(const trsv::LevelFactor<V>& factor, const trsv::Plan& plan,
                                              const TriangularOptions& options) {
-  return std::make_unique<HostRunner<V, trsv::LevelHostSolve<V>>>(factor, plan, options, 2 * factor.rows(plan.direction).n);
+  return std::make_unique<HostRunner<V, trsv::LevelHostSolve<V>>>(factor, plan, options, factor.rows(plan.direction).n);
 }
 
 template <class V, class F>

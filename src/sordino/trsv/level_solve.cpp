@@ -2,16 +2,16 @@
 
 #include <algorithm>
 
+#include "sordino/base/parallel.hpp"
 #include "sordino/base/range.hpp"
 
 namespace sordino::trsv {
 namespace {
 
-/// x in the order of the levels, b and the result in the triangle's; [n][columns] each.
+/// x in the order of the levels, b in the triangle's; [n][columns] each.
 template <class V>
 struct LevelVectors {
   const V* b = nullptr;
-  V* result = nullptr;
   V* x = nullptr;
   i64 columns = 1;
 };
@@ -46,11 +46,13 @@ void substitute(const LevelFactor<V>& factor, const Task& t, Direction direction
   const LevelRows& rows = factor.rows(direction);
   const V *const values = factor.values(direction), *const pivots = factor.pivots(direction);
   for (i64 k = t.first; k < t.end; k++) {
+    constexpr i64 ahead = 24;  // rows; theirs of b are far from each other
+    if (k + ahead < rows.n) __builtin_prefetch(v.b + rows.order[std::size_t(k + ahead)] * v.columns);
     const i64 begin = rows.begin[std::size_t(k)], row = rows.order[std::size_t(k)];
     const V pivot = entry<conjugated>(pivots[k]);
     for (i64 r = 0; r < v.columns; r++) {
       const V sum = sum_of_row<conjugated>(values + begin, rows.columns.data() + begin, rows.count(k), v.x, v.columns, r);
-      v.result[row * v.columns + r] = v.x[k * v.columns + r] = (v.b[row * v.columns + r] - sum) * pivot;
+      v.x[k * v.columns + r] = (v.b[row * v.columns + r] - sum) * pivot;
     }
   }
 }
@@ -58,6 +60,12 @@ void substitute(const LevelFactor<V>& factor, const Task& t, Direction direction
 template <class V>
 void substitute(const LevelFactor<V>& factor, const Task& t, Direction direction, bool conjugate, const LevelVectors<V>& v) {
   conjugate ? substitute<true>(factor, t, direction, v) : substitute<false>(factor, t, direction, v);
+}
+
+/// x in the triangle's order, of places first, ..., end - 1.
+template <class V>
+void put_in_order(const LevelRows& rows, const V* from, i64 first, i64 end, i64 columns, V* x) {
+  for (i64 k = first; k < end; k++) std::copy_n(from + k * columns, columns, x + rows.order[std::size_t(k)] * columns);
 }
 
 template <class V>
@@ -69,8 +77,7 @@ class LevelTasks final : public ModelledTasks {
         columns_(columns),
         conjugate_(conjugate),
         b_(b),
-        result_(std::size_t(factor.rows(plan.direction).n * columns)),
-        x_(std::size_t(plan.ranks), std::vector<V>(result_.size(), unknown<V>())) {}
+        x_(std::size_t(plan.ranks), std::vector<V>(std::size_t(factor.rows(plan.direction).n * columns), unknown<V>())) {}
 
   i64 bytes(i32 t) const override {
     const Task& task = plan_.tasks[std::size_t(t)];
@@ -84,7 +91,7 @@ class LevelTasks final : public ModelledTasks {
   void compute(i32 t) override {
     const Task& task = plan_.tasks[std::size_t(t)];
     substitute(factor_, task, plan_.direction, conjugate_,
-               {.b = b_, .result = result_.data(), .x = x_[std::size_t(task.rank)].data(), .columns = columns_});
+               {.b = b_, .x = x_[std::size_t(task.rank)].data(), .columns = columns_});
   }
   void deliver(i32 t, i32 rank) override {
     const Task& task = plan_.tasks[std::size_t(t)];
@@ -92,7 +99,11 @@ class LevelTasks final : public ModelledTasks {
     std::copy(from.begin() + task.first * columns_, from.begin() + task.end * columns_,
               x_[std::size_t(rank)].begin() + task.first * columns_);
   }
-  const std::vector<V>& result() const { return result_; }
+  /// Each row as its rank has computed it.
+  void collect(V* x) const {
+    for (const Task& t : plan_.tasks)
+      put_in_order(factor_.rows(plan_.direction), x_[std::size_t(t.rank)].data(), t.first, t.end, columns_, x);
+  }
 
  private:
   const LevelFactor<V>& factor_;
@@ -100,7 +111,6 @@ class LevelTasks final : public ModelledTasks {
   i64 columns_;
   bool conjugate_;
   const V* b_;
-  std::vector<V> result_;
   std::vector<std::vector<V>> x_;  // [ranks] of each one's memory
 };
 
@@ -113,15 +123,16 @@ LevelHostSolve<V>::LevelHostSolve(const LevelFactor<V>& factor, const Plan& plan
 template <class V>
 void LevelHostSolve<V>::solve(const V* b, V* x, i64 columns, bool conjugate) {
   Range range("sordino: triangular solve by levels");
-  const std::size_t rows = std::size_t(factor_.rows(plan_.direction).n * columns);
-  x_.resize(std::max(x_.size(), rows));
-  result_.resize(std::max(result_.size(), rows));
-  const LevelVectors<V> vectors{.b = b, .result = result_.data(), .x = x_.data(), .columns = columns};
+  const LevelRows& rows = factor_.rows(plan_.direction);
+  x_.resize(std::max(x_.size(), std::size_t(rows.n * columns)));
+  const LevelVectors<V> vectors{.b = b, .x = x_.data(), .columns = columns};
   workers_.run([&](i32 t, int) {
     if (before_task) before_task(t);
     substitute(factor_, plan_.tasks[std::size_t(t)], plan_.direction, conjugate, vectors);
   });
-  std::copy_n(result_.data(), rows, x);
+  for_parts(
+      0, rows.n, [&](i64 first, i64 end) { put_in_order(rows, x_.data(), first, end, columns, x); }, 1 << 15,
+      workers_.threads());
 }
 
 template <class V>
@@ -129,7 +140,7 @@ ModelReport model_solve(const LevelFactor<V>& factor, const Plan& plan, const Ma
                         const V* b, V* x, i64 columns, bool conjugate) {
   LevelTasks<V> tasks(factor, plan, b, columns, conjugate);
   const ModelReport report = model_solve(plan, tasks, machine, options);
-  std::copy(tasks.result().begin(), tasks.result().end(), x);
+  tasks.collect(x);
   return report;
 }
 

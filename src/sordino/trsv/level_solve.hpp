@@ -8,7 +8,7 @@
 
 namespace sordino::trsv {
 
-/// Threads and vectors for substitutions with one factor, one after the other. Memory: two numbers for each row and right-hand
+/// Threads and vectors for substitutions with one factor, one after the other. Memory: a number for each row and right-hand
 /// side; none is allocated after the first solve with the most right-hand sides.
 template <class V>
 class LevelHostSolve {
@@ -26,7 +26,7 @@ class LevelHostSolve {
  private:
   const LevelFactor<V>& factor_;
   const Plan& plan_;
-  std::vector<V> x_, result_;
+  std::vector<V> x_;
   HostWorkers workers_;
 };
 
