@@ -298,11 +298,11 @@ class FactorizedTriangle:
     def statistics(self) -> dict[str, Any]:
         """Of structure, memory and time.
 
-        ``n``, ``entries`` (as given), ``by_rows`` (whether it is kept so, not by supernodes), ``stored_entries`` (with the
-        zeros that make supernodes wider), ``stored_bytes`` (of their values), ``memory_bytes`` (of all that is kept, but
-        the triangle as it was given), ``blocks`` (0 by rows), ``longest_chain`` (blocks, or rows, that wait for one
-        another), ``forward_tasks`` and ``backward_tasks`` (0 until such a
-        solve is planned), ``ranks``, ``threads``, ``setup_seconds`` (of the last update, after one), ``plan_seconds``,
+        ``n``, ``entries`` (as given), ``by_rows`` (whether it is kept so, and not by supernodes), ``stored_entries``
+        (with the zeros that make supernodes wider), ``stored_bytes`` (of their values), ``memory_bytes`` (of all that
+        is kept, but the triangle as it was given), ``blocks`` (0 by rows), ``longest_chain`` (blocks, or rows, that
+        wait for one another), ``forward_tasks`` and ``backward_tasks`` (0 until such a solve is planned), ``ranks``,
+        ``threads``, ``setup_seconds`` (of the last update, after one), ``plan_seconds``,
         ``modelled_seconds`` (of the last solve, by engine model).
         """
         found: dict[str, Any] = self._native.statistics()

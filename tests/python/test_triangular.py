@@ -251,7 +251,7 @@ def test_statistics_say_what_is_stored_and_what_it_took():
 
 
 def ilu0(A):
-    """The factors of A = L U + R that drop all fill: IKJ, row by row (Saad, Iterative Methods, 2003, algorithm 10.4)."""
+    """The factors of A = L U + R that drop all fill, row by row (Saad, Iterative Methods, 2003, algorithm 10.4)."""
     A = sp.csr_array(A, copy=True)
     rows = [dict(zip(A[[i]].indices, A[[i]].data, strict=True)) for i in range(A.shape[0])]
     for row, entries in enumerate(rows):
