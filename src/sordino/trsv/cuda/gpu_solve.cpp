@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <mutex>
 #include <string>
 
 #include "sordino/base/range.hpp"
 #include "sordino/runtime/cuda/team.hpp"
+#include "sordino/trsv/cuda/passes.hpp"
 #include "sordino/trsv/cuda/rank_tables.hpp"
 #include "sordino/trsv/cuda/solve_kernel.hpp"
 
@@ -15,26 +15,7 @@ namespace {
 
 using cuda::call;
 
-/// Kernels that wait for other GPUs must be there together: solves of a process take turns.
-std::mutex& turn() {
-  static std::mutex mutex;
-  return mutex;
-}
-
 constexpr int static_shared = 4 << 10;  // bytes that the kernel has beside its dynamic memory, at the most
-
-/// Of the columns that are left.
-int columns_of_pass(i64 left, int most) {
-  int columns = 1;
-  while (2 * columns <= std::min<i64>(left, most)) columns *= 2;
-  return columns;
-}
-
-void validate(const GpuOptions& o) {
-  const int c = o.most_columns;
-  if (c < 1 || c > most_columns_of_pass || (c & (c - 1)) != 0)
-    bad_argument("a pass of a triangular solve has 1, 2, 4 or 8 columns, and " + std::to_string(c) + " were asked for");
-}
 
 }  // namespace
 
@@ -181,12 +162,7 @@ struct GpuSolve<V>::State {
     l.empty_for[l.half] = columns;
   }
 
-  u32 passes(Direction direction, i64 columns) const {
-    u32 count = 0;
-    const int most = most_columns[std::size_t(direction)];
-    for (i64 first = 0; first < columns; count++) first += columns_of_pass(columns - first, most);
-    return count;
-  }
+  u32 passes(Direction direction, i64 columns) const { return passes_of(columns, most_columns[std::size_t(direction)]); }
 
   void put(cuda::TeamRank& rank, const V* from, i64 columns) {
     call("cudaMemcpyAsync", cudaMemcpyAsync(b[std::size_t(rank.id())].data(), from, std::size_t(blocks.n * columns) * sizeof(V),
@@ -250,7 +226,7 @@ void GpuSolve<V>::update(const Factor<V>& factor) {
 template <class V>
 void GpuSolve<V>::solve(Direction direction, const V* b, V* x, i64 columns, bool conjugate) {
   Range range("sordino: triangular solve on GPUs");
-  const std::lock_guard lock(turn());
+  const std::lock_guard lock(turn_on_gpus());
   State& s = *state_;
   const Plan& plan = s.plan(direction);
   s.reserve(columns);
@@ -278,37 +254,18 @@ void GpuSolve<V>::solve(Direction direction, const V* b, V* x, i64 columns, bool
 
 template <class V>
 std::vector<double> GpuSolve<V>::time(Direction direction, const V* b, i64 columns, int repeats) {
-  const std::lock_guard lock(turn());
+  const std::lock_guard lock(turn_on_gpus());
   State& s = *state_;
   s.plan(direction);
   s.reserve(columns);
-  std::vector<std::vector<double>> seconds(std::size_t(s.ranks));
   const u32 passes = s.passes(direction, columns);
-  for (int k = 0; k < repeats; k++) {
-    s.team.run([&](cuda::TeamRank& rank) {
-      s.load(rank, direction);
-      s.put(rank, b, columns);
-      cudaEvent_t begin, end;
-      call("cudaEventCreate", cudaEventCreate(&begin));
-      call("cudaEventCreate", cudaEventCreate(&end));
-      rank.wait();
-      rank.barrier();
-      call("cudaEventRecord", cudaEventRecord(begin, rank.stream()));
-      s.start(rank, direction, columns, false);
-      call("cudaEventRecord", cudaEventRecord(end, rank.stream()));
-      rank.wait();
-      float milliseconds = 0;
-      call("cudaEventElapsedTime", cudaEventElapsedTime(&milliseconds, begin, end));
-      seconds[std::size_t(rank.id())].push_back(1e-3 * milliseconds);
-      call("cudaEventDestroy", cudaEventDestroy(begin));
-      call("cudaEventDestroy", cudaEventDestroy(end));
-    });
-    s.epochs += passes;
-  }
-  std::vector<double> slowest = seconds[0];
-  for (const auto& of_rank : seconds)
-    for (std::size_t k = 0; k < slowest.size(); k++) slowest[k] = std::max(slowest[k], of_rank[k]);
-  return slowest;
+  const auto prepare = [&](cuda::TeamRank& rank) {
+    s.load(rank, direction);
+    s.put(rank, b, columns);
+  };
+  return seconds_on_gpus(
+      s.team, repeats, prepare, [&](cuda::TeamRank& rank) { s.start(rank, direction, columns, false); },
+      [&] { s.epochs += passes; });
 }
 
 template <class V>

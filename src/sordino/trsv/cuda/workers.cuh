@@ -6,6 +6,7 @@
 #include "sordino/runtime/cuda/team.cuh"
 #include "sordino/trsv/cuda/copy_ahead.cuh"
 #include "sordino/trsv/cuda/meetings.cuh"
+#include "sordino/trsv/cuda/passes.cuh"
 #include "sordino/trsv/cuda/solve_memory.cuh"
 #include "sordino/trsv/cuda/solve_tables.hpp"
 #include "sordino/trsv/cuda/subtree_program.hpp"
@@ -140,26 +141,5 @@ struct Worker {
       return a;
   }
 };
-
-/// All threads: whether what goes on may go on: on all ranks the pass before has ended, so nobody still reads what is written
-/// now.
-template <class V>
-__device__ bool wait_for_last_pass(const cuda::DeviceTeam& team, const SolveTables<V>& s, u32 epoch) {
-  bool lost = false;
-  if (team.ranks > 1 && threadIdx.x < u32(team.ranks))
-    lost = !cuda::wait_flag(team, team.mine(s.ended) + threadIdx.x, epoch - 1, s.channel, i32(threadIdx.x));
-  return !__syncthreads_or(lost);
-}
-
-/// All threads, at the end: the last block tells all ranks.
-template <class V>
-__device__ void end_pass(const cuda::DeviceTeam& team, const SolveTables<V>& s, u32 epoch) {
-  __shared__ bool is_last;
-  if (team.ranks == 1) return;
-  __syncthreads();
-  if (threadIdx.x == 0) is_last = cuda::is_last_block(s.leaving, gridDim.x);
-  __syncthreads();
-  if (is_last && threadIdx.x < u32(team.ranks)) cuda::raise(team.at(i32(threadIdx.x), s.ended) + team.rank, epoch);
-}
 
 }  // namespace sordino::trsv
