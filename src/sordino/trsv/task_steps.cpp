@@ -1,5 +1,7 @@
 #include "sordino/trsv/task_steps.hpp"
 
+#include "sordino/base/error.hpp"
+
 namespace sordino::trsv {
 namespace {
 
