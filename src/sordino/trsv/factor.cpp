@@ -39,15 +39,6 @@ void validate_column(const TriangleView<V>& L, i64 j, std::vector<i32>& seen) {
   if (!has_pivot) bad_argument("the pivot of row " + std::to_string(j) + " is missing, so it is zero");
 }
 
-/// A number that no other pattern is likely to have.
-u64 print_of(const LowerPattern& p) {
-  u64 print = u64(p.n);
-  auto take = [&](u64 word) { print = (print ^ word) * 0x9e3779b97f4a7c15u, print ^= print >> 29; };
-  for (i64 j = 0; j <= p.n; j++) take(u64(p.begin[j]));
-  for (i64 k = 0; k < p.begin[p.n]; k++) take(u64(p.rows[k]));
-  return print;
-}
-
 /// to[i] += from[i] * a
 template <class V>
 void add(V a, const V* from, V* to, i64 count) {
@@ -88,6 +79,14 @@ void validate(const TriangleView<V>& L) {
   if (L.pattern.n < 1) bad_argument("the triangle has no rows");
   std::vector<i32> seen(std::size_t(L.pattern.n), -1);
   for (i64 j = 0; j < L.pattern.n; j++) validate_column(L, j, seen);
+}
+
+u64 print_of(const LowerPattern& p) {
+  u64 print = u64(p.n);
+  auto take = [&](u64 word) { print = (print ^ word) * 0x9e3779b97f4a7c15u, print ^= print >> 29; };
+  for (i64 j = 0; j <= p.n; j++) take(u64(p.begin[j]));
+  for (i64 k = 0; k < p.begin[p.n]; k++) take(u64(p.rows[k]));
+  return print;
 }
 
 /// What a thread needs to fill blocks one after the other.

@@ -21,6 +21,9 @@ struct TriangleView {
 template <class V>
 void validate(const TriangleView<V>& L);
 
+/// A number that no other pattern is likely to have.
+u64 print_of(const LowerPattern& pattern);
+
 struct FactorOptions {
   Amalgamation merging = {};
   i32 width = 256;                  // most columns of a block, whose triangle is inverted

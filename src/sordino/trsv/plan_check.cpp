@@ -9,6 +9,17 @@
 namespace sordino::trsv {
 namespace {
 
+[[noreturn]] void refuse(i32 t, const std::string& what) {
+  throw Error(Errc::bad_argument, "task " + std::to_string(t) + " of the plan " + what);
+}
+
+/// That what task `writer` computes gets to where task t is.
+void check_reach(const Plan& plan, i32 t, i32 writer) {
+  const i32 rank = plan.tasks[std::size_t(t)].rank;
+  if (plan.tasks[std::size_t(writer)].rank != rank && !(plan.readers[std::size_t(writer)] >> rank & 1))
+    refuse(t, "reads on rank " + std::to_string(rank) + " what task " + std::to_string(writer) + " does not send there");
+}
+
 class Checker {
  public:
   Checker(const Blocks& blocks, const Plan& plan) : blocks_(blocks), plan_(plan) {}
@@ -25,36 +36,19 @@ class Checker {
   }
 
  private:
-  [[noreturn]] void refuse(i32 t, const std::string& what) const {
-    throw Error(Errc::bad_argument, "task " + std::to_string(t) + " of the plan " + what);
-  }
   const Task& task(i32 t) const { return plan_.tasks[std::size_t(t)]; }
   const Block& block(i32 k) const { return blocks_.blocks[std::size_t(k)]; }
 
   void check_order() const {
     for (i32 t = 0; t < plan_.count(); t++) check_parts(t);
-    std::vector<char> queued(plan_.tasks.size(), 0);
-    for (std::size_t r = 0; r < plan_.queues.size(); r++) {
-      i32 before = -1;
-      for (i32 t : plan_.queues[r]) {
-        if (t <= before || task(t).rank != i32(r) || queued[std::size_t(t)]++) refuse(t, "stands wrongly in its rank's queue");
-        before = t;
-      }
-    }
-    for (i32 t = 0; t < plan_.count(); t++) {
-      if (!queued[std::size_t(t)]) refuse(t, "stands in no queue");
-      for (i64 e = plan_.need_begin[std::size_t(t)]; e < plan_.need_begin[std::size_t(t) + 1]; e++) {
-        const i32 need = plan_.needs[std::size_t(e)];
-        if (need < 0 || need >= t) refuse(t, "needs one that comes later");
-        check_reach(t, need);
-      }
-    }
+    check_queues(plan_);
   }
 
   /// That it is of a kind that its direction has, and of parts that there are.
   void check_parts(i32 t) const {
     const Task& task = this->task(t);
     const bool forward = plan_.direction == Direction::forward;
+    if (task.kind == Task::Kind::rows) refuse(t, "is one of rows, and blocks have none");
     if (task.kind == Task::Kind::columns && forward) refuse(t, "is one of the other direction");
     if (task.block < 0 || task.block >= blocks_.count()) refuse(t, "has a block that is not there");
     const Block& b = block(task.block);
@@ -128,11 +122,7 @@ class Checker {
     if (!waits_for(t, writer)) refuse(t, "reads what task " + std::to_string(writer) + " computes, and does not wait for it");
     check_reach(t, writer);
   }
-  void check_reach(i32 t, i32 writer) const {
-    const i32 rank = task(t).rank;
-    if (task(writer).rank != rank && !(plan_.readers[std::size_t(writer)] >> rank & 1))
-      refuse(t, "reads on rank " + std::to_string(rank) + " what task " + std::to_string(writer) + " does not send there");
-  }
+  void check_reach(i32 t, i32 writer) const { trsv::check_reach(plan_, t, writer); }
 
   void check_sums(i32 t) const {
     each_part(task(t), [&](i32 k, i32 first, i32 end) {
@@ -183,6 +173,26 @@ class Checker {
 };
 
 }  // namespace
+
+void check_queues(const Plan& plan) {
+  std::vector<char> queued(plan.tasks.size(), 0);
+  for (std::size_t r = 0; r < plan.queues.size(); r++) {
+    i32 before = -1;
+    for (i32 t : plan.queues[r]) {
+      if (t <= before || t >= plan.count() || plan.tasks[std::size_t(t)].rank != i32(r) || queued[std::size_t(t)]++)
+        refuse(t, "stands wrongly in its rank's queue");
+      before = t;
+    }
+  }
+  for (i32 t = 0; t < plan.count(); t++) {
+    if (!queued[std::size_t(t)]) refuse(t, "stands in no queue");
+    for (i64 e = plan.need_begin[std::size_t(t)]; e < plan.need_begin[std::size_t(t) + 1]; e++) {
+      const i32 need = plan.needs[std::size_t(e)];
+      if (need < 0 || need >= t) refuse(t, "needs one that comes later");
+      check_reach(plan, t, need);
+    }
+  }
+}
 
 void check_plan(const Blocks& blocks, const Plan& plan) { Checker(blocks, plan).check(); }
 

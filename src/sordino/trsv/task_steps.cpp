@@ -1,5 +1,7 @@
 #include "sordino/trsv/task_steps.hpp"
 
+#include "sordino/base/error.hpp"
+
 namespace sordino::trsv {
 namespace {
 
@@ -38,6 +40,7 @@ void TaskSteps<V>::compute(const Task& t, Direction direction, const SolveVector
       return is_forward ? forward(blocks[std::size_t(t.block)], t.first, t.end, v)
                         : sum_part(t.block, part_of(blocks_, t.block, t.first), v);
     case Task::Kind::columns: return close(t.block, t.first, t.end, v);
+    case Task::Kind::rows: bad_argument("a triangle that has blocks has no task of rows");
     case Task::Kind::subtrees: break;
   }
   if (is_forward)

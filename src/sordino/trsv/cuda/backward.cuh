@@ -352,14 +352,18 @@ __device__ bool back_subtrees(const Worker<V, K>& w, int slot, AheadBack& a, u32
   return true;
 }
 
-/// Workers: the next task. False if the wait is lost.
+/// Workers: the task in `slot`. False if the wait is lost; then, too, nothing is on its way to the block.
 template <class V, int K>
 __device__ bool carry_back(const Worker<V, K>& w, int slot, AheadBack& a, u32& uses, u64& began) {
-  switch (w.desk.task[slot].kind) {
-    case Task::Kind::strips: return sum_part(w, slot, a, uses, began);
-    case Task::Kind::columns: return close_columns(w, slot, a, uses, began);
-    default: return back_subtrees(w, slot, a, uses, began);
+  const QueuedTask& t = w.desk.task[slot];
+  bool done = false;
+  switch (t.kind) {
+    case Task::Kind::strips: done = sum_part(w, slot, a, uses, began); break;
+    case Task::Kind::columns: done = close_columns(w, slot, a, uses, began); break;
+    default: done = back_subtrees(w, slot, a, uses, began);
   }
+  if (!done && t.value_bytes > 0) w.desk.copy.wait(w.pieces_of(t), uses);
+  return done;
 }
 
 }  // namespace sordino::trsv

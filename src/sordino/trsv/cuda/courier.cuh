@@ -4,7 +4,8 @@
 
 namespace sordino::trsv {
 
-template <class V, int K>
+/// `tells`: others wait for flags. Where numbers say themselves that they are there, nobody does.
+template <class V, int K, bool tells>
 struct Courier {
   const Worker<V, K>& w;
   Desk& desk = w.desk;
@@ -21,11 +22,11 @@ struct Courier {
       const int rounds = desk.task[slot].rounds;
       for (int round = 1; round <= rounds; round++) {
         wait_for<Meeting::values_used>();
-        if (desk.lost) return false;
+        if (desk.ends) return false;
         round < rounds ? let_come(slot, round) : let_come(slot ^ 1, 0);
       }
       wait_for<Meeting::task_done>();
-      tell(desk.task[slot]);
+      if constexpr (tells) tell(desk.task[slot]);
     }
     return true;
   }
@@ -54,13 +55,9 @@ struct Courier {
   __device__ void tell(const QueuedTask& t) const {
     const bool own = w.lane() == w.team.rank;
     if (own || (w.lane() < w.team.ranks && (t.readers >> w.lane() & 1))) {
-      if (t.readers != 0)
-        cuda::fence_system();
-      else
-        cuda::fence_device();
+      t.readers != 0 ? cuda::fence_system() : cuda::fence_device();
       cuda::store_relaxed(w.team.at(w.lane(), w.s.flags) + t.id, cuda::flag_word(w.pass.epoch, false));
     }
-    if (own && w.s.times) w.s.times[t.id].ended = w.clock();
     __syncwarp();
   }
 };

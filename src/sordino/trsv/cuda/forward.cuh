@@ -28,7 +28,6 @@ struct Ahead {
   ColumnAhead<V, K> columns[columns_of_thread];
   RowSources below[rows_of_thread];
   i32 result[rows_of_thread];  // rows of the caller's
-  i32 need;
 };
 
 template <class V, int K>
@@ -43,7 +42,6 @@ template <class V, int K>
 __device__ __forceinline__ void look_ahead(const Worker<V, K>& w, int slot, Ahead<V, K>& a) {
   if (w.desk.ticket[slot] >= u32(w.s.count)) return;
   const QueuedTask& t = w.desk.task[slot];
-  a.need = w.first_need(t);
   if (t.kind != Task::Kind::strips) return;
   const Block& b = t.block;
   const i32 first_row = t.first * b.strip_rows, end = min(t.end * b.strip_rows, b.front);
@@ -58,32 +56,71 @@ __device__ __forceinline__ void look_ahead(const Worker<V, K>& w, int slot, Ahea
     }
 }
 
-/// Workers: the operand of a task's product, and the sums that its rows below have so far. All loads are on their way before
-/// one is waited for.
+/// Rows of a front whose sums a thread fetches at once.
+template <class V, int K>
+inline constexpr int rows_fetched_at_once = sizeof(V) * K <= 8 ? columns_of_thread + rows_of_thread : 1;
+
+/// One thread: the sums of rows of a front; nothing for rows that are not `wanted`.
+template <class V, int K, int N>
+__device__ __forceinline__ void gather(const Worker<V, K>& w, const RowSources (&from)[N], const bool (&wanted)[N],
+                                       V (&sums)[N][K]) {
+  constexpr int at_once = N % rows_fetched_at_once<V, K> == 0 ? rows_fetched_at_once<V, K> : 1;
+#pragma unroll
+  for (int first = 0; first < N; first += at_once) {
+    i32 slots[2 * at_once];
+    RowWords<V, K> found[2 * at_once];
+#pragma unroll
+    for (int n = 0; n < at_once; n++) {
+      const RowSources& of = from[first + n];
+      slots[2 * n] = wanted[first + n] && of.count > 0 ? of.first : -1;
+      slots[2 * n + 1] = wanted[first + n] && of.count > 1 ? of.second : -1;
+    }
+    w.await_sums(slots, found);
+#pragma unroll
+    for (int n = 0; n < at_once; n++) {
+#pragma unroll
+      for (int r = 0; r < K; r++) sums[first + n][r] = V{};
+      found[2 * n].add_to(sums[first + n]);
+      found[2 * n + 1].add_to(sums[first + n]);
+      if (wanted[first + n]) w.add_more_sources(from[first + n], sums[first + n]);
+    }
+  }
+}
+
+/// Workers: the operand of a task's product, and the sums that its rows below have so far.
 template <class V, int K>
 __device__ __forceinline__ void gather_sums(const Worker<V, K>& w, const Block& b, i32 first_row, i32 end, const Ahead<V, K>& a,
                                             V (&of_rows)[rows_of_thread][K]) {
-  V of_columns[columns_of_thread][K] = {};
+  constexpr int C = columns_of_thread, R = rows_of_thread;
+  RowSources from[C + R];
+  bool wanted[C + R];
+  V sums[C + R][K];
 #pragma unroll
-  for (int q = 0; q < columns_of_thread; q++)
-    if (w.thread() + q * worker_threads < b.width) w.add_sources(a.columns[q].sources, of_columns[q]);
+  for (int q = 0; q < C; q++) from[q] = a.columns[q].sources, wanted[q] = w.thread() + q * worker_threads < b.width;
 #pragma unroll
-  for (int q = 0; q < rows_of_thread; q++)
-    if (const i32 i = first_row + w.thread() + q * worker_threads; i < end && i >= b.width)
-      w.add_sources(a.below[q], of_rows[q]);
-  auto store = [&](i32 j, const V(&of_b)[K], const V(&sum)[K]) {
+  for (int q = 0; q < R; q++) {
+    const i32 i = first_row + w.thread() + q * worker_threads;
+    from[C + q] = a.below[q], wanted[C + q] = i < end && i >= b.width;
+  }
+  gather(w, from, wanted, sums);
 #pragma unroll
-    for (int r = 0; r < K; r++) w.operands()[j * K + r] = of_b[r] - sum[r];
-  };
+  for (int q = 0; q < C; q++)
 #pragma unroll
-  for (int q = 0; q < columns_of_thread; q++)
-    if (const i32 j = w.thread() + q * worker_threads; j < b.width) store(j, a.columns[q].b, of_columns[q]);
-  for (i32 j = w.thread() + columns_of_thread * worker_threads; j < b.width; j += worker_threads) {
+    for (int r = 0; r < K; r++)
+      if (wanted[q]) w.operands()[(w.thread() + q * worker_threads) * K + r] = a.columns[q].b[r] - sums[q][r];
+#pragma unroll
+  for (int q = 0; q < R; q++)
+#pragma unroll
+    for (int r = 0; r < K; r++) of_rows[q][r] = sums[C + q][r];
+  for (i32 j = w.thread() + C * worker_threads; j < b.width; j += worker_threads) {  // of a wider block
     ColumnAhead<V, K> column;
-    V sum[K] = {};
     look_at_column(w, b, j, column);
-    w.add_sources(column.sources, sum);
-    store(j, column.b, sum);
+    const RowSources of_column[1] = {column.sources};
+    const bool always[1] = {true};
+    V sum[1][K];
+    gather(w, of_column, always, sum);
+#pragma unroll
+    for (int r = 0; r < K; r++) w.operands()[j * K + r] = column.b[r] - sum[0][r];
   }
 }
 
@@ -151,41 +188,46 @@ __device__ __forceinline__ void multiply_strips(const Worker<V, K>& w, const Que
     multiply_by_lanes(w, t);
 }
 
-/// Workers: false if the wait is lost. `a` is of this task, and then of the next one.
+/// What a thread has of a task's rows between product and store.
 template <class V, int K>
-__device__ bool forward_strips(const Worker<V, K>& w, int slot, Ahead<V, K>& a, u32& uses, u64& began) {
-  const QueuedTask& t = w.desk.task[slot];
-  const Block& b = t.block;
-  const i32 first_row = t.first * b.strip_rows, end = min(t.end * b.strip_rows, b.front);
-  if (!w.wait_for_needs(t, a.need)) return false;
-  began = w.clock();
-  V sums[rows_of_thread][K] = {};
-  gather_sums(w, b, first_row, end, a, sums);
+struct RowsInHand {
+  V sums[rows_of_thread][K];
   i32 result[rows_of_thread];
+};
+
+/// Workers: a task's product.
+template <class V, int K>
+__device__ __forceinline__ void multiply(const Worker<V, K>& w, const QueuedTask& t, const Ahead<V, K>& a, u32& uses,
+                                         u64& began, RowsInHand<V, K>& rows) {
+  const Block& b = t.block;
+  gather_sums(w, b, t.first * b.strip_rows, min(t.end * b.strip_rows, b.front), a, rows.sums);
 #pragma unroll
-  for (int q = 0; q < rows_of_thread; q++) result[q] = a.result[q];
+  for (int q = 0; q < rows_of_thread; q++) rows.result[q] = a.result[q];
   meet_workers();
+  began = w.clock();
   w.desk.copy.wait(w.pieces_of(t), uses);
   multiply_strips(w, t);
   meet_workers();
-  come<Meeting::values_used>();
-  wait_for<Meeting::task_known>();
-  look_ahead(w, slot ^ 1, a);
+}
+
+/// Workers: results, and sums for rows below.
+template <class V, int K>
+__device__ __forceinline__ void store(const Worker<V, K>& w, const QueuedTask& t, RowsInHand<V, K>& rows) {
+  const Block& b = t.block;
+  const i32 first_row = t.first * b.strip_rows, end = min(t.end * b.strip_rows, b.front);
 #pragma unroll
   for (int q = 0; q < rows_of_thread; q++) {
     const i32 i = first_row + w.thread() + q * worker_threads;
     if (i >= end) continue;
     const V* const product = w.products() + i64(i - first_row) * K;
     if (i < b.width) {
-      w.store_result(result[q], product);
+      w.store_result(rows.result[q], product);
     } else {
 #pragma unroll
-      for (int r = 0; r < K; r++) sums[q][r] = sums[q][r] + product[r];
-      w.store_sums(b.slot + i - b.width, sums[q], t.readers);
+      for (int r = 0; r < K; r++) rows.sums[q][r] = rows.sums[q][r] + product[r];
+      w.store_sums(b.slot + i - b.width, rows.sums[q], t.readers);
     }
   }
-  come<Meeting::task_done>();
-  return true;
 }
 
 // --- subtrees --------------------------------------------------------------------------------------------------------------
@@ -260,8 +302,7 @@ __device__ void store_subtrees(const Worker<V, K>& w, const QueuedTask& t, const
 
 /// Workers: each warp takes the next small block and waits for its children, which come before it and do not wait for it.
 template <class V, int K>
-__device__ void forward_subtrees(const Worker<V, K>& w, int slot, Ahead<V, K>& a, u32& uses) {
-  const QueuedTask& t = w.desk.task[slot];
+__device__ __forceinline__ void multiply_subtrees(const Worker<V, K>& w, const QueuedTask& t, u32& uses) {
   const i32 count = t.end - t.first;
 #pragma unroll 4
   for (i32 j = w.thread(); j < t.columns; j += worker_threads)
@@ -269,7 +310,7 @@ __device__ void forward_subtrees(const Worker<V, K>& w, int slot, Ahead<V, K>& a
     for (int r = 0; r < K; r++) w.operands()[j * K + r] = w.b(t.block.column + j, r);
   w.desk.copy.wait(w.pieces_of(t), uses);
   const V* const values = reinterpret_cast<const V*>(w.memory);
-  const i32* const program = reinterpret_cast<const i32*>(w.memory + t.value_bytes);
+  const i32* const program = w.program_of(t);
   const SmallBlock* const blocks = reinterpret_cast<const SmallBlock*>(program);
   for (i32 k = w.thread(); k < count; k += worker_threads) w.desk.waits_for[k] = blocks[k].children;
   if (w.thread() == 0) w.desk.taken = 0;
@@ -289,11 +330,32 @@ __device__ void forward_subtrees(const Worker<V, K>& w, int slot, Ahead<V, K>& a
     if (w.lane() == 0 && b.parent >= 0) atomicSub(&w.desk.waits_for[b.parent], 1);
   }
   meet_workers();
+}
+
+/// Workers: the task in `slot`; false if a wait was lost. `a` is of this task, and then of the next one. Values are told to be
+/// used as soon as they are, and what is not waited for is looked at before results are stored.
+template <class V, int K>
+__device__ __forceinline__ bool carry_forward(const Worker<V, K>& w, int slot, Ahead<V, K>& a, u32& uses, u64& began) {
+  const QueuedTask& t = w.desk.task[slot];
+  const bool is_strips = t.kind == Task::Kind::strips;
+  RowsInHand<V, K> rows;
+  if (is_strips) {
+    multiply(w, t, a, uses, began, rows);
+    if (w.desk.lost) return false;
+    come<Meeting::values_used>();
+  } else {
+    multiply_subtrees(w, t, uses);
+  }
   wait_for<Meeting::task_known>();
   look_ahead(w, slot ^ 1, a);
-  store_subtrees(w, t, blocks);
-  come<Meeting::values_used>();
+  if (is_strips) {
+    store(w, t, rows);
+  } else {
+    store_subtrees(w, t, reinterpret_cast<const SmallBlock*>(w.program_of(t)));
+    come<Meeting::values_used>();
+  }
   come<Meeting::task_done>();
+  return true;
 }
 
 }  // namespace sordino::trsv

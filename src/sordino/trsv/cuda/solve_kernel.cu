@@ -11,15 +11,7 @@
 namespace sordino::trsv {
 namespace {
 
-/// Workers: the next task. False if the wait is lost.
-template <class V, int K>
-__device__ bool carry_forward(const Worker<V, K>& w, int slot, Ahead<V, K>& a, u32& uses, u64& began) {
-  if (w.desk.task[slot].kind != Task::Kind::subtrees) return forward_strips(w, slot, a, uses, began);
-  forward_subtrees(w, slot, a, uses);
-  return true;
-}
-
-/// The workers' part: false if a wait is lost. Nothing is on its way to a block that ends.
+/// The workers' part: false if a wait is lost.
 template <class V, int K, Direction direction>
 __device__ bool work(const Worker<V, K>& w) {
   constexpr bool forward = direction == Direction::forward;
@@ -39,11 +31,11 @@ __device__ bool work(const Worker<V, K>& w) {
     else
       lost = !carry_back(w, slot, ahead, uses, began);
     if (lost) {
-      if (t.value_bytes > 0) desk.copy.wait(w.pieces_of(t), uses);
+      desk.ends = true;
       come<Meeting::values_used>();
       return false;
     }
-    if (w.s.times && w.thread() == 0) w.s.times[id].taken = taken, w.s.times[id].began = began;
+    if (w.s.times && w.thread() == 0) w.s.times[id] = {taken, began, w.clock()};
   }
   return true;
 }
@@ -59,9 +51,10 @@ carry_out(const __grid_constant__ cuda::DeviceTeam team, const __grid_constant__
   extern __shared__ __align__(128) char memory[];
   __shared__ Desk desk;
   const Worker<V, K> w{team, s, pass, desk, memory};
-  if (w.thread() == 0) desk.copy.begin(), desk.lost = false;
+  if (w.thread() == 0) desk.open();
   if (!wait_for_last_pass(team, s, pass.epoch)) return;
-  if (w.thread() < worker_threads ? work<V, K, direction>(w) : Courier<V, K>{w}.serve()) end_pass(team, s, pass.epoch);
+  using ItsCourier = Courier<V, K, direction == Direction::backward>;
+  if (w.thread() < worker_threads ? work<V, K, direction>(w) : ItsCourier{w}.serve()) end_pass(team, s, pass.epoch);
 }
 
 /// Columns of b in the order of the blocks, so that nobody looks up where they are.

@@ -4,9 +4,6 @@
 
 namespace sordino::trsv {
 
-/// How many columns of b a pass can have: 1, 2, 4 or 8.
-inline constexpr int most_columns_of_pass = 8;
-
 template <class V>
 using SolveKernel = void (*)(cuda::DeviceTeam, SolveTables<V>, SolvePass<V>);
 

@@ -55,7 +55,7 @@ struct SolveTables {
   i32 count = 0;                         // tasks
   i32 buffer_bytes = 0;                  // of the largest task's values and program
   i32 operands = 0;                      // SolveShape::operands
-  cuda::Symmetric<V> x = {}, sums = {};  // [n][columns], [slots][columns] of a pass
+  cuda::Symmetric<V> x = {}, sums = {};  // [n][K] of a pass; [slots][K] of this one, and of the next
   cuda::Symmetric<u32> flags = {};       // [tasks] the solve in which it was done last
   cuda::Symmetric<u32> ended = {};       // [ranks] the solve that a rank has ended
   i32 channel = 0;
@@ -68,7 +68,8 @@ struct SolvePass {
   const V* b = nullptr;  // [n][K] in the order of the blocks
   V* result = nullptr;   // the pass's first column; rows are `stride` apart
   i64 stride = 1;
-  u32 epoch = 0;  // counts passes
+  i64 sums = 0, next_sums = 0;  // where this pass's begin among all, and those of the next one
+  u32 epoch = 0;                // counts passes
   u32 first_ticket = 0;
   bool conjugate = false;
 };

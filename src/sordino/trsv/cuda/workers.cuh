@@ -6,6 +6,7 @@
 #include "sordino/runtime/cuda/team.cuh"
 #include "sordino/trsv/cuda/copy_ahead.cuh"
 #include "sordino/trsv/cuda/meetings.cuh"
+#include "sordino/trsv/cuda/passes.cuh"
 #include "sordino/trsv/cuda/solve_memory.cuh"
 #include "sordino/trsv/cuda/solve_tables.hpp"
 #include "sordino/trsv/cuda/subtree_program.hpp"
@@ -19,9 +20,17 @@ struct Desk {
   QueuedTask task[2];
   u32 ticket[2];
   CopyAhead copy;
-  volatile bool lost;                // a wait was in vain: the block ends
+  volatile bool lost;                // a wait was in vain:
+  volatile bool ends;                //   the block ends
   i32 taken;                         // small blocks
   i32 waits_for[most_small_blocks];  // of a small block: how many others it still waits for
+
+  /// One thread, before all threads meet.
+  __device__ void open() {
+    copy.begin();
+    lost = false;
+    ends = false;
+  }
 };
 
 template <class V, int K>
@@ -54,6 +63,8 @@ struct Worker {
             t.program_bytes};
   }
 
+  __device__ const i32* program_of(const QueuedTask& t) const { return reinterpret_cast<const i32*>(memory + t.value_bytes); }
+
   /// Of the needs of a task, this thread's first one.
   __device__ i32 first_need(const QueuedTask& t) const { return thread() < t.needs ? s.needs[t.need + thread()] : -1; }
 
@@ -78,31 +89,49 @@ struct Worker {
   /// Of a column in the order of the blocks.
   __device__ V b(i32 column, int r) const { return pass.b[i64(column) * K + r]; }
 
-  /// Sums of all slots that a row's front adds up. The first two are on their way at once.
-  __device__ void add_sources(const RowSources& from, V (&to)[K]) const {
-    V first[K] = {}, second[K] = {};
-    if (from.count > 0) load_sums(from.first, first);
-    if (from.count > 1) load_sums(from.second, second);
+  /// One thread: sums that others have stored, or will store, of N slots; none where it is < 0. All that are not there yet are
+  /// looked for at once, again and again. A wait in vain is told of on the desk.
+  template <int N>
+  __device__ __forceinline__ void await_sums(const i32 (&slots)[N], RowWords<V, K> (&found)[N]) const {
+    const V* const all = team.mine(s.sums) + pass.sums;
+    u32 left = 0;
 #pragma unroll
-    for (int r = 0; r < K; r++) to[r] = to[r] + first[r] + second[r];
+    for (int n = 0; n < N; n++) left |= u32(slots[n] >= 0) << n;
+    if (left == 0) return;
+    const bool came = cuda::spin(team, cuda::Wait::halo, s.channel, team.rank, 0, [&](u32&) {
+#pragma unroll
+      for (int n = 0; n < N; n++) found[n].load(left >> n & 1, all + i64(slots[n]) * K);
+#pragma unroll
+      for (int n = 0; n < N; n++)
+        if (found[n].is_there()) left &= ~(1u << n);
+      return left == 0;
+    });
+    if (!came) desk.lost = true;
+  }
+
+  /// Of one thread: the sums that a row of a front adds up, but the first two.
+  __device__ void add_more_sources(const RowSources& from, V (&to)[K]) const {
     for (i32 e = 2; e < from.count; e++) {
-      load_sums(s.sources[from.more + e - 2], first);
-#pragma unroll
-      for (int r = 0; r < K; r++) to[r] = to[r] + first[r];
+      const i32 slot[1] = {s.sources[from.more + e - 2]};
+      RowWords<V, K> found[1];
+      await_sums(slot, found);
+      found[0].add_to(to);
     }
   }
-  __device__ void load_sums(i32 slot, V (&to)[K]) const { load_row<V, K>(team.mine(s.sums) + i64(slot) * K, to); }
 
   __device__ void store_result(i32 row, const V* x) const {
 #pragma unroll
     for (int r = 0; r < K; r++) pass.result[i64(row) * pass.stride + r] = x[r];
   }
 
-  /// Here, and where the parent is.
+  /// Here, and where the parent is; the next pass finds their places empty.
   __device__ void store_sums(i64 slot, const V (&sums)[K], u32 readers) const {
-    store_row<V, K>(team.mine(s.sums) + slot * K, sums);
-    for (u32 left = readers; left != 0; left &= left - 1)
-      store_row<V, K>(team.at(__ffs(int(left)) - 1, s.sums) + slot * K, sums);
+    auto store = [&](V* all) {
+      store_row<V, K>(all + pass.sums + slot * K, sums);
+      empty_row<V, K>(all + pass.next_sums + slot * K);
+    };
+    store(team.mine(s.sums));
+    for (u32 left = readers; left != 0; left &= left - 1) store(team.at(__ffs(int(left)) - 1, s.sums));
   }
 
   __device__ V factor_entry(V a) const {
@@ -112,26 +141,5 @@ struct Worker {
       return a;
   }
 };
-
-/// All threads: whether what goes on may go on: on all ranks the pass before has ended, so nobody still reads what is written
-/// now.
-template <class V>
-__device__ bool wait_for_last_pass(const cuda::DeviceTeam& team, const SolveTables<V>& s, u32 epoch) {
-  bool lost = false;
-  if (team.ranks > 1 && threadIdx.x < u32(team.ranks))
-    lost = !cuda::wait_flag(team, team.mine(s.ended) + threadIdx.x, epoch - 1, s.channel, i32(threadIdx.x));
-  return !__syncthreads_or(lost);
-}
-
-/// All threads, at the end: the last block tells all ranks.
-template <class V>
-__device__ void end_pass(const cuda::DeviceTeam& team, const SolveTables<V>& s, u32 epoch) {
-  __shared__ bool is_last;
-  if (team.ranks == 1) return;
-  __syncthreads();
-  if (threadIdx.x == 0) is_last = cuda::is_last_block(s.leaving, gridDim.x);
-  __syncthreads();
-  if (is_last && threadIdx.x < u32(team.ranks)) cuda::raise(team.at(i32(threadIdx.x), s.ended) + team.rank, epoch);
-}
 
 }  // namespace sordino::trsv
