@@ -166,7 +166,7 @@ __device__ bool sum_part(const Worker<V, K>& w, int slot, AheadBack& a, u32& use
     const i32 end = min(strip + t.strips_of_round, t.end);
     multiply_part(w, t, shares, strip, end);
     strip = end;
-    come<Meeting::values_used>();
+    round + 1 < t.rounds ? wait_for<Meeting::values_used>() : come<Meeting::values_used>();
   }
   wait_for<Meeting::task_known>();
   look_ahead(w, slot ^ 1, a);
