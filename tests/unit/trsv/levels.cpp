@@ -189,9 +189,15 @@ TEST("the checker of plans of levels finds what is taken away of needs, readers,
   Plan bad = good;
   std::swap(bad.queues[0][0], bad.queues[0][1]);
   CHECK(is_refused(rows, bad));
-  LevelRows turned = rows;
-  std::swap(turned.columns[0], turned.columns[std::size_t(turned.entries()) - 1]);
-  CHECK(is_refused(turned, good));
+  bad = good;  // one need more, of a task that comes later
+  bad.needs.insert(bad.needs.begin() + bad.need_begin[1], 1);
+  for (std::size_t k = 1; k < bad.need_begin.size(); k++) bad.need_begin[k]++;
+  CHECK(is_refused(rows, bad));
+  const Plan one_task = make_level_plan(rows, {.task_entries = 1 << 20});
+  check_level_plan(rows, one_task);
+  LevelRows turned = rows;  // a row that needs itself, in a task that waits for none
+  turned.columns[0] = rows.level_begin[1];
+  CHECK(is_refused(turned, one_task));
 }
 
 TEST("who reads a row's x on another rank is known row by row") {

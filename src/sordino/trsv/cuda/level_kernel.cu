@@ -56,6 +56,7 @@ struct Substitution {
       for (int r = 0; r < K; r++) b[r] = pass.b[i64(row.row) * pass.stride + r];
     }
     const i32 count = is_long ? (row.count + 31 - lane()) / 32 : row.count;
+    const i32 places = is_long ? count : has_row ? slice.width : 0;  // loaded without waiting for the row's count
     const i64 begin = slice.entries + lane();
     i32 first = 0, have = 0;  // entries first, ..., first + ahead - 1 are looked at; `have` of them have been added
     i32 column[ahead];
@@ -63,7 +64,7 @@ struct Substitution {
     auto look = [&] {
 #pragma unroll
       for (int u = 0; u < ahead; u++)
-        if (first + u < count) {
+        if (first + u < places) {
           column[u] = s.columns[begin + i64(first + u) * stride];
           value[u] = entry(s.values[begin + i64(first + u) * stride]);
         }

@@ -10,7 +10,7 @@ LevelPart<V>::LevelPart(const LevelRows& rows, const Plan& plan, int rank) : dir
   for (i32 t : plan.queues[std::size_t(rank)])
     for (i32 place = plan.tasks[std::size_t(t)].first; place < plan.tasks[std::size_t(t)].end; place++)
       add(rows, place, readers[std::size_t(place)]);
-  slots_ += i64(width_) * (slices_.empty() ? 0 : slices_.back().rows);
+  close_slice();
   std::vector<i32> columns(std::size_t(slots_), 0);
   each_slot([&](i64 slot, i32 place, i32 e) {
     columns[std::size_t(slot)] = rows.columns[std::size_t(rows.begin[std::size_t(place)] + e)];
@@ -24,24 +24,34 @@ LevelPart<V>::LevelPart(const LevelRows& rows, const Plan& plan, int rank) : dir
   counters_.put(none, 0, 2);
 }
 
+template <class V>
+void LevelPart<V>::close_slice() {
+  if (!slices_.empty()) slots_ += i64(slices_.back().width) * slices_.back().rows;  // a long row has counted its own
+}
+
 /// A slice ends where a row would leave more places empty than it fills; a long row has one of its own.
 template <class V>
 void LevelPart<V>::add(const LevelRows& rows, i32 place, u32 readers) {
   constexpr i64 few = 64;
-  const i32 count = rows.count(place), width = std::max(width_, count);
+  const i32 count = rows.count(place);
   const bool is_long = count > long_row;
-  const bool fits = !slices_.empty() && !is_long && slices_.back().rows > 0 && slices_.back().rows < 32 &&
-                    i64(width) * (slices_.back().rows + 1) <= 2 * (in_slice_ + count) + few;
-  if (!fits) {
-    slots_ += i64(width_) * (slices_.empty() ? 0 : slices_.back().rows);
-    slices_.push_back({.entries = slots_, .first_row = i32(rows_.size()), .rows = 0});
-    width_ = 0, in_slice_ = 0;
-    if (is_long) slots_ += count;
+  auto fits = [&](const LevelSlice& s) {
+    return !is_long && s.rows > 0 && s.rows < 32 &&
+           std::max<i64>(s.width, count) * (s.rows + 1) <= 2 * (in_slice_ + count) + few;
+  };
+  if (slices_.empty() || !fits(slices_.back())) {
+    close_slice();
+    slices_.push_back({.entries = slots_, .first_row = i32(rows_.size()), .rows = 0, .width = 0});
+    in_slice_ = 0;
   }
   rows_.push_back({.row = rows.order[std::size_t(place)], .place = place, .count = count, .readers = readers});
-  if (is_long) return;
-  slices_.back().rows++;
-  width_ = std::max(width_, count);
+  if (is_long) {
+    slots_ += count;
+    return;
+  }
+  LevelSlice& s = slices_.back();
+  s.rows++;
+  s.width = std::max(s.width, std::int16_t(count));
   in_slice_ += count;
 }
 
@@ -49,9 +59,9 @@ template <class V>
 template <class Visit>
 void LevelPart<V>::each_slot(const Visit& visit) const {
   for (const LevelSlice& s : slices_)
-    for (i32 lane = 0; lane < std::max(s.rows, 1); lane++) {
+    for (i32 lane = 0; lane < std::max<i32>(s.rows, 1); lane++) {
       const LevelRow& row = rows_[std::size_t(s.first_row + lane)];
-      for (i32 e = 0; e < row.count; e++) visit(s.entries + i64(e) * std::max(s.rows, 1) + lane, row.place, e);
+      for (i32 e = 0; e < row.count; e++) visit(s.entries + i64(e) * std::max<i32>(s.rows, 1) + lane, row.place, e);
     }
 }
 

@@ -12,7 +12,8 @@ namespace sordino::trsv {
 struct alignas(16) LevelSlice {
   i64 entries = 0;
   i32 first_row = 0;
-  i32 rows = 0;  // 0: one long row
+  std::int16_t rows = 0;   // 0: one long row
+  std::int16_t width = 0;  // entries of the longest one; there are places for as many of each
 };
 
 struct alignas(16) LevelRow {
@@ -69,6 +70,7 @@ class LevelPart {
 
  private:
   void add(const LevelRows& rows, i32 place, u32 readers);
+  void close_slice();
   /// `visit(slot, place, entry of the place)`
   template <class Visit>
   void each_slot(const Visit& visit) const;
@@ -76,7 +78,6 @@ class LevelPart {
   Direction direction_;
   std::vector<LevelSlice> slices_;
   std::vector<LevelRow> rows_;
-  i32 width_ = 0;                 // of the last slice: entries of its longest row
   i64 in_slice_ = 0, slots_ = 0;  // entries of the last slice; places of all
   OnGpu<LevelSlice> slices_on_gpu_;
   OnGpu<LevelRow> rows_on_gpu_;
