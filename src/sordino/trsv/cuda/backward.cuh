@@ -99,6 +99,13 @@ struct Shares {
   __device__ bool busy() const { return share < shares; }
 };
 
+/// Workers that have lost a wait. Nothing may be on its way to a block that ends.
+template <class V, int K>
+__device__ __forceinline__ bool give_up(const Worker<V, K>& w, const QueuedTask& t, u32& uses) {
+  if (t.value_bytes > 0) w.desk.copy.wait(w.pieces_of(t), uses);
+  return false;
+}
+
 // --- parts -----------------------------------------------------------------------------------------------------------------
 
 /// Columns that a thread adds up at once.
@@ -155,7 +162,7 @@ template <class V, int K>
 __device__ bool sum_part(const Worker<V, K>& w, int slot, AheadBack& a, u32& uses, u64& began) {
   const QueuedTask& t = w.desk.task[slot];
   const Block& b = t.block;
-  if (!w.wait_for_needs(t, a.need)) return false;
+  if (!w.wait_for_needs(t, a.need)) return give_up(w, t, uses);
   began = w.clock();
   const Shares shares(w.thread(), b.width);
   gather_rows(w, t, a, [] {});
@@ -217,7 +224,7 @@ __device__ bool close_columns(const Worker<V, K>& w, int slot, AheadBack& a, u32
   const Block& b = t.block;
   const i32 columns = t.end - t.first;
   const Shares s(w.thread(), columns);
-  if (!w.wait_for_needs(t, a.need)) return false;
+  if (!w.wait_for_needs(t, a.need)) return give_up(w, t, uses);
   began = w.clock();
   V acc[2][K] = {};
   gather_rows(w, t, a, [&] {
@@ -312,7 +319,7 @@ template <class V, int K>
 __device__ bool back_subtrees(const Worker<V, K>& w, int slot, AheadBack& a, u32& uses, u64& began) {
   const QueuedTask& t = w.desk.task[slot];
   const i32 count = t.end - t.first;
-  if (!w.wait_for_needs(t, a.need)) return false;
+  if (!w.wait_for_needs(t, a.need)) return give_up(w, t, uses);
   began = w.clock();
   w.desk.copy.wait(w.pieces_of(t), uses);
   const V* const values = reinterpret_cast<const V*>(w.memory);

@@ -15,11 +15,12 @@ struct QueuedTask {
   i64 partial = 0;      // of a part, or of the first part of columns' block: SolveTables::partials[partial], ...
   i32 value_bytes = 0;  // of all rounds; 0: nothing comes
   i32 program_bytes = 0;
-  i32 rounds = 1;           // each of one piece, if they are several
-  i32 pieces = 1;           // of values
-  i32 piece_bytes = 0;      // of each but the last
-  i32 piece_step = 0;       // bytes from one to the next, where they come from
-  i32 strips_of_round = 0;  // of a part
+  i32 rounds = 1;            // each of one piece, if they are several
+  i32 pieces = 1;            // of values
+  i32 piece_bytes = 0;       // of each but the last
+  i32 piece_step = 0;        // bytes from one to the next, where they come from
+  i32 last_piece_ahead = 0;  // bytes by which the last one, of a shorter strip, begins sooner than that
+  i32 strips_of_round = 0;   // of a part
   Task::Kind kind = Task::Kind::strips;
   i32 first = 0, end = 0;   // strips, columns or blocks
   i32 id = 0;               // in the plan: of its flag

@@ -59,6 +59,7 @@ struct Worker {
             t.piece_bytes,
             t.piece_step,
             min(t.piece_bytes, t.value_bytes - before * t.piece_bytes),
+            t.last_piece_ahead,
             s.programs + t.program,
             t.program_bytes};
   }
