@@ -2,24 +2,18 @@
 
 #include <algorithm>
 #include <bit>
-#include <mutex>
 #include <string>
 
 #include "sordino/base/range.hpp"
 #include "sordino/runtime/cuda/team.hpp"
 #include "sordino/trsv/cuda/rank_tables.hpp"
 #include "sordino/trsv/cuda/solve_kernel.hpp"
+#include "sordino/trsv/cuda/turn.hpp"
 
 namespace sordino::trsv {
 namespace {
 
 using cuda::call;
-
-/// Kernels that wait for other GPUs must be there together: solves of a process take turns.
-std::mutex& turn() {
-  static std::mutex mutex;
-  return mutex;
-}
 
 constexpr int static_shared = 4 << 10;  // bytes that the kernel has beside its dynamic memory, at the most
 
@@ -217,7 +211,7 @@ void GpuSolve<V>::update(const Factor<V>& factor) {
 template <class V>
 void GpuSolve<V>::solve(Direction direction, const V* b, V* x, i64 columns, bool conjugate) {
   Range range("sordino: triangular solve on GPUs");
-  const std::lock_guard lock(turn());
+  const std::lock_guard lock(turn_of_solves());
   State& s = *state_;
   const Plan& plan = s.plan(direction);
   s.reserve(columns);
@@ -245,7 +239,7 @@ void GpuSolve<V>::solve(Direction direction, const V* b, V* x, i64 columns, bool
 
 template <class V>
 std::vector<double> GpuSolve<V>::time(Direction direction, const V* b, i64 columns, int repeats) {
-  const std::lock_guard lock(turn());
+  const std::lock_guard lock(turn_of_solves());
   State& s = *state_;
   s.plan(direction);
   s.reserve(columns);
