@@ -8,6 +8,16 @@
 namespace sordino::trsv {
 namespace {
 
+/// A slice as it is loaded, at once, while another one is computed: nobody looks inside before its time.
+using SliceWords = int4;
+static_assert(sizeof(SliceWords) == sizeof(LevelSlice));
+
+__device__ __forceinline__ LevelSlice slice_of(const SliceWords& words) {
+  LevelSlice slice;
+  memcpy(&slice, &words, sizeof(slice));
+  return slice;
+}
+
 /// A warp that takes slices of its rank's rows, one a lane, with K columns of b.
 template <class V, int K>
 struct Substitution {
@@ -56,7 +66,7 @@ struct Substitution {
       for (int r = 0; r < K; r++) b[r] = pass.b[i64(row.row) * pass.stride + r];
     }
     const i32 count = is_long ? (row.count + 31 - lane()) / 32 : row.count;
-    const i32 places = is_long ? count : has_row ? slice.width : 0;  // loaded without waiting for the row's count
+    const i32 places = has_row ? slice.width : 0;  // are loaded without waiting for the row's count
     const i64 begin = slice.entries + lane();
     i32 first = 0, have = 0;  // entries first, ..., first + ahead - 1 are looked at; `have` of them have been added
     i32 column[ahead];
@@ -117,8 +127,9 @@ struct Substitution {
   }
 };
 
-/// Warps take slices until there are none left. Whoever holds a ticket waits for rows of smaller ones only, which others hold,
-/// or have done, or of which one holds the next ticket while it still has a smaller one: so it does not matter in which order
+/// Warps take slices until there are none left, and each has two tickets for later ones in hand: when it comes to a slice, it
+/// knows already where that lies. Whoever holds a ticket waits for rows of smaller ones only. Of the slices that are not done
+/// the first one is always in work: a warp that holds its ticket has no smaller one left. So it does not matter in which order
 /// blocks begin, or whether all are there at once.
 template <class V, int K>
 __global__ void __launch_bounds__(level_threads) substitute(const __grid_constant__ cuda::DeviceTeam team,
@@ -126,12 +137,21 @@ __global__ void __launch_bounds__(level_threads) substitute(const __grid_constan
                                                             const __grid_constant__ LevelPass<V> pass) {
   if (!wait_for_last_pass(team, s, pass.epoch)) return;
   const Substitution<V, K> by{team, s, pass, team.mine(s.x[pass.epoch & 1])};
-  auto take = [&] { return by.lane() == 0 ? atomicAdd(s.tickets, 1u) - pass.first_ticket : 0; };
+  auto take = [&] { return by.lane() == 0 ? atomicAdd(s.tickets, 1u) : 0; };
+  auto known = [&](u32 taken) { return __shfl_sync(~0u, taken, 0) - pass.first_ticket; };
+  auto look_at = [&](u32 ticket) {
+    return ticket < u32(s.count) ? reinterpret_cast<const SliceWords*>(s.slices)[ticket] : SliceWords{};
+  };
+  const u32 first = take(), second = take();
+  u32 ticket = known(first), next = known(second);
+  SliceWords slice = look_at(ticket);
   bool lost = false;
-  for (u32 ticket = __shfl_sync(~0u, take(), 0); ticket < u32(s.count) && !lost;) {
-    const u32 next = take();  // known when it is needed
-    lost = !by.compute(s.slices[ticket]);
-    ticket = __shfl_sync(~0u, next, 0);
+  while (ticket < u32(s.count) && !lost) {
+    const u32 later = take();  // these two are on their way while the slice is computed
+    const SliceWords after = look_at(next);
+    lost = !by.compute(slice_of(slice));
+    ticket = next, slice = after;
+    next = known(later);
   }
   if (__syncthreads_or(lost)) return;
   forget(team.mine(s.x[(pass.epoch + 1) & 1]), pass.used);
