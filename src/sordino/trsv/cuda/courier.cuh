@@ -4,8 +4,7 @@
 
 namespace sordino::trsv {
 
-/// `fences`: flags say that what was written is there, not only that it is on its way.
-template <class V, int K, bool fences>
+template <class V, int K>
 struct Courier {
   const Worker<V, K>& w;
   Desk& desk = w.desk;
@@ -51,11 +50,10 @@ struct Courier {
     if (w.lane() == 0 && desk.ticket[slot] < u32(w.s.count) && t.value_bytes > 0) desk.copy.start(w.pieces_of(t, round));
   }
 
-  /// The workers have written all that others read.
+  /// The workers have written all that others read; it may still be on its way.
   __device__ void tell(const QueuedTask& t) const {
     const bool own = w.lane() == w.team.rank;
     if (own || (w.lane() < w.team.ranks && (t.readers >> w.lane() & 1))) {
-      if constexpr (fences) t.readers != 0 ? cuda::fence_system() : cuda::fence_device();
       cuda::store_relaxed(w.team.at(w.lane(), w.s.flags) + t.id, cuda::flag_word(w.pass.epoch, false));
     }
     __syncwarp();

@@ -130,28 +130,6 @@ __device__ __forceinline__ bool gather_sums(const Worker<V, K>& w, const Block& 
   return there;
 }
 
-/// Looks that a number may take to come after it was told of.
-inline constexpr i32 most_looks = 1 << 20;
-
-/// Workers: gather_sums() until all is there, or the desk says that a wait is lost. Mostly it is there at once; else flags are
-/// polled, which are few.
-template <class V, int K>
-__device__ __forceinline__ void await_sums(const Worker<V, K>& w, const QueuedTask& t, const Ahead<V, K>& a,
-                                           V (&of_rows)[rows_of_thread][K]) {
-  const Block& b = t.block;
-  const i32 first_row = t.first * b.strip_rows, end = min(t.end * b.strip_rows, b.front);
-#pragma unroll 1
-  for (i32 look = 0;; look++) {
-    const bool missing = !gather_sums(w, b, first_row, end, a, of_rows);
-    if (missing && look > most_looks) {
-      cuda::give_up(w.team, cuda::Wait::halo, w.s.channel, w.team.rank, cuda::flag_word(w.pass.epoch, false), 0);
-      w.desk.lost = true;
-    }
-    if (!meet_workers_any(missing && !w.desk.lost)) return;
-    w.wait_for_hints(t, a.need);
-  }
-}
-
 /// Sums over a strip's columns share, share + lanes, ... of two rows.
 template <class V, int K>
 __device__ __forceinline__ void multiply_pair(const V* values, const Strip& strip, int pair, const V* operand, int share,
@@ -357,7 +335,8 @@ __device__ __forceinline__ bool carry_forward(const Worker<V, K>& w, int slot, A
   const bool is_strips = t.kind == Task::Kind::strips;
   RowsInHand<V, K> rows;
   if (is_strips) {
-    await_sums(w, t, a, rows.sums);
+    const i32 first_row = t.first * t.block.strip_rows, end = min(t.end * t.block.strip_rows, t.block.front);
+    w.await_numbers(t, a.need, [&] { return gather_sums(w, t.block, first_row, end, a, rows.sums); });
     began = w.clock();
 #pragma unroll
     for (int q = 0; q < rows_of_thread; q++) rows.result[q] = a.result[q];

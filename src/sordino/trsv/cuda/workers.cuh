@@ -14,6 +14,7 @@
 namespace sordino::trsv {
 
 inline constexpr i32 most_small_blocks = 256;  // of subtrees that are one task
+inline constexpr i32 most_looks = 1 << 20;     // that a number may take to come after it was told of
 
 /// What all threads of a block share, beside its dynamic memory.
 struct Desk {
@@ -69,19 +70,6 @@ struct Worker {
   /// Of the needs of a task, this thread's first one.
   __device__ i32 first_need(const QueuedTask& t) const { return thread() < t.needs ? s.needs[t.need + thread()] : -1; }
 
-  /// All workers: false if the wait is lost, or another one was. `first`: first_need().
-  __device__ bool wait_for_needs(const QueuedTask& t, i32 first) const {
-    bool lost = false;
-    auto wait = [&](i32 need) {
-      lost = lost || !cuda::wait_flag(team, team.mine(s.flags) + need, pass.epoch, s.channel, team.rank);
-    };
-    if (first >= 0) wait(first);
-    for (i32 k = thread() + worker_threads; k < t.needs; k += worker_threads) wait(s.needs[t.need + k]);
-    if (lost) desk.lost = true;
-    meet_workers();
-    return !desk.lost;
-  }
-
   /// All workers: until the needs of a task are told of. What they have written may still be on its way. A wait in vain is told
   /// of on the desk. `first`: first_need().
   __device__ void wait_for_hints(const QueuedTask& t, i32 first) const {
@@ -97,6 +85,22 @@ struct Worker {
     for (i32 k = thread() + worker_threads; k < t.needs; k += worker_threads) wait(s.needs[t.need + k]);
     if (lost) desk.lost = true;
     meet_workers();
+  }
+
+  /// All workers: gather() until it finds all numbers there, or the desk says that a wait is lost. Mostly they are there at
+  /// once; else flags are polled, which are few. `first`: first_need().
+  template <class Gather>
+  __device__ __forceinline__ void await_numbers(const QueuedTask& t, i32 first, const Gather& gather) const {
+#pragma unroll 1
+    for (i32 look = 0;; look++) {
+      const bool missing = !gather();
+      if (missing && look > most_looks) {
+        cuda::give_up(team, cuda::Wait::halo, s.channel, team.rank, cuda::flag_word(pass.epoch, false), 0);
+        desk.lost = true;
+      }
+      if (!meet_workers_any(missing && !desk.lost)) return;
+      wait_for_hints(t, first);
+    }
   }
 
   /// One thread: what time it is, if anybody wants to know.
