@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from . import _options
-from ._device import handed, is_complex_array, is_on_gpu, taken
+from ._device import handed, is_complex_array, is_on_gpu, library_of, taken
 from ._native import core, translated
 from ._numbers import words
 from ._permutation import Permutation
@@ -127,14 +127,38 @@ class EngineProduct:
         self.n = len(order)
         self.engine: str = placed["engine"]
         self.ranks: int = self._native.ranks()
+        self._most: int = self._native.most_columns()
 
     def __call__(self, x: Any) -> Any:
-        """Of x, shape (n,) or (n, k), where x is. Columns are multiplied one after the other."""
+        """Of x, shape (n,) or (n, k), where x is: the matrix is read once for up to 8 columns.
+
+        Each column has the bits that it has alone. Memory for several: two copies of up to 8 of them, where x is.
+        """
         if is_complex_array(x) and self._dtype.kind == "f":
             return self(x.real) + 1j * self(x.imag)
         vectors = taken(x, self.n, "x", self._dtype.kind == "c")
-        places = vectors.places()
-        return vectors.joined([self._column(c, p) for c, p in zip(vectors.columns, places, strict=True)])
+        columns = vectors.columns
+        if len(columns) == 1 or self._most == 1:
+            places = vectors.places()
+            return vectors.joined([self._column(c, p) for c, p in zip(columns, places, strict=True)])
+        parts = []
+        for first in range(0, len(columns), self._most):
+            parts += self._some(columns[first : first + self._most])
+        return vectors.joined(parts)
+
+    def _some(self, columns: list[Any]) -> list[Any]:
+        """Of several vectors at once, which lie interleaved for that; columns of zeros make them 2, 4 or 8."""
+        width, on_cpu = 1 << (len(columns) - 1).bit_length(), isinstance(columns[0], np.ndarray)
+        shape, library = (self.n, width), library_of(columns[0])
+        with library.there():
+            x, y = (np.empty(shape, self._dtype) if on_cpu else library.empty(shape) for _ in "xy")
+            for k in range(width):
+                x[:, k] = self._permutation.into(columns[k]) if k < len(columns) else 0
+        flat = [words(rows.reshape(-1)) if on_cpu else rows.reshape(-1) for rows in (x, y)]
+        with translated():
+            self._native.multiply(*map(handed, flat), width)
+        y = self._permutation.back(y)
+        return [y[:, k] for k in range(len(columns))]
 
     def _column(self, x: Any, place: Any) -> Any:
         """Of one vector: into `place`, if it is on a GPU, and then into a copy in order."""
@@ -147,15 +171,16 @@ class EngineProduct:
         else:
             x, y = self._permutation.into(x), place
         with translated():
-            self._native.multiply(handed(x), handed(place))
+            self._native.multiply(handed(x), handed(place), 1)
         return self._permutation.back(y)
 
 
 class HMatrixProducts(TakesGpuVectors):
     """``H @ x`` and ``H @ X`` by ranks of an engine, shape (n, n); made by :meth:`HMatrix.on`.
 
-    Vectors are of NumPy, or arrays of CuPy, PyTorch and others on a GPU, where the product is, too. Columns are
-    multiplied one after the other. Products with the transpose are those of `H`, on threads of this process.
+    Vectors are of NumPy, or arrays of CuPy, PyTorch and others on a GPU, where the product is, too. Up to 8
+    columns are multiplied at once, with the bits of each alone. Products with the transpose are those of `H`, on
+    threads of this process.
 
     Attributes
     ----------

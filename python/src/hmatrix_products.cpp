@@ -21,13 +21,14 @@ class PyHMatrixProducts {
     make(matrix.matrix<hmatrix::Number>());
   }
 
-  void multiply(Vector<const double> x, Vector<double> y) {
-    require_words(x, words_, "x");
-    require_words(y, words_, "y");
+  void multiply(Vector<const double> x, Vector<double> y, int columns) {
+    require_words(x, words_ * columns, "x");
+    require_words(y, words_ * columns, "y");
     nb::gil_scoped_release release;
-    products_->multiply(x.data(), y.data());
+    products_->multiply(x.data(), y.data(), columns);
   }
 
+  int most_columns() const { return products_->most_columns(); }
   int ranks() const { return products_->ranks(); }
 
  private:
@@ -41,7 +42,8 @@ void define_hmatrix_products(nb::module_& m) {
   using namespace nb::literals;
   nb::class_<PyHMatrixProducts>(m, "HMatrixProducts")
       .def(nb::init<const PyHMatrix&, nb::dict>(), "matrix"_a, "options"_a, nb::keep_alive<1, 2>())
-      .def("multiply", &PyHMatrixProducts::multiply, "x"_a, "y"_a)
+      .def("multiply", &PyHMatrixProducts::multiply, "x"_a, "y"_a, "columns"_a)
+      .def("most_columns", &PyHMatrixProducts::most_columns)
       .def("ranks", &PyHMatrixProducts::ranks);
 }
 

@@ -70,6 +70,43 @@ def test_vectors_of_the_cpu_are_multiplied_there_too(
     check(products.T @ x, matrix.T @ x)
 
 
+@pytest.mark.parametrize("columns", [2, 3, 4, 5, 8, 19])
+@pytest.mark.parametrize("shape", [(3, 1), (5, 7), (12, 16)])
+def test_several_vectors_have_the_bits_of_each_alone(shape: tuple[int, int], columns: int) -> None:
+    waves = {"kernel": "helmholtz", "wavenumber": 2.0}
+    for kernel in ({}, waves):
+        H = sordino.hmatrix(sordino.surfaces.sphere(*shape, radius=1.0), 1e-6, **kernel)
+        rng = np.random.default_rng([columns, *shape])
+        X = rng.standard_normal((H.shape[0], columns)).astype(H.dtype)
+        if kernel:
+            X += 1j * rng.standard_normal(X.shape)
+        for options in (
+            {"ranks": 1},
+            {"ranks": 2},
+            {"ranks": 3, "distribution": "grid"},
+            {"ranks": 3, "distribution": "leaves"},
+        ):
+            products = H.on("cuda", **options)
+            Y = products @ X
+            check(Y, H @ X)
+            for k in range(columns):
+                np.testing.assert_array_equal(Y[:, k], products @ X[:, k])
+
+
+@pytest.mark.parametrize("columns", [2, 3, 8, 11])
+def test_several_vectors_on_a_gpu_stay_there(
+    library: SimpleNamespace, matrix: sordino.HMatrix, columns: int
+) -> None:
+    X = np.random.default_rng(14).standard_normal((matrix.shape[0], columns))
+    for given in (X, np.asfortranarray(X), X.astype(np.float32)):
+        found = on_gpu(library, matrix @ library.array(given))
+        check(found, matrix @ given)
+        for k in range(columns):
+            np.testing.assert_array_equal(
+                found[:, k], on_gpu(library, matrix @ library.array(given[:, k].copy()))
+            )
+
+
 def test_threads_multiply_what_comes_from_a_gpu(
     library: SimpleNamespace, matrix: sordino.HMatrix, x: np.ndarray
 ) -> None:
