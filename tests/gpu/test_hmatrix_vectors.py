@@ -68,6 +68,8 @@ def test_vectors_of_the_cpu_are_multiplied_there_too(
     assert products.engine == "cuda" and products.ranks == ranks
     check(products @ x, matrix @ x)
     check(products.T @ x, matrix.T @ x)
+    for k in range(3):
+        np.testing.assert_array_equal((products.H @ x)[:, k], products.T @ x[:, k])
 
 
 @pytest.mark.parametrize("columns", [2, 3, 4, 5, 8, 19])
@@ -117,6 +119,10 @@ def test_complex_matrices(library: SimpleNamespace) -> None:
     waves = sordino.hmatrix(sordino.surfaces.sphere(5, 7), 1e-7, kernel="helmholtz", wavenumber=2.0)
     x = np.random.default_rng(12).standard_normal((waves.shape[0], 2)) @ [1, 1j]
     check(on_gpu(library, waves @ library.array(x)), waves @ x)
+    products = waves.on("cuda")
+    check(on_gpu(library, products.T @ library.array(x)), waves.T @ x)
+    check(on_gpu(library, products.H @ library.array(x)), waves.H @ x)
+    check(on_gpu(library, products.rmatvec(library.array(x))), waves.H @ x)
 
 
 @pytest.mark.parametrize("columns", [None, 2])
@@ -141,9 +147,21 @@ def test_orders_of_boxes_are_made_on_gpus(library: SimpleNamespace) -> None:
     assert np.linalg.norm(b - A @ on_gpu(library, found.x)) <= 1.1e-10 * np.linalg.norm(b)
 
 
+def test_transposed_products_of_an_engine_are_where_vectors_are(
+    library: SimpleNamespace, matrix: sordino.HMatrix, x: np.ndarray
+) -> None:
+    for options in ({"ranks": 1}, {"ranks": 2, "distribution": "grid"}):
+        products = matrix.on("cuda", **options)
+        check(on_gpu(library, products.T @ library.array(x[:, 0])), matrix.T @ x[:, 0])
+        check(on_gpu(library, products.H @ library.array(x)), matrix.T @ x)
+        check(on_gpu(library, products.T.T @ library.array(x)), matrix @ x)
+        numbers = x + 1j * x[::-1]
+        check(on_gpu(library, products.H @ library.array(numbers)), matrix.H @ numbers)
+
+
 def test_transposed_products_are_of_vectors_on_the_cpu(
     library: SimpleNamespace, matrix: sordino.HMatrix, x: np.ndarray
 ) -> None:
-    for turned in (matrix.T, matrix.H, matrix.on("cuda").T):
+    for turned in (matrix.T, matrix.H):
         with pytest.raises(sordino.errors.Unsupported, match="hand over a copy in memory of the CPU"):
             turned @ library.array(x[:, 0])

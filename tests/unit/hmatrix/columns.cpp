@@ -75,6 +75,41 @@ TEST("2, 4 and 8 vectors at once have the bits of each alone, on 1, 2 and 3 rank
   });
 }
 
+TEST("the transpose of an H-matrix is one: its products by ranks are those of what is stored, transposed") {
+  fresh::Random random(163);
+  of_both([&]<class V>(V) {
+    constexpr int w = words_of<V>;
+    for (auto [m0, M] : {std::pair{3, 1}, {3, 4}, {5, 7}}) {
+      const auto H = matrix<V>(m0, M);
+      const HMatrixOf<V> T(H, Transposed{});
+      const auto all = dense::of(H), turned = dense::of(T);
+      const auto n = std::size_t(H.size());
+      bool same = true;
+      for (std::size_t i = 0; i < n; i++)
+        for (std::size_t j = 0; j < n; j++) same = same && magnitude(turned[j * n + i] - all[i * n + j]) == 0;
+      CHECK(same);
+      CHECK(T.stored_bytes() == H.stored_bytes());
+      const auto X = random.normals(i64(w) * 4 * H.size());
+      std::vector<V> x(n), y(n);
+      for (Distribution how : ways)
+        for (int ranks : {1, 2, 3}) {
+          NOTE("n = ", n, ", ", ranks, " ranks, distribution ", int(how), ", words of a value: ", w);
+          HostEngine engine({.ranks = ranks, .timeout = 20});
+          const auto Y = product(engine, T, X, 4, how);
+          for (int c = 0; c < 4; c++) {
+            const auto from = column<V>(X, c, 4), to = column<V>(Y, c, 4);
+            std::copy(from.begin(), from.end(), words(x.data()));
+            std::copy(to.begin(), to.end(), words(y.data()));
+            std::vector<V> exact(n);
+            for (std::size_t i = 0; i < n; i++)
+              for (std::size_t j = 0; j < n; j++) exact[j] = exact[j] + all[i * n + j] * x[i];
+            CHECK(dense::distance(y, exact) <= 1e-13 * dense::norm(exact));
+          }
+        }
+    }
+  });
+}
+
 TEST("the model multiplies several vectors with the bits of the host, in any order of events") {
   fresh::Random random(161);
   of_both([&]<class V>(V) {
