@@ -110,10 +110,10 @@ TEST("the transpose of an H-matrix is one: its products by ranks are those of wh
   });
 }
 
-TEST("the model multiplies several vectors with the bits of the host, in any order of events") {
+TEST("the model multiplies several vectors by a transpose with the bits of the host, in any order of events") {
   fresh::Random random(161);
   of_both([&]<class V>(V) {
-    const auto H = matrix<V>(5, 6);
+    const HMatrixOf<V> H(matrix<V>(5, 6), Transposed{});
     const auto X = random.normals(i64(words_of<V>) * 4 * H.size());
     for (Distribution how : ways) {
       HostEngine host({.ranks = 4, .timeout = 20});

@@ -147,6 +147,9 @@ TEST("panels multiply what is stored, and any cut of the rows has the same bits"
       const auto x = random.normals(words_of<V> * n), expected = exact(H, x);
       const auto whole = product(H, {0, n}, x);
       CHECK(dense::distance(whole, expected) <= 1e-14 * dense::norm(expected));
+      const HMatrixOf<V> turned(H, Transposed{});
+      const auto of_turned = exact(turned, x);
+      CHECK(dense::distance(product(turned, {0, n}, x), of_turned) <= 1e-14 * dense::norm(of_turned));
       for (int k = 0; k < 4; k++) {
         const i32 cut = i32(random.whole(1, n - 1));
         auto parts = product(H, {0, cut}, x);
