@@ -6,6 +6,7 @@ the legacy default stream wait for it, and for that one the core waits. x is com
 
 from __future__ import annotations
 
+import operator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -171,7 +172,7 @@ class Gather:
         self._there: dict[tuple[str, str], Any] = {}
 
     def __call__(self, vector: Any) -> Any:
-        """A new array beside `vector`, shape (n,)."""
+        """A new array beside `vector`, shape (n,) or (n, k), by rows."""
         library = library_of(vector)
         where = (type(vector).__module__, str(library.device))
         with library.there():
@@ -280,5 +281,5 @@ class GpuVectors:
         if len(self.shape) == 1:
             return parts[0]
         with self._library.there():
-            there = all(part is place for part, place in zip(parts, self._places, strict=True))
+            there = len(self._places) == len(parts) and all(map(operator.is_, parts, self._places))
             return (self._all if there else self._library.space.stack(parts)).T

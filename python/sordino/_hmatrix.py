@@ -275,7 +275,8 @@ class HMatrix(TakesGpuVectors):
         -------
         scipy.sparse.linalg.LinearOperator, shape (n, n)
             ``G @ x`` of shape (n,) or (n, k): arrays of NumPy, or those of CuPy, PyTorch and others on a GPU, where the
-            product is, too, with a copy of each that is put in order. Products with its transpose are by threads.
+            product is, too, with a copy of each that is put in order. Up to 8 columns are multiplied at once.
+            ``G.T`` and ``G.H`` multiply there, too.
 
         Raises
         ------
@@ -286,7 +287,9 @@ class HMatrix(TakesGpuVectors):
 
         Notes
         -----
-        Each rank holds its share of the matrix, and two vectors of its rows, until the operator is dropped.
+        Each rank holds its share of the matrix, and two vectors of its rows, until the operator is dropped; from the
+        first product of several columns on, vectors of so many and their terms, and from the first one with the
+        transpose on, its share of a transposed copy, whose values the host holds once.
         """
         return HMatrixProducts(self, {"engine": engine, **options})
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from . import _options
-from ._device import handed, is_complex_array, is_on_gpu, taken
+from ._device import handed, is_complex_array, is_on_gpu, library_of, taken
 from ._native import core, translated
 from ._numbers import words
 from ._permutation import Permutation
@@ -25,7 +26,7 @@ OPTIONS = ("engine", "ranks", "devices", "transport", "distribution", "timeout")
 class TakesGpuVectors(LinearOperator):  # type: ignore[misc]  # SciPy has no types
     """An operator of SciPy, which takes arrays that NumPy sees, and arrays on GPUs besides.
 
-    Its transpose and its adjoint take the first kind alone.
+    Its transpose and its adjoint take the first kind alone, unless it says how they multiply arrays on GPUs.
 
     Raises
     ------
@@ -36,6 +37,13 @@ class TakesGpuVectors(LinearOperator):  # type: ignore[misc]  # SciPy has no typ
     def _product_on_gpus(self, x: Any) -> Any:
         """A x, for x of shape (n,) or (n, k) on a GPU."""
         raise NotImplementedError
+
+    def _turned_on_gpus(self, x: Any, *, conjugated: bool) -> Any:
+        """A^T x, or A^H x, of x on a GPU."""
+        raise Unsupported(
+            f"x is a {type(x).__name__} on a GPU, and products with the transpose are by threads of this process: "
+            'hand over a copy in memory of the CPU, or take the products of .on("cuda")'
+        )
 
     def dot(self, x: Any) -> Any:
         """A x, as ``@`` has it: of one vector or several, on the CPU or on a GPU."""
@@ -51,11 +59,11 @@ class TakesGpuVectors(LinearOperator):  # type: ignore[misc]  # SciPy has no typ
 
     def rmatvec(self, x: Any) -> Any:
         """A^H x of one vector."""
-        return super().rmatvec(_on_cpu(x, "x"))
+        return self._turned_on_gpus(x, conjugated=True) if is_on_gpu(x, "x") else super().rmatvec(x)
 
     def rmatmat(self, X: Any) -> Any:
         """A^H X of several vectors."""
-        return super().rmatmat(_on_cpu(X, "X"))
+        return self._turned_on_gpus(X, conjugated=True) if is_on_gpu(X, "X") else super().rmatmat(X)
 
     def _transpose(self) -> LinearOperator:
         return _Turned(self, conjugated=False)
@@ -72,7 +80,10 @@ class _Turned(TakesGpuVectors):
         super().__init__(of.dtype, of.shape[::-1])
 
     def _product_on_gpus(self, x: Any) -> Any:
-        return _on_cpu(x, "x")
+        return self._of._turned_on_gpus(x, conjugated=self._conjugated)
+
+    def _turned_on_gpus(self, x: Any, *, conjugated: bool) -> Any:
+        return self._of @ x if conjugated == self._conjugated else _conj(self._of @ _conj(x))
 
     def _by(self, product: Any, x: np.ndarray) -> np.ndarray:
         return product(x) if self._conjugated else np.conj(product(np.conj(x)))
@@ -90,18 +101,15 @@ class _Turned(TakesGpuVectors):
         return self._by(self._of.matmat, X)
 
 
-def _on_cpu(values: Any, what: str) -> Any:
-    """The values, or a sentence where they are on a GPU."""
-    if is_on_gpu(values, what):
-        raise Unsupported(
-            f"{what} is a {type(values).__name__} on a GPU, and products with the transpose are by threads of this "
-            "process: hand over a copy in memory of the CPU"
-        )
-    return values
+def _conj(values: Any) -> Any:
+    return values.conj() if is_complex_array(values) else values
 
 
 class EngineProduct:
-    """y = A x by an engine that holds an H-matrix: the core's matrix, its dtype and order, and where to compute.
+    """y = A x, or A^T x, by an engine that holds an H-matrix.
+
+    Of the core's matrix, its dtype and order, and where to compute. For the transpose a transposed copy of the matrix
+    is made on the host, and the engine holds that.
 
     Raises
     ------
@@ -111,7 +119,15 @@ class EngineProduct:
         In several MPI processes.
     """
 
-    def __init__(self, native: Any, dtype: np.dtype, order: np.ndarray, given: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        native: Any,
+        dtype: np.dtype,
+        order: np.ndarray,
+        given: dict[str, Any],
+        *,
+        transposed: bool = False,
+    ) -> None:
         options = _options.check(given)
         for name in sorted(options.keys() - set(OPTIONS)):
             raise BadArgument(f"option '{name}' is of solves: products take {', '.join(OPTIONS)}")
@@ -123,18 +139,42 @@ class EngineProduct:
         self._dtype = dtype
         self._permutation = Permutation(order)
         with translated():
-            self._native = core().HMatrixProducts(native, placed)
+            self._native = core().HMatrixProducts(native, placed, transposed)
         self.n = len(order)
         self.engine: str = placed["engine"]
         self.ranks: int = self._native.ranks()
+        self._most: int = self._native.most_columns()
 
     def __call__(self, x: Any) -> Any:
-        """Of x, shape (n,) or (n, k), where x is. Columns are multiplied one after the other."""
+        """Of x, shape (n,) or (n, k), where x is: the matrix is read once for up to 8 columns.
+
+        Each column has the bits that it has alone. Memory for several: two copies of up to 8 of them, where x is.
+        """
         if is_complex_array(x) and self._dtype.kind == "f":
             return self(x.real) + 1j * self(x.imag)
         vectors = taken(x, self.n, "x", self._dtype.kind == "c")
-        places = vectors.places()
-        return vectors.joined([self._column(c, p) for c, p in zip(vectors.columns, places, strict=True)])
+        columns = vectors.columns
+        if len(columns) == 1 or self._most == 1:
+            places = vectors.places()
+            return vectors.joined([self._column(c, p) for c, p in zip(columns, places, strict=True)])
+        parts = []
+        for first in range(0, len(columns), self._most):
+            parts += self._some(columns[first : first + self._most])
+        return vectors.joined(parts)
+
+    def _some(self, columns: list[Any]) -> list[Any]:
+        """Of several vectors at once, which lie interleaved for that; columns of zeros make them 2, 4 or 8."""
+        width, on_cpu = 1 << (len(columns) - 1).bit_length(), isinstance(columns[0], np.ndarray)
+        shape, library = (self.n, width), library_of(columns[0])
+        with library.there():
+            x, y = (np.empty(shape, self._dtype) if on_cpu else library.empty(shape) for _ in "xy")
+            for k in range(width):
+                x[:, k] = self._permutation.into(columns[k]) if k < len(columns) else 0
+        flat = [words(rows.reshape(-1)) if on_cpu else rows.reshape(-1) for rows in (x, y)]
+        with translated():
+            self._native.multiply(*map(handed, flat), width)
+        y = self._permutation.back(y)
+        return [y[:, k] for k in range(len(columns))]
 
     def _column(self, x: Any, place: Any) -> Any:
         """Of one vector: into `place`, if it is on a GPU, and then into a copy in order."""
@@ -147,15 +187,16 @@ class EngineProduct:
         else:
             x, y = self._permutation.into(x), place
         with translated():
-            self._native.multiply(handed(x), handed(place))
+            self._native.multiply(handed(x), handed(place), 1)
         return self._permutation.back(y)
 
 
 class HMatrixProducts(TakesGpuVectors):
     """``H @ x`` and ``H @ X`` by ranks of an engine, shape (n, n); made by :meth:`HMatrix.on`.
 
-    Vectors are of NumPy, or arrays of CuPy, PyTorch and others on a GPU, where the product is, too. Columns are
-    multiplied one after the other. Products with the transpose are those of `H`, on threads of this process.
+    Vectors are of NumPy, or arrays of CuPy, PyTorch and others on a GPU, where the product is, too. Up to 8
+    columns are multiplied at once, with the bits of each alone. The first product with the transpose or the
+    adjoint makes a transposed copy of the matrix, for the host and for the engine's ranks: as many bytes again.
 
     Attributes
     ----------
@@ -164,7 +205,7 @@ class HMatrixProducts(TakesGpuVectors):
     """
 
     def __init__(self, H: HMatrix, given: dict[str, Any]) -> None:
-        self._H = H
+        self._H, self._given = H, dict(given)
         self._product = EngineProduct(H.native, H.dtype, H.order, given)
         self.engine, self.ranks = self._product.engine, self._product.ranks
         super().__init__(H.dtype, H.shape)
@@ -178,11 +219,19 @@ class HMatrixProducts(TakesGpuVectors):
     def _matmat(self, X: np.ndarray) -> np.ndarray:
         return self._product(X)
 
+    @cached_property
+    def _turned(self) -> EngineProduct:
+        H = self._H
+        return EngineProduct(H.native, H.dtype, H.order, self._given, transposed=True)
+
+    def _turned_on_gpus(self, x: Any, *, conjugated: bool) -> Any:
+        return _conj(self._turned(_conj(x))) if conjugated else self._turned(x)
+
     def _rmatvec(self, x: Any) -> Any:
-        return self._H.rmatvec(x)
+        return self._turned_on_gpus(x, conjugated=True)
 
     def _rmatmat(self, X: Any) -> Any:
-        return self._H.rmatmat(X)
+        return self._turned_on_gpus(X, conjugated=True)
 
     def __reduce__(self) -> Any:
         raise Unsupported("products on an engine hold its threads or GPUs, and cannot be pickled or copied")

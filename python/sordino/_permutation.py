@@ -27,7 +27,7 @@ class Permutation:
         return np.ascontiguousarray(vectors[..., self._places])
 
     def back(self, x: Any) -> Any:
-        """Rows of the new order, shape (n,), in the caller's."""
+        """Rows of the new order, shape (n,) or (n, k), in the caller's."""
         if not isinstance(x, np.ndarray):
             return self._gather_back(x)
         returned = np.empty_like(x)

@@ -10,28 +10,38 @@ namespace {
 
 class PyHMatrixProducts {
  public:
-  PyHMatrixProducts(const PyHMatrix& matrix, const nb::dict& options) : words_(matrix.words() * matrix.size()) {
+  /// Of the matrix, or of its transpose, which is made for that: as many bytes again.
+  PyHMatrixProducts(const PyHMatrix& matrix, const nb::dict& options, bool transposed)
+      : words_(matrix.words() * matrix.size()) {
     Options o;
     update(o, options);
     nb::gil_scoped_release release;
-    auto make = [&](const auto* held) {
-      if (held) products_ = OfProcess<HMatrixProducts>(new HMatrixProducts(*held, o));
+    auto make = [&]<class V>(const hmatrix::HMatrixOf<V>* held) {
+      if (!held) return;
+      if (transposed) {
+        const auto turned = std::make_shared<const hmatrix::HMatrixOf<V>>(*held, hmatrix::Transposed{});
+        transposed_ = turned;
+        held = turned.get();
+      }
+      products_ = OfProcess<HMatrixProducts>(new HMatrixProducts(*held, o));
     };
     make(matrix.matrix<double>());
     make(matrix.matrix<hmatrix::Number>());
   }
 
-  void multiply(Vector<const double> x, Vector<double> y) {
-    require_words(x, words_, "x");
-    require_words(y, words_, "y");
+  void multiply(Vector<const double> x, Vector<double> y, int columns) {
+    require_words(x, words_ * columns, "x");
+    require_words(y, words_ * columns, "y");
     nb::gil_scoped_release release;
-    products_->multiply(x.data(), y.data());
+    products_->multiply(x.data(), y.data(), columns);
   }
 
+  int most_columns() const { return products_->most_columns(); }
   int ranks() const { return products_->ranks(); }
 
  private:
-  i64 words_;  // of a vector
+  i64 words_;                               // of a vector
+  std::shared_ptr<const void> transposed_;  // the matrix, if it was made for these products; it outlives them
   OfProcess<HMatrixProducts> products_;
 };
 
@@ -40,8 +50,9 @@ class PyHMatrixProducts {
 void define_hmatrix_products(nb::module_& m) {
   using namespace nb::literals;
   nb::class_<PyHMatrixProducts>(m, "HMatrixProducts")
-      .def(nb::init<const PyHMatrix&, nb::dict>(), "matrix"_a, "options"_a, nb::keep_alive<1, 2>())
-      .def("multiply", &PyHMatrixProducts::multiply, "x"_a, "y"_a)
+      .def(nb::init<const PyHMatrix&, nb::dict, bool>(), "matrix"_a, "options"_a, "transposed"_a, nb::keep_alive<1, 2>())
+      .def("multiply", &PyHMatrixProducts::multiply, "x"_a, "y"_a, "columns"_a)
+      .def("most_columns", &PyHMatrixProducts::most_columns)
       .def("ranks", &PyHMatrixProducts::ranks);
 }
 

@@ -68,6 +68,45 @@ def test_vectors_of_the_cpu_are_multiplied_there_too(
     assert products.engine == "cuda" and products.ranks == ranks
     check(products @ x, matrix @ x)
     check(products.T @ x, matrix.T @ x)
+    for k in range(3):
+        np.testing.assert_array_equal((products.H @ x)[:, k], products.T @ x[:, k])
+
+
+@pytest.mark.parametrize("columns", [2, 3, 4, 5, 8, 19])
+@pytest.mark.parametrize("shape", [(3, 1), (5, 7), (12, 16)])
+def test_several_vectors_have_the_bits_of_each_alone(shape: tuple[int, int], columns: int) -> None:
+    waves = {"kernel": "helmholtz", "wavenumber": 2.0}
+    for kernel in ({}, waves):
+        H = sordino.hmatrix(sordino.surfaces.sphere(*shape, radius=1.0), 1e-6, **kernel)
+        rng = np.random.default_rng([columns, *shape])
+        X = rng.standard_normal((H.shape[0], columns)).astype(H.dtype)
+        if kernel:
+            X += 1j * rng.standard_normal(X.shape)
+        for options in (
+            {"ranks": 1},
+            {"ranks": 2},
+            {"ranks": 3, "distribution": "grid"},
+            {"ranks": 3, "distribution": "leaves"},
+        ):
+            products = H.on("cuda", **options)
+            Y = products @ X
+            check(Y, H @ X)
+            for k in range(columns):
+                np.testing.assert_array_equal(Y[:, k], products @ X[:, k])
+
+
+@pytest.mark.parametrize("columns", [2, 3, 8, 11])
+def test_several_vectors_on_a_gpu_stay_there(
+    library: SimpleNamespace, matrix: sordino.HMatrix, columns: int
+) -> None:
+    X = np.random.default_rng(14).standard_normal((matrix.shape[0], columns))
+    for given in (X, np.asfortranarray(X), X.astype(np.float32)):
+        found = on_gpu(library, matrix @ library.array(given))
+        check(found, matrix @ given)
+        for k in range(columns):
+            np.testing.assert_array_equal(
+                found[:, k], on_gpu(library, matrix @ library.array(given[:, k].copy()))
+            )
 
 
 def test_threads_multiply_what_comes_from_a_gpu(
@@ -80,6 +119,10 @@ def test_complex_matrices(library: SimpleNamespace) -> None:
     waves = sordino.hmatrix(sordino.surfaces.sphere(5, 7), 1e-7, kernel="helmholtz", wavenumber=2.0)
     x = np.random.default_rng(12).standard_normal((waves.shape[0], 2)) @ [1, 1j]
     check(on_gpu(library, waves @ library.array(x)), waves @ x)
+    products = waves.on("cuda")
+    check(on_gpu(library, products.T @ library.array(x)), waves.T @ x)
+    check(on_gpu(library, products.H @ library.array(x)), waves.H @ x)
+    check(on_gpu(library, products.rmatvec(library.array(x))), waves.H @ x)
 
 
 @pytest.mark.parametrize("columns", [None, 2])
@@ -104,9 +147,21 @@ def test_orders_of_boxes_are_made_on_gpus(library: SimpleNamespace) -> None:
     assert np.linalg.norm(b - A @ on_gpu(library, found.x)) <= 1.1e-10 * np.linalg.norm(b)
 
 
+def test_transposed_products_of_an_engine_are_where_vectors_are(
+    library: SimpleNamespace, matrix: sordino.HMatrix, x: np.ndarray
+) -> None:
+    for options in ({"ranks": 1}, {"ranks": 2, "distribution": "grid"}):
+        products = matrix.on("cuda", **options)
+        check(on_gpu(library, products.T @ library.array(x[:, 0])), matrix.T @ x[:, 0])
+        check(on_gpu(library, products.H @ library.array(x)), matrix.T @ x)
+        check(on_gpu(library, products.T.T @ library.array(x)), matrix @ x)
+        numbers = x + 1j * x[::-1]
+        check(on_gpu(library, products.H @ library.array(numbers)), matrix.H @ numbers)
+
+
 def test_transposed_products_are_of_vectors_on_the_cpu(
     library: SimpleNamespace, matrix: sordino.HMatrix, x: np.ndarray
 ) -> None:
-    for turned in (matrix.T, matrix.H, matrix.on("cuda").T):
+    for turned in (matrix.T, matrix.H):
         with pytest.raises(sordino.errors.Unsupported, match="hand over a copy in memory of the CPU"):
             turned @ library.array(x[:, 0])

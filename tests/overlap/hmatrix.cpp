@@ -4,6 +4,7 @@
 #include "described.hpp"
 #include "sordino/hmatrix/hmatrix_operator.hpp"
 #include "sordino/hmatrix/strips.hpp"
+#include "sordino/linalg/epilogue.hpp"
 #include "sordino/precond/jacobi.hpp"
 #include "sordino/solvers/driver.hpp"
 #include "unit/hmatrix/surfaces.hpp"
@@ -65,6 +66,24 @@ runs::Iteration iteration(double latency, const runs::Mutation& mutate = {}, Dis
 
 constexpr double late = 60 * us;  // too long to be hidden
 
+/// So many products of several vectors at once, each of which all ranks begin together.
+void several(Rank& s, int columns, int products) {
+  const hmatrix::HMatrix& H = matrix_of_sphere();
+  const Partition p = hmatrix::balance(H, ranks);
+  const auto op = hmatrix::HMatrixOperator(s, H, p).of_columns(s, H, p, Distribution::rows, columns);
+  Vec x = op.operand(s, "x"), y = op.result(s, "y");
+  const std::vector<double> ones(std::size_t(s.space(op.space()).rows), 1.0);
+  s.write(x, ones.data());
+  Scal together = s.scalar("(y,y)");
+  Recorded once = s.record([&] {
+    s.run(Nothing{}, push(x));
+    op.apply(s, x, y);
+    record_dots(s, start(dot(y, y) >> together));
+    s.wait(together);
+  });
+  for (int k = 0; k < products; k++) s.replay(once);
+}
+
 /// How much of two journeys an iteration hides.
 double hidden(const runs::Mutation& mutate = {}) { return 2 * late - iteration(late, mutate).exposed_halo; }
 
@@ -91,6 +110,39 @@ TEST("terms whose columns a rank owns hide the all-gather of an H-matrix's produ
   const double expected = 2 * e.rows * e.command * product_time;
   CHECK(expected > 2 * us);
   CHECK_NEAR(hidden() - hidden(runs::await_at_once), expected, 0.25 * expected);
+}
+
+TEST("own terms hide the all-gather of eight vectors, too, by as many messages as one has, and not if the wait comes first") {
+  struct Each {
+    double exposed, messages, bytes;
+  };
+  auto product = [](int columns, const runs::Mutation& mutate = {}) {
+    auto ledger = [&](int products) {
+      auto program = [&](Rank& s) {
+        s.mutate = mutate;
+        several(s, columns, products);
+        return Outcome{};
+      };
+      return runs::on_model(machine_with(late), program).ledgers[std::size_t(rank)];
+    };
+    const Ledger a = ledger(runs::few), b = ledger(runs::many);
+    const double more = runs::many - runs::few;
+    return Each{(b.exposed_halo - a.exposed_halo) / more, double(b.messages - a.messages) / more,
+                double(b.bytes_sent - a.bytes_sent) / more};
+  };
+  const hmatrix::HMatrix& H = matrix_of_sphere();
+  const Partition p = hmatrix::balance(H, ranks);
+  const i32 begin = i32(p.first_row(rank)), own = p.rows(rank);
+  const auto share = hmatrix::share_of(H, p, Distribution::rows, rank);
+  const hmatrix::TermTable<double> v(share, {begin, begin + own});
+  const double rows = 8 * (2.0 * share.columns.size() + double(v.pieces.size()));  // of eight vectors: x read, and z written
+  const double command = 8 * (double(v.values) + rows) / machine_with(late).machine.memory_bandwidth;
+  const double expected = early().rows * command;
+  const Each eight = product(8), waits = product(8, runs::await_at_once);
+  CHECK(expected > 2 * us);
+  CHECK_NEAR(waits.exposed - eight.exposed, expected, 0.05 * expected);
+  CHECK(eight.messages == ranks - 1);
+  CHECK(eight.bytes == 8 * 8 * (ranks - 1) * double(own));
 }
 
 TEST("an all-gather that is shorter than these terms costs an iteration nothing") {

@@ -250,7 +250,14 @@ def test_an_engine_multiplies_as_threads_do(matrix, rng_of_today, ranks, distrib
         np.testing.assert_allclose(products @ x[:, 0], matrix @ x[:, 0], atol=1e-13 * scale)
     np.testing.assert_allclose(products @ x, matrix @ x, atol=1e-13 * scale)
     np.testing.assert_allclose(products @ (x + 2j * x), (1 + 2j) * (matrix @ x), atol=1e-13 * scale)
-    np.testing.assert_array_equal(products.T @ x, matrix.T @ x)
+    np.testing.assert_allclose(products.T @ x, matrix.T @ x, atol=1e-13 * np.abs(matrix.T @ np.abs(x)).max())
+    np.testing.assert_array_equal(products.T @ x[:, 0], (products.H @ x)[:, 0])
+    np.testing.assert_array_equal(products.T.T @ x, products @ x)
+    for columns in (2, 3, 8, 21):  # passes of 8, and what is left, with zeros beside
+        X = np.random.default_rng(columns).standard_normal((matrix.shape[0], columns))
+        Y = products @ X
+        for k in range(columns):
+            np.testing.assert_array_equal(Y[:, k], products @ X[:, k])
     solution, info = gmres(products, matrix @ x[:, 0], rtol=1e-9)
     assert info == 0 and np.linalg.norm(matrix @ (solution - x[:, 0])) <= 1e-8 * np.linalg.norm(
         matrix @ x[:, 0]
@@ -262,7 +269,13 @@ def test_an_engine_multiplies_complex_matrices(surface, rng_of_today):
     x = rng_of_today.standard_normal((waves.shape[0], 4)) @ [[1, 1], [1j, 0], [0, 1j], [0, 1]]
     products = waves.on("host", ranks=2)
     np.testing.assert_allclose(products @ x, waves @ x, atol=1e-13 * np.abs(waves @ np.abs(x)).max())
-    np.testing.assert_array_equal(products.H @ x, waves.H @ x)
+    for turned in ("T", "H"):
+        found, wanted = (getattr(A, turned) @ x for A in (products, waves))
+        np.testing.assert_allclose(found, wanted, atol=1e-13 * np.abs(wanted).max())
+        np.testing.assert_array_equal(found[:, 1], getattr(products, turned) @ x[:, 1])
+    X = x @ np.random.default_rng(5).standard_normal((2, 5))
+    for k, y in enumerate((products @ X).T):
+        np.testing.assert_array_equal(y, products @ X[:, k])
 
 
 def test_an_engine_s_products_keep_their_matrix():

@@ -1,5 +1,9 @@
 #include "sordino/api/hmatrix_products.hpp"
 
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "sordino/api/callers.hpp"
@@ -11,7 +15,7 @@
 namespace sordino {
 namespace {
 
-/// What one rank has.
+/// What one rank has, of a number of columns.
 struct Multiplier {
   std::unique_ptr<hmatrix::HMatrixOperator> A;
   Vec x, y;
@@ -26,9 +30,8 @@ struct Multiplier {
   }
 };
 
-template <class V>
-Multiplier multiplier(Rank& rank, const hmatrix::HMatrixOf<V>& matrix, const Partition& partition, hmatrix::Distribution how) {
-  Multiplier m{.A = std::make_unique<hmatrix::HMatrixOperator>(rank, matrix, partition, how), .x = {}, .y = {}, .product = {}};
+Multiplier multiplier(Rank& rank, std::unique_ptr<hmatrix::HMatrixOperator> A) {
+  Multiplier m{.A = std::move(A), .x = {}, .y = {}, .product = {}};
   m.x = m.A->operand(rank, "x"), m.y = m.A->result(rank, "y");
   m.product = rank.record([&] {
     rank.run(Nothing{}, push(m.x));
@@ -43,9 +46,21 @@ struct HMatrixProducts::State {
   i64 words;  // of a vector
   Callers callers = {};
   EngineChoice choice;
-  std::vector<Multiplier> ranks = {};  // destroyed before the engine
+  std::function<hmatrix::HMatrixOperator(Rank&, const hmatrix::HMatrixOperator& single, int columns)> widen = {};
+  std::map<int, std::vector<Multiplier>> of_columns = {};  // destroyed before the engine
 
   Engine& engine() { return *choice.engine; }
+  /// What ranks have of so many columns; they make it together when it is first asked for.
+  std::vector<Multiplier>& multipliers(int columns) {
+    if (const auto found = of_columns.find(columns); found != of_columns.end()) return found->second;
+    const std::vector<Multiplier>& single = of_columns.at(1);
+    std::vector<Multiplier> ranks(single.size());
+    engine().run([&](Rank& rank) {
+      const auto id = std::size_t(rank.id());
+      ranks[id] = multiplier(rank, std::make_unique<hmatrix::HMatrixOperator>(widen(rank, *single[id].A, columns)));
+    });
+    return of_columns[columns] = std::move(ranks);
+  }
 };
 
 template <class V>
@@ -57,8 +72,15 @@ HMatrixProducts::HMatrixProducts(const hmatrix::HMatrixOf<V>& matrix, const Opti
   State& s = *state_;
   const Partition partition = hmatrix::balance(matrix, s.engine().size());
   const hmatrix::Distribution how = hmatrix::distribution(options.distribution);
-  s.ranks.resize(std::size_t(s.engine().size()));
-  s.engine().run([&](Rank& rank) { s.ranks[std::size_t(rank.id())] = multiplier(rank, matrix, partition, how); });
+  s.widen = [&matrix, partition, how](Rank& rank, const hmatrix::HMatrixOperator& single, int columns) {
+    return single.of_columns(rank, matrix, partition, how, columns);
+  };
+  std::vector<Multiplier>& single = s.of_columns[1];
+  single.resize(std::size_t(s.engine().size()));
+  s.engine().run([&](Rank& rank) {
+    auto A = std::make_unique<hmatrix::HMatrixOperator>(rank, matrix, partition, how);
+    single[std::size_t(rank.id())] = multiplier(rank, std::move(A));
+  });
 }
 
 template HMatrixProducts::HMatrixProducts(const hmatrix::HMatrix&, const Options&);
@@ -71,17 +93,27 @@ void HMatrixProducts::Release::operator()(State* state) const {
   if (!state->choice.engine || !state->engine().has_lost_a_rank()) delete state;
 }
 
-void HMatrixProducts::multiply(const double* x, double* y) {
+void HMatrixProducts::multiply(const double* x, double* y, int columns) {
   Range range("sordino: multiply");
   State& s = *state_;
+  if (columns > most_columns())
+    bad_argument("a product takes at most " + std::to_string(most_columns()) + " vectors at once, not " +
+                 std::to_string(columns));
+  std::vector<Multiplier>& ranks = s.multipliers(columns);
   auto run = [&](const double* from, double* to) {
-    s.engine().run([&](Rank& rank) { s.ranks[std::size_t(rank.id())].multiply(rank, from, to); });
+    s.engine().run([&](Rank& rank) { ranks[std::size_t(rank.id())].multiply(rank, from, to); });
   };
   if (!s.callers.settle(x, y, nullptr) || s.engine().is_device()) return run(x, y);
-  std::vector<double> from(std::size_t(s.words)), to(from.size());
+  std::vector<double> from(std::size_t(s.words * columns)), to(from.size());
   copy_callers(from.data(), x, from.size() * sizeof(double));
   run(from.data(), to.data());
   copy_callers(y, to.data(), to.size() * sizeof(double));
+}
+
+int HMatrixProducts::most_columns() const {
+  int most = hmatrix::most_columns;
+  for (const Multiplier& m : state_->of_columns.at(1)) most = std::min(most, m.A->most_columns());
+  return most;
 }
 
 int HMatrixProducts::ranks() const { return state_->engine().size(); }

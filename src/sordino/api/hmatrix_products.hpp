@@ -7,7 +7,7 @@
 
 namespace sordino {
 
-/// An engine, a rank's share of the matrix on each of its ranks, and two vectors.
+/// An engine, a rank's share of the matrix on each of its ranks, and two vectors, or two of several columns.
 class HMatrixProducts {
  public:
   /// Shares the matrix, which must outlive this, over the ranks of the options' engine, as a solver does. Memory of each rank:
@@ -22,7 +22,14 @@ class HMatrixProducts {
   /// rank copies its rows; where the engine is no device they go by way of the host. What the legacy default stream has to do
   /// on them is waited for, and y is complete when this returns. Reads the matrix once; a NaN of x is one of y. One exchange,
   /// hidden behind the terms of a rank's own rows. Later products make no allocation where x and y are where ranks reach them.
-  void multiply(const double* x, double* y);
+  /// Of several columns, 2, 4 or 8 but no more than most_columns(), x and y are [n][columns], of a complex matrix
+  /// [n][columns][2]: the matrix is read once, and each column has the bits that it has alone. The first product of so many
+  /// takes memory of each rank for columns of its rows of x and y, of the rows of x that it gathers, and of one row for each
+  /// term of its blocks besides.
+  void multiply(const double* x, double* y, int columns = 1);
+
+  /// That a product takes at once: 8, or less where a rank's terms are too many to be counted.
+  int most_columns() const;
 
   int ranks() const;
 

@@ -61,6 +61,9 @@ struct Outline {
   Statistics statistics = {};
 };
 
+/// Says that a matrix is to be the transpose of another.
+struct Transposed {};
+
 /// Of double or Complex<double>.
 template <class V>
 class HMatrixOf {
@@ -78,6 +81,9 @@ class HMatrixOf {
   HMatrixOf(const double* points, i64 n, double eta, i32 leaf, const Outline& outline,
             const std::function<void(V* to, i64 count)>& read);
   HMatrixOf(const HMatrixOf&) = delete;
+  /// The transpose of one, which has as many bytes, of its own: values that a product reads from the first to the last lie so
+  /// in a product with the transpose, too. On as many threads as there are cores.
+  HMatrixOf(const HMatrixOf& of, Transposed);
   /// Tells all values, leaf by leaf.
   void write(const std::function<void(const V* from, i64 count)>& tell) const;
   Outline outline() const;

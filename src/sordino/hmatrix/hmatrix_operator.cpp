@@ -42,14 +42,40 @@ template <class V>
 HMatrixOperator::HMatrixOperator(Rank& rank, const HMatrixOf<V>& matrix, const Partition& partition, Distribution how,
                                  int on_space)
     : space_(on_space) {
-  constexpr int words = words_of<V>;
   const RowRange own = own_rows(partition, rank.id());
   const Share<V> share = share_of(matrix, partition, how, rank.id());
+  distribute(rank, partition, how, share);
+  build(rank, partition, how, Layout<V>{share, matrix.tree(), own, {share.columns.number(own.begin), own.size()}, own});
+}
+
+/// What travels: rows of x, and rows of others, if any.
+template <class V>
+void HMatrixOperator::distribute(Rank& rank, const Partition& partition, Distribution how, const Share<V>& share) {
+  const int words = words_of<V> * columns_;
+  const RowRange own = own_rows(partition, rank.id());
   const std::vector<i64> awaited = in_words(listed(share.columns.without(own)), words);
   exchange_ = make_halo(rank, in_words(partition, words), rank.space(space_), awaited);
   exchange_.consumer.rest = {{0, words * own.size()}};
-  build(rank, partition, how, Layout<V>{share, matrix.tree(), own, {share.columns.number(own.begin), own.size()}, own});
+  if (how != Distribution::rows && rank.size() > 1)
+    others_ = std::make_unique<OthersRows>(rank, partition, share.rows.without(own), 0, words);
 }
+
+template <class V>
+HMatrixOperator HMatrixOperator::of_columns(Rank& rank, const HMatrixOf<V>& matrix, const Partition& partition,
+                                            Distribution how, int columns) const {
+  if (gathers_) throw Error(Errc::unsupported, "several vectors at once are distributed, not gathered");
+  HMatrixOperator op;
+  op.columns_ = columns;
+  op.product_ = product_->of_columns(rank, columns);
+  op.space_ = add_row_space(rank, partition, words_of<V> * columns);
+  op.distribute(rank, partition, how, share_of(matrix, partition, how, rank.id()));
+  return op;
+}
+
+template HMatrixOperator HMatrixOperator::of_columns(Rank&, const HMatrixOf<double>&, const Partition&, Distribution,
+                                                     int) const;
+template HMatrixOperator HMatrixOperator::of_columns(Rank&, const HMatrixOf<Number>&, const Partition&, Distribution,
+                                                     int) const;
 
 template HMatrixOperator::HMatrixOperator(Rank&, const HMatrixOf<double>&, const Partition&, Distribution);
 template HMatrixOperator::HMatrixOperator(Rank&, const HMatrixOf<Number>&, const Partition&, Distribution);
@@ -78,7 +104,7 @@ template std::unique_ptr<HMatrixOperator> HMatrixOperator::gathered(Rank&, const
 
 template <class V>
 void HMatrixOperator::build(Rank& rank, const Partition& partition, Distribution how, Layout<V> layout) {
-  if (how != Distribution::rows && rank.size() > 1) {
+  if (gathers_ && how != Distribution::rows && rank.size() > 1) {
     const RowSet rows = layout.share.rows.without(layout.own);
     others_ = std::make_unique<OthersRows>(rank, partition, rows, std::exchange(layout.first, 0), words_of<V>);
   }
@@ -88,6 +114,8 @@ void HMatrixOperator::build(Rank& rank, const Partition& partition, Distribution
 void HMatrixOperator::apply(Rank& rank, Vec x, Vec y, const StartDots& epilogue) const {
   if (gathers_ && !epilogue.dots.empty())
     bad_argument("a gathered product has only its own rows at hand: take dot products after the gather");
+  if (columns_ > 1 && !epilogue.dots.empty())
+    bad_argument("a product of several vectors takes no dot products: take them of each column");
   product_->project(rank, x);
   if (others_) {
     const Vec others = others_->next();

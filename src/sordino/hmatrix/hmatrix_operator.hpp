@@ -34,8 +34,19 @@ class HMatrixOperator final : public Operator {
   static std::unique_ptr<HMatrixOperator> gathered(Rank& rank, const HMatrixOf<V>& matrix, const Partition& partition,
                                                    Distribution how = Distribution::rows);
 
+  /// Collective. The same of `columns` vectors at once, 2, 4 or 8 but no more than most_columns(), on a space of its own, where
+  /// they lie interleaved, [rows][columns]: values are read once for all, messages are as many and longer, and each column has
+  /// the bits that it has alone. `matrix`, `partition` and `how` are those that this one was made of; it is distributed, not
+  /// gathered. Shares values and tables with this one; new are x, y, z, and rows of others, of so many columns. Such a product
+  /// takes no dot products.
+  template <class V>
+  HMatrixOperator of_columns(Rank& rank, const HMatrixOf<V>& matrix, const Partition& partition, Distribution how,
+                             int columns) const;
+  /// 8, or less where a rank's vectors of so many would have more words than can be counted.
+  int most_columns() const { return product_->most_columns(); }
+
   void apply(Rank& rank, Vec x, Vec y, const StartDots& epilogue = {}) const override;
-  int space() const override { return space_; }  // of words: two for each row of a complex matrix
+  int space() const override { return space_; }  // of words: of each row two of a complex matrix, times the columns
   Vec operand(Rank& rank, const char* name) const override {
     return rank.vector(name, space_, gathers_ ? nullptr : &exchange_);
   }
@@ -47,8 +58,11 @@ class HMatrixOperator final : public Operator {
   HMatrixOperator() = default;
   template <class V>
   void build(Rank& rank, const Partition& partition, Distribution how, Layout<V> layout);
+  template <class V>
+  void distribute(Rank& rank, const Partition& partition, Distribution how, const Share<V>& share);
 
   bool gathers_ = false;
+  int columns_ = 1;
   int space_ = -1;
   Exchange exchange_;
   std::unique_ptr<Product> product_;

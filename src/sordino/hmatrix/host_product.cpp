@@ -8,7 +8,6 @@
 namespace sordino::hmatrix {
 namespace {
 
-constexpr int most_columns = 8;
 constexpr i64 least = 256;  // rows, terms or blocks that are worth a thread
 
 /// sum[c] += value * from[c]

@@ -1,7 +1,7 @@
 // Row functors of an H-matrix's product, y = D x + U (V^T x), as two commands: z = (x, V^T x), whose rows are the points and
 // the terms of all blocks, and y = (D U) z. Each row adds what belongs to it in an order of its own, so there are no atomics,
 // and the bits depend neither on threads nor on ranks. Of a complex matrix both words of a row are computed together: its
-// entries come from memory once. For engines of a host; GPUs have panels (panel_rows.hpp).
+// entries come from memory once; so are the rows of several vectors. For engines of a host; GPUs have panels (panel_rows.hpp).
 #pragma once
 #include <algorithm>
 
@@ -33,18 +33,17 @@ struct Places {
 };
 
 /// Row i of a vector of words.
-template <class V>
-V value_at(const double* words, i32 i) {
-  if constexpr (words_of<V> == 1)
-    return words[i];
-  else
-    return {words[2 * i], words[2 * i + 1]};
+template <class R>
+R row_at(const double* vector, i32 i) {
+  R row;
+  std::copy_n(vector + i64(words_of<R>) * i, words_of<R>, words(&row));
+  return row;
 }
 
-/// One piece times x. Four sums by turns are what an adder needs to be busy.
+/// One piece times x, or rows of several x. Four sums by turns are what an adder needs to be busy.
 template <class V, class Operand>
-V times(const V* values, i32 length, const Operand& operand) {
-  V s[4] = {};
+auto times(const V* values, i32 length, const Operand& operand) {
+  decltype(operand(i32{})) s[4] = {};
   i32 k = 0;
   for (; k + 3 < length; k += 4)
     for (int j = 0; j < 4; j++) s[j] = s[j] + values[k + j] * operand(k + j);
@@ -53,21 +52,22 @@ V times(const V* values, i32 length, const Operand& operand) {
 }
 
 /// Of x, wherever the rows from `first` on lie. The order of the sum does not depend on that.
-template <class V>
-V times_rows(const V* values, i32 first, i32 length, const double* x, Places places) {
+template <class R, class V>
+R times_rows(const V* values, i32 first, i32 length, const double* x, Places places) {
   const i32 at = places.of(first);
   if (places.of(first + length - 1) - at == length - 1)
-    return times(values, length, [=](i32 k) { return value_at<V>(x, at + k); });
-  return times(values, length, [=](i32 k) { return value_at<V>(x, places.of(first + k)); });
+    return times(values, length, [=](i32 k) { return row_at<R>(x, at + k); });
+  return times(values, length, [=](i32 k) { return row_at<R>(x, places.of(first + k)); });
 }
 
-/// A row functor by words, of one that has x, y and the value of a row. Both words of a complex row are computed together,
+/// A row functor by words, of one that has x, y and the value of a row of C vectors. All words of a row are computed together,
 /// unless `begin` or `end` parts them.
-template <class Rows, class V>
+template <class Rows, class V, int C>
 struct ByWords {
+  using Row = RowOf<V, C>;
   static constexpr int lanes = 1;
-  static constexpr int words = words_of<V>;
-  static constexpr bool turns = words == 2;
+  static constexpr int words = words_of<Row>;
+  static constexpr bool turns = words_of<V> == 2 && C == 1;
 
   template <class F>
   SORDINO_HD void fields(F&& visit) {
@@ -78,32 +78,34 @@ struct ByWords {
     if constexpr (words == 1)
       return rows().value(i);
     else
-      return word(rows().value(i / 2), i);
+      return word(rows().value(i / words), i);
   }
   void store(i32 i, double value) const { rows().y[i] = value; }
   template <class From, class To>
   void products(const From&, const To& to, i32 begin, i32 end) const
-    requires(words == 2)
+    requires(words > 1)
   {
     for (i32 i = begin; i < end;) {
-      const Number value = rows().value(i / 2);
+      const Row value = rows().value(i / words);
       do to[i] = word(value, i);
-      while (++i < end && i % 2 == 1);
+      while (++i < end && i % words > 0);
     }
   }
   /// Of a product that reads so many values and rows of the operand.
   static Cost cost_of(i64 values, i64 operands) {
-    return {8.0 * words * double(values + operands), 2.0 * words * words * double(values)};
+    constexpr int of_value = words_of<V>;
+    return {8.0 * of_value * double(values + C * operands), 2.0 * of_value * words * double(values)};
   }
 
  private:
   const Rows& rows() const { return static_cast<const Rows&>(*this); }
-  static double word(Number value, i32 i) { return i % 2 == 0 ? value.re : value.im; }
+  static double word(const Row& value, i32 i) { return hmatrix::words(&value)[i % words]; }
 };
 
 /// z = (x, V^T x): x in the order of the rank's columns, and behind it a row for each term of the blocks.
-template <class V>
-struct Projections : ByWords<Projections<V>, V> {
+template <class V, int C = 1>
+struct Projections : ByWords<Projections<V, C>, V, C> {
+  using Row = RowOf<V, C>;
   static constexpr const char* name = "Project";
   const PieceOf<V>* pieces;  // of each term
   i32 n;                     // rows of x
@@ -112,17 +114,18 @@ struct Projections : ByWords<Projections<V>, V> {
   Foreign<const double, Access::ghost> x;
   Out y;  // z
 
-  V value(i32 i) const {
-    if (i < n) return value_at<V>(x.p, places.of(i));
+  Row value(i32 i) const {
+    if (i < n) return row_at<Row>(x.p, places.of(i));
     const PieceOf<V> p = pieces[i - n];
-    return times_rows(p.values, p.first, p.length, x.p, places);
+    return times_rows<Row>(p.values, p.first, p.length, x.p, places);
   }
   Cost cost() const { return this->cost_of(values, n); }
 };
 
 /// Row i of y = (D U) z.
-template <class V>
-struct StripRows : ByWords<StripRows<V>, V> {
+template <class V, int C = 1>
+struct StripRows : ByWords<StripRows<V, C>, V, C> {
+  using Row = RowOf<V, C>;
   static constexpr const char* name = "Strips";
   const Strip* strips;       // and one more, where the pieces end
   const i32* strip_of;       // [rows]
@@ -132,19 +135,19 @@ struct StripRows : ByWords<StripRows<V>, V> {
   Foreign<const double, Access::read> x;  // z
   Out y;
 
-  V value(i32 i) const {
-    V sum{};
+  Row value(i32 i) const {
+    Row sum{};
     add_pieces(i, 1, &sum);
     return sum;
   }
   /// Rows of a strip together, piece by piece: so a CPU reads the values in the order in which they lie.
   template <class From, class To>
   void products(const From&, const To& to, i32 first_word, i32 last_word) const {
-    constexpr i32 words = words_of<V>, together = 16;
+    constexpr i32 words = words_of<Row>, together = 16;
     for (i32 row = first_word / words, last = (last_word + words - 1) / words, count; row < last; row += count) {
       const i32 left = strips[strip_of[row - first] + 1].row - (row - first);
       count = std::min({together, last - row, left});
-      V sums[together] = {};
+      Row sums[together] = {};
       add_pieces(row, count, sums);
       const i32 begin_word = row * words, end_word = std::min(last_word, (row + count) * words);
       for (i32 i = std::max(first_word, begin_word); i < end_word; i++) to[i] = hmatrix::words(sums)[i - begin_word];
@@ -154,15 +157,15 @@ struct StripRows : ByWords<StripRows<V>, V> {
 
  private:
   /// What the rows [row, row + count) of one strip add up.
-  void add_pieces(i32 row, i32 count, V* sums) const {
+  void add_pieces(i32 row, i32 count, Row* sums) const {
     const Strip* strip = strips + strip_of[row - first];
     const i64 below = row - first - strip->row;
     for (u32 k = strip->pieces, end = strip[1].pieces; k < end; k++) {
       const PieceOf<V> p = pieces[k];
       const V* of_row = p.values + below * p.length;
-      const double* operand = x.p + i64(words_of<V>) * p.first;
+      const double* operand = x.p + i64(words_of<Row>) * p.first;
       for (i32 r = 0; r < count; r++, of_row += p.length)
-        sums[r] = sums[r] + times(of_row, p.length, [=](i32 j) { return value_at<V>(operand, j); });
+        sums[r] = sums[r] + times(of_row, p.length, [=](i32 j) { return row_at<Row>(operand, j); });
     }
   }
 };

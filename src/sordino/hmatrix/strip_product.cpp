@@ -4,49 +4,73 @@
 namespace sordino::hmatrix {
 namespace {
 
-/// Rows of values are `words` rows of vectors each.
+/// Of any number of columns.
 template <class V>
+struct Tables {
+  explicit Tables(const Layout<V>& of)
+      : terms(of.share, of.at_hand),
+        own(of.tree, of.share, terms, RowSet(of.own)),
+        others(of.tree, of.share, terms, of.share.rows.without(of.own)),
+        columns(of.share.columns.size()),
+        first(of.first),
+        places(of.x) {
+    const i32 begin = of.share.columns.number(of.at_hand.begin);
+    at_hand = {begin, begin + of.at_hand.size()};
+  }
+  i64 bytes() const {
+    auto bytes_of = [](const auto& table) { return i64(table.size() * sizeof(table[0])); };
+    auto all_of = [&](const StripTable<V>& t) { return bytes_of(t.strips) + bytes_of(t.strip_of) + bytes_of(t.pieces); };
+    return bytes_of(terms.pieces) + all_of(own) + all_of(others);
+  }
+  i32 operands() const { return columns + i32(terms.pieces.size()); }
+
+  TermTable<V> terms;
+  StripTable<V> own, others;
+  i32 columns, first;
+  Places places;
+  RowRange at_hand;  // columns
+};
+
+/// Rows of values are `words` rows of vectors each.
+template <class V, int C>
 class StripProduct final : public Product {
  public:
-  StripProduct(Rank& rank, const Layout<V>& of)
-      : terms_(of.share, of.at_hand),
-        own_(of.tree, of.share, terms_, RowSet(of.own)),
-        others_(of.tree, of.share, terms_, of.share.rows.without(of.own)),
-        columns_(of.share.columns.size()),
-        first_(of.first) {
-    projections_.pieces = terms_.pieces.data();
-    projections_.n = columns_;
-    projections_.places = of.x;
-    projections_.values = terms_.values;
-    rows_.first = {{words * first_, words * (first_ + of.own.size())}};
-    const i32 first = of.share.columns.number(of.at_hand.begin);
-    add_operands(rank, {first, first + of.at_hand.size()});
+  StripProduct(Rank& rank, std::shared_ptr<const Tables<V>> tables) : tables_(std::move(tables)) {
+    rows_.first = {{words * tables_->first, words * (tables_->first + i32(tables_->own.strip_of.size()))}};
+    add_operands(rank, tables_->at_hand);
   }
 
   void project(Rank& rank, Vec x) const override {
-    Projections<V> project = projections_;
+    Projections<V, C> project;
+    project.pieces = tables_->terms.pieces.data();
+    project.n = tables_->columns;
+    project.places = tables_->places;
+    project.values = tables_->terms.values;
     project.x = x;
     project.y = z_;
     rank.apply_rows(project, &split_, z_, {});
   }
   void add_up(Rank& rank, Vec y, const StartDots& epilogue) const override {
-    rank.apply_rows(rows_of(own_, first_, y), &rows_, y, epilogue);
+    rank.apply_rows(rows_of(tables_->own, tables_->first, y), &rows_, y, epilogue);
   }
   void add_up_others(Rank& rank, Vec others) const override {
-    rank.apply_rows(rows_of(others_, 0, others), nullptr, others, {});
+    rank.apply_rows(rows_of(tables_->others, 0, others), nullptr, others, {});
   }
+  std::unique_ptr<Product> of_columns(Rank& rank, int columns) const override { return with(rank, tables_, columns); }
+  int most_columns() const override { return countable_columns(tables_->operands(), words_of<V>); }
+  i64 bytes() const override { return tables_->bytes(); }
 
-  i64 bytes() const override {
-    auto bytes_of = [](const auto& table) { return i64(table.size() * sizeof(table[0])); };
-    auto all_of = [&](const StripTable<V>& t) { return bytes_of(t.strips) + bytes_of(t.strip_of) + bytes_of(t.pieces); };
-    return bytes_of(terms_.pieces) + all_of(own_) + all_of(others_);
+  static std::unique_ptr<Product> with(Rank& rank, std::shared_ptr<const Tables<V>> tables, int columns) {
+    return with_columns(columns, [&]<int c>(std::integral_constant<int, c>) -> std::unique_ptr<Product> {
+      return std::make_unique<StripProduct<V, c>>(rank, std::move(tables));
+    });
   }
 
  private:
-  static constexpr i32 words = words_of<V>;
+  static constexpr i32 words = words_of<RowOf<V, C>>;
 
-  StripRows<V> rows_of(const StripTable<V>& table, i32 first, Vec y) const {
-    StripRows<V> strips;
+  StripRows<V, C> rows_of(const StripTable<V>& table, i32 first, Vec y) const {
+    StripRows<V, C> strips;
     strips.strips = table.strips.data();
     strips.strip_of = table.strip_of.data();
     strips.pieces = table.pieces.data();
@@ -60,7 +84,7 @@ class StripProduct final : public Product {
 
   /// Columns of x that are at hand, and terms that need no others, need nothing of what is under way.
   void add_operands(Rank& rank, RowRange own) {
-    const i32 n = columns_, all = n + i32(terms_.pieces.size()), own_terms = n + terms_.own;
+    const i32 n = tables_->columns, all = tables_->operands(), own_terms = n + tables_->terms.own;
     Space z;
     z.n_global = z.rows = words * all;
     std::vector<i32> blocks{0};
@@ -79,19 +103,16 @@ class StripProduct final : public Product {
     z_ = rank.vector("x and terms", rank.add_space(std::move(z)));
   }
 
-  TermTable<V> terms_;
-  StripTable<V> own_, others_;
-  i32 columns_, first_;
+  std::shared_ptr<const Tables<V>> tables_;
   Split rows_, split_;  // of the result, and of z
   Vec z_;
-  Projections<V> projections_ = {};
 };
 
 }  // namespace
 
 template <class V>
 std::unique_ptr<Product> strip_product(Rank& rank, const Layout<V>& layout) {
-  return std::make_unique<StripProduct<V>>(rank, layout);
+  return StripProduct<V, 1>::with(rank, std::make_shared<const Tables<V>>(layout), 1);
 }
 
 template std::unique_ptr<Product> strip_product(Rank&, const Layout<double>&);

@@ -1,6 +1,7 @@
 // What entries of an H-matrix may be, real or complex numbers, and what is said of both in the same words.
 #pragma once
 #include <cmath>
+#include <type_traits>
 
 #include "sordino/base/complex.hpp"
 
@@ -11,6 +12,29 @@ using Number = Complex<double>;
 /// Doubles that a value is: of a vector there are as many for each row.
 template <class V>
 inline constexpr int words_of = int(sizeof(V) / sizeof(double));
+
+/// A row of several vectors that lie interleaved, [rows][C].
+template <class V, int C>
+struct alignas(16) Several {
+  V at[C] = {};
+
+  SORDINO_HD friend Several operator+(const Several& a, const Several& b) {
+    Several sum;
+    for (int c = 0; c < C; c++) sum.at[c] = a.at[c] + b.at[c];
+    return sum;
+  }
+  SORDINO_HD friend Several operator*(V a, const Several& x) {
+    Several product;
+    for (int c = 0; c < C; c++) product.at[c] = a * x.at[c];
+    return product;
+  }
+};
+/// A row of one vector or of several.
+template <class V, int C>
+using RowOf = std::conditional_t<C == 1, V, Several<V, C>>;
+
+/// Vectors that a product takes at once, the most; less are 4, 2 or 1.
+inline constexpr int most_columns = 8;
 
 SORDINO_HD inline double conjugate(double a) { return a; }
 SORDINO_HD inline Number conjugate(Number a) { return conj(a); }
@@ -34,5 +58,13 @@ SORDINO_HD inline const double* words(const double* values) { return values; }
 SORDINO_HD inline const double* words(const Number* values) { return &values->re; }
 SORDINO_HD inline double* words(double* values) { return values; }
 SORDINO_HD inline double* words(Number* values) { return &values->re; }
+template <class V, int C>
+SORDINO_HD const double* words(const Several<V, C>* rows) {
+  return words(rows->at);
+}
+template <class V, int C>
+SORDINO_HD double* words(Several<V, C>* rows) {
+  return words(rows->at);
+}
 
 }  // namespace sordino::hmatrix

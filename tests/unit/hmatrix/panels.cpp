@@ -44,19 +44,19 @@ void run_by_block(const Functor& f, i32 task) {
 }
 
 /// Runs tasks [begin, end) of a command, by one thread or as a block's threads do it.
-template <Access how, class V, template <class> class P>
+template <Access how, int C = 1, class V, template <class> class P>
 void run(const P<V>& panels, i32 begin, i32 end, const double* operand, double* result, bool by_block = false) {
   std::vector<V> values(std::size_t(panels.values));
   std::fill_n(words(values.data()), words_of<V> * values.size(), nowhere);
   for (std::size_t p = 0; p < panels.panels.size(); p++) panels.fill(i32(p), values.data() + panels.panels[p].values);
-  PanelRows<how, V> f = {};
+  PanelRows<how, V, C> f = {};
   f.tasks = panels.tasks.data();
   f.panels = panels.panels.data();
   f.runs = panels.runs.data();
   f.results = panels.results.empty() ? nullptr : panels.results.data();
   f.values = values.data();
-  f.operand.p = reinterpret_cast<const V*>(operand);
-  f.result.p = reinterpret_cast<V*>(result);
+  f.operand.p = reinterpret_cast<const RowOf<V, C>*>(operand);
+  f.result.p = reinterpret_cast<RowOf<V, C>*>(result);
   for (i32 t = begin; t < end; t++) by_block ? run_by_block(f, t) : f.row(t);
 }
 
@@ -69,10 +69,10 @@ Share<V> rows_of(const HMatrixOf<V>& H, RowRange rows) {
   return share_of(H, partition_at(H.size(), cuts), Distribution::rows, rows.begin > 0 ? 1 : 0, true);
 }
 
-/// Rows of H x, in the tree's order, with x as a rank stores it: its own rows, and the others behind them.
-template <class V>
+/// Rows of H x, in the tree's order, with x as a rank stores it: its own rows, and the others behind them; of C interleaved x.
+template <int C = 1, class V>
 std::vector<double> product(const HMatrixOf<V>& H, RowRange rows, const std::vector<double>& x, bool by_block = false) {
-  constexpr int words = words_of<V>;
+  constexpr int words = words_of<RowOf<V, C>>;
   const i32 n = i32(H.size());
   const Places places{rows.begin, rows.size()};
   std::vector<double> stored(x.size()), y(std::size_t(words * rows.size()), nowhere);
@@ -82,8 +82,8 @@ std::vector<double> product(const HMatrixOf<V>& H, RowRange rows, const std::vec
   const TermPanels<V> project(terms, places, rows);
   const StripPanels<V> strips(H.tree(), terms, share.rows, 0);
   std::vector<double> z(std::size_t(words * (n + terms.count)), nowhere);
-  run<Access::ghost>(project, 0, i32(project.tasks.size()), stored.data(), z.data(), by_block);
-  run<Access::read>(strips, 0, i32(strips.tasks.size()), z.data(), y.data(), by_block);
+  run<Access::ghost, C>(project, 0, i32(project.tasks.size()), stored.data(), z.data(), by_block);
+  run<Access::read, C>(strips, 0, i32(strips.tasks.size()), z.data(), y.data(), by_block);
   return y;
 }
 
@@ -106,6 +106,16 @@ std::vector<double> exact(const HMatrixOf<V>& H, const std::vector<double>& x) {
     if (words_of<V> == 2) y.push_back(double(im));
   }
   return y;
+}
+
+/// One of so many that lie interleaved.
+template <class V>
+std::vector<double> column(const std::vector<double>& all, int c, int columns) {
+  constexpr std::size_t words = words_of<V>;
+  std::vector<double> one;
+  for (std::size_t i = words * std::size_t(c); i < all.size(); i += words * std::size_t(columns))
+    one.insert(one.end(), all.begin() + i64(i), all.begin() + i64(i + words));
+  return one;
 }
 
 template <class V>
@@ -137,6 +147,9 @@ TEST("panels multiply what is stored, and any cut of the rows has the same bits"
       const auto x = random.normals(words_of<V> * n), expected = exact(H, x);
       const auto whole = product(H, {0, n}, x);
       CHECK(dense::distance(whole, expected) <= 1e-14 * dense::norm(expected));
+      const HMatrixOf<V> turned(H, Transposed{});
+      const auto of_turned = exact(turned, x);
+      CHECK(dense::distance(product(turned, {0, n}, x), of_turned) <= 1e-14 * dense::norm(of_turned));
       for (int k = 0; k < 4; k++) {
         const i32 cut = i32(random.whole(1, n - 1));
         auto parts = product(H, {0, cut}, x);
@@ -158,6 +171,29 @@ TEST("a block's threads share panels so that each value is multiplied once") {
       NOTE("n = ", n, ", words of a value: ", words_of<V>);
       const auto x = random.normals(words_of<V> * n), alone = product(H, {0, n}, x);
       CHECK(dense::distance(product(H, {0, n}, x, true), alone) <= 1e-14 * dense::norm(alone));
+    }
+  });
+}
+
+TEST("panels multiply 2, 4 and 8 vectors at once with the bits of each alone, by one thread and by a block's") {
+  NOTE(fresh::said());
+  fresh::Random random(74);
+  of_both([&]<class V>(V) {
+    constexpr int words = words_of<V>;
+    auto check = [&]<int C>(std::integral_constant<int, C>, const HMatrixOf<V>& H, bool by_block) {
+      const i32 n = i32(H.size());
+      NOTE("n = ", n, ", ", C, " vectors, words of a value: ", words, by_block ? ", by a block" : "");
+      const auto x = random.normals(i64(words) * C * n), y = product<C>(H, {0, n}, x, by_block);
+      for (int c = 0; c < C; c++) CHECK(same_bits(column<V>(y, c, C), product(H, {0, n}, column<V>(x, c, C), by_block)));
+    };
+    for (auto [m0, M, leaf] : {std::tuple{3, 1, 15}, {5, 7, 15}, {6, 8, 40}}) {
+      const auto H = matrix<V>(m0, M, {.compression = {.eps = 1e-5}, .leaf = leaf});
+      for (bool by_block : {false, true}) {
+        if (by_block && H.size() > 100) continue;
+        check(std::integral_constant<int, 2>{}, H, by_block);
+        check(std::integral_constant<int, 4>{}, H, by_block);
+        check(std::integral_constant<int, 8>{}, H, by_block);
+      }
     }
   });
 }
