@@ -4,6 +4,8 @@
 //   bench_triangular 7 100 metis_100.i32 [width=256] [task=131072] [subtree=196608] [always=8] [columns=1] [ranks=1]
 //                    [direction=forward|backward] [blocks=0] [repeats=15]
 //
+// Without CUDA it says what is predicted for hosts of H100, as python/sordino/machines/h100x2.json describes them.
+//
 // 7, 27 or 5 points; cells along a side (27 points have 3 unknowns each); a file of 32-bit numbers, the k-th cell of the order,
 // or - for nested dissection along planes.
 #include <algorithm>
@@ -16,7 +18,7 @@
 #include "sordino/base/clock.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/config.hpp"
-#include "sordino/trsv/plan.hpp"
+#include "sordino/trsv/model_solve.hpp"
 #if SORDINO_WITH_CUDA
 #include "sordino/trsv/cuda/gpu_solve.hpp"
 #endif
@@ -109,6 +111,18 @@ struct Words {
   }
 };
 
+/// The numbers of h100x2.json that triangular solves go by.
+Machine h100() {
+  Machine m;
+  m.memory_bandwidth = 2.97e12;
+  m.link_bandwidth = 370e9;
+  m.put_overhead_s = 0;
+  m.triangular.bandwidth = 2.4e12;
+  m.triangular.worker_bandwidth = 65e9;
+  m.triangular.message_s = 7e-6;
+  return m;
+}
+
 #if SORDINO_WITH_CUDA
 double median_of(std::vector<double> seconds) {
   std::sort(seconds.begin(), seconds.end());
@@ -156,13 +170,14 @@ int run(int argc, char** argv) {
   const Plan plan = make_plan(blocks, direction, 8, options);
   const double planned = seconds_now();
   check_plan(blocks, plan);
+  const ModelReport model = model_solve(blocks, plan, 8, model_options(h100(), direction, words.number("columns", 1)));
   std::printf(
       "{\"points\": %d, \"side\": %d, \"n\": %lld, \"entries\": %lld, \"stored_bytes\": %lld, \"supernodes\": %d, "
-      "\"blocks\": %d, \"tasks\": %d, \"slots\": %lld, \"modelled_seconds\": %.6g, \"structure_seconds\": %.3g, "
+      "\"blocks\": %d, \"tasks\": %d, \"slots\": %lld, \"predicted_seconds\": %.6g, \"structure_seconds\": %.3g, "
       "\"plan_seconds\": %.3g",
       points, side, static_cast<long long>(n), static_cast<long long>(blocks.entries),
       static_cast<long long>(8 * blocks.values), nodes.count(), blocks.count(), plan.count(),
-      static_cast<long long>(blocks.slots), plan.seconds, found - begin, planned - found);
+      static_cast<long long>(blocks.slots), model.seconds, found - begin, planned - found);
   for (const auto& [name, value] : words.values) std::printf(", \"%s\": \"%s\"", name.c_str(), value.c_str());
 #if SORDINO_WITH_CUDA
   const double seconds = median_of(times(blocks, plan, words));

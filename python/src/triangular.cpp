@@ -6,6 +6,8 @@
 #include <variant>
 
 #include "convert.hpp"
+#include "sordino/base/error.hpp"
+#include "sordino/trsv/prediction.hpp"
 
 namespace sordino::python {
 namespace {
@@ -216,10 +218,50 @@ class PyTriangle {
   std::variant<Held<float>, Held<double>, Held<Number>> held_;
 };
 
+/// Of a triangle's pattern, by columns: for each direction, predictions for these numbers of ranks.
+nb::dict predicted_triangle(Array<i64> begin, Array<i32> rows, const std::vector<std::string>& directions, i64 value_bytes,
+                            i32 width, const nb::object& machine, const std::vector<int>& ranks, i64 columns) {
+  if (begin.size() < 2 || begin.data()[begin.size() - 1] != i64(rows.size()))
+    bad_argument("the arrays of a triangle do not belong together");
+  const Machine described = machine_of(machine);
+  trsv::Blocks blocks;
+  std::vector<std::vector<trsv::RanksPrediction>> found;
+  {
+    nb::gil_scoped_release release;
+    blocks = trsv::cut(trsv::find_supernodes({i64(begin.size()) - 1, begin.data(), rows.data()}), width);
+    for (const std::string& direction : directions)
+      found.push_back(trsv::choose_ranks(blocks, direction == "forward" ? trsv::Direction::forward : trsv::Direction::backward,
+                                         value_bytes, described, ranks, columns)
+                          .predicted);
+  }
+  nb::dict d;
+  d["stored_entries"] = blocks.entries;
+  d["stored_bytes"] = blocks.values * value_bytes;
+  d["blocks"] = blocks.count();
+  nb::list all;
+  for (const auto& of_direction : found) {
+    nb::list list;
+    for (const trsv::RanksPrediction& p : of_direction) {
+      nb::dict one;
+      one["ranks"] = p.ranks;
+      one["tasks"] = p.tasks;
+      one["seconds"] = p.report.seconds;
+      one["messages"] = p.report.messages;
+      one["message_bytes"] = p.report.message_bytes * columns;
+      list.append(one);
+    }
+    all.append(list);
+  }
+  d["predicted"] = all;
+  return d;
+}
+
 }  // namespace
 
 void define_triangular(nb::module_& m) {
   using namespace nb::literals;
+  m.def("predicted_triangle", &predicted_triangle, "begin"_a, "rows"_a, "directions"_a, "value_bytes"_a, "width"_a, "machine"_a,
+        "ranks"_a, "columns"_a);
   nb::class_<PyTriangle>(m, "Triangle")
       .def(nb::init<Array<i64>, Array<i32>, Values, bool, nb::dict>(), "begin"_a, "rows"_a, "values"_a, "unit"_a, "options"_a)
       .def("solve", &PyTriangle::solve, "b"_a, "trans"_a)

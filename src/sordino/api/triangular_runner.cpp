@@ -31,18 +31,17 @@ class HostRunner final : public TriangularRunner<V> {
   i64 most_columns_ = 0;
 };
 
-/// A worker is a thread block of a GPU, or as little of another device.
+/// Ranks are GPUs, or other devices, of a described machine.
 template <class V>
 class ModelRunner final : public TriangularRunner<V> {
  public:
   ModelRunner(const trsv::Factor<V>& factor, const trsv::Plan& plan, const TriangularOptions& options)
-      : factor_(factor), plan_(plan), machine_(options.machine) {
+      : factor_(factor), plan_(plan), machine_(options.machine), seed_(options.seed) {
     validate(machine_);
-    model_.seed = options.seed;
-    model_.lone_bandwidth = 4 * machine_.memory_bandwidth / model_.workers;
   }
   void solve(const V* b, V* x, i64 columns, bool conjugate) override {
-    seconds_ = trsv::model_solve(factor_, plan_, machine_, model_, b, x, columns, conjugate).seconds;
+    const trsv::ModelOptions how = trsv::model_options(machine_, plan_.direction, columns, seed_);
+    seconds_ = trsv::model_solve(factor_, plan_, how, b, x, columns, conjugate).seconds;
   }
   double modelled_seconds() const override { return seconds_; }
   i64 bytes() const override { return 0; }  // each solve makes its ranks' memory anew
@@ -51,7 +50,7 @@ class ModelRunner final : public TriangularRunner<V> {
   const trsv::Factor<V>& factor_;
   const trsv::Plan& plan_;
   Machine machine_;
-  trsv::ModelOptions model_;
+  u64 seed_;
   double seconds_ = 0;
 };
 
