@@ -70,7 +70,9 @@ def factorized(
     unit_diagonal : bool
         The diagonal is 1, whatever is stored there.
     ranks : int or "auto"
-        That share the blocks, at most 32; "auto" is one, whose blocks all threads compute.
+        That share the blocks, at most 32. "auto" of engine host is one, whose blocks all threads compute; of engines
+        cuda and model as many as are predicted to be the fastest, of the GPUs that there are or of one node of the
+        machine (``statistics["ranks_reason"]``).
     threads : int, optional
         As many as there are cores, if not given; at least one for each rank.
     width : int
@@ -83,7 +85,8 @@ def factorized(
     timeout : float
         Seconds in which nothing moves, after which a solve ends with an error; 0: never.
     machine : str, path or dict, optional
-        Of engine model, as :class:`sordino.Solver` takes it.
+        Of engine model, as :class:`sordino.Solver` takes it. Of engine cuda it chooses ``ranks="auto"``; without one
+        that is the description that is most like this machine's GPUs.
     seed : int
         Of engine model: 0 delivers in order of time, others delay tasks and messages at random.
 
@@ -131,7 +134,7 @@ class FactorizedTriangle:
     lower, unit_diagonal : bool
     report : dict
         Of the last solve: ``seconds``, ``refinements`` (steps that were kept), and with `refine` ``backward_errors``,
-        before the first step and after each. Empty before.
+        before the first step and after each; where ranks were chosen ``ranks`` and ``ranks_reason``. Empty before.
     """
 
     def __init__(self, columns: Columns, *, unit: bool, options: dict[str, Any]) -> None:
@@ -142,6 +145,7 @@ class FactorizedTriangle:
         self.dtype = columns.values.dtype
         self.report: dict[str, Any] = {}
         self._wanted_steps: dict[str, int] = {}
+        self._chosen: dict[str, dict[str, Any]] = {}
         self._process = os.getpid()
         with translated():
             self._native = core().Triangle(columns.begin, columns.rows, columns.values, unit, options)
@@ -184,6 +188,7 @@ class FactorizedTriangle:
         start = time.perf_counter()
         x, errors = self.solve_columns(self._stacked(given.columns), trans, steps)
         self.report = {"seconds": time.perf_counter() - start, "refinements": max(len(errors) - 1, 0)}
+        self.report.update(self._ranks_chosen(self._way(trans)[0]))
         if errors:
             self.report["backward_errors"] = errors
         joined = given.joined(list(np.ascontiguousarray(x.T)) if x.shape[1] > 1 else [x[:, 0]])
@@ -218,6 +223,17 @@ class FactorizedTriangle:
             with translated():
                 self._wanted_steps[way] = self._native.refinements_wanted(way)
         return self._wanted_steps[way]
+
+    def _ranks_chosen(self, way: str) -> dict[str, Any]:
+        """How many ranks solve in this way and why, where that was chosen; said once."""
+        if self.options["ranks"] > 0:
+            return {}
+        direction = "forward" if way == "N" else "backward"
+        if direction not in self._chosen:
+            s = self.statistics
+            self._chosen[direction] = {"ranks": s[f"{direction}_ranks"], "ranks_reason": s["ranks_reason"]}
+            logger.info("triangular solves: %s", s["ranks_reason"])
+        return self._chosen[direction]
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:  # its threads are not here
@@ -310,8 +326,9 @@ class FactorizedTriangle:
         ``n``, ``entries`` (as given), ``stored_entries`` (with the zeros that make supernodes wider), ``stored_bytes``
         (of their values), ``memory_bytes`` (of all that is kept, but the triangle as it was given), ``blocks``,
         ``longest_chain`` (blocks that wait for one another), ``forward_tasks`` and ``backward_tasks`` (0 until such a
-        solve is planned), ``ranks``, ``threads``, ``setup_seconds`` (of the last update, after one), ``plan_seconds``,
-        ``modelled_seconds`` (of the last solve, by engine model).
+        solve is planned), ``ranks`` (0 until they are chosen), ``forward_ranks`` and ``backward_ranks`` (as tasks),
+        ``ranks_reason`` (why so many, where they were chosen), ``threads``, ``setup_seconds`` (of the last update,
+        after one), ``plan_seconds``, ``modelled_seconds`` (of the last solve, by engine model).
         """
         found: dict[str, Any] = self._native.statistics()
         return found

@@ -11,6 +11,8 @@ from .errors import BadArgument
 
 ENGINES = ("host", "cuda", "model")
 MOST_RANKS = 32
+#: Descriptions by what names of GPUs have in them.
+_KNOWN_GPUS = {"H100": "h100x2", "H200": "h200x4", "A100": "cluster"}
 
 
 def checked_options(
@@ -29,7 +31,8 @@ def checked_options(
         raise BadArgument(
             f"engine is {', '.join(ENGINES[:-1])} or {ENGINES[-1]} for triangular solves, not '{engine}'"
         )
-    wanted = 1 if ranks == "auto" else whole(ranks, "ranks", 1)
+    chosen = ranks == "auto" and engine != "host"
+    wanted = 0 if chosen else 1 if ranks == "auto" else whole(ranks, "ranks", 1)
     if wanted > MOST_RANKS:
         raise BadArgument(f"a triangular solve has 1 to {MOST_RANKS} ranks, and {wanted} were asked for")
     return {
@@ -39,18 +42,28 @@ def checked_options(
         "threads": 0 if threads is None else whole(threads, "threads", 1),
         "width": whole(width, "width", 1),
         "timeout": _seconds(timeout),
-        "machine": _machine(machine, engine),
+        "machine": _machine(machine, engine, chosen),
         "seed": whole(seed, "seed", 0),
     }
 
 
-def _machine(machine: Any, engine: str) -> dict[str, Any] | None:
-    """What the core takes of a described machine; the default one where nobody names one."""
-    if engine == "model":
-        return machines.numbers(machines.load(machines.DEFAULT if machine is None else machine))
+def _machine(machine: Any, engine: str, chosen: bool) -> dict[str, Any] | None:
+    """What the core takes of a described machine: one is of engine model, or chooses the ranks of engine cuda."""
+    if engine == "model" or (engine == "cuda" and chosen):
+        default = machines.DEFAULT if engine == "model" else _like_this_one()
+        return machines.numbers(machines.load(default if machine is None else machine))
     if machine is not None:
-        raise BadArgument(f"a machine is described for engine model, and this is engine {engine}")
+        raise BadArgument(
+            f"a machine is described for engine model, or for ranks='auto' of engine cuda; this is engine {engine}"
+            f"{' with ranks' if engine == 'cuda' else ''}"
+        )
     return None
+
+
+def _like_this_one() -> str:
+    """The description whose GPUs are those of this machine, or most like them."""
+    name = " ".join(machines.this_machine()["devices"][:1])
+    return next((known for gpu, known in _KNOWN_GPUS.items() if gpu in name), machines.DEFAULT)
 
 
 def _devices(devices: str, engine: str) -> str:

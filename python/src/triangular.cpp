@@ -203,6 +203,9 @@ class PyTriangle {
     d["forward_tasks"] = s.forward_tasks;
     d["backward_tasks"] = s.backward_tasks;
     d["ranks"] = s.ranks;
+    d["forward_ranks"] = s.forward_ranks;
+    d["backward_ranks"] = s.backward_ranks;
+    d["ranks_reason"] = s.ranks_reason;
     d["threads"] = s.threads;
     d["setup_seconds"] = s.setup_seconds;
     d["plan_seconds"] = s.plan_seconds;

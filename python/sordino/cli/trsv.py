@@ -100,12 +100,16 @@ def _parser() -> Parser:
     run.add_argument("--engine", default="host", metavar="|".join(ENGINES), help="who solves (default host)")
     run.add_argument("--devices", default="", metavar="LIST", help="GPUs of engine cuda, such as 0-3 or 0,2")
     run.add_argument(
-        "--machine", metavar="NAME|FILE", help="the described machine of engine model (default h200x4)"
+        "--machine",
+        metavar="NAME|FILE",
+        help="the machine of engine model (default h200x4), or by which engine cuda chooses ranks",
     )
     run.add_argument(
         "--seed", default="0", metavar="N", help="of engine model: 0 is in order of time (default 0)"
     )
-    run.add_argument("--ranks", default="auto", metavar="N|auto", help="that share the blocks (default auto)")
+    run.add_argument(
+        "--ranks", default="auto", metavar="N|auto", help="that share the blocks (default auto: predicted)"
+    )
     run.add_argument("--threads", metavar="N", help="of engine host (default: one per core)")
     run.add_argument("--width", default="256", metavar="N", help="most columns of a block (default 256)")
     run.add_argument(

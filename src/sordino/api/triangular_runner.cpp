@@ -63,6 +63,15 @@ void require_triangular_engine(const std::string& engine) {
     throw Error(Errc::unsupported, "this build of Sordino has no CUDA: engine cuda is not there");
 }
 
+int ranks_there(const TriangularOptions& options) {
+#if SORDINO_WITH_CUDA
+  if (options.engine == "cuda") return cuda::triangular_gpus(options);
+#endif
+  if (options.engine != "model") return 1;
+  constexpr int of_one_node = 8;  // that has no end
+  return options.machine.ranks_per_node > 0 ? options.machine.ranks_per_node : of_one_node;
+}
+
 trsv::PlanOptions plan_options(const TriangularOptions& options) {
   if (options.engine != "host") return {.ranks = options.ranks};
   const int threads = std::max(options.ranks, thread_count(options.threads));

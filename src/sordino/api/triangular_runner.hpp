@@ -23,6 +23,9 @@ class TriangularRunner {
 
 /// Throws bad_argument for an engine that has no triangular solve.
 void require_triangular_engine(const std::string& engine);
+/// Among which ranks may be chosen: GPUs of engine cuda, devices of a described node, one of engine host. Throws `unsupported`
+/// where engine cuda has no GPU.
+int ranks_there(const TriangularOptions& options);
 /// How an engine wants a plan's tasks.
 trsv::PlanOptions plan_options(const TriangularOptions& options);
 /// Factor and plan must outlive it.
