@@ -205,6 +205,7 @@ def predicted_triangle(
     rows: np.ndarray,
     directions: list[str],
     value_bytes: int,
+    filled: bool,
     width: int,
     machine: dict[str, Any] | None,
     ranks: list[int],
@@ -236,6 +237,10 @@ class Solver:
     def time_product(self, pairs: int) -> float: ...
     def steps(self) -> int: ...
     def memory(self) -> dict[str, Any]: ...
+
+def incomplete_factors(
+    begin: np.ndarray, columns: np.ndarray, values: np.ndarray, cholesky: bool
+) -> np.ndarray: ...
 
 class Triangle:
     def __init__(

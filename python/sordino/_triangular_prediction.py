@@ -25,10 +25,13 @@ class Sweeps:
     triangles : list of (Columns, list of "forward" or "backward")
     words : str
         What it is.
+    filled : bool
+        Its elimination's fill belongs to it.
     """
 
     triangles: list[tuple[Columns, list[str]]]
     words: str
+    filled: bool = False
 
     @property
     def rows(self) -> int:
@@ -86,7 +89,7 @@ def of_matrix(A: Any, ordering: str = "metis") -> Sweeps:
         pattern = sp.csr_array(pattern[order][:, order])
     columns = Columns(sp.tril(pattern, format="csc").astype(kind_of(A.dtype)), lower=True)
     words = f"factors of the pattern of A + A^T, ordering {'natural' if ordering == 'natural' else 'metis'}"
-    return Sweeps([(columns, ["forward", "backward"])], words)
+    return Sweeps([(columns, ["forward", "backward"])], words, filled=True)
 
 
 def _way(lower: bool, trans: str) -> str:
@@ -114,6 +117,7 @@ def predicted(
                     triangle.rows,
                     ways,
                     triangle.values.dtype.itemsize,
+                    sweeps.filled,
                     width,
                     machines.numbers(machine),
                     ranks,

@@ -64,12 +64,9 @@ def test_a_recorded_prediction_comes_out_again():
     order = nested_planes(40)
     A = sordino.poisson(40, 40, 40).tocsr()[order][:, order]
     begun = time.perf_counter()
-    found = _triangular_prediction.predicted(
-        _triangular_prediction.of_triangle(sp.tril(A, format="csc"), True, "N"),
-        machines.load("h100x2"),
-        [1],
-        width=512,
-    )
+    both = _triangular_prediction.of_matrix(A, "natural")
+    forward = _triangular_prediction.Sweeps([(both.triangles[0][0], ["forward"])], both.words, both.filled)
+    found = _triangular_prediction.predicted(forward, machines.load("h100x2"), [1], width=512)
     assert time.perf_counter() - begun < 30  # some tenths of a second, by itself
     assert found["stored_bytes"] == line["stored_bytes"]
     assert found["predicted"][0]["seconds"] == pytest.approx(line["predicted_seconds"], rel=1e-5)
@@ -80,9 +77,12 @@ def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     A = sordino.poisson(9, 8, 7)
     scipy.io.mmwrite("A.mtx", sp.coo_matrix(A))
-    scipy.io.mmwrite("L.mtx", sp.coo_matrix(sp.tril(A)))
-    save_factors("f.npz", sordino.splu(A).factors)
-    return A
+    factors = sordino.splu(A).factors
+    scipy.io.mmwrite("L.mtx", sp.coo_matrix(factors.lower))
+    scipy.io.mmwrite("open.mtx", sp.coo_matrix(sp.tril(sordino.poisson(14, 14, 14))))
+    scipy.io.mmwrite("small.mtx", sp.coo_matrix(np.tril(np.ones((4, 4)))))
+    save_factors("f.npz", factors)
+    return factors.lower
 
 
 def test_a_matrix_its_factors_and_a_solve_on_the_machine_have_the_same_time(cli, files):
@@ -112,7 +112,7 @@ def test_transposed_triangles_go_back_and_right_hand_sides_cost(cli, files):
     forward, back = seconds("L.mtx"), seconds("L.mtx", "--trans", "T")
     assert back != forward
     assert seconds("L.mtx", "--nrhs", "8") > forward
-    assert seconds("A.mtx", "--factor", "--ordering", "natural") == pytest.approx(forward + back, rel=1e-12)
+    assert seconds("A.mtx", "--factor", "--ordering", "natural") > forward
 
 
 def test_the_table_names_the_fastest_and_hosts(cli, files):
@@ -134,7 +134,8 @@ def test_the_table_names_the_fastest_and_hosts(cli, files):
         ("A.mtx --factor --ordering colamd", "needs a factorisation"),
         ("A.mtx --factor --upper", "leave one out"),
         ("f.npz --factor", "leave out --factor"),
-        ("L.mtx --width 2000 --ranks 32", "more ranks, 32, than the triangle has blocks"),
+        ("small.mtx --ranks 32", "more ranks, 32, than the triangle has blocks"),
+        ("open.mtx", "it is solved by rows, which is not predicted"),
         ("L.mtx --trans X", "trans is N, T or H"),
         ("L.mtx --machine nowhere", "unknown machine"),
     ],
@@ -150,7 +151,7 @@ def described(**triangular):
 
 
 def test_ranks_auto_of_engine_model_are_those_that_are_predicted_to_be_fastest(files, caplog):
-    L = sp.tril(files).tocsr()
+    L = files
     b = np.ones(L.shape[0])
     slow_messages = described(message_s=1.0)
     with caplog.at_level(logging.INFO, logger="sordino"):
@@ -171,6 +172,10 @@ def test_ranks_auto_of_engine_model_are_those_that_are_predicted_to_be_fastest(f
     fixed = sordino.factorized(L, engine="model", ranks=2)
     fixed.solve(b)
     assert "ranks" not in fixed.report and fixed.statistics["ranks"] == 2
+    by_rows = sordino.factorized(sp.tril(sordino.poisson(14, 14, 14)), engine="model", unit_diagonal=True)
+    by_rows.solve(np.ones(14**3))
+    assert by_rows.statistics["by_rows"] and by_rows.report["ranks"] == 1
+    assert "not predicted" in by_rows.report["ranks_reason"]
     host = sordino.factorized(L)
     host.solve(b)
     assert host.statistics["ranks"] == 1 and "ranks" not in host.report
@@ -184,9 +189,9 @@ def test_the_command_says_why_so_many_ranks(cli, files):
 
 def test_a_machine_chooses_ranks_of_engine_cuda_only_where_they_are_not_given(files):
     with pytest.raises(BadArgument, match="or for ranks='auto' of engine cuda"):
-        sordino.factorized(sp.tril(files), engine="cuda", ranks=2, machine="h100x2")
+        sordino.factorized(files, engine="cuda", ranks=2, machine="h100x2")
     with pytest.raises(BadArgument, match="this is engine host"):
-        sordino.factorized(sp.tril(files), machine="h100x2")
+        sordino.factorized(files, machine="h100x2")
 
 
 def test_tasks_of_a_description_are_checked_and_hosts_of_h100_are_there():

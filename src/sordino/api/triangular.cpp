@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "sordino/base/clock.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
+#include "sordino/trsv/level_plan.hpp"
 #include "sordino/trsv/prediction.hpp"
 
 namespace sordino {
@@ -21,7 +23,13 @@ namespace {
 using namespace trsv;
 
 const TriangularOptions& checked(const TriangularOptions& options) {
-  require_triangular_engine(options.engine);
+  require_triangular_engine(options);
+  if (options.algorithm != "ours" && options.algorithm != "paper")
+    bad_argument("the algorithm of triangular solves is ours or paper, not '" + options.algorithm + "'");
+  if ((options.layout_rows != 0 || options.layout_columns != 0) &&
+      (options.layout_rows < 1 || options.layout_columns < 1 || options.algorithm != "paper" ||
+       i64(options.layout_rows) * options.layout_columns > most_ranks))
+    bad_argument("a layout is of algorithm paper, P x Q with at most " + std::to_string(most_ranks) + " ranks");
   if (options.ranks < 0 || options.ranks > most_ranks)
     bad_argument("a triangular solve has 1 to " + std::to_string(most_ranks) + " ranks, and " + std::to_string(options.ranks) +
                  " were asked for");
@@ -79,15 +87,24 @@ i64 longest_chain(const Blocks& b) {
 
 template <class V>
 struct TriangularSolver<V>::State {
-  State(const TriangleView<V>& L, const TriangularOptions& given)
-      : options(checked(given)),
-        begun(seconds_now()),
-        factor(L, {.width = options.width, .threads = options.threads}),
-        entries(L.pattern.begin[L.pattern.n]),
-        setup_seconds(seconds_now() - begun) {
-    if (options.ranks > factor.blocks().count())
-      bad_argument("there are more ranks, " + std::to_string(options.ranks) + ", than the triangle has blocks, " +
-                   std::to_string(factor.blocks().count()));
+  State(const TriangleView<V>& L, const TriangularOptions& given) : options(checked(given)), begun(seconds_now()) {
+    if (options.width < 1) bad_argument("a block has one column or more, not " + std::to_string(options.width));
+    validate(L);
+    entries = L.pattern.begin[L.pattern.n];
+    if (options.algorithm == "paper") {
+      paper.emplace(L, options);
+      setup_seconds = seconds_now() - begun;
+      return;
+    }
+    if (is_better_by_rows(L.pattern, sizeof(V)))
+      rows.emplace(L);
+    else
+      factor.emplace(L, FactorOptions{.width = options.width, .threads = options.threads});
+    const i64 parts = rows ? L.pattern.n : factor->blocks().count();
+    if (options.ranks > parts)
+      bad_argument("there are more ranks, " + std::to_string(options.ranks) + ", than the triangle has " +
+                   (rows ? "rows, " : "blocks, ") + std::to_string(parts));
+    setup_seconds = seconds_now() - begun;
   }
 
   /// A plan and who carries it out, made when first needed.
@@ -101,19 +118,29 @@ struct TriangularSolver<V>::State {
     Way& way = direction == Direction::forward ? forward : backward;
     if (!way.runner) {
       const double start = seconds_now();
-      way.plan = options.ranks > 0 ? make_plan(factor.blocks(), direction, sizeof(V), plan_options(options))
-                                   : chosen_plan(direction, way.reason);
-      check_plan(factor.blocks(), way.plan);
-      way.runner = make_runner(factor, way.plan, options);
+      if (paper) {
+        way.runner = make_runner(*paper, direction, options);
+      } else if (rows) {
+        rows->prepare(direction);
+        if (options.ranks == 0) way.reason = "1 rank: what substitution by levels takes on several is not predicted";
+        way.plan = make_level_plan(rows->rows(direction), {.ranks = std::max(options.ranks, 1)});
+        check_level_plan(rows->rows(direction), way.plan);
+        way.runner = make_runner(*rows, way.plan, options);
+      } else {
+        way.plan = options.ranks > 0 ? make_plan(factor->blocks(), direction, sizeof(V), plan_options(options))
+                                     : chosen_plan(direction, way.reason);
+        check_plan(factor->blocks(), way.plan);
+        way.runner = make_runner(*factor, way.plan, options);
+      }
       plan_seconds += seconds_now() - start;
     }
     return *way.runner;
   }
   /// For one right-hand side; one rank is always among those that are compared.
   Plan chosen_plan(Direction direction, std::string& reason) const {
-    const int there = std::min({ranks_there(options), most_ranks, int(factor.blocks().count())});
+    const int there = std::min({ranks_there(options), most_ranks, int(factor->blocks().count())});
     RanksChoice choice =
-        choose_ranks(factor.blocks(), direction, sizeof(V), options.machine, ranks_to_try(there), 1, plan_options(options));
+        choose_ranks(factor->blocks(), direction, sizeof(V), options.machine, ranks_to_try(there), 1, plan_options(options));
     reason = said_of(choice, there, direction);
     return std::move(choice.plan);
   }
@@ -145,9 +172,11 @@ struct TriangularSolver<V>::State {
 
   TriangularOptions options;
   double begun;
-  Factor<V> factor;
-  i64 entries;
-  double setup_seconds, plan_seconds = 0, modelled_seconds = 0;
+  std::optional<Factor<V>> factor;     // either,
+  std::optional<LevelFactor<V>> rows;  //   or
+  std::optional<PaperTriangle<V>> paper;
+  i64 entries = 0;
+  double setup_seconds = 0, plan_seconds = 0, modelled_seconds = 0;
   Way forward, backward;
   std::mutex turn;
 };
@@ -174,6 +203,7 @@ Refinement TriangularSolver<V>::refine(const TriangleView<V>& L, const V* b, V* 
 
 template <class V>
 int TriangularSolver<V>::refinements_wanted(const TriangleView<V>& L, How how) {
+  if (state_->rows) return 0;  // as exact as substitution is
   constexpr i64 columns = 8;
   const double rounding = std::is_same_v<V, float> ? std::numeric_limits<float>::epsilon() / 2 : 0x1p-53;
   const std::lock_guard lock(state_->turn);
@@ -192,7 +222,10 @@ template <class V>
 void TriangularSolver<V>::update(const TriangleView<V>& L) {
   const std::lock_guard lock(state_->turn);
   const double start = seconds_now();
-  state_->factor.update(L);
+  if (state_->paper)
+    state_->paper->update(L);
+  else
+    state_->rows ? state_->rows->update(L) : state_->factor->update(L);
   for (auto* way : {&state_->forward, &state_->backward})
     if (way->runner) way->runner->update();
   state_->setup_seconds = seconds_now() - start;
@@ -202,22 +235,34 @@ template <class V>
 TriangularStatistics TriangularSolver<V>::statistics() const {
   const std::lock_guard lock(state_->turn);
   const State& s = *state_;
-  const Blocks& blocks = s.factor.blocks();
   TriangularStatistics t;
-  t.n = blocks.n;
   t.entries = s.entries;
-  t.stored_entries = blocks.entries;
-  t.stored_bytes = s.factor.bytes();
-  t.memory_bytes = t.stored_bytes + bytes_of(blocks) + i64(sizeof(i32)) * blocks.n;
+  t.by_rows = s.rows.has_value();
+  if (s.paper) {
+    s.paper->describe(t);
+  } else if (s.rows) {
+    const LevelRows& rows = s.rows->rows(Direction::forward);
+    t.n = rows.n;
+    t.stored_entries = s.rows->entries();
+    t.stored_bytes = s.rows->value_bytes();
+    t.memory_bytes = t.stored_bytes + s.rows->table_bytes();
+    t.longest_chain = rows.levels();
+  } else {
+    const Blocks& blocks = s.factor->blocks();
+    t.n = blocks.n;
+    t.stored_entries = blocks.entries;
+    t.stored_bytes = s.factor->bytes();
+    t.memory_bytes = t.stored_bytes + bytes_of(blocks) + i64(sizeof(i32)) * blocks.n;
+    t.blocks = blocks.count();
+    t.longest_chain = longest_chain(blocks);
+  }
   for (const auto* way : {&s.forward, &s.backward})
     if (way->runner) t.memory_bytes += bytes_of(way->plan) + way->runner->bytes();
-  t.blocks = blocks.count();
-  t.longest_chain = longest_chain(blocks);
   t.forward_tasks = s.forward.plan.count();
   t.backward_tasks = s.backward.plan.count();
   t.forward_ranks = s.forward.runner ? s.forward.plan.ranks : 0;
   t.backward_ranks = s.backward.runner ? s.backward.plan.ranks : 0;
-  t.ranks = s.options.ranks > 0 ? s.options.ranks : std::max(t.forward_ranks, t.backward_ranks);
+  if (!s.paper) t.ranks = s.options.ranks > 0 ? s.options.ranks : std::max(t.forward_ranks, t.backward_ranks);
   t.ranks_reason = s.forward.reason + (s.forward.reason.empty() || s.backward.reason.empty() ? "" : "; ") + s.backward.reason;
   t.threads = std::max(t.ranks, thread_count(s.options.threads));
   t.setup_seconds = s.setup_seconds;

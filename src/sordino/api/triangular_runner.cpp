@@ -1,12 +1,16 @@
 #include "sordino/api/triangular_runner.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
 #include "sordino/config.hpp"
 #include "sordino/trsv/host_solve.hpp"
+#include "sordino/trsv/level_solve.hpp"
 #include "sordino/trsv/model_solve.hpp"
+#include "sordino/trsv/paper_clock.hpp"
+#include "sordino/trsv/paper_solve.hpp"
 #if SORDINO_WITH_CUDA
 #include "sordino/api/cuda/triangular.hpp"
 #endif
@@ -14,28 +18,58 @@
 namespace sordino {
 namespace {
 
-template <class V>
+/// `numbers`: that a solve keeps for each right-hand side.
+template <class V, class Solve>
 class HostRunner final : public TriangularRunner<V> {
  public:
-  HostRunner(const trsv::Factor<V>& factor, const trsv::Plan& plan, const TriangularOptions& options)
-      : blocks_(factor.blocks()), solve_(factor, plan, {.threads = options.threads, .timeout = options.timeout}) {}
+  template <class F>
+  HostRunner(const F& factor, const trsv::Plan& plan, const TriangularOptions& options, i64 numbers)
+      : numbers_(numbers), solve_(factor, plan, {.threads = options.threads, .timeout = options.timeout}) {}
   void solve(const V* b, V* x, i64 columns, bool conjugate) override {
     most_columns_ = std::max(most_columns_, columns);
     solve_.solve(b, x, columns, conjugate);
   }
-  i64 bytes() const override { return i64(sizeof(V)) * most_columns_ * (2 * blocks_.n + blocks_.slots); }
+  i64 bytes() const override { return i64(sizeof(V)) * most_columns_ * numbers_; }
 
  private:
-  const trsv::Blocks& blocks_;
-  trsv::HostSolve<V> solve_;
+  i64 numbers_;
+  Solve solve_;
   i64 most_columns_ = 0;
 };
 
+/// Paper 004's Algorithm 1, which knows one right-hand side: `solve_one` does one. For L^H x = b it solves with the transposed
+/// triangle, and conjugates b and x.
+template <class V, class SolveOne>
+class PaperRunner final : public TriangularRunner<V> {
+ public:
+  PaperRunner(i64 n, SolveOne solve_one) : b_(std::size_t(n)), x_(std::size_t(n)), solve_one_(std::move(solve_one)) {}
+  void solve(const V* b, V* x, i64 columns, bool conjugate) override {
+    seconds_ = 0;
+    const auto taken = [&](V v) { return conjugate ? trsv::conjugate(v) : v; };
+    for (i64 k = 0; k < columns; k++) {
+      for (std::size_t i = 0; i < b_.size(); i++) b_[i] = taken(b[i64(i) * columns + k]);
+      seconds_ += solve_one_(b_.data(), x_.data());
+      for (std::size_t i = 0; i < b_.size(); i++) x[i64(i) * columns + k] = taken(x_[i]);
+    }
+  }
+  double modelled_seconds() const override { return seconds_; }
+  i64 bytes() const override { return 2 * i64(b_.size() * sizeof(V)); }
+
+ private:
+  std::vector<V> b_, x_;
+  SolveOne solve_one_;  // (b, x) -> seconds of a described machine, or 0
+  double seconds_ = 0;
+};
+template <class V, class SolveOne>
+std::unique_ptr<TriangularRunner<V>> paper_runner(i64 n, SolveOne solve_one) {
+  return std::make_unique<PaperRunner<V, SolveOne>>(n, std::move(solve_one));
+}
+
 /// Ranks are GPUs, or other devices, of a described machine.
-template <class V>
+template <class V, class F>
 class ModelRunner final : public TriangularRunner<V> {
  public:
-  ModelRunner(const trsv::Factor<V>& factor, const trsv::Plan& plan, const TriangularOptions& options)
+  ModelRunner(const F& factor, const trsv::Plan& plan, const TriangularOptions& options)
       : factor_(factor), plan_(plan), machine_(options.machine), seed_(options.seed) {
     validate(machine_);
   }
@@ -47,20 +81,44 @@ class ModelRunner final : public TriangularRunner<V> {
   i64 bytes() const override { return 0; }  // each solve makes its ranks' memory anew
 
  private:
-  const trsv::Factor<V>& factor_;
+  const F& factor_;
   const trsv::Plan& plan_;
   Machine machine_;
   u64 seed_;
   double seconds_ = 0;
 };
 
+template <class V>
+std::unique_ptr<TriangularRunner<V>> on_host(const trsv::Factor<V>& factor, const trsv::Plan& plan,
+                                             const TriangularOptions& options) {
+  return std::make_unique<HostRunner<V, trsv::HostSolve<V>>>(factor, plan, options,
+                                                             2 * factor.blocks().n + factor.blocks().slots);
+}
+template <class V>
+std::unique_ptr<TriangularRunner<V>> on_host(const trsv::LevelFactor<V>& factor, const trsv::Plan& plan,
+                                             const TriangularOptions& options) {
+  return std::make_unique<HostRunner<V, trsv::LevelHostSolve<V>>>(factor, plan, options, factor.rows(plan.direction).n);
+}
+
+template <class V, class F>
+std::unique_ptr<TriangularRunner<V>> runner_of(const F& factor, const trsv::Plan& plan, const TriangularOptions& options) {
+#if SORDINO_WITH_CUDA
+  if (options.engine == "cuda") return cuda::make_triangular_runner(factor, plan, options);
+#endif
+  if (options.engine == "model") return std::make_unique<ModelRunner<V, F>>(factor, plan, options);
+  return on_host(factor, plan, options);
+}
+
 }  // namespace
 
-void require_triangular_engine(const std::string& engine) {
+void require_triangular_engine(const TriangularOptions& options) {
+  const std::string& engine = options.engine;
   if (engine != "host" && engine != "cuda" && engine != "model")
     bad_argument("triangular systems are solved by engine host, cuda or model, not by '" + engine + "'");
   if (engine == "cuda" && !SORDINO_WITH_CUDA)
     throw Error(Errc::unsupported, "this build of Sordino has no CUDA: engine cuda is not there");
+  if (engine == "cuda" && options.algorithm == "paper")
+    throw Error(Errc::unsupported, "engine cuda has no algorithm 'paper' behind this door: take engine host or model");
 }
 
 int ranks_there(const TriangularOptions& options) {
@@ -74,25 +132,51 @@ int ranks_there(const TriangularOptions& options) {
 
 trsv::PlanOptions plan_options(const TriangularOptions& options) {
   if (options.engine != "host") return {.ranks = options.ranks};
-  const int threads = std::max(options.ranks, thread_count(options.threads));
-  return {.ranks = options.ranks, .workers = threads / options.ranks};
+  const int ranks = std::max(options.ranks, 1), threads = std::max(ranks, thread_count(options.threads));
+  return {.ranks = ranks, .workers = threads / ranks};
 }
 
 template <class V>
 std::unique_ptr<TriangularRunner<V>> make_runner(const trsv::Factor<V>& factor, const trsv::Plan& plan,
                                                  const TriangularOptions& options) {
-#if SORDINO_WITH_CUDA
-  if (options.engine == "cuda") return cuda::make_triangular_runner(factor, plan, options);
-#endif
-  if (options.engine == "model") return std::make_unique<ModelRunner<V>>(factor, plan, options);
-  return std::make_unique<HostRunner<V>>(factor, plan, options);
+  return runner_of<V>(factor, plan, options);
+}
+template <class V>
+std::unique_ptr<TriangularRunner<V>> make_runner(const trsv::LevelFactor<V>& factor, const trsv::Plan& plan,
+                                                 const TriangularOptions& options) {
+  return runner_of<V>(factor, plan, options);
 }
 
-template std::unique_ptr<TriangularRunner<float>> make_runner(const trsv::Factor<float>&, const trsv::Plan&,
-                                                              const TriangularOptions&);
-template std::unique_ptr<TriangularRunner<double>> make_runner(const trsv::Factor<double>&, const trsv::Plan&,
-                                                               const TriangularOptions&);
-template std::unique_ptr<TriangularRunner<trsv::Number>> make_runner(const trsv::Factor<trsv::Number>&, const trsv::Plan&,
-                                                                     const TriangularOptions&);
+template <class V>
+std::unique_ptr<TriangularRunner<V>> make_runner(PaperTriangle<V>& triangle, trsv::Direction direction,
+                                                 const TriangularOptions& options) {
+  const trsv::paper::Factor<V>& factor = triangle.of(direction);
+  const trsv::paper::Layout& layout = triangle.layout(direction);
+  const i64 n = factor.pattern().n();
+  if (options.engine == "model") {
+    validate(options.machine);
+    return paper_runner<V>(n, [&factor, &layout, machine = options.machine, seed = options.seed](const V* b, V* x) {
+      return trsv::paper::clock_solve<V>(factor, layout, machine, {.seed = seed}, b, x).seconds;
+    });
+  }
+  const int workers = std::max(1, thread_count(options.threads) / layout.grid.ranks());
+  auto solver = std::make_unique<trsv::paper::HostSolve<V>>(
+      factor, layout, trsv::paper::HostOptions{.workers = workers, .timeout = options.timeout});
+  return paper_runner<V>(n, [solver = std::move(solver)](const V* b, V* x) {
+    solver->solve(b, x);
+    return 0.0;
+  });
+}
+
+#define SORDINO_RUNNERS(V)                                                                                  \
+  template std::unique_ptr<TriangularRunner<V>> make_runner(const trsv::Factor<V>&, const trsv::Plan&,      \
+                                                            const TriangularOptions&);                      \
+  template std::unique_ptr<TriangularRunner<V>> make_runner(const trsv::LevelFactor<V>&, const trsv::Plan&, \
+                                                            const TriangularOptions&);                      \
+  template std::unique_ptr<TriangularRunner<V>> make_runner(PaperTriangle<V>&, trsv::Direction, const TriangularOptions&);
+SORDINO_RUNNERS(float)
+SORDINO_RUNNERS(double)
+SORDINO_RUNNERS(trsv::Number)
+#undef SORDINO_RUNNERS
 
 }  // namespace sordino

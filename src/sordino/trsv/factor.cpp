@@ -6,6 +6,7 @@
 
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
+#include "sordino/trsv/inverse.hpp"
 
 namespace sordino::trsv {
 namespace {
@@ -39,34 +40,6 @@ void validate_column(const TriangleView<V>& L, i64 j, std::vector<i32>& seen) {
   if (!has_pivot) bad_argument("the pivot of row " + std::to_string(j) + " is missing, so it is zero");
 }
 
-/// A number that no other pattern is likely to have.
-u64 print_of(const LowerPattern& p) {
-  u64 print = u64(p.n);
-  auto take = [&](u64 word) { print = (print ^ word) * 0x9e3779b97f4a7c15u, print ^= print >> 29; };
-  for (i64 j = 0; j <= p.n; j++) take(u64(p.begin[j]));
-  for (i64 k = 0; k < p.begin[p.n]; k++) take(u64(p.rows[k]));
-  return print;
-}
-
-/// to[i] += from[i] * a
-template <class V>
-void add(V a, const V* from, V* to, i64 count) {
-  for (i64 i = 0; i < count; i++) to[i] = to[i] + from[i] * a;
-}
-
-/// The lower triangle D of w columns becomes its inverse, from its last column to its first: X(j) = -X D(j) / D(j, j), with the
-/// columns of X behind j. `below` has room for w.
-template <class V>
-void invert(V* D, i64 lead, i64 w, bool unit, V* below) {
-  for (i64 j = w; j-- > 0;) {
-    V* column = D + j * lead;
-    const V pivot = unit ? V{1} : reciprocal(column[j]);
-    for (i64 k = j + 1; k < w; k++) below[k] = std::exchange(column[k], V{});
-    column[j] = pivot;
-    for (i64 k = j + 1; k < w; k++) add(V{} - below[k] * pivot, D + k * lead + k, column + k, w - k);
-  }
-}
-
 /// Rows of L become those of L X, for a lower triangle X.
 template <class V>
 void multiply(V* L, const V* X, i64 lead, i64 w, i64 rows) {
@@ -75,7 +48,7 @@ void multiply(V* L, const V* X, i64 lead, i64 w, i64 rows) {
     const i64 count = std::min(some, rows - first);
     for (i64 j = 0; j < w; j++) {
       V sums[some] = {};
-      for (i64 k = j; k < w; k++) add(X[j * lead + k], L + k * lead + first, sums, count);
+      for (i64 k = j; k < w; k++) add_multiple(X[j * lead + k], L + k * lead + first, sums, count);
       std::copy_n(sums, count, L + j * lead + first);
     }
   }
@@ -88,6 +61,14 @@ void validate(const TriangleView<V>& L) {
   if (L.pattern.n < 1) bad_argument("the triangle has no rows");
   std::vector<i32> seen(std::size_t(L.pattern.n), -1);
   for (i64 j = 0; j < L.pattern.n; j++) validate_column(L, j, seen);
+}
+
+u64 print_of(const LowerPattern& p) {
+  u64 print = u64(p.n);
+  auto take = [&](u64 word) { print = (print ^ word) * 0x9e3779b97f4a7c15u, print ^= print >> 29; };
+  for (i64 j = 0; j <= p.n; j++) take(u64(p.begin[j]));
+  for (i64 k = 0; k < p.begin[p.n]; k++) take(u64(p.rows[k]));
+  return print;
 }
 
 /// What a thread needs to fill blocks one after the other.
@@ -136,7 +117,7 @@ class Factor<V>::Filling {
 template <class V>
 Factor<V>::Factor(const TriangleView<V>& L, const FactorOptions& options) : unit_(L.unit), threads_(options.threads) {
   validate(L);
-  blocks_ = cut(find_supernodes(L.pattern, options.merging), options.width);
+  blocks_ = cut(find_supernodes(L.pattern, options.merging), options.width, options.part_values);
   print_ = print_of(L.pattern);
   place_.resize(blocks_.order.size());
   for (std::size_t k = 0; k < place_.size(); k++) place_[std::size_t(blocks_.order[k])] = i32(k);

@@ -13,23 +13,18 @@
 namespace sordino::trsv {
 namespace {
 
-/// What happens to numbers while time goes by; nothing, where only time is asked for.
-class Numbers {
- public:
-  virtual ~Numbers() = default;
-  virtual void compute(i32 /*task*/) {}
-  virtual void deliver(i32 /*task*/, i32 /*rank*/) {}
-};
-
-/// `visit(first, count, is_sum)`: places of the slots, or on the way back of x, that other ranks may need of a task.
+/// `visit(first, count, is_sum)`: places of the slots, or on the way back of x, that other ranks may need of a task. Partial
+/// sums of the way back are not among them: they stay where they are.
 template <class Visit>
 void each_result(const Blocks& blocks, const Plan& plan, const Task& t, const Visit& visit) {
+  const bool forward = plan.direction == Direction::forward;
   auto part = [&](i32 k, i32 first, i32 end) {
     const Block& b = blocks.blocks[std::size_t(k)];
     const i32 below = std::max(first, b.width), columns = std::min(end, b.width);
-    if (plan.direction == Direction::forward && below < end) visit(b.slot + below - b.width, end - below, true);
-    if (plan.direction == Direction::backward && first < columns) visit(b.column + i64(first), columns - first, false);
+    if (forward && below < end) visit(b.slot + below - b.width, end - below, true);
+    if (!forward && first < columns) visit(b.column + i64(first), columns - first, false);
   };
+  if (t.kind == Task::Kind::strips && !forward) return;
   if (t.kind == Task::Kind::strips)
     part(t.block, t.first * blocks.blocks[std::size_t(t.block)].strip_rows,
          std::min(t.end * blocks.blocks[std::size_t(t.block)].strip_rows, blocks.blocks[std::size_t(t.block)].front));
@@ -39,15 +34,34 @@ void each_result(const Blocks& blocks, const Plan& plan, const Task& t, const Vi
     for (i32 k = t.first; k < t.end; k++) part(k, 0, blocks.blocks[std::size_t(k)].front);
 }
 
+/// What tasks of a plan of blocks cost.
+class BlockTasks : public ModelledTasks {
+ public:
+  BlockTasks(const Blocks& blocks, const Plan& plan, i64 value_bytes)
+      : blocks_(blocks), plan_(plan), value_bytes_(value_bytes) {}
+  i64 bytes(i32 t) const override { return values_of(blocks_, plan_.tasks[std::size_t(t)]) * value_bytes_; }
+  i64 message_bytes(i32 t) const override {
+    i64 count = 0;
+    each_result(blocks_, plan_, plan_.tasks[std::size_t(t)], [&](i64, i64 some, bool) { count += some; });
+    return count * value_bytes_;
+  }
+  double step(i32 t, const TaskTimes& times) const override { return times.step(blocks_, plan_.tasks[std::size_t(t)]); }
+
+ protected:
+  const Blocks& blocks_;
+  const Plan& plan_;
+
+ private:
+  i64 value_bytes_;
+};
+
 class Clock {
  public:
-  Clock(const Blocks& blocks, const Plan& plan, i64 value_bytes, const ModelOptions& options, Numbers& numbers)
-      : blocks_(blocks),
-        plan_(plan),
-        value_bytes_(value_bytes),
+  Clock(const Plan& plan, const ModelOptions& options, ModelledTasks& tasks)
+      : plan_(plan),
         options_(options),
         times_(options.times),
-        numbers_(numbers),
+        tasks_(tasks),
         random_(options.seed),
         copies_(std::size_t(plan.ranks), SharedBandwidth(times_.bandwidth, times_.worker_bandwidth)),
         next_(std::size_t(plan.ranks), 0),
@@ -113,8 +127,7 @@ class Clock {
     const std::vector<i32>& queue = plan_.queues[std::size_t(r)];
     for (; idle_[std::size_t(r)] > 0 && next_[std::size_t(r)] < i64(queue.size()); idle_[std::size_t(r)]--) {
       const i32 t = queue[std::size_t(next_[std::size_t(r)]++)];
-      const double bytes = double(values_of(blocks_, plan_.tasks[std::size_t(t)]) * value_bytes_);
-      copies_[std::size_t(r)].start(now_, delayed(bytes * times_.work), t);
+      copies_[std::size_t(r)].start(now_, delayed(double(tasks_.bytes(t)) * times_.work), t);
     }
   }
 
@@ -125,14 +138,14 @@ class Clock {
   }
   void begin(i32 t) {
     report_.waiting += now_ - ready_at_[std::size_t(t)];
-    const double seconds = times_.step(blocks_, plan_.tasks[std::size_t(t)]);
+    const double seconds = tasks_.step(t, times_);
     report_.computing += seconds;
     happen(seconds, t, -1);
   }
 
   void end(i32 t) {
     const i32 rank = plan_.tasks[std::size_t(t)].rank;
-    numbers_.compute(t);
+    tasks_.compute(t);
     done_++;
     report_.seconds = now_;
     idle_[std::size_t(rank)]++;
@@ -143,29 +156,26 @@ class Clock {
   void tell(i32 t, i32 rank) {
     happen(times_.flag_s, t, rank);
     if (plan_.readers[std::size_t(t)] == 0) return;
-    i64 count = 0;
-    each_result(blocks_, plan_, plan_.tasks[std::size_t(t)], [&](i64, i64 some, bool) { count += some; });
+    const i64 bytes_sent = tasks_.message_bytes(t);
     for (i32 r = 0; r < plan_.ranks; r++) {
       if (!(plan_.readers[std::size_t(t)] >> r & 1)) continue;
       report_.messages++;
-      report_.message_bytes += count * value_bytes_;
-      happen(times_.message(near(rank, r), double(count * value_bytes_)), t, r);
+      report_.message_bytes += bytes_sent;
+      happen(times_.message(near(rank, r), double(bytes_sent)), t, r);
     }
   }
 
   void arrive(i32 t, i32 rank) {
-    if (rank != plan_.tasks[std::size_t(t)].rank) numbers_.deliver(t, rank);
+    if (rank != plan_.tasks[std::size_t(t)].rank) tasks_.deliver(t, rank);
     for (i32 f : followers_[std::size_t(t)])
       if (plan_.tasks[std::size_t(f)].rank == rank && --missing_[std::size_t(f)] == 0 && ready_at_[std::size_t(f)] >= 0)
         begin(f);
   }
 
-  const Blocks& blocks_;
   const Plan& plan_;
-  i64 value_bytes_;
   const ModelOptions& options_;
   const TaskTimes& times_;
-  Numbers& numbers_;
+  ModelledTasks& tasks_;
   std::mt19937_64 random_;
   std::vector<SharedBandwidth> copies_;  // [ranks]
   std::vector<i64> next_;                // [ranks] in its queue
@@ -180,11 +190,10 @@ class Clock {
 };
 
 template <class V>
-class RealNumbers final : public Numbers {
+class RealNumbers final : public BlockTasks {
  public:
   RealNumbers(const Factor<V>& factor, const Plan& plan, const V* b, i64 columns, bool conjugate)
-      : blocks_(factor.blocks()),
-        plan_(plan),
+      : BlockTasks(factor.blocks(), plan, i64(sizeof(V))),
         columns_(columns),
         steps_(factor),
         result_(std::size_t(blocks_.n * columns)),
@@ -192,7 +201,8 @@ class RealNumbers final : public Numbers {
     for (Memory& m : ranks_) {
       m.x.assign(std::size_t(blocks_.n * columns), unknown<V>());
       m.sums.assign(std::size_t(blocks_.slots * columns), unknown<V>());
-      m.vectors = {b, result_.data(), m.x.data(), m.sums.data(), columns, conjugate};
+      m.partials.assign(std::size_t(blocks_.partials * columns), unknown<V>());
+      m.vectors = {b, result_.data(), m.x.data(), m.sums.data(), m.partials.data(), columns, conjugate};
     }
   }
   void compute(i32 t) override {
@@ -211,11 +221,9 @@ class RealNumbers final : public Numbers {
 
  private:
   struct Memory {
-    std::vector<V> x, sums;
+    std::vector<V> x, sums, partials;
     SolveVectors<V> vectors;
   };
-  const Blocks& blocks_;
-  const Plan& plan_;
   i64 columns_;
   TaskSteps<V> steps_;
   std::vector<V> result_;
@@ -228,16 +236,20 @@ ModelOptions model_options(const Machine& machine, Direction direction, i64 colu
   return {.times = task_times(machine, direction, columns), .ranks_per_node = machine.ranks_per_node, .seed = seed};
 }
 
+ModelReport model_solve(const Plan& plan, ModelledTasks& tasks, const ModelOptions& options) {
+  return Clock(plan, options, tasks).run();
+}
+
 ModelReport model_solve(const Blocks& blocks, const Plan& plan, i64 value_bytes, const ModelOptions& options) {
-  Numbers none;
-  return Clock(blocks, plan, value_bytes, options, none).run();
+  BlockTasks tasks(blocks, plan, value_bytes);
+  return model_solve(plan, tasks, options);
 }
 
 template <class V>
 ModelReport model_solve(const Factor<V>& factor, const Plan& plan, const ModelOptions& options, const V* b, V* x, i64 columns,
                         bool conjugate) {
   RealNumbers<V> numbers(factor, plan, b, columns, conjugate);
-  const ModelReport report = Clock(factor.blocks(), plan, i64(sizeof(V)), options, numbers).run();
+  const ModelReport report = model_solve(plan, numbers, options);
   std::copy(numbers.result().begin(), numbers.result().end(), x);
   return report;
 }

@@ -22,7 +22,22 @@ struct ModelReport {
 /// As a machine has it, for so many right-hand sides.
 ModelOptions model_options(const Machine& machine, Direction direction, i64 columns = 1, u64 seed = 0);
 
-/// The time of a solve with values of so many bytes; nothing is computed. Cost: tasks, needs and messages times a logarithm.
+/// What tasks of a plan cost, and what happens to numbers while time goes by; nothing, where only time is asked for.
+class ModelledTasks {
+ public:
+  virtual ~ModelledTasks() = default;
+  virtual i64 bytes(i32 task) const = 0;          // that it reads
+  virtual i64 message_bytes(i32 task) const = 0;  // that another rank which needs it is sent
+  /// Seconds from its values and needs being there to its end.
+  virtual double step(i32 /*task*/, const TaskTimes& times) const { return times.step_s; }
+  virtual void compute(i32 /*task*/) {}
+  virtual void deliver(i32 /*task*/, i32 /*rank*/) {}
+};
+
+/// Any plan. Throws Error where it hangs. Cost: tasks, needs and messages times a logarithm.
+ModelReport model_solve(const Plan& plan, ModelledTasks& tasks, const ModelOptions& options);
+
+/// The time of a solve with values of so many bytes; nothing is computed.
 ModelReport model_solve(const Blocks& blocks, const Plan& plan, i64 value_bytes, const ModelOptions& options);
 /// The same, computed: b and x [n][columns]. A rank sees what it has computed and what was sent to it, and NaN else. Throws
 /// Error where the plan hangs.
