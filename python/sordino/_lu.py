@@ -43,8 +43,8 @@ def splu(A: Any, ordering: str = "auto", **options: Any) -> FactorizedLU:
         of the same, approximate minimum degree of A^T A, or the columns as they are. "auto" is metis of a symmetric
         pattern, or mmd without pymetis, and colamd of all others.
     **options
-        ``ranks``, ``threads``, ``width``, ``engine``, ``devices``, ``timeout``, ``machine`` and ``seed`` of
-        :func:`factorized`.
+        ``ranks``, ``threads``, ``width``, ``algorithm``, ``layout``, ``engine``, ``devices``, ``timeout``, ``machine``
+        and ``seed`` of :func:`factorized`.
 
     Returns
     -------
@@ -100,8 +100,8 @@ def factorized_lu(factors: Any, A: Any = None, **options: Any) -> FactorizedLU:
     A : sparse or dense array, shape (n, n), optional
         The matrix, which solves are then verified by.
     **options
-        ``ranks``, ``threads``, ``width``, ``engine``, ``devices``, ``timeout``, ``machine`` and ``seed`` of
-        :func:`factorized`.
+        ``ranks``, ``threads``, ``width``, ``algorithm``, ``layout``, ``engine``, ``devices``, ``timeout``, ``machine``
+        and ``seed`` of :func:`factorized`.
 
     Returns
     -------
@@ -344,7 +344,7 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
     try:
         return checked_options(**given)
     except TypeError:
-        known = "ranks, threads, width, engine, devices, timeout, machine, seed"
+        known = "ranks, threads, width, algorithm, layout, engine, devices, timeout, machine, seed"
         raise BadArgument(f"options of a triangular solve are {known}, not {', '.join(given)}") from None
 
 

@@ -16,6 +16,7 @@ from ._matrix import all_finite
 from ._native import core, translated
 from ._triangular_options import checked_options, whole
 from .errors import BadArgument, NotConverged, Unsupported
+from .log import logger
 from .report.words import duration
 
 TRANS = ("N", "T", "H")
@@ -48,6 +49,8 @@ def factorized(
     ranks: int | str = "auto",
     threads: int | None = None,
     width: int = 256,
+    algorithm: str = "ours",
+    layout: str | tuple[int, int] = "",
     engine: str = "host",
     devices: str = "",
     timeout: float = 60.0,
@@ -69,12 +72,19 @@ def factorized(
     unit_diagonal : bool
         The diagonal is 1, whatever is stored there.
     ranks : int or "auto"
-        That share the blocks, at most 32; "auto" is one, whose blocks all threads compute.
+        That share the blocks, at most 32. "auto" of engine host is one, whose blocks all threads compute; of engines
+        cuda and model as many as are predicted to be the fastest, of the GPUs that there are or of one node of the
+        machine (``statistics["ranks_reason"]``).
     threads : int, optional
         As many as there are cores, if not given; at least one for each rank.
     width : int
         Most columns of a block, whose triangle is inverted: wide ones make fewer steps that wait for one another. Of no
         meaning where the triangle is kept by rows.
+    algorithm : {"ours", "paper"}
+        Ours, or Algorithm 1 of paper 004 as a baseline, on engines host and model: sums as they come, so that the last
+        bits differ from solve to solve; right-hand sides one after the other; with `layout`.
+    layout : str or (int, int)
+        Of algorithm paper: ``"PxQ"`` ranks, among which blocks are dealt out; empty: `ranks` x 1.
     engine : {"host", "cuda", "model"}
         Who computes: threads of this process; a GPU for each rank, which gets the values with the first solve; or ranks
         of a described machine, on a virtual clock (``statistics["modelled_seconds"]``), with the bits of the host.
@@ -83,7 +93,8 @@ def factorized(
     timeout : float
         Seconds in which nothing moves, after which a solve ends with an error; 0: never.
     machine : str, path or dict, optional
-        Of engine model, as :class:`sordino.Solver` takes it.
+        Of engine model, as :class:`sordino.Solver` takes it. Of engine cuda it chooses ``ranks="auto"``; without one
+        that is the description that is most like this machine's GPUs.
     seed : int
         Of engine model: 0 delivers in order of time, others delay tasks and messages at random.
 
@@ -113,6 +124,8 @@ def factorized(
         ranks=ranks,
         threads=threads,
         width=width,
+        algorithm=algorithm,
+        layout=layout,
         engine=engine,
         devices=devices,
         timeout=timeout,
@@ -132,7 +145,7 @@ class FactorizedTriangle:
     lower, unit_diagonal : bool
     report : dict
         Of the last solve: ``seconds``, ``refinements`` (steps that were kept), and with `refine` ``backward_errors``,
-        before the first step and after each. Empty before.
+        before the first step and after each; where ranks were chosen ``ranks`` and ``ranks_reason``. Empty before.
     """
 
     def __init__(self, columns: Columns, *, unit: bool, options: dict[str, Any]) -> None:
@@ -143,6 +156,7 @@ class FactorizedTriangle:
         self.dtype = columns.values.dtype
         self.report: dict[str, Any] = {}
         self._wanted_steps: dict[str, int] = {}
+        self._chosen: dict[str, dict[str, Any]] = {}
         self._process = os.getpid()
         with translated():
             self._native = core().Triangle(columns.begin, columns.rows, columns.values, unit, options)
@@ -163,7 +177,8 @@ class FactorizedTriangle:
         Returns
         -------
         array of the kind and shape of B
-            In the triangle's precision; complex if the triangle or B is. Its bits do not depend on ranks or threads.
+            In the triangle's precision; complex if the triangle or B is. Its bits do not depend on ranks or threads
+            (with ``algorithm="paper"`` they differ from solve to solve).
 
         Raises
         ------
@@ -184,6 +199,7 @@ class FactorizedTriangle:
         start = time.perf_counter()
         x, errors = self.solve_columns(self._stacked(given.columns), trans, steps)
         self.report = {"seconds": time.perf_counter() - start, "refinements": max(len(errors) - 1, 0)}
+        self.report.update(self._ranks_chosen(self._way(trans)[0]))
         if errors:
             self.report["backward_errors"] = errors
         joined = given.joined(list(np.ascontiguousarray(x.T)) if x.shape[1] > 1 else [x[:, 0]])
@@ -218,6 +234,17 @@ class FactorizedTriangle:
             with translated():
                 self._wanted_steps[way] = self._native.refinements_wanted(way)
         return self._wanted_steps[way]
+
+    def _ranks_chosen(self, way: str) -> dict[str, Any]:
+        """How many ranks solve in this way and why, where that was chosen; said once."""
+        if self.options["ranks"] > 0:
+            return {}
+        direction = "forward" if way == "N" else "backward"
+        if direction not in self._chosen:
+            s = self.statistics
+            self._chosen[direction] = {"ranks": s[f"{direction}_ranks"], "ranks_reason": s["ranks_reason"]}
+            logger.info("triangular solves: %s", s["ranks_reason"])
+        return self._chosen[direction]
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:  # its threads are not here
@@ -301,8 +328,9 @@ class FactorizedTriangle:
         ``n``, ``entries`` (as given), ``by_rows`` (whether it is kept so, and not by supernodes), ``stored_entries``
         (with the zeros that make supernodes wider), ``stored_bytes`` (of their values), ``memory_bytes`` (of all that
         is kept, but the triangle as it was given), ``blocks`` (0 by rows), ``longest_chain`` (blocks, or rows, that
-        wait for one another), ``forward_tasks`` and ``backward_tasks`` (0 until such a solve is planned), ``ranks``,
-        ``threads``, ``setup_seconds`` (of the last update, after one), ``plan_seconds``,
+        wait for one another), ``forward_tasks`` and ``backward_tasks`` (0 until such a solve is planned), ``ranks`` (0
+        until they are chosen), ``forward_ranks`` and ``backward_ranks`` (as tasks), ``ranks_reason`` (why so many,
+        where they were chosen), ``threads``, ``setup_seconds`` (of the last update, after one), ``plan_seconds``,
         ``modelled_seconds`` (of the last solve, by engine model).
         """
         found: dict[str, Any] = self._native.statistics()

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <mutex>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
 #include "sordino/trsv/level_plan.hpp"
+#include "sordino/trsv/prediction.hpp"
 
 namespace sordino {
 namespace {
@@ -21,8 +23,14 @@ namespace {
 using namespace trsv;
 
 const TriangularOptions& checked(const TriangularOptions& options) {
-  require_triangular_engine(options.engine);
-  if (options.ranks < 1 || options.ranks > most_ranks)
+  require_triangular_engine(options);
+  if (options.algorithm != "ours" && options.algorithm != "paper")
+    bad_argument("the algorithm of triangular solves is ours or paper, not '" + options.algorithm + "'");
+  if ((options.layout_rows != 0 || options.layout_columns != 0) &&
+      (options.layout_rows < 1 || options.layout_columns < 1 || options.algorithm != "paper" ||
+       i64(options.layout_rows) * options.layout_columns > most_ranks))
+    bad_argument("a layout is of algorithm paper, P x Q with at most " + std::to_string(most_ranks) + " ranks");
+  if (options.ranks < 0 || options.ranks > most_ranks)
     bad_argument("a triangular solve has 1 to " + std::to_string(most_ranks) + " ranks, and " + std::to_string(options.ranks) +
                  " were asked for");
   if (options.threads < 0) bad_argument("threads is at least 0, not " + std::to_string(options.threads));
@@ -43,6 +51,23 @@ i64 bytes_of(const Plan& p) {
   i64 sum = bytes_of(p.tasks) + bytes_of(p.need_begin) + bytes_of(p.needs) + bytes_of(p.readers) + bytes_of(p.owner);
   for (const auto& queue : p.queues) sum += bytes_of(queue);
   return sum;
+}
+
+std::string milliseconds(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g ms", 1e3 * seconds);
+  return text;
+}
+
+/// "2 of 4 ranks forward: a solve is predicted to take 1.77 ms, 3.2 ms on 1, 1.9 ms on 4"
+std::string said_of(const RanksChoice& choice, int there, Direction direction) {
+  const RanksPrediction& best = choice.fastest();
+  std::string text = std::to_string(best.ranks) + " of " + std::to_string(there) + " ranks " +
+                     (direction == Direction::forward ? "forward" : "back") + ": a solve is predicted to take " +
+                     milliseconds(best.report.seconds);
+  for (const RanksPrediction& p : choice.predicted)
+    if (p.ranks != best.ranks) text += ", " + milliseconds(p.report.seconds) + " on " + std::to_string(p.ranks);
+  return text;
 }
 
 /// Blocks on the longest way from a leaf to a root.
@@ -66,6 +91,11 @@ struct TriangularSolver<V>::State {
     if (options.width < 1) bad_argument("a block has one column or more, not " + std::to_string(options.width));
     validate(L);
     entries = L.pattern.begin[L.pattern.n];
+    if (options.algorithm == "paper") {
+      paper.emplace(L, options);
+      setup_seconds = seconds_now() - begun;
+      return;
+    }
     if (is_better_by_rows(L.pattern, sizeof(V)))
       rows.emplace(L);
     else
@@ -80,6 +110,7 @@ struct TriangularSolver<V>::State {
   /// A plan and who carries it out, made when first needed.
   struct Way {
     Plan plan;
+    std::string reason;  // of its number of ranks, if it was chosen
     std::unique_ptr<TriangularRunner<V>> runner;
   };
   TriangularRunner<V>& runner(How how) {
@@ -87,19 +118,31 @@ struct TriangularSolver<V>::State {
     Way& way = direction == Direction::forward ? forward : backward;
     if (!way.runner) {
       const double start = seconds_now();
-      if (rows) {
+      if (paper) {
+        way.runner = make_runner(*paper, direction, options);
+      } else if (rows) {
         rows->prepare(direction);
-        way.plan = make_level_plan(rows->rows(direction), {.ranks = options.ranks});
+        if (options.ranks == 0) way.reason = "1 rank: what substitution by levels takes on several is not predicted";
+        way.plan = make_level_plan(rows->rows(direction), {.ranks = std::max(options.ranks, 1)});
         check_level_plan(rows->rows(direction), way.plan);
         way.runner = make_runner(*rows, way.plan, options);
       } else {
-        way.plan = make_plan(factor->blocks(), direction, sizeof(V), plan_options(options));
+        way.plan = options.ranks > 0 ? make_plan(factor->blocks(), direction, sizeof(V), plan_options(options))
+                                     : chosen_plan(direction, way.reason);
         check_plan(factor->blocks(), way.plan);
         way.runner = make_runner(*factor, way.plan, options);
       }
       plan_seconds += seconds_now() - start;
     }
     return *way.runner;
+  }
+  /// For one right-hand side; one rank is always among those that are compared.
+  Plan chosen_plan(Direction direction, std::string& reason) const {
+    const int there = std::min({ranks_there(options), most_ranks, int(factor->blocks().count())});
+    RanksChoice choice =
+        choose_ranks(factor->blocks(), direction, sizeof(V), options.machine, ranks_to_try(there), 1, plan_options(options));
+    reason = said_of(choice, there, direction);
+    return std::move(choice.plan);
   }
   void solve(const V* b, V* x, i64 columns, How how) {
     TriangularRunner<V>& by = runner(how);
@@ -131,6 +174,7 @@ struct TriangularSolver<V>::State {
   double begun;
   std::optional<Factor<V>> factor;     // either,
   std::optional<LevelFactor<V>> rows;  //   or
+  std::optional<PaperTriangle<V>> paper;
   i64 entries = 0;
   double setup_seconds = 0, plan_seconds = 0, modelled_seconds = 0;
   Way forward, backward;
@@ -178,7 +222,10 @@ template <class V>
 void TriangularSolver<V>::update(const TriangleView<V>& L) {
   const std::lock_guard lock(state_->turn);
   const double start = seconds_now();
-  state_->rows ? state_->rows->update(L) : state_->factor->update(L);
+  if (state_->paper)
+    state_->paper->update(L);
+  else
+    state_->rows ? state_->rows->update(L) : state_->factor->update(L);
   for (auto* way : {&state_->forward, &state_->backward})
     if (way->runner) way->runner->update();
   state_->setup_seconds = seconds_now() - start;
@@ -191,7 +238,9 @@ TriangularStatistics TriangularSolver<V>::statistics() const {
   TriangularStatistics t;
   t.entries = s.entries;
   t.by_rows = s.rows.has_value();
-  if (s.rows) {
+  if (s.paper) {
+    s.paper->describe(t);
+  } else if (s.rows) {
     const LevelRows& rows = s.rows->rows(Direction::forward);
     t.n = rows.n;
     t.stored_entries = s.rows->entries();
@@ -211,8 +260,11 @@ TriangularStatistics TriangularSolver<V>::statistics() const {
     if (way->runner) t.memory_bytes += bytes_of(way->plan) + way->runner->bytes();
   t.forward_tasks = s.forward.plan.count();
   t.backward_tasks = s.backward.plan.count();
-  t.ranks = s.options.ranks;
-  t.threads = std::max(s.options.ranks, thread_count(s.options.threads));
+  t.forward_ranks = s.forward.runner ? s.forward.plan.ranks : 0;
+  t.backward_ranks = s.backward.runner ? s.backward.plan.ranks : 0;
+  if (!s.paper) t.ranks = s.options.ranks > 0 ? s.options.ranks : std::max(t.forward_ranks, t.backward_ranks);
+  t.ranks_reason = s.forward.reason + (s.forward.reason.empty() || s.backward.reason.empty() ? "" : "; ") + s.backward.reason;
+  t.threads = std::max(t.ranks, thread_count(s.options.threads));
   t.setup_seconds = s.setup_seconds;
   t.plan_seconds = s.plan_seconds;
   t.modelled_seconds = s.modelled_seconds;
