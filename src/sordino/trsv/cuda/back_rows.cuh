@@ -88,10 +88,15 @@ __device__ __forceinline__ void add_pair(const Worker<V, K>& w, const Pair<V>& p
 #pragma unroll
   for (int r = 0; r < K; r++) acc[0][r] = acc[0][r] + a * y[0][r], acc[1][r] = acc[1][r] + b * y[1][r];
 }
+/// y of two rows, the first of which is an even one, by the largest loads that there are.
 template <class V, int K>
 __device__ __forceinline__ void load_operands(const V* from, V (&y)[2][K]) {
 #pragma unroll
-  for (int r = 0; r < K; r++) y[0][r] = from[r], y[1][r] = from[K + r];
+  for (int k = 0; k < K; k++) {
+    const Pair<V> pair = reinterpret_cast<const Pair<V>*>(from)[k];
+    y[2 * k / K][2 * k % K] = pair.a;
+    y[(2 * k + 1) / K][(2 * k + 1) % K] = pair.b;
+  }
 }
 
 /// How threads share columns, if these are fewer: the share-th of `shares` that have the same column.
