@@ -6,14 +6,11 @@
 //
 // 5 or 7 points, cells along a side. `nested`: dissection along planes. beside=1: what supernodes take on the host, where the
 // pattern is filled with zeros.
-#include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
-#include <map>
 #include <string>
 
+#include "grid_triangles.hpp"
 #include "sordino/base/clock.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/config.hpp"
@@ -25,93 +22,18 @@
 
 namespace {
 using namespace sordino;
+using namespace bench;
 using namespace sordino::trsv;
 
-struct Grid {
-  i32 points, side;
-  i32 depth() const { return points == 5 ? 1 : side; }
-  i64 cells() const { return i64(side) * side * depth(); }
-};
-
-/// [cells] the place of each cell: as they are, or both halves of the longest side, then the plane between them.
-std::vector<i32> places_of(const Grid& g, bool nested) {
-  using Box = std::array<std::array<i32, 2>, 3>;
-  std::vector<i32> place(std::size_t(g.cells()), 0);
-  i32 next = 0;
-  std::function<void(Box)> number = [&](Box box) {
-    auto side = [&](std::size_t d) { return box[d][1] - box[d][0]; };
-    std::size_t longest = 0;
-    for (std::size_t d : {1, 2})
-      if (side(d) > side(longest)) longest = d;
-    if (nested && side(longest) > 3) {
-      const i32 middle = (box[longest][0] + box[longest][1]) / 2;
-      Box left = box, right = box;
-      left[longest][1] = middle, right[longest][0] = middle + 1;
-      number(left), number(right);
-      box[longest] = {middle, middle + 1};
-    }
-    for (i32 z = box[2][0]; z < box[2][1]; z++)
-      for (i32 y = box[1][0]; y < box[1][1]; y++)
-        for (i32 x = box[0][0]; x < box[0][1]; x++) place[std::size_t(x + g.side * (y + i64(g.side) * z))] = next++;
-  };
-  number(Box{{{0, g.side}, {0, g.side}, {0, g.depth()}}});
-  return place;
-}
-
-struct Triangle {
-  std::vector<i64> begin;
-  std::vector<i32> rows;  // of each column, the diagonal first
-  LowerPattern pattern() const { return {i64(begin.size()) - 1, begin.data(), rows.data()}; }
-};
-
-Triangle lower_triangle(const Grid& g, bool nested) {
-  const std::vector<i32> place = places_of(g, nested);
-  std::vector<i64> cell(place.size());
-  for (std::size_t c = 0; c < place.size(); c++) cell[std::size_t(place[c])] = i64(c);
-  Triangle t{{0}, {}};
-  for (std::size_t j = 0; j < cell.size(); j++) {
-    const i64 c = cell[j], at[3] = {c % g.side, c / g.side % g.side, c / g.side / g.side},
-              step[3] = {1, g.side, i64(g.side) * g.side}, sides[3] = {g.side, g.side, g.depth()};
-    t.rows.push_back(i32(j));
-    for (int d = 0; d < 3; d++)
-      for (int side : {-1, 1})
-        if (at[d] + side >= 0 && at[d] + side < sides[d])
-          if (const i32 row = place[std::size_t(c + side * step[d])]; row > i32(j)) t.rows.push_back(row);
-    t.begin.push_back(i64(t.rows.size()));
-  }
-  return t;
-}
-
-/// name=value
-struct Words {
-  std::map<std::string, std::string> values;
-  Words(int argc, char** argv, int first) {
-    for (int k = first; k < argc; k++) {
-      const std::string word = argv[k];
-      values[word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);
-    }
-  }
-  bool is(const char* name, const char* value) const { return values.contains(name) && values.at(name) == value; }
-  i64 number(const char* name, i64 otherwise) const {
-    return values.contains(name) ? std::atoll(values.at(name).c_str()) : otherwise;
-  }
-};
-
-double median_of(std::vector<double> seconds) {
-  seconds.erase(seconds.begin(), seconds.begin() + 2);
-  std::sort(seconds.begin(), seconds.end());
-  return seconds[seconds.size() / 2];
-}
-
 template <class Solve>
-double median_of(int repeats, const Solve& solve) {
+double seconds_of(int repeats, const Solve& solve) {
   std::vector<double> seconds;
   for (int k = 0; k < repeats + 2; k++) {
     const double begin = seconds_now();
     solve();
     seconds.push_back(seconds_now() - begin);
   }
-  return median_of(seconds);
+  return median_of(seconds, 2);
 }
 
 template <class V>
@@ -120,13 +42,13 @@ double seconds_of(const LevelFactor<V>& factor, const Plan& plan, const std::vec
   if (words.is("engine", "host")) {
     LevelHostSolve<V> host(factor, plan, {.threads = int(words.number("threads", 0))});
     std::vector<V> x(b.size());
-    return median_of(repeats, [&] { host.solve(b.data(), x.data(), columns); });
+    return seconds_of(repeats, [&] { host.solve(b.data(), x.data(), columns); });
   }
 #if SORDINO_WITH_CUDA
   int most = 1;
   while (2 * most <= std::min<i64>(columns, 8)) most *= 2;
   LevelGpuSolve<V> gpu(factor, plan, {.most_columns = most, .blocks = int(words.number("blocks", 0)), .timeout = 2});
-  return median_of(gpu.time(b.data(), columns, repeats + 2));
+  return median_of(gpu.time(b.data(), columns, repeats + 2), 2);
 #else
   throw Error(Errc::unsupported, "this build has no CUDA: say engine=host");
 #endif
@@ -142,12 +64,12 @@ void print_beside(const TriangleView<V>& L, Direction direction, const std::vect
   std::vector<V> x(b.size());
   std::printf(", \"filled_entries\": %lld, \"supernode_bytes\": %lld, \"supernode_seconds\": %.6g",
               static_cast<long long>(filled_entries(L.pattern)), static_cast<long long>(factor.bytes()),
-              median_of(int(words.number("repeats", 15)), [&] { host.solve(b.data(), x.data(), columns); }));
+              seconds_of(int(words.number("repeats", 15)), [&] { host.solve(b.data(), x.data(), columns); }));
 }
 
 template <class V>
 void measure(const Grid& grid, const Words& words) {
-  const Triangle t = lower_triangle(grid, words.is("order", "nested"));
+  const Triangle t = lower_triangle(grid, words.is("order", "nested") ? nested_order(grid) : natural_order(grid));
   std::vector<V> values;
   for (i64 j = 0; j < t.pattern().n; j++)
     for (i64 k = t.begin[std::size_t(j)]; k < t.begin[std::size_t(j) + 1]; k++)
@@ -173,7 +95,7 @@ void measure(const Grid& grid, const Words& words) {
   std::printf("\"setup_seconds\": %.3g, \"plan_seconds\": %.3g, \"ms\": %.5g, \"us_a_level\": %.4g, \"bytes_per_second\": %.4g",
               set_up - begin, planned - set_up, 1e3 * seconds, 1e6 * seconds / rows.levels(), double(bytes) / seconds);
   if (words.number("beside", 0) != 0) print_beside(L, direction, b, columns, words);
-  for (const auto& [name, value] : words.values) std::printf(", \"%s\": \"%s\"", name.c_str(), value.c_str());
+  print_words(words);
   std::printf("}\n");
 }
 
@@ -187,7 +109,7 @@ int main(int argc, char** argv) {
   }
   try {
     const Words words(argc, argv, 3);
-    words.is("type", "float") ? measure<float>({points, side}, words) : measure<double>({points, side}, words);
+    words.is("type", "float") ? measure<float>({points, side, 1}, words) : measure<double>({points, side, 1}, words);
     return 0;
   } catch (const Error& e) {
     std::fprintf(stderr, "%s\n", e.what());
