@@ -118,8 +118,8 @@ class Planner {
     for (i32 part = blocks_.part_begin[std::size_t(k)]; part < blocks_.part_begin[std::size_t(k) + 1]; part++)
       add(Task::Kind::strips, k, blocks_.parts[std::size_t(part)].first, blocks_.parts[std::size_t(part)].end);
     const i64 of_column = near_values_of_column(blocks_, k) * value_bytes_;
-    const i64 most = std::clamp<i64>(of_column > 0 ? options_.task_bytes / of_column : most_columns_of_task, columns_together,
-                                     most_columns_of_task);
+    const i64 fit = of_column > 0 ? options_.task_bytes / of_column : most_columns_of_task;
+    const i64 most = std::clamp(fit / columns_together * columns_together, columns_together, most_columns_of_task);
     const i64 tasks = (b.width + most - 1) / most;  // alike, rather than full ones and a rest
     const i64 some = ((b.width + tasks - 1) / tasks + columns_together - 1) / columns_together * columns_together;
     for (i64 first = 0; first < b.width; first += some)

@@ -81,17 +81,61 @@ __device__ __forceinline__ bool gather_rows(const Worker<V, K>& w, const QueuedT
   return there;
 }
 
-/// acc += two rows of a column times y of these rows.
-template <class V, int K>
-__device__ __forceinline__ void add_pair(const Worker<V, K>& w, const Pair<V>& p, const V (&y)[2][K], V (&acc)[2][K]) {
-  const V a = w.factor_entry(p.a), b = w.factor_entry(p.b);
-#pragma unroll
-  for (int r = 0; r < K; r++) acc[0][r] = acc[0][r] + a * y[0][r], acc[1][r] = acc[1][r] + b * y[1][r];
-}
+/// y of two rows, the first of which is an even one, by the largest loads that there are.
 template <class V, int K>
 __device__ __forceinline__ void load_operands(const V* from, V (&y)[2][K]) {
 #pragma unroll
-  for (int r = 0; r < K; r++) y[0][r] = from[r], y[1][r] = from[K + r];
+  for (int k = 0; k < K; k++) {
+    const Pair<V> pair = reinterpret_cast<const Pair<V>*>(from)[k];
+    y[2 * k / K][2 * k % K] = pair.a;
+    y[(2 * k + 1) / K][(2 * k + 1) % K] = pair.b;
+  }
+}
+
+/// Pairs of rows whose loads are on their way before one is waited for.
+template <class V, int K>
+inline constexpr int pairs_at_once = sizeof(V) * K <= 16   ? 4
+                                     : sizeof(V) * K <= 64 ? 2
+                                                           : 1;
+
+/// acc[q] += column q's values of pairs `first`, first + step, ... times y of their rows: `all`, or those before `end`. No
+/// branch lies between loads: where there is no pair, `first` is loaded once more and counts as zero. rows(pair, y) and
+/// values(pair, q) load.
+template <bool all, class V, int K, int Q, class Rows, class Values>
+__device__ __forceinline__ void add_some_pairs(const Worker<V, K>& w, int first, int step, int end, V (&acc)[Q][2][K],
+                                               const Rows& rows, const Values& values) {
+  constexpr int N = pairs_at_once<V, K>;
+  Pair<V> p[N][Q];
+  V y[N][2][K];
+#pragma unroll
+  for (int n = 0; n < N; n++) {
+    const int pair = all || first + n * step < end ? first + n * step : first;
+    rows(pair, y[n]);
+#pragma unroll
+    for (int q = 0; q < Q; q++) p[n][q] = values(pair, q);
+  }
+#pragma unroll
+  for (int n = 0; n < N; n++)
+#pragma unroll
+    for (int q = 0; q < Q; q++) {
+      const bool is = all || first + n * step < end;
+      const V a = is ? w.factor_entry(p[n][q].a) : V{}, b = is ? w.factor_entry(p[n][q].b) : V{};
+#pragma unroll
+      for (int r = 0; r < K; r++) {
+        acc[q][0][r] = acc[q][0][r] + a * y[n][0][r];
+        acc[q][1][r] = acc[q][1][r] + b * y[n][1][r];
+      }
+    }
+}
+/// Of pairs first, first + step, ..., before `end`.
+template <class V, int K, int Q, class Rows, class Values>
+__device__ __forceinline__ void add_pairs(const Worker<V, K>& w, int first, int step, int end, V (&acc)[Q][2][K],
+                                          const Rows& rows, const Values& values) {
+  constexpr int N = pairs_at_once<V, K>;
+  int at = first;
+#pragma unroll 1
+  for (; at + (N - 1) * step < end; at += N * step) add_some_pairs<true>(w, at, step, end, acc, rows, values);
+  if (N > 1 && at < end) add_some_pairs<false>(w, at, step, end, acc, rows, values);
 }
 
 /// How threads share columns, if these are fewer: the share-th of `shares` that have the same column.

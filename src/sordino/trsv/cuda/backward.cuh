@@ -7,53 +7,63 @@ namespace sordino::trsv {
 
 // --- parts -----------------------------------------------------------------------------------------------------------------
 
-/// Columns that a thread adds up at once.
+/// Columns that a thread adds up at once, if a block has so many.
 template <class V, int K>
 inline constexpr int columns_at_once = sizeof(V) * K > 16 ? 1 : 2;
 
-/// Workers: products[share][column] of strips that are at hand, or more of them.
+/// Workers: products[share][column] of strips that are at hand, or more of them, of columns j, j + worker_threads, ....
+template <int Q, class V, int K>
+__device__ __forceinline__ void multiply_part(const Worker<V, K>& w, const QueuedTask& t, const Shares& s, i32 first, i32 end,
+                                              i32 j) {
+  const Block& b = t.block;
+  V acc[Q][2][K] = {};
+  const V* values = reinterpret_cast<const V*>(w.memory);
+  const V* operand = w.operands() + i64(first - t.first) * b.strip_rows * K;
+  for (i32 k = first; k < end; k++) {
+    const Strip strip = strip_of(b, k);
+    const V* const column = values + j * strip.lead;
+    const int step = worker_threads * strip.lead;
+    if (j + (Q - 1) * worker_threads < strip.columns)
+      add_pairs(
+          w, s.share, s.shares, (strip.rows + 1) / 2, acc,
+          [&](int pair, V(&y)[2][K]) { load_operands<V, K>(operand + 2 * pair * K, y); },
+          [&](int pair, int q) { return *reinterpret_cast<const Pair<V>*>(column + q * step + 2 * pair); });
+    values += strip.size();
+    operand += b.strip_rows * K;
+  }
+#pragma unroll
+  for (int q = 0; q < Q; q++)
+#pragma unroll
+    for (int r = 0; r < K; r++) {
+      V& product = w.products()[(i64(s.share) * b.width + j + q * worker_threads) * K + r];
+      const V more = acc[q][0][r] + acc[q][1][r];
+      product = first == t.first ? more : product + more;
+    }
+}
+/// Workers: of all columns. Strips of own rows have fewer columns, so there a thread has one at a time.
 template <class V, int K>
 __device__ __forceinline__ void multiply_part(const Worker<V, K>& w, const QueuedTask& t, const Shares& s, i32 first, i32 end) {
   constexpr int Q = columns_at_once<V, K>;
-  const Block& b = t.block;
   if (!s.busy()) return;
-  for (i32 j = s.column; j < b.width; j += Q * worker_threads) {
-    V acc[Q][2][K] = {};
-    const V* values = reinterpret_cast<const V*>(w.memory);
-    const V* operand = w.operands() + i64(first - t.first) * b.strip_rows * K;
-    for (i32 k = first; k < end; k++) {
-      const Strip strip = strip_of(b, k);
-#pragma unroll 4
-      for (int i = 2 * s.share; i < strip.rows; i += 2 * s.shares) {
-        V y[2][K];
-        load_operands<V, K>(operand + i * K, y);
-#pragma unroll
-        for (int q = 0; q < Q; q++)
-          if (const i32 column = j + q * worker_threads; column < strip.columns)
-            add_pair(w, *reinterpret_cast<const Pair<V>*>(values + column * strip.lead + i), y, acc[q]);
-      }
-      values += strip.size();
-      operand += b.strip_rows * K;
-    }
-#pragma unroll
-    for (int q = 0; q < Q; q++)
-      if (const i32 column = j + q * worker_threads; column < b.width)
-#pragma unroll
-        for (int r = 0; r < K; r++) {
-          V& product = w.products()[(i64(s.share) * b.width + column) * K + r];
-          const V more = acc[q][0][r] + acc[q][1][r];
-          product = first == t.first ? more : product + more;
-        }
-  }
+  i32 j = s.column;
+  if (Q > 1 && first * t.block.strip_rows >= t.block.width)
+    for (; j + (Q - 1) * worker_threads < t.block.width; j += Q * worker_threads) multiply_part<Q>(w, t, s, first, end, j);
+  for (; j < t.block.width; j += worker_threads) multiply_part<1>(w, t, s, first, end, j);
 }
 
-/// The sum of all that share a column, in their order.
+/// The sum of all that share a column, in their order; four are on their way at once.
 template <class V, int K>
 __device__ __forceinline__ void add_products(const Worker<V, K>& w, int shares, i32 columns, i32 column, V (&sum)[K]) {
-#pragma unroll 2
-  for (int share = 0; share < shares; share++)
+  constexpr int N = 4;
+  for (int share = 0; share < shares; share += N)
 #pragma unroll
-    for (int r = 0; r < K; r++) sum[r] = sum[r] + w.products()[(i64(share) * columns + column) * K + r];
+    for (int r = 0; r < K; r++) {
+      V of_share[N];
+#pragma unroll
+      for (int n = 0; n < N; n++) of_share[n] = w.products()[(i64(min(share + n, shares - 1)) * columns + column) * K + r];
+#pragma unroll
+      for (int n = 0; n < N; n++) sum[r] = sum[r] + (share + n < shares ? of_share[n] : V{});
+    }
 }
 
 /// Workers: false if a wait is lost. `a` is of this task, and then of the next one, which is looked at while this one is
@@ -92,22 +102,19 @@ __device__ __forceinline__ bool sum_part(const Worker<V, K>& w, int slot, AheadB
 
 /// Sums over the near strips' pairs of rows share, share + shares, ... of a column.
 template <class V, int K>
-__device__ __forceinline__ void multiply_near(const Worker<V, K>& w, const QueuedTask& t, const Shares& s, V (&acc)[2][K]) {
+__device__ __forceinline__ void multiply_near(const Worker<V, K>& w, const QueuedTask& t, const Shares& s, V (&acc)[1][2][K]) {
   const FrontRows rows = rows_of(t);
-  const int strip_rows = t.block.strip_rows, count = rows.end - rows.first, step = 2 * s.shares;
-  const int last = (count - 1) / strip_rows, strips_of_step = step / strip_rows,
-            rows_of_step = step - strips_of_step * strip_rows;
-  const int last_lead = (count - last * strip_rows + 1) & ~1;
-  int strip = 2 * s.share / strip_rows, i = 2 * s.share - strip * strip_rows;
-#pragma unroll 4
-  for (int at = 2 * s.share; at < count; at += step) {
-    const V* const values = reinterpret_cast<const V*>(w.memory + strip * t.piece_bytes);
-    V y[2][K];
-    load_operands<V, K>(w.operands() + at * K, y);
-    add_pair(w, *reinterpret_cast<const Pair<V>*>(values + s.column * (strip < last ? strip_rows : last_lead) + i), y, acc);
-    strip += strips_of_step, i += rows_of_step;
-    if (i >= strip_rows) i -= strip_rows, strip++;
-  }
+  const int pairs_of_strip = t.block.strip_rows / 2, pairs = (rows.end - rows.first + 1) / 2;
+  const int last = (pairs - 1) / pairs_of_strip, last_lead = (rows.end - rows.first - last * t.block.strip_rows + 1) & ~1;
+  const u32 inverse = ~0u / u32(pairs_of_strip) + 1;  // for quotients without divisions
+  add_pairs(
+      w, s.share, s.shares, pairs, acc, [&](int pair, V(&y)[2][K]) { load_operands<V, K>(w.operands() + 2 * pair * K, y); },
+      [&](int pair, int) {
+        const int strip = pairs_of_strip == 1 ? pair : int(__umulhi(u32(pair), inverse)),
+                  lead = strip < last ? t.block.strip_rows : last_lead;
+        const V* const values = reinterpret_cast<const V*>(w.memory + strip * t.piece_bytes);
+        return *reinterpret_cast<const Pair<V>*>(values + s.column * lead + 2 * (pair - strip * pairs_of_strip));
+      });
 }
 
 /// A column's x, here and where it is read; the next pass finds its places empty.
@@ -125,17 +132,21 @@ __device__ __forceinline__ void store_column(const Worker<V, K>& w, i32 column, 
 /// One thread: acc becomes the sum of the parts of which it has a share. False if one is not there yet.
 template <class V, int K>
 __device__ __forceinline__ bool add_partials(const Worker<V, K>& w, const QueuedTask& t, const Shares& s, V (&acc)[K]) {
+  constexpr int N = 2 * pairs_at_once<V, K>;
 #pragma unroll
   for (int r = 0; r < K; r++) acc[r] = V{};
-  if (!s.busy()) return true;
   const V* const partials = w.s.partials + w.pass.partials + (t.partial + t.first + s.column) * K;
   bool there = true;
-#pragma unroll 4
-  for (int part = s.share; part < t.parts; part += s.shares) {
-    RowWords<V, K> sum;
-    sum.load(true, partials + i64(part) * t.block.width * K);
-    there = sum.is_there() && there;
-    sum.add_to(acc);
+#pragma unroll 1
+  for (int first = s.share; first < t.parts && s.busy(); first += N * s.shares) {
+    RowWords<V, K> sums[N];
+#pragma unroll
+    for (int n = 0; n < N; n++) {
+      const int part = first + n * s.shares;
+      sums[n].load(part < t.parts, partials + i64(part) * t.block.width * K);
+    }
+#pragma unroll
+    for (int n = 0; n < N; n++) there = sums[n].is_there() && there, sums[n].add_to(acc);
   }
   return there;
 }
@@ -146,8 +157,8 @@ __device__ __forceinline__ bool close_columns(const Worker<V, K>& w, int slot, A
   const QueuedTask& t = w.desk.task[slot];
   const i32 columns = t.end - t.first;
   const Shares s(w.thread(), columns);
-  V acc[2][K] = {};
-  w.await_numbers(t, a.need, [&] { return gather_rows(w, t, a, [&] { return add_partials(w, t, s, acc[0]); }); });
+  V acc[1][2][K] = {};
+  w.await_numbers(t, a.need, [&] { return gather_rows(w, t, a, [&] { return add_partials(w, t, s, acc[0][0]); }); });
   if (w.desk.lost) return give_up(w, t, uses);
   began = w.clock();
   const i32 result = a.result;
@@ -160,7 +171,7 @@ __device__ __forceinline__ bool close_columns(const Worker<V, K>& w, int slot, A
   come<Meeting::values_used>();
   if (s.busy())
 #pragma unroll
-    for (int r = 0; r < K; r++) w.products()[(i64(s.share) * columns + s.column) * K + r] = acc[0][r] + acc[1][r];
+    for (int r = 0; r < K; r++) w.products()[(i64(s.share) * columns + s.column) * K + r] = acc[0][0][r] + acc[0][1][r];
   meet_workers();
   if (w.thread() < columns) {
     V x[K] = {};
