@@ -164,17 +164,27 @@ class EngineProduct:
 
     def _some(self, columns: list[Any]) -> list[Any]:
         """Of several vectors at once, which lie interleaved for that; columns of zeros make them 2, 4 or 8."""
-        width, on_cpu = 1 << (len(columns) - 1).bit_length(), isinstance(columns[0], np.ndarray)
-        shape, library = (self.n, width), library_of(columns[0])
-        with library.there():
-            x, y = (np.empty(shape, self._dtype) if on_cpu else library.empty(shape) for _ in "xy")
-            for k in range(width):
-                x[:, k] = self._permutation.into(columns[k]) if k < len(columns) else 0
-        flat = [words(rows.reshape(-1)) if on_cpu else rows.reshape(-1) for rows in (x, y)]
+        width = 1 << (len(columns) - 1).bit_length()
+        if isinstance(columns[0], np.ndarray):
+            x, y = (np.zeros((self.n, width), self._dtype) for _ in "xy")
+            self._beside(columns, x)
+            flat = [words(rows.reshape(-1)) for rows in (x, y)]
+        else:
+            library = library_of(columns[0])
+            with library.there():
+                x, y = (library.empty((self.n, width)) for _ in "xy")
+                x[:, len(columns) :] = 0
+                self._beside(columns, x)
+            flat = [rows.reshape(-1) for rows in (x, y)]
         with translated():
             self._native.multiply(*map(handed, flat), width)
         y = self._permutation.back(y)
         return [y[:, k] for k in range(len(columns))]
+
+    def _beside(self, columns: list[Any], x: Any) -> None:
+        """Vectors in the order of the matrix's tree, as the first columns of x."""
+        for k, column in enumerate(columns):
+            x[:, k] = self._permutation.into(column)
 
     def _column(self, x: Any, place: Any) -> Any:
         """Of one vector: into `place`, if it is on a GPU, and then into a copy in order."""
