@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -43,6 +44,13 @@ i64 bytes_of(const Plan& p) {
   return sum;
 }
 
+/// Supernodes that saved plans bring; throws for plans of something else.
+const Supernodes* nodes_for(const TriangularOptions& options, const std::vector<i64>& facts) {
+  if (!options.plans) return nullptr;
+  require_facts(options.plans->facts, facts);
+  return &options.plans->nodes;
+}
+
 /// Blocks on the longest way from a leaf to a root.
 i64 longest_chain(const Blocks& b) {
   std::vector<i32> depth(std::size_t(b.count()), 1);
@@ -63,17 +71,22 @@ struct TriangularSolver<V>::State {
   State(const TriangleView<V>& L, const TriangularOptions& given)
       : options(checked(given)),
         begun(seconds_now()),
-        factor(L, {.width = options.width, .threads = options.threads}),
+        facts(facts_of(L.pattern, sizeof(V), options.width, plan_options(options))),
+        factor(L, {.width = options.width, .threads = options.threads, .nodes = nodes_for(options, facts)}),
         entries(L.pattern.begin[L.pattern.n]),
         setup_seconds(seconds_now() - begun) {
     if (options.ranks > factor.blocks().count())
       bad_argument("there are more ranks, " + std::to_string(options.ranks) + ", than the triangle has blocks, " +
                    std::to_string(factor.blocks().count()));
+    if (const SavedPlans* plans = std::exchange(options.plans, nullptr)) {
+      take(forward, plans->forward, Direction::forward);
+      take(backward, plans->backward, Direction::backward);
+    }
   }
 
   /// A plan and who carries it out, made when first needed.
   struct Way {
-    Plan plan;
+    std::optional<Plan> plan;
     std::unique_ptr<TriangularRunner<V>> runner;
   };
   TriangularRunner<V>& runner(How how) {
@@ -81,12 +94,20 @@ struct TriangularSolver<V>::State {
     Way& way = direction == Direction::forward ? forward : backward;
     if (!way.runner) {
       const double start = seconds_now();
-      way.plan = make_plan(factor.blocks(), direction, sizeof(V), plan_options(options));
-      check_plan(factor.blocks(), way.plan);
-      way.runner = make_runner(factor, way.plan, options);
+      if (!way.plan) {
+        Plan plan = make_plan(factor.blocks(), direction, sizeof(V), plan_options(options));
+        check_plan(factor.blocks(), plan);
+        way.plan = std::move(plan);
+      }
+      way.runner = make_runner(factor, *way.plan, options);
       plan_seconds += seconds_now() - start;
     }
     return *way.runner;
+  }
+  void take(Way& way, const SavedPlan& saved, Direction direction) {
+    const double start = seconds_now();
+    way.plan = restored(saved, factor.blocks(), direction, sizeof(V), plan_options(options));
+    plan_seconds += seconds_now() - start;
   }
   void solve(const V* b, V* x, i64 columns, How how) {
     TriangularRunner<V>& by = runner(how);
@@ -116,6 +137,7 @@ struct TriangularSolver<V>::State {
 
   TriangularOptions options;
   double begun;
+  std::vector<i64> facts;  // that its plans are made for
   Factor<V> factor;
   i64 entries;
   double setup_seconds, plan_seconds = 0, modelled_seconds = 0;
@@ -170,6 +192,15 @@ void TriangularSolver<V>::update(const TriangleView<V>& L) {
 }
 
 template <class V>
+SavedPlans TriangularSolver<V>::saved_plans() const {
+  const std::lock_guard lock(state_->turn);
+  SavedPlans all{.facts = state_->facts, .nodes = nodes_of(state_->factor.blocks())};
+  if (state_->forward.plan) all.forward = saved(*state_->forward.plan);
+  if (state_->backward.plan) all.backward = saved(*state_->backward.plan);
+  return all;
+}
+
+template <class V>
 TriangularStatistics TriangularSolver<V>::statistics() const {
   const std::lock_guard lock(state_->turn);
   const State& s = *state_;
@@ -181,14 +212,15 @@ TriangularStatistics TriangularSolver<V>::statistics() const {
   t.stored_bytes = s.factor.bytes();
   t.memory_bytes = t.stored_bytes + bytes_of(blocks) + i64(sizeof(i32)) * blocks.n;
   for (const auto* way : {&s.forward, &s.backward})
-    if (way->runner) t.memory_bytes += bytes_of(way->plan) + way->runner->bytes();
+    t.memory_bytes += (way->plan ? bytes_of(*way->plan) : 0) + (way->runner ? way->runner->bytes() : 0);
   t.blocks = blocks.count();
   t.longest_chain = longest_chain(blocks);
-  t.forward_tasks = s.forward.plan.count();
-  t.backward_tasks = s.backward.plan.count();
+  t.forward_tasks = s.forward.plan ? s.forward.plan->count() : 0;
+  t.backward_tasks = s.backward.plan ? s.backward.plan->count() : 0;
   t.ranks = s.options.ranks;
   t.threads = std::max(s.options.ranks, thread_count(s.options.threads));
   t.setup_seconds = s.setup_seconds;
+  t.symbolic_seconds = s.factor.symbolic_seconds();
   t.plan_seconds = s.plan_seconds;
   t.modelled_seconds = s.modelled_seconds;
   return t;

@@ -6,6 +6,7 @@
 
 #include "sordino/runtime/machine.hpp"
 #include "sordino/trsv/residual.hpp"
+#include "sordino/trsv/saved_plans.hpp"
 
 namespace sordino {
 
@@ -18,6 +19,7 @@ struct TriangularOptions {
   double timeout = 60;          // seconds in which nothing moves, after which a solve ends with an error; 0: never
   Machine machine = {};         // of engine model
   u64 seed = 0;                 // of engine model: 0 delivers in order of time, others delay tasks and messages at random
+  const trsv::SavedPlans* plans = nullptr;  // of a solver with this pattern and these options; read while one is made
 };
 
 struct TriangularStatistics {
@@ -31,7 +33,8 @@ struct TriangularStatistics {
   i64 forward_tasks = 0, backward_tasks = 0;  // 0 until such a solve is planned
   int ranks = 0, threads = 0;
   double setup_seconds = 0;     // supernodes, blocks and inverted triangles; of the last update, after one
-  double plan_seconds = 0;      // of all plans so far
+  double symbolic_seconds = 0;  // of the setup: supernodes and blocks, which saved plans bring
+  double plan_seconds = 0;      // of all plans so far, those that were taken back among them
   double modelled_seconds = 0;  // of the last solve, on the machine of engine model
 };
 
@@ -46,7 +49,8 @@ template <class V>
 class TriangularSolver {
  public:
   /// The triangle is read and not kept. Throws bad_argument with one sentence for what is no triangle (trsv::validate), for
-  /// options out of range, and for more ranks than blocks. Cost and memory: trsv::Factor.
+  /// options out of range, for more ranks than blocks, and for
+  /// plans that are of something else or damaged. Cost and memory: trsv::Factor.
   explicit TriangularSolver(const trsv::TriangleView<V>& L, const TriangularOptions& options = {});
   ~TriangularSolver();
 
@@ -65,6 +69,9 @@ class TriangularSolver {
 
   /// New values of the same pattern: plans stay. What is refused leaves the old ones.
   void update(const trsv::TriangleView<V>& L);
+
+  /// Supernodes, and the plans that were made so far, for a later solver with this pattern, type, width and ranks.
+  trsv::SavedPlans saved_plans() const;
 
   TriangularStatistics statistics() const;
 

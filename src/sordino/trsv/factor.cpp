@@ -4,8 +4,10 @@
 #include <string>
 #include <utility>
 
+#include "sordino/base/clock.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
+#include "sordino/trsv/saved_plans.hpp"
 
 namespace sordino::trsv {
 namespace {
@@ -37,15 +39,6 @@ void validate_column(const TriangleView<V>& L, i64 j, std::vector<i32>& seen) {
       bad_argument("the pivot of row " + std::to_string(j) + " is so small that its reciprocal overflows");
   }
   if (!has_pivot) bad_argument("the pivot of row " + std::to_string(j) + " is missing, so it is zero");
-}
-
-/// A number that no other pattern is likely to have.
-u64 print_of(const LowerPattern& p) {
-  u64 print = u64(p.n);
-  auto take = [&](u64 word) { print = (print ^ word) * 0x9e3779b97f4a7c15u, print ^= print >> 29; };
-  for (i64 j = 0; j <= p.n; j++) take(u64(p.begin[j]));
-  for (i64 k = 0; k < p.begin[p.n]; k++) take(u64(p.rows[k]));
-  return print;
 }
 
 /// to[i] += from[i] * a
@@ -82,6 +75,14 @@ void multiply(V* L, const V* X, i64 lead, i64 w, i64 rows) {
 }
 
 }  // namespace
+
+u64 print_of(const LowerPattern& p) {
+  u64 print = u64(p.n);
+  auto take = [&](u64 word) { print = (print ^ word) * 0x9e3779b97f4a7c15u, print ^= print >> 29; };
+  for (i64 j = 0; j <= p.n; j++) take(u64(p.begin[j]));
+  for (i64 k = 0; k < p.begin[p.n]; k++) take(u64(p.rows[k]));
+  return print;
+}
 
 template <class V>
 void validate(const TriangleView<V>& L) {
@@ -136,7 +137,10 @@ class Factor<V>::Filling {
 template <class V>
 Factor<V>::Factor(const TriangleView<V>& L, const FactorOptions& options) : unit_(L.unit), threads_(options.threads) {
   validate(L);
-  blocks_ = cut(find_supernodes(L.pattern, options.merging), options.width);
+  const double start = seconds_now();
+  if (options.nodes) check_supernodes(L.pattern, *options.nodes);
+  blocks_ = cut(options.nodes ? *options.nodes : find_supernodes(L.pattern, options.merging), options.width);
+  symbolic_seconds_ = seconds_now() - start;
   print_ = print_of(L.pattern);
   place_.resize(blocks_.order.size());
   for (std::size_t k = 0; k < place_.size(); k++) place_[std::size_t(blocks_.order[k])] = i32(k);

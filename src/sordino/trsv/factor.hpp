@@ -25,7 +25,11 @@ struct FactorOptions {
   Amalgamation merging = {};
   i32 width = 256;  // most columns of a block, whose triangle is inverted
   int threads = 0;  // of the setup
+  const Supernodes* nodes = nullptr;  // found before, of this pattern: they are checked, and need not be found
 };
+
+/// A number that no other pattern is likely to have.
+u64 print_of(const LowerPattern& pattern);
 
 /// Memory: the values, 8 B an entry of a double, with the zeros of supernodes; and 4 B a row of each.
 template <class V>
@@ -40,6 +44,7 @@ class Factor {
   /// Strip k of block b: row i of column j is [j * lead + i].
   const V* strip(const Block& b, i32 k) const { return values_.data() + blocks_.strips[std::size_t(b.strip + k)]; }
   const V* values() const { return values_.data(); }
+  double symbolic_seconds() const { return symbolic_seconds_; }  // of finding, or checking, supernodes, and cutting blocks
   bool is_unit() const { return unit_; }
   i64 bytes() const { return i64(values_.size() * sizeof(V)); }
 
@@ -51,6 +56,7 @@ class Factor {
   LargeArray<V> values_;
   std::vector<i32> place_;  // [n] of a column of the triangle among those of the blocks
   u64 print_ = 0;           // of the pattern
+  double symbolic_seconds_ = 0;
   bool unit_ = false;
   int threads_ = 0;
 };

@@ -19,8 +19,6 @@ void validate(const PlanOptions& o) {
   if (o.task_bytes < 1 || o.subtree_bytes < 0) bad_argument("tasks of a triangular solve have one byte or more");
 }
 
-constexpr i32 most_rows_of_task = 256;  // a thread block's threads have two each
-
 /// Tasks in the order of their blocks, before they are scheduled.
 class Planner {
  public:
@@ -111,7 +109,7 @@ class Planner {
   void add_columns(i32 k) {
     const Block& b = block(k);
     tasks_of_[std::size_t(k)] = {i32(plan_.tasks.size()), i32(plan_.tasks.size())};
-    const i64 some = std::clamp<i64>(4 * options_.task_bytes / (b.front * value_bytes_) / 4 * 4, 8, 64);
+    const i64 some = std::clamp<i64>(4 * options_.task_bytes / (b.front * value_bytes_) / 4 * 4, 8, most_columns_of_task);
     for (i32 first = 0; first < b.width; first += i32(some))
       add(Task::Kind::columns, k, first, i32(std::min<i64>(first + some, b.width)));
   }
