@@ -2,6 +2,7 @@
 // other, one line of JSON each.
 //
 //   bench_triangular 7 100 metis_100.i32 [width=256] [task=131072] [subtree=196608] [always=8] [columns=1] [ranks=1]
+//   [part=5632]
 //                    [direction=forward|backward] [blocks=0] [repeats=15]
 //
 // 7, 27 or 5 points; cells along a side (27 points have 3 unknowns each); a file of 32-bit numbers, the k-th cell of the order,
@@ -145,7 +146,7 @@ int run(int argc, char** argv) {
   const Triangle t = lower_triangle(grid, order);
   const i64 n = i64(t.begin.size()) - 1;
   const Supernodes nodes = find_supernodes({n, t.begin.data(), t.rows.data()}, {.always = i32(words.number("always", 8))});
-  const Blocks blocks = cut(nodes, i32(words.number("width", 256)));
+  const Blocks blocks = cut(nodes, i32(words.number("width", 256)), words.number("part", most_of_strip));
   const double found = seconds_now();
   PlanOptions options;
   options.ranks = int(words.number("ranks", 1));

@@ -13,6 +13,7 @@
 #include "sordino/base/clock.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
+#include "sordino/trsv/level_plan.hpp"
 
 namespace sordino {
 namespace {
@@ -44,13 +45,6 @@ i64 bytes_of(const Plan& p) {
   return sum;
 }
 
-/// Supernodes that saved plans bring; throws for plans of something else.
-const Supernodes* nodes_for(const TriangularOptions& options, const std::vector<i64>& facts) {
-  if (!options.plans) return nullptr;
-  require_facts(options.plans->facts, facts);
-  return &options.plans->nodes;
-}
-
 /// Blocks on the longest way from a leaf to a root.
 i64 longest_chain(const Blocks& b) {
   std::vector<i32> depth(std::size_t(b.count()), 1);
@@ -68,20 +62,27 @@ i64 longest_chain(const Blocks& b) {
 
 template <class V>
 struct TriangularSolver<V>::State {
-  State(const TriangleView<V>& L, const TriangularOptions& given)
-      : options(checked(given)),
-        begun(seconds_now()),
-        facts(facts_of(L.pattern, sizeof(V), options.width, plan_options(options))),
-        factor(L, {.width = options.width, .threads = options.threads, .nodes = nodes_for(options, facts)}),
-        entries(L.pattern.begin[L.pattern.n]),
-        setup_seconds(seconds_now() - begun) {
-    if (options.ranks > factor.blocks().count())
-      bad_argument("there are more ranks, " + std::to_string(options.ranks) + ", than the triangle has blocks, " +
-                   std::to_string(factor.blocks().count()));
-    if (const SavedPlans* plans = std::exchange(options.plans, nullptr)) {
-      take(forward, plans->forward, Direction::forward);
-      take(backward, plans->backward, Direction::backward);
-    }
+  State(const TriangleView<V>& L, const TriangularOptions& given) : options(checked(given)), begun(seconds_now()) {
+    if (options.width < 1) bad_argument("a block has one column or more, not " + std::to_string(options.width));
+    validate(L);
+    entries = L.pattern.begin[L.pattern.n];
+    facts = facts_of(L.pattern, sizeof(V), options.width, plan_options(options));
+    const SavedPlans* plans = std::exchange(options.plans, nullptr);
+    if (plans) require_facts(plans->facts, facts);  // then blocks are what this pattern wants
+    if (!plans && is_better_by_rows(L.pattern, sizeof(V)))
+      rows.emplace(L);
+    else
+      factor.emplace(
+          L, FactorOptions{.width = options.width, .threads = options.threads, .nodes = plans ? &plans->nodes : nullptr});
+    const i64 parts = rows ? L.pattern.n : factor->blocks().count();
+    if (options.ranks > parts)
+      bad_argument("there are more ranks, " + std::to_string(options.ranks) + ", than the triangle has " +
+                   (rows ? "rows, " : "blocks, ") + std::to_string(parts));
+    setup_seconds = seconds_now() - begun;
+    if (!plans) return;
+    take(forward, plans->forward, Direction::forward);
+    take(backward, plans->backward, Direction::backward);
+    plan_seconds = seconds_now() - begun - setup_seconds;
   }
 
   /// A plan and who carries it out, made when first needed.
@@ -94,20 +95,24 @@ struct TriangularSolver<V>::State {
     Way& way = direction == Direction::forward ? forward : backward;
     if (!way.runner) {
       const double start = seconds_now();
-      if (!way.plan) {
-        Plan plan = make_plan(factor.blocks(), direction, sizeof(V), plan_options(options));
-        check_plan(factor.blocks(), plan);
-        way.plan = std::move(plan);
+      if (rows) {
+        rows->prepare(direction);
+        way.plan = make_level_plan(rows->rows(direction), {.ranks = options.ranks});
+        check_level_plan(rows->rows(direction), *way.plan);
+        way.runner = make_runner(*rows, *way.plan, options);
+      } else {
+        if (!way.plan) {
+          way.plan = make_plan(factor->blocks(), direction, sizeof(V), plan_options(options));
+          check_plan(factor->blocks(), *way.plan);
+        }
+        way.runner = make_runner(*factor, *way.plan, options);
       }
-      way.runner = make_runner(factor, *way.plan, options);
       plan_seconds += seconds_now() - start;
     }
     return *way.runner;
   }
   void take(Way& way, const SavedPlan& saved, Direction direction) {
-    const double start = seconds_now();
-    way.plan = restored(saved, factor.blocks(), direction, sizeof(V), plan_options(options));
-    plan_seconds += seconds_now() - start;
+    way.plan = restored(saved, factor->blocks(), direction, sizeof(V), plan_options(options));
   }
   void solve(const V* b, V* x, i64 columns, How how) {
     TriangularRunner<V>& by = runner(how);
@@ -137,10 +142,11 @@ struct TriangularSolver<V>::State {
 
   TriangularOptions options;
   double begun;
-  std::vector<i64> facts;  // that its plans are made for
-  Factor<V> factor;
-  i64 entries;
-  double setup_seconds, plan_seconds = 0, modelled_seconds = 0;
+  std::vector<i64> facts;              // that its plans are made for
+  std::optional<Factor<V>> factor;     // either,
+  std::optional<LevelFactor<V>> rows;  //   or
+  i64 entries = 0;
+  double setup_seconds = 0, plan_seconds = 0, modelled_seconds = 0;
   Way forward, backward;
   std::mutex turn;
 };
@@ -167,6 +173,7 @@ Refinement TriangularSolver<V>::refine(const TriangleView<V>& L, const V* b, V* 
 
 template <class V>
 int TriangularSolver<V>::refinements_wanted(const TriangleView<V>& L, How how) {
+  if (state_->rows) return 0;  // as exact as substitution is
   constexpr i64 columns = 8;
   const double rounding = std::is_same_v<V, float> ? std::numeric_limits<float>::epsilon() / 2 : 0x1p-53;
   const std::lock_guard lock(state_->turn);
@@ -185,7 +192,7 @@ template <class V>
 void TriangularSolver<V>::update(const TriangleView<V>& L) {
   const std::lock_guard lock(state_->turn);
   const double start = seconds_now();
-  state_->factor.update(L);
+  state_->rows ? state_->rows->update(L) : state_->factor->update(L);
   for (auto* way : {&state_->forward, &state_->backward})
     if (way->runner) way->runner->update();
   state_->setup_seconds = seconds_now() - start;
@@ -194,7 +201,12 @@ void TriangularSolver<V>::update(const TriangleView<V>& L) {
 template <class V>
 SavedPlans TriangularSolver<V>::saved_plans() const {
   const std::lock_guard lock(state_->turn);
-  SavedPlans all{.facts = state_->facts, .nodes = nodes_of(state_->factor.blocks())};
+  if (state_->rows)
+    throw Error(Errc::unsupported,
+                "the triangle is kept by rows, whose plans take no longer to make than to read: there is nothing to save");
+  SavedPlans all;
+  all.facts = state_->facts;
+  all.nodes = nodes_of(state_->factor->blocks());
   if (state_->forward.plan) all.forward = saved(*state_->forward.plan);
   if (state_->backward.plan) all.backward = saved(*state_->backward.plan);
   return all;
@@ -204,23 +216,33 @@ template <class V>
 TriangularStatistics TriangularSolver<V>::statistics() const {
   const std::lock_guard lock(state_->turn);
   const State& s = *state_;
-  const Blocks& blocks = s.factor.blocks();
   TriangularStatistics t;
-  t.n = blocks.n;
   t.entries = s.entries;
-  t.stored_entries = blocks.entries;
-  t.stored_bytes = s.factor.bytes();
-  t.memory_bytes = t.stored_bytes + bytes_of(blocks) + i64(sizeof(i32)) * blocks.n;
+  t.by_rows = s.rows.has_value();
+  if (s.rows) {
+    const LevelRows& rows = s.rows->rows(Direction::forward);
+    t.n = rows.n;
+    t.stored_entries = s.rows->entries();
+    t.stored_bytes = s.rows->value_bytes();
+    t.memory_bytes = t.stored_bytes + s.rows->table_bytes();
+    t.longest_chain = rows.levels();
+  } else {
+    const Blocks& blocks = s.factor->blocks();
+    t.n = blocks.n;
+    t.stored_entries = blocks.entries;
+    t.stored_bytes = s.factor->bytes();
+    t.memory_bytes = t.stored_bytes + bytes_of(blocks) + i64(sizeof(i32)) * blocks.n;
+    t.blocks = blocks.count();
+    t.longest_chain = longest_chain(blocks);
+  }
   for (const auto* way : {&s.forward, &s.backward})
     t.memory_bytes += (way->plan ? bytes_of(*way->plan) : 0) + (way->runner ? way->runner->bytes() : 0);
-  t.blocks = blocks.count();
-  t.longest_chain = longest_chain(blocks);
   t.forward_tasks = s.forward.plan ? s.forward.plan->count() : 0;
   t.backward_tasks = s.backward.plan ? s.backward.plan->count() : 0;
   t.ranks = s.options.ranks;
   t.threads = std::max(s.options.ranks, thread_count(s.options.threads));
   t.setup_seconds = s.setup_seconds;
-  t.symbolic_seconds = s.factor.symbolic_seconds();
+  t.symbolic_seconds = s.factor ? s.factor->symbolic_seconds() : 0;
   t.plan_seconds = s.plan_seconds;
   t.modelled_seconds = s.modelled_seconds;
   return t;

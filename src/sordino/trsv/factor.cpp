@@ -76,19 +76,19 @@ void multiply(V* L, const V* X, i64 lead, i64 w, i64 rows) {
 
 }  // namespace
 
+template <class V>
+void validate(const TriangleView<V>& L) {
+  if (L.pattern.n < 1) bad_argument("the triangle has no rows");
+  std::vector<i32> seen(std::size_t(L.pattern.n), -1);
+  for (i64 j = 0; j < L.pattern.n; j++) validate_column(L, j, seen);
+}
+
 u64 print_of(const LowerPattern& p) {
   u64 print = u64(p.n);
   auto take = [&](u64 word) { print = (print ^ word) * 0x9e3779b97f4a7c15u, print ^= print >> 29; };
   for (i64 j = 0; j <= p.n; j++) take(u64(p.begin[j]));
   for (i64 k = 0; k < p.begin[p.n]; k++) take(u64(p.rows[k]));
   return print;
-}
-
-template <class V>
-void validate(const TriangleView<V>& L) {
-  if (L.pattern.n < 1) bad_argument("the triangle has no rows");
-  std::vector<i32> seen(std::size_t(L.pattern.n), -1);
-  for (i64 j = 0; j < L.pattern.n; j++) validate_column(L, j, seen);
 }
 
 /// What a thread needs to fill blocks one after the other.
@@ -139,7 +139,8 @@ Factor<V>::Factor(const TriangleView<V>& L, const FactorOptions& options) : unit
   validate(L);
   const double start = seconds_now();
   if (options.nodes) check_supernodes(L.pattern, *options.nodes);
-  blocks_ = cut(options.nodes ? *options.nodes : find_supernodes(L.pattern, options.merging), options.width);
+  blocks_ =
+      cut(options.nodes ? *options.nodes : find_supernodes(L.pattern, options.merging), options.width, options.part_values);
   symbolic_seconds_ = seconds_now() - start;
   print_ = print_of(L.pattern);
   place_.resize(blocks_.order.size());

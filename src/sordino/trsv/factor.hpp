@@ -21,15 +21,16 @@ struct TriangleView {
 template <class V>
 void validate(const TriangleView<V>& L);
 
-struct FactorOptions {
-  Amalgamation merging = {};
-  i32 width = 256;  // most columns of a block, whose triangle is inverted
-  int threads = 0;  // of the setup
-  const Supernodes* nodes = nullptr;  // found before, of this pattern: they are checked, and need not be found
-};
-
 /// A number that no other pattern is likely to have.
 u64 print_of(const LowerPattern& pattern);
+
+struct FactorOptions {
+  Amalgamation merging = {};
+  i32 width = 256;                    // most columns of a block, whose triangle is inverted
+  int threads = 0;                    // of the setup
+  i64 part_values = most_of_strip;    // of a partial sum of the way back (blocks.hpp)
+  const Supernodes* nodes = nullptr;  // of this pattern, found before: they are checked instead of found
+};
 
 /// Memory: the values, 8 B an entry of a double, with the zeros of supernodes; and 4 B a row of each.
 template <class V>
@@ -44,7 +45,7 @@ class Factor {
   /// Strip k of block b: row i of column j is [j * lead + i].
   const V* strip(const Block& b, i32 k) const { return values_.data() + blocks_.strips[std::size_t(b.strip + k)]; }
   const V* values() const { return values_.data(); }
-  double symbolic_seconds() const { return symbolic_seconds_; }  // of finding, or checking, supernodes, and cutting blocks
+  double symbolic_seconds() const { return symbolic_seconds_; }  // of finding or checking supernodes, and of cutting blocks
   bool is_unit() const { return unit_; }
   i64 bytes() const { return i64(values_.size() * sizeof(V)); }
 

@@ -40,11 +40,12 @@ void check_sizes(const Plan& plan, const Blocks& blocks, i64 value_bytes, const 
   };
   for (const Task& t : plan.tasks) {
     bool fits = true;
-    if (t.kind == Task::Kind::strips)
-      fits = t.end == t.first + 1 || (values_of(blocks, t) * value_bytes <= o.task_bytes &&
-                                      (t.end - t.first) * blocks.blocks[std::size_t(t.block)].strip_rows <= most_rows_of_task);
+    if (t.kind == Task::Kind::strips)  // on the way back it is a part of its block, whose size check_plan has looked at
+      fits = plan.direction == Direction::backward || t.end == t.first + 1 ||
+             (values_of(blocks, t) * value_bytes <= o.task_bytes &&
+              (t.end - t.first) * blocks.blocks[std::size_t(t.block)].strip_rows <= most_rows_of_task);
     else if (t.kind == Task::Kind::columns)
-      fits = t.first % 4 == 0 && t.end - t.first <= most_columns_of_task;
+      fits = t.first % columns_together == 0 && t.end - t.first <= most_columns_of_task;
     else
       fits = t.end == t.block + 1 && t.end - t.first <= o.subtree_blocks && sums(t) <= o.subtree_bytes;
     if (!fits) refuse("have a task that is too large");

@@ -62,7 +62,8 @@ class Checker {
           *rows(s) >= end_of(above))
         refuse("have a wrong parent");
       const i32* const beyond = std::lower_bound(rows(s), rows_end(s), end_of(above));
-      if (!std::includes(rows(above), rows_end(above), beyond, rows_end(s))) refuse("have rows that their parent does not have");
+      if (!std::includes(rows(above), rows_end(above), beyond, rows_end(s)))
+        refuse("have rows that their parent does not have");
     }
   }
 
@@ -86,7 +87,8 @@ class Checker {
         const i32 j = s_.order[std::size_t(k)];
         for (i64 e = pattern_.begin[j]; e < pattern_.begin[j + 1]; e++) {
           const i32 row = place_[std::size_t(pattern_.rows[e])];
-          if (row < k || (row >= end_of(s) && in[std::size_t(row)] != s)) refuse("have no place for some entry of the triangle");
+          if (row < k || (row >= end_of(s) && in[std::size_t(row)] != s))
+            refuse("have no place for some entry of the triangle");
         }
       }
     }
