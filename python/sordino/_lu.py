@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from ._solution import check_on_failure
 from ._triangular import DirectSolution, FactorizedTriangle, check_trans
 from ._triangular_options import checked_options, whole
 from .errors import BadArgument, NotConverged, NotConvergedWarning, SordinoError, Unsupported
+from .io.plan_files import plan_file, write_plans
 from .log import logger
 from .report.words import duration
 
@@ -43,8 +45,8 @@ def splu(A: Any, ordering: str = "auto", **options: Any) -> FactorizedLU:
         of the same, approximate minimum degree of A^T A, or the columns as they are. "auto" is metis of a symmetric
         pattern, or mmd without pymetis, and colamd of all others.
     **options
-        ``ranks``, ``threads``, ``width``, ``engine``, ``devices``, ``timeout``, ``machine`` and ``seed`` of
-        :func:`factorized`.
+        ``ranks``, ``threads``, ``width``, ``engine``, ``devices``, ``timeout``, ``machine``, ``seed`` and
+        ``plans`` of :func:`factorized`.
 
     Returns
     -------
@@ -100,8 +102,8 @@ def factorized_lu(factors: Any, A: Any = None, **options: Any) -> FactorizedLU:
     A : sparse or dense array, shape (n, n), optional
         The matrix, which solves are then verified by.
     **options
-        ``ranks``, ``threads``, ``width``, ``engine``, ``devices``, ``timeout``, ``machine`` and ``seed`` of
-        :func:`factorized`.
+        ``ranks``, ``threads``, ``width``, ``engine``, ``devices``, ``timeout``, ``machine``, ``seed`` and
+        ``plans`` of :func:`factorized`.
 
     Returns
     -------
@@ -311,6 +313,14 @@ class FactorizedLU:
         if on_failure == "warn":
             warnings.warn(f"inaccurate: {reason}", NotConvergedWarning, stacklevel=3)
 
+    def save_plans(self, path: str | os.PathLike[str], force: bool = False) -> None:
+        """Write the supernodes and plans of both triangles, as :meth:`FactorizedTriangle.save_plans` does of one.
+
+        A later factorisation can take them (``plans=path``) as long as its factors have the same patterns.
+        """
+        triangles = {"lower": self._lower, "upper": self._upper}
+        write_plans(plan_file(path, force), {kind: t.plans() for kind, t in triangles.items() if t})
+
     @property
     def statistics(self) -> dict[str, Any]:
         """``lower`` and ``upper`` (None of Cholesky's factors): those of each triangle; ``ordering``; ``seconds``."""
@@ -344,7 +354,7 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
     try:
         return checked_options(**given)
     except TypeError:
-        known = "ranks, threads, width, engine, devices, timeout, machine, seed"
+        known = "ranks, threads, width, engine, devices, timeout, machine, seed, plans"
         raise BadArgument(f"options of a triangular solve are {known}, not {', '.join(given)}") from None
 
 

@@ -16,6 +16,7 @@ from ._matrix import all_finite
 from ._native import core, translated
 from ._triangular_options import checked_options, whole
 from .errors import BadArgument, NotConverged, Unsupported
+from .io.plan_files import plan_file, write_plans
 from .report.words import duration
 
 TRANS = ("N", "T", "H")
@@ -53,6 +54,7 @@ def factorized(
     timeout: float = 60.0,
     machine: Any = None,
     seed: int = 0,
+    plans: str | os.PathLike[str] | None = None,
 ) -> FactorizedTriangle:
     """Set up a sparse triangular matrix for fast solves: blocks of its columns, with inverted triangles.
 
@@ -86,6 +88,9 @@ def factorized(
         Of engine model, as :class:`sordino.Solver` takes it.
     seed : int
         Of engine model: 0 delivers in order of time, others delay tasks and messages at random.
+    plans : path, optional
+        What :meth:`FactorizedTriangle.save_plans` has written of a triangle with this pattern, dtype, width and ranks:
+        supernodes and plans are then checked instead of made. Bits are the same with and without.
 
     Returns
     -------
@@ -95,7 +100,9 @@ def factorized(
     ------
     BadArgument
         Not square or not triangular (which entry), a pivot that is zero or too small to be divided by (which row), NaN
-        or infinity, or an option out of range.
+        or infinity, an option out of range, or plans that were made for something else.
+    FileError
+        Plans that cannot be read, are damaged, or are of another version.
 
     Notes
     -----
@@ -118,6 +125,7 @@ def factorized(
         timeout=timeout,
         machine=machine,
         seed=seed,
+        plans=plans,
     )
     return FactorizedTriangle(Columns(L, lower=bool(lower)), unit=bool(unit_diagonal), options=options)
 
@@ -138,14 +146,21 @@ class FactorizedTriangle:
     def __init__(self, columns: Columns, *, unit: bool, options: dict[str, Any]) -> None:
         self._columns = columns
         self._places: tuple[np.ndarray | None] | None = None
-        self.lower, self.unit_diagonal, self.options = columns.lower, unit, options
+        self.lower, self.unit_diagonal = columns.lower, unit
+        self.options = options | {"plans": None}  # what is taken from a file is not kept twice
         self.shape = (columns.n, columns.n)
         self.dtype = columns.values.dtype
         self.report: dict[str, Any] = {}
         self._wanted_steps: dict[str, int] = {}
         self._process = os.getpid()
         with translated():
-            self._native = core().Triangle(columns.begin, columns.rows, columns.values, unit, options)
+            self._native = core().Triangle(
+                columns.begin,
+                columns.rows,
+                columns.values,
+                unit,
+                options | {"plans": self._plans_of(options)},
+            )
 
     def solve(self, B: Any, trans: str = "N", refine: int | str = "auto") -> Any:
         """Solve L X = B, with trans="T" L^T X = B, with "H" L^H X = B.
@@ -294,6 +309,45 @@ class FactorizedTriangle:
         held.check_finite(new)
         return new
 
+    def _plans_of(self, options: dict[str, Any]) -> dict[str, np.ndarray] | None:
+        given = options["plans"]
+        return None if given is None else given.of(self._kind)
+
+    @property
+    def _kind(self) -> str:
+        return "lower" if self.lower else "upper"
+
+    def save_plans(self, path: str | os.PathLike[str], force: bool = False) -> None:
+        """Write the supernodes, and the plans of the directions that were solved so far, for ``factorized(plans=...)``.
+
+        Parameters
+        ----------
+        path : path
+            Named ``.npz``; it must not exist, unless `force`.
+        force : bool
+            Overwrite a file that exists.
+
+        Raises
+        ------
+        BadArgument, FileError
+            Another ending, a file that exists, a folder that cannot be written to.
+        Unsupported
+            The triangle is kept by rows.
+
+        Notes
+        -----
+        A file is good for other values of the pattern, for other engines, and for any number of threads. It holds
+        a version, the pattern's fingerprint and a checksum. ``statistics`` tells what it saves: ``symbolic_seconds``,
+        a part of ``setup_seconds``, and ``plan_seconds``.
+        """
+        write_plans(plan_file(path, force), {self._kind: self.plans()})
+
+    def plans(self) -> dict[str, np.ndarray]:
+        """What :meth:`save_plans` writes, as arrays."""
+        with translated():
+            found: dict[str, np.ndarray] = self._native.plans()
+        return found
+
     @property
     def statistics(self) -> dict[str, Any]:
         """Of structure, memory and time.
@@ -302,7 +356,8 @@ class FactorizedTriangle:
         (with the zeros that make supernodes wider), ``stored_bytes`` (of their values), ``memory_bytes`` (of all that
         is kept, but the triangle as it was given), ``blocks`` (0 by rows), ``longest_chain`` (blocks, or rows, that
         wait for one another), ``forward_tasks`` and ``backward_tasks`` (0 until such a solve is planned), ``ranks``,
-        ``threads``, ``setup_seconds`` (of the last update, after one), ``plan_seconds``,
+        ``threads``, ``setup_seconds`` (of the last update, after one), ``symbolic_seconds`` (a part of the first setup:
+        of finding supernodes, or checking saved ones), ``plan_seconds`` (of saved plans: of checking them), and
         ``modelled_seconds`` (of the last solve, by engine model).
         """
         found: dict[str, Any] = self._native.statistics()
@@ -319,11 +374,11 @@ class FactorizedTriangle:
 
     def __repr__(self) -> str:
         s = self.statistics
-        kind = "lower" if self.lower else "upper"
         form = f"by rows in {s['longest_chain']:,} levels" if s["by_rows"] else f"in {s['blocks']:,} blocks"
         return (
-            f"<sordino.FactorizedTriangle, {kind}, {self.dtype}, of {s['n']:,} rows and {s['entries']:,} entries, "
-            f"{s['stored_bytes'] / 2**20:,.1f} MiB {form}, set up in {duration(s['setup_seconds'])}>"
+            f"<sordino.FactorizedTriangle, {self._kind}, {self.dtype}, of {s['n']:,} rows and "
+            f"{s['entries']:,} entries, {s['stored_bytes'] / 2**20:,.1f} MiB {form}, "
+            f"set up in {duration(s['setup_seconds'])}>"
         )
 
     def __reduce__(self) -> Any:

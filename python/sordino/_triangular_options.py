@@ -8,6 +8,7 @@ import numpy as np
 
 from . import machines
 from .errors import BadArgument
+from .io.plan_files import PlanFile
 
 ENGINES = ("host", "cuda", "model")
 MOST_RANKS = 32
@@ -23,6 +24,7 @@ def checked_options(
     timeout: float = 60.0,
     machine: Any = None,
     seed: int = 0,
+    plans: Any = None,
 ) -> dict[str, Any]:
     """The options of :func:`factorized` as the core takes them; refuses what cannot be meant."""
     if engine not in ENGINES:
@@ -41,6 +43,7 @@ def checked_options(
         "timeout": _seconds(timeout),
         "machine": _machine(machine, engine),
         "seed": whole(seed, "seed", 0),
+        "plans": None if plans is None else PlanFile(plans),
     }
 
 
