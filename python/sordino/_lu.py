@@ -21,6 +21,7 @@ from ._solution import check_on_failure
 from ._triangular import DirectSolution, FactorizedTriangle, check_trans
 from ._triangular_options import checked_options, whole
 from .errors import BadArgument, NotConverged, NotConvergedWarning, SordinoError, Unsupported
+from .io.output import OutputFile
 from .io.plan_files import plan_file, write_plans
 from .log import logger
 from .report.words import duration
@@ -313,7 +314,7 @@ class FactorizedLU:
         if on_failure == "warn":
             warnings.warn(f"inaccurate: {reason}", NotConvergedWarning, stacklevel=3)
 
-    def save_plans(self, path: str | os.PathLike[str], force: bool = False) -> None:
+    def save_plans(self, path: OutputFile | str | os.PathLike[str], force: bool = False) -> None:
         """Write the supernodes and plans of both triangles, as :meth:`FactorizedTriangle.save_plans` does of one.
 
         A later factorisation can take them (``plans=path``) as long as its factors have the same patterns.

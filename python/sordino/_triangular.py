@@ -16,6 +16,7 @@ from ._matrix import all_finite
 from ._native import core, translated
 from ._triangular_options import checked_options, whole
 from .errors import BadArgument, NotConverged, Unsupported
+from .io.output import OutputFile
 from .io.plan_files import plan_file, write_plans
 from .report.words import duration
 
@@ -317,13 +318,13 @@ class FactorizedTriangle:
     def _kind(self) -> str:
         return "lower" if self.lower else "upper"
 
-    def save_plans(self, path: str | os.PathLike[str], force: bool = False) -> None:
+    def save_plans(self, path: OutputFile | str | os.PathLike[str], force: bool = False) -> None:
         """Write the supernodes, and the plans of the directions that were solved so far, for ``factorized(plans=...)``.
 
         Parameters
         ----------
-        path : path
-            Named ``.npz``; it must not exist, unless `force`.
+        path : path or OutputFile
+            Named ``.npz``; a path must not exist, unless `force`.
         force : bool
             Overwrite a file that exists.
 

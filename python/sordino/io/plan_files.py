@@ -18,8 +18,10 @@ SUFFIXES = (".npz",)
 ANEW = "make new plans, and save them"
 
 
-def plan_file(path: str | os.PathLike[str], force: bool = False) -> OutputFile:
+def plan_file(path: OutputFile | str | os.PathLike[str], force: bool = False) -> OutputFile:
     """A file of plans to be written later; refuses what cannot be written."""
+    if isinstance(path, OutputFile):
+        return path
     return OutputFile(path, force=force, suffixes=SUFFIXES, what="plan", overwrite="force=True")
 
 

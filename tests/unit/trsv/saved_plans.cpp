@@ -71,8 +71,11 @@ TEST("supernodes and plans come back as they were, with the same bits, and none 
     for (How how : ways) wanted.push_back(k.solved(first, how));
     SavedPlans saved = first.saved_plans();
     const Supernodes found = find_supernodes(k.c.pattern());
-    CHECK(saved.nodes.order == found.order && saved.nodes.column == found.column && saved.nodes.parent == found.parent);
-    CHECK(saved.nodes.row_begin == found.row_begin && saved.nodes.rows == found.rows);
+    CHECK(saved.nodes.order == found.order);
+    CHECK(saved.nodes.column == found.column);
+    CHECK(saved.nodes.parent == found.parent);
+    CHECK(saved.nodes.row_begin == found.row_begin);
+    CHECK(saved.nodes.rows == found.rows);
     saved.backward.seconds = {42};  // what is taken back is told by that
     TriangularSolver<double> second(k.L(), k.options(ranks, &saved));
     CHECK(second.statistics().forward_tasks == first.statistics().forward_tasks);
@@ -80,8 +83,10 @@ TEST("supernodes and plans come back as they were, with the same bits, and none 
     for (int w = 0; w < 2; w++) CHECK(k.solved(second, ways[w]) == wanted[std::size_t(w)]);
     SavedPlans again = second.saved_plans();
     CHECK(again.backward.seconds[0] == 42);
-    CHECK(again.forward.tasks == saved.forward.tasks && again.backward.needs == saved.backward.needs);
-    CHECK(again.facts == saved.facts && again.nodes.rows == saved.nodes.rows);
+    CHECK(again.forward.tasks == saved.forward.tasks);
+    CHECK(again.backward.needs == saved.backward.needs);
+    CHECK(again.facts == saved.facts);
+    CHECK(again.nodes.rows == saved.nodes.rows);
   }
 }
 
@@ -90,10 +95,12 @@ TEST("only what was planned is saved") {
   fresh::Random random(72);
   const Case k = grid(random);
   TriangularSolver<double> first(k.L(), k.options(2));
-  CHECK(first.saved_plans().forward.tasks.empty() && first.saved_plans().backward.tasks.empty());
+  CHECK(first.saved_plans().forward.tasks.empty());
+  CHECK(first.saved_plans().backward.tasks.empty());
   const auto wanted = k.solved(first, How::plain);
   const SavedPlans saved = first.saved_plans();
-  CHECK(!saved.forward.tasks.empty() && saved.backward.tasks.empty());
+  CHECK(!saved.forward.tasks.empty());
+  CHECK(saved.backward.tasks.empty());
   TriangularSolver<double> second(k.L(), k.options(2, &saved));
   CHECK(second.statistics().backward_tasks == 0);
   CHECK(k.solved(second, How::transposed) == k.solved(first, How::transposed));

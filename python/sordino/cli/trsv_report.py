@@ -1,0 +1,134 @@
+"""What ``sordino trsv`` says of a solve: lines, tables, or one JSON object."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import machines
+from .._lu import FactorizedLU
+from .._triangular import FactorizedTriangle
+from ..report.record import json_ready
+from ..report.words import count, duration, quantity, sentence
+from . import display, processes
+from .trsv_system import System
+
+
+@dataclass
+class Found:
+    """How it ended."""
+
+    x: np.ndarray
+    residual: float
+    backward_error: float | None
+    rtol: float
+    refinements: int
+    solve_seconds: float
+    first_seconds: float
+
+    @property
+    def verified(self) -> bool:
+        """Whether the recomputed residual meets the tolerance."""
+        return self.residual <= self.rtol
+
+    @property
+    def reason(self) -> str:
+        relation = "at most" if self.verified else "above"
+        return f"||b - A x|| / ||b|| = {self.residual:.2e} is {relation} {self.rtol:g}"
+
+
+def _parts(system: System) -> dict[str, dict[str, Any]]:
+    """Statistics of each triangle."""
+    if isinstance(system.solver, FactorizedTriangle):
+        return {"triangle": system.solver.statistics}
+    s = system.solver.statistics
+    return {name: s[part] for name, part in (("L", "lower"), ("U", "upper")) if s[part]}
+
+
+def _seconds(system: System) -> dict[str, float]:
+    """Of what comes before a solve."""
+    if isinstance(system.solver, FactorizedLU):
+        return dict(system.solver.seconds)
+    return {"setup": float(system.solver.statistics["setup_seconds"])}
+
+
+def announce(system: System, engine: str) -> None:
+    first = next(iter(_parts(system).values()))
+    where = [f"{engine} engine", count(first["ranks"], "rank")]
+    where += [count(first["threads"], "thread")] if engine == "host" else []
+    processes.say(f"{system.name}: {system.solver.shape[0]:,} rows, {system.words}; {', '.join(where)}")
+    for note in system.notes:
+        processes.say(note)
+    processes.say("")
+
+
+def show(system: System, found: Found, written: list[str]) -> None:
+    rows = [
+        ("status", "verified" if found.verified else "not verified"),
+        ("||b - A x|| / ||b||, recomputed", f"{found.residual:.3e}"),
+    ]
+    if found.backward_error is not None:
+        rows.append(("componentwise backward error", f"{found.backward_error:.3e}"))
+    rows += [
+        ("right-hand sides", f"{found.x.shape[1]:,}"),
+        ("steps of refinement", f"{found.refinements:,}"),
+        ("time to solve", duration(found.solve_seconds)),
+    ]
+    words = {"ordering": "order", "factoring": "factor", "setup": "set up the triangles"}
+    rows += [(f"time to {words[name]}", duration(seconds)) for name, seconds in _seconds(system).items()]
+    rows.append(("time to plan", duration(sum(s["plan_seconds"] for s in _parts(system).values()))))
+    modelled = sum(s["modelled_seconds"] for s in _parts(system).values())
+    if modelled > 0:
+        rows.append(("on the described machine, a solve", duration(modelled)))
+    display.show_table("", ("result", ""), rows, left=2)
+    table = [
+        (
+            name,
+            f"{s['entries']:,}",
+            f"{s['stored_entries']:,}",
+            quantity(s["stored_bytes"], "B"),
+            quantity(s["memory_bytes"], "B"),
+            "none: by rows" if s["by_rows"] else f"{s['blocks']:,}",
+            f"{s['longest_chain']:,}",
+            f"{max(s['forward_tasks'], s['backward_tasks']):,}",
+        )
+        for name, s in _parts(system).items()
+    ]
+    heads = ("factor", "entries", "with zeros", "values", "memory", "blocks", "longest chain", "tasks")
+    display.show_table("", heads, table)
+    state = "Solved and verified" if found.verified else "Not verified"
+    processes.say(f"{state}: {found.reason}.")
+    for said in written:
+        processes.say(sentence(said))
+
+
+def as_json(
+    system: System, found: Found, given: Namespace, options: dict[str, Any], argv: Sequence[str]
+) -> str:
+    facts = {
+        "name": system.name,
+        "n": system.solver.shape[0],
+        "status": "verified" if found.verified else "not_verified",
+        "reason": found.reason,
+        "residual": found.residual,
+        "backward_error": found.backward_error,
+        "refinements": found.refinements,
+        "right_hand_sides": found.x.shape[1],
+        "setup_seconds": sum(_seconds(system).values()),
+        "solve_seconds": found.solve_seconds,
+        "first_solve_seconds": found.first_seconds,
+        "seconds": _seconds(system),
+        "statistics": _parts(system),
+        "ordering": getattr(system.solver, "ordering", None),
+        "options": {**options, "trans": given.trans, "rtol": found.rtol},
+        "machine": machines.this_machine(),
+        "notes": system.notes,
+        "command": shlex.join(["sordino", "trsv", *argv]),
+    }
+    return json.dumps(json_ready(facts), allow_nan=False)
