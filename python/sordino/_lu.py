@@ -16,14 +16,13 @@ from ._columns import Columns, kind_of
 from ._device import host_copy, taken
 from ._factors import Factors, of_superlu
 from ._matrix import as_csr
-from ._ordering import chosen, nested_dissection
+from ._ordering import chosen, nested_dissection, row_scale
 from ._solution import check_on_failure
 from ._triangular import DirectSolution, FactorizedTriangle, check_trans
 from ._triangular_options import checked_options, whole
 from .errors import BadArgument, NotConverged, NotConvergedWarning, SordinoError, Unsupported
 from .io.output import OutputFile
 from .io.plan_files import plan_file, write_plans
-from .log import logger
 from .report.words import duration
 
 #: Relative residuals that solves are verified by, if the caller says nothing.
@@ -72,7 +71,7 @@ def splu(A: Any, ordering: str = "auto", **options: Any) -> FactorizedLU:
     rows = as_csr(given)
     matrix = rows.matrix().astype(kind_of(given.dtype if sp.issparse(given) else np.asarray(given).dtype))
     taken_ordering, symmetric = chosen(ordering, matrix)
-    scale = None if symmetric else _row_scale(matrix)
+    scale = None if symmetric else row_scale(matrix)
     scaled = matrix if scale is None else sp.diags_array(scale.astype(matrix.dtype)) @ matrix
     before = nested_dissection(matrix) if taken_ordering == "metis" else None
     ordered_at = time.perf_counter()
@@ -384,15 +383,6 @@ def _superlu(matrix: Any, before: np.ndarray | None, ordering: str, symmetric: b
         raise BadArgument(
             "there is not enough memory on this machine for the factors of this matrix"
         ) from None
-
-
-def _row_scale(matrix: Any) -> np.ndarray | None:
-    """Powers of two that bring each row's largest entry near 1; None where all are 1."""
-    largest = np.maximum.reduceat(np.abs(matrix.data), matrix.indptr[:-1])  # no row is empty
-    with np.errstate(divide="ignore"):
-        power = -np.round(np.log2(np.where(largest > 0, largest, 1)))
-    logger.debug("rows are scaled by powers of two from 2^%d to 2^%d", power.min(), power.max())
-    return np.ldexp(1.0, power.astype(int)) if power.any() else None
 
 
 def _relative(left: np.ndarray, b: np.ndarray) -> float:

@@ -72,15 +72,17 @@ def factorized(
     unit_diagonal : bool
         The diagonal is 1, whatever is stored there.
     ranks : int or "auto"
-        That share the blocks, at most 32; "auto" is one, whose blocks all threads compute.
+        That share the blocks, at most 32 of all processes; "auto" is one, whose blocks all threads compute.
     threads : int, optional
         As many as there are cores, if not given; at least one for each rank.
     width : int
         Most columns of a block, whose triangle is inverted: wide ones make fewer steps that wait for one another. Of no
         meaning where the triangle is kept by rows.
-    engine : {"host", "cuda", "model"}
-        Who computes: threads of this process; a GPU for each rank, which gets the values with the first solve; or ranks
-        of a described machine, on a virtual clock (``statistics["modelled_seconds"]``), with the bits of the host.
+    engine : {"host", "processes", "cuda", "model"}
+        Who computes: threads of this process; so many ranks of each process that ``mpiexec`` has started, a thread
+        each (all processes set up the same triangle, solve with the same B, and get the same X); a GPU for each rank,
+        which gets the values with the first solve; or ranks of a described machine, on a virtual clock
+        (``statistics["modelled_seconds"]``), with the bits of the host.
     devices : str
         Of engine cuda: which GPUs, such as "0-3" or "0,2"; empty: the first ones.
     timeout : float
@@ -188,7 +190,7 @@ class FactorizedTriangle:
         NotConverged
             X overflows; carries it.
         PeerFailed
-            Nothing moved for `timeout` seconds.
+            Nothing moved for `timeout` seconds, or another process failed.
 
         Notes
         -----

@@ -10,7 +10,7 @@ from . import machines
 from .errors import BadArgument
 from .io.plan_files import PlanFile
 
-ENGINES = ("host", "cuda", "model")
+ENGINES = ("host", "processes", "cuda", "model")
 MOST_RANKS = 32
 
 

@@ -49,11 +49,9 @@ def main(argv: Sequence[str]) -> int:
     given = _parser().read(argv)
     check_trans(given.trans)
     wanted = Wanted.of(given)
-    x_file = output_file(given.output, given, RESULT_SUFFIXES, "solution")
-    factor_file = output_file(given.save_factors, given, (".npz",), "factor")
-    plans_file = output_file(given.save_plans, given, (".npz",), "plan")
-    if factor_file and not given.factor:
+    if given.save_factors and not given.factor:
         raise BadArgument("--save-factors writes what --factor has found: give that, too")
+    x_file, factor_file, plans_file = _outputs(given)
     options = _options(given)
     system = system_of(given, options)
     b = right_hand_sides(system, given)
@@ -72,6 +70,17 @@ def main(argv: Sequence[str]) -> int:
     else:
         show(system, found, written)
     return 0 if found.verified else 3
+
+
+def _outputs(given: Namespace) -> tuple[OutputFile | None, ...]:
+    """Files for the solution, factors and plans, which the first process writes."""
+    if processes.index() > 0:
+        return None, None, None
+    return (
+        output_file(given.output, given, RESULT_SUFFIXES, "solution"),
+        output_file(given.save_factors, given, (".npz",), "factor"),
+        output_file(given.save_plans, given, (".npz",), "plan"),
+    )
 
 
 def _parser() -> Parser:

@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "sordino/api/accord.hpp"
+#include "sordino/api/engines.hpp"
 #include "sordino/api/triangular_runner.hpp"
 #include "sordino/base/clock.hpp"
 #include "sordino/base/error.hpp"
@@ -45,6 +47,16 @@ i64 bytes_of(const Plan& p) {
   return sum;
 }
 
+/// Throws in all processes where one has other facts of its plans: they would wait for one another in vain. Collective.
+void require_same(Accord& accord, const std::vector<i64>& facts) {
+  std::vector<double> largest;  // of each half of a number, and of its complement
+  for (i64 fact : facts)
+    for (u32 half : {u32(u64(fact)), u32(u64(fact) >> 32)}) largest.insert(largest.end(), {double(half), double(~half)});
+  const std::vector<double> all = accord.most(largest);
+  if (accord.most({all == largest ? 0.0 : 1.0})[0] > 0)
+    bad_argument("processes that solve together have different triangles or options: give all of them the same");
+}
+
 /// Blocks on the longest way from a leaf to a root.
 i64 longest_chain(const Blocks& b) {
   std::vector<i32> depth(std::size_t(b.count()), 1);
@@ -63,6 +75,23 @@ i64 longest_chain(const Blocks& b) {
 template <class V>
 struct TriangularSolver<V>::State {
   State(const TriangleView<V>& L, const TriangularOptions& given) : options(checked(given)), begun(seconds_now()) {
+    if (options.engine != "processes") {
+      set_up(L);
+      return;
+    }
+    Accord accord(all_processes(options.timeout));
+    accord.enter("factorized");
+    accord.together([&] {
+      options.ranks *= accord.count();
+      if (options.ranks > most_ranks)
+        bad_argument("a triangular solve has 1 to " + std::to_string(most_ranks) + " ranks, and " +
+                     std::to_string(options.ranks) + " of all processes were asked for");
+      set_up(L);
+    });
+    require_same(accord, facts);
+  }
+
+  void set_up(const TriangleView<V>& L) {
     if (options.width < 1) bad_argument("a block has one column or more, not " + std::to_string(options.width));
     validate(L);
     entries = L.pattern.begin[L.pattern.n];
@@ -70,7 +99,7 @@ struct TriangularSolver<V>::State {
     const SavedPlans* plans = std::exchange(options.plans, nullptr);
     if (plans) require_facts(plans->facts, facts);  // then blocks are what this pattern wants
     if (!plans && is_better_by_rows(L.pattern, sizeof(V)))
-      rows.emplace(L);
+      emplace_rows(L);
     else
       factor.emplace(
           L, FactorOptions{.width = options.width, .threads = options.threads, .nodes = plans ? &plans->nodes : nullptr});
@@ -83,6 +112,12 @@ struct TriangularSolver<V>::State {
     take(forward, plans->forward, Direction::forward);
     take(backward, plans->backward, Direction::backward);
     plan_seconds = seconds_now() - begun - setup_seconds;
+  }
+
+  void emplace_rows(const TriangleView<V>& L) {
+    if (options.engine == "processes")
+      throw Error(Errc::unsupported, "the triangle is kept by rows, which one process alone solves with: use engine host");
+    rows.emplace(L);
   }
 
   /// A plan and who carries it out, made when first needed.
@@ -240,7 +275,7 @@ TriangularStatistics TriangularSolver<V>::statistics() const {
   t.forward_tasks = s.forward.plan ? s.forward.plan->count() : 0;
   t.backward_tasks = s.backward.plan ? s.backward.plan->count() : 0;
   t.ranks = s.options.ranks;
-  t.threads = std::max(s.options.ranks, thread_count(s.options.threads));
+  t.threads = s.options.engine == "processes" ? s.options.ranks : std::max(s.options.ranks, thread_count(s.options.threads));
   t.setup_seconds = s.setup_seconds;
   t.symbolic_seconds = s.factor ? s.factor->symbolic_seconds() : 0;
   t.plan_seconds = s.plan_seconds;

@@ -11,9 +11,9 @@
 namespace sordino {
 
 struct TriangularOptions {
-  std::string engine = "host";  // or cuda, or model
+  std::string engine = "host";  // or processes, cuda, model
   std::string devices = "";     // of engine cuda, as option `devices`: a GPU for each rank; empty: the first ones
-  int ranks = 1;                // that share the blocks
+  int ranks = 1;                // that share the blocks; of engine processes those of each process
   int threads = 0;              // of engine host, at least one for each rank, and of the setup. 0: as many as there are cores
   i32 width = 256;              // most columns of a block, whose triangle is inverted
   double timeout = 60;          // seconds in which nothing moves, after which a solve ends with an error; 0: never

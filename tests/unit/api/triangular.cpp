@@ -223,7 +223,7 @@ TEST("options that cannot be are refused in one sentence") {
   auto refused = [&](const TriangularOptions& options, const char* part) {
     CHECK_THROWS((TriangularSolver<double>(L, options)), Error, part);
   };
-  refused({.engine = "abacus"}, "engine host, cuda or model, not by 'abacus'");
+  refused({.engine = "abacus"}, "engine host, processes, cuda or model, not by 'abacus'");
   refused({.ranks = 0}, "1 to 32 ranks, and 0");
   refused({.ranks = 2}, "more ranks, 2, than the triangle has blocks, 1");
   refused({.threads = -1}, "threads is at least 0, not -1");

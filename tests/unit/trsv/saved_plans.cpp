@@ -150,6 +150,22 @@ TEST("a plan with a task too large for a GPU's memory is refused, though it woul
   CHECK_THROWS((restored(saved(plan), blocks, Direction::forward, 8, small)), Error, "too large");
 }
 
+TEST("supernodes whose subtrees are not consecutive are refused") {
+  const auto c = triangles::columns_of({{2}, {3}, {3}, {}});
+  const Supernodes apart{.n = 4,
+                         .order = {0, 1, 2, 3},
+                         .column = {0, 1, 2, 3, 4},
+                         .row_begin = {0, 1, 2, 3, 3},
+                         .rows = {2, 3, 3},
+                         .parent = {2, 3, 3, no_parent}};
+  CHECK_THROWS((check_supernodes(c.pattern(), apart)), Error, "not consecutive: make new plans");
+  Supernodes together = apart;
+  together.order = {1, 0, 2, 3};
+  together.rows = {3, 2, 3};
+  together.parent = {3, 2, 3, no_parent};
+  check_supernodes(c.pattern(), together);
+}
+
 TEST("spoilt arrays are refused, or solved with rightly, in 600 cases") {
   NOTE(fresh::said());
   fresh::Random random(75);
