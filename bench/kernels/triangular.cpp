@@ -2,11 +2,13 @@
 // other, one line of JSON each.
 //
 //   bench_triangular 7 100 metis_100.i32 [width=256] [task=131072] [subtree=196608] [always=8] [columns=1] [ranks=1]
-//   [part=5632]
-//                    [direction=forward|backward] [blocks=0] [repeats=15]
+//                    [part=5632] [direction=forward|backward] [blocks=0] [repeats=15]
+//   bench_triangular 7 100 metis_100.i32 algorithm=paper [layout=2x1] [width=128] [always=8] [blocks=0] [repeats=15]
 //
-// 7, 27 or 5 points; cells along a side (27 points have 3 unknowns each); a file of 32-bit numbers, the k-th cell of the order,
-// or - for nested dissection along planes.
+// The second is paper 004's Algorithm 1, one column of b forward, on as many GPUs as the layout has ranks; its seconds are
+// those from the launch of its kernel WAIT on, and kernel_seconds those from the begin of SOLVE on. 7, 27 or 5 points; cells
+// along a side (27 points have 3 unknowns each); a file of 32-bit numbers, the k-th cell of the order, or - for nested
+// dissection along planes.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -17,9 +19,11 @@
 #include "sordino/base/clock.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/config.hpp"
+#include "sordino/trsv/paper_layout.hpp"
 #include "sordino/trsv/plan.hpp"
 #if SORDINO_WITH_CUDA
 #include "sordino/trsv/cuda/gpu_solve.hpp"
+#include "sordino/trsv/cuda/paper_gpu_solve.hpp"
 #endif
 
 namespace {
@@ -108,7 +112,38 @@ struct Words {
     const auto found = values.find(name);
     return found == values.end() ? otherwise : std::atoll(found->second.c_str());
   }
+  std::string word(const char* name, const char* otherwise) const {
+    const auto found = values.find(name);
+    return found == values.end() ? otherwise : found->second;
+  }
 };
+
+/// PxQ
+paper::Grid layout_in(const std::string& text) {
+  paper::Grid grid;
+  char rest = 0;
+  if (std::sscanf(text.c_str(), "%dx%d%c", &grid.rows, &grid.columns, &rest) != 2)
+    bad_argument("a layout is written as 2x1, and this is " + text);
+  return grid;
+}
+
+/// What a line says of the structure: the same for every algorithm.
+struct Sizes {
+  Grid grid;
+  i64 n, entries, values;
+  int supernodes, blocks;
+  double structure_seconds;
+};
+void print_sizes(const Sizes& s) {
+  std::printf(
+      "{\"points\": %d, \"side\": %d, \"n\": %lld, \"entries\": %lld, \"stored_bytes\": %lld, \"supernodes\": %d, "
+      "\"blocks\": %d, \"structure_seconds\": %.3g",
+      s.grid.points, s.grid.side, static_cast<long long>(s.n), static_cast<long long>(s.entries),
+      static_cast<long long>(8 * s.values), s.supernodes, s.blocks, s.structure_seconds);
+}
+void print_words(const Words& words) {
+  for (const auto& [name, value] : words.values) std::printf(", \"%s\": \"%s\"", name.c_str(), value.c_str());
+}
 
 #if SORDINO_WITH_CUDA
 double median_of(std::vector<double> seconds) {
@@ -134,7 +169,45 @@ std::vector<double> times(const Blocks& blocks, const Plan& plan, const Words& w
   }
   return seconds;
 }
+
+std::vector<paper::GpuSeconds> times(const paper::Pattern& pattern, const paper::Layout& layout, const Words& words) {
+  paper::GpuSolve<double> gpu(pattern, layout, {.blocks = int(words.number("blocks", 0)), .timeout = 2});
+  const std::vector<double> b(std::size_t(pattern.n()), 1.0);
+  auto seconds = gpu.time(b.data(), int(words.number("repeats", 15)) + 2);
+  seconds.erase(seconds.begin(), seconds.begin() + 2);
+  return seconds;
+}
 #endif
+
+/// Entries of the triangle, with the zeros of its supernodes.
+i64 entries_of(const Supernodes& nodes) {
+  i64 entries = 0;
+  for (i32 s = 0; s < nodes.count(); s++) {
+    const i64 w = nodes.width(s), below = nodes.row_begin[std::size_t(s) + 1] - nodes.row_begin[std::size_t(s)];
+    entries += w * (w + 1) / 2 + w * below;
+  }
+  return entries;
+}
+
+int run_paper(const Grid& grid, const Supernodes& nodes, const Words& words, double begin) {
+  const paper::Pattern pattern = paper::pattern_of(nodes, i32(words.number("width", 128)));
+  const paper::Layout layout = lay_out(pattern, layout_in(words.word("layout", "1x1")));
+  const paper::Traffic traffic = traffic_of(pattern, layout, 8);
+  print_sizes({grid, pattern.n(), entries_of(nodes), pattern.values(), nodes.count(), pattern.count(), seconds_now() - begin});
+  std::printf(", \"broadcasts\": %lld, \"reductions\": %lld, \"message_bytes\": %lld",
+              static_cast<long long>(traffic.broadcasts), static_cast<long long>(traffic.reductions),
+              static_cast<long long>(traffic.broadcast_bytes + traffic.reduction_bytes));
+  print_words(words);
+#if SORDINO_WITH_CUDA
+  std::vector<double> whole, kernel;
+  for (const paper::GpuSeconds& s : times(pattern, layout, words)) whole.push_back(s.whole), kernel.push_back(s.kernel);
+  const double seconds = median_of(whole);
+  std::printf(", \"seconds\": %.6g, \"kernel_seconds\": %.6g, \"bytes_per_second\": %.4g", seconds, median_of(kernel),
+              8 * double(pattern.values()) / seconds);
+#endif
+  std::printf("}\n");
+  return 0;
+}
 
 int run(int argc, char** argv) {
   const int points = std::atoi(argv[1]), side = std::atoi(argv[2]);
@@ -146,6 +219,10 @@ int run(int argc, char** argv) {
   const Triangle t = lower_triangle(grid, order);
   const i64 n = i64(t.begin.size()) - 1;
   const Supernodes nodes = find_supernodes({n, t.begin.data(), t.rows.data()}, {.always = i32(words.number("always", 8))});
+  if (const std::string algorithm = words.word("algorithm", "plan"); algorithm == "paper")
+    return run_paper(grid, nodes, words, begin);
+  else if (algorithm != "plan")
+    bad_argument("an algorithm is plan or paper, and this is " + algorithm);
   const Blocks blocks = cut(nodes, i32(words.number("width", 256)), words.number("part", most_of_strip));
   const double found = seconds_now();
   PlanOptions options;
@@ -157,14 +234,10 @@ int run(int argc, char** argv) {
   const Plan plan = make_plan(blocks, direction, 8, options);
   const double planned = seconds_now();
   check_plan(blocks, plan);
-  std::printf(
-      "{\"points\": %d, \"side\": %d, \"n\": %lld, \"entries\": %lld, \"stored_bytes\": %lld, \"supernodes\": %d, "
-      "\"blocks\": %d, \"tasks\": %d, \"slots\": %lld, \"modelled_seconds\": %.6g, \"structure_seconds\": %.3g, "
-      "\"plan_seconds\": %.3g",
-      points, side, static_cast<long long>(n), static_cast<long long>(blocks.entries),
-      static_cast<long long>(8 * blocks.values), nodes.count(), blocks.count(), plan.count(),
-      static_cast<long long>(blocks.slots), plan.seconds, found - begin, planned - found);
-  for (const auto& [name, value] : words.values) std::printf(", \"%s\": \"%s\"", name.c_str(), value.c_str());
+  print_sizes({grid, n, blocks.entries, blocks.values, nodes.count(), blocks.count(), found - begin});
+  std::printf(", \"tasks\": %d, \"slots\": %lld, \"modelled_seconds\": %.6g, \"plan_seconds\": %.3g", plan.count(),
+              static_cast<long long>(blocks.slots), plan.seconds, planned - found);
+  print_words(words);
 #if SORDINO_WITH_CUDA
   const double seconds = median_of(times(blocks, plan, words));
   std::printf(", \"seconds\": %.6g, \"bytes_per_second\": %.4g", seconds, 8 * double(blocks.values) / seconds);

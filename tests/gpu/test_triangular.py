@@ -33,6 +33,8 @@ def test_gpus_solve_as_the_host_does(dtype: type, ranks: int) -> None:
             x, y = host.solve(rhs, trans=trans), gpu.solve(rhs, trans=trans)
             assert np.abs(x - y).max() <= close * np.abs(x).max()
             assert np.array_equal(y, gpu.solve(rhs, trans=trans))
+            assert np.array_equal(x, y)  # kept by rows
+    assert gpu.statistics["by_rows"]
     host.update(2 * L.data)
     gpu.update(2 * L.data)
     assert np.allclose(host.solve(b[:, 0]), gpu.solve(b[:, 0]), rtol=close)

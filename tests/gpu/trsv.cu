@@ -154,6 +154,30 @@ TEST("invented values are the same on GPUs as anywhere [gpu]") {
   CHECK(distance(x, wanted) < 1e-12);
 }
 
+TEST("passes of different numbers of columns, in both directions by turns, find their places empty [gpu]") {
+  test::need_gpu();
+  NOTE(fresh::said());
+  fresh::Random random(24);
+  const Columns c = triangles::nested_grid(14, 13, 12);
+  const auto values = triangles::values_of<double>(c, random);
+  const Factor<double> factor({c.pattern(), values.data()}, {.width = 100, .part_values = 3000});
+  for (int ranks = 1; ranks <= test::gpus(); ranks *= 2) {
+    const Plans plans(factor.blocks(), 8, {.ranks = ranks, .task_bytes = 20000, .subtree_bytes = 20000});
+    GpuSolve<double> gpu(factor, &plans.forward, &plans.backward, {.most_columns = 4});
+    for (int turn = 0; turn < 12; turn++) {
+      const Direction direction = random.chance(0.7) ? Direction::backward : Direction::forward;
+      const i64 columns = random.whole(1, 7);
+      NOTE("ranks = ", ranks, ", turn ", turn, ", direction ", int(direction), ", columns = ", columns);
+      const auto b = triangles::vector_of<double>(columns * c.n, random);
+      std::vector<double> wanted(b.size()), found(b.size());
+      HostSolve<double>(factor, direction == Direction::forward ? plans.forward : plans.backward)
+          .solve(b.data(), wanted.data(), columns);
+      gpu.solve(direction, b.data(), found.data(), columns);
+      CHECK(distance(found, wanted) < tolerance<double>());
+    }
+  }
+}
+
 TEST("a GPU that waits for what nobody computes gives up, and says for what [gpu]") {
   test::need_gpu();
   NOTE(fresh::said());
@@ -161,12 +185,15 @@ TEST("a GPU that waits for what nobody computes gives up, and says for what [gpu
   const Columns c = triangles::nested_grid(12, 12, 12);
   const auto values = triangles::values_of<double>(c, random);
   const Factor<double> factor({c.pattern(), values.data()}, {.width = 32});
-  Plan plan = make_plan(factor.blocks(), Direction::forward, 8, {.task_bytes = 4000, .subtree_bytes = 4000});
-  plan.queues[0].erase(plan.queues[0].begin());
-  GpuSolve<double> gpu(factor, &plan, nullptr, {.timeout = 0.5});
-  const std::vector<double> b(std::size_t(c.n), 1.0);
-  std::vector<double> x(b.size());
-  CHECK_THROWS(gpu.solve(Direction::forward, b.data(), x.data()), Error, "tasks of a triangular solve");
+  for (Direction direction : {Direction::forward, Direction::backward}) {
+    Plan plan = make_plan(factor.blocks(), direction, 8, {.task_bytes = 4000, .subtree_bytes = 4000});
+    plan.queues[0].erase(plan.queues[0].begin());
+    const bool forward = direction == Direction::forward;
+    GpuSolve<double> gpu(factor, forward ? &plan : nullptr, forward ? nullptr : &plan, {.timeout = 0.5});
+    const std::vector<double> b(std::size_t(c.n), 1.0);
+    std::vector<double> x(b.size());
+    CHECK_THROWS(gpu.solve(direction, b.data(), x.data()), Error, "tasks of a triangular solve");
+  }
 }
 
 TEST("what GPUs cannot do is refused in a sentence [gpu]") {

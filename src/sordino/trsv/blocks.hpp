@@ -84,9 +84,9 @@ struct Blocks {
   i32 count() const { return i32(blocks.size()); }
 };
 
-/// Of at most `width` columns each: a wide supernode becomes a chain. A part of the way back has up to `part_values` values, or
-/// a 64th of those below its block, or one strip; a block that would have one part only is all near. Throws bad_argument for a
-/// width < 1 or a part without values.
+/// Of at most `width` columns each: a wide supernode becomes a chain. A part of the way back has up to `part_values` values,
+/// or one strip; remote parts have more (way_back.hpp), and a block that would have one part only is all near. Throws
+/// bad_argument for a width < 1 or a part without values.
 Blocks cut(const Supernodes& nodes, i32 width, i64 part_values = most_of_strip);
 
 /// The part of block k that begins with this strip, a place among Blocks::parts; -1 if there is none.

@@ -7,6 +7,7 @@
 #include "sordino/base/clock.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
+#include "sordino/trsv/inverse.hpp"
 #include "sordino/trsv/saved_plans.hpp"
 
 namespace sordino::trsv {
@@ -41,25 +42,6 @@ void validate_column(const TriangleView<V>& L, i64 j, std::vector<i32>& seen) {
   if (!has_pivot) bad_argument("the pivot of row " + std::to_string(j) + " is missing, so it is zero");
 }
 
-/// to[i] += from[i] * a
-template <class V>
-void add(V a, const V* from, V* to, i64 count) {
-  for (i64 i = 0; i < count; i++) to[i] = to[i] + from[i] * a;
-}
-
-/// The lower triangle D of w columns becomes its inverse, from its last column to its first: X(j) = -X D(j) / D(j, j), with the
-/// columns of X behind j. `below` has room for w.
-template <class V>
-void invert(V* D, i64 lead, i64 w, bool unit, V* below) {
-  for (i64 j = w; j-- > 0;) {
-    V* column = D + j * lead;
-    const V pivot = unit ? V{1} : reciprocal(column[j]);
-    for (i64 k = j + 1; k < w; k++) below[k] = std::exchange(column[k], V{});
-    column[j] = pivot;
-    for (i64 k = j + 1; k < w; k++) add(V{} - below[k] * pivot, D + k * lead + k, column + k, w - k);
-  }
-}
-
 /// Rows of L become those of L X, for a lower triangle X.
 template <class V>
 void multiply(V* L, const V* X, i64 lead, i64 w, i64 rows) {
@@ -68,7 +50,7 @@ void multiply(V* L, const V* X, i64 lead, i64 w, i64 rows) {
     const i64 count = std::min(some, rows - first);
     for (i64 j = 0; j < w; j++) {
       V sums[some] = {};
-      for (i64 k = j; k < w; k++) add(X[j * lead + k], L + k * lead + first, sums, count);
+      for (i64 k = j; k < w; k++) add_multiple(X[j * lead + k], L + k * lead + first, sums, count);
       std::copy_n(sums, count, L + j * lead + first);
     }
   }

@@ -9,6 +9,10 @@ inline constexpr i32 most_rows_of_part = 512;
 /// Parts below a block and its parent, about at the most, unless their rows are too many.
 inline constexpr i32 most_parts = 64;
 
+/// So many parts behind the near strips are small, for their x comes late; the others are so many times as large.
+inline constexpr i32 nearest_parts = 16;
+inline constexpr i64 remote_part = 4;
+
 /// Values of a column in the near strips of block k, with the one at the end of odd ones.
 i64 near_values_of_column(const Blocks& blocks, i32 k);
 

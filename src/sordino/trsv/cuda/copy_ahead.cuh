@@ -5,15 +5,17 @@
 
 namespace sordino::trsv {
 
-/// Pieces of `bytes`, `step` bytes apart, of which the last one has `last_bytes`; then another one. They come to lie one behind
+/// Pieces of `bytes`, `step` bytes apart, of which the last one has `last_bytes` and begins
+/// `last_ahead` bytes sooner; then another one. They come to lie one behind
 /// the other. Addresses and sizes are multiples of 16.
 struct Pieces {
   char* to;
   const char* from;
-  i32 count, bytes, step, last_bytes;
+  i32 count, bytes, step, last_bytes, last_ahead;
   const void* beside;
   i32 bytes_beside;
 
+  __device__ const char* place_of(i32 k) const { return from + i64(k) * step - (k + 1 < count ? 0 : last_ahead); }
   __device__ i32 bytes_of(i32 k) const { return k + 1 < count ? bytes : last_bytes; }
   __device__ i32 bytes_of_all() const { return (count - 1) * bytes + last_bytes; }
 };
@@ -34,7 +36,7 @@ class CopyAhead {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address()),
                  "r"(p.bytes_of_all() + p.bytes_beside)
                  : "memory");
-    for (i32 k = 0; k < p.count; k++) copy(p.to + k * p.bytes, p.from + i64(k) * p.step, p.bytes_of(k));
+    for (i32 k = 0; k < p.count; k++) copy(p.to + k * p.bytes, p.place_of(k), p.bytes_of(k));
     if (p.bytes_beside > 0) copy(p.to + p.bytes_of_all(), p.beside, p.bytes_beside);
 #endif
   }
@@ -50,7 +52,7 @@ class CopyAhead {
                    : "memory");
 #else
     meet_workers();  // nobody needs what was there
-    for (i32 k = 0; k < p.count; k++) copy(p.to + k * p.bytes, p.from + i64(k) * p.step, p.bytes_of(k));
+    for (i32 k = 0; k < p.count; k++) copy(p.to + k * p.bytes, p.place_of(k), p.bytes_of(k));
     copy(p.to + p.bytes_of_all(), p.beside, p.bytes_beside);
     meet_workers();
 #endif

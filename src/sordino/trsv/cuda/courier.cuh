@@ -4,8 +4,7 @@
 
 namespace sordino::trsv {
 
-/// `tells`: others wait for flags. Where numbers say themselves that they are there, nobody does.
-template <class V, int K, bool tells>
+template <class V, int K>
 struct Courier {
   const Worker<V, K>& w;
   Desk& desk = w.desk;
@@ -26,7 +25,7 @@ struct Courier {
         round < rounds ? let_come(slot, round) : let_come(slot ^ 1, 0);
       }
       wait_for<Meeting::task_done>();
-      if constexpr (tells) tell(desk.task[slot]);
+      tell(desk.task[slot]);
     }
     return true;
   }
@@ -51,11 +50,10 @@ struct Courier {
     if (w.lane() == 0 && desk.ticket[slot] < u32(w.s.count) && t.value_bytes > 0) desk.copy.start(w.pieces_of(t, round));
   }
 
-  /// What the workers have written is there for whoever sees the flags.
+  /// The workers have written all that others read; it may still be on its way.
   __device__ void tell(const QueuedTask& t) const {
     const bool own = w.lane() == w.team.rank;
     if (own || (w.lane() < w.team.ranks && (t.readers >> w.lane() & 1))) {
-      t.readers != 0 ? cuda::fence_system() : cuda::fence_device();
       cuda::store_relaxed(w.team.at(w.lane(), w.s.flags) + t.id, cuda::flag_word(w.pass.epoch, false));
     }
     __syncwarp();

@@ -28,6 +28,7 @@ struct Ahead {
   ColumnAhead<V, K> columns[columns_of_thread];
   RowSources below[rows_of_thread];
   i32 result[rows_of_thread];  // rows of the caller's
+  i32 need;
 };
 
 template <class V, int K>
@@ -42,6 +43,7 @@ template <class V, int K>
 __device__ __forceinline__ void look_ahead(const Worker<V, K>& w, int slot, Ahead<V, K>& a) {
   if (w.desk.ticket[slot] >= u32(w.s.count)) return;
   const QueuedTask& t = w.desk.task[slot];
+  a.need = w.first_need(t);
   if (t.kind != Task::Kind::strips) return;
   const Block& b = t.block;
   const i32 first_row = t.first * b.strip_rows, end = min(t.end * b.strip_rows, b.front);
@@ -60,11 +62,12 @@ __device__ __forceinline__ void look_ahead(const Worker<V, K>& w, int slot, Ahea
 template <class V, int K>
 inline constexpr int rows_fetched_at_once = sizeof(V) * K <= 8 ? columns_of_thread + rows_of_thread : 1;
 
-/// One thread: the sums of rows of a front; nothing for rows that are not `wanted`.
+/// One thread: the sums of rows of a front; nothing for rows that are not `wanted`. False if a number is not there yet.
 template <class V, int K, int N>
-__device__ __forceinline__ void gather(const Worker<V, K>& w, const RowSources (&from)[N], const bool (&wanted)[N],
+__device__ __forceinline__ bool gather(const Worker<V, K>& w, const RowSources (&from)[N], const bool (&wanted)[N],
                                        V (&sums)[N][K]) {
   constexpr int at_once = N % rows_fetched_at_once<V, K> == 0 ? rows_fetched_at_once<V, K> : 1;
+  bool there = true;
 #pragma unroll
   for (int first = 0; first < N; first += at_once) {
     i32 slots[2 * at_once];
@@ -75,21 +78,23 @@ __device__ __forceinline__ void gather(const Worker<V, K>& w, const RowSources (
       slots[2 * n] = wanted[first + n] && of.count > 0 ? of.first : -1;
       slots[2 * n + 1] = wanted[first + n] && of.count > 1 ? of.second : -1;
     }
-    w.await_sums(slots, found);
+    there = w.load_sums(slots, found) && there;
 #pragma unroll
     for (int n = 0; n < at_once; n++) {
 #pragma unroll
       for (int r = 0; r < K; r++) sums[first + n][r] = V{};
       found[2 * n].add_to(sums[first + n]);
       found[2 * n + 1].add_to(sums[first + n]);
-      if (wanted[first + n]) w.add_more_sources(from[first + n], sums[first + n]);
+      if (wanted[first + n]) there = w.add_more_sources(from[first + n], sums[first + n]) && there;
     }
   }
+  return there;
 }
 
-/// Workers: the operand of a task's product, and the sums that its rows below have so far.
+/// Workers: the operand of a task's product, and the sums that its rows below have so far. False if a number of this thread's
+/// is not there yet.
 template <class V, int K>
-__device__ __forceinline__ void gather_sums(const Worker<V, K>& w, const Block& b, i32 first_row, i32 end, const Ahead<V, K>& a,
+__device__ __forceinline__ bool gather_sums(const Worker<V, K>& w, const Block& b, i32 first_row, i32 end, const Ahead<V, K>& a,
                                             V (&of_rows)[rows_of_thread][K]) {
   constexpr int C = columns_of_thread, R = rows_of_thread;
   RowSources from[C + R];
@@ -102,7 +107,7 @@ __device__ __forceinline__ void gather_sums(const Worker<V, K>& w, const Block& 
     const i32 i = first_row + w.thread() + q * worker_threads;
     from[C + q] = a.below[q], wanted[C + q] = i < end && i >= b.width;
   }
-  gather(w, from, wanted, sums);
+  bool there = gather(w, from, wanted, sums);
 #pragma unroll
   for (int q = 0; q < C; q++)
 #pragma unroll
@@ -118,10 +123,11 @@ __device__ __forceinline__ void gather_sums(const Worker<V, K>& w, const Block& 
     const RowSources of_column[1] = {column.sources};
     const bool always[1] = {true};
     V sum[1][K];
-    gather(w, of_column, always, sum);
+    there = gather(w, of_column, always, sum) && there;
 #pragma unroll
     for (int r = 0; r < K; r++) w.operands()[j * K + r] = column.b[r] - sum[0][r];
   }
+  return there;
 }
 
 /// Sums over a strip's columns share, share + lanes, ... of two rows.
@@ -194,21 +200,6 @@ struct RowsInHand {
   V sums[rows_of_thread][K];
   i32 result[rows_of_thread];
 };
-
-/// Workers: a task's product.
-template <class V, int K>
-__device__ __forceinline__ void multiply(const Worker<V, K>& w, const QueuedTask& t, const Ahead<V, K>& a, u32& uses,
-                                         u64& began, RowsInHand<V, K>& rows) {
-  const Block& b = t.block;
-  gather_sums(w, b, t.first * b.strip_rows, min(t.end * b.strip_rows, b.front), a, rows.sums);
-#pragma unroll
-  for (int q = 0; q < rows_of_thread; q++) rows.result[q] = a.result[q];
-  meet_workers();
-  began = w.clock();
-  w.desk.copy.wait(w.pieces_of(t), uses);
-  multiply_strips(w, t);
-  meet_workers();
-}
 
 /// Workers: results, and sums for rows below.
 template <class V, int K>
@@ -300,15 +291,19 @@ __device__ void store_subtrees(const Worker<V, K>& w, const QueuedTask& t, const
   }
 }
 
-/// Workers: each warp takes the next small block and waits for its children, which come before it and do not wait for it.
+/// Workers: the right-hand sides of subtrees' columns.
 template <class V, int K>
-__device__ __forceinline__ void multiply_subtrees(const Worker<V, K>& w, const QueuedTask& t, u32& uses) {
-  const i32 count = t.end - t.first;
+__device__ __forceinline__ void load_columns(const Worker<V, K>& w, const QueuedTask& t) {
 #pragma unroll 4
   for (i32 j = w.thread(); j < t.columns; j += worker_threads)
 #pragma unroll
     for (int r = 0; r < K; r++) w.operands()[j * K + r] = w.b(t.block.column + j, r);
-  w.desk.copy.wait(w.pieces_of(t), uses);
+}
+
+/// Workers: each warp takes the next small block and waits for its children, which come before it and do not wait for it.
+template <class V, int K>
+__device__ __forceinline__ void multiply_subtrees(const Worker<V, K>& w, const QueuedTask& t) {
+  const i32 count = t.end - t.first;
   const V* const values = reinterpret_cast<const V*>(w.memory);
   const i32* const program = w.program_of(t);
   const SmallBlock* const blocks = reinterpret_cast<const SmallBlock*>(program);
@@ -332,25 +327,33 @@ __device__ __forceinline__ void multiply_subtrees(const Worker<V, K>& w, const Q
   meet_workers();
 }
 
-/// Workers: the task in `slot`; false if a wait was lost. `a` is of this task, and then of the next one. Values are told to be
-/// used as soon as they are, and what is not waited for is looked at before results are stored.
+/// Workers: the task in `slot`; false if a wait was lost. `a` is of this task, and then of the next one, which is looked at
+/// while this one is multiplied. Values are told to be used as soon as they are.
 template <class V, int K>
 __device__ __forceinline__ bool carry_forward(const Worker<V, K>& w, int slot, Ahead<V, K>& a, u32& uses, u64& began) {
   const QueuedTask& t = w.desk.task[slot];
   const bool is_strips = t.kind == Task::Kind::strips;
   RowsInHand<V, K> rows;
   if (is_strips) {
-    multiply(w, t, a, uses, began, rows);
-    if (w.desk.lost) return false;
-    come<Meeting::values_used>();
+    const i32 first_row = t.first * t.block.strip_rows, end = min(t.end * t.block.strip_rows, t.block.front);
+    w.await_numbers(t, a.need, [&] { return gather_sums(w, t.block, first_row, end, a, rows.sums); });
+    began = w.clock();
+#pragma unroll
+    for (int q = 0; q < rows_of_thread; q++) rows.result[q] = a.result[q];
   } else {
-    multiply_subtrees(w, t, uses);
+    load_columns(w, t);
   }
   wait_for<Meeting::task_known>();
   look_ahead(w, slot ^ 1, a);
+  w.desk.copy.wait(w.pieces_of(t), uses);
   if (is_strips) {
+    multiply_strips(w, t);
+    meet_workers();
+    if (w.desk.lost) return false;
+    come<Meeting::values_used>();
     store(w, t, rows);
   } else {
+    multiply_subtrees(w, t);
     store_subtrees(w, t, reinterpret_cast<const SmallBlock*>(w.program_of(t)));
     come<Meeting::values_used>();
   }

@@ -30,7 +30,7 @@ struct GpuSolve<V>::State {
     if (ranks > 1 && team.shares_devices())
       throw Error(Errc::unsupported, "a triangular solve on " + std::to_string(ranks) + " ranks needs as many GPUs");
     const i64 columns = options.most_columns;
-    x = team.array<V>(blocks.n * columns);
+    x = team.array<V>(2 * blocks.n * columns);
     sums = team.array<V>(2 * blocks.slots * columns);
     for (const Plan* plan : plans)
       if (plan) flags[std::size_t(plan->direction)] = team.array<u32>(plan->count());
@@ -42,7 +42,7 @@ struct GpuSolve<V>::State {
       const cuda::OnDevice on(team.device(r));
       tables[std::size_t(r)] = std::make_unique<RankTables<V>>(blocks, (forward ? forward : backward)->owner, r);
       ordered[std::size_t(r)] = OnGpu<V>(blocks.n * columns);
-      if (backward) partials[std::size_t(r)] = OnGpu<V>(tables[std::size_t(r)]->partials() * columns);
+      if (backward) partials[std::size_t(r)] = OnGpu<V>(2 * tables[std::size_t(r)]->partials() * columns);
       for (const Plan* plan : plans)
         if (plan) tables[std::size_t(r)]->add(blocks, *plan);
     }
@@ -58,7 +58,7 @@ struct GpuSolve<V>::State {
   i64 window_bytes() const {
     i64 flags_bytes = 0;
     for (const Plan* plan : plans) flags_bytes += plan ? plan->count() * i64(sizeof(u32)) : 0;
-    return (blocks.n + 2 * blocks.slots) * options.most_columns * i64(sizeof(V)) + flags_bytes + (1 << 16);
+    return 2 * (blocks.n + blocks.slots) * options.most_columns * i64(sizeof(V)) + flags_bytes + (1 << 16);
   }
 
   void reserve(i64 columns) {
@@ -126,40 +126,56 @@ struct GpuSolve<V>::State {
       t.times = times.empty() ? nullptr : times[r].data();
       t.x = x, t.sums = sums, t.partials = partials[r].data(), t.flags = flags[d], t.ended = ended, t.channel = channel;
       const cuda::Grid& g = launched[r].grids[d][std::countr_zero(unsigned(some))];
-      if (direction == Direction::forward) empty_sums(rank, some);
+      empty(rank, direction, some);
       rank.launch({.blocks = int((blocks.n + 255) / 256), .threads = 256}, gather_kernel<V>(some), b[r].data() + first, columns,
                   t.order, blocks.n, ordered[r].data());
+      const int half = launched[r].half[d];
       const SolvePass<V> pass{.b = ordered[r].data(),
                               .result = result[r].data() + first,
                               .stride = columns,
-                              .sums = launched[r].half * blocks.slots * options.most_columns,
-                              .next_sums = (launched[r].half ^ 1) * blocks.slots * options.most_columns,
+                              .sums = half * numbers(blocks.slots),
+                              .next_sums = (half ^ 1) * numbers(blocks.slots),
+                              .x = half * numbers(blocks.n),
+                              .next_x = (half ^ 1) * numbers(blocks.n),
+                              .partials = half * numbers(tables[r]->partials()),
+                              .next_partials = (half ^ 1) * numbers(tables[r]->partials()),
                               .epoch = ++epoch,
                               .first_ticket = launched[r].tickets[d],
                               .conjugate = conjugate};
       rank.launch(g, solve_kernel<V>(direction, some), rank.team(), t, pass);
       launched[r].tickets[d] += u32(t.count + g.blocks);
-      if (direction == Direction::forward) use_sums(r, some);
+      use(r, direction, some);
       first += some;
     }
   }
 
-  /// A pass finds the places of its sums empty, for the one before has emptied them, if it had as many columns. Else all ranks
-  /// empty theirs before one begins.
-  void empty_sums(cuda::TeamRank& rank, int columns) {
+  i64 numbers(i64 rows) const { return rows * options.most_columns; }
+
+  /// A pass finds the places of its numbers empty, for the one before in its direction has emptied them, if it had as many
+  /// columns. Else all ranks empty theirs before one begins.
+  void empty(cuda::TeamRank& rank, Direction direction, int columns) {
     const Launched& l = launched[std::size_t(rank.id())];
-    if (l.empty_for[l.half] == columns) return;
-    call("cudaMemsetAsync", cudaMemsetAsync(rank.team().mine(sums) + l.half * blocks.slots * options.most_columns, 0xff,
-                                            std::size_t(blocks.slots * columns) * sizeof(V), rank.stream()));
+    const std::size_t d = std::size_t(direction);
+    if (l.empty_for[d][l.half[d]] == columns) return;
+    auto fill = [&](V* all, i64 rows) {
+      call("cudaMemsetAsync",
+           cudaMemsetAsync(all + l.half[d] * numbers(rows), 0xff, std::size_t(rows * columns) * sizeof(V), rank.stream()));
+    };
+    if (direction == Direction::forward) {
+      fill(rank.team().mine(sums), blocks.slots);
+    } else {
+      fill(rank.team().mine(x), blocks.n);
+      fill(partials[std::size_t(rank.id())].data(), tables[std::size_t(rank.id())]->partials());
+    }
     if (ranks == 1) return;
     rank.wait();
     rank.barrier();
   }
-  void use_sums(std::size_t r, int columns) {
-    Launched& l = launched[r];
-    l.empty_for[l.half] = 0;
-    l.half ^= 1;
-    l.empty_for[l.half] = columns;
+  void use(std::size_t r, Direction direction, int columns) {
+    int &half = launched[r].half[std::size_t(direction)], *const empty_for = launched[r].empty_for[std::size_t(direction)];
+    empty_for[half] = 0;
+    half ^= 1;
+    empty_for[half] = columns;
   }
 
   u32 passes(Direction direction, i64 columns) const { return passes_of(columns, most_columns[std::size_t(direction)]); }
@@ -181,15 +197,15 @@ struct GpuSolve<V>::State {
   int most_columns[2] = {};
   struct Launched {
     u32 tickets[2] = {};          // that all passes so far have taken
-    int half = 0;                 // of all sums, that the next pass uses
-    int empty_for[2] = {};        // columns of the pass for which each half is empty; 0: for none
+    int half[2] = {};             // of all numbers, that the next pass of each direction uses
+    int empty_for[2][2] = {};     // columns of the pass for which each half is empty; 0: for none
     cuda::Grid grids[2][4] = {};  // for passes of 1, 2, 4, 8 columns
   };
   std::vector<Launched> launched;
   std::vector<std::unique_ptr<RankTables<V>>> tables;
   std::vector<OnGpu<V>> b, result;      // [n][columns], as the caller has them
   std::vector<OnGpu<V>> ordered;        // [n][most columns of a pass] b in the order of the blocks
-  std::vector<OnGpu<V>> partials;       // [own partial sums][most columns of a pass]
+  std::vector<OnGpu<V>> partials;       // [own partial sums][most columns of a pass], twice
   std::vector<OnGpu<TaskTimes>> times;  // of a solve that is traced
 };
 

@@ -81,7 +81,7 @@ struct LevelGpuSolve<V>::State {
                               .first_ticket = l.tickets,
                               .conjugate = conjugate};
       rank.launch({.blocks = blocks, .threads = level_threads}, level_kernel<V>(some), rank.team(), t, pass);
-      l.tickets += u32(t.count + blocks * level_warps);
+      l.tickets += u32(t.count * some + blocks * level_warps * level_idle_tickets);
       first += some;
     }
   }

@@ -8,11 +8,23 @@
 namespace sordino::trsv {
 namespace {
 
-/// A warp that takes slices of its rank's rows, one a lane, with K columns of b.
+/// A slice as it is loaded, at once, while another one is computed: nobody looks inside before its time.
+using SliceWords = int4;
+static_assert(sizeof(SliceWords) == sizeof(LevelSlice));
+
+__device__ __forceinline__ LevelSlice slice_of(const SliceWords& words) {
+  LevelSlice slice;
+  memcpy(&slice, &words, sizeof(slice));
+  return slice;
+}
+
+/// A warp that takes slices of its rank's rows. With K columns of b a slice is taken K times: a lane has one row and one
+/// column, and lanes that have the same row lie beside each other, as do their numbers of x. Of a long row, which the lanes
+/// share, each time has one column.
 template <class V, int K>
 struct Substitution {
   /// Entries that a lane asks for at once.
-  static constexpr int ahead = sizeof(V) * K <= 16 ? 4 : 2;
+  static constexpr int ahead = sizeof(V) <= 8 ? 4 : 2;
 
   const cuda::DeviceTeam& team;
   const LevelTables<V>& s;
@@ -29,35 +41,33 @@ struct Substitution {
   }
 
   /// One lane: its row is done.
-  __device__ void finish(const LevelRow& row, const V (&b)[K], const V (&sums)[K], V pivot) const {
-#pragma unroll
-    for (int r = 0; r < K; r++) {
-      const V value = told((b[r] - sums[r]) * pivot);
-      tell(x + i64(row.place) * K + r, value);
-      for (u32 left = row.readers; left != 0; left &= left - 1)
-        tell(team.at(__ffs(int(left)) - 1, s.x[pass.epoch & 1]) + i64(row.place) * K + r, value);
-      pass.result[i64(row.row) * pass.stride + r] = value;
-    }
+  __device__ void finish(const LevelRow& row, int column, V b, V sum, V pivot) const {
+    const V value = told((b - sum) * pivot);
+    const i64 at = i64(row.place) * K + column;
+    tell(x + at, value);
+    for (u32 left = row.readers; left != 0; left &= left - 1)
+      tell(team.at(__ffs(int(left)) - 1, s.x[pass.epoch & 1]) + at, value);
+    pass.result[i64(row.row) * pass.stride + column] = value;
   }
 
-  /// The whole warp; false if the wait is lost. Lanes never wait for one another, so rows of a slice may need each other: each
-  /// looks at what it needs next, adds what is there, and stores its x as soon as that is known.
-  __device__ bool compute(const LevelSlice& slice) const {
+  /// The whole warp, the turn-th time of K; false if the wait is lost. Lanes never wait for one another, so rows of a slice may
+  /// need each other: each looks at what it needs next, adds what is there, and stores its x as soon as that is known.
+  __device__ bool compute(const LevelSlice& slice, int turn) const {
     const bool is_long = slice.rows == 0;
-    const int stride = is_long ? 32 : slice.rows;
-    const bool has_row = is_long || lane() < slice.rows;
+    const int stride = is_long ? 32 : slice.rows, of_slice = is_long ? 0 : (turn * 32 + lane()) / K;
+    const int of_b = is_long ? turn : lane() % K;
+    const bool has_row = is_long || of_slice < slice.rows;
     LevelRow row{};
-    V pivot{}, b[K] = {}, sums[K] = {};
+    V pivot{}, b{}, sum{};
     if (has_row) {
-      const i32 own = slice.first_row + (is_long ? 0 : lane());
+      const i32 own = slice.first_row + of_slice;
       row = s.rows[own];
       pivot = entry(s.pivots[own]);
-#pragma unroll
-      for (int r = 0; r < K; r++) b[r] = pass.b[i64(row.row) * pass.stride + r];
+      b = pass.b[i64(row.row) * pass.stride + of_b];
     }
     const i32 count = is_long ? (row.count + 31 - lane()) / 32 : row.count;
-    const i32 places = is_long ? count : has_row ? slice.width : 0;  // loaded without waiting for the row's count
-    const i64 begin = slice.entries + lane();
+    const i32 places = has_row ? slice.width : 0;  // are loaded without waiting for the row's count
+    const i64 begin = slice.entries + (is_long ? lane() : of_slice);
     i32 first = 0, have = 0;  // entries first, ..., first + ahead - 1 are looked at; `have` of them have been added
     i32 column[ahead];
     V value[ahead];
@@ -75,25 +85,19 @@ struct Substitution {
 #pragma unroll 1
     for (u32 n = 1;; n++) {
       if (!done) {
-        V needed[ahead][K];
+        V needed[ahead];
 #pragma unroll
         for (int u = 0; u < ahead; u++)
-          if (u >= have && first + u < count)
+          if (u >= have && first + u < count) needed[u] = poll(x + i64(column[u]) * K + of_b);
 #pragma unroll
-            for (int r = 0; r < K; r++) needed[u][r] = poll(x + i64(column[u]) * K + r);
-#pragma unroll
-        for (int u = 0; u < ahead; u++) {
-          bool next = u == have && first + u < count;
-#pragma unroll
-          for (int r = 0; r < K; r++) next = next && is_there(needed[u][r]);
-          if (!next) continue;
-#pragma unroll
-          for (int r = 0; r < K; r++) sums[r] = sums[r] + value[u] * needed[u][r];
-          have++;
-        }
+        for (int u = 0; u < ahead; u++)
+          if (u == have && first + u < count && is_there(needed[u])) {
+            sum = sum + value[u] * needed[u];
+            have++;
+          }
         if (first + have == count) {
           done = true;
-          if (!is_long) finish(row, b, sums, pivot);
+          if (!is_long) finish(row, of_b, b, sum, pivot);
         } else if (have == ahead) {
           first += ahead, have = 0;
           look();
@@ -109,16 +113,15 @@ struct Substitution {
     }
     if (!is_long) return true;
 #pragma unroll
-    for (int half = sums_of_long_row / 2; half > 0; half /= 2)
-#pragma unroll
-      for (int r = 0; r < K; r++) sums[r] = sums[r] + shuffle_down(sums[r], half);
-    if (lane() == 0) finish(row, b, sums, pivot);
+    for (int half = sums_of_long_row / 2; half > 0; half /= 2) sum = sum + shuffle_down(sum, half);
+    if (lane() == 0) finish(row, of_b, b, sum, pivot);
     return true;
   }
 };
 
-/// Warps take slices until there are none left. Whoever holds a ticket waits for rows of smaller ones only, which others hold,
-/// or have done, or of which one holds the next ticket while it still has a smaller one: so it does not matter in which order
+/// Warps take slices until there are none left, and each has two tickets for later ones in hand: when it comes to a slice, it
+/// knows already where that lies. Whoever holds a ticket waits for rows of smaller ones only. Of the slices that are not done
+/// the first one is always in work: a warp that holds its ticket has no smaller one left. So it does not matter in which order
 /// blocks begin, or whether all are there at once.
 template <class V, int K>
 __global__ void __launch_bounds__(level_threads) substitute(const __grid_constant__ cuda::DeviceTeam team,
@@ -126,12 +129,22 @@ __global__ void __launch_bounds__(level_threads) substitute(const __grid_constan
                                                             const __grid_constant__ LevelPass<V> pass) {
   if (!wait_for_last_pass(team, s, pass.epoch)) return;
   const Substitution<V, K> by{team, s, pass, team.mine(s.x[pass.epoch & 1])};
-  auto take = [&] { return by.lane() == 0 ? atomicAdd(s.tickets, 1u) - pass.first_ticket : 0; };
+  auto take = [&] { return by.lane() == 0 ? atomicAdd(s.tickets, 1u) : 0; };
+  auto known = [&](u32 taken) { return __shfl_sync(~0u, taken, 0) - pass.first_ticket; };
+  const u32 count = u32(s.count) * K;
+  auto look_at = [&](u32 ticket) {
+    return ticket < count ? reinterpret_cast<const SliceWords*>(s.slices)[ticket / K] : SliceWords{};
+  };
+  const u32 first = take(), second = take();
+  u32 ticket = known(first), next = known(second);
+  SliceWords slice = look_at(ticket);
   bool lost = false;
-  for (u32 ticket = __shfl_sync(~0u, take(), 0); ticket < u32(s.count) && !lost;) {
-    const u32 next = take();  // known when it is needed
-    lost = !by.compute(s.slices[ticket]);
-    ticket = __shfl_sync(~0u, next, 0);
+  while (ticket < count && !lost) {
+    const u32 later = take();  // these two are on their way while the slice is computed
+    const SliceWords after = look_at(next);
+    lost = !by.compute(slice_of(slice), int(ticket % K));
+    ticket = next, slice = after;
+    next = known(later);
   }
   if (__syncthreads_or(lost)) return;
   forget(team.mine(s.x[(pass.epoch + 1) & 1]), pass.used);

@@ -11,6 +11,8 @@ using LevelKernel = void (*)(cuda::DeviceTeam, LevelTables<V>, LevelPass<V>);
 template <class V>
 LevelKernel<V> level_kernel(int columns);
 inline constexpr int level_threads = 128, level_warps = level_threads / 32;
+/// Tickets that each warp takes beside those of its slices.
+inline constexpr int level_idle_tickets = 2;
 
 /// Blocks that take part on each multiprocessor, if there is room: enough to have the next levels' rows at hand, and no more,
 /// for all of them poll.

@@ -4,6 +4,12 @@
 
 namespace sordino::trsv {
 
+namespace {
+
+i32 lanes_of(const LevelSlice& s) { return s.rows > 0 ? i32(s.rows) : sums_of_long_row; }
+
+}  // namespace
+
 template <class V>
 LevelPart<V>::LevelPart(const LevelRows& rows, const Plan& plan, int rank) : direction_(rows.direction), counters_(2) {
   const std::vector<u32> readers = readers_of_rows(rows, plan);
@@ -26,7 +32,7 @@ LevelPart<V>::LevelPart(const LevelRows& rows, const Plan& plan, int rank) : dir
 
 template <class V>
 void LevelPart<V>::close_slice() {
-  if (!slices_.empty()) slots_ += i64(slices_.back().width) * slices_.back().rows;  // a long row has counted its own
+  if (!slices_.empty()) slots_ += i64(slices_.back().width) * lanes_of(slices_.back());
 }
 
 /// A slice ends where a row would leave more places empty than it fills; a long row has one of its own.
@@ -41,17 +47,13 @@ void LevelPart<V>::add(const LevelRows& rows, i32 place, u32 readers) {
   };
   if (slices_.empty() || !fits(slices_.back())) {
     close_slice();
-    slices_.push_back({.entries = slots_, .first_row = i32(rows_.size()), .rows = 0, .width = 0});
+    slices_.push_back({.entries = slots_, .first_row = i32(rows_.size())});
     in_slice_ = 0;
   }
   rows_.push_back({.row = rows.order[std::size_t(place)], .place = place, .count = count, .readers = readers});
-  if (is_long) {
-    slots_ += count;
-    return;
-  }
   LevelSlice& s = slices_.back();
-  s.rows++;
-  s.width = std::max(s.width, std::int16_t(count));
+  s.rows = is_long ? 0 : s.rows + 1;
+  s.width = is_long ? u32(count + sums_of_long_row - 1) / sums_of_long_row : std::max(u32(s.width), u32(count));
   in_slice_ += count;
 }
 
@@ -59,9 +61,9 @@ template <class V>
 template <class Visit>
 void LevelPart<V>::each_slot(const Visit& visit) const {
   for (const LevelSlice& s : slices_)
-    for (i32 lane = 0; lane < std::max<i32>(s.rows, 1); lane++) {
+    for (i32 lane = 0; lane < std::max(i32(s.rows), 1); lane++) {
       const LevelRow& row = rows_[std::size_t(s.first_row + lane)];
-      for (i32 e = 0; e < row.count; e++) visit(s.entries + i64(e) * std::max<i32>(s.rows, 1) + lane, row.place, e);
+      for (i32 e = 0; e < row.count; e++) visit(s.entries + i64(e) * std::max(i32(s.rows), 1) + lane, row.place, e);
     }
 }
 

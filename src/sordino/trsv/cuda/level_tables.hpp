@@ -12,8 +12,8 @@ namespace sordino::trsv {
 struct alignas(16) LevelSlice {
   i64 entries = 0;
   i32 first_row = 0;
-  std::int16_t rows = 0;   // 0: one long row
-  std::int16_t width = 0;  // entries of the longest one; there are places for as many of each
+  u32 rows : 6 = 0;    // 0: one long row
+  u32 width : 26 = 0;  // entries that a lane has at most; there are places for as many of each
 };
 
 struct alignas(16) LevelRow {

@@ -19,6 +19,15 @@ enum class Meeting : int {
 __device__ __forceinline__ void meet_workers() {
   asm volatile("barrier.cta.sync %0, %1;" ::"n"(int(Meeting::workers)), "n"(worker_threads) : "memory");
 }
+/// Whether it is true for any of them.
+__device__ __forceinline__ bool meet_workers_any(bool is) {
+  u32 any;
+  asm volatile("{ .reg .pred p, q; setp.ne.u32 p, %1, 0; barrier.cta.red.or.pred q, %2, %3, p; selp.u32 %0, 1, 0, q; }"
+               : "=r"(any)
+               : "r"(u32(is)), "n"(int(Meeting::workers)), "n"(worker_threads)
+               : "memory");
+  return any != 0;
+}
 template <Meeting where>
 __device__ __forceinline__ void come() {
   asm volatile("barrier.cta.arrive %0, %1;" ::"n"(int(where)), "n"(block_threads) : "memory");

@@ -111,7 +111,9 @@ void RankTables<V>::set_columns(const Blocks& blocks, const Task& t, QueuedTask&
     return i32((i64(t.end - t.first) * strip_of(b, strip).lead * i64(sizeof(V)) + 15) / 16 * 16);
   };
   q.values = place_of_strip(blocks, t, q.near.first) + i64(t.first) * strip_of(b, q.near.first).lead;
+  const i32 shorter = strip_of(b, q.near.first).lead - strip_of(b, q.near.end - 1).lead;
   q.piece_bytes = bytes_of(q.near.first);
+  q.last_piece_ahead = i32(i64(t.first) * shorter * i64(sizeof(V)));
   q.piece_step = i32(strip_of(b, q.near.first).size() * i64(sizeof(V)));
   q.value_bytes = (q.pieces - 1) * q.piece_bytes + bytes_of(q.near.end - 1);
 }

@@ -53,8 +53,7 @@ carry_out(const __grid_constant__ cuda::DeviceTeam team, const __grid_constant__
   const Worker<V, K> w{team, s, pass, desk, memory};
   if (w.thread() == 0) desk.open();
   if (!wait_for_last_pass(team, s, pass.epoch)) return;
-  using ItsCourier = Courier<V, K, direction == Direction::backward>;
-  if (w.thread() < worker_threads ? work<V, K, direction>(w) : ItsCourier{w}.serve()) end_pass(team, s, pass.epoch);
+  if (w.thread() < worker_threads ? work<V, K, direction>(w) : Courier<V, K>{w}.serve()) end_pass(team, s, pass.epoch);
 }
 
 /// Columns of b in the order of the blocks, so that nobody looks up where they are.

@@ -12,20 +12,6 @@ struct alignas(sizeof(V) < 16 ? 2 * sizeof(V) : 16) Pair {
   V a, b;
 };
 
-/// From memory, to be used once.
-__device__ __forceinline__ Pair<float> load_values(const float* p) {
-  const float2 v = __ldcs(reinterpret_cast<const float2*>(p));
-  return {v.x, v.y};
-}
-__device__ __forceinline__ Pair<double> load_values(const double* p) {
-  const double2 v = __ldcs(reinterpret_cast<const double2*>(p));
-  return {v.x, v.y};
-}
-__device__ __forceinline__ Pair<Number> load_values(const Number* p) {
-  const double2 v = __ldcs(reinterpret_cast<const double2*>(p)), w = __ldcs(reinterpret_cast<const double2*>(p + 1));
-  return {{v.x, v.y}, {w.x, w.y}};
-}
-
 /// What other blocks, or devices, have written: not from a cache of this multiprocessor.
 __device__ __forceinline__ float load_shared_by_all(const float* p) { return __ldcg(p); }
 __device__ __forceinline__ double load_shared_by_all(const double* p) { return __ldcg(p); }

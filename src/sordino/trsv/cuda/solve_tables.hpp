@@ -15,11 +15,12 @@ struct QueuedTask {
   i64 partial = 0;      // of a part, or of the first part of columns' block: SolveTables::partials[partial], ...
   i32 value_bytes = 0;  // of all rounds; 0: nothing comes
   i32 program_bytes = 0;
-  i32 rounds = 1;           // each of one piece, if they are several
-  i32 pieces = 1;           // of values
-  i32 piece_bytes = 0;      // of each but the last
-  i32 piece_step = 0;       // bytes from one to the next, where they come from
-  i32 strips_of_round = 0;  // of a part
+  i32 rounds = 1;            // each of one piece, if they are several
+  i32 pieces = 1;            // of values
+  i32 piece_bytes = 0;       // of each but the last
+  i32 piece_step = 0;        // bytes from one to the next, where they come from
+  i32 last_piece_ahead = 0;  // bytes by which the last one, of a shorter strip, begins sooner than that
+  i32 strips_of_round = 0;   // of a part
   Task::Kind kind = Task::Kind::strips;
   i32 first = 0, end = 0;   // strips, columns or blocks
   i32 id = 0;               // in the plan: of its flag
@@ -49,13 +50,13 @@ struct SolveTables {
   const i32* order = nullptr;
   const i32* rows = nullptr;
   const V* values = nullptr;
-  V* partials = nullptr;                 // [partial sums of own blocks][columns] of a pass
+  V* partials = nullptr;                 // [partial sums of own blocks][K], likewise
   u32* tickets = nullptr;                // taken so far, by all solves
   u32* leaving = nullptr;                // blocks that have ended
   i32 count = 0;                         // tasks
   i32 buffer_bytes = 0;                  // of the largest task's values and program
   i32 operands = 0;                      // SolveShape::operands
-  cuda::Symmetric<V> x = {}, sums = {};  // [n][K] of a pass; [slots][K] of this one, and of the next
+  cuda::Symmetric<V> x = {}, sums = {};  // [n][K], [slots][K], of a pass and of the next one
   cuda::Symmetric<u32> flags = {};       // [tasks] the solve in which it was done last
   cuda::Symmetric<u32> ended = {};       // [ranks] the solve that a rank has ended
   i32 channel = 0;
@@ -68,8 +69,11 @@ struct SolvePass {
   const V* b = nullptr;  // [n][K] in the order of the blocks
   V* result = nullptr;   // the pass's first column; rows are `stride` apart
   i64 stride = 1;
-  i64 sums = 0, next_sums = 0;  // where this pass's begin among all, and those of the next one
-  u32 epoch = 0;                // counts passes
+  // Where this pass's numbers begin among all, and those of the next one: forward,
+  i64 sums = 0, next_sums = 0;
+  // and on the way back.
+  i64 x = 0, next_x = 0, partials = 0, next_partials = 0;
+  u32 epoch = 0;  // counts passes
   u32 first_ticket = 0;
   bool conjugate = false;
 };

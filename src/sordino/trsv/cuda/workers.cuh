@@ -14,6 +14,7 @@
 namespace sordino::trsv {
 
 inline constexpr i32 most_small_blocks = 256;  // of subtrees that are one task
+inline constexpr i32 most_looks = 1 << 20;     // that a number may take to come after it was told of
 
 /// What all threads of a block share, beside its dynamic memory.
 struct Desk {
@@ -59,6 +60,7 @@ struct Worker {
             t.piece_bytes,
             t.piece_step,
             min(t.piece_bytes, t.value_bytes - before * t.piece_bytes),
+            t.last_piece_ahead,
             s.programs + t.program,
             t.program_bytes};
   }
@@ -68,17 +70,37 @@ struct Worker {
   /// Of the needs of a task, this thread's first one.
   __device__ i32 first_need(const QueuedTask& t) const { return thread() < t.needs ? s.needs[t.need + thread()] : -1; }
 
-  /// All workers: false if the wait is lost, or another one was. `first`: first_need().
-  __device__ bool wait_for_needs(const QueuedTask& t, i32 first) const {
+  /// All workers: until the needs of a task are told of. What they have written may still be on its way. A wait in vain is told
+  /// of on the desk. `first`: first_need().
+  __device__ void wait_for_hints(const QueuedTask& t, i32 first) const {
     bool lost = false;
     auto wait = [&](i32 need) {
-      lost = lost || !cuda::wait_flag(team, team.mine(s.flags) + need, pass.epoch, s.channel, team.rank);
+      lost =
+          lost || !cuda::spin(team, cuda::Wait::halo, s.channel, team.rank, cuda::flag_word(pass.epoch, false), [&](u32& seen) {
+            seen = cuda::load_relaxed(team.mine(s.flags) + need);
+            return cuda::has_come(seen, pass.epoch);
+          });
     };
     if (first >= 0) wait(first);
     for (i32 k = thread() + worker_threads; k < t.needs; k += worker_threads) wait(s.needs[t.need + k]);
     if (lost) desk.lost = true;
     meet_workers();
-    return !desk.lost;
+  }
+
+  /// All workers: gather() until it finds all numbers there, or the desk says that a wait is lost. Mostly they are there at
+  /// once; else flags are polled, which are few. `first`: first_need().
+  template <class Gather>
+  __device__ __forceinline__ void await_numbers(const QueuedTask& t, i32 first, const Gather& gather) const {
+#pragma unroll 1
+    for (i32 look = 0;; look++) {
+      const bool missing = !gather();
+      if (missing && look > most_looks) {
+        cuda::give_up(team, cuda::Wait::halo, s.channel, team.rank, cuda::flag_word(pass.epoch, false), 0);
+        desk.lost = true;
+      }
+      if (!meet_workers_any(missing && !desk.lost)) return;
+      wait_for_hints(t, first);
+    }
   }
 
   /// One thread: what time it is, if anybody wants to know.
@@ -89,34 +111,28 @@ struct Worker {
   /// Of a column in the order of the blocks.
   __device__ V b(i32 column, int r) const { return pass.b[i64(column) * K + r]; }
 
-  /// One thread: sums that others have stored, or will store, of N slots; none where it is < 0. All that are not there yet are
-  /// looked for at once, again and again. A wait in vain is told of on the desk.
+  /// One thread: sums of N slots, none where it is < 0; false if one is not there yet. All are on their way at once.
   template <int N>
-  __device__ __forceinline__ void await_sums(const i32 (&slots)[N], RowWords<V, K> (&found)[N]) const {
+  __device__ __forceinline__ bool load_sums(const i32 (&slots)[N], RowWords<V, K> (&found)[N]) const {
     const V* const all = team.mine(s.sums) + pass.sums;
-    u32 left = 0;
 #pragma unroll
-    for (int n = 0; n < N; n++) left |= u32(slots[n] >= 0) << n;
-    if (left == 0) return;
-    const bool came = cuda::spin(team, cuda::Wait::halo, s.channel, team.rank, 0, [&](u32&) {
+    for (int n = 0; n < N; n++) found[n].load(slots[n] >= 0, all + i64(slots[n]) * K);
+    bool there = true;
 #pragma unroll
-      for (int n = 0; n < N; n++) found[n].load(left >> n & 1, all + i64(slots[n]) * K);
-#pragma unroll
-      for (int n = 0; n < N; n++)
-        if (found[n].is_there()) left &= ~(1u << n);
-      return left == 0;
-    });
-    if (!came) desk.lost = true;
+    for (int n = 0; n < N; n++) there = there && found[n].is_there();
+    return there;
   }
 
   /// Of one thread: the sums that a row of a front adds up, but the first two.
-  __device__ void add_more_sources(const RowSources& from, V (&to)[K]) const {
+  __device__ bool add_more_sources(const RowSources& from, V (&to)[K]) const {
+    bool there = true;
     for (i32 e = 2; e < from.count; e++) {
       const i32 slot[1] = {s.sources[from.more + e - 2]};
       RowWords<V, K> found[1];
-      await_sums(slot, found);
+      there = load_sums(slot, found) && there;
       found[0].add_to(to);
     }
+    return there;
   }
 
   __device__ void store_result(i32 row, const V* x) const {
