@@ -6,8 +6,9 @@
 //   bench_triangular 7 100 metis_100.i32 algorithm=paper [layout=2x1] [width=128] [always=8] [blocks=0] [repeats=15]
 //
 // The second is paper 004's Algorithm 1, one column of b forward, on as many GPUs as the layout has ranks; its seconds are
-// those from the launch of its kernel WAIT on, and kernel_seconds those from the begin of SOLVE on. 7, 27 or 5 points; cells
-// along a side (27 points have 3 unknowns each); a file of 32-bit numbers, the k-th cell of the order, or - for nested
+// those from the launch of its kernel WAIT on, and kernel_seconds those from the begin of SOLVE on. Of the first, also without
+// CUDA, predicted_seconds are those of hosts of H100, as python/sordino/machines/h100x2.json describes them. 7, 27 or 5 points;
+// cells along a side (27 points have 3 unknowns each); a file of 32-bit numbers, the k-th cell of the order, or - for nested
 // dissection along planes.
 #include <algorithm>
 #include <cstdio>
@@ -19,8 +20,8 @@
 #include "sordino/base/clock.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/config.hpp"
+#include "sordino/trsv/model_solve.hpp"
 #include "sordino/trsv/paper_layout.hpp"
-#include "sordino/trsv/plan.hpp"
 #if SORDINO_WITH_CUDA
 #include "sordino/trsv/cuda/gpu_solve.hpp"
 #include "sordino/trsv/cuda/paper_gpu_solve.hpp"
@@ -117,6 +118,18 @@ struct Words {
     return found == values.end() ? otherwise : found->second;
   }
 };
+
+/// The numbers of h100x2.json that triangular solves go by.
+Machine h100() {
+  Machine m;
+  m.memory_bandwidth = 2.97e12;
+  m.link_bandwidth = 370e9;
+  m.put_overhead_s = 0;
+  m.triangular.bandwidth = 2.4e12;
+  m.triangular.worker_bandwidth = 65e9;
+  m.triangular.message_s = 7e-6;
+  return m;
+}
 
 /// PxQ
 paper::Grid layout_in(const std::string& text) {
@@ -234,9 +247,10 @@ int run(int argc, char** argv) {
   const Plan plan = make_plan(blocks, direction, 8, options);
   const double planned = seconds_now();
   check_plan(blocks, plan);
+  const ModelReport model = model_solve(blocks, plan, 8, model_options(h100(), direction, words.number("columns", 1)));
   print_sizes({grid, n, blocks.entries, blocks.values, nodes.count(), blocks.count(), found - begin});
-  std::printf(", \"tasks\": %d, \"slots\": %lld, \"modelled_seconds\": %.6g, \"plan_seconds\": %.3g", plan.count(),
-              static_cast<long long>(blocks.slots), plan.seconds, planned - found);
+  std::printf(", \"tasks\": %d, \"slots\": %lld, \"predicted_seconds\": %.6g, \"plan_seconds\": %.3g", plan.count(),
+              static_cast<long long>(blocks.slots), model.seconds, planned - found);
   print_words(words);
 #if SORDINO_WITH_CUDA
   const double seconds = median_of(times(blocks, plan, words));

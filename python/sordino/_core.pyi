@@ -200,6 +200,17 @@ class HMatrixProducts:
     def ranks(self) -> int: ...
 
 def paper_trsv_scaling(name: str, most_gpus: int, seed: int) -> list[dict[str, Any]]: ...
+def predicted_triangle(
+    begin: np.ndarray,
+    rows: np.ndarray,
+    directions: list[str],
+    value_bytes: int,
+    filled: bool,
+    width: int,
+    machine: dict[str, Any] | None,
+    ranks: list[int],
+    columns: int,
+) -> dict[str, Any]: ...
 def measure_paper_ways(matrix: HMatrix, repeats: int, cublas: str) -> list[dict[str, Any]]: ...
 
 class Solver:

@@ -14,11 +14,12 @@ import scipy.sparse.linalg as sla
 
 from ._columns import Columns, kind_of
 from ._device import host_copy, taken
+from ._direct import DirectSolution, check_trans
 from ._factors import Factors, of_superlu
 from ._matrix import as_csr
 from ._ordering import chosen, nested_dissection, row_scale
 from ._solution import check_on_failure
-from ._triangular import DirectSolution, FactorizedTriangle, check_trans
+from ._triangular import FactorizedTriangle
 from ._triangular_options import checked_options, whole
 from .errors import BadArgument, NotConverged, NotConvergedWarning, SordinoError, Unsupported
 from .io.output import OutputFile
@@ -45,8 +46,8 @@ def splu(A: Any, ordering: str = "auto", **options: Any) -> FactorizedLU:
         of the same, approximate minimum degree of A^T A, or the columns as they are. "auto" is metis of a symmetric
         pattern, or mmd without pymetis, and colamd of all others.
     **options
-        ``ranks``, ``threads``, ``width``, ``engine``, ``devices``, ``timeout``, ``machine``, ``seed`` and
-        ``plans`` of :func:`factorized`.
+        ``ranks``, ``threads``, ``width``, ``algorithm``, ``layout``, ``engine``, ``devices``, ``timeout``, ``machine``,
+        ``seed`` and ``plans`` of :func:`factorized`.
 
     Returns
     -------
@@ -102,8 +103,8 @@ def factorized_lu(factors: Any, A: Any = None, **options: Any) -> FactorizedLU:
     A : sparse or dense array, shape (n, n), optional
         The matrix, which solves are then verified by.
     **options
-        ``ranks``, ``threads``, ``width``, ``engine``, ``devices``, ``timeout``, ``machine``, ``seed`` and
-        ``plans`` of :func:`factorized`.
+        ``ranks``, ``threads``, ``width``, ``algorithm``, ``layout``, ``engine``, ``devices``, ``timeout``, ``machine``,
+        ``seed`` and ``plans`` of :func:`factorized`.
 
     Returns
     -------
@@ -354,7 +355,7 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
     try:
         return checked_options(**given)
     except TypeError:
-        known = "ranks, threads, width, engine, devices, timeout, machine, seed, plans"
+        known = "ranks, threads, width, algorithm, layout, engine, devices, timeout, machine, seed, plans"
         raise BadArgument(f"options of a triangular solve are {known}, not {', '.join(given)}") from None
 
 

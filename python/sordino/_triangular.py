@@ -5,41 +5,21 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ._columns import Columns
 from ._device import taken
+from ._direct import DirectSolution, check_trans
 from ._matrix import all_finite
 from ._native import core, translated
 from ._triangular_options import checked_options, whole
 from .errors import BadArgument, NotConverged, Unsupported
 from .io.output import OutputFile
 from .io.plan_files import plan_file, write_plans
+from .log import logger
 from .report.words import duration
-
-TRANS = ("N", "T", "H")
-
-
-@dataclass(frozen=True)
-class DirectSolution:
-    """What a direct solve found, for :class:`NotConverged` to carry.
-
-    Attributes
-    ----------
-    x : array of the kind and shape of b
-    status : str
-        ``converged``, or ``inaccurate``.
-    reason : str
-        The status as a sentence.
-    """
-
-    x: Any
-    status: str
-    reason: str
-    whose: str = ""
 
 
 def factorized(
@@ -50,6 +30,8 @@ def factorized(
     ranks: int | str = "auto",
     threads: int | None = None,
     width: int = 256,
+    algorithm: str = "ours",
+    layout: str | tuple[int, int] = "",
     engine: str = "host",
     devices: str = "",
     timeout: float = 60.0,
@@ -72,12 +54,19 @@ def factorized(
     unit_diagonal : bool
         The diagonal is 1, whatever is stored there.
     ranks : int or "auto"
-        That share the blocks, at most 32 of all processes; "auto" is one, whose blocks all threads compute.
+        That share the blocks, at most 32 of all processes. "auto" of engines host and processes is one, whose blocks
+        all threads compute, or one of each process; of engines cuda and model as many as are predicted to be the
+        fastest, of the GPUs that there are or of one node of the machine (``statistics["ranks_reason"]``).
     threads : int, optional
         As many as there are cores, if not given; at least one for each rank.
     width : int
         Most columns of a block, whose triangle is inverted: wide ones make fewer steps that wait for one another. Of no
         meaning where the triangle is kept by rows.
+    algorithm : {"ours", "paper"}
+        Ours, or Algorithm 1 of paper 004 as a baseline, on engines host and model: sums as they come, so that the last
+        bits differ from solve to solve; right-hand sides one after the other; with `layout`.
+    layout : str or (int, int)
+        Of algorithm paper: ``"PxQ"`` ranks, among which blocks are dealt out; empty: `ranks` x 1.
     engine : {"host", "processes", "cuda", "model"}
         Who computes: threads of this process; so many ranks of each process that ``mpiexec`` has started, a thread
         each (all processes set up the same triangle, solve with the same B, and get the same X); a GPU for each rank,
@@ -88,7 +77,8 @@ def factorized(
     timeout : float
         Seconds in which nothing moves, after which a solve ends with an error; 0: never.
     machine : str, path or dict, optional
-        Of engine model, as :class:`sordino.Solver` takes it.
+        Of engine model, as :class:`sordino.Solver` takes it. Of engine cuda it chooses ``ranks="auto"``; without one
+        that is the description that is most like this machine's GPUs.
     seed : int
         Of engine model: 0 delivers in order of time, others delay tasks and messages at random.
     plans : path, optional
@@ -123,6 +113,8 @@ def factorized(
         ranks=ranks,
         threads=threads,
         width=width,
+        algorithm=algorithm,
+        layout=layout,
         engine=engine,
         devices=devices,
         timeout=timeout,
@@ -143,7 +135,7 @@ class FactorizedTriangle:
     lower, unit_diagonal : bool
     report : dict
         Of the last solve: ``seconds``, ``refinements`` (steps that were kept), and with `refine` ``backward_errors``,
-        before the first step and after each. Empty before.
+        before the first step and after each; where ranks were chosen ``ranks`` and ``ranks_reason``. Empty before.
     """
 
     def __init__(self, columns: Columns, *, unit: bool, options: dict[str, Any]) -> None:
@@ -155,6 +147,7 @@ class FactorizedTriangle:
         self.dtype = columns.values.dtype
         self.report: dict[str, Any] = {}
         self._wanted_steps: dict[str, int] = {}
+        self._chosen: dict[str, dict[str, Any]] = {}
         self._process = os.getpid()
         with translated():
             self._native = core().Triangle(
@@ -181,7 +174,8 @@ class FactorizedTriangle:
         Returns
         -------
         array of the kind and shape of B
-            In the triangle's precision; complex if the triangle or B is. Its bits do not depend on ranks or threads.
+            In the triangle's precision; complex if the triangle or B is. Its bits do not depend on ranks or threads
+            (with ``algorithm="paper"`` they differ from solve to solve).
 
         Raises
         ------
@@ -202,6 +196,7 @@ class FactorizedTriangle:
         start = time.perf_counter()
         x, errors = self.solve_columns(self._stacked(given.columns), trans, steps)
         self.report = {"seconds": time.perf_counter() - start, "refinements": max(len(errors) - 1, 0)}
+        self.report.update(self._ranks_chosen(self._way(trans)[0]))
         if errors:
             self.report["backward_errors"] = errors
         joined = given.joined(list(np.ascontiguousarray(x.T)) if x.shape[1] > 1 else [x[:, 0]])
@@ -236,6 +231,17 @@ class FactorizedTriangle:
             with translated():
                 self._wanted_steps[way] = self._native.refinements_wanted(way)
         return self._wanted_steps[way]
+
+    def _ranks_chosen(self, way: str) -> dict[str, Any]:
+        """How many ranks solve in this way and why, where that was chosen; said once."""
+        if self.options["ranks"] > 0:
+            return {}
+        direction = "forward" if way == "N" else "backward"
+        if direction not in self._chosen:
+            s = self.statistics
+            self._chosen[direction] = {"ranks": s[f"{direction}_ranks"], "ranks_reason": s["ranks_reason"]}
+            logger.info("triangular solves: %s", s["ranks_reason"])
+        return self._chosen[direction]
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:  # its threads are not here
@@ -358,9 +364,11 @@ class FactorizedTriangle:
         ``n``, ``entries`` (as given), ``by_rows`` (whether it is kept so, and not by supernodes), ``stored_entries``
         (with the zeros that make supernodes wider), ``stored_bytes`` (of their values), ``memory_bytes`` (of all that
         is kept, but the triangle as it was given), ``blocks`` (0 by rows), ``longest_chain`` (blocks, or rows, that
-        wait for one another), ``forward_tasks`` and ``backward_tasks`` (0 until such a solve is planned), ``ranks``,
-        ``threads``, ``setup_seconds`` (of the last update, after one), ``symbolic_seconds`` (a part of the first setup:
-        of finding supernodes, or checking saved ones), ``plan_seconds`` (of saved plans: of checking them), and
+        wait for one another), ``forward_tasks`` and ``backward_tasks`` (0 until such a solve is planned), ``ranks`` (0
+        until they are chosen), ``forward_ranks`` and ``backward_ranks`` (as tasks), ``ranks_reason`` (why so many,
+        where they were chosen), ``threads``, ``setup_seconds`` (of the last update, after one), ``symbolic_seconds`` (a
+        part of the first setup: of finding supernodes, or checking saved ones), ``plan_seconds`` (of saved plans: of
+        checking them), and
         ``modelled_seconds`` (of the last solve, by engine model).
         """
         found: dict[str, Any] = self._native.statistics()
@@ -388,9 +396,3 @@ class FactorizedTriangle:
         raise Unsupported(
             "a FactorizedTriangle holds memory of the compiled module, and cannot be pickled or copied"
         )
-
-
-def check_trans(trans: str) -> None:
-    """Refuse what is none of N, T and H."""
-    if trans not in TRANS:
-        raise BadArgument(f"trans is N, T or H, not {trans!r}")

@@ -11,7 +11,10 @@ from .errors import BadArgument
 from .io.plan_files import PlanFile
 
 ENGINES = ("host", "processes", "cuda", "model")
+ALGORITHMS = ("ours", "paper")
 MOST_RANKS = 32
+#: Descriptions by what names of GPUs have in them.
+_KNOWN_GPUS = {"H100": "h100x2", "H200": "h200x4", "A100": "cluster"}
 
 
 def checked_options(
@@ -19,6 +22,8 @@ def checked_options(
     ranks: int | str = "auto",
     threads: int | None = None,
     width: int = 256,
+    algorithm: str = "ours",
+    layout: str | tuple[int, int] = "",
     engine: str = "host",
     devices: str = "",
     timeout: float = 60.0,
@@ -31,7 +36,15 @@ def checked_options(
         raise BadArgument(
             f"engine is {', '.join(ENGINES[:-1])} or {ENGINES[-1]} for triangular solves, not '{engine}'"
         )
-    wanted = 1 if ranks == "auto" else whole(ranks, "ranks", 1)
+    if algorithm not in ALGORITHMS:
+        raise BadArgument(f"algorithm is {' or '.join(ALGORITHMS)} for triangular solves, not '{algorithm}'")
+    grid = _layout(layout, algorithm)
+    chosen = ranks == "auto" and engine in ("cuda", "model") and algorithm == "ours"
+    wanted = 0 if chosen else max(grid[0] * grid[1], 1) if ranks == "auto" else whole(ranks, "ranks", 1)
+    if grid[0] and wanted != grid[0] * grid[1]:
+        raise BadArgument(
+            f"layout {grid[0]}x{grid[1]} has {grid[0] * grid[1]} ranks, and ranks is {wanted}: leave one out"
+        )
     if wanted > MOST_RANKS:
         raise BadArgument(f"a triangular solve has 1 to {MOST_RANKS} ranks, and {wanted} were asked for")
     return {
@@ -40,20 +53,48 @@ def checked_options(
         "ranks": wanted,
         "threads": 0 if threads is None else whole(threads, "threads", 1),
         "width": whole(width, "width", 1),
+        "algorithm": algorithm,
+        "layout": grid,
         "timeout": _seconds(timeout),
-        "machine": _machine(machine, engine),
+        "machine": _machine(machine, engine, chosen),
         "seed": whole(seed, "seed", 0),
         "plans": None if plans is None else PlanFile(plans),
     }
 
 
-def _machine(machine: Any, engine: str) -> dict[str, Any] | None:
-    """What the core takes of a described machine; the default one where nobody names one."""
-    if engine == "model":
-        return machines.numbers(machines.load(machines.DEFAULT if machine is None else machine))
+def _machine(machine: Any, engine: str, chosen: bool) -> dict[str, Any] | None:
+    """What the core takes of a described machine: one is of engine model, or chooses the ranks of engine cuda."""
+    if engine == "model" or (engine == "cuda" and chosen):
+        default = machines.DEFAULT if engine == "model" else _like_this_one()
+        return machines.numbers(machines.load(default if machine is None else machine))
     if machine is not None:
-        raise BadArgument(f"a machine is described for engine model, and this is engine {engine}")
+        raise BadArgument(
+            f"a machine is described for engine model, or for ranks='auto' of engine cuda; this is engine {engine}"
+            f"{' with ranks' if engine == 'cuda' else ''}"
+        )
     return None
+
+
+def _like_this_one() -> str:
+    """The description whose GPUs are those of this machine, or most like them."""
+    name = " ".join(machines.this_machine()["devices"][:1])
+    return next((known for gpu, known in _KNOWN_GPUS.items() if gpu in name), machines.DEFAULT)
+
+
+def _layout(layout: Any, algorithm: str) -> tuple[int, int]:
+    """P and Q of a layout, or zeros where none is given."""
+    if layout == "":
+        return 0, 0
+    words = layout.lower().split("x") if isinstance(layout, str) else layout
+    try:
+        rows, columns = (int(word) for word in words)
+    except (TypeError, ValueError):
+        rows, columns = 0, 0
+    if rows < 1 or columns < 1:
+        raise BadArgument(f"layout is PxQ, two whole numbers such as 2x3, not {layout!r}")
+    if algorithm != "paper":
+        raise BadArgument("a layout is of algorithm 'paper', and this is algorithm 'ours'")
+    return rows, columns
 
 
 def _devices(devices: str, engine: str) -> str:

@@ -99,6 +99,23 @@ nb::list option_dicts() {
   return all;
 }
 
+static TriangularTasks triangular_tasks(const nb::dict& given) {
+  TriangularTasks t;
+  auto take = [&](const char* name, auto& value) {
+    if (given.contains(name)) value = nb::cast<std::decay_t<decltype(value)>>(given[name]);
+  };
+  take("workers", t.workers);
+  take("bandwidth", t.bandwidth);
+  take("worker_bandwidth", t.worker_bandwidth);
+  take("step_s", t.step_s);
+  take("small_block_s", t.small_block_s);
+  take("flag_s", t.flag_s);
+  take("message_s", t.message_s);
+  take("column", t.column);
+  take("backward", t.backward);
+  return t;
+}
+
 // What not every description has is in dictionaries of its own.
 Machine machine_of(const nb::object& numbers) {
   if (numbers.is_none()) return {};
@@ -118,6 +135,7 @@ Machine machine_of(const nb::object& numbers) {
     machine.interruptions = {number(i, "hz"), number(i, "seconds")};
     machine.draws = u64(number(i, "draws"));
   }
+  if (given.contains("triangular")) machine.triangular = triangular_tasks(nb::cast<nb::dict>(given["triangular"]));
   validate(machine);
   return machine;
 }

@@ -3,9 +3,15 @@
 
 #include <complex>
 #include <cstring>
+#include <tuple>
 #include <variant>
 
+#include <nanobind/stl/pair.h>
+
 #include "convert.hpp"
+#include "sordino/base/error.hpp"
+#include "sordino/trsv/level_factor.hpp"
+#include "sordino/trsv/prediction.hpp"
 
 namespace sordino::python {
 namespace {
@@ -88,6 +94,8 @@ TriangularOptions options_of(const nb::dict& given) {
   o.ranks = nb::cast<int>(given["ranks"]);
   o.threads = nb::cast<int>(given["threads"]);
   o.width = nb::cast<i32>(given["width"]);
+  o.algorithm = nb::cast<std::string>(given["algorithm"]);
+  std::tie(o.layout_rows, o.layout_columns) = nb::cast<std::pair<int, int>>(given["layout"]);
   o.timeout = nb::cast<double>(given["timeout"]);
   o.machine = machine_of(given["machine"]);
   o.seed = nb::cast<u64>(given["seed"]);
@@ -234,6 +242,9 @@ class PyTriangle {
     d["forward_tasks"] = s.forward_tasks;
     d["backward_tasks"] = s.backward_tasks;
     d["ranks"] = s.ranks;
+    d["forward_ranks"] = s.forward_ranks;
+    d["backward_ranks"] = s.backward_ranks;
+    d["ranks_reason"] = s.ranks_reason;
     d["threads"] = s.threads;
     d["setup_seconds"] = s.setup_seconds;
     d["symbolic_seconds"] = s.symbolic_seconds;
@@ -250,10 +261,54 @@ class PyTriangle {
   std::variant<Held<float>, Held<double>, Held<Number>> held_;
 };
 
+/// Of a triangle's pattern, by columns: for each direction, predictions for these numbers of ranks. `filled`: its elimination's
+/// fill is what the triangle has, too; else one that stores too little of that is refused, for it is kept by rows.
+nb::dict predicted_triangle(Array<i64> begin, Array<i32> rows, const std::vector<std::string>& directions, i64 value_bytes,
+                            bool filled, i32 width, const nb::object& machine, const std::vector<int>& ranks, i64 columns) {
+  if (begin.size() < 2 || begin.data()[begin.size() - 1] != i64(rows.size()))
+    bad_argument("the arrays of a triangle do not belong together");
+  const Machine described = machine_of(machine);
+  trsv::Blocks blocks;
+  std::vector<std::vector<trsv::RanksPrediction>> found;
+  {
+    nb::gil_scoped_release release;
+    const trsv::LowerPattern pattern{i64(begin.size()) - 1, begin.data(), rows.data()};
+    if (!filled && trsv::is_better_by_rows(pattern, value_bytes))
+      bad_argument("supernodes of the triangle would store too many zeros: it is solved by rows, which is not predicted");
+    blocks = trsv::cut(trsv::find_supernodes(pattern), width);
+    for (const std::string& direction : directions)
+      found.push_back(trsv::choose_ranks(blocks, direction == "forward" ? trsv::Direction::forward : trsv::Direction::backward,
+                                         value_bytes, described, ranks, columns)
+                          .predicted);
+  }
+  nb::dict d;
+  d["stored_entries"] = blocks.entries;
+  d["stored_bytes"] = blocks.values * value_bytes;
+  d["blocks"] = blocks.count();
+  nb::list all;
+  for (const auto& of_direction : found) {
+    nb::list list;
+    for (const trsv::RanksPrediction& p : of_direction) {
+      nb::dict one;
+      one["ranks"] = p.ranks;
+      one["tasks"] = p.tasks;
+      one["seconds"] = p.report.seconds;
+      one["messages"] = p.report.messages;
+      one["message_bytes"] = p.report.message_bytes * columns;
+      list.append(one);
+    }
+    all.append(list);
+  }
+  d["predicted"] = all;
+  return d;
+}
+
 }  // namespace
 
 void define_triangular(nb::module_& m) {
   using namespace nb::literals;
+  m.def("predicted_triangle", &predicted_triangle, "begin"_a, "rows"_a, "directions"_a, "value_bytes"_a, "filled"_a, "width"_a,
+        "machine"_a, "ranks"_a, "columns"_a);
   nb::class_<PyTriangle>(m, "Triangle")
       .def(nb::init<Array<i64>, Array<i32>, Values, bool, nb::dict>(), "begin"_a, "rows"_a, "values"_a, "unit"_a, "options"_a)
       .def("solve", &PyTriangle::solve, "b"_a, "trans"_a)

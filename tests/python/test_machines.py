@@ -62,7 +62,7 @@ def changed(**fields):
         ("h200", "unknown machine 'h200', did you mean 'h200x4'?"),
         (
             "zuse",
-            "unknown machine 'zuse'; known: abci, cluster, gmh, h200x4, laptop, oakforest-pacs, offload, "
+            "unknown machine 'zuse'; known: abci, cluster, gmh, h100x2, h200x4, laptop, oakforest-pacs, offload, "
             "reedbush-h, summit, tsubame-3, h200xN",
         ),
         (changed(launch_s=None), "lacks the field 'launch_s'"),

@@ -170,7 +170,7 @@ BAD = [
     (
         sp.eye_array(2),
         {"machine": "summit"},
-        "a machine is described for engine model, and this is engine host",
+        "a machine is described for engine model, or for ranks='auto' of engine cuda; this is engine host",
     ),
     (sp.eye_array(2), {"engine": "model", "machine": "abacus"}, "unknown machine 'abacus'"),
     (sp.eye_array(2), {"engine": "model", "seed": -1}, "seed is a whole number, at least 0, not -1"),

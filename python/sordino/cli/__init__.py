@@ -33,6 +33,9 @@ COMMANDS: dict[str, str] = {
     "doctor": "say what was found on this machine, what will run, and what is missing",
 }
 
+#: Other names of sub-commands.
+ALIASES = {"model": "predict"}
+
 #: What standard output answers where there is no more room; of files that have a name, others say it.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -87,6 +90,7 @@ def _dispatch(arguments: list[str]) -> int:
 
         processes.say(f"sordino {__version__} ({core().build_info()['commit']})")
         return 0
+    name = ALIASES.get(name, name)
     if name not in COMMANDS:
         near = suggestion(name, COMMANDS) or f"; known: {', '.join(COMMANDS)}"
         raise BadArgument(f"unknown command '{name}'{near}")

@@ -21,7 +21,7 @@ from ..errors import BadArgument
 from ..io import read_matrix, read_vector
 from ..report.record import json_ready
 from ..report.words import count, duration, stored
-from . import display
+from . import display, predict_trsv
 from .box import add_box_options, box_of
 from .common import Parser, number, rows_of, whole_number, whole_numbers
 from .processes import say
@@ -63,6 +63,8 @@ class Plan:
 
 def main(argv: Sequence[str]) -> int:
     """Predict, print a table and a sentence for each number of ranks or one JSON object, append records."""
+    if argv and argv[0] == "trsv":
+        return predict_trsv.main(argv[1:])
     given = _parser().read(argv)
     plan = _plan(given)
     if given.record:
@@ -117,7 +119,7 @@ def _parser() -> Parser:
         "problem",
         nargs="+",
         metavar="PROBLEM",
-        help="poisson NX NY NZ, or a matrix in a file, as solve takes it",
+        help="poisson NX NY NZ, a matrix in a file, as solve takes it, or trsv FILE (see trsv --help)",
     )
     add_box_options(parser)
     parser.add_argument("--rhs", metavar="FILE", help="right-hand side of a matrix in a file, .npy or .mtx")

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from .._direct import check_trans
 from .._lu import RTOL, FactorizedLU
 from .._ordering import ORDERINGS
-from .._triangular import check_trans
-from .._triangular_options import ENGINES
+from .._triangular_options import ALGORITHMS, ENGINES
 from ..errors import BadArgument
 from ..io import save_factors, write_vector
 from ..io.output import RESULT_SUFFIXES, OutputFile
@@ -112,12 +112,25 @@ def _parser() -> Parser:
     run.add_argument("--engine", default="host", metavar="|".join(ENGINES), help="who solves (default host)")
     run.add_argument("--devices", default="", metavar="LIST", help="GPUs of engine cuda, such as 0-3 or 0,2")
     run.add_argument(
-        "--machine", metavar="NAME|FILE", help="the described machine of engine model (default h200x4)"
+        "--machine",
+        metavar="NAME|FILE",
+        help="the machine of engine model (default h200x4), or by which engine cuda chooses ranks",
     )
     run.add_argument(
         "--seed", default="0", metavar="N", help="of engine model: 0 is in order of time (default 0)"
     )
-    run.add_argument("--ranks", default="auto", metavar="N|auto", help="that share the blocks (default auto)")
+    run.add_argument(
+        "--ranks", default="auto", metavar="N|auto", help="that share the blocks (default auto: predicted)"
+    )
+    run.add_argument(
+        "--algorithm",
+        default="ours",
+        metavar="|".join(ALGORITHMS),
+        help="ours, or that of paper 004 (default ours)",
+    )
+    run.add_argument(
+        "--layout", default="", metavar="PxQ", help="of algorithm paper: its ranks (default Nx1)"
+    )
     run.add_argument("--threads", metavar="N", help="of engine host (default: one per core)")
     run.add_argument("--width", default="256", metavar="N", help="most columns of a block (default 256)")
     run.add_argument(
@@ -143,6 +156,8 @@ def _options(given: Namespace) -> dict[str, Any]:
         "ranks": given.ranks if given.ranks == "auto" else whole_number(given.ranks, "--ranks"),
         "threads": None if given.threads is None else whole_number(given.threads, "--threads"),
         "width": whole_number(given.width, "--width"),
+        "algorithm": given.algorithm,
+        "layout": given.layout,
         "timeout": number(given.timeout, "--timeout"),
         "machine": given.machine,
         "seed": whole_number(given.seed, "--seed"),

@@ -60,7 +60,7 @@ def _seconds(system: System) -> dict[str, float]:
 
 def announce(system: System, engine: str) -> None:
     first = next(iter(_parts(system).values()))
-    where = [f"{engine} engine", count(first["ranks"], "rank")]
+    where = [f"{engine} engine", count(first["ranks"], "rank") if first["ranks"] else "ranks by prediction"]
     where += [count(first["threads"], "thread")] if engine == "host" else []
     processes.say(f"{system.name}: {system.solver.shape[0]:,} rows, {system.words}; {', '.join(where)}")
     for note in system.notes:
@@ -104,6 +104,9 @@ def show(system: System, found: Found, written: list[str]) -> None:
     display.show_table("", heads, table)
     state = "Solved and verified" if found.verified else "Not verified"
     processes.say(f"{state}: {found.reason}.")
+    for name, s in _parts(system).items():
+        if s["ranks_reason"]:
+            processes.say(f"{name}: {s['ranks_reason']}.")
     for said in written:
         processes.say(sentence(said))
 

@@ -31,6 +31,12 @@ paces                 of commands that are not as fast as their bytes say, by na
                       same mean, drawn by each rank for each call
 interruptions         an operating system takes a rank's processor away at random: ``{"hz": n, "seconds": s}``, n times
                       a second for s each; ``"draws"``, a whole number: another one, other random times, also of paces
+triangular            tasks of triangular solves, some of these; what is left out is the default in parentheses:
+                      ``workers`` (528) of a device; ``bandwidth`` at which they take values together (0.81 of the
+                      memory's) and ``worker_bandwidth`` of one alone (14.3 times its share); ``step_s`` (7e-6) of a
+                      task, ``small_block_s`` (1.4e-6) more for each block of a subtree; ``flag_s`` (4.5e-7) to
+                      other workers and ``message_s`` (link_latency_s) to other devices; ``column`` (1.09) of further
+                      right-hand sides, in times of the first; ``backward`` (0.12) of the bandwidths on the way back
 ====================  ===============================================================
 
 ``sources`` says of each number where it was measured, or that it is assumed.
@@ -74,7 +80,18 @@ _WORDS = ("name", "description", "sources")
 
 #: Of a pace and of interruptions, each 0 if it is not given.
 _PACE, _INTERRUPTIONS = ("bandwidth", "spread"), ("hz", "seconds", "draws")
-_EXTRAS = ("paces", "interruptions")
+_TASKS = (
+    "workers",
+    "bandwidth",
+    "worker_bandwidth",
+    "step_s",
+    "small_block_s",
+    "flag_s",
+    "message_s",
+    "column",
+    "backward",
+)
+_EXTRAS = ("paces", "interruptions", "triangular")
 #: A second: each costs the model engine a step.
 _MOST_INTERRUPTIONS = 1_000_000
 
@@ -94,7 +111,8 @@ def load(machine: str | os.PathLike[str] | dict[str, Any]) -> dict[str, Any]:
     Parameters
     ----------
     machine : str, path or dict
-        A name such as ``"h200x4"`` (``"h200x8"`` for a host with so many), a JSON file, or the description itself.
+        A name such as ``"h200x4"`` (``"h200x8"``, ``"h100x8"`` for a host with so many), a JSON file, or the
+        description itself.
 
     Raises
     ------
@@ -106,15 +124,15 @@ def load(machine: str | os.PathLike[str] | dict[str, Any]) -> dict[str, Any]:
     from ..io.opening import parse_object, read_text
 
     text = os.fspath(machine)
-    if of_host := re.fullmatch(r"h200x([1-9]\d?)", text):
-        return _host_of(int(of_host[1]))
+    if of_host := re.fullmatch(r"(h[12]00)x([1-9]\d?)", text):
+        return _host_of(of_host[1], int(of_host[2]))
     if text in names():
         return _checked(_own(text), text)
     if text.endswith(".json") or os.sep in text:
         described = parse_object(read_text(text), text, "a machine's description")
         described.setdefault("name", os.path.basename(text).removesuffix(".json"))
         return _checked(described, text)
-    known = f"; known: {', '.join(names())}, h200xN for a host with N of them, or the name of a .json file"
+    known = f"; known: {', '.join(names())}, h200xN or h100xN for a host with N of them, or the name of a .json file"
     raise BadArgument(f"unknown machine {shown(text)}{suggestion(text, names()) or known}")
 
 
@@ -124,18 +142,24 @@ def _own(name: str) -> dict[str, Any]:
     return dict(json.loads(text))
 
 
-def _host_of(devices: int) -> dict[str, Any]:
-    """One host with so many H200: as measured on four, with another number of ranks in a node."""
-    four = _own("h200x4")
-    if devices == four["ranks_per_node"]:
-        return _checked(four, "h200x4")
-    name, links = f"h200x{devices}", "as on a host of four H200, where it was measured"
-    sources = {**four["sources"], "ranks_per_node": "the name of the machine"}
-    for number in ("link_latency_s", "link_bandwidth", "reduction_base_s", "reduction_hop_s"):
-        sources[number] = f"{links}: {sources[number]}"
-    about = f"One host with {devices} NVIDIA H200, NVLink between all of them, one process; links as on four"
+def _host_of(device: str, count: int) -> dict[str, Any]:
+    """One host with so many of a device: as described with another number of them in a node."""
+    own, number = {"h200": ("h200x4", "four"), "h100": ("h100x2", "two")}[device]
+    known = _own(own)
+    if count == known["ranks_per_node"]:
+        return _checked(known, own)
+    name = f"{device}x{count}"
+    links = f"as on a host of {number} {device.upper()}, where it was measured"
+    sources = {**known["sources"], "ranks_per_node": "the name of the machine"}
+    for field in ("link_latency_s", "link_bandwidth", "reduction_base_s", "reduction_hop_s"):
+        if not sources[field].startswith("assumed"):
+            sources[field] = f"{links}: {sources[field]}"
+    about = (
+        f"One host with {count} NVIDIA {device.upper()}, NVLink between all of them, one process; "
+        f"links as on {number}"
+    )
     return _checked(
-        {**four, "name": name, "description": about, "ranks_per_node": devices, "sources": sources}, name
+        {**known, "name": name, "description": about, "ranks_per_node": count, "sources": sources}, name
     )
 
 
@@ -193,17 +217,32 @@ def _checked(described: dict[str, Any], where: str) -> dict[str, Any]:
         }
     if "interruptions" in described:
         checked["interruptions"] = _part(described["interruptions"], _INTERRUPTIONS, "interruptions", where)
+    if "triangular" in described:
+        checked["triangular"] = _tasks(described["triangular"], where)
     _check_shares(checked, where)
     return checked
+
+
+def _tasks(given: dict[str, Any], where: str) -> dict[str, float | int]:
+    """Those numbers of triangular solves' tasks that are given."""
+    _check_keys(given, _TASKS, "'triangular'", where)
+    checked = {key: _number(value, key, where) for key, value in given.items()}
+    if not 0 < checked.get("backward", 1) <= 1:
+        raise BadArgument(f"{where}: 'backward' is a part of the bandwidth, above 0 and at most 1")
+    return checked
+
+
+def _check_keys(given: dict[str, Any], keys: tuple[str, ...], what: str, where: str) -> None:
+    for key in given:
+        if key not in keys:
+            raise BadArgument(f"{where}: {what} has an unknown field {shown(key)}{suggestion(key, keys)}")
 
 
 def _part(given: Any, keys: tuple[str, ...], what: str, where: str) -> dict[str, float | int]:
     """Some numbers of a description that belong together."""
     if not isinstance(given, dict):
         raise BadArgument(f"{where}: {what} must be a JSON object, not {shown(given)}")
-    for key in given:
-        if key not in keys:
-            raise BadArgument(f"{where}: {what} has an unknown field {shown(key)}{suggestion(key, keys)}")
+    _check_keys(given, keys, what, where)
     return {key: _number(given.get(key, 0), key, where) for key in keys}
 
 

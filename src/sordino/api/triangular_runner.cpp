@@ -1,6 +1,7 @@
 #include "sordino/api/triangular_runner.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "sordino/api/engines.hpp"
 #include "sordino/base/error.hpp"
@@ -10,6 +11,8 @@
 #include "sordino/trsv/host_solve.hpp"
 #include "sordino/trsv/level_solve.hpp"
 #include "sordino/trsv/model_solve.hpp"
+#include "sordino/trsv/paper_clock.hpp"
+#include "sordino/trsv/paper_solve.hpp"
 #include "sordino/trsv/ranks_solve.hpp"
 #if SORDINO_WITH_CUDA
 #include "sordino/api/cuda/triangular.hpp"
@@ -66,18 +69,45 @@ class ProcessRunner final : public TriangularRunner<V> {
   i64 most_columns_ = 0;
 };
 
-/// A worker is a thread block of a GPU, or as little of another device.
+/// Paper 004's Algorithm 1, which knows one right-hand side: `solve_one` does one. For L^H x = b it solves with the transposed
+/// triangle, and conjugates b and x.
+template <class V, class SolveOne>
+class PaperRunner final : public TriangularRunner<V> {
+ public:
+  PaperRunner(i64 n, SolveOne solve_one) : b_(std::size_t(n)), x_(std::size_t(n)), solve_one_(std::move(solve_one)) {}
+  void solve(const V* b, V* x, i64 columns, bool conjugate) override {
+    seconds_ = 0;
+    const auto taken = [&](V v) { return conjugate ? trsv::conjugate(v) : v; };
+    for (i64 k = 0; k < columns; k++) {
+      for (std::size_t i = 0; i < b_.size(); i++) b_[i] = taken(b[i64(i) * columns + k]);
+      seconds_ += solve_one_(b_.data(), x_.data());
+      for (std::size_t i = 0; i < b_.size(); i++) x[i64(i) * columns + k] = taken(x_[i]);
+    }
+  }
+  double modelled_seconds() const override { return seconds_; }
+  i64 bytes() const override { return 2 * i64(b_.size() * sizeof(V)); }
+
+ private:
+  std::vector<V> b_, x_;
+  SolveOne solve_one_;  // (b, x) -> seconds of a described machine, or 0
+  double seconds_ = 0;
+};
+template <class V, class SolveOne>
+std::unique_ptr<TriangularRunner<V>> paper_runner(i64 n, SolveOne solve_one) {
+  return std::make_unique<PaperRunner<V, SolveOne>>(n, std::move(solve_one));
+}
+
+/// Ranks are GPUs, or other devices, of a described machine.
 template <class V, class F>
 class ModelRunner final : public TriangularRunner<V> {
  public:
   ModelRunner(const F& factor, const trsv::Plan& plan, const TriangularOptions& options)
-      : factor_(factor), plan_(plan), machine_(options.machine) {
+      : factor_(factor), plan_(plan), machine_(options.machine), seed_(options.seed) {
     validate(machine_);
-    model_.seed = options.seed;
-    model_.lone_bandwidth = 4 * machine_.memory_bandwidth / model_.workers;
   }
   void solve(const V* b, V* x, i64 columns, bool conjugate) override {
-    seconds_ = trsv::model_solve(factor_, plan_, machine_, model_, b, x, columns, conjugate).seconds;
+    const trsv::ModelOptions how = trsv::model_options(machine_, plan_.direction, columns, seed_);
+    seconds_ = trsv::model_solve(factor_, plan_, how, b, x, columns, conjugate).seconds;
   }
   double modelled_seconds() const override { return seconds_; }
   i64 bytes() const override { return 0; }  // each solve makes its ranks' memory anew
@@ -86,7 +116,7 @@ class ModelRunner final : public TriangularRunner<V> {
   const F& factor_;
   const trsv::Plan& plan_;
   Machine machine_;
-  trsv::ModelOptions model_;
+  u64 seed_;
   double seconds_ = 0;
 };
 
@@ -114,18 +144,31 @@ std::unique_ptr<TriangularRunner<V>> runner_of(const F& factor, const trsv::Plan
 
 }  // namespace
 
-void require_triangular_engine(const std::string& engine) {
+void require_triangular_engine(const TriangularOptions& options) {
+  const std::string& engine = options.engine;
   if (engine != "host" && engine != "processes" && engine != "cuda" && engine != "model")
     bad_argument("triangular systems are solved by engine host, processes, cuda or model, not by '" + engine + "'");
   if (engine == "cuda" && !SORDINO_WITH_CUDA)
     throw Error(Errc::unsupported, "this build of Sordino has no CUDA: engine cuda is not there");
+  if ((engine == "cuda" || engine == "processes") && options.algorithm == "paper")
+    throw Error(Errc::unsupported,
+                "engine " + engine + " has no algorithm 'paper' behind this door: take engine host or model");
+}
+
+int ranks_there(const TriangularOptions& options) {
+#if SORDINO_WITH_CUDA
+  if (options.engine == "cuda") return cuda::triangular_gpus(options);
+#endif
+  if (options.engine != "model") return 1;
+  constexpr int of_one_node = 8;  // that has no end
+  return options.machine.ranks_per_node > 0 ? options.machine.ranks_per_node : of_one_node;
 }
 
 trsv::PlanOptions plan_options(const TriangularOptions& options) {
   if (options.engine == "processes") return {.ranks = options.ranks, .workers = 1};
   if (options.engine != "host") return {.ranks = options.ranks};
-  const int threads = std::max(options.ranks, thread_count(options.threads));
-  return {.ranks = options.ranks, .workers = threads / options.ranks};
+  const int ranks = std::max(options.ranks, 1), threads = std::max(ranks, thread_count(options.threads));
+  return {.ranks = ranks, .workers = threads / ranks};
 }
 
 template <class V>
@@ -139,11 +182,33 @@ std::unique_ptr<TriangularRunner<V>> make_runner(const trsv::LevelFactor<V>& fac
   return runner_of<V>(factor, plan, options);
 }
 
+template <class V>
+std::unique_ptr<TriangularRunner<V>> make_runner(PaperTriangle<V>& triangle, trsv::Direction direction,
+                                                 const TriangularOptions& options) {
+  const trsv::paper::Factor<V>& factor = triangle.of(direction);
+  const trsv::paper::Layout& layout = triangle.layout(direction);
+  const i64 n = factor.pattern().n();
+  if (options.engine == "model") {
+    validate(options.machine);
+    return paper_runner<V>(n, [&factor, &layout, machine = options.machine, seed = options.seed](const V* b, V* x) {
+      return trsv::paper::clock_solve<V>(factor, layout, machine, {.seed = seed}, b, x).seconds;
+    });
+  }
+  const int workers = std::max(1, thread_count(options.threads) / layout.grid.ranks());
+  auto solver = std::make_unique<trsv::paper::HostSolve<V>>(
+      factor, layout, trsv::paper::HostOptions{.workers = workers, .timeout = options.timeout});
+  return paper_runner<V>(n, [solver = std::move(solver)](const V* b, V* x) {
+    solver->solve(b, x);
+    return 0.0;
+  });
+}
+
 #define SORDINO_RUNNERS(V)                                                                                  \
   template std::unique_ptr<TriangularRunner<V>> make_runner(const trsv::Factor<V>&, const trsv::Plan&,      \
                                                             const TriangularOptions&);                      \
   template std::unique_ptr<TriangularRunner<V>> make_runner(const trsv::LevelFactor<V>&, const trsv::Plan&, \
-                                                            const TriangularOptions&);
+                                                            const TriangularOptions&);                      \
+  template std::unique_ptr<TriangularRunner<V>> make_runner(PaperTriangle<V>&, trsv::Direction, const TriangularOptions&);
 SORDINO_RUNNERS(float)
 SORDINO_RUNNERS(double)
 SORDINO_RUNNERS(trsv::Number)

@@ -2,7 +2,7 @@
 #pragma once
 #include <memory>
 
-#include "sordino/api/triangular.hpp"
+#include "sordino/api/triangular_paper.hpp"
 #include "sordino/trsv/level_factor.hpp"
 #include "sordino/trsv/plan.hpp"
 
@@ -22,8 +22,11 @@ class TriangularRunner {
   virtual i64 bytes() const = 0;
 };
 
-/// Throws bad_argument for an engine that has no triangular solve.
-void require_triangular_engine(const std::string& engine);
+/// Throws bad_argument for an engine that has no triangular solve, or not by the algorithm that is asked for.
+void require_triangular_engine(const TriangularOptions& options);
+/// Among which ranks may be chosen: GPUs of engine cuda, devices of a described node, one of engine host. Throws `unsupported`
+/// where engine cuda has no GPU.
+int ranks_there(const TriangularOptions& options);
 /// How an engine wants a plan's tasks.
 trsv::PlanOptions plan_options(const TriangularOptions& options);
 /// Factor and plan must outlive it.
@@ -33,6 +36,12 @@ std::unique_ptr<TriangularRunner<V>> make_runner(const trsv::Factor<V>& factor, 
 /// Of a triangle kept by rows; the plan's direction has been prepared.
 template <class V>
 std::unique_ptr<TriangularRunner<V>> make_runner(const trsv::LevelFactor<V>& factor, const trsv::Plan& plan,
+                                                 const TriangularOptions& options);
+
+/// By paper 004's Algorithm 1: one right-hand side after the other. The triangle must outlive it, and is laid out for the
+/// direction by this.
+template <class V>
+std::unique_ptr<TriangularRunner<V>> make_runner(PaperTriangle<V>& triangle, trsv::Direction direction,
                                                  const TriangularOptions& options);
 
 }  // namespace sordino

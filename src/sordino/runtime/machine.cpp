@@ -5,6 +5,7 @@
 #include <limits>
 #include <sstream>
 #include <type_traits>
+#include <utility>
 
 #include "sordino/base/error.hpp"
 
@@ -64,6 +65,14 @@ void validate(const Machine& machine) {
   require(i.hz, i.hz >= 0 && i.hz <= most_interruptions, "the number of interruptions", "a second", "from 0 to 1e+06");
   require(i.seconds, i.seconds >= 0, "an interruption", "s", "at least 0");
   require(i.share(), i.share() < 1, "the interrupted share", "of a rank's time", "less than 1");
+  const TriangularTasks& t = machine.triangular;
+  require(t.workers, t.workers >= 1, "the number of workers of triangular solves", "thread blocks", "at least 1");
+  require(t.backward, t.backward > 0 && t.backward <= 1, "the part of bandwidth on the way back of triangular solves", "",
+          "above 0 and at most 1");
+  for (auto [name, value] : {std::pair{"bandwidth", t.bandwidth}, std::pair{"worker_bandwidth", t.worker_bandwidth},
+                             std::pair{"step_s", t.step_s}, std::pair{"small_block_s", t.small_block_s},
+                             std::pair{"flag_s", t.flag_s}, std::pair{"message_s", t.message_s}, std::pair{"column", t.column}})
+    require(value, value >= 0, std::string(name) + " of triangular solves", "", "at least 0");
 }
 
 Machine machine_from(const std::map<std::string, double>& numbers) {

@@ -136,18 +136,17 @@ void LevelHostSolve<V>::solve(const V* b, V* x, i64 columns, bool conjugate) {
 }
 
 template <class V>
-ModelReport model_solve(const LevelFactor<V>& factor, const Plan& plan, const Machine& machine, const ModelOptions& options,
-                        const V* b, V* x, i64 columns, bool conjugate) {
+ModelReport model_solve(const LevelFactor<V>& factor, const Plan& plan, const ModelOptions& options, const V* b, V* x,
+                        i64 columns, bool conjugate) {
   LevelTasks<V> tasks(factor, plan, b, columns, conjugate);
-  const ModelReport report = model_solve(plan, tasks, machine, options);
+  const ModelReport report = model_solve(plan, tasks, options);
   tasks.collect(x);
   return report;
 }
 
-#define SORDINO_LEVEL_SOLVES(V)                                                                                                \
-  template class LevelHostSolve<V>;                                                                                            \
-  template ModelReport model_solve(const LevelFactor<V>&, const Plan&, const Machine&, const ModelOptions&, const V*, V*, i64, \
-                                   bool);
+#define SORDINO_LEVEL_SOLVES(V)     \
+  template class LevelHostSolve<V>; \
+  template ModelReport model_solve(const LevelFactor<V>&, const Plan&, const ModelOptions&, const V*, V*, i64, bool);
 SORDINO_LEVEL_SOLVES(float)
 SORDINO_LEVEL_SOLVES(double)
 SORDINO_LEVEL_SOLVES(Number)

@@ -32,7 +32,7 @@ class LevelHostSolve {
 
 /// As model_solve() of a plan of blocks.
 template <class V>
-ModelReport model_solve(const LevelFactor<V>& factor, const Plan& plan, const Machine& machine, const ModelOptions& options,
-                        const V* b, V* x, i64 columns = 1, bool conjugate = false);
+ModelReport model_solve(const LevelFactor<V>& factor, const Plan& plan, const ModelOptions& options, const V* b, V* x,
+                        i64 columns = 1, bool conjugate = false);
 
 }  // namespace sordino::trsv

@@ -1,12 +1,14 @@
 #include "sordino/trsv/model_solve.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <queue>
 #include <random>
 #include <string>
 #include <tuple>
 
 #include "sordino/base/error.hpp"
+#include "sordino/trsv/shared_bandwidth.hpp"
 #include "sordino/trsv/task_results.hpp"
 
 namespace sordino::trsv {
@@ -23,6 +25,7 @@ class BlockTasks : public ModelledTasks {
     each_result(blocks_, plan_, plan_.tasks[std::size_t(t)], [&](i64, i64 some, bool) { count += some; });
     return count * value_bytes_;
   }
+  double step(i32 t, const TaskTimes& times) const override { return times.step(blocks_, plan_.tasks[std::size_t(t)]); }
 
  protected:
   const Blocks& blocks_;
@@ -34,16 +37,16 @@ class BlockTasks : public ModelledTasks {
 
 class Clock {
  public:
-  Clock(const Plan& plan, const Machine& machine, const ModelOptions& options, ModelledTasks& tasks)
+  Clock(const Plan& plan, const ModelOptions& options, ModelledTasks& tasks)
       : plan_(plan),
-        machine_(machine),
         options_(options),
+        times_(options.times),
         tasks_(tasks),
         random_(options.seed),
+        copies_(std::size_t(plan.ranks), SharedBandwidth(times_.bandwidth, times_.worker_bandwidth)),
         next_(std::size_t(plan.ranks), 0),
-        idle_(std::size_t(plan.ranks), options.workers),
-        busy_(std::size_t(plan.ranks), 0),
-        taken_at_(plan.tasks.size(), -1),
+        idle_(std::size_t(plan.ranks), times_.workers),
+        ready_at_(plan.tasks.size(), -1),
         followers_(plan.tasks.size()) {
     for (std::size_t t = 0; t < plan.tasks.size(); t++) {
       missing_.push_back(i32(plan.need_begin[t + 1] - plan.need_begin[t]));
@@ -54,14 +57,22 @@ class Clock {
 
   ModelReport run() {
     for (i32 r = 0; r < plan_.ranks; r++) take_tasks(r);
-    while (!events_.empty()) {
+    while (true) {
+      const auto first =
+          std::min_element(copies_.begin(), copies_.end(), [](const auto& a, const auto& b) { return a.next() < b.next(); });
+      const double copied = first->next();
+      if (events_.empty() && copied == std::numeric_limits<double>::infinity()) break;
+      if (events_.empty() || copied <= events_.top().time) {
+        now_ = copied;
+        be_ready(first->end(now_));
+        continue;
+      }
       const Event e = events_.top();
       events_.pop();
       now_ = e.time;
       e.rank < 0 ? end(e.task) : arrive(e.task, e.rank);
     }
     if (done_ < plan_.count()) tell_who_waits();
-    report_.seconds = now_;
     return report_;
   }
 
@@ -69,7 +80,7 @@ class Clock {
   struct Event {
     double time;
     u64 draw;        // among events of one time, at random with a seed
-    i32 task, rank;  // it ends, if the rank is -1; else its message reaches the rank
+    i32 task, rank;  // it ends, if the rank is -1; else the rank sees that
     bool operator<(const Event& o) const { return std::tie(o.time, o.draw, o.task, o.rank) < std::tie(time, draw, task, rank); }
   };
 
@@ -88,22 +99,26 @@ class Clock {
   void happen(double seconds, i32 task, i32 rank) {
     events_.push({now_ + delayed(seconds), options_.seed == 0 ? 0 : random_(), task, rank});
   }
+  bool near(i32 a, i32 b) const {
+    return options_.ranks_per_node == 0 || a / options_.ranks_per_node == b / options_.ranks_per_node;
+  }
 
   void take_tasks(i32 r) {
     const std::vector<i32>& queue = plan_.queues[std::size_t(r)];
     for (; idle_[std::size_t(r)] > 0 && next_[std::size_t(r)] < i64(queue.size()); idle_[std::size_t(r)]--) {
       const i32 t = queue[std::size_t(next_[std::size_t(r)]++)];
-      taken_at_[std::size_t(t)] = now_;
-      if (missing_[std::size_t(t)] == 0) begin(t);
+      copies_[std::size_t(r)].start(now_, delayed(double(tasks_.bytes(t)) * times_.work), t);
     }
   }
 
+  /// Its values have come.
+  void be_ready(i32 t) {
+    ready_at_[std::size_t(t)] = now_;
+    if (missing_[std::size_t(t)] == 0) begin(t);
+  }
   void begin(i32 t) {
-    const Task& task = plan_.tasks[std::size_t(t)];
-    report_.waiting += now_ - taken_at_[std::size_t(t)];
-    const double busy = ++busy_[std::size_t(task.rank)];
-    const double bandwidth = std::min(options_.lone_bandwidth, machine_.memory_bandwidth / busy);
-    const double seconds = options_.task_seconds + double(tasks_.bytes(t)) / bandwidth;
+    report_.waiting += now_ - ready_at_[std::size_t(t)];
+    const double seconds = tasks_.step(t, times_);
     report_.computing += seconds;
     happen(seconds, t, -1);
   }
@@ -112,46 +127,40 @@ class Clock {
     const i32 rank = plan_.tasks[std::size_t(t)].rank;
     tasks_.compute(t);
     done_++;
-    busy_[std::size_t(rank)]--;
+    report_.seconds = now_;
     idle_[std::size_t(rank)]++;
-    send(t);
-    come(t, rank);
+    if (!followers_[std::size_t(t)].empty()) tell(t, rank);
     take_tasks(rank);
   }
 
-  void send(i32 t) {
+  void tell(i32 t, i32 rank) {
+    happen(times_.flag_s, t, rank);
     if (plan_.readers[std::size_t(t)] == 0) return;
     const i64 bytes_sent = tasks_.message_bytes(t);
     for (i32 r = 0; r < plan_.ranks; r++) {
       if (!(plan_.readers[std::size_t(t)] >> r & 1)) continue;
-      const bool near = machine_.same_node(plan_.tasks[std::size_t(t)].rank, r);
-      const double bytes = double(bytes_sent);
       report_.messages++;
       report_.message_bytes += bytes_sent;
-      happen(machine_.put_overhead_s + (near ? machine_.link_latency_s + bytes / machine_.link_bandwidth
-                                             : machine_.internode_latency_s + bytes / machine_.internode_bandwidth),
-             t, r);
+      happen(times_.message(near(rank, r), double(bytes_sent)), t, r);
     }
   }
 
   void arrive(i32 t, i32 rank) {
-    tasks_.deliver(t, rank);
-    come(t, rank);
-  }
-  void come(i32 t, i32 rank) {
+    if (rank != plan_.tasks[std::size_t(t)].rank) tasks_.deliver(t, rank);
     for (i32 f : followers_[std::size_t(t)])
-      if (plan_.tasks[std::size_t(f)].rank == rank && --missing_[std::size_t(f)] == 0 && taken_at_[std::size_t(f)] >= 0)
+      if (plan_.tasks[std::size_t(f)].rank == rank && --missing_[std::size_t(f)] == 0 && ready_at_[std::size_t(f)] >= 0)
         begin(f);
   }
 
   const Plan& plan_;
-  const Machine& machine_;
   const ModelOptions& options_;
+  const TaskTimes& times_;
   ModelledTasks& tasks_;
   std::mt19937_64 random_;
-  std::vector<i64> next_;         // [ranks] in its queue
-  std::vector<int> idle_, busy_;  // [ranks] workers
-  std::vector<double> taken_at_;  // [tasks]
+  std::vector<SharedBandwidth> copies_;  // [ranks]
+  std::vector<i64> next_;                // [ranks] in its queue
+  std::vector<int> idle_;                // [ranks] workers
+  std::vector<double> ready_at_;         // [tasks] when its values had come
   std::vector<std::vector<i32>> followers_;
   std::vector<i32> missing_;
   std::priority_queue<Event> events_;
@@ -203,30 +212,30 @@ class RealNumbers final : public BlockTasks {
 
 }  // namespace
 
-ModelReport model_solve(const Plan& plan, ModelledTasks& tasks, const Machine& machine, const ModelOptions& options) {
-  return Clock(plan, machine, options, tasks).run();
+ModelOptions model_options(const Machine& machine, Direction direction, i64 columns, u64 seed) {
+  return {.times = task_times(machine, direction, columns), .ranks_per_node = machine.ranks_per_node, .seed = seed};
 }
 
-ModelReport model_solve(const Blocks& blocks, const Plan& plan, i64 value_bytes, const Machine& machine,
-                        const ModelOptions& options) {
+ModelReport model_solve(const Plan& plan, ModelledTasks& tasks, const ModelOptions& options) {
+  return Clock(plan, options, tasks).run();
+}
+
+ModelReport model_solve(const Blocks& blocks, const Plan& plan, i64 value_bytes, const ModelOptions& options) {
   BlockTasks tasks(blocks, plan, value_bytes);
-  return model_solve(plan, tasks, machine, options);
+  return model_solve(plan, tasks, options);
 }
 
 template <class V>
-ModelReport model_solve(const Factor<V>& factor, const Plan& plan, const Machine& machine, const ModelOptions& options,
-                        const V* b, V* x, i64 columns, bool conjugate) {
+ModelReport model_solve(const Factor<V>& factor, const Plan& plan, const ModelOptions& options, const V* b, V* x, i64 columns,
+                        bool conjugate) {
   RealNumbers<V> numbers(factor, plan, b, columns, conjugate);
-  const ModelReport report = model_solve(plan, numbers, machine, options);
+  const ModelReport report = model_solve(plan, numbers, options);
   std::copy(numbers.result().begin(), numbers.result().end(), x);
   return report;
 }
 
-template ModelReport model_solve(const Factor<float>&, const Plan&, const Machine&, const ModelOptions&, const float*, float*,
-                                 i64, bool);
-template ModelReport model_solve(const Factor<double>&, const Plan&, const Machine&, const ModelOptions&, const double*,
-                                 double*, i64, bool);
-template ModelReport model_solve(const Factor<Number>&, const Plan&, const Machine&, const ModelOptions&, const Number*,
-                                 Number*, i64, bool);
+template ModelReport model_solve(const Factor<float>&, const Plan&, const ModelOptions&, const float*, float*, i64, bool);
+template ModelReport model_solve(const Factor<double>&, const Plan&, const ModelOptions&, const double*, double*, i64, bool);
+template ModelReport model_solve(const Factor<Number>&, const Plan&, const ModelOptions&, const Number*, Number*, i64, bool);
 
 }  // namespace sordino::trsv

@@ -14,16 +14,7 @@ Factor<V>::Factor(const TriangleView<V>& L, const Supernodes& nodes, i32 most_co
   const LowerPattern& p = L.pattern;
   if (nodes.n != p.n)
     bad_argument("the supernodes are of " + std::to_string(nodes.n) + " rows, and the triangle has " + std::to_string(p.n));
-  i64 values = 0;
-  for (i32 K = 0; K < pattern_.count(); K++) {
-    for (i32 k = pattern_.column[std::size_t(K)]; k < pattern_.column[std::size_t(K) + 1]; k++) block_of_[std::size_t(k)] = K;
-    for (i64 e = pattern_.begin[std::size_t(K)]; e < pattern_.begin[std::size_t(K) + 1]; e++) {
-      begin_.push_back(values);
-      values += i64(pattern_.width(K)) * pattern_.height[std::size_t(e)];
-    }
-  }
-  values_ = LargeArray<V>(std::size_t(values));
-  std::fill_n(values_.data(), values, V{});
+  make_values();
   std::vector<i32> place_of(order_.size());
   for (std::size_t k = 0; k < order_.size(); k++) place_of[std::size_t(order_[k])] = i32(k);
   for (i64 j = 0; j < p.n; j++) {
@@ -37,6 +28,65 @@ Factor<V>::Factor(const TriangleView<V>& L, const Supernodes& nodes, i32 most_co
       values_.data()[begin_[std::size_t(to.block)] + within * height + to.row] = L.values[k];
     }
   }
+}
+
+template <class V>
+void Factor<V>::make_values() {
+  i64 values = 0;
+  for (i32 K = 0; K < pattern_.count(); K++) {
+    for (i32 k = pattern_.column[std::size_t(K)]; k < pattern_.column[std::size_t(K) + 1]; k++) block_of_[std::size_t(k)] = K;
+    for (i64 e = pattern_.begin[std::size_t(K)]; e < pattern_.begin[std::size_t(K) + 1]; e++) {
+      begin_.push_back(values);
+      values += i64(pattern_.width(K)) * pattern_.height[std::size_t(e)];
+    }
+  }
+  values_ = LargeArray<V>(std::size_t(values));
+  std::fill_n(values_.data(), values, V{});
+}
+
+template <class V>
+Factor<V> Factor<V>::transposed() const {
+  const i32 count = pattern_.count();
+  std::vector<std::vector<i64>> of_row(std::size_t(count),
+                                       std::vector<i64>{});  // blocks of each block row, the diagonal's first
+  std::vector<i32> column_of(std::size_t(pattern_.blocks()));
+  for (i32 K = count; K-- > 0;)
+    for (i64 e = pattern_.begin[std::size_t(K)]; e < pattern_.begin[std::size_t(K) + 1]; e++) {
+      column_of[std::size_t(e)] = K;
+      of_row[std::size_t(pattern_.row[std::size_t(e)])].push_back(e);
+    }
+  Factor t;
+  t.unit_ = unit_;
+  t.order_.assign(order_.rbegin(), order_.rend());
+  t.block_of_.resize(order_.size());
+  Pattern& p = t.pattern_;
+  p.column.push_back(0);
+  p.begin.push_back(0);
+  p.row_begin.push_back(0);
+  for (i32 I = count; I-- > 0;) {
+    p.column.push_back(p.column.back() + pattern_.width(I));
+    for (i64 e : of_row[std::size_t(I)]) {
+      const i32 K = column_of[std::size_t(e)];
+      p.row.push_back(count - 1 - K);
+      p.height.push_back(pattern_.width(K));
+      for (i32 k = 0; k < pattern_.width(K); k++) p.rows.push_back(k);
+      p.row_begin.push_back(i64(p.rows.size()));
+    }
+    p.begin.push_back(i64(p.row.size()));
+  }
+  t.make_values();
+  i64 at = 0;  // of t's blocks, in their order
+  for (i32 I = count; I-- > 0;)
+    for (i64 e : of_row[std::size_t(I)]) {
+      const i32 width = pattern_.width(column_of[std::size_t(e)]), height = pattern_.height[std::size_t(e)];
+      V* const to = t.values_.data() + t.begin_[std::size_t(at++)];
+      for (i32 j = 0; j < width; j++)
+        for (i32 i = 0; i < height; i++) {
+          const i32 row = pattern_.rows[std::size_t(pattern_.row_begin[std::size_t(e)] + i)];
+          to[i64(pattern_.width(I) - 1 - row) * width + width - 1 - j] = values(e)[i64(j) * height + i];
+        }
+    }
+  return t;
 }
 
 template <class V>

@@ -6,16 +6,16 @@
 
 namespace sordino::trsv {
 
-/// `visit(first, count, is_sum)`: places of x, or of the slots, that a task of the plan writes. Partial sums of the way back
-/// are not among them: they stay where they are.
+/// `visit(first, count, is_sum)`: places of the slots, or on the way back of x, that other ranks may need of a task. Partial
+/// sums of the way back are not among them: they stay where they are.
 template <class Visit>
 void each_result(const Blocks& blocks, const Plan& plan, const Task& t, const Visit& visit) {
   const bool forward = plan.direction == Direction::forward;
   auto part = [&](i32 k, i32 first, i32 end) {
     const Block& b = blocks.blocks[std::size_t(k)];
-    if (first < std::min(end, b.width)) visit(b.column + i64(first), std::min(end, b.width) - first, false);
-    const i32 below = std::max(first, b.width);
+    const i32 below = std::max(first, b.width), columns = std::min(end, b.width);
     if (forward && below < end) visit(b.slot + below - b.width, end - below, true);
+    if (!forward && first < columns) visit(b.column + i64(first), columns - first, false);
   };
   if (t.kind == Task::Kind::strips && !forward) return;
   if (t.kind == Task::Kind::strips)

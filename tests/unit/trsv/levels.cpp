@@ -66,8 +66,10 @@ void check_solves(const Columns& c, fresh::Random& random) {
         CHECK(same_bits(x, first));
       }
       std::fill(x.begin(), x.end(), unknown<V>());
-      const ModelOptions options{.workers = int(random.whole(1, 4)), .seed = u64(random.whole(1, 1 << 30))};
-      model_solve(factor, plan, Machine{}, options, b.data(), x.data(), columns, how == How::adjoint);
+      Machine machine;
+      machine.triangular.workers = int(random.whole(1, 4));
+      const ModelOptions options = model_options(machine, plan.direction, columns, u64(random.whole(1, 1 << 30)));
+      model_solve(factor, plan, options, b.data(), x.data(), columns, how == How::adjoint);
       CHECK(same_bits(x, first));
     }
     for (i64 k = 0; k < columns; k++) {
@@ -261,7 +263,8 @@ TEST("a substitution that fails ends on all threads with its sentence, one that 
   CHECK_THROWS((check_level_plan(rows, plan)), Error, "stands in no queue");
   LevelHostSolve<double> host(factor, plan, {.threads = 2, .timeout = 0.2});
   CHECK_THROWS((host.solve(b.data(), x.data())), Error, " s for task ");
-  CHECK_THROWS((model_solve(factor, plan, Machine{}, {}, b.data(), x.data())), Error, "the solve hangs");
+  CHECK_THROWS((model_solve(factor, plan, model_options(Machine{}, plan.direction), b.data(), x.data())), Error,
+               "the solve hangs");
 }
 
 TEST("filled entries are counted without filling, and say which triangles are kept by rows") {

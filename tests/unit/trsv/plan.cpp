@@ -146,7 +146,9 @@ TEST("ranks share the values evenly, subtrees stay whole, and the model says wha
       for (i32 s = 0; s < blocks.blocks[std::size_t(k)].strips(); s++)
         values[std::size_t(plan.owner[std::size_t(k)])] += strip_of(blocks.blocks[std::size_t(k)], s).size();
     for (i64 v : values) CHECK(double(v) > 0.5 * double(blocks.values) / ranks);
-    const ModelReport report = model_solve(blocks, plan, 8, Machine{}, {.workers = 8, .lone_bandwidth = 1e9});
+    Machine machine;
+    machine.triangular = {.workers = 8, .worker_bandwidth = 1e9, .step_s = 2e-6, .message_s = 1.5e-6};
+    const ModelReport report = model_solve(blocks, plan, 8, model_options(machine, plan.direction));
     CHECK(report.seconds < 0.8 * before);  // a worker, not the memory, is the limit
     CHECK((report.messages > 0) == (ranks > 1));
     before = report.seconds;

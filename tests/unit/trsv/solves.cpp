@@ -46,8 +46,10 @@ void check_solves(const Columns& c, fresh::Random& random) {
         if (first.empty()) first = x;
         CHECK(same_bits(x, first));
       }
-      ModelOptions options{.workers = int(random.whole(1, 4)), .seed = u64(random.whole(1, 1 << 30))};
-      model_solve(factor, plan, Machine{}, options, b.data(), x.data(), columns, how == How::adjoint);
+      Machine machine;
+      machine.triangular.workers = int(random.whole(1, 4));
+      const ModelOptions options = model_options(machine, plan.direction, columns, u64(random.whole(1, 1 << 30)));
+      model_solve(factor, plan, options, b.data(), x.data(), columns, how == How::adjoint);
       CHECK(same_bits(x, first));
     }
     for (i64 k = 0; k < columns; k++) {
@@ -150,5 +152,6 @@ TEST("a wait for a task that never ends is given up, with both tasks named") {
   const auto b = triangles::vector_of<double>(c.n, random);
   std::vector<double> x(b.size());
   CHECK_THROWS((host.solve(b.data(), x.data())), Error, " s for task ");
-  CHECK_THROWS((model_solve(factor, plan, Machine{}, {}, b.data(), x.data())), Error, "the solve hangs");
+  CHECK_THROWS((model_solve(factor, plan, model_options(Machine{}, plan.direction), b.data(), x.data())), Error,
+               "the solve hangs");
 }

@@ -33,9 +33,7 @@ class GpuRunner final : public TriangularRunner<V> {
  public:
   GpuRunner(const F& factor, const trsv::Plan& plan, const TriangularOptions& options)
       : factor_(factor), plan_(plan), devices_(parse_devices(options.devices)), timeout_(options.timeout) {
-    if (!usable()) throw Error(Errc::unsupported, "engine cuda needs a GPU: " + report().reason);
-    require_devices(devices_);
-    const int there = devices_.empty() ? device_count() : int(devices_.size());
+    const int there = triangular_gpus(options);
     if (plan.ranks > there)
       throw Error(Errc::unsupported, "a triangular solve on " + std::to_string(plan.ranks) +
                                          " ranks needs as many GPUs, and here are " + std::to_string(there));
@@ -88,6 +86,13 @@ class GpuRunner final : public TriangularRunner<V> {
 };
 
 }  // namespace
+
+int triangular_gpus(const TriangularOptions& options) {
+  if (!usable()) throw Error(Errc::unsupported, "engine cuda needs a GPU: " + report().reason);
+  const std::vector<int> named = parse_devices(options.devices);
+  require_devices(named);
+  return named.empty() ? device_count() : int(named.size());
+}
 
 template <class V>
 std::unique_ptr<TriangularRunner<V>> make_triangular_runner(const trsv::Factor<V>& factor, const trsv::Plan& plan,

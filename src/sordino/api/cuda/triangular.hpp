@@ -4,6 +4,9 @@
 
 namespace sordino::cuda {
 
+/// Those that the options name, or all there are. Throws `unsupported` with a sentence where this machine has none.
+int triangular_gpus(const TriangularOptions& options);
+
 /// One GPU a rank: those that the options name, or the first ones. Values are copied to them; vectors come from the host and go
 /// back there with each solve. Memory is made for as many columns as a solve had, up to eight, and for more when one has more.
 /// Throws `unsupported` with a sentence where this machine cannot do that.

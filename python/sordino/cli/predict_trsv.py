@@ -1,0 +1,126 @@
+"""``sordino predict trsv FILE``: how long triangular solves take on described machines, and on how many ranks least."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from collections.abc import Sequence
+from typing import Any
+
+from .. import _triangular_prediction, machines
+from .._direct import check_trans
+from .._triangular_options import MOST_RANKS
+from .._triangular_prediction import Sweeps
+from ..errors import BadArgument, SordinoError
+from ..io import load_factors, read_matrix
+from ..report.record import json_ready
+from ..report.words import duration, quantity
+from . import display
+from .common import Parser, whole_number, whole_numbers
+from .processes import say
+from .trsv_system import is_of_factors_file
+
+
+def main(argv: Sequence[str]) -> int:
+    """Predict, print a table and a sentence or one JSON object; return 0."""
+    given = _parser().read(argv)
+    check_trans(given.trans)
+    ranks = list(dict.fromkeys(whole_numbers(given.ranks, "--ranks")))
+    for number in ranks or [0]:
+        if not 1 <= number <= MOST_RANKS:
+            raise BadArgument(
+                f"--ranks are numbers from 1 to {MOST_RANKS} with commas between, not {given.ranks!r}"
+            )
+    columns = whole_number(given.nrhs, "--nrhs")
+    if columns < 1:
+        raise BadArgument(f"--nrhs is at least 1, not {columns}")
+    machine = machines.load(given.machine)
+    name, sweeps = _sweeps(given)
+    try:
+        found = _triangular_prediction.predicted(
+            sweeps, machine, sorted(ranks), columns, whole_number(given.width, "--width")
+        )
+    except SordinoError as wrong:
+        raise type(wrong)(f"{name}: {wrong}") from None
+    if given.json:
+        facts = {"name": name, "n": sweeps.rows, "machine": machine["name"], "what": sweeps.words}
+        more = {"trans": given.trans, "right_hand_sides": columns}
+        say(json.dumps(json_ready({**facts, **more, **found}), allow_nan=False))
+    else:
+        _show(name, sweeps, machine, found, columns)
+    return 0
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "predict trsv",
+        "Predict a solve with a sparse triangle, or with --factor with any square matrix by its triangular factors, on "
+        "numbers of ranks of a described machine: which is the fastest. Nothing is factored or solved.",
+    )
+    parser.add_argument("file", metavar="FILE", help="a matrix or factors (.npz), as trsv takes them")
+    parser.add_argument(
+        "--factor",
+        action="store_true",
+        help="its factors, as elimination with pivots on the diagonal fills them",
+    )
+    parser.add_argument(
+        "--ordering", default="auto", metavar="metis|natural", help="of --factor (default metis)"
+    )
+    parser.add_argument("--upper", action="store_true", help="the triangle is an upper one")
+    parser.add_argument("--trans", default="N", metavar="N|T|H", help="solves with A, A^T or A^H (default N)")
+    parser.add_argument("--nrhs", default="1", metavar="K", help="right-hand sides (default 1)")
+    parser.add_argument("--width", default="256", metavar="N", help="most columns of a block (default 256)")
+    parser.add_argument(
+        "--machine",
+        default=machines.DEFAULT,
+        metavar="NAME|FILE",
+        help=f"of {', '.join(machines.names())}, or a .json file (default %(default)s)",
+    )
+    parser.add_argument("--ranks", default="1,2,4", metavar="N,N", help="devices (default %(default)s)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    return parser
+
+
+def _sweeps(given: Namespace) -> tuple[str, Sweeps]:
+    if is_of_factors_file(given.file):
+        if given.factor or given.upper:
+            raise BadArgument(f"{given.file} holds factors: leave out --factor and --upper")
+        return given.file, _triangular_prediction.of_factors(load_factors(given.file), given.trans)
+    if given.factor and given.upper:
+        raise BadArgument("--upper is of a triangle, and --factor is for any matrix: leave one out")
+    read = read_matrix(given.file)
+    try:
+        if given.factor:
+            return read.name, _triangular_prediction.of_matrix(read.matrix, given.ordering)
+        return read.name, _triangular_prediction.of_triangle(read.matrix, not given.upper, given.trans)
+    except SordinoError as wrong:
+        hint = ": --factor is for any matrix" if "triangular: there is an entry" in str(wrong) else ""
+        raise type(wrong)(f"{read.name}: {wrong}{hint}") from None
+
+
+def _show(name: str, sweeps: Sweeps, machine: dict[str, Any], found: dict[str, Any], columns: int) -> None:
+    size = quantity(found["stored_bytes"], "B")
+    what = f"{sweeps.rows:,} rows, {sweeps.words}, {size} in {found['blocks']:,} blocks"
+    say(f"{name}: {what}; described machine {machine['name']}")
+    table = [
+        (
+            f"{row['ranks']:,}",
+            duration(row["seconds"]),
+            f"{row['speedup']:.2f}",
+            f"{1e-9 * found['stored_bytes'] * len(sweeps.triangles[0][1]) / row['seconds']:,.0f}",
+            f"{row['messages']:,}",
+        )
+        for row in found["predicted"]
+    ]
+    display.show_table("", ("ranks", "a solve", "speed-up", "GB/s", "messages"), table, left=0)
+    rows = {row["ranks"]: row for row in found["predicted"]}
+    best, first = rows[found["best"]], found["predicted"][0]
+    who = f"{best['ranks']} ranks are" if best["ranks"] > 1 else "1 rank is"
+    sentence = f"{machine['name']}: {who} the fastest, with {duration(best['seconds'])}"
+    if best is not first:
+        sentence += f" against {duration(first['seconds'])} on {first['ranks']}"
+    what = "" if columns == 1 else f" for {columns:,} right-hand sides"
+    say(f"{sentence}{what}.")
+    many = found["predicted"][-1]["ranks"]
+    if machines.hosts(machine, many) > 1:
+        say(machines.said_of_hosts(machine, many))

@@ -1,0 +1,58 @@
+#include "sordino/trsv/task_times.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <vector>
+
+#include "sordino/base/error.hpp"
+
+namespace sordino::trsv {
+namespace {
+
+// What an H100 reaches with four thread blocks on a multiprocessor (docs/theory/004.md, "The time of our own solves").
+constexpr double part_of_memory_bandwidth = 0.81, shares_of_lone_worker = 14.3;
+constexpr i32 warps_of_worker = 4;
+
+}  // namespace
+
+double TaskTimes::step(const Blocks& blocks, const Task& t) const {
+  if (t.kind != Task::Kind::subtrees) return step_s;
+  const i32 count = t.end - t.first;
+  std::vector<i32> depth(std::size_t(count), 1);
+  i32 longest = 1;
+  for (i32 k = 0; k < count; k++) {  // children come before their parent
+    longest = std::max(longest, depth[std::size_t(k)]);
+    const i32 above = blocks.parent[std::size_t(t.first + k)] - t.first;
+    if (above > k && above < count) depth[std::size_t(above)] = std::max(depth[std::size_t(above)], depth[std::size_t(k)] + 1);
+  }
+  return step_s + small_block_s * std::max((count + warps_of_worker - 1) / warps_of_worker, longest);
+}
+
+i64 passes_of(i64 columns) {
+  return columns / most_columns_of_solve_pass + std::popcount(u64(columns % most_columns_of_solve_pass));
+}
+
+TaskTimes task_times(const Machine& m, Direction direction, i64 columns) {
+  if (columns < 1) bad_argument("a triangular system has one right-hand side or more, not " + std::to_string(columns));
+  const TriangularTasks& of = m.triangular;
+  const double passes = double(passes_of(columns));
+  const double reached = direction == Direction::forward ? 1 : of.backward;
+  const double all = of.bandwidth > 0 ? of.bandwidth : part_of_memory_bandwidth * m.memory_bandwidth;
+  const double lone = of.worker_bandwidth > 0 ? of.worker_bandwidth : shares_of_lone_worker * all / of.workers;
+  TaskTimes t;
+  t.workers = of.workers;
+  t.bandwidth = reached * all;
+  t.worker_bandwidth = reached * std::min(lone, all);
+  t.work = passes + of.column * (double(columns) - passes);
+  t.step_s = passes * of.step_s;
+  t.small_block_s = passes * of.small_block_s;
+  t.flag_s = passes * of.flag_s;
+  t.message_s = passes * (m.put_overhead_s + (of.message_s > 0 ? of.message_s : m.link_latency_s));
+  t.far_message_s = passes * (m.put_overhead_s + m.internode_latency_s);
+  t.number_s = double(columns) / m.link_bandwidth;
+  t.far_number_s = m.internode_bandwidth > 0 ? double(columns) / m.internode_bandwidth : 0;
+  return t;
+}
+
+}  // namespace sordino::trsv

@@ -1,0 +1,34 @@
+// What a task of a triangular solve takes on a described machine: the numbers by which the virtual clock of model_solve.hpp
+// goes.
+#pragma once
+#include "sordino/runtime/machine.hpp"
+#include "sordino/trsv/plan.hpp"
+
+namespace sordino::trsv {
+
+/// A worker lets a task's values come, which share the device's bandwidth with those of all workers that do so at that time;
+/// then, when what the task needs is there as well, it computes for step(). Latencies are those of all passes of a solve.
+struct TaskTimes {
+  int workers = 1;                             // of a rank
+  double bandwidth = 1, worker_bandwidth = 1;  // B/s of all that let values come, and of one of them at most
+  double work = 1;                             // bytes that a byte of values counts for
+  double step_s = 0, small_block_s = 0, flag_s = 0;
+  double message_s = 0, far_message_s = 0;  // to another rank, and to one of another node
+  double number_s = 0, far_number_s = 0;    // more for each byte of one right-hand side
+
+  /// Small blocks of subtrees are dealt to four warps, and wait for one another along the longest chain.
+  double step(const Blocks& blocks, const Task& task) const;
+  double message(bool near, double bytes) const {
+    return near ? message_s + number_s * bytes : far_message_s + far_number_s * bytes;
+  }
+};
+
+/// Most right-hand sides that a GPU takes in one pass over the factor; what is left over takes passes of 4, 2 and 1.
+inline constexpr i64 most_columns_of_solve_pass = 8;
+/// How often a solve with so many right-hand sides reads the factor.
+i64 passes_of(i64 columns);
+
+/// Of `columns` right-hand sides at once, by Machine::triangular. Throws bad_argument for no columns.
+TaskTimes task_times(const Machine& machine, Direction direction, i64 columns = 1);
+
+}  // namespace sordino::trsv

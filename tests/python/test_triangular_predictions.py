@@ -1,0 +1,209 @@
+"""Predicted triangular solves: what is recorded, what pages say of it, and the commands and the door that use it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+
+import sordino
+from sordino import BadArgument, _triangular_prediction, machines
+from sordino.io import save_factors
+
+ROOT = Path(__file__).parents[2]
+RECORD = "2026-11-25_triangular_predictions_h100x2.jsonl"
+
+
+def lines(name):
+    text = (ROOT / "bench" / "records" / name).read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_recorded_predictions_stand_beside_what_was_measured_and_the_page_says_both():
+    measured = [r for r in lines("2026-11-25_triangular_h100x2.jsonl") if r["bench"] == "triangular"]
+    predicted = lines(RECORD)
+    page = (ROOT / "docs" / "theory" / "004.md").read_text(encoding="utf-8")
+    errors = []
+    for p, m in zip(predicted, measured, strict=True):
+        same = ("points", "side", "order", "always", "ranks", "columns", "direction", "tasks", "stored_bytes")
+        assert [p[key] for key in same] == [m[key] for key in same]
+        assert p["measured_seconds"] == m["seconds"]
+        off = p["predicted_seconds"] / m["seconds"] - 1
+        errors += [] if p["calibrates"] else [abs(off)]
+        calibrates = f"`{p['calibrates']}`" if p["calibrates"] else ""
+        row = f"| {1e3 * p['predicted_seconds']:.3f} | {1e3 * m['seconds']:.3f} | {100 * off:+.0f} % | {calibrates} |"
+        assert row in page, row
+    assert f"The nine are off by {100 * min(errors):.0f} to {100 * max(errors):.0f} %" in page
+    assert len(errors) == 9
+
+
+def nested_planes(side):
+    """Cells of a cube in the order of bench_triangular: both halves of the longest side, then the plane between."""
+    cells = np.arange(side**3).reshape(side, side, side)  # z, y, x
+
+    def ordered(box):
+        sides = box.shape[::-1]
+        longest = int(np.argmax(sides))
+        if sides[longest] <= 3:
+            return [box.ravel()]
+        axis, middle = 2 - longest, sides[longest] // 2
+        parts = np.split(box, [middle, middle + 1], axis=axis)
+        return [*ordered(parts[0]), *ordered(parts[2]), parts[1].ravel()]
+
+    return np.concatenate(ordered(cells))
+
+
+def test_a_recorded_prediction_comes_out_again():
+    (line,) = (r for r in lines(RECORD) if r["order"] == "nested" and r["side"] == 40)
+    order = nested_planes(40)
+    A = sordino.poisson(40, 40, 40).tocsr()[order][:, order]
+    begun = time.perf_counter()
+    both = _triangular_prediction.of_matrix(A, "natural")
+    forward = _triangular_prediction.Sweeps([(both.triangles[0][0], ["forward"])], both.words, both.filled)
+    found = _triangular_prediction.predicted(forward, machines.load("h100x2"), [1], width=512)
+    assert time.perf_counter() - begun < 30  # some tenths of a second, by itself
+    assert found["stored_bytes"] == line["stored_bytes"]
+    assert found["predicted"][0]["seconds"] == pytest.approx(line["predicted_seconds"], rel=1e-5)
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    A = sordino.poisson(9, 8, 7)
+    scipy.io.mmwrite("A.mtx", sp.coo_matrix(A))
+    factors = sordino.splu(A).factors
+    scipy.io.mmwrite("L.mtx", sp.coo_matrix(factors.lower))
+    scipy.io.mmwrite("open.mtx", sp.coo_matrix(sp.tril(sordino.poisson(14, 14, 14))))
+    scipy.io.mmwrite("small.mtx", sp.coo_matrix(np.tril(np.ones((4, 4)))))
+    save_factors("f.npz", factors)
+    return factors.lower
+
+
+def test_a_matrix_its_factors_and_a_solve_on_the_machine_have_the_same_time(cli, files):
+    code, out, _ = cli("predict", "trsv", "A.mtx", "--factor", "--ranks", "1,2", "--json")
+    assert code == 0
+    of_matrix = json.loads(out)
+    assert cli("model", "trsv", "A.mtx", "--factor", "--ranks", "1,2", "--json")[1] == out  # the other name
+    code, out, _ = cli("predict", "trsv", "f.npz", "--ranks", "2,1,2", "--json")
+    of_factors = json.loads(out)
+    assert [p["ranks"] for p in of_factors["predicted"]] == [1, 2]
+    for p, row in zip(of_matrix["predicted"], of_factors["predicted"], strict=True):
+        assert p["seconds"] == pytest.approx(
+            row["seconds"], rel=0.05
+        )  # SuperLU numbers columns anew within its order
+        code, out, _ = cli("trsv", "f.npz", "--engine", "model", "--ranks", p["ranks"], "--json")
+        parts = json.loads(out)["statistics"].values()
+        assert sum(part["modelled_seconds"] for part in parts) == pytest.approx(row["seconds"], rel=1e-12)
+    assert of_matrix["best"] == min(of_matrix["predicted"], key=lambda p: p["seconds"])["ranks"]
+
+
+def test_transposed_triangles_go_back_and_right_hand_sides_cost(cli, files):
+    def seconds(*words):
+        code, out, err = cli("predict", "trsv", *words, "--ranks", "1", "--json")
+        assert code == 0, err
+        return json.loads(out)["predicted"][0]["seconds"]
+
+    forward, back = seconds("L.mtx"), seconds("L.mtx", "--trans", "T")
+    assert back != forward
+    assert seconds("L.mtx", "--nrhs", "8") > forward
+    assert seconds("A.mtx", "--factor", "--ordering", "natural") > forward
+
+
+def test_the_table_names_the_fastest_and_hosts(cli, files):
+    code, out, _ = cli(
+        "predict", "trsv", "A.mtx", "--factor", "--machine", "cluster", "--ranks", "1,8", "--width", "8"
+    )
+    assert code == 0
+    assert "cluster: 1 rank is the fastest, with" in out
+    assert "8 ranks are 2 hosts of cluster" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("A.mtx", "above the diagonal: --factor is for any matrix"),
+        ("A.mtx --factor --ranks 0", "--ranks are numbers from 1 to 32"),
+        ("A.mtx --factor --ranks 33", "--ranks are numbers from 1 to 32"),
+        ("A.mtx --factor --nrhs 0", "--nrhs is at least 1, not 0"),
+        ("A.mtx --factor --ordering colamd", "needs a factorisation"),
+        ("A.mtx --factor --upper", "leave one out"),
+        ("f.npz --factor", "leave out --factor"),
+        ("small.mtx --ranks 32", "more ranks, 32, than the triangle has blocks"),
+        ("open.mtx", "it is solved by rows, which is not predicted"),
+        ("L.mtx --trans X", "trans is N, T or H"),
+        ("L.mtx --machine nowhere", "unknown machine"),
+    ],
+)
+def test_what_cannot_be_predicted_is_refused_in_one_sentence(cli, files, words, sentence):
+    code, out, err = cli("predict", "trsv", *words.split())
+    assert (code, out) == (2, "")
+    assert sentence in err and err.count("\n") == 1
+
+
+def described(**triangular):
+    return {**machines.load("h200x4"), "triangular": triangular}
+
+
+def test_ranks_auto_of_engine_model_are_those_that_are_predicted_to_be_fastest(files, caplog):
+    L = files
+    b = np.ones(L.shape[0])
+    slow_messages = described(message_s=1.0)
+    with caplog.at_level(logging.INFO, logger="sordino"):
+        F = sordino.factorized(L, width=16, engine="model", machine=slow_messages)
+        assert F.statistics["ranks"] == 0
+        x = F.solve(b)
+    assert F.report["ranks"] == F.statistics["forward_ranks"] == 1
+    assert F.report["ranks_reason"].startswith("1 of 4 ranks forward: a solve is predicted to take ")
+    assert F.report["ranks_reason"] in caplog.text
+    fast_messages = described(
+        message_s=1e-9, flag_s=1e-9, step_s=1e-9, small_block_s=0, bandwidth=1e8, worker_bandwidth=1e8
+    )
+    G = sordino.factorized(L, width=16, engine="model", machine=fast_messages)
+    np.testing.assert_array_equal(G.solve(b), x)
+    assert G.report["ranks"] > 1
+    G.solve(b, trans="T")
+    assert "ranks back" in G.report["ranks_reason"] and G.statistics["backward_ranks"] == G.report["ranks"]
+    fixed = sordino.factorized(L, engine="model", ranks=2)
+    fixed.solve(b)
+    assert "ranks" not in fixed.report and fixed.statistics["ranks"] == 2
+    by_rows = sordino.factorized(sp.tril(sordino.poisson(14, 14, 14)), engine="model", unit_diagonal=True)
+    by_rows.solve(np.ones(14**3))
+    assert by_rows.statistics["by_rows"] and by_rows.report["ranks"] == 1
+    assert "not predicted" in by_rows.report["ranks_reason"]
+    host = sordino.factorized(L)
+    host.solve(b)
+    assert host.statistics["ranks"] == 1 and "ranks" not in host.report
+
+
+def test_the_command_says_why_so_many_ranks(cli, files):
+    code, out, _ = cli("trsv", "L.mtx", "--engine", "model")
+    assert code == 0 and "ranks by prediction" in out
+    assert "triangle: 1 of 4 ranks forward: a solve is predicted to take" in out
+
+
+def test_a_machine_chooses_ranks_of_engine_cuda_only_where_they_are_not_given(files):
+    with pytest.raises(BadArgument, match="or for ranks='auto' of engine cuda"):
+        sordino.factorized(files, engine="cuda", ranks=2, machine="h100x2")
+    with pytest.raises(BadArgument, match="this is engine host"):
+        sordino.factorized(files, machine="h100x2")
+
+
+def test_tasks_of_a_description_are_checked_and_hosts_of_h100_are_there():
+    assert machines.load("h100x8")["ranks_per_node"] == 8
+    assert machines.load("h100x8")["triangular"] == machines.load("h100x2")["triangular"]
+    for wrong, sentence in (
+        ({"steps": 1}, "unknown field 'steps'"),
+        ({"flag_s": -1}, "'flag_s' must be at least 0"),
+        ({"backward": 2}, "above 0 and at most 1"),
+        ({"workers": 0}, "'workers' must be above 0"),
+        ({"workers": 1.5}, "'workers' must be a whole number"),
+        ([1], "must be a JSON object"),
+    ):
+        with pytest.raises(BadArgument, match=sentence):
+            machines.load({**machines.load("laptop"), "triangular": wrong})

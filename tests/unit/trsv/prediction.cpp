@@ -1,0 +1,197 @@
+// The time of solves by plans: what tasks, copies, flags and messages take on a described machine.
+#include "sordino/trsv/prediction.hpp"
+
+#include <cmath>
+
+#include "check.hpp"
+#include "sordino/base/error.hpp"
+#include "sordino/trsv/shared_bandwidth.hpp"
+#include "unit/trsv/triangles.hpp"
+
+namespace {
+
+using namespace sordino;
+using namespace sordino::trsv;
+
+Blocks blocks_of(const triangles::Columns& c, i32 width) { return cut(find_supernodes(c.pattern()), width); }
+
+/// Numbers that are easily added up: 1 GB/s, steps of 1 ms, flags of 10 us, messages of 100 us.
+Machine plain() {
+  Machine m;
+  m.put_overhead_s = 0;
+  m.link_bandwidth = 1e9;
+  m.triangular = {.workers = 4,
+                  .bandwidth = 1e9,
+                  .worker_bandwidth = 1e9,
+                  .step_s = 1e-3,
+                  .small_block_s = 0,
+                  .flag_s = 1e-5,
+                  .message_s = 1e-4,
+                  .column = 0.5,
+                  .backward = 0.25};
+  return m;
+}
+
+/// A dense triangle: a chain of blocks.
+triangles::Columns dense(i32 n) {
+  std::vector<std::vector<i32>> below(std::size_t(n), std::vector<i32>{});
+  for (i32 j = 0; j < n; j++)
+    for (i32 i = j + 1; i < n; i++) below[std::size_t(j)].push_back(i);
+  return triangles::columns_of(below);
+}
+
+bool near(double a, double b) { return std::abs(a - b) <= 1e-12 * std::abs(b); }
+
+double seconds(const Blocks& blocks, const Plan& plan, const Machine& m, i64 columns = 1) {
+  return model_solve(blocks, plan, 8, model_options(m, plan.direction, columns)).seconds;
+}
+
+/// One task a block, without subtrees.
+PlanOptions whole_blocks(int ranks = 1) { return {.ranks = ranks, .workers = 4, .task_bytes = 1 << 20, .subtree_bytes = 0}; }
+
+TEST("copies share the bandwidth evenly, and one alone is no faster than it can be") {
+  SharedBandwidth s(100, 60);  // B/s
+  CHECK(s.next() > 1e300);
+  s.start(0, 120, 7);
+  CHECK(near(s.next(), 2));
+  s.start(1, 100, 3);  // 60 B of the first one are done; both go on at 50 B/s
+  CHECK(near(s.next(), 2.2));
+  CHECK(s.end(2.2) == 7);
+  CHECK(near(s.next(), 2.2 + 40.0 / 60));
+  CHECK(s.end(s.next()) == 3);
+}
+
+TEST("a plan of one task takes its bytes over the bandwidth, and a step") {
+  const Blocks blocks = blocks_of(dense(20), 32);
+  const Plan plan = make_plan(blocks, Direction::forward, 8, whole_blocks());
+  REQUIRE(plan.count() == 1);
+  Machine m = plain();
+  const double copy = 8 * double(blocks.values) / 1e9;
+  CHECK(near(seconds(blocks, plan, m), copy + 1e-3));
+  CHECK(near(seconds(blocks, plan, m, 8), copy * (1 + 7 * 0.5) + 1e-3));
+  CHECK(near(seconds(blocks, plan, m, 11), copy * (3 + 8 * 0.5) + 3e-3));  // passes of 8, 2 and 1
+  m.triangular.worker_bandwidth = 5e8;
+  CHECK(near(seconds(blocks, plan, m), 2 * copy + 1e-3));
+  m.triangular.worker_bandwidth = 0;  // 14.3 times its share, which is more than all
+  CHECK(near(seconds(blocks, plan, m), copy + 1e-3));
+  m.triangular.bandwidth = 0;
+  m.memory_bandwidth = 2e9;
+  CHECK(near(seconds(blocks, plan, m), 8 * double(blocks.values) / (0.81 * 2e9) + 1e-3));
+}
+
+TEST("a chain of two blocks takes two steps and a flag, or a message with its bytes; on the way back copies are slower") {
+  const Blocks blocks = blocks_of(dense(20), 10);
+  REQUIRE(blocks.count() == 2);
+  const Machine m = plain();
+  auto bytes = [&](const Plan& plan, i32 t) { return 8 * double(values_of(blocks, plan.tasks[std::size_t(t)])); };
+  const Plan one = make_plan(blocks, Direction::forward, 8, whole_blocks());
+  REQUIRE(one.count() == 2);
+  // both copies share the bandwidth: the shorter one ends when twice its bytes have come
+  const double first = std::min(bytes(one, 0) + bytes(one, 1), 2 * bytes(one, 0)) / 1e9;
+  CHECK(near(seconds(blocks, one, m), first + 2e-3 + 1e-5));
+  const Plan two = make_plan(blocks, Direction::forward, 8, whole_blocks(2));
+  REQUIRE(two.tasks[0].rank != two.tasks[1].rank);
+  CHECK(near(seconds(blocks, two, m), bytes(two, 0) / 1e9 + 2e-3 + 1e-4 + 80 / 1e9));  // ten sums
+  const Plan back = make_plan(blocks, Direction::backward, 8, whole_blocks(2));
+  i64 before = 0;  // of the last block's tasks, the largest copy with the others beside it
+  for (i32 t = 0; t < back.count(); t++)
+    if (back.tasks[std::size_t(t)].block == 1) before += i64(bytes(back, t));
+  CHECK(seconds(blocks, back, m) > double(before) / 0.25e9 / 2 + 2e-3 + 1e-4);
+}
+
+TEST("subtrees take time for their blocks, by four warps or along the longest chain") {
+  const Blocks blocks = blocks_of(triangles::nested_grid(6, 6, 1), 32);
+  const Plan plan = make_plan(blocks, Direction::forward, 8, {.workers = 4, .subtree_bytes = 1 << 20});
+  REQUIRE(plan.count() == 1);
+  REQUIRE(plan.tasks[0].kind == Task::Kind::subtrees);
+  std::vector<i32> depth(std::size_t(blocks.count()), 1);
+  i32 longest = 1;
+  for (i32 k = 0; k < blocks.count(); k++) {
+    longest = std::max(longest, depth[std::size_t(k)]);
+    if (const i32 above = blocks.parent[std::size_t(k)]; above != no_parent)
+      depth[std::size_t(above)] = std::max(depth[std::size_t(above)], depth[std::size_t(k)] + 1);
+  }
+  Machine m = plain();
+  const double without = seconds(blocks, plan, m);
+  m.triangular.small_block_s = 1e-4;
+  CHECK(near(seconds(blocks, plan, m), without + 1e-4 * std::max((blocks.count() + 3) / 4, longest)));
+}
+
+TEST("each number of a description changes the time of a solve on two ranks, and in the right direction") {
+  const Blocks blocks = blocks_of(triangles::nested_grid(14, 14, 14), 32);
+  const Plan plan = make_plan(blocks, Direction::forward, 8, {.ranks = 2, .workers = 4, .subtree_bytes = 4000});
+  Machine m = plain();
+  m.triangular.small_block_s = 1e-5;
+  const double before = seconds(blocks, plan, m);
+  auto with = [&](auto change) {
+    Machine other = m;
+    change(other);
+    return seconds(blocks, plan, other);
+  };
+  CHECK(with([](Machine& o) { o.triangular.bandwidth /= 4; }) > before);
+  CHECK(with([](Machine& o) { o.triangular.worker_bandwidth /= 100; }) > before);
+  CHECK(with([](Machine& o) { o.triangular.step_s *= 2; }) > 1.5 * before);
+  CHECK(with([](Machine& o) { o.triangular.small_block_s *= 10; }) > before);
+  CHECK(with([](Machine& o) { o.triangular.flag_s *= 20; }) > before);
+  CHECK(with([](Machine& o) { o.triangular.message_s *= 20; }) > before);
+  CHECK(with([](Machine& o) { o.link_bandwidth /= 1e4; }) > before);
+  CHECK(with([](Machine& o) { o.triangular.workers = 1; }) > 1.5 * before);
+  CHECK(with([](Machine& o) { o.ranks_per_node = 1, o.internode_latency_s = 1e-2; }) > before);
+}
+
+TEST("more bytes take longer: doubles than floats, and more right-hand sides") {
+  NOTE(fresh::said());
+  fresh::Random random(31);
+  const Blocks blocks = blocks_of(triangles::scattered(random, 60, 0.2), 16);
+  for (int ranks : {1, 2}) {
+    const Plan plan = make_plan(blocks, Direction::forward, 8, whole_blocks(std::min(ranks, int(blocks.count()))));
+    Machine m = plain();
+    m.triangular.workers = 1;  // one after the other: no order is worse for being faster
+    double last = model_solve(blocks, plan, 4, model_options(m, plan.direction)).seconds;
+    for (i64 columns : {1, 2, 4, 8, 16, 32}) {
+      const double now = seconds(blocks, plan, m, columns);
+      CHECK(now > last);
+      last = now;
+    }
+  }
+}
+
+TEST("the fastest number of ranks is chosen, of equals the fewest, with its plan") {
+  const Blocks large = blocks_of(triangles::nested_grid(14, 14, 14), 32), small = blocks_of(dense(20), 10);
+  Machine m = plain();
+  m.triangular.worker_bandwidth = 1e7;  // bytes matter
+  m.triangular.step_s = m.triangular.flag_s = 1e-7;
+  m.triangular.message_s = 1e-6;
+  const RanksChoice many = choose_ranks(large, Direction::forward, 8, m, {1, 2, 4});
+  CHECK(many.fastest().ranks == 4);
+  CHECK(many.plan.ranks == 4);
+  CHECK(many.predicted[2].report.seconds < many.predicted[0].report.seconds);
+  m.triangular.message_s = 1;  // nothing is worth a message
+  for (Direction way : {Direction::forward, Direction::backward}) {
+    const RanksChoice one = choose_ranks(large, way, 8, m, {4, 2, 1});
+    CHECK(one.fastest().ranks == 1);
+    CHECK(one.plan.ranks == 1);
+    CHECK(choose_ranks(small, way, 8, m, {2, 1}).fastest().ranks == 1);
+  }
+  CHECK_THROWS((choose_ranks(small, Direction::forward, 8, m, {})), Error, "one number of ranks or more");
+  CHECK_THROWS((choose_ranks(small, Direction::forward, 8, m, {1, 3})), Error,
+               "more ranks, 3, than the triangle has blocks, 2");
+  CHECK_THROWS((choose_ranks(small, Direction::forward, 8, m, {1}, 0)), Error, "one right-hand side or more, not 0");
+  CHECK((ranks_to_try(1) == std::vector{1}));
+  CHECK((ranks_to_try(6) == std::vector{1, 2, 4, 6}));
+  CHECK((ranks_to_try(8) == std::vector{1, 2, 4, 8}));
+}
+
+TEST("numbers of triangular tasks that cannot be meant are refused") {
+  Machine m;
+  m.triangular.workers = 0;
+  CHECK_THROWS(validate(m), Error, "workers of triangular solves");
+  m = {};
+  m.triangular.backward = 0;
+  CHECK_THROWS(validate(m), Error, "way back");
+  m = {};
+  m.triangular.flag_s = -1;
+  CHECK_THROWS(validate(m), Error, "flag_s of triangular solves");
+}
+
+}  // namespace
