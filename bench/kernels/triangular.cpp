@@ -78,9 +78,9 @@ std::vector<double> times(const Blocks& blocks, const Plan& plan, const Words& w
   std::vector<double> seconds = gpu.time(plan.direction, b.data(), columns, int(words.number("repeats", 15)) + 2);
   seconds.erase(seconds.begin(), seconds.begin() + 2);
   if (const auto trace = words.values.find("trace"); trace != words.values.end()) {
-    const std::vector<TaskTimes> found = gpu.trace(plan.direction, b.data());
+    const std::vector<TaskTrace> found = gpu.trace(plan.direction, b.data());
     std::FILE* file = std::fopen(trace->second.c_str(), "wb");
-    std::fwrite(found.data(), sizeof(TaskTimes), found.size(), file);
+    std::fwrite(found.data(), sizeof(TaskTrace), found.size(), file);
     std::fclose(file);
   }
   return seconds;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from collections.abc import Callable
@@ -13,14 +14,16 @@ import scipy.sparse.linalg as sla
 
 from ._columns import Columns, kind_of
 from ._device import host_copy, taken
+from ._direct import DirectSolution, check_trans
 from ._factors import Factors, of_superlu
 from ._matrix import as_csr
-from ._ordering import chosen, nested_dissection
+from ._ordering import chosen, nested_dissection, row_scale
 from ._solution import check_on_failure
-from ._triangular import DirectSolution, FactorizedTriangle, check_trans
+from ._triangular import FactorizedTriangle
 from ._triangular_options import checked_options, whole
 from .errors import BadArgument, NotConverged, NotConvergedWarning, SordinoError, Unsupported
-from .log import logger
+from .io.output import OutputFile
+from .io.plan_files import plan_file, write_plans
 from .report.words import duration
 
 #: Relative residuals that solves are verified by, if the caller says nothing.
@@ -43,8 +46,8 @@ def splu(A: Any, ordering: str = "auto", **options: Any) -> FactorizedLU:
         of the same, approximate minimum degree of A^T A, or the columns as they are. "auto" is metis of a symmetric
         pattern, or mmd without pymetis, and colamd of all others.
     **options
-        ``ranks``, ``threads``, ``width``, ``algorithm``, ``layout``, ``engine``, ``devices``, ``timeout``, ``machine``
-        and ``seed`` of :func:`factorized`.
+        ``ranks``, ``threads``, ``width``, ``algorithm``, ``layout``, ``engine``, ``devices``, ``timeout``, ``machine``,
+        ``seed`` and ``plans`` of :func:`factorized`.
 
     Returns
     -------
@@ -69,7 +72,7 @@ def splu(A: Any, ordering: str = "auto", **options: Any) -> FactorizedLU:
     rows = as_csr(given)
     matrix = rows.matrix().astype(kind_of(given.dtype if sp.issparse(given) else np.asarray(given).dtype))
     taken_ordering, symmetric = chosen(ordering, matrix)
-    scale = None if symmetric else _row_scale(matrix)
+    scale = None if symmetric else row_scale(matrix)
     scaled = matrix if scale is None else sp.diags_array(scale.astype(matrix.dtype)) @ matrix
     before = nested_dissection(matrix) if taken_ordering == "metis" else None
     ordered_at = time.perf_counter()
@@ -100,8 +103,8 @@ def factorized_lu(factors: Any, A: Any = None, **options: Any) -> FactorizedLU:
     A : sparse or dense array, shape (n, n), optional
         The matrix, which solves are then verified by.
     **options
-        ``ranks``, ``threads``, ``width``, ``algorithm``, ``layout``, ``engine``, ``devices``, ``timeout``, ``machine``
-        and ``seed`` of :func:`factorized`.
+        ``ranks``, ``threads``, ``width``, ``algorithm``, ``layout``, ``engine``, ``devices``, ``timeout``, ``machine``,
+        ``seed`` and ``plans`` of :func:`factorized`.
 
     Returns
     -------
@@ -311,6 +314,14 @@ class FactorizedLU:
         if on_failure == "warn":
             warnings.warn(f"inaccurate: {reason}", NotConvergedWarning, stacklevel=3)
 
+    def save_plans(self, path: OutputFile | str | os.PathLike[str], force: bool = False) -> None:
+        """Write the supernodes and plans of both triangles, as :meth:`FactorizedTriangle.save_plans` does of one.
+
+        A later factorisation can take them (``plans=path``) as long as its factors have the same patterns.
+        """
+        triangles = {"lower": self._lower, "upper": self._upper}
+        write_plans(plan_file(path, force), {kind: t.plans() for kind, t in triangles.items() if t})
+
     @property
     def statistics(self) -> dict[str, Any]:
         """``lower`` and ``upper`` (None of Cholesky's factors): those of each triangle; ``ordering``; ``seconds``."""
@@ -344,7 +355,7 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
     try:
         return checked_options(**given)
     except TypeError:
-        known = "ranks, threads, width, algorithm, layout, engine, devices, timeout, machine, seed"
+        known = "ranks, threads, width, algorithm, layout, engine, devices, timeout, machine, seed, plans"
         raise BadArgument(f"options of a triangular solve are {known}, not {', '.join(given)}") from None
 
 
@@ -373,15 +384,6 @@ def _superlu(matrix: Any, before: np.ndarray | None, ordering: str, symmetric: b
         raise BadArgument(
             "there is not enough memory on this machine for the factors of this matrix"
         ) from None
-
-
-def _row_scale(matrix: Any) -> np.ndarray | None:
-    """Powers of two that bring each row's largest entry near 1; None where all are 1."""
-    largest = np.maximum.reduceat(np.abs(matrix.data), matrix.indptr[:-1])  # no row is empty
-    with np.errstate(divide="ignore"):
-        power = -np.round(np.log2(np.where(largest > 0, largest, 1)))
-    logger.debug("rows are scaled by powers of two from 2^%d to 2^%d", power.min(), power.max())
-    return np.ldexp(1.0, power.astype(int)) if power.any() else None
 
 
 def _relative(left: np.ndarray, b: np.ndarray) -> float:

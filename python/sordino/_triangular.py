@@ -5,40 +5,21 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ._columns import Columns
 from ._device import taken
+from ._direct import DirectSolution, check_trans
 from ._matrix import all_finite
 from ._native import core, translated
 from ._triangular_options import checked_options, whole
 from .errors import BadArgument, NotConverged, Unsupported
+from .io.output import OutputFile
+from .io.plan_files import plan_file, write_plans
 from .log import logger
 from .report.words import duration
-
-TRANS = ("N", "T", "H")
-
-
-@dataclass(frozen=True)
-class DirectSolution:
-    """What a direct solve found, for :class:`NotConverged` to carry.
-
-    Attributes
-    ----------
-    x : array of the kind and shape of b
-    status : str
-        ``converged``, or ``inaccurate``.
-    reason : str
-        The status as a sentence.
-    """
-
-    x: Any
-    status: str
-    reason: str
-    whose: str = ""
 
 
 def factorized(
@@ -56,6 +37,7 @@ def factorized(
     timeout: float = 60.0,
     machine: Any = None,
     seed: int = 0,
+    plans: str | os.PathLike[str] | None = None,
 ) -> FactorizedTriangle:
     """Set up a sparse triangular matrix for fast solves: blocks of its columns, with inverted triangles.
 
@@ -72,9 +54,9 @@ def factorized(
     unit_diagonal : bool
         The diagonal is 1, whatever is stored there.
     ranks : int or "auto"
-        That share the blocks, at most 32. "auto" of engine host is one, whose blocks all threads compute; of engines
-        cuda and model as many as are predicted to be the fastest, of the GPUs that there are or of one node of the
-        machine (``statistics["ranks_reason"]``).
+        That share the blocks, at most 32 of all processes. "auto" of engines host and processes is one, whose blocks
+        all threads compute, or one of each process; of engines cuda and model as many as are predicted to be the
+        fastest, of the GPUs that there are or of one node of the machine (``statistics["ranks_reason"]``).
     threads : int, optional
         As many as there are cores, if not given; at least one for each rank.
     width : int
@@ -85,9 +67,11 @@ def factorized(
         bits differ from solve to solve; right-hand sides one after the other; with `layout`.
     layout : str or (int, int)
         Of algorithm paper: ``"PxQ"`` ranks, among which blocks are dealt out; empty: `ranks` x 1.
-    engine : {"host", "cuda", "model"}
-        Who computes: threads of this process; a GPU for each rank, which gets the values with the first solve; or ranks
-        of a described machine, on a virtual clock (``statistics["modelled_seconds"]``), with the bits of the host.
+    engine : {"host", "processes", "cuda", "model"}
+        Who computes: threads of this process; so many ranks of each process that ``mpiexec`` has started, a thread
+        each (all processes set up the same triangle, solve with the same B, and get the same X); a GPU for each rank,
+        which gets the values with the first solve; or ranks of a described machine, on a virtual clock
+        (``statistics["modelled_seconds"]``), with the bits of the host.
     devices : str
         Of engine cuda: which GPUs, such as "0-3" or "0,2"; empty: the first ones.
     timeout : float
@@ -97,6 +81,9 @@ def factorized(
         that is the description that is most like this machine's GPUs.
     seed : int
         Of engine model: 0 delivers in order of time, others delay tasks and messages at random.
+    plans : path, optional
+        What :meth:`FactorizedTriangle.save_plans` has written of a triangle with this pattern, dtype, width and ranks:
+        supernodes and plans are then checked instead of made. Bits are the same with and without.
 
     Returns
     -------
@@ -106,7 +93,9 @@ def factorized(
     ------
     BadArgument
         Not square or not triangular (which entry), a pivot that is zero or too small to be divided by (which row), NaN
-        or infinity, or an option out of range.
+        or infinity, an option out of range, or plans that were made for something else.
+    FileError
+        Plans that cannot be read, are damaged, or are of another version.
 
     Notes
     -----
@@ -131,6 +120,7 @@ def factorized(
         timeout=timeout,
         machine=machine,
         seed=seed,
+        plans=plans,
     )
     return FactorizedTriangle(Columns(L, lower=bool(lower)), unit=bool(unit_diagonal), options=options)
 
@@ -151,7 +141,8 @@ class FactorizedTriangle:
     def __init__(self, columns: Columns, *, unit: bool, options: dict[str, Any]) -> None:
         self._columns = columns
         self._places: tuple[np.ndarray | None] | None = None
-        self.lower, self.unit_diagonal, self.options = columns.lower, unit, options
+        self.lower, self.unit_diagonal = columns.lower, unit
+        self.options = options | {"plans": None}  # what is taken from a file is not kept twice
         self.shape = (columns.n, columns.n)
         self.dtype = columns.values.dtype
         self.report: dict[str, Any] = {}
@@ -159,7 +150,13 @@ class FactorizedTriangle:
         self._chosen: dict[str, dict[str, Any]] = {}
         self._process = os.getpid()
         with translated():
-            self._native = core().Triangle(columns.begin, columns.rows, columns.values, unit, options)
+            self._native = core().Triangle(
+                columns.begin,
+                columns.rows,
+                columns.values,
+                unit,
+                options | {"plans": self._plans_of(options)},
+            )
 
     def solve(self, B: Any, trans: str = "N", refine: int | str = "auto") -> Any:
         """Solve L X = B, with trans="T" L^T X = B, with "H" L^H X = B.
@@ -187,7 +184,7 @@ class FactorizedTriangle:
         NotConverged
             X overflows; carries it.
         PeerFailed
-            Nothing moved for `timeout` seconds.
+            Nothing moved for `timeout` seconds, or another process failed.
 
         Notes
         -----
@@ -321,6 +318,45 @@ class FactorizedTriangle:
         held.check_finite(new)
         return new
 
+    def _plans_of(self, options: dict[str, Any]) -> dict[str, np.ndarray] | None:
+        given = options["plans"]
+        return None if given is None else given.of(self._kind)
+
+    @property
+    def _kind(self) -> str:
+        return "lower" if self.lower else "upper"
+
+    def save_plans(self, path: OutputFile | str | os.PathLike[str], force: bool = False) -> None:
+        """Write the supernodes, and the plans of the directions that were solved so far, for ``factorized(plans=...)``.
+
+        Parameters
+        ----------
+        path : path or OutputFile
+            Named ``.npz``; a path must not exist, unless `force`.
+        force : bool
+            Overwrite a file that exists.
+
+        Raises
+        ------
+        BadArgument, FileError
+            Another ending, a file that exists, a folder that cannot be written to.
+        Unsupported
+            The triangle is kept by rows.
+
+        Notes
+        -----
+        A file is good for other values of the pattern, for other engines, and for any number of threads. It holds
+        a version, the pattern's fingerprint and a checksum. ``statistics`` tells what it saves: ``symbolic_seconds``,
+        a part of ``setup_seconds``, and ``plan_seconds``.
+        """
+        write_plans(plan_file(path, force), {self._kind: self.plans()})
+
+    def plans(self) -> dict[str, np.ndarray]:
+        """What :meth:`save_plans` writes, as arrays."""
+        with translated():
+            found: dict[str, np.ndarray] = self._native.plans()
+        return found
+
     @property
     def statistics(self) -> dict[str, Any]:
         """Of structure, memory and time.
@@ -330,7 +366,9 @@ class FactorizedTriangle:
         is kept, but the triangle as it was given), ``blocks`` (0 by rows), ``longest_chain`` (blocks, or rows, that
         wait for one another), ``forward_tasks`` and ``backward_tasks`` (0 until such a solve is planned), ``ranks`` (0
         until they are chosen), ``forward_ranks`` and ``backward_ranks`` (as tasks), ``ranks_reason`` (why so many,
-        where they were chosen), ``threads``, ``setup_seconds`` (of the last update, after one), ``plan_seconds``,
+        where they were chosen), ``threads``, ``setup_seconds`` (of the last update, after one), ``symbolic_seconds`` (a
+        part of the first setup: of finding supernodes, or checking saved ones), ``plan_seconds`` (of saved plans: of
+        checking them), and
         ``modelled_seconds`` (of the last solve, by engine model).
         """
         found: dict[str, Any] = self._native.statistics()
@@ -347,20 +385,14 @@ class FactorizedTriangle:
 
     def __repr__(self) -> str:
         s = self.statistics
-        kind = "lower" if self.lower else "upper"
         form = f"by rows in {s['longest_chain']:,} levels" if s["by_rows"] else f"in {s['blocks']:,} blocks"
         return (
-            f"<sordino.FactorizedTriangle, {kind}, {self.dtype}, of {s['n']:,} rows and {s['entries']:,} entries, "
-            f"{s['stored_bytes'] / 2**20:,.1f} MiB {form}, set up in {duration(s['setup_seconds'])}>"
+            f"<sordino.FactorizedTriangle, {self._kind}, {self.dtype}, of {s['n']:,} rows and "
+            f"{s['entries']:,} entries, {s['stored_bytes'] / 2**20:,.1f} MiB {form}, "
+            f"set up in {duration(s['setup_seconds'])}>"
         )
 
     def __reduce__(self) -> Any:
         raise Unsupported(
             "a FactorizedTriangle holds memory of the compiled module, and cannot be pickled or copied"
         )
-
-
-def check_trans(trans: str) -> None:
-    """Refuse what is none of N, T and H."""
-    if trans not in TRANS:
-        raise BadArgument(f"trans is N, T or H, not {trans!r}")

@@ -8,8 +8,9 @@ import numpy as np
 
 from . import machines
 from .errors import BadArgument
+from .io.plan_files import PlanFile
 
-ENGINES = ("host", "cuda", "model")
+ENGINES = ("host", "processes", "cuda", "model")
 ALGORITHMS = ("ours", "paper")
 MOST_RANKS = 32
 #: Descriptions by what names of GPUs have in them.
@@ -28,6 +29,7 @@ def checked_options(
     timeout: float = 60.0,
     machine: Any = None,
     seed: int = 0,
+    plans: Any = None,
 ) -> dict[str, Any]:
     """The options of :func:`factorized` as the core takes them; refuses what cannot be meant."""
     if engine not in ENGINES:
@@ -37,7 +39,7 @@ def checked_options(
     if algorithm not in ALGORITHMS:
         raise BadArgument(f"algorithm is {' or '.join(ALGORITHMS)} for triangular solves, not '{algorithm}'")
     grid = _layout(layout, algorithm)
-    chosen = ranks == "auto" and engine != "host" and algorithm == "ours"
+    chosen = ranks == "auto" and engine in ("cuda", "model") and algorithm == "ours"
     wanted = 0 if chosen else max(grid[0] * grid[1], 1) if ranks == "auto" else whole(ranks, "ranks", 1)
     if grid[0] and wanted != grid[0] * grid[1]:
         raise BadArgument(
@@ -56,6 +58,7 @@ def checked_options(
         "timeout": _seconds(timeout),
         "machine": _machine(machine, engine, chosen),
         "seed": whole(seed, "seed", 0),
+        "plans": None if plans is None else PlanFile(plans),
     }
 
 

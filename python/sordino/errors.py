@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ._direct import DirectSolution
     from ._solution import Solution
-    from ._triangular import DirectSolution
 
 
 class SordinoError(Exception):

@@ -68,6 +68,25 @@ nb::object handed_over(std::vector<V>&& values, std::size_t n) {
   return nb::cast(nb::ndarray<nb::numpy, Type, nb::ndim<2>>(static_cast<void*>(v->data()), {n, v->size() / n}, owner));
 }
 
+/// The array of this name, whose numbers must be of this type.
+template <class T>
+std::vector<T> array_of(const nb::dict& arrays, const std::string& name) {
+  using Any = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+  Any found;
+  if (!arrays.contains(name.c_str()) || !nb::try_cast(arrays[name.c_str()], found) || found.dtype() != nb::dtype<T>())
+    bad_argument("the plans lack the array " + name + ", or it is of another type: make new plans, and save them");
+  std::vector<T> copy(found.size());
+  if (!copy.empty()) std::memcpy(copy.data(), found.data(), copy.size() * sizeof(T));
+  return copy;
+}
+
+trsv::SavedPlans plans_of(const nb::dict& arrays) {
+  trsv::SavedPlans plans;
+  trsv::each_array(plans, [&]<class T>(const std::string& name, std::vector<T>& to) { to = array_of<T>(arrays, name); });
+  plans.nodes.n = i64(plans.nodes.order.size());
+  return plans;
+}
+
 TriangularOptions options_of(const nb::dict& given) {
   TriangularOptions o;
   o.engine = nb::cast<std::string>(given["engine"]);
@@ -115,7 +134,12 @@ class PyTriangle {
  public:
   PyTriangle(Array<i64> begin, Array<i32> rows, Values values, bool unit, const nb::dict& options)
       : begin_(std::move(begin)), rows_(std::move(rows)), values_(std::move(values)), unit_(unit) {
-    const TriangularOptions o = options_of(options);
+    TriangularOptions o = options_of(options);
+    trsv::SavedPlans plans;
+    if (!options["plans"].is_none()) {
+      plans = plans_of(nb::cast<nb::dict>(options["plans"]));
+      o.plans = &plans;
+    }
     if (begin_.size() < 1 || begin_.data()[begin_.size() - 1] != i64(rows_.size()) || rows_.size() != values_.size())
       bad_argument("the arrays of a triangle do not belong together");
     auto make = [&]<class V>(Held<V> held) {
@@ -196,6 +220,14 @@ class PyTriangle {
     std::visit(take, held_);
   }
 
+  nb::dict plans() const {
+    trsv::SavedPlans all = std::visit([](const auto& held) { return held.solver->saved_plans(); }, held_);
+    nb::dict arrays;
+    trsv::each_array(
+        all, [&]<class T>(const std::string& name, std::vector<T>& of) { arrays[name.c_str()] = owned_array(std::move(of)); });
+    return arrays;
+  }
+
   nb::dict statistics() const {
     const TriangularStatistics s = std::visit([](const auto& held) { return held.solver->statistics(); }, held_);
     nb::dict d;
@@ -215,6 +247,7 @@ class PyTriangle {
     d["ranks_reason"] = s.ranks_reason;
     d["threads"] = s.threads;
     d["setup_seconds"] = s.setup_seconds;
+    d["symbolic_seconds"] = s.symbolic_seconds;
     d["plan_seconds"] = s.plan_seconds;
     d["modelled_seconds"] = s.modelled_seconds;
     return d;
@@ -283,6 +316,7 @@ void define_triangular(nb::module_& m) {
       .def("refinements_wanted", &PyTriangle::refinements_wanted, "trans"_a)
       .def("backward_errors", &PyTriangle::backward_errors, "b"_a, "x"_a, "trans"_a)
       .def("update", &PyTriangle::update, "values"_a)
+      .def("plans", &PyTriangle::plans)
       .def("statistics", &PyTriangle::statistics);
 }
 

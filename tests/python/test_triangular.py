@@ -179,7 +179,7 @@ BAD = [
     (
         sp.eye_array(2),
         {"engine": "abacus"},
-        "engine is host, cuda or model for triangular solves, not 'abacus'",
+        "engine is host, processes, cuda or model for triangular solves, not 'abacus'",
     ),
     (sp.eye_array(2), {"ranks": 0}, "ranks is a whole number, at least 1, not 0"),
     (sp.eye_array(2), {"ranks": 33}, "1 to 32 ranks, and 33 were asked for"),

@@ -195,7 +195,7 @@ def test_what_is_not_verified_is_exit_code_3_and_is_said(files, cli):
         ("L.mtx --trans X", "trans is N, T or H, not 'X'"),
         ("L.mtx --ranks many", "--ranks must be a whole number, not 'many'"),
         ("L.mtx --ranks 40", "1 to 32 ranks, and 40 were asked for"),
-        ("L.mtx --engine abacus", "engine is host, cuda or model for triangular solves"),
+        ("L.mtx --engine abacus", "engine is host, processes, cuda or model for triangular solves"),
         ("L.mtx --nrhs 0", "--nrhs is at least 1, not 0"),
         ("L.mtx --nrhs 2 --rhs b.npy", "--rhs brings right-hand sides, and --nrhs makes some"),
         ("L.mtx --rhs b.npy", "b.npy has 3 rows, and the matrix 125"),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import _triangular_prediction, machines
-from .._triangular import check_trans
+from .._direct import check_trans
 from .._triangular_options import MOST_RANKS
 from .._triangular_prediction import Sweeps
 from ..errors import BadArgument, SordinoError

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from .._direct import check_trans
 from .._lu import RTOL, FactorizedLU
 from .._ordering import ORDERINGS
-from .._triangular import check_trans
 from .._triangular_options import ALGORITHMS, ENGINES
 from ..errors import BadArgument
 from ..io import save_factors, write_vector
@@ -49,10 +49,9 @@ def main(argv: Sequence[str]) -> int:
     given = _parser().read(argv)
     check_trans(given.trans)
     wanted = Wanted.of(given)
-    x_file = output_file(given.output, given, RESULT_SUFFIXES, "solution")
-    factor_file = output_file(given.save_factors, given, (".npz",), "factor")
-    if factor_file and not given.factor:
+    if given.save_factors and not given.factor:
         raise BadArgument("--save-factors writes what --factor has found: give that, too")
+    x_file, factor_file, plans_file = _outputs(given)
     options = _options(given)
     system = system_of(given, options)
     b = right_hand_sides(system, given)
@@ -61,7 +60,9 @@ def main(argv: Sequence[str]) -> int:
     if factor_file and isinstance(system.solver, FactorizedLU):
         save_factors(factor_file, system.solver.factors)
     found = _solved(system, b, given.trans, wanted)
-    written = _write(found, system, x_file, factor_file)
+    if plans_file:
+        system.solver.save_plans(plans_file)
+    written = _write(found, system, x_file, {"factors": factor_file, "plans": plans_file})
     if given.json:
         processes.say(as_json(system, found, given, options, argv))
         if not found.verified:
@@ -69,6 +70,17 @@ def main(argv: Sequence[str]) -> int:
     else:
         show(system, found, written)
     return 0 if found.verified else 3
+
+
+def _outputs(given: Namespace) -> tuple[OutputFile | None, ...]:
+    """Files for the solution, factors and plans, which the first process writes."""
+    if processes.index() > 0:
+        return None, None, None
+    return (
+        output_file(given.output, given, RESULT_SUFFIXES, "solution"),
+        output_file(given.save_factors, given, (".npz",), "factor"),
+        output_file(given.save_plans, given, (".npz",), "plan"),
+    )
 
 
 def _parser() -> Parser:
@@ -130,6 +142,8 @@ def _parser() -> Parser:
     files = parser.add_argument_group("files")
     files.add_argument("-o", "--output", metavar="FILE", help="write x as .npy or .mtx, whichever it ends in")
     files.add_argument("--save-factors", metavar="FILE", help="write what --factor has found (.npz)")
+    files.add_argument("--plans", metavar="FILE", help="take plans that --save-plans has written (.npz)")
+    files.add_argument("--save-plans", metavar="FILE", help="write the plans of this solve (.npz)")
     files.add_argument("--force", action="store_true", help="overwrite files that exist")
     files.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     return parser
@@ -147,6 +161,7 @@ def _options(given: Namespace) -> dict[str, Any]:
         "timeout": number(given.timeout, "--timeout"),
         "machine": given.machine,
         "seed": whole_number(given.seed, "--seed"),
+        "plans": given.plans,
     }
 
 
@@ -171,11 +186,9 @@ def _solved(system: System, b: np.ndarray, trans: str, wanted: Wanted) -> Found:
 
 
 def _write(
-    found: Found, system: System, x_file: OutputFile | None, factor_file: OutputFile | None
+    found: Found, system: System, x_file: OutputFile | None, others: dict[str, OutputFile | None]
 ) -> list[str]:
-    said = []
-    if factor_file:
-        said.append(f"the factors were written to {factor_file.path}")
+    said = [f"the {what} were written to {file.path}" for what, file in others.items() if file]
     if x_file:
         write_vector(x_file, found.x[:, 0] if found.x.shape[1] == 1 else found.x)
         kind = "the solution" if found.verified else "the solution, which is not verified,"

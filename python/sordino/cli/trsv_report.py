@@ -82,6 +82,7 @@ def show(system: System, found: Found, written: list[str]) -> None:
     ]
     words = {"ordering": "order", "factoring": "factor", "setup": "set up the triangles"}
     rows += [(f"time to {words[name]}", duration(seconds)) for name, seconds in _seconds(system).items()]
+    rows.append(("time to plan", duration(sum(s["plan_seconds"] for s in _parts(system).values()))))
     modelled = sum(s["modelled_seconds"] for s in _parts(system).values())
     if modelled > 0:
         rows.append(("on the described machine, a solve", duration(modelled)))

@@ -110,12 +110,16 @@ void require_devices([[maybe_unused]] const Options& o) {
 #endif
 }
 
-EngineChoice make_engine(const Options& o, const Machine& machine, i64 rows) {
-  std::unique_ptr<Processes> processes;
+std::unique_ptr<Processes> all_processes([[maybe_unused]] double timeout) {
 #if SORDINO_WITH_MPI
-  processes = mpi::processes(o.timeout);
+  return mpi::processes(timeout);
+#else
+  return nullptr;
 #endif
-  return make_engine(o, machine, processes.get(), rows);
+}
+
+EngineChoice make_engine(const Options& o, const Machine& machine, i64 rows) {
+  return make_engine(o, machine, all_processes(o.timeout).get(), rows);
 }
 
 EngineChoice make_engine(const Options& o, const Machine& machine, Processes* processes, i64 rows) {

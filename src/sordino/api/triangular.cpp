@@ -10,6 +10,8 @@
 #include <string>
 #include <utility>
 
+#include "sordino/api/accord.hpp"
+#include "sordino/api/engines.hpp"
 #include "sordino/api/triangular_runner.hpp"
 #include "sordino/base/clock.hpp"
 #include "sordino/base/error.hpp"
@@ -53,6 +55,16 @@ i64 bytes_of(const Plan& p) {
   return sum;
 }
 
+/// Throws in all processes where one has other facts of its plans: they would wait for one another in vain. Collective.
+void require_same(Accord& accord, const std::vector<i64>& facts) {
+  std::vector<double> largest;  // of each half of a number, and of its complement
+  for (i64 fact : facts)
+    for (u32 half : {u32(u64(fact)), u32(u64(fact) >> 32)}) largest.insert(largest.end(), {double(half), double(~half)});
+  const std::vector<double> all = accord.most(largest);
+  if (accord.most({all == largest ? 0.0 : 1.0})[0] > 0)
+    bad_argument("processes that solve together have different triangles or options: give all of them the same");
+}
+
 std::string milliseconds(double seconds) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g ms", 1e3 * seconds);
@@ -88,28 +100,60 @@ i64 longest_chain(const Blocks& b) {
 template <class V>
 struct TriangularSolver<V>::State {
   State(const TriangleView<V>& L, const TriangularOptions& given) : options(checked(given)), begun(seconds_now()) {
+    if (options.engine != "processes") {
+      set_up(L);
+      return;
+    }
+    Accord accord(all_processes(options.timeout));
+    accord.enter("factorized");
+    accord.together([&] {
+      options.ranks *= accord.count();
+      if (options.ranks < 1 || options.ranks > most_ranks)
+        bad_argument("a triangular solve has 1 to " + std::to_string(most_ranks) + " ranks, and " +
+                     std::to_string(options.ranks) + " of all processes were asked for");
+      set_up(L);
+    });
+    require_same(accord, facts);
+  }
+
+  void set_up(const TriangleView<V>& L) {
     if (options.width < 1) bad_argument("a block has one column or more, not " + std::to_string(options.width));
     validate(L);
     entries = L.pattern.begin[L.pattern.n];
     if (options.algorithm == "paper") {
+      if (options.plans) bad_argument("algorithm paper takes no plans that were saved: leave them out");
       paper.emplace(L, options);
       setup_seconds = seconds_now() - begun;
       return;
     }
-    if (is_better_by_rows(L.pattern, sizeof(V)))
-      rows.emplace(L);
+    facts = facts_of(L.pattern, sizeof(V), options.width, plan_options(options));
+    const SavedPlans* plans = std::exchange(options.plans, nullptr);
+    if (plans) require_facts(plans->facts, facts);  // then blocks are what this pattern wants
+    if (!plans && is_better_by_rows(L.pattern, sizeof(V)))
+      emplace_rows(L);
     else
-      factor.emplace(L, FactorOptions{.width = options.width, .threads = options.threads});
+      factor.emplace(
+          L, FactorOptions{.width = options.width, .threads = options.threads, .nodes = plans ? &plans->nodes : nullptr});
     const i64 parts = rows ? L.pattern.n : factor->blocks().count();
     if (options.ranks > parts)
       bad_argument("there are more ranks, " + std::to_string(options.ranks) + ", than the triangle has " +
                    (rows ? "rows, " : "blocks, ") + std::to_string(parts));
     setup_seconds = seconds_now() - begun;
+    if (!plans) return;
+    take(forward, plans->forward, Direction::forward);
+    take(backward, plans->backward, Direction::backward);
+    plan_seconds = seconds_now() - begun - setup_seconds;
+  }
+
+  void emplace_rows(const TriangleView<V>& L) {
+    if (options.engine == "processes")
+      throw Error(Errc::unsupported, "the triangle is kept by rows, which one process alone solves with: use engine host");
+    rows.emplace(L);
   }
 
   /// A plan and who carries it out, made when first needed.
   struct Way {
-    Plan plan;
+    std::optional<Plan> plan;
     std::string reason;  // of its number of ranks, if it was chosen
     std::unique_ptr<TriangularRunner<V>> runner;
   };
@@ -124,17 +168,22 @@ struct TriangularSolver<V>::State {
         rows->prepare(direction);
         if (options.ranks == 0) way.reason = "1 rank: what substitution by levels takes on several is not predicted";
         way.plan = make_level_plan(rows->rows(direction), {.ranks = std::max(options.ranks, 1)});
-        check_level_plan(rows->rows(direction), way.plan);
-        way.runner = make_runner(*rows, way.plan, options);
+        check_level_plan(rows->rows(direction), *way.plan);
+        way.runner = make_runner(*rows, *way.plan, options);
       } else {
-        way.plan = options.ranks > 0 ? make_plan(factor->blocks(), direction, sizeof(V), plan_options(options))
-                                     : chosen_plan(direction, way.reason);
-        check_plan(factor->blocks(), way.plan);
-        way.runner = make_runner(*factor, way.plan, options);
+        if (!way.plan) {
+          way.plan = options.ranks > 0 ? make_plan(factor->blocks(), direction, sizeof(V), plan_options(options))
+                                       : chosen_plan(direction, way.reason);
+          check_plan(factor->blocks(), *way.plan);
+        }
+        way.runner = make_runner(*factor, *way.plan, options);
       }
       plan_seconds += seconds_now() - start;
     }
     return *way.runner;
+  }
+  void take(Way& way, const SavedPlan& saved, Direction direction) {
+    way.plan = restored(saved, factor->blocks(), direction, sizeof(V), plan_options(options));
   }
   /// For one right-hand side; one rank is always among those that are compared.
   Plan chosen_plan(Direction direction, std::string& reason) const {
@@ -172,6 +221,7 @@ struct TriangularSolver<V>::State {
 
   TriangularOptions options;
   double begun;
+  std::vector<i64> facts;              // that its plans are made for
   std::optional<Factor<V>> factor;     // either,
   std::optional<LevelFactor<V>> rows;  //   or
   std::optional<PaperTriangle<V>> paper;
@@ -232,6 +282,23 @@ void TriangularSolver<V>::update(const TriangleView<V>& L) {
 }
 
 template <class V>
+SavedPlans TriangularSolver<V>::saved_plans() const {
+  const std::lock_guard lock(state_->turn);
+  if (state_->rows)
+    throw Error(Errc::unsupported,
+                "the triangle is kept by rows, whose plans take no longer to make than to read: there is nothing to save");
+  if (state_->paper || state_->options.ranks == 0)
+    throw Error(Errc::unsupported, state_->paper ? "algorithm paper has no plans to save"
+                                                 : "plans are saved where the number of ranks is named: give `ranks`");
+  SavedPlans all;
+  all.facts = state_->facts;
+  all.nodes = nodes_of(state_->factor->blocks());
+  if (state_->forward.plan) all.forward = saved(*state_->forward.plan);
+  if (state_->backward.plan) all.backward = saved(*state_->backward.plan);
+  return all;
+}
+
+template <class V>
 TriangularStatistics TriangularSolver<V>::statistics() const {
   const std::lock_guard lock(state_->turn);
   const State& s = *state_;
@@ -257,15 +324,16 @@ TriangularStatistics TriangularSolver<V>::statistics() const {
     t.longest_chain = longest_chain(blocks);
   }
   for (const auto* way : {&s.forward, &s.backward})
-    if (way->runner) t.memory_bytes += bytes_of(way->plan) + way->runner->bytes();
-  t.forward_tasks = s.forward.plan.count();
-  t.backward_tasks = s.backward.plan.count();
-  t.forward_ranks = s.forward.runner ? s.forward.plan.ranks : 0;
-  t.backward_ranks = s.backward.runner ? s.backward.plan.ranks : 0;
+    t.memory_bytes += (way->plan ? bytes_of(*way->plan) : 0) + (way->runner ? way->runner->bytes() : 0);
+  t.forward_tasks = s.forward.plan ? s.forward.plan->count() : 0;
+  t.backward_tasks = s.backward.plan ? s.backward.plan->count() : 0;
+  t.forward_ranks = s.forward.plan ? s.forward.plan->ranks : 0;
+  t.backward_ranks = s.backward.plan ? s.backward.plan->ranks : 0;
   if (!s.paper) t.ranks = s.options.ranks > 0 ? s.options.ranks : std::max(t.forward_ranks, t.backward_ranks);
   t.ranks_reason = s.forward.reason + (s.forward.reason.empty() || s.backward.reason.empty() ? "" : "; ") + s.backward.reason;
-  t.threads = std::max(t.ranks, thread_count(s.options.threads));
+  t.threads = s.options.engine == "processes" ? t.ranks : std::max(t.ranks, thread_count(s.options.threads));
   t.setup_seconds = s.setup_seconds;
+  t.symbolic_seconds = s.factor ? s.factor->symbolic_seconds() : 0;
   t.plan_seconds = s.plan_seconds;
   t.modelled_seconds = s.modelled_seconds;
   return t;

@@ -6,20 +6,23 @@
 
 #include "sordino/runtime/machine.hpp"
 #include "sordino/trsv/residual.hpp"
+#include "sordino/trsv/saved_plans.hpp"
 
 namespace sordino {
 
 struct TriangularOptions {
-  std::string engine = "host";  // or cuda, or model
+  std::string engine = "host";  // or processes, cuda, model
   std::string devices = "";     // of engine cuda, as option `devices`: a GPU for each rank; empty: the first ones
-  int ranks = 1;                // that share the blocks; 0: of those there are, as many as `machine` says are fastest
-  int threads = 0;              // of engine host, at least one for each rank, and of the setup. 0: as many as there are cores
+  int ranks = 1;    // that share the blocks, of engine processes of each one; 0: of those there are, as many as `machine` says
+                    // are fastest
+  int threads = 0;  // of engine host, at least one for each rank, and of the setup. 0: as many as there are cores
   std::string algorithm = "ours";           // or paper: Algorithm 1 of paper 004, the baseline, on engines host and model
   int layout_rows = 0, layout_columns = 0;  // of algorithm paper: P x Q ranks; 0: as many as `ranks`, x 1
   i32 width = 256;                          // most columns of a block, whose triangle is inverted
   double timeout = 60;                      // seconds in which nothing moves, after which a solve ends with an error; 0: never
   Machine machine = {};                     // of engine model; of engine cuda what it chooses ranks by
   u64 seed = 0;  // of engine model: 0 delivers in order of time, others delay tasks and messages at random
+  const trsv::SavedPlans* plans = nullptr;  // of a solver with this pattern and these options; read while one is made
 };
 
 struct TriangularStatistics {
@@ -36,8 +39,9 @@ struct TriangularStatistics {
   int forward_ranks = 0, backward_ranks = 0;  // of the plans; 0 until such a solve is planned
   std::string ranks_reason;                   // a sentence for each plan whose ranks were chosen
   double setup_seconds = 0;                   // supernodes, blocks and inverted triangles; of the last update, after one
-  double plan_seconds = 0;                    // of all plans so far
-  double modelled_seconds = 0;                // of the last solve, on the machine of engine model
+  double symbolic_seconds = 0;  // of the setup: finding supernodes, or checking saved ones, and cutting blocks; 0 of rows
+  double plan_seconds = 0;      // of all plans so far; of saved ones of checking them
+  double modelled_seconds = 0;  // of the last solve, on the machine of engine model
 };
 
 /// What refining has done: the backward error of the worst column before it and after each step that was kept.
@@ -51,7 +55,8 @@ template <class V>
 class TriangularSolver {
  public:
   /// The triangle is read and not kept. Throws bad_argument with one sentence for what is no triangle (trsv::validate), for
-  /// options out of range, and for more ranks than blocks or rows. Where supernodes would store too many zeros, which is known
+  /// options out of range, for more ranks than blocks or rows, and
+  /// for saved plans that are damaged or made for something else. Where supernodes would store too many zeros, which is known
   /// before any of them is, the triangle is kept by rows. Cost and memory: trsv::Factor, trsv::LevelFactor.
   explicit TriangularSolver(const trsv::TriangleView<V>& L, const TriangularOptions& options = {});
   ~TriangularSolver();
@@ -72,6 +77,10 @@ class TriangularSolver {
 
   /// New values of the same pattern: plans stay. What is refused leaves the old ones.
   void update(const trsv::TriangleView<V>& L);
+
+  /// Supernodes, and the plans of the directions that were solved so far, for solvers with this pattern, type, width and ranks.
+  /// Throws Errc::unsupported of a triangle that is kept by rows.
+  trsv::SavedPlans saved_plans() const;
 
   TriangularStatistics statistics() const;
 

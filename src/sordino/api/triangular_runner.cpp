@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "sordino/api/engines.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
 #include "sordino/config.hpp"
+#include "sordino/runtime/host/engine.hpp"
 #include "sordino/trsv/host_solve.hpp"
 #include "sordino/trsv/level_solve.hpp"
 #include "sordino/trsv/model_solve.hpp"
 #include "sordino/trsv/paper_clock.hpp"
 #include "sordino/trsv/paper_solve.hpp"
+#include "sordino/trsv/ranks_solve.hpp"
 #if SORDINO_WITH_CUDA
 #include "sordino/api/cuda/triangular.hpp"
 #endif
@@ -34,6 +37,35 @@ class HostRunner final : public TriangularRunner<V> {
  private:
   i64 numbers_;
   Solve solve_;
+  i64 most_columns_ = 0;
+};
+
+/// Ranks of this and all other processes, a thread each.
+template <class V>
+class ProcessRunner final : public TriangularRunner<V> {
+ public:
+  ProcessRunner(const trsv::Factor<V>& factor, const trsv::Plan& plan, const TriangularOptions& options)
+      : blocks_(factor.blocks()), engine_(engine_of(plan, options.timeout)), solve_(*engine_, factor, plan) {}
+  void solve(const V* b, V* x, i64 columns, bool conjugate) override {
+    most_columns_ = std::max(most_columns_, columns);
+    solve_.solve(b, x, columns, conjugate);
+  }
+  i64 bytes() const override {
+    const i64 of_rank = blocks_.n + std::max(blocks_.slots, blocks_.partials);
+    return i64(sizeof(V)) * most_columns_ * (engine_->local_ranks() * of_rank + blocks_.n);
+  }
+
+ private:
+  static std::unique_ptr<Engine> engine_of(const trsv::Plan& plan, double timeout) {
+    const auto processes = all_processes(timeout);
+    const int ranks = plan.ranks / (processes ? processes->count() : 1);
+    return std::make_unique<host::HostEngine>(host::Options{.ranks = ranks, .timeout = timeout},
+                                              processes ? processes->transport(ranks) : nullptr);
+  }
+
+  const trsv::Blocks& blocks_;
+  std::unique_ptr<Engine> engine_;
+  trsv::RanksSolve<V> solve_;
   i64 most_columns_ = 0;
 };
 
@@ -91,6 +123,7 @@ class ModelRunner final : public TriangularRunner<V> {
 template <class V>
 std::unique_ptr<TriangularRunner<V>> on_host(const trsv::Factor<V>& factor, const trsv::Plan& plan,
                                              const TriangularOptions& options) {
+  if (options.engine == "processes") return std::make_unique<ProcessRunner<V>>(factor, plan, options);
   return std::make_unique<HostRunner<V, trsv::HostSolve<V>>>(factor, plan, options,
                                                              2 * factor.blocks().n + factor.blocks().slots);
 }
@@ -113,12 +146,13 @@ std::unique_ptr<TriangularRunner<V>> runner_of(const F& factor, const trsv::Plan
 
 void require_triangular_engine(const TriangularOptions& options) {
   const std::string& engine = options.engine;
-  if (engine != "host" && engine != "cuda" && engine != "model")
-    bad_argument("triangular systems are solved by engine host, cuda or model, not by '" + engine + "'");
+  if (engine != "host" && engine != "processes" && engine != "cuda" && engine != "model")
+    bad_argument("triangular systems are solved by engine host, processes, cuda or model, not by '" + engine + "'");
   if (engine == "cuda" && !SORDINO_WITH_CUDA)
     throw Error(Errc::unsupported, "this build of Sordino has no CUDA: engine cuda is not there");
-  if (engine == "cuda" && options.algorithm == "paper")
-    throw Error(Errc::unsupported, "engine cuda has no algorithm 'paper' behind this door: take engine host or model");
+  if ((engine == "cuda" || engine == "processes") && options.algorithm == "paper")
+    throw Error(Errc::unsupported,
+                "engine " + engine + " has no algorithm 'paper' behind this door: take engine host or model");
 }
 
 int ranks_there(const TriangularOptions& options) {
@@ -131,6 +165,7 @@ int ranks_there(const TriangularOptions& options) {
 }
 
 trsv::PlanOptions plan_options(const TriangularOptions& options) {
+  if (options.engine == "processes") return {.ranks = options.ranks, .workers = 1};
   if (options.engine != "host") return {.ranks = options.ranks};
   const int ranks = std::max(options.ranks, 1), threads = std::max(ranks, thread_count(options.threads));
   return {.ranks = ranks, .workers = threads / ranks};

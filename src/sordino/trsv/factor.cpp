@@ -4,9 +4,11 @@
 #include <string>
 #include <utility>
 
+#include "sordino/base/clock.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
 #include "sordino/trsv/inverse.hpp"
+#include "sordino/trsv/saved_plans.hpp"
 
 namespace sordino::trsv {
 namespace {
@@ -117,7 +119,11 @@ class Factor<V>::Filling {
 template <class V>
 Factor<V>::Factor(const TriangleView<V>& L, const FactorOptions& options) : unit_(L.unit), threads_(options.threads) {
   validate(L);
-  blocks_ = cut(find_supernodes(L.pattern, options.merging), options.width, options.part_values);
+  const double start = seconds_now();
+  if (options.nodes) check_supernodes(L.pattern, *options.nodes);
+  blocks_ =
+      cut(options.nodes ? *options.nodes : find_supernodes(L.pattern, options.merging), options.width, options.part_values);
+  symbolic_seconds_ = seconds_now() - start;
   print_ = print_of(L.pattern);
   place_.resize(blocks_.order.size());
   for (std::size_t k = 0; k < place_.size(); k++) place_[std::size_t(blocks_.order[k])] = i32(k);

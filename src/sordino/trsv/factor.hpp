@@ -26,9 +26,10 @@ u64 print_of(const LowerPattern& pattern);
 
 struct FactorOptions {
   Amalgamation merging = {};
-  i32 width = 256;                  // most columns of a block, whose triangle is inverted
-  int threads = 0;                  // of the setup
-  i64 part_values = most_of_strip;  // of a partial sum of the way back (blocks.hpp)
+  i32 width = 256;                    // most columns of a block, whose triangle is inverted
+  int threads = 0;                    // of the setup
+  i64 part_values = most_of_strip;    // of a partial sum of the way back (blocks.hpp)
+  const Supernodes* nodes = nullptr;  // of this pattern, found before: they are checked instead of found
 };
 
 /// Memory: the values, 8 B an entry of a double, with the zeros of supernodes; and 4 B a row of each.
@@ -44,6 +45,7 @@ class Factor {
   /// Strip k of block b: row i of column j is [j * lead + i].
   const V* strip(const Block& b, i32 k) const { return values_.data() + blocks_.strips[std::size_t(b.strip + k)]; }
   const V* values() const { return values_.data(); }
+  double symbolic_seconds() const { return symbolic_seconds_; }  // of finding or checking supernodes, and of cutting blocks
   bool is_unit() const { return unit_; }
   i64 bytes() const { return i64(values_.size() * sizeof(V)); }
 
@@ -55,6 +57,7 @@ class Factor {
   LargeArray<V> values_;
   std::vector<i32> place_;  // [n] of a column of the triangle among those of the blocks
   u64 print_ = 0;           // of the pattern
+  double symbolic_seconds_ = 0;
   bool unit_ = false;
   int threads_ = 0;
 };

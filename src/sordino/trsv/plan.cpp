@@ -20,10 +20,6 @@ void validate(const PlanOptions& o) {
   if (o.task_bytes < 1 || o.subtree_bytes < 0) bad_argument("tasks of a triangular solve have one byte or more");
 }
 
-constexpr i32 most_rows_of_task = 256;    // a thread block's threads have two each
-constexpr i64 most_columns_of_task = 64;  // on the way back; two threads or more share each
-constexpr i64 columns_together = 4;       // begin at multiples of 16 bytes
-
 /// Tasks in the order of their blocks, before they are scheduled.
 class Planner {
  public:

@@ -64,6 +64,13 @@ struct Plan {
 /// What a task of subtrees reads of a block beside its values: 4 bytes for each number of a table.
 inline i64 bytes_beside_values(const Block& b) { return 4 * (i64(words_of_small_block) + 2 * b.front + b.height()); }
 
+/// Of a task of strips, unless it has one strip: a thread block's threads have two each.
+inline constexpr i32 most_rows_of_task = 256;
+/// Of a task of columns; two threads or more share each.
+inline constexpr i64 most_columns_of_task = 64;
+/// Columns of tasks begin at multiples of 16 bytes.
+inline constexpr i64 columns_together = 4;
+
 /// Bits of Plan::readers, and so the most ranks of a plan.
 inline constexpr int most_ranks = 32;
 

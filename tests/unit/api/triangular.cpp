@@ -223,7 +223,7 @@ TEST("options that cannot be are refused in one sentence") {
   auto refused = [&](const TriangularOptions& options, const char* part) {
     CHECK_THROWS((TriangularSolver<double>(L, options)), Error, part);
   };
-  refused({.engine = "abacus"}, "engine host, cuda or model, not by 'abacus'");
+  refused({.engine = "abacus"}, "engine host, processes, cuda or model, not by 'abacus'");
   refused({.ranks = -1}, "1 to 32 ranks, and -1");
   refused({.algorithm = "theirs"}, "ours or paper, not 'theirs'");
   refused({.layout_rows = 2, .layout_columns = 1}, "a layout is of algorithm paper");

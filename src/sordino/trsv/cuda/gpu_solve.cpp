@@ -206,7 +206,7 @@ struct GpuSolve<V>::State {
   std::vector<OnGpu<V>> b, result;      // [n][columns], as the caller has them
   std::vector<OnGpu<V>> ordered;        // [n][most columns of a pass] b in the order of the blocks
   std::vector<OnGpu<V>> partials;       // [own partial sums][most columns of a pass], twice
-  std::vector<OnGpu<TaskTimes>> times;  // of a solve that is traced
+  std::vector<OnGpu<TaskTrace>> times;  // of a solve that is traced
 };
 
 template <class V>
@@ -285,20 +285,20 @@ std::vector<double> GpuSolve<V>::time(Direction direction, const V* b, i64 colum
 }
 
 template <class V>
-std::vector<TaskTimes> GpuSolve<V>::trace(Direction direction, const V* b) {
+std::vector<TaskTrace> GpuSolve<V>::trace(Direction direction, const V* b) {
   State& s = *state_;
-  std::vector<TaskTimes> all(s.plan(direction).tasks.size());
+  std::vector<TaskTrace> all(s.plan(direction).tasks.size());
   for (int r = 0; r < s.ranks; r++) {
     const cuda::OnDevice on(s.team.device(r));
-    s.times.push_back(OnGpu<TaskTimes>(all));
+    s.times.push_back(OnGpu<TaskTrace>(all));
   }
   std::vector<V> x(std::size_t(s.blocks.n));
   solve(direction, b, x.data());
-  std::vector<TaskTimes> of_rank(all.size());
+  std::vector<TaskTrace> of_rank(all.size());
   for (int r = 0; r < s.ranks; r++) {
     const cuda::OnDevice on(s.team.device(r));
     call("cudaMemcpy",
-         cudaMemcpy(of_rank.data(), s.times[std::size_t(r)].data(), all.size() * sizeof(TaskTimes), cudaMemcpyDeviceToHost));
+         cudaMemcpy(of_rank.data(), s.times[std::size_t(r)].data(), all.size() * sizeof(TaskTrace), cudaMemcpyDeviceToHost));
     for (i32 t : s.plan(direction).queues[std::size_t(r)]) all[std::size_t(t)] = of_rank[std::size_t(t)];
   }
   s.times.clear();

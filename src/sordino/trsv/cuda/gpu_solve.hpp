@@ -6,7 +6,6 @@
 
 #include "sordino/trsv/factor.hpp"
 #include "sordino/trsv/plan.hpp"
-#include "sordino/trsv/task_times.hpp"
 
 namespace sordino::trsv {
 
@@ -15,6 +14,11 @@ struct GpuOptions {
   int most_columns = 1;           // of b that a pass takes at once: 1, 2, 4 or 8
   int blocks = 0;                 // of a rank's kernel; 0: as many as its GPU has room for
   double timeout = 10;            // seconds that a wait on a GPU may take; 0: forever
+};
+
+/// When a thread block took a task, had all that it needs, and had stored its results: nanoseconds on the device's clock.
+struct TaskTrace {
+  u64 taken = 0, began = 0, ended = 0;
 };
 
 /// What a rank's GPU holds for its part of a factor and of plans.
@@ -42,7 +46,7 @@ class GpuSolve {
   /// to the host.
   std::vector<double> time(Direction direction, const V* b, i64 columns, int repeats);
   /// One solve of b [n], with the times of each of the plan's tasks; only those of one rank can be compared.
-  std::vector<TaskTimes> trace(Direction direction, const V* b);
+  std::vector<TaskTrace> trace(Direction direction, const V* b);
   GpuMemory memory(int rank) const;
   int blocks() const;  // of a rank's kernel, for passes with the most columns
 

@@ -60,7 +60,7 @@ struct SolveTables {
   cuda::Symmetric<u32> flags = {};       // [tasks] the solve in which it was done last
   cuda::Symmetric<u32> ended = {};       // [ranks] the solve that a rank has ended
   i32 channel = 0;
-  TaskTimes* times = nullptr;  // [tasks of the plan]; null: nobody wants to know
+  TaskTrace* times = nullptr;  // [tasks of the plan]; null: nobody wants to know
 };
 
 /// One pass of a solve, over K columns of b at a time.

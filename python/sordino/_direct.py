@@ -1,0 +1,35 @@
+"""What direct solves have in common: which system is solved, and what an unverified solution is carried by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import BadArgument
+
+TRANS = ("N", "T", "H")
+
+
+@dataclass(frozen=True)
+class DirectSolution:
+    """What a direct solve found, for :class:`NotConverged` to carry.
+
+    Attributes
+    ----------
+    x : array of the kind and shape of b
+    status : str
+        ``converged``, or ``inaccurate``.
+    reason : str
+        The status as a sentence.
+    """
+
+    x: Any
+    status: str
+    reason: str
+    whose: str = ""
+
+
+def check_trans(trans: str) -> None:
+    """Refuse what is none of N, T and H."""
+    if trans not in TRANS:
+        raise BadArgument(f"trans is N, T or H, not {trans!r}")

@@ -1,0 +1,129 @@
+"""One plan carried out by the ranks of several processes: ``engine="processes"``."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.io
+
+import sordino
+from sordino import BadArgument
+
+pytestmark = pytest.mark.mpi
+
+SOLVE = """
+import sys, numpy as np, sordino
+ranks = int(sys.argv[1])
+L = sordino.splu(sordino.poisson(8, 8, 8), ordering="mmd").factors.lower
+for kind in (float, np.float32, complex):
+    F = sordino.factorized(L.astype(kind), engine="processes", ranks=ranks, timeout=20)
+    G = sordino.factorized(L.astype(kind), ranks=ranks, threads=ranks)
+    rng = np.random.default_rng(3)
+    for columns in (1, 3, 2):
+        B = rng.standard_normal((L.shape[0], columns)).astype(kind)
+        for trans in "NTH":
+            x, y = F.solve(B, trans), G.solve(B, trans)
+            assert np.array_equal(x, y), (kind, columns, trans, np.abs(x - y).max())
+    F.update((2 * L).astype(kind)), G.update((2 * L).astype(kind))
+    assert np.array_equal(F.solve(B), G.solve(B))
+print("same", F.statistics["ranks"])
+"""
+
+
+@pytest.mark.parametrize(("processes", "ranks"), [(1, 3), (2, 1), (2, 2), (3, 1)])
+def test_every_process_gets_the_bits_of_one(mpirun_python, processes, ranks):
+    done = mpirun_python(processes, "-c", SOLVE, ranks)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split("\n")[:processes] == [f"same {processes * ranks}"] * processes
+
+
+DIFFERENT = """
+import sys, os, numpy as np, sordino
+mine = int(os.environ.get("OMPI_COMM_WORLD_RANK", os.environ.get("PMI_RANK", "0")))
+L = sordino.splu(sordino.poisson(6, 6, 6), ordering="mmd").factors.lower
+try:
+    if sys.argv[1] == "width":
+        sordino.factorized(L, engine="processes", width=16 + mine, timeout=20)
+    elif sys.argv[1] == "ranks":
+        sordino.factorized(L, engine="processes", ranks=20, timeout=20)
+    elif mine == 1:
+        L.data[5] = np.inf
+        sordino.factorized(L, engine="processes", timeout=20)
+    else:
+        sordino.factorized(L, engine="processes", timeout=5)
+except sordino.SordinoError as error:
+    print(f"[{type(error).__name__}: {error}]")
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "sentence"),
+    [
+        ("width", "processes that solve together have different triangles or options"),
+        ("ranks", "1 to 32 ranks, and 40 of all processes were asked for"),
+    ],
+)
+def test_what_one_process_refuses_all_refuse(mpirun_python, what, sentence):
+    done = mpirun_python(2, "-c", DIFFERENT, what)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count(sentence) == 2, done.stdout
+
+
+DYING = """
+import sys, os, threading, time, numpy as np, sordino
+mine = int(os.environ.get("OMPI_COMM_WORLD_RANK", os.environ.get("PMI_RANK", "0")))
+L = sordino.splu(sordino.poisson(8, 8, 8), ordering="mmd").factors.lower
+F = sordino.factorized(L, engine="processes", timeout=3)
+b = np.ones(L.shape[0])
+F.solve(b)
+if mine == 1:
+    if sys.argv[1] == "dies":
+        os._exit(7)
+    if sys.argv[1] == "raises":
+        raise ValueError("mine alone")
+    time.sleep(60)
+try:
+    F.solve(b)
+except sordino.SordinoError as error:
+    print(f"[{type(error).__name__}: {error}]", flush=True)
+    os._exit(5)
+"""
+
+
+@pytest.mark.parametrize("how", ["dies", "raises", "stays away"])
+def test_a_process_that_does_not_take_part_ends_all(mpirun_python, how):
+    done = mpirun_python(2, "-c", DYING, how)
+    assert done.returncode != 0
+    if how == "stays away":
+        assert "[PeerFailed: " in done.stdout and done.stdout.count("\n") == 1
+
+
+def test_what_is_refused_before_the_processes_meet_ends_all(mpirun_python):
+    done = mpirun_python(2, "-c", DIFFERENT, "values")
+    assert done.returncode != 0
+    assert done.stdout.count("[BadArgument: the triangle holds inf") == 1, done.stdout
+
+
+def test_the_command_solves_together_and_writes_once(mpirun_python, shell, tmp_path):
+    scipy.io.mmwrite(tmp_path / "A.mtx", sordino.poisson(8, 8, 8))
+    command = ("trsv", "A.mtx", "--factor", "--ordering", "mmd", "--output")
+    alone = shell(*command, "one.npy", "--ranks", 2)
+    assert alone.returncode == 0, alone.stderr
+    done = mpirun_python(
+        2, "-m", "sordino", *command, "two.npy", "--engine", "processes", "--save-plans", "p.npz"
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("Solved and verified") == 1 and "2 ranks" in done.stdout
+    np.testing.assert_array_equal(np.load(tmp_path / "one.npy"), np.load(tmp_path / "two.npy"))
+    again = mpirun_python(
+        2, "-m", "sordino", *command, "three.npy", "--engine", "processes", "--plans", "p.npz"
+    )
+    assert again.returncode == 0, again.stderr
+    np.testing.assert_array_equal(np.load(tmp_path / "one.npy"), np.load(tmp_path / "three.npy"))
+
+
+def test_triangles_by_rows_are_for_one_process():
+    with pytest.raises(sordino.Unsupported, match="kept by rows, which one process alone"):
+        sordino.factorized(np.tril(sordino.poisson(12, 12, 12).toarray()), engine="processes")
+    with pytest.raises(BadArgument, match="engine is host, processes, cuda or model"):
+        sordino.factorized(np.eye(3), engine="mpi")
