@@ -207,7 +207,7 @@ def predicted_triangle(
     value_bytes: int,
     filled: bool,
     width: int,
-    machine: dict[str, Any] | None,
+    machine: Any,
     ranks: list[int],
     columns: int,
 ) -> dict[str, Any]: ...
