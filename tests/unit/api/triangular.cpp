@@ -224,7 +224,12 @@ TEST("options that cannot be are refused in one sentence") {
     CHECK_THROWS((TriangularSolver<double>(L, options)), Error, part);
   };
   refused({.engine = "abacus"}, "engine host, processes, cuda or model, not by 'abacus'");
-  refused({.ranks = 0}, "1 to 32 ranks, and 0");
+  refused({.ranks = -1}, "1 to 32 ranks, and -1");
+  refused({.engine = "processes", .ranks = 0}, "1 to 32 ranks, and 0");
+  refused({.algorithm = "theirs"}, "ours or paper, not 'theirs'");
+  refused({.layout_rows = 2, .layout_columns = 1}, "a layout is of algorithm paper");
+  refused({.algorithm = "paper", .layout_rows = 2}, "a layout is of algorithm paper, P x Q with at most 32 ranks");
+  refused({.algorithm = "paper", .layout_rows = 33, .layout_columns = 1}, "at most 32 ranks");
   refused({.ranks = 2}, "more ranks, 2, than the triangle has blocks, 1");
   refused({.threads = -1}, "threads is at least 0, not -1");
   refused({.width = 0}, "one column or more");

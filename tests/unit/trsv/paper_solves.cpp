@@ -171,6 +171,30 @@ TEST("004: the virtual clock adds up what two block columns on two ranks take, o
   CHECK(report.messages == 1);
 }
 
+TEST("004: the transposed factor solves L^T x = b, on several ranks, and transposed again it is the first one") {
+  NOTE(fresh::said());
+  fresh::Random random(57);
+  for (bool unit : {false, true}) {
+    const auto one = Case<Number>::make(triangles::nested_grid(8, 6, 4), random, i32(random.whole(1, 20)), unit);
+    const auto back = one.factor.transposed(), again = back.transposed();
+    std::vector<Number> b(one.b.size(), Number{});  // L^T times what is wanted of L
+    for (i64 j = 0; j < one.c.n; j++)
+      for (i64 k = one.c.begin[std::size_t(j)]; k < one.c.begin[std::size_t(j) + 1]; k++) {
+        const i32 i = one.c.rows[std::size_t(k)];
+        const Number entry = unit && i == j ? Number{1, 0} : one.values[std::size_t(k)];
+        b[std::size_t(j)] = b[std::size_t(j)] + entry * one.wanted[std::size_t(i)];
+      }
+    for (const Grid& g : {Grid{1, 1}, Grid{2, 3}}) {
+      std::vector<Number> x = one.nothing();
+      clock_solve(back, lay_out(back.pattern(), g), Machine{}, {.seed = 3}, b.data(), x.data());
+      CHECK(error_of(x, one.wanted) < tolerance<Number>());
+      clock_solve(again, lay_out(again.pattern(), g), Machine{}, {.seed = 3}, one.b.data(), x.data());
+      CHECK(error_of(x, one.wanted) < tolerance<Number>());
+    }
+    CHECK(back.pattern().values() >= one.factor.pattern().values());
+  }
+}
+
 TEST("004: supernodes of another triangle are refused") {
   NOTE(fresh::said());
   fresh::Random random(56);
