@@ -225,6 +225,7 @@ TEST("options that cannot be are refused in one sentence") {
   };
   refused({.engine = "abacus"}, "engine host, processes, cuda or model, not by 'abacus'");
   refused({.ranks = -1}, "1 to 32 ranks, and -1");
+  refused({.engine = "processes", .ranks = 0}, "1 to 32 ranks, and 0");
   refused({.algorithm = "theirs"}, "ours or paper, not 'theirs'");
   refused({.layout_rows = 2, .layout_columns = 1}, "a layout is of algorithm paper");
   refused({.algorithm = "paper", .layout_rows = 2}, "a layout is of algorithm paper, P x Q with at most 32 ranks");
