@@ -32,11 +32,11 @@ paces                 of commands that are not as fast as their bytes say, by na
 interruptions         an operating system takes a rank's processor away at random: ``{"hz": n, "seconds": s}``, n times
                       a second for s each; ``"draws"``, a whole number: another one, other random times, also of paces
 triangular            tasks of triangular solves, some of these; what is left out is the default in parentheses:
-                      ``workers`` (528) of a device; ``bandwidth`` at which they take values together (0.81 of the
-                      memory's) and ``worker_bandwidth`` of one alone (14.3 times its share); ``step_s`` (7e-6) of a
-                      task, ``small_block_s`` (1.4e-6) more for each block of a subtree; ``flag_s`` (4.5e-7) to
-                      other workers and ``message_s`` (link_latency_s) to other devices; ``column`` (1.09) of further
-                      right-hand sides, in times of the first; ``backward`` (0.12) of the bandwidths on the way back
+                      ``workers`` (528) of a device; ``bandwidth`` at which they take values together (0.91 of the
+                      memory's) and ``worker_bandwidth`` of one alone (12.7 times its share); ``step_s`` (5e-6) of a
+                      task, ``small_block_s`` (1.7e-6) more for each block of a subtree; ``flag_s`` (4.5e-7) to
+                      other workers and ``message_s`` (link_latency_s) to other devices; ``column`` (0.16) of further
+                      right-hand sides, in times of the first; ``backward`` (0.92) of the bandwidths on the way back
 ====================  ===============================================================
 
 ``sources`` says of each number where it was measured, or that it is assumed.

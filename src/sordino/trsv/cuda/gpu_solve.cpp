@@ -72,7 +72,8 @@ struct GpuSolve<V>::State {
   /// How the kernel is launched for passes of so many columns, with as many blocks as there is room for; without shared memory
   /// where a block has too little for that.
   cuda::Grid grid(int rank, Direction direction, int columns) const {
-    const i64 shared = solve_shared<V>(tables[std::size_t(rank)]->queue(direction).shape, columns);
+    // A rank without tasks needs none, and 0 says that there is too little.
+    const i64 shared = std::max<i64>(solve_shared<V>(tables[std::size_t(rank)]->queue(direction).shape, columns), 16);
     const void* kernel = reinterpret_cast<const void*>(solve_kernel<V>(direction, columns));
     int at_once = 0, multiprocessors = 0;
     if (shared > most_shared(rank)) return {.shared = 0};
