@@ -92,6 +92,9 @@ _TASKS = (
     "backward",
 )
 _EXTRAS = ("paces", "interruptions", "triangular")
+#: Of triangular solves as measured on an H100 (docs/theory/004.md).
+_TASKS_OF_H100 = {"step_s": 5e-6, "small_block_s": 1.7e-6, "column": 0.16, "backward": 0.92}
+_OF_MEMORY, _LONE_SHARES = 0.91, 12.7
 #: A second: each costs the model engine a step.
 _MOST_INTERRUPTIONS = 1_000_000
 
@@ -165,7 +168,19 @@ def _host_of(device: str, count: int) -> dict[str, Any]:
 
 def numbers(described: dict[str, Any]) -> dict[str, Any]:
     """The numbers of a description without its words: what the core takes."""
-    return {key: described[key] for key in (*FIELDS, *_EXTRAS) if key in described}
+    found = {key: described[key] for key in (*FIELDS, *_EXTRAS) if key in described}
+    return {**found, "triangular": _all_tasks(described)}
+
+
+def _all_tasks(described: dict[str, Any]) -> dict[str, Any]:
+    """Numbers of triangular solves' tasks: those that are given, and else those of an H100."""
+    given = dict(described.get("triangular", {}))
+    for key in ("bandwidth", "worker_bandwidth"):
+        if given.get(key, 1) == 0:  # it follows from others
+            del given[key]
+    bandwidth = given.get("bandwidth", _OF_MEMORY * described["memory_bandwidth"])
+    share = bandwidth / given.get("workers", 528)
+    return {"bandwidth": bandwidth, "worker_bandwidth": _LONE_SHARES * share, **_TASKS_OF_H100, **given}
 
 
 def is_random(described: dict[str, Any]) -> bool:

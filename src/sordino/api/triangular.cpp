@@ -68,7 +68,7 @@ void require_same(Accord& accord, const std::vector<i64>& facts) {
 /// Of saved plans: processes that carry out other ones would take each other's messages for something else.
 i64 print_of(const SavedPlans& plans) {
   u64 print = 0;
-  each_array(plans, [&](const char*, const auto& array) {
+  each_array(plans, [&](const auto& /*name*/, const auto& array) {
     print = (print ^ array.size()) * 0x9e3779b97f4a7c15u;
     for (const auto word : array) print = (print ^ u64(word)) * 0x9e3779b97f4a7c15u, print ^= print >> 29;
   });
