@@ -36,9 +36,9 @@ Machine h100() {
   m.memory_bandwidth = 2.97e12;
   m.link_bandwidth = 370e9;
   m.put_overhead_s = 0;
-  m.triangular.bandwidth = 2.4e12;
+  m.triangular.bandwidth = 2.7e12;
   m.triangular.worker_bandwidth = 65e9;
-  m.triangular.message_s = 7e-6;
+  m.triangular.message_s = 3e-6;
   return m;
 }
 

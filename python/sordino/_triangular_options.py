@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import machines
-from .errors import BadArgument
+from .errors import BadArgument, Unsupported
 from .io.plan_files import PlanFile
 
 ENGINES = ("host", "processes", "cuda", "model")
@@ -38,6 +38,10 @@ def checked_options(
         )
     if algorithm not in ALGORITHMS:
         raise BadArgument(f"algorithm is {' or '.join(ALGORITHMS)} for triangular solves, not '{algorithm}'")
+    if algorithm == "paper" and engine in ("cuda", "processes"):
+        raise Unsupported(
+            f"engine {engine} has no algorithm 'paper' behind this door: take engine host or model"
+        )
     grid = _layout(layout, algorithm)
     chosen = ranks == "auto" and engine in ("cuda", "model") and algorithm == "ours"
     wanted = 0 if chosen else max(grid[0] * grid[1], 1) if ranks == "auto" else whole(ranks, "ranks", 1)
@@ -83,7 +87,7 @@ def _like_this_one() -> str:
 
 def _layout(layout: Any, algorithm: str) -> tuple[int, int]:
     """P and Q of a layout, or zeros where none is given."""
-    if layout == "":
+    if isinstance(layout, str) and layout == "":
         return 0, 0
     words = layout.lower().split("x") if isinstance(layout, str) else layout
     try:

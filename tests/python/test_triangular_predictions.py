@@ -26,21 +26,36 @@ def lines(name):
 
 
 def test_recorded_predictions_stand_beside_what_was_measured_and_the_page_says_both():
-    measured = [r for r in lines("2026-11-25_triangular_h100x2.jsonl") if r["bench"] == "triangular"]
-    predicted = lines(RECORD)
+    same = (
+        "points",
+        "side",
+        "order",
+        "always",
+        "width",
+        "ranks",
+        "columns",
+        "direction",
+        "tasks",
+        "stored_bytes",
+    )
+    measured = {
+        tuple(r[key] for key in same): r["seconds"]
+        for r in lines("2026-11-25_triangular_again_h100x2.jsonl")
+        if r["bench"] == "triangular"
+    }
     page = (ROOT / "docs" / "theory" / "004.md").read_text(encoding="utf-8")
     errors = []
-    for p, m in zip(predicted, measured, strict=True):
-        same = ("points", "side", "order", "always", "ranks", "columns", "direction", "tasks", "stored_bytes")
-        assert [p[key] for key in same] == [m[key] for key in same]
-        assert p["measured_seconds"] == m["seconds"]
-        off = p["predicted_seconds"] / m["seconds"] - 1
+    for p in lines(RECORD):
+        seconds = measured[tuple(p[key] for key in same)]
+        assert p["measured_seconds"] == seconds
+        off = p["predicted_seconds"] / seconds - 1
         errors += [] if p["calibrates"] else [abs(off)]
         calibrates = f"`{p['calibrates']}`" if p["calibrates"] else ""
-        row = f"| {1e3 * p['predicted_seconds']:.3f} | {1e3 * m['seconds']:.3f} | {100 * off:+.0f} % | {calibrates} |"
+        row = f"| {1e3 * p['predicted_seconds']:.3f} | {1e3 * seconds:.3f} | {100 * off:+.0f} % | {calibrates} |"
         assert row in page, row
-    assert f"The nine are off by {100 * min(errors):.0f} to {100 * max(errors):.0f} %" in page
-    assert len(errors) == 9
+    errors.sort()
+    said = f"{100 * errors[0]:.0f} to {100 * errors[-1]:.0f} %, half of them by {100 * errors[len(errors) // 2]:.0f} %"
+    assert f"The {len(errors)} are off by {said}" in page
 
 
 def nested_planes(side):
@@ -60,13 +75,17 @@ def nested_planes(side):
 
 
 def test_a_recorded_prediction_comes_out_again():
-    (line,) = (r for r in lines(RECORD) if r["order"] == "nested" and r["side"] == 40)
+    (line,) = (
+        r
+        for r in lines(RECORD)
+        if r["order"] == "planes" and r["side"] == 40 and r["ranks"] == 1 and r["direction"] == "forward"
+    )
     order = nested_planes(40)
     A = sordino.poisson(40, 40, 40).tocsr()[order][:, order]
     begun = time.perf_counter()
     both = _triangular_prediction.of_matrix(A, "natural")
     forward = _triangular_prediction.Sweeps([(both.triangles[0][0], ["forward"])], both.words, both.filled)
-    found = _triangular_prediction.predicted(forward, machines.load("h100x2"), [1], width=512)
+    found = _triangular_prediction.predicted(forward, machines.load("h100x2"), [1], width=256)
     assert time.perf_counter() - begun < 30  # some tenths of a second, by itself
     assert found["stored_bytes"] == line["stored_bytes"]
     assert found["predicted"][0]["seconds"] == pytest.approx(line["predicted_seconds"], rel=1e-5)

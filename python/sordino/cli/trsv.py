@@ -60,9 +60,9 @@ def main(argv: Sequence[str]) -> int:
     if factor_file and isinstance(system.solver, FactorizedLU):
         save_factors(factor_file, system.solver.factors)
     found = _solved(system, b, given.trans, wanted)
-    if plans_file:
-        system.solver.save_plans(plans_file)
     written = _write(found, system, x_file, {"factors": factor_file, "plans": plans_file})
+    if plans_file:  # last: what cannot be saved leaves the solution
+        system.solver.save_plans(plans_file)
     if given.json:
         processes.say(as_json(system, found, given, options, argv))
         if not found.verified:
@@ -120,7 +120,10 @@ def _parser() -> Parser:
         "--seed", default="0", metavar="N", help="of engine model: 0 is in order of time (default 0)"
     )
     run.add_argument(
-        "--ranks", default="auto", metavar="N|auto", help="that share the blocks (default auto: predicted)"
+        "--ranks",
+        default="auto",
+        metavar="N|auto",
+        help="that share the blocks (default auto: of engines cuda and model as predicted, else one)",
     )
     run.add_argument(
         "--algorithm",

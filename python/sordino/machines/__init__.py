@@ -32,11 +32,11 @@ paces                 of commands that are not as fast as their bytes say, by na
 interruptions         an operating system takes a rank's processor away at random: ``{"hz": n, "seconds": s}``, n times
                       a second for s each; ``"draws"``, a whole number: another one, other random times, also of paces
 triangular            tasks of triangular solves, some of these; what is left out is the default in parentheses:
-                      ``workers`` (528) of a device; ``bandwidth`` at which they take values together (0.81 of the
-                      memory's) and ``worker_bandwidth`` of one alone (14.3 times its share); ``step_s`` (7e-6) of a
-                      task, ``small_block_s`` (1.4e-6) more for each block of a subtree; ``flag_s`` (4.5e-7) to
-                      other workers and ``message_s`` (link_latency_s) to other devices; ``column`` (1.09) of further
-                      right-hand sides, in times of the first; ``backward`` (0.12) of the bandwidths on the way back
+                      ``workers`` (528) of a device; ``bandwidth`` at which they take values together (0.91 of the
+                      memory's) and ``worker_bandwidth`` of one alone (12.7 times its share); ``step_s`` (5e-6) of a
+                      task, ``small_block_s`` (1.7e-6) more for each block of a subtree; ``flag_s`` (4.5e-7) to
+                      other workers and ``message_s`` (link_latency_s) to other devices; ``column`` (0.16) of further
+                      right-hand sides, in times of the first; ``backward`` (0.92) of the bandwidths on the way back
 ====================  ===============================================================
 
 ``sources`` says of each number where it was measured, or that it is assumed.
@@ -92,6 +92,9 @@ _TASKS = (
     "backward",
 )
 _EXTRAS = ("paces", "interruptions", "triangular")
+#: Of triangular solves as measured on an H100 (docs/theory/004.md).
+_TASKS_OF_H100 = {"step_s": 5e-6, "small_block_s": 1.7e-6, "column": 0.16, "backward": 0.92}
+_OF_MEMORY, _LONE_SHARES = 0.91, 12.7
 #: A second: each costs the model engine a step.
 _MOST_INTERRUPTIONS = 1_000_000
 
@@ -165,7 +168,19 @@ def _host_of(device: str, count: int) -> dict[str, Any]:
 
 def numbers(described: dict[str, Any]) -> dict[str, Any]:
     """The numbers of a description without its words: what the core takes."""
-    return {key: described[key] for key in (*FIELDS, *_EXTRAS) if key in described}
+    found = {key: described[key] for key in (*FIELDS, *_EXTRAS) if key in described}
+    return {**found, "triangular": _all_tasks(described)}
+
+
+def _all_tasks(described: dict[str, Any]) -> dict[str, Any]:
+    """Numbers of triangular solves' tasks: those that are given, and else those of an H100."""
+    given = dict(described.get("triangular", {}))
+    for key in ("bandwidth", "worker_bandwidth"):
+        if given.get(key, 1) == 0:  # it follows from others
+            del given[key]
+    bandwidth = given.get("bandwidth", _OF_MEMORY * described["memory_bandwidth"])
+    share = bandwidth / given.get("workers", 528)
+    return {"bandwidth": bandwidth, "worker_bandwidth": _LONE_SHARES * share, **_TASKS_OF_H100, **given}
 
 
 def is_random(described: dict[str, Any]) -> bool:

@@ -65,6 +65,22 @@ void require_same(Accord& accord, const std::vector<i64>& facts) {
     bad_argument("processes that solve together have different triangles or options: give all of them the same");
 }
 
+/// Of saved plans: processes that carry out other ones would take each other's messages for something else.
+i64 print_of(const SavedPlans& plans) {
+  u64 print = 0;
+  each_array(plans, [&](const auto& /*name*/, const auto& array) {
+    print = (print ^ array.size()) * 0x9e3779b97f4a7c15u;
+    for (const auto word : array) print = (print ^ u64(word)) * 0x9e3779b97f4a7c15u, print ^= print >> 29;
+  });
+  return i64(print);
+}
+
+/// The ranks that saved plans are for; 0 where they do not say.
+int ranks_of(const SavedPlans& plans) {
+  const i64 ranks = plans.facts.size() > 4 ? plans.facts[4] : 0;
+  return ranks >= 1 && ranks <= most_ranks ? int(ranks) : 0;
+}
+
 std::string milliseconds(double seconds) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g ms", 1e3 * seconds);
@@ -113,7 +129,10 @@ struct TriangularSolver<V>::State {
                      std::to_string(options.ranks) + " of all processes were asked for");
       set_up(L);
     });
-    require_same(accord, facts);
+    std::vector<i64> all = facts;
+    all.push_back(plan_options(options).workers);  // the order of a plan's tasks goes by them
+    all.push_back(plans_print);
+    require_same(accord, all);
   }
 
   void set_up(const TriangleView<V>& L) {
@@ -126,8 +145,10 @@ struct TriangularSolver<V>::State {
       setup_seconds = seconds_now() - begun;
       return;
     }
-    facts = facts_of(L.pattern, sizeof(V), options.width, plan_options(options));
     const SavedPlans* plans = std::exchange(options.plans, nullptr);
+    if (plans && options.ranks == 0) options.ranks = ranks_of(*plans);  // nobody named another number
+    if (plans) plans_print = print_of(*plans);
+    facts = facts_of(L.pattern, sizeof(V), options.width, plan_options(options));
     if (plans) require_facts(plans->facts, facts);  // then blocks are what this pattern wants
     if (!plans && is_better_by_rows(L.pattern, sizeof(V)))
       emplace_rows(L);
@@ -222,6 +243,7 @@ struct TriangularSolver<V>::State {
   TriangularOptions options;
   double begun;
   std::vector<i64> facts;              // that its plans are made for
+  i64 plans_print = 0;                 // of saved plans that were taken
   std::optional<Factor<V>> factor;     // either,
   std::optional<LevelFactor<V>> rows;  //   or
   std::optional<PaperTriangle<V>> paper;

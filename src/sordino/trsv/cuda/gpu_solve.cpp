@@ -72,7 +72,8 @@ struct GpuSolve<V>::State {
   /// How the kernel is launched for passes of so many columns, with as many blocks as there is room for; without shared memory
   /// where a block has too little for that.
   cuda::Grid grid(int rank, Direction direction, int columns) const {
-    const i64 shared = solve_shared<V>(tables[std::size_t(rank)]->queue(direction).shape, columns);
+    // A rank without tasks needs none, and 0 says that there is too little.
+    const i64 shared = std::max<i64>(solve_shared<V>(tables[std::size_t(rank)]->queue(direction).shape, columns), 16);
     const void* kernel = reinterpret_cast<const void*>(solve_kernel<V>(direction, columns));
     int at_once = 0, multiprocessors = 0;
     if (shared > most_shared(rank)) return {.shared = 0};
@@ -90,11 +91,24 @@ struct GpuSolve<V>::State {
     return most - static_shared;
   }
 
-  /// Grids of all passes that there can be: of as many columns as all ranks have shared memory for.
+  /// Of the largest tasks of all ranks, and so of the plan, whoever has them.
+  SolveShape shape_of_all(Direction direction) const {
+    SolveShape all;
+    for (const auto& of_rank : tables) {
+      const SolveShape& s = of_rank->queue(direction).shape;
+      all.buffer_bytes = std::max(all.buffer_bytes, s.buffer_bytes);
+      all.operands = std::max(all.operands, s.operands);
+      all.products = std::max(all.products, s.products);
+    }
+    return all;
+  }
+
+  /// Grids of all passes that there can be: of as many columns as there is shared memory for, on any number of ranks as many,
+  /// for eight are added up in another order.
   void find_grids(Direction direction) {
     int& most = most_columns[std::size_t(direction)];
     for (int k = 0, columns = 1; columns <= options.most_columns; k++, columns *= 2) {
-      bool fit = true;
+      bool fit = solve_shared<V>(shape_of_all(direction), columns) <= most_shared(0);
       for (int r = 0; r < ranks; r++) {
         const cuda::OnDevice on(team.device(r));
         fit &= (launched[std::size_t(r)].grids[std::size_t(direction)][k] = grid(r, direction, columns)).shared > 0;
@@ -233,6 +247,7 @@ GpuSolve<V>::~GpuSolve() = default;
 
 template <class V>
 void GpuSolve<V>::update(const Factor<V>& factor) {
+  const std::lock_guard lock(turn_on_gpus());
   for (int r = 0; r < state_->ranks; r++) {
     const cuda::OnDevice on(state_->team.device(r));
     state_->tables[std::size_t(r)]->fill(factor);
