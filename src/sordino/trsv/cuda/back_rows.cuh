@@ -94,8 +94,8 @@ __device__ __forceinline__ void load_operands(const V* from, V (&y)[2][K]) {
 
 /// Pairs of rows whose loads are on their way before one is waited for.
 template <class V, int K>
-inline constexpr int pairs_at_once = sizeof(V) * K <= 16   ? 4
-                                     : sizeof(V) * K <= 64 ? 2
+inline constexpr int pairs_at_once = sizeof(V) * K <= 8    ? 4
+                                     : sizeof(V) * K <= 32 ? 2
                                                            : 1;
 
 /// acc[q] += column q's values of pairs `first`, first + step, ... times y of their rows: `all`, or those before `end`. No

@@ -106,11 +106,12 @@ __device__ __forceinline__ void multiply_near(const Worker<V, K>& w, const Queue
   const FrontRows rows = rows_of(t);
   const int pairs_of_strip = t.block.strip_rows / 2, pairs = (rows.end - rows.first + 1) / 2;
   const int last = (pairs - 1) / pairs_of_strip, last_lead = (rows.end - rows.first - last * t.block.strip_rows + 1) & ~1;
-  const u32 inverse = ~0u / u32(pairs_of_strip) + 1;  // for quotients without divisions
+  const u32 inverse = ~0u / u32(pairs_of_strip) + 1;  // for quotients without divisions and branches;
+  const int one = pairs_of_strip == 1 ? -1 : 0;       //   that of 1 is 0
   add_pairs(
       w, s.share, s.shares, pairs, acc, [&](int pair, V(&y)[2][K]) { load_operands<V, K>(w.operands() + 2 * pair * K, y); },
       [&](int pair, int) {
-        const int strip = pairs_of_strip == 1 ? pair : int(__umulhi(u32(pair), inverse)),
+        const int strip = int(__umulhi(u32(pair), inverse)) + (pair & one),
                   lead = strip < last ? t.block.strip_rows : last_lead;
         const V* const values = reinterpret_cast<const V*>(w.memory + strip * t.piece_bytes);
         return *reinterpret_cast<const Pair<V>*>(values + s.column * lead + 2 * (pair - strip * pairs_of_strip));
