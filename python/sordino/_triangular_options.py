@@ -70,7 +70,7 @@ def _machine(machine: Any, engine: str, chosen: bool) -> dict[str, Any] | None:
     """What the core takes of a described machine: one is of engine model, or chooses the ranks of engine cuda."""
     if engine == "model" or (engine == "cuda" and chosen):
         default = machines.DEFAULT if engine == "model" else _like_this_one()
-        return machines.numbers(machines.load(default if machine is None else machine))
+        return machines.numbers_of_triangular(machines.load(default if machine is None else machine))
     if machine is not None:
         raise BadArgument(
             f"a machine is described for engine model, or for ranks='auto' of engine cuda; this is engine {engine}"

@@ -119,7 +119,7 @@ def predicted(
                     triangle.values.dtype.itemsize,
                     sweeps.filled,
                     width,
-                    machines.numbers(machine),
+                    machines.numbers_of_triangular(machine),
                     ranks,
                     columns,
                 )

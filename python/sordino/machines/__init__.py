@@ -168,8 +168,12 @@ def _host_of(device: str, count: int) -> dict[str, Any]:
 
 def numbers(described: dict[str, Any]) -> dict[str, Any]:
     """The numbers of a description without its words: what the core takes."""
-    found = {key: described[key] for key in (*FIELDS, *_EXTRAS) if key in described}
-    return {**found, "triangular": _all_tasks(described)}
+    return {key: described[key] for key in (*FIELDS, *_EXTRAS) if key in described}
+
+
+def numbers_of_triangular(described: dict[str, Any]) -> dict[str, Any]:
+    """The same with all numbers of triangular solves' tasks."""
+    return {**numbers(described), "triangular": _all_tasks(described)}
 
 
 def _all_tasks(described: dict[str, Any]) -> dict[str, Any]:
