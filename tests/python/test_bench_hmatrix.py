@@ -68,7 +68,8 @@ def test_an_engine_s_products_and_iterations_are_measured(cli):
     code, out, _ = cli("bench", "hmatrix", "sphere:5,6", *argv, "--json")
     (row,) = json.loads(out)["measured"]
     assert code == 0 and (row["engine"], row["ranks"], row["solver"]) == ("host", 2, "bicgstab")
-    assert row["iteration_seconds"] > 0 and row["product_seconds"] > 0 and row["held_bytes"] > 0
+    assert row["product_seconds"] > 0 and row["held_bytes"] > 0
+    assert row["iteration_seconds"] >= 0  # a difference of two runs, which on a busy machine may vanish
 
 
 def test_blocks_are_held_to_a_rank_and_a_second_matrix_preconditions(cli):
