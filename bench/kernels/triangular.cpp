@@ -2,7 +2,7 @@
 // other, one line of JSON each.
 //
 //   bench_triangular 7 100 metis_100.i32 [width=256] [task=131072] [subtree=196608] [always=8] [columns=1] [ranks=1]
-//                    [direction=forward|backward] [blocks=0] [repeats=15]
+//                    [part=5632] [direction=forward|backward] [blocks=0] [repeats=15]
 //   bench_triangular 7 100 metis_100.i32 algorithm=paper [layout=2x1] [width=128] [always=8] [blocks=0] [repeats=15]
 //
 // The second is paper 004's Algorithm 1, one column of b forward, on as many GPUs as the layout has ranks; its seconds are
@@ -223,7 +223,7 @@ int run(int argc, char** argv) {
     return run_paper(grid, nodes, words, begin);
   else if (algorithm != "plan")
     bad_argument("an algorithm is plan or paper, and this is " + algorithm);
-  const Blocks blocks = cut(nodes, i32(words.number("width", 256)));
+  const Blocks blocks = cut(nodes, i32(words.number("width", 256)), words.number("part", most_of_strip));
   const double found = seconds_now();
   PlanOptions options;
   options.ranks = int(words.number("ranks", 1));

@@ -19,6 +19,7 @@ from ._comm import Communicator, Pending, run
 from ._estimate import estimate_memory
 from ._factors import Factors
 from ._hmatrix import HMatrix, hmatrix
+from ._incomplete import ic0, ilu0
 from ._lu import FactorizedLU, factorized_lu, splu
 from ._once import solve
 from ._rows import RowsSolver
@@ -75,6 +76,8 @@ __all__ = [
     "factorized",
     "factorized_lu",
     "hmatrix",
+    "ic0",
+    "ilu0",
     "linalg",
     "poisson",
     "read_matrix",

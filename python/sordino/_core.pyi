@@ -227,6 +227,10 @@ class Solver:
     def steps(self) -> int: ...
     def memory(self) -> dict[str, Any]: ...
 
+def incomplete_factors(
+    begin: np.ndarray, columns: np.ndarray, values: np.ndarray, cholesky: bool
+) -> np.ndarray: ...
+
 class Triangle:
     def __init__(
         self, begin: np.ndarray, rows: np.ndarray, values: np.ndarray, unit: bool, options: dict[str, Any]

@@ -16,12 +16,8 @@ from ._matrix import all_finite
 from ._native import core, translated
 from ._triangular_options import checked_options, whole
 from .errors import BadArgument, NotConverged, Unsupported
-from .log import logger
 from .report.words import duration
 
-#: Zeros of supernodes that are worth a warning: so many values for each that was given.
-_MANY_ZEROS = 10
-_LARGE = 1_000_000  # of stored entries
 TRANS = ("N", "T", "H")
 
 
@@ -60,6 +56,9 @@ def factorized(
 ) -> FactorizedTriangle:
     """Set up a sparse triangular matrix for fast solves: blocks of its columns, with inverted triangles.
 
+    Where elimination would fill the pattern, as that of an incomplete factor, blocks would store mostly zeros: such a
+    triangle is kept by rows, and solved by substitution, level by level (``statistics["by_rows"]``).
+
     Parameters
     ----------
     L : SciPy sparse matrix or array of any format, or dense array, shape (n, n)
@@ -74,7 +73,8 @@ def factorized(
     threads : int, optional
         As many as there are cores, if not given; at least one for each rank.
     width : int
-        Most columns of a block, whose triangle is inverted: wide ones make fewer steps that wait for one another.
+        Most columns of a block, whose triangle is inverted: wide ones make fewer steps that wait for one another. Of no
+        meaning where the triangle is kept by rows.
     engine : {"host", "cuda", "model"}
         Who computes: threads of this process; a GPU for each rank, which gets the values with the first solve; or ranks
         of a described machine, on a virtual clock (``statistics["modelled_seconds"]``), with the bits of the host.
@@ -100,7 +100,8 @@ def factorized(
     Notes
     -----
     Cost: linear in the entries that supernodes store, times half their width. Memory: 8 bytes for each of them
-    (float64), with the zeros that make supernodes wider, and 12 for each entry that was given. The GIL is released.
+    (float64), with the zeros that make supernodes wider, and 12 for each entry that was given. By rows: linear in the
+    entries; 12 bytes for each and 20 for each row, twice where both directions are solved. The GIL is released.
 
     Examples
     --------
@@ -145,7 +146,6 @@ class FactorizedTriangle:
         self._process = os.getpid()
         with translated():
             self._native = core().Triangle(columns.begin, columns.rows, columns.values, unit, options)
-        self._warn_of_zeros()
 
     def solve(self, B: Any, trans: str = "N", refine: int | str = "auto") -> Any:
         """Solve L X = B, with trans="T" L^T X = B, with "H" L^H X = B.
@@ -158,7 +158,7 @@ class FactorizedTriangle:
         refine : int or "auto"
             Steps of iterative refinement, at most; a step that does not lessen the backward error is taken back.
             "auto": as many as a trial before the first such solve wants, where inverting an ill-conditioned block
-            would cost digits; of most triangles that is none.
+            would cost digits; of most triangles that is none, and where nothing is inverted, by rows.
 
         Returns
         -------
@@ -294,23 +294,15 @@ class FactorizedTriangle:
         held.check_finite(new)
         return new
 
-    def _warn_of_zeros(self) -> None:
-        s = self._native.statistics()
-        if s["stored_entries"] > max(_MANY_ZEROS * s["entries"], _LARGE):
-            logger.warning(
-                "supernodes store %.0f values for each entry that was given: the pattern is not that of a factor with "
-                "pivots on the diagonal, and such solves are slow",
-                s["stored_entries"] / s["entries"],
-            )
-
     @property
     def statistics(self) -> dict[str, Any]:
         """Of structure, memory and time.
 
-        ``n``, ``entries`` (as given), ``stored_entries`` (with the zeros that make supernodes wider), ``stored_bytes``
-        (of their values), ``memory_bytes`` (of all that is kept, but the triangle as it was given), ``blocks``,
-        ``longest_chain`` (blocks that wait for one another), ``forward_tasks`` and ``backward_tasks`` (0 until such a
-        solve is planned), ``ranks``, ``threads``, ``setup_seconds`` (of the last update, after one), ``plan_seconds``,
+        ``n``, ``entries`` (as given), ``by_rows`` (whether it is kept so, and not by supernodes), ``stored_entries``
+        (with the zeros that make supernodes wider), ``stored_bytes`` (of their values), ``memory_bytes`` (of all that
+        is kept, but the triangle as it was given), ``blocks`` (0 by rows), ``longest_chain`` (blocks, or rows, that
+        wait for one another), ``forward_tasks`` and ``backward_tasks`` (0 until such a solve is planned), ``ranks``,
+        ``threads``, ``setup_seconds`` (of the last update, after one), ``plan_seconds``,
         ``modelled_seconds`` (of the last solve, by engine model).
         """
         found: dict[str, Any] = self._native.statistics()
@@ -328,9 +320,10 @@ class FactorizedTriangle:
     def __repr__(self) -> str:
         s = self.statistics
         kind = "lower" if self.lower else "upper"
+        form = f"by rows in {s['longest_chain']:,} levels" if s["by_rows"] else f"in {s['blocks']:,} blocks"
         return (
             f"<sordino.FactorizedTriangle, {kind}, {self.dtype}, of {s['n']:,} rows and {s['entries']:,} entries, "
-            f"{s['stored_bytes'] / 2**20:,.1f} MiB in {s['blocks']:,} blocks, set up in {duration(s['setup_seconds'])}>"
+            f"{s['stored_bytes'] / 2**20:,.1f} MiB {form}, set up in {duration(s['setup_seconds'])}>"
         )
 
     def __reduce__(self) -> Any:

@@ -24,6 +24,7 @@ void define_paper_ways(nb::module_& m);        // paper_ways.cpp
 void define_rows(nb::module_& m);              // rows.cpp
 void define_solver(nb::module_& m);            // solver.cpp
 void define_triangular(nb::module_& m);        // triangular.cpp
+void define_incomplete(nb::module_& m);        // incomplete.cpp
 
 namespace {
 
@@ -151,4 +152,5 @@ NB_MODULE(_core, m) {
   py::define_rows(m);
   py::define_solver(m);
   py::define_triangular(m);
+  py::define_incomplete(m);
 }

@@ -193,6 +193,7 @@ class PyTriangle {
     nb::dict d;
     d["n"] = s.n;
     d["entries"] = s.entries;
+    d["by_rows"] = s.by_rows;
     d["stored_entries"] = s.stored_entries;
     d["stored_bytes"] = s.stored_bytes;
     d["memory_bytes"] = s.memory_bytes;

@@ -51,7 +51,9 @@ struct Plans {
 template <class V>
 void check_solves(const Columns& c, fresh::Random& random, int most_columns) {
   const std::vector<V> values = triangles::values_of<V>(c, random);
-  const Factor<V> factor({c.pattern(), values.data(), random.chance(0.3)}, {.width = i32(random.whole(1, 200))});
+  const Factor<V> factor(
+      {c.pattern(), values.data(), random.chance(0.3)},
+      {.width = i32(random.whole(1, 200)), .part_values = random.chance(0.5) ? random.whole(1, 20000) : most_of_strip});
   const i64 columns = random.whole(1, 11), task_bytes = random.whole(1, 40000), subtree_bytes = random.whole(0, 40000);
   const std::vector<V> b = triangles::vector_of<V>(c.n * columns, random);
   for (Direction direction : {Direction::forward, Direction::backward})

@@ -7,6 +7,7 @@ import threading
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import scipy.sparse.linalg as sla
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -249,15 +250,75 @@ def test_statistics_say_what_is_stored_and_what_it_took():
         F.__reduce__()
 
 
-def test_zeros_of_supernodes_that_outnumber_the_entries_are_warned_of(caplog, monkeypatch):
-    from sordino import _triangular
+def ilu0(A):
+    """The factors of A = L U + R that drop all fill, row by row (Saad, Iterative Methods, 2003, algorithm 10.4)."""
+    A = sp.csr_array(A, copy=True)
+    rows = [dict(zip(A[[i]].indices, A[[i]].data, strict=True)) for i in range(A.shape[0])]
+    for row, entries in enumerate(rows):
+        for k in sorted(entries):
+            if k >= row:
+                break
+            entries[k] /= rows[k][k]
+            for j in entries.keys() & rows[k].keys():
+                if j > k:
+                    entries[j] -= entries[k] * rows[k][j]
+        rows[row] = entries
+    i, j = A.nonzero()
+    F = sp.csr_array((np.array([rows[a][b] for a, b in zip(i, j, strict=True)]), (i, j)), shape=A.shape)
+    return sp.csr_array(sp.tril(F, -1) + sp.eye_array(A.shape[0])), sp.csr_array(sp.triu(F))
 
-    monkeypatch.setattr(_triangular, "_LARGE", 10)
-    rows = np.arange(1, 101)  # an arrow that points the wrong way: its factor would be full
-    arrow = sp.csc_array((np.ones(100), (rows, np.zeros(100, int))), shape=(101, 101)) + sp.eye_array(101)
-    with caplog.at_level("WARNING", "sordino"):
-        sordino.factorized(arrow)
-    assert "supernodes store 26 values for each entry" in caplog.text
+
+def test_an_incomplete_factor_is_kept_by_rows_and_preconditions(rng_of_today):
+    A = sordino.poisson(10, 9, 8)
+    L, U = ilu0(A)
+    lower, upper = sordino.factorized(L, unit_diagonal=True), sordino.factorized(U, lower=False)
+    for F, T in ((lower, L), (upper, U)):
+        s = F.statistics
+        assert s["by_rows"] and s["blocks"] == 0 and s["stored_entries"] == T.nnz
+        assert s["longest_chain"] == 10 + 9 + 8 - 2
+        assert "by rows in 25 levels" in repr(F)
+        for trans in "NTH":
+            b = rng_of_today.standard_normal((A.shape[0], 3))
+            assert F.backward_error(b, F.solve(b, trans), trans) < 2e-15
+            assert F.report["refinements"] == 0
+    b = A @ np.ones(A.shape[0])
+
+    def iterations(M):
+        count = []
+        x, code = sla.cg(A, b, rtol=1e-10, M=M, callback=lambda _: count.append(1))
+        assert code == 0 and np.allclose(x, 1)
+        return len(count)
+
+    M = sla.LinearOperator(A.shape, lambda r: upper.solve(lower.solve(r)))
+    assert iterations(M) < 0.6 * iterations(None)
+
+
+def test_an_incomplete_factor_of_a_large_grid_takes_no_more_memory_than_its_entries(rng_of_today):
+    L = sp.csr_array(sp.tril(sordino.poisson(40, 40, 40)))  # its whole factor would have 1e8 entries
+    b = rng_of_today.standard_normal(L.shape[0])
+    F = sordino.factorized(L)
+    x = F.solve(b)
+    assert F.backward_error(b, x) < 2e-15
+    assert F.statistics["by_rows"] and F.statistics["memory_bytes"] < 40 * L.nnz
+    for options in ({"threads": 1}, {"ranks": 3, "threads": 4}, {"engine": "model", "ranks": 2, "seed": 3}):
+        np.testing.assert_array_equal(x, sordino.factorized(L, **options).solve(b))
+    F.update(2 * L.data)
+    np.testing.assert_array_equal(2 * F.solve(b), x)
+
+
+def test_factors_of_spilu_are_kept_by_rows_where_they_lack_fill():
+    A = sp.csc_matrix(sordino.poisson(14, 14, 14))
+    lu = sla.spilu(A, drop_tol=0.01, fill_factor=2, permc_spec="NATURAL")
+    F = sordino.factorized_lu(lu)
+    assert F.statistics["lower"]["by_rows"] and F.statistics["upper"]["by_rows"]
+    b = np.random.default_rng(3).standard_normal(A.shape[0])
+    np.testing.assert_allclose(F.solve(b), lu.solve(b), rtol=1e-9, atol=1e-12)
+
+
+def test_a_whole_factor_is_kept_by_supernodes():
+    lu = sla.splu(sp.csc_matrix(sordino.poisson(9, 9, 9)), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0)
+    assert not sordino.factorized(lu.L).statistics["by_rows"]
+    assert not sordino.factorized(lu.U, lower=False).statistics["by_rows"]
 
 
 def test_the_gil_is_released_and_several_threads_take_turns(rng_of_today):

@@ -173,10 +173,11 @@ def test_what_is_written_can_be_read_again(files, cli):
 
 
 def test_what_is_not_verified_is_exit_code_3_and_is_said(files, cli):
-    code, out, err = cli("trsv", "L.mtx", "--rtol", "1e-30", "-o", "x.npy", "--json")
+    np.save("c.npy", np.random.default_rng(1).standard_normal(files.shape[0]))  # L*1 would be solved exactly
+    code, out, err = cli("trsv", "L.mtx", "--rhs", "c.npy", "--rtol", "1e-30", "-o", "x.npy", "--json")
     assert code == 3 and json.loads(out)["status"] == "not_verified"
     assert err.startswith("sordino: not verified: ||b - A x|| / ||b|| = ") and "above 1e-30" in err
-    code, out, _ = cli("trsv", "L.mtx", "--rtol", "1e-30")
+    code, out, _ = cli("trsv", "L.mtx", "--rhs", "c.npy", "--rtol", "1e-30")
     assert code == 3 and "Not verified: " in out
 
 

@@ -362,7 +362,7 @@ def _show(system: System, found: Found, written: list[str]) -> None:
             f"{s['stored_entries']:,}",
             quantity(s["stored_bytes"], "B"),
             quantity(s["memory_bytes"], "B"),
-            f"{s['blocks']:,}",
+            "none: by rows" if s["by_rows"] else f"{s['blocks']:,}",
             f"{s['longest_chain']:,}",
             f"{max(s['forward_tasks'], s['backward_tasks']):,}",
         )

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "sordino/base/clock.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
+#include "sordino/trsv/level_plan.hpp"
 
 namespace sordino {
 namespace {
@@ -60,15 +62,19 @@ i64 longest_chain(const Blocks& b) {
 
 template <class V>
 struct TriangularSolver<V>::State {
-  State(const TriangleView<V>& L, const TriangularOptions& given)
-      : options(checked(given)),
-        begun(seconds_now()),
-        factor(L, {.width = options.width, .threads = options.threads}),
-        entries(L.pattern.begin[L.pattern.n]),
-        setup_seconds(seconds_now() - begun) {
-    if (options.ranks > factor.blocks().count())
-      bad_argument("there are more ranks, " + std::to_string(options.ranks) + ", than the triangle has blocks, " +
-                   std::to_string(factor.blocks().count()));
+  State(const TriangleView<V>& L, const TriangularOptions& given) : options(checked(given)), begun(seconds_now()) {
+    if (options.width < 1) bad_argument("a block has one column or more, not " + std::to_string(options.width));
+    validate(L);
+    entries = L.pattern.begin[L.pattern.n];
+    if (is_better_by_rows(L.pattern, sizeof(V)))
+      rows.emplace(L);
+    else
+      factor.emplace(L, FactorOptions{.width = options.width, .threads = options.threads});
+    const i64 parts = rows ? L.pattern.n : factor->blocks().count();
+    if (options.ranks > parts)
+      bad_argument("there are more ranks, " + std::to_string(options.ranks) + ", than the triangle has " +
+                   (rows ? "rows, " : "blocks, ") + std::to_string(parts));
+    setup_seconds = seconds_now() - begun;
   }
 
   /// A plan and who carries it out, made when first needed.
@@ -81,9 +87,16 @@ struct TriangularSolver<V>::State {
     Way& way = direction == Direction::forward ? forward : backward;
     if (!way.runner) {
       const double start = seconds_now();
-      way.plan = make_plan(factor.blocks(), direction, sizeof(V), plan_options(options));
-      check_plan(factor.blocks(), way.plan);
-      way.runner = make_runner(factor, way.plan, options);
+      if (rows) {
+        rows->prepare(direction);
+        way.plan = make_level_plan(rows->rows(direction), {.ranks = options.ranks});
+        check_level_plan(rows->rows(direction), way.plan);
+        way.runner = make_runner(*rows, way.plan, options);
+      } else {
+        way.plan = make_plan(factor->blocks(), direction, sizeof(V), plan_options(options));
+        check_plan(factor->blocks(), way.plan);
+        way.runner = make_runner(*factor, way.plan, options);
+      }
       plan_seconds += seconds_now() - start;
     }
     return *way.runner;
@@ -116,9 +129,10 @@ struct TriangularSolver<V>::State {
 
   TriangularOptions options;
   double begun;
-  Factor<V> factor;
-  i64 entries;
-  double setup_seconds, plan_seconds = 0, modelled_seconds = 0;
+  std::optional<Factor<V>> factor;     // either,
+  std::optional<LevelFactor<V>> rows;  //   or
+  i64 entries = 0;
+  double setup_seconds = 0, plan_seconds = 0, modelled_seconds = 0;
   Way forward, backward;
   std::mutex turn;
 };
@@ -145,6 +159,7 @@ Refinement TriangularSolver<V>::refine(const TriangleView<V>& L, const V* b, V* 
 
 template <class V>
 int TriangularSolver<V>::refinements_wanted(const TriangleView<V>& L, How how) {
+  if (state_->rows) return 0;  // as exact as substitution is
   constexpr i64 columns = 8;
   const double rounding = std::is_same_v<V, float> ? std::numeric_limits<float>::epsilon() / 2 : 0x1p-53;
   const std::lock_guard lock(state_->turn);
@@ -163,7 +178,7 @@ template <class V>
 void TriangularSolver<V>::update(const TriangleView<V>& L) {
   const std::lock_guard lock(state_->turn);
   const double start = seconds_now();
-  state_->factor.update(L);
+  state_->rows ? state_->rows->update(L) : state_->factor->update(L);
   for (auto* way : {&state_->forward, &state_->backward})
     if (way->runner) way->runner->update();
   state_->setup_seconds = seconds_now() - start;
@@ -173,17 +188,27 @@ template <class V>
 TriangularStatistics TriangularSolver<V>::statistics() const {
   const std::lock_guard lock(state_->turn);
   const State& s = *state_;
-  const Blocks& blocks = s.factor.blocks();
   TriangularStatistics t;
-  t.n = blocks.n;
   t.entries = s.entries;
-  t.stored_entries = blocks.entries;
-  t.stored_bytes = s.factor.bytes();
-  t.memory_bytes = t.stored_bytes + bytes_of(blocks) + i64(sizeof(i32)) * blocks.n;
+  t.by_rows = s.rows.has_value();
+  if (s.rows) {
+    const LevelRows& rows = s.rows->rows(Direction::forward);
+    t.n = rows.n;
+    t.stored_entries = s.rows->entries();
+    t.stored_bytes = s.rows->value_bytes();
+    t.memory_bytes = t.stored_bytes + s.rows->table_bytes();
+    t.longest_chain = rows.levels();
+  } else {
+    const Blocks& blocks = s.factor->blocks();
+    t.n = blocks.n;
+    t.stored_entries = blocks.entries;
+    t.stored_bytes = s.factor->bytes();
+    t.memory_bytes = t.stored_bytes + bytes_of(blocks) + i64(sizeof(i32)) * blocks.n;
+    t.blocks = blocks.count();
+    t.longest_chain = longest_chain(blocks);
+  }
   for (const auto* way : {&s.forward, &s.backward})
     if (way->runner) t.memory_bytes += bytes_of(way->plan) + way->runner->bytes();
-  t.blocks = blocks.count();
-  t.longest_chain = longest_chain(blocks);
   t.forward_tasks = s.forward.plan.count();
   t.backward_tasks = s.backward.plan.count();
   t.ranks = s.options.ranks;

@@ -23,11 +23,12 @@ struct TriangularOptions {
 struct TriangularStatistics {
   i64 n = 0;
   i64 entries = 0;         // of the triangle as it was given
+  bool by_rows = false;    // kept by rows, because supernodes would store too many zeros (trsv::is_better_by_rows)
   i64 stored_entries = 0;  // with the zeros that its supernodes store
-  i64 stored_bytes = 0;    // of the values in blocks
-  i64 memory_bytes = 0;    // of all that is kept: values, blocks, plans, and the vectors of solves so far
-  i64 blocks = 0;
-  i64 longest_chain = 0;                      // blocks that wait for one another, one by one
+  i64 stored_bytes = 0;    // of the values in blocks or rows
+  i64 memory_bytes = 0;    // of all that is kept: values, blocks or rows, plans, and the vectors of solves so far
+  i64 blocks = 0;          // 0 of rows
+  i64 longest_chain = 0;   // blocks, or rows, that wait for one another, one by one
   i64 forward_tasks = 0, backward_tasks = 0;  // 0 until such a solve is planned
   int ranks = 0, threads = 0;
   double setup_seconds = 0;     // supernodes, blocks and inverted triangles; of the last update, after one
@@ -46,7 +47,8 @@ template <class V>
 class TriangularSolver {
  public:
   /// The triangle is read and not kept. Throws bad_argument with one sentence for what is no triangle (trsv::validate), for
-  /// options out of range, and for more ranks than blocks. Cost and memory: trsv::Factor.
+  /// options out of range, and for more ranks than blocks or rows. Where supernodes would store too many zeros, which is known
+  /// before any of them is, the triangle is kept by rows. Cost and memory: trsv::Factor, trsv::LevelFactor.
   explicit TriangularSolver(const trsv::TriangleView<V>& L, const TriangularOptions& options = {});
   ~TriangularSolver();
 
@@ -60,7 +62,8 @@ class TriangularSolver {
 
   /// How many steps of refinement solutions want, at most 3: as many as leave a backward error of 16 roundings in trials, of
   /// L x = L * 1, where inverting an ill-conditioned block costs most, and of seven right-hand sides of random numbers. Of most
-  /// triangles that is none. Cost: a solve with eight columns, two passes over L, and those of each step.
+  /// triangles that is none, and of one that is kept by rows, where nothing is inverted. Cost: a solve with eight columns, two
+  /// passes over L, and those of each step.
   int refinements_wanted(const trsv::TriangleView<V>& L, trsv::How how);
 
   /// New values of the same pattern: plans stay. What is refused leaves the old ones.

@@ -6,6 +6,7 @@
 #include "sordino/base/parallel.hpp"
 #include "sordino/config.hpp"
 #include "sordino/trsv/host_solve.hpp"
+#include "sordino/trsv/level_solve.hpp"
 #include "sordino/trsv/model_solve.hpp"
 #if SORDINO_WITH_CUDA
 #include "sordino/api/cuda/triangular.hpp"
@@ -14,28 +15,30 @@
 namespace sordino {
 namespace {
 
-template <class V>
+/// `numbers`: that a solve keeps for each right-hand side.
+template <class V, class Solve>
 class HostRunner final : public TriangularRunner<V> {
  public:
-  HostRunner(const trsv::Factor<V>& factor, const trsv::Plan& plan, const TriangularOptions& options)
-      : blocks_(factor.blocks()), solve_(factor, plan, {.threads = options.threads, .timeout = options.timeout}) {}
+  template <class F>
+  HostRunner(const F& factor, const trsv::Plan& plan, const TriangularOptions& options, i64 numbers)
+      : numbers_(numbers), solve_(factor, plan, {.threads = options.threads, .timeout = options.timeout}) {}
   void solve(const V* b, V* x, i64 columns, bool conjugate) override {
     most_columns_ = std::max(most_columns_, columns);
     solve_.solve(b, x, columns, conjugate);
   }
-  i64 bytes() const override { return i64(sizeof(V)) * most_columns_ * (2 * blocks_.n + blocks_.slots); }
+  i64 bytes() const override { return i64(sizeof(V)) * most_columns_ * numbers_; }
 
  private:
-  const trsv::Blocks& blocks_;
-  trsv::HostSolve<V> solve_;
+  i64 numbers_;
+  Solve solve_;
   i64 most_columns_ = 0;
 };
 
 /// A worker is a thread block of a GPU, or as little of another device.
-template <class V>
+template <class V, class F>
 class ModelRunner final : public TriangularRunner<V> {
  public:
-  ModelRunner(const trsv::Factor<V>& factor, const trsv::Plan& plan, const TriangularOptions& options)
+  ModelRunner(const F& factor, const trsv::Plan& plan, const TriangularOptions& options)
       : factor_(factor), plan_(plan), machine_(options.machine) {
     validate(machine_);
     model_.seed = options.seed;
@@ -48,12 +51,33 @@ class ModelRunner final : public TriangularRunner<V> {
   i64 bytes() const override { return 0; }  // each solve makes its ranks' memory anew
 
  private:
-  const trsv::Factor<V>& factor_;
+  const F& factor_;
   const trsv::Plan& plan_;
   Machine machine_;
   trsv::ModelOptions model_;
   double seconds_ = 0;
 };
+
+template <class V>
+std::unique_ptr<TriangularRunner<V>> on_host(const trsv::Factor<V>& factor, const trsv::Plan& plan,
+                                             const TriangularOptions& options) {
+  return std::make_unique<HostRunner<V, trsv::HostSolve<V>>>(factor, plan, options,
+                                                             2 * factor.blocks().n + factor.blocks().slots);
+}
+template <class V>
+std::unique_ptr<TriangularRunner<V>> on_host(const trsv::LevelFactor<V>& factor, const trsv::Plan& plan,
+                                             const TriangularOptions& options) {
+  return std::make_unique<HostRunner<V, trsv::LevelHostSolve<V>>>(factor, plan, options, factor.rows(plan.direction).n);
+}
+
+template <class V, class F>
+std::unique_ptr<TriangularRunner<V>> runner_of(const F& factor, const trsv::Plan& plan, const TriangularOptions& options) {
+#if SORDINO_WITH_CUDA
+  if (options.engine == "cuda") return cuda::make_triangular_runner(factor, plan, options);
+#endif
+  if (options.engine == "model") return std::make_unique<ModelRunner<V, F>>(factor, plan, options);
+  return on_host(factor, plan, options);
+}
 
 }  // namespace
 
@@ -73,18 +97,22 @@ trsv::PlanOptions plan_options(const TriangularOptions& options) {
 template <class V>
 std::unique_ptr<TriangularRunner<V>> make_runner(const trsv::Factor<V>& factor, const trsv::Plan& plan,
                                                  const TriangularOptions& options) {
-#if SORDINO_WITH_CUDA
-  if (options.engine == "cuda") return cuda::make_triangular_runner(factor, plan, options);
-#endif
-  if (options.engine == "model") return std::make_unique<ModelRunner<V>>(factor, plan, options);
-  return std::make_unique<HostRunner<V>>(factor, plan, options);
+  return runner_of<V>(factor, plan, options);
+}
+template <class V>
+std::unique_ptr<TriangularRunner<V>> make_runner(const trsv::LevelFactor<V>& factor, const trsv::Plan& plan,
+                                                 const TriangularOptions& options) {
+  return runner_of<V>(factor, plan, options);
 }
 
-template std::unique_ptr<TriangularRunner<float>> make_runner(const trsv::Factor<float>&, const trsv::Plan&,
-                                                              const TriangularOptions&);
-template std::unique_ptr<TriangularRunner<double>> make_runner(const trsv::Factor<double>&, const trsv::Plan&,
-                                                               const TriangularOptions&);
-template std::unique_ptr<TriangularRunner<trsv::Number>> make_runner(const trsv::Factor<trsv::Number>&, const trsv::Plan&,
-                                                                     const TriangularOptions&);
+#define SORDINO_RUNNERS(V)                                                                                  \
+  template std::unique_ptr<TriangularRunner<V>> make_runner(const trsv::Factor<V>&, const trsv::Plan&,      \
+                                                            const TriangularOptions&);                      \
+  template std::unique_ptr<TriangularRunner<V>> make_runner(const trsv::LevelFactor<V>&, const trsv::Plan&, \
+                                                            const TriangularOptions&);
+SORDINO_RUNNERS(float)
+SORDINO_RUNNERS(double)
+SORDINO_RUNNERS(trsv::Number)
+#undef SORDINO_RUNNERS
 
 }  // namespace sordino

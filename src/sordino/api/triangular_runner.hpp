@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "sordino/api/triangular.hpp"
+#include "sordino/trsv/level_factor.hpp"
 #include "sordino/trsv/plan.hpp"
 
 namespace sordino {
@@ -28,6 +29,10 @@ trsv::PlanOptions plan_options(const TriangularOptions& options);
 /// Factor and plan must outlive it.
 template <class V>
 std::unique_ptr<TriangularRunner<V>> make_runner(const trsv::Factor<V>& factor, const trsv::Plan& plan,
+                                                 const TriangularOptions& options);
+/// Of a triangle kept by rows; the plan's direction has been prepared.
+template <class V>
+std::unique_ptr<TriangularRunner<V>> make_runner(const trsv::LevelFactor<V>& factor, const trsv::Plan& plan,
                                                  const TriangularOptions& options);
 
 }  // namespace sordino

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sordino/base/error.hpp"
+#include "sordino/trsv/way_back.hpp"
 
 namespace sordino::trsv {
 namespace {
@@ -71,8 +72,9 @@ void find_sources(Blocks& all) {
 
 }  // namespace
 
-Blocks cut(const Supernodes& nodes, i32 width) {
+Blocks cut(const Supernodes& nodes, i32 width, i64 part_values) {
   if (width < 1) bad_argument("blocks of a triangle have one column or more, and " + std::to_string(width) + " was asked for");
+  if (part_values < 1) bad_argument("a part of a block's way back has one value or more");
   Blocks all;
   all.n = nodes.n;
   all.order = nodes.order;
@@ -101,6 +103,7 @@ Blocks cut(const Supernodes& nodes, i32 width) {
   first_of.push_back(all.count());
   find_family(all, nodes, first_of);
   find_sources(all);
+  find_parts(all, part_values);
   return all;
 }
 

@@ -5,8 +5,12 @@
 // written once, by one writer, and sums have one order.
 //
 // A block's front is its own columns, and behind them all rows below. Of the block [D; L], with the triangle D, [D^-1; L D^-1]
-// is kept: both halves of a step are then one product, which neither waits for the other. Its rows are stored in strips of 64,
-// column by column, where the triangle ends without the columns behind it.
+// is kept: both halves of a step are then one product, which neither waits for the other. Its rows are stored in strips of up
+// to 62, column by column, where the triangle ends without the columns behind it.
+//
+// The way back, x = [D^-1; L D^-1]^T [b; -x below], sums over rows of the same strips. x of most of them is there long before
+// that of the parent: so strips are dealt to parts, each of which has a partial sum of its own, and to the near strips, which
+// have the rows that come last. The parts depend on the block alone, and so does the order of the sum.
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -45,6 +49,11 @@ SORDINO_HD inline i32 rows_of_strips(i32 width) {
   return rows >= most ? most : rows < 6 ? 2 : (rows - 2) / 4 * 4 + 2;
 }
 
+/// Strips first, ..., end - 1 of a block.
+struct StripRange {
+  i32 first = 0, end = 0;
+};
+
 /// Strip k of a block. Columns begin at multiples of two values, strips at multiples of four.
 SORDINO_HD inline Strip strip_of(const Block& b, i32 k) {
   const i32 first = k * b.strip_rows, left = b.front - first, rows = left < b.strip_rows ? left : b.strip_rows;
@@ -63,14 +72,24 @@ struct Blocks {
   std::vector<i64> strips;
   std::vector<i64> source_begin;  // [rows of all fronts + 1]
   std::vector<i32> sources;       // slots, of a row in the order of the children
+  std::vector<StripRange> near;   // [count] strips with rows that are columns of the parent; all columns are stored there
+  std::vector<i32> part_begin;    // [count + 1] parts[part_begin[k]], ...: those of block k
+  std::vector<StripRange> parts;  // its other strips, in their order
+  std::vector<i64> partial;       // [parts] where the partial sum begins: a number for each column of the block
   i64 values = 0;                 // stored
   i64 slots = 0;
+  i64 partials = 0;
   i64 entries = 0;  // of the triangle, with the zeros of its supernodes
 
   i32 count() const { return i32(blocks.size()); }
 };
 
-/// Of at most `width` columns each: a wide supernode becomes a chain. Throws bad_argument for a width < 1.
-Blocks cut(const Supernodes& nodes, i32 width);
+/// Of at most `width` columns each: a wide supernode becomes a chain. A part of the way back has up to `part_values` values, or
+/// a 64th of those below its block, or one strip; a block that would have one part only is all near. Throws bad_argument for a
+/// width < 1 or a part without values.
+Blocks cut(const Supernodes& nodes, i32 width, i64 part_values = most_of_strip);
+
+/// The part of block k that begins with this strip, a place among Blocks::parts; -1 if there is none.
+i32 part_of(const Blocks& blocks, i32 k, i32 first_strip);
 
 }  // namespace sordino::trsv

@@ -40,15 +40,6 @@ void validate_column(const TriangleView<V>& L, i64 j, std::vector<i32>& seen) {
   if (!has_pivot) bad_argument("the pivot of row " + std::to_string(j) + " is missing, so it is zero");
 }
 
-/// A number that no other pattern is likely to have.
-u64 print_of(const LowerPattern& p) {
-  u64 print = u64(p.n);
-  auto take = [&](u64 word) { print = (print ^ word) * 0x9e3779b97f4a7c15u, print ^= print >> 29; };
-  for (i64 j = 0; j <= p.n; j++) take(u64(p.begin[j]));
-  for (i64 k = 0; k < p.begin[p.n]; k++) take(u64(p.rows[k]));
-  return print;
-}
-
 /// Rows of L become those of L X, for a lower triangle X.
 template <class V>
 void multiply(V* L, const V* X, i64 lead, i64 w, i64 rows) {
@@ -70,6 +61,14 @@ void validate(const TriangleView<V>& L) {
   if (L.pattern.n < 1) bad_argument("the triangle has no rows");
   std::vector<i32> seen(std::size_t(L.pattern.n), -1);
   for (i64 j = 0; j < L.pattern.n; j++) validate_column(L, j, seen);
+}
+
+u64 print_of(const LowerPattern& p) {
+  u64 print = u64(p.n);
+  auto take = [&](u64 word) { print = (print ^ word) * 0x9e3779b97f4a7c15u, print ^= print >> 29; };
+  for (i64 j = 0; j <= p.n; j++) take(u64(p.begin[j]));
+  for (i64 k = 0; k < p.begin[p.n]; k++) take(u64(p.rows[k]));
+  return print;
 }
 
 /// What a thread needs to fill blocks one after the other.
@@ -118,7 +117,7 @@ class Factor<V>::Filling {
 template <class V>
 Factor<V>::Factor(const TriangleView<V>& L, const FactorOptions& options) : unit_(L.unit), threads_(options.threads) {
   validate(L);
-  blocks_ = cut(find_supernodes(L.pattern, options.merging), options.width);
+  blocks_ = cut(find_supernodes(L.pattern, options.merging), options.width, options.part_values);
   print_ = print_of(L.pattern);
   place_.resize(blocks_.order.size());
   for (std::size_t k = 0; k < place_.size(); k++) place_[std::size_t(blocks_.order[k])] = i32(k);

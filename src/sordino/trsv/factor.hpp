@@ -21,10 +21,14 @@ struct TriangleView {
 template <class V>
 void validate(const TriangleView<V>& L);
 
+/// A number that no other pattern is likely to have.
+u64 print_of(const LowerPattern& pattern);
+
 struct FactorOptions {
   Amalgamation merging = {};
-  i32 width = 256;  // most columns of a block, whose triangle is inverted
-  int threads = 0;  // of the setup
+  i32 width = 256;                  // most columns of a block, whose triangle is inverted
+  int threads = 0;                  // of the setup
+  i64 part_values = most_of_strip;  // of a partial sum of the way back (blocks.hpp)
 };
 
 /// Memory: the values, 8 B an entry of a double, with the zeros of supernodes; and 4 B a row of each.

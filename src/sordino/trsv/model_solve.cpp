@@ -11,23 +11,18 @@
 namespace sordino::trsv {
 namespace {
 
-/// What happens to numbers while time goes by; nothing, where only time is asked for.
-class Numbers {
- public:
-  virtual ~Numbers() = default;
-  virtual void compute(i32 /*task*/) {}
-  virtual void deliver(i32 /*task*/, i32 /*rank*/) {}
-};
-
-/// `visit(first, count, is_sum)`: places of x, or of the slots, that a task of the plan writes.
+/// `visit(first, count, is_sum)`: places of x, or of the slots, that a task of the plan writes. Partial sums of the way back
+/// are not among them: they stay where they are.
 template <class Visit>
 void each_result(const Blocks& blocks, const Plan& plan, const Task& t, const Visit& visit) {
+  const bool forward = plan.direction == Direction::forward;
   auto part = [&](i32 k, i32 first, i32 end) {
     const Block& b = blocks.blocks[std::size_t(k)];
     if (first < std::min(end, b.width)) visit(b.column + i64(first), std::min(end, b.width) - first, false);
     const i32 below = std::max(first, b.width);
-    if (plan.direction == Direction::forward && below < end) visit(b.slot + below - b.width, end - below, true);
+    if (forward && below < end) visit(b.slot + below - b.width, end - below, true);
   };
+  if (t.kind == Task::Kind::strips && !forward) return;
   if (t.kind == Task::Kind::strips)
     part(t.block, t.first * blocks.blocks[std::size_t(t.block)].strip_rows,
          std::min(t.end * blocks.blocks[std::size_t(t.block)].strip_rows, blocks.blocks[std::size_t(t.block)].front));
@@ -37,16 +32,33 @@ void each_result(const Blocks& blocks, const Plan& plan, const Task& t, const Vi
     for (i32 k = t.first; k < t.end; k++) part(k, 0, blocks.blocks[std::size_t(k)].front);
 }
 
+/// What tasks of a plan of blocks cost.
+class BlockTasks : public ModelledTasks {
+ public:
+  BlockTasks(const Blocks& blocks, const Plan& plan, i64 value_bytes)
+      : blocks_(blocks), plan_(plan), value_bytes_(value_bytes) {}
+  i64 bytes(i32 t) const override { return values_of(blocks_, plan_.tasks[std::size_t(t)]) * value_bytes_; }
+  i64 message_bytes(i32 t) const override {
+    i64 count = 0;
+    each_result(blocks_, plan_, plan_.tasks[std::size_t(t)], [&](i64, i64 some, bool) { count += some; });
+    return count * value_bytes_;
+  }
+
+ protected:
+  const Blocks& blocks_;
+  const Plan& plan_;
+
+ private:
+  i64 value_bytes_;
+};
+
 class Clock {
  public:
-  Clock(const Blocks& blocks, const Plan& plan, i64 value_bytes, const Machine& machine, const ModelOptions& options,
-        Numbers& numbers)
-      : blocks_(blocks),
-        plan_(plan),
-        value_bytes_(value_bytes),
+  Clock(const Plan& plan, const Machine& machine, const ModelOptions& options, ModelledTasks& tasks)
+      : plan_(plan),
         machine_(machine),
         options_(options),
-        numbers_(numbers),
+        tasks_(tasks),
         random_(options.seed),
         next_(std::size_t(plan.ranks), 0),
         idle_(std::size_t(plan.ranks), options.workers),
@@ -111,14 +123,14 @@ class Clock {
     report_.waiting += now_ - taken_at_[std::size_t(t)];
     const double busy = ++busy_[std::size_t(task.rank)];
     const double bandwidth = std::min(options_.lone_bandwidth, machine_.memory_bandwidth / busy);
-    const double seconds = options_.task_seconds + double(values_of(blocks_, task) * value_bytes_) / bandwidth;
+    const double seconds = options_.task_seconds + double(tasks_.bytes(t)) / bandwidth;
     report_.computing += seconds;
     happen(seconds, t, -1);
   }
 
   void end(i32 t) {
     const i32 rank = plan_.tasks[std::size_t(t)].rank;
-    numbers_.compute(t);
+    tasks_.compute(t);
     done_++;
     busy_[std::size_t(rank)]--;
     idle_[std::size_t(rank)]++;
@@ -129,14 +141,13 @@ class Clock {
 
   void send(i32 t) {
     if (plan_.readers[std::size_t(t)] == 0) return;
-    i64 count = 0;
-    each_result(blocks_, plan_, plan_.tasks[std::size_t(t)], [&](i64, i64 some, bool) { count += some; });
+    const i64 bytes_sent = tasks_.message_bytes(t);
     for (i32 r = 0; r < plan_.ranks; r++) {
       if (!(plan_.readers[std::size_t(t)] >> r & 1)) continue;
       const bool near = machine_.same_node(plan_.tasks[std::size_t(t)].rank, r);
-      const double bytes = double(count * value_bytes_);
+      const double bytes = double(bytes_sent);
       report_.messages++;
-      report_.message_bytes += count * value_bytes_;
+      report_.message_bytes += bytes_sent;
       happen(machine_.put_overhead_s + (near ? machine_.link_latency_s + bytes / machine_.link_bandwidth
                                              : machine_.internode_latency_s + bytes / machine_.internode_bandwidth),
              t, r);
@@ -144,7 +155,7 @@ class Clock {
   }
 
   void arrive(i32 t, i32 rank) {
-    numbers_.deliver(t, rank);
+    tasks_.deliver(t, rank);
     come(t, rank);
   }
   void come(i32 t, i32 rank) {
@@ -153,12 +164,10 @@ class Clock {
         begin(f);
   }
 
-  const Blocks& blocks_;
   const Plan& plan_;
-  i64 value_bytes_;
   const Machine& machine_;
   const ModelOptions& options_;
-  Numbers& numbers_;
+  ModelledTasks& tasks_;
   std::mt19937_64 random_;
   std::vector<i64> next_;         // [ranks] in its queue
   std::vector<int> idle_, busy_;  // [ranks] workers
@@ -172,11 +181,10 @@ class Clock {
 };
 
 template <class V>
-class RealNumbers final : public Numbers {
+class RealNumbers final : public BlockTasks {
  public:
   RealNumbers(const Factor<V>& factor, const Plan& plan, const V* b, i64 columns, bool conjugate)
-      : blocks_(factor.blocks()),
-        plan_(plan),
+      : BlockTasks(factor.blocks(), plan, i64(sizeof(V))),
         columns_(columns),
         steps_(factor),
         result_(std::size_t(blocks_.n * columns)),
@@ -184,7 +192,8 @@ class RealNumbers final : public Numbers {
     for (Memory& m : ranks_) {
       m.x.assign(std::size_t(blocks_.n * columns), unknown<V>());
       m.sums.assign(std::size_t(blocks_.slots * columns), unknown<V>());
-      m.vectors = {b, result_.data(), m.x.data(), m.sums.data(), columns, conjugate};
+      m.partials.assign(std::size_t(blocks_.partials * columns), unknown<V>());
+      m.vectors = {b, result_.data(), m.x.data(), m.sums.data(), m.partials.data(), columns, conjugate};
     }
   }
   void compute(i32 t) override {
@@ -203,11 +212,9 @@ class RealNumbers final : public Numbers {
 
  private:
   struct Memory {
-    std::vector<V> x, sums;
+    std::vector<V> x, sums, partials;
     SolveVectors<V> vectors;
   };
-  const Blocks& blocks_;
-  const Plan& plan_;
   i64 columns_;
   TaskSteps<V> steps_;
   std::vector<V> result_;
@@ -216,17 +223,21 @@ class RealNumbers final : public Numbers {
 
 }  // namespace
 
+ModelReport model_solve(const Plan& plan, ModelledTasks& tasks, const Machine& machine, const ModelOptions& options) {
+  return Clock(plan, machine, options, tasks).run();
+}
+
 ModelReport model_solve(const Blocks& blocks, const Plan& plan, i64 value_bytes, const Machine& machine,
                         const ModelOptions& options) {
-  Numbers none;
-  return Clock(blocks, plan, value_bytes, machine, options, none).run();
+  BlockTasks tasks(blocks, plan, value_bytes);
+  return model_solve(plan, tasks, machine, options);
 }
 
 template <class V>
 ModelReport model_solve(const Factor<V>& factor, const Plan& plan, const Machine& machine, const ModelOptions& options,
                         const V* b, V* x, i64 columns, bool conjugate) {
   RealNumbers<V> numbers(factor, plan, b, columns, conjugate);
-  const ModelReport report = Clock(factor.blocks(), plan, i64(sizeof(V)), machine, options, numbers).run();
+  const ModelReport report = model_solve(plan, numbers, machine, options);
   std::copy(numbers.result().begin(), numbers.result().end(), x);
   return report;
 }

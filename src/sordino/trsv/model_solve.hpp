@@ -20,6 +20,19 @@ struct ModelReport {
   i64 messages = 0, message_bytes = 0;
 };
 
+/// What tasks of a plan cost, and what happens to numbers while time goes by; nothing, where only time is asked for.
+class ModelledTasks {
+ public:
+  virtual ~ModelledTasks() = default;
+  virtual i64 bytes(i32 task) const = 0;          // that it reads
+  virtual i64 message_bytes(i32 task) const = 0;  // that another rank which needs it is sent
+  virtual void compute(i32 /*task*/) {}
+  virtual void deliver(i32 /*task*/, i32 /*rank*/) {}
+};
+
+/// Any plan. Throws Error where it hangs.
+ModelReport model_solve(const Plan& plan, ModelledTasks& tasks, const Machine& machine, const ModelOptions& options);
+
 /// The time of a solve with values of so many bytes; nothing is computed.
 ModelReport model_solve(const Blocks& blocks, const Plan& plan, i64 value_bytes, const Machine& machine,
                         const ModelOptions& options = {});

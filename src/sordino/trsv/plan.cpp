@@ -7,6 +7,7 @@
 #include "sordino/base/error.hpp"
 #include "sordino/trsv/plan_owners.hpp"
 #include "sordino/trsv/plan_schedule.hpp"
+#include "sordino/trsv/way_back.hpp"
 
 namespace sordino::trsv {
 namespace {
@@ -19,7 +20,9 @@ void validate(const PlanOptions& o) {
   if (o.task_bytes < 1 || o.subtree_bytes < 0) bad_argument("tasks of a triangular solve have one byte or more");
 }
 
-constexpr i32 most_rows_of_task = 256;  // a thread block's threads have two each
+constexpr i32 most_rows_of_task = 256;    // a thread block's threads have two each
+constexpr i64 most_columns_of_task = 64;  // on the way back; two threads or more share each
+constexpr i64 columns_together = 4;       // begin at multiples of 16 bytes
 
 /// Tasks in the order of their blocks, before they are scheduled.
 class Planner {
@@ -66,7 +69,7 @@ class Planner {
     tasks_of_.resize(std::size_t(blocks_.count()));
     for (i32 k = 0; k < blocks_.count(); k++) {
       if (root[std::size_t(k)] == no_parent)
-        forward_ ? add_strips(k) : add_columns(k);
+        forward_ ? add_strips(k) : add_parts_and_columns(k);
       else
         add_to_subtrees(k, root[std::size_t(k)], sums);
     }
@@ -108,28 +111,39 @@ class Planner {
     }
   }
 
-  void add_columns(i32 k) {
+  /// A sum of each part, and columns of which the near strips have so many bytes.
+  void add_parts_and_columns(i32 k) {
     const Block& b = block(k);
     tasks_of_[std::size_t(k)] = {i32(plan_.tasks.size()), i32(plan_.tasks.size())};
-    const i64 some = std::clamp<i64>(4 * options_.task_bytes / (b.front * value_bytes_) / 4 * 4, 8, 64);
-    for (i32 first = 0; first < b.width; first += i32(some))
-      add(Task::Kind::columns, k, first, i32(std::min<i64>(first + some, b.width)));
+    for (i32 part = blocks_.part_begin[std::size_t(k)]; part < blocks_.part_begin[std::size_t(k) + 1]; part++)
+      add(Task::Kind::strips, k, blocks_.parts[std::size_t(part)].first, blocks_.parts[std::size_t(part)].end);
+    const i64 of_column = near_values_of_column(blocks_, k) * value_bytes_;
+    const i64 most = std::clamp<i64>(of_column > 0 ? options_.task_bytes / of_column : most_columns_of_task, columns_together,
+                                     most_columns_of_task);
+    const i64 tasks = (b.width + most - 1) / most;  // alike, rather than full ones and a rest
+    const i64 some = ((b.width + tasks - 1) / tasks + columns_together - 1) / columns_together * columns_together;
+    for (i64 first = 0; first < b.width; first += some)
+      add(Task::Kind::columns, k, i32(first), i32(std::min<i64>(first + some, b.width)));
   }
 
   // --- needs --------------------------------------------------------------------------------------------------------------
   void find_needs() {
     plan_.need_begin.assign(1, 0);
-    children_.resize(std::size_t(blocks_.count()));
-    for (i32 k = 0; k < blocks_.count(); k++)
-      if (parent(k) != no_parent) children_[std::size_t(parent(k))].push_back(k);
+    forward_ ? find_children() : find_writers();
     for (i32 t = 0; t < i32(plan_.tasks.size()); t++) {
       found_.clear();
-      forward_ ? need_children(plan_.tasks[std::size_t(t)]) : need_ancestors(plan_.tasks[std::size_t(t)]);
+      forward_ ? need_children(plan_.tasks[std::size_t(t)]) : need_writers(plan_.tasks[std::size_t(t)]);
       std::sort(found_.begin(), found_.end());
       found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
       plan_.needs.insert(plan_.needs.end(), found_.begin(), found_.end());
       plan_.need_begin.push_back(i64(plan_.needs.size()));
     }
+  }
+
+  void find_children() {
+    children_.resize(std::size_t(blocks_.count()));
+    for (i32 k = 0; k < blocks_.count(); k++)
+      if (parent(k) != no_parent) children_[std::size_t(parent(k))].push_back(k);
   }
 
   /// The tasks with sums for its columns or for its strips' rows.
@@ -158,26 +172,47 @@ class Planner {
     return first < last && (has(0, b.width) || has(begin, end));
   }
 
-  /// All tasks of the blocks above that have its front's rows. Of its own rank the parent's will do, which needed the others.
-  void need_ancestors(const Task& t) {
-    const i32 above = parent(t.block);
-    if (above == no_parent) return;
-    if (owner(above) == t.rank) return need_all_of(above);
-    for (i32 k = t.kind == Task::Kind::subtrees ? t.first : t.block; k <= t.block; k++) {
-      if (parent(k) != above) continue;
-      const Block& b = block(k);
-      for (i32 a = above, i = b.width; a != no_parent && i < b.front; a = parent(a)) {
-        const i32 end = block(a).column + block(a).width, before = i;
-        while (i < b.front && blocks_.rows[std::size_t(b.rows + i)] < end) i++;
-        if (i > before || a == above) need_all_of(a);
-      }
+  /// Which tasks compute x of each column.
+  void find_writers() {
+    writer_.resize(std::size_t(blocks_.n));
+    auto write = [&](i32 k, i32 first, i32 end, i32 t) {
+      std::fill_n(writer_.begin() + block(k).column + first, end - first, t);
+    };
+    for (i32 t = 0; t < plan_.count(); t++) {
+      const Task& task = plan_.tasks[std::size_t(t)];
+      if (task.kind == Task::Kind::columns) write(task.block, task.first, task.end, t);
+      if (task.kind == Task::Kind::subtrees)
+        for (i32 k = task.first; k < task.end; k++) write(k, 0, block(k).width, t);
     }
   }
-  void need_all_of(i32 k) {
-    for (i32 u = tasks_of_[std::size_t(k)].begin; u < tasks_of_[std::size_t(k)].end; u++) found_.push_back(u);
+
+  /// The tasks with x of its strips' rows; for columns also those of the block's parts.
+  void need_writers(const Task& t) {
+    if (t.kind == Task::Kind::subtrees) return need_above(t);
+    const StripRange strips = t.kind == Task::Kind::strips ? StripRange{t.first, t.end} : blocks_.near[std::size_t(t.block)];
+    const Block& b = block(t.block);
+    need_rows(b, strips.first * b.strip_rows, std::min(strips.end * b.strip_rows, b.front));
+    if (t.kind == Task::Kind::columns) need_all_of(t.block, Task::Kind::strips);
+  }
+  /// Where their parent is on the same rank its columns will do, for which all rows of its front were there.
+  void need_above(const Task& t) {
+    const i32 above = parent(t.block);
+    if (above == no_parent) return;
+    if (owner(above) == t.rank) return need_all_of(above, Task::Kind::columns);
+    for (i32 k = t.first; k < t.end; k++)
+      if (parent(k) == above) need_rows(block(k), block(k).width, block(k).front);
+  }
+  void need_rows(const Block& b, i32 first, i32 end) {
+    for (i32 i = std::max(first, b.width); i < end; i++)
+      if (const i32 u = writer_[std::size_t(blocks_.rows[std::size_t(b.rows + i)])]; found_.empty() || found_.back() != u)
+        found_.push_back(u);
+  }
+  void need_all_of(i32 k, Task::Kind kind) {
+    for (i32 u = tasks_of_[std::size_t(k)].begin; u < tasks_of_[std::size_t(k)].end; u++)
+      if (plan_.tasks[std::size_t(u)].kind == kind) found_.push_back(u);
   }
 
-  /// Ranks whose tasks need it; for the way back also those that get it from their own parent's tasks.
+  /// Ranks whose tasks need it.
   void find_readers() {
     plan_.readers.assign(plan_.tasks.size(), 0);
     for (std::size_t t = 0; t < plan_.tasks.size(); t++)
@@ -198,6 +233,7 @@ class Planner {
   i64 open_bytes_ = 0;           // of the subtrees that the last task has
   std::vector<Range> tasks_of_;  // [blocks]
   std::vector<std::vector<i32>> children_;
+  std::vector<i32> writer_;  // [n] on the way back
   std::vector<i32> found_;
 };
 
@@ -205,7 +241,7 @@ class Planner {
 
 i64 values_of(const Blocks& blocks, const Task& t) {
   const Block& b = blocks.blocks[std::size_t(t.block)];
-  if (t.kind == Task::Kind::columns) return i64(t.end - t.first) * b.front;
+  if (t.kind == Task::Kind::columns) return (t.end - t.first) * near_values_of_column(blocks, t.block);
   i64 values = 0;
   auto add_strips = [&](const Block& of, i32 first, i32 end) {
     for (i32 s = first; s < end; s++) values += strip_of(of, s).size();

@@ -17,12 +17,19 @@ enum class Direction {
   backward,  // L^T x = b, or L^H x = b: from the root to the leaves
 };
 
-/// Rows of a block's product, columns of its transposed one, or all of several subtrees that have the same parent.
+/// Of a large block or of several small subtrees that have the same parent. A task's kind says together with the plan's
+/// direction what it computes:
+/// - strips, forward: rows of a block's product;
+/// - strips, backward: the partial sum over one of its parts (Blocks::parts), which only its columns' tasks read, all of them
+///   on the same rank. It needs x of the parts' rows, and nothing of those of the block itself;
+/// - columns, backward: x of columns, from the partial sums and the near strips' rows (Blocks::near);
+/// - subtrees: all of them, in either direction;
+/// - rows, of a triangle that has no blocks: rows in the order of their levels (level_plan.hpp).
 struct Task {
-  enum class Kind : i32 { strips, columns, subtrees };
+  enum class Kind : i32 { strips, columns, subtrees, rows };
   Kind kind = Kind::subtrees;
   i32 block = 0;           // of the strips or columns; of subtrees the last block
-  i32 first = 0, end = 0;  // strips, columns, or blocks
+  i32 first = 0, end = 0;  // strips, columns, blocks, or places of rows
   i32 rank = 0;
 };
 
@@ -65,12 +72,15 @@ inline constexpr int most_ranks = 32;
 /// slots, up to a logarithm. Throws bad_argument for options out of range.
 Plan make_plan(const Blocks& blocks, Direction direction, i64 value_bytes, const PlanOptions& options = {});
 
-/// Values that a task reads; of columns about.
+/// Values that a task reads.
 i64 values_of(const Blocks& blocks, const Task& task);
 
 /// Throws Error with one sentence if the plan could hang or compute with what is not there: a need that does not come before
 /// its task, a number without one writer, or one that is read by a task that does not wait for its writer or by a rank that it
 /// does not reach. Cost: slots, and needs times a logarithm.
 void check_plan(const Blocks& blocks, const Plan& plan);
+/// The part of it that any plan has: each task stands in its rank's queue, once and in order, and needs only tasks with smaller
+/// numbers that reach its rank. Cost: tasks and needs.
+void check_queues(const Plan& plan);
 
 }  // namespace sordino::trsv

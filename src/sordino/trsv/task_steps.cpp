@@ -1,5 +1,7 @@
 #include "sordino/trsv/task_steps.hpp"
 
+#include "sordino/base/error.hpp"
+
 namespace sordino::trsv {
 namespace {
 
@@ -32,12 +34,19 @@ void add_product(const V* from, i32 rows, const V* y, i64 columns, V* to, const 
 template <class V>
 void TaskSteps<V>::compute(const Task& t, Direction direction, const SolveVectors<V>& v) {
   const auto& blocks = blocks_.blocks;
-  if (t.kind == Task::Kind::strips) return forward(blocks[std::size_t(t.block)], t.first, t.end, v);
-  if (t.kind == Task::Kind::columns) return backward(blocks[std::size_t(t.block)], t.first, t.end, v);
-  if (direction == Direction::forward)
+  const bool is_forward = direction == Direction::forward;
+  switch (t.kind) {
+    case Task::Kind::strips:
+      return is_forward ? forward(blocks[std::size_t(t.block)], t.first, t.end, v)
+                        : sum_part(t.block, part_of(blocks_, t.block, t.first), v);
+    case Task::Kind::columns: return close(t.block, t.first, t.end, v);
+    case Task::Kind::rows: bad_argument("a triangle that has blocks has no task of rows");
+    case Task::Kind::subtrees: break;
+  }
+  if (is_forward)
     for (i32 k = t.first; k < t.end; k++) forward(blocks[std::size_t(k)], 0, blocks[std::size_t(k)].strips(), v);
   else
-    for (i32 k = t.end; k-- > t.first;) backward(blocks[std::size_t(k)], 0, blocks[std::size_t(k)].width, v);
+    for (i32 k = t.end; k-- > t.first;) backward(k, v);
 }
 
 template <class V>
@@ -76,26 +85,61 @@ void TaskSteps<V>::forward(const Block& b, i32 first_strip, i32 end_strip, const
 }
 
 template <class V>
-void TaskSteps<V>::backward(const Block& b, i32 first_column, i32 end_column, const SolveVectors<V>& v) {
+void TaskSteps<V>::backward(i32 k, const SolveVectors<V>& v) {
+  for (i32 part = blocks_.part_begin[std::size_t(k)]; part < blocks_.part_begin[std::size_t(k) + 1]; part++)
+    sum_part(k, part, v);
+  close(k, 0, blocks_.blocks[std::size_t(k)].width, v);
+}
+
+/// operand_ of strips' rows: b, and behind the block's own rows -x.
+template <class V>
+void TaskSteps<V>::load_rows(const Block& b, StripRange strips, const SolveVectors<V>& v) {
   const i64 columns = v.columns;
-  operand_.resize(std::size_t(b.front * columns));  // b, and behind it -x of the rows below
-  for (i32 i = first_column; i < b.front; i++) {
+  const i32 first = strips.first * b.strip_rows, end = std::min(strips.end * b.strip_rows, b.front);
+  operand_.resize(std::size_t(std::max(end - first, 0) * columns));
+  for (i32 i = first; i < end; i++) {
     const i32 row = blocks_.rows[std::size_t(b.rows + i)];
     const V* const from = i < b.width ? v.b + blocks_.order[std::size_t(row)] * columns : v.x + row * columns;
-    for (i64 r = 0; r < columns; r++) operand_[std::size_t(i * columns + r)] = i < b.width ? from[r] : V{} - from[r];
+    for (i64 r = 0; r < columns; r++) operand_[std::size_t((i - first) * columns + r)] = i < b.width ? from[r] : V{} - from[r];
   }
+}
+
+/// to += a strip's part of a column's sum; operand_ begins with row `first_row`.
+template <class V>
+void TaskSteps<V>::add_strip(const Block& b, i32 strip, i32 first_row, i32 column, const SolveVectors<V>& v, V* to) const {
+  const Strip s = strip_of(b, strip);
+  const i32 skip = column > s.first ? column - s.first : 0;  // above the diagonal there are zeros
+  const V* const values = factor_.strip(b, strip) + i64(column) * s.lead + skip;
+  const V* const y = operand_.data() + (s.first + skip - first_row) * v.columns;
+  if (v.conjugate)
+    add_product(values, s.rows - skip, y, v.columns, to, [](V a) { return conjugate(a); });
+  else
+    add_product(values, s.rows - skip, y, v.columns, to, [](V a) { return a; });
+}
+
+template <class V>
+void TaskSteps<V>::sum_part(i32 k, i32 part, const SolveVectors<V>& v) {
+  const Block& b = blocks_.blocks[std::size_t(k)];
+  const StripRange strips = blocks_.parts[std::size_t(part)];
+  V* const to = v.partials + blocks_.partial[std::size_t(part)] * v.columns;
+  std::fill_n(to, b.width * v.columns, V{});
+  load_rows(b, strips, v);
+  for (i32 s = strips.first; s < strips.end; s++)
+    for (i32 j = 0; j < strip_of(b, s).columns; j++) add_strip(b, s, strips.first * b.strip_rows, j, v, to + j * v.columns);
+}
+
+template <class V>
+void TaskSteps<V>::close(i32 k, i32 first_column, i32 end_column, const SolveVectors<V>& v) {
+  const Block& b = blocks_.blocks[std::size_t(k)];
+  const StripRange near = blocks_.near[std::size_t(k)];
+  load_rows(b, near, v);
   for (i32 j = first_column; j < end_column; j++) {
-    product_.assign(std::size_t(columns), V{});
-    for (i32 k = j / b.strip_rows; k < b.strips(); k++) {
-      const Strip s = strip_of(b, k);
-      const i32 skip = j > s.first ? j - s.first : 0;  // above the diagonal there are zeros
-      const V* const values = factor_.strip(b, k) + i64(j) * s.lead + skip;
-      const V* const y = operand_.data() + (s.first + skip) * columns;
-      if (v.conjugate)
-        add_product(values, s.rows - skip, y, columns, product_.data(), [](V a) { return conjugate(a); });
-      else
-        add_product(values, s.rows - skip, y, columns, product_.data(), [](V a) { return a; });
+    product_.assign(std::size_t(v.columns), V{});
+    for (i32 part = blocks_.part_begin[std::size_t(k)]; part < blocks_.part_begin[std::size_t(k) + 1]; part++) {
+      const V* const of_part = v.partials + (blocks_.partial[std::size_t(part)] + j) * v.columns;
+      for (i64 r = 0; r < v.columns; r++) product_[std::size_t(r)] = product_[std::size_t(r)] + of_part[r];
     }
+    for (i32 s = near.first; s < near.end; s++) add_strip(b, s, near.first * b.strip_rows, j, v, product_.data());
     store(b, j, product_.data(), v);
   }
 }

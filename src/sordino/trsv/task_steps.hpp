@@ -11,10 +11,11 @@ namespace sordino::trsv {
 /// of the caller excepted, whose rows are in the triangle's.
 template <class V>
 struct SolveVectors {
-  const V* b = nullptr;  // [n][columns]
-  V* result = nullptr;   // [n][columns]
-  V* x = nullptr;        // [n][columns] of blocks above, on the way back; own ones are written there, too
-  V* sums = nullptr;     // [slots][columns] on the way forward
+  const V* b = nullptr;   // [n][columns]
+  V* result = nullptr;    // [n][columns]
+  V* x = nullptr;         // [n][columns] of blocks above, on the way back; own ones are written there, too
+  V* sums = nullptr;      // [slots][columns] on the way forward
+  V* partials = nullptr;  // [Blocks::partials][columns] on the way back
   i64 columns = 1;
   bool conjugate = false;  // on the way back: L^H
 };
@@ -28,7 +29,14 @@ class TaskSteps {
 
  private:
   void forward(const Block& b, i32 first_strip, i32 end_strip, const SolveVectors<V>& v);
-  void backward(const Block& b, i32 first_column, i32 end_column, const SolveVectors<V>& v);
+  /// The partial sum of a part of block k.
+  void sum_part(i32 k, i32 part, const SolveVectors<V>& v);
+  /// x of columns of block k, whose parts are summed.
+  void close(i32 k, i32 first_column, i32 end_column, const SolveVectors<V>& v);
+  /// All of it.
+  void backward(i32 k, const SolveVectors<V>& v);
+  void load_rows(const Block& b, StripRange strips, const SolveVectors<V>& v);
+  void add_strip(const Block& b, i32 strip, i32 first_row, i32 column, const SolveVectors<V>& v, V* to) const;
   void store(const Block& b, i32 column, const V* x, const SolveVectors<V>& v) const;
 
   const Factor<V>& factor_;

@@ -78,7 +78,7 @@ TEST("with inverted blocks the backward error is within ten times that of substi
   NOTE(fresh::said());
   fresh::Random random(21);
   auto all = triangles::some(random, 8);
-  all.push_back(triangles::nested_grid(9, 8, 7));
+  all.push_back(triangles::with_fill(triangles::nested_grid(9, 8, 7)));
   for (const Columns& c : all) {
     check_accuracy<double>(c, random);
     check_accuracy<float>(c, random);
@@ -127,7 +127,7 @@ TEST("a step of refinement that does not lessen the error is taken back") {
 TEST("a solver has the same bits on all ranks and threads, in place too, and its plans are made when they are needed") {
   NOTE(fresh::said());
   fresh::Random random(23);
-  const Columns c = triangles::nested_grid(12, 11, 5);
+  const Columns c = triangles::with_fill(triangles::nested_grid(12, 11, 5));
   const auto values = triangles::values_of<double>(c, random);
   const TriangleView<double> L{c.pattern(), values.data()};
   const auto b = triangles::vector_of<double>(c.n * 3, random);
@@ -231,4 +231,56 @@ TEST("options that cannot be are refused in one sentence") {
   TriangularSolver<double> solver(L);
   double x = 0;
   CHECK_THROWS(solver.solve(&x, &x, 0), Error, "one right-hand side or more");
+}
+
+TEST("a triangle whose supernodes would store too many zeros is kept by rows, and is solved in all ways and types, unrefined") {
+  NOTE(fresh::said());
+  fresh::Random random(26);
+  const Columns c = triangles::grid(14, 13, 12);  // as of an ILU(0): its whole factor has 50 entries for each of its own
+  auto values = triangles::values_of<double>(c, random);
+  const TriangleView<double> L{c.pattern(), values.data()};
+  TriangularSolver<double> solver(L, {.ranks = 2, .threads = 2});
+  TriangularStatistics s = solver.statistics();
+  CHECK(s.by_rows);
+  CHECK(s.blocks == 0);
+  CHECK(s.stored_entries == i64(c.rows.size()));
+  CHECK(s.stored_bytes == 8 * i64(c.rows.size()));
+  CHECK(s.longest_chain == 14 + 13 + 12 - 2);
+  for (How how : ways) CHECK(solver.refinements_wanted(L, how) == 0);
+  const auto b = random.normals(c.n);
+  std::vector<double> x(b.size()), modelled(b.size());
+  for (How how : ways) {
+    TriangularSolver<double> model(L, {.engine = "model", .ranks = 3, .seed = 5});
+    solver.solve(b.data(), x.data(), 1, how);
+    model.solve(b.data(), modelled.data(), 1, how);
+    CHECK(modelled == x);
+    CHECK(model.statistics().modelled_seconds > 0);
+  }
+  CHECK(solver.statistics().memory_bytes > s.memory_bytes);
+  CHECK(solver.statistics().backward_tasks > 0);
+  check_accuracy<double>(c, random);
+  check_accuracy<float>(c, random);
+  check_accuracy<Number>(c, random);
+  std::vector<double> again(b.size());
+  solver.solve(b.data(), x.data());
+  for (double& v : values) v *= 4;
+  solver.update(L);
+  solver.solve(b.data(), again.data());
+  for (std::size_t i = 0; i < x.size(); i++) CHECK(again[i] == x[i] / 4);
+  const Columns whole = triangles::with_fill(triangles::grid(5, 4, 3));
+  const std::vector<double> of_whole = triangles::values_of<double>(whole, random);
+  CHECK(!TriangularSolver<double>({whole.pattern(), of_whole.data()}).statistics().by_rows);
+}
+
+TEST("a triangle that is kept by rows needs as many of them as ranks, and a width that blocks could have") {
+  const Columns arrow = triangles::columns_of([] {  // points the wrong way: its factor would be full
+    std::vector<std::vector<i32>> below(31, std::vector<i32>{});
+    for (i32 i = 1; i < 31; i++) below[0].push_back(i);
+    return below;
+  }());
+  const std::vector<double> values(arrow.rows.size(), 1.0);
+  const TriangleView<double> L{arrow.pattern(), values.data()};
+  CHECK(TriangularSolver<double>(L).statistics().by_rows);
+  CHECK_THROWS((TriangularSolver<double>(L, {.ranks = 32})), Error, "more ranks, 32, than the triangle has rows, 31");
+  CHECK_THROWS((TriangularSolver<double>(L, {.width = 0})), Error, "one column or more");
 }

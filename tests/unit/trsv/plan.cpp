@@ -11,7 +11,9 @@ namespace {
 using namespace sordino;
 using namespace sordino::trsv;
 
-Blocks blocks_of(const triangles::Columns& c, i32 width = 16) { return cut(find_supernodes(c.pattern()), width); }
+Blocks blocks_of(const triangles::Columns& c, i32 width = 16, i64 part_values = 200) {
+  return cut(find_supernodes(c.pattern()), width, part_values);
+}
 
 bool is_refused(const Blocks& blocks, const Plan& plan) {
   try {
@@ -62,12 +64,74 @@ TEST("the checker finds what is taken away of needs, readers, queues and parts o
   }
 }
 
+TEST("the checker finds a partial sum that is computed twice, never, or of strips that are no part") {
+  const Blocks blocks = blocks_of(triangles::nested_grid(9, 9, 5), 8, 100);
+  const Plan good = make_plan(blocks, Direction::backward, 8, two_ranks);
+  std::vector<std::size_t> parts;
+  for (std::size_t t = 0; t < good.tasks.size(); t++)
+    if (good.tasks[t].kind == Task::Kind::strips) parts.push_back(t);
+  REQUIRE(parts.size() > 5);
+  for (std::size_t t : parts) {
+    Plan bad = good;
+    bad.tasks[t].end++;
+    CHECK(is_refused(blocks, bad));
+    for (std::size_t other : parts)
+      if (other != t && good.tasks[other].block == good.tasks[t].block) bad.tasks[t] = good.tasks[other];
+    if (bad.tasks[t].first != good.tasks[t].first) CHECK_THROWS((check_plan(blocks, bad)), Error, "another one has written");
+    bad = good;
+    bad.tasks[t].rank ^= 1;
+    CHECK(is_refused(blocks, bad));
+  }
+}
+
+TEST("on the way back each strip of a block is near or in one part, and no part has a column of the parent") {
+  NOTE(fresh::said());
+  fresh::Random random(31);
+  for (const triangles::Columns& c : triangles::some(random, 12)) {
+    const i32 width = i32(random.whole(1, 20));
+    const i64 part_values = random.whole(1, 400);
+    const Blocks blocks = blocks_of(c, width, part_values);
+    NOTE("n = ", c.n, ", width ", width, ", parts of ", part_values);
+    i64 partials = 0;
+    for (i32 k = 0; k < blocks.count(); k++) {
+      const Block& b = blocks.blocks[std::size_t(k)];
+      const StripRange near = blocks.near[std::size_t(k)];
+      std::vector<int> taken(std::size_t(b.strips()), 0);
+      for (i32 s = near.first; s < near.end; s++) {
+        taken[std::size_t(s)]++;
+        CHECK(strip_of(b, s).columns == b.width);
+      }
+      for (i32 part = blocks.part_begin[std::size_t(k)]; part < blocks.part_begin[std::size_t(k) + 1]; part++) {
+        const StripRange strips = blocks.parts[std::size_t(part)];
+        CHECK(part_of(blocks, k, strips.first) == part);
+        CHECK(blocks.partial[std::size_t(part)] == partials);
+        partials += b.width;
+        i64 values = 0;
+        for (i32 s = strips.first; s < strips.end; s++) {
+          taken[std::size_t(s)]++;
+          values += strip_of(b, s).size();
+          const i32 parent = blocks.parent[std::size_t(k)];
+          for (i32 i = std::max(strip_of(b, s).first, b.width);
+               parent != no_parent && i < strip_of(b, s).first + strip_of(b, s).rows; i++) {
+            const Block& above = blocks.blocks[std::size_t(parent)];
+            CHECK(blocks.rows[std::size_t(b.rows + i)] >= above.column + above.width);
+          }
+        }
+        CHECK((strips.end == strips.first + 1 || values <= std::max(part_values, i64(b.front) * b.width / 32)));
+      }
+      for (int times : taken) CHECK(times == 1);
+    }
+    CHECK(blocks.partials == partials);
+  }
+}
+
 TEST("options out of range are refused") {
   const Blocks blocks = blocks_of(triangles::grid(3, 3, 3));
   CHECK_THROWS((make_plan(blocks, Direction::forward, 8, {.ranks = 0})), Error, "1 to 32 ranks");
   CHECK_THROWS((make_plan(blocks, Direction::forward, 8, {.ranks = 33})), Error, "33 were asked for");
   CHECK_THROWS((make_plan(blocks, Direction::forward, 8, {.workers = 0})), Error, "one worker or more");
   CHECK_THROWS((cut(find_supernodes(triangles::grid(3, 3, 3).pattern()), 0)), Error, "one column or more");
+  CHECK_THROWS((cut(find_supernodes(triangles::grid(3, 3, 3).pattern()), 8, 0)), Error, "one value or more");
 }
 
 TEST("ranks share the values evenly, subtrees stay whole, and the model says what more workers and ranks are worth") {

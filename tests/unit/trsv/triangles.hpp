@@ -108,6 +108,15 @@ inline std::vector<std::vector<char>> filled(const Columns& c) {
   return L;
 }
 
+inline Columns with_fill(const Columns& c) {
+  const auto all = filled(c);
+  std::vector<std::vector<i32>> below(std::size_t(c.n), std::vector<i32>{});
+  for (std::size_t j = 0; j < all.size(); j++)
+    for (std::size_t i = j + 1; i < all.size(); i++)
+      if (all[j][i]) below[j].push_back(i32(i));
+  return columns_of(below);
+}
+
 /// Rows with off-diagonal entries that add up to less than the diagonal, about: solutions neither grow nor vanish.
 template <class V>
 std::vector<V> values_of(const Columns& c, fresh::Random& random) {

@@ -1,11 +1,14 @@
 #include "sordino/api/cuda/triangular.hpp"
 
 #include <algorithm>
+#include <type_traits>
+#include <utility>
 
 #include "sordino/api/cuda/engines.hpp"
 #include "sordino/api/options.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/trsv/cuda/gpu_solve.hpp"
+#include "sordino/trsv/cuda/level_gpu_solve.hpp"
 
 namespace sordino::cuda {
 namespace {
@@ -13,9 +16,22 @@ namespace {
 constexpr i64 most_columns = 8;  // that a pass takes at once
 
 template <class V>
+auto make_solve(const trsv::Factor<V>& factor, const trsv::Plan& plan, const trsv::GpuOptions& options) {
+  const bool forward = plan.direction == trsv::Direction::forward;
+  return std::make_unique<trsv::GpuSolve<V>>(factor, forward ? &plan : nullptr, forward ? nullptr : &plan, options);
+}
+template <class V>
+auto make_solve(const trsv::LevelFactor<V>& factor, const trsv::Plan& plan, const trsv::GpuOptions& options) {
+  return std::make_unique<trsv::LevelGpuSolve<V>>(factor, plan, options);
+}
+
+/// `F`: Factor or LevelFactor.
+template <class V, class F>
 class GpuRunner final : public TriangularRunner<V> {
+  using Solve = decltype(make_solve(std::declval<const F&>(), std::declval<const trsv::Plan&>(), trsv::GpuOptions{}));
+
  public:
-  GpuRunner(const trsv::Factor<V>& factor, const trsv::Plan& plan, const TriangularOptions& options)
+  GpuRunner(const F& factor, const trsv::Plan& plan, const TriangularOptions& options)
       : factor_(factor), plan_(plan), devices_(parse_devices(options.devices)), timeout_(options.timeout) {
     if (!usable()) throw Error(Errc::unsupported, "engine cuda needs a GPU: " + report().reason);
     require_devices(devices_);
@@ -28,7 +44,10 @@ class GpuRunner final : public TriangularRunner<V> {
   void solve(const V* b, V* x, i64 columns, bool conjugate) override {
     try {
       prepare(columns);
-      solve_->solve(plan_.direction, b, x, columns, conjugate);
+      if constexpr (std::is_same_v<F, trsv::Factor<V>>)
+        solve_->solve(plan_.direction, b, x, columns, conjugate);
+      else
+        solve_->solve(b, x, columns, conjugate);
     } catch (...) {
       forget();  // a team that has failed is not used again
       throw;
@@ -56,19 +75,16 @@ class GpuRunner final : public TriangularRunner<V> {
     while (2 * wanted <= std::min(columns, most_columns)) wanted *= 2;
     if (wanted <= columns_) return;
     forget();  // its memory first
-    const trsv::Plan* const forward = plan_.direction == trsv::Direction::forward ? &plan_ : nullptr;
-    solve_ =
-        std::make_unique<trsv::GpuSolve<V>>(factor_, forward, forward ? nullptr : &plan_,
-                                            trsv::GpuOptions{.devices = devices_, .most_columns = wanted, .timeout = timeout_});
+    solve_ = make_solve(factor_, plan_, {.devices = devices_, .most_columns = wanted, .timeout = timeout_});
     columns_ = wanted;
   }
 
-  const trsv::Factor<V>& factor_;
+  const F& factor_;
   const trsv::Plan& plan_;
   std::vector<int> devices_;
   double timeout_;
   int columns_ = 0;
-  std::unique_ptr<trsv::GpuSolve<V>> solve_;
+  Solve solve_;
 };
 
 }  // namespace
@@ -76,14 +92,22 @@ class GpuRunner final : public TriangularRunner<V> {
 template <class V>
 std::unique_ptr<TriangularRunner<V>> make_triangular_runner(const trsv::Factor<V>& factor, const trsv::Plan& plan,
                                                             const TriangularOptions& options) {
-  return std::make_unique<GpuRunner<V>>(factor, plan, options);
+  return std::make_unique<GpuRunner<V, trsv::Factor<V>>>(factor, plan, options);
+}
+template <class V>
+std::unique_ptr<TriangularRunner<V>> make_triangular_runner(const trsv::LevelFactor<V>& factor, const trsv::Plan& plan,
+                                                            const TriangularOptions& options) {
+  return std::make_unique<GpuRunner<V, trsv::LevelFactor<V>>>(factor, plan, options);
 }
 
-template std::unique_ptr<TriangularRunner<float>> make_triangular_runner(const trsv::Factor<float>&, const trsv::Plan&,
-                                                                         const TriangularOptions&);
-template std::unique_ptr<TriangularRunner<double>> make_triangular_runner(const trsv::Factor<double>&, const trsv::Plan&,
-                                                                          const TriangularOptions&);
-template std::unique_ptr<TriangularRunner<trsv::Number>> make_triangular_runner(const trsv::Factor<trsv::Number>&,
-                                                                                const trsv::Plan&, const TriangularOptions&);
+#define SORDINO_RUNNERS(V)                                                                                             \
+  template std::unique_ptr<TriangularRunner<V>> make_triangular_runner(const trsv::Factor<V>&, const trsv::Plan&,      \
+                                                                       const TriangularOptions&);                      \
+  template std::unique_ptr<TriangularRunner<V>> make_triangular_runner(const trsv::LevelFactor<V>&, const trsv::Plan&, \
+                                                                       const TriangularOptions&);
+SORDINO_RUNNERS(float)
+SORDINO_RUNNERS(double)
+SORDINO_RUNNERS(trsv::Number)
+#undef SORDINO_RUNNERS
 
 }  // namespace sordino::cuda

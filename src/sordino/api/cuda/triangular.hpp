@@ -10,5 +10,9 @@ namespace sordino::cuda {
 template <class V>
 std::unique_ptr<TriangularRunner<V>> make_triangular_runner(const trsv::Factor<V>& factor, const trsv::Plan& plan,
                                                             const TriangularOptions& options);
+/// Of a triangle kept by rows; the same, and with the bits of engine host.
+template <class V>
+std::unique_ptr<TriangularRunner<V>> make_triangular_runner(const trsv::LevelFactor<V>& factor, const trsv::Plan& plan,
+                                                            const TriangularOptions& options);
 
 }  // namespace sordino::cuda

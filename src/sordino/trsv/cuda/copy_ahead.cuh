@@ -1,11 +1,26 @@
 // Device code: memory that comes to a thread block while it does something else. Before Hopper there is no engine for that:
 // there the block copies when it needs it.
 #pragma once
-#include "sordino/base/types.hpp"
+#include "sordino/trsv/cuda/meetings.cuh"
 
 namespace sordino::trsv {
 
-/// In shared memory. One copy at a time; `uses` of all threads counts those that were waited for.
+/// Pieces of `bytes`, `step` bytes apart, of which the last one has `last_bytes` and begins
+/// `last_ahead` bytes sooner; then another one. They come to lie one behind
+/// the other. Addresses and sizes are multiples of 16.
+struct Pieces {
+  char* to;
+  const char* from;
+  i32 count, bytes, step, last_bytes, last_ahead;
+  const void* beside;
+  i32 bytes_beside;
+
+  __device__ const char* place_of(i32 k) const { return from + i64(k) * step - (k + 1 < count ? 0 : last_ahead); }
+  __device__ i32 bytes_of(i32 k) const { return k + 1 < count ? bytes : last_bytes; }
+  __device__ i32 bytes_of_all() const { return (count - 1) * bytes + last_bytes; }
+};
+
+/// In shared memory. One copy at a time; `uses` of each worker counts those that were waited for.
 class CopyAhead {
  public:
   /// One thread, before all threads meet.
@@ -15,19 +30,18 @@ class CopyAhead {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 #endif
   }
-  /// One thread: two pieces, one behind the other. Addresses and sizes are multiples of 16.
-  __device__ void start(char* to, const void* first, i32 first_bytes, const void* second, i32 second_bytes) {
+  /// One thread.
+  __device__ void start([[maybe_unused]] const Pieces& p) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address()), "r"(first_bytes + second_bytes)
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address()),
+                 "r"(p.bytes_of_all() + p.bytes_beside)
                  : "memory");
-    copy(to, first, first_bytes);
-    if (second_bytes > 0) copy(to + first_bytes, second, second_bytes);
-#else
-    to_ = to, first_ = first, second_ = second, first_bytes_ = first_bytes, second_bytes_ = second_bytes;
+    for (i32 k = 0; k < p.count; k++) copy(p.to + k * p.bytes, p.place_of(k), p.bytes_of(k));
+    if (p.bytes_beside > 0) copy(p.to + p.bytes_of_all(), p.beside, p.bytes_beside);
 #endif
   }
-  /// All threads.
-  __device__ void wait(u32& uses) {
+  /// All workers.
+  __device__ void wait([[maybe_unused]] const Pieces& p, [[maybe_unused]] u32& uses) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     const u32 parity = uses++ & 1;
     u32 done = 0;
@@ -37,14 +51,10 @@ class CopyAhead {
                    : "r"(address()), "r"(parity)
                    : "memory");
 #else
-    uses++;
-    __syncthreads();
-    for (i32 at = 16 * i32(threadIdx.x); at < first_bytes_ + second_bytes_; at += 16 * i32(blockDim.x)) {
-      const char* const from =
-          at < first_bytes_ ? static_cast<const char*>(first_) + at : static_cast<const char*>(second_) + (at - first_bytes_);
-      *reinterpret_cast<int4*>(to_ + at) = *reinterpret_cast<const int4*>(from);
-    }
-    __syncthreads();
+    meet_workers();  // nobody needs what was there
+    for (i32 k = 0; k < p.count; k++) copy(p.to + k * p.bytes, p.place_of(k), p.bytes_of(k));
+    copy(p.to + p.bytes_of_all(), p.beside, p.bytes_beside);
+    meet_workers();
 #endif
   }
 
@@ -62,9 +72,10 @@ class CopyAhead {
         : "memory");
   }
 #else
-  char* to_;
-  const void *first_, *second_;
-  i32 first_bytes_, second_bytes_;
+  __device__ static void copy(char* to, const void* from, i32 bytes) {
+    for (i32 at = 16 * i32(threadIdx.x); at < bytes; at += 16 * worker_threads)
+      *reinterpret_cast<int4*>(to + at) = *reinterpret_cast<const int4*>(static_cast<const char*>(from) + at);
+  }
 #endif
   u64 barrier_;
 };

@@ -6,9 +6,9 @@
 
 #include "sordino/base/range.hpp"
 #include "sordino/runtime/cuda/team.hpp"
+#include "sordino/trsv/cuda/passes.hpp"
 #include "sordino/trsv/cuda/rank_tables.hpp"
 #include "sordino/trsv/cuda/solve_kernel.hpp"
-#include "sordino/trsv/cuda/turn.hpp"
 
 namespace sordino::trsv {
 namespace {
@@ -16,19 +16,6 @@ namespace {
 using cuda::call;
 
 constexpr int static_shared = 4 << 10;  // bytes that the kernel has beside its dynamic memory, at the most
-
-/// Of the columns that are left.
-int columns_of_pass(i64 left, int most) {
-  int columns = 1;
-  while (2 * columns <= std::min<i64>(left, most)) columns *= 2;
-  return columns;
-}
-
-void validate(const GpuOptions& o) {
-  const int c = o.most_columns;
-  if (c < 1 || c > most_columns_of_pass || (c & (c - 1)) != 0)
-    bad_argument("a pass of a triangular solve has 1, 2, 4 or 8 columns, and " + std::to_string(c) + " were asked for");
-}
 
 }  // namespace
 
@@ -44,16 +31,18 @@ struct GpuSolve<V>::State {
       throw Error(Errc::unsupported, "a triangular solve on " + std::to_string(ranks) + " ranks needs as many GPUs");
     const i64 columns = options.most_columns;
     x = team.array<V>(blocks.n * columns);
-    sums = team.array<V>(blocks.slots * columns);
+    sums = team.array<V>(2 * blocks.slots * columns);
     for (const Plan* plan : plans)
       if (plan) flags[std::size_t(plan->direction)] = team.array<u32>(plan->count());
     ended = team.array<u32>(ranks);
     channel = team.signals("tasks of a triangular solve").channel;
     tables.resize(std::size_t(ranks)), b.resize(std::size_t(ranks)), result.resize(std::size_t(ranks)),
-        launched.resize(std::size_t(ranks));
+        ordered.resize(std::size_t(ranks)), partials.resize(std::size_t(ranks)), launched.resize(std::size_t(ranks));
     for (int r = 0; r < ranks; r++) {
       const cuda::OnDevice on(team.device(r));
       tables[std::size_t(r)] = std::make_unique<RankTables<V>>(blocks, (forward ? forward : backward)->owner, r);
+      ordered[std::size_t(r)] = OnGpu<V>(blocks.n * columns);
+      if (backward) partials[std::size_t(r)] = OnGpu<V>(tables[std::size_t(r)]->partials() * columns);
       for (const Plan* plan : plans)
         if (plan) tables[std::size_t(r)]->add(blocks, *plan);
     }
@@ -69,7 +58,7 @@ struct GpuSolve<V>::State {
   i64 window_bytes() const {
     i64 flags_bytes = 0;
     for (const Plan* plan : plans) flags_bytes += plan ? plan->count() * i64(sizeof(u32)) : 0;
-    return (blocks.n + blocks.slots) * options.most_columns * i64(sizeof(V)) + flags_bytes + (1 << 16);
+    return (blocks.n + 2 * blocks.slots) * options.most_columns * i64(sizeof(V)) + flags_bytes + (1 << 16);
   }
 
   void reserve(i64 columns) {
@@ -83,7 +72,7 @@ struct GpuSolve<V>::State {
   /// How the kernel is launched for passes of so many columns, with as many blocks as there is room for; without shared memory
   /// where a block has too little for that.
   cuda::Grid grid(int rank, Direction direction, int columns) const {
-    const i64 shared = solve_shared<V>(direction, tables[std::size_t(rank)]->queue(direction).shape, columns);
+    const i64 shared = solve_shared<V>(tables[std::size_t(rank)]->queue(direction).shape, columns);
     const void* kernel = reinterpret_cast<const void*>(solve_kernel<V>(direction, columns));
     int at_once = 0, multiprocessors = 0;
     if (shared > most_shared(rank)) return {.shared = 0};
@@ -121,8 +110,10 @@ struct GpuSolve<V>::State {
 
   /// Before a barrier of the ranks.
   void load(cuda::TeamRank& rank, Direction direction) {
-    for (int columns = 1; columns <= most_columns[std::size_t(direction)]; columns *= 2)
+    for (int columns = 1; columns <= most_columns[std::size_t(direction)]; columns *= 2) {
+      rank.load(gather_kernel<V>(columns));
       rank.load(solve_kernel<V>(direction, columns), most_shared(rank.id()));
+    }
   }
 
   /// All passes over so many columns of b, in the rank's stream.
@@ -133,25 +124,45 @@ struct GpuSolve<V>::State {
       const int some = columns_of_pass(columns - first, most_columns[d]);
       SolveTables<V> t = tables[r]->tables(direction);
       t.times = times.empty() ? nullptr : times[r].data();
-      t.x = x, t.sums = sums, t.flags = flags[d], t.ended = ended, t.channel = channel;
+      t.x = x, t.sums = sums, t.partials = partials[r].data(), t.flags = flags[d], t.ended = ended, t.channel = channel;
       const cuda::Grid& g = launched[r].grids[d][std::countr_zero(unsigned(some))];
-      const SolvePass<V> pass{.b = b[r].data() + first,
+      if (direction == Direction::forward) empty_sums(rank, some);
+      rank.launch({.blocks = int((blocks.n + 255) / 256), .threads = 256}, gather_kernel<V>(some), b[r].data() + first, columns,
+                  t.order, blocks.n, ordered[r].data());
+      const SolvePass<V> pass{.b = ordered[r].data(),
                               .result = result[r].data() + first,
                               .stride = columns,
+                              .sums = launched[r].half * blocks.slots * options.most_columns,
+                              .next_sums = (launched[r].half ^ 1) * blocks.slots * options.most_columns,
                               .epoch = ++epoch,
                               .first_ticket = launched[r].tickets[d],
                               .conjugate = conjugate};
       rank.launch(g, solve_kernel<V>(direction, some), rank.team(), t, pass);
       launched[r].tickets[d] += u32(t.count + g.blocks);
+      if (direction == Direction::forward) use_sums(r, some);
       first += some;
     }
   }
-  u32 passes(Direction direction, i64 columns) const {
-    u32 count = 0;
-    const int most = most_columns[std::size_t(direction)];
-    for (i64 first = 0; first < columns; count++) first += columns_of_pass(columns - first, most);
-    return count;
+
+  /// A pass finds the places of its sums empty, for the one before has emptied them, if it had as many columns. Else all ranks
+  /// empty theirs before one begins.
+  void empty_sums(cuda::TeamRank& rank, int columns) {
+    const Launched& l = launched[std::size_t(rank.id())];
+    if (l.empty_for[l.half] == columns) return;
+    call("cudaMemsetAsync", cudaMemsetAsync(rank.team().mine(sums) + l.half * blocks.slots * options.most_columns, 0xff,
+                                            std::size_t(blocks.slots * columns) * sizeof(V), rank.stream()));
+    if (ranks == 1) return;
+    rank.wait();
+    rank.barrier();
   }
+  void use_sums(std::size_t r, int columns) {
+    Launched& l = launched[r];
+    l.empty_for[l.half] = 0;
+    l.half ^= 1;
+    l.empty_for[l.half] = columns;
+  }
+
+  u32 passes(Direction direction, i64 columns) const { return passes_of(columns, most_columns[std::size_t(direction)]); }
 
   void put(cuda::TeamRank& rank, const V* from, i64 columns) {
     call("cudaMemcpyAsync", cudaMemcpyAsync(b[std::size_t(rank.id())].data(), from, std::size_t(blocks.n * columns) * sizeof(V),
@@ -170,11 +181,15 @@ struct GpuSolve<V>::State {
   int most_columns[2] = {};
   struct Launched {
     u32 tickets[2] = {};          // that all passes so far have taken
+    int half = 0;                 // of all sums, that the next pass uses
+    int empty_for[2] = {};        // columns of the pass for which each half is empty; 0: for none
     cuda::Grid grids[2][4] = {};  // for passes of 1, 2, 4, 8 columns
   };
   std::vector<Launched> launched;
   std::vector<std::unique_ptr<RankTables<V>>> tables;
-  std::vector<OnGpu<V>> b, result;
+  std::vector<OnGpu<V>> b, result;      // [n][columns], as the caller has them
+  std::vector<OnGpu<V>> ordered;        // [n][most columns of a pass] b in the order of the blocks
+  std::vector<OnGpu<V>> partials;       // [own partial sums][most columns of a pass]
   std::vector<OnGpu<TaskTimes>> times;  // of a solve that is traced
 };
 
@@ -211,7 +226,7 @@ void GpuSolve<V>::update(const Factor<V>& factor) {
 template <class V>
 void GpuSolve<V>::solve(Direction direction, const V* b, V* x, i64 columns, bool conjugate) {
   Range range("sordino: triangular solve on GPUs");
-  const std::lock_guard lock(turn_of_solves());
+  const std::lock_guard lock(turn_on_gpus());
   State& s = *state_;
   const Plan& plan = s.plan(direction);
   s.reserve(columns);
@@ -239,37 +254,18 @@ void GpuSolve<V>::solve(Direction direction, const V* b, V* x, i64 columns, bool
 
 template <class V>
 std::vector<double> GpuSolve<V>::time(Direction direction, const V* b, i64 columns, int repeats) {
-  const std::lock_guard lock(turn_of_solves());
+  const std::lock_guard lock(turn_on_gpus());
   State& s = *state_;
   s.plan(direction);
   s.reserve(columns);
-  std::vector<std::vector<double>> seconds(std::size_t(s.ranks));
   const u32 passes = s.passes(direction, columns);
-  for (int k = 0; k < repeats; k++) {
-    s.team.run([&](cuda::TeamRank& rank) {
-      s.load(rank, direction);
-      s.put(rank, b, columns);
-      cudaEvent_t begin, end;
-      call("cudaEventCreate", cudaEventCreate(&begin));
-      call("cudaEventCreate", cudaEventCreate(&end));
-      rank.wait();
-      rank.barrier();
-      call("cudaEventRecord", cudaEventRecord(begin, rank.stream()));
-      s.start(rank, direction, columns, false);
-      call("cudaEventRecord", cudaEventRecord(end, rank.stream()));
-      rank.wait();
-      float milliseconds = 0;
-      call("cudaEventElapsedTime", cudaEventElapsedTime(&milliseconds, begin, end));
-      seconds[std::size_t(rank.id())].push_back(1e-3 * milliseconds);
-      call("cudaEventDestroy", cudaEventDestroy(begin));
-      call("cudaEventDestroy", cudaEventDestroy(end));
-    });
-    s.epochs += passes;
-  }
-  std::vector<double> slowest = seconds[0];
-  for (const auto& of_rank : seconds)
-    for (std::size_t k = 0; k < slowest.size(); k++) slowest[k] = std::max(slowest[k], of_rank[k]);
-  return slowest;
+  const auto prepare = [&](cuda::TeamRank& rank) {
+    s.load(rank, direction);
+    s.put(rank, b, columns);
+  };
+  return seconds_on_gpus(
+      s.team, repeats, prepare, [&](cuda::TeamRank& rank) { s.start(rank, direction, columns, false); },
+      [&] { s.epochs += passes; });
 }
 
 template <class V>
@@ -297,7 +293,8 @@ template <class V>
 GpuMemory GpuSolve<V>::memory(int rank) const {
   const std::size_t r = std::size_t(rank);
   return {state_->tables[r]->value_bytes(), state_->tables[r]->table_bytes(),
-          state_->window_bytes() + state_->b[r].bytes() + state_->result[r].bytes()};
+          state_->window_bytes() + state_->b[r].bytes() + state_->result[r].bytes() + state_->ordered[r].bytes() +
+              state_->partials[r].bytes()};
 }
 
 template <class V>

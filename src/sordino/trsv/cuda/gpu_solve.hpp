@@ -16,7 +16,7 @@ struct GpuOptions {
   double timeout = 10;            // seconds that a wait on a GPU may take; 0: forever
 };
 
-/// When a thread block took a task, had all that it needs, and had told of its end: nanoseconds on the device's clock.
+/// When a thread block took a task, had all that it needs, and had stored its results: nanoseconds on the device's clock.
 struct TaskTimes {
   u64 taken = 0, began = 0, ended = 0;
 };

@@ -9,7 +9,7 @@
 #include "sordino/base/range.hpp"
 #include "sordino/runtime/cuda/team.hpp"
 #include "sordino/trsv/cuda/paper_tables.hpp"
-#include "sordino/trsv/cuda/turn.hpp"
+#include "sordino/trsv/cuda/passes.hpp"
 
 namespace sordino::trsv::paper {
 namespace {
@@ -222,7 +222,7 @@ void GpuSolve<V>::update(const Factor<V>& factor) {
 template <class V>
 void GpuSolve<V>::solve(const V* b, V* x, i64 columns) {
   Range range("sordino: paper 004's triangular solve on GPUs");
-  const std::lock_guard lock(turn_of_solves());
+  const std::lock_guard lock(turn_on_gpus());
   State& s = *state_;
   const i64 n = s.pattern.n();
   s.reserve(columns);
@@ -250,7 +250,7 @@ void GpuSolve<V>::solve(const V* b, V* x, i64 columns) {
 
 template <class V>
 std::vector<GpuSeconds> GpuSolve<V>::time(const V* b, int repeats) {
-  const std::lock_guard lock(turn_of_solves());
+  const std::lock_guard lock(turn_on_gpus());
   State& s = *state_;
   std::vector<GpuSeconds> slowest;
   std::vector<GpuSeconds> of_ranks(std::size_t(s.ranks));

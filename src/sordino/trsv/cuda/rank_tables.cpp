@@ -5,6 +5,7 @@
 
 #include "sordino/trsv/cuda/subtree_program.hpp"
 #include "sordino/trsv/plan_owners.hpp"
+#include "sordino/trsv/way_back.hpp"
 
 namespace sordino::trsv {
 namespace {
@@ -23,12 +24,16 @@ std::vector<RowSources> row_sources_of(const Blocks& blocks) {
 }
 
 /// What a kernel has room for.
-void require_fits(const Task& t, const Block& b) {
+void require_fits(Direction direction, const Task& t, const Block& b) {
   const i32 blocks = t.kind == Task::Kind::subtrees ? t.end - t.first : 1;
   if (blocks > most_blocks_of_subtrees())
     bad_argument("a task of a plan for GPUs has up to " + std::to_string(most_blocks_of_subtrees()) +
                  " small blocks, and one has " + std::to_string(blocks) + ": PlanOptions::subtree_blocks bounds them");
-  if (t.kind == Task::Kind::strips && (t.end - t.first) * b.strip_rows > most_rows_of_strips())
+  if (t.kind == Task::Kind::columns && t.end - t.first > most_columns_of_closing())
+    bad_argument("a task of a plan for GPUs has up to " + std::to_string(most_columns_of_closing()) + " columns, and one has " +
+                 std::to_string(t.end - t.first));
+  if (t.kind == Task::Kind::strips && direction == Direction::forward &&
+      (t.end - t.first) * b.strip_rows > most_rows_of_strips())
     bad_argument("a task of a plan for GPUs has up to " + std::to_string(most_rows_of_strips()) + " rows, and one has " +
                  std::to_string((t.end - t.first) * b.strip_rows));
 }
@@ -37,51 +42,94 @@ void require_fits(const Task& t, const Block& b) {
 
 template <class V>
 RankTables<V>::RankTables(const Blocks& blocks, const std::vector<i32>& owner, int rank)
-    : rank_(rank),
-      blocks_(blocks.blocks),
-      row_sources_(row_sources_of(blocks)),
-      parent_(blocks.parent),
-      rows_(blocks.rows),
-      sources_(blocks.sources),
-      order_(blocks.order) {
+    : rank_(rank), row_sources_(row_sources_of(blocks)), rows_(blocks.rows), sources_(blocks.sources), order_(blocks.order) {
   const std::vector<i64> sizes = sizes_of(blocks);
-  std::vector<i64> strips(blocks.strips.size(), 0);
   first_value_.assign(std::size_t(blocks.count()), 0);
+  first_partial_.assign(std::size_t(blocks.count()), 0);
   i64 values = 0;
   for (i32 k = 0; k < blocks.count(); k++) {
     if (owner[std::size_t(k)] != rank) continue;
-    const Block& b = blocks.blocks[std::size_t(k)];
-    for (i32 s = 0; s < b.strips(); s++)
-      strips[std::size_t(b.strip + s)] = values + blocks.strips[std::size_t(b.strip + s)] - blocks.strips[std::size_t(b.strip)];
     own_.push_back(k);
     first_value_[std::size_t(k)] = values;
+    first_partial_[std::size_t(k)] = partials_;
     values += sizes[std::size_t(k)];
+    partials_ +=
+        i64(blocks.part_begin[std::size_t(k) + 1] - blocks.part_begin[std::size_t(k)]) * blocks.blocks[std::size_t(k)].width;
   }
-  strips_ = OnGpu<i64>(strips);
   values_ = OnGpu<V>(values);
 }
 
 template <class V>
-void RankTables<V>::let_be_copied(const Blocks& blocks, const Task& t, QueuedTask& q, std::vector<i32>& programs,
-                                  SolveShape& shape) const {
+i64 RankTables<V>::place_of_strip(const Blocks& blocks, const Task& t, i32 strip) const {
+  const Block& b = blocks.blocks[std::size_t(t.block)];
+  const i64 of_block =
+      strip < b.strips() ? blocks.strips[std::size_t(b.strip + strip)] - blocks.strips[std::size_t(b.strip)] : 0;
+  return first_value_[std::size_t(t.block)] + of_block;
+}
+
+template <class V>
+i64 RankTables<V>::place_of_part(const Blocks& blocks, i32 block, i32 part) const {
+  return first_partial_[std::size_t(block)] +
+         i64(part - blocks.part_begin[std::size_t(block)]) * blocks.blocks[std::size_t(block)].width;
+}
+
+template <class V>
+void RankTables<V>::set_strips(const Blocks& blocks, const Task& t, QueuedTask& q, SolveShape& shape) const {
+  q.values = place_of_strip(blocks, t, t.first);
+  q.value_bytes = q.piece_bytes = i32(values_of(blocks, t) * i64(sizeof(V)));  // strips lie in a row
+  shape.operands = std::max(shape.operands, q.block.width);
+  shape.products = std::max(shape.products, (t.end - t.first) * q.block.strip_rows);
+}
+
+template <class V>
+void RankTables<V>::set_part(const Blocks& blocks, const Task& t, QueuedTask& q, SolveShape& shape) const {
   const Block& b = q.block;
-  if (t.kind == Task::Kind::strips) {
-    q.values = first_value_[std::size_t(t.block)] + blocks.strips[std::size_t(b.strip + t.first)] -
-               blocks.strips[std::size_t(b.strip)];
-    shape.operands = std::max(shape.operands, b.width);
-    shape.products = std::max(shape.products, (t.end - t.first) * b.strip_rows);
-  } else {
-    const SubtreeProgram program = subtree_program(blocks, t.first, t.end);
-    q.values = first_value_[std::size_t(t.first)];
-    q.program = i64(programs.size());
-    q.program_bytes = i32(program.words.size() * sizeof(i32));
-    q.columns = program.columns;
-    programs.insert(programs.end(), program.words.begin(), program.words.end());
-    shape.operands = std::max(shape.operands, program.columns);
-    shape.products = std::max(shape.products, program.columns + program.slots);
-  }
-  q.value_bytes = i32(values_of(blocks, t) * i64(sizeof(V)));  // strips and blocks lie in a row
-  shape.buffer_bytes = std::max(shape.buffer_bytes, (q.value_bytes + q.program_bytes + 127) / 128 * 128);
+  const i64 values = values_of(blocks, t), of_strip = strip_of(b, t.first).size();
+  q.partial = place_of_part(blocks, t.block, part_of(blocks, t.block, t.first));
+  q.values = place_of_strip(blocks, t, t.first);
+  q.value_bytes = i32(values * i64(sizeof(V)));
+  q.strips_of_round = t.end - t.first;
+  if (values > most_of_strip) q.strips_of_round = i32(std::max<i64>(most_of_strip / of_strip, 1));  // all of one size
+  q.rounds = q.pieces = (t.end - t.first + q.strips_of_round - 1) / q.strips_of_round;
+  q.piece_bytes = q.rounds > 1 ? i32(q.strips_of_round * of_strip * i64(sizeof(V))) : q.value_bytes;
+  q.piece_step = q.piece_bytes;
+  shape.operands = std::max(shape.operands, (t.end - t.first) * b.strip_rows + 1);
+  shape.products = std::max(shape.products, std::max(b.width, worker_numbers()));
+}
+
+template <class V>
+void RankTables<V>::set_columns(const Blocks& blocks, const Task& t, QueuedTask& q, SolveShape& shape) const {
+  const Block& b = q.block;
+  q.near = blocks.near[std::size_t(t.block)];
+  q.parts = blocks.part_begin[std::size_t(t.block) + 1] - blocks.part_begin[std::size_t(t.block)];
+  q.partial = place_of_part(blocks, t.block, blocks.part_begin[std::size_t(t.block)]);
+  q.pieces = q.near.end - q.near.first;
+  shape.operands = std::max(shape.operands, q.pieces * b.strip_rows + 1);
+  shape.products = std::max(shape.products, worker_numbers());
+  if (q.pieces == 0) return;
+  auto bytes_of = [&](i32 strip) {  // to a multiple of 16: strips have room for that behind their last column
+    return i32((i64(t.end - t.first) * strip_of(b, strip).lead * i64(sizeof(V)) + 15) / 16 * 16);
+  };
+  q.values = place_of_strip(blocks, t, q.near.first) + i64(t.first) * strip_of(b, q.near.first).lead;
+  const i32 shorter = strip_of(b, q.near.first).lead - strip_of(b, q.near.end - 1).lead;
+  q.piece_bytes = bytes_of(q.near.first);
+  q.last_piece_ahead = i32(i64(t.first) * shorter * i64(sizeof(V)));
+  q.piece_step = i32(strip_of(b, q.near.first).size() * i64(sizeof(V)));
+  q.value_bytes = (q.pieces - 1) * q.piece_bytes + bytes_of(q.near.end - 1);
+}
+
+template <class V>
+void RankTables<V>::set_subtrees(const Blocks& blocks, const Task& t, bool forward, QueuedTask& q, std::vector<i32>& programs,
+                                 SolveShape& shape) const {
+  const SubtreeProgram program = (forward ? subtree_program : subtree_program_back)(blocks, t.first, t.end);
+  q.values = first_value_[std::size_t(t.first)];
+  q.value_bytes = q.piece_bytes = i32(values_of(blocks, t) * i64(sizeof(V)));  // blocks lie in a row
+  q.program = i64(programs.size());
+  q.program_bytes = i32(program.words.size() * sizeof(i32));
+  q.columns = program.columns, q.outside = program.outside;
+  programs.insert(programs.end(), program.words.begin(), program.words.end());
+  shape.operands = std::max(shape.operands, forward ? program.columns : 2 * program.columns + program.outside + 1);
+  shape.products = std::max(shape.products, forward ? program.columns + program.slots : 0);
 }
 
 template <class V>
@@ -95,12 +143,18 @@ void RankTables<V>::add(const Blocks& blocks, const Plan& plan) {
     q.kind = t.kind, q.first = t.first, q.end = t.end, q.id = id;
     q.readers = plan.readers[std::size_t(id)];
     q.block = blocks.blocks[std::size_t(t.kind == Task::Kind::subtrees ? t.first : t.block)];
-    require_fits(t, q.block);
+    require_fits(plan.direction, t, q.block);
     const auto begin = plan.needs.begin() + plan.need_begin[std::size_t(id)],
                end = plan.needs.begin() + plan.need_begin[std::size_t(id) + 1];
     q.need = i32(needs.size()), q.needs = i32(end - begin);
     needs.insert(needs.end(), begin, end);
-    if (plan.direction == Direction::forward) let_be_copied(blocks, t, q, programs, queue.shape);
+    SolveShape& shape = queue.shape;
+    const bool forward = plan.direction == Direction::forward;
+    if (t.kind == Task::Kind::columns) set_columns(blocks, t, q, shape);
+    if (t.kind == Task::Kind::strips) forward ? set_strips(blocks, t, q, shape) : set_part(blocks, t, q, shape);
+    if (t.kind == Task::Kind::subtrees) set_subtrees(blocks, t, forward, q, programs, shape);
+    shape.buffer_bytes =
+        std::max(shape.buffer_bytes, ((q.rounds > 1 ? q.piece_bytes : q.value_bytes) + q.program_bytes + 127) / 128 * 128);
     tasks.push_back(q);
   }
   queue.count = i32(tasks.size());
@@ -146,15 +200,14 @@ SolveTables<V> RankTables<V>::tables(Direction direction) const {
   t.tickets = queue.counters.data(), t.leaving = queue.counters.data() + 32;
   t.programs = queue.programs.data();
   t.count = queue.count, t.buffer_bytes = queue.shape.buffer_bytes, t.operands = queue.shape.operands;
-  t.blocks = blocks_.data(), t.parent = parent_.data(), t.strips = strips_.data(), t.rows = rows_.data();
-  t.order = order_.data(), t.row_sources = row_sources_.data(), t.sources = sources_.data(), t.values = values_.data();
+  t.rows = rows_.data(), t.order = order_.data(), t.row_sources = row_sources_.data(), t.sources = sources_.data(),
+  t.values = values_.data();
   return t;
 }
 
 template <class V>
 i64 RankTables<V>::table_bytes() const {
-  i64 bytes = blocks_.bytes() + parent_.bytes() + strips_.bytes() + rows_.bytes() + row_sources_.bytes() + sources_.bytes() +
-              order_.bytes();
+  i64 bytes = rows_.bytes() + row_sources_.bytes() + sources_.bytes() + order_.bytes();
   for (const QueueOnGpu& q : queues_) bytes += q.tasks.bytes() + q.needs.bytes() + q.programs.bytes() + q.counters.bytes();
   return bytes;
 }

@@ -64,21 +64,29 @@ class RankTables {
 
   SolveTables<V> tables(Direction direction) const;
   const QueueOnGpu& queue(Direction direction) const { return queues_[std::size_t(direction)]; }
+  i64 partials() const { return partials_; }  // of own blocks, for each column of b
   i64 value_bytes() const { return values_.bytes(); }
   i64 table_bytes() const;
 
  private:
-  /// What is copied to the thread block that takes a task on the way forward.
-  void let_be_copied(const Blocks& blocks, const Task& t, QueuedTask& q, std::vector<i32>& programs, SolveShape& shape) const;
+  // What is copied to the thread block that takes a task, and what room it needs there: forward, of a part, of columns, and of
+  // subtrees in either direction.
+  void set_strips(const Blocks& blocks, const Task& t, QueuedTask& q, SolveShape& shape) const;
+  void set_part(const Blocks& blocks, const Task& t, QueuedTask& q, SolveShape& shape) const;
+  void set_columns(const Blocks& blocks, const Task& t, QueuedTask& q, SolveShape& shape) const;
+  void set_subtrees(const Blocks& blocks, const Task& t, bool forward, QueuedTask& q, std::vector<i32>& programs,
+                    SolveShape& shape) const;
+  i64 place_of_strip(const Blocks& blocks, const Task& t, i32 strip) const;
+  i64 place_of_part(const Blocks& blocks, i32 block, i32 part) const;
 
   int rank_;
-  std::vector<i32> own_;          // blocks
-  std::vector<i64> first_value_;  // [blocks] place of an own block's among own values
+  std::vector<i32> own_;            // blocks
+  std::vector<i64> first_value_;    // [blocks] place of an own block's among own values
+  std::vector<i64> first_partial_;  // [blocks] and among own partial sums
+  i64 partials_ = 0;
   OnGpu<V> values_;
-  OnGpu<Block> blocks_;
-  OnGpu<i64> strips_;
   OnGpu<RowSources> row_sources_;
-  OnGpu<i32> parent_, rows_, sources_, order_;
+  OnGpu<i32> rows_, sources_, order_;
   QueueOnGpu queues_[2];
 };
 

@@ -1,59 +1,70 @@
 #include "sordino/trsv/cuda/solve_kernel.hpp"
 
-#include <algorithm>
+#include <type_traits>
 
 #include "sordino/runtime/cuda/call.hpp"
 #include "sordino/trsv/cuda/backward.cuh"
+#include "sordino/trsv/cuda/courier.cuh"
 #include "sordino/trsv/cuda/forward.cuh"
 #include "sordino/trsv/invented.hpp"
 
 namespace sordino::trsv {
 namespace {
 
-constexpr int block_threads = worker_threads + 32;
+/// The workers' part: false if a wait is lost.
+template <class V, int K, Direction direction>
+__device__ bool work(const Worker<V, K>& w) {
+  constexpr bool forward = direction == Direction::forward;
+  Desk& desk = w.desk;
+  std::conditional_t<forward, Ahead<V, K>, AheadBack> ahead;
+  u32 uses = 0;
+  wait_for<Meeting::task_known>();
+  look_ahead(w, 0, ahead);
+  for (int slot = 0; desk.ticket[slot] < u32(w.s.count); slot ^= 1) {
+    const QueuedTask& t = desk.task[slot];
+    const i32 id = t.id;
+    const u64 taken = w.clock();
+    u64 began = taken;
+    bool lost;
+    if constexpr (forward)
+      lost = !carry_forward(w, slot, ahead, uses, began);
+    else
+      lost = !carry_back(w, slot, ahead, uses, began);
+    if (lost) {
+      desk.ends = true;
+      come<Meeting::values_used>();
+      return false;
+    }
+    if (w.s.times && w.thread() == 0) w.s.times[id] = {taken, began, w.clock()};
+  }
+  return true;
+}
 
 /// Blocks stay until the queue is empty. Whoever holds a ticket waits for smaller ones only, which are held, or done: so it
 /// does not matter in which order blocks begin, or whether all are there at once.
 template <class V, int K, Direction direction>
-__global__ void __launch_bounds__(block_threads, sizeof(V) * K > 16                ? 2
-                                                 : direction == Direction::forward ? 4
-                                                                                   : 3)
+__global__ void __launch_bounds__(block_threads, sizeof(V) * K > 64   ? 1
+                                                 : sizeof(V) * K > 16 ? 2
+                                                                      : 4)
 carry_out(const __grid_constant__ cuda::DeviceTeam team, const __grid_constant__ SolveTables<V> s,
           const __grid_constant__ SolvePass<V> pass) {
   extern __shared__ __align__(128) char memory[];
   __shared__ Desk desk;
   const Worker<V, K> w{team, s, pass, desk, memory};
-  if (w.thread() == 0) desk.copy.begin();
+  if (w.thread() == 0) desk.open();
   if (!wait_for_last_pass(team, s, pass.epoch)) return;
-  if (w.fetches()) w.fetch(0), w.let_come(0);
-  __syncthreads();
-  Ahead<V, K> ahead;
-  if constexpr (direction == Direction::forward) look_ahead(w, 0, ahead);
-  u32 uses = 0;
-  for (int slot = 0; desk.ticket[slot] < u32(s.count); slot ^= 1) {
-    if (w.fetches()) w.fetch(slot ^ 1);
-    const QueuedTask& t = desk.task[slot];
-    const u32 readers = t.readers;
-    const i32 id = t.id;
-    const u64 taken = w.clock();
-    u64 began = taken;
-    bool lost = false;
-    if constexpr (direction == Direction::forward) {
-      if (t.kind == Task::Kind::subtrees)
-        forward_subtrees(w, slot, ahead, uses);
-      else if (lost = !forward_strips(w, slot, ahead, uses, began); lost)
-        desk.copy.wait(uses);  // nothing may be on its way to a block that ends
-    } else {
-      lost = !w.wait_for_needs(t, w.first_need(t));
-      began = w.clock();
-      if (!lost && t.kind == Task::Kind::columns) backward_columns(w, t);
-      if (!lost && t.kind == Task::Kind::subtrees) backward_subtrees(w, t);
-    }
-    if (lost) return;
-    w.tell(readers, id);
-    if (s.times && w.thread() == 0) s.times[id] = {taken, began, w.clock()};
-  }
-  end_pass(team, s, pass.epoch);
+  using ItsCourier = Courier<V, K, direction == Direction::backward>;
+  if (w.thread() < worker_threads ? work<V, K, direction>(w) : ItsCourier{w}.serve()) end_pass(team, s, pass.epoch);
+}
+
+/// Columns of b in the order of the blocks, so that nobody looks up where they are.
+template <class V, int K>
+__global__ void put_in_order(const V* b, i64 stride, const i32* order, i64 n, V* to) {
+  const i64 k = i64(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (k >= n) return;
+  const i64 row = order[k];
+#pragma unroll
+  for (int r = 0; r < K; r++) to[k * K + r] = b[row * stride + r];
 }
 
 template <class V>
@@ -75,6 +86,16 @@ SolveKernel<V> kernel_of(int columns) {
 }  // namespace
 
 template <class V>
+GatherKernel<V> gather_kernel(int columns) {
+  switch (columns) {
+    case 1: return put_in_order<V, 1>;
+    case 2: return put_in_order<V, 2>;
+    case 4: return put_in_order<V, 4>;
+    default: return put_in_order<V, 8>;
+  }
+}
+
+template <class V>
 SolveKernel<V> solve_kernel(Direction direction, int columns) {
   return direction == Direction::forward ? kernel_of<V, Direction::forward>(columns)
                                          : kernel_of<V, Direction::backward>(columns);
@@ -83,14 +104,8 @@ SolveKernel<V> solve_kernel(Direction direction, int columns) {
 int solve_threads() { return block_threads; }
 i32 most_blocks_of_subtrees() { return most_small_blocks; }
 i32 most_rows_of_strips() { return rows_of_thread * worker_threads; }
-
-template <class V>
-i64 solve_shared(Direction direction, const SolveShape& shape, int columns) {
-  const i64 forward = i64(shape.buffer_bytes) + (i64(shape.operands) + shape.products) * columns * i64(sizeof(V));
-  const int row = columns * int(sizeof(V));
-  const i64 backward = i64(rows_at_once(row)) * row + i64(worker_warps) * 32 * std::max(64, row);
-  return direction == Direction::forward ? forward : backward;
-}
+i32 most_columns_of_closing() { return worker_threads; }
+i32 worker_numbers() { return worker_threads; }
 
 template <class V>
 void start_invented_values(V* values, i64 first, i64 count, cudaStream_t stream) {
@@ -99,12 +114,12 @@ void start_invented_values(V* values, i64 first, i64 count, cudaStream_t stream)
   cuda::call("cudaGetLastError", cudaGetLastError());
 }
 
+template GatherKernel<float> gather_kernel(int);
+template GatherKernel<double> gather_kernel(int);
+template GatherKernel<Number> gather_kernel(int);
 template SolveKernel<float> solve_kernel(Direction, int);
 template SolveKernel<double> solve_kernel(Direction, int);
 template SolveKernel<Number> solve_kernel(Direction, int);
-template i64 solve_shared<float>(Direction, const SolveShape&, int);
-template i64 solve_shared<double>(Direction, const SolveShape&, int);
-template i64 solve_shared<Number>(Direction, const SolveShape&, int);
 template void start_invented_values(float*, i64, i64, cudaStream_t);
 template void start_invented_values(double*, i64, i64, cudaStream_t);
 template void start_invented_values(Number*, i64, i64, cudaStream_t);

@@ -7,22 +7,32 @@
 
 namespace sordino::trsv {
 
-/// A task in its rank's queue. On the way forward its values, and the program of subtrees, are copied to the thread block that
-/// takes it, ahead of its time.
+/// A task in its rank's queue. Its values, and the program of subtrees, are copied to the thread block that takes it, ahead of
+/// its time: in one round, or a part of the way back that is too large for that in several.
 struct QueuedTask {
   i64 values = 0;       // where they begin, among own ones
   i64 program = 0;      // of subtrees: SolveTables::programs[program], ...
-  i32 value_bytes = 0;  // 0: they are not copied
+  i64 partial = 0;      // of a part, or of the first part of columns' block: SolveTables::partials[partial], ...
+  i32 value_bytes = 0;  // of all rounds; 0: nothing comes
   i32 program_bytes = 0;
+  i32 rounds = 1;            // each of one piece, if they are several
+  i32 pieces = 1;            // of values
+  i32 piece_bytes = 0;       // of each but the last
+  i32 piece_step = 0;        // bytes from one to the next, where they come from
+  i32 last_piece_ahead = 0;  // bytes by which the last one, of a shorter strip, begins sooner than that
+  i32 strips_of_round = 0;   // of a part
   Task::Kind kind = Task::Kind::strips;
   i32 first = 0, end = 0;   // strips, columns or blocks
   i32 id = 0;               // in the plan: of its flag
   u32 readers = 0;          // other ranks
   i32 need = 0, needs = 0;  // SolveTables::needs[need], ..., so many
   i32 columns = 0;          // of b that subtrees have
+  i32 outside = 0;          // rows of them, on the way back, whose x is computed elsewhere
+  i32 parts = 0;            // of columns' block
+  StripRange near = {};     // of columns' block
   Block block = {};         // of subtrees the first one
 };
-static_assert(sizeof(QueuedTask) <= 32 * sizeof(u32), "a warp copies it at once");
+static_assert(sizeof(QueuedTask) % sizeof(u32) == 0, "a warp copies it word by word");
 
 /// The slots that a row of a front adds up: two at once, and the others at SolveTables::sources[more], ...
 struct alignas(16) RowSources {
@@ -38,17 +48,15 @@ struct SolveTables {
   const RowSources* row_sources = nullptr;  // [rows of all fronts]
   const i32* sources = nullptr;
   const i32* order = nullptr;
-  const i64* strips = nullptr;    // of own blocks: place among own values
-  const Block* blocks = nullptr;  // these three are for the way back
-  const i32* parent = nullptr;
   const i32* rows = nullptr;
   const V* values = nullptr;
+  V* partials = nullptr;                 // [partial sums of own blocks][columns] of a pass
   u32* tickets = nullptr;                // taken so far, by all solves
   u32* leaving = nullptr;                // blocks that have ended
   i32 count = 0;                         // tasks
   i32 buffer_bytes = 0;                  // of the largest task's values and program
-  i32 operands = 0;                      // columns of the widest block, or of the subtrees with the most
-  cuda::Symmetric<V> x = {}, sums = {};  // [n][columns], [slots][columns] of a pass
+  i32 operands = 0;                      // SolveShape::operands
+  cuda::Symmetric<V> x = {}, sums = {};  // [n][K] of a pass; [slots][K] of this one, and of the next
   cuda::Symmetric<u32> flags = {};       // [tasks] the solve in which it was done last
   cuda::Symmetric<u32> ended = {};       // [ranks] the solve that a rank has ended
   i32 channel = 0;
@@ -58,10 +66,11 @@ struct SolveTables {
 /// One pass of a solve, over K columns of b at a time.
 template <class V>
 struct SolvePass {
-  const V* b = nullptr;  // the pass's first column; rows are `stride` apart
-  V* result = nullptr;
+  const V* b = nullptr;  // [n][K] in the order of the blocks
+  V* result = nullptr;   // the pass's first column; rows are `stride` apart
   i64 stride = 1;
-  u32 epoch = 0;  // counts passes
+  i64 sums = 0, next_sums = 0;  // where this pass's begin among all, and those of the next one
+  u32 epoch = 0;                // counts passes
   u32 first_ticket = 0;
   bool conjugate = false;
 };

@@ -22,9 +22,21 @@ static_assert(sizeof(SmallBlock) == words_of_small_block * sizeof(i32));
 struct SubtreeProgram {
   std::vector<i32> words;  // its SmallBlocks, then sources; a multiple of 16 bytes
   i32 columns = 0, slots = 0;
+  i32 outside = 0;  // on the way back: rows whose x is computed elsewhere
 };
 
 /// Of blocks first, ..., end - 1, which are whole subtrees.
 SubtreeProgram subtree_program(const Blocks& blocks, i32 first, i32 end);
+
+/// One block of them on the way back, parents before their children. A thread block has a list of numbers y: b of all columns,
+/// -x of all columns, -x of rows outside, and a zero.
+struct SmallBlockBack {
+  i32 values, column, width, front, strip_rows;  // as above
+  i32 parent;                                    // that it waits for, counted in this order; or -1
+  i32 places;  // word of the program: where in y each row of the front is, and the zero if they are odd; an even number
+};
+
+/// Words: SmallBlockBacks, the rows outside (columns of the blocks), places.
+SubtreeProgram subtree_program_back(const Blocks& blocks, i32 first, i32 end);
 
 }  // namespace sordino::trsv

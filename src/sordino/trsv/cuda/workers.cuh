@@ -1,25 +1,36 @@
-// Device code: a thread block that takes tasks of its rank's queue, one after the other. One warp of it takes the next one
-// while the others are busy, and lets its values come as soon as they are done with those of this one: while they store, tell,
-// look ahead and wait. Four such blocks share a multiprocessor, and what one waits for the others hide.
+// Device code: a thread block that takes tasks of its rank's queue, one after the other. Four warps, the workers, compute. A
+// fifth one, the courier, does beside them what is slow and needs few threads (courier.cuh): it takes tickets, lets the values
+// of the next task come as soon as those of this one have been used, and tells of what is done. Four such blocks share a
+// multiprocessor, and what one waits for the others hide.
 #pragma once
 #include "sordino/runtime/cuda/team.cuh"
 #include "sordino/trsv/cuda/copy_ahead.cuh"
+#include "sordino/trsv/cuda/meetings.cuh"
+#include "sordino/trsv/cuda/passes.cuh"
 #include "sordino/trsv/cuda/solve_memory.cuh"
 #include "sordino/trsv/cuda/solve_tables.hpp"
 #include "sordino/trsv/cuda/subtree_program.hpp"
 
 namespace sordino::trsv {
 
-inline constexpr int worker_threads = 128, worker_warps = worker_threads / 32;  // beside those of the fetching warp
-inline constexpr i32 most_small_blocks = 256;                                   // of subtrees that are one task
+inline constexpr i32 most_small_blocks = 256;  // of subtrees that are one task
 
 /// What all threads of a block share, beside its dynamic memory.
 struct Desk {
   QueuedTask task[2];
   u32 ticket[2];
   CopyAhead copy;
+  volatile bool lost;                // a wait was in vain:
+  volatile bool ends;                //   the block ends
   i32 taken;                         // small blocks
   i32 waits_for[most_small_blocks];  // of a small block: how many others it still waits for
+
+  /// One thread, before all threads meet.
+  __device__ void open() {
+    copy.begin();
+    lost = false;
+    ends = false;
+  }
 };
 
 template <class V, int K>
@@ -33,54 +44,59 @@ struct Worker {
   static __device__ int thread() { return int(threadIdx.x); }
   static __device__ int warp() { return int(threadIdx.x) / 32; }
   static __device__ int lane() { return int(threadIdx.x) % 32; }
-  static __device__ bool fetches() { return warp() == worker_warps; }
   __device__ V* operands() const { return reinterpret_cast<V*>(memory + s.buffer_bytes); }
   __device__ V* products() const { return operands() + i64(s.operands) * K; }
 
   // --- tasks --------------------------------------------------------------------------------------------------------------
 
-  /// The fetching warp: takes the next ticket, and looks what task that is.
-  __device__ void fetch(int slot) const {
-    u32 ticket = 0;
-    if (lane() == 0) ticket = atomicAdd(s.tickets, 1u) - pass.first_ticket;
-    ticket = __shfl_sync(~0u, ticket, 0);
-    if (lane() == 0) desk.ticket[slot] = ticket;
-    if (ticket < u32(s.count) && lane() < int(sizeof(QueuedTask) / sizeof(u32)))
-      reinterpret_cast<u32*>(&desk.task[slot])[lane()] = reinterpret_cast<const u32*>(s.tasks + ticket)[lane()];
-    __syncwarp();
+  /// What comes to a block ahead of the time of its task, or of a round of it.
+  __device__ Pieces pieces_of(const QueuedTask& t, int round = 0) const {
+    const char* const from = reinterpret_cast<const char*>(s.values + t.values) + i64(round) * t.piece_step;
+    const i32 before = t.rounds > 1 ? round : t.pieces - 1;
+    return {memory,
+            from,
+            t.rounds > 1 ? 1 : t.pieces,
+            t.piece_bytes,
+            t.piece_step,
+            min(t.piece_bytes, t.value_bytes - before * t.piece_bytes),
+            t.last_piece_ahead,
+            s.programs + t.program,
+            t.program_bytes};
   }
-  /// The fetching warp, once nobody needs the values of the task before.
-  __device__ void let_come(int slot) const {
-    const QueuedTask& t = desk.task[slot];
-    if (lane() == 0 && desk.ticket[slot] < u32(s.count) && t.value_bytes > 0)
-      desk.copy.start(memory, s.values + t.values, t.value_bytes, s.programs + t.program, t.program_bytes);
-  }
+
+  __device__ const i32* program_of(const QueuedTask& t) const { return reinterpret_cast<const i32*>(memory + t.value_bytes); }
 
   /// Of the needs of a task, this thread's first one.
   __device__ i32 first_need(const QueuedTask& t) const { return thread() < t.needs ? s.needs[t.need + thread()] : -1; }
 
-  /// All threads: false if the wait is lost. `first`: first_need().
+  /// All workers: false if the wait is lost, or another one was. `first`: first_need().
   __device__ bool wait_for_needs(const QueuedTask& t, i32 first) const {
     bool lost = false;
     auto wait = [&](i32 need) {
       lost = lost || !cuda::wait_flag(team, team.mine(s.flags) + need, pass.epoch, s.channel, team.rank);
     };
     if (first >= 0) wait(first);
-    for (i32 k = thread() + worker_threads + 32; k < t.needs; k += worker_threads + 32) wait(s.needs[t.need + k]);
-    return !__syncthreads_or(lost);
+    for (i32 k = thread() + worker_threads; k < t.needs; k += worker_threads) wait(s.needs[t.need + k]);
+    if (lost) desk.lost = true;
+    meet_workers();
+    return !desk.lost;
   }
 
-  /// All threads: what they have written is there for whoever sees the flags. Behind the barrier the task may be another one.
-  __device__ void tell(u32 readers, i32 id) const {
-    __syncthreads();
-    if (thread() >= team.ranks) return;
-    const bool own = thread() == team.rank;
-    if (!own && !(readers >> thread() & 1)) return;
-    if (readers != 0)
-      cuda::fence_system();
-    else
-      cuda::fence_device();
-    cuda::store_relaxed(team.at(thread(), s.flags) + id, cuda::flag_word(pass.epoch, false));
+  /// All workers: until the needs of a task are told of. What they have written may still be on its way. A wait in vain is told
+  /// of on the desk. `first`: first_need().
+  __device__ void wait_for_hints(const QueuedTask& t, i32 first) const {
+    bool lost = false;
+    auto wait = [&](i32 need) {
+      lost =
+          lost || !cuda::spin(team, cuda::Wait::halo, s.channel, team.rank, cuda::flag_word(pass.epoch, false), [&](u32& seen) {
+            seen = cuda::load_relaxed(team.mine(s.flags) + need);
+            return cuda::has_come(seen, pass.epoch);
+          });
+    };
+    if (first >= 0) wait(first);
+    for (i32 k = thread() + worker_threads; k < t.needs; k += worker_threads) wait(s.needs[t.need + k]);
+    if (lost) desk.lost = true;
+    meet_workers();
   }
 
   /// One thread: what time it is, if anybody wants to know.
@@ -88,18 +104,31 @@ struct Worker {
 
   // --- numbers ------------------------------------------------------------------------------------------------------------
 
-  __device__ V b(i32 row, int r) const { return pass.b[i64(row) * pass.stride + r]; }
+  /// Of a column in the order of the blocks.
+  __device__ V b(i32 column, int r) const { return pass.b[i64(column) * K + r]; }
 
-  /// Sums of all slots that a row's front adds up.
-  __device__ void add_sources(const RowSources& from, V (&to)[K]) const {
-    const V* const sums = team.mine(s.sums);
-    auto add = [&](i32 slot) {
+  /// One thread: sums of N slots, none where it is < 0; false if one is not there yet. All are on their way at once.
+  template <int N>
+  __device__ __forceinline__ bool load_sums(const i32 (&slots)[N], RowWords<V, K> (&found)[N]) const {
+    const V* const all = team.mine(s.sums) + pass.sums;
 #pragma unroll
-      for (int r = 0; r < K; r++) to[r] = to[r] + load_shared_by_all(sums + i64(slot) * K + r);
-    };
-    if (from.count > 0) add(from.first);
-    if (from.count > 1) add(from.second);
-    for (i32 e = 2; e < from.count; e++) add(s.sources[from.more + e - 2]);
+    for (int n = 0; n < N; n++) found[n].load(slots[n] >= 0, all + i64(slots[n]) * K);
+    bool there = true;
+#pragma unroll
+    for (int n = 0; n < N; n++) there = there && found[n].is_there();
+    return there;
+  }
+
+  /// Of one thread: the sums that a row of a front adds up, but the first two.
+  __device__ bool add_more_sources(const RowSources& from, V (&to)[K]) const {
+    bool there = true;
+    for (i32 e = 2; e < from.count; e++) {
+      const i32 slot[1] = {s.sources[from.more + e - 2]};
+      RowWords<V, K> found[1];
+      there = load_sums(slot, found) && there;
+      found[0].add_to(to);
+    }
+    return there;
   }
 
   __device__ void store_result(i32 row, const V* x) const {
@@ -107,13 +136,14 @@ struct Worker {
     for (int r = 0; r < K; r++) pass.result[i64(row) * pass.stride + r] = x[r];
   }
 
-  /// Here, and where the parent is.
+  /// Here, and where the parent is; the next pass finds their places empty.
   __device__ void store_sums(i64 slot, const V (&sums)[K], u32 readers) const {
-#pragma unroll
-    for (int r = 0; r < K; r++) {
-      team.mine(s.sums)[slot * K + r] = sums[r];
-      for (u32 left = readers; left != 0; left &= left - 1) team.at(__ffs(int(left)) - 1, s.sums)[slot * K + r] = sums[r];
-    }
+    auto store = [&](V* all) {
+      store_row<V, K>(all + pass.sums + slot * K, sums);
+      empty_row<V, K>(all + pass.next_sums + slot * K);
+    };
+    store(team.mine(s.sums));
+    for (u32 left = readers; left != 0; left &= left - 1) store(team.at(__ffs(int(left)) - 1, s.sums));
   }
 
   __device__ V factor_entry(V a) const {
@@ -123,26 +153,5 @@ struct Worker {
       return a;
   }
 };
-
-/// All threads: whether what goes on may go on: on all ranks the pass before has ended, so nobody still reads what is written
-/// now.
-template <class V>
-__device__ bool wait_for_last_pass(const cuda::DeviceTeam& team, const SolveTables<V>& s, u32 epoch) {
-  bool lost = false;
-  if (team.ranks > 1 && threadIdx.x < u32(team.ranks))
-    lost = !cuda::wait_flag(team, team.mine(s.ended) + threadIdx.x, epoch - 1, s.channel, i32(threadIdx.x));
-  return !__syncthreads_or(lost);
-}
-
-/// All threads, at the end: the last block tells all ranks.
-template <class V>
-__device__ void end_pass(const cuda::DeviceTeam& team, const SolveTables<V>& s, u32 epoch) {
-  __shared__ bool is_last;
-  if (team.ranks == 1) return;
-  __syncthreads();
-  if (threadIdx.x == 0) is_last = cuda::is_last_block(s.leaving, gridDim.x);
-  __syncthreads();
-  if (is_last && threadIdx.x < u32(team.ranks)) cuda::raise(team.at(i32(threadIdx.x), s.ended) + team.rank, epoch);
-}
 
 }  // namespace sordino::trsv

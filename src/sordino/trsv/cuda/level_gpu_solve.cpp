@@ -1,0 +1,171 @@
+#include "sordino/trsv/cuda/level_gpu_solve.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "sordino/base/range.hpp"
+#include "sordino/runtime/cuda/team.hpp"
+#include "sordino/trsv/cuda/level_kernel.hpp"
+#include "sordino/trsv/cuda/passes.hpp"
+
+namespace sordino::trsv {
+
+using cuda::call;
+
+template <class V>
+struct LevelGpuSolve<V>::State {
+  State(const LevelFactor<V>& factor, const Plan& p, const GpuOptions& o)
+      : n(factor.rows(p.direction).n),
+        plan(p),
+        rows(factor.rows(p.direction)),
+        options(o),
+        team({.ranks = p.ranks, .devices = o.devices, .window = std::size_t(window_bytes()), .timeout = o.timeout}),
+        launched(std::size_t(p.ranks)) {
+    if (plan.ranks > 1 && team.shares_devices())
+      throw Error(Errc::unsupported, "a triangular solve on " + std::to_string(plan.ranks) + " ranks needs as many GPUs");
+    for (auto& x_of : x) x_of = team.array<V>(n * options.most_columns);
+    ended = team.array<u32>(plan.ranks);
+    channel = team.signals("rows of a triangular solve").channel;
+    for (int r = 0; r < plan.ranks; r++) {
+      const cuda::OnDevice on(team.device(r));
+      for (const auto& x_of : x)
+        call("cudaMemset", cudaMemset(team.on(r).mine(x_of), no_number, std::size_t(x_of.count) * sizeof(V)));
+      call("cudaDeviceSynchronize", cudaDeviceSynchronize());
+      Launched& l = launched[std::size_t(r)];
+      l.part = std::make_unique<LevelPart<V>>(rows, plan, r);
+      for (int k = 0, columns = 1; columns <= options.most_columns; k++, columns *= 2) l.blocks[k] = blocks_of(r, columns);
+    }
+  }
+
+  i64 window_bytes() const { return 2 * n * options.most_columns * i64(sizeof(V)) + (1 << 16); }
+
+  int blocks_of(int rank, int columns) const {
+    if (options.blocks > 0) return options.blocks;
+    int at_once = 0, multiprocessors = 0;
+    call("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
+         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&at_once, reinterpret_cast<const void*>(level_kernel<V>(columns)),
+                                                       level_threads, 0));
+    call("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, team.device(rank)));
+    return std::min(at_once, level_blocks_at_once) * multiprocessors;
+  }
+
+  void reserve(i64 columns) {
+    for (int r = 0; r < plan.ranks; r++) {
+      const cuda::OnDevice on(team.device(r));
+      for (OnGpu<V>* mine : {&launched[std::size_t(r)].b, &launched[std::size_t(r)].result})
+        if (mine->count() < n * columns) *mine = OnGpu<V>(n * columns);
+    }
+  }
+
+  /// Before a barrier of the ranks.
+  void prepare(cuda::TeamRank& rank, const V* b, i64 columns) {
+    for (int some = 1; some <= options.most_columns; some *= 2) rank.load(level_kernel<V>(some));
+    call("cudaMemcpyAsync", cudaMemcpyAsync(launched[std::size_t(rank.id())].b.data(), b, std::size_t(n * columns) * sizeof(V),
+                                            cudaMemcpyHostToDevice, rank.stream()));
+  }
+
+  /// All passes over so many columns of b, in the rank's stream.
+  void start(cuda::TeamRank& rank, i64 columns, bool conjugate) {
+    Launched& l = launched[std::size_t(rank.id())];
+    u32 epoch = epochs;
+    for (i64 first = 0; first < columns;) {
+      const int some = columns_of_pass(columns - first, options.most_columns);
+      LevelTables<V> t = l.part->tables();
+      t.x[0] = x[0], t.x[1] = x[1], t.ended = ended, t.channel = channel;
+      const int blocks = l.blocks[some == 8 ? 3 : some / 2];
+      const LevelPass<V> pass{.b = l.b.data() + first,
+                              .result = l.result.data() + first,
+                              .stride = columns,
+                              .used = std::exchange(l.used, n * some),
+                              .epoch = ++epoch,
+                              .first_ticket = l.tickets,
+                              .conjugate = conjugate};
+      rank.launch({.blocks = blocks, .threads = level_threads}, level_kernel<V>(some), rank.team(), t, pass);
+      l.tickets += u32(t.count + blocks * level_warps);
+      first += some;
+    }
+  }
+  void count(i64 columns) { epochs += passes_of(columns, options.most_columns); }
+
+  i64 n;
+  const Plan& plan;
+  const LevelRows& rows;
+  GpuOptions options;
+  cuda::Team team;
+  cuda::Symmetric<V> x[2];
+  cuda::Symmetric<u32> ended;
+  i32 channel = 0;
+  u32 epochs = 0;  // passes so far
+  struct Launched {
+    std::unique_ptr<LevelPart<V>> part;
+    OnGpu<V> b, result;
+    int blocks[4] = {};  // for passes of 1, 2, 4, 8 columns
+    u32 tickets = 0;     // that all passes so far have taken
+    i64 used = 0;        // numbers of x that the last pass has written
+  };
+  std::vector<Launched> launched;
+};
+
+template <class V>
+LevelGpuSolve<V>::LevelGpuSolve(const LevelFactor<V>& factor, const Plan& plan, const GpuOptions& options) {
+  validate(options);
+  state_ = std::make_unique<State>(factor, plan, options);
+  update(factor);
+}
+
+template <class V>
+LevelGpuSolve<V>::~LevelGpuSolve() = default;
+
+template <class V>
+void LevelGpuSolve<V>::update(const LevelFactor<V>& factor) {
+  for (int r = 0; r < state_->plan.ranks; r++) {
+    const cuda::OnDevice on(state_->team.device(r));
+    state_->launched[std::size_t(r)].part->fill(factor);
+  }
+}
+
+template <class V>
+void LevelGpuSolve<V>::solve(const V* b, V* x, i64 columns, bool conjugate) {
+  Range range("sordino: triangular solve by levels on GPUs");
+  const std::lock_guard lock(turn_on_gpus());
+  State& s = *state_;
+  s.reserve(columns);
+  std::vector<std::vector<V>> found(std::size_t(s.plan.ranks), std::vector<V>(std::size_t(s.n * columns)));
+  s.team.run([&](cuda::TeamRank& rank) {
+    s.prepare(rank, b, columns);
+    rank.barrier();
+    s.start(rank, columns, conjugate);
+    std::vector<V>& mine = found[std::size_t(rank.id())];
+    call("cudaMemcpyAsync", cudaMemcpyAsync(mine.data(), s.launched[std::size_t(rank.id())].result.data(),
+                                            mine.size() * sizeof(V), cudaMemcpyDeviceToHost, rank.stream()));
+    rank.wait();
+  });
+  s.count(columns);
+  for (const Task& t : s.plan.tasks)
+    for (i32 place = t.first; place < t.end; place++) {
+      const i64 row = s.rows.order[std::size_t(place)];
+      std::copy_n(found[std::size_t(t.rank)].data() + row * columns, columns, x + row * columns);
+    }
+}
+
+template <class V>
+std::vector<double> LevelGpuSolve<V>::time(const V* b, i64 columns, int repeats) {
+  const std::lock_guard lock(turn_on_gpus());
+  State& s = *state_;
+  s.reserve(columns);
+  return seconds_on_gpus(
+      s.team, repeats, [&](cuda::TeamRank& rank) { s.prepare(rank, b, columns); },
+      [&](cuda::TeamRank& rank) { s.start(rank, columns, false); }, [&] { s.count(columns); });
+}
+
+template <class V>
+GpuMemory LevelGpuSolve<V>::memory(int rank) const {
+  const auto& l = state_->launched[std::size_t(rank)];
+  return {l.part->value_bytes(), l.part->table_bytes(), state_->window_bytes() + l.b.bytes() + l.result.bytes()};
+}
+
+template class LevelGpuSolve<float>;
+template class LevelGpuSolve<double>;
+template class LevelGpuSolve<Number>;
+
+}  // namespace sordino::trsv

@@ -1,0 +1,65 @@
+#include "sordino/trsv/cuda/passes.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "sordino/base/error.hpp"
+#include "sordino/runtime/cuda/call.hpp"
+
+namespace sordino::trsv {
+
+using cuda::call;
+
+std::mutex& turn_on_gpus() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+void validate(const GpuOptions& o) {
+  const int c = o.most_columns;
+  if (c < 1 || c > most_columns_of_pass || (c & (c - 1)) != 0)
+    bad_argument("a pass of a triangular solve has 1, 2, 4 or 8 columns, and " + std::to_string(c) + " were asked for");
+}
+
+int columns_of_pass(i64 left, int most) {
+  int columns = 1;
+  while (2 * columns <= std::min<i64>(left, most)) columns *= 2;
+  return columns;
+}
+
+u32 passes_of(i64 columns, int most) {
+  u32 count = 0;
+  for (i64 first = 0; first < columns; count++) first += columns_of_pass(columns - first, most);
+  return count;
+}
+
+std::vector<double> seconds_on_gpus(cuda::Team& team, int repeats, const std::function<void(cuda::TeamRank&)>& prepare,
+                                    const std::function<void(cuda::TeamRank&)>& start, const std::function<void()>& then) {
+  std::vector<std::vector<double>> seconds(std::size_t(team.size()));
+  for (int k = 0; k < repeats; k++) {
+    team.run([&](cuda::TeamRank& rank) {
+      prepare(rank);
+      cudaEvent_t begin, end;
+      call("cudaEventCreate", cudaEventCreate(&begin));
+      call("cudaEventCreate", cudaEventCreate(&end));
+      rank.wait();
+      rank.barrier();
+      call("cudaEventRecord", cudaEventRecord(begin, rank.stream()));
+      start(rank);
+      call("cudaEventRecord", cudaEventRecord(end, rank.stream()));
+      rank.wait();
+      float milliseconds = 0;
+      call("cudaEventElapsedTime", cudaEventElapsedTime(&milliseconds, begin, end));
+      seconds[std::size_t(rank.id())].push_back(1e-3 * milliseconds);
+      call("cudaEventDestroy", cudaEventDestroy(begin));
+      call("cudaEventDestroy", cudaEventDestroy(end));
+    });
+    then();
+  }
+  std::vector<double> slowest = seconds[0];
+  for (const auto& of_rank : seconds)
+    for (std::size_t k = 0; k < slowest.size(); k++) slowest[k] = std::max(slowest[k], of_rank[k]);
+  return slowest;
+}
+
+}  // namespace sordino::trsv

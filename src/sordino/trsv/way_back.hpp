@@ -1,0 +1,18 @@
+// How the way back cuts a block's sum over its rows.
+#pragma once
+#include "sordino/trsv/blocks.hpp"
+
+namespace sordino::trsv {
+
+/// Rows of a part, at most, unless one strip has more: their x is at hand at once.
+inline constexpr i32 most_rows_of_part = 512;
+/// Parts below a block and its parent, about at the most, unless their rows are too many.
+inline constexpr i32 most_parts = 64;
+
+/// Values of a column in the near strips of block k, with the one at the end of odd ones.
+i64 near_values_of_column(const Blocks& blocks, i32 k);
+
+/// Finds Blocks::near, parts and partial.
+void find_parts(Blocks& blocks, i64 part_values);
+
+}  // namespace sordino::trsv
