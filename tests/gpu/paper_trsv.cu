@@ -150,5 +150,9 @@ TEST("004 on GPUs: what they cannot do is refused in a sentence [gpu]") {
   const Layout layout = lay_out(one.factor.pattern(), {1, 1}), many = lay_out(one.factor.pattern(), {5, 3});
   CHECK_THROWS((paper::GpuSolve<double>(one.factor, layout)), Error, "up to 256 columns");
   CHECK_THROWS((paper::GpuSolve<double>(one.factor, layout, {.blocks = -1})), Error, "one thread block or more");
+  const Case<double> other = Case<double>::make(triangles::grid(4, 4, 4), random, 8);
+  const Layout alone = lay_out(other.factor.pattern(), {1, 1});
+  paper::GpuSolve<double> gpu(other.factor, alone);
+  CHECK_THROWS(gpu.update(one.factor), Error, "must have its pattern");
   if (test::gpus() < 15) CHECK_THROWS((paper::GpuSolve<double>(one.factor, many, {.blocks = 1})), Error, "needs as many GPUs");
 }

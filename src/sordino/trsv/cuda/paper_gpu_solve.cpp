@@ -210,6 +210,9 @@ GpuSolve<V>::~GpuSolve() = default;
 
 template <class V>
 void GpuSolve<V>::update(const Factor<V>& factor) {
+  const Pattern &mine = state_->pattern, &other = factor.pattern();
+  if (mine.column != other.column || mine.row != other.row || mine.rows != other.rows || state_->order != factor.order())
+    bad_argument("new values of a triangle must have its pattern and block columns, and these have other ones");
   for (int r = 0; r < state_->ranks; r++) {
     const cuda::OnDevice on(state_->team.device(r));
     state_->parts[std::size_t(r)]->fill(factor);

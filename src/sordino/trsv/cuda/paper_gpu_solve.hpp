@@ -44,7 +44,7 @@ class GpuSolve {
   /// they come: the last bits differ from solve to solve. Throws Error where a rank fails or waits in vain; what is to be done
   /// then is to make another one.
   void solve(const V* b, V* x, i64 columns = 1);
-  /// The factor's values anew, of the same pattern.
+  /// The factor's values anew. Throws bad_argument for another pattern.
   void update(const Factor<V>& factor);
 
   /// Of each of so many solves of the same b [n].

@@ -233,7 +233,7 @@ struct Solver {
 };
 
 template <class V>
-__global__ void __launch_bounds__(solve_threads, sizeof(V) > 8 ? 3 : 5) solve(const __grid_constant__ cuda::DeviceTeam team,
+__global__ void __launch_bounds__(solve_threads, sizeof(V) > 8 ? 4 : 5) solve(const __grid_constant__ cuda::DeviceTeam team,
                                                                               const __grid_constant__ PaperTables<V> t,
                                                                               const __grid_constant__ PaperPass<V> pass) {
   __shared__ Desk<V> desk;
