@@ -25,7 +25,8 @@ struct Interruptions {
 };
 
 /// What tasks of a triangular solve take on a device; a bandwidth or latency of 0 follows from the machine's other numbers. The
-/// others are those of an H100, as measured (docs/theory/004.md).
+/// others are those of an H100 with kernels of before (e919e3f): Python's descriptions take today's, which are named in
+/// docs/theory/004.md, and who describes a machine in C++ must give them.
 struct TriangularTasks {
   int workers = 528;              // of a device: four thread blocks on each of 132 multiprocessors
   double bandwidth = 0;           // B/s at which all workers together take values; 0: 0.81 of the memory's
