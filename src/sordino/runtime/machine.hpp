@@ -25,18 +25,17 @@ struct Interruptions {
 };
 
 /// What tasks of a triangular solve take on a device; a bandwidth or latency of 0 follows from the machine's other numbers. The
-/// others are those of an H100 with kernels of before (e919e3f): Python's descriptions take today's, which are named in
-/// docs/theory/004.md, and who describes a machine in C++ must give them.
+/// others were fitted on an H100 (docs/theory/004.md), and are the ones that Python's descriptions take.
 struct TriangularTasks {
   int workers = 528;              // of a device: four thread blocks on each of 132 multiprocessors
-  double bandwidth = 0;           // B/s at which all workers together take values; 0: 0.81 of the memory's
-  double worker_bandwidth = 0;    // B/s at which one of them does alone; 0: 14.3 times its share of that
-  double step_s = 7e-6;           // from a task's values and needs being there to its end
-  double small_block_s = 1.4e-6;  // more for each small block of subtrees that one of a worker's four warps takes
+  double bandwidth = 0;           // B/s at which all workers together take values; 0: 0.91 of the memory's
+  double worker_bandwidth = 0;    // B/s at which one of them does alone; 0: 12.7 times its share of that
+  double step_s = 5e-6;           // from a task's values and needs being there to its end
+  double small_block_s = 1.7e-6;  // more for each small block of subtrees that one of a worker's four warps takes
   double flag_s = 0.45e-6;        // from a task's end to the device's other workers seeing it
   double message_s = 0;           // to another device of the node seeing it, beside bytes; 0: link_latency_s
-  double column = 1.09;           // time of each further right-hand side of a pass, in times that of values with the first one
-  double backward = 0.12;         // part of the bandwidths that is reached from the root to the leaves
+  double column = 0.16;           // time of each further right-hand side of a pass, in times that of values with the first one
+  double backward = 0.92;         // part of the bandwidths that is reached from the root to the leaves
 };
 
 struct Machine {

@@ -11,7 +11,7 @@ namespace sordino::trsv {
 namespace {
 
 // What an H100 reaches with four thread blocks on a multiprocessor (docs/theory/004.md, "The time of our own solves").
-constexpr double part_of_memory_bandwidth = 0.81, shares_of_lone_worker = 14.3;
+constexpr double part_of_memory_bandwidth = 0.91, shares_of_lone_worker = 12.7;
 constexpr i32 warps_of_worker = 4;
 
 }  // namespace
