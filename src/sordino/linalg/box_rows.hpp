@@ -63,7 +63,7 @@ struct BoxRowsOf {
       entries.products(runs.of(row), runs.count, row, of.p + i, into.p + i, next - i);
     }
   }
-  SORDINO_HD void store(i32 i, double value) const { y[i] = value; }
+  SORDINO_HD void store(i32 i, double value) const { write_once(y[i], value); }
   Cost cost() const { return {entries.bytes() + double(runs.bytes), 2.0 * double(nnz)}; }
 };
 

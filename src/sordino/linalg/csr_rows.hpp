@@ -3,6 +3,7 @@
 #pragma once
 #include "sordino/base/complex.hpp"
 #include "sordino/runtime/applied.hpp"
+#include "sordino/runtime/caching.hpp"
 #include "sordino/runtime/kernel_list.hpp"
 
 namespace sordino {
@@ -11,25 +12,6 @@ namespace sordino {
 /// format's own affair, so ledgers are the same on every engine.
 inline Cost csr_cost(i64 rows, i64 nnz, int words = 1) {
   return {(8.0 * words + 4.0) * double(nnz) + 4.0 * double(rows), 2.0 * words * words * double(nnz)};
-}
-
-/// A load of what nobody reads again soon: it leaves the caches to x.
-template <class T>
-SORDINO_HD T read_once(const T* p) {
-#ifdef __CUDA_ARCH__
-  return __ldcs(p);
-#else
-  return *p;
-#endif
-}
-/// Of a complex number 16 bytes at once.
-SORDINO_HD inline Complex<double> read_once(const Complex<double>* p) {
-#ifdef __CUDA_ARCH__
-  const double2 a = __ldcs(reinterpret_cast<const double2*>(p));
-  return {a.x, a.y};
-#else
-  return *p;
-#endif
 }
 
 /// Real entries: word i of y is row i.
@@ -140,7 +122,7 @@ struct CsrRows {
       Entries::each_product(i, Entries::load(values, k), col[k], visit);
   }
   SORDINO_HD double sum(i32 i, int lane, int lane_count) const { return product(*this, x, i, lane, lane_count); }
-  SORDINO_HD void store(i32 i, double value) const { y[i] = value; }
+  SORDINO_HD void store(i32 i, double value) const { write_once(y[i], value); }
   Cost cost() const { return csr_cost(rows, nnz, words); }
 };
 
@@ -193,7 +175,7 @@ struct SellRowsOf {
     }
   }
   SORDINO_HD double sum(i32 i, int lane, int lane_count) const { return product(*this, x, i, lane, lane_count); }
-  SORDINO_HD void store(i32 i, double value) const { y[i] = value; }
+  SORDINO_HD void store(i32 i, double value) const { write_once(y[i], value); }
   Cost cost() const { return csr_cost(rows, nnz, words); }
 };
 
@@ -227,8 +209,8 @@ struct RowPair {
     return s;
   }
   SORDINO_HD void finish(i32 i, const Sums<2>& y) {
-    y0[i] = y.v[0];
-    y1[i] = y.v[1];
+    write_once(y0[i], y.v[0]);
+    write_once(y1[i], y.v[1]);
   }
   SORDINO_HD void row(i32 i) { finish(i, part(i, 0, 1)); }
   /// Where rows are computed together on a CPU, the second product finds the block's entries in a cache.

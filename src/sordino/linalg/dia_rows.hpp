@@ -108,7 +108,7 @@ struct DiaRowsOf {
     for (i32 i = high; i < end; i++) into[i] = product(*this, of, i, 0, 1);
     entries.products(diagonals, count, u32(low - first), of.p + low, into.p + low, high - low);
   }
-  SORDINO_HD void store(i32 i, double value) const { y[i] = value; }
+  SORDINO_HD void store(i32 i, double value) const { write_once(y[i], value); }
   Cost cost() const { return {entries.bytes(), 2.0 * double(nnz)}; }
 };
 

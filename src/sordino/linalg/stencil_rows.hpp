@@ -38,7 +38,11 @@ struct StencilRows : DiaRows {
 #ifdef __CUDA_ARCH__
 #pragma unroll
 #endif
-    for (int d = 0; d < points; d++) a[d] = d == middle && unit ? 1.0 : value[at[d]];
+    for (int d = 0; d < points; d++)
+      if (d != middle)
+        a[d] = value[at[d]];
+      else
+        a[d] = unit ? 1.0 : read_once(value + at[d]);  // the one that is not another row's, too
 #ifdef __CUDA_ARCH__
 #pragma unroll
 #endif

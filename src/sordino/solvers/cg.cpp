@@ -22,24 +22,28 @@ Cg::Cg(const Problem& k, const Lent& lent) {
 void Cg::record(const Problem& k, const Names& names) {
   auto& s = k.s;
   auto& A = k.A;
-  Vec x = k.x;
+  const Vec x = k.x;
+  const LastUse last_use = k.last_use();
   const auto& [w, r, p, z, wp, rz, rz_old] = names;
   begin = s.record([&] {
     s.run(Begin{.b = k.b, .Ax = w, .d = k.d, .r = r, .p = p}, start(rz_old), push(p));  // l.1
     s.wait(rz_old);
   });
   iterate = k.loop({.scalars = {{rz, rz_old}}}, rr, [&] {
-    A.apply(s, p, w, start(dot(w, p) >> wp));                                                  // l.3
-    s.run(Residual{.rz = rz_old, .wp = finish(wp), .w = w, .d = k.d, .r = r}, start(rz, rr));  // l.4, 6, 7
+    A.apply(s, p, w, start(dot(w, p) >> wp));  // l.3
+    s.run(Residual{.rz = rz_old, .wp = finish(wp), .w = w, .d = k.d, .r = r, .last_use = last_use},
+          start(rz, rr));  // l.4, 6, 7
     s.exit_if(ConvergedSpd{finish(rr), wp, k.target, k.bound});
-    s.run(Direction{.rz = rz, .rz_old = rz_old, .wp = wp, .r = r, .d = k.d, .x = x, .p = p}, push(p));  // l.5, 8, 9
+    s.run(Direction{.rz = rz, .rz_old = rz_old, .wp = wp, .r = r, .d = k.d, .x = x, .p = p, .last_use = last_use},
+          push(p));  // l.5, 8, 9
   });
 }
 
 void Cg::record_with_operator(const Problem& k, const Names& names) {
   auto& s = k.s;
   auto& A = k.A;
-  Vec x = k.x;
+  const Vec x = k.x;
+  const LastUse last_use = k.last_use();
   const auto& [w, r, p, z, wp, rz, rz_old] = names;
   begin = s.record([&] {
     k.run_for_M(Defect{.b = k.b, .Ax = w, .r = r}, r);
@@ -53,7 +57,8 @@ void Cg::record_with_operator(const Problem& k, const Names& names) {
     s.exit_if(ConvergedSpd{finish(rr), wp, k.target, k.bound});
     if (k.is_sent(r)) s.run(Nothing{}, push(r));  // tests first: who has converged applies M no more
     k.M->apply(s, r, z, start(dot(r, z) >> rz));
-    s.run(Direction{.rz = finish(rz), .rz_old = rz_old, .wp = wp, .r = z, .d = {}, .x = x, .p = p}, push(p));
+    s.run(Direction{.rz = finish(rz), .rz_old = rz_old, .wp = wp, .r = z, .d = {}, .x = x, .p = p, .last_use = last_use},
+          push(p));
   });
 }
 

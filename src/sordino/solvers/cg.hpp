@@ -26,13 +26,14 @@ struct Residual {  // alpha = (r,z) / (w,p);  r -= alpha w;  z = M^-1 r is not k
   In w;
   Scaling d;
   InOut r;
+  LastUse last_use = {};  // of w
   double alpha = 0;
   static constexpr double flops = 7;
   SORDINO_HD void head() { alpha = rz / wp; }
   SORDINO_HD Sums<2> row(i32 i) {
-    double ri = r[i] - alpha * w[i];
+    double di = d[i], ri = r[i] - alpha * last_use.load(w[i]);
     r[i] = ri;
-    return {ri * (d[i] * ri), ri * ri};
+    return {ri * (di * ri), ri * ri};
   }
 };
 
@@ -41,6 +42,7 @@ struct Direction {  // x += alpha p;  beta = (r,z) / (r,z)_old;  p = z + beta p
   In r;
   Scaling d;
   InOut x, p;
+  LastUse last_use = {};  // of r, d and x
   double alpha = 0, beta = 0;
   static constexpr double flops = 5;
   SORDINO_HD void head() {
@@ -48,9 +50,9 @@ struct Direction {  // x += alpha p;  beta = (r,z) / (r,z)_old;  p = z + beta p
     beta = rz / rz_old;
   }
   SORDINO_HD void row(i32 i) {
-    double pi = p[i];
-    x[i] += alpha * pi;
-    p[i] = d[i] * r[i] + beta * pi;
+    double pi = p[i], xi = last_use.load(x[i]), ri = last_use.load(r[i]), di = d.p ? last_use.load(d.p[i]) : 1.0;
+    last_use.store(x[i], xi + alpha * pi);
+    p[i] = di * ri + beta * pi;
   }
 };
 

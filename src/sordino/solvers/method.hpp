@@ -8,6 +8,7 @@
 #include "sordino/linalg/operator.hpp"
 #include "sordino/linalg/watcher.hpp"
 #include "sordino/precond/preconditioner.hpp"
+#include "sordino/runtime/caching.hpp"
 #include "sordino/runtime/kernel_list.hpp"
 #include "sordino/runtime/rank.hpp"
 
@@ -42,6 +43,7 @@ struct Problem {
   Vec vector(const char* name) const { return s.vector(name, A.space()); }
   Vec operand(const char* name) const { return A.operand(s, name); }  // A can be applied to it
   Vec result(const char* name) const { return A.result(s, name); }    // A can be applied into it
+  LastUse last_use() const { return LastUse::of(s.space(A.space()).rows); }
 
   /// Runs a step that computes v and, for a diagonal M, mv = M^-1 v; computes mv where M is no diagonal; sends mv.
   template <class F, class... E>
