@@ -210,6 +210,7 @@ def predicted_triangle(
     width: int,
     machine: Any,
     ranks: list[int],
+    all: bool,
     columns: int,
 ) -> dict[str, Any]: ...
 def measure_paper_ways(matrix: HMatrix, repeats: int, cublas: str) -> list[dict[str, Any]]: ...

@@ -63,7 +63,7 @@ def factorized(
         Most columns of a block, whose triangle is inverted: wide ones make fewer steps that wait for one another. Of no
         meaning where the triangle is kept by rows.
     algorithm : {"ours", "paper"}
-        Ours, or Algorithm 1 of paper 004 as a baseline, on engines host and model: sums as they come, so that the last
+        Ours, or Algorithm 1 of paper 004 as a baseline, not by processes: sums as they come, so that the last
         bits differ from solve to solve; right-hand sides one after the other; with `layout`.
     layout : str or (int, int)
         Of algorithm paper: ``"PxQ"`` ranks, among which blocks are dealt out; empty: `ranks` x 1.
@@ -239,8 +239,9 @@ class FactorizedTriangle:
         direction = "forward" if way == "N" else "backward"
         if direction not in self._chosen:
             s = self.statistics
-            self._chosen[direction] = {"ranks": s[f"{direction}_ranks"], "ranks_reason": s["ranks_reason"]}
-            logger.info("triangular solves: %s", s["ranks_reason"])
+            reason = s[f"{direction}_reason"]
+            self._chosen[direction] = {"ranks": s[f"{direction}_ranks"], "ranks_reason": reason}
+            logger.info("triangular solves: %s", reason)
         return self._chosen[direction]
 
     def _check_process(self) -> None:
@@ -366,10 +367,10 @@ class FactorizedTriangle:
         is kept, but the triangle as it was given), ``blocks`` (0 by rows), ``longest_chain`` (blocks, or rows, that
         wait for one another), ``forward_tasks`` and ``backward_tasks`` (0 until such a solve is planned), ``ranks`` (0
         until they are chosen), ``forward_ranks`` and ``backward_ranks`` (as tasks), ``ranks_reason`` (why so many,
-        where they were chosen), ``threads``, ``setup_seconds`` (of the last update, after one), ``symbolic_seconds`` (a
-        part of the first setup: of finding supernodes, or checking saved ones), ``plan_seconds`` (of saved plans: of
-        checking them), and
-        ``modelled_seconds`` (of the last solve, by engine model).
+        where they were chosen; of one of them ``forward_reason``, ``backward_reason``), ``threads``, ``setup_seconds``
+        (of the last update, after one), ``symbolic_seconds`` (a part of the first setup: of finding supernodes, or
+        checking saved ones), ``plan_seconds`` (of saved plans: of checking them), and ``modelled_seconds`` (of the last
+        solve, by engine model).
         """
         found: dict[str, Any] = self._native.statistics()
         return found

@@ -97,9 +97,9 @@ def _way(lower: bool, trans: str) -> str:
 
 
 def predicted(
-    sweeps: Sweeps, machine: dict[str, Any], ranks: list[int], columns: int = 1, width: int = 256
+    sweeps: Sweeps, machine: dict[str, Any], ranks: list[int] | None, columns: int = 1, width: int = 256
 ) -> dict[str, Any]:
-    """What one solve takes on each number of ranks, and which is the fastest.
+    """What one solve takes on each number of ranks, by default 1, 2 and 4 as far as there are blocks; the fastest.
 
     Returns
     -------
@@ -120,7 +120,8 @@ def predicted(
                     sweeps.filled,
                     width,
                     machines.numbers_of_triangular(machine),
-                    ranks,
+                    ranks or [1, 2, 4],
+                    ranks is not None,
                     columns,
                 )
             )
@@ -130,10 +131,10 @@ def predicted(
     parts = [way for f in found for way in f["predicted"]]
     rows = [
         {
-            "ranks": r,
-            **{key: sum(way[k][key] for way in parts) for key in ("seconds", "messages", "message_bytes")},
+            "ranks": some[0]["ranks"],
+            **{key: sum(way[key] for way in some) for key in ("seconds", "messages", "message_bytes")},
         }
-        for k, r in enumerate(ranks)
+        for some in zip(*parts, strict=False)  # a smaller triangle may have blocks for fewer
     ]
     whole["predicted"] = [{**row, "speedup": rows[0]["seconds"] / row["seconds"]} for row in rows]
     whole["best"] = min(rows, key=lambda row: (row["seconds"], row["ranks"]))["ranks"]

@@ -244,7 +244,10 @@ class PyTriangle {
     d["ranks"] = s.ranks;
     d["forward_ranks"] = s.forward_ranks;
     d["backward_ranks"] = s.backward_ranks;
-    d["ranks_reason"] = s.ranks_reason;
+    const char* between = s.forward_reason.empty() || s.backward_reason.empty() ? "" : "; ";
+    d["ranks_reason"] = s.forward_reason + between + s.backward_reason;
+    d["forward_reason"] = s.forward_reason;
+    d["backward_reason"] = s.backward_reason;
     d["threads"] = s.threads;
     d["setup_seconds"] = s.setup_seconds;
     d["symbolic_seconds"] = s.symbolic_seconds;
@@ -262,9 +265,10 @@ class PyTriangle {
 };
 
 /// Of a triangle's pattern, by columns: for each direction, predictions for these numbers of ranks. `filled`: its elimination's
-/// fill is what the triangle has, too; else one that stores too little of that is refused, for it is kept by rows.
+/// fill is what the triangle has, too; else one that stores too little of that is refused, for it is kept by rows. More ranks
+/// than blocks are refused, or, unless `all`, left out.
 nb::dict predicted_triangle(Array<i64> begin, Array<i32> rows, const std::vector<std::string>& directions, i64 value_bytes,
-                            bool filled, i32 width, const nb::object& machine, const std::vector<int>& ranks, i64 columns) {
+                            bool filled, i32 width, const nb::object& machine, std::vector<int> ranks, bool all, i64 columns) {
   if (begin.size() < 2 || begin.data()[begin.size() - 1] != i64(rows.size()))
     bad_argument("the arrays of a triangle do not belong together");
   const Machine described = machine_of(machine);
@@ -276,6 +280,7 @@ nb::dict predicted_triangle(Array<i64> begin, Array<i32> rows, const std::vector
     if (!filled && trsv::is_better_by_rows(pattern, value_bytes))
       bad_argument("supernodes of the triangle would store too many zeros: it is solved by rows, which is not predicted");
     blocks = trsv::cut(trsv::find_supernodes(pattern), width);
+    if (!all) std::erase_if(ranks, [&](int some) { return some > blocks.count(); });
     for (const std::string& direction : directions)
       found.push_back(trsv::choose_ranks(blocks, direction == "forward" ? trsv::Direction::forward : trsv::Direction::backward,
                                          value_bytes, described, ranks, columns)
@@ -285,7 +290,7 @@ nb::dict predicted_triangle(Array<i64> begin, Array<i32> rows, const std::vector
   d["stored_entries"] = blocks.entries;
   d["stored_bytes"] = blocks.values * value_bytes;
   d["blocks"] = blocks.count();
-  nb::list all;
+  nb::list of_directions;
   for (const auto& of_direction : found) {
     nb::list list;
     for (const trsv::RanksPrediction& p : of_direction) {
@@ -297,9 +302,9 @@ nb::dict predicted_triangle(Array<i64> begin, Array<i32> rows, const std::vector
       one["message_bytes"] = p.report.message_bytes * columns;
       list.append(one);
     }
-    all.append(list);
+    of_directions.append(list);
   }
-  d["predicted"] = all;
+  d["predicted"] = of_directions;
   return d;
 }
 
@@ -308,7 +313,7 @@ nb::dict predicted_triangle(Array<i64> begin, Array<i32> rows, const std::vector
 void define_triangular(nb::module_& m) {
   using namespace nb::literals;
   m.def("predicted_triangle", &predicted_triangle, "begin"_a, "rows"_a, "directions"_a, "value_bytes"_a, "filled"_a, "width"_a,
-        "machine"_a, "ranks"_a, "columns"_a);
+        "machine"_a, "ranks"_a, "all"_a, "columns"_a);
   nb::class_<PyTriangle>(m, "Triangle")
       .def(nb::init<Array<i64>, Array<i32>, Values, bool, nb::dict>(), "begin"_a, "rows"_a, "values"_a, "unit"_a, "options"_a)
       .def("solve", &PyTriangle::solve, "b"_a, "trans"_a)

@@ -14,6 +14,10 @@ REASON = REPORT["reason"]
 pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON or "there is a GPU")
 
 
+def ranks_of(layout: str) -> int:
+    return int(np.prod([int(k) for k in layout.split("x")]))
+
+
 def triangle(n: int, dtype: type, seed: int) -> sp.csr_array:
     rng = np.random.default_rng(seed)
     L = sp.tril(sordino.poisson(n, n, n), format="csr").astype(dtype)
@@ -46,6 +50,27 @@ def test_a_system_is_verified_whoever_solves_with_its_factors() -> None:
     F = sordino.splu(A, engine="cuda")
     x = F.solve(b)
     assert np.linalg.norm(b - A @ x) <= 1e-8 * np.linalg.norm(b)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+@pytest.mark.parametrize(
+    "layout", [k for k in ("1x1", "2x1", "1x2", "2x2") if ranks_of(k) <= len(REPORT["devices"])]
+)
+def test_the_papers_algorithm_solves_as_ours_does(dtype: type, layout: str) -> None:
+    A = sordino.poisson(9, 8, 7)
+    L = sordino.splu(A, "mmd").factors.lower.astype(dtype)
+    b = np.random.default_rng(11).standard_normal((L.shape[0], 3)).astype(dtype)
+    ours = sordino.factorized(L)
+    paper = sordino.factorized(L, engine="cuda", algorithm="paper", layout=layout)
+    close = 1e-4 if dtype is np.float32 else 1e-11
+    for scale in (1, 2):
+        paper.update(scale * L)
+        for trans in ("N", "T", "H"):
+            x = ours.solve(b, trans, 0)
+            assert np.abs(scale * paper.solve(b, trans, 0) - x).max() <= close * np.abs(x).max()
+    assert paper.statistics["ranks"] == ranks_of(layout)
+    with pytest.raises(sordino.SordinoError, match="needs as many GPUs"):
+        sordino.factorized(L, engine="cuda", algorithm="paper", layout="4x8").solve(b)
 
 
 def test_more_ranks_than_gpus_are_refused() -> None:

@@ -80,7 +80,7 @@ def test_the_command_takes_it(cli, tmp_path, monkeypatch):
         ({"algorithm": "paper", "layout": "2xy"}, BadArgument, "layout is PxQ"),
         ({"algorithm": "paper", "layout": "2x3", "ranks": 4}, BadArgument, "has 6 ranks, and ranks is 4"),
         ({"algorithm": "paper", "layout": "8x8"}, BadArgument, "1 to 32 ranks, and 64 were asked for"),
-        ({"algorithm": "paper", "engine": "cuda"}, Unsupported, "engine cuda"),
+        ({"algorithm": "paper", "engine": "processes"}, Unsupported, "processes has no algorithm 'paper'"),
     ],
 )
 def test_what_it_cannot_do_is_said_in_one_sentence(options, kind, sentence):

@@ -188,6 +188,9 @@ def test_ranks_auto_of_engine_model_are_those_that_are_predicted_to_be_fastest(f
     assert G.report["ranks"] > 1
     G.solve(b, trans="T")
     assert "ranks back" in G.report["ranks_reason"] and G.statistics["backward_ranks"] == G.report["ranks"]
+    assert "forward" not in G.report["ranks_reason"]
+    for direction in ("forward", "back"):
+        assert f"ranks {direction}" in G.statistics["ranks_reason"]
     fixed = sordino.factorized(L, engine="model", ranks=2)
     fixed.solve(b)
     assert "ranks" not in fixed.report and fixed.statistics["ranks"] == 2
@@ -226,3 +229,11 @@ def test_tasks_of_a_description_are_checked_and_hosts_of_h100_are_there():
     ):
         with pytest.raises(BadArgument, match=sentence):
             machines.load({**machines.load("laptop"), "triangular": wrong})
+
+
+def test_as_many_ranks_as_there_are_blocks_are_predicted_unless_they_are_named(cli, files, tmp_path):
+    scipy.io.mmwrite(tmp_path / "two.mtx", sp.csr_array(np.array([[2.0, 0], [1, 3]])))
+    code, out, _ = cli("predict", "trsv", "two.mtx", "--width", "1", "--json")
+    assert code == 0 and [row["ranks"] for row in json.loads(out)["predicted"]] == [1, 2]
+    code, out, err = cli("predict", "trsv", "two.mtx", "--width", "1", "--ranks", "1,4")
+    assert (code, out) == (2, "") and "more ranks, 4, than the triangle has blocks, 2" in err

@@ -25,12 +25,7 @@ def main(argv: Sequence[str]) -> int:
     """Predict, print a table and a sentence or one JSON object; return 0."""
     given = _parser().read(argv)
     check_trans(given.trans)
-    ranks = list(dict.fromkeys(whole_numbers(given.ranks, "--ranks")))
-    for number in ranks or [0]:
-        if not 1 <= number <= MOST_RANKS:
-            raise BadArgument(
-                f"--ranks are numbers from 1 to {MOST_RANKS} with commas between, not {given.ranks!r}"
-            )
+    ranks = _ranks(given.ranks)
     columns = whole_number(given.nrhs, "--nrhs")
     if columns < 1:
         raise BadArgument(f"--nrhs is at least 1, not {columns}")
@@ -38,7 +33,7 @@ def main(argv: Sequence[str]) -> int:
     name, sweeps = _sweeps(given)
     try:
         found = _triangular_prediction.predicted(
-            sweeps, machine, sorted(ranks), columns, whole_number(given.width, "--width")
+            sweeps, machine, ranks, columns, whole_number(given.width, "--width")
         )
     except SordinoError as wrong:
         raise type(wrong)(f"{name}: {wrong}") from None
@@ -49,6 +44,16 @@ def main(argv: Sequence[str]) -> int:
     else:
         _show(name, sweeps, machine, found, columns)
     return 0
+
+
+def _ranks(text: str | None) -> list[int] | None:
+    """Ascending, each once; None: nobody said which."""
+    if text is None:
+        return None
+    ranks = sorted(set(whole_numbers(text, "--ranks")))
+    if not ranks or ranks[0] < 1 or ranks[-1] > MOST_RANKS:
+        raise BadArgument(f"--ranks are numbers from 1 to {MOST_RANKS} with commas between, not {text!r}")
+    return ranks
 
 
 def _parser() -> Parser:
@@ -76,7 +81,9 @@ def _parser() -> Parser:
         metavar="NAME|FILE",
         help=f"of {', '.join(machines.names())}, or a .json file (default %(default)s)",
     )
-    parser.add_argument("--ranks", default="1,2,4", metavar="N,N", help="devices (default %(default)s)")
+    parser.add_argument(
+        "--ranks", metavar="N,N", help="devices (default 1,2,4, as far as the triangle has blocks)"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     return parser
 

@@ -352,7 +352,8 @@ TriangularStatistics TriangularSolver<V>::statistics() const {
   t.forward_ranks = s.forward.plan ? s.forward.plan->ranks : 0;
   t.backward_ranks = s.backward.plan ? s.backward.plan->ranks : 0;
   if (!s.paper) t.ranks = s.options.ranks > 0 ? s.options.ranks : std::max(t.forward_ranks, t.backward_ranks);
-  t.ranks_reason = s.forward.reason + (s.forward.reason.empty() || s.backward.reason.empty() ? "" : "; ") + s.backward.reason;
+  t.forward_reason = s.forward.reason;
+  t.backward_reason = s.backward.reason;
   t.threads = s.options.engine == "processes" ? t.ranks : std::max(t.ranks, thread_count(s.options.threads));
   t.setup_seconds = s.setup_seconds;
   t.symbolic_seconds = s.factor ? s.factor->symbolic_seconds() : 0;

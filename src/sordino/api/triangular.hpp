@@ -16,7 +16,7 @@ struct TriangularOptions {
   int ranks = 1;    // that share the blocks, of engine processes of each one; 0: of those there are, as many as `machine` says
                     // are fastest
   int threads = 0;  // of engine host, at least one for each rank, and of the setup. 0: as many as there are cores
-  std::string algorithm = "ours";           // or paper: Algorithm 1 of paper 004, the baseline, on engines host and model
+  std::string algorithm = "ours";           // or paper: Algorithm 1 of paper 004, the baseline; not by processes
   int layout_rows = 0, layout_columns = 0;  // of algorithm paper: P x Q ranks; 0: as many as `ranks`, x 1
   i32 width = 256;                          // most columns of a block, whose triangle is inverted
   double timeout = 60;                      // seconds in which nothing moves, after which a solve ends with an error; 0: never
@@ -34,11 +34,11 @@ struct TriangularStatistics {
   i64 memory_bytes = 0;    // of all that is kept: values, blocks or rows, plans, and the vectors of solves so far
   i64 blocks = 0;          // 0 of rows
   i64 longest_chain = 0;   // blocks, or rows, that wait for one another, one by one
-  i64 forward_tasks = 0, backward_tasks = 0;  // 0 until such a solve is planned
-  int ranks = 0, threads = 0;                 // 0 ranks: they are chosen with the first plan
-  int forward_ranks = 0, backward_ranks = 0;  // of the plans; 0 until such a solve is planned
-  std::string ranks_reason;                   // a sentence for each plan whose ranks were chosen
-  double setup_seconds = 0;                   // supernodes, blocks and inverted triangles; of the last update, after one
+  i64 forward_tasks = 0, backward_tasks = 0;    // 0 until such a solve is planned
+  int ranks = 0, threads = 0;                   // 0 ranks: they are chosen with the first plan
+  int forward_ranks = 0, backward_ranks = 0;    // of the plans; 0 until such a solve is planned
+  std::string forward_reason, backward_reason;  // why so many, where ranks were chosen
+  double setup_seconds = 0;                     // supernodes, blocks and inverted triangles; of the last update, after one
   double symbolic_seconds = 0;  // of the setup: finding supernodes, or checking saved ones, and cutting blocks; 0 of rows
   double plan_seconds = 0;      // of all plans so far; of saved ones of checking them
   double modelled_seconds = 0;  // of the last solve, on the machine of engine model

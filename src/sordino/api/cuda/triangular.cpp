@@ -9,11 +9,18 @@
 #include "sordino/base/error.hpp"
 #include "sordino/trsv/cuda/gpu_solve.hpp"
 #include "sordino/trsv/cuda/level_gpu_solve.hpp"
+#include "sordino/trsv/cuda/paper_gpu_solve.hpp"
 
 namespace sordino::cuda {
 namespace {
 
 constexpr i64 most_columns = 8;  // that a pass takes at once
+
+void require_gpus(int ranks, const TriangularOptions& options) {
+  if (const int there = triangular_gpus(options); ranks > there)
+    throw Error(Errc::unsupported, "a triangular solve on " + std::to_string(ranks) +
+                                       " ranks needs as many GPUs, and here are " + std::to_string(there));
+}
 
 template <class V>
 auto make_solve(const trsv::Factor<V>& factor, const trsv::Plan& plan, const trsv::GpuOptions& options) {
@@ -33,10 +40,7 @@ class GpuRunner final : public TriangularRunner<V> {
  public:
   GpuRunner(const F& factor, const trsv::Plan& plan, const TriangularOptions& options)
       : factor_(factor), plan_(plan), devices_(parse_devices(options.devices)), timeout_(options.timeout) {
-    const int there = triangular_gpus(options);
-    if (plan.ranks > there)
-      throw Error(Errc::unsupported, "a triangular solve on " + std::to_string(plan.ranks) +
-                                         " ranks needs as many GPUs, and here are " + std::to_string(there));
+    require_gpus(plan.ranks, options);
   }
 
   void solve(const V* b, V* x, i64 columns, bool conjugate) override {
@@ -85,6 +89,57 @@ class GpuRunner final : public TriangularRunner<V> {
   Solve solve_;
 };
 
+/// By paper 004's Algorithm 1. For L^H x = b it solves with the transposed triangle, and conjugates b and x.
+template <class V>
+class PaperGpuRunner final : public TriangularRunner<V> {
+ public:
+  PaperGpuRunner(const trsv::paper::Factor<V>& factor, const trsv::paper::Layout& layout, const TriangularOptions& options)
+      : factor_(factor), layout_(layout), devices_(parse_devices(options.devices)), timeout_(options.timeout) {
+    require_gpus(layout.grid.ranks(), options);
+  }
+
+  void solve(const V* b, V* x, i64 columns, bool conjugate) override {
+    const i64 numbers = factor_.pattern().n() * columns;
+    std::vector<V> turned;
+    if (conjugate) turned = conjugated(b, numbers);
+    try {
+      if (!solve_)
+        solve_ = std::make_unique<Solve>(factor_, layout_, trsv::paper::GpuOptions{.devices = devices_, .timeout = timeout_});
+      solve_->solve(conjugate ? turned.data() : b, x, columns);
+    } catch (...) {
+      solve_.reset();  // a team that has failed is not used again
+      throw;
+    }
+    if (conjugate) std::ranges::copy(conjugated(x, numbers), x);
+  }
+  void update() override {
+    if (solve_) solve_->update(factor_);
+  }
+  i64 bytes() const override {
+    i64 sum = 0;
+    for (int r = 0; solve_ && r < layout_.grid.ranks(); r++) {
+      const trsv::GpuMemory m = solve_->memory(r);
+      sum += m.values + m.tables + m.vectors;
+    }
+    return sum;
+  }
+
+ private:
+  using Solve = trsv::paper::GpuSolve<V>;
+
+  static std::vector<V> conjugated(const V* numbers, i64 count) {
+    std::vector<V> turned(numbers, numbers + count);
+    for (V& v : turned) v = trsv::conjugate(v);
+    return turned;
+  }
+
+  const trsv::paper::Factor<V>& factor_;
+  const trsv::paper::Layout& layout_;
+  std::vector<int> devices_;
+  double timeout_;
+  std::unique_ptr<Solve> solve_;
+};
+
 }  // namespace
 
 int triangular_gpus(const TriangularOptions& options) {
@@ -105,11 +160,20 @@ std::unique_ptr<TriangularRunner<V>> make_triangular_runner(const trsv::LevelFac
   return std::make_unique<GpuRunner<V, trsv::LevelFactor<V>>>(factor, plan, options);
 }
 
+template <class V>
+std::unique_ptr<TriangularRunner<V>> make_triangular_runner(const trsv::paper::Factor<V>& factor,
+                                                            const trsv::paper::Layout& layout,
+                                                            const TriangularOptions& options) {
+  return std::make_unique<PaperGpuRunner<V>>(factor, layout, options);
+}
+
 #define SORDINO_RUNNERS(V)                                                                                             \
   template std::unique_ptr<TriangularRunner<V>> make_triangular_runner(const trsv::Factor<V>&, const trsv::Plan&,      \
                                                                        const TriangularOptions&);                      \
   template std::unique_ptr<TriangularRunner<V>> make_triangular_runner(const trsv::LevelFactor<V>&, const trsv::Plan&, \
-                                                                       const TriangularOptions&);
+                                                                       const TriangularOptions&);                      \
+  template std::unique_ptr<TriangularRunner<V>> make_triangular_runner(const trsv::paper::Factor<V>&,                  \
+                                                                       const trsv::paper::Layout&, const TriangularOptions&);
 SORDINO_RUNNERS(float)
 SORDINO_RUNNERS(double)
 SORDINO_RUNNERS(trsv::Number)
