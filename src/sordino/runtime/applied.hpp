@@ -37,6 +37,7 @@ struct Applied {
     else
       return 6;
   }();
+  static constexpr bool warps_meet = requires { RowFunctor::warps_meet; };
   static constexpr bool collects = K == 0;  // what the command before it has started (runtime/cuda/collect.cuh)
   RowFunctor f;
   Pair dots[K > 0 ? K : 1];

@@ -1,6 +1,6 @@
-// What a GPU's caches are told of a load or a store. A product by a stencil reads x, and mirrored entries, again some planes of
-// the grid later: what streams through meanwhile, its entries and its result, must not push them out of the second cache. Marks
-// of the first cache alone (ld.cs, st.cs) do not say that; L2::evict_first does. Nothing else changes, and nothing on a CPU.
+// What a GPU's second cache is told of a load or a store: that its line is the first to go, because what comes meanwhile is of
+// more use (ADR 45). Marks of the first cache alone (ld.cs, st.cs) do not say that; L2::evict_first does. Nothing else changes,
+// and nothing on a CPU.
 #pragma once
 #include "sordino/base/complex.hpp"
 #include "sordino/base/types.hpp"

@@ -43,6 +43,13 @@ constexpr int threads_a_row() {
 template <class F>
 inline constexpr bool has_rows = requires(F f) { f.row(i32{}); };
 
+/// Whether the warps of a block wait for each other between chunks, as a functor asks for whose rows read what rows some planes
+/// of a grid before have read, too: warps that run ahead, of which each goes through hundreds of chunks, spread the rows that
+/// are computed at a time over more planes than the second cache holds (ADR 45).
+template <class F>
+inline constexpr bool warps_meet = requires { requires F::warps_meet; };
+constexpr i32 fewest_meetings = 32;  // chunks of a block: fewer are done before its warps are far apart
+
 // --- before the rows: the first warp finds out, the others are told ---------------------------------------------------------
 // Visitors of a functor's fields. The host has already put physical scalars, or codes, into their ids.
 
@@ -298,6 +305,11 @@ __device__ inline void stream_rows(F& f, const Args& a, const GroupArgs& g, cons
   if constexpr (shared_by > 1) {  // those that share rows stay together
     for (i32 first = g.first + chunk * rows; first < last; first += step, row += step)
       compute_row<order>(f, a, {row, row < last}, false, sums);
+  } else if (warps_meet<F> && (hand.end - chunk) / hand.among >= fewest_meetings) {
+    for (i32 first = g.first + chunk * rows; first < last; first += step, row += step) {
+      compute_row<order>(f, a, {row, row < last}, false, sums);
+      __syncthreads();
+    }
   } else {
     for (; row < last; row += step) compute_row<order>(f, a, {row, true}, false, sums);
   }
