@@ -76,7 +76,7 @@ def iteration(structure: Any, way: Way, ranks: int, machine: dict[str, Any]) -> 
     Its parts, in seconds: ``product``; ``vectors``, all other commands; ``launches``; ``exchange``, for which sending
     keeps queues busy and which nothing hides; ``reductions`` that nothing hides; ``late``, waits for others that are
     late, or send to this rank last. Its ledger has ``repeated``, bytes of all ranks' products over those that the
-    matrix's values take.
+    matrix's values take. Of groups that hand rows on, ``exchange`` is what is left of the time, ``late`` in it.
     """
     with translated():
         numbers = machines.numbers(machine)
@@ -102,13 +102,9 @@ def iteration(structure: Any, way: Way, ranks: int, machine: dict[str, Any]) -> 
         "reductions": max(0.0, mean["exposed_reduction_s"]),
         "late": max(0.0, mean["imbalance_s"]),
     }
-    if (
-        way.group > 1
-    ):  # waits of what is handed on are booked beside commands that work meanwhile: what is left is exposed
-        parts["late"] = 0.0
-        parts["exchange"] = max(
-            0.0, mean["seconds"] - sum(parts[name] for name in ("product", "vectors", "launches"))
-        )
+    if way.group > 1:  # what is handed on waits beside commands that work meanwhile, and is booked as exposed
+        worked = sum(parts[name] for name in ("product", "vectors", "launches"))
+        parts |= {"exchange": max(0.0, mean["seconds"] - worked), "late": 0.0}
     values = structure.statistics()["stored_values"]
     products = 2  # of all methods here
     repeated = ranks * sum(moved[name] for name in PRODUCT) / (8.0 * products * values)
