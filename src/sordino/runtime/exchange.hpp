@@ -36,7 +36,7 @@ struct Split {
 enum class Hop : unsigned char { only, first, second };
 
 struct Exchange {
-  std::vector<ExchangePeer> peers;  // in increasing rank
+  std::vector<ExchangePeer> peers;  // in increasing rank; a rank may stand there once for each piece that it trades
   i32 ghosts = 0;                   // rows of storage beyond the own ones
   bool everybody = false;           // the peers are all other ranks: what all of them agree on may travel with it
   Hop hop = Hop::only;
