@@ -191,6 +191,7 @@ class HMatrixOutline:
         ranks: int,
         machine: dict[str, Any] | None,
         distribution: str,
+        group: int,
         count: int,
     ) -> list[dict[str, Any]]: ...
 

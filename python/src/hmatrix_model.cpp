@@ -49,8 +49,8 @@ class PyOutline {
   }
 
   nb::list iterations(const std::string& method, bool fallen_back, bool at_once, int ranks, const nb::object& machine,
-                      const std::string& distributed, int count) const {
-    const ModelledMethod of{method, fallen_back, at_once, ranks, machine_of(machine), distribution(distributed)};
+                      const std::string& distributed, int group, int count) const {
+    const ModelledMethod of{method, fallen_back, at_once, ranks, machine_of(machine), distribution(distributed), group};
     std::vector<Ledger> ledgers;
     {
       nb::gil_scoped_release release;
@@ -91,7 +91,7 @@ void define_hmatrix_model(nb::module_& m) {
       .def("statistics", &PyOutline::statistics)
       .def("gemvs", &PyOutline::gemvs, "order"_a)
       .def("iterations", &PyOutline::iterations, "method"_a, "fallen_back"_a, "at_once"_a, "ranks"_a, "machine"_a.none(),
-           "distribution"_a, "count"_a);
+           "distribution"_a, "group"_a, "count"_a);
 }
 
 }  // namespace sordino::python

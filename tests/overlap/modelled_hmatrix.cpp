@@ -151,11 +151,85 @@ TEST("recurrences that wait at once have the bits of those that hide, and conver
   CHECK(runs::same_bits(history(waits), hides));
 }
 
+TEST(
+    "gathers by groups hide as much behind vector operations as those from each to each, and nothing where they wait at once") {
+  Machine on = machine(400 * us);
+  on.memory_bandwidth = 1e9;
+  on.link_latency_s = 3 * us;  // within a group
+  auto by_groups = [&](bool at_once, bool fallen_back = false) {
+    return modelled_iterations(
+        outline(),
+        {.name = "gatherbicgstab", .fallen_back = fallen_back, .at_once = at_once, .ranks = ranks, .machine = on, .group = 2},
+        10)[0];
+  };
+  const Ledger pipe2 = by_groups(false), pipe1 = by_groups(true);
+  constexpr int groups = ranks / 2;
+  for (const Ledger& l : {pipe1, pipe2, by_groups(false, true)}) {
+    CHECK(l.reductions == 0);
+    CHECK(l.messages == 2 * ((groups - 1) + groups) * 10);  // to other groups, and the group's other rank
+  }
+  const double hidden = (48 + 40) * double(outline().size()) / on.memory_bandwidth;
+  CHECK(hidden > 100 * us);
+  CHECK_NEAR((pipe1.time - pipe2.time) / 10, hidden, 2 * us);
+  // The journey between groups is the only long one: each product adds it once.
+  const double before = pipe2.time / 10;
+  on.internode_latency_s += 100 * us;
+  CHECK_NEAR(by_groups(false).time / 10 - before, 2 * 100 * us, 0.1 * us);
+}
+
+TEST("where a node sends at a network's rate, groups of its ranks gather faster than each rank for itself") {
+  Machine on = machine();
+  on.internode_bandwidth = 50e6;
+  auto seconds = [&](int group) {
+    return modelled_iterations(outline(), {.name = "gatherbicgstab", .ranks = ranks, .machine = on, .group = group}, 10)[0]
+        .time;
+  };
+  // Without vector operations: two slices of a rank go to other nodes instead of four.
+  const double slice = 8 * double(outline().size()) / ranks / on.internode_bandwidth;
+  CHECK(seconds(1) - seconds(2) > 0.8 * 10 * 2 * 2 * slice);
+}
+
+TEST("a solve that gathers by groups has the bits of one that gathers from each to each, on host and model") {
+  static const hmatrix::HMatrix H(kernel(), options);
+  auto history = [](Engine& engine, int group) {
+    std::vector<double> told;
+    engine.run([&](Rank& s) {
+      const auto A = hmatrix::HMatrixOperator::gathered(s, H, hmatrix::balance(H, ranks), hmatrix::Distribution::rows, group);
+      Identity M;
+      Driver driver(s, *A, M, method("gatherbicgstab"), 1 << 20, 1 << 20);
+      std::vector<double> b;
+      for (i64 i = 0; i < driver.space().rows; i++) b.push_back(double(i * 7919 % 101) / 101 - 0.5);
+      const SolveOutcome out = driver.solve(b.data(), nullptr, {.rtol = 1e-6, .max_iterations = 200});
+      CHECK(out.status == Status::converged);
+      if (s.id() == 0) told = out.history;
+    });
+    return told;
+  };
+  host::HostEngine each({.ranks = ranks, .timeout = 20});
+  const auto reference = history(each, 1);
+  CHECK(reference.size() > 5);
+  for (int group : {2, 3}) {
+    host::HostEngine on_host({.ranks = ranks, .timeout = 20});
+    CHECK(runs::same_bits(history(on_host, group), reference));
+    for (u64 seed : {0, 1, 2, 3}) {
+      NOTE("groups of ", group, ", seed = ", seed);
+      model::Options o{.machine = machine(), .ranks = ranks, .seed = seed};
+      o.machine.jitter_s = 5e-6;
+      model::ModelEngine on_model(o);
+      CHECK(runs::same_bits(history(on_model, group), reference));
+    }
+  }
+}
+
 TEST("methods, ways and iterations that there are not are named") {
   CHECK_THROWS(modelled("bicg", machine()), Error, "bicg");
   CHECK_THROWS(modelled("bicgstab", machine(), true), Error, "solver bicgstab has no other way");
   CHECK_THROWS(modelled("bicgstab", machine(), false, 0), Error, "iterations are at least 1, not 0");
   CHECK_THROWS(modelled_iterations(outline(), {.name = "bicgstab", .at_once = true, .machine = machine()}, 1), Error,
                "solver bicgstab has no gathers that hide behind anything");
+  CHECK_THROWS(modelled_iterations(outline(), {.name = "bicgstab", .ranks = 4, .machine = machine(), .group = 2}, 1), Error,
+               "solver bicgstab gathers no whole vectors");
+  CHECK_THROWS(modelled_iterations(outline(), {.name = "gatherbicgstab", .ranks = 4, .machine = machine(), .group = 3}, 1),
+               Error, "4 ranks cannot be groups of 3");
   CHECK_THROWS(modelled_iterations(outline(), {.name = "bicgstab", .ranks = 1 << 20, .machine = machine()}, 1), Error, "rank");
 }

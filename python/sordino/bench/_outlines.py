@@ -35,13 +35,15 @@ _building = threading.Lock()
 class Way:
     """A method, or, with `fallen_back`, what it goes over to: of ``gatherbicgstab`` BiCGStab on whole vectors.
 
-    With `at_once` it waits for its gathers before anything else, which ``gatherbicgstab`` can.
+    With `at_once` it waits for its gathers before anything else, which ``gatherbicgstab`` can. Its whole vectors come
+    once to each `group` of ranks, which hand them on.
     """
 
     solver: str
     fallen_back: bool = False
     at_once: bool = False
     distribution: str = "rows"
+    group: int = 1
 
 
 @dataclass(frozen=True)
@@ -74,12 +76,12 @@ def iteration(structure: Any, way: Way, ranks: int, machine: dict[str, Any]) -> 
     Its parts, in seconds: ``product``; ``vectors``, all other commands; ``launches``; ``exchange``, for which sending
     keeps queues busy and which nothing hides; ``reductions`` that nothing hides; ``late``, waits for others that are
     late, or send to this rank last. Its ledger has ``repeated``, bytes of all ranks' products over those that the
-    matrix's values take.
+    matrix's values take. Of groups that hand rows on, ``exchange`` is what is left of the time, ``late`` in it.
     """
     with translated():
         numbers = machines.numbers(machine)
         ledgers = structure.iterations(
-            way.solver, way.fallen_back, way.at_once, ranks, numbers, way.distribution, _TIMED
+            way.solver, way.fallen_back, way.at_once, ranks, numbers, way.distribution, way.group, _TIMED
         )
     moved: dict[str, float] = {}
     for ledger in ledgers:
@@ -100,6 +102,9 @@ def iteration(structure: Any, way: Way, ranks: int, machine: dict[str, Any]) -> 
         "reductions": max(0.0, mean["exposed_reduction_s"]),
         "late": max(0.0, mean["imbalance_s"]),
     }
+    if way.group > 1:  # what is handed on waits beside commands that work meanwhile, and is booked as exposed
+        worked = sum(parts[name] for name in ("product", "vectors", "launches"))
+        parts |= {"exchange": max(0.0, mean["seconds"] - worked), "late": 0.0}
     values = structure.statistics()["stored_values"]
     products = 2  # of all methods here
     repeated = ranks * sum(moved[name] for name in PRODUCT) / (8.0 * products * values)

@@ -21,6 +21,7 @@ from .._predict import Iteration
 from . import _block_sizes, _outlines
 from ._figures import Figure, Found, Rows, row
 from ._outlines import Structure, Way
+from ._printed_000 import FIG_16, FIG_17, FIG_19
 
 SUMMARY = "BiCGStab with H-matrices on TSUBAME 3.0 and Reedbush-H: Figs 3, 7, 10, 11, 16, 17 and 19"
 DRAWS = 1  # nothing is random
@@ -91,59 +92,18 @@ WAYS = {
     "pipebicgstab": Way("pipebicgstab"),
     "pipebicgstab in a grid": Way("pipebicgstab", distribution="grid"),
     "gatherbicgstab": Way("gatherbicgstab"),
+    "gatherbicgstab, pairs": Way("gatherbicgstab", group=2),
+    "gatherbicgstab, nodes": Way("gatherbicgstab", group=4),
 }
 #: Our methods, whose vector operations lose nothing.
 OURS = ("bicgstab", "pipebicgstab", "pipebicgstab in a grid", "gatherbicgstab")
-
-#: Fig. 16, TSUBAME 3.0: iterations, ms of a solve, ms of it in MPI, ms an iteration, by nodes.
-FIG_16: dict[str, dict[str, dict[int, tuple[int, int, int, float]]]] = {
-    "per-gpu": {
-        "100ts": {2: (15, 56, 11, 3.7), 4: (14, 43, 11, 3.1), 8: (20, 64, 26, 3.2), 16: (19, 81, 40, 4.3)},
-        "1ms": {4: (14, 410, 100, 29.3), 8: (15, 456, 183, 30.5), 16: (14, 516, 251, 36.9), 32: (14, 712, 411, 50.9)},
-        "hum4": {2: (73, 1044, 141, 14.3), 4: (70, 846, 192, 12.1), 8: (79, 919, 333, 11.6), 16: (78, 992, 479, 12.7)},
-        "hum6": {
-            4: (95, 2396, 614, 25.2), 8: (101, 2260, 786, 22.4),
-            16: (104, 2705, 1233, 26.0), 32: (101, 3289, 1920, 32.6),
-        },
-    },
-    "per-socket": {
-        "100ts": {2: (14, 53, 12, 3.8), 4: (13, 43, 13, 3.3), 8: (15, 46, 16, 3.1), 16: (19, 74, 32, 4.6)},
-        "1ms": {4: (14, 366, 72, 26.2), 8: (14, 306, 80, 21.9), 16: (15, 341, 130, 22.8), 32: (15, 433, 215, 28.9)},
-        "hum4": {2: (74, 1010, 94, 13.7), 4: (72, 693, 101, 9.6), 8: (62, 649, 122, 10.5), 16: (77, 860, 293, 10.8)},
-        "hum6": {
-            4: (76, 1671, 187, 22.0), 8: (94, 1799, 452, 19.1),
-            16: (99, 1821, 518, 18.4), 32: (104, 2337, 811, 22.5),
-        },
-    },
-    "per-node": {
-        "100ts": {2: (14, 53, 9, 3.8), 4: (15, 46, 10, 3.1), 8: (13, 38, 10, 3.0), 16: (13, 42, 12, 3.3)},
-        "1ms": {4: (14, 334, 42, 23.9), 8: (14, 277, 49, 19.8), 16: (14, 257, 60, 18.4), 32: (14, 260, 95, 18.6)},
-        "hum4": {2: (72, 950, 38, 13.2), 4: (73, 664, 57, 9.1), 8: (75, 601, 65, 8.0), 16: (71, 586, 99, 8.2)},
-        "hum6": {
-            4: (93, 1932, 129, 20.8), 8: (95, 1531, 152, 16.1),
-            16: (96, 1445, 265, 15.1), 32: (99, 1594, 310, 16.1),
-        },
-    },
-}  # fmt: skip
-
-#: Fig. 17(b), 64 nodes, per-node: seconds and iterations with redundant vectors, and with hierarchical ones. 20ms is
-#: left out: its structure and the tables of 64 ranks take more than 20 GB here.
-FIG_17 = {
-    "hum4": ((1.99, 81), (1.07, 85)),
-    "hum6": ((5.23, 102), (2.60, 106)),
-    "100ts": ((0.22, 19), (0.17, 19)),
-    "1ms": ((1.04, 15), (0.50, 14)),
-    "8ms": ((10.56, 20), (6.09, 20)),
+#: The last of them as the paper's layouts would have it, a rank still having one GPU.
+BY_GROUPS = {
+    "per-gpu": "gatherbicgstab",
+    "per-socket": "gatherbicgstab, pairs",
+    "per-node": "gatherbicgstab, nodes",
 }
 
-#: Fig. 19, TSUBAME 3.0, MPICH, per-gpu: ms an iteration of each of PIPELINED, by GPUs.
-FIG_19 = {
-    "100ts": {
-        1: (18.4, 19.2, 19.3), 4: (10.2, 10.0, 9.4), 8: (9.1, 8.9, 7.6), 16: (8.8, 8.6, 6.7), 32: (10.3, 10.1, 6.8),
-    },
-    "338ts": {4: (34.6, 33.8, 31.6), 8: (31.5, 30.1, 25.6), 16: (30.2, 28.6, 22.0), 32: (31.7, 30.8, 21.8)},
-    "hum4": {4: (34.3, 32.1, 30.4), 8: (30.5, 28.1, 24.3), 16: (30.1, 28.0, 21.1), 32: (30.9, 28.3, 19.7)},
-}  # fmt: skip
 PIPELINED = ("block", "pipe1", "pipe2")
 
 #: Section V-C, of Figs 10(b) and 11(b): percent of an iteration that eight nodes spend on communication.
@@ -199,7 +159,7 @@ def machine(case: Case) -> dict[str, Any]:
 
 
 def _vector_paces(case: Case, gpus: int) -> dict[str, float]:
-    if case.way in OURS:
+    if case.way in OURS or case.way in BY_GROUPS.values():
         return {}
     usual = VECTORS_19[case.way] if case.figure == "fig19" else VECTORS
     shared = gpus * usual if case.hierarchical else usual
@@ -349,6 +309,28 @@ def _small(found: Found) -> Rows:
         yield row("Small surfaces", what, "ms", [1e3 * run.seconds], None, "words", **_facts(case, run))
 
 
+# ---- our own gathers, by groups of GPUs ---------------------------------------------------------------------------
+
+
+def _case_groups(matrix: str, nodes: int, layout: str) -> Case:
+    return Case("groups", "tsubame-3", matrix, 4 * nodes, BY_GROUPS[layout])
+
+
+GROUPED = [(matrix, nodes) for matrix in ("100ts", "hum4") for nodes in FIG_16["per-gpu"][matrix]]
+
+
+def _groups(found: Found) -> Rows:
+    for matrix, nodes in GROUPED:
+        for layout, way in BY_GROUPS.items():
+            case = _case_groups(matrix, nodes, layout)
+            [run] = found[case]
+            facts = _facts(case, run) | {"messages": run.ledger["messages"]}
+            what = f"{matrix}, {nodes} nodes, {way}"
+            yield row(
+                "Gathers by groups", what, "ms", [1e3 * run.seconds], None, "words", nodes=nodes, **facts
+            )
+
+
 # ---- Figs 10 and 11 ----------------------------------------------------------------------------------------------
 
 
@@ -393,4 +375,5 @@ FIGURES = {
         _fig_19,
     ),
     "small": Figure(SMALL, _small),
+    "groups": Figure([_case_groups(*at, layout) for at in GROUPED for layout in BY_GROUPS], _groups),
 }

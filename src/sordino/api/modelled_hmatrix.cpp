@@ -48,12 +48,14 @@ Ledger booked(Rank& s, Method& method, int iterations) {
 std::vector<Ledger> modelled_iterations(const hmatrix::HMatrix& matrix, const ModelledMethod& of, int iterations) {
   if (iterations < 1) bad_argument("iterations are at least 1, not " + std::to_string(iterations));
   const MethodEntry& entry = method(of.name);
+  if (of.group != 1 && !entry.replicated)
+    bad_argument("solver " + of.name + " gathers no whole vectors, so groups of ranks have nothing to hand on");
   const Partition partition = hmatrix::balance(matrix, of.ranks);
   model::ModelEngine engine({.machine = of.machine, .ranks = of.ranks, .arithmetic = false});
   std::vector<Ledger> ledgers(std::size_t(of.ranks));
   engine.run([&](Rank& s) {
     using hmatrix::HMatrixOperator;
-    const auto A = entry.replicated ? HMatrixOperator::gathered(s, matrix, partition, of.distribution)
+    const auto A = entry.replicated ? HMatrixOperator::gathered(s, matrix, partition, of.distribution, of.group)
                                     : std::make_unique<HMatrixOperator>(s, matrix, partition, of.distribution);
     const auto made = method_of(entry, of.at_once, problem_of(s, *A));
     if (of.fallen_back && !made->fall_back()) bad_argument("solver " + of.name + " has no other way to go over to");

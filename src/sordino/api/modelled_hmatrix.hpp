@@ -18,12 +18,13 @@ struct ModelledMethod {
   int ranks = 1;
   Machine machine = {};
   hmatrix::Distribution distribution = hmatrix::Distribution::rows;
+  int group = 1;  // of methods on whole vectors: ranks that receive what others send once, and hand it on
 };
 
 /// [ranks]: what `iterations` book, those after the first few. The matrix's values are not read: it may be without_values().
 /// Memory: the tables of all ranks' products, and, of distributed vectors, 40 B for each row and rank while they are set up.
-/// Throws bad_argument for an unknown method or one without another way, gathers of another one, fewer than one iteration, and
-/// more ranks than rows.
+/// Throws bad_argument for an unknown method or one without another way, gathers or groups of another one, groups that ranks do
+/// not divide into, fewer than one iteration, and more ranks than rows.
 std::vector<Ledger> modelled_iterations(const hmatrix::HMatrix& matrix, const ModelledMethod& method, int iterations);
 
 }  // namespace sordino

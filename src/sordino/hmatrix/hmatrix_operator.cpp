@@ -84,23 +84,25 @@ template HMatrixOperator::HMatrixOperator(Rank&, const HMatrixOf<Number>&, const
 
 template <class V>
 std::unique_ptr<HMatrixOperator> HMatrixOperator::gathered(Rank& rank, const HMatrixOf<V>& matrix, const Partition& partition,
-                                                           Distribution how) {
+                                                           Distribution how, int group) {
   if (words_of<V> == 2) throw Error(Errc::unsupported, "complex matrices have no product that gathers whole vectors");
   auto op = std::unique_ptr<HMatrixOperator>(new HMatrixOperator);
   const RowRange own = own_rows(partition, rank.id()), all{0, i32(matrix.size())};
   const Share<V> share = share_of(matrix, partition, how, rank.id(), /*every_column=*/true);
   Space space = replicated_space(partition);
   op->gathers_ = true;
-  op->exchange_ = make_gather(rank, partition, space);
+  const bool in_two_hops = takes_two_hops(rank, group);
+  if (!in_two_hops) op->exchange_ = make_gather(rank, partition, space);
   op->space_ = rank.add_space(std::move(space));
+  if (in_two_hops) op->by_groups_ = std::make_unique<GroupGather>(rank, partition, op->space_, group);
   op->build(rank, partition, how, Layout<V>{share, matrix.tree(), own, {0, all.end}, all, own.begin});
   return op;
 }
 
 template std::unique_ptr<HMatrixOperator> HMatrixOperator::gathered(Rank&, const HMatrixOf<double>&, const Partition&,
-                                                                    Distribution);
+                                                                    Distribution, int);
 template std::unique_ptr<HMatrixOperator> HMatrixOperator::gathered(Rank&, const HMatrixOf<Number>&, const Partition&,
-                                                                    Distribution);
+                                                                    Distribution, int);
 
 template <class V>
 void HMatrixOperator::build(Rank& rank, const Partition& partition, Distribution how, Layout<V> layout) {
@@ -117,17 +119,19 @@ void HMatrixOperator::apply(Rank& rank, Vec x, Vec y, const StartDots& epilogue)
   if (columns_ > 1 && !epilogue.dots.empty())
     bad_argument("a product of several vectors takes no dot products: take them of each column");
   product_->project(rank, x);
+  const Vec result = by_groups_ ? by_groups_->next() : y;  // which the last command of the product pushes
   if (others_) {
     const Vec others = others_->next();
     product_->add_up_others(rank, others);
     rank.push_last(others);
     product_->add_up(rank, others_->mine(), {});
-    others_->record_sum(rank, others, y);
+    others_->record_sum(rank, others, result);
     record_dots(rank, epilogue);
   } else {
-    product_->add_up(rank, y, epilogue);
+    product_->add_up(rank, result, epilogue);
   }
-  if (gathers_) rank.push_last(y);
+  if (gathers_) rank.push_last(result);
+  if (by_groups_) by_groups_->hand_on(rank, result, y);
 }
 
 }  // namespace sordino::hmatrix

@@ -4,6 +4,7 @@
 
 #include "sordino/hmatrix/others_rows.hpp"
 #include "sordino/hmatrix/product.hpp"
+#include "sordino/linalg/group_gather.hpp"
 #include "sordino/linalg/operator.hpp"
 #include "sordino/linalg/partition.hpp"
 
@@ -29,10 +30,11 @@ class HMatrixOperator final : public Operator {
   template <class V>
   HMatrixOperator(Rank& rank, const HMatrixOf<V>& matrix, const Partition& partition, Distribution how, int on_space);
   /// The same of a real one on replicated vectors: each rank has the result of its rows, and all ranks gather it (000, section
-  /// VI).
+  /// VI). `group`: as many neighbouring ranks receive each row of other groups once, and hand it on (linalg/group_gather.hpp);
+  /// 1 and all ranks are the gather from each to each. The bits are the same.
   template <class V>
   static std::unique_ptr<HMatrixOperator> gathered(Rank& rank, const HMatrixOf<V>& matrix, const Partition& partition,
-                                                   Distribution how = Distribution::rows);
+                                                   Distribution how = Distribution::rows, int group = 1);
 
   /// Collective. The same of `columns` vectors at once, 2, 4 or 8 but no more than most_columns(), on a space of its own, where
   /// they lie interleaved, [rows][columns]: values are read once for all, messages are as many and longer, and each column has
@@ -50,12 +52,13 @@ class HMatrixOperator final : public Operator {
   Vec operand(Rank& rank, const char* name) const override {
     return rank.vector(name, space_, gathers_ ? nullptr : &exchange_);
   }
-  Vec result(Rank& rank, const char* name) const override { return rank.vector(name, space_, gathers_ ? &exchange_ : nullptr); }
+  Vec result(Rank& rank, const char* name) const override { return rank.vector(name, space_, sent_by()); }
   /// What it holds itself: on a device in its memory, else its tables.
   i64 bytes() const { return product_->bytes() + (others_ ? others_->bytes() : 0); }
 
  private:
   HMatrixOperator() = default;
+  const Exchange* sent_by() const { return by_groups_ ? &by_groups_->last_hop() : gathers_ ? &exchange_ : nullptr; }
   template <class V>
   void build(Rank& rank, const Partition& partition, Distribution how, Layout<V> layout);
   template <class V>
@@ -66,6 +69,7 @@ class HMatrixOperator final : public Operator {
   int space_ = -1;
   Exchange exchange_;
   std::unique_ptr<Product> product_;
+  std::unique_ptr<GroupGather> by_groups_;
   std::unique_ptr<OthersRows> others_;  // where ranks compute rows for one another
 };
 

@@ -31,12 +31,17 @@ struct Split {
   double ahead_share = 0;  // of the command's time
 };
 
+/// Rows may travel by two exchanges, one behind the other (linalg/group_gather.hpp): what the first one's flags say of requests
+/// to stop is handed on by those of the second one, and only then known to all.
+enum class Hop : unsigned char { only, first, second };
+
 struct Exchange {
-  std::vector<ExchangePeer> peers;  // in increasing rank
+  std::vector<ExchangePeer> peers;  // in increasing rank; a rank may stand there once for each piece that it trades
   i32 ghosts = 0;                   // rows of storage beyond the own ones
   bool everybody = false;           // the peers are all other ranks: what all of them agree on may travel with it
-  Split producer;                   // rows to send first
-  Split consumer;                   // default division for commands that read ghosts; an operator may bring its own
+  Hop hop = Hop::only;
+  Split producer;  // rows to send first
+  Split consumer;  // default division for commands that read ghosts; an operator may bring its own
 
   i64 rows_sent() const {
     i64 n = 0;

@@ -245,6 +245,7 @@ class Rank {
   std::vector<char> scalar_known;     // [physical]
   std::vector<u32> pushed, seen;      // [physical vector] epochs of its exchange
   bool stop_seen = false;             // a stop request arrived with a flag
+  bool stop_to_hand_on = false;       // ... with one of a first hop: not all ranks know of it yet
   const std::vector<int>& vector_map() const { return vector_map_; }
   const std::vector<int>& scalar_map() const { return scalar_map_; }
   int reduction_of(int scalar) const { return reduction_of_[scalar]; }

@@ -15,11 +15,11 @@ namespace {
 
 /// H x, computed by all ranks of an engine.
 std::vector<double> product(Engine& engine, const hmatrix::HMatrix& H, const std::vector<double>& x, bool gathered,
-                            Distribution how = Distribution::rows) {
+                            Distribution how = Distribution::rows, int group = 1) {
   using hmatrix::HMatrixOperator;
   const Partition p = hmatrix::balance(H, engine.size());
   auto make = [&](Rank& s) {
-    return gathered ? HMatrixOperator::gathered(s, H, p, how) : std::make_unique<HMatrixOperator>(s, H, p, how);
+    return gathered ? HMatrixOperator::gathered(s, H, p, how, group) : std::make_unique<HMatrixOperator>(s, H, p, how);
   };
   return product_by(engine, x, gathered, make).y;
 }
@@ -92,6 +92,33 @@ TEST("the model computes the same products of H-matrices, in any order of events
       o.machine.jitter_s = 5e-6;
       model::ModelEngine engine(o);
       CHECK(same_bits(product(engine, H, x, gathered, how), reference));
+    }
+  }
+}
+
+TEST("products gathered by groups have the bits of those gathered from each to each, in any order of events") {
+  NOTE(fresh::said());
+  fresh::Random random(54);
+  const hmatrix::HMatrix H = matrix(5, 8, 1e-4);
+  const auto x = random.normals(H.size());
+  constexpr int ranks = 12;
+  for (Distribution how : {Distribution::rows, Distribution::leaves}) {
+    HostEngine each({.ranks = ranks, .timeout = 20});
+    const auto reference = product(each, H, x, true, how);
+    for (int group : {2, 3, 4, 6, 12}) {
+      NOTE("groups of ", group);
+      HostEngine host({.ranks = ranks, .timeout = 20});
+      CHECK(same_bits(product(host, H, x, true, how, group), reference));
+      for (u64 seed = 0; seed < 4; seed++) {
+        NOTE("seed = ", seed);
+        model::Options o;
+        o.ranks = ranks;
+        o.seed = seed;
+        o.machine.jitter_s = 5e-6;
+        o.machine.ranks_per_node = group;
+        model::ModelEngine engine(o);
+        CHECK(same_bits(product(engine, H, x, true, how, group), reference));
+      }
     }
   }
 }

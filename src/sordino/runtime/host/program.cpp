@@ -256,7 +256,8 @@ class HostProgram final : public Frame {
   void put(int t, int logical) {
     int v = physical_vector(t, logical);
     const Exchange& x = *rank_.vectors()[v].exchange;
-    u32 word = mine_.sent[v] = flag_word(++rank_.pushed[v], engine_.stop_requested());
+    const bool stop = x.hop == Hop::second ? rank_.stop_to_hand_on : engine_.stop_requested();
+    u32 word = mine_.sent[v] = flag_word(++rank_.pushed[v], stop);
     const double* rows = mine_.vectors[v].get();
     if (engine_.trace_.on) mine_.sent_at[v] = seconds_now();
     book_put(x);
@@ -292,10 +293,10 @@ class HostProgram final : public Frame {
     });
     if (!waited) return false;
     rank_.seen[v] = epoch;
-    if (x.everybody) {
-      rank_.stop_seen |= mine_.sent[v] & 1;  // my own request, too: all ranks must agree
-      for (std::size_t k = 0; k < x.peers.size(); k++) rank_.stop_seen |= flags[k].word.load(std::memory_order_relaxed) & 1;
-    }
+    bool stop = mine_.sent[v] & 1;  // my own request, too: all ranks must agree
+    for (std::size_t k = 0; k < x.peers.size(); k++) stop |= flags[k].word.load(std::memory_order_relaxed) & 1;
+    if (x.hop == Hop::first) rank_.stop_to_hand_on = stop;
+    if (x.everybody || x.hop == Hop::second) rank_.stop_seen |= stop;
     rank_.ledger.exposed_halo += *waited;
     engine_.trace_.add(rank_.id(), c.queue, SpanKind::halo_wait, c.name, begin, begin + *waited);
     if (!x.peers.empty())

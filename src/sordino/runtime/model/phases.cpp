@@ -152,7 +152,7 @@ void ModelProgram::put(Queue& q, const Step& s) {
   int v = physical_vector(turn(q.iteration), s.slot);
   const Exchange& x = *rank_.vectors()[v].exchange;
   u32 epoch = ++rank_.pushed[v];
-  bool stop = engine_.stop_requested();
+  bool stop = x.hop == Hop::second ? rank_.stop_to_hand_on : engine_.stop_requested();
   here_.sent[v] = {q.now, stop};
   book_put(x);
   for (auto& p : x.peers) {
@@ -194,7 +194,8 @@ bool ModelProgram::await(Queue& q, const Step& s) {
     last_if_balanced = std::max(last_if_balanced, here_.sent[v].at + a.flight);
     stop |= a.stop;
   }
-  if (x.everybody) q.stop_seen |= stop;
+  if (x.hop == Hop::first) rank_.stop_to_hand_on = stop;
+  if (x.everybody || x.hop == Hop::second) q.stop_seen |= stop;
   double wait = std::max(0.0, last - q.now);
   double exposed = std::clamp(last_if_balanced - q.now, 0.0, wait);
   rank_.ledger.exposed_halo += exposed;
