@@ -78,10 +78,8 @@ class _Column:
 
     def __init__(self, system: System, options: dict[str, Any], diagonal: np.ndarray | None) -> None:
         self._complex = system.complex
-        self._product: Callable[[np.ndarray], np.ndarray] | None = None
-        self._function = Function(
-            lambda x: self._product(x) if self._product else x, system.n, "the H-matrix", system.complex
-        )
+        self._product: Callable[[np.ndarray], np.ndarray] = np.copy  # until there is a meeting
+        self._function = Function(lambda x: self._product(x), system.n, "the H-matrix", system.complex)
         given = {"product": self._function, **({} if diagonal is None else {"diagonal": words(diagonal)})}
         alone = System(system.n, None, False, system.complex)
         with translated():
@@ -95,9 +93,9 @@ class _Column:
     ) -> dict[str, Any]:  # fmt: skip
         """What the core says of it."""
         self._product = product
-        b, x0 = (v if v is None or not self._complex else words(v.astype(np.complex128)) for v in (b, x0))
+        sides = [v if v is None or not self._complex else words(v.astype(np.complex128)) for v in (b, x0)]
         with heeded([self._function]), translated():
-            raw = dict(self._core.solve(b, x0, options=overrides, progress=look))
+            raw = dict(self._core.solve(*sides, options=overrides, progress=look))
         return {**raw, "x": numbers(np.asarray(raw["x"]))} if self._complex else raw
 
 
