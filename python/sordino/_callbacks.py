@@ -139,6 +139,30 @@ class Relay:
             raise self._kept
 
 
+class Turn:
+    """One solve of a solver at a time.
+
+    Attributes
+    ----------
+    relay : Relay or None
+        Of the solve under way, or of the last one.
+    """
+
+    def __init__(self) -> None:
+        self.relay: Relay | None = None
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """One thread at a time; a callback that asks the solver that waits for it would wait for ever."""
+        if self.relay is not None and self.relay.thread == threading.get_ident():
+            raise BadArgument(
+                "a callback cannot use the solver that calls it: return True to end the solve first"
+            )
+        with self._lock:
+            yield
+
+
 def looks(every: Any, with_x: Any) -> dict[str, Any]:
     """What the core is told of a callback that is to be called after certain iterations."""
     if not isinstance(every, numbers.Integral) or isinstance(every, bool) or every < 0:

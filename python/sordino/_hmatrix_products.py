@@ -143,7 +143,16 @@ class EngineProduct:
         self.n = len(order)
         self.engine: str = placed["engine"]
         self.ranks: int = self._native.ranks()
-        self._most: int = self._native.most_columns()
+        self.most: int = self._native.most_columns()
+
+    def time(self, pairs: int, columns: int) -> float:
+        """Seconds of a product with so many vectors, which stay where they are."""
+        with translated():
+            return float(self._native.time_product(pairs, columns))
+
+    def held_bytes(self) -> list[int]:
+        """Of the matrix, by ranks."""
+        return list(self._native.held_bytes())
 
     def __call__(self, x: Any) -> Any:
         """Of x, shape (n,) or (n, k), where x is: the matrix is read once for up to 8 columns.
@@ -154,12 +163,12 @@ class EngineProduct:
             return self(x.real) + 1j * self(x.imag)
         vectors = taken(x, self.n, "x", self._dtype.kind == "c")
         columns = vectors.columns
-        if len(columns) == 1 or self._most == 1:
+        if len(columns) == 1 or self.most == 1:
             places = vectors.places()
             return vectors.joined([self._column(c, p) for c, p in zip(columns, places, strict=True)])
         parts = []
-        for first in range(0, len(columns), self._most):
-            parts += self._some(columns[first : first + self._most])
+        for first in range(0, len(columns), self.most):
+            parts += self._some(columns[first : first + self.most])
         return vectors.joined(parts)
 
     def _some(self, columns: list[Any]) -> list[Any]:
@@ -219,6 +228,28 @@ class HMatrixProducts(TakesGpuVectors):
         self._product = EngineProduct(H.native, H.dtype, H.order, given)
         self.engine, self.ranks = self._product.engine, self._product.ranks
         super().__init__(H.dtype, H.shape)
+
+    def time_product(self, pairs: int = 50, *, columns: int = 1, transposed: bool = False) -> float:
+        """Seconds of one product with `columns` vectors at once, 1, 2, 4 or 8 but no more than :meth:`most_columns`.
+
+        With its exchange, replayed ``2 * pairs`` times as in a solve. Vectors, of ones at first, stay on the engine.
+        """
+        return self._side(transposed).time(pairs, columns)
+
+    def most_columns(self, *, transposed: bool = False) -> int:
+        """Vectors that a product takes at once: 8, or fewer where rows of terms are too many to be numbered."""
+        return self._side(transposed).most
+
+    def held_bytes(self, *, transposed: bool = False) -> list[int]:
+        """Bytes of the matrix, or of its transpose, that each rank holds on its engine, without vectors.
+
+        Ranks of the host hold tables, and view the values. The transpose is in the host's memory besides, in
+        ``stored_bytes`` of :attr:`HMatrix.statistics`.
+        """
+        return self._side(transposed).held_bytes()
+
+    def _side(self, transposed: bool) -> EngineProduct:
+        return self._turned if transposed else self._product
 
     def _product_on_gpus(self, x: Any) -> Any:
         return self._product(x)

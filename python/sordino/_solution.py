@@ -205,10 +205,14 @@ def in_turn(
     """What the core says of each column; once one was interrupted, the others end as soon as they have begun."""
     raws: list[dict[str, Any]] = []
     for column, start, place in zip(columns, starts, places, strict=True):
-        if raws and raws[-1]["status"] == "interrupted":
-            overrides = {**overrides, "time_limit": _AT_ONCE}
-        raws.append(solve(column, start, overrides, place))
+        raws.append(solve(column, start, hurried(raws, overrides), place))
     return raws
+
+
+def hurried(before: list[dict[str, Any]], overrides: dict[str, Any]) -> dict[str, Any]:
+    """Options of the next solve: if one before was interrupted, it ends as soon as it has begun."""
+    interrupted = any(raw["status"] == "interrupted" for raw in before)
+    return {**overrides, "time_limit": _AT_ONCE} if interrupted else overrides
 
 
 def deliver(solution: Solution, on_failure: str) -> Solution:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,7 +12,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from . import _nullspace, _options, _order
 from ._advice import Suitability
-from ._callbacks import Callback, Relay, checked_callback, heeded, looks
+from ._callbacks import Callback, Relay, Turn, checked_callback, heeded, looks
 from ._device import GpuVectors, handed, host_copy, is_complex_array, taken
 from ._matrix import new_values
 from ._native import core, translated
@@ -23,6 +20,7 @@ from ._numbers import holds_complex, numbers, solve_by_parts, words
 from ._placement import place, reckoned_with
 from ._solution import Solution, check_on_failure, collected, deliver, in_single, in_turn, reported
 from ._system import as_system, matrix_bytes
+from ._together import Together
 from ._vectors import HostVectors
 from .errors import BadArgument, Unsupported
 from .log import logger
@@ -84,10 +82,8 @@ class Solver:
 
     Examples
     --------
-    >>> s = sordino.Solver(A, solver="cg", precond="jacobi")       # doctest: +SKIP
-    >>> x = s.solve(b, rtol=1e-8).x                                 # doctest: +SKIP
-    >>> with sordino.Solver(A) as s:                               # doctest: +SKIP
-    ...     x = s.solve(b).x
+    >>> with sordino.Solver(A, solver="cg", precond="jacobi") as s:    # doctest: +SKIP
+    ...     x = s.solve(b, rtol=1e-8).x
     """
 
     def __init__(
@@ -116,8 +112,7 @@ class Solver:
         self._null = {name: self._order.into(vectors) for name, vectors in self._null.items()}
         self._single = system.single and int(core().mpi()["size"]) == 1
         self._process = os.getpid()
-        self._lock = threading.Lock()
-        self._relay: Relay | None = None
+        self._turn = Turn()
         described = reckoned_with(self._options, machine)
         given = {**system.extras(), **self._null, **self._order.given, **self._looks}
         with heeded(system.functions), translated():
@@ -125,6 +120,7 @@ class Solver:
                 *system.arrays(), system.n, self._options, described, **({"given": given} if given else {})
             )
         self._suits = Suitability(system, self.options["solver"])
+        self._together = Together.of(system, self._options, bool(self._null or self._looks))
 
     @property
     def options(self) -> dict[str, Any]:
@@ -151,10 +147,10 @@ class Solver:
         ----------
         b : array_like, shape (n,) or (n, k), real or complex
             NumPy, or anything in memory of the CPU or of an NVIDIA GPU with ``__dlpack__``, such as a torch
-            tensor or a CuPy array. Columns are solved one after the other, and options such as ``time_limit``
-            are for each; so are real and imaginary part, where the matrix is real. From a GPU, ranks on GPUs copy
-            their rows directly; work of the library's current stream is waited for, and x is complete, in memory of
-            its allocator, when this returns.
+            tensor or a CuPy array. Columns are solved one after the other, those of an H-matrix on engine host 8 at
+            once, and options such as ``time_limit`` are for each; real and imaginary part are, where the matrix is
+            real. From a GPU, ranks on GPUs copy their rows directly; work of the library's current stream is waited
+            for, and x is complete, in memory of its allocator, when this returns.
         x0 : array_like, shape (n,) or (n, k), optional
             First guess, one for all columns or one for each; zero if not given. Of any kind, as b.
         on_failure : {"raise", "warn", "return"}
@@ -188,7 +184,11 @@ class Solver:
             raise BadArgument(f"x0 has {len(starts)} columns, and b has {len(columns)}")
         starts = starts * len(columns) if len(starts) == 1 else starts
         callback = self._order.seen(checked_callback(callback, bool(self._looks.get("look_x"))))
-        raws = in_turn(partial(self._solve_column, callback), columns, starts, vectors.places(), overrides)
+        if self._together is not None and self._together.takes(columns, starts):
+            raws = self._solve_together(self._together, callback, columns, starts, overrides)
+        else:
+            one = partial(self._solve_column, callback)
+            raws = in_turn(one, columns, starts, vectors.places(), overrides)
         if self._single and vectors.single:
             raws = [self._rounded(raw, c, vectors, overrides) for raw, c in zip(raws, columns, strict=True)]
         solution = self._solution(raws, vectors, overrides)
@@ -219,7 +219,7 @@ class Solver:
         if held is None:
             raise BadArgument(f"the matrix is {self._system.stands_as}, which has no values to update")
         data = self._order.values(new_values(host_copy(values, "the new values"), self._order.rows or held))
-        with self._alone():
+        with self._turn.alone():
             before = held.data.copy()  # ranks of the host view what is held
             np.copyto(held.data, data)
             try:
@@ -265,7 +265,7 @@ class Solver:
     def time_product(self, pairs: int = 50) -> float:
         """Seconds of one product y = A x with its halo, replayed ``2 * pairs`` times as in a solve."""
         self._native()
-        with self._alone(), translated():
+        with self._turn.alone(), translated():
             return float(self._native().time_product(pairs))
 
     def memory(self) -> dict[str, Any]:
@@ -290,8 +290,8 @@ class Solver:
         """
         if os.getpid() != self._process:
             return  # threads and devices are those of the process that made it
-        with self._alone():
-            self._core = None
+        with self._turn.alone():
+            self._core = self._together = None
             self._system = replace(self._system, rows=None, given={})
             self._null, self._order = {}, _order.Order()
 
@@ -338,6 +338,15 @@ class Solver:
             self._solve_words, self._system.multiply, b, x0, callback, {**asked, **overrides}
         )
 
+    def _solve_together(self, solver: Together, callback: Callback | None, *sides: Any) -> list[Any]:
+        relay = Relay(callback)
+        with self._turn.alone():
+            self._turn.relay = relay
+            raws = solver.solve(relay if callback else None, *sides)
+        for raw in raws:
+            relay.settle(raw)
+        return raws
+
     def _solve_words(
         self, b: Any, x0: Any, callback: Callback | None, overrides: dict[str, Any], place: Any = None
     ) -> dict[str, Any]:
@@ -348,8 +357,8 @@ class Solver:
         relay = Relay(callback, bool(self._looks.get("look_x")), self._system.complex)
         calls = {} if callback is None else {"look" if self._looks else "progress": relay}
         vectors = {"x": handed(place)} if place is not None else {}
-        with self._alone(), heeded(self._system.functions), translated():
-            self._relay = relay
+        with self._turn.alone(), heeded(self._system.functions), translated():
+            self._turn.relay = relay
             raw = dict(self._native().solve(handed(b), handed(x0), options=overrides, **calls, **vectors))
         relay.settle(raw)
         if place is not None and raw["x"] is not None:
@@ -372,16 +381,6 @@ class Solver:
         check = self._solve_column(None, b, x, {**overrides, "atol": 1e300}, x)
         residual, relative = check["residual_norm"], check["true_residual"]
         return residual / relative if relative else 0.0, residual
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """One thread at a time; a callback that asks the solver that waits for it would wait for ever."""
-        if self._relay is not None and self._relay.thread == threading.get_ident():
-            raise BadArgument(
-                "a callback cannot use the solver that calls it: return True to end the solve first"
-            )
-        with self._lock:
-            yield
 
     def _native(self) -> Any:
         if os.getpid() != self._process:

@@ -1,6 +1,8 @@
 // sordino._core.HMatrixProducts: products with an H-matrix on an engine.
 #include "sordino/api/hmatrix_products.hpp"
 
+#include <nanobind/stl/vector.h>
+
 #include "callers_vector.hpp"
 #include "hmatrix.hpp"
 #include "of_process.hpp"
@@ -36,6 +38,12 @@ class PyHMatrixProducts {
     products_->multiply(x.data(), y.data(), columns);
   }
 
+  double time_product(int pairs, int columns) {
+    nb::gil_scoped_release release;
+    return products_->time_product(pairs, columns);
+  }
+
+  std::vector<i64> held_bytes() const { return products_->held_bytes(); }
   int most_columns() const { return products_->most_columns(); }
   int ranks() const { return products_->ranks(); }
 
@@ -52,6 +60,8 @@ void define_hmatrix_products(nb::module_& m) {
   nb::class_<PyHMatrixProducts>(m, "HMatrixProducts")
       .def(nb::init<const PyHMatrix&, nb::dict, bool>(), "matrix"_a, "options"_a, "transposed"_a, nb::keep_alive<1, 2>())
       .def("multiply", &PyHMatrixProducts::multiply, "x"_a, "y"_a, "columns"_a)
+      .def("time_product", &PyHMatrixProducts::time_product, "pairs"_a, "columns"_a)
+      .def("held_bytes", &PyHMatrixProducts::held_bytes)
       .def("most_columns", &PyHMatrixProducts::most_columns)
       .def("ranks", &PyHMatrixProducts::ranks);
 }

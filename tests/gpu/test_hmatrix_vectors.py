@@ -165,3 +165,16 @@ def test_transposed_products_are_of_vectors_on_the_cpu(
     for turned in (matrix.T, matrix.H):
         with pytest.raises(sordino.errors.Unsupported, match="hand over a copy in memory of the CPU"):
             turned @ library.array(x[:, 0])
+
+
+def test_products_of_several_vectors_are_timed(matrix: sordino.HMatrix, x: np.ndarray) -> None:
+    products = matrix.on("cuda")
+    before, turned = products @ x, products.T @ x
+    for columns in (1, 2, 4, 8):
+        for transposed in (False, True):
+            assert 0 < products.time_product(5, columns=columns, transposed=transposed) < 1
+    np.testing.assert_array_equal(products @ x, before)
+    np.testing.assert_array_equal(products.T @ x, turned)
+    for transposed in (False, True):
+        held, stored = sum(products.held_bytes(transposed=transposed)), matrix.statistics["stored_bytes"]
+        assert stored <= held < 1.5 * stored

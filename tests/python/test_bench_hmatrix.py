@@ -178,3 +178,35 @@ def test_the_pages_have_the_record_s_seconds_of_trees_and_products_of_waves():
         assert f"{1e3 * row['product_seconds']:.3f} ms for " in page
         assert f"{row['stored_bytes'] / 1e9:.3f} GB" in page
     assert f"{large['product_bytes_a_second'] / 4547e9:.2f} of the bandwidth" in page
+
+
+def test_products_with_several_vectors_and_the_transpose_have_rows_of_their_own(cli, tmp_path):
+    record = tmp_path / "found.jsonl"
+    code, out, err = cli(
+        "bench", "hmatrix", "sphere:5,6", "--ways", "aca+", "--repeats", 1, "--engine", "host", "--ranks", 2,
+        "--iterations", 2, "--columns", "1,2,4,8", "--transposed", "--record", record, "--commit", "abc",
+    )  # fmt: skip
+    assert (code, err) == (0, "") and "Several vectors at once, host engine, 2 ranks" in out
+    matrix, *rows = [json.loads(line) for line in record.read_text().splitlines()]
+    assert [(row["transposed"], row["columns"]) for row in rows] == [
+        (transposed, columns) for transposed in (False, True) for columns in (1, 2, 4, 8)
+    ]
+    for row in rows:
+        assert row["seconds"] > 0 and row["held_bytes"] > 0
+        assert row["seconds_a_vector"] * row["columns"] == pytest.approx(row["seconds"])
+        assert row["bytes_a_second"] * row["seconds"] == pytest.approx(matrix["stored_bytes"])
+        assert row["copied_bytes"] == (matrix["stored_bytes"] if row["transposed"] else 0)
+    assert matrix["bench"] == "hmatrix" and {row["bench"] for row in rows} == {"hmatrix-several-vectors"}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--columns", "2"], "--columns are timed on an engine: add --engine host or cuda"),
+        (["--engine", "host", "--columns", "1,3"], "--columns is of 1, 2, 4, 8, not '1,3'"),
+        (["--engine", "host", "--transposed"], "--transposed is of the products that --columns asks for"),
+    ],
+)
+def test_columns_that_cannot_be_timed(cli, words, said):
+    code, _, err = cli("bench", "hmatrix", "sphere:5,4", *words)
+    assert code == 2 and said in err

@@ -284,6 +284,27 @@ def test_an_engine_s_products_keep_their_matrix():
     assert np.isfinite(products @ np.ones(products.shape[0])).all()
 
 
+@pytest.mark.parametrize("distribution", ["rows", "leaves"])
+def test_an_engine_s_products_are_timed_and_stay_what_they_are(matrix, rng_of_today, distribution):
+    products = matrix.on("host", ranks=2, distribution=distribution)
+    X = rng_of_today.standard_normal((matrix.shape[0], 8))
+    before, turned = products @ X, products.T @ X
+    for columns in (1, 8):
+        for transposed in (False, True):
+            assert 0 < products.time_product(2, columns=columns, transposed=transposed) < 60
+    np.testing.assert_array_equal(products @ X, before)
+    np.testing.assert_array_equal(products.T @ X, turned)
+    assert products.most_columns() == products.most_columns(transposed=True) == 8
+    assert len(products.held_bytes()) == 2 and min(products.held_bytes(transposed=True)) > 0
+    for words, sentence in (
+        ({"columns": 3}, "a product takes 1, 2, 4 or 8 vectors at once, not 3"),
+        ({"columns": 16}, "at most 8 vectors at once, not 16"),
+        ({"pairs": 0}, "by pairs, at least 1, not 0"),
+    ):
+        with pytest.raises(sordino.errors.BadArgument, match=sentence):
+            products.time_product(**{"pairs": 1, **words})
+
+
 def test_what_an_engine_cannot_multiply_gets_a_sentence(matrix):
     for options, sentence in (
         ({"rtol": 1e-3}, "option 'rtol' is of solves"),

@@ -23,7 +23,7 @@ from ..cli.processes import say
 from ..errors import BadArgument
 from ..report.record import json_ready
 from ..surfaces import Surface
-from . import _paper_ways, _records, _timing
+from . import _paper_ways, _records, _several_vectors, _timing
 from ._ours import NEVER
 
 SUMMARY = (
@@ -61,6 +61,7 @@ def main(argv: Sequence[str]) -> int:
         raise BadArgument(f"--engine is host or cuda for a measurement, not '{given.engine}'")
     _paper_ways.check(given, ranks)
     cublas = given.cublas if given.paper_ways else None
+    widths = _several_vectors.asked(given)
     runs = {"engine": given.engine, "ranks": ranks, "solver": given.solver} if given.engine else None
     if given.build not in ("host", "cuda"):
         raise BadArgument(f"--build is host or cuda, not '{given.build}'")
@@ -78,7 +79,9 @@ def main(argv: Sequence[str]) -> int:
         for surface in surfaces
         for eps in tolerances
         for way in ways
-        for row in measure(surface, eps, way, cores, repeats, runs, iterations, how, cublas, coarse)
+        for row in measure(
+            surface, eps, way, cores, repeats, runs, iterations, how, cublas, coarse, widths, given.transposed
+        )
     ]
     say(
         json.dumps(json_ready({"bench": "hmatrix", "measured": rows}), allow_nan=False)
@@ -101,13 +104,16 @@ def measure(
     how: dict[str, Any],
     cublas: str | None = None,
     coarse: dict[str, Any] | None = None,
+    widths: Sequence[int] = (),
+    transposed: bool = False,
 ) -> list[dict[str, Any]]:
     """One matrix: its statistics, core seconds for each stored value, seconds of products; the best of several.
 
     With `runs`, options of a solver, products and iterations are those of its engine; without, products are those of
     threads of this process. `how`: further words for :func:`sordino.hmatrix`, with `engine`, who builds.
     `cublas`: which one the paper's ways take, for which a row each follows; None: they are not measured. `coarse`:
-    words for a second matrix, which then preconditions the solver, and ``inner``.
+    words for a second matrix, which then preconditions the solver, and ``inner``. `widths`: numbers of vectors whose
+    products are measured on the engine, a row each; `transposed`: those with the transpose, too.
     """
     by_threads = how["engine"] == "host"
     if coarse is not None:
@@ -125,7 +131,12 @@ def measure(
         **({"core_seconds_a_value": seconds * threads / values} if by_threads else {}), **timed,
         "product_bytes_a_second": facts["stored_bytes"] / timed["product_seconds"],
     }  # fmt: skip
-    return [ours, *([] if cublas is None else _paper_ways.measure(H, ours, repeats, cublas))]
+    several = {"transposed": transposed, "repeats": repeats, "pairs": 2 * iterations}
+    return [
+        ours,
+        *(_several_vectors.measure(H, ours, list(widths), **several) if widths else []),
+        *([] if cublas is None else _paper_ways.measure(H, ours, repeats, cublas)),
+    ]
 
 
 def _built(times: int, build: Callable[[], HMatrix]) -> tuple[HMatrix, float, int | None]:
@@ -178,14 +189,17 @@ def engine_times(
 ) -> dict[str, Any]:
     """Products one after the other, and what an iteration costs beyond what a solve costs once.
 
-    `M` preconditions it, and `told` is what a row says of that.
+    `M` preconditions it, and `told` is what a row says of that. ``setup_seconds`` are those from the matrix to a solver
+    that is ready: on GPUs most of them are the values' way there.
     """
     b = np.random.default_rng(1).standard_normal(H.shape[0])
     inner = {} if M is None else {"M": M, "inner": told["inner"]}
+    seconds_to_share: list[float] = []
     with Solver(H, maxiter=iterations, rtol=NEVER, **runs, **inner) as solver:
 
         def run(count: int) -> tuple[int, float]:
             solution = solver.solve(b, on_failure="return", maxiter=count)
+            seconds_to_share.append(solution.report.setup_seconds)
             return solution.iterations, solution.seconds
 
         seconds = _timing.per_iteration(run, iterations, repeats).best
@@ -193,7 +207,7 @@ def engine_times(
         held = max(solver.memory()["bytes_per_rank"])
     return {
         **runs, "iterations": iterations, "product_seconds": statistics.median(products), "iteration_seconds": seconds,
-        "held_bytes": held, **told,
+        "held_bytes": held, "setup_seconds": seconds_to_share[0], **told,
     }  # fmt: skip
 
 
@@ -262,6 +276,7 @@ def _parser() -> Parser:
         action="store_true",
         help="compare all rows with the dense matrix: O(n^2), and part of the build's time",
     )
+    _several_vectors.add_arguments(parser)
     _paper_ways.add_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     _records.add_arguments(parser)
@@ -281,13 +296,19 @@ def _peak(row: dict[str, Any]) -> str:
 def _show(measured: Sequence[dict[str, Any]]) -> None:
     rows = [row for row in measured if row["bench"] == "hmatrix"]
     papers = [row for row in measured if row["bench"] == _paper_ways.BENCH]
-    last = ("iteration [ms]",) if "iteration_seconds" in rows[0] else ("of 8 [ms]", "transposed [ms]")
+    last = (
+        ("iteration [ms]", "to set up [ms]")
+        if "iteration_seconds" in rows[0]
+        else ("of 8 [ms]", "transposed [ms]")
+    )
     heads = (
         "surface", "eps", "way", "low rank", "dense", "rank", "MiB", "to build [MiB]", "||A - H|| / ||H||", "redone",
         "build [s]", "core ns a value", "product [ms]", "GB/s", *last,
     )  # fmt: skip
     seconds = [
-        k for k in ("product_of_8_seconds", "transposed_product_seconds", "iteration_seconds") if k in rows[0]
+        k
+        for k in ("product_of_8_seconds", "transposed_product_seconds", "iteration_seconds", "setup_seconds")
+        if k in rows[0]
     ]
     cells = [
         [
@@ -302,5 +323,7 @@ def _show(measured: Sequence[dict[str, Any]]) -> None:
     ]  # fmt: skip
     where = f"{rows[0]['engine']} engine" if "engine" in rows[0] else "host"
     display.show_table(f"H-matrices, {rows[0]['threads']} threads, products on the {where}", heads, cells)
+    if several := [row for row in measured if row["bench"] == _several_vectors.BENCH]:
+        _several_vectors.show(several)
     if papers:
         _paper_ways.show(papers)

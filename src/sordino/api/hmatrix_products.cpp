@@ -11,6 +11,7 @@
 #include "sordino/base/error.hpp"
 #include "sordino/base/range.hpp"
 #include "sordino/hmatrix/hmatrix_operator.hpp"
+#include "sordino/linalg/timed_products.hpp"
 
 namespace sordino {
 namespace {
@@ -20,6 +21,7 @@ struct Multiplier {
   std::unique_ptr<hmatrix::HMatrixOperator> A;
   Vec x, y;
   Recorded product;
+  std::unique_ptr<TimedProducts> timed = {};  // where somebody has asked for them
 
   void multiply(Rank& rank, const double* from, double* to) {
     const i64 first = rank.space(A->space()).first_row;
@@ -27,6 +29,11 @@ struct Multiplier {
     rank.write(x, from + first);
     rank.replay(product);
     rank.read(y, to + first);
+  }
+  double seconds(Rank& rank, int pairs) {
+    if (!timed) timed = std::make_unique<TimedProducts>(rank, *A, x);
+    const std::vector<double> ones(std::size_t(rank.space(A->space()).rows), 1.0);
+    return timed->seconds(rank, pairs, ones.data());
   }
 };
 
@@ -50,6 +57,16 @@ struct HMatrixProducts::State {
   std::map<int, std::vector<Multiplier>> of_columns = {};  // destroyed before the engine
 
   Engine& engine() { return *choice.engine; }
+  void require(int columns) const {
+    const int most = most_columns();
+    if (columns > most)
+      bad_argument("a product takes at most " + std::to_string(most) + " vectors at once, not " + std::to_string(columns));
+  }
+  int most_columns() const {
+    int most = hmatrix::most_columns;
+    for (const Multiplier& m : of_columns.at(1)) most = std::min(most, m.A->most_columns());
+    return most;
+  }
   /// What ranks have of so many columns; they make it together when it is first asked for.
   std::vector<Multiplier>& multipliers(int columns) {
     if (const auto found = of_columns.find(columns); found != of_columns.end()) return found->second;
@@ -96,9 +113,7 @@ void HMatrixProducts::Release::operator()(State* state) const {
 void HMatrixProducts::multiply(const double* x, double* y, int columns) {
   Range range("sordino: multiply");
   State& s = *state_;
-  if (columns > most_columns())
-    bad_argument("a product takes at most " + std::to_string(most_columns()) + " vectors at once, not " +
-                 std::to_string(columns));
+  s.require(columns);
   std::vector<Multiplier>& ranks = s.multipliers(columns);
   auto run = [&](const double* from, double* to) {
     s.engine().run([&](Rank& rank) { ranks[std::size_t(rank.id())].multiply(rank, from, to); });
@@ -110,10 +125,26 @@ void HMatrixProducts::multiply(const double* x, double* y, int columns) {
   copy_callers(y, to.data(), to.size() * sizeof(double));
 }
 
-int HMatrixProducts::most_columns() const {
-  int most = hmatrix::most_columns;
-  for (const Multiplier& m : state_->of_columns.at(1)) most = std::min(most, m.A->most_columns());
-  return most;
+double HMatrixProducts::time_product(int pairs, int columns) {
+  Range range("sordino: time products");
+  State& s = *state_;
+  s.require(columns);
+  if (pairs < 1) bad_argument("products are timed by pairs, at least 1, not " + std::to_string(pairs));
+  std::vector<Multiplier>& ranks = s.multipliers(columns);
+  std::vector<double> seconds(ranks.size());
+  s.engine().run([&](Rank& rank) {
+    const auto id = std::size_t(rank.id());
+    seconds[id] = ranks[id].seconds(rank, pairs);
+  });
+  return *std::max_element(seconds.begin(), seconds.end());
+}
+
+int HMatrixProducts::most_columns() const { return state_->most_columns(); }
+
+std::vector<i64> HMatrixProducts::held_bytes() const {
+  std::vector<i64> bytes;
+  for (const Multiplier& m : state_->of_columns.at(1)) bytes.push_back(m.A->bytes());
+  return bytes;
 }
 
 int HMatrixProducts::ranks() const { return state_->engine().size(); }

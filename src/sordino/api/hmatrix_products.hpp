@@ -1,6 +1,7 @@
 // y = A x with an H-matrix that an engine holds, between vectors of callers, wherever these are.
 #pragma once
 #include <memory>
+#include <vector>
 
 #include "sordino/api/options.hpp"
 #include "sordino/hmatrix/hmatrix.hpp"
@@ -31,7 +32,14 @@ class HMatrixProducts {
   /// That a product takes at once: 8, or less where a rank's terms are too many to be counted.
   int most_columns() const;
 
+  /// For benchmarks: seconds of one product of so many columns with its exchange, on the engine's clock, replayed as a method
+  /// replays it, `2 * pairs` times after as many to warm up; of the slowest rank. Vectors stay where they are. Holds one vector
+  /// of so many columns more from then on.
+  double time_product(int pairs, int columns = 1);
+
   int ranks() const;
+  /// What each rank holds of the matrix, in its engine's memory: on hosts tables alone, since values are viewed.
+  std::vector<i64> held_bytes() const;
 
  private:
   struct State;

@@ -212,27 +212,8 @@ SolveOutcome Driver::solve(const double* b, const double* x0, const SolveControl
 }
 
 double Driver::time_product(int pairs, const double* x) {
-  if (!products_) {
-    Vec u = system_.x, y = A_.operand(s_, "y");
-    first_push_ = s_.record([&] { s_.run(Nothing{}, push(u)); });
-    products_ = s_.loop({}, [&] {
-      A_.apply(s_, u, y);
-      s_.push_last(y);
-      A_.apply(s_, y, u);
-      s_.push_last(u);
-    });
-  }
-  auto run = [&](int count) {
-    s_.reset_names();
-    s_.write(system_.x, x);
-    s_.replay(first_push_);
-    s_.engine().barrier(s_);
-    double begin = s_.engine().now(s_);
-    s_.replay(products_, count);
-    return (s_.engine().now(s_) - begin) / (2 * count);
-  };
-  run(pairs);  // warms up: graphs, caches, clocks
-  return run(pairs);
+  if (!products_) products_ = std::make_unique<TimedProducts>(s_, A_, system_.x);
+  return products_->seconds(s_, pairs, x);
 }
 
 // One run of the loop, in stretches between residual replacements, or between looks at the residual: of a scaled system, and

@@ -5,6 +5,7 @@
 
 #include "sordino/base/recovery.hpp"
 #include "sordino/base/status.hpp"
+#include "sordino/linalg/timed_products.hpp"
 #include "sordino/solvers/approach.hpp"
 #include "sordino/solvers/best_x.hpp"
 #include "sordino/solvers/linear_system.hpp"
@@ -53,8 +54,7 @@ class Driver {
   /// How much larger the norm of a residual is than what the loop knows of it: 1, but for a scaled system. From any thread.
   double norm_ratio() const { return system_.ratio(); }
   const Space& space() const { return s_.space(A_.space()); }
-  /// For benchmarks: replays `pairs` times two products with their halos, x -> y -> x, and returns the seconds of one product
-  /// on the engine's clock. x [rows] is what to start from. Not for replicated vectors.
+  /// For benchmarks: TimedProducts::seconds with A.
   double time_product(int pairs, const double* x);
 
  private:
@@ -91,7 +91,8 @@ class Driver {
   std::unique_ptr<Method> method_;
   int check_every_, replace_every_, steps_ = 1;
   int kept_ = 0;  // the iteration of the x that was promised
-  Recorded first_push_, products_, look_;
+  Recorded look_;
+  std::unique_ptr<TimedProducts> products_;  // where somebody has asked for them
 };
 
 }  // namespace sordino

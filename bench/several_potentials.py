@@ -1,0 +1,96 @@
+"""Several potentials of one surface: seconds of their solves at once, and of one after the other, on engine host.
+
+python bench/several_potentials.py [SURFACE] [--eps 1e-6] [--rtol 1e-8] [--columns 2,4,8] [--ranks N] [--record FILE]
+
+A column is the potential of a point charge outside of the surface, at a place of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+import sordino
+from sordino.bench import _records
+
+REPEATS = 3
+
+
+def potentials(surface: sordino.surfaces.Surface, count: int) -> np.ndarray:
+    """Shape (n, count): those of charges at random places, half a radius to two away from the surface's sphere."""
+    rng = np.random.default_rng(1)
+    middle = surface.centroids.mean(axis=0)
+    radius = np.linalg.norm(surface.centroids - middle, axis=1).max()
+    away = rng.standard_normal((count, 3))
+    places = middle + away / np.linalg.norm(away, axis=1)[:, None] * radius * rng.uniform(1.5, 3, (count, 1))
+    return radius / np.linalg.norm(surface.centroids[:, None] - places, axis=2)
+
+
+def best(work: Any) -> float:
+    """Seconds, the least of several after one more that takes what later ones have."""
+    work()
+    seconds = []
+    for _ in range(REPEATS):
+        begun = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - begun)
+    return min(seconds)
+
+
+def measure(
+    surface: sordino.surfaces.Surface, eps: float, rtol: float, counts: list[int], ranks: int
+) -> list[dict[str, Any]]:
+    """A row for each number of columns."""
+    H = sordino.hmatrix(surface, eps)
+    rows = []
+    with sordino.Solver(H, engine="host", ranks=ranks, rtol=rtol) as solver:
+        for count in counts:
+            B = potentials(surface, count)
+            at_once = solver.solve(B)
+            in_turn = [solver.solve(b) for b in B.T]
+            seconds = best(lambda B=B: solver.solve(B))
+            turns = best(lambda B=B: [solver.solve(b) for b in B.T])
+            rows.append(
+                {
+                    "bench": "several_potentials", "surface": surface.name, "n": surface.n, "eps": eps, "rtol": rtol,
+                    "stored_bytes": H.statistics["stored_bytes"], "ranks": ranks, "columns": count, "repeats": REPEATS,
+                    "iterations": [report.iterations for report in at_once.reports],
+                    "iterations_in_turn": [solution.iterations for solution in in_turn],
+                    "largest_residual": max(report.true_residual for report in at_once.reports),
+                    "seconds": seconds, "seconds_in_turn": turns,
+                }
+            )  # fmt: skip
+    return rows
+
+
+def main() -> None:
+    """Measure, show and record."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
+    parser.add_argument("surface", nargs="?", default="sphere:13,20")
+    parser.add_argument("--eps", type=float, default=1e-6)
+    parser.add_argument("--rtol", type=float, default=1e-8)
+    parser.add_argument("--columns", default="2,4,8")
+    parser.add_argument("--ranks", type=int, default=2)
+    _records.add_arguments(parser)
+    given = parser.parse_args()
+    surface = sordino.surfaces.from_words(given.surface)
+    counts = [int(word) for word in given.columns.split(",")]
+    rows = measure(surface, given.eps, given.rtol, counts, given.ranks)
+    for row in rows:
+        gain = row["seconds_in_turn"] / row["seconds"]
+        print(
+            f"{row['columns']} at once {row['seconds']:.3f} s, in turn {row['seconds_in_turn']:.3f} s: {gain:.2f} x"
+        )
+    if given.record:
+        words = [word for word in sys.argv[1:]]
+        command = shlex.join(["python", "bench/several_potentials.py", *words])
+        _records.append(given.record, rows, command, given.commit or _records.commit())
+
+
+if __name__ == "__main__":
+    main()
