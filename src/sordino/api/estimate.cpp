@@ -97,6 +97,7 @@ std::vector<i64> estimate_memory(const System& system, const Options& options, i
   o.ranks = ranks;
   Choice choice = choose(system, o);
   choice.storage = storage_of(system, o, ranks);
+  require_engine_for(choice, device);
   choice.tiling = tiling_of(system, o, choice, ranks, device);
   settle_method(choice, system, o, ranks, machine);
   Vectors v = vectors_of(system, choice, o);
@@ -120,6 +121,9 @@ std::vector<i64> estimate_memory(const System& system, const Options& options, i
     if (system.inverse.indptr) add(system.inverse, v.inverse, {});
     if (choice.preconditioner == "block-ilu")
       bytes.back() += BlockIlu::bytes_of(system.A, p.first_row(r), p.rows(r), choice.tiling, choice.method->needs_spd, device);
+    if (is_incomplete(choice.preconditioner))
+      bytes.back() +=
+          trsv::IncompleteOperator::bytes_of(system.A, p.first_row(r), p.rows(r), incomplete(choice.preconditioner));
   }
   return bytes;
 }
