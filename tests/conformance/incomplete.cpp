@@ -187,8 +187,8 @@ TEST("ic0, ilu0: what does not fit is refused with what to do") {
   CHECK_THROWS(Solver(S.view(), steady), Error, "precond ic0 depends on it");
   Choice choice;
   choice.preconditioner = "ilu0";
-  CHECK_THROWS(require_engine_for(choice, true), Error, "precond ilu0 has no kernel for GPUs");
-  require_engine_for(choice, false);
+  CHECK_THROWS(tiling_of(System(), Options(), choice, 1, true), Error, "precond ilu0 has no kernel for GPUs");
+  CHECK(tiling_of(System(), Options(), choice, 1, false).cells == nullptr);
   CsrMatrix negative = S;
   entry_of(negative, 30, 30) = -2;
   CHECK_THROWS(Solver(negative.view(), with("ic0", "cg", "host", 3)), Error, "ic0: the pivot of row 30 is not positive");

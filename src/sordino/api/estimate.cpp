@@ -97,7 +97,6 @@ std::vector<i64> estimate_memory(const System& system, const Options& options, i
   o.ranks = ranks;
   Choice choice = choose(system, o);
   choice.storage = storage_of(system, o, ranks);
-  require_engine_for(choice, device);
   choice.tiling = tiling_of(system, o, choice, ranks, device);
   settle_method(choice, system, o, ranks, machine);
   Vectors v = vectors_of(system, choice, o);

@@ -313,13 +313,10 @@ StorageChoice storage_of(const System& s, const Options& o, int ranks) {
   bad_argument("storage '" + o.storage + "' needs the entries of the matrix, which is " + s.stands_as());
 }
 
-void require_engine_for(const Choice& c, bool device) {
+Tiling tiling_of(const System& s, const Options& o, const Choice& c, int ranks, bool device) {
   if (device && is_incomplete(c.preconditioner))
     throw Error(Errc::unsupported, "precond " + c.preconditioner +
                                        " has no kernel for GPUs: use block-ilu with the grid or a tile, or engine host");
-}
-
-Tiling tiling_of(const System& s, const Options& o, const Choice& c, int ranks, bool device) {
   if (c.preconditioner != "block-ilu") return {};
   if (s.cells) return choose_tiling(choose_boxes(s.A.n, o.grid, o.boxes, ranks), s.cells, o.tile, device);
   return choose_tiling(s.A.n, o.grid, o.tile, ranks, device);

@@ -44,10 +44,7 @@ Choice choose(const System& system, const Options& options);
 /// How A lies in memory of so many ranks; of a function it does not. Throws as choose_storage().
 StorageChoice storage_of(const System& system, const Options& options, int ranks);
 
-/// Throws unsupported where GPUs have no kernel of the preconditioner.
-void require_engine_for(const Choice& choice, bool device);
-
-/// Of block-ilu, else none. Throws as choose_tiling().
+/// Of block-ilu, else none. Throws as choose_tiling(), and unsupported for ic0 and ilu0 on GPUs, which have no kernel of them.
 Tiling tiling_of(const System& system, const Options& options, const Choice& choice, int ranks, bool device);
 
 /// Rows are dealt out by weight, where entries are known; where tiles are, in whole layers of them.

@@ -118,7 +118,6 @@ const double* Solver::State::scaled_back(const double* x) {
 void Solver::State::set_up(EngineChoice made) {
   Range range("sordino: set up");
   chosen.storage = storage_of(system, options, made.engine->size());
-  require_engine_for(chosen, made.engine->is_device());
   chosen.tiling = tiling_of(system, options, chosen, made.engine->size(), made.engine->is_device());
   settle_method(chosen, system, options, made.engine->size(), machine);
   parts.clear();
