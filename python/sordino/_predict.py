@@ -131,8 +131,8 @@ def iteration(
     ------
     BadArgument
         More ranks than rows of what is run; preconds ic0 and ilu0; precond block-ilu on a machine without a
-        pace of its solves; partition metis, and storage by diagonals in boxes, of what is run scaled; a system that is solved before iterations
-        can be timed.
+        pace of its solves; partition metis, and storage by diagonals in boxes, of what is run scaled; a system
+        that is solved before iterations can be timed.
     """
     # A thread solves each tile, and smaller boxes have others.
     if options.get("precond") == "block-ilu" and TILE_SOLVES not in machine.get("paces", {}):
