@@ -130,14 +130,19 @@ def iteration(
     Raises
     ------
     BadArgument
-        More ranks than rows of what is run; precond block-ilu on a machine without a pace of its solves; partition
-        metis, and storage by diagonals in boxes, of what is run scaled; a system that is solved before iterations
-        can be timed.
+        More ranks than rows of what is run; preconds ic0 and ilu0; precond block-ilu on a machine without a
+        pace of its solves; partition metis, and storage by diagonals in boxes, of what is run scaled; a system
+        that is solved before iterations can be timed.
     """
     # A thread solves each tile, and smaller boxes have others.
     if options.get("precond") == "block-ilu" and TILE_SOLVES not in machine.get("paces", {}):
         raise BadArgument(
             "precond block-ilu is not predicted: descriptions do not say how tiles share a device"
+        )
+    if options.get("precond") in ("ic0", "ilu0"):
+        raise BadArgument(
+            f"precond {options['precond']} is not predicted: descriptions do not say how long "
+            "its rows wait for each other"
         )
     subject, plan, stored = _as_run(subject, ranks, options)
     found = _difference(subject, machine, plan, runs, stop)

@@ -188,7 +188,8 @@ std::string why_cg(const System& s, const Options& o, const Choice& c, int ranks
   if (ranks == 1) return "one rank waits for nobody, and it moves the fewest bytes";
   if (!s.has_entries()) return "nobody knows what a product costs with a matrix that is " + std::string(s.stands_as());
   if (s.A.is_complex()) return "the entries are complex";
-  if (s.brings_operator() || c.preconditioner == "block-ilu") return "nobody knows what the preconditioner costs";
+  if (s.brings_operator() || c.preconditioner == "block-ilu" || is_incomplete(c.preconditioner))
+    return "nobody knows what the preconditioner costs";
   if (o.deterministic == "on")
     return "deterministic 'on' keeps the bits on any number of ranks, and others would be faster on some";
   if (o.rtol < finest_rtol) return "others lose digits, and rtol is below 1e-10";
@@ -243,7 +244,8 @@ Steps steps_of_cbcg(const Options& o, Trial& trial, int ranks) {
 
 /// A choice by which a small system is set up, whatever operators the real one has: each s applies them as often.
 Choice with_any_operators(const System& s, Choice c) {
-  if (c.preconditioner == "block-ilu" || c.preconditioner == "block-jacobi") c.preconditioner = "jacobi";
+  const std::string& p = c.preconditioner;
+  if (p == "block-ilu" || is_incomplete(p) || p == "block-jacobi") c.preconditioner = "jacobi";
   if (!s.has_entries()) c.storage.name = "csr";
   c.tiling = {}, c.blocks = nullptr;
   return c;

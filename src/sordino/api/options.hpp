@@ -68,8 +68,8 @@ std::vector<int> parse_devices(const std::string& text);
 std::vector<std::string> solver_choices();
 constexpr int most_degree = 64;
 constexpr int most_inner = 64;
-inline const std::vector<std::string> precond_choices{"auto",      "none",      "jacobi",      "sqrt-jacobi",
-                                                      "chebyshev", "block-ilu", "block-jacobi"};
+inline const std::vector<std::string> precond_choices{"auto",      "none", "jacobi", "sqrt-jacobi", "chebyshev",
+                                                      "block-ilu", "ic0",  "ilu0",   "block-jacobi"};
 inline const std::vector<std::string> basis_choices{"chebyshev", "monomial"};
 inline const std::vector<std::string> spectrum_choices{"ritz", "power"};
 inline const std::vector<std::string> partition_choices{"blocks", "boxes", "metis"};
@@ -96,6 +96,8 @@ void Options::fields(V&& v) {
     "preconditioner; auto takes jacobi where the diagonal has no zero; sqrt-jacobi scales rows and columns by the roots of a "
     "positive diagonal instead, which iterations then need not read; chebyshev, for symmetric positive definite matrices, is a "
     "polynomial that adds products but no sums; block-ilu, for matrices of grids, is an incomplete factorization of tiles; "
+    "ic0, for symmetric positive definite matrices, and ilu0, for bicgstab and gmres, are those of each rank's rows, for any "
+    "pattern, on engines host and model; "
     "block-jacobi, for H-matrices, inverts the dense blocks on the diagonal",
     precond_choices);
   v("degree", degree, "solve", "products with A in an application of precond chebyshev", any);

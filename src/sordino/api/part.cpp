@@ -77,6 +77,9 @@ void check_partition(const System& s, const Options& o) {
   const std::string named = "partition '" + o.partition + "'";
   if (o.precond == "block-ilu" && !s.cells)
     bad_argument(named + " changes the order of the rows, in which block-ilu finds its tiles");
+  if (is_incomplete(o.precond))
+    throw Error(Errc::unsupported, "precond " + o.precond + " is of consecutive rows of the matrix, and " + named +
+                                       " changes their order: use partition blocks");
   if (!s.has_entries()) bad_argument(named + " needs the entries of the matrix, which is " + s.stands_as());
   if (o.deterministic == "on")
     bad_argument("deterministic 'on' keeps the bits on any number of ranks, and " + named +
@@ -180,6 +183,20 @@ void check_tiles(const System& s, const Options& o) {
                  " diagonals, as grids have, and this one has more: use jacobi");
 }
 
+/// That M is symmetric where the method needs it, and A where M takes its lower triangle alone.
+void check_incomplete(const System& s, const Options& o, const Choice& c) {
+  if (!is_incomplete(c.preconditioner)) return;
+  const std::string named = "precond " + c.preconditioner;
+  if (o.deterministic == "on" && o.ranks != 1)
+    bad_argument("deterministic 'on' keeps the bits on any number of ranks, and " + named +
+                 " depends on it: use one rank, or block-ilu with a tile");
+  if (c.preconditioner == "ilu0" && c.method->needs_spd)
+    bad_argument("precond ilu0 is not symmetric, which solver " + c.method->name +
+                 " needs: use precond ic0, or solver bicgstab or gmres");
+  if (c.preconditioner == "ic0" && (c.symmetry.empty() ? !is_symmetric(s.A) : c.symmetry == "general"))
+    bad_argument("precond ic0 needs a symmetric matrix, and this one is not: use ilu0, with solver bicgstab or gmres");
+}
+
 /// Of an H-matrix, whose diagonal lies in dense leaves.
 template <class V>
 std::unique_ptr<Preconditioner> inverse_diagonal(Rank& rank, int space, const hmatrix::HMatrixOf<V>& matrix, Factors factors) {
@@ -221,6 +238,10 @@ void build_preconditioner(Part& p, Rank& rank, const System& s, const ScaledMatr
     auto ilu = std::make_unique<BlockIlu>(rank, s.A, space, c.tiling, c.method->needs_spd, width);
     p.ilu = ilu.get();
     p.M = std::make_unique<GivenOperator>(std::move(ilu));
+  } else if (is_incomplete(c.preconditioner)) {
+    auto factor = std::make_unique<trsv::IncompleteOperator>(rank, s.A, space, incomplete(c.preconditioner));
+    p.incomplete = factor.get();
+    p.M = std::make_unique<GivenOperator>(std::move(factor));
   } else if (s.coarse) {
     p.M = inner_bicgstab_of(p, rank, s, c, partition, o.inner);
   } else if (s.preconditioner) {
@@ -240,7 +261,8 @@ void build_preconditioner(Part& p, Rank& rank, const System& s, const ScaledMatr
 /// That the method takes an operator as the preconditioner, where it is one.
 void require_operators(const System& s, const Choice& c) {
   const std::string& p = c.preconditioner;
-  if (s.brings_operator() || p == "chebyshev" || p == "block-ilu" || p == "block-jacobi") require_any_preconditioner(*c.method);
+  const bool is_operation = p == "chebyshev" || p == "block-ilu" || is_incomplete(p) || p == "block-jacobi";
+  if (s.brings_operator() || is_operation) require_any_preconditioner(*c.method);
   if (s.coarse && c.method->name != "gmres")
     throw Error(Errc::unsupported, "a coarser H-matrix as the preconditioner is another operator in each step, which solver " +
                                        c.method->name + " does not allow: use gmres");
@@ -270,6 +292,7 @@ Choice choose(const System& s, const Options& o) {
     c.blocks =
         of_hmatrix(s, [](const auto& H) { return std::make_shared<const CsrMatrix>(hmatrix::inverse_of_diagonal_leaves(H)); });
   if (c.preconditioner == "block-ilu") check_tiles(s, o);
+  check_incomplete(s, o, c);
   if (c.preconditioner == "chebyshev") {
     if (c.symmetry.empty() ? !is_symmetric(s.A) : c.symmetry == "general")
       bad_argument("precond chebyshev needs a symmetric positive definite matrix, and this one is not symmetric: use jacobi");
@@ -291,6 +314,9 @@ StorageChoice storage_of(const System& s, const Options& o, int ranks) {
 }
 
 Tiling tiling_of(const System& s, const Options& o, const Choice& c, int ranks, bool device) {
+  if (device && is_incomplete(c.preconditioner))
+    throw Error(Errc::unsupported, "precond " + c.preconditioner +
+                                       " has no kernel for GPUs: use block-ilu with the grid or a tile, or engine host");
   if (c.preconditioner != "block-ilu") return {};
   if (s.cells) return choose_tiling(choose_boxes(s.A.n, o.grid, o.boxes, ranks), s.cells, o.tile, device);
   return choose_tiling(s.A.n, o.grid, o.tile, ranks, device);
@@ -333,17 +359,21 @@ Part build_part(Rank& rank, const System& s, const Choice& c, const Options& o, 
 }
 
 i64 factorize(Rank& rank, const Part& part, const CsrView& A) {
-  if (!part.ilu) return -1;
-  Range range("factorize tiles");
-  const i64 row = part.ilu->factorize(A);
+  if (!part.ilu && !part.incomplete) return -1;
+  Range range("factorize the preconditioner");
+  const i64 row = part.ilu ? part.ilu->factorize(A) : part.incomplete->factorize(rank, A);
   const i64 first = Communicator(rank, pivot_channel).all_reduce(std::vector<i64>{row < 0 ? A.n : row}, Fold::min)[0];
   return first < A.n ? first : -1;
 }
 
-void require_pivots(i64 row, const MethodEntry& m) {
+void require_pivots(i64 row, const Choice& c) {
   if (row < 0) return;
+  if (is_incomplete(c.preconditioner))
+    bad_argument(c.preconditioner + ": the pivot of row " + std::to_string(row) + " is " +
+                 (c.preconditioner == "ic0" ? "not positive or not finite" : "missing, zero or not finite") +
+                 ", so the matrix has no incomplete factorization with its own pattern: use precond jacobi");
   bad_argument("block-ilu: the pivot of row " + std::to_string(row) + " is " +
-               (m.needs_spd ? "not positive" : "zero or not finite") +
+               (c.method->needs_spd ? "not positive" : "zero or not finite") +
                ", so its tile has no incomplete factorization: use smaller tiles, or precond jacobi");
 }
 

@@ -11,23 +11,30 @@
 #include "sordino/precond/chebyshev.hpp"
 #include "sordino/precond/sqrt_jacobi.hpp"
 #include "sordino/solvers/driver.hpp"
+#include "sordino/trsv/incomplete_operator.hpp"
 
 namespace sordino {
 
 /// What the options leave open, decided.
 struct Choice {
   const MethodEntry* method = nullptr;
-  std::string why_method = "";  // in words that go on after "the solver is ..., as "; empty: the machine is to decide
-  int steps = 1;                // that cbcg takes at once
-  std::string why_steps = "";   // as why_method
-  std::string preconditioner;   // none, jacobi, sqrt-jacobi, chebyshev, block-ilu, block-jacobi or given
-  std::string symmetry = "";    // hermitian, symmetric or general; empty: nobody looked
-  double bound = 0;             // of the eigenvalues of diag(A)^-1 A, for chebyshev
-  StorageChoice storage = {};   // decided last, when the number of ranks is known
-  Tiling tiling = {};           // of block-ilu, likewise
+  std::string why_method = "";      // in words that go on after "the solver is ..., as "; empty: the machine is to decide
+  int steps = 1;                    // that cbcg takes at once
+  std::string why_steps = "";       // as why_method
+  std::string preconditioner = "";  // none, jacobi, sqrt-jacobi, chebyshev, block-ilu, ic0, ilu0, block-jacobi or given
+  std::string symmetry = "";        // hermitian, symmetric or general; empty: nobody looked
+  double bound = 0;                 // of the eigenvalues of diag(A)^-1 A, for chebyshev
+  StorageChoice storage = {};       // decided last, when the number of ranks is known
+  Tiling tiling = {};               // of block-ilu, likewise
   hmatrix::Distribution distribution = hmatrix::Distribution::rows;
   std::shared_ptr<const CsrMatrix> blocks = nullptr;  // the inverse of A's, for block-jacobi
 };
+
+/// Whether it is ic0 or ilu0, and which of them.
+inline bool is_incomplete(const std::string& precond) { return precond == "ic0" || precond == "ilu0"; }
+inline trsv::Incomplete incomplete(const std::string& precond) {
+  return precond == "ic0" ? trsv::Incomplete::ic0 : trsv::Incomplete::ilu0;
+}
 
 /// Checks options and system, and decides all but what hangs on the number of ranks: the storage, how many steps cbcg takes at
 /// once, and, for solver=auto and a symmetric positive definite matrix, whether it stays cg (method_choice.hpp). Throws
@@ -37,7 +44,7 @@ Choice choose(const System& system, const Options& options);
 /// How A lies in memory of so many ranks; of a function it does not. Throws as choose_storage().
 StorageChoice storage_of(const System& system, const Options& options, int ranks);
 
-/// Of block-ilu, else none. Throws as choose_tiling().
+/// Of block-ilu, else none. Throws as choose_tiling(), and unsupported for ic0 and ilu0 on GPUs, which have no kernel of them.
 Tiling tiling_of(const System& system, const Options& options, const Choice& choice, int ranks, bool device);
 
 /// Rows are dealt out by weight, where entries are known; where tiles are, in whole layers of them.
@@ -55,6 +62,7 @@ struct Part {
   SqrtJacobi* sqrt_jacobi = nullptr;
   Chebyshev* chebyshev = nullptr;
   BlockIlu* ilu = nullptr;
+  trsv::IncompleteOperator* incomplete = nullptr;  // of ic0 or ilu0
   i64 refused_row = -1;  // of the matrix, if it has no incomplete factorization: then there is no driver
   std::unique_ptr<Driver> driver;
 
@@ -75,10 +83,10 @@ void require_few_kinds(const ScaledMatrix& scaled, const Diagonals& diagonals);
 Part build_part(Rank& rank, const System& system, const Choice& choice, const Options& options, const Partition& partition,
                 const ScaledMatrix* scaled = nullptr);
 
-/// Collective. Factorizes the tiles of block-ilu, if that is the preconditioner. Returns the first row of the matrix whose
-/// pivot is refused, on all ranks the same; -1: there is none.
+/// Collective. Factorizes the tiles of block-ilu, or the ranks' rows for ic0 and ilu0, if that is the preconditioner. Returns
+/// the first row of the matrix whose pivot is refused, on all ranks the same; -1: there is none.
 i64 factorize(Rank& rank, const Part& part, const CsrView& A);
 /// Throws bad_argument about such a row, if there is one.
-void require_pivots(i64 refused_row, const MethodEntry& method);
+void require_pivots(i64 refused_row, const Choice& choice);
 
 }  // namespace sordino

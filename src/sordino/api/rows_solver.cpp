@@ -168,6 +168,8 @@ void RowsSolver::State::choose() {
     throw Error(Errc::unsupported, "storage is 'csr' here: nobody sees the diagonals of the whole matrix");
   if (options.precond == "block-ilu")
     throw Error(Errc::unsupported, "precond block-ilu is not supported here: the processes' rows may cut tiles");
+  if (is_incomplete(options.precond))
+    throw Error(Errc::unsupported, "precond " + options.precond + " is not supported here: use jacobi");
   accord.together([&] {
     require_devices(options);
     chosen.preconditioner = choose_preconditioner(A, options.precond);

@@ -130,7 +130,7 @@ void Solver::State::set_up(EngineChoice made) {
   engine().run([&](Rank& rank) {
     parts[std::size_t(rank.id() - engine().first_rank())] = build_part(rank, system, chosen, options, partition, scaled.get());
   });
-  require_pivots(parts.front().refused_row, *chosen.method);
+  require_pivots(parts.front().refused_row, chosen);
   is_set_up = true;
 }
 
@@ -155,9 +155,9 @@ bool Solver::State::holds(const CsrView& updated) const {
   return is_set_up && (!chosen.storage.diagonals.symmetric || has_equal_mirrors(updated));
 }
 
-/// The first row whose pivot block-ilu refuses, in all processes; -1: none.
+/// The first row whose pivot block-ilu, ic0 or ilu0 refuses, in all processes; -1: none.
 i64 Solver::State::factorize(const CsrView& values) {
-  if (!parts.front().ilu) return -1;
+  if (!parts.front().ilu && !parts.front().incomplete) return -1;
   i64 refused = -1;
   engine().run([&](Rank& rank) {
     const i64 row = sordino::factorize(rank, parts[std::size_t(rank.id() - engine().first_rank())], values);
@@ -169,7 +169,7 @@ i64 Solver::State::factorize(const CsrView& values) {
 void Solver::State::refactorize(const CsrView& updated) {
   const i64 refused = factorize(updated);
   if (refused >= 0) factorize(A);  // whose factors were overwritten
-  require_pivots(refused, *chosen.method);
+  require_pivots(refused, chosen);
 }
 
 void Solver::State::rescale(const CsrView& updated) {

@@ -1,5 +1,7 @@
 // Incomplete factorisations without fill: factors of a sparse matrix on its own pattern, for preconditioning. By one thread.
 #pragma once
+#include <string>
+
 #include "sordino/trsv/values.hpp"
 
 namespace sordino::trsv {
@@ -23,5 +25,18 @@ void ilu0(const SparseRows& A, V* values);
 /// real part is taken. Cost and errors as of ilu0(); a pivot that is not positive is refused, too.
 template <class V>
 void ic0(const SparseRows& lower, V* values);
+
+/// Where a factorisation ended, and why; row -1: it did not.
+struct Breakdown {
+  i64 row = -1;
+  std::string why;
+};
+
+/// ilu0() and ic0() for those who have more to say than their errors do: what they refuse is returned. Columns that do not
+/// increase are still thrown as bad_argument.
+template <class V>
+Breakdown try_ilu0(const SparseRows& A, V* values);
+template <class V>
+Breakdown try_ic0(const SparseRows& lower, V* values);
 
 }  // namespace sordino::trsv
