@@ -63,10 +63,10 @@ def factorized(
         Most columns of a block, whose triangle is inverted: wide ones make fewer steps that wait for one another. Of no
         meaning where the triangle is kept by rows.
     algorithm : {"ours", "paper"}
-        Ours, or Algorithm 1 of paper 004 as a baseline, on engines host and model: sums as they come, so that the last
-        bits differ from solve to solve; right-hand sides one after the other; with `layout`.
+        Ours, or Algorithm 1 of paper 004 as a baseline, not by processes: sums as they come, so that the last bits
+        differ from solve to solve; right-hand sides one after the other; with `layout`.
     layout : str or (int, int)
-        Of algorithm paper: ``"PxQ"`` ranks, among which blocks are dealt out; empty: `ranks` x 1.
+        Of algorithm paper: ``"PxQ"`` ranks (GPUs), among which blocks are dealt out; empty: `ranks` x 1.
     engine : {"host", "processes", "cuda", "model"}
         Who computes: threads of this process; so many ranks of each process that ``mpiexec`` has started, a thread
         each (all processes set up the same triangle, solve with the same B, and get the same X); a GPU for each rank,

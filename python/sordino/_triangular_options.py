@@ -38,10 +38,8 @@ def checked_options(
         )
     if algorithm not in ALGORITHMS:
         raise BadArgument(f"algorithm is {' or '.join(ALGORITHMS)} for triangular solves, not '{algorithm}'")
-    if algorithm == "paper" and engine in ("cuda", "processes"):
-        raise Unsupported(
-            f"engine {engine} has no algorithm 'paper' behind this door: take engine host or model"
-        )
+    if algorithm == "paper" and engine == "processes":
+        raise Unsupported("engine processes has no algorithm 'paper': take engine host, cuda or model")
     grid = _layout(layout, algorithm)
     chosen = ranks == "auto" and engine in ("cuda", "model") and algorithm == "ours"
     wanted = 0 if chosen else max(grid[0] * grid[1], 1) if ranks == "auto" else whole(ranks, "ranks", 1)

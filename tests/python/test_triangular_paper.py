@@ -10,7 +10,7 @@ import scipy.io
 import scipy.sparse as sp
 
 import sordino
-from sordino import BadArgument, Unsupported
+from sordino import BadArgument, Unsupported, _core
 
 
 def assert_close(x, wanted):
@@ -80,10 +80,21 @@ def test_the_command_takes_it(cli, tmp_path, monkeypatch):
         ({"algorithm": "paper", "layout": "2xy"}, BadArgument, "layout is PxQ"),
         ({"algorithm": "paper", "layout": "2x3", "ranks": 4}, BadArgument, "has 6 ranks, and ranks is 4"),
         ({"algorithm": "paper", "layout": "8x8"}, BadArgument, "1 to 32 ranks, and 64 were asked for"),
-        ({"algorithm": "paper", "engine": "cuda"}, Unsupported, "engine cuda"),
+        ({"algorithm": "paper", "engine": "processes"}, Unsupported, "take engine host, cuda or model"),
     ],
 )
 def test_what_it_cannot_do_is_said_in_one_sentence(options, kind, sentence):
     with pytest.raises(kind, match=sentence) as refused:
         sordino.factorized(sp.eye_array(4), **options)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.skipif(not _core.devices()["reason"], reason="there is a GPU")
+def test_without_a_gpu_engine_cuda_says_so_in_one_sentence(cli, tmp_path, monkeypatch):
+    with pytest.raises(Unsupported, match="engine cuda (needs a GPU: |is not there)") as refused:
+        sordino.factorized(sp.eye_array(4), algorithm="paper", engine="cuda", layout="1x1").solve(np.ones(4))
+    assert "\n" not in str(refused.value)
+    monkeypatch.chdir(tmp_path)
+    scipy.io.mmwrite("L.mtx", sp.eye_array(4, format="coo"))
+    code, out, err = cli("trsv", "L.mtx", "--algorithm", "paper", "--engine", "cuda", "--layout", "1x1", "--json")
+    assert (code, out) == (2, "") and "engine cuda" in err and err.count("\n") == 1

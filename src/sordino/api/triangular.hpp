@@ -16,7 +16,7 @@ struct TriangularOptions {
   int ranks = 1;    // that share the blocks, of engine processes of each one; 0: of those there are, as many as `machine` says
                     // are fastest
   int threads = 0;  // of engine host, at least one for each rank, and of the setup. 0: as many as there are cores
-  std::string algorithm = "ours";           // or paper: Algorithm 1 of paper 004, the baseline, on engines host and model
+  std::string algorithm = "ours";           // or paper: Algorithm 1 of paper 004, the baseline; not of processes
   int layout_rows = 0, layout_columns = 0;  // of algorithm paper: P x Q ranks; 0: as many as `ranks`, x 1
   i32 width = 256;                          // most columns of a block, whose triangle is inverted
   double timeout = 60;                      // seconds in which nothing moves, after which a solve ends with an error; 0: never

@@ -150,9 +150,8 @@ void require_triangular_engine(const TriangularOptions& options) {
     bad_argument("triangular systems are solved by engine host, processes, cuda or model, not by '" + engine + "'");
   if (engine == "cuda" && !SORDINO_WITH_CUDA)
     throw Error(Errc::unsupported, "this build of Sordino has no CUDA: engine cuda is not there");
-  if ((engine == "cuda" || engine == "processes") && options.algorithm == "paper")
-    throw Error(Errc::unsupported,
-                "engine " + engine + " has no algorithm 'paper' behind this door: take engine host or model");
+  if (engine == "processes" && options.algorithm == "paper")
+    throw Error(Errc::unsupported, "engine processes has no algorithm 'paper': take engine host, cuda or model");
 }
 
 int ranks_there(const TriangularOptions& options) {
@@ -188,6 +187,9 @@ std::unique_ptr<TriangularRunner<V>> make_runner(PaperTriangle<V>& triangle, trs
   const trsv::paper::Factor<V>& factor = triangle.of(direction);
   const trsv::paper::Layout& layout = triangle.layout(direction);
   const i64 n = factor.pattern().n();
+#if SORDINO_WITH_CUDA
+  if (options.engine == "cuda") return cuda::make_triangular_runner(factor, layout, options);
+#endif
   if (options.engine == "model") {
     validate(options.machine);
     return paper_runner<V>(n, [&factor, &layout, machine = options.machine, seed = options.seed](const V* b, V* x) {

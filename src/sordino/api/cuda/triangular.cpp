@@ -9,11 +9,31 @@
 #include "sordino/base/error.hpp"
 #include "sordino/trsv/cuda/gpu_solve.hpp"
 #include "sordino/trsv/cuda/level_gpu_solve.hpp"
+#include "sordino/trsv/cuda/paper_gpu_solve.hpp"
 
 namespace sordino::cuda {
 namespace {
 
 constexpr i64 most_columns = 8;  // that a pass takes at once
+
+/// The GPUs that are named, of which there must be one for each rank; empty: the first ones.
+std::vector<int> devices_of(int ranks, const TriangularOptions& options) {
+  const int there = triangular_gpus(options);
+  if (ranks > there)
+    throw Error(Errc::unsupported, "a triangular solve on " + std::to_string(ranks) +
+                                       " ranks needs as many GPUs, and here are " + std::to_string(there));
+  return parse_devices(options.devices);
+}
+
+template <class Solve>
+i64 bytes_on_gpus(const Solve& solve, int ranks) {
+  i64 sum = 0;
+  for (int r = 0; r < ranks; r++) {
+    const trsv::GpuMemory m = solve.memory(r);
+    sum += m.values + m.tables + m.vectors;
+  }
+  return sum;
+}
 
 template <class V>
 auto make_solve(const trsv::Factor<V>& factor, const trsv::Plan& plan, const trsv::GpuOptions& options) {
@@ -32,12 +52,7 @@ class GpuRunner final : public TriangularRunner<V> {
 
  public:
   GpuRunner(const F& factor, const trsv::Plan& plan, const TriangularOptions& options)
-      : factor_(factor), plan_(plan), devices_(parse_devices(options.devices)), timeout_(options.timeout) {
-    const int there = triangular_gpus(options);
-    if (plan.ranks > there)
-      throw Error(Errc::unsupported, "a triangular solve on " + std::to_string(plan.ranks) +
-                                         " ranks needs as many GPUs, and here are " + std::to_string(there));
-  }
+      : factor_(factor), plan_(plan), devices_(devices_of(plan.ranks, options)), timeout_(options.timeout) {}
 
   void solve(const V* b, V* x, i64 columns, bool conjugate) override {
     try {
@@ -54,14 +69,7 @@ class GpuRunner final : public TriangularRunner<V> {
   void update() override {
     if (solve_) solve_->update(factor_);
   }
-  i64 bytes() const override {
-    i64 sum = 0;
-    for (int r = 0; solve_ && r < plan_.ranks; r++) {
-      const trsv::GpuMemory m = solve_->memory(r);
-      sum += m.values + m.tables + m.vectors;
-    }
-    return sum;
-  }
+  i64 bytes() const override { return solve_ ? bytes_on_gpus(*solve_, plan_.ranks) : 0; }
 
  private:
   void forget() {
@@ -85,6 +93,44 @@ class GpuRunner final : public TriangularRunner<V> {
   Solve solve_;
 };
 
+/// Algorithm 1 knows L x = b alone: for L^H x = b it has the transposed factor, and b and x are conjugated.
+template <class V>
+class PaperGpuRunner final : public TriangularRunner<V> {
+ public:
+  PaperGpuRunner(const trsv::paper::Factor<V>& factor, const trsv::paper::Layout& layout, const TriangularOptions& options)
+      : factor_(factor),
+        layout_(layout),
+        how_{.devices = devices_of(layout.grid.ranks(), options), .timeout = options.timeout} {}
+
+  void solve(const V* b, V* x, i64 columns, bool conjugate) override {
+    const i64 numbers = factor_.pattern().n() * columns;
+    if (conjugate) b = conjugated(b, x, numbers);
+    try {
+      if (!solve_) solve_ = std::make_unique<trsv::paper::GpuSolve<V>>(factor_, layout_, how_);
+      solve_->solve(b, x, columns);
+    } catch (...) {
+      solve_.reset();  // a team that has failed is not used again
+      throw;
+    }
+    if (conjugate) conjugated(x, x, numbers);
+  }
+  void update() override {
+    if (solve_) solve_->update(factor_);
+  }
+  i64 bytes() const override { return solve_ ? bytes_on_gpus(*solve_, layout_.grid.ranks()) : 0; }
+
+ private:
+  static const V* conjugated(const V* from, V* to, i64 numbers) {
+    std::transform(from, from + numbers, to, [](V v) { return trsv::conjugate(v); });
+    return to;
+  }
+
+  const trsv::paper::Factor<V>& factor_;
+  const trsv::paper::Layout& layout_;
+  trsv::paper::GpuOptions how_;
+  std::unique_ptr<trsv::paper::GpuSolve<V>> solve_;
+};
+
 }  // namespace
 
 int triangular_gpus(const TriangularOptions& options) {
@@ -104,12 +150,20 @@ std::unique_ptr<TriangularRunner<V>> make_triangular_runner(const trsv::LevelFac
                                                             const TriangularOptions& options) {
   return std::make_unique<GpuRunner<V, trsv::LevelFactor<V>>>(factor, plan, options);
 }
+template <class V>
+std::unique_ptr<TriangularRunner<V>> make_triangular_runner(const trsv::paper::Factor<V>& factor,
+                                                            const trsv::paper::Layout& layout,
+                                                            const TriangularOptions& options) {
+  return std::make_unique<PaperGpuRunner<V>>(factor, layout, options);
+}
 
 #define SORDINO_RUNNERS(V)                                                                                             \
   template std::unique_ptr<TriangularRunner<V>> make_triangular_runner(const trsv::Factor<V>&, const trsv::Plan&,      \
                                                                        const TriangularOptions&);                      \
   template std::unique_ptr<TriangularRunner<V>> make_triangular_runner(const trsv::LevelFactor<V>&, const trsv::Plan&, \
-                                                                       const TriangularOptions&);
+                                                                       const TriangularOptions&);                      \
+  template std::unique_ptr<TriangularRunner<V>> make_triangular_runner(const trsv::paper::Factor<V>&,                  \
+                                                                       const trsv::paper::Layout&, const TriangularOptions&);
 SORDINO_RUNNERS(float)
 SORDINO_RUNNERS(double)
 SORDINO_RUNNERS(trsv::Number)

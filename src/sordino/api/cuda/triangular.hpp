@@ -17,5 +17,10 @@ std::unique_ptr<TriangularRunner<V>> make_triangular_runner(const trsv::Factor<V
 template <class V>
 std::unique_ptr<TriangularRunner<V>> make_triangular_runner(const trsv::LevelFactor<V>& factor, const trsv::Plan& plan,
                                                             const TriangularOptions& options);
+/// By paper 004's Algorithm 1, a GPU for each rank of the layout. Factor and layout must outlive it.
+template <class V>
+std::unique_ptr<TriangularRunner<V>> make_triangular_runner(const trsv::paper::Factor<V>& factor,
+                                                            const trsv::paper::Layout& layout,
+                                                            const TriangularOptions& options);
 
 }  // namespace sordino::cuda
