@@ -42,9 +42,8 @@ class Solver:
         default for it) on any number of ranks: for each product the vector is gathered, `matvec` is called once,
         on a thread of rank 0, and the result is dealt out.
     M : str, sparse or dense array, LinearOperator or function of a vector, optional
-        The preconditioner: a word of the option `precond` (``"jacobi"``, ``"sqrt-jacobi"``, ``"block-ilu"``,
-        ``"ic0"``, ...), or an approximation of the inverse of A. One that is diagonal is fused into the solver's
-        updates; any other
+        The preconditioner: a word of the option `precond` (``"jacobi"``, ``"block-ilu"``, ``"ic0"``, ...), or
+        an approximation of the inverse of A. One that is diagonal is fused into the solver's updates; any other
         one works with ``cg``, ``gmres`` and ``bicgstab`` (twice an iteration): a matrix is distributed, functions are
         called as a LinearOperator A is; of a coarser :class:`HMatrix`, ``gmres`` takes `inner` steps of BiCGStab.
     nullspace : array_like, shape (n,) or (n, k), or "constant", optional

@@ -125,3 +125,9 @@ def test_the_command_line_takes_them(cli, tmp_path):
     assert code == 0 and json.loads(out)["status"] == "converged"
     code, _, err = cli("predict", "poisson", 4, 4, 4, "--solvers", "cg", "--precond", "ic0")
     assert code == 2 and "precond ic0 is not predicted" in err
+
+
+@pytest.mark.parametrize("precond", ["ic0", "ilu0"])
+def test_rows_that_processes_bring_are_refused(precond):
+    with pytest.raises(sordino.Unsupported, match=f"precond {precond} is not supported here: use jacobi"):
+        sordino.RowsSolver(None, [0, 1], [0], [4.0], solver="bicgstab", precond=precond, engine="host")
