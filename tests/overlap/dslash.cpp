@@ -38,7 +38,7 @@ Declared declared(const Lattice& lattice, const Coords& grid) {
   i64 inside = 0;
   for (int parity : {0, 1})
     for (auto& r : box.parts(parity).interior) inside += r.size();
-  Hop<Links> hop{cut, {}, 1, {}, {}, {}, {}, {}, {}};
+  lattice::Hop<Links> hop{cut, {}, 1, {}, {}, {}, {}, {}, {}};
   double sending = hop.sending_cost().bytes / hop.cost().bytes;
   return {hop.cost().bytes, sending, (1 - sending) * double(inside) / double(cut.field_sites())};
 }

@@ -60,14 +60,14 @@ struct Operands {
     hop.x.p = x.data();
     if (with_z) hop.z.p = z.data();
   }
-  void write_to(std::vector<typename Spinors::Packet>& y, Hop<Links>& f) {
+  void write_to(std::vector<typename Spinors::Packet>& y, lattice::Hop<Links>& f) {
     y.assign(x.size(), {});
     f.y.p = y.data();
   }
 
   std::vector<typename Links::Layout::Packet> links;
   std::vector<typename Spinors::Packet> x, z, a;
-  Hop<Links> hop{};
+  lattice::Hop<Links> hop{};
   i32 sites;
 };
 
@@ -91,7 +91,7 @@ void check_hop(double tolerance) {
       o.write_to(whole, o.hop);
       for (i32 row = 0; row < o.sites; row++) o.hop.row(row);
       o.write_to(spread, o.hop);
-      for (i32 row = 0; row < o.sites; row++) spread_row(Spread<Hop<LinkView<T, reals>>>{o.hop}, row);
+      for (i32 row = 0; row < o.sites; row++) spread_row(Spread<lattice::Hop<LinkView<T, reals>>>{o.hop}, row);
       CHECK_NEAR(difference(whole, spread), 0, tolerance);
       CHECK(difference(whole, std::vector(whole.size(), whole[0])) > 0.1);
     }
