@@ -131,7 +131,7 @@ def measure(
         **({"core_seconds_a_value": seconds * threads / values} if by_threads else {}), **timed,
         "product_bytes_a_second": facts["stored_bytes"] / timed["product_seconds"],
     }  # fmt: skip
-    several = {"transposed": transposed, "repeats": repeats, "pairs": 2 * iterations}
+    several: dict[str, Any] = {"transposed": transposed, "repeats": repeats, "pairs": 2 * iterations}
     return [
         ours,
         *(_several_vectors.measure(H, ours, list(widths), **several) if widths else []),
