@@ -191,8 +191,8 @@ void check_incomplete(const System& s, const Options& o, const Choice& c) {
     bad_argument("deterministic 'on' keeps the bits on any number of ranks, and " + named +
                  " depends on it: use one rank, or block-ilu with a tile");
   if (c.preconditioner == "ilu0" && c.method->needs_spd)
-    bad_argument("precond ilu0 is not symmetric, which solver " + c.method->name +
-                 " needs: use precond ic0, or solver bicgstab or gmres");
+    throw Error(Errc::unsupported, "precond ilu0 is not symmetric, which solver " + c.method->name +
+                                       " needs: use precond ic0, or solver bicgstab or gmres");
   if (c.preconditioner == "ic0" && (c.symmetry.empty() ? !is_symmetric(s.A) : c.symmetry == "general"))
     bad_argument("precond ic0 needs a symmetric matrix, and this one is not: use ilu0, with solver bicgstab or gmres");
 }
