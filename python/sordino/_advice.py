@@ -86,6 +86,7 @@ class Suitability:
         elif (
             raw.get("solver") in _symmetric_methods()
             and not rows.complex
+            and raw.get("storage") != "symdia"  # which holds no other
             and not self._is(is_symmetric, rows)
         ):
             found = f"the matrix is not symmetric, which solver {raw['solver']} needs: use bicgstab"

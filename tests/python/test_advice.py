@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 import sordino
 from sordino import _core
-from sordino._facts import looks_asymmetric
+from sordino._facts import looks_asymmetric, maps_ones_to_zero
 from sordino._matrix import as_csr
 from sordino._numbers import solve_by_parts
 
@@ -62,6 +62,18 @@ def test_a_matrix_is_looked_at_once_for_its_values(monkeypatch) -> None:
         solver.update_values(sordino.poisson(6, 6, 6, boundary="neumann").data)
         assert "say nullspace='constant'" in solver.solve(np.arange(216.0), on_failure="return").reason
         assert len(looks) == 2
+
+
+@pytest.mark.parametrize("n", [3, 24])  # all rows are looked at, or a sample first
+@pytest.mark.parametrize("factor", [1.0, 1j])
+def test_rows_that_add_up_to_zero_are_told_from_those_but_one(n, factor) -> None:
+    A = factor * sordino.poisson(n, n, n, boundary="neumann", contrast=100.0)
+    assert maps_ones_to_zero(as_csr(A))
+    for row in (0, A.shape[0] // 2, A.shape[0] - 1):
+        other = A.copy()
+        other.data[A.indptr[row]] *= 1 + 1e-6
+        assert not maps_ones_to_zero(as_csr(other))
+    assert not maps_ones_to_zero(as_csr(factor * sordino.poisson(n, n, n)))
 
 
 def convection(n: int, strength: float) -> sp.csr_array:
