@@ -1,15 +1,22 @@
-// A solver on the host engine whose sums over ranks take longer, as through a slow network, for `sordino bench overlap`.
+// A solver whose sums over ranks take longer, as through a slow network, for `sordino bench overlap`.
 #include <nanobind/stl/pair.h>
 
 #include <atomic>
 #include <cmath>
+#include <functional>
+#include <memory>
 #include <vector>
 
 #include "convert.hpp"
 #include "of_process.hpp"
 #include "sordino/api/engines.hpp"
 #include "sordino/base/clock.hpp"
+#include "sordino/config.hpp"
 #include "sordino/runtime/host/engine.hpp"
+#if SORDINO_WITH_CUDA
+#include "sordino/api/cuda/engines.hpp"
+#include "sordino/runtime/cuda/engine.hpp"
+#endif
 
 namespace sordino::python {
 namespace {
@@ -45,6 +52,30 @@ class LateSums {
   std::vector<Due> due_;  // [ranks], each for its own thread
 };
 
+using Delay = std::function<void(double seconds)>;
+
+struct Delayed {
+  EngineChoice choice;
+  Delay delay;
+};
+
+Delayed host_engine(const Options& o) {
+  auto late = std::make_shared<LateSums>(o.ranks);
+  auto engine = std::make_unique<host::HostEngine>(host::Options{.ranks = o.ranks, .timeout = o.timeout});
+  late->watch(*engine);
+  return {{std::move(engine), "threads"}, [late](double seconds) { late->seconds = seconds; }};
+}
+
+Delayed cuda_engine([[maybe_unused]] const Options& o) {
+#if SORDINO_WITH_CUDA
+  EngineChoice choice = cuda::make_engine(o, parse_devices(o.devices), nullptr, nullptr, true);
+  auto& engine = dynamic_cast<cuda::CudaEngine&>(*choice.engine);
+  return {std::move(choice), [&engine](double seconds) { engine.delay_sums(seconds); }};
+#else
+  throw Error(Errc::unsupported, "this build has no cuda engine: sums can be made late on engine host");
+#endif
+}
+
 class DelayedSolver {
  public:
   DelayedSolver(Array<i64> indptr, Array<i32> indices, Array<double> data, i64 n, const nb::dict& options)
@@ -52,12 +83,11 @@ class DelayedSolver {
     Options o;
     update(o, options);
     if (o.ranks < 1) bad_argument("a solver with delays is told its ranks, 1 or more");
-    late_ = std::make_unique<LateSums>(o.ranks);
     const CsrView A{.n = n, .indptr = indptr.data(), .indices = indices.data(), .values = data.data()};
     nb::gil_scoped_release release;
-    auto engine = std::make_unique<host::HostEngine>(host::Options{.ranks = o.ranks, .timeout = o.timeout});
-    late_->watch(*engine);
-    solver_ = OfProcess<Solver>(new Solver(A, o, EngineChoice{std::move(engine), "threads"}));
+    Delayed engine = o.engine == "cuda" ? cuda_engine(o) : host_engine(o);
+    delay_ = engine.delay;
+    solver_ = OfProcess<Solver>(new Solver(A, o, std::move(engine.choice)));
     x_.resize(std::size_t(n));
   }
 
@@ -66,7 +96,7 @@ class DelayedSolver {
     if (b.size() != x_.size()) bad_argument("the right-hand side is not as long as the matrix");
     if (!(late >= 0) || !std::isfinite(late)) bad_argument("a delay is a finite number of seconds, 0 or more");
     nb::gil_scoped_release release;
-    late_->seconds = late;
+    delay_(late);
     solver_->options().maxiter = iterations;
     const Report report = solver_->solve(b.data(), x_.data());
     return {report.iterations, report.seconds};
@@ -74,7 +104,7 @@ class DelayedSolver {
 
  private:
   std::tuple<Array<i64>, Array<i32>, Array<double>> arrays_;  // that the solver views
-  std::unique_ptr<LateSums> late_;
+  Delay delay_;
   std::vector<double> x_;
   OfProcess<Solver> solver_;  // goes before what its engine asks
 };

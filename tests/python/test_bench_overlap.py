@@ -23,7 +23,8 @@ LATE = 2e-3
 
 def plan(**changed):
     return Plan(**{
-        "size": 10, "stencil": 7, "ranks": 2, "solvers": ["pcg2", "pcg-overlap"], "delays": [0.0, LATE],
+        "size": 10, "stencil": 7, "engine": "host", "ranks": 2, "storage": "csr",
+        "solvers": ["pcg2", "pcg-overlap"], "delays": [0.0, LATE],
         "iterations": 8, "repeats": 2, "best_of": 1, **changed,
     })  # fmt: skip
 
@@ -87,7 +88,8 @@ def test_a_table_and_a_record(cli, tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--engine", "cuda"], "sums are made late on engine host, not on 'cuda'"),
+        (["--engine", "model"], "sums are made late on engine host or cuda, not on 'model'"),
+        (["--storage", "coo"], "--storage is of auto, csr"),
         (["--solvers", "bicgstab"], "unknown solver 'bicgstab'"),
         (["--solvers", "pcg-overlaps"], "did you mean 'pcg-overlap'?"),
         (["--delays", "-1"], "delays of 0 to less than a second"),

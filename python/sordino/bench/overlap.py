@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _predict, machines
+from .. import _options, _predict, machines
 from .._box import Box
 from .._matrix import CsrArrays
 from .._names import of_method
@@ -46,7 +46,9 @@ class Plan:
 
     size: int
     stencil: int
+    engine: str
     ranks: int
+    storage: str
     solvers: list[str]
     delays: list[float]
     iterations: int
@@ -64,12 +66,12 @@ def main(argv: Sequence[str]) -> int:
     machine = machines.load(given.machine) if given.machine else None
     box = Box((plan.size,) * 3, plan.stencil)
     if machine is None:
-        machine = _calibration.calibrate("host", [plan.ranks], "here", plan.repeats)
+        machine = _calibration.calibrate(plan.engine, [plan.ranks], "here", plan.repeats)
     measured = measure(box.made().rows, plan, quiet=given.json)
     predicted = predict(box, plan, machine)
     facts = {
-        "bench": "overlap", "engine": "host", "size": plan.size, "stencil": plan.stencil, "ranks": plan.ranks,
-        "repeats": plan.repeats, "best_of": plan.best_of, "described_machine": machine["name"],
+        "bench": "overlap", "engine": plan.engine, "size": plan.size, "stencil": plan.stencil, "ranks": plan.ranks,
+        "storage": plan.storage, "repeats": plan.repeats, "best_of": plan.best_of, "described_machine": machine["name"],
         "numbers": machines.numbers(machine),
     }  # fmt: skip
     rows = [
@@ -117,17 +119,20 @@ def _parser() -> Parser:
         metavar="NAME|FILE",
         help="what predictions go by (default: what calibrate measures just before)",
     )
-    parser.add_argument("--engine", default="host", metavar="NAME", help="host, where sums can be made late")
+    parser.add_argument("--engine", default="host", metavar="NAME", help="host or cuda (default host)")
+    parser.add_argument(
+        "--storage", default="csr", metavar="NAME", help="how entries lie in memory (default csr)"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
     _records.add_arguments(parser)
     return parser
 
 
 def _plan(given: Any) -> Plan:
-    if given.engine != "host":
-        raise Unsupported(
-            f"sums are made late on engine host, not on '{given.engine}': on GPUs kernels finish them"
-        )
+    if given.engine not in ("host", "cuda"):
+        raise Unsupported(f"sums are made late on engine host or cuda, not on '{given.engine}'")
+    if given.storage not in (storages := _options.specs()["storage"].choices or ()):
+        raise BadArgument(f"--storage is of {', '.join(storages)}, not '{given.storage}'")
     known = [row["name"] for row in core().solvers() if row["requires"] == "spd"]
     solvers = list(dict.fromkeys(word for word in given.solvers.split(",") if word))
     for name in solvers:
@@ -143,7 +148,9 @@ def _plan(given: Any) -> Plan:
         raise BadArgument("overlap needs a method, and delays of 0 to less than a second")
     if ranks < 2 or iterations < 4 or min(repeats, best_of) < 1:
         raise BadArgument("overlap needs 2 ranks, 4 iterations and 1 repeat at least")
-    return Plan(size, stencil, ranks, solvers, delays, iterations, repeats, best_of)
+    return Plan(
+        size, stencil, given.engine, ranks, given.storage, solvers, delays, iterations, repeats, best_of
+    )
 
 
 def measure(rows: CsrArrays, plan: Plan, *, quiet: bool) -> dict[tuple[float, str], np.ndarray]:
@@ -154,7 +161,8 @@ def measure(rows: CsrArrays, plan: Plan, *, quiet: bool) -> dict[tuple[float, st
     b = np.random.default_rng(0).standard_normal(rows.n)
     solvers = {}
     for name in plan.solvers:
-        options = {"solver": name, "ranks": plan.ranks, "rtol": NEVER, "storage": "csr"}
+        options = {"solver": name, "engine": plan.engine, "ranks": plan.ranks, "rtol": NEVER}
+        options["storage"] = plan.storage
         with translated():
             solvers[name] = core().DelayedSolver(*rows.arrays(), rows.n, options)
 
@@ -181,7 +189,7 @@ def predict(box: Box, plan: Plan, machine: dict[str, Any]) -> dict[tuple[float, 
             subject,
             {**machine, "reduction_base_s": machine["reduction_base_s"] + late},
             plan.ranks,
-            {"solver": name, "storage": "csr"},
+            {"solver": name, "storage": plan.storage},
             runs=_predict.RUNS[1:],
         ).seconds
         for late, name in itertools.product(plan.delays, plan.solvers)
@@ -237,7 +245,7 @@ def _show(plan: Plan, rows: list[dict[str, Any]]) -> None:
             if row["quantity"] == quantity
         ]
 
-    where = f"{plan.size}^3, {plan.stencil} points, {plan.ranks} ranks, engine host, median of {plan.repeats}"
+    where = f"{plan.size}^3, {plan.stencil} points, {plan.ranks} ranks, engine {plan.engine}, median of {plan.repeats}"
     numbers = ("measured", "least", "most", "predicted")
     heads = ("sums late by us", "method", *numbers)
     display.show_table(f"ms an iteration: {where}", heads, cells("iteration_s", 1e3), left=2)

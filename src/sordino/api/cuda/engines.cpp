@@ -57,7 +57,7 @@ Staging staging_of(const std::string& name) {
 bool parts_processes(const std::string& name) { return name.starts_with("mpi"); }
 
 EngineChoice make_engine(const sordino::Options& o, const std::vector<int>& devices, std::unique_ptr<Hall> hall,
-                         std::unique_ptr<Transport> transport) {
+                         std::unique_ptr<Transport> transport, bool late_sums) {
   enable_kernels();
   Options c;
   c.ranks = o.ranks;
@@ -68,6 +68,7 @@ EngineChoice make_engine(const sordino::Options& o, const std::vector<int>& devi
   c.timeout = o.timeout;
   c.deterministic = o.deterministic == "on";
   c.time_commands = o.time_commands;
+  c.late_sums = late_sums;
   auto engine = std::make_unique<CudaEngine>(c, std::move(hall), std::move(transport));
   std::string carries = carrier(*engine);
   return {std::move(engine), carries};

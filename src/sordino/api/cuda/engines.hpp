@@ -16,9 +16,9 @@ bool usable();
 int device_count();
 /// Throws bad_argument for one that is not here, or is named twice.
 void require_devices(const std::vector<int>& devices);
-/// `hall` and `transport`: of all processes, if there are several.
+/// `hall` and `transport`: of all processes, if there are several. `late_sums`: as the engine's option.
 EngineChoice make_engine(const sordino::Options& options, const std::vector<int>& devices, std::unique_ptr<Hall> hall,
-                         std::unique_ptr<Transport> transport = nullptr);
+                         std::unique_ptr<Transport> transport = nullptr, bool late_sums = false);
 /// What a choice of the option `transport` (transport_choices) means to the engine.
 Links links_of(const std::string& transport);
 Staging staging_of(const std::string& transport);

@@ -59,6 +59,17 @@ void CudaEngine::follow(Rank& rank, void* stream) {
   call("cudaStreamWaitEvent", waited);
 }
 
+void CudaEngine::delay_sums(double seconds) {
+  if (!state_->options.late_sums) throw Error(Errc::unsupported, "this engine was not built for sums that are made late");
+  if (!(seconds >= 0 && seconds <= 1)) throw Error(Errc::bad_argument, "sums are made late by 0 to 1 second");
+  const u64 nanoseconds = u64(seconds * 1e9);
+  for (auto& r : state_->ranks) {
+    OnDevice on(r->device);
+    for (auto& d : r->reductions) state_->copy_in(*r, d.due + 2, &nanoseconds, sizeof nanoseconds);
+    call("cudaStreamSynchronize", cudaStreamSynchronize(r->stream));
+  }
+}
+
 void CudaEngine::run(const std::function<void(Rank&)>& job, const std::function<void()>& supervise) {
   State& s = *state_;
   auto guarded = [&](int i) {

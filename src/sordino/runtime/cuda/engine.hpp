@@ -102,6 +102,8 @@ struct Options {
   bool hand_on = true;   // sums are collected by the next command, where that needs none of them (runtime/cuda/collecting.hpp)
   u32 first_epoch = 0;   // for tests near the wrap-around
   bool all_far = false;  // for tests: as if no device reached another's memory, whatever it can
+  bool late_sums = false;  // for measurements: sums over ranks can be made late (delay_sums()). Only those that are pushed, in
+                           // no fixed order
   Injection inject;
 };
 
@@ -144,6 +146,9 @@ class CudaEngine final : public Engine {
   /// (Replays have ended when they return, or their wait() does: nothing needs to wait for them.) Other ranks wait for nobody's
   /// stream: what the caller still writes must not be ghosts. Returns at once.
   void follow(Rank& rank, void* stream);
+  /// From now on ranks of this process take sums over ranks so many seconds, at most one, after they have started them, or
+  /// later. Between replays, of an engine built with `late_sums`, for reductions that were added before.
+  void delay_sums(double seconds);
 
   void allocate(Rank& rank, int vector) override;
   void add_reduction(Rank& rank, int slot) override;

@@ -37,6 +37,8 @@ void State::find_ways() {
 }
 
 void State::check_sums() const {
+  if (options.late_sums && (options.deterministic || options.sums != Sums::pushed || shared))
+    throw Error(Errc::unsupported, "sums are made late where ranks that have a GPU each push them, and in no fixed order");
   if (options.sums == Sums::pushed) return;
   std::string way = options.sums == Sums::by_nccl ? "sums by NCCL" : "sums by the host";
   if (options.deterministic)

@@ -22,6 +22,9 @@ __device__ inline u32 load_acquire(const u32* p) {
 __device__ inline void store_relaxed(u32* p, u32 v) {
   asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
 }
+__device__ inline void store_relaxed(u64* p, u64 v) {
+  asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
+}
 
 // A scalar access of 128 bits is one access in PTX's memory model (a vector of two 64 bit words would not be).
 __device__ inline Packet load_packet(const Packet* p) {

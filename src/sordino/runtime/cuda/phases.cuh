@@ -90,6 +90,16 @@ __device__ inline void book_finish(const Args& a, const Shared& s, u32 waited) {
   }
 }
 
+/// Sums made late: waits until the last of those that end here is due. The first warp, once all parts are there.
+__device__ inline bool await_due(const Args& a) {
+  const int j = threadIdx.x;
+  if (j >= a.n_finishes || !a.finish[j].due) return true;
+  fence_system();  // the sender noted the time before it sent
+  const u32 epoch = epoch_of(a, a.finish[j].epoch);
+  const u64 due = load_relaxed(a.finish[j].due + (epoch & 1));
+  return spin(a, Wait::reduction, j, 0, flag_word(epoch, false), [&](u32&) { return nanoseconds() >= due; });
+}
+
 /// The first warp collects the parts of all reductions that end here and adds them, rank by rank: every rank gets the same
 /// bits. `first` is what part_ref() said of this thread before the previous command had ended. False: halted, or the wait was
 /// lost.
@@ -110,6 +120,11 @@ __device__ inline bool finish_reductions(const Args& a, Shared& s, PartRef first
     words |= u32(got.tag);
   }
   if (__any_sync(~0u, lost || halted)) return false;
+  if (a.finishes_late) {
+    u64 since = nanoseconds();
+    if (__any_sync(~0u, !await_due(a))) return false;
+    waited += u32(nanoseconds() - since);
+  }
   s.stop = __any_sync(~0u, words & 1);
   const double* part = s.part;
 #pragma unroll 1
@@ -236,9 +251,19 @@ __device__ inline Packet* first_packet(const StartArgs& start, int values, u32 e
   return place_of_packet(values, start.targets, i32(threadIdx.x % 32), packets_of(start, values, epoch));
 }
 
+/// Sums made late: when this rank may take them at the earliest. Some thread's, before its warp sends them.
+__device__ inline void note_due(const StartArgs& start, u32 epoch) {
+  store_relaxed(start.due + (epoch & 1), nanoseconds() + start.due[2]);
+  fence_system();
+}
+
 /// The first warp, whose lane k < `values` has the rank's k-th sum, sends them to all ranks. `place`: first_packet().
 template <class Told>
 __device__ __forceinline__ void send_sums(const Told& a, int values, double sum, u32 epoch, u32 word, Packet* place) {
+  if (a.start.due) {
+    if (threadIdx.x == 0) note_due(a.start, epoch);
+    __syncwarp();
+  }
   push_sums(values, a.start.targets, sum, word, place, packets_of(a.start, values, epoch));
   if (threadIdx.x == 0) note_started(a);
 }

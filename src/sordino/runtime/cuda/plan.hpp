@@ -96,6 +96,7 @@ class Plan {
   void deal_groups(Args& a, const Outline& o, int blocks) const;
   bool can_send_itself(const Outline& o, int logical) const;
   bool can_send_by_rows(const Outline& o, int logical) const;
+  bool may_be_late(const ReductionMemory& d) const;
   bool group_sends(const Outline& o, int group) const;
   bool is_local(int slot) const { return rank_.space(rank_.reductions()[slot].space).replicated || rank_.size() == 1; }
   EpochRef epoch(Counter counter, int id);

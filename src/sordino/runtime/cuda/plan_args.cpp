@@ -3,6 +3,9 @@
 
 namespace sordino::cuda {
 
+/// Sums that need no other rank come at once.
+bool Plan::may_be_late(const ReductionMemory& d) const { return state_.options.late_sums && d.targets > 1; }
+
 Args Plan::arguments(const Outline& o, int turn, const Entry& entry, Launch& launch) {
   Args a;
   a.control = &mine_.control->control;
@@ -19,6 +22,8 @@ Args Plan::arguments(const Outline& o, int turn, const Entry& entry, Launch& lau
     f.epoch = epoch(Counter::finished, slot);
     f.parts = d.parts;
     f.values = d.values;
+    if (may_be_late(d)) f.due = d.due;
+    a.finishes_late |= f.due != nullptr;
     for (int k = 0; k < d.values; k++) f.to[k] = std::int16_t(scalar_maps_[turn][rank_.reductions()[slot].to[k]]);
     a.parts += d.parts * d.values;
   }
@@ -52,6 +57,7 @@ Args Plan::arguments(const Outline& o, int turn, const Entry& entry, Launch& lau
     a.start.place = d.place;
     a.start.slot = o.starts;
     a.start.tells_stop = d.targets == rank_.size();
+    if (may_be_late(d)) a.start.due = d.due;
   }
   const Injection& inject = state_.options.inject;
   if (inject.rank == rank_.id() && inject.command == o.command->name) {

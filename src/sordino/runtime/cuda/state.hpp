@@ -83,6 +83,7 @@ struct ReductionMemory {
   Packet** to = nullptr;                              // device table [targets]
   double* tile_sums = nullptr;                        // [values][tiles], in fixed order
   u32* tiles_done = nullptr;                          // [blocks]
+  u64* due = nullptr;                                 // [3] of sums made late: StartArgs
   i32 parts = 0, values = 0, place = 0, targets = 0;  // a part is a rank's sum; in fixed order, a block's
   i32 own_parts = 0;                                  // from `place` on
   i32 pushes = 0;                    // addresses that own parts are pushed to: an outbox serves all who cannot be reached

@@ -110,6 +110,7 @@ struct FinishArgs {
   EpochRef epoch;
   i32 parts = 0, values = 0;
   std::int16_t to[most_values] = {};  // physical scalars
+  const u64* due = nullptr;           // [2] sums made late are not taken before, by this device's clock, in nanoseconds
 };
 
 struct AwaitArgs {
@@ -152,6 +153,7 @@ struct StartArgs {
   i32 slot = -1;
   bool tells_stop = false;  // a request to stop goes with the sums: only where all ranks see the same ones
   bool handed_on = false;   // the blocks' sums are left to a block of the next command (CollectArgs)
+  u64* due = nullptr;       // [2] where FinishArgs looks, of sums made late; [2] by how much
   // sums in the order of the grid
   Packet* partials = nullptr;  // [values][stride], one a thread block
   i32 stride = 0;
@@ -199,11 +201,12 @@ struct Args {
   i32 iteration = 0;  // counted from the chunk's first
   u32 history_offset = 0, history_mask = 0;
   i32 n_finishes = 0, n_awaits = 0, n_puts = 0, n_groups = 0;
-  i32 parts = 0;            // of all finishes
-  i32 blocks = 0;           // that compute: all of the grid, but for one that collects the sums of the command before it
-  i32 senders = 0;          // blocks that take part in sending: those with chunks of groups that send,
-  bool all_send = false;    //   or all of them
-  bool calls_early = true;  // the next command's blocks may come while this one's compute
+  i32 parts = 0;               // of all finishes
+  i32 blocks = 0;              // that compute: all of the grid, but for one that collects the sums of the command before it
+  i32 senders = 0;             // blocks that take part in sending: those with chunks of groups that send,
+  bool all_send = false;       //   or all of them
+  bool finishes_late = false;  // some of the sums that it finishes are made late
+  bool calls_early = true;     // the next command's blocks may come while this one's compute
   FinishArgs finish[most_finishes];
   AwaitArgs await[most_awaits];
   PutArgs put[most_puts];
