@@ -73,7 +73,8 @@ def is_asymmetric_hmatrix(native: Any) -> bool:
 def maps_ones_to_zero(rows: CsrArrays) -> bool:
     """Whether A maps the constant vector to zero, beside its largest row.
 
-    Cost: that of a sample, and of the largest entry, where a row of the sample has another sum; else O(nnz), and a matrix.
+    Cost: where a row of a sample has another sum, that of the sample and of a look at all entries; else O(nnz), and a
+    matrix.
     """
     if not rows.nnz or _has_another_sum(rows):
         return False
@@ -82,7 +83,7 @@ def maps_ones_to_zero(rows: CsrArrays) -> bool:
 
 
 def _has_another_sum(rows: CsrArrays) -> bool:
-    """Whether one of some 4,096 rows does not add up to zero, beside the most that any row's magnitudes may add up to."""
+    """Whether a row of a sample does not add up to zero, beside the most to which magnitudes of a row may add up."""
     data = rows.data.view(np.float64) if rows.complex else rows.data
     parts = 2 if rows.complex else 1
     most = parts * int(np.diff(rows.indptr).max()) * max(float(data.max()), -float(data.min()))

@@ -52,6 +52,7 @@ struct DiaRowsOf {
   static constexpr int words = 1;
   static constexpr bool turns = false;
   static constexpr int resident_blocks = 4;
+  static constexpr bool warps_meet = true;  // on a GPU (runtime/cuda/command.cuh)
   static constexpr const char* name = "SpMV";
   Entries entries;
   const StoredDiagonal* diagonals;  // [count]; a field with them would lie in each thread's local memory

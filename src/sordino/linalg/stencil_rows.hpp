@@ -12,7 +12,6 @@ namespace sordino {
 template <int points>
 struct StencilRows : DiaRows {
   static constexpr int middle = points / 2;  // the main diagonal
-  static constexpr bool warps_meet = true;   // on a GPU (runtime/cuda/command.cuh)
   i32 low, high;                             // rows all of whose columns are own
   bool unit;                                 // the main diagonal is 1, and not kept
   u32 at[points];
