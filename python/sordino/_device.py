@@ -7,6 +7,7 @@ the legacy default stream wait for it, and for that one the core waits. x is com
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -100,6 +101,22 @@ class Library:
         """A new array in float64, of the library's allocator."""
         return self.space.empty(shape, dtype=self.space.float64, device=self.device)
 
+    def rows(self, values: Any, dtype: np.dtype) -> Any:
+        """The same without gaps, row by row, in that type; itself where it is so."""
+        return self.space.asarray(values, dtype=getattr(self.space, dtype.name), copy=True)
+
+    def like(self, values: Any) -> Any:
+        """A new array of that shape and type, of the library's allocator."""
+        return self.space.empty_like(values)
+
+    def conjugated(self, values: Any) -> Any:
+        """The conjugated numbers, a new array."""
+        return self.space.conj(values)
+
+    def finite(self, values: Any) -> bool:
+        """Whether no value is NaN or infinite. Waits for the GPU; a pass and a temporary."""
+        return bool(self.space.all(self.space.isfinite(values)))
+
     def host(self, values: Any) -> np.ndarray:
         """A copy in memory of the CPU."""
         return np.asarray(values)
@@ -122,6 +139,9 @@ class Cupy(Library):
     def doubles(self, values: Any) -> Any:
         return self.space.ascontiguousarray(values, dtype=self.space.float64)
 
+    def rows(self, values: Any, dtype: np.dtype) -> Any:
+        return self.space.ascontiguousarray(values, dtype=dtype)
+
     def singles(self, values: Any) -> Any:
         return values.astype(self.space.float32)
 
@@ -143,6 +163,12 @@ class Torch(Library):
 
     def doubles(self, values: Any) -> Any:
         return values.to(self.space.float64).contiguous()
+
+    def rows(self, values: Any, dtype: np.dtype) -> Any:
+        return values.to(getattr(self.space, dtype.name)).resolve_conj().contiguous()
+
+    def conjugated(self, values: Any) -> Any:
+        return self.space.conj(values).resolve_conj()
 
     def singles(self, values: Any) -> Any:
         return values.to(self.space.float32)
@@ -283,3 +309,42 @@ class GpuVectors:
         with self._library.there():
             there = len(self._places) == len(parts) and all(map(operator.is_, parts, self._places))
             return (self._all if there else self._library.space.stack(parts)).T
+
+
+def solved_there(
+    B: Any, n: int, dtype: np.dtype, conjugated: bool, solve: Callable[..., None]
+) -> tuple[Any, bool]:
+    """X of B's shape, beside it on its GPU, and whether all of X is finite.
+
+    Parameters
+    ----------
+    B : array on a GPU, shape (n,) or (n, k)
+        Copied where it is of another type than `dtype`, or not row by row without gaps.
+    n : int
+    dtype : dtype
+        Of X, and of what `solve` takes.
+    conjugated : bool
+        Whether B and X are those of the conjugated system.
+    solve : function
+        Called with ``b`` and ``x``, capsules of shape (n, k).
+
+    Raises
+    ------
+    BadArgument
+        Another shape, no numbers, NaN or infinity inside.
+    """
+    shape = tuple(int(length) for length in B.shape)
+    if len(shape) not in (1, 2) or shape[0] != n or 0 in shape:
+        raise BadArgument(f"b has shape {shape}, and the matrix has {n:,} rows")
+    if (kind := dtype_of(B, "b")).kind not in "fiubc":
+        raise BadArgument(f"b holds {kind}, not numbers")
+    library = library_of(B)
+    with library.there():
+        b = library.rows(B.reshape(n, -1), dtype)
+        b = library.conjugated(b) if conjugated else b
+        if not library.finite(b):
+            raise BadArgument("b holds NaN or infinity")
+        x = library.like(b)
+        solve(b=handed(b), x=handed(x))
+        x = library.conjugated(x) if conjugated else x
+        return x.reshape(shape), library.finite(x)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ._columns import Columns
-from ._device import taken
+from ._device import is_complex_array, is_on_gpu, solved_there, taken
 from ._direct import DirectSolution, check_trans
 from ._matrix import all_finite
 from ._native import core, translated
@@ -163,7 +164,8 @@ class FactorizedTriangle:
         Parameters
         ----------
         B : array_like, shape (n,) or (n, k), real or complex
-            Of NumPy, CuPy or what speaks DLPack; one on a GPU is copied to the CPU, and X back.
+            Of NumPy, CuPy or what speaks DLPack. One on a GPU stays there with ``engine="cuda"``, unless it is complex
+            and the triangle real, or solves want refinement; else it is copied to the CPU, and X back.
         trans : {"N", "T", "H"}
         refine : int or "auto"
             Steps of iterative refinement, at most; a step that does not lessen the backward error is taken back.
@@ -191,19 +193,39 @@ class FactorizedTriangle:
         """
         check_trans(trans)
         steps = refine if refine == "auto" else whole(refine, "refine", 0)
+        if self._stays(B, trans, steps):
+            return self._solve_there(B, trans)
         given = taken(B, self.shape[0], "b", as_numbers=True)
         start = time.perf_counter()
         x, errors = self.solve_columns(self._stacked(given.columns), trans, steps)
-        self.report = {"seconds": time.perf_counter() - start, "refinements": max(len(errors) - 1, 0)}
-        self.report.update(self._ranks_chosen(self._way(trans)[0]))
+        self._reported(start, errors, trans)
         if errors:
             self.report["backward_errors"] = errors
         joined = given.joined(list(np.ascontiguousarray(x.T)) if x.shape[1] > 1 else [x[:, 0]])
-        if not all_finite(np.ascontiguousarray(x)):
-            raise NotConverged(
-                DirectSolution(joined, "inaccurate", "the solution of the triangular system overflows")
-            )
-        return joined
+        return _checked(joined, all_finite(np.ascontiguousarray(x)))
+
+    def _stays(self, B: Any, trans: str, steps: int | str) -> bool:
+        """Whether X is computed on GPUs for B on one of them."""
+        o = self.options
+        if o["engine"] != "cuda" or o["algorithm"] != "ours" or not is_on_gpu(B, "b"):
+            return False
+        if is_complex_array(B) and self.dtype.kind == "f":
+            return False
+        self._check_process()
+        return not (self._steps(self._way(trans)[0]) if steps == "auto" else steps)
+
+    def _solve_there(self, B: Any, trans: str) -> Any:
+        way, conjugated = self._way(trans)
+        start = time.perf_counter()
+        with translated():
+            solve = partial(self._native.solve_there, trans=way)
+            x, finite = solved_there(B, self.shape[0], self.dtype, conjugated, solve)
+        self._reported(start, [], trans)
+        return _checked(x, finite)
+
+    def _reported(self, start: float, errors: list[float], trans: str) -> None:
+        self.report = {"seconds": time.perf_counter() - start, "refinements": max(len(errors) - 1, 0)}
+        self.report.update(self._ranks_chosen(self._way(trans)[0]))
 
     def solve_columns(
         self, b: np.ndarray, trans: str, refine: int | str = 0
@@ -369,3 +391,9 @@ class FactorizedTriangle:
         raise Unsupported(
             "a FactorizedTriangle holds memory of the compiled module, and cannot be pickled or copied"
         )
+
+
+def _checked(x: Any, finite: bool) -> Any:
+    if not finite:
+        raise NotConverged(DirectSolution(x, "inaccurate", "the solution of the triangular system overflows"))
+    return x
