@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ._columns import Columns
-from ._device import is_complex_array, is_on_gpu, solved_there, taken
-from ._direct import DirectSolution, check_trans
+from ._device import checked_rows, handed, is_complex_array, is_on_gpu, taken
+from ._direct import check_overflow, check_trans
+from ._libraries import library_of
 from ._matrix import all_finite
 from ._native import core, translated
 from ._triangular_options import checked_options, whole
-from .errors import BadArgument, NotConverged, Unsupported
+from .errors import BadArgument, Unsupported
 from .io.output import OutputFile
 from .io.plan_files import plan_file, write_plans
 from .log import logger
@@ -145,6 +145,9 @@ class FactorizedTriangle:
         self.options = options | {"plans": None}  # what is taken from a file is not kept twice
         self.shape = (columns.n, columns.n)
         self.dtype = columns.values.dtype
+        self.solves_on_gpus = (
+            options["engine"] == "cuda" and options["algorithm"] == "ours"
+        )  # vectors may stay there
         self.report: dict[str, Any] = {}
         self._wanted_steps: dict[str, int] = {}
         self._chosen: dict[str, dict[str, Any]] = {}
@@ -193,35 +196,39 @@ class FactorizedTriangle:
         """
         check_trans(trans)
         steps = refine if refine == "auto" else whole(refine, "refine", 0)
-        if self._stays(B, trans, steps):
-            return self._solve_there(B, trans)
-        given = taken(B, self.shape[0], "b", as_numbers=True)
         start = time.perf_counter()
+        if self._stays(B, trans, steps):
+            x = self.solve_there(checked_rows(B, self.shape[0], self.dtype), trans).reshape(B.shape)
+            self._reported(start, [], trans)
+            return check_overflow(x, library_of(x).finite(x))
+        given = taken(B, self.shape[0], "b", as_numbers=True)
         x, errors = self.solve_columns(self._stacked(given.columns), trans, steps)
         self._reported(start, errors, trans)
         if errors:
             self.report["backward_errors"] = errors
         joined = given.joined(list(np.ascontiguousarray(x.T)) if x.shape[1] > 1 else [x[:, 0]])
-        return _checked(joined, all_finite(np.ascontiguousarray(x)))
+        return check_overflow(joined, all_finite(np.ascontiguousarray(x)))
+
+    def wants_steps(self, trans: str, refine: int | str) -> bool:
+        """Whether solves are refined, which is done on the CPU."""
+        self._check_process()
+        return bool(self._steps(self._way(trans)[0]) if refine == "auto" else refine)
 
     def _stays(self, B: Any, trans: str, steps: int | str) -> bool:
         """Whether X is computed on GPUs for B on one of them."""
-        o = self.options
-        if o["engine"] != "cuda" or o["algorithm"] != "ours" or not is_on_gpu(B, "b"):
+        if not self.solves_on_gpus or not is_on_gpu(B, "b"):
             return False
-        if is_complex_array(B) and self.dtype.kind == "f":
-            return False
-        self._check_process()
-        return not (self._steps(self._way(trans)[0]) if steps == "auto" else steps)
+        return not (is_complex_array(B) and self.dtype.kind == "f") and not self.wants_steps(trans, steps)
 
-    def _solve_there(self, B: Any, trans: str) -> Any:
+    def solve_there(self, b: Any, trans: str) -> Any:
+        """X beside b on a GPU, shape (n, k), of numbers that are checked already."""
         way, conjugated = self._way(trans)
-        start = time.perf_counter()
-        with translated():
-            solve = partial(self._native.solve_there, trans=way)
-            x, finite = solved_there(B, self.shape[0], self.dtype, conjugated, solve)
-        self._reported(start, [], trans)
-        return _checked(x, finite)
+        library = library_of(b)
+        with library.there(), translated():
+            b = library.rows(library.conjugated(b) if conjugated else b, self.dtype)
+            x = library.like(b)
+            self._native.solve_there(handed(b), handed(x), way)
+            return library.conjugated(x) if conjugated else x
 
     def _reported(self, start: float, errors: list[float], trans: str) -> None:
         self.report = {"seconds": time.perf_counter() - start, "refinements": max(len(errors) - 1, 0)}
@@ -391,9 +398,3 @@ class FactorizedTriangle:
         raise Unsupported(
             "a FactorizedTriangle holds memory of the compiled module, and cannot be pickled or copied"
         )
-
-
-def _checked(x: Any, finite: bool) -> Any:
-    if not finite:
-        raise NotConverged(DirectSolution(x, "inaccurate", "the solution of the triangular system overflows"))
-    return x

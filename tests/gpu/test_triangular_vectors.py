@@ -121,3 +121,53 @@ def test_vectors_on_gpus_want_engine_cuda() -> None:
     b = cupy.ones((990, 1))
     with pytest.raises(Exception, match="by engine cuda, and by our own algorithm"):
         core.solve_there(_device.handed(b), _device.handed(b), "N")
+
+
+@pytest.mark.parametrize("ranks", range(1, 1 + min(2, DEVICES)))
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_systems_are_solved_and_verified_where_b_is(there, stays, ranks, dtype, symmetric) -> None:
+    A = sp.csr_array(sordino.poisson(8, 9, 10).astype(dtype))
+    if not symmetric:
+        A = sp.csr_array(
+            A
+            + sp.diags_array(
+                np.full(A.shape[0] - 7, 0.3 + (0.2j if dtype is np.complex128 else 0)), offsets=7
+            )
+        )
+        A = sp.csr_array(sp.diags_array(np.geomspace(1e-3, 1e3, A.shape[0])) @ A).astype(dtype)
+    F = sordino.splu(A, engine="cuda", ranks=ranks)
+    rtol = 1e-4 if dtype is np.float32 else 1e-8
+    for columns in (None, 4):
+        b = vectors(A.shape[0], columns, dtype)
+        for trans, matrix in (("N", A), ("T", A.T), ("H", A.conj().T)):
+            given = there.array(b)
+            x = F.solve(given, trans=trans)
+            assert there.device(x) == 0 and there.host(x).dtype == dtype and there.host(x).shape == b.shape
+            off = np.linalg.norm(b - matrix @ there.host(x).astype(np.complex128), axis=0)
+            assert (off <= 1.001 * rtol * np.linalg.norm(b, axis=0)).all(), SEED
+            assert F.report["residuals"][-1] <= rtol
+            assert np.array_equal(there.host(given), b)  # left as it was
+
+
+def test_factors_of_cholesky_and_unverified_ones(there, stays) -> None:
+    A = sordino.poisson(8, 9, 10)
+    b = vectors(A.shape[0], 3, np.float64)
+    L = sp.csr_array(np.linalg.cholesky(A.toarray()))
+    F = sordino.factorized_lu(sordino.Factors(lower=L, upper=None), engine="cuda", ranks=1)
+    for trans in "NTH":
+        assert np.abs(A @ there.host(F.solve(there.array(b), trans=trans)) - b).max() < 1e-10
+    verified = sordino.factorized_lu(sordino.Factors(lower=L, upper=None), 1.01 * A, engine="cuda", ranks=1)
+    with pytest.raises(sordino.NotConverged, match=r"\|\|b - A x\|\| / \|\|b\|\| is"):
+        verified.solve(there.array(b), refine=0)
+    assert (
+        there.host(verified.solve(there.array(b))).shape == b.shape
+    )  # refined, by steps with factors of another matrix
+
+
+def test_a_matrix_that_changes_the_kind_of_numbers_is_solved_for_on_the_cpu(there) -> None:
+    A = sordino.poisson(8, 9, 10)
+    F = sordino.splu(A, engine="cuda", ranks=1)
+    b = vectors(A.shape[0], None, np.complex128)
+    x = there.host(F.solve(there.array(b)))
+    assert np.linalg.norm(A @ x - b) <= 1e-8 * np.linalg.norm(b)
