@@ -7,14 +7,14 @@ the legacy default stream wait for it, and for that one the core waits. x is com
 from __future__ import annotations
 
 import operator
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
+from ._libraries import library_of
 from ._matrix import check_type
 from ._native import core
-from ._vectors import ON_CPU, HostVectors, host_array, namespace_of, speaks_dlpack
+from ._vectors import ON_CPU, HostVectors, host_array, speaks_dlpack
 from .errors import BadArgument, Unsupported
 
 _CUDA, _MANAGED = 2, 13  # DLPack's numbers
@@ -72,96 +72,6 @@ def is_on_gpu(values: Any, what: str) -> bool:
             f"{name} memory of a GPU, and this build of Sordino has no CUDA: hand over a copy in memory of the CPU"
         )
     return True
-
-
-class Library:
-    """How arrays of a library are made and changed on a GPU. Here it is the array API's way."""
-
-    def __init__(self, values: Any) -> None:
-        self.space = namespace_of(values)
-        self.device = values.device
-
-    def there(self) -> AbstractContextManager[Any]:
-        """While it lasts, that GPU is the library's current one."""
-        return nullcontext()
-
-    def doubles(self, values: Any) -> Any:
-        """The same without gaps, in float64; itself where it is so."""
-        dense = getattr(values, "strides", None) in (None, (8,))
-        if dense and values.dtype == self.space.float64:
-            return values
-        return self.space.asarray(values, dtype=self.space.float64, copy=True)
-
-    def singles(self, values: Any) -> Any:
-        """The same in float32."""
-        return self.space.astype(values, self.space.float32)
-
-    def empty(self, shape: tuple[int, ...]) -> Any:
-        """A new array in float64, of the library's allocator."""
-        return self.space.empty(shape, dtype=self.space.float64, device=self.device)
-
-    def host(self, values: Any) -> np.ndarray:
-        """A copy in memory of the CPU."""
-        return np.asarray(values)
-
-    def given(self, values: np.ndarray) -> Any:
-        """A copy in memory of the GPU."""
-        return self.space.asarray(values, device=self.device)
-
-    def gathered(self, values: Any, places: Any) -> Any:
-        """values[places], a new array; `places` are the library's own."""
-        return self.space.take(values, places, axis=0)
-
-
-class Cupy(Library):
-    """CuPy, whose devices are context managers."""
-
-    def there(self) -> AbstractContextManager[Any]:
-        return self.device
-
-    def doubles(self, values: Any) -> Any:
-        return self.space.ascontiguousarray(values, dtype=self.space.float64)
-
-    def singles(self, values: Any) -> Any:
-        return values.astype(self.space.float32)
-
-    def empty(self, shape: tuple[int, ...]) -> Any:
-        return self.space.empty(shape, dtype=self.space.float64)
-
-    def host(self, values: Any) -> np.ndarray:
-        return values.get()
-
-    def given(self, values: np.ndarray) -> Any:
-        return self.space.asarray(values)
-
-
-class Torch(Library):
-    """PyTorch."""
-
-    def there(self) -> AbstractContextManager[Any]:
-        return self.space.cuda.device(self.device)
-
-    def doubles(self, values: Any) -> Any:
-        return values.to(self.space.float64).contiguous()
-
-    def singles(self, values: Any) -> Any:
-        return values.to(self.space.float32)
-
-    def host(self, values: Any) -> np.ndarray:
-        return values.resolve_conj().cpu().numpy()
-
-    def given(self, values: np.ndarray) -> Any:
-        writable = values if values.flags.writeable else values.copy()  # others torch takes with a warning
-        return self.space.as_tensor(writable, device=self.device)
-
-    def gathered(self, values: Any, places: Any) -> Any:
-        return values[places]
-
-
-def library_of(values: Any) -> Library:
-    """The library of an array on a GPU."""
-    name = type(values).__module__.partition(".")[0]
-    return {"cupy": Cupy, "torch": Torch}.get(name, Library)(values)
 
 
 class Gather:
@@ -283,3 +193,24 @@ class GpuVectors:
         with self._library.there():
             there = len(self._places) == len(parts) and all(map(operator.is_, parts, self._places))
             return (self._all if there else self._library.space.stack(parts)).T
+
+
+def checked_rows(B: Any, n: int, dtype: np.dtype) -> Any:
+    """B on a GPU as numbers of `dtype`, shape (n, k), row by row without gaps: copied where it is not so.
+
+    Raises
+    ------
+    BadArgument
+        Another shape, no numbers, NaN or infinity inside.
+    """
+    shape = tuple(int(length) for length in B.shape)
+    if len(shape) not in (1, 2) or shape[0] != n or 0 in shape:
+        raise BadArgument(f"b has shape {shape}, and the matrix has {n:,} rows")
+    if (kind := dtype_of(B, "b")).kind not in "fiubc":
+        raise BadArgument(f"b holds {kind}, not numbers")
+    library = library_of(B)
+    with library.there():
+        b = library.rows(B.reshape(n, -1), dtype)
+        if not library.finite(b):
+            raise BadArgument("b holds NaN or infinity")
+    return b

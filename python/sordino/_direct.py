@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .errors import BadArgument
+from .errors import BadArgument, NotConverged
 
 TRANS = ("N", "T", "H")
 
@@ -33,3 +33,10 @@ def check_trans(trans: str) -> None:
     """Refuse what is none of N, T and H."""
     if trans not in TRANS:
         raise BadArgument(f"trans is N, T or H, not {trans!r}")
+
+
+def check_overflow(x: Any, finite: bool) -> Any:
+    """x of a triangular system; :class:`NotConverged`, which carries it, unless all of it is finite."""
+    if not finite:
+        raise NotConverged(DirectSolution(x, "inaccurate", "the solution of the triangular system overflows"))
+    return x

@@ -9,7 +9,8 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from . import _options
-from ._device import handed, is_complex_array, is_on_gpu, library_of, taken
+from ._device import handed, is_complex_array, is_on_gpu, taken
+from ._libraries import library_of
 from ._native import core, translated
 from ._numbers import words
 from ._permutation import Permutation

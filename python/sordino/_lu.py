@@ -5,20 +5,21 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import scipy.sparse.linalg as sla
 
 from ._columns import Columns, kind_of
-from ._device import host_copy, taken
+from ._device import checked_rows, host_copy, is_complex_array, is_on_gpu, taken
 from ._direct import DirectSolution, check_trans
 from ._factors import Factors, of_superlu
+from ._libraries import Library, Numpy, library_of
+from ._lu_arrays import Arrays
 from ._matrix import as_csr
 from ._ordering import chosen, nested_dissection, row_scale
 from ._solution import check_on_failure
+from ._superlu import superlu
 from ._triangular import FactorizedTriangle
 from ._triangular_options import checked_options, whole
 from .errors import BadArgument, NotConverged, NotConvergedWarning, SordinoError, Unsupported
@@ -28,8 +29,6 @@ from .report.words import duration
 
 #: Relative residuals that solves are verified by, if the caller says nothing.
 RTOL = {"double": 1e-8, "single": 1e-4}
-#: Entries on the diagonal are pivots unless they are smaller than that, relative to their column's largest.
-_SYMMETRIC_THRESHOLD = 0.01
 _AUTOMATIC = 3  # steps of refinement, the most
 
 
@@ -76,7 +75,7 @@ def splu(A: Any, ordering: str = "auto", **options: Any) -> FactorizedLU:
     scaled = matrix if scale is None else sp.diags_array(scale.astype(matrix.dtype)) @ matrix
     before = nested_dissection(matrix) if taken_ordering == "metis" else None
     ordered_at = time.perf_counter()
-    lu = _superlu(scaled, before, taken_ordering, symmetric)
+    lu = superlu(scaled, before, taken_ordering, symmetric)
     found = of_superlu(lu)
     factored_at = time.perf_counter()
     assert found.row_order is not None and found.column_order is not None
@@ -165,6 +164,7 @@ class FactorizedLU:
             self._upper = _triangle(factors.upper, False, factors.unit_upper, options, "U")
         kinds = [self._lower.dtype, *([self._upper.dtype] if self._upper else [])]
         self.dtype = np.result_type(*kinds)
+        self._there: dict[str, Arrays] = {}
         self.seconds = {"setup": time.perf_counter() - start}
 
     def solve(
@@ -181,7 +181,9 @@ class FactorizedLU:
         Parameters
         ----------
         B : array_like, shape (n,) or (n, k), real or complex
-            Of NumPy, CuPy or what speaks DLPack; one on a GPU is copied to the CPU, and X back.
+            Of NumPy, CuPy or what speaks DLPack. One of CuPy or PyTorch on a GPU stays there with ``engine="cuda"``,
+            unless it or A is complex and the factors real, or triangles want refinement and A is not known; else it is
+            copied to the CPU, and X back.
         trans : {"N", "T", "H"}
         refine : int or "auto"
             Steps of iterative refinement with A, at most; a step that does not lessen the residual is taken back.
@@ -214,59 +216,53 @@ class FactorizedLU:
         if steps and refine != "auto" and self.matrix is None:
             raise BadArgument("refinement needs the matrix: give it to factorized_lu")
         wanted = RTOL["single" if self.dtype == np.float32 else "double"] if rtol is None else float(rtol)
-        given = taken(B, self.shape[0], "b", as_numbers=True)
-        b = np.stack(given.columns, axis=1)
+        enough = wanted if refine == "auto" else 0.0
+        if self._stays(B, trans, refine):
+            library = library_of(B)
+            with library.there():
+                b = checked_rows(B, self.shape[0], self.dtype)
+                x, residuals = self._solved(library, b, trans, refine, steps, enough)
+                joined, finite = x.reshape(B.shape), bool(residuals) or library.finite(x)
+        else:
+            given = taken(B, self.shape[0], "b", as_numbers=True)
+            b = np.stack(given.columns, axis=1)
+            x, residuals = self._solved(Numpy(), b, trans, refine, steps, enough)
+            joined, finite = given.joined(list(np.ascontiguousarray(x.T))), bool(np.isfinite(x).all())
+        self._verify(joined, finite, residuals, wanted, on_failure)
+        return joined
+
+    def _solved(
+        self, library: Library, b: Any, trans: str, refine: int | str, steps: int, enough: float
+    ) -> tuple[Any, list[float]]:
+        """X, shape (n, k), and where A is known its residuals."""
         start = time.perf_counter()
-        x = self._solved(b, trans, refine if self.matrix is None else 0)
+        arrays = self._arrays(library)
+        x = arrays.solved(b, trans, refine if self.matrix is None else 0)
         residuals: list[float] = []
         if self.matrix is not None:
-            x, residuals = self._refined(b, x, trans, steps, wanted if refine == "auto" else 0.0)
+            x, residuals = arrays.refined(b, x, trans, steps, enough)
         self.report = {"seconds": time.perf_counter() - start, "refinements": max(len(residuals) - 1, 0)}
         if residuals:
             self.report["residuals"] = residuals
-        joined = given.joined(list(np.ascontiguousarray(x.T)))
-        self._verify(joined, x, residuals, wanted, on_failure)
-        return joined
-
-    def _solved(self, b: np.ndarray, trans: str, refine: int | str = 0) -> np.ndarray:
-        f = self.factors
-        rows, columns = (f.row_order, f.row_scale), (f.column_order, f.column_scale)
-        (order, scale), (order_back, scale_back) = (rows, columns) if trans == "N" else (columns, rows)
-        y = b if scale is None else b * scale[:, None]
-        y = y if order is None else y[order]
-        for step in self._steps(trans, refine):
-            y = step(y)
-        x = y
-        if order_back is not None:
-            x = np.empty_like(y)
-            x[order_back] = y
-        return x if scale_back is None else (x * scale_back[:, None]).astype(x.dtype)
-
-    def _steps(self, trans: str, refine: int | str) -> list[Callable[[np.ndarray], np.ndarray]]:
-        """The triangles in their order, and how each is solved with."""
-        lower, upper = self._lower, self._upper
-        if upper is not None:
-            both = [_by(lower, trans, refine), _by(upper, trans, refine)]
-            return both if trans == "N" else both[::-1]
-        if trans != "T" or self.dtype.kind == "f":  # L L^H is its own adjoint
-            return [_by(lower, "N", refine), _by(lower, "H", refine)]
-        first = _by(lower, "N", refine)
-        return [lambda y: first(y.conj()).conj(), _by(lower, "T", refine)]
-
-    def _refined(
-        self, b: np.ndarray, x: np.ndarray, trans: str, steps: int, enough: float
-    ) -> tuple[np.ndarray, list[float]]:
-        left = self._left(b, x, trans)
-        residuals = [_relative(left, b)]
-        while len(residuals) <= steps and residuals[-1] > enough:
-            better = x + self._solved(left, trans)
-            left = self._left(b, better, trans)
-            residual = _relative(left, b)
-            if not residual < residuals[-1]:
-                break
-            x = better
-            residuals.append(residual)
         return x, residuals
+
+    def _arrays(self, library: Library) -> Arrays:
+        """What solves need in memory of a library, copied there once."""
+        where = library.name
+        if where not in self._there:
+            triangles = self._lower, self._upper
+            self._there[where] = Arrays(self.factors, self.matrix, triangles, library, self.dtype)
+        return self._there[where]
+
+    def _stays(self, B: Any, trans: str, refine: int | str) -> bool:
+        """Whether X is computed, and verified, on GPUs for B on one of them."""
+        triangles = [t for t in (self._lower, self._upper) if t]
+        if not all(t.solves_on_gpus for t in triangles) or not is_on_gpu(B, "b"):
+            return False
+        complex_there = is_complex_array(B) or (self.matrix is not None and self.matrix.dtype.kind == "c")
+        if (complex_there and self.dtype.kind == "f") or not library_of(B).has_matrices:
+            return False
+        return self.matrix is not None or not any(t.wants_steps(trans, refine) for t in triangles)
 
     def backward_error(self, B: Any, X: Any, trans: str = "N") -> float:
         """The componentwise backward error of X: the largest of ``|B - A X| / (|A| |X| + |B|)``, entry by entry.
@@ -288,24 +284,16 @@ class FactorizedLU:
         )
         if b.shape != x.shape:
             raise BadArgument(f"b has {b.shape[1]} columns, and x {x.shape[1]}")
-        off = np.abs(self._left(b, x, trans))
+        off = np.abs(self._arrays(Numpy()).left(b, x, trans))
         whole = abs(self.matrix if trans == "N" else self.matrix.T) @ np.abs(x) + np.abs(b)
         return float(np.max(np.divide(off, whole, out=np.zeros_like(off), where=off > 0)))
 
-    def _left(self, b: np.ndarray, x: np.ndarray, trans: str) -> np.ndarray:
-        """b - A x, in double precision."""
-        A = self.matrix
-        wide = x.astype(np.result_type(x.dtype, np.float64))
-        with np.errstate(over="ignore", invalid="ignore"):
-            product = A @ wide if trans == "N" else A.T @ wide if trans == "T" else (A.T @ wide.conj()).conj()
-            return np.asarray(b - product)
-
     def _verify(
-        self, joined: Any, x: np.ndarray, residuals: list[float], wanted: float, on_failure: str
+        self, joined: Any, finite: bool, residuals: list[float], wanted: float, on_failure: str
     ) -> None:
         if residuals and not residuals[-1] <= wanted:
             reason = f"||b - A x|| / ||b|| is {residuals[-1]:.2e}, above {wanted:g}"
-        elif not residuals and not np.isfinite(x).all():
+        elif not residuals and not finite:
             reason = "the solution overflows"
         else:
             return
@@ -347,10 +335,6 @@ class FactorizedLU:
         )
 
 
-def _by(triangle: FactorizedTriangle, trans: str, refine: int | str) -> Callable[[np.ndarray], np.ndarray]:
-    return lambda y: triangle.solve_columns(y, trans, refine)[0]
-
-
 def _options(given: dict[str, Any]) -> dict[str, Any]:
     try:
         return checked_options(**given)
@@ -364,36 +348,3 @@ def _triangle(T: Any, lower: bool, unit: bool, options: dict[str, Any], name: st
         return FactorizedTriangle(Columns(T, lower=lower), unit=unit, options=options)
     except SordinoError as wrong:
         raise type(wrong)(f"{name}: {wrong}") from None
-
-
-def _superlu(matrix: Any, before: np.ndarray | None, ordering: str, symmetric: bool) -> Any:
-    """SciPy's factors of the matrix, rows and columns in the given order."""
-    columns = sp.csc_array(matrix if before is None else matrix[before][:, before])
-    columns.indices, columns.indptr = columns.indices.astype(np.intc), columns.indptr.astype(np.intc)
-    words = {"metis": "NATURAL", "natural": "NATURAL", "mmd": "MMD_AT_PLUS_A", "colamd": "COLAMD"}
-    more = (
-        {"diag_pivot_thresh": _SYMMETRIC_THRESHOLD, "options": {"SymmetricMode": True}} if symmetric else {}
-    )
-    try:
-        return sla.splu(sp.csc_matrix(columns), permc_spec=words[ordering], **more)
-    except RuntimeError as error:
-        text = str(error).split("\n")[0]
-        reason = "is singular" if "singular" in text else f"cannot be factored ({text})"
-        raise BadArgument(f"the matrix {reason}: SciPy's splu found no pivot in some column") from None
-    except MemoryError:
-        raise BadArgument(
-            "there is not enough memory on this machine for the factors of this matrix"
-        ) from None
-
-
-def _relative(left: np.ndarray, b: np.ndarray) -> float:
-    """The largest of the columns' residuals, relative to their right-hand sides."""
-    worst = 0.0
-    for r, rhs in zip(left.T, b.T, strict=True):
-        off, norm = float(np.linalg.norm(r)), float(np.linalg.norm(rhs))
-        worst = (
-            max(worst, 0.0 if off == 0 else off / norm if norm else float("inf"))
-            if off == off
-            else float("inf")
-        )
-    return worst

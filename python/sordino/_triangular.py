@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from ._columns import Columns
-from ._device import taken
-from ._direct import DirectSolution, check_trans
+from ._device import checked_rows, handed, is_complex_array, is_on_gpu, taken
+from ._direct import check_overflow, check_trans
+from ._libraries import library_of
 from ._matrix import all_finite
 from ._native import core, translated
 from ._triangular_options import checked_options, whole
-from .errors import BadArgument, NotConverged, Unsupported
+from .errors import BadArgument, Unsupported
 from .io.output import OutputFile
 from .io.plan_files import plan_file, write_plans
 from .log import logger
@@ -140,11 +141,13 @@ class FactorizedTriangle:
 
     def __init__(self, columns: Columns, *, unit: bool, options: dict[str, Any]) -> None:
         self._columns = columns
-        self._places: tuple[np.ndarray | None] | None = None
         self.lower, self.unit_diagonal = columns.lower, unit
         self.options = options | {"plans": None}  # what is taken from a file is not kept twice
         self.shape = (columns.n, columns.n)
         self.dtype = columns.values.dtype
+        self.solves_on_gpus = (
+            options["engine"] == "cuda" and options["algorithm"] == "ours"
+        )  # vectors may stay there
         self.report: dict[str, Any] = {}
         self._wanted_steps: dict[str, int] = {}
         self._chosen: dict[str, dict[str, Any]] = {}
@@ -164,7 +167,8 @@ class FactorizedTriangle:
         Parameters
         ----------
         B : array_like, shape (n,) or (n, k), real or complex
-            Of NumPy, CuPy or what speaks DLPack; one on a GPU is copied to the CPU, and X back.
+            Of NumPy, CuPy or what speaks DLPack. One on a GPU stays there with ``engine="cuda"``, unless it is complex
+            and the triangle real, or solves want refinement; else it is copied to the CPU, and X back.
         trans : {"N", "T", "H"}
         refine : int or "auto"
             Steps of iterative refinement, at most; a step that does not lessen the backward error is taken back.
@@ -192,19 +196,43 @@ class FactorizedTriangle:
         """
         check_trans(trans)
         steps = refine if refine == "auto" else whole(refine, "refine", 0)
-        given = taken(B, self.shape[0], "b", as_numbers=True)
         start = time.perf_counter()
+        if self._stays(B, trans, steps):
+            x = self.solve_there(checked_rows(B, self.shape[0], self.dtype), trans).reshape(B.shape)
+            self._reported(start, [], trans)
+            return check_overflow(x, library_of(x).finite(x))
+        given = taken(B, self.shape[0], "b", as_numbers=True)
         x, errors = self.solve_columns(self._stacked(given.columns), trans, steps)
-        self.report = {"seconds": time.perf_counter() - start, "refinements": max(len(errors) - 1, 0)}
-        self.report.update(self._ranks_chosen(self._way(trans)[0]))
+        self._reported(start, errors, trans)
         if errors:
             self.report["backward_errors"] = errors
         joined = given.joined(list(np.ascontiguousarray(x.T)) if x.shape[1] > 1 else [x[:, 0]])
-        if not all_finite(np.ascontiguousarray(x)):
-            raise NotConverged(
-                DirectSolution(joined, "inaccurate", "the solution of the triangular system overflows")
-            )
-        return joined
+        return check_overflow(joined, all_finite(np.ascontiguousarray(x)))
+
+    def wants_steps(self, trans: str, refine: int | str) -> bool:
+        """Whether solves are refined, which is done on the CPU."""
+        self._check_process()
+        return bool(self._steps(self._way(trans)[0]) if refine == "auto" else refine)
+
+    def _stays(self, B: Any, trans: str, steps: int | str) -> bool:
+        """Whether X is computed on GPUs for B on one of them."""
+        if not self.solves_on_gpus or not is_on_gpu(B, "b"):
+            return False
+        return not (is_complex_array(B) and self.dtype.kind == "f") and not self.wants_steps(trans, steps)
+
+    def solve_there(self, b: Any, trans: str) -> Any:
+        """X beside b on a GPU, shape (n, k), of numbers that are checked already."""
+        way, conjugated = self._way(trans)
+        library = library_of(b)
+        with library.there(), translated():
+            b = library.rows(library.conjugated(b) if conjugated else b, self.dtype)
+            x = library.like(b)
+            self._native.solve_there(handed(b), handed(x), way)
+            return library.conjugated(x) if conjugated else x
+
+    def _reported(self, start: float, errors: list[float], trans: str) -> None:
+        self.report = {"seconds": time.perf_counter() - start, "refinements": max(len(errors) - 1, 0)}
+        self.report.update(self._ranks_chosen(self._way(trans)[0]))
 
     def solve_columns(
         self, b: np.ndarray, trans: str, refine: int | str = 0
@@ -286,38 +314,11 @@ class FactorizedTriangle:
         -----
         Cost: as setting up, without finding supernodes and planning. The GIL is released.
         """
-        new = self._values(values)
+        new = self._columns.new_values(values)
         with translated():
             self._native.update(new)
         self._columns.values = new
         self._wanted_steps = {}
-
-    def _values(self, values: Any) -> np.ndarray:
-        held = self._columns
-        if hasattr(values, "tocsc"):
-            other = Columns(values, lower=self.lower)
-            if not held.same_pattern(other):
-                raise BadArgument("the new triangle has another pattern than the one that was set up")
-            if other.values.dtype.kind == "c" and self.dtype.kind == "f":
-                raise BadArgument("the new triangle is complex, and the one that was set up is real")
-            return other.values.astype(self.dtype, copy=False)
-        if not held.form:
-            raise BadArgument(
-                "the order of bare values is known only for a CSR or CSC matrix with sorted indices and no "
-                "duplicates: give update the matrix itself"
-            )
-        data = np.asarray(values)
-        kinds, wanted = ("fiubc", "numbers") if self.dtype.kind == "c" else ("fiub", "real numbers")
-        if data.dtype.kind not in kinds or data.shape != held.values.shape:
-            raise BadArgument(
-                f"the new values must be {len(held.values):,} {wanted}, not {data.dtype} of shape {data.shape}"
-            )
-        if self._places is None:
-            self._places = (held.places(),)
-        (places,) = self._places
-        new = data.astype(self.dtype) if places is None else data[places].astype(self.dtype)
-        held.check_finite(new)
-        return new
 
     def _plans_of(self, options: dict[str, Any]) -> dict[str, np.ndarray] | None:
         given = options["plans"]

@@ -22,6 +22,8 @@ using trsv::Number;
 /// float32, float64 or complex128
 using Values = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Columns = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+/// [n][columns] of a GPU, given as a capsule of DLPack
+using GpuColumns = nb::ndarray<nb::ndim<2>, nb::c_contig, nb::device::cuda>;
 
 template <class V>
 struct Named {
@@ -115,11 +117,16 @@ class PyTriangle {
     return {{i64(begin_.size()) - 1, begin_.data(), rows_.data()}, held.given->begin(), unit_};
   }
 
+  template <class Array>
+  void check_rows(const Array& b) const {
+    if (b.shape(0) != begin_.size() - 1 || b.shape(1) < 1)
+      bad_argument("b has " + std::to_string(b.shape(0)) + " rows, and the triangle " + std::to_string(begin_.size() - 1));
+  }
+
   /// do(held, numbers of b, columns)
   template <class Do>
   auto with(const Columns& b, const Do& act) {
-    if (b.shape(0) != begin_.size() - 1 || b.shape(1) < 1)
-      bad_argument("b has " + std::to_string(b.shape(0)) + " rows, and the triangle " + std::to_string(begin_.size() - 1));
+    check_rows(b);
     return std::visit(
         [&]<class V>(Held<V>& held) {
           const Numbers<V> from(b);
@@ -127,7 +134,8 @@ class PyTriangle {
         },
         held_);
   }
-  static void check_same(const Columns& b, const Columns& x) {
+  template <class Array>
+  static void check_same(const Array& b, const Array& x) {
     if (x.shape(0) != b.shape(0) || x.shape(1) != b.shape(1)) bad_argument("x and b have different shapes");
   }
 
@@ -135,6 +143,7 @@ class PyTriangle {
   PyTriangle(Array<i64> begin, Array<i32> rows, Values values, bool unit, const nb::dict& options)
       : begin_(std::move(begin)), rows_(std::move(rows)), values_(std::move(values)), unit_(unit) {
     TriangularOptions o = options_of(options);
+    takes_gpu_vectors_ = o.engine == "cuda" && o.algorithm == "ours";
     trsv::SavedPlans plans;
     if (!options["plans"].is_none()) {
       plans = plans_of(nb::cast<nb::dict>(options["plans"]));
@@ -167,6 +176,24 @@ class PyTriangle {
       }
       return handed_over(std::move(x), b.shape(0));
     });
+  }
+
+  /// Into x, which lies where b does.
+  void solve_there(GpuColumns b, GpuColumns x, const std::string& trans) {
+    const How how = how_of(trans);
+    if (!takes_gpu_vectors_)
+      throw Error(Errc::unsupported, "vectors on GPUs are solved for there by engine cuda, and by our own algorithm");
+    check_rows(b);
+    check_same(b, x);
+    std::visit(
+        [&]<class V>(Held<V>& held) {
+          for (const GpuColumns& a : {b, x})
+            if (a.dtype() != nb::dtype<typename Named<V>::Type>() || std::uintptr_t(a.data()) % alignof(V) != 0)
+              bad_argument("an array has another type, or alignment, than the triangle");
+          nb::gil_scoped_release release;
+          held.solver->solve(static_cast<const V*>(b.data()), static_cast<V*>(x.data()), i64(b.shape(1)), how);
+        },
+        held_);
   }
 
   nb::tuple refine(Columns b, Columns x, const std::string& trans, int most_steps) {
@@ -260,7 +287,7 @@ class PyTriangle {
   Array<i64> begin_;
   Array<i32> rows_;
   Values values_;
-  bool unit_;
+  bool unit_, takes_gpu_vectors_ = false;
   std::variant<Held<float>, Held<double>, Held<Number>> held_;
 };
 
@@ -317,6 +344,7 @@ void define_triangular(nb::module_& m) {
   nb::class_<PyTriangle>(m, "Triangle")
       .def(nb::init<Array<i64>, Array<i32>, Values, bool, nb::dict>(), "begin"_a, "rows"_a, "values"_a, "unit"_a, "options"_a)
       .def("solve", &PyTriangle::solve, "b"_a, "trans"_a)
+      .def("solve_there", &PyTriangle::solve_there, "b"_a, "x"_a, "trans"_a)
       .def("refine", &PyTriangle::refine, "b"_a, "x"_a, "trans"_a, "most_steps"_a)
       .def("refinements_wanted", &PyTriangle::refinements_wanted, "trans"_a)
       .def("backward_errors", &PyTriangle::backward_errors, "b"_a, "x"_a, "trans"_a)

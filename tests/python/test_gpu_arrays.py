@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 import sordino
-from sordino import _device, _native
+from sordino import _device, _libraries, _native
 
 N = 210
 A = sordino.poisson(7, 6, 5)
@@ -189,7 +189,7 @@ def test_what_cannot_be_used_is_refused_with_a_sentence():
 
 
 def test_values_and_matrices_come_to_the_cpu(monkeypatch):
-    monkeypatch.setattr(_device.Library, "host", lambda self, values: values._values)
+    monkeypatch.setattr(_libraries.Library, "host", lambda self, values: values._values)
     made = solver()
     made.update_values(Array(2 * A.data))
     np.testing.assert_allclose(made.solve(B).x, solver(2 * A).solve(B).x, rtol=1e-9)

@@ -61,8 +61,9 @@ class TriangularSolver {
   explicit TriangularSolver(const trsv::TriangleView<V>& L, const TriangularOptions& options = {});
   ~TriangularSolver();
 
-  /// L x = b, L^T x = b or L^H x = b; b and x [n][columns], perhaps the same. The first solve of a direction makes and checks
-  /// its plan. The bits depend neither on ranks nor on threads. Throws Error where nothing moves for so many seconds.
+  /// L x = b, L^T x = b or L^H x = b; b and x [n][columns], perhaps the same: of the host, or with engine cuda and our own
+  /// algorithm of any GPU, whose work in the legacy default stream is waited for. The first solve of a direction makes and
+  /// checks its plan. The bits depend neither on ranks nor on threads. Throws Error where nothing moves for so many seconds.
   void solve(const V* b, V* x, i64 columns = 1, trsv::How how = trsv::How::plain);
 
   /// x += solve(b - L x), at most so many times, with the triangle that this was made of: a step that does not lessen the

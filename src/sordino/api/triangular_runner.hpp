@@ -12,7 +12,8 @@ template <class V>
 class TriangularRunner {
  public:
   virtual ~TriangularRunner() = default;
-  /// b and x [n][columns] of the host, perhaps the same; they are done with when it returns.
+  /// b and x [n][columns], perhaps the same; they are done with when it returns. Of the host, or where GPUs solve by our own
+  /// algorithm of any GPU.
   virtual void solve(const V* b, V* x, i64 columns, bool conjugate) = 0;
   /// The factor has new values.
   virtual void update() {}

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "sordino/base/range.hpp"
+#include "sordino/runtime/cuda/pointers.hpp"
 #include "sordino/runtime/cuda/team.hpp"
 #include "sordino/trsv/cuda/passes.hpp"
 #include "sordino/trsv/cuda/rank_tables.hpp"
@@ -36,8 +37,8 @@ struct GpuSolve<V>::State {
       if (plan) flags[std::size_t(plan->direction)] = team.array<u32>(plan->count());
     ended = team.array<u32>(ranks);
     channel = team.signals("tasks of a triangular solve").channel;
-    tables.resize(std::size_t(ranks)), b.resize(std::size_t(ranks)), result.resize(std::size_t(ranks)),
-        ordered.resize(std::size_t(ranks)), partials.resize(std::size_t(ranks)), launched.resize(std::size_t(ranks));
+    tables.resize(std::size_t(ranks)), b.resize(std::size_t(ranks)), ordered.resize(std::size_t(ranks)),
+        partials.resize(std::size_t(ranks)), launched.resize(std::size_t(ranks));
     for (int r = 0; r < ranks; r++) {
       const cuda::OnDevice on(team.device(r));
       tables[std::size_t(r)] = std::make_unique<RankTables<V>>(blocks, (forward ? forward : backward)->owner, r);
@@ -61,12 +62,14 @@ struct GpuSolve<V>::State {
     return 2 * (blocks.n + blocks.slots) * options.most_columns * i64(sizeof(V)) + flags_bytes + (1 << 16);
   }
 
-  void reserve(i64 columns) {
-    for (int r = 0; r < ranks; r++) {
-      const cuda::OnDevice on(team.device(r));
-      for (auto* vectors : {&b, &result})
-        if (OnGpu<V>& mine = (*vectors)[std::size_t(r)]; mine.count() < blocks.n * columns) mine = OnGpu<V>(blocks.n * columns);
-    }
+  /// Room for copies of so many columns of b, on each rank's GPU, and of x, on the first one's.
+  void reserve_b(i64 columns) {
+    for (int r = 0; r < ranks; r++) reserve(b[std::size_t(r)], r, columns);
+  }
+  void reserve_x(i64 columns) { reserve(result, 0, columns); }
+  void reserve(OnGpu<V>& vectors, int rank, i64 columns) {
+    const cuda::OnDevice on(team.device(rank));
+    if (vectors.count() < blocks.n * columns) vectors = OnGpu<V>(blocks.n * columns);
   }
 
   /// How the kernel is launched for passes of so many columns, with as many blocks as there is room for; without shared memory
@@ -130,8 +133,8 @@ struct GpuSolve<V>::State {
     }
   }
 
-  /// All passes over so many columns of b, in the rank's stream.
-  void start(cuda::TeamRank& rank, Direction direction, i64 columns, bool conjugate) {
+  /// All passes over so many columns, in the rank's stream: from b, on the rank's GPU, to x, which all ranks reach.
+  void start(cuda::TeamRank& rank, Direction direction, const V* from, V* to, i64 columns, bool conjugate) {
     const std::size_t r = std::size_t(rank.id()), d = std::size_t(direction);
     u32 epoch = epochs;
     for (i64 first = 0; first < columns;) {
@@ -141,11 +144,11 @@ struct GpuSolve<V>::State {
       t.x = x, t.sums = sums, t.partials = partials[r].data(), t.flags = flags[d], t.ended = ended, t.channel = channel;
       const cuda::Grid& g = launched[r].grids[d][std::countr_zero(unsigned(some))];
       empty(rank, direction, some);
-      rank.launch({.blocks = int((blocks.n + 255) / 256), .threads = 256}, gather_kernel<V>(some), b[r].data() + first, columns,
+      rank.launch({.blocks = int((blocks.n + 255) / 256), .threads = 256}, gather_kernel<V>(some), from + first, columns,
                   t.order, blocks.n, ordered[r].data());
       const int half = launched[r].half[d];
       const SolvePass<V> pass{.b = ordered[r].data(),
-                              .result = result[r].data() + first,
+                              .result = to + first,
                               .stride = columns,
                               .sums = half * numbers(blocks.slots),
                               .next_sums = (half ^ 1) * numbers(blocks.slots),
@@ -194,10 +197,7 @@ struct GpuSolve<V>::State {
 
   u32 passes(Direction direction, i64 columns) const { return passes_of(columns, most_columns[std::size_t(direction)]); }
 
-  void put(cuda::TeamRank& rank, const V* from, i64 columns) {
-    call("cudaMemcpyAsync", cudaMemcpyAsync(b[std::size_t(rank.id())].data(), from, std::size_t(blocks.n * columns) * sizeof(V),
-                                            cudaMemcpyHostToDevice, rank.stream()));
-  }
+  std::size_t bytes(i64 columns) const { return std::size_t(blocks.n * columns) * sizeof(V); }
 
   const Blocks& blocks;
   GpuOptions options;
@@ -217,7 +217,8 @@ struct GpuSolve<V>::State {
   };
   std::vector<Launched> launched;
   std::vector<std::unique_ptr<RankTables<V>>> tables;
-  std::vector<OnGpu<V>> b, result;      // [n][columns], as the caller has them
+  std::vector<OnGpu<V>> b;              // [n][columns], as the caller has it; where it is not read in place
+  OnGpu<V> result;                      // likewise, of the first rank
   std::vector<OnGpu<V>> ordered;        // [n][most columns of a pass] b in the order of the blocks
   std::vector<OnGpu<V>> partials;       // [own partial sums][most columns of a pass], twice
   std::vector<OnGpu<TaskTrace>> times;  // of a solve that is traced
@@ -259,28 +260,20 @@ void GpuSolve<V>::solve(Direction direction, const V* b, V* x, i64 columns, bool
   Range range("sordino: triangular solve on GPUs");
   const std::lock_guard lock(turn_on_gpus());
   State& s = *state_;
-  const Plan& plan = s.plan(direction);
-  s.reserve(columns);
-  std::vector<std::vector<V>> found(std::size_t(s.ranks), std::vector<V>(std::size_t(s.blocks.n * columns)));
+  s.plan(direction);
+  const CallersVectors given(s.team, b, x, s.bytes(columns));
+  if (!given.b_in_place()) s.reserve_b(columns);
+  if (!given.x_in_place()) s.reserve_x(columns);
   s.team.run([&](cuda::TeamRank& rank) {
+    OnGpu<V>& copy = s.b[std::size_t(rank.id())];
     s.load(rank, direction);
-    s.put(rank, b, columns);
+    given.put(rank, copy.data());
     rank.barrier();
-    s.start(rank, direction, columns, conjugate);
-    std::vector<V>& mine = found[std::size_t(rank.id())];
-    call("cudaMemcpyAsync", cudaMemcpyAsync(mine.data(), s.result[std::size_t(rank.id())].data(), mine.size() * sizeof(V),
-                                            cudaMemcpyDeviceToHost, rank.stream()));
-    rank.wait();
+    s.start(rank, direction, given.b_in_place() ? b : copy.data(), given.x_in_place() ? x : s.result.data(), columns,
+            conjugate);
+    given.take(rank, s.result.data());
   });
   s.epochs += s.passes(direction, columns);
-  for (i32 k = 0; k < s.blocks.count(); k++) {
-    const Block& block = s.blocks.blocks[std::size_t(k)];
-    const std::vector<V>& mine = found[std::size_t(plan.owner[std::size_t(k)])];
-    for (i32 j = block.column; j < block.column + block.width; j++) {
-      const i64 row = s.blocks.order[std::size_t(j)];
-      std::copy_n(mine.data() + row * columns, columns, x + row * columns);
-    }
-  }
 }
 
 template <class V>
@@ -288,15 +281,17 @@ std::vector<double> GpuSolve<V>::time(Direction direction, const V* b, i64 colum
   const std::lock_guard lock(turn_on_gpus());
   State& s = *state_;
   s.plan(direction);
-  s.reserve(columns);
+  s.reserve_b(columns);
+  s.reserve_x(columns);
   const u32 passes = s.passes(direction, columns);
   const auto prepare = [&](cuda::TeamRank& rank) {
     s.load(rank, direction);
-    s.put(rank, b, columns);
+    cuda::start_copying(s.b[std::size_t(rank.id())].data(), b, s.bytes(columns), rank.stream());
   };
-  return seconds_on_gpus(
-      s.team, repeats, prepare, [&](cuda::TeamRank& rank) { s.start(rank, direction, columns, false); },
-      [&] { s.epochs += passes; });
+  const auto start = [&](cuda::TeamRank& rank) {
+    s.start(rank, direction, s.b[std::size_t(rank.id())].data(), s.result.data(), columns, false);
+  };
+  return seconds_on_gpus(s.team, repeats, prepare, start, [&] { s.epochs += passes; });
 }
 
 template <class V>
@@ -324,8 +319,8 @@ template <class V>
 GpuMemory GpuSolve<V>::memory(int rank) const {
   const std::size_t r = std::size_t(rank);
   return {state_->tables[r]->value_bytes(), state_->tables[r]->table_bytes(),
-          state_->window_bytes() + state_->b[r].bytes() + state_->result[r].bytes() + state_->ordered[r].bytes() +
-              state_->partials[r].bytes()};
+          state_->window_bytes() + state_->b[r].bytes() + (rank == 0 ? state_->result.bytes() : 0) +
+              state_->ordered[r].bytes() + state_->partials[r].bytes()};
 }
 
 template <class V>

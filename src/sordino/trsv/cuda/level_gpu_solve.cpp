@@ -4,6 +4,7 @@
 #include <string>
 
 #include "sordino/base/range.hpp"
+#include "sordino/runtime/cuda/pointers.hpp"
 #include "sordino/runtime/cuda/team.hpp"
 #include "sordino/trsv/cuda/level_kernel.hpp"
 #include "sordino/trsv/cuda/passes.hpp"
@@ -49,23 +50,23 @@ struct LevelGpuSolve<V>::State {
     return std::min(at_once, level_blocks_at_once) * multiprocessors;
   }
 
-  void reserve(i64 columns) {
-    for (int r = 0; r < plan.ranks; r++) {
-      const cuda::OnDevice on(team.device(r));
-      for (OnGpu<V>* mine : {&launched[std::size_t(r)].b, &launched[std::size_t(r)].result})
-        if (mine->count() < n * columns) *mine = OnGpu<V>(n * columns);
-    }
+  /// Room for copies of so many columns of b, on each rank's GPU, and of x, on the first one's.
+  void reserve_b(i64 columns) {
+    for (int r = 0; r < plan.ranks; r++) reserve(launched[std::size_t(r)].b, r, columns);
+  }
+  void reserve_x(i64 columns) { reserve(result, 0, columns); }
+  void reserve(OnGpu<V>& vectors, int rank, i64 columns) {
+    const cuda::OnDevice on(team.device(rank));
+    if (vectors.count() < n * columns) vectors = OnGpu<V>(n * columns);
   }
 
   /// Before a barrier of the ranks.
-  void prepare(cuda::TeamRank& rank, const V* b, i64 columns) {
+  void load(cuda::TeamRank& rank) const {
     for (int some = 1; some <= options.most_columns; some *= 2) rank.load(level_kernel<V>(some));
-    call("cudaMemcpyAsync", cudaMemcpyAsync(launched[std::size_t(rank.id())].b.data(), b, std::size_t(n * columns) * sizeof(V),
-                                            cudaMemcpyHostToDevice, rank.stream()));
   }
 
-  /// All passes over so many columns of b, in the rank's stream.
-  void start(cuda::TeamRank& rank, i64 columns, bool conjugate) {
+  /// All passes over so many columns, in the rank's stream: from b, on the rank's GPU, to x, which all ranks reach.
+  void start(cuda::TeamRank& rank, const V* from, V* to, i64 columns, bool conjugate) {
     Launched& l = launched[std::size_t(rank.id())];
     u32 epoch = epochs;
     for (i64 first = 0; first < columns;) {
@@ -73,8 +74,8 @@ struct LevelGpuSolve<V>::State {
       LevelTables<V> t = l.part->tables();
       t.x[0] = x[0], t.x[1] = x[1], t.ended = ended, t.channel = channel;
       const int blocks = l.blocks[some == 8 ? 3 : some / 2];
-      const LevelPass<V> pass{.b = l.b.data() + first,
-                              .result = l.result.data() + first,
+      const LevelPass<V> pass{.b = from + first,
+                              .result = to + first,
                               .stride = columns,
                               .used = std::exchange(l.used, n * some),
                               .epoch = ++epoch,
@@ -98,12 +99,13 @@ struct LevelGpuSolve<V>::State {
   u32 epochs = 0;  // passes so far
   struct Launched {
     std::unique_ptr<LevelPart<V>> part;
-    OnGpu<V> b, result;
+    OnGpu<V> b;          // [n][columns], as the caller has it; where it is not read in place
     int blocks[4] = {};  // for passes of 1, 2, 4, 8 columns
     u32 tickets = 0;     // that all passes so far have taken
     i64 used = 0;        // numbers of x that the last pass has written
   };
   std::vector<Launched> launched;
+  OnGpu<V> result;  // [n][columns] likewise, of the first rank
 };
 
 template <class V>
@@ -129,39 +131,41 @@ void LevelGpuSolve<V>::solve(const V* b, V* x, i64 columns, bool conjugate) {
   Range range("sordino: triangular solve by levels on GPUs");
   const std::lock_guard lock(turn_on_gpus());
   State& s = *state_;
-  s.reserve(columns);
-  std::vector<std::vector<V>> found(std::size_t(s.plan.ranks), std::vector<V>(std::size_t(s.n * columns)));
+  const CallersVectors given(s.team, b, x, std::size_t(s.n * columns) * sizeof(V));
+  if (!given.b_in_place()) s.reserve_b(columns);
+  if (!given.x_in_place()) s.reserve_x(columns);
   s.team.run([&](cuda::TeamRank& rank) {
-    s.prepare(rank, b, columns);
+    OnGpu<V>& copy = s.launched[std::size_t(rank.id())].b;
+    s.load(rank);
+    given.put(rank, copy.data());
     rank.barrier();
-    s.start(rank, columns, conjugate);
-    std::vector<V>& mine = found[std::size_t(rank.id())];
-    call("cudaMemcpyAsync", cudaMemcpyAsync(mine.data(), s.launched[std::size_t(rank.id())].result.data(),
-                                            mine.size() * sizeof(V), cudaMemcpyDeviceToHost, rank.stream()));
-    rank.wait();
+    s.start(rank, given.b_in_place() ? b : copy.data(), given.x_in_place() ? x : s.result.data(), columns, conjugate);
+    given.take(rank, s.result.data());
   });
   s.count(columns);
-  for (const Task& t : s.plan.tasks)
-    for (i32 place = t.first; place < t.end; place++) {
-      const i64 row = s.rows.order[std::size_t(place)];
-      std::copy_n(found[std::size_t(t.rank)].data() + row * columns, columns, x + row * columns);
-    }
 }
 
 template <class V>
 std::vector<double> LevelGpuSolve<V>::time(const V* b, i64 columns, int repeats) {
   const std::lock_guard lock(turn_on_gpus());
   State& s = *state_;
-  s.reserve(columns);
-  return seconds_on_gpus(
-      s.team, repeats, [&](cuda::TeamRank& rank) { s.prepare(rank, b, columns); },
-      [&](cuda::TeamRank& rank) { s.start(rank, columns, false); }, [&] { s.count(columns); });
+  s.reserve_b(columns);
+  s.reserve_x(columns);
+  const auto prepare = [&](cuda::TeamRank& rank) {
+    s.load(rank);
+    cuda::start_copying(s.launched[std::size_t(rank.id())].b.data(), b, std::size_t(s.n * columns) * sizeof(V), rank.stream());
+  };
+  const auto start = [&](cuda::TeamRank& rank) {
+    s.start(rank, s.launched[std::size_t(rank.id())].b.data(), s.result.data(), columns, false);
+  };
+  return seconds_on_gpus(s.team, repeats, prepare, start, [&] { s.count(columns); });
 }
 
 template <class V>
 GpuMemory LevelGpuSolve<V>::memory(int rank) const {
   const auto& l = state_->launched[std::size_t(rank)];
-  return {l.part->value_bytes(), l.part->table_bytes(), state_->window_bytes() + l.b.bytes() + l.result.bytes()};
+  return {l.part->value_bytes(), l.part->table_bytes(),
+          state_->window_bytes() + l.b.bytes() + (rank == 0 ? state_->result.bytes() : 0)};
 }
 
 template class LevelGpuSolve<float>;

@@ -5,6 +5,7 @@
 
 #include "sordino/base/error.hpp"
 #include "sordino/runtime/cuda/call.hpp"
+#include "sordino/runtime/cuda/pointers.hpp"
 
 namespace sordino::trsv {
 
@@ -13,6 +14,32 @@ using cuda::call;
 std::mutex& turn_on_gpus() {
   static std::mutex mutex;
   return mutex;
+}
+
+CallersVectors::CallersVectors(const cuda::Team& team, const void* b, void* x, std::size_t bytes)
+    : b_(b), x_(x), bytes_(bytes) {
+  auto is_in_place = [&](const void* vector) {
+    const cuda::Place place = cuda::place_of(vector);
+    if (place.memory != cuda::Memory::device) return false;
+    const cuda::OnDevice on(place.device);
+    call("cudaStreamSynchronize", cudaStreamSynchronize(cudaStreamLegacy));
+    return team.size() == 1 && team.device(0) == place.device;
+  };
+  b_in_place_ = is_in_place(b);
+  x_in_place_ = is_in_place(x);
+}
+
+void CallersVectors::put(cuda::TeamRank& rank, void* b) const {
+  if (!b_in_place_) cuda::start_copying(b, b_, bytes_, rank.stream());
+}
+
+void CallersVectors::take(cuda::TeamRank& rank, const void* x) const {
+  rank.wait();
+  if (x_in_place_) return;
+  rank.barrier();
+  if (rank.id() != 0) return;
+  cuda::start_copying(x_, x, bytes_, rank.stream());
+  rank.wait();
 }
 
 void validate(const GpuOptions& o) {

@@ -9,6 +9,28 @@
 
 namespace sordino::trsv {
 
+/// b and x of a caller, each on the host or on a GPU. Passes read and write them in place where there is one rank, and they are
+/// on its GPU. Else b is copied to each rank's, and ranks write their rows of x to the first one's, since others' kernels may
+/// not reach memory of a caller's allocator.
+class CallersVectors {
+ public:
+  /// Waits for what was given to the legacy default streams of GPUs that hold them.
+  CallersVectors(const cuda::Team& team, const void* b, void* x, std::size_t bytes);
+
+  bool b_in_place() const { return b_in_place_; }
+  bool x_in_place() const { return x_in_place_; }
+  /// A rank's copy of b, before a barrier of the ranks.
+  void put(cuda::TeamRank& rank, void* b) const;
+  /// x from the first rank's copy, when all ranks have ended their passes.
+  void take(cuda::TeamRank& rank, const void* x) const;
+
+ private:
+  const void* b_;
+  void* x_;
+  std::size_t bytes_;
+  bool b_in_place_ = false, x_in_place_ = false;
+};
+
 /// How many columns of b a pass can have: 1, 2, 4 or 8.
 inline constexpr int most_columns_of_pass = 8;
 
