@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -175,7 +176,9 @@ class Torch(Library):
 
     def matrix(self, A: Any, dtype: np.dtype) -> Any:
         parts = (self.given(part) for part in (A.indptr, A.indices, A.data.astype(dtype)))
-        return self.space.sparse_csr_tensor(*parts, size=A.shape)
+        with warnings.catch_warnings():  # torch says once that these are new, and that it does not check them
+            warnings.simplefilter("ignore")
+            return self.space.sparse_csr_tensor(*parts, size=A.shape)
 
     def conjugated(self, values: Any) -> Any:
         return self.space.conj(values).resolve_conj()
@@ -198,3 +201,10 @@ def library_of(values: Any) -> Library:
     """The library of an array on a GPU."""
     name = type(values).__module__.partition(".")[0]
     return {"cupy": Cupy, "torch": Torch}.get(name, Library)(values)
+
+
+def all_finite_there(values: Any) -> bool:
+    """Whether no value of an array on a GPU is NaN or infinite."""
+    library = library_of(values)
+    with library.there():
+        return library.finite(values)

@@ -105,8 +105,6 @@ def test_bad_vectors_are_refused(there) -> None:
             F.solve(there.array(np.where(np.arange(len(b)) == 17, bad, b)))
     with pytest.raises(sordino.BadArgument, match=r"b has shape \(17,\)"):
         F.solve(there.array(b[:17]))
-    with pytest.raises(sordino.BadArgument, match="b holds bool"):
-        F.solve(there.array(b > 0))
     F.update(F._columns.values * 1e-200)
     with pytest.raises(sordino.NotConverged, match="overflows") as seen:
         F.solve(there.array(1e200 * b))
@@ -157,7 +155,7 @@ def test_factors_of_cholesky_and_unverified_ones(there, stays) -> None:
     F = sordino.factorized_lu(sordino.Factors(lower=L, upper=None), engine="cuda", ranks=1)
     for trans in "NTH":
         assert np.abs(A @ there.host(F.solve(there.array(b), trans=trans)) - b).max() < 1e-10
-    verified = sordino.factorized_lu(sordino.Factors(lower=L, upper=None), 1.01 * A, engine="cuda", ranks=1)
+    verified = sordino.factorized_lu(sordino.Factors(lower=L, upper=None), 1.001 * A, engine="cuda", ranks=1)
     with pytest.raises(sordino.NotConverged, match=r"\|\|b - A x\|\| / \|\|b\|\| is"):
         verified.solve(there.array(b), refine=0)
     assert (
