@@ -43,6 +43,7 @@ class Columns:
         simple = given is not None and made.nnz == len(given) and source.has_sorted_indices
         self.form = source.format if simple else ""
         self.n, self.lower = n, lower
+        self._places: tuple[np.ndarray | None] | None = None
         self.begin = made.indptr.astype(np.int64)
         self.rows = made.indices.astype(np.int32)  # a copy: what was checked cannot be changed
         self.values = made.data.astype(kind)
@@ -74,6 +75,40 @@ class Columns:
 
     def same_pattern(self, other: Columns) -> bool:
         return np.array_equal(self.begin, other.begin) and np.array_equal(self.rows, other.rows)
+
+    def new_values(self, values: Any) -> np.ndarray:
+        """Other values of this pattern in its order and type, checked: of a matrix, or bare ones in the caller's order.
+
+        Raises
+        ------
+        BadArgument
+            Another pattern, another number or kind of values, NaN or infinity; bare ones whose order is not known.
+        """
+        if hasattr(values, "tocsc"):
+            other = Columns(values, lower=self.lower)
+            if not self.same_pattern(other):
+                raise BadArgument("the new triangle has another pattern than the one that was set up")
+            if other.values.dtype.kind == "c" and self.values.dtype.kind == "f":
+                raise BadArgument("the new triangle is complex, and the one that was set up is real")
+            return other.values.astype(self.values.dtype, copy=False)
+        if not self.form:
+            raise BadArgument(
+                "the order of bare values is known only for a CSR or CSC matrix with sorted indices and no "
+                "duplicates: give update the matrix itself"
+            )
+        data = np.asarray(values)
+        dtype = self.values.dtype
+        kinds, wanted = ("fiubc", "numbers") if dtype.kind == "c" else ("fiub", "real numbers")
+        if data.dtype.kind not in kinds or data.shape != self.values.shape:
+            raise BadArgument(
+                f"the new values must be {len(self.values):,} {wanted}, not {data.dtype} of shape {data.shape}"
+            )
+        if self._places is None:
+            self._places = (self.places(),)
+        (places,) = self._places
+        new: np.ndarray = data.astype(dtype) if places is None else data[places].astype(dtype)
+        self.check_finite(new)
+        return new
 
     def places(self) -> np.ndarray | None:
         """Where each value stands among the caller's bare ones; None: they have one order."""

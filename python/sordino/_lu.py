@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import scipy.sparse.linalg as sla
 
 from ._columns import Columns, kind_of
 from ._device import host_copy, taken
@@ -19,6 +18,7 @@ from ._factors import Factors, of_superlu
 from ._matrix import as_csr
 from ._ordering import chosen, nested_dissection, row_scale
 from ._solution import check_on_failure
+from ._superlu import superlu
 from ._triangular import FactorizedTriangle
 from ._triangular_options import checked_options, whole
 from .errors import BadArgument, NotConverged, NotConvergedWarning, SordinoError, Unsupported
@@ -28,8 +28,6 @@ from .report.words import duration
 
 #: Relative residuals that solves are verified by, if the caller says nothing.
 RTOL = {"double": 1e-8, "single": 1e-4}
-#: Entries on the diagonal are pivots unless they are smaller than that, relative to their column's largest.
-_SYMMETRIC_THRESHOLD = 0.01
 _AUTOMATIC = 3  # steps of refinement, the most
 
 
@@ -76,7 +74,7 @@ def splu(A: Any, ordering: str = "auto", **options: Any) -> FactorizedLU:
     scaled = matrix if scale is None else sp.diags_array(scale.astype(matrix.dtype)) @ matrix
     before = nested_dissection(matrix) if taken_ordering == "metis" else None
     ordered_at = time.perf_counter()
-    lu = _superlu(scaled, before, taken_ordering, symmetric)
+    lu = superlu(scaled, before, taken_ordering, symmetric)
     found = of_superlu(lu)
     factored_at = time.perf_counter()
     assert found.row_order is not None and found.column_order is not None
@@ -364,26 +362,6 @@ def _triangle(T: Any, lower: bool, unit: bool, options: dict[str, Any], name: st
         return FactorizedTriangle(Columns(T, lower=lower), unit=unit, options=options)
     except SordinoError as wrong:
         raise type(wrong)(f"{name}: {wrong}") from None
-
-
-def _superlu(matrix: Any, before: np.ndarray | None, ordering: str, symmetric: bool) -> Any:
-    """SciPy's factors of the matrix, rows and columns in the given order."""
-    columns = sp.csc_array(matrix if before is None else matrix[before][:, before])
-    columns.indices, columns.indptr = columns.indices.astype(np.intc), columns.indptr.astype(np.intc)
-    words = {"metis": "NATURAL", "natural": "NATURAL", "mmd": "MMD_AT_PLUS_A", "colamd": "COLAMD"}
-    more = (
-        {"diag_pivot_thresh": _SYMMETRIC_THRESHOLD, "options": {"SymmetricMode": True}} if symmetric else {}
-    )
-    try:
-        return sla.splu(sp.csc_matrix(columns), permc_spec=words[ordering], **more)
-    except RuntimeError as error:
-        text = str(error).split("\n")[0]
-        reason = "is singular" if "singular" in text else f"cannot be factored ({text})"
-        raise BadArgument(f"the matrix {reason}: SciPy's splu found no pivot in some column") from None
-    except MemoryError:
-        raise BadArgument(
-            "there is not enough memory on this machine for the factors of this matrix"
-        ) from None
 
 
 def _relative(left: np.ndarray, b: np.ndarray) -> float:

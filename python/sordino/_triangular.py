@@ -140,7 +140,6 @@ class FactorizedTriangle:
 
     def __init__(self, columns: Columns, *, unit: bool, options: dict[str, Any]) -> None:
         self._columns = columns
-        self._places: tuple[np.ndarray | None] | None = None
         self.lower, self.unit_diagonal = columns.lower, unit
         self.options = options | {"plans": None}  # what is taken from a file is not kept twice
         self.shape = (columns.n, columns.n)
@@ -286,38 +285,11 @@ class FactorizedTriangle:
         -----
         Cost: as setting up, without finding supernodes and planning. The GIL is released.
         """
-        new = self._values(values)
+        new = self._columns.new_values(values)
         with translated():
             self._native.update(new)
         self._columns.values = new
         self._wanted_steps = {}
-
-    def _values(self, values: Any) -> np.ndarray:
-        held = self._columns
-        if hasattr(values, "tocsc"):
-            other = Columns(values, lower=self.lower)
-            if not held.same_pattern(other):
-                raise BadArgument("the new triangle has another pattern than the one that was set up")
-            if other.values.dtype.kind == "c" and self.dtype.kind == "f":
-                raise BadArgument("the new triangle is complex, and the one that was set up is real")
-            return other.values.astype(self.dtype, copy=False)
-        if not held.form:
-            raise BadArgument(
-                "the order of bare values is known only for a CSR or CSC matrix with sorted indices and no "
-                "duplicates: give update the matrix itself"
-            )
-        data = np.asarray(values)
-        kinds, wanted = ("fiubc", "numbers") if self.dtype.kind == "c" else ("fiub", "real numbers")
-        if data.dtype.kind not in kinds or data.shape != held.values.shape:
-            raise BadArgument(
-                f"the new values must be {len(held.values):,} {wanted}, not {data.dtype} of shape {data.shape}"
-            )
-        if self._places is None:
-            self._places = (held.places(),)
-        (places,) = self._places
-        new = data.astype(self.dtype) if places is None else data[places].astype(self.dtype)
-        held.check_finite(new)
-        return new
 
     def _plans_of(self, options: dict[str, Any]) -> dict[str, np.ndarray] | None:
         given = options["plans"]
