@@ -314,13 +314,14 @@ class FactorizedTriangle:
         BadArgument, FileError
             Another ending, a file that exists, a folder that cannot be written to.
         Unsupported
-            The triangle is kept by rows.
+            Algorithm paper, which has no such plans, or ranks that are chosen by prediction.
 
         Notes
         -----
         A file is good for other values of the pattern, for other engines, and for any number of threads. It holds
         a version, the pattern's fingerprint and a checksum. ``statistics`` tells what it saves: ``symbolic_seconds``,
-        a part of ``setup_seconds``, and ``plan_seconds``.
+        a part of ``setup_seconds``, and ``plan_seconds``. Of a triangle that is kept by rows it says just that, which
+        is then not found out again: levels take no longer to make than to read.
         """
         write_plans(plan_file(path, force), {self._kind: self.plans()})
 

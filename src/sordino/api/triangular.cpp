@@ -150,7 +150,7 @@ struct TriangularSolver<V>::State {
     if (plans) plans_print = print_of(*plans);
     facts = facts_of(L.pattern, sizeof(V), options.width, plan_options(options));
     if (plans) require_facts(plans->facts, facts);  // then blocks are what this pattern wants
-    if (!plans && is_better_by_rows(L.pattern, sizeof(V)))
+    if (plans ? are_by_rows(*plans) : is_better_by_rows(L.pattern, sizeof(V)))
       emplace_rows(L);
     else
       factor.emplace(
@@ -160,7 +160,7 @@ struct TriangularSolver<V>::State {
       bad_argument("there are more ranks, " + std::to_string(options.ranks) + ", than the triangle has " +
                    (rows ? "rows, " : "blocks, ") + std::to_string(parts));
     setup_seconds = seconds_now() - begun;
-    if (!plans) return;
+    if (!plans || rows) return;
     take(forward, plans->forward, Direction::forward);
     take(backward, plans->backward, Direction::backward);
     plan_seconds = seconds_now() - begun - setup_seconds;
@@ -306,14 +306,12 @@ void TriangularSolver<V>::update(const TriangleView<V>& L) {
 template <class V>
 SavedPlans TriangularSolver<V>::saved_plans() const {
   const std::lock_guard lock(state_->turn);
-  if (state_->rows)
-    throw Error(Errc::unsupported,
-                "the triangle is kept by rows, whose plans take no longer to make than to read: there is nothing to save");
   if (state_->paper || state_->options.ranks == 0)
     throw Error(Errc::unsupported, state_->paper ? "algorithm paper has no plans to save"
                                                  : "plans are saved where the number of ranks is named: give `ranks`");
   SavedPlans all;
   all.facts = state_->facts;
+  if (state_->rows) return all;
   all.nodes = nodes_of(state_->factor->blocks());
   if (state_->forward.plan) all.forward = saved(*state_->forward.plan);
   if (state_->backward.plan) all.backward = saved(*state_->backward.plan);

@@ -79,7 +79,8 @@ class TriangularSolver {
   void update(const trsv::TriangleView<V>& L);
 
   /// Supernodes, and the plans of the directions that were solved so far, for solvers with this pattern, type, width and ranks.
-  /// Throws Errc::unsupported of a triangle that is kept by rows.
+  /// Of a triangle that is kept by rows the fact alone, which is then not found out again: its plans take no longer to make
+  /// than to read. Throws Errc::unsupported of algorithm paper, and where the number of ranks is chosen.
   trsv::SavedPlans saved_plans() const;
 
   TriangularStatistics statistics() const;
