@@ -119,7 +119,9 @@ def test_a_triangle_by_rows_is_saved_as_such(tmp_path):
     np.testing.assert_allclose(3 * G.solve(b), x)
     with pytest.raises(BadArgument, match="those of another pattern: make new plans"):
         sordino.factorized(sp.tril(sordino.poisson(11, 12, 13)), plans=path)
-    with pytest.raises(BadArgument, match="have no supernodes, and forward_tasks nevertheless: make new plans"):
+    with pytest.raises(
+        BadArgument, match="have no supernodes, and forward_tasks nevertheless: make new plans"
+    ):
         sordino.factorized(L, plans=rewritten(path, lower_forward_tasks=np.zeros(5, np.int32)))
 
 
