@@ -280,10 +280,13 @@ class FactorizedTriangle:
         ------
         BadArgument
             Another pattern, another number of values, or what :func:`factorized` refuses; the old ones stay.
+        PeerFailed
+            Of engine processes, which all must call it: another process did not within `timeout` seconds.
 
         Notes
         -----
-        Cost: as setting up, without finding supernodes and planning. The GIL is released.
+        Cost: as setting up, without finding supernodes and planning. The GIL is released. Processes take new values all
+        together or not at all: a pivot of zero in one of them is refused in all. Values are not compared.
         """
         new = self._columns.new_values(values)
         with translated():

@@ -120,8 +120,7 @@ struct TriangularSolver<V>::State {
       set_up(L);
       return;
     }
-    Accord accord(all_processes(options.timeout));
-    accord.enter("factorized");
+    Accord accord(all_processes(options.timeout, "factorized"));
     accord.together([&] {
       options.ranks *= accord.count();
       if (options.ranks < 1 || options.ranks > most_ranks)
@@ -220,6 +219,17 @@ struct TriangularSolver<V>::State {
     modelled_seconds = by.modelled_seconds();
   }
 
+  void update(const TriangleView<V>& L) {
+    const double start = seconds_now();
+    if (paper)
+      paper->update(L);
+    else
+      rows ? rows->update(L) : factor->update(L);
+    for (Way* way : {&forward, &backward})
+      if (way->runner) way->runner->update();
+    setup_seconds = seconds_now() - start;
+  }
+
   /// Ends at an error that is small enough, too.
   Refinement refine(const TriangleView<V>& L, const V* b, V* x, i64 columns, How how, int most_steps, double enough) {
     const auto worst = [&](const V* of) {
@@ -293,14 +303,10 @@ int TriangularSolver<V>::refinements_wanted(const TriangleView<V>& L, How how) {
 template <class V>
 void TriangularSolver<V>::update(const TriangleView<V>& L) {
   const std::lock_guard lock(state_->turn);
-  const double start = seconds_now();
-  if (state_->paper)
-    state_->paper->update(L);
-  else
-    state_->rows ? state_->rows->update(L) : state_->factor->update(L);
-  for (auto* way : {&state_->forward, &state_->backward})
-    if (way->runner) way->runner->update();
-  state_->setup_seconds = seconds_now() - start;
+  if (state_->options.engine != "processes") return state_->update(L);
+  Accord accord(all_processes(state_->options.timeout, "update"));
+  accord.together([&] { state_->factor->check_update(L); });  // before one of them takes new values
+  accord.together([&] { state_->update(L); });
 }
 
 template <class V>

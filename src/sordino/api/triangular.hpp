@@ -75,7 +75,8 @@ class TriangularSolver {
   /// passes over L, and those of each step.
   int refinements_wanted(const trsv::TriangleView<V>& L, trsv::How how);
 
-  /// New values of the same pattern: plans stay. What is refused leaves the old ones.
+  /// New values of the same pattern: plans stay. What is refused leaves the old ones. Of engine processes it is collective:
+  /// what one of them refuses, all refuse, and who waits longer than the timeout for the others throws peer_failed.
   void update(const trsv::TriangleView<V>& L);
 
   /// Supernodes, and the plans of the directions that were solved so far, for solvers with this pattern, type, width and ranks.
