@@ -80,7 +80,8 @@ def factorized(
         Of engine model, as :class:`sordino.Solver` takes it. Of engine cuda it chooses ``ranks="auto"``; without one
         that is the description that is most like this machine's GPUs.
     seed : int
-        Of engine model: 0 delivers in order of time, others delay tasks and messages at random.
+        Of engine model: 0 delivers in order of time, others delay tasks and messages at random. Of engines host and
+        processes others delay tasks of algorithm ours, each solve's others. For tests: bits stay the same.
     plans : path, optional
         What :meth:`FactorizedTriangle.save_plans` has written of a triangle with this pattern, dtype, width and ranks:
         supernodes and plans are then checked instead of made. Bits are the same with and without.

@@ -16,7 +16,7 @@ import sys, numpy as np, sordino
 ranks = int(sys.argv[1])
 L = sordino.splu(sordino.poisson(8, 8, 8), ordering="mmd").factors.lower
 for kind in (float, np.float32, complex):
-    F = sordino.factorized(L.astype(kind), engine="processes", ranks=ranks, timeout=20)
+    F = sordino.factorized(L.astype(kind), engine="processes", ranks=ranks, timeout=20, seed=int(sys.argv[2]))
     G = sordino.factorized(L.astype(kind), ranks=ranks, threads=ranks)
     rng = np.random.default_rng(3)
     for columns in (1, 3, 2):
@@ -30,9 +30,9 @@ print("same", F.statistics["ranks"])
 """
 
 
-@pytest.mark.parametrize(("processes", "ranks"), [(1, 3), (2, 1), (2, 2), (3, 1)])
-def test_every_process_gets_the_bits_of_one(mpirun_python, processes, ranks):
-    done = mpirun_python(processes, "-c", SOLVE, ranks)
+@pytest.mark.parametrize(("processes", "ranks", "seed"), [(1, 3, 0), (2, 1, 5), (2, 2, 0), (3, 1, 6)])
+def test_every_process_gets_the_bits_of_one(mpirun_python, processes, ranks, seed):
+    done = mpirun_python(processes, "-c", SOLVE, ranks, seed)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split("\n")[:processes] == [f"same {processes * ranks}"] * processes
 

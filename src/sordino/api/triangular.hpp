@@ -21,7 +21,8 @@ struct TriangularOptions {
   i32 width = 256;                          // most columns of a block, whose triangle is inverted
   double timeout = 60;                      // seconds in which nothing moves, after which a solve ends with an error; 0: never
   Machine machine = {};                     // of engine model; of engine cuda what it chooses ranks by
-  u64 seed = 0;  // of engine model: 0 delivers in order of time, others delay tasks and messages at random
+  u64 seed = 0;  // of engine model: 0 delivers in order of time, others delay tasks and messages at random; of engines host and
+                 // processes, and algorithm ours, others delay tasks
   const trsv::SavedPlans* plans = nullptr;  // of a solver with this pattern and these options; read while one is made
 };
 
