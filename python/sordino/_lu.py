@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,6 +27,8 @@ from .errors import BadArgument, NotConverged, NotConvergedWarning, SordinoError
 from .io.output import OutputFile
 from .io.plan_files import plan_file, write_plans
 from .report.words import duration
+
+_T = TypeVar("_T")
 
 #: Relative residuals that solves are verified by, if the caller says nothing.
 RTOL = {"double": 1e-8, "single": 1e-4}
@@ -305,10 +308,13 @@ class FactorizedLU:
     def save_plans(self, path: OutputFile | str | os.PathLike[str], force: bool = False) -> None:
         """Write the supernodes and plans of both triangles, as :meth:`FactorizedTriangle.save_plans` does of one.
 
-        A later factorisation can take them (``plans=path``) as long as its factors have the same patterns.
+        A later factorisation can take them (``plans=path``) as long as its factors have the same patterns. What is
+        refused names the triangle, ``L:`` or ``U:``, and then no file is written.
         """
-        triangles = {"lower": self._lower, "upper": self._upper}
-        write_plans(plan_file(path, force), {kind: t.plans() for kind, t in triangles.items() if t})
+        found = {"lower": _named("L", self._lower.plans)}
+        if self._upper is not None:
+            found["upper"] = _named("U", self._upper.plans)
+        write_plans(plan_file(path, force), found)
 
     @property
     def statistics(self) -> dict[str, Any]:
@@ -344,7 +350,12 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _triangle(T: Any, lower: bool, unit: bool, options: dict[str, Any], name: str) -> FactorizedTriangle:
+    return _named(name, lambda: FactorizedTriangle(Columns(T, lower=lower), unit=unit, options=options))
+
+
+def _named(name: str, make: Callable[[], _T]) -> _T:
+    """What `make` returns; what it refuses says of which triangle it is."""
     try:
-        return FactorizedTriangle(Columns(T, lower=lower), unit=unit, options=options)
+        return make()
     except SordinoError as wrong:
         raise type(wrong)(f"{name}: {wrong}") from None

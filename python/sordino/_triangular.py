@@ -81,7 +81,8 @@ def factorized(
         Of engine model, as :class:`sordino.Solver` takes it. Of engine cuda it chooses ``ranks="auto"``; without one
         that is the description that is most like this machine's GPUs.
     seed : int
-        Of engine model: 0 delivers in order of time, others delay tasks and messages at random.
+        Of engine model: 0 delivers in order of time, others delay tasks and messages at random. Of engines host and
+        processes others delay tasks of algorithm ours, each solve's others. For tests: bits stay the same.
     plans : path, optional
         What :meth:`FactorizedTriangle.save_plans` has written of a triangle with this pattern, dtype, width and ranks:
         supernodes and plans are then checked instead of made. Bits are the same with and without.
@@ -309,10 +310,13 @@ class FactorizedTriangle:
         ------
         BadArgument
             Another pattern, another number of values, or what :func:`factorized` refuses; the old ones stay.
+        PeerFailed
+            Of engine processes, which all must call it: another process did not within `timeout` seconds.
 
         Notes
         -----
-        Cost: as setting up, without finding supernodes and planning. The GIL is released.
+        Cost: as setting up, without finding supernodes and planning. The GIL is released. Processes take new values all
+        together or not at all: a pivot of zero in one of them is refused in all. Values are not compared.
         """
         new = self._columns.new_values(values)
         with translated():
@@ -343,13 +347,14 @@ class FactorizedTriangle:
         BadArgument, FileError
             Another ending, a file that exists, a folder that cannot be written to.
         Unsupported
-            The triangle is kept by rows.
+            Algorithm paper, which has no such plans, or ranks that are chosen by prediction.
 
         Notes
         -----
         A file is good for other values of the pattern, for other engines, and for any number of threads. It holds
         a version, the pattern's fingerprint and a checksum. ``statistics`` tells what it saves: ``symbolic_seconds``,
-        a part of ``setup_seconds``, and ``plan_seconds``.
+        a part of ``setup_seconds``, and ``plan_seconds``. Of a triangle that is kept by rows it says just that, which
+        is then not found out again: levels take no longer to make than to read.
         """
         write_plans(plan_file(path, force), {self._kind: self.plans()})
 

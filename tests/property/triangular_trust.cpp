@@ -1,9 +1,7 @@
 // Triangular solves by threads of 1 to 7 ranks that are held up at random, and on a machine that delivers late at random.
-#include <chrono>
-#include <thread>
-
 #include "check.hpp"
 #include "sordino/trsv/host_solve.hpp"
+#include "sordino/trsv/late_tasks.hpp"
 #include "sordino/trsv/level_solve.hpp"
 #include "sordino/trsv/model_solve.hpp"
 #include "unit/trsv/oracle.hpp"
@@ -13,19 +11,6 @@ namespace {
 
 using namespace sordino;
 using namespace sordino::trsv;
-
-/// Holds a task up, or not, whoever computes it: a few of a hundred spin, one of a thousand gives its core away.
-std::function<void(i32)> delays(u64 salt) {
-  return [salt](i32 task) {
-    u64 bits = (salt + u64(task)) * 0x9e3779b97f4a7c15u;
-    bits ^= bits >> 31;
-    if (bits % 1000 == 0) std::this_thread::sleep_for(std::chrono::microseconds(bits / 1000 % 300));
-    if (bits % 100 >= 3) return;
-    const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(bits / 100 % 20000);
-    while (std::chrono::steady_clock::now() < until) {
-    }
-  };
-}
 
 /// The largest error of a column, against substitution in higher precision.
 template <class V>
@@ -59,7 +44,7 @@ void solve_often(const trust::Problem<V>& p, const F& factor, MakePlan make, i64
       model_solve(factor, plan, how, p.b.data(), x.data(), p.columns, p.conjugate);
     } else {
       Host host(factor, plan, {.threads = int(random.whole(1, 9)), .timeout = 30});
-      host.before_task = delays(u64(random.whole(0, i64(1) << 60)));
+      host.before_task = late_tasks(u64(random.whole(0, i64(1) << 60)));
       host.solve(p.b.data(), x.data(), p.columns, p.conjugate);
     }
     if (first.empty()) {

@@ -355,3 +355,17 @@ def test_what_speaks_dlpack_comes_back_as_what_it_is():
     x = sordino.factorized(2 * sp.eye_array(3)).solve(Elsewhere(np.ones(3)))
     assert isinstance(x, Elsewhere)
     np.testing.assert_array_equal(x.array, [0.5] * 3)
+
+
+def test_late_tasks_change_no_bits(rng_of_today):
+    for L in (
+        sordino.splu(sordino.poisson(6, 6, 6), "mmd").factors.lower,
+        sp.csr_array(sp.tril(sordino.poisson(9, 9, 9))),
+    ):
+        b = rng_of_today.standard_normal((L.shape[0], 2))
+        x = {trans: sordino.factorized(L, width=16).solve(b, trans, 0) for trans in "NT"}
+        for _ in range(3):
+            seed = int(rng_of_today.integers(1, 2**31))
+            F = sordino.factorized(L, width=16, ranks=3, threads=5, seed=seed)
+            for trans in "NT":
+                np.testing.assert_array_equal(F.solve(b, trans, 0), x[trans])

@@ -104,11 +104,47 @@ def test_what_does_not_fit_is_refused_in_a_sentence_that_says_what_to_do(written
     F.save_plans(path, force=True)
     with pytest.raises(BadArgument, match="a plan is written as"):
         F.save_plans(tmp_path / "plans.txt")
-    A = sordino.poisson(12, 12, 12)
-    rows = sordino.factorized(sp.tril(A))
-    assert rows.statistics["by_rows"]
-    with pytest.raises(Unsupported, match="nothing to save"):
-        rows.save_plans(tmp_path / "rows.npz")
+
+
+def test_a_triangle_by_rows_is_saved_as_such(tmp_path):
+    L = sp.csr_array(sp.tril(sordino.poisson(12, 12, 12)))
+    F = sordino.factorized(L)
+    b = np.arange(1.0, L.shape[0] + 1)
+    x = F.solve(b)
+    path = tmp_path / "rows.npz"
+    F.save_plans(path)
+    G = sordino.factorized(3 * L, plans=path)
+    assert F.statistics["by_rows"] and G.statistics["by_rows"]
+    np.testing.assert_array_equal(sordino.factorized(L, plans=path).solve(b), x)
+    np.testing.assert_allclose(3 * G.solve(b), x)
+    with pytest.raises(BadArgument, match="those of another pattern: make new plans"):
+        sordino.factorized(sp.tril(sordino.poisson(11, 12, 13)), plans=path)
+    with pytest.raises(
+        BadArgument, match="have no supernodes, and forward_tasks nevertheless: make new plans"
+    ):
+        sordino.factorized(L, plans=rewritten(path, lower_forward_tasks=np.zeros(5, np.int32)))
+
+
+def test_factors_of_which_one_triangle_is_by_rows_save_plans_of_both(tmp_path):
+    L = triangle(12)
+    n = L.shape[0]
+    open_pattern = sp.csr_array(sp.triu(sordino.poisson(12, 12, 12)))
+    factors = sordino.Factors(L, open_pattern)
+    F = sordino.factorized_lu(factors)
+    b = np.ones(n)
+    x = F.solve(b)
+    F.save_plans(tmp_path / "lu.npz")
+    G = sordino.factorized_lu(factors, plans=tmp_path / "lu.npz")
+    np.testing.assert_array_equal(G.solve(b), x)
+    for solver in (F, G):
+        assert solver.statistics["upper"]["by_rows"] and not solver.statistics["lower"]["by_rows"]
+
+
+def test_a_refusal_to_save_names_the_triangle(tmp_path):
+    F = sordino.splu(sordino.poisson(4, 4, 4), algorithm="paper")
+    with pytest.raises(Unsupported, match="L: algorithm paper has no plans to save"):
+        F.save_plans(tmp_path / "lu.npz")
+    assert not (tmp_path / "lu.npz").exists()
 
 
 def test_files_of_something_else_or_another_version_are_refused(written, tmp_path):

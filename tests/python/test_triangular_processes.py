@@ -16,7 +16,7 @@ import sys, numpy as np, sordino
 ranks = int(sys.argv[1])
 L = sordino.splu(sordino.poisson(8, 8, 8), ordering="mmd").factors.lower
 for kind in (float, np.float32, complex):
-    F = sordino.factorized(L.astype(kind), engine="processes", ranks=ranks, timeout=20)
+    F = sordino.factorized(L.astype(kind), engine="processes", ranks=ranks, timeout=20, seed=int(sys.argv[2]))
     G = sordino.factorized(L.astype(kind), ranks=ranks, threads=ranks)
     rng = np.random.default_rng(3)
     for columns in (1, 3, 2):
@@ -30,9 +30,9 @@ print("same", F.statistics["ranks"])
 """
 
 
-@pytest.mark.parametrize(("processes", "ranks"), [(1, 3), (2, 1), (2, 2), (3, 1)])
-def test_every_process_gets_the_bits_of_one(mpirun_python, processes, ranks):
-    done = mpirun_python(processes, "-c", SOLVE, ranks)
+@pytest.mark.parametrize(("processes", "ranks", "seed"), [(1, 3, 0), (2, 1, 5), (2, 2, 0), (3, 1, 6)])
+def test_every_process_gets_the_bits_of_one(mpirun_python, processes, ranks, seed):
+    done = mpirun_python(processes, "-c", SOLVE, ranks, seed)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split("\n")[:processes] == [f"same {processes * ranks}"] * processes
 
@@ -96,6 +96,45 @@ def test_a_process_that_does_not_take_part_ends_all(mpirun_python, how):
     assert done.returncode != 0
     if how == "stays away":
         assert "[PeerFailed: " in done.stdout and done.stdout.count("\n") == 1
+
+
+UPDATING = """
+import sys, os, time, numpy as np, sordino
+mine = int(os.environ.get("OMPI_COMM_WORLD_RANK", os.environ.get("PMI_RANK", "0")))
+L = sordino.splu(sordino.poisson(6, 6, 6), ordering="mmd").factors.lower
+F = sordino.factorized(L, engine="processes", timeout=2)
+b = np.ones(L.shape[0])
+x = F.solve(b)
+new = 2 * L.tocsc()
+if mine == 1:
+    if sys.argv[1] == "stays away":
+        time.sleep(60)
+    if sys.argv[1] == "zero":
+        new.data[new.indptr[7]] = 0  # a pivot
+    if sys.argv[1] == "inf":
+        new.data[new.indptr[7]] = np.inf
+try:
+    F.update(new)
+except sordino.SordinoError as error:
+    print(f"[{type(error).__name__}: {error}]", flush=True)
+    if sys.argv[1] != "zero":
+        os._exit(5)
+assert np.array_equal(F.solve(b), x)
+"""
+
+
+def test_new_values_are_taken_by_all_processes_or_by_none(mpirun_python):
+    done = mpirun_python(2, "-c", UPDATING, "zero")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("[BadArgument: process 1: the pivot of row 7 is zero") == 2, done.stdout
+
+
+@pytest.mark.parametrize("how", ["stays away", "inf"])
+def test_a_process_that_does_not_take_part_in_an_update_ends_the_others(mpirun_python, how):
+    done = mpirun_python(2, "-c", UPDATING, how)
+    assert done.returncode != 0
+    if how == "stays away":
+        assert "[PeerFailed: process 0 waited 2 s for process 1 to enter update: " in done.stdout, done.stdout
 
 
 def test_what_is_refused_before_the_processes_meet_ends_all(mpirun_python):

@@ -117,7 +117,10 @@ def _parser() -> Parser:
         help="the machine of engine model (default h200x4), or by which engine cuda chooses ranks",
     )
     run.add_argument(
-        "--seed", default="0", metavar="N", help="of engine model: 0 is in order of time (default 0)"
+        "--seed",
+        default="0",
+        metavar="N",
+        help="others than 0 delay tasks, and messages of engine model, at random (default 0)",
     )
     run.add_argument(
         "--ranks",

@@ -110,9 +110,9 @@ void require_devices([[maybe_unused]] const Options& o) {
 #endif
 }
 
-std::unique_ptr<Processes> all_processes([[maybe_unused]] double timeout) {
+std::unique_ptr<Processes> all_processes([[maybe_unused]] double timeout, [[maybe_unused]] const std::string& call) {
 #if SORDINO_WITH_MPI
-  return mpi::processes(timeout);
+  return mpi::processes(timeout, call);
 #else
   return nullptr;
 #endif

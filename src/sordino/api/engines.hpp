@@ -33,8 +33,9 @@ EngineChoice make_engine(const Options& options, const Machine& machine, Process
 /// Of this run: what MPI says, which is initialised where a launcher started this process; 1 without MPI.
 int number_of_processes();
 
-/// The processes that a launcher started; null if there is one only. Collective over them.
-std::unique_ptr<Processes> all_processes(double timeout);
+/// The processes that a launcher started; null if there is one only. Collective over them. `call`: as of Processes::enter, for
+/// those who wait here already.
+std::unique_ptr<Processes> all_processes(double timeout, const std::string& call = "");
 
 /// Engines that can run here: host, model, and cuda where this build and this machine have it.
 std::vector<std::string> available_engines();

@@ -120,8 +120,7 @@ struct TriangularSolver<V>::State {
       set_up(L);
       return;
     }
-    Accord accord(all_processes(options.timeout));
-    accord.enter("factorized");
+    Accord accord(all_processes(options.timeout, "factorized"));
     accord.together([&] {
       options.ranks *= accord.count();
       if (options.ranks < 1 || options.ranks > most_ranks)
@@ -150,7 +149,7 @@ struct TriangularSolver<V>::State {
     if (plans) plans_print = print_of(*plans);
     facts = facts_of(L.pattern, sizeof(V), options.width, plan_options(options));
     if (plans) require_facts(plans->facts, facts);  // then blocks are what this pattern wants
-    if (!plans && is_better_by_rows(L.pattern, sizeof(V)))
+    if (plans ? are_by_rows(*plans) : is_better_by_rows(L.pattern, sizeof(V)))
       emplace_rows(L);
     else
       factor.emplace(
@@ -160,7 +159,7 @@ struct TriangularSolver<V>::State {
       bad_argument("there are more ranks, " + std::to_string(options.ranks) + ", than the triangle has " +
                    (rows ? "rows, " : "blocks, ") + std::to_string(parts));
     setup_seconds = seconds_now() - begun;
-    if (!plans) return;
+    if (!plans || rows) return;
     take(forward, plans->forward, Direction::forward);
     take(backward, plans->backward, Direction::backward);
     plan_seconds = seconds_now() - begun - setup_seconds;
@@ -218,6 +217,17 @@ struct TriangularSolver<V>::State {
     TriangularRunner<V>& by = runner(how);
     by.solve(b, x, columns, how == How::adjoint);
     modelled_seconds = by.modelled_seconds();
+  }
+
+  void update(const TriangleView<V>& L) {
+    const double start = seconds_now();
+    if (paper)
+      paper->update(L);
+    else
+      rows ? rows->update(L) : factor->update(L);
+    for (Way* way : {&forward, &backward})
+      if (way->runner) way->runner->update();
+    setup_seconds = seconds_now() - start;
   }
 
   /// Ends at an error that is small enough, too.
@@ -293,27 +303,21 @@ int TriangularSolver<V>::refinements_wanted(const TriangleView<V>& L, How how) {
 template <class V>
 void TriangularSolver<V>::update(const TriangleView<V>& L) {
   const std::lock_guard lock(state_->turn);
-  const double start = seconds_now();
-  if (state_->paper)
-    state_->paper->update(L);
-  else
-    state_->rows ? state_->rows->update(L) : state_->factor->update(L);
-  for (auto* way : {&state_->forward, &state_->backward})
-    if (way->runner) way->runner->update();
-  state_->setup_seconds = seconds_now() - start;
+  if (state_->options.engine != "processes") return state_->update(L);
+  Accord accord(all_processes(state_->options.timeout, "update"));
+  accord.together([&] { state_->factor->check_update(L); });  // before one of them takes new values
+  accord.together([&] { state_->update(L); });
 }
 
 template <class V>
 SavedPlans TriangularSolver<V>::saved_plans() const {
   const std::lock_guard lock(state_->turn);
-  if (state_->rows)
-    throw Error(Errc::unsupported,
-                "the triangle is kept by rows, whose plans take no longer to make than to read: there is nothing to save");
   if (state_->paper || state_->options.ranks == 0)
     throw Error(Errc::unsupported, state_->paper ? "algorithm paper has no plans to save"
                                                  : "plans are saved where the number of ranks is named: give `ranks`");
   SavedPlans all;
   all.facts = state_->facts;
+  if (state_->rows) return all;
   all.nodes = nodes_of(state_->factor->blocks());
   if (state_->forward.plan) all.forward = saved(*state_->forward.plan);
   if (state_->backward.plan) all.backward = saved(*state_->backward.plan);

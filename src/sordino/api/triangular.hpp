@@ -21,7 +21,8 @@ struct TriangularOptions {
   i32 width = 256;                          // most columns of a block, whose triangle is inverted
   double timeout = 60;                      // seconds in which nothing moves, after which a solve ends with an error; 0: never
   Machine machine = {};                     // of engine model; of engine cuda what it chooses ranks by
-  u64 seed = 0;  // of engine model: 0 delivers in order of time, others delay tasks and messages at random
+  u64 seed = 0;  // of engine model: 0 delivers in order of time, others delay tasks and messages at random; of engines host and
+                 // processes, and algorithm ours, others delay tasks
   const trsv::SavedPlans* plans = nullptr;  // of a solver with this pattern and these options; read while one is made
 };
 
@@ -76,11 +77,13 @@ class TriangularSolver {
   /// passes over L, and those of each step.
   int refinements_wanted(const trsv::TriangleView<V>& L, trsv::How how);
 
-  /// New values of the same pattern: plans stay. What is refused leaves the old ones.
+  /// New values of the same pattern: plans stay. What is refused leaves the old ones. Of engine processes it is collective:
+  /// what one of them refuses, all refuse, and who waits longer than the timeout for the others throws peer_failed.
   void update(const trsv::TriangleView<V>& L);
 
   /// Supernodes, and the plans of the directions that were solved so far, for solvers with this pattern, type, width and ranks.
-  /// Throws Errc::unsupported of a triangle that is kept by rows.
+  /// Of a triangle that is kept by rows the fact alone, which is then not found out again: its plans take no longer to make
+  /// than to read. Throws Errc::unsupported of algorithm paper, and where the number of ranks is chosen.
   trsv::SavedPlans saved_plans() const;
 
   TriangularStatistics statistics() const;

@@ -8,7 +8,9 @@
 #include "sordino/base/parallel.hpp"
 #include "sordino/config.hpp"
 #include "sordino/runtime/host/engine.hpp"
+#include "sordino/runtime/model/noise.hpp"
 #include "sordino/trsv/host_solve.hpp"
+#include "sordino/trsv/late_tasks.hpp"
 #include "sordino/trsv/level_solve.hpp"
 #include "sordino/trsv/model_solve.hpp"
 #include "sordino/trsv/paper_clock.hpp"
@@ -21,21 +23,38 @@
 namespace sordino {
 namespace {
 
+/// Makes tasks of a solver's threads late, others in each solve; of seed 0 none.
+class Lateness {
+ public:
+  explicit Lateness(u64 seed) : seed_(seed) {}
+  template <class Solve>
+  void before(Solve& solve) {
+    if (seed_ != 0) solve.before_task = trsv::late_tasks(model::mix(seed_) + solves_++);
+  }
+
+ private:
+  u64 seed_, solves_ = 0;
+};
+
 /// `numbers`: that a solve keeps for each right-hand side.
 template <class V, class Solve>
 class HostRunner final : public TriangularRunner<V> {
  public:
   template <class F>
   HostRunner(const F& factor, const trsv::Plan& plan, const TriangularOptions& options, i64 numbers)
-      : numbers_(numbers), solve_(factor, plan, {.threads = options.threads, .timeout = options.timeout}) {}
+      : numbers_(numbers),
+        late_(options.seed),
+        solve_(factor, plan, {.threads = options.threads, .timeout = options.timeout}) {}
   void solve(const V* b, V* x, i64 columns, bool conjugate) override {
     most_columns_ = std::max(most_columns_, columns);
+    late_.before(solve_);
     solve_.solve(b, x, columns, conjugate);
   }
   i64 bytes() const override { return i64(sizeof(V)) * most_columns_ * numbers_; }
 
  private:
   i64 numbers_;
+  Lateness late_;
   Solve solve_;
   i64 most_columns_ = 0;
 };
@@ -45,9 +64,13 @@ template <class V>
 class ProcessRunner final : public TriangularRunner<V> {
  public:
   ProcessRunner(const trsv::Factor<V>& factor, const trsv::Plan& plan, const TriangularOptions& options)
-      : blocks_(factor.blocks()), engine_(engine_of(plan, options.timeout)), solve_(*engine_, factor, plan) {}
+      : blocks_(factor.blocks()),
+        late_(options.seed),
+        engine_(engine_of(plan, options.timeout)),
+        solve_(*engine_, factor, plan) {}
   void solve(const V* b, V* x, i64 columns, bool conjugate) override {
     most_columns_ = std::max(most_columns_, columns);
+    late_.before(solve_);
     solve_.solve(b, x, columns, conjugate);
   }
   i64 bytes() const override {
@@ -64,6 +87,7 @@ class ProcessRunner final : public TriangularRunner<V> {
   }
 
   const trsv::Blocks& blocks_;
+  Lateness late_;
   std::unique_ptr<Engine> engine_;
   trsv::RanksSolve<V> solve_;
   i64 most_columns_ = 0;

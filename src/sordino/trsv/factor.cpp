@@ -133,10 +133,15 @@ Factor<V>::Factor(const TriangleView<V>& L, const FactorOptions& options) : unit
 
 template <class V>
 void Factor<V>::update(const TriangleView<V>& L) {
+  check_update(L);
+  fill(L);
+}
+
+template <class V>
+void Factor<V>::check_update(const TriangleView<V>& L) const {
   validate(L);
   if (L.unit != unit_ || print_of(L.pattern) != print_)
     bad_argument("new values of a triangle must have its pattern, and this is another one");
-  fill(L);
 }
 
 template <class V>

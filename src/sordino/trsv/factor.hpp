@@ -40,6 +40,8 @@ class Factor {
   explicit Factor(const TriangleView<V>& L, const FactorOptions& options = {});
   /// New values of the same pattern; nothing is allocated that was there before. What is refused leaves the old ones.
   void update(const TriangleView<V>& L);
+  /// Throws what update() would refuse, and changes nothing.
+  void check_update(const TriangleView<V>& L) const;
 
   const Blocks& blocks() const { return blocks_; }
   /// Strip k of block b: row i of column j is [j * lead + i].

@@ -69,6 +69,14 @@ void require_facts(const std::vector<i64>& saved, const std::vector<i64>& wanted
   if (saved != wanted) refuse("have tasks of other sizes than this program makes");
 }
 
+bool are_by_rows(const SavedPlans& plans) {
+  if (plans.nodes.n > 0) return false;
+  each_array(plans, [](const std::string& name, const auto& array) {
+    if (name != "facts" && !array.empty()) refuse("have no supernodes, and " + name + " nevertheless");
+  });
+  return true;
+}
+
 SavedPlan saved(const Plan& plan) {
   SavedPlan s;
   for (const Task& t : plan.tasks)

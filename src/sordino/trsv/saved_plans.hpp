@@ -19,6 +19,7 @@ struct SavedPlan {
   std::vector<double> seconds;  // [1]
 };
 
+/// Of a triangle that is kept by rows the facts alone.
 struct SavedPlans {
   /// What plans must have been made for: the pattern's fingerprint and rows, bytes of a value, the width of blocks, ranks, and
   /// what tasks may have at most: bytes of a large block, bytes and blocks of subtrees. [8]
@@ -51,6 +52,10 @@ void each_array(Saved& s, const Visit& visit) {
 std::vector<i64> facts_of(const LowerPattern& pattern, i64 value_bytes, i32 width, const PlanOptions& options);
 /// Throws bad_argument with a sentence that names the first fact that differs.
 void require_facts(const std::vector<i64>& saved, const std::vector<i64>& wanted);
+
+/// Whether they say of a triangle that it is kept by rows: that is what facts without supernodes mean. Throws bad_argument
+/// where some other array is left, of a file that has lost its supernodes.
+bool are_by_rows(const SavedPlans& plans);
 
 /// The supernodes that blocks were cut from. Cost: linear in their rows.
 Supernodes nodes_of(const Blocks& blocks);

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "check.hpp"
+#include "sordino/base/clock.hpp"
 #include "sordino/base/error.hpp"
 #include "unit/trsv/triangles.hpp"
 
@@ -275,6 +276,40 @@ TEST("a triangle whose supernodes would store too many zeros is kept by rows, an
   const Columns whole = triangles::with_fill(triangles::grid(5, 4, 3));
   const std::vector<double> of_whole = triangles::values_of<double>(whole, random);
   CHECK(!TriangularSolver<double>({whole.pattern(), of_whole.data()}).statistics().by_rows);
+}
+
+TEST("a seed makes tasks of the host late, by blocks and by rows, and changes no bits") {
+  NOTE(fresh::said());
+  fresh::Random random(28);
+  for (const Columns& c : {triangles::with_fill(triangles::nested_grid(8, 8, 8)), triangles::grid(14, 13, 12)}) {
+    const auto values = triangles::values_of<double>(c, random);
+    const TriangleView<double> L{c.pattern(), values.data()};
+    const auto b = random.normals(c.n);
+    for (How how : ways) {
+      TriangularOptions options{.threads = 1, .width = 1};
+      TriangularSolver<double> prompt(L, options);
+      options.seed = u64(random.whole(1, i64(1) << 60));
+      TriangularSolver<double> late(L, options);
+      std::vector<double> wanted(b.size()), x(b.size());
+      prompt.solve(b.data(), wanted.data(), 1, how);
+      late.solve(b.data(), x.data(), 1, how);  // plans
+      const TriangularStatistics s = late.statistics();
+      const i64 tasks = how == How::plain ? s.forward_tasks : s.backward_tasks;
+      NOTE(tasks, " tasks");
+      const int solves = int(2 + 4000 / tasks);
+      const double begin = seconds_now();
+      for (int k = 0; k < solves; k++) {
+        late.solve(b.data(), x.data(), 1, how);
+        CHECK(x == wanted);
+      }
+      CHECK(seconds_now() - begin > 0.5 * 12.5e-6 * double(solves * tasks));  // tasks take a tenth of that
+      options.threads = 5;
+      options.ranks = 3;
+      TriangularSolver<double> several(L, options);
+      several.solve(b.data(), x.data(), 1, how);
+      CHECK(x == wanted);
+    }
+  }
 }
 
 TEST("a triangle that is kept by rows needs as many of them as ranks, and a width that blocks could have") {

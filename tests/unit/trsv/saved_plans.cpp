@@ -106,6 +106,52 @@ TEST("only what was planned is saved") {
   CHECK(k.solved(second, How::transposed) == k.solved(first, How::transposed));
 }
 
+TEST("of a triangle by rows the fact alone is saved, and is taken for it by every engine") {
+  NOTE(fresh::said());
+  fresh::Random random(76);
+  Case k{triangles::grid(11, 10, 12), {}, {}};  // without fill
+  k.values = triangles::values_of<double>(k.c, random);
+  k.b = triangles::vector_of<double>(k.c.n, random);
+  TriangularSolver<double> first(k.L(), k.options(2));
+  CHECK(first.statistics().by_rows);
+  std::vector<std::vector<double>> wanted;
+  for (How how : ways) wanted.push_back(k.solved(first, how));
+  const SavedPlans saved = first.saved_plans();
+  each_array(saved, [](const std::string& name, const auto& array) { CHECK(array.empty() == (name != "facts")); });
+  for (const char* engine : {"host", "model"}) {
+    TriangularOptions options = k.options(2, &saved);
+    options.engine = engine;
+    TriangularSolver<double> second(k.L(), options);
+    CHECK(second.statistics().by_rows);
+    for (int w = 0; w < 2; w++) CHECK(k.solved(second, ways[w]) == wanted[std::size_t(w)]);
+    CHECK(second.saved_plans().facts == saved.facts);
+  }
+}
+
+TEST("a file's word decides whether a triangle is kept by rows, and half a word is refused") {
+  NOTE(fresh::said());
+  fresh::Random random(77);
+  const Case k = grid(random);
+  TriangularSolver<double> by_blocks(k.L(), k.options(1));
+  k.solved(by_blocks, How::plain);
+  SavedPlans facts;
+  facts.facts = by_blocks.saved_plans().facts;
+  TriangularSolver<double> by_rows(k.L(), k.options(1, &facts));
+  CHECK(!by_blocks.statistics().by_rows);
+  CHECK(by_rows.statistics().by_rows);
+  for (How how : ways) {
+    const auto x = k.solved(by_rows, how), y = k.solved(by_blocks, how);
+    for (std::size_t i = 0; i < x.size(); i++) CHECK(std::abs(x[i] - y[i]) <= 1e-9 * (1 + std::abs(y[i])));
+  }
+  SavedPlans half = by_blocks.saved_plans();
+  half.nodes = {};
+  CHECK_THROWS((TriangularSolver<double>(k.L(), k.options(1, &half))), Error,
+               "no supernodes, and forward_tasks nevertheless: make new plans");
+  half = facts;
+  half.nodes.parent = {no_parent};
+  CHECK_THROWS((TriangularSolver<double>(k.L(), k.options(1, &half))), Error, "no supernodes, and parent nevertheless");
+}
+
 TEST("plans of something else are refused in a sentence that says what to do") {
   NOTE(fresh::said());
   fresh::Random random(73);

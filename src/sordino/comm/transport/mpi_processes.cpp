@@ -139,8 +139,8 @@ class MpiProcesses final : public Processes {
 
 }  // namespace
 
-std::unique_ptr<Processes> processes(double timeout) {
-  return world().processes == 1 ? nullptr : processes(MPI_COMM_WORLD, timeout);
+std::unique_ptr<Processes> processes(double timeout, const std::string& call) {
+  return world().processes == 1 ? nullptr : processes(MPI_COMM_WORLD, timeout, call);
 }
 
 std::unique_ptr<Processes> processes(MPI_Comm comm, double timeout, const std::string& call) {
