@@ -146,21 +146,14 @@ class FactorizedTriangle:
         self.options = options | {"plans": None}  # what is taken from a file is not kept twice
         self.shape = (columns.n, columns.n)
         self.dtype = columns.values.dtype
-        self.solves_on_gpus = (
-            options["engine"] == "cuda" and options["algorithm"] == "ours"
-        )  # vectors may stay there
+        self.solves_on_gpus = options["engine"] == "cuda" and options["algorithm"] == "ours"
         self.report: dict[str, Any] = {}
         self._wanted_steps: dict[str, int] = {}
         self._chosen: dict[str, dict[str, Any]] = {}
         self._process = os.getpid()
         with translated():
-            self._native = core().Triangle(
-                columns.begin,
-                columns.rows,
-                columns.values,
-                unit,
-                options | {"plans": self._plans_of(options)},
-            )
+            words = options | {"plans": self._plans_of(options)}
+            self._native = core().Triangle(columns.begin, columns.rows, columns.values, unit, words)
 
     def solve(self, B: Any, trans: str = "N", refine: int | str = "auto") -> Any:
         """Solve L X = B, with trans="T" L^T X = B, with "H" L^H X = B.
