@@ -84,7 +84,8 @@ $(BUILD)/installed-demo: $(SOURCES) $(VENV)/.ready-build
 
 $(BUILD)/installed-test: $(SOURCES) $(TEST_SOURCES) $(VENV)/.ready-build $(VENV)/.ready-test
 	$(call install,cli$(comma)report$(comma)test$(BROWSER),--config-settings=build.targets=all \
-	  --config-settings=cmake.define.SORDINO_BUILD_TESTS=ON --config-settings=cmake.define.SORDINO_BUILD_EXAMPLES=ON)
+	  --config-settings=cmake.define.SORDINO_BUILD_TESTS=ON --config-settings=cmake.define.SORDINO_BUILD_EXAMPLES=ON \
+	  --config-settings=cmake.define.SORDINO_BUILD_BENCH=ON)
 	@touch $(BUILD)/installed-demo $@
 
 comma := ,
@@ -125,11 +126,11 @@ cuda:
 	  build=$(BUILD); \
 	else \
 	  cmake -S . -B $$build -G Ninja -DCMAKE_BUILD_TYPE=Release -DSORDINO_CUDA=ON -DSORDINO_CUDA_ARCHITECTURES=90 \
-	    -DSORDINO_BUILD_TESTS=ON -DSORDINO_BUILD_EXAMPLES=ON --log-level=WARNING; \
+	    -DSORDINO_BUILD_TESTS=ON -DSORDINO_BUILD_EXAMPLES=ON -DSORDINO_BUILD_BENCH=ON --log-level=WARNING; \
 	fi; \
 	cmake --build $$build -j $(JOBS); \
 	sed 's/^/  /' $$build/sordino-features.txt; \
-	echo "Compiled for sm_90: $$(find src tests examples -name '*.cu' | wc -l) CUDA files"
+	echo "Compiled for sm_90: $$(find src tests examples bench -name '*.cu' | wc -l) CUDA files"
 
 # Where make has built with CUDA and MPI already, only the module is linked again; else there is a build of its own.
 wheel: export SORDINO_CUDA := 1
