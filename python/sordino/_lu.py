@@ -48,8 +48,8 @@ def splu(A: Any, ordering: str = "auto", **options: Any) -> FactorizedLU:
         of the same, approximate minimum degree of A^T A, or the columns as they are. "auto" is metis of a symmetric
         pattern, or mmd without pymetis, and colamd of all others.
     **options
-        ``ranks``, ``threads``, ``width``, ``algorithm``, ``layout``, ``engine``, ``devices``, ``timeout``, ``machine``,
-        ``seed`` and ``plans`` of :func:`factorized`.
+        ``ranks``, ``threads``, ``width``, ``algorithm``, ``layout``, ``engine``, ``devices``, ``blocks``, ``timeout``,
+        ``machine``, ``seed`` and ``plans`` of :func:`factorized`.
 
     Returns
     -------
@@ -105,8 +105,8 @@ def factorized_lu(factors: Any, A: Any = None, **options: Any) -> FactorizedLU:
     A : sparse or dense array, shape (n, n), optional
         The matrix, which solves are then verified by.
     **options
-        ``ranks``, ``threads``, ``width``, ``algorithm``, ``layout``, ``engine``, ``devices``, ``timeout``, ``machine``,
-        ``seed`` and ``plans`` of :func:`factorized`.
+        ``ranks``, ``threads``, ``width``, ``algorithm``, ``layout``, ``engine``, ``devices``, ``blocks``, ``timeout``,
+        ``machine``, ``seed`` and ``plans`` of :func:`factorized`.
 
     Returns
     -------
@@ -345,7 +345,9 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
     try:
         return checked_options(**given)
     except TypeError:
-        known = "ranks, threads, width, algorithm, layout, engine, devices, timeout, machine, seed, plans"
+        known = (
+            "ranks, threads, width, algorithm, layout, engine, devices, blocks, timeout, machine, seed, plans"
+        )
         raise BadArgument(f"options of a triangular solve are {known}, not {', '.join(given)}") from None
 
 

@@ -35,6 +35,7 @@ def factorized(
     layout: str | tuple[int, int] = "",
     engine: str = "host",
     devices: str = "",
+    blocks: int = 0,
     timeout: float = 60.0,
     machine: Any = None,
     seed: int = 0,
@@ -75,6 +76,9 @@ def factorized(
         (``statistics["modelled_seconds"]``), with the bits of the host.
     devices : str
         Of engine cuda: which GPUs, such as "0-3" or "0,2"; empty: the first ones.
+    blocks : int
+        Of engine cuda and algorithm ours: thread blocks on each GPU, at most 65,536; 0: as many as it holds at once,
+        which is the fastest. For tests, and to leave room for other kernels: bits stay the same.
     timeout : float
         Seconds in which nothing moves, after which a solve ends with an error; 0: never.
     machine : str, path or dict, optional
@@ -119,6 +123,7 @@ def factorized(
         layout=layout,
         engine=engine,
         devices=devices,
+        blocks=blocks,
         timeout=timeout,
         machine=machine,
         seed=seed,

@@ -26,6 +26,7 @@ def checked_options(
     layout: str | tuple[int, int] = "",
     engine: str = "host",
     devices: str = "",
+    blocks: int = 0,
     timeout: float = 60.0,
     machine: Any = None,
     seed: int = 0,
@@ -52,6 +53,7 @@ def checked_options(
     return {
         "engine": engine,
         "devices": _devices(devices, engine),
+        "blocks": whole(blocks, "blocks", 0),
         "ranks": wanted,
         "threads": 0 if threads is None else whole(threads, "threads", 1),
         "width": whole(width, "width", 1),

@@ -93,6 +93,7 @@ TriangularOptions options_of(const nb::dict& given) {
   TriangularOptions o;
   o.engine = nb::cast<std::string>(given["engine"]);
   o.devices = nb::cast<std::string>(given["devices"]);
+  o.blocks = nb::cast<int>(given["blocks"]);
   o.ranks = nb::cast<int>(given["ranks"]);
   o.threads = nb::cast<int>(given["threads"]);
   o.width = nb::cast<i32>(given["width"]);

@@ -52,6 +52,17 @@ def test_a_system_is_verified_whoever_solves_with_its_factors() -> None:
     assert np.linalg.norm(b - A @ x) <= 1e-8 * np.linalg.norm(b)
 
 
+@pytest.mark.parametrize("blocks", [1, 2, 7, 1000])  # the last ones of 1000 wait for a place
+def test_bits_do_not_depend_on_thread_blocks(blocks: int, rng_of_today: np.random.Generator) -> None:
+    L = sordino.splu(sordino.poisson(9, 8, 7), "mmd").factors.lower
+    for triangular in (L, triangle(9, np.float64, 5)):  # by blocks, and by rows
+        b = rng_of_today.standard_normal((triangular.shape[0], 3))
+        full = sordino.factorized(triangular, width=16, engine="cuda", ranks=1)
+        few = sordino.factorized(triangular, width=16, engine="cuda", ranks=1, blocks=blocks)
+        for trans in ("N", "T"):
+            assert np.array_equal(few.solve(b, trans, 0), full.solve(b, trans, 0))
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
 @pytest.mark.parametrize(
     "layout", [k for k in ("1x1", "2x1", "1x2", "2x2") if ranks_of(k) <= len(REPORT["devices"])]

@@ -369,3 +369,20 @@ def test_late_tasks_change_no_bits(rng_of_today):
             F = sordino.factorized(L, width=16, ranks=3, threads=5, seed=seed)
             for trans in "NT":
                 np.testing.assert_array_equal(F.solve(b, trans, 0), x[trans])
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (
+            {"blocks": 3},
+            "blocks are thread blocks of engine cuda and algorithm ours, and this is engine host",
+        ),
+        ({"blocks": 3, "engine": "model"}, "and this is engine model and algorithm ours: leave blocks out"),
+        ({"blocks": -1}, "blocks is a whole number, at least 0"),
+        ({"blocks": 65537}, "blocks are 0 to 65536, not 65537"),
+    ],
+)
+def test_thread_blocks_are_those_of_engine_cuda(options, sentence):
+    with pytest.raises(BadArgument, match=sentence):
+        sordino.factorized(sp.eye_array(4), **options)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 from argparse import Namespace
 from collections.abc import Sequence
 from typing import Any
@@ -13,10 +15,12 @@ from .._triangular_options import MOST_RANKS
 from .._triangular_prediction import Sweeps
 from ..errors import BadArgument, SordinoError
 from ..io import load_factors, read_matrix
+from ..report import times_over_ranks
 from ..report.record import json_ready
-from ..report.words import duration, quantity
+from ..report.times_over_ranks import Curve
+from ..report.words import count, duration, quantity
 from . import display
-from .common import Parser, whole_number, whole_numbers
+from .common import Parser, output_file, whole_number, whole_numbers
 from .processes import say
 from .trsv_system import is_of_factors_file
 
@@ -30,6 +34,8 @@ def main(argv: Sequence[str]) -> int:
     if columns < 1:
         raise BadArgument(f"--nrhs is at least 1, not {columns}")
     machine = machines.load(given.machine)
+    measured = _measured(given)
+    picture = output_file(given.plot, given, (".svg",), "picture")
     name, sweeps = _sweeps(given)
     try:
         found = _triangular_prediction.predicted(
@@ -37,12 +43,19 @@ def main(argv: Sequence[str]) -> int:
         )
     except SordinoError as wrong:
         raise type(wrong)(f"{name}: {wrong}") from None
+    if picture:
+        of_what = "" if columns == 1 else f" for {count(columns, 'right-hand side')}"
+        heading = f"{os.path.basename(name)}: a solve{of_what} on machine {machine['name']}"
+        predicted = {row["ranks"]: row["seconds"] for row in found["predicted"]}
+        picture.write(times_over_ranks.drawing([Curve("predicted", predicted, measured)], heading))
     if given.json:
         facts = {"name": name, "n": sweeps.rows, "machine": machine["name"], "what": sweeps.words}
         more = {"trans": given.trans, "right_hand_sides": columns}
         say(json.dumps(json_ready({**facts, **more, **found}), allow_nan=False))
     else:
         _show(name, sweeps, machine, found, columns)
+        if picture:
+            say(f"Drawn in {picture.path}.")
     return 0
 
 
@@ -54,6 +67,27 @@ def _ranks(text: str | None) -> list[int] | None:
     if not ranks or ranks[0] < 1 or ranks[-1] > MOST_RANKS:
         raise BadArgument(f"--ranks are numbers from 1 to {MOST_RANKS} with commas between, not {text!r}")
     return ranks
+
+
+def _measured(given: Namespace) -> dict[int, float]:
+    """Seconds by ranks, as --measured says them."""
+    if given.measured is None:
+        return {}
+    if given.plot is None:
+        raise BadArgument("--measured is drawn by --plot: give both")
+    found: dict[int, float] = {}
+    for word in given.measured.split(","):
+        ranks, _, seconds = word.partition(":")
+        try:
+            place, value = int(ranks), float(seconds)
+        except ValueError:
+            place, value = 0, 0.0
+        if not 1 <= place <= MOST_RANKS or not 0 < value < math.inf:
+            raise BadArgument(
+                f"--measured is RANKS:SECONDS with commas between, such as 1:2.6e-3,2:1.5e-3, not {word!r}"
+            )
+        found[place] = value
+    return found
 
 
 def _parser() -> Parser:
@@ -84,6 +118,13 @@ def _parser() -> Parser:
     parser.add_argument(
         "--ranks", metavar="N,N", help="devices (default 1,2,4, as far as the triangle has blocks)"
     )
+    parser.add_argument("--plot", metavar="FILE", help="draw the times over ranks (.svg)")
+    parser.add_argument(
+        "--measured",
+        metavar="N:S,N:S",
+        help="of --plot: seconds S that a solve took on N ranks, drawn as crosses",
+    )
+    parser.add_argument("--force", action="store_true", help="overwrite the picture if it exists")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     return parser
 

@@ -35,6 +35,12 @@ const TriangularOptions& checked(const TriangularOptions& options) {
   if (options.ranks < 0 || options.ranks > most_ranks)
     bad_argument("a triangular solve has 1 to " + std::to_string(most_ranks) + " ranks, and " + std::to_string(options.ranks) +
                  " were asked for");
+  constexpr int most_blocks = 65536;
+  if (options.blocks < 0 || options.blocks > most_blocks)
+    bad_argument("blocks are 0 to " + std::to_string(most_blocks) + ", not " + std::to_string(options.blocks));
+  if (options.blocks > 0 && (options.engine != "cuda" || options.algorithm != "ours"))
+    bad_argument("blocks are thread blocks of engine cuda and algorithm ours, and this is engine " + options.engine +
+                 " and algorithm " + options.algorithm + ": leave blocks out");
   if (options.threads < 0) bad_argument("threads is at least 0, not " + std::to_string(options.threads));
   return options;
 }

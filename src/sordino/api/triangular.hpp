@@ -13,6 +13,7 @@ namespace sordino {
 struct TriangularOptions {
   std::string engine = "host";  // or processes, cuda, model
   std::string devices = "";     // of engine cuda, as option `devices`: a GPU for each rank; empty: the first ones
+  int blocks = 0;   // of engine cuda and algorithm ours: thread blocks on each GPU, up to 65536; 0: as many as it has room for
   int ranks = 1;    // that share the blocks, of engine processes of each one; 0: of those there are, as many as `machine` says
                     // are fastest
   int threads = 0;  // of engine host, at least one for each rank, and of the setup. 0: as many as there are cores

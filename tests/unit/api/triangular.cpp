@@ -232,6 +232,8 @@ TEST("options that cannot be are refused in one sentence") {
   refused({.algorithm = "paper", .layout_rows = 2}, "a layout is of algorithm paper, P x Q with at most 32 ranks");
   refused({.algorithm = "paper", .layout_rows = 33, .layout_columns = 1}, "at most 32 ranks");
   refused({.ranks = 2}, "more ranks, 2, than the triangle has blocks, 1");
+  refused({.blocks = 2}, "blocks are thread blocks of engine cuda and algorithm ours, and this is engine host");
+  refused({.blocks = -1}, "blocks are 0 to 65536, not -1");
   refused({.threads = -1}, "threads is at least 0, not -1");
   refused({.width = 0}, "one column or more");
   TriangularSolver<double> solver(L);

@@ -39,7 +39,11 @@ class GpuRunner final : public TriangularRunner<V> {
 
  public:
   GpuRunner(const F& factor, const trsv::Plan& plan, const TriangularOptions& options)
-      : factor_(factor), plan_(plan), devices_(parse_devices(options.devices)), timeout_(options.timeout) {
+      : factor_(factor),
+        plan_(plan),
+        devices_(parse_devices(options.devices)),
+        blocks_(options.blocks),
+        timeout_(options.timeout) {
     require_gpus(plan.ranks, options);
   }
 
@@ -77,13 +81,14 @@ class GpuRunner final : public TriangularRunner<V> {
     while (2 * wanted <= std::min(columns, most_columns)) wanted *= 2;
     if (wanted <= columns_) return;
     forget();  // its memory first
-    solve_ = make_solve(factor_, plan_, {.devices = devices_, .most_columns = wanted, .timeout = timeout_});
+    solve_ = make_solve(factor_, plan_, {.devices = devices_, .most_columns = wanted, .blocks = blocks_, .timeout = timeout_});
     columns_ = wanted;
   }
 
   const F& factor_;
   const trsv::Plan& plan_;
   std::vector<int> devices_;
+  int blocks_;
   double timeout_;
   int columns_ = 0;
   Solve solve_;
