@@ -63,7 +63,7 @@ $(VENV)/.ready-lint: pyproject.toml tools/make_venv.py
 # Folders are listed beside files: a removed file changes only its folder.
 SOURCES := $(shell find CMakeLists.txt pyproject.toml cmake src python examples \
   -name __pycache__ -prune -o \( -type f -o -type d \) -print 2>/dev/null)
-TEST_SOURCES := $(shell find tests -path tests/python -prune -o -name __pycache__ -prune -o \
+TEST_SOURCES := $(shell find tests bench -path tests/python -prune -o -path bench/records -prune -o -name __pycache__ -prune -o \
   \( -type d -o -name '*.cpp' -o -name '*.cu' -o -name '*.hpp' -o -name 'CMakeLists.txt' \) -print 2>/dev/null)
 
 # $(call install,extras,more settings)

@@ -62,8 +62,7 @@ def factorized(
     threads : int, optional
         As many as there are cores, if not given; at least one for each rank.
     width : int
-        Most columns of a block, whose triangle is inverted: wide ones make fewer steps that wait for one another. Of no
-        meaning where the triangle is kept by rows.
+        Most columns of a block, whose triangle is inverted: wide ones make fewer steps that wait. By rows there are none.
     algorithm : {"ours", "paper"}
         Ours, or Algorithm 1 of paper 004 as a baseline, not by processes: sums as they come, so that the last
         bits differ from solve to solve; right-hand sides one after the other; with `layout`.
@@ -203,8 +202,6 @@ class FactorizedTriangle:
         given = taken(B, self.shape[0], "b", as_numbers=True)
         x, errors = self.solve_columns(self._stacked(given.columns), trans, steps)
         self._reported(start, errors, trans)
-        if errors:
-            self.report["backward_errors"] = errors
         joined = given.joined(list(np.ascontiguousarray(x.T)) if x.shape[1] > 1 else [x[:, 0]])
         return check_overflow(joined, all_finite(np.ascontiguousarray(x)))
 
@@ -231,7 +228,8 @@ class FactorizedTriangle:
 
     def _reported(self, start: float, errors: list[float], trans: str) -> None:
         self.report = {"seconds": time.perf_counter() - start, "refinements": max(len(errors) - 1, 0)}
-        self.report.update(self._ranks_chosen(self._way(trans)[0]))
+        self.report |= {"backward_errors": errors} if errors else {}
+        self.report |= self._ranks_chosen(self._way(trans)[0])
 
     def solve_columns(
         self, b: np.ndarray, trans: str, refine: int | str = 0
@@ -265,9 +263,8 @@ class FactorizedTriangle:
             return {}
         direction = "forward" if way == "N" else "backward"
         if direction not in self._chosen:
-            s = self.statistics
-            reason = s[f"{direction}_reason"]
-            self._chosen[direction] = {"ranks": s[f"{direction}_ranks"], "ranks_reason": reason}
+            ranks, reason = (self.statistics[f"{direction}_{fact}"] for fact in ("ranks", "reason"))
+            self._chosen[direction] = {"ranks": ranks, "ranks_reason": reason}
             logger.info("triangular solves: %s", reason)
         return self._chosen[direction]
 
