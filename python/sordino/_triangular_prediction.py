@@ -108,8 +108,9 @@ def predicted(
     dict
         ``stored_entries``, ``stored_bytes`` and ``blocks`` of all triangles; ``predicted``: for each number ``ranks``,
         ``seconds``, ``speedup`` (over the first number), ``messages``, ``message_bytes``; ``best``, the fastest
-        number of ranks, of equals the least.
+        number of ranks, of equals the least; ``left_out``, the numbers that some triangle has too few blocks for.
     """
+    wanted = ranks or [1, 2, 4]
     found = []
     for triangle, ways in sweeps.triangles:
         with translated():
@@ -122,7 +123,7 @@ def predicted(
                     sweeps.filled,
                     width,
                     machines.numbers_of_triangular(machine),
-                    ranks or [1, 2, 4],
+                    wanted,
                     ranks is not None,
                     columns,
                 )
@@ -140,6 +141,7 @@ def predicted(
     ]
     whole["predicted"] = [{**row, "speedup": rows[0]["seconds"] / row["seconds"]} for row in rows]
     whole["best"] = min(rows, key=lambda row: (row["seconds"], row["ranks"]))["ranks"]
+    whole["left_out"] = wanted[len(rows) :]
     return whole
 
 

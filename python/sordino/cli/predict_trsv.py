@@ -212,6 +212,9 @@ def _show(name: str, sweeps: Sweeps, machine: dict[str, Any], found: dict[str, A
         sentence += f" against {duration(first['seconds'])} on {first['ranks']}"
     what = "" if columns == 1 else f" for {columns:,} right-hand sides"
     say(f"{sentence}{what}.")
+    if found["left_out"]:
+        numbers = " and ".join(str(number) for number in found["left_out"])
+        say(f"Not predicted: {numbers} ranks, for which a triangle has too few blocks.")
     many = found["predicted"][-1]["ranks"]
     if machines.hosts(machine, many) > 1:
         say(machines.said_of_hosts(machine, many))
