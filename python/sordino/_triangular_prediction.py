@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from ._columns import Columns, kind_of
 from ._factors import Factors
 from ._native import core, translated
 from ._ordering import nested_dissection
+from ._triangular_options import checked_options
 from .errors import BadArgument
 
 
@@ -106,8 +108,9 @@ def predicted(
     dict
         ``stored_entries``, ``stored_bytes`` and ``blocks`` of all triangles; ``predicted``: for each number ``ranks``,
         ``seconds``, ``speedup`` (over the first number), ``messages``, ``message_bytes``; ``best``, the fastest
-        number of ranks, of equals the least.
+        number of ranks, of equals the least; ``left_out``, the numbers that some triangle has too few blocks for.
     """
+    wanted = ranks or [1, 2, 4]
     found = []
     for triangle, ways in sweeps.triangles:
         with translated():
@@ -120,7 +123,7 @@ def predicted(
                     sweeps.filled,
                     width,
                     machines.numbers_of_triangular(machine),
-                    ranks or [1, 2, 4],
+                    wanted,
                     ranks is not None,
                     columns,
                 )
@@ -138,4 +141,53 @@ def predicted(
     ]
     whole["predicted"] = [{**row, "speedup": rows[0]["seconds"] / row["seconds"]} for row in rows]
     whole["best"] = min(rows, key=lambda row: (row["seconds"], row["ranks"]))["ranks"]
+    whole["left_out"] = wanted[len(rows) :]
     return whole
+
+
+def shapes_of(ranks: int) -> dict[str, tuple[int, int]]:
+    """Paper 004's layouts P x Q of so many ranks, the most even one with P >= Q > 1 among them where there is one."""
+    even = max(q for q in range(1, math.isqrt(ranks) + 1) if ranks % q == 0)
+    shapes = {"P x 1": (ranks, 1), "1 x P": (1, ranks)}
+    return shapes | ({"2-D": (ranks // even, even)} if even > 1 else {})
+
+
+def predicted_layouts(
+    sweeps: Sweeps, machine: dict[str, Any], ranks: list[int], columns: int = 1, width: int = 256
+) -> list[dict[str, Any]]:
+    """What one solve by paper 004's Algorithm 1 takes in its layouts of so many ranks: that of ``engine="model"``.
+
+    Returns
+    -------
+    list of dict
+        ``shape`` (a key of :func:`shapes_of`), ``layout`` such as ``"2x1"``, ``ranks`` and ``seconds``. One rank is one
+        layout of two shapes.
+
+    Notes
+    -----
+    Unlike :func:`predicted` it carries the solves out, with zeros: the clock does not look at values. Memory and cost:
+    of the factor that is stored, once for each layout.
+    """
+    found: dict[tuple[int, int], float] = {}
+    rows = []
+    for number in ranks:
+        for shape, layout in shapes_of(number).items():
+            if layout not in found:
+                found[layout] = columns * _clocked(sweeps, machine, layout, width)
+            name = f"{layout[0]}x{layout[1]}"
+            rows.append({"shape": shape, "layout": name, "ranks": number, "seconds": found[layout]})
+    return rows
+
+
+def _clocked(sweeps: Sweeps, machine: dict[str, Any], layout: tuple[int, int], width: int) -> float:
+    """Seconds of one right-hand side, on the virtual clock of Algorithm 1."""
+    options = checked_options(algorithm="paper", engine="model", layout=layout, machine=machine, width=width)
+    seconds = 0.0
+    for triangle, ways in sweeps.triangles:
+        values = np.zeros_like(triangle.values)
+        with translated():
+            solver = core().Triangle(triangle.begin, triangle.rows, values, True, options)
+            for way in ways:
+                solver.solve(np.zeros((triangle.n, 1), values.dtype), "N" if way == "forward" else "T")
+                seconds += solver.statistics()["modelled_seconds"]
+    return seconds

@@ -11,6 +11,7 @@ import scipy.io
 import scipy.sparse as sp
 
 import sordino
+from sordino.io import save_factors
 from sordino.report.times_over_ranks import Curve, drawing
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -88,9 +89,61 @@ def test_the_command_draws_what_it_predicts(cli, matrix):
     assert "A.mtx: a solve for 4 right-hand sides on machine h100x4" in texts
 
 
+def test_layouts_take_as_long_as_solves_of_engine_model(cli, matrix):
+    factors = sordino.splu(sordino.poisson(7, 7, 7)).factors
+    save_factors("f.npz", factors)
+    scipy.io.mmwrite("L.mtx", sp.coo_matrix(factors.lower))
+    words = ("--machine", "h100x4", "--width", "16", "--ranks", "1,2,4", "--layouts", "--json")
+
+    def layouts(file, *more):
+        code, out, err = cli("predict", "trsv", file, *words, *more)
+        assert code == 0, err
+        return json.loads(out)["layouts"]
+
+    def solved(layout, trans):
+        """Seconds with L, and with L and U."""
+        options = {"algorithm": "paper", "engine": "model", "machine": "h100x4", "layout": layout}
+        F = sordino.factorized_lu(factors, width=16, **options)
+        F.solve(np.ones(factors.n), trans, 0)
+        parts = [F.statistics[kind]["modelled_seconds"] for kind in ("lower", "upper")]
+        return parts[0], sum(parts)
+
+    for trans in "NT":
+        of_one, of_both = layouts("L.mtx", "--trans", trans), layouts("f.npz", "--trans", trans)
+        assert [row["layout"] for row in of_one] == ["1x1", "1x1", "2x1", "1x2", "4x1", "1x4", "2x2"]
+        assert [row["shape"] for row in of_one] == ["P x 1", "1 x P"] * 3 + ["2-D"]
+        for one, both in zip(of_one, of_both, strict=True):
+            wanted = solved(one["layout"], trans)
+            assert (one["seconds"], both["seconds"]) == pytest.approx(wanted, rel=1e-12)
+    single = [3 * row["seconds"] for row in of_one]
+    several = layouts("L.mtx", "--trans", "T", "--nrhs", "3")
+    assert [row["seconds"] for row in several] == pytest.approx(single, rel=1e-12)
+
+
+def test_layouts_are_curves_of_their_shapes_and_no_cross_is_lost(cli, matrix):
+    words = ("--ranks", "1,2", "--layouts", "--plot", "t.svg", "--measured", "2:1e-4,1x2:2e-4,2x2:3e-4")
+    code, out, err = cli(*COMMAND, *words)
+    assert code == 0, err
+    assert "Algorithm 1 of paper 004" in out and "2x1" in out
+    _, points, crosses, texts = looked_at((matrix.parent / "t.svg").read_text(encoding="utf-8"))
+    assert {"ours", "paper's, P x 1", "paper's, 1 x P", "paper's, 2-D", "measured"} <= set(texts)
+    assert len(points) == 6
+    assert list(crosses) == [
+        "ours, 2 ranks: 100 μs measured",
+        "paper's, 1 x P, 2 ranks: 200 μs measured",
+        "paper's, 2-D, 4 ranks: 300 μs measured",
+    ]
+    code, out, _ = cli(*COMMAND, "--json")
+    assert code == 0 and "layouts" not in json.loads(out)
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
+        ("--plot t.svg --measured 2x1:1e-3", "names the layout 2x1, and drawn are none without --layouts"),
+        ("--plot t.svg --layouts --measured 2x4:1e-3", "the layout 2x4, and drawn are 8x1, 1x8, 4x2"),
+        ("--plot t.svg --layouts --measured 2x2x2:1e-3", "or a layout's PxQ:SECONDS"),
+        ("--plot t.svg --layouts --measured 0x2:1e-3", "not '0x2:1e-3'"),
         ("--plot t.png", "a picture is written as .svg"),
         ("--plot there.svg", "there.svg exists already; give --force"),
         ("--plot nowhere/t.svg", "there is no folder nowhere"),

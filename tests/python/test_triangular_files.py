@@ -196,6 +196,7 @@ def test_what_is_not_verified_is_exit_code_3_and_is_said(files, cli):
         ("L.mtx --ranks many", "--ranks must be a whole number, not 'many'"),
         ("L.mtx --ranks 40", "1 to 32 ranks, and 40 were asked for"),
         ("L.mtx --engine abacus", "engine is host, processes, cuda or model for triangular solves"),
+        ("L.mtx --blocks 4", "blocks are thread blocks of engine cuda and algorithm ours"),
         ("L.mtx --nrhs 0", "--nrhs is at least 1, not 0"),
         ("L.mtx --nrhs 2 --rhs b.npy", "--rhs brings right-hand sides, and --nrhs makes some"),
         ("L.mtx --rhs b.npy", "b.npy has 3 rows, and the matrix 125"),

@@ -234,6 +234,10 @@ def test_tasks_of_a_description_are_checked_and_hosts_of_h100_are_there():
 def test_as_many_ranks_as_there_are_blocks_are_predicted_unless_they_are_named(cli, files, tmp_path):
     scipy.io.mmwrite(tmp_path / "two.mtx", sp.csr_array(np.array([[2.0, 0], [1, 3]])))
     code, out, _ = cli("predict", "trsv", "two.mtx", "--width", "1", "--json")
-    assert code == 0 and [row["ranks"] for row in json.loads(out)["predicted"]] == [1, 2]
+    found = json.loads(out)
+    assert code == 0 and [row["ranks"] for row in found["predicted"]] == [1, 2] and found["left_out"] == [4]
+    out = cli("predict", "trsv", "small.mtx")[1]
+    assert "Not predicted: 2 and 4 ranks, for which a triangle has too few blocks." in out
+    assert "Not predicted" not in cli("predict", "trsv", "A.mtx", "--factor", "--width", "8")[1]
     code, out, err = cli("predict", "trsv", "two.mtx", "--width", "1", "--ranks", "1,4")
     assert (code, out) == (2, "") and "more ranks, 4, than the triangle has blocks, 2" in err

@@ -29,7 +29,7 @@ def main(argv: Sequence[str]) -> int:
     """Predict, print a table and a sentence or one JSON object; return 0."""
     given = _parser().read(argv)
     check_trans(given.trans)
-    ranks = _ranks(given.ranks)
+    ranks, width = _ranks(given.ranks), whole_number(given.width, "--width")
     columns = whole_number(given.nrhs, "--nrhs")
     if columns < 1:
         raise BadArgument(f"--nrhs is at least 1, not {columns}")
@@ -38,16 +38,18 @@ def main(argv: Sequence[str]) -> int:
     picture = output_file(given.plot, given, (".svg",), "picture")
     name, sweeps = _sweeps(given)
     try:
-        found = _triangular_prediction.predicted(
-            sweeps, machine, ranks, columns, whole_number(given.width, "--width")
-        )
+        found = _triangular_prediction.predicted(sweeps, machine, ranks, columns, width)
+        if given.layouts:
+            numbers = [row["ranks"] for row in found["predicted"]]
+            found["layouts"] = _triangular_prediction.predicted_layouts(
+                sweeps, machine, numbers, columns, width
+            )
     except SordinoError as wrong:
         raise type(wrong)(f"{name}: {wrong}") from None
     if picture:
         of_what = "" if columns == 1 else f" for {count(columns, 'right-hand side')}"
         heading = f"{os.path.basename(name)}: a solve{of_what} on machine {machine['name']}"
-        predicted = {row["ranks"]: row["seconds"] for row in found["predicted"]}
-        picture.write(times_over_ranks.drawing([Curve("predicted", predicted, measured)], heading))
+        picture.write(times_over_ranks.drawing(_curves(found, measured), heading))
     if given.json:
         facts = {"name": name, "n": sweeps.rows, "machine": machine["name"], "what": sweeps.words}
         more = {"trans": given.trans, "right_hand_sides": columns}
@@ -69,25 +71,57 @@ def _ranks(text: str | None) -> list[int] | None:
     return ranks
 
 
-def _measured(given: Namespace) -> dict[int, float]:
-    """Seconds by ranks, as --measured says them."""
+def _curves(found: dict[str, Any], measured: dict[tuple[str, int], float]) -> list[Curve]:
+    """Ours, and the layouts of the paper's algorithm by their shapes."""
+    rows = [{"shape": "", **row} for row in found["predicted"]] + found.get("layouts", [])
+    curves = []
+    for shape in dict.fromkeys([*(row["shape"] for row in rows), *(of for of, _ in measured)]):
+        name = f"paper's, {shape}" if shape else "ours" if "layouts" in found else "predicted"
+        predicted = {row["ranks"]: row["seconds"] for row in rows if row["shape"] == shape}
+        crosses = {ranks: seconds for (of, ranks), seconds in measured.items() if of == shape}
+        curves.append(Curve(name, predicted, crosses))
+    return curves
+
+
+def _measured(given: Namespace) -> dict[tuple[str, int], float]:
+    """Seconds by shape (none: ours) and ranks, as --measured says them."""
     if given.measured is None:
         return {}
     if given.plot is None:
         raise BadArgument("--measured is drawn by --plot: give both")
-    found: dict[int, float] = {}
+    found: dict[tuple[str, int], float] = {}
     for word in given.measured.split(","):
-        ranks, _, seconds = word.partition(":")
+        place, _, seconds = word.partition(":")
         try:
-            place, value = int(ranks), float(seconds)
+            grid, value = [int(part) for part in place.split("x")], float(seconds)
         except ValueError:
-            place, value = 0, 0.0
-        if not 1 <= place <= MOST_RANKS or not 0 < value < math.inf:
+            grid, value = [], 0.0
+        if (
+            len(grid) not in (1, 2)
+            or min(grid) < 1
+            or math.prod(grid) > MOST_RANKS
+            or not 0 < value < math.inf
+        ):
             raise BadArgument(
-                f"--measured is RANKS:SECONDS with commas between, such as 1:2.6e-3,2:1.5e-3, not {word!r}"
+                "--measured is RANKS:SECONDS, or a layout's PxQ:SECONDS, with commas between, such as "
+                f"1:2.6e-3,2:1.5e-3, not {word!r}"
             )
-        found[place] = value
+        found[_shape_of(grid, given.layouts), math.prod(grid)] = value
     return found
+
+
+def _shape_of(grid: list[int], drawn: bool) -> str:
+    """Whose curve a measurement belongs to: that of a layout's shape, or ours, the empty one."""
+    if len(grid) == 1:
+        return ""
+    shapes = _triangular_prediction.shapes_of(math.prod(grid))
+    for shape, layout in shapes.items():
+        if drawn and list(layout) == grid:
+            return shape
+    known = ", ".join(f"{rows}x{columns}" for rows, columns in shapes.values())
+    raise BadArgument(
+        f"--measured names the layout {grid[0]}x{grid[1]}, and drawn are {known if drawn else 'none without --layouts'}"
+    )
 
 
 def _parser() -> Parser:
@@ -118,11 +152,16 @@ def _parser() -> Parser:
     parser.add_argument(
         "--ranks", metavar="N,N", help="devices (default 1,2,4, as far as the triangle has blocks)"
     )
+    parser.add_argument(
+        "--layouts",
+        action="store_true",
+        help="also paper 004's algorithm in its layouts of as many ranks, carried out on the virtual clock",
+    )
     parser.add_argument("--plot", metavar="FILE", help="draw the times over ranks (.svg)")
     parser.add_argument(
         "--measured",
         metavar="N:S,N:S",
-        help="of --plot: seconds S that a solve took on N ranks, drawn as crosses",
+        help="of --plot: seconds S that a solve took on N ranks, or in a layout PxQ, drawn as crosses",
     )
     parser.add_argument("--force", action="store_true", help="overwrite the picture if it exists")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
@@ -161,6 +200,10 @@ def _show(name: str, sweeps: Sweeps, machine: dict[str, Any], found: dict[str, A
         for row in found["predicted"]
     ]
     display.show_table("", ("ranks", "a solve", "speed-up", "GB/s", "messages"), table, left=0)
+    if layouts := found.get("layouts"):
+        once = {row["layout"]: row for row in layouts}
+        times = [(row["layout"], duration(row["seconds"])) for row in once.values()]
+        display.show_table("Algorithm 1 of paper 004", ("layout", "a solve"), times, left=1)
     rows = {row["ranks"]: row for row in found["predicted"]}
     best, first = rows[found["best"]], found["predicted"][0]
     who = f"{best['ranks']} ranks are" if best["ranks"] > 1 else "1 rank is"
@@ -169,6 +212,9 @@ def _show(name: str, sweeps: Sweeps, machine: dict[str, Any], found: dict[str, A
         sentence += f" against {duration(first['seconds'])} on {first['ranks']}"
     what = "" if columns == 1 else f" for {columns:,} right-hand sides"
     say(f"{sentence}{what}.")
+    if found["left_out"]:
+        numbers = " and ".join(str(number) for number in found["left_out"])
+        say(f"Not predicted: {numbers} ranks, for which a triangle has too few blocks.")
     many = found["predicted"][-1]["ranks"]
     if machines.hosts(machine, many) > 1:
         say(machines.said_of_hosts(machine, many))

@@ -112,6 +112,12 @@ def _parser() -> Parser:
     run.add_argument("--engine", default="host", metavar="|".join(ENGINES), help="who solves (default host)")
     run.add_argument("--devices", default="", metavar="LIST", help="GPUs of engine cuda, such as 0-3 or 0,2")
     run.add_argument(
+        "--blocks",
+        default="0",
+        metavar="N",
+        help="thread blocks on each GPU of engine cuda (default 0: as many as it has room for)",
+    )
+    run.add_argument(
         "--machine",
         metavar="NAME|FILE",
         help="the machine of engine model (default h200x4), or by which engine cuda chooses ranks",
@@ -159,6 +165,7 @@ def _options(given: Namespace) -> dict[str, Any]:
     return {
         "engine": given.engine,
         "devices": given.devices,
+        "blocks": whole_number(given.blocks, "--blocks"),
         "ranks": given.ranks if given.ranks == "auto" else whole_number(given.ranks, "--ranks"),
         "threads": None if given.threads is None else whole_number(given.threads, "--threads"),
         "width": whole_number(given.width, "--width"),
