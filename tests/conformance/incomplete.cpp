@@ -6,7 +6,7 @@
 
 #include "check.hpp"
 #include "problems.hpp"
-#include "sordino/api/part.hpp"
+#include "sordino/api/grid_choice.hpp"
 #include "sordino/base/error.hpp"
 
 using namespace problems;
@@ -187,8 +187,9 @@ TEST("ic0, ilu0: what does not fit is refused with what to do") {
   CHECK_THROWS(Solver(S.view(), steady), Error, "precond ic0 depends on it");
   Choice choice;
   choice.preconditioner = "ilu0";
-  CHECK_THROWS(tiling_of(System(), Options(), choice, 1, true), Error, "precond ilu0 has no kernel for GPUs");
-  CHECK(tiling_of(System(), Options(), choice, 1, false).cells == nullptr);
+  CHECK_THROWS(settle_grid(choice, System(), Options(), 1, true), Error, "precond ilu0 has no kernel for GPUs");
+  settle_grid(choice, System(), Options(), 1, false);
+  CHECK(choice.tiling.cells == nullptr);
   CsrMatrix negative = S;
   entry_of(negative, 30, 30) = -2;
   CHECK_THROWS(Solver(negative.view(), with("ic0", "cg", "host", 3)), Error, "ic0: the pivot of row 30 is not positive");

@@ -1,5 +1,6 @@
 // How much memory a solver will take, without setting it up: which vectors it makes is seen on a solver of 64 rows.
 #include "sordino/api/ghosts.hpp"
+#include "sordino/api/grid_choice.hpp"
 #include "sordino/api/method_choice.hpp"
 #include "sordino/linalg/poisson.hpp"
 #include "sordino/runtime/host/engine.hpp"
@@ -69,6 +70,8 @@ Vectors vectors_of(const System& system, const Choice& choice, const Options& op
   Choice by_rows = choice;
   by_rows.storage = {};  // they are those of another matrix, as tiles are
   by_rows.tiling = {};
+  by_rows.levels = nullptr;
+  if (choice.levels) by_rows.preconditioner = "chebyshev";  // by which the first level is smoothed
   host::HostEngine engine({.ranks = 2});
   Partition partition = partition_of(model, by_rows, 2);
   auto scaled = scaled_matrix(model, by_rows);
@@ -81,6 +84,28 @@ Vectors vectors_of(const System& system, const Choice& choice, const Options& op
 CsrSlice slice_of(const CsrView& A, const Partition& p, int rank) {
   i64 first = p.first_row(rank), end = p.first_row(rank + 1);
   return {first, end - first, A.indptr[first], A.indptr[end] - A.indptr[first]};
+}
+
+/// Vectors and matrices of mg, but those of the first level's smoother.
+i64 bytes_of_levels(const Choice& choice, bool second_visits, int rank, bool device, std::vector<i32>& seen, i32& mark) {
+  const GridLevels& levels = *choice.levels;
+  const bool renumbers = levels.level(0).partition.ranks() > 1;
+  auto of_matrix = [&](const CsrView& A, const Partition& p) {
+    const CsrSlice s = slice_of(A, p, rank);
+    const i64 arrays = s.entries * i64(sizeof(double) + sizeof(i32)) + s.rows * i64(sizeof(i64));
+    return CsrOperator::bytes_of(A, s, device, renumbers) + (device ? 0 : arrays);
+  };
+  i64 bytes = 0;
+  for (int l = 0; l + 1 < levels.count(); l++) {
+    const Partition& p = levels.level(l).partition;
+    const CsrView A = levels.matrix(l);
+    const i64 own = l == 0 ? 3 : second_visits ? 8 : 7, operands = l == 0 ? 3 : second_visits ? 6 : 5;
+    const i64 ghosts = ghosts_of(A, p, rank, l == 0 ? choice.storage.diagonals : Diagonals{}, seen, ++mark);
+    bytes += 8 * ((own + operands) * p.rows(rank) + operands * ghosts);
+    if (l > 0) bytes += of_matrix(A, p);
+  }
+  const Partition& last = levels.level(levels.count() - 1).partition;
+  return bytes + 8 * (2 * last.n + last.rows(rank)) + of_matrix(levels.last_inverse().view(), last);
 }
 
 }  // namespace
@@ -97,7 +122,7 @@ std::vector<i64> estimate_memory(const System& system, const Options& options, i
   o.ranks = ranks;
   Choice choice = choose(system, o);
   choice.storage = storage_of(system, o, ranks);
-  choice.tiling = tiling_of(system, o, choice, ranks, device);
+  settle_grid(choice, system, o, ranks, device);
   settle_method(choice, system, o, ranks, machine);
   Vectors v = vectors_of(system, choice, o);
   Partition p = partition_of(system, choice, ranks);
@@ -118,6 +143,7 @@ std::vector<i64> estimate_memory(const System& system, const Options& options, i
     if (system.A.indptr) add(system.A, v.operand, choice.storage.diagonals);
     if (choice.preconditioner == "sqrt-jacobi" && !device) bytes.back() += ScaledMatrix::bytes_of(slice_of(system.A, p, r));
     if (system.inverse.indptr) add(system.inverse, v.inverse, {});
+    if (choice.levels) bytes.back() += bytes_of_levels(choice, o.cycle == "w", r, device, seen, mark);
     if (choice.preconditioner == "block-ilu")
       bytes.back() += BlockIlu::bytes_of(system.A, p.first_row(r), p.rows(r), choice.tiling, choice.method->needs_spd, device);
     if (is_incomplete(choice.preconditioner))

@@ -77,7 +77,7 @@ bool positive_diagonal(const CsrView& A) {
 
 std::string choose_preconditioner(const CsrView& A, const std::string& asked) {
   if (asked == "none") return asked;
-  const bool is_operation = asked == "chebyshev" || asked == "block-ilu" || asked == "ic0" || asked == "ilu0",
+  const bool is_operation = asked == "chebyshev" || asked == "block-ilu" || asked == "ic0" || asked == "ilu0" || asked == "mg",
              scales = asked == "sqrt-jacobi";
   if ((is_operation || scales) && A.is_complex())
     throw Error(Errc::unsupported, "precond " + asked + " is for real matrices: use jacobi or none");

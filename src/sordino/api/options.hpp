@@ -11,6 +11,7 @@ struct Options {
   std::string solver = "auto";
   std::string precond = "auto";
   int degree = 3;
+  std::string cycle = "v";
   std::string tile = "auto";
   std::string grid = "";
   std::optional<int> s = 12;  // none: auto
@@ -68,8 +69,9 @@ std::vector<int> parse_devices(const std::string& text);
 std::vector<std::string> solver_choices();
 constexpr int most_degree = 64;
 constexpr int most_inner = 64;
+inline const std::vector<std::string> cycle_choices{"v", "w"};
 inline const std::vector<std::string> precond_choices{"auto",      "none", "jacobi", "sqrt-jacobi", "chebyshev",
-                                                      "block-ilu", "ic0",  "ilu0",   "block-jacobi"};
+                                                      "block-ilu", "ic0",  "ilu0",   "mg",          "block-jacobi"};
 inline const std::vector<std::string> basis_choices{"chebyshev", "monomial"};
 inline const std::vector<std::string> spectrum_choices{"ritz", "power"};
 inline const std::vector<std::string> partition_choices{"blocks", "boxes", "metis"};
@@ -97,16 +99,19 @@ void Options::fields(V&& v) {
     "positive diagonal instead, which iterations then need not read; chebyshev, for symmetric positive definite matrices, is a "
     "polynomial that adds products but no sums; block-ilu, for matrices of grids, is an incomplete factorization of tiles; "
     "ic0, for symmetric positive definite matrices, and ilu0, for bicgstab and gmres, are those of each rank's rows, for any "
-    "pattern, on engines host and model; "
+    "pattern, on engines host and model; mg, for symmetric positive definite matrices of grids, is a cycle of multigrid; "
     "block-jacobi, for H-matrices, inverts the dense blocks on the diagonal",
     precond_choices);
   v("degree", degree, "solve", "products with A in an application of precond chebyshev", any);
+  v("cycle", cycle, "solve",
+    "of precond mg: v visits each level once, w those below the second one twice as often as the one before", cycle_choices);
   v("tile", tile, "solve",
     "cells in x, y and z of a tile of precond block-ilu, such as 8,8,4; auto: on the host a rank's rows are one tile, on GPUs "
     "4,4,4 to 8,8,8, the larger the more cells a rank has",
     any);
   v("grid", grid, "solve",
-    "cells in x, y and z whose unknowns the rows are, x fastest, for tiles and boxes, such as 64,64,32; empty: one line of "
+    "cells in x, y and z whose unknowns the rows are, x fastest, for tiles, boxes and levels, such as 64,64,32; empty: one "
+    "line of "
     "them",
     any);
   v("s", s, "solve",

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "sordino/api/grid_choice.hpp"
 #include "sordino/api/inspect.hpp"
 #include "sordino/api/symmetry.hpp"
 #include "sordino/base/error.hpp"
@@ -77,6 +78,9 @@ void check_partition(const System& s, const Options& o) {
   const std::string named = "partition '" + o.partition + "'";
   if (o.precond == "block-ilu" && !s.cells)
     bad_argument(named + " changes the order of the rows, in which block-ilu finds its tiles");
+  if (o.precond == "mg")
+    throw Error(Errc::unsupported,
+                "precond mg is of layers of cells, and " + named + " gives ranks other rows: use partition blocks");
   if (is_incomplete(o.precond))
     throw Error(Errc::unsupported, "precond " + o.precond + " is of consecutive rows of the matrix, and " + named +
                                        " changes their order: use partition blocks");
@@ -174,15 +178,6 @@ void build_operator(Part& p, Rank& rank, const System& s, const ScaledMatrix* sc
   p.A = std::move(entries);
 }
 
-/// Of all matrices of grids, so that a tile's are few.
-void check_tiles(const System& s, const Options& o) {
-  if (o.deterministic == "on" && o.tile == "auto" && o.ranks != 1)
-    bad_argument("deterministic 'on' keeps the bits on any number of ranks, and tile 'auto' depends on it: give a tile");
-  if (find_diagonals(s.A, s.cells).offsets.empty())
-    bad_argument("precond block-ilu is for matrices of at most " + std::to_string(most_diagonals) +
-                 " diagonals, as grids have, and this one has more: use jacobi");
-}
-
 /// That M is symmetric where the method needs it, and A where M takes its lower triangle alone.
 void check_incomplete(const System& s, const Options& o, const Choice& c) {
   if (!is_incomplete(c.preconditioner)) return;
@@ -238,6 +233,10 @@ void build_preconditioner(Part& p, Rank& rank, const System& s, const ScaledMatr
     auto ilu = std::make_unique<BlockIlu>(rank, s.A, space, c.tiling, c.method->needs_spd, width);
     p.ilu = ilu.get();
     p.M = std::make_unique<GivenOperator>(std::move(ilu));
+  } else if (c.levels) {
+    auto multigrid = std::make_unique<Multigrid>(rank, *p.A, c.levels, o.cycle == "w" ? Cycle::w : Cycle::v);
+    p.multigrid = multigrid.get();
+    p.M = std::make_unique<GivenOperator>(std::move(multigrid));
   } else if (is_incomplete(c.preconditioner)) {
     auto factor = std::make_unique<trsv::IncompleteOperator>(rank, s.A, space, incomplete(c.preconditioner));
     p.incomplete = factor.get();
@@ -261,7 +260,7 @@ void build_preconditioner(Part& p, Rank& rank, const System& s, const ScaledMatr
 /// That the method takes an operator as the preconditioner, where it is one.
 void require_operators(const System& s, const Choice& c) {
   const std::string& p = c.preconditioner;
-  const bool is_operation = p == "chebyshev" || p == "block-ilu" || is_incomplete(p) || p == "block-jacobi";
+  const bool is_operation = p == "chebyshev" || p == "block-ilu" || is_incomplete(p) || p == "mg" || p == "block-jacobi";
   if (s.brings_operator() || is_operation) require_any_preconditioner(*c.method);
   if (s.coarse && c.method->name != "gmres")
     throw Error(Errc::unsupported, "a coarser H-matrix as the preconditioner is another operator in each step, which solver " +
@@ -291,13 +290,13 @@ Choice choose(const System& s, const Options& o) {
   if (c.preconditioner == "block-jacobi")
     c.blocks =
         of_hmatrix(s, [](const auto& H) { return std::make_shared<const CsrMatrix>(hmatrix::inverse_of_diagonal_leaves(H)); });
-  if (c.preconditioner == "block-ilu") check_tiles(s, o);
+  check_grid(s, o, c);
   check_incomplete(s, o, c);
-  if (c.preconditioner == "chebyshev") {
-    if (c.symmetry.empty() ? !is_symmetric(s.A) : c.symmetry == "general")
-      bad_argument("precond chebyshev needs a symmetric positive definite matrix, and this one is not symmetric: use jacobi");
-    c.bound = spectral_bound(s.A);
-  }
+  const bool needs_spd = c.preconditioner == "chebyshev" || c.preconditioner == "mg";
+  if (needs_spd && (c.symmetry.empty() ? !is_symmetric(s.A) : c.symmetry == "general"))
+    bad_argument("precond " + c.preconditioner +
+                 " needs a symmetric positive definite matrix, and this one is not symmetric: use jacobi");
+  if (c.preconditioner == "chebyshev") c.bound = spectral_bound(s.A);
   if (c.preconditioner == "sqrt-jacobi") require_scalable(*c.method);
   check_diagonal(s, *c.method);
   if (!s.has_hmatrix())
@@ -311,15 +310,6 @@ StorageChoice storage_of(const System& s, const Options& o, int ranks) {
   if (s.has_entries()) return choose_storage(s.A, o.storage, (s.A.n + ranks - 1) / ranks, o.precond == "sqrt-jacobi", s.cells);
   if (o.storage == "auto" || o.storage == "csr") return {"", "", {}};
   bad_argument("storage '" + o.storage + "' needs the entries of the matrix, which is " + s.stands_as());
-}
-
-Tiling tiling_of(const System& s, const Options& o, const Choice& c, int ranks, bool device) {
-  if (device && is_incomplete(c.preconditioner))
-    throw Error(Errc::unsupported, "precond " + c.preconditioner +
-                                       " has no kernel for GPUs: use block-ilu with the grid or a tile, or engine host");
-  if (c.preconditioner != "block-ilu") return {};
-  if (s.cells) return choose_tiling(choose_boxes(s.A.n, o.grid, o.boxes, ranks), s.cells, o.tile, device);
-  return choose_tiling(s.A.n, o.grid, o.tile, ranks, device);
 }
 
 Partition partition_of(const System& s, const Choice& c, int ranks) {
@@ -379,7 +369,7 @@ void require_pivots(i64 row, const Choice& c) {
 
 i64 Part::operator_bytes() const {
   return (entries ? entries->bytes() : 0) + (inverse ? inverse->bytes() : 0) + (hmatrix ? hmatrix->bytes() : 0) +
-         (coarse ? coarse->bytes() : 0);
+         (coarse ? coarse->bytes() : 0) + (multigrid ? multigrid->bytes() : 0);
 }
 
 void Part::update_values(Rank& rank, const CsrView& updated, const ScaledMatrix* scaled, double bound) {
@@ -387,6 +377,7 @@ void Part::update_values(Rank& rank, const CsrView& updated, const ScaledMatrix*
   if (jacobi) jacobi->update_values(rank, updated);
   if (sqrt_jacobi) sqrt_jacobi->update_values(rank, *scaled);
   if (chebyshev) chebyshev->update_values(rank, updated, bound);
+  if (multigrid) multigrid->update_values(rank);
   driver->values_changed();
 }
 

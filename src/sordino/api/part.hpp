@@ -9,6 +9,7 @@
 #include "sordino/linalg/storage_choice.hpp"
 #include "sordino/precond/block_ilu.hpp"
 #include "sordino/precond/chebyshev.hpp"
+#include "sordino/precond/multigrid.hpp"
 #include "sordino/precond/sqrt_jacobi.hpp"
 #include "sordino/solvers/driver.hpp"
 #include "sordino/trsv/incomplete_operator.hpp"
@@ -21,11 +22,12 @@ struct Choice {
   std::string why_method = "";      // in words that go on after "the solver is ..., as "; empty: the machine is to decide
   int steps = 1;                    // that cbcg takes at once
   std::string why_steps = "";       // as why_method
-  std::string preconditioner = "";  // none, jacobi, sqrt-jacobi, chebyshev, block-ilu, ic0, ilu0, block-jacobi or given
+  std::string preconditioner = "";  // none, jacobi, sqrt-jacobi, chebyshev, block-ilu, ic0, ilu0, mg, block-jacobi or given
   std::string symmetry = "";        // hermitian, symmetric or general; empty: nobody looked
   double bound = 0;                 // of the eigenvalues of diag(A)^-1 A, for chebyshev
   StorageChoice storage = {};       // decided last, when the number of ranks is known
-  Tiling tiling = {};               // of block-ilu, likewise
+  Tiling tiling = {};               // of block-ilu, and the layers of mg, likewise
+  std::shared_ptr<GridLevels> levels = nullptr;  // of mg, likewise
   hmatrix::Distribution distribution = hmatrix::Distribution::rows;
   std::shared_ptr<const CsrMatrix> blocks = nullptr;  // the inverse of A's, for block-jacobi
 };
@@ -44,9 +46,6 @@ Choice choose(const System& system, const Options& options);
 /// How A lies in memory of so many ranks; of a function it does not. Throws as choose_storage().
 StorageChoice storage_of(const System& system, const Options& options, int ranks);
 
-/// Of block-ilu, else none. Throws as choose_tiling(), and unsupported for ic0 and ilu0 on GPUs, which have no kernel of them.
-Tiling tiling_of(const System& system, const Options& options, const Choice& choice, int ranks, bool device);
-
 /// Rows are dealt out by weight, where entries are known; where tiles are, in whole layers of them.
 Partition partition_of(const System& system, const Choice& choice, int ranks);
 
@@ -63,6 +62,7 @@ struct Part {
   Chebyshev* chebyshev = nullptr;
   BlockIlu* ilu = nullptr;
   trsv::IncompleteOperator* incomplete = nullptr;  // of ic0 or ilu0
+  Multigrid* multigrid = nullptr;
   i64 refused_row = -1;  // of the matrix, if it has no incomplete factorization: then there is no driver
   std::unique_ptr<Driver> driver;
 

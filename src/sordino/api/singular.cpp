@@ -1,5 +1,7 @@
 #include "sordino/api/singular.hpp"
 
+#include "sordino/api/callers.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -174,6 +176,17 @@ Nullspace checked_nullspace(const CsrView& A, const Options& options, Accord& ac
   require_right(most[0] / most[1], 0);
   require_left(squares > 0 ? std::abs(sum) / std::sqrt(squares) : 0, 0, false);
   return {.right = constant(A.n, A.first_row, A.rows())};
+}
+
+double reachable_norm(const double* b, i64 n, double norm, const Basis& outside) {
+  if (outside.count == 0 || on_gpu(b, "b")) return norm;
+  double squares = norm * norm;
+  for (int k = 0; k < outside.count; k++) {
+    double along = 0;
+    for (i64 i = 0; i < n; i++) along += outside.column(k)[i] * b[i];
+    squares -= along * along;
+  }
+  return std::sqrt(std::max(squares, 0.0));
 }
 
 }  // namespace sordino

@@ -15,4 +15,7 @@ Nullspace checked_nullspace(const CsrView& rows, const Options& options, Accord&
 /// Throws bad_argument if A with these values, or its transpose, does not map to zero what it is to map there.
 void require_mapped_to_zero(const CsrView& A, const Nullspace& nullspace);
 
+/// The norm of b without what lies along the nullspace of the transpose, if there is one; near enough for progress.
+double reachable_norm(const double* b, i64 n, double norm, const Basis& outside);
+
 }  // namespace sordino

@@ -7,6 +7,7 @@
 
 #include "sordino/api/callers.hpp"
 #include "sordino/api/engines.hpp"
+#include "sordino/api/grid_choice.hpp"
 #include "sordino/api/inspect.hpp"
 #include "sordino/api/method_choice.hpp"
 #include "sordino/api/part.hpp"
@@ -20,18 +21,6 @@ namespace sordino {
 namespace {
 
 constexpr int solution_channel = 2, method_channel = 7;
-
-/// Of b without what lies along the nullspace of the transpose, if there is one; near enough for progress.
-double reachable_norm(const double* b, i64 n, double norm, const Basis& outside) {
-  if (outside.count == 0 || on_gpu(b, "b")) return norm;
-  double squares = norm * norm;
-  for (int k = 0; k < outside.count; k++) {
-    double along = 0;
-    for (i64 i = 0; i < n; i++) along += outside.column(k)[i] * b[i];
-    squares -= along * along;
-  }
-  return std::sqrt(std::max(squares, 0.0));
-}
 
 }  // namespace
 
@@ -118,7 +107,7 @@ const double* Solver::State::scaled_back(const double* x) {
 void Solver::State::set_up(EngineChoice made) {
   Range range("sordino: set up");
   chosen.storage = storage_of(system, options, made.engine->size());
-  chosen.tiling = tiling_of(system, options, chosen, made.engine->size(), made.engine->is_device());
+  settle_grid(chosen, system, options, made.engine->size(), made.engine->is_device());
   settle_method(chosen, system, options, made.engine->size(), machine);
   parts.clear();
   choice = std::move(made);
@@ -157,6 +146,7 @@ bool Solver::State::holds(const CsrView& updated) const {
 
 /// The first row whose pivot block-ilu, ic0 or ilu0 refuses, in all processes; -1: none.
 i64 Solver::State::factorize(const CsrView& values) {
+  if (chosen.levels) chosen.levels->update(values);
   if (!parts.front().ilu && !parts.front().incomplete) return -1;
   i64 refused = -1;
   engine().run([&](Rank& rank) {

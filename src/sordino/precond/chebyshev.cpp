@@ -8,10 +8,6 @@
 
 namespace sordino {
 
-namespace {
-constexpr double interval = 100;  // its ends' ratio: with less, low eigenvalues cost iterations; more changes little
-}
-
 double spectral_bound(const CsrView& A) {
   double bound = 0;
   for (i64 i = A.first_row; i < A.end_row(); i++) {
@@ -27,8 +23,10 @@ double spectral_bound(const CsrView& A) {
   return bound;
 }
 
-ChebyshevOperator::ChebyshevOperator(Rank& rank, const Operator& A, Vec inverse_diagonal, int degree, double bound)
+ChebyshevOperator::ChebyshevOperator(Rank& rank, const Operator& A, Vec inverse_diagonal, int degree, double bound,
+                                     double interval)
     : A_(A),
+      interval_(interval),
       D_(inverse_diagonal),
       d_(rank.vector("d", A.space())),
       Az_(A.result(rank, "A z")),
@@ -42,7 +40,7 @@ ChebyshevOperator::ChebyshevOperator(Rank& rank, const Operator& A, Vec inverse_
 }
 
 void ChebyshevOperator::set_bound(Rank& rank, double bound) const {
-  const double least = bound / interval, theta = (bound + least) / 2, delta = (bound - least) / 2, sigma = theta / delta;
+  const double least = bound / interval_, theta = (bound + least) / 2, delta = (bound - least) / 2, sigma = theta / delta;
   rank.set(first_, 1 / theta);
   double rho = 1 / sigma;
   for (std::size_t k = 0; k < keep_.size(); k++) {

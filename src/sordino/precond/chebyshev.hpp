@@ -4,8 +4,8 @@
 //
 // An application costs k products and halos, k + 1 updates of vectors and no reduction, so that an iteration of a method has as
 // many sums for k + 1 products as else for one. Vector traffic beyond the products 4 n + 7 k n words, workspace 4 n and D.
-// p is least on [bound / 100, bound], where `bound` is no less than the largest eigenvalue of D^-1 A (spectral_bound): below
-// the interval it stays positive, so M is positive definite, too.
+// p is least on [bound / 100, bound], or a smoother's on a part of that, where `bound` is no less than the largest eigenvalue
+// of D^-1 A (spectral_bound): below the interval it stays positive, so M is positive definite, too.
 #pragma once
 #include <vector>
 
@@ -55,7 +55,8 @@ double spectral_bound(const CsrView& A);
 /// turn, so that nobody overwrites what a neighbour still reads.
 class ChebyshevOperator final : public Operator {
  public:
-  ChebyshevOperator(Rank& rank, const Operator& A, Vec inverse_diagonal, int degree, double bound);
+  /// `interval`: the ratio of the ends of what p is least on; of a smoother a few, for other levels see to the rest.
+  ChebyshevOperator(Rank& rank, const Operator& A, Vec inverse_diagonal, int degree, double bound, double interval = 100);
   void set_bound(Rank& rank, double bound) const;
 
   void apply(Rank& rank, Vec r, Vec z, const StartDots& epilogue = {}) const override;
@@ -65,6 +66,7 @@ class ChebyshevOperator final : public Operator {
 
  private:
   const Operator& A_;
+  double interval_;
   Vec D_, d_, Az_, iterates_[2];
   Scal first_;
   std::vector<Scal> keep_, add_;  // of step k

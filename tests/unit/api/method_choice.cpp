@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "check.hpp"
+#include "sordino/api/grid_choice.hpp"
 #include "sordino/api/solver.hpp"
 #include "sordino/linalg/poisson.hpp"
 
@@ -28,7 +29,7 @@ Choice chosen(Options o, int ranks, const std::optional<Machine>& machine, const
   System system{.A = A.view()};
   Choice c = choose(system, o);
   c.storage = storage_of(system, o, ranks);
-  c.tiling = tiling_of(system, o, c, ranks, false);
+  settle_grid(c, system, o, ranks, false);
   settle_method(c, system, o, ranks, machine);
   return c;
 }

@@ -6,6 +6,7 @@
 #include "sordino/linalg/host_operator.hpp"
 #include "sordino/linalg/stencil_rows.hpp"
 #include "sordino/precond/chebyshev.hpp"
+#include "sordino/precond/grid_transfers.hpp"
 #include "sordino/precond/tile_solve.hpp"
 #include "sordino/runtime/cuda/enable.cuh"
 #include "sordino/solvers/complex_bicgstab.hpp"
@@ -42,6 +43,7 @@ void enable_registered() {
   enable<order>(LinearSystemKernels{});
   enable<order>(chebyshev::Kernels{});
   enable<order>(BlockIluKernels{});
+  enable<order>(multigrid::Kernels{});
   enable<order>(hmatrix::PanelKernels{});
   enable<order>(hmatrix::OthersKernels{});
   enable<order>(inner_bicgstab::Kernels{});

@@ -1,0 +1,52 @@
+#include "sordino/api/grid_choice.hpp"
+
+#include "sordino/base/error.hpp"
+#include "sordino/base/range.hpp"
+
+namespace sordino {
+namespace {
+
+/// Of all matrices of grids, so that a tile's are few.
+void check_tiles(const System& s, const Options& o) {
+  if (o.deterministic == "on" && o.tile == "auto" && o.ranks != 1)
+    bad_argument("deterministic 'on' keeps the bits on any number of ranks, and tile 'auto' depends on it: give a tile");
+  if (find_diagonals(s.A, s.cells).offsets.empty())
+    bad_argument("precond block-ilu is for matrices of at most " + std::to_string(most_diagonals) +
+                 " diagonals, as grids have, and this one has more: use jacobi");
+}
+
+void check_levels(const Options& o) {
+  if (o.grid.empty()) bad_argument("precond mg coarsens a grid: give its cells in x, y and z, as grid '64,64,64'");
+  if (o.deterministic == "on" && o.ranks != 1)
+    bad_argument(
+        "deterministic 'on' keeps the bits on any number of ranks, and the levels of precond mg depend on it: use one "
+        "rank, or block-ilu with a tile");
+}
+
+Tiling tiling_of(const System& s, const Options& o, const Choice& c, int ranks, bool device) {
+  if (device && is_incomplete(c.preconditioner))
+    throw Error(Errc::unsupported, "precond " + c.preconditioner +
+                                       " has no kernel for GPUs: use block-ilu with the grid or a tile, or engine host");
+  if (c.preconditioner != "block-ilu") return {};
+  if (s.cells) return choose_tiling(choose_boxes(s.A.n, o.grid, o.boxes, ranks), s.cells, o.tile, device);
+  return choose_tiling(s.A.n, o.grid, o.tile, ranks, device);
+}
+
+}  // namespace
+
+void check_grid(const System& s, const Options& o, const Choice& c) {
+  if (c.preconditioner == "block-ilu") check_tiles(s, o);
+  if (c.preconditioner == "mg") check_levels(o);
+}
+
+void settle_grid(Choice& c, const System& s, const Options& o, int ranks, bool device) {
+  c.tiling = tiling_of(s, o, c, ranks, device);
+  if (c.preconditioner != "mg") return;
+  Range range("coarsen the grid");
+  const Extents grid = parse_grid(s.A.n, o.grid);
+  c.tiling = {.grid = grid, .tile = {1, 1, 1}};
+  c.tiling.tile[std::size_t(c.tiling.last())] = GridLevels::depth(grid, ranks);
+  c.levels = std::make_shared<GridLevels>(s.A, grid, partition_in_layers(s.A.n, c.tiling, ranks));
+}
+
+}  // namespace sordino

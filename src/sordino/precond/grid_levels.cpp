@@ -1,0 +1,300 @@
+#include "sordino/precond/grid_levels.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "sordino/base/error.hpp"
+#include "sordino/base/parallel.hpp"
+#include "sordino/precond/chebyshev.hpp"
+
+namespace sordino {
+namespace {
+
+constexpr i64 few_cells = 64;        // of a grid that is not coarsened, but inverted
+constexpr i64 most_cells = 2048;     // that are inverted
+constexpr i64 least_rows = 1 << 10;  // that are worth a thread
+constexpr int middle = 13;           // of the 27 neighbours of a cell, itself among them, x fastest
+
+int last_direction(const Extents& cells) { return cells[2] > 1 ? 2 : cells[1] > 1 ? 1 : 0; }
+
+Extents place(const Extents& cells, i64 row) {
+  return {row % cells[0], row / cells[0] % cells[1], row / (cells[0] * cells[1])};
+}
+i64 row_of(const Extents& cells, const Extents& at) { return at[0] + cells[0] * (at[1] + cells[1] * at[2]); }
+
+i64 rows_of_layer(const Extents& cells) {
+  const int last = last_direction(cells);
+  i64 rows = 1;
+  for (int d = 0; d < last; d++) rows *= cells[std::size_t(d)];
+  return rows;
+}
+
+/// Whether the layers of all ranks can be taken in pairs.
+bool can_halve(const GridLevel& level, int direction) {
+  if (level.cells[std::size_t(direction)] == 1) return false;
+  if (direction != last_direction(level.cells)) return true;
+  const i64 layer = rows_of_layer(level.cells);
+  for (int r = 1; r < level.partition.ranks(); r++)
+    if (level.partition.first_row(r) / layer % 2 != 0) return false;
+  return true;
+}
+
+Partition coarse_partition(const GridLevel& fine, const Extents& coarse) {
+  const std::size_t last = std::size_t(last_direction(fine.cells));
+  const i64 of_fine = rows_of_layer(fine.cells) * fine.step[last];
+  i64 of_coarse = 1;
+  for (std::size_t d = 0; d < last; d++) of_coarse *= coarse[d];
+  std::vector<std::vector<i64>> blocks;
+  for (int r = 0; r < fine.partition.ranks(); r++) blocks.push_back({fine.partition.first_row(r) / of_fine * of_coarse});
+  return partition_at(coarse[0] * coarse[1] * coarse[2], blocks);
+}
+
+/// Entries of a row of the coarse matrix, by its neighbours.
+struct Neighbours {
+  std::array<double, 27> values{};
+  std::array<bool, 27> there{};
+};
+
+bool has_couplings(const CsrView& A, i64 row) {
+  for (i64 k = A.begin(row); k < A.begin(row + 1); k++)
+    if (A.indices[k] != row && A.values[k] != 0) return true;
+  return false;
+}
+
+/// P^T A P of one aggregate, with what crosses a direction of pairs counted half.
+Neighbours coarse_row(const CsrView& A, const GridLevel& fine, const Extents& coarse, i64 row) {
+  Neighbours found;
+  found.there[middle] = true;
+  const Extents corner = place(coarse, row);
+  double excess = 0;
+  bool halved = false;
+  for (std::size_t d = 0; d < 3; d++) halved |= fine.step[d] == 2;
+  auto add = [&](i64 i) {
+    const bool takes_part = fine.takes_part[std::size_t(i)] != 0;
+    for (i64 k = A.begin(i); k < A.begin(i + 1); k++) {
+      const Extents to = place(fine.cells, A.indices[k]);
+      int slot = 0;
+      for (int d = 2; d >= 0; d--)
+        slot = 3 * slot + int(to[std::size_t(d)] / fine.step[std::size_t(d)] - corner[std::size_t(d)]) + 1;
+      found.there[std::size_t(slot)] = true;
+      if (!takes_part) continue;
+      excess += A.values[k];
+      if (slot != middle) found.values[std::size_t(slot)] += A.values[k];
+    }
+  };
+  for (i64 z = 0; z < fine.step[2]; z++)
+    for (i64 y = 0; y < fine.step[1]; y++)
+      for (i64 x = 0; x < fine.step[0]; x++) {
+        const Extents at{corner[0] * fine.step[0] + x, corner[1] * fine.step[1] + y, corner[2] * fine.step[2] + z};
+        if (at[0] < fine.cells[0] && at[1] < fine.cells[1] && at[2] < fine.cells[2]) add(row_of(fine.cells, at));
+      }
+  double diagonal = halved ? excess / 2 : excess;
+  for (int slot = 0; slot < 27; slot++) {
+    if (slot == middle) continue;
+    const int moved[3] = {slot % 3 - 1, slot / 3 % 3 - 1, slot / 9 - 1};
+    double share = 1;
+    for (std::size_t d = 0; d < 3; d++)
+      if (moved[d] != 0 && fine.step[d] == 2) share = 0.5;
+    found.values[std::size_t(slot)] *= share;
+    diagonal -= found.values[std::size_t(slot)];
+  }
+  found.values[middle] = diagonal > 0 ? diagonal : 1;  // of an aggregate in which no cell takes part
+  return found;
+}
+
+CsrMatrix coarse_matrix(const CsrView& A, const GridLevel& fine, const Extents& coarse) {
+  CsrMatrix to;
+  to.n = coarse[0] * coarse[1] * coarse[2];
+  to.indptr.assign(std::size_t(to.n + 1), 0);
+  std::vector<Neighbours> rows(static_cast<std::size_t>(to.n));
+  for_parts(
+      0, to.n,
+      [&](i64 begin, i64 end) {
+        for (i64 row = begin; row < end; row++) {
+          rows[std::size_t(row)] = coarse_row(A, fine, coarse, row);
+          for (bool is_there : rows[std::size_t(row)].there) to.indptr[std::size_t(row + 1)] += is_there;
+        }
+      },
+      least_rows);
+  for (i64 row = 0; row < to.n; row++) to.indptr[std::size_t(row + 1)] += to.indptr[std::size_t(row)];
+  to.indices.resize(std::size_t(to.indptr.back()));
+  to.values.resize(to.indices.size());
+  for_parts(
+      0, to.n,
+      [&](i64 begin, i64 end) {
+        for (i64 row = begin; row < end; row++) {
+          std::size_t k = std::size_t(to.indptr[std::size_t(row)]);
+          for (int slot = 0; slot < 27; slot++) {
+            if (!rows[std::size_t(row)].there[std::size_t(slot)]) continue;
+            to.indices[k] = i32(row + slot % 3 - 1 + coarse[0] * (slot / 3 % 3 - 1 + coarse[1] * (slot / 9 - 1)));
+            to.values[k++] = rows[std::size_t(row)].values[std::size_t(slot)];
+          }
+        }
+      },
+      least_rows);
+  return to;
+}
+
+/// L D L^T of a symmetric matrix, without the rows whose pivots vanish: of a singular one those that hang on the others.
+class DenseFactor {
+ public:
+  explicit DenseFactor(const CsrView& A) : n_(std::size_t(A.n)), L_(n_ * n_), pivot_(n_) {
+    for (i64 i = 0; i < A.n; i++)
+      for (i64 k = A.begin(i); k < A.begin(i + 1); k++) L_[std::size_t(i) * n_ + std::size_t(A.indices[k])] = A.values[k];
+    for (std::size_t k = 0; k < n_; k++) eliminate(k);
+  }
+  /// Column j of the inverse; of a row that was left out 0.
+  std::vector<double> column(std::size_t j) const {
+    std::vector<double> x(n_, 0.0);
+    if (pivot_[j] == 0) return x;
+    x[j] = 1;
+    for (std::size_t i = j; i < n_; i++)
+      for (std::size_t k = j; k < i; k++) x[i] -= L_[i * n_ + k] * x[k];
+    for (std::size_t i = 0; i < n_; i++) x[i] = pivot_[i] == 0 ? 0 : x[i] / pivot_[i];
+    for (std::size_t i = n_; i-- > 0;)
+      for (std::size_t k = i + 1; k < n_; k++) x[i] -= L_[k * n_ + i] * x[k];
+    return x;
+  }
+
+ private:
+  void eliminate(std::size_t k) {
+    double pivot = L_[k * n_ + k];
+    const double before = pivot;
+    for (std::size_t m = 0; m < k; m++) pivot -= L_[k * n_ + m] * L_[k * n_ + m] * pivot_[m];
+    const bool vanishes = !(pivot > 1e-12 * before);
+    pivot_[k] = vanishes ? 0 : pivot;
+    for (std::size_t i = k + 1; i < n_; i++) {
+      double sum = L_[i * n_ + k];
+      for (std::size_t m = 0; m < k; m++) sum -= L_[i * n_ + m] * L_[k * n_ + m] * pivot_[m];
+      L_[i * n_ + k] = vanishes ? 0 : sum / pivot;
+    }
+    for (std::size_t m = 0; vanishes && m < k; m++) L_[k * n_ + m] = 0;
+  }
+
+  std::size_t n_;
+  std::vector<double> L_, pivot_;
+};
+
+CsrMatrix inverse_of(const CsrView& A) {
+  const DenseFactor factor(A);
+  CsrMatrix to;
+  to.n = A.n;
+  to.indptr.resize(std::size_t(A.n + 1));
+  to.indices.resize(std::size_t(A.n * A.n));
+  to.values.resize(to.indices.size());
+  for (i64 i = 0; i < A.n; i++) {
+    to.indptr[std::size_t(i + 1)] = (i + 1) * A.n;
+    const std::vector<double> row = factor.column(std::size_t(i));  // which is a column, too
+    for (i64 j = 0; j < A.n; j++) {
+      to.indices[std::size_t(i * A.n + j)] = i32(j);
+      to.values[std::size_t(i * A.n + j)] = row[std::size_t(j)];
+    }
+  }
+  return to;
+}
+
+void require_neighbours(const CsrView& A, const Extents& grid) {
+  for (i64 row = 0; row < A.n; row++) {
+    const Extents from = place(grid, row);
+    for (i64 k = A.begin(row); k < A.begin(row + 1); k++) {
+      const Extents to = place(grid, A.indices[k]);
+      for (std::size_t d = 0; d < 3; d++)
+        if (std::abs(to[d] - from[d]) > 1)
+          bad_argument("precond mg is for matrices whose entries are of neighbouring cells, and on a grid of " + shown(grid) +
+                       " row " + std::to_string(row) + " has one in column " + std::to_string(A.indices[k]) +
+                       ": give the matrix's own grid");
+    }
+  }
+}
+
+void require_positive(const CsrView& A) {
+  for (i64 row = 0; row < A.n; row++) {
+    double diagonal = 0;
+    for (i64 k = A.begin(row); k < A.begin(row + 1); k++)
+      if (A.indices[k] == row) diagonal = A.values[k];
+    if (!(diagonal > 0))
+      bad_argument("precond mg needs a symmetric positive definite matrix, and the diagonal of row " + std::to_string(row) +
+                   " is not positive: use precond jacobi or none");
+  }
+}
+
+}  // namespace
+
+i64 GridLevels::depth(const Extents& grid, int ranks) {
+  i64 depth = 1;
+  while (2 * depth * ranks <= grid[std::size_t(last_direction(grid))]) depth *= 2;
+  return depth;
+}
+
+GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& first) : given_(A) {
+  require_neighbours(A, grid);
+  require_positive(A);
+  levels_.push_back({.cells = grid, .step = {1, 1, 1}, .partition = first});
+  for (;;) {
+    GridLevel& level = levels_.back();
+    const i64 n = level.cells[0] * level.cells[1] * level.cells[2];
+    bool coarsens = false;
+    for (int d = 0; n > few_cells && d < 3; d++)
+      if (can_halve(level, d)) level.step[std::size_t(d)] = 2, coarsens = true;
+    if (coarsens && last_direction(level.cells) > 0 && !can_halve(level, last_direction(level.cells))) {
+      level.step = {1, 1,
+                    1};  // layers stay: then nothing else may grow, or the layers' couplings would be too strong to smooth
+      coarsens = false;
+    }
+    if (!coarsens) break;
+    Extents coarse;
+    for (std::size_t d = 0; d < 3; d++) coarse[d] = (level.cells[d] + level.step[d] - 1) / level.step[d];
+    Partition partition = coarse_partition(level, coarse);
+    levels_.push_back({.cells = coarse, .step = {1, 1, 1}, .partition = std::move(partition)});
+  }
+  const Extents& last = levels_.back().cells;
+  if (const i64 n = last[0] * last[1] * last[2]; n > most_cells)
+    bad_argument("precond mg coarsens whole layers of each rank, and on " + std::to_string(first.ranks()) +
+                 " ranks a grid of " + shown(grid) + " ends with one of " + shown(last) + " cells, more than " +
+                 std::to_string(most_cells) + ", which are inverted: use fewer ranks, or precond jacobi");
+  find_values();
+}
+
+void GridLevels::update(const CsrView& A) {
+  require_positive(A);
+  given_ = A;
+  find_values();
+}
+
+void GridLevels::find_values() {
+  for (int l = 0; l < count(); l++) {
+    GridLevel& level = levels_[std::size_t(l)];
+    const CsrView A = matrix(l);
+    level.takes_part.resize(std::size_t(A.n));
+    for_parts(
+        0, A.n,
+        [&](i64 begin, i64 end) {
+          for (i64 i = begin; i < end; i++) level.takes_part[std::size_t(i)] = has_couplings(A, i);
+        },
+        least_rows);
+    level.bound = spectral_bound(A);
+    if (l + 1 < count()) {
+      GridLevel& coarse = levels_[std::size_t(l + 1)];
+      CsrMatrix made = coarse_matrix(A, level, coarse.cells);
+      if (coarse.A.values.size() == made.values.size())
+        coarse.A.values.swap(made.values);  // where operators look
+      else
+        coarse.A = std::move(made);
+    }
+  }
+  CsrMatrix inverse = inverse_of(matrix(count() - 1));
+  if (last_inverse_.values.size() == inverse.values.size())
+    std::copy(inverse.values.begin(), inverse.values.end(), last_inverse_.values.begin());
+  else
+    last_inverse_ = std::move(inverse);
+}
+
+i64 GridLevels::entries() const {
+  i64 sum = i64(last_inverse_.values.size());
+  for (int l = 1; l < count(); l++) sum += i64(level(l).A.values.size());
+  return sum;
+}
+
+}  // namespace sordino

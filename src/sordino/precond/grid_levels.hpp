@@ -1,0 +1,60 @@
+// The levels of a multigrid preconditioner for matrices of grids, cell-centred: each level's cells are two by two by two of the
+// one before, or fewer where a direction has no more to give, and its matrix is the Galerkin product of constant interpolation,
+// scaled so that it approximates the same operator.
+//
+// P has a 1 for each cell of an aggregate, and A_c = P^T A P adds up the couplings that cross between two aggregates. In a
+// direction with two cells an aggregate these are of centres twice as far apart as the cells', so each is to count half:
+// without that a coarse correction is half as large as it should be (over-correction: Braess 1995; Stueben 2001, section 9.5).
+// What a row adds up to, of Dirichlet faces and of time steps, counts half, too: on coarse levels a time step's share is then
+// too small, which the method that is preconditioned makes good.
+//
+// Rows without couplings, as those of solid cells, are in no aggregate: their P is 0, and smoothing solves them.
+#pragma once
+#include <vector>
+
+#include "sordino/linalg/csr.hpp"
+#include "sordino/linalg/extents.hpp"
+#include "sordino/linalg/partition.hpp"
+
+namespace sordino {
+
+/// One level, for all ranks of this process.
+struct GridLevel {
+  Extents cells = {};                   // of the grid, x fastest
+  Extents step = {1, 1, 1};             // cells of an aggregate of the next level: 1 or 2; of the last level 1
+  CsrMatrix A = {};                     // of the first level empty: it is the caller's
+  std::vector<double> takes_part = {};  // [n] 1, or 0 of a row in no aggregate
+  Partition partition = {};             // of rows; ranks own whole aggregates
+  double bound = 0;                     // of the eigenvalues of diag(A)^-1 A
+};
+
+class GridLevels {
+ public:
+  /// Of the matrix of a grid of that many cells, whose rows ranks own in whole layers (`first`), and what of it the levels'
+  /// ranks then own. Throws bad_argument with one sentence if A has entries between cells that are no neighbours. Cost: two
+  /// passes over the arrays, by one thread.
+  GridLevels(const CsrView& A, const Extents& grid, const Partition& first);
+  /// The same with other values.
+  void update(const CsrView& A);
+
+  /// How deep layers of ranks are so that all levels have whole aggregates of theirs, in the last direction with more than one
+  /// cell: a power of two.
+  static i64 depth(const Extents& grid, int ranks);
+
+  int count() const { return int(levels_.size()); }
+  const GridLevel& level(int l) const { return levels_[std::size_t(l)]; }
+  /// Matrix of a level, of the first one as it was given.
+  CsrView matrix(int l) const { return l == 0 ? given_ : levels_[std::size_t(l)].A.view(); }
+  /// A generalized inverse of the last level's matrix, all rows of it, by entries.
+  const CsrMatrix& last_inverse() const { return last_inverse_; }
+  i64 entries() const;  // of all levels but the first
+
+ private:
+  void find_values();
+
+  CsrView given_;
+  std::vector<GridLevel> levels_;
+  CsrMatrix last_inverse_;
+};
+
+}  // namespace sordino

@@ -1,0 +1,54 @@
+// Geometric multigrid for matrices of grids (grid_levels.hpp): M^-1 is one V- or W-cycle from zero, smoothed before and after
+// by a Chebyshev polynomial of diag(A)^-1 A that is least on the upper three quarters of its spectrum (Adams et al. 2003). Both
+// smoothers are the same, and restriction is the transpose of interpolation, so M is symmetric positive definite: for every
+// method that takes an operator.
+//
+// A V-cycle on a level costs 2 k + 2 products and halos, for polynomials of degree k, and no reduction; on the last level,
+// which has few cells, each rank multiplies its rows of a dense inverse by what all ranks send. Transfers move nothing between
+// ranks, which own whole aggregates. All of it is recorded, so halos arrive while inner rows are multiplied, and a GPU has an
+// iteration in one graph. Memory beside coarse matrices: nine vectors of a level, and an eighth of it for each level below.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "sordino/linalg/csr_operator.hpp"
+#include "sordino/precond/chebyshev.hpp"
+#include "sordino/precond/grid_levels.hpp"
+#include "sordino/precond/grid_transfers.hpp"
+
+namespace sordino {
+
+enum class Cycle { v, w };
+
+class Multigrid final : public Operator {
+ public:
+  /// Collective. A is the first level's matrix, `levels` and its values outlive this.
+  Multigrid(Rank& rank, const Operator& A, std::shared_ptr<const GridLevels> levels, Cycle cycle);
+  ~Multigrid() override;
+  /// After GridLevels::update().
+  void update_values(Rank& rank);
+
+  /// z = M^-1 r; r needs no ghosts.
+  void apply(Rank& rank, Vec r, Vec z, const StartDots& epilogue = {}) const override;
+  int space() const override { return A_.space(); }
+  Vec operand(Rank& rank, const char* name) const override { return rank.vector(name, A_.space()); }
+  Vec result(Rank& rank, const char* name) const override { return A_.operand(rank, name); }
+  /// What the operators of coarse levels hold themselves, and of their arrays the rank's rows.
+  i64 bytes() const;
+
+ private:
+  struct Level;
+  void cycle(Rank& rank, std::size_t l, Vec b, Vec x, Vec to) const;
+  void correct(Rank& rank, std::size_t l, Vec b, Vec x) const;
+
+  const Operator& A_;
+  std::shared_ptr<const GridLevels> levels_;
+  Cycle cycle_;
+  std::vector<std::unique_ptr<Level>> mine_;  // but the last
+  std::unique_ptr<CsrOperator> last_;         // the last one's inverse
+  // In turns, as visits are recorded: a rank that is nobody's neighbour on other levels may still read the other one's ghosts.
+  Vec last_b_[2], last_x_;
+  mutable int visits_ = 0;
+};
+
+}  // namespace sordino

@@ -1,0 +1,260 @@
+// Precond mg: iterations that hardly grow with the grid, with every method that takes more than a diagonal, on awkward grids;
+// that M is symmetric and positive; new values; what is refused.
+#include <cmath>
+
+#include "check.hpp"
+#include "problems.hpp"
+#include "sordino/base/error.hpp"
+#include "sordino/precond/multigrid.hpp"
+#include "sordino/precond/tiling.hpp"
+#include "sordino/runtime/host/engine.hpp"
+
+using namespace problems;
+
+namespace {
+
+std::string text_of(const Extents& g) { return std::to_string(g[0]) + "," + std::to_string(g[1]) + "," + std::to_string(g[2]); }
+
+Options with(const Extents& grid, const std::string& method = "cg", const std::string& engine = "host", int ranks = 1) {
+  Options o = options(method, engine, ranks);
+  o.precond = "mg";
+  o.grid = text_of(grid);
+  return o;
+}
+
+CsrMatrix pressure(const Extents& g, double contrast = 1, int stencil = 7) {
+  return poisson(g[0], g[1], g[2], stencil, contrast);
+}
+
+/// With some cells solid: their rows are those of the identity, and nobody else's rows know them.
+CsrMatrix with_solids(fresh::Random& random, CsrMatrix A, double part) {
+  std::vector<bool> solid(static_cast<std::size_t>(A.n));
+  for (i64 i = 0; i < A.n; i++) solid[std::size_t(i)] = random.real(0, 1) < part;
+  for (i64 i = 0; i < A.n; i++)
+    for (i64 k = A.indptr[std::size_t(i)]; k < A.indptr[std::size_t(i) + 1]; k++) {
+      const i64 j = A.indices[std::size_t(k)];
+      double& value = A.values[std::size_t(k)];
+      if (solid[std::size_t(i)] || solid[std::size_t(j)]) value = i == j ? 1 : 0;
+    }
+  return A;
+}
+
+double relative_residual(const CsrMatrix& A, const std::vector<double>& x, const std::vector<double>& b) {
+  double off = 0, norm = 0;
+  for (i64 i = 0; i < A.n; i++) {
+    double left = b[std::size_t(i)];
+    for (i64 k = A.indptr[std::size_t(i)]; k < A.indptr[std::size_t(i) + 1]; k++)
+      left -= A.values[std::size_t(k)] * x[std::size_t(A.indices[std::size_t(k)])];
+    off += left * left, norm += b[std::size_t(i)] * b[std::size_t(i)];
+  }
+  return std::sqrt(off / norm);
+}
+
+}  // namespace
+
+TEST("mg: few iterations of cg, whatever the size and the ranks, and fewer by a W-cycle") {
+  NOTE(fresh::said());
+  fresh::Random random(812);
+  for (i64 n : {16, 32, 48}) {
+    const Extents grid{n, n, n};
+    const CsrMatrix A = pressure(grid);
+    const auto b = random.normals(A.n);
+    for (int ranks : {1, 2, 3}) {
+      int iterations[2] = {};
+      for (const char* cycle : {"v", "w"}) {
+        NOTE(n, "^3 on ", ranks, " ranks, cycle ", cycle);
+        Options o = with(grid, "cg", "host", ranks);
+        o.cycle = cycle;
+        const Solved s = solve(A.view(), b, o);
+        REQUIRE(s.report.status == Status::converged);
+        CHECK(relative_residual(A, s.x, b) <= 1e-8);
+        iterations[*cycle == 'w'] = s.report.iterations;
+      }
+      NOTE("iterations ", iterations[0], " and ", iterations[1]);
+      CHECK(iterations[0] <= 13);
+      CHECK(iterations[1] <= 10);
+    }
+  }
+}
+
+TEST("mg: every method that takes any preconditioner, with the same bits on host and model in any order of messages") {
+  NOTE(fresh::said());
+  fresh::Random random(813);
+  const Extents grid{9, 8, 12};
+  const CsrMatrix A = pressure(grid, 100);
+  const auto b = random.normals(A.n);
+  for (auto& m : methods()) {
+    if (m.complex == Factors::of_numbers) continue;
+    NOTE(m.name);
+    if (!m.any_preconditioner) {
+      CHECK_THROWS(solve(A.view(), b, with(grid, m.name)), Error, "takes no preconditioner but a diagonal");
+      continue;
+    }
+    for (int ranks : {1, 2, 3}) {
+      const Solved host = solve(A.view(), b, with(grid, m.name, "host", ranks));
+      CHECK(host.report.status == Status::converged);
+      CHECK(relative_residual(A, host.x, b) <= 1e-8);
+      for (int seed : {0, 1, 2, 3}) {
+        Options o = with(grid, m.name, "model", ranks);
+        o.seed = seed;
+        CHECK(solve(A.view(), b, o).x == host.x);
+      }
+    }
+  }
+}
+
+TEST("mg: awkward grids, contrasts, solids and 27 points are solved") {
+  NOTE(fresh::said());
+  fresh::Random random(814);
+  for (const Extents& grid : {Extents{1, 1, 1}, Extents{7, 1, 1}, Extents{97, 1, 1}, Extents{31, 29, 1}, Extents{13, 11, 17},
+                              Extents{5, 40, 23}, Extents{2, 2, 64}})
+    for (double contrast : {1.0, 1e3})
+      for (double solids : {0.0, 0.2})
+        for (int ranks : {1, 2}) {
+          NOTE(shown(grid), ", contrast ", contrast, ", solids ", solids, ", ", ranks, " ranks");
+          if (ranks > grid[0] * grid[1] * grid[2]) continue;
+          const CsrMatrix A = with_solids(random, pressure(grid, contrast), solids);
+          const auto b = random.normals(A.n);
+          const Solved s = solve(A.view(), b, with(grid, "cg", "host", ranks));
+          CHECK(s.report.status == Status::converged);
+          CHECK(relative_residual(A, s.x, b) <= 1e-8);
+        }
+  const Extents grid{20, 24, 28};
+  const CsrMatrix A = pressure(grid, 1, 27);
+  const auto b = random.normals(A.n);
+  const Solved s = solve(A.view(), b, with(grid, "cg", "host", 2));
+  NOTE(s.report.iterations, " iterations with 27 points");
+  CHECK(s.report.status == Status::converged);
+  CHECK(s.report.iterations <= 15);
+}
+
+TEST("mg: fewer iterations than jacobi where densities differ a thousandfold, beside solids, too") {
+  NOTE(fresh::said());
+  fresh::Random random(815);
+  const Extents grid{24, 24, 24};
+  for (double solids : {0.0, 0.1}) {
+    const CsrMatrix A = with_solids(random, pressure(grid, 1e3), solids);
+    const auto b = random.normals(A.n);
+    Options jacobi = with(grid);
+    jacobi.precond = "jacobi";
+    const int plain = solve(A.view(), b, jacobi).report.iterations, few = solve(A.view(), b, with(grid)).report.iterations;
+    NOTE("solids ", solids, ": ", few, " and ", plain, " iterations");
+    CHECK(3 * few <= plain);
+  }
+}
+
+TEST("mg: M is symmetric and positive") {
+  NOTE(fresh::said());
+  fresh::Random random(816);
+  for (const Extents& grid : {Extents{12, 10, 9}, Extents{3, 3, 3}, Extents{40, 1, 1}})
+    for (int ranks : {1, 3})
+      for (Cycle cycle : {Cycle::v, Cycle::w}) {
+        NOTE(shown(grid), ", ", ranks, " ranks, ", cycle == Cycle::w ? "w" : "v");
+        const CsrMatrix A = with_solids(random, pressure(grid, 50), 0.1);
+        Tiling layers{.grid = grid, .tile = {1, 1, 1}};
+        layers.tile[std::size_t(layers.last())] = GridLevels::depth(grid, ranks);
+        const Partition partition = partition_in_layers(A.n, layers, ranks);
+        const auto levels = std::make_shared<GridLevels>(A.view(), grid, partition);
+        const std::vector<std::vector<double>> given{random.normals(A.n), random.normals(A.n)};
+        std::vector<std::vector<double>> found(2, std::vector<double>(std::size_t(A.n)));
+        host::HostEngine engine({.ranks = ranks});
+        engine.run([&](Rank& rank) {
+          const CsrOperator matrix(rank, A.view(), partition);
+          const Multigrid M(rank, matrix, levels, cycle);
+          const Vec r = M.operand(rank, "r"), z = M.result(rank, "z");
+          Recorded body = rank.record([&] { M.apply(rank, r, z); });
+          for (std::size_t k = 0; k < 2; k++) {
+            const i64 first = partition.first_row(rank.id());
+            rank.write(r, given[k].data() + first);
+            rank.replay(body);
+            rank.read(z, found[k].data() + first);
+          }
+        });
+        double one = 0, other = 0, energy = 0, scale = 0;
+        for (std::size_t i = 0; i < std::size_t(A.n); i++) {
+          one += found[0][i] * given[1][i], other += found[1][i] * given[0][i], energy += found[0][i] * given[0][i];
+          scale += std::abs(found[0][i] * given[1][i]);
+        }
+        CHECK(std::abs(one - other) <= 1e-12 * scale);
+        CHECK(energy > 0);
+      }
+}
+
+TEST("mg: new values make the levels anew, and refused ones leave the old") {
+  NOTE(fresh::said());
+  fresh::Random random(817);
+  const Extents grid{10, 9, 16};
+  const CsrMatrix first = pressure(grid, 10), second = with_solids(random, pressure(grid, 500), 0.1);
+  const auto b = random.normals(first.n);
+  for (int ranks : {1, 2}) {
+    Solver solver(first.view(), with(grid, "cg", "host", ranks));
+    const Solved before = solve(solver, b);
+    std::vector<double> negative = first.values;
+    for (i64 k = first.indptr[40]; k < first.indptr[41]; k++)
+      if (first.indices[std::size_t(k)] == 40) negative[std::size_t(k)] = -1;
+    CHECK_THROWS(solver.update_values(negative.data()), Error, "the diagonal of row 40 is not positive");
+    CHECK(solve(solver, b).x == before.x);
+    solver.update_values(second.values.data());
+    CHECK(solve(solver, b).x == solve(second.view(), b, with(grid, "cg", "host", ranks)).x);
+    solver.update_values(first.values.data());
+    CHECK(solve(solver, b).x == before.x);
+  }
+}
+
+TEST("mg: singular systems with the constant vector as nullspace are solved") {
+  NOTE(fresh::said());
+  fresh::Random random(818);
+  const Extents grid{12, 16, 20};
+  const CsrMatrix A = neumann(pressure(grid, 30));
+  auto b = random.normals(A.n);
+  double mean = 0;
+  for (double v : b) mean += v / double(A.n);
+  for (double& v : b) v -= mean;
+  for (int ranks : {1, 2}) {
+    Options o = with(grid, "cg", "host", ranks);
+    o.nullspace = "constant";
+    const Solved s = solve(A.view(), b, o);
+    NOTE(s.report.iterations, " iterations");
+    CHECK(s.report.status == Status::converged);
+    CHECK(relative_residual(A, s.x, b) <= 1.01e-8);
+    CHECK(s.report.iterations <= 30);
+  }
+}
+
+TEST("mg: memory is foretold") {
+  const Extents grid{16, 12, 20};
+  const CsrMatrix A = pressure(grid, 5);
+  for (int ranks : {1, 2, 3})
+    for (const char* cycle : {"v", "w"}) {
+      NOTE(ranks, " ranks, ", cycle);
+      Options o = with(grid, "cg", "host", ranks);
+      o.cycle = cycle;
+      CHECK(estimate_memory({.A = A.view()}, o, ranks, false) == Solver(A.view(), o).memory());
+    }
+}
+
+TEST("mg: what it is not for is refused with a sentence") {
+  NOTE(fresh::said());
+  fresh::Random random(819);
+  const Extents grid{8, 8, 8};
+  const CsrMatrix A = pressure(grid), other = matrices::nonsymmetric(random, 512, 3, 20);
+  auto refuses = [](const CsrMatrix& of, const Options& o, const char* sentence) {
+    CHECK_THROWS(Solver(of.view(), o), Error, sentence);
+  };
+  Options o = with(grid);
+  o.grid = "";
+  refuses(A, o, "precond mg coarsens a grid: give its cells");
+  o.grid = "8,8,9";
+  refuses(A, o, "grid 8 x 8 x 9 does not have as many cells");
+  o.grid = "4,16,8";
+  refuses(A, o, "on a grid of 4 x 16 x 8 row 0 has one in column 8");
+  refuses(other, with(grid, "bicgstab"), "this one is not symmetric");
+  o = with(grid, "cg", "host", 2);
+  o.deterministic = "on";
+  refuses(A, o, "the levels of precond mg depend on it");
+  CsrMatrix negative = A;
+  for (double& v : negative.values) v = -v;
+  refuses(negative, with(grid), "the diagonal of row 0 is not positive");
+  const Extents thin{64, 64, 3};
+  refuses(pressure(thin), with(thin, "cg", "host", 3), "ends with one of 64 x 64 x 3 cells");
+}
