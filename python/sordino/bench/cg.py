@@ -178,7 +178,7 @@ def _measure(
     for ranks, words in itertools.product(plan.ranks, combinations):
         given: dict[str, Any] = dict(zip(SEVERAL, words, strict=True))
         way = given.pop("all_reduce")
-        if given["precond"] == "block-ilu":
+        if given["precond"] in ("block-ilu", "mg"):
             given["grid"] = (size, size, size)
         ours = _ours.measure(matrix, plan.engine, ranks, way, given, plan.iterations, plan.repeats)
         product_bytes = PRODUCT_BYTES[ours.storage]

@@ -90,22 +90,23 @@ CsrSlice slice_of(const CsrView& A, const Partition& p, int rank) {
 i64 bytes_of_levels(const Choice& choice, bool second_visits, int rank, bool device, std::vector<i32>& seen, i32& mark) {
   const GridLevels& levels = *choice.levels;
   const bool renumbers = levels.level(0).partition.ranks() > 1;
-  auto of_matrix = [&](const CsrView& A, const Partition& p) {
+  auto of_matrix = [&](const CsrView& A, const Partition& p, const Diagonals& diagonals) {
     const CsrSlice s = slice_of(A, p, rank);
     const i64 arrays = s.entries * i64(sizeof(double) + sizeof(i32)) + s.rows * i64(sizeof(i64));
-    return CsrOperator::bytes_of(A, s, device, renumbers) + (device ? 0 : arrays);
+    return CsrOperator::bytes_of(A, s, device, renumbers, diagonals) + (device ? 0 : arrays);
   };
   i64 bytes = 0;
   for (int l = 0; l + 1 < levels.count(); l++) {
     const Partition& p = levels.level(l).partition;
     const CsrView A = levels.matrix(l);
     const i64 own = l == 0 ? 3 : second_visits ? 8 : 7, operands = l == 0 ? 3 : second_visits ? 6 : 5;
-    const i64 ghosts = ghosts_of(A, p, rank, l == 0 ? choice.storage.diagonals : Diagonals{}, seen, ++mark);
+    const Diagonals& diagonals = l == 0 ? choice.storage.diagonals : levels.level(l).diagonals;
+    const i64 ghosts = ghosts_of(A, p, rank, diagonals, seen, ++mark);
     bytes += 8 * ((own + operands) * p.rows(rank) + operands * ghosts);
-    if (l > 0) bytes += of_matrix(A, p);
+    if (l > 0) bytes += of_matrix(A, p, diagonals);
   }
   const Partition& last = levels.level(levels.count() - 1).partition;
-  return bytes + 8 * (2 * last.n + last.rows(rank)) + of_matrix(levels.last_inverse().view(), last);
+  return bytes + 8 * (2 * last.n + last.rows(rank)) + of_matrix(levels.last_inverse().view(), last, {});
 }
 
 }  // namespace

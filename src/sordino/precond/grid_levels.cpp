@@ -104,37 +104,46 @@ Neighbours coarse_row(const CsrView& A, const GridLevel& fine, const Extents& co
   return found;
 }
 
-CsrMatrix coarse_matrix(const CsrView& A, const GridLevel& fine, const Extents& coarse) {
-  CsrMatrix to;
-  to.n = coarse[0] * coarse[1] * coarse[2];
-  to.indptr.assign(std::size_t(to.n + 1), 0);
-  std::vector<Neighbours> rows(static_cast<std::size_t>(to.n));
+template <class Do>
+void for_coarse_rows(const CsrView& A, const GridLevel& fine, const GridLevel& coarse, const Do& act) {
   for_parts(
-      0, to.n,
+      0, coarse.cells[0] * coarse.cells[1] * coarse.cells[2],
       [&](i64 begin, i64 end) {
-        for (i64 row = begin; row < end; row++) {
-          rows[std::size_t(row)] = coarse_row(A, fine, coarse, row);
-          for (bool is_there : rows[std::size_t(row)].there) to.indptr[std::size_t(row + 1)] += is_there;
-        }
+        for (i64 row = begin; row < end; row++) act(row, coarse_row(A, fine, coarse.cells, row));
       },
       least_rows);
+}
+
+CsrMatrix pattern_of(const CsrView& A, const GridLevel& fine, const GridLevel& coarse) {
+  CsrMatrix to;
+  to.n = coarse.cells[0] * coarse.cells[1] * coarse.cells[2];
+  to.indptr.assign(std::size_t(to.n + 1), 0);
+  for_coarse_rows(A, fine, coarse, [&](i64 row, const Neighbours& found) {
+    to.indptr[std::size_t(row + 1)] = std::count(found.there.begin(), found.there.end(), true);
+  });
   for (i64 row = 0; row < to.n; row++) to.indptr[std::size_t(row + 1)] += to.indptr[std::size_t(row)];
   to.indices.resize(std::size_t(to.indptr.back()));
   to.values.resize(to.indices.size());
-  for_parts(
-      0, to.n,
-      [&](i64 begin, i64 end) {
-        for (i64 row = begin; row < end; row++) {
-          std::size_t k = std::size_t(to.indptr[std::size_t(row)]);
-          for (int slot = 0; slot < 27; slot++) {
-            if (!rows[std::size_t(row)].there[std::size_t(slot)]) continue;
-            to.indices[k] = i32(row + slot % 3 - 1 + coarse[0] * (slot / 3 % 3 - 1 + coarse[1] * (slot / 9 - 1)));
-            to.values[k++] = rows[std::size_t(row)].values[std::size_t(slot)];
-          }
-        }
-      },
-      least_rows);
+  for_coarse_rows(A, fine, coarse, [&](i64 row, const Neighbours& found) {
+    i32* next = to.indices.data() + to.indptr[std::size_t(row)];
+    for (int slot = 0; slot < 27; slot++)
+      if (found.there[std::size_t(slot)])
+        *next++ = i32(row + slot % 3 - 1 + coarse.cells[0] * (slot / 3 % 3 - 1 + coarse.cells[1] * (slot / 9 - 1)));
+  });
   return to;
+}
+
+/// The pattern stays, and the arrays, where operators look.
+void find_coarse_values(const CsrView& A, const GridLevel& fine, GridLevel& coarse) {
+  if (coarse.A.n == 0) {
+    coarse.A = pattern_of(A, fine, coarse);
+    coarse.diagonals = diagonals_of(coarse.A.view(), "dia");
+  }
+  for_coarse_rows(A, fine, coarse, [&](i64 row, const Neighbours& found) {
+    double* next = coarse.A.values.data() + coarse.A.indptr[std::size_t(row)];
+    for (int slot = 0; slot < 27; slot++)
+      if (found.there[std::size_t(slot)]) *next++ = found.values[std::size_t(slot)];
+  });
 }
 
 /// L D L^T of a symmetric matrix, without the rows whose pivots vanish: of a singular one those that hang on the others.
@@ -275,14 +284,7 @@ void GridLevels::find_values() {
         },
         least_rows);
     level.bound = spectral_bound(A);
-    if (l + 1 < count()) {
-      GridLevel& coarse = levels_[std::size_t(l + 1)];
-      CsrMatrix made = coarse_matrix(A, level, coarse.cells);
-      if (coarse.A.values.size() == made.values.size())
-        coarse.A.values.swap(made.values);  // where operators look
-      else
-        coarse.A = std::move(made);
-    }
+    if (l + 1 < count()) find_coarse_values(A, level, levels_[std::size_t(l + 1)]);
   }
   CsrMatrix inverse = inverse_of(matrix(count() - 1));
   if (last_inverse_.values.size() == inverse.values.size())

@@ -12,7 +12,7 @@
 #pragma once
 #include <vector>
 
-#include "sordino/linalg/csr.hpp"
+#include "sordino/linalg/diagonals.hpp"
 #include "sordino/linalg/extents.hpp"
 #include "sordino/linalg/partition.hpp"
 
@@ -25,6 +25,7 @@ struct GridLevel {
   CsrMatrix A = {};                     // of the first level empty: it is the caller's
   std::vector<double> takes_part = {};  // [n] 1, or 0 of a row in no aggregate
   Partition partition = {};             // of rows; ranks own whole aggregates
+  Diagonals diagonals = {};             // by which A is stored; of the first level none: that is the caller's choice
   double bound = 0;                     // of the eigenvalues of diag(A)^-1 A
 };
 

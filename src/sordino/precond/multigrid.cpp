@@ -63,7 +63,7 @@ Multigrid::Multigrid(Rank& rank, const Operator& A, std::shared_ptr<const GridLe
     : A_(A), levels_(std::move(levels)), cycle_(cycle) {
   const GridLevels& g = *levels_;
   for (int l = 0; l + 1 < g.count(); l++) {
-    auto own = l == 0 ? nullptr : std::make_unique<CsrOperator>(rank, g.matrix(l), g.level(l).partition);
+    auto own = l == 0 ? nullptr : std::make_unique<CsrOperator>(rank, g.matrix(l), g.level(l).partition, g.level(l).diagonals);
     const Operator& of = own ? static_cast<const Operator&>(*own) : A;
     mine_.push_back(std::make_unique<Level>(rank, std::move(own), of, g, l, cycle));
     mine_.back()->take(rank, g.level(l));

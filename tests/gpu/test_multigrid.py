@@ -1,0 +1,59 @@
+"""Precond mg on GPUs beside the host. Skipped where there is no GPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sordino
+from sordino import _core
+from sordino.problems import multiphase
+
+REPORT = _core.devices()
+REASON = REPORT["reason"]
+pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON or "there is a GPU")
+DEVICES = len(REPORT["devices"])
+
+
+def solved(A, b, grid, **options):
+    found = sordino.solve(A, b, precond="mg", grid=grid, rtol=1e-8, timeout=20.0, **options)
+    assert np.linalg.norm(b - A @ found.x) <= 1e-8 * np.linalg.norm(b) * (1 + 1e-9)
+    return found
+
+
+@pytest.mark.parametrize("ranks", range(1, 1 + min(4, DEVICES)))
+@pytest.mark.parametrize("cycle", ["v", "w"])
+@pytest.mark.parametrize("solver", ["cg", "gropp", "cbcg", "bicgstab", "gmres"])
+def test_gpus_take_the_hosts_iterations(solver, cycle, ranks) -> None:
+    grid = (24, 20, 32)
+    A = sordino.poisson(*grid, contrast=100.0)
+    b = np.random.default_rng(5).standard_normal(A.shape[0])
+    options = {"solver": solver, "cycle": cycle, "ranks": ranks}
+    host, gpu = (solved(A, b, grid, engine=engine, **options) for engine in ("host", "cuda"))
+    assert abs(host.iterations - gpu.iterations) <= 1
+
+
+@pytest.mark.parametrize("ranks", range(1, 1 + min(2, DEVICES)))
+def test_obstacles_nullspaces_and_new_values(ranks) -> None:
+    grid = (20, 24, 28)
+    p = multiphase(*grid, contrast=100.0, obstacles=3, boundary="neumann", seed=3)
+    options = {
+        "solver": "cg",
+        "engine": "cuda",
+        "ranks": ranks,
+        "grid": grid,
+        "nullspace": p.nullspace,
+        "rtol": 1e-8,
+    }
+    with sordino.Solver(p.A, precond="mg", **options) as solver:
+        first = solver.solve(p.b)
+        assert first.converged
+        solver.update_values(3 * p.A.data)
+        again = solver.solve(p.b)
+        assert again.converged and abs(again.iterations - first.iterations) <= 1
+
+
+def test_awkward_grids() -> None:
+    for grid in ((1, 1, 1), (97, 1, 1), (31, 29, 1), (13, 11, 17), (2, 2, 64)):
+        A = sordino.poisson(*grid)
+        solved(A, np.random.default_rng(5).standard_normal(A.shape[0]), grid, engine="cuda", ranks=1)

@@ -1,0 +1,82 @@
+"""Precond mg from Python and the command line: pressure equations, obstacles, new values, what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import sordino
+from sordino.problems import multiphase
+
+GRID = (16, 20, 24)
+OPTIONS = {"solver": "cg", "rtol": 1e-8, "engine": "host", "ranks": 2}
+
+
+@pytest.mark.parametrize("cycle", ["v", "w"])
+@pytest.mark.parametrize("contrast", [1.0, 1e3, 1e6])
+def test_few_iterations_whatever_the_contrast_of_a_ball(cycle, contrast) -> None:
+    A = sordino.poisson(*GRID, contrast=contrast)
+    b = np.random.default_rng(6).standard_normal(A.shape[0])
+    found = sordino.solve(A, b, precond="mg", cycle=cycle, grid=GRID, **OPTIONS)
+    assert np.linalg.norm(b - A @ found.x) <= 1e-8 * np.linalg.norm(b) * (1 + 1e-9)
+    assert found.iterations <= 20
+    assert found.report.options["precond"] == "mg"
+
+
+@pytest.mark.parametrize("obstacles", [0, 3])
+@pytest.mark.parametrize("boundary", ["neumann", "dirichlet"])
+def test_pressure_of_two_phases_with_obstacles_and_without_a_face_that_holds_it(obstacles, boundary) -> None:
+    p = multiphase(*GRID, contrast=100.0, obstacles=obstacles, boundary=boundary, seed=3)
+    options = {**OPTIONS, "grid": GRID, "nullspace": p.nullspace}
+    found = sordino.solve(p.A, p.b, precond="mg", **options)
+    assert found.converged
+    assert found.iterations < sordino.solve(p.A, p.b, precond="jacobi", **options).iterations / 2
+
+
+def test_time_steps_make_the_levels_anew() -> None:
+    first, second = (sordino.poisson(*GRID, contrast=c) for c in (10.0, 1000.0))
+    b = np.ones(first.shape[0])
+    with sordino.Solver(first, precond="mg", grid=GRID, **OPTIONS) as solver:
+        held = solver.memory()["bytes_per_rank"]
+        few = solver.solve(b).iterations
+        solver.update_values(second.data)
+        found = solver.solve(b)
+        assert np.linalg.norm(b - second @ found.x) <= 1e-8 * np.linalg.norm(b) * (1 + 1e-9)
+        solver.update_values(first.data)
+        assert solver.solve(b).iterations == few
+        assert solver.memory()["bytes_per_rank"] == held
+
+
+def test_the_command_line_knows_its_own_grid(cli) -> None:
+    words = ("poisson", 16, 16, 16, "--precond", "mg", "--solver", "cg", "--engine", "host", "--json")
+    code, out, err = cli(*words, "--cycle", "w", "--rtol", "1e-8")
+    assert code == 0, err
+    said = json.loads(out)
+    assert said["status"] == "converged" and said["iterations"] <= 10
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("poisson", 8, 8, 8, "--precond", "mg", "--cycle", "f"), "option 'cycle' is one of v, w, not 'f'"),
+        (
+            ("poisson", 8, 8, 8, "--precond", "mg", "--solver", "cgcg"),
+            "takes no preconditioner but a diagonal",
+        ),
+        (("poisson", 8, 8, 8, "--precond", "mg", "--partition", "boxes"), "precond mg is of layers of cells"),
+        (("predict", "poisson", 16, 16, 16, "--precond", "mg"), "precond mg is not predicted yet"),
+    ],
+)
+def test_bad_usage(cli, words, sentence) -> None:
+    code, out, err = cli(*words, *(() if words[0] == "predict" else ("--engine", "host", "--ranks", 2)))
+    assert code == 2 and out == "" and sentence in err
+
+
+def test_a_matrix_of_no_grid_is_refused() -> None:
+    A = sordino.poisson(*GRID)
+    with pytest.raises(sordino.BadArgument, match="precond mg coarsens a grid"):
+        sordino.Solver(A, precond="mg", **OPTIONS)
+    with pytest.raises(sordino.BadArgument, match="give the matrix's own grid"):
+        sordino.Solver(A, precond="mg", grid=(20, 16, 24), **OPTIONS)
