@@ -143,6 +143,21 @@ TEST("mg: fewer iterations than jacobi where densities differ a thousandfold, be
   }
 }
 
+TEST("mg: an application adds no sum, and one rank sends nothing") {
+  const Extents grid{16, 16, 16};
+  const CsrMatrix A = pressure(grid);
+  const std::vector<double> b(std::size_t(A.n), 1.0);
+  for (int ranks : {1, 2}) {
+    Options polynomial = with(grid, "cg", "host", ranks);
+    polynomial.precond = "chebyshev";
+    const Report of_polynomial = solve(A.view(), b, polynomial).report,
+                 of_levels = solve(A.view(), b, with(grid, "cg", "host", ranks)).report;
+    auto beside_iterations = [](const Report& r) { return r.ledger.reductions - 3 * r.iterations; };
+    CHECK(beside_iterations(of_levels) == beside_iterations(of_polynomial));
+    CHECK((of_levels.ledger.messages > 0) == (ranks > 1));
+  }
+}
+
 TEST("mg: M is symmetric and positive") {
   NOTE(fresh::said());
   fresh::Random random(816);

@@ -80,3 +80,8 @@ def test_a_matrix_of_no_grid_is_refused() -> None:
         sordino.Solver(A, precond="mg", **OPTIONS)
     with pytest.raises(sordino.BadArgument, match="give the matrix's own grid"):
         sordino.Solver(A, precond="mg", grid=(20, 16, 24), **OPTIONS)
+
+
+def test_rows_that_processes_bring_are_refused() -> None:
+    with pytest.raises(sordino.Unsupported, match="precond mg is not supported here: use jacobi"):
+        sordino.RowsSolver(None, [0, 1], [0], [4.0], solver="cg", precond="mg", grid=(1,), engine="host")
