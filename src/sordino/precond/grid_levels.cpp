@@ -19,8 +19,10 @@ constexpr int middle = 13;           // of the 27 neighbours of a cell, itself a
 
 int last_direction(const Extents& cells) { return cells[2] > 1 ? 2 : cells[1] > 1 ? 1 : 0; }
 
+/// Rows are numbered by 32 bits, whose division is several times as fast as that of 64.
 Extents place(const Extents& cells, i64 row) {
-  return {row % cells[0], row / cells[0] % cells[1], row / (cells[0] * cells[1])};
+  const u32 number = u32(row), nx = u32(cells[0]), ny = u32(cells[1]), line = number / nx, z = line / ny;
+  return {i64(number - line * nx), i64(line - z * ny), i64(z)};
 }
 i64 row_of(const Extents& cells, const Extents& at) { return at[0] + cells[0] * (at[1] + cells[1] * at[2]); }
 
@@ -205,28 +207,38 @@ CsrMatrix inverse_of(const CsrView& A) {
 }
 
 void require_neighbours(const CsrView& A, const Extents& grid) {
-  for (i64 row = 0; row < A.n; row++) {
-    const Extents from = place(grid, row);
-    for (i64 k = A.begin(row); k < A.begin(row + 1); k++) {
-      const Extents to = place(grid, A.indices[k]);
-      for (std::size_t d = 0; d < 3; d++)
-        if (std::abs(to[d] - from[d]) > 1)
-          bad_argument("precond mg is for matrices whose entries are of neighbouring cells, and on a grid of " + shown(grid) +
-                       " row " + std::to_string(row) + " has one in column " + std::to_string(A.indices[k]) +
-                       ": give the matrix's own grid");
-    }
-  }
+  auto check = [&](i64 row, const Extents& from, i64 column) {
+    const Extents to = place(grid, column);
+    for (std::size_t d = 0; d < 3; d++)
+      if (std::abs(to[d] - from[d]) > 1)
+        bad_argument("precond mg is for matrices whose entries are of neighbouring cells, and on a grid of " + shown(grid) +
+                     " row " + std::to_string(row) + " has one in column " + std::to_string(column) +
+                     ": give the matrix's own grid");
+  };
+  for_parts(
+      0, A.n,
+      [&](i64 begin, i64 end) {
+        for (i64 row = begin; row < end; row++)
+          for (i64 k = A.begin(row); k < A.begin(row + 1); k++) check(row, place(grid, row), A.indices[k]);
+      },
+      least_rows);
 }
 
 void require_positive(const CsrView& A) {
-  for (i64 row = 0; row < A.n; row++) {
+  auto check = [&](i64 row) {
     double diagonal = 0;
     for (i64 k = A.begin(row); k < A.begin(row + 1); k++)
       if (A.indices[k] == row) diagonal = A.values[k];
     if (!(diagonal > 0))
       bad_argument("precond mg needs a symmetric positive definite matrix, and the diagonal of row " + std::to_string(row) +
                    " is not positive: use precond jacobi or none");
-  }
+  };
+  for_parts(
+      0, A.n,
+      [&](i64 begin, i64 end) {
+        for (i64 row = begin; row < end; row++) check(row);
+      },
+      least_rows);
 }
 
 }  // namespace

@@ -32,8 +32,8 @@ struct GridLevel {
 class GridLevels {
  public:
   /// Of the matrix of a grid of that many cells, whose rows ranks own in whole layers (`first`), and what of it the levels'
-  /// ranks then own. Throws bad_argument with one sentence if A has entries between cells that are no neighbours. Cost: two
-  /// passes over the arrays, by one thread.
+  /// ranks then own. Throws bad_argument with one sentence if A has entries between cells that are no neighbours. Cost: six
+  /// passes over the arrays, most of them on several threads.
   GridLevels(const CsrView& A, const Extents& grid, const Partition& first);
   /// The same with other values.
   void update(const CsrView& A);
