@@ -30,7 +30,8 @@ def test_gpus_take_the_hosts_iterations(solver, cycle, ranks) -> None:
     b = np.random.default_rng(5).standard_normal(A.shape[0])
     options = {"solver": solver, "cycle": cycle, "ranks": ranks}
     host, gpu = (solved(A, b, grid, engine=engine, **options) for engine in ("host", "cuda"))
-    assert abs(host.iterations - gpu.iterations) <= 1
+    at_once = 12 if solver == "cbcg" else 1
+    assert abs(host.iterations - gpu.iterations) <= at_once
 
 
 @pytest.mark.parametrize("ranks", range(1, 1 + min(2, DEVICES)))
