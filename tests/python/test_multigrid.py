@@ -60,7 +60,7 @@ def test_the_command_line_knows_its_own_grid(cli) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("poisson", 8, 8, 8, "--precond", "mg", "--cycle", "f"), "option 'cycle' is one of v, w, not 'f'"),
+        (("poisson", 8, 8, 8, "--precond", "mg", "--cycle", "f"), "unknown cycle 'f'; known: v, w"),
         (
             ("poisson", 8, 8, 8, "--precond", "mg", "--solver", "cgcg"),
             "takes no preconditioner but a diagonal",
