@@ -74,7 +74,9 @@ std::vector<double> facts_of(const GeneratorOf<V>& generator, const HMatrixOf<V>
 void require_same(Accord& processes, const std::vector<double>& mine) {
   const std::vector<double> all = processes.most(mine);
   if (processes.most({all == mine ? 0.0 : 1.0})[0] > 0)
-    bad_argument("processes that build an H-matrix together have different surfaces or options: give all of them the same");
+    bad_argument(
+        "processes that build an H-matrix together have different surfaces or options, or numbers of ranks: give all of them "
+        "the same");
 }
 
 bool is_error(const std::exception_ptr& thrown) {
