@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from ._facts import is_asymmetric_hmatrix, is_symmetric, looks_asymmetric, maps_ones_to_zero
 from ._matrix import CsrArrays
-from ._native import core
+from ._options import symmetric_methods
 from ._solution import callers_level
 from ._system import System
 from .errors import AsymmetryWarning
 
 _OTHER_METHOD = "; use bicgstab"  # the core's advice where a matrix seems indefinite
-
-
-@cache
-def _symmetric_methods() -> frozenset[str]:
-    return frozenset(row["name"] for row in core().solvers() if row["requires"] in ("spd", "symmetric"))
 
 
 class Suitability:
@@ -32,7 +26,7 @@ class Suitability:
         rows = system.rows
         self._method = method
         self._known: dict[str, bool] = {}  # of the values as they are
-        self._needs_symmetry = rows is not None and not rows.complex and method in _symmetric_methods()
+        self._needs_symmetry = rows is not None and not rows.complex and method in symmetric_methods()
         if method == "auto" and rows is not None and not rows.complex:
             positive = bool((rows.matrix().diagonal() > 0).all())
             self._needs_symmetry = positive and not looks_asymmetric(
@@ -40,7 +34,7 @@ class Suitability:
             )  # then the core has taken cg or its kin
         elif rows is not None:
             self.look(rows)
-        elif (matrix := system.given.get("hmatrix")) and method in _symmetric_methods():
+        elif (matrix := system.given.get("hmatrix")) and method in symmetric_methods():
             self._look_at_hmatrix(matrix)
 
     def look(self, rows: CsrArrays) -> None:
@@ -84,7 +78,7 @@ class Suitability:
             found = "A maps the constant vector to zero: say nullspace='constant'"
             raw = {**raw, "reason": raw["reason"].replace(_OTHER_METHOD, "")}
         elif (
-            raw.get("solver") in _symmetric_methods()
+            raw.get("solver") in symmetric_methods()
             and not rows.complex
             and raw.get("storage") != "symdia"  # which holds no other
             and not self._is(is_symmetric, rows)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._hmatrix import HMatrix, check_builds, hmatrix
+from ._hmatrix import HMatrix, hmatrix
+from ._hmatrix_options import check_builds
+from ._hmatrix_parts import part_for
 from ._once import solve
 from ._solution import Solution, check_on_failure
 from .errors import BadArgument, shown
@@ -128,7 +130,9 @@ def bem(
 
     Notes
     -----
-    Returns when the density is there. Time and memory are those of the H-matrix, O(n log n).
+    Returns when the density is there. Time and memory are those of the H-matrix, O(n log n); of several MPI processes
+    each builds the part that its ranks multiply (`for_ranks` of :func:`sordino.hmatrix`), so that ``H @ x`` is refused
+    afterwards, unless the options have a nullspace or a method for symmetric matrices.
 
     Examples
     --------
@@ -150,10 +154,11 @@ def bem(
         raise BadArgument("coarse_rank is of a second matrix: say its accuracy, coarse, too")
     if coarse is not None and options.get("M") is not None:
         raise BadArgument("coarse makes a preconditioner, and M is one, too: choose one")
-    check_builds(surface.n, *builds)
-    H, *coarser = (hmatrix(surface, **build) for build in builds)
-    if coarser:
-        options["M"] = coarser[0]
+    part = part_for(options, surface.n)
+    check_builds(surface.n, *builds, in_parts=bool(part))
+    H = hmatrix(surface, **builds[0], **part)
+    if len(builds) > 1:
+        options["M"] = hmatrix(surface, **builds[1], beside=H)
     solution = solve(H, sides, on_failure=on_failure, callback=callback, **options)
     return charge_of(surface, H, solution, capacitance)
 

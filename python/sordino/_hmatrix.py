@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from ._hmatrix_memory import check_memory
+from ._hmatrix_options import compression_options, wave_options, whole_number
+from ._hmatrix_parts import processes, wanted_part
 from ._hmatrix_products import EngineProduct, HMatrixProducts, TakesGpuVectors
 from ._native import core, translated
 from ._numbers import words
@@ -40,6 +42,9 @@ def hmatrix(
     kernel: str = "laplace",
     wavenumber: float | None = None,
     engine: str = "auto",
+    for_ranks: int | None = None,
+    distribution: str = "rows",
+    beside: HMatrix | None = None,
     progress: Callable[[float], Any] | None = None,
 ) -> HMatrix:
     """Compress the matrix of a surface: the potential at each triangle's centroid of a unit density on each other one.
@@ -80,6 +85,15 @@ def hmatrix(
         ``compression="aca+"``; a block that needs more than 128 terms is still left to threads. "auto" takes
         GPUs where there are any for every process, from 20,000 triangles on. What GPUs compute keeps to `eps` as what
         the host does, in other digits, which do not depend on how many GPUs there are.
+    for_ranks : int, optional
+        Ranks of each of several MPI processes in the solves that the matrix is for: each process then builds what its
+        ranks multiply, and no more, with the bits of the whole. Collective. The matrix is then for these solves, and
+        not for what needs the whole: ``H @ x``, ``H.on``, files, nullspaces, methods for symmetric matrices. Without
+        it, and in one process, each builds the whole.
+    distribution : {"rows", "leaves", "grid"}
+        That of these solves.
+    beside : HMatrix, optional
+        Instead of both: the matrix that this one is to precondition, whose ranks and rows count, if it is in parts.
     progress : function of a number from 0 to 1, optional
         Called some ten times a second. What it raises ends the build.
 
@@ -94,6 +108,8 @@ def hmatrix(
         says why, and how much it needs.
     Unsupported
         For engine "cuda" with too little memory there.
+    PeerFailed
+        For a process that does not come to build its part.
 
     Notes
     -----
@@ -102,62 +118,22 @@ def hmatrix(
     free, some 25 GB for the 24.4 GB of a million triangles. The GIL is released. Source: 000, section II.
     """
     options = {
-        **_compression(
+        **compression_options(
             eps, eta=eta, leaf=leaf, compression=compression, recompress=recompress, certify=certify,
             most_rank=most_rank, probes=probes, threads=threads,
         ),
-        **_waves(str(kernel), wavenumber),
+        **wave_options(str(kernel), wavenumber),
     }  # fmt: skip
     points, triangles = arrays_of(surface)
     who = _builder(str(engine), options, len(triangles))
     gpus = _gpus() if who == "cuda" else []
     with translated():
         core().HMatrix.check({**options, "gpus": gpus})
-    check_memory(len(triangles), [options], str(kernel))
+    part = wanted_part(for_ranks, distribution, None if beside is None else beside.native.part())
+    check_memory(len(triangles), [options], str(kernel), parts=processes() if part else 1)
     with translated():
-        native = core().HMatrix(points, triangles, str(kernel), {**options, "gpus": gpus}, progress)
+        native = core().HMatrix(points, triangles, str(kernel), {**options, "gpus": gpus, **part}, progress)
     return HMatrix(native, {**options, "kernel": str(kernel), "engine": who}, fingerprint(points, triangles))
-
-
-def check_builds(n: int, *asked: dict[str, Any]) -> None:
-    """Refuse what :func:`hmatrix` is asked for by these words, of n triangles, if the memory does not hold them all.
-
-    Raises
-    ------
-    BadArgument
-        For words that cannot be used, too.
-    """
-    builds = [_compression(**{name: word[name] for name in word if name != "engine"}) for word in asked]
-    with translated():
-        for options in builds:
-            core().HMatrix.check(options)
-    check_memory(n, builds)
-
-
-def _compression(
-    eps: float = 1e-6,
-    *,
-    eta: float = 2.0,
-    leaf: int = 15,
-    compression: str = "aca+",
-    recompress: bool = True,
-    certify: bool = True,
-    most_rank: int | None = None,
-    probes: int = 32,
-    threads: int | None = None,
-) -> dict[str, Any]:
-    """The core's options of a build."""
-    return {
-        "eps": number(eps, "eps"),
-        "eta": number(eta, "eta"),
-        "leaf": _whole(leaf, "leaf", 1),
-        "compression": str(compression),
-        "recompress": bool(recompress),
-        "certify": bool(certify),
-        "probes": _whole(probes, "probes", 0),
-        **({} if most_rank is None else {"most_rank": _whole(most_rank, "most_rank", 1)}),
-        "threads": 0 if threads is None else _whole(threads, "threads", 1),
-    }
 
 
 def _builder(engine: str, options: dict[str, Any], n: int) -> str:
@@ -183,15 +159,6 @@ def _share(seen: int, process: int, processes: int) -> list[int]:
     if seen < processes:
         return [process % seen]
     return list(range(process * seen // processes, (process + 1) * seen // processes))
-
-
-def _waves(kernel: str, wavenumber: Any) -> dict[str, float]:
-    """What the kernel is told of waves."""
-    if kernel == "helmholtz" and wavenumber is None:
-        raise BadArgument("kernel helmholtz needs a wavenumber, in 1/m")
-    if kernel != "helmholtz" and wavenumber is not None:
-        raise BadArgument(f"wavenumber belongs to kernel helmholtz, and this one is {kernel}")
-    return {} if wavenumber is None else {"wavenumber": number(wavenumber, "wavenumber")}
 
 
 #: Rows of a leaf that one rank multiplies: the same, and the rank of the solve.
@@ -239,6 +206,16 @@ class HMatrix(TakesGpuVectors):
         return {**self.native.statistics(), "dense_bytes": self.dtype.itemsize * self.shape[0] ** 2}
 
     @property
+    def held_bytes(self) -> int:
+        """Memory of the values that this process holds; of a part, those of the diagonal's blocks among them."""
+        return int(self.native.held_bytes())
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether this process holds all values; else those that its ranks multiply (`for_ranks`)."""
+        return self.native.part() is None
+
+    @property
     def blocks(self) -> np.ndarray:
         """The leaves, structured, with ``row_begin``, ``row_end``, ``column_begin``, ``column_end`` and ``rank``.
 
@@ -258,7 +235,7 @@ class HMatrix(TakesGpuVectors):
             rows that are its own; leaves of rank zero are nobody's.
         """
         with translated():
-            table = self.native.shares(_whole(ranks, "ranks", 1), str(distribution))
+            table = self.native.shares(whole_number(ranks, "ranks", 1), str(distribution))
         return np.ascontiguousarray(table).view(SHARE).reshape(-1)
 
     def on(self, engine: str = "auto", **options: Any) -> HMatrixProducts:
@@ -373,17 +350,3 @@ def _triples(surface: Any, name: str, kind: Any) -> np.ndarray:
     if np.dtype(kind).kind == "i" and values.dtype.kind == "f":
         raise BadArgument(f"a surface's {name} are whole numbers, and these are {values.dtype}")
     return np.ascontiguousarray(values, dtype=kind)
-
-
-def number(value: Any, name: str) -> float:
-    """The value as a float, or a sentence that names it."""
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise BadArgument(f"{name} is a number, not {value!r}") from None
-
-
-def _whole(value: Any, name: str, least: int) -> int:
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not least <= value < 2**31:
-        raise BadArgument(f"{name} is a whole number, at least {least}, not {value!r}")
-    return int(value)

@@ -27,22 +27,27 @@ def estimate_bytes(n: int, eps: float, *, kernel: str = "laplace", most_rank: in
     return int(VALUE_BYTES.get(kernel, 8) * values)
 
 
-def check_memory(n: int, builds: Sequence[Mapping[str, Any]], kernel: str = "laplace") -> None:
+def check_memory(
+    n: int, builds: Sequence[Mapping[str, Any]], kernel: str = "laplace", parts: int = 1
+) -> None:
     """Refuse H-matrices of n triangles that this host's memory cannot hold together, before one is built.
 
-    Every process of a run builds its own, and those of this host share its memory.
+    Every process of a run builds its own, or one of `parts`, and those of this host share its memory. A part has all
+    blocks on the diagonal.
 
     Parameters
     ----------
-    builds : ``eps`` of each, and ``most_rank``, where one is
+    builds : ``eps`` of each, and ``most_rank`` and ``leaf``, where they are
 
     Raises
     ------
     BadArgument
     """
-    needed = sum(
-        estimate_bytes(n, build["eps"], kernel=kernel, most_rank=build.get("most_rank")) for build in builds
-    )
+    needed = 0
+    for build in builds:
+        whole = estimate_bytes(n, build["eps"], kernel=kernel, most_rank=build.get("most_rank"))
+        diagonal = VALUE_BYTES.get(kernel, 8) * n * int(build.get("leaf", 15))
+        needed += whole if parts == 1 else min(whole, whole // parts + diagonal)
     available, processes = _memory.available_memory(), _memory.processes_here()
     if available is None or needed * processes <= available:
         return

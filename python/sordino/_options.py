@@ -13,6 +13,7 @@ import numbers
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -278,3 +279,9 @@ def _of_record(record: Mapping[str, Any], table: Mapping[str, OptionSpec]) -> di
 def _could_be_asked(spec: OptionSpec | None, value: Any) -> bool:
     """Whether a record's value is one that can be asked for: not what it says of messages that threads have carried."""
     return spec is None or spec.choices is None or value in spec.choices
+
+
+@cache
+def symmetric_methods() -> frozenset[str]:
+    """Names of those that are for symmetric matrices."""
+    return frozenset(row["name"] for row in core().solvers() if row["requires"] in ("spd", "symmetric"))

@@ -5,6 +5,8 @@
 #include <nanobind/stl/vector.h>
 
 #include "hmatrix.hpp"
+#include "sordino/api/doctor.hpp"
+#include "sordino/api/engines.hpp"
 #include "sordino/bem/helmholtz.hpp"
 #include "sordino/bem/laplace.hpp"
 #include "sordino/hmatrix/hmatrix_operator.hpp"
@@ -74,6 +76,16 @@ Statistics statistics_of(const nb::dict& given) {
   return s;
 }
 
+/// What this one of several processes builds; of a process alone it is all.
+std::optional<BuildPart> part_of(const nb::dict& options) {
+  const MpiReport world = mpi_report();
+  if (!options.contains("part") || world.processes == 1) return {};
+  const auto asked = nb::cast<nb::dict>(options["part"]);
+  const Ranks ranks{world.process, world.processes, nb::cast<int>(asked["ranks"]),
+                    distribution(nb::cast<std::string>(asked["distribution"])), nb::cast<std::vector<i64>>(asked["cuts"])};
+  return BuildPart{ranks, all_processes};
+}
+
 }  // namespace
 
 BuildOptions options_of(const nb::dict& given) {
@@ -140,10 +152,13 @@ PyHMatrix::PyHMatrix(Triples<double> points, Triples<i64> triangles, const std::
   const BuildOptions o = options_of(options);
   const BuildProgress tell = progress_of(progress);
   const double wavenumber = wavenumber_of(options);
+  const std::optional<BuildPart> part = part_of(options);
   const bem::SurfaceView surface = view_of(points, triangles);
   nb::gil_scoped_release release;
-  take(kernel, surface, wavenumber,
-       [&]<class V>(const GeneratorOf<V>& generator) { return std::make_unique<HMatrixOf<V>>(generator, o, tell); });
+  take(kernel, surface, wavenumber, [&]<class V>(const GeneratorOf<V>& generator) {
+    return part ? std::make_unique<HMatrixOf<V>>(generator, o, *part, tell)
+                : std::make_unique<HMatrixOf<V>>(generator, o, tell);
+  });
 }
 
 i64 PyHMatrix::size() const {
@@ -168,6 +183,20 @@ nb::dict PyHMatrix::statistics() const {
   d["error_of_estimate"] = s.error_of_estimate;
   d["seconds"] = s.seconds;
   return d;
+}
+
+nb::object PyHMatrix::part() const {
+  const Ranks* ranks = std::visit([](const auto& h) { return h.matrix->part(); }, held_);
+  if (!ranks) return nb::none();
+  nb::dict d;
+  d["ranks"] = ranks->of_a_process;
+  d["distribution"] = name_of(ranks->how);
+  d["cuts"] = ranks->cuts;
+  return d;
+}
+
+i64 PyHMatrix::held_bytes() const {
+  return std::visit([](const auto& h) { return h.matrix->held_bytes(); }, held_);
 }
 
 nb::object PyHMatrix::blocks() const {
@@ -238,6 +267,8 @@ void define_hmatrix(nb::module_& m) {
       .def("size", &PyHMatrix::size)
       .def("words", &PyHMatrix::words)
       .def("statistics", &PyHMatrix::statistics)
+      .def("part", &PyHMatrix::part)
+      .def("held_bytes", &PyHMatrix::held_bytes)
       .def("blocks", &PyHMatrix::blocks)
       .def("shares", &PyHMatrix::shares, "ranks"_a, "distribution"_a)
       .def("order", &PyHMatrix::order)

@@ -20,8 +20,9 @@ bem::SurfaceView view_of(const Triples<double>& points, const Triples<i64>& tria
 /// All vectors are in the order of the matrix's tree. Arrays of values are doubles, of complex ones pairs of them.
 class PyHMatrix {
  public:
-  /// points [.][3] and triangles [n][3]; `progress` is told shares from 0 to 1. With the kernel helmholtz, whose wavenumber is
-  /// among the options, the matrix is complex.
+  /// points [.][3] and triangles [n][3]; over several processes options may have a "part", of which "ranks" of each process,
+  /// "distribution" and "cuts", empty or of all ranks, say what this one builds; `progress` is told shares from 0 to 1. With
+  /// the kernel helmholtz, whose wavenumber is among the options, the matrix is complex.
   PyHMatrix(Triples<double> points, Triples<i64> triangles, const std::string& kernel, const nb::dict& options,
             const nb::object& progress);
   /// One that was written: `ranks` of its leaves, `statistics` as statistics() says, and `read`, which fills the array that it
@@ -41,6 +42,9 @@ class PyHMatrix {
   /// Of a value: 2 of a complex one.
   int words() const { return held_.index() == 0 ? 1 : 2; }
   nb::dict statistics() const;
+  /// Like the option; None of a whole matrix.
+  nb::object part() const;
+  i64 held_bytes() const;
   /// [leaves][5]: rows from and to, columns from and to, rank (-1: dense).
   nb::object blocks() const;
   /// [rows of leaves][6]: the same of the rows that a rank multiplies, and the rank.

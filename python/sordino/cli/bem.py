@@ -12,7 +12,9 @@ import numpy as np
 
 from .. import machines
 from .._charge import Charge, as_surface, charge_of, right_hand_sides
-from .._hmatrix import HMatrix, check_builds, hmatrix
+from .._hmatrix import HMatrix, hmatrix
+from .._hmatrix_options import check_builds
+from .._hmatrix_parts import part_for
 from .._solution import Solution
 from .._solve import Solver
 from ..errors import BadArgument, Interrupted
@@ -45,11 +47,13 @@ def main(argv: Sequence[str]) -> int:
     if read is not None and read.settings["kernel"] != "laplace":
         raise BadArgument(f"{given.matrix} is of kernel {read.settings['kernel']}, and charges need laplace")
     coarser = _coarser(settings if read is None else read.settings, settings, given)
-    check_builds(surface.n, *([settings] if read is None else []), *coarser)
+    whole = given.save_matrix or given.matrix  # files are of the whole
+    part = {} if whole else part_for({**options, "left_nullspace": given.left_nullspace}, surface.n)
+    check_builds(surface.n, *([settings] if read is None else []), *coarser, in_parts=bool(part))
     if not given.json:
         _announce(surface, settings if read is None else read.settings, notes)
-    H = read if read is not None else _compressed(surface, settings, quiet=given.json)
-    coarse = _compressed(surface, coarser[0], quiet=given.json) if coarser else None
+    H = read if read is not None else _compressed(surface, {**settings, **part}, quiet=given.json)
+    coarse = _compressed(surface, {**coarser[0], "beside": H}, quiet=given.json) if coarser else None
     outputs.keep(H)
     solution = _solved(H, coarse, sides, options, given, _problem(surface, H.statistics))
     if solution.x is None:  # another process has it

@@ -33,13 +33,18 @@ def save_hmatrix(output: OutputFile | str | os.PathLike[str], matrix: HMatrix) -
     Raises
     ------
     BadArgument, FileError
-        Another ending, a file that exists, a folder that cannot be written to.
+        Another ending, a file that exists, a folder that cannot be written to, a matrix of which this process holds
+        its part alone.
 
     Notes
     -----
     A zip archive without compression, of ``about.json`` and two arrays of NumPy's, ``ranks.npy`` of the blocks and
     ``values.npy``, with the archive's check sums. Memory: 1 MiB beside the matrix.
     """
+    if not matrix.is_whole:
+        raise BadArgument(
+            "this process holds its part of the H-matrix alone, and a file is of the whole: build it without for_ranks"
+        )
     if not isinstance(output, OutputFile):
         output = OutputFile(
             output, suffixes=SUFFIXES, what="compressed matrix", overwrite="OutputFile(path, force=True)"

@@ -312,17 +312,6 @@ StorageChoice storage_of(const System& s, const Options& o, int ranks) {
   bad_argument("storage '" + o.storage + "' needs the entries of the matrix, which is " + s.stands_as());
 }
 
-Partition partition_of(const System& s, const Choice& c, int ranks) {
-  if (!c.tiling.one_a_rank() && !c.tiling.cells) return partition_in_layers(s.A.n, c.tiling, ranks);
-  if (!s.cuts.empty()) {
-    if (i64(s.cuts.size()) != ranks + 1)
-      bad_argument("rows are cut for " + std::to_string(s.cuts.size() - 1) + " ranks, and there are " + std::to_string(ranks));
-    return balance_within(s.A, s.cuts);
-  }
-  if (s.has_hmatrix()) return of_hmatrix(s, [&](const auto& H) { return hmatrix::balance(H, ranks); });
-  return s.product ? even_partition(s.A.n, ranks) : balance(s.A, ranks);
-}
-
 std::unique_ptr<ScaledMatrix> scaled_matrix(const System& s, const Choice& c) {
   if (c.preconditioner != "sqrt-jacobi") return nullptr;
   Range range("scale the matrix");

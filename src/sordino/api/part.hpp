@@ -48,6 +48,8 @@ StorageChoice storage_of(const System& system, const Options& options, int ranks
 
 /// Rows are dealt out by weight, where entries are known; where tiles are, in whole layers of them.
 Partition partition_of(const System& system, const Choice& choice, int ranks);
+/// Of an engine's ranks. Throws bad_argument if this process holds the part of an H-matrix that others multiply.
+Partition partition_of(const System& system, const Choice& choice, const Engine& engine);
 
 /// What one rank owns of a solver.
 struct Part {

@@ -3,8 +3,8 @@
 #include <functional>
 #include <memory>
 
-#include "sordino/api/accord.hpp"
 #include "sordino/api/solver.hpp"
+#include "sordino/comm/accord.hpp"
 
 namespace sordino {
 

@@ -1,7 +1,7 @@
 // Nullspaces of singular systems: checked and orthonormalised before a solver is set up.
 #pragma once
-#include "sordino/api/accord.hpp"
 #include "sordino/api/system.hpp"
+#include "sordino/comm/accord.hpp"
 
 namespace sordino {
 

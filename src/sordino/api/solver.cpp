@@ -113,7 +113,7 @@ void Solver::State::set_up(EngineChoice made) {
   choice = std::move(made);
   engine().trace().on = options.trace;
   require_one_method();
-  Partition partition = partition_of(system, chosen, engine().size());
+  Partition partition = partition_of(system, chosen, engine());
   parts.resize(std::size_t(engine().local_ranks()));
   if (!scaled) scaled = scaled_matrix(system, chosen);
   engine().run([&](Rank& rank) {

@@ -10,12 +10,12 @@
 #include <string>
 #include <utility>
 
-#include "sordino/api/accord.hpp"
 #include "sordino/api/engines.hpp"
 #include "sordino/api/triangular_runner.hpp"
 #include "sordino/base/clock.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
+#include "sordino/comm/accord.hpp"
 #include "sordino/trsv/level_plan.hpp"
 #include "sordino/trsv/prediction.hpp"
 

@@ -1,6 +1,5 @@
 #include "sordino/hmatrix/hmatrix.hpp"
 
-#include <atomic>
 #include <cmath>
 #include <mutex>
 #include <numeric>
@@ -8,107 +7,15 @@
 
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
-#include "sordino/hmatrix/leaf_batches.hpp"
+#include "sordino/hmatrix/leaf_filler.hpp"
 #include "sordino/hmatrix/probes.hpp"
 
 namespace sordino::hmatrix {
 namespace {
 
-constexpr i64 at_once = 16;          // leaves that a thread takes
 constexpr i64 few_leaves = 1 << 12;  // that one thread counts
 constexpr double least_eps = 1e-13;
 constexpr i32 most_leaf = 1 << 20, most_threads = 4096;
-
-template <class V>
-double square(const V* values, i64 n) {
-  double sum = 0;
-  for (i64 k = 0; k < n; k++) sum += squared(values[k]);
-  return sum;
-}
-
-i64 weight(const Block& block) { return block.rows.size() + block.columns.size(); }
-
-/// Computes the numbers of leaves, on any thread.
-template <class V>
-struct Filler {
-  const GeneratorOf<V>& generator;
-  const CompressionOptions& options;
-  std::span<const i32> order;
-  u64 seed;
-
-  Filled operator()(LeafOf<V>& leaf, i64 number, ValueStore<V>& store) const {
-    auto part = [&](RowRange range) { return order.subspan(std::size_t(range.begin), std::size_t(range.size())); };
-    const Section<V> section{generator, part(leaf.block.rows), part(leaf.block.columns)};
-    return leaf.block.admissible ? approximated(leaf, section, seed + u64(number), store) : dense(leaf, section, store);
-  }
-
- private:
-  Filled dense(LeafOf<V>& leaf, const Section<V>& section, ValueStore<V>& store) const {
-    V* values = store.take(leaf.block.entries());
-    section.all(values);
-    const double norm_squared = square(values, leaf.block.entries());
-    if (!std::isfinite(norm_squared)) bad_argument("the matrix has an entry that is not finite, or too large for its square");
-    leaf.u = values;
-    return {norm_squared, 0};
-  }
-  Filled approximated(LeafOf<V>& leaf, const Section<V>& section, u64 draws, ValueStore<V>& store) const {
-    const Compressed<V> c = compress(section, options, draws);
-    const LowRank<V>& sum = c.sum;
-    leaf.rank = sum.rank;
-    V* u = store.take(leaf.entries());
-    V* v = u + i64(sum.height) * sum.rank;
-    for (i32 i = 0; i < sum.height; i++)
-      for (i32 k = 0; k < sum.rank; k++) u[i64(i) * sum.rank + k] = sum.u_of(k)[i];
-    std::copy(sum.v.begin(), sum.v.end(), v);
-    leaf.u = u;
-    leaf.v = v;
-    return {sum.norm_squared(), c.redone};
-  }
-};
-
-/// Tells how far a build is, from one of its threads.
-class Teller {
- public:
-  Teller(const BuildProgress& progress, i64 all) : progress_(progress), all_(all) {}
-  void tell(i64 done) {
-    if (!progress_ || seconds_now() - last_ < 0.1) return;
-    last_ = seconds_now();
-    progress_(double(done) / double(all_));
-  }
-
- private:
-  const BuildProgress& progress_;
-  i64 all_;
-  double last_ = seconds_now();
-};
-
-// Leaves are dealt out in their order, to whoever is free: rows that a product reads together then lie together.
-template <class V>
-void fill_on_threads(const Filler<V>& filler, std::span<const i64> numbers, std::span<ValueStore<V>> stores,
-                     std::span<LeafOf<V>> leaves, std::span<Filled> filled, i64 done_before, Teller& teller) {
-  std::atomic<i64> done{done_before};
-  auto fill_some = [&](i64 begin, i64 end, int thread) {
-    for (i64 k = begin; k < end; k++) {
-      const std::size_t l = std::size_t(numbers[std::size_t(k)]);
-      filled[l] = filler(leaves[l], i64(l), stores[std::size_t(thread)]);
-      done += weight(leaves[l].block);
-    }
-    if (thread == 0) teller.tell(done);
-  };
-  deal_out(i64(numbers.size()), at_once, int(stores.size()), fill_some);
-}
-
-/// GPUs that compute this matrix's leaves.
-template <class V>
-std::vector<std::shared_ptr<LeafDevice<V>>> devices_of(const GeneratorOf<V>& generator, std::span<const int> gpus,
-                                                       std::span<const i32> order) {
-  std::vector<std::shared_ptr<LeafDevice<V>>> devices;
-  for (int gpu : gpus) {
-    devices.push_back(generator.on_gpu(gpu, order));
-    if (!devices.back()) throw Error(Errc::unsupported, "this kernel has no code for GPUs: engine='host' builds its matrices");
-  }
-  return devices;
-}
 
 }  // namespace
 
@@ -130,7 +37,7 @@ HMatrixOf<V>::HMatrixOf(const GeneratorOf<V>& generator, const BuildOptions& opt
   make_leaves(options.eta, options.leaf, options.threads);
   fill(generator, options, progress);
   count(options.threads);
-  compare(generator, options);
+  compare(generator, options, nullptr);
   statistics_.seconds = seconds_now() - begun_;
 }
 
@@ -148,29 +55,14 @@ void HMatrixOf<V>::make_leaves(double eta, i32 leaf, int threads) {
 template <class V>
 void HMatrixOf<V>::fill(const GeneratorOf<V>& generator, const BuildOptions& options, const BuildProgress& progress) {
   LargeArray<Filled> filled(leaves_.size());
-  auto weight_of_some = [&](i64 begin, i64 end) {
-    i64 sum = 0;
-    for (i64 l = begin; l < end; l++) sum += weight(leaves_[std::size_t(l)].block);
-    return sum;
-  };
-  const i64 all = sum_of_parts(0, i64(leaves_.size()), weight_of_some, few_leaves, options.threads);
-  std::vector<i64> left;
-  Teller teller(progress, all);
-  if (!options.gpus.empty()) {
-    stores_.resize(options.gpus.size());
-    const auto devices = devices_of(generator, options.gpus, tree_.order);
-    auto tell = [&](i64 done) { teller.tell(done); };
-    left = compute_on_devices<V>(devices, leaves_, options, stores_, filled, tell);
-  } else {
-    left.resize(leaves_.size());
-    std::iota(left.begin(), left.end(), i64(0));
-  }
-  const std::size_t devices = stores_.size();
-  stores_.resize(devices + std::size_t(thread_count(options.threads)));
-  const Filler<V> filler{generator, options.compression, tree_.order, options.seed};
-  i64 done = all;
-  for (i64 l : left) done -= weight(leaves_[std::size_t(l)].block);
-  fill_on_threads<V>(filler, left, std::span(stores_).subspan(devices), leaves_, filled, done, teller);
+  std::vector<i64> all(leaves_.size());
+  std::iota(all.begin(), all.end(), i64(0));
+  LeafFiller<V>(generator, options, tree_.order, leaves_, stores_, filled).fill(all, progress);
+  take(filled);
+}
+
+template <class V>
+void HMatrixOf<V>::take(std::span<const Filled> filled) {
   double norm_squared = 0;
   for (const Filled& f : filled) {
     norm_squared += f.norm_squared;
@@ -209,10 +101,10 @@ void HMatrixOf<V>::count(int threads) {
 }
 
 template <class V>
-void HMatrixOf<V>::compare(const GeneratorOf<V>& generator, const BuildOptions& options) {
+void HMatrixOf<V>::compare(const GeneratorOf<V>& generator, const BuildOptions& options, Accord* processes) {
   const double norm = statistics_.norm;
   if (options.probes == 0 || !(norm > 0)) return;
-  const Probed probed = probe(generator, *this, options.probes, options.seed, options.threads);
+  const Probed probed = probe(generator, *this, options.probes, options.seed, options.threads, processes);
   statistics_.compression_error = probed.error / norm;
   statistics_.error_of_estimate = probed.standard_error / norm;
 }
@@ -230,6 +122,7 @@ std::vector<V> HMatrixOf<V>::diagonal() const {
 
 template <class V>
 void HMatrixOf<V>::row(i32 i, V* out) const {
+  require_whole("a row");
   for (const LeafOf<V>& l : leaves_)
     if (i >= l.block.rows.begin && i < l.block.rows.end) l.row(i, out + l.block.columns.begin);
 }

@@ -44,6 +44,7 @@ HMatrixOperator::HMatrixOperator(Rank& rank, const HMatrixOf<V>& matrix, const P
     : space_(on_space) {
   const RowRange own = own_rows(partition, rank.id());
   const Share<V> share = share_of(matrix, partition, how, rank.id());
+  require_held(share);
   distribute(rank, partition, how, share);
   build(rank, partition, how, Layout<V>{share, matrix.tree(), own, {share.columns.number(own.begin), own.size()}, own});
 }
@@ -89,6 +90,7 @@ std::unique_ptr<HMatrixOperator> HMatrixOperator::gathered(Rank& rank, const HMa
   auto op = std::unique_ptr<HMatrixOperator>(new HMatrixOperator);
   const RowRange own = own_rows(partition, rank.id()), all{0, i32(matrix.size())};
   const Share<V> share = share_of(matrix, partition, how, rank.id(), /*every_column=*/true);
+  require_held(share);
   Space space = replicated_space(partition);
   op->gathers_ = true;
   const bool in_two_hops = takes_two_hops(rank, group);

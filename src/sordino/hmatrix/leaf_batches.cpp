@@ -24,7 +24,7 @@ constexpr i64 least_bytes = i64(2) << 30;  // of a batch's workspaces: at its en
 /// Terms that a leaf of this tolerance hardly ever needs more of.
 i32 usual_terms(double eps) { return std::min(most_terms, i32(16 - 5 * std::log10(eps))); }
 
-/// Consecutive leaves; their tasks, the largest first.
+/// Leaves that follow one another; their tasks, the largest first.
 struct Batch {
   std::vector<LeafTask> tasks;
   std::vector<i64> leaves;           // in their order,
@@ -35,14 +35,15 @@ template <class V>
 class Dealer {
  public:
   /// threads: of each of the devices, which ask for leaves at the same time.
-  Dealer(std::span<const LeafOf<V>> leaves, const BuildOptions& options, std::size_t devices, int threads)
-      : leaves_(leaves), options_(options), threads_(threads), terms_(usual_terms(options.compression.eps)) {
+  Dealer(std::span<const LeafOf<V>> leaves, std::span<const i64> numbers, const BuildOptions& options, std::size_t devices,
+         int threads)
+      : leaves_(leaves), numbers_(numbers), options_(options), threads_(threads), terms_(usual_terms(options.compression.eps)) {
     auto space = [this](i64 begin, i64 end) {
       i64 sum = 0;
-      for (i64 l = begin; l < end; l++) sum += space_of(task_of(l, terms_));
+      for (i64 k = begin; k < end; k++) sum += space_of(task_of(numbers_[std::size_t(k)], terms_));
       return sum;
     };
-    const i64 all = sum_of_parts(0, i64(leaves.size()), space, few_leaves, options.threads);
+    const i64 all = sum_of_parts(0, i64(numbers.size()), space, few_leaves, options.threads);
     share_ = std::max(all / (few_batches * i64(devices)), least_bytes / i64(sizeof(V)));
   }
 
@@ -82,12 +83,12 @@ class Dealer {
     }
   }
   std::optional<Turn> ahead() const {
-    if (next_ < i64(leaves_.size())) return Turn{next_, terms_};
+    if (next_ < numbers_.size()) return Turn{numbers_[next_], terms_};
     if (!again_.empty()) return Turn{again_.front(), most_terms};
     return {};
   }
   void pass() {
-    if (next_ < i64(leaves_.size()))
+    if (next_ < numbers_.size())
       next_++;
     else
       again_.pop_front();
@@ -127,12 +128,13 @@ class Dealer {
   }
 
   std::span<const LeafOf<V>> leaves_;
+  std::span<const i64> numbers_;
   const BuildOptions& options_;
   int threads_;
   i32 terms_;
   i64 share_;  // of a batch, in values
   std::mutex mutex_;
-  i64 next_ = 0;
+  std::size_t next_ = 0;  // of the numbers
   std::deque<i64> again_;
 };
 
@@ -190,8 +192,8 @@ class Crew {
  public:
   using Devices = std::span<const std::shared_ptr<LeafDevice<V>>>;
   using Tell = std::function<void(i64 done)>;
-  Crew(Devices devices, std::span<LeafOf<V>> leaves, const BuildOptions& options, std::vector<ValueStore<V>>& stores,
-       std::span<Filled> filled, const Tell& tell)
+  Crew(Devices devices, std::span<LeafOf<V>> leaves, std::span<const i64> numbers, const BuildOptions& options,
+       std::vector<ValueStore<V>>& stores, std::span<Filled> filled, const Tell& tell)
       : devices_(devices),
         leaves_(leaves),
         options_(options),
@@ -199,7 +201,7 @@ class Crew {
         filled_(filled),
         tell_(tell),
         threads_(std::max(1, thread_count(options.threads) / int(devices.size()))),
-        dealer_(leaves, options, devices.size(), threads_),
+        dealer_(leaves, numbers, options, devices.size(), threads_),
         done_(devices.size()),
         for_host_(devices.size()) {}
 
@@ -275,16 +277,17 @@ class Crew {
 
 template <class V>
 std::vector<i64> compute_on_devices(std::span<const std::shared_ptr<LeafDevice<V>>> devices, std::span<LeafOf<V>> leaves,
-                                    const BuildOptions& options, std::vector<ValueStore<V>>& stores, std::span<Filled> filled,
+                                    std::span<const i64> numbers, const BuildOptions& options,
+                                    std::vector<ValueStore<V>>& stores, std::span<Filled> filled,
                                     const std::function<void(i64 done)>& tell) {
-  return Crew<V>(devices, leaves, options, stores, filled, tell).run();
+  return Crew<V>(devices, leaves, numbers, options, stores, filled, tell).run();
 }
 
 template std::vector<i64> compute_on_devices(std::span<const std::shared_ptr<LeafDevice<double>>>, std::span<LeafOf<double>>,
-                                             const BuildOptions&, std::vector<ValueStore<double>>&, std::span<Filled>,
-                                             const std::function<void(i64)>&);
+                                             std::span<const i64>, const BuildOptions&, std::vector<ValueStore<double>>&,
+                                             std::span<Filled>, const std::function<void(i64)>&);
 template std::vector<i64> compute_on_devices(std::span<const std::shared_ptr<LeafDevice<Number>>>, std::span<LeafOf<Number>>,
-                                             const BuildOptions&, std::vector<ValueStore<Number>>&, std::span<Filled>,
-                                             const std::function<void(i64)>&);
+                                             std::span<const i64>, const BuildOptions&, std::vector<ValueStore<Number>>&,
+                                             std::span<Filled>, const std::function<void(i64)>&);
 
 }  // namespace sordino::hmatrix

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "sordino/base/parallel.hpp"
@@ -9,7 +10,9 @@
 namespace sordino::hmatrix {
 namespace {
 
-constexpr i64 leaves_at_once = 1 << 14;  // that a thread looks through
+constexpr i64 leaves_at_once = 1 << 14;          // that a thread looks through
+constexpr std::size_t pieces_at_once = 1 << 20;  // that are told to others
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Part of a drawn row: the columns of a leaf.
 struct Piece {
@@ -42,11 +45,23 @@ std::vector<Piece> pieces_of(std::span<const i32> rows, std::span<const LeafOf<V
   return all;
 }
 
+/// What others have compared: each piece is zero but with who holds its leaf.
+void exchange(std::vector<Piece>& pieces, Accord& processes) {
+  for (std::size_t first = 0; first < pieces.size(); first += pieces_at_once) {
+    const auto some = std::span(pieces).subspan(first, std::min(pieces_at_once, pieces.size() - first));
+    std::vector<double> errors;
+    for (const Piece& p : some) errors.push_back(std::isnan(p.error_squared) ? infinity : p.error_squared);
+    errors = processes.most(std::move(errors));
+    for (std::size_t k = 0; k < some.size(); k++) some[k].error_squared = errors[k];
+  }
+}
+
 }  // namespace
 
 // The square of a row's error has the mean ||A - H||^2 / n over rows drawn with equal chance.
 template <class V>
-Probed probe(const GeneratorOf<V>& generator, const HMatrixOf<V>& matrix, i64 most_probes, u64 seed, int threads) {
+Probed probe(const GeneratorOf<V>& generator, const HMatrixOf<V>& matrix, i64 most_probes, u64 seed, int threads,
+             Accord* processes) {
   const i64 n = matrix.size(), probes = std::min(n, most_probes);
   const std::span<const i32> order = matrix.tree().order;
   const std::vector<i32> rows = drawn_rows(n, probes, seed);
@@ -54,6 +69,7 @@ Probed probe(const GeneratorOf<V>& generator, const HMatrixOf<V>& matrix, i64 mo
   auto compare = [&](i64 k, i64, int) {
     Piece& piece = pieces[std::size_t(k)];
     const LeafOf<V>& leaf = matrix.leaves()[std::size_t(piece.leaf)];
+    if (!leaf.is_held()) return;  // with rank 0 nothing is held: all compare it, and find the same
     const i32 row = rows[std::size_t(piece.probe)];
     const RowRange columns = leaf.block.columns;
     std::vector<V> exact(std::size_t(columns.size())), stored(exact.size());
@@ -63,6 +79,7 @@ Probed probe(const GeneratorOf<V>& generator, const HMatrixOf<V>& matrix, i64 mo
     for (std::size_t j = 0; j < exact.size(); j++) piece.error_squared += squared(stored[j] - exact[j]);
   };
   deal_out(i64(pieces.size()), 1, threads, compare);
+  if (processes) exchange(pieces, *processes);
   std::vector<double> errors(rows.size());
   for (const Piece& p : pieces) errors[std::size_t(p.probe)] += double(n) * p.error_squared;
   double mean = 0, spread = 0;
@@ -73,7 +90,7 @@ Probed probe(const GeneratorOf<V>& generator, const HMatrixOf<V>& matrix, i64 mo
   return {std::sqrt(mean), 0.5 * std::sqrt(mean) * relative};
 }
 
-template Probed probe(const GeneratorOf<double>&, const HMatrixOf<double>&, i64, u64, int);
-template Probed probe(const GeneratorOf<Number>&, const HMatrixOf<Number>&, i64, u64, int);
+template Probed probe(const GeneratorOf<double>&, const HMatrixOf<double>&, i64, u64, int, Accord*);
+template Probed probe(const GeneratorOf<Number>&, const HMatrixOf<Number>&, i64, u64, int, Accord*);
 
 }  // namespace sordino::hmatrix

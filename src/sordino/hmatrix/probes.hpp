@@ -12,8 +12,10 @@ struct Probed {
 
 /// Compares `probes` rows, drawn by the seed, or all, if there are no more. Leaves with rows that are drawn are dealt out to
 /// threads, on whose number the result does not depend. Cost: the entries of these rows, and once through all leaves; memory:
-/// 24 B for each row and each leaf that it meets, some 100 a row.
+/// 24 B for each row and each leaf that it meets, some 100 a row. With processes, collectively:
+/// each compares what it holds of these rows, and no two of them hold the same.
 template <class V>
-Probed probe(const GeneratorOf<V>& generator, const HMatrixOf<V>& matrix, i64 probes, u64 seed, int threads);
+Probed probe(const GeneratorOf<V>& generator, const HMatrixOf<V>& matrix, i64 probes, u64 seed, int threads,
+             Accord* processes = nullptr);
 
 }  // namespace sordino::hmatrix

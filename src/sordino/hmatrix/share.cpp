@@ -44,6 +44,10 @@ Distribution distribution(const std::string& name) {
   bad_argument("distribution is rows, leaves or grid, not '" + name + "'");
 }
 
+const char* name_of(Distribution how) {
+  return how == Distribution::rows ? "rows" : how == Distribution::leaves ? "leaves" : "grid";
+}
+
 int ranks_of_a_row(Distribution how, int ranks) {
   int columns = 1;
   for (int k = 2; how == Distribution::grid && k * k <= ranks; k++)
@@ -98,6 +102,13 @@ Share<V> whole(const HMatrixOf<V>& matrix) {
 }
 
 template <class V>
+void require_held(const Share<V>& share) {
+  for (const LeafOf<V>* l : share.leaves)
+    if (!l->is_held())
+      bad_argument("this process holds the part of the H-matrix that other ranks multiply: build it for these");
+}
+
+template <class V>
 void require_countable(const Share<V>& share, i64 terms) {
   if (words_of<V> * (share.columns.size() + terms) > std::numeric_limits<i32>::max())
     throw Error(Errc::unsupported, "a rank has more than 2^31 terms, or 2^30 complex ones: use more ranks");
@@ -126,6 +137,8 @@ template std::vector<OwnedRows<double>> owned_rows(const HMatrixOf<double>&, con
 template std::vector<OwnedRows<Number>> owned_rows(const HMatrixOf<Number>&, const Partition&, Distribution);
 template Share<double> whole(const HMatrixOf<double>&);
 template Share<Number> whole(const HMatrixOf<Number>&);
+template void require_held(const Share<double>&);
+template void require_held(const Share<Number>&);
 template void require_countable(const Share<double>&, i64);
 template void require_countable(const Share<Number>&, i64);
 template std::vector<i64> costs_before(const HMatrixOf<double>&);

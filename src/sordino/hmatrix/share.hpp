@@ -1,22 +1,13 @@
 // Which rank multiplies what of an H-matrix, whose vectors' rows are distributed contiguously.
 #pragma once
-#include <string>
 #include <vector>
 
+#include "sordino/hmatrix/distribution.hpp"
 #include "sordino/hmatrix/hmatrix.hpp"
 #include "sordino/hmatrix/row_set.hpp"
 #include "sordino/linalg/partition.hpp"
 
 namespace sordino::hmatrix {
-
-/// rows: its own rows of each leaf. A leaf that ranks cut has its v read by each of them; the result needs no sum, and has the
-/// same bits on any number of ranks. leaves: whole leaves, those about its rows, as HACApK has them (000, section III);
-/// others' rows are sent to them, and added. grid: the same, where ranks with the same rows share their leaves by columns: each
-/// needs fewer rows of the operand, and computes more of others' results.
-enum class Distribution { rows, leaves, grid };
-
-/// Throws bad_argument for what is none of their names.
-Distribution distribution(const std::string& name);
 
 /// Of ranks in a grid those that share rows: the largest divisor of `ranks` that is no larger than its root.
 int ranks_of_a_row(Distribution how, int ranks);
@@ -46,6 +37,10 @@ std::vector<OwnedRows<V>> owned_rows(const HMatrixOf<V>& matrix, const Partition
 /// All of it.
 template <class V>
 Share<V> whole(const HMatrixOf<V>& matrix);
+
+/// Throws bad_argument if the matrix holds a part, to which leaves of the share do not belong.
+template <class V>
+void require_held(const Share<V>& share);
 
 /// Throws `unsupported` if a vector of the share's columns and so many terms has more rows than can be counted.
 template <class V>

@@ -45,6 +45,7 @@ HMatrixOf<V>::HMatrixOf(const double* points, i64 n, double eta, i32 leaf, const
 
 template <class V>
 void HMatrixOf<V>::write(const std::function<void(const V* from, i64 count)>& tell) const {
+  require_whole("writing");
   for (const LeafOf<V>& l : leaves_) tell(l.u, l.entries());  // v lies behind u
 }
 

@@ -22,6 +22,7 @@ void transpose(const V* from, i32 rows, i32 columns, V* to) {
 template <class V>
 HMatrixOf<V>::HMatrixOf(const HMatrixOf& of, Transposed)
     : tree_(of.tree_), leaves_(of.leaves_.size()), statistics_(of.statistics_) {
+  of.require_whole("a transpose");
   const auto all = i64(leaves_.size());
   std::vector<const LeafOf<V>*> sources;
   for (const LeafOf<V>& l : of.leaves_) sources.push_back(&l);

@@ -1,4 +1,4 @@
-#include "sordino/api/accord.hpp"
+#include "sordino/comm/accord.hpp"
 
 #include <algorithm>
 #include <string>

@@ -1,0 +1,45 @@
+// Computes leaves of an H-matrix, on threads of this process or on GPUs.
+#pragma once
+#include <memory>
+
+#include "sordino/hmatrix/hmatrix.hpp"
+#include "sordino/hmatrix/leaf_device.hpp"
+
+namespace sordino::hmatrix {
+
+/// What is known of a leaf beside its values.
+struct Filled {
+  double norm_squared = 0;
+  int redone = 0;
+};
+
+/// A leaf's bits depend on the generator, the options and its number alone: not on which others are computed, nor where.
+template <class V>
+class LeafFiller {
+ public:
+  /// Of these leaves, whose values go to stores, of which there will be as many as GPUs and threads; [leaves] filled. All must
+  /// outlive it. Throws `unsupported` for GPUs that are not there and a generator without code for them.
+  LeafFiller(const GeneratorOf<V>& generator, const BuildOptions& options, std::span<const i32> order,
+             std::span<LeafOf<V>> leaves, std::vector<ValueStore<V>>& stores, std::span<Filled> filled);
+  /// Those of these numbers, which increase. Throws bad_argument for entries that are not finite, `device` for a GPU that
+  /// fails, and what `progress` throws.
+  void fill(std::span<const i64> numbers, const BuildProgress& progress);
+
+ private:
+  class Teller;
+  void fill_on_threads(std::span<const i64> numbers, i64 done_before, Teller& teller);
+  Filled fill_one(LeafOf<V>& leaf, i64 number, ValueStore<V>& store) const;
+  Filled fill_dense(LeafOf<V>& leaf, const Section<V>& section, ValueStore<V>& store) const;
+  Filled approximate(LeafOf<V>& leaf, const Section<V>& section, u64 draws, ValueStore<V>& store) const;
+  i64 weight(std::span<const i64> numbers) const;
+
+  const GeneratorOf<V>& generator_;
+  const BuildOptions& options_;
+  const std::span<const i32> order_;
+  const std::span<LeafOf<V>> leaves_;
+  std::vector<ValueStore<V>>& stores_;
+  const std::span<Filled> filled_;
+  std::vector<std::shared_ptr<LeafDevice<V>>> devices_;
+};
+
+}  // namespace sordino::hmatrix
