@@ -134,20 +134,7 @@ def iteration(
         pace of its solves; partition metis, and storage by diagonals in boxes, of what is run scaled; a system
         that is solved before iterations can be timed.
     """
-    # A thread solves each tile, and smaller boxes have others.
-    if options.get("precond") == "block-ilu" and TILE_SOLVES not in machine.get("paces", {}):
-        raise BadArgument(
-            "precond block-ilu is not predicted: descriptions do not say how tiles share a device"
-        )
-    if options.get("precond") in ("ic0", "ilu0"):
-        raise BadArgument(
-            f"precond {options['precond']} is not predicted: descriptions do not say how long "
-            "its rows wait for each other"
-        )
-    if options.get("precond") == "mg":
-        raise BadArgument(
-            "precond mg is not predicted yet, for what is run in place of a large grid has fewer levels"
-        )
+    _require_predictable(machine, options)
     subject, plan, stored = _as_run(subject, ranks, options)
     found = _difference(subject, machine, plan, runs, stop)
     late = max(0.0, found.ledger["imbalance_s"])
@@ -161,10 +148,29 @@ def iteration(
     return Iteration(found.seconds, found.ledger, parts, seconds, *how, rows_run=subject.run.n)
 
 
+def _require_predictable(machine: dict[str, Any], options: dict[str, Any]) -> None:
+    """Refuse preconditioners whose commands a description does not know, or a smaller system does not have."""
+    precond = options.get("precond")
+    # A thread solves each tile, and smaller boxes have others.
+    if precond == "block-ilu" and TILE_SOLVES not in machine.get("paces", {}):
+        raise BadArgument(
+            "precond block-ilu is not predicted: descriptions do not say how tiles share a device"
+        )
+    if precond in ("ic0", "ilu0"):
+        raise BadArgument(
+            f"precond {precond} is not predicted: descriptions do not say how long its rows wait for each other"
+        )
+    if precond == "mg":
+        raise BadArgument(
+            "precond mg is not predicted yet, for what is run in place of a large grid has fewer levels"
+        )
+
+
 def automatic(
     subject: Subject, machine: dict[str, Any], ranks: int, options: dict[str, Any], rtol: float
 ) -> tuple[str, str]:
     """The method that ``solver="auto"`` takes on so many ranks of a machine, and why. Cost: a set-up on all of them."""
+    _require_predictable(machine, options)
     subject, plan, _ = _as_run(subject, ranks, options)
     plan = {**plan, "solver": "auto", "rtol": rtol}
     solver = Solver(subject.run, machine=_slowed(machine, subject), nullspace=subject.nullspace, **plan)
