@@ -83,7 +83,7 @@ std::optional<BuildPart> part_of(const nb::dict& options) {
   const auto asked = nb::cast<nb::dict>(options["part"]);
   const Ranks ranks{world.process, world.processes, nb::cast<int>(asked["ranks"]),
                     distribution(nb::cast<std::string>(asked["distribution"])), nb::cast<std::vector<i64>>(asked["cuts"])};
-  return BuildPart{ranks, all_processes};
+  return BuildPart{ranks, [](double patience) { return all_processes(patience, "the building of an H-matrix"); }};
 }
 
 }  // namespace
