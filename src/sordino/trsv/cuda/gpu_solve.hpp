@@ -36,8 +36,8 @@ class GpuSolve {
   GpuSolve(const Blocks& blocks, const Plan* forward, const Plan* backward, const GpuOptions& options = {});
   ~GpuSolve();
 
-  /// b and x [n][columns], each on the host or on some GPU; they may be the same. The same bits in every solve, on any number of GPUs. Throws Error
-  /// where a rank fails or waits in vain; what is to be done then is to make another one.
+  /// b and x [n][columns], each on the host or on some GPU; they may be the same. The same bits in every solve, on any number
+  /// of GPUs. Throws Error where a rank fails or waits in vain; what is to be done then is to make another one.
   void solve(Direction direction, const V* b, V* x, i64 columns = 1, bool conjugate = false);
   /// The factor's values anew, after Factor::update().
   void update(const Factor<V>& factor);
