@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._vectors import namespace_of
+from .errors import Unsupported
 
 
 class Library:
@@ -71,7 +72,7 @@ class Library:
 
     def matrix(self, A: Any, dtype: np.dtype) -> Any:
         """A copy of a SciPy sparse matrix, in compressed rows, that is multiplied by ``@``."""
-        raise NotImplementedError
+        raise Unsupported(f"{type(self).__name__} has no sparse matrices here: see has_matrices")
 
     def finite(self, values: Any) -> bool:
         """Whether no value is NaN or infinite. Waits for the GPU; a pass and a temporary."""

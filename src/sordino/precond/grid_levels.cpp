@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <string>
 
 #include "sordino/base/error.hpp"
@@ -15,6 +16,7 @@ namespace {
 constexpr i64 few_cells = 64;        // of a grid that is not coarsened, but inverted
 constexpr i64 most_cells = 2048;     // that are inverted
 constexpr i64 least_rows = 1 << 10;  // that are worth a thread
+constexpr i64 least_columns = 32;    // of an inverse, likewise
 constexpr int middle = 13;           // of the 27 neighbours of a cell, itself among them, x fastest
 
 int last_direction(const Extents& cells) { return cells[2] > 1 ? 2 : cells[1] > 1 ? 1 : 0; }
@@ -165,7 +167,7 @@ class DenseFactor {
       for (std::size_t k = j; k < i; k++) x[i] -= L_[i * n_ + k] * x[k];
     for (std::size_t i = 0; i < n_; i++) x[i] = pivot_[i] == 0 ? 0 : x[i] / pivot_[i];
     for (std::size_t i = n_; i-- > 0;)
-      for (std::size_t k = i + 1; k < n_; k++) x[i] -= L_[k * n_ + i] * x[k];
+      for (std::size_t k = 0; k < i; k++) x[k] -= L_[i * n_ + k] * x[i];
     return x;
   }
 
@@ -195,14 +197,18 @@ CsrMatrix inverse_of(const CsrView& A) {
   to.indptr.resize(std::size_t(A.n + 1));
   to.indices.resize(std::size_t(A.n * A.n));
   to.values.resize(to.indices.size());
-  for (i64 i = 0; i < A.n; i++) {
+  auto find_row = [&](i64 i) {
     to.indptr[std::size_t(i + 1)] = (i + 1) * A.n;
     const std::vector<double> row = factor.column(std::size_t(i));  // which is a column, too
-    for (i64 j = 0; j < A.n; j++) {
-      to.indices[std::size_t(i * A.n + j)] = i32(j);
-      to.values[std::size_t(i * A.n + j)] = row[std::size_t(j)];
-    }
-  }
+    std::copy(row.begin(), row.end(), to.values.begin() + i * A.n);
+    std::iota(to.indices.begin() + i * A.n, to.indices.begin() + (i + 1) * A.n, 0);
+  };
+  for_parts(
+      0, A.n,
+      [&](i64 begin, i64 end) {
+        for (i64 i = begin; i < end; i++) find_row(i);
+      },
+      least_columns);
   return to;
 }
 
@@ -260,8 +266,7 @@ GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& f
     for (int d = 0; n > few_cells && d < 3; d++)
       if (can_halve(level, d)) level.step[std::size_t(d)] = 2, coarsens = true;
     if (coarsens && last_direction(level.cells) > 0 && !can_halve(level, last_direction(level.cells))) {
-      level.step = {1, 1,
-                    1};  // layers stay: then nothing else may grow, or the layers' couplings would be too strong to smooth
+      level.step = {1, 1, 1};  // layers stay, and nothing else grows: their couplings would be too strong to smooth
       coarsens = false;
     }
     if (!coarsens) break;
@@ -303,12 +308,6 @@ void GridLevels::find_values() {
     std::copy(inverse.values.begin(), inverse.values.end(), last_inverse_.values.begin());
   else
     last_inverse_ = std::move(inverse);
-}
-
-i64 GridLevels::entries() const {
-  i64 sum = i64(last_inverse_.values.size());
-  for (int l = 1; l < count(); l++) sum += i64(level(l).A.values.size());
-  return sum;
 }
 
 }  // namespace sordino

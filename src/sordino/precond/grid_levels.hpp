@@ -48,7 +48,6 @@ class GridLevels {
   CsrView matrix(int l) const { return l == 0 ? given_ : levels_[std::size_t(l)].A.view(); }
   /// A generalized inverse of the last level's matrix, all rows of it, by entries.
   const CsrMatrix& last_inverse() const { return last_inverse_; }
-  i64 entries() const;  // of all levels but the first
 
  private:
   void find_values();

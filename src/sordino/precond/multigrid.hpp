@@ -5,8 +5,9 @@
 //
 // A V-cycle on a level costs 2 k + 2 products and halos, for polynomials of degree k, and no reduction; on the last level,
 // which has few cells, each rank multiplies its rows of a dense inverse by what all ranks send. Transfers move nothing between
-// ranks, which own whole aggregates. All of it is recorded, so halos arrive while inner rows are multiplied, and a GPU has an
-// iteration in one graph. Memory beside coarse matrices: eleven vectors of a level, and an eighth of that for each level below.
+// ranks, which own whole aggregates. All of it is recorded, so a GPU has an iteration in one graph; products hide their halos
+// as CsrOperator's do, where a level has inner rows enough, which coarse ones have not. Memory beside coarse matrices: eleven
+// vectors of a level, and an eighth of that for each level below.
 #pragma once
 #include <memory>
 #include <vector>
