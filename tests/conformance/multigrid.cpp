@@ -5,6 +5,7 @@
 #include "check.hpp"
 #include "problems.hpp"
 #include "sordino/base/error.hpp"
+#include "sordino/precond/grid_levels.hpp"
 #include "sordino/precond/multigrid.hpp"
 #include "sordino/precond/tiling.hpp"
 #include "sordino/runtime/host/engine.hpp"

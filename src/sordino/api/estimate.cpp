@@ -57,7 +57,9 @@ CsrMatrix widened(CsrMatrix A, int words) {
 Vectors vectors_of(const System& system, const Choice& choice, const Options& options) {
   const int words = system.A.words;
   CsrMatrix line = widened(poisson(small, 1, 1, 7, 1.0), words), lines = widened(poisson(2, small / 2, 1, 7, 1.0), words);
-  System model{.A = line.view(), .watch = system.watch};
+  System model;
+  model.A = line.view();
+  model.watch = system.watch;
   if (system.inverse.n > 0) model.inverse = lines.view();
   for (auto [given, to] :
        {std::pair(&system.nullspace.right, &model.nullspace.right), std::pair(&system.nullspace.left, &model.nullspace.left)})
@@ -88,8 +90,8 @@ CsrSlice slice_of(const CsrView& A, const Partition& p, int rank) {
 
 /// Vectors and matrices of mg, but those of the first level's smoother.
 i64 bytes_of_levels(const Choice& choice, bool second_visits, int rank, bool device, std::vector<i32>& seen, i32& mark) {
-  const GridLevels& levels = *choice.levels;
-  const bool renumbers = levels.level(0).partition.ranks() > 1;
+  const MultigridLevels& levels = *choice.levels;
+  const bool renumbers = levels.partition(0).ranks() > 1;
   auto of_matrix = [&](const CsrView& A, const Partition& p, const Diagonals& diagonals) {
     const CsrSlice s = slice_of(A, p, rank);
     const i64 arrays = s.entries * i64(sizeof(double) + sizeof(i32)) + s.rows * i64(sizeof(i64));
@@ -97,15 +99,15 @@ i64 bytes_of_levels(const Choice& choice, bool second_visits, int rank, bool dev
   };
   i64 bytes = 0;
   for (int l = 0; l + 1 < levels.count(); l++) {
-    const Partition& p = levels.level(l).partition;
+    const Partition& p = levels.partition(l);
     const CsrView A = levels.matrix(l);
-    const i64 own = l == 0 ? 3 : second_visits ? 8 : 7, operands = l == 0 ? 3 : second_visits ? 6 : 5;
-    const Diagonals& diagonals = l == 0 ? choice.storage.diagonals : levels.level(l).diagonals;
+    const i64 own = l == 0 ? 2 : second_visits ? 7 : 6, operands = l == 0 ? 3 : second_visits ? 6 : 5;
+    const Diagonals& diagonals = l == 0 ? choice.storage.diagonals : levels.diagonals(l);
     const i64 ghosts = ghosts_of(A, p, rank, diagonals, seen, ++mark);
-    bytes += 8 * ((own + operands) * p.rows(rank) + operands * ghosts);
+    bytes += 8 * ((own + operands) * p.rows(rank) + operands * ghosts) + levels.transfer_bytes(l, rank, device);
     if (l > 0) bytes += of_matrix(A, p, diagonals);
   }
-  const Partition& last = levels.level(levels.count() - 1).partition;
+  const Partition& last = levels.partition(levels.count() - 1);
   return bytes + 8 * (2 * last.n + last.rows(rank)) + of_matrix(levels.last_inverse().view(), last, {});
 }
 

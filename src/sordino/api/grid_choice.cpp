@@ -2,6 +2,7 @@
 
 #include "sordino/base/error.hpp"
 #include "sordino/base/range.hpp"
+#include "sordino/precond/grid_levels.hpp"
 
 namespace sordino {
 namespace {

@@ -27,7 +27,7 @@ struct Choice {
   double bound = 0;                 // of the eigenvalues of diag(A)^-1 A, for chebyshev
   StorageChoice storage = {};       // decided last, when the number of ranks is known
   Tiling tiling = {};               // of block-ilu, and the layers of mg, likewise
-  std::shared_ptr<GridLevels> levels = nullptr;  // of mg, likewise
+  std::shared_ptr<MultigridLevels> levels = nullptr;  // of mg or a hierarchy, likewise
   hmatrix::Distribution distribution = hmatrix::Distribution::rows;
   std::shared_ptr<const CsrMatrix> blocks = nullptr;  // the inverse of A's, for block-jacobi
 };

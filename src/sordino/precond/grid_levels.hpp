@@ -12,9 +12,8 @@
 #pragma once
 #include <vector>
 
-#include "sordino/linalg/diagonals.hpp"
 #include "sordino/linalg/extents.hpp"
-#include "sordino/linalg/partition.hpp"
+#include "sordino/precond/multigrid_levels.hpp"
 
 namespace sordino {
 
@@ -29,25 +28,28 @@ struct GridLevel {
   double bound = 0;                     // of the eigenvalues of diag(A)^-1 A
 };
 
-class GridLevels {
+class GridLevels final : public MultigridLevels {
  public:
   /// Of the matrix of a grid of that many cells, whose rows ranks own in whole layers (`first`), and what of it the levels'
   /// ranks then own. Throws bad_argument with one sentence if A has entries between cells that are no neighbours. Cost: six
   /// passes over the arrays, most of them on several threads.
   GridLevels(const CsrView& A, const Extents& grid, const Partition& first);
-  /// The same with other values.
-  void update(const CsrView& A);
+  void update(const CsrView& A) override;
 
   /// How deep layers of ranks are so that all levels have whole aggregates of theirs, in the last direction with more than one
   /// cell: a power of two.
   static i64 depth(const Extents& grid, int ranks);
 
-  int count() const { return int(levels_.size()); }
+  int count() const override { return int(levels_.size()); }
   const GridLevel& level(int l) const { return levels_[std::size_t(l)]; }
-  /// Matrix of a level, of the first one as it was given.
-  CsrView matrix(int l) const { return l == 0 ? given_ : levels_[std::size_t(l)].A.view(); }
-  /// A generalized inverse of the last level's matrix, all rows of it, by entries.
-  const CsrMatrix& last_inverse() const { return last_inverse_; }
+  CsrView matrix(int l) const override { return l == 0 ? given_ : level(l).A.view(); }
+  const Partition& partition(int l) const override { return level(l).partition; }
+  const Diagonals& diagonals(int l) const override { return level(l).diagonals; }
+  double bound(int l) const override { return level(l).bound; }
+  double interval() const override { return 4; }  // other levels have twice as wide cells
+  const CsrMatrix& last_inverse() const override { return last_inverse_; }
+  std::unique_ptr<LevelTransfer> transfer(Rank& rank, int l, int fine_space, int coarse_space) const override;
+  i64 transfer_bytes(int l, int rank, bool device) const override;
 
  private:
   void find_values();

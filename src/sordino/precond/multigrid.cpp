@@ -1,28 +1,12 @@
 #include "sordino/precond/multigrid.hpp"
 
 #include "sordino/linalg/epilogue.hpp"
+#include "sordino/precond/grid_transfers.hpp"
 
 namespace sordino {
 namespace {
 
-constexpr int smoothing = 2;    // degree of the polynomial: three terms
-constexpr double smoothed = 4;  // ratio of the ends of what it is least on
-
-/// Of a rank's layers of two levels.
-TransferShape shape_of(const GridLevel& fine, const GridLevel& coarse, int rank) {
-  TransferShape shape{};
-  const auto fill = [&](const GridLevel& level, i32(&to)[3]) {
-    i64 rows = level.partition.rows(rank);
-    for (std::size_t d = 0; d < 3; d++) {
-      to[d] = i32(std::min(level.cells[d], rows));
-      rows /= to[d];
-    }
-  };
-  fill(fine, shape.fine);
-  fill(coarse, shape.coarse);
-  for (std::size_t d = 0; d < 3; d++) shape.step[d] = i32(fine.step[d]);
-  return shape;
-}
+constexpr int smoothing = 2;  // degree of the polynomial: three terms
 
 }  // namespace
 
@@ -31,16 +15,14 @@ struct Multigrid::Level {
   const Operator& A;
   Jacobi jacobi;
   ChebyshevOperator smooth;
-  TransferShape shape;
-  Vec takes_part, b, x, corrected, Ax, r, y, again_b, again_x;  // b and x of this level's own, of a second visit, too
+  std::unique_ptr<LevelTransfer> transfer;          // to the next level, and from there
+  Vec b, x, corrected, Ax, r, y, again_b, again_x;  // b and x of this level's own, of a second visit, too
 
-  Level(Rank& rank, std::unique_ptr<CsrOperator> coarse, const Operator& of, const GridLevels& levels, int l, Cycle cycle)
+  Level(Rank& rank, std::unique_ptr<CsrOperator> coarse, const Operator& of, const MultigridLevels& levels, int l, Cycle cycle)
       : own(std::move(coarse)),
         A(of),
         jacobi(rank, levels.matrix(l), A.space()),
-        smooth(rank, A, jacobi.diagonal(), smoothing, levels.level(l).bound, smoothed),
-        shape(shape_of(levels.level(l), levels.level(l + 1), rank.id())),
-        takes_part(rank.vector("takes part", A.space())),
+        smooth(rank, A, jacobi.diagonal(), smoothing, levels.bound(l), levels.interval()),
         x(A.operand(rank, "x of a level")),
         corrected(A.operand(rank, "corrected x")),
         Ax(A.result(rank, "A x of a level")),
@@ -52,37 +34,38 @@ struct Multigrid::Level {
     again_b = rank.vector("b of a second visit", A.space());
     again_x = A.operand(rank, "x of a second visit");
   }
-  void take(Rank& rank, const GridLevel& level) const {
-    rank.write(takes_part, level.takes_part.data() + level.partition.first_row(rank.id()));
-  }
 };
 
 Multigrid::~Multigrid() = default;
 
-Multigrid::Multigrid(Rank& rank, const Operator& A, std::shared_ptr<const GridLevels> levels, Cycle cycle)
+Multigrid::Multigrid(Rank& rank, const Operator& A, std::shared_ptr<const MultigridLevels> levels, Cycle cycle)
     : A_(A), levels_(std::move(levels)), cycle_(cycle) {
-  const GridLevels& g = *levels_;
-  for (int l = 0; l + 1 < g.count(); l++) {
-    auto own = l == 0 ? nullptr : std::make_unique<CsrOperator>(rank, g.matrix(l), g.level(l).partition, g.level(l).diagonals);
+  const MultigridLevels& g = *levels_;
+  const int last = g.count() - 1;
+  for (int l = 0; l < last; l++) {
+    auto own = l == 0 ? nullptr : std::make_unique<CsrOperator>(rank, g.matrix(l), g.partition(l), g.diagonals(l));
     const Operator& of = own ? static_cast<const Operator&>(*own) : A;
     mine_.push_back(std::make_unique<Level>(rank, std::move(own), of, g, l, cycle));
-    mine_.back()->take(rank, g.level(l));
   }
-  const Partition& partition = g.level(g.count() - 1).partition;
-  last_ = g.count() == 1 ? std::make_unique<CsrOperator>(rank, g.last_inverse().view(), partition, A.space())
-                         : std::make_unique<CsrOperator>(rank, g.last_inverse().view(), partition);
+  const CsrView inverse = g.last_inverse().view();
+  last_ = last == 0 ? std::make_unique<CsrOperator>(rank, inverse, g.partition(last), A.space())
+                    : std::make_unique<CsrOperator>(rank, inverse, g.partition(last));
+  for (int l = 0; l < last; l++)
+    mine_[std::size_t(l)]->transfer = g.transfer(rank, l, mine_[std::size_t(l)]->A.space(), space(std::size_t(l + 1)));
   last_b_[0] = last_->operand(rank, "b of the last level");
   last_b_[1] = last_->operand(rank, "b of the last level, odd visits");
   last_x_ = last_->result(rank, "x of the last level");
 }
+
+int Multigrid::space(std::size_t l) const { return l == mine_.size() ? last_->space() : mine_[l]->A.space(); }
 
 void Multigrid::update_values(Rank& rank) {
   for (std::size_t l = 0; l < mine_.size(); l++) {
     Level& level = *mine_[l];
     if (level.own) level.own->update_values(rank, levels_->matrix(int(l)).values);
     level.jacobi.update_values(rank, levels_->matrix(int(l)));
-    level.smooth.set_bound(rank, levels_->level(int(l)).bound);
-    level.take(rank, levels_->level(int(l)));
+    level.smooth.set_bound(rank, levels_->bound(int(l)));
+    level.transfer->update_values(rank);
   }
   last_->update_values(rank, levels_->last_inverse().values.data());
 }
@@ -117,26 +100,29 @@ void Multigrid::cycle(Rank& rank, std::size_t l, Vec b, Vec x, Vec to) const {
 void Multigrid::correct(Rank& rank, std::size_t l, Vec b, Vec x) const {
   const Level& level = *mine_[l];
   const bool is_last = l + 1 == mine_.size();
-  const int space = is_last ? last_->space() : mine_[l + 1]->A.space();
-  const Vec to = is_last ? last_b_[visits_++ % 2] : mine_[l + 1]->b;
-  Vec e = last_x_;
-  rank.run_over(space, RestrictResidual{level.shape, b, level.Ax, level.takes_part, to});
+  const Vec to = is_last ? last_b_[visits_++ % 2] : mine_[l + 1]->b, wanted = level.transfer->correction();
+  Vec e = wanted.id >= 0 ? wanted : is_last ? last_x_ : mine_[l + 1]->x;
+  level.transfer->restrict_residual(rank, b, level.Ax, to);
   if (is_last) {
     rank.push_last(to);
-    last_->apply(rank, to, last_x_);
+    last_->apply(rank, to, e);
   } else {
-    const Level& next = *mine_[l + 1];
-    e = next.x;
-    cycle(rank, l + 1, next.b, next.x, next.x);
-    if (cycle_ == Cycle::w) {
-      rank.push_last(next.x);
-      next.A.apply(rank, next.x, next.Ax);
-      rank.run(multigrid::Residual{.b = next.b, .Ax = next.Ax, .r = next.again_b});
-      cycle(rank, l + 1, next.again_b, next.again_x, next.again_x);
-      rank.run(multigrid::AddTo{.y = next.again_x, .x = next.x});
-    }
+    visit(rank, l + 1, e);
   }
-  rank.run(AddCorrection{level.shape, e, level.takes_part, x, level.corrected});
+  if (wanted.id >= 0) rank.push_last(e);
+  level.transfer->add_correction(rank, e, x, level.corrected);
+}
+
+/// e = one cycle for the level's own b, or two.
+void Multigrid::visit(Rank& rank, std::size_t l, Vec e) const {
+  const Level& level = *mine_[l];
+  if (cycle_ == Cycle::v) return cycle(rank, l, level.b, level.x, e);
+  cycle(rank, l, level.b, level.x, level.x);
+  rank.push_last(level.x);
+  level.A.apply(rank, level.x, level.Ax);
+  rank.run(multigrid::Residual{.b = level.b, .Ax = level.Ax, .r = level.again_b});
+  cycle(rank, l, level.again_b, level.again_x, level.again_x);
+  rank.run(multigrid::Add{.x = level.x, .y = level.again_x, .to = e});
 }
 
 i64 Multigrid::bytes() const {
@@ -145,8 +131,7 @@ i64 Multigrid::bytes() const {
     return held.bytes() + s.entries * i64(sizeof(double) + sizeof(i32)) + s.rows * i64(sizeof(i64));
   };
   i64 sum = of(*last_);
-  for (const auto& level : mine_)
-    if (level->own) sum += of(*level->own);
+  for (const auto& level : mine_) sum += (level->own ? of(*level->own) : 0) + level->transfer->bytes();
   return sum;
 }
 

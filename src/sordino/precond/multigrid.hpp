@@ -1,21 +1,20 @@
-// Geometric multigrid for matrices of grids (grid_levels.hpp): M^-1 is one V- or W-cycle from zero, smoothed before and after
-// by a Chebyshev polynomial of diag(A)^-1 A that is least on the upper three quarters of its spectrum (Adams et al. 2003). Both
-// smoothers are the same, and restriction is the transpose of interpolation, so M is symmetric positive definite: for every
-// method that takes an operator.
+// Multigrid, geometric for matrices of grids (grid_levels.hpp) or algebraic (algebraic_levels.hpp): M^-1 is one V- or W-cycle
+// from zero, smoothed before and after by a Chebyshev polynomial of diag(A)^-1 A that is least on the upper part of its
+// spectrum (Adams et al. 2003). Both smoothers are the same, and restriction is the transpose of interpolation, so M is
+// symmetric positive definite: for every method that takes an operator.
 //
 // A V-cycle on a level costs 2 k + 2 products and halos, for polynomials of degree k, and no reduction; on the last level,
-// which has few cells, each rank multiplies its rows of a dense inverse by what all ranks send. Transfers move nothing between
-// ranks, which own whole aggregates. All of it is recorded, so a GPU has an iteration in one graph; products hide their halos
-// as CsrOperator's do, where a level has inner rows enough, which coarse ones have not. Memory beside coarse matrices: eleven
-// vectors of a level, and an eighth of that for each level below.
+// which has few cells, each rank multiplies its rows of a dense inverse by what all ranks send. Transfers of grids
+// move nothing between ranks, which own whole aggregates; others have a halo each way. All of it is recorded, so a GPU has an
+// iteration in one graph; products hide their halos as CsrOperator's do, where a level has inner rows enough, which coarse ones
+// have not. Memory beside matrices and transfers: ten vectors of a level.
 #pragma once
 #include <memory>
 #include <vector>
 
 #include "sordino/linalg/csr_operator.hpp"
 #include "sordino/precond/chebyshev.hpp"
-#include "sordino/precond/grid_levels.hpp"
-#include "sordino/precond/grid_transfers.hpp"
+#include "sordino/precond/multigrid_levels.hpp"
 
 namespace sordino {
 
@@ -24,9 +23,9 @@ enum class Cycle { v, w };
 class Multigrid final : public Operator {
  public:
   /// Collective. A is the first level's matrix, `levels` and its values outlive this.
-  Multigrid(Rank& rank, const Operator& A, std::shared_ptr<const GridLevels> levels, Cycle cycle);
+  Multigrid(Rank& rank, const Operator& A, std::shared_ptr<const MultigridLevels> levels, Cycle cycle);
   ~Multigrid() override;
-  /// After GridLevels::update().
+  /// After MultigridLevels::update().
   void update_values(Rank& rank);
 
   /// z = M^-1 r; r needs no ghosts.
@@ -34,16 +33,18 @@ class Multigrid final : public Operator {
   int space() const override { return A_.space(); }
   Vec operand(Rank& rank, const char* name) const override { return rank.vector(name, A_.space()); }
   Vec result(Rank& rank, const char* name) const override { return A_.operand(rank, name); }
-  /// What the operators of coarse levels hold themselves, and of their arrays the rank's rows.
+  /// What the operators of coarse levels, and transfers, hold themselves, and of their arrays the rank's rows.
   i64 bytes() const;
 
  private:
   struct Level;
   void cycle(Rank& rank, std::size_t l, Vec b, Vec x, Vec to) const;
   void correct(Rank& rank, std::size_t l, Vec b, Vec x) const;
+  void visit(Rank& rank, std::size_t l, Vec e) const;
+  int space(std::size_t l) const;
 
   const Operator& A_;
-  std::shared_ptr<const GridLevels> levels_;
+  std::shared_ptr<const MultigridLevels> levels_;
   Cycle cycle_;
   std::vector<std::unique_ptr<Level>> mine_;  // but the last
   std::unique_ptr<CsrOperator> last_;         // the last one's inverse

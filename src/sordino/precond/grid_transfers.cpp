@@ -1,0 +1,60 @@
+#include "sordino/precond/grid_transfers.hpp"
+
+#include <algorithm>
+
+#include "sordino/precond/grid_levels.hpp"
+
+namespace sordino {
+namespace {
+
+/// Of a rank's layers of two levels.
+TransferShape shape_of(const GridLevel& fine, const GridLevel& coarse, int rank) {
+  TransferShape shape{};
+  const auto fill = [&](const GridLevel& level, i32(&to)[3]) {
+    i64 rows = level.partition.rows(rank);
+    for (std::size_t d = 0; d < 3; d++) {
+      to[d] = i32(std::min(level.cells[d], rows));
+      rows /= to[d];
+    }
+  };
+  fill(fine, shape.fine);
+  fill(coarse, shape.coarse);
+  for (std::size_t d = 0; d < 3; d++) shape.step[d] = i32(fine.step[d]);
+  return shape;
+}
+
+class GridTransfer final : public LevelTransfer {
+ public:
+  GridTransfer(Rank& rank, const GridLevel& fine, const GridLevel& coarse, int fine_space, int coarse_space)
+      : fine_(fine),
+        shape_(shape_of(fine, coarse, rank.id())),
+        coarse_space_(coarse_space),
+        takes_part_(rank.vector("takes part", fine_space)) {
+    update_values(rank);
+  }
+  void update_values(Rank& rank) override {
+    rank.write(takes_part_, fine_.takes_part.data() + fine_.partition.first_row(rank.id()));
+  }
+  void restrict_residual(Rank& rank, Vec b, Vec Ax, Vec to) const override {
+    rank.run_over(coarse_space_, RestrictResidual{shape_, b, Ax, takes_part_, to});
+  }
+  void add_correction(Rank& rank, Vec e, Vec x, Vec to) const override {
+    rank.run(AddCorrection{shape_, e, takes_part_, x, to});
+  }
+
+ private:
+  const GridLevel& fine_;
+  TransferShape shape_;
+  int coarse_space_;
+  Vec takes_part_;
+};
+
+}  // namespace
+
+std::unique_ptr<LevelTransfer> GridLevels::transfer(Rank& rank, int l, int fine_space, int coarse_space) const {
+  return std::make_unique<GridTransfer>(rank, level(l), level(l + 1), fine_space, coarse_space);
+}
+
+i64 GridLevels::transfer_bytes(int l, int rank, bool) const { return i64(sizeof(double)) * partition(l).rows(rank); }
+
+}  // namespace sordino

@@ -1,0 +1,51 @@
+// What a multigrid cycle (multigrid.hpp) knows of its levels, whichever way they came about.
+#pragma once
+#include <memory>
+
+#include "sordino/linalg/diagonals.hpp"
+#include "sordino/linalg/partition.hpp"
+#include "sordino/runtime/rank.hpp"
+
+namespace sordino {
+
+/// P and P^T between two levels, on one rank.
+class LevelTransfer {
+ public:
+  virtual ~LevelTransfer() = default;
+  /// After MultigridLevels::update().
+  virtual void update_values(Rank&) {}
+  /// The vector in which add_correction() wants what the coarse level has found, pushed by the command that writes it; unset:
+  /// any vector of that level will do, and nothing travels.
+  virtual Vec correction() const { return {}; }
+  /// Records to = P^T (b - Ax), of the coarse level.
+  virtual void restrict_residual(Rank& rank, Vec b, Vec Ax, Vec to) const = 0;
+  /// Records to = x + P e, of the fine one. `to` is another vector than x, whose ghosts a neighbour may still read.
+  virtual void add_correction(Rank& rank, Vec e, Vec x, Vec to) const = 0;
+  /// What its matrices take on this rank.
+  virtual i64 bytes() const { return 0; }
+};
+
+/// All levels, for all ranks of this process, 0 the finest one.
+class MultigridLevels {
+ public:
+  virtual ~MultigridLevels() = default;
+  /// The same levels for other values of the first one's matrix. Throws bad_argument, and leaves all as it was, for a diagonal
+  /// that is not positive.
+  virtual void update(const CsrView& A) = 0;
+
+  virtual int count() const = 0;
+  virtual CsrView matrix(int l) const = 0;  // of the first level as it was given
+  virtual const Partition& partition(int l) const = 0;
+  virtual const Diagonals& diagonals(int l) const = 0;  // by which the matrix is stored; of the first level the caller's choice
+  virtual double bound(int l) const = 0;                // of the eigenvalues of diag(A)^-1 A
+  virtual double interval() const = 0;                  // the ratio of the ends of what smoothers are least on
+  /// A generalized inverse of the last level's matrix, all rows of it, by entries.
+  virtual const CsrMatrix& last_inverse() const = 0;
+
+  /// Collective. Between level l, whose vectors are on that space, and the next one. This outlives it.
+  virtual std::unique_ptr<LevelTransfer> transfer(Rank& rank, int l, int fine_space, int coarse_space) const = 0;
+  /// Of the rank's vectors that such a transfer makes, and of its matrices.
+  virtual i64 transfer_bytes(int l, int rank, bool device) const = 0;
+};
+
+}  // namespace sordino
