@@ -140,12 +140,18 @@ TEST("a nonsymmetric singular matrix has two nullspaces, and says so") {
     for (i64 k = A.indptr[i]; k < A.indptr[i + 1]; k++) A.values[k] *= weight[i];
   Basis left{1, A.n, 0, weight};
   for (double& w : left.values) w = 1 / w;
+  auto with = [&](const Basis& basis) {
+    System system;
+    system.A = A.view();
+    system.nullspace.left = basis;
+    return system;
+  };
   auto b = random.normals(A.n);
   for (const char* name : {"bicgstab", "pipebicgstab", "gatherbicgstab"}) {
     Options o = options(name, "host", 3);
     o.nullspace = "constant";
     CHECK_THROWS(solve({.A = A.view()}, o, b), Error, "give left_nullspace, too");
-    Solved s = solve({.A = A.view(), .nullspace = {.left = left}}, o, b);
+    Solved s = solve(with(left), o, b);
     CHECK(s.report.status == Status::converged);
     CHECK(s.report.outside_norm > 0);
     CHECK(std::abs(mean(s.x)) < 1e-13 * norm(s.x));
@@ -154,7 +160,7 @@ TEST("a nonsymmetric singular matrix has two nullspaces, and says so") {
   wrong.values[3] *= 2;
   Options o = options("bicgstab", "host", 2);
   o.nullspace = "constant";
-  CHECK_THROWS(solve({.A = A.view(), .nullspace = {.left = wrong}}, o, b), Error, "left_nullspace: the transpose of A");
+  CHECK_THROWS(solve(with(wrong), o, b), Error, "left_nullspace: the transpose of A");
 }
 
 TEST("what is no nullspace is refused with a sentence, at setup and with new values") {

@@ -16,12 +16,23 @@ void check_tiles(const System& s, const Options& o) {
                  " diagonals, as grids have, and this one has more: use jacobi");
 }
 
+void require_one_rank(const Options& o, const std::string& what) {
+  if (o.deterministic == "on" && o.ranks != 1)
+    bad_argument("deterministic 'on' keeps the bits on any number of ranks, and the levels of " + what +
+                 " depend on it: use one rank, or block-ilu with a tile");
+}
+
 void check_levels(const Options& o) {
   if (o.grid.empty()) bad_argument("precond mg coarsens a grid: give its cells in x, y and z, as grid '64,64,64'");
-  if (o.deterministic == "on" && o.ranks != 1)
-    bad_argument(
-        "deterministic 'on' keeps the bits on any number of ranks, and the levels of precond mg depend on it: use one "
-        "rank, or block-ilu with a tile");
+  require_one_rank(o, "precond mg");
+}
+
+void check_hierarchy(const System& s, const Options& o) {
+  if (!s.has_entries())
+    bad_argument("a hierarchy of multigrid needs the entries of the matrix, which is " + std::string(s.stands_as()));
+  if (s.A.is_complex()) throw Error(Errc::unsupported, "a hierarchy of multigrid is for real matrices: use jacobi or none");
+  require_one_rank(o, "a hierarchy");
+  validate(s.A, *s.hierarchy);
 }
 
 Tiling tiling_of(const System& s, const Options& o, const Choice& c, int ranks, bool device) {
@@ -38,10 +49,15 @@ Tiling tiling_of(const System& s, const Options& o, const Choice& c, int ranks, 
 void check_grid(const System& s, const Options& o, const Choice& c) {
   if (c.preconditioner == "block-ilu") check_tiles(s, o);
   if (c.preconditioner == "mg") check_levels(o);
+  if (s.hierarchy) check_hierarchy(s, o);
 }
 
 void settle_grid(Choice& c, const System& s, const Options& o, int ranks, bool device) {
   c.tiling = tiling_of(s, o, c, ranks, device);
+  if (s.hierarchy) {
+    Range range("deal out the hierarchy");
+    c.levels = std::make_shared<AlgebraicLevels>(s.A, *s.hierarchy, partition_of(s, c, ranks));
+  }
   if (c.preconditioner != "mg") return;
   Range range("coarsen the grid");
   const Extents grid = parse_grid(s.A.n, o.grid);

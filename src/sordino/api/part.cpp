@@ -292,9 +292,9 @@ Choice choose(const System& s, const Options& o) {
         of_hmatrix(s, [](const auto& H) { return std::make_shared<const CsrMatrix>(hmatrix::inverse_of_diagonal_leaves(H)); });
   check_grid(s, o, c);
   check_incomplete(s, o, c);
-  const bool needs_spd = c.preconditioner == "chebyshev" || c.preconditioner == "mg";
+  const bool needs_spd = c.preconditioner == "chebyshev" || c.preconditioner == "mg" || s.hierarchy != nullptr;
   if (needs_spd && (c.symmetry.empty() ? !is_symmetric(s.A) : c.symmetry == "general"))
-    bad_argument("precond " + c.preconditioner +
+    bad_argument((s.hierarchy ? "a hierarchy of multigrid" : "precond " + c.preconditioner) +
                  " needs a symmetric positive definite matrix, and this one is not symmetric: use jacobi");
   if (c.preconditioner == "chebyshev") c.bound = spectral_bound(s.A);
   if (c.preconditioner == "sqrt-jacobi") require_scalable(*c.method);

@@ -1,5 +1,6 @@
 // What a solver is set up for.
 #pragma once
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "sordino/linalg/host_operator.hpp"
 #include "sordino/linalg/nullspace.hpp"
 #include "sordino/linalg/watcher.hpp"
+#include "sordino/precond/algebraic_levels.hpp"
 #include "sordino/runtime/machine.hpp"
 
 namespace sordino {
@@ -38,6 +40,9 @@ struct System {
   /// [n] or null: the grid's cell of each row, where rows are in the order of boxes (BoxOrder::cells). The diagonals by which A
   /// may be stored are then those of the grid. Must outlive the solver.
   const i64* cells = nullptr;
+  /// Null, or the levels below A of algebraic multigrid, which has none where A itself is inverted: M^-1 is one cycle, as
+  /// option cycle says. Their arrays must outlive the solver. They stay with new values of A.
+  std::shared_ptr<const std::vector<GivenLevel>> hierarchy = {};
   Watch watch = {};  // its iterations are counted anew after restarts and residual replacements
 
   i64 words() const { return A.n * A.words; }  // of a vector
@@ -45,7 +50,7 @@ struct System {
   bool has_hmatrix() const { return hmatrix || complex_hmatrix; }
   /// What goes on after "the matrix, which is ", where it has none.
   const char* stands_as() const { return has_hmatrix() ? "an H-matrix" : "given as a function"; }
-  bool brings_operator() const { return preconditioner || inverse.n > 0 || coarse; }
+  bool brings_operator() const { return preconditioner || inverse.n > 0 || coarse || hierarchy != nullptr; }
   bool brings_preconditioner() const { return brings_operator() || !diagonal.empty(); }
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sordino/base/parallel.hpp"
+#include "sordino/linalg/map_rows.hpp"
 
 namespace sordino {
 namespace {
@@ -20,6 +21,10 @@ i64 padded_entries(const std::vector<u32>& ptr) {
   }
   return total;
 }
+
+template <class Rows>
+constexpr bool is_by_rows = std::is_same_v<Rows, HostCsrRows> || std::is_same_v<Rows, SellRows> ||
+                            std::is_same_v<Rows, CsrRows<4>> || std::is_same_v<Rows, CsrRows<32>>;
 
 bool is_sliced(const std::vector<u32>& ptr) { return double(padded_entries(ptr)) <= most_padding * double(ptr.back()); }
 
@@ -47,8 +52,9 @@ i64 CsrOperator::Layout::bytes() const {
   return sum;
 }
 
-CsrOperator::Layout::Layout(Rank& rank, std::vector<u32> ptr, std::vector<i32> columns, const i32* viewed, i32 first, int words)
-    : rank_(rank), words_(words), ptr_(std::move(ptr)), columns_(std::move(columns)), viewed_(viewed) {
+CsrOperator::Layout::Layout(Rank& rank, std::vector<u32> ptr, std::vector<i32> columns, const i32* viewed, i32 first, int words,
+                            i32 held)
+    : rank_(rank), words_(words), ptr_(std::move(ptr)), columns_(std::move(columns)), viewed_(viewed), held_words_(held) {
   rows_ = words == 2 ? stored<ComplexEntries>(first) : stored<RealEntries>(first);
   if (rank.engine().is_device()) columns_ = {};
 }
@@ -121,7 +127,8 @@ Rows CsrOperator::Layout::sliced(const i32* col, i32 first) {
   }
   auto columns = std::make_unique_for_overwrite<i32[]>(slices_.back());
   for_padded([&](u32 place, i32 row, u32 entry, bool padding) {
-    columns[place] = padding ? first + row : col[entry];  // padding multiplies the row's own x by 0
+    // Padding multiplies the row's own x by 0, or, of a map to more rows than it has words, the last one.
+    columns[place] = padding ? std::min(first + row, held_words_ - 1) : col[entry];
   });
   Rows r = of_slice<Rows>(first);
   r.slice = upload(slices_);
@@ -165,6 +172,16 @@ void CsrOperator::Layout::apply(Rank& rank, Vec x, Vec y, const Split& split, co
 
 void CsrOperator::Layout::apply_pair(Rank& rank, Vec x0, Vec y0, Vec x1, Vec y1, const Split& split) const {
   auto record = [&](auto rows) { rank.run_split(RowPair<decltype(rows)>{rows, x0, x1, y0, y1}, split); };
+  std::visit([&](auto& layouts) { std::visit(record, layouts); }, rows_);
+}
+
+void CsrOperator::Layout::map(Rank& rank, Vec x, Vec plus, Vec y, const Split& split) const {
+  auto record = [&]<class Rows>(const Rows& rows) {
+    if constexpr (is_by_rows<Rows>)
+      rank.run_split(MapRows<Rows>{rows, x, plus, y, held_words_}, split);
+    else
+      bad_argument("a map between two spaces is stored by rows, of real entries");
+  };
   std::visit([&](auto& layouts) { std::visit(record, layouts); }, rows_);
 }
 

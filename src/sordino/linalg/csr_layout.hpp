@@ -2,6 +2,7 @@
 // padding is small, else CSR with several threads a row. Ranks choose for themselves, so all layouts record the same commands.
 // On request all engines keep the values by diagonals (dia_layout.cpp, of boxes box_layout.cpp).
 #pragma once
+#include <limits>
 #include <variant>
 #include <vector>
 
@@ -12,8 +13,10 @@
 namespace sordino {
 
 struct CsrOperator::Layout {
-  /// `columns` empty: the caller's column array `viewed` serves as it is. `words`: of a value.
-  Layout(Rank& rank, std::vector<u32> ptr, std::vector<i32> columns, const i32* viewed, i32 first, int words);
+  /// `columns` empty: the caller's column array `viewed` serves as it is. `words`: of a value; `held`: how many words of x
+  /// there are, where they may be fewer than rows.
+  Layout(Rank& rank, std::vector<u32> ptr, std::vector<i32> columns, const i32* viewed, i32 first, int words,
+         i32 held = std::numeric_limits<i32>::max());
   /// By diagonals, which are those of the whole matrix. `own`: storage rows before the ghosts.
   Layout(Rank& rank, const CsrView& A, const CsrSlice& slice, const std::vector<i64>& ghosts, i32 first, i64 own,
          const Diagonals& diagonals);
@@ -34,6 +37,8 @@ struct CsrOperator::Layout {
   void set_values(const double* values);  // [nnz][words] of the slice
   void apply(Rank& rank, Vec x, Vec y, const Split& split, const StartDots& epilogue) const;
   void apply_pair(Rank& rank, Vec x0, Vec y0, Vec x1, Vec y1, const Split& split) const;
+  /// By rows, of real entries: y = A x, or y = plus + A x, with x on another space than y.
+  void map(Rank& rank, Vec x, Vec plus, Vec y, const Split& split) const;
 
  private:
   template <class E, class... More>
@@ -73,6 +78,7 @@ struct CsrOperator::Layout {
   std::vector<u32> ptr_;      // [rows + 1]
   std::vector<i32> columns_;  // host engine only
   const i32* viewed_;
+  i32 held_words_ = std::numeric_limits<i32>::max();  // of x
   const double* host_values_ = nullptr;
   double* device_values_ = nullptr;
   std::unique_ptr<double[]> staging_;  // values in the device's order; kept, so that updates allocate nothing

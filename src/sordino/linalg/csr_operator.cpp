@@ -47,7 +47,7 @@ CsrOperator::CsrOperator(Rank& rank, const CsrView& A, const Partition& partitio
   exchange_ = make_halo(rank, in_words(partition, words_), space, in_words(ghosts, words_));
   i64 begin = slice_.first_row, end = begin + slice_.rows;
   auto offsets = diagonals.in_order() ? leaving(diagonals, A.n, slice_) : std::vector<i64>{};
-  split_ = interior_and_boundary(space, [&](i64 row) {
+  split_ = interior_and_boundary(space, begin, words_, [&](i64 row) {
     return diagonals.in_order() ? touches_outside(offsets, row, begin, end) : touches_outside(A, row, begin, end);
   });
   exchange_.consumer = split_;
@@ -80,41 +80,42 @@ void CsrOperator::take_slice(const CsrView& A, const Partition& partition, int r
 
 std::vector<i64> CsrOperator::foreign_columns(const CsrView& A, const CsrSlice& slice, const Diagonals& diagonals) {
   if (diagonals.in_order()) return columns_outside(diagonals, A.n, slice.first_row, slice.rows);
-  std::vector<i64> columns;
+  return columns_outside_of(A.indices + slice.first_entry, slice.entries, slice.first_row, slice.first_row + slice.rows);
+}
+
+std::vector<i64> CsrOperator::columns_outside_of(const i32* columns, i64 count, i64 begin, i64 end) {
+  std::vector<i64> outside;
   std::mutex mutex;
-  const i64 begin = slice.first_row, end = begin + slice.rows;
-  for_parts(slice.first_entry, slice.first_entry + slice.entries, [&](i64 first, i64 last) {
+  for_parts(0, count, [&](i64 first, i64 last) {
     std::vector<i64> found;
     for (i64 k = first; k < last; k++)
-      if (A.indices[k] < begin || A.indices[k] >= end) found.push_back(A.indices[k]);
+      if (columns[k] < begin || columns[k] >= end) found.push_back(columns[k]);
     std::lock_guard lock(mutex);
-    columns.insert(columns.end(), found.begin(), found.end());
+    outside.insert(outside.end(), found.begin(), found.end());
   });
-  std::sort(columns.begin(), columns.end());
-  columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
-  return columns;
+  std::sort(outside.begin(), outside.end());
+  outside.erase(std::unique(outside.begin(), outside.end()), outside.end());
+  return outside;
 }
 
-// Columns become storage rows: own rows first, ghosts behind. Entries keep their order, so sums keep their bits.
-std::vector<i32> CsrOperator::renumbered(const CsrView& A, const CsrSlice& slice, const std::vector<i64>& ghosts) {
-  std::vector<i32> columns(std::size_t(slice.entries));
-  const i64 begin = slice.first_row, end = begin + slice.rows;
-  for_parts(0, slice.entries, [&](i64 first, i64 last) {
+// Entries keep their order, so sums keep their bits.
+std::vector<i32> CsrOperator::renumbered(const i32* columns, i64 count, i64 begin, i64 end, const std::vector<i64>& ghosts) {
+  std::vector<i32> to(static_cast<std::size_t>(count));
+  for_parts(0, count, [&](i64 first, i64 last) {
     for (i64 k = first; k < last; k++) {
-      i64 c = A.indices[slice.first_entry + k];
-      if (c >= begin && c < end)
-        columns[k] = i32(c - begin);
-      else
-        columns[k] = i32(slice.rows + (std::lower_bound(ghosts.begin(), ghosts.end(), c) - ghosts.begin()));
+      const i64 c = columns[k];
+      const bool own = c >= begin && c < end;
+      to[std::size_t(k)] =
+          i32(own ? c - begin : end - begin + (std::lower_bound(ghosts.begin(), ghosts.end(), c) - ghosts.begin()));
     }
   });
-  return columns;
+  return to;
 }
 
-Split CsrOperator::interior_and_boundary(const Space& space, const std::function<bool(i64 row)>& needs_ghosts) const {
+Split CsrOperator::interior_and_boundary(const Space& space, i64 first_row, int words,
+                                         const std::function<bool(i64 row)>& needs_ghosts) {
   std::vector<char> interior(space.tiles(), 1);
-  const i64 begin = slice_.first_row;
-  auto row_of = [&](i64 tile) { return begin + space.tile_rows[std::size_t(tile)] / words_; };
+  auto row_of = [&](i64 tile) { return first_row + space.tile_rows[std::size_t(tile)] / words; };
   auto look = [&](i64 first, i64 last) {
     for (i64 t = first; t < last; t++)
       for (i64 row = row_of(t); row < row_of(t + 1) && interior[std::size_t(t)]; row++)

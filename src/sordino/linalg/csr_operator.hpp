@@ -49,12 +49,22 @@ class CsrOperator final : public Operator {
   /// The columns outside of a slice that its rows touch, increasing: its ghosts.
   static std::vector<i64> foreign_columns(const CsrView& A, const CsrSlice& slice, const Diagonals& diagonals = {});
 
- private:
+  // --- for matrices between two spaces (csr_map.hpp) -----------------------------------------------------------------------
   struct Layout;  // how the slice is stored: by rows, sliced or not, or by diagonals
+  /// Of these columns those outside [begin, end), increasing.
+  static std::vector<i64> columns_outside_of(const i32* columns, i64 count, i64 begin, i64 end);
+  /// Columns as storage rows: own ones, [begin, end), first, ghosts behind.
+  static std::vector<i32> renumbered(const i32* columns, i64 count, i64 begin, i64 end, const std::vector<i64>& ghosts);
+  /// Tiles of rows, numbered from `first_row` in the matrix, in which none needs ghosts, and the others.
+  static Split interior_and_boundary(const Space& space, i64 first_row, int words,
+                                     const std::function<bool(i64 row)>& needs_ghosts);
+
+ private:
   CsrOperator() = default;
   void take_slice(const CsrView& A, const Partition& partition, int rank);
-  static std::vector<i32> renumbered(const CsrView& A, const CsrSlice& slice, const std::vector<i64>& ghosts);
-  Split interior_and_boundary(const Space& space, const std::function<bool(i64 row)>& needs_ghosts) const;
+  static std::vector<i32> renumbered(const CsrView& A, const CsrSlice& slice, const std::vector<i64>& ghosts) {
+    return renumbered(A.indices + slice.first_entry, slice.entries, slice.first_row, slice.first_row + slice.rows, ghosts);
+  }
   void store(Rank& rank, const CsrView& A, const std::vector<i64>& ghosts, i32 first, const Diagonals& diagonals);
 
   int space_ = -1;

@@ -4,6 +4,7 @@
 #include "sordino/hmatrix/panel_rows.hpp"
 #include "sordino/linalg/box_rows.hpp"
 #include "sordino/linalg/host_operator.hpp"
+#include "sordino/linalg/map_rows.hpp"
 #include "sordino/linalg/stencil_rows.hpp"
 #include "sordino/precond/chebyshev.hpp"
 #include "sordino/precond/grid_transfers.hpp"
@@ -44,6 +45,7 @@ void enable_registered() {
   enable<order>(chebyshev::Kernels{});
   enable<order>(BlockIluKernels{});
   enable<order>(multigrid::Kernels{});
+  enable<order>(MapKernels{});
   enable<order>(hmatrix::PanelKernels{});
   enable<order>(hmatrix::OthersKernels{});
   enable<order>(inner_bicgstab::Kernels{});

@@ -1,0 +1,224 @@
+#include "sordino/precond/algebraic_levels.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+
+#include "sordino/base/error.hpp"
+#include "sordino/base/parallel.hpp"
+#include "sordino/precond/dense_inverse.hpp"
+#include "sordino/precond/grid_transfers.hpp"
+#include "sordino/precond/spectral_estimate.hpp"
+
+namespace sordino {
+namespace {
+
+constexpr i64 few_rows = 64;         // of a level that is inverted, whatever comes below it
+constexpr double rounding = 1e-10;   // of entries of P^T A P, to the roots of their diagonals
+constexpr i64 least_rows = 1 << 12;  // that are worth a thread
+
+std::string named(std::size_t level) { return "level " + std::to_string(level) + " of the hierarchy"; }
+
+/// 0 where there is none.
+double entry(const CsrView& A, i64 row, i64 column) {
+  const i32 *begin = A.indices + A.begin(row), *end = A.indices + A.begin(row + 1);
+  const i32* at = std::lower_bound(begin, end, i32(column));
+  return at != end && *at == column ? A.values[at - A.indices] : 0;
+}
+
+std::vector<double> positive_diagonal(const CsrView& A, const std::string& what) {
+  std::vector<double> d(static_cast<std::size_t>(A.n));
+  for (i64 i = 0; i < A.n; i++)
+    if (!((d[std::size_t(i)] = entry(A, i, i)) > 0))
+      bad_argument(what + " needs a symmetric positive definite matrix, and the diagonal of row " + std::to_string(i) +
+                   " is not positive: use precond jacobi or none");
+  return d;
+}
+
+void require_symmetric(const CsrView& A, const std::vector<double>& diagonal, const std::string& what) {
+  for_parts(
+      0, A.n,
+      [&](i64 begin, i64 end) {
+        for (i64 i = begin; i < end; i++)
+          for (i64 k = A.begin(i); k < A.begin(i + 1); k++) {
+            const i64 j = A.indices[k];
+            const double scale = std::sqrt(diagonal[std::size_t(i)]) * std::sqrt(diagonal[std::size_t(j)]);
+            if (!(std::abs(A.values[k] - entry(A, j, i)) <= rounding * scale))
+              bad_argument(what + " is not symmetric: row " + std::to_string(i) + " and column " + std::to_string(j));
+          }
+      },
+      least_rows);
+}
+
+void validate_level(const GivenLevel& given, i64 rows_above, std::size_t l) {
+  const std::string what = named(l), P = "the P of " + named(l - 1);
+  if (given.P.rows != rows_above || given.P.columns != given.A.n)
+    bad_argument(P + " is " + std::to_string(given.P.rows) + " x " + std::to_string(given.P.columns) + ", and between " +
+                 std::to_string(rows_above) + " and " + std::to_string(given.A.n) + " rows: the levels do not chain");
+  if (given.A.n >= rows_above) bad_argument(what + " has " + std::to_string(given.A.n) + " rows, no fewer than the one above");
+  validate(given.P, P);
+  try {
+    validate(given.A);
+  } catch (const Error& error) {
+    throw Error(error.code(), what + ": " + error.what());
+  }
+  require_symmetric(given.A, positive_diagonal(given.A, what), what);
+}
+
+/// For each coarse row, the rank of the fine row that it counts most in. `number`: of a fine row in its level's order.
+std::vector<int> owners(const MapView& P, const Partition& fine, const std::vector<i64>& number) {
+  std::vector<double> most(std::size_t(P.columns), -1);
+  std::vector<i64> row(std::size_t(P.columns), 0);
+  for (i64 i = 0; i < P.rows; i++)
+    for (i64 k = P.indptr[i]; k < P.indptr[i + 1]; k++) {
+      const std::size_t j = std::size_t(P.indices[k]);
+      if (std::abs(P.values[k]) > most[j]) most[j] = std::abs(P.values[k]), row[j] = number[std::size_t(i)];
+    }
+  std::vector<int> ranks(row.size());
+  for (std::size_t j = 0; j < row.size(); j++) ranks[j] = fine.owner(row[j]);
+  return ranks;
+}
+
+/// Rows in the order of their ranks.
+std::vector<i64> places_of(const std::vector<int>& owners) {
+  std::vector<i64> places(owners.size());
+  std::iota(places.begin(), places.end(), 0);
+  std::stable_sort(places.begin(), places.end(), [&](i64 a, i64 b) { return owners[std::size_t(a)] < owners[std::size_t(b)]; });
+  return places;
+}
+
+std::vector<i64> inverse(const std::vector<i64>& places) {
+  std::vector<i64> number(places.size());
+  for (std::size_t i = 0; i < places.size(); i++) number[std::size_t(places[i])] = i64(i);
+  return number;
+}
+
+/// Ranks own the rows that are theirs, and one at least.
+Partition partition_of(const std::vector<int>& owners, int ranks) {
+  const i64 n = i64(owners.size());
+  std::vector<std::vector<i64>> first(static_cast<std::size_t>(ranks));
+  i64 row = 0;
+  for (int r = 0; r < ranks; r++) {
+    row = r == 0 ? 0 : std::clamp(row, first[std::size_t(r - 1)][0] + 1, n - (ranks - r));
+    first[std::size_t(r)] = {row};
+    row = std::count_if(owners.begin(), owners.end(), [&](int owner) { return owner <= r; });
+  }
+  return partition_at(n, first);
+}
+
+/// Rows in the order of `places`, columns by their new numbers.
+MapMatrix reordered(const MapView& A, const std::vector<i64>& places, const std::vector<i64>& number) {
+  MapMatrix to{.rows = A.rows, .columns = A.columns, .indptr = {0}};
+  std::vector<std::pair<i32, double>> row;
+  for (i64 i : places) {
+    row.clear();
+    for (i64 k = A.indptr[i]; k < A.indptr[i + 1]; k++) row.emplace_back(i32(number[std::size_t(A.indices[k])]), A.values[k]);
+    std::sort(row.begin(), row.end());
+    for (auto& [column, value] : row) to.indices.push_back(column), to.values.push_back(value);
+    to.indptr.push_back(i64(to.indices.size()));
+  }
+  return to;
+}
+
+CsrMatrix reordered(const CsrView& A, const std::vector<i64>& places, const std::vector<i64>& number) {
+  MapMatrix to = reordered(MapView{A.n, A.n, A.indptr, A.indices, A.values}, places, number);
+  return {A.n, std::move(to.indptr), std::move(to.indices), std::move(to.values)};
+}
+
+/// P and P^T as products of their own. What travels lies in two vectors by turns, for who has sent the one knows that the
+/// other one has been read.
+class MapTransfer final : public LevelTransfer {
+ public:
+  MapTransfer(Rank& rank, const MapMatrix& P, const MapMatrix& R, const Partition& fine, int fine_space,
+              const Partition& coarse, int coarse_space)
+      : P_(rank, P.view(), fine, fine_space, coarse, coarse_space),
+        R_(rank, R.view(), coarse, coarse_space, fine, fine_space),
+        arrays_(bytes_of_arrays(P, fine, rank.id()) + bytes_of_arrays(R, coarse, rank.id())) {
+    for (Vec& r : r_) r = R_.operand(rank, "r to be restricted");
+    for (Vec& e : e_) e = P_.operand(rank, "correction to be interpolated");
+  }
+  Vec correction() const override { return e_[visits_ % 2]; }
+  void restrict_residual(Rank& rank, Vec b, Vec Ax, Vec to) const override {
+    const Vec r = r_[visits_++ % 2];
+    rank.run(multigrid::Residual{.b = b, .Ax = Ax, .r = r});
+    rank.push_last(r);
+    R_.apply(rank, r, to);
+  }
+  void add_correction(Rank& rank, Vec e, Vec x, Vec to) const override { P_.apply(rank, e, to, x); }
+  i64 bytes() const override { return P_.bytes() + R_.bytes() + arrays_; }
+
+  static i64 bytes_of_arrays(const MapMatrix& A, const Partition& rows, int rank) {
+    const i64 first = rows.first_row(rank), end = rows.first_row(rank + 1);
+    const i64 entries = A.indptr[std::size_t(end)] - A.indptr[std::size_t(first)];
+    return entries * i64(sizeof(double) + sizeof(i32)) + (end - first) * i64(sizeof(i64));
+  }
+
+ private:
+  CsrMap P_, R_;
+  i64 arrays_;
+  Vec r_[2], e_[2];
+  mutable unsigned visits_ = 0;
+};
+
+}  // namespace
+
+void validate(const CsrView& A, const std::vector<GivenLevel>& given) {
+  positive_diagonal(A, "a hierarchy of multigrid");
+  i64 rows = A.n;
+  for (std::size_t l = 0; l < given.size(); l++) {
+    validate_level(given[l], rows, l + 1);
+    rows = given[l].A.n;
+  }
+}
+
+AlgebraicLevels::AlgebraicLevels(const CsrView& A, const std::vector<GivenLevel>& given, const Partition& first) : given_(A) {
+  std::vector<i64> places(static_cast<std::size_t>(A.n));
+  std::iota(places.begin(), places.end(), 0);
+  std::vector<i64> number = places;
+  levels_.push_back({.partition = first});
+  for (const GivenLevel& next : given) {
+    if (levels_.back().partition.n <= few_rows || next.A.n < first.ranks()) break;
+    const std::vector<int> ranks = owners(next.P, levels_.back().partition, number);
+    const std::vector<i64> coarse_places = places_of(ranks), coarse_number = inverse(coarse_places);
+    levels_.back().P = reordered(next.P, places, coarse_number);
+    levels_.back().R = transposed(levels_.back().P.view());
+    levels_.push_back({.A = reordered(next.A, coarse_places, coarse_number), .partition = partition_of(ranks, first.ranks())});
+    places = coarse_places;
+    number = coarse_number;
+  }
+  if (const i64 n = levels_.back().partition.n; n > most_inverted)
+    bad_argument("the last level of the hierarchy has " + std::to_string(n) + " rows, more than " +
+                 std::to_string(most_inverted) + ", which are inverted: coarsen further, or use precond jacobi");
+  for (int l = 0; l + 1 < count(); l++) levels_[std::size_t(l)].bound = estimated_bound(matrix(l));
+  last_inverse_ = inverse_of(matrix(count() - 1));
+}
+
+void AlgebraicLevels::update(const CsrView& A) {
+  positive_diagonal(A, "a hierarchy of multigrid");
+  given_ = A;
+  if (count() > 1) {
+    levels_[0].bound = estimated_bound(A);
+  } else {
+    const CsrMatrix inverse = inverse_of(A);
+    std::copy(inverse.values.begin(), inverse.values.end(), last_inverse_.values.begin());
+  }
+}
+
+std::unique_ptr<LevelTransfer> AlgebraicLevels::transfer(Rank& rank, int l, int fine_space, int coarse_space) const {
+  return std::make_unique<MapTransfer>(rank, level(l).P, level(l).R, partition(l), fine_space, partition(l + 1), coarse_space);
+}
+
+i64 AlgebraicLevels::transfer_bytes(int l, int rank, bool device) const {
+  const Partition &fine = partition(l), &coarse = partition(l + 1);
+  const MapView P = level(l).P.view(), R = level(l).R.view();
+  const i64 words = 2 * (fine.rows(rank) + CsrMap::ghosts_of(R, coarse, fine, rank)) +
+                    2 * (coarse.rows(rank) + CsrMap::ghosts_of(P, fine, coarse, rank));
+  const i64 arrays =
+      device ? 0
+             : MapTransfer::bytes_of_arrays(level(l).P, fine, rank) + MapTransfer::bytes_of_arrays(level(l).R, coarse, rank);
+  return i64(sizeof(double)) * words + CsrMap::bytes_of(P, fine, rank, device) + CsrMap::bytes_of(R, coarse, rank, device) +
+         arrays;
+}
+
+}  // namespace sordino

@@ -1,0 +1,59 @@
+// The levels of algebraic multigrid that a caller brings, as PyAMG makes them (smoothed aggregation: Vanek, Mandel, Brezina
+// 1996; Ruge and Stueben 1987): matrices of coarse levels, and interpolation P between them.
+//
+// Ranks own consecutive rows of every level. So coarse rows are put in another order first: each to the rank that has the fine
+// row it counts most in, else as they were. Then most of P stays inside a rank, and what does not, travels by a halo each way.
+// Levels below the first one of few rows are left out, as are those with fewer rows than ranks: a dense inverse is faster.
+#pragma once
+#include <vector>
+
+#include "sordino/linalg/csr_map.hpp"
+#include "sordino/precond/multigrid_levels.hpp"
+
+namespace sordino {
+
+/// A level below the first one. Its arrays are the caller's.
+struct GivenLevel {
+  MapView P;  // to the level above, from this one
+  CsrView A;  // P^T times the matrix above times P, or what the caller takes for it
+};
+
+/// Throws bad_argument with one sentence if the levels do not chain, or hold what cannot be used: NaN or Inf, a diagonal that
+/// is not positive, a matrix that is not symmetric to rounding. Cost: a pass over the arrays, and a search an entry.
+void validate(const CsrView& A, const std::vector<GivenLevel>& given);
+
+class AlgebraicLevels final : public MultigridLevels {
+ public:
+  /// Of levels that are valid. Throws bad_argument if the last one has too many rows to be inverted. Cost: copies of the
+  /// levels' arrays and of P^T, which are held, and what estimated_bound() and inverse_of() take.
+  AlgebraicLevels(const CsrView& A, const std::vector<GivenLevel>& given, const Partition& first);
+  /// Coarse levels, and P, stay: M is then another preconditioner than new ones would give, symmetric and positive all the
+  /// same.
+  void update(const CsrView& A) override;
+
+  int count() const override { return int(levels_.size()); }
+  CsrView matrix(int l) const override { return l == 0 ? given_ : level(l).A.view(); }
+  const Partition& partition(int l) const override { return level(l).partition; }
+  const Diagonals& diagonals(int) const override { return by_rows_; }
+  double bound(int l) const override { return level(l).bound; }
+  double interval() const override { return 10; }  // an aggregate has more rows than a pair of cells
+  const CsrMatrix& last_inverse() const override { return last_inverse_; }
+  std::unique_ptr<LevelTransfer> transfer(Rank& rank, int l, int fine_space, int coarse_space) const override;
+  i64 transfer_bytes(int l, int rank, bool device) const override;
+
+ private:
+  struct Level {
+    CsrMatrix A = {};          // of the first level empty
+    MapMatrix P = {}, R = {};  // from the next level, and to it; of the last one empty
+    Partition partition = {};
+    double bound = 0;
+  };
+  const Level& level(int l) const { return levels_[std::size_t(l)]; }
+
+  CsrView given_;
+  std::vector<Level> levels_;
+  CsrMatrix last_inverse_;
+  Diagonals by_rows_;
+};
+
+}  // namespace sordino

@@ -1,0 +1,14 @@
+// How large the eigenvalues of diag(A)^-1 A are, for smoothers of matrices whose rows' sums say nothing: of coarse algebraic
+// levels Gershgorin's bound may be off by ten orders of magnitude.
+#pragma once
+#include "sordino/linalg/csr.hpp"
+
+namespace sordino {
+
+/// A tenth more than the largest Ritz value of 15 Lanczos steps of D^-1/2 A D^-1/2 from a fixed vector (Golub and Van Loan,
+/// Matrix Computations, 2013, algorithm 10.1.1, without reorthogonalization), or spectral_bound(), whichever is less. It is no
+/// bound, but what a polynomial that is least on a tenth of it or more needs: that stays below 1 up to another tenth beyond.
+/// All rows are to be at hand. Throws as spectral_bound(). Cost: 15 products, on several threads.
+double estimated_bound(const CsrView& A);
+
+}  // namespace sordino
