@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from . import _metis
 from ._callbacks import Callback, Function
+from ._hierarchy import Hierarchy
 from ._matrix import CsrArrays
 from ._native import core, translated
 from ._permutation import Permutation
@@ -147,6 +148,8 @@ def _by_metis(matrix: CsrArrays, ranks: int, options: dict[str, Any]) -> tuple[n
 def _given(name: str, value: Any, order: Order, places: np.ndarray) -> Any:
     if isinstance(value, CsrArrays):
         return _permuted(value, places)[0]
+    if isinstance(value, Hierarchy):
+        return value.in_order(places)
     if isinstance(value, Function):
         return value.between(order.back, order.into)
     return order.into(value) if name == "diagonal" else value

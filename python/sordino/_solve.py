@@ -41,11 +41,12 @@ class Solver:
         the solver; :meth:`update_values` does. A LinearOperator works with ``solver="cg"`` and ``"bicgstab"`` (the
         default for it) on any number of ranks: for each product the vector is gathered, `matvec` is called once,
         on a thread of rank 0, and the result is dealt out.
-    M : str, sparse or dense array, LinearOperator or function of a vector, optional
+    M : str, sparse or dense array, LinearOperator, function of a vector or hierarchy, optional
         The preconditioner: a word of the option `precond` (``"jacobi"``, ``"block-ilu"``, ``"ic0"``, ...), or
         an approximation of the inverse of A. One that is diagonal is fused into the solver's updates; any other
         one works with ``cg``, ``gmres`` and ``bicgstab`` (twice an iteration): a matrix is distributed, functions are
-        called as a LinearOperator A is; of a coarser :class:`HMatrix`, ``gmres`` takes `inner` steps of BiCGStab.
+        called as a LinearOperator A is; of a coarser :class:`HMatrix`, ``gmres`` takes `inner` steps of BiCGStab; of
+        ``levels`` with ``A`` and ``P``, as PyAMG's, one cycle is taken, with Chebyshev polynomials as all smoothers.
     nullspace : array_like, shape (n,) or (n, k), or "constant", optional
         What a singular A maps to zero, by columns of any basis. b is then projected onto the range of A, x is
         orthogonal to the nullspace, and what is verified is ``||P b - A x|| <= max(rtol ||P b||, atol)``:

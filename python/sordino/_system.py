@@ -11,6 +11,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from ._callbacks import Function
 from ._device import host_copy
+from ._hierarchy import Hierarchy, as_hierarchy, is_hierarchy
 from ._hmatrix import HMatrix, product_of
 from ._matrix import MOST_ROWS, CsrArrays, as_csr
 from ._numbers import is_complex, words
@@ -48,7 +49,7 @@ class System:
         """What the core is given besides, in its terms."""
         given = {
             key: value.arrays()
-            if isinstance(value, CsrArrays)
+            if isinstance(value, (CsrArrays, Hierarchy))
             else words(value)
             if isinstance(value, np.ndarray)
             else value
@@ -74,6 +75,8 @@ class System:
             return self.given["diagonal"] * r
         if "inverse" in self.given:
             return self.given["inverse"].product(r)
+        if "hierarchy" in self.given:
+            raise BadArgument("a hierarchy is applied inside solves alone: give x0 as a vector")
         return self.given["preconditioner"].apply(r) if "preconditioner" in self.given else r
 
 
@@ -83,8 +86,8 @@ def as_system(A: Any, M: Any = None, *, own: bool = True) -> System:
     Parameters
     ----------
     A : sparse or dense array, LinearOperator, or an object with ``shape`` and ``matvec``, shape (n, n)
-    M : the same, or a function of a vector; approximates the inverse of A
-        A matrix is taken by its entries, everything else is called on whole vectors.
+    M : the same, or a function of a vector; approximates the inverse of A; or a hierarchy as PyAMG makes it
+        A matrix is taken by its entries, a hierarchy by its levels', everything else is called on whole vectors.
     own : bool
         Whether the result must share no memory with `A`.
 
@@ -94,7 +97,7 @@ def as_system(A: Any, M: Any = None, *, own: bool = True) -> System:
         Not square, of another size than each other, NaN or infinity inside.
     """
     A, M = _matrix_inside(A), _matrix_inside(M)
-    if hasattr(M, "aspreconditioner"):
+    if hasattr(M, "aspreconditioner") and not is_hierarchy(M):
         M = M.aspreconditioner()
     A, M = host_copy(A, "the matrix"), host_copy(M, "the preconditioner")
     single = is_single(getattr(A, "dtype", None))
@@ -112,13 +115,20 @@ def as_system(A: Any, M: Any = None, *, own: bool = True) -> System:
         numbers = rows.complex or _holds_complex(M)
         rows = rows.as_complex() if numbers else rows
         n, given = rows.n, {}
+    if is_hierarchy(M):
+        if rows is None:
+            kind = "an H-matrix" if isinstance(A, HMatrix) else "given as an operator"
+            raise BadArgument(f"a hierarchy of multigrid needs the entries of the matrix, which is {kind}")
+        return System(n, rows, single, numbers, {**given, "hierarchy": as_hierarchy(M, rows)})
     return System(n, rows, single, numbers, {**given, **_preconditioner(M, n, numbers)})
 
 
 def matrix_bytes(system: System) -> int:
-    """What the arrays of CSR take, of A and of an M that is a matrix."""
+    """What the arrays of CSR take, of A and of an M that is a matrix, or a hierarchy of them."""
     held = (system.rows, system.given.get("inverse"))
-    return sum(array.nbytes for rows in held if rows is not None for array in rows.arrays())
+    below = system.given.get("hierarchy")
+    own = sum(array.nbytes for rows in held if rows is not None for array in rows.arrays())
+    return own + (below.nbytes if below else 0)
 
 
 def _holds_complex(M: Any) -> bool:

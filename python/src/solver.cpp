@@ -46,9 +46,14 @@ Basis basis_of(const nb::object& given) {
   return {int(count), rows, 0, std::vector<double>(vectors.data(), vectors.data() + count * rows)};
 }
 
+using PyCsr = std::tuple<Array<i64>, Array<i32>, Array<double>>;
+/// P, its shape, and the matrix of a level of a hierarchy.
+using PyLevel = std::tuple<PyCsr, std::tuple<i64, i64>, PyCsr>;
+
 /// The arrays of a matrix, and what else Python gives a solver: product and preconditioner (functions), diagonal, inverse
-/// (three arrays of CSR), nullspace and left_nullspace (arrays of shape (k, n)), cuts, cells, look_every, look_x, and words: 2
-/// where all values are complex, and all arrays of them, here and in a solve, pairs of doubles.
+/// (three arrays of CSR), hierarchy (of each level below A P, its shape, and the matrix), nullspace and left_nullspace (arrays
+/// of shape (k, n)), cuts, cells, look_every, look_x, and words: 2 where all values are complex, and all arrays of them, here
+/// and in a solve, pairs of doubles.
 struct GivenSystem {
   GivenSystem(Array<i64> indptr, Array<i32> indices, Array<double> data, i64 n, const nb::dict& given)
       : indptr_(indptr), indices_(indices), data_(data) {
@@ -69,6 +74,7 @@ struct GivenSystem {
       inverse_ = {ptr, columns, values};
       system.inverse = {n, ptr.data(), columns.data(), values.data(), 0, -1, words_};
     }
+    if (nb::object h = get("hierarchy"); !h.is_none()) take_hierarchy(nb::cast<std::vector<PyLevel>>(h));
     if (nb::object h = get("hmatrix"); !h.is_none()) {
       const auto& held = nb::cast<const PyHMatrix&>(h);
       system.hmatrix = held.matrix<double>();
@@ -99,12 +105,32 @@ struct GivenSystem {
 
  private:
   void require_csr(const Array<i64>& indptr, const Array<i32>& indices, const Array<double>& data, i64 n) const {
-    if (i64(indptr.size()) != n + 1 || indices.size() * std::size_t(words_) != data.size() ||
+    require_arrays(indptr, indices, data, n, std::size_t(words_));
+  }
+  static void require_arrays(const Array<i64>& indptr, const Array<i32>& indices, const Array<double>& data, i64 n,
+                             std::size_t words) {
+    if (i64(indptr.size()) != n + 1 || indices.size() * words != data.size() ||
         (n > 0 && indptr.data()[n] != i64(indices.size())))
       bad_argument("the CSR arrays do not belong together");
   }
 
+  void take_hierarchy(std::vector<PyLevel> levels) {
+    hierarchy_ = std::move(levels);
+    auto given = std::make_shared<std::vector<GivenLevel>>();
+    for (const auto& [P, shape, A] : hierarchy_) {
+      const auto& [ptr, columns, values] = P;
+      const auto& [A_ptr, A_columns, A_values] = A;
+      const auto [rows, width] = shape;
+      require_arrays(ptr, columns, values, rows, 1);
+      require_arrays(A_ptr, A_columns, A_values, i64(A_ptr.size()) - 1, 1);
+      given->push_back({{rows, width, ptr.data(), columns.data(), values.data()},
+                        {i64(A_ptr.size()) - 1, A_ptr.data(), A_columns.data(), A_values.data()}});
+    }
+    system.hierarchy = std::move(given);
+  }
+
   int words_ = 1;
+  std::vector<PyLevel> hierarchy_;
   Array<i64> indptr_;
   Array<i32> indices_;
   Array<double> data_;

@@ -177,12 +177,15 @@ AlgebraicLevels::AlgebraicLevels(const CsrView& A, const std::vector<GivenLevel>
   std::iota(places.begin(), places.end(), 0);
   std::vector<i64> number = places;
   levels_.push_back({.partition = first});
+  CsrView here = A;  // in the caller's order: what is estimated there does not depend on the number of ranks
   for (const GivenLevel& next : given) {
     if (levels_.back().partition.n <= few_rows || next.A.n < first.ranks()) break;
     const std::vector<int> ranks = owners(next.P, levels_.back().partition, number);
     const std::vector<i64> coarse_places = places_of(ranks), coarse_number = inverse(coarse_places);
     levels_.back().P = reordered(next.P, places, coarse_number);
     levels_.back().R = transposed(levels_.back().P.view());
+    levels_.back().bound = estimated_bound(here);
+    here = next.A;
     levels_.push_back({.A = reordered(next.A, coarse_places, coarse_number), .partition = partition_of(ranks, first.ranks())});
     places = coarse_places;
     number = coarse_number;
@@ -190,7 +193,6 @@ AlgebraicLevels::AlgebraicLevels(const CsrView& A, const std::vector<GivenLevel>
   if (const i64 n = levels_.back().partition.n; n > most_inverted)
     bad_argument("the last level of the hierarchy has " + std::to_string(n) + " rows, more than " +
                  std::to_string(most_inverted) + ", which are inverted: coarsen further, or use precond jacobi");
-  for (int l = 0; l + 1 < count(); l++) levels_[std::size_t(l)].bound = estimated_bound(matrix(l));
   last_inverse_ = inverse_of(matrix(count() - 1));
 }
 
