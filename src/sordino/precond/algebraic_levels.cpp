@@ -15,7 +15,7 @@ namespace sordino {
 namespace {
 
 constexpr i64 few_rows = 64;         // of a level that is inverted, whatever comes below it
-constexpr double rounding = 1e-10;   // of entries of P^T A P, to the roots of their diagonals
+constexpr double rounding = 1e-5;    // of entries of P^T A P, to the roots of their diagonals: P may have entries of 1e11
 constexpr i64 least_rows = 1 << 12;  // that are worth a thread
 
 std::string named(std::size_t level) { return "level " + std::to_string(level) + " of the hierarchy"; }
