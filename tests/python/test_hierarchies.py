@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -145,6 +146,8 @@ def test_few_iterations_in_any_order_of_rows() -> None:
         assert np.linalg.norm(b - A @ found.x) <= 1e-8 * np.linalg.norm(b) * (1 + 1e-9)
         assert found.iterations < plain.iterations / 4
         assert abs(found.iterations - few[0].iterations) <= 1
+    x, info = sordino.linalg.cg(A, b, rtol=1e-8, M=ml, ranks=2)
+    assert info == 0 and np.linalg.norm(b - A @ x) <= 1e-8 * np.linalg.norm(b) * (1 + 1e-9)
 
 
 def test_the_model_has_the_hosts_bits_and_memory_is_foretold() -> None:
@@ -170,6 +173,24 @@ def test_levels_are_copied_and_block_matrices_taken() -> None:
         for level in blocks.levels[1:]:
             level.A.data[:] = np.nan
         assert solver.solve(b).iterations == few
+
+
+def test_several_processes_solve_as_one(mpirun_python, tmp_path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "import numpy as np, sordino\n"
+        "from test_hierarchies import OPTIONS, hierarchy, plane\n"
+        "A = plane(30)\n"
+        "found = sordino.solve(A, np.ones(900), M=hierarchy(A), ranks=1, **OPTIONS)\n"
+        "if found.x is not None:\n"
+        "    np.save('x.npy', found.x)\n"
+    )
+    done = mpirun_python(2, program)
+    assert done.returncode == 0, done.stderr
+    A = plane(30)
+    one = sordino.solve(A, np.ones(900), M=hierarchy(A), ranks=2, **OPTIONS)
+    assert np.linalg.norm(np.load(tmp_path / "x.npy") - one.x) <= 1e-12 * np.linalg.norm(one.x)
 
 
 def test_new_values_keep_the_coarse_levels() -> None:
