@@ -204,6 +204,17 @@ def test_new_values_keep_the_coarse_levels() -> None:
         assert solver.solve(b).iterations == few
 
 
+def test_a_singular_system_with_its_nullspace() -> None:
+    A = plane(40)
+    A = sp.csr_array(A - 0.01 * sp.eye_array(A.shape[0]))
+    b = np.random.default_rng(5).standard_normal(A.shape[0])
+    b -= b.mean()
+    for ranks in (1, 3):
+        found = sordino.solve(A, b, M=hierarchy(A), ranks=ranks, nullspace="constant", **OPTIONS)
+        assert np.linalg.norm(b - A @ found.x) <= 1.01e-8 * np.linalg.norm(b)
+        assert found.iterations <= 30
+
+
 def refused(A, ml, sentence: str, error=sordino.BadArgument, **options) -> None:
     with pytest.raises(error, match=sentence):
         sordino.Solver(A, M=ml, **{**OPTIONS, "ranks": 1, **options})
