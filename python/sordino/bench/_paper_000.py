@@ -80,7 +80,9 @@ VECTORS = 16.5e9
 #: The same of each column of Fig. 19, from its row of one GPU.
 VECTORS_19 = {"block": 3.10e9, "pipe1": 3.73e9, "pipe2": 3.67e9}
 #: Those of a method that are not its product.
-_VECTOR_COMMANDS = ("HalfStep", "Dots", "Step", "Direction", "StepX", "StepF", "ShadowDots")
+_VECTOR_COMMANDS = (
+    "HalfStep", "Dots", "Step", "Direction", "StepX", "StepF", "ShadowDots", "StepR", "Part of x", "Part dots"
+)  # fmt: skip
 #: Of these section VI-E lets the GPUs of a process share the work: they have dot products and the update of x.
 _SHARED = ("Dots", "Step")
 
@@ -94,6 +96,8 @@ WAYS = {
     "gatherbicgstab": Way("gatherbicgstab"),
     "gatherbicgstab, pairs": Way("gatherbicgstab", group=2),
     "gatherbicgstab, nodes": Way("gatherbicgstab", group=4),
+    "redundant": Way("bicgstab", distribution="leaves", group=4, vectors="redundant"),
+    "hierarchical": Way("bicgstab", distribution="leaves", group=4, vectors="hierarchical"),
 }
 #: Our methods, whose vector operations lose nothing.
 OURS = ("bicgstab", "pipebicgstab", "pipebicgstab in a grid", "gatherbicgstab")
@@ -331,6 +335,37 @@ def _groups(found: Found) -> Rows:
             )
 
 
+# ---- vectors that the GPUs of a node share, a rank for each GPU -----------------------------------------------------
+
+
+def _case_vectors(matrix: str, nodes: int, vectors: str) -> Case:
+    return Case("vectors", "tsubame-3", matrix, 4 * nodes, vectors)
+
+
+#: The vectors of Fig. 17(b), the numbers of nodes of Fig. 16, and 64 where tables of 256 ranks are small.
+VECTORS_OF = ("redundant", "hierarchical")
+SHARED = [
+    *((matrix, nodes) for matrix in ("100ts", "hum4") for nodes in FIG_16["per-gpu"][matrix]), ("100ts", 64)
+]  # fmt: skip
+
+
+def _vectors(found: Found) -> Rows:
+    for matrix, nodes in SHARED:
+        runs = {each: found[_case_vectors(matrix, nodes, each)][0] for each in VECTORS_OF}
+        for vectors, run in runs.items():
+            ledger = {name: run.ledger[name] for name in ("messages", "bytes_sent", "memory_bytes", "flops")}
+            facts = _facts(_case_vectors(matrix, nodes, vectors), run) | ledger
+            what = f"{matrix}, {nodes} nodes, {vectors} vectors"
+            yield row("Shared vectors", what, "ms", [1e3 * run.seconds], None, "words", nodes=nodes, **facts)
+        gain = runs["redundant"].seconds / runs["hierarchical"].seconds
+        printed = FIG_17[matrix] if nodes == 64 else None
+        paper = printed and printed[0][0] / printed[0][1] * printed[1][1] / printed[1][0]
+        yield row(
+            "Shared vectors", f"{matrix}, {nodes} nodes: redundant over hierarchical", "times", [gain], paper,
+            "compared" if printed else "words", matrix=matrix, nodes=nodes,
+        )  # fmt: skip
+
+
 # ---- Figs 10 and 11 ----------------------------------------------------------------------------------------------
 
 
@@ -375,5 +410,6 @@ FIGURES = {
         _fig_19,
     ),
     "small": Figure(SMALL, _small),
+    "vectors": Figure([_case_vectors(*at, each) for at in SHARED for each in VECTORS_OF], _vectors),
     "groups": Figure([_case_groups(*at, layout) for at in GROUPED for layout in BY_GROUPS], _groups),
 }
