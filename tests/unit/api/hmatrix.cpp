@@ -328,6 +328,26 @@ TEST("bicgstab on whole vectors finds the same bits, whether all ranks repeat ve
       }
 }
 
+TEST("shared vectors have the bits of repeated ones where recurrences break down and are begun again") {
+  NOTE(fresh::said());
+  fresh::Random random(98);
+  const auto b = random.normals(sphere().size());
+  auto solved = [&](const char* vectors, const char* gather) {
+    Options o = options("bicgstab", "host", 4);
+    o.vectors = vectors, o.gather = gather;
+    o.rtol = 1e-300, o.maxiter = 400, o.check_every = 32;
+    std::vector<double> x(b.size());
+    const Report r = Solver(system_of(sphere()), o).solve(b.data(), x.data());
+    return std::pair{x, r};
+  };
+  const auto [x, all] = solved("redundant", "rank");
+  const auto [ours, shared] = solved("hierarchical", "2");
+  CHECK(!all.recoveries.empty());  // below what rounding allows
+  CHECK(shared.recoveries.size() == all.recoveries.size());
+  CHECK(same_bits(ours, x));
+  CHECK(same_bits(shared.history, all.history));
+}
+
 TEST("whole vectors are refused with a sentence where a solve has none") {
   const System s = system_of(sphere());
   auto with = [](const char* method, const char* vectors, const char* gather = "rank") {
