@@ -1,8 +1,6 @@
 #include "sordino/runtime/check.hpp"
 
-#include <algorithm>
 #include <map>
-#include <set>
 
 #include "sordino/base/error.hpp"
 #include "sordino/runtime/contains.hpp"
@@ -145,7 +143,7 @@ class Walk {
   }
 
   // A push is safe if every neighbour has surely read the old ghosts. The program being the same on every rank, that is so if
-  // something that all of them began after reading has ended here since: a reduction, or an exchange with all these peers.
+  // something that all of them began after reading has ended here since: a reduction, or an exchange with the same peers.
   void send(const Command& c, int v) {
     int p = map_[v];
     if (unread_.count(p)) reject(c, "pushes '" + vector_name(v) + "' twice before it is read");
@@ -158,23 +156,10 @@ class Walk {
   }
 
   // Has something ended that every peer of v began at `position` or later?
-  bool met_since(int v, int position) {
+  bool met_since(int v, int position) const {
     for (auto& m : meetings_)
-      if (m.began >= position && (!m.over || has_all_peers(*m.over, *rank_.vectors()[v].exchange))) return true;
+      if (m.began >= position && (!m.over || m.over == rank_.vectors()[v].exchange)) return true;
     return false;
-  }
-
-  bool has_all_peers(const Exchange& x, const Exchange& of) {
-    if (&x == &of) return true;
-    auto &all = ranks_of(x), &wanted = ranks_of(of);
-    return std::includes(all.begin(), all.end(), wanted.begin(), wanted.end());
-  }
-
-  const std::set<int>& ranks_of(const Exchange& x) {
-    std::set<int>& ranks = peers_[&x];
-    if (ranks.empty())
-      for (auto& p : x.peers) ranks.insert(p.rank);
-    return ranks;
   }
 
   void carried_reductions_end() const {
@@ -199,9 +184,8 @@ class Walk {
     const Exchange* over;  // with whom; null: all ranks
   };
   std::vector<Meeting> meetings_;
-  std::map<const Exchange*, std::set<int>> peers_;  // ranks
-  std::map<int, int> unread_;                       // pushed and not awaited: position of the push
-  std::map<int, int> last_read_;                    // position
+  std::map<int, int> unread_;     // pushed and not awaited: position of the push
+  std::map<int, int> last_read_;  // position
   Settling settling_;
   int at_ = 0;  // phases walked through: a position
 };

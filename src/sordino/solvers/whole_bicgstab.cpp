@@ -12,7 +12,9 @@ struct Blocks {
   const i32 *tiles, *rows;  // [blocks + 1] first tile of each; [tiles + 1] first row of each
 };
 
-/// Sums of own blocks, in the order of sum_order.hpp: (a,b), and of two values (a,a). Row `values` k + j is value j of block k.
+constexpr int places = 2;  // for values of a block, whether one is taken or two
+
+/// Sums of own blocks, in the order of sum_order.hpp: (a,b), and of two values (a,a). Row 2 k + j is value j of block k.
 struct PartDots {
   static constexpr const char* name = "Part dots";
   Blocks blocks;
@@ -22,10 +24,10 @@ struct PartDots {
   Out parts;
 
   void row(i32 i) const {
-    const i32 block = i / values;
-    const double *with = i % values == 0 ? b.p : a.p, *of = a.p;
+    const i32 block = i / places, value = i % places;
+    const double *with = value == 0 ? b.p : a.p, *of = a.p;
     double sum = 0;
-    for (i32 tile = blocks.tiles[block]; tile < blocks.tiles[block + 1]; tile++) {
+    for (i32 tile = blocks.tiles[block]; value < values && tile < blocks.tiles[block + 1]; tile++) {
       const i32 first = blocks.rows[tile], count = blocks.rows[tile + 1] - first;
       double running[running_sums] = {};
       for (i32 k = 0; k < count; k++) running[k % running_sums] += with[first + k] * of[first + k];
@@ -48,7 +50,7 @@ struct AddParts {
     Sums<values> out;
     for (int j = 0; j < values; j++) {
       double running[running_sums] = {};
-      for (i32 k = 0; k < blocks; k++) running[k % running_sums] += parts[values * k + j];
+      for (i32 k = 0; k < blocks; k++) running[k % running_sums] += parts[places * k + j];
       added[0] = out.v[j] = fold(running, blocks);
     }
     return out;
@@ -126,34 +128,72 @@ struct Deal {
   i32 blocks() const { return i32(tiles.size()) - 1; }
 };
 
-/// Dot products that a group's ranks share: (a,b), or (a,b) and (a,a).
-template <int values>
+/// Dot products that a group's ranks share: (a,b), or (a,b) and (a,a). All of a method go over one exchange, so that the next
+/// ones say that everybody has read the last ones: each has a vector of its own.
 class SharedDots {
  public:
-  SharedDots(Rank& rank, const Deal& deal) : deal_(deal) {
+  SharedDots(Rank& rank, const Deal& deal) : deal_(deal), me_(std::size_t(rank.id()) % (deal.block_cuts.size() - 1)) {
     std::vector<i32> cuts;
-    for (i32 cut : deal.block_cuts) cuts.push_back(values * cut);
+    for (i32 cut : deal.block_cuts) cuts.push_back(places * cut);
     exchange_ = within_group(rank, cuts);
     own_ = share_of(rank, cuts);
-    parts_ = rank.vector("sums of blocks", rank.add_space(gram::replicated(values * deal.blocks())), &exchange_);
+    const int space = rank.add_space(gram::replicated(places * deal.blocks()));
+    for (Vec& parts : parts_) parts = rank.vector("sums of blocks", space, &exchange_);
     added_ = rank.vector("sum", rank.add_space(gram::replicated(1)));
   }
   SharedDots(const SharedDots&) = delete;  // vectors know its exchange by address
 
+  /// `which`: of three in an iteration.
   template <class... S>
-  void record(Rank& rank, Vec a, Vec b, S... sums) const {
-    static_assert(sizeof...(S) == values);
-    const std::size_t me = std::size_t(rank.id()) % (deal_.row_cuts.size() - 1);
-    const i64 rows = deal_.row_cuts[me + 1] - deal_.row_cuts[me];
-    rank.run_split(PartDots{{deal_.tiles.data(), deal_.rows.data()}, values, rows, a, b, parts_}, own_, push(parts_));
-    rank.run(AddParts<values>{deal_.blocks(), parts_, added_}, start(sums...));
+  void record(Rank& rank, int which, Vec a, Vec b, S... sums) const {
+    constexpr int values = sizeof...(S);
+    const Vec parts = parts_[which];
+    const i64 rows = deal_.row_cuts[me_ + 1] - deal_.row_cuts[me_];
+    rank.run_split(PartDots{{deal_.tiles.data(), deal_.rows.data()}, values, rows, a, b, parts}, own_, push(parts));
+    rank.run(AddParts<values>{deal_.blocks(), parts, added_}, start(sums...));
   }
 
  private:
   const Deal& deal_;
+  std::size_t me_;
   Exchange exchange_;
   Split own_;
-  Vec parts_, added_;
+  Vec parts_[3], added_;
+};
+
+/// x of a group's ranks, of which each has its share, brought together for those who look. Vectors take turns: the one that is
+/// sent next is not the one that another rank may still read.
+class SharedX {
+ public:
+  SharedX(const Problem& k, const Deal& deal)
+      : k_(k),
+        exchange_(within_group(k.s, deal.row_cuts)),
+        own_(share_of(k.s, deal.row_cuts)),
+        mine_(k.vector("own rows of x")) {
+    for (int look = 0; look < (k.watcher ? 2 : 1); look++) turns_.push_back({vector(), vector()});
+    for (Vec& last : last_) last = vector();
+  }
+  SharedX(const SharedX&) = delete;
+  Vec mine() const { return mine_; }
+  const Split& own() const { return own_; }
+  const std::vector<std::vector<Vec>>& turns() const { return turns_; }
+  void record_look() { record(turns_[std::size_t(looks_++)].front()); }
+  void record_last(int which) const { record(last_[which]); }
+
+ private:
+  Vec vector() const { return k_.s.vector("x of the group", k_.A.space(), &exchange_); }
+  void record(Vec sent) const {
+    k_.s.run_split(Copy{mine_, sent}, own_, push(sent));
+    k_.s.run(Copy{sent, k_.x});
+  }
+
+  Problem k_;
+  Exchange exchange_;
+  Split own_;
+  Vec mine_;
+  std::vector<std::vector<Vec>> turns_;  // one pair for each look in the loop
+  Vec last_[2];                          // behind it
+  int looks_ = 0;
 };
 
 struct Hierarchical final : Method {
@@ -161,55 +201,42 @@ struct Hierarchical final : Method {
 
  private:
   Deal deal_;
-  SharedDots<1> with_v_;
-  SharedDots<2> with_t_, with_r_;  // two vectors: a rank may be at the next sums while another reads the last ones
-  Exchange of_x_;
-  Split own_;
+  SharedDots dots_;
+  SharedX shared_;
 };
 
 Hierarchical::Hierarchical(const Problem& k)
-    : deal_(k.s.space(k.A.space()), k.A.group()),
-      with_v_(k.s, deal_),
-      with_t_(k.s, deal_),
-      with_r_(k.s, deal_),
-      of_x_(within_group(k.s, deal_.row_cuts)),
-      own_(share_of(k.s, deal_.row_cuts)) {
+    : deal_(k.s.space(k.A.space()), k.A.group()), dots_(k.s, deal_), shared_(k, deal_) {
   auto& q = k.s;
   const Vec rh = k.vector("rh"), p = k.vector("p"), s = k.vector("s"), ph = k.operand("M^-1 p"), sh = k.operand("M^-1 s");
-  const Vec v = k.result("v"), v_old = k.result("v old"), t = k.Ax, mine = k.vector("own rows of x");
+  const Vec v = k.result("v"), v_old = k.result("v old"), t = k.Ax, mine = shared_.mine();
   const Scal rho = q.scalar("rho"), rho_new = q.scalar("rho new"), rv = q.scalar("(rh,v)"), ts = q.scalar("(t,s)"),
              tt = q.scalar("(t,t)"), zeta = q.scalar("zeta"), shadow = q.scalar("(rh,rh)");
   r = k.vector("r"), rr = q.scalar("(r,r)");
-  std::vector<Vec> gathered;  // one for each place: a rank may send the next x while another still reads the last one
-  for (int place = 0; place < 4; place++) gathered.push_back(q.vector("x of the group", k.A.space(), &of_x_));
-  auto gather_x = [&] {
-    const Vec sent = gathered.back();
-    gathered.pop_back();
-    q.run_split(Copy{mine, sent}, own_, push(sent));
-    q.run(Copy{sent, k.x});
-  };
   begin = q.record([&] {
     q.run(Begin{.b = k.b, .Ax = t, .d = k.d, .r = r, .rh = rh, .p = p, .ph = ph}, start(rho, shadow));
-    q.run_split(Copy{k.x, mine}, own_);
+    q.run_split(Copy{k.x, mine}, shared_.own());
     q.wait(rho);
   });
   auto body = [&] {
     k.A.apply(q, ph, v);  // v = A p
     q.run(Gathered{v});
-    with_v_.record(q, v, rh, rv);
+    dots_.record(q, 0, v, rh, rv);
     q.run(HalfStep{.rho = rho, .rv = finish(rv), .v = v, .r = r, .d = k.d, .s = s, .sh = sh});  // s = r - alpha v
     k.A.apply(q, sh, t);                                                                        // t = A s
     q.run(Gathered{t});
-    with_t_.record(q, t, s, ts, tt);
+    dots_.record(q, 1, t, s, ts, tt);
     q.run(StepR{.ts = finish(ts), .tt = tt, .zeta = zeta, .s = s, .t = t, .r = r});
-    with_r_.record(q, r, rh, rho_new, rr);
-    q.run_split(PartX{.rho = rho, .rv = rv, .zeta = zeta, .ph = ph, .sh = sh, .x = mine}, own_);
+    dots_.record(q, 2, r, rh, rho_new, rr);
+    q.run_split(PartX{.rho = rho, .rv = rv, .zeta = zeta, .ph = ph, .sh = sh, .x = mine}, shared_.own());
     q.exit_if(ConvergedBi{finish(rr), rho_new, zeta, shadow, k.target, k.bound});
     q.run(Direction{.rho_new = rho_new, .rho = rho, .rv = rv, .zeta = zeta, .r = r, .v = v, .d = k.d, .p = p, .ph = ph});
   };
-  iterate = k.loop({.vectors = {{v, v_old}}, .scalars = {{rho_new, rho}}}, rr, body, gather_x);
-  end = q.record(gather_x);
-  after_all = q.record(gather_x);
+  Rotation rotation{.vectors = shared_.turns(), .scalars = {{rho_new, rho}}};
+  rotation.vectors.push_back({v, v_old});
+  iterate = k.loop(rotation, rr, body, [&] { shared_.record_look(); });
+  end = q.record([&] { shared_.record_last(0); });
+  after_all = q.record([&] { shared_.record_last(1); });
   x_is_apart = true;
 }
 

@@ -2,9 +2,9 @@
 // product. Redundant, each rank does all vector operations itself (section III); hierarchical, the ranks of a group share the
 // update of x and the dot products after the first (section VI-E), and do the other operations redundantly.
 //
-// Redundant, an iteration reduces nothing. Hierarchical, it has three exchanges more within groups, of 8 B for each block of
-// the sums (base: at most 840 blocks) and 1, 2 and 2 values, and six commands more; vector traffic is 15 n words where it is 21
-// n, and 4 n and 9 n more of them are divided by the ranks of a group. x is gathered within groups when somebody looks at it.
+// Redundant, an iteration reduces nothing. Hierarchical, it has three exchanges more within groups, of 16 B for each block of
+// the sums, and six commands more; the update of x and the dot products are divided by the ranks of a group. x is gathered
+// within groups when somebody looks at it.
 // Deviation: the paper adds what GPUs have found over NVLink and on the CPU. Here ranks exchange the sums of blocks, and add
 // all blocks in their order, so that both ways have the same bits, in groups of any size.
 #pragma once
