@@ -1,4 +1,4 @@
-"""Pictures of H-matrices: their blocks, and BiCGStab on described clusters (paper 000, Figs 1, 7, 8, 16 and 19)."""
+"""Pictures of H-matrices: their blocks, and BiCGStab on described clusters (paper 000, Figs 1, 7, 8, 16, 17 and 19)."""
 
 from __future__ import annotations
 
@@ -164,3 +164,31 @@ def hmatrix_parts() -> None:
         right.set(xlabel="GPUs of TSUBAME 3.0, MPICH", ylabel="ms an iteration", ylim=(0, None))
 
     picture("hmatrix_parts", draw)
+
+
+def hmatrix_vectors() -> None:
+    """Section VI-E, a rank for each GPU: an iteration with redundant vectors, and with hierarchical ones."""
+    rows = [row for row in rows_of("papers_000", "vectors") if row["unit"] == "ms"]
+
+    def draw(left: Any, right: Any) -> None:
+        for axes, (matrix, found) in zip(
+            (left, right), groups(rows, lambda row: row["matrix"]).items(), strict=True
+        ):
+            for pace, of_pace in groups(found, lambda row: row["pace"]).items():
+                for way, of_way in groups(of_pace, lambda row: row["way"]).items():
+                    axes.plot(
+                        [row["nodes"] for row in of_way], [row["ours"] for row in of_way],
+                        "o-" if way == "redundant" else "^--", color=ORANGE if "paper" in pace else BLUE,
+                        label=f"{way}, {pace}",
+                    )  # fmt: skip
+            _count(axes, sorted({row["nodes"] for row in found}))
+            axes.set(title=matrix, xlabel="nodes of TSUBAME 3.0", ylim=(0, None))
+        left.set_ylabel("ms an iteration")
+
+    picture("hmatrix_vectors", draw)
+
+
+#: All of them.
+DRAWN = (
+    hmatrix_nodes, hmatrix_parts, hmatrix_orders, hmatrix_batches, hmatrix_ranks, hmatrix_vectors,
+)  # fmt: skip
