@@ -2,7 +2,7 @@
 
 Here are those that show what papers 000 (Figs 9, and 12 to 15), 001 (Table V and Fig. 6), 002 (Figs 7 to 10) and 003
 (Figs 8 to 10, and 12) do; in solver_figures.py those of solvers, in hmatrix_figures.py those of H-matrices (000,
-Figs 1, 7, 16 and 19), in trsv_figures.py those of triangular solves (004, Fig. 5).
+Figs 1, 7, 8, 16, 17 and 19), in trsv_figures.py those of triangular solves (004, Fig. 5).
 
 python bench/figures.py              draws docs/pictures/*.svg
 python bench/figures.py timeline     draws one of them
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from drawing import RECORDS, Rows, curve, groups, picture, rows_of
-from hmatrix_figures import hmatrix_nodes, hmatrix_orders, hmatrix_parts, hmatrix_ranks
+from hmatrix_figures import DRAWN
 from solver_figures import convergence, fields, roofline, strong_scaling, timeline
 from trsv_figures import triangular_layouts
 
@@ -80,8 +80,8 @@ def main() -> int:
         measure()
     for draw in (
         messages, broadcasts, hops, all_reduces, products, overlapped_cg, jupiter, exchange_paths, gpu_messages,
-        gpu_broadcasts, hmatrix_products, convergence, timeline, roofline, strong_scaling, fields, hmatrix_nodes,
-        hmatrix_parts, hmatrix_orders, hmatrix_ranks, triangular_layouts,
+        gpu_broadcasts, hmatrix_products, convergence, timeline, roofline, strong_scaling, fields, *DRAWN,
+        triangular_layouts,
     ):  # fmt: skip
         if not given.names or draw.__name__ in given.names:
             draw()

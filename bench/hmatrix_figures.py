@@ -1,4 +1,4 @@
-"""Pictures of H-matrices: their blocks, and BiCGStab on described clusters (paper 000, Figs 1, 7, 16 and 19)."""
+"""Pictures of H-matrices: their blocks, and BiCGStab on described clusters (paper 000, Figs 1, 7, 8, 16, 17 and 19)."""
 
 from __future__ import annotations
 
@@ -80,6 +80,46 @@ def hmatrix_orders() -> None:
     save("hmatrix_orders", figure)
 
 
+def _steps(axes: Any, rows: Rows, label: str, colour: str) -> None:
+    """Gflop/s of each batch over the products that it has."""
+    begin = 0
+    for row in rows:
+        edges = [begin]
+        for count in row["products"]:
+            edges.append(edges[-1] + count)
+        axes.stairs(
+            row["gflops"], [1e-3 * place for place in edges], baseline=None, color=colour, linewidth=1.0,
+            label=label if begin == 0 else "",
+        )  # fmt: skip
+        begin = edges[-1]
+
+
+def hmatrix_batches() -> None:
+    """Fig. 8: Gflop/s of each batch in four orders, and in the first panel those of single sizes, on one H200."""
+    rows = rows_of("hmatrix_paper_batches", "h200")
+    if not rows:
+        return
+    orders = {
+        "(a) by rows, 20,000": ("rows", 20000),
+        "(b) by groups, 20,000": ("groups", 20000),
+        "(c) by groups, ranges of rows": ("groups", "rows"),
+        "(d) unsorted, 20,000": ("none", 20000),
+    }
+    figure, panels = figure_of(1, 4, (12, 3.2), sharey=True)
+    for axes, (title, order) in zip(panels, orders.items(), strict=True):
+        found = [row for row in rows if (row["sort"], row["batch"]) == order]
+        total = 1e3 * sum(row["seconds"] for row in found)
+        _steps(axes, found, f"vbatch, {total:.2f} ms", BLUE)
+        if axes is panels[0]:
+            _steps(axes, [row for row in rows if row["batch"] == "size"], "batch, one size", ORANGE)
+        axes.set(xlabel="thousand products: B and V, then U", xlim=(0, None), ylim=(0, None))
+        axes.set_title(title, fontsize=9)
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize=7)
+    panels[0].set_ylabel("Gflop/s")
+    save("hmatrix_batches", figure)
+
+
 def hmatrix_nodes() -> None:
     """Fig. 16: an iteration of four matrices in three layouts; lines are the model's, crosses the paper's."""
     rows = [row for row in rows_of("papers", "000", "Fig. 16") if row["way"] == "block"]
@@ -124,3 +164,31 @@ def hmatrix_parts() -> None:
         right.set(xlabel="GPUs of TSUBAME 3.0, MPICH", ylabel="ms an iteration", ylim=(0, None))
 
     picture("hmatrix_parts", draw)
+
+
+def hmatrix_vectors() -> None:
+    """Section VI-E, a rank for each GPU: an iteration with redundant vectors, and with hierarchical ones."""
+    rows = [row for row in rows_of("papers_000", "vectors") if row["unit"] == "ms"]
+
+    def draw(left: Any, right: Any) -> None:
+        for axes, (matrix, found) in zip(
+            (left, right), groups(rows, lambda row: row["matrix"]).items(), strict=True
+        ):
+            for pace, of_pace in groups(found, lambda row: row["pace"]).items():
+                for way, of_way in groups(of_pace, lambda row: row["way"]).items():
+                    axes.plot(
+                        [row["nodes"] for row in of_way], [row["ours"] for row in of_way],
+                        "o-" if way == "redundant" else "^--", color=ORANGE if "paper" in pace else BLUE,
+                        label=f"{way}, {pace}",
+                    )  # fmt: skip
+            _count(axes, sorted({row["nodes"] for row in found}))
+            axes.set(title=matrix, xlabel="nodes of TSUBAME 3.0", ylim=(0, None))
+        left.set_ylabel("ms an iteration")
+
+    picture("hmatrix_vectors", draw)
+
+
+#: All of them.
+DRAWN = (
+    hmatrix_nodes, hmatrix_parts, hmatrix_orders, hmatrix_batches, hmatrix_ranks, hmatrix_vectors,
+)  # fmt: skip

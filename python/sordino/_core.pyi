@@ -194,6 +194,7 @@ class HMatrixOutline:
         machine: dict[str, Any] | None,
         distribution: str,
         group: int,
+        vectors: str,
         count: int,
     ) -> list[dict[str, Any]]: ...
 
@@ -218,6 +219,7 @@ def predicted_triangle(
     all: bool,
     columns: int,
 ) -> dict[str, Any]: ...
+def measure_paper_batches(matrix: HMatrix, repeats: int) -> list[dict[str, Any]]: ...
 def measure_paper_ways(matrix: HMatrix, repeats: int, cublas: str) -> list[dict[str, Any]]: ...
 
 class Solver:

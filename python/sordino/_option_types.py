@@ -41,6 +41,8 @@ class SolverOptions(PerSolve, total=False):
     partition: Literal["blocks", "boxes", "metis"]
     boxes: str | SupportsIndex | Sequence[SupportsIndex]
     distribution: Literal["rows", "leaves", "grid"]
+    gather: str | SupportsIndex
+    vectors: Literal["auto", "redundant", "hierarchical"]
     transport: Literal["auto", "memory", "host", "nccl", "nvshmem", "mpi", "mpi-staged", "mpi-direct"]
     deterministic: Literal["auto", "on", "off"] | bool
     all_reduce: Literal[

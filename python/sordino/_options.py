@@ -133,6 +133,8 @@ def coerce(spec: OptionSpec, value: Any) -> Any:
     """The value as the option's type, or :class:`BadArgument` with one sentence."""
     if spec.name == "devices":
         return device_list(value)
+    if spec.name == "gather" and isinstance(value, numbers.Integral) and not isinstance(value, bool):
+        return str(int(value))
     if spec.name in _EXTENTS and not isinstance(value, str):
         return _extents(spec, value)
     if spec.type == "bool":

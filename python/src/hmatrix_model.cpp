@@ -49,8 +49,9 @@ class PyOutline {
   }
 
   nb::list iterations(const std::string& method, bool fallen_back, bool at_once, int ranks, const nb::object& machine,
-                      const std::string& distributed, int group, int count) const {
-    const ModelledMethod of{method, fallen_back, at_once, ranks, machine_of(machine), distribution(distributed), group};
+                      const std::string& distributed, int group, const std::string& vectors, int count) const {
+    ModelledMethod of{method, fallen_back, at_once, ranks, machine_of(machine), distribution(distributed), group};
+    if (vectors != "auto") of.vectors = vectors == "redundant" ? WholeVectors::redundant : WholeVectors::hierarchical;
     std::vector<Ledger> ledgers;
     {
       nb::gil_scoped_release release;
@@ -71,6 +72,8 @@ class PyOutline {
     d["commands"] = double(l.commands) * each;
     d["command_bytes"] = commands;
     d["messages"] = double(l.messages) * each;
+    d["memory_bytes"] = l.memory_bytes * each;
+    d["flops"] = l.flops * each;
     d["bytes_sent"] = double(l.bytes_sent) * each;
     d["reductions"] = double(l.reductions) * each;
     d["exposed_reduction_s"] = l.exposed_reduction * each;
@@ -91,7 +94,7 @@ void define_hmatrix_model(nb::module_& m) {
       .def("statistics", &PyOutline::statistics)
       .def("gemvs", &PyOutline::gemvs, "order"_a)
       .def("iterations", &PyOutline::iterations, "method"_a, "fallen_back"_a, "at_once"_a, "ranks"_a, "machine"_a.none(),
-           "distribution"_a, "group"_a, "count"_a);
+           "distribution"_a, "group"_a, "vectors"_a, "count"_a);
 }
 
 }  // namespace sordino::python

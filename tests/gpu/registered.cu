@@ -4,6 +4,7 @@
 #include "check.hpp"
 #include "sordino/api/cuda/engines.hpp"
 #include "sordino/linalg/box_rows.hpp"
+#include "sordino/linalg/group_gather.hpp"
 #include "sordino/linalg/poisson.hpp"
 #include "sordino/precond/block_ilu.hpp"
 #include "sordino/precond/chebyshev.hpp"
@@ -69,6 +70,12 @@ TEST("registered: a kernel runs every product of a matrix in boxes") {
           &typeid(Applied<ConstantBoxRows, 2>), &typeid(Applied<ConstantBoxRows, 3>), &typeid(RowPair<BoxRows>),
           &typeid(RowPair<ConstantBoxRows>)})
       CHECK(cuda::find_kernel(*product, typeid(NoTest), order));
+}
+
+TEST("registered: a kernel hands on what groups of ranks gather") {
+  cuda::enable_kernels();
+  for (auto order : {cuda::SumOrder::grid, cuda::SumOrder::fixed})
+    CHECK(cuda::find_kernel(typeid(HandOn), typeid(NoTest), order));
 }
 
 TEST("registered: a kernel runs every command that a method records") {

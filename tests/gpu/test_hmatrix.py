@@ -129,6 +129,50 @@ def test_the_same_bits_on_any_number_of_gpus(
         assert len(runs) == 1
 
 
+@pytest.mark.parametrize("distribution", ["rows", "leaves"])
+@pytest.mark.parametrize("ranks", [2, 4])  # they may share a GPU
+def test_gathers_by_groups_have_the_bits_of_those_from_each_to_each(
+    matrix: sordino.HMatrix, ranks: int, distribution: str
+) -> None:
+    b = np.random.default_rng(9).standard_normal(matrix.shape[0])
+    options = {"engine": "cuda", "ranks": ranks, "solver": "gatherbicgstab", "rtol": 1e-9}
+    runs = [
+        sordino.solve(matrix, b, gather=gather, distribution=distribution, **options)
+        for gather in ("rank", 1, 2, ranks, "node")
+    ]
+    assert all(run.converged for run in runs)
+    assert len({run.x.tobytes() for run in runs}) == 1 and len({run.iterations for run in runs}) == 1
+    assert {run.ledger["messages"] for run in runs} == {runs[0].ledger["messages"]}
+
+
+def test_redundant_vectors_are_those_of_the_host(matrix: sordino.HMatrix) -> None:
+    b = np.random.default_rng(12).standard_normal(matrix.shape[0])
+    options = {"solver": "bicgstab", "vectors": "redundant", "rtol": 1e-9}
+    host = sordino.solve(matrix, b, engine="host", ranks=1, **options)
+    runs = [
+        sordino.solve(matrix, b, engine="cuda", ranks=ranks, gather=gather, **options)
+        for ranks, gather in ((2, "rank"), (4, "rank"), (4, 2))
+    ]
+    for run in runs:
+        assert run.converged and np.linalg.norm(b - matrix @ run.x) <= 1.1e-9 * np.linalg.norm(b)
+        assert abs(run.iterations - host.iterations) <= 1 + host.iterations // 10
+    assert len({run.x.tobytes() for run in runs}) == 1
+    with pytest.raises(sordino.Unsupported, match="for engines host and model"):
+        sordino.Solver(matrix, engine="cuda", ranks=2, solver="bicgstab", vectors="hierarchical", gather=2)
+
+
+def test_a_time_limit_ends_ranks_that_hand_rows_on(matrix: sordino.HMatrix) -> None:
+    b = np.random.default_rng(10).standard_normal(matrix.shape[0])
+    for gather in (1, 2):
+        with sordino.Solver(
+            matrix, engine="cuda", ranks=4, solver="gatherbicgstab", gather=gather, rtol=1e-250, maxiter=10**6
+        ) as solver:
+            for _ in range(5):
+                with pytest.raises(sordino.NotConverged) as stopped:
+                    solver.solve(b, time_limit=0.05)
+                assert "time limit" in str(stopped.value)
+
+
 @pytest.mark.parametrize("name", ["matrix", "waves"])
 def test_what_a_gpu_holds(name: str, request: pytest.FixtureRequest) -> None:
     H = request.getfixturevalue(name)

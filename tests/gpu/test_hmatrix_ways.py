@@ -7,7 +7,7 @@ import pytest
 
 import sordino
 from sordino import _core
-from sordino.bench import _paper_ways
+from sordino.bench import _paper_batches, _paper_ways
 
 REASON = _core.devices()["reason"]
 pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON or "there is a GPU")
@@ -44,3 +44,21 @@ def test_a_library_that_is_not_there_is_a_remark() -> None:
     remarks = {figure["remark"] for figure in figures if figure["way"] == "cublas"}
     assert len(remarks) == 1 and "there is no cuBLAS here" in remarks.pop()
     assert not any(figure["remark"] for figure in figures if figure["way"] != "cublas")
+
+
+def test_each_batch_takes_its_time() -> None:
+    H = sordino.hmatrix(sordino.surfaces.sphere(7, 12), 1e-6)
+    facts = H.statistics
+    ours = {
+        "surface": "sphere",
+        "n": H.shape[0],
+        "eps": 1e-6,
+        "stored_bytes": facts["stored_bytes"],
+        "way": "aca+",
+    }
+    rows = _paper_batches.measure(H, ours, 2)
+    assert len(rows) == 10 and {row["batch"] for row in rows} == {20000, "rows", "size"}
+    for row in rows:
+        assert row["seconds"] > 0 and row["launches"] >= len(row["gflops"])
+        products = facts["low_rank_blocks"] + (facts["dense_blocks"] if row["kind"] != "U" else 0)
+        assert row["batch"] == "size" or sum(row["products"]) == products

@@ -58,6 +58,20 @@ def test_every_layout_has_the_bits_of_one_process(processes: int, ranks: int, me
     assert ours["history"] == one["history"] and ours["iterations"] == one["iterations"]
 
 
+@pytest.mark.parametrize(("processes", "ranks"), [(2, 1), (2, 2), (4, 1)])
+def test_gathers_by_groups_have_the_bits_of_one_process(processes: int, ranks: int) -> None:
+    if processes * ranks > DEVICES:
+        pytest.skip(f"{processes} processes of {ranks} need more than {DEVICES} GPUs")
+    words = ("bem", "pair:6,15", "--rtol", "1e-9", "--engine", "cuda", "--solver", "gatherbicgstab", "--json")
+    alone = sordino(1, *words, "--ranks", str(processes * ranks))
+    assert alone.returncode == 0, alone.stdout + alone.stderr
+    for gather in ("rank", "2", "node"):
+        together = sordino(processes, *words, "--ranks", str(ranks), "--gather", gather)
+        assert together.returncode == 0, together.stdout + together.stderr
+        ours, one = json.loads(together.stdout), json.loads(alone.stdout)
+        assert ours["history"] == one["history"] and ours["status"] == "converged"
+
+
 def test_processes_share_the_devices_out_by_themselves() -> None:
     done = sordino(2, *GRID, "--json")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -221,6 +221,29 @@ TEST("a solve that gathers by groups has the bits of one that gathers from each 
   }
 }
 
+TEST("groups that share vector operations save what they divide, and send to nobody outside for it") {
+  const auto sphere = surfaces::sphere(10, 24);  // many rows beside the blocks that sums are taken by
+  const bem::Laplace laplace(sphere.view());
+  const hmatrix::HMatrix H = hmatrix::without_values(laplace, options, hmatrix::leaf_ranks(laplace, options, 16));
+  Machine on = machine();
+  on.memory_bandwidth = 1e9;
+  auto with = [&](WholeVectors vectors) {
+    return modelled_iterations(H, {.name = "bicgstab", .ranks = ranks, .machine = on, .group = 2, .vectors = vectors}, 10)[0];
+  };
+  const Ledger all = with(WholeVectors::redundant), shared = with(WholeVectors::hierarchical);
+  CHECK(all.reductions == 0);
+  CHECK(shared.reductions == 0);
+  CHECK(shared.messages == all.messages + 3 * 10);  // the sums of three exchanges, to the group's other rank
+  CHECK(!all.kernels.contains("Part of x"));
+  // Of x, p and s half the rows, and of each dot product; s - zeta t and the other steps are everybody's.
+  const double n = double(H.size());
+  CHECK(all.memory_bytes - shared.memory_bytes > 25 * n * 10);
+  CHECK(shared.flops < all.flops);
+  const double saved = (all.memory_bytes - shared.memory_bytes) / on.memory_bandwidth / 10;
+  const double price = 6 * on.launch_s + 3 * (on.link_latency_s + on.put_overhead_s);
+  CHECK_NEAR((all.time - shared.time) / 10, saved - price, 0.15 * saved);
+}
+
 TEST("methods, ways and iterations that there are not are named") {
   CHECK_THROWS(modelled("bicg", machine()), Error, "bicg");
   CHECK_THROWS(modelled("bicgstab", machine(), true), Error, "solver bicgstab has no other way");
@@ -229,6 +252,8 @@ TEST("methods, ways and iterations that there are not are named") {
                "solver bicgstab has no gathers that hide behind anything");
   CHECK_THROWS(modelled_iterations(outline(), {.name = "bicgstab", .ranks = 4, .machine = machine(), .group = 2}, 1), Error,
                "solver bicgstab gathers no whole vectors");
+  CHECK_THROWS(modelled_iterations(outline(), {.name = "gmres", .machine = machine(), .vectors = WholeVectors::redundant}, 1),
+               Error, "solver gmres has no way of its own with whole vectors");
   CHECK_THROWS(modelled_iterations(outline(), {.name = "gatherbicgstab", .ranks = 4, .machine = machine(), .group = 3}, 1),
                Error, "4 ranks cannot be groups of 3");
   CHECK_THROWS(modelled_iterations(outline(), {.name = "bicgstab", .ranks = 1 << 20, .machine = machine()}, 1), Error, "rank");

@@ -145,6 +145,15 @@ def test_the_report_of_several_ranks_says_who_multiplies_what(cli, folder):
     assert "Rank map" not in page.read_text()
 
 
+def test_gathers_by_groups_find_the_same_charge(cli, folder):
+    words = ("bem", "pair:6,5", "--engine", "host", "--ranks", 4, "--solver", "gatherbicgstab", "--json")
+    for gather in ("rank", "2", "node"):
+        assert cli(*words, "--gather", gather, "-o", f"{gather}.npy")[0] == 0
+    assert np.load("2.npy").tobytes() == np.load("node.npy").tobytes() == np.load("rank.npy").tobytes()
+    code, _, err = cli(*words, "--gather", "3")
+    assert code == 2 and "4 ranks cannot be groups of 3" in err
+
+
 def test_columns_of_several_right_hand_sides(cli, folder):
     np.save("volts.npy", np.stack([np.ones(160), np.arange(160.0)], axis=1))
     code, out, err = cli("bem", "ball.pbf", "--potential", "volts.npy", "-o", "x.mtx", "--vtk", "x.vtk")

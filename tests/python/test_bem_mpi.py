@@ -54,6 +54,16 @@ def test_every_layout_of_processes_finds_the_same_charge_to_the_bit(mpirun, tmp_
         assert np.array_equal(density, alone[0]) and history == alone[1] and messages == alone[2]
 
 
+def test_processes_that_gather_by_groups_find_the_same_charge_to_the_bit(mpirun, tmp_path):
+    found = {}
+    for processes, gather in ((1, "rank"), (1, "2"), (2, "node"), (2, "2"), (4, "2"), (4, "node")):
+        file = f"{processes}{gather}.npy"
+        words = ("--solver", "gatherbicgstab", "--gather", gather, "--output", file)
+        assert mpirun(processes, *PAIR, *words)["status"] == "converged"
+        found[processes, gather] = np.load(tmp_path / file)
+    assert {x.tobytes() for x in found.values()} == {found[1, "rank"].tobytes()}
+
+
 @pytest.mark.parametrize("processes", [1, 2, 4])
 def test_a_matrix_is_written_once_and_taken_by_another_number_of_processes(mpirun, tmp_path, processes):
     written = mpirun(processes, *PAIR, "--save-matrix", "pair.hmatrix", "--output", "built.npy")

@@ -93,6 +93,69 @@ def test_leaves_are_those_of_h_matrices_alone(matrix):
         sordino.solve(np.eye(9), np.ones(9), distribution="columns")
 
 
+@pytest.mark.parametrize("engine", ["host", "model"])
+def test_gathers_by_groups_have_the_bits_of_those_from_each_to_each(matrix, rng_of_today, engine):
+    b = rng_of_today.normal(size=matrix.shape[0])
+    options = {"engine": engine, "ranks": 8, "solver": "gatherbicgstab", "rtol": 1e-9}
+    if engine == "model":
+        options["machine"] = "tsubame-3"
+    each = sordino.solve(matrix, b, **options)
+    commands = {}
+    for gather in ("rank", 1, 2, "2", 4, "node", 8):
+        found = sordino.solve(matrix, b, gather=gather, **options)
+        assert found.converged and found.x.tobytes() == each.x.tobytes()
+        assert found.ledger["messages"] == each.ledger["messages"]
+        commands[gather] = found.ledger["commands"]
+    assert commands["rank"] == commands[1] == commands[8] == each.ledger["commands"]
+    assert commands[2] == commands["2"] == commands[4] > commands[1]
+    assert commands["node"] == commands[4 if engine == "model" else 8]
+
+
+@pytest.mark.parametrize("engine", ["host", "model"])
+def test_whole_vectors_are_the_same_whether_ranks_repeat_or_share_what_is_done_with_them(
+    matrix, rng_of_today, engine
+):
+    b = rng_of_today.normal(size=matrix.shape[0])
+    options = {"engine": engine, "solver": "bicgstab", "rtol": 1e-9}
+    alone = sordino.solve(matrix, b, ranks=1, vectors="redundant", **options)
+    assert alone.converged and np.linalg.norm(matrix @ alone.x - b) <= 1.01e-9 * np.linalg.norm(b)
+    for vectors, gather in (
+        ("redundant", "rank"),
+        ("redundant", 2),
+        ("hierarchical", 2),
+        ("hierarchical", "node"),
+    ):
+        found = sordino.solve(matrix, b, ranks=8, vectors=vectors, gather=gather, **options)
+        assert found.x.tobytes() == alone.x.tobytes() and found.iterations == alone.iterations
+        assert found.ledger["reductions"] == 0
+
+
+def test_whole_vectors_are_bicgstab_s_and_shared_by_groups(matrix):
+    with pytest.raises(sordino.BadArgument, match="shares work among the ranks of a group: say gather node"):
+        sordino.Solver(matrix, solver="bicgstab", vectors="hierarchical")
+    with pytest.raises(sordino.BadArgument, match="is of solver bicgstab, which has to be said"):
+        sordino.Solver(matrix, vectors="redundant")
+    with pytest.raises(sordino.BadArgument, match="takes no preconditioner but a diagonal"):
+        sordino.Solver(matrix, solver="bicgstab", vectors="redundant", M="block-jacobi")
+    with pytest.raises(sordino.BadArgument, match="unknown vectors 'whole'"):
+        sordino.Solver(matrix, solver="bicgstab", vectors="whole")
+
+
+def test_groups_are_of_ranks_that_gather_whole_vectors(matrix):
+    with pytest.raises(sordino.BadArgument, match="6 ranks cannot be groups of 4"):
+        sordino.Solver(matrix, solver="gatherbicgstab", engine="host", ranks=6, gather=4)
+    with pytest.raises(sordino.BadArgument, match="solver bicgstab does not: use solver gatherbicgstab"):
+        sordino.Solver(matrix, engine="host", ranks=4, gather="node")
+    with pytest.raises(sordino.BadArgument, match="gather '2' is of H-matrices alone"):
+        sordino.solve(np.eye(9), np.ones(9), solver="gatherbicgstab", gather=2)
+    for wrong in ("socket", 0, -1, "2.5"):
+        with pytest.raises(sordino.BadArgument, match="gather is rank, node, or how many ranks make a group"):
+            sordino.Solver(matrix, solver="gatherbicgstab", gather=wrong)
+    for wrong in (2.5, True):
+        with pytest.raises(sordino.BadArgument, match="option 'gather' takes"):
+            sordino.Solver(matrix, solver="gatherbicgstab", gather=wrong)
+
+
 def test_what_callers_give_and_get_is_in_the_order_of_the_triangles(matrix, rng_of_today):
     b = rng_of_today.normal(size=matrix.shape[0])
     M = sordino.solve(matrix, b, M=np.diag(1 / matrix.diagonal()), rtol=1e-9, solver="bicgstab")

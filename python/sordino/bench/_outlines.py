@@ -36,7 +36,8 @@ class Way:
     """A method, or, with `fallen_back`, what it goes over to: of ``gatherbicgstab`` BiCGStab on whole vectors.
 
     With `at_once` it waits for its gathers before anything else, which ``gatherbicgstab`` can. Its whole vectors come
-    once to each `group` of ranks, which hand them on.
+    once to each `group` of ranks, which hand them on. ``bicgstab`` takes whole `vectors`, too: ``redundant``, or
+    ``hierarchical``, whose work the ranks of a group share.
     """
 
     solver: str
@@ -44,6 +45,7 @@ class Way:
     at_once: bool = False
     distribution: str = "rows"
     group: int = 1
+    vectors: str = "auto"
 
 
 @dataclass(frozen=True)
@@ -81,8 +83,9 @@ def iteration(structure: Any, way: Way, ranks: int, machine: dict[str, Any]) -> 
     with translated():
         numbers = machines.numbers(machine)
         ledgers = structure.iterations(
-            way.solver, way.fallen_back, way.at_once, ranks, numbers, way.distribution, way.group, _TIMED
-        )
+            way.solver, way.fallen_back, way.at_once, ranks, numbers, way.distribution, way.group,
+            way.vectors, _TIMED,
+        )  # fmt: skip
     moved: dict[str, float] = {}
     for ledger in ledgers:
         for name, count in ledger["command_bytes"].items():

@@ -20,50 +20,12 @@ from .. import machines
 from .._predict import Iteration
 from . import _block_sizes, _outlines
 from ._figures import Figure, Found, Rows, row
-from ._outlines import Structure, Way
+from ._matrices_000 import MATRICES, PRINTED
+from ._outlines import Way
 from ._printed_000 import FIG_16, FIG_17, FIG_19
 
 SUMMARY = "BiCGStab with H-matrices on TSUBAME 3.0 and Reedbush-H: Figs 3, 7, 10, 11, 16, 17 and 19"
 DRAWS = 1  # nothing is random
-
-#: What the printed values stand for (notes on Fig. 3): the text's 1e-3 would make half of them.
-EPS = 1e-6
-
-
-@dataclass(frozen=True)
-class Matrix:
-    """One of the paper's: what it is here, and what the paper has of it."""
-
-    structure: Structure
-    rate: float  # flop/s of a product on one P100, Fig. 9, variable batches and 3 streams, or those of one like it
-    printed: float | None = None  # in Fig. 3, a tenth of its values over n log2 n
-
-
-def _of(surface: str, rate: float, printed: float | None = None, every: int = 1) -> Matrix:
-    return Matrix(Structure(surface, EPS, every), 1e9 * rate, printed)
-
-
-def _of_rank_one(surface: str, printed: float) -> Matrix:
-    """Whose blocks need not be compressed to know their ranks."""
-    return Matrix(Structure(surface, EPS, 1 << 30, most_rank=1), 86.14e9, printed)
-
-
-#: Spheres have the paper's numbers of triangles; other ones would, too, but for 10ts and 100ts, which are known. The
-#: figures are ours, of as many triangles as the paper's humanoids.
-MATRICES = {
-    "10ts": _of("sphere:13,20", 84.13),
-    "216h": _of("pair:6,30", 84.13),
-    "100ts": _of("sphere:25,45", 84.13, 16.0),
-    "288ts": _of("sphere:10,120", 86.14, 16.7, every=8),
-    "338ts": _of("sphere:10,130", 86.14, 16.9, every=8),
-    "1ms": _of("sphere:62,90", 86.14, 17.6, every=32),
-    "8ms": _of_rank_one("sphere:204,140", 1.7),
-    "hum2": _of("figure:2", 72.20, 17.3, every=4),
-    "hum4": _of("figure:4", 72.20, 22.9, every=16),
-    "hum6": _of("figure:6", 96.87, 31.7, every=32),
-}
-
-PRINTED = [name for name, matrix in MATRICES.items() if matrix.printed is not None]
 
 #: GPUs that a process has, and the rate at which a vector comes from its host to all of them: Fig. 13.
 LAYOUTS = {"per-gpu": (1, 6.2e9), "per-socket": (2, 8.4e9), "per-node": (4, 6.9e9)}
@@ -80,7 +42,9 @@ VECTORS = 16.5e9
 #: The same of each column of Fig. 19, from its row of one GPU.
 VECTORS_19 = {"block": 3.10e9, "pipe1": 3.73e9, "pipe2": 3.67e9}
 #: Those of a method that are not its product.
-_VECTOR_COMMANDS = ("HalfStep", "Dots", "Step", "Direction", "StepX", "StepF", "ShadowDots")
+_VECTOR_COMMANDS = (
+    "HalfStep", "Dots", "Step", "Direction", "StepX", "StepF", "ShadowDots", "StepR", "Part of x", "Part dots"
+)  # fmt: skip
 #: Of these section VI-E lets the GPUs of a process share the work: they have dot products and the update of x.
 _SHARED = ("Dots", "Step")
 
@@ -94,6 +58,8 @@ WAYS = {
     "gatherbicgstab": Way("gatherbicgstab"),
     "gatherbicgstab, pairs": Way("gatherbicgstab", group=2),
     "gatherbicgstab, nodes": Way("gatherbicgstab", group=4),
+    "redundant": Way("bicgstab", distribution="leaves", group=4, vectors="redundant"),
+    "hierarchical": Way("bicgstab", distribution="leaves", group=4, vectors="hierarchical"),
 }
 #: Our methods, whose vector operations lose nothing.
 OURS = ("bicgstab", "pipebicgstab", "pipebicgstab in a grid", "gatherbicgstab")
@@ -159,7 +125,7 @@ def machine(case: Case) -> dict[str, Any]:
 
 
 def _vector_paces(case: Case, gpus: int) -> dict[str, float]:
-    if case.way in OURS or case.way in BY_GROUPS.values():
+    if case.way in OURS or case.way in BY_GROUPS.values() or case.figure == "lossless":
         return {}
     usual = VECTORS_19[case.way] if case.figure == "fig19" else VECTORS
     shared = gpus * usual if case.hierarchical else usual
@@ -331,6 +297,40 @@ def _groups(found: Found) -> Rows:
             )
 
 
+# ---- vectors that the GPUs of a node share, a rank for each GPU -----------------------------------------------------
+
+
+def _case_vectors(matrix: str, nodes: int, vectors: str, figure: str) -> Case:
+    return Case(figure, "tsubame-3", matrix, 4 * nodes, vectors)
+
+
+VECTORS_OF = ("redundant", "hierarchical")
+#: With the vector operations of the paper's program, and with what the memory takes for them.
+PACES = {"vectors": "the paper's pace", "lossless": "the memory's pace"}
+#: The numbers of nodes of Fig. 16, and Fig. 17(b)'s where the tables of 256 ranks are small.
+SHARED = [
+    *((matrix, nodes) for matrix in ("100ts", "hum4") for nodes in FIG_16["per-gpu"][matrix]), ("100ts", 64)
+]  # fmt: skip
+
+
+def _vectors(found: Found) -> Rows:
+    for (matrix, nodes), (figure, pace) in itertools.product(SHARED, PACES.items()):
+        runs = {each: found[_case_vectors(matrix, nodes, each, figure)][0] for each in VECTORS_OF}
+        for vectors, run in runs.items():
+            ledger = {name: run.ledger[name] for name in ("messages", "bytes_sent", "memory_bytes", "flops")}
+            facts = _facts(_case_vectors(matrix, nodes, vectors, figure), run) | ledger
+            what = f"{matrix}, {nodes} nodes, {vectors} vectors, {pace}"
+            ours = [1e3 * run.seconds]
+            yield row("Shared vectors", what, "ms", ours, None, "words", nodes=nodes, pace=pace, **facts)
+        gain = runs["redundant"].seconds / runs["hierarchical"].seconds
+        printed = FIG_17[matrix] if nodes == 64 and figure == "vectors" else None
+        paper = printed and printed[0][0] / printed[0][1] * printed[1][1] / printed[1][0]
+        yield row(
+            "Shared vectors", f"{matrix}, {nodes} nodes, {pace}: redundant over hierarchical", "times", [gain], paper,
+            "compared" if printed else "words", matrix=matrix, nodes=nodes, pace=pace,
+        )  # fmt: skip
+
+
 # ---- Figs 10 and 11 ----------------------------------------------------------------------------------------------
 
 
@@ -375,5 +375,9 @@ FIGURES = {
         _fig_19,
     ),
     "small": Figure(SMALL, _small),
+    "vectors": Figure(
+        [_case_vectors(*at, each, figure) for at in SHARED for each in VECTORS_OF for figure in PACES],
+        _vectors,
+    ),
     "groups": Figure([_case_groups(*at, layout) for at in GROUPED for layout in BY_GROUPS], _groups),
 }

@@ -23,7 +23,7 @@ from ..cli.processes import say
 from ..errors import BadArgument
 from ..report.record import json_ready
 from ..surfaces import Surface
-from . import _paper_ways, _records, _several_vectors, _timing
+from . import _paper_batches, _paper_ways, _records, _several_vectors, _timing
 from ._ours import NEVER
 
 SUMMARY = (
@@ -60,6 +60,7 @@ def main(argv: Sequence[str]) -> int:
     if given.engine not in ("", "host", "cuda"):
         raise BadArgument(f"--engine is host or cuda for a measurement, not '{given.engine}'")
     _paper_ways.check(given, ranks)
+    _paper_batches.check(given, ranks)
     cublas = given.cublas if given.paper_ways else None
     widths = _several_vectors.asked(given)
     runs = {"engine": given.engine, "ranks": ranks, "solver": given.solver} if given.engine else None
@@ -80,7 +81,19 @@ def main(argv: Sequence[str]) -> int:
         for eps in tolerances
         for way in ways
         for row in measure(
-            surface, eps, way, cores, repeats, runs, iterations, how, cublas, coarse, widths, given.transposed
+            surface,
+            eps,
+            way,
+            cores,
+            repeats,
+            runs,
+            iterations,
+            how,
+            cublas,
+            coarse,
+            widths,
+            given.transposed,
+            given.paper_batches,
         )
     ]
     say(
@@ -106,6 +119,7 @@ def measure(
     coarse: dict[str, Any] | None = None,
     widths: Sequence[int] = (),
     transposed: bool = False,
+    batches: bool = False,
 ) -> list[dict[str, Any]]:
     """One matrix: its statistics, core seconds for each stored value, seconds of products; the best of several.
 
@@ -113,7 +127,8 @@ def measure(
     threads of this process. `how`: further words for :func:`sordino.hmatrix`, with `engine`, who builds.
     `cublas`: which one the paper's ways take, for which a row each follows; None: they are not measured. `coarse`:
     words for a second matrix, which then preconditions the solver, and ``inner``. `widths`: numbers of vectors whose
-    products are measured on the engine, a row each; `transposed`: those with the transpose, too.
+    products are measured on the engine, a row each; `transposed`: those with the transpose, too. `batches`: those of
+    the paper's Fig. 8 follow.
     """
     by_threads = how["engine"] == "host"
     if coarse is not None:
@@ -136,6 +151,7 @@ def measure(
         ours,
         *(_several_vectors.measure(H, ours, list(widths), **several) if widths else []),
         *([] if cublas is None else _paper_ways.measure(H, ours, repeats, cublas)),
+        *(_paper_batches.measure(H, ours, repeats) if batches else []),
     ]
 
 
@@ -278,6 +294,7 @@ def _parser() -> Parser:
     )
     _several_vectors.add_arguments(parser)
     _paper_ways.add_arguments(parser)
+    _paper_batches.add_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     _records.add_arguments(parser)
     return parser
@@ -327,3 +344,5 @@ def _show(measured: Sequence[dict[str, Any]]) -> None:
         _several_vectors.show(several)
     if papers:
         _paper_ways.show(papers)
+    if batches := [row for row in measured if row["bench"] == _paper_batches.BENCH]:
+        _paper_batches.show(batches)

@@ -34,6 +34,13 @@ std::unique_ptr<Method> method_of(const MethodEntry& entry, bool at_once, const 
   return std::make_unique<GatherBicgstab>(problem, true);
 }
 
+const MethodEntry& entry_of(const ModelledMethod& of) {
+  const MethodEntry& named = method(of.name);
+  if (!of.vectors) return named;
+  if (of.name != bicgstab::Bicgstab::name) bad_argument("solver " + of.name + " has no way of its own with whole vectors");
+  return whole_bicgstab(*of.vectors);
+}
+
 /// What a solve of so many iterations books.
 Ledger booked(Rank& s, Method& method, int iterations) {
   const Ledger before = s.ledger;
@@ -47,7 +54,7 @@ Ledger booked(Rank& s, Method& method, int iterations) {
 
 std::vector<Ledger> modelled_iterations(const hmatrix::HMatrix& matrix, const ModelledMethod& of, int iterations) {
   if (iterations < 1) bad_argument("iterations are at least 1, not " + std::to_string(iterations));
-  const MethodEntry& entry = method(of.name);
+  const MethodEntry& entry = entry_of(of);
   if (of.group != 1 && !entry.replicated)
     bad_argument("solver " + of.name + " gathers no whole vectors, so groups of ranks have nothing to hand on");
   const Partition partition = hmatrix::balance(matrix, of.ranks);

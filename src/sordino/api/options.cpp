@@ -1,6 +1,7 @@
 #include "sordino/api/options.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <sstream>
@@ -95,6 +96,16 @@ std::vector<int> parse_devices(const std::string& text) {
   return devices;
 }
 
+int parse_group(const std::string& gather) {
+  if (gather == "rank") return 1;
+  if (gather == "node") return 0;
+  int group = 0;
+  const char* end = gather.data() + gather.size();
+  if (auto [at, error] = std::from_chars(gather.data(), end, group); error != std::errc{} || at != end || group < 1)
+    bad_argument("gather is rank, node, or how many ranks make a group, not '" + gather + "'");
+  return group;
+}
+
 void validate(const Options& options) {
   Options o = options;
   o.fields([](const std::string& name, auto& value, const char*, const char*, const std::vector<std::string>& choices) {
@@ -130,6 +141,7 @@ void validate(const Options& options) {
     bad_argument("inner must be from 1 to " + std::to_string(most_inner) + ", not " + std::to_string(o.inner));
   if (o.check_every < 1) bad_argument("check_every must be at least 1");
   parse_devices(o.devices);
+  parse_group(o.gather);
 }
 
 }  // namespace sordino

@@ -31,6 +31,8 @@ struct Options {
   std::string partition = "blocks";
   std::string boxes = "auto";
   std::string distribution = "rows";
+  std::string gather = "rank";
+  std::string vectors = "auto";
   std::string transport = "auto";
   std::string deterministic = "auto";
   std::string all_reduce = "auto";
@@ -60,6 +62,8 @@ std::vector<OptionInfo> option_table();
 /// The name in the table of an option that may be called by another one: "max_iterations" -> "maxiter". Throws bad_argument,
 /// with the nearest name if one is near, where there is no such option.
 std::string option_named(const std::string& name);
+/// The option `gather`: ranks of a group, or 0 for those of a node. Throws bad_argument for other words, and for none.
+int parse_group(const std::string& gather);
 /// Throws bad_argument with one sentence if a value is out of its range.
 void validate(const Options& options);
 
@@ -76,6 +80,7 @@ inline const std::vector<std::string> basis_choices{"chebyshev", "monomial"};
 inline const std::vector<std::string> spectrum_choices{"ritz", "power"};
 inline const std::vector<std::string> partition_choices{"blocks", "boxes", "metis"};
 inline const std::vector<std::string> distribution_choices{"rows", "leaves", "grid"};
+inline const std::vector<std::string> vectors_choices{"auto", "redundant", "hierarchical"};
 inline const std::vector<std::string> nullspace_choices{"none", "constant"};
 inline const std::vector<std::string> symmetry_choices{"auto", "hermitian", "symmetric", "general"};
 inline const std::vector<std::string> storage_choices{"auto", "csr", "dia", "symdia", "constant"};
@@ -173,6 +178,18 @@ void Options::fields(V&& v) {
     "as a whole, about its rows, or in a grid of ranks about its rows and columns: each value is read once, and rows of the "
     "result are sent to their owners",
     distribution_choices);
+  v("gather", gather, "run",
+    "of solver gatherbicgstab, or bicgstab with whole vectors, and an H-matrix, who receives other ranks' rows of a product: "
+    "rank, each for itself; or groups "
+    "of neighbours, each row once, which they hand on: node, the ranks of a process, or of a node of a described machine; or "
+    "so many, such as 2; the bits are the same",
+    any);
+  v("vectors", vectors, "run",
+    "of solver bicgstab with an H-matrix: auto, each rank has its rows of all vectors; redundant, all ranks have whole vectors "
+    "and repeat what is done with them; hierarchical, ranks of a group, which gather says, share the update of x and dot "
+    "products among themselves, on engines host and model; the latter two gather products, reduce nothing and have the same "
+    "bits",
+    vectors_choices);
   v("transport", transport, "run",
     "engine cuda: how GPUs send to each other: straight into memory, through host memory, by NCCL, or by NVSHMEM, which takes "
     "a process a rank; mpi: over MPI between processes, as if each were on a host of its own; auto: straight wherever the "

@@ -5,6 +5,7 @@
 #include "sordino/api/grid_choice.hpp"
 #include "sordino/api/inspect.hpp"
 #include "sordino/api/symmetry.hpp"
+#include "sordino/api/whole_vectors.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/base/range.hpp"
 #include "sordino/comm/communicator.hpp"
@@ -164,7 +165,7 @@ void build_operator(Part& p, Rank& rank, const System& s, const ScaledMatrix* sc
   if (s.has_hmatrix()) {
     using hmatrix::HMatrixOperator;
     auto matrix = of_hmatrix(s, [&](const auto& H) {
-      return c.method->replicated ? HMatrixOperator::gathered(rank, H, partition, c.distribution)
+      return c.method->replicated ? HMatrixOperator::gathered(rank, H, partition, c.distribution, c.group)
                                   : std::make_unique<HMatrixOperator>(rank, H, partition, c.distribution);
     });
     p.hmatrix = matrix.get();
@@ -279,7 +280,7 @@ Choice choose(const System& s, const Options& o) {
   check_cells(s);
   check_distribution(s, o);
   auto chosen = choose_method(s, o);
-  Choice c{.method = chosen.method, .why_method = chosen.why};
+  Choice c{.method = &method_on_vectors(*chosen.method, s, o), .why_method = chosen.why};
   c.preconditioner = preconditioner_of(s, o), c.symmetry = chosen.symmetry;
   c.distribution = hmatrix::distribution(o.distribution);
   if (s.product && !c.method->any_preconditioner)

@@ -29,6 +29,7 @@ struct Choice {
   Tiling tiling = {};               // of block-ilu, and the layers of mg, likewise
   std::shared_ptr<MultigridLevels> levels = nullptr;  // of mg or a hierarchy, likewise
   hmatrix::Distribution distribution = hmatrix::Distribution::rows;
+  int group = 1;                                      // of ranks that gather together, decided when the ranks are known
   std::shared_ptr<const CsrMatrix> blocks = nullptr;  // the inverse of A's, for block-jacobi
 };
 

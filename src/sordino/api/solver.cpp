@@ -13,6 +13,7 @@
 #include "sordino/api/part.hpp"
 #include "sordino/api/singular.hpp"
 #include "sordino/api/symmetry.hpp"
+#include "sordino/api/whole_vectors.hpp"
 #include "sordino/base/clock.hpp"
 #include "sordino/base/range.hpp"
 #include "sordino/comm/communicator.hpp"
@@ -113,6 +114,7 @@ void Solver::State::set_up(EngineChoice made) {
   choice = std::move(made);
   engine().trace().on = options.trace;
   require_one_method();
+  chosen.group = group_of(options.gather, engine());
   Partition partition = partition_of(system, chosen, engine());
   parts.resize(std::size_t(engine().local_ranks()));
   if (!scaled) scaled = scaled_matrix(system, chosen);
@@ -126,7 +128,7 @@ void Solver::State::set_up(EngineChoice made) {
 /// Processes choose by themselves, each by the machine that it was told of.
 void Solver::State::require_one_method() {
   if ((options.solver != "auto" && options.s) || engine().size() == engine().local_ranks()) return;
-  const i64 mine = chosen.method - methods().data(), at_once = chosen.steps;
+  const i64 mine = &sordino::method(chosen.method->name) - methods().data(), at_once = chosen.steps;
   bool same = true;
   engine().run([&](Rank& rank) {
     auto least = Communicator(rank, method_channel).all_reduce(std::vector<i64>{mine, -mine, at_once, -at_once}, Fold::min);

@@ -22,13 +22,17 @@ void sort(std::vector<Gemv>& gemvs, GemvOrder order) {
   if (order != GemvOrder::stored) std::stable_sort(gemvs.begin(), gemvs.end(), before);
 }
 
+/// Whether a gemv is of a batch that has so many already.
+bool belongs(const Gemv& g, i64 already, const GemvBatch& batch, i64 count) {
+  if (count == of_one_size) return g.rows == batch.rows && g.columns == batch.columns;
+  return count > 0 ? already < count : range_of(g.rows) == range_of(batch.rows);
+}
+
 std::vector<GemvBatch> cut(const std::vector<Gemv>& gemvs, i64 count) {
   std::vector<GemvBatch> batches;
   for (i64 k = 0; k < i64(gemvs.size()); k++) {
     const Gemv& g = gemvs[std::size_t(k)];
-    const bool ends =
-        batches.empty() || (count > 0 ? k - batches.back().begin == count : range_of(g.rows) != range_of(batches.back().rows));
-    if (ends) batches.push_back({k, k, 0, 0});
+    if (batches.empty() || !belongs(g, k - batches.back().begin, batches.back(), count)) batches.push_back({k, k, 0, 0});
     GemvBatch& b = batches.back();
     b.end = k + 1;
     b.rows = std::max(b.rows, g.rows);
@@ -40,12 +44,15 @@ std::vector<GemvBatch> cut(const std::vector<Gemv>& gemvs, i64 count) {
 }  // namespace
 
 GemvBatches::GemvBatches(const HMatrix& matrix, const GemvOptions& options) {
-  if (options.count < 0) bad_argument("a batch has a gemv at least");
+  if (options.count < 0 && options.count != of_one_size) bad_argument("a batch has a gemv at least");
   if (options.count == 0 && options.order == GemvOrder::stored)
     bad_argument("batches of ranges of rows take gemvs that are sorted by rows or by groups of rows");
   collect(matrix);
   for (GemvPhase& phase : phases) {
     sort(phase.gemvs, options.order);
+    if (options.count == of_one_size)
+      std::stable_sort(phase.gemvs.begin(), phase.gemvs.end(),
+                       [](const Gemv& a, const Gemv& b) { return std::tie(a.rows, a.columns) < std::tie(b.rows, b.columns); });
     phase.batches = cut(phase.gemvs, options.count);
   }
   if (options.padded) pad();

@@ -24,6 +24,8 @@ struct Gemv {
 /// Fig. 7: as the leaves are stored; (a) by ascending rows; (b) in groups of 8 rows, [8k + 1, 8k + 8], within a group by
 /// ascending columns. What is equal keeps the leaves' order.
 enum class GemvOrder { stored, by_rows, by_groups };
+/// Instead of a count: batches of gemvs that have the same rows and columns.
+inline constexpr i64 of_one_size = -1;
 /// In words, in the order of the enumerators.
 inline constexpr std::array<const char*, 3> gemv_order_names{"none", "rows", "groups"};
 
@@ -41,7 +43,7 @@ struct GemvPhase {
 struct GemvOptions {
   GemvOrder order = GemvOrder::stored;
   /// Gemvs of a batch; 0: those whose rows are in a range, (0, 8], (8, 32], (32, 64], (64, 96] and so on by 32. Ranges take an
-  /// order by rows or by groups: else bad_argument.
+  /// order by rows or by groups: else bad_argument. of_one_size: by ascending rows, and columns, whatever the order.
   i64 count = 0;
   /// All gemvs of a batch get its most rows and columns, filled up with zeros.
   bool padded = false;

@@ -93,7 +93,8 @@ std::unique_ptr<HMatrixOperator> HMatrixOperator::gathered(Rank& rank, const HMa
   require_held(share);
   Space space = replicated_space(partition);
   op->gathers_ = true;
-  const bool in_two_hops = takes_two_hops(rank, group);
+  op->group_ = group;
+  const bool in_two_hops = takes_two_hops(rank.size(), group);
   if (!in_two_hops) op->exchange_ = make_gather(rank, partition, space);
   op->space_ = rank.add_space(std::move(space));
   if (in_two_hops) op->by_groups_ = std::make_unique<GroupGather>(rank, partition, op->space_, group);

@@ -49,6 +49,7 @@ class HMatrixOperator final : public Operator {
 
   void apply(Rank& rank, Vec x, Vec y, const StartDots& epilogue = {}) const override;
   int space() const override { return space_; }  // of words: of each row two of a complex matrix, times the columns
+  int group() const override { return group_; }
   Vec operand(Rank& rank, const char* name) const override {
     return rank.vector(name, space_, gathers_ ? nullptr : &exchange_);
   }
@@ -65,7 +66,7 @@ class HMatrixOperator final : public Operator {
   void distribute(Rank& rank, const Partition& partition, Distribution how, const Share<V>& share);
 
   bool gathers_ = false;
-  int columns_ = 1;
+  int columns_ = 1, group_ = 1;
   int space_ = -1;
   Exchange exchange_;
   std::unique_ptr<Product> product_;

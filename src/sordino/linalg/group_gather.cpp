@@ -23,15 +23,11 @@ ExchangePeer trade(const Partition& p, int with, int comes, int goes, int remote
 
 }  // namespace
 
-bool takes_two_hops(Rank& rank, int group) {
-  if (group < 1 || rank.size() % group != 0)
-    bad_argument("ranks gather in groups of equal size: " + std::to_string(rank.size()) + " ranks cannot be groups of " +
+bool takes_two_hops(int ranks, int group) {
+  if (group < 1 || ranks % group != 0)
+    bad_argument("ranks gather in groups of equal size: " + std::to_string(ranks) + " ranks cannot be groups of " +
                  std::to_string(group));
-  if (group == 1 || group == rank.size()) return false;
-  if (rank.engine().is_device())
-    throw Error(Errc::unsupported,
-                "engine " + std::string(rank.engine().name()) + " gathers from each rank to each: use groups of 1");
-  return true;
+  return group != 1 && group != ranks;
 }
 
 GroupGather::GroupGather(Rank& rank, const Partition& p, int space, int group) {

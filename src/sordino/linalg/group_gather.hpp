@@ -14,9 +14,11 @@ struct HandOn {
   SORDINO_HD void row(i32 i) { to[i] = from[i]; }
 };
 
+using GroupKernels = KernelList<Kernel<HandOn>>;
+
 /// Whether gathers by groups of so many neighbouring ranks have two hops: not where a group is one rank, or all. Throws
-/// bad_argument if ranks do not divide into such groups, and unsupported on devices, whose flags know one hop.
-bool takes_two_hops(Rank& rank, int group);
+/// bad_argument if ranks do not divide into such groups.
+bool takes_two_hops(int ranks, int group);
 
 /// Rank k of a group trades its rows with ranks k of all others, and then with its group what it has: its own rows, and those
 /// that have come. Of P ranks in groups of G each sends P / G - 1 messages to other groups instead of P - G, and (G - 1) P / G

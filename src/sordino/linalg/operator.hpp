@@ -16,6 +16,8 @@ class Operator {
     apply(rank, x1, y1);
   }
   virtual int space() const = 0;  // of x and y
+  /// Of how many neighbouring ranks a group has that gathers results, or shares what is done with them, together.
+  virtual int group() const { return 1; }
   /// A vector that the operator can be applied to: it has room for what other ranks send.
   virtual Vec operand(Rank& rank, const char* name) const = 0;
   /// A vector that can take the result. Where vectors are replicated the product also sends it to all ranks, and commands that

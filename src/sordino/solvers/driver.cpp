@@ -239,7 +239,7 @@ Driver::Ending Driver::iterate(int left, double norm, double aim, SolveOutcome& 
     left -= updates;
     if (looks && !o.exited()) tell_last(seen, out);
     const bool arrived = looks && !o.exited() && seen <= aim;
-    const bool lags = o.verdict == met || o.verdict == asked_to_stop;
+    const bool lags = o.verdict == met || o.verdict == asked_to_stop || (method_->x_is_apart && o.exited());
     bool over = o.exited() || arrived || left < steps;
     const bool lost = levels && plateau.seen(updates, s_.history) && !over && has_parted();
     over |= lost;

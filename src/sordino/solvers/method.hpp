@@ -127,6 +127,7 @@ struct Way {
   Recorded end;              // after an exit: what x still lacks. Empty where x never lags
   Recorded after_all;        // the same after iterations none of which exited; the loop may go on. Empty where x does not lag
   Recorded replace;          // recomputes from x what recurrences have carried. Empty where nothing drifts
+  bool x_is_apart = false;   // `end` is replayed after any exit: nothing else brings x to where it is read
   bool tests_first = false;  // the exit test stands before the update: an iteration that exits did none
   bool levels_out = false;   // (r,r) may stay above a target that x cannot attain: the driver looks at both (Plateau)
 

@@ -6,34 +6,8 @@
 #include "sordino/base/error.hpp"
 #include "sordino/bem/helmholtz.hpp"
 #include "sordino/hmatrix/host_product.hpp"
+#include "unit/api/hmatrix_systems.hpp"
 #include "unit/hmatrix/dense.hpp"
-
-namespace {
-
-using namespace problems;
-
-const hmatrix::HMatrix& sphere() {
-  static const hmatrix::HMatrix H(bem::Laplace(surfaces::sphere(5, 8).view()), {.compression = {.eps = 1e-8}});
-  return H;
-}
-
-System system_of(const hmatrix::HMatrix& H) {
-  System s;
-  s.hmatrix = &H;
-  s.A.n = H.size();
-  return s;
-}
-
-std::string refusal(System s, const Options& o) {
-  try {
-    Solver(s, o);
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "accepted";
-}
-
-}  // namespace
 
 TEST("every method for general matrices solves an H-matrix's system on 1, 2, 3 and 7 ranks, with and without Jacobi") {
   NOTE(fresh::said());

@@ -48,10 +48,10 @@ std::vector<double> product(const HMatrix& H, const GemvBatches& plan, const std
 }
 
 const GemvOptions all_options[] = {
-    {GemvOrder::stored, 1},       {GemvOrder::stored, 64},           {GemvOrder::by_rows, 64},
-    {GemvOrder::by_groups, 64},   {GemvOrder::by_groups, 1'000'000}, {GemvOrder::by_groups, 0},
-    {GemvOrder::by_rows, 0},      {GemvOrder::by_groups, 64, true},  {GemvOrder::stored, 7, true},
-    {GemvOrder::by_rows, 0, true}};
+    {GemvOrder::stored, 1},        {GemvOrder::stored, 64},           {GemvOrder::by_rows, 64},
+    {GemvOrder::by_groups, 64},    {GemvOrder::by_groups, 1'000'000}, {GemvOrder::by_groups, 0},
+    {GemvOrder::by_rows, 0},       {GemvOrder::by_groups, 64, true},  {GemvOrder::stored, 7, true},
+    {GemvOrder::by_rows, 0, true}, {GemvOrder::stored, of_one_size}};
 
 }  // namespace
 
@@ -136,8 +136,23 @@ TEST("ranges of rows end at 8, 32, 64, 96 and so on") {
   CHECK(at_end > 0);
 }
 
+TEST("batches of one size hold all gemvs of that size") {
+  for (const GemvPhase& phase : GemvBatches(matrix(7, 12), {GemvOrder::stored, of_one_size}).phases) {
+    CHECK(phase.batches.size() > 3);
+    for (std::size_t k = 0; k < phase.batches.size(); k++) {
+      const GemvBatch& batch = phase.batches[k];
+      for (i64 g = batch.begin; g < batch.end; g++) {
+        CHECK(phase.gemvs[std::size_t(g)].rows == batch.rows);
+        CHECK(phase.gemvs[std::size_t(g)].columns == batch.columns);
+      }
+      if (k > 0)
+        CHECK(std::pair(phase.batches[k - 1].rows, phase.batches[k - 1].columns) < std::pair(batch.rows, batch.columns));
+    }
+  }
+}
+
 TEST("batches that cannot be made are refused in a sentence") {
   const HMatrix H = matrix(3, 1);
   CHECK_THROWS(GemvBatches(H, {GemvOrder::stored, 0}), Error, "take gemvs that are sorted by rows or by groups of rows");
-  CHECK_THROWS(GemvBatches(H, {GemvOrder::by_rows, -1}), Error, "a batch has a gemv at least");
+  CHECK_THROWS(GemvBatches(H, {GemvOrder::by_rows, -2}), Error, "a batch has a gemv at least");
 }

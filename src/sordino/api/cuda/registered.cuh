@@ -3,6 +3,7 @@
 #include "sordino/hmatrix/others_rows.hpp"
 #include "sordino/hmatrix/panel_rows.hpp"
 #include "sordino/linalg/box_rows.hpp"
+#include "sordino/linalg/group_gather.hpp"
 #include "sordino/linalg/host_operator.hpp"
 #include "sordino/linalg/map_rows.hpp"
 #include "sordino/linalg/stencil_rows.hpp"
@@ -48,6 +49,7 @@ void enable_registered() {
   enable<order>(MapKernels{});
   enable<order>(hmatrix::PanelKernels{});
   enable<order>(hmatrix::OthersKernels{});
+  enable<order>(GroupKernels{});
   enable<order>(inner_bicgstab::Kernels{});
   enable<order>(KernelList<Kernel<chebyshev::First, ConvergedSpd>>{});  // cg tests before it applies M
   enable<order>(KernelList<Kernel<TileSolve<tiles_of_warp>, ConvergedSpd>>{});

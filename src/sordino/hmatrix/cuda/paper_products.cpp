@@ -179,14 +179,27 @@ std::vector<double> PaperProduct::result_of(const std::vector<double>& x) {
   return y;
 }
 
-double PaperProduct::seconds(int products) {
+double PaperProduct::timed(int times, const std::function<void()>& work) {
   call("cudaEventRecord", cudaEventRecord(first_, stream(0)));
-  for (int k = 0; k < products; k++) multiply();
+  for (int k = 0; k < times; k++) work();
   call("cudaEventRecord", cudaEventRecord(last_, stream(0)));
   call("cudaEventSynchronize", cudaEventSynchronize(last_));
   float ms = 0;
   call("cudaEventElapsedTime", cudaEventElapsedTime(&ms, first_, last_));
-  return ms * 1e-3 / products;
+  return ms * 1e-3 / times;
+}
+
+double PaperProduct::seconds(int products) {
+  return timed(products, [this] { multiply(); });
+}
+
+std::vector<double> PaperProduct::seconds_of_items(int phase, int times) {
+  std::vector<double> seconds;
+  for (i64 item = 0; item < items(phase); item++) {
+    start_item(phase, item, 0);  // so that the first one's time is not that of coming to the device
+    seconds.push_back(timed(times, [&] { start_item(phase, item, 0); }));
+  }
+  return seconds;
 }
 
 i64 PaperProduct::launches() const { return items(0) + items(1); }

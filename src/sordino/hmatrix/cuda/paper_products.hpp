@@ -2,6 +2,7 @@
 // several streams, and U when all of t is there.
 #pragma once
 #include <array>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -51,6 +52,9 @@ class PaperProduct {
   /// Seconds of one of so many products in a row, with x and y on the device, from the first to the last on it.
   double seconds(int products);
   i64 launches() const;  // of kernels with values, a product
+  /// Seconds of each launch of a phase by itself, one of so many in a row, on the first stream.
+  std::vector<double> seconds_of_items(int phase, int times);
+  const GemvPhase& phase(int number) const { return plan_.phases[std::size_t(number)]; }
   /// Of vectors and tables.
   virtual i64 bytes() const { return vectors_.bytes(); }
 
@@ -70,6 +74,7 @@ class PaperProduct {
   void make_streams(int count);
   void free_streams();
   void multiply();
+  double timed(int times, const std::function<void()>& work);  // seconds of one, on the first stream
   void meet();
 
   i64 n_;

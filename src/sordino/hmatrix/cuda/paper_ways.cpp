@@ -122,14 +122,62 @@ class Ways {
   std::vector<PaperFigure> figures_;
 };
 
+void require_gpu(int repeats) {
+  if (repeats < 1) bad_argument("a way is measured once at least");
+  const cuda::DeviceReport report = cuda::device_report();
+  if (!report.reason.empty()) throw Error(Errc::unsupported, "the paper's ways cannot be measured: " + report.reason);
+}
+
+PaperBatch told(const GemvPhase& phase, const GemvBatch& batch) {
+  PaperBatch b{.begin = batch.begin, .end = batch.end, .rows_most = batch.rows, .columns_most = batch.columns};
+  b.rows_least = batch.rows, b.columns_least = batch.columns;
+  for (i64 k = batch.begin; k < batch.end; k++) {
+    const Gemv& g = phase.gemvs[std::size_t(k)];
+    b.rows_least = std::min(b.rows_least, g.rows);
+    b.columns_least = std::min(b.columns_least, g.columns);
+    b.values += i64(g.rows) * g.columns;
+  }
+  return b;
+}
+
+void measure_series(std::vector<PaperBatch>& all, const HMatrix& matrix, const DeviceValues& values, const GemvOptions& options,
+                    int repeats) {
+  constexpr int in_a_row = 5;
+  const bool fixed = options.count == of_one_size;
+  const auto product = batch_product(matrix, GemvBatches(matrix, options), values, fixed, Subgrid::of_most_rows, 1);
+  for (int phase : {0, 1}) {
+    std::vector<std::vector<double>> samples;
+    for (int k = 0; k < repeats; k++) samples.push_back(product->seconds_of_items(phase, in_a_row));
+    const auto& batches = product->phase(phase).batches;
+    for (std::size_t item = 0; item < batches.size(); item++) {
+      std::vector<double> seconds;
+      for (const auto& sample : samples) seconds.push_back(sample[item]);
+      std::sort(seconds.begin(), seconds.end());
+      PaperBatch& b = all.emplace_back(told(product->phase(phase), batches[item]));
+      b.order = options.order, b.batch = options.count, b.phase = phase;
+      b.seconds = seconds[seconds.size() / 2];
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<PaperFigure> measure_paper_ways(const HMatrix& matrix, const PaperPlan& plan) {
-  if (plan.repeats < 1) bad_argument("a way is measured once at least");
-  const cuda::DeviceReport report = cuda::device_report();
-  if (!report.reason.empty()) throw Error(Errc::unsupported, "the paper's ways cannot be measured: " + report.reason);
-  cuda::OnDevice on(report.devices.front().number);
+  require_gpu(plan.repeats);
+  cuda::OnDevice on(cuda::device_report().devices.front().number);
   return Ways(matrix, plan).measure();
+}
+
+std::vector<PaperBatch> measure_paper_batches(const HMatrix& matrix, int repeats) {
+  require_gpu(repeats);
+  cuda::OnDevice on(cuda::device_report().devices.front().number);
+  const DeviceValues values(matrix, GemvBatches(matrix, {GemvOrder::stored, 1}));
+  std::vector<PaperBatch> all;
+  for (const GemvOptions& options :
+       {GemvOptions{GemvOrder::by_rows, 20000}, GemvOptions{GemvOrder::by_groups, 20000}, GemvOptions{GemvOrder::by_groups, 0},
+        GemvOptions{GemvOrder::stored, 20000}, GemvOptions{GemvOrder::by_rows, of_one_size}})
+    measure_series(all, matrix, values, options, repeats);
+  return all;
 }
 
 }  // namespace sordino::hmatrix

@@ -34,4 +34,20 @@ struct PaperPlan {
 /// without a GPU.
 std::vector<PaperFigure> measure_paper_ways(const HMatrix& matrix, const PaperPlan& plan);
 
+/// One launch by itself (Fig. 8): gemvs [begin, end) of a phase, in the order of their series.
+struct PaperBatch {
+  GemvOrder order = GemvOrder::stored;
+  i64 batch = 0;  // as in GemvOptions; of_one_size: by the kernel of fixed sizes, the others by that of variable ones
+  int phase = 0;  // 0: dense blocks and V; 1: U
+  i64 begin = 0, end = 0;
+  i32 rows_least = 0, rows_most = 0, columns_least = 0, columns_most = 0;
+  i64 values = 0;      // of their own; twice as many operations
+  double seconds = 0;  // the median of so many samples, each of five launches in a row
+};
+
+/// Measures each batch on the first GPU, whose results are not looked at: measure_paper_ways does that. Series: 20,000 gemvs a
+/// batch as stored, by rows and by groups; ranges of rows by groups; and all gemvs of each size, which bounds what batches of
+/// several can reach. Throws as measure_paper_ways.
+std::vector<PaperBatch> measure_paper_batches(const HMatrix& matrix, int repeats);
+
 }  // namespace sordino::hmatrix

@@ -222,6 +222,15 @@ __device__ inline void send_old_rows(const Args& a) {
   }
 }
 
+/// The request to stop that goes with rows: this rank's own; of rows that are handed on, what has come with them.
+__device__ inline u32 stop_to_tell(const Args& a, const PutArgs& p) {
+  if (!p.heard) return a.control->stop;
+  u32 stop = 0;
+#pragma unroll 1
+  for (i32 k = 0; k < p.heard_from; k++) stop |= load_acquire(p.heard + k * flag_stride) & 1;
+  return stop;
+}
+
 /// This block has sent its rows. The last block to say so raises the flags; nobody waits for another here.
 __device__ inline void sent_rows(const Args& a) {
   __syncthreads();
@@ -231,7 +240,7 @@ __device__ inline void sent_rows(const Args& a) {
 #pragma unroll 1
   for (int j = 0; j < a.n_puts; j++) {
     const PutArgs& p = a.put[j];
-    u32 word = flag_word(epoch_of(a, p.epoch), a.control->stop);
+    u32 word = flag_word(epoch_of(a, p.epoch), stop_to_tell(a, p));
 #pragma unroll 1
     for (int k = 0; k < p.peers; k++) store_relaxed(p.flags[k], word);
     *p.sent = word;

@@ -93,6 +93,7 @@ class Plan {
   Args arguments(const Outline& o, int turn, const Entry& entry, Launch& launch);
   void add_groups(Args& a, const Outline& o, const Entry& entry);
   void add_sending(Args& a, const Outline& o, int turn, Launch& launch);
+  void hear(PutArgs& p, const Command& c, int turn, Hop hop) const;
   void deal_groups(Args& a, const Outline& o, int blocks) const;
   bool can_send_itself(const Outline& o, int logical) const;
   bool can_send_by_rows(const Outline& o, int logical) const;

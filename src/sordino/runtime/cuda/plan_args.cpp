@@ -36,7 +36,7 @@ Args Plan::arguments(const Outline& o, int turn, const Entry& entry, Launch& lau
     const Exchange& x = *rank_.vectors()[v].exchange;
     AwaitArgs& w = a.await[a.n_awaits++];
     w.flags = m.flags;
-    w.sent = x.everybody ? m.sent : nullptr;
+    w.sent = x.everybody || x.hop == Hop::second ? m.sent : nullptr;
     w.epoch = epoch(Counter::seen, v);
     w.peers = i32(x.peers.size());
     launch.awaits.back().push_back(v);
@@ -120,6 +120,17 @@ bool Plan::group_sends(const Outline& o, int group) const {
   return false;
 }
 
+/// The word that this rank has sent with the first hop lies behind those that have come.
+void Plan::hear(PutArgs& p, const Command& c, int turn, Hop hop) const {
+  if (hop != Hop::second) return;
+  auto comes_first = [&](int v) { return rank_.vectors()[v].exchange->hop == Hop::first; };
+  const auto handed_on = std::find_if(c.ghosts.begin(), c.ghosts.end(), comes_first);
+  if (handed_on == c.ghosts.end()) bad_argument(c.name + ": a second hop hands on what has come by a first one");
+  const int v = physical_vector(turn, *handed_on);
+  p.heard = mine_.vectors[v].flags;
+  p.heard_from = i32(rank_.vectors()[v].exchange->peers.size()) + 1;
+}
+
 void Plan::add_sending(Args& a, const Outline& o, int turn, Launch& launch) {
   launch.puts.emplace_back();
   for (int logical : o.puts) {
@@ -130,6 +141,7 @@ void Plan::add_sending(Args& a, const Outline& o, int turn, Launch& launch) {
     p.sent = mine_.vectors[v].sent;
     p.epoch = epoch(Counter::pushed, v);
     p.peers = route.peers;
+    hear(p, *o.command, turn, rank_.vectors()[v].exchange->hop);
     p.by_itself = can_send_itself(o, logical);
     p.by_rows = !p.by_itself && can_send_by_rows(o, logical);
     a.all_send |= !p.by_rows && !p.by_itself;

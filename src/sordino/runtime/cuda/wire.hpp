@@ -131,9 +131,10 @@ struct PutArgs {
   const RowTo* entries = nullptr;     // or single rows in increasing order,
   const i32* row_entries = nullptr;   //   [rows + 1] the first entry of each row
   u32* const* flags = nullptr;        // [peers] where to signal
+  const u32* heard = nullptr;         // of a second hop: [heard_from] flags of the first one, whose requests to stop go along
   u32* sent = nullptr;                // where to keep the word for myself
   EpochRef epoch;
-  i32 peers = 0, n_segments = 0, n_entries = 0;
+  i32 peers = 0, n_segments = 0, n_entries = 0, heard_from = 0;
   bool by_rows = false;    // each row is sent by the thread that computed it
   bool by_itself = false;  // the functor has sent what it stored
 };

@@ -1,0 +1,19 @@
+// Methods on whole vectors, and groups of ranks that gather them together: the options `vectors` and `gather`.
+#pragma once
+#include <string>
+
+#include "sordino/api/system.hpp"
+#include "sordino/runtime/engine.hpp"
+#include "sordino/solvers/registry.hpp"
+
+namespace sordino {
+
+/// The chosen method, on whole vectors where `options` asks for them. Throws bad_argument for methods, matrices and
+/// preconditioners that have none, and for groups where nothing is gathered, or shared by nobody.
+const MethodEntry& method_on_vectors(const MethodEntry& chosen, const System& system, const Options& options);
+
+/// How many neighbouring ranks gather as one, by the option `gather`. Throws bad_argument for groups that the ranks do not
+/// divide into, and where nodes have different numbers of them.
+int group_of(const std::string& gather, const Engine& engine);
+
+}  // namespace sordino

@@ -1,0 +1,182 @@
+// Solves of H-matrices on whole vectors: by groups of ranks that gather together, and share what is done with vectors.
+#include "sordino/api/whole_vectors.hpp"
+
+#include "check.hpp"
+#include "unit/api/hmatrix_systems.hpp"
+
+namespace {
+
+/// Blocks of three on the diagonal, with which BiCGStab breaks down after a step from (1, 0, 0): (rh,r) vanishes.
+class BreaksDown final : public hmatrix::Generator {
+ public:
+  BreaksDown() {
+    for (int i = 0; i < 12; i++) points_.insert(points_.end(), {double(i), 0.0, 0.0});
+  }
+  i64 size() const override { return 12; }
+  const double* points() const override { return points_.data(); }
+  void entries(std::span<const i32> rows, std::span<const i32> columns, double* out) const override {
+    constexpr double block[3][3] = {{1, 0, 1}, {1, 1, 0}, {0, 1, 1}};
+    for (i32 i : rows)
+      for (i32 j : columns) *out++ = i / 3 == j / 3 ? block[i % 3][j % 3] : 0;
+  }
+
+ private:
+  std::vector<double> points_;
+};
+
+}  // namespace
+
+TEST("solves that gather by groups have the bits of those from each to each, on host and model") {
+  NOTE(fresh::said());
+  fresh::Random random(96);
+  const auto b = random.normals(sphere().size());
+  Machine machine;
+  machine.ranks_per_node = 3;
+  auto solved = [&](const char* engine, const char* gather) {
+    Options o = options("gatherbicgstab", engine, 6);
+    o.gather = gather;
+    o.rtol = 1e-9;
+    std::vector<double> x(b.size());
+    const Report r = Solver(system_of(sphere()), o, machine).solve(b.data(), x.data());
+    CHECK(r.status == Status::converged);
+    return std::pair{x, r.ledger};
+  };
+  for (const char* engine : {"host", "model"}) {
+    const auto [x, each] = solved(engine, "rank");
+    for (const char* gather : {"1", "2", "3", "6", "node"}) {
+      NOTE(engine, ", gather ", gather);
+      const auto [ours, ledger] = solved(engine, gather);
+      CHECK(same_bits(ours, x));
+      CHECK(ledger.messages == each.messages);  // of which fewer leave a group: of groups of three 1 instead of 3
+      const std::string word = gather;          // all ranks of a process are one node
+      const bool hands_on = word == "2" || word == "3" || (word == "node" && engine[0] == 'm');
+      CHECK((ledger.commands > each.commands) == hands_on);
+    }
+  }
+}
+
+TEST("groups that ranks, methods or matrices do not have are refused with a sentence") {
+  const System s = system_of(sphere());
+  auto gathering = [](const char* method, const char* gather, int ranks) {
+    Options o = options(method, "host", ranks);
+    o.gather = gather;
+    return o;
+  };
+  CHECK(refusal(s, gathering("gatherbicgstab", "4", 6)).find("6 ranks cannot be groups of 4") != std::string::npos);
+  CHECK(refusal(s, gathering("bicgstab", "2", 4)).find("solver bicgstab does not: use solver gatherbicgstab") !=
+        std::string::npos);
+  for (const char* word : {"", "socket", "0", "-2", "2x", "99999999999"})
+    CHECK(refusal(s, gathering("gatherbicgstab", word, 4)).find("gather is rank, node, or how many ranks make a group") !=
+          std::string::npos);
+  const CsrMatrix A = poisson(4, 4, 4, 7, 1.0);
+  CHECK(refusal(System{.A = A.view()}, gathering("gatherbicgstab", "2", 4)).find("gather '2' is of H-matrices alone") !=
+        std::string::npos);
+  Options o = gathering("gatherbicgstab", "node", 5);
+  o.engine = "model";
+  Machine machine;
+  machine.ranks_per_node = 2;
+  CHECK_THROWS(Solver(s, o, machine), Error, "gather 'node' needs as many ranks on each node");
+}
+
+TEST("bicgstab on whole vectors finds the same bits, whether all ranks repeat vector operations or groups share them") {
+  NOTE(fresh::said());
+  fresh::Random random(97);
+  const auto b = random.normals(sphere().size()), x0 = random.normals(sphere().size());
+  Machine machine;
+  machine.ranks_per_node = 3;
+  auto solved = [&](const char* engine, int ranks, const char* vectors, const char* gather, const char* precond, int maxiter) {
+    Options o = options("bicgstab", engine, ranks);
+    o.vectors = vectors, o.gather = gather, o.precond = precond;
+    o.rtol = 1e-9, o.maxiter = maxiter, o.check_every = 4;
+    std::vector<double> x(b.size());
+    const Report r = Solver(system_of(sphere()), o, machine).solve(b.data(), x.data(), x0.data());
+    CHECK((r.status == Status::converged) == (maxiter == 0));
+    return std::pair{x, r};
+  };
+  for (const char* engine : {"host", "model"})
+    for (const char* precond : {"none", "jacobi"}) {
+      const auto [x, first] = solved(engine, 1, "redundant", "rank", precond, 0);
+      for (auto [ranks, vectors, gather] : {std::tuple{6, "redundant", "rank"},
+                                            {6, "redundant", "2"},
+                                            {6, "hierarchical", "2"},
+                                            {6, "hierarchical", "3"},
+                                            {6, "hierarchical", "6"},
+                                            {6, "hierarchical", "node"},
+                                            {1, "hierarchical", "node"}}) {
+        NOTE(engine, ", ", precond, ": ", ranks, " ranks, ", vectors, ", gather ", gather);
+        const auto [ours, report] = solved(engine, ranks, vectors, gather, precond, 0);
+        CHECK(same_bits(ours, x));
+        CHECK(same_bits(report.history, first.history));
+        CHECK(report.ledger.reductions == 0);
+      }
+    }
+  for (int maxiter = 1; maxiter <= 9; maxiter++) {  // ended between looks, and with one
+    NOTE("at most ", maxiter);
+    const auto [x, first] = solved("host", 1, "redundant", "rank", "none", maxiter);
+    const auto [ours, report] = solved("host", 4, "hierarchical", "2", "none", maxiter);
+    CHECK(same_bits(ours, x));
+    CHECK(report.iterations == maxiter);
+  }
+}
+
+TEST("shared vectors have the bits of repeated ones where recurrences break down and are begun again") {
+  NOTE(fresh::said());
+  fresh::Random random(98);
+  const auto b = random.normals(sphere().size());
+  auto solved = [&](const char* vectors, const char* gather) {
+    Options o = options("bicgstab", "host", 4);
+    o.vectors = vectors, o.gather = gather;
+    o.rtol = 1e-300, o.maxiter = 400, o.check_every = 32;
+    std::vector<double> x(b.size());
+    const Report r = Solver(system_of(sphere()), o).solve(b.data(), x.data());
+    return std::pair{x, r};
+  };
+  const auto [x, all] = solved("redundant", "rank");
+  const auto [ours, shared] = solved("hierarchical", "2");
+  CHECK(!all.recoveries.empty());  // below what rounding allows
+  CHECK(shared.recoveries.size() == all.recoveries.size());
+  CHECK(same_bits(ours, x));
+  CHECK(same_bits(shared.history, all.history));
+}
+
+TEST("what a step has made of x is kept where the next one breaks down, also of shared vectors") {
+  const hmatrix::HMatrix H(BreaksDown{}, {});
+  std::vector<double> b;
+  for (int k = 0; k < 4; k++) b.insert(b.end(), {1.0, 0.0, 0.0});
+  auto solved = [&](const char* vectors, const char* gather) {
+    Options o = options("bicgstab", "host", 4);
+    o.vectors = vectors, o.gather = gather, o.precond = "none";
+    std::vector<double> x(b.size());
+    const Report r = Solver(system_of(H), o).solve(b.data(), x.data());
+    return std::pair{x, r};
+  };
+  const auto [x, all] = solved("redundant", "rank");
+  const auto [ours, shared] = solved("hierarchical", "2");
+  CHECK(all.residual_norm < 0.8 * dense::norm(b));
+  CHECK(shared.status == all.status);
+  CHECK(same_bits(ours, x));
+  CHECK(same_bits(shared.history, all.history));
+}
+
+TEST("whole vectors are refused with a sentence where a solve has none") {
+  const System s = system_of(sphere());
+  auto with = [](const char* method, const char* vectors, const char* gather = "rank") {
+    Options o = options(method, "host", 4);
+    o.vectors = vectors, o.gather = gather;
+    return o;
+  };
+  auto refused = [](const System& system, const Options& o, const char* why) {
+    NOTE(refusal(system, o));
+    CHECK(refusal(system, o).find(why) != std::string::npos);
+  };
+  refused(s, with("bicgstab", "hierarchical"), "shares work among the ranks of a group: say gather node");
+  refused(s, with("gatherbicgstab", "redundant"), "gatherbicgstab has whole vectors by itself");
+  refused(s, with("gmres", "redundant"), "is of solver bicgstab");
+  refused(s, with("auto", "redundant"), "is of solver bicgstab, which has to be said");
+  refused(s, with("bicgstab", "whole"), "there is no vectors 'whole'; there are auto, redundant, hierarchical");
+  Options o = with("bicgstab", "redundant");
+  o.precond = "block-jacobi";
+  refused(s, o, "takes no preconditioner but a diagonal");
+  const CsrMatrix A = poisson(4, 4, 4, 7, 1.0);
+  refused(System{.A = A.view()}, with("bicgstab", "redundant"), "is of real H-matrices alone");
+}
