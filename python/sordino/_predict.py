@@ -52,6 +52,7 @@ _RATES = ("memory_bandwidth", "flops", "link_bandwidth", "internode_bandwidth")
 _INSTANT = {
     **dict.fromkeys(("link_bandwidth", "internode_bandwidth"), 1e30),
     **dict.fromkeys(("link_latency_s", "internode_latency_s", "put_overhead_s"), 0.0),
+    "push": {"seconds": 0.0},
 }
 
 #: Waits of less than this part of an iteration are not told apart.
@@ -71,10 +72,10 @@ class Iteration:
     ledger : dict
         Counts and seconds of an iteration, under the names that a solve's ledger has.
     parts : dict
-        Seconds: ``memory`` for its bytes, ``launches`` before commands, ``sums`` of own rows where reductions start,
-        ``reductions`` and ``halo`` that nothing hid, ``imbalance``. A halo that another rank waited for, and rank 0 for
-        that rank's sum, is of ``halo``. A launch may fly beside a reduction, and flops may outlast bytes: they need
-        not add up.
+        Seconds: ``memory`` for its bytes, wherever they are, ``launches`` before commands, ``sums`` of own rows
+        where reductions start, ``reductions`` and ``halo`` that nothing hid, ``imbalance``. A halo that another
+        rank waited for, and rank 0 for that rank's sum, is of ``halo``. A launch may fly beside a reduction, and
+        flops may outlast bytes: they need not add up.
     commands : dict
         Seconds of each kind of command, by its name, without what it waits.
     storage, storage_reason : str
@@ -100,7 +101,11 @@ def slower(machine: dict[str, Any], traffic: float, surface: float) -> dict[str,
         command: {**pace, "bandwidth": pace["bandwidth"] / traffic}
         for command, pace in machine.get("paces", {}).items()
     }
-    return {**machine, **rates, **({"paces": paces} if paces else {})}
+    scaled: dict[str, Any] = {"paces": paces} if paces else {}
+    if cache := machine.get("cache"):  # as much of what is run fits as of the whole
+        by_traffic = {key: cache[key] / traffic for key in ("bytes", "bandwidth")}
+        scaled["cache"] = {**cache, **by_traffic}
+    return {**machine, **rates, **scaled}
 
 
 def iteration(
@@ -268,16 +273,18 @@ def _difference(
         )
     count = long - short
     ledger = {
-        name: (value - few.ledger[name]) / count
+        name: (value - few.ledger.get(name, 0.0)) / count
         for name, value in many.ledger.items()
         if isinstance(value, (int, float))
     }
     for name, factor in (
         ("memory_bytes", subject.traffic),
+        ("cached_bytes", subject.traffic),
         ("flops", subject.traffic),
         ("bytes_sent", subject.surface),
     ):
-        ledger[name] *= factor
+        if name in ledger:
+            ledger[name] *= factor
     commands = {
         "seconds": _of_commands(few.ledger, many.ledger, "seconds", 1 / count),
         "bytes": _of_commands(few.ledger, many.ledger, "bytes", subject.traffic / count),
@@ -301,6 +308,8 @@ def _parts(found: _Slope, machine: dict[str, Any], halos_elsewhere: float) -> di
         for name, pace in machine.get("paces", {}).items()
         if pace["bandwidth"] > 0
     )
+    if (cached := ledger.get("cached_bytes", 0.0)) > 0:
+        paced += cached * (1 / machine["cache"]["bandwidth"] - 1 / usual)
     return {
         "memory": ledger["memory_bytes"] / usual + paced,
         "launches": ledger["commands"] * machine["launch_s"],

@@ -49,6 +49,7 @@ nb::dict ledger_dict(const Ledger& l) {
   d["carried"] = carried;
   d["copied_bytes"] = l.copied_bytes;
   d["memory_bytes"] = l.memory_bytes;
+  if (l.cached_bytes > 0) d["cached_bytes"] = l.cached_bytes;
   d["flops"] = l.flops;
   d["exposed_reduction_s"] = l.exposed_reduction;
   d["hidden_reduction_s"] = l.hidden_reduction;
@@ -135,6 +136,11 @@ Machine machine_of(const nb::object& numbers) {
     machine.interruptions = {number(i, "hz"), number(i, "seconds")};
     machine.draws = u64(number(i, "draws"));
   }
+  if (given.contains("cache")) {
+    nb::object c = given["cache"];
+    machine.cache = {number(c, "bytes"), number(c, "share"), number(c, "bandwidth")};
+  }
+  if (given.contains("push")) machine.push_s = number(given["push"], "seconds");
   if (given.contains("triangular")) machine.triangular = triangular_tasks(nb::cast<nb::dict>(given["triangular"]));
   validate(machine);
   return machine;

@@ -76,6 +76,32 @@ TEST("launches hide a part of a reduction, and cost more than they hide") {
   CHECK_NEAR(it.time, programs::pcg_bytes(shape, rows) / o.machine.memory_bandwidth + 2 * reduction + 0.5 * us, tiny);
 }
 
+TEST("an iteration that fits in a described cache takes its bandwidth, and one that is far larger takes the memory's") {
+  auto taken = [](double bytes) {
+    model::Options o = described();
+    o.machine.cache = {.bytes = bytes, .share = 0.5, .bandwidth = 4 * o.machine.memory_bandwidth};
+    return runs::per_iteration(o, pcg, middle).time - 2 * reduction;
+  };
+  double traffic = programs::pcg_bytes(shape, rows), bandwidth = described().machine.memory_bandwidth;
+  CHECK_NEAR(taken(2 * traffic), traffic / (4 * bandwidth), tiny);
+  CHECK_NEAR(taken(1e-3 * traffic), traffic / bandwidth, 0.01 * traffic / bandwidth);
+  CHECK(taken(0.5 * traffic) > taken(2 * traffic));
+  CHECK(taken(0.5 * traffic) < taken(1e-3 * traffic));
+}
+
+TEST("a command that sends lasts as long as its sending, which its other rows hide") {
+  auto taken = [](double push) {
+    model::Options o = described();
+    o.machine.push_s = push;
+    return runs::per_iteration(o, pcg, middle).time;
+  };
+  double vectors = programs::pcg_bytes(shape, rows) / described().machine.memory_bandwidth - product;  // of all commands
+  CHECK_NEAR(taken(0.01 * us), taken(0), tiny);
+  CHECK_NEAR(taken(60 * us) - taken(50 * us), 10 * us, tiny);
+  CHECK(taken(50 * us) - taken(0) > 50 * us - vectors);
+  CHECK(taken(50 * us) - taken(0) < 50 * us);
+}
+
 TEST("a reduction on one rank costs nothing") {
   model::Options o = described();
   o.ranks = 1;

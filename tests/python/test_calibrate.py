@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sordino import DeviceError, machines
-from sordino.machines import _calibration
+from sordino.machines import _cached_loops, _calibration
 
 RECORDS = Path(__file__).parents[2] / "bench" / "records"
 
@@ -36,9 +36,39 @@ def test_the_record_of_four_h200_gives_the_machine_that_comes_along():
     found = _calibration.from_figures(
         _figures("overlap", "overlap"), _figures("bench_comm", "put"), described["memory_bandwidth"]
     )
+    start, _ = found.pop("reduction_start_s")  # sums of solves end in more: the description has theirs
+    assert start == pytest.approx(3.06e-6, rel=0.02) and start < described["reduction_start_s"]
     for name, (value, source) in found.items():
         assert value == pytest.approx(described[name], rel=0.02, abs=2e-8), name
         assert source.startswith("measured: ")
+
+
+def test_what_sending_adds_is_what_the_description_of_h200_has():
+    found, source = _calibration.push_of(_figures("overlap", "overlap"))
+    assert found["seconds"] == pytest.approx(machines.load("h200x4")["push"]["seconds"], rel=0.01)
+    assert source.startswith("measured: ")
+
+
+def test_loops_without_a_cache_describe_none():
+    memory = [(size, 2e-6 + size / 3e12) for size in _cached_loops.SIZES]
+    assert _cached_loops.described(memory, 2e-6) == (
+        None,
+        "not described: loops over few bytes are no faster than over many",
+    )
+    assert _cached_loops.described([(size, 1e-6) for size in _cached_loops.SIZES], 2e-6)[0] is None
+
+
+@needs_core
+def test_the_loops_find_the_cache_of_a_described_machine():
+    """Sizes and bandwidths a hundredth of a GPU's, so that a laptop computes the loops."""
+    cache = {"bytes": 8e5, "share": 0.5, "bandwidth": 6e10}
+    machine = {**machines.load("h200x4"), "memory_bandwidth": 4e10, "flops": 0.0, "cache": cache}
+    sizes = tuple(1 << k for k in range(16, 23))
+    timed = _cached_loops.times("model", 1, sizes, machine=machine)
+    scaled = [(100 * size, 1.69e-6 + 100 * (took - 1.69e-6)) for size, took in timed]
+    found, source = _cached_loops.described(scaled, 1.69e-6)
+    assert found["bytes"] * found["share"] == pytest.approx(100 * 4e5, rel=0.03)
+    assert found["bandwidth"] == pytest.approx(6e10, rel=0.01) and "measured: " in source
 
 
 def test_a_figure_that_is_missing_is_named():
@@ -77,7 +107,7 @@ def test_this_machine_is_described_and_predicted(cli, tmp_path):
     assert code == 0, err
     assert "where it comes from" in out and "was written to" in out
     described = machines.load(path)
-    assert described["name"] == "here" and set(described["sources"]) == set(machines.FIELDS)
+    assert described["name"] == "here" and set(described["sources"]) == {*machines.FIELDS, "cache"}
     assert described["launch_s"] > 0 and described["link_latency_s"] > 0 and described["memory_bandwidth"] > 0
     assert (
         cli("calibrate", "--engine", "host", "--repeats", 1, "--output", path)[0] == 2

@@ -51,6 +51,14 @@ def test_paces_and_interruptions_are_whole_and_go_to_the_core():
     assert "paces" not in machines.numbers(machines.load("laptop"))
 
 
+def test_a_cache_and_a_push_are_whole_and_go_to_the_core():
+    described = machines.load(changed(cache={"bytes": 1e6, "bandwidth": 1e12}, push={"seconds": 1e-6}))
+    assert described["cache"] == {"bytes": 1e6, "share": 1.0, "bandwidth": 1e12}
+    given = machines.numbers(described)
+    assert given["cache"] == described["cache"] and given["push"] == {"seconds": 1e-6}
+    assert all("cache" not in machines.load(name) for name in ("abci", "cluster", "laptop", "summit"))
+
+
 def changed(**fields):
     described = {**machines.load("laptop"), **fields}
     return {key: value for key, value in described.items() if value is not None}
@@ -82,6 +90,13 @@ def changed(**fields):
             changed(paces={"Dots": {"spread": 1.5}}),
             "the spread of 'Dots' is a part of its time, from 0 to 1, not 1.5",
         ),
+        (
+            changed(cache={"bytes": 1e6}),
+            "a 'cache' has 'bytes' and a 'bandwidth' above 0, and a 'share' above 0",
+        ),
+        (changed(cache={"bytes": 1e6, "bandwidth": 1e12, "share": 1.5}), "above 0 and at most 1"),
+        (changed(cache={"size": 1e6}), "'cache' has an unknown field 'size'"),
+        (changed(push={"seconds": -1}), "'seconds' must be at least 0, not -1"),
         (changed(interruptions=3), "'interruptions' must be a JSON object, not 3"),
         (changed(interruptions={"hertz": 3}), "interruptions has an unknown field 'hertz'"),
         (changed(interruptions={"hz": 1000, "draws": 0.5}), "'draws' must be a whole number, not 0.5"),

@@ -31,6 +31,12 @@ paces                 of commands that are not as fast as their bytes say, by na
                       same mean, drawn by each rank for each call
 interruptions         an operating system takes a rank's processor away at random: ``{"hz": n, "seconds": s}``, n times
                       a second for s each; ``"draws"``, a whole number: another one, other random times, also of paces
+cache                 the last cache before a device's memory: its ``bytes``; the ``share`` of them that holds different
+                      data (1; 0.5 where each of two halves keeps what its own multiprocessors read); its
+                      ``bandwidth`` in bytes per second, read and written: what a command finds there of what commands
+                      before it have touched takes that instead of the memory's
+push                  ``{"seconds": x}``: of a message's latency, for which the command that sends it lasts yet, beside
+                      its other rows: a fence, a flag
 triangular            tasks of triangular solves, some of these; what is left out is the default in parentheses:
                       ``workers`` (528) of a device; ``bandwidth`` at which they take values together (0.91 of the
                       memory's) and ``worker_bandwidth`` of one alone (12.7 times its share); ``step_s`` (5e-6) of a
@@ -91,7 +97,8 @@ _TASKS = (
     "column",
     "backward",
 )
-_EXTRAS = ("paces", "interruptions", "triangular")
+_CACHE, _PUSH = ("bytes", "share", "bandwidth"), ("seconds",)
+_EXTRAS = ("paces", "interruptions", "cache", "push", "triangular")
 #: Of triangular solves as measured on an H100 (docs/theory/004.md).
 _TASKS_OF_H100 = {"step_s": 5e-6, "small_block_s": 1.7e-6, "column": 0.16, "backward": 0.92}
 _OF_MEMORY, _LONE_SHARES = 0.91, 12.7
@@ -236,6 +243,10 @@ def _checked(described: dict[str, Any], where: str) -> dict[str, Any]:
         }
     if "interruptions" in described:
         checked["interruptions"] = _part(described["interruptions"], _INTERRUPTIONS, "interruptions", where)
+    if "cache" in described:
+        checked["cache"] = _part({"share": 1.0, **described["cache"]}, _CACHE, "'cache'", where)
+    if "push" in described:
+        checked["push"] = _part(described["push"], _PUSH, "'push'", where)
     if "triangular" in described:
         checked["triangular"] = _tasks(described["triangular"], where)
     _check_shares(checked, where)
@@ -271,6 +282,11 @@ def _check_shares(checked: dict[str, Any], where: str) -> None:
             raise BadArgument(
                 f"{where}: the spread of '{command}' is a part of its time, from 0 to 1, not {pace['spread']}"
             )
+    cache = checked.get("cache")
+    if cache and not (cache["bytes"] > 0 and cache["bandwidth"] > 0 and 0 < cache["share"] <= 1):
+        raise BadArgument(
+            f"{where}: a 'cache' has 'bytes' and a 'bandwidth' above 0, and a 'share' above 0 and at most 1"
+        )
     interruptions = checked.get("interruptions")
     if interruptions and interruptions["hz"] > _MOST_INTERRUPTIONS:
         raise BadArgument(

@@ -20,9 +20,11 @@ from .._solve import Solver
 from ..bench import _peers
 from ..bench._timing import per_iteration, timed
 from ..errors import DeviceError
+from . import _cached_loops
 
-#: A number and how it was measured.
+#: A number and how it was measured; of what not every description has, its numbers, or None.
 Measured = tuple[float, str]
+Extra = tuple[dict[str, float] | None, str]
 
 #: Rows of a rank in solves that time commands; bytes of a message that times a link.
 FEW_ROWS, MESSAGE = 64, 1 << 22
@@ -30,6 +32,8 @@ FEW_ROWS, MESSAGE = 64, 1 << 22
 #: Of the programs of ``bench comm --what overlap``: rows of the sums, and bytes that a command moves for a row.
 _SUM_ROWS, _ROW_BYTES = 65_536, 16
 _HALO = 65_536
+
+_NO_CACHE: Extra = (None, "not described: threads of a host share caches of several levels")
 
 _ASSUMED: dict[str, Measured] = {
     "put_overhead_s": (0.0, "assumed: part of link_latency_s"),
@@ -52,7 +56,10 @@ def calibrate(engine: str, ranks: list[int], name: str, repeats: int = 5) -> dic
     repeats : int
         The best of so many counts.
     """
-    found = _on_gpus(ranks, repeats) if engine == "cuda" else _on_host(ranks, repeats)
+    if engine == "cuda":
+        found, extras = _on_gpus(ranks, repeats)
+    else:
+        found, extras = _on_host(ranks, repeats), {"cache": _NO_CACHE}
     found = {**_ASSUMED, **found}
     # A network was not there to be measured, and is not used while all ranks share a node.
     for key, link in (("internode_latency_s", "link_latency_s"), ("internode_bandwidth", "link_bandwidth")):
@@ -63,7 +70,8 @@ def calibrate(engine: str, ranks: list[int], name: str, repeats: int = 5) -> dic
     )
     described: dict[str, Any] = {"name": name, "description": _description(engine, max(ranks, default=1))}
     described.update({key: found[key][0] for key in machines.FIELDS})
-    described["sources"] = {key: found[key][1] for key in machines.FIELDS}
+    described.update({key: extras[key][0] for key in extras if extras[key][0]})
+    described["sources"] = {key: source for key, (_, source) in {**found, **extras}.items()}
     return machines.load(described)
 
 
@@ -191,7 +199,7 @@ def _product(engine: Any, ranks: int, repeats: int) -> float:
 # --- on GPUs ------------------------------------------------------------------------------------------------
 
 
-def _on_gpus(ranks: list[int], repeats: int) -> dict[str, Measured]:
+def _on_gpus(ranks: list[int], repeats: int) -> tuple[dict[str, Measured], dict[str, Extra]]:
     bandwidth = _device_bandwidth(repeats)
     found: dict[str, Measured] = {
         "memory_bandwidth": bandwidth,
@@ -200,11 +208,18 @@ def _on_gpus(ranks: list[int], repeats: int) -> dict[str, Measured]:
         "workers": (2, "assumed"),
     }
     if ranks:
-        return {**found, **from_figures(_figures("overlap", ranks), _figures("put", ranks), bandwidth[0])}
+        overlap = _figures("overlap", ranks)
+        found |= from_figures(overlap, _figures("put", ranks), bandwidth[0])
+        return found, {"cache": _cache(found, repeats), "push": push_of(overlap)}
     stand_in = machines.load("h200x4")
     links = ("link_latency_s", "link_bandwidth", "reduction_base_s", "reduction_hop_s")
     assumed = {key: (stand_in[key], "assumed: one GPU was measured; that of h200x4") for key in links}
-    return {**found, **assumed, **_by_solves("cuda", [], repeats)}
+    found |= {**assumed, **_by_solves("cuda", [], repeats)}
+    return found, {"cache": _cache(found, repeats), "push": (stand_in["push"], "assumed: that of h200x4")}
+
+
+def _cache(found: dict[str, Measured], repeats: int) -> Extra:
+    return _cached_loops.described(_cached_loops.times("cuda", repeats), found["launch_s"][0])
 
 
 def _device_bandwidth(repeats: int) -> Measured:
@@ -268,6 +283,14 @@ def from_figures(
         ),
         **_fitted(between, f"'four sums, no work' less reduction_start_s and its bytes ({how})"),
     }
+
+
+def push_of(overlap: list[dict[str, Any]]) -> Extra:
+    """For how long a command lasts because it sends: what a halo adds to work that would hide all of it."""
+    few = min(int(row["ranks"]) for row in overlap)
+    alone, both = (_median(overlap, f"halo, {how}", few, _HALO) for how in ("work alone", "behind work"))
+    how = "measured: 'halo, behind work' less 'halo, work alone' (bench comm --what overlap)"
+    return {"seconds": max(0.0, both - alone)}, how
 
 
 def _median(rows: list[dict[str, Any]], way: str, ranks: int, size: int | None = None) -> float:

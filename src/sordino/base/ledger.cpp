@@ -21,6 +21,7 @@ Ledger difference(const Ledger& now, const Ledger& before) {
   }
   d.copied_bytes -= before.copied_bytes;
   d.memory_bytes -= before.memory_bytes;
+  d.cached_bytes -= before.cached_bytes;
   d.flops -= before.flops;
   d.exposed_reduction -= before.exposed_reduction;
   d.hidden_reduction -= before.hidden_reduction;

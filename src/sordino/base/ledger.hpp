@@ -34,6 +34,7 @@ struct Ledger {
   std::array<MessageCount, carriers> carried{};  // these messages, by what brought them
   i64 copied_bytes = 0;                          // of the caller's memory, to and from copies that commands computed on
   double memory_bytes = 0;                       // declared traffic of the commands: every array touched once
+  double cached_bytes = 0;                       // of these, on a described machine with a cache: what was found there
   double flops = 0;
   // seconds on the engine's clock
   double exposed_reduction = 0;  // waited for a reduction that nothing hid

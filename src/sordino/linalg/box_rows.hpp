@@ -64,6 +64,10 @@ struct BoxRowsOf {
     }
   }
   SORDINO_HD void store(i32 i, double value) const { write_once(y[i], value); }
+  template <class V>
+  void last_uses(V&& visit) const {
+    visit(y);
+  }
   Cost cost() const { return {entries.bytes() + double(runs.bytes), 2.0 * double(nnz)}; }
 };
 

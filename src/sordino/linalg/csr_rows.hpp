@@ -91,6 +91,11 @@ struct HostCsrRowsOf {
   }
   SORDINO_HD double sum(i32 i, int lane, int lane_count) const { return product(*this, x, i, lane, lane_count); }
   SORDINO_HD void store(i32 i, double value) const { y[i] = value; }
+  /// A CPU is told nothing; what a described GPU would be told is the same for all layouts.
+  template <class V>
+  void last_uses(V&& visit) const {
+    visit(y);
+  }
   Cost cost() const { return csr_cost(rows, nnz, words); }
 };
 
@@ -123,6 +128,10 @@ struct CsrRows {
   }
   SORDINO_HD double sum(i32 i, int lane, int lane_count) const { return product(*this, x, i, lane, lane_count); }
   SORDINO_HD void store(i32 i, double value) const { write_once(y[i], value); }
+  template <class V>
+  void last_uses(V&& visit) const {
+    visit(y);
+  }
   Cost cost() const { return csr_cost(rows, nnz, words); }
 };
 
@@ -176,6 +185,10 @@ struct SellRowsOf {
   }
   SORDINO_HD double sum(i32 i, int lane, int lane_count) const { return product(*this, x, i, lane, lane_count); }
   SORDINO_HD void store(i32 i, double value) const { write_once(y[i], value); }
+  template <class V>
+  void last_uses(V&& visit) const {
+    visit(y);
+  }
   Cost cost() const { return csr_cost(rows, nnz, words); }
 };
 
@@ -211,6 +224,11 @@ struct RowPair {
   SORDINO_HD void finish(i32 i, const Sums<2>& y) {
     write_once(y0[i], y.v[0]);
     write_once(y1[i], y.v[1]);
+  }
+  template <class V>
+  void last_uses(V&& visit) const {
+    visit(y0);
+    visit(y1);
   }
   SORDINO_HD void row(i32 i) { finish(i, part(i, 0, 1)); }
   /// Where rows are computed together on a CPU, the second product finds the block's entries in a cache.

@@ -110,6 +110,10 @@ struct DiaRowsOf {
     entries.products(diagonals, count, u32(low - first), of.p + low, into.p + low, high - low);
   }
   SORDINO_HD void store(i32 i, double value) const { write_once(y[i], value); }
+  template <class V>
+  void last_uses(V&& visit) const {
+    visit(y);
+  }
   Cost cost() const { return {entries.bytes(), 2.0 * double(nnz)}; }
 };
 

@@ -50,6 +50,12 @@ struct Applied {
       visit(dots[k].b);
     }
   }
+  template <class V>
+  void last_uses(V&& visit) const
+    requires requires { f.last_uses(visit); }
+  {
+    f.last_uses(visit);
+  }
   SORDINO_HD Sums<1> part(i32 i, int lane, int lane_count) { return {{f.sum(i, lane, lane_count)}}; }
   SORDINO_HD Sums<K> finish(i32 i, const Sums<1>& y) {
     f.store(i, y.v[0]);

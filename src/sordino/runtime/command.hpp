@@ -55,6 +55,7 @@ struct Command {
   // logical names, from the functor's field types
   std::vector<int> reads, writes, ghosts, pushes;  // vectors
   std::vector<int> sends, sent_words;              // those of `writes` that the functor sends, so many words at a time
+  std::vector<int> last_uses;                      // of these: caches are told to let them go first (caching.hpp)
   std::vector<int> gets, puts, finishes;           // scalars
   std::vector<Dependence> after;                   // commands of other queues
   std::shared_ptr<const Body> body;

@@ -39,10 +39,15 @@ bool may_be_zero(const std::string& name, const Machine& m) {
 
 double Machine::reduction(int ranks) const { return ranks == 1 ? 0 : reduction_base_s + reduction_hop_s * doublings(ranks); }
 
-double Machine::compute(const std::string& command, double bytes, double flop) const {
+bool Machine::paced(const std::string& command) const {
   auto own = paces.find(command);
-  bool paced = own != paces.end() && own->second.bandwidth > 0;
-  double moving = bytes / (paced ? own->second.bandwidth : memory_bandwidth);
+  return own != paces.end() && own->second.bandwidth > 0;
+}
+
+// Loads under way are so many, whichever they hit: what is found in the cache and what is not take turns.
+double Machine::compute(const std::string& command, double bytes, double flop, double cached) const {
+  double moving = paced(command) ? bytes / paces.at(command).bandwidth : (bytes - cached) / memory_bandwidth;
+  if (cached > 0 && !paced(command)) moving += cached / cache.bandwidth;
   return flops > 0 ? std::max(moving, flop / flops) : moving;
 }
 
@@ -65,6 +70,12 @@ void validate(const Machine& machine) {
   require(i.hz, i.hz >= 0 && i.hz <= most_interruptions, "the number of interruptions", "a second", "from 0 to 1e+06");
   require(i.seconds, i.seconds >= 0, "an interruption", "s", "at least 0");
   require(i.share(), i.share() < 1, "the interrupted share", "of a rank's time", "less than 1");
+  const Cache& c = machine.cache;
+  require(c.bytes, c.bytes >= 0, "the size of the cache", "B", "at least 0");
+  require(c.share, c.share > 0 && c.share <= 1, "the share of the cache that holds different data", "of it",
+          "above 0 and at most 1");
+  require(c.bandwidth, c.bandwidth > 0 || (c.bytes == 0 && c.bandwidth == 0), "the bandwidth of the cache", "B/s", "positive");
+  require(machine.push_s, machine.push_s >= 0, "push_s", "s", "at least 0");
   const TriangularTasks& t = machine.triangular;
   require(t.workers, t.workers >= 1, "the number of workers of triangular solves", "thread blocks", "at least 1");
   require(t.backward, t.backward > 0 && t.backward <= 1, "the part of bandwidth on the way back of triangular solves", "",

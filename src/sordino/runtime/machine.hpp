@@ -1,7 +1,7 @@
 // A described machine: the plain numbers from which the model engine tells time. Described machines come from microbenchmarks
 // or data sheets (layer perf); this file only says what the numbers mean.
 //
-// What they leave out: messages that meet in a switch or at their receiver, and caches.
+// What they leave out: messages that meet in a switch or at their receiver, and caches other than the last one before memory.
 #pragma once
 #include <map>
 #include <string>
@@ -22,6 +22,15 @@ struct Interruptions {
   double hz = 0;       // so many a second
   double seconds = 0;  // for so long each
   double share() const { return hz * seconds; }
+};
+
+/// The last cache before a device's memory: what a command finds there, of what the commands before it have touched, takes this
+/// bandwidth instead of the memory's (runtime/model/cache.hpp).
+struct Cache {
+  double bytes = 0;      // 0: not described, and every byte is the memory's
+  double share = 1;      // of it that holds different data: 0.5 where two halves keep their own copies of what both have read
+  double bandwidth = 0;  // B/s read and written
+  double capacity() const { return bytes * share; }
 };
 
 /// What tasks of a triangular solve take on a device; a bandwidth or latency of 0 follows from the machine's other numbers. The
@@ -59,6 +68,8 @@ struct Machine {
   std::map<std::string, Pace> paces = {};  // by command
   Interruptions interruptions = {};
   u64 draws = 0;  // another number, other random times of paces and interruptions
+  Cache cache = {};
+  double push_s = 0;  // of a message's latency: for which the command that sends it lasts yet, beside its other rows
   TriangularTasks triangular = {};
 
   /// visit(name, value, unit, meaning) for each number that every description has, in the order above.
@@ -90,8 +101,11 @@ struct Machine {
   /// Seconds between the last rank's start of a reduction and its result.
   double reduction(int ranks) const;
   bool same_node(int a, int b) const { return ranks_per_node == 0 || a / ranks_per_node == b / ranks_per_node; }
-  /// Seconds that a device alone takes to move `bytes` and compute `flop`; of a command with a spread, in the mean.
-  double compute(const std::string& command, double bytes, double flop) const;
+  /// Seconds that a device alone takes to move `bytes`, of which `cached` are in its cache, and compute `flop`; of a command
+  /// with a spread, in the mean. A bandwidth of a command's own is of all its bytes, wherever they are.
+  double compute(const std::string& command, double bytes, double flop, double cached = 0) const;
+  /// Whether its bytes take a bandwidth of its own.
+  bool paced(const std::string& command) const;
   /// The random part of a command's time.
   double spread(const std::string& command) const;
 };

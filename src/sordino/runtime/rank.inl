@@ -64,6 +64,10 @@ Command Rank::scan(F& functor, int space) {
       if (!x.last) (x.finishes ? c.finishes : c.gets).push_back(x.id);
     if constexpr (std::is_same_v<T, Put>) c.puts.push_back(x.id);
   });
+  auto goes_first = [&](const auto& x) {
+    if (x.id >= 0) c.last_uses.push_back(x.id);
+  };
+  if constexpr (requires { functor.last_uses(goes_first); }) functor.last_uses(goes_first);
   return c;
 }
 

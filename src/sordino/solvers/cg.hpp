@@ -29,6 +29,10 @@ struct Residual {  // alpha = (r,z) / (w,p);  r -= alpha w;  z = M^-1 r is not k
   LastUse last_use = {};  // of w
   double alpha = 0;
   static constexpr double flops = 7;
+  template <class V>
+  void last_uses(V&& visit) const {
+    if (last_use.makes_room) visit(w);
+  }
   SORDINO_HD void head() { alpha = rz / wp; }
   SORDINO_HD Sums<2> row(i32 i) {
     double di = d[i], ri = r[i] - alpha * last_use.load(w[i]);
@@ -45,6 +49,13 @@ struct Direction {  // x += alpha p;  beta = (r,z) / (r,z)_old;  p = z + beta p
   LastUse last_use = {};  // of r, d and x
   double alpha = 0, beta = 0;
   static constexpr double flops = 5;
+  template <class V>
+  void last_uses(V&& visit) const {
+    if (!last_use.makes_room) return;
+    visit(r);
+    visit(d);
+    visit(x);
+  }
   SORDINO_HD void head() {
     alpha = rz_old / wp;
     beta = rz / rz_old;

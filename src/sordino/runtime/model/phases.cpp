@@ -155,6 +155,7 @@ void ModelProgram::put(Queue& q, const Step& s) {
   bool stop = x.hop == Hop::second ? rank_.stop_to_hand_on : engine_.stop_requested();
   here_.sent[v] = {q.now, stop};
   book_put(x);
+  if (!x.peers.empty()) q.sends_until = q.now + engine_.options_.machine.push_s;
   for (auto& p : x.peers) {
     Place& there = *engine_.places_[p.rank];
     Arrival& a = there.arrivals[v][p.remote_index];

@@ -66,7 +66,8 @@ class ModelProgram final : public Frame {
     bool stop_seen = false;  // by this queue: its exit tests decide alike on all ranks
     std::size_t next_peer = 0;
     double now = 0, began = 0, waited = 0;
-    double pace = 1;  // of the command, this time
+    double pace = 1;             // of the command, this time
+    double sends_until = never;  // what the command has begun to send
   };
   struct Booked {  // of one command
     i64 calls = 0;
@@ -77,6 +78,7 @@ class ModelProgram final : public Frame {
 
   // program.cpp: from step to step
   std::vector<int> ghosts_of(const Command& c) const;
+  std::vector<double> found_in_cache() const;
   void flatten(std::size_t queue, int command);
   bool is_local(Op op) const;
   void go_on(Queue& q);
@@ -115,6 +117,7 @@ class ModelProgram final : public Frame {
   std::vector<Queue> queues_;
   std::vector<Booked> booked_;                 // [command]
   std::vector<std::vector<int>> ghost_reads_;  // [command] vectors of which it reads other ranks' rows
+  std::vector<double> cached_;                 // [command] of its bytes: found in the cache
   Device device_;
   int max_ = 0;
   int left_ = 0;  // queues that are not over
