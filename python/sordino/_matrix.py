@@ -283,8 +283,10 @@ def _is_canonical(csr: Any) -> bool:
     indices, indptr = csr.indices, csr.indptr
     for low in range(0, len(indices) - 1, _CHUNK):
         part = indices[low : low + _CHUNK + 1]
-        drops = np.flatnonzero(part[1:] <= part[:-1]) + (low + 1)
-        if np.any(indptr[np.searchsorted(indptr, drops)] != drops):  # a drop is right only where a row begins
+        drops = part[1:] <= part[:-1]  # of entries low + 1, ...
+        rows = slice(*np.searchsorted(indptr, [low + 1, low + len(part)]))
+        drops[indptr[rows] - (low + 1)] = False  # where a row begins it is right
+        if drops.any():
             return False
     return True
 

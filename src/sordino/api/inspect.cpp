@@ -25,13 +25,15 @@ const double* entry(const CsrView& A, i64 row, i64 column) {
 }  // namespace
 
 bool is_symmetric(const CsrView& A) {
-  for (i64 i = A.first_row; i < A.end_row(); i++)
-    for (i64 k = A.begin(i); k < A.begin(i + 1); k++) {
-      i32 column = A.indices[k];
-      if (column == i || column < A.first_row || column >= A.end_row()) continue;
-      if (!mirrors(entry(A, column, i), A.values[k])) return false;
-    }
-  return true;
+  return all_parts(A.first_row, A.end_row(), [&](i64 first, i64 last) {
+    for (i64 i = first; i < last; i++)
+      for (i64 k = A.begin(i); k < A.begin(i + 1); k++) {
+        i32 column = A.indices[k];
+        if (column == i || column < A.first_row || column >= A.end_row()) continue;
+        if (!mirrors(entry(A, column, i), A.values[k])) return false;
+      }
+    return true;
+  });
 }
 
 bool is_symmetric(Rank& rank, const CsrView& A, const Partition& partition) {

@@ -2,24 +2,41 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <string>
 
+#include "sordino/base/parallel.hpp"
 #include "sordino/linalg/epilogue.hpp"
 
 namespace sordino {
+namespace {
 
-double spectral_bound(const CsrView& A) {
+double bound_of_rows(const CsrView& A, i64 first, i64 last) {
   double bound = 0;
-  for (i64 i = A.first_row; i < A.end_row(); i++) {
+  for (i64 i = first; i < last; i++) {
     double diagonal = 0, sum = 0;
-    for (i64 k = A.begin(i); k < A.begin(i + 1); k++)
+    for (i64 k = A.begin(i); k < A.begin(i + 1); k++) {
+      sum += std::abs(A.values[k]);
       if (A.indices[k] == i) diagonal = A.values[k];
+    }
     if (!(diagonal > 0))
       bad_argument("chebyshev needs a symmetric positive definite matrix, and the diagonal of row " + std::to_string(i) +
                    " is not positive: use precond jacobi or none");
-    for (i64 k = A.begin(i); k < A.begin(i + 1); k++) sum += std::abs(A.values[k]) / diagonal;
-    bound = std::max(bound, sum);
+    bound = std::max(bound, sum / diagonal);
   }
+  return bound;
+}
+
+}  // namespace
+
+double spectral_bound(const CsrView& A) {
+  std::mutex mutex;
+  double bound = 0;
+  for_parts(A.first_row, A.end_row(), [&](i64 first, i64 last) {
+    const double found = bound_of_rows(A, first, last);
+    std::lock_guard lock(mutex);
+    bound = std::max(bound, found);
+  });
   return bound;
 }
 

@@ -71,15 +71,13 @@ Neighbours coarse_row(const CsrView& A, const GridLevel& fine, const Extents& co
   found.there[middle] = true;
   const Extents corner = place(coarse, row);
   double excess = 0;
-  bool halved = false;
-  for (std::size_t d = 0; d < 3; d++) halved |= fine.step[d] == 2;
+  const int halves[3] = {fine.step[0] == 2, fine.step[1] == 2, fine.step[2] == 2};  // a division, of every entry, takes longer
   auto add = [&](i64 i) {
     const bool takes_part = fine.takes_part[std::size_t(i)] != 0;
     for (i64 k = A.begin(i); k < A.begin(i + 1); k++) {
       const Extents to = place(fine.cells, A.indices[k]);
       int slot = 0;
-      for (int d = 2; d >= 0; d--)
-        slot = 3 * slot + int(to[std::size_t(d)] / fine.step[std::size_t(d)] - corner[std::size_t(d)]) + 1;
+      for (int d = 2; d >= 0; d--) slot = 3 * slot + int((to[std::size_t(d)] >> halves[d]) - corner[std::size_t(d)]) + 1;
       found.there[std::size_t(slot)] = true;
       if (!takes_part) continue;
       excess += A.values[k];
@@ -92,7 +90,7 @@ Neighbours coarse_row(const CsrView& A, const GridLevel& fine, const Extents& co
         const Extents at{corner[0] * fine.step[0] + x, corner[1] * fine.step[1] + y, corner[2] * fine.step[2] + z};
         if (at[0] < fine.cells[0] && at[1] < fine.cells[1] && at[2] < fine.cells[2]) add(row_of(fine.cells, at));
       }
-  double diagonal = halved ? excess / 2 : excess;
+  double diagonal = halves[0] || halves[1] || halves[2] ? excess / 2 : excess;
   for (int slot = 0; slot < 27; slot++) {
     if (slot == middle) continue;
     const int moved[3] = {slot % 3 - 1, slot / 3 % 3 - 1, slot / 9 - 1};
@@ -116,7 +114,8 @@ void for_coarse_rows(const CsrView& A, const GridLevel& fine, const GridLevel& c
       least_rows);
 }
 
-CsrMatrix pattern_of(const CsrView& A, const GridLevel& fine, const GridLevel& coarse) {
+/// Rows that are begun, and not yet filled.
+CsrMatrix begun(const CsrView& A, const GridLevel& fine, const GridLevel& coarse) {
   CsrMatrix to;
   to.n = coarse.cells[0] * coarse.cells[1] * coarse.cells[2];
   to.indptr.assign(std::size_t(to.n + 1), 0);
@@ -126,26 +125,23 @@ CsrMatrix pattern_of(const CsrView& A, const GridLevel& fine, const GridLevel& c
   for (i64 row = 0; row < to.n; row++) to.indptr[std::size_t(row + 1)] += to.indptr[std::size_t(row)];
   to.indices.resize(std::size_t(to.indptr.back()));
   to.values.resize(to.indices.size());
-  for_coarse_rows(A, fine, coarse, [&](i64 row, const Neighbours& found) {
-    i32* next = to.indices.data() + to.indptr[std::size_t(row)];
-    for (int slot = 0; slot < 27; slot++)
-      if (found.there[std::size_t(slot)])
-        *next++ = i32(row + slot % 3 - 1 + coarse.cells[0] * (slot / 3 % 3 - 1 + coarse.cells[1] * (slot / 9 - 1)));
-  });
   return to;
 }
 
 /// The pattern stays, and the arrays, where operators look.
 void find_coarse_values(const CsrView& A, const GridLevel& fine, GridLevel& coarse) {
-  if (coarse.A.n == 0) {
-    coarse.A = pattern_of(A, fine, coarse);
-    coarse.diagonals = diagonals_of(coarse.A.view(), "dia");
-  }
+  const bool is_new = coarse.A.n == 0;
+  if (is_new) coarse.A = begun(A, fine, coarse);
+  const i64 nx = coarse.cells[0], ny = coarse.cells[1];
   for_coarse_rows(A, fine, coarse, [&](i64 row, const Neighbours& found) {
-    double* next = coarse.A.values.data() + coarse.A.indptr[std::size_t(row)];
-    for (int slot = 0; slot < 27; slot++)
-      if (found.there[std::size_t(slot)]) *next++ = found.values[std::size_t(slot)];
+    i64 next = coarse.A.indptr[std::size_t(row)];
+    for (int slot = 0; slot < 27; slot++) {
+      if (!found.there[std::size_t(slot)]) continue;
+      if (is_new) coarse.A.indices[std::size_t(next)] = i32(row + slot % 3 - 1 + nx * (slot / 3 % 3 - 1 + ny * (slot / 9 - 1)));
+      coarse.A.values[std::size_t(next++)] = found.values[std::size_t(slot)];
+    }
   });
+  if (is_new) coarse.diagonals = diagonals_of(coarse.A.view(), "dia");
 }
 
 void require_neighbours(const CsrView& A, const Extents& grid) {
