@@ -146,7 +146,8 @@ class FakeSolver:
 
     def __init__(self, indptr, indices, data, n, options, machine):
         assert (indptr.dtype, indices.dtype, data.dtype) == (np.int64, np.int32, np.float64)
-        assert machine is None or all(isinstance(value, (int, float)) for value in machine.values())
+        for value in (machine or {}).values():  # numbers, and what not every description has in objects of its own
+            assert all(isinstance(v, (int, float)) for v in (value.values() if isinstance(value, dict) else [value]))
         self.matrix = sp.csr_array((data, indices, indptr), shape=(n, n))  # views, as the core does
         self.options = dict(options)
         self.core.made.append({"options": dict(options), "machine": machine})
