@@ -146,7 +146,9 @@ class FakeSolver:
 
     def __init__(self, indptr, indices, data, n, options, machine):
         assert (indptr.dtype, indices.dtype, data.dtype) == (np.int64, np.int32, np.float64)
-        assert machine is None or all(isinstance(value, (int, float)) for value in machine.values())
+        numbers = list((machine or {}).values())  # some in objects of their own
+        numbers += [v for part in numbers if isinstance(part, dict) for v in part.values()]
+        assert all(isinstance(value, (int, float, dict)) for value in numbers)
         self.matrix = sp.csr_array((data, indices, indptr), shape=(n, n))  # views, as the core does
         self.options = dict(options)
         self.core.made.append({"options": dict(options), "machine": machine})
