@@ -1,14 +1,16 @@
 """Preconditioners of grids: iterations and seconds of verified solves with cg, by size and contrast.
 
 python bench/grid_preconditioners.py [--sizes 32,64,96] [--contrasts 1,1000] [--engine host] [--ranks 2]
-    [--preconds jacobi,block-ilu,mg:v,mg:w] [--storage auto] [--repeats 3] [--record FILE]
+    [--preconds jacobi,block-ilu,mg:v,mg:w] [--storage auto] [--library numpy] [--repeats 3] [--record FILE]
 
 Random right-hand sides, a ball of another density, to 1e-8. Setup is told apart; `mg:w` is precond mg with cycle w.
+With cupy or torch as library b and x are on a GPU, and do not travel.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import shlex
 import statistics
 import sys
@@ -23,10 +25,16 @@ from sordino.bench import _records
 RTOL = 1e-8
 
 
+def vector(values: np.ndarray, library: str) -> Any:
+    """An array of the library, on a GPU if it is one of those that have such."""
+    module = importlib.import_module(library)
+    return module.from_numpy(values).cuda() if library == "torch" else module.asarray(values)
+
+
 def measure(size: int, contrast: float, precond: str, given: argparse.Namespace) -> dict[str, Any]:
     """A row: what one preconditioner takes."""
     A = sordino.poisson(size, size, size, contrast=contrast)
-    b = np.random.default_rng(1).standard_normal(A.shape[0])
+    b = vector(np.random.default_rng(1).standard_normal(A.shape[0]), given.library)
     word, _, cycle = precond.partition(":")
     options = {"engine": given.engine, "ranks": given.ranks, "storage": given.storage, "grid": (size,) * 3}
     begun = time.perf_counter()
@@ -35,7 +43,8 @@ def measure(size: int, contrast: float, precond: str, given: argparse.Namespace)
         found = [solver.solve(b) for _ in range(given.repeats + 1)][1:]
     return {
         "bench": "grid_preconditioners", "size": size, "contrast": contrast, "precond": word, "cycle": cycle,
-        "engine": given.engine, "ranks": given.ranks, "storage": given.storage, "rtol": RTOL, "repeats": given.repeats,
+        "engine": given.engine, "ranks": given.ranks, "storage": given.storage, "library": given.library,
+        "rtol": RTOL, "repeats": given.repeats,
         "iterations": found[0].iterations, "true_residual": max(each.true_residual for each in found),
         "setup_s": setup, "solve_s": statistics.median(each.seconds for each in found), "held_bytes": held,
     }  # fmt: skip
@@ -52,6 +61,7 @@ def main() -> int:
     parser.add_argument("--engine", default="host")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--storage", default="auto")
+    parser.add_argument("--library", default="numpy", choices=("numpy", "cupy", "torch"))
     parser.add_argument("--repeats", type=int, default=3)
     _records.add_arguments(parser)
     given = parser.parse_args()

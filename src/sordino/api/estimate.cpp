@@ -101,7 +101,7 @@ i64 bytes_of_levels(const Choice& choice, bool second_visits, int rank, bool dev
   for (int l = 0; l + 1 < levels.count(); l++) {
     const Partition& p = levels.partition(l);
     const CsrView A = levels.matrix(l);
-    const i64 own = l == 0 ? 2 : second_visits ? 7 : 6, operands = l == 0 ? 3 : second_visits ? 6 : 5;
+    const i64 own = l == 0 ? 1 : second_visits ? 6 : 5, operands = l == 0 ? 2 : second_visits ? 5 : 4;
     const Diagonals& diagonals = l == 0 ? choice.storage.diagonals : levels.diagonals(l);
     const i64 ghosts = ghosts_of(A, p, rank, diagonals, seen, ++mark);
     bytes += 8 * ((own + operands) * p.rows(rank) + operands * ghosts) + levels.transfer_bytes(l, rank, device);

@@ -48,7 +48,8 @@ ChebyshevOperator::ChebyshevOperator(Rank& rank, const Operator& A, Vec inverse_
       d_(rank.vector("d", A.space())),
       Az_(A.result(rank, "A z")),
       iterates_{A.operand(rank, "z, even"), A.operand(rank, "z, odd")},
-      first_(rank.scalar("1/theta", 0)) {
+      first_(rank.scalar("1/theta", 0)),
+      none_(rank.scalar("chebyshev none", 0)) {
   for (int k = 0; k < degree; k++) {
     keep_.push_back(rank.scalar("chebyshev a", 0));
     add_.push_back(rank.scalar("chebyshev c", 0));
@@ -69,15 +70,30 @@ void ChebyshevOperator::set_bound(Rank& rank, double bound) const {
 }
 
 void ChebyshevOperator::apply(Rank& rank, Vec r, Vec z, const StartDots& epilogue) const {
-  auto iterate = [&](std::size_t k) { return k == keep_.size() ? z : iterates_[k % 2]; };
-  rank.run(chebyshev::First{.c = first_, .r = r, .D = D_, .d = d_, .z = iterate(0)});
-  for (std::size_t k = 0; k < keep_.size(); k++) {
-    rank.push_last(iterate(k));
-    A_.apply(rank, iterate(k), Az_);
-    rank.run(chebyshev::Step{
-        .a = keep_[k], .c = add_[k], .r = r, .Az = Az_, .z = iterate(k), .D = D_, .d = d_, .z_new = iterate(k + 1)});
-  }
+  rank.run(chebyshev::First{.c = first_, .r = r, .D = D_, .z = iterate(0, z)});
+  record_steps(rank, r, z, false);
   record_dots(rank, epilogue);
+}
+
+void ChebyshevOperator::improve(Rank& rank, Vec b, Vec x, Vec to) const {
+  rank.push_last(x);
+  A_.apply(rank, x, Az_);
+  rank.run(chebyshev::FirstStep{.a = none_, .c = first_, .r = b, .Az = Az_, .z = x, .D = D_, .d = d_, .z_new = iterate(0, to)});
+  record_steps(rank, b, to, true);
+}
+
+void ChebyshevOperator::record_steps(Rank& rank, Vec r, Vec z, bool has_d) const {
+  for (std::size_t k = 0; k < keep_.size(); k++) {
+    const Vec now = iterate(k, z), next = iterate(k + 1, z);
+    rank.push_last(now);
+    A_.apply(rank, now, Az_);
+    if (k == 0 && !has_d)
+      rank.run(chebyshev::FirstStep{.a = keep_[k], .c = add_[k], .r = r, .Az = Az_, .z = now, .D = D_, .d = d_, .z_new = next});
+    else if (k + 1 == keep_.size())
+      rank.run(chebyshev::LastStep{.a = keep_[k], .c = add_[k], .r = r, .Az = Az_, .z = now, .d = d_, .D = D_, .z_new = next});
+    else
+      rank.run(chebyshev::Step{.a = keep_[k], .c = add_[k], .r = r, .Az = Az_, .z = now, .D = D_, .d = d_, .z_new = next});
+  }
 }
 
 }  // namespace sordino

@@ -3,7 +3,8 @@
 // that needs no sums.
 //
 // An application costs k products and halos, k + 1 updates of vectors and no reduction, so that an iteration of a method has as
-// many sums for k + 1 products as else for one. Vector traffic beyond the products 4 n + 7 k n words, workspace 4 n and D.
+// many sums for k + 1 products as else for one. Vector traffic beyond the products 3 n + 6 k n words, and 1 n for each step but
+// the first and the last one, workspace 4 n and D.
 // p is least on [bound / 100, bound], or a smoother's on a part of that, where `bound` is no less than the largest eigenvalue
 // of D^-1 A (spectral_bound): below the interval it stays positive, so M is positive definite, too.
 #pragma once
@@ -16,16 +17,25 @@ namespace sordino {
 
 namespace chebyshev {
 
-struct First {  // c = 1 / theta;  d = c D^-1 r;  z = d
+struct First {  // z = c D^-1 r, c = 1 / theta
   Get c;
   In r;
   Scaling D;
-  Out d, z;
+  Out z;
   static constexpr double flops = 2;
+  SORDINO_HD void row(i32 i) { z[i] = c * (D[i] * r[i]); }
+};
+
+struct FirstStep {  // d = a z + c D^-1 (r - A z);  z_new = z + d
+  Get a, c;
+  In r, Az, z;
+  Scaling D;
+  Out d, z_new;
+  static constexpr double flops = 6;
   SORDINO_HD void row(i32 i) {
-    double di = c * (D[i] * r[i]);
+    double di = a * z[i] + c * (D[i] * (r[i] - Az[i]));
     d[i] = di;
-    z[i] = di;
+    z_new[i] = z[i] + di;
   }
 };
 
@@ -43,7 +53,16 @@ struct Step {  // d = a d + c D^-1 (r - A z);  z_new = z + d
   }
 };
 
-using Kernels = KernelList<Kernel<First>, Kernel<Step>>;
+struct LastStep {  // the same; nobody needs d any more
+  Get a, c;
+  In r, Az, z, d;
+  Scaling D;
+  Out z_new;
+  static constexpr double flops = 6;
+  SORDINO_HD void row(i32 i) { z_new[i] = z[i] + (a * d[i] + c * (D[i] * (r[i] - Az[i]))); }
+};
+
+using Kernels = KernelList<Kernel<First>, Kernel<FirstStep>, Kernel<Step>, Kernel<LastStep>>;
 
 }  // namespace chebyshev
 
@@ -60,15 +79,21 @@ class ChebyshevOperator final : public Operator {
   void set_bound(Rank& rank, double bound) const;
 
   void apply(Rank& rank, Vec r, Vec z, const StartDots& epilogue = {}) const override;
+  /// to = x + M^-1 (b - A x), for x that came from A.operand(): the same steps from x instead of 0, with a product more.
+  void improve(Rank& rank, Vec b, Vec x, Vec to) const;
   int space() const override { return A_.space(); }
   Vec operand(Rank& rank, const char* name) const override { return rank.vector(name, A_.space()); }
   Vec result(Rank& rank, const char* name) const override { return A_.operand(rank, name); }
 
  private:
+  /// The steps from iterate(0) on; `has_d`: it was stored with that one, which is not d itself.
+  void record_steps(Rank& rank, Vec r, Vec z, bool has_d) const;
+  Vec iterate(std::size_t k, Vec last) const { return k == keep_.size() ? last : iterates_[k % 2]; }
+
   const Operator& A_;
   double interval_;
   Vec D_, d_, Az_, iterates_[2];
-  Scal first_;
+  Scal first_, none_;
   std::vector<Scal> keep_, add_;  // of step k
 };
 

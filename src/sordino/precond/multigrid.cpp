@@ -15,8 +15,8 @@ struct Multigrid::Level {
   const Operator& A;
   Jacobi jacobi;
   ChebyshevOperator smooth;
-  std::unique_ptr<LevelTransfer> transfer;          // to the next level, and from there
-  Vec b, x, corrected, Ax, r, y, again_b, again_x;  // b and x of this level's own, of a second visit, too
+  std::unique_ptr<LevelTransfer> transfer;    // to the next level, and from there
+  Vec b, x, corrected, Ax, again_b, again_x;  // b and x of this level's own, of a second visit, too
 
   Level(Rank& rank, std::unique_ptr<CsrOperator> coarse, const Operator& of, const MultigridLevels& levels, int l, Cycle cycle)
       : own(std::move(coarse)),
@@ -25,9 +25,7 @@ struct Multigrid::Level {
         smooth(rank, A, jacobi.diagonal(), smoothing, levels.bound(l), levels.interval()),
         x(A.operand(rank, "x of a level")),
         corrected(A.operand(rank, "corrected x")),
-        Ax(A.result(rank, "A x of a level")),
-        r(rank.vector("r of a level", A.space())),
-        y(A.operand(rank, "correction")) {
+        Ax(A.result(rank, "A x of a level")) {
     if (l == 0) return;
     b = rank.vector("b of a level", A.space());
     if (cycle == Cycle::v) return;
@@ -89,11 +87,7 @@ void Multigrid::cycle(Rank& rank, std::size_t l, Vec b, Vec x, Vec to) const {
   rank.push_last(x);
   level.A.apply(rank, x, level.Ax);
   correct(rank, l, b, x);
-  rank.push_last(level.corrected);
-  level.A.apply(rank, level.corrected, level.Ax);
-  rank.run(multigrid::Residual{.b = b, .Ax = level.Ax, .r = level.r});
-  level.smooth.apply(rank, level.r, level.y);
-  rank.run(multigrid::Add{.x = level.corrected, .y = level.y, .to = to});
+  level.smooth.improve(rank, b, level.corrected, to);
 }
 
 /// corrected = x + P e, where e approximates what the next level's matrix makes of P^T (b - A x).

@@ -7,7 +7,7 @@
 // which has few cells, each rank multiplies its rows of a dense inverse by what all ranks send. Transfers of grids
 // move nothing between ranks, which own whole aggregates; others have a halo each way. All of it is recorded, so a GPU has an
 // iteration in one graph; products hide their halos as CsrOperator's do, where a level has inner rows enough, which coarse ones
-// have not. Memory beside matrices and transfers: ten vectors of a level.
+// have not. Memory beside matrices and transfers: eight vectors of a level.
 #pragma once
 #include <memory>
 #include <vector>

@@ -83,7 +83,7 @@ struct Options {
   int ranks = 0;               // of this process; 0: one a device
   std::vector<int> devices;    // empty: all there are. Enough for the ranks of all processes: each takes its share by position
   double timeout = 60;         // seconds without any progress before a wait gives up; <= 0: never
-  int chunk = 20;              // iterations a graph, about; the host looks at the run between chunks
+  int chunk = 0;               // iterations a graph, about; the host looks in between. 0: 20, or fewer of many commands
   bool deterministic = false;  // sums as on the CPU engines: their bits, on any number of ranks
   bool time_commands = false;  // the first of each replay note when they do what
   Sharing sharing = Sharing::automatic;

@@ -7,6 +7,8 @@ namespace {
 
 constexpr int most_queued = 400;  // entries of a stream that a chunk with NCCL's messages may take: hosts must never wait here
 constexpr int launches_of_command = 3;  // at most
+constexpr int most_iterations = 20;     // of a chunk that nobody asked for
+constexpr int enough_commands = 256;    // in a chunk: the host launches the next one meanwhile
 constexpr int of_messages = 8;          // entries that a group of messages takes, about
 
 }  // namespace
@@ -27,7 +29,7 @@ CudaProgram::CudaProgram(std::shared_ptr<State> state, Rank& rank, const Recordi
   int major = 0;
   call("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, mine_.device));
   chains_ = state_.options.chain && !state_.shared && major >= 9;
-  if (rec_.is_loop) chunk_ = tally_.cycle() * std::max(1, state_.options.chunk / tally_.cycle());
+  if (rec_.is_loop) chunk_ = tally_.cycle() * std::max(1, wanted_iterations() / tally_.cycle());
   if (rec_.is_loop && state_.nccl) {
     int entries = 0;  // the same on all ranks, whatever each of them sends: so it is counted in the recording
     for (auto& c : rec_.commands) {
@@ -39,6 +41,13 @@ CudaProgram::CudaProgram(std::shared_ptr<State> state, Rank& rank, const Recordi
   repeats_ = rec_.is_loop && state_.options.looping == Looping::while_graph && !state_.nccl && state_.has_device_each();
   if (i64 tests = tally_.tests(chunk_); tests > 0) allocate_history(tests * (repeats_ ? repeated_chunks : 1));
   make_stamps();
+}
+
+/// Of a chunk. What is behind the end of a loop does nothing, but takes a microsecond a command.
+int CudaProgram::wanted_iterations() const {
+  if (state_.options.chunk > 0) return state_.options.chunk;
+  const int commands = std::max(1, int(rec_.commands.size()));
+  return plan_.resident ? most_iterations : std::clamp(enough_commands / commands, 1, most_iterations);
 }
 
 CudaProgram::~CudaProgram() {

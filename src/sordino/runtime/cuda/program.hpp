@@ -111,6 +111,7 @@ class CudaProgram final : public Program {
   // replaying (replay.cpp)
   bool on_device() const { return as_graph_ && repeats_; }
   bool may_be_graph() const;
+  int wanted_iterations() const;
   void begin_replay();
   void send_settings();
   void issue_ahead();
