@@ -32,7 +32,7 @@ def hierarchy(A: sp.csr_array, least: int = 200) -> SimpleNamespace:
 
 @pytest.mark.parametrize("ranks", range(1, 1 + min(4, DEVICES)))
 @pytest.mark.parametrize("cycle", ["v", "w"])
-@pytest.mark.parametrize("solver", ["cg", "cgcg", "bicgstab"])
+@pytest.mark.parametrize("solver", ["cg", "gropp", "bicgstab"])
 def test_gpus_take_the_hosts_iterations(solver, cycle, ranks) -> None:
     A = sp.csr_array(sordino.poisson(23, 21, 19, contrast=10.0))
     b = np.random.default_rng(7).standard_normal(A.shape[0])

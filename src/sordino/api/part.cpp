@@ -268,6 +268,10 @@ void require_operators(const System& s, const Choice& c) {
                                        c.method->name + " does not allow: use gmres");
 }
 
+/// Iterations between looks, which cost little beside a cycle of multigrid. A GPU captures at least so many in a graph, where
+/// each of those is hundreds of commands (runtime/cuda/tally.hpp).
+int looks_at_x(const Choice& c, const Options& o) { return c.levels ? std::min(o.check_every, 2) : o.check_every; }
+
 }  // namespace
 
 Choice choose(const System& s, const Options& o) {
@@ -333,7 +337,7 @@ Part build_part(Rank& rank, const System& s, const Choice& c, const Options& o, 
   p.refused_row = factorize(rank, p, s.A);  // before the method prepares what hangs on M
   if (p.refused_row >= 0) return p;
   Range range("record the method");
-  p.driver = std::make_unique<Driver>(rank, *p.A, *p.M, *c.method, o.check_every, o.replace_every, s.watch, s.nullspace,
+  p.driver = std::make_unique<Driver>(rank, *p.A, *p.M, *c.method, looks_at_x(c, o), o.replace_every, s.watch, s.nullspace,
                                       StepBasis{c.steps, o.basis == "monomial", o.spectrum == "power", o.restart});
   return p;
 }
