@@ -96,7 +96,9 @@ def _steps(axes: Any, rows: Rows, label: str, colour: str) -> None:
 
 def hmatrix_batches() -> None:
     """Fig. 8: Gflop/s of each batch in four orders, and in the first panel those of single sizes, on one H200."""
-    rows = rows_of("hmatrix_paper_batches", "h200")
+    rows = [
+        row for row in rows_of("hmatrix_paper_batches", "h200") if row["bench"] == "hmatrix-paper-batches"
+    ]
     if not rows:
         return
     orders = {
@@ -112,11 +114,11 @@ def hmatrix_batches() -> None:
         _steps(axes, found, f"vbatch, {total:.2f} ms", BLUE)
         if axes is panels[0]:
             _steps(axes, [row for row in rows if row["batch"] == "size"], "batch, one size", ORANGE)
-        axes.set(xlabel="thousand products: B and V, then U", xlim=(0, None), ylim=(0, None))
+        axes.set(xlabel="thousand products: B and V, then U", xlim=(0, None))
         axes.set_title(title, fontsize=9)
         axes.grid(alpha=0.3)
         axes.legend(fontsize=7)
-    panels[0].set_ylabel("Gflop/s")
+    panels[0].set(ylabel="Gflop/s", ylim=(0, None))
     save("hmatrix_batches", figure)
 
 

@@ -58,6 +58,15 @@ def test_loops_without_a_cache_describe_none():
     assert _cached_loops.described([(size, 1e-6) for size in _cached_loops.SIZES], 2e-6)[0] is None
 
 
+def test_a_cache_that_is_slower_than_the_described_memory_is_none():
+    timed = [(size, 2e-6 + size / (3.4e12 if size < 5e7 else 2.5e12)) for size in _cached_loops.SIZES]
+    assert _cached_loops.described(timed, 2e-6, 2.6e12)[0]["bandwidth"] == pytest.approx(3.4e12)
+    assert _cached_loops.described(timed, 2e-6, 4.2e12) == (
+        None,
+        "not described: loops over few bytes reach 3,400 GB/s, and memory_bandwidth is 4,200",
+    )
+
+
 @needs_core
 def test_the_loops_find_the_cache_of_a_described_machine():
     """Sizes and bandwidths a hundredth of a GPU's, so that a laptop computes the loops."""

@@ -38,10 +38,14 @@ def _product(engine: Any, size: int, repeats: int, options: dict[str, Any]) -> f
         return min(solver.time_product(pairs) for _ in range(repeats))
 
 
-def described(timed: list[tuple[int, float]], launch: float) -> tuple[dict[str, float] | None, str]:
+def described(
+    timed: list[tuple[int, float]], launch: float, described_memory: float = 0
+) -> tuple[dict[str, float] | None, str]:
     """A description's ``cache`` and where it comes from; None if the loops show none.
 
-    The bandwidth is that of the fastest loop, the memory's here that of the largest one; the size is that with which
+    The bandwidth is that of the fastest loop, the memory's here that of the largest one: loops of a product with a
+    diagonal may fall short of both, and then the description's memory is the faster one, and they show nothing that
+    a prediction could use. The size is that with which
     loops take what they took, by least squares of relative errors over sizes 2 % apart. How its halves share it is in
     the size.
     """
@@ -53,6 +57,11 @@ def described(timed: list[tuple[int, float]], launch: float) -> tuple[dict[str, 
     bandwidth, memory = float(np.max(moved[streams] / seconds[streams])), float(moved[-1] / seconds[-1])
     if bandwidth < FASTER * memory:
         return None, "not described: loops over few bytes are no faster than over many"
+    if bandwidth < FASTER * described_memory:
+        return None, (
+            f"not described: loops over few bytes reach {bandwidth / 1e9:,.0f} GB/s, and memory_bandwidth is "
+            f"{described_memory / 1e9:,.0f}"
+        )
     sizes = float(moved[streams][0]) * 1.02 ** np.arange(350)
     sizes = sizes[sizes < moved[-1]]
     part = np.clip(3 * sizes[:, None] / moved[streams] - 2, 0, 1)

@@ -219,7 +219,8 @@ def _on_gpus(ranks: list[int], repeats: int) -> tuple[dict[str, Measured], dict[
 
 
 def _cache(found: dict[str, Measured], repeats: int) -> Extra:
-    return _cached_loops.described(_cached_loops.times("cuda", repeats), found["launch_s"][0])
+    timed = _cached_loops.times("cuda", repeats)
+    return _cached_loops.described(timed, found["launch_s"][0], found["memory_bandwidth"][0])
 
 
 def _device_bandwidth(repeats: int) -> Measured:
