@@ -88,14 +88,7 @@ struct Add {  // to = x + y
   SORDINO_HD void row(i32 i) { to[i] = x[i] + y[i]; }
 };
 
-struct AddTo {  // x += y
-  In y;
-  InOut x;
-  static constexpr double flops = 1;
-  SORDINO_HD void row(i32 i) { x[i] += y[i]; }
-};
-
-using Kernels = KernelList<Kernel<RestrictResidual>, Kernel<AddCorrection>, Kernel<Residual>, Kernel<Add>, Kernel<AddTo>>;
+using Kernels = KernelList<Kernel<RestrictResidual>, Kernel<AddCorrection>, Kernel<Residual>, Kernel<Add>>;
 
 }  // namespace multigrid
 }  // namespace sordino
