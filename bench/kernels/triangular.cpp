@@ -2,14 +2,14 @@
 // other, one line of JSON each.
 //
 //   bench_triangular 7 100 metis_100.i32 [width=256] [task=131072] [subtree=196608] [always=8] [columns=1] [ranks=1]
-//                    [part=5632] [direction=forward|backward] [blocks=0] [repeats=15]
+//                    [part=5632] [direction=forward|backward] [blocks=0] [repeats=15] [described=h100x2|h200x4]
 //   bench_triangular 7 100 metis_100.i32 algorithm=paper [layout=2x1] [width=128] [always=8] [blocks=0] [repeats=15]
 //
 // The second is paper 004's Algorithm 1, one column of b forward, on as many GPUs as the layout has ranks; its seconds are
 // those from the launch of its kernel WAIT on, and kernel_seconds those from the begin of SOLVE on. Of the first, also without
-// CUDA, predicted_seconds are those of hosts of H100, as python/sordino/machines/h100x2.json describes them. 7, 27 or 5 points;
-// cells along a side (27 points have 3 unknowns each); a file of 32-bit numbers, the k-th cell of the order, or - for nested
-// dissection along planes.
+// CUDA, predicted_seconds are those of python/sordino/machines/NAME.json, where described=NAME; repeats=0 only predicts.
+// 7, 27 or 5 points; cells along a side (27 points have 3 unknowns each); a file of 32-bit numbers, the k-th cell of the order,
+// or - for nested dissection along planes.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -30,13 +30,15 @@ using namespace sordino;
 using namespace bench;
 using namespace sordino::trsv;
 
-/// The numbers of h100x2.json that triangular solves go by.
-Machine h100() {
+/// The numbers of a description that triangular solves go by.
+Machine described(const std::string& name) {
+  const bool h200 = name == "h200x4";
+  if (!h200 && name != "h100x2") bad_argument("described is h100x2 or h200x4, and this is " + name);
   Machine m;
-  m.memory_bandwidth = 2.97e12;
+  m.memory_bandwidth = h200 ? 4.261e12 : 2.97e12;
   m.link_bandwidth = 370e9;
   m.put_overhead_s = 0;
-  m.triangular.bandwidth = 2.7e12;
+  m.triangular.bandwidth = h200 ? 3.87e12 : 2.7e12;
   m.triangular.worker_bandwidth = 65e9;
   m.triangular.message_s = 3e-6;
   return m;
@@ -150,14 +152,17 @@ int run(int argc, char** argv) {
   const Plan plan = make_plan(blocks, direction, 8, options);
   const double planned = seconds_now();
   check_plan(blocks, plan);
-  const ModelReport model = model_solve(blocks, plan, 8, model_options(h100(), direction, words.number("columns", 1)));
+  const ModelReport model = model_solve(
+      blocks, plan, 8, model_options(described(words.word("described", "h100x2")), direction, words.number("columns", 1)));
   print_sizes({grid, n, blocks.entries, blocks.values, nodes.count(), blocks.count(), found - begin});
   std::printf(", \"tasks\": %d, \"slots\": %lld, \"predicted_seconds\": %.6g, \"plan_seconds\": %.3g", plan.count(),
               static_cast<long long>(blocks.slots), model.seconds, planned - found);
   print_words(words);
 #if SORDINO_WITH_CUDA
-  const double seconds = median_of(times(blocks, plan, words));
-  std::printf(", \"seconds\": %.6g, \"bytes_per_second\": %.4g", seconds, 8 * double(blocks.values) / seconds);
+  if (words.number("repeats", 15) > 0) {
+    const double seconds = median_of(times(blocks, plan, words));
+    std::printf(", \"seconds\": %.6g, \"bytes_per_second\": %.4g", seconds, 8 * double(blocks.values) / seconds);
+  }
 #endif
   std::printf("}\n");
   return 0;
