@@ -63,6 +63,32 @@ TEST("even partitions of any size have no empty rank, and cover all rows") {
   }
 }
 
+TEST("large blocks begin at whole warps of rows from their rank's first, and weigh what they should to a warp") {
+  NOTE(fresh::said());
+  fresh::Random random(12);
+  for (int round = 0; round < 6; round++) {
+    i64 n = 840 * 260 + random.whole(0, 100000);
+    CsrMatrix A = matrices::scattered(random, n, 2, 40);
+    for (int ranks : {1, 3, 4, 8}) {
+      NOTE("n = ", n, ", ranks = ", ranks);
+      Partition p = balance(A.view(), ranks);
+      check_partition(p, n, ranks);
+      double heaviest = 0, share = weight(A.view(), 0, n) / p.blocks();
+      for (i64 i = 0; i + 32 < n; i += 32) heaviest = std::max(heaviest, weight(A.view(), i, i + 32));
+      for (i32 b = 0; b < p.blocks(); b++) {
+        REQUIRE(p.block_rows[std::size_t(b)] % 32 == 0);
+        double w = weight(A.view(), p.block_rows[std::size_t(b)], p.block_rows[std::size_t(b) + 1]);
+        CHECK(std::abs(w - share) <= 1.5 * heaviest);
+      }
+    }
+    std::vector<i64> cuts = {0, n / 2 + 1, n};
+    Partition within = balance_within(A.view(), cuts);
+    for (int r = 0; r < 2; r++)
+      for (i32 b = within.rank_blocks[std::size_t(r)]; b < within.rank_blocks[std::size_t(r) + 1]; b++)
+        REQUIRE((within.block_rows[std::size_t(b)] - cuts[std::size_t(r)]) % 32 == 0);
+  }
+}
+
 TEST("balanced partitions have no empty rank, and no block heavier than its share and one row") {
   NOTE(fresh::said());
   fresh::Random random(11);
