@@ -10,6 +10,7 @@ import numpy as np
 from .._matrix import CsrArrays
 from .._solve import Solver
 from ..errors import BadArgument
+from ._peers import cupy_there
 from ._timing import Seconds, per_iteration
 
 #: No tolerance is met before the iterations asked for are done.
@@ -29,6 +30,18 @@ class Ours:
     ledger: dict[str, Any]
     residual: float
     storage: str
+    vectors: str  # whose: numpy, or cupy, which are on a GPU
+
+
+def _where_it_is_used(b: np.ndarray, engine: str) -> Any:
+    """Return b in a GPU's memory where CuPy is there for it: what travels at both ends of a solve varies by more than some
+    hundred iterations take.
+    """
+    if engine != "cuda" or not cupy_there():
+        return b
+    import cupy
+
+    return cupy.asarray(b)
 
 
 def measure(
@@ -49,7 +62,7 @@ def measure(
         As :func:`sordino.bench._timing.per_iteration` takes them.
     """
     # Rough, so that rounding does not end a run before its iterations are done.
-    b = np.random.default_rng(0).standard_normal(rows.n)
+    b = _where_it_is_used(np.random.default_rng(0).standard_normal(rows.n), engine)
     plan: dict[str, Any] = {
         **given,
         "engine": engine,
@@ -85,5 +98,6 @@ def measure(
         held=held,
         ledger=solution.ledger,
         residual=solution.true_residual,
+        vectors=type(b).__module__.partition(".")[0],
         storage=solution.report.options["storage"],
     )

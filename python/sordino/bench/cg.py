@@ -189,7 +189,7 @@ def _measure(
         record = {
             "bench": "cg", "size": size, "rows": matrix.n, "entries": matrix.nnz, "contrast": plan.contrast,
             "engine": plan.engine, "ranks": ranks, "solver": given["solver"], "precond": given["precond"],
-            "all_reduce": way, "storage": ours.storage,
+            "all_reduce": way, "storage": ours.storage, "vectors": ours.vectors,
             "iterations": plan.iterations, "repeats": plan.repeats, "load_average": load, "bandwidth": bandwidth,
             "counts": "median", "iteration_s": ours.iteration.median, "spmv_s": ours.spmv.median,
             "iteration_best_s": ours.iteration.best, "spmv_best_s": ours.spmv.best,
