@@ -87,11 +87,13 @@ class Generator final : public GeneratorOf<V> {
     of_.entries(rows, columns, out);
   }
   std::shared_ptr<LeafDevice<V>> on_gpu(int, std::span<const i32> order) const override {
+    if (while_made) while_made();
     auto device = std::make_shared<Device<V>>(of_, order, capacity_);
     const std::lock_guard lock(mutex_);  // devices are made at the same time
     return made.emplace_back(std::move(device));
   }
 
+  std::function<void()> while_made = {};  // called for each
   mutable std::vector<std::shared_ptr<Device<V>>> made;
   mutable std::atomic<bool> asked_of_host = false;
 
