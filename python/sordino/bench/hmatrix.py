@@ -168,7 +168,11 @@ def _built(times: int, build: Callable[[], HMatrix]) -> tuple[HMatrix, dict[str,
         H = build()
         told.append(H.statistics)
     best = min(told, key=lambda facts: facts["seconds"])
-    return H, {"seconds": best["seconds"], "phases": best["phases"], "first_seconds": told[0]["seconds"]}, peak
+    return (
+        H,
+        {"seconds": best["seconds"], "phases": best["phases"], "first_seconds": told[0]["seconds"]},
+        peak,
+    )
 
 
 def host_times(H: HMatrix, repeats: int) -> dict[str, Any]:
