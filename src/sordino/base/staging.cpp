@@ -14,6 +14,8 @@ class Ring {
  public:
   Ring(const Staged& of, i64 others) : of_(of), others_(others), is_empty_(std::size_t(of.buffers), 1) {}
 
+  /// The first pieces, before there are threads for them.
+  void start() { begin_as_many_as_fit(0); }
   bool lead() {
     const Over over(*this);
     for (i64 piece = 0; piece < of_.pieces; piece++) {
@@ -114,6 +116,7 @@ bool bring(const Staged& staged, int threads) {
   if (staged.pieces == 0) return true;
   const i64 team = std::min<i64>(thread_count(std::max(threads, 1)), staged.pieces);
   Ring ring(staged, team - 1);
+  ring.start();
   bool all = false;
   auto work = [&](i64 thread, i64) { thread == 0 ? void(all = ring.lead()) : ring.follow(); };
   for_parts(0, team, work, 1, int(team));

@@ -16,8 +16,8 @@ namespace {
 using cuda::call;
 using cuda::OnDevice;
 
-constexpr i64 most_space = i64(16) << 30, piece_bytes = i64(4) << 20;  // of workspaces; of a piece on its way to the host
-constexpr i32 many = 256;                                              // rows and columns of a leaf for many threads
+constexpr i64 most_space = i64(16) << 30;  // bytes of workspaces
+constexpr i32 many = 256;                  // rows and columns of a leaf for many threads
 
 constexpr double between_looks = 0.05, most_silence = 60;  // s
 
@@ -140,6 +140,7 @@ void DeviceLeaves<V>::start(std::span<const LeafTask> tasks, const CompressionOp
   if (small.first < count_) compute(small, false, computing_small_);
   call("cudaEventRecord", cudaEventRecord(computed_small_, computing_small_));
   call("cudaStreamWaitEvent", cudaStreamWaitEvent(computing_, computed_small_, 0));
+  staged_.take(buffers * of_piece);  // which takes its time, once, while the device computes
 }
 
 template <class V>
@@ -170,9 +171,7 @@ template <class V>
 void DeviceLeaves<V>::fetch(V* to, const Meanwhile& meanwhile, int threads) {
   OnDevice here(device_);
   const Batch& batch = batches_[current_];
-  const i64 of_piece = piece_bytes / i64(sizeof(V));
-  V* const staged = staged_.take(buffers * of_piece);
-  auto buffer = [&](i64 piece) { return staged + piece % buffers * of_piece; };
+  auto buffer = [&](i64 piece) { return staged_.data() + piece % buffers * of_piece; };
   auto bytes = [&](i64 piece) { return std::size_t(std::min(of_piece, batch.count - piece * of_piece)) * sizeof(V); };
   auto begin = [&](i64 piece) {
     const V* const from = batch.values.data() + piece * of_piece;

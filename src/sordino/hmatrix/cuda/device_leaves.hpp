@@ -119,7 +119,8 @@ class DeviceLeaves : public LeafDevice<V> {
   virtual void compute(const LeafLaunch<V>& launch, bool by_many, cudaStream_t stream) = 0;
 
  private:
-  static constexpr int buffers = 32;  // of pieces on their way to the host
+  static constexpr int buffers = 32;                                // of pieces on their way to the host,
+  static constexpr i64 of_piece = (i64(4) << 20) / i64(sizeof(V));  //   and the values of each
   struct Batch {
     DeviceArrayOf<V> values;
     i64 count = 0;
