@@ -201,7 +201,9 @@ class HMatrix(TakesGpuVectors):
         ``low_rank_bytes`` and ``dense_bytes`` (of the matrix without compression), ``mean_rank``, ``max_rank``,
         ``redone_blocks`` (that had missed `eps`), ``norm`` (Frobenius), ``compression_error`` (of the whole, relative,
         estimated from 32 of its rows; -1 of a matrix of zeros) and ``error_of_estimate`` (its standard error),
-        ``seconds``.
+        ``seconds``, and ``phases``, the seconds of a build's steps: ``trees``, ``devices`` (GPUs' memory and tables),
+        ``leaves`` with, in these, ``waiting`` (for GPUs to compute) and ``fetching`` (values from them), each the mean
+        of GPUs, and ``probes`` (rows that are compared, while GPUs give back their memory).
         """
         return {**self.native.statistics(), "dense_bytes": self.dtype.itemsize * self.shape[0] ** 2}
 

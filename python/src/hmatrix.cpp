@@ -66,6 +66,10 @@ class Source {
   std::vector<double> held_;
 };
 
+constexpr std::pair<const char*, double Phases::*> phase_names[] = {
+    {"trees", &Phases::trees},     {"devices", &Phases::devices},   {"leaves", &Phases::leaves},
+    {"waiting", &Phases::waiting}, {"fetching", &Phases::fetching}, {"probes", &Phases::probes}};
+
 Statistics statistics_of(const nb::dict& given) {
   Statistics s;
   s.redone_blocks = nb::cast<i64>(given["redone_blocks"]);
@@ -73,6 +77,8 @@ Statistics statistics_of(const nb::dict& given) {
   s.compression_error = nb::cast<double>(given["compression_error"]);
   s.error_of_estimate = nb::cast<double>(given["error_of_estimate"]);
   s.seconds = nb::cast<double>(given["seconds"]);
+  if (!given.contains("phases")) return s;  // files of before
+  for (const auto& [name, seconds] : phase_names) s.phases.*seconds = nb::cast<double>(given["phases"][name]);
   return s;
 }
 
@@ -182,6 +188,9 @@ nb::dict PyHMatrix::statistics() const {
   d["compression_error"] = s.compression_error;
   d["error_of_estimate"] = s.error_of_estimate;
   d["seconds"] = s.seconds;
+  nb::dict phases;
+  for (const auto& [name, seconds] : phase_names) phases[name] = s.phases.*seconds;
+  d["phases"] = phases;
   return d;
 }
 

@@ -31,6 +31,11 @@ def test_it_measures_each_surface_tolerance_and_way(cli, tmp_path):
         H = sordino.hmatrix(sphere(5, 4 if row["n"] == 160 else 6), row["eps"], **bench.WAYS[row["way"]])
         for name in ("clusters", "low_rank_blocks", "dense_blocks", "nodes", "stored_bytes", "mean_rank"):
             assert row[name] == H.statistics[name]
+        assert (
+            sorted(row["phases"]) == sorted(H.statistics["phases"])
+            and row["phases"]["leaves"] < row["seconds"]
+        )
+        assert row["first_seconds"] >= row["seconds"]
         seconds = row["seconds"] * 2 / (row["stored_bytes"] / 8)
         assert row["core_seconds_a_value"] == pytest.approx(seconds)
         assert row["product_bytes_a_second"] * row["product_seconds"] == pytest.approx(row["stored_bytes"])

@@ -186,6 +186,15 @@ def test_statistics_and_blocks_tell_of_the_same_matrix(matrix):
     assert f"{n:,} rows" in repr(matrix)
 
 
+def test_phases_are_parts_of_the_seconds_of_a_build(matrix):
+    seconds, phases = matrix.statistics["seconds"], matrix.statistics["phases"]
+    on_gpus = ("waiting", "fetching")
+    assert sorted(phases) == ["devices", "fetching", "leaves", "probes", "trees", "waiting"]
+    assert min(phases[name] for name in ("trees", "leaves", "probes")) > 0
+    assert [phases[name] for name in on_gpus] == [0, 0]
+    assert 0.5 * seconds < sum(phases[name] for name in phases if name not in on_gpus) <= seconds
+
+
 @pytest.mark.parametrize("distribution", ["rows", "leaves", "grid"])
 def test_ranks_share_every_row_of_every_block(matrix, distribution):
     shares, blocks, n = matrix.shares(4, distribution), matrix.blocks, matrix.shape[0]

@@ -14,9 +14,11 @@ constexpr int most_threads = 32;  // memory has no more to give
 
 }  // namespace
 
-int thread_count(int threads) {
+int thread_count(int threads) { return thread_count_of_each(threads, 1); }
+
+int thread_count_of_each(int threads, int loops) {
   const int wanted = threads > 0 ? threads : int(std::thread::hardware_concurrency());
-  return std::clamp(wanted, 1, most_threads);
+  return std::clamp(wanted / std::max(loops, 1), 1, most_threads);
 }
 
 void for_parts(i64 first, i64 end, const std::function<void(i64 begin, i64 end)>& body, i64 least, int threads_wanted) {

@@ -25,5 +25,7 @@ void deal_out(i64 count, i64 some, int threads, const std::function<void(i64 beg
 
 /// How many threads a loop has that may have so many; 0: as many as there are cores. 32 at most.
 int thread_count(int threads);
+/// The same for each of several loops that run at the same time and share these threads, or cores; 1 at least.
+int thread_count_of_each(int threads, int loops);
 
 }  // namespace sordino

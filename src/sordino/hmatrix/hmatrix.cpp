@@ -3,7 +3,9 @@
 #include <cmath>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
@@ -35,9 +37,8 @@ template <class V>
 HMatrixOf<V>::HMatrixOf(const GeneratorOf<V>& generator, const BuildOptions& options, const BuildProgress& progress)
     : tree_(generator.points(), generator.size(), (require_usable(options), options.leaf), options.threads) {
   make_leaves(options.eta, options.leaf, options.threads);
+  statistics_.phases.trees = lap();
   fill(generator, options, progress);
-  count(options.threads);
-  compare(generator, options, nullptr);
   statistics_.seconds = seconds_now() - begun_;
 }
 
@@ -57,12 +58,32 @@ void HMatrixOf<V>::fill(const GeneratorOf<V>& generator, const BuildOptions& opt
   LargeArray<Filled> filled(leaves_.size());
   std::vector<i64> all(leaves_.size());
   std::iota(all.begin(), all.end(), i64(0));
-  LeafFiller<V>(generator, options, tree_.order, leaves_, stores_, filled).fill(all, progress);
-  take(filled);
+  std::optional<LeafFiller<V>> filler(std::in_place, generator, options, tree_.order, leaves_, stores_, filled);
+  statistics_.phases.devices = lap();
+  filler->fill(all, progress);
+  take(*filler, filled);
+  auto step = [&](i64 begin, i64 end) {
+    for (i64 k = begin; k < end; k++) {
+      if (k == 1) filler.reset();  // GPUs take their time to give back memory
+      if (k == 0) count(options.threads), compare(generator, options, nullptr);
+    }
+  };
+  for_parts(0, 2, step, 1, 2);
+  statistics_.phases.probes = lap();
+}
+
+/// Seconds since it was asked for last.
+template <class V>
+double HMatrixOf<V>::lap() {
+  const double now = seconds_now();
+  return now - std::exchange(lapped_, now);
 }
 
 template <class V>
-void HMatrixOf<V>::take(std::span<const Filled> filled) {
+void HMatrixOf<V>::take(const LeafFiller<V>& filler, std::span<const Filled> filled) {
+  statistics_.phases.leaves = lap();
+  statistics_.phases.waiting = filler.device_seconds().waiting;
+  statistics_.phases.fetching = filler.device_seconds().fetching;
   double norm_squared = 0;
   for (const Filled& f : filled) {
     norm_squared += f.norm_squared;

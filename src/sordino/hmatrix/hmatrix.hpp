@@ -19,7 +19,7 @@ struct BuildOptions {
   CompressionOptions compression = {};
   double eta = 2;              // of admissibility: smaller is stricter
   i32 leaf = 15;               // points of a cluster that is not cut
-  int threads = 0;             // of all steps; 0: as many as there are cores; 32 work at most
+  int threads = 0;             // of all steps; 0: as many as there are cores; 32 work at most, for each GPU
   u64 seed = 1;                // of the rows drawn
   std::vector<int> gpus = {};  // that compute leaves, by their CUDA numbers; none: threads of this process do
   int probes = 32;  // rows by which the whole is compared with the generator's; 0: it is not; n or more: by all its rows
@@ -43,6 +43,16 @@ struct LeafOf {
   void row(i32 i, V* out) const;
 };
 
+/// Seconds of a build's steps; what is not among them is counting.
+struct Phases {
+  double trees = 0;     // of clusters and of blocks
+  double devices = 0;   // GPUs' memory, and tables of what entries are made of
+  double leaves = 0;    // all of them, on GPUs and threads;
+  double waiting = 0;   //   in these, of a GPU's thread, for a batch to be computed (the mean of GPUs),
+  double fetching = 0;  //   and for its values to come to the host
+  double probes = 0;    // while GPUs give back their memory
+};
+
 struct Statistics {
   i64 clusters = 0, low_rank_blocks = 0, dense_blocks = 0, nodes = 0;
   i64 stored_values = 0, low_rank_values = 0;
@@ -54,6 +64,7 @@ struct Statistics {
   double compression_error = -1;
   double error_of_estimate = 0;  // its standard error
   double seconds = 0;
+  Phases phases = {};
 };
 
 /// Called some ten times a second with the share that is done, on the thread that asked for the matrix. What it throws ends the
@@ -88,6 +99,8 @@ struct BuildPart {
 };
 
 struct Filled;
+template <class V>
+class LeafFiller;
 
 /// Of double or Complex<double>.
 template <class V>
@@ -144,14 +157,16 @@ class HMatrixOf {
  private:
   void make_leaves(double eta, i32 leaf, int threads);
   void fill(const GeneratorOf<V>& generator, const BuildOptions& options, const BuildProgress& progress);
-  void take(std::span<const Filled> filled);
+  void take(const LeafFiller<V>& filler, std::span<const Filled> filled);
   void count(int threads);
   void compare(const GeneratorOf<V>& generator, const BuildOptions& options, Accord* processes);
   std::vector<i64> first_share(const BuildOptions& options, const Ranks& ranks);
   void exchange(Accord& processes, std::span<Filled> filled);
   std::vector<i64> settle(const Ranks& ranks);
 
-  double begun_ = seconds_now();
+  double lap();
+
+  double begun_ = seconds_now(), lapped_ = begun_;
   ClusterTree tree_;
   LargeArray<LeafOf<V>> leaves_;
   std::vector<ValueStore<V>> stores_;  // one a thread

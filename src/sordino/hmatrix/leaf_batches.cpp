@@ -200,13 +200,12 @@ class Crew {
         stores_(stores),
         filled_(filled),
         tell_(tell),
-        threads_(std::max(1, thread_count(options.threads) / int(devices.size()))),
+        threads_(thread_count_of_each(options.threads, int(devices.size()))),
         dealer_(leaves, numbers, options, devices.size(), threads_),
         done_(devices.size()),
-        for_host_(devices.size()) {}
+        by_device_(devices.size()) {}
 
-  /// The leaves that are left to the host.
-  std::vector<i64> run() {
+  DevicesDone run() {
     auto work_or_end = [&](i64 first, i64 last) {
       std::size_t d = std::size_t(first);
       try {
@@ -218,16 +217,21 @@ class Crew {
       }
     };
     for_parts(0, i64(devices_.size()), work_or_end, 1);
-    std::vector<i64> all;
-    for (const auto& some : for_host_) all.insert(all.end(), some.begin(), some.end());
-    std::sort(all.begin(), all.end());
+    DevicesDone all;
+    for (const DevicesDone& one : by_device_) {
+      all.for_host.insert(all.for_host.end(), one.for_host.begin(), one.for_host.end());
+      all.seconds.waiting += one.seconds.waiting / double(by_device_.size());
+      all.seconds.fetching += one.seconds.fetching / double(by_device_.size());
+    }
+    std::sort(all.for_host.begin(), all.for_host.end());
     return all;
   }
 
  private:
   void work(std::size_t d) {
     LeafDevice<V>& device = *devices_[d];
-    std::vector<i64>& left = for_host_[d];
+    DevicesDone& mine = by_device_[d];
+    std::vector<i64>& left = mine.for_host;
     const Meanwhile meanwhile = [&](i64 by_this) { return go_on(d, by_this); };
     auto next = [&] { return dealer_.next(device.capacity(), left); };
     auto start = [&](const Batch& batch) {
@@ -236,14 +240,18 @@ class Crew {
     Batch batch = next();
     for (start(batch); !batch.tasks.empty();) {
       Batch following = next();
+      double begun = seconds_now();
       const std::vector<LeafResult> found = device.finish(meanwhile);
+      mine.seconds.waiting += seconds_now() - begun;
       if (ended_) return end(d);
       const Places places = place(batch, found, leaves_, filled_, dealer_, left, threads_);
       device.pack(places.of_task, places.values);
       if (following.tasks.empty()) following = next();  // some were put back
       start(following);
       V* values = stores_[d].take(places.values);
-      device.fetch(values, meanwhile);
+      begun = seconds_now();
+      device.fetch(values, meanwhile, threads_);
+      mine.seconds.fetching += seconds_now() - begun;
       if (ended_) return end(d);
       point_to(values, batch, places, leaves_, threads_);
       batch = std::move(following);
@@ -269,25 +277,24 @@ class Crew {
   Dealer<V> dealer_;
   std::atomic<bool> ended_{false};
   std::vector<std::atomic<i64>> done_;  // rows and columns, by each device
-  std::vector<std::vector<i64>> for_host_;
+  std::vector<DevicesDone> by_device_;
   const std::thread::id caller_ = std::this_thread::get_id();
 };
 
 }  // namespace
 
 template <class V>
-std::vector<i64> compute_on_devices(std::span<const std::shared_ptr<LeafDevice<V>>> devices, std::span<LeafOf<V>> leaves,
-                                    std::span<const i64> numbers, const BuildOptions& options,
-                                    std::vector<ValueStore<V>>& stores, std::span<Filled> filled,
-                                    const std::function<void(i64 done)>& tell) {
+DevicesDone compute_on_devices(std::span<const std::shared_ptr<LeafDevice<V>>> devices, std::span<LeafOf<V>> leaves,
+                               std::span<const i64> numbers, const BuildOptions& options, std::vector<ValueStore<V>>& stores,
+                               std::span<Filled> filled, const std::function<void(i64 done)>& tell) {
   return Crew<V>(devices, leaves, numbers, options, stores, filled, tell).run();
 }
 
-template std::vector<i64> compute_on_devices(std::span<const std::shared_ptr<LeafDevice<double>>>, std::span<LeafOf<double>>,
-                                             std::span<const i64>, const BuildOptions&, std::vector<ValueStore<double>>&,
-                                             std::span<Filled>, const std::function<void(i64)>&);
-template std::vector<i64> compute_on_devices(std::span<const std::shared_ptr<LeafDevice<Number>>>, std::span<LeafOf<Number>>,
-                                             std::span<const i64>, const BuildOptions&, std::vector<ValueStore<Number>>&,
-                                             std::span<Filled>, const std::function<void(i64)>&);
+template DevicesDone compute_on_devices(std::span<const std::shared_ptr<LeafDevice<double>>>, std::span<LeafOf<double>>,
+                                        std::span<const i64>, const BuildOptions&, std::vector<ValueStore<double>>&,
+                                        std::span<Filled>, const std::function<void(i64)>&);
+template DevicesDone compute_on_devices(std::span<const std::shared_ptr<LeafDevice<Number>>>, std::span<LeafOf<Number>>,
+                                        std::span<const i64>, const BuildOptions&, std::vector<ValueStore<Number>>&,
+                                        std::span<Filled>, const std::function<void(i64)>&);
 
 }  // namespace sordino::hmatrix

@@ -28,8 +28,8 @@ class LeafDevice {
   virtual std::vector<LeafResult> finish(const Meanwhile& meanwhile) = 0;
   /// Begins to copy them out of their workspaces: task k's to places[k], of `values` in all; -1: it has none.
   virtual void pack(std::span<const i64> places, i64 values) = 0;
-  /// Waits for that, and copies all values to the host.
-  virtual void fetch(V* to, const Meanwhile& meanwhile) = 0;
+  /// Waits for that, and copies all values to the host, by so many threads of it.
+  virtual void fetch(V* to, const Meanwhile& meanwhile, int threads) = 0;
   /// Leaves that are not yet begun stay so; nothing is asked afterwards. Waits until the device is idle. False: it does not
   /// become so, and who frees what it uses would wait for ever.
   virtual bool stop() = 0;

@@ -45,11 +45,27 @@ template <class V>
 LeafFiller<V>::LeafFiller(const GeneratorOf<V>& generator, const BuildOptions& options, std::span<const i32> order,
                           std::span<LeafOf<V>> leaves, std::vector<ValueStore<V>>& stores, std::span<Filled> filled)
     : generator_(generator), options_(options), order_(order), leaves_(leaves), stores_(stores), filled_(filled) {
-  for (int gpu : options.gpus) {
-    devices_.push_back(generator.on_gpu(gpu, order));
-    if (!devices_.back()) throw Error(Errc::unsupported, "this kernel has no code for GPUs: engine='host' builds its matrices");
-  }
+  devices_.resize(options.gpus.size());
+  each_device([&](std::size_t d) {
+    devices_[d] = generator.on_gpu(options.gpus[d], order);
+    if (!devices_[d]) throw Error(Errc::unsupported, "this kernel has no code for GPUs: engine='host' builds its matrices");
+  });
   stores_.resize(devices_.size() + std::size_t(thread_count(options.threads)));
+}
+
+template <class V>
+LeafFiller<V>::~LeafFiller() {
+  each_device([&](std::size_t d) { devices_[d].reset(); });
+}
+
+/// At the same time: a device's memory is taken, and given back, by calls that wait.
+template <class V>
+template <class Work>
+void LeafFiller<V>::each_device(const Work& work) {
+  auto some = [&](i64 begin, i64 end) {
+    for (auto d = std::size_t(begin); d < std::size_t(end); d++) work(d);
+  };
+  for_parts(0, i64(devices_.size()), some, 1, std::max(1, int(devices_.size())));
 }
 
 template <class V>
@@ -58,8 +74,10 @@ void LeafFiller<V>::fill(std::span<const i64> numbers, const BuildProgress& prog
   Teller teller(progress, all);
   if (devices_.empty()) return fill_on_threads(numbers, 0, teller);
   auto tell = [&](i64 done) { teller.tell(done); };
-  const std::vector<i64> left = compute_on_devices<V>(devices_, leaves_, numbers, options_, stores_, filled_, tell);
-  fill_on_threads(left, all - weight(left), teller);
+  const DevicesDone done = compute_on_devices<V>(devices_, leaves_, numbers, options_, stores_, filled_, tell);
+  device_seconds_.waiting += done.seconds.waiting;
+  device_seconds_.fetching += done.seconds.fetching;
+  fill_on_threads(done.for_host, all - weight(done.for_host), teller);
 }
 
 template <class V>

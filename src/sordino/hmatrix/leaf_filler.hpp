@@ -13,6 +13,12 @@ struct Filled {
   int redone = 0;
 };
 
+/// What a GPU's thread has waited, the mean of GPUs.
+struct DeviceSeconds {
+  double waiting = 0;   // for batches to be computed,
+  double fetching = 0;  //   and for their values to come
+};
+
 /// A leaf's bits depend on the generator, the options and its number alone: not on which others are computed, nor where.
 template <class V>
 class LeafFiller {
@@ -21,12 +27,18 @@ class LeafFiller {
   /// outlive it. Throws `unsupported` for GPUs that are not there and a generator without code for them.
   LeafFiller(const GeneratorOf<V>& generator, const BuildOptions& options, std::span<const i32> order,
              std::span<LeafOf<V>> leaves, std::vector<ValueStore<V>>& stores, std::span<Filled> filled);
+  LeafFiller(const LeafFiller&) = delete;
+  ~LeafFiller();
   /// Those of these numbers, which increase. Throws bad_argument for entries that are not finite, `device` for a GPU that
   /// fails, and what `progress` throws.
   void fill(std::span<const i64> numbers, const BuildProgress& progress);
+  /// Of all that was filled so far.
+  const DeviceSeconds& device_seconds() const { return device_seconds_; }
 
  private:
   class Teller;
+  template <class Work>
+  void each_device(const Work& work);
   void fill_on_threads(std::span<const i64> numbers, i64 done_before, Teller& teller);
   Filled fill_one(LeafOf<V>& leaf, i64 number, ValueStore<V>& store) const;
   Filled fill_dense(LeafOf<V>& leaf, const Section<V>& section, ValueStore<V>& store) const;
@@ -40,6 +52,7 @@ class LeafFiller {
   std::vector<ValueStore<V>>& stores_;
   const std::span<Filled> filled_;
   std::vector<std::shared_ptr<LeafDevice<V>>> devices_;
+  DeviceSeconds device_seconds_;
 };
 
 }  // namespace sordino::hmatrix

@@ -8,8 +8,6 @@
 namespace sordino::hmatrix {
 namespace {
 
-constexpr i64 staged_bytes = i64(96) << 20;  // on their way to the device at a time, unless a panel has more
-
 /// A command of any number of columns: its rows, which are tasks, and their space.
 template <class V>
 struct Tasks {
@@ -34,10 +32,10 @@ int add_space(Rank& rank, i32 rows) {
 template <class V>
 class Tables {
  public:
-  Tables(Rank& rank, const Layout<V>& of) : memory_(rank) {
+  Tables(Rank& rank, const Layout<V>& of) : memory_(rank), threads_(thread_count_of_each(0, rank.engine().local_ranks())) {
     const i32 n = of.share.columns.size();
     const Terms<V> terms(of.share);
-    const TermPanels<V> panels(terms, of.x, of.at_hand);
+    const TermPanels<V> panels(terms, of.x, of.at_hand, threads_);
     operands = n + terms.count;
     store(rank, panels, n + double(operands), project);
     split = {{{0, panels.early}}, {{panels.early, i32(panels.tasks.size())}}};
@@ -53,7 +51,7 @@ class Tables {
 
  private:
   void add_strips(Rank& rank, const ClusterTree& tree, const Terms<V>& terms, const RowSet& rows, i32 first, Tasks<V>& to) {
-    const StripPanels<V> strips(tree, terms, rows, first);
+    const StripPanels<V> strips(tree, terms, rows, first, threads_);
     i64 read = 0;
     for (const Panel& p : strips.panels) read += p.columns;
     store(rank, strips, double(std::min<i64>(read, operands)) + rows.size(), to);
@@ -65,18 +63,10 @@ class Tables {
     to.count = panels.values;
     to.rows = rows;
     V* values = memory_.reserve<V>(panels.values);
-    const i32 count = i32(panels.panels.size());
-    auto begin_of = [&](i32 p) { return p < count ? panels.panels[std::size_t(p)].values : panels.values; };
-    std::vector<V> staged;
-    for (i32 begin = 0, end = 0; begin < count; begin = end) {
-      for (end = begin + 1; end < count && (begin_of(end + 1) - begin_of(begin)) * i64(sizeof(V)) <= staged_bytes;) end++;
-      staged.resize(std::size_t(begin_of(end) - begin_of(begin)));
-      auto some = [&](i64 first, i64 last) {
-        for (i64 p = first; p < last; p++) panels.fill(i32(p), staged.data() + (begin_of(i32(p)) - begin_of(begin)));
-      };
-      for_parts(begin, end, some, 16);
-      rank.engine().upload(rank, values + begin_of(begin), staged.data(), staged.size() * sizeof(V));
-    }
+    MadeArray made{{}, [&](i64 panel, void* at) { panels.fill(i32(panel), static_cast<V*>(at)); }};
+    for (const Panel& p : panels.panels) made.begins.push_back(p.values * i64(sizeof(V)));
+    made.begins.push_back(panels.values * i64(sizeof(V)));
+    rank.engine().upload_made(rank, values, made, threads_);
     to.values = values;
     to.tasks = memory_.uploaded(panels.tasks);
     to.panels = memory_.uploaded(panels.panels);
@@ -85,6 +75,7 @@ class Tables {
   }
 
   EngineMemory memory_;
+  int threads_;  // of this rank, while others make theirs
 };
 
 /// Rows of values are `words` rows of vectors each.

@@ -2,8 +2,10 @@
 // The paper (000, section V-B) sorts blocks by size into batches of products, and adds atomically; here what meets in a cluster
 // is one product, whichever blocks it is of.
 #pragma once
+#include <span>
 #include <vector>
 
+#include "sordino/base/large_array.hpp"
 #include "sordino/hmatrix/panel_rows.hpp"
 #include "sordino/hmatrix/row_strips.hpp"
 #include "sordino/hmatrix/share.hpp"
@@ -22,7 +24,8 @@ struct Terms {
   const RowSet& columns;  // the share's
 };
 
-/// Tables of one command. Memory: 24 B a panel, 16 B a task, 8 B a run, 4 B a term.
+/// Tables of one command. Memory: 24 B a panel, 16 B a task, 8 B a run, 4 B a term. Made by so many threads, 0: as many as
+/// there are cores, with the same result; filled by whoever asks.
 class Panels {
  public:
   std::vector<PanelTask> tasks;  // large ones first, so that blocks that get the same number of them end together;
@@ -47,21 +50,26 @@ template <class V>
 class TermPanels final : public Panels {
  public:
   /// Columns of the share lie in x where `places` says; those in `own`, of the whole, are at hand before the others arrive.
-  TermPanels(const Terms<V>& terms, Places places, RowRange own);
+  TermPanels(const Terms<V>& terms, Places places, RowRange own, int threads = 0);
   /// Values of a panel, as they lie.
   void fill(i32 panel, V* to) const;
 
  private:
+  struct LeafOfColumns {
+    i32 leaf;
+    RowRange columns;
+  };
   void copy_rows(i32 n, Places places, RowRange own);  // by their numbers
   void add_runs(Places places, RowRange columns);
-  std::vector<const V*> rows_of_v_;  // [results]
+  std::vector<i32> list_rows(const Terms<V>& terms, const std::vector<LeafOfColumns>& of, int threads);
+  LargeArray<const V*> rows_of_v_;  // [results]
 };
 
 /// Of y = (D U) z, of these rows, which are y's from `first` on.
 template <class V>
 class StripPanels final : public Panels {
  public:
-  StripPanels(const ClusterTree& tree, const Terms<V>& terms, const RowSet& rows, i32 first);
+  StripPanels(const ClusterTree& tree, const Terms<V>& terms, const RowSet& rows, i32 first, int threads = 0);
   /// Values of a panel, as they lie.
   void fill(i32 panel, V* to) const;
 
@@ -70,9 +78,17 @@ class StripPanels final : public Panels {
     const V* values;  // of the strip's first row
     i32 operand, length;
   };
-  i32 add_runs(const std::vector<Source>& sources);
-  std::vector<std::vector<Source>> strips_;  // by the rows of z that they need
-  std::vector<i32> first_;                   // row of y of each strip
+  void collect(const Terms<V>& terms, const std::vector<RowRange>& strips, int threads);
+  static i32 add_runs(std::span<const Source> sources, std::vector<Run>& runs);
+  std::span<Source> of_strip(i64 s) {
+    return {all_sources_.begin() + first_source_[std::size_t(s)], all_sources_.begin() + first_source_[std::size_t(s) + 1]};
+  }
+  std::span<const Source> of_strip(i64 s) const {
+    return {all_sources_.begin() + first_source_[std::size_t(s)], all_sources_.begin() + first_source_[std::size_t(s) + 1]};
+  }
+  LargeArray<Source> all_sources_;  // of each strip by the rows of z that they need
+  std::vector<i64> first_source_;   // [strips + 1] where its own begin
+  std::vector<i32> first_;          // row of y of each strip
 };
 
 }  // namespace sordino::hmatrix

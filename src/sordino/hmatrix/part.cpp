@@ -139,18 +139,21 @@ HMatrixOf<V>::HMatrixOf(const GeneratorOf<V>& generator, const BuildOptions& opt
   Ranks ranks = part.ranks;
   require_usable(ranks, size());
   make_leaves(options.eta, options.leaf, options.threads);
+  statistics_.phases.trees = lap();
   LargeArray<Filled> filled(leaves_.size());
   std::optional<LeafFiller<V>> filler;
   Accord processes = met(part, [&] {
     const std::vector<i64> mine = first_share(options, ranks);
     filler.emplace(generator, options, tree_.order, leaves_, stores_, filled);
+    statistics_.phases.devices = lap();
     filler->fill(mine, progress);
   });
   require_same(processes, facts_of(generator, *this, options, ranks));
   exchange(processes, filled);
-  take(filled);
+  take(*filler, filled);
   count(options.threads);
   compare(generator, options, &processes);
+  statistics_.phases.probes = lap();
   const Partition partition = partition_of(*this, ranks);
   ranks.cuts.clear();
   for (int r = 0; r <= ranks.all(); r++) ranks.cuts.push_back(partition.first_row(r));

@@ -66,7 +66,7 @@ std::unique_ptr<Product> with_columns(int columns, const Make& make) {
 template <class V>
 std::unique_ptr<Product> strip_product(Rank& rank, const Layout<V>& layout);
 /// On GPUs: panel_rows.hpp, with a copy of the values. Memory of the host while it is made: 96 MiB, and
-/// 24 B for each block that a leaf cluster of the rows lies in.
+/// 16 B for each block that a leaf cluster of the rows lies in. By as many threads as there are cores for each rank here.
 template <class V>
 std::unique_ptr<Product> panel_product(Rank& rank, const Layout<V>& layout);
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "sordino/base/error.hpp"
+#include "sordino/hmatrix/sort_by.hpp"
 
 namespace sordino::hmatrix {
 namespace {
@@ -69,8 +70,7 @@ Share<V> share_of(const HMatrixOf<V>& matrix, const Partition& partition, Distri
     share.leaves = part_of<V>(share.leaves, n, rank / together, partition.ranks() / together, rows);
     if (together > 1) share.leaves = part_of<V>(share.leaves, n, rank % together, together, columns);
   }
-  auto left = [](const LeafOf<V>* a, const LeafOf<V>* b) { return a->block.columns.begin < b->block.columns.begin; };
-  std::stable_sort(share.leaves.begin(), share.leaves.end(), left);
+  sort_by(share.leaves, n, [](const LeafOf<V>* l) { return l->block.columns.begin; });
   std::vector<RowRange> rows{own}, columns{every_column ? RowRange{0, i32(n)} : own};
   if (how != Distribution::rows && own.size() < n)  // all ranks send
     rows.push_back(own.end < n ? RowRange{own.end, own.end + 1} : RowRange{own.begin - 1, own.begin});

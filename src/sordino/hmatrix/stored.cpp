@@ -38,7 +38,8 @@ HMatrixOf<V>::HMatrixOf(const double* points, i64 n, double eta, i32 leaf, const
                  .norm = outline.statistics.norm,
                  .compression_error = outline.statistics.compression_error,
                  .error_of_estimate = outline.statistics.error_of_estimate,
-                 .seconds = outline.statistics.seconds};
+                 .seconds = outline.statistics.seconds,
+                 .phases = outline.statistics.phases};
   statistics_.nodes = nodes;
   count(0);
 }

@@ -22,6 +22,14 @@ std::vector<RowRange> strips_of(const ClusterTree& tree, const RowSet& rows) {
   return strips;
 }
 
+RowRange strips_met(RowRange rows, const std::vector<RowRange>& strips) {
+  auto ends_before = [](RowRange strip, i32 row) { return strip.end <= row; };
+  auto begins_before = [](RowRange strip, i32 row) { return strip.begin < row; };
+  const auto first = std::lower_bound(strips.begin(), strips.end(), rows.begin, ends_before);
+  const auto end = std::lower_bound(first, strips.end(), rows.end, begins_before);
+  return {i32(first - strips.begin()), i32(end - strips.begin())};
+}
+
 template <class V>
 TermTable<V>::TermTable(const Share<V>& share, RowRange own_columns) : first(share.leaves.size()) {
   i64 terms = 0;

@@ -12,12 +12,14 @@ namespace sordino::hmatrix {
 /// Where each cluster that is a leaf of the tree has some of these rows: what follows one another.
 std::vector<RowRange> strips_of(const ClusterTree& tree, const RowSet& rows);
 
+/// The numbers of those that meet these rows.
+RowRange strips_met(RowRange rows, const std::vector<RowRange>& strips);
+
 /// Calls visit(strip) for those that meet these rows.
 template <class Visit>
 void each_strip(RowRange rows, const std::vector<RowRange>& strips, const Visit& visit) {
-  auto ends_before = [](RowRange strip, i32 row) { return strip.end <= row; };
-  auto strip = std::lower_bound(strips.begin(), strips.end(), rows.begin, ends_before);
-  for (; strip != strips.end() && strip->begin < rows.end; ++strip) visit(std::size_t(strip - strips.begin()));
+  const RowRange met = strips_met(rows, strips);
+  for (i32 s = met.begin; s < met.end; s++) visit(std::size_t(s));
 }
 
 /// Of V: a row for each term of the share's leaves; those whose columns are within `own` first. Memory: 16 B a term.

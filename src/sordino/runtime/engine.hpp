@@ -66,6 +66,13 @@ struct Progress {
   std::atomic<double> value{0};   // what the last exit test put into the history
 };
 
+/// An array that is made piece by piece.
+struct MadeArray {
+  std::vector<i64> begins;  // [pieces + 1] in bytes; the last piece ends at the last one
+  /// Writes a piece; of several at the same time, in any order.
+  std::function<void(i64 piece, void* to)> make;
+};
+
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -114,6 +121,10 @@ class Engine {
   virtual void* allocate_bytes(Rank& rank, std::size_t bytes) = 0;
   virtual void release_bytes(Rank& rank, void* pointer, std::size_t bytes) = 0;
   virtual void upload(Rank& rank, void* to, const void* from, std::size_t bytes) = 0;
+  /// The same of an array of gigabytes that threads make, by so many of them, without a copy of the whole. `to` may be null
+  /// where the engine skips arithmetic. Memory of the host on the way: 96 MiB, or two of the largest piece. Throws what `make`
+  /// throws.
+  virtual void upload_made(Rank& rank, void* to, const MadeArray& array, int threads);
   virtual i64 bytes_held(int local_rank) const = 0;  // vectors and arrays of one rank; not their twins (Rank::twin_bytes)
   /// Device and pinned memory, graphs and events that were made for a rank so far, each counted; 0 where there is no device.
   virtual i64 device_allocations(int /*local_rank*/) const { return 0; }

@@ -2,6 +2,7 @@
 // batch takes a second to be computed, beside whatever the host does, and one to be fetched, for which the host waits.
 #pragma once
 #include <atomic>
+#include <mutex>
 
 #include "sordino/hmatrix/generator.hpp"
 #include "sordino/hmatrix/leaf_device.hpp"
@@ -53,7 +54,7 @@ class Device final : public LeafDevice<V> {
       if (places[k] >= 0)
         pack_leaf(Alone{}, tasks_[k], results_[k].rank, &space_[std::size_t(tasks_[k].space)], packed_.data() + places[k]);
   }
-  void fetch(V* to, const Meanwhile&) override {
+  void fetch(V* to, const Meanwhile&, int) override {
     std::copy(packed_.begin(), packed_.end(), to);
     clock += 1;
   }
@@ -86,15 +87,20 @@ class Generator final : public GeneratorOf<V> {
     of_.entries(rows, columns, out);
   }
   std::shared_ptr<LeafDevice<V>> on_gpu(int, std::span<const i32> order) const override {
-    return made.emplace_back(std::make_shared<Device<V>>(of_, order, capacity_));
+    if (while_made) while_made();
+    auto device = std::make_shared<Device<V>>(of_, order, capacity_);
+    const std::lock_guard lock(mutex_);  // devices are made at the same time
+    return made.emplace_back(std::move(device));
   }
 
+  std::function<void()> while_made = {};  // called for each
   mutable std::vector<std::shared_ptr<Device<V>>> made;
   mutable std::atomic<bool> asked_of_host = false;
 
  private:
   const GeneratorOf<V>& of_;
   i64 capacity_;
+  mutable std::mutex mutex_;
 };
 
 }  // namespace host_leaves

@@ -2,6 +2,9 @@
 // against what the host's own code makes of them.
 #include "sordino/hmatrix/leaf_batches.hpp"
 
+#include <chrono>
+#include <thread>
+
 #include "check.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/bem/helmholtz.hpp"
@@ -103,6 +106,25 @@ TEST("values depend neither on how many devices there are, nor on their memory")
   CHECK(little.made[0]->batches > 4);
   CHECK(dense::of(one) == dense::of(two));
   CHECK(dense::of(one) == dense::of(small));
+}
+
+TEST("devices are made at the same time, and a build's seconds have their places") {
+  const bem::Laplace laplace(surfaces::sphere(5, 9).view());
+  host_leaves::Generator<double> devices(laplace);
+  std::atomic<int> inside{0};
+  std::atomic<bool> met{true};
+  devices.while_made = [&] {
+    inside++;
+    for (int k = 0; inside < 3 && k < 10000; k++) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (inside < 3) met = false;
+  };
+  const HMatrix H(devices, options(1e-4, 3));
+  const Phases& p = H.statistics().phases;
+  CHECK(met);
+  CHECK(devices.made.size() == 3);
+  for (double seconds : {p.trees, p.devices, p.leaves, p.waiting, p.fetching, p.probes}) CHECK(seconds > 0);
+  CHECK(p.waiting + p.fetching < p.leaves);
+  CHECK(p.trees + p.devices + p.leaves + p.probes <= H.statistics().seconds);
 }
 
 TEST("values of devices do not depend on how many threads put them where they belong") {

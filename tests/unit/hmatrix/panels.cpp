@@ -227,6 +227,43 @@ TEST("panels hold each stored value once, and large tasks come first") {
   });
 }
 
+namespace {
+
+bool same(const Panels& a, const Panels& b) {
+  auto of_panel = [](const Panel& p) { return std::tuple(p.values, p.columns, p.rows, p.first, p.runs); };
+  auto of_run = [](const Run& r) { return std::tuple(r.end, r.shift); };
+  auto of_task = [](const PanelTask& t) { return std::tuple(t.work, t.first, t.count, t.shift); };
+  return std::ranges::equal(a.panels, b.panels, {}, of_panel, of_panel) &&
+         std::ranges::equal(a.runs, b.runs, {}, of_run, of_run) && std::ranges::equal(a.tasks, b.tasks, {}, of_task, of_task) &&
+         a.results == b.results && a.early == b.early;
+}
+
+}  // namespace
+
+TEST("tables and values of panels do not depend on how many threads make them") {
+  const HMatrix H = matrix<double>(13, 14, {.compression = {.eps = 1e-3}});
+  const RowRange rows{i32(H.size() / 5), i32(H.size() / 5 * 4)};
+  const Places places{rows.begin, rows.size()};
+  const Share<double> share = rows_of(H, rows);
+  const Terms<double> terms(share);
+  auto values = [](const auto& panels) {
+    std::vector<double> all(std::size_t(panels.values), nowhere);
+    for (std::size_t p = 0; p < panels.panels.size(); p++) panels.fill(i32(p), all.data() + panels.panels[p].values);
+    return all;
+  };
+  CHECK(terms.leaves.size() > 6000);  // some thousand for a thread
+  const TermPanels<double> one(terms, places, rows, 1);
+  const StripPanels<double> strips(H.tree(), terms, share.rows, 0, 1);
+  for (int threads : {2, 7}) {
+    const TermPanels<double> several(terms, places, rows, threads);
+    const StripPanels<double> several_strips(H.tree(), terms, share.rows, 0, threads);
+    CHECK(same(one, several));
+    CHECK(same(strips, several_strips));
+    CHECK(values(one) == values(several));
+    CHECK(values(strips) == values(several_strips));
+  }
+}
+
 TEST("early tasks of panels read own rows alone") {
   NOTE(fresh::said());
   fresh::Random random(71);

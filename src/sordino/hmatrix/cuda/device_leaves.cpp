@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "sordino/base/clock.hpp"
-#include "sordino/base/parallel.hpp"
+#include "sordino/base/staging.hpp"
 
 namespace sordino::hmatrix {
 namespace {
@@ -16,8 +16,8 @@ namespace {
 using cuda::call;
 using cuda::OnDevice;
 
-constexpr i64 most_space = i64(16) << 30, staged_bytes = i64(64) << 20;  // of workspaces; of a piece on its way to the host
-constexpr i32 many = 256;                                                // rows and columns of a leaf for many threads
+constexpr i64 most_space = i64(16) << 30;  // bytes of workspaces
+constexpr i32 many = 256;                  // rows and columns of a leaf for many threads
 
 constexpr double between_looks = 0.05, most_silence = 60;  // s
 
@@ -58,8 +58,9 @@ DeviceLeaves<V>::DeviceLeaves(int device) : device_(device) {
   capacity_ = std::min(i64(available / 4), most_space) / i64(sizeof(V));
   for (cudaStream_t* s : {&computing_, &computing_small_, &copying_, &watching_})
     call("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(s, cudaStreamNonBlocking));
-  for (cudaEvent_t* e : {&given_, &computed_small_, &computed_, &packed_, &copied_[0], &copied_[1]})
-    call("cudaEventCreateWithFlags", cudaEventCreateWithFlags(e, cudaEventDisableTiming));
+  auto make = [](cudaEvent_t& e) { call("cudaEventCreateWithFlags", cudaEventCreateWithFlags(&e, cudaEventDisableTiming)); };
+  for (cudaEvent_t* e : {&given_, &computed_small_, &computed_, &packed_}) make(*e);
+  for (cudaEvent_t& e : copied_) make(e);
   const LeafWatch nothing_yet{};
   const int go_on = 0;
   watch_.send({&nothing_yet, 1}, watching_);
@@ -72,33 +73,35 @@ template <class V>
 DeviceLeaves<V>::~DeviceLeaves() {
   for (cudaStream_t s : {computing_, computing_small_, copying_, watching_})
     if (s) cudaStreamDestroy(s);
-  for (cudaEvent_t e : {given_, computed_small_, computed_, packed_, copied_[0], copied_[1]})
+  for (cudaEvent_t e : {given_, computed_small_, computed_, packed_})
+    if (e) cudaEventDestroy(e);
+  for (cudaEvent_t e : copied_)
     if (e) cudaEventDestroy(e);
 }
 
 /// As it was a moment ago: nobody waits for the device here, which may be past answering.
 template <class V>
-LeafWatch DeviceLeaves<V>::look() {
+void DeviceLeaves<V>::look() {
+  looked_ = seconds_now();
   if (is_ready("cudaStreamQuery", cudaStreamQuery(watching_))) watch_.bring(1, watching_);
-  return *watch_.here.data();
 }
 
 template <class V>
 bool DeviceLeaves<V>::wait(cudaEvent_t event, const Meanwhile& meanwhile) {
-  double looked = seconds_now(), heard = looked;
-  u64 beats = look().beats;
+  const LeafWatch& seen = *watch_.here.data();
+  double heard = seconds_now();
+  u64 beats = seen.beats;
   for (; !is_ready("cudaEventQuery", cudaEventQuery(event)); sleep()) {
-    const double now = seconds_now();
-    if (now - looked < between_looks) continue;
-    looked = now;
-    const LeafWatch seen = look();
-    if (std::exchange(beats, u64(seen.beats)) != seen.beats) heard = now;
-    if (now - heard > most_silence)
+    if (seconds_now() - looked_ < between_looks) continue;
+    look();
+    if (std::exchange(beats, u64(seen.beats)) != seen.beats) heard = looked_;
+    if (looked_ - heard > most_silence)
       throw Error(Errc::device, "GPU " + std::to_string(device_) + " builds an H-matrix and has finished no block of it for " +
                                     std::to_string(int(most_silence)) + " s");
     if (!meanwhile(i64(seen.done))) return false;
   }
-  return meanwhile(i64(look().done));  // many short waits are told of, too
+  if (seconds_now() - looked_ >= between_looks) look();  // many short waits are told of, too
+  return meanwhile(i64(seen.done));
 }
 
 // Called when something has failed: another failure here is no news.
@@ -137,6 +140,7 @@ void DeviceLeaves<V>::start(std::span<const LeafTask> tasks, const CompressionOp
   if (small.first < count_) compute(small, false, computing_small_);
   call("cudaEventRecord", cudaEventRecord(computed_small_, computing_small_));
   call("cudaStreamWaitEvent", cudaStreamWaitEvent(computing_, computed_small_, 0));
+  staged_.take(buffers * of_piece);  // which takes its time, once, while the device computes
 }
 
 template <class V>
@@ -162,31 +166,21 @@ void DeviceLeaves<V>::pack(std::span<const i64> places, i64 values) {
   call("cudaStreamWaitEvent", cudaStreamWaitEvent(copying_, packed_, 0));
 }
 
-// Two pieces are on their way: while one comes from the device, threads copy the other to where it belongs, which nobody has
-// touched before.
+// Values go where nobody has written before: each thread that copies waits for pages, too, and takes a piece of two of them.
 template <class V>
-void DeviceLeaves<V>::fetch(V* to, const Meanwhile& meanwhile) {
+void DeviceLeaves<V>::fetch(V* to, const Meanwhile& meanwhile, int threads) {
   OnDevice here(device_);
   const Batch& batch = batches_[current_];
-  const i64 at_once = staged_bytes / i64(sizeof(V)), pieces = (batch.count + at_once - 1) / at_once;
-  V* const pieces_of_host = static_cast<V*>(staged_.take(2 * staged_bytes));
-  auto staged = [&](i64 piece) { return pieces_of_host + piece % 2 * at_once; };
-  auto size = [&](i64 piece) { return std::min(at_once, batch.count - piece * at_once); };
-  auto bring = [&](i64 piece) {
-    if (piece >= pieces) return;
-    call("cudaMemcpyAsync", cudaMemcpyAsync(staged(piece), batch.values.data() + piece * at_once,
-                                            std::size_t(size(piece)) * sizeof(V), cudaMemcpyDeviceToHost, copying_));
-    call("cudaEventRecord", cudaEventRecord(copied_[piece % 2], copying_));
+  auto buffer = [&](i64 piece) { return staged_.data() + piece % buffers * of_piece; };
+  auto bytes = [&](i64 piece) { return std::size_t(std::min(of_piece, batch.count - piece * of_piece)) * sizeof(V); };
+  auto begin = [&](i64 piece) {
+    const V* const from = batch.values.data() + piece * of_piece;
+    call("cudaMemcpyAsync", cudaMemcpyAsync(buffer(piece), from, bytes(piece), cudaMemcpyDeviceToHost, copying_));
+    call("cudaEventRecord", cudaEventRecord(copied_[piece % buffers], copying_));
   };
-  bring(0);
-  for (i64 piece = 0; piece < pieces; piece++) {
-    bring(piece + 1);
-    if (!wait(copied_[piece % 2], meanwhile)) return;
-    auto copy = [&](i64 begin, i64 end) {
-      std::memcpy(to + piece * at_once + begin, staged(piece) + begin, std::size_t(end - begin) * sizeof(V));
-    };
-    for_parts(0, size(piece), copy, 1 << 18);
-  }
+  auto wait_for = [&](i64 piece) { return wait(copied_[piece % buffers], meanwhile); };
+  auto empty = [&](i64 piece) { std::memcpy(to + piece * of_piece, buffer(piece), bytes(piece)); };
+  bring({(batch.count + of_piece - 1) / of_piece, buffers, begin, wait_for, empty}, threads);
 }
 
 template class DeviceLeaves<double>;

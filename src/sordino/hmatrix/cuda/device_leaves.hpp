@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "sordino/base/large_array.hpp"
+#include "sordino/base/parallel.hpp"
 #include "sordino/hmatrix/leaf_device.hpp"
 #include "sordino/runtime/cuda/call.hpp"
 
@@ -71,9 +73,11 @@ const T* put(DeviceArrayOf<T>& to, std::span<const T> table) {
 /// The same in another order.
 template <class T>
 const T* put_in_order(DeviceArrayOf<T>& to, const std::vector<T>& table, std::span<const i32> order) {
-  std::vector<T> ordered;
-  ordered.reserve(order.size());
-  for (i32 k : order) ordered.push_back(table[std::size_t(k)]);
+  LargeArray<T> ordered(order.size());
+  auto some = [&](i64 begin, i64 end) {
+    for (auto k = std::size_t(begin); k < std::size_t(end); k++) ordered[k] = table[std::size_t(order[k])];
+  };
+  for_parts(0, i64(order.size()), some);
   return put<T>(to, ordered);
 }
 
@@ -107,7 +111,7 @@ class DeviceLeaves : public LeafDevice<V> {
   void start(std::span<const LeafTask> tasks, const CompressionOptions& options) final;
   std::vector<LeafResult> finish(const Meanwhile& meanwhile) final;
   void pack(std::span<const i64> places, i64 values) final;
-  void fetch(V* to, const Meanwhile& meanwhile) final;
+  void fetch(V* to, const Meanwhile& meanwhile, int threads) final;
   bool stop() final;
 
  protected:
@@ -115,28 +119,31 @@ class DeviceLeaves : public LeafDevice<V> {
   virtual void compute(const LeafLaunch<V>& launch, bool by_many, cudaStream_t stream) = 0;
 
  private:
+  static constexpr int buffers = 32;                                // of pieces on their way to the host,
+  static constexpr i64 of_piece = (i64(4) << 20) / i64(sizeof(V));  //   and the values of each
   struct Batch {
     DeviceArrayOf<V> values;
     i64 count = 0;
   };
   /// False: `meanwhile` has ended it.
   bool wait(cudaEvent_t event, const Meanwhile& meanwhile);
-  LeafWatch look();
+  void look();
 
   int device_;
   i64 capacity_ = 0;
   cudaStream_t computing_ = nullptr, computing_small_ = nullptr, copying_ = nullptr, watching_ = nullptr;
-  cudaEvent_t given_ = nullptr, computed_small_ = nullptr, computed_ = nullptr, packed_ = nullptr, copied_[2] = {};
+  cudaEvent_t given_ = nullptr, computed_small_ = nullptr, computed_ = nullptr, packed_ = nullptr, copied_[buffers] = {};
   DeviceArrayOf<V> space_;
   Message<LeafTask> tasks_;
   Message<LeafResult> results_;
   Message<i64> places_;
   Message<LeafWatch> watch_;
+  double looked_ = 0;  // s
   Message<int> stop_;
   i64 count_ = 0;  // tasks of the batch that is computed
   Batch batches_[2];
   int current_ = 0;  // of them: the one that is packed
-  Reserve staged_{Reserve::Where::pinned};
+  PinnedArrayOf<V> staged_;
 };
 
 /// Copies leaves from their workspaces to their places among `to`.

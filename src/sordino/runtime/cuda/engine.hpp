@@ -163,6 +163,7 @@ class CudaEngine final : public Engine {
   void* allocate_bytes(Rank& rank, std::size_t bytes) override;
   void release_bytes(Rank& rank, void* pointer, std::size_t bytes) override;
   void upload(Rank& rank, void* to, const void* from, std::size_t bytes) override;
+  void upload_made(Rank& rank, void* to, const MadeArray& array, int threads) override;
   i64 bytes_held(int local_rank) const override;
   i64 device_allocations(int local_rank) const override;
   double* pinned_twin(Rank& rank, int vector) override;
