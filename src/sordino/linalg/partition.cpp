@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <ranges>
 #include <string>
 
 #include "sordino/base/error.hpp"
@@ -45,7 +46,8 @@ Partition balance(const CsrView& A, int ranks, i32 most_blocks) {
   i64 row = A.first_row;
   for (i32 b = 1; b < blocks; b++) {
     i64 least = p.block_rows.back() + 1, most = A.end_row() - (blocks - b);  // no block is empty
-    while (row < most && weight(row) < total * b / blocks) row++;
+    const auto rows = std::views::iota(row, std::max(row, most));
+    row += std::ranges::partition_point(rows, [&](i64 r) { return weight(r) < total * b / blocks; }) - rows.begin();
     row = std::clamp(row, least, most);
     p.block_rows.push_back(row);
   }
