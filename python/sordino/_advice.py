@@ -20,21 +20,24 @@ class Suitability:
     """Whether a matrix, and new values of it, suit the method that is asked for.
 
     Cost: that of a sample; of an H-matrix, with a method that needs symmetry, a pass over it.
+
+    Parameters
+    ----------
+    system : System
+    method : str
+        What was asked for.
+    taken : str
+        What the core has taken: of "auto" after a look at all entries.
     """
 
-    def __init__(self, system: System, method: str) -> None:
+    def __init__(self, system: System, method: str, taken: str) -> None:
         rows = system.rows
         self._method = method
         self._known: dict[str, bool] = {}  # of the values as they are
-        self._needs_symmetry = rows is not None and not rows.complex and method in symmetric_methods()
-        if method == "auto" and rows is not None and not rows.complex:
-            positive = bool((rows.matrix().diagonal() > 0).all())
-            self._needs_symmetry = positive and not looks_asymmetric(
-                rows
-            )  # then the core has taken cg or its kin
-        elif rows is not None:
+        self._needs_symmetry = rows is not None and not rows.complex and taken in symmetric_methods()
+        if rows is not None and method != "auto":
             self.look(rows)
-        elif (matrix := system.given.get("hmatrix")) and method in symmetric_methods():
+        elif rows is None and (matrix := system.given.get("hmatrix")) and method in symmetric_methods():
             self._look_at_hmatrix(matrix)
 
     def look(self, rows: CsrArrays) -> None:

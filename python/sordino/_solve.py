@@ -120,7 +120,7 @@ class Solver:
             self._core: Any = core().Solver(
                 *system.arrays(), system.n, self._options, described, **({"given": given} if given else {})
             )
-        self._suits = Suitability(system, self.options["solver"])
+        self._suits = Suitability(system, self.options["solver"], self._core.method())
         self._together = Together.of(system, self._options, bool(self._null or self._looks))
 
     @property

@@ -1,8 +1,8 @@
 // sordino._core: what Python sees of the library. Everything a person reads is written in Python.
-#include "convert.hpp"
+#include "large.hpp"
 #include "sordino/api/doctor.hpp"
 #include "sordino/base/error.hpp"
-#include "sordino/linalg/poisson.hpp"
+#include "sordino/linalg/large_poisson.hpp"
 #include "sordino/solvers/registry.hpp"
 
 namespace sordino::python {
@@ -21,6 +21,7 @@ void define_hmatrix_model(nb::module_& m);     // hmatrix_model.cpp
 void define_hmatrix_products(nb::module_& m);  // hmatrix_products.cpp
 void define_paper_trsv(nb::module_& m);        // paper_trsv.cpp
 void define_paper_ways(nb::module_& m);        // paper_ways.cpp
+void define_matrices(nb::module_& m);          // matrices.cpp
 void define_rows(nb::module_& m);              // rows.cpp
 void define_solver(nb::module_& m);            // solver.cpp
 void define_triangular(nb::module_& m);        // triangular.cpp
@@ -29,12 +30,12 @@ void define_incomplete(nb::module_& m);        // incomplete.cpp
 namespace {
 
 nb::tuple poisson_arrays(i64 nx, i64 ny, i64 nz, int stencil, double contrast) {
-  CsrMatrix A;
+  LargeCsr A;
   {
     nb::gil_scoped_release release;
-    A = poisson(nx, ny, nz, stencil, contrast);
+    A = large_poisson(nx, ny, nz, stencil, contrast);
   }
-  return nb::make_tuple(owned_array(std::move(A.indptr)), owned_array(std::move(A.indices)), owned_array(std::move(A.values)));
+  return nb::make_tuple(large_array(std::move(A.indptr)), large_array(std::move(A.indices)), large_array(std::move(A.values)));
 }
 
 nb::dict entry(const std::string& name, const std::string& summary, const std::string& requires_matrix) {
@@ -151,6 +152,7 @@ NB_MODULE(_core, m) {
   py::define_hmatrix_products(m);
   py::define_paper_trsv(m);
   py::define_paper_ways(m);
+  py::define_matrices(m);
   py::define_rows(m);
   py::define_solver(m);
   py::define_triangular(m);

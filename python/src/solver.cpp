@@ -242,6 +242,7 @@ class PySolver {
     return solver_->time_product(pairs);
   }
 
+  const std::string& method() const { return solver_->method(); }
   int steps() const { return solver_->steps(); }
 
   /// What Python's collector of cycles has to know: a function may, by way of what it has captured, hold this solver.
@@ -325,6 +326,7 @@ void define_solver(nb::module_& m) {
            "options"_a = nb::dict(), "look"_a.none() = nb::none(), "x"_a.none() = nb::none())
       .def("update_values", &PySolver::update_values, "data"_a)
       .def("time_product", &PySolver::time_product, "pairs"_a)
+      .def("method", &PySolver::method)
       .def("steps", &PySolver::steps)
       .def("memory", &PySolver::memory);
 }

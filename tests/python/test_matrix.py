@@ -219,3 +219,60 @@ def test_masked_entries_are_nobodys():
     with pytest.raises(BadArgument, match="the matrix has masked entries"):
         as_csr(np.ma.array(np.eye(3), mask=np.eye(3)))
     np.testing.assert_array_equal(as_vector(np.ma.array(np.ones(4)), 4, "b"), np.ones(4))
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("kind", [np.float64, np.complex128])
+@pytest.mark.parametrize("integers", [np.int32, np.int64])
+def test_what_the_core_takes_as_it_is_is_what_the_longer_way_makes_of_it(integers, kind, own):
+    matrix = random_matrix(n=70_000, density=3e-5).astype(kind)  # for several threads
+    matrix.sort_indices()
+    matrix.indptr, matrix.indices = matrix.indptr.astype(integers), matrix.indices.astype(integers)
+    direct = as_csr(matrix, own=own)
+    longer = as_csr(matrix.tocoo(), own=own)
+    assert direct.order_kept and not longer.order_kept
+    assert direct.same_pattern(longer)
+    np.testing.assert_array_equal(direct.data, longer.data)
+    for array, theirs, dtype in (
+        (direct.indptr, matrix.indptr, np.int64),
+        (direct.indices, matrix.indices, np.int32),
+        (direct.data, matrix.data, kind),
+    ):
+        assert array.dtype == dtype
+        assert np.shares_memory(array, theirs) == (not own and theirs.dtype == dtype)
+
+
+@pytest.mark.parametrize(
+    ("row", "breaks", "sentence"),
+    [
+        (row, breaks, sentence)
+        for row in (0, 40_000, 69_999)
+        for breaks, sentence in (
+            ("nan", "the matrix holds nan in row {row}, column"),
+            ("column", "not a valid CSR matrix"),
+            ("start", "its index pointers fall"),
+        )
+    ],
+)
+def test_one_bad_entry_of_many_is_found_and_told_by_its_row(row, breaks, sentence):
+    matrix = sp.csr_array(sp.eye_array(70_000) + sp.eye_array(70_000, k=1))
+    if breaks == "nan":
+        matrix.data[matrix.indptr[row]] = np.nan
+    elif breaks == "column":
+        matrix.indices[matrix.indptr[row]] = -1
+    else:
+        matrix.indptr[max(row, 1)] = matrix.indptr[max(row, 1) + 1] + 1
+    with pytest.raises(BadArgument) as refused:
+        as_csr(matrix, own=True)
+    assert sentence.format(row=row) in str(refused.value)
+
+
+def test_unsorted_rows_far_from_the_first_are_sorted():
+    matrix = sp.csr_array(sp.eye_array(70_000) + sp.eye_array(70_000, k=1))
+    at = matrix.indptr[50_000]
+    matrix.indices[at : at + 2] = matrix.indices[at : at + 2][::-1].copy()
+    matrix.data[at : at + 2] = [3.0, 4.0]
+    rows = as_csr(matrix)
+    assert not rows.order_kept
+    np.testing.assert_array_equal(rows.indices[at : at + 2], [50_000, 50_001])
+    np.testing.assert_array_equal(rows.data[at : at + 2], [4.0, 3.0])

@@ -124,7 +124,7 @@ std::vector<i64> estimate_memory(const System& system, const Options& options, i
   Options o = options;
   o.ranks = ranks;
   Choice choice = choose(system, o);
-  choice.storage = storage_of(system, o, ranks);
+  choice.storage = storage_of(system, o, choice, ranks);
   settle_grid(choice, system, o, ranks, device);
   settle_method(choice, system, o, ranks, machine);
   Vectors v = vectors_of(system, choice, o);

@@ -7,6 +7,7 @@
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
 #include "sordino/comm/communicator.hpp"
+#include "sordino/linalg/mirrors.hpp"
 #include "sordino/precond/sqrt_jacobi.hpp"
 
 namespace sordino {
@@ -14,7 +15,7 @@ namespace {
 
 constexpr int channel = 5;
 
-bool mirrors(const double* mirror, double value) { return mirror && std::abs(*mirror - value) <= 1e-12 * std::abs(value); }
+bool near(double mirror, double value) { return std::abs(mirror - value) <= 1e-12 * std::abs(value); }
 
 const double* entry(const CsrView& A, i64 row, i64 column) {
   const i32 *begin = A.indices + A.begin(row), *end = A.indices + A.begin(row + 1);
@@ -25,15 +26,7 @@ const double* entry(const CsrView& A, i64 row, i64 column) {
 }  // namespace
 
 bool is_symmetric(const CsrView& A) {
-  return all_parts(A.first_row, A.end_row(), [&](i64 first, i64 last) {
-    for (i64 i = first; i < last; i++)
-      for (i64 k = A.begin(i); k < A.begin(i + 1); k++) {
-        i32 column = A.indices[k];
-        if (column == i || column < A.first_row || column >= A.end_row()) continue;
-        if (!mirrors(entry(A, column, i), A.values[k])) return false;
-      }
-    return true;
-  });
+  return has_mirrors(A, [](double a, double b) { return near(a, b) && near(b, a); });
 }
 
 bool is_symmetric(Rank& rank, const CsrView& A, const Partition& partition) {
@@ -49,7 +42,10 @@ bool is_symmetric(Rank& rank, const CsrView& A, const Partition& partition) {
         others[std::size_t(partition.owner(column))].push_back({i, column, A.values[k]});
   bool symmetric = is_symmetric(A);
   for (auto& list : comm.all_to_all(others))
-    for (auto& e : list) symmetric = symmetric && mirrors(entry(A, e.column, e.row), e.value);
+    for (auto& e : list) {
+      const double* mirror = entry(A, e.column, e.row);
+      symmetric = symmetric && mirror && near(*mirror, e.value);
+    }
   return comm.all_reduce(std::vector<i32>{symmetric}, Fold::min)[0] != 0;
 }
 

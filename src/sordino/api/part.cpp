@@ -179,8 +179,16 @@ void build_operator(Part& p, Rank& rank, const System& s, const ScaledMatrix* sc
   p.A = std::move(entries);
 }
 
+/// Whether A is symmetric to rounding; looks where nobody has.
+bool finds_symmetric(Choice& c, const System& s) {
+  if (!c.symmetry.empty()) return c.symmetry != "general";
+  const Symmetry found = symmetry_of(s.A);
+  c.mirrored = found.mirrored;
+  return found.symmetric;
+}
+
 /// That M is symmetric where the method needs it, and A where M takes its lower triangle alone.
-void check_incomplete(const System& s, const Options& o, const Choice& c) {
+void check_incomplete(const System& s, const Options& o, Choice& c) {
   if (!is_incomplete(c.preconditioner)) return;
   const std::string named = "precond " + c.preconditioner;
   if (o.deterministic == "on" && o.ranks != 1)
@@ -189,7 +197,7 @@ void check_incomplete(const System& s, const Options& o, const Choice& c) {
   if (c.preconditioner == "ilu0" && c.method->needs_spd)
     throw Error(Errc::unsupported, "precond ilu0 is not symmetric, which solver " + c.method->name +
                                        " needs: use precond ic0, or solver bicgstab or gmres");
-  if (c.preconditioner == "ic0" && (c.symmetry.empty() ? !is_symmetric(s.A) : c.symmetry == "general"))
+  if (c.preconditioner == "ic0" && !finds_symmetric(c, s))
     bad_argument("precond ic0 needs a symmetric matrix, and this one is not: use ilu0, with solver bicgstab or gmres");
 }
 
@@ -285,7 +293,7 @@ Choice choose(const System& s, const Options& o) {
   check_distribution(s, o);
   auto chosen = choose_method(s, o);
   Choice c{.method = &method_on_vectors(*chosen.method, s, o), .why_method = chosen.why};
-  c.preconditioner = preconditioner_of(s, o), c.symmetry = chosen.symmetry;
+  c.preconditioner = preconditioner_of(s, o), c.symmetry = chosen.symmetry, c.mirrored = chosen.mirrored;
   c.distribution = hmatrix::distribution(o.distribution);
   if (s.product && !c.method->any_preconditioner)
     throw Error(Errc::unsupported,
@@ -298,7 +306,7 @@ Choice choose(const System& s, const Options& o) {
   check_grid(s, o, c);
   check_incomplete(s, o, c);
   const bool needs_spd = c.preconditioner == "chebyshev" || c.preconditioner == "mg" || s.hierarchy != nullptr;
-  if (needs_spd && (c.symmetry.empty() ? !is_symmetric(s.A) : c.symmetry == "general"))
+  if (needs_spd && !finds_symmetric(c, s))
     bad_argument((s.hierarchy ? "a hierarchy of multigrid" : "precond " + c.preconditioner) +
                  " needs a symmetric positive definite matrix, and this one is not symmetric: use jacobi");
   if (c.preconditioner == "chebyshev") c.bound = spectral_bound(s.A);
@@ -311,8 +319,9 @@ Choice choose(const System& s, const Options& o) {
   return c;
 }
 
-StorageChoice storage_of(const System& s, const Options& o, int ranks) {
-  if (s.has_entries()) return choose_storage(s.A, o.storage, (s.A.n + ranks - 1) / ranks, o.precond == "sqrt-jacobi", s.cells);
+StorageChoice storage_of(const System& s, const Options& o, const Choice& c, int ranks) {
+  const i64 rows = (s.A.n + ranks - 1) / ranks;
+  if (s.has_entries()) return choose_storage(s.A, o.storage, rows, o.precond == "sqrt-jacobi", s.cells, c.mirrored);
   if (o.storage == "auto" || o.storage == "csr") return {"", "", {}};
   bad_argument("storage '" + o.storage + "' needs the entries of the matrix, which is " + s.stands_as());
 }

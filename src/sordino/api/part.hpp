@@ -24,6 +24,7 @@ struct Choice {
   std::string why_steps = "";       // as why_method
   std::string preconditioner = "";  // none, jacobi, sqrt-jacobi, chebyshev, block-ilu, ic0, ilu0, mg, block-jacobi or given
   std::string symmetry = "";        // hermitian, symmetric or general; empty: nobody looked
+  bool mirrored = false;            // A is known to be symmetric bit by bit
   double bound = 0;                 // of the eigenvalues of diag(A)^-1 A, for chebyshev
   StorageChoice storage = {};       // decided last, when the number of ranks is known
   Tiling tiling = {};               // of block-ilu, and the layers of mg, likewise
@@ -45,7 +46,7 @@ inline trsv::Incomplete incomplete(const std::string& precond) {
 Choice choose(const System& system, const Options& options);
 
 /// How A lies in memory of so many ranks; of a function it does not. Throws as choose_storage().
-StorageChoice storage_of(const System& system, const Options& options, int ranks);
+StorageChoice storage_of(const System& system, const Options& options, const Choice& choice, int ranks);
 
 /// Rows are dealt out by weight, where entries are known; where tiles are, in whole layers of them.
 Partition partition_of(const System& system, const Choice& choice, int ranks);

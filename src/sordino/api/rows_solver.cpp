@@ -16,6 +16,7 @@
 #include "sordino/api/symmetry.hpp"
 #include "sordino/base/clock.hpp"
 #include "sordino/base/range.hpp"
+#include "sordino/base/shared_cores.hpp"
 #include "sordino/comm/communicator.hpp"
 #include "sordino/runtime/host/engine.hpp"
 
@@ -107,7 +108,10 @@ RowsSolver::RowsSolver(const CsrView& rows, const Options& options, Accord accor
   settle_method(s.chosen, s.system, s.options, s.engine().size(), s.machine, [&] { return s.load(); });
   Partition partition = s.partition();
   s.parts.resize(std::size_t(s.engine().local_ranks()));
-  s.engine().run([&](Rank& rank) { s.part(rank) = build_part(rank, s.system, s.chosen, s.options, partition); });
+  s.engine().run([&](Rank& rank) {
+    SharedCores share(s.engine().local_ranks());
+    s.part(rank) = build_part(rank, s.system, s.chosen, s.options, partition);
+  });
   s.setup_seconds = seconds_now() - begin;
 }
 

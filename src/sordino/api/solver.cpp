@@ -16,6 +16,7 @@
 #include "sordino/api/whole_vectors.hpp"
 #include "sordino/base/clock.hpp"
 #include "sordino/base/range.hpp"
+#include "sordino/base/shared_cores.hpp"
 #include "sordino/comm/communicator.hpp"
 
 namespace sordino {
@@ -107,7 +108,7 @@ const double* Solver::State::scaled_back(const double* x) {
 
 void Solver::State::set_up(EngineChoice made) {
   Range range("sordino: set up");
-  chosen.storage = storage_of(system, options, made.engine->size());
+  chosen.storage = storage_of(system, options, chosen, made.engine->size());
   settle_grid(chosen, system, options, made.engine->size(), made.engine->is_device());
   settle_method(chosen, system, options, made.engine->size(), machine);
   parts.clear();
@@ -119,6 +120,7 @@ void Solver::State::set_up(EngineChoice made) {
   parts.resize(std::size_t(engine().local_ranks()));
   if (!scaled) scaled = scaled_matrix(system, chosen);
   engine().run([&](Rank& rank) {
+    SharedCores share(engine().local_ranks());
     parts[std::size_t(rank.id() - engine().first_rank())] = build_part(rank, system, chosen, options, partition, scaled.get());
   });
   require_pivots(parts.front().refused_row, chosen);
@@ -324,10 +326,11 @@ void Solver::update_values(const double* values) {
   s.A = updated;
   if (copied) s.values.swap(s.next_values);
   if (!held) {
-    s.is_set_up = false;
+    s.is_set_up = s.chosen.mirrored = false;
     return s.set_up(s.another_engine());
   }
   s.engine().run([&](Rank& rank) {
+    SharedCores share(s.engine().local_ranks());
     Part& p = s.parts[std::size_t(rank.id() - s.engine().first_rank())];
     p.update_values(rank, s.A, s.scaled.get(), s.chosen.bound);
   });

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <functional>
 
 #include "sordino/api/inspect.hpp"
 #include "sordino/base/complex.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
+#include "sordino/linalg/mirrors.hpp"
 
 namespace sordino {
 namespace {
@@ -30,7 +32,7 @@ double size(Number a) { return std::abs(a.re) + std::abs(a.im); }
 bool equal(Number a, Number b) { return size(a - b) <= rounding * size(b); }
 
 Symmetry symmetry_of_row(const CsrView& A, i64 i) {
-  Symmetry is{true, true};
+  Symmetry is{.hermitian = true, .symmetric = true};
   for (i64 k = A.begin(i); k < A.begin(i + 1); k++) {
     i64 mirror = A.indices[k] == i ? k : place(A, A.indices[k], i);
     if (mirror < 0) return {};
@@ -48,8 +50,8 @@ std::string in_words(const Symmetry& is, bool real) {
 
 /// What the option says, where it says something.
 std::optional<Symmetry> said(const std::string& option) {
-  if (option == "hermitian") return Symmetry{true, false};
-  if (option == "symmetric") return Symmetry{false, true};
+  if (option == "hermitian") return Symmetry{.hermitian = true};
+  if (option == "symmetric") return Symmetry{.symmetric = true};
   if (option == "general") return Symmetry{};
   return {};
 }
@@ -115,6 +117,10 @@ void require_symmetry_of(const MethodEntry& method, const CsrView& A) {
 }
 
 Symmetry symmetry_of(const CsrView& A) {
+  if (!A.is_complex()) {
+    const bool mirrored = has_mirrors(A, std::equal_to<>()), is = mirrored || is_symmetric(A);
+    return {is, is, mirrored};
+  }
   std::atomic<bool> hermitian{true}, symmetric{true};
   for_parts(A.first_row, A.end_row(), [&](i64 first, i64 last) {
     for (i64 i = first; i < last && (hermitian || symmetric); i++) {
@@ -123,7 +129,7 @@ Symmetry symmetry_of(const CsrView& A) {
       if (!row.symmetric) symmetric = false;
     }
   });
-  return {hermitian, symmetric};
+  return {.hermitian = hermitian, .symmetric = symmetric};
 }
 
 std::string name(const Symmetry& is) { return is.hermitian ? "hermitian" : is.symmetric ? "symmetric" : "general"; }
@@ -138,7 +144,7 @@ ChosenMethod choose_method(const System& s, const Options& o) {
                                      : Automatic{"bicgstab", unknown};
   const MethodEntry& m = method(taken.name);
   require_fit(m, s, o, is);
-  return {&m, taken.why, is ? name(*is) : ""};
+  return {&m, taken.why, is ? name(*is) : "", is && is->mirrored};
 }
 
 }  // namespace sordino

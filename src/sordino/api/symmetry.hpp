@@ -12,9 +12,10 @@ namespace sordino {
 struct Symmetry {
   bool hermitian = false;  // A^H = A
   bool symmetric = false;  // A^T = A
+  bool mirrored = false;   // a real one is, bit by bit; false: it is not, or nobody looked
 };
 
-/// Entry by entry, to rounding. Cost: one binary search an entry of one triangle; it stops at the first two that fit neither.
+/// Entry by entry, to rounding. Cost: one pass over the arrays, on several threads; it stops at the first two that fit neither.
 Symmetry symmetry_of(const CsrView& A);
 /// Throws bad_argument where new values of a complex matrix take from a method what it needs. Cost: O(nnz) for those that do.
 void require_symmetry_of(const MethodEntry& method, const CsrView& A);
@@ -28,6 +29,7 @@ struct ChosenMethod {
   const MethodEntry* method = nullptr;
   std::string why;  // "asked for", or what the matrix is; empty for the cg of auto, of which the machine is to say more
   std::string symmetry;
+  bool mirrored = false;  // Symmetry::mirrored, where somebody looked
 };
 
 /// Options solver and symmetry; auto takes cg, until the machine is asked (method_choice.hpp), for a Hermitian matrix with a

@@ -7,23 +7,35 @@
 #include <thread>
 #include <vector>
 
+#include "sordino/base/shared_cores.hpp"
+
 namespace sordino {
 namespace {
 
-constexpr int most_threads = 32;  // memory has no more to give
+constexpr int most_threads = 32;  // of loops that hold memory for each
+constexpr int most_parts = 128;  // of others: what computes more than it reads, and pages that are touched first, take them all
+
+thread_local int sharers = 1;
+
+int cores() { return int(std::thread::hardware_concurrency()); }
 
 }  // namespace
 
 int thread_count(int threads) { return thread_count_of_each(threads, 1); }
 
 int thread_count_of_each(int threads, int loops) {
-  const int wanted = threads > 0 ? threads : int(std::thread::hardware_concurrency());
-  return std::clamp(wanted / std::max(loops, 1), 1, most_threads);
+  return std::clamp((threads > 0 ? threads : cores()) / std::max(loops, 1), 1, most_threads);
 }
+
+SharedCores::SharedCores(int threads) : before_(sharers) { sharers = std::max(1, threads); }
+SharedCores::~SharedCores() { sharers = before_; }
+
+int shared_cores() { return std::clamp(cores() / sharers, 1, most_parts); }
 
 void for_parts(i64 first, i64 end, const std::function<void(i64 begin, i64 end)>& body, i64 least, int threads_wanted) {
   const i64 rows = end - first;
-  const int parts = int(std::clamp<i64>(rows / least, 1, thread_count(threads_wanted)));
+  const int most = threads_wanted > 0 ? thread_count(threads_wanted) : shared_cores();
+  const int parts = int(std::clamp<i64>(rows / least, 1, most));
   if (parts == 1) return body(first, end);
   std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(parts));
   auto run = [&](int p) {

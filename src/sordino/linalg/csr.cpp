@@ -6,6 +6,7 @@
 
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
+#include "sordino/linalg/taken_rows.hpp"
 
 namespace sordino {
 namespace {
@@ -32,6 +33,7 @@ void validate(const CsrView& A) {
     throw Error(Errc::unsupported,
                 std::string("more than ") + (A.is_complex() ? "2^30 complex" : "2^31") + " rows are not supported");
   if (A.indptr[0] != 0) bad_argument("indptr must begin with 0");
+  if (take_rows(GivenRows<i64, i32>{A.rows(), A.n, A.indptr, A.indices, A.values, A.nnz(), A.words}, {})) return;
   for (i64 i = A.first_row; i < A.end_row(); i++)  // before any of them is followed
     if (A.begin(i + 1) < A.begin(i)) bad_argument("indptr decreases at row " + std::to_string(i));
   for_parts(A.first_row, A.end_row(), [&](i64 first, i64 last) { validate_rows(A, first, last); });

@@ -11,7 +11,7 @@ constexpr double most_padding = 1.15;  // stored over true entries, beyond which
 constexpr double long_row = 48;        // mean entries from which a warp a row pays
 constexpr i64 least_slices = 1024;     // that are worth a thread of the host
 
-i64 padded_entries(const std::vector<u32>& ptr) {
+i64 padded_entries(std::span<const u32> ptr) {
   i64 total = 0;
   i32 rows = i32(ptr.size()) - 1;
   for (i32 s = 0; s < rows; s += SellRows::height) {
@@ -26,17 +26,19 @@ template <class Rows>
 constexpr bool is_by_rows = std::is_same_v<Rows, HostCsrRows> || std::is_same_v<Rows, SellRows> ||
                             std::is_same_v<Rows, CsrRows<4>> || std::is_same_v<Rows, CsrRows<32>>;
 
-bool is_sliced(const std::vector<u32>& ptr) { return double(padded_entries(ptr)) <= most_padding * double(ptr.back()); }
+bool is_sliced(std::span<const u32> ptr) { return double(padded_entries(ptr)) <= most_padding * double(ptr.back()); }
 
 }  // namespace
 
-std::vector<u32> CsrOperator::Layout::pointers(const CsrView& A, const CsrSlice& slice) {
-  std::vector<u32> ptr(std::size_t(slice.rows) + 1);
-  for (i64 i = 0; i <= slice.rows; i++) ptr[i] = u32(A.begin(slice.first_row + i) - slice.first_entry);
+LargeArray<u32> CsrOperator::Layout::pointers(const CsrView& A, const CsrSlice& slice) {
+  LargeArray<u32> ptr(std::size_t(slice.rows) + 1);
+  for_parts(0, slice.rows + 1, [&](i64 begin, i64 end) {
+    for (i64 i = begin; i < end; i++) ptr[std::size_t(i)] = u32(A.begin(slice.first_row + i) - slice.first_entry);
+  });
   return ptr;
 }
 
-i64 CsrOperator::Layout::bytes_on_device(const std::vector<u32>& ptr, int words) {
+i64 CsrOperator::Layout::bytes_on_device(std::span<const u32> ptr, int words) {
   const i64 entry = i64(sizeof(double)) * words + i64(sizeof(i32));
   i64 rows = i64(ptr.size()) - 1;
   if (!is_sliced(ptr)) return entry * i64(ptr.back()) + 4 * (rows + 1);
@@ -52,7 +54,7 @@ i64 CsrOperator::Layout::bytes() const {
   return sum;
 }
 
-CsrOperator::Layout::Layout(Rank& rank, std::vector<u32> ptr, std::vector<i32> columns, const i32* viewed, i32 first, int words,
+CsrOperator::Layout::Layout(Rank& rank, LargeArray<u32> ptr, std::vector<i32> columns, const i32* viewed, i32 first, int words,
                             i32 held)
     : rank_(rank), words_(words), ptr_(std::move(ptr)), columns_(std::move(columns)), viewed_(viewed), held_words_(held) {
   rows_ = words == 2 ? stored<ComplexEntries>(first) : stored<RealEntries>(first);
@@ -65,7 +67,7 @@ auto CsrOperator::Layout::stored(i32 first) -> std::variant<Real, Complex> {
   if (!rank_.engine().is_device()) return Any{on_host<HostCsrRowsOf<E>>(first)};
   const i32* col = columns_.empty() ? viewed_ : columns_.data();
   if (is_sliced(ptr_)) return Any{sliced<SellRowsOf<E>>(col, first)};
-  bool is_long = double(ptr_.back()) >= long_row * double(ptr_.size() - 1);
+  bool is_long = double(entries()) >= long_row * double(ptr_.size() - 1);
   return is_long ? Any{as_csr<CsrRows<32, E>>(col, first)} : Any{as_csr<CsrRows<4, E>>(col, first)};
 }
 
@@ -85,7 +87,7 @@ Rows CsrOperator::Layout::of_slice(i32 first) const {
   Rows r{};
   r.first = first;
   r.rows = i32(ptr_.size()) - 1;
-  r.nnz = ptr_.back();
+  r.nnz = entries();
   return r;
 }
 
@@ -125,17 +127,17 @@ Rows CsrOperator::Layout::sliced(const i32* col, i32 first) {
     for (i32 i = s; i < std::min(s + H, rows); i++) longest = std::max(longest, ptr_[i + 1] - ptr_[i]);
     slices_.push_back(slices_.back() + longest * H);
   }
-  auto columns = std::make_unique_for_overwrite<i32[]>(slices_.back());
+  LargeArray<i32> columns(slices_.back());
   for_padded([&](u32 place, i32 row, u32 entry, bool padding) {
     // Padding multiplies the row's own x by 0, or, of a map to more rows than it has words, the last one.
     columns[place] = padding ? std::min(first + row, held_words_ - 1) : col[entry];
   });
   Rows r = of_slice<Rows>(first);
   r.slice = upload(slices_);
-  r.col = upload(columns.get(), slices_.back());
+  r.col = upload(columns);
   r.values = device_values_ = reserve_values(slices_.back());
   staged_ = slices_.back() * std::size_t(words_);
-  staging_ = std::make_unique_for_overwrite<double[]>(staged_);
+  staging_ = LargeArray<double>(staged_);
   return r;
 }
 
@@ -143,18 +145,18 @@ template <class Rows>
 Rows CsrOperator::Layout::as_csr(const i32* col, i32 first) {
   Rows r = of_slice<Rows>(first);
   r.ptr = upload(ptr_);
-  r.col = upload(std::vector<i32>(col, col + ptr_.back()));
-  r.values = device_values_ = reserve_values(ptr_.back());
+  r.col = upload(col, entries());
+  r.values = device_values_ = reserve_values(entries());
   return r;
 }
 
 void CsrOperator::Layout::set_values(const double* values) {
   if (slice_of_.indptr) return set_row_kinds(values);
-  if (!on_diagonal_.empty()) return set_diagonals(values);
+  if (on_diagonal_.size() > 0) return set_diagonals(values);
   host_values_ = values;
   if (!device_values_) return;
   const std::size_t words = std::size_t(words_);
-  if (slices_.empty()) return rank_.engine().upload(rank_, device_values_, values, ptr_.back() * words * sizeof(double));
+  if (slices_.empty()) return rank_.engine().upload(rank_, device_values_, values, entries() * words * sizeof(double));
   for_padded([&](u32 place, i32, u32 entry, bool padding) {
     for (std::size_t w = 0; w < words; w++) staging_[place * words + w] = padding ? 0.0 : values[entry * words + w];
   });

@@ -3,9 +3,11 @@
 // On request all engines keep the values by diagonals (dia_layout.cpp, of boxes box_layout.cpp).
 #pragma once
 #include <limits>
+#include <span>
 #include <variant>
 #include <vector>
 
+#include "sordino/base/large_array.hpp"
 #include "sordino/linalg/box_rows.hpp"
 #include "sordino/linalg/csr_operator.hpp"
 #include "sordino/linalg/stencil_rows.hpp"
@@ -15,7 +17,7 @@ namespace sordino {
 struct CsrOperator::Layout {
   /// `columns` empty: the caller's column array `viewed` serves as it is. `words`: of a value; `held`: how many words of x
   /// there are, where they may be fewer than rows.
-  Layout(Rank& rank, std::vector<u32> ptr, std::vector<i32> columns, const i32* viewed, i32 first, int words,
+  Layout(Rank& rank, LargeArray<u32> ptr, std::vector<i32> columns, const i32* viewed, i32 first, int words,
          i32 held = std::numeric_limits<i32>::max());
   /// By diagonals, which are those of the whole matrix. `own`: storage rows before the ghosts.
   Layout(Rank& rank, const CsrView& A, const CsrSlice& slice, const std::vector<i64>& ghosts, i32 first, i64 own,
@@ -27,8 +29,8 @@ struct CsrOperator::Layout {
   Layout(const Layout&) = delete;
 
   /// Row pointers [rows + 1] of a slice, from its first entry.
-  static std::vector<u32> pointers(const CsrView& A, const CsrSlice& slice);
-  static i64 bytes_on_device(const std::vector<u32>& ptr, int words);
+  static LargeArray<u32> pointers(const CsrView& A, const CsrSlice& slice);
+  static i64 bytes_on_device(std::span<const u32> ptr, int words);
   static i64 bytes_by_diagonals(const CsrSlice& slice, bool device, const Diagonals& diagonals);
   static i64 bytes_by_runs(const CsrView& A, const CsrSlice& slice, const i32* columns, i32 first, i64 own, bool device,
                            const Diagonals& diagonals);
@@ -63,8 +65,13 @@ struct CsrOperator::Layout {
     return upload(v.data(), v.size());
   }
   template <class T>
+  T* upload(const LargeArray<T>& v) {
+    return upload(v.data(), v.size());
+  }
+  template <class T>
   T* upload(const T* values, std::size_t count);
-  void upload_staged() { rank_.engine().upload(rank_, device_values_, staging_.get(), staged_ * sizeof(double)); }
+  void upload_staged() { rank_.engine().upload(rank_, device_values_, staging_.data(), staged_ * sizeof(double)); }
+  std::size_t entries() const { return ptr_[ptr_.size() - 1]; }
   double* reserve_values(std::size_t entries);
   void reserve_places(i64 stored);
   static i64 bytes_of_places(i64 stored, const CsrSlice& slice, bool device, const Diagonals& diagonals);
@@ -75,22 +82,22 @@ struct CsrOperator::Layout {
 
   Rank& rank_;
   int words_;
-  std::vector<u32> ptr_;      // [rows + 1]
+  LargeArray<u32> ptr_;       // [rows + 1]
   std::vector<i32> columns_;  // host engine only
   const i32* viewed_;
   i32 held_words_ = std::numeric_limits<i32>::max();  // of x
   const double* host_values_ = nullptr;
   double* device_values_ = nullptr;
-  std::unique_ptr<double[]> staging_;  // values in the device's order; kept, so that updates allocate nothing
-  std::size_t staged_ = 0;             // how many
+  LargeArray<double> staging_;  // values in the device's order; kept, so that updates allocate nothing
+  std::size_t staged_ = 0;      // how many
   std::vector<u32> slices_;
   std::vector<StoredDiagonal> diagonals_;
-  Diagonals held_;                         // by diagonals: they themselves
-  RowRuns runs_;                           // instead, where rows are not in their order
-  std::vector<i64> places_;                // by diagonals: where each of them begins
-  std::vector<std::uint8_t> on_diagonal_;  // [nnz] the one that an entry is on
-  CsrView slice_of_;                       // the caller's arrays, where rows are kept by their kinds
-  std::vector<std::uint8_t> kinds_;        // likewise, of rows
+  Diagonals held_;                        // by diagonals: they themselves
+  RowRuns runs_;                          // instead, where rows are not in their order
+  std::vector<i64> places_;               // by diagonals: where each of them begins
+  LargeArray<std::uint8_t> on_diagonal_;  // [nnz] the one that an entry is on
+  CsrView slice_of_;                      // the caller's arrays, where rows are kept by their kinds
+  std::vector<std::uint8_t> kinds_;       // likewise, of rows
   std::uint8_t* device_kinds_ = nullptr;
   struct Block {
     void* pointer;

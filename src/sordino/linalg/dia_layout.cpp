@@ -5,6 +5,7 @@
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
 #include "sordino/linalg/csr_layout.hpp"
+#include "sordino/linalg/entry_diagonals.hpp"
 #include "sordino/linalg/row_kinds.hpp"
 
 namespace sordino {
@@ -53,8 +54,8 @@ CsrOperator::Layout::Layout(Rank& rank, const CsrView& A, const CsrSlice& slice,
 
 void CsrOperator::Layout::reserve_places(i64 stored) {
   staged_ = std::size_t(stored);
-  staging_ = std::make_unique_for_overwrite<double[]>(staged_);
-  for_parts(0, stored, [&](i64 begin, i64 end) { std::fill(&staging_[begin], &staging_[end], 0.0); });
+  staging_ = LargeArray<double>(staged_);
+  for_parts(0, stored, [&](i64 begin, i64 end) { std::fill(staging_.begin() + begin, staging_.begin() + end, 0.0); });
   if (rank_.engine().is_device()) device_values_ = reserve_values(staged_);
 }
 
@@ -63,8 +64,9 @@ OwnEntries CsrOperator::Layout::own_entries(const CsrView& A, const CsrSlice& sl
   ptr_ = pointers(A, slice);
   held_ = diagonals;
   places_ = std::move(places);
-  on_diagonal_ = diagonals_of_entries(A, slice, diagonals);
-  return {device_values_ ? device_values_ : staging_.get(), diagonals.symmetric, i64(staged_)};
+  on_diagonal_ = LargeArray<std::uint8_t>(std::size_t(slice.entries));
+  find_entry_diagonals(A, slice, diagonals, on_diagonal_.data());
+  return {device_values_ ? device_values_ : staging_.data(), diagonals.symmetric, i64(staged_)};
 }
 
 SharedEntries CsrOperator::Layout::shared_entries(const CsrView& A, const CsrSlice& slice, const Diagonals& diagonals) {
@@ -75,7 +77,7 @@ SharedEntries CsrOperator::Layout::shared_entries(const CsrView& A, const CsrSli
   held_ = diagonals;
   kinds_.resize(std::size_t(slice.rows));
   if (device_values_) device_kinds_ = upload(kinds_);
-  return {device_values_ ? device_values_ : staging_.get(), device_kinds_ ? device_kinds_ : kinds_.data(), slice.rows};
+  return {device_values_ ? device_values_ : staging_.data(), device_kinds_ ? device_kinds_ : kinds_.data(), slice.rows};
 }
 
 i64 CsrOperator::Layout::bytes_by_diagonals(const CsrSlice& slice, bool device, const Diagonals& diagonals) {
@@ -112,7 +114,7 @@ void CsrOperator::Layout::set_diagonals(const double* values) {
 
 void CsrOperator::Layout::set_row_kinds(const double* values) {
   slice_of_.values = values - slice_of_.indptr[0];
-  const RowKinds into{kinds_.data(), staging_.get()};
+  const RowKinds into{kinds_.data(), staging_.data()};
   if (find_row_kinds(slice_of_, held_, slice_of_.first_row, slice_of_.end_row(), into) > most_row_kinds)
     bad_argument("a rank has more than " + std::to_string(most_row_kinds) +
                  " different rows, which storage constant cannot hold");

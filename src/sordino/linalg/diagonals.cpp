@@ -1,11 +1,13 @@
 #include "sordino/linalg/diagonals.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <mutex>
 #include <numeric>
 
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
+#include "sordino/linalg/mirrors.hpp"
 #include "sordino/linalg/row_kinds.hpp"
 
 namespace sordino {
@@ -60,7 +62,7 @@ class Finder {
   FoundDiagonals found_;
 };
 
-/// The first stored entry of these rows that differs from its mirror; of none: -1.
+/// The first stored entry of these rows that differs from its mirror, which may be a zero that is not stored; of none: -1.
 i64 entry_without_mirror(const CsrView& A, i64 first, i64 last, i64& row) {
   for (row = first; row < last; row++)
     for (i64 k = A.begin(row); k < A.begin(row + 1); k++)
@@ -69,6 +71,7 @@ i64 entry_without_mirror(const CsrView& A, i64 first, i64 last, i64& row) {
 }
 
 void require_equal_mirrors(const CsrView& A) {
+  if (has_mirrors(A, std::equal_to<>())) return;
   for_parts(0, A.n, [&](i64 first, i64 last) {
     i64 row = 0, k = entry_without_mirror(A, first, last, row);
     if (k >= 0)
@@ -105,6 +108,7 @@ FoundDiagonals find_diagonals(const CsrView& A, const i64* cells) {
 }
 
 bool has_equal_mirrors(const CsrView& A) {
+  if (has_mirrors(A, std::equal_to<>())) return true;
   return all_parts(0, A.n, [&](i64 first, i64 last) {
     i64 row = 0;
     return entry_without_mirror(A, first, last, row) < 0;

@@ -7,6 +7,7 @@
 
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
+#include "sordino/linalg/large_poisson.hpp"
 
 namespace sordino {
 namespace {
@@ -58,32 +59,56 @@ struct Box {
   }
 };
 
-}  // namespace
-
-CsrMatrix poisson(i64 nx, i64 ny, i64 nz, int stencil, double contrast) {
+Box checked_box(i64 nx, i64 ny, i64 nz, int stencil, double contrast) {
   if (nx < 1 || ny < 1 || nz < 1) bad_argument("a grid needs at least one cell in each direction");
   if (stencil != 7 && stencil != 27) bad_argument("the stencil must be 7 or 27, not " + std::to_string(stencil));
   if (!(contrast > 0) || !std::isfinite(contrast)) bad_argument("the contrast must be a finite number > 0");
   if (double(nx) * double(ny) * double(nz) > double(std::numeric_limits<i32>::max()))
     throw Error(Errc::unsupported, "more than 2^31 cells are not supported");
-  const Box box{nx, ny, nz, stencil, contrast};
-  std::vector<i64> before(std::size_t(nz) + 1, 0);  // each plane
-  for (i64 z = 0; z < nz; z++) before[std::size_t(z) + 1] = before[std::size_t(z)] + box.entries(z);
+  return {nx, ny, nz, stencil, contrast};
+}
+
+/// Entries before each plane, and in all.
+std::vector<i64> entries_before(const Box& box) {
+  std::vector<i64> before(std::size_t(box.nz) + 1, 0);
+  for (i64 z = 0; z < box.nz; z++) before[std::size_t(z) + 1] = before[std::size_t(z)] + box.entries(z);
+  return before;
+}
+
+void write_rows(const Box& box, const std::vector<i64>& before, i64* indptr, i32* indices, double* values) {
+  indptr[0] = 0;
+  auto planes = [&](i64 begin, i64 end) {
+    i64 at = before[std::size_t(begin)];
+    for (i64 z = begin; z < end; z++)
+      for (i64 y = 0; y < box.ny; y++)
+        for (i64 x = 0; x < box.nx; x++) {
+          at += box.write(x, y, z, indices + at, values + at);
+          indptr[box.row(x, y, z) + 1] = at;
+        }
+  };
+  for_parts(0, box.nz, planes, std::max<i64>(1, least_of_a_thread / (box.nx * box.ny)));
+}
+
+}  // namespace
+
+CsrMatrix poisson(i64 nx, i64 ny, i64 nz, int stencil, double contrast) {
+  const Box box = checked_box(nx, ny, nz, stencil, contrast);
+  const std::vector<i64> before = entries_before(box);
   CsrMatrix A;
   A.n = nx * ny * nz;
   A.indptr.resize(std::size_t(A.n) + 1);
   A.indices.resize(std::size_t(before.back()));
   A.values.resize(std::size_t(before.back()));
-  auto planes = [&](i64 begin, i64 end) {
-    i64 at = before[std::size_t(begin)];
-    for (i64 z = begin; z < end; z++)
-      for (i64 y = 0; y < ny; y++)
-        for (i64 x = 0; x < nx; x++) {
-          at += box.write(x, y, z, &A.indices[std::size_t(at)], &A.values[std::size_t(at)]);
-          A.indptr[std::size_t(box.row(x, y, z)) + 1] = at;
-        }
-  };
-  for_parts(0, nz, planes, std::max<i64>(1, least_of_a_thread / (nx * ny)));
+  write_rows(box, before, A.indptr.data(), A.indices.data(), A.values.data());
+  return A;
+}
+
+LargeCsr large_poisson(i64 nx, i64 ny, i64 nz, int stencil, double contrast) {
+  const Box box = checked_box(nx, ny, nz, stencil, contrast);
+  const std::vector<i64> before = entries_before(box);
+  const std::size_t rows = std::size_t(nx * ny * nz), entries = std::size_t(before.back());
+  LargeCsr A{i64(rows), LargeArray<i64>(rows + 1), LargeArray<i32>(entries), LargeArray<double>(entries)};
+  write_rows(box, before, A.indptr.data(), A.indices.data(), A.values.data());
   return A;
 }
 

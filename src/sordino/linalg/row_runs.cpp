@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sordino/base/parallel.hpp"
+#include "sordino/linalg/entry_diagonals.hpp"
 
 namespace sordino {
 namespace {
@@ -92,11 +92,7 @@ class Finder {
 
 std::vector<std::uint8_t> diagonals_of_entries(const CsrView& A, const CsrSlice& slice, const Diagonals& diagonals) {
   std::vector<std::uint8_t> on(std::size_t(slice.entries));
-  for_parts(slice.first_row, slice.first_row + slice.rows, [&](i64 first, i64 last) {
-    for (i64 row = first; row < last; row++)
-      for (i64 k = A.begin(row); k < A.begin(row + 1); k++)
-        on[std::size_t(k - slice.first_entry)] = std::uint8_t(diagonals.of(row, A.indices[k]));
-  });
+  find_entry_diagonals(A, slice, diagonals, on.data());
   return on;
 }
 

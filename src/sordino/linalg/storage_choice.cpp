@@ -21,7 +21,7 @@ bool come_in_pairs(const std::vector<i64>& offsets) {
 }
 
 /// Of real entries, whose diagonals are known to be few.
-StorageChoice automatic(const CsrView& A, FoundDiagonals found, i64 rows, bool unit, const i64* cells) {
+StorageChoice automatic(const CsrView& A, FoundDiagonals found, i64 rows, bool unit, const i64* cells, bool mirrored) {
   for (std::size_t d = 0; d < found.offsets.size(); d++)
     if (entry_bytes * found.entries[d] < place_bytes * A.n)
       return by_rows("the diagonal of column - row = " + std::to_string(found.offsets[d]) + " has " +
@@ -34,7 +34,7 @@ StorageChoice automatic(const CsrView& A, FoundDiagonals found, i64 rows, bool u
   std::string told =
       "its " + std::to_string(diagonals.offsets.size()) + " diagonals take " + megabytes(bytes) + " of each rank";
   if (bytes <= most_cached) return {"dia", told + ", no more than caches of GPUs hold", std::move(diagonals)};
-  if (!come_in_pairs(diagonals.offsets) || !has_equal_mirrors(A))
+  if (!come_in_pairs(diagonals.offsets) || !(mirrored || has_equal_mirrors(A)))
     return {"dia", told + ", and it is not symmetric bit by bit", std::move(diagonals)};
   diagonals.symmetric = true;
   return {"symdia", told + ", more than caches of GPUs hold, and it is symmetric", std::move(diagonals)};
@@ -42,7 +42,7 @@ StorageChoice automatic(const CsrView& A, FoundDiagonals found, i64 rows, bool u
 
 }  // namespace
 
-StorageChoice choose_storage(const CsrView& A, const std::string& asked, i64 rows, bool unit, const i64* cells) {
+StorageChoice choose_storage(const CsrView& A, const std::string& asked, i64 rows, bool unit, const i64* cells, bool mirrored) {
   if (asked != "auto") {
     StorageChoice choice{asked, "asked for", diagonals_of(A, asked, cells)};
     choice.diagonals.unit = unit && choice.diagonals.offsets.size() > 1;
@@ -51,7 +51,7 @@ StorageChoice choose_storage(const CsrView& A, const std::string& asked, i64 row
   if (A.is_complex()) return by_rows("its entries are complex");
   FoundDiagonals found = find_diagonals(A, cells);
   if (found.offsets.empty()) return by_rows("it has more than " + std::to_string(most_diagonals) + " diagonals");
-  return automatic(A, std::move(found), rows, unit, cells);
+  return automatic(A, std::move(found), rows, unit, cells, mirrored);
 }
 
 }  // namespace sordino

@@ -25,8 +25,9 @@ constexpr i64 most_cached = 50'000'000;
 /// values are more than most_cached, else dia; constant only if asked for (ADR 32). Cost: one pass over the arrays, for symdia
 /// with a binary search an entry, on several threads. Throws bad_argument, or unsupported for complex entries, where what is
 /// asked for cannot be had. `unit`: the main diagonal will be 1 everywhere, and needs no memory.
-/// `cells`: those of Diagonals, where diagonals are those of another order of rows.
+/// `cells`: those of Diagonals, where diagonals are those of another order of rows. `mirrored`: entries are known to equal
+/// their mirrors, bit by bit, and are not looked at again.
 StorageChoice choose_storage(const CsrView& A, const std::string& asked, i64 rows, bool unit = false,
-                             const i64* cells = nullptr);
+                             const i64* cells = nullptr, bool mirrored = false);
 
 }  // namespace sordino

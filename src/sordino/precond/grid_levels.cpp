@@ -1,30 +1,23 @@
 #include "sordino/precond/grid_levels.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <mutex>
 #include <string>
 
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
-#include "sordino/precond/chebyshev.hpp"
 #include "sordino/precond/dense_inverse.hpp"
+#include "sordino/precond/grid_coarsening.hpp"
+#include "sordino/precond/grid_neighbours.hpp"
 
 namespace sordino {
 namespace {
 
 constexpr i64 few_cells = 64;        // of a grid that is not coarsened, but inverted
 constexpr i64 least_rows = 1 << 10;  // that are worth a thread
-constexpr int middle = 13;           // of the 27 neighbours of a cell, itself among them, x fastest
 
 int last_direction(const Extents& cells) { return cells[2] > 1 ? 2 : cells[1] > 1 ? 1 : 0; }
-
-/// Rows are numbered by 32 bits, whose division is several times as fast as that of 64.
-Extents place(const Extents& cells, i64 row) {
-  const u32 number = u32(row), nx = u32(cells[0]), ny = u32(cells[1]), line = number / nx, z = line / ny;
-  return {i64(number - line * nx), i64(line - z * ny), i64(z)};
-}
-i64 row_of(const Extents& cells, const Extents& at) { return at[0] + cells[0] * (at[1] + cells[1] * at[2]); }
 
 i64 rows_of_layer(const Extents& cells) {
   const int last = last_direction(cells);
@@ -53,95 +46,55 @@ Partition coarse_partition(const GridLevel& fine, const Extents& coarse) {
   return partition_at(coarse[0] * coarse[1] * coarse[2], blocks);
 }
 
-/// Entries of a row of the coarse matrix, by its neighbours.
-struct Neighbours {
-  std::array<double, 27> values{};
-  std::array<bool, 27> there{};
+/// Whether the row's columns are of neighbouring cells.
+bool has_neighbours(GridNeighbours& neighbours, const CsrView& A, i64 row, const Extents& at) {
+  const i64 begin = A.begin(row), end = A.begin(row + 1);
+  bool all = true;
+  for (i64 k = begin; k < end; k++) all = all && neighbours.find(row, at, A.indices[k], std::size_t(k - begin)) >= 0;
+  return all;
+}
+
+/// What a row says of its level.
+struct RowFacts {
+  double diagonal = 0;
+  double magnitudes = 0;  // what those of all entries add up to
+  bool couples = false;   // with another row
 };
 
-bool has_couplings(const CsrView& A, i64 row) {
-  for (i64 k = A.begin(row); k < A.begin(row + 1); k++)
-    if (A.indices[k] != row && A.values[k] != 0) return true;
-  return false;
-}
-
-/// P^T A P of one aggregate, with what crosses a direction of pairs counted half.
-Neighbours coarse_row(const CsrView& A, const GridLevel& fine, const Extents& coarse, i64 row) {
-  Neighbours found;
-  found.there[middle] = true;
-  const Extents corner = place(coarse, row);
-  double excess = 0;
-  const int halves[3] = {fine.step[0] == 2, fine.step[1] == 2, fine.step[2] == 2};  // a division, of every entry, takes longer
-  auto add = [&](i64 i) {
-    const bool takes_part = fine.takes_part[std::size_t(i)] != 0;
-    for (i64 k = A.begin(i); k < A.begin(i + 1); k++) {
-      const Extents to = place(fine.cells, A.indices[k]);
-      int slot = 0;
-      for (int d = 2; d >= 0; d--) slot = 3 * slot + int((to[std::size_t(d)] >> halves[d]) - corner[std::size_t(d)]) + 1;
-      found.there[std::size_t(slot)] = true;
-      if (!takes_part) continue;
-      excess += A.values[k];
-      if (slot != middle) found.values[std::size_t(slot)] += A.values[k];
-    }
-  };
-  for (i64 z = 0; z < fine.step[2]; z++)
-    for (i64 y = 0; y < fine.step[1]; y++)
-      for (i64 x = 0; x < fine.step[0]; x++) {
-        const Extents at{corner[0] * fine.step[0] + x, corner[1] * fine.step[1] + y, corner[2] * fine.step[2] + z};
-        if (at[0] < fine.cells[0] && at[1] < fine.cells[1] && at[2] < fine.cells[2]) add(row_of(fine.cells, at));
-      }
-  double diagonal = halves[0] || halves[1] || halves[2] ? excess / 2 : excess;
-  for (int slot = 0; slot < 27; slot++) {
-    if (slot == middle) continue;
-    const int moved[3] = {slot % 3 - 1, slot / 3 % 3 - 1, slot / 9 - 1};
-    double share = 1;
-    for (std::size_t d = 0; d < 3; d++)
-      if (moved[d] != 0 && fine.step[d] == 2) share = 0.5;
-    found.values[std::size_t(slot)] *= share;
-    diagonal -= found.values[std::size_t(slot)];
+RowFacts facts_of(const CsrView& A, i64 row) {
+  RowFacts facts;
+  for (i64 k = A.begin(row); k < A.begin(row + 1); k++) {
+    const bool is_diagonal = A.indices[k] == row;
+    facts.magnitudes += std::abs(A.values[k]);
+    facts.couples |= !is_diagonal && A.values[k] != 0;
+    if (is_diagonal) facts.diagonal = A.values[k];
   }
-  found.values[middle] = diagonal > 0 ? diagonal : 1;  // of an aggregate in which no cell takes part
-  return found;
+  return facts;
 }
 
-template <class Do>
-void for_coarse_rows(const CsrView& A, const GridLevel& fine, const GridLevel& coarse, const Do& act) {
-  for_parts(
-      0, coarse.cells[0] * coarse.cells[1] * coarse.cells[2],
-      [&](i64 begin, i64 end) {
-        for (i64 row = begin; row < end; row++) act(row, coarse_row(A, fine, coarse.cells, row));
-      },
-      least_rows);
-}
-
-/// Rows that are begun, and not yet filled.
-CsrMatrix begun(const CsrView& A, const GridLevel& fine, const GridLevel& coarse) {
-  CsrMatrix to;
-  to.n = coarse.cells[0] * coarse.cells[1] * coarse.cells[2];
-  to.indptr.assign(std::size_t(to.n + 1), 0);
-  for_coarse_rows(A, fine, coarse, [&](i64 row, const Neighbours& found) {
-    to.indptr[std::size_t(row + 1)] = std::count(found.there.begin(), found.there.end(), true);
-  });
-  for (i64 row = 0; row < to.n; row++) to.indptr[std::size_t(row + 1)] += to.indptr[std::size_t(row)];
-  to.indices.resize(std::size_t(to.indptr.back()));
-  to.values.resize(to.indices.size());
-  return to;
-}
-
-/// The pattern stays, and the arrays, where operators look.
-void find_coarse_values(const CsrView& A, const GridLevel& fine, GridLevel& coarse) {
-  const bool is_new = coarse.A.n == 0;
-  if (is_new) coarse.A = begun(A, fine, coarse);
-  const i64 nx = coarse.cells[0], ny = coarse.cells[1];
-  for_coarse_rows(A, fine, coarse, [&](i64 row, const Neighbours& found) {
-    i64 next = coarse.A.indptr[std::size_t(row)];
-    for (int slot = 0; slot < 27; slot++) {
-      if (!found.there[std::size_t(slot)]) continue;
-      if (is_new) coarse.A.indices[std::size_t(next)] = i32(row + slot % 3 - 1 + nx * (slot / 3 % 3 - 1 + ny * (slot / 9 - 1)));
-      coarse.A.values[std::size_t(next++)] = found.values[std::size_t(slot)];
+/// Which rows take part, and the bound of spectral_bound(). False, and half done, where a diagonal is not positive or, if that
+/// is to be looked at, an entry is of no neighbour.
+bool find_facts(GridLevel& level, const CsrView& A, bool looks_at_neighbours) {
+  if (level.takes_part.size() == 0) level.takes_part = LargeArray<double>(std::size_t(A.n));
+  std::mutex mutex;
+  double bound = 0;
+  const auto look = [&](i64 begin, i64 end) {
+    GridNeighbours neighbours(level.cells);
+    double largest = 0;
+    for (i64 row = begin; row < end; row++) {
+      if (looks_at_neighbours && !has_neighbours(neighbours, A, row, place(level.cells, row))) return false;
+      const RowFacts facts = facts_of(A, row);
+      if (!(facts.diagonal > 0)) return false;
+      largest = std::max(largest, facts.magnitudes / facts.diagonal);
+      level.takes_part[std::size_t(row)] = facts.couples;
     }
-  });
-  if (is_new) coarse.diagonals = diagonals_of(coarse.A.view(), "dia");
+    std::lock_guard lock(mutex);
+    bound = std::max(bound, largest);
+    return true;
+  };
+  const bool found = all_parts(0, A.n, look);
+  level.bound = bound;
+  return found;
 }
 
 void require_neighbours(const CsrView& A, const Extents& grid) {
@@ -188,9 +141,11 @@ i64 GridLevels::depth(const Extents& grid, int ranks) {
 }
 
 GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& first) : given_(A) {
-  require_neighbours(A, grid);
-  require_positive(A);
-  levels_.push_back({.cells = grid, .step = {1, 1, 1}, .partition = first});
+  add(grid, first);
+  if (!find_facts(levels_.front(), A, true)) {  // which is wrong: the first of the one kind, or of the other
+    require_neighbours(A, grid);
+    require_positive(A);
+  }
   for (;;) {
     GridLevel& level = levels_.back();
     const i64 n = level.cells[0] * level.cells[1] * level.cells[2];
@@ -205,7 +160,7 @@ GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& f
     Extents coarse;
     for (std::size_t d = 0; d < 3; d++) coarse[d] = (level.cells[d] + level.step[d] - 1) / level.step[d];
     Partition partition = coarse_partition(level, coarse);
-    levels_.push_back({.cells = coarse, .step = {1, 1, 1}, .partition = std::move(partition)});
+    add(coarse, std::move(partition));
   }
   const Extents& last = levels_.back().cells;
   if (const i64 n = last[0] * last[1] * last[2]; n > most_inverted)
@@ -215,25 +170,25 @@ GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& f
   find_values();
 }
 
+void GridLevels::add(const Extents& cells, Partition partition) {
+  GridLevel& level = levels_.emplace_back();
+  level.cells = cells;
+  level.partition = std::move(partition);
+}
+
 void GridLevels::update(const CsrView& A) {
   require_positive(A);
   given_ = A;
+  find_facts(levels_.front(), A, false);
   find_values();
 }
 
+/// Of all levels below the first one, whose facts are known.
 void GridLevels::find_values() {
-  for (int l = 0; l < count(); l++) {
-    GridLevel& level = levels_[std::size_t(l)];
-    const CsrView A = matrix(l);
-    level.takes_part.resize(std::size_t(A.n));
-    for_parts(
-        0, A.n,
-        [&](i64 begin, i64 end) {
-          for (i64 i = begin; i < end; i++) level.takes_part[std::size_t(i)] = has_couplings(A, i);
-        },
-        least_rows);
-    level.bound = spectral_bound(A);
-    if (l + 1 < count()) find_coarse_values(A, level, levels_[std::size_t(l + 1)]);
+  for (int l = 0; l + 1 < count(); l++) {
+    GridLevel& next = levels_[std::size_t(l + 1)];
+    coarsen(matrix(l), levels_[std::size_t(l)], next);
+    find_facts(next, matrix(l + 1), false);
   }
   CsrMatrix inverse = inverse_of(matrix(count() - 1));
   if (last_inverse_.values.size() == inverse.values.size())

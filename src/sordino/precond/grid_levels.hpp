@@ -13,26 +13,27 @@
 #include <vector>
 
 #include "sordino/linalg/extents.hpp"
+#include "sordino/linalg/large_csr.hpp"
 #include "sordino/precond/multigrid_levels.hpp"
 
 namespace sordino {
 
 /// One level, for all ranks of this process.
 struct GridLevel {
-  Extents cells = {};                   // of the grid, x fastest
-  Extents step = {1, 1, 1};             // cells of an aggregate of the next level: 1 or 2; of the last level 1
-  CsrMatrix A = {};                     // of the first level empty: it is the caller's
-  std::vector<double> takes_part = {};  // [n] 1, or 0 of a row in no aggregate
-  Partition partition = {};             // of rows; ranks own whole aggregates
-  Diagonals diagonals = {};             // by which A is stored; of the first level none: that is the caller's choice
-  double bound = 0;                     // of the eigenvalues of diag(A)^-1 A
+  Extents cells = {};                  // of the grid, x fastest
+  Extents step = {1, 1, 1};            // cells of an aggregate of the next level: 1 or 2; of the last level 1
+  LargeCsr A = {};                     // of the first level empty: it is the caller's
+  LargeArray<double> takes_part = {};  // [n] 1, or 0 of a row in no aggregate
+  Partition partition = {};            // of rows; ranks own whole aggregates
+  Diagonals diagonals = {};            // by which A is stored; of the first level none: that is the caller's choice
+  double bound = 0;                    // of the eigenvalues of diag(A)^-1 A
 };
 
 class GridLevels final : public MultigridLevels {
  public:
   /// Of the matrix of a grid of that many cells, whose rows ranks own in whole layers (`first`), and what of it the levels'
-  /// ranks then own. Throws bad_argument with one sentence if A has entries between cells that are no neighbours. Cost: six
-  /// passes over the arrays, most of them on several threads.
+  /// ranks then own. Throws bad_argument with one sentence if A has entries between cells that are no neighbours. Cost: three
+  /// passes over the arrays, on several threads.
   GridLevels(const CsrView& A, const Extents& grid, const Partition& first);
   void update(const CsrView& A) override;
 
@@ -52,6 +53,7 @@ class GridLevels final : public MultigridLevels {
   i64 transfer_bytes(int l, int rank, bool device) const override;
 
  private:
+  void add(const Extents& cells, Partition partition);
   void find_values();
 
   CsrView given_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <mutex>
 #include <string>
 
 #include "sordino/base/error.hpp"
@@ -33,11 +35,14 @@ ScaledMatrix::ScaledMatrix(const CsrView& A) : pattern_(A), s_(std::size_t(A.row
 
 void ScaledMatrix::update_values(const CsrView& A) {
   require_positive_diagonal(A);
+  std::mutex mutex;
+  least_ = std::numeric_limits<double>::infinity(), most_ = 0;
   for_parts(0, A.n, [&](i64 first, i64 last) {
     for (i64 i = first; i < last; i++) s_[std::size_t(i)] = 1 / std::sqrt(diagonal_entry(A, i));
+    const auto [least, most] = std::minmax_element(s_.begin() + first, s_.begin() + last);
+    std::lock_guard lock(mutex);
+    least_ = std::min(least_, *least), most_ = std::max(most_, *most);
   });
-  auto [least, most] = std::minmax_element(s_.begin(), s_.end());
-  least_ = *least, most_ = *most;
   for_parts(0, A.n, [&](i64 first, i64 last) {
     for (i64 i = first; i < last; i++)
       for (i64 k = A.begin(i); k < A.begin(i + 1); k++) {

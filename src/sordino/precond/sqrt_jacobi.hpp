@@ -4,8 +4,9 @@
 //
 // Setup and update make one pass over the entries; a solve scales b and x once.
 #pragma once
-#include <vector>
+#include <span>
 
+#include "sordino/base/large_array.hpp"
 #include "sordino/linalg/csr_operator.hpp"
 #include "sordino/precond/preconditioner.hpp"
 
@@ -26,14 +27,14 @@ class ScaledMatrix {
 
   /// What it holds for a rank.
   static i64 bytes_of(const CsrSlice& slice) { return i64(sizeof(double)) * (slice.entries + slice.rows); }
-  CsrView view() const;                                      // S A S
-  const std::vector<double>& factors() const { return s_; }  // [n] of S
+  CsrView view() const;                                                       // S A S
+  std::span<const double> factors() const { return {s_.data(), s_.size()}; }  // [n] of S
   double least() const { return least_; }
   double most() const { return most_; }
 
  private:
   CsrView pattern_;
-  std::vector<double> s_, values_;
+  LargeArray<double> s_, values_;
   double least_ = 1, most_ = 1;  // of S
 };
 

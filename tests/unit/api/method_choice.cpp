@@ -28,7 +28,7 @@ const CsrMatrix& box() {
 Choice chosen(Options o, int ranks, const std::optional<Machine>& machine, const CsrMatrix& A = box()) {
   System system{.A = A.view()};
   Choice c = choose(system, o);
-  c.storage = storage_of(system, o, ranks);
+  c.storage = storage_of(system, o, c, ranks);
   settle_grid(c, system, o, ranks, false);
   settle_method(c, system, o, ranks, machine);
   return c;

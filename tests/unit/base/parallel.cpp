@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "sordino/base/shared_cores.hpp"
 
 using namespace sordino;
 
@@ -66,6 +67,27 @@ TEST("a loop has as many threads as it asks for, however many cores there are, a
     CHECK(thread_count(threads) == parts);
   }
   CHECK(thread_count(0) >= 1);
+}
+
+TEST("threads that share the cores take their part of them each, and all again when they no longer do") {
+  const int all = shared_cores();
+  CHECK(all == std::clamp(int(std::thread::hardware_concurrency()), 1, 128));
+  auto parts = [] {
+    std::atomic<int> count{0};
+    for_parts(0, 1 << 12, [&](i64, i64) { count++; }, 1);
+    return count.load();
+  };
+  CHECK(parts() == all);
+  {
+    SharedCores two(2);
+    CHECK(parts() == std::clamp(int(std::thread::hardware_concurrency()) / 2, 1, 128));
+    SharedCores many(1000);
+    CHECK(parts() == 1);
+    int elsewhere = 0;
+    std::thread([&] { elsewhere = parts(); }).join();
+    CHECK(elsewhere == all);
+  }
+  CHECK(parts() == all);
 }
 
 TEST("what is dealt out is done once, in pieces of the size asked for, by threads that are numbered") {

@@ -6,6 +6,7 @@
 #include "check.hpp"
 #include "matrices.hpp"
 #include "sordino/base/error.hpp"
+#include "sordino/linalg/large_poisson.hpp"
 
 using namespace sordino;
 
@@ -112,4 +113,14 @@ TEST("bad grids are refused") {
   for (double bad : {0.0, -1.0, double(NAN), double(INFINITY)}) CHECK_THROWS(poisson(2, 2, 2, 7, bad), Error, "contrast");
   CHECK_THROWS(poisson(2000, 2000, 2000, 7, 1), Error, "more than 2^31 cells");
   CHECK_THROWS(poisson(i64(1) << 62, 4, 4, 7, 1), Error, "more than 2^31 cells");
+}
+
+TEST("the large matrix is the same") {
+  const CsrMatrix A = poisson(40, 33, 31, 7, 1000);
+  const LargeCsr B = large_poisson(40, 33, 31, 7, 1000);
+  REQUIRE(B.n == A.n);
+  CHECK(std::vector<i64>(B.indptr.begin(), B.indptr.end()) == A.indptr);
+  CHECK(std::vector<i32>(B.indices.begin(), B.indices.end()) == A.indices);
+  CHECK(std::vector<double>(B.values.begin(), B.values.end()) == A.values);
+  CHECK_THROWS(large_poisson(4, 4, 4, 9, 1), Error, "the stencil must be 7 or 27, not 9");
 }

@@ -1,0 +1,15 @@
+// Arrays of gigabytes of the core's that Python keeps.
+#pragma once
+#include "convert.hpp"
+#include "sordino/base/large_array.hpp"
+
+namespace sordino::python {
+
+template <class T>
+nb::object large_array(LargeArray<T>&& array) {
+  auto* kept = new LargeArray<T>(std::move(array));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<LargeArray<T>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+}
+
+}  // namespace sordino::python

@@ -1,0 +1,63 @@
+// sordino._core.take_rows: a SciPy matrix on its way to the core.
+#include <nanobind/stl/optional.h>
+
+#include "large.hpp"
+#include "sordino/linalg/taken_rows.hpp"
+
+namespace sordino::python {
+namespace {
+
+/// Of 32 or 64 bits, and of any other type, which is refused.
+using Integers = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Taken = std::optional<nb::tuple>;
+
+template <class T>
+nb::object copy(bool made, LargeArray<T>& array) {
+  return made ? large_array(std::move(array)) : nb::object(nb::none());
+}
+
+template <class Start, class Column>
+Taken take(const Integers& indptr, const Integers& indices, const Array<double>& data, i64 n, int words, bool own) {
+  const std::size_t entries = indices.size();
+  if (n < 1 || indptr.size() != std::size_t(n) + 1 || (words != 1 && words != 2) || data.size() != entries * std::size_t(words))
+    return {};
+  const bool new_starts = own || !std::is_same_v<Start, i64>, new_columns = own || !std::is_same_v<Column, i32>;
+  LargeArray<i64> starts;
+  LargeArray<i32> columns;
+  LargeArray<double> values;
+  const GivenRows<Start, Column> given{
+      n,    n, static_cast<const Start*>(indptr.data()), static_cast<const Column*>(indices.data()), data.data(), i64(entries),
+      words};
+  bool taken;
+  {
+    nb::gil_scoped_release release;
+    if (new_starts) starts = LargeArray<i64>(indptr.size());
+    if (new_columns) columns = LargeArray<i32>(entries);
+    if (own) values = LargeArray<double>(data.size());
+    taken = take_rows(given, {starts.data(), columns.data(), values.data()});
+  }
+  if (!taken) return {};
+  return nb::make_tuple(copy(new_starts, starts), copy(new_columns, columns), copy(own, values));
+}
+
+/// Copies of indptr, indices and data as the core takes them, data of pairs where words is 2; None if they are no usable
+/// matrix, or of other types. Of what has the right type there is a copy only if it is to be `own`: else None in its place.
+Taken take_any(const Integers& indptr, const Integers& indices, const Array<double>& data, i64 n, int words, bool own) {
+  auto take_columns = [&]<class Start>(Start) -> Taken {
+    if (indices.dtype() == nb::dtype<i32>()) return take<Start, i32>(indptr, indices, data, n, words, own);
+    if (indices.dtype() == nb::dtype<i64>()) return take<Start, i64>(indptr, indices, data, n, words, own);
+    return {};
+  };
+  if (indptr.dtype() == nb::dtype<i32>()) return take_columns(i32{});
+  if (indptr.dtype() == nb::dtype<i64>()) return take_columns(i64{});
+  return {};
+}
+
+}  // namespace
+
+void define_matrices(nb::module_& m) {
+  using namespace nb::literals;
+  m.def("take_rows", &take_any, "indptr"_a, "indices"_a, "data"_a, "n"_a, "words"_a, "own"_a);
+}
+
+}  // namespace sordino::python

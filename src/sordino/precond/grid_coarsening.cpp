@@ -1,0 +1,170 @@
+#include "sordino/precond/grid_coarsening.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "sordino/base/parallel.hpp"
+#include "sordino/precond/grid_neighbours.hpp"
+
+namespace sordino {
+namespace {
+
+constexpr i64 least_rows = 1 << 10;  // that are worth a thread
+constexpr i64 block = 1 << 14;       // rows whose entries are counted together
+constexpr std::size_t slots = std::size_t(GridNeighbours::count);
+constexpr std::size_t middle = std::size_t(GridNeighbours::itself);
+
+/// Entries of a row of the coarse matrix, by its neighbours.
+struct CoarseRow {
+  std::array<double, slots> values{};
+  std::array<bool, slots> there{};
+};
+
+/// Adds up aggregates, for one thread.
+class Aggregates {
+ public:
+  Aggregates(const CsrView& A, const GridLevel& fine, const Extents& coarse)
+      : A_(A), fine_(fine), coarse_(coarse), neighbours_(fine.cells) {
+    for (std::size_t to = 0; to < slots; to++) {
+      const Extents by = GridNeighbours::step(int(to));
+      shares_[to] = 1;
+      for (std::size_t d = 0; d < 3; d++)
+        if (by[d] != 0 && fine.step[d] == 2) shares_[to] = 0.5;
+      for (std::size_t cell = 0; cell < 8; cell++) slots_[cell][to] = slot(cell, by);
+    }
+  }
+
+  /// Which entries a row has.
+  CoarseRow pattern(i64 row) {
+    CoarseRow found;
+    found.there[middle] = true;
+    for_entries(row, [&](std::size_t slot, i64, bool) { found.there[slot] = true; });
+    return found;
+  }
+
+  /// P^T A P of one aggregate, with what crosses a direction of pairs counted half.
+  CoarseRow values(i64 row) {
+    CoarseRow found;
+    found.there[middle] = true;
+    double excess = 0;
+    for_entries(row, [&](std::size_t slot, i64 k, bool takes_part) {
+      found.there[slot] = true;
+      if (!takes_part) return;
+      excess += A_.values[k];
+      if (slot != middle) found.values[slot] += A_.values[k];
+    });
+    const bool has_pairs = fine_.step[0] == 2 || fine_.step[1] == 2 || fine_.step[2] == 2;
+    double diagonal = has_pairs ? excess / 2 : excess;
+    for (std::size_t slot = 0; slot < slots; slot++) {
+      if (slot == middle) continue;
+      found.values[slot] *= shares_[slot];
+      diagonal -= found.values[slot];
+    }
+    found.values[middle] = diagonal > 0 ? diagonal : 1;  // of an aggregate in which no cell takes part
+    return found;
+  }
+
+ private:
+  /// Of a step from one of an aggregate's cells, x fastest: where its end is, seen from the aggregate.
+  std::uint8_t slot(std::size_t cell, const Extents& by) const {
+    i64 number = 0;
+    for (std::size_t d = 3; d-- > 0;) {
+      const i64 to = i64(cell >> d & 1) + by[d];
+      number = 3 * number + (fine_.step[d] == 2 ? to >> 1 : by[d]) + 1;
+    }
+    return std::uint8_t(number);
+  }
+
+  /// act(slot, entry, whether its row takes part), one row after the other.
+  template <class Act>
+  void for_entries(i64 row, const Act& act) {
+    const Extents corner = place(coarse_, row);
+    const Extents& step = fine_.step;
+    for (i64 z = 0; z < step[2]; z++)
+      for (i64 y = 0; y < step[1]; y++)
+        for (i64 x = 0; x < step[0]; x++) {
+          const Extents at{corner[0] * step[0] + x, corner[1] * step[1] + y, corner[2] * step[2] + z};
+          if (at[0] >= fine_.cells[0] || at[1] >= fine_.cells[1] || at[2] >= fine_.cells[2]) continue;
+          const auto& to = slots_[std::size_t(x + 2 * y + 4 * z)];
+          const i64 i = row_of(fine_.cells, at), begin = A_.begin(i), end = A_.begin(i + 1);
+          const bool takes_part = fine_.takes_part[std::size_t(i)] != 0;
+          for (i64 k = begin; k < end; k++)
+            act(to[std::size_t(neighbours_.find(i, at, A_.indices[k], std::size_t(k - begin)))], k, takes_part);
+        }
+  }
+
+  const CsrView& A_;
+  const GridLevel& fine_;
+  const Extents& coarse_;
+  GridNeighbours neighbours_;
+  std::array<double, slots> shares_;                      // that count of what crosses
+  std::array<std::array<std::uint8_t, slots>, 8> slots_;  // by the cell in its aggregate, and its neighbour
+};
+
+/// From counts of each row, at the place behind it, to where rows begin.
+void add_up(LargeArray<i64>& starts) {
+  const i64 rows = i64(starts.size()) - 1, blocks = (rows + block - 1) / block;
+  std::vector<i64> before(std::size_t(blocks) + 1, 0);
+  auto for_blocks = [&](const auto& act) {
+    for_parts(
+        0, blocks,
+        [&](i64 begin, i64 end) {
+          for (i64 b = begin; b < end; b++) act(std::size_t(b), b * block, std::min((b + 1) * block, rows));
+        },
+        1);
+  };
+  for_blocks([&](std::size_t b, i64 first, i64 last) {
+    for (i64 row = first; row < last; row++) before[b + 1] += starts[std::size_t(row) + 1];
+  });
+  for (std::size_t b = 0; b < std::size_t(blocks); b++) before[b + 1] += before[b];
+  starts[0] = 0;
+  for_blocks([&](std::size_t b, i64 first, i64 last) {
+    i64 sum = before[b];
+    for (i64 row = first; row < last; row++) starts[std::size_t(row) + 1] = sum += starts[std::size_t(row) + 1];
+  });
+}
+
+/// Calls act(aggregates, row) for all rows of the coarse matrix.
+template <class Act>
+void for_coarse_rows(const CsrView& A, const GridLevel& fine, const GridLevel& coarse, const Act& act) {
+  for_parts(
+      0, coarse.partition.n,
+      [&](i64 begin, i64 end) {
+        Aggregates aggregates(A, fine, coarse.cells);
+        for (i64 row = begin; row < end; row++) act(aggregates, row);
+      },
+      least_rows);
+}
+
+/// Rows that are begun, and not yet filled.
+LargeCsr begun(const CsrView& A, const GridLevel& fine, const GridLevel& coarse) {
+  LargeCsr to{coarse.partition.n, LargeArray<i64>(std::size_t(coarse.partition.n) + 1)};
+  for_coarse_rows(A, fine, coarse, [&](Aggregates& aggregates, i64 row) {
+    const auto there = aggregates.pattern(row).there;
+    to.indptr[std::size_t(row + 1)] = std::count(there.begin(), there.end(), true);
+  });
+  add_up(to.indptr);
+  const std::size_t entries = std::size_t(to.indptr[std::size_t(to.n)]);
+  to.indices = LargeArray<i32>(entries);
+  to.values = LargeArray<double>(entries);
+  return to;
+}
+
+}  // namespace
+
+void coarsen(const CsrView& A, const GridLevel& fine, GridLevel& coarse) {
+  const bool is_new = coarse.A.n == 0;
+  if (is_new) coarse.A = begun(A, fine, coarse);
+  for_coarse_rows(A, fine, coarse, [&](Aggregates& aggregates, i64 row) {
+    const CoarseRow found = aggregates.values(row);
+    i64 next = coarse.A.indptr[std::size_t(row)];
+    for (std::size_t slot = 0; slot < slots; slot++) {
+      if (!found.there[slot]) continue;
+      if (is_new) coarse.A.indices[std::size_t(next)] = i32(row + row_of(coarse.cells, GridNeighbours::step(int(slot))));
+      coarse.A.values[std::size_t(next++)] = found.values[slot];
+    }
+  });
+  if (is_new) coarse.diagonals = diagonals_of(coarse.A.view(), "dia");
+}
+
+}  // namespace sordino
