@@ -74,7 +74,7 @@ def hmatrix(
         Rows by which the whole is compared with what it stands for, which tells ``statistics["compression_error"]``;
         n or more take all of them, in O(n^2), and tell the error itself. 0: it is not told.
     threads : int, optional
-        As many as there are cores, if not given; at most 32 work. The values do not depend on it.
+        As many as there are cores, if not given; at most 32 work, and 32 for each GPU. The values do not depend on it.
     kernel : {"laplace", "helmholtz"}
         Laplace's single layer, constant on triangles, collocated, integrated in closed form; volts per C/m^2. Or
         Helmholtz', the integral of exp(i k r) / (4 pi r) in metres, to a relative 1e-9: the matrix is complex.
