@@ -2,6 +2,7 @@
 #include <nanobind/stl/optional.h>
 
 #include "large.hpp"
+#include "sordino/base/shared_cores.hpp"
 #include "sordino/linalg/taken_rows.hpp"
 
 namespace sordino::python {
@@ -31,6 +32,7 @@ Taken take(const Integers& indptr, const Integers& indices, const Array<double>&
   bool taken;
   {
     nb::gil_scoped_release release;
+    SharedCores all;
     if (new_starts) starts = LargeArray<i64>(indptr.size());
     if (new_columns) columns = LargeArray<i32>(entries);
     if (own) values = LargeArray<double>(data.size());

@@ -2,6 +2,7 @@
 #include "large.hpp"
 #include "sordino/api/doctor.hpp"
 #include "sordino/base/error.hpp"
+#include "sordino/base/shared_cores.hpp"
 #include "sordino/linalg/large_poisson.hpp"
 #include "sordino/solvers/registry.hpp"
 
@@ -33,6 +34,7 @@ nb::tuple poisson_arrays(i64 nx, i64 ny, i64 nz, int stencil, double contrast) {
   LargeCsr A;
   {
     nb::gil_scoped_release release;
+    SharedCores all;
     A = large_poisson(nx, ny, nz, stencil, contrast);
   }
   return nb::make_tuple(large_array(std::move(A.indptr)), large_array(std::move(A.indices)), large_array(std::move(A.values)));

@@ -5,6 +5,7 @@
 #include "hmatrix.hpp"
 #include "of_process.hpp"
 #include "sordino/api/engines.hpp"
+#include "sordino/base/large_vector.hpp"
 #include "sordino/linalg/storage_choice.hpp"
 
 namespace sordino::python {
@@ -193,7 +194,7 @@ class PySolver {
     const double* start = x0.is_none() ? nullptr : first.data();
     Vector<double> place;
     if (!x.is_none()) require_words(place = nb::cast<Vector<double>>(x), n_, "x");
-    std::vector<double> made(x.is_none() ? static_cast<std::size_t>(n_) : 0);
+    std::vector<double> made = large_vector<double>(x.is_none() ? static_cast<std::size_t>(n_) : 0);
     double* found = x.is_none() ? made.data() : place.data();
     Options wanted = solver_->options();
     update(wanted, options);

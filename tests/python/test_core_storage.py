@@ -105,10 +105,11 @@ def test_a_function_has_no_storage():
     assert (report.options["storage"], report.storage_reason) == ("auto", "")
 
 
-def test_new_values_that_are_not_symmetric_are_stored_anew():
+@pytest.mark.parametrize("method", ["cg", "auto"])  # auto has looked at all entries before
+def test_new_values_that_are_not_symmetric_are_stored_anew(method):
     A = sordino.poisson(62, 62, 62, stencil=27)  # 51 MB by diagonals
     b = np.ones(A.shape[0])
-    with sordino.Solver(A, solver="cg", rtol=1e-3, ranks=1) as solver:
+    with sordino.Solver(A, solver=method, rtol=1e-3, ranks=1) as solver:
         assert solver.solve(b).report.options["storage"] == "symdia"
         foretold = sordino.estimate_memory(A, solver="cg", ranks=1)["bytes_per_rank"]
         np.testing.assert_allclose(solver.memory()["bytes_per_rank"], foretold, rtol=0.1)

@@ -85,6 +85,7 @@ struct RowsSolver::State {
 RowsSolver::RowsSolver(const CsrView& rows, const Options& options, Accord accord, std::shared_ptr<const void> arrays,
                        const std::optional<Machine>& machine) {
   Range range("sordino: set up");
+  SharedCores all;
   double begin = seconds_now();
   state_.reset(new State(rows, options, machine, std::move(accord), std::move(arrays)));
   State& s = *state_;

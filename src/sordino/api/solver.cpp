@@ -62,6 +62,7 @@ struct Solver::State {
 };
 
 Solver::Solver(const System& system, const Options& options, const std::optional<Machine>& machine) {
+  SharedCores all;
   double begin = seconds_now();
   state_.reset(new State(system, options));
   state_->machine = machine;
@@ -76,6 +77,7 @@ Solver::Solver(const CsrView& A, const Options& options, const std::optional<Mac
     : Solver(System{.A = A}, options, machine) {}
 
 Solver::Solver(const CsrView& A, const Options& options, EngineChoice engine) {
+  SharedCores all;
   double begin = seconds_now();
   state_.reset(new State({.A = A}, options));
   state_->set_up(std::move(engine));
@@ -154,6 +156,7 @@ i64 Solver::State::factorize(const CsrView& values) {
   if (!parts.front().ilu && !parts.front().incomplete) return -1;
   i64 refused = -1;
   engine().run([&](Rank& rank) {
+    SharedCores share(engine().local_ranks());
     const i64 row = sordino::factorize(rank, parts[std::size_t(rank.id() - engine().first_rank())], values);
     if (rank.id() == engine().first_rank()) refused = row;
   });
@@ -303,6 +306,7 @@ void Solver::State::fill(Report& r, SolveOutcome& o, const Ledger& before) {
 }
 
 void Solver::update_values(const double* values) {
+  SharedCores all;
   State& s = *state_;
   if (!s.system.has_entries())
     bad_argument(std::string("the matrix is ") + s.system.stands_as() + ", which has no values to update");

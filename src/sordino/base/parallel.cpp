@@ -12,10 +12,10 @@
 namespace sordino {
 namespace {
 
-constexpr int most_threads = 32;  // of loops that hold memory for each
-constexpr int most_parts = 128;  // of others: what computes more than it reads, and pages that are touched first, take them all
+constexpr int most_threads = 32;  // of a loop that comes again and again, or holds memory for each
+constexpr int most_parts = 128;   // of a setup's: pages that are touched first, and what computes more than it reads, take all
 
-thread_local int sharers = 1;
+thread_local int sharers = 0;  // 0: no setup
 
 int cores() { return int(std::thread::hardware_concurrency()); }
 
@@ -30,7 +30,7 @@ int thread_count_of_each(int threads, int loops) {
 SharedCores::SharedCores(int threads) : before_(sharers) { sharers = std::max(1, threads); }
 SharedCores::~SharedCores() { sharers = before_; }
 
-int shared_cores() { return std::clamp(cores() / sharers, 1, most_parts); }
+int shared_cores() { return sharers == 0 ? thread_count(0) : std::clamp(cores() / sharers, 1, most_parts); }
 
 void for_parts(i64 first, i64 end, const std::function<void(i64 begin, i64 end)>& body, i64 least, int threads_wanted) {
   const i64 rows = end - first;

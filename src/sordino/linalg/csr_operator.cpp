@@ -4,6 +4,7 @@
 #include <limits>
 #include <mutex>
 
+#include "sordino/base/large_vector.hpp"
 #include "sordino/base/parallel.hpp"
 #include "sordino/linalg/csr_layout.hpp"
 #include "sordino/linalg/row_space.hpp"
@@ -100,7 +101,7 @@ std::vector<i64> CsrOperator::columns_outside_of(const i32* columns, i64 count, 
 
 // Entries keep their order, so sums keep their bits.
 std::vector<i32> CsrOperator::renumbered(const i32* columns, i64 count, i64 begin, i64 end, const std::vector<i64>& ghosts) {
-  std::vector<i32> to(static_cast<std::size_t>(count));
+  std::vector<i32> to = large_vector<i32>(static_cast<std::size_t>(count));
   for_parts(0, count, [&](i64 first, i64 last) {
     for (i64 k = first; k < last; k++) {
       const i64 c = columns[k];

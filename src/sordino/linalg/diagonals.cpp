@@ -171,7 +171,7 @@ std::vector<i64> columns_outside(const Diagonals& diagonals, i64 n, i64 first, i
     i64 to = std::min(offset < 0 ? std::min(first, end + offset) : end + offset, n);
     for (i64 column = from; column < to; column++) columns.push_back(column);
   }
-  std::sort(columns.begin(), columns.end());
+  if (!std::is_sorted(columns.begin(), columns.end())) std::sort(columns.begin(), columns.end());
   columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
   return columns;
 }

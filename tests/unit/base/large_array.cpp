@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "check.hpp"
+#include "sordino/base/large_vector.hpp"
 #include "sordino/base/types.hpp"
 
 using namespace sordino;
@@ -41,5 +42,14 @@ TEST("a large array that is assigned to has the other's elements") {
     std::iota(other.begin(), other.end(), 1);
     array = std::move(other);
     CHECK(std::accumulate(array.begin(), array.end(), i64(0)) == i64(size) * (size + 1) / 2);
+  }
+}
+
+TEST("a large vector has zeros, as many as asked for, and what is around them is left alone") {
+  for (std::size_t size : {std::size_t(0), std::size_t(3), std::size_t(300000), std::size_t(2000000)}) {
+    const std::vector<double> before(size, 7.0);  // in memory that may be handed out again
+    const std::vector<double> zeros = large_vector<double>(size);
+    CHECK(zeros == std::vector<double>(size, 0.0));
+    CHECK(before == std::vector<double>(size, 7.0));
   }
 }

@@ -47,6 +47,8 @@ TEST("a matrix with mirrors has them, and one entry without is seen wherever it 
 
 TEST("an entry that is missing above the diagonal does not stand for one that is missing below") {
   const matrices::Rows rows = matrices::rows(poisson(4, 4, 4, 7, 1));
+  CHECK(!with(rows, {{0, 1}}));
+  CHECK(!with(rows, {{1, 0}}));
   CHECK(!with(rows, {{0, 1}, {3, 2}}));
   CHECK(!with(rows, {{1, 0}, {2, 3}}));
 }

@@ -73,7 +73,7 @@ TEST("one thing that is wrong anywhere is enough") {
     for (double bad : {double(NAN), double(INFINITY), -double(INFINITY)})
       check_refused(A, [&](auto& a) { a.values[at] = bad; });
     for (i64 column : {i64(-1), n, i64(1) << 32}) check_refused(A, [&](auto& a) { a.indices[at] = column; });
-    check_refused(A, [&](auto& a) { a.indptr[i + 1] = a.indptr[i]; });  // an empty row
+    check_refused(A, [&](auto& a) { a.indptr.insert(a.indptr.begin() + row, A.indptr[i]); });  // an empty row
     check_refused(A, [&](auto& a) { a.indptr[i] = -1; });
     check_refused(A, [&](auto& a) { a.indptr[i + 1] = A.indptr.back() + 1; });
     if (A.indptr[i + 1] - A.indptr[i] < 2) continue;
