@@ -31,11 +31,18 @@ struct Ahead {
   i32 need;
 };
 
+/// Of row i of a task's front.
 template <class V, int K>
-__device__ __forceinline__ void look_at_column(const Worker<V, K>& w, const Block& b, i32 j, ColumnAhead<V, K>& a) {
-  a.sources = w.s.row_sources[b.source + j];
+__device__ __forceinline__ RowSources sources_of(const Worker<V, K>& w, const QueuedTask& t, i32 i) {
+  if (t.sums_in_row >= 0) return {.count = 1, .first = t.sums_in_row + i};
+  return w.s.row_sources[t.block.source + i];
+}
+
+template <class V, int K>
+__device__ __forceinline__ void look_at_column(const Worker<V, K>& w, const QueuedTask& t, i32 j, ColumnAhead<V, K>& a) {
+  a.sources = sources_of(w, t, j);
 #pragma unroll
-  for (int r = 0; r < K; r++) a.b[r] = w.b(b.column + j, r);
+  for (int r = 0; r < K; r++) a.b[r] = w.b(t.block.column + j, r);
 }
 
 /// Workers, for the task in `slot`, if there is one. Nothing that it loads is waited for here.
@@ -49,11 +56,11 @@ __device__ __forceinline__ void look_ahead(const Worker<V, K>& w, int slot, Ahea
   const i32 first_row = t.first * b.strip_rows, end = min(t.end * b.strip_rows, b.front);
 #pragma unroll
   for (int q = 0; q < columns_of_thread; q++)
-    if (const i32 j = w.thread() + q * worker_threads; j < b.width) look_at_column(w, b, j, a.columns[q]);
+    if (const i32 j = w.thread() + q * worker_threads; j < b.width) look_at_column(w, t, j, a.columns[q]);
 #pragma unroll
   for (int q = 0; q < rows_of_thread; q++)
     if (const i32 i = first_row + w.thread() + q * worker_threads; i < end) {
-      a.below[q] = w.s.row_sources[b.source + i];
+      a.below[q] = sources_of(w, t, i);
       if (i < b.width) a.result[q] = w.s.order[b.column + i];
     }
 }
@@ -91,12 +98,57 @@ __device__ __forceinline__ bool gather(const Worker<V, K>& w, const RowSources (
   return there;
 }
 
+/// Further columns of a thread whose sums and b come together with those of the first ones, where sums lie in a row: as many as
+/// the widest blocks of a chain have (most_columns_of_chain).
+template <class V, int K>
+inline constexpr int more_columns = sizeof(V) * K <= 8 ? 2 : 0;
+
+/// One thread: its columns from the columns_of_thread-th on, of a block whose sums lie in a row.
+template <class V, int K>
+struct MoreColumns {
+  static constexpr int N = more_columns<V, K>;
+  RowWords<V, K> sums[N > 0 ? N : 1];
+  V b[N > 0 ? N : 1][K];
+
+  __device__ static i32 column(const Worker<V, K>& w, int n) { return w.thread() + (columns_of_thread + n) * worker_threads; }
+  /// Nothing that it loads is waited for here.
+  __device__ __forceinline__ void load(const Worker<V, K>& w, const QueuedTask& t) {
+    const V* const all = w.team.mine(w.s.sums) + w.pass.sums;
+#pragma unroll
+    for (int n = 0; n < N; n++) {
+      const i32 j = column(w, n);
+      const bool is = t.sums_in_row >= 0 && j < t.block.width;
+      sums[n].load(is, all + i64(is ? t.sums_in_row + j : 0) * K);
+#pragma unroll
+      for (int r = 0; r < K; r++) b[n][r] = is ? w.b(t.block.column + j, r) : V{};
+    }
+  }
+  /// False if a sum is not there yet.
+  __device__ __forceinline__ bool store(const Worker<V, K>& w, const QueuedTask& t) const {
+    bool there = true;
+#pragma unroll
+    for (int n = 0; n < N; n++) {
+      const i32 j = column(w, n);
+      if (t.sums_in_row < 0 || j >= t.block.width) continue;
+      V sum[K] = {};
+      sums[n].add_to(sum);
+#pragma unroll
+      for (int r = 0; r < K; r++) w.operands()[j * K + r] = b[n][r] - sum[r];
+      there = there && sums[n].is_there();
+    }
+    return there;
+  }
+};
+
 /// Workers: the operand of a task's product, and the sums that its rows below have so far. False if a number of this thread's
 /// is not there yet.
 template <class V, int K>
-__device__ __forceinline__ bool gather_sums(const Worker<V, K>& w, const Block& b, i32 first_row, i32 end, const Ahead<V, K>& a,
-                                            V (&of_rows)[rows_of_thread][K]) {
+__device__ __forceinline__ bool gather_sums(const Worker<V, K>& w, const QueuedTask& t, i32 first_row, i32 end,
+                                            const Ahead<V, K>& a, V (&of_rows)[rows_of_thread][K]) {
   constexpr int C = columns_of_thread, R = rows_of_thread;
+  const Block& b = t.block;
+  MoreColumns<V, K> more;
+  more.load(w, t);
   RowSources from[C + R];
   bool wanted[C + R];
   V sums[C + R][K];
@@ -108,6 +160,7 @@ __device__ __forceinline__ bool gather_sums(const Worker<V, K>& w, const Block& 
     from[C + q] = a.below[q], wanted[C + q] = i < end && i >= b.width;
   }
   bool there = gather(w, from, wanted, sums);
+  there = more.store(w, t) && there;
 #pragma unroll
   for (int q = 0; q < C; q++)
 #pragma unroll
@@ -117,9 +170,10 @@ __device__ __forceinline__ bool gather_sums(const Worker<V, K>& w, const Block& 
   for (int q = 0; q < R; q++)
 #pragma unroll
     for (int r = 0; r < K; r++) of_rows[q][r] = sums[C + q][r];
-  for (i32 j = w.thread() + C * worker_threads; j < b.width; j += worker_threads) {  // of a wider block
+  const int at_hand = C + (t.sums_in_row >= 0 ? more_columns<V, K> : 0);
+  for (i32 j = w.thread() + at_hand * worker_threads; j < b.width; j += worker_threads) {  // of a wider block
     ColumnAhead<V, K> column;
-    look_at_column(w, b, j, column);
+    look_at_column(w, t, j, column);
     const RowSources of_column[1] = {column.sources};
     const bool always[1] = {true};
     V sum[1][K];
@@ -244,7 +298,7 @@ template <class V, int K>
 __device__ void forward_small(const Worker<V, K>& w, const QueuedTask& t, const i32* program, const SmallBlock b,
                               const V* values) {
   V* const operand = w.operands() + i64(b.column) * K;
-  V *const x = w.products() + i64(b.column) * K, *const sums = w.products() + i64(t.columns) * K;
+  V *const x = w.products_of_subtrees() + i64(b.column) * K, *const sums = w.products_of_subtrees() + i64(t.columns) * K;
   for (i32 i = w.lane(); i < b.front; i += 32) {  // the children's sums, of all rows at once
     V sum[K] = {};
     for (i32 e = program[b.sources + i], end = program[b.sources + i + 1]; e < end; e++)
@@ -278,14 +332,14 @@ template <class V, int K>
 __device__ void store_subtrees(const Worker<V, K>& w, const QueuedTask& t, const SmallBlock* blocks) {
 #pragma unroll 4
   for (i32 j = w.thread(); j < t.columns; j += worker_threads)
-    w.store_result(w.s.order[t.block.column + j], w.products() + i64(j) * K);
+    w.store_result(w.s.order[t.block.column + j], w.products_of_subtrees() + i64(j) * K);
   for (i32 k = w.warp(); k < t.end - t.first; k += worker_warps) {
     if (blocks[k].parent >= 0) continue;
     const i32 height = blocks[k].front - blocks[k].width;
     for (i32 i = w.lane(); i < height; i += 32) {
       V sum[K];
 #pragma unroll
-      for (int r = 0; r < K; r++) sum[r] = w.products()[i64(t.columns + blocks[k].slot + i) * K + r];
+      for (int r = 0; r < K; r++) sum[r] = w.products_of_subtrees()[i64(t.columns + blocks[k].slot + i) * K + r];
       w.store_sums(blocks[k].slot_of_all + i, sum, t.readers);
     }
   }
@@ -336,7 +390,7 @@ __device__ __forceinline__ bool carry_forward(const Worker<V, K>& w, int slot, A
   RowsInHand<V, K> rows;
   if (is_strips) {
     const i32 first_row = t.first * t.block.strip_rows, end = min(t.end * t.block.strip_rows, t.block.front);
-    w.await_numbers(t, a.need, [&] { return gather_sums(w, t.block, first_row, end, a, rows.sums); });
+    w.await_numbers(t, a.need, [&] { return gather_sums(w, t, first_row, end, a, rows.sums); });
     began = w.clock();
 #pragma unroll
     for (int q = 0; q < rows_of_thread; q++) rows.result[q] = a.result[q];
@@ -356,6 +410,7 @@ __device__ __forceinline__ bool carry_forward(const Worker<V, K>& w, int slot, A
     multiply_subtrees(w, t);
     store_subtrees(w, t, reinterpret_cast<const SmallBlock*>(w.program_of(t)));
     come<Meeting::values_used>();
+    meet_workers();  // products lie where the next task may have operands
   }
   come<Meeting::task_done>();
   return true;
