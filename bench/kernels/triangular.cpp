@@ -40,7 +40,8 @@ Machine described(const std::string& name) {
   m.put_overhead_s = 0;
   m.triangular.bandwidth = h200 ? 3.87e12 : 2.7e12;
   m.triangular.worker_bandwidth = 65e9;
-  m.triangular.message_s = 3e-6;
+  m.triangular.message_s = h200 ? 1.6e-6 : 3e-6;
+  if (h200) m.triangular.step_s = 4e-6, m.triangular.flag_s = 1.5e-6, m.triangular.backward = 0.88;
   return m;
 }
 

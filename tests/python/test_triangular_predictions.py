@@ -18,6 +18,8 @@ from sordino.io import save_factors
 
 ROOT = Path(__file__).parents[2]
 RECORD = "2026-11-25_triangular_predictions_h100x2.jsonl"
+H200 = "2026-11-26_triangular_predictions_h200x4.jsonl"  # before anything was measured
+WIDE = "2026-11-26_triangular_predictions_wide_h200x4.jsonl"  # with wider blocks of long chains
 
 
 def lines(name):
@@ -58,6 +60,20 @@ def test_recorded_predictions_stand_beside_what_was_measured_and_the_page_says_b
     assert f"The {len(errors)} are off by {said}" in page
 
 
+def test_h200s_stand_beside_what_was_predicted_before_and_the_page_says_both():
+    same = ("points", "side", "order", "ranks", "columns", "direction", "tasks", "stored_bytes")
+    predicted = {tuple(p[key] for key in same): p["predicted_seconds"] for p in lines(H200)}
+    page = (ROOT / "docs" / "theory" / "004.md").read_text(encoding="utf-8")
+    measured = lines("2026-11-26_triangular_h200x4.jsonl")
+    assert len(measured) == 42
+    for r in measured:
+        seconds = predicted[tuple(r[key] for key in same)]
+        assert r["predicted_seconds"] == seconds
+        off = round(100 * (seconds / r["seconds"] - 1))
+        row = f"| {1e3 * seconds:.3f} / {1e3 * r['seconds']:.3f} | {off:+d} % |".replace("+0 %", "0 %")
+        assert row in page, row
+
+
 def nested_planes(side):
     """Cells of a cube in the order of bench_triangular: both halves of the longest side, then the plane between."""
     cells = np.arange(side**3).reshape(side, side, side)  # z, y, x
@@ -77,7 +93,7 @@ def nested_planes(side):
 def test_a_recorded_prediction_comes_out_again():
     (line,) = (
         r
-        for r in lines(RECORD)
+        for r in lines(WIDE)
         if r["order"] == "planes" and r["side"] == 40 and r["ranks"] == 1 and r["direction"] == "forward"
     )
     order = nested_planes(40)
@@ -85,7 +101,7 @@ def test_a_recorded_prediction_comes_out_again():
     begun = time.perf_counter()
     both = _triangular_prediction.of_matrix(A, "natural")
     forward = _triangular_prediction.Sweeps([(both.triangles[0][0], ["forward"])], both.words, both.filled)
-    found = _triangular_prediction.predicted(forward, machines.load("h100x2"), [1], width=256)
+    found = _triangular_prediction.predicted(forward, machines.load("h200x4"), [1], width=256)
     assert time.perf_counter() - begun < 30  # some tenths of a second, by itself
     assert found["stored_bytes"] == line["stored_bytes"]
     assert found["predicted"][0]["seconds"] == pytest.approx(line["predicted_seconds"], rel=1e-5)
