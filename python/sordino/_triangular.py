@@ -62,7 +62,7 @@ def factorized(
     threads : int, optional
         As many as there are cores, if not given; at least one for each rank.
     width : int
-        Most columns of a block, whose triangle is inverted (in long chains twice as many, up to 512). None by rows.
+        Most columns of a block, whose triangle is inverted: wide ones make fewer steps that wait. None by rows.
     algorithm : {"ours", "paper"}
         Ours, or Algorithm 1 of paper 004 as a baseline, not by processes: sums as they come, so that the last
         bits differ from solve to solve; right-hand sides one after the other; with `layout`.

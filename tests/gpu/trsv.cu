@@ -49,10 +49,11 @@ struct Plans {
 /// Of one triangle, on 1, 2, ... GPUs: right, and the same bits on any number of them, with few thread blocks as with many,
 /// again and again.
 template <class V>
-void check_solves(const Columns& c, fresh::Random& random, int most_columns, i32 width) {
+void check_solves(const Columns& c, fresh::Random& random, int most_columns) {
   const std::vector<V> values = triangles::values_of<V>(c, random);
-  const Factor<V> factor({c.pattern(), values.data(), random.chance(0.3)},
-                         {.width = width, .part_values = random.chance(0.5) ? random.whole(1, 20000) : most_of_strip});
+  const Factor<V> factor(
+      {c.pattern(), values.data(), random.chance(0.3)},
+      {.width = i32(random.whole(1, 200)), .part_values = random.chance(0.5) ? random.whole(1, 20000) : most_of_strip});
   const i64 columns = random.whole(1, 11), task_bytes = random.whole(1, 40000), subtree_bytes = random.whole(0, 40000);
   const std::vector<V> b = triangles::vector_of<V>(c.n * columns, random);
   for (Direction direction : {Direction::forward, Direction::backward})
@@ -81,12 +82,6 @@ void check_solves(const Columns& c, fresh::Random& random, int most_columns, i32
     }
 }
 
-/// With blocks of any width.
-template <class V>
-void check_solves(const Columns& c, fresh::Random& random, int most_columns) {
-  check_solves<V>(c, random, most_columns, i32(random.whole(1, 200)));
-}
-
 }  // namespace
 
 TEST("triangular solves on 1, 2, ... GPUs are the host's to rounding, whatever the thread blocks [gpu]") {
@@ -99,17 +94,6 @@ TEST("triangular solves on 1, 2, ... GPUs are the host's to rounding, whatever t
     check_solves<Number>(triangles::nested_grid(8, 8, 7), random, most_columns);
     for (const Columns& c : triangles::some(random, 1)) check_solves<double>(c, random, most_columns);
     check_solves<double>(triangles::scattered(random, 300, 0.05), random, most_columns);
-  }
-}
-
-TEST("chains of the widest blocks, and of wider ones, whose columns are more than threads know ahead of their time [gpu]") {
-  test::need_gpu();
-  NOTE(fresh::said());
-  fresh::Random random(25);
-  for (int most_columns : {1, 8}) {
-    check_solves<double>(triangles::scattered(random, 1400, 1), random, most_columns, 256);
-    check_solves<float>(triangles::scattered(random, 1400, 1), random, most_columns, 700);
-    check_solves<Number>(triangles::scattered(random, 1300, 1), random, most_columns, 180);
   }
 }
 

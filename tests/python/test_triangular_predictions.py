@@ -19,7 +19,6 @@ from sordino.io import save_factors
 ROOT = Path(__file__).parents[2]
 RECORD = "2026-11-25_triangular_predictions_h100x2.jsonl"
 H200 = "2026-11-26_triangular_predictions_h200x4.jsonl"  # before anything was measured
-WIDE = "2026-11-26_triangular_predictions_wide_h200x4.jsonl"  # with wider blocks of long chains
 
 
 def lines(name):
@@ -93,7 +92,7 @@ def nested_planes(side):
 def test_a_recorded_prediction_comes_out_again():
     (line,) = (
         r
-        for r in lines(WIDE)
+        for r in lines(RECORD)
         if r["order"] == "planes" and r["side"] == 40 and r["ranks"] == 1 and r["direction"] == "forward"
     )
     order = nested_planes(40)
@@ -101,7 +100,7 @@ def test_a_recorded_prediction_comes_out_again():
     begun = time.perf_counter()
     both = _triangular_prediction.of_matrix(A, "natural")
     forward = _triangular_prediction.Sweeps([(both.triangles[0][0], ["forward"])], both.words, both.filled)
-    found = _triangular_prediction.predicted(forward, machines.load("h200x4"), [1], width=256)
+    found = _triangular_prediction.predicted(forward, machines.load("h100x2"), [1], width=256)
     assert time.perf_counter() - begun < 30  # some tenths of a second, by itself
     assert found["stored_bytes"] == line["stored_bytes"]
     assert found["predicted"][0]["seconds"] == pytest.approx(line["predicted_seconds"], rel=1e-5)

@@ -19,7 +19,7 @@ struct TriangularOptions {
   int threads = 0;  // of engine host, at least one for each rank, and of the setup. 0: as many as there are cores
   std::string algorithm = "ours";           // or paper: Algorithm 1 of paper 004, the baseline; not by processes
   int layout_rows = 0, layout_columns = 0;  // of algorithm paper: P x Q ranks; 0: as many as `ranks`, x 1
-  i32 width = 256;                          // most columns of a block, whose triangle is inverted (width_of_blocks)
+  i32 width = 256;                          // most columns of a block, whose triangle is inverted
   double timeout = 60;                      // seconds in which nothing moves, after which a solve ends with an error; 0: never
   Machine machine = {};                     // of engine model; of engine cuda what it chooses ranks by
   u64 seed = 0;  // of engine model: 0 delivers in order of time, others delay tasks and messages at random; of engines host and

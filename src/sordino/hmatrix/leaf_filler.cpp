@@ -30,7 +30,7 @@ class LeafFiller<V>::Teller {
  public:
   Teller(const BuildProgress& progress, i64 all) : progress_(progress), all_(all) {}
   void tell(i64 done) {
-    if (!progress_ || seconds_now() - last_ < 0.1) return;
+    if (!progress_ || done == 0 || seconds_now() - last_ < 0.1) return;
     last_ = seconds_now();
     progress_(double(done) / double(all_));
   }

@@ -87,7 +87,7 @@ Blocks cut(const Supernodes& nodes, i32 width, i64 part_values) {
     for (i32 j = 0; j < columns; j++) all.rows.push_back(first + j);
     all.rows.insert(all.rows.end(), nodes.rows.begin() + nodes.row_begin[std::size_t(s)],
                     nodes.rows.begin() + nodes.row_begin[std::size_t(s) + 1]);
-    const i32 most = width_of_blocks(columns, width), pieces = (columns + most - 1) / most;  // alike, rather than a rest
+    const i32 pieces = (columns + width - 1) / width;  // alike, rather than full ones and a rest
     for (i32 k = 0; k < pieces; k++) {
       const i32 begin = i32(i64(columns) * k / pieces), end = i32(i64(columns) * (k + 1) / pieces);
       Block b;

@@ -84,19 +84,9 @@ struct Blocks {
   i32 count() const { return i32(blocks.size()); }
 };
 
-/// Supernodes of so many times the width, or more, are cut into blocks of twice as many columns, if that is not above the
-/// second number: a chain of half as many steps takes little more than half the time, for a step is latency, and it is these
-/// chains that end a solve. What is inverted grows with the width, so narrower supernodes, whose chains others hide, stay as
-/// they are.
-inline constexpr i32 widths_of_long_chain = 5, most_columns_of_chain = 512;
-/// The most columns of a block of a supernode with so many.
-inline i32 width_of_blocks(i32 columns, i32 width) {
-  return columns < i64(widths_of_long_chain) * width ? width : std::max(width, std::min(2 * width, most_columns_of_chain));
-}
-
-/// Of at most `width` columns each, or of long chains twice as many: a wide supernode becomes a chain. A part of the way back
-/// has up to `part_values` values, or one strip; remote parts have more (way_back.hpp), and a block that would have one part
-/// only is all near. Throws bad_argument for a width < 1 or a part without values.
+/// Of at most `width` columns each: a wide supernode becomes a chain. A part of the way back has up to `part_values` values,
+/// or one strip; remote parts have more (way_back.hpp), and a block that would have one part only is all near. Throws
+/// bad_argument for a width < 1 or a part without values.
 Blocks cut(const Supernodes& nodes, i32 width, i64 part_values = most_of_strip);
 
 /// The part of block k that begins with this strip, a place among Blocks::parts; -1 if there is none.

@@ -26,7 +26,7 @@ u64 print_of(const LowerPattern& pattern);
 
 struct FactorOptions {
   Amalgamation merging = {};
-  i32 width = 256;                    // most columns of a block, whose triangle is inverted (width_of_blocks)
+  i32 width = 256;                    // most columns of a block, whose triangle is inverted
   int threads = 0;                    // of the setup
   i64 part_values = most_of_strip;    // of a partial sum of the way back (blocks.hpp)
   const Supernodes* nodes = nullptr;  // of this pattern, found before: they are checked instead of found

@@ -10,12 +10,11 @@ i64 values_in(const Block& b, StripRange strips) {
 }
 
 /// From the first strip that has not only rows of own columns to the last one that has a column of the parent; to the last
-/// strip, if the block is small, with no more rows than a part has, or a root.
+/// strip, if the block is small or a root.
 StripRange near_strips(const Blocks& all, i32 k, i64 part_values) {
   const Block& b = all.blocks[std::size_t(k)];
   const i32 above = all.parent[std::size_t(k)], own = b.width / b.strip_rows;
-  const bool is_small = values_in(b, {0, b.strips()}) <= part_values && b.front <= most_rows_of_part;
-  if (above == no_parent || is_small) return {own, b.strips()};
+  if (above == no_parent || values_in(b, {0, b.strips()}) <= part_values) return {own, b.strips()};
   const Block& parent = all.blocks[std::size_t(above)];
   const i32* const rows = all.rows.data() + b.rows;
   const i32 end = i32(std::lower_bound(rows + b.width, rows + b.front, parent.column + parent.width) - rows);

@@ -126,25 +126,6 @@ TEST("on the way back each strip of a block is near or in one part, and no part 
   }
 }
 
-TEST("a long chain has blocks twice as wide, and takes half the steps on the virtual clock") {
-  CHECK(width_of_blocks(79, 16) == 16);
-  CHECK(width_of_blocks(80, 16) == 32);
-  CHECK(width_of_blocks(5000, 300) == most_columns_of_chain);
-  CHECK(width_of_blocks(5000, 600) == 600);
-  CHECK(width_of_blocks(5000, 1 << 30) == 1 << 30);
-  fresh::Random random(33);
-  const Supernodes dense = find_supernodes(triangles::scattered(random, 320, 1).pattern());
-  const Blocks blocks = cut(dense, 16);
-  CHECK(blocks.count() == 10);
-  Machine machine;
-  machine.triangular = {.workers = 1000, .bandwidth = 1e18, .worker_bandwidth = 1e18, .step_s = 1e-6, .flag_s = 1e-6};
-  for (Direction direction : {Direction::forward, Direction::backward}) {
-    const Plan plan = make_plan(blocks, direction, 8, {.workers = 1000, .task_bytes = 4000, .subtree_bytes = 0});
-    const double seconds = model_solve(blocks, plan, 8, model_options(machine, direction)).seconds;
-    CHECK(seconds < 10.2 * 2e-6);  // a chain of 20 takes 39e-6
-  }
-}
-
 TEST("options out of range are refused") {
   const Blocks blocks = blocks_of(triangles::grid(3, 3, 3));
   CHECK_THROWS((make_plan(blocks, Direction::forward, 8, {.ranks = 0})), Error, "1 to 32 ranks");
@@ -175,7 +156,7 @@ TEST("ranks share the values evenly, subtrees stay whole, and the model says wha
 }
 
 TEST("parts of a block are summed before the parent's x is there: on the virtual clock the way back takes little longer") {
-  const Blocks blocks = blocks_of(triangles::nested_grid(24, 24, 12), 96, 1000);
+  const Blocks blocks = blocks_of(triangles::nested_grid(24, 24, 12), 64, 1000);
   for (int ranks : {1, 4}) {
     const PlanOptions options{.ranks = ranks, .workers = 64, .task_bytes = 8000, .subtree_bytes = 8000};
     double seconds[2] = {};
@@ -192,6 +173,6 @@ TEST("parts of a block are summed before the parent's x is there: on the virtual
       }
     }
     NOTE("ranks = ", ranks, ", ", seconds[0], " s forward and ", seconds[1], " s back");
-    CHECK(seconds[1] < 1.25 * seconds[0]);  // 1.33 and 1.40 times as long, if parts waited for the parent
+    CHECK(seconds[1] < 1.25 * seconds[0]);  // 1.32 and 1.50 times as long, if parts waited for the parent
   }
 }

@@ -4,12 +4,8 @@
 
 namespace sordino::trsv {
 
-/// Rows of a task that a thread knows, which are those of columns' tasks of the widest blocks of a chain
-/// (most_columns_of_chain); if there are more, it looks at the others when it needs them.
-inline constexpr int back_rows_of_thread = 5;
-/// Rows whose numbers are on their way at once.
-template <class V, int K>
-inline constexpr int rows_gathered_at_once = sizeof(V) * K <= 8 ? back_rows_of_thread : 3;
+/// Rows of a task that a thread has; if there are more, it looks at the others when it needs them.
+inline constexpr int back_rows_of_thread = 3;
 
 /// What a thread knows of a task before it waits.
 struct AheadBack {
@@ -69,16 +65,15 @@ __device__ __forceinline__ bool gather_rows(const Worker<V, K>& w, const QueuedT
   auto store = [&](i32 i, const RowWords<V, K>& y) {
     return store_front(y, i >= b.width, w.operands() + i64(i - rows.first) * K);
   };
-  constexpr int N = rows_gathered_at_once<V, K>;
-  RowWords<V, K> y[N];
+  RowWords<V, K> y[back_rows_of_thread];
 #pragma unroll
-  for (int q = 0; q < N; q++)
+  for (int q = 0; q < back_rows_of_thread; q++)
     if (const i32 i = rows.first + w.thread() + q * worker_threads; i < rows.end) load_front(w, b, i, a.rows[q], y[q]);
   bool there = meanwhile();
 #pragma unroll
-  for (int q = 0; q < N; q++)
+  for (int q = 0; q < back_rows_of_thread; q++)
     if (const i32 i = rows.first + w.thread() + q * worker_threads; i < rows.end) there = store(i, y[q]) && there;
-  for (i32 i = rows.first + w.thread() + N * worker_threads; i < rows.end; i += worker_threads) {
+  for (i32 i = rows.first + w.thread() + back_rows_of_thread * worker_threads; i < rows.end; i += worker_threads) {
     load_front(w, b, i, w.s.rows[b.rows + i], y[0]);
     there = store(i, y[0]) && there;
   }

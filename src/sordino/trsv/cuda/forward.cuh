@@ -1,6 +1,5 @@
 // Device code: tasks on the way from the leaves to the root.
 #pragma once
-#include "sordino/trsv/cuda/forward_sums.cuh"
 #include "sordino/trsv/cuda/tensor_cores.cuh"
 
 namespace sordino::trsv {
@@ -11,6 +10,125 @@ __device__ __forceinline__ int lanes_for(i32 width) {
 }
 
 // --- strips ----------------------------------------------------------------------------------------------------------------
+
+/// What a thread knows of a column of b before it waits.
+template <class V, int K>
+struct ColumnAhead {
+  RowSources sources;
+  V b[K];
+};
+
+/// Columns and rows that a thread has; if a block is wider, it looks at the others when it needs them.
+inline constexpr int columns_of_thread = 2, rows_of_thread = 2;
+
+/// What a thread knows of a task before it waits: all that does not depend on other tasks is looked at while the task before it
+/// is still stored and told of.
+template <class V, int K>
+struct Ahead {
+  ColumnAhead<V, K> columns[columns_of_thread];
+  RowSources below[rows_of_thread];
+  i32 result[rows_of_thread];  // rows of the caller's
+  i32 need;
+};
+
+template <class V, int K>
+__device__ __forceinline__ void look_at_column(const Worker<V, K>& w, const Block& b, i32 j, ColumnAhead<V, K>& a) {
+  a.sources = w.s.row_sources[b.source + j];
+#pragma unroll
+  for (int r = 0; r < K; r++) a.b[r] = w.b(b.column + j, r);
+}
+
+/// Workers, for the task in `slot`, if there is one. Nothing that it loads is waited for here.
+template <class V, int K>
+__device__ __forceinline__ void look_ahead(const Worker<V, K>& w, int slot, Ahead<V, K>& a) {
+  if (w.desk.ticket[slot] >= u32(w.s.count)) return;
+  const QueuedTask& t = w.desk.task[slot];
+  a.need = w.first_need(t);
+  if (t.kind != Task::Kind::strips) return;
+  const Block& b = t.block;
+  const i32 first_row = t.first * b.strip_rows, end = min(t.end * b.strip_rows, b.front);
+#pragma unroll
+  for (int q = 0; q < columns_of_thread; q++)
+    if (const i32 j = w.thread() + q * worker_threads; j < b.width) look_at_column(w, b, j, a.columns[q]);
+#pragma unroll
+  for (int q = 0; q < rows_of_thread; q++)
+    if (const i32 i = first_row + w.thread() + q * worker_threads; i < end) {
+      a.below[q] = w.s.row_sources[b.source + i];
+      if (i < b.width) a.result[q] = w.s.order[b.column + i];
+    }
+}
+
+/// Rows of a front whose sums a thread fetches at once.
+template <class V, int K>
+inline constexpr int rows_fetched_at_once = sizeof(V) * K <= 8 ? columns_of_thread + rows_of_thread : 1;
+
+/// One thread: the sums of rows of a front; nothing for rows that are not `wanted`. False if a number is not there yet.
+template <class V, int K, int N>
+__device__ __forceinline__ bool gather(const Worker<V, K>& w, const RowSources (&from)[N], const bool (&wanted)[N],
+                                       V (&sums)[N][K]) {
+  constexpr int at_once = N % rows_fetched_at_once<V, K> == 0 ? rows_fetched_at_once<V, K> : 1;
+  bool there = true;
+#pragma unroll
+  for (int first = 0; first < N; first += at_once) {
+    i32 slots[2 * at_once];
+    RowWords<V, K> found[2 * at_once];
+#pragma unroll
+    for (int n = 0; n < at_once; n++) {
+      const RowSources& of = from[first + n];
+      slots[2 * n] = wanted[first + n] && of.count > 0 ? of.first : -1;
+      slots[2 * n + 1] = wanted[first + n] && of.count > 1 ? of.second : -1;
+    }
+    there = w.load_sums(slots, found) && there;
+#pragma unroll
+    for (int n = 0; n < at_once; n++) {
+#pragma unroll
+      for (int r = 0; r < K; r++) sums[first + n][r] = V{};
+      found[2 * n].add_to(sums[first + n]);
+      found[2 * n + 1].add_to(sums[first + n]);
+      if (wanted[first + n]) there = w.add_more_sources(from[first + n], sums[first + n]) && there;
+    }
+  }
+  return there;
+}
+
+/// Workers: the operand of a task's product, and the sums that its rows below have so far. False if a number of this thread's
+/// is not there yet.
+template <class V, int K>
+__device__ __forceinline__ bool gather_sums(const Worker<V, K>& w, const Block& b, i32 first_row, i32 end, const Ahead<V, K>& a,
+                                            V (&of_rows)[rows_of_thread][K]) {
+  constexpr int C = columns_of_thread, R = rows_of_thread;
+  RowSources from[C + R];
+  bool wanted[C + R];
+  V sums[C + R][K];
+#pragma unroll
+  for (int q = 0; q < C; q++) from[q] = a.columns[q].sources, wanted[q] = w.thread() + q * worker_threads < b.width;
+#pragma unroll
+  for (int q = 0; q < R; q++) {
+    const i32 i = first_row + w.thread() + q * worker_threads;
+    from[C + q] = a.below[q], wanted[C + q] = i < end && i >= b.width;
+  }
+  bool there = gather(w, from, wanted, sums);
+#pragma unroll
+  for (int q = 0; q < C; q++)
+#pragma unroll
+    for (int r = 0; r < K; r++)
+      if (wanted[q]) w.operands()[(w.thread() + q * worker_threads) * K + r] = a.columns[q].b[r] - sums[q][r];
+#pragma unroll
+  for (int q = 0; q < R; q++)
+#pragma unroll
+    for (int r = 0; r < K; r++) of_rows[q][r] = sums[C + q][r];
+  for (i32 j = w.thread() + C * worker_threads; j < b.width; j += worker_threads) {  // of a wider block
+    ColumnAhead<V, K> column;
+    look_at_column(w, b, j, column);
+    const RowSources of_column[1] = {column.sources};
+    const bool always[1] = {true};
+    V sum[1][K];
+    there = gather(w, of_column, always, sum) && there;
+#pragma unroll
+    for (int r = 0; r < K; r++) w.operands()[j * K + r] = column.b[r] - sum[0][r];
+  }
+  return there;
+}
 
 /// Sums over a strip's columns share, share + lanes, ... of two rows.
 template <class V, int K>
@@ -126,7 +244,7 @@ template <class V, int K>
 __device__ void forward_small(const Worker<V, K>& w, const QueuedTask& t, const i32* program, const SmallBlock b,
                               const V* values) {
   V* const operand = w.operands() + i64(b.column) * K;
-  V *const x = w.products_of_subtrees() + i64(b.column) * K, *const sums = w.products_of_subtrees() + i64(t.columns) * K;
+  V *const x = w.products() + i64(b.column) * K, *const sums = w.products() + i64(t.columns) * K;
   for (i32 i = w.lane(); i < b.front; i += 32) {  // the children's sums, of all rows at once
     V sum[K] = {};
     for (i32 e = program[b.sources + i], end = program[b.sources + i + 1]; e < end; e++)
@@ -160,14 +278,14 @@ template <class V, int K>
 __device__ void store_subtrees(const Worker<V, K>& w, const QueuedTask& t, const SmallBlock* blocks) {
 #pragma unroll 4
   for (i32 j = w.thread(); j < t.columns; j += worker_threads)
-    w.store_result(w.s.order[t.block.column + j], w.products_of_subtrees() + i64(j) * K);
+    w.store_result(w.s.order[t.block.column + j], w.products() + i64(j) * K);
   for (i32 k = w.warp(); k < t.end - t.first; k += worker_warps) {
     if (blocks[k].parent >= 0) continue;
     const i32 height = blocks[k].front - blocks[k].width;
     for (i32 i = w.lane(); i < height; i += 32) {
       V sum[K];
 #pragma unroll
-      for (int r = 0; r < K; r++) sum[r] = w.products_of_subtrees()[i64(t.columns + blocks[k].slot + i) * K + r];
+      for (int r = 0; r < K; r++) sum[r] = w.products()[i64(t.columns + blocks[k].slot + i) * K + r];
       w.store_sums(blocks[k].slot_of_all + i, sum, t.readers);
     }
   }
@@ -218,7 +336,7 @@ __device__ __forceinline__ bool carry_forward(const Worker<V, K>& w, int slot, A
   RowsInHand<V, K> rows;
   if (is_strips) {
     const i32 first_row = t.first * t.block.strip_rows, end = min(t.end * t.block.strip_rows, t.block.front);
-    w.await_numbers(t, a.need, [&] { return gather_sums(w, t, first_row, end, a, rows.sums); });
+    w.await_numbers(t, a.need, [&] { return gather_sums(w, t.block, first_row, end, a, rows.sums); });
     began = w.clock();
 #pragma unroll
     for (int q = 0; q < rows_of_thread; q++) rows.result[q] = a.result[q];
@@ -238,7 +356,6 @@ __device__ __forceinline__ bool carry_forward(const Worker<V, K>& w, int slot, A
     multiply_subtrees(w, t);
     store_subtrees(w, t, reinterpret_cast<const SmallBlock*>(w.program_of(t)));
     come<Meeting::values_used>();
-    meet_workers();  // products lie where the next task may have operands
   }
   come<Meeting::task_done>();
   return true;

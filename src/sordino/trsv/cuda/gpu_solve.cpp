@@ -102,8 +102,6 @@ struct GpuSolve<V>::State {
       all.buffer_bytes = std::max(all.buffer_bytes, s.buffer_bytes);
       all.operands = std::max(all.operands, s.operands);
       all.products = std::max(all.products, s.products);
-      all.operands_of_subtrees = std::max(all.operands_of_subtrees, s.operands_of_subtrees);
-      all.products_of_subtrees = std::max(all.products_of_subtrees, s.products_of_subtrees);
     }
     return all;
   }

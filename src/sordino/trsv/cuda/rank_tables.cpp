@@ -23,13 +23,6 @@ std::vector<RowSources> row_sources_of(const Blocks& blocks) {
   return all;
 }
 
-/// Whether a block's front is that of its only child below the child's columns: then the front's sums lie in a row.
-bool in_a_chain(const Blocks& blocks, i32 k) {
-  if (blocks.first[std::size_t(k)] == k || blocks.parent[std::size_t(k) - 1] != k) return false;
-  const Block &b = blocks.blocks[std::size_t(k)], &child = blocks.blocks[std::size_t(k) - 1];
-  return blocks.first[std::size_t(k)] == blocks.first[std::size_t(k) - 1] && child.height() == b.front;
-}
-
 /// What a kernel has room for.
 void require_fits(Direction direction, const Task& t, const Block& b) {
   const i32 blocks = t.kind == Task::Kind::subtrees ? t.end - t.first : 1;
@@ -84,8 +77,6 @@ template <class V>
 void RankTables<V>::set_strips(const Blocks& blocks, const Task& t, QueuedTask& q, SolveShape& shape) const {
   q.values = place_of_strip(blocks, t, t.first);
   q.value_bytes = q.piece_bytes = i32(values_of(blocks, t) * i64(sizeof(V)));  // strips lie in a row
-  const i64 source = blocks.source_begin[std::size_t(q.block.source)];
-  if (in_a_chain(blocks, t.block)) q.sums_in_row = blocks.sources[std::size_t(source)];
   shape.operands = std::max(shape.operands, q.block.width);
   shape.products = std::max(shape.products, (t.end - t.first) * q.block.strip_rows);
 }
@@ -137,10 +128,8 @@ void RankTables<V>::set_subtrees(const Blocks& blocks, const Task& t, bool forwa
   q.program_bytes = i32(program.words.size() * sizeof(i32));
   q.columns = program.columns, q.outside = program.outside;
   programs.insert(programs.end(), program.words.begin(), program.words.end());
-  const i32 operands = forward ? program.columns : 2 * program.columns + program.outside + 1;
-  shape.operands = std::max(shape.operands, operands);
-  shape.operands_of_subtrees = std::max(shape.operands_of_subtrees, operands);
-  shape.products_of_subtrees = std::max(shape.products_of_subtrees, forward ? program.columns + program.slots : 0);
+  shape.operands = std::max(shape.operands, forward ? program.columns : 2 * program.columns + program.outside + 1);
+  shape.products = std::max(shape.products, forward ? program.columns + program.slots : 0);
 }
 
 template <class V>
@@ -211,7 +200,6 @@ SolveTables<V> RankTables<V>::tables(Direction direction) const {
   t.tickets = queue.counters.data(), t.leaving = queue.counters.data() + 32;
   t.programs = queue.programs.data();
   t.count = queue.count, t.buffer_bytes = queue.shape.buffer_bytes, t.operands = queue.shape.operands;
-  t.operands_of_subtrees = queue.shape.operands_of_subtrees;
   t.rows = rows_.data(), t.order = order_.data(), t.row_sources = row_sources_.data(), t.sources = sources_.data(),
   t.values = values_.data();
   return t;

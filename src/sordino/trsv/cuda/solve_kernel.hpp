@@ -1,7 +1,5 @@
 // The kernel of a triangular solve, to be launched on each rank of a team.
 #pragma once
-#include <algorithm>
-
 #include "sordino/trsv/cuda/solve_tables.hpp"
 
 namespace sordino::trsv {
@@ -31,16 +29,12 @@ i32 worker_numbers();
 struct SolveShape {
   i32 buffer_bytes = 0;
   i32 operands = 0;  // columns; on the way back rows, or columns twice and rows outside of subtrees
-  i32 products = 0;  // rows of strips; on the way back columns, or one a thread
-  // Those of subtrees, of which each has few columns: what they make begins where their own operands end.
-  i32 operands_of_subtrees = 0, products_of_subtrees = 0;
-
-  i64 numbers() const { return std::max(i64(operands) + products, i64(operands_of_subtrees) + products_of_subtrees); }
+  i32 products = 0;  // rows of strips, or columns and slots of subtrees; on the way back columns, or one a thread
 };
 /// Bytes of dynamic shared memory that a block needs.
 template <class V>
 i64 solve_shared(const SolveShape& shape, int columns) {
-  return i64(shape.buffer_bytes) + shape.numbers() * columns * i64(sizeof(V));
+  return i64(shape.buffer_bytes) + (i64(shape.operands) + shape.products) * columns * i64(sizeof(V));
 }
 
 /// Values that stand for a factor's where only time matters: the k-th, from `first` on, is a function of its number.

@@ -29,7 +29,6 @@ struct QueuedTask {
   i32 columns = 0;          // of b that subtrees have
   i32 outside = 0;          // rows of them, on the way back, whose x is computed elsewhere
   i32 parts = 0;            // of columns' block
-  i32 sums_in_row = -1;     // of strips: row i of the front has one sum, that of slot sums_in_row + i; -1: see row_sources
   StripRange near = {};     // of columns' block
   Block block = {};         // of subtrees the first one
 };
@@ -56,8 +55,7 @@ struct SolveTables {
   u32* leaving = nullptr;                // blocks that have ended
   i32 count = 0;                         // tasks
   i32 buffer_bytes = 0;                  // of the largest task's values and program
-  i32 operands = 0;                      // SolveShape::operands,
-  i32 operands_of_subtrees = 0;          //   and operands_of_subtrees
+  i32 operands = 0;                      // SolveShape::operands
   cuda::Symmetric<V> x = {}, sums = {};  // [n][K], [slots][K], of a pass and of the next one
   cuda::Symmetric<u32> flags = {};       // [tasks] the solve in which it was done last
   cuda::Symmetric<u32> ended = {};       // [ranks] the solve that a rank has ended

@@ -47,8 +47,6 @@ struct Worker {
   static __device__ int lane() { return int(threadIdx.x) % 32; }
   __device__ V* operands() const { return reinterpret_cast<V*>(memory + s.buffer_bytes); }
   __device__ V* products() const { return operands() + i64(s.operands) * K; }
-  /// What subtrees make begins sooner: where strips have operands, so no worker goes on to these before all are through.
-  __device__ V* products_of_subtrees() const { return operands() + i64(s.operands_of_subtrees) * K; }
 
   // --- tasks --------------------------------------------------------------------------------------------------------------
 
