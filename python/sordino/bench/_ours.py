@@ -34,8 +34,8 @@ class Ours:
 
 
 def _where_it_is_used(b: np.ndarray, engine: str) -> Any:
-    """Return b in a GPU's memory where CuPy is there for it: what travels at both ends of a solve varies by more than some
-    hundred iterations take.
+    """Return b in a GPU's memory where CuPy is there for it: what travels at both ends of a solve varies by more than
+    some hundred iterations take.
     """
     if engine != "cuda" or not cupy_there():
         return b
