@@ -264,7 +264,7 @@ def overlapped_cg() -> None:
 def jupiter() -> None:
     """Paper 001, Table V with overlap and Fig. 6: bars and lines are the model's, crosses the paper's."""
     names = {"cg": "P-CG", "cbcg": "P-CBCG"}
-    surfaces = {"cell": "surfaces of 1 cell", "warp": "of 32 cells in x"}
+    surfaces = {"cell": "surfaces of 1 cell", "line": "of 16 cells in x", "warp": "of 32 cells in x"}
     shown = [r for r in rows_of("papers", "001", "Table V") if r["surface"] in surfaces]
     totals = groups([r for r in shown if r["quantity"] == "total"], lambda r: surfaces[r["surface"]])
     gains = [r for r in rows_of("papers", "001", "Fig. 6") if r["quantity"] == "speed-up"]
@@ -272,7 +272,7 @@ def jupiter() -> None:
     def draw(left: Any, right: Any) -> None:
         for k, (label, found) in enumerate(totals.items()):
             left.bar(
-                [i + 0.4 * k - 0.2 for i in range(len(found))], [r["ours"] for r in found], 0.35, label=label
+                [i + 0.28 * (k - 1) for i in range(len(found))], [r["ours"] for r in found], 0.25, label=label
             )
         left.plot([r["paper"] for r in found], "kx", ms=7, label="the paper")
         machines = [f"{r['described_machine']},\n{names[r['solver']]}" for r in found]
