@@ -15,6 +15,7 @@ from ._hmatrix_parts import processes, wanted_part
 from ._hmatrix_products import EngineProduct, HMatrixProducts, TakesGpuVectors
 from ._native import core, translated
 from ._numbers import words
+from ._options import device_list
 from ._placement import check_devices, default_engine
 from .errors import BadArgument, Unsupported
 
@@ -42,6 +43,7 @@ def hmatrix(
     kernel: str = "laplace",
     wavenumber: float | None = None,
     engine: str = "auto",
+    devices: Any = None,
     for_ranks: int | None = None,
     distribution: str = "rows",
     beside: HMatrix | None = None,
@@ -85,6 +87,9 @@ def hmatrix(
         ``compression="aca+"``; a block that needs more than 128 terms is still left to threads. "auto" takes
         GPUs where there are any for every process, from 20,000 triangles on. What GPUs compute keeps to `eps` as what
         the host does, in other digits, which do not depend on how many GPUs there are.
+    devices : str or sequence of int, optional
+        GPUs that compute, by their numbers, as for :class:`sordino.Solver`: "0-1", "0,2" or [0, 2]. All that there
+        are, if not given. Of several processes each takes its share of them.
     for_ranks : int, optional
         Ranks of each of several MPI processes in the solves that the matrix is for: each process then builds what its
         ranks multiply, and no more, with the bits of the whole. Collective. The matrix is then for these solves, and
@@ -125,8 +130,8 @@ def hmatrix(
         **wave_options(str(kernel), wavenumber),
     }  # fmt: skip
     points, triangles = arrays_of(surface)
-    who = _builder(str(engine), options, len(triangles))
-    gpus = _gpus() if who == "cuda" else []
+    who = _builder(str(engine), options, len(triangles), devices)
+    gpus = gpus_of(devices) if who == "cuda" else []
     with translated():
         core().HMatrix.check({**options, "gpus": gpus})
     part = wanted_part(for_ranks, distribution, None if beside is None else beside.native.part())
@@ -136,22 +141,28 @@ def hmatrix(
     return HMatrix(native, {**options, "kernel": str(kernel), "engine": who}, fingerprint(points, triangles))
 
 
-def _builder(engine: str, options: dict[str, Any], n: int) -> str:
+def _builder(engine: str, options: dict[str, Any], n: int, devices: Any) -> str:
     """The engine that computes blocks."""
     if engine not in ("auto", "host", "cuda"):
         raise BadArgument(f"engine is auto, host or cuda for who builds an H-matrix, not '{engine}'")
+    if devices is not None and engine == "auto":
+        engine = "cuda"
+    if devices is not None and engine == "host":
+        raise BadArgument("devices are GPUs, and engine 'host' builds without: leave devices out")
     if engine == "cuda":
-        check_devices(None)
+        check_devices(None if devices is None else device_list(devices))
     if engine != "auto":
         return engine
     for_gpus = options["compression"] == "aca+" and n >= LEAST_FOR_GPUS
     return default_engine() if for_gpus else "host"
 
 
-def _gpus() -> list[int]:
-    """This process's GPUs, by their numbers."""
+def gpus_of(devices: Any = None) -> list[int]:
+    """This process's GPUs, by their numbers: its share of `devices`, or of all."""
+    listed = "" if devices is None else device_list(devices)
+    numbers = list(map(int, listed.split(","))) if listed else list(range(len(core().devices()["devices"])))
     world = core().mpi()
-    return _share(len(core().devices()["devices"]), int(world["rank"]), int(world["size"]))
+    return [numbers[k] for k in _share(len(numbers), int(world["rank"]), int(world["size"]))]
 
 
 def _share(seen: int, process: int, processes: int) -> list[int]:

@@ -25,6 +25,7 @@ def test_all_ways_give_the_product_of_the_host(shape: tuple[int, int]) -> None:
     assert {row["way"] for row in rows} == {
         "variable batch", "variable batch, one block each", "fixed batch", "cublas"
     }  # fmt: skip
+    assert [row["streams"] for row in rows if row["way"] == "cublas"] == [1, 2, 3, 5]
     for row in rows:
         assert row["failure"] == "", row
         if row["remark"]:

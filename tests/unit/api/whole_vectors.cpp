@@ -1,6 +1,8 @@
 // Solves of H-matrices on whole vectors: by groups of ranks that gather together, and share what is done with vectors.
 #include "sordino/api/whole_vectors.hpp"
 
+#include <algorithm>
+
 #include "check.hpp"
 #include "unit/api/hmatrix_systems.hpp"
 
@@ -23,6 +25,16 @@ class BreaksDown final : public hmatrix::Generator {
  private:
   std::vector<double> points_;
 };
+
+/// Of a sphere pressed flat, whose two sides hardly differ: residuals rise on their way down.
+const hmatrix::HMatrix& flat() {
+  static const hmatrix::HMatrix H = [] {
+    surfaces::Surface s = surfaces::sphere(5, 8);
+    for (std::size_t k = 2; k < s.corners.size(); k += 3) s.corners[k] *= 0.02;
+    return hmatrix::HMatrix(bem::Laplace(s.view()), {.compression = {.eps = 1e-8}});
+  }();
+  return H;
+}
 
 }  // namespace
 
@@ -156,6 +168,70 @@ TEST("what a step has made of x is kept where the next one breaks down, also of 
   CHECK(shared.status == all.status);
   CHECK(same_bits(ours, x));
   CHECK(same_bits(shared.history, all.history));
+}
+
+TEST("who looks at x of shared vectors sees the bits of repeated ones, at each look") {
+  NOTE(fresh::said());
+  fresh::Random random(99);
+  const auto b = random.normals(sphere().size());
+  struct Seen {
+    int iteration;
+    double residual;
+    std::vector<double> x;
+  };
+  auto looked = [&](const char* engine, int ranks, const char* vectors, const char* gather, int every) {
+    std::vector<Seen> all;
+    System s = system_of(sphere());
+    s.watch = {.every = every, .x = true, .look = [&](int iteration, double residual, const double* x) {
+                 all.push_back({iteration, residual, {x, x + b.size()}});
+               }};
+    Options o = options("bicgstab", engine, ranks);
+    o.vectors = vectors, o.gather = gather, o.precond = "none", o.rtol = 1e-9;
+    std::vector<double> x(b.size());
+    CHECK(Solver(s, o).solve(b.data(), x.data()).status == Status::converged);
+    return all;
+  };
+  for (const char* engine : {"host", "model"})
+    for (int every : {1, 3}) {
+      NOTE(engine, ", every ", every);
+      const auto alone = looked(engine, 1, "redundant", "rank", every), shared = looked(engine, 4, "hierarchical", "2", every);
+      CHECK(alone.size() > 3);
+      REQUIRE(shared.size() == alone.size());
+      for (std::size_t k = 0; k < alone.size(); k++) {
+        NOTE("look ", k);
+        CHECK(shared[k].iteration == alone[k].iteration);
+        CHECK(shared[k].residual == alone[k].residual);
+        CHECK(same_bits(shared[k].x, alone[k].x));
+        CHECK((k == 0 || !same_bits(alone[k].x, alone[k - 1].x)));
+      }
+    }
+}
+
+TEST("of shared vectors, too, a solve that has to end hands out the x that it has looked at with the least residual") {
+  NOTE(fresh::said());
+  fresh::Random random(100);
+  const auto b = random.normals(flat().size());
+  auto solved = [&](int ranks, const char* vectors, const char* gather, int maxiter) {
+    Options o = options("bicgstab", "host", ranks);
+    o.vectors = vectors, o.gather = gather, o.precond = "none";
+    o.rtol = 1e-12, o.maxiter = maxiter, o.check_every = 1;
+    std::vector<double> x(b.size());
+    const Report r = Solver(system_of(flat()), o).solve(b.data(), x.data());
+    return std::pair{x, r};
+  };
+  const std::vector<double> history = solved(1, "redundant", "rank", 60).second.history;
+  int rises = 0;
+  for (std::size_t k = 1; k < history.size() && rises < 5; k++) {
+    const double least = *std::min_element(history.begin(), history.begin() + i64(k));
+    if (history[k] <= history[k - 1] || history[k - 1] > std::min(least, 1.0)) continue;  // 1: of x = 0
+    rises++;
+    NOTE("at most ", k + 1, " iterations");
+    const auto [x, alone] = solved(1, "redundant", "rank", int(k) + 1);
+    const auto [ours, shared] = solved(4, "hierarchical", "2", int(k) + 1);
+    CHECK(same_bits(ours, x));
+    CHECK(std::abs(shared.residual_norm / dense::norm(b) / least - 1) < 1e-6);  // that of k iterations
+  }
+  CHECK(rises > 0);
 }
 
 TEST("whole vectors are refused with a sentence where a solve has none") {
