@@ -59,9 +59,8 @@ def main(argv: Sequence[str]) -> int:
         raise BadArgument("--ranks and --iterations are at least 1")
     if given.engine not in ("", "host", "cuda"):
         raise BadArgument(f"--engine is host or cuda for a measurement, not '{given.engine}'")
-    _paper_ways.check(given, ranks)
+    papers = _paper_ways.asked(given, ranks)
     _paper_batches.check(given, ranks)
-    cublas = given.cublas if given.paper_ways else None
     widths = _several_vectors.asked(given)
     runs = {"engine": given.engine, "ranks": ranks, "solver": given.solver} if given.engine else None
     if given.build not in ("host", "cuda"):
@@ -89,7 +88,7 @@ def main(argv: Sequence[str]) -> int:
             runs,
             iterations,
             how,
-            cublas,
+            papers,
             coarse,
             widths,
             given.transposed,
@@ -115,7 +114,7 @@ def measure(
     runs: dict[str, Any] | None,
     iterations: int,
     how: dict[str, Any],
-    cublas: str | None = None,
+    papers: dict[str, Any] | None = None,
     coarse: dict[str, Any] | None = None,
     widths: Sequence[int] = (),
     transposed: bool = False,
@@ -125,7 +124,7 @@ def measure(
 
     With `runs`, options of a solver, products and iterations are those of its engine; without, products are those of
     threads of this process. `how`: further words for :func:`sordino.hmatrix`, with `engine`, who builds.
-    `cublas`: which one the paper's ways take, for which a row each follows; None: they are not measured. `coarse`:
+    `papers`: words for the paper's ways, of which a row each follows; None: they are not measured. `coarse`:
     words for a second matrix, which then preconditions the solver, and ``inner``. `widths`: numbers of vectors whose
     products are measured on the engine, a row each; `transposed`: those with the transpose, too. `batches`: those of
     the paper's Fig. 8 follow.
@@ -151,7 +150,7 @@ def measure(
     return [
         ours,
         *(_several_vectors.measure(H, ours, list(widths), **several) if widths else []),
-        *([] if cublas is None else _paper_ways.measure(H, ours, repeats, cublas)),
+        *([] if papers is None else _paper_ways.measure(H, ours, repeats, **papers)),
         *(_paper_batches.measure(H, ours, repeats) if batches else []),
     ]
 
