@@ -20,10 +20,18 @@ Rows = list[dict[str, Any]]
 BLUE, ORANGE, GREEN, RED, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9"
 
 
+def records_of(name: str, machine: str) -> list[Rows]:
+    """The lines of each record of that name, or of those that a pattern names, the last name first.
+
+    A name is all of it behind the date: `predictions` are not `triangular_predictions`.
+    """
+    found = sorted(RECORDS.glob(f"????-??-??_{name}_{machine}.jsonl"), reverse=True)
+    return [[json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] for file in found]
+
+
 def rows_of(name: str, machine: str = "2_cores", figure: str = "") -> Rows:
     """The newest record of that name, or the rows of a figure in the newest one that has it; empty if there is none."""
-    for record in sorted(RECORDS.glob(f"*_{name}_{machine}.jsonl"), reverse=True):
-        rows = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
+    for rows in records_of(name, machine):
         if found := [row for row in rows if not figure or row["figure"] == figure]:
             return found
     return []

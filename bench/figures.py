@@ -1,8 +1,8 @@
 """The pictures of the documentation, from records, and from runs whose results are the same everywhere.
 
-Here are those that show what papers 000 (Figs 9, and 12 to 15), 001 (Table V and Fig. 6), 002 (Figs 7 to 10) and 003
+Here are those that show what papers 000 (Figs 12 to 15), 001 (Table V and Fig. 6), 002 (Figs 7 to 10) and 003
 (Figs 8 to 10, and 12) do; in solver_figures.py those of solvers, in hmatrix_figures.py those of H-matrices (000,
-Figs 1, 7, 8, 16, 17 and 19), in trsv_figures.py those of triangular solves (004, Fig. 5).
+Figs 1, 7 to 9, 16, 17 and 19), in trsv_figures.py those of triangular solves (004, Fig. 5).
 
 python bench/figures.py              draws docs/pictures/*.svg
 python bench/figures.py timeline     draws one of them
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from drawing import RECORDS, Rows, curve, groups, picture, rows_of
-from hmatrix_figures import DRAWN
+from hmatrix_figures import DRAWN, hmatrix_ranks
 from solver_figures import convergence, fields, roofline, strong_scaling, timeline
 from trsv_figures import triangular_layouts
 
@@ -78,11 +78,7 @@ def main() -> int:
     given = parser.parse_args()
     if given.measure:
         measure()
-    for draw in (
-        messages, broadcasts, hops, all_reduces, products, overlapped_cg, jupiter, exchange_paths, gpu_messages,
-        gpu_broadcasts, hmatrix_products, convergence, timeline, roofline, strong_scaling, fields, *DRAWN,
-        triangular_layouts,
-    ):  # fmt: skip
+    for draw in (*RECORDED, *RUN):
         if not given.names or draw.__name__ in given.names:
             draw()
     return 0
@@ -268,7 +264,7 @@ def overlapped_cg() -> None:
 def jupiter() -> None:
     """Paper 001, Table V with overlap and Fig. 6: bars and lines are the model's, crosses the paper's."""
     names = {"cg": "P-CG", "cbcg": "P-CBCG"}
-    surfaces = {"cell": "surfaces of 1 cell", "warp": "of 32 cells in x"}
+    surfaces = {"cell": "surfaces of 1 cell", "line": "of 16 cells in x", "warp": "of 32 cells in x"}
     shown = [r for r in rows_of("papers", "001", "Table V") if r["surface"] in surfaces]
     totals = groups([r for r in shown if r["quantity"] == "total"], lambda r: surfaces[r["surface"]])
     gains = [r for r in rows_of("papers", "001", "Fig. 6") if r["quantity"] == "speed-up"]
@@ -276,7 +272,7 @@ def jupiter() -> None:
     def draw(left: Any, right: Any) -> None:
         for k, (label, found) in enumerate(totals.items()):
             left.bar(
-                [i + 0.4 * k - 0.2 for i in range(len(found))], [r["ours"] for r in found], 0.35, label=label
+                [i + 0.28 * (k - 1) for i in range(len(found))], [r["ours"] for r in found], 0.25, label=label
             )
         left.plot([r["paper"] for r in found], "kx", ms=7, label="the paper")
         machines = [f"{r['described_machine']},\n{names[r['solver']]}" for r in found]
@@ -358,38 +354,12 @@ def gpu_broadcasts() -> None:
         picture("gpu_broadcasts", draw)
 
 
-def batch_of(row: dict[str, Any]) -> str:
-    """One of the paper's ways, by what it launches together."""
-    if row["way"] == "cublas":
-        return "cuBLAS, block by block"
-    kind = row["way"].replace("variable batch, ", "").replace(" batch", "")
-    count = f"{row['batch']:,}" if row["batch"] != "rows" else "ranges of rows"
-    return f"{kind}, {row['sort'].replace('none', 'unsorted')}, {count}"
-
-
-def hmatrix_products() -> None:
-    """Paper 000, Fig. 9, on one H200: a mark for each number of streams, and ours."""
-    rows = [r for r in rows_of("hmatrix_paper_ways", "h200") if r["bench"] == "hmatrix-paper-ways"]
-    rows = [r for r in rows if r.get("gpus", 1) == 1]  # older ones do not say
-    labels = list(groups(rows, batch_of))
-
-    def draw(left: Any, right: Any) -> None:
-        by_size = groups(rows, lambda r: r["surface"])
-        for axes, (surface, of_surface) in zip((left, right), by_size.items(), strict=True):
-            for mark, (streams, found) in zip(
-                "o^s", groups(of_surface, lambda r: r["streams"]).items(), strict=True
-            ):
-                taken = [1e-9 * r["stored_bytes"] / r["seconds"] for r in found]
-                label = f"streams: {streams}"
-                axes.plot(taken, [labels.index(batch_of(r)) for r in found], mark, ms=4, label=label)
-            ours = 1e-9 * of_surface[0]["stored_bytes"] / of_surface[0]["our_seconds"]
-            axes.axvline(ours, color="k", ls="--", label="ours")
-            axes.set(xlim=(0, None), xlabel="GB/s of the matrix", title=surface)
-            axes.set_yticks(range(len(labels)), labels if axes is left else [])
-            axes.invert_yaxis()
-
-    if rows:
-        picture("hmatrix_products", draw)
+#: What is drawn from records alone, each under its own name, and what is run to be drawn.
+RECORDED = (
+    messages, broadcasts, hops, all_reduces, products, overlapped_cg, jupiter, exchange_paths, gpu_messages,
+    gpu_broadcasts, roofline, strong_scaling, *DRAWN, triangular_layouts,
+)  # fmt: skip
+RUN = (convergence, timeline, fields, hmatrix_ranks)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Pictures of H-matrices: their blocks, and BiCGStab on described clusters (paper 000, Figs 1, 7, 8, 16, 17 and 19)."""
+"""Pictures of H-matrices: their blocks, and BiCGStab on described clusters (paper 000, Figs 1, 7 to 9, 16, 17, 19)."""
 
 from __future__ import annotations
 
@@ -122,6 +122,40 @@ def hmatrix_batches() -> None:
     save("hmatrix_batches", figure)
 
 
+def _batch_of(row: dict[str, Any]) -> str:
+    """One of the paper's ways, by what it launches together."""
+    if row["way"] == "cublas":
+        return "cuBLAS, block by block"
+    kind = row["way"].replace("variable batch, ", "").replace(" batch", "")
+    count = f"{row['batch']:,}" if row["batch"] != "rows" else "ranges of rows"
+    return f"{kind}, {row['sort'].replace('none', 'unsorted')}, {count}"
+
+
+def hmatrix_products() -> None:
+    """Paper 000, Fig. 9, on one H200: a mark for each number of streams, and ours."""
+    rows = [r for r in rows_of("hmatrix_paper_ways", "h200") if r["bench"] == "hmatrix-paper-ways"]
+    rows = [r for r in rows if r.get("gpus", 1) == 1]  # older ones do not say
+    labels = list(groups(rows, _batch_of))
+
+    def draw(left: Any, right: Any) -> None:
+        by_size = groups(rows, lambda r: r["surface"])
+        for axes, (surface, of_surface) in zip((left, right), by_size.items(), strict=True):
+            for mark, (streams, found) in zip(
+                "o^s", groups(of_surface, lambda r: r["streams"]).items(), strict=True
+            ):
+                taken = [1e-9 * r["stored_bytes"] / r["seconds"] for r in found]
+                label = f"streams: {streams}"
+                axes.plot(taken, [labels.index(_batch_of(r)) for r in found], mark, ms=4, label=label)
+            ours = 1e-9 * of_surface[0]["stored_bytes"] / of_surface[0]["our_seconds"]
+            axes.axvline(ours, color="k", ls="--", label="ours")
+            axes.set(xlim=(0, None), xlabel="GB/s of the matrix", title=surface)
+            axes.set_yticks(range(len(labels)), labels if axes is left else [])
+            axes.invert_yaxis()
+
+    if rows:
+        picture("hmatrix_products", draw)
+
+
 def hmatrix_nodes() -> None:
     """Fig. 16: an iteration of four matrices in three layouts; lines are the model's, crosses the paper's."""
     rows = [row for row in rows_of("papers", "000", "Fig. 16") if row["way"] == "block"]
@@ -190,7 +224,7 @@ def hmatrix_vectors() -> None:
     picture("hmatrix_vectors", draw)
 
 
-#: All of them.
+#: All that are drawn from records.
 DRAWN = (
-    hmatrix_nodes, hmatrix_parts, hmatrix_orders, hmatrix_batches, hmatrix_ranks, hmatrix_vectors,
+    hmatrix_nodes, hmatrix_parts, hmatrix_orders, hmatrix_batches, hmatrix_products, hmatrix_vectors,
 )  # fmt: skip

@@ -5,7 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from drawing import BLUE, GREEN, ORANGE, PURPLE, RED, SKY, figure_of, groups, picture, rows_of, save
+from drawing import (
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    RED,
+    SKY,
+    Rows,
+    figure_of,
+    picture,
+    records_of,
+    rows_of,
+    save,
+)
 from matplotlib.patches import Patch
 
 import sordino
@@ -175,33 +188,94 @@ def _of_a_call(kernel: dict[str, Any]) -> dict[str, Any]:
     return {**kernel, **{key: kernel[key] / kernel["calls"] for key in ("seconds", "bytes", "flops")}}
 
 
+#: What an iteration is timed with: (precond, storage). The first is what the program cg_limit does.
+_PAIRS = (("jacobi", "dia"), ("sqrt-jacobi", "symdia"))
+_SIZES = {64: BLUE, 128: GREEN, 256: RED, 512: PURPLE}
+#: Lines of a size: whose they are, their style, width and marks.
+_WHOSE = {
+    "measured": {"ls": "-", "lw": 1.5, "marker": "o", "ms": 5},
+    "predicted": {"ls": "--", "lw": 1.2, "marker": "s", "ms": 5, "markerfacecolor": "white"},
+    "cg_limit": {"ls": "-", "lw": 0.6},
+}
+
+#: Seconds of an iteration by GPUs.
+_Times = dict[int, float]
+
+
+def iterations_of_cg() -> tuple[Rows, Rows]:
+    """Medians of `cg` on 1, 2 and 4 H200, of the newest record that has any, and that record's lines of cg_limit.
+
+    Which record is the newest is asked of its rows, not of its name: several of a day have names of one beginning.
+    """
+    newest: tuple[str, Rows, Rows] = ("", [], [])
+    for lines in records_of("bench_cg*", "h200x4"):
+        ours = [row for row in lines if _is_median_of_cg(row)]
+        if ours and (date := max(row["date"] for row in ours)) > newest[0]:
+            newest = (date, ours, [row for row in lines if row["bench"] == "cg_limit"])
+    return newest[1], newest[2]
+
+
+def _is_median_of_cg(row: dict[str, Any]) -> bool:
+    """Whether it is a line of the picture; those written by hand say neither engine nor what was counted."""
+    asked = {"bench": "cg", "solver": "cg", "engine": "cuda", "counts": "median"}
+    return (
+        all(row.get(key) == value for key, value in asked.items())
+        and (row["precond"], row["storage"]) in _PAIRS
+        and row["size"] in _SIZES
+    )
+
+
+def scaling_of(pair: tuple[str, str]) -> dict[tuple[int, str], _Times]:
+    """By size and whose: what was measured, predicted before, and the program's; of sizes that were measured."""
+    found: dict[tuple[int, str], _Times] = {}
+    measured, program = iterations_of_cg()
+    for row in program:
+        found.setdefault((row["size"], "cg_limit"), {})[row["ranks"]] = 1e-6 * row["us_an_iteration"]
+    for row in measured:
+        if limit := row.get("limit_program_s"):  # timed just before, and the same for all pairs
+            found.setdefault((row["size"], "cg_limit"), {})[row["ranks"]] = limit
+        if (row["precond"], row["storage"]) == pair:
+            found.setdefault((row["size"], "measured"), {})[row["ranks"]] = row["iteration_s"]
+    for row in rows_of("predictions", "h100_h200"):
+        asked = row["described_machine"], row["solver"], row["options"]
+        if asked == ("h200x4", "cg", dict(zip(("precond", "storage"), pair, strict=True))):
+            size = round(row["rows"] ** (1 / 3))
+            found.setdefault((size, "predicted"), {})[row["ranks"]] = row["iteration_s"]
+    return {(size, whose): times for (size, whose), times in found.items() if (size, "measured") in found}
+
+
 def strong_scaling() -> None:
-    """An iteration of cg on 1, 2 and 4 H200, measured, and as it was predicted before."""
-    measured = rows_of("bench_cg", "h200x4")
-    predicted = [{**row, "size": round(row["rows"] ** (1 / 3))} for row in rows_of("predictions", "h200x4")]
-
-    def draw(left: Any, right: Any) -> None:
-        for rows, style, word in ((measured, "o-", "measured"), (predicted, "s:", "predicted")):
-            by_size = groups(sorted(rows, key=lambda r: r["size"]), lambda r: f"{r['size']}^3")
-            for colour, (size, found) in zip((BLUE, GREEN, RED), by_size.items(), strict=True):
-                points = sorted((row["ranks"], row["iteration_s"]) for row in found)
-                ranks, seconds = zip(*points, strict=True)
-                hollow = {
-                    "color": colour,
-                    "markerfacecolor": colour if word == "measured" else "white",
-                    "ms": 5,
-                }
-                left.plot(ranks, [1e6 * s for s in seconds], style, label=f"{size}, {word}", **hollow)
-                right.plot(ranks, [seconds[0] / s for s in seconds], style, label=f"{size}, {word}", **hollow)
-        right.plot((1, 4), (1, 4), "k--", lw=1, label="n times as fast")
-        left.set(yscale="log", ylabel="us an iteration", xlabel="GPUs", ylim=(10, 6000))
-        left.set_yticks([10, 20, 50, 100, 200, 500, 1000], ["10", "20", "50", "100", "200", "500", "1,000"])
-        left.minorticks_off()
-        right.set(ylabel="times as fast as one GPU", xlabel="GPUs", ylim=(0, None))
-        for axes in (left, right):
-            axes.set_xticks([1, 2, 4])
-
-    picture("strong_scaling", draw)
+    """An iteration of cg on 1, 2 and 4 H200, and how many times as fast it is as on one; with it, cg_limit's."""
+    figure, panels = figure_of(2, 2, (9, 6.6), sharex=True, sharey="row")
+    for column, pair in zip(panels.T, _PAIRS, strict=True):
+        times, gains = column
+        for (size, whose), seconds in sorted(scaling_of(pair).items()):
+            ranks = sorted(seconds)
+            line = {"color": _SIZES[size], **_WHOSE[whose]}
+            label = f"{size}^3" if whose == "measured" else ""
+            times.plot(ranks, [1e6 * seconds[n] for n in ranks], label=label, **line)
+            if 1 in seconds:
+                gains.plot(ranks, [seconds[1] / seconds[n] for n in ranks], **line)
+        gains.plot((1, 2, 4), (1, 2, 4), "k:", lw=1, label="n times as fast")
+        for whose, style in _WHOSE.items():
+            gains.plot([], [], color="k", label=whose, **style)
+        times.set_title(f"{pair[0]}, {pair[1]}", fontsize=9)
+        times.set(xscale="log", yscale="log", ylim=(10, 12000))
+        times.set_yticks(
+            [10, 20, 50, 100, 200, 500, 1000, 2000, 5000],
+            ["10", "20", "50", "100", "200", "500", "1,000", "2,000", "5,000"],
+        )
+        times.legend(fontsize=7, loc="upper center", ncols=len(_SIZES))
+        gains.set(yscale="log", xlabel="GPUs")
+        gains.set_xticks([1, 2, 4], ["1", "2", "4"])
+        gains.set_yticks([1, 1.5, 2, 3, 4], ["1", "1.5", "2", "3", "4"])
+        gains.legend(fontsize=7)
+        for axes in column:
+            axes.minorticks_off()
+            axes.grid(alpha=0.3)
+    panels[0, 0].set_ylabel("us an iteration")
+    panels[1, 0].set_ylabel("times as fast as one GPU")
+    save("strong_scaling", figure)
 
 
 def fields() -> None:

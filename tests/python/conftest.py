@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
@@ -51,6 +52,22 @@ def cli(capsys):
         return code, out, err
 
     return run
+
+
+@pytest.fixture
+def recorded():
+    """Rows of a figure of ``sordino bench papers``, in the newest record of a paper that has it."""
+
+    def rows_of(figure, paper):
+        for record in sorted(
+            (HERE.parents[1] / "bench" / "records").glob(f"*_papers_{paper}.jsonl"), reverse=True
+        ):
+            rows = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
+            if found := [row for row in rows if row["figure"] == figure]:
+                return found
+        raise AssertionError(f"no record has {figure}")
+
+    return rows_of
 
 
 @pytest.fixture

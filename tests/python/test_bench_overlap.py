@@ -6,6 +6,8 @@ Of the wall clock one thing is asked: that a delay takes at least as long as it 
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +21,14 @@ from sordino.bench.overlap import Plan
 pytest.importorskip("sordino._core")
 
 LATE = 2e-3
+ROOT = Path(__file__).parents[2]
+#: What 003's page has a table of, in its order.
+RECORDED = (
+    "2026-11-23_overlap_gains_2_cores",
+    "2026-11-25_overlap_gains_h100x2",
+    "2026-11-26_overlap_gains_h200x4",
+)
+COMPARED = (("pcg-overlap", "pcg2"), ("gropp", "cg"), ("prcg", "cg"))
 
 
 def plan(**changed):
@@ -101,3 +111,44 @@ def test_a_table_and_a_record(cli, tmp_path):
 def test_bad_usage(cli, words, sentence):
     code, out, err = cli("bench", "overlap", "--repeats", 1, "--iterations", 4, "--machine", "laptop", *words)
     assert code == 2 and out == "" and sentence in err
+
+
+def _gains_of(record):
+    """By delay and methods."""
+    lines = (ROOT / "bench" / "records" / f"{record}.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [row for row in map(json.loads, lines) if row["quantity"] == "gain"]
+    return {(row["delay_s"], row["solver"], row["than"]): row for row in rows}
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_the_page_of_the_paper_has_the_record_s_gains(place):
+    page = (ROOT / "docs" / "theory" / "003.md").read_text(encoding="utf-8")
+    tables = re.findall(r"^\| sums late by, us .*\n\|[-|]+\n((?:\|.*\n)+)", page, flags=re.MULTILINE)
+    assert len(tables) == len(RECORDED) and f"{RECORDED[place]}.jsonl" in page
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in tables[place].splitlines()]
+    found = _gains_of(RECORDED[place])
+    delays = sorted({delay for delay, *_ in found})
+    for (late, *told), delay in zip(rows, delays, strict=True):
+        assert late == f"{1e6 * delay:,.0f}"
+        cells = []
+        for pair in COMPARED:
+            row = found[(delay, *pair)]
+            gain, least, most, predicted = (
+                round(100 * row[key]) for key in ("measured", "least", "most", "predicted")
+            )
+            cells += [f"{gain} ({least} to {most})", f"{predicted}"]
+        assert told == cells, late
+
+
+def test_late_sums_on_four_gpus_are_hidden_as_nearly_as_is_told():
+    off = {
+        (delay, solver): abs(100 * (row["measured"] - row["predicted"]))
+        for (delay, solver, than), row in _gains_of(RECORDED[2]).items()
+        if delay > 0 and (solver, than) in COMPARED
+    }
+    page = (ROOT / "docs" / "theory" / "003.md").read_text(encoding="utf-8")
+    most = off.pop((2e-5, "prcg"))
+    assert (
+        f"hidden as predicted, within {max(off.values()):.0f} points, and {most:.0f} for `prcg` at 20 us"
+        in page
+    )

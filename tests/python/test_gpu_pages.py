@@ -6,6 +6,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -16,6 +18,12 @@ def _lines(name):
 
 def _page(name):
     return (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+def _table(page, head):
+    """The rows below a line of heads that begins so, as cells."""
+    (rows,) = re.findall(rf"^\| {re.escape(head)}.*\n\|[-|]+\n((?:\|.*\n)+)", _page(page), flags=re.MULTILINE)
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in rows.splitlines()]
 
 
 def _by_diagonals() -> dict[tuple[int, str, str], dict]:
@@ -111,6 +119,141 @@ def test_predictions_on_four_gpus_were_as_they_are_told():
         assert f"{1e6 * predicted[key]:.1f} / {1e6 * seconds:.1f}" in page, key
         ratios.append(predicted[key] / seconds)
     assert f"{min(ratios):.2f} to {max(ratios):.2f}" in page and len(ratios) == 8
+
+
+#: What `cg` is timed with by each storage.
+PRECONDS = {"dia": "jacobi", "symdia": "sqrt-jacobi"}
+ON_FOUR_H200 = "2026-11-26_bench_cg_h200x4.jsonl"
+ODD_ROWS = "2026-11-26_bench_cg_odd_rows_h200x4.jsonl"
+
+
+def _medians(name, solver="cg"):
+    """Microseconds of an iteration by size, storage and GPUs."""
+    return {
+        (r["size"], r["storage"], r["ranks"]): 1e6 * r["iteration_s"]
+        for r in _lines(name)
+        if r["bench"] == "cg" and r["solver"] == solver and r["counts"] == "median"
+    }
+
+
+def _of_the_program(name):
+    """Microseconds of an iteration of cg_limit by size and GPUs."""
+    return {(r["size"], r["ranks"]): r["us_an_iteration"] for r in _lines(name) if r["bench"] == "cg_limit"}
+
+
+def _predicted_with_a_cache():
+    return {
+        (round(r["rows"] ** (1 / 3)), r["options"]["storage"], r["ranks"]): 1e6 * r["iteration_s"]
+        for r in _lines("2026-11-26_predictions_h100_h200.jsonl")
+        if r["described_machine"] == "h200x4"
+    }
+
+
+def _cases():
+    return [(size, storage) for size in (64, 128, 256) for storage in PRECONDS]
+
+
+def test_two_h200_stand_beside_their_predictions():
+    measured, predicted = _medians("2026-11-26_bench_cg_h200x2.jsonl"), _predicted_with_a_cache()
+    ratios = []
+    for size, storage in _cases():
+        row = f"| {size}^3 | `{PRECONDS[storage]}`, `{storage}` |"
+        for ranks in (1, 2):
+            told, taken = predicted[size, storage, ranks], measured[size, storage, ranks]
+            ratios.append(told / taken)
+            row += f" {told:.1f} | {taken:.1f} | {ratios[-1]:.2f} |"
+        assert row in _page("predicting.md")
+    assert sum(abs(ratio - 1) <= 0.15 for ratio in ratios) == 10 and len(ratios) == 12 and max(ratios) < 1
+
+
+def test_four_h200_stand_beside_their_predictions_and_the_program():
+    measured, predicted = _medians(ON_FOUR_H200), _predicted_with_a_cache()
+    program, off = _of_the_program(ON_FOUR_H200), {1: 0, 2: 0, 4: 0}
+    table = _table("predicting.md", "grid | preconditioner, storage | 1 GPU | | 2 | | 4 | | `cg_limit`")
+    for (grid, words, *told, limit), (size, storage) in zip(table, _cases(), strict=True):
+        assert (grid, words) == (f"{size}^3", f"`{PRECONDS[storage]}`, `{storage}`")
+        for ranks, *cells in zip(off, told[::2], told[1::2], strict=True):
+            taken = measured[size, storage, ranks]
+            ratio = predicted[size, storage, ranks] / taken
+            assert cells == [f"{taken:.1f}", f"{ratio:.2f}"], (size, storage, ranks)
+            off[ranks] += abs(ratio - 1) > 0.15
+        assert float(limit) == pytest.approx(program[size, 4], abs=0.0501)
+    assert off == {1: 0, 2: 0, 4: 3}
+    assert "all of one and two GPUs are within 15 %" in _page("predicting.md")
+    assert "On four three are not." in _page("predicting.md")
+
+
+def test_what_is_told_beside_the_table_of_four_h200():
+    page, predicted, before = _page("predicting.md"), _predicted_with_a_cache(), _medians(ODD_ROWS)
+    program, one_sum = _of_the_program(ODD_ROWS), _medians(ON_FOUR_H200, "cgcg")
+    large = {
+        (r["storage"], r["ranks"]): 1e6 * r["iteration_s"]
+        for r in _lines("2026-11-26_bench_cg_512_odd_rows_h200x4.jsonl")
+    }
+    cases = [("symdia", 1), ("symdia", 4), ("dia", 4)]
+    one, four, full = (f"{large[case]:,.0f}" for case in cases)
+    told = [f"{predicted[(512, *case)]:,.0f}" for case in cases]
+    case = (128, "symdia", 2)
+    for sentence in (
+        f"before, `symdia` on two was at {predicted[case] / before[case]:.2f} at 128^3",
+        f"{one} us on one and {four} on four by `symdia`, {full} on four by `dia`, of {told[0]}, {told[1]} and "
+        f"{told[2]} predicted; `cg_limit` takes {program[512, 1]:,.0f} and {program[512, 4]:,.0f}.",
+        f"{one_sum[64, 'symdia', 4]:.1f} us at 64^3 and {one_sum[128, 'symdia', 4]:.1f} at 128^3 by `symdia`, "
+        f"{one_sum[64, 'dia', 4]:.1f} at 64^3 by `dia`.",
+    ):
+        assert sentence in page
+
+
+def test_the_commands_of_cg_on_four_h200_take_what_is_told():
+    (run,) = (
+        r
+        for r in _lines(ON_FOUR_H200)
+        if [r.get(key) for key in ("solver", "size", "storage", "ranks")] == ["cg", 256, "symdia", 4]
+    )
+    commands = sum(1e6 * k["seconds"] / k["calls"] for k in run["ledger"]["kernels"] if k["calls"] > 100)
+    traced = [
+        sum(r[f"{name}_us"] for name in ("direction", "spmv", "residual"))
+        for r in _traced(256, "at multiples of 32")
+    ]
+    told = f"add up to {commands:.1f} us, and the slowest of traced solves to {max(traced):.0f};"
+    assert f"by `symdia` the commands of one rank {told}" in _page("predicting.md")
+
+
+def _traced(size, begin, devices="0,1,2,3"):
+    """Of a traced solve by `symdia`: a line for each rank."""
+    return [
+        r
+        for r in _lines("2026-11-26_aligned_rows_h200x4.jsonl")
+        if (r["size"], r["storage"], r["devices"]) == (size, "symdia", devices)
+        and r["blocks_begin"].startswith(begin)
+    ]
+
+
+ADR_49 = "adr/0049-large-blocks-begin-at-whole-warps.md"
+
+
+def test_the_decision_on_aligned_rows_has_the_traced_solves():
+    ways = [(size, begin) for size in (256, 208) for begin in ("at any row", "at multiples of 32")]
+    for (label, *told), (size, begin) in zip(_table(ADR_49, "| rank 0 | 1 | 2 | 3"), ways, strict=True):
+        assert label.endswith(begin) and (f"{size}^3" in label) == (begin == "at any row")
+        assert told == [f"{r['direction_us']:.1f}" for r in _traced(size, begin)], label
+    first = _traced(256, "at any row")
+    waits = sorted(r["wait_for_wp_us"] for r in first)
+    iteration = _medians(ODD_ROWS)[256, "symdia", 4]
+    assert f"{waits[-1] - waits[0]:.0f} us of an iteration of {iteration:.0f} at 256^3" in _page(ADR_49)
+    for devices in ("1,0,3,2", "0,2,1,3"):  # which GPU a rank has makes no difference
+        for one, other in zip(first, _traced(256, "at any row", devices), strict=True):
+            assert one["direction_us"] == pytest.approx(other["direction_us"], abs=0.4)
+
+
+def test_blocks_that_stand_aside_made_no_difference():
+    """As decision 49 says: none, half or twice as many, for twice or three times as long."""
+    lines = [r for r in _lines("2026-11-26_dealing_stamps_h200x4.jsonl") if r["ranks"] == 4]
+    for size in (64, 128, 208, 256):
+        taken = {(r["aside"], r["in_flight_kib"]): r["iteration_us"] for r in lines if r["size"] == size}
+        asked = {(0.0, 192), (1.0, 192), (2.0, 192), (3.0, 192), (100.0, 96), (100.0, 192), (100.0, 384)}
+        assert set(taken) == asked
+        assert max(taken.values()) < 1.03 * min(taken.values()), size
 
 
 def test_the_kernels_reach_what_is_told_of_the_roofline():

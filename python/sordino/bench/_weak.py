@@ -20,8 +20,11 @@ _EDGE = 9
 #: What is added to diagonals at most: of a periodic box they would make a singular matrix.
 _SHIFT = 0.5
 
+#: Multiples of it, less their whole part, are spread evenly, however many there are.
+_GOLDEN = (5**0.5 - 1) / 2
 
-def subject(ranks: int, edge: int) -> Subject:
+
+def subject(ranks: int, edge: int, uneven: float = 0.0) -> Subject:
     """The 27-point system of `ranks` boxes of `edge`^3 cells.
 
     Parameters
@@ -30,16 +33,23 @@ def subject(ranks: int, edge: int) -> Subject:
         In the most cubic grid that there is.
     edge : int
         At least 3: cells of a smaller box have a neighbour on two sides.
+    uneven : float
+        The part of the mean, below 1, by which the slowest rank is slower in all that it does, and the fastest one
+        faster: ranks in between are spread evenly, and not in their order, and rank 0 is as the mean. They have as
+        many more rows, which need nobody.
     """
     run = min(edge, _EDGE)
     rows = _system(grid(ranks), run)
+    if uneven > 0:
+        places = np.fmod(_GOLDEN * np.arange(ranks) + 0.5, 1.0)
+        rows = _lengthened(rows, np.rint(run**3 * 2 * uneven / (1 - uneven) * places).astype(np.int64))
     n = ranks * edge**3
     return Subject(
         f"27-point, {ranks} ranks of {edge}^3",
         n,
         27 * n,
         rows,
-        (edge / run) ** 3,
+        n / rows.n,
         _ghosts(edge) / _ghosts(run),
         rows,
     )
@@ -89,4 +99,28 @@ def _system(ranks: tuple[int, int, int], edge: int) -> CsrArrays:
         n,
         order_kept=True,
         cuts=tuple(range(0, n + 1, size)),
+    )
+
+
+def _lengthened(rows: CsrArrays, more: np.ndarray) -> CsrArrays:
+    """Before the rows of each rank as many more as it has in `more`, of 27 entries all but one of which are zeros."""
+    assert rows.cuts is not None
+    added = np.concatenate([[0], np.cumsum(more)])
+    first, old = np.asarray(rows.cuts) + added, np.arange(rows.n)
+    rank = np.searchsorted(rows.cuts, old, side="right") - 1
+    number = old + added[rank + 1]
+    n = int(first[-1])
+    others = np.setdiff1d(np.arange(n), number)
+    columns, data = np.empty((n, 27), np.int32), np.zeros((n, 27))
+    columns[number] = number[rows.indices].reshape(-1, 27)
+    data[number] = rows.data.reshape(-1, 27)
+    columns[others] = others[:, None] + np.arange(27)
+    data[others, 0] = 26 + _SHIFT
+    return CsrArrays(
+        np.arange(0, 27 * n + 1, 27, dtype=np.int64),
+        columns.ravel(),
+        data.ravel(),
+        n,
+        order_kept=True,
+        cuts=tuple(int(cut) for cut in first),
     )
