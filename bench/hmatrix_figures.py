@@ -135,6 +135,7 @@ def _batch_of(row: dict[str, Any]) -> str:
 def hmatrix_products() -> None:
     """Paper 000, Fig. 9, on one H200: a mark for each number of streams, and ours."""
     rows = [r for r in rows_of("hmatrix_paper_ways", "h200") if r["bench"] == "hmatrix-paper-ways"]
+    rows = [r for r in rows if r.get("gpus", 1) == 1]  # older ones do not say
     labels = list(groups(rows, _batch_of))
 
     def draw(left: Any, right: Any) -> None:

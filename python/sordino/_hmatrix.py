@@ -92,9 +92,9 @@ def hmatrix(
         are, if not given. Of several processes each takes its share of them.
     for_ranks : int, optional
         Ranks of each of several MPI processes in the solves that the matrix is for: each process then builds what its
-        ranks multiply, and no more, with the bits of the whole. Collective. The matrix is then for these solves, and
-        not for what needs the whole: ``H @ x``, ``H.on``, files, nullspaces, methods for symmetric matrices. Without
-        it, and in one process, each builds the whole.
+        ranks multiply, and no more, with the bits of the whole. Collective. The matrix is then for these solves and for
+        ``H @ x`` by these ranks, collective, too, and not for what needs the whole: ``H.T @ x``, files, nullspaces,
+        methods for symmetric matrices. Without it, and in one process, each builds the whole.
     distribution : {"rows", "leaves", "grid"}
         That of these solves.
     beside : HMatrix, optional
@@ -186,6 +186,10 @@ class HMatrix(TakesGpuVectors):
     :class:`sordino.Solver` distribute its rows over ranks. Vectors are in the order of the surface's triangles. Of
     several vectors at once eight share a pass of threads over the matrix.
 
+    Where several MPI processes hold a part each (`for_ranks`), products are collective: all processes call ``H @ x``,
+    each with all of x, and each is given all of the result. They are by the ranks that the parts are for, with the
+    bits of a whole matrix on as many ranks of that distribution. Products with the transpose need the whole.
+
     Attributes
     ----------
     order : ndarray, shape (n,)
@@ -266,14 +270,14 @@ class HMatrix(TakesGpuVectors):
         scipy.sparse.linalg.LinearOperator, shape (n, n)
             ``G @ x`` of shape (n,) or (n, k): arrays of NumPy, or those of CuPy, PyTorch and others on a GPU, where the
             product is, too, with a copy of each that is put in order. Up to 8 columns are multiplied at once.
-            ``G.T`` and ``G.H`` multiply there, too.
+            ``G.T`` and ``G.H`` multiply there, too, but not of a part. Over several MPI processes this call and the
+            products are collective: each process brings all of x, and is given all of ``G @ x``.
 
         Raises
         ------
         BadArgument
-            For an option that is none of these, or an engine that is not here.
-        Unsupported
-            In several MPI processes.
+            For an option that is none of these, an engine that is not here, and of a part for ranks or a distribution
+            that it was not built for.
 
         Notes
         -----
@@ -290,6 +294,10 @@ class HMatrix(TakesGpuVectors):
     def _on_gpus(self) -> EngineProduct:
         return EngineProduct(self.native, self.dtype, self.order, {"engine": "cuda"})
 
+    @cached_property
+    def _of_parts(self) -> EngineProduct:
+        return EngineProduct(self.native, self.dtype, self.order, {"engine": "host"})
+
     def diagonal(self) -> np.ndarray:
         """The diagonal, shape (n,), in the order of the triangles."""
         return self._back(self.native.diagonal().view(self.dtype))
@@ -302,6 +310,8 @@ class HMatrix(TakesGpuVectors):
     def _product(self, x: np.ndarray, transposed: bool = False) -> np.ndarray:
         if np.iscomplexobj(x) and self.dtype.kind == "f":
             return self._product(x.real, transposed) + 1j * self._product(x.imag, transposed)
+        if not (self.is_whole or transposed):
+            return self._of_parts(x)
         ordered = x.reshape(len(x), -1)[self.order]
         with translated():
             product = product_of(self.native, ordered, transposed)

@@ -62,9 +62,8 @@ def main(argv: Sequence[str]) -> int:
         _records.check(given.record)
     runs, iterations = _hmatrix_runs.asked(given), whole_number(given.iterations, "--iterations")
     ranks = whole_number(given.ranks, "--ranks")
-    _paper_ways.check(given, ranks)
+    papers = _paper_ways.asked(given, ranks)
     _paper_batches.check(given, ranks)
-    cublas = given.cublas if given.paper_ways else None
     widths = _several_vectors.asked(given)
     if given.build not in ("host", "cuda"):
         raise BadArgument(f"--build is host or cuda, not '{given.build}'")
@@ -93,7 +92,7 @@ def main(argv: Sequence[str]) -> int:
             runs,
             iterations,
             how,
-            cublas,
+            papers,
             coarse,
             widths,
             given.transposed,
@@ -119,7 +118,7 @@ def measure(
     runs: Sequence[dict[str, Any]],
     iterations: int,
     how: dict[str, Any],
-    cublas: str | None = None,
+    papers: dict[str, Any] | None = None,
     coarse: dict[str, Any] | None = None,
     widths: Sequence[int] = (),
     transposed: bool = False,
@@ -129,10 +128,10 @@ def measure(
 
     With `runs`, each of them options of a solver and a row, products and iterations are those of its engine; without,
     products are those of threads of this process. `how`: further words for :func:`sordino.hmatrix`, with `engine`, who
-    builds. `cublas`: which one the paper's ways take, for which a row each follows; None: they are not measured.
-    `coarse`: words for a second matrix, which then preconditions the solver, and ``inner``. `widths`: numbers of
-    vectors whose products are measured on the engine, a row each; `transposed`: those with the transpose, too.
-    `batches`: those of the paper's Fig. 8 follow.
+    builds. `papers`: words for the paper's ways, of which a row each follows; None: they are not measured. `coarse`:
+    words for a second matrix, which then preconditions the solver, and ``inner``. `widths`: numbers of vectors whose
+    products are measured on the engine, a row each; `transposed`: those with the transpose, too. `batches`: those of
+    the paper's Fig. 8 follow.
     """
     by_threads = how["engine"] == "host"
     if coarse is not None:
@@ -164,7 +163,7 @@ def measure(
     return [
         *rows,
         *(_several_vectors.measure(H, ours, list(widths), **several) if widths else []),
-        *([] if cublas is None else _paper_ways.measure(H, ours, repeats, cublas)),
+        *([] if papers is None else _paper_ways.measure(H, ours, repeats, **papers)),
         *(_paper_batches.measure(H, ours, repeats) if batches else []),
     ]
 
