@@ -187,8 +187,7 @@ void Options::fields(V&& v) {
   v("vectors", vectors, "run",
     "of solver bicgstab with an H-matrix: auto, each rank has its rows of all vectors; redundant, all ranks have whole vectors "
     "and repeat what is done with them; hierarchical, ranks of a group, which gather says, share the update of x and dot "
-    "products among themselves, on engines host and model; the latter two gather products, reduce nothing and have the same "
-    "bits",
+    "products among themselves; the latter two gather products, reduce nothing and have the same bits",
     vectors_choices);
   v("transport", transport, "run",
     "engine cuda: how GPUs send to each other: straight into memory, through host memory, by NCCL, or by NVSHMEM, which takes "

@@ -16,6 +16,7 @@
 #include "sordino/solvers/inner_bicgstab.hpp"
 #include "sordino/solvers/linear_system.hpp"
 #include "sordino/solvers/registry.hpp"
+#include "sordino/solvers/whole_bicgstab_steps.hpp"
 
 namespace sordino::cuda {
 
@@ -51,6 +52,7 @@ void enable_registered() {
   enable<order>(hmatrix::OthersKernels{});
   enable<order>(GroupKernels{});
   enable<order>(inner_bicgstab::Kernels{});
+  enable<order>(whole_vectors::Kernels{});
   enable<order>(KernelList<Kernel<chebyshev::First, ConvergedSpd>>{});  // cg tests before it applies M
   enable<order>(KernelList<Kernel<TileSolve<tiles_of_warp>, ConvergedSpd>>{});
   enable_real_rows<order, SellRows, CsrRows<4>, CsrRows<32>>();
