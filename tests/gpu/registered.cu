@@ -100,7 +100,7 @@ TEST("registered: a kernel runs every command that a method records") {
   }
 }
 
-TEST("registered: a kernel runs every command of vectors that groups of ranks share") {
+TEST("registered: a kernel runs every command of vectors that groups of ranks share, also beside scalars of the host") {
   cuda::enable_common();
   cuda::enable_kernels();
   const hmatrix::HMatrix H(bem::Laplace(surfaces::sphere(5, 8).view()), {});
@@ -115,7 +115,7 @@ TEST("registered: a kernel runs every command of vectors that groups of ranks sh
             for (auto& c : r.commands) commands += c.name == "Part dots" || c.name == "Add parts" || c.name == "Part of x";
           };
         const auto A = hmatrix::HMatrixOperator::gathered(s, H, hmatrix::balance(H, s.size()), {}, 2);
-        solve(s, *A, Identity(), whole_bicgstab(WholeVectors::hierarchical));
+        for (bool by_host : {false, true}) solve(s, *A, Identity(), whole_bicgstab(WholeVectors::hierarchical, by_host));
       },
       {});
   for (auto& name : missing.names) {
@@ -123,5 +123,5 @@ TEST("registered: a kernel runs every command of vectors that groups of ranks sh
     NOTE(name);
     CHECK(false);
   }
-  CHECK(commands == 7);
+  CHECK(commands == 2 * 7);
 }

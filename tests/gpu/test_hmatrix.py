@@ -229,6 +229,24 @@ def test_somebody_may_look_at_shared_vectors(matrix: sordino.HMatrix) -> None:
     assert seen["hierarchical"] and seen["hierarchical"] == seen["redundant"]
 
 
+@pytest.mark.parametrize("deterministic", ["on", "off"])
+@pytest.mark.parametrize(
+    ("ranks", "vectors"), [(1, "auto"), (2, "auto"), (4, "redundant"), (4, "hierarchical")]
+)
+def test_scalars_by_the_host_have_the_bits_of_those_on_the_device(
+    matrix: sordino.HMatrix, ranks: int, vectors: str, deterministic: str
+) -> None:
+    b = np.random.default_rng(17).standard_normal(matrix.shape[0])
+    options = {"engine": "cuda", "ranks": ranks, "solver": "bicgstab", "vectors": vectors, "rtol": 1e-9}
+    options |= {"gather": 2} if vectors == "hierarchical" else {}
+    device, host = (
+        sordino.solve(matrix, b, scalars=scalars, deterministic=deterministic, **options)
+        for scalars in ("device", "host")
+    )
+    assert host.converged and host.iterations == device.iterations
+    assert host.x.tobytes() == device.x.tobytes() and np.array_equal(host.history, device.history)
+
+
 def test_a_time_limit_ends_ranks_that_hand_rows_on(matrix: sordino.HMatrix) -> None:
     b = np.random.default_rng(10).standard_normal(matrix.shape[0])
     gathering = {"solver": "gatherbicgstab"}

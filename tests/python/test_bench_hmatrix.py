@@ -77,6 +77,28 @@ def test_an_engine_s_products_and_iterations_are_measured(cli):
     assert row["iteration_seconds"] >= 0  # a difference of two runs, which on a busy machine may vanish
 
 
+@pytest.mark.parametrize("scalars", ["device", "host"])
+def test_whole_vectors_and_scalars_are_the_solver_s_options(cli, scalars):
+    argv = [
+        "sphere:5,6",
+        "--ways",
+        "aca+",
+        "--repeats",
+        1,
+        "--engine",
+        "host",
+        "--ranks",
+        4,
+        "--iterations",
+        12,
+    ]
+    whole = ["--vectors", "hierarchical", "--gather", 2, "--scalars", scalars, "--json"]
+    code, out, _ = cli("bench", "hmatrix", *argv, *whole)
+    (row,) = json.loads(out)["measured"]
+    assert code == 0 and (row["vectors"], row["gather"], row["scalars"]) == ("hierarchical", "2", scalars)
+    assert row["product_seconds"] > 0 and row["held_bytes"] > 0
+
+
 def test_blocks_are_held_to_a_rank_and_a_second_matrix_preconditions(cli):
     argv = ["sphere:5,6", "--ways", "aca+", "--repeats", 1, "--engine", "host", "--iterations", 12, "--json"]
     code, out, _ = cli("bench", "hmatrix", *argv, "--most-rank", 1)
@@ -116,6 +138,7 @@ def test_waves_are_measured_as_other_kernels_are(cli):
         (["--kernel", "helmholtz"], "kernel helmholtz needs a wavenumber"),
         (["--wavenumber", "2"], "wavenumber belongs to kernel helmholtz"),
         (["--engine", "model"], "--engine is host or cuda for a measurement, not 'model'"),
+        (["--scalars", "host"], "--scalars is of a solver: add --engine host or cuda"),
         (["--engine", "host", "--ranks", "0"], "--ranks and --iterations are at least 1"),
         (["--ways", "svd"], "--ways is of aca+, aca, full, hacapk aca+, hacapk aca, not 'svd'"),
         (["--repeats", "0"], "--repeats at least 1"),

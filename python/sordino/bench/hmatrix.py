@@ -63,7 +63,7 @@ def main(argv: Sequence[str]) -> int:
     _paper_batches.check(given, ranks)
     cublas = given.cublas if given.paper_ways else None
     widths = _several_vectors.asked(given)
-    runs = {"engine": given.engine, "ranks": ranks, "solver": given.solver} if given.engine else None
+    runs = _runs(given, ranks)
     if given.build not in ("host", "cuda"):
         raise BadArgument(f"--build is host or cuda, not '{given.build}'")
     how: dict[str, Any] = {"engine": given.build, "kernel": given.kernel}
@@ -104,6 +104,16 @@ def main(argv: Sequence[str]) -> int:
         _records.append(given.record, rows, command, given.commit or _records.commit())
     _paper_ways.raise_first_failure(rows)
     return 0
+
+
+def _runs(given: argparse.Namespace, ranks: int) -> dict[str, Any] | None:
+    """Options of the solver; None: there is none."""
+    asked = {name: getattr(given, name) for name in ("vectors", "gather", "scalars") if getattr(given, name)}
+    if not given.engine:
+        if asked:
+            raise BadArgument(f"--{next(iter(asked))} is of a solver: add --engine host or cuda")
+        return None
+    return {"engine": given.engine, "ranks": ranks, "solver": given.solver, **asked}
 
 
 def measure(
@@ -213,7 +223,8 @@ def engine_times(
     """Products one after the other, and what an iteration costs beyond what a solve costs once.
 
     `M` preconditions it, and `told` is what a row says of that. ``setup_seconds`` are those from the matrix to a solver
-    that is ready: on GPUs most of them are the values' way there.
+    that is ready: on GPUs most of them are the values' way there. Products that gather whole vectors are part of an
+    iteration; ``product_seconds`` are then those of the same matrix between vectors of which a rank has its rows.
     """
     b = np.random.default_rng(1).standard_normal(H.shape[0])
     inner = {} if M is None else {"M": M, "inner": told["inner"]}
@@ -226,8 +237,12 @@ def engine_times(
             return solution.iterations, solution.seconds
 
         seconds = _timing.per_iteration(run, iterations, repeats).best
-        products = [solver.time_product(2 * iterations) for _ in range(repeats)]
+        gathers = runs.get("vectors", "auto") != "auto" or runs["solver"] == "gatherbicgstab"
+        products = [] if gathers else [solver.time_product(2 * iterations) for _ in range(repeats)]
         held = max(solver.memory()["bytes_per_rank"])
+    if gathers:
+        on_ranks = H.on(runs["engine"], ranks=runs["ranks"])
+        products = [on_ranks.time_product(2 * iterations) for _ in range(repeats)]
     return {
         **runs, "iterations": iterations, "product_seconds": statistics.median(products), "iteration_seconds": seconds,
         "held_bytes": held, "setup_seconds": seconds_to_share[0], **told,
@@ -283,6 +298,10 @@ def _parser() -> Parser:
     parser.add_argument(
         "--solver", default="bicgstab", metavar="NAME", help="with --engine (default bicgstab)"
     )
+    for name in ("vectors", "gather", "scalars"):
+        parser.add_argument(
+            f"--{name}", default="", metavar="WORD", help="with --engine: the solver's option"
+        )
     parser.add_argument("--iterations", default="20", metavar="N", help="with --engine (default 20)")
     parser.add_argument(
         "--coarse",

@@ -1,5 +1,6 @@
 #include "sordino/solvers/whole_bicgstab.hpp"
 
+#include "sordino/solvers/bicgstab_scalars.hpp"
 #include "sordino/solvers/shared_dots.hpp"
 
 namespace sordino {
@@ -64,19 +65,24 @@ Hierarchical::Hierarchical(const Problem& k)
     q.run_split(Copy{k.x, mine}, shared_.own());
     q.wait(rho);
   });
+  const Scalars scalars(k);
   auto body = [&] {
     k.A.apply(q, ph, v);  // v = A p
     q.run(Gathered{v});
     dots_.record(q, 0, v, rh, rv);
-    q.run(HalfStep{.rho = rho, .rv = finish(rv), .v = v, .r = r, .d = k.d, .s = s, .sh = sh});  // s = r - alpha v
-    k.A.apply(q, sh, t);                                                                        // t = A s
+    const Quotient alpha = scalars.alpha(rho, rv), last_alpha = scalars.last_alpha(rho, rv);
+    q.run(HalfStep{.rho = alpha.above, .rv = alpha.below, .v = v, .r = r, .d = k.d, .s = s, .sh = sh});  // s = r - alpha v
+    k.A.apply(q, sh, t);                                                                                 // t = A s
     q.run(Gathered{t});
     dots_.record(q, 1, t, s, ts, tt);
-    q.run(StepR{.ts = finish(ts), .tt = tt, .zeta = zeta, .s = s, .t = t, .r = r});
+    const Quotient omega = scalars.zeta(ts, tt);
+    q.run(StepR{.ts = omega.above, .tt = omega.below, .zeta = zeta, .s = s, .t = t, .r = r});
     dots_.record(q, 2, r, rh, rho_new, rr);
-    q.run_split(PartX{.rho = rho, .rv = rv, .zeta = zeta, .ph = ph, .sh = sh, .x = mine}, shared_.own());
+    q.run_split(PartX{.rho = last_alpha.above, .rv = last_alpha.below, .zeta = zeta, .ph = ph, .sh = sh, .x = mine},
+                shared_.own());
     q.exit_if(ConvergedBi{finish(rr), rho_new, zeta, shadow, k.target, k.bound});
-    q.run(Direction{.rho_new = rho_new, .rho = rho, .rv = rv, .zeta = zeta, .r = r, .v = v, .d = k.d, .p = p, .ph = ph});
+    scalars.turn(Direction{.rho_new = rho_new, .rho = rho, .rv = rv, .zeta = zeta, .r = r, .v = v, .d = k.d, .p = p, .ph = ph},
+                 p, ph);
   };
   Rotation rotation{.vectors = shared_.turns(), .scalars = {{rho_new, rho}}};
   rotation.vectors.push_back({v, v_old});
@@ -116,11 +122,13 @@ MethodEntry on_whole_vectors(const char* summary, std::unique_ptr<Method> (*make
 
 }  // namespace
 
-const MethodEntry& whole_bicgstab(WholeVectors how) {
-  static const MethodEntry each = on_whole_vectors("BiCGStab on whole vectors, whose operations all ranks repeat", redundant),
-                           shared = on_whole_vectors("BiCGStab on whole vectors, some of whose operations groups share",
-                                                     hierarchical);
-  return how == WholeVectors::redundant ? each : shared;
+const MethodEntry& whole_bicgstab(WholeVectors how, bool scalars_by_host) {
+  const char *each = "BiCGStab on whole vectors, whose operations all ranks repeat",
+             *shared = "BiCGStab on whole vectors, some of whose operations groups share";
+  static const MethodEntry all[2][2] = {
+      {on_whole_vectors(each, redundant), on_whole_vectors(each, make_by_host<redundant>)},
+      {on_whole_vectors(shared, hierarchical), on_whole_vectors(shared, make_by_host<hierarchical>)}};
+  return all[how == WholeVectors::hierarchical][scalars_by_host];
 }
 
 }  // namespace sordino
