@@ -99,7 +99,9 @@ def by_commands(cells: list[int], s: int) -> list[dict[str, Any]]:
 
 def main() -> int:
     """Measure, print a line each, append records; return the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--size", default="256,128,512")
     parser.add_argument("--s", type=int, default=12)
     parser.add_argument("--batches", default="64,128,256,512,1024")
@@ -114,7 +116,10 @@ def main() -> int:
         row |= {"bench": "small_gemms", "cells": cells, "s": given.s}
         facts = f"{row.get('batch', ''):>9} rows" if "batch" in row else " " * 14
         rate = row["least_bytes"] / row["seconds"] / 1e9
-        print(f"{row['by']:8} {row['what']:30} {facts} {1e6 * row['seconds']:9.1f} us {rate:7.0f} GB/s", flush=True)
+        print(
+            f"{row['by']:8} {row['what']:30} {facts} {1e6 * row['seconds']:9.1f} us {rate:7.0f} GB/s",
+            flush=True,
+        )
     if given.record:
         command = shlex.join(["python", "bench/small_gemms.py", *sys.argv[1:]])
         _records.append(given.record, found, command, given.commit or _records.commit())

@@ -303,9 +303,7 @@ def _of_commands(few: dict[str, Any], many: dict[str, Any], what: str, factor: f
     }
 
 
-def _parts(
-    found: _Slope, machine: dict[str, Any], halos_elsewhere: float, rows: float
-) -> dict[str, float]:
+def _parts(found: _Slope, machine: dict[str, Any], halos_elsewhere: float, rows: float) -> dict[str, float]:
     ledger, usual = found.ledger, machine["memory_bandwidth"]
     late = machine.get("late_blocks", {"rows": 0.0, "seconds": 0.0})
     paced = sum(  # what commands with a bandwidth of their own take longer or shorter

@@ -146,6 +146,44 @@ def test_ways_to_gather_and_to_keep_vectors_have_a_row_each(cli):
     assert code == 0 and "gather" in out and "vectors" not in out
 
 
+@pytest.mark.parametrize("scalars", ["device", "host"])
+def test_whole_vectors_and_scalars_are_the_solver_s_options(cli, scalars):
+    argv = [
+        "sphere:5,6",
+        "--ways",
+        "aca+",
+        "--repeats",
+        1,
+        "--engine",
+        "host",
+        "--ranks",
+        4,
+        "--iterations",
+        12,
+    ]
+    whole = ["--vectors", "hierarchical", "--gather", 2, "--scalars", scalars, "--json"]
+    code, out, _ = cli("bench", "hmatrix", *argv, *whole)
+    (row,) = json.loads(out)["measured"]
+    assert code == 0 and (row["vectors"], row["gather"], row["scalars"]) == ("hierarchical", "2", scalars)
+    assert row["product_seconds"] > 0 and row["held_bytes"] > 0
+
+
+def test_dot_products_that_ranks_share_are_measured(cli, tmp_path):
+    record = tmp_path / "dots.jsonl"
+    argv = ["--dots", "1,2,4", "--engine", "host", "--repeats", 1, "--iterations", 5]
+    code, out, err = cli(
+        "bench", "hmatrix", "sphere:5,6", "sphere:5,4", *argv, "--record", record, "--commit", "abc"
+    )
+    assert (code, err) == (0, "") and "(t,v) and (t,t) of whole vectors" in out
+    rows = [json.loads(line) for line in record.read_text().splitlines()]
+    assert [(row["n"], row["ranks"], row["way"]) for row in rows] == [
+        (n, ranks, way) for n in (360, 160) for ranks in (1, 2, 4) for way in ("shared", "repeated")
+    ]
+    for row in rows:
+        assert row["bench"] == "hmatrix-dots" and row["seconds"] > 0 and row["pairs"] == 10
+        assert row["bytes_a_second"] * row["seconds"] == pytest.approx(16 * row["n"])
+
+
 def test_blocks_are_held_to_a_rank_and_a_second_matrix_preconditions(cli):
     argv = ["sphere:5,6", "--ways", "aca+", "--repeats", 1, "--engine", "host", "--iterations", 12, "--json"]
     code, out, _ = cli("bench", "hmatrix", *argv, "--most-rank", 1)
@@ -185,6 +223,9 @@ def test_waves_are_measured_as_other_kernels_are(cli):
         (["--kernel", "helmholtz"], "kernel helmholtz needs a wavenumber"),
         (["--wavenumber", "2"], "wavenumber belongs to kernel helmholtz"),
         (["--engine", "model"], "--engine is host or cuda for a measurement, not 'model'"),
+        (["--scalars", "host"], "--gather and --scalars are a solver's: add --engine host or cuda"),
+        (["--dots", "1,2"], "--dots are timed on an engine: add --engine host or cuda"),
+        (["--engine", "host", "--dots", "0"], "--dots says how many ranks share, 1 or more, not '0'"),
         (["--engine", "host", "--ranks", "0"], "--ranks and --iterations are at least 1"),
         (["--ways", "svd"], "--ways is of aca+, aca, full, hacapk aca+, hacapk aca, not 'svd'"),
         (["--repeats", "0"], "--repeats at least 1"),
@@ -197,7 +238,7 @@ def test_waves_are_measured_as_other_kernels_are(cli):
         (["--eps", "x"], "--eps must be a number"),
         (
             ["--gather", "2"],
-            "--distribution, --vectors and --gather are a solver's: add --engine host or cuda",
+            "--distribution, --vectors, --gather and --scalars are a solver's: add --engine host or cuda",
         ),
         (["--engine", "host", "--gather", "2"], "solver bicgstab does not: use solver gatherbicgstab"),
         (["--engine", "host", "--vectors", "redundant,whole"], "unknown vectors 'whole'"),

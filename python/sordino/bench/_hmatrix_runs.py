@@ -18,7 +18,7 @@ from . import _timing
 from ._ours import NEVER
 
 #: Options of a solver that may be lists, and what each is where nobody says.
-LISTS = {"distribution": "rows", "vectors": "auto", "gather": "rank"}
+LISTS = {"distribution": "rows", "vectors": "auto", "gather": "rank", "scalars": "device"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +66,7 @@ def asked(given: argparse.Namespace) -> list[dict[str, Any]]:
     if not given.engine:
         if any(words.values()):
             raise BadArgument(
-                "--distribution, --vectors and --gather are a solver's: add --engine host or cuda"
+                "--distribution, --vectors, --gather and --scalars are a solver's: add --engine host or cuda"
             )
         return []
     each = itertools.product(*(words[name] or [LISTS[name]] for name in LISTS))

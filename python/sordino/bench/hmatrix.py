@@ -21,7 +21,7 @@ from ..cli.processes import say
 from ..errors import BadArgument
 from ..report.record import json_ready
 from ..surfaces import Surface
-from . import _hmatrix_runs, _paper_batches, _paper_ways, _records, _several_vectors, _timing
+from . import _hmatrix_runs, _paper_batches, _paper_ways, _records, _several_vectors, _shared_dots, _timing
 
 SUMMARY = (
     "H-matrices of surfaces: bytes, errors, time to build, products; with --engine, iterations of a solver"
@@ -78,6 +78,10 @@ def main(argv: Sequence[str]) -> int:
         how["probes"] = max(s.n for s in surfaces)
     _hmatrix_runs.try_each(runs, kernel)
     cores = threads or (os.cpu_count() or 1)
+    sharing = _shared_dots.asked(given)
+    if sharing:
+        rows = _shared_dots.measure(surfaces, sharing, given.engine, 2 * iterations, repeats)
+        return _told(given, argv, rows)
     rows = [
         row
         for surface in surfaces
@@ -99,13 +103,22 @@ def main(argv: Sequence[str]) -> int:
             given.paper_batches,
         )
     ]
-    say(
-        json.dumps(json_ready({"bench": "hmatrix", "measured": rows}), allow_nan=False)
-    ) if given.json else _show(rows)
+    _told(given, argv, rows)
+    _paper_ways.raise_first_failure(rows)
+    return 0
+
+
+def _told(given: argparse.Namespace, argv: Sequence[str], rows: list[dict[str, Any]]) -> int:
+    """Show rows, and record them if asked; 0."""
+    if given.json:
+        say(json.dumps(json_ready({"bench": "hmatrix", "measured": rows}), allow_nan=False))
+    elif rows[0]["bench"] == _shared_dots.BENCH:
+        _shared_dots.show(rows)
+    else:
+        _show(rows)
     if given.record:
         command = shlex.join(["sordino", "bench", "hmatrix", *(_bare(word) for word in argv)])
         _records.append(given.record, rows, command, given.commit or _records.commit())
-    _paper_ways.raise_first_failure(rows)
     return 0
 
 
@@ -261,6 +274,7 @@ def _parser() -> Parser:
         help="compare all rows with the dense matrix: O(n^2), and part of the build's time",
     )
     _several_vectors.add_arguments(parser)
+    _shared_dots.add_arguments(parser)
     _paper_ways.add_arguments(parser)
     _paper_batches.add_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")

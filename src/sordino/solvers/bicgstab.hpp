@@ -61,6 +61,9 @@ struct Step {  // zeta = (t,s) / (t,t);  x += alpha p + zeta s;  r = s - zeta t
   }
 };
 
+/// p = r + beta (p - zeta v), of one row
+SORDINO_HD inline double direction(double beta, double zeta, double r, double v, double p) { return r + beta * (p - zeta * v); }
+
 struct Direction {  // beta = alpha / zeta * rho_new / rho, or 0 where nothing is left;  p = r + beta (p - zeta v)
   Get rho_new, rho, rv, zeta;
   In r, v;
@@ -71,7 +74,7 @@ struct Direction {  // beta = alpha / zeta * rho_new / rho, or 0 where nothing i
   static constexpr double flops = 5;
   SORDINO_HD void head() { beta = ratio(ratio(rho, rv), zeta) * ratio(rho_new, rho); }
   SORDINO_HD void row(i32 i) {
-    double pi = r[i] + beta * (p[i] - zeta * v[i]);
+    double pi = direction(beta, zeta, r[i], v[i], p[i]);
     p[i] = pi;
     ph[i] = d[i] * pi;
   }

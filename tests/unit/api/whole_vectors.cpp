@@ -234,6 +234,76 @@ TEST("of shared vectors, too, a solve that has to end hands out the x that it ha
   CHECK(rises > 0);
 }
 
+TEST("scalars by the host are those that commands compute, of distributed, repeated and shared vectors") {
+  NOTE(fresh::said());
+  fresh::Random random(99);
+  const auto b = random.normals(sphere().size());
+  auto solved = [&](const char* engine, int ranks, const char* vectors, const char* scalars, const char* precond, double rtol) {
+    Options o = options("bicgstab", engine, ranks);
+    o.vectors = vectors, o.scalars = scalars, o.precond = precond;
+    o.gather = std::string(vectors) == "hierarchical" ? "2" : "rank";
+    o.rtol = rtol, o.maxiter = 400, o.check_every = 4;
+    std::vector<double> x(b.size());
+    const Report r = Solver(system_of(sphere()), o).solve(b.data(), x.data());
+    return std::pair{x, r};
+  };
+  std::size_t recoveries = 0;
+  for (const char* engine : {"host", "model"})
+    for (auto [ranks, vectors] : {std::pair{1, "auto"}, {4, "auto"}, {4, "redundant"}, {4, "hierarchical"}})
+      for (const char* precond : {"none", "jacobi"})
+        for (double rtol : {1e-9, 1e-300}) {  // below what rounding allows recurrences are begun again
+          NOTE(engine, ", ", ranks, " ranks, ", vectors, ", ", precond, ", to ", rtol);
+          const auto [x, device] = solved(engine, ranks, vectors, "device", precond, rtol);
+          const auto [ours, host] = solved(engine, ranks, vectors, "host", precond, rtol);
+          CHECK(same_bits(ours, x));
+          CHECK(same_bits(host.history, device.history));
+          CHECK(host.recoveries.size() == device.recoveries.size());
+          recoveries += host.recoveries.size();
+          CHECK(host.ledger.commands > device.ledger.commands + 2 * host.iterations);  // alpha, zeta and beta
+          CHECK(host.ledger.reductions == device.ledger.reductions);
+        }
+  CHECK(recoveries > 0);
+}
+
+TEST("the host computes scalars of matrices by entries, and with a preconditioner that is no diagonal") {
+  const CsrMatrix A = poisson(7, 6, 5, 7, 1.0);
+  const std::vector<double> b(std::size_t(A.view().n), 1.0);
+  for (const char* precond : {"jacobi", "ilu0"}) {
+    NOTE(precond);
+    auto solved = [&](const char* scalars) {
+      Options o = options("bicgstab", "host", 3);
+      o.scalars = scalars, o.precond = precond;
+      std::vector<double> x(b.size());
+      const Report r = Solver(System{.A = A.view()}, o).solve(b.data(), x.data());
+      CHECK(r.status == Status::converged);
+      return x;
+    };
+    CHECK(same_bits(solved("host"), solved("device")));
+  }
+}
+
+TEST("scalars by the host are refused with a sentence where a solve has none") {
+  const System s = system_of(sphere());
+  auto with = [](const char* method, const char* scalars, const char* vectors) {
+    Options o = options(method, "host", 4);
+    o.scalars = scalars, o.vectors = vectors;
+    return o;
+  };
+  for (const char* method : {"gmres", "auto", "gatherbicgstab"})
+    CHECK(refusal(s, with(method, "host", "auto")).find("scalars 'host' is of solver bicgstab, which has to be said") !=
+          std::string::npos);
+  CHECK(refusal(s, with("bicgstab", "cpu", "auto")).find("there is no scalars 'cpu'; there are device, host") !=
+        std::string::npos);
+  const std::vector<i64> row_starts = {0, 1, 2};
+  const std::vector<i32> columns = {0, 1};
+  const std::vector<double> values = {2, 1, 3, -1};
+  System of_numbers;
+  of_numbers.A = {.n = 2, .indptr = row_starts.data(), .indices = columns.data(), .values = values.data(), .words = 2};
+  Options o = with("bicgstab", "host", "auto");
+  o.ranks = 1;
+  CHECK(refusal(of_numbers, o).find("scalars 'host' is of real systems") != std::string::npos);
+}
+
 TEST("whole vectors are refused with a sentence where a solve has none") {
   const System s = system_of(sphere());
   auto with = [](const char* method, const char* vectors, const char* gather = "rank") {
