@@ -68,8 +68,8 @@ struct Applied {
   }
   SORDINO_HD Sums<1> part(i32 i, int lane, int lane_count) { return {{f.sum(i, lane, lane_count)}}; }
   SORDINO_HD Sums<K> finish(i32 i, const Sums<1>& y) { return store(i, y.v[0], operands(i)); }
-  /// Operands of dot products are loaded beside the row's entries. Behind the store of its result a thread would wait for memory
-  /// once more, for all a compiler knows they could be what is stored.
+  /// Operands of dot products are loaded beside the row's entries. Behind the store of its result a thread would wait for
+  /// memory once more, for all a compiler knows they could be what is stored.
   SORDINO_HD Sums<K> row(i32 i) {
     const auto loaded = operands(i);
     return store(i, f.sum(i, 0, 1), loaded);

@@ -33,8 +33,8 @@ struct Cache {
   double capacity() const { return bytes * share; }
 };
 
-/// Blocks of a command for which the command before has left no place begin when that has ended, and reach their rows later than
-/// those that have waited on the device.
+/// Blocks of a command for which the command before has left no place begin when that has ended, and reach their rows later
+/// than those that have waited on the device.
 struct LateBlocks {
   double rows = 0;     // of a command that leaves none: more than these
   double seconds = 0;  // later; 0: nobody is
