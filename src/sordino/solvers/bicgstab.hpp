@@ -34,9 +34,9 @@ struct HalfStep {  // alpha = rho / (rh,v);  s = r - alpha v
   static constexpr double flops = 3;
   SORDINO_HD void head() { alpha = ratio(rho, rv); }
   SORDINO_HD void row(i32 i) {
-    double si = r[i] - alpha * v[i];
+    double si = r[i] - alpha * v[i], di = d[i];
     s[i] = si;
-    sh[i] = d[i] * si;
+    sh[i] = di * si;
   }
 };
 
@@ -54,10 +54,10 @@ struct Step {  // zeta = (t,s) / (t,t);  x += alpha p + zeta s;  r = s - zeta t
     zeta = omega;
   }
   SORDINO_HD Sums<2> row(i32 i) {
-    x[i] += alpha * ph[i] + omega * sh[i];
-    double ri = s[i] - omega * t[i];
+    double xi = x[i] + (alpha * ph[i] + omega * sh[i]), ri = s[i] - omega * t[i], shadow = rh[i];  // loaded first (ADR 51)
+    x[i] = xi;
     r[i] = ri;
-    return {rh[i] * ri, ri * ri};
+    return {shadow * ri, ri * ri};
   }
 };
 
@@ -74,9 +74,9 @@ struct Direction {  // beta = alpha / zeta * rho_new / rho, or 0 where nothing i
   static constexpr double flops = 5;
   SORDINO_HD void head() { beta = ratio(ratio(rho, rv), zeta) * ratio(rho_new, rho); }
   SORDINO_HD void row(i32 i) {
-    double pi = direction(beta, zeta, r[i], v[i], p[i]);
+    double pi = direction(beta, zeta, r[i], v[i], p[i]), di = d[i];
     p[i] = pi;
-    ph[i] = d[i] * pi;
+    ph[i] = di * pi;
   }
 };
 
