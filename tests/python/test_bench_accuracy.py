@@ -238,3 +238,15 @@ def test_methods_attain_what_cg_attains():
     restarted = attained[-1]["gmres"]
     assert f"is at {restarted['solve']:.1g} after {restarted['iterations']:,} of them" in TEXT
     assert all(part["status"] != "converged" for row in attained for part in row.values())
+
+
+def test_where_gropp_takes_many_more_iterations_than_cg():
+    times = {}
+    for row in _recorded("sweep"):
+        for name, (status, taken, *_) in row["answers"].items():
+            of_cg = row["answers"].get(name.replace("gropp", "cg"), ("", 0))
+            if name.startswith("gropp") and status == of_cg[0] == "converged" and taken > 3 * of_cg[1]:
+                times[row["problem"], name] = taken / of_cg[1]
+    assert {name.split(", ")[1] for _, name in times} == {"mg"}
+    assert len({problem for problem, _ in times}) == 3 and all("walls" in problem for problem, _ in times)
+    assert f"up to {int(max(times.values()))}, it has `mg`, on three closed boxes" in TEXT
