@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import statistics
 from pathlib import Path
 
 import numpy as np
@@ -325,3 +326,21 @@ def test_how_a_thousand_steps_grow_is_as_recorded():
         figures = [f"{heap['grown']:,.0f}", f"{heap['last'] - heap['first']:,.0f}"]
         assert told.format(*figures) in text and figures[1] in text
     assert row["held"]["device_allocations"]["last"] == 52
+
+
+def test_steps_of_bubbles_are_as_recorded():
+    rows = _lines("2026-11-26_steps_bubbles_2_cores.jsonl")
+    assert [row["precond"] for row in rows] == ["mg", "jacobi"]
+    for row in rows:
+        each, held = row["each"], row["held"]
+        assert row["flat"] and row["verified"] == row["steps"] == 100 and row["contrast"] == 1000
+        assert max(each["residual"]) <= 1.0001e-8
+        grown = (held["heap"]["grown"], held["resident"]["grown"] / 1024, held["blocks"]["grown"])
+        cells = [
+            f"`{row['precond']}`",
+            f"{min(each['iterations'])} to {max(each['iterations'])}",
+            *(f"{1e3 * statistics.median(each[name]):.1f}" for name in ("update_s", "solve_s")),
+            f"{max(each['residual']):.3g}",
+            *(f"{value:.0f}" for value in grown),
+        ]
+        assert f"| {' | '.join(cells)} |" in PAGE
