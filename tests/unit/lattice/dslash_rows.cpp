@@ -45,11 +45,11 @@ auto spread_row(const Spread<F>& f, i32 row) {
 
 /// A hop, with or without z, and what it reads and writes.
 template <class T, int reals>
-struct Operands {
+struct Slices {
   using Links = LinkView<T, reals>;
   using Spinors = SpinorTiles<T>;
 
-  Operands(int parities, bool with_z, fresh::Random& random) {
+  Slices(int parities, bool with_z, fresh::Random& random) {
     hop.box = cut_box(box, parities);
     hop.box.target = parities == 1;
     sites = hop.box.field_sites();
@@ -86,8 +86,8 @@ void check_hop(double tolerance) {
   for (int parities : {1, 2})
     for (bool with_z : {false, true}) {
       NOTE(sizeof(T), " bytes, ", reals, " reals a link, ", parities, " parities, ", with_z ? "with z" : "without z");
-      Operands<T, reals> o(parities, with_z, random);
-      std::vector<typename Operands<T, reals>::Spinors::Packet> whole, spread;
+      Slices<T, reals> o(parities, with_z, random);
+      std::vector<typename Slices<T, reals>::Spinors::Packet> whole, spread;
       o.write_to(whole, o.hop);
       for (i32 row = 0; row < o.sites; row++) o.hop.row(row);
       o.write_to(spread, o.hop);
@@ -110,7 +110,7 @@ TEST("a site spread over four threads is the site, in both precisions and link f
 TEST("dot products of a spread site are those of the site") {
   NOTE(fresh::said());
   fresh::Random random(fresh::seed());
-  Operands<double, 18> o(2, true, random);
+  Slices<double, 18> o(2, true, random);
   HopDots<LinkView<double, 18>, 3> f{o.hop, {}};
   f.dots[0].a.p = o.a.data();  // (a, y), (y, y), (z, a)
   f.dots[2].a.p = o.z.data();

@@ -1,0 +1,101 @@
+"""docs/limits.md has the figures of its record, and says of each whether it meets what was asked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+RECORD = "2026-11-26_bench_cg_loads_first_h200x4.jsonl"
+PAIRS = {("sqrt-jacobi", "symdia"): "symmetric", ("jacobi", "dia"): "all"}
+#: Times cg_limit's microseconds: by storage, cells along an edge.
+ASKED = {
+    "symmetric": dict.fromkeys((64, 128, 256, 512), 0.75),
+    "all": {64: 0.8, 128: 0.8, 256: 1.0, 512: 1.0},
+}
+CUPYX = {128: 4.0, 256: 2.8}
+AMGX = {64: (101, 6.0), 128: (224, 3.0), 256: (1253, 2.5)}
+
+
+def lines():
+    text = (ROOT / "bench" / "records" / RECORD).read_text(encoding="utf-8")
+    return [row for row in map(json.loads, text.splitlines()) if row["bench"] == "cg"]
+
+
+def us(seconds):
+    return f"{1e6 * seconds:,.1f}"
+
+
+def measured():
+    """Microseconds of an iteration: by diagonals kept, size, ranks and method."""
+    return {
+        (PAIRS[row["precond"], row["storage"]], row["size"], row["ranks"], row["solver"]): row
+        for row in lines()
+        if (row["precond"], row["storage"]) in PAIRS and row["counts"] == "median"
+    }
+
+
+def best(found, kept, size, ranks):
+    return min(row["iteration_s"] for (k, n, r, _), row in found.items() if (k, n, r) == (kept, size, ranks))
+
+
+def word(holds):
+    return "met" if holds else "missed"
+
+
+def beside_the_program(found):
+    """Rows of the first table: an iteration of both methods beside cg_limit's."""
+    for kept, asked in ASKED.items():
+        for size, most in asked.items():
+            for ranks in (1, 2, 4):
+                rows = {s: found.get((kept, size, ranks, s)) for s in ("cg", "cgcg")}
+                if not rows["cg"]:
+                    continue
+                limit = rows["cg"]["limit_program_s"]
+                ratio = best(found, kept, size, ranks) / limit
+                cells = [us(row["iteration_s"]) if row else "" for row in rows.values()]
+                said = "" if ranks == 2 else f"{most:.2f}: {word(ratio <= most)}"
+                yield f"| {size}^3 | {kept} | {ranks} | {cells[0]} | {cells[1]} | {us(limit)} | {ratio:.2f} | {said} |"
+
+
+def on_four(found):
+    """Rows of the second table: four GPUs beside one."""
+    for kept in ASKED:
+        for size in (64, 128, 256, 512):
+            one, four = (1e6 * best(found, kept, size, ranks) for ranks in (1, 4))
+            if size == 512:
+                said, holds = "one / 3.9", one / four >= 3.9
+                bound = one / 3.9
+            else:
+                said, bound = "one / 4 + 12", one / 4 + 12
+                holds = four <= bound
+            yield f"| {size}^3 | {kept} | {one:,.1f} | {four:,.1f} | {said} = {bound:,.1f}: {word(holds)} | {one / four:.2f} |"
+
+
+def beside_others(found):
+    """Rows of the third table: one GPU beside CuPy, and AmgX as it was measured once."""
+    for size in (64, 128, 256):
+        ours = best(found, "symmetric", size, 1)
+        cupyx = found["symmetric", size, 1, "cg"]["peers"]["iteration_s"]["cupyx"]
+        amgx, asked = AMGX[size]
+        times = cupyx / ours
+        said = f" (asked {CUPYX[size]:.1f}: {word(times >= CUPYX[size])})" if size in CUPYX else ""
+        more = 1e-6 * amgx / ours
+        yield (
+            f"| {size}^3 | {us(ours)} | {us(cupyx)} | {times:.2f}{said} | {amgx:,} | {more:.2f} "
+            f"(asked {asked:.1f}: {word(more >= asked)}) |"
+        )
+
+
+def test_the_page_has_the_record_s_figures():
+    page = (ROOT / "docs" / "limits.md").read_text(encoding="utf-8")
+    assert RECORD in page
+    found = measured()
+    for table in (beside_the_program, on_four, beside_others):
+        expected = [*table(found)]
+        assert expected and [line for line in page.splitlines() if line in expected] == expected
+
+
+if __name__ == "__main__":
+    for table in (beside_the_program, on_four, beside_others):
+        print(*table(measured()), sep="\n", end="\n\n")
