@@ -1,9 +1,11 @@
 """Preconditioners of grids: iterations and seconds of verified solves with cg, by size and contrast.
 
 python bench/grid_preconditioners.py [--sizes 32,64,96] [--contrasts 1,1000] [--engine host] [--ranks 2]
-    [--preconds jacobi,block-ilu,mg:v,mg:w] [--storage auto] [--library numpy] [--repeats 3] [--record FILE]
+    [--preconds jacobi,block-ilu,mg:v,mg:w] [--problem ball] [--storage auto] [--library numpy] [--repeats 3]
+    [--record FILE]
 
-Random right-hand sides, a ball of another density, to 1e-8. Setup is told apart; `mg:w` is precond mg with cycle w.
+Random right-hand sides and a ball of another density, or bubbles that rise and what drives them, to 1e-8. Setup is told
+apart; `mg:w` is precond mg with cycle w, `amg:v` aggregates with cycle v.
 With cupy or torch as library b and x are on a GPU, and do not travel.
 """
 
@@ -21,6 +23,7 @@ import numpy as np
 
 import sordino
 from sordino.bench import _records
+from sordino.problems import multiphase
 
 RTOL = 1e-8
 
@@ -31,10 +34,19 @@ def vector(values: np.ndarray, library: str) -> Any:
     return module.from_numpy(values).cuda() if library == "torch" else module.asarray(values)
 
 
+def system(size: int, contrast: float, problem: str) -> tuple[Any, np.ndarray]:
+    """A matrix of cells and a right-hand side."""
+    if problem == "bubbles":
+        pressure = multiphase(size, size, size, contrast=contrast)
+        return pressure.A, pressure.b
+    A = sordino.poisson(size, size, size, contrast=contrast)
+    return A, np.random.default_rng(1).standard_normal(A.shape[0])
+
+
 def measure(size: int, contrast: float, precond: str, given: argparse.Namespace) -> dict[str, Any]:
     """A row: what one preconditioner takes."""
-    A = sordino.poisson(size, size, size, contrast=contrast)
-    b = vector(np.random.default_rng(1).standard_normal(A.shape[0]), given.library)
+    A, b = system(size, contrast, given.problem)
+    b = vector(b, given.library)
     word, _, cycle = precond.partition(":")
     options = {"engine": given.engine, "ranks": given.ranks, "storage": given.storage, "grid": (size,) * 3}
     begun = time.perf_counter()
@@ -42,7 +54,8 @@ def measure(size: int, contrast: float, precond: str, given: argparse.Namespace)
         setup, held = time.perf_counter() - begun, max(solver.memory()["bytes_per_rank"])
         found = [solver.solve(b) for _ in range(given.repeats + 1)][1:]
     return {
-        "bench": "grid_preconditioners", "size": size, "contrast": contrast, "precond": word, "cycle": cycle,
+        "bench": "grid_preconditioners", "problem": given.problem, "size": size, "contrast": contrast,
+        "precond": word, "cycle": cycle,
         "engine": given.engine, "ranks": given.ranks, "storage": given.storage, "library": given.library,
         "rtol": RTOL, "repeats": given.repeats,
         "iterations": found[0].iterations, "true_residual": max(each.true_residual for each in found),
@@ -58,6 +71,7 @@ def main() -> int:
     parser.add_argument("--sizes", default="32,64,96")
     parser.add_argument("--contrasts", default="1,1000")
     parser.add_argument("--preconds", default="jacobi,block-ilu,mg:v,mg:w")
+    parser.add_argument("--problem", default="ball", choices=("ball", "bubbles"))
     parser.add_argument("--engine", default="host")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--storage", default="auto")
