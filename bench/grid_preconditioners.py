@@ -1,12 +1,12 @@
 """Preconditioners of grids: iterations and seconds of verified solves with cg, by size and contrast.
 
 python bench/grid_preconditioners.py [--sizes 32,64,96] [--contrasts 1,1000] [--engine host] [--ranks 2]
-    [--preconds jacobi,block-ilu,mg:v,mg:w] [--problem ball] [--storage auto] [--library numpy] [--repeats 3]
-    [--record FILE]
+    [--problem ball] [--obstacles 0] [--preconds jacobi,block-ilu,mg:v,mg:w] [--storage auto] [--library numpy]
+    [--repeats 3] [--record FILE]
 
-Random right-hand sides and a ball of another density, or bubbles that rise and what drives them, to 1e-8. Setup is told
-apart; `mg:w` is precond mg with cycle w, `amg:v` aggregates with cycle v.
-With cupy or torch as library b and x are on a GPU, and do not travel.
+Random right-hand sides, to 1e-8. A problem is a ball of another density, or `bubbles` or a `free-surface` in a tank,
+open at the top, with so many obstacles. Setup is told apart; `mg:w` is precond mg with cycle w. What does not
+converge is a line, too, with its status. With cupy or torch as library b and x are on a GPU, and do not travel.
 """
 
 from __future__ import annotations
@@ -34,30 +34,29 @@ def vector(values: np.ndarray, library: str) -> Any:
     return module.from_numpy(values).cuda() if library == "torch" else module.asarray(values)
 
 
-def system(size: int, contrast: float, problem: str) -> tuple[Any, np.ndarray]:
-    """A matrix of cells and a right-hand side."""
-    if problem == "bubbles":
-        pressure = multiphase(size, size, size, contrast=contrast)
-        return pressure.A, pressure.b
-    A = sordino.poisson(size, size, size, contrast=contrast)
-    return A, np.random.default_rng(1).standard_normal(A.shape[0])
+def matrix(size: int, contrast: float, given: argparse.Namespace) -> Any:
+    """The matrix of a problem on size^3 cells."""
+    cells = (size,) * 3
+    if given.problem == "ball":
+        return sordino.poisson(*cells, contrast=contrast)
+    return multiphase(*cells, phases=given.problem, contrast=contrast, obstacles=given.obstacles).A
 
 
 def measure(size: int, contrast: float, precond: str, given: argparse.Namespace) -> dict[str, Any]:
     """A row: what one preconditioner takes."""
-    A, b = system(size, contrast, given.problem)
-    b = vector(b, given.library)
+    A = matrix(size, contrast, given)
+    b = vector(np.random.default_rng(1).standard_normal(A.shape[0]), given.library)
     word, _, cycle = precond.partition(":")
     options = {"engine": given.engine, "ranks": given.ranks, "storage": given.storage, "grid": (size,) * 3}
     begun = time.perf_counter()
     with sordino.Solver(A, solver="cg", precond=word, cycle=cycle or "v", rtol=RTOL, **options) as solver:
         setup, held = time.perf_counter() - begun, max(solver.memory()["bytes_per_rank"])
-        found = [solver.solve(b) for _ in range(given.repeats + 1)][1:]
+        found = [solver.solve(b, on_failure="return") for _ in range(given.repeats + 1)][1:]
     return {
-        "bench": "grid_preconditioners", "problem": given.problem, "size": size, "contrast": contrast,
-        "precond": word, "cycle": cycle,
+        "bench": "grid_preconditioners", "problem": given.problem, "obstacles": given.obstacles, "size": size,
+        "contrast": contrast, "precond": word, "cycle": cycle,
         "engine": given.engine, "ranks": given.ranks, "storage": given.storage, "library": given.library,
-        "rtol": RTOL, "repeats": given.repeats,
+        "rtol": RTOL, "repeats": given.repeats, "status": found[0].status,
         "iterations": found[0].iterations, "true_residual": max(each.true_residual for each in found),
         "setup_s": setup, "solve_s": statistics.median(each.seconds for each in found), "held_bytes": held,
     }  # fmt: skip
@@ -70,8 +69,9 @@ def main() -> int:
     )
     parser.add_argument("--sizes", default="32,64,96")
     parser.add_argument("--contrasts", default="1,1000")
+    parser.add_argument("--problem", default="ball", choices=("ball", "bubbles", "free-surface"))
+    parser.add_argument("--obstacles", type=int, default=0)
     parser.add_argument("--preconds", default="jacobi,block-ilu,mg:v,mg:w")
-    parser.add_argument("--problem", default="ball", choices=("ball", "bubbles"))
     parser.add_argument("--engine", default="host")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--storage", default="auto")
@@ -79,14 +79,16 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=3)
     _records.add_arguments(parser)
     given = parser.parse_args()
+    if given.problem == "ball" and given.obstacles:
+        parser.error("obstacles are of bubbles and of a free surface")
     command = shlex.join(["python", *sys.argv])
     for size in map(int, given.sizes.split(",")):
         for contrast in map(float, given.contrasts.split(",")):
             for precond in given.preconds.split(","):
                 row = measure(size, contrast, precond, given)
                 print(
-                    f"{size}^3 contrast {contrast:g} {precond:10} {row['iterations']:5} iterations "
-                    f"setup {row['setup_s']:.3f} s solve {row['solve_s']:.4f} s",
+                    f"{given.problem} {size}^3 contrast {contrast:g} {precond:12} {row['iterations']:5} iterations "
+                    f"{row['status']} setup {row['setup_s']:.3f} s solve {row['solve_s']:.4f} s",
                     flush=True,
                 )
                 if given.record:

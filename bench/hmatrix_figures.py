@@ -13,6 +13,7 @@ from sordino.surfaces import sphere
 
 _LAYOUTS = {"per-gpu": ORANGE, "per-socket": GREEN, "per-node": BLUE}
 _MATRICES = {"100ts": ORANGE, "338ts": GREEN, "hum4": BLUE}
+_MARKS = {1: "o", 2: "^", 3: "s", 5: "D"}  # of streams
 
 
 def _beside(axes: Any, rows: Rows, x: str, label: str, colour: str, style: str = "o") -> None:
@@ -134,17 +135,16 @@ def _batch_of(row: dict[str, Any]) -> str:
 def hmatrix_products() -> None:
     """Paper 000, Fig. 9, on one H200: a mark for each number of streams, and ours."""
     rows = [r for r in rows_of("hmatrix_paper_ways", "h200") if r["bench"] == "hmatrix-paper-ways"]
+    rows = [r for r in rows if r.get("gpus", 1) == 1]  # older ones do not say
     labels = list(groups(rows, _batch_of))
 
     def draw(left: Any, right: Any) -> None:
         by_size = groups(rows, lambda r: r["surface"])
         for axes, (surface, of_surface) in zip((left, right), by_size.items(), strict=True):
-            for mark, (streams, found) in zip(
-                "o^s", groups(of_surface, lambda r: r["streams"]).items(), strict=True
-            ):
+            for streams, found in groups(of_surface, lambda r: r["streams"]).items():
                 taken = [1e-9 * r["stored_bytes"] / r["seconds"] for r in found]
-                label = f"streams: {streams}"
-                axes.plot(taken, [labels.index(_batch_of(r)) for r in found], mark, ms=4, label=label)
+                places, label = [labels.index(_batch_of(r)) for r in found], f"streams: {streams}"
+                axes.plot(taken, places, _MARKS[streams], ms=4, label=label)
             ours = 1e-9 * of_surface[0]["stored_bytes"] / of_surface[0]["our_seconds"]
             axes.axvline(ours, color="k", ls="--", label="ours")
             axes.set(xlim=(0, None), xlabel="GB/s of the matrix", title=surface)

@@ -4,7 +4,7 @@ python bench/small_gemms.py [--size 256,128,512] [--s 12] [--batches 64,128,256,
 
 Paper 001 cuts n rows into batches of so many, multiplies all at once, and adds their results (section IV-C: 128 rows).
 One product of all rows, and S B of the directions, are measured beside. Ours are the commands of `cbcg` that make the
-same table, from a solve with times of commands. Needs a GPU and CuPy. Medians of wall-clock seconds.
+same table, of 4 x 4 sums each, by a solve with times of commands; s is a multiple of 4. Needs a GPU and CuPy. Medians.
 """
 
 from __future__ import annotations
@@ -76,30 +76,32 @@ def by_cublas(n: int, s: int, batches: list[int], repeats: int) -> list[dict[str
 
 
 def by_commands(cells: list[int], s: int) -> list[dict[str, Any]]:
-    """Rows of ours: all commands that make the two tables of a round, and its directions."""
+    """Rows of ours: the commands of 4 x 4 sums that make each of the two tables of a round, and its directions."""
     matrix = poisson_rows(*cells, 7, 1000.0)
     b = np.random.default_rng(0).standard_normal(matrix.n)
     options = {"solver": "cbcg", "precond": "jacobi", "storage": "dia", "s": s, "engine": "cuda"}
     with sordino.Solver(matrix, maxiter=4 * s, rtol=1e-300, time_commands=True, **options) as solver:
         ledger = solver.solve(b, on_failure="return").ledger
-    kernels = {kernel["name"]: kernel for kernel in ledger["kernels"]}
-    rounds = kernels["Step"]["calls"]
+    each = {kernel["name"]: kernel["seconds"] / kernel["calls"] for kernel in ledger["kernels"]}
+    tiles = s // 4
+    least = 16.0 * s * matrix.n
+    table = tiles**2 * each["Products"]
+    symmetric = tiles * (tiles - 1) / 2 * each["Products"] + tiles * each["Triangle"]
     return [
-        {
-            "what": what, "by": "sordino", "seconds": kernels[name]["seconds"] / rounds, "least_bytes": moved,
-            "bytes": kernels[name]["bytes"] / rounds, "calls": kernels[name]["calls"] / rounds,
-        }
-        for what, name, moved in (
-            ("table", "Products", 16.0 * s * matrix.n),
-            ("symmetric table", "Triangle", 16.0 * s * matrix.n),
-            ("directions and their products", "Directions", 48.0 * s * matrix.n),
+        {"what": what, "by": "sordino", "seconds": seconds, "least_bytes": moved}
+        for what, seconds, moved in (
+            ("table", table, least),
+            ("symmetric table", symmetric, least),
+            ("directions and their products", each["Directions"], 3 * least),
         )
-    ]  # fmt: skip
+    ]
 
 
 def main() -> int:
     """Measure, print a line each, append records; return the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--size", default="256,128,512")
     parser.add_argument("--s", type=int, default=12)
     parser.add_argument("--batches", default="64,128,256,512,1024")
@@ -114,7 +116,10 @@ def main() -> int:
         row |= {"bench": "small_gemms", "cells": cells, "s": given.s}
         facts = f"{row.get('batch', ''):>9} rows" if "batch" in row else " " * 14
         rate = row["least_bytes"] / row["seconds"] / 1e9
-        print(f"{row['by']:8} {row['what']:30} {facts} {1e6 * row['seconds']:9.1f} us {rate:7.0f} GB/s", flush=True)
+        print(
+            f"{row['by']:8} {row['what']:30} {facts} {1e6 * row['seconds']:9.1f} us {rate:7.0f} GB/s",
+            flush=True,
+        )
     if given.record:
         command = shlex.join(["python", "bench/small_gemms.py", *sys.argv[1:]])
         _records.append(given.record, found, command, given.commit or _records.commit())

@@ -131,8 +131,9 @@ def bem(
     Notes
     -----
     Returns when the density is there. Time and memory are those of the H-matrix, O(n log n); of several MPI processes
-    each builds the part that its ranks multiply (`for_ranks` of :func:`sordino.hmatrix`), so that ``H @ x`` is refused
-    afterwards, unless the options have a nullspace or a method for symmetric matrices.
+    each builds the part that its ranks multiply (`for_ranks` of :func:`sordino.hmatrix`), so that ``H @ x`` is
+    collective afterwards, and ``H.T @ x`` refused, unless the options have a nullspace or a method for symmetric
+    matrices.
 
     Examples
     --------

@@ -15,6 +15,7 @@ from ._hmatrix_parts import processes, wanted_part
 from ._hmatrix_products import EngineProduct, HMatrixProducts, TakesGpuVectors
 from ._native import core, translated
 from ._numbers import words
+from ._options import device_list
 from ._placement import check_devices, default_engine
 from .errors import BadArgument, Unsupported
 
@@ -42,6 +43,7 @@ def hmatrix(
     kernel: str = "laplace",
     wavenumber: float | None = None,
     engine: str = "auto",
+    devices: Any = None,
     for_ranks: int | None = None,
     distribution: str = "rows",
     beside: HMatrix | None = None,
@@ -85,11 +87,14 @@ def hmatrix(
         ``compression="aca+"``; a block that needs more than 128 terms is still left to threads. "auto" takes
         GPUs where there are any for every process, from 20,000 triangles on. What GPUs compute keeps to `eps` as what
         the host does, in other digits, which do not depend on how many GPUs there are.
+    devices : str or sequence of int, optional
+        GPUs that compute, by their numbers, as for :class:`sordino.Solver`: "0-1", "0,2" or [0, 2]. All that there
+        are, if not given. Of several processes each takes its share of them.
     for_ranks : int, optional
         Ranks of each of several MPI processes in the solves that the matrix is for: each process then builds what its
-        ranks multiply, and no more, with the bits of the whole. Collective. The matrix is then for these solves, and
-        not for what needs the whole: ``H @ x``, ``H.on``, files, nullspaces, methods for symmetric matrices. Without
-        it, and in one process, each builds the whole.
+        ranks multiply, and no more, with the bits of the whole. Collective. The matrix is then for these solves and for
+        ``H @ x`` by these ranks, collective, too, and not for what needs the whole: ``H.T @ x``, files, nullspaces,
+        methods for symmetric matrices. Without it, and in one process, each builds the whole.
     distribution : {"rows", "leaves", "grid"}
         That of these solves.
     beside : HMatrix, optional
@@ -125,8 +130,8 @@ def hmatrix(
         **wave_options(str(kernel), wavenumber),
     }  # fmt: skip
     points, triangles = arrays_of(surface)
-    who = _builder(str(engine), options, len(triangles))
-    gpus = _gpus() if who == "cuda" else []
+    who = _builder(str(engine), options, len(triangles), devices)
+    gpus = gpus_of(devices) if who == "cuda" else []
     with translated():
         core().HMatrix.check({**options, "gpus": gpus})
     part = wanted_part(for_ranks, distribution, None if beside is None else beside.native.part())
@@ -136,22 +141,28 @@ def hmatrix(
     return HMatrix(native, {**options, "kernel": str(kernel), "engine": who}, fingerprint(points, triangles))
 
 
-def _builder(engine: str, options: dict[str, Any], n: int) -> str:
+def _builder(engine: str, options: dict[str, Any], n: int, devices: Any) -> str:
     """The engine that computes blocks."""
     if engine not in ("auto", "host", "cuda"):
         raise BadArgument(f"engine is auto, host or cuda for who builds an H-matrix, not '{engine}'")
+    if devices is not None and engine == "auto":
+        engine = "cuda"
+    if devices is not None and engine == "host":
+        raise BadArgument("devices are GPUs, and engine 'host' builds without: leave devices out")
     if engine == "cuda":
-        check_devices(None)
+        check_devices(None if devices is None else device_list(devices))
     if engine != "auto":
         return engine
     for_gpus = options["compression"] == "aca+" and n >= LEAST_FOR_GPUS
     return default_engine() if for_gpus else "host"
 
 
-def _gpus() -> list[int]:
-    """This process's GPUs, by their numbers."""
+def gpus_of(devices: Any = None) -> list[int]:
+    """This process's GPUs, by their numbers: its share of `devices`, or of all."""
+    listed = "" if devices is None else device_list(devices)
+    numbers = list(map(int, listed.split(","))) if listed else list(range(len(core().devices()["devices"])))
     world = core().mpi()
-    return _share(len(core().devices()["devices"]), int(world["rank"]), int(world["size"]))
+    return [numbers[k] for k in _share(len(numbers), int(world["rank"]), int(world["size"]))]
 
 
 def _share(seen: int, process: int, processes: int) -> list[int]:
@@ -174,6 +185,10 @@ class HMatrix(TakesGpuVectors):
     on GPUs, which the first one copies the matrix to: as ``H.on("cuda") @ x``. :func:`sordino.solve` and
     :class:`sordino.Solver` distribute its rows over ranks. Vectors are in the order of the surface's triangles. Of
     several vectors at once eight share a pass of threads over the matrix.
+
+    Where several MPI processes hold a part each (`for_ranks`), products are collective: all processes call ``H @ x``,
+    each with all of x, and each is given all of the result. They are by the ranks that the parts are for, with the
+    bits of a whole matrix on as many ranks of that distribution. Products with the transpose need the whole.
 
     Attributes
     ----------
@@ -255,14 +270,14 @@ class HMatrix(TakesGpuVectors):
         scipy.sparse.linalg.LinearOperator, shape (n, n)
             ``G @ x`` of shape (n,) or (n, k): arrays of NumPy, or those of CuPy, PyTorch and others on a GPU, where the
             product is, too, with a copy of each that is put in order. Up to 8 columns are multiplied at once.
-            ``G.T`` and ``G.H`` multiply there, too.
+            ``G.T`` and ``G.H`` multiply there, too, but not of a part. Over several MPI processes this call and the
+            products are collective: each process brings all of x, and is given all of ``G @ x``.
 
         Raises
         ------
         BadArgument
-            For an option that is none of these, or an engine that is not here.
-        Unsupported
-            In several MPI processes.
+            For an option that is none of these, an engine that is not here, and of a part for ranks or a distribution
+            that it was not built for.
 
         Notes
         -----
@@ -279,6 +294,10 @@ class HMatrix(TakesGpuVectors):
     def _on_gpus(self) -> EngineProduct:
         return EngineProduct(self.native, self.dtype, self.order, {"engine": "cuda"})
 
+    @cached_property
+    def _of_parts(self) -> EngineProduct:
+        return EngineProduct(self.native, self.dtype, self.order, {"engine": "host"})
+
     def diagonal(self) -> np.ndarray:
         """The diagonal, shape (n,), in the order of the triangles."""
         return self._back(self.native.diagonal().view(self.dtype))
@@ -291,6 +310,8 @@ class HMatrix(TakesGpuVectors):
     def _product(self, x: np.ndarray, transposed: bool = False) -> np.ndarray:
         if np.iscomplexobj(x) and self.dtype.kind == "f":
             return self._product(x.real, transposed) + 1j * self._product(x.imag, transposed)
+        if not (self.is_whole or transposed):
+            return self._of_parts(x)
         ordered = x.reshape(len(x), -1)[self.order]
         with translated():
             product = product_of(self.native, ordered, transposed)

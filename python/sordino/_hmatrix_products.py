@@ -110,14 +110,16 @@ class EngineProduct:
     """y = A x, or A^T x, by an engine that holds an H-matrix.
 
     Of the core's matrix, its dtype and order, and where to compute. For the transpose a transposed copy of the matrix
-    is made on the host, and the engine holds that.
+    is made on the host, and the engine holds that. Of a part of a matrix, which one of several MPI processes holds,
+    ranks and distribution are those that it was built for, where nobody gives them.
+
+    Collective over MPI processes: to make it, to multiply and to time.
 
     Raises
     ------
     BadArgument
-        For an option that says something else, or an engine that is not here.
-    Unsupported
-        In several MPI processes.
+        For an option that says something else, or an engine that is not here; of a part for other ranks or another
+        distribution than its own, and for its transpose.
     """
 
     def __init__(
@@ -129,7 +131,10 @@ class EngineProduct:
         *,
         transposed: bool = False,
     ) -> None:
-        options = _options.check(given)
+        part = native.part() or {}
+        options = _options.check(
+            {**{name: part[name] for name in ("ranks", "distribution") if part}, **given}
+        )
         for name in sorted(options.keys() - set(OPTIONS)):
             raise BadArgument(f"option '{name}' is of solves: products take {', '.join(OPTIONS)}")
         placed, described = place(options, len(order), None)
@@ -152,7 +157,7 @@ class EngineProduct:
             return float(self._native.time_product(pairs, columns))
 
     def held_bytes(self) -> list[int]:
-        """Of the matrix, by ranks."""
+        """Of the matrix, by ranks of this process."""
         return list(self._native.held_bytes())
 
     def __call__(self, x: Any) -> Any:
@@ -218,6 +223,8 @@ class HMatrixProducts(TakesGpuVectors):
     columns are multiplied at once, with the bits of each alone. The first product with the transpose or the
     adjoint makes a transposed copy of the matrix, for the host and for the engine's ranks: as many bytes again.
 
+    Under ``mpiexec`` all processes make it, multiply and time together: each brings all of x, and is given all of y.
+
     Attributes
     ----------
     engine : str
@@ -242,7 +249,7 @@ class HMatrixProducts(TakesGpuVectors):
         return self._side(transposed).most
 
     def held_bytes(self, *, transposed: bool = False) -> list[int]:
-        """Bytes of the matrix, or of its transpose, that each rank holds on its engine, without vectors.
+        """Bytes of the matrix, or of its transpose, that each rank of this process holds on its engine, no vectors.
 
         Ranks of the host hold tables, and view the values. The transpose is in the host's memory besides, in
         ``stored_bytes`` of :attr:`HMatrix.statistics`.

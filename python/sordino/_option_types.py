@@ -43,6 +43,7 @@ class SolverOptions(PerSolve, total=False):
     distribution: Literal["rows", "leaves", "grid"]
     gather: str | SupportsIndex
     vectors: Literal["auto", "redundant", "hierarchical"]
+    scalars: Literal["device", "host"]
     transport: Literal["auto", "memory", "host", "nccl", "nvshmem", "mpi", "mpi-staged", "mpi-direct"]
     deterministic: Literal["auto", "on", "off"] | bool
     all_reduce: Literal[

@@ -105,6 +105,8 @@ def slower(machine: dict[str, Any], traffic: float, surface: float) -> dict[str,
     if cache := machine.get("cache"):  # as much of what is run fits as of the whole
         by_traffic = {key: cache[key] / traffic for key in ("bytes", "bandwidth")}
         scaled["cache"] = {**cache, **by_traffic}
+    if late := machine.get("late_blocks"):
+        scaled["late_blocks"] = {**late, "rows": late["rows"] / traffic}
     return {**machine, **rates, **scaled}
 
 
@@ -148,7 +150,7 @@ def iteration(
         alike = _shared_out_alike(subject) if plan.get("partition") != "boxes" else subject
         alone = _difference(alike, {**machine, **_INSTANT}, plan, runs[-2:], stop)
         uneven = min(late, max(0.0, alone.ledger["imbalance_s"]))
-    parts = _parts(found, machine, late - uneven)
+    parts = _parts(found, machine, late - uneven, subject.n / ranks)
     seconds, how = found.commands["seconds"], stored or found.stored
     return Iteration(found.seconds, found.ledger, parts, seconds, *how, rows_run=subject.run.n)
 
@@ -301,8 +303,9 @@ def _of_commands(few: dict[str, Any], many: dict[str, Any], what: str, factor: f
     }
 
 
-def _parts(found: _Slope, machine: dict[str, Any], halos_elsewhere: float) -> dict[str, float]:
+def _parts(found: _Slope, machine: dict[str, Any], halos_elsewhere: float, rows: float) -> dict[str, float]:
     ledger, usual = found.ledger, machine["memory_bandwidth"]
+    late = machine.get("late_blocks", {"rows": 0.0, "seconds": 0.0})
     paced = sum(  # what commands with a bandwidth of their own take longer or shorter
         found.commands["bytes"].get(name, 0.0) * (1 / pace["bandwidth"] - 1 / usual)
         for name, pace in machine.get("paces", {}).items()
@@ -312,7 +315,7 @@ def _parts(found: _Slope, machine: dict[str, Any], halos_elsewhere: float) -> di
         paced += cached * (1 / machine["cache"]["bandwidth"] - 1 / usual)
     return {
         "memory": ledger["memory_bytes"] / usual + paced,
-        "launches": ledger["commands"] * machine["launch_s"],
+        "launches": ledger["commands"] * (machine["launch_s"] + late["seconds"] * (rows > late["rows"])),
         "sums": ledger["reductions"] * machine["reduction_start_s"],
         "reductions": max(0.0, ledger["exposed_reduction_s"]),
         "halo": max(0.0, ledger["exposed_halo_s"]) + halos_elsewhere,

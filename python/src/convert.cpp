@@ -141,6 +141,10 @@ Machine machine_of(const nb::object& numbers) {
     machine.cache = {number(c, "bytes"), number(c, "share"), number(c, "bandwidth")};
   }
   if (given.contains("push")) machine.push_s = number(given["push"], "seconds");
+  if (given.contains("late_blocks")) {
+    nb::object late = given["late_blocks"];
+    machine.late_blocks = {number(late, "rows"), number(late, "seconds")};
+  }
   if (given.contains("triangular")) machine.triangular = triangular_tasks(nb::cast<nb::dict>(given["triangular"]));
   validate(machine);
   return machine;

@@ -1,4 +1,4 @@
-// sordino._core.HMatrixProducts: products with an H-matrix on an engine.
+// sordino._core.HMatrixProducts: products with an H-matrix on an engine; and dot products of whole vectors there.
 #include "sordino/api/hmatrix_products.hpp"
 
 #include <nanobind/stl/vector.h>
@@ -6,6 +6,7 @@
 #include "callers_vector.hpp"
 #include "hmatrix.hpp"
 #include "of_process.hpp"
+#include "sordino/api/dots_times.hpp"
 
 namespace sordino::python {
 namespace {
@@ -53,6 +54,13 @@ class PyHMatrixProducts {
   OfProcess<HMatrixProducts> products_;
 };
 
+double dots_seconds(const nb::dict& options, i64 n, bool shared, int pairs) {
+  Options o;
+  update(o, options);
+  nb::gil_scoped_release release;
+  return time_dots(o, n, shared, pairs);
+}
+
 }  // namespace
 
 void define_hmatrix_products(nb::module_& m) {
@@ -64,6 +72,7 @@ void define_hmatrix_products(nb::module_& m) {
       .def("held_bytes", &PyHMatrixProducts::held_bytes)
       .def("most_columns", &PyHMatrixProducts::most_columns)
       .def("ranks", &PyHMatrixProducts::ranks);
+  m.def("time_dots", &dots_seconds, "options"_a, "n"_a, "shared"_a, "pairs"_a);
 }
 
 }  // namespace sordino::python

@@ -38,12 +38,12 @@ nb::list measure_batches(const PyHMatrix& matrix, int repeats) {
   return all;
 }
 
-nb::list measure(const PyHMatrix& matrix, int repeats, const std::string& cublas) {
+nb::list measure(const PyHMatrix& matrix, int repeats, const std::string& cublas, int gpus) {
   const hmatrix::HMatrix& real = real_one(matrix);
   std::vector<hmatrix::PaperFigure> figures;
   {
     nb::gil_scoped_release release;
-    figures = hmatrix::measure_paper_ways(real, {repeats, cublas});
+    figures = hmatrix::measure_paper_ways(real, {repeats, cublas, gpus});
   }
   nb::list all;
   for (const auto& f : figures) {
@@ -52,6 +52,7 @@ nb::list measure(const PyHMatrix& matrix, int repeats, const std::string& cublas
     d["batch"] = f.batch;
     d["sort"] = hmatrix::gemv_order_names[std::size_t(f.order)];
     d["streams"] = f.streams;
+    d["gpus"] = f.gpus;
     d["launches"] = f.launches;
     d["samples"] = f.samples;
     d["seconds"] = f.seconds;
@@ -68,7 +69,7 @@ nb::list measure_batches(const PyHMatrix&, int) {
   throw Error(Errc::unsupported, "this build has no CUDA: the paper's ways cannot be measured");
 }
 
-nb::list measure(const PyHMatrix&, int, const std::string&) {
+nb::list measure(const PyHMatrix&, int, const std::string&, int) {
   throw Error(Errc::unsupported, "this build has no CUDA: the paper's ways cannot be measured");
 }
 #endif
@@ -77,7 +78,7 @@ nb::list measure(const PyHMatrix&, int, const std::string&) {
 
 void define_paper_ways(nb::module_& m) {
   using namespace nb::literals;
-  m.def("measure_paper_ways", &measure, "matrix"_a, "repeats"_a, "cublas"_a);
+  m.def("measure_paper_ways", &measure, "matrix"_a, "repeats"_a, "cublas"_a, "gpus"_a = 1);
   m.def("measure_paper_batches", &measure_batches, "matrix"_a, "repeats"_a);
 }
 

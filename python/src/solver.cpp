@@ -245,6 +245,7 @@ class PySolver {
 
   const std::string& method() const { return solver_->method(); }
   int steps() const { return solver_->steps(); }
+  std::vector<double> exposed_halos() const { return solver_->exposed_halos(); }
 
   /// What Python's collector of cycles has to know: a function may, by way of what it has captured, hold this solver.
   static int traverse(PyObject* self, visitproc visit, void* arg) {
@@ -329,6 +330,7 @@ void define_solver(nb::module_& m) {
       .def("time_product", &PySolver::time_product, "pairs"_a)
       .def("method", &PySolver::method)
       .def("steps", &PySolver::steps)
+      .def("exposed_halos", &PySolver::exposed_halos)
       .def("memory", &PySolver::memory);
 }
 

@@ -157,16 +157,105 @@ def test_redundant_vectors_are_those_of_the_host(matrix: sordino.HMatrix) -> Non
         assert run.converged and np.linalg.norm(b - matrix @ run.x) <= 1.1e-9 * np.linalg.norm(b)
         assert abs(run.iterations - host.iterations) <= 1 + host.iterations // 10
     assert len({run.x.tobytes() for run in runs}) == 1
-    with pytest.raises(sordino.Unsupported, match="for engines host and model"):
-        sordino.Solver(matrix, engine="cuda", ranks=2, solver="bicgstab", vectors="hierarchical", gather=2)
+
+
+GROUPS = [(2, 2), (2, "node"), (4, 2), (4, 4)]  # ranks, which may share a GPU, and how many make one group
+
+
+@pytest.mark.parametrize(("ranks", "group"), GROUPS)
+@pytest.mark.parametrize("distribution", ["rows", "leaves"])
+@pytest.mark.parametrize("precond", ["none", "jacobi"])
+def test_shared_vectors_have_the_bits_of_repeated_ones(
+    matrix: sordino.HMatrix, ranks: int, group: int | str, distribution: str, precond: str
+) -> None:
+    b, x0 = np.random.default_rng(13).standard_normal((2, matrix.shape[0]))
+    options = {"engine": "cuda", "ranks": ranks, "distribution": distribution, "solver": "bicgstab"}
+    options |= {"precond": precond, "rtol": 1e-9, "check_every": 4}
+    for maxiter in (0, *range(1, 10)):  # ended between looks at the best x, and with one
+        repeated, shared = (
+            sordino.solve(
+                matrix,
+                b,
+                x0=x0,
+                vectors=vectors,
+                gather=group,
+                maxiter=maxiter,
+                on_failure="return",
+                **options,
+            )
+            for vectors in ("redundant", "hierarchical")
+        )
+        assert shared.converged == (maxiter == 0)
+        assert shared.x.tobytes() == repeated.x.tobytes() and shared.iterations == repeated.iterations
+        assert np.array_equal(shared.report.history, repeated.report.history)
+        assert shared.ledger["reductions"] == 0 < shared.ledger["messages"]
+
+
+@pytest.mark.parametrize(("ranks", "group"), GROUPS)
+def test_shared_vectors_in_the_order_of_grids_are_those_of_the_host(
+    matrix: sordino.HMatrix, ranks: int, group: int | str
+) -> None:
+    b = np.random.default_rng(14).standard_normal(matrix.shape[0])
+    options = {"solver": "bicgstab", "vectors": "hierarchical", "gather": group, "rtol": 1e-9}
+    host = sordino.solve(matrix, b, engine="host", ranks=ranks, **options)
+    found = sordino.solve(matrix, b, engine="cuda", ranks=ranks, deterministic="off", **options)
+    assert found.converged and np.linalg.norm(b - matrix @ found.x) <= 1.1e-9 * np.linalg.norm(b)
+    assert abs(found.iterations - host.iterations) <= 1 + host.iterations // 10
+    np.testing.assert_allclose(found.x, host.x, atol=1e-5 * np.abs(host.x).max())
+
+
+def test_shared_vectors_are_begun_again_where_recurrences_break_down() -> None:
+    H = sordino.hmatrix(sordino.surfaces.sphere(5, 8), 1e-8)
+    b = np.random.default_rng(15).standard_normal(H.shape[0])
+    options = {"engine": "cuda", "ranks": 4, "gather": 2, "solver": "bicgstab", "maxiter": 1000}
+    repeated, shared = (
+        sordino.solve(H, b, vectors=vectors, rtol=1e-300, on_failure="return", **options)
+        for vectors in ("redundant", "hierarchical")
+    )
+    assert shared.report.recoveries  # below what rounding allows
+    assert len(shared.report.recoveries) == len(repeated.report.recoveries)
+    assert shared.x.tobytes() == repeated.x.tobytes()
+
+
+def test_somebody_may_look_at_shared_vectors(matrix: sordino.HMatrix) -> None:
+    b = np.random.default_rng(16).standard_normal(matrix.shape[0])
+    seen: dict[str, list[tuple[float, bytes]]] = {"redundant": [], "hierarchical": []}
+    for vectors, looks in seen.items():
+        sordino.solve(
+            matrix, b, engine="cuda", ranks=4, gather=2, solver="bicgstab", vectors=vectors, rtol=1e-9,
+            callback=lambda _, residual, x, looks=looks: looks.append((residual, x.tobytes())),
+            callback_every=3, callback_x=True,
+        )  # fmt: skip
+    assert seen["hierarchical"] and seen["hierarchical"] == seen["redundant"]
+
+
+@pytest.mark.parametrize("deterministic", ["on", "off"])
+@pytest.mark.parametrize(
+    ("ranks", "vectors"), [(1, "auto"), (2, "auto"), (4, "redundant"), (4, "hierarchical")]
+)
+def test_scalars_by_the_host_have_the_bits_of_those_on_the_device(
+    matrix: sordino.HMatrix, ranks: int, vectors: str, deterministic: str
+) -> None:
+    b = np.random.default_rng(17).standard_normal(matrix.shape[0])
+    options = {"engine": "cuda", "ranks": ranks, "solver": "bicgstab", "vectors": vectors, "rtol": 1e-9}
+    options |= {"gather": 2} if vectors == "hierarchical" else {}
+    device, host = (
+        sordino.solve(matrix, b, scalars=scalars, deterministic=deterministic, **options)
+        for scalars in ("device", "host")
+    )
+    assert host.converged and host.iterations == device.iterations
+    assert host.x.tobytes() == device.x.tobytes() and np.array_equal(host.history, device.history)
 
 
 def test_a_time_limit_ends_ranks_that_hand_rows_on(matrix: sordino.HMatrix) -> None:
     b = np.random.default_rng(10).standard_normal(matrix.shape[0])
-    for gather in (1, 2):
-        with sordino.Solver(
-            matrix, engine="cuda", ranks=4, solver="gatherbicgstab", gather=gather, rtol=1e-250, maxiter=10**6
-        ) as solver:
+    gathering = {"solver": "gatherbicgstab"}
+    for way in (
+        {**gathering, "gather": 1},
+        {**gathering, "gather": 2},
+        {"solver": "bicgstab", "vectors": "hierarchical", "gather": 2},
+    ):
+        with sordino.Solver(matrix, engine="cuda", ranks=4, rtol=1e-250, maxiter=10**6, **way) as solver:
             for _ in range(5):
                 with pytest.raises(sordino.NotConverged) as stopped:
                     solver.solve(b, time_limit=0.05)

@@ -94,6 +94,17 @@ def test_what_builds_is_chosen_and_said(monkeypatch: pytest.MonkeyPatch) -> None
         sordino.hmatrix(surface, compression="aca", engine="cuda")
 
 
+def test_gpus_that_are_named_build_with_the_bits_of_all() -> None:
+    surface = sordino.surfaces.sphere(9, 20)
+    x = np.random.default_rng(4).standard_normal(surface.n)
+    numbers = _hmatrix.gpus_of()
+    one = sordino.hmatrix(surface, 1e-6, devices=numbers[-1:])
+    assert one.settings["engine"] == "cuda"
+    np.testing.assert_array_equal(one @ x, sordino.hmatrix(surface, 1e-6, engine="cuda") @ x)
+    with pytest.raises(sordino.BadArgument, match="there is no device 99"):
+        sordino.hmatrix(surface, devices=[99])
+
+
 def test_progress_is_told_and_may_end_a_build() -> None:
     surface = sordino.surfaces.sphere(25, 45)
     told: list[float] = []

@@ -1,7 +1,11 @@
-// Arrays that threads make on their way to a GPU: every byte in its place, of pieces that share a buffer and of large ones.
+// Arrays that threads make on their way to a GPU: every byte in its place, of pieces that share a buffer and of large ones, and
+// nobody waits for a GPU that another rank's failure keeps.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <mutex>
 #include <stdexcept>
+#include <thread>
 
 #include "on_gpu.hpp"
 #include "unit/fresh.hpp"
@@ -20,6 +24,41 @@ MadeArray counted(fresh::Random& random, i64 pieces, i64 most) {
   };
   return array;
 }
+
+/// Until it is released, or a minute has passed.
+__global__ void hold(const volatile int* released) {
+  unsigned long long begin, now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
+  do {
+    __nanosleep(10000);
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  } while (!*released && now - begin < 60'000'000'000ull);
+}
+
+/// Keeps the stream of a rank, whose device waits for a word of the host.
+class Held {
+ public:
+  Held() { cuda::call("cudaHostAlloc", cudaHostAlloc(&released_, sizeof(int), cudaHostAllocPortable)), *released_ = 0; }
+  ~Held() {
+    release();
+    cudaFreeHost(released_);  // which waits
+  }
+  Held(const Held&) = delete;
+
+  void begin(cuda::CudaEngine& gpu, Rank& rank) {
+    hold<<<1, 1, 0, side_.get()>>>(released_);
+    cuda::call("hold", cudaGetLastError());
+    gpu.follow(rank, side_.get());
+    has_begun_ = true;
+  }
+  bool has_begun() const { return has_begun_; }
+  void release() { *static_cast<volatile int*>(released_) = 1; }
+
+ private:
+  test::SideStream side_;
+  int* released_ = nullptr;
+  std::atomic<bool> has_begun_{false};
+};
 
 }  // namespace
 
@@ -70,4 +109,42 @@ TEST("what is thrown while an array is made reaches the rank, and the next array
         rank.engine().release_bytes(rank, there, 8 * words);
       },
       {});
+}
+
+TEST("a rank whose GPU is kept while arrays are on their way to it ends when another rank fails") {
+  test::need_gpu();
+  for (i64 pieces : {2, 40})  // fewer than there are buffers, and more: it waits at the end, or for one
+    for (int threads : {1, 3}) {
+      NOTE(pieces, " pieces, ", threads, " threads");
+      Held held;
+      std::once_flag once;
+      MadeArray array{{0}, {}};
+      for (i64 k = 1; k <= pieces; k++) array.begins.push_back(k << 20);
+      double seconds = 0;
+      bool as_peer = false;
+      auto gpu = test::cuda_engine(2, {.devices = {0}});
+      auto job = [&](Rank& rank) {
+        if (rank.id() == 1) {
+          while (!held.has_begun()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          std::this_thread::sleep_for(std::chrono::milliseconds(100));
+          throw std::runtime_error("out of coffee");
+        }
+        array.make = [&](i64, void*) { std::call_once(once, [&] { held.begin(*gpu, rank); }); };
+        void* const there = rank.engine().allocate_bytes(rank, std::size_t(array.begins.back()));
+        const double begin = rank.engine().now(rank);
+        try {
+          rank.engine().upload_made(rank, there, array, threads);
+        } catch (const PeerFailed&) {
+          as_peer = true;
+        }
+        seconds = rank.engine().now(rank) - begin;
+        rank.engine().release_bytes(rank, there, std::size_t(array.begins.back()));
+      };
+      CHECK_THROWS(gpu->run(job, {}), Error, "rank 1: out of coffee");
+      CHECK(as_peer);
+      NOTE(seconds, " s");
+      CHECK(seconds < 4);
+      CHECK(!gpu->has_lost_a_rank());
+      held.release();
+    }
 }

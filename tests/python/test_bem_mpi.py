@@ -74,10 +74,11 @@ def test_a_matrix_is_written_once_and_taken_by_another_number_of_processes(mpiru
     assert np.array_equal(np.load(tmp_path / "built.npy"), np.load(tmp_path / "read.npy"))
 
 
-#: Of each preconditioner and distribution the iterations and the bits of x, where it is.
+#: Of preconditioners and distributions the iterations and the bits of x, where it is; those of products by ranks.
 PROGRAM = """
 import sys, numpy as np, sordino
 from sordino._memory import processes_here
+from sordino._native import core
 ball, ranks = sordino.surfaces.sphere(6, 6), 4 // int(sys.argv[1])
 assert processes_here() == int(sys.argv[1])
 H, coarse = sordino.hmatrix(ball, 1e-6), sordino.hmatrix(ball, 1e-1)
@@ -92,12 +93,14 @@ for A, options in (
         if found.x is not None:
             assert np.linalg.norm(column - A @ found.x) <= 1.01e-9 * np.linalg.norm(column)
             print(found.iterations, found.x.tobytes().hex())
-try:
-    H.on("host")
-except sordino.errors.Unsupported as error:
-    assert int(sys.argv[1]) > 1 and "process" in str(error), error
-else:
-    assert int(sys.argv[1]) == 1
+for A in (H, waves):
+    for how in ("rows", "leaves", "grid"):
+        G = A.on("host", ranks=ranks, distribution=how)
+        assert G.ranks == 4 and len(G.held_bytes()) == ranks and G.time_product(1, columns=2) > 0
+        for product, here in ((G @ b, A @ b), (G.T @ b[:, 0], A.T @ b[:, 0])):
+            assert np.linalg.norm(product - here) <= 1e-12 * np.linalg.norm(here)
+            if core().mpi()["rank"] == 0:
+                print(product.tobytes().hex())
 """
 
 
@@ -107,7 +110,7 @@ def test_coarse_matrices_blocks_and_waves_over_processes(mpirun_python):
         done = mpirun_python(processes, "-c", PROGRAM, processes)
         assert done.returncode == 0, done.stderr
         said.add(done.stdout)
-    assert len(said) == 1 and len(said.pop().splitlines()) == 12
+    assert len(said) == 1 and len(said.pop().splitlines()) == 12 + 2 * 3 * 2
 
 
 SMALL = """
@@ -133,6 +136,11 @@ import numpy as np, sordino
 from sordino._native import core
 ball, world = sordino.surfaces.sphere(6, 12), core().mpi()
 b = np.random.default_rng(5).standard_normal(ball.n)
+
+def same(found, expected, far=1e-12):
+    assert found.shape == expected.shape and found.dtype == expected.dtype
+    assert np.linalg.norm(found - expected) <= far * np.linalg.norm(expected)
+
 for kernel, words in (("laplace", {}), ("helmholtz", {"wavenumber": 0.2})):
     whole = sordino.hmatrix(ball, 1e-4, kernel=kernel, threads=1, **words)
     for how in ("rows", "leaves", "grid"):
@@ -141,16 +149,22 @@ for kernel, words in (("laplace", {}), ("helmholtz", {"wavenumber": 0.2})):
         assert facts == expected, (facts, expected)
         assert (part.blocks == whole.blocks).all() and (part.diagonal() == whole.diagonal()).all()
         assert not part.is_whole and part.held_bytes < 0.7 * whole.held_bytes, (part.held_bytes, whole.held_bytes)
+        of_whole = whole.on("host", ranks=2, distribution=how)
+        for x in (b, b[:, None], np.outer(b, [1, -2, 3]), b + 1j * b[::-1]):
+            assert (part @ x).tobytes() == (of_whole @ x).tobytes() == (part.on("host") @ x).tobytes()
+            same(part @ x, whole @ x)
         for precond in ("jacobi", "block-jacobi", "coarse"):
             if precond == "coarse" and kernel != "laplace":
                 continue
-            found = []
+            found, coarse = [], []
             for H in (whole, part):
                 M = sordino.hmatrix(ball, 1e-1, threads=1, beside=H) if precond == "coarse" else None
                 assert M is None or M.is_whole == H.is_whole
+                coarse.append(b if M is None else M @ b)  # whose rows are those of H
                 told = {"M": M} if M is not None else {"precond": precond}
                 found.append(sordino.solve(H, b, engine="host", ranks=2, rtol=1e-8, distribution=how, **told))
             assert found[0].iterations == found[1].iterations
+            same(coarse[1], coarse[0])
             if found[0].x is not None:
                 assert found[0].x.tobytes() == found[1].x.tobytes()
                 print(kernel, how, precond)
@@ -163,7 +177,14 @@ def refused(work, *words):
     else:
         raise AssertionError(words)
 
-refused(lambda: part @ b, "holds its part of the H-matrix alone, and a product on the host needs the whole")
+for turned in (part.T, part.H):
+    refused(lambda: turned @ b, "holds its part of the H-matrix alone", "or with the transpose, needs the whole")
+refused(lambda: part.on("host").T @ b, "holds its part of the H-matrix alone, and a transpose needs the whole")
+refused(lambda: part.on("host", ranks=1), "built in parts for 2 ranks in each of 2 processes with distribution grid")
+refused(lambda: part.on("host", distribution="rows"), "2 ranks in each of 2 processes with distribution grid")
+refused(lambda: whole.on("host", ranks=1, distribution=("rows", how)[world["rank"]]), "different distributions")
+refused(lambda: part @ np.ones((ball.n, 1 + world["rank"])), "multiply different numbers of vectors")
+same(part @ b, whole @ b)
 refused(lambda: sordino.io.save_hmatrix(f"{world['rank']}.hmatrix", part), "alone, and a file is of the whole")
 refused(lambda: sordino.solve(part, b, engine="host", ranks=1, distribution=how), "2 ranks in each of 2 processes")
 refused(lambda: sordino.solve(part, b, engine="host", ranks=2), "2 ranks in each of 2 processes with distribution grid")
@@ -193,10 +214,12 @@ def test_each_process_builds_its_part_and_finds_what_the_whole_finds(mpirun_pyth
 
 
 BEM = """
-import sordino
+import numpy as np, sordino
 ball = sordino.surfaces.sphere(8, 12)
 found = sordino.bem(ball, potential=1.0, engine="host", ranks=1, eps=1e-4, coarse=1e-1, distribution="grid")
-assert not found.H.is_whole
+x = np.linspace(1, 2, ball.n)  # in every process: the density is in the first one alone
+here = sordino.hmatrix(ball, 1e-4) @ x
+assert not found.H.is_whole and abs(found.H @ x - here).max() <= 1e-12 * abs(here).max()
 symmetric = sordino.bem(ball, potential=1.0, engine="host", ranks=1, eps=1e-4, solver="cg", on_failure="return")
 assert symmetric.H.is_whole
 """

@@ -14,7 +14,7 @@ import sordino
 from sordino.bench import _attainable, _judge, _pressures, accuracy
 
 ROOT = Path(__file__).parents[2]
-RECORD = "2026-11-23_accuracy_again_2_cores.jsonl"
+SWEEP, ATTAINABLE = "2026-11-26_accuracy_2_cores.jsonl", "2026-11-23_accuracy_again_2_cores.jsonl"
 PAGE = (ROOT / "docs" / "choosing.md").read_text(encoding="utf-8")
 TEXT = " ".join(PAGE.split())
 
@@ -151,7 +151,9 @@ def test_bad_usage(cli, argv, sentence):
 
 
 def _recorded(part):
-    lines = (ROOT / "bench" / "records" / RECORD).read_text(encoding="utf-8").splitlines()
+    record = {"sweep": SWEEP, "attainable": ATTAINABLE}[part]
+    assert record in PAGE
+    lines = (ROOT / "bench" / "records" / record).read_text(encoding="utf-8").splitlines()
     return [row for row in map(json.loads, lines) if row["part"] == part]
 
 
@@ -208,6 +210,21 @@ def test_the_page_tells_the_record():
     assert min(plain) == 1e3
 
 
+def test_what_multigrid_misses_is_below_rounding():
+    answers = [
+        (row["problem"], name, answer)
+        for row in _recorded("sweep")
+        for name, answer in row["answers"].items()
+        if name.split(", ")[1] == "mg"
+    ]
+    missed = [(problem, name, answer) for problem, name, answer in answers if answer[0] != "converged"]
+    assert f"With `mg` {len(answers) - len(missed)} of {len(answers)} are; three methods miss 1e-10" in TEXT
+    assert [name for _, name, _ in missed] == [f"{method}, mg, 1e-10" for method in ("cg", "gropp", "cbcg")]
+    ((cells, contrast, rounding),) = {(*problem.split(", ")[2:4], answer[3]) for problem, _, answer in missed}
+    assert f"singular, {cells} cells with a {contrast.replace(' 1e+06', ' of 1e6')}" in TEXT
+    assert f"where one rounding of A x is {rounding:.1e} of b." in TEXT
+
+
 def test_methods_attain_what_cg_attains():
     attained = [row["attained"] for row in _recorded("attainable")]
     ratios = {
@@ -221,3 +238,15 @@ def test_methods_attain_what_cg_attains():
     restarted = attained[-1]["gmres"]
     assert f"is at {restarted['solve']:.1g} after {restarted['iterations']:,} of them" in TEXT
     assert all(part["status"] != "converged" for row in attained for part in row.values())
+
+
+def test_where_gropp_takes_many_more_iterations_than_cg():
+    times = {}
+    for row in _recorded("sweep"):
+        for name, (status, taken, *_) in row["answers"].items():
+            of_cg = row["answers"].get(name.replace("gropp", "cg"), ("", 0))
+            if name.startswith("gropp") and status == of_cg[0] == "converged" and taken > 3 * of_cg[1]:
+                times[row["problem"], name] = taken / of_cg[1]
+    assert {name.split(", ")[1] for _, name in times} == {"mg"}
+    assert len({problem for problem, _ in times}) == 3 and all("walls" in problem for problem, _ in times)
+    assert f"up to {int(max(times.values()))}, it has `mg`, on three closed boxes" in TEXT

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import statistics
 from pathlib import Path
 
 import numpy as np
@@ -95,6 +96,34 @@ def test_steps_are_flat(cli, tmp_path):
     )
 
 
+def test_steps_of_bubbles_with_multigrid_are_verified_and_flat(cli):
+    words = ("--problem", "bubbles", "--precond", "mg", "--size", "16,16,20", "--steps", steps.SETTLED + 20)
+    code, out, err = cli("bench", "steps", *words, "--engine", "host", "--json")
+    assert code == 0, out + err
+    row = json.loads(out)
+    each = row["each"]
+    assert row["flat"] and row["cells"] == [16, 16, 20] and row["verified"] == row["steps"] == 40
+    assert {len(values) for values in each.values()} == {40} and set(each["status"]) == {"converged"}
+    assert max(each["residual"]) <= 1.000001e-8 and min(each["residual"]) > 0
+    assert sum(each["iterations"]) == row["iterations"] and max(each["iterations"]) <= 25
+    assert min(each["update_s"]) > 0 and min(each["solve_s"]) > 0
+
+
+def test_a_step_that_does_not_converge_fails_the_command(cli):
+    words = ("--steps", steps.SETTLED + 1, "--size", 5, "--rtol", "1e-17")
+    code, out, _ = cli("bench", "steps", *words, "--engine", "host", "--json")
+    row = json.loads(out)
+    assert code == 4 and row["verified"] == 0 and "converged" not in row["each"]["status"]
+    assert 1e-17 < max(row["each"]["residual"]) < 1e-14
+
+
+def test_a_step_that_only_says_so_is_not_verified(cli, monkeypatch):
+    monkeypatch.setattr(steps, "_residual", lambda *system: 1.1e-8)
+    words = ("--steps", steps.SETTLED + 1, "--size", 5)
+    code, out, _ = cli("bench", "steps", *words, "--engine", "host", "--json")
+    assert code == 4 and json.loads(out)["verified"] == 0
+
+
 @pytest.mark.parametrize(
     ("name", "slope", "flat"),
     [("heap", 0, True), ("heap", 100, False), ("blocks", 1, False), ("device_allocations", 0.01, False),
@@ -117,6 +146,8 @@ def test_growth_at_the_beginning_is_setup():
     [
         (["steps", "--steps", "5"], "steps must be more than"),
         (["steps", "--engine", "model"], "--engine is host or cuda"),
+        (["steps", "--problem", "drops"], "--problem is heat or bubbles, not 'drops'"),
+        (["steps", "--size", "5,6"], "of which there are one or three"),
         (["solution", "--ranks", "0"], "must be at least 1"),
         (["solution", "--petsc", "/nowhere/p"], "is no program"),
         (["petsc", "--rtol", "0"], "--rtol between 0 and 1"),
@@ -295,3 +326,21 @@ def test_how_a_thousand_steps_grow_is_as_recorded():
         figures = [f"{heap['grown']:,.0f}", f"{heap['last'] - heap['first']:,.0f}"]
         assert told.format(*figures) in text and figures[1] in text
     assert row["held"]["device_allocations"]["last"] == 52
+
+
+def test_steps_of_bubbles_are_as_recorded():
+    rows = _lines("2026-11-26_steps_bubbles_2_cores.jsonl")
+    assert [row["precond"] for row in rows] == ["mg", "jacobi"]
+    for row in rows:
+        each, held = row["each"], row["held"]
+        assert row["flat"] and row["verified"] == row["steps"] == 100 and row["contrast"] == 1000
+        assert max(each["residual"]) <= 1.0001e-8
+        grown = (held["heap"]["grown"], held["resident"]["grown"] / 1024, held["blocks"]["grown"])
+        cells = [
+            f"`{row['precond']}`",
+            f"{min(each['iterations'])} to {max(each['iterations'])}",
+            *(f"{1e3 * statistics.median(each[name]):.1f}" for name in ("update_s", "solve_s")),
+            f"{max(each['residual']):.3g}",
+            *(f"{value:.0f}" for value in grown),
+        ]
+        assert f"| {' | '.join(cells)} |" in PAGE

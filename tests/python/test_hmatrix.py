@@ -295,10 +295,14 @@ def test_who_builds_is_chosen_and_said(surface, monkeypatch):
         sordino.BadArgument, match="engine is auto, host or cuda for who builds an H-matrix, not 'gpu'"
     ):
         sordino.hmatrix(surface, engine="gpu")
+    with pytest.raises(sordino.BadArgument, match="devices are GPUs, and engine 'host' builds without"):
+        sordino.hmatrix(surface, engine="host", devices=[0])
     if core().devices()["devices"]:
         pytest.skip("tests/gpu/test_hmatrix_build.py has what there is to say with a GPU")
     with pytest.raises(sordino.BadArgument, match="engine 'cuda'"):
         sordino.hmatrix(surface, engine="cuda")
+    with pytest.raises(sordino.BadArgument, match="engine 'cuda'"):
+        sordino.hmatrix(surface, devices="0")  # which ask for them
     monkeypatch.setattr(_hmatrix, "LEAST_FOR_GPUS", 1)
     large = sordino.hmatrix(surface, 1e-3)
     assert large.settings["engine"] == "host"
@@ -309,6 +313,7 @@ def test_processes_share_gpus():
     assert [_hmatrix._share(4, process, 2) for process in range(2)] == [[0, 1], [2, 3]]
     assert [_hmatrix._share(3, process, 2) for process in range(2)] == [[0], [1, 2]]
     assert [_hmatrix._share(2, process, 4) for process in range(4)] == [[0], [1], [0], [1]]
+    assert _hmatrix.gpus_of("3,1-2") == [3, 1, 2] and _hmatrix.gpus_of([2]) == [2]
 
 
 @pytest.mark.parametrize("distribution", ["rows", "leaves", "grid"])

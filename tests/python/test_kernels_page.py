@@ -235,6 +235,80 @@ def test_builds_on_a_gpu():
         ]
 
 
+def test_what_builds_took_before_and_since_and_beside_what_is_stored():
+    page = _words("boundary_elements.md")
+    (first,) = (
+        run for run in _lines("2026-11-24_hmatrix_build_h200.jsonl", "hmatrix") if run["n"] == 1_004_400
+    )
+    one, two = _lines("2026-11-26_hmatrix_staged_h200x2.jsonl", "hmatrix")
+    (four,) = _lines("2026-11-26_hmatrix_build_h200x4.jsonl", "hmatrix")
+    small, _, by_one_rank, by_four = _lines("2026-11-26_hmatrix_h200x4.jsonl", "hmatrix")
+    assert [len(run["machine"]["devices"]) for run in (first, one, two, by_one_rank, by_four)] == [
+        1,
+        1,
+        2,
+        4,
+        4,
+    ]
+    assert (by_one_rank["ranks"], by_four["ranks"]) == (1, 4)
+    assert f"takes {one['seconds']:.2f} s on one H200 and {two['seconds']:.2f} on two" in page
+    assert f", {four['seconds']:.2f} on four (64 cores; " in page and four["machine"]["cores"] == 64
+    fetching = [f"{run['phases']['fetching']:.2f}" for run in (one, two, four)]
+    assert (
+        f"of which {fetching[0]}, {fetching[1]} and {fetching[2]} are values on their way to the host" in page
+    )
+    assert (
+        f"before {first['seconds']:.2f} on one, and {by_four['seconds']:.2f} and {by_one_rank['seconds']:.2f} "
+        "on four, in runs of four ranks and of one"
+    ) in page
+
+    def more(run):
+        return run["build_peak_bytes"] - run["stored_bytes"]
+
+    def times(run):
+        return f"{run['build_peak_bytes'] / run['stored_bytes']:.2f} times"
+
+    assert f"a second one added {(more(two) - more(one)) / 1e9:.2f} GB" in page
+    assert f"took {(more(four) - more(one)) / 1e9:.2f} GB more than one" in page
+    assert (
+        f"on four took {times(small)} their bytes, {more(small) / 1e9:.2f} GB more than the "
+        f"{small['stored_bytes'] / 1e9:.2f} that are stored, and a million triangles {times(by_four)}, "
+        f"{more(by_four) / 1e9:.2f} GB more"
+    ) in page
+
+
+def test_our_products_beside_a_program_of_warps():
+    programs = _lines("2026-11-24_hmatvec_limit_h200.jsonl", "hmatvec_limit")
+    runs = _lines("2026-11-24_hmatrix_build_h200.jsonl", "hmatrix")
+    table = _table("theory/000.md", "triangles, beside a program of warps")
+    for row, program, run in zip(table, programs, runs, strict=True):
+        part = 1e3 * run["product_seconds"] / program["product_ms"]
+        assert part <= 0.72 and program["n"] == run["n"]
+        assert row == [
+            f"{run['n']:,}",
+            f"{program['stored_gigabytes']:.2f}",
+            f"{program['product_ms']:.3f}",
+            f"{run['stored_bytes'] / 1e9:.3f}",
+            f"{1e3 * run['product_seconds']:.3f}",
+            f"{part:.2f}",
+            f"{1e9 * program['gigabytes_a_second'] / run['product_bytes_a_second']:.2f}",
+        ]
+
+
+def test_the_decision_has_what_eight_columns_take():
+    one, eight = (
+        run
+        for run in _lines("2026-11-25_hmatrix_columns_h100.jsonl", "hmatrix-several-vectors")
+        if run["columns"] in (1, 8) and not run["transposed"]
+    )
+    page = _words("adr/0037-an-h-matrix-is-two-commands-of-rows.md")
+    vector, rate = eight["seconds_a_vector"] / one["seconds"], eight["bytes_a_second"] / one["bytes_a_second"]
+    assert (
+        f"a vector of 8 takes {vector:.2f} of what one takes alone, and the product with 8 reads the values at "
+        f"{rate:.2f} of the single one's GB/s"
+    ) in page
+
+
 def test_waves_on_a_gpu():
     runs = _lines("2026-11-24_hmatrix_waves_h200.jsonl", "hmatrix")
     by_gpu, by_host = ([run for run in runs if run["build"] == who] for who in ("cuda", "host"))

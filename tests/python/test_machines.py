@@ -56,6 +56,8 @@ def test_a_cache_and_a_push_are_whole_and_go_to_the_core():
     assert described["cache"] == {"bytes": 1e6, "share": 1.0, "bandwidth": 1e12}
     given = machines.numbers(described)
     assert given["cache"] == described["cache"] and given["push"] == {"seconds": 1e-6}
+    late = {"rows": 1e5, "seconds": 1e-6}
+    assert machines.numbers(machines.load(changed(late_blocks=late)))["late_blocks"] == late
     assert all("cache" not in machines.load(name) for name in ("abci", "cluster", "laptop", "summit"))
 
 

@@ -16,7 +16,7 @@ OURS = {
 def figure(**given):
     """One of the core's figures."""
     return {
-        "way": "variable batch", "batch": 20000, "sort": "groups", "streams": 1, "launches": 3, "samples": 2,
+        "way": "variable batch", "batch": 20000, "sort": "groups", "streams": 1, "gpus": 1, "launches": 3, "samples": 2,
         "seconds": 4e-3, "difference": 1e-15, "held_bytes": 9_000_000, "remark": "", "failure": "",
         **given,
     }  # fmt: skip
@@ -28,8 +28,8 @@ class Core:
     def __init__(self, *figures):
         self.figures, self.asked = list(figures), []
 
-    def measure_paper_ways(self, native, repeats, cublas):
-        self.asked.append((repeats, cublas))
+    def measure_paper_ways(self, native, repeats, cublas, gpus):
+        self.asked.append((repeats, cublas, gpus))
         return self.figures
 
 
@@ -37,15 +37,15 @@ class Core:
 def rows(monkeypatch):
     core = Core(
         figure(),
-        figure(batch=0, streams=3, seconds=1e-3),
+        figure(batch=0, streams=3, gpus=4, seconds=1e-3),
         figure(
             way="cublas", batch=1, seconds=0, samples=0, launches=0, remark="there is no cuBLAS here: ..."
         ),
         figure(way="fixed batch", batch=5000, seconds=0, failure="the product differs"),
     )
     monkeypatch.setattr(_paper_ways, "core", lambda: core)
-    found = _paper_ways.measure(sordino.hmatrix(sordino.surfaces.sphere(5, 4), 1e-4), OURS, 2, "some.so")
-    assert core.asked == [(2, "some.so")]
+    found = _paper_ways.measure(sordino.hmatrix(sordino.surfaces.sphere(5, 4), 1e-4), OURS, 2, "some.so", 4)
+    assert core.asked == [(2, "some.so", 4)]
     return found
 
 
@@ -63,6 +63,8 @@ def test_the_table_has_ours_first_and_says_what_was_not_measured(rows, capsys):
     (ours,) = [line for line in lines if "ours, aca" in line]
     assert "2.000" in ours and lines.index(ours) < min(k for k, line in enumerate(lines) if "20,000" in line)
     assert any("20,000" in line and "groups" in line and "4.000" in line and "2.00" in line for line in lines)
+    (several,) = [line for line in lines if "1.000" in line and "rows" in line]
+    assert several.split()[6:8] == ["3", "4"], "streams, GPUs"
     assert any("there is no cuBLAS here" in line for line in lines)
 
 
@@ -86,9 +88,17 @@ def test_it_takes_one_gpu(cli, argv):
     assert "--paper-ways are measured on one GPU: they take --engine cuda and --ranks 1" in err
 
 
-def test_a_library_is_of_the_paper_s_ways(cli):
-    code, _, err = cli("bench", "hmatrix", "sphere:5,4", "--cublas", "libcublas.so.13")
-    assert code == 2 and "--cublas belongs to --paper-ways" in err
+@pytest.mark.parametrize(("name", "value"), [("--cublas", "libcublas.so.13"), ("--paper-gpus", "2")])
+def test_options_of_the_paper_s_ways(cli, name, value):
+    code, _, err = cli("bench", "hmatrix", "sphere:5,4", name, value)
+    assert code == 2 and f"{name} belongs to --paper-ways" in err
+
+
+def test_there_is_a_gpu_at_least(cli):
+    code, _, err = cli(
+        "bench", "hmatrix", "sphere:5,4", "--paper-ways", "--engine", "cuda", "--paper-gpus", "0"
+    )
+    assert code == 2 and "--paper-gpus is at least 1, not 0" in err
 
 
 @pytest.mark.skipif(bool(_core.build_info()["cuda"]), reason="this build has CUDA")

@@ -56,6 +56,22 @@ def test_a_slower_machine_is_slower_in_what_is_scaled_only():
     assert "paces" not in slow
     paced = _predict.slower({**fast, "paces": {"Dots": {"bandwidth": 6.0, "spread": 0.1}}}, 2.0, 4.0)
     assert paced["paces"] == {"Dots": {"bandwidth": 3.0, "spread": 0.1}}
+    crowded = _predict.slower({**fast, "late_blocks": {"rows": 1000.0, "seconds": 1e-6}}, 2.0, 4.0)
+    assert crowded["late_blocks"] == {"rows": 500.0, "seconds": 1e-6}
+
+
+@needs_core
+def test_commands_of_many_rows_begin_later():
+    """Each of them, and it is said where launches are told."""
+    rows = 12**3
+    machine = {**machines.load("h200x4"), "late_blocks": {"rows": rows / 2 - 1, "seconds": 1e-6}}
+    options = {"solver": "cg", "precond": "jacobi", "storage": "dia"}
+    crowded = _predict.iteration(of_box("", Box((12, 12, 12))), machine, 2, options)
+    machine["late_blocks"]["rows"] = rows / 2
+    free = _predict.iteration(of_box("", Box((12, 12, 12))), machine, 2, options)
+    commands = free.ledger["commands"]
+    assert crowded.parts["launches"] - free.parts["launches"] == pytest.approx(1e-6 * commands)
+    assert crowded.seconds - free.seconds == pytest.approx(1e-6 * commands, rel=0.1)
 
 
 def test_reasons_name_the_largest_difference_first():

@@ -6,25 +6,22 @@ import argparse
 import json
 import os
 import shlex
-import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .._charge import as_surface
-from .._hmatrix import HMatrix, hmatrix
+from .._hmatrix import HMatrix, gpus_of, hmatrix
 from .._hmatrix_memory import check_memory
 from .._memory import peak_of
-from .._solve import Solver
 from ..cli import display
 from ..cli.common import Parser, number, whole_number
 from ..cli.processes import say
 from ..errors import BadArgument
 from ..report.record import json_ready
 from ..surfaces import Surface
-from . import _paper_batches, _paper_ways, _records, _several_vectors, _timing
-from ._ours import NEVER
+from . import _hmatrix_runs, _paper_batches, _paper_ways, _records, _several_vectors, _shared_dots, _timing
 
 SUMMARY = (
     "H-matrices of surfaces: bytes, errors, time to build, products; with --engine, iterations of a solver"
@@ -37,6 +34,15 @@ WAYS: dict[str, dict[str, Any]] = {
     "full": {"compression": "full"},
     "hacapk aca+": {"compression": "aca+", "recompress": False, "certify": False},
     "hacapk aca": {"compression": "aca", "recompress": False, "certify": False},
+}
+
+#: Columns behind that of products, in milliseconds, of rows that have them.
+SECONDS = {
+    "product_of_8_seconds": "of 8 [ms]",
+    "transposed_product_seconds": "transposed [ms]",
+    "iteration_seconds": "iteration [ms]",
+    "exposed_halo_s": "waits a product [ms]",
+    "setup_seconds": "to set up [ms]",
 }
 
 
@@ -54,27 +60,28 @@ def main(argv: Sequence[str]) -> int:
     surfaces = [as_surface(text) for text in given.surface]
     if given.record:
         _records.check(given.record)
-    ranks, iterations = whole_number(given.ranks, "--ranks"), whole_number(given.iterations, "--iterations")
-    if ranks < 1 or iterations < 1:
-        raise BadArgument("--ranks and --iterations are at least 1")
-    if given.engine not in ("", "host", "cuda"):
-        raise BadArgument(f"--engine is host or cuda for a measurement, not '{given.engine}'")
-    _paper_ways.check(given, ranks)
+    runs, iterations = _hmatrix_runs.asked(given), whole_number(given.iterations, "--iterations")
+    ranks = whole_number(given.ranks, "--ranks")
+    papers = _paper_ways.asked(given, ranks)
     _paper_batches.check(given, ranks)
-    cublas = given.cublas if given.paper_ways else None
     widths = _several_vectors.asked(given)
-    runs = {"engine": given.engine, "ranks": ranks, "solver": given.solver} if given.engine else None
     if given.build not in ("host", "cuda"):
         raise BadArgument(f"--build is host or cuda, not '{given.build}'")
-    how: dict[str, Any] = {"engine": given.build, "kernel": given.kernel}
+    kernel: dict[str, Any] = {"kernel": given.kernel}
     if given.wavenumber:
-        how["wavenumber"] = number(given.wavenumber, "--wavenumber")
+        kernel["wavenumber"] = number(given.wavenumber, "--wavenumber")
+    how: dict[str, Any] = {"engine": given.build, **kernel, **_build_gpus(given)}
     if given.most_rank:
         how["most_rank"] = whole_number(given.most_rank, "--most-rank")
-    coarse = _coarse(given, how, runs is not None)
+    coarse = _hmatrix_runs.coarse(given, how, bool(runs))
     if given.exact:
         how["probes"] = max(s.n for s in surfaces)
+    _hmatrix_runs.try_each(runs, kernel)
     cores = threads or (os.cpu_count() or 1)
+    sharing = _shared_dots.asked(given)
+    if sharing:
+        rows = _shared_dots.measure(surfaces, sharing, given.engine, 2 * iterations, repeats)
+        return _told(given, argv, rows)
     rows = [
         row
         for surface in surfaces
@@ -89,20 +96,29 @@ def main(argv: Sequence[str]) -> int:
             runs,
             iterations,
             how,
-            cublas,
+            papers,
             coarse,
             widths,
             given.transposed,
             given.paper_batches,
         )
     ]
-    say(
-        json.dumps(json_ready({"bench": "hmatrix", "measured": rows}), allow_nan=False)
-    ) if given.json else _show(rows)
+    _told(given, argv, rows)
+    _paper_ways.raise_first_failure(rows)
+    return 0
+
+
+def _told(given: argparse.Namespace, argv: Sequence[str], rows: list[dict[str, Any]]) -> int:
+    """Show rows, and record them if asked; 0."""
+    if given.json:
+        say(json.dumps(json_ready({"bench": "hmatrix", "measured": rows}), allow_nan=False))
+    elif rows[0]["bench"] == _shared_dots.BENCH:
+        _shared_dots.show(rows)
+    else:
+        _show(rows)
     if given.record:
         command = shlex.join(["sordino", "bench", "hmatrix", *(_bare(word) for word in argv)])
         _records.append(given.record, rows, command, given.commit or _records.commit())
-    _paper_ways.raise_first_failure(rows)
     return 0
 
 
@@ -112,20 +128,20 @@ def measure(
     way: str,
     threads: int,
     repeats: int,
-    runs: dict[str, Any] | None,
+    runs: Sequence[dict[str, Any]],
     iterations: int,
     how: dict[str, Any],
-    cublas: str | None = None,
+    papers: dict[str, Any] | None = None,
     coarse: dict[str, Any] | None = None,
     widths: Sequence[int] = (),
     transposed: bool = False,
     batches: bool = False,
 ) -> list[dict[str, Any]]:
-    """One matrix: its statistics, core seconds for each stored value, seconds of products; the best of several.
+    """One matrix: its statistics, core seconds for each stored value, seconds of products; medians, and the least.
 
-    With `runs`, options of a solver, products and iterations are those of its engine; without, products are those of
-    threads of this process. `how`: further words for :func:`sordino.hmatrix`, with `engine`, who builds.
-    `cublas`: which one the paper's ways take, for which a row each follows; None: they are not measured. `coarse`:
+    With `runs`, each of them options of a solver and a row, products and iterations are those of its engine; without,
+    products are those of threads of this process. `how`: further words for :func:`sordino.hmatrix`, with `engine`, who
+    builds. `papers`: words for the paper's ways, of which a row each follows; None: they are not measured. `coarse`:
     words for a second matrix, which then preconditions the solver, and ``inner``. `widths`: numbers of vectors whose
     products are measured on the engine, a row each; `transposed`: those with the transpose, too. `batches`: those of
     the paper's Fig. 8 follow.
@@ -134,32 +150,41 @@ def measure(
     if coarse is not None:
         check_memory(surface.n, [{"eps": eps, **how}, coarse], how["kernel"])
     times = 1 if runs and by_threads else repeats
-    H, times_of_best, peak = _built(times, lambda: hmatrix(surface, eps, threads=threads, **WAYS[way], **how))
-    seconds = times_of_best["seconds"]
-    facts = {**H.statistics, **times_of_best, "build_peak_bytes": peak}
+    H, times_of_builds, peak = _built(
+        times, lambda: hmatrix(surface, eps, threads=threads, **WAYS[way], **how)
+    )
+    seconds = times_of_builds["seconds"]
+    facts = {**H.statistics, **times_of_builds, "build_peak_bytes": peak}
     values = facts["stored_bytes"] / H.dtype.itemsize
     M, told = _preconditioner(surface, coarse, threads, way)
-    timed = engine_times(H, runs, repeats, iterations, M, told) if runs else host_times(H, repeats)
-    ours = {
+    timed = [_hmatrix_runs.times(H, run, repeats, iterations, M, told) for run in runs] or [
+        host_times(H, repeats)
+    ]
+    same = {
         "bench": "hmatrix", "surface": surface.name, "n": surface.n, "eps": eps, "way": way, "threads": threads,
-        "build": how["engine"], "kernel": how["kernel"], "most_rank": how.get("most_rank"),
+        "build": how["engine"], "build_gpus": None if by_threads else len(gpus_of(how.get("devices"))),
+        "kernel": how["kernel"], "most_rank": how.get("most_rank"),
         **{name: facts[name] for name in facts if name != "norm"},
-        **({"core_seconds_a_value": seconds * threads / values} if by_threads else {}), **timed,
-        "product_bytes_a_second": facts["stored_bytes"] / timed["product_seconds"],
+        **({"core_seconds_a_value": seconds * threads / values} if by_threads else {}),
     }  # fmt: skip
+    rows = [
+        {**same, **each, "product_bytes_a_second": facts["stored_bytes"] / each["product_seconds"]}
+        for each in timed
+    ]
+    ours = rows[0]
     several: dict[str, Any] = {"transposed": transposed, "repeats": repeats, "pairs": 2 * iterations}
     return [
-        ours,
+        *rows,
         *(_several_vectors.measure(H, ours, list(widths), **several) if widths else []),
-        *([] if cublas is None else _paper_ways.measure(H, ours, repeats, cublas)),
+        *([] if papers is None else _paper_ways.measure(H, ours, repeats, **papers)),
         *(_paper_batches.measure(H, ours, repeats) if batches else []),
     ]
 
 
 def _built(times: int, build: Callable[[], HMatrix]) -> tuple[HMatrix, dict[str, Any], int | None]:
-    """The last one, `seconds` and `phases` of the fastest of several, of which one is held, since two may be more than
-    the memory has, with `first_seconds`, and the resident memory that the first one's build takes at most, where the
-    system tells.
+    """The last one; `seconds`, the median of several, and `seconds_best`, with the `phases` of the one in the middle,
+    of an even number the faster one, and `first_seconds`; and the resident memory that the first one's build takes at
+    most, where the system tells. One is held at a time, since two may be more than the memory has.
     """
     H, peak = peak_of(build)
     told = [H.statistics]
@@ -167,24 +192,26 @@ def _built(times: int, build: Callable[[], HMatrix]) -> tuple[HMatrix, dict[str,
         del H
         H = build()
         told.append(H.statistics)
-    best = min(told, key=lambda facts: facts["seconds"])
-    return (
-        H,
-        {"seconds": best["seconds"], "phases": best["phases"], "first_seconds": told[0]["seconds"]},
-        peak,
-    )
+    seconds = _timing.Seconds.of([facts["seconds"] for facts in told])
+    middle = sorted(told, key=lambda facts: facts["seconds"])[(times - 1) // 2]
+    found = {"seconds": seconds.median, "seconds_best": seconds.best, "phases": middle["phases"]}
+    return H, {**found, "first_seconds": told[0]["seconds"]}, peak
 
 
 def host_times(H: HMatrix, repeats: int) -> dict[str, Any]:
     """Products with one vector, with 8, and of the transpose, on threads of this process."""
     x = np.sin(1.0 + np.arange(8 * H.shape[0])).reshape(-1, 8)
-    one, eight, transposed = (
-        _timing.timed(work, 5 * repeats).best
-        for work in (lambda: H @ x[:, 0], lambda: H @ x, lambda: H.T @ x[:, 0])
-    )
+    works: dict[str, Callable[[], object]] = {
+        "product_seconds": lambda: H @ x[:, 0],
+        "product_of_8_seconds": lambda: H @ x,
+        "transposed_product_seconds": lambda: H.T @ x[:, 0],
+    }
+    timed = {name: _timing.timed(work, 5 * repeats) for name, work in works.items()}
     return {
-        "product_seconds": one, "product_of_8_seconds": eight, "transposed_product_seconds": transposed,
-    }  # fmt: skip
+        key: value
+        for name, seconds in timed.items()
+        for key, value in ((name, seconds.median), (f"{name}_best", seconds.best))
+    }
 
 
 def _preconditioner(
@@ -202,53 +229,14 @@ def _preconditioner(
     }  # fmt: skip
 
 
-def engine_times(
-    H: HMatrix,
-    runs: dict[str, Any],
-    repeats: int,
-    iterations: int,
-    M: HMatrix | None,
-    told: dict[str, Any],
-) -> dict[str, Any]:
-    """Products one after the other, and what an iteration costs beyond what a solve costs once.
-
-    `M` preconditions it, and `told` is what a row says of that. ``setup_seconds`` are those from the matrix to a solver
-    that is ready: on GPUs most of them are the values' way there.
-    """
-    b = np.random.default_rng(1).standard_normal(H.shape[0])
-    inner = {} if M is None else {"M": M, "inner": told["inner"]}
-    seconds_to_share: list[float] = []
-    with Solver(H, maxiter=iterations, rtol=NEVER, **runs, **inner) as solver:
-
-        def run(count: int) -> tuple[int, float]:
-            solution = solver.solve(b, on_failure="return", maxiter=count)
-            seconds_to_share.append(solution.report.setup_seconds)
-            return solution.iterations, solution.seconds
-
-        seconds = _timing.per_iteration(run, iterations, repeats).best
-        products = [solver.time_product(2 * iterations) for _ in range(repeats)]
-        held = max(solver.memory()["bytes_per_rank"])
-    return {
-        **runs, "iterations": iterations, "product_seconds": statistics.median(products), "iteration_seconds": seconds,
-        "held_bytes": held, "setup_seconds": seconds_to_share[0], **told,
-    }  # fmt: skip
-
-
-def _coarse(given: argparse.Namespace, how: dict[str, Any], solves: bool) -> dict[str, Any] | None:
-    """Words for a second matrix, and the steps with it."""
-    if not given.coarse:
-        if given.coarse_rank:
-            raise BadArgument("--coarse-rank is of a second matrix: say its accuracy, --coarse, too")
-        return None
-    if not solves or given.solver != "gmres":
-        raise BadArgument(
-            "--coarse preconditions a solver that takes any preconditioner: --engine and --solver gmres"
-        )
-    words = {name: how[name] for name in how if name not in ("probes", "most_rank")}
-    words["eps"], words["inner"] = number(given.coarse, "--coarse"), whole_number(given.inner, "--inner")
-    if given.coarse_rank:
-        words["most_rank"] = whole_number(given.coarse_rank, "--coarse-rank")
-    return words
+def _build_gpus(given: argparse.Namespace) -> dict[str, Any]:
+    """The first so many GPUs, if somebody says how many."""
+    if not given.build_gpus:
+        return {}
+    count = whole_number(given.build_gpus, "--build-gpus")
+    if given.build != "cuda" or count < 1:
+        raise BadArgument("--build-gpus is at least 1, and of --build cuda")
+    return {"devices": list(range(count))}
 
 
 def _bare(word: str) -> str:
@@ -266,6 +254,9 @@ def _parser() -> Parser:
         "--build", default="host", metavar="NAME", help="who computes blocks: host (default) or cuda"
     )
     parser.add_argument(
+        "--build-gpus", default="", metavar="N", help="of --build cuda: so many GPUs (default: all there are)"
+    )
+    parser.add_argument(
         "--kernel",
         default="laplace",
         metavar="NAME",
@@ -275,31 +266,15 @@ def _parser() -> Parser:
     parser.add_argument(
         "--most-rank", default="", metavar="N", help="terms of a block, the most, whatever it misses"
     )
-    parser.add_argument("--repeats", default="3", metavar="N", help="the best of so many (default 3)")
-    parser.add_argument(
-        "--engine", default="", metavar="NAME", help="host or cuda: measure a solver's products there"
-    )
-    parser.add_argument("--ranks", default="1", metavar="N", help="with --engine (default 1)")
-    parser.add_argument(
-        "--solver", default="bicgstab", metavar="NAME", help="with --engine (default bicgstab)"
-    )
-    parser.add_argument("--iterations", default="20", metavar="N", help="with --engine (default 20)")
-    parser.add_argument(
-        "--coarse",
-        default="",
-        metavar="X",
-        help="accuracy of a second one, which preconditions --solver gmres",
-    )
-    parser.add_argument("--coarse-rank", default="", metavar="N", help="terms of its blocks, the most")
-    parser.add_argument(
-        "--inner", default="20", metavar="N", help="steps of BiCGStab with the second one (default 20)"
-    )
+    parser.add_argument("--repeats", default="3", metavar="N", help="medians of so many (default 3)")
+    _hmatrix_runs.add_arguments(parser)
     parser.add_argument(
         "--exact",
         action="store_true",
         help="compare all rows with the dense matrix: O(n^2), and part of the build's time",
     )
     _several_vectors.add_arguments(parser)
+    _shared_dots.add_arguments(parser)
     _paper_ways.add_arguments(parser)
     _paper_batches.add_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
@@ -320,28 +295,21 @@ def _peak(row: dict[str, Any]) -> str:
 def _show(measured: Sequence[dict[str, Any]]) -> None:
     rows = [row for row in measured if row["bench"] == "hmatrix"]
     papers = [row for row in measured if row["bench"] == _paper_ways.BENCH]
-    last = (
-        ("iteration [ms]", "to set up [ms]")
-        if "iteration_seconds" in rows[0]
-        else ("of 8 [ms]", "transposed [ms]")
-    )
+    last = {name: head for name, head in SECONDS.items() if name in rows[0]}
+    runs = [name for name in _hmatrix_runs.LISTS if len({row.get(name) for row in rows}) > 1]
     heads = (
-        "surface", "eps", "way", "low rank", "dense", "rank", "MiB", "to build [MiB]", "||A - H|| / ||H||", "redone",
-        "build [s]", "core ns a value", "product [ms]", "GB/s", *last,
+        "surface", "eps", "way", *runs, "low rank", "dense", "rank", "MiB", "to build [MiB]", "||A - H|| / ||H||",
+        "redone", "build [s]", "core ns a value", "product [ms]", "GB/s", *last.values(),
     )  # fmt: skip
-    seconds = [
-        k
-        for k in ("product_of_8_seconds", "transposed_product_seconds", "iteration_seconds", "setup_seconds")
-        if k in rows[0]
-    ]
     cells = [
         [
-            row["surface"], f"{row['eps']:g}", row["way"], f"{row['low_rank_blocks']:,}", f"{row['dense_blocks']:,}",
+            row["surface"], f"{row['eps']:g}", row["way"], *(row[k] for k in runs),
+            f"{row['low_rank_blocks']:,}", f"{row['dense_blocks']:,}",
             f"{row['mean_rank']:.1f}", f"{row['stored_bytes'] / 2**20:.1f}", _peak(row),
             f"{row['compression_error']:.1e}",
             f"{row['redone_blocks']:,}", f"{row['seconds']:.2f}", _core_nanoseconds(row),
             f"{row['product_seconds'] * 1e3:.3f}", f"{row['product_bytes_a_second'] / 1e9:,.2f}",
-            *(f"{row[k] * 1e3:.3f}" for k in seconds),
+            *(f"{row[k] * 1e3:.3f}" for k in last),
         ]
         for row in rows
     ]  # fmt: skip

@@ -37,6 +37,8 @@ cache                 the last cache before a device's memory: its ``bytes``; th
                       before it have touched takes that instead of the memory's
 push                  ``{"seconds": x}``: of a message's latency, for which the command that sends it lasts yet, beside
                       its other rows: a fence, a flag
+late_blocks           ``{"rows": n, "seconds": s}``: a command of more than n rows leaves no place on a device, and
+                      blocks of the next one, which begin when it has ended, reach their rows s later than others
 triangular            tasks of triangular solves, some of these; what is left out is the default in parentheses:
                       ``workers`` (528) of a device; ``bandwidth`` at which they take values together (0.91 of the
                       memory's) and ``worker_bandwidth`` of one alone (12.7 times its share); ``step_s`` (5e-6) of a
@@ -97,8 +99,8 @@ _TASKS = (
     "column",
     "backward",
 )
-_CACHE, _PUSH = ("bytes", "share", "bandwidth"), ("seconds",)
-_EXTRAS = ("paces", "interruptions", "cache", "push", "triangular")
+_CACHE, _PUSH, _LATE_BLOCKS = ("bytes", "share", "bandwidth"), ("seconds",), ("rows", "seconds")
+_EXTRAS = ("paces", "interruptions", "cache", "push", "late_blocks", "triangular")
 #: Of triangular solves as measured on an H100 (docs/theory/004.md).
 _TASKS_OF_H100 = {"step_s": 5e-6, "small_block_s": 1.7e-6, "column": 0.16, "backward": 0.92}
 _OF_MEMORY, _LONE_SHARES = 0.91, 12.7
@@ -247,6 +249,8 @@ def _checked(described: dict[str, Any], where: str) -> dict[str, Any]:
         checked["cache"] = _part({"share": 1.0, **described["cache"]}, _CACHE, "'cache'", where)
     if "push" in described:
         checked["push"] = _part(described["push"], _PUSH, "'push'", where)
+    if "late_blocks" in described:
+        checked["late_blocks"] = _part(described["late_blocks"], _LATE_BLOCKS, "'late_blocks'", where)
     if "triangular" in described:
         checked["triangular"] = _tasks(described["triangular"], where)
     _check_shares(checked, where)

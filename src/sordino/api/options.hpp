@@ -33,6 +33,7 @@ struct Options {
   std::string distribution = "rows";
   std::string gather = "rank";
   std::string vectors = "auto";
+  std::string scalars = "device";
   std::string transport = "auto";
   std::string deterministic = "auto";
   std::string all_reduce = "auto";
@@ -81,6 +82,7 @@ inline const std::vector<std::string> spectrum_choices{"ritz", "power"};
 inline const std::vector<std::string> partition_choices{"blocks", "boxes", "metis"};
 inline const std::vector<std::string> distribution_choices{"rows", "leaves", "grid"};
 inline const std::vector<std::string> vectors_choices{"auto", "redundant", "hierarchical"};
+inline const std::vector<std::string> scalars_choices{"device", "host"};
 inline const std::vector<std::string> nullspace_choices{"none", "constant"};
 inline const std::vector<std::string> symmetry_choices{"auto", "hermitian", "symmetric", "general"};
 inline const std::vector<std::string> storage_choices{"auto", "csr", "dia", "symdia", "constant"};
@@ -188,9 +190,12 @@ void Options::fields(V&& v) {
   v("vectors", vectors, "run",
     "of solver bicgstab with an H-matrix: auto, each rank has its rows of all vectors; redundant, all ranks have whole vectors "
     "and repeat what is done with them; hierarchical, ranks of a group, which gather says, share the update of x and dot "
-    "products among themselves, on engines host and model; the latter two gather products, reduce nothing and have the same "
-    "bits",
+    "products among themselves; the latter two gather products, reduce nothing and have the same bits",
     vectors_choices);
+  v("scalars", scalars, "run",
+    "of solver bicgstab with real numbers: who computes alpha, zeta and beta: device, the commands that use them; host, a task "
+    "between the sums and those, for which GPUs wait, with the same bits, to compare with",
+    scalars_choices);
   v("transport", transport, "run",
     "engine cuda: how GPUs send to each other: straight into memory, through host memory, by NCCL, or by NVSHMEM, which takes "
     "a process a rank; mpi: over MPI between processes, as if each were on a host of its own; auto: straight wherever the "

@@ -53,6 +53,8 @@ StorageChoice storage_of(const System& system, const Options& options, const Cho
 
 /// Rows are dealt out by weight, where entries are known; where tiles are, in whole layers of them.
 Partition partition_of(const System& system, const Choice& choice, int ranks);
+/// An engine's, of all processes, without cuts.
+hmatrix::Ranks ranks_of(const Engine& engine, hmatrix::Distribution how);
 /// Of an engine's ranks. Throws bad_argument if this process holds the part of an H-matrix that others multiply.
 Partition partition_of(const System& system, const Choice& choice, const Engine& engine);
 

@@ -17,11 +17,15 @@ Partition partition_of(const System& s, const Choice& c, int ranks) {
   return s.product ? even_partition(s.A.n, ranks) : balance(s.A, ranks);
 }
 
+hmatrix::Ranks ranks_of(const Engine& engine, hmatrix::Distribution how) {
+  const int local = engine.local_ranks();
+  return {engine.first_rank() / local, engine.size() / local, local, how};
+}
+
 Partition partition_of(const System& s, const Choice& c, const Engine& engine) {
   Partition p = partition_of(s, c, engine.size());
   if (!s.has_hmatrix()) return p;
-  const int local = engine.local_ranks();
-  hmatrix::Ranks ranks{engine.first_rank() / local, p.ranks() / local, local, c.distribution};
+  hmatrix::Ranks ranks = ranks_of(engine, c.distribution);
   for (int r = 0; r <= p.ranks(); r++) ranks.cuts.push_back(p.first_row(r));
   if (s.hmatrix) s.hmatrix->require_part_of(ranks);
   if (s.complex_hmatrix) s.complex_hmatrix->require_part_of(ranks);

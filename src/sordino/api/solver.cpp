@@ -396,4 +396,10 @@ std::vector<i64> Solver::device_allocations() const {
   return made;
 }
 
+std::vector<double> Solver::exposed_halos() const {
+  std::vector<double> seconds;
+  for (int i = 0; i < state_->engine().local_ranks(); i++) seconds.push_back(state_->engine().rank(i).ledger.exposed_halo);
+  return seconds;
+}
+
 }  // namespace sordino

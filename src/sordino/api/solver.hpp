@@ -85,6 +85,9 @@ class Solver {
   std::vector<i64> memory() const;  // bytes that each rank of this process holds where it computes
   /// For each rank of this process: device and pinned memory, graphs and events made so far. A later solve makes none.
   std::vector<i64> device_allocations() const;
+  /// For each rank of this process: seconds that it has waited for others' rows in all solves and products so far. That some
+  /// had more to do, and sent theirs late, is part of it.
+  std::vector<double> exposed_halos() const;
   const std::string& method() const;
   const std::string& why_method() const;  // in words that go on after "the solver is ..., as ", or "asked for"
   const std::string& preconditioner() const;

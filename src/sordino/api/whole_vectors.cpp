@@ -2,6 +2,7 @@
 
 #include "sordino/base/error.hpp"
 #include "sordino/linalg/group_gather.hpp"
+#include "sordino/solvers/bicgstab_scalars.hpp"
 #include "sordino/solvers/whole_bicgstab.hpp"
 
 namespace sordino {
@@ -18,13 +19,21 @@ const MethodEntry& bicgstab_on_whole_vectors(const MethodEntry& chosen, const Sy
   const bool shares = o.vectors == "hierarchical";
   if (shares && parse_group(o.gather) == 1)
     bad_argument(named + " shares work among the ranks of a group: say gather node, or how many ranks make one");
-  return whole_bicgstab(shares ? WholeVectors::hierarchical : WholeVectors::redundant);
+  return whole_bicgstab(shares ? WholeVectors::hierarchical : WholeVectors::redundant, o.scalars == "host");
+}
+
+const MethodEntry& bicgstab_by_host(const MethodEntry& chosen, const System& s, const Options& o) {
+  if (chosen.name != bicgstab::Bicgstab::name || o.solver != chosen.name)
+    bad_argument("scalars 'host' is of solver bicgstab, which has to be said");
+  if (s.A.words == 2) bad_argument("scalars 'host' is of real systems: leave it at device");
+  return o.vectors == "auto" ? bicgstab::by_host() : chosen;
 }
 
 }  // namespace
 
 const MethodEntry& method_on_vectors(const MethodEntry& chosen, const System& s, const Options& o) {
-  const MethodEntry& m = o.vectors == "auto" ? chosen : bicgstab_on_whole_vectors(chosen, s, o);
+  const MethodEntry& by = o.scalars == "host" ? bicgstab_by_host(chosen, s, o) : chosen;
+  const MethodEntry& m = o.vectors == "auto" ? by : bicgstab_on_whole_vectors(chosen, s, o);
   if (parse_group(o.gather) == 1) return m;
   const std::string named = "gather '" + o.gather + "'";
   if (!s.has_hmatrix()) bad_argument(named + " is of H-matrices alone: leave it at rank");

@@ -1,4 +1,5 @@
-// Methods on whole vectors, and groups of ranks that gather them together: the options `vectors` and `gather`.
+// Methods on whole vectors, groups of ranks that gather them together, and who computes scalars: the options `vectors`,
+// `gather` and `scalars`.
 #pragma once
 #include <string>
 
@@ -8,8 +9,8 @@
 
 namespace sordino {
 
-/// The chosen method, on whole vectors where `options` asks for them. Throws bad_argument for methods, matrices and
-/// preconditioners that have none, and for groups where nothing is gathered, or shared by nobody.
+/// The chosen method, on whole vectors and with the host's scalars where `options` asks for them. Throws bad_argument for
+/// methods, matrices and preconditioners that have none, and for groups where nothing is gathered, or shared by nobody.
 const MethodEntry& method_on_vectors(const MethodEntry& chosen, const System& system, const Options& options);
 
 /// How many neighbouring ranks gather as one, by the option `gather`. Throws bad_argument for groups that the ranks do not

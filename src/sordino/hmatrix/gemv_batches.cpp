@@ -1,6 +1,7 @@
 #include "sordino/hmatrix/gemv_batches.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 
 #include "sordino/base/error.hpp"
@@ -41,13 +42,23 @@ std::vector<GemvBatch> cut(const std::vector<Gemv>& gemvs, i64 count) {
   return batches;
 }
 
+std::vector<i32> all_leaves(const HMatrix& matrix) {
+  std::vector<i32> numbers(matrix.leaves().size());
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
 }  // namespace
 
-GemvBatches::GemvBatches(const HMatrix& matrix, const GemvOptions& options) {
+GemvBatches::GemvBatches(const HMatrix& matrix, const GemvOptions& options)
+    : GemvBatches(matrix, options, all_leaves(matrix)) {}
+
+GemvBatches::GemvBatches(const HMatrix& matrix, const GemvOptions& options, std::span<const i32> leaves)
+    : term_(matrix.leaves().size()) {
   if (options.count < 0 && options.count != of_one_size) bad_argument("a batch has a gemv at least");
   if (options.count == 0 && options.order == GemvOrder::stored)
     bad_argument("batches of ranges of rows take gemvs that are sorted by rows or by groups of rows");
-  collect(matrix);
+  collect(matrix, leaves);
   for (GemvPhase& phase : phases) {
     sort(phase.gemvs, options.order);
     if (options.count == of_one_size)
@@ -59,14 +70,15 @@ GemvBatches::GemvBatches(const HMatrix& matrix, const GemvOptions& options) {
   place(matrix);
 }
 
-void GemvBatches::collect(const HMatrix& matrix) {
+void GemvBatches::collect(const HMatrix& matrix, std::span<const i32> leaves) {
   auto add = [this](GemvPhase& phase, i32 rows, i32 columns, i32 leaf, Factor factor) {
     phase.gemvs.push_back({values, 0, 0, rows, columns, leaf, factor});
     values += i64(rows) * columns;
   };
-  for (const Leaf& leaf : matrix.leaves()) {
-    const i32 number = i32(term_.size()), rows = leaf.block.rows.size(), columns = leaf.block.columns.size();
-    term_.push_back(terms_count_);
+  for (const i32 number : leaves) {
+    const Leaf& leaf = matrix.leaves()[std::size_t(number)];
+    const i32 rows = leaf.block.rows.size(), columns = leaf.block.columns.size();
+    term_[std::size_t(number)] = terms_count_;
     if (leaf.is_dense()) {
       add(phases[0], rows, columns, number, Factor::dense);
     } else if (leaf.rank > 0) {
@@ -109,6 +121,18 @@ void GemvBatches::place(const HMatrix& matrix) {
       g.from = g.factor == Factor::u ? term : block.columns.begin;
       g.to = g.factor == Factor::v ? term : result + block.rows.begin;
     }
+}
+
+std::vector<std::vector<i32>> deal(const HMatrix& matrix, const GemvOptions& options, int devices) {
+  if (devices < 1) bad_argument("batches are dealt to a device at least");
+  const GemvBatches all(matrix, options);
+  const GemvPhase& first = all.phases[0];
+  std::vector<std::vector<i32>> leaves(static_cast<std::size_t>(devices));
+  for (std::size_t k = 0; k < first.batches.size(); k++)
+    for (i64 g = first.batches[k].begin; g < first.batches[k].end; g++)
+      leaves[k % leaves.size()].push_back(first.gemvs[std::size_t(g)].leaf);
+  for (std::vector<i32>& of_device : leaves) std::ranges::sort(of_device);
+  return leaves;
 }
 
 void copy_values(const Leaf& leaf, const Gemv& gemv, double* to) {

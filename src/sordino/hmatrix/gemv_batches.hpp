@@ -2,6 +2,7 @@
 // products there are, in which order, and which of them are launched together; knows no device. Our own way is panels.hpp.
 #pragma once
 #include <array>
+#include <span>
 #include <vector>
 
 #include "sordino/hmatrix/hmatrix.hpp"
@@ -52,20 +53,27 @@ struct GemvOptions {
 /// Memory: 40 B a gemv, one for each dense leaf and two for each of low rank. Leaves of rank 0 have none.
 struct GemvBatches {
   GemvBatches(const HMatrix& matrix, const GemvOptions& options);
+  /// Of these leaves alone, by their numbers, which ascend. Vectors are x and y of the whole matrix, and t of the leaves.
+  GemvBatches(const HMatrix& matrix, const GemvOptions& options, std::span<const i32> leaves);
 
   std::array<GemvPhase, 2> phases;  // dense blocks and V; then U, which needs all of t
-  i64 values = 0;                   // numbers to be stored. Without padding their places do not depend on the options
+  i64 values = 0;                   // numbers to be stored. Without padding their places depend on the leaves alone
   /// Places in the array of vectors. What padding multiplies with zeros beyond the end of an operand is the next one's, and
   /// must be finite; behind y there is room for the zeros that padding adds.
   i64 terms = 0, result = 0, places = 0;
 
  private:
-  void collect(const HMatrix& matrix);
+  void collect(const HMatrix& matrix, std::span<const i32> leaves);
   void pad();
   void place(const HMatrix& matrix);
   std::vector<i64> term_;  // [leaves] the first place in t
   i64 terms_count_ = 0;
 };
+
+/// How the paper shares a product among the GPUs of a process (section VI-A): [devices] the leaves of each, ascending. Batches
+/// of the first phase are dealt out in turn; U of a leaf is multiplied where its V is, so that t stays there. GemvBatches of a
+/// device's leaves with the same options has the device's batches of the first phase, and cuts those of the second anew.
+std::vector<std::vector<i32>> deal(const HMatrix& matrix, const GemvOptions& options, int devices);
 
 /// The values of a gemv as they lie; zeros beyond the leaf's own rows and columns.
 void copy_values(const Leaf& leaf, const Gemv& gemv, double* to);

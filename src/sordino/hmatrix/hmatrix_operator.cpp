@@ -35,6 +35,17 @@ template Partition balance(const HMatrixOf<double>&, int);
 template Partition balance(const HMatrixOf<Number>&, int);
 
 template <class V>
+Partition partition_of(const HMatrixOf<V>& matrix, const Ranks& ranks) {
+  if (ranks.cuts.empty()) return balance(matrix, ranks.all());
+  std::vector<std::vector<i64>> first;
+  for (int r = 0; r < ranks.all(); r++) first.push_back({ranks.cuts[std::size_t(r)]});
+  return partition_at(matrix.size(), first);
+}
+
+template Partition partition_of(const HMatrixOf<double>&, const Ranks&);
+template Partition partition_of(const HMatrixOf<Number>&, const Ranks&);
+
+template <class V>
 HMatrixOperator::HMatrixOperator(Rank& rank, const HMatrixOf<V>& matrix, const Partition& partition, Distribution how)
     : HMatrixOperator(rank, matrix, partition, how, add_row_space(rank, partition, words_of<V>)) {}
 

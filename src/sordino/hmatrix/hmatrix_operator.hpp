@@ -14,6 +14,9 @@ namespace sordino::hmatrix {
 /// rows.
 template <class V>
 Partition balance(const HMatrixOf<V>& matrix, int ranks);
+/// Rows of all these ranks, as they are cut; where there are no cuts, by balance().
+template <class V>
+Partition partition_of(const HMatrixOf<V>& matrix, const Ranks& ranks);
 
 /// Two commands an application, no reduction; on GPUs a third one where dot products are asked for. The exchange brings the
 /// rows of x that a rank's share needs and it does not own, by rows all of them: 8 B each, 16 of complex ones; terms of blocks

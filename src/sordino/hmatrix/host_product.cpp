@@ -30,7 +30,7 @@ void add_piece(const V* values, i32 length, const V* z, V* sum, int columns) {
 
 template <class V>
 HostProductOf<V>::HostProductOf(const HMatrixOf<V>& matrix)
-    : matrix_((matrix.require_whole("a product on the host"), matrix)),
+    : matrix_((matrix.require_whole("a product by threads of one process, or with the transpose,"), matrix)),
       share_(whole(matrix)),
       terms_(share_, {0, i32(matrix.size())}),
       strips_(matrix.tree(), share_, terms_, share_.rows),

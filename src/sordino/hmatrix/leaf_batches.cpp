@@ -67,20 +67,33 @@ class Dealer {
     i32 terms;
   };
   void take_leaves(Batch& batch, i64 capacity, std::vector<i64>& for_host) {
+    const std::vector<Turn> turns = take_turns(capacity, for_host);
+    batch.tasks.resize(turns.size());
+    batch.leaves.resize(turns.size());
+    auto put = [&](i64 begin, i64 end) {
+      for (std::size_t k = std::size_t(begin); k < std::size_t(end); k++) {
+        batch.tasks[k] = task_of(turns[k].leaf, turns[k].terms);
+        batch.leaves[k] = turns[k].leaf;
+      }
+    };
+    for_parts(0, i64(turns.size()), put, few_leaves, threads_);
+  }
+  /// All that has to be done by one device after the other.
+  std::vector<Turn> take_turns(i64 capacity, std::vector<i64>& for_host) {
     std::lock_guard lock(mutex_);
+    std::vector<Turn> turns;
     i64 used = 0;
-    for (std::optional<Turn> turn; i64(batch.tasks.size()) < most_leaves && (turn = ahead()); pass()) {
-      const LeafTask task = task_of(turn->leaf, turn->terms);
-      const i64 values = space_of(task);
+    for (std::optional<Turn> turn; i64(turns.size()) < most_leaves && (turn = ahead()); pass()) {
+      const i64 values = space_of(task_of(turn->leaf, turn->terms));
       if (values > std::min(capacity, most_values)) {
         for_host.push_back(turn->leaf);
         continue;
       }
       if (used > 0 && used + values > std::min(capacity, share_)) break;
-      batch.tasks.push_back(task);
-      batch.leaves.push_back(turn->leaf);
+      turns.push_back(*turn);
       used += values;
     }
+    return turns;
   }
   std::optional<Turn> ahead() const {
     if (next_ < numbers_.size()) return Turn{numbers_[next_], terms_};

@@ -137,15 +137,4 @@ std::unique_ptr<Product> panel_product(Rank& rank, const Layout<V>& layout) {
 template std::unique_ptr<Product> panel_product(Rank&, const Layout<double>&);
 template std::unique_ptr<Product> panel_product(Rank&, const Layout<Number>&);
 
-void* EngineMemory::take(std::size_t bytes) {
-  if (bytes == 0) return nullptr;
-  pieces_.emplace_back(rank_.engine().allocate_bytes(rank_, bytes), bytes);
-  bytes_ += i64(bytes);
-  return pieces_.back().first;
-}
-
-EngineMemory::~EngineMemory() {
-  for (auto [pointer, bytes] : pieces_) rank_.engine().release_bytes(rank_, pointer, bytes);
-}
-
 }  // namespace sordino::hmatrix

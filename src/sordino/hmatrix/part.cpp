@@ -30,14 +30,6 @@ void require_usable(const Ranks& r, i64 n) {
                  ", or they do not increase from 0 to " + std::to_string(n));
 }
 
-template <class V>
-Partition partition_of(const HMatrixOf<V>& matrix, const Ranks& ranks) {
-  if (ranks.cuts.empty()) return balance(matrix, ranks.all());
-  std::vector<std::vector<i64>> first;
-  for (int r = 0; r < ranks.all(); r++) first.push_back({ranks.cuts[std::size_t(r)]});
-  return partition_at(matrix.size(), first);
-}
-
 /// Marks leaves that these ranks multiply.
 template <class V>
 std::vector<char> marked(const HMatrixOf<V>& matrix, const Partition& partition, Distribution how, const Ranks& ranks) {

@@ -4,12 +4,11 @@
 #include <memory>
 #include <string>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "sordino/base/error.hpp"
 #include "sordino/hmatrix/row_strips.hpp"
 #include "sordino/hmatrix/share.hpp"
+#include "sordino/runtime/engine_memory.hpp"
 #include "sordino/runtime/rank.hpp"
 
 namespace sordino::hmatrix {
@@ -69,30 +68,5 @@ std::unique_ptr<Product> strip_product(Rank& rank, const Layout<V>& layout);
 /// 16 B for each block that a leaf cluster of the rows lies in. By as many threads as there are cores for each rank here.
 template <class V>
 std::unique_ptr<Product> panel_product(Rank& rank, const Layout<V>& layout);
-
-/// Memory of an engine, given back even if a constructor ends early.
-class EngineMemory {
- public:
-  explicit EngineMemory(Rank& rank) : rank_(rank) {}
-  EngineMemory(const EngineMemory&) = delete;
-  ~EngineMemory();
-  template <class T>
-  T* reserve(i64 count) {
-    return static_cast<T*>(take(std::size_t(count) * sizeof(T)));
-  }
-  template <class T>
-  const T* uploaded(const std::vector<T>& from) {
-    T* to = reserve<T>(i64(from.size()));
-    if (!from.empty()) rank_.engine().upload(rank_, to, from.data(), from.size() * sizeof(T));
-    return to;
-  }
-  i64 bytes() const { return bytes_; }
-
- private:
-  void* take(std::size_t bytes);
-  Rank& rank_;
-  std::vector<std::pair<void*, std::size_t>> pieces_;
-  i64 bytes_ = 0;
-};
 
 }  // namespace sordino::hmatrix

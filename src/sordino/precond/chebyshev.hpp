@@ -33,9 +33,9 @@ struct FirstStep {  // d = a z + c D^-1 (r - A z);  z_new = z + d
   Out d, z_new;
   static constexpr double flops = 6;
   SORDINO_HD void row(i32 i) {
-    double di = a * z[i] + c * (D[i] * (r[i] - Az[i]));
+    double zi = z[i], di = a * zi + c * (D[i] * (r[i] - Az[i]));
     d[i] = di;
-    z_new[i] = z[i] + di;
+    z_new[i] = zi + di;
   }
 };
 
@@ -47,9 +47,9 @@ struct Step {  // d = a d + c D^-1 (r - A z);  z_new = z + d
   Out z_new;
   static constexpr double flops = 6;
   SORDINO_HD void row(i32 i) {
-    double di = a * d[i] + c * (D[i] * (r[i] - Az[i]));
+    double zi = z[i], di = a * d[i] + c * (D[i] * (r[i] - Az[i]));  // loaded before anything is stored (ADR 51)
     d[i] = di;
-    z_new[i] = z[i] + di;
+    z_new[i] = zi + di;
   }
 };
 

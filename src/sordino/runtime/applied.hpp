@@ -6,10 +6,16 @@
 
 namespace sordino {
 
+/// What a dot product takes from memory for a row.
+struct Operands {
+  double a, b;
+};
+
 /// One operand pair of a dot product in an operator's epilogue; an unset operand is the row's own result, from its register.
 struct DotPair {
   In a, b;
-  SORDINO_HD double product(i32 i, double y) const { return (a.p ? a[i] : y) * (b.p ? b[i] : y); }
+  SORDINO_HD Operands load(i32 i) const { return {a.p ? a[i] : 0, b.p ? b[i] : 0}; }
+  SORDINO_HD double product(i32, const Operands& o, double y) const { return (a.p ? o.a : y) * (b.p ? o.b : y); }
   SORDINO_HD double product(i32 i) const { return a[i] * b[i]; }  // of two vectors
 };
 
@@ -17,13 +23,17 @@ struct DotPair {
 struct TurnedPair {
   In a, b;
   Turn turn = Turn::none;
-  SORDINO_HD double product(i32 i, double y) const {
-    bool odd = i & 1, other = turn == Turn::by_i || turn == Turn::conjugate_by_i;
-    double word = b.p ? b[other ? i ^ 1 : i] : y;
-    bool negative = odd ? turn == Turn::conjugate : turn == Turn::by_i;
-    return (a.p ? a[i] : y) * (negative ? -word : word);
+  SORDINO_HD Operands load(i32 i) const {
+    bool other = turn == Turn::by_i || turn == Turn::conjugate_by_i;
+    return {a.p ? a[i] : 0, b.p ? b[other ? i ^ 1 : i] : 0};
   }
-  SORDINO_HD double product(i32 i) const { return product(i, 0); }
+  SORDINO_HD double product(i32 i, const Operands& o, double y) const {
+    bool odd = i & 1;
+    double word = b.p ? o.b : y;
+    bool negative = odd ? turn == Turn::conjugate : turn == Turn::by_i;
+    return (a.p ? o.a : y) * (negative ? -word : word);
+  }
+  SORDINO_HD double product(i32 i) const { return product(i, load(i), 0); }
 };
 
 /// A row functor with K dot products of its result.
@@ -57,13 +67,13 @@ struct Applied {
     f.last_uses(visit);
   }
   SORDINO_HD Sums<1> part(i32 i, int lane, int lane_count) { return {{f.sum(i, lane, lane_count)}}; }
-  SORDINO_HD Sums<K> finish(i32 i, const Sums<1>& y) {
-    f.store(i, y.v[0]);
-    Sums<K> s{};
-    for (int k = 0; k < K; k++) s.v[k] = dots[k].product(i, y.v[0]);
-    return s;
+  SORDINO_HD Sums<K> finish(i32 i, const Sums<1>& y) { return store(i, y.v[0], operands(i)); }
+  /// Operands of dot products are loaded beside the row's entries. Behind the store of its result a thread would wait for
+  /// memory once more, for all a compiler knows they could be what is stored.
+  SORDINO_HD Sums<K> row(i32 i) {
+    const auto loaded = operands(i);
+    return store(i, f.sum(i, 0, 1), loaded);
   }
-  SORDINO_HD Sums<K> row(i32 i) { return finish(i, part(i, 0, 1)); }
   /// A row functor that computes rows together on a CPU has stored them in y.
   void block(i32 begin, i32 end)
     requires requires { f.products(f.x, f.y, begin, end); }
@@ -72,6 +82,22 @@ struct Applied {
   }
   Sums<K> done(i32 i) { return finish(i, {{f.y[i]}}); }
   auto cost() const { return f.cost(); }
+
+ private:
+  struct AllOperands {
+    Operands of[K > 0 ? K : 1];
+  };
+  SORDINO_HD AllOperands operands(i32 i) const {
+    AllOperands all{};
+    for (int k = 0; k < K; k++) all.of[k] = dots[k].load(i);
+    return all;
+  }
+  SORDINO_HD Sums<K> store(i32 i, double y, const AllOperands& loaded) {
+    f.store(i, y);
+    Sums<K> s{};
+    for (int k = 0; k < K; k++) s.v[k] = dots[k].product(i, loaded.of[k], y);
+    return s;
+  }
 };
 
 /// Dot products alone.

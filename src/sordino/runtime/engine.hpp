@@ -123,7 +123,7 @@ class Engine {
   virtual void upload(Rank& rank, void* to, const void* from, std::size_t bytes) = 0;
   /// The same of an array of gigabytes that threads make, by so many of them, without a copy of the whole. `to` may be null
   /// where the engine skips arithmetic. Memory of the host on the way: 96 MiB, or two of the largest piece. Throws what `make`
-  /// throws.
+  /// throws, and where the device is waited for PeerFailed of another rank that failed.
   virtual void upload_made(Rank& rank, void* to, const MadeArray& array, int threads);
   virtual i64 bytes_held(int local_rank) const = 0;  // vectors and arrays of one rank; not their twins (Rank::twin_bytes)
   /// Device and pinned memory, graphs and events that were made for a rank so far, each counted; 0 where there is no device.

@@ -76,6 +76,9 @@ void validate(const Machine& machine) {
           "above 0 and at most 1");
   require(c.bandwidth, c.bandwidth > 0 || (c.bytes == 0 && c.bandwidth == 0), "the bandwidth of the cache", "B/s", "positive");
   require(machine.push_s, machine.push_s >= 0, "push_s", "s", "at least 0");
+  const LateBlocks& late = machine.late_blocks;
+  require(late.rows, late.rows >= 0, "the rows of late blocks", "rows", "at least 0");
+  require(late.seconds, late.seconds >= 0, "how late blocks are", "s", "at least 0");
   const TriangularTasks& t = machine.triangular;
   require(t.workers, t.workers >= 1, "the number of workers of triangular solves", "thread blocks", "at least 1");
   require(t.backward, t.backward > 0 && t.backward <= 1, "the part of bandwidth on the way back of triangular solves", "",

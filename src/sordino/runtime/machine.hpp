@@ -33,6 +33,13 @@ struct Cache {
   double capacity() const { return bytes * share; }
 };
 
+/// Blocks of a command for which the command before has left no place begin when that has ended, and reach their rows later
+/// than those that have waited on the device.
+struct LateBlocks {
+  double rows = 0;     // of a command that leaves none: more than these
+  double seconds = 0;  // later; 0: nobody is
+};
+
 /// What tasks of a triangular solve take on a device; a bandwidth or latency of 0 follows from the machine's other numbers. The
 /// others were fitted on an H100 (docs/theory/004.md), and are the ones that Python's descriptions take.
 struct TriangularTasks {
@@ -70,6 +77,7 @@ struct Machine {
   u64 draws = 0;  // another number, other random times of paces and interruptions
   Cache cache = {};
   double push_s = 0;  // of a message's latency: for which the command that sends it lasts yet, beside its other rows
+  LateBlocks late_blocks = {};
   TriangularTasks triangular = {};
 
   /// visit(name, value, unit, meaning) for each number that every description has, in the order above.
@@ -104,6 +112,8 @@ struct Machine {
   /// Seconds that a device alone takes to move `bytes`, of which `cached` are in its cache, and compute `flop`; of a command
   /// with a spread, in the mean. A bandwidth of a command's own is of all its bytes, wherever they are.
   double compute(const std::string& command, double bytes, double flop, double cached = 0) const;
+  /// Seconds before a command of so many rows does anything.
+  double launch(double rows) const { return launch_s + (rows > late_blocks.rows ? late_blocks.seconds : 0); }
   /// Whether its bytes take a bandwidth of its own.
   bool paced(const std::string& command) const;
   /// The random part of a command's time.

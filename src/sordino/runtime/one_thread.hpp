@@ -1,6 +1,7 @@
 // Rows that many threads compute together: a functor that says `by_blocks` has row(i, threads), where `threads` are all of a
 // block on a GPU (runtime/cuda/whole_block.cuh), and one on a CPU. Warp w of `warps` takes every `warps`-th part of a row, its
-// lane l every `lanes`-th word of that, and sum() adds what they have.
+// lane l every `lanes`-th word of that, and sum() adds what they have. One that says `sends_rows`, too, is called with rows of
+// vectors that its command may push: thread 0 has stored the row when it returns.
 #pragma once
 #include "sordino/base/types.hpp"
 
@@ -21,5 +22,8 @@ struct OneThread {
 /// Whether all threads of a block compute a row of this functor together.
 template <class F>
 inline constexpr bool works_by_blocks = requires { F::by_blocks; };
+/// Whether that is a row which others may be waiting for.
+template <class F>
+inline constexpr bool sends_rows = requires { F::sends_rows; };
 
 }  // namespace sordino

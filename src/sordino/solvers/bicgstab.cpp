@@ -1,5 +1,6 @@
 #include "sordino/solvers/bicgstab.hpp"
 
+#include "sordino/solvers/bicgstab_scalars.hpp"
 #include "sordino/solvers/complex_bicgstab.hpp"
 
 namespace sordino {
@@ -34,6 +35,7 @@ Bicgstab::Bicgstab(const Problem& k, const Vectors& vectors) {
   rr = q.scalar("(r,r)");
   Way::r = r;
 
+  const Scalars scalars(k);
   const bool gathers = q.space(A.space()).replicated;
   auto product = [&](Vec from, Vec to, auto... dots) {
     if (!gathers) return A.apply(q, from, to, start(dots...));
@@ -49,13 +51,15 @@ Bicgstab::Bicgstab(const Problem& k, const Vectors& vectors) {
   if (v.id != v_old.id) rotation.vectors = {{v, v_old}};
   iterate = k.loop(rotation, rr, [&] {
     product(ph, v, dot(rh, v) >> rv);  // v = A p
-    k.run_and_precondition(            // s = r - alpha v
-        HalfStep{.rho = rho, .rv = finish(rv), .v = v, .r = r, .d = k.d, .s = s, .sh = sh}, s, sh);
+    const Quotient alpha = scalars.alpha(rho, rv), last_alpha = scalars.last_alpha(rho, rv);
+    k.run_and_precondition(  // s = r - alpha v
+        HalfStep{.rho = alpha.above, .rv = alpha.below, .v = v, .r = r, .d = k.d, .s = s, .sh = sh}, s, sh);
     product(sh, t, dot(t, s) >> ts, dot(t, t) >> tt);  // t = A s
-    q.run(Step{.rho = rho,
-               .rv = rv,
-               .ts = finish(ts),
-               .tt = tt,
+    const Quotient omega = scalars.zeta(ts, tt);
+    q.run(Step{.rho = last_alpha.above,
+               .rv = last_alpha.below,
+               .ts = omega.above,
+               .tt = omega.below,
                .zeta = zeta,
                .ph = ph,
                .sh = sh,
@@ -66,8 +70,8 @@ Bicgstab::Bicgstab(const Problem& k, const Vectors& vectors) {
                .r = r},
           start(rho_new, rr));
     q.exit_if(ConvergedBi{finish(rr), rho_new, zeta, shadow, k.target, k.bound});
-    k.run_and_precondition(
-        Direction{.rho_new = rho_new, .rho = rho, .rv = rv, .zeta = zeta, .r = r, .v = v, .d = k.d, .p = p, .ph = ph}, p, ph);
+    scalars.turn(Direction{.rho_new = rho_new, .rho = rho, .rv = rv, .zeta = zeta, .r = r, .v = v, .d = k.d, .p = p, .ph = ph},
+                 p, ph);
   });
 }
 

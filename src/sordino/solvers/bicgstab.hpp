@@ -34,9 +34,9 @@ struct HalfStep {  // alpha = rho / (rh,v);  s = r - alpha v
   static constexpr double flops = 3;
   SORDINO_HD void head() { alpha = ratio(rho, rv); }
   SORDINO_HD void row(i32 i) {
-    double si = r[i] - alpha * v[i];
+    double si = r[i] - alpha * v[i], di = d[i];
     s[i] = si;
-    sh[i] = d[i] * si;
+    sh[i] = di * si;
   }
 };
 
@@ -54,12 +54,15 @@ struct Step {  // zeta = (t,s) / (t,t);  x += alpha p + zeta s;  r = s - zeta t
     zeta = omega;
   }
   SORDINO_HD Sums<2> row(i32 i) {
-    x[i] += alpha * ph[i] + omega * sh[i];
-    double ri = s[i] - omega * t[i];
+    double xi = x[i] + (alpha * ph[i] + omega * sh[i]), ri = s[i] - omega * t[i], shadow = rh[i];  // loaded first (ADR 51)
+    x[i] = xi;
     r[i] = ri;
-    return {rh[i] * ri, ri * ri};
+    return {shadow * ri, ri * ri};
   }
 };
+
+/// p = r + beta (p - zeta v), of one row
+SORDINO_HD inline double direction(double beta, double zeta, double r, double v, double p) { return r + beta * (p - zeta * v); }
 
 struct Direction {  // beta = alpha / zeta * rho_new / rho, or 0 where nothing is left;  p = r + beta (p - zeta v)
   Get rho_new, rho, rv, zeta;
@@ -71,9 +74,9 @@ struct Direction {  // beta = alpha / zeta * rho_new / rho, or 0 where nothing i
   static constexpr double flops = 5;
   SORDINO_HD void head() { beta = ratio(ratio(rho, rv), zeta) * ratio(rho_new, rho); }
   SORDINO_HD void row(i32 i) {
-    double pi = r[i] + beta * (p[i] - zeta * v[i]);
+    double pi = direction(beta, zeta, r[i], v[i], p[i]), di = d[i];
     p[i] = pi;
-    ph[i] = d[i] * pi;
+    ph[i] = di * pi;
   }
 };
 

@@ -42,11 +42,11 @@ struct Next {  // z = f eta A S_(j-1) - f z_(j-1) - g z_(j-2);  S_j = M^-1 z, wh
   Out z, S = {};
   static constexpr double flops = 6;
   SORDINO_HD void row(i32 i) {
-    double zi = f * eta * AS[i];
+    double zi = f * eta * AS[i], di = d[i];
     if (z1.p) zi -= f * z1[i];
     if (z2.p) zi -= g * z2[i];
     z[i] = zi;
-    if (S.p) S[i] = d[i] * zi;
+    if (S.p) S[i] = di * zi;
   }
 };
 
@@ -99,7 +99,7 @@ struct Step {  // x += Q a;  r -= A Q a;  S_0 = M^-1 r, where M is a diagonal (A
   Cost cost() const { return {0, (4.0 * s + 2) * rows}; }
   SORDINO_HD void head() { rr_before = rr; }
   SORDINO_HD Sums<1> row(i32 i) {
-    double xi = x[i], ri = r[i];
+    double xi = x[i], ri = r[i], di = d[i];
 #ifdef __CUDA_ARCH__
 #pragma unroll
 #endif
@@ -110,7 +110,7 @@ struct Step {  // x += Q a;  r -= A Q a;  S_0 = M^-1 r, where M is a diagonal (A
     }
     x[i] = xi;
     r[i] = ri;
-    if (S0.p) S0[i] = d[i] * ri;
+    if (S0.p) S0[i] = di * ri;
     return {ri * ri};
   }
 };

@@ -39,19 +39,19 @@ struct Step {  // beta = gamma / gamma_old;  alpha = gamma / (delta - beta gamma
   InOut x, r, u, p, s;
   double a = 0, beta = 0;
   static constexpr double flops = 9;
+  static constexpr int resident_blocks = 5;  // seven loads are in flight
   SORDINO_HD void head() {
     beta = gamma / gamma_old;
     a = gamma / (delta - beta * gamma / alpha_old);
     alpha = a;
   }
-  SORDINO_HD void row(i32 i) {
-    double ui = u[i], pi = ui + beta * p[i], si = w[i] + beta * s[i];
+  SORDINO_HD void row(i32 i) {  // all is loaded before anything is stored (ADR 51)
+    double ui = u[i], pi = ui + beta * p[i], si = w[i] + beta * s[i], xi = x[i], di = d[i], ri = (r.p ? r[i] : ui) - a * si;
     p[i] = pi;
     s[i] = si;
-    x[i] += a * pi;
-    double ri = (r.p ? r[i] : ui) - a * si;
+    x[i] = xi + a * pi;
     if (r.p) r[i] = ri;
-    u[i] = d[i] * ri;
+    u[i] = di * ri;
   }
 };
 

@@ -57,9 +57,9 @@ struct Direction {  // x += alpha p;  beta = r^T z / (r^T z)_old;  p = z + beta 
     beta = ratio(Number{rz_re, rz_im}, old);
   }
   SORDINO_HD void row(i32 i) {
-    Number pi = p[i];
-    x[i] = x[i] + alpha * pi;
-    p[i] = d[i] * r[i] + beta * pi;
+    Number pi = p[i], xi = x[i] + alpha * pi, zi = d[i] * r[i];
+    x[i] = xi;
+    p[i] = zi + beta * pi;
   }
 };
 

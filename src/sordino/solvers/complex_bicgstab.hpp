@@ -51,10 +51,9 @@ struct Step {                                          // zeta = (t,s) / (t,t); 
     zeta_im = zeta.im;
   }
   SORDINO_HD Sums<3> row(i32 i) {
-    x[i] = x[i] + (alpha * ph[i] + zeta * sh[i]);
-    Number ri = s[i] - zeta * t[i];
+    Number xi = x[i] + (alpha * ph[i] + zeta * sh[i]), ri = s[i] - zeta * t[i], rho = conj(rh[i]) * ri;
+    x[i] = xi;
     r[i] = ri;
-    Number rho = conj(rh[i]) * ri;
     return {rho.re, rho.im, norm(ri)};
   }
 };

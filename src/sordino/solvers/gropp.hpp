@@ -18,8 +18,8 @@ struct Update {  // alpha = gamma / (p,s);  x += alpha p;  r -= alpha s;  z -= a
   static constexpr double flops = 10;
   SORDINO_HD void head() { alpha = gamma / ps; }
   SORDINO_HD Sums<2> row(i32 i) {
-    x[i] += alpha * p[i];
-    double ri = r[i] - alpha * s[i], zi = z[i] - alpha * q[i];
+    double xi = x[i] + alpha * p[i], ri = r[i] - alpha * s[i], zi = z[i] - alpha * q[i];
+    x[i] = xi;
     r[i] = ri;
     z[i] = zi;
     return {ri * zi, ri * ri};

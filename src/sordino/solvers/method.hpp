@@ -36,8 +36,9 @@ struct Problem {
   const Operator* M = nullptr;       // M^-1, where it is no diagonal; `d` is then unset
   const Watcher* watcher = nullptr;  // who looks at x meanwhile
   StepBasis basis = {};
-  int steps = 1;             // iterations that the loop takes at once
-  bool is_singular = false;  // with a nullspace, of which rounding leaves a part in r that no iteration takes away
+  int steps = 1;                 // iterations that the loop takes at once
+  bool is_singular = false;      // with a nullspace, of which rounding leaves a part in r that no iteration takes away
+  bool scalars_by_host = false;  // of bicgstab: its scalars are not computed where they are used (bicgstab_scalars.hpp)
 
   bool is_complex() const { return s.space(A.space()).numbers >= 0; }
   Vec vector(const char* name) const { return s.vector(name, A.space()); }

@@ -55,20 +55,21 @@ struct HalfStep {  // p, g, z by their recurrences;  q = r - alpha g;  y = f - a
   Out q, y, zh;
   double a = 0, beta = 0;
   static constexpr double flops = 21;
+  static constexpr int resident_blocks = 4;  // nine loads are in flight
   SORDINO_HD void head() {
     beta = ratio(alpha_old, zeta) * (rho / rho_old);
     a = ratio(rho, rf + beta * (rg - zeta * rz));
     alpha = a;
   }
   SORDINO_HD Sums<2> row(i32 i) {
-    double gi = g[i], zi = z[i];
-    p[i] = r[i] + beta * (p[i] - zeta * gi);
-    gi = f[i] + beta * (gi - zeta * zi);
+    double gi = g[i], zi = z[i], ri = r[i], fi = f[i], di = d[i], pi = ri + beta * (p[i] - zeta * gi);
+    gi = fi + beta * (gi - zeta * zi);
     zi = t[i] + beta * (zi - zeta * v[i]);
+    double qi = ri - a * gi, yi = fi - a * zi;
+    p[i] = pi;
     g[i] = gi;
     z[i] = zi;
-    zh[i] = d[i] * zi;
-    double qi = r[i] - a * gi, yi = f[i] - a * zi;
+    zh[i] = di * zi;
     q[i] = qi;
     y[i] = yi;
     return {qi * yi, yi * yi};
@@ -84,19 +85,19 @@ struct Step {  // zeta = (q,y) / (y,y);  x += M^-1 (alpha p + zeta q);  r = q - 
   Out r, f, fh;
   double omega = 0;
   static constexpr double flops = 22;
+  static constexpr int resident_blocks = 4;  // ten loads are in flight
   SORDINO_HD void head() {
     omega = ratio(qy, yy);
     zeta = omega;
   }
   SORDINO_HD Sums<5> row(i32 i) {
-    x[i] += d[i] * (alpha * p[i] + omega * q[i]);
-    double ri = q[i] - omega * y[i];
-    double fi = y[i] - omega * (t[i] - alpha * v[i]);
+    double di = d[i], qi = q[i], yi = y[i], h = rh[i], gi = g[i], zi = z[i];
+    double xi = x[i] + di * (alpha * p[i] + omega * qi), ri = qi - omega * yi, fi = yi - omega * (t[i] - alpha * v[i]);
+    x[i] = xi;
     r[i] = ri;
     f[i] = fi;
-    fh[i] = d[i] * fi;
-    double h = rh[i];
-    return {h * ri, h * fi, h * g[i], h * z[i], ri * ri};
+    fh[i] = di * fi;
+    return {h * ri, h * fi, h * gi, h * zi, ri * ri};
   }
 };
 

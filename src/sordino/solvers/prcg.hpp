@@ -45,22 +45,21 @@ struct Step {  // all updates; (r,y) of the next iteration is predicted from thi
   Out y_new, t_new;
   double alpha = 0, beta = 0;
   static constexpr double flops = 23;
+  static constexpr int resident_blocks = 4;  // ten loads are in flight
   SORDINO_HD void head() {
     alpha = ry / ps;
     beta = (ry - 2 * alpha * rt + alpha * alpha * ts) / ry;
   }
-  SORDINO_HD Sums<5> row(i32 i) {
-    double pi = p[i], si = s[i];
-    x[i] += alpha * pi;
-    double ri = r[i] - alpha * si;
-    r[i] = ri;
-    double yi = y[i] - alpha * t[i];
-    y_new[i] = yi;
+  SORDINO_HD Sums<5> row(i32 i) {  // all is loaded before anything is stored (ADR 51)
+    double pi = p[i], si = s[i], xi = x[i] + alpha * pi, ri = r[i] - alpha * si, yi = y[i] - alpha * t[i];
     si = (w[i] - alpha * u[i]) + beta * si;
-    s[i] = si;
     pi = yi + beta * pi;
-    p[i] = pi;
     double ti = d[i] * si;
+    x[i] = xi;
+    r[i] = ri;
+    y_new[i] = yi;
+    s[i] = si;
+    p[i] = pi;
     t_new[i] = ti;
     return {ri * yi, pi * si, ri * ti, ti * si, ri * ri};
   }

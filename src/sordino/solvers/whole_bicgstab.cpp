@@ -1,165 +1,12 @@
 #include "sordino/solvers/whole_bicgstab.hpp"
 
-#include "sordino/base/error.hpp"
-#include "sordino/solvers/gram.hpp"
+#include "sordino/solvers/bicgstab_scalars.hpp"
+#include "sordino/solvers/shared_dots.hpp"
 
 namespace sordino {
 namespace {
 using namespace bicgstab;
-
-/// Blocks and tiles of a replicated space, by which its sums are taken.
-struct Blocks {
-  const i32 *tiles, *rows;  // [blocks + 1] first tile of each; [tiles + 1] first row of each
-};
-
-constexpr int places = 2;  // for values of a block, whether one is taken or two
-
-/// Sums of own blocks, in the order of sum_order.hpp: (a,b), and of two values (a,a). Row 2 k + j is value j of block k.
-struct PartDots {
-  static constexpr const char* name = "Part dots";
-  Blocks blocks;
-  i32 values;
-  i64 own_rows;
-  Foreign<const double, Access::read> a, b;
-  Out parts;
-
-  void row(i32 i) const {
-    const i32 block = i / places, value = i % places;
-    const double *with = value == 0 ? b.p : a.p, *of = a.p;
-    double sum = 0;
-    for (i32 tile = blocks.tiles[block]; value < values && tile < blocks.tiles[block + 1]; tile++) {
-      const i32 first = blocks.rows[tile], count = blocks.rows[tile + 1] - first;
-      double running[running_sums] = {};
-      for (i32 k = 0; k < count; k++) running[k % running_sums] += with[first + k] * of[first + k];
-      sum += fold(running, count);
-    }
-    parts[i] = sum;
-  }
-  Cost cost() const { return {16.0 * double(own_rows), 2.0 * values * double(own_rows)}; }
-};
-
-/// The sums of all blocks of a group's ranks, blocks in their order.
-template <int values>
-struct AddParts {
-  static constexpr const char* name = "Add parts";
-  i32 blocks;
-  Foreign<const double, Access::ghost> parts;
-  Out added;
-
-  Sums<values> row(i32) const {
-    Sums<values> out;
-    for (int j = 0; j < values; j++) {
-      double running[running_sums] = {};
-      for (i32 k = 0; k < blocks; k++) running[k % running_sums] += parts[places * k + j];
-      added[0] = out.v[j] = fold(running, blocks);
-    }
-    return out;
-  }
-  Cost cost() const { return {8.0 * values * blocks, double(values) * blocks}; }
-};
-
-/// zeta = (t,s) / (t,t);  r = s - zeta t, without the update of x
-struct StepR {
-  Get ts, tt;
-  Put zeta;
-  In s, t;
-  Out r;
-  double omega = 0;
-  static constexpr double flops = 2;
-  SORDINO_HD void head() {
-    omega = ratio(ts, tt);
-    zeta = omega;
-  }
-  SORDINO_HD void row(i32 i) { r[i] = s[i] - omega * t[i]; }
-};
-
-/// x += alpha p + zeta s, of the rank's share
-struct PartX {
-  static constexpr const char* name = "Part of x";
-  Get rho, rv, zeta;
-  In ph, sh;
-  InOut x;
-  double alpha = 0;
-  static constexpr double flops = 4;
-  SORDINO_HD void head() { alpha = ratio(rho, rv); }
-  SORDINO_HD void row(i32 i) { x[i] += alpha * ph[i] + zeta * sh[i]; }
-};
-
-struct Copy {
-  Whole from;
-  Out to;
-  SORDINO_HD void row(i32 i) { to[i] = from[i]; }
-};
-
-/// What a rank of a group has of a vector: the others have the other shares. `cuts`: [group + 1] rows.
-Exchange within_group(const Rank& rank, const std::vector<i32>& cuts) {
-  const int group = int(cuts.size()) - 1, me = rank.id() % group, first = rank.id() - me;
-  Exchange x;
-  for (int k = 0; k < group; k++) {
-    if (k == me) continue;
-    ExchangePeer peer;
-    peer.rank = first + k;
-    peer.recv_first = cuts[std::size_t(k)];
-    peer.recv_count = cuts[std::size_t(k) + 1] - peer.recv_first;
-    peer.send_first = peer.remote_first = cuts[std::size_t(me)];
-    peer.send_count = cuts[std::size_t(me) + 1] - peer.send_first;
-    peer.remote_index = me < k ? me : me - 1;
-    x.peers.push_back(peer);
-  }
-  return x;
-}
-
-Split share_of(const Rank& rank, const std::vector<i32>& cuts) {
-  const std::size_t me = std::size_t(rank.id()) % (cuts.size() - 1);
-  return {{{cuts[me], cuts[me + 1]}}, {}};
-}
-
-/// The blocks of a space, dealt to the ranks of a group.
-struct Deal {
-  std::vector<i32> tiles, rows;  // of Blocks
-  std::vector<i32> block_cuts, row_cuts;
-
-  Deal(const Space& space, int group) : tiles(space.block_tiles), rows(space.tile_rows) {
-    for (int k = 0; k <= group; k++) {
-      block_cuts.push_back(i32(i64(space.my_blocks()) * k / group));
-      row_cuts.push_back(rows[std::size_t(tiles[std::size_t(block_cuts.back())])]);
-    }
-  }
-  i32 blocks() const { return i32(tiles.size()) - 1; }
-};
-
-/// Dot products that a group's ranks share: (a,b), or (a,b) and (a,a). All of a method go over one exchange, so that the next
-/// ones say that everybody has read the last ones: each has a vector of its own.
-class SharedDots {
- public:
-  SharedDots(Rank& rank, const Deal& deal) : deal_(deal), me_(std::size_t(rank.id()) % (deal.block_cuts.size() - 1)) {
-    std::vector<i32> cuts;
-    for (i32 cut : deal.block_cuts) cuts.push_back(places * cut);
-    exchange_ = within_group(rank, cuts);
-    own_ = share_of(rank, cuts);
-    const int space = rank.add_space(gram::replicated(places * deal.blocks()));
-    for (Vec& parts : parts_) parts = rank.vector("sums of blocks", space, &exchange_);
-    added_ = rank.vector("sum", rank.add_space(gram::replicated(1)));
-  }
-  SharedDots(const SharedDots&) = delete;  // vectors know its exchange by address
-
-  /// `which`: of three in an iteration.
-  template <class... S>
-  void record(Rank& rank, int which, Vec a, Vec b, S... sums) const {
-    constexpr int values = sizeof...(S);
-    const Vec parts = parts_[which];
-    const i64 rows = deal_.row_cuts[me_ + 1] - deal_.row_cuts[me_];
-    rank.run_split(PartDots{{deal_.tiles.data(), deal_.rows.data()}, values, rows, a, b, parts}, own_, push(parts));
-    rank.run(AddParts<values>{deal_.blocks(), parts, added_}, start(sums...));
-  }
-
- private:
-  const Deal& deal_;
-  std::size_t me_;
-  Exchange exchange_;
-  Split own_;
-  Vec parts_[3], added_;
-};
+using namespace whole_vectors;
 
 /// x of a group's ranks, of which each has its share, brought together for those who look. Vectors take turns: the one that is
 /// sent next is not the one that another rank may still read.
@@ -218,19 +65,24 @@ Hierarchical::Hierarchical(const Problem& k)
     q.run_split(Copy{k.x, mine}, shared_.own());
     q.wait(rho);
   });
+  const Scalars scalars(k);
   auto body = [&] {
     k.A.apply(q, ph, v);  // v = A p
     q.run(Gathered{v});
     dots_.record(q, 0, v, rh, rv);
-    q.run(HalfStep{.rho = rho, .rv = finish(rv), .v = v, .r = r, .d = k.d, .s = s, .sh = sh});  // s = r - alpha v
-    k.A.apply(q, sh, t);                                                                        // t = A s
+    const Quotient alpha = scalars.alpha(rho, rv), last_alpha = scalars.last_alpha(rho, rv);
+    q.run(HalfStep{.rho = alpha.above, .rv = alpha.below, .v = v, .r = r, .d = k.d, .s = s, .sh = sh});  // s = r - alpha v
+    k.A.apply(q, sh, t);                                                                                 // t = A s
     q.run(Gathered{t});
     dots_.record(q, 1, t, s, ts, tt);
-    q.run(StepR{.ts = finish(ts), .tt = tt, .zeta = zeta, .s = s, .t = t, .r = r});
+    const Quotient omega = scalars.zeta(ts, tt);
+    q.run(StepR{.ts = omega.above, .tt = omega.below, .zeta = zeta, .s = s, .t = t, .r = r});
     dots_.record(q, 2, r, rh, rho_new, rr);
-    q.run_split(PartX{.rho = rho, .rv = rv, .zeta = zeta, .ph = ph, .sh = sh, .x = mine}, shared_.own());
+    q.run_split(PartX{.rho = last_alpha.above, .rv = last_alpha.below, .zeta = zeta, .ph = ph, .sh = sh, .x = mine},
+                shared_.own());
     q.exit_if(ConvergedBi{finish(rr), rho_new, zeta, shadow, k.target, k.bound});
-    q.run(Direction{.rho_new = rho_new, .rho = rho, .rv = rv, .zeta = zeta, .r = r, .v = v, .d = k.d, .p = p, .ph = ph});
+    scalars.turn(Direction{.rho_new = rho_new, .rho = rho, .rv = rv, .zeta = zeta, .r = r, .v = v, .d = k.d, .p = p, .ph = ph},
+                 p, ph);
   };
   Rotation rotation{.vectors = shared_.turns(), .scalars = {{rho_new, rho}}};
   rotation.vectors.push_back({v, v_old});
@@ -256,8 +108,6 @@ std::unique_ptr<Method> redundant(const Problem& k) { return std::make_unique<Bi
 
 std::unique_ptr<Method> hierarchical(const Problem& k) {
   if (k.A.group() == 1) return redundant(k);
-  if (k.s.engine().is_device())
-    throw Error(Errc::unsupported, "vectors 'hierarchical' is for engines host and model: use vectors redundant");
   return std::make_unique<Hierarchical>(k);
 }
 
@@ -272,11 +122,13 @@ MethodEntry on_whole_vectors(const char* summary, std::unique_ptr<Method> (*make
 
 }  // namespace
 
-const MethodEntry& whole_bicgstab(WholeVectors how) {
-  static const MethodEntry each = on_whole_vectors("BiCGStab on whole vectors, whose operations all ranks repeat", redundant),
-                           shared = on_whole_vectors("BiCGStab on whole vectors, some of whose operations groups share",
-                                                     hierarchical);
-  return how == WholeVectors::redundant ? each : shared;
+const MethodEntry& whole_bicgstab(WholeVectors how, bool scalars_by_host) {
+  const char *each = "BiCGStab on whole vectors, whose operations all ranks repeat",
+             *shared = "BiCGStab on whole vectors, some of whose operations groups share";
+  static const MethodEntry all[2][2] = {
+      {on_whole_vectors(each, redundant), on_whole_vectors(each, make_by_host<redundant>)},
+      {on_whole_vectors(shared, hierarchical), on_whole_vectors(shared, make_by_host<hierarchical>)}};
+  return all[how == WholeVectors::hierarchical][scalars_by_host];
 }
 
 }  // namespace sordino

@@ -16,8 +16,7 @@ namespace sordino {
 /// How a solver on whole vectors divides vector operations: not at all, or by groups of ranks (Operator::group()).
 enum class WholeVectors { redundant, hierarchical };
 
-/// Bicgstab with whole vectors, which is no method of the list: it takes a diagonal M. Hierarchical on engines whose commands
-/// are computed on hosts, or by the model.
-const MethodEntry& whole_bicgstab(WholeVectors how);
+/// Bicgstab with whole vectors, which is no method of the list: it takes a diagonal M. `scalars_by_host`: bicgstab_scalars.hpp.
+const MethodEntry& whole_bicgstab(WholeVectors how, bool scalars_by_host = false);
 
 }  // namespace sordino

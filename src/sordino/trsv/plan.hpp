@@ -38,13 +38,13 @@ inline constexpr int words_of_small_block = 10;
 
 struct PlanOptions {
   int ranks = 1;
-  int workers = 264;                // of a rank: thread blocks that a GPU has room for, or threads
+  int workers = 528;                // of a rank: thread blocks that a GPU has room for, or threads
   i64 task_bytes = 44 << 10;        // of values that a task of a large block has at most, unless one strip has more
   i64 subtree_bytes = 44 << 10;     // of values and tables that subtrees of one task have at most,
   i32 subtree_blocks = 256;         //   and blocks
-  double task_seconds = 3e-6;       // that a task takes beside its bytes
-  double worker_bandwidth = 20e9;   // B/s at which a worker reads them
-  double message_seconds = 2.5e-6;  // from the end of a task to another rank that waits for it
+  double task_seconds = 4e-6;       // that a task takes beside its bytes
+  double worker_bandwidth = 15e9;   // B/s at which a worker reads them
+  double message_seconds = 1.6e-6;  // from the end of a task to another rank that waits for it
 };
 
 struct Plan {

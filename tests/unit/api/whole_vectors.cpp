@@ -1,6 +1,8 @@
 // Solves of H-matrices on whole vectors: by groups of ranks that gather together, and share what is done with vectors.
 #include "sordino/api/whole_vectors.hpp"
 
+#include <algorithm>
+
 #include "check.hpp"
 #include "unit/api/hmatrix_systems.hpp"
 
@@ -23,6 +25,16 @@ class BreaksDown final : public hmatrix::Generator {
  private:
   std::vector<double> points_;
 };
+
+/// Of a sphere pressed flat, whose two sides hardly differ: residuals rise on their way down.
+const hmatrix::HMatrix& flat() {
+  static const hmatrix::HMatrix H = [] {
+    surfaces::Surface s = surfaces::sphere(5, 8);
+    for (std::size_t k = 2; k < s.corners.size(); k += 3) s.corners[k] *= 0.02;
+    return hmatrix::HMatrix(bem::Laplace(s.view()), {.compression = {.eps = 1e-8}});
+  }();
+  return H;
+}
 
 }  // namespace
 
@@ -156,6 +168,140 @@ TEST("what a step has made of x is kept where the next one breaks down, also of 
   CHECK(shared.status == all.status);
   CHECK(same_bits(ours, x));
   CHECK(same_bits(shared.history, all.history));
+}
+
+TEST("who looks at x of shared vectors sees the bits of repeated ones, at each look") {
+  NOTE(fresh::said());
+  fresh::Random random(99);
+  const auto b = random.normals(sphere().size());
+  struct Seen {
+    int iteration;
+    double residual;
+    std::vector<double> x;
+  };
+  auto looked = [&](const char* engine, int ranks, const char* vectors, const char* gather, int every) {
+    std::vector<Seen> all;
+    System s = system_of(sphere());
+    s.watch = {.every = every, .x = true, .look = [&](int iteration, double residual, const double* x) {
+                 all.push_back({iteration, residual, {x, x + b.size()}});
+               }};
+    Options o = options("bicgstab", engine, ranks);
+    o.vectors = vectors, o.gather = gather, o.precond = "none", o.rtol = 1e-9;
+    std::vector<double> x(b.size());
+    CHECK(Solver(s, o).solve(b.data(), x.data()).status == Status::converged);
+    return all;
+  };
+  for (const char* engine : {"host", "model"})
+    for (int every : {1, 3}) {
+      NOTE(engine, ", every ", every);
+      const auto alone = looked(engine, 1, "redundant", "rank", every), shared = looked(engine, 4, "hierarchical", "2", every);
+      CHECK(alone.size() > 3);
+      REQUIRE(shared.size() == alone.size());
+      for (std::size_t k = 0; k < alone.size(); k++) {
+        NOTE("look ", k);
+        CHECK(shared[k].iteration == alone[k].iteration);
+        CHECK(shared[k].residual == alone[k].residual);
+        CHECK(same_bits(shared[k].x, alone[k].x));
+        CHECK((k == 0 || !same_bits(alone[k].x, alone[k - 1].x)));
+      }
+    }
+}
+
+TEST("of shared vectors, too, a solve that has to end hands out the x that it has looked at with the least residual") {
+  NOTE(fresh::said());
+  fresh::Random random(100);
+  const auto b = random.normals(flat().size());
+  auto solved = [&](int ranks, const char* vectors, const char* gather, int maxiter) {
+    Options o = options("bicgstab", "host", ranks);
+    o.vectors = vectors, o.gather = gather, o.precond = "none";
+    o.rtol = 1e-12, o.maxiter = maxiter, o.check_every = 1;
+    std::vector<double> x(b.size());
+    const Report r = Solver(system_of(flat()), o).solve(b.data(), x.data());
+    return std::pair{x, r};
+  };
+  const std::vector<double> history = solved(1, "redundant", "rank", 60).second.history;
+  int rises = 0;
+  for (std::size_t k = 1; k < history.size() && rises < 5; k++) {
+    const double least = *std::min_element(history.begin(), history.begin() + i64(k));
+    if (history[k] <= history[k - 1] || history[k - 1] > std::min(least, 1.0)) continue;  // 1: of x = 0
+    rises++;
+    NOTE("at most ", k + 1, " iterations");
+    const auto [x, alone] = solved(1, "redundant", "rank", int(k) + 1);
+    const auto [ours, shared] = solved(4, "hierarchical", "2", int(k) + 1);
+    CHECK(same_bits(ours, x));
+    CHECK(std::abs(shared.residual_norm / dense::norm(b) / least - 1) < 1e-6);  // that of k iterations
+  }
+  CHECK(rises > 0);
+}
+
+TEST("scalars by the host are those that commands compute, of distributed, repeated and shared vectors") {
+  NOTE(fresh::said());
+  fresh::Random random(99);
+  const auto b = random.normals(sphere().size());
+  auto solved = [&](const char* engine, int ranks, const char* vectors, const char* scalars, const char* precond, double rtol) {
+    Options o = options("bicgstab", engine, ranks);
+    o.vectors = vectors, o.scalars = scalars, o.precond = precond;
+    o.gather = std::string(vectors) == "hierarchical" ? "2" : "rank";
+    o.rtol = rtol, o.maxiter = 400, o.check_every = 4;
+    std::vector<double> x(b.size());
+    const Report r = Solver(system_of(sphere()), o).solve(b.data(), x.data());
+    return std::pair{x, r};
+  };
+  std::size_t recoveries = 0;
+  for (const char* engine : {"host", "model"})
+    for (auto [ranks, vectors] : {std::pair{1, "auto"}, {4, "auto"}, {4, "redundant"}, {4, "hierarchical"}})
+      for (const char* precond : {"none", "jacobi"})
+        for (double rtol : {1e-9, 1e-300}) {  // below what rounding allows recurrences are begun again
+          NOTE(engine, ", ", ranks, " ranks, ", vectors, ", ", precond, ", to ", rtol);
+          const auto [x, device] = solved(engine, ranks, vectors, "device", precond, rtol);
+          const auto [ours, host] = solved(engine, ranks, vectors, "host", precond, rtol);
+          CHECK(same_bits(ours, x));
+          CHECK(same_bits(host.history, device.history));
+          CHECK(host.recoveries.size() == device.recoveries.size());
+          recoveries += host.recoveries.size();
+          CHECK(host.ledger.commands > device.ledger.commands + 2 * host.iterations);  // alpha, zeta and beta
+          CHECK(host.ledger.reductions == device.ledger.reductions);
+        }
+  CHECK(recoveries > 0);
+}
+
+TEST("the host computes scalars of matrices by entries, and with a preconditioner that is no diagonal") {
+  const CsrMatrix A = poisson(7, 6, 5, 7, 1.0);
+  const std::vector<double> b(std::size_t(A.view().n), 1.0);
+  for (const char* precond : {"jacobi", "ilu0"}) {
+    NOTE(precond);
+    auto solved = [&](const char* scalars) {
+      Options o = options("bicgstab", "host", 3);
+      o.scalars = scalars, o.precond = precond;
+      std::vector<double> x(b.size());
+      const Report r = Solver(System{.A = A.view()}, o).solve(b.data(), x.data());
+      CHECK(r.status == Status::converged);
+      return x;
+    };
+    CHECK(same_bits(solved("host"), solved("device")));
+  }
+}
+
+TEST("scalars by the host are refused with a sentence where a solve has none") {
+  const System s = system_of(sphere());
+  auto with = [](const char* method, const char* scalars, const char* vectors) {
+    Options o = options(method, "host", 4);
+    o.scalars = scalars, o.vectors = vectors;
+    return o;
+  };
+  for (const char* method : {"gmres", "auto", "gatherbicgstab"})
+    CHECK(refusal(s, with(method, "host", "auto")).find("scalars 'host' is of solver bicgstab, which has to be said") !=
+          std::string::npos);
+  CHECK(refusal(s, with("bicgstab", "cpu", "auto")).find("there is no scalars 'cpu'; there are device, host") !=
+        std::string::npos);
+  const std::vector<i64> row_starts = {0, 1, 2};
+  const std::vector<i32> columns = {0, 1};
+  const std::vector<double> values = {2, 1, 3, -1};
+  System of_numbers;
+  of_numbers.A = {.n = 2, .indptr = row_starts.data(), .indices = columns.data(), .values = values.data(), .words = 2};
+  Options o = with("bicgstab", "host", "auto");
+  o.ranks = 1;
+  CHECK(refusal(of_numbers, o).find("scalars 'host' is of real systems") != std::string::npos);
 }
 
 TEST("whole vectors are refused with a sentence where a solve has none") {

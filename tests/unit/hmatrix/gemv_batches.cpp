@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
 #include <tuple>
 
 #include "check.hpp"
@@ -45,6 +46,14 @@ std::vector<double> product(const HMatrix& H, const GemvBatches& plan, const std
     for (const GemvBatch& batch : phase.batches)
       for (i64 k = batch.begin; k < batch.end; k++) multiply(phase.gemvs[std::size_t(k)], plan, values, vectors);
   return {vectors.begin() + plan.result, vectors.begin() + plan.result + H.size()};
+}
+
+/// met [leaves][factors]: how often each product is done.
+void require_once(const HMatrix& H, const std::vector<int>& met) {
+  for (std::size_t leaf = 0; leaf < H.leaves().size(); leaf++) {
+    const bool is_dense = H.leaves()[leaf].is_dense();
+    CHECK(std::tuple(met[3 * leaf], met[3 * leaf + 1], met[3 * leaf + 2]) == std::tuple(is_dense, !is_dense, !is_dense));
+  }
 }
 
 const GemvOptions all_options[] = {
@@ -93,10 +102,58 @@ TEST("each block has its products once, in batches that follow one another") {
       }
       CHECK(next == i64(phase.gemvs.size()));
     }
-    for (std::size_t leaf = 0; leaf < H.leaves().size(); leaf++) {
-      const bool is_dense = H.leaves()[leaf].is_dense();
-      CHECK(std::tuple(met[3 * leaf], met[3 * leaf + 1], met[3 * leaf + 2]) == std::tuple(is_dense, !is_dense, !is_dense));
+    require_once(H, met);
+  }
+}
+
+TEST("a device has the batches of the first phase that were dealt to it, and U where its V is") {
+  const HMatrix H = matrix(7, 12);
+  for (const GemvOptions& options : all_options)
+    for (std::size_t devices : {1, 2, 3, 5}) {
+      NOTE("order ", int(options.order), ", batches of ", options.count, ", devices: ", devices);
+      const auto all = GemvBatches(H, options).phases[0];
+      const auto leaves = deal(H, options, int(devices));
+      CHECK(leaves.size() == devices);
+      for (std::size_t device = 0; device < devices; device++) {
+        const auto [mine, second] = GemvBatches(H, options, leaves[device]).phases;
+        std::size_t dealt = device;  // of all batches the next one of this device
+        for (const GemvBatch& batch : mine.batches) {
+          const GemvBatch& same = all.batches.at(dealt);
+          CHECK(batch.end - batch.begin == same.end - same.begin);
+          for (i64 k = 0; k < batch.end - batch.begin; k++)
+            CHECK(mine.gemvs[std::size_t(batch.begin + k)].leaf == all.gemvs[std::size_t(same.begin + k)].leaf);
+          dealt += devices;
+        }
+        CHECK(dealt >= all.batches.size());
+        std::set<i32> with_v, with_u;
+        for (const Gemv& g : mine.gemvs)
+          if (g.factor == Factor::v) with_v.insert(g.leaf);
+        for (const Gemv& g : second.gemvs) with_u.insert(g.leaf);
+        CHECK(with_u == with_v);
+      }
     }
+}
+
+TEST("devices share the products: each is done once, and results add up to the whole") {
+  NOTE(fresh::said());
+  fresh::Random random(81);
+  const HMatrix H = matrix(6, 12);
+  const auto x = random.normals(H.size()), exact = dense::times(dense::of(H), x);
+  for (const GemvOptions& options : all_options) {
+    std::vector<double> sum(x.size());
+    std::vector<int> met(3 * H.leaves().size());
+    i64 values = 0;
+    for (const std::vector<i32>& leaves : deal(H, options, 3)) {
+      const GemvBatches plan(H, options, leaves);
+      for (const GemvPhase& phase : plan.phases)
+        for (const Gemv& g : phase.gemvs) met[3 * std::size_t(g.leaf) + std::size_t(g.factor)]++;
+      const auto part = product(H, plan, x);
+      for (std::size_t i = 0; i < sum.size(); i++) sum[i] += part[i];
+      values += plan.values;
+    }
+    require_once(H, met);
+    CHECK((options.padded ? values >= H.statistics().stored_values : values == H.statistics().stored_values));
+    CHECK(dense::distance(sum, exact) <= 1e-14 * dense::norm(exact));
   }
 }
 
@@ -155,4 +212,5 @@ TEST("batches that cannot be made are refused in a sentence") {
   const HMatrix H = matrix(3, 1);
   CHECK_THROWS(GemvBatches(H, {GemvOrder::stored, 0}), Error, "take gemvs that are sorted by rows or by groups of rows");
   CHECK_THROWS(GemvBatches(H, {GemvOrder::by_rows, -2}), Error, "a batch has a gemv at least");
+  CHECK_THROWS(deal(H, {GemvOrder::stored, 7}, 0), Error, "dealt to a device at least");
 }

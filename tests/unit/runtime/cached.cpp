@@ -99,6 +99,14 @@ TEST("bytes that are found take the cache's bandwidth, and the others the memory
   CHECK(m.compute("any", 100, 30, 80) == 30);
 }
 
+TEST("blocks that find no place are late, behind commands of many rows alone") {
+  Machine m;
+  m.launch_s = 2;
+  CHECK(m.launch(1e9) == 2);
+  m.late_blocks = {.rows = 1000, .seconds = 1};
+  CHECK(m.launch(1000) == 2 && m.launch(1001) == 3);
+}
+
 TEST("a cache that cannot be is refused with one sentence") {
   auto with = [](Cache cache, double push = 0) {
     Machine m;

@@ -11,11 +11,13 @@
 #include "sordino/precond/grid_transfers.hpp"
 #include "sordino/precond/tile_solve.hpp"
 #include "sordino/runtime/cuda/enable.cuh"
+#include "sordino/solvers/bicgstab_scalars.hpp"
 #include "sordino/solvers/complex_bicgstab.hpp"
 #include "sordino/solvers/driver_steps.hpp"
 #include "sordino/solvers/inner_bicgstab.hpp"
 #include "sordino/solvers/linear_system.hpp"
 #include "sordino/solvers/registry.hpp"
+#include "sordino/solvers/whole_bicgstab_steps.hpp"
 
 namespace sordino::cuda {
 
@@ -51,6 +53,8 @@ void enable_registered() {
   enable<order>(hmatrix::OthersKernels{});
   enable<order>(GroupKernels{});
   enable<order>(inner_bicgstab::Kernels{});
+  enable<order>(whole_vectors::Kernels{});
+  enable<order>(bicgstab::ScalarKernels{});
   enable<order>(KernelList<Kernel<chebyshev::First, ConvergedSpd>>{});  // cg tests before it applies M
   enable<order>(KernelList<Kernel<TileSolve<tiles_of_warp>, ConvergedSpd>>{});
   enable_real_rows<order, SellRows, CsrRows<4>, CsrRows<32>>();

@@ -102,7 +102,7 @@ template <class V>
 class DeviceLeaves : public LeafDevice<V> {
  public:
   /// A quarter of the memory that the device has free is for workspaces, 16 GiB at most, and what two batches store for values
-  /// on their way to the host; 128 MiB of the host are pinned, and 64 B for each leaf of a batch. Leaves of many rows and
+  /// on their way to the host; 48 MiB of the host are pinned, and 64 B for each leaf of a batch. Leaves of many rows and
   /// columns are computed beside the small ones, which fill the processors that the last large ones leave idle. A wait throws
   /// `device` when no leaf has ended for a minute.
   explicit DeviceLeaves(int device);
@@ -119,8 +119,8 @@ class DeviceLeaves : public LeafDevice<V> {
   virtual void compute(const LeafLaunch<V>& launch, bool by_many, cudaStream_t stream) = 0;
 
  private:
-  static constexpr int buffers = 32;                                // of pieces on their way to the host,
-  static constexpr i64 of_piece = (i64(4) << 20) / i64(sizeof(V));  //   and the values of each
+  static constexpr int buffers = 24;                                // of pieces on their way to the host,
+  static constexpr i64 of_piece = (i64(2) << 20) / i64(sizeof(V));  //   and the values of each
   struct Batch {
     DeviceArrayOf<V> values;
     i64 count = 0;

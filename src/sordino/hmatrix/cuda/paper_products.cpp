@@ -149,15 +149,22 @@ void PaperProduct::free_streams() {
     if (e) cudaEventDestroy(e);
 }
 
-void PaperProduct::multiply() {
-  double* y = vectors_.data() + plan_.result;
-  call("cudaMemsetAsync", cudaMemsetAsync(y, 0, std::size_t(copies_ * span()) * sizeof(double), stream(0)));
-  for (int phase : {0, 1}) {
-    meet();
-    for (i64 k = 0; k < items(phase); k++) start_item(phase, k, int(k % streams()));
-  }
+void PaperProduct::begin(int phase) {
+  if (phase == 0) call("cudaMemsetAsync", cudaMemsetAsync(y(), 0, std::size_t(copies_ * span()) * sizeof(double), stream()));
   meet();
-  for (int copy = 1; copy < copies_; copy++) start_adding(y, y + copy * span(), n_, stream(0));
+}
+
+void PaperProduct::end() {
+  meet();
+  for (int copy = 1; copy < copies_; copy++) start_adding(y(), y() + copy * span(), n_, stream());
+}
+
+void PaperProduct::multiply() {
+  for (int phase : {0, 1}) {
+    begin(phase);
+    for (i64 k = 0; k < items(phase); k++) launch(phase, k);
+  }
+  end();
 }
 
 /// What comes later on any stream waits for all that came before on each of them.
@@ -172,10 +179,10 @@ void PaperProduct::meet() {
 std::vector<double> PaperProduct::result_of(const std::vector<double>& x) {
   const std::size_t bytes = std::size_t(n_) * sizeof(double);
   std::vector<double> y(x.size());
-  call("cudaMemcpyAsync", cudaMemcpyAsync(vectors_.data(), x.data(), bytes, cudaMemcpyHostToDevice, stream(0)));
+  call("cudaMemcpyAsync", cudaMemcpyAsync(vectors_.data(), x.data(), bytes, cudaMemcpyHostToDevice, stream()));
   multiply();
-  call("cudaMemcpyAsync", cudaMemcpyAsync(y.data(), vectors_.data() + plan_.result, bytes, cudaMemcpyDeviceToHost, stream(0)));
-  call("cudaStreamSynchronize", cudaStreamSynchronize(stream(0)));
+  call("cudaMemcpyAsync", cudaMemcpyAsync(y.data(), this->y(), bytes, cudaMemcpyDeviceToHost, stream()));
+  call("cudaStreamSynchronize", cudaStreamSynchronize(stream()));
   return y;
 }
 

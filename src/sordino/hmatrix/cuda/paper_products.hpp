@@ -42,29 +42,49 @@ class DeviceValues {
   DeviceArray<double> values_;
 };
 
-class PaperProduct {
+/// What is measured of a way.
+class MeasuredProduct {
  public:
-  virtual ~PaperProduct();
-  PaperProduct(const PaperProduct&) = delete;
+  MeasuredProduct() = default;
+  virtual ~MeasuredProduct() = default;
+  MeasuredProduct(const MeasuredProduct&) = delete;
 
   /// y = A x of [n] values in the tree's order, and the result on the host.
-  std::vector<double> result_of(const std::vector<double>& x);
-  /// Seconds of one of so many products in a row, with x and y on the device, from the first to the last on it.
-  double seconds(int products);
-  i64 launches() const;  // of kernels with values, a product
+  virtual std::vector<double> result_of(const std::vector<double>& x) = 0;
+  /// Seconds of one of so many products in a row, with x and y where they are, from the first to the last on the device.
+  virtual double seconds(int products) = 0;
+  virtual i64 launches() const = 0;  // of kernels with values, a product
+  virtual i64 bytes() const = 0;     // of vectors and tables
+};
+
+/// On the device that is current when it is made, and in all calls.
+class PaperProduct : public MeasuredProduct {
+ public:
+  ~PaperProduct() override;
+
+  std::vector<double> result_of(const std::vector<double>& x) override;
+  double seconds(int products) override;
+  i64 launches() const override;
   /// Seconds of each launch of a phase by itself, one of so many in a row, on the first stream.
   std::vector<double> seconds_of_items(int phase, int times);
   const GemvPhase& phase(int number) const { return plan_.phases[std::size_t(number)]; }
-  /// Of vectors and tables.
-  virtual i64 bytes() const { return vectors_.bytes(); }
+  i64 bytes() const override { return vectors_.bytes(); }
+
+  /// A product in steps, on its streams: of each phase begin() and all items, then end(). What comes before them on the first
+  /// stream is waited for, and what comes after them there waits.
+  void begin(int phase);
+  virtual i64 items(int phase) const = 0;
+  void launch(int phase, i64 item) { start_item(phase, item, int(item % streams())); }
+  void end();
+  cudaStream_t stream(int s = 0) const { return streams_[std::size_t(s)]; }
+  double* x() const { return vectors_.data(); }
+  double* y() const { return vectors_.data() + plan_.result; }
 
  protected:
   /// Each of several copies of y is added to by itself; they are added up at the end.
   PaperProduct(const HMatrix& matrix, GemvBatches plan, int streams, int copies);
-  virtual i64 items(int phase) const = 0;
   virtual void start_item(int phase, i64 item, int stream) = 0;
   int streams() const { return int(streams_.size()); }
-  cudaStream_t stream(int s) const { return streams_[std::size_t(s)]; }
   i64 span() const { return plan_.places - plan_.result; }  // of a copy of y
 
   const GemvBatches plan_;

@@ -8,14 +8,14 @@
 #include <sstream>
 
 #include "sordino/base/error.hpp"
-#include "sordino/hmatrix/cuda/paper_products.hpp"
+#include "sordino/hmatrix/cuda/paper_devices.hpp"
 #include "sordino/hmatrix/host_product.hpp"
 #include "sordino/runtime/cuda/devices.hpp"
 
 namespace sordino::hmatrix {
 namespace {
 
-using Made = std::function<std::unique_ptr<PaperProduct>(PaperFigure&)>;
+using Made = std::function<std::unique_ptr<MeasuredProduct>(PaperFigure&)>;
 
 /// All ways of one matrix; what they share is made once.
 class Ways {
@@ -38,6 +38,10 @@ class Ways {
     for (int streams : {1, 2, 3}) measure_variable(values, Subgrid::one_block, GemvOrder::by_groups, 0, streams);
     measure_fixed({GemvOrder::by_groups, 5000, true});
     measure_cublas(values);
+    if (plan_.gpus > 1)
+      for (const GemvOptions& options : {GemvOptions{GemvOrder::stored, 20000}, GemvOptions{GemvOrder::by_groups, 5000},
+                                         GemvOptions{GemvOrder::by_groups, 20000}, GemvOptions{GemvOrder::by_groups, 0}})
+        for (int streams : {1, 2, 3}) measure_devices(options, streams);
     return std::move(figures_);
   }
 
@@ -62,12 +66,21 @@ class Ways {
 
   void measure_cublas(const DeviceValues& values) {
     std::unique_ptr<Cublas> library;
-    for (int streams : {1, 2, 3})
+    for (int streams : {1, 2, 3, 5})  // Fig. 9 has five
       measure({.way = "cublas", .batch = 1, .streams = streams}, [&](PaperFigure& figure) {
         if (!library) library = std::make_unique<Cublas>(plan_.cublas);
         figure.bytes = values.bytes();
         return cublas_product(matrix_, GemvBatches(matrix_, {GemvOrder::stored, 1}), values, *library, streams);
       });
+  }
+
+  void measure_devices(const GemvOptions& options, int streams) {
+    std::vector<int> devices;
+    for (const cuda::Device& d : cuda::device_report().devices) devices.push_back(d.number);
+    devices.resize(std::size_t(plan_.gpus));
+    const PaperFigure figure{
+        .way = "variable batch", .order = options.order, .batch = options.count, .streams = streams, .gpus = plan_.gpus};
+    measure(figure, [&](PaperFigure&) { return std::make_unique<PaperDevices>(matrix_, options, devices, streams); });
   }
 
   void measure(PaperFigure figure, const Made& make) {
@@ -88,7 +101,7 @@ class Ways {
   }
 
   /// Sorted. Products of less than 20 ms are measured together, so that what the first launch of them takes is not.
-  std::vector<double> samples(PaperProduct& product) const {
+  std::vector<double> samples(MeasuredProduct& product) const {
     using Clock = std::chrono::steady_clock;
     constexpr double together = 0.02;
     constexpr auto patience = std::chrono::seconds(3);
@@ -101,7 +114,7 @@ class Ways {
     return seconds;
   }
 
-  void compare(PaperProduct& product, PaperFigure& figure) const {
+  void compare(MeasuredProduct& product, PaperFigure& figure) const {
     const std::vector<double> y = product.result_of(x_);
     double off = 0, whole = 0;
     for (std::size_t i = 0; i < y.size(); i++) {
@@ -122,10 +135,14 @@ class Ways {
   std::vector<PaperFigure> figures_;
 };
 
-void require_gpu(int repeats) {
+void require_gpus(int repeats, int gpus) {
   if (repeats < 1) bad_argument("a way is measured once at least");
   const cuda::DeviceReport report = cuda::device_report();
   if (!report.reason.empty()) throw Error(Errc::unsupported, "the paper's ways cannot be measured: " + report.reason);
+  if (gpus < 1) bad_argument("the paper's ways are measured on a GPU at least");
+  if (int(report.devices.size()) < gpus)
+    throw Error(Errc::unsupported, "the paper's ways cannot be measured on " + std::to_string(gpus) + " GPUs: there are " +
+                                       std::to_string(report.devices.size()));
 }
 
 PaperBatch told(const GemvPhase& phase, const GemvBatch& batch) {
@@ -163,13 +180,13 @@ void measure_series(std::vector<PaperBatch>& all, const HMatrix& matrix, const D
 }  // namespace
 
 std::vector<PaperFigure> measure_paper_ways(const HMatrix& matrix, const PaperPlan& plan) {
-  require_gpu(plan.repeats);
+  require_gpus(plan.repeats, plan.gpus);
   cuda::OnDevice on(cuda::device_report().devices.front().number);
   return Ways(matrix, plan).measure();
 }
 
 std::vector<PaperBatch> measure_paper_batches(const HMatrix& matrix, int repeats) {
-  require_gpu(repeats);
+  require_gpus(repeats, 1);
   cuda::OnDevice on(cuda::device_report().devices.front().number);
   const DeviceValues values(matrix, GemvBatches(matrix, {GemvOrder::stored, 1}));
   std::vector<PaperBatch> all;

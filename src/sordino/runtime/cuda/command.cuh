@@ -261,7 +261,7 @@ __device__ inline void compute_row(F& f, const Args& a, RowOfThread r, bool send
   if constexpr (works_by_blocks<F>) {
     __shared__ double slots[warps][WholeBlock::most_sums];
     if (r.exists) f.row(r.row, WholeBlock(slots));
-    return;
+    if (!sends_rows<F> || !r.exists || threadIdx.x != 0) return;
   } else if constexpr (lanes > 1) {
     int lane = threadIdx.x % lanes;
     decltype(f.part(r.row, lane, lanes)) y{};

@@ -209,6 +209,7 @@ void* CudaEngine::allocate_bytes(Rank& rank, std::size_t bytes) {
 }
 
 void CudaEngine::release_bytes(Rank& rank, void* pointer, std::size_t bytes) {
+  if (state_->lost) return;  // it may still be in use, and freeing would wait for that
   RankState& r = state_->of(rank);
   int before = 0;  // destructors of operators run on any thread, perhaps after a device has failed: nothing is thrown
   cudaGetDevice(&before);

@@ -13,6 +13,7 @@ namespace {
 
 constexpr i64 most_bytes = i64(96) << 20;  // of all buffers, unless two of them need more
 constexpr i64 at_once = i64(1) << 20;      // of pieces that are copied together, unless one is larger
+constexpr double after_fault = 1;          // s, in which waits on devices end by themselves; a rank is left behind after 2
 
 /// Pieces that follow one another: from each of these on, up to the next one.
 std::vector<i64> groups_of(const std::vector<i64>& begins) {
@@ -32,28 +33,30 @@ struct Buffer {
 
 class Uploads {
  public:
-  Uploads(RankState& r, void* to, const MadeArray& array, int threads, double timeout)
-      : r_(r),
+  Uploads(State& state, RankState& r, void* to, const MadeArray& array, int threads)
+      : state_(state),
+        r_(r),
         to_(static_cast<char*>(to)),
         array_(array),
-        timeout_(timeout),
         groups_(groups_of(array.begins)),
         of_buffer_(largest_group()),
         threads_(int(std::clamp<i64>(most_bytes / (2 * of_buffer_), 1, thread_count(threads)))) {}
+  Uploads(const Uploads&) = delete;
+  /// What the device may still read is left to it, as all is that a lost device has.
+  ~Uploads() {
+    if (is_over())
+      cudaFreeHost(bytes_);
+    else
+      state_.lost = true;
+    for (const Buffer& b : buffers_)
+      if (b.copied) cudaEventDestroy(b.copied);
+  }
 
   void run() {
-    const Pinned all(2 * threads_ * of_buffer_);
+    call("cudaHostAlloc", cudaHostAlloc(reinterpret_cast<void**>(&bytes_), std::size_t(2 * threads_ * of_buffer_), 0));
     buffers_.resize(2 * std::size_t(threads_));
-    struct Events {
-      ~Events() {
-        cudaStreamSynchronize(of.r_.stream);  // buffers are read
-        for (const Buffer& b : of.buffers_)
-          if (b.copied) cudaEventDestroy(b.copied);
-      }
-      Uploads& of;
-    } const events{*this};
     for (std::size_t k = 0; k < buffers_.size(); k++) {
-      buffers_[k].bytes = all.bytes + i64(k) * of_buffer_;
+      buffers_[k].bytes = bytes_ + i64(k) * of_buffer_;
       call("cudaEventCreateWithFlags", cudaEventCreateWithFlags(&buffers_[k].copied, cudaEventDisableTiming));
     }
     std::vector<int> turns(static_cast<std::size_t>(threads_));
@@ -64,19 +67,10 @@ class Uploads {
       turn = 1 - turn;
     };
     deal_out(i64(groups_.size()) - 1, 1, threads_, some);
-    call("cudaStreamSynchronize", cudaStreamSynchronize(r_.stream));
+    for (const Buffer& b : buffers_) await(b);
   }
 
  private:
-  struct Pinned {
-    explicit Pinned(i64 count) {
-      call("cudaHostAlloc", cudaHostAlloc(reinterpret_cast<void**>(&bytes), std::size_t(count), 0));
-    }
-    ~Pinned() { cudaFreeHost(bytes); }
-    Pinned(const Pinned&) = delete;
-    char* bytes = nullptr;
-  };
-
   i64 begin_of(i64 piece) const { return array_.begins[std::size_t(piece)]; }
   i64 largest_group() const {
     i64 most = 1;
@@ -92,24 +86,36 @@ class Uploads {
     call("cudaMemcpyAsync", cudaMemcpyAsync(to_ + begin, buffer.bytes, bytes, cudaMemcpyHostToDevice, r_.stream));
     call("cudaEventRecord", cudaEventRecord(buffer.copied, r_.stream));
   }
+  /// Until the device has read it, or somebody has failed. Any of the threads.
   void await(const Buffer& buffer) const {
-    const double begin = seconds_now();
-    for (cudaError_t e; (e = cudaEventQuery(buffer.copied)) != cudaSuccess;) {
+    const double begin = seconds_now(), timeout = state_.options.timeout;
+    for (cudaError_t e; (e = cudaEventQuery(buffer.copied)) != cudaSuccess; pause()) {
       if (e != cudaErrorNotReady) call("cudaEventQuery", e);
-      if (timeout_ > 0 && seconds_now() - begin > timeout_)
+      if (state_.hall->raised()) state_.fail_as_peers();
+      if (timeout > 0 && seconds_now() - begin > timeout)
         throw Error(Errc::device, "device " + std::to_string(r_.device) + " has taken none of an operator's arrays for " +
-                                      std::to_string(int(timeout_)) + " s");
-      std::this_thread::sleep_for(std::chrono::microseconds(20));
+                                      std::to_string(int(timeout)) + " s");
     }
   }
+  /// Whether the device has read all, before patience ends. Never cudaStreamSynchronize: a lost device would keep it.
+  bool is_over() const {
+    const double begin = seconds_now(), timeout = state_.options.timeout;
+    for (; cudaStreamQuery(r_.stream) == cudaErrorNotReady; pause()) {
+      const double waited = seconds_now() - begin;
+      if (state_.hall->raised() ? waited > after_fault : timeout > 0 && waited > timeout) return false;
+    }
+    return true;
+  }
+  static void pause() { std::this_thread::sleep_for(std::chrono::microseconds(20)); }
 
+  State& state_;
   RankState& r_;
   char* const to_;
   const MadeArray& array_;
-  const double timeout_;  // s; 0 or less: none
   const std::vector<i64> groups_;
   const i64 of_buffer_;  // bytes
   const int threads_;
+  char* bytes_ = nullptr;  // of all buffers
   std::vector<Buffer> buffers_;
 };
 
@@ -119,7 +125,7 @@ void CudaEngine::upload_made(Rank& rank, void* to, const MadeArray& array, int t
   rank.check_idle("memory is written");
   RankState& r = state_->of(rank);
   const OnDevice on(r.device);
-  if (array.begins.size() > 1) Uploads(r, to, array, threads, state_->options.timeout).run();
+  if (array.begins.size() > 1) Uploads(*state_, r, to, array, threads).run();
 }
 
 }  // namespace sordino::cuda

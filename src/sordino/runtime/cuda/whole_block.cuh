@@ -33,6 +33,17 @@ struct WholeBlock {
     }
     __syncthreads();  // before the slots are used again
   }
+  /// In the one order of sums (sum_order.hpp): a lane has a running sum of its warp's tile, and the tiles are added to `sum`,
+  /// which all threads have, one after the other. Warps without a tile have zeros.
+  __device__ void add_in_order(double running, double& sum) const {
+    double of_tile[1] = {running};
+    fold<1, 16>(of_tile);
+    if (lane == 0) slots[warp][0] = of_tile[0];
+    __syncthreads();
+#pragma unroll
+    for (int w = 0; w < warps; w++) sum += slots[w][0];
+    __syncthreads();  // before the slots are used again
+  }
 
  private:
   /// Lanes that lie H apart share their sums: each gets half of them, which both have added; of a single one, both get it.

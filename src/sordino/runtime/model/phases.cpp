@@ -13,7 +13,7 @@ bool ModelProgram::launch(Queue& q, const Step& s) {
   }
   Frame::launch(c);
   q.began = q.now;
-  q.now += engine_.options_.machine.launch_s + here_.noise.delay();
+  q.now += s.seconds + here_.noise.delay();
   q.pace = here_.processor.pace(s.spread);
   engine_.trace_.add(rank_.id(), c.queue, SpanKind::launch, c.name, q.began, q.now);
   return true;

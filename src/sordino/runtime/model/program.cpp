@@ -101,6 +101,7 @@ void ModelProgram::flatten(std::size_t queue, int command) {
            .spread = machine.spread(c.name)};
     if (p.op == Op::tasks) s.seconds = seconds * c.groups[p.slot].share;
     if (p.op == Op::host) s.seconds = c.host_seconds;
+    if (p.op == Op::launch) s.seconds = machine.launch(c.space >= 0 ? double(rank_.space(c.space).rows) : 0);
     steps.push_back(s);
     opens = false;
   }

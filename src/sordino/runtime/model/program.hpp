@@ -53,7 +53,7 @@ class ModelProgram final : public Frame {
     int slot = -1;
     int every = 0;       // of the command
     double spread = 0;   // of its time
-    double seconds = 0;  // tasks: on an idle device
+    double seconds = 0;  // tasks: on an idle device; launch: before it
   };
   enum class State { ready, blocked, computing, over };
   struct Queue {

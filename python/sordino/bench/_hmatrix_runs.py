@@ -1,0 +1,175 @@
+"""What solvers of an H-matrix take on an engine: ``sordino bench hmatrix --engine``."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._hmatrix import HMatrix, hmatrix
+from .._solve import Solver
+from ..cli.common import number, whole_number
+from ..errors import BadArgument
+from ..surfaces import sphere
+from . import _timing
+from ._ours import NEVER
+
+#: Options of a solver that may be lists, and what each is where nobody says.
+LISTS = {"distribution": "rows", "vectors": "auto", "gather": "rank", "scalars": "device"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """``--engine``, and what belongs to it."""
+    parser.add_argument(
+        "--engine", default="", metavar="NAME", help="host or cuda: measure a solver's products there"
+    )
+    parser.add_argument("--ranks", default="1", metavar="N", help="with --engine (default 1)")
+    parser.add_argument(
+        "--solver", default="bicgstab", metavar="NAME", help="with --engine (default bicgstab)"
+    )
+    parser.add_argument("--iterations", default="20", metavar="N", help="with --engine (default 20)")
+    for name, default in LISTS.items():
+        parser.add_argument(
+            f"--{name}",
+            default="",
+            metavar="A,B",
+            help=f"with --engine: as for sordino bem, a row for each (default {default})",
+        )
+    parser.add_argument(
+        "--coarse",
+        default="",
+        metavar="X",
+        help="accuracy of a second one, which preconditions --solver gmres",
+    )
+    parser.add_argument("--coarse-rank", default="", metavar="N", help="terms of its blocks, the most")
+    parser.add_argument(
+        "--inner", default="20", metavar="N", help="steps of BiCGStab with the second one (default 20)"
+    )
+
+
+def asked(given: argparse.Namespace) -> list[dict[str, Any]]:
+    """Options of a solver, of each combination of the lists; empty: without an engine.
+
+    Raises
+    ------
+    BadArgument
+    """
+    if given.engine not in ("", "host", "cuda"):
+        raise BadArgument(f"--engine is host or cuda for a measurement, not '{given.engine}'")
+    ranks = whole_number(given.ranks, "--ranks")
+    if ranks < 1 or whole_number(given.iterations, "--iterations") < 1:
+        raise BadArgument("--ranks and --iterations are at least 1")
+    words = {name: [w for w in getattr(given, name).split(",") if w] for name in LISTS}
+    if not given.engine:
+        if any(words.values()):
+            raise BadArgument(
+                "--distribution, --vectors, --gather and --scalars are a solver's: add --engine host or cuda"
+            )
+        return []
+    each = itertools.product(*(words[name] or [LISTS[name]] for name in LISTS))
+    same = {"engine": given.engine, "ranks": ranks, "solver": given.solver}
+    return [{**same, **dict(zip(LISTS, choice, strict=True))} for choice in each]
+
+
+def coarse(given: argparse.Namespace, how: dict[str, Any], solves: bool) -> dict[str, Any] | None:
+    """Words for a second matrix, and the steps with it."""
+    if not given.coarse:
+        if given.coarse_rank:
+            raise BadArgument("--coarse-rank is of a second matrix: say its accuracy, --coarse, too")
+        return None
+    if not solves or given.solver != "gmres":
+        raise BadArgument(
+            "--coarse preconditions a solver that takes any preconditioner: --engine and --solver gmres"
+        )
+    words = {name: how[name] for name in how if name not in ("probes", "most_rank")}
+    words["eps"], words["inner"] = number(given.coarse, "--coarse"), whole_number(given.inner, "--inner")
+    if given.coarse_rank:
+        words["most_rank"] = whole_number(given.coarse_rank, "--coarse-rank")
+    return words
+
+
+def try_each(runs: Sequence[dict[str, Any]], kernel: dict[str, Any]) -> None:
+    """Let solvers refuse options that do not go together before a large matrix is built: by one of a small sphere.
+
+    `kernel`: its name, and the wavenumber of one that has any.
+    """
+    if not runs:
+        return
+    H = hmatrix(sphere(5, 4, radius=1e-3), 1e-2, engine="host", **kernel)
+    for run in runs:
+        Solver(H, **run).close()
+
+
+def times(
+    H: HMatrix,
+    run: dict[str, Any],
+    repeats: int,
+    iterations: int,
+    M: HMatrix | None,
+    told: dict[str, Any],
+) -> dict[str, Any]:
+    """Products one after the other, and what an iteration costs beyond what a solve costs once.
+
+    Parameters
+    ----------
+    run : dict
+        Options of the solver, which the row has, too.
+    repeats : int
+        Samples that medians are of; ``..._best`` are the least.
+    M : HMatrix, optional
+        It preconditions, and `told` is what the row says of that.
+
+    Notes
+    -----
+    ``setup_seconds`` are those from the matrix to a solver that is ready: on GPUs most of them are the values' way
+    there. ``exposed_halo_s`` is what the rank that waits most waits for rows of others, for each of an iteration's
+    products with H (``products``), between a short run and a long one; that ranks have unlike work, and send late, is
+    part of it, and with M what its products wait. Products of solvers on whole vectors are timed on distributed ones.
+    """
+    b = np.random.default_rng(1).standard_normal(H.shape[0])
+    inner = {} if M is None else {"M": M, "inner": told["inner"]}
+    setup: list[float] = []
+    methods: list[str] = []
+    waits: list[tuple[int, np.ndarray]] = []
+    with Solver(H, maxiter=iterations, rtol=NEVER, **run, **inner) as solver:
+
+        def solve(count: int) -> tuple[int, float]:
+            before = np.array(solver._native().exposed_halos())
+            solution = solver.solve(b, on_failure="return", maxiter=count)
+            waits.append((solution.iterations, np.array(solver._native().exposed_halos()) - before))
+            setup.append(solution.report.setup_seconds)
+            methods.append(solution.report.options["solver"])
+            return solution.iterations, solution.seconds
+
+        iteration = _timing.per_iteration(solve, iterations, repeats)
+        held = max(solver.memory()["bytes_per_rank"])
+        whole = methods[0] == "gatherbicgstab" or run["vectors"] != "auto"
+        samples = [] if whole else [solver.time_product(2 * iterations) for _ in range(repeats)]
+    if whole:
+        G = H.on(run["engine"], ranks=run["ranks"], distribution=run["distribution"])
+        samples = [G.time_product(2 * iterations) for _ in range(repeats)]
+    product = _timing.Seconds.of(samples)
+    products = 2 if "bicgstab" in methods[0] else 1
+    return {
+        **run, "iterations": iterations, "product_seconds": product.median, "product_seconds_best": product.best,
+        "iteration_seconds": iteration.median, "iteration_seconds_best": iteration.best,
+        "exposed_halo_s": exposed(waits[1:]) / products, "products": products,
+        "held_bytes": held, "setup_seconds": setup[0], **told,
+    }  # fmt: skip
+
+
+def exposed(waits: Sequence[tuple[int, np.ndarray]]) -> float:
+    """Seconds of an iteration that the rank waits which waits most, between the medians of short runs and of long ones.
+
+    `waits`: iterations of each run, and seconds of each rank.
+    """
+    few, many = min(done for done, _ in waits), max(done for done, _ in waits)
+
+    def middle(count: int) -> np.ndarray:
+        return np.median([seconds for done, seconds in waits if done == count], axis=0)
+
+    a_run = middle(many) / max(many, 1) if many == few else (middle(many) - middle(few)) / (many - few)
+    return max(0.0, float(a_run.max()))
