@@ -16,6 +16,7 @@ namespace {
 constexpr double strong = 0.25;          // of a row's largest coupling
 constexpr double outweighed = 0.1;       // of a diagonal: what stands beside it in a row that is held
 constexpr double over_correction = 1.6;  // of aggregates of four rows
+constexpr double most_within = 0.5;      // of a level's rows: what the next one may have where ranks pair their own
 constexpr double most_left = 0.8;        // of a level's rows: what the next one may have
 constexpr double negligible = 1e-12;     // of what an aggregate's diagonals add up to: rounding
 constexpr i64 few_rows = 64;             // of a level that is not coarsened
@@ -25,9 +26,10 @@ constexpr i32 unpaired = -1, outside = -2;
 /// Which aggregate each row is in.
 struct Aggregates {
   std::vector<i32> of;    // [rows], or `outside`
-  std::vector<i64> cuts;  // [ranks + 1] the first aggregate of each rank, and how many there are
+  std::vector<i64> cuts;  // [parts + 1] the first aggregate of each part of the rows, and how many there are
 
   i64 count() const { return cuts.back(); }
+  bool leaves_more_than(double part) const { return double(count()) > part * double(of.size()); }
 };
 
 /// How a row is coupled.
@@ -235,12 +237,23 @@ Aggregates fours(const CsrView& A, const std::vector<i64>& cuts) {
   return {std::move(first.of), std::move(second.cuts)};
 }
 
+/// The same of rows of all ranks, of which the one that has an aggregate's first row owns it.
+Aggregates across(const CsrView& A, const std::vector<i64>& cuts) {
+  Aggregates found = fours(A, {0, A.n});
+  std::vector<i64> owned(cuts.size(), 0);
+  for (std::size_t r = 0; r + 1 < cuts.size(); r++) {
+    owned[r + 1] = owned[r];
+    for (i64 i = cuts[r]; i < cuts[r + 1]; i++) owned[r + 1] = std::max<i64>(owned[r + 1], found.of[std::size_t(i)] + 1);
+  }
+  found.cuts = std::move(owned);
+  return found;
+}
+
 void require_few(i64 rows, int ranks) {
   if (rows > most_inverted)
-    bad_argument("precond amg adds up rows of a rank that are strongly coupled, and on " + std::to_string(ranks) +
+    bad_argument("precond amg adds up rows that are strongly coupled, and on " + std::to_string(ranks) +
                  (ranks == 1 ? " rank" : " ranks") + " ends with " + std::to_string(rows) + " of them, more than " +
-                 std::to_string(most_inverted) + ", which are inverted: use " + (ranks == 1 ? "" : "fewer ranks, or ") +
-                 "precond jacobi");
+                 std::to_string(most_inverted) + ", which are inverted: use precond jacobi");
 }
 
 }  // namespace
@@ -253,7 +266,8 @@ std::vector<AggregatedLevel> aggregated_levels(const CsrView& A, const Partition
   CsrView here = A;
   while (here.n > few_rows) {
     Aggregates found = fours(here, cuts);
-    if (found.count() < ranks || double(found.count()) > most_left * double(here.n)) break;
+    if (ranks > 1 && found.leaves_more_than(most_within)) found = across(here, cuts);
+    if (found.count() < ranks || found.leaves_more_than(most_left)) break;
     MapMatrix P = interpolation(found);
     CsrMatrix coarse = coarse_matrix(here, P.view());
     levels.push_back({std::move(P), std::move(coarse)});

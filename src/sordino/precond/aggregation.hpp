@@ -28,9 +28,10 @@ struct AggregatedLevel {
   CsrMatrix A = {};  // symmetric bit by bit where the matrix above is
 };
 
-/// The levels below A, whose rows ranks own as `first` says. Aggregates are of rows of one rank, and numbered as their first
-/// rows are, so ranks own consecutive rows of all levels. What they are depends on the number of ranks, not of threads. They
-/// end with at most 64 rows, or where the next level would have fewer rows than ranks or more than four fifths of these. Throws
+/// The levels below A, whose rows ranks own as `first` says. Aggregates are of rows of one rank, so that transfers send
+/// nothing, but on levels where that would leave more than half of the rows. They are numbered as their first rows are, whose
+/// ranks own them: so rows of all levels stay in their order. They depend on the number of ranks, not of threads. Levels end
+/// with at most 64 rows, or where the next one would have fewer rows than ranks or more than four fifths of these. Throws
 /// bad_argument with one sentence if more rows are left than can be inverted. Cost: some ten passes over the arrays, of which
 /// pairing is sequential within a rank.
 std::vector<AggregatedLevel> aggregated_levels(const CsrView& A, const Partition& first);
