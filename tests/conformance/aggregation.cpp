@@ -220,6 +220,10 @@ TEST("amg: awkward matrices, solids and parts that nothing holds are solved") {
   cases.push_back(problem(random, "one row", poisson(1, 1, 1, 7, 1), true));
   cases.push_back(problem(random, "a line", poisson(3000, 1, 1, 7, 1), true));
   cases.push_back(problem(random, "solids", with_solids(random, poisson(20, 20, 9, 7, 1e3), 0.3), true));
+  CsrMatrix step = poisson(20, 20, 10, 7, 1);
+  for (i64 i = 0; i < step.n; i++)
+    if (i % 70 >= 20) step.values = with_diagonal(step, i, 1000);
+  cases.push_back(problem(random, "rows that their diagonals hold, and others", std::move(step), true));
   cases.push_back(problem(random, "nearly all solid", with_solids(random, poisson(30, 100, 1, 7, 1), 0.9), true));
   Case pocket = problem(random, "a pocket", with_pocket(poisson(20, 20, 5, 7, 1), 1031), true);
   pocket.b[1032] = -pocket.b[1031];

@@ -1,6 +1,6 @@
 // The levels of algebraic multigrid that a caller brings, as PyAMG makes them (smoothed aggregation: Vanek, Mandel, Brezina
-// 1996; Ruge and Stueben 1987), or that aggregation makes here (aggregation.hpp): matrices of coarse levels, and interpolation P
-// between them.
+// 1996; Ruge and Stueben 1987), or that aggregation makes here (aggregation.hpp): matrices of coarse levels, and interpolation
+// P between them.
 //
 // Ranks own consecutive rows of every level. So coarse rows are put in another order first: each to the rank that has the fine
 // row it counts most in, else as they were. Then most of P stays inside a rank, and what does not, travels by a halo each way.
