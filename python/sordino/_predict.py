@@ -137,7 +137,7 @@ def iteration(
     Raises
     ------
     BadArgument
-        More ranks than rows of what is run; preconds ic0, ilu0 and mg; precond block-ilu on a machine without a
+        More ranks than rows of what is run; preconds ic0, ilu0, mg and amg; precond block-ilu on a machine without a
         pace of its solves; partition metis, and storage by diagonals in boxes, of what is run scaled; a system
         that is solved before iterations can be timed.
     """
@@ -167,9 +167,9 @@ def _require_predictable(machine: dict[str, Any], options: dict[str, Any]) -> No
         raise BadArgument(
             f"precond {precond} is not predicted: descriptions do not say how long its rows wait for each other"
         )
-    if precond == "mg":
+    if precond in ("mg", "amg"):
         raise BadArgument(
-            "precond mg is not predicted yet, for what is run in place of a large grid has fewer levels"
+            f"precond {precond} is not predicted yet, for what is run in place of a large system has fewer levels"
         )
 
 

@@ -67,6 +67,8 @@ nb::list precond_entries() {
   all.append(entry("block-ilu", "incomplete factors of the tiles of a grid: no messages, and no sums", "general"));
   all.append(entry("ic0", "incomplete Cholesky factors of each rank's rows, of any pattern: no messages, and no sums", "spd"));
   all.append(entry("ilu0", "incomplete L and U of each rank's rows, of any pattern: no messages, and no sums", "general"));
+  all.append(entry("mg", "a cycle of multigrid for matrices of grids: no sums", "spd"));
+  all.append(entry("amg", "a cycle of multigrid by aggregates of rows, of any pattern: no sums", "spd"));
   all.append(entry("block-jacobi", "the inverse of an H-matrix's dense blocks on the diagonal: no sums", "general"));
   return all;
 }

@@ -3,13 +3,13 @@
 #include <cmath>
 
 #include "check.hpp"
+#include "cycles.hpp"
 #include "problems.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/precond/grid_levels.hpp"
-#include "sordino/precond/multigrid.hpp"
 #include "sordino/precond/tiling.hpp"
-#include "sordino/runtime/host/engine.hpp"
 
+using namespace cycles;
 using namespace problems;
 
 namespace {
@@ -25,30 +25,6 @@ Options with(const Extents& grid, const std::string& method = "cg", const std::s
 
 CsrMatrix pressure(const Extents& g, double contrast = 1, int stencil = 7) {
   return poisson(g[0], g[1], g[2], stencil, contrast);
-}
-
-/// With some cells solid: their rows are those of a multiple of the identity, and nobody else's rows know them.
-CsrMatrix with_solids(fresh::Random& random, CsrMatrix A, double part, double diagonal = 1) {
-  std::vector<bool> solid(static_cast<std::size_t>(A.n));
-  for (i64 i = 0; i < A.n; i++) solid[std::size_t(i)] = random.real(0, 1) < part;
-  for (i64 i = 0; i < A.n; i++)
-    for (i64 k = A.indptr[std::size_t(i)]; k < A.indptr[std::size_t(i) + 1]; k++) {
-      const i64 j = A.indices[std::size_t(k)];
-      double& value = A.values[std::size_t(k)];
-      if (solid[std::size_t(i)] || solid[std::size_t(j)]) value = i == j ? diagonal : 0;
-    }
-  return A;
-}
-
-double relative_residual(const CsrMatrix& A, const std::vector<double>& x, const std::vector<double>& b) {
-  double off = 0, norm = 0;
-  for (i64 i = 0; i < A.n; i++) {
-    double left = b[std::size_t(i)];
-    for (i64 k = A.indptr[std::size_t(i)]; k < A.indptr[std::size_t(i) + 1]; k++)
-      left -= A.values[std::size_t(k)] * x[std::size_t(A.indices[std::size_t(k)])];
-    off += left * left, norm += b[std::size_t(i)] * b[std::size_t(i)];
-  }
-  return std::sqrt(off / norm);
 }
 
 }  // namespace
@@ -188,27 +164,7 @@ TEST("mg: M is symmetric and positive") {
         const Partition partition = partition_in_layers(A.n, layers, ranks);
         const auto levels = std::make_shared<GridLevels>(A.view(), grid, partition);
         const std::vector<std::vector<double>> given{random.normals(A.n), random.normals(A.n)};
-        std::vector<std::vector<double>> found(2, std::vector<double>(std::size_t(A.n)));
-        host::HostEngine engine({.ranks = ranks});
-        engine.run([&](Rank& rank) {
-          const CsrOperator matrix(rank, A.view(), partition);
-          const Multigrid M(rank, matrix, levels, cycle);
-          const Vec r = M.operand(rank, "r"), z = M.result(rank, "z");
-          Recorded body = rank.record([&] { M.apply(rank, r, z); });
-          for (std::size_t k = 0; k < 2; k++) {
-            const i64 first = partition.first_row(rank.id());
-            rank.write(r, given[k].data() + first);
-            rank.replay(body);
-            rank.read(z, found[k].data() + first);
-          }
-        });
-        double one = 0, other = 0, energy = 0, scale = 0;
-        for (std::size_t i = 0; i < std::size_t(A.n); i++) {
-          one += found[0][i] * given[1][i], other += found[1][i] * given[0][i], energy += found[0][i] * given[0][i];
-          scale += std::abs(found[0][i] * given[1][i]);
-        }
-        CHECK(std::abs(one - other) <= 1e-12 * scale);
-        CHECK(energy > 0);
+        CHECK(is_symmetric_and_positive(given, applied(A, given, levels, cycle)));
       }
 }
 
@@ -221,10 +177,7 @@ TEST("mg: new values make the levels anew, and refused ones leave the old") {
   for (int ranks : {1, 2}) {
     Solver solver(first.view(), with(grid, "cg", "host", ranks));
     const Solved before = solve(solver, b);
-    std::vector<double> negative = first.values;
-    for (i64 k = first.indptr[40]; k < first.indptr[41]; k++)
-      if (first.indices[std::size_t(k)] == 40) negative[std::size_t(k)] = -1;
-    CHECK_THROWS(solver.update_values(negative.data()), Error, "the diagonal of row 40 is not positive");
+    CHECK_THROWS(solver.update_values(with_diagonal(first, 40, -1).data()), Error, "the diagonal of row 40 is not positive");
     CHECK(solve(solver, b).x == before.x);
     solver.update_values(second.values.data());
     CHECK(solve(solver, b).x == solve(second.view(), b, with(grid, "cg", "host", ranks)).x);

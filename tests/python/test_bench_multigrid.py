@@ -16,7 +16,7 @@ import scipy.sparse as sp
 import sordino
 
 ROOT = Path(__file__).parents[2]
-BUBBLES = "2026-11-26_multigrid_bubbles_2_cores.jsonl"
+BUBBLES, AGGREGATES = "2026-11-26_multigrid_bubbles_2_cores.jsonl", "2026-11-26_amg_2_cores.jsonl"
 PAGE = (ROOT / "docs" / "choosing.md").read_text(encoding="utf-8")
 TEXT = " ".join(PAGE.split())
 
@@ -64,16 +64,20 @@ def test_what_does_not_converge_is_a_line_and_a_ball_has_no_obstacles(script, tm
     assert row["status"] != "converged" and row["true_residual"] > 1e-17
 
 
-@pytest.fixture(scope="module")
-def recorded():
-    """Iterations by problem, obstacles, size, contrast and preconditioner with its cycle."""
-    lines = (ROOT / "bench" / "records" / BUBBLES).read_text(encoding="utf-8").splitlines()
+def iterations_of(record, count):
+    """Those of a record of so many lines by problem, obstacles, size, contrast and preconditioner with its cycle."""
+    lines = (ROOT / "bench" / "records" / record).read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
     assert all(row["status"] == "converged" and row["true_residual"] <= 1e-8 for row in rows)
     keys = ("problem", "obstacles", "size", "contrast", "precond", "cycle")
     found = {tuple(row[key] for key in keys): row["iterations"] for row in rows}
-    assert len(found) == len(rows) == 90 and BUBBLES in PAGE
+    assert len(found) == len(rows) == count and record in PAGE
     return found
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    return iterations_of(BUBBLES, 90)
 
 
 def test_the_page_has_the_record_s_iterations(recorded):
@@ -87,6 +91,23 @@ def test_the_page_has_the_record_s_iterations(recorded):
                 cells.append(f"{v}, {w} ({recorded[(*case, 'sqrt-jacobi', '')]:,})")
         with_them = f", {obstacles} obstacles" if obstacles else ""
         assert f"| {names[problem]}{with_them} | {' | '.join(cells)} |" in PAGE
+
+
+def test_the_page_has_the_iterations_along_aggregates():
+    recorded = iterations_of(AGGREGATES, 72)
+    names = {"ball": "a ball", "free-surface": "a free surface", "bubbles": "bubbles"}
+    for problem, obstacles in dict.fromkeys(key[:2] for key in recorded):
+        cells = []
+        for size in (24, 40):
+            for contrast in (1.0, 1e3, 1e6):
+                v, w = (recorded[(problem, obstacles, size, contrast, "amg", cycle)] for cycle in "vw")
+                assert max(v, w) <= (12 if contrast == 1 else 25)
+                cells.append(f"{v}, {w}")
+        with_them = f", {obstacles} obstacles" if obstacles else ""
+        assert f"| {names[problem]}{with_them} | {' | '.join(cells)} |" in PAGE
+    of_64 = [[recorded[("bubbles", 0, 64, c, word, "v")] for c in (1.0, 1e3, 1e6)] for word in ("amg", "mg")]
+    said = "at 64^3 V takes {}, {} and {} with contrasts of 1, 1,000 and 1e6, and `mg` {}, {} and {}."
+    assert said.format(*of_64[0], *of_64[1]) in TEXT
 
 
 def test_where_the_page_says_that_the_target_is_met(recorded):

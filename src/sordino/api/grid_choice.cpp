@@ -27,6 +27,11 @@ void check_levels(const Options& o) {
   require_one_rank(o, "precond mg");
 }
 
+void check_aggregates(const System& s, const Options& o) {
+  require_one_rank(o, "precond amg");
+  require_positive_diagonal(s.A, "precond amg");
+}
+
 void check_hierarchy(const System& s, const Options& o) {
   if (!s.has_entries())
     bad_argument("a hierarchy of multigrid needs the entries of the matrix, which is " + std::string(s.stands_as()));
@@ -49,6 +54,7 @@ Tiling tiling_of(const System& s, const Options& o, const Choice& c, int ranks, 
 void check_grid(const System& s, const Options& o, const Choice& c) {
   if (c.preconditioner == "block-ilu") check_tiles(s, o);
   if (c.preconditioner == "mg") check_levels(o);
+  if (c.preconditioner == "amg") check_aggregates(s, o);
   if (s.hierarchy) check_hierarchy(s, o);
 }
 
@@ -57,6 +63,10 @@ void settle_grid(Choice& c, const System& s, const Options& o, int ranks, bool d
   if (s.hierarchy) {
     Range range("deal out the hierarchy");
     c.levels = std::make_shared<AlgebraicLevels>(s.A, *s.hierarchy, partition_of(s, c, ranks));
+  }
+  if (c.preconditioner == "amg") {
+    Range range("aggregate the rows");
+    c.levels = std::make_shared<AlgebraicLevels>(s.A, partition_of(s, c, ranks));
   }
   if (c.preconditioner != "mg") return;
   Range range("coarsen the grid");

@@ -1,4 +1,4 @@
-// What of a choice hangs on the grid whose cells the rows are, tiles of block-ilu and levels of mg, or on a hierarchy.
+// What of a choice hangs on the grid whose cells the rows are, tiles of block-ilu and levels of mg, or on levels of another kind.
 #pragma once
 #include "sordino/api/part.hpp"
 
@@ -7,7 +7,7 @@ namespace sordino {
 /// What can be said before the number of ranks is known. Throws bad_argument with one sentence.
 void check_grid(const System& system, const Options& options, const Choice& choice);
 
-/// Sets the tiling of block-ilu, the layers and levels of mg, or the levels of a hierarchy. Throws as choose_tiling(),
+/// Sets the tiling of block-ilu, the layers and levels of mg, or the levels of amg or a hierarchy. Throws as choose_tiling(),
 /// GridLevels() and AlgebraicLevels(), and unsupported for ic0 and ilu0 on GPUs, which have no kernel of them.
 void settle_grid(Choice& choice, const System& system, const Options& options, int ranks, bool device);
 

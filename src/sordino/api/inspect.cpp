@@ -75,8 +75,9 @@ bool positive_diagonal(const CsrView& A) {
 
 std::string choose_preconditioner(const CsrView& A, const std::string& asked) {
   if (asked == "none") return asked;
-  const bool is_operation = asked == "chebyshev" || asked == "block-ilu" || asked == "ic0" || asked == "ilu0" || asked == "mg",
-             scales = asked == "sqrt-jacobi";
+  const bool scales = asked == "sqrt-jacobi";
+  bool is_operation = false;
+  for (const char* name : {"chebyshev", "block-ilu", "ic0", "ilu0", "mg", "amg"}) is_operation |= asked == name;
   if ((is_operation || scales) && A.is_complex())
     throw Error(Errc::unsupported, "precond " + asked + " is for real matrices: use jacobi or none");
   if (scales) require_positive_diagonal(A);

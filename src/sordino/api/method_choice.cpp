@@ -188,7 +188,7 @@ std::string why_cg(const System& s, const Options& o, const Choice& c, int ranks
   if (ranks == 1) return "one rank waits for nobody, and it moves the fewest bytes";
   if (!s.has_entries()) return "nobody knows what a product costs with a matrix that is " + std::string(s.stands_as());
   if (s.A.is_complex()) return "the entries are complex";
-  if (s.brings_operator() || c.preconditioner == "block-ilu" || c.preconditioner == "mg" || is_incomplete(c.preconditioner))
+  if (s.brings_operator() || c.preconditioner == "block-ilu" || has_levels(c.preconditioner) || is_incomplete(c.preconditioner))
     return "nobody knows what the preconditioner costs";
   if (o.deterministic == "on")
     return "deterministic 'on' keeps the bits on any number of ranks, and others would be faster on some";
@@ -245,7 +245,7 @@ Steps steps_of_cbcg(const Options& o, Trial& trial, int ranks) {
 /// A choice by which a small system is set up, whatever operators the real one has: each s applies them as often.
 Choice with_any_operators(const System& s, Choice c) {
   const std::string& p = c.preconditioner;
-  if (p == "block-ilu" || is_incomplete(p) || p == "mg" || p == "block-jacobi") c.preconditioner = "jacobi";
+  if (p == "block-ilu" || is_incomplete(p) || has_levels(p) || p == "block-jacobi") c.preconditioner = "jacobi";
   if (!s.has_entries()) c.storage.name = "csr";
   c.tiling = {}, c.blocks = nullptr, c.levels = nullptr;
   return c;

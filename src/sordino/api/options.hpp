@@ -75,8 +75,8 @@ std::vector<std::string> solver_choices();
 constexpr int most_degree = 64;
 constexpr int most_inner = 64;
 inline const std::vector<std::string> cycle_choices{"v", "w"};
-inline const std::vector<std::string> precond_choices{"auto",      "none", "jacobi", "sqrt-jacobi", "chebyshev",
-                                                      "block-ilu", "ic0",  "ilu0",   "mg",          "block-jacobi"};
+inline const std::vector<std::string> precond_choices{"auto", "none", "jacobi", "sqrt-jacobi", "chebyshev",   "block-ilu",
+                                                      "ic0",  "ilu0", "mg",     "amg",         "block-jacobi"};
 inline const std::vector<std::string> basis_choices{"chebyshev", "monomial"};
 inline const std::vector<std::string> spectrum_choices{"ritz", "power"};
 inline const std::vector<std::string> partition_choices{"blocks", "boxes", "metis"};
@@ -106,12 +106,13 @@ void Options::fields(V&& v) {
     "positive diagonal instead, which iterations then need not read; chebyshev, for symmetric positive definite matrices, is a "
     "polynomial that adds products but no sums; block-ilu, for matrices of grids, is an incomplete factorization of tiles; "
     "ic0, for symmetric positive definite matrices, and ilu0, for bicgstab and gmres, are those of each rank's rows, for any "
-    "pattern, on engines host and model; mg, for symmetric positive definite matrices of grids, is a cycle of multigrid; "
-    "block-jacobi, for H-matrices, inverts the dense blocks on the diagonal",
+    "pattern, on engines host and model; mg, for symmetric positive definite matrices of grids, is a cycle of multigrid; amg, "
+    "for those of any pattern, is one whose levels add up rows by how strongly they are coupled; block-jacobi, for H-matrices, "
+    "inverts the dense blocks on the diagonal",
     precond_choices);
   v("degree", degree, "solve", "products with A in an application of precond chebyshev", any);
   v("cycle", cycle, "solve",
-    "of precond mg, and of a hierarchy as M: v visits each level once, w those below the second one twice as often as the one "
+    "of preconds mg and amg, and of a hierarchy as M: v visits each level once, w those below the second one twice as often as the one "
     "before",
     cycle_choices);
   v("tile", tile, "solve",

@@ -269,7 +269,7 @@ void build_preconditioner(Part& p, Rank& rank, const System& s, const ScaledMatr
 /// That the method takes an operator as the preconditioner, where it is one.
 void require_operators(const System& s, const Choice& c) {
   const std::string& p = c.preconditioner;
-  const bool is_operation = p == "chebyshev" || p == "block-ilu" || is_incomplete(p) || p == "mg" || p == "block-jacobi";
+  const bool is_operation = p == "chebyshev" || p == "block-ilu" || is_incomplete(p) || has_levels(p) || p == "block-jacobi";
   if (s.brings_operator() || is_operation) require_any_preconditioner(*c.method);
   if (s.coarse && c.method->name != "gmres")
     throw Error(Errc::unsupported, "a coarser H-matrix as the preconditioner is another operator in each step, which solver " +
@@ -305,7 +305,7 @@ Choice choose(const System& s, const Options& o) {
         of_hmatrix(s, [](const auto& H) { return std::make_shared<const CsrMatrix>(hmatrix::inverse_of_diagonal_leaves(H)); });
   check_grid(s, o, c);
   check_incomplete(s, o, c);
-  const bool needs_spd = c.preconditioner == "chebyshev" || c.preconditioner == "mg" || s.hierarchy != nullptr;
+  const bool needs_spd = c.preconditioner == "chebyshev" || has_levels(c.preconditioner) || s.hierarchy != nullptr;
   if (needs_spd && !finds_symmetric(c, s))
     bad_argument((s.hierarchy ? "a hierarchy of multigrid" : "precond " + c.preconditioner) +
                  " needs a symmetric positive definite matrix, and this one is not symmetric: use jacobi");

@@ -22,13 +22,13 @@ struct Choice {
   std::string why_method = "";      // in words that go on after "the solver is ..., as "; empty: the machine is to decide
   int steps = 1;                    // that cbcg takes at once
   std::string why_steps = "";       // as why_method
-  std::string preconditioner = "";  // none, jacobi, sqrt-jacobi, chebyshev, block-ilu, ic0, ilu0, mg, block-jacobi or given
+  std::string preconditioner = "";  // none, jacobi, sqrt-jacobi, chebyshev, block-ilu, ic0, ilu0, mg, amg, block-jacobi or given
   std::string symmetry = "";        // hermitian, symmetric or general; empty: nobody looked
   bool mirrored = false;            // A is known to be symmetric bit by bit
   double bound = 0;                 // of the eigenvalues of diag(A)^-1 A, for chebyshev
   StorageChoice storage = {};       // decided last, when the number of ranks is known
   Tiling tiling = {};               // of block-ilu, and the layers of mg, likewise
-  std::shared_ptr<MultigridLevels> levels = nullptr;  // of mg or a hierarchy, likewise
+  std::shared_ptr<MultigridLevels> levels = nullptr;  // of mg, amg or a hierarchy, likewise
   hmatrix::Distribution distribution = hmatrix::Distribution::rows;
   int group = 1;                                      // of ranks that gather together, decided when the ranks are known
   std::shared_ptr<const CsrMatrix> blocks = nullptr;  // the inverse of A's, for block-jacobi
@@ -39,6 +39,9 @@ inline bool is_incomplete(const std::string& precond) { return precond == "ic0" 
 inline trsv::Incomplete incomplete(const std::string& precond) {
   return precond == "ic0" ? trsv::Incomplete::ic0 : trsv::Incomplete::ilu0;
 }
+
+/// Whether it is a cycle of multigrid, of a grid or of aggregates.
+inline bool has_levels(const std::string& precond) { return precond == "mg" || precond == "amg"; }
 
 /// Checks options and system, and decides all but what hangs on the number of ranks: the storage, how many steps cbcg takes at
 /// once, and, for solver=auto and a symmetric positive definite matrix, whether it stays cg (method_choice.hpp). Throws

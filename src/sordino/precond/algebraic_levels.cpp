@@ -7,6 +7,7 @@
 
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
+#include "sordino/precond/aggregation.hpp"
 #include "sordino/precond/dense_inverse.hpp"
 #include "sordino/precond/grid_transfers.hpp"
 #include "sordino/precond/spectral_estimate.hpp"
@@ -17,6 +18,7 @@ namespace {
 constexpr i64 few_rows = 64;         // of a level that is inverted, whatever comes below it
 constexpr double rounding = 1e-5;    // of entries of P^T A P, to the roots of their diagonals: P may have entries of 1e11
 constexpr i64 least_rows = 1 << 12;  // that are worth a thread
+constexpr const char *of_caller = "a hierarchy of multigrid", *of_ours = "precond amg";
 
 std::string named(std::size_t level) { return "level " + std::to_string(level) + " of the hierarchy"; }
 
@@ -161,10 +163,18 @@ class MapTransfer final : public LevelTransfer {
   mutable unsigned visits_ = 0;
 };
 
+std::vector<GivenLevel> views_of(const std::vector<AggregatedLevel>& levels) {
+  std::vector<GivenLevel> views;
+  for (const AggregatedLevel& level : levels) views.push_back({level.P.view(), level.A.view()});
+  return views;
+}
+
 }  // namespace
 
+void require_positive_diagonal(const CsrView& A, const std::string& what) { positive_diagonal(A, what); }
+
 void validate(const CsrView& A, const std::vector<GivenLevel>& given) {
-  positive_diagonal(A, "a hierarchy of multigrid");
+  require_positive_diagonal(A, of_caller);
   i64 rows = A.n;
   for (std::size_t l = 0; l < given.size(); l++) {
     validate_level(given[l], rows, l + 1);
@@ -196,15 +206,23 @@ AlgebraicLevels::AlgebraicLevels(const CsrView& A, const std::vector<GivenLevel>
   last_inverse_ = inverse_of(matrix(count() - 1));
 }
 
+AlgebraicLevels::AlgebraicLevels(const CsrView& A, const Partition& first)
+    : AlgebraicLevels(A, views_of(aggregated_levels(A, first)), first) {
+  aggregated_ = true;
+}
+
 void AlgebraicLevels::update(const CsrView& A) {
-  positive_diagonal(A, "a hierarchy of multigrid");
+  require_positive_diagonal(A, aggregated_ ? of_ours : of_caller);
   given_ = A;
-  if (count() > 1) {
-    levels_[0].bound = estimated_bound(A);
-  } else {
-    const CsrMatrix inverse = inverse_of(A);
-    std::copy(inverse.values.begin(), inverse.values.end(), last_inverse_.values.begin());
+  if (count() > 1) levels_[0].bound = estimated_bound(A);
+  for (std::size_t l = 1; aggregated_ && l < levels_.size(); l++) {
+    const Level& above = levels_[l - 1];
+    sum_over_aggregates(matrix(int(l) - 1), above.P.view(), above.R.view(), levels_[l].A);
+    if (l + 1 < levels_.size()) levels_[l].bound = estimated_bound(matrix(int(l)));
   }
+  if (count() > 1 && !aggregated_) return;
+  const CsrMatrix inverse = inverse_of(matrix(count() - 1));
+  std::copy(inverse.values.begin(), inverse.values.end(), last_inverse_.values.begin());
 }
 
 std::unique_ptr<LevelTransfer> AlgebraicLevels::transfer(Rank& rank, int l, int fine_space, int coarse_space) const {

@@ -1,5 +1,6 @@
 // The levels of algebraic multigrid that a caller brings, as PyAMG makes them (smoothed aggregation: Vanek, Mandel, Brezina
-// 1996; Ruge and Stueben 1987): matrices of coarse levels, and interpolation P between them.
+// 1996; Ruge and Stueben 1987), or that aggregation makes here (aggregation.hpp): matrices of coarse levels, and interpolation
+// P between them.
 //
 // Ranks own consecutive rows of every level. So coarse rows are put in another order first: each to the rank that has the fine
 // row it counts most in, else as they were. Then most of P stays inside a rank, and what does not, travels by a halo each way.
@@ -18,6 +19,8 @@ struct GivenLevel {
   CsrView A;  // P^T times the matrix above times P, or what the caller takes for it
 };
 
+/// Throws bad_argument about the first row whose diagonal is not positive: `what` needs it to be.
+void require_positive_diagonal(const CsrView& A, const std::string& what);
 /// Throws bad_argument with one sentence if the levels do not chain, or hold what cannot be used: NaN or Inf, a diagonal that
 /// is not positive, a matrix that is not symmetric to rounding. Cost: a pass over the arrays, and a search an entry.
 void validate(const CsrView& A, const std::vector<GivenLevel>& given);
@@ -27,8 +30,10 @@ class AlgebraicLevels final : public MultigridLevels {
   /// Of levels that are valid. Throws bad_argument if the last one has too many rows to be inverted. Cost: copies of the
   /// levels' arrays and of P^T, which are held, and what estimated_bound() and inverse_of() take.
   AlgebraicLevels(const CsrView& A, const std::vector<GivenLevel>& given, const Partition& first);
-  /// Coarse levels, and P, stay: M is then another preconditioner than new ones would give, symmetric and positive all the
-  /// same.
+  /// Of those that aggregated_levels() makes of A, symmetric with a positive diagonal. Throws as that does.
+  AlgebraicLevels(const CsrView& A, const Partition& first);
+  /// A caller's coarse levels, and P, stay. Of aggregates, which stay, too, coarse matrices are made anew. M is another
+  /// preconditioner than new levels would give, symmetric and positive all the same.
   void update(const CsrView& A) override;
 
   int count() const override { return int(levels_.size()); }
@@ -52,6 +57,7 @@ class AlgebraicLevels final : public MultigridLevels {
 
   CsrView given_;
   std::vector<Level> levels_;
+  bool aggregated_ = false;  // of aggregated_levels(): then all rows are in the order in which these are
   CsrMatrix last_inverse_;
   Diagonals by_rows_;
 };

@@ -1,0 +1,45 @@
+// The levels of algebraic multigrid that need no caller's setup, for symmetric matrices with a positive diagonal and any
+// pattern: rows are paired by the strength of their couplings, and pairs once more, so that most aggregates have four rows
+// (Notay 2010: double pairwise aggregation). P has a 1 for each row of an aggregate, and a coarse matrix is P^T A P / 1.6:
+// with constant interpolation smooth errors look stiffer than they are, and without the division iterations nearly double
+// (over-correction: Braess 1995; Stueben 2001, section 9.5).
+//
+// A row is strongly coupled with a neighbour where -a_ij is at least a quarter of the row's largest. Two rows are a pair where
+// both are strongly coupled with each other: so where a matrix has phases that differ a millionfold, pairs stay within one of
+// them, whatever its shape. A row that is left joins the neighbour that it is strongly coupled with most, and its pair: so a
+// row with many small neighbours takes them all at once, and levels end with few rows. A pair counts as its rows do, by the
+// largest coupling that one of them has, inside the pair, too: two parts of a phase that are each a pair do not become one
+// aggregate.
+//
+// Rows without couplings, as those of solid cells, are in no aggregate: smoothing solves them. So it does rows whose diagonal
+// is more than ten times what their couplings add up to, as those of a phase that a Dirichlet face holds and others hardly
+// touch: they are aggregated with their like alone, or not, for beside others they would hold what nothing holds.
+#pragma once
+#include <vector>
+
+#include "sordino/linalg/csr_map.hpp"
+#include "sordino/linalg/partition.hpp"
+
+namespace sordino {
+
+/// A level below the first one.
+struct AggregatedLevel {
+  MapMatrix P = {};  // [rows of the level above, aggregates]
+  CsrMatrix A = {};  // symmetric bit by bit where the matrix above is
+};
+
+/// The levels below A, whose rows ranks own as `first` says. Aggregates are of rows of one rank, so that transfers send
+/// nothing, but on levels where that would leave more than half of the rows. They are numbered as their first rows are, whose
+/// ranks own them: so rows of all levels stay in their order. They depend on the number of ranks, not of threads. Levels end
+/// with at most 64 rows, or where the next one would have fewer rows than ranks or more than four fifths of these. Throws
+/// bad_argument with one sentence if more rows are left than can be inverted. Cost: some ten passes over the arrays, of which
+/// pairing is sequential within a rank.
+std::vector<AggregatedLevel> aggregated_levels(const CsrView& A, const Partition& first);
+
+/// Sets coarse.indices and coarse.values, whose rows begin where coarse.indptr says, to P^T A P / 1.6, for the P of such a
+/// level and R = P^T: of A's present values, or later ones with the same pattern. Rows of A that couple with nobody count
+/// nothing. An aggregate that nothing holds, a whole part of the domain without Dirichlet faces, has the sum of its rows'
+/// diagonals on its own, and so hardly any correction. On several threads, with the same bits on any number.
+void sum_over_aggregates(const CsrView& A, const MapView& P, const MapView& R, CsrMatrix& coarse);
+
+}  // namespace sordino

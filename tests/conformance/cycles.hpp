@@ -1,0 +1,81 @@
+// What tests of multigrid share: matrices with solid cells, and M^-1 of vectors, without a method around it.
+#pragma once
+#include <cmath>
+#include <memory>
+
+#include "problems.hpp"
+#include "sordino/linalg/csr_operator.hpp"
+#include "sordino/precond/multigrid.hpp"
+#include "sordino/runtime/host/engine.hpp"
+
+namespace cycles {
+
+using namespace sordino;
+
+/// With some cells solid: their rows are those of a multiple of the identity, and nobody else's rows know them.
+inline CsrMatrix with_solids(fresh::Random& random, CsrMatrix A, double part, double diagonal = 1) {
+  std::vector<bool> solid(static_cast<std::size_t>(A.n));
+  for (i64 i = 0; i < A.n; i++) solid[std::size_t(i)] = random.real(0, 1) < part;
+  for (i64 i = 0; i < A.n; i++)
+    for (i64 k = A.indptr[std::size_t(i)]; k < A.indptr[std::size_t(i) + 1]; k++) {
+      const i64 j = A.indices[std::size_t(k)];
+      double& value = A.values[std::size_t(k)];
+      if (solid[std::size_t(i)] || solid[std::size_t(j)]) value = i == j ? diagonal : 0;
+    }
+  return A;
+}
+
+inline double relative_residual(const CsrMatrix& A, const std::vector<double>& x, const std::vector<double>& b) {
+  double off = 0, norm = 0;
+  for (i64 i = 0; i < A.n; i++) {
+    double left = b[std::size_t(i)];
+    for (i64 k = A.indptr[std::size_t(i)]; k < A.indptr[std::size_t(i) + 1]; k++)
+      left -= A.values[std::size_t(k)] * x[std::size_t(A.indices[std::size_t(k)])];
+    off += left * left, norm += b[std::size_t(i)] * b[std::size_t(i)];
+  }
+  return std::sqrt(off / norm);
+}
+
+/// Values with that on the diagonal of a row.
+inline std::vector<double> with_diagonal(const CsrMatrix& A, i64 row, double value) {
+  std::vector<double> values = A.values;
+  for (i64 k = A.indptr[std::size_t(row)]; k < A.indptr[std::size_t(row) + 1]; k++)
+    if (A.indices[std::size_t(k)] == row) values[std::size_t(k)] = value;
+  return values;
+}
+
+/// M^-1 of each vector, on as many ranks as the partition has.
+inline std::vector<std::vector<double>> applied(const CsrMatrix& A, const std::vector<std::vector<double>>& given,
+                                                const std::shared_ptr<const MultigridLevels>& levels, Cycle cycle) {
+  const Partition& partition = levels->partition(0);
+  std::vector<std::vector<double>> found(given.size(), std::vector<double>(std::size_t(A.n)));
+  host::HostEngine engine({.ranks = partition.ranks()});
+  engine.run([&](Rank& rank) {
+    const CsrOperator matrix(rank, A.view(), partition);
+    const Multigrid M(rank, matrix, levels, cycle);
+    const Vec r = M.operand(rank, "r"), z = M.result(rank, "z");
+    Recorded body = rank.record([&] { M.apply(rank, r, z); });
+    for (std::size_t k = 0; k < given.size(); k++) {
+      const i64 first = partition.first_row(rank.id());
+      rank.write(r, given[k].data() + first);
+      rank.replay(body);
+      rank.read(z, found[k].data() + first);
+    }
+  });
+  return found;
+}
+
+inline double dot(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); i++) sum += a[i] * b[i];
+  return sum;
+}
+
+/// Whether (M^-1 a, b) = (a, M^-1 b) to rounding and (M^-1 a, a) > 0, of two vectors.
+inline bool is_symmetric_and_positive(const std::vector<std::vector<double>>& given,
+                                      const std::vector<std::vector<double>>& found) {
+  const double scale = std::sqrt(dot(found[0], found[0]) * dot(given[1], given[1]));
+  return std::abs(dot(found[0], given[1]) - dot(found[1], given[0])) <= 1e-12 * scale && dot(found[0], given[0]) > 0;
+}
+
+}  // namespace cycles
