@@ -71,7 +71,7 @@ def test_commands_of_many_rows_begin_later():
     free = _predict.iteration(of_box("", Box((12, 12, 12))), machine, 2, options)
     commands = free.ledger["commands"]
     assert crowded.parts["launches"] - free.parts["launches"] == pytest.approx(1e-6 * commands)
-    assert crowded.seconds - free.seconds == pytest.approx(1e-6 * commands, rel=0.1)
+    assert 1e-6 < crowded.seconds - free.seconds <= 1.01e-6 * commands  # a launch may fly beside a sum
 
 
 def test_reasons_name_the_largest_difference_first():

@@ -1,5 +1,8 @@
 #include "sordino/trsv/way_back.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace sordino::trsv {
 namespace {
 
@@ -21,22 +24,22 @@ StripRange near_strips(const Blocks& all, i32 k, i64 part_values) {
   return {own, (end + b.strip_rows - 1) / b.strip_rows};
 }
 
-/// Parts of strips that lie in a row; the k-th of them has up to most_values(k) values.
+/// Parts of strips that lie in a row; behind so many values of others one has up to most_values(those).
 template <class MostValues>
 void add_parts(Blocks& all, const Block& b, StripRange strips, const MostValues& most_values) {
   StripRange part{strips.first, strips.first};
-  i64 values = 0;
-  for (i32 k = strips.first, count = 0; k < strips.end; k++) {
+  i64 before = 0, values = 0;
+  for (i32 k = strips.first; k < strips.end; k++) {
     part.end = k + 1;
     values += strip_of(b, k).size();
-    if (part.end < strips.end && values + strip_of(b, k + 1).size() <= most_values(count) &&
+    if (part.end < strips.end && values + strip_of(b, k + 1).size() <= most_values(before) &&
         (part.end + 1 - part.first) * b.strip_rows <= most_rows_of_part)
       continue;
     all.parts.push_back(part);
     all.partial.push_back(all.partials);
     all.partials += b.width;
     part.first = part.end;
-    values = 0, count++;
+    before += std::exchange(values, 0);
   }
 }
 
@@ -47,11 +50,10 @@ void find_parts(Blocks& all, i64 part_values) {
   for (i32 k = 0; k < all.count(); k++) {
     const Block& b = all.blocks[std::size_t(k)];
     const StripRange near = near_strips(all, k, part_values), own{0, near.first}, far{near.end, b.strips()};
-    const i64 least = values_in(b, far) / most_parts;
+    const i64 most = std::max(remote_part * part_values, values_in(b, far) / most_parts);
     all.near.push_back(near);
-    add_parts(all, b, own, [&](i32) { return std::min<i64>(part_values, most_of_strip); });
-    add_parts(all, b, far,
-              [&](i32 part) { return std::max(part < nearest_parts ? part_values : remote_part * part_values, least); });
+    add_parts(all, b, own, [&](i64) { return std::min<i64>(part_values, most_of_strip); });
+    add_parts(all, b, far, [&](i64 before) { return std::clamp(before / share_of_distance, part_values, most); });
     all.part_begin.push_back(i32(all.parts.size()));
   }
 }

@@ -9,8 +9,10 @@ inline constexpr i32 most_rows_of_part = 512;
 /// Parts below a block and its parent, about at the most, unless their rows are too many.
 inline constexpr i32 most_parts = 64;
 
-/// So many parts behind the near strips are small, for their x comes late; the others are so many times as large.
-inline constexpr i32 nearest_parts = 16;
+/// x of rows comes the later the nearer to the parent they are, and what a task's first values leave of it is read when x is
+/// there: a part is as large as this share of what lies between it and the near strips, at least one of the usual size, and
+/// at most so many times as large, unless there would be too many.
+inline constexpr i64 share_of_distance = 8;
 inline constexpr i64 remote_part = 4;
 
 /// Values of a column in the near strips of block k, with the one at the end of odd ones.
