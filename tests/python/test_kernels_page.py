@@ -335,3 +335,44 @@ def test_the_dense_matrix_beside_what_a_gpu_built():
         in page
     )
     assert f"in {run['stored_bytes'] / 1e9:.3f} GB" in page
+
+
+def test_vectors_that_gpus_share_and_dot_products_of_theirs_are_on_the_page():
+    page = (ROOT / "docs" / "theory" / "000.md").read_text(encoding="utf-8")
+    name = "2026-11-26_hmatrix_vectors_h200x4.jsonl"
+    runs, dots = _lines(name, "hmatrix"), _lines(name, "hmatrix-dots")
+    of_four = [run for run in runs if run["ranks"] == 4]
+    assert len(of_four) == 7 and max(r["exposed_halo_s"] / r["product_seconds"] for r in of_four) < 0.022
+    for r in of_four:
+        told = f"| {r['gather']} | {1e3 * r['product_seconds']:.2f} | {1e3 * r['iteration_seconds']:.2f} "
+        assert told + f"| {1e3 * r['exposed_halo_s']:.3f} |" in page
+    for n in (101_250, 1_004_400):
+        for order in ("on", "off"):
+            for way in ("shared", "repeated"):
+                found = {
+                    r["ranks"]: r for r in dots if (r["n"], r["deterministic"], r["way"]) == (n, order, way)
+                }
+                cells = " | ".join(f"{1e6 * found[ranks]['seconds']:.1f}" for ranks in (1, 2, 4))
+                assert f"| {way} | {cells} |" in page
+
+
+def test_tables_beside_cublas_and_what_loads_first_gained_are_in_the_decisions():
+    rows = _lines("2026-11-26_small_gemms_h200.jsonl", "small_gemms")
+    ms = {(r["by"], r["what"], r.get("batch")): 1e3 * r["seconds"] for r in rows}
+    text = (ROOT / "docs" / "adr" / "0028-wide-reductions-travel-together.md").read_text(encoding="utf-8")
+    paper, ours = ms["cublas", "table", 128], ms["sordino", "table", None]
+    assert f"takes {paper:.2f} ms for a table of 12 x 12" in text and f"4 x 4 sums, {ours:.2f} ms" in text
+    assert f"{ms['cublas', 'table', 1024]:.2f} ms with 1,024 rows" in text
+    assert f"with one product of all rows, {ms['cublas', 'table', 256 * 128 * 512]:.2f} ms" in text
+    before, since = (
+        {
+            (r["storage"], r["solver"], r["size"], r["ranks"]): f"{1e6 * r['iteration_s']:,.1f}"
+            for r in _lines(f"2026-11-26_bench_cg_{name}_h200x4.jsonl", "cg")
+            if (r["storage"], r["precond"]) in (("dia", "jacobi"), ("symdia", "sqrt-jacobi"))
+        }
+        for name in ("cupy", "loads_first")
+    )
+    text = (ROOT / "docs" / "adr" / "0051-loads-come-before-stores.md").read_text(encoding="utf-8")
+    cases = ((64, 1), (128, 1), (256, 1), (256, 4), (512, 1))
+    cells = [f"{before[('dia', 'cg', *case)]}, {since[('dia', 'cg', *case)]}" for case in cases]
+    assert f"| `cg` | {cells[0].replace(',', ', then', 1)} | " + " | ".join(cells[1:]) + " |" in text

@@ -72,7 +72,8 @@ def on_four(found):
             else:
                 said, bound = "one / 4 + 12", one / 4 + 12
                 holds = four <= bound
-            yield f"| {size}^3 | {kept} | {one:,.1f} | {four:,.1f} | {said} = {bound:,.1f}: {word(holds)} | {one / four:.2f} |"
+            cells = f"{size}^3 | {kept} | {one:,.1f} | {four:,.1f} | {said} = {bound:,.1f}: {word(holds)}"
+            yield f"| {cells} | {one / four:.2f} |"
 
 
 def beside_others(found):

@@ -256,3 +256,54 @@ def test_as_many_ranks_as_there_are_blocks_are_predicted_unless_they_are_named(c
     assert "Not predicted" not in cli("predict", "trsv", "A.mtx", "--factor", "--width", "8")[1]
     code, out, err = cli("predict", "trsv", "two.mtx", "--width", "1", "--ranks", "1,4")
     assert (code, out) == (2, "") and "more ranks, 4, than the triangle has blocks, 2" in err
+
+
+def test_the_way_back_before_and_since_is_on_the_page():
+    page = (ROOT / "docs" / "theory" / "004.md").read_text(encoding="utf-8")
+    back = {
+        (r["points"], r["side"], r["ranks"], "if no 64th" in r["parts"], "eighth" in r["parts"]): r["seconds"]
+        for r in lines("2026-11-26_triangular_back_h200x4.jsonl")
+    }
+    beside = {
+        (r["points"], r["side"], r["ranks"]): r["seconds"]
+        for r in lines("2026-11-26_triangular_beside_h200x4.jsonl")
+        if r["bench"] == "triangular" and r.get("plan") == "measured" and r.get("direction") != "backward"
+    }
+    for case in ((7, 100, 1), (7, 100, 2), (7, 100, 4), (27, 50, 1), (27, 50, 4), (7, 64, 1)):
+        times = back.get((*case, True, False)), back[(*case, False, True)], beside[case]
+        before, since, forward = (f"{1e3 * t:.3f} " if t else "" for t in times)
+        points, side, ranks = case
+        assert f"| {points} points, {side}^3, METIS | {ranks} | {before}| {since}| {forward}|" in page
+
+
+def test_what_others_take_on_h200_is_on_the_page():
+    page = (ROOT / "docs" / "theory" / "004.md").read_text(encoding="utf-8")
+    rows = lines("2026-11-26_triangular_beside_h200x4.jsonl")
+
+    def ms(bench, points, side, **facts):
+        (found,) = (
+            1e3 * r["seconds"]
+            for r in rows
+            if (r["bench"], r["points"], r["side"]) == (bench, points, side)
+            and all(r.get(name) == value for name, value in facts.items())
+        )
+        return found
+
+    def ours(points, side):
+        return ms("triangular", points, side, plan="measured", ranks=1, columns=1)
+
+    paper = {
+        case: ms("triangular", *case, algorithm="paper") for case in ((7, 100), (7, 64), (27, 50), (27, 40))
+    }
+    usual = ms("triangular", 27, 40, plan="usual", ranks=1, columns=1)
+    times = [paper[case] / ours(*case) for case in ((7, 100), (7, 64), (27, 50))] + [paper[27, 40] / usual]
+    assert [f"{t:.1f}" for t in times] == ["5.3", "7.6", "4.8", "5.6"]
+    assert f"algorithm {paper[7, 100]:.1f} (5.3 times) at 100^3, {paper[7, 64]:.2f} (7.6) at 64^3" in page
+    spsv = {case: ms("spsv", *case) for case in ((7, 64), (27, 40))}
+    assert f"{spsv[7, 64]:.1f} ({spsv[7, 64] / ours(7, 64):.0f}) at 64^3" in page
+    assert f"{spsv[27, 40]:.0f} ({spsv[27, 40] / usual:.0f}) at 40^3" in page
+    one = [ms("triangular", 7, 100, plan="usual", ranks=1, columns=c) for c in (8, 32)]
+    assert (
+        f"{one[0] / ours(7, 100):.1f} times one's time and 32 take {one[1] / ours(7, 100):.1f} (100^3)"
+        in page
+    )

@@ -1,17 +1,13 @@
 #include "sordino/api/solver.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <exception>
 
-#include "sordino/api/callers.hpp"
-#include "sordino/api/engines.hpp"
 #include "sordino/api/grid_choice.hpp"
 #include "sordino/api/inspect.hpp"
-#include "sordino/api/method_choice.hpp"
-#include "sordino/api/part.hpp"
 #include "sordino/api/singular.hpp"
+#include "sordino/api/solver_state.hpp"
 #include "sordino/api/symmetry.hpp"
 #include "sordino/api/whole_vectors.hpp"
 #include "sordino/base/clock.hpp"
@@ -25,41 +21,6 @@ namespace {
 constexpr int solution_channel = 2, method_channel = 7;
 
 }  // namespace
-
-struct Solver::State {
-  System system;
-  CsrView& A = system.A;
-  Callers callers;
-  RowsOnHost rows;                          // A's arrays, if they were on a GPU
-  std::vector<double> values, next_values;  // the same of later ones, in turns, so that refused ones change nothing
-  Options options;
-  std::optional<Machine> machine = {};  // that solver=auto goes by
-  Choice chosen;
-  std::unique_ptr<ScaledMatrix> scaled;  // what is iterated with, where that is not A
-  EngineChoice choice;
-  std::function<EngineChoice()> another_engine = {};  // of the same kind; null: the caller has made it
-  std::vector<Part> parts;                            // destroyed before the engine
-  bool is_set_up = false;                             // false later on: storing new values in another way has failed
-  double setup_seconds = 0;
-  int exponent = 0;            // the running solve is scaled by 2^exponent
-  std::vector<double> seen_x;  // scaled back for the watch
-  std::atomic<int> stop_reason{int(Status::interrupted)};
-
-  Engine& engine() { return *choice.engine; }
-  State(const System& wanted, const Options& asked);
-  void set_up(EngineChoice made);
-  bool holds(const CsrView& updated) const;
-  void require_one_method();
-  i64 factorize(const CsrView& values);
-  void refactorize(const CsrView& updated);
-  void require_set_up() const;
-  void rescale(const CsrView& updated);
-  const double* scaled_back(const double* x);
-  SolveControl control();
-  void solve_part(Rank& rank, const double* b, const double* x0, double* x, SolveOutcome& first);
-  void collect(Rank& rank, double* x);
-  void fill(Report& report, SolveOutcome& outcome, const Ledger& before);
-};
 
 Solver::Solver(const System& system, const Options& options, const std::optional<Machine>& machine) {
   SharedCores all;
@@ -340,21 +301,6 @@ void Solver::update_values(const double* values) {
   });
 }
 
-double Solver::time_product(int pairs) {
-  State& s = *state_;
-  s.require_set_up();
-  if (s.system.product) bad_argument("products are timed of matrices whose entries are known");
-  if (s.chosen.method->replicated) bad_argument("products are timed on distributed vectors: choose another solver");
-  std::vector<double> seconds(s.parts.size());
-  s.engine().run([&](Rank& rank) {
-    std::size_t i = std::size_t(rank.id() - s.engine().first_rank());
-    std::vector<double> x(std::size_t(s.parts[i].driver->space().rows));
-    for (std::size_t k = 0; k < x.size(); k++) x[k] = 1.0 + 1e-3 * double((k * 2654435761u) % 1000);
-    seconds[i] = s.parts[i].driver->time_product(pairs, x.data());
-  });
-  return *std::max_element(seconds.begin(), seconds.end());
-}
-
 void Solver::set_stream(void* stream) { state_->callers.set_stream(stream); }
 
 void Solver::stop(Status reason) {
@@ -376,30 +322,5 @@ const std::string& Solver::symmetry() const { return state_->chosen.symmetry; }
 const std::string& Solver::preconditioner() const { return state_->chosen.preconditioner; }
 std::string Solver::engine() const { return state_->engine().name(); }
 std::string Solver::transport() const { return state_->choice.transport; }
-
-std::vector<i64> Solver::memory() const {
-  std::vector<i64> bytes;
-  Engine& engine = state_->engine();
-  for (int i = 0; i < engine.local_ranks(); i++) {
-    bytes.push_back(engine.bytes_held(i));
-    const Part& p = state_->parts[std::size_t(i)];
-    if (engine.is_device()) continue;
-    bytes.back() += p.operator_bytes();
-    if (state_->scaled) bytes.back() += ScaledMatrix::bytes_of(p.entries->slice());
-  }
-  return bytes;
-}
-
-std::vector<i64> Solver::device_allocations() const {
-  std::vector<i64> made;
-  for (int i = 0; i < state_->engine().local_ranks(); i++) made.push_back(state_->engine().device_allocations(i));
-  return made;
-}
-
-std::vector<double> Solver::exposed_halos() const {
-  std::vector<double> seconds;
-  for (int i = 0; i < state_->engine().local_ranks(); i++) seconds.push_back(state_->engine().rank(i).ledger.exposed_halo);
-  return seconds;
-}
 
 }  // namespace sordino
