@@ -62,4 +62,5 @@ def test_memory_is_foretold() -> None:
     options = {"precond": "amg", "solver": "cg", "engine": "cuda", "ranks": 1}
     with sordino.Solver(A, **options) as solver:
         held = solver.memory()["bytes_per_rank"]
-    assert sordino.estimate_memory(A, **options)["bytes_per_rank"] == held
+    told = sordino.estimate_memory(A, **options)["bytes_per_rank"]
+    np.testing.assert_allclose(told, held, rtol=0.1)  # a GPU's arrays begin at rounded addresses

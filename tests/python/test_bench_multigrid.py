@@ -184,3 +184,18 @@ def test_what_pyamg_sets_up_is_stored(script, tmp_path):
     iterations = [row["iterations"] for row in first if row["solver"] != "pyamg"]
     assert len(first) == 7 and [row["iterations"] for row in again] == iterations
     assert np.isfinite([row["solve_s"] for row in first]).all()
+
+
+def test_bubbles_on_a_gpu_are_on_the_page():
+    page = (ROOT / "docs" / "choosing.md").read_text(encoding="utf-8")
+    text = (ROOT / "bench" / "records" / "2026-11-26_amg_h200.jsonl").read_text(encoding="utf-8")
+    rows = [json.loads(line) for line in text.splitlines()]
+    for size in (64, 128):
+        for contrast, said in ((1.0, ", contrast 1"), (1e6, ", 1e6")):
+            cells = []
+            for precond, cycle in (("mg", "v"), ("amg", "v"), ("sqrt-jacobi", "")):
+                asked = (size, contrast, precond, cycle)
+                (r,) = (r for r in rows if (r["size"], r["contrast"], r["precond"], r["cycle"]) == asked)
+                assert r["status"] == "converged" and r["true_residual"] <= 1e-8 * (1 + 1e-9)
+                cells.append(f"{r['iterations']:,}, {1e3 * r['solve_s']:.1f}")
+            assert f"| {size}^3{said} | " + " | ".join(cells) + " |" in page

@@ -11,6 +11,8 @@ CELLS = 256 * 128 * 512
 READS = 4547e9  # bytes a second, of an H200
 PAPER_WAYS = "2026-11-23_hmatrix_paper_ways_h200.jsonl"
 
+TILES = ("8,8,4", "8,4,8", "4,4,4", "8,8,8")
+
 
 def _lines(name, bench):
     lines = (ROOT / "bench" / "records" / name).read_text(encoding="utf-8").splitlines()
@@ -38,6 +40,22 @@ def test_rooflines_of_the_paper_s_kernels():
         assert told == [f"{1e6 * kernel['seconds']:,.1f}", f"{moved:.1f}", f"{done:.1f}", f"{part:.2f}"], (
             label
         )
+
+
+def test_rooflines_measured_again():
+    parts = {
+        (line["solver"], line["precond"], line.get("tile")): {
+            k["name"]: f"{k['roofline_s'] / k['seconds']:.2f}" for k in line["kernels"]
+        }
+        for line in _lines("2026-11-26_kernels_h200.jsonl", "kernels")
+    }
+    table, tiles = parts["cbcg", "jacobi", None], [parts["cg", "block-ilu", t] for t in TILES]
+    told = [
+        f"`{name}` {table[name]}" for name in ("SpMV", "Products", "Triangle", "Next", "Directions", "Step")
+    ]
+    told += [f"`{name}` {tiles[2][name]}" for name in ("Direction", "ResidualAlone", "Dots")]
+    said = ", ".join(told) + ", tiles {}, {}, {} and {}.".format(*(t["Block ILU"] for t in tiles))
+    assert said in (ROOT / "docs" / "theory" / "001.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
