@@ -91,6 +91,27 @@ def beside_others(found):
         )
 
 
+def test_what_a_rank_in_the_middle_takes():
+    page = (ROOT / "docs" / "limits.md").read_text(encoding="utf-8")
+    (queue, sums) = (
+        row["median_us"]
+        for row in lines("2026-11-26_ranks_traced_h200x4.jsonl", "ranks_traced")
+        if (row["size"], row["ranks"], row["rank"]) == (256, 4, 1) and row["lane"] != "halos under way"
+    )
+    told = [f"{queue[f'{name}, compute']:.1f}" for name in ("SpMV", "Residual", "Direction")]
+    both = sums["(w,p), reduction"] + sums["(r,z), reduction"]
+    assert f"take {told[0]}, {told[1]} and {told[2]} us" in page and f"two sums {both:.1f} " in page
+    odd, aligned = (
+        next(
+            1e6 * row["iteration_s"]
+            for row in lines(f"2026-11-26_bench_cg_{name}h200x4.jsonl")
+            if (row["size"], row["ranks"], row["solver"], row["storage"]) == (256, 4, "cg", "symdia")
+        )
+        for name in ("odd_rows_", "")
+    )
+    assert f"it was {odd:.0f} us, and {aligned:.0f} since" in page
+
+
 def predicted():
     """Seconds of an iteration: by diagonals kept, size, ranks and method."""
     return {

@@ -38,7 +38,8 @@ cache                 the last cache before a device's memory: its ``bytes``; th
 push                  ``{"seconds": x}``: of a message's latency, for which the command that sends it lasts yet, beside
                       its other rows: a fence, a flag
 late_blocks           ``{"rows": n, "seconds": s}``: a command of more than n rows leaves no place on a device, and
-                      blocks of the next one, which begin when it has ended, reach their rows s later than others
+                      blocks of the next one, which begin when it has ended, reach their rows s later than others; it is
+                      taken to have as many rows
 triangular            tasks of triangular solves, some of these; what is left out is the default in parentheses:
                       ``workers`` (528) of a device; ``bandwidth`` at which they take values together (0.91 of the
                       memory's) and ``worker_bandwidth`` of one alone (12.7 times its share); ``step_s`` (5e-6) of a

@@ -43,7 +43,7 @@ class Walk {
  private:
   void step(const Command& c, const Phase& p, const std::vector<int>& names) {
     switch (p.op) {
-      case Op::launch: now_ += machine_.launch_s; break;
+      case Op::launch: now_ += machine_.launch(rows(c)); break;
       case Op::tasks: now_ += seconds(c, c.groups[std::size_t(p.slot)].share); break;
       case Op::start: start(c, p.slot); break;
       case Op::finish: finish(p.slot); break;
@@ -51,6 +51,11 @@ class Walk {
       case Op::await: now_ = std::max(now_, arrives_[names[std::size_t(p.slot)]]); break;
       default: break;
     }
+  }
+
+  double rows(const Command& c) const {
+    if (c.space < 0) return 0;
+    return rank_.space(c.space).replicated ? double(rank_.space(c.space).rows) : load_.rows;
   }
 
   /// Of a group with such a share of the small command. One of a few rows is at the edge: it is sent, or waits for what is.

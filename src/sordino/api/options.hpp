@@ -112,8 +112,8 @@ void Options::fields(V&& v) {
     precond_choices);
   v("degree", degree, "solve", "products with A in an application of precond chebyshev", any);
   v("cycle", cycle, "solve",
-    "of preconds mg and amg, and of a hierarchy as M: v visits each level once, w those below the second one twice as often as the one "
-    "before",
+    "of preconds mg and amg, and of a hierarchy as M: v visits each level once, w those below the second one twice as often as "
+    "the one before",
     cycle_choices);
   v("tile", tile, "solve",
     "cells in x, y and z of a tile of precond block-ilu, such as 8,8,4; auto: on the host a rank's rows are one tile, on GPUs "

@@ -173,6 +173,8 @@ void RowsSolver::State::choose() {
     throw Error(Errc::unsupported, "storage is 'csr' here: nobody sees the diagonals of the whole matrix");
   if (options.precond == "block-ilu")
     throw Error(Errc::unsupported, "precond block-ilu is not supported here: the processes' rows may cut tiles");
+  if (options.scalars != "device")
+    throw Error(Errc::unsupported, "scalars are computed by the commands that use them here: leave scalars out");
   if (is_incomplete(options.precond) || has_levels(options.precond))
     throw Error(Errc::unsupported, "precond " + options.precond + " is not supported here: use jacobi");
   accord.together([&] {

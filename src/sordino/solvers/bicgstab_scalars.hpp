@@ -15,9 +15,9 @@ struct DirectionBy {  // of a beta that is known
   Out ph;
   static constexpr double flops = 5;
   SORDINO_HD void row(i32 i) {
-    double pi = direction(beta, zeta, r[i], v[i], p[i]);
+    double pi = direction(beta, zeta, r[i], v[i], p[i]), di = d[i];
     p[i] = pi;
-    ph[i] = d[i] * pi;
+    ph[i] = di * pi;
   }
 };
 

@@ -6,7 +6,8 @@ namespace sordino::trsv {
 
 /// Rows of a part, at most, unless one strip has more: their x is at hand at once.
 inline constexpr i32 most_rows_of_part = 512;
-/// Parts below a block and its parent, about at the most, unless their rows are too many.
+/// Parts of the largest size below a block and its parent, about at the most, unless their rows are too many; beside them some
+/// twenty to sixty that grow up to that size.
 inline constexpr i32 most_parts = 64;
 
 /// x of rows comes the later the nearer to the parent they are, and what a task's first values leave of it is read when x is

@@ -119,6 +119,10 @@ TEST("on the way back each strip of a block is near or in one part, and no part 
           }
         }
         CHECK((strips.end == strips.first + 1 || values <= std::max(remote_part * part_values, i64(b.front) * b.width / 32)));
+        if (strips.first < near.end || strips.end == strips.first + 1) continue;  // of own rows, or as small as can be
+        i64 between = 0;
+        for (i32 s = near.end; s < strips.first; s++) between += strip_of(b, s).size();
+        CHECK(values <= std::max(i64(part_values), between / share_of_distance));
       }
       for (int times : taken) CHECK(times == 1);
     }

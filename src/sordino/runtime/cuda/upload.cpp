@@ -1,6 +1,7 @@
 // Arrays that threads make on their way to a device: each has two pinned buffers, of which it fills one while the device
 // copies the other.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -92,9 +93,10 @@ class Uploads {
     for (cudaError_t e; (e = cudaEventQuery(buffer.copied)) != cudaSuccess; pause()) {
       if (e != cudaErrorNotReady) call("cudaEventQuery", e);
       if (state_.hall->raised()) state_.fail_as_peers();
-      if (timeout > 0 && seconds_now() - begin > timeout)
-        throw Error(Errc::device, "device " + std::to_string(r_.device) + " has taken none of an operator's arrays for " +
-                                      std::to_string(int(timeout)) + " s");
+      if (timeout <= 0 || seconds_now() - begin <= timeout) continue;
+      given_up_ = true;
+      throw Error(Errc::device, "device " + std::to_string(r_.device) + " has taken none of an operator's arrays for " +
+                                    std::to_string(int(timeout)) + " s");
     }
   }
   /// Whether the device has read all, before patience ends. Never cudaStreamSynchronize: a lost device would keep it.
@@ -102,7 +104,7 @@ class Uploads {
     const double begin = seconds_now(), timeout = state_.options.timeout;
     for (; cudaStreamQuery(r_.stream) == cudaErrorNotReady; pause()) {
       const double waited = seconds_now() - begin;
-      if (state_.hall->raised() ? waited > after_fault : timeout > 0 && waited > timeout) return false;
+      if (given_up_ || state_.hall->raised() ? waited > after_fault : timeout > 0 && waited > timeout) return false;
     }
     return true;
   }
@@ -117,6 +119,7 @@ class Uploads {
   const int threads_;
   char* bytes_ = nullptr;  // of all buffers
   std::vector<Buffer> buffers_;
+  mutable std::atomic<bool> given_up_{false};  // by one of the threads: the device is not waited for twice
 };
 
 }  // namespace
