@@ -19,6 +19,7 @@ from sordino.io import save_factors
 ROOT = Path(__file__).parents[2]
 RECORD = "2026-11-25_triangular_predictions_h100x2.jsonl"
 H200 = "2026-11-26_triangular_predictions_h200x4.jsonl"  # before anything was measured
+REORDERED = "2026-11-26_triangular_predictions_reordered.jsonl"  # with plans as they are ordered since
 
 
 def lines(name):
@@ -91,9 +92,7 @@ def nested_planes(side):
 
 def test_a_recorded_prediction_comes_out_again():
     (line,) = (
-        r
-        for r in lines(RECORD)
-        if r["order"] == "planes" and r["side"] == 40 and r["ranks"] == 1 and r["direction"] == "forward"
+        r for r in lines(REORDERED) if (r["order"], r["side"], r["described"]) == ("planes", 40, "h100x2")
     )
     order = nested_planes(40)
     A = sordino.poisson(40, 40, 40).tocsr()[order][:, order]

@@ -1,4 +1,5 @@
-// What of a choice hangs on the grid whose cells the rows are, tiles of block-ilu and levels of mg, or on levels of another kind.
+// What of a choice hangs on the grid whose cells the rows are, tiles of block-ilu and levels of mg, or on levels of another
+// kind.
 #pragma once
 #include "sordino/api/part.hpp"
 
