@@ -116,20 +116,11 @@ def test_ranks_wait_for_rows_of_others_and_one_for_nobody(cli):
     assert len(waited) == 3 and max(waited) > 0
 
 
+ON_FOUR_RANKS = ["sphere:5,6", "--ways", "aca+", "--repeats", "1", "--engine", "host", "--ranks", "4"]
+
+
 def test_ways_to_gather_and_to_keep_vectors_have_a_row_each(cli):
-    argv = [
-        "sphere:5,6",
-        "--ways",
-        "aca+",
-        "--repeats",
-        1,
-        "--engine",
-        "host",
-        "--ranks",
-        4,
-        "--iterations",
-        8,
-    ]
+    argv = [*ON_FOUR_RANKS, "--iterations", 8]
     code, out, _ = cli(
         "bench", "hmatrix", *argv, "--vectors", "redundant,hierarchical", "--gather", "2,4", "--json"
     )
@@ -148,19 +139,7 @@ def test_ways_to_gather_and_to_keep_vectors_have_a_row_each(cli):
 
 @pytest.mark.parametrize("scalars", ["device", "host"])
 def test_whole_vectors_and_scalars_are_the_solver_s_options(cli, scalars):
-    argv = [
-        "sphere:5,6",
-        "--ways",
-        "aca+",
-        "--repeats",
-        1,
-        "--engine",
-        "host",
-        "--ranks",
-        4,
-        "--iterations",
-        12,
-    ]
+    argv = [*ON_FOUR_RANKS, "--iterations", 12]
     whole = ["--vectors", "hierarchical", "--gather", 2, "--scalars", scalars, "--json"]
     code, out, _ = cli("bench", "hmatrix", *argv, *whole)
     (row,) = json.loads(out)["measured"]

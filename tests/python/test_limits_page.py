@@ -91,6 +91,15 @@ def beside_others(found):
         )
 
 
+def test_why_512_by_all_diagonals_falls_short():
+    page = (ROOT / "docs" / "limits.md").read_text(encoding="utf-8")
+    one, four = (measured()["all", 512, ranks, "cg"] for ranks in (1, 4))
+    product, quarter = 1e6 * four["spmv_s"], 1e6 * one["spmv_s"] / 4
+    beyond = 1e6 * (four["iteration_s"] - one["iteration_s"] / 4)
+    assert f"{product - quarter:.0f} of the {beyond:.0f} us" in page
+    assert f"{product:.0f} us where a quarter is {quarter:.0f}" in page
+
+
 def test_what_a_rank_in_the_middle_takes():
     page = (ROOT / "docs" / "limits.md").read_text(encoding="utf-8")
     (queue, sums) = (

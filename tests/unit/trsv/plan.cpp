@@ -119,15 +119,35 @@ TEST("on the way back each strip of a block is near or in one part, and no part 
           }
         }
         CHECK((strips.end == strips.first + 1 || values <= std::max(remote_part * part_values, i64(b.front) * b.width / 32)));
-        if (strips.first < near.end || strips.end == strips.first + 1) continue;  // of own rows, or as small as can be
-        i64 between = 0;
-        for (i32 s = near.end; s < strips.first; s++) between += strip_of(b, s).size();
-        CHECK(values <= std::max(i64(part_values), between / share_of_distance));
       }
       for (int times : taken) CHECK(times == 1);
     }
     CHECK(blocks.partials == partials);
   }
+}
+
+TEST("parts of the way back are small beside the parent, and grow with their distance from it") {
+  std::vector<std::vector<i32>> below(2400);
+  for (std::size_t j = 0; j < below.size(); j++) {
+    below[j].resize(below.size() - 1 - j);
+    std::iota(below[j].begin(), below[j].end(), i32(j) + 1);
+  }
+  constexpr i64 part_values = 4000;  // one strip of 62 rows and 64 columns
+  const Blocks blocks = blocks_of(triangles::columns_of(below), 64, part_values);
+  const Block& b = blocks.blocks[0];
+  i64 between = 0, largest = 0;
+  for (i32 part = blocks.part_begin[0]; part < blocks.part_begin[1]; part++) {
+    const StripRange strips = blocks.parts[std::size_t(part)];
+    if (strips.first < blocks.near[0].end) continue;  // of own rows
+    i64 values = 0;
+    for (i32 s = strips.first; s < strips.end; s++) values += strip_of(b, s).size();
+    NOTE("strips ", strips.first, " to ", strips.end, " behind ", between, " values");
+    CHECK(values <= std::max(part_values, between / share_of_distance));
+    between += values;
+    largest = std::max(largest, values);
+  }
+  CHECK(between > 16 * part_values);
+  CHECK(largest > part_values);
 }
 
 TEST("options out of range are refused") {
