@@ -161,7 +161,8 @@ TEST("gram: a table holds every product once, in one reduction of as many values
   constexpr i32 rows = 70;
   for (int s = 1; s <= gram::most_s; s++)
     for (int ranks : {1, 3}) {
-      NOTE("s = ", s, ", ranks = ", ranks);
+      const i32 batch = s % 2 ? 33 : 256;  // two and a bit, or all rows of a rank and more
+      NOTE("s = ", s, ", ranks = ", ranks, ", batch = ", batch);
       std::vector<std::vector<double>> a, b;
       for (int j = 0; j < s; j++) {
         a.push_back(random.normals(rows * ranks));
@@ -183,7 +184,8 @@ TEST("gram: a table holds every product once, in one reduction of as many values
           rank.write(va.back(), a[j].data() + rows * rank.id());
           rank.write(vb.back(), b[j].data() + rows * rank.id());
         }
-        gram::Table symmetric(rank, s, true), whole(rank, s, false);
+        gram::Batches batches(rank, space, batch, s * (s + 1));
+        gram::Table symmetric(rank, batches, s, true), whole(rank, batches, s, false);
         Vec to_G = rank.vector("G", rank.add_space(gram::replicated(s * s + s))),
             to_C = rank.vector("C", rank.add_space(gram::replicated(s * s)));
         auto body = rank.record([&] {
