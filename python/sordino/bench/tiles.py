@@ -14,10 +14,11 @@ from .._matrix import CsrArrays, as_csr
 from .._placement import default_engine
 from .._solve import Solver
 from ..cli import display
+from ..cli.box import edges_of
 from ..cli.common import Parser, number, whole_number, whole_numbers
 from ..cli.processes import say
 from ..errors import BadArgument
-from ..problems import multiphase
+from ..problems import CUBE, Edges, multiphase
 from ..report.record import json_ready
 from . import _records
 from ._timing import Seconds
@@ -71,11 +72,12 @@ def main(argv: Sequence[str]) -> int:
             raise BadArgument(f"tile {_shown(tile)} is larger than the grid, {_shown(size)} cells")
     if given.record:
         _records.check(given.record)
-    problem = multiphase(*size, contrast=contrast, seed=whole_number(given.seed, "--seed"))
+    edges, seed = edges_of(given.spacing), whole_number(given.seed, "--seed")
+    problem = multiphase(*size, contrast=contrast, seed=seed, spacing=edges)
     rows = as_csr(problem.A)
     facts = {
-        "bench": "tiles", "size": size, "contrast": contrast, "rtol": rtol, "engine": engine, "repeats": repeats,
-        "counts": "median", "load_average": os.getloadavg()[0],
+        "bench": "tiles", "size": size, "spacing": edges, "contrast": contrast, "rtol": rtol, "engine": engine,
+        "repeats": repeats, "counts": "median", "load_average": os.getloadavg()[0],
     }  # fmt: skip
     options: dict[str, Any] = {"engine": engine, "rtol": rtol}
     with display.steps("solving", len(tiles) + len(others), quiet=given.json) as step:
@@ -84,7 +86,7 @@ def main(argv: Sequence[str]) -> int:
             solved = measure(
                 rows, problem.b, repeats, precond="block-ilu", tile=tile, grid=tuple(size), **options
             )
-            found.append(facts | of_shape(size, tile) | solved)
+            found.append(facts | of_shape(size, tile, edges) | solved)
             step()
         for precond in others:
             beside.append(facts | measure(rows, problem.b, repeats, precond=precond, **options))
@@ -123,6 +125,7 @@ def _parser() -> Parser:
     )
     parser.add_argument("--contrast", default="1000", metavar="C", help="contrast of density (default 1000)")
     parser.add_argument("--seed", default="0", metavar="N", help="for the bubbles (default 0)")
+    parser.add_argument("--spacing", metavar="X,Y,Z", help="edges of a cell in x, y and z (default 1,1,1)")
     parser.add_argument("--rtol", default="1e-8", metavar="X", help="as the paper's (default 1e-8)")
     parser.add_argument(
         "--engine", default="", metavar="NAME", help="host or cuda (default: cuda where it can run)"
@@ -160,21 +163,24 @@ def measure(rows: CsrArrays, b: np.ndarray, repeats: int, **options: Any) -> dic
     }  # fmt: skip
 
 
-def of_shape(size: Sequence[int], tile: Tile) -> dict[str, Any]:
+def of_shape(size: Sequence[int], tile: Tile, edges: Edges) -> dict[str, Any]:
     """What is known of a shape before anything is solved, the paper's figures among it."""
     paper, t1, t2 = PAPER.get(tile, (None, None, None))
     slab = tile == shapes(size, "host")[0]
     return {
-        "tile": tile, "cut": cut(size, tile),
+        "tile": tile, "cut": cut(size, tile, edges),
         "paper": SLAB_ITERATIONS if slab else paper, "paper_t1": t1, "paper_t2": t2,
     }  # fmt: skip
 
 
-def cut(size: Sequence[int], tile: Sequence[int]) -> float:
-    """Which part of the grid's couplings, those of neighbouring cells, is between cells of two tiles."""
-    n = float(np.prod(size))
-    lost = sum(n / along * (-(-along // cells) - 1) for along, cells in zip(size, tile, strict=True))
-    return lost / max(1.0, sum(n / along * (along - 1) for along in size))
+def cut(size: Sequence[int], tile: Sequence[int], edges: Edges = CUBE) -> float:
+    """Which part of the grid's couplings, those of neighbouring cells, is between cells of two tiles.
+
+    Each counts as it weighs in a fluid of one density: by the edge of a cell along it, to the power of -2.
+    """
+    weights = [1 / (along * edge**2) for along, edge in zip(size, edges, strict=True)]
+    lost = sum(w * (-(-n // cells) - 1) for w, n, cells in zip(weights, size, tile, strict=True))
+    return lost / (sum(w * (n - 1) for w, n in zip(weights, size, strict=True)) or 1.0)
 
 
 def fit(found: Sequence[dict[str, Any]]) -> dict[str, float] | None:
@@ -225,7 +231,8 @@ def _show(found: list[dict[str, Any]]) -> None:
         for row in found
     ]  # fmt: skip
     first = found[0]
-    grid = f"{_shown(first['size'])} cells, contrast {first['contrast']:g}"
+    edges = f" of {' x '.join(f'{edge:g}' for edge in first['spacing'])}" if first["spacing"] != CUBE else ""
+    grid = f"{_shown(first['size'])} cells{edges}, contrast {first['contrast']:g}"
     title = f"{grid}, to {first['rtol']:g}, engine {first['engine']}; ratios to {_shown(BASE)}"
     display.show_table(title, heads, cells)
     line = fit(found)
