@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sordino.bench import tiles
-from sordino.problems import poisson
+from sordino.problems import pressure_matrix
 
 
 def _core_is_there() -> bool:
@@ -27,14 +27,17 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("tile", [(3, 2, 5), (4, 4, 1), (6, 5, 7), (1, 1, 1)])
-def test_couplings_between_tiles_are_counted(tile):
+@pytest.mark.parametrize("edges", [(1, 1, 1), (1, 1, 2), (0.5, 2, 3)])
+def test_couplings_between_tiles_are_counted_by_their_weights(tile, edges):
     size = (6, 5, 7)
-    matrix = poisson(*size).tocoo()
+    matrix = pressure_matrix(np.ones(size[::-1]), spacing=edges).tocoo()
     place = np.stack(np.unravel_index(np.arange(matrix.shape[0]), size, order="F"))
     owner = place // np.array(tile)[:, None]
     pairs = matrix.row != matrix.col
     between = (owner[:, matrix.row[pairs]] != owner[:, matrix.col[pairs]]).any(axis=0)
-    assert tiles.cut(size, tile) == pytest.approx(between.mean())
+    weights = matrix.data[pairs]
+    assert tiles.cut(size, tile, edges) == pytest.approx(weights[between].sum() / weights.sum())
+    assert edges != (1, 1, 1) or tiles.cut(size, tile) == pytest.approx(between.mean())
 
 
 def test_a_line_is_fitted_to_three_shapes_or_more():
@@ -101,6 +104,38 @@ def test_a_scan_is_printed_and_recorded(cli, tmp_path):
 
 
 @needs_core
+def test_cells_may_be_longer_in_a_direction(cli, tmp_path):
+    """Tiles that are flat in z then cut the weak couplings, and take fewer iterations than cubes."""
+    record = tmp_path / "r.jsonl"
+    argv = ("--size", "16,16,16", "--tiles", "4x4x4,8x8x1,1x8x8", "--beside", "", "--repeats", 1)
+    code, out, err = cli(
+        "bench", "tiles", *argv, "--engine", "host", "--spacing", "1,1,4", "--record", record
+    )
+    assert code == 0, err
+    lines = [json.loads(line) for line in record.read_text().splitlines()]
+    assert all((line["spacing"], line["seed"]) == ([1, 1, 4], 0) for line in lines)
+    cubes, flat, upright = (line["iterations"] for line in lines)
+    assert flat < cubes < upright
+    assert lines[1]["cut"] < lines[0]["cut"] < lines[2]["cut"]
+    assert "16 x 16 x 16 cells of 1 x 1 x 4, contrast 1000" in out
+
+
+@needs_core
+def test_ranks_share_tiles_and_change_no_iteration(cli, tmp_path):
+    record = tmp_path / "r.jsonl"
+    argv = ("--size", "8,8,16", "--tiles", "8x8x3,4x4x4", "--beside", "", "--engine", "host", "--repeats", 1)
+    for ranks in (1, 4):
+        code, out, err = cli("bench", "tiles", *argv, "--ranks", ranks, "--record", record)
+        assert code == 0, err
+        assert f"engine host, ranks {ranks}; ratios" in out
+    lines = [json.loads(line) for line in record.read_text().splitlines()]
+    assert [line["ranks"] for line in lines] == [1, 1, 4, 4]
+    assert [line["iterations"] for line in lines[:2]] == [line["iterations"] for line in lines[2:]]
+    code, _, err = cli("bench", "tiles", *argv, "--ranks", 5)  # four layers of 4 x 4 x 4
+    assert code == 2 and "tile 4 x 4 x 4 is larger than a rank's box" in err
+
+
+@needs_core
 def test_what_does_not_converge_is_said(cli):
     argv = ("--size", "6,6,6", "--tiles", "2x2x2", "--rtol", "1e-30", "--engine", "host", "--repeats", 1)
     code, out, _ = cli("bench", "tiles", *argv)
@@ -113,11 +148,14 @@ def test_what_does_not_converge_is_said(cli):
         (["--size", "8,8"], "--size is three numbers from 1 on"),
         (["--size", "8,8,0"], "--size is three numbers from 1 on"),
         (["--rtol", "2"], "--rtol between 0 and 1"),
+        (["--ranks", "0"], "--repeats and --ranks are at least 1"),
         (["--tiles", "8x8"], "--tiles has shapes such as 8x8x1, not '8x8'"),
         (["--tiles", "8x0x1"], "--tiles has shapes such as 8x8x1, not '8x0x1'"),
         (["--beside", "jacobi,ilu"], "--beside is some of jacobi, sqrt-jacobi, chebyshev, not 'ilu'"),
         (["--size", "8,8,8"], "tile 16 x 32 x 4 is larger than the grid, 8 x 8 x 8 cells"),
         (["--engine", "model"], "--engine is host or cuda for a measurement, not 'model'"),
+        (["--spacing", "1,1"], "the spacing is three edges of a cell, in x, y and z"),
+        (["--spacing", "1,1,0"], "numbers from 1e-09 to 1e+09, not [1.0, 1.0, 0.0]"),
         (["--record", "/nowhere/r.jsonl"], "cannot be written"),
     ],
 )

@@ -54,11 +54,12 @@ BASE: Tile = (4, 4, 4)
 def main(argv: Sequence[str]) -> int:
     """Solve once a turn with each shape, print a table, append records; return 0, or 3 if one does not converge."""
     given = _parser().read(argv)
-    size, repeats = whole_numbers(given.size, "--size"), whole_number(given.repeats, "--repeats")
+    size = whole_numbers(given.size, "--size")
+    repeats, ranks = whole_number(given.repeats, "--repeats"), whole_number(given.ranks, "--ranks")
     contrast, rtol = number(given.contrast, "--contrast"), number(given.rtol, "--rtol")
-    if len(size) != 3 or min(*size, repeats) < 1 or not 0 < rtol < 1:
+    if len(size) != 3 or min(*size, repeats, ranks) < 1 or not 0 < rtol < 1:
         raise BadArgument(
-            "--size is three numbers from 1 on, --repeats at least 1, and --rtol between 0 and 1"
+            "--size is three numbers from 1 on, --repeats and --ranks are at least 1, and --rtol between 0 and 1"
         )
     engine = given.engine or default_engine()
     if engine not in ("host", "cuda"):
@@ -76,10 +77,10 @@ def main(argv: Sequence[str]) -> int:
     problem = multiphase(*size, contrast=contrast, seed=seed, spacing=edges)
     rows = as_csr(problem.A)
     facts = {
-        "bench": "tiles", "size": size, "spacing": edges, "contrast": contrast, "rtol": rtol, "engine": engine,
-        "repeats": repeats, "counts": "median", "load_average": os.getloadavg()[0],
+        "bench": "tiles", "size": size, "spacing": edges, "seed": seed, "contrast": contrast, "rtol": rtol,
+        "engine": engine, "ranks": ranks, "repeats": repeats, "counts": "median", "load_average": os.getloadavg()[0],
     }  # fmt: skip
-    options: dict[str, Any] = {"engine": engine, "rtol": rtol}
+    options: dict[str, Any] = {"engine": engine, "ranks": ranks, "rtol": rtol}
     with display.steps("solving", len(tiles) + len(others), quiet=given.json) as step:
         found, beside = [], []
         for tile in tiles:
@@ -131,6 +132,9 @@ def _parser() -> Parser:
         "--engine", default="", metavar="NAME", help="host or cuda (default: cuda where it can run)"
     )
     parser.add_argument(
+        "--ranks", default="1", metavar="N", help="that share the tiles: threads, or GPUs (default 1)"
+    )
+    parser.add_argument(
         "--repeats", default="3", metavar="N", help="solves, the median of which counts (default 3)"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
@@ -152,8 +156,8 @@ def _tile(word: str) -> Tile:
 
 
 def measure(rows: CsrArrays, b: np.ndarray, repeats: int, **options: Any) -> dict[str, Any]:
-    """One preconditioner on one rank: iterations of cg, and the median of its solves' seconds, without setup."""
-    with Solver(rows, solver="cg", ranks=1, maxiter=rows.n, **options) as solver:
+    """One preconditioner: iterations of cg, and the median of its solves' seconds, without setup."""
+    with Solver(rows, solver="cg", maxiter=rows.n, **options) as solver:
         solved = [solver.solve(b, on_failure="return") for _ in range(repeats)]
     seconds, first = Seconds.of([one.seconds for one in solved]), solved[0]
     return {
@@ -233,7 +237,8 @@ def _show(found: list[dict[str, Any]]) -> None:
     first = found[0]
     edges = f" of {' x '.join(f'{edge:g}' for edge in first['spacing'])}" if first["spacing"] != CUBE else ""
     grid = f"{_shown(first['size'])} cells{edges}, contrast {first['contrast']:g}"
-    title = f"{grid}, to {first['rtol']:g}, engine {first['engine']}; ratios to {_shown(BASE)}"
+    where = f"engine {first['engine']}, ranks {first['ranks']}"
+    title = f"{grid}, to {first['rtol']:g}, {where}; ratios to {_shown(BASE)}"
     display.show_table(title, heads, cells)
     line = fit(found)
     if line:
