@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -22,8 +21,6 @@ def _core_is_there() -> bool:
 
 
 needs_core = pytest.mark.skipif(not _core_is_there(), reason="sordino._core is not built")
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("tile", [(3, 2, 5), (4, 4, 1), (6, 5, 7), (1, 1, 1)])
@@ -162,91 +159,3 @@ def test_what_does_not_converge_is_said(cli):
 def test_bad_usage(cli, fake_core, argv, sentence):
     code, out, err = cli("bench", "tiles", *argv)
     assert code == 2 and out == "" and sentence in err
-
-
-def _recorded(name):
-    lines = (ROOT / "bench" / "records" / name).read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
-
-
-def _page():
-    return (ROOT / "docs" / "theory" / "001.md").read_text(encoding="utf-8")
-
-
-def test_the_page_of_the_paper_has_the_record_s_figures():
-    rows = _recorded(max((ROOT / "bench" / "records").glob("*_tiles_2_cores.jsonl")).name)
-    page = _page()
-    assert [tuple(row["tile"]) for row in rows] == tiles.shapes((64, 32, 128), "host")
-    base = next(row for row in rows if tuple(row["tile"]) == tiles.BASE)
-    for row in rows:
-        said = f"| {' x '.join(map(str, row['tile']))} | {100 * row['cut']:.1f} % | {row['paper']} "
-        said += f"| {row['paper'] / base['paper']:.2f} | {row['iterations']} |"
-        assert f"{said} {row['iterations'] / base['iterations']:.2f} |" in page
-    line = tiles.fit(rows)
-    decision = next((ROOT / "docs" / "adr").glob("0029-*")).read_text(encoding="utf-8")
-    for text in (page, decision):
-        assert f"{line['whole']:.0f} + {line['slope']:.0f} " in text
-    assert f"within\n{100 * line['worst']:.0f} %" in page or f"within {100 * line['worst']:.0f} %" in page
-
-
-def test_how_many_more_iterations_tiles_take_than_slabs_is_told_beside_figure_4():
-    newest = max((ROOT / "bench" / "records").glob("*_tiles_2_cores.jsonl"))
-    rows = {tuple(row["tile"]): row for row in _recorded(newest.name)}
-    slab, ours, fastest = (
-        rows[tile] for tile in (tiles.shapes((64, 32, 128), "host")[0], tiles.BASE, (8, 8, 1))
-    )
-    of_slabs, of_tiles = 12_058, 16_897  # as Fig. 4 says
-    page = _page()
-    for sentence in (
-        f"with slabs {of_slabs:,} iterations, with the GPUs' tiles {of_tiles:,}, {of_tiles / of_slabs:.2f} times as",
-        f"4 x 4 x 4 takes {ours['iterations']}, {ours['iterations'] / slab['iterations']:.2f} times the slab's "
-        f"{slab['iterations']}.",
-        f"takes {fastest['iterations'] / slab['iterations']:.2f} times the slab's iterations here, and "
-        f"{fastest['paper'] / slab['paper']:.2f} times there",
-    ):
-        assert sentence in page
-
-
-def _layouts():
-    """Both records of an H100 by tile, each with t1 and t2: its iterations, the tiles' part of them exchanged."""
-    rows = {tuple(row["tile"]): row for row in _recorded("2026-11-25_tiles_h100.jsonl") if "tile" in row}
-    for layout in _recorded("2026-11-25_tile_layouts_h100.jsonl"):
-        row = rows[tuple(layout["tile"])]
-        row |= {key: layout[key] for key in ("x_fastest_ms", "z_fastest_ms", "interleaved_ms")}
-        for name, way in (("t1", "x_fastest_ms"), ("t2", "z_fastest_ms")):
-            row[name] = row["seconds"] + 1e-3 * row["iterations"] * (row[way] - row["interleaved_ms"])
-    return rows
-
-
-def test_both_times_of_table_1_are_those_of_the_records():
-    rows, page = _layouts(), _page()
-    base = rows[tiles.BASE]
-    assert list(rows) == list(tiles.PAPER)
-    for tile, row in rows.items():
-        count, *times = (
-            f"{row[key] / base[key]:.2f} ({row[paper] / base[paper]:.2f})"
-            for key, paper in (("iterations", "paper"), ("t1", "paper_t1"), ("t2", "paper_t2"))
-        )
-        said = f"| {' x '.join(map(str, tile))} | {count} | {row['x_fastest_ms']:.2f} | {row['z_fastest_ms']:.2f} "
-        said += (
-            f"| {row['interleaved_ms']:.2f} | {row['t1']:.1f} | {times[0]} | {row['t2']:.1f} | {times[1]} "
-        )
-        assert f"{said}| {row['seconds']:.2f} |" in page, tile
-
-
-def test_what_is_told_of_both_times_of_table_1():
-    rows, page = _layouts(), _page()
-    base, line = rows[tiles.BASE], tiles.fit(list(rows.values()))
-    (scaled,) = (r for r in _recorded("2026-11-25_tiles_h100.jsonl") if r["precond"] == "sqrt-jacobi")
-    best = min(rows.values(), key=lambda row: row["seconds"])
-    for sentence in (
-        f"ours takes {base['z_fastest_ms'] / base['x_fastest_ms']:.1f} times as long with z fastest",
-        f"Iterations are {line['whole']:,.0f} + {line['slope']:,.0f} times the part of couplings that is cut, within "
-        f"{100 * line['worst']:.0f} %.",
-        f"{' x '.join(map(str, best['tile']))} is the fastest here, {best['seconds']:.2f} s, level with sqrt-jacobi's "
-        f"{scaled['seconds']:.2f}",
-    ):
-        assert sentence in page
-    assert min(rows, key=lambda tile: rows[tile]["t2"]) == (8, 8, 1)
-    for flat in ((16, 16, 1), (8, 8, 1)):
-        assert 2 <= rows[flat]["t1"] / base["t1"] <= 3
