@@ -1,4 +1,4 @@
-"""What the pages say of kernels, tiles, products with H-matrices and peers is in the records that they name."""
+"""What the pages say of kernels, products with H-matrices and peers is in the records that they name."""
 
 import json
 import re
@@ -56,25 +56,6 @@ def test_rooflines_measured_again():
     told += [f"`{name}` {tiles[2][name]}" for name in ("Direction", "ResidualAlone", "Dots")]
     said = ", ".join(told) + ", tiles {}, {}, {} and {}.".format(*(t["Block ILU"] for t in tiles))
     assert said in (ROOT / "docs" / "theory" / "001.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("record", "cells"), [("kernels_h200", "128 x 64 x 256"), ("tiles_h200", "256 x 128 x 512")]
-)
-def test_seconds_of_tiles_on_a_gpu(record, cells):
-    runs = _lines(f"2026-11-23_{record}.jsonl", "tiles")
-    table = _table("theory/001.md", f"tile, one H200, {cells}")
-    assert len(table) == len(runs)
-    for (label, _, *told), run in zip(table, runs, strict=True):
-        said = " x ".join(map(str, run["tile"])) if "tile" in run else f"`{run['precond']}` instead"
-        each = 1e3 * run["seconds"] / run["iterations"]
-        assert [label, *told] == [said, f"{run['iterations']:,}", f"{each:.3f}", f"{run['seconds']:.3f}"]
-    best = min(run["seconds"] for run in runs if "tile" in run)
-    page = (ROOT / "docs" / "theory" / "001.md").read_text(encoding="utf-8")
-    jacobi, scaled = (run["seconds"] for run in runs if "tile" not in run)
-    assert (
-        f"{best / jacobi:.2f} times Jacobi's time, and {best / scaled:.2f} times that of sqrt-jacobi" in page
-    )
 
 
 @pytest.mark.parametrize(

@@ -205,6 +205,11 @@ def whole_numbers(text: str, what: str) -> list[int]:
     return [whole_number(word, what) for word in text.split(",") if word]
 
 
+def numbers(text: str, what: str) -> list[float]:
+    """Those of a list with commas."""
+    return [number(word, what) for word in text.split(",") if word]
+
+
 def number(text: str, what: str) -> float:
     """An argument that must be a number."""
     try:
