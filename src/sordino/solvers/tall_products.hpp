@@ -33,7 +33,7 @@ struct alignas(16) TwoRows {
 /// asked for.
 template <int M, bool upper>
 struct Products {
-  static constexpr const char* name = "Products";
+  static constexpr const char* name = upper ? "Upper products" : "Products";
   static constexpr bool by_blocks = true;
   static constexpr int N = upper ? M + 1 : M;
   static constexpr int resident_blocks = 2;  // 128 registers a thread, for what is loaded ahead
