@@ -7,6 +7,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
+from sordino import BadArgument, _predict, machines
+from sordino.cli import predict
+
 ROOT = Path(__file__).parents[2]
 RECORD = "2026-11-26_bench_cg_loads_first_h200x4.jsonl"
 PREDICTED = "2026-11-26_predictions_late_blocks_h200.jsonl"
@@ -91,6 +96,70 @@ def beside_others(found):
         )
 
 
+def _a_call(row, name):
+    """Microseconds of a command."""
+    (kernel,) = (kernel for kernel in row["ledger"]["kernels"] if kernel["name"] == name)
+    return 1e6 * kernel["seconds"] / kernel["calls"]
+
+
+def _bytes_alone(row, name):
+    """Microseconds that a command's bytes take."""
+    (kernel,) = (kernel for kernel in row["ledger"]["kernels"] if kernel["name"] == name)
+    return 1e6 * kernel["bytes"] / kernel["calls"] / row["bandwidth"]
+
+
+def _waits(row):
+    """Microseconds that an iteration of rank 0 waits for the sums of others."""
+    (calls,) = (kernel["calls"] for kernel in row["ledger"]["kernels"] if kernel["name"] == "SpMV")
+    return 1e6 * row["ledger"]["exposed_reduction_s"] / calls
+
+
+def _other(record, size, storage, ranks, solver):
+    """The same case in another record."""
+    (found,) = (
+        row
+        for row in lines(f"2026-11-26_bench_cg_{record}h200x4.jsonl")
+        if [row.get(key) for key in ("size", "storage", "ranks", "solver")] == [size, storage, ranks, solver]
+    )
+    return found
+
+
+def test_why_64_by_symmetric_diagonals_misses_it_on_four():
+    page = (ROOT / "docs" / "limits.md").read_text(encoding="utf-8")
+    found = measured()
+    one, four = (1e6 * best(found, "symmetric", 64, ranks) for ranks in (1, 4))
+    assert f"misses it by {four - one / 4 - 12:.1f} us. In two" in page
+    runs = [_other(record, 64, "symdia", 4, "cgcg") for record in ("cupy_", "")]
+    assert "it took {:.1f} and {:.1f} (".format(*(1e6 * run["iteration_s"] for run in runs)) in page
+    limits = [
+        1e6 * _other(record, 64, "symdia", 1, "cgcg")["iteration_s"] / 4 + 12 for record in ("cupy_", "")
+    ]
+    met = [1e6 * run["iteration_s"] <= limit for run, limit in zip(runs, limits, strict=True)]
+    assert met == [False, True] and "and the last one meets it" in page
+    waits = [_waits(run) for run in (found["symmetric", 64, 4, "cgcg"], *runs)]
+    assert "sums, {:.1f}, {:.1f} and {:.1f} us an iteration".format(*waits) in page
+
+
+def test_what_would_close_256_by_symmetric_diagonals_on_four():
+    page = (ROOT / "docs" / "limits.md").read_text(encoding="utf-8")
+    found = measured()
+    one, four = (found["symmetric", 256, ranks, "cg"] for ranks in (1, 4))
+    us_four = 1e6 * four["iteration_s"]
+    assert f"misses it by {us_four - 1e6 * one['iteration_s'] / 4 - 12:.1f} us. The commands" in page
+    took = [_a_call(row, "SpMV") for row in (four, one)]
+    need = [_bytes_alone(row, "SpMV") * parts for row, parts in ((four, 1), (one, 1))]
+    parts = [bytes_ / us_ for bytes_, us_ in zip(need, took, strict=True)]
+    better = need[0] / parts[1]
+    assert (
+        f"takes {took[0]:.1f} us there for bytes that take {need[0]:.1f}, {parts[0]:.2f} of the bandwidth, and "
+        f"{took[1]:.1f} for {need[1]:.1f} on one, {parts[1]:.2f}; at {parts[1]:.2f} it would take {better:.1f}, and "
+        f"the iteration {us_four - took[0] + better:.1f}."
+    ) in page
+    before = _other("cupy_", 256, "symdia", 4, "cg")["iteration_s"]
+    assert f"({1e6 * before:.1f} us before" in page
+    assert f"25 MB of a rank's vector, of which these have {8e-6 * four['rows'] / 4:.1f}" in page
+
+
 def test_why_512_by_all_diagonals_falls_short():
     page = (ROOT / "docs" / "limits.md").read_text(encoding="utf-8")
     one, four = (measured()["all", 512, ranks, "cg"] for ranks in (1, 4))
@@ -98,6 +167,20 @@ def test_why_512_by_all_diagonals_falls_short():
     beyond = 1e6 * (four["iteration_s"] - one["iteration_s"] / 4)
     assert f"{product - quarter:.0f} of the {beyond:.0f} us" in page
     assert f"{product:.0f} us where a quarter is {quarter:.0f}" in page
+    closed = 1e6 * four["iteration_s"] - product + quarter
+    times = 1e6 * one["iteration_s"] / closed
+    assert f"would make an iteration of {closed:,.0f}, {times:.2f} times as fast" in page
+    (odd,) = (
+        row
+        for row in lines("2026-11-26_bench_cg_512_odd_rows_h200x4.jsonl")
+        if (row["storage"], row["ranks"]) == ("dia", 4)
+    )
+    before = [_other("cupy_", 512, "dia", ranks, "cg")["iteration_s"] for ranks in (1, 4)]
+    steps = [1e6 * seconds for seconds in (odd["iteration_s"], before[1], four["iteration_s"])]
+    assert "four GPUs from {:,.0f} us to {:,.0f}, and loads before stores to {:,.0f}".format(*steps) in page
+    assert f"one from {1e6 * before[0]:,.0f} to {1e6 * one['iteration_s']:,.0f}" in page
+    ratios_ = before[0] / before[1], one["iteration_s"] / four["iteration_s"]
+    assert "the ratio fell from {:.2f} to {:.2f}".format(*ratios_) in page
 
 
 def test_what_a_rank_in_the_middle_takes():
