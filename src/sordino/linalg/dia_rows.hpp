@@ -21,10 +21,20 @@ struct alignas(16) StoredDiagonal {  // one load
 struct OwnEntries {
   const double* values;
   bool twice;  // each is read for two rows
+  static constexpr bool of_kinds = false;
   i64 stored;
 
   SORDINO_HD u32 place(u32 row, i32) const { return row; }
   SORDINO_HD double load(u32 at) const { return twice ? values[at] : read_once(values + at); }
+
+  /// Of a row of a symmetric matrix.
+  struct Row {
+    const double* values;
+    SORDINO_HD double of_pair(u32 at) const { return values[at]; }
+    SORDINO_HD double alone(u32 at) const { return read_once(values + at); }  // the one that is not another row's, too
+  };
+  SORDINO_HD Row of_row(u32 row, i32) const { return {values + row}; }
+  bool few_bytes() const { return twice; }
   /// y[i] = A x of rows whose columns are x[i + offset], the slice's from `row` on: diagonal by diagonal, several rows an
   /// instruction, in the order of sums of a row.
   template <class Diagonal>
