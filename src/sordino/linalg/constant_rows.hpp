@@ -25,7 +25,6 @@ struct SharedEntries {
     SORDINO_HD double alone(u32 at) const { return values[at]; }
   };
   SORDINO_HD Row of_row(u32 row, i32 count) const { return {values + place(row, count)}; }
-  bool few_bytes() const { return true; }
   /// As OwnEntries, but four rows after the other, and as many fours at once as are of one kind: they have the same entries.
   template <class Diagonal>
   void products(const Diagonal* diagonals, i32 count, u32 row, const double* x, double* y, i32 rows_here) const {

@@ -1,15 +1,14 @@
-// Row functor of a stencil of 7 or 27 points stored by diagonals, symmetric or of few different rows.
+// Row functor of a stencil of 7 or 27 points stored by diagonals.
 #pragma once
 #include <variant>
 
-#include "sordino/linalg/dia_rows.hpp"
+#include "sordino/linalg/constant_rows.hpp"
 
 namespace sordino {
 
 /// A row as DiaRowsOf has it, with the same bits, in half the instructions: the number of diagonals is known when this is
 /// compiled, their places come with the kernel's parameters, and a row whose columns are all the slice's own compares none. So
-/// all loads are under way at once, but for entries of a row's kind, which wait for the byte that names it. 24 B of values a
-/// row of 7 points, each read for two rows, or a byte leave a GPU no time for more.
+/// all loads are under way at once, but for entries of a row's kind, which wait for the byte that names it.
 template <int points, class Entries = OwnEntries>
 struct StencilRows : DiaRowsOf<Entries> {
   using Rows = DiaRowsOf<Entries>;
@@ -19,9 +18,11 @@ struct StencilRows : DiaRowsOf<Entries> {
   u32 at[points];
   i32 offset[points];
 
-  static StencilRows of(const Rows& rows, const StoredDiagonal* diagonals) {
+  template <class Others>  // from which Entries are made
+  static StencilRows of(const DiaRowsOf<Others>& rows, const StoredDiagonal* diagonals) {
     StencilRows r{};
-    static_cast<Rows&>(r) = rows;
+    static_cast<Rows&>(r) = {
+        Entries{rows.entries}, rows.diagonals, rows.count, rows.own, rows.last, rows.first, rows.nnz, rows.x, rows.y};
     r.low = -diagonals[0].offset;
     r.high = i32(rows.own) - diagonals[points - 1].offset;
     r.unit = diagonals[middle].is_unit();
@@ -70,13 +71,19 @@ struct StencilRows : DiaRowsOf<Entries> {
   }
 };
 
-/// What serves these rows best.
-template <class Entries>
-std::variant<DiaRowsOf<Entries>, StencilRows<7, Entries>, StencilRows<27, Entries>> by_points(const DiaRowsOf<Entries>& rows,
-                                                                                              const StoredDiagonal* diagonals) {
-  const bool few_bytes = rows.entries.few_bytes();
-  if (few_bytes && rows.count == 7) return StencilRows<7, Entries>::of(rows, diagonals);
-  if (few_bytes && rows.count == 27) return StencilRows<27, Entries>::of(rows, diagonals);
+/// What serves these rows best. 27 entries that are each read once leave a thread's registers no room to ask for all at once.
+inline std::variant<DiaRows, StencilRows<7>, StencilRows<27>, StencilRows<7, OnceEntries>> by_points(
+    const DiaRows& rows, const StoredDiagonal* diagonals) {
+  const bool symmetric = rows.entries.twice;
+  if (rows.count == 7 && !symmetric) return StencilRows<7, OnceEntries>::of(rows, diagonals);
+  if (rows.count == 7) return StencilRows<7>::of(rows, diagonals);
+  if (rows.count == 27 && symmetric) return StencilRows<27>::of(rows, diagonals);
+  return rows;
+}
+inline std::variant<ConstantRows, StencilRows<7, SharedEntries>, StencilRows<27, SharedEntries>> by_points(
+    const ConstantRows& rows, const StoredDiagonal* diagonals) {
+  if (rows.count == 7) return StencilRows<7, SharedEntries>::of(rows, diagonals);
+  if (rows.count == 27) return StencilRows<27, SharedEntries>::of(rows, diagonals);
   return rows;
 }
 

@@ -2,7 +2,6 @@
 #include "sordino/linalg/stencil_rows.hpp"
 
 #include "check.hpp"
-#include "sordino/linalg/constant_rows.hpp"
 #include "unit/fresh.hpp"
 
 using namespace sordino;
@@ -95,14 +94,16 @@ TEST("rows of stencils with 7 and 27 points have the bits of rows by diagonals, 
   NOTE(fresh::said());
   fresh::Random random(4100);
   for (int points : {7, 27})
-    for (bool unit : {false, true})
+    for (auto [unit, twice] : {std::pair(false, true), {true, true}, {false, false}, {true, false}})
       for (i32 layers : {1, 2, 3, 7}) {
         NOTE(points, " points, ", layers, unit ? " layers, unit diagonal" : " layers");
         const i32 nx = 5, ny = 4;
         Slice slice(random, offsets_above(points, nx, ny), nx * ny * layers, unit);
-        const DiaRows rows = slice.rows();
+        DiaRows rows = slice.rows();
+        rows.entries.twice = twice;
         auto compared = [&](const auto& best) { return compare(best, rows, slice.own); };
-        CHECK(std::visit(compared, by_points(rows, slice.diagonals.data())) == slice.own);
+        const bool general = points == 27 && !twice;
+        CHECK(std::visit(compared, by_points(rows, slice.diagonals.data())) == (general ? 0 : slice.own));
       }
 }
 
@@ -120,7 +121,7 @@ TEST("and so have rows of few kinds") {
     }
 }
 
-TEST("rows of other stencils, and of stencils that are not symmetric, look their diagonals up") {
+TEST("rows of other stencils look their diagonals up") {
   NOTE(fresh::said());
   fresh::Random random(4101);
   auto is_general = [](const DiaRows& rows, const Slice& slice) {
@@ -129,9 +130,6 @@ TEST("rows of other stencils, and of stencils that are not symmetric, look their
   Slice five(random, {1, 6}, 24, false), seven(random, {1, 4, 16}, 64, false);
   CHECK(is_general(five.rows(), five));
   CHECK(!is_general(seven.rows(), seven));
-  DiaRows streamed = seven.rows();
-  streamed.entries.twice = false;
-  CHECK(is_general(streamed, seven));
   Kinds few(random, {1, 6}, 24);
   CHECK(std::holds_alternative<ConstantRows>(by_points(few.rows(), few.slice.diagonals.data())));
 }
