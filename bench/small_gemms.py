@@ -91,7 +91,7 @@ def by_commands(matrix: Any, b: np.ndarray, s: int, batch: int) -> list[dict[str
     }
     with sordino.Solver(matrix, maxiter=4 * s, rtol=1e-300, time_commands=True, **options) as solver:
         ledger = solver.solve(b, on_failure="return").ledger
-    each = {kernel["name"]: kernel["seconds"] / kernel["calls"] for kernel in ledger["kernels"]}
+    each = {k["name"]: k["seconds"] / k["calls"] for k in ledger["kernels"] if k["calls"]}
     least = 16.0 * s * matrix.n
     added = each["Add batches"]
     table = each["Products"] + math.ceil(s * s / ADDED) * added
