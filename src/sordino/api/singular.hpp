@@ -6,6 +6,8 @@
 namespace sordino {
 
 /// What the caller says that A, and its transpose, map to zero, as orthonormal columns; the option's word where that says it.
+/// Of a complex A the vectors given are real, of n rows, or complex, of 2 n words, the transpose is the conjugate one, and
+/// columns are those of a word_basis().
 /// Throws bad_argument with one sentence for vectors that depend on each other, hold NaN or Inf, or are not mapped to zero.
 /// Cost: two passes over the entries a vector, on this thread; of a function k + 1 calls.
 Nullspace checked_nullspace(const System& system, const Options& options);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "sordino/base/error.hpp"
+#include "sordino/linalg/word_basis.hpp"
 
 namespace sordino {
 namespace {
@@ -30,10 +31,14 @@ double largest(const double* v, i64 n) {
 
 }  // namespace
 
+void orthonormalise(Basis& basis, const char* what) { orthonormalise(basis, what, 1); }
+
 // Gram-Schmidt, twice: after the second round what rounding left of the first is gone, too.
-void orthonormalise(Basis& basis, const char* what) {
+void orthonormalise(Basis& basis, const char* what, int words) {
   i64 n = basis.rows;
-  auto refuse = [&](int k, const char* why) { bad_argument(std::string(what) + ": vector " + std::to_string(k) + why); };
+  auto refuse = [&](int k, const char* why) {
+    bad_argument(std::string(what) + ": vector " + std::to_string(k / words) + why);
+  };
   for (int k = 0; k < basis.count; k++) {
     double* v = basis.column(k);
     double size = largest(v, n);
