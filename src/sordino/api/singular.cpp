@@ -7,14 +7,18 @@
 #include <cstdio>
 
 #include "sordino/base/error.hpp"
+#include "sordino/comm/communicator.hpp"
 #include "sordino/hmatrix/host_product.hpp"
+#include "sordino/linalg/csr_operator.hpp"
 #include "sordino/linalg/word_basis.hpp"
+#include "sordino/runtime/host/engine.hpp"
 
 namespace sordino {
 namespace {
 
 using hmatrix::Number, hmatrix::words_of;
 
+constexpr int channel = 9;
 constexpr double zero = 1e-8;  // ||A n|| / (||A|| ||n||) below which A maps n to zero
 
 template <class V>
@@ -150,16 +154,88 @@ HostFunction product_with(const hmatrix::ComplexHMatrix& matrix) {
   };
 }
 
-void require_usable(const Basis& basis, const System& s, const char* what) {
-  std::string name = what;
-  const i64 n = s.A.n;
-  if ((basis.rows != n && basis.rows != s.words()) || basis.first_row != 0 ||
+void require_choice(const Nullspace& given, const Options& options) {
+  const bool constant = options.nullspace == "constant";
+  if (constant && !given.empty()) bad_argument("nullspace is 'constant', and vectors are given, too: choose one");
+  if (!constant && given.empty() && given.left.count > 0) bad_argument("left_nullspace is given without a nullspace");
+}
+
+void require_few(const Nullspace& found, i64 n) {
+  if (found.right.count >= n) bad_argument("nullspace has as many vectors as the matrix has rows");
+  if (found.left.count > 0 && found.left.count != found.right.count)
+    bad_argument("nullspace and left_nullspace have different numbers of vectors: " + std::to_string(found.right.count) +
+                 " and " + std::to_string(found.left.count));
+}
+
+/// That it has the rows of A that are here.
+void require_usable(const Basis& basis, const CsrView& A, const char* what) {
+  const std::string name = what;
+  const i64 rows = A.rows();
+  if ((basis.rows != rows && basis.rows != A.words * rows) || basis.first_row != A.first_row ||
       i64(basis.values.size()) != basis.count * basis.rows)
-    bad_argument(name + " has vectors of " + std::to_string(basis.rows) + " rows, the matrix " + std::to_string(n) +
-                 (s.A.is_complex() ? ", of two words each" : ""));
-  if (basis.count >= n) bad_argument(name + " has as many vectors as the matrix has rows");
+    bad_argument(name + " has vectors of " + std::to_string(basis.rows) + " rows, the matrix " + std::to_string(rows) +
+                 (A.is_complex() ? ", of two words each" : ""));
   for (double value : basis.values)
     if (!std::isfinite(value)) bad_argument(name + " holds a NaN or Inf");
+}
+
+double dot(const std::vector<double>& a, const double* b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); i++) sum += a[i] * b[i];
+  return sum;
+}
+
+/// Of the largest of numbers alone: each process has places of its own, for what is positive and for what is negative.
+double sum_of_all(Accord& accord, double mine) {
+  std::vector<double> parts(std::size_t(2 * accord.count()));
+  double* here = parts.data() + 2 * accord.index();
+  here[0] = std::max(mine, 0.0), here[1] = std::max(-mine, 0.0);
+  parts = accord.most(std::move(parts));
+  double sum = 0;
+  for (std::size_t p = 0; p < parts.size(); p += 2) sum += parts[p] - parts[p + 1];
+  return sum;
+}
+
+/// sum of a_ij v_j for each row in view, where v(j) says what v has there.
+template <class F>
+std::vector<double> times(const CsrView& A, const F& v) {
+  std::vector<double> y(std::size_t(A.rows()));
+  for (i64 i = A.first_row; i < A.end_row(); i++)
+    for (i64 k = A.begin(i); k < A.begin(i + 1); k++) y[std::size_t(i - A.first_row)] += A.values[k] * v(A.indices[k]);
+  return y;
+}
+
+double largest_row(const CsrView& A) {
+  double size = 0;
+  for (i64 i = A.first_row; i < A.end_row(); i++) {
+    double row = 0;
+    for (i64 k = A.begin(i); k < A.begin(i + 1); k++) row += std::abs(A.values[k]);
+    size = std::max(size, row);
+  }
+  return size;
+}
+
+/// A v for each column v of a basis, the rows of this process of each. What others have of v comes by an engine of its own,
+/// since which one is to solve is not settled yet.
+std::vector<std::vector<double>> products(const CsrView& A, const Basis& basis, const Options& options, Accord& accord) {
+  std::vector<std::vector<double>> found(std::size_t(basis.count), std::vector<double>(std::size_t(A.rows())));
+  Processes* others = accord.processes();
+  host::HostEngine engine({.ranks = 1, .timeout = options.timeout}, others ? others->transport(1) : nullptr);
+  engine.run([&](Rank& rank) {
+    const auto firsts = Communicator(rank, channel).all_gather(std::vector<i64>{A.first_row});
+    const CsrOperator by_rows(rank, A, partition_at(A.n, firsts));
+    const Vec x = by_rows.operand(rank, "null vector"), y = by_rows.result(rank, "A times it");
+    Recorded product = rank.record([&] {
+      rank.run(Nothing{}, push(x));
+      by_rows.apply(rank, x, y);
+    });
+    for (int k = 0; k < basis.count; k++) {
+      rank.write(x, basis.column(k));
+      rank.replay(product);
+      rank.read(y, found[std::size_t(k)].data());
+    }
+  });
+  return found;
 }
 
 /// Orthonormal columns by words.
@@ -180,17 +256,12 @@ void require_mapped_to_zero(const CsrView& A, const Nullspace& nullspace) {
 
 Nullspace checked_nullspace(const System& s, const Options& options) {
   Nullspace found = s.nullspace;
-  if (options.nullspace == "constant") {
-    if (!found.empty()) bad_argument("nullspace is 'constant', and vectors are given, too: choose one");
-    found.right = constant(s.A.n, 0, s.A.n);
-  }
-  if (found.empty() && found.left.count > 0) bad_argument("left_nullspace is given without a nullspace");
+  require_choice(found, options);
+  if (options.nullspace == "constant") found.right = constant(s.A.n, 0, s.A.n);
   if (found.empty()) return {};
-  require_usable(found.right, s, "nullspace");
-  if (found.left.count > 0) require_usable(found.left, s, "left_nullspace");
-  if (found.left.count > 0 && found.left.count != found.right.count)
-    bad_argument("nullspace and left_nullspace have different numbers of vectors: " + std::to_string(found.right.count) +
-                 " and " + std::to_string(found.left.count));
+  require_usable(found.right, s.A, "nullspace");
+  if (found.left.count > 0) require_usable(found.left, s.A, "left_nullspace");
+  require_few(found, s.A.n);
   settle(found.right, s, "nullspace");
   settle(found.left, s, "left_nullspace");
   if (s.hmatrix)
@@ -204,30 +275,47 @@ Nullspace checked_nullspace(const System& s, const Options& options) {
   return found;
 }
 
-// A process sees its rows alone: of the columns it is told the sum of the entries of A v, whose parts go to all as numbers that
-// are not negative, since the largest is all that can be asked for.
-Nullspace checked_nullspace(const CsrView& A, const Options& options, Accord& accord) {
-  if (options.nullspace != "constant") return {};
-  double worst = 0, size = 0, sum = 0, squares = 0;
-  for (i64 i = A.first_row; i < A.end_row(); i++) {
-    double of_one = 0, row = 0, of_v = 0;
-    for (i64 k = A.begin(i); k < A.begin(i + 1); k++) {
-      of_one += A.values[k], row += std::abs(A.values[k]);
-      of_v += A.values[k] * scattered(A.indices[k]);
-    }
-    worst = std::max(worst, std::abs(of_one)), size = std::max(size, row);
-    sum += of_v, squares += of_v * of_v;
+// Of the transpose a process sees its rows' part, which is not the sum: so, as of a function, n^T (A v) is looked at.
+void require_mapped_to_zero(const CsrView& A, const Nullspace& nullspace, const Options& options, Accord& accord) {
+  if (nullspace.empty()) return;
+  const Basis &right = nullspace.right, &left = nullspace.of_transpose();
+  using Rows = std::vector<double>;
+  const std::vector<Rows> of_null = options.nullspace != "constant"
+                                        ? products(A, right, options, accord)
+                                        : std::vector<Rows>{times(A, [&](i64) { return right.values[0]; })};
+  for (int k = 0; k < right.count; k++) {
+    const double worst = largest<double>(of_null[std::size_t(k)].data(), A.rows());
+    const auto most = accord.most({worst, largest_row(A), largest<double>(right.column(k), A.rows())});
+    require_right(most[1] > 0 ? most[0] / (most[1] * most[2]) : 0, k);
   }
-  auto most = accord.most({worst, size});
-  std::vector<double> parts(std::size_t(3 * accord.count()));
-  double* mine = parts.data() + 3 * accord.index();
-  mine[0] = std::max(sum, 0.0), mine[1] = std::max(-sum, 0.0), mine[2] = squares;
-  parts = accord.most(std::move(parts));
-  sum = squares = 0;
-  for (std::size_t p = 0; p < parts.size(); p += 3) sum += parts[p] - parts[p + 1], squares += parts[p + 2];
-  require_right(most[0] / most[1], 0);
-  require_left(squares > 0 ? std::abs(sum) / std::sqrt(squares) : 0, 0, false, 1);
-  return {.right = constant(A.n, A.first_row, A.rows())};
+  const std::vector<double> y = times(A, scattered);
+  const double length = std::sqrt(sum_of_all(accord, dot(y, y.data())));
+  for (int k = 0; k < left.count && length > 0; k++) {
+    const double sum = sum_of_all(accord, dot(y, left.column(k)));
+    require_left(std::abs(sum) / length * std::sqrt(double(A.n)), k, nullspace.left.count > 0, 1);
+  }
+}
+
+Nullspace checked_nullspace(const CsrView& A, const Nullspace& given, const Options& options, Accord& accord) {
+  Nullspace found = given;
+  accord.together([&] {
+    require_choice(found, options);
+    if (found.right.count > 0) require_usable(found.right, A, "nullspace");
+    if (found.left.count > 0) require_usable(found.left, A, "left_nullspace");
+  });
+  if (options.nullspace == "constant") found.right = constant(A.n, A.first_row, A.rows());
+  const double right = found.right.count, left = found.left.count;
+  const auto counts = accord.most({right, -right, left, -left});
+  if (counts[0] != -counts[1] || counts[2] != -counts[3])
+    bad_argument("the processes give different numbers of vectors as nullspace or left_nullspace");
+  if (found.empty()) return {};
+  require_few(found, A.n);
+  const OfAll of_all{[&](double mine) { return sum_of_all(accord, mine); },
+                     [&](double mine) { return accord.most({mine})[0]; }};
+  orthonormalise(found.right, "nullspace", 1, of_all);
+  orthonormalise(found.left, "left_nullspace", 1, of_all);
+  require_mapped_to_zero(A, found, options, accord);
+  return found;
 }
 
 double reachable_norm(const double* b, i64 n, double norm, const Basis& outside) {
