@@ -112,6 +112,11 @@ def test_the_constant_vector_real_vectors_and_single_precision():
     assert single.x.dtype == np.complex64 and single.true_residual <= 1e-5
     x, info = sordino.linalg.cg(turned, b, rtol=1e-10, nullspace=phases.conj())
     assert info == 0 and np.allclose(x, np.linalg.pinv(turned.toarray(), rcond=1e-10) @ b)
+    general, right, left = singular("general")
+    b = complex_normal(rng, general.shape[0])
+    null = {"nullspace": right, "left_nullspace": left}
+    x, info = sordino.linalg.bicgstab(general, b, rtol=1e-10, M="jacobi", **null)
+    assert info == 0 and np.allclose(x, np.linalg.lstsq(general.toarray(), b, rcond=1e-10)[0], atol=1e-6)
 
 
 def test_first_guess_what_is_consistent_and_what_is_all_outside():
