@@ -71,7 +71,8 @@ def add_solve_options(parser: argparse.ArgumentParser) -> None:
     files.add_argument(
         "--left-nullspace",
         metavar="FILE",
-        help="what the transpose of A maps to zero, where A is not symmetric: as --nullspace",
+        help="what the transpose of A, the conjugate one of a complex A, maps to zero, where A is not symmetric, or "
+        "not Hermitian: as --nullspace",
     )
     files.add_argument("-o", "--output", metavar="FILE", help="write x as .npy or .mtx, whichever it ends in")
     files.add_argument(
