@@ -361,12 +361,18 @@ TEST("cbcg: a matrix that is not positive definite is noticed once cg goes on") 
   CHECK(says(s, "cg went on where 12 steps at once did not get on"));
 }
 
-TEST("cbcg: s, basis and spectrum out of range are refused with a sentence") {
+TEST("cbcg: s, batch, basis and spectrum out of range are refused with a sentence") {
   CsrMatrix A = poisson(4, 4, 4, 7, 1);
   std::vector<double> b(std::size_t(A.n), 1.0);
   for (int s : {0, 17})
     CHECK_THROWS(solve(A.view(), b, steps_of(s)), Error, "s must be auto, or from 1 to 16, not " + std::to_string(s));
   Options o = steps_of(4);
+  for (int batch : {31, 65537}) {
+    o.batch = batch;
+    CHECK_THROWS(solve(A.view(), b, o), Error, "batch must be from 32 to 65536, not " + std::to_string(batch));
+  }
+  o.batch = 32;
+  CHECK(solve(A.view(), b, o).report.status == Status::converged);
   o.basis = "newton";
   CHECK_THROWS(solve(A.view(), b, o), Error, "there is no basis 'newton'; there are chebyshev, monomial");
 }
