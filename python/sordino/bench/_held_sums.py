@@ -41,8 +41,10 @@ class _Leader:
 
 
 @functools.cache
-def _last(leaders: int, others: int, hz: float, length: float, costs: tuple[float, ...], seed: int) -> float:
-    """Seconds until the last leader has told its node, in the mean."""
+def _ends(
+    leaders: int, others: int, hz: float, length: float, costs: tuple[float, ...], seed: int
+) -> dict[str, float]:
+    """Seconds until a leader has told its node, and until the last has, in the mean over all plays."""
     overhead, far, skew = costs
     random = np.random.default_rng([seed, leaders])
     ends = []
@@ -61,14 +63,12 @@ def _last(leaders: int, others: int, hz: float, length: float, costs: tuple[floa
                 team[place].does(0.0, team[place - step].now + far)
         for leader in team:
             leader.does((skew + overhead) * others)
-        ends.append(max(leader.now for leader in team))
-    return float(np.mean(ends))
+        ends.append([leader.now for leader in team])
+    return {"mean": float(np.mean(ends)), "last": float(np.max(ends, axis=1).mean())}
 
 
-def latency(
-    machine: Mapping[str, Any], ranks: int, hz: float = 0.0, length: float = 0.0, seed: int = 0
-) -> float:
-    """Seconds from the last rank's start of a sum to the last leader's end, where each is away `hz` times a second.
+def held_up(machine: Mapping[str, Any], ranks: int, hz: float, length: float, seed: int) -> dict[str, float]:
+    """Seconds by which a sum takes longer where leaders are away `hz` times a second: for one, and for the last.
 
     Parameters
     ----------
@@ -79,8 +79,11 @@ def latency(
     hz, length : float
         How often, and for how many seconds each.
     seed : int
-        Of the mean over a thousand plays.
+        Of the means over a thousand plays.
     """
     node = machine["ranks_per_node"]
     costs = (machine["put_overhead_s"], machine["internode_latency_s"], machine["leader_skew_s"])
-    return _last(ranks // node, node - 1, hz, length, costs, seed)
+    quiet, loud = (
+        _ends(ranks // node, node - 1, *noise, costs, seed) for noise in ((0.0, 0.0), (hz, length))
+    )
+    return {whose: loud[whose] - quiet[whose] for whose in loud}
