@@ -32,7 +32,7 @@ class _Leader:
     def does(self, work: float, comes: float = 0.0) -> None:
         """So many seconds of work on what comes at that time."""
         self.now = max(self.now, comes)
-        while self._next <= self.now + work:
+        while self._next < self.now + work:
             if self._next + self._length > self.now:
                 work -= max(0.0, self._next - self.now)
                 self.now = self._next + self._length
