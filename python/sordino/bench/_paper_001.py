@@ -43,7 +43,7 @@ COMMANDS: dict[str, dict[str, tuple[str, ...]]] = {
     "cbcg": {
         "Precon": (_predict.TILE_SOLVES,),
         "SpMV": ("SpMV",),
-        "Matrix": ("Triangle", "Products", "Step", "Directions"),
+        "Matrix": ("Upper products", "Products", "Add batches", "Step", "Directions"),
     },
 }
 
