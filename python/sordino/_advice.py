@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ._facts import is_asymmetric_hmatrix, is_symmetric, looks_asymmetric, maps_ones_to_zero
+from ._facts import closed_parts, is_asymmetric_hmatrix, is_symmetric, looks_asymmetric
 from ._matrix import CsrArrays
 from ._options import symmetric_methods
 from ._solution import callers_level
@@ -14,6 +14,36 @@ from ._system import System
 from .errors import AsymmetryWarning
 
 _OTHER_METHOD = "; use bicgstab"  # the core's advice where a matrix seems indefinite
+
+#: What to say of a nullspace, in Python and on the command line.
+_SPELLINGS = (
+    ("say nullspace='constant'", "say --nullspace constant"),
+    ("give it as nullspace", "give it as --nullspace FILE, .npy or .mtx"),
+    ("give them as nullspace", "give them, by columns, as --nullspace FILE, .npy or .mtx"),
+)
+
+
+def on_the_command_line(reason: str) -> str:
+    """What a solve has said, with its advice as the command line takes it."""
+    for in_python, there in _SPELLINGS:
+        reason = reason.replace(in_python, there)
+    return reason
+
+
+def _of_parts(sizes: list[int], n: int) -> str:
+    """What A maps to zero, and what to do: of its n rows closed parts have so many."""
+    if sizes[0] == n:
+        return f"A maps the constant vector to zero: {_SPELLINGS[0][0]}"
+    if len(sizes) > 1:
+        return (
+            f"A maps {len(sizes):,} vectors to zero, each 1 in connected rows that add up to zero (at most "
+            f"{max(sizes):,}) and 0 in all others: {_SPELLINGS[2][0]}"
+        )
+    rows = f"{sizes[0]:,} connected rows, each of which adds up" if sizes[0] > 1 else "a row that adds up"
+    return (
+        f"A maps to zero the vector that is 1 in {rows} to zero, and 0 in the other {n - sizes[0]:,}: "
+        f"{_SPELLINGS[1][0]}"
+    )
 
 
 class Suitability:
@@ -33,7 +63,7 @@ class Suitability:
     def __init__(self, system: System, method: str, taken: str) -> None:
         rows = system.rows
         self._method = method
-        self._known: dict[str, bool] = {}  # of the values as they are
+        self._known: dict[str, Any] = {}  # of the values as they are
         self._needs_symmetry = rows is not None and not rows.complex and taken in symmetric_methods()
         if rows is not None and method != "auto":
             self.look(rows)
@@ -77,19 +107,19 @@ class Suitability:
         if raw["status"] in ("converged", "interrupted", "stopped_by_user", "time_limit") or rows is None:
             return raw
         found = ""
-        if not singular and self._is(maps_ones_to_zero, rows):
-            found = "A maps the constant vector to zero: say nullspace='constant'"
+        if not singular and (sizes := self._look_once(closed_parts, rows)):
+            found = _of_parts(sizes, rows.n)
             raw = {**raw, "reason": raw["reason"].replace(_OTHER_METHOD, "")}
         elif (
             raw.get("solver") in symmetric_methods()
             and not rows.complex
             and raw.get("storage") != "symdia"  # which holds no other
-            and not self._is(is_symmetric, rows)
+            and not self._look_once(is_symmetric, rows)
         ):
             found = f"the matrix is not symmetric, which solver {raw['solver']} needs: use bicgstab"
         return {**raw, "reason": f"{raw['reason']}; {found}"} if found else raw
 
-    def _is(self, fact: Callable[[CsrArrays], bool], rows: CsrArrays) -> bool:
+    def _look_once(self, fact: Callable[[CsrArrays], Any], rows: CsrArrays) -> Any:
         if fact.__name__ not in self._known:
             self._known[fact.__name__] = fact(rows)
         return self._known[fact.__name__]

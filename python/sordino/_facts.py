@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
 from ._hmatrix import product_of
 from ._matrix import CsrArrays
@@ -80,6 +81,20 @@ def maps_ones_to_zero(rows: CsrArrays) -> bool:
         return False
     largest = float(abs(rows.matrix()).sum(axis=1).max())
     return largest > 0 and float(np.abs(rows.product(np.ones(rows.n))).max()) <= _ROUNDING * largest
+
+
+def closed_parts(rows: CsrArrays) -> list[int]:
+    """The connected parts of A whose rows add up to zero, beside the part's largest row: how many rows each has.
+
+    A maps to zero what is 1 on one of these and 0 elsewhere: the constant vector, where one has all rows.
+    Cost: O(nnz), and two matrices.
+    """
+    A = rows.matrix()
+    parts, part = connected_components(A, directed=False)
+    largest, sums = np.zeros(parts), np.zeros(parts)
+    np.maximum.at(largest, part, abs(A).sum(axis=1))
+    np.maximum.at(sums, part, np.abs(rows.product(np.ones(rows.n))))
+    return np.bincount(part)[sums <= _ROUNDING * largest].tolist()
 
 
 def _has_another_sum(rows: CsrArrays) -> bool:

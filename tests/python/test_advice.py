@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 
 import numpy as np
@@ -10,7 +11,7 @@ import scipy.sparse as sp
 
 import sordino
 from sordino import _core
-from sordino._facts import looks_asymmetric, maps_ones_to_zero
+from sordino._facts import closed_parts, looks_asymmetric, maps_ones_to_zero
 from sordino._matrix import as_csr
 from sordino._numbers import RealSystem, solve_by_parts
 
@@ -48,12 +49,12 @@ def test_a_singular_matrix_is_given_one_piece_of_advice() -> None:
 def test_a_matrix_is_looked_at_once_for_its_values(monkeypatch) -> None:
     looks = []
 
-    def maps_ones_to_zero(rows) -> bool:
+    def closed_parts(rows) -> list[int]:
         looks.append(rows)
         return facts(rows)
 
-    facts = sordino._advice.maps_ones_to_zero
-    monkeypatch.setattr(sordino._advice, "maps_ones_to_zero", maps_ones_to_zero)
+    facts = sordino._advice.closed_parts
+    monkeypatch.setattr(sordino._advice, "closed_parts", closed_parts)
     A = sordino.poisson(6, 6, 6)
     with sordino.Solver(A, solver="cg", engine="host", ranks=1, maxiter=2) as solver:
         for seen in (1, 1):
@@ -74,6 +75,68 @@ def test_rows_that_add_up_to_zero_are_told_from_those_but_one(n, factor) -> None
         other.data[A.indptr[row]] *= 1 + 1e-6
         assert not maps_ones_to_zero(as_csr(other))
     assert not maps_ones_to_zero(as_csr(factor * sordino.poisson(n, n, n)))
+
+
+def tanks(*grids: tuple[int, int, int]) -> sp.csr_array:
+    """Closed boxes that know nothing of each other."""
+    blocks = [sordino.poisson(*grid, boundary="neumann") for grid in grids]
+    return sp.csr_array(sp.block_diag(blocks, format="csr"))
+
+
+def closed_tank() -> sordino.problems.PressureProblem:
+    return sordino.problems.multiphase(12, 10, 14, phases="free-surface", obstacles=3, boundary="neumann")
+
+
+def test_parts_whose_rows_add_up_to_zero_are_found_by_their_sizes() -> None:
+    open_box = sordino.poisson(3, 3, 3)
+    A = sp.csr_array(sp.block_diag([open_box, tanks((2, 3, 4), (5, 1, 1)), 1e-6 * NEUMANN], format="csr"))
+    assert sorted(closed_parts(as_csr(A))) == [5, 24, 512]
+    assert closed_parts(as_csr(NEUMANN)) == [512] and not closed_parts(as_csr(open_box))
+    other = A.copy()
+    other.data[A.indptr[27 + 24 + 5]] *= 1 + 1e-6  # a small part's row, beside that part's own
+    assert sorted(closed_parts(as_csr(other))) == [5, 24]
+
+
+def test_fluid_without_obstacles_is_named_and_projected() -> None:
+    tank = closed_tank()
+    fluid, b = tank.nullspace, np.random.default_rng(0).standard_normal(1680)
+    wet = int((fluid != 0).sum())
+    said = reason(tank.A, b, solver="cg")
+    assert (
+        f"A maps to zero the vector that is 1 in {wet:,} connected rows, each of which adds up to zero"
+        in said
+    )
+    assert f"and 0 in the other {1680 - wet:,}: give it as nullspace" in said
+    assert "bicgstab" not in said and "constant" not in said
+    assert sordino.solve(tank.A, b, nullspace=fluid, solver="cg", engine="host", rtol=1e-8).converged
+
+
+def test_several_closed_tanks_have_as_many_vectors() -> None:
+    A, b = tanks((4, 4, 4), (5, 5, 5)), np.random.default_rng(1).standard_normal(189)
+    said = reason(A, b, solver="cg")
+    assert "A maps 2 vectors to zero, each 1 in connected rows that add up to zero (at most 125)" in said
+    assert "give them as nullspace" in said and "constant" not in said
+    part = np.repeat([0, 1], (64, 125))
+    assert sordino.solve(A, b, nullspace=np.eye(2)[part], solver="cg", engine="host", rtol=1e-8).converged
+
+
+def test_the_command_line_is_told_its_own_words(cli, tmp_path) -> None:
+    tank, b = closed_tank(), np.random.default_rng(0).standard_normal(1680)
+    matrix, rhs, vectors = (tmp_path / name for name in ("A.npz", "b.npy", "fluid.npy"))
+    argv = ("solve", matrix, "--rhs", rhs, "--engine", "host", "--solver", "cg")
+    for A, of_A, advice in (
+        (NEUMANN, OUTSIDE, "say --nullspace constant"),
+        (tanks((4, 4, 4), (5, 5, 5)), b[:189], "give them, by columns, as --nullspace FILE, .npy or .mtx"),
+        (tank.A, b, "give it as --nullspace FILE, .npy or .mtx"),
+    ):
+        sp.save_npz(matrix, A)
+        np.save(rhs, of_A)
+        code, out, _ = cli(*argv)
+        assert code == 3 and advice in out and "nullspace=" not in out and "bicgstab" not in out
+        code, out, err = cli(*argv, "--json")
+        assert code == 3 and advice in json.loads(out)["reason"] and advice in err
+    np.save(vectors, tank.nullspace)
+    assert cli(*argv, "--nullspace", vectors)[0] == 0
 
 
 def convection(n: int, strength: float) -> sp.csr_array:

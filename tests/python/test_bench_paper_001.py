@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from sordino import BadArgument, _predict, machines
 from sordino._box import Box
 from sordino._subject import of_box
-from sordino.bench import _paper_001, _strong
+from sordino.bench import _paper_001, _strong, _sums_001
 
 
 def _core_is_there() -> bool:
@@ -89,6 +90,49 @@ def test_kernels_take_what_table_5_has_for_them(monkeypatch):
     knl = _paper_001.machine(_paper_001.Case("oakforest-pacs", "cbcg", 1024))
     assert knl["internode_bandwidth"] == pytest.approx(8 * (4 * 160 * 288 + 2 * 160 * 160) / 1.05e-3)
     assert knl["reduction_hop_s"] * 10 * 2 / 12 == pytest.approx(0.91e-3)
+
+
+def test_laws_have_what_table_5_has_and_grow_as_they_say():
+    known = _sums_001.Known(1024, 1e-3, 0.4e-3, 0.1e-3, 20e-6)
+    laws = {name: [law(known, ranks) for ranks in (1024, 8192)] for name, law in _sums_001.LAWS.items()}
+    assert laws == {
+        "hops": pytest.approx([1e-3, 1.3e-3]),
+        "least digit": pytest.approx([0.9e-3, 1.17e-3]),
+        "base and hops": pytest.approx([1e-3, 1.06e-3]),
+        "late by work": pytest.approx([1e-3, 0.4e-3 * 1.3 + 0.6e-3 / 8]),
+        "late by ranks": pytest.approx([1e-3, 8**_sums_001.POWER * 1e-3]),
+    }
+    classic = _sums_001.Known(1024, 1e-3, 1e-3, 0.1e-3, 20e-6)
+    assert _sums_001.LAWS["late by work"](classic, 8192) == pytest.approx(1.3e-3), "nobody is late"
+
+
+def test_a_law_is_told_what_table_5_has():
+    known = _paper_001._known(_paper_001.Case("summit", "cbcg", 7680))
+    assert known == _sums_001.Known(
+        1024, pytest.approx(0.18e-3), pytest.approx(0.07e-3), pytest.approx(0.03e-3), 5e-6
+    )
+
+
+@needs_core
+@pytest.mark.parametrize("solver", ["cg", "cbcg"])
+def test_a_longer_sum_makes_an_iteration_longer_by_as_much(solver, monkeypatch):
+    """So that a law needs no run of its own."""
+    monkeypatch.setattr(_paper_001, "CELLS", (480, 480, 864))
+    monkeypatch.setattr(_paper_001, "RANKS", 64)
+    case = _paper_001.Case("summit", solver, 27, "line")
+    known = _paper_001._known(case)
+    few, many = (_paper_001.predict(case, 0, law) for law in ("hops", "late by ranks"))
+    more = _paper_001.SUMS[solver] * (
+        _sums_001.LAWS["late by ranks"](known, 27) - _sums_001.LAWS["hops"](known, 27)
+    )
+    assert many.seconds - few.seconds == pytest.approx(more, abs=1e-6 * few.seconds)
+    assert _paper_001.sums(many) - _paper_001.sums(few) == pytest.approx(more, abs=1e-6 * few.seconds)
+
+
+@needs_core
+def test_one_law_is_calibrated_on_the_time_of_p_cg_on_512_knls():
+    found = _paper_001.predict(_paper_001.Case("oakforest-pacs", "cg", 512), 0, "late by ranks")
+    assert found.seconds * _paper_001.ITERATIONS["oakforest-pacs"] == pytest.approx(151.84, rel=0.001)
 
 
 def test_where_one_method_overtakes_the_other():
@@ -238,3 +282,52 @@ def test_the_page_counts_what_each_surface_meets(recorded):
     assert f"| Fig. 5, speed-ups within 10 % {near(fig_5, 'speed-up', 10)}" in page
     assert f"| Fig. 6, speed-ups on 7,680 within 10 % {near(fig_6, 'speed-up', 10)}" in page
     assert f"| Fig. 6, equally fast within one doubling {near(fig_6, 'crossover', 50)}" in page
+
+
+def _attempts():
+    """The newest record that has them."""
+    for record in sorted((ROOT / "bench" / "records").glob("*_papers_001*.jsonl"), reverse=True):
+        rows = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
+        if found := [row for row in rows if row["figure"] == "Sums, attempts"]:
+            return {
+                (row["law"], row["described_machine"], row.get("solver"), row["quantity"]): row
+                for row in found
+            }
+    raise AssertionError("no record has attempts at sums")
+
+
+_ENDS = list(itertools.product(("oakforest-pacs", "summit"), ("cg", "cbcg"), ("speed-up", "sums")))
+
+
+def test_the_page_has_all_laws():
+    """Of speed-ups it counts those within 10 %."""
+    rows, page = _attempts(), _page()
+    lines = {"the paper": ("paper", "hops"), **{law: ("ours", law) for law in _sums_001.LAWS}}
+    for head, (which, law) in lines.items():
+        ends = [rows[(law, *end)] for end in _ENDS]
+        level = rows.get((law, "summit", None, "crossover"))
+        cells = [
+            f"{row[which]:.2f}" if row["quantity"] == "speed-up" else f"{row[which]:.1f} %" for row in ends
+        ]
+        cells.append(f"{level[which]:,.0f}" if level else "-")
+        gains = [row for row in ends if row["quantity"] == "speed-up"]
+        near = sum(abs(row["difference"]) <= 0.1 * row["paper"] for row in gains)
+        assert (
+            f"| {head} | {' | '.join(cells)} | {'' if which == 'paper' else f'{near} of {len(gains)} '}|"
+            in page
+        )
+
+
+def test_the_first_law_is_that_of_all_other_figures(recorded):
+    rows = _attempts()
+    in_fig_5 = [row for row in recorded("Fig. 5", "001") if row["described_machine"] == "oakforest-pacs"]
+    in_fig_6 = [
+        row for row in recorded("Fig. 6", "001") if row["surface"] == "line" and row.get("ranks") == 7680
+    ]
+    found = {
+        (machine, row["solver"], row["quantity"]): row["ours"]
+        for machine, of_figure in (("oakforest-pacs", in_fig_5), ("summit", in_fig_6))
+        for row in of_figure
+        if row["quantity"] in ("speed-up", "sums")
+    }
+    assert found == {end: pytest.approx(rows[("hops", *end)]["ours"], rel=1e-6) for end in _ENDS}

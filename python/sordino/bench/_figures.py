@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -33,3 +34,11 @@ def row(
         "paper": paper, "difference": None if paper is None else mean - paper, "basis": basis,
         **facts,
     }  # fmt: skip
+
+
+def crossover(ranks: Sequence[int], ratios: Sequence[float]) -> float | None:
+    """Where ratios come down to 1, on a logarithmic axis; None if they are above 1 on all numbers of ranks."""
+    for (p, high), (q, low) in itertools.pairwise(zip(ranks, ratios, strict=True)):
+        if high > 1 >= low:
+            return p * (q / p) ** ((high - 1) / (high - low))
+    return float(ranks[0]) if ratios[0] <= 1 else None

@@ -16,33 +16,24 @@ from typing import Any
 from .. import _predict, machines
 from .._box import Box
 from .._subject import Subject, of_box
-from . import _strong
-from ._figures import Figure, Found, Rows, row
+from . import _strong, _sums_001
+from ._figures import Figure, Found, Rows, crossover, row
+from ._printed_001 import (
+    CELLS,
+    CROSSOVER,
+    FIG_5,
+    FIG_6,
+    ITERATIONS,
+    KNL_SUMS,
+    LARGEST,
+    LEDGER,
+    OVERLAPPED,
+    RANKS,
+    TABLE_V,
+)
 
 SUMMARY = "P-CG and P-CBCG of JUPITER on ABCI, Summit and Oakforest-PACS: Table V, Figs 5 and 6"
 DRAWS = 1  # nothing is random
-
-#: Section V-B.
-CELLS = (1280, 1280, 4608)
-
-#: Table V, ms an iteration on so many ranks, column "No Overlap"; Matrix is what P-CBCG has for AXPY.
-RANKS = 1024
-TABLE_V: dict[tuple[str, str], dict[str, float]] = {
-    ("oakforest-pacs", "cg"): {"Reduce": 2.46, "Halo": 0.78, "Precon": 2.81, "SpMV": 1.21, "AXPY": 0.69},
-    ("abci", "cg"): {"Reduce": 0.20, "Halo": 1.48, "Precon": 1.61, "SpMV": 1.19, "AXPY": 0.36},
-    ("summit", "cg"): {"Reduce": 0.14, "Halo": 2.18, "Precon": 1.63, "SpMV": 1.28, "AXPY": 0.38},
-    ("oakforest-pacs", "cbcg"): {"Reduce": 0.91, "Halo": 1.05, "Precon": 2.32, "SpMV": 1.71, "Matrix": 2.75},
-    ("abci", "cbcg"): {"Reduce": 0.03, "Halo": 1.37, "Precon": 1.44, "SpMV": 0.93, "Matrix": 1.09},
-    ("summit", "cbcg"): {"Reduce": 0.03, "Halo": 2.12, "Precon": 1.44, "SpMV": 0.93, "Matrix": 1.10},
-}
-
-#: Table V: the total with overlap; the part of what could be hidden, the lesser of halo and overlapped work, that was.
-OVERLAPPED = {
-    ("abci", "cg"): (3.87, 0.65),
-    ("summit", "cg"): (4.29, 0.69),
-    ("abci", "cbcg"): (4.35, 0.54),
-    ("summit", "cbcg"): (4.92, 0.73),
-}
 
 #: The commands that do what a row of Table V names. P-CG's solve of blocks and its line 6 are one command of ``cg``
 #: with a diagonal preconditioner, which has the paper's two sums. The recurrence of P-CBCG is a part of the paper's
@@ -84,30 +75,8 @@ _SAID = {
     "none": "without overlap", "cell": "surfaces of 1 cell", "line": "of 16 cells in x", "warp": "of 32 cells in x",
 }  # fmt: skip
 
-#: Fig. 5: seconds of a solve on 512, 1,024 and 2,048 ranks.
-FIG_5: dict[tuple[str, str], tuple[float, float, float]] = {
-    ("oakforest-pacs", "cg"): (151.84, 96.40, 74.84),
-    ("summit", "cg"): (114.06, 72.48, 44.00),
-    ("abci", "cg"): (111.18, 65.40, 36.14),
-    ("oakforest-pacs", "cbcg"): (212.54, 107.64, 70.11),
-    ("summit", "cbcg"): (126.47, 83.14, 44.67),
-    ("abci", "cbcg"): (127.00, 73.51, 39.41),
-}
-#: Fig. 4: iterations of P-CG on 2,048 ranks, with the preconditioner of CPUs and that of GPUs.
-ITERATIONS = {"oakforest-pacs": 12_058, "summit": 16_897, "abci": 16_897}
-#: Section V-D: percent of the time that sums take, on KNLs.
-KNL_SUMS = {"cg": 50.0, "cbcg": 20.0}
-
-#: Fig. 6, section V-D: Summit, from 480 ranks to 7,680 times as fast; there percent of the time that sums take.
-FIG_6 = {"cg": (9.1, 20.0), "cbcg": (10.0, 1.3)}
-LARGEST = 7680
 #: The last two are ours alone.
 FIG_6_RANKS = (480, 960, 1920, 3840, LARGEST, 15_360, 30_720)
-#: P-CG is faster up to 3,840 ranks; on so many "both solvers become comparable".
-CROSSOVER = float(LARGEST)
-
-#: Section V-D, of its [16]: times as many operations and bytes as P-CG.
-LEDGER = {"flops": 3.0, "memory_bytes": 1.25}
 
 
 @dataclass(frozen=True)
@@ -165,8 +134,8 @@ def _bytes(solver: str, ranks: int, surface: str) -> dict[str, float]:
     return {command: seconds * few / (x * y * z) for command, seconds in found.commands.items()}
 
 
-def predict(case: Case | Alone, draw: int) -> _predict.Iteration:
-    """An iteration of a case; nothing in it is random."""
+def predict(case: Case | Alone, draw: int, law: str = "hops") -> _predict.Iteration:
+    """An iteration of a case, whose sums grow by a law; nothing in it is random."""
     if isinstance(case, Alone):
         tiles = {"precond": "block-ilu", "tile": "8,8,1", "grid": "24,24,24"}
         options = {**OPTIONS[case.solver], **tiles, "storage": "dia"}
@@ -174,7 +143,8 @@ def predict(case: Case | Alone, draw: int) -> _predict.Iteration:
         return _run(box, {**machines.load("summit"), "paces": {_predict.TILE_SOLVES: _USUAL}}, 1, options)
     subject = _strong.subject(case.ranks, CELLS, SURFACES[case.surface])
     described, run = machine(case), ranks_run(case.ranks)
-    described["reduction_hop_s"] *= _doublings(case.ranks) / _doublings(run)
+    seconds = _sums_001.LAWS[law](_known(case), case.ranks)
+    described["reduction_hop_s"] = seconds / _sums_001.doublings(run)
     return _run(subject, described, run, OPTIONS[case.solver])
 
 
@@ -183,9 +153,13 @@ def ranks_run(ranks: int) -> int:
     return math.prod(_strong.counts_run(ranks, CELLS))
 
 
-def _doublings(ranks: int) -> int:
-    """That make so many ranks of one: the hops of a sum."""
-    return (ranks - 1).bit_length()
+def _known(case: Case) -> _sums_001.Known:
+    """What Table V and the description say of a case's sums."""
+    ours, classic = (
+        1e-3 * TABLE_V[case.machine, solver]["Reduce"] / SUMS[solver] for solver in (case.solver, "cg")
+    )
+    half_digit = 0.5e-5 / SUMS[case.solver]
+    return _sums_001.Known(RANKS, ours, classic, half_digit, machines.load(case.machine)["reduction_hop_s"])
 
 
 def _ranks(ranks: int) -> str:
@@ -316,12 +290,23 @@ def _on(
     return row("Fig. 6", what, unit, [ours], paper, basis, **facts)
 
 
-def crossover(ranks: Sequence[int], ratios: Sequence[float]) -> float | None:
-    """Where ratios come down to 1, on a logarithmic axis; None if they are above 1 on all numbers of ranks."""
-    for (p, high), (q, low) in itertools.pairwise(zip(ranks, ratios, strict=True)):
-        if high > 1 >= low:
-            return p * (q / p) ** ((high - 1) / (high - low))
-    return float(ranks[0]) if ratios[0] <= 1 else None
+# ---- how sums grow -----------------------------------------------------------------------------------------------
+
+
+def _sums_attempts(found: Found) -> Rows:
+    def of(law: str, name: str, solver: str, ranks: int) -> tuple[float, float]:
+        case = _tried(name, solver, ranks)
+        [run] = found[case]
+        known = _known(case)
+        by_hops, by_law = (SUMS[solver] * _sums_001.LAWS[each](known, ranks) for each in ("hops", law))
+        seconds = run.seconds + by_law - by_hops  # nothing hides a sum
+        return seconds, 100 * (sums(run) + by_law - by_hops) / seconds
+
+    return _sums_001.rows(of)
+
+
+def _tried(name: str, solver: str, ranks: int) -> Case:
+    return Case(name, solver, ranks, _sums_001.TRIED[name][0])
 
 
 # ---- the ledger --------------------------------------------------------------------------------------------------
@@ -355,5 +340,6 @@ FIGURES = {
     "table5": Figure(_cases(list(TABLE_V), (RANKS,), "none"), _table_5),
     "fig5": Figure(_cases(list(FIG_5), (512, 1024, 2048)), _fig_5),
     "fig6": Figure(_cases([("summit", solver) for solver in FIG_6], FIG_6_RANKS), _fig_6),
+    "sums_attempts": Figure([_tried(*case) for case in _sums_001.cases()], _sums_attempts),
     "ledger": Figure([Alone(solver) for solver in ("cg", "cbcg")], _ledger),
 }

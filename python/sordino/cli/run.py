@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import machines
+from .._advice import on_the_command_line
 from .._facts import maps_ones_to_zero
 from .._matrix import CsrArrays
 from .._placement import default_ranks
@@ -130,7 +131,8 @@ def solve_problem(
         except Interrupted as interrupted:
             solution = interrupted.solution
     facts = {**solution.report.problem, "name": problem.name, "processes": world.size}
-    solution = replace(solution, report=replace(solution.report, problem=facts))
+    reason = on_the_command_line(solution.reason)
+    solution = replace(solution, report=replace(solution.report, problem=facts, reason=reason))
     command = shlex.join(["sordino", *argv])
     written = outputs.write(solution, problem, command)
     if given.json:
