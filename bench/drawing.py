@@ -20,18 +20,37 @@ Rows = list[dict[str, Any]]
 BLUE, ORANGE, GREEN, RED, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9"
 
 
-def records_of(name: str, machine: str) -> list[Rows]:
-    """The lines of each record of that name, or of those that a pattern names, the last name first.
+def records_of(name: str, machine: str) -> list[tuple[str, Rows]]:
+    """Name and lines of each record of that name, or of those that a pattern names, the last name first.
 
     A name is all of it behind the date: `predictions` are not `triangular_predictions`.
     """
     found = sorted(RECORDS.glob(f"????-??-??_{name}_{machine}.jsonl"), reverse=True)
-    return [[json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] for file in found]
+    return [
+        (file.name, [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()])
+        for file in found
+    ]
+
+
+def newest_of(
+    name: str, machine: str, wanted: Callable[[dict[str, Any]], bool], serves: Callable[[Rows], bool] = any
+) -> tuple[str, Rows]:
+    """Name and all lines of the record whose last wanted line is the newest; "" and none if none has such a line.
+
+    Which one that is, is asked of dates in lines, not of names: several of a day have names of one beginning. `serves`
+    says of a record's wanted lines whether they are enough.
+    """
+    found: tuple[str, str, Rows] = ("", "", [])
+    for file, lines in records_of(name, machine):
+        chosen = [line for line in lines if wanted(line)]
+        if serves(chosen) and (date := max(line["date"] for line in chosen)) > found[0]:
+            found = (date, file, lines)
+    return found[1:]
 
 
 def rows_of(name: str, machine: str = "2_cores", figure: str = "") -> Rows:
     """The newest record of that name, or the rows of a figure in the newest one that has it; empty if there is none."""
-    for rows in records_of(name, machine):
+    for _, rows in records_of(name, machine):
         if found := [row for row in rows if not figure or row["figure"] == figure]:
             return found
     return []

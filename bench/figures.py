@@ -1,8 +1,9 @@
 """The pictures of the documentation, from records, and from runs whose results are the same everywhere.
 
 Here are those that show what papers 000 (Figs 12 to 15), 001 (Table V and Fig. 6), 002 (Figs 7 to 10) and 003
-(Figs 8 to 10, and 12) do; in solver_figures.py those of solvers, in hmatrix_figures.py those of H-matrices (000,
-Figs 1, 7 to 9, 16, 17 and 19), in trsv_figures.py those of triangular solves (004, Fig. 5).
+(Figs 8 to 10, and 12) do; in solver_figures.py those of solvers, in rooflines.py that of kernels, in
+hmatrix_figures.py those of H-matrices (000, Figs 1, 7 to 9, 16, 17 and 19), in trsv_figures.py those of triangular
+solves (004, Fig. 5).
 
 python bench/figures.py              draws docs/pictures/*.svg
 python bench/figures.py timeline     draws one of them
@@ -22,7 +23,8 @@ from typing import Any
 
 from drawing import RECORDS, Rows, curve, groups, picture, rows_of
 from hmatrix_figures import DRAWN, hmatrix_ranks
-from solver_figures import convergence, fields, roofline, strong_scaling, timeline
+from rooflines import roofline
+from solver_figures import convergence, fields, strong_scaling, timeline
 from trsv_figures import triangular_layouts
 
 SIZES = "8,64,512,4096,32768,262144,2097152"

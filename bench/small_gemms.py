@@ -1,10 +1,11 @@
 """Tables of P-CBCG by cuBLAS: Q' (A S) of tall vectors as batches of small products, beside commands of ours.
 
-python bench/small_gemms.py [--size 256,128,512] [--s 12] [--batches 64,128,256,512,1024] [--repeats 7] [--record FILE]
+python bench/small_gemms.py [--size 256,128,512] [--s 12] [--batches 64,128,256,512,1024]
+    [--ours 128,256,512,1024,2048] [--repeats 7] [--record FILE]
 
 Paper 001 cuts n rows into batches of so many, multiplies all at once, and adds their results (section IV-C: 128 rows).
 One product of all rows, and S B of the directions, are measured beside. Ours are the commands of `cbcg` that make the
-same table, of 4 x 4 sums each, by a solve with times of commands; s is a multiple of 4. Needs a GPU and CuPy. Medians.
+same table and add up what batches leave, by a solve with times of commands. Needs a GPU and CuPy. Medians.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ import numpy as np
 import sordino
 from sordino.bench import _records
 from sordino.problems import poisson_rows
+
+
+ADDED = 16  #: Sums of batches that one of our commands adds up.
 
 
 def median(job: Callable[[], None], repeats: int) -> float:
@@ -75,20 +79,25 @@ def by_cublas(n: int, s: int, batches: list[int], repeats: int) -> list[dict[str
     return rows
 
 
-def by_commands(cells: list[int], s: int) -> list[dict[str, Any]]:
-    """Rows of ours: the commands of 4 x 4 sums that make each of the two tables of a round, and its directions."""
-    matrix = poisson_rows(*cells, 7, 1000.0)
-    b = np.random.default_rng(0).standard_normal(matrix.n)
-    options = {"solver": "cbcg", "precond": "jacobi", "storage": "dia", "s": s, "engine": "cuda"}
+def by_commands(matrix: Any, b: np.ndarray, s: int, batch: int) -> list[dict[str, Any]]:
+    """Rows of ours: the commands that make each of the two tables of a round, and its directions."""
+    options = {
+        "solver": "cbcg",
+        "precond": "jacobi",
+        "storage": "dia",
+        "s": s,
+        "batch": batch,
+        "engine": "cuda",
+    }
     with sordino.Solver(matrix, maxiter=4 * s, rtol=1e-300, time_commands=True, **options) as solver:
         ledger = solver.solve(b, on_failure="return").ledger
-    each = {kernel["name"]: kernel["seconds"] / kernel["calls"] for kernel in ledger["kernels"]}
-    tiles = s // 4
+    each = {k["name"]: k["seconds"] / k["calls"] for k in ledger["kernels"] if k["calls"]}
     least = 16.0 * s * matrix.n
-    table = tiles**2 * each["Products"]
-    symmetric = tiles * (tiles - 1) / 2 * each["Products"] + tiles * each["Triangle"]
+    added = each["Add batches"]
+    table = each["Products"] + math.ceil(s * s / ADDED) * added
+    symmetric = each["Upper products"] + math.ceil(s * (s + 3) / 2 / ADDED) * added
     return [
-        {"what": what, "by": "sordino", "seconds": seconds, "least_bytes": moved}
+        {"what": what, "by": "sordino", "batch": batch, "seconds": seconds, "least_bytes": moved}
         for what, seconds, moved in (
             ("table", table, least),
             ("symmetric table", symmetric, least),
@@ -105,13 +114,19 @@ def main() -> int:
     parser.add_argument("--size", default="256,128,512")
     parser.add_argument("--s", type=int, default=12)
     parser.add_argument("--batches", default="64,128,256,512,1024")
+    parser.add_argument("--ours", default="128,256,512,1024,2048", help="batches of `cbcg`")
     parser.add_argument("--repeats", type=int, default=7)
     _records.add_arguments(parser)
     given = parser.parse_args()
-    cells, batches = ([int(word) for word in words.split(",")] for words in (given.size, given.batches))
+    cells, batches, ours = (
+        [int(word) for word in words.split(",")] for words in (given.size, given.batches, given.ours)
+    )
     if given.record:
         _records.check(given.record)
-    found = [*by_commands(cells, given.s), *by_cublas(math.prod(cells), given.s, batches, given.repeats)]
+    matrix = poisson_rows(*cells, 7, 1000.0)
+    b = np.random.default_rng(0).standard_normal(matrix.n)
+    found = [row for batch in ours for row in by_commands(matrix, b, given.s, batch)]
+    found += by_cublas(math.prod(cells), given.s, batches, given.repeats)
     for row in found:
         row |= {"bench": "small_gemms", "cells": cells, "s": given.s}
         facts = f"{row.get('batch', ''):>9} rows" if "batch" in row else " " * 14

@@ -14,9 +14,8 @@ from drawing import (
     SKY,
     Rows,
     figure_of,
+    newest_of,
     picture,
-    records_of,
-    rows_of,
     save,
 )
 from matplotlib.patches import Patch
@@ -111,83 +110,6 @@ def _lanes(
     return drawn
 
 
-#: Kernels of P-CG and P-CBCG, with the words, colours and marks of their points.
-_KERNELS = {
-    "SpMV": ("product", BLUE, "o"),
-    "Block ILU": ("block-ilu", ORANGE, "o"),
-    "Direction": ("Direction, of cg", RED, "o"),
-    "ResidualAlone": ("ResidualAlone, of cg", GREEN, "o"),
-    "Next": ("Next, of cbcg", SKY, "s"),
-    "Products": ("Products, of cbcg", PURPLE, "s"),
-    "Step": ("Step, of cbcg", RED, "s"),
-    "Directions": ("Directions, of cbcg", "0.3", "s"),
-}
-
-
-def roofline() -> None:
-    """Kernels of P-CG and P-CBCG on one H200 by diagonals: what they reach, under the roof of the same run."""
-    rows = rows_of("kernels", "h200")
-    tables = [row for row in rows if row["bench"] == "kernels"]
-    flop_rate = min(row["flops"] for row in tables)
-    found = [(kernel, row) for row in tables for kernel in row["kernels"]]
-    symmetric = [
-        row for row in rows if row["bench"] == "cg" and row["storage"] == "symdia" and row["size"] == 256
-    ]
-    for row in symmetric:  # of which a table has not been measured
-        found += [
-            (_of_a_call(kernel), row) for kernel in row["ledger"]["kernels"] if kernel["name"] == "SpMV"
-        ]
-
-    def draw(left: Any, right: Any) -> None:
-        told = set()
-        for kernel, row in found:
-            if kernel["name"] not in _KERNELS:
-                continue
-            label, colour, mark = _KERNELS[kernel["name"]]
-            if kernel["name"] == "SpMV":
-                label += f", {row['storage']}"
-            hollow = {
-                "color": colour,
-                "markerfacecolor": "white" if row["storage"] == "symdia" else colour,
-                "ls": "",
-            }
-            rate = 1e-9 * kernel["flops"] / kernel["seconds"]
-            bound = kernel["flops"] / flop_rate + kernel["bytes"] / row["bandwidth"]
-            named = {"label": "" if label in told else label, "ms": 5, **hollow}
-            left.plot(kernel["flops"] / kernel["bytes"], rate, mark, **named)
-            right.plot(1e6 * kernel["seconds"], bound / kernel["seconds"], mark, ms=5, **hollow)
-            told.add(label)
-        byte_rate = tables[0]["bandwidth"]
-        across = np.geomspace(0.08, 2, 50)
-        roof = f"{1e-12 * byte_rate:.2f} TB/s, {1e-12 * flop_rate:.0f} Tflop/s"
-        left.plot(across, 1e-9 / (1 / flop_rate + 1 / (across * byte_rate)), "k--", lw=1, label=roof)
-        left.set(
-            xscale="log",
-            yscale="log",
-            xlabel="flops a byte",
-            ylabel="Gflop/s",
-            xlim=(0.08, 2),
-            ylim=(200, 10000),
-        )
-        left.set_xticks([0.1, 0.2, 0.5, 1, 2], ["0.1", "0.2", "0.5", "1", "2"])
-        left.set_yticks(
-            [200, 500, 1000, 2000, 5000, 10000], ["200", "500", "1,000", "2,000", "5,000", "10,000"]
-        )
-        left.minorticks_off()
-        right.axhline(1.0, color="k", ls="--", lw=1, label="the roofline")
-        right.axhline(0.92, color="k", ls=":", lw=1, label="0.92 of it")
-        right.set(xscale="log", xlabel="us a call", ylabel="of its roofline", xlim=(60, 4000), ylim=(0, 1.2))
-        right.set_xticks([100, 200, 500, 1000, 2000], ["100", "200", "500", "1,000", "2,000"])
-        right.minorticks_off()
-
-    picture("roofline", draw)
-
-
-def _of_a_call(kernel: dict[str, Any]) -> dict[str, Any]:
-    """What a ledger has of all calls, of one."""
-    return {**kernel, **{key: kernel[key] / kernel["calls"] for key in ("seconds", "bytes", "flops")}}
-
-
 #: What an iteration is timed with: (precond, storage). The first is what the program cg_limit does.
 _PAIRS = (("jacobi", "dia"), ("sqrt-jacobi", "symdia"))
 _SIZES = {64: BLUE, 128: GREEN, 256: RED, 512: PURPLE}
@@ -203,16 +125,21 @@ _Times = dict[int, float]
 
 
 def iterations_of_cg() -> tuple[Rows, Rows]:
-    """Medians of `cg` on 1, 2 and 4 H200, of the newest record that has any, and that record's lines of cg_limit.
+    """Medians of `cg` on 1, 2 and 4 H200, of the newest record that has any, and that record's lines of cg_limit."""
+    _, lines = newest_of("bench_cg*", "h200x4", _is_median_of_cg)
+    program = [row for row in lines if row["bench"] == "cg_limit"]
+    return [row for row in lines if _is_median_of_cg(row)], program
 
-    Which record is the newest is asked of its rows, not of its name: several of a day have names of one beginning.
-    """
-    newest: tuple[str, Rows, Rows] = ("", [], [])
-    for lines in records_of("bench_cg*", "h200x4"):
-        ours = [row for row in lines if _is_median_of_cg(row)]
-        if ours and (date := max(row["date"] for row in ours)) > newest[0]:
-            newest = (date, ours, [row for row in lines if row["bench"] == "cg_limit"])
-    return newest[1], newest[2]
+
+def predictions_of_cg(before: str) -> Rows:
+    """Those of `cg` on h200x4 in the newest record of predictions that is older than a date."""
+
+    def is_wanted(row: dict[str, Any]) -> bool:
+        asked = {"bench": "predict", "described_machine": "h200x4", "solver": "cg"}
+        return all(row.get(key) == value for key, value in asked.items()) and row["date"] < before
+
+    _, lines = newest_of("predictions*", "h200", is_wanted)
+    return [row for row in lines if is_wanted(row)]
 
 
 def _is_median_of_cg(row: dict[str, Any]) -> bool:
@@ -236,9 +163,8 @@ def scaling_of(pair: tuple[str, str]) -> dict[tuple[int, str], _Times]:
             found.setdefault((row["size"], "cg_limit"), {})[row["ranks"]] = limit
         if (row["precond"], row["storage"]) == pair:
             found.setdefault((row["size"], "measured"), {})[row["ranks"]] = row["iteration_s"]
-    for row in rows_of("predictions", "h100_h200"):
-        asked = row["described_machine"], row["solver"], row["options"]
-        if asked == ("h200x4", "cg", dict(zip(("precond", "storage"), pair, strict=True))):
+    for row in predictions_of_cg(min(row["date"] for row in measured)):
+        if row["options"] == dict(zip(("precond", "storage"), pair, strict=True)):
             size = round(row["rows"] ** (1 / 3))
             found.setdefault((size, "predicted"), {})[row["ranks"]] = row["iteration_s"]
     return {(size, whose): times for (size, whose), times in found.items() if (size, "measured") in found}

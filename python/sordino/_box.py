@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._matrix import CsrArrays, as_csr
-from .problems import PressureProblem, dirichlet_faces, multiphase, poisson_rows
+from .problems import CUBE, Edges, PressureProblem, dirichlet_faces, multiphase, poisson_rows
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,8 @@ class Box:
         Which flow the pressure is of; None: a ball of another density.
     obstacles, seed : int
         Of two phases.
+    spacing : tuple of float
+        Edges of a cell, of two phases.
     """
 
     cells: tuple[int, int, int]
@@ -62,6 +64,7 @@ class Box:
     phases: str | None = None
     obstacles: int = 0
     seed: int = 0
+    spacing: Edges = CUBE
 
     @property
     def n(self) -> int:
@@ -81,7 +84,10 @@ class Box:
         size = " x ".join(map(str, self.cells))
         contrast, boundary = f", contrast {self.contrast:g}", f", {self.boundary} boundary"
         if self.phases is not None:
-            return f"Pressure {size}, {self.phases}{contrast}{boundary}"
+            edges = f", cells of {' x '.join(f'{edge:g}' for edge in self.spacing)}"
+            return (
+                f"Pressure {size}{edges if self.spacing != CUBE else ''}, {self.phases}{contrast}{boundary}"
+            )
         plain = f"Poisson {size}, {self.stencil}-point stencil"
         return (
             plain
@@ -96,6 +102,6 @@ class Box:
             return Made(rows, nullspace=None if dirichlet_faces(self.boundary) else "constant")
         pressure = multiphase(
             *self.cells, phases=self.phases, contrast=self.contrast, boundary=self.boundary,
-            obstacles=self.obstacles, seed=self.seed,
+            obstacles=self.obstacles, seed=self.seed, spacing=self.spacing,
         )  # fmt: skip
         return Made(as_csr(pressure.A), pressure.b, pressure.nullspace, pressure)

@@ -130,6 +130,7 @@ class RowsSolver:
         refused: tuple[str, str] | None = None,
         columns: int = -1,
         machine: dict[str, Any] | None = None,
+        null: dict[str, np.ndarray] = ...,
     ) -> None: ...
     def solve(
         self,

@@ -7,9 +7,9 @@ from typing import Any
 from . import _nullspace, _options, _order
 from ._callbacks import looks
 from ._native import core, translated
+from ._numbers import words
 from ._placement import chosen_engine, chosen_ranks, describe, reckoned_with
 from ._system import as_system, matrix_bytes
-from .errors import Unsupported
 
 
 def estimate_memory(
@@ -55,9 +55,7 @@ def estimate_memory(
     """
     M, options = _options.apart(M, options)
     system = as_system(A, M, own=False)
-    null, options = _nullspace.apart(nullspace, left_nullspace, options, system.n)
-    if system.complex and _nullspace.named(null, options):
-        raise Unsupported("nullspaces of complex systems are not supported")
+    null, options = _nullspace.apart(nullspace, left_nullspace, options, system.n, system.complex)
     checked = _options.check(options)
     if checked.get("partition") == "metis":
         checked["partition"] = "blocks"
@@ -66,7 +64,7 @@ def estimate_memory(
     described = reckoned_with(checked, machine)
     checked["ranks"] = chosen_ranks(checked, system.n)
     system, order = _order.ordered(system, checked)
-    null = {name: order.into(vectors) for name, vectors in null.items()}
+    null = {name: words(order.into(vectors)) for name, vectors in null.items()}
     given = {**system.extras(), **null, **order.given, **looks(callback_every, callback_x)}
     with translated():
         held = core().estimate_memory(*system.arrays(), system.n, checked, given, described)

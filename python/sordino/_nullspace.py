@@ -14,29 +14,33 @@ _CONSTANT = "constant"
 
 
 def apart(
-    nullspace: Any, left: Any, options: Mapping[str, Any], n: int
+    nullspace: Any, left: Any, options: Mapping[str, Any], n: int, is_complex: bool = False
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """What a nullspace is given as, and the options, among which the word ``"constant"`` goes.
 
     Parameters
     ----------
     nullspace, left : array_like, shape (n,) or (n, k), or "constant", or None
-        Null vectors of A, and of its transpose where those are others; any basis.
+        Null vectors of A, and of its (conjugate) transpose where those are others; any basis.
     options : mapping
     n : int
+    is_complex : bool
+        Whether the system is; real vectors are then taken, too.
 
     Returns
     -------
     given : dict
-        ``nullspace`` and ``left_nullspace``, as arrays of shape (k, n), where they are given as such.
+        ``nullspace`` and ``left_nullspace``, as arrays of shape (k, n), complex128 of a complex system,
+        where they are given as such.
     options : dict
 
     Raises
     ------
     BadArgument
-        For another shape, complex numbers, NaN or infinity.
+        For another shape, complex numbers where A is real, NaN or infinity.
     """
     settings = dict(options)
+    kind = np.complex128 if is_complex else np.float64
     if isinstance(nullspace, str):
         settings["nullspace"] = nullspace
         nullspace = None
@@ -46,11 +50,11 @@ def apart(
         )
     given = {}
     if nullspace is not None:
-        given["nullspace"] = _rows(nullspace, n, "nullspace")
+        given["nullspace"] = _rows(nullspace, n, "nullspace", kind)
     if isinstance(left, str) and left == _CONSTANT:
-        given["left_nullspace"] = np.ones((1, n))
+        given["left_nullspace"] = np.ones((1, n), kind)
     elif left is not None:
-        given["left_nullspace"] = _rows(left, n, "left_nullspace")
+        given["left_nullspace"] = _rows(left, n, "left_nullspace", kind)
     return given, settings
 
 
@@ -60,23 +64,27 @@ def named(given: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
 
 
 def taken_out(residual: np.ndarray, given: Mapping[str, Any], word: Any) -> np.ndarray:
-    """A residual without what A cannot reach: its part along the nullspace of the transpose. Shape (n,)."""
+    """A residual without what A cannot reach: its part along the nullspace of the (conjugate) transpose. Shape (n,)."""
     vectors = given.get("left_nullspace", given.get("nullspace"))
     if vectors is None:
         return residual - residual.mean() if word == _CONSTANT else residual
     basis = np.linalg.qr(vectors.T)[0]
-    return residual - basis @ (basis.T @ residual)
+    return residual - basis @ (basis.conj().T @ residual)
 
 
-def _rows(vectors: Any, n: int, what: str) -> np.ndarray:
+def _rows(vectors: Any, n: int, what: str, kind: Any) -> np.ndarray:
     array = np.asarray(host_array(vectors, what))
     if array.ndim not in (1, 2) or array.shape[0] != n:
         raise BadArgument(
             f"{what} has shape {array.shape}, and is to be ({n},) or ({n}, k), or the word 'constant'"
         )
-    if array.dtype.kind not in "fiub":
-        raise BadArgument(f"{what} is {array.dtype}, and is to hold real numbers")
-    rows = np.ascontiguousarray(array.reshape(n, -1).T, dtype=np.float64)
+    if array.dtype.kind == "c" and kind == np.float64:
+        raise BadArgument(
+            f"{what} is {array.dtype}, and A is real: give real numbers, such as real and imaginary parts by themselves"
+        )
+    if array.dtype.kind not in "fiubc":
+        raise BadArgument(f"{what} is {array.dtype}, and is to hold numbers")
+    rows: np.ndarray = np.ascontiguousarray(array.reshape(n, -1).T, dtype=kind)
     if not np.isfinite(rows).all():
         raise BadArgument(f"{what} holds NaN or infinity")
     return rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -39,9 +40,31 @@ def numbers(pairs: np.ndarray) -> np.ndarray:
     return pairs.view(np.complex128)
 
 
+@dataclass(frozen=True)
+class RealSystem:
+    """What solving by parts needs of a real A.
+
+    Attributes
+    ----------
+    solve : function
+        Of a right-hand side, a first guess or None, a callback or None, and options.
+    multiply : function
+        A x, of a real x.
+    reach : function
+        What of a vector, real or complex, is in the range of A: all of it, where no nullspace is given.
+    """
+
+    solve: RealSolve
+    multiply: Callable[[np.ndarray], np.ndarray]
+    reach: Callable[[np.ndarray], np.ndarray]
+
+    def norm(self, v: np.ndarray) -> float:
+        """Of what A can reach of v."""
+        return float(np.linalg.norm(self.reach(v)))
+
+
 def solve_by_parts(
-    solve: RealSolve,
-    multiply: Callable[[np.ndarray], np.ndarray],
+    real: RealSystem,
     b: np.ndarray,
     x0: np.ndarray | None,
     callback: Callable[..., Any] | None,
@@ -50,24 +73,22 @@ def solve_by_parts(
     """A x = b for a real A and complex b or x0: its real part first, then its imaginary part.
 
     Each is solved to ``max(rtol ||b||, atol) / sqrt(2)``, so that x meets the tolerance as a whole. What is
-    returned, and what a callback sees, is of the complex system: residuals relative to ``||b||``, x complex.
-    Cost: that of two solves, and of `multiply`, one more product, where x0 has an imaginary part.
+    returned, and what a callback sees, is of the complex system: residuals relative to ``||b||``, x complex. Norms
+    of b are those of what A can reach. Cost: that of two solves, and of one more product, where x0 has an imaginary
+    part.
     """
     most = float(np.abs(words(b)).max(initial=0.0))
     if not (most == 0 or _SMALLEST < most < _LARGEST):
-        return _scaled(solve, multiply, b, x0, callback, options, -int(np.frexp(most)[1]))
-    norm = float(np.linalg.norm(b))
+        return _scaled(real, b, x0, callback, options, -int(np.frexp(most)[1]))
+    norm = real.norm(b)
     target = max(options["rtol"] * norm, options["atol"]) / np.sqrt(2.0)
     wanted = {**options, "rtol": _TINY, "atol": target}
     x = np.zeros(len(b), complex) if x0 is None else x0.astype(complex)
-    later = b.imag - multiply(x.imag.copy()) if x.imag.any() else b.imag
-    left = [
-        float(np.linalg.norm(b.real)),
-        float(np.linalg.norm(later)),
-    ]  # of each part, what is still to be solved
+    later = b.imag - real.multiply(x.imag.copy()) if x.imag.any() else b.imag
+    left = [real.norm(b.real), real.norm(later)]  # of each part, what is still to be solved
     done: list[dict[str, Any]] = []
     for part, turn in enumerate((1.0, 1j)):
-        own = float(np.linalg.norm(b.imag if part else b.real))
+        own = real.norm(b.imag if part else b.real)
         other, before = left[1 - part], sum(raw["iterations"] for raw in done)
 
         def of_whole(relative: float, own: float = own, other: float = other) -> float:
@@ -88,7 +109,7 @@ def solve_by_parts(
 
         start = None if x0 is None else np.ascontiguousarray(x0.imag if part else x0.real)
         rhs = np.ascontiguousarray(b.imag if part else b.real)
-        raw = solve(rhs, start, None if callback is None else look, wanted)
+        raw = real.solve(rhs, start, None if callback is None else look, wanted)
         raw["history"] = [of_whole(float(entry)) for entry in raw["history"]]
         raw["recoveries"] = [
             {**step, "iteration": before + step["iteration"], "residual": of_whole(step["residual"])}
@@ -104,8 +125,7 @@ def solve_by_parts(
 
 
 def _scaled(
-    solve: RealSolve,
-    multiply: Callable[[np.ndarray], np.ndarray],
+    real: RealSystem,
     b: np.ndarray,
     x0: np.ndarray | None,
     callback: Callable[..., Any] | None,
@@ -122,19 +142,23 @@ def _scaled(
         return callback(iteration, relative, *(times(x, -exponent) for x in seen))
 
     raw = solve_by_parts(
-        solve,
-        multiply,
+        real,
         times(b, exponent),
         None if x0 is None else times(x0, exponent),
         None if callback is None else look,
         {**options, "atol": float(np.ldexp(options["atol"], exponent))},
     )
     x = None if raw["x"] is None else times(raw["x"], -exponent)
-    return {**raw, "x": x, "residual_norm": float(np.ldexp(raw["residual_norm"], -exponent))}
+    norms = {name: float(np.ldexp(raw[name], -exponent)) for name in ("residual_norm", "outside_norm")}
+    return {**raw, "x": x, **norms}
 
 
 def _joined(done: list[dict[str, Any]], x: np.ndarray, residual: float, norm: float) -> dict[str, Any]:
-    part = next((k for k, raw in enumerate(done) if raw["status"] != "converged"), len(done) - 1)
+    outside = [raw.get("outside_norm", 0.0) for raw in done]
+    last = max(
+        range(len(done)), key=lambda k: (outside[k], k)
+    )  # whose sentence says what b has outside the range
+    part = next((k for k, raw in enumerate(done) if raw["status"] != "converged"), last)
     worst = done[part]
     return {
         **worst,
@@ -144,6 +168,7 @@ def _joined(done: list[dict[str, Any]], x: np.ndarray, residual: float, norm: fl
         "seconds": sum(raw["seconds"] for raw in done),
         "history": np.concatenate([np.asarray(raw["history"], float) for raw in done]),
         "recoveries": [step for raw in done for step in raw["recoveries"]],
+        "outside_norm": float(np.linalg.norm(outside)),
         "residual_norm": residual,
         "true_residual": residual / norm if norm else 0.0,
         "ledger": _added([raw["ledger"] for raw in done]),

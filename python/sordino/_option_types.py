@@ -29,6 +29,7 @@ class SolverOptions(PerSolve, total=False):
     s: SupportsIndex | Literal["auto"]
     basis: Literal["chebyshev", "monomial"]
     spectrum: Literal["ritz", "power"]
+    batch: SupportsIndex
     restart: SupportsIndex
     inner: SupportsIndex
     symmetry: Literal["auto", "hermitian", "symmetric", "general"]

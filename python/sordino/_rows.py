@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from . import _options
+from . import _nullspace, _options
 from ._matrix import MOST_ROWS, as_vector
 from ._native import core, translated
 from ._placement import check_transport, describe, reckoned_with
@@ -51,6 +51,10 @@ class RowsSolver:
     first_row : int, optional
         Number of the first of these rows in the whole matrix. By default they follow on those of the processes
         before.
+    nullspace, left_nullspace : array_like, shape (rows,) or (rows, k), or "constant", optional
+        As of :class:`sordino.Solver`: of each vector the entries of this process, as many vectors in all processes.
+        What vectors others have is looked at by an engine of its own at setup and at new values, which lays out the
+        rows for a while.
     machine : str, path or dict, optional
         A described machine, the same in all processes: what ``solver="auto"`` goes by, and, in one process, what
         ``engine="model"`` runs on.
@@ -92,27 +96,32 @@ class RowsSolver:
         data: npt.ArrayLike | None = None,
         first_row: int | None = None,
         machine: Any = None,
+        nullspace: Any = None,
+        left_nullspace: Any = None,
         **options: Any,
     ) -> None:
         foreign = _foreign(comm)
-        asked, refused = _judged(lambda: _asked(options, machine))
-        checked, self._machine, described = asked or ({}, None, None)
         arrays, no_arrays = _judged(lambda: _rows(indptr, indices, data))
+        self._rows = len(arrays[0]) - 1 if arrays else 0
+        null, no_null = _judged(lambda: _nullspace.apart(nullspace, left_nullspace, options, self._rows))
+        given, settings = null or ({}, options)
+        asked, refused = _judged(lambda: _asked(settings, machine))
+        checked, self._machine, described = asked or ({}, None, None)
         first, no_row = _judged(lambda: _first(first_row))
         self._options = checked
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._nnz = len(arrays[1]) if arrays else 0
-        self._rows = len(arrays[0]) - 1 if arrays else 0
         with translated():
             native = core().RowsSolver(
                 foreign,
                 arrays,
                 -1 if first is None else first,
                 self._options,
-                refused or no_arrays or no_row,
+                refused or no_arrays or no_row or no_null,
                 _columns(indptr),
                 described,
+                given,
             )
         self._core: Any = native
         # One that is left at the end of the program goes before mpi4py finalises MPI there.

@@ -16,7 +16,7 @@ from ._callbacks import Callback, Relay, Turn, checked_callback, heeded, looks
 from ._device import GpuVectors, handed, host_copy, is_complex_array, taken
 from ._matrix import new_values
 from ._native import core, translated
-from ._numbers import holds_complex, numbers, solve_by_parts, words
+from ._numbers import RealSystem, holds_complex, numbers, solve_by_parts, words
 from ._placement import place, reckoned_with
 from ._solution import Solution, check_on_failure, collected, deliver, in_single, in_turn, reported
 from ._system import as_system, matrix_bytes
@@ -53,9 +53,10 @@ class Solver:
         ``report.outside_norm`` and the reason say how much of b was taken away. Refused if A does not map it to
         zero. Cost: k or 2 k vectors of memory where the ranks compute and in each process, O(k nnz) at setup, a
         few reductions a solve, none an iteration (one for every 4 vectors and each use of an `M` that is no
-        diagonal).
+        diagonal); of a complex A twice the vectors. Complex ones are for a complex A; P projects with V V^H.
     left_nullspace : array_like or "constant", optional
-        What the transpose of A maps to zero, where that is something else: where A is not symmetric.
+        What the transpose of A maps to zero, the conjugate transpose of a complex A, where that is something else:
+        where A is not symmetric, or not Hermitian.
     callback_every : int
         0: callbacks are called some ten times a second, at no cost to the iteration. m: after every m-th
         iteration, on a thread of rank 0, for which all ranks wait; on GPUs the loop is then no graph.
@@ -104,9 +105,7 @@ class Solver:
         self.n = system.n
         self.nnz = system.rows.nnz if system.rows else 0
         self._looks = looks(callback_every, callback_x)
-        self._null, asked = _nullspace.apart(nullspace, left_nullspace, asked, system.n)
-        if system.complex and _nullspace.named(self._null, options):
-            raise Unsupported("nullspaces of complex systems are not supported")
+        self._null, asked = _nullspace.apart(nullspace, left_nullspace, asked, system.n, system.complex)
         self._options, self._machine = place(_options.check(asked), system.n, machine)
         system, self._order = _order.ordered(system, self._options)
         self._system = system  # the core views its arrays
@@ -115,13 +114,15 @@ class Solver:
         self._process = os.getpid()
         self._turn = Turn()
         described = reckoned_with(self._options, machine)
-        given = {**system.extras(), **self._null, **self._order.given, **self._looks}
+        null = {name: words(vectors) for name, vectors in self._null.items()}
+        given = {**system.extras(), **null, **self._order.given, **self._looks}
         with heeded(system.functions), translated():
             self._core: Any = core().Solver(
                 *system.arrays(), system.n, self._options, described, **({"given": given} if given else {})
             )
         self._suits = Suitability(system, self.options["solver"], self._core.method())
-        self._together = Together.of(system, self._options, bool(self._null or self._looks))
+        others = bool(self._looks) or _nullspace.named(self._null, self._options)
+        self._together = Together.of(system, self._options, others)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -330,14 +331,9 @@ class Solver:
             b, x0 = (None if v is None else v.astype(np.complex128, copy=False) for v in (b, x0))
             raw = self._solve_words(words(b), None if x0 is None else words(x0), callback, overrides)
             return {**raw, "x": None if raw["x"] is None else numbers(np.asarray(raw["x"]))}
-        if _nullspace.named(self._null, self.options):
-            raise Unsupported(
-                "with a nullspace, solve for the real and for the imaginary part of b by themselves"
-            )
         asked = {name: self.options[name] for name in ("rtol", "atol")}
-        return solve_by_parts(
-            self._solve_words, self._system.multiply, b, x0, callback, {**asked, **overrides}
-        )
+        real = RealSystem(self._solve_words, self._system.multiply, self._reach)
+        return solve_by_parts(real, b, x0, callback, {**asked, **overrides})
 
     def _solve_together(self, solver: Together, callback: Callback | None, *sides: Any) -> list[Any]:
         relay = Relay(callback)
@@ -374,11 +370,15 @@ class Solver:
         norm, residual = self._norms(b, in_double, overrides)
         return in_single(raw, x, norm, residual, {**self.options, **overrides})
 
+    def _reach(self, v: np.ndarray) -> np.ndarray:
+        """What of v is in the range of A, as far as a nullspace says."""
+        return _nullspace.taken_out(v, self._null, self.options.get("nullspace"))
+
     def _norms(self, b: Any, x: Any, overrides: dict[str, Any]) -> tuple[float, float]:
         """``||b||`` and ``||b - A x||``; on GPUs x, which is written again, is a first guess that is good enough."""
         if isinstance(b, np.ndarray):
-            reach = partial(_nullspace.taken_out, given=self._null, word=self.options.get("nullspace"))
-            return float(np.linalg.norm(reach(b))), float(np.linalg.norm(reach(b - self._system.multiply(x))))
+            left = b - self._system.multiply(x)
+            return float(np.linalg.norm(self._reach(b))), float(np.linalg.norm(self._reach(left)))
         check = self._solve_column(None, b, x, {**overrides, "atol": 1e300}, x)
         residual, relative = check["residual_norm"], check["true_residual"]
         return residual / relative if relative else 0.0, residual

@@ -39,6 +39,7 @@ def cg(
     M: Any = None,
     callback: Callable[[np.ndarray], Any] | None = None,
     nullspace: Any = None,
+    left_nullspace: Any = None,
     ranks: int | None = None,
     devices: Any = None,
     engine: str | None = None,
@@ -72,8 +73,8 @@ def cg(
         what it returns is ignored.
         It costs: x is gathered in every iteration (8 bytes a row) and all ranks wait for the call; on GPUs the
         loop is no graph. A :class:`sordino.Solver` with ``callback_every=m`` calls less often.
-    nullspace : array_like, shape (n,) or (n, k), or "constant", optional
-        What a singular A maps to zero, as for :class:`sordino.Solver`.
+    nullspace, left_nullspace : array_like, shape (n,) or (n, k), or "constant", optional
+        What a singular A, and its (conjugate) transpose, map to zero, as for :class:`sordino.Solver`.
     ranks, devices, engine, timeout
         Where to solve, as for :class:`sordino.Solver`; by default every GPU, or every core. A function or callback
         that may last longer than 60 s needs ``timeout=0``.
@@ -104,7 +105,8 @@ def cg(
     --------
     >>> x, info = sordino.linalg.cg(A, b, rtol=1e-8)             # doctest: +SKIP
     """
-    run = {"nullspace": nullspace, "ranks": ranks, "devices": devices, "engine": engine, "timeout": timeout}
+    null = {"nullspace": nullspace, "left_nullspace": left_nullspace}
+    run = {**null, "ranks": ranks, "devices": devices, "engine": engine, "timeout": timeout}
     return _solve("cg", A, b, x0, rtol, atol, maxiter, M, callback, run)
 
 
@@ -119,6 +121,7 @@ def bicgstab(
     M: Any = None,
     callback: Callable[[np.ndarray], Any] | None = None,
     nullspace: Any = None,
+    left_nullspace: Any = None,
     ranks: int | None = None,
     devices: Any = None,
     engine: str | None = None,
@@ -135,7 +138,8 @@ def bicgstab(
         0: verified. Above 0: not converged, the number of iterations. -10: the method has broken down, and restarts did
         not help.
     """
-    run = {"nullspace": nullspace, "ranks": ranks, "devices": devices, "engine": engine, "timeout": timeout}
+    null = {"nullspace": nullspace, "left_nullspace": left_nullspace}
+    run = {**null, "ranks": ranks, "devices": devices, "engine": engine, "timeout": timeout}
     return _solve("bicgstab", A, b, x0, rtol, atol, maxiter, M, callback, run)
 
 

@@ -5,6 +5,7 @@
 
 #include <numeric>
 
+#include "basis.hpp"
 #include "convert.hpp"
 #include "of_process.hpp"
 #include "sordino/api/rows_solver.hpp"
@@ -60,7 +61,7 @@ std::unique_ptr<Processes> processes_of(const nb::object& comm, [[maybe_unused]]
 class PyRowsSolver {
  public:
   PyRowsSolver(const nb::object& comm, const std::optional<Arrays>& arrays, i64 first_row, const nb::dict& options,
-               const Refused& refused, i64 columns, const nb::object& machine) {
+               const Refused& refused, i64 columns, const nb::object& machine, const nb::dict& null) {
     auto held = std::shared_ptr<Arrays>(new Arrays, [](Arrays* a) {
       nb::gil_scoped_acquire acquire;
       delete a;
@@ -68,10 +69,13 @@ class PyRowsSolver {
     Options o;
     CsrView view;
     std::optional<Machine> described;
+    Nullspace nullspace;
     auto error = error_in([&] {
       if (refused) throw error_of(*refused);
       update(o, options);
       if (!machine.is_none()) described = machine_of(machine);
+      if (null.contains("nullspace")) nullspace.right = basis_of(nb::object(null["nullspace"]));
+      if (null.contains("left_nullspace")) nullspace.left = basis_of(nb::object(null["left_nullspace"]));
       if (!comm.is_none() && o.ranks == 0) o.ranks = 1;
       *held = arrays.value();
       auto& [indptr, indices, data] = *held;
@@ -89,8 +93,8 @@ class PyRowsSolver {
                      std::to_string(n) + " rows: each passes the rows that it has, with the columns of the whole matrix");
     });
     view.first_row = first_row < 0 ? before : first_row;
-    first_row_ = view.first_row;
-    solver_ = OfProcess<RowsSolver>(new RowsSolver(view, o, std::move(accord), std::move(held), described));
+    first_row_ = nullspace.right.first_row = nullspace.left.first_row = view.first_row;
+    solver_ = OfProcess<RowsSolver>(new RowsSolver(view, o, std::move(accord), std::move(held), described, nullspace));
     solver_->attend([this] { look_for_signals(*solver_); });
   }
   PyRowsSolver(const PyRowsSolver&) = delete;
@@ -193,9 +197,9 @@ void define_rows(nb::module_& m) {
   using namespace nb::literals;
   nb::class_<PyRowsSolver>(m, "RowsSolver")
       .def(nb::init<const nb::object&, const std::optional<Arrays>&, i64, const nb::dict&, const Refused&, i64,
-                    const nb::object&>(),
+                    const nb::object&, const nb::dict&>(),
            "comm"_a.none(), "arrays"_a.none(), "first_row"_a, "options"_a, "refused"_a.none() = nb::none(), "columns"_a = -1,
-           "machine"_a.none() = nb::none())
+           "machine"_a.none() = nb::none(), "null"_a = nb::dict())
       .def("solve", &PyRowsSolver::solve, "b"_a.none(), "x0"_a.none() = nb::none(), "options"_a = nb::dict(),
            "refused"_a.none() = nb::none())
       .def("update_values", &PyRowsSolver::update_values, "data"_a.none(), "entries"_a, "refused"_a.none() = nb::none())

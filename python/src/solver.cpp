@@ -1,6 +1,7 @@
 // sordino._core.Solver: a matrix, or functions of Python's that stand for one, and what a solve takes and returns.
 #include <nanobind/stl/tuple.h>
 
+#include "basis.hpp"
 #include "callers_vector.hpp"
 #include "hmatrix.hpp"
 #include "of_process.hpp"
@@ -37,14 +38,6 @@ HostFunction host_function(const Callable& f, i64 n) {
       throw Error(Errc::peer_failed, raised.what());
     }
   };
-}
-
-/// Vectors by columns, (k, n) in memory; of None none.
-Basis basis_of(const nb::object& given) {
-  if (given.is_none()) return {};
-  auto vectors = nb::cast<nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>>(given);
-  auto count = i64(vectors.shape(0)), rows = i64(vectors.shape(1));
-  return {int(count), rows, 0, std::vector<double>(vectors.data(), vectors.data() + count * rows)};
 }
 
 using PyCsr = std::tuple<Array<i64>, Array<i32>, Array<double>>;

@@ -224,20 +224,23 @@ TEST("cbcg: one pair of reductions for s products, of s s + 1 and s (s + 1) / 2 
       }
 }
 
+/// A batch for each of the blocks, which have 19 rows of the systems below.
+constexpr double batches = 840;
+double sums_of_tables(int s) { return s * s + s * (s + 3) / 2.0; }
+
 TEST("cbcg: vector traffic and workspace are what its header says") {
   NOTE(fresh::said());
   fresh::Random random(524);
   CsrMatrix A = poisson(20, 20, 40, 7, 1);
   auto b = random.normals(A.n);
   const double n = double(A.n), matrix = 12 * double(A.indptr.back()) + 20 * n;
-  for (int tiles = 1; tiles <= gram::most_s / gram::side; tiles++) {
-    const int s = tiles * gram::side;
+  for (int s : {3, 4, 8, 11, 16}) {
     NOTE("s = ", s);
     Options o = steps_of(s);
     o.storage = "csr";  // whose bytes are taken off
     double words = (round_of(A.view(), b, o).memory_bytes - s * matrix) / (8 * n);
-    CHECK_NEAR(words, (3 * tiles + 15.25) * s, 1);
-    CHECK_NEAR(double(Solver(A.view(), o).memory()[0]) / (8 * n), 4 * s + 6 + 5 + 0.5, 0.5);
+    CHECK_NEAR(words, 18 * s + 2 * sums_of_tables(s) * batches / n, 1);
+    CHECK_NEAR(double(Solver(A.view(), o).memory()[0]) / (8 * n), 4 * s + 6 + 5 + 0.5 + (s * s + s) * batches / n, 0.5);
   }
 }
 
@@ -251,7 +254,7 @@ TEST("cbcg: operations are those of the product, of two tables of products and o
     Options o = steps_of(s);
     o.storage = "csr";
     double flops = (round_of(A.view(), b, o).flops - s * 2 * double(A.indptr.back())) / double(A.n);
-    CHECK_NEAR(flops, 7 * s * s + 13 * s - 4, 1);
+    CHECK_NEAR(flops, 7 * s * s + 13 * s - 4 + sums_of_tables(s) * batches / double(A.n), 1);
   }
 }
 
@@ -358,12 +361,18 @@ TEST("cbcg: a matrix that is not positive definite is noticed once cg goes on") 
   CHECK(says(s, "cg went on where 12 steps at once did not get on"));
 }
 
-TEST("cbcg: s, basis and spectrum out of range are refused with a sentence") {
+TEST("cbcg: s, batch, basis and spectrum out of range are refused with a sentence") {
   CsrMatrix A = poisson(4, 4, 4, 7, 1);
   std::vector<double> b(std::size_t(A.n), 1.0);
   for (int s : {0, 17})
     CHECK_THROWS(solve(A.view(), b, steps_of(s)), Error, "s must be auto, or from 1 to 16, not " + std::to_string(s));
   Options o = steps_of(4);
+  for (int batch : {31, 65537}) {
+    o.batch = batch;
+    CHECK_THROWS(solve(A.view(), b, o), Error, "batch must be from 32 to 65536, not " + std::to_string(batch));
+  }
+  o.batch = 32;
+  CHECK(solve(A.view(), b, o).report.status == Status::converged);
   o.basis = "newton";
   CHECK_THROWS(solve(A.view(), b, o), Error, "there is no basis 'newton'; there are chebyshev, monomial");
 }

@@ -61,6 +61,23 @@ def test_several_vectors_and_a_preconditioner_of_ones_own(k: int) -> None:
             assert found.x.tobytes() == host.x.tobytes(), ranks
 
 
+@pytest.mark.parametrize("method", ["cg", "prcg", "cgcg", "gropp", "cbcg", "bicgstab"])
+def test_a_complex_nullspace_has_the_bits_of_the_host(method: str) -> None:
+    rng = np.random.default_rng(3)
+    B = sp.block_diag([sordino.poisson(9, 7, 5, boundary="neumann")] * 2, format="csr")
+    phases = np.exp(1j * rng.uniform(-np.pi, np.pi, B.shape[0]))
+    A = sp.csr_array(sp.diags_array(phases.conj()) @ B @ sp.diags_array(phases))
+    N = np.kron(np.eye(2), np.ones((315, 1))) * phases.conj()[:, None]
+    b = rng.standard_normal(630) + 1j * rng.standard_normal(630)
+    settings = {"nullspace": N, "solver": method, "rtol": 1e-10}
+    host = sordino.solve(A, b, engine="host", ranks=2, **settings)
+    for ranks in ranks_here():
+        found = sordino.solve(A, b, engine="cuda", ranks=ranks, deterministic="on", timeout=20.0, **settings)
+        assert found.x.tobytes() == host.x.tobytes(), ranks
+        assert found.report.outside_norm == host.report.outside_norm
+        assert np.abs(N.conj().T @ found.x).max() < 1e-10 * np.linalg.norm(found.x)
+
+
 @pytest.mark.skipif(DEVICES < 2, reason="needs two GPUs")
 def test_metis_sends_several_times_less() -> None:
     pytest.importorskip("pymetis")

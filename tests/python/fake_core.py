@@ -41,6 +41,7 @@ OPTIONS = [
         ["auto", "csr", "dia", "symdia", "constant"],
         "solve",
     ),
+    ("partition", "choice", "blocks", "what a rank owns", ["blocks", "boxes", "metis"], "run"),
     ("all_reduce", "choice", "auto", "how sums come about", ["auto", "ordered", "tree"], "run"),
     ("time_limit", "float", 0.0, "seconds, 0: none; 100 % of it may be used", None, "run"),
     ("timeout", "float", 30.0, "seconds without progress", None, "run"),

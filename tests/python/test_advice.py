@@ -12,7 +12,7 @@ import sordino
 from sordino import _core
 from sordino._facts import looks_asymmetric, maps_ones_to_zero
 from sordino._matrix import as_csr
-from sordino._numbers import solve_by_parts
+from sordino._numbers import RealSystem, solve_by_parts
 
 pytestmark = pytest.mark.skipif(not hasattr(_core, "Solver"), reason="needs the compiled module")
 
@@ -145,7 +145,8 @@ def test_a_stopped_part_is_the_last(status) -> None:
 
     calls: list[np.ndarray] = []
     asked = {"rtol": 1e-5, "atol": 0.0}
-    raw = solve_by_parts(stopped, lambda x: x, np.ones(3) + 1j, None, None, asked)
+    real = RealSystem(stopped, multiply=lambda x: x, reach=lambda v: v)
+    raw = solve_by_parts(real, np.ones(3) + 1j, None, None, asked)
     assert raw["status"] == status and len(calls) == 1
 
 

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from sordino.bench import _ours, _peers, _records, _timing, kernels
+from sordino.bench import _ours, _peers, _records, _timing, cg, kernels
 
 
 def test_what_a_run_costs_once_cancels():
@@ -40,7 +40,7 @@ def test_cg_measures_and_records(cli, fake_core, tmp_path):
     assert code == 0, err
     for part in (
         "copy bandwidth here",
-        "6^3, 216 rows, host engine",
+        "6^3, 7 points, 216 rows, host engine",
         "scipy us (x ours)",
         "iteration",
         "product",
@@ -78,12 +78,15 @@ def test_lists_have_commas_and_sizes_may_have_spaces(cli, fake_core, sizes):
         "bench", "cg", "--sizes", *sizes, "--engine", "host", "--iterations", 2, "--repeats", 1, "--no-peers"
     )
     assert code == 0, err
-    assert "4^3, 64 rows" in out and "5^3, 125 rows" in out
+    assert "4^3, 7 points, 64 rows" in out and "5^3, 7 points, 125 rows" in out
 
 
 @pytest.mark.parametrize(
     ("argv", "sentence"),
     [
+        (["--stencil", "7,9"], "--stencil is of 7, 27, not '7,9'"),
+        (["--stencil", ""], "--stencil is of 7, 27, not ''"),
+        (["--partition", "slabs"], "--partition is of blocks, boxes, metis, not 'slabs'"),
         (["--storage", "csr,coo"], "--storage is of auto, csr, dia, symdia, constant, not 'coo'"),
         (["--sizes", "0"], "must be at least 1"),
         (["--sizes", "x"], "--sizes must be a whole number"),
@@ -146,6 +149,74 @@ def test_floors_are_told_of_the_storages_that_may_be_measured(cli, fake_core):
         )  # fmt: skip
         told = [k for k in ("csr", "dia", "symdia", "constant") if f"B a row for the product in {k}" in out]
         assert told == kinds
+
+
+@pytest.mark.parametrize(("stencil", "bytes_"), [(7, (104, 72, 48, 17)), (27, (344, 232, 128, 17))])
+def test_a_product_moves_its_entries_and_two_vectors(stencil, bytes_):
+    assert tuple(cg.product_bytes(kind, stencil) for kind in cg.STORAGES) == bytes_
+    kept = tuple(cg.product_bytes(kind, stencil, ones=True) for kind in cg.STORAGES)
+    assert kept == (bytes_[0], bytes_[1] - 8, bytes_[2] - 8, bytes_[3])
+
+
+def measured(cli, record, *words):
+    few = ("--engine", "host", "--iterations", 8, "--repeats", 1, "--storage", "symdia", "--no-peers")
+    code, out, err = cli("bench", "cg", "--sizes", "8", *few, "--record", record, *words)
+    assert code == 0, err
+    return out, [json.loads(line) for line in record.read_text().splitlines()]
+
+
+def test_both_stencils_are_measured_in_one_call(cli, tmp_path):
+    program = tmp_path / "limit"
+    program.write_text("#!/bin/sh\necho '8^3 P=1  us/iter 22.10'\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    words = ("--stencil", "7,27", "--limit-program", program)
+    out, lines = measured(cli, tmp_path / "r.jsonl", *words)
+    assert [(line["stencil"], line["entries"]) for line in lines] == [(7, 512 + 6 * 7 * 64), (27, 22**3)]
+    assert [line["limit_program_s"] for line in lines] == [pytest.approx(22.1e-6), None]
+    floor = {line["stencil"]: line["spmv_floor_s"] for line in lines}
+    assert floor[27] == pytest.approx(128 / 48 * floor[7], rel=1e-12)
+    assert "8^3, 7 points, 512 rows" in out and "8^3, 27 points, 512 rows" in out
+    for said in (
+        "48 B a row for the product in symdia, of 7",
+        "128 B a row for the product in symdia, of 27",
+    ):
+        assert said in out
+
+
+def test_boxes_are_measured_beside_slabs(cli, tmp_path):
+    words = ("--partition", "blocks,boxes", "--boxes", "1,2,2", "--stencil", "27")
+    out, (slabs, boxes) = measured(cli, tmp_path / "r.jsonl", *words)
+    assert (slabs["partition"], slabs["boxes"]) == ("blocks", None)
+    assert (boxes["partition"], boxes["boxes"]) == ("boxes", [1, 2, 2])
+    assert slabs["ranks"] == boxes["ranks"] == 4  # as many as boxes
+    assert "iteration, symdia, boxes, 1 x 2 x 2" in out
+    exchanges = slabs["ledger"]["messages"]  # the first slab has one neighbour, and the first box three
+    assert boxes["ledger"]["messages"] == 3 * exchanges
+    assert boxes["ledger"]["bytes_sent"] == exchanges * 8 * (8 * 4 + 8 * 4 + 8)
+
+
+def test_boxes_are_cut_where_fewest_cells_are_if_nobody_says(cli, tmp_path):
+    words = ("--partition", "boxes", "--ranks", "1,2,8", "--precond", "jacobi,block-ilu")
+    out, lines = measured(cli, tmp_path / "r.jsonl", *words)
+    assert [line["boxes"] for line in lines[::2]] == [[1, 1, 1], [1, 1, 2], [2, 2, 2]]
+    assert "iteration, block-ilu, symdia, boxes, 2 x 2 x 2" in out
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        (["--boxes", "1,2,2"], "--boxes needs --partition boxes"),
+        (
+            ["--partition", "boxes", "--boxes", "1,2,2", "--ranks", "2,4"],
+            "1,2,2 are for 4 ranks, and --ranks is 2,4",
+        ),
+        (["--partition", "boxes", "--boxes", "1,x"], "boxes"),
+        (["--partition", "boxes", "--boxes", "16,1,1", "--sizes", "8"], "boxes"),
+    ],
+)
+def test_boxes_that_do_not_fit_are_refused(cli, argv, sentence):
+    code, _, err = cli("bench", "cg", "--engine", "host", "--no-peers", *argv)
+    assert code == 2 and sentence in err and err.count("\n") == 1
 
 
 def test_methods_and_preconditioners_are_measured_in_all_combinations(cli, tmp_path):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from sordino.bench import tiles
-from sordino.problems import poisson
+from sordino.problems import pressure_matrix
 
 
 def _core_is_there() -> bool:
@@ -23,18 +22,19 @@ def _core_is_there() -> bool:
 
 needs_core = pytest.mark.skipif(not _core_is_there(), reason="sordino._core is not built")
 
-ROOT = Path(__file__).parents[2]
-
 
 @pytest.mark.parametrize("tile", [(3, 2, 5), (4, 4, 1), (6, 5, 7), (1, 1, 1)])
-def test_couplings_between_tiles_are_counted(tile):
+@pytest.mark.parametrize("edges", [(1, 1, 1), (1, 1, 2), (0.5, 2, 3)])
+def test_couplings_between_tiles_are_counted_by_their_weights(tile, edges):
     size = (6, 5, 7)
-    matrix = poisson(*size).tocoo()
+    matrix = pressure_matrix(np.ones(size[::-1]), spacing=edges).tocoo()
     place = np.stack(np.unravel_index(np.arange(matrix.shape[0]), size, order="F"))
     owner = place // np.array(tile)[:, None]
     pairs = matrix.row != matrix.col
     between = (owner[:, matrix.row[pairs]] != owner[:, matrix.col[pairs]]).any(axis=0)
-    assert tiles.cut(size, tile) == pytest.approx(between.mean())
+    weights = matrix.data[pairs]
+    assert tiles.cut(size, tile, edges) == pytest.approx(weights[between].sum() / weights.sum())
+    assert edges != (1, 1, 1) or tiles.cut(size, tile) == pytest.approx(between.mean())
 
 
 def test_a_line_is_fitted_to_three_shapes_or_more():
@@ -101,6 +101,38 @@ def test_a_scan_is_printed_and_recorded(cli, tmp_path):
 
 
 @needs_core
+def test_cells_may_be_longer_in_a_direction(cli, tmp_path):
+    """Tiles that are flat in z then cut the weak couplings, and take fewer iterations than cubes."""
+    record = tmp_path / "r.jsonl"
+    argv = ("--size", "16,16,16", "--tiles", "4x4x4,8x8x1,1x8x8", "--beside", "", "--repeats", 1)
+    code, out, err = cli(
+        "bench", "tiles", *argv, "--engine", "host", "--spacing", "1,1,4", "--record", record
+    )
+    assert code == 0, err
+    lines = [json.loads(line) for line in record.read_text().splitlines()]
+    assert all((line["spacing"], line["seed"]) == ([1, 1, 4], 0) for line in lines)
+    cubes, flat, upright = (line["iterations"] for line in lines)
+    assert flat < cubes < upright
+    assert lines[1]["cut"] < lines[0]["cut"] < lines[2]["cut"]
+    assert "16 x 16 x 16 cells of 1 x 1 x 4, contrast 1000" in out
+
+
+@needs_core
+def test_ranks_share_tiles_and_change_no_iteration(cli, tmp_path):
+    record = tmp_path / "r.jsonl"
+    argv = ("--size", "8,8,16", "--tiles", "8x8x3,4x4x4", "--beside", "", "--engine", "host", "--repeats", 1)
+    for ranks in (1, 4):
+        code, out, err = cli("bench", "tiles", *argv, "--ranks", ranks, "--record", record)
+        assert code == 0, err
+        assert f"engine host, ranks {ranks}; ratios" in out
+    lines = [json.loads(line) for line in record.read_text().splitlines()]
+    assert [line["ranks"] for line in lines] == [1, 1, 4, 4]
+    assert [line["iterations"] for line in lines[:2]] == [line["iterations"] for line in lines[2:]]
+    code, _, err = cli("bench", "tiles", *argv, "--ranks", 5)  # four layers of 4 x 4 x 4
+    assert code == 2 and "tile 4 x 4 x 4 is larger than a rank's box" in err
+
+
+@needs_core
 def test_what_does_not_converge_is_said(cli):
     argv = ("--size", "6,6,6", "--tiles", "2x2x2", "--rtol", "1e-30", "--engine", "host", "--repeats", 1)
     code, out, _ = cli("bench", "tiles", *argv)
@@ -113,102 +145,17 @@ def test_what_does_not_converge_is_said(cli):
         (["--size", "8,8"], "--size is three numbers from 1 on"),
         (["--size", "8,8,0"], "--size is three numbers from 1 on"),
         (["--rtol", "2"], "--rtol between 0 and 1"),
+        (["--ranks", "0"], "--repeats and --ranks are at least 1"),
         (["--tiles", "8x8"], "--tiles has shapes such as 8x8x1, not '8x8'"),
         (["--tiles", "8x0x1"], "--tiles has shapes such as 8x8x1, not '8x0x1'"),
         (["--beside", "jacobi,ilu"], "--beside is some of jacobi, sqrt-jacobi, chebyshev, not 'ilu'"),
         (["--size", "8,8,8"], "tile 16 x 32 x 4 is larger than the grid, 8 x 8 x 8 cells"),
         (["--engine", "model"], "--engine is host or cuda for a measurement, not 'model'"),
+        (["--spacing", "1,1"], "the spacing is three edges of a cell, in x, y and z"),
+        (["--spacing", "1,1,0"], "numbers from 1e-09 to 1e+09, not [1.0, 1.0, 0.0]"),
         (["--record", "/nowhere/r.jsonl"], "cannot be written"),
     ],
 )
 def test_bad_usage(cli, fake_core, argv, sentence):
     code, out, err = cli("bench", "tiles", *argv)
     assert code == 2 and out == "" and sentence in err
-
-
-def _recorded(name):
-    lines = (ROOT / "bench" / "records" / name).read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
-
-
-def _page():
-    return (ROOT / "docs" / "theory" / "001.md").read_text(encoding="utf-8")
-
-
-def test_the_page_of_the_paper_has_the_record_s_figures():
-    rows = _recorded(max((ROOT / "bench" / "records").glob("*_tiles_2_cores.jsonl")).name)
-    page = _page()
-    assert [tuple(row["tile"]) for row in rows] == tiles.shapes((64, 32, 128), "host")
-    base = next(row for row in rows if tuple(row["tile"]) == tiles.BASE)
-    for row in rows:
-        said = f"| {' x '.join(map(str, row['tile']))} | {100 * row['cut']:.1f} % | {row['paper']} "
-        said += f"| {row['paper'] / base['paper']:.2f} | {row['iterations']} |"
-        assert f"{said} {row['iterations'] / base['iterations']:.2f} |" in page
-    line = tiles.fit(rows)
-    decision = next((ROOT / "docs" / "adr").glob("0029-*")).read_text(encoding="utf-8")
-    for text in (page, decision):
-        assert f"{line['whole']:.0f} + {line['slope']:.0f} " in text
-    assert f"within\n{100 * line['worst']:.0f} %" in page or f"within {100 * line['worst']:.0f} %" in page
-
-
-def test_how_many_more_iterations_tiles_take_than_slabs_is_told_beside_figure_4():
-    newest = max((ROOT / "bench" / "records").glob("*_tiles_2_cores.jsonl"))
-    rows = {tuple(row["tile"]): row for row in _recorded(newest.name)}
-    slab, ours, fastest = (
-        rows[tile] for tile in (tiles.shapes((64, 32, 128), "host")[0], tiles.BASE, (8, 8, 1))
-    )
-    of_slabs, of_tiles = 12_058, 16_897  # as Fig. 4 says
-    page = _page()
-    for sentence in (
-        f"with slabs {of_slabs:,} iterations, with the GPUs' tiles {of_tiles:,}, {of_tiles / of_slabs:.2f} times as",
-        f"4 x 4 x 4 takes {ours['iterations']}, {ours['iterations'] / slab['iterations']:.2f} times the slab's "
-        f"{slab['iterations']}.",
-        f"takes {fastest['iterations'] / slab['iterations']:.2f} times the slab's iterations here, and "
-        f"{fastest['paper'] / slab['paper']:.2f} times there",
-    ):
-        assert sentence in page
-
-
-def _layouts():
-    """Both records of an H100 by tile, each with t1 and t2: its iterations, the tiles' part of them exchanged."""
-    rows = {tuple(row["tile"]): row for row in _recorded("2026-11-25_tiles_h100.jsonl") if "tile" in row}
-    for layout in _recorded("2026-11-25_tile_layouts_h100.jsonl"):
-        row = rows[tuple(layout["tile"])]
-        row |= {key: layout[key] for key in ("x_fastest_ms", "z_fastest_ms", "interleaved_ms")}
-        for name, way in (("t1", "x_fastest_ms"), ("t2", "z_fastest_ms")):
-            row[name] = row["seconds"] + 1e-3 * row["iterations"] * (row[way] - row["interleaved_ms"])
-    return rows
-
-
-def test_both_times_of_table_1_are_those_of_the_records():
-    rows, page = _layouts(), _page()
-    base = rows[tiles.BASE]
-    assert list(rows) == list(tiles.PAPER)
-    for tile, row in rows.items():
-        count, *times = (
-            f"{row[key] / base[key]:.2f} ({row[paper] / base[paper]:.2f})"
-            for key, paper in (("iterations", "paper"), ("t1", "paper_t1"), ("t2", "paper_t2"))
-        )
-        said = f"| {' x '.join(map(str, tile))} | {count} | {row['x_fastest_ms']:.2f} | {row['z_fastest_ms']:.2f} "
-        said += (
-            f"| {row['interleaved_ms']:.2f} | {row['t1']:.1f} | {times[0]} | {row['t2']:.1f} | {times[1]} "
-        )
-        assert f"{said}| {row['seconds']:.2f} |" in page, tile
-
-
-def test_what_is_told_of_both_times_of_table_1():
-    rows, page = _layouts(), _page()
-    base, line = rows[tiles.BASE], tiles.fit(list(rows.values()))
-    (scaled,) = (r for r in _recorded("2026-11-25_tiles_h100.jsonl") if r["precond"] == "sqrt-jacobi")
-    best = min(rows.values(), key=lambda row: row["seconds"])
-    for sentence in (
-        f"ours takes {base['z_fastest_ms'] / base['x_fastest_ms']:.1f} times as long with z fastest",
-        f"Iterations are {line['whole']:,.0f} + {line['slope']:,.0f} times the part of couplings that is cut, within "
-        f"{100 * line['worst']:.0f} %.",
-        f"{' x '.join(map(str, best['tile']))} is the fastest here, {best['seconds']:.2f} s, level with sqrt-jacobi's "
-        f"{scaled['seconds']:.2f}",
-    ):
-        assert sentence in page
-    assert min(rows, key=lambda tile: rows[tile]["t2"]) == (8, 8, 1)
-    for flat in ((16, 16, 1), (8, 8, 1)):
-        assert 2 <= rows[flat]["t1"] / base["t1"] <= 3

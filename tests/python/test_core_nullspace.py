@@ -152,7 +152,8 @@ def test_memory_is_foretold():
     [
         ({"nullspace": np.ones(7)}, r"has shape \(7,\)"),
         ({"nullspace": "constnat"}, "did you mean 'constant'"),
-        ({"nullspace": np.ones(64) * 1j}, "real numbers"),
+        ({"nullspace": np.ones(64) * 1j}, "A is real: give real numbers"),
+        ({"nullspace": np.full(64, "a")}, "is to hold numbers"),
         ({"nullspace": np.full(64, np.nan)}, "NaN"),
         ({"nullspace": np.arange(64.0)}, r"\|\|A n\|\| / \(\|\|A\|\| \|\|n\|\|\) = "),
         ({"nullspace": np.ones((64, 2))}, r"vector 1 \(counted from 0\) depends"),

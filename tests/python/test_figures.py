@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("matplotlib", reason="pictures are drawn with matplotlib, the extra `report`")
+matplotlib = pytest.importorskip(
+    "matplotlib", reason="pictures are drawn with matplotlib, the extra `report`"
+)
 
 BENCH = Path(__file__).parents[2] / "bench"
 PAIR = ("sqrt-jacobi", "symdia")
@@ -29,7 +31,7 @@ def _kept(figures, monkeypatch, folder, **records):
     drawing = importlib.import_module("drawing")
     kept = folder / "records"
     kept.mkdir()
-    (predictions,) = drawing.RECORDS.glob("*_predictions_h100_h200.jsonl")
+    (predictions,) = drawing.RECORDS.glob("*_predictions_late_blocks_h200.jsonl")
     (kept / predictions.name).write_text(predictions.read_text(encoding="utf-8"), encoding="utf-8")
     for name, lines in records.items():
         text = "".join(json.dumps(line) + "\n" for line in lines)
@@ -46,8 +48,12 @@ def _line(size, ranks, seconds, **changed):
     }  # fmt: skip
 
 
-def test_every_picture_of_records_is_drawn(figures, tmp_path):
-    """A picture that lacks its record is left out without a word, which is no help here: each is looked for."""
+def test_every_picture_of_records_is_drawn_and_is_the_committed_one(figures, tmp_path):
+    """A picture that lacks its record is left out without a word, which is no help here: each is looked for.
+
+    What is drawn is compared byte by byte, by the matplotlib that drew the committed ones: another one may place labels
+    elsewhere.
+    """
     failed = {}
     for draw in figures.RECORDED:
         try:
@@ -55,8 +61,12 @@ def test_every_picture_of_records_is_drawn(figures, tmp_path):
         except Exception as error:  # of whatever kind: all of them are to be named at once
             failed[draw.__name__] = repr(error)
     assert not failed
-    drawn = {picture.stem for picture in (tmp_path / "pictures").glob("*.svg")}
-    assert drawn == {draw.__name__ for draw in figures.RECORDED}
+    drawn = {picture.stem: picture.read_bytes() for picture in (tmp_path / "pictures").glob("*.svg")}
+    assert set(drawn) == {draw.__name__ for draw in figures.RECORDED}
+    committed = {name: (BENCH.parent / "docs" / "pictures" / f"{name}.svg").read_bytes() for name in drawn}
+    drawer = f"Matplotlib v{matplotlib.__version__},".encode()
+    stale = [name for name, svg in committed.items() if drawer in svg and svg != drawn[name]]
+    assert not stale, "python bench/figures.py NAME draws it"
 
 
 def test_what_is_run_to_be_drawn_reads_no_record(figures):
@@ -100,6 +110,13 @@ def test_strong_scaling_is_of_the_newest_record_that_has_medians(figures, monkey
     assert set(other) == {(512, "measured"), (512, "predicted"), (512, "cg_limit")}
     solver_figures.strong_scaling()
     assert (tmp_path / "pictures" / "strong_scaling.svg").is_file()
+
+
+def test_predictions_are_those_of_before_the_measurement(figures, monkeypatch, tmp_path):
+    solver_figures = _kept(figures, monkeypatch, tmp_path)
+    found = solver_figures.predictions_of_cg("2026-11-27")
+    assert {row["solver"] for row in found} == {"cg"} and len(found) == 24
+    assert solver_figures.predictions_of_cg("2026-11-26T10:04:10+00:00") == []
 
 
 def test_the_committed_records_have_what_strong_scaling_shows(figures):

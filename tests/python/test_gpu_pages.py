@@ -256,32 +256,13 @@ def test_blocks_that_stand_aside_made_no_difference():
         assert max(taken.values()) < 1.03 * min(taken.values()), size
 
 
-def test_the_kernels_reach_what_is_told_of_the_roofline():
-    page = _page("predicting.md")
-    page = " ".join(page.split())
-    lines = _lines("2026-11-23_kernels_h200.jsonl")
-    reached: dict[str, list[float]] = {}
-    for table in (line for line in lines if line["bench"] == "kernels"):
-        for kernel in table["kernels"]:
-            reached.setdefault(kernel["name"], []).append(kernel["roofline_s"] / kernel["seconds"])
-    shown = ("SpMV", "Direction", "ResidualAlone", "Next", "Products", "Step", "Directions")
-    parts = [part for name in shown for part in reached[name]]
-    assert f"All but two reach {min(parts):.2f} to {max(parts):.2f} of it." in page
-    tiles = reached["Block ILU"]
-    assert f"`block-ilu` reaches {min(tiles):.2f} to {max(tiles):.2f}" in page
-    (row,) = (r for r in lines if r["bench"] == "cg" and r["storage"] == "symdia" and r["size"] == 256)
-    (product,) = (k for k in row["ledger"]["kernels"] if k["name"] == "SpMV")
-    part = (product["flops"] / table["flops"] + product["bytes"] / row["bandwidth"]) / product["seconds"]
-    told = f"(hollow: 256^3, `sqrt-jacobi`) {part:.2f} in that record, and took 171 us instead of "
-    assert f"{told}{1e6 * product['seconds'] / product['calls']:.0f} when" in page
+def test_short_commands_reach_what_is_told_of_the_bandwidth():
     (small,) = (r for r in _lines("2026-11-22_bench_cg_h200x4.jsonl") if (r["ranks"], r["size"]) == (1, 64))
     of_copy = [
         k["bytes"] / k["seconds"] / small["bandwidth"] for k in small["ledger"]["kernels"] if k["calls"] > 80
     ]
-    assert (
-        f"by rows reach {100 * min(of_copy):.0f} to {100 * max(of_copy):.0f} % of the" in page
-        and len(of_copy) == 3
-    )
+    told = f"by rows reach {100 * min(of_copy):.0f} to {100 * max(of_copy):.0f} % of the bandwidth of a copy"
+    assert told in _page("predicting.md") and len(of_copy) == 3
 
 
 def test_the_memory_of_cg_is_told_as_it_was_held():
@@ -291,22 +272,62 @@ def test_the_memory_of_cg_is_told_as_it_was_held():
     assert f"take {largest['held_bytes'] / 1e9:.1f} GB of an H200, {vectors:.1f} vectors' worth" in page
 
 
-def test_times_beside_amgx_are_those_of_the_records():
-    ours = [r for r in _lines("2026-11-23_bench_cg_cgcg_h200.jsonl") if r["commit"] == "3508aea"]
-    ours += [r for r in _lines("2026-11-23_kernels_h200.jsonl") if r["bench"] == "cg" and r["size"] == 256]
+def _of_limits():
+    """Name and lines of the record that docs/limits.md is made of."""
+    name, *_ = re.findall(r"`bench/records/(\S+bench_cg\S+\.jsonl)`", _page("limits.md"))
+    return name, [r for r in _lines(name) if r["bench"] == "cg" and r["counts"] == "median"]
+
+
+def test_times_beside_amgx_are_those_of_limits():
+    name, ours = _of_limits()
     amgx = {r["size"]: r["iteration_s"] for r in _lines("2026-11-21_amgx_h200.jsonl")}
-    (table,) = re.findall(
-        r"^\| one H200 \| 64\^3 .*\n\|[-|]+\n((?:\|.*\n)+)", _page("peers.md"), flags=re.MULTILINE
-    )
-    first, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+    assert f"are those of [limits](limits.md), one run of all sizes\n(`{name}`)" in _page("peers.md")
+    first, *rows = _table("peers.md", "one H200 | 64^3 ")
     assert first[1:] == [f"{1e6 * seconds:,.0f}" for seconds in amgx.values()]
     for label, *cells in rows:
         words = re.findall(r"`(\S+)`", label)
         for (size, theirs), cell in zip(amgx.items(), cells, strict=True):
-            found = [
+            (found,) = (
                 r["iteration_s"]
                 for r in ours
-                if r["size"] == size and [r["solver"], r["precond"], r["storage"]] == words
-            ]
-            told = f"{1e6 * found[0]:.1f} ({theirs / found[0]:.1f})" if found else "-"
-            assert cell == told, (label, size)
+                if (r["size"], r["ranks"]) == (size, 1) and [r["solver"], r["precond"], r["storage"]] == words
+            )
+            assert cell == f"{1e6 * found:.1f} ({theirs / found:.2f})", (label, size)
+
+
+def test_choosing_says_of_cgcg_what_limits_does():
+    us = {
+        (r["size"], r["solver"]): f"{1e6 * r['iteration_s']:.1f}"
+        for r in _of_limits()[1]
+        if (r["ranks"], r["storage"]) == (1, "symdia")
+    }
+    told = f"takes {us[64, 'cgcg']} us at 64^3, and one of `cg` {us[64, 'cg']}"
+    told += "".join(f"; at {n}^3 {us[n, 'cgcg']} and {us[n, 'cg']}" for n in (128, 256))
+    assert told in _page("choosing.md")
+
+
+def test_constant_coefficients_on_a_gpu_are_told_as_measured():
+    runs = {
+        (r["storage"], r["size"]): r
+        for r in _lines("2026-11-26_bench_cg_constant_h200.jsonl")
+        if (r["solver"], r["precond"], r["ranks"], r["counts"]) == ("cg", "jacobi", 1, "median")
+    }
+    for label, moved, *cells in _table("choosing.md", "kept | B a row | 64^3"):
+        of = [runs[label.strip("`"), size] for size in (64, 128, 256)]
+        (product,) = (k for k in of[-1]["ledger"]["kernels"] if k["name"] == "SpMV")
+        assert moved == f"{product['bytes'] / product['calls'] / of[-1]['rows']:.0f}"
+        assert cells == [f"{1e6 * r['iteration_s']:.1f} ({1e6 * r['spmv_s']:.1f})" for r in of], label
+    large = runs["constant", 256]
+    took, floor = 1e6 * large["spmv_s"], 1e6 * large["spmv_floor_s"]
+    assert f"takes {took:.1f} us for bytes that take {floor:.1f}" in _page("choosing.md")
+    adr = " ".join(_page("adr/0032-rows-that-are-alike-are-kept-once.md").split())
+
+    def listed(storage, key):
+        least, middle, most = (f"{1e6 * runs[storage, size][key]:.1f}" for size in (64, 128, 256))
+        return f"{least}, {middle} and {most}"
+
+    assert f"takes {listed('constant', 'spmv_s')} us at 64^3, 128^3 and 256^3" in adr
+    assert f"its bytes take {listed('constant', 'spmv_floor_s')}, and" in adr
+    assert f"by symmetric diagonals {listed('symdia', 'spmv_s')}:" in adr
+    ratios = [runs["constant", n]["spmv_s"] / runs["symdia", n]["spmv_s"] for n in (128, 256)]
+    assert ratios == [pytest.approx(0.9, abs=0.02), pytest.approx(1.2, abs=0.02)]  # a tenth, a fifth

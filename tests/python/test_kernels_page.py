@@ -1,4 +1,4 @@
-"""What the pages say of kernels, tiles, products with H-matrices and peers is in the records that they name."""
+"""What the pages say of products with H-matrices and peers is in the records that they name."""
 
 import json
 import re
@@ -7,11 +7,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-CELLS = 256 * 128 * 512
 READS = 4547e9  # bytes a second, of an H200
 PAPER_WAYS = "2026-11-23_hmatrix_paper_ways_h200.jsonl"
-
-TILES = ("8,8,4", "8,4,8", "4,4,4", "8,8,8")
 
 
 def _lines(name, bench):
@@ -23,58 +20,6 @@ def _table(page, head):
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     (rows,) = re.findall(rf"^\| {re.escape(head)}.*\n\|[-|]+\n((?:\|.*\n)+)", text, flags=re.MULTILINE)
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in rows.splitlines()]
-
-
-def test_rooflines_of_the_paper_s_kernels():
-    runs = {
-        (line["solver"], line.get("tile")): line
-        for line in _lines("2026-11-23_kernels_h200.jsonl", "kernels")
-    }
-    for label, *told in _table("theory/001.md", "kernel, one H200"):
-        name, of, tile = re.fullmatch(r"`([\w ]+)`(.*?)(?:, (\d+ x \d+ x \d+))?", label).groups()
-        shape = tile.replace(" x ", ",") if tile else "4,4,4"
-        run = runs["cg", shape] if tile or "P-CG" in of else runs["cbcg", None]
-        (kernel,) = (k for k in run["kernels"] if k["name"] == name)
-        moved, done = kernel["bytes"] / CELLS, kernel["flops"] / CELLS
-        part = kernel["roofline_s"] / kernel["seconds"]
-        assert told == [f"{1e6 * kernel['seconds']:,.1f}", f"{moved:.1f}", f"{done:.1f}", f"{part:.2f}"], (
-            label
-        )
-
-
-def test_rooflines_measured_again():
-    parts = {
-        (line["solver"], line["precond"], line.get("tile")): {
-            k["name"]: f"{k['roofline_s'] / k['seconds']:.2f}" for k in line["kernels"]
-        }
-        for line in _lines("2026-11-26_kernels_h200.jsonl", "kernels")
-    }
-    table, tiles = parts["cbcg", "jacobi", None], [parts["cg", "block-ilu", t] for t in TILES]
-    told = [
-        f"`{name}` {table[name]}" for name in ("SpMV", "Products", "Triangle", "Next", "Directions", "Step")
-    ]
-    told += [f"`{name}` {tiles[2][name]}" for name in ("Direction", "ResidualAlone", "Dots")]
-    said = ", ".join(told) + ", tiles {}, {}, {} and {}.".format(*(t["Block ILU"] for t in tiles))
-    assert said in (ROOT / "docs" / "theory" / "001.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("record", "cells"), [("kernels_h200", "128 x 64 x 256"), ("tiles_h200", "256 x 128 x 512")]
-)
-def test_seconds_of_tiles_on_a_gpu(record, cells):
-    runs = _lines(f"2026-11-23_{record}.jsonl", "tiles")
-    table = _table("theory/001.md", f"tile, one H200, {cells}")
-    assert len(table) == len(runs)
-    for (label, _, *told), run in zip(table, runs, strict=True):
-        said = " x ".join(map(str, run["tile"])) if "tile" in run else f"`{run['precond']}` instead"
-        each = 1e3 * run["seconds"] / run["iterations"]
-        assert [label, *told] == [said, f"{run['iterations']:,}", f"{each:.3f}", f"{run['seconds']:.3f}"]
-    best = min(run["seconds"] for run in runs if "tile" in run)
-    page = (ROOT / "docs" / "theory" / "001.md").read_text(encoding="utf-8")
-    jacobi, scaled = (run["seconds"] for run in runs if "tile" not in run)
-    assert (
-        f"{best / jacobi:.2f} times Jacobi's time, and {best / scaled:.2f} times that of sqrt-jacobi" in page
-    )
 
 
 @pytest.mark.parametrize(

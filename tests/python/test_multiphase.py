@@ -26,6 +26,7 @@ settled = st.fixed_dictionaries(
         "boundary": st.sampled_from(["neumann", "dirichlet", OPEN_TANK, "x-:neumann,y+:neumann"]),
         "obstacles": st.integers(0, 6),
         "seed": st.integers(0, 2**63),
+        "spacing": st.tuples(*[st.floats(0.25, 4)] * 3),
     }
 )
 
@@ -72,6 +73,16 @@ def test_a_seed_is_one_problem_at_every_resolution(phases):
         assert np.abs(a - b.reshape(16, 3, 16, 3, 16, 3).mean(axis=(1, 3, 5))).mean() < 0.05
 
 
+def test_longer_cells_have_the_same_fields_and_other_couplings():
+    cubes, longer = (multiphase(9, 8, 10, obstacles=2, seed=4, spacing=s) for s in ((1, 1, 1), (1, 1, 2)))
+    assert np.array_equal(cubes.density, longer.density) and np.array_equal(cubes.solid, longer.solid)
+    np.testing.assert_allclose(longer.b, 2 * cubes.b, rtol=1e-14)
+    assert longer.spacing == (1.0, 1.0, 2.0)
+    first = next(pressure_steps(longer, 1))[0]
+    ratio = first[1:] / next(pressure_steps(cubes, 1))[0][1:]
+    assert ratio.min() == pytest.approx(0.5) and ratio.max() == pytest.approx(2)  # in z, and in x and y
+
+
 def test_fluid_that_obstacles_cut_off_becomes_solid():
     walls = np.zeros((8, 6, 6), dtype=bool)
     walls[3] = True
@@ -85,16 +96,18 @@ def test_fluid_that_obstacles_cut_off_becomes_solid():
 
 
 @pytest.mark.parametrize("boundary", ["neumann", OPEN_TANK])
-def test_a_fluid_at_rest_has_hydrostatic_pressure(boundary):
+@pytest.mark.parametrize("spacing", [(1, 1, 1), (0.5, 2, 3)])
+def test_a_fluid_at_rest_has_hydrostatic_pressure(boundary, spacing):
+    """Gravity is an edge along z, and so is the height of a cell."""
     density = np.repeat([1000.0, 1000.0, 800.0, 30.0, 1.0], 4).reshape(5, 2, 2)
     none = np.zeros(density.shape, dtype=bool)
-    b = right_hand_side(np.zeros(density.shape), none, dirichlet_faces(boundary), 0.25)
-    A = pressure_matrix(density, boundary=boundary)
+    b = right_hand_side(np.zeros(density.shape), none, dirichlet_faces(boundary), 0.25, spacing)
+    A = pressure_matrix(density, boundary=boundary, spacing=spacing)
     p = np.linalg.lstsq(A.toarray(), b, rcond=1e-13)[0].reshape(5, 2, 2)
-    weight = (density[1:] + density[:-1]) / 2
+    weight = spacing[2] ** 2 * (density[1:] + density[:-1]) / 2
     np.testing.assert_allclose(p[:-1] - p[1:], weight, rtol=1e-7)
     if boundary == OPEN_TANK:
-        np.testing.assert_allclose(p[-1], density[-1] / 2, rtol=1e-6)
+        np.testing.assert_allclose(p[-1], spacing[2] ** 2 * density[-1] / 2, rtol=1e-6)
 
 
 def test_what_moves_pushes_at_its_front_and_draws_behind():
@@ -217,6 +230,10 @@ def test_steps_that_are_none_are_refused():
         (["--phases", "bubbles", "--stencil", "27"], "a stencil of 7 points, not 27"),
         (["--obstacles", "2"], "--obstacles needs --phases bubbles or free-surface"),
         (["--problem-seed", "2"], "--problem-seed needs --phases"),
+        (["--spacing", "1,1,2"], "--spacing needs --phases bubbles or free-surface"),
+        (["--phases", "bubbles", "--spacing", "1,1"], "the spacing is three edges of a cell, in x, y and z"),
+        (["--phases", "bubbles", "--spacing", "1,1,-2"], "numbers from 1e-09 to 1e+09, not [1.0, 1.0, -2.0]"),
+        (["--phases", "bubbles", "--spacing", "1,1,z"], "--spacing must be a number, not 'z'"),
     ],
 )  # fmt: skip
 def test_the_command_line_refuses_in_one_sentence(cli, words, sentence):
@@ -236,6 +253,21 @@ def test_the_command_line_projects_what_is_singular(cli, tmp_path, null):
     assert np.linalg.norm(problem.b - problem.A @ p) <= 1e-9 * np.linalg.norm(problem.b)
     assert abs(p @ problem.nullspace) <= 1e-9 * np.abs(p).sum()
     assert f"{int(problem.solid.sum())} cells are solid" in out and "b is that of a time step" in out
+
+
+def test_the_command_line_knows_edges_of_cells(cli, tmp_path):
+    x = tmp_path / "p.npy"
+    words = (10, 9, 12, "--phases", "bubbles", "--spacing", "1,0.5,2")
+    code, out, err = cli("poisson", *words, "--rtol", 1e-9, "-o", x)
+    assert code == 0, err
+    assert "Pressure 10 x 9 x 12, cells of 1 x 0.5 x 2, bubbles" in out
+    problem = multiphase(10, 9, 12, spacing=(1, 0.5, 2))
+    assert np.linalg.norm(problem.b - problem.A @ np.load(x)) <= 1e-9 * np.linalg.norm(problem.b)
+    code, out, err = cli(
+        "predict", "poisson", *words, "--solvers", "cg", "--machine", "laptop", "--iterations", 9
+    )
+    assert code == 0, err
+    assert "cells of 1 x 0.5 x 2" in out
 
 
 def test_options_of_a_run_with_obstacles_run_again(cli, tmp_path):

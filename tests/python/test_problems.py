@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sordino
-from sordino.problems import dirichlet_faces, pressure_matrix
+from sordino.problems import dirichlet_faces, multiphase, pressure_matrix
 
 FACES = ("x-", "x+", "y-", "y+", "z-", "z+")
 PI = np.pi
@@ -129,9 +129,11 @@ def test_faces_have_harmonic_means():
     np.testing.assert_allclose(p, 1 - resistance / density.sum(), rtol=1e-10)
 
 
-def trial(kind, n):
-    """The largest error on n cells in each direction, for 1/rho = exp(x + y/2 - z)."""
-    z, y, x = np.meshgrid(*[(np.arange(n) + 0.5) / n] * 3, indexing="ij")
+def trial(kind, cells):
+    """The largest error on so many cells in a cube of edge 1, for 1/rho = exp(x + y/2 - z)."""
+    edges = 1 / np.array(cells)
+    x, y, z = ((np.arange(n) + 0.5) / n for n in cells)
+    z, y, x = np.meshgrid(z, y, x, indexing="ij")
     beta = np.exp(x + y / 2 - z)
     waves = {
         "dirichlet": [(np.sin, PI)] * 3,
@@ -147,15 +149,16 @@ def trial(kind, n):
         slopes.append(derivative * p / part)
         laplacian = laplacian - k**2 * p
     f = -beta * (laplacian + slopes[0] + slopes[1] / 2 - slopes[2])
-    A = pressure_matrix(1 / beta, boundary=kind)
+    A = pressure_matrix(1 / beta, boundary=kind, spacing=edges)
     more = {"nullspace": "constant"} if kind == "neumann" else {}
-    found = sordino.solve(A, f.ravel() / n**2, solver="cg", rtol=1e-10, **more).x
+    found = sordino.solve(A, f.ravel() * edges.prod(), solver="cg", rtol=1e-10, **more).x
     return np.abs(found - p.ravel()).max()
 
 
 @pytest.mark.parametrize("kind", ["dirichlet", "neumann", "neumann,z+:dirichlet", "y-:neumann"])
-def test_smooth_coefficients_are_met_to_second_order(kind):
-    errors = [trial(kind, n) for n in (8, 16, 32)]
+@pytest.mark.parametrize("shape", [(4, 4, 4), (3, 8, 4)])
+def test_smooth_coefficients_are_met_to_second_order(kind, shape):
+    errors = [trial(kind, [finer * n for n in shape]) for finer in (2, 4, 8)]
     orders = np.log2(np.divide(errors[:-1], errors[1:]))
     assert (orders > 1.7).all() and (orders < 2.4).all(), (errors, orders)
 
@@ -178,6 +181,39 @@ def test_fields_that_make_no_matrix_are_refused(density, more, sentence):
     with pytest.raises(sordino.BadArgument) as refused:
         pressure_matrix(density, **more)
     assert sentence in str(refused.value)
+
+
+def test_couplings_weigh_the_area_of_a_face_over_the_distance_of_its_cells():
+    density = 10.0 ** np.random.default_rng(3).uniform(0, 4, (3, 4, 5))
+    cubes, found = (pressure_matrix(density, **more).tocoo() for more in ({}, {"spacing": (2, 3, 5)}))
+    steps = np.abs(found.row - found.col)
+    for step, weight in ((1, 3 * 5 / 2), (5, 2 * 5 / 3), (20, 2 * 3 / 5)):
+        np.testing.assert_allclose(found.data[steps == step], weight * cubes.data[steps == step], rtol=1e-14)
+    alone = pressure_matrix(np.ones((1, 1, 1)), spacing=(2, 3, 5)).toarray()
+    np.testing.assert_allclose(alone, 2 * 2 * (3 * 5 / 2 + 2 * 5 / 3 + 2 * 3 / 5))
+    as_cubes = pressure_matrix(density, spacing=(1, 1, 1))
+    assert np.array_equal(as_cubes.toarray(), cubes.toarray())
+
+
+@pytest.mark.parametrize("edge", [1e-9, 1e9])
+def test_extreme_densities_and_edges_overflow_nowhere(edge):
+    for density in (1e-269, 1e269):
+        A = pressure_matrix(np.full((2, 2, 2), density), spacing=(1 / edge, 1 / edge, edge))
+        assert np.isfinite(A.data).all() and (A.diagonal() > 0).all()
+
+
+@pytest.mark.parametrize(
+    "spacing", [(1, 1), 1.0, (1, 1, 0), (1, 1, np.nan), (1, "1", 1), (1, 1, 1, 1), "112", (1, 1, 2e9), None]
+)
+def test_edges_that_no_cell_has_are_refused(spacing):
+    for make in (
+        lambda: pressure_matrix(np.ones((2, 2, 2)), spacing=spacing),
+        lambda: multiphase(2, 2, 2, spacing=spacing),
+    ):
+        with pytest.raises(
+            sordino.BadArgument, match=r"^the spacing is three edges of a cell, .* from 1e-09 to 1e\+09, not "
+        ):
+            make()
 
 
 def test_solid_cells_have_the_rows_of_the_identity_and_walls_around_them():

@@ -1,4 +1,4 @@
-"""``sordino.RowsSolver`` over mpi4py's communicators: what rows_program.py says in 2 and in 4 processes."""
+"""``sordino.RowsSolver`` over mpi4py's communicators: what rows_program.py and rows_nullspaces.py say."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from sordino._native import core
 
 PROGRAM = Path(__file__).with_name("rows_program.py")
+NULLSPACES = Path(__file__).with_name("rows_nullspaces.py")
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 pytestmark = pytest.mark.mpi
@@ -39,9 +40,10 @@ def with_mpi4py(mpirun_python):
     return mpirun_python
 
 
+@pytest.mark.parametrize("program", [PROGRAM, NULLSPACES])
 @pytest.mark.parametrize("processes", [1, 2, 4])
-def test_rows_over_mpi4py(with_mpi4py, processes):
-    done = with_mpi4py(processes, PROGRAM)
+def test_rows_over_mpi4py(with_mpi4py, processes, program):
+    done = with_mpi4py(processes, program)
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
     assert done.stdout.split().count("well") == processes
 

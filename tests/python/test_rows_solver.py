@@ -247,3 +247,26 @@ def test_a_communicator_of_another_mpi_library_is_refused(system, monkeypatch, l
     monkeypatch.setitem(sys.modules, "mpi4py.MPI", other)
     with pytest.raises(sordino.Unsupported, match=sentence):
         sordino.RowsSolver(Comm(), A.indptr, A.indices, A.data)
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_null_vectors_by_rows(ranks):
+    parts = [sordino.poisson(5, 4, 3, boundary="neumann"), sordino.poisson(4, 3, 3, boundary="neumann")]
+    A = sp.block_diag(parts, format="csr")
+    null = np.repeat(np.eye(2), [60, 36], axis=0)
+    b = np.random.default_rng(1).standard_normal(96)
+    with made(A, ranks=ranks, nullspace=null @ [[1.0, 2.0], [1.0, -3.0]]) as solver:
+        done = solver.solve(b)
+        np.testing.assert_allclose(done.x, np.linalg.pinv(A.toarray(), rcond=1e-10) @ b, atol=1e-8)
+        outside = np.linalg.norm(null.T @ b / np.sqrt([60, 36]))
+        assert done.report.outside_norm == pytest.approx(outside) and "outside the range" in done.reason
+    for given, sentence in (
+        ({"nullspace": np.arange(96.0)}, "A does not map vector 0"),
+        ({"nullspace": np.ones((96, 2))}, "vector 1 .* depends"),
+        ({"nullspace": np.ones(95)}, r"shape \(95,\)"),
+        ({"nullspace": np.ones(96) * 1j}, "A is real"),
+        ({"left_nullspace": "constant"}, "without a nullspace"),
+        ({"nullspace": "constnat"}, "did you mean 'constant'"),
+    ):
+        with pytest.raises(sordino.BadArgument, match=sentence):
+            made(A, **given)

@@ -52,7 +52,7 @@ COMMANDS: dict[str, dict[str, tuple[str, ...]]] = {
     "cbcg": {
         "Precon": (_predict.TILE_SOLVES,),
         "SpMV": ("SpMV",),
-        "Matrix": ("Triangle", "Products", "Step", "Directions"),
+        "Matrix": ("Upper products", "Products", "Add batches", "Step", "Directions"),
     },
 }
 

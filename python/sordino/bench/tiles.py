@@ -14,10 +14,11 @@ from .._matrix import CsrArrays, as_csr
 from .._placement import default_engine
 from .._solve import Solver
 from ..cli import display
+from ..cli.box import edges_of
 from ..cli.common import Parser, number, whole_number, whole_numbers
 from ..cli.processes import say
 from ..errors import BadArgument
-from ..problems import multiphase
+from ..problems import CUBE, Edges, multiphase
 from ..report.record import json_ready
 from . import _records
 from ._timing import Seconds
@@ -53,11 +54,12 @@ BASE: Tile = (4, 4, 4)
 def main(argv: Sequence[str]) -> int:
     """Solve once a turn with each shape, print a table, append records; return 0, or 3 if one does not converge."""
     given = _parser().read(argv)
-    size, repeats = whole_numbers(given.size, "--size"), whole_number(given.repeats, "--repeats")
+    size = whole_numbers(given.size, "--size")
+    repeats, ranks = whole_number(given.repeats, "--repeats"), whole_number(given.ranks, "--ranks")
     contrast, rtol = number(given.contrast, "--contrast"), number(given.rtol, "--rtol")
-    if len(size) != 3 or min(*size, repeats) < 1 or not 0 < rtol < 1:
+    if len(size) != 3 or min(*size, repeats, ranks) < 1 or not 0 < rtol < 1:
         raise BadArgument(
-            "--size is three numbers from 1 on, --repeats at least 1, and --rtol between 0 and 1"
+            "--size is three numbers from 1 on, --repeats and --ranks are at least 1, and --rtol between 0 and 1"
         )
     engine = given.engine or default_engine()
     if engine not in ("host", "cuda"):
@@ -71,20 +73,21 @@ def main(argv: Sequence[str]) -> int:
             raise BadArgument(f"tile {_shown(tile)} is larger than the grid, {_shown(size)} cells")
     if given.record:
         _records.check(given.record)
-    problem = multiphase(*size, contrast=contrast, seed=whole_number(given.seed, "--seed"))
+    edges, seed = edges_of(given.spacing), whole_number(given.seed, "--seed")
+    problem = multiphase(*size, contrast=contrast, seed=seed, spacing=edges)
     rows = as_csr(problem.A)
     facts = {
-        "bench": "tiles", "size": size, "contrast": contrast, "rtol": rtol, "engine": engine, "repeats": repeats,
-        "counts": "median", "load_average": os.getloadavg()[0],
+        "bench": "tiles", "size": size, "spacing": edges, "seed": seed, "contrast": contrast, "rtol": rtol,
+        "engine": engine, "ranks": ranks, "repeats": repeats, "counts": "median", "load_average": os.getloadavg()[0],
     }  # fmt: skip
-    options: dict[str, Any] = {"engine": engine, "rtol": rtol}
+    options: dict[str, Any] = {"engine": engine, "ranks": ranks, "rtol": rtol}
     with display.steps("solving", len(tiles) + len(others), quiet=given.json) as step:
         found, beside = [], []
         for tile in tiles:
             solved = measure(
                 rows, problem.b, repeats, precond="block-ilu", tile=tile, grid=tuple(size), **options
             )
-            found.append(facts | of_shape(size, tile) | solved)
+            found.append(facts | of_shape(size, tile, edges) | solved)
             step()
         for precond in others:
             beside.append(facts | measure(rows, problem.b, repeats, precond=precond, **options))
@@ -123,9 +126,13 @@ def _parser() -> Parser:
     )
     parser.add_argument("--contrast", default="1000", metavar="C", help="contrast of density (default 1000)")
     parser.add_argument("--seed", default="0", metavar="N", help="for the bubbles (default 0)")
+    parser.add_argument("--spacing", metavar="X,Y,Z", help="edges of a cell in x, y and z (default 1,1,1)")
     parser.add_argument("--rtol", default="1e-8", metavar="X", help="as the paper's (default 1e-8)")
     parser.add_argument(
         "--engine", default="", metavar="NAME", help="host or cuda (default: cuda where it can run)"
+    )
+    parser.add_argument(
+        "--ranks", default="1", metavar="N", help="that share the tiles: threads, or GPUs (default 1)"
     )
     parser.add_argument(
         "--repeats", default="3", metavar="N", help="solves, the median of which counts (default 3)"
@@ -149,8 +156,8 @@ def _tile(word: str) -> Tile:
 
 
 def measure(rows: CsrArrays, b: np.ndarray, repeats: int, **options: Any) -> dict[str, Any]:
-    """One preconditioner on one rank: iterations of cg, and the median of its solves' seconds, without setup."""
-    with Solver(rows, solver="cg", ranks=1, maxiter=rows.n, **options) as solver:
+    """One preconditioner: iterations of cg, and the median of its solves' seconds, without setup."""
+    with Solver(rows, solver="cg", maxiter=rows.n, **options) as solver:
         solved = [solver.solve(b, on_failure="return") for _ in range(repeats)]
     seconds, first = Seconds.of([one.seconds for one in solved]), solved[0]
     return {
@@ -160,21 +167,24 @@ def measure(rows: CsrArrays, b: np.ndarray, repeats: int, **options: Any) -> dic
     }  # fmt: skip
 
 
-def of_shape(size: Sequence[int], tile: Tile) -> dict[str, Any]:
+def of_shape(size: Sequence[int], tile: Tile, edges: Edges) -> dict[str, Any]:
     """What is known of a shape before anything is solved, the paper's figures among it."""
     paper, t1, t2 = PAPER.get(tile, (None, None, None))
     slab = tile == shapes(size, "host")[0]
     return {
-        "tile": tile, "cut": cut(size, tile),
+        "tile": tile, "cut": cut(size, tile, edges),
         "paper": SLAB_ITERATIONS if slab else paper, "paper_t1": t1, "paper_t2": t2,
     }  # fmt: skip
 
 
-def cut(size: Sequence[int], tile: Sequence[int]) -> float:
-    """Which part of the grid's couplings, those of neighbouring cells, is between cells of two tiles."""
-    n = float(np.prod(size))
-    lost = sum(n / along * (-(-along // cells) - 1) for along, cells in zip(size, tile, strict=True))
-    return lost / max(1.0, sum(n / along * (along - 1) for along in size))
+def cut(size: Sequence[int], tile: Sequence[int], edges: Edges = CUBE) -> float:
+    """Which part of the grid's couplings, those of neighbouring cells, is between cells of two tiles.
+
+    Each counts as it weighs in a fluid of one density: by the edge of a cell along it, to the power of -2.
+    """
+    weights = [1 / (along * edge**2) for along, edge in zip(size, edges, strict=True)]
+    lost = sum(w * (-(-n // cells) - 1) for w, n, cells in zip(weights, size, tile, strict=True))
+    return lost / (sum(w * (n - 1) for w, n in zip(weights, size, strict=True)) or 1.0)
 
 
 def fit(found: Sequence[dict[str, Any]]) -> dict[str, float] | None:
@@ -225,8 +235,10 @@ def _show(found: list[dict[str, Any]]) -> None:
         for row in found
     ]  # fmt: skip
     first = found[0]
-    grid = f"{_shown(first['size'])} cells, contrast {first['contrast']:g}"
-    title = f"{grid}, to {first['rtol']:g}, engine {first['engine']}; ratios to {_shown(BASE)}"
+    edges = f" of {' x '.join(f'{edge:g}' for edge in first['spacing'])}" if first["spacing"] != CUBE else ""
+    grid = f"{_shown(first['size'])} cells{edges}, contrast {first['contrast']:g}"
+    where = f"engine {first['engine']}, ranks {first['ranks']}"
+    title = f"{grid}, to {first['rtol']:g}, {where}; ratios to {_shown(BASE)}"
     display.show_table(title, heads, cells)
     line = fit(found)
     if line:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from .._box import Box
 from ..errors import BadArgument
-from ..problems import OPEN_TANK, PHASES, check_shape
-from .common import number, whole_number
+from ..problems import CUBE, OPEN_TANK, PHASES, Edges, check_shape, checked_spacing
+from .common import number, numbers, whole_number
 
 
 def add_box_options(parser: argparse.ArgumentParser) -> None:
@@ -33,6 +33,9 @@ def add_box_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--problem-seed", metavar="N", help="with --phases: for their shapes and the obstacles (default 0)"
     )
+    parser.add_argument(
+        "--spacing", metavar="X,Y,Z", help="with --phases: edges of a cell in x, y and z (default 1,1,1)"
+    )
 
 
 def box_of(given: argparse.Namespace, words: Sequence[str]) -> Box:
@@ -42,8 +45,8 @@ def box_of(given: argparse.Namespace, words: Sequence[str]) -> Box:
     contrast = number(given.contrast or ("1" if given.phases is None else "1000"), "--contrast")
     check_shape(nx, ny, nz, stencil, contrast)
     if given.phases is None:
-        for flag, word in (("--obstacles", given.obstacles), ("--problem-seed", given.problem_seed)):
-            if word is not None:
+        for flag in ("--obstacles", "--problem-seed", "--spacing"):
+            if getattr(given, flag[2:].replace("-", "_")) is not None:
                 raise BadArgument(f"{flag} needs --phases {' or '.join(PHASES)}")
         return Box((nx, ny, nz), stencil, contrast, "dirichlet" if given.bc is None else given.bc)
     if stencil != 7:
@@ -51,5 +54,10 @@ def box_of(given: argparse.Namespace, words: Sequence[str]) -> Box:
     return Box(
         (nx, ny, nz), stencil, contrast, OPEN_TANK if given.bc is None else given.bc, given.phases,
         obstacles=whole_number(given.obstacles or "0", "--obstacles"),
-        seed=whole_number(given.problem_seed or "0", "--problem-seed"),
+        seed=whole_number(given.problem_seed or "0", "--problem-seed"), spacing=edges_of(given.spacing),
     )  # fmt: skip
+
+
+def edges_of(text: str | None) -> Edges:
+    """Edges of a cell in x, y and z, as ``--spacing`` has them."""
+    return CUBE if text is None else checked_spacing(numbers(text, "--spacing"))

@@ -71,7 +71,8 @@ def add_solve_options(parser: argparse.ArgumentParser) -> None:
     files.add_argument(
         "--left-nullspace",
         metavar="FILE",
-        help="what the transpose of A maps to zero, where A is not symmetric: as --nullspace",
+        help="what the transpose of A, the conjugate one of a complex A, maps to zero, where A is not symmetric, or "
+        "not Hermitian: as --nullspace",
     )
     files.add_argument("-o", "--output", metavar="FILE", help="write x as .npy or .mtx, whichever it ends in")
     files.add_argument(
@@ -203,6 +204,11 @@ def whole_number(text: str, what: str) -> int:
 def whole_numbers(text: str, what: str) -> list[int]:
     """Those of a list with commas, as all lists of the command line are; none of an empty one."""
     return [whole_number(word, what) for word in text.split(",") if word]
+
+
+def numbers(text: str, what: str) -> list[float]:
+    """Those of a list with commas."""
+    return [number(word, what) for word in text.split(",") if word]
 
 
 def number(text: str, what: str) -> float:

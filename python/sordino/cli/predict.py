@@ -36,6 +36,7 @@ PASSED = (
     "s",
     "basis",
     "spectrum",
+    "batch",
     "restart",
     "storage",
     "partition",

@@ -124,7 +124,7 @@ def read_vectors(path: str | os.PathLike[str], n: int, what: str) -> np.ndarray:
 
     Returns
     -------
-    ndarray, shape (n, k), float64
+    ndarray, shape (n, k), float64 or complex128
 
     Raises
     ------

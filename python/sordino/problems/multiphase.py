@@ -15,7 +15,7 @@ from ..errors import BadArgument, shown, suggestion
 from .boundary import dirichlet_faces
 from .box import check_grid
 from .flow import PHASES, Flow
-from .pressure import at_face, beside, checked_fields, pressure_rows
+from .pressure import CUBE, Edges, at_face, beside, checked_fields, checked_spacing, pressure_rows
 
 #: A tank with walls that is open at the top, where the pressure is that of the air.
 OPEN_TANK = "neumann,z+:dirichlet"
@@ -35,7 +35,8 @@ class PressureProblem:
     A : scipy.sparse.csr_array, shape (n, n)
         As :func:`pressure_matrix` has it; n = nx ny nz, and x runs fastest.
     b : ndarray, shape (n,)
-        -div(u* + g dt)/dt for dt of half a cell's motion: see :func:`pressure_steps`. Within the range of A.
+        -div(u* + g dt)/dt, times a cell's volume, for dt of half a cell's motion: see :func:`pressure_steps`. Within
+        the range of A.
     density : ndarray, shape (nz, ny, nx)
         1 in the gas, and the contrast in the liquid.
     solid : ndarray of bool, shape (nz, ny, nx)
@@ -45,6 +46,8 @@ class PressureProblem:
         Where the phases are, and how they move, at any time.
     contrast : float
     boundary : str
+    spacing : tuple of float
+        Edges of a cell in x, y and z.
     """
 
     A: Any
@@ -55,6 +58,7 @@ class PressureProblem:
     flow: Flow
     contrast: float
     boundary: str
+    spacing: Edges
 
 
 def multiphase(
@@ -67,13 +71,14 @@ def multiphase(
     boundary: str = OPEN_TANK,
     obstacles: Any = 0,
     seed: int = 0,
+    spacing: Any = CUBE,
 ) -> PressureProblem:
     """A pressure problem of gas and liquid on nx x ny x nz cells, the same on every machine and at every resolution.
 
     Parameters
     ----------
     nx, ny, nz : int
-        Numbers of cells, whose edges have length 1; z points up.
+        Numbers of cells; z points up.
     phases : {"bubbles", "free-surface"}
         Bubbles of gas that rise in the liquid, or liquid that sloshes below the gas.
     contrast : float
@@ -86,6 +91,9 @@ def multiphase(
         faces or, where there are none, from the largest part of the fluid, becomes solid, too.
     seed : int
         For bubbles or waves, and for obstacles.
+    spacing : three floats
+        Edges of a cell in x, y and z, as :func:`pressure_matrix` takes them. Phases, their motion and gravity are
+        counted in cells: longer cells make longer bubbles, and the same fields on the same grid.
 
     Returns
     -------
@@ -94,8 +102,8 @@ def multiphase(
     Raises
     ------
     BadArgument
-        For numbers that make no grid, a contrast that is not above 0, names that are none, obstacles that leave no
-        fluid, and what does not fit into memory.
+        For numbers that make no grid, a contrast or an edge that is not above 0, names that are none, obstacles that
+        leave no fluid, and what does not fit into memory.
 
     Notes
     -----
@@ -109,15 +117,15 @@ def multiphase(
         raise BadArgument(f"unknown phases {shown(phases)}{near}")
     if not isinstance(seed, Integral) or seed < 0:
         raise BadArgument(f"the seed is a whole number of at least 0, not {shown(seed)}")
-    dirichlet = dirichlet_faces(boundary)
+    dirichlet, edges = dirichlet_faces(boundary), checked_spacing(spacing)
     flow = PHASES[phases](cells, np.random.default_rng([seed, 0]))
     walls = _boxes(cells, obstacles, seed) if _is_single(obstacles) else obstacles
     density, solid = checked_fields(_density(flow, contrast, 0.0), walls)
     solid, closed = _filled(solid, dirichlet)
     null = None if not closed else (~solid).astype(float).ravel() if solid.any() else "constant"
-    rows = pressure_rows(density, solid, dirichlet)
-    b = right_hand_side(flow.rise(0.0), solid, dirichlet, _COURANT / flow.fastest)
-    return PressureProblem(rows.matrix(), b, density, solid, null, flow, float(contrast), boundary)
+    rows = pressure_rows(density, solid, dirichlet, edges)
+    b = right_hand_side(flow.rise(0.0), solid, dirichlet, _COURANT / flow.fastest, edges)
+    return PressureProblem(rows.matrix(), b, density, solid, null, flow, float(contrast), boundary, edges)
 
 
 def _is_single(obstacles: Any) -> bool:
@@ -148,8 +156,8 @@ def pressure_steps(
     values : ndarray, shape (nnz,)
         For ``Solver.update_values``: in the order of ``problem.A.data``. The pattern stays.
     b : ndarray, shape (n,)
-        -div(u* + g dt)/dt of the projection step, where u* is the velocity of the phases and g their weight; neither
-        goes through walls and obstacles, so that b is in the range of A.
+        -div(u* + g dt)/dt of the projection step, times a cell's volume, where u* is the velocity of the phases and g
+        their weight; neither goes through walls and obstacles, so that b is in the range of A.
 
     Raises
     ------
@@ -172,16 +180,17 @@ def _systems(problem: PressureProblem, dt: float) -> Iterator[tuple[np.ndarray, 
     flow, solid, dirichlet = problem.flow, problem.solid, dirichlet_faces(problem.boundary)
     for step in count(1):
         density = _density(flow, problem.contrast, step * dt)
-        values = pressure_rows(density, solid, dirichlet).data
-        yield values, right_hand_side(flow.rise(step * dt), solid, dirichlet, dt)
+        values = pressure_rows(density, solid, dirichlet, problem.spacing).data
+        yield values, right_hand_side(flow.rise(step * dt), solid, dirichlet, dt, problem.spacing)
 
 
 def right_hand_side(
-    velocity: np.ndarray, solid: np.ndarray, dirichlet: frozenset[str], dt: float
+    velocity: np.ndarray, solid: np.ndarray, dirichlet: frozenset[str], dt: float, spacing: Edges = CUBE
 ) -> np.ndarray:
-    """-div(u* + g dt)/dt, shape (n,), for velocities along z in cells, shape (nz, ny, nx), and g = -1.
+    """-div(u* + g dt)/dt times a cell's volume, shape (n,), for velocities along z in cells, shape (nz, ny, nx).
 
-    On a face stands the mean of two cells; at a Dirichlet face flows what its cells have, and nothing through walls.
+    Velocities and g = -1 are in edges of a cell along z, so that of all edges the volume alone is in it. On a face
+    stands the mean of two cells; at a Dirichlet face flows what its cells have, and nothing through walls.
     """
     nz, ny, nx = velocity.shape
     below, above = beside(0)
@@ -191,7 +200,7 @@ def right_hand_side(
     for name in dirichlet & {"z-", "z+"}:
         cells = at_face(name)
         flux[cells] = np.where(solid[cells], 0.0, velocity[cells] - dt)
-    return np.ravel(flux[:-1] - flux[1:]) / dt
+    return np.ravel(flux[:-1] - flux[1:]) / dt * np.prod(spacing)
 
 
 def _density(flow: Flow, contrast: float, time: float) -> np.ndarray:

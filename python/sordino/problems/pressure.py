@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from .._matrix import MOST_ROWS, CsrArrays
-from ..errors import BadArgument, Unsupported
+from ..errors import BadArgument, Unsupported, shown
 from .boundary import dirichlet_faces
 
 #: Some cells of an array of shape (nz, ny, nx).
@@ -16,12 +18,22 @@ Place = tuple[slice | int, ...]
 #: Where an entry stands in its row: z-, y-, x-, the diagonal, x+, y+, z+. That of array axis a is a, and 6 - a.
 _ENTRIES, _DIAGONAL = 7, 3
 
-#: Of a density and of its inverse, so that no sum of a row overflows.
-_LARGEST = 1e300
+#: Edges of a cell in x, y and z.
+Edges = tuple[float, float, float]
+
+CUBE: Edges = (1.0, 1.0, 1.0)
+
+#: Of an edge, and of its inverse.
+_LONGEST = 1e9
+
+#: Of a density and of its inverse, so that no sum of a row overflows, whatever the edges are.
+_LARGEST = 1e270
 
 
-def pressure_matrix(density: Any, *, solid: Any = None, boundary: str = "dirichlet") -> Any:
-    """The 7-point matrix of -div(1/rho grad p), by finite volumes on a box of cells with edges of length 1.
+def pressure_matrix(
+    density: Any, *, solid: Any = None, boundary: str = "dirichlet", spacing: Any = CUBE
+) -> Any:
+    """The 7-point matrix of -div(1/rho grad p), by finite volumes on a box of cells.
 
     Parameters
     ----------
@@ -33,26 +45,43 @@ def pressure_matrix(density: Any, *, solid: Any = None, boundary: str = "dirichl
     boundary : str
         Conditions on the faces of the box, as :func:`poisson` takes them. Dirichlet's zero is *on* the face, half a
         cell from the centre, and Neumann's flux is zero.
+    spacing : three floats
+        Edges of a cell in x, y and z. A face weighs its area over the distance of the centres: of cells that are
+        twice as long in z, couplings in z are a quarter of those in x and y.
 
     Returns
     -------
     scipy.sparse.csr_array, shape (n, n) with n = nx ny nz
         Symmetric, no positive entry off the diagonal; x runs fastest. On a face stands the harmonic mean of
-        1/rho, 2/(rho_1 + rho_2). Positive definite if fluid reaches a Dirichlet face from everywhere; else it maps
-        the indicator of each part of the fluid that does not to zero.
+        1/rho, 2/(rho_1 + rho_2), times its weight, which is 1 of cubes with edges of 1. Positive definite if fluid
+        reaches a Dirichlet face from everywhere; else it maps the indicator of each part of the fluid that does not to
+        zero.
 
     Raises
     ------
     BadArgument
-        For densities that are not positive, other shapes, boundaries that are none, no fluid, and a cell of it that is
-        closed on all sides, which has no equation.
+        For densities and edges that are not positive, other shapes, boundaries that are none, no fluid, and a cell of
+        it that is closed on all sides, which has no equation.
 
     Notes
     -----
     The equation and its second-order discretization are those of paper 001, section III-A. Cost: some 300 bytes a
     cell while it is made.
     """
-    return pressure_rows(*checked_fields(density, solid), dirichlet_faces(boundary)).matrix()
+    edges = checked_spacing(spacing)
+    return pressure_rows(*checked_fields(density, solid), dirichlet_faces(boundary), edges).matrix()
+
+
+def checked_spacing(spacing: Any) -> Edges:
+    """Edges of a cell in x, y and z as numbers."""
+    given = tuple(spacing) if isinstance(spacing, Iterable) else ()
+    edges = [float(edge) for edge in given if isinstance(edge, Real)]
+    if not len(given) == len(edges) == 3 or not all(1 / _LONGEST <= edge <= _LONGEST for edge in edges):
+        raise BadArgument(
+            f"the spacing is three edges of a cell, in x, y and z, numbers from {1 / _LONGEST:g} to {_LONGEST:g}, "
+            f"not {shown(spacing)}"
+        )
+    return edges[0], edges[1], edges[2]
 
 
 def checked_fields(density: Any, solid: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -77,27 +106,31 @@ def checked_fields(density: Any, solid: Any) -> tuple[np.ndarray, np.ndarray]:
     return rho, walls
 
 
-def pressure_rows(density: np.ndarray, solid: np.ndarray, dirichlet: frozenset[str]) -> CsrArrays:
+def pressure_rows(
+    density: np.ndarray, solid: np.ndarray, dirichlet: frozenset[str], spacing: Edges = CUBE
+) -> CsrArrays:
     """The matrix of :func:`pressure_matrix` as the arrays that the core takes, from fields that are checked."""
     values = np.zeros((*density.shape, _ENTRIES))
     stored = np.zeros(values.shape, dtype=bool)
     diagonal = values[..., _DIAGONAL]
     stored[..., _DIAGONAL] = True
-    for axis in range(3):
+    x, y, z = spacing
+    weights = x * y / z, x * z / y, y * z / x  # of faces across the array's axes: area over distance
+    for axis, weight in enumerate(weights):
         lower, upper = beside(axis)
         open_ = ~(solid[lower] | solid[upper])
-        face = np.where(open_, 1 / (density[lower] / 2 + density[upper] / 2), 0.0)
+        face = np.where(open_, weight / (density[lower] / 2 + density[upper] / 2), 0.0)
         for near, entry in ((lower, 6 - axis), (upper, axis)):
             values[..., entry][near] = -face
             stored[..., entry][near] = open_
             diagonal[near] += face
     for name in dirichlet:
-        near = at_face(name)
-        diagonal[near] += np.where(solid[near], 0.0, 2 / density[near])
+        near, weight = at_face(name), weights["zyx".index(name[0])]
+        diagonal[near] += np.where(solid[near], 0.0, 2 * weight / density[near])
     diagonal[solid] = 1.0
     if not diagonal.all():
-        z, y, x = np.argwhere(diagonal == 0)[0]
-        raise BadArgument(f"the cell ({x}, {y}, {z}) is closed on all sides, and has no equation")
+        at = np.argwhere(diagonal == 0)[0][::-1]
+        raise BadArgument(f"the cell ({', '.join(map(str, at))}) is closed on all sides, and has no equation")
     n, (_, ny, nx) = density.size, density.shape
     offsets = np.array([-nx * ny, -nx, -1, 0, 1, nx, nx * ny], dtype=np.int32)
     by_row = stored.reshape(n, _ENTRIES)

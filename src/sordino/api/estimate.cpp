@@ -63,8 +63,9 @@ Vectors vectors_of(const System& system, const Choice& choice, const Options& op
   if (system.inverse.n > 0) model.inverse = lines.view();
   for (auto [given, to] :
        {std::pair(&system.nullspace.right, &model.nullspace.right), std::pair(&system.nullspace.left, &model.nullspace.left)})
-    *to = {given->count, small, 0, std::vector<double>(std::size_t(given->count * small))};
-  if (options.nullspace == "constant") model.nullspace.right = {1, small, 0, std::vector<double>(small)};
+    *to = {words * given->count, words * small, 0, std::vector<double>(std::size_t(words * words * given->count * small))};
+  if (options.nullspace == "constant")
+    model.nullspace.right = {words, words * small, 0, std::vector<double>(std::size_t(words * words * small))};
   auto nothing = [](const double*, double*) {};
   if (system.product) model.product = nothing;
   if (system.preconditioner) model.preconditioner = nothing;
@@ -115,8 +116,6 @@ i64 bytes_of_levels(const Choice& choice, bool second_visits, int rank, bool dev
 
 std::vector<i64> estimate_memory(const System& system, const Options& options, int ranks, bool device,
                                  const std::optional<Machine>& machine) {
-  if (system.A.words != 1 && (options.nullspace != "none" || !system.nullspace.empty()))
-    throw Error(Errc::unsupported, "nullspaces of complex systems are not supported");
   if (system.has_hmatrix())
     throw Error(Errc::unsupported,
                 "memory is foretold of matrices by their entries: an H-matrix says what it stores, and a "

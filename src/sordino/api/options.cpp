@@ -17,6 +17,7 @@ namespace sordino {
 namespace {
 
 constexpr int most_devices = 4096;
+constexpr int least_batch = 32, most_batch = 65536;
 
 /// Other names of options; Python's are the same.
 const std::vector<std::pair<std::string, std::string>> aliases{
@@ -135,6 +136,9 @@ void validate(const Options& options) {
   if (o.boxes != "auto") parse_extents("boxes", o.boxes);
   if (o.s && (*o.s < 1 || *o.s > gram::most_s))
     bad_argument("s must be auto, or from 1 to " + std::to_string(gram::most_s) + ", not " + std::to_string(*o.s));
+  if (o.batch < least_batch || o.batch > most_batch)
+    bad_argument("batch must be from " + std::to_string(least_batch) + " to " + std::to_string(most_batch) + ", not " +
+                 std::to_string(o.batch));
   if (o.restart < 1 || o.restart > gmres::most_m)
     bad_argument("restart must be from 1 to " + std::to_string(gmres::most_m) + ", not " + std::to_string(o.restart));
   if (o.inner < 1 || o.inner > most_inner)

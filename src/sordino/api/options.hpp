@@ -17,6 +17,7 @@ struct Options {
   std::optional<int> s = 12;  // none: auto
   std::string basis = "chebyshev";
   std::string spectrum = "ritz";
+  int batch = 1024;
   int restart = 30;
   int inner = 20;
   std::string nullspace = "none";
@@ -134,6 +135,9 @@ void Options::fields(V&& v) {
   v("spectrum", spectrum, "solve",
     "how cbcg finds the largest eigenvalue: Ritz values of 12 steps of conjugate gradients, or 100 steps of the power method",
     spectrum_choices);
+  v("batch", batch, "solve",
+    "rows that are a small product of their own where cbcg multiplies its directions with each other; the results are added up",
+    any);
   v("restart", restart, "solve",
     "steps of gmres after which it begins a new basis; it keeps so many vectors, and twice as many with a preconditioner that "
     "is no diagonal",

@@ -347,7 +347,7 @@ Part build_part(Rank& rank, const System& s, const Choice& c, const Options& o, 
   if (p.refused_row >= 0) return p;
   Range range("record the method");
   p.driver = std::make_unique<Driver>(rank, *p.A, *p.M, *c.method, looks_at_x(c, o), o.replace_every, s.watch, s.nullspace,
-                                      StepBasis{c.steps, o.basis == "monomial", o.spectrum == "power", o.restart});
+                                      StepBasis{c.steps, o.batch, o.basis == "monomial", o.spectrum == "power", o.restart});
   return p;
 }
 

@@ -83,7 +83,7 @@ struct RowsSolver::State {
 };
 
 RowsSolver::RowsSolver(const CsrView& rows, const Options& options, Accord accord, std::shared_ptr<const void> arrays,
-                       const std::optional<Machine>& machine) {
+                       const std::optional<Machine>& machine, const Nullspace& nullspace) {
   Range range("sordino: set up");
   SharedCores all;
   double begin = seconds_now();
@@ -104,7 +104,7 @@ RowsSolver::RowsSolver(const CsrView& rows, const Options& options, Accord accor
     s.A.values = s.values.data();
   });
   s.choose();
-  s.system.nullspace = checked_nullspace(s.A, s.options, s.accord);
+  s.system.nullspace = checked_nullspace(s.A, nullspace, s.options, s.accord);
   s.choice = make_engine(s.options, s.machine.value_or(Machine{}), s.accord.processes(), s.A.rows());
   settle_method(s.chosen, s.system, s.options, s.engine().size(), s.machine, [&] { return s.load(); });
   Partition partition = s.partition();
@@ -362,7 +362,7 @@ void RowsSolver::update_values(const double* values) {
     if (s.chosen.preconditioner == "chebyshev") bound = spectral_bound(updated);
   });
   if (s.chosen.preconditioner == "chebyshev") s.chosen.bound = s.accord.most({bound})[0];
-  checked_nullspace(updated, s.options, s.accord);
+  require_mapped_to_zero(updated, s.system.nullspace, s.options, s.accord);
   s.values.swap(s.next_values);
   s.A = updated;
   s.engine().run([&](Rank& rank) {

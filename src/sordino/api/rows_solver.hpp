@@ -19,9 +19,10 @@ class RowsSolver {
   /// alone, which holds all rows. The options must be the same in all processes, but for ranks and devices; ranks 0 means one
   /// rank a process if there are several. `arrays`: what holds indptr and indices, where that is not the caller's care; it is
   /// dropped when nothing reads them any more, which after a lost rank is never. `machine`, the same in all processes, is what
-  /// the model engine runs on, and what solver=auto goes by (method_choice.hpp). Throws Error.
+  /// the model engine runs on, and what solver=auto goes by (method_choice.hpp). `nullspace`: as of a System, each vector by
+  /// the rows that are here, from the same first row on. Throws Error.
   RowsSolver(const CsrView& rows, const Options& options, Accord accord, std::shared_ptr<const void> arrays = nullptr,
-             const std::optional<Machine>& machine = {});
+             const std::optional<Machine>& machine = {}, const Nullspace& nullspace = {});
   ~RowsSolver();
   RowsSolver(RowsSolver&&) noexcept;
 

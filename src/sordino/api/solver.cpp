@@ -222,7 +222,7 @@ Report Solver::solve_in_range(const double* b, double b_norm, double* x, const d
   s.stop_reason = int(Status::interrupted);  // until somebody stops it for another
   engine.clear_stop();
   double begin = seconds_now(), last_call = begin;
-  if (progress) b_norm = reachable_norm(b, s.A.n, b_norm, s.system.nullspace.of_transpose());
+  if (progress) b_norm = reachable_norm(b, s.system.words(), b_norm, s.system.nullspace.of_transpose());
   std::exception_ptr callback_failed;
   bool calls = bool(progress);  // not again once it has said that the solve is to end
   auto supervise = [&] {

@@ -13,9 +13,18 @@ struct SharedEntries {
   const double* values;       // [most_row_kinds][count]
   const std::uint8_t* kinds;  // of each row of the slice
   i64 rows;
+  static constexpr bool of_kinds = true;
 
   SORDINO_HD u32 place(u32 row, i32 count) const { return u32(read_once(kinds + row)) * u32(count); }
   SORDINO_HD double load(u32 at) const { return values[at]; }
+
+  /// Of a row of that kind.
+  struct Row {
+    const double* values;
+    SORDINO_HD double of_pair(u32 at) const { return values[at]; }
+    SORDINO_HD double alone(u32 at) const { return values[at]; }
+  };
+  SORDINO_HD Row of_row(u32 row, i32 count) const { return {values + place(row, count)}; }
   /// As OwnEntries, but four rows after the other, and as many fours at once as are of one kind: they have the same entries.
   template <class Diagonal>
   void products(const Diagonal* diagonals, i32 count, u32 row, const double* x, double* y, i32 rows_here) const {

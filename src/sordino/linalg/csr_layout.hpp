@@ -45,7 +45,8 @@ struct CsrOperator::Layout {
  private:
   template <class E, class... More>
   using RowsOf = std::variant<HostCsrRowsOf<E>, SellRowsOf<E>, CsrRows<4, E>, CsrRows<32, E>, More...>;
-  using Real = RowsOf<RealEntries, DiaRows, StencilRows<7>, StencilRows<27>, ConstantRows, BoxRows, ConstantBoxRows>;
+  using Real = RowsOf<RealEntries, DiaRows, StencilRows<7>, StencilRows<27>, StencilRows<7, OnceEntries>, ConstantRows,
+                      StencilRows<7, SharedEntries>, StencilRows<27, SharedEntries>, BoxRows, ConstantBoxRows>;
   using Complex = RowsOf<ComplexEntries>;
 
   template <class Entries>

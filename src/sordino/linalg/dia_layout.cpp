@@ -44,12 +44,13 @@ CsrOperator::Layout::Layout(Rank& rank, const CsrView& A, const CsrSlice& slice,
     r.nnz = slice.entries;
     return r;
   };
-  if (diagonals.constant) {
-    rows_ = Real{by_diagonals(shared_entries(A, slice, diagonals))};
-    return;
-  }
-  const DiaRows rows = by_diagonals(own_entries(A, slice, diagonals, std::move(places.at)));
-  rows_ = std::visit([](const auto& best) { return Real{best}; }, by_points(rows, diagonals_.data()));
+  auto keep_best = [&](auto entries) {
+    rows_ = std::visit([](const auto& best) { return Real{best}; }, by_points(by_diagonals(entries), diagonals_.data()));
+  };
+  if (diagonals.constant)
+    keep_best(shared_entries(A, slice, diagonals));
+  else
+    keep_best(own_entries(A, slice, diagonals, std::move(places.at)));
 }
 
 void CsrOperator::Layout::reserve_places(i64 stored) {

@@ -21,10 +21,19 @@ struct alignas(16) StoredDiagonal {  // one load
 struct OwnEntries {
   const double* values;
   bool twice;  // each is read for two rows
+  static constexpr bool of_kinds = false;
   i64 stored;
 
   SORDINO_HD u32 place(u32 row, i32) const { return row; }
   SORDINO_HD double load(u32 at) const { return twice ? values[at] : read_once(values + at); }
+
+  /// Of a row of a symmetric matrix.
+  struct Row {
+    const double* values;
+    SORDINO_HD double of_pair(u32 at) const { return values[at]; }
+    SORDINO_HD double alone(u32 at) const { return read_once(values + at); }  // the one that is not another row's, too
+  };
+  SORDINO_HD Row of_row(u32 row, i32) const { return {values + row}; }
   /// y[i] = A x of rows whose columns are x[i + offset], the slice's from `row` on: diagonal by diagonal, several rows an
   /// instruction, in the order of sums of a row.
   template <class Diagonal>
@@ -41,6 +50,18 @@ struct OwnEntries {
     }
   }
   double bytes() const { return 8.0 * double(stored); }
+};
+
+/// The same of a matrix whose entries are each read for one row, which is known when this is compiled.
+struct OnceEntries : OwnEntries {
+  SORDINO_HD double load(u32 at) const { return read_once(values + at); }
+
+  struct Row {
+    const double* values;
+    SORDINO_HD double of_pair(u32 at) const { return read_once(values + at); }
+    SORDINO_HD double alone(u32 at) const { return read_once(values + at); }
+  };
+  SORDINO_HD Row of_row(u32 row, i32) const { return {values + row}; }
 };
 
 /// No columns, no row pointers: 72 B a row of a 7-point product with x and y, 48 B where A is symmetric, against 104 B of CSR.

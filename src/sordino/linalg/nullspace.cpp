@@ -6,6 +6,7 @@
 
 #include "sordino/base/error.hpp"
 #include "sordino/linalg/epilogue.hpp"
+#include "sordino/linalg/word_basis.hpp"
 
 namespace sordino {
 namespace {
@@ -31,23 +32,27 @@ double largest(const double* v, i64 n) {
 
 }  // namespace
 
+void orthonormalise(Basis& basis, const char* what) { orthonormalise(basis, what, 1); }
+
 // Gram-Schmidt, twice: after the second round what rounding left of the first is gone, too.
-void orthonormalise(Basis& basis, const char* what) {
+void orthonormalise(Basis& basis, const char* what, int words, const OfAll& of_all) {
   i64 n = basis.rows;
-  auto refuse = [&](int k, const char* why) { bad_argument(std::string(what) + ": vector " + std::to_string(k) + why); };
+  auto refuse = [&](int k, const char* why) {
+    bad_argument(std::string(what) + ": vector " + std::to_string(k / words) + why);
+  };
   for (int k = 0; k < basis.count; k++) {
     double* v = basis.column(k);
-    double size = largest(v, n);
+    double size = of_all.most(largest(v, n));
     if (size == 0) refuse(k, " (counted from 0) is zero");
     scale(v, n, 1 / size);  // squares neither vanish nor overflow
-    scale(v, n, 1 / std::sqrt(product(v, v, n)));
+    scale(v, n, 1 / std::sqrt(of_all.sum(product(v, v, n))));
     for (int round = 0; round < 2; round++) {
       for (int j = 0; j < k; j++) {
         const double* u = basis.column(j);
-        double c = product(u, v, n);
+        double c = of_all.sum(product(u, v, n));
         for (i64 i = 0; i < n; i++) v[i] -= c * u[i];
       }
-      double left = std::sqrt(product(v, v, n));
+      double left = std::sqrt(of_all.sum(product(v, v, n)));
       if (left < independent) refuse(k, " (counted from 0) depends on those before it");
       scale(v, n, 1 / left);
     }

@@ -16,7 +16,7 @@ F bases(F f, const std::vector<Vec>& S, const std::vector<Vec>& AS, const std::v
 
 }  // namespace
 
-Cbcg::Cbcg(const Problem& k) {
+Cbcg::Cbcg(const Problem& k) : batches_(k.s, k.A.space(), k.basis.batch, k.basis.s * (k.basis.s + 1)) {
   Names n = names(k);
   prepare = spectrum::estimate(k, {.v = n.z[0], .p = n.S[0], .w = n.AS[0]}, n.eta);
   Problem by_steps = k;
@@ -44,13 +44,13 @@ Cbcg::Names Cbcg::names(const Problem& k) {
   return n;
 }
 
-Way Cbcg::way(const Problem& k, Names n) {
+Way Cbcg::way(const Problem& k, Names n) const {
   auto& e = k.s;
   const int s = k.steps;
   const auto width = std::size_t(s);
   for (auto* basis : {&n.S, &n.AS, &n.Q, &n.AQ}) basis->resize(width);
   const auto& [r, z, S, AS, Q, AQ, eta, rr, rr_before] = n;
-  gram::Table G(e, s, true), C(e, s, false);
+  const gram::Table G(e, batches_, s, true), C(e, batches_, s, false);
   const int one = e.add_space(gram::replicated(1)), columns = e.add_space(gram::replicated(s));
   auto small = [&](const char* name, int rows) { return e.vector(name, e.add_space(gram::replicated(rows))); };
   Vec Gg = small("G and g", s * s + s), L = small("L", s * s), a = small("a", s), diagonal = small("diagonal of G", s),

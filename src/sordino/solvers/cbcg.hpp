@@ -3,10 +3,11 @@
 // after the other, this one along s at once.
 //
 // Per round: s operators, s halos, s preconditioners, 2 reductions of s^2 + 1 and of s (s + 1) / 2 + s values, both
-// exposed. Sums are taken in tiles of 4 by 4 vectors, so that, with t = s / 4 of them rounded up, the vector traffic beyond the
-// operators is (3 t + 15) s n words; workspace (4 s + 6) n. Deviations: (r,r) travels with line 11's products; lambda_max
-// is by default a Ritz value (spectrum.hpp); a vector of the basis that depends on those before it is left out of the step.
-// Where directions lose their conjugacy (gram::Factor) or a residual its accuracy, s falls back to s / 2 and so on, and to cg.
+// exposed. Products of batches of rows (tall_products.hpp) read every vector once, so that the vector traffic beyond the
+// operators is 18 s n words, and some per cent for what batches leave; workspace (4 s + 6 + (s^2 + s) / batch) n. Deviations:
+// (r,r) travels with line 11's products; lambda_max is by default a Ritz value (spectrum.hpp); a vector of the basis that
+// depends on those before it is left out of the step. Where directions lose their conjugacy (gram::Factor) or a residual its
+// accuracy, s falls back to s / 2 and so on, and to cg.
 #pragma once
 #include <cmath>
 
@@ -50,6 +51,20 @@ struct Next {  // z = f eta A S_(j-1) - f z_(j-1) - g z_(j-2);  S_j = M^-1 z, wh
   }
 };
 
+/// A row of some vectors, loaded together: with a branch before each, loads would wait for each other.
+constexpr int at_once = 4;
+struct Several {
+  double v[at_once];
+};
+SORDINO_HD inline Several several(const In* vectors, int first, int count, i32 row) {
+  Several of;
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+  for (int k = 0; k < at_once; k++) of.v[k] = first + k < count ? vectors[first + k][row] : 0;
+  return of;
+}
+
 struct First {  // Q = S;  A Q = A S (001-E5)
   int s;
   In S[most_s] = {}, AS[most_s] = {};
@@ -63,10 +78,19 @@ struct First {  // Q = S;  A Q = A S (001-E5)
       visit(AQ[j]);
     }
   }
+  static constexpr int resident_blocks = 3;
   SORDINO_HD void row(i32 i) {
-    for (int j = 0; j < s; j++) {
-      Q[j][i] = S[j][i];
-      AQ[j][i] = AS[j][i];
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+    for (int first = 0; first < most_s; first += at_once) {
+      if (first >= s) break;
+      const Several from = several(S, first, s, i), A_from = several(AS, first, s, i);
+      for (int k = 0; k < at_once; k++) {
+        if (first + k >= s) break;
+        Q[first + k][i] = from.v[k];
+        AQ[first + k][i] = A_from.v[k];
+      }
     }
   }
 };
@@ -103,10 +127,14 @@ struct Step {  // x += Q a;  r -= A Q a;  S_0 = M^-1 r, where M is a diagonal (A
 #ifdef __CUDA_ARCH__
 #pragma unroll
 #endif
-    for (int j = 0; j < most_s; j++) {
-      if (j >= s) break;
-      xi += a[j] * Q[j][i];
-      ri -= a[j] * AQ[j][i];
+    for (int first = 0; first < most_s; first += at_once) {
+      if (first >= s) break;
+      const Several of_x = several(Q, first, s, i), of_r = several(AQ, first, s, i);
+      for (int k = 0; k < at_once; k++) {
+        if (first + k >= s) break;
+        xi += a[first + k] * of_x.v[k];
+        ri -= a[first + k] * of_r.v[k];
+      }
     }
     x[i] = xi;
     r[i] = ri;
@@ -149,7 +177,6 @@ struct Directions {  // Q = S - Q B;  A Q = A S - A Q B (Alg. 2, l.13, 14, with 
  private:
   /// Loops are of known lengths, so that what was there lies in registers, and four sums read as many entries of B at once.
   SORDINO_HD void update(const In* from, const InOut* to, i32 i) const {
-    constexpr int at_once = 4;
     double old[most_s];
 #ifdef __CUDA_ARCH__
 #pragma unroll
@@ -226,10 +253,11 @@ struct Cbcg final : Method {
     Scal eta, rr, rr_before;
   };
   static Names names(const Problem& k);
-  static Way way(const Problem& k, Names names);
+  Way way(const Problem& k, Names names) const;
   static void record_basis(const Problem& k, const Names& names);
   void take(std::size_t way) { static_cast<Way&>(*this) = ways_[taken_ = way]; }
 
+  gram::Batches batches_;
   std::vector<Way> ways_;   // from the s that is asked for down, and cg at last
   std::size_t fallen_ = 0;  // the first that has not led to nothing in this solve
   std::size_t taken_ = 0;   // that or, where few iterations are left, one of smaller s

@@ -9,6 +9,8 @@ Cocg::Cocg(const Problem& k) {
   auto& s = k.s;
   Names names{k.Ax, k.preconditioned("r"), k.operand("p"), {s, "w^T p"}, {s, "r^T z"}, {s, "r^T z old"}, s.scalar("(z,z)")};
   rr = s.scalar("(r,r)");
+  r = names.r;
+  levels_out = k.is_singular;
   k.M ? record_with_operator(k, names) : record(k, names);
   const ScalNumber &rz = names.rz_old, &wp = names.wp;
   end = s.record(

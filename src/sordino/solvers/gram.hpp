@@ -7,66 +7,14 @@
 
 #include "sordino/runtime/kernel_list.hpp"
 #include "sordino/runtime/rank.hpp"
+#include "sordino/solvers/tall_products.hpp"
 
 namespace sordino::gram {
 
-constexpr int most_s = 16;
-constexpr int side = 4;  // of the tiles in which sums of products are taken: one command, at most side^2 sums
-constexpr int most_kept = side * side;
+constexpr int most_kept = 16;  // of sums that go to a small matrix at once: one reduction has so many on GPUs
 
 using Small = Foreign<const double, Access::read>;
 using SmallOut = Foreign<double, Access::update>;
-
-/// Thread blocks on a multiprocessor of a GPU: 6 leave a thread 40 registers, 2 leave it 128, of which a number takes two.
-constexpr int blocks_for(int numbers) { return numbers > 12 ? 2 : 6; }
-
-/// a_i' b_j of a tile's vectors.
-template <int R, int C>
-struct Products {
-  In a[R], b[C];
-  static constexpr double flops = 2 * R * C;
-  static constexpr int resident_blocks = blocks_for(R * C + R + C);
-  template <class V>
-  SORDINO_HD void fields(V&& visit) {
-    for (int i = 0; i < R; i++) visit(a[i]);
-    for (int j = 0; j < C; j++) visit(b[j]);
-  }
-  SORDINO_HD Sums<R * C> row(i32 n) {
-    Sums<R * C> s;
-    for (int i = 0; i < R; i++) {
-      double ai = a[i][n];
-      for (int j = 0; j < C; j++) s.v[i * C + j] = ai * b[j][n];
-    }
-    return s;
-  }
-};
-
-/// Of a tile on the diagonal of a symmetric matrix q_i' b_j, j >= i, and q_i' r.
-template <int R>
-struct Triangle {
-  static constexpr int sums = R * (R + 1) / 2 + R;
-  In q[R], b[R], r;
-  static constexpr double flops = 2 * sums;
-  static constexpr int resident_blocks = blocks_for(sums + 2 * R + 1);
-  template <class V>
-  SORDINO_HD void fields(V&& visit) {
-    for (int i = 0; i < R; i++) {
-      visit(q[i]);
-      visit(b[i]);
-    }
-    visit(r);
-  }
-  SORDINO_HD Sums<sums> row(i32 n) {
-    Sums<sums> s;
-    int k = 0;
-    for (int i = 0; i < R; i++) {
-      double qi = q[i][n];
-      for (int j = i; j < R; j++) s.v[k++] = qi * b[j][n];
-      s.v[k++] = qi * r[n];
-    }
-    return s;
-  }
-};
 
 /// Sums of one reduction go to their places in a small matrix.
 struct Keep {
@@ -179,35 +127,32 @@ struct Solve {
   Cost cost() const { return {24.0 * s * s, 2.0 * s * s * s}; }
 };
 
-using Kernels = KernelList<Kernel<Products<4, 4>>, Kernel<Products<4, 1>>, Kernel<Products<4, 2>>, Kernel<Products<4, 3>>,
-                           Kernel<Products<1, 4>>, Kernel<Products<2, 4>>, Kernel<Products<3, 4>>, Kernel<Products<1, 1>>,
-                           Kernel<Products<2, 2>>, Kernel<Products<3, 3>>, Kernel<Triangle<1>>, Kernel<Triangle<2>>,
-                           Kernel<Triangle<3>>, Kernel<Triangle<4>>, Kernel<Keep>, Kernel<Factor>, Kernel<Solve>>;
+using Kernels = decltype(joined(ProductKernels{}, KernelList<Kernel<Keep>, Kernel<Factor>, Kernel<Solve>>{}));
 
 /// The sums of products of vectors a_1..a_s with b_1..b_s in one reduction of s^2 values, or of s (s + 1) / 2 + s where
 /// they are symmetric, kept as a small matrix.
 class Table {
  public:
-  /// symmetric: the upper triangle of a' b, behind it a' r.
-  Table(Rank& rank, int s, bool symmetric);
+  /// symmetric: the upper triangle of a' b, behind it a' r. `batches` outlives it.
+  Table(Rank& rank, const Batches& batches, int s, bool symmetric);
 
   /// Starts the reduction.
   void start(const std::vector<Vec>& a, const std::vector<Vec>& b) const;
-  void start_symmetric(const std::vector<Vec>& a, const std::vector<Vec>& b, Vec r) const;
+  void start_symmetric(const std::vector<Vec>& a, std::vector<Vec> b, Vec r) const;
   /// Ends it.
   void keep(int space, Vec to) const;
 
  private:
-  struct Tile {
-    int i = 0, j = 0, rows = 0, columns = 0;  // its first, and how many
+  /// Sums of which GPUs have one reduction.
+  struct Part {
     std::vector<Scal> sums;
-    std::vector<i32> at;  // [sums] in the small matrix
+    std::vector<i32> of_batch, of_table;  // [sums] their places
   };
-  void add_tile(int i, int j, bool symmetric);
 
   Rank& rank_;
-  int s_;
-  std::vector<Tile> tiles_;
+  const Batches& batches_;
+  bool symmetric_;
+  std::vector<Part> parts_;
 };
 
 /// A space of so many rows, all of which every rank computes.

@@ -17,6 +17,7 @@ namespace sordino {
 /// How methods build bases of several vectors: those that take s steps at once, and those that restart.
 struct StepBasis {
   int s = 12;
+  int batch = 1024;        // rows whose products with each other are one small product
   bool monomial = false;   // powers of A M^-1 in place of Chebyshev polynomials, to compare with
   bool by_powers = false;  // lambda_max by the power method in place of Ritz values
   int restart = 30;        // steps after which gmres begins a new basis

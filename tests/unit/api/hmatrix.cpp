@@ -142,7 +142,7 @@ TEST("a nullspace of an H-matrix is looked at with products") {
   System s = system_of(sphere());
   Options o = options("bicgstab", "host", 1);
   o.nullspace = "constant";
-  CHECK(refusal(s, o).find("nullspace") != std::string::npos);
+  CHECK(refusal(s, o).starts_with("nullspace: A does not map vector 0"));
 }
 
 namespace {
@@ -205,7 +205,7 @@ TEST("what a complex H-matrix cannot have is refused with a sentence") {
   CHECK(refusal(s, o) == "solver cg needs a Hermitian matrix, and this one's diagonal is not real: use bicgstab");
   o = options("bicgstab", "host", 1);
   o.nullspace = "constant";
-  CHECK(refusal(s, o) == "nullspaces of complex systems are not supported");
+  CHECK(refusal(s, o).starts_with("nullspace: A does not map vector 0"));
   System real = s;
   real.A.words = 1;
   CHECK(refusal(real, options("bicgstab", "host", 1)) == "the system has 640 rows of 1 words, and the H-matrix 640 of two");

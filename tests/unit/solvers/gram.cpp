@@ -1,9 +1,12 @@
 // Small systems as every rank solves them, and the tables of products that they are made of.
 #include "sordino/solvers/gram.hpp"
 
+#include <optional>
+
 #include "check.hpp"
 #include "sordino/runtime/host/engine.hpp"
 #include "unit/fresh.hpp"
+#include "unit/solvers/tables.hpp"
 
 using namespace sordino;
 
@@ -155,62 +158,35 @@ TEST("gram: directions that have lost their conjugacy are noticed by products th
   }
 }
 
-TEST("gram: a table holds every product once, in one reduction of as many values as it has entries") {
+TEST(
+    "gram: a table holds every product once, in one reduction of as many values as it has entries, with the same bits on any "
+    "ranks") {
   NOTE(fresh::said());
   fresh::Random random(513);
-  constexpr i32 rows = 70;
-  for (int s = 1; s <= gram::most_s; s++)
-    for (int ranks : {1, 3}) {
-      NOTE("s = ", s, ", ranks = ", ranks);
-      std::vector<std::vector<double>> a, b;
-      for (int j = 0; j < s; j++) {
-        a.push_back(random.normals(rows * ranks));
-        b.push_back(random.normals(rows * ranks));
-      }
-      auto product = [&](int i, int j) {
-        double sum = 0;
-        for (std::size_t n = 0; n < a[0].size(); n++) sum += a[std::size_t(i)][n] * b[std::size_t(j)][n];
-        return sum;
-      };
+  for (int s = 1; s <= gram::most_s; s++) {
+    const auto v = tables::vectors(random, s);
+    const auto expected = tables::expected(v);
+    const int batch = s % 2 ? 33 : int(random.whole(32, 2000));
+    std::optional<tables::Found> of_one;
+    for (int ranks : {1, 2, 3, 6}) {
+      NOTE("s = ", s, ", ranks = ", ranks, ", batch = ", batch);
       host::HostEngine engine({.ranks = ranks, .timeout = 20});
-      std::vector<double> G(std::size_t(s * s + s)), C(std::size_t(s * s));
-      engine.run([&](Rank& rank) {
-        int space = rank.add_space(equal_parts(rows, rank.id(), rank.size())), one = rank.add_space(gram::replicated(1));
-        std::vector<Vec> va, vb;
-        for (std::size_t j = 0; j < a.size(); j++) {
-          va.push_back(rank.vector("a", space));
-          vb.push_back(rank.vector("b", space));
-          rank.write(va.back(), a[j].data() + rows * rank.id());
-          rank.write(vb.back(), b[j].data() + rows * rank.id());
-        }
-        gram::Table symmetric(rank, s, true), whole(rank, s, false);
-        Vec to_G = rank.vector("G", rank.add_space(gram::replicated(s * s + s))),
-            to_C = rank.vector("C", rank.add_space(gram::replicated(s * s)));
-        auto body = rank.record([&] {
-          symmetric.start_symmetric(va, vb, va[0]);
-          symmetric.keep(one, to_G);
-          whole.start(va, vb);
-          whole.keep(one, to_C);
-        });
-        rank.replay(body);
-        if (rank.id() == 0) {
-          rank.read(to_G, G.data());
-          rank.read(to_C, C.data());
-        }
-      });
-      for (int i = 0; i < s; i++) {
-        CHECK_NEAR(
-            G[std::size_t(s * s + i)],
-            [&] {
-              double sum = 0;
-              for (std::size_t n = 0; n < a[0].size(); n++) sum += a[std::size_t(i)][n] * a[0][n];
-              return sum;
-            }(),
-            1e-10);
-        for (int j = 0; j < s; j++) CHECK_NEAR(C[std::size_t(i * s + j)], product(i, j), 1e-10);
-        for (int j = i; j < s; j++) CHECK_NEAR(G[std::size_t(i * s + j)], product(i, j), 1e-10);
-      }
+      const auto found = tables::found(engine, v, batch);
+      if (!of_one) of_one = found[0];
+      for (const auto& of_rank : found) CHECK(of_rank == *of_one);
+      for (std::size_t k = 0; k < expected.symmetric.size(); k++)
+        CHECK_NEAR(found[0].symmetric[k], expected.symmetric[k], 1e-10);
+      for (std::size_t k = 0; k < expected.whole.size(); k++) CHECK_NEAR(found[0].whole[k], expected.whole[k], 1e-10);
       CHECK(engine.rank(0).ledger.reductions == 2);
       CHECK(engine.rank(0).ledger.reduced_values == s * (s + 1) / 2 + s + s * s);
     }
+  }
+}
+
+TEST("gram: batches too small for a rank's rows are refused") {
+  host::HostEngine engine({.ranks = 1, .timeout = 20});
+  engine.run([&](Rank& rank) {
+    const int space = rank.add_space(equal_parts(1 << 24, 0, 1));
+    CHECK_THROWS(gram::Batches(rank, space, 1, 272), Error, "batch 1 is too small for 16777216 rows on a rank");
+  });
 }

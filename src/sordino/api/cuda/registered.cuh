@@ -56,7 +56,8 @@ void enable_registered() {
   enable<order>(whole_vectors::Kernels{});
   enable<order>(bicgstab::ScalarKernels{});
   enable_real_rows<order, SellRows, CsrRows<4>, CsrRows<32>>();
-  enable_real_rows<order, DiaRows, StencilRows<7>, StencilRows<27>, ConstantRows, BoxRows, ConstantBoxRows>();
+  enable_real_rows<order, DiaRows, StencilRows<7>, StencilRows<27>, StencilRows<7, OnceEntries>, BoxRows>();
+  enable_real_rows<order, ConstantRows, StencilRows<7, SharedEntries>, StencilRows<27, SharedEntries>, ConstantBoxRows>();
   enable<order>(AppliedKernels<ScatteredRows>{});
   enable<order>(TurnedKernels<ScatteredRows>{});
   enable_complex_rows<order, SellRowsOf<ComplexEntries>, CsrRows<4, ComplexEntries>, CsrRows<32, ComplexEntries>>();

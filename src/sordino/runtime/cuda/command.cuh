@@ -259,8 +259,8 @@ __device__ inline void compute_row(F& f, const Args& a, RowOfThread r, bool send
       for (int k = 0; k < sums_of<F>; k++) sums[k] += s.v[k];
   };
   if constexpr (works_by_blocks<F>) {
-    __shared__ double slots[warps][WholeBlock::most_sums];
-    if (r.exists) f.row(r.row, WholeBlock(slots));
+    __shared__ double slots[warps][WholeBlock<order>::most_sums];
+    if (r.exists) f.row(r.row, WholeBlock<order>(slots));
     if (!sends_rows<F> || !r.exists || threadIdx.x != 0) return;
   } else if constexpr (lanes > 1) {
     int lane = threadIdx.x % lanes;
