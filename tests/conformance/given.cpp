@@ -132,6 +132,13 @@ TEST("a function is called once an application") {
     CHECK(run.report.status == Status::converged);
     CHECK(calls == products * run.report.iterations + 2);  // and the residual, before and after
   }
+  const std::vector<double> d = inverse_diagonal(A);
+  int calls = 0;
+  const HostFunction scale = scaling(d);
+  auto counted = [&](const double* r, double* z) { calls++, scale(r, z); };
+  Run run = solve({.A = A.view(), .preconditioner = counted}, options("cg", "host", 4));
+  CHECK(run.report.status == Status::converged);
+  CHECK(calls == run.report.iterations + 1);  // of each r, the last one too, whose norm comes with (r,z)
 }
 
 TEST("looks see every x, of the iteration that they say, and the last one is the solution") {

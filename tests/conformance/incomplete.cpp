@@ -140,7 +140,7 @@ TEST("ic0, ilu0: an application is one command that sends nothing, and its bytes
         return solve(A.view(), b, o).report.ledger;
       };
       Ledger spent = difference(ledger(16), ledger(6));
-      CHECK(spent.reductions == 10 * 3);
+      CHECK(spent.reductions == 10 * 2);
       CHECK(spent.messages == 10 * (ranks > 1));
       CHECK(spent.commands == 10 * (1 + 2 + 2));  // a product; r and p; factors and the sum
       if (ranks > 1) continue;

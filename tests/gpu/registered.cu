@@ -9,6 +9,7 @@
 #include "sordino/linalg/poisson.hpp"
 #include "sordino/precond/block_ilu.hpp"
 #include "sordino/precond/chebyshev.hpp"
+#include "sordino/precond/given.hpp"
 #include "sordino/precond/jacobi.hpp"
 #include "sordino/runtime/cuda/mark.hpp"
 #include "sordino/runtime/cuda/table.hpp"
@@ -63,7 +64,11 @@ std::set<std::string> without_kernel(const MethodEntry& m) {
         Partition partition = balance(A, s.size());
         auto op = m.replicated ? CsrOperator::gathered(s, A, partition) : std::make_unique<CsrOperator>(s, A, partition);
         solve(s, *op, Jacobi(s, A, op->space()), m);
-        if (m.any_preconditioner) solve(s, *op, Chebyshev(s, *op, A, 3, 2.0), m);
+        if (!m.any_preconditioner) return;
+        solve(s, *op, Chebyshev(s, *op, A, 3, 2.0), m);
+        auto tiles = std::make_unique<BlockIlu>(s, A, op->space(), Tiling{}, m.needs_spd, tiles_of_warp);
+        tiles->factorize(A);
+        solve(s, *op, GivenOperator(std::move(tiles)), m);
       },
       {});
   return missing.names;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "sordino/base/error.hpp"
+#include "sordino/linalg/epilogue.hpp"
 #include "sordino/linalg/word_basis.hpp"
 
 namespace sordino {
@@ -99,8 +100,7 @@ double Projector::taken() const {
 void DeflatedOperator::apply(Rank& rank, Vec r, Vec z, const StartDots& epilogue) const {
   M_.apply(rank, r, z);
   without_.record(z);
-  if (epilogue.dots.size() > 1) bad_argument("a deflated preconditioner takes one dot product of its result");
-  for (auto& d : epilogue.dots) rank.dots(d);
+  record_dots(rank, epilogue);
 }
 
 }  // namespace sordino

@@ -10,8 +10,12 @@
 
 namespace sordino {
 namespace {
+
 constexpr i64 least_cells = 1 << 14;  // that are worth a thread
-}
+
+bool is_product(const DotTo& d, Vec a, Vec b) { return d.a.id == a.id && d.b.id == b.id && d.turn == Turn::none; }
+
+}  // namespace
 
 BlockIlu::Shape::Shape(const CsrView& A, i64 first_row, i32 count, const Tiling& tiling, bool symmetric, int width)
     : rows(tiling, first_row, count), shifts(shifts_of(A, rows)) {
@@ -26,13 +30,28 @@ BlockIlu::BlockIlu(Rank& rank, const CsrView& A, int space, const Tiling& tiling
       width_(width),
       symmetric_(symmetric),
       shape_(A, rank.space(space).first_row, rank.space(space).rows, tiling, symmetric, width) {
-  tile_space_ = rank.add_space(equal_parts(shape_.rows.tiles.count(), rank.id(), rank.size()));
+  tile_space_ = space_of_tiles(rank, A.n, tiling);
   const std::size_t cells = std::size_t(shape_.cells), factors = cells * std::size_t(shape_.layout.slots);
   factor_ = reserve<double>(factors);
   work_ = reserve<double>(cells);
   shifts_ = uploaded(shape_.shifts);
   rows_ = shape_.rows.rows.empty() ? nullptr : uploaded(shape_.rows.rows);
   if (rank.engine().is_device()) staging_ = std::make_unique<double[]>(factors);
+}
+
+/// Sums are of this space. Their tiles are 32 rows, not 256: where the order is fixed a GPU's warp takes one, and a row is a
+/// tile of the grid, which takes long.
+int BlockIlu::space_of_tiles(Rank& rank, i64 n, const Tiling& tiling) const {
+  const i32 count = shape_.rows.tiles.count();
+  if (tiling.one_a_rank() || tiling.cells) return rank.add_space(equal_parts(count, rank.id(), rank.size(), running_sums));
+  const Partition tiles = tiles_in_layers(n, tiling, rank.size());
+  Space space = distributed_space(tiles, rank.id());
+  if (space.rows != count) bad_argument("block-ilu: a rank's rows are not those of whole layers of tiles");
+  std::vector<i32> blocks;
+  for (i32 b = 0; b <= space.my_blocks(); b++)
+    blocks.push_back(i32(tiles.block_rows[std::size_t(space.first_block + b)] - space.first_row));
+  set_tiles(space, blocks, running_sums);
+  return rank.add_space(std::move(space));
 }
 
 BlockIlu::~BlockIlu() {
@@ -96,14 +115,21 @@ void BlockIlu::store(const TileFactor& factor, i32 t, double* to) const {
 }
 
 template <int W>
-void BlockIlu::record(Rank& rank, Vec r, Vec z) const {
-  TileSolve<W> solve{factor_, work_, shifts_, rows_, shape_.layout, shape_.rows.tiles, r, z};
-  rank.run_over(tile_space_, solve);
+void BlockIlu::record(Rank& rank, Vec r, Vec z, const StartDots& epilogue) const {
+  auto solve = [&]<bool sums>(std::bool_constant<sums>) {
+    return TileSolve<W, sums>{factor_, work_, shifts_, rows_, shape_.layout, shape_.rows.tiles, r, z};
+  };
+  auto& d = epilogue.dots;
+  if (symmetric_ && d.size() == 2 && is_product(d[0], r, z) && is_product(d[1], r, r)) {
+    rank.run_over(tile_space_, solve(std::true_type{}), start(d[0].to, d[1].to));
+  } else {
+    rank.run_over(tile_space_, solve(std::false_type{}));
+    record_dots(rank, epilogue);
+  }
 }
 
 void BlockIlu::apply(Rank& rank, Vec r, Vec z, const StartDots& epilogue) const {
-  width_ == 1 ? record<1>(rank, r, z) : record<tiles_of_warp>(rank, r, z);
-  record_dots(rank, epilogue);
+  width_ == 1 ? record<1>(rank, r, z, epilogue) : record<tiles_of_warp>(rank, r, z, epilogue);
 }
 
 }  // namespace sordino

@@ -1,11 +1,12 @@
 // Block-Jacobi incomplete factorization (001, section IV-B): the couplings between tiles are dropped, and the entries of each
 // tile are factorized with their own pattern (ILU(0); IC(0) where M is to be symmetric).
 //
-// An application is one command over the rank's tiles: no halo, no reduction of its own, and a second command for dot products
-// of its result. With s entries a row in a triangle within tiles it moves 8 (2 s + 5) bytes a row: each factor twice, or L and
-// U once each; the inverse pivots; the intermediate vector to and fro; r and z. 4 s + 1 operations. Memory: s + 2 words a row,
-// or 2 s + 2 with U; cells beyond the ends of the grid, and on a device tiles up to a multiple of 32, count, too. Where ranks
-// own boxes, whose rows are in another order, 8 bytes a row more are moved, and 4 held, and on the host of a device 8.
+// An application is one command over the rank's tiles: no halo, no reduction of its own. Of a symmetric M it returns (r,z) and
+// (r,r) without reading a vector for them; other dot products of its result are a second command. With s entries a row in a
+// triangle within tiles it moves 8 (2 s + 5) bytes a row: each factor twice, or L and U once each; the inverse pivots; the
+// intermediate vector to and fro; r and z. 4 s + 1 operations, 4 s + 5 with sums. Memory: s + 2 words a row, or 2 s + 2 with U;
+// cells beyond the ends of the grid, and on a device tiles up to a multiple of 32, count, too. Where ranks own boxes, whose
+// rows are in another order, 8 bytes a row more are moved, and 4 held, and on the host of a device 8.
 #pragma once
 #include <memory>
 #include <vector>
@@ -49,8 +50,9 @@ class BlockIlu final : public Operator {
       return i64(sizeof(double)) * cells * (layout.slots + 1) + i64(sizeof(i32) * (shifts.size() + rows.rows.size()));
     }
   };
+  int space_of_tiles(Rank& rank, i64 n, const Tiling& tiling) const;
   template <int W>
-  void record(Rank& rank, Vec r, Vec z) const;
+  void record(Rank& rank, Vec r, Vec z, const StartDots& epilogue) const;
   template <class T>
   T* reserve(std::size_t count);
   i32* uploaded(const std::vector<i32>& numbers);

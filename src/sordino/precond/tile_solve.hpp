@@ -24,7 +24,10 @@ struct TileLayout {
 };
 
 /// z = M^-1 r in each tile, with M = (I + L) D (I + U): forward substitution into `work`, then backward from there into z.
-template <int W>
+///
+/// With `sums` a row returns (r,z) and (r,r) of its tile; M is symmetric. No vector is read again for them: r is at hand on the
+/// way forward; on the way back, where it is not, y = (I + L)^-1 r is, and (r,z) = (y, D^-1 y).
+template <int W, bool sums = false>
 struct TileSolve {
   // Each thread has tens of loads in flight: more threads gain nothing, and what they keep in `work` crowds the caches.
   static constexpr int resident_blocks = 1;
@@ -43,22 +46,32 @@ struct TileSolve {
     visit(r);
     visit(z);
   }
-  SORDINO_HD void row(i32 t) {
+  SORDINO_HD std::conditional_t<sums, Sums<2>, void> row(i32 t) {
+    Products of_tile;
     switch (layout.offdiagonals) {
-      case 2: return solve<2>(t);    // 5 points
-      case 3: return solve<3>(t);    // 7 points
-      case 13: return solve<13>(t);  // 27 points
-      default: return solve<0>(t);   // any number
+      case 2: solve<2>(t, of_tile); break;    // 5 points
+      case 3: solve<3>(t, of_tile); break;    // 7 points
+      case 13: solve<13>(t, of_tile); break;  // 27 points
+      default: solve<0>(t, of_tile);          // any number
     }
+    if constexpr (sums) return {of_tile.rz, of_tile.rr};
   }
   // Factors are read in both substitutions, unless L and U are two.
   Cost cost() const {
     const double stored = double(tiles.count()) * layout.cells, triangles = 2.0 * layout.offdiagonals;
     const double vectors = (rows ? 24.0 : 16.0) * tiles.rows();  // with the number of a row, each time
-    return {8 * stored * (triangles + 1 + 2) + vectors, stored * (2 * triangles + 1)};
+    return {8 * stored * (triangles + 1 + 2) + vectors, stored * (2 * triangles + 1 + (sums ? 4 : 0))};
   }
 
  private:
+  /// Each line's are added up first: on a host a tile may have all rows of a rank.
+  struct Products {
+    double rz = 0, rr = 0;
+    SORDINO_HD void operator+=(const Products& of_line) {
+      rz += of_line.rz;
+      rr += of_line.rr;
+    }
+  };
   template <int D>
   struct Shifts {
     const i32* stored;
@@ -86,18 +99,18 @@ struct TileSolve {
   /// that they need of others is loaded together, and what is left is a chain of numbers that are there. Where tiles are not
   /// interleaved a CPU solves them, whose caches have all that anyway: there it is one cell after the other.
   template <int D>
-  SORDINO_HD void solve(i32 t) {
+  SORDINO_HD void solve(i32 t, Products& of_tile) {
     constexpr int most = W == 1 || D == 0 ? 1 : D <= 3 ? 8 : 2;
     const Shifts<D> shift(shifts);
     if constexpr (most > 1) {
       const i32 length = tiles.tile[0], reach = shift[1] < length ? shift[1] : length;
-      if (shift[0] == 1 && reach >= most) return solve<D, most>(t, shift);
-      if (shift[0] == 1 && reach >= most / 2) return solve<D, most / 2>(t, shift);
+      if (shift[0] == 1 && reach >= most) return solve<D, most>(t, shift, of_tile);
+      if (shift[0] == 1 && reach >= most / 2) return solve<D, most / 2>(t, shift, of_tile);
     }
-    solve<D, 1>(t, shift);
+    solve<D, 1>(t, shift, of_tile);
   }
   template <int D, int C>
-  SORDINO_HD void solve(i32 t, const Shifts<D>& shift) {
+  SORDINO_HD void solve(i32 t, const Shifts<D>& shift, Products& of_tile) {
     const i64 first = layout.first<W>(t);
     const double* L = factor + first * layout.slots + t % W;
     double* y = work + first + t % W;
@@ -107,25 +120,31 @@ struct TileSolve {
     for (i32 lz = 0; lz < tiles.tile[2]; lz++)
       for (i32 ly = 0; ly < tiles.tile[1]; ly++) {
         const auto line = tiles.line(t, ly, lz);
+        Products here;
         i32 lx = 0;
-        for (; lx + C <= length; lx += C, c += C) forward<D, C>({c, lx, line}, shift, L, y, before);
-        for (; C > 1 && lx < length; lx++, c++) forward<D, 1>({c, lx, line}, shift, L, y, before);
+        for (; lx + C <= length; lx += C, c += C) forward<D, C>({c, lx, line}, shift, L, y, before, here);
+        for (; C > 1 && lx < length; lx++, c++) forward<D, 1>({c, lx, line}, shift, L, y, before, here);
+        of_tile += here;
       }
     for (i32 lz = tiles.tile[2]; lz-- > 0;)
       for (i32 ly = tiles.tile[1]; ly-- > 0;) {
         const auto line = tiles.line(t, ly, lz);
+        Products here;
         i32 lx = length;
-        for (; C > 1 && lx % C > 0; lx--, c--) backward<D, 1>({c - 1, lx - 1, line}, shift, L, y, after);
-        for (; lx > 0; lx -= C, c -= C) backward<D, C>({c - C, lx - C, line}, shift, L, y, after);
+        for (; C > 1 && lx % C > 0; lx--, c--) backward<D, 1>({c - 1, lx - 1, line}, shift, L, y, after, here);
+        for (; lx > 0; lx -= C, c -= C) backward<D, C>({c - C, lx - C, line}, shift, L, y, after, here);
+        of_tile += here;
       }
   }
   /// No branches, and nothing is stored before the last load: so they are in flight together.
   template <int D, int C>
-  SORDINO_HD void forward(const Cells& cells, const Shifts<D>& shift, const double* L, double* y, double& before) const {
+  SORDINO_HD void forward(const Cells& cells, const Shifts<D>& shift, const double* L, double* y, double& before,
+                          Products& of_line) const {
     double sum[C], entry[C];
     L += i64(cells.c) * layout.slots * W;
     y += i64(cells.c) * W;
     read<C>(cells, sum);
+    for (i32 k = 0; sums && k < C; k++) of_line.rr += sum[k] * sum[k];
     for (i32 k = 0; k < C; k++) {
       const double* here = L + i64(k) * layout.slots * W;
       for (i32 d = offdiagonals<D>(); d-- > (C > 1);)  // the cell just before comes last: its y is the last to be known
@@ -139,14 +158,17 @@ struct TileSolve {
     }
   }
   template <int D, int C>
-  SORDINO_HD void backward(const Cells& cells, const Shifts<D>& shift, const double* L, double* y, double& after) const {
+  SORDINO_HD void backward(const Cells& cells, const Shifts<D>& shift, const double* L, double* y, double& after,
+                           Products& of_line) const {
     double sum[C], entry[C] = {};
     L += i64(cells.c) * layout.slots * W;
     y += i64(cells.c) * W;
     const bool own = layout.has_upper();
     for (i32 k = C; k-- > 0;) {
       const double* here = L + i64(k) * layout.slots * W;
-      sum[k] = y[i64(k) * W] * here[layout.offdiagonals * W];
+      const double yk = y[i64(k) * W];
+      sum[k] = yk * here[layout.offdiagonals * W];
+      if (sums) of_line.rz += yk * sum[k];
       for (i32 d = offdiagonals<D>(); d-- > 0;) {
         const bool inside = cells.c + k + shift[d] < layout.cells;
         const double* U = own ? here + (layout.offdiagonals + 1) * W : here + i64(shift[d]) * layout.slots * W;
@@ -197,6 +219,6 @@ struct TileSolve {
 /// Tiles that a GPU's warp solves together.
 constexpr int tiles_of_warp = 32;
 
-using BlockIluKernels = KernelList<Kernel<TileSolve<tiles_of_warp>>>;
+using BlockIluKernels = KernelList<Kernel<TileSolve<tiles_of_warp>>, Kernel<TileSolve<tiles_of_warp, true>>>;
 
 }  // namespace sordino

@@ -7,6 +7,8 @@
 namespace sordino {
 namespace {
 
+constexpr i64 tiles_together = 32;  // a GPU's warp solves them at once
+
 /// The deepest tiles of which there is a layer for every rank; 0: there are fewer cells than ranks.
 i64 deepest(i64 cells, int ranks) { return ranks == 1 ? cells : (cells - 1) / (ranks - 1); }
 
@@ -58,6 +60,23 @@ void require_fits(const Tiling& t, const Extents& box, i64 ranks) {
                    std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks"));
 }
 
+/// `n` things in layers of so many, of which the last may have fewer. Ranks get whole layers. Blocks have several layers, or
+/// lie in one and begin at a multiple of `together` of its things.
+Partition whole_layers(i64 n, i64 of_layer, i64 together, int ranks) {
+  const i64 layers = (n + of_layer - 1) / of_layer;
+  const i64 units = std::min<i64>(layers, std::max(default_blocks, ranks));  // each of one layer, or of several
+  auto first = [&](i64 unit) { return std::min(n, layers * unit / units * of_layer); };
+  const i64 smallest = n - first(units - 1);  // the last one, if any is
+  const i64 parts = std::clamp<i64>(default_blocks / units, 1, std::max<i64>(1, smallest / together));
+  Partition p{n, {}, {}};
+  for (i64 unit = 0; unit < units; unit++)
+    for (i64 part = 0; part < parts; part++)
+      p.block_rows.push_back(first(unit) + (first(unit + 1) - first(unit)) * part / parts / together * together);
+  p.block_rows.push_back(n);
+  for (int rank = 0; rank <= ranks; rank++) p.rank_blocks.push_back(i32(units * rank / ranks * parts));
+  return p;
+}
+
 /// Of a rank that has whole layers.
 RankTiles in_layers(const Tiling& t, i32 rows) {
   if (t.one_a_rank()) return {{rows, 1, 1}, {rows, 1, 1}};
@@ -101,18 +120,14 @@ Tiling choose_tiling(const Boxes& boxes, const i64* cells, const std::string& ti
 }
 
 Partition partition_in_layers(i64 n, const Tiling& tiling, int ranks) {
-  const i64 depth = tiling.tile[tiling.last()], rows = depth * tiling.cells_of_layer(), layers = (n + rows - 1) / rows;
-  const i64 units = std::min<i64>(layers, std::max(default_blocks, ranks));  // each of one layer, or of several
-  auto first = [&](i64 unit) { return std::min(n, layers * unit / units * rows); };
-  const i64 parts =
-      std::clamp<i64>(default_blocks / units, 1, n - first(units - 1));  // the last one is the smallest, if any is
-  Partition p{n, {}, {}};
-  for (i64 unit = 0; unit < units; unit++)
-    for (i64 part = 0; part < parts; part++)
-      p.block_rows.push_back(first(unit) + (first(unit + 1) - first(unit)) * part / parts);
-  p.block_rows.push_back(n);
-  for (int rank = 0; rank <= ranks; rank++) p.rank_blocks.push_back(i32(units * rank / ranks * parts));
-  return p;
+  return whole_layers(n, tiling.rows_of_layer(), 1, ranks);
+}
+
+Partition tiles_in_layers(i64 n, const Tiling& tiling, int ranks) {
+  const i64 layers = (n + tiling.rows_of_layer() - 1) / tiling.rows_of_layer();
+  i64 of_layer = 1;
+  for (int a = 0; a < tiling.last(); a++) of_layer *= (tiling.grid[a] + tiling.tile[a] - 1) / tiling.tile[a];
+  return whole_layers(layers * of_layer, of_layer, tiles_together, ranks);
 }
 
 RankTiles::RankTiles(const Extents& of_box, const Extents& of_tile) {

@@ -17,7 +17,8 @@ struct Tiling {
   bool one_a_rank() const { return tile[0] == 0; }
   /// The last direction in which there is more than one cell: ranks have whole layers of tiles in it.
   int last() const;
-  i64 cells_of_layer() const;  // that is one cell deep
+  i64 cells_of_layer() const;                                                         // that is one cell deep
+  i64 rows_of_layer() const { return tile[std::size_t(last())] * cells_of_layer(); }  // of tiles
 };
 
 /// Options `grid` (empty: the rows are one line) and `tile`, or what auto takes: on the host one tile a rank, which loses the
@@ -32,6 +33,10 @@ Tiling choose_tiling(const Boxes& boxes, const i64* cells, const std::string& ti
 /// Ranks get whole layers of tiles, as equally many as there are, and blocks of sums lie in one layer or have several: so a
 /// tile, and every bit of what is solved, is the same on any number of ranks. Not for one tile a rank.
 Partition partition_in_layers(i64 n, const Tiling& tiling, int ranks);
+
+/// The tiles of these ranks, as rows of a space of their own: ranks have their layers', and blocks have whole warps of a GPU as
+/// far as a layer has so many. So what is added up tile by tile has the same bits on any number of ranks.
+Partition tiles_in_layers(i64 n, const Tiling& tiling, int ranks);
 
 /// The tiles of one rank: a box of cells, which are numbered from 0, x fastest; at its ends tiles may be cut off.
 struct RankTiles {

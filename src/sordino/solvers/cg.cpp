@@ -53,12 +53,10 @@ void Cg::record_with_operator(const Problem& k, const Names& names) {
   });
   iterate = k.loop({.scalars = {{rz, rz_old}}}, rr, [&] {
     A.apply(s, p, w, start(dot(w, p) >> wp));
-    s.run(ResidualAlone{.rz = rz_old, .wp = finish(wp), .w = w, .r = r}, start(rr));
+    k.run_for_M(ResidualAlone{.rz = rz_old, .wp = finish(wp), .w = w, .r = r}, r);
+    k.M->apply(s, r, z, start(dot(r, z) >> rz, dot(r, r) >> rr));
     s.exit_if(ConvergedSpd{finish(rr), wp, k.target, k.bound});
-    if (k.is_sent(r)) s.run(Nothing{}, push(r));  // tests first: who has converged applies M no more
-    k.M->apply(s, r, z, start(dot(r, z) >> rz));
-    s.run(Direction{.rz = finish(rz), .rz_old = rz_old, .wp = wp, .r = z, .d = {}, .x = x, .p = p, .last_use = last_use},
-          push(p));
+    s.run(Direction{.rz = rz, .rz_old = rz_old, .wp = wp, .r = z, .d = {}, .x = x, .p = p, .last_use = last_use}, push(p));
   });
 }
 

@@ -2,7 +2,8 @@
 //
 // Per iteration: 1 operator, 1 halo, 2 reductions of 1 and 2 values, both exposed: (w,p) is needed at once, and (r,r) travels
 // with (r,z) (001-E1). Vector traffic beyond the operator 10 n words, workspace 3 n. x lags by one step inside the loop; `end`
-// catches up (001-E2). With an operator as the preconditioner z is kept: workspace 4 n, and a reduction more.
+// catches up (001-E2). With an operator as the preconditioner z is kept: workspace 4 n. (r,r) is then summed with (r,z), behind
+// M, which is applied to the last r, too: one application for a sum less in each iteration.
 #pragma once
 #include "sordino/solvers/method.hpp"
 
@@ -91,13 +92,9 @@ struct ResidualAlone {  // alpha = (r,z) / (w,p);  r -= alpha w
   In w;
   InOut r;
   double alpha = 0;
-  static constexpr double flops = 4;
+  static constexpr double flops = 2;
   SORDINO_HD void head() { alpha = rz / wp; }
-  SORDINO_HD Sums<1> row(i32 i) {
-    double ri = r[i] - alpha * w[i];
-    r[i] = ri;
-    return {ri * ri};
-  }
+  SORDINO_HD void row(i32 i) { r[i] -= alpha * w[i]; }
 };
 
 /// Vectors of a method behind which cg stands; unset, cg has its own.
@@ -114,7 +111,7 @@ struct Cg final : Method {
   static constexpr Factors complex = Factors::of_words;
   explicit Cg(const Problem& problem, const Lent& lent = {});
   using kernels = KernelList<Kernel<Begin>, Kernel<Residual>, Kernel<Direction, ConvergedSpd>, Kernel<LastStep>, Kernel<Defect>,
-                             Kernel<ResidualAlone>, Kernel<Direction>>;
+                             Kernel<ResidualAlone>>;
 
  private:
   struct Names {

@@ -30,7 +30,7 @@ void Cocg::record(const Problem& k, const Names& names) {
     k.A.apply(s, p, w, start(dot(w, p, Turn::conjugate) >> wp.re, dot(w, p, Turn::conjugate_by_i) >> wp.im));
     s.run(Residual{.rz_re = rz_old.re, .rz_im = rz_old.im, .wp_re = finish(wp.re), .wp_im = wp.im, .w = w, .d = d, .r = r},
           start(rz.re, rz.im, rr, zz));
-    s.exit_if(ConvergedNumbers{finish(rr), rz.re, rz.im, wp.re, wp.im, zz, k.target, k.bound});
+    s.exit_if(ConvergedNumbers{rz.re, rz.im, finish(rr), wp.re, wp.im, zz, k.target, k.bound});
     s.run(Direction{.rz_re = rz.re,
                     .rz_im = rz.im,
                     .old_re = rz_old.re,
@@ -60,14 +60,14 @@ void Cocg::record_with_operator(const Problem& k, const Names& names) {
     s.copy(z, p, push(p));
     s.wait(rz_old.re);
   });
-  iterate = k.loop({.scalars = {{rz.re, rz_old.re}, {rz.im, rz_old.im}, {zz, zz_begin}}}, rr, [&] {
+  iterate = k.loop({.scalars = {{rz.re, rz_old.re}, {rz.im, rz_old.im}}}, rr, [&] {
     k.A.apply(s, p, w, start(dot(w, p, Turn::conjugate) >> wp.re, dot(w, p, Turn::conjugate_by_i) >> wp.im));
-    s.run(ResidualAlone{.rz_re = rz_old.re, .rz_im = rz_old.im, .wp_re = finish(wp.re), .wp_im = wp.im, .w = w, .r = r},
-          start(rr));
-    s.exit_if(ConvergedNumbers{finish(rr), rz_old.re, rz_old.im, wp.re, wp.im, zz_begin, k.target, k.bound});
-    if (k.is_sent(r)) s.run(Nothing{}, push(r));  // tests first: who has converged applies M no more
+    k.run_for_M(ResidualAlone{.rz_re = rz_old.re, .rz_im = rz_old.im, .wp_re = finish(wp.re), .wp_im = wp.im, .w = w, .r = r},
+                r,
+                join(rr));  // travels with the three of M, which takes no more where they are of complex numbers
     precondition(rz, zz);
-    s.run(Direction{.rz_re = finish(rz.re),
+    s.exit_if(ConvergedNumbers{finish(rz.re), rz.im, finish(rr), wp.re, wp.im, zz, k.target, k.bound});
+    s.run(Direction{.rz_re = rz.re,
                     .rz_im = rz.im,
                     .old_re = rz_old.re,
                     .old_im = rz_old.im,

@@ -3,7 +3,7 @@
 //
 // Per iteration: 1 operator, 1 halo, 2 reductions of 2 and 4 real values, both exposed. Vector traffic beyond the operator 10 n
 // complex numbers (20 n words), workspace 3 n complex. x lags by one step inside the loop; `end` catches up. With an operator
-// as the preconditioner, which is to be symmetric, too, z is kept: workspace 4 n, and a reduction more. Deviations: none of the
+// as the preconditioner, which is to be symmetric, too, z is kept: workspace 4 n. Deviations: none of the
 // recurrence; (r,r) and (z,z) travel with r^T z, so that the test sees the true norm, and a quasi-null r (r^T z = 0 of an r
 // that is not) is a breakdown, from which the driver restarts.
 #pragma once
@@ -103,7 +103,7 @@ struct Cocg final : Method {
   static constexpr Factors complex = Factors::of_numbers;
   explicit Cocg(const Problem& problem);
   using kernels = KernelList<Kernel<Begin>, Kernel<Residual>, Kernel<Direction, ConvergedNumbers>, Kernel<LastStep>,
-                             Kernel<Defect>, Kernel<ResidualAlone>, Kernel<Direction>>;
+                             Kernel<Defect>, Kernel<ResidualAlone>>;
 
  private:
   struct Names {

@@ -54,7 +54,7 @@ ComplexBicgstab::ComplexBicgstab(const Problem& k) {
                .x = x,
                .r = r},
           start(rho_new.re, rho_new.im, rr));
-    q.exit_if(ConvergedNumbers{finish(rr), rho_new.re, rho_new.im, zeta.re, zeta.im, shadow, k.target, k.bound});
+    q.exit_if(ConvergedNumbers{rho_new.re, rho_new.im, finish(rr), zeta.re, zeta.im, shadow, k.target, k.bound});
     k.run_and_precondition(Direction{.new_re = rho_new.re,
                                      .new_im = rho_new.im,
                                      .rho_re = rho.re,

@@ -13,9 +13,9 @@ struct ScalNumber {
 };
 
 /// Exit test: a product whose vanishing ends the recurrence has lost all digits against `size`, its operands' (a,a) (b,b), or
-/// a divisor vanished.
+/// a divisor vanished. The product is finished first: (r,r) may travel with it.
 struct ConvergedNumbers {
-  Get rr, product_re, product_im, divisor_re, divisor_im, size, target, bound;
+  Get product_re, product_im, rr, divisor_re, divisor_im, size, target, bound;
   SORDINO_HD int test() const {
     double product = product_re * product_re + product_im * product_im;
     if (!(rr <= bound) || product != product) return blew_up;

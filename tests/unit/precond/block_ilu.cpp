@@ -8,6 +8,7 @@
 #include "sordino/linalg/row_space.hpp"
 #include "sordino/runtime/host/engine.hpp"
 #include "unit/linalg/reordered.hpp"
+#include "unit/precond/textbook_ilu.hpp"
 
 using namespace sordino;
 
@@ -48,6 +49,35 @@ std::vector<double> applied(const std::vector<CsrMatrix>& matrices, const Settin
   return z;
 }
 
+/// What an application returns: (r,z) and (r,r), or their scalars in another order, and how many commands a rank took.
+struct Returned {
+  std::vector<double> z;
+  double rz = 0, rr = 0;
+  i64 commands = 0;
+};
+Returned returned(const CsrMatrix& matrix, const Setting& s, const std::vector<double>& r, bool in_order = true) {
+  const CsrView A = matrix.view();
+  Returned found{std::vector<double>(r.size())};
+  host::HostEngine engine({.ranks = s.ranks});
+  const Partition p = partition(A, s);
+  engine.run([&](Rank& rank) {
+    BlockIlu M(rank, A, add_row_space(rank, p, 1), s.tiling, s.symmetric, s.width);
+    M.factorize(A);
+    Vec from = M.operand(rank, "r"), to = M.result(rank, "z");
+    Scal rz = rank.scalar("(r,z)"), rr = rank.scalar("(r,r)");
+    const DotTo a = dot(from, to) >> rz, b = dot(from, from) >> rr;
+    Recorded apply = rank.record([&] {
+      M.apply(rank, from, to, in_order ? start(a, b) : start(b, a));
+      rank.wait(rz);
+    });
+    rank.write(from, r.data() + p.first_row(rank.id()));
+    rank.replay(apply);
+    rank.read(to, found.z.data() + p.first_row(rank.id()));
+    if (rank.id() == 0) found.rz = rank.get(rz), found.rr = rank.get(rr), found.commands = rank.ledger.commands;
+  });
+  return found;
+}
+
 /// Which block a row belongs to, counted by hand.
 std::vector<i64> blocks(const CsrView& A, const Setting& s) {
   std::vector<i64> of;
@@ -61,29 +91,6 @@ std::vector<i64> blocks(const CsrView& A, const Setting& s) {
       of.push_back(i % nx / tile[0] + 10000 * (i / nx % ny / tile[1]) + 100000000 * (i / (nx * ny) / tile[2]));
   }
   return of;
-}
-
-/// The textbook's ILU(0) of the entries within blocks, row by row, and both triangular solves.
-std::vector<double> reference(const CsrMatrix& A, const std::vector<i64>& block, std::vector<double> r) {
-  matrices::Rows rows = matrices::rows(A);
-  for (std::size_t i = 0; i < rows.size(); i++) {
-    std::erase_if(rows[i], [&](auto& entry) { return block[std::size_t(entry.first)] != block[i]; });
-    for (auto& [k, value] : rows[i]) {
-      if (k >= i32(i)) break;
-      value /= rows[std::size_t(k)].at(k);
-      for (auto& [j, u] : rows[std::size_t(k)])
-        if (j > k && rows[i].count(j)) rows[i][j] -= value * u;
-    }
-  }
-  for (std::size_t i = 0; i < rows.size(); i++)
-    for (auto& [j, value] : rows[i])
-      if (j < i32(i)) r[i] -= value * r[std::size_t(j)];
-  for (std::size_t i = rows.size(); i-- > 0;) {
-    for (auto& [j, value] : rows[i])
-      if (j > i32(i)) r[i] -= value * r[std::size_t(j)];
-    r[i] /= rows[i].at(i32(i));
-  }
-  return r;
 }
 
 /// The same as applied(), of a matrix whose ranks own boxes.
@@ -141,7 +148,7 @@ TEST("block-ilu: each tile is solved with the textbook's factors, also tiles tha
                    tile[2], ", ", ranks, " ranks, width ", width, symmetric ? ", symmetric" : "");
               Setting s{{grid, tile}, ranks, width, symmetric};
               const CsrMatrix& of = symmetric ? A : B;
-              CHECK(difference(applied({of}, s, r), reference(of, blocks(of.view(), s), r)) < 1e-13);
+              CHECK(difference(applied({of}, s, r), matrices::textbook_ilu(of, blocks(of.view(), s), r)) < 1e-13);
             }
     }
   };
@@ -159,7 +166,7 @@ TEST("block-ilu: one tile a rank is ILU(0) of the rank's own entries, of any mat
       NOTE(ranks, " ranks, ", A->n, " rows");
       auto r = random.normals(A->n);
       Setting s{.tiling = {}, .ranks = ranks, .symmetric = A == &grid};
-      CHECK(difference(applied({*A}, s, r), reference(*A, blocks(A->view(), s), r)) < 1e-12);
+      CHECK(difference(applied({*A}, s, r), matrices::textbook_ilu(*A, blocks(A->view(), s), r)) < 1e-12);
     }
 }
 
@@ -170,7 +177,7 @@ TEST("block-ilu: without a grid tiles are consecutive rows; tiles, and their bit
   auto r = random.normals(A.n);
   Setting one{{{333, 1, 1}, {10, 1, 1}}};
   auto z = applied({A}, one, r);
-  CHECK(difference(z, reference(A, blocks(A.view(), one), r)) < 1e-13);
+  CHECK(difference(z, matrices::textbook_ilu(A, blocks(A.view(), one), r)) < 1e-13);
   for (int ranks : {2, 3, 7, 34})
     for (int width : {1, tiles_of_warp}) CHECK(applied({A}, {one.tiling, ranks, width}, r) == z);
 }
@@ -191,7 +198,7 @@ TEST("block-ilu in boxes: each tile of each box is solved with the textbook's fa
             const CsrMatrix& of = symmetric ? A : B;
             const Boxes boxes{grid, along};
             auto z = applied_in_boxes(of, boxes, tile, r, {.width = width, .symmetric = symmetric});
-            CHECK(difference(z, reference(of, tiles_in_boxes(boxes, tile), r)) < 1e-12);
+            CHECK(difference(z, matrices::textbook_ilu(of, tiles_in_boxes(boxes, tile), r)) < 1e-12);
           }
   }
 }
@@ -238,4 +245,35 @@ TEST("block-ilu: symmetric and positive; new values are those of a new one; a pi
   CHECK((applied({C}, {s.tiling, 3, 1, false}, u, &refused), refused[1][0] == -1));  // of LU it may be negative
   rows[77] = {{77, 0.0}};
   CHECK((applied({matrices::csr(rows)}, {s.tiling, 3, 1, false}, u, &refused), refused[1][0] == 77));
+}
+
+TEST("block-ilu: of a symmetric M an application returns (r,z) and (r,r) itself, with the same bits on any number of ranks") {
+  NOTE(fresh::said());
+  fresh::Random random(516);
+  CsrMatrix A = poisson(19, 7, 12, 7, 300), B = skewed(random, A);
+  auto r = random.normals(A.n);
+  auto product = [](const std::vector<double>& a, const std::vector<double>& b) {
+    long double sum = 0;
+    for (std::size_t i = 0; i < a.size(); i++) sum += (long double)a[i] * b[i];
+    return double(sum);
+  };
+  for (Extents tile : {Extents{8, 3, 2}, {19, 7, 3}, {1, 1, 1}, {4, 4, 1}, {0, 0, 0}}) {
+    const Tiling tiling{tile[0] ? Extents{19, 7, 12} : Extents{}, tile};
+    const Returned one = returned(A, {tiling}, r);
+    for (int ranks : {1, 2, 4})
+      for (int width : {1, tiles_of_warp}) {
+        NOTE("tile ", shown(tile), ", ", ranks, " ranks, width ", width);
+        const Returned found = returned(A, {tiling, ranks, width}, r);
+        CHECK(found.commands == 2);  // the tiles, and the wait
+        CHECK(found.z == applied({A}, {tiling, ranks, width}, r));
+        CHECK_NEAR(found.rz, product(r, found.z), 1e-13 * found.rz);
+        CHECK_NEAR(found.rr, product(r, r), 1e-13 * found.rr);
+        if (!tiling.one_a_rank()) CHECK((found.rz == one.rz && found.rr == one.rr));
+        for (const Returned& apart :
+             {returned(A, {tiling, ranks, width}, r, false), returned(B, {tiling, ranks, width, false}, r)}) {
+          CHECK(apart.commands == 3);  // dot products that the tiles do not return
+          CHECK_NEAR(apart.rz, product(r, apart.z), 1e-13 * std::abs(apart.rz));
+        }
+      }
+  }
 }

@@ -74,3 +74,24 @@ TEST("ranks have whole layers of tiles, and the blocks of sums do not depend on 
   CHECK(partition_in_layers(3000, thin, 1000).ranks() == 1000);
   CHECK(partition_in_layers(3000, thin, 1000).rows(999) == 3);
 }
+
+TEST("ranks have the tiles of their layers, in blocks that do not depend on how many ranks there are") {
+  for (Tiling t : {Tiling{{6, 5, 16}, {2, 2, 3}}, Tiling{{480, 1, 1}, {7, 1, 1}}, Tiling{{4, 120, 1}, {4, 5, 1}},
+                   Tiling{{48, 2, 5}, {1, 1, 1}}}) {
+    const Partition one = tiles_in_layers(480, t, 1);
+    for (int ranks : {1, 2, 3, 5}) {
+      const Partition rows = partition_in_layers(480, t, ranks), tiles = tiles_in_layers(480, t, ranks);
+      CHECK(tiles.block_rows == one.block_rows);
+      for (int r = 0; r < ranks; r++) {
+        Extents box = t.grid;
+        box[std::size_t(t.last())] = rows.rows(r) / t.cells_of_layer();
+        CHECK(tiles.rows(r) == RankTiles(box, t.tile).count());
+      }
+    }
+  }
+  CHECK(tiles_in_layers(480, {{48, 2, 5}, {1, 1, 1}}, 1).blocks() == 5 * 3);                // of 32 tiles
+  CHECK(tiles_in_layers(480, {{6, 5, 16}, {2, 2, 3}}, 1).blocks() == 6);                    // of 9, a layer's
+  const Partition many = tiles_in_layers(i64(256) << 16, {{256, 128, 512}, {8, 8, 8}}, 1);  // layers of 512
+  CHECK(many.blocks() == 64 * 13);
+  for (i64 first : many.block_rows) CHECK(first % 32 == 0);
+}

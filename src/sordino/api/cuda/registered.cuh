@@ -55,8 +55,6 @@ void enable_registered() {
   enable<order>(inner_bicgstab::Kernels{});
   enable<order>(whole_vectors::Kernels{});
   enable<order>(bicgstab::ScalarKernels{});
-  enable<order>(KernelList<Kernel<chebyshev::First, ConvergedSpd>>{});  // cg tests before it applies M
-  enable<order>(KernelList<Kernel<TileSolve<tiles_of_warp>, ConvergedSpd>>{});
   enable_real_rows<order, SellRows, CsrRows<4>, CsrRows<32>>();
   enable_real_rows<order, DiaRows, StencilRows<7>, StencilRows<27>, StencilRows<7, OnceEntries>, BoxRows>();
   enable_real_rows<order, ConstantRows, StencilRows<7, SharedEntries>, StencilRows<27, SharedEntries>, ConstantBoxRows>();
