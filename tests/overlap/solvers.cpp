@@ -187,6 +187,18 @@ TEST("which method is faster depends on the machine") {
   CHECK(faster("pipebicgstab", "bicgstab", 100 * us));
 }
 
+TEST("a command that sends rows adds up its sums when these have left") {
+  auto time = [](const char* name, double push, double start) {
+    model::Options o = machine(0);
+    o.machine.push_s = push, o.machine.reduction_start_s = start;
+    return iteration(name, o).time;
+  };
+  const double push = 50 * us, start = 3 * us;  // longer than any command's rows
+  for (const char* name : {"prcg", "cgcg"})     // which sends and starts its sums in one command, and in two
+    CHECK_NEAR(time(name, push, start) - time(name, push, 0), start, tiny);
+  CHECK_NEAR(time("gropp", push, start) - time("gropp", push, 0), 2 * start, tiny);
+}
+
 TEST("replicated BiCGStab reduces nothing, and hides its gathers behind vector operations") {
   model::Options o = machine(6 * us);
   auto it = iteration("gatherbicgstab", o);

@@ -8,12 +8,14 @@
 
 #include "sordino/api/ghosts.hpp"
 #include "sordino/base/range.hpp"
+#include "sordino/runtime/model/cache.hpp"
 #include "sordino/runtime/model/engine.hpp"
 
 namespace sordino {
 namespace {
 
-constexpr double worth_it = 0.95;      // of cg's time: what another method may take at most
+constexpr double worth_it = 0.95;      // of the time of what is taken so far: what the next method may take at most
+constexpr double worth_hiding = 0.9;   // the same of a method whose gain is what work hides: of all predicted that misses most
 constexpr double dominated = 0.5;      // of cg's time, from which on its sums are worth cbcg
 constexpr double as_fast = 1.02;       // of the fastest s's time: what a smaller one may take, whose basis is sounder
 constexpr double finest_rtol = 1e-10;  // recurrences of the others drift further before they are replaced or restarted
@@ -29,22 +31,28 @@ class Walk {
       : rank_(rank), loop_(loop), load_(load), machine_(machine), edge_(std::min(1.0, load.ghosts / load.rows)) {
     names_.resize(rank.vectors().size());
     std::iota(names_.begin(), names_.end(), 0);
+    Machine fewer = machine;  // as much of the recorded rows fits as of the real ones
+    fewer.cache.bytes *= double(rank.space(rank.vectors().front().space).rows) / load.rows;
+    found_ = model::found_in_cache(rank, loop, fewer, [this](int t, int v) { return rotated(names_, loop_.rotate, t)[v]; });
   }
 
   void go_round(int round) {
     std::vector<int> names = rotated(names_, loop_.rotate, round);
-    for (const Command& c : loop_.commands)
-      if (c.every == 0)  // looks, once in many iterations, are alike in all methods
-        for (const Phase& p : c.phases) step(c, p, names);
+    for (std::size_t k = 0; k < loop_.commands.size(); k++) {
+      const Command& c = loop_.commands[k];
+      if (c.every > 0) continue;  // looks, once in many iterations, are alike in all methods
+      for (const Phase& p : c.phases) step(c, p, names, found_[k]);
+      now_ = std::max(now_, sends_until_);
+    }
   }
   double now() const { return now_; }
   double waited() const { return waited_; }
 
  private:
-  void step(const Command& c, const Phase& p, const std::vector<int>& names) {
+  void step(const Command& c, const Phase& p, const std::vector<int>& names, double found) {
     switch (p.op) {
       case Op::launch: now_ += machine_.launch(rows(c)); break;
-      case Op::tasks: now_ += seconds(c, c.groups[std::size_t(p.slot)].share); break;
+      case Op::tasks: now_ += seconds(c, c.groups[std::size_t(p.slot)].share, found); break;
       case Op::start: start(c, p.slot); break;
       case Op::finish: finish(p.slot); break;
       case Op::put: put(names[std::size_t(p.slot)]); break;
@@ -59,15 +67,17 @@ class Walk {
   }
 
   /// Of a group with such a share of the small command. One of a few rows is at the edge: it is sent, or waits for what is.
-  double seconds(const Command& c, double share) const {
+  /// `found`: of the small command's bytes, in the cache.
+  double seconds(const Command& c, double share, double found) const {
     if (rank_.space(c.space).replicated) return share * machine_.compute(c.name, c.bytes, c.flops);
     const double factor = load_.rows / double(c.rows());
     auto edges = std::count_if(c.groups.begin(), c.groups.end(), [](const TaskGroup& g) { return g.share < 0.5; });
     const double part = share < 0.5 ? edge_ / double(edges) : edges > 0 ? 1 - edge_ : share;
-    return part * machine_.compute(c.name, factor * c.bytes, factor * c.flops);
+    return part * machine_.compute(c.name, factor * c.bytes, factor * c.flops, factor * found);
   }
 
   void start(const Command& c, int slot) {
+    now_ = std::max(now_, sends_until_);  // sums are handed in when rows have left
     if (c.joins) return;
     now_ += machine_.reduction_start_s;
     const Reduction& sum = rank_.reductions()[std::size_t(slot)];
@@ -82,9 +92,11 @@ class Walk {
   /// Two neighbours, of which one is on another node where there are several; a node of one rank has only such. What is sent
   /// one way goes one after the other.
   void put(int vector) {
+    if (load_.ranks == 1) return;
     const bool several = machine_.ranks_per_node > 0 && load_.ranks > machine_.ranks_per_node;
     const int peers = load_.ranks > 2 ? 2 : 1, far = !several ? 0 : machine_.ranks_per_node == 1 ? peers : 1;
     const double bytes = sizeof(double) * load_.ghosts / peers;
+    sends_until_ = now_ + machine_.push_s;
     now_ += peers * machine_.put_overhead_s;
     arrives_[vector] = now_;
     auto send = [&](int messages, double& free, double latency, double bandwidth) {
@@ -101,8 +113,9 @@ class Walk {
   const Load& load_;
   const Machine& machine_;
   double edge_;  // of a rank's rows
-  double now_ = 0, waited_ = 0, link_free_ = 0, network_free_ = 0;
+  double now_ = 0, waited_ = 0, sends_until_ = 0, link_free_ = 0, network_free_ = 0;
   std::vector<int> names_;
+  std::vector<double> found_;             // [command] bytes, in the cache
   std::map<int, double> ends_, arrives_;  // of reductions, of ghosts
 };
 
@@ -189,8 +202,7 @@ bool may_take(const MethodEntry& m, const Choice& c) {
 }
 
 /// Why it is cg, whatever a machine would say; empty: it is not said yet.
-std::string why_cg(const System& s, const Options& o, const Choice& c, int ranks, bool described) {
-  if (ranks == 1) return "one rank waits for nobody, and it moves the fewest bytes";
+std::string why_cg(const System& s, const Options& o, const Choice& c, bool described) {
   if (!s.has_entries()) return "nobody knows what a product costs with a matrix that is " + std::string(s.stands_as());
   if (s.A.is_complex()) return "the entries are complex";
   if (s.brings_operator() || c.preconditioner == "block-ilu" || has_levels(c.preconditioner) || is_incomplete(c.preconditioner))
@@ -273,36 +285,49 @@ void settle_steps(Choice& choice, const System& s, const Options& o, const std::
   }
 }
 
-/// The fastest there, if it is worth it.
+/// A method that is looked at, and what an iteration of it takes.
+struct Candidate {
+  const MethodEntry* method = nullptr;
+  IterationTime time = {.seconds = HUGE_VAL};
+};
+
+std::string why(const Candidate& cg, const Candidate& taken, const Candidate& other, const std::string& where) {
+  const std::string cg_takes = duration(cg.time.seconds), waits = ", " + duration(cg.time.sums) + " of them waiting for sums";
+  const std::string name_of_other = other.method ? std::string(other.method->name) : "";
+  std::string text = "it takes " + duration(taken.time.seconds) + " an iteration" + where;
+  if (taken.method == cg.method)
+    return text + waits + ", and " + name_of_other + ", the best of the others, " + duration(other.time.seconds);
+  text += ", and cg " + cg_takes + waits;
+  if (other.time.seconds < taken.time.seconds)
+    text += ", and " + name_of_other + " " + duration(other.time.seconds) + ", which is too little less";
+  return text;
+}
+
+double bar_of(const MethodEntry& m) { return m.name == "gropp" || m.name == "prcg" ? worth_hiding : worth_it; }
+
+/// In the order of what they move and how they drift: each has to be worth it beside what is taken of those before it.
 void choose_by_machine(Choice& choice, const System& s, const Options& o, const Load& load, const Machine& machine) {
   Range range("choose the method");
   validate(machine);
   Trial trial(s, o, choice, load, machine);
-  const IterationTime of_cg = trial.of(*choice.method);
-  const MethodEntry* best = nullptr;
-  IterationTime of_best{.seconds = HUGE_VAL};
+  const Candidate cg{choice.method, trial.of(*choice.method)};
+  Candidate taken = cg, other;  // the fastest that is not taken, cg aside
   Steps steps;
   for (const char* name : {"cgcg", "gropp", "prcg", "cbcg"}) {
     const MethodEntry& m = method(name);
-    if (!may_take(m, choice) || (m.name == "cbcg" && of_cg.sums < dominated * of_cg.seconds)) continue;
+    if (!may_take(m, choice) || (m.name == "cbcg" && cg.time.sums < dominated * cg.time.seconds)) continue;
     if (m.name == "cbcg") steps = steps_of_cbcg(o, trial, load.ranks);
-    const IterationTime found = m.name == "cbcg" ? steps.time : trial.of(m);
-    if (found.seconds < of_best.seconds) best = &m, of_best = found;
+    Candidate found{&m, m.name == "cbcg" ? steps.time : trial.of(m)};
+    if (found.time.seconds < bar_of(m) * taken.time.seconds) std::swap(found, taken);
+    if (found.method != cg.method && found.time.seconds < other.time.seconds) other = found;
   }
-  if (!best) {
+  if (taken.method == cg.method && !other.method) {
     choice.why_method = "by the machine's description no method takes a finite time";
     return;
   }
-  const std::string where = " an iteration" + on_ranks(load.ranks);
-  const std::string cg_takes = duration(of_cg.seconds), waits = ", " + duration(of_cg.sums) + " of them waiting for sums";
-  if (of_best.seconds < worth_it * of_cg.seconds) {
-    choice.method = best;
-    if (best->name == "cbcg") choice.steps = steps.at_once, choice.why_steps = steps.why;
-    choice.why_method = "it takes " + duration(of_best.seconds) + where + ", and cg " + cg_takes + waits;
-  } else {
-    choice.why_method = "it takes " + cg_takes + where + waits + ", and " + best->name + ", the best of the others, " +
-                        duration(of_best.seconds);
-  }
+  choice.method = taken.method;
+  if (taken.method->name == "cbcg") choice.steps = steps.at_once, choice.why_steps = steps.why;
+  choice.why_method = why(cg, taken, other, on_ranks(load.ranks));
 }
 
 }  // namespace
@@ -311,17 +336,17 @@ IterationTime seconds_of(const Choice& c, const System& s, const Options& o, int
   return Trial(s, o, c, load_of(s, c, ranks), machine).of(*c.method, c.steps);
 }
 
-void settle_method(Choice& choice, const System& s, const Options& o, int ranks, const std::optional<Machine>& machine,
+void settle_method(Choice& choice, const System& s, const Options& o, const std::optional<Machine>& machine,
                    const std::function<Load()>& load) {
   if (choice.why_method.empty()) {
-    choice.why_method = why_cg(s, o, choice, ranks, machine.has_value());
+    choice.why_method = why_cg(s, o, choice, machine.has_value());
     if (choice.why_method.empty()) choose_by_machine(choice, s, o, load(), *machine);
   }
   if (choice.why_steps.empty() && choice.method->name == "cbcg") settle_steps(choice, s, o, machine, load);
 }
 
 void settle_method(Choice& choice, const System& s, const Options& o, int ranks, const std::optional<Machine>& machine) {
-  settle_method(choice, s, o, ranks, machine, [&] { return load_of(s, choice, ranks); });
+  settle_method(choice, s, o, machine, [&] { return load_of(s, choice, ranks); });
 }
 
 }  // namespace sordino

@@ -21,9 +21,10 @@ struct Load {
 /// all else, with cg as the method, which becomes one of cg, cgcg, gropp, prcg and cbcg. They solve the same systems in about
 /// as many iterations. `machine`: whose seconds count, or nothing where nobody has described it.
 ///
-/// Anything but cg has to be 5 % faster there, by a walk of one rank through the method's own recording (seconds_of),
-/// and cbcg is looked at only where cg waits for sums more than half of its time. It stays cg with one rank, for rtol below
-/// 1e-10, with deterministic 'on', for functions and complex entries, and with a preconditioner whose cost nobody knows.
+/// In that order each has to be 5 % faster there than what is taken of those before it, gropp and prcg, whose gain is what work
+/// hides, 10 %, by a walk of one rank through the method's own recording (seconds_of); cbcg is looked at only where cg waits
+/// for sums more than half of its time. It stays cg for rtol below 1e-10, with deterministic 'on', for functions and complex
+/// entries, and with a preconditioner whose cost nobody knows.
 ///
 /// s, where it is left to the machine and the method is cbcg, is of 1, 2, 3, 4, 6, 8 and 12 the least whose iterations take at
 /// most 2 % longer than the fastest there: basis monomial has 3 at most, and maxiter and what the paper has, 12, bound it, too.
@@ -37,8 +38,8 @@ void settle_method(Choice& choice, const System& system, const Options& options,
                    const std::optional<Machine>& machine);
 /// The same where processes hold rows of the system: `load` counts those of all, and is asked where a machine is to decide, or
 /// nowhere.
-void settle_method(Choice& choice, const System& system, const Options& options, int ranks,
-                   const std::optional<Machine>& machine, const std::function<Load()>& load);
+void settle_method(Choice& choice, const System& system, const Options& options, const std::optional<Machine>& machine,
+                   const std::function<Load()>& load);
 
 /// Of one iteration, on a rank like all others.
 struct IterationTime {
@@ -47,8 +48,9 @@ struct IterationTime {
 };
 
 /// What an iteration of the chosen method takes there, the storage being chosen, too: one rank walks through what a solver of a
-/// small matrix with as many entries a row has recorded. Launches count, bytes and flops in proportion to the rows, and of
-/// reductions and halos what is left to wait for where they end. All ranks are taken to be alike: nobody waits for a late one.
+/// small matrix with as many entries a row has recorded. Launches count, bytes and flops in proportion to the rows, found in
+/// the cache as far as those of all rows would be, and of reductions and halos what is left to wait for where they end. All
+/// ranks are taken to be alike: nobody waits for a late one.
 IterationTime seconds_of(const Choice& choice, const System& system, const Options& options, int ranks, const Machine& machine);
 
 }  // namespace sordino

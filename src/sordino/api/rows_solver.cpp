@@ -106,7 +106,7 @@ RowsSolver::RowsSolver(const CsrView& rows, const Options& options, Accord accor
   s.choose();
   s.system.nullspace = checked_nullspace(s.A, nullspace, s.options, s.accord);
   s.choice = make_engine(s.options, s.machine.value_or(Machine{}), s.accord.processes(), s.A.rows());
-  settle_method(s.chosen, s.system, s.options, s.engine().size(), s.machine, [&] { return s.load(); });
+  settle_method(s.chosen, s.system, s.options, s.machine, [&] { return s.load(); });
   Partition partition = s.partition();
   s.parts.resize(std::size_t(s.engine().local_ranks()));
   s.engine().run([&](Rank& rank) {

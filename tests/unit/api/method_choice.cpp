@@ -84,13 +84,49 @@ TEST("auto stays with cg where others may not go, whatever the machine says, and
     CHECK(c.method->name == "cg");
     CHECK(has(c.why_method, why));
   };
-  stays({}, 1, m, "one rank waits for nobody");
   stays({}, 8, {}, "nobody has described this machine");
   Options fine, steady, tiles;
   fine.rtol = 1e-11, steady.deterministic = "on", tiles.precond = "block-ilu", tiles.grid = "12,12,48";
   stays(fine, 8, m, "rtol is below 1e-10");
   stays(steady, 8, m, "deterministic 'on'");
   stays(tiles, 8, m, "nobody knows what the preconditioner costs");
+}
+
+TEST("on one rank auto goes by launches, own sums and bytes") {
+  Machine m = slow_to_sum(1);  // of which one rank has none
+  m.launch_s = 1e-5;
+  Choice c = chosen({}, 1, m);
+  NOTE(c.why_method);
+  CHECK(c.method->name == "cgcg");
+  CHECK(has(c.why_method, " an iteration on 1 rank of the described machine, and cg ") && has(c.why_method, ", 0 us of them"));
+  m.launch_s = 1e-8;
+  CHECK(chosen({}, 1, m).method->name == "cg");
+}
+
+TEST("a method that hides has to be 10 % faster than what is taken else, and the reason says what it would take") {
+  Machine m = slow_to_sum(1e-6);
+  m.link_latency_s = 1e-8, m.launch_s = m.reduction_start_s = 1e-6, m.memory_bandwidth = 1e13;
+  auto takes = [&](const char* solver) {
+    Options o;
+    o.solver = solver;
+    return seconds_of(chosen(o, 8, m), {.A = box().view()}, o, 8, m).seconds;
+  };
+  int worth_it = 0, too_little = 0;
+  for (m.reduction_base_s = 1e-6; m.reduction_base_s < 2e-6; m.reduction_base_s *= 1.02) {
+    const double ratio = takes("prcg") / takes("cgcg");
+    const Choice c = chosen({}, 8, m);
+    NOTE(ratio, ": ", c.method->name, ", ", c.why_method);
+    if (ratio < 0.89) {
+      worth_it++;
+      CHECK(c.method->name == "prcg");
+    }
+    if (ratio < 0.91 || ratio > 0.99) continue;
+    too_little++;
+    CHECK(c.method->name == "cgcg");
+    CHECK(has(c.why_method, ", and prcg ") && has(c.why_method, ", which is too little less"));
+  }
+  CHECK(worth_it > 0);
+  CHECK(too_little > 0);
 }
 
 TEST("auto takes only methods that know the preconditioner") {
@@ -131,7 +167,10 @@ TEST("a walk through a recording takes as long as the model engine, to 5 %") {
   several.ranks_per_node = 3, several.internode_latency_s = 4e-5, several.put_overhead_s = 1e-6;
   wide.link_bandwidth = 1e9, wide.flops = 1e11;
   crowded.late_blocks = {.rows = 800, .seconds = 2e-5};  // a rank has 864
-  for (const Machine& m : {slow, several, wide, crowded})
+  Machine device = slow_to_sum(2e-6);
+  device.push_s = 3e-6, device.link_latency_s = 6e-6, device.reduction_start_s = 2e-6, device.memory_bandwidth = 2e10;
+  device.cache = {.bytes = 1e5, .share = 0.5, .bandwidth = 6e10};  // seven vectors of a rank
+  for (const Machine& m : {slow, several, wide, crowded, device})
     for (const char* solver : {"cg", "cgcg", "gropp", "prcg", "cbcg"}) {
       Options o;
       o.solver = solver;

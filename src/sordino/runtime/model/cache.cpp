@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
+#include <utility>
+
+#include "sordino/runtime/contains.hpp"
 
 namespace sordino::model {
 namespace {
@@ -45,6 +49,38 @@ std::vector<double> found_in_cache(const std::vector<std::vector<Touch>>& comman
   }
   bytes.erase(bytes.begin(), bytes.end() - count);
   return bytes;
+}
+
+std::vector<double> found_in_cache(const Rank& rank, const Recording& recording, const Machine& machine,
+                                   const std::function<int(int, int)>& buffer) {
+  std::vector<double> found(recording.commands.size(), 0);
+  if (machine.cache.bytes == 0) return found;
+  std::map<std::pair<std::string, double>, int> others;
+  std::vector<std::vector<Touch>> touched;
+  for (int t = 0; t < recording.period; t++)
+    for (auto& c : recording.commands) {
+      auto& touches = touched.emplace_back();
+      if (c.every > 1 || machine.paced(c.name)) continue;
+      double rest = c.bytes;
+      auto touch = [&](int v) {
+        bool reads = contains(c.reads, v), writes = contains(c.writes, v);
+        double all = 8.0 * rank.space(rank.vectors()[v].space).rows;
+        double bytes = std::min(rest / (reads + writes), all);
+        if (bytes <= 0) return;
+        bool goes_first = contains(c.last_uses, v) && (!reads || 2 * all <= machine.cache.bytes);
+        touches.push_back({buffer(t, v), bytes, reads, writes, goes_first});
+        rest -= bytes * (reads + writes);
+      };
+      for (int v : c.reads) touch(v);
+      for (int v : c.writes)
+        if (!contains(c.reads, v)) touch(v);
+      if (rest <= 0) continue;
+      int own = others.try_emplace({c.name, rest}, -1 - int(others.size())).first->second;
+      touches.push_back({own, rest, true, false, true});
+    }
+  auto each = found_in_cache(touched, machine.cache.capacity(), recording.is_loop);
+  for (std::size_t k = 0; k < each.size(); k++) found[k % found.size()] += each[k] / recording.period;
+  return found;
 }
 
 }  // namespace sordino::model

@@ -11,7 +11,12 @@
 // the cache finds nothing; in between it finds less, the larger they are. What is left out: that lines have a fixed set of
 // places, that what streams through holds some of them, and reuse within a command, which its bytes do not count.
 #pragma once
+#include <functional>
 #include <vector>
+
+#include "sordino/runtime/command.hpp"
+#include "sordino/runtime/machine.hpp"
+#include "sordino/runtime/rank.hpp"
 
 namespace sordino::model {
 
@@ -26,5 +31,13 @@ struct Touch {
 /// Bytes of each command, of the last of two rounds through all, that are found in a cache of `capacity` bytes; of the first,
 /// which begins with nothing there, if they are not repeated. Cost: touches times buffers.
 std::vector<double> found_in_cache(const std::vector<std::vector<Touch>>& commands, double capacity, bool repeated);
+
+/// The same of the commands that `rank` has recorded, in the mean over a period of the rotation; `buffer(t, v)` is the physical
+/// vector that v stands for in iteration t. What is not a vector is a command's own, of one name and size the same: entries of
+/// a matrix, which are read once. Commands of some iterations only, and those with a bandwidth of their own, find nothing and
+/// leave nothing. Last uses of vectors are marked where two of them fit (LastUse), here too where a smaller system is run for a
+/// larger one. Zeros where the machine describes no cache.
+std::vector<double> found_in_cache(const Rank& rank, const Recording& recording, const Machine& machine,
+                                   const std::function<int(int, int)>& buffer);
 
 }  // namespace sordino::model

@@ -74,12 +74,14 @@ void ModelProgram::book_wait(Queue& q, double wait, SpanKind kind, int command) 
 
 // --- reductions -------------------------------------------------------------------------------------------------------------
 
+// Blocks that send rows hand in their sums when these have left: the fence comes first (runtime/cuda/command.cuh).
 void ModelProgram::start(Queue& q, const Step& s) {
   const Command& c = recording().commands[s.command];
   auto& r = rank_.reductions()[s.slot];
   const Space& space = rank_.space(r.space);
   bool real = engine_.options_.arithmetic;
   u32 number = ++r.started;
+  q.now = std::max(q.now, q.sends_until);
   if (!c.joins) q.now += engine_.options_.machine.reduction_start_s;
   if (space.replicated) {
     if (real) block_sums(c, here_.own_sums[s.slot].data());

@@ -1,7 +1,6 @@
 #include "sordino/runtime/model/program.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "sordino/runtime/contains.hpp"
 #include "sordino/runtime/model/cache.hpp"
@@ -16,7 +15,7 @@ ModelProgram::ModelProgram(ModelEngine& engine, Place& place, const Recording& r
       booked_(recording.commands.size()),
       device_(engine.options_.machine.workers) {
   for (auto& c : recording.commands) ghost_reads_.push_back(ghosts_of(c));
-  cached_ = found_in_cache();
+  cached_ = found_in_cache(rank_, recording, engine_.options_.machine, [this](int t, int v) { return physical_vector(t, v); });
   std::vector<int> used;
   for (auto& c : recording.commands)
     if (std::find(used.begin(), used.end(), c.queue) == used.end()) used.push_back(c.queue);
@@ -36,42 +35,6 @@ std::vector<int> ModelProgram::ghosts_of(const Command& c) const {
   for (int v : c.reads)
     if (rank_.vectors()[v].exchange && rank_.space(rank_.vectors()[v].space).replicated) read.push_back(v);
   return read;
-}
-
-// Of each command, in the mean over a period of the rotation. What is not a vector is a command's own, of one name and size the
-// same: entries of a matrix, which are read once. Commands of some iterations only find nothing, and leave nothing. Last uses
-// of vectors are marked where two of them fit (LastUse), here too where a smaller system is run for a larger one.
-std::vector<double> ModelProgram::found_in_cache() const {
-  const auto& commands = recording().commands;
-  std::vector<double> found(commands.size(), 0);
-  const Machine& machine = engine_.options_.machine;
-  if (machine.cache.bytes == 0) return found;
-  std::map<std::pair<std::string, double>, int> others;
-  std::vector<std::vector<Touch>> touched;
-  for (int t = 0; t < recording().period; t++)
-    for (auto& c : commands) {
-      auto& touches = touched.emplace_back();
-      if (c.every > 1 || machine.paced(c.name)) continue;
-      double rest = c.bytes;
-      auto touch = [&](int v) {
-        bool reads = contains(c.reads, v), writes = contains(c.writes, v);
-        double all = 8.0 * rank_.space(rank_.vectors()[v].space).rows;
-        double bytes = std::min(rest / (reads + writes), all);
-        if (bytes <= 0) return;
-        bool goes_first = contains(c.last_uses, v) && (!reads || 2 * all <= machine.cache.bytes);
-        touches.push_back({physical_vector(t, v), bytes, reads, writes, goes_first});
-        rest -= bytes * (reads + writes);
-      };
-      for (int v : c.reads) touch(v);
-      for (int v : c.writes)
-        if (!contains(c.reads, v)) touch(v);
-      if (rest <= 0) continue;
-      int own = others.try_emplace({c.name, rest}, -1 - int(others.size())).first->second;
-      touches.push_back({own, rest, true, false, true});
-    }
-  auto each = model::found_in_cache(touched, machine.cache.capacity(), recording().is_loop);
-  for (std::size_t k = 0; k < each.size(); k++) found[k % found.size()] += each[k] / recording().period;
-  return found;
 }
 
 // Steps between which a queue need not let others act, since nobody can tell the difference.

@@ -78,7 +78,6 @@ class ModelProgram final : public Frame {
 
   // program.cpp: from step to step
   std::vector<int> ghosts_of(const Command& c) const;
-  std::vector<double> found_in_cache() const;
   void flatten(std::size_t queue, int command);
   bool is_local(Op op) const;
   void go_on(Queue& q);
