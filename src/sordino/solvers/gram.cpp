@@ -13,7 +13,7 @@ Table::Table(Rank& rank, const Batches& batches, int s, bool symmetric)
       const bool is_g = j == s;
       std::string name = is_g ? "g(" : symmetric ? "G(" : "C(";
       name += std::to_string(i);
-      if (!is_g) name += "," + std::to_string(j);
+      if (!is_g) name.append(",").append(std::to_string(j));
       all.sums.push_back(rank.scalar(name + ")"));
       all.of_batch.push_back(i * columns + j);
       all.of_table.push_back(is_g ? s * s + i : i * s + j);

@@ -38,7 +38,7 @@ Batches::Batches(Rank& rank, int space, i32 rows_a_batch, int most_products) : r
   const Cuts cuts = cut(rows, rows_a_batch);
   Space batches = space_of(cuts, rows);
   rows_ = rows.rows;
-  count_ = batches.rows;
+  batches_ = rows_ / rows_a_batch;
   if (i64(batches.rows) * most_products > std::numeric_limits<i32>::max())
     bad_argument("batch " + std::to_string(rows_a_batch) + " is too small for " + std::to_string(rows.rows) +
                  " rows on a rank");
@@ -51,7 +51,7 @@ Batches::Batches(Rank& rank, int space, i32 rows_a_batch, int most_products) : r
 void Batches::multiply(const std::vector<Vec>& a, const std::vector<Vec>& b, bool upper) const {
   auto run = [&](auto f) {
     f.s = i32(a.size()), f.columns = i32(b.size());
-    f.rows = rows_, f.batches = count_, f.first = first_, f.sums = sums_;
+    f.rows = rows_, f.batches = batches_, f.first = first_, f.sums = sums_;
     std::copy(a.begin(), a.end(), f.a);
     std::copy(b.begin(), b.end(), f.b);
     rank_.run_over(space_, f);
@@ -64,7 +64,7 @@ void Batches::multiply(const std::vector<Vec>& a, const std::vector<Vec>& b, boo
 
 void Batches::add(int of_batch, const std::vector<i32>& at, const std::vector<Scal>& to, bool joins) const {
   auto run = [&]<int K>(AddBatches<K> f) {
-    f.of_batch = of_batch, f.batches = count_, f.sums = sums_;
+    f.of_batch = of_batch, f.batches = batches_, f.sums = sums_;
     std::copy(at.begin(), at.end(), f.at);
     joins ? rank_.run_over(space_, f, Join{to}) : rank_.run_over(space_, f, Start{to});
   };

@@ -161,7 +161,6 @@ struct Products {
 template <int K>
 struct AddBatches {
   static constexpr const char* name = "Add batches";
-  static constexpr double flops = K;
   static constexpr int resident_blocks = blocks_for(2 * K);
   i32 of_batch;  // numbers that a batch has,
   i32 at[K];     //   and where there these lie
@@ -171,7 +170,7 @@ struct AddBatches {
   SORDINO_HD void fields(V&& visit) {
     visit(sums);
   }
-  Cost cost() const { return {8.0 * K * batches, 0}; }
+  Cost cost() const { return {8.0 * K * batches, K * batches}; }
   SORDINO_HD Sums<K> row(i32 batch) const {
     const double* from = sums.p + i64(batch) * of_batch;
     Sums<K> out;
@@ -204,8 +203,8 @@ class Batches {
  private:
   Rank& rank_;
   EngineMemory memory_;
-  double rows_, count_;  // of the rank
-  int space_;            // whose rows are batches
+  double rows_, batches_;  // of the rank; batches as long as they should be, which those of small blocks are not
+  int space_;              // whose rows are batches
   const i32* first_;
   Vec sums_;
 };

@@ -15,7 +15,7 @@ using namespace sordino;
 namespace {
 
 struct Setting {
-  Tiling tiling;
+  Tiling tiling = {};
   int ranks = 1, width = 1;
   bool symmetric = true;
   std::vector<i64> cuts = {};  // of boxes
