@@ -24,7 +24,6 @@ import sordino
 from sordino.bench import _records
 from sordino.problems import poisson_rows
 
-
 ADDED = 16  #: Sums of batches that one of our commands adds up.
 
 

@@ -16,6 +16,9 @@ def _lines(name, bench):
     return [line for line in map(json.loads, lines) if line["bench"] == bench]
 
 
+CELLS = 256 * 128 * 512
+
+
 def _table(page, head):
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     (rows,) = re.findall(rf"^\| {re.escape(head)}.*\n\|[-|]+\n((?:\|.*\n)+)", text, flags=re.MULTILINE)
@@ -320,13 +323,35 @@ def test_vectors_that_gpus_share_and_dot_products_of_theirs_are_on_the_page():
 
 
 def test_tables_beside_cublas_and_what_loads_first_gained_are_in_the_decisions():
-    rows = _lines("2026-11-26_small_gemms_h200.jsonl", "small_gemms")
-    ms = {(r["by"], r["what"], r.get("batch")): 1e3 * r["seconds"] for r in rows}
     text = (ROOT / "docs" / "adr" / "0028-wide-reductions-travel-together.md").read_text(encoding="utf-8")
-    paper, ours = ms["cublas", "table", 128], ms["sordino", "table", None]
-    assert f"takes {paper:.2f} ms for a table of 12 x 12" in text and f"4 x 4 sums, {ours:.2f} ms" in text
-    assert f"{ms['cublas', 'table', 1024]:.2f} ms with 1,024 rows" in text
-    assert f"with one product of all rows, {ms['cublas', 'table', 256 * 128 * 512]:.2f} ms" in text
+    ms = {}
+    for name in ("batches_h200", "h200"):
+        for r in _lines(f"2026-11-26_small_gemms_{name}.jsonl", "small_gemms"):
+            ms[name, r["by"], r["what"], r.get("batch")] = 1e3 * r["seconds"]
+    told = [line for line in text.splitlines() if line.startswith(("| ours |", "| cuBLAS |"))]
+    ours = [(batch, "table", "symmetric table") for batch in (128, 256, 512, 1024, 2048)]
+    expected = [
+        f"| ours | {batch:,} | "
+        + " | ".join(f"{ms['batches_h200', 'sordino', what, batch]:.2f}" for what in of)
+        + " |"
+        for batch, *of in ours
+    ]
+    for batch in (128, 256, 512, 1024, CELLS):
+        said = "all" if batch == CELLS else f"{batch:,}"
+        expected.append(f"| cuBLAS | {said} | {ms['batches_h200', 'cublas', 'table', batch]:.2f} |  |")
+    assert told == expected
+    before = [ms["h200", "sordino", what, None] for what in ("table", "symmetric table")]
+    assert "({:.2f} ms, and {:.2f} for the symmetric table".format(*before) in text
+    assert (
+        f"{before[0] / ms['h200', 'cublas', 'table', CELLS]:.1f} times as fast as the nine commands" in text
+    )
+    small = {
+        (r["solver"], r["ranks"]): f"{1e6 * r['iteration_s']:.1f}"
+        for r in _lines("2026-11-26_bench_cg_stencils_h200x4.jsonl", "cg")
+        if (r["size"], r["storage"]) == (64, "dia")
+    }
+    listed = {s: "{}, {} and {}".format(*(small[s, ranks] for ranks in (1, 2, 4))) for s in ("cbcg", "cg")}
+    assert f"H200: {listed['cbcg']} us an iteration, where cg takes {listed['cg']} (" in text
     before, since = (
         {
             (r["storage"], r["solver"], r["size"], r["ranks"]): f"{1e6 * r['iteration_s']:,.1f}"
