@@ -106,7 +106,7 @@ def machine(case: Case) -> dict[str, Any]:
     across_x, across_y, across_z = _strong.faces(RANKS, CELLS)
     near = across_z if described["ranks_per_node"] > 1 else 0.0  # of the two along which ranks are numbered
     leaving = 8 * (2 * (across_x + across_y + across_z) - near)
-    moved = _bytes(case.solver, case.ranks, case.surface)
+    moved = _bytes(case.solver, case.ranks, ranks_run(case.ranks), case.surface)
     paces = {command: {"bandwidth": _AT_ONCE, "spread": 0.0} for command in _FREE}
     for what, commands in COMMANDS[case.solver].items():
         a_cell = 1e-3 * column[what] * RANKS / math.prod(CELLS)
@@ -122,16 +122,18 @@ def machine(case: Case) -> dict[str, Any]:
 
 
 @functools.cache
-def _bytes(solver: str, ranks: int, surface: str) -> dict[str, float]:
-    """That commands move for a cell in an iteration: their seconds where a second moves a byte, on a few such boxes."""
-    few = 27
-    x, y, z = (3 * along / count for along, count in zip(CELLS, _strong.grid_of(ranks, CELLS), strict=True))
+def _bytes(solver: str, ranks: int, run: int, surface: str) -> dict[str, float]:
+    """That commands move for a cell in an iteration: their seconds where a second moves a byte.
+
+    On the `run` boxes that are run: P-CBCG writes tables of products for each block of rows, and few ranks have many.
+    """
     described = {
         **machines.load("summit"),
         "flops": 0.0, "launch_s": 0.0, "memory_bandwidth": 1.0, "paces": {_predict.TILE_SOLVES: _USUAL},
     }  # fmt: skip
-    found = _run(_strong.subject(few, (x, y, z), SURFACES[surface]), described, few, OPTIONS[solver])
-    return {command: seconds * few / (x * y * z) for command, seconds in found.commands.items()}
+    subject = _strong.subject(ranks, CELLS, SURFACES[surface])
+    found = _run(subject, described, run, OPTIONS[solver])
+    return {command: seconds * ranks / math.prod(CELLS) for command, seconds in found.commands.items()}
 
 
 def predict(case: Case | Alone, draw: int, law: str = "hops") -> _predict.Iteration:
