@@ -37,9 +37,11 @@ def test_time_steps_allocate_and_capture_nothing(
         "--json",
     ]
     code = main(["bench", "steps", *argv])
-    held = json.loads(capsys.readouterr().out)["held"]
+    row = json.loads(capsys.readouterr().out)
+    held = row["held"]
     assert held["device_allocations"]["first"] > 0 and held["device_free"]["first"] > 0
-    assert code == 0, held
+    assert {name: part for name, part in held.items() if not part["flat"]} == {}
+    assert row["verified"] == 200 and code == 0
 
 
 @pytest.mark.parametrize("solver", ["cg", "prcg", "pcg2", "pipebicgstab"])
