@@ -34,6 +34,7 @@ _KERNELS = {
     "ResidualsOfBoth": ("that are recomputed", OTHER),
     "Next": ("a vector of the basis, by AXPY", SKY),
     "Products": ("tables of sums, batched GEMM", PURPLE),
+    "Upper products": ("the symmetric table", PURPLE),
     "Add batches": ("sums of batches", OTHER),
     "Step": ("x and r by s directions, GEMV", RED),
     "Directions": ("s new directions, GEMM", "0.3"),

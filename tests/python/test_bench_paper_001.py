@@ -216,7 +216,7 @@ def test_p_cbcg_does_more_operations_and_moves_more_bytes():
     found = {case: [_paper_001.predict(case, 0)] for case in _paper_001.FIGURES["ledger"].cases}
     flops, moved = _paper_001.FIGURES["ledger"].rows(found)
     assert flops["ours"] == pytest.approx(3.56, abs=0.02) and flops["paper"] == 3
-    assert moved["ours"] == pytest.approx(1.44, abs=0.02) and moved["paper"] == 1.25
+    assert moved["ours"] == pytest.approx(1.31, abs=0.02) and moved["paper"] == 1.25
 
 
 _SURFACES = {"cell": "1 cell", "line": "16 in x", "warp": "32 in x", "none": "-"}  # as the page has them
