@@ -25,6 +25,7 @@ NAMES = [
     "2026-11-26_bench_cg_h200x4",
     "2026-11-26_bench_cg_cupy_h200x4",
     "2026-11-26_bench_cg_loads_first_h200x4",
+    "2026-11-26_bench_cg_stencils_h200x4",
 ]
 WITHIN = 1.05
 

@@ -340,3 +340,32 @@ def test_constant_coefficients_on_a_gpu_are_told_as_measured():
         )
         in adr
     )
+
+
+def test_27_points_and_boxes_on_gpus_are_told_as_measured():
+    rows = _lines("2026-11-26_bench_cg_27_h200.jsonl")
+    of = {(r["storage"], r["size"]): r for r in rows if r["precond"] == "jacobi"}
+
+    def us(key, size, name):
+        return f"{1e6 * of[key, size][name]:,.1f}"
+
+    page = _page("adr/0023-stencils-are-stored-by-diagonals.md")
+    assert (
+        f"of 128^3 takes {us('dia', 128, 'spmv_s')} us by diagonals and {us('symdia', 128, 'spmv_s')} by"
+        in page
+    )
+    assert f"of 256^3 {us('dia', 256, 'spmv_s')} and {us('symdia', 256, 'spmv_s')}, which" in page
+    parts = [of[key, 256]["spmv_s"] / of[key, 256]["spmv_floor_s"] for key in ("dia", "symdia")]
+    assert "are {:.2f} and {:.2f} times what the bytes".format(*parts) in page
+    peers = of["dia", 256]["peers"]
+    assert (
+        f"{1e6 * of['dia', 128]['peers']['spmv_s']['cusparse']:,.1f} and {1e6 * peers['spmv_s']['cusparse']:,.1f}."
+        in page
+    )
+    told = (
+        f"takes {us('dia', 256, 'iteration_s')} and {us('symdia', 256, 'iteration_s')} us at 256^3, CuPy's "
+    )
+    assert f"{told}{1e6 * peers['iteration_s']['cupyx']:,.1f}." in page
+    times = [f"{1e6 * r['iteration_s']:.1f}" for r in _lines("2026-11-26_boxes_h200x4.jsonl")]
+    page = _page("adr/0035-boxes-keep-the-diagonals-of-the-grid.md")
+    assert "slabs {}, boxes of 1 x 2 x 2 {}; with 27 points {} and {}.".format(*times) in page
