@@ -52,7 +52,7 @@ constexpr Expected headers[] = {
     {"cg", 3, 2, 3, 1, 1, 1, 10, 3},
     {"cgcg", 2, 1, 3, 1, 1, 1, 13, 5, true},
     {"prcg", 2, 1, 5, 2, 1, 2, 15, 9, true},
-    {"cbcg", 10, 2, 4, 1, 1, 1, 0, 0},  // with s = 1; more of it: cbcg.cpp
+    {"cbcg", 12, 2, 4, 1, 1, 1, 0, 0},  // with s = 1; more of it: cbcg.cpp
     {"gropp", 4, 2, 3, 1, 1, 1, 18, 6, true},
     {"pcg1", 10, 3, 3, 1, 1, 1, 17, 4},
     {"pcg2", 12, 3, 3, 1, 1, 1, 19, 7},

@@ -20,6 +20,7 @@ struct Vectors {
   i64 whole = 0;      // all rows on every rank
   i64 numbers = 0;    // of small matrices, whatever the rows
   i64 scattered = 0;  // on rank 0 all rows, else ghosts for a rank's
+  i64 of_batch = 0;   // numbers of each batch of rows (solvers/tall_products.hpp)
 };
 
 Vectors count(const Rank& root, int words, bool replicated) {
@@ -30,6 +31,8 @@ Vectors count(const Rank& root, int words, bool replicated) {
       found.numbers += v.length;
     else if (space.replicated)
       found.whole++;
+    else if (v.name == "products of batches")
+      found.of_batch += space.rows / (small / 2);  // each row is a block there, and so a batch
     else if (!v.exchange)
       found.own += space.rows / (small / 2 * words);  // several of gmres's lie one behind the other
     else if (space.rows == small * words)
@@ -42,6 +45,14 @@ Vectors count(const Rank& root, int words, bool replicated) {
       found.inverse++;
   }
   return found;
+}
+
+/// Batches of a rank's rows: each block's are its own.
+i64 batches_of(const Partition& p, int rank, i64 words, i64 rows_a_batch) {
+  i64 batches = 0;
+  for (i32 b = p.rank_blocks[rank]; b < p.rank_blocks[rank + 1]; b++)
+    batches += ((p.block_rows[b + 1] - p.block_rows[b]) * words + rows_a_batch - 1) / rows_a_batch;
+  return batches;
 }
 
 /// Real entries as numbers of so many words.
@@ -138,6 +149,7 @@ std::vector<i64> estimate_memory(const System& system, const Options& options, i
     i64 rows_held = (v.own + v.operand + v.inverse) * rows + (v.gathered + v.scattered) * gathered + v.whole * n;
     const i64 row = 8 * system.A.words;  // bytes of it in a vector
     bytes.push_back(row * rows_held + 8 * v.numbers);
+    if (v.of_batch > 0) bytes.back() += 8 * v.of_batch * batches_of(p, r, system.A.words, o.batch);
     auto add = [&](const CsrView& A, i64 operands, const Diagonals& diagonals) {
       bytes.back() += row * operands * ghosts_of(A, p, r, diagonals, seen, ++mark) +
                       CsrOperator::bytes_of(A, slice_of(A, p, r), device, renumbers, diagonals);

@@ -61,9 +61,11 @@ class Walk {
     }
   }
 
+  /// Of the rank. Where nobody knows how many all ranks have, as of batches of rows, they are few.
   double rows(const Command& c) const {
     if (c.space < 0) return 0;
-    return rank_.space(c.space).replicated ? double(rank_.space(c.space).rows) : load_.rows;
+    const Space& space = rank_.space(c.space);
+    return space.replicated || space.n_global == 0 ? double(space.rows) : load_.rows;
   }
 
   /// Of a group with such a share of the small command. One of a few rows is at the edge: it is sent, or waits for what is.
