@@ -90,7 +90,8 @@ def closed_parts(rows: CsrArrays) -> list[int]:
     Cost: O(nnz), and two matrices.
     """
     A = rows.matrix()
-    parts, part = connected_components(A, directed=False)
+    pattern = type(A)((np.ones(A.nnz), A.indices, A.indptr), A.shape)
+    parts, part = connected_components(pattern, directed=False)
     largest, sums = np.zeros(parts), np.zeros(parts)
     np.maximum.at(largest, part, abs(A).sum(axis=1))
     np.maximum.at(sums, part, np.abs(rows.product(np.ones(rows.n))))

@@ -327,7 +327,7 @@ def machines():
     A = sp.csr_array(sordino.poisson(8, 8, 40))
     rows, here = mine(A)
     b = A @ np.ones(A.shape[0])
-    for described, taken in ((None, "cg"), ("oakforest-pacs", "cg" if COMM.size == 1 else "cbcg")):
+    for described, taken in ((None, "cg"), ("oakforest-pacs", "cgcg" if COMM.size == 1 else "cbcg")):
         with sordino.RowsSolver(COMM, rows, machine=described, **{**QUICK, "rtol": 1e-8}) as solver:
             done = solver.solve(b[here])
             assert COMM.allgather(done.report.options["solver"]) == [taken] * COMM.size

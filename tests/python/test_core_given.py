@@ -190,3 +190,18 @@ def test_an_estimate_for_gpus_that_are_not_here():
     A = sordino.poisson(20, 20, 20)
     on_gpus = sordino.estimate_memory(A, engine="cuda", ranks=4, solver="cg")["bytes_per_rank"]
     assert len(on_gpus) == 4 and min(on_gpus) > 12 * A.nnz / 4
+
+
+def test_m_is_given_no_infinite_numbers_where_p_meets_none_of_its_product():
+    A = sp.diags_array(np.resize([1.0, -1.0], 40)).tocsr()
+    b = np.zeros(40)
+    b[:2] = 1
+
+    def M(r):
+        assert np.isfinite(r).all()
+        return r
+
+    solver = sordino.Solver(
+        A, M=spla.LinearOperator(A.shape, matvec=M, dtype=float), solver="cg", symmetry="hermitian"
+    )
+    assert solver.solve(b, on_failure="return").status == "indefinite"

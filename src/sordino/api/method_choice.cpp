@@ -72,7 +72,7 @@ class Walk {
   /// `found`: of the small command's bytes, in the cache.
   double seconds(const Command& c, double share, double found) const {
     if (rank_.space(c.space).replicated) return share * machine_.compute(c.name, c.bytes, c.flops);
-    const double factor = load_.rows / double(c.rows());
+    const double factor = load_.rows / double(rank_.space(rank_.vectors().front().space).rows);
     auto edges = std::count_if(c.groups.begin(), c.groups.end(), [](const TaskGroup& g) { return g.share < 0.5; });
     const double part = share < 0.5 ? edge_ / double(edges) : edges > 0 ? 1 - edge_ : share;
     return part * machine_.compute(c.name, factor * c.bytes, factor * c.flops, factor * found);
@@ -324,7 +324,9 @@ void choose_by_machine(Choice& choice, const System& s, const Options& o, const 
     if (found.method != cg.method && found.time.seconds < other.time.seconds) other = found;
   }
   if (taken.method == cg.method && !other.method) {
-    choice.why_method = "by the machine's description no method takes a finite time";
+    choice.why_method = cg.time.seconds < HUGE_VAL
+                            ? "by the machine's description no other method that may be taken takes a finite time"
+                            : "by the machine's description no method takes a finite time";
     return;
   }
   choice.method = taken.method;

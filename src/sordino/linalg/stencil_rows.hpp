@@ -71,10 +71,19 @@ struct StencilRows : DiaRowsOf<Entries> {
   }
 };
 
+/// Whether a diagonal that is not kept, since its entries are 1, is the one in the middle, as StencilRows takes it to be: that
+/// of a matrix whose pattern is not symmetric may be another.
+inline bool unit_in_the_middle(const StoredDiagonal* diagonals, i32 count) {
+  for (i32 d = 0; d < count; d++)
+    if (diagonals[d].is_unit() && d != count / 2) return false;
+  return true;
+}
+
 /// What serves these rows best. 27 entries that are each read once leave a thread's registers no room to ask for all at once.
 inline std::variant<DiaRows, StencilRows<7>, StencilRows<27>, StencilRows<7, OnceEntries>> by_points(
     const DiaRows& rows, const StoredDiagonal* diagonals) {
   const bool symmetric = rows.entries.twice;
+  if (!unit_in_the_middle(diagonals, rows.count)) return rows;
   if (rows.count == 7 && !symmetric) return StencilRows<7, OnceEntries>::of(rows, diagonals);
   if (rows.count == 7) return StencilRows<7>::of(rows, diagonals);
   if (rows.count == 27 && symmetric) return StencilRows<27>::of(rows, diagonals);

@@ -64,7 +64,8 @@ struct TileSolve {
   }
 
  private:
-  /// Each line's are added up first: on a host a tile may have all rows of a rank.
+  static constexpr i32 line_part = 512;
+  /// Each line's are added up first, and on a host, where a tile may be one line of all rows of a rank, those of a part of it.
   struct Products {
     double rz = 0, rr = 0;
     SORDINO_HD void operator+=(const Products& of_line) {
@@ -122,7 +123,10 @@ struct TileSolve {
         const auto line = tiles.line(t, ly, lz);
         Products here;
         i32 lx = 0;
-        for (; lx + C <= length; lx += C, c += C) forward<D, C>({c, lx, line}, shift, L, y, before, here);
+        for (; lx + C <= length; lx += C, c += C) {
+          add_up(lx, here, of_tile);
+          forward<D, C>({c, lx, line}, shift, L, y, before, here);
+        }
         for (; C > 1 && lx < length; lx++, c++) forward<D, 1>({c, lx, line}, shift, L, y, before, here);
         of_tile += here;
       }
@@ -132,8 +136,18 @@ struct TileSolve {
         Products here;
         i32 lx = length;
         for (; C > 1 && lx % C > 0; lx--, c--) backward<D, 1>({c - 1, lx - 1, line}, shift, L, y, after, here);
-        for (; lx > 0; lx -= C, c -= C) backward<D, C>({c - C, lx - C, line}, shift, L, y, after, here);
+        for (; lx > 0; lx -= C, c -= C) {
+          add_up(lx, here, of_tile);
+          backward<D, C>({c - C, lx - C, line}, shift, L, y, after, here);
+        }
         of_tile += here;
+      }
+  }
+  static SORDINO_HD void add_up(i32 lx, Products& here, Products& of_tile) {
+    if constexpr (W == 1)
+      if (lx % line_part == 0) {
+        of_tile += here;
+        here = {};
       }
   }
   /// No branches, and nothing is stored before the last load: so they are in flight together.

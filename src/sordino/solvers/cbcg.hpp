@@ -4,10 +4,10 @@
 //
 // Per round: s operators, s halos, s preconditioners, 2 reductions of s^2 + 1 and of s (s + 1) / 2 + s values, both
 // exposed. Products of batches of rows (tall_products.hpp) read every vector once, so that the vector traffic beyond the
-// operators is 18 s n words, and some per cent for what batches leave; workspace (4 s + 6 + (s^2 + s) / batch) n. Deviations:
-// (r,r) travels with line 11's products; lambda_max is by default a Ritz value (spectrum.hpp); a vector of the basis that
-// depends on those before it is left out of the step. Where directions lose their conjugacy (gram::Factor) or a residual its
-// accuracy, s falls back to s / 2 and so on, and to cg.
+// operators is 18 s n words, and some per cent for what batches leave; workspace (4 s + 6) n, and s^2 + s for each batch, of
+// which every block of rows has one. Deviations: (r,r) travels with line 11's products; lambda_max is by default a Ritz value
+// (spectrum.hpp); a vector of the basis that depends on those before it is left out of the step. Where directions lose their
+// conjugacy (gram::Factor) or a residual its accuracy, s falls back to s / 2 and so on, and to cg.
 #pragma once
 #include <cmath>
 

@@ -93,7 +93,8 @@ struct ResidualAlone {  // alpha = (r,z) / (w,p);  r -= alpha w
   InOut r;
   double alpha = 0;
   static constexpr double flops = 2;
-  SORDINO_HD void head() { alpha = rz / wp; }
+  // Where p meets none of A p, r stays as it is: the exit test, behind M, says so, and M is given no infinite numbers.
+  SORDINO_HD void head() { alpha = wp != 0 ? rz / wp : 0; }
   SORDINO_HD void row(i32 i) { r[i] -= alpha * w[i]; }
 };
 

@@ -18,8 +18,9 @@ struct ConvergedNumbers {
   Get product_re, product_im, rr, divisor_re, divisor_im, size, target, bound;
   SORDINO_HD int test() const {
     double product = product_re * product_re + product_im * product_im;
-    if (!(rr <= bound) || product != product) return blew_up;
-    if (rr <= target) return met;
+    if (!(rr <= bound)) return blew_up;
+    if (rr <= target) return met;  // whatever M makes of a residual that is gone
+    if (product != product) return blew_up;
     bool lost = product <= 1e-30 * rr * size;
     return lost || (divisor_re == 0 && divisor_im == 0) ? broke_down : proceed;
   }

@@ -133,3 +133,21 @@ TEST("rows of other stencils look their diagonals up") {
   Kinds few(random, {1, 6}, 24);
   CHECK(std::holds_alternative<ConstantRows>(by_points(few.rows(), few.slice.diagonals.data())));
 }
+
+TEST("a unit diagonal that is not the middle one of seven is looked up") {
+  NOTE(fresh::said());
+  fresh::Random random(3340);
+  for (std::size_t place = 0; place < 7; place++) {
+    NOTE("the main diagonal is the ", place, ". of seven");
+    Slice slice(random, offsets_above(7, 5, 4), 60, false);
+    slice.diagonals[place].at = StoredDiagonal::unit;
+    DiaRows by_diagonals = slice.rows();
+    by_diagonals.entries.twice = false;
+    CHECK((by_points(by_diagonals, slice.diagonals.data()).index() == 0) == (place != 3));
+    std::visit(
+        [&](auto rows) {
+          for (i32 i = 0; i < slice.own; i++) CHECK(rows.sum(i, 0, 1) == by_diagonals.sum(i, 0, 1));
+        },
+        by_points(by_diagonals, slice.diagonals.data()));
+  }
+}
