@@ -15,6 +15,7 @@ from sordino.bench import _attainable, _judge, _pressures, accuracy
 
 ROOT = Path(__file__).parents[2]
 SWEEP, ATTAINABLE = "2026-11-26_accuracy_2_cores.jsonl", "2026-11-23_accuracy_again_2_cores.jsonl"
+ON_A_GPU = "2026-11-26_accuracy_h100.jsonl"
 PAGE = (ROOT / "docs" / "choosing.md").read_text(encoding="utf-8")
 TEXT = " ".join(PAGE.split())
 
@@ -151,7 +152,10 @@ def test_bad_usage(cli, argv, sentence):
 
 
 def _recorded(part):
-    record = {"sweep": SWEEP, "attainable": ATTAINABLE}[part]
+    return _lines({"sweep": SWEEP, "attainable": ATTAINABLE}[part], part)
+
+
+def _lines(record, part):
     assert record in PAGE
     lines = (ROOT / "bench" / "records" / record).read_text(encoding="utf-8").splitlines()
     return [row for row in map(json.loads, lines) if row["part"] == part]
@@ -208,6 +212,18 @@ def test_the_page_tells_the_record():
     said = f"Of the {missed} answers that are not `converged` within {accuracy.MOST:,} iterations"
     assert f"{said} {len(plain)} had no preconditioner, at contrasts of 1e3 and more." in TEXT
     assert min(plain) == 1e3
+
+
+def test_what_gpus_claimed_is_told_and_none_of_it_is_false():
+    rows = _lines(ON_A_GPU, "sweep")
+    assert [row["problem"] for row in rows] == [row["problem"] for row in _recorded("sweep")]
+    assert {row["engine"] for row in rows} == {"cuda"}
+    assert all(row["false"] == accuracy.false(row["answers"]) == _over(row) == [] for row in rows)
+    (total,) = accuracy.summed_up(rows, words=0)
+    said = f"{total['claimed']:,} of {total['asked']:,} answers are `converged` on one H100"
+    assert f"{said}, none of them false, and none over what was asked" in TEXT
+    asked = {name.split(", ")[1] for row in rows for name in row["answers"]}
+    assert asked.isdisjoint({"ic0", "ilu0"}) and "amg" in asked
 
 
 def test_what_multigrid_misses_is_below_rounding():

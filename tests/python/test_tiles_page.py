@@ -207,6 +207,20 @@ def test_what_is_told_of_both_times_of_table_1():
         assert 2 <= rows[flat]["t1"] / base["t1"] <= 3
 
 
+def test_the_cpu_s_shape_at_the_paper_s_size_is_told_beside_both_times():
+    (slab,) = _recorded("2026-11-26_tiles_slab_h100_host.jsonl")
+    base = _layouts()[tiles.BASE]
+    assert slab["size"] == base["size"] and slab["contrast"] == base["contrast"] and slab["converged"]
+    assert slab["tile"] == [256, 128, tiles.SLAB] and slab["spacing"] == [1, 1, 1]
+    said = (
+        f"{slab['iterations']:,} iterations, {slab['iterations'] / base['iterations']:.2f} of those of 4 x 4 x 4 "
+        f"({tiles.SLAB_ITERATIONS / base['paper']:.2f}), of {1e3 * slab['seconds'] / slab['iterations']:.0f} ms each "
+        f"(`2026-11-26_tiles_slab_h100_host.jsonl`)"
+    )
+    ranks, cores = slab["ranks"], slab["machine"]["cores"]
+    assert f"shared by {ranks} ranks on {cores} cores beside that GPU, takes {said}" in _page()
+
+
 @pytest.mark.parametrize("cells", FASTEST)
 def test_seconds_of_tiles_on_a_gpu(cells):
     before, _, after = _page().partition(f"| tile, one H200, {cells} |")

@@ -126,6 +126,7 @@ __device__ inline bool finish_reductions(const Args& a, Shared& s, PartRef first
     waited += u32(nanoseconds() - since);
   }
   s.stop = __any_sync(~0u, words & 1);
+  __syncwarp();  // votes meet, but do not order memory: the parts are other lanes'
   const double* part = s.part;
 #pragma unroll 1
   for (int j = 0; j < a.n_finishes; j++) {
