@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import re
 import shlex
@@ -12,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sordino.bench import _petsc, petsc, steps
+from sordino.bench import _held, _petsc, petsc, steps
 
 PROGRAM = os.environ.get("SORDINO_PETSC", "") or str(Path(__file__).parents[2] / _petsc.PROGRAM)
 needs_petsc = pytest.mark.skipif(
@@ -134,6 +135,19 @@ def test_what_grows_is_not_flat(name, slope, flat):
     part = steps.summed_up(name, samples)
     assert part["flat"] == flat
     assert part["last_growth_at_step"] == (999 if slope else 0)
+
+
+def test_pages_that_are_written_are_resident_and_those_of_files_are_not(tmp_path):
+    size, spare = 32 << 20, 4 << 20
+    path = tmp_path / "pages"
+    path.write_bytes(b"1" * size)
+    before = _held.resident()
+    with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as pages:
+        assert sum(pages[:: mmap.PAGESIZE]) == size // mmap.PAGESIZE * ord("1")
+        assert abs(_held.resident() - before) < spare
+    written = np.ones(size, dtype=np.uint8)
+    assert size - spare < _held.resident() - before < size + spare
+    del written
 
 
 def test_growth_at_the_beginning_is_setup():

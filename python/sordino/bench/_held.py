@@ -11,11 +11,25 @@ from collections.abc import Callable
 
 
 def resident() -> float:
-    """Bytes of memory that are resident."""
+    """Bytes of memory that are resident, but for pages of files, which the system drops and reads again as it likes.
+
+    The pages themselves are counted, some milliseconds of a large process: the sums that Linux keeps (``statm``), which count
+    where that is not allowed, are put together from those of all cores, and may be off by a MiB for each.
+    """
+    try:
+        with open("/proc/self/smaps_rollup", encoding="ascii") as stream:
+            sizes = {line.split(":")[0]: int(line.split()[1]) for line in stream.readlines()[1:]}
+        return float(1024 * (sizes["Pss_Anon"] + sizes["Pss_Shmem"]))
+    except (OSError, ValueError, IndexError, KeyError):
+        return _counted_resident()
+
+
+def _counted_resident() -> float:
     try:
         with open("/proc/self/statm", encoding="ascii") as stream:
-            return float(int(stream.read().split()[1]) * os.sysconf("SC_PAGE_SIZE"))
-    except (OSError, ValueError, IndexError):
+            _, pages, of_files = map(int, stream.read().split()[:3])
+            return float((pages - of_files) * os.sysconf("SC_PAGE_SIZE"))
+    except (OSError, ValueError):
         return math.nan
 
 
