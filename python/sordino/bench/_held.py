@@ -13,8 +13,8 @@ from collections.abc import Callable
 def resident() -> float:
     """Bytes of memory that are resident, but for pages of files, which the system drops and reads again as it likes.
 
-    The pages themselves are counted, some milliseconds of a large process: the sums that Linux keeps (``statm``), which count
-    where that is not allowed, are put together from those of all cores, and may be off by a MiB for each.
+    The pages themselves are counted, which takes milliseconds of a large process: the sums Linux keeps (``statm``),
+    taken where that is not allowed, are put together from those of all cores, and may be off by a MiB for each.
     """
     try:
         with open("/proc/self/smaps_rollup", encoding="ascii") as stream:
