@@ -46,3 +46,5 @@ CROSSOVER = float(LARGEST)
 
 #: Section V-D, of its [16]: times as many operations and bytes as P-CG.
 LEDGER = {"flops": 3.0, "memory_bytes": 1.25}
+#: Table III: operations and bytes of a product and a preconditioner for a cell.
+TABLE_3 = {"flops": 15 + 20, "memory_bytes": 92 + 128}
