@@ -221,8 +221,13 @@ def test_p_cbcg_does_more_operations_and_moves_more_bytes():
     assert same_moved["ours"] == pytest.approx(1.23, abs=0.02)
     ours = {what: _paper_001._of_system(found, what) for what in ("flops", "memory_bytes")}
     page = " ".join(_page().split())
-    assert f"take {ours['flops']:.1f} operations and {ours['memory_bytes']:.0f} bytes a cell, the paper's 35 and 220" in page
-    cg, cbcg = ([run.ledger[what] / 24**3 for what in ours] for run in (found[case][0] for case in list(found)[:2]))
+    assert (
+        f"take {ours['flops']:.1f} operations and {ours['memory_bytes']:.0f} bytes a cell, the paper's 35 and 220"
+        in page
+    )
+    cg, cbcg = (
+        [run.ledger[what] / 24**3 for what in ours] for run in (found[case][0] for case in list(found)[:2])
+    )
     assert f"{cbcg[1]:.0f} and {cg[1]:.0f} bytes, {cbcg[0]:.0f} and {cg[0]:.1f} operations a cell" in page
     assert f"is {cbcg[0] - ours['flops']:.0f} operations here" in page
     assert f"would be {same_flops['ours']:.2f} and {same_moved['ours']:.2f}" in page
@@ -240,9 +245,9 @@ def _page():
 def test_the_record_is_what_the_model_says(recorded):
     ledger = {row["what"]: row["ours"] for row in recorded("Ledger", "001")}
     found = {case: [_paper_001.predict(case, 0)] for case in _paper_001.FIGURES["ledger"].cases}
-    assert {
-        row["what"]: row["ours"] for row in _paper_001.FIGURES["ledger"].rows(found)
-    } == pytest.approx(ledger)
+    assert {row["what"]: row["ours"] for row in _paper_001.FIGURES["ledger"].rows(found)} == pytest.approx(
+        ledger
+    )
 
 
 def test_the_page_has_the_record_s_figures(recorded):

@@ -346,7 +346,9 @@ def _ledger(found: Found) -> Rows:
 def _of_system(found: Found, what: str) -> float:
     """What the product and the preconditioner take for a cell: P-CBCG's, whose tiles return no sums as P-CG's do."""
     [counted] = found[Alone("cbcg", what)]
-    return sum(counted.commands[command] for command in ("SpMV", _predict.TILE_SOLVES)) / math.prod(_CELLS_ALONE)
+    return sum(counted.commands[command] for command in ("SpMV", _predict.TILE_SOLVES)) / math.prod(
+        _CELLS_ALONE
+    )
 
 
 def _cases(columns: Sequence[tuple[str, str]], ranks: Sequence[int], *more: str) -> list[Case]:
