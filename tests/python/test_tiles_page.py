@@ -247,6 +247,26 @@ def test_what_is_told_of_both_times_of_table_1():
         assert all(1.8 <= row["t1"] / base["t1"] <= 3 for row in rows if row["tile"][2] == 1)
 
 
+def test_large_tiles_of_four_times_the_cells_are_told_as_recorded():
+    name = "2026-11-26_tile_layouts_of_four_times_the_cells_h100.jsonl"
+    ways = ("x_fastest_ms", "z_fastest_ms")
+    of_four, of_one = (
+        {tuple(row["tile"]): [row[way] for way in ways] for row in _recorded(file)}
+        for file in (name, LAYOUTS)
+    )
+    (_, z1), (x2, z2), (x0, z0) = (of_four[tile] for tile in ((16, 32, 4), (16, 16, 4), tiles.BASE))
+    before = [of_one[tile][1] / of_one[tiles.BASE][1] for tile in ((16, 32, 4), (16, 16, 4))]
+    page = _page()
+    assert f"(`{name}`)" in page and f"{z1 / z0:.2f}" == f"{z2 / z0:.2f}"
+    assert (
+        f"both then take {z1 / z0:.2f} times the 4 x 4 x 4's milliseconds ({before[0]:.2f} and {before[1]:.2f} at"
+        in page
+    )
+    assert (
+        f"slower one here, too, by {x2 / of_four[16, 32, 4][0]:.1f} ({x2 / x0:.1f} times 4 x 4 x 4)" in page
+    )
+
+
 @pytest.mark.parametrize("cells", FASTEST)
 def test_seconds_of_tiles_on_a_gpu(cells):
     before, card, after = re.split(rf"\| tile, one (H\d+), {cells} \|", _page())
