@@ -75,3 +75,21 @@ def test_what_a_round_of_cbcg_is_made_of_is_told_as_recorded():
     assert f"the basis {all_of('Next'):.0f}, the factorization in one thread {each('Factor'):.0f}, " in text
     assert f"add up batches {all_of('Add batches'):.0f} and keep sums {all_of('Keep'):.0f}, " in text
     assert f"directions {tables:.0f}, the solve {each('Solve'):.0f}, the step {each('Step'):.0f}, " in text
+
+
+def test_what_was_tried_for_looks_at_residuals_is_told_as_recorded():
+    page = " ".join((ROOT / "docs" / "theory" / "001.md").read_text(encoding="utf-8").split())
+    rows = _lines("2026-11-26_looks_h100.jsonl", "looks")
+    part = {
+        (r["kernel"][:5], r["way"].split(" r")[0], r["rows_at_once"]): f"{r['of_roofline']:.2f}" for r in rows
+    }
+    assert len(part) == len(rows) == 18
+
+    def of(way, at_once):
+        return tuple(part[kernel, way, at_once] for kernel in ("Norms", "Resid"))
+
+    assert "the loops as they are reach {} and {}:".format(*of("divided", 1)) in page
+    assert "a reciprocal that is multiplied by ({} and {}, which".format(*of("times a", 1)) in page
+    assert "two steps of Newton ({} and {})".format(*of("times an approximate", 1)) in page
+    two, four = of("divided", 2), of("divided", 4)
+    assert f"two and four rows at once ({two[0]} and {four[0]}; {two[1]} and {four[1]})" in page
