@@ -77,6 +77,20 @@ def test_what_a_round_of_cbcg_is_made_of_is_told_as_recorded():
     assert f"directions {tables:.0f}, the solve {each('Solve'):.0f}, the step {each('Step'):.0f}, " in text
 
 
+def test_where_cbcg_does_not_pay_is_told_beside_the_methods():
+    page = " ".join((ROOT / "docs" / "choosing.md").read_text(encoding="utf-8").split())
+    us = {
+        (r["solver"], r["ranks"]): f"{1e6 * r['iteration_s']:.1f}"
+        for r in _lines("2026-11-26_bench_cg_stencils_h200x4.jsonl", "cg")
+        if (r["size"], r["stencil"], r["storage"]) == (64, 7, "dia")
+    }
+    for solver, told in (
+        ("cbcg", "it takes {}, {} and {} us an iteration"),
+        ("cg", "and `cg` {}, {} and {}, for"),
+    ):
+        assert told.format(*(us[solver, ranks] for ranks in (1, 2, 4))) in page
+
+
 def test_what_was_tried_for_looks_at_residuals_is_told_as_recorded():
     page = " ".join((ROOT / "docs" / "theory" / "001.md").read_text(encoding="utf-8").split())
     rows = _lines("2026-11-26_looks_h100.jsonl", "looks")
