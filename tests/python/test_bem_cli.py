@@ -208,6 +208,10 @@ def test_not_converged_is_exit_code_3_and_keeps_the_best(cli, folder):
     [
         (["none.pbf"], "none.pbf: there is no such file"),
         (["a.doc"], "a.doc: a surface is read from"),
+        (["cube:3"], "unknown shape 'cube'; known: sphere, pair, spheres, figure, plate"),
+        (["cube"], "unknown shape 'cube'; known: sphere, pair, spheres, figure, plate"),
+        (["spere:3,4,radius=1.5"], "unknown shape 'spere', did you mean 'sphere'?"),
+        (["a:3.obj"], "a:3.obj: there is no such file"),
         (["sphere:5"], "shape 'sphere:5' has 1 number; it is sphere:m0,M[,radius=...]"),
         (["bare.obj"], "bare.obj has no potentials: give them (--potential"),
         (["open.pbf"], "open.pbf: the surface is open: only triangle 0 has the edge"),

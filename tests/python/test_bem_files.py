@@ -181,6 +181,32 @@ def test_obj_with_squares_textures_and_groups(wrote):
     assert surface.n == 6 and len(surface.points) == 5 and surface.conductor_count == 1
 
 
+@pytest.mark.parametrize("corner", ["9", "0", "-5", "9/1/1", "99999999999999999999999"])
+def test_a_face_of_an_obj_with_a_node_that_is_not_there_is_named(wrote, corner):
+    last = OBJ[-1].split()
+    path = wrote(["# a tetrahedron", *OBJ[:-1], " ".join([*last[:-1], corner])], "a.obj")
+    node = corner.partition("/")[0][:20]
+    with pytest.raises(
+        FileError,
+        match=rf"a.obj: face 4, in line {len(OBJ) + 1}, has node {node}, and nodes are numbered 1 to 4$",
+    ):
+        read_surface(path)
+
+
+def test_nodes_of_an_obj_may_be_counted_backwards(wrote):
+    backwards = [" ".join(["f", *(str(int(node) - 4) for node in face.split())]) for face in FACES]
+    nodes = [line for line in OBJ if line.startswith("v ")]
+    same_triangles(read_surface(wrote([*nodes, *backwards], "a.obj")), TETRAHEDRON)
+
+
+def test_a_face_of_a_ply_with_a_node_that_is_not_there_is_named(wrote):
+    ply = ["ply", "format ascii 1.0", "element vertex 4", *(f"property float {x}" for x in "xyz"),
+           "element face 4", "property list uchar int vertex_indices", "end_header", *POINTS,
+           *("3 " + face for face in FACES[:3]), "3 0 1 8"]  # fmt: skip
+    with pytest.raises(BadArgument, match=r"^a.ply: triangle 3 has node 8, and nodes are numbered 0 to 3$"):
+        read_surface(wrote(ply, "a.ply"))
+
+
 @pytest.mark.parametrize("name", ["a.obj", "a.stl", "a.ply", "a.off"])
 def test_what_is_no_mesh_is_refused_with_one_sentence(wrote, name):
     with pytest.raises((FileError, BadArgument), match=rf"{name}.*(cannot be read as|the surface is empty)"):

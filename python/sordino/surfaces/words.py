@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -25,8 +26,12 @@ _NAMED = ("radius", "distance", "spacing", "side", "m0", "M")
 
 
 def is_shape(text: str) -> bool:
-    """Whether a text is meant as a shape, and not as the name of a file."""
-    return text.partition(":")[0] in SHAPES
+    """Whether a text is meant as a shape, though perhaps one that there is not, and not as the name of a file.
+
+    Those of surfaces have an ending, which begins with a letter.
+    """
+    words = re.fullmatch(r"\w+(:[\w=,.+-]*)?", text) and not re.search(r"\.[^\W\d]\w*$", text)
+    return text.partition(":")[0] in SHAPES or bool(words)
 
 
 def from_words(text: str) -> Surface:
