@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,10 @@ import numpy as np
 from ._hmatrix import HMatrix, hmatrix
 from ._hmatrix_options import check_builds
 from ._hmatrix_parts import part_for
+from ._hmatrix_trial import check_gpus_of, try_solver
 from ._once import solve
 from ._solution import Solution, check_on_failure
-from .errors import BadArgument, shown
+from .errors import BadArgument, Unsupported, shown
 from .io import read_surface
 from .report.words import count
 from .surfaces import Surface, from_words
@@ -98,7 +100,7 @@ def bem(
         :func:`sordino.surfaces.from_words`.
     potential : float, or array_like of shape (n,), (c,), (n, k) or (c, k), optional
         Volts, in all, on each triangle or on each conductor; k right-hand sides, on engine host 8 at once. Without it
-        those that the surface brings; with `field`, 0.
+        those that the surface brings; with `field`, 0. Real: complex ones, such as phasors, are two columns.
     field : three floats, optional
         A uniform field E in V/m, of which the potential -E.x is added to that of the charges: together they are
         `potential`.
@@ -124,7 +126,10 @@ def bem(
     Raises
     ------
     BadArgument
-        For a surface or potentials that cannot be used, and for a matrix that does not fit into memory.
+        For a surface, potentials or options that cannot be used, and for a matrix that does not fit into memory, or
+        into that of the GPUs that are to solve: before it is built.
+    Unsupported
+        For complex potentials and fields.
     NotConverged
         With ``on_failure="raise"``.
 
@@ -153,15 +158,25 @@ def bem(
         builds.append({**settings, "eps": coarse, "most_rank": coarse_rank})
     elif coarse_rank is not None:
         raise BadArgument("coarse_rank is of a second matrix: say its accuracy, coarse, too")
-    if coarse is not None and options.get("M") is not None:
-        raise BadArgument("coarse makes a preconditioner, and M is one, too: choose one")
+    _check_preconditioner(coarse, options)
     part = part_for(options, surface.n)
     check_builds(surface.n, *builds, in_parts=bool(part))
+    check_gpus_of(try_solver(surface.n, options, coarse=coarse is not None), surface.n, builds)
     H = hmatrix(surface, **builds[0], **part)
     if len(builds) > 1:
         options["M"] = hmatrix(surface, **builds[1], beside=H)
     solution = solve(H, sides, on_failure=on_failure, callback=callback, **options)
     return charge_of(surface, H, solution, capacitance)
+
+
+def _check_preconditioner(coarse: float | None, options: Mapping[str, Any]) -> None:
+    """Refuse what is said of a second matrix twice, or without one."""
+    given = [options.get(name) for name in ("M", "precond")]
+    if coarse is not None and given[0] is not None:
+        raise BadArgument("coarse makes a preconditioner, and M is one, too: choose one")
+    second = coarse is not None or any(isinstance(one, HMatrix) for one in given)
+    if options.get("inner") is not None and not second:
+        raise BadArgument("inner is of a second matrix: say its accuracy, coarse, too")
 
 
 def charge_of(surface: Surface, H: HMatrix, solution: Solution, capacitance: bool) -> Charge:
@@ -205,6 +220,8 @@ def right_hand_sides(surface: Surface, potential: Any, field: Any, capacitance: 
     ------
     BadArgument
         Where nothing says a potential, for one of another shape, for what is not finite, for a field that is none.
+    Unsupported
+        For complex numbers.
     """
     given = surface.potential if potential is None and field is None else potential
     sides = [] if given is None and field is None else [_potential(surface, 0.0 if given is None else given)]
@@ -220,9 +237,17 @@ def right_hand_sides(surface: Surface, potential: Any, field: Any, capacitance: 
     return sides[0] if len(sides) == 1 else np.column_stack(sides)
 
 
+def _reals(given: Any, name: str, instead: str) -> np.ndarray:
+    """As an array of float64; raises TypeError or ValueError for what are no numbers. `instead`: of complex ones."""
+    numbers = np.asarray(given)
+    if numbers.dtype.kind == "c":
+        raise Unsupported(f"{name} is real, and this one is complex: {instead}")
+    return numbers.astype(np.float64)
+
+
 def _potential(surface: Surface, given: Any) -> np.ndarray:
     try:
-        values = np.asarray(given, dtype=np.float64)
+        values = _reals(given, "a potential", "give its real and its imaginary part as two columns")
     except (TypeError, ValueError):
         raise BadArgument(f"a potential is a number or an array of numbers, not {shown(given)}") from None
     conductors = surface.conductor_count
@@ -242,7 +267,7 @@ def _potential(surface: Surface, given: Any) -> np.ndarray:
 
 def _field(given: Any) -> np.ndarray:
     try:
-        field = np.asarray(given, dtype=np.float64)
+        field = _reals(given, "a field", "solve with its real part, and with its imaginary part")
     except (TypeError, ValueError):
         field = np.zeros(0)
     if field.shape != (3,) or not np.isfinite(field).all():

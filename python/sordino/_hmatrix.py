@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ._hmatrix_memory import check_memory
+from ._hmatrix_memory import check_gpus_to_build, check_memory
 from ._hmatrix_options import compression_options, wave_options, whole_number
 from ._hmatrix_parts import processes, wanted_part
 from ._hmatrix_products import EngineProduct, HMatrixProducts, TakesGpuVectors
@@ -109,10 +109,10 @@ def hmatrix(
     Raises
     ------
     BadArgument
-        For an option or a surface that cannot be used, and for a matrix that the memory does not hold: the sentence
-        says why, and how much it needs.
+        For an option or a surface that cannot be used, and for a matrix that the memory does not hold, or GPUs that
+        have no room to build it in: the sentence says why, and how much it needs.
     Unsupported
-        For engine "cuda" with too little memory there.
+        For GPUs whose memory is taken by others meanwhile.
     PeerFailed
         For a process that does not come to build its part.
 
@@ -136,6 +136,7 @@ def hmatrix(
         core().HMatrix.check({**options, "gpus": gpus})
     part = wanted_part(for_ranks, distribution, None if beside is None else beside.native.part())
     check_memory(len(triangles), [options], str(kernel), parts=processes() if part else 1)
+    check_gpus_to_build(len(triangles), gpus)
     with translated():
         native = core().HMatrix(points, triangles, str(kernel), {**options, "gpus": gpus, **part}, progress)
     return HMatrix(native, {**options, "kernel": str(kernel), "engine": who}, fingerprint(points, triangles))

@@ -6,11 +6,17 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import _memory
+from . import _gpu_memory, _memory
 from .errors import BadArgument
 
 #: Bytes of a value, by the kernel.
 VALUE_BYTES = {"laplace": 8, "helmholtz": 16}
+
+#: Tables and vectors of each matrix on a rank of a GPU, for a triangle of the whole, where values have 8 bytes. Records
+#: have 167 to 266 (2026-11-23_hmatrix_h200, 2026-11-26_hmatrix_vectors_h200x4), and to 302 with whole vectors.
+_BESIDE_VALUES = 320
+#: What a GPU that builds has of a triangle: itself and its centroid; and of leaves: 64 bytes, so many of a batch.
+_OF_TRIANGLE, _OF_LEAVES, _MOST_OF_LEAVES = 224, 160, 1 << 25
 
 
 def estimate_bytes(n: int, eps: float, *, kernel: str = "laplace", most_rank: int | None = None) -> int:
@@ -45,18 +51,87 @@ def check_memory(
     """
     needed = 0
     for build in builds:
-        whole = estimate_bytes(n, build["eps"], kernel=kernel, most_rank=build.get("most_rank"))
+        whole = _whole(n, build, kernel)
         diagonal = VALUE_BYTES.get(kernel, 8) * n * int(build.get("leaf", 15))
         needed += whole if parts == 1 else min(whole, whole // parts + diagonal)
     available, processes = _memory.available_memory(), _memory.processes_here()
     if available is None or needed * processes <= available:
         return
-    what = "an H-matrix" if len(builds) == 1 else f"{len(builds)} H-matrices"
-    need = "needs" if len(builds) == 1 else "need"
-    tolerances = " and ".join(f"{build['eps']:g}" for build in builds)
     each = f" in each of this host's {processes:,} processes" if processes > 1 else ""
     fewer = ", and so do fewer processes" if processes > 1 else ""
     raise BadArgument(
-        f"{what} of {n:,} triangles with eps {tolerances} {need} about {needed:,} bytes{each}, and {available:,} bytes "
-        f"are available: a larger eps needs less{fewer}"
+        f"{_need(n, builds)} about {needed:,} bytes{each}, and {available:,} bytes are available: a larger eps needs "
+        f"less{fewer}"
     )
+
+
+def check_gpus(
+    n: int,
+    builds: Sequence[Mapping[str, Any]],
+    gpus: Sequence[int],
+    *,
+    ranks: int,
+    all_ranks: int,
+    basis: int = 0,
+    kernel: str = "laplace",
+) -> None:
+    """Refuse H-matrices of n triangles that these GPUs cannot hold together for a solve, before one is built.
+
+    Building takes less there, as :func:`check_gpus_to_build` has it, and gives it back before.
+
+    Parameters
+    ----------
+    builds : as for :func:`check_memory`; with ``stored_bytes`` of one that is there
+    gpus : those of this process, by number, which its ranks are dealt to in turn
+    ranks : those of this process
+    all_ranks : those of all, which share the values
+    basis : vectors that a method keeps besides, of a rank's rows each
+
+    Raises
+    ------
+    BadArgument
+    """
+    value = VALUE_BYTES.get(kernel, 8)
+    values = sum(_whole(n, build, kernel) for build in builds) + basis * value * n
+    each = -(-values // all_ranks) + len(builds) * _BESIDE_VALUES * n * value // 8
+    for place, gpu in enumerate(gpus[:ranks]):
+        needed = each * len(range(place, ranks, len(gpus)))
+        free = _gpu_memory.free_bytes(gpu)
+        if free is not None and needed > free:
+            raise BadArgument(
+                f"{_need(n, builds)} about {needed:,} bytes on GPU {gpu}, and {free:,} bytes are free there: a larger "
+                "eps needs less, and so do more GPUs"
+            )
+
+
+def check_gpus_to_build(n: int, gpus: Sequence[int]) -> None:
+    """Refuse GPUs that have no room for what an H-matrix of n triangles is built from.
+
+    That is in a quarter of what is free: workspaces have another one, and two batches of values the rest, which are the
+    smaller the less there is.
+
+    Raises
+    ------
+    BadArgument
+    """
+    needed = 4 * (_OF_TRIANGLE * n + min(_OF_LEAVES * n, _MOST_OF_LEAVES))
+    for gpu in gpus:
+        free = _gpu_memory.free_bytes(gpu)
+        if free is not None and needed > free:
+            raise BadArgument(
+                f"to build an H-matrix of {n:,} triangles takes {needed:,} bytes on GPU {gpu} at least, and {free:,} "
+                "bytes are free there: engine 'host' takes none"
+            )
+
+
+def _whole(n: int, build: Mapping[str, Any], kernel: str) -> int:
+    """Bytes of its values: foretold, unless it is there."""
+    if "stored_bytes" in build:
+        return int(build["stored_bytes"])
+    return estimate_bytes(n, build["eps"], kernel=kernel, most_rank=build.get("most_rank"))
+
+
+def _need(n: int, builds: Sequence[Mapping[str, Any]]) -> str:
+    tolerances = " and ".join(f"{build['eps']:g}" for build in builds)
+    what, need = ("an H-matrix", "needs") if len(builds) == 1 else (f"{len(builds)} H-matrices", "need")
+    return f"{what} of {n:,} triangles with eps {tolerances} {need}"

@@ -28,13 +28,15 @@ def wanted_part(
     Raises
     ------
     BadArgument
-        For ranks that are none.
+        For ranks that are none, and a distribution without them.
     """
     if beside is not None:
         if for_ranks is not None:
             raise BadArgument("beside says what the matrix is for, and for_ranks does, too: choose one")
         return {"part": dict(beside)}
     if for_ranks is None:
+        if distribution != "rows":
+            raise BadArgument("distribution is of the part that a process builds: say for_ranks, too")
         return {}
     if not isinstance(for_ranks, int) or isinstance(for_ranks, bool) or for_ranks < 1:
         raise BadArgument(f"for_ranks is a whole number, at least 1, not {for_ranks!r}")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sordino
-from sordino import _core
+from sordino import _core, _gpu_memory, _hmatrix_memory, _memory
 
 REASON = _core.devices()["reason"]
 pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON or "there is a GPU")
@@ -269,3 +269,27 @@ def test_what_a_gpu_holds(name: str, request: pytest.FixtureRequest) -> None:
         (held,) = solver.memory()["bytes_per_rank"]
     stored = H.statistics["stored_bytes"]
     assert stored < held < 1.1 * stored + 20 * H.dtype.itemsize * H.shape[0]
+
+
+def test_a_matrix_that_a_gpu_does_not_hold_is_refused_before_it_is_built(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    free = _gpu_memory.free_bytes(0)
+    assert free is not None and 0 < free <= _core.devices()["devices"][0]["memory_total"]
+    ball = sordino.surfaces.sphere(5, 4, potential=1.0)
+    assert sordino.bem(ball, engine="cuda", ranks=1).solution.converged
+    monkeypatch.setattr(_hmatrix_memory, "estimate_bytes", lambda *words, **more: 2 * free)
+    monkeypatch.setattr(_memory, "available_memory", lambda: None)  # the host has enough
+    with pytest.raises(
+        sordino.BadArgument, match=r"needs about [\d,]+ bytes on GPU 0, and [\d,]+ bytes are free there"
+    ):
+        sordino.bem(ball, engine="cuda", ranks=1)
+
+
+def test_what_builds_on_a_gpu_finds_room_or_says_how_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    ball = sordino.surfaces.sphere(5, 4)
+    monkeypatch.setattr(_gpu_memory, "free_bytes", lambda number: 1000)
+    with pytest.raises(
+        sordino.BadArgument, match="to build an H-matrix of 160 triangles takes 245,760 bytes on GPU"
+    ):
+        sordino.hmatrix(ball, engine="cuda")

@@ -150,6 +150,12 @@ def test_pages_that_are_written_are_resident_and_those_of_files_are_not(tmp_path
     del written
 
 
+def test_what_gpus_have_free_is_added_up_where_all_of_them_tell(monkeypatch):
+    monkeypatch.setattr(_held, "free_bytes", {0: 3, 1: 4, 2: None}.get)
+    assert _held.device_free([0, 1])() == 7.0
+    assert np.isnan(_held.device_free([])()) and np.isnan(_held.device_free([0, 2])())
+
+
 def test_growth_at_the_beginning_is_setup():
     early = np.where(np.arange(1000) < 10, 0.0, 1e9)
     assert steps.summed_up("heap", early)["flat"] and not steps.summed_up("device_allocations", early)["flat"]

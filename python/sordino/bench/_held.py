@@ -9,6 +9,8 @@ import os
 import sys
 from collections.abc import Callable
 
+from .._gpu_memory import free_bytes
+
 
 def resident() -> float:
     """Bytes of memory that are resident, but for pages of files, which the system drops and reads again as it likes.
@@ -69,31 +71,10 @@ def heap() -> Callable[[], float]:
 
 
 def device_free(devices: list[int]) -> Callable[[], float]:
-    """A function that tells the bytes that are free on these GPUs together, asked of the driver."""
-    if not devices:
-        return lambda: math.nan
-    driver = ctypes.CDLL("libcuda.so.1")
-    contexts = []
-    for number in devices:
-        device, context = ctypes.c_int(), ctypes.c_void_p()
-        _must(driver.cuInit(0))
-        _must(driver.cuDeviceGet(ctypes.byref(device), number))
-        _must(driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device))
-        contexts.append(context)
-    free, total, left = ctypes.c_size_t(), ctypes.c_size_t(), ctypes.c_void_p()
+    """A function that tells the bytes that are free on these GPUs together."""
 
     def asked() -> float:
-        found = 0
-        for context in contexts:
-            _must(driver.cuCtxPushCurrent_v2(context))
-            _must(driver.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total)))
-            _must(driver.cuCtxPopCurrent_v2(ctypes.byref(left)))
-            found += free.value
-        return float(found)
+        told = [free for number in devices if (free := free_bytes(number)) is not None]
+        return float(sum(told)) if told and len(told) == len(devices) else math.nan
 
     return asked
-
-
-def _must(code: int) -> None:
-    if code != 0:
-        raise OSError(f"the CUDA driver refuses to say how much memory is free (error {code})")

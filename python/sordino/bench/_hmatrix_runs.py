@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from .._hmatrix import HMatrix, hmatrix
+from .._hmatrix import HMatrix
+from .._hmatrix_trial import check_gpus_of, try_solver
 from .._solve import Solver
 from ..cli.common import number, whole_number
-from ..errors import BadArgument
-from ..surfaces import sphere
+from ..errors import BadArgument, Unsupported
 from . import _timing
 from ._ours import NEVER
 
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--coarse-rank", default="", metavar="N", help="terms of its blocks, the most")
     parser.add_argument(
-        "--inner", default="20", metavar="N", help="steps of BiCGStab with the second one (default 20)"
+        "--inner", default="", metavar="N", help="steps of BiCGStab with the second one (default 20)"
     )
 
 
@@ -77,30 +77,57 @@ def asked(given: argparse.Namespace) -> list[dict[str, Any]]:
 def coarse(given: argparse.Namespace, how: dict[str, Any], solves: bool) -> dict[str, Any] | None:
     """Words for a second matrix, and the steps with it."""
     if not given.coarse:
-        if given.coarse_rank:
-            raise BadArgument("--coarse-rank is of a second matrix: say its accuracy, --coarse, too")
+        for flag, word in (("--coarse-rank", given.coarse_rank), ("--inner", given.inner)):
+            if word:
+                raise BadArgument(f"{flag} is of a second matrix: say its accuracy, --coarse, too")
         return None
     if not solves or given.solver != "gmres":
         raise BadArgument(
             "--coarse preconditions a solver that takes any preconditioner: --engine and --solver gmres"
         )
     words = {name: how[name] for name in how if name not in ("probes", "most_rank")}
-    words["eps"], words["inner"] = number(given.coarse, "--coarse"), whole_number(given.inner, "--inner")
+    words["eps"], words["inner"] = (
+        number(given.coarse, "--coarse"),
+        whole_number(given.inner or "20", "--inner"),
+    )
     if given.coarse_rank:
         words["most_rank"] = whole_number(given.coarse_rank, "--coarse-rank")
     return words
 
 
-def try_each(runs: Sequence[dict[str, Any]], kernel: dict[str, Any]) -> None:
-    """Let solvers refuse options that do not go together before a large matrix is built: by one of a small sphere.
+def try_each(
+    runs: Sequence[dict[str, Any]],
+    sizes: Sequence[int],
+    builds: Sequence[dict[str, Any]],
+    coarse: dict[str, Any] | None,
+    kernel: dict[str, Any],
+) -> None:
+    """Let solvers, and GPUs that are too small, refuse before a matrix is built; of several runs it is said which.
 
-    `kernel`: its name, and the wavenumber of one that has any.
+    Parameters
+    ----------
+    runs : as :func:`asked` returns them
+    sizes : triangles of each surface
+    builds : words for :func:`sordino.hmatrix`, of each matrix in turn
+    coarse : as :func:`coarse` returns it
+    kernel : its name, and the wavenumber of one that has any
     """
-    if not runs:
-        return
-    H = hmatrix(sphere(5, 4, radius=1e-3), 1e-2, engine="host", **kernel)
+    inner = {} if coarse is None else {"inner": coarse["inner"]}
     for run in runs:
-        Solver(H, **run).close()
+        try:
+            placed = try_solver(min(sizes), {**run, **inner}, coarse=coarse is not None, kernel=kernel)
+            for n, build in itertools.product(sizes, builds):
+                check_gpus_of(placed, n, [build, *([] if coarse is None else [coarse])], kernel["kernel"])
+        except (BadArgument, Unsupported) as refused:
+            if len(runs) == 1:
+                raise
+            raise type(refused)(f"{_which(run, runs)}: {refused}") from None
+
+
+def _which(run: dict[str, Any], runs: Sequence[dict[str, Any]]) -> str:
+    """The flags by which a run differs from others, or from what is usual."""
+    names = [name for name in LISTS if {other[name] for other in runs} != {LISTS[name]}]
+    return " ".join(f"--{name} {run[name]}" for name in names)
 
 
 def times(

@@ -76,7 +76,8 @@ def main(argv: Sequence[str]) -> int:
     coarse = _hmatrix_runs.coarse(given, how, bool(runs))
     if given.exact:
         how["probes"] = max(s.n for s in surfaces)
-    _hmatrix_runs.try_each(runs, kernel)
+    builds = [{**how, "eps": eps} for eps in tolerances]
+    _hmatrix_runs.try_each(runs, [s.n for s in surfaces], builds, coarse, kernel)
     cores = threads or (os.cpu_count() or 1)
     sharing = _shared_dots.asked(given)
     if sharing:

@@ -15,11 +15,13 @@ from .._charge import Charge, as_surface, charge_of, right_hand_sides
 from .._hmatrix import HMatrix, hmatrix
 from .._hmatrix_options import check_builds
 from .._hmatrix_parts import part_for
+from .._hmatrix_trial import check_gpus_of, try_solver
 from .._solution import Solution
 from .._solve import Solver
 from ..errors import BadArgument, Interrupted
 from ..io import OutputFile, load_hmatrix, read_vectors, save_hmatrix, write_vector, write_vtk
 from ..io.surfaces import ENDINGS
+from ..log import logger
 from ..report import html, trace
 from ..report.roof import measured_roof
 from ..report.words import count
@@ -30,6 +32,11 @@ from .common import Parser, add_solve_options, nullspaces, number, output_file, 
 from .run import as_json, asides, result_rows, show_work
 
 _AXES = "xyz"
+#: Flags of a build, and the words that they are; but for the first four they are of a second matrix, too.
+_OF_BUILDS = {
+    "eps": "eps", "eta": "eta", "leaf": "leaf", "most_rank": "most_rank",
+    "compression": "compression", "no_recompress": "recompress", "threads": "threads",
+}  # fmt: skip
 #: Conductors whose charges are shown one by one.
 _MOST_SHOWN = 12
 
@@ -43,13 +50,14 @@ def main(argv: Sequence[str]) -> int:
     potential, field = _potential(given.potential, surface)
     sides = right_hand_sides(surface, potential, field, given.capacitance)
     notes = _notes(surface, given)
-    read = load_hmatrix(given.matrix, surface) if given.matrix else None
-    if read is not None and read.settings["kernel"] != "laplace":
-        raise BadArgument(f"{given.matrix} is of kernel {read.settings['kernel']}, and charges need laplace")
+    read = _read(given, settings, surface) if given.matrix else None
     coarser = _coarser(settings if read is None else read.settings, settings, given)
+    options = nullspaces(options, given, surface.n)
     whole = given.save_matrix or given.matrix  # files are of the whole
-    part = {} if whole else part_for({**options, "left_nullspace": given.left_nullspace}, surface.n)
+    part = {} if whole else part_for(options, surface.n)
     check_builds(surface.n, *([settings] if read is None else []), *coarser, in_parts=bool(part))
+    first = settings if read is None else {**read.settings, **read.statistics}
+    check_gpus_of(try_solver(surface.n, options, coarse=bool(coarser)), surface.n, [first, *coarser])
     if not given.json:
         _announce(surface, settings if read is None else read.settings, notes)
     H = read if read is not None else _compressed(surface, {**settings, **part}, quiet=given.json)
@@ -92,16 +100,10 @@ def _parser() -> Parser:
         "--vtk", metavar="FILE", help="write charge and potential of the triangles for ParaView (.vtk)"
     )
     shape = parser.add_argument_group("H-matrix")
-    shape.add_argument(
-        "--eps", default="1e-4", metavar="X", help="accuracy of the compression (default 1e-4)"
-    )
-    shape.add_argument(
-        "--eta", default="2", metavar="X", help="blocks nearer than that are dense (default 2)"
-    )
-    shape.add_argument(
-        "--leaf", default="15", metavar="N", help="triangles of a cluster that is not cut (default 15)"
-    )
-    shape.add_argument("--compression", default="aca+", metavar="aca+|aca|full", help="method (default aca+)")
+    shape.add_argument("--eps", metavar="X", help="accuracy of the compression (default 1e-4)")
+    shape.add_argument("--eta", metavar="X", help="blocks nearer than that are dense (default 2)")
+    shape.add_argument("--leaf", metavar="N", help="triangles of a cluster that is not cut (default 15)")
+    shape.add_argument("--compression", metavar="aca+|aca|full", help="method (default aca+)")
     shape.add_argument(
         "--no-recompress", action="store_true", help="keep the ranks that the method has found"
     )
@@ -130,10 +132,10 @@ def _parser() -> Parser:
 def _settings(given: Namespace) -> dict[str, Any]:
     """The arguments of :func:`sordino.hmatrix`."""
     return {
-        "eps": number(given.eps, "--eps"),
-        "eta": number(given.eta, "--eta"),
-        "leaf": whole_number(given.leaf, "--leaf"),
-        "compression": given.compression,
+        "eps": 1e-4 if given.eps is None else number(given.eps, "--eps"),
+        "eta": 2.0 if given.eta is None else number(given.eta, "--eta"),
+        "leaf": 15 if given.leaf is None else whole_number(given.leaf, "--leaf"),
+        "compression": "aca+" if given.compression is None else given.compression,
         "recompress": not given.no_recompress,
         "most_rank": _asked(given.most_rank, "--most-rank"),
         "threads": _asked(given.threads, "--threads"),
@@ -210,12 +212,33 @@ def _compressed(surface: Surface, settings: dict[str, Any], *, quiet: bool) -> H
 def _coarser(finer: dict[str, Any], settings: dict[str, Any], given: Namespace) -> list[dict[str, Any]]:
     """Of the preconditioner's matrix, if there is one: its clusters are those of the other, perhaps of a file."""
     most_rank = _asked(given.coarse_rank, "--coarse-rank")
-    if given.coarse is None and most_rank is not None:
-        raise BadArgument("--coarse-rank is of a second matrix: say its accuracy, --coarse, too")
     if given.coarse is None:
+        for flag, word in (("--coarse-rank", most_rank), ("--inner", given.inner)):
+            if word is not None:
+                raise BadArgument(f"{flag} is of a second matrix: say its accuracy, --coarse, too")
         return []
     same = {word: finer[word] for word in ("eta", "leaf")}
     return [{**settings, **same, "eps": number(given.coarse, "--coarse"), "most_rank": most_rank}]
+
+
+def _read(given: Namespace, settings: dict[str, Any], surface: Surface) -> HMatrix:
+    """The matrix of a file; with one sentence for what was asked of a build and is not what this one has."""
+    read = load_hmatrix(given.matrix, surface)
+    if read.settings["kernel"] != "laplace":
+        raise BadArgument(f"{given.matrix} is of kernel {read.settings['kernel']}, and charges need laplace")
+    unheeded = list(_OF_BUILDS.items())[: 4 if given.coarse else None]
+    flags = [
+        "--" + flag.replace("_", "-")
+        for flag, word in unheeded
+        if getattr(given, flag) and settings[word] != read.settings.get(word)
+    ]
+    if flags:
+        are, change, them = ("is", "changes", "it") if len(flags) == 1 else ("are", "change", "them")
+        said = " and ".join(filter(None, (", ".join(flags[:-1]), flags[-1])))
+        logger.warning(
+            f"{said} {are} of a build, and {change} nothing of {given.matrix}, which is built: leave {them} out"
+        )
+    return read
 
 
 def _solved(
@@ -227,7 +250,7 @@ def _solved(
     problem: dict[str, Any],
 ) -> Solution:
     """All columns; a Ctrl-C keeps the best so far."""
-    solver = Solver(H, M=coarse, **nullspaces(options, given, H.shape[0]))
+    solver = Solver(H, M=coarse, **options)
     with monitor.watch(solver.options["rtol"] or 0.0, given.monitor, quiet=given.json) as watched:
         try:
             solution = solver.solve(sides, on_failure="return", callback=watched)

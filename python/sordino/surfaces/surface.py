@@ -186,9 +186,12 @@ def _kept(values: np.ndarray) -> np.ndarray:
 
 def _numbers(values: Any, what: str) -> np.ndarray:
     try:
-        return np.array(values, dtype=np.float64)
+        numbers = np.asarray(values)
+        if numbers.dtype.kind != "c":
+            return np.array(numbers, dtype=np.float64)
     except (TypeError, ValueError):
         raise BadArgument(f"{what} must be numbers, not {shown(values)}") from None
+    raise BadArgument(f"{what} must be real numbers, and these are complex: {shown(values)}")
 
 
 def _points(given: Any) -> np.ndarray:
