@@ -103,7 +103,7 @@ def test_what_was_tried_for_looks_at_residuals_is_told_as_recorded():
         return tuple(part[kernel, way, at_once] for kernel in ("Norms", "Resid"))
 
     assert "the loops as they are reach {} and {}:".format(*of("divided", 1)) in page
-    assert "a reciprocal that is multiplied by ({} and {}, which".format(*of("times a", 1)) in page
+    assert "a reciprocal that is multiplied by ({} and {}, for".format(*of("times a", 1)) in page
     assert "two steps of Newton ({} and {})".format(*of("times an approximate", 1)) in page
     two, four = of("divided", 2), of("divided", 4)
     assert f"two and four rows at once ({two[0]} and {four[0]}; {two[1]} and {four[1]})" in page
