@@ -280,11 +280,15 @@ def jupiter() -> None:
         machines = [f"{r['described_machine']},\n{names[r['solver']]}" for r in found]
         left.set_xticks(range(len(machines)), machines)
         left.set(ylabel="ms an iteration, 1,024 GPUs")
-        for label, found in groups(
-            gains, lambda r: f"{names[r['solver']]}, {surfaces[r['surface']]}"
-        ).items():
-            ranks = [480, *(r["ranks"] for r in found)]
-            right.plot(ranks, [1.0, *(r["ours"] for r in found)], "o-", label=label)
+        for k, (label, found) in enumerate(groups(gains, lambda r: names[r["solver"]]).items()):
+            times = groups(
+                found, lambda r: r["ranks"]
+            )  # with all three surfaces, which differ by a line's width
+            least, most = (
+                [1.0, *(end(r["ours"] for r in of) for of in times.values())] for end in (min, max)
+            )
+            right.fill_between([480, *times], least, most, color=f"C{k}", alpha=0.4)
+            right.plot([480, *times], most, f"C{k}o-", ms=4, lw=1, label=f"{label}, all surfaces")
         known = [r for r in gains if r["paper"] is not None]
         right.plot([r["ranks"] for r in known], [r["paper"] for r in known], "kx", ms=7, label="the paper")
         right.set(xscale="log", yscale="log", xlabel="GPUs of Summit", ylabel="times as fast as 480")
