@@ -202,7 +202,7 @@ TEST("block-ilu: what has no tiles is refused with a sentence") {
   complex.words = 2;
   complex.values.clear();
   for (double v : A.values) complex.values.insert(complex.values.end(), {v, 0.0});
-  refused(A, [](Options& o) { o.tile = "4,4,15"; }, "tile 4 x 4 x 15 is larger than a rank's box");
+  refused(A, [](Options& o) { o.tile = "4,4,15"; }, "tile 4 x 4 x 15 is larger than 9 x 8 x 13 cells");
   refused(A, [](Options& o) { o.tile = "0,4,4"; }, "tile is one to three numbers from 1 on");
   refused(A, [](Options& o) { o.grid = "9,8,15"; }, "does not have as many cells");
   refused(A, [](Options& o) { o.grid = "9x8x14"; }, "grid is one to three numbers from 1 on");

@@ -367,7 +367,7 @@ TEST("cbcg: s, batch, basis and spectrum out of range are refused with a sentenc
   for (int s : {0, 17})
     CHECK_THROWS(solve(A.view(), b, steps_of(s)), Error, "s must be auto, or from 1 to 16, not " + std::to_string(s));
   Options o = steps_of(4);
-  for (int batch : {31, 65537}) {
+  for (int batch : {-1, 31, 65537}) {
     o.batch = batch;
     CHECK_THROWS(solve(A.view(), b, o), Error, "batch must be from 32 to 65536, not " + std::to_string(batch));
   }

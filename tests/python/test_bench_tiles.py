@@ -129,7 +129,7 @@ def test_ranks_share_tiles_and_change_no_iteration(cli, tmp_path):
     assert [line["ranks"] for line in lines] == [1, 1, 4, 4]
     assert [line["iterations"] for line in lines[:2]] == [line["iterations"] for line in lines[2:]]
     code, _, err = cli("bench", "tiles", *argv, "--ranks", 5)  # four layers of 4 x 4 x 4
-    assert code == 2 and "tile 4 x 4 x 4 is larger than a rank's box" in err
+    assert code == 2 and "tile 4 x 4 x 4 is larger than 8 x 8 x 3 cells: each of 5 ranks" in err
 
 
 @needs_core

@@ -48,7 +48,17 @@ def test_a_tile_is_the_incomplete_factorization_of_its_block(system):
     [
         (
             {"tile": (4, 4, 17)},
-            "tile 4 x 4 x 17 is larger than a rank's box, of the 12 x 10 x 16 cells of 2 ranks",
+            "tile 4 x 4 x 17 is larger than 12 x 10 x 15 cells: each of 2 ranks needs a layer of tiles of the grid of "
+            "12 x 10 x 16 cells",
+        ),
+        ({"tile": (4, 4, 17), "ranks": 1}, "tile 4 x 4 x 17 is larger than the grid of 12 x 10 x 16 cells"),
+        (
+            {"ranks": 17, "tile": 1},
+            "17 ranks need a layer of tiles each, and the grid of 12 x 10 x 16 cells has 16",
+        ),
+        (
+            {"tile": (2, 2, 2), "grid": None},
+            r"tile 2 x 2 x 2 needs the cells of the grid \(option grid\): without them the 1920 rows are one line",
         ),
         ({"tile": (4, 4, 0)}, "tile is one to three numbers from 1 on, such as 8,8,4, not '4,4,0'"),
         ({"tile": "4x4"}, "tile is one to three numbers from 1 on"),
@@ -129,4 +139,6 @@ def test_the_command_line_knows_the_grid_of_poisson(cli, tmp_path):
     assert code == 0 and found["status"] == "converged"
     assert (found["options"]["tile"], found["options"]["grid"]) == ("4,5,4", "12,10,16")
     code, _, err = cli("poisson", *GRID, *asked[:2], "--tile", "4,5,40")
-    assert code == 2 and err.count("\n") == 1 and "larger than a rank's box" in err
+    assert code == 2 and err.count("\n") == 1 and "larger than 12 x 10 x" in err
+    code, _, err = cli("poisson", *GRID, *asked[:2], "--tile", "-4,4,4")
+    assert code == 2 and err.count("\n") == 1 and "tile is one to three numbers from 1 on" in err

@@ -69,7 +69,7 @@ def test_tiles_in_boxes(system):
     values[A.indptr[1000] + np.flatnonzero(A.indices[A.indptr[1000] : A.indptr[1001]] == 1000)] = -1.0
     with pytest.raises(sordino.BadArgument, match="the pivot of row 1000 is not positive"):
         tiles.update_values(values)
-    with pytest.raises(sordino.BadArgument, match="tile 4 x 8 x 2 is larger than a rank's box"):
+    with pytest.raises(sordino.BadArgument, match="tile 4 x 8 x 2 is larger than the smallest box of a rank"):
         in_boxes(A, precond="block-ilu", tile=(4, 8, 2))
 
 

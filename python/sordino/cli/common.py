@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -17,6 +18,9 @@ from . import processes
 #: Options of the core that the command line gives another form: ``--trace FILE`` asks for the trace.
 OTHER_FORM = ("trace",)
 
+#: Words that begin as numbers below 0 do, such as -4,4,4: values, that what they are given to refuses, and no options.
+_BELOW_ZERO = re.compile(r"^-\.?\d")
+
 _CROWD = 32  # ranks a core of engine host, above which a user is warned
 
 
@@ -25,6 +29,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, command: str, summary: str, **more: Any) -> None:
         super().__init__(prog=f"sordino {command}", description=summary, allow_abbrev=False, **more)
+        self._negative_number_matcher = _BELOW_ZERO  # as argparse has it from Python 3.14 on
 
     def error(self, message: str) -> NoReturn:
         """Refuse the arguments with one sentence."""
@@ -36,20 +41,12 @@ class Parser(argparse.ArgumentParser):
         if not extra:
             return given
         strange = extra[0].split("=")[0]
-        if strange.startswith("-") and not _is_number(strange):
+        if strange.startswith("-") and not _BELOW_ZERO.match(strange):
             # Dashes are most of what '--rhs' has in common with '--s'.
             words = [name for name in self._option_string_actions if len(name.lstrip("-")) > 1]
             near = suggestion(strange, words)
             raise BadArgument(f"unknown option '{strange}'{near or f' ({self.prog} --help lists all)'}")
         raise BadArgument(f"'{strange}' is one argument too many ('{self.prog} --help' says more)")
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
 
 
 def add_solve_options(parser: argparse.ArgumentParser) -> None:

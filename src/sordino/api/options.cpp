@@ -32,6 +32,28 @@ double likeness(const std::string& a, const std::string& b) {
   return 2 * double(common.back()) / double(a.size() + b.size());
 }
 
+/// Options with a range of their own, which says more than that they are not negative.
+void require_ranges(const Options& o) {
+  for (int degree : {o.reduce_degree, o.broadcast_degree})
+    if (degree < 2 || degree > 4)
+      bad_argument("reduce_degree and broadcast_degree are 2, 3 or 4, not " + std::to_string(degree));
+  if (o.degree < 1 || o.degree > most_degree)
+    bad_argument("degree must be from 1 to " + std::to_string(most_degree) + ", not " + std::to_string(o.degree));
+  if (o.tile != "auto") parse_extents("tile", o.tile);
+  if (!o.grid.empty()) parse_extents("grid", o.grid);
+  if (o.boxes != "auto") parse_extents("boxes", o.boxes);
+  if (o.s && (*o.s < 1 || *o.s > gram::most_s))
+    bad_argument("s must be auto, or from 1 to " + std::to_string(gram::most_s) + ", not " + std::to_string(*o.s));
+  if (o.batch < least_batch || o.batch > most_batch)
+    bad_argument("batch must be from " + std::to_string(least_batch) + " to " + std::to_string(most_batch) + ", not " +
+                 std::to_string(o.batch));
+  if (o.restart < 1 || o.restart > gmres::most_m)
+    bad_argument("restart must be from 1 to " + std::to_string(gmres::most_m) + ", not " + std::to_string(o.restart));
+  if (o.inner < 1 || o.inner > most_inner)
+    bad_argument("inner must be from 1 to " + std::to_string(most_inner) + ", not " + std::to_string(o.inner));
+  if (o.check_every < 1) bad_argument("check_every must be at least 1");
+}
+
 }  // namespace
 
 std::string option_named(const std::string& name) {
@@ -109,6 +131,7 @@ int parse_group(const std::string& gather) {
 
 void validate(const Options& options) {
   Options o = options;
+  require_ranges(o);
   o.fields([](const std::string& name, auto& value, const char*, const char*, const std::vector<std::string>& choices) {
     using T = std::decay_t<decltype(value)>;
     if constexpr (std::is_same_v<T, double>)
@@ -126,24 +149,6 @@ void validate(const Options& options) {
     }
   });
   if (o.rtol == 0 && o.atol == 0) bad_argument("rtol and atol are both 0: no residual would be small enough");
-  for (int degree : {o.reduce_degree, o.broadcast_degree})
-    if (degree < 2 || degree > 4)
-      bad_argument("reduce_degree and broadcast_degree are 2, 3 or 4, not " + std::to_string(degree));
-  if (o.degree < 1 || o.degree > most_degree)
-    bad_argument("degree must be from 1 to " + std::to_string(most_degree) + ", not " + std::to_string(o.degree));
-  if (o.tile != "auto") parse_extents("tile", o.tile);
-  if (!o.grid.empty()) parse_extents("grid", o.grid);
-  if (o.boxes != "auto") parse_extents("boxes", o.boxes);
-  if (o.s && (*o.s < 1 || *o.s > gram::most_s))
-    bad_argument("s must be auto, or from 1 to " + std::to_string(gram::most_s) + ", not " + std::to_string(*o.s));
-  if (o.batch < least_batch || o.batch > most_batch)
-    bad_argument("batch must be from " + std::to_string(least_batch) + " to " + std::to_string(most_batch) + ", not " +
-                 std::to_string(o.batch));
-  if (o.restart < 1 || o.restart > gmres::most_m)
-    bad_argument("restart must be from 1 to " + std::to_string(gmres::most_m) + ", not " + std::to_string(o.restart));
-  if (o.inner < 1 || o.inner > most_inner)
-    bad_argument("inner must be from 1 to " + std::to_string(most_inner) + ", not " + std::to_string(o.inner));
-  if (o.check_every < 1) bad_argument("check_every must be at least 1");
   parse_devices(o.devices);
   parse_group(o.gather);
 }

@@ -53,11 +53,23 @@ Extents automatic_in_layers(const Tiling& t, int ranks) {
   return automatic(box, most);
 }
 
-void require_fits(const Tiling& t, const Extents& box, i64 ranks) {
+void require_fits(const Tiling& t, const Extents& box, const std::string& what) {
   for (int a = 0; a < 3; a++)
-    if (t.tile[a] > box[a])
-      bad_argument("tile " + shown(t.tile) + " is larger than a rank's box, of the " + shown(t.grid) + " cells of " +
-                   std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks"));
+    if (t.tile[a] > box[a]) bad_argument("tile " + shown(t.tile) + " is larger than " + what);
+}
+
+/// A tile for which no grid is said has no neighbours but those of a line.
+void require_in_layers(const Tiling& t, bool is_line, int ranks) {
+  const std::string grid = "the grid of " + shown(t.grid) + " cells", all = std::to_string(ranks) + " ranks";
+  if (is_line && (t.tile[1] > 1 || t.tile[2] > 1))
+    bad_argument("tile " + shown(t.tile) + " needs the cells of the grid (option grid): without them the " +
+                 std::to_string(t.grid[0]) + " rows are one line");
+  if (ranks == 1) return require_fits(t, t.grid, grid);
+  Extents box = t.grid;
+  box[t.last()] = deepest(box[t.last()], ranks);
+  if (box[t.last()] == 0)
+    bad_argument(all + " need a layer of tiles each, and " + grid + " has " + std::to_string(t.grid[t.last()]) + " at most");
+  require_fits(t, box, shown(box) + " cells: each of " + all + " needs a layer of tiles of " + grid);
 }
 
 /// `n` things in layers of so many, of which the last may have fewer. Ranks get whole layers. Blocks have several layers, or
@@ -103,9 +115,7 @@ Tiling choose_tiling(i64 n, const std::string& grid, const std::string& tile, in
     bad_argument(
         "on GPUs precond block-ilu needs the cells of the grid (option grid), or a tile of so many rows (option tile)");
   t.tile = tile == "auto" ? automatic_in_layers(t, ranks) : parse_extents("tile", tile);
-  Extents box = t.grid;
-  box[t.last()] = deepest(box[t.last()], ranks);
-  require_fits(t, box, ranks);
+  require_in_layers(t, grid.empty(), ranks);
   return t;
 }
 
@@ -115,7 +125,7 @@ Tiling choose_tiling(const Boxes& boxes, const i64* cells, const std::string& ti
   Extents box = {};
   for (int a = 0; a < 3; a++) box[a] = boxes.grid[a] / boxes.along[a];
   t.tile = tile == "auto" ? automatic(box, box) : parse_extents("tile", tile);
-  require_fits(t, box, boxes.count());
+  require_fits(t, box, "the smallest box of a rank, " + shown(box) + " cells");
   return t;
 }
 

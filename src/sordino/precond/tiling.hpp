@@ -23,11 +23,11 @@ struct Tiling {
 
 /// Options `grid` (empty: the rows are one line) and `tile`, or what auto takes: on the host one tile a rank, which loses the
 /// fewest couplings to one thread; on a device, which needs a tile for each of many threads, what costs least of 4 x 4 x 4 to 8
-/// x 8 x 8 cells of a grid that is given (ADR 29). Throws bad_argument with one sentence if it is not, if the grid has not n
-/// cells, or if a tile is larger than a rank's box.
+/// x 8 x 8 cells of a grid that is given (ADR 29). Throws bad_argument with one sentence if it is not, also for a tile of more
+/// than a line's cells, if the grid has not n cells, or if there is no layer of tiles for each rank.
 Tiling choose_tiling(i64 n, const std::string& grid, const std::string& tile, int ranks, bool device);
 
-/// The same where ranks own boxes, each of which is cut by itself: tiles begin at its corner. `cells`: of rows.
+/// The same where ranks own boxes, each cut by itself: tiles begin at its corner, and fit into the smallest. `cells`: of rows.
 Tiling choose_tiling(const Boxes& boxes, const i64* cells, const std::string& tile, bool device);
 
 /// Ranks get whole layers of tiles, as equally many as there are, and blocks of sums lie in one layer or have several: so a

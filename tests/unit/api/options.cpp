@@ -51,7 +51,8 @@ TEST("options out of range are refused with their name") {
   CHECK_THROWS(validate(with([](Options& o) { o.ranks = -1; })), Error, "ranks must be >= 0, not -1");
   CHECK_THROWS(validate(with([](Options& o) { o.maxiter = -5; })), Error, "maxiter must be >= 0, not -5");
   CHECK_THROWS(validate(with([](Options& o) { o.time_limit = -1; })), Error, "time_limit");
-  CHECK_THROWS(validate(with([](Options& o) { o.check_every = 0; })), Error, "check_every must be at least 1");
+  for (int few : {0, -1})
+    CHECK_THROWS(validate(with([few](Options& o) { o.check_every = few; })), Error, "check_every must be at least 1");
   CHECK_THROWS(validate(with([](Options& o) { o.s = 0; })), Error, "s must be auto, or from 1 to 16, not 0");
   CHECK_THROWS(validate(with([](Options& o) { o.s = 17; })), Error, "s must be auto, or from 1 to 16, not 17");
   validate(with([](Options& o) { o.s = std::nullopt; }));

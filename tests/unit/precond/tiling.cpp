@@ -5,13 +5,16 @@
 
 using namespace sordino;
 
-TEST("a tile is refused that is larger than a rank's box, and a grid that is not the matrix'") {
+TEST("tiles are refused of which not every rank has a layer, or whose grid is not said, and grids that are not the matrix'") {
   auto choose = [](const char* tile, int ranks) { return choose_tiling(6 * 5 * 16, "6,5,16", tile, ranks, false); };
   CHECK(choose("6,5,16", 1).tile == (Extents{6, 5, 16}));
   CHECK(choose("6,5,5", 4).tile == (Extents{6, 5, 5}));  // layers of 5, 5, 5 and 1
-  CHECK_THROWS(choose("6,5,6", 4), Error, "tile 6 x 5 x 6 is larger than a rank's box, of the 6 x 5 x 16 cells of 4 ranks");
-  CHECK_THROWS(choose("7,1,1", 1), Error, "tile 7 x 1 x 1 is larger than a rank's box");
-  CHECK_THROWS(choose("1,1,1", 17), Error, "larger than a rank's box");
+  CHECK_THROWS(choose("6,5,6", 4), Error,
+               "tile 6 x 5 x 6 is larger than 6 x 5 x 5 cells: each of 4 ranks needs a layer of tiles");
+  CHECK_THROWS(choose("7,1,1", 1), Error, "tile 7 x 1 x 1 is larger than the grid of 6 x 5 x 16 cells");
+  CHECK_THROWS(choose("1,1,1", 17), Error, "17 ranks need a layer of tiles each, and the grid of 6 x 5 x 16 cells has 16");
+  CHECK_THROWS(choose_tiling(480, "", "2,2", 2, false), Error,
+               "tile 2 x 2 x 1 needs the cells of the grid (option grid): without them the 480 rows are one line");
   CHECK_THROWS(choose_tiling(100, "5,5,5", "auto", 1, false), Error, "does not have as many cells as the matrix rows, 100");
 }
 
@@ -21,7 +24,7 @@ TEST("auto takes one tile a rank on the host, and many on a device, with a layer
   CHECK(choose_tiling(480, "6,5,16", "auto", 8, true).tile == (Extents{4, 4, 2}));
   CHECK(choose_tiling(480, "160,3,1", "auto", 2, true).tile == (Extents{4, 2, 1}));
   CHECK(choose_tiling(480, "480", "auto", 2, true).tile == (Extents{4, 1, 1}));
-  CHECK_THROWS(choose_tiling(480, "6,5,16", "auto", 17, true), Error, "tile 4 x 4 x 1 is larger than a rank's box");
+  CHECK_THROWS(choose_tiling(480, "6,5,16", "auto", 17, true), Error, "17 ranks need a layer of tiles each");
   CHECK_THROWS(choose_tiling(480, "", "auto", 2, true), Error, "needs the cells of the grid (option grid), or a tile");
   CHECK(choose_tiling(480, "", "64", 2, true).tile == (Extents{64, 1, 1}));
 }
@@ -49,7 +52,7 @@ TEST("in boxes a tile fits into the smallest one, and auto takes what fits") {
   CHECK(choose_tiling({{13, 6, 16}, {2, 2, 8}}, &cell, "auto", true).tile == (Extents{4, 3, 2}));
   CHECK(choose_tiling(boxes, &cell, "6,6,4", true).tile == (Extents{6, 6, 4}));
   CHECK_THROWS(choose_tiling(boxes, &cell, "7,6,4", true), Error,
-               "tile 7 x 6 x 4 is larger than a rank's box, of the 13 x 6 x 16 cells of 8 ranks");
+               "tile 7 x 6 x 4 is larger than the smallest box of a rank, 6 x 6 x 4 cells");
 }
 
 TEST("ranks have whole layers of tiles, and the blocks of sums do not depend on how many ranks there are") {
