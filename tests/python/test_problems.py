@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -90,6 +91,27 @@ def test_poisson_has_no_flux_through_the_faces_that_are_said(cells, stencil, con
     found = sordino.poisson(*cells, stencil=stencil, contrast=contrast, boundary=boundary).toarray()
     wanted = by_hand(cells, stencil, contrast, dirichlet_faces(boundary))
     np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("contrast", [1e300, 1e-300, 1.1e100])
+def test_a_contrast_whose_products_overflow_or_vanish_is_named(cli, contrast):
+    sentence = f"the contrast is a ratio of densities from 1e-100 to 1e+100, not {contrast:g}"
+    for make in (sordino.poisson, sordino.problems.multiphase):
+        with pytest.raises(sordino.BadArgument, match=re.escape(sentence)):
+            make(8, 8, 8, contrast=contrast)
+    for words in ((), ("--phases", "bubbles")):
+        code, out, err = cli("poisson", 8, 8, 8, "--contrast", contrast, *words)
+        assert (code, out, err) == (2, "", f"sordino: {sentence}\n")
+
+
+@pytest.mark.parametrize("contrast", [1e100, 1e-100])
+@pytest.mark.parametrize("boundary", ["dirichlet", "neumann"])
+def test_the_largest_contrasts_have_a_finite_matrix(contrast, boundary):
+    for stencil in (7, 27):
+        A = sordino.poisson(8, 8, 8, stencil=stencil, contrast=contrast, boundary=boundary)
+        assert np.isfinite(A.data).all() and (A.diagonal() > 0).all()
+    made = sordino.problems.multiphase(8, 8, 8, contrast=contrast)
+    assert np.isfinite(made.A.data).all() and np.isfinite(made.b).all()
 
 
 @settings(max_examples=100, deadline=None)

@@ -14,6 +14,9 @@ from .._native import core, translated
 from ..errors import BadArgument, shown
 from .boundary import FACES, dirichlet_faces
 
+#: Of a contrast and of its inverse: products of two, and squares that solves add up, neither overflow nor vanish.
+_LARGEST_CONTRAST = 1e100
+
 
 def poisson(
     nx: int, ny: int, nz: int, *, stencil: int = 7, contrast: float = 1.0, boundary: str = "dirichlet"
@@ -107,6 +110,11 @@ def check_shape(nx: int, ny: int, nz: int, stencil: int, contrast: float) -> Non
         raise BadArgument(f"the stencil has 7 or 27 points, not {stencil}")
     if not math.isfinite(contrast) or contrast <= 0:
         raise BadArgument(f"the contrast is a ratio of densities, a number above 0, not {contrast:g}")
+    if not 1 / _LARGEST_CONTRAST <= contrast <= _LARGEST_CONTRAST:
+        raise BadArgument(
+            f"the contrast is a ratio of densities from {1 / _LARGEST_CONTRAST:g} to {_LARGEST_CONTRAST:g}, "
+            f"not {contrast:g}"
+        )
 
 
 def check_grid(nx: int, ny: int, nz: int, stencil: int, contrast: float, *, extra: int = 0) -> None:
