@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ._facts import closed_parts, is_asymmetric_hmatrix, is_symmetric, looks_asymmetric
 from ._matrix import CsrArrays
 from ._options import symmetric_methods
@@ -30,19 +32,26 @@ def on_the_command_line(reason: str) -> str:
     return reason
 
 
-def _of_parts(sizes: list[int], n: int) -> str:
-    """What A maps to zero, and what to do: of its n rows closed parts have so many."""
+def _of_parts(sizes: list[int], n: int, given: int, known: int) -> str:
+    """What A maps to zero, and what to do: of its n rows closed parts have so many.
+
+    Of these vectors' dimensions a nullspace of `given` ones spans `known`.
+    """
+    also, too = (" also", ", too") if given else ("", "")
     if sizes[0] == n:
-        return f"A maps the constant vector to zero: {_SPELLINGS[0][0]}"
+        # The word would stand in place of what is given.
+        advice = f"{_SPELLINGS[1][0]}{too}" if given else _SPELLINGS[0][0]
+        return f"A{also} maps the constant vector to zero: {advice}"
     if len(sizes) > 1:
+        spanned = f", and the nullspace that is given has {known:,} of their dimensions" if given else ""
         return (
             f"A maps {len(sizes):,} vectors to zero, each 1 in connected rows that add up to zero (at most "
-            f"{max(sizes):,}) and 0 in all others: {_SPELLINGS[2][0]}"
+            f"{max(sizes):,}) and 0 in all others{spanned}: {_SPELLINGS[2][0]}"
         )
     rows = f"{sizes[0]:,} connected rows, each of which adds up" if sizes[0] > 1 else "a row that adds up"
     return (
-        f"A maps to zero the vector that is 1 in {rows} to zero, and 0 in the other {n - sizes[0]:,}: "
-        f"{_SPELLINGS[1][0]}"
+        f"A{also} maps to zero the vector that is 1 in {rows} to zero, and 0 in the other {n - sizes[0]:,}: "
+        f"{_SPELLINGS[1][0]}{too}"
     )
 
 
@@ -58,10 +67,16 @@ class Suitability:
         What was asked for.
     taken : str
         What the core has taken: of "auto" after a look at all entries.
+
+    Attributes
+    ----------
+    advises : bool
+        Whether failed solves are explained.
     """
 
     def __init__(self, system: System, method: str, taken: str) -> None:
         rows = system.rows
+        self.advises = True
         self._method = method
         self._known: dict[str, Any] = {}  # of the values as they are
         self._needs_symmetry = rows is not None and not rows.complex and taken in symmetric_methods()
@@ -90,10 +105,12 @@ class Suitability:
             stacklevel=callers_level(),
         )
 
-    def advised(self, raw: dict[str, Any], rows: CsrArrays | None, singular: bool) -> dict[str, Any]:
+    def advised(
+        self, raw: dict[str, Any], rows: CsrArrays | None, null: Callable[[], np.ndarray]
+    ) -> dict[str, Any]:
         """What the core has said, with a sentence more where the matrix explains the failure.
 
-        Cost: O(nnz) for the first failure with given values.
+        Cost: that of :func:`closed_parts` for the first failure with given values.
 
         Parameters
         ----------
@@ -101,14 +118,16 @@ class Suitability:
             The core's words on a solve.
         rows : CsrArrays or None
             The matrix; None of an operator.
-        singular : bool
-            Whether a nullspace was given.
+        null : function
+            Returns the nullspace that was given, shape (k, n), without rows where none was.
         """
-        if raw["status"] in ("converged", "interrupted", "stopped_by_user", "time_limit") or rows is None:
+        meant = raw["status"] in ("converged", "interrupted", "stopped_by_user", "time_limit")
+        if meant or rows is None or not self.advises:
             return raw
-        found = ""
-        if not singular and (sizes := self._look_once(closed_parts, rows)):
-            found = _of_parts(sizes, rows.n)
+        found, vectors = "", null()
+        sizes, known = self._look_once(closed_parts, rows, vectors)
+        if len(sizes) > known:
+            found = _of_parts(sizes, rows.n, len(vectors), known)
             raw = {**raw, "reason": raw["reason"].replace(_OTHER_METHOD, "")}
         elif (
             raw.get("solver") in symmetric_methods()
@@ -119,7 +138,7 @@ class Suitability:
             found = f"the matrix is not symmetric, which solver {raw['solver']} needs: use bicgstab"
         return {**raw, "reason": f"{raw['reason']}; {found}"} if found else raw
 
-    def _look_once(self, fact: Callable[[CsrArrays], Any], rows: CsrArrays) -> Any:
+    def _look_once(self, fact: Callable[..., Any], *given: Any) -> Any:
         if fact.__name__ not in self._known:
-            self._known[fact.__name__] = fact(rows)
+            self._known[fact.__name__] = fact(*given)
         return self._known[fact.__name__]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from ._hmatrix import product_of
@@ -83,11 +84,24 @@ def maps_ones_to_zero(rows: CsrArrays) -> bool:
     return largest > 0 and float(np.abs(rows.product(np.ones(rows.n))).max()) <= _ROUNDING * largest
 
 
-def closed_parts(rows: CsrArrays) -> list[int]:
-    """The connected parts of A whose rows add up to zero, beside the part's largest row: how many rows each has.
+def closed_parts(rows: CsrArrays, null: np.ndarray) -> tuple[list[int], int]:
+    """The connected parts of A whose rows add up to zero, beside the part's largest row.
 
     A maps to zero what is 1 on one of these and 0 elsewhere: the constant vector, where one has all rows.
-    Cost: O(nnz), and two matrices.
+    Cost: O(nnz), and two matrices; of k given vectors O(n k^2), and of p parts O(p k^2).
+
+    Parameters
+    ----------
+    rows : CsrArrays
+    null : ndarray, shape (k, n)
+        What A is known to map to zero.
+
+    Returns
+    -------
+    sizes : list of int
+        How many rows each has.
+    known : int
+        Of the dimensions of what A maps to zero so, those that `null` spans.
     """
     A = rows.matrix()
     pattern = type(A)((np.ones(A.nnz), A.indices, A.indptr), A.shape)
@@ -95,7 +109,24 @@ def closed_parts(rows: CsrArrays) -> list[int]:
     largest, sums = np.zeros(parts), np.zeros(parts)
     np.maximum.at(largest, part, abs(A).sum(axis=1))
     np.maximum.at(sums, part, np.abs(rows.product(np.ones(rows.n))))
-    return np.bincount(part)[sums <= _ROUNDING * largest].tolist()
+    closed = sums <= _ROUNDING * largest
+    sizes = np.bincount(part)[closed]
+    return sizes.tolist(), _common(part, closed, null)
+
+
+def _common(part: np.ndarray, closed: np.ndarray, null: np.ndarray) -> int:
+    """In how many dimensions vectors, shape (k, n), and those that are 1 on a closed part and 0 elsewhere are the same.
+
+    These are directions with an angle of 0 between them: its cosine is a singular value of a product of two bases.
+    """
+    numbers, n = np.cumsum(closed) - 1, len(part)
+    inside = np.flatnonzero(closed[part])
+    if not len(null) or not len(inside):
+        return 0
+    ones = csr_array((np.ones(len(inside)), (numbers[part[inside]], inside)), (int(closed.sum()), n))
+    lengths = np.sqrt(ones.sum(axis=1))
+    cosines = np.linalg.svd((ones @ np.linalg.qr(null.T)[0]) / lengths[:, None], compute_uv=False)
+    return int((cosines > 1 - _SUMS_ROUNDING).sum())
 
 
 def _has_another_sum(rows: CsrArrays) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ._numbers import words
 from ._vectors import host_array
 from .errors import BadArgument
 
@@ -63,12 +64,24 @@ def named(given: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
     return bool(given) or options.get("nullspace", "none") != "none"
 
 
+def in_words(given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Given vectors as the core takes them."""
+    return {name: words(rows) for name, rows in given.items()}
+
+
+def vectors(given: Mapping[str, Any], options: Mapping[str, Any], n: int) -> np.ndarray:
+    """The nullspace that is given, by vectors or by its word, as rows: shape (k, n), with k = 0 where none is."""
+    if "nullspace" in given:
+        return np.asarray(given["nullspace"])
+    return np.ones((int(options.get("nullspace") == _CONSTANT), n))
+
+
 def taken_out(residual: np.ndarray, given: Mapping[str, Any], word: Any) -> np.ndarray:
     """A residual without what A cannot reach: its part along the nullspace of the (conjugate) transpose. Shape (n,)."""
-    vectors = given.get("left_nullspace", given.get("nullspace"))
-    if vectors is None:
+    left = given.get("left_nullspace", given.get("nullspace"))
+    if left is None:
         return residual - residual.mean() if word == _CONSTANT else residual
-    basis = np.linalg.qr(vectors.T)[0]
+    basis = np.linalg.qr(left.T)[0]
     return residual - basis @ (basis.conj().T @ residual)
 
 

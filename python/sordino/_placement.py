@@ -9,8 +9,18 @@ from typing import Any
 
 from . import machines
 from ._native import core, translated
+from ._options import specs
 from .errors import BadArgument
 from .log import logger
+
+#: Options that one method or preconditioner alone heeds: which option says so, and by which of its words. ``auto`` may
+#: take cbcg, and never gmres or these preconditioners.
+_HEEDED_BY = {
+    **dict.fromkeys(("s", "basis", "spectrum", "batch"), ("solver", ("cbcg", "auto"))),
+    "restart": ("solver", ("gmres",)),
+    "degree": ("precond", ("chebyshev",)),
+    "tile": ("precond", ("block-ilu",)),
+}
 
 
 def place(options: dict[str, Any], n: int, machine: Any) -> tuple[dict[str, Any], dict[str, Any] | None]:
@@ -44,7 +54,6 @@ def place(options: dict[str, Any], n: int, machine: Any) -> tuple[dict[str, Any]
     described = describe(placed, machine)
     if engine == "cuda":
         check_devices(placed.get("devices"))
-    warn_of_unheeded(placed)
     placed["ranks"] = chosen_ranks(placed, n)
     return placed, described
 
@@ -90,8 +99,27 @@ def _ranks_of_boxes(options: Mapping[str, Any], processes: int) -> int:
         return math.prod(core().extents("boxes", boxes)) // processes
 
 
+def unheeded(options: Mapping[str, Any]) -> list[str]:
+    """Options that are not as by default, and that are of another method or preconditioner than these."""
+    table = specs()
+    changed = [name for name in _HEEDED_BY if name in options and options[name] != table[name].default]
+    return [name for name in changed if not _heeds(options, *_HEEDED_BY[name])]
+
+
+def _heeds(options: Mapping[str, Any], decides: str, words: tuple[str, ...]) -> bool:
+    return options.get(decides, "auto") in words
+
+
+def of_another(name: str) -> str:
+    """One sentence for an option that is :func:`unheeded`."""
+    decides, words = _HEEDED_BY[name]
+    return f"option '{name}' is for {decides} '{words[0]}', and changes nothing here"
+
+
 def warn_of_unheeded(options: Mapping[str, Any]) -> None:
-    """One sentence for what was asked for and changes nothing."""
+    """One sentence for what was asked for and changes nothing; the engine is chosen, and the options are checked."""
+    for name in unheeded(options):
+        logger.warning("%s", of_another(name))
     if options.get("seed") and options["engine"] != "model":
         logger.warning(
             "option 'seed' is for engine 'model', and changes nothing on engine '%s': leave it out",

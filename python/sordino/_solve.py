@@ -17,7 +17,7 @@ from ._device import GpuVectors, handed, host_copy, is_complex_array, taken
 from ._matrix import new_values
 from ._native import core, translated
 from ._numbers import RealSystem, holds_complex, numbers, solve_by_parts, words
-from ._placement import place, reckoned_with
+from ._placement import place, reckoned_with, warn_of_unheeded
 from ._solution import Solution, check_on_failure, collected, deliver, in_single, in_turn, reported
 from ._system import as_system, matrix_bytes
 from ._together import Together
@@ -114,12 +114,12 @@ class Solver:
         self._process = os.getpid()
         self._turn = Turn()
         described = reckoned_with(self._options, machine)
-        null = {name: words(vectors) for name, vectors in self._null.items()}
-        given = {**system.extras(), **null, **self._order.given, **self._looks}
+        given = {**system.extras(), **_nullspace.in_words(self._null), **self._order.given, **self._looks}
         with heeded(system.functions), translated():
             self._core: Any = core().Solver(
                 *system.arrays(), system.n, self._options, described, **({"given": given} if given else {})
             )
+        warn_of_unheeded(self._options)
         self._suits = Suitability(system, self.options["solver"], self._core.method())
         others = bool(self._looks) or _nullspace.named(self._null, self._options)
         self._together = Together.of(system, self._options, others)
@@ -393,8 +393,8 @@ class Solver:
     def _solution(
         self, raws: list[dict[str, Any]], vectors: HostVectors | GpuVectors, overrides: dict[str, Any]
     ) -> Solution:
-        singular = _nullspace.named(self._null, self.options)
-        raws = [self._suits.advised(raw, self._system.rows, singular) for raw in raws]
+        null = partial(_nullspace.vectors, self._null, self.options, self.n)
+        raws = [self._suits.advised(raw, self._system.rows, null) for raw in raws]
         asked, problem = {**self.options, **overrides}, {"n": self.n, "nnz": self.nnz}
         reports = tuple(reported(raw, asked, problem, self._machine) for raw in raws)
         return collected([self._order.back(raw["x"]) for raw in raws], reports, vectors.joined)

@@ -49,9 +49,9 @@ def test_a_singular_matrix_is_given_one_piece_of_advice() -> None:
 def test_a_matrix_is_looked_at_once_for_its_values(monkeypatch) -> None:
     looks = []
 
-    def closed_parts(rows) -> list[int]:
+    def closed_parts(rows, null) -> tuple[list[int], int]:
         looks.append(rows)
-        return facts(rows)
+        return facts(rows, null)
 
     facts = sordino._advice.closed_parts
     monkeypatch.setattr(sordino._advice, "closed_parts", closed_parts)
@@ -90,11 +90,26 @@ def closed_tank() -> sordino.problems.PressureProblem:
 def test_parts_whose_rows_add_up_to_zero_are_found_by_their_sizes() -> None:
     open_box = sordino.poisson(3, 3, 3)
     A = sp.csr_array(sp.block_diag([open_box, tanks((2, 3, 4), (5, 1, 1)), 1e-6 * NEUMANN], format="csr"))
-    assert sorted(closed_parts(as_csr(A))) == [5, 24, 512]
-    assert closed_parts(as_csr(NEUMANN)) == [512] and not closed_parts(as_csr(open_box))
+
+    def sizes(of, null=()) -> list[int]:
+        return sorted(closed_parts(as_csr(of), np.reshape(null, (-1, of.shape[0])))[0])
+
+    assert sizes(A) == [5, 24, 512]
+    assert sizes(NEUMANN) == [512] and not sizes(open_box)
     other = A.copy()
     other.data[A.indptr[27 + 24 + 5]] *= 1 + 1e-6  # a small part's row, beside that part's own
-    assert sorted(closed_parts(as_csr(other))) == [5, 24]
+    assert sizes(other) == [5, 24]
+
+
+def test_dimensions_that_are_known_are_counted_whatever_their_basis() -> None:
+    A = as_csr(tanks((2, 3, 4), (5, 1, 1), (3, 3, 3)))
+    first, second, third = np.eye(3)[:, np.repeat([0, 1, 2], (24, 5, 27))]
+    other = np.arange(56.0)
+    for null, known in (
+        ([], 0), ([other], 0), ([first + second + third], 1), ([first - 2 * third, other], 1),
+        ([first + second, first - second], 2), ([first + 1j * third, second, third], 3),
+    ):  # fmt: skip
+        assert closed_parts(A, np.reshape(null, (-1, 56))) == ([24, 5, 27], known)
 
 
 def test_fluid_without_obstacles_is_named_and_projected() -> None:
@@ -116,7 +131,12 @@ def test_several_closed_tanks_have_as_many_vectors() -> None:
     said = reason(A, b, solver="cg")
     assert "A maps 2 vectors to zero, each 1 in connected rows that add up to zero (at most 125)" in said
     assert "give them as nullspace" in said and "constant" not in said
+    for null in ("constant", np.ones(189)):
+        more = reason(A, b, nullspace=null, solver="cg")
+        assert "A maps 2 vectors to zero" in more and "bicgstab" not in more
+        assert "and the nullspace that is given has 1 of their dimensions: give them as nullspace" in more
     part = np.repeat([0, 1], (64, 125))
+    assert "A also maps to zero" not in reason(A, b, nullspace=np.eye(2)[part], solver="cg", maxiter=1)
     assert sordino.solve(A, b, nullspace=np.eye(2)[part], solver="cg", engine="host", rtol=1e-8).converged
 
 

@@ -99,6 +99,49 @@ def test_what_changes_nothing_is_warned_of(fake_core, laplacian, caplog, cli):
     assert err.startswith("sordino: option 'seed'") and err.count("\n") == 1
 
 
+FOR_ANOTHER = (
+    ("s", 4, {"solver": "cg"}, {"solver": "cbcg"}, "solver 'cbcg'"),
+    ("s", "auto", {"solver": "cg"}, {}, "solver 'cbcg'"),
+    ("basis", "monomial", {"solver": "cgcg"}, {"solver": "cbcg"}, "solver 'cbcg'"),
+    ("spectrum", "power", {"solver": "bicgstab"}, {"solver": "cbcg"}, "solver 'cbcg'"),
+    ("batch", 64, {"solver": "cg"}, {"solver": "auto"}, "solver 'cbcg'"),
+    ("restart", 5, {}, {"solver": "gmres"}, "solver 'gmres'"),
+    ("degree", 2, {}, {"precond": "chebyshev"}, "precond 'chebyshev'"),
+    (
+        "tile",
+        (2, 2, 2),
+        {"precond": "jacobi"},
+        {"precond": "block-ilu", "grid": (4, 4, 4)},
+        "precond 'block-ilu'",
+    ),
+)
+
+
+@pytest.mark.parametrize(("name", "value", "other", "own", "whose"), FOR_ANOTHER)
+def test_options_of_another_method_are_warned_of(caplog, name, value, other, own, whose):
+    A = sordino.poisson(4, 4, 4)
+    with caplog.at_level("WARNING", logger="sordino"):
+        sordino.Solver(A, engine="host", ranks=1, **own, **{name: value})
+        sordino.Solver(A, engine="host", ranks=1, **other, **{name: sordino._options.specs()[name].default})
+        assert not caplog.records
+        sordino.Solver(A, engine="host", ranks=1, **other, **{name: value})
+    assert caplog.messages == [f"option '{name}' is for {whose}, and changes nothing here"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--seed", -1), "seed must be >= 0, not -1"),
+        (("--seed", 3, "--maxiter", -5), "maxiter must be >= 0, not -5"),
+        (("--batch", -1), "batch must be from 32 to 65536, not -1"),
+        (("--batch", 0, "--solver", "cg"), "batch must be from 32 to 65536, not 0"),
+        (("--degree", -1), "degree must be from 1 to 64, not -1"),
+    ],
+)
+def test_what_is_refused_is_one_sentence_and_of_its_own_range(cli, words, sentence):
+    assert cli("poisson", 4, 4, 4, "--engine", "host", *words) == (2, "", f"sordino: {sentence}\n")
+
+
 def test_degrees_without_a_tree_and_looks_without_a_callback(caplog):
     A = sordino.poisson(4, 4, 4)
     with caplog.at_level("WARNING", logger="sordino"):
