@@ -33,6 +33,9 @@ NEVER = 1e-300
 #: would be chance whether the best x is the last one. A small system may not last so long.
 RUNS = ((14, 62), (4, 12), (1, 3))
 
+#: Rounds between the first two, at least, of a method that takes several iterations at once and replaces no residuals.
+_ROUNDS = 12
+
 #: The command of precond block-ilu, as a ledger has it.
 TILE_SOLVES = "Block ILU"
 
@@ -116,7 +119,7 @@ def iteration(
     ranks: int,
     options: dict[str, Any],
     stop: Stop | None = None,
-    runs: Sequence[tuple[int, int]] = RUNS,
+    runs: Sequence[tuple[int, int]] | None = None,
 ) -> Iteration:
     """Predict one iteration.
 
@@ -132,7 +135,7 @@ def iteration(
         Asked some ten times a second whether to give up.
     runs : sequence of (int, int), optional
         Iterations of the short run and of the long one, or, of methods that take several at once, such rounds; the next
-        pair where the system is solved too early.
+        pair where the system is solved too early. Without them :data:`RUNS`, and fewer rounds than these.
 
     Raises
     ------
@@ -148,7 +151,7 @@ def iteration(
     uneven = late
     if late > _WORTH * found.seconds and not machines.is_random(machine):  # else two runs are not alike
         alike = _shared_out_alike(subject) if plan.get("partition") != "boxes" else subject
-        alone = _difference(alike, {**machine, **_INSTANT}, plan, runs[-2:], stop)
+        alone = _difference(alike, {**machine, **_INSTANT}, plan, (runs or RUNS)[-2:], stop)
         uneven = min(late, max(0.0, alone.ledger["imbalance_s"]))
     parts = _parts(found, machine, late - uneven, subject.n / ranks)
     seconds, how = found.commands["seconds"], stored or found.stored
@@ -180,8 +183,9 @@ def automatic(
     _require_predictable(machine, options)
     subject, plan, _ = _as_run(subject, ranks, options)
     plan = {**plan, "solver": "auto", "rtol": rtol}
-    solver = Solver(subject.run, machine=_slowed(machine, subject), nullspace=subject.nullspace, **plan)
-    report = solver.solve(_uneven(subject.run.n), maxiter=1, on_failure="return").report
+    report = (
+        _set_up(subject, machine, plan).solve(_uneven(subject.run.n), maxiter=1, on_failure="return").report
+    )
     return str(report.options["solver"]), report.solver_reason
 
 
@@ -255,13 +259,16 @@ def _difference(
     subject: Subject,
     machine: dict[str, Any],
     plan: dict[str, Any],
-    runs: Sequence[tuple[int, int]],
+    runs: Sequence[tuple[int, int]] | None,
     stop: Stop | None,
 ) -> _Slope:
     """A long run less a short one, over the iterations between them."""
-    solver = Solver(subject.run, machine=_slowed(machine, subject), nullspace=subject.nullspace, **plan)
+    solver = _set_up(subject, machine, plan)
     b = _uneven(subject.run.n)
     at_once = solver._native().steps()  # iterations
+    if runs is None:  # jitter is averaged over as many rounds as there is time for
+        shorter = at_once > 1 and not machines.is_random(machine)
+        runs = [_rounds(at_once, plan), *RUNS[1:]] if shorter else RUNS
     for short, long in ((at_once * few, at_once * many) for few, many in runs):
         few, many = (
             solver.solve(b, maxiter=count, on_failure="return", callback=stop) for count in (short, long)
@@ -293,6 +300,19 @@ def _difference(
     }
     stored = (many.report.options["storage"], many.report.storage_reason)
     return _Slope((many.seconds - few.seconds) / count, ledger, commands, stored)
+
+
+def _set_up(subject: Subject, machine: dict[str, Any], plan: dict[str, Any]) -> Solver:
+    """A solver of what is run; that its solves end unsolved, as is meant, has no cause that is worth a look."""
+    solver = Solver(subject.run, machine=_slowed(machine, subject), nullspace=subject.nullspace, **plan)
+    solver._suits.advises = False
+    return solver
+
+
+def _rounds(at_once: int, plan: dict[str, Any]) -> tuple[int, int]:
+    """Rounds of the short run and of the long one: as many looks lie between them as in so many rounds of any run."""
+    look = math.ceil(int(plan.get("check_every", 32)) / at_once)  # every so many rounds
+    return look + 1, look + 1 + look * math.ceil(_ROUNDS / look)
 
 
 def _of_commands(few: dict[str, Any], many: dict[str, Any], what: str, factor: float) -> dict[str, float]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ._predict import Iteration
-from .report.words import duration
+from .report.words import count, duration, stored
 
 _NAMES = {
     "memory": "memory traffic",
@@ -49,3 +51,20 @@ def why(winner: Iteration, other: Iteration, iterations: tuple[int | None, int |
     if losses:
         said.append(f"has more of {listed(losses)}")
     return ", and ".join(said) or "differs in nothing that the ledger knows"
+
+
+def storages(rows: list[dict[str, Any]]) -> list[str]:
+    """How the matrix is stored, a sentence for each way, with the reason on the first number of ranks that is so.
+
+    Reasons name the bytes of a rank, and rows on other numbers are told by these numbers alone.
+    """
+    said = []
+    for way in dict.fromkeys(row["storage"] for row in rows):
+        alike = [row for row in rows if row["storage"] == way]
+        first, reason = alike[0], alike[0]["storage_reason"]
+        others = sorted({row["ranks"] for row in alike if row["storage_reason"] != reason})
+        if others:
+            same = ", ".join(f"{ranks:,}" for ranks in others)
+            reason += f" (on {count(first['ranks'], 'rank')}; the same way on {same})"
+        said.append(stored(way, reason))
+    return said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +20,15 @@ def test_the_machines_that_come_along_are_whole_and_say_their_sources(name):
 
 def test_known_names():
     assert {"abci", "cluster", "h200x4", "laptop", "oakforest-pacs", "summit"} <= set(machines.names())
+
+
+def test_the_page_names_all_of_them():
+    page = Path(__file__).parents[2] / "docs" / "predicting.md"
+    _, _, section = page.read_text(encoding="utf-8").partition("\n## Machines\n")
+    told = section.partition("\n## ")[0]
+    assert [
+        name for name in machines.names() if f"`{name}`" not in told and not name.startswith("h100x")
+    ] == []
 
 
 @pytest.mark.parametrize("devices", [1, 2, 4, 8, 16])

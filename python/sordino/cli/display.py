@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,9 @@ from typing import Any
 
 from .. import log
 from . import processes
+
+#: Seconds before the first line of a progress that is told in lines, and between it and those after it.
+_FIRST_LINE_S, _LINE_EVERY_S = 10.0, 60.0
 
 
 def rich_module(name: str) -> Any:
@@ -70,12 +74,40 @@ def plain_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]],
 
 @contextmanager
 def steps(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[], None]]:
-    """Show how many of `total` steps are done, where standard error is a terminal; yields what is called after each."""
-    if quiet or processes.index() != 0 or not sys.stderr.isatty():
+    """Show how many of `total` steps are done, on standard error; yields what is called after each.
+
+    Where that is no terminal, a line says so after some time, and from then on after each minute.
+    """
+    if quiet or processes.index() != 0:
         yield lambda: None
-        return
-    progress = rich_module("progress")
-    yield from _drawn_steps(progress, what, total) if progress else _plain_steps(what, total)
+    elif not sys.stderr.isatty():
+        yield from _told_steps(what, total)
+    else:
+        progress = rich_module("progress")
+        yield from _drawn_steps(progress, what, total) if progress else _plain_steps(what, total)
+
+
+def _told_steps(what: str, total: int) -> Iterator[Callable[[], None]]:
+    done, over, watch = itertools.count(1), threading.Event(), Stopwatch()
+    count = [0]
+
+    def tell() -> None:
+        wait = _FIRST_LINE_S
+        while not over.wait(wait):
+            passed = f"{watch.seconds():,.0f} s"
+            print(f"sordino: {what}: {count[0]:,} of {total:,} after {passed}", file=sys.stderr, flush=True)
+            wait = _LINE_EVERY_S
+
+    def step() -> None:
+        count[0] = next(done)
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield step
+    finally:
+        over.set()
+        teller.join()
 
 
 def _drawn_steps(progress: Any, what: str, total: int) -> Iterator[Callable[[], None]]:

@@ -16,11 +16,13 @@ from .. import _options, _predict, _predict_words, _subject, machines
 from .._matrix import as_vector
 from .._names import of_method
 from .._native import core, translated
+from .._placement import of_another, unheeded
 from ..bench import _records
 from ..errors import BadArgument
 from ..io import read_matrix, read_vector
+from ..log import logger
 from ..report.record import json_ready
-from ..report.words import count, duration, stored
+from ..report.words import count, duration
 from . import display, predict_trsv
 from .box import add_box_options, box_of
 from .common import Parser, number, rows_of, whole_number, whole_numbers
@@ -71,7 +73,8 @@ def main(argv: Sequence[str]) -> int:
     if given.record:
         _records.check(given.record)
     subject = _subject_of(given)
-    autos = _taken(subject, plan) if plan.solvers == ["auto"] else {}
+    _warn_of_unheeded(plan)
+    autos = _taken(subject, plan, quiet=given.json) if plan.solvers == ["auto"] else {}
     if autos:  # those that suit it, and those that are taken
         known = dict.fromkeys([*_subject.suiting(subject.run), *(solver for solver, _ in autos.values())])
         plan = replace(plan, solvers=list(known))
@@ -197,8 +200,17 @@ def _default_ranks(boxes: str | None) -> str:
         return str(math.prod(core().extents("boxes", boxes)))
 
 
-def _solving(plan: Plan, solver: str) -> dict[str, Any]:
-    return {**plan.options, "solver": solver, "rtol": plan.rtol}
+def _options_of(plan: Plan, solver: str) -> dict[str, Any]:
+    """Options of a solve with this method, without those of the others."""
+    options = {**plan.options, "solver": solver}
+    return {name: value for name, value in options.items() if name not in unheeded(options)}
+
+
+def _warn_of_unheeded(plan: Plan) -> None:
+    """One sentence for each option that no method heeds."""
+    for name in plan.options:
+        if not any(name in _options_of(plan, solver) for solver in plan.solvers):
+            logger.warning("%s", of_another(name))
 
 
 def _subject_of(given: Any) -> _subject.Subject:
@@ -227,12 +239,16 @@ def _box(given: Any) -> _subject.Subject:
     return _subject.of_box(box.name, box)
 
 
-def _taken(subject: _subject.Subject, plan: Plan) -> dict[tuple[int, int], tuple[str, str]]:
+def _taken(subject: _subject.Subject, plan: Plan, *, quiet: bool) -> dict[tuple[int, int], tuple[str, str]]:
     """What ``solver="auto"`` takes, and why, by number of the machine and ranks."""
-    return {
-        (place, ranks): _predict.automatic(subject, machine, ranks, plan.options, plan.rtol)
-        for (place, machine), ranks in itertools.product(enumerate(plan.machines), plan.ranks)
-    }
+    taken = {}
+    cells = list(itertools.product(enumerate(plan.machines), plan.ranks))
+    with display.steps("choosing", len(cells), quiet=quiet) as step:
+        for (place, machine), ranks in cells:
+            options = _options_of(plan, "auto")
+            taken[place, ranks] = _predict.automatic(subject, machine, ranks, options, plan.rtol)
+            step()
+    return taken
 
 
 def _predicted(
@@ -248,13 +264,15 @@ def _predicted(
             return ended.is_set()
 
         def counted_of(solver: str) -> _predict.Count:
-            counted = _predict.count(subject, _solving(plan, solver), plan.iterations)
+            counted = _predict.count(
+                subject, {**_options_of(plan, solver), "rtol": plan.rtol}, plan.iterations
+            )
             step()
             return counted
 
         def predict(cell: tuple[dict[str, Any], int, str]) -> _predict.Iteration:
             machine, ranks, solver = cell
-            found = _predict.iteration(subject, machine, ranks, {**plan.options, "solver": solver}, stop)
+            found = _predict.iteration(subject, machine, ranks, _options_of(plan, solver), stop)
             step()
             return found
 
@@ -359,8 +377,7 @@ def _show(
     if run[0] < subject.n:
         title += f"; run scaled, with {' to '.join(f'{n:,}' for n in run[:: max(1, len(run) - 1)])} rows"
     display.show_table(title, heads, cells, left=2)
-    lies = {stored(row["storage"], row["storage_reason"]): None for row in rows}
-    for said in lies:
+    for said in _predict_words.storages(rows):
         say(said)
     untold = {row["solver"]: row["iterations_from"] for row in rows if not row["iterations"]}
     for solver, source in untold.items():
