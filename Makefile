@@ -68,9 +68,10 @@ TEST_SOURCES := $(shell find tests bench -path tests/python -prune -o -path benc
 
 # $(call install,extras,more settings)
 define install
-	@echo "Building Sordino in $(BUILD) (the first time takes some minutes; what happens is in $(BUILD)/build.log)"
-	@$(IN_VENV) $(VENV)/bin/python -m pip install -v --no-build-isolation \
-	  --config-settings=build-dir=$(BUILD) $(2) '.[$(1)]' > $(BUILD)/build.log 2>&1 \
+	@echo "Building Sordino in $(BUILD) (the first time takes some minutes, and with CUDA far more; SORDINO_CUDA=OFF leaves" \
+	  "it out; all that happens is in $(BUILD)/build.log)"
+	@$(IN_VENV) $(VENV)/bin/python tools/with_progress.py $(BUILD)/build.log -- \
+	  $(VENV)/bin/python -m pip install -v --no-build-isolation --config-settings=build-dir=$(BUILD) $(2) '.[$(1)]' \
 	  || { sed '/subprocess-exited-with-error/,$$d' $(BUILD)/build.log | grep -E -A 12 '[Ee]rror' | head -n 60; \
 	       grep '^ERROR' $(BUILD)/build.log; \
 	       echo "Building Sordino failed; all of it is in $(BUILD)/build.log"; exit 1; }
