@@ -83,6 +83,47 @@ def test_large_leaves_and_thin_triangles(words: dict[str, Any]) -> None:
     )
 
 
+#: Shapes whose axes are multiplied with these, and eps: builds in which single entries of small blocks had been missed.
+THIN = [
+    ("spheres:2,1,1,m0=5,M=6", (70.73381237, 0.38048972, 0.00379602), 1e-8),
+    ("spheres:2,2,1,m0=4,M=4", (7.51, 0.153, 0.00106), 1e-8),
+    ("sphere:6,8", (1, 1, 1e-3), 1e-8),
+    ("pair:4,6", (0.43, 48.5, 0.143), 1e-6),
+]
+
+
+def off_by(words: str, factors: Any, eps: float) -> tuple[float, float]:
+    """The error of a build, of the whole and of the block of at most 1,024 entries that is off most, in eps."""
+    surface = sordino.surfaces.from_words(words)
+    surface = sordino.surfaces.Surface(surface.points * factors, surface.triangles, allow_open=True)
+    dense = sordino.hmatrix(surface, 1e-2, engine="host", eta=1e-9, probes=0)
+    assert dense.statistics["low_rank_blocks"] == 0
+    H = sordino.hmatrix(surface, eps, engine="cuda", probes=surface.n)
+    exact, off = (A[np.ix_(H.order, H.order)] for A in (dense @ np.eye(surface.n), H @ np.eye(surface.n)))
+    off -= exact
+    worst = 0.0
+    for block in H.blocks[H.blocks["rank"] >= 0]:
+        place = slice(block["row_begin"], block["row_end"]), slice(block["column_begin"], block["column_end"])
+        if off[place].size <= 1024:
+            worst = max(worst, float(np.linalg.norm(off[place]) / np.linalg.norm(exact[place])))
+    return float(np.linalg.norm(off) / np.linalg.norm(exact)) / eps, worst / eps
+
+
+@pytest.mark.parametrize(("words", "factors", "eps"), THIN)
+def test_single_entries_of_thin_surfaces_are_not_missed(words: str, factors: Any, eps: float) -> None:
+    whole, worst = off_by(words, factors, eps)
+    assert whole <= 1 and worst <= 1.37
+
+
+def test_surfaces_of_any_shape_keep_to_eps() -> None:
+    draw = np.random.default_rng()
+    for _ in range(8):
+        words, factors = draw.choice(["sphere:6,8", "pair:4,6", "plate:16"]), 10.0 ** draw.uniform(-3, 2, 3)
+        eps = 10.0 ** draw.uniform(-9, -2)
+        whole, worst = off_by(words, factors, eps)
+        assert whole <= 1 and worst <= 1.37, (words, factors, eps)
+
+
 def test_what_builds_is_chosen_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
     surface = sordino.surfaces.sphere(4, 6)
     assert sordino.hmatrix(surface).settings["engine"] == "host"

@@ -68,23 +68,29 @@ template <class V>
 class Cross {
  public:
   using Values = std::vector<V>;
-  Cross(const Section<V>& block, const CrossOptions& options, LowRank<V> begun)
+  Cross(const Section<V>& block, const CrossOptions& options, Crosses<V> begun)
       : rows(block.height()),
         columns(block.width()),
-        sum(std::move(begun)),
+        sum(std::move(begun.sum)),
         block_(block),
+        pivot_rows_(std::move(begun.rows)),
+        pivot_columns_(std::move(begun.columns)),
         eps_(options.eps),
         most_rank_(std::min({options.most_rank, block.height(), block.width()})) {
     if (sum.rank == 0) sum = LowRank<V>(block.height(), block.width());
+    for (i32 i : pivot_rows_) rows.use(i);
+    for (i32 j : pivot_columns_) columns.use(j);
     if (sum.rank > 0)
       first_ = norm(Values(sum.u_of(0), sum.u_of(0) + sum.height)) * norm(Values(sum.v_of(0), sum.v_of(0) + sum.width));
   }
 
+  // Where crosses have gone nothing is left but rounding, which a small pivot would make large.
   Values residual_row(i32 i) const {
     Values row(std::size_t(block_.width()));
     block_.row(i, row.data());
     sum.subtract_row(i, row.data());
     require_finite(row);
+    for (i32 j : pivot_columns_) row[std::size_t(j)] = V{};
     return row;
   }
   Values residual_column(i32 j) const {
@@ -92,6 +98,7 @@ class Cross {
     block_.column(j, column.data());
     sum.subtract_column(j, column.data());
     require_finite(column);
+    for (i32 i : pivot_rows_) column[std::size_t(i)] = V{};
     return column;
   }
   /// Whether column row^T / pivot, of residuals that cross there, is small beside the first term, which it may be.
@@ -100,10 +107,17 @@ class Cross {
     if (sum.rank == 0) first_ = size;
     return size < eps_ * first_;
   }
-  void append(Values column, const Values& row, V pivot) {
+  /// The cross of residuals at (i, j).
+  void append(i32 i, i32 j, Values column, const Values& row) {
+    const V pivot = row[std::size_t(j)];
     for (V& x : column) x = quotient(x, pivot);
+    pivot_rows_.resize(std::size_t(sum.rank) + 1);
+    pivot_columns_.resize(pivot_rows_.size());
+    insert(pivot_rows_.data(), sum.rank, i);
+    insert(pivot_columns_.data(), sum.rank, j);
     sum.append(column, row);
   }
+  Crosses<V> take() { return {std::move(sum), std::move(pivot_rows_), std::move(pivot_columns_)}; }
   /// Whether a vector of residuals is small beside the first term.
   bool is_small(const Values& residual) const { return norm(residual) < eps_ * first_; }
   /// No more pivots, or as many terms as the block may have.
@@ -114,6 +128,7 @@ class Cross {
 
  private:
   const Section<V>& block_;
+  std::vector<i32> pivot_rows_, pivot_columns_;  // of terms, which increase
   double eps_, first_ = 0;
   i32 most_rank_;
 };
@@ -121,7 +136,7 @@ class Cross {
 }  // namespace
 
 template <class V>
-LowRank<V> aca(const Section<V>& block, const CrossOptions& options, LowRank<V> begun) {
+Crosses<V> aca(const Section<V>& block, const CrossOptions& options, Crosses<V> begun) {
   Cross<V> c(block, options, std::move(begun));
   i32 i = std::max(options.first_row, 0);
   while (i != none && !c.full()) {
@@ -135,10 +150,11 @@ LowRank<V> aca(const Section<V>& block, const CrossOptions& options, LowRank<V> 
     }
     const std::vector<V> column = c.residual_column(j);
     c.columns.use(j);
-    i = c.is_small(column, row, pivot) ? none : c.rows.largest(column);
-    c.append(column, row, pivot);
+    const i32 next = c.is_small(column, row, pivot) ? none : c.rows.largest(column);
+    c.append(i, j, column, row);
+    i = next;
   }
-  return std::move(c.sum);
+  return c.take();
 }
 
 namespace {
@@ -162,7 +178,7 @@ struct References {
     i = first;
     row = c.residual_row(i);
     j = c.columns.smallest(row);
-    column = c.residual_column(j);
+    if (j != none) column = c.residual_column(j);
   }
   bool there() const { return i != none && j != none; }
   /// After a term was added.
@@ -176,7 +192,7 @@ struct References {
 }  // namespace
 
 template <class V>
-LowRank<V> aca_plus(const Section<V>& block, const CrossOptions& options, LowRank<V> begun) {
+Crosses<V> aca_plus(const Section<V>& block, const CrossOptions& options, Crosses<V> begun) {
   Cross<V> c(block, options, std::move(begun));
   References<V> reference;
   options.first_row < 0 ? reference.take(c, 0) : reference.take_row(c, options.first_row);
@@ -199,19 +215,19 @@ LowRank<V> aca_plus(const Section<V>& block, const CrossOptions& options, LowRan
       j = reference.j;
     } else {
       if (c.is_small(column, row, pivot) && c.is_small(reference.row) && c.is_small(reference.column)) break;
-      c.append(std::move(column), row, pivot);
+      c.append(i, j, std::move(column), row);
       reference.follow(c.sum);
     }
     c.rows.use(i);
     c.columns.use(j);
     if (!c.rows.is(reference.i) || !c.columns.is(reference.j)) reference.take(c, (reference.j + 1) % block.width());
   }
-  return std::move(c.sum);
+  return c.take();
 }
 
-template LowRank<double> aca(const Section<double>&, const CrossOptions&, LowRank<double>);
-template LowRank<Number> aca(const Section<Number>&, const CrossOptions&, LowRank<Number>);
-template LowRank<double> aca_plus(const Section<double>&, const CrossOptions&, LowRank<double>);
-template LowRank<Number> aca_plus(const Section<Number>&, const CrossOptions&, LowRank<Number>);
+template Crosses<double> aca(const Section<double>&, const CrossOptions&, Crosses<double>);
+template Crosses<Number> aca(const Section<Number>&, const CrossOptions&, Crosses<Number>);
+template Crosses<double> aca_plus(const Section<double>&, const CrossOptions&, Crosses<double>);
+template Crosses<Number> aca_plus(const Section<Number>&, const CrossOptions&, Crosses<Number>);
 
 }  // namespace sordino::hmatrix

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 
 #include "sordino/base/error.hpp"
 #include "sordino/hmatrix/aca.hpp"
@@ -11,39 +10,42 @@
 namespace sordino::hmatrix {
 namespace {
 
-constexpr i64 most_entries = i64(1) << 24;  // of a block that is evaluated as a whole: 128 MiB, 256 of complex ones
-constexpr int most_tries = 4;               // of crosses in a larger one
+constexpr int most_tries = 4;  // of crosses in a block that is too large to be evaluated as a whole
 
 template <class V>
-LowRank<V> crosses(const Section<V>& block, Approximation kind, const CrossOptions& options, LowRank<V> begun = {}) {
+Crosses<V> crosses(const Section<V>& block, Approximation kind, const CrossOptions& options, Crosses<V> begun = {}) {
   return kind == Approximation::aca ? aca(block, options, std::move(begun)) : aca_plus(block, options, std::move(begun));
 }
 
-/// The square of the error's norm as entries drawn at random show it, and the row of them that is worst.
-struct Sampled {
+/// The square of the error's norm, known or estimated, and the row of the entry that is off most.
+struct Compared {
   double squared = 0, worst = -1;
   i32 row = 0;
 };
 
 template <class V>
-Sampled sample(const Section<V>& block, const LowRank<V>& sum, std::mt19937_64& draw) {
-  Sampled found;
-  const double share = double(block.height()) * block.width() / (checked_rows * checked_columns);
-  for (int r = 0; r < checked_rows; r++) {
-    const i32 i = i32(draw() % u64(block.height()));
-    i32 at[checked_columns], columns[checked_columns];
-    V entries[checked_columns];
-    double of_row = 0;
-    for (int c = 0; c < checked_columns; c++) {
-      at[c] = i32(draw() % u64(block.width()));
+Compared compare(const Section<V>& block, const Crosses<V>& found, u64 draws) {
+  const Comparison entries(block.height(), block.width(), found.pivots(), draws);
+  Compared all;
+  const std::size_t some = std::size_t(entries.in_a_row());
+  std::vector<i32> at(some), columns(some);
+  std::vector<V> left(some);
+  for (i64 first = 0; first < entries.count(); first += i64(some)) {
+    const auto [i, j] = entries.at(first);
+    at[0] = j, columns[0] = block.columns[std::size_t(j)];
+    for (std::size_t c = 1; first == 0 && c < some; c++) {
+      at[c] = entries.at(i64(c)).column;
       columns[c] = block.columns[std::size_t(at[c])];
     }
-    block.generator.entries(block.rows.subspan(std::size_t(i), 1), columns, entries);
-    for (int c = 0; c < checked_columns; c++) of_row += squared(entries[c] - sum.entry(i, at[c]));
-    if (of_row > found.worst) found.worst = of_row, found.row = i;
-    found.squared += share * of_row;
+    block.generator.entries(block.rows.subspan(std::size_t(i), 1), columns, left.data());
+    for (i32 k = 0; k < found.sum.rank; k++)
+      for (std::size_t c = 0; c < some; c++) left[c] = left[c] - found.sum.u_of(k)[i] * found.sum.v_of(k)[at[c]];
+    for (V x : left) {
+      all.squared += entries.scale() * squared(x);
+      if (squared(x) > all.worst) all.worst = squared(x), all.row = i;
+    }
   }
-  return found;
+  return all;
 }
 
 void require_finite(double square) {
@@ -77,6 +79,20 @@ LowRank<V> full_crosses(const Section<V>& block, double tolerance, i32 most_rank
   return sum;
 }
 
+/// norm_squared: the sum's.
+template <class V>
+Compressed<V> finished(LowRank<V> sum, int redone, double norm_squared, const CompressionOptions& o) {
+  if (o.recompress) recompress(sum, share_of_the_rest * o.eps * std::sqrt(norm_squared));
+  return {std::move(sum), redone};
+}
+
+template <class V>
+Compressed<V> from_all(const Section<V>& block, double tolerance, int redone, const CompressionOptions& o) {
+  LowRank<V> sum = full_crosses(block, tolerance, o.most_rank);
+  const double norm_squared = o.recompress ? sum.norm_squared() : 0;
+  return finished(std::move(sum), redone, norm_squared, o);
+}
+
 }  // namespace
 
 Approximation approximation(const std::string& name) {
@@ -88,29 +104,24 @@ Approximation approximation(const std::string& name) {
 
 template <class V>
 Compressed<V> compress(const Section<V>& block, const CompressionOptions& o, u64 seed) {
-  Compressed<V> done;
   const double asked = o.recompress || o.certify ? share_of_crosses * o.eps : o.eps;
-  if (o.approximation == Approximation::full) {
-    done.sum = full_crosses(block, asked, o.most_rank);
-  } else {
-    const double eps = o.recompress || o.certify ? stop_rule_to_error * asked : asked;
-    done.sum = crosses(block, o.approximation, {.eps = eps, .most_rank = o.most_rank});
-  }
-  std::mt19937_64 draw(seed);
-  double norm_squared = o.recompress || o.certify ? done.sum.norm_squared() : 0, eps = asked;
-  for (bool last = o.approximation == Approximation::full; o.certify && !last && done.sum.rank < o.most_rank;) {
-    const Sampled error = sample(block, done.sum, draw);
+  if (o.approximation == Approximation::full) return from_all(block, asked, 0, o);
+  double eps = o.recompress || o.certify ? stop_rule_to_error * asked : asked;
+  Crosses<V> found = crosses(block, o.approximation, {.eps = eps, .most_rank = o.most_rank});
+  auto square_of_norm = [&] { return o.recompress || o.certify ? found.sum.norm_squared() : 0; };
+  double norm_squared = square_of_norm();
+  const bool small = i64(block.height()) * block.width() <= most_entries;
+  int redone = 0;
+  for (eps = asked; o.certify && found.sum.rank < o.most_rank && redone < most_tries; redone++) {
+    const Compared error = compare(block, found, draws_of(seed, redone));
     require_finite(error.squared);
     if (error.squared <= asked * asked * norm_squared) break;
-    const bool small = i64(block.height()) * block.width() <= most_entries;
-    last = done.redone++ > 0 && (small || done.redone == most_tries);
+    if (redone > 0 && small) return from_all(block, asked, redone + 1, o);
     eps *= after_a_miss;
-    done.sum = last && small ? full_crosses(block, asked, o.most_rank)
-                             : crosses(block, o.approximation, {eps, error.row, o.most_rank}, std::move(done.sum));
-    norm_squared = done.sum.norm_squared();
+    found = crosses(block, o.approximation, {eps, error.row, o.most_rank}, std::move(found));
+    norm_squared = square_of_norm();
   }
-  if (o.recompress) recompress(done.sum, share_of_the_rest * o.eps * std::sqrt(norm_squared));
-  return done;
+  return finished(std::move(found.sum), redone, norm_squared, o);
 }
 
 template Compressed<double> compress(const Section<double>&, const CompressionOptions&, u64);

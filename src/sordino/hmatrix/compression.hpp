@@ -9,7 +9,8 @@ namespace sordino::hmatrix {
 
 inline constexpr double share_of_crosses = 0.5, share_of_the_rest = 0.866;  // of the tolerance: the squares add up to 1
 inline constexpr double stop_rule_to_error = 0.5, after_a_miss = 0.01;      // of what is asked of the crosses
-inline constexpr int checked_rows = 32, checked_columns = 4;                // of each of them: entries drawn at random
+inline constexpr i64 most_entries = i64(1) << 24;  // of a block that is evaluated as a whole: 128 MiB, 256 of complex ones
+inline constexpr double largest_error = 1.37;  // of a block that is known to keep to them, were both errors parallel, in eps
 
 enum class Approximation { aca, aca_plus, full };
 
@@ -20,8 +21,8 @@ struct CompressionOptions {
   double eps = 1e-6;  // ||block - sum|| <= eps ||block||, Frobenius
   Approximation approximation = Approximation::aca_plus;
   bool recompress = true;
-  /// Entries drawn at random show what crosses have missed; then the block is done again, and at last from all its entries.
-  /// Without it, and without recompression, the sums are HACApK's.
+  /// Entries are compared (comparison.hpp), and where crosses have missed the tolerance the block is done again, at last from
+  /// all its entries. Without it, and without recompression, the sums are HACApK's.
   bool certify = true;
   /// Terms of a block, the most: where it has them the tolerance may be missed, and is not checked.
   i32 most_rank = std::numeric_limits<i32>::max();
@@ -33,11 +34,12 @@ struct Compressed {
   int redone = 0;  // how often
 };
 
-/// Cross approximation to half the tolerance, as 128 entries of 32 rows show it that depend on `seed` alone, then recompression
-/// with the rest of it. The estimate has no bias; an error that lies in few rows or columns may be missed. Evaluates rank rows
-/// and columns and these entries; from all entries, `full`, the error is known. Blocks of more than 2^24 entries are not
-/// evaluated as a whole after a miss, but by crosses of ever finer tolerance. Throws bad_argument for entries that are found
-/// not finite.
+/// Cross approximation to half the tolerance, as entries say that `seed` chooses (comparison.hpp), then recompression with the
+/// rest of it. Of small blocks all entries that crosses have not seen are compared: the error is known. Of larger ones each
+/// such row and column has a part in an estimate without bias; an error in single entries may be missed there. Evaluates rank
+/// rows and columns, and up to half as many entries again; from all entries, `full`, the error is known. Blocks of more than
+/// 2^24 entries are not evaluated as a whole after a miss, but by crosses of ever finer tolerance. Throws bad_argument for
+/// entries that are found not finite.
 template <class V>
 Compressed<V> compress(const Section<V>& block, const CompressionOptions& options, u64 seed);
 

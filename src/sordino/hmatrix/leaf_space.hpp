@@ -5,7 +5,6 @@
 
 namespace sordino::hmatrix {
 
-inline constexpr int checked_entries = checked_rows * checked_columns;
 inline constexpr i32 most_terms = 128;  // of a leaf that a team computes
 
 /// The parts of a leaf's workspace.
@@ -16,9 +15,9 @@ struct LeafSpace {
   V *column, *row;                                // residuals: [height] and [width]
   V *column_seen, *row_seen;                      // those of reference, likewise
   V *r_u, *r_v, *core;                            // [terms][terms], columns one after the other
-  double* sampled;                                // [checked_entries]
-  double* squares;                                // [terms]
+  double *squares, *turned;                       // [terms]
   i32* order;                                     // [terms]
+  i32 *pivot_rows, *pivot_columns;                // [terms], which increase
   unsigned char *row_is_pivot, *column_is_pivot;  // [height] and [width]
 
   /// Takes its parts from so many values on.
@@ -32,15 +31,16 @@ struct LeafSpace {
     u = take(i64(terms) * height), v = take(i64(terms) * width);
     column = take(height), row = take(width), column_seen = take(height), row_seen = take(width);
     r_u = take(small), r_v = take(small), core = take(small);
-    sampled = words(from);
-    squares = sampled + checked_entries;
-    order = reinterpret_cast<i32*>(squares + terms);
-    row_is_pivot = reinterpret_cast<unsigned char*>(order + terms);
+    squares = words(from);
+    turned = squares + terms;
+    order = reinterpret_cast<i32*>(turned + terms);
+    pivot_rows = order + terms, pivot_columns = pivot_rows + terms;
+    row_is_pivot = reinterpret_cast<unsigned char*>(pivot_columns + terms);
     column_is_pivot = row_is_pivot + height;
   }
   /// Values of a workspace.
   static i64 values(i64 height, i64 width, i64 terms) {
-    const i64 bytes = 8 * (checked_entries + terms) + 4 * terms + height + width;
+    const i64 bytes = (2 * 8 + 3 * 4) * terms + height + width;
     return (terms + 2) * (height + width) + 3 * terms * terms + (bytes + i64(sizeof(V)) - 1) / i64(sizeof(V));
   }
 

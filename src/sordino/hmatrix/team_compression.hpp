@@ -47,12 +47,13 @@ class TeamCompression {
     double norm_squared = sum_squared(), eps = asked;
     int redone = 0;
     for (; o_.certify && crosses_.rank < o_.most_rank; redone++) {
-      const double error_squared = sample(u64(redone));
+      const Comparison entries(s_.height, s_.width, crosses_.pivots(), draws_of(task_.draws, redone));
+      const double error_squared = compare(entries);
       if (!(error_squared + norm_squared < infinite)) return unable();
       if (error_squared <= asked * asked * norm_squared) break;
       if (redone == most_tries) return unable();
       eps *= after_a_miss;
-      if (!added(eps, worst_row(u64(redone)))) return unable();
+      if (!added(eps, worst_row(entries))) return unable();
       norm_squared = sum_squared();
     }
     if (!(norm_squared < infinite)) return unable();
@@ -95,31 +96,19 @@ class TeamCompression {
     return team_.total(rank * rank, [&](i32 e) { return pairs[e]; });
   }
 
-  /// Number `k` of those that a try draws; the same for whoever asks.
-  SORDINO_HD i32 drawn(u64 attempt, i32 k, i32 below) const {
-    u64 z = task_.draws + (attempt * 2 * checked_entries + u64(k) + 1) * 0x9e3779b97f4a7c15u;  // splitmix64
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return i32((z ^ (z >> 31)) % u64(below));
+  /// The square of what the sum is off by there.
+  [[gnu::noinline]] SORDINO_HD double off_squared(const Comparison& entries, i32 k) const {
+    const auto [i, j] = entries.at(k);
+    return squared(block_.entry(i, j) - s_.entry(i, j, crosses_.rank));
   }
-  SORDINO_HD i32 drawn_row(u64 attempt, i32 r) const { return drawn(attempt, r, s_.height); }
-
-  /// The square of the error's norm as entries drawn at random show it.
-  SORDINO_HD double sample(u64 attempt) const {
-    team_.each(checked_entries, [&](i32 e) {
-      const i32 i = drawn_row(attempt, e / checked_columns), j = drawn(attempt, checked_rows + e, s_.width);
-      s_.sampled[e] = squared(block_.entry(i, j) - s_.entry(i, j, crosses_.rank));
-    });
-    const double sum = team_.total(checked_entries, [&](i32 e) { return s_.sampled[e]; });
-    return sum * (double(s_.height) * s_.width / checked_entries);
+  /// The square of the error's norm, known or estimated.
+  SORDINO_HD double compare(const Comparison& entries) const {
+    return entries.scale() * team_.total(i32(entries.count()), [&](i32 k) { return off_squared(entries, k); });
   }
-  SORDINO_HD i32 worst_row(u64 attempt) const {
-    const i32 worst = team_.best(checked_rows, [&](i32 r) {
-      double sum = 0;
-      for (int c = 0; c < checked_columns; c++) sum += s_.sampled[r * checked_columns + c];
-      return sum;
-    });
-    return drawn_row(attempt, worst < 0 ? 0 : worst);
+  /// The row of the entry that is off most.
+  SORDINO_HD i32 worst_row(const Comparison& entries) const {
+    const i32 worst = team_.best(i32(entries.count()), [&](i32 k) { return off_squared(entries, k); });
+    return entries.at(worst).row;
   }
 
   const Team& team_;

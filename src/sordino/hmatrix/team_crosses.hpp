@@ -1,6 +1,7 @@
 // Adaptive cross approximation with references, as a team of threads computes it: aca_plus() of aca.hpp, step by step, in
 // memory of fixed size.
 #pragma once
+#include "sordino/hmatrix/comparison.hpp"
 #include "sordino/hmatrix/leaf_space.hpp"
 
 namespace sordino::hmatrix {
@@ -19,9 +20,10 @@ class TeamCrosses {
   /// Appends terms until the stop rule holds with eps; first_row: begin with this one as row of reference; -1: with any.
   [[gnu::noinline]] SORDINO_HD End run(double eps, i32 first_row) {
     eps_ = eps;
-    rows_left_ = s_.height, columns_left_ = s_.width;
+    rows_left_ = s_.height - rank, columns_left_ = s_.width - rank;
     team_.each(s_.height, [&](i32 i) { s_.row_is_pivot[i] = 0; });
     team_.each(s_.width, [&](i32 j) { s_.column_is_pivot[j] = 0; });
+    team_.each(rank, [&](i32 k) { s_.row_is_pivot[s_.pivot_rows[k]] = s_.column_is_pivot[s_.pivot_columns[k]] = 1; });
     first_row < 0 ? see(0) : see_row(first_row);
     while (row_seen_ >= 0 && column_seen_ >= 0 && !full()) {
       i32 i = -1, j = -1;
@@ -33,7 +35,7 @@ class TeamCrosses {
       } else {
         if (is_small(pivot) && is_small(s_.row_seen, s_.width) && is_small(s_.column_seen, s_.height)) break;
         if (rank == s_.terms) return End::no_room;
-        append(pivot);
+        append(i, j);
       }
       use(i, j);
       if (s_.row_is_pivot[row_seen_] || s_.column_is_pivot[column_seen_]) see((column_seen_ + 1) % s_.width);
@@ -41,15 +43,19 @@ class TeamCrosses {
     return End::enough;
   }
 
+  SORDINO_HD Pivots pivots() const { return {s_.pivot_rows, s_.pivot_columns, rank}; }
+
  private:
   SORDINO_HD bool full() const { return rows_left_ == 0 || columns_left_ == 0 || rank >= most_rank_; }
 
+  // Where crosses have gone nothing is left but rounding, which a small pivot would make large.
   [[gnu::noinline]] SORDINO_HD void residual_row(i32 i, V* out) const {
-    team_.each(s_.width, [&](i32 j) { out[j] = block_.entry(i, j) - s_.entry(i, j, rank); });
+    team_.each(s_.width, [&](i32 j) { out[j] = s_.column_is_pivot[j] ? V{} : residual(i, j); });
   }
   [[gnu::noinline]] SORDINO_HD void residual_column(i32 j, V* out) const {
-    team_.each(s_.height, [&](i32 i) { out[i] = block_.entry(i, j) - s_.entry(i, j, rank); });
+    team_.each(s_.height, [&](i32 i) { out[i] = s_.row_is_pivot[i] ? V{} : residual(i, j); });
   }
+  SORDINO_HD V residual(i32 i, i32 j) const { return block_.entry(i, j) - s_.entry(i, j, rank); }
   /// Where |values| is largest, or with sign = -1 smallest, of those that are no pivots.
   SORDINO_HD i32 extreme(const V* values, const unsigned char* is_pivot, i32 n, double sign = 1) const {
     return team_.best(n, [&](i32 k) { return is_pivot[k] ? nothing : sign * magnitude(values[k]); });
@@ -97,13 +103,16 @@ class TeamCrosses {
   }
   SORDINO_HD bool is_small(const V* residual, i32 n) const { return norm(team_, residual, n) < eps_ * first_; }
 
-  /// A term more, which the references lose.
-  SORDINO_HD void append(V pivot) {
+  /// A term more, the cross of residuals there, which the references lose.
+  SORDINO_HD void append(i32 i_pivot, i32 j_pivot) {
+    const V pivot = s_.row[j_pivot];
     V *u = s_.u_of(rank), *v = s_.v_of(rank);
     team_.each(s_.height, [&](i32 i) { u[i] = quotient(s_.column[i], pivot); });
     team_.each(s_.width, [&](i32 j) { v[j] = s_.row[j]; });
     team_.each(s_.width, [&](i32 j) { s_.row_seen[j] = s_.row_seen[j] - u[row_seen_] * v[j]; });
     team_.each(s_.height, [&](i32 i) { s_.column_seen[i] = s_.column_seen[i] - u[i] * v[column_seen_]; });
+    team_.each(2,
+               [&](i32 side) { side == 0 ? insert(s_.pivot_rows, rank, i_pivot) : insert(s_.pivot_columns, rank, j_pivot); });
     rank++;
   }
   SORDINO_HD void use(i32 i, i32 j) {

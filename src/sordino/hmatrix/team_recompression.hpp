@@ -71,14 +71,14 @@ class TeamRecompression {
     team_.each(rank_ * rank_, [&](i32 e) { s_.r_v[e] = V{e % rank_ == e / rank_ ? 1.0 : 0.0}; });
     const i32 players = rank_ + rank_ % 2, pairs = players / 2;
     for (int sweep = 0; sweep < most_sweeps; sweep++) {
-      team_.each(pairs, [&](i32 k) { s_.sampled[k] = 0; });
+      team_.each(pairs, [&](i32 k) { s_.turned[k] = 0; });
       for (i32 round = 0; round < players - 1; round++)
         team_.share(pairs, [&](i32 k, const auto& some) {
           const i32 a = k == 0 ? players - 1 : (round + k) % (players - 1), b = (round + players - 1 - k) % (players - 1);
           const i32 p = a < b ? a : b, q = a < b ? b : a;
-          if (q < rank_ && turn(some, p, q)) some.each(1, [&](i32) { s_.sampled[k] = 1; });
+          if (q < rank_ && turn(some, p, q)) some.each(1, [&](i32) { s_.turned[k] = 1; });
         });
-      if (team_.total(pairs, [&](i32 k) { return s_.sampled[k]; }) == 0) return;
+      if (team_.total(pairs, [&](i32 k) { return s_.turned[k]; }) == 0) return;
     }
   }
   /// Makes columns p and q of the core orthogonal; false: they are.
