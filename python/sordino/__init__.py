@@ -29,6 +29,7 @@ from ._triangular import FactorizedTriangle, factorized
 from .errors import (
     AsymmetryWarning,
     BadArgument,
+    CompressionWarning,
     DeviceError,
     FileError,
     Interrupted,
@@ -52,6 +53,7 @@ __all__ = [
     "BadArgument",
     "Charge",
     "Communicator",
+    "CompressionWarning",
     "DeviceError",
     "FactorizedLU",
     "FactorizedTriangle",

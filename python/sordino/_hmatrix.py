@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ._hmatrix_accuracy import misses_eps, warn_of_misses
 from ._hmatrix_memory import check_gpus_to_build, check_memory
 from ._hmatrix_options import compression_options, wave_options, whole_number
 from ._hmatrix_parts import processes, wanted_part
@@ -67,14 +68,15 @@ def hmatrix(
     recompress : bool
         Whether blocks are then cut down to the rank that `eps` needs.
     certify : bool
-        Whether entries drawn at random are compared, and blocks that are off by more done again. Without it and without
-        `recompress`, blocks are those of HACApK.
+        Whether entries are compared, all of small blocks and some in each row and column of others, and blocks that
+        are off by more done again. Without it and without `recompress`, blocks are those of HACApK.
     most_rank : int, optional
         Terms of a block, the most: where it has them the block may miss `eps`, and the statistics say by how much the
         whole does. 1 is what a preconditioner of very large systems can do with.
     probes : int
         Rows by which the whole is compared with what it stands for, which tells ``statistics["compression_error"]``;
-        n or more take all of them, in O(n^2), and tell the error itself. 0: it is not told.
+        n or more take all of them, in O(n^2), and tell the error itself. Blocks that these rows show to be off are
+        done again. 0: nothing is told.
     threads : int, optional
         As many as there are cores, if not given; at most 32 work, and 32 for each GPU. The values do not depend on it.
     kernel : {"laplace", "helmholtz"}
@@ -116,6 +118,11 @@ def hmatrix(
     PeerFailed
         For a process that does not come to build its part.
 
+    Warns
+    -----
+    CompressionWarning
+        Where the estimate is over `eps` even so.
+
     Notes
     -----
     Cost: one to two entries of the matrix for each value that is stored, O(n log n) in all. Memory: what is stored and
@@ -139,6 +146,7 @@ def hmatrix(
     check_gpus_to_build(len(triangles), gpus)
     with translated():
         native = core().HMatrix(points, triangles, str(kernel), {**options, "gpus": gpus, **part}, progress)
+    warn_of_misses(native.statistics(), options)
     return HMatrix(native, {**options, "kernel": str(kernel), "engine": who}, fingerprint(points, triangles))
 
 
@@ -217,11 +225,14 @@ class HMatrix(TakesGpuVectors):
         ``low_rank_bytes`` and ``dense_bytes`` (of the matrix without compression), ``mean_rank``, ``max_rank``,
         ``redone_blocks`` (that had missed `eps`), ``norm`` (Frobenius), ``compression_error`` (of the whole, relative,
         estimated from 32 of its rows; -1 of a matrix of zeros) and ``error_of_estimate`` (its standard error),
-        ``seconds``, and ``phases``, the seconds of a build's steps: ``trees``, ``devices`` (GPUs' memory and tables),
+        ``misses_eps`` (whether both together are more than `eps`, with ``certify`` and without a `most_rank` that was
+        reached), ``seconds``, and ``phases``, of a build's steps: ``trees``, ``devices`` (GPUs' memory and tables),
         ``leaves`` with, in these, ``waiting`` (for GPUs to compute) and ``fetching`` (values from them), each the mean
         of GPUs, and ``probes`` (rows that are compared, while GPUs give back their memory).
         """
-        return {**self.native.statistics(), "dense_bytes": self.dtype.itemsize * self.shape[0] ** 2}
+        facts = self.native.statistics()
+        dense = self.dtype.itemsize * self.shape[0] ** 2
+        return {**facts, "dense_bytes": dense, "misses_eps": misses_eps(facts, self.settings)}
 
     @property
     def held_bytes(self) -> int:

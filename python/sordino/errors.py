@@ -115,6 +115,10 @@ class AsymmetryWarning(RuntimeWarning):
     """A matrix is not symmetric, and the method that it is given to needs that."""
 
 
+class CompressionWarning(RuntimeWarning):
+    """An H-matrix is off by more than its eps, or may be, as its estimate says after all that was done again."""
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during a solve, which has ended at the next iteration, on all ranks alike.
 

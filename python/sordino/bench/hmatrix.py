@@ -307,7 +307,7 @@ def _show(measured: Sequence[dict[str, Any]]) -> None:
             row["surface"], f"{row['eps']:g}", row["way"], *(row[k] for k in runs),
             f"{row['low_rank_blocks']:,}", f"{row['dense_blocks']:,}",
             f"{row['mean_rank']:.1f}", f"{row['stored_bytes'] / 2**20:.1f}", _peak(row),
-            f"{row['compression_error']:.1e}",
+            f"{row['compression_error']:.1e}{' > eps' if row['misses_eps'] else ''}",
             f"{row['redone_blocks']:,}", f"{row['seconds']:.2f}", _core_nanoseconds(row),
             f"{row['product_seconds'] * 1e3:.3f}", f"{row['product_bytes_a_second'] / 1e9:,.2f}",
             *(f"{row[k] * 1e3:.3f}" for k in last),

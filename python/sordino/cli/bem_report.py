@@ -16,7 +16,7 @@ from ..report.words import duration, quantity
 #: Of the H-matrix' statistics, those that ``--json`` has beside the solve's; ``seconds`` there are those of the solve.
 _FACTS = (
     "clusters", "low_rank_blocks", "dense_blocks", "nodes", "stored_bytes", "dense_bytes", "mean_rank", "max_rank",
-    "compression_error", "redone_blocks",
+    "compression_error", "error_of_estimate", "misses_eps", "redone_blocks",
 )  # fmt: skip
 #: Rows and columns of a capacitance matrix in a report, at most.
 _MOST_IN_A_PAGE = 30
@@ -48,13 +48,14 @@ def fields(found: Charge) -> dict[str, np.ndarray]:
 def matrix_rows(statistics: dict[str, Any]) -> list[tuple[str, str]]:
     """The H-matrix as rows of a table."""
     share = statistics["stored_bytes"] / statistics["dense_bytes"]
+    over = ", more than eps allows" if statistics["misses_eps"] else ""
     return [
         ("clusters", f"{statistics['clusters']:,}"),
         ("blocks of low rank", f"{statistics['low_rank_blocks']:,}"),
         ("dense blocks", f"{statistics['dense_blocks']:,}"),
         ("rank, mean and largest", f"{statistics['mean_rank']:.1f}, {statistics['max_rank']:,}"),
         ("stored", f"{quantity(statistics['stored_bytes'], 'B')}, {100 * share:.3g} % of the dense matrix"),
-        ("||A - A_H|| / ||A||, estimated", f"{statistics['compression_error']:.1e}"),
+        ("||A - A_H|| / ||A||, estimated", f"{statistics['compression_error']:.1e}{over}"),
         ("time to build", duration(statistics["seconds"])),
     ]
 

@@ -1,9 +1,9 @@
 #include "sordino/hmatrix/hmatrix.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <mutex>
 #include <numeric>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -17,7 +17,21 @@ namespace {
 
 constexpr i64 few_leaves = 1 << 12;  // that one thread counts
 constexpr double least_eps = 1e-13;
+constexpr int most_rounds = 3;  // of comparing the whole, and doing what has missed again
 constexpr i32 most_leaf = 1 << 20, most_threads = 4096;
+
+/// Leaves that are off by more than any may be in the rows that were compared alone.
+template <class V>
+std::vector<i64> missed_leaves(const Probed& probed, std::span<const LeafOf<V>> leaves, std::span<const Filled> filled,
+                               const CompressionOptions& o) {
+  std::vector<i64> missed;
+  for (const auto& [l, squared] : probed.leaves) {
+    const LeafOf<V>& leaf = leaves[std::size_t(l)];
+    if (!o.certify || leaf.is_dense() || leaf.rank >= o.most_rank || leaf.block.entries() > most_entries) continue;
+    if (squared > std::pow(largest_error * o.eps, 2) * filled[std::size_t(l)].norm_squared) missed.push_back(l);
+  }
+  return missed;
+}
 
 }  // namespace
 
@@ -58,17 +72,18 @@ void HMatrixOf<V>::fill(const GeneratorOf<V>& generator, const BuildOptions& opt
   LargeArray<Filled> filled(leaves_.size());
   std::vector<i64> all(leaves_.size());
   std::iota(all.begin(), all.end(), i64(0));
-  std::optional<LeafFiller<V>> filler(std::in_place, generator, options, tree_.order, leaves_, stores_, filled);
+  LeafFiller<V> filler(generator, options, tree_.order, leaves_, stores_, filled);
   statistics_.phases.devices = lap();
-  filler->fill(all, progress);
-  take(*filler, filled);
+  filler.fill(all, progress);
+  take(filler, filled);
   auto step = [&](i64 begin, i64 end) {
     for (i64 k = begin; k < end; k++) {
-      if (k == 1) filler.reset();  // GPUs take their time to give back memory
-      if (k == 0) count(options.threads), compare(generator, options, nullptr);
+      if (k == 1) filler.release();  // GPUs take their time to give back memory
+      if (k == 0) compare(generator, options, filler, filled, nullptr);
     }
   };
   for_parts(0, 2, step, 1, 2);
+  count(options.threads);
   statistics_.phases.probes = lap();
 }
 
@@ -84,7 +99,13 @@ void HMatrixOf<V>::take(const LeafFiller<V>& filler, std::span<const Filled> fil
   statistics_.phases.leaves = lap();
   statistics_.phases.waiting = filler.device_seconds().waiting;
   statistics_.phases.fetching = filler.device_seconds().fetching;
+  sum_up(filled);
+}
+
+template <class V>
+void HMatrixOf<V>::sum_up(std::span<const Filled> filled) {
   double norm_squared = 0;
+  statistics_.redone_blocks = 0;
   for (const Filled& f : filled) {
     norm_squared += f.norm_squared;
     statistics_.redone_blocks += f.redone > 0;
@@ -121,13 +142,27 @@ void HMatrixOf<V>::count(int threads) {
   s.mean_rank = s.low_rank_blocks ? double(ranks) / double(s.low_rank_blocks) : 0;
 }
 
+/// Returns the numbers of leaves that were done again, which increase.
 template <class V>
-void HMatrixOf<V>::compare(const GeneratorOf<V>& generator, const BuildOptions& options, Accord* processes) {
-  const double norm = statistics_.norm;
-  if (options.probes == 0 || !(norm > 0)) return;
-  const Probed probed = probe(generator, *this, options.probes, options.seed, options.threads, processes);
-  statistics_.compression_error = probed.error / norm;
-  statistics_.error_of_estimate = probed.standard_error / norm;
+std::vector<i64> HMatrixOf<V>::compare(const GeneratorOf<V>& generator, const BuildOptions& options, LeafFiller<V>& filler,
+                                       std::span<Filled> filled, Accord* processes) {
+  std::vector<i64> again;
+  for (int round = 0; options.probes > 0 && statistics_.norm > 0; round++) {
+    const u64 seed = options.seed + u64(round);
+    const Probed probed = probe(generator, *this, options.probes, seed, options.threads, processes);
+    statistics_.compression_error = probed.error / statistics_.norm;
+    statistics_.error_of_estimate = probed.standard_error / statistics_.norm;
+    const std::vector<i64> missed = missed_leaves<V>(probed, leaves_, filled, options.compression);
+    if (missed.empty() || round == most_rounds) break;
+    auto redo = [&] { filler.redo(missed); };
+    processes ? processes->together(redo) : redo();
+    if (processes) exchange(*processes, filled);
+    sum_up(filled);
+    again.insert(again.end(), missed.begin(), missed.end());
+  }
+  std::ranges::sort(again);
+  again.erase(std::ranges::unique(again).begin(), again.end());
+  return again;
 }
 
 template <class V>

@@ -22,7 +22,9 @@ struct BuildOptions {
   int threads = 0;             // of all steps; 0: as many as there are cores; 32 work at most, for each GPU
   u64 seed = 1;                // of the rows drawn
   std::vector<int> gpus = {};  // that compute leaves, by their CUDA numbers; none: threads of this process do
-  int probes = 32;  // rows by which the whole is compared with the generator's; 0: it is not; n or more: by all its rows
+  /// Rows by which the whole is compared with the generator's; 0: it is not; n or more: by all its rows. Where blocks are
+  /// certified, those that these show to be off by more than any may be are done again, from all their entries.
+  int probes = 32;
 };
 
 /// Throws bad_argument for what no matrix is built with.
@@ -158,8 +160,10 @@ class HMatrixOf {
   void make_leaves(double eta, i32 leaf, int threads);
   void fill(const GeneratorOf<V>& generator, const BuildOptions& options, const BuildProgress& progress);
   void take(const LeafFiller<V>& filler, std::span<const Filled> filled);
+  void sum_up(std::span<const Filled> filled);
   void count(int threads);
-  void compare(const GeneratorOf<V>& generator, const BuildOptions& options, Accord* processes);
+  std::vector<i64> compare(const GeneratorOf<V>& generator, const BuildOptions& options, LeafFiller<V>& filler,
+                           std::span<Filled> filled, Accord* processes);
   std::vector<i64> first_share(const BuildOptions& options, const Ranks& ranks);
   void exchange(Accord& processes, std::span<Filled> filled);
   std::vector<i64> settle(const Ranks& ranks);

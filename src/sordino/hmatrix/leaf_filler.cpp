@@ -55,6 +55,11 @@ LeafFiller<V>::LeafFiller(const GeneratorOf<V>& generator, const BuildOptions& o
 
 template <class V>
 LeafFiller<V>::~LeafFiller() {
+  release();
+}
+
+template <class V>
+void LeafFiller<V>::release() {
   each_device([&](std::size_t d) { devices_[d].reset(); });
 }
 
@@ -107,17 +112,37 @@ void LeafFiller<V>::fill_on_threads(std::span<const i64> numbers, i64 done_befor
 }
 
 template <class V>
-Filled LeafFiller<V>::fill_one(LeafOf<V>& leaf, i64 number, ValueStore<V>& store) const {
-  auto part = [&](RowRange range) { return order_.subspan(std::size_t(range.begin), std::size_t(range.size())); };
-  const Section<V> section{generator_, part(leaf.block.rows), part(leaf.block.columns)};
-  return leaf.block.admissible ? approximate(leaf, section, options_.seed + u64(number), store)
-                               : fill_dense(leaf, section, store);
+void LeafFiller<V>::redo(std::span<const i64> numbers) {
+  const auto stores = std::span(stores_).subspan(devices_.size());
+  CompressionOptions options = options_.compression;
+  options.approximation = Approximation::full;
+  auto redo_some = [&](i64 begin, i64 end, int thread) {
+    for (i64 k = begin; k < end; k++) {
+      const std::size_t l = std::size_t(numbers[std::size_t(k)]);
+      const int before = filled_[l].redone;
+      if (!leaves_[l].is_held()) continue;
+      filled_[l] = approximate(leaves_[l], i64(l), options, stores[std::size_t(thread)]);
+      filled_[l].redone = before + 1;
+    }
+  };
+  deal_out(i64(numbers.size()), 1, int(stores.size()), redo_some);
 }
 
 template <class V>
-Filled LeafFiller<V>::fill_dense(LeafOf<V>& leaf, const Section<V>& section, ValueStore<V>& store) const {
+Section<V> LeafFiller<V>::section_of(const Block& block) const {
+  auto part = [&](RowRange range) { return order_.subspan(std::size_t(range.begin), std::size_t(range.size())); };
+  return {generator_, part(block.rows), part(block.columns)};
+}
+
+template <class V>
+Filled LeafFiller<V>::fill_one(LeafOf<V>& leaf, i64 number, ValueStore<V>& store) const {
+  return leaf.block.admissible ? approximate(leaf, number, options_.compression, store) : fill_dense(leaf, store);
+}
+
+template <class V>
+Filled LeafFiller<V>::fill_dense(LeafOf<V>& leaf, ValueStore<V>& store) const {
   V* values = store.take(leaf.block.entries());
-  section.all(values);
+  section_of(leaf.block).all(values);
   const double norm_squared = square(values, leaf.block.entries());
   if (!std::isfinite(norm_squared)) bad_argument("the matrix has an entry that is not finite, or too large for its square");
   leaf.u = values;
@@ -125,8 +150,8 @@ Filled LeafFiller<V>::fill_dense(LeafOf<V>& leaf, const Section<V>& section, Val
 }
 
 template <class V>
-Filled LeafFiller<V>::approximate(LeafOf<V>& leaf, const Section<V>& section, u64 draws, ValueStore<V>& store) const {
-  const Compressed<V> c = compress(section, options_.compression, draws);
+Filled LeafFiller<V>::approximate(LeafOf<V>& leaf, i64 number, const CompressionOptions& options, ValueStore<V>& store) const {
+  const Compressed<V> c = compress(section_of(leaf.block), options, options_.seed + u64(number));
   const LowRank<V>& sum = c.sum;
   leaf.rank = sum.rank;
   V* u = store.take(leaf.entries());

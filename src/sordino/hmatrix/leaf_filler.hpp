@@ -32,6 +32,10 @@ class LeafFiller {
   /// Those of these numbers, which increase. Throws bad_argument for entries that are not finite, `device` for a GPU that
   /// fails, and what `progress` throws.
   void fill(std::span<const i64> numbers, const BuildProgress& progress);
+  /// Those of these leaves of low rank that are here once more, from all their entries, on threads.
+  void redo(std::span<const i64> numbers);
+  /// Gives GPUs' memory back: nothing is filled any more. Takes its time, in which leaves may be done again.
+  void release();
   /// Of all that was filled so far.
   const DeviceSeconds& device_seconds() const { return device_seconds_; }
 
@@ -41,8 +45,9 @@ class LeafFiller {
   void each_device(const Work& work);
   void fill_on_threads(std::span<const i64> numbers, i64 done_before, Teller& teller);
   Filled fill_one(LeafOf<V>& leaf, i64 number, ValueStore<V>& store) const;
-  Filled fill_dense(LeafOf<V>& leaf, const Section<V>& section, ValueStore<V>& store) const;
-  Filled approximate(LeafOf<V>& leaf, const Section<V>& section, u64 draws, ValueStore<V>& store) const;
+  Filled fill_dense(LeafOf<V>& leaf, ValueStore<V>& store) const;
+  Filled approximate(LeafOf<V>& leaf, i64 number, const CompressionOptions& options, ValueStore<V>& store) const;
+  Section<V> section_of(const Block& block) const;
   i64 weight(std::span<const i64> numbers) const;
 
   const GeneratorOf<V>& generator_;

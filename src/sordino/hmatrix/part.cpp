@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <exception>
+#include <iterator>
 #include <string>
 
 #include "sordino/base/error.hpp"
@@ -15,6 +16,13 @@ namespace {
 constexpr double terms_a_digit = 2;               // of a block, about
 constexpr std::size_t leaves_at_once = 1 << 18;   // that are told to others
 constexpr double least_patience = 60, times = 4;  // s, and of what this process has taken
+
+/// Numbers that are in both, which increase.
+std::vector<i64> common(const std::vector<i64>& a, const std::vector<i64>& b) {
+  std::vector<i64> both;
+  std::ranges::set_intersection(a, b, std::back_inserter(both));
+  return both;
+}
 
 bool on_diagonal(const Block& b) { return std::max(b.rows.begin, b.columns.begin) < std::min(b.rows.end, b.columns.end); }
 
@@ -143,8 +151,8 @@ HMatrixOf<V>::HMatrixOf(const GeneratorOf<V>& generator, const BuildOptions& opt
   require_same(processes, facts_of(generator, *this, options, ranks));
   exchange(processes, filled);
   take(*filler, filled);
+  const std::vector<i64> again = compare(generator, options, *filler, filled, &processes);
   count(options.threads);
-  compare(generator, options, &processes);
   statistics_.phases.probes = lap();
   const Partition partition = partition_of(*this, ranks);
   ranks.cuts.clear();
@@ -153,7 +161,10 @@ HMatrixOf<V>::HMatrixOf(const GeneratorOf<V>& generator, const BuildOptions& opt
   auto at_the_end = [&](double) {
     if (progress) progress(1);
   };
-  tell(processes, failure_of([&] { filler->fill(lacking, at_the_end); }));
+  tell(processes, failure_of([&] {
+         filler->fill(lacking, at_the_end);
+         filler->redo(common(lacking, again));
+       }));
   part_ = std::move(ranks);
   statistics_.seconds = processes.most({seconds_now() - begun_})[0];
 }
@@ -242,6 +253,8 @@ i64 HMatrixOf<V>::held_bytes() const {
 
 template HMatrixOf<double>::HMatrixOf(const GeneratorOf<double>&, const BuildOptions&, const BuildPart&, const BuildProgress&);
 template HMatrixOf<Number>::HMatrixOf(const GeneratorOf<Number>&, const BuildOptions&, const BuildPart&, const BuildProgress&);
+template void HMatrixOf<double>::exchange(Accord&, std::span<Filled>);
+template void HMatrixOf<Number>::exchange(Accord&, std::span<Filled>);
 template void HMatrixOf<double>::require_whole(const char*) const;
 template void HMatrixOf<Number>::require_whole(const char*) const;
 template void HMatrixOf<double>::require_part_of(const Ranks&) const;

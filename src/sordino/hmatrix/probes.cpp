@@ -56,6 +56,17 @@ void exchange(std::vector<Piece>& pieces, Accord& processes) {
   }
 }
 
+/// Of each leaf the sum over its rows; one that was drawn again counts once.
+std::vector<LeafError> errors_of(std::span<const Piece> pieces, std::span<const i32> rows) {
+  std::vector<LeafError> leaves;
+  for (const Piece& p : pieces) {
+    if (leaves.empty() || leaves.back().leaf != p.leaf) leaves.push_back({p.leaf, 0});
+    const std::size_t row = std::size_t(p.probe);
+    if (row == 0 || rows[row - 1] != rows[row]) leaves.back().squared += p.error_squared;
+  }
+  return leaves;
+}
+
 }  // namespace
 
 // The square of a row's error has the mean ||A - H||^2 / n over rows drawn with equal chance.
@@ -87,7 +98,7 @@ Probed probe(const GeneratorOf<V>& generator, const HMatrixOf<V>& matrix, i64 mo
   for (double e : errors) spread += (e - mean) * (e - mean);
   // Of the root, half of that of the square.
   const double relative = mean > 0 && probes > 1 && probes < n ? std::sqrt(spread / double(probes * (probes - 1))) / mean : 0;
-  return {std::sqrt(mean), 0.5 * std::sqrt(mean) * relative};
+  return {std::sqrt(mean), 0.5 * std::sqrt(mean) * relative, errors_of(pieces, rows)};
 }
 
 template Probed probe(const GeneratorOf<double>&, const HMatrixOf<double>&, i64, u64, int, Accord*);

@@ -4,10 +4,17 @@
 
 namespace sordino::hmatrix {
 
+/// What is known of a leaf: the square of the error in those of its rows that were compared.
+struct LeafError {
+  i64 leaf;
+  double squared;
+};
+
 /// ||A - H||, Frobenius; its square is estimated without bias.
 struct Probed {
   double error = 0;
   double standard_error = 0;  // of it; 0: all rows were compared
+  std::vector<LeafError> leaves = {};
 };
 
 /// Compares `probes` rows, drawn by the seed, or all, if there are no more. Leaves with rows that are drawn are dealt out to

@@ -144,6 +144,30 @@ TEST("blocks that miss, are held to a rank, or have none, and all probes, are in
   }
 }
 
+TEST("blocks that rows of the whole show to be off are in parts what they are in the whole, whoever lacks them") {
+  struct Spiked final : Generator {
+    explicit Spiked(const Generator& other) : of(other) {}
+    i64 size() const override { return of.size(); }
+    const double* points() const override { return of.points(); }
+    void entries(std::span<const i32> rows, std::span<const i32> columns, double* out) const override {
+      of.entries(rows, columns, out);
+      for (i32 i : rows)
+        for (i32 j : columns) *out++ *= i % 61 == 5 && j % 53 == 7 ? 1.1 : 1;
+    }
+    const Generator& of;
+  };
+  const bem::Laplace laplace(surfaces::sphere(5, 10).view());
+  const Spiked spiked(laplace);
+  BuildOptions options{.compression = {.eps = 1e-4}, .threads = 1, .probes = 0};
+  const i64 before = HMatrix(spiked, options).statistics().redone_blocks;
+  options.probes = 10000;
+  const HMatrix whole(spiked, options);
+  CHECK(whole.statistics().redone_blocks > before);
+  for (Distribution how : all_ways)
+    for (int processes : {2, 3})
+      compare(whole, built<double>(spiked, options, processes, {.of_a_process = 2, .how = how}), how);
+}
+
 TEST("leaves that devices compute have the bits of a whole build by devices") {
   const bem::Laplace laplace(surfaces::sphere(5, 8).view());
   const BuildOptions options{.compression = {.eps = 1e-5}, .threads = 2, .gpus = {0}};
