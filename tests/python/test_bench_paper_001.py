@@ -230,6 +230,9 @@ def test_p_cbcg_does_more_operations_and_moves_more_bytes():
     )
     assert f"{cbcg[1]:.0f} and {cg[1]:.0f} bytes, {cbcg[0]:.0f} and {cg[0]:.1f} operations a cell" in page
     assert f"is {cbcg[0] - ours['flops']:.0f} operations here" in page
+    table_3 = (15 + 20 + 3 + 48 + 54, 92 + 128 + 24 + 35 + 59)
+    assert f"Table III adds up to {table_3[1]} bytes and {table_3[0]} operations" in page
+    assert f"here, and {table_3[0] - 35} in Table III" in page
     assert f"would be {same_flops['ours']:.2f} and {same_moved['ours']:.2f}" in page
 
 
