@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
+from typing import BinaryIO
 
 STEP = re.compile(r"\[\d+/\d+\] .*")
 LINE_EVERY_S = 30.0
@@ -43,18 +44,25 @@ class Progress:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
+def follow(said: BinaryIO, log: BinaryIO, progress: Progress) -> None:
+    """Keep what is said, and show how far it has come, until its end."""
+    for line in said:
+        log.write(line)
+        log.flush()
+        if step := STEP.search(line.decode(errors="replace")):
+            progress.show(step.group())
+
+
 def main(log: str, command: list[str]) -> int:
     progress = Progress()
     with open(log, "wb") as file:
         run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        try:
-            for line in run.stdout:
-                file.write(line)
-                file.flush()
-                if step := STEP.search(line.decode(errors="replace")):
-                    progress.show(step.group())
-        except KeyboardInterrupt:  # the command was sent it, too
-            pass
+        while True:
+            try:
+                follow(run.stdout, file, progress)
+                break
+            except KeyboardInterrupt:  # the command was sent it, too, and may have last words
+                continue
         progress.end()
         return run.wait()
 

@@ -174,6 +174,8 @@ def _check_preconditioner(coarse: float | None, options: Mapping[str, Any]) -> N
     given = [options.get(name) for name in ("M", "precond")]
     if coarse is not None and given[0] is not None:
         raise BadArgument("coarse makes a preconditioner, and M is one, too: choose one")
+    if coarse is not None and not isinstance(given[1], (str, type(None))):
+        raise BadArgument("coarse makes a preconditioner, and precond is one, too: choose one")
     second = coarse is not None or any(isinstance(one, HMatrix) for one in given)
     if options.get("inner") is not None and not second:
         raise BadArgument("inner is of a second matrix: say its accuracy, coarse, too")

@@ -7,6 +7,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from . import machines
 from ._native import core, translated
 from ._options import specs
@@ -14,7 +16,7 @@ from .errors import BadArgument
 from .log import logger
 
 #: Options that one method or preconditioner alone heeds: which option says so, and by which of its words. ``auto`` may
-#: take cbcg, and never gmres or these preconditioners.
+#: take cbcg on some machine, gmres where a coarser H-matrix preconditions, and never these preconditioners.
 _HEEDED_BY = {
     **dict.fromkeys(("s", "basis", "spectrum", "batch"), ("solver", ("cbcg", "auto"))),
     "restart": ("solver", ("gmres",)),
@@ -99,15 +101,33 @@ def _ranks_of_boxes(options: Mapping[str, Any], processes: int) -> int:
         return math.prod(core().extents("boxes", boxes)) // processes
 
 
-def unheeded(options: Mapping[str, Any]) -> list[str]:
-    """Options that are not as by default, and that are of another method or preconditioner than these."""
+def unheeded(options: Mapping[str, Any], method: str | None = None) -> list[str]:
+    """Options that are not as by default, and that are of another method or preconditioner than these.
+
+    `method`: the one that was taken, where that is known.
+    """
     table = specs()
     changed = [name for name in _HEEDED_BY if name in options and options[name] != table[name].default]
-    return [name for name in changed if not _heeds(options, *_HEEDED_BY[name])]
+    return [name for name in changed if not _heeds(options, method, *_HEEDED_BY[name])]
 
 
-def _heeds(options: Mapping[str, Any], decides: str, words: tuple[str, ...]) -> bool:
-    return options.get(decides, "auto") in words
+def _heeds(options: Mapping[str, Any], method: str | None, decides: str, words: tuple[str, ...]) -> bool:
+    return options.get(decides, "auto") in words or (decides == "solver" and method in words)
+
+
+def check_unheeded(options: Mapping[str, Any]) -> None:
+    """Let the core refuse values out of range of options that :func:`unheeded` may drop, each by itself.
+
+    Cost: a solver of one row for each of them.
+
+    Raises
+    ------
+    BadArgument
+    """
+    row = np.array([0, 1]), np.array([0], np.int32), np.array([1.0]), 1
+    for name in [name for name in _HEEDED_BY if name in options]:
+        with translated():
+            core().Solver(*row, {"engine": "host", "ranks": 1, name: options[name]}, None)
 
 
 def of_another(name: str) -> str:
@@ -116,9 +136,12 @@ def of_another(name: str) -> str:
     return f"option '{name}' is for {decides} '{words[0]}', and changes nothing here"
 
 
-def warn_of_unheeded(options: Mapping[str, Any]) -> None:
-    """One sentence for what was asked for and changes nothing; the engine is chosen, and the options are checked."""
-    for name in unheeded(options):
+def warn_of_unheeded(options: Mapping[str, Any], method: str) -> None:
+    """One sentence for what was asked for and changes nothing.
+
+    The engine is chosen, the options are checked, and `method` is what is taken.
+    """
+    for name in unheeded(options, method):
         logger.warning("%s", of_another(name))
     if options.get("seed") and options["engine"] != "model":
         logger.warning(

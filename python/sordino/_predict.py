@@ -310,9 +310,17 @@ def _set_up(subject: Subject, machine: dict[str, Any], plan: dict[str, Any]) -> 
 
 
 def _rounds(at_once: int, plan: dict[str, Any]) -> tuple[int, int]:
-    """Rounds of the short run and of the long one: as many looks lie between them as in so many rounds of any run."""
-    look = math.ceil(int(plan.get("check_every", 32)) / at_once)  # every so many rounds
-    return look + 1, look + 1 + look * math.ceil(_ROUNDS / look)
+    """Rounds of the short run and of the long one, of a method that takes `at_once` iterations in a round.
+
+    A look, which keeps the best x, takes time of its own, and is due after every `look` rounds. Between the two runs
+    lie whole numbers of these, :data:`_ROUNDS` at least, so that an iteration has its share of a look; both end one
+    round after a look. Where looks are so rare that the long run would be longer than the longest of :data:`RUNS`,
+    these are taken: at most two looks lie between them, and many iterations share these.
+    """
+    look = math.ceil(int(plan.get("check_every", 32)) / at_once)
+    short = look + 1
+    long = short + look * math.ceil(_ROUNDS / look)
+    return (short, long) if long <= RUNS[0][1] else RUNS[0]
 
 
 def _of_commands(few: dict[str, Any], many: dict[str, Any], what: str, factor: float) -> dict[str, float]:

@@ -61,6 +61,13 @@ def test_options_are_refused_before_the_build(nothing_is_built, cli, options, se
     assert (code, out, err.count("\n")) == (2, "", 1) and sentence in err
 
 
+@pytest.mark.parametrize("name", ["M", "precond"])
+def test_two_second_matrices_are_refused_before_the_build(nothing_is_built, name):
+    second = sordino.hmatrix(BALL, 1e-1)
+    with pytest.raises(BadArgument, match=f"^coarse makes a preconditioner, and {name} is one, too: choose one$"):
+        sordino.bem(BALL, coarse=0.1, **{name: second})
+
+
 @pytest.mark.skipif(bool(core().devices()["devices"]), reason="there is a GPU")
 def test_an_engine_that_is_not_here_is_refused_before_the_build(nothing_is_built, cli):
     with pytest.raises(BadArgument, match="engine 'cuda'"):

@@ -128,6 +128,17 @@ def test_options_of_another_method_are_warned_of(caplog, name, value, other, own
     assert caplog.messages == [f"option '{name}' is for {whose}, and changes nothing here"]
 
 
+def test_auto_heeds_restart_where_it_takes_gmres(caplog):
+    ball = sordino.surfaces.sphere(5, 4, radius=1.0, potential=1.0)
+    H, C = sordino.hmatrix(ball, 1e-4), sordino.hmatrix(ball, 1e-1)
+    with caplog.at_level("WARNING", logger="sordino"):
+        with sordino.Solver(H, M=C, restart=2, engine="host", ranks=1) as solver:
+            assert solver.solve(np.ones(ball.n), on_failure="return").report.options["solver"] == "gmres"
+        assert not caplog.records
+        sordino.Solver(H, restart=2, engine="host", ranks=1).close()
+    assert caplog.messages == ["option 'restart' is for solver 'gmres', and changes nothing here"]
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

@@ -16,7 +16,7 @@ from .. import _options, _predict, _predict_words, _subject, machines
 from .._matrix import as_vector
 from .._names import of_method
 from .._native import core, translated
-from .._placement import of_another, unheeded
+from .._placement import check_unheeded, of_another, unheeded
 from ..bench import _records
 from ..errors import BadArgument
 from ..io import read_matrix, read_vector
@@ -73,6 +73,7 @@ def main(argv: Sequence[str]) -> int:
     if given.record:
         _records.check(given.record)
     subject = _subject_of(given)
+    check_unheeded(plan.options)
     _warn_of_unheeded(plan)
     autos = _taken(subject, plan, quiet=given.json) if plan.solvers == ["auto"] else {}
     if autos:  # those that suit it, and those that are taken

@@ -14,7 +14,8 @@ from .._native import core, translated
 from ..errors import BadArgument, shown
 from .boundary import FACES, dirichlet_faces
 
-#: Of a contrast and of its inverse: products of two, and squares that solves add up, neither overflow nor vanish.
+#: Of a contrast and of its inverse: entries, products of two and squares of them are finite, and none is zero. A solve
+#: with such entries may still end by rounding.
 _LARGEST_CONTRAST = 1e100
 
 
