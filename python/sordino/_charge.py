@@ -161,7 +161,8 @@ def bem(
     _check_preconditioner(coarse, options)
     part = part_for(options, surface.n)
     check_builds(surface.n, *builds, in_parts=bool(part))
-    check_gpus_of(try_solver(surface.n, options, coarse=coarse is not None), surface.n, builds)
+    held = [{**one.settings, **one.statistics} for one in _given(options) if isinstance(one, HMatrix)]
+    check_gpus_of(try_solver(surface.n, options, coarse=coarse is not None), surface.n, builds + held)
     H = hmatrix(surface, **builds[0], **part)
     if len(builds) > 1:
         options["M"] = hmatrix(surface, **builds[1], beside=H)
@@ -169,9 +170,14 @@ def bem(
     return charge_of(surface, H, solution, capacitance)
 
 
+def _given(options: Mapping[str, Any]) -> list[Any]:
+    """What may be a preconditioner: M and precond."""
+    return [options.get(name) for name in ("M", "precond")]
+
+
 def _check_preconditioner(coarse: float | None, options: Mapping[str, Any]) -> None:
     """Refuse what is said of a second matrix twice, or without one."""
-    given = [options.get(name) for name in ("M", "precond")]
+    given = _given(options)
     if coarse is not None and given[0] is not None:
         raise BadArgument("coarse makes a preconditioner, and M is one, too: choose one")
     if coarse is not None and not isinstance(given[1], (str, type(None))):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import socket
 from functools import cache
 from typing import Any
 
@@ -25,6 +26,17 @@ def free_bytes(number: int) -> int | None:
     return free.value
 
 
+def identity(number: int) -> str:
+    """A word for a GPU that all processes which share it have for it, whatever number it has there."""
+    uuid, device = (ctypes.c_ubyte * 16)(), ctypes.c_int()
+    try:
+        _must(_driver().cuDeviceGet(ctypes.byref(device), number))
+        _must(_driver().cuDeviceGetUuid_v2(ctypes.byref(uuid), device))
+    except (OSError, AttributeError):  # as above
+        return f"{socket.gethostname()} {number}"
+    return bytes(uuid).hex()
+
+
 @cache
 def _driver() -> Any:
     driver = ctypes.CDLL("libcuda.so.1")
@@ -43,4 +55,4 @@ def _context(number: int) -> ctypes.c_void_p:
 
 def _must(code: int) -> None:
     if code != 0:
-        raise OSError(f"the CUDA driver refuses to say how much memory is free (error {code})")
+        raise OSError(f"the CUDA driver refuses to tell of a GPU (error {code})")

@@ -7,14 +7,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _gpu_memory, _memory
+from ._hmatrix_parts import gathered
 from .errors import BadArgument
 
 #: Bytes of a value, by the kernel.
 VALUE_BYTES = {"laplace": 8, "helmholtz": 16}
 
-#: Tables and vectors of each matrix on a rank of a GPU, for a triangle of the whole, where values have 8 bytes. Records
-#: have 167 to 266 (2026-11-23_hmatrix_h200, 2026-11-26_hmatrix_vectors_h200x4), and to 302 with whole vectors.
-_BESIDE_VALUES = 320
+#: Of what is foretold a matrix has stored this part at least: estimates were 1.01 to 1.60 times too large.
+_STORED_AT_LEAST = 1 / 1.6
+
+#: Least tables and vectors of each matrix on a rank of a GPU, for a triangle of the whole, where values have 8 bytes.
+#: Records have 167 to 266 (2026-11-23_hmatrix_h200, 2026-11-26_hmatrix_vectors_h200x4), and to 302 with whole vectors.
+_BESIDE_VALUES = 160
 #: What a GPU that builds has of a triangle: itself and its centroid; and of leaves: 64 bytes, so many of a batch.
 _OF_TRIANGLE, _OF_LEAVES, _MOST_OF_LEAVES = 224, 160, 1 << 25
 
@@ -77,7 +81,9 @@ def check_gpus(
 ) -> None:
     """Refuse H-matrices of n triangles that these GPUs cannot hold together for a solve, before one is built.
 
-    Building takes less there, as :func:`check_gpus_to_build` has it, and gives it back before.
+    It is the least that they may need: what might fit is tried. Building takes less there, as
+    :func:`check_gpus_to_build` has it, and gives it back before. Collective over MPI processes: what those that share
+    a GPU need of it counts together, and all refuse, with the same words, or none does.
 
     Parameters
     ----------
@@ -92,36 +98,59 @@ def check_gpus(
     BadArgument
     """
     value = VALUE_BYTES.get(kernel, 8)
-    values = sum(_whole(n, build, kernel) for build in builds) + basis * value * n
+    values = sum(_least(n, build, kernel) for build in builds) + basis * value * n
     each = -(-values // all_ranks) + len(builds) * _BESIDE_VALUES * n * value // 8
-    for place, gpu in enumerate(gpus[:ranks]):
-        needed = each * len(range(place, ranks, len(gpus)))
-        free = _gpu_memory.free_bytes(gpu)
-        if free is not None and needed > free:
-            raise BadArgument(
-                f"{_need(n, builds)} about {needed:,} bytes on GPU {gpu}, and {free:,} bytes are free there: a larger "
-                "eps needs less, and so do more GPUs"
-            )
+    needs = {gpu: each * len(range(place, ranks, len(gpus))) for place, gpu in enumerate(gpus[:ranks])}
+    if short := _too_small(gathered(_asked_of(needs))):
+        gpu, needed, free = short
+        raise BadArgument(
+            f"{_need(n, builds)} {needed:,} bytes at least on GPU {gpu}, and {free:,} bytes are free there: a larger "
+            "eps needs less, and so do more GPUs"
+        )
 
 
-def check_gpus_to_build(n: int, gpus: Sequence[int]) -> None:
+def check_gpus_to_build(n: int, gpus: Sequence[int], *, together: bool = False) -> None:
     """Refuse GPUs that have no room for what an H-matrix of n triangles is built from.
 
     That is in a quarter of what is free: workspaces have another one, and two batches of values the rest, which are the
     smaller the less there is.
 
+    Parameters
+    ----------
+    together : whether all MPI processes build: then it is collective, as :func:`check_gpus`
+
     Raises
     ------
     BadArgument
     """
-    needed = 4 * (_OF_TRIANGLE * n + min(_OF_LEAVES * n, _MOST_OF_LEAVES))
-    for gpu in gpus:
-        free = _gpu_memory.free_bytes(gpu)
-        if free is not None and needed > free:
-            raise BadArgument(
-                f"to build an H-matrix of {n:,} triangles takes {needed:,} bytes on GPU {gpu} at least, and {free:,} "
-                "bytes are free there: engine 'host' takes none"
-            )
+    rows = _asked_of(dict.fromkeys(gpus, 4 * (_OF_TRIANGLE * n + min(_OF_LEAVES * n, _MOST_OF_LEAVES))))
+    if short := _too_small(gathered(rows) if together else rows):
+        gpu, needed, free = short
+        raise BadArgument(
+            f"to build an H-matrix of {n:,} triangles takes {needed:,} bytes on GPU {gpu} at least, and {free:,} "
+            "bytes are free there: engine 'host' takes none"
+        )
+
+
+def _asked_of(needs: Mapping[int, int]) -> list[tuple[str, int, int, int]]:
+    """Which GPU it is, its number here, the bytes that this process needs there and those that are free."""
+    told = ((gpu, needed, _gpu_memory.free_bytes(gpu)) for gpu, needed in needs.items())
+    return [(_gpu_memory.identity(gpu), gpu, needed, free) for gpu, needed, free in told if free is not None]
+
+
+def _too_small(rows: Sequence[Sequence[Any]]) -> tuple[int, int, int] | None:
+    """The first GPU, of the rows of :func:`_asked_of`, that has less than is needed of it in all: number and bytes."""
+    for which, gpu, _, free in rows:
+        needed = sum(row[2] for row in rows if row[0] == which)
+        if needed > free:
+            return int(gpu), needed, int(free)
+    return None
+
+
+def _least(n: int, build: Mapping[str, Any], kernel: str) -> int:
+    """Bytes that its values have at least."""
+    whole = _whole(n, build, kernel)
+    return whole if "stored_bytes" in build else int(whole * _STORED_AT_LEAST)
 
 
 def _whole(n: int, build: Mapping[str, Any], kernel: str) -> int:

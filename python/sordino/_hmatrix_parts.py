@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from . import _options
+from ._comm import run
 from ._native import core, translated
 from ._placement import chosen_engine, chosen_ranks
 from .errors import BadArgument
@@ -16,6 +20,15 @@ _PLACES = ("engine", "ranks", "devices", "transport", "distribution", "solver")
 def processes() -> int:
     """Of this run."""
     return int(core().mpi()["size"])
+
+
+def gathered(rows: list[Any]) -> list[Any]:
+    """Those of all processes, of the first one first. Collective; rows are of what JSON has."""
+    if processes() == 1:
+        return rows
+    told = np.frombuffer(json.dumps(rows).encode(), np.uint8)
+    (all_told,) = run(1, lambda comm: comm.allgather(told))
+    return [row for one in all_told for row in json.loads(one.tobytes())]
 
 
 def wanted_part(

@@ -234,3 +234,27 @@ def test_one_process_builds_the_whole_whatever_it_is_for():
     H = sordino.hmatrix(pair(6, 5), 1e-4, for_ranks=2, distribution="grid")
     assert H.is_whole and H.held_bytes >= H.statistics["stored_bytes"]
     assert np.isfinite(H @ np.ones(600)).all()
+
+
+def test_all_processes_refuse_what_the_gpu_of_one_does_not_hold(mpirun_python, tmp_path):
+    """Also one whose own GPU has room, and two that share one which has room for each alone."""
+    program = tmp_path / "refused.py"
+    program.write_text(
+        "from sordino import _gpu_memory, _hmatrix_memory\n"
+        "from sordino._native import core\n"
+        "mine = core().mpi()['rank']\n"
+        "def tried(free, name):\n"
+        "    _gpu_memory.free_bytes, _gpu_memory.identity = (lambda gpu: free), (lambda gpu: name)\n"
+        "    try:\n"
+        "        _hmatrix_memory.check_gpus(600, [{'stored_bytes': 8000, 'eps': 1e-4}], [mine], ranks=1, all_ranks=2)\n"
+        "    except Exception as refused:\n"
+        "        return str(refused)[40:]\n"
+        "said = [tried(10**6 if mine else 10**4, mine), tried(150_000, 'one'), tried(150_000, mine)]\n"
+        "open(f'{mine}.txt', 'w').write('\\n'.join(map(str, said)))\n"
+    )
+    done = mpirun_python(2, program)
+    assert done.returncode == 0, done.stderr
+    first, shared, fits = (tmp_path / "0.txt").read_text().splitlines()
+    assert (tmp_path / "1.txt").read_text().splitlines() == [first, shared, fits]
+    assert "100,000 bytes at least on GPU 0, and 10,000 bytes" in first
+    assert "200,000 bytes at least on GPU 0, and 150,000 bytes" in shared and fits == "None"

@@ -37,7 +37,11 @@ def test_rare_looks_make_no_long_runs(s, check_every):
 @needs_core
 @pytest.mark.parametrize(
     ("flags", "sentence"),
-    [(("--s", 99), "s must be"), (("--degree", 99), "degree must be"), (("--restart", -1), "restart must be")],
+    [
+        (("--s", 99), "s must be"),
+        (("--degree", 99), "degree must be"),
+        (("--restart", -1), "restart must be"),
+    ],
 )
 def test_options_of_no_method_are_refused_out_of_their_range(cli, flags, sentence):
     code, out, err = cli("predict", "poisson", 8, 8, 8, "--solvers", "cg", "--ranks", 1, *flags)
