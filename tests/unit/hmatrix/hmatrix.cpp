@@ -155,19 +155,30 @@ TEST("what crosses cannot see is found by comparing entries, and the block is do
   CHECK(error(H, tied) <= 1e-6);
 }
 
+// An entry in 40,000 of a block that crosses and what is drawn of it hardly ever see.
+struct Spiked final : Points {
+  using Points::Points;
+  double entry(i32 i, i32 j) const override { return Points::entry(i, j) * (i == 7 && j == 211 ? 1.5 : 1); }
+};
+
+/// Two clouds of 200 points whose crosses have not gone through the spike: with some they do.
+Spiked unseen_spike(const CompressionOptions& waived) {
+  for (unsigned stream = 74;; stream++) {
+    fresh::Random random(stream);
+    std::vector<double> clouds = cube(random, 400);
+    for (std::size_t k = 600; k < clouds.size(); k += 3) clouds[k] += 20;
+    Spiked spiked(clouds);
+    if (stream == 84 || error(HMatrix(spiked, {.compression = waived}), spiked) > 1e-6) return spiked;
+  }
+}
+
 TEST("blocks that rows of the whole show to be off are done again, from all their entries, and the whole is told of") {
-  // An entry in 40,000 of a block that crosses and what is drawn of it hardly ever see.
-  struct Spiked final : Points {
-    using Points::Points;
-    double entry(i32 i, i32 j) const override { return Points::entry(i, j) * (i == 7 && j == 211 ? 1.5 : 1); }
-  };
   NOTE(fresh::said());
-  fresh::Random random(74);
-  std::vector<double> clouds = cube(random, 400);
-  for (std::size_t k = 600; k < clouds.size(); k += 3) clouds[k] += 20;
-  const Spiked spiked(clouds);
   for (auto kind : {Approximation::aca, Approximation::aca_plus}) {
     const CompressionOptions asked{.eps = 1e-6, .approximation = kind};
+    CompressionOptions waived = asked;
+    waived.certify = false;
+    const Spiked spiked = unseen_spike(waived);
     const HMatrix rows(spiked, {.compression = asked, .probes = 400});
     NOTE("approximation ", int(kind));
     CHECK(rows.statistics().redone_blocks > 0);
@@ -176,8 +187,6 @@ TEST("blocks that rows of the whole show to be off are done again, from all thei
     Statistics of_values;
     for (const Leaf& l : rows.leaves()) of_values.stored_values += l.entries();
     CHECK(rows.statistics().stored_values == of_values.stored_values);
-    CompressionOptions waived = asked;
-    waived.certify = false;
     CHECK(HMatrix(spiked, {.compression = waived, .probes = 400}).statistics().redone_blocks == 0);
     CompressionOptions few = asked;
     few.most_rank = 1;
