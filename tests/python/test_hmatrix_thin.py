@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -133,3 +134,28 @@ def test_measurements_say_so(missed, cli):
     with pytest.warns(sordino.CompressionWarning):
         code, out, _ = cli(*argv, "--json")
     assert [row["misses_eps"] for row in json.loads(out)["measured"]] == [True, False]
+
+
+def test_the_decision_tells_what_was_recorded_of_thin_surfaces():
+    root = Path(__file__).parents[2]
+    name = "2026-11-26_hmatrix_thin_2_cores.jsonl"
+    lines = (root / "bench" / "records" / name).read_text(encoding="utf-8").splitlines()
+    rows = list(map(json.loads, lines))
+    text = " ".join(next((root / "docs" / "adr").glob("0037-*")).read_text(encoding="utf-8").split())
+
+    def all_of(when, key):
+        return sum(row[key] for row in rows if (row["what"], row["when"]) == ("random axes", when))
+
+    assert all_of("after", "builds_over_eps") == 0 and f"none of {all_of('after', 'builds')} builds" in text
+    assert all_of("after", "blocks_over_1.37_eps") == 1
+    assert f"one of their {all_of('after', 'blocks'):,} blocks was off by more than 1.37 (1.7:" in text
+    before = [
+        all_of("before", key) for key in ("builds_over_eps", "builds", "blocks_over_1.37_eps", "blocks")
+    ]
+    assert "before it was {} of {} builds, and {} of {:,} blocks".format(*before) in text
+    seconds = {(row["when"], row["way"]): row["seconds"] for row in rows if "seconds" in row}
+    longer = {round(100 * (seconds["after", way] / seconds["before", way] - 1)) for way in ("aca+", "aca")}
+    assert longer == {7} and f"takes 7 % longer at 1e-6 for it (`bench/records/{name}`)" in text
+    (pair,) = (row for row in rows if row["when"] == "before" and "told_over_eps" in row)
+    assert f"off by {pair['error_over_eps']:.0f} `eps` as a whole and one of its blocks by " in text
+    assert f"{pair['worst_block_over_eps']:,.0f}, told as {pair['told_over_eps']:.2f}." in text
