@@ -10,18 +10,14 @@ from typing import Any
 import numpy as np
 
 from ._hmatrix_accuracy import misses_eps, warn_of_misses
+from ._hmatrix_builders import builder, gpus_to_build
 from ._hmatrix_memory import check_gpus_to_build, check_memory
 from ._hmatrix_options import compression_options, wave_options, whole_number
 from ._hmatrix_parts import processes, wanted_part
 from ._hmatrix_products import EngineProduct, HMatrixProducts, TakesGpuVectors
 from ._native import core, translated
 from ._numbers import words
-from ._options import device_list
-from ._placement import check_devices, default_engine
 from .errors import BadArgument, Unsupported
-
-#: Triangles from which on GPUs are faster than threads that begin at once.
-LEAST_FOR_GPUS = 20_000
 
 #: One leaf: rows and columns from and to, in the matrix's order, and its rank; -1: dense.
 BLOCK = np.dtype(
@@ -90,8 +86,8 @@ def hmatrix(
         GPUs where there are any for every process, from 20,000 triangles on. What GPUs compute keeps to `eps` as what
         the host does, in other digits, which do not depend on how many GPUs there are.
     devices : str or sequence of int, optional
-        GPUs that compute, by their numbers, as for :class:`sordino.Solver`: "0-1", "0,2" or [0, 2]. All that there
-        are, if not given. Of several processes each takes its share of them.
+        GPUs that compute, by their numbers, as for :class:`sordino.Solver`: "0-1", "0,2" or [0, 2]. If not given, one
+        for each 4 GB of the matrix, of all that there are. Of several processes each takes its share of them.
     for_ranks : int, optional
         Ranks of each of several MPI processes in the solves that the matrix is for: each process then builds what its
         ranks multiply, and no more, with the bits of the whole. Collective. The matrix is then for these solves and for
@@ -137,8 +133,8 @@ def hmatrix(
         **wave_options(str(kernel), wavenumber),
     }  # fmt: skip
     points, triangles = arrays_of(surface)
-    who = _builder(str(engine), options, len(triangles), devices)
-    gpus = gpus_of(devices) if who == "cuda" else []
+    who = builder(str(engine), options, len(triangles), devices)
+    gpus = gpus_to_build(len(triangles), options, str(kernel), devices) if who == "cuda" else []
     with translated():
         core().HMatrix.check({**options, "gpus": gpus})
     part = wanted_part(for_ranks, distribution, None if beside is None else beside.native.part())
@@ -148,37 +144,6 @@ def hmatrix(
         native = core().HMatrix(points, triangles, str(kernel), {**options, "gpus": gpus, **part}, progress)
     warn_of_misses(native.statistics(), options)
     return HMatrix(native, {**options, "kernel": str(kernel), "engine": who}, fingerprint(points, triangles))
-
-
-def _builder(engine: str, options: dict[str, Any], n: int, devices: Any) -> str:
-    """The engine that computes blocks."""
-    if engine not in ("auto", "host", "cuda"):
-        raise BadArgument(f"engine is auto, host or cuda for who builds an H-matrix, not '{engine}'")
-    if devices is not None and engine == "auto":
-        engine = "cuda"
-    if devices is not None and engine == "host":
-        raise BadArgument("devices are GPUs, and engine 'host' builds without: leave devices out")
-    if engine == "cuda":
-        check_devices(None if devices is None else device_list(devices))
-    if engine != "auto":
-        return engine
-    for_gpus = options["compression"] == "aca+" and n >= LEAST_FOR_GPUS
-    return default_engine() if for_gpus else "host"
-
-
-def gpus_of(devices: Any = None) -> list[int]:
-    """This process's GPUs, by their numbers: its share of `devices`, or of all."""
-    listed = "" if devices is None else device_list(devices)
-    numbers = list(map(int, listed.split(","))) if listed else list(range(len(core().devices()["devices"])))
-    world = core().mpi()
-    return [numbers[k] for k in _share(len(numbers), int(world["rank"]), int(world["size"]))]
-
-
-def _share(seen: int, process: int, processes: int) -> list[int]:
-    """Of the GPUs that are seen as many as others get; of too few one, in turn."""
-    if seen < processes:
-        return [process % seen]
-    return list(range(process * seen // processes, (process + 1) * seen // processes))
 
 
 #: Rows of a leaf that one rank multiplies: the same, and the rank of the solve.

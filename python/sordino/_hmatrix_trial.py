@@ -11,7 +11,8 @@ from typing import Any
 import scipy.sparse as sp
 
 from . import _nullspace, _options
-from ._hmatrix import HMatrix, gpus_of, hmatrix
+from ._hmatrix import HMatrix, hmatrix
+from ._hmatrix_builders import gpus_of
 from ._hmatrix_memory import check_gpus
 from ._hmatrix_parts import processes
 from ._placement import place

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sordino
-from sordino import _core, _hmatrix
+from sordino import _core, _hmatrix_builders
 
 REASON = _core.devices()["reason"]
 pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON or "there is a GPU")
@@ -127,7 +127,7 @@ def test_surfaces_of_any_shape_keep_to_eps() -> None:
 def test_what_builds_is_chosen_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
     surface = sordino.surfaces.sphere(4, 6)
     assert sordino.hmatrix(surface).settings["engine"] == "host"
-    monkeypatch.setattr(_hmatrix, "LEAST_FOR_GPUS", 100)
+    monkeypatch.setattr(_hmatrix_builders, "LEAST_FOR_GPUS", 100)
     assert sordino.hmatrix(surface).settings["engine"] == "cuda"
     assert sordino.hmatrix(surface, **WAVES).settings["engine"] == "cuda"
     assert sordino.hmatrix(surface, compression="full").settings["engine"] == "host"
@@ -138,10 +138,10 @@ def test_what_builds_is_chosen_and_said(monkeypatch: pytest.MonkeyPatch) -> None
 def test_gpus_that_are_named_build_with_the_bits_of_all() -> None:
     surface = sordino.surfaces.sphere(9, 20)
     x = np.random.default_rng(4).standard_normal(surface.n)
-    numbers = _hmatrix.gpus_of()
+    numbers = _hmatrix_builders.gpus_of()
     one = sordino.hmatrix(surface, 1e-6, devices=numbers[-1:])
     assert one.settings["engine"] == "cuda"
-    np.testing.assert_array_equal(one @ x, sordino.hmatrix(surface, 1e-6, engine="cuda") @ x)
+    np.testing.assert_array_equal(one @ x, sordino.hmatrix(surface, 1e-6, devices=numbers) @ x)
     with pytest.raises(sordino.BadArgument, match="there is no device 99"):
         sordino.hmatrix(surface, devices=[99])
 

@@ -12,10 +12,11 @@ import pytest
 from scipy.sparse.linalg import LinearOperator, gmres
 
 import sordino
-from sordino import _hmatrix
+from sordino import _hmatrix_builders
 from sordino._native import core
 
 EPS = 1e-7
+FOUR_GPUS = SimpleNamespace(devices=lambda: {"devices": [{}] * 4}, mpi=core().mpi)
 
 
 @pytest.fixture(scope="module")
@@ -303,17 +304,27 @@ def test_who_builds_is_chosen_and_said(surface, monkeypatch):
         sordino.hmatrix(surface, engine="cuda")
     with pytest.raises(sordino.BadArgument, match="engine 'cuda'"):
         sordino.hmatrix(surface, devices="0")  # which ask for them
-    monkeypatch.setattr(_hmatrix, "LEAST_FOR_GPUS", 1)
+    monkeypatch.setattr(_hmatrix_builders, "LEAST_FOR_GPUS", 1)
     large = sordino.hmatrix(surface, 1e-3)
     assert large.settings["engine"] == "host"
     assert np.array_equal(large @ np.ones(surface.n), small @ np.ones(surface.n))
 
 
 def test_processes_share_gpus():
-    assert [_hmatrix._share(4, process, 2) for process in range(2)] == [[0, 1], [2, 3]]
-    assert [_hmatrix._share(3, process, 2) for process in range(2)] == [[0], [1, 2]]
-    assert [_hmatrix._share(2, process, 4) for process in range(4)] == [[0], [1], [0], [1]]
-    assert _hmatrix.gpus_of("3,1-2") == [3, 1, 2] and _hmatrix.gpus_of([2]) == [2]
+    assert [_hmatrix_builders._share(4, process, 2) for process in range(2)] == [[0, 1], [2, 3]]
+    assert [_hmatrix_builders._share(3, process, 2) for process in range(2)] == [[0], [1, 2]]
+    assert [_hmatrix_builders._share(2, process, 4) for process in range(4)] == [[0], [1], [0], [1]]
+    assert _hmatrix_builders.gpus_of("3,1-2") == [3, 1, 2] and _hmatrix_builders.gpus_of([2]) == [2]
+
+
+def test_a_small_matrix_is_built_by_few_gpus(monkeypatch):
+    monkeypatch.setattr(_hmatrix_builders, "core", lambda: FOUR_GPUS)
+
+    def count(n, eps, **words):
+        return len(_hmatrix_builders.gpus_to_build(n, {"eps": eps}, "laplace", **words))
+
+    assert [count(n, 1e-6) for n in (10_400, 101_250, 338_000, 1_004_400)] == [1, 1, 3, 4]
+    assert count(1_004_400, 1e-2) == 3 and count(101_250, 1e-6, devices="0-3") == 4
 
 
 @pytest.mark.parametrize("distribution", ["rows", "leaves", "grid"])

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from .._charge import as_surface
-from .._hmatrix import HMatrix, gpus_of, hmatrix
+from .._hmatrix import HMatrix, hmatrix
+from .._hmatrix_builders import gpus_to_build
 from .._hmatrix_memory import check_memory
 from .._memory import peak_of
 from ..cli import display
@@ -157,13 +158,15 @@ def measure(
     seconds = times_of_builds["seconds"]
     facts = {**H.statistics, **times_of_builds, "build_peak_bytes": peak}
     values = facts["stored_bytes"] / H.dtype.itemsize
+    words = {"eps": eps, **how}
+    gpus = [] if by_threads else gpus_to_build(surface.n, words, how["kernel"], how.get("devices"))
     M, told = _preconditioner(surface, coarse, threads, way)
     timed = [_hmatrix_runs.times(H, run, repeats, iterations, M, told) for run in runs] or [
         host_times(H, repeats)
     ]
     same = {
         "bench": "hmatrix", "surface": surface.name, "n": surface.n, "eps": eps, "way": way, "threads": threads,
-        "build": how["engine"], "build_gpus": None if by_threads else len(gpus_of(how.get("devices"))),
+        "build": how["engine"], "build_gpus": len(gpus) or None,
         "kernel": how["kernel"], "most_rank": how.get("most_rank"),
         **{name: facts[name] for name in facts if name != "norm"},
         **({"core_seconds_a_value": seconds * threads / values} if by_threads else {}),
@@ -255,7 +258,10 @@ def _parser() -> Parser:
         "--build", default="host", metavar="NAME", help="who computes blocks: host (default) or cuda"
     )
     parser.add_argument(
-        "--build-gpus", default="", metavar="N", help="of --build cuda: so many GPUs (default: all there are)"
+        "--build-gpus",
+        default="",
+        metavar="N",
+        help="of --build cuda: so many GPUs (default: one for each 4 GB, of all there are)",
     )
     parser.add_argument(
         "--kernel",

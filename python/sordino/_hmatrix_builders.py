@@ -1,0 +1,65 @@
+"""Who computes the blocks of an H-matrix: threads, or which GPUs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from ._hmatrix_memory import estimate_bytes
+from ._hmatrix_parts import processes
+from ._native import core
+from ._options import device_list
+from ._placement import check_devices, default_engine
+from .errors import BadArgument
+
+#: Triangles from which on GPUs are faster than threads that begin at once.
+LEAST_FOR_GPUS = 20_000
+
+#: Bytes of an H-matrix that one GPU builds alone.
+BYTES_OF_A_GPU = 4e9
+
+
+def builder(engine: str, options: dict[str, Any], n: int, devices: Any) -> str:
+    """The engine that computes blocks."""
+    if engine not in ("auto", "host", "cuda"):
+        raise BadArgument(f"engine is auto, host or cuda for who builds an H-matrix, not '{engine}'")
+    if devices is not None and engine == "auto":
+        engine = "cuda"
+    if devices is not None and engine == "host":
+        raise BadArgument("devices are GPUs, and engine 'host' builds without: leave devices out")
+    if engine == "cuda":
+        check_devices(None if devices is None else device_list(devices))
+    if engine != "auto":
+        return engine
+    for_gpus = options["compression"] == "aca+" and n >= LEAST_FOR_GPUS
+    return default_engine() if for_gpus else "host"
+
+
+def gpus_of(devices: Any = None) -> list[int]:
+    """This process's GPUs, by their numbers: its share of `devices`, or of all."""
+    listed = "" if devices is None else device_list(devices)
+    numbers = list(map(int, listed.split(","))) if listed else list(range(len(core().devices()["devices"])))
+    world = core().mpi()
+    return [numbers[k] for k in _share(len(numbers), int(world["rank"]), int(world["size"]))]
+
+
+def gpus_to_build(n: int, options: Mapping[str, Any], kernel: str, devices: Any = None) -> list[int]:
+    """This process's GPUs that compute blocks: those of `devices`, or by itself one for each 4 GB to be stored.
+
+    Each takes of the host what hardly depends on the matrix, and a small one is not done sooner by more of them.
+    """
+    gpus = gpus_of(devices)
+    if devices is not None:
+        return gpus
+    foretold = estimate_bytes(
+        n, float(options["eps"]), kernel=kernel, most_rank=options.get("most_rank")
+    ) // max(1, processes())  # fmt: skip
+    return gpus[: max(1, math.ceil(foretold / BYTES_OF_A_GPU))]
+
+
+def _share(seen: int, process: int, processes: int) -> list[int]:
+    """Of the GPUs that are seen as many as others get; of too few one, in turn."""
+    if seen < processes:
+        return [process % seen]
+    return list(range(process * seen // processes, (process + 1) * seen // processes))
