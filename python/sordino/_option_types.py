@@ -45,6 +45,7 @@ class SolverOptions(PerSolve, total=False):
     gather: str | SupportsIndex
     vectors: Literal["auto", "redundant", "hierarchical"]
     scalars: Literal["device", "host"]
+    schedule: Literal["pipe2", "pipe1"]
     transport: Literal["auto", "memory", "host", "nccl", "nvshmem", "mpi", "mpi-staged", "mpi-direct"]
     deterministic: Literal["auto", "on", "off"] | bool
     all_reduce: Literal[

@@ -145,6 +145,17 @@ def test_gathers_by_groups_have_the_bits_of_those_from_each_to_each(
     assert {run.ledger["messages"] for run in runs} == {runs[0].ledger["messages"]}
 
 
+@pytest.mark.parametrize(("ranks", "gather"), [(1, "rank"), (2, "rank"), (4, "rank"), (4, 2)])
+def test_gathers_that_are_waited_for_at_once_bring_the_same_bits(
+    matrix: sordino.HMatrix, ranks: int, gather: str | int
+) -> None:
+    b = np.random.default_rng(18).standard_normal(matrix.shape[0])
+    options = {"engine": "cuda", "ranks": ranks, "gather": gather, "solver": "gatherbicgstab", "rtol": 1e-9}
+    hides, waits = (sordino.solve(matrix, b, schedule=way, **options) for way in ("pipe2", "pipe1"))
+    assert waits.converged and waits.x.tobytes() == hides.x.tobytes()
+    assert np.array_equal(waits.history, hides.history)
+
+
 def test_redundant_vectors_are_those_of_the_host(matrix: sordino.HMatrix) -> None:
     b = np.random.default_rng(12).standard_normal(matrix.shape[0])
     options = {"solver": "bicgstab", "vectors": "redundant", "rtol": 1e-9}

@@ -43,6 +43,7 @@ REFUSED = [
     ({"vectors": "redundant", "solver": "gmres"}, "vectors 'redundant' is of solver bicgstab"),
     ({"vectors": "hierarchical", "solver": "bicgstab", "gather": "3", "ranks": 4, "engine": "host"},
      "4 ranks cannot be groups of 3"),
+    ({"schedule": "pipe1", "solver": "bicgstab"}, "schedule 'pipe1' is of solver gatherbicgstab, and the solver is "),
     ({"precond": "mg"}, "mg needs the entries of the matrix, which is an H-matrix"),
     ({"solver": "bicgtsab"}, "unknown solver 'bicgtsab'"),
     ({"ranks": 161, "engine": "host"}, "161 ranks are more than the matrix has rows (160)"),

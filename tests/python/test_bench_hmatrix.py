@@ -137,6 +137,19 @@ def test_ways_to_gather_and_to_keep_vectors_have_a_row_each(cli):
     assert code == 0 and "gather" in out and "vectors" not in out
 
 
+def test_numbers_of_ranks_and_schedules_have_a_row_each(cli):
+    argv = [*ON_FOUR_RANKS[:-1], "1,3", "--solver", "gatherbicgstab", "--schedule", "pipe1,pipe2"]
+    code, out, _ = cli("bench", "hmatrix", *argv, "--iterations", 8, "--json")
+    rows = json.loads(out)["measured"]
+    assert code == 0 and [(row["ranks"], row["schedule"]) for row in rows] == [
+        (1, "pipe1"), (1, "pipe2"), (3, "pipe1"), (3, "pipe2")
+    ]  # fmt: skip
+    of_products = [row["product_seconds"] for row in rows]  # of distributed vectors, which have no schedule
+    assert of_products[0] == of_products[1] != of_products[2] == of_products[3] > 0
+    code, out, _ = cli("bench", "hmatrix", *argv, "--iterations", 4)
+    assert code == 0 and "ranks" in out and "schedule" in out and "gather" not in out.splitlines()[1]
+
+
 @pytest.mark.parametrize("scalars", ["device", "host"])
 def test_whole_vectors_and_scalars_are_the_solver_s_options(cli, scalars):
     argv = [*ON_FOUR_RANKS, "--iterations", 12]
@@ -202,10 +215,26 @@ def test_waves_are_measured_as_other_kernels_are(cli):
         (["--kernel", "helmholtz"], "kernel helmholtz needs a wavenumber"),
         (["--wavenumber", "2"], "wavenumber belongs to kernel helmholtz"),
         (["--engine", "model"], "--engine is host or cuda for a measurement, not 'model'"),
-        (["--scalars", "host"], "--gather and --scalars are a solver's: add --engine host or cuda"),
+        (["--scalars", "host"], "--scalars and --schedule are a solver's: add --engine host or cuda"),
         (["--dots", "1,2"], "--dots are timed on an engine: add --engine host or cuda"),
         (["--engine", "host", "--dots", "0"], "--dots says how many ranks share, 1 or more, not '0'"),
         (["--engine", "host", "--ranks", "0"], "--ranks and --iterations are at least 1"),
+        (["--engine", "host", "--ranks", "2,x"], "--ranks"),
+        (["--engine", "host", "--ranks", "1,999"], "--ranks 999: 999 ranks are more than"),
+        (
+            ["--engine", "host", "--ranks", "1,2", "--columns", "1"],
+            "--columns are timed on one number of ranks",
+        ),
+        (
+            ["--engine", "host", "--schedule", "pipe2,pipe1"],
+            "--schedule pipe1: schedule 'pipe1' is of solver gather",
+        ),
+        (["--engine", "cuda", "--ranks", "1,2", "--paper-ways"], "--paper-ways are measured on one GPU"),
+        (["--paper-solvers"], "--paper-solvers are solvers: add --engine host or cuda"),
+        (
+            ["--engine", "host", "--paper-solvers", "--gather", "2"],
+            "say themselves what --solver, --vectors, --gather and --schedule are: leave these out",
+        ),
         (["--ways", "svd"], "--ways is of aca+, aca, full, hacapk aca+, hacapk aca, not 'svd'"),
         (["--repeats", "0"], "--repeats at least 1"),
         (["--threads", "-1"], "--threads is 0, for as many as there are cores, or more"),
@@ -218,7 +247,7 @@ def test_waves_are_measured_as_other_kernels_are(cli):
         (["--eps", "x"], "--eps must be a number"),
         (
             ["--gather", "2"],
-            "--distribution, --vectors, --gather and --scalars are a solver's: add --engine host or cuda",
+            "--distribution, --vectors, --gather, --scalars and --schedule are a solver's: add --engine host or cuda",
         ),
         (["--engine", "host", "--gather", "2"], "solver bicgstab does not: use solver gatherbicgstab"),
         (["--engine", "host", "--vectors", "redundant,whole"], "--vectors whole: unknown vectors 'whole'"),

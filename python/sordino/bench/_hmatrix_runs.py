@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,15 @@ from .._hmatrix_trial import check_gpus_of, try_solver
 from .._solve import Solver
 from ..cli.common import number, whole_number
 from ..errors import BadArgument, Unsupported
-from . import _timing
+from . import _paper_solvers, _timing
 from ._ours import NEVER
 
 #: Options of a solver that may be lists, and what each is where nobody says.
-LISTS = {"distribution": "rows", "vectors": "auto", "gather": "rank", "scalars": "device"}
+LISTS = {
+    "distribution": "rows", "vectors": "auto", "gather": "rank", "scalars": "device", "schedule": "pipe2"
+}  # fmt: skip
+#: What else tells runs from each other.
+APART = ("ranks", "solver", *LISTS)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,10 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--engine", default="", metavar="NAME", help="host or cuda: measure a solver's products there"
     )
-    parser.add_argument("--ranks", default="1", metavar="N", help="with --engine (default 1)")
     parser.add_argument(
-        "--solver", default="bicgstab", metavar="NAME", help="with --engine (default bicgstab)"
+        "--ranks", default="1", metavar="A,B", help="with --engine: a row for each number (default 1)"
     )
+    parser.add_argument("--solver", default="", metavar="NAME", help="with --engine (default bicgstab)")
     parser.add_argument("--iterations", default="20", metavar="N", help="with --engine (default 20)")
     for name, default in LISTS.items():
         parser.add_argument(
@@ -50,6 +54,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def ranks_of(given: argparse.Namespace) -> list[int]:
+    """The numbers of ranks.
+
+    Raises
+    ------
+    BadArgument
+    """
+    counts = [whole_number(word, "--ranks") for word in given.ranks.split(",")]
+    if min(counts) < 1 or whole_number(given.iterations, "--iterations") < 1:
+        raise BadArgument("--ranks and --iterations are at least 1")
+    return counts
+
+
 def asked(given: argparse.Namespace) -> list[dict[str, Any]]:
     """Options of a solver, of each combination of the lists; empty: without an engine.
 
@@ -59,19 +76,24 @@ def asked(given: argparse.Namespace) -> list[dict[str, Any]]:
     """
     if given.engine not in ("", "host", "cuda"):
         raise BadArgument(f"--engine is host or cuda for a measurement, not '{given.engine}'")
-    ranks = whole_number(given.ranks, "--ranks")
-    if ranks < 1 or whole_number(given.iterations, "--iterations") < 1:
-        raise BadArgument("--ranks and --iterations are at least 1")
+    ranks = ranks_of(given)
     words = {name: [w for w in getattr(given, name).split(",") if w] for name in LISTS}
+    papers = _paper_solvers.asked(given)
     if not given.engine:
         if any(words.values()):
-            raise BadArgument(
-                "--distribution, --vectors, --gather and --scalars are a solver's: add --engine host or cuda"
-            )
+            *flags, last = (f"--{name}" for name in LISTS)
+            raise BadArgument(f"{', '.join(flags)} and {last} are a solver's: add --engine host or cuda")
         return []
-    each = itertools.product(*(words[name] or [LISTS[name]] for name in LISTS))
-    same = {"engine": given.engine, "ranks": ranks, "solver": given.solver}
-    return [{**same, **dict(zip(LISTS, choice, strict=True))} for choice in each]
+    same = {"engine": given.engine, "solver": given.solver or "bicgstab"}
+    each = [
+        {**same, "ranks": count, **dict(zip(LISTS, choice, strict=True))}
+        for count in ranks
+        for choice in itertools.product(*(words[name] or [LISTS[name]] for name in LISTS))
+    ]
+    if not papers:
+        return each
+    ways = _paper_solvers.runs(ranks)
+    return [{**run, **way} for run in each for way in ways if run["ranks"] == way["ranks"]]
 
 
 def coarse(given: argparse.Namespace, how: dict[str, Any], solves: bool) -> dict[str, Any] | None:
@@ -126,41 +148,66 @@ def try_each(
 
 def _which(run: dict[str, Any], runs: Sequence[dict[str, Any]]) -> str:
     """The flags by which a run differs from others, or from what is usual."""
-    names = [name for name in LISTS if {other[name] for other in runs} != {LISTS[name]}]
+    usual = {name: {LISTS[name]} if name in LISTS else {run[name]} for name in APART}
+    names = [name for name in APART if {other[name] for other in runs} != usual[name]]
     return " ".join(f"--{name} {run[name]}" for name in names)
 
 
-def times(
+def times_of_each(
     H: HMatrix,
-    run: dict[str, Any],
+    runs: Sequence[dict[str, Any]],
     repeats: int,
     iterations: int,
     M: HMatrix | None,
     told: dict[str, Any],
-) -> dict[str, Any]:
-    """Products one after the other, and what an iteration costs beyond what a solve costs once.
+) -> list[dict[str, Any]]:
+    """Products one after the other, and what an iteration costs beyond what a solve costs once: a row for each run.
 
     Parameters
     ----------
-    run : dict
-        Options of the solver, which the row has, too.
+    runs : sequence of dict
+        Options of solvers, which rows have, too.
     repeats : int
         Samples that medians are of; ``..._best`` are the least.
     M : HMatrix, optional
-        It preconditions, and `told` is what the row says of that.
+        It preconditions, and `told` is what rows say of that.
 
     Notes
     -----
     ``setup_seconds`` are those from the matrix to a solver that is ready: on GPUs most of them are the values' way
     there. ``exposed_halo_s`` is what the rank that waits most waits for rows of others, for each of an iteration's
     products with H (``products``), between a short run and a long one; that ranks have unlike work, and send late, is
-    part of it, and with M what its products wait. Products of solvers on whole vectors are timed on distributed ones.
+    part of it, and with M what its products wait. Products of solvers on whole vectors are timed on distributed ones,
+    once for each number of ranks and distribution.
     """
+    distributed: dict[tuple[Any, ...], _timing.Seconds] = {}
+
+    def of_distributed(run: dict[str, Any]) -> _timing.Seconds:
+        where = {name: run[name] for name in ("ranks", "distribution")}
+        key = tuple(where.values())
+        if key not in distributed:
+            G = H.on(run["engine"], **where)
+            distributed[key] = _timing.Seconds.of([G.time_product(2 * iterations) for _ in range(repeats)])
+        return distributed[key]
+
+    return [_times(H, run, repeats, iterations, M, told, of_distributed) for run in runs]
+
+
+def _times(
+    H: HMatrix,
+    run: dict[str, Any],
+    repeats: int,
+    iterations: int,
+    M: HMatrix | None,
+    told: dict[str, Any],
+    of_distributed: Callable[[dict[str, Any]], _timing.Seconds],
+) -> dict[str, Any]:
     b = np.random.default_rng(1).standard_normal(H.shape[0])
     inner = {} if M is None else {"M": M, "inner": told["inner"]}
     setup: list[float] = []
     methods: list[str] = []
     waits: list[tuple[int, np.ndarray]] = []
+    product = None
     with Solver(H, maxiter=iterations, rtol=NEVER, **run, **inner) as solver:
 
         def solve(count: int) -> tuple[int, float]:
@@ -173,12 +220,9 @@ def times(
 
         iteration = _timing.per_iteration(solve, iterations, repeats)
         held = max(solver.memory()["bytes_per_rank"])
-        whole = methods[0] == "gatherbicgstab" or run["vectors"] != "auto"
-        samples = [] if whole else [solver.time_product(2 * iterations) for _ in range(repeats)]
-    if whole:
-        G = H.on(run["engine"], ranks=run["ranks"], distribution=run["distribution"])
-        samples = [G.time_product(2 * iterations) for _ in range(repeats)]
-    product = _timing.Seconds.of(samples)
+        if methods[0] != "gatherbicgstab" and run["vectors"] == "auto":
+            product = _timing.Seconds.of([solver.time_product(2 * iterations) for _ in range(repeats)])
+    product = product or of_distributed(run)  # when the solver's share is given back
     products = 2 if "bicgstab" in methods[0] else 1
     return {
         **run, "iterations": iterations, "product_seconds": product.median, "product_seconds_best": product.best,

@@ -30,9 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def check(given: Any, ranks: int) -> None:
+def check(given: Any, ranks: Sequence[int]) -> None:
     """Refuse words that do not go together, before anything is built."""
-    if given.paper_batches and (given.engine != "cuda" or ranks != 1):
+    if given.paper_batches and (given.engine != "cuda" or list(ranks) != [1]):
         raise BadArgument("--paper-batches are measured on one GPU: they take --engine cuda and --ranks 1")
 
 

@@ -35,12 +35,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def asked(given: Any, ranks: int) -> dict[str, Any] | None:
+def asked(given: Any, ranks: Sequence[int]) -> dict[str, Any] | None:
     """Words for :func:`measure`; None: nobody asks. Refuses what does not go together, before anything is built."""
     gpus = whole_number(given.paper_gpus, "--paper-gpus")
     if gpus < 1:
         raise BadArgument(f"--paper-gpus is at least 1, not {gpus}")
-    if given.paper_ways and (given.engine != "cuda" or ranks != 1):
+    if given.paper_ways and (given.engine != "cuda" or list(ranks) != [1]):
         raise BadArgument("--paper-ways are measured on one GPU: they take --engine cuda and --ranks 1")
     for name, value in (("--cublas", given.cublas), ("--paper-gpus", gpus > 1)):
         if value and not given.paper_ways:

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def asked(given: Any) -> list[int]:
+def asked(given: Any, ranks: Sequence[int]) -> list[int]:
     """The numbers of vectors; none are asked for: empty.
 
     Raises
@@ -46,6 +46,8 @@ def asked(given: Any) -> list[int]:
         raise BadArgument("--transposed is of the products that --columns asks for: add --columns 1,2,4,8")
     if widths and not given.engine:
         raise BadArgument("--columns are timed on an engine: add --engine host or cuda")
+    if widths and len(ranks) > 1:
+        raise BadArgument(f"--columns are timed on one number of ranks, and --ranks are {given.ranks}")
     if any(width not in WIDTHS for width in widths):
         raise BadArgument(f"--columns is of {', '.join(map(str, WIDTHS))}, not '{given.columns}'")
     return widths

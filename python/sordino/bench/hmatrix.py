@@ -22,7 +22,16 @@ from ..cli.processes import say
 from ..errors import BadArgument
 from ..report.record import json_ready
 from ..surfaces import Surface
-from . import _hmatrix_runs, _paper_batches, _paper_ways, _records, _several_vectors, _shared_dots, _timing
+from . import (
+    _hmatrix_runs,
+    _paper_batches,
+    _paper_solvers,
+    _paper_ways,
+    _records,
+    _several_vectors,
+    _shared_dots,
+    _timing,
+)
 
 SUMMARY = (
     "H-matrices of surfaces: bytes, errors, time to build, products; with --engine, iterations of a solver"
@@ -62,10 +71,10 @@ def main(argv: Sequence[str]) -> int:
     if given.record:
         _records.check(given.record)
     runs, iterations = _hmatrix_runs.asked(given), whole_number(given.iterations, "--iterations")
-    ranks = whole_number(given.ranks, "--ranks")
+    ranks = _hmatrix_runs.ranks_of(given)
     papers = _paper_ways.asked(given, ranks)
     _paper_batches.check(given, ranks)
-    widths = _several_vectors.asked(given)
+    widths = _several_vectors.asked(given, ranks)
     if given.build not in ("host", "cuda"):
         raise BadArgument(f"--build is host or cuda, not '{given.build}'")
     kernel: dict[str, Any] = {"kernel": given.kernel}
@@ -161,9 +170,7 @@ def measure(
     words = {"eps": eps, **how}
     gpus = [] if by_threads else gpus_to_build(surface.n, words, how["kernel"], how.get("devices"))
     M, told = _preconditioner(surface, coarse, threads, way)
-    timed = [_hmatrix_runs.times(H, run, repeats, iterations, M, told) for run in runs] or [
-        host_times(H, repeats)
-    ]
+    timed = _hmatrix_runs.times_of_each(H, runs, repeats, iterations, M, told) or [host_times(H, repeats)]
     same = {
         "bench": "hmatrix", "surface": surface.name, "n": surface.n, "eps": eps, "way": way, "threads": threads,
         "build": how["engine"], "build_gpus": len(gpus) or None,
@@ -275,6 +282,7 @@ def _parser() -> Parser:
     )
     parser.add_argument("--repeats", default="3", metavar="N", help="medians of so many (default 3)")
     _hmatrix_runs.add_arguments(parser)
+    _paper_solvers.add_arguments(parser)
     parser.add_argument(
         "--exact",
         action="store_true",
@@ -303,14 +311,14 @@ def _show(measured: Sequence[dict[str, Any]]) -> None:
     rows = [row for row in measured if row["bench"] == "hmatrix"]
     papers = [row for row in measured if row["bench"] == _paper_ways.BENCH]
     last = {name: head for name, head in SECONDS.items() if name in rows[0]}
-    runs = [name for name in _hmatrix_runs.LISTS if len({row.get(name) for row in rows}) > 1]
+    runs = [name for name in _hmatrix_runs.APART if len({row.get(name) for row in rows}) > 1]
     heads = (
         "surface", "eps", "way", *runs, "low rank", "dense", "rank", "MiB", "to build [MiB]", "||A - H|| / ||H||",
         "redone", "build [s]", "core ns a value", "product [ms]", "GB/s", *last.values(),
     )  # fmt: skip
     cells = [
         [
-            row["surface"], f"{row['eps']:g}", row["way"], *(row[k] for k in runs),
+            row["surface"], f"{row['eps']:g}", row["way"], *(str(row[k]) for k in runs),
             f"{row['low_rank_blocks']:,}", f"{row['dense_blocks']:,}",
             f"{row['mean_rank']:.1f}", f"{row['stored_bytes'] / 2**20:.1f}", _peak(row),
             f"{row['compression_error']:.1e}{' > eps' if row['misses_eps'] else ''}",

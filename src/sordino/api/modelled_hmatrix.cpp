@@ -3,8 +3,7 @@
 #include "sordino/base/error.hpp"
 #include "sordino/hmatrix/hmatrix_operator.hpp"
 #include "sordino/runtime/model/engine.hpp"
-#include "sordino/solvers/gatherbicgstab.hpp"
-#include "sordino/solvers/registry.hpp"
+#include "sordino/solvers/pipe1.hpp"
 
 namespace sordino {
 namespace {
@@ -27,16 +26,11 @@ Problem problem_of(Rank& s, const hmatrix::HMatrixOperator& A) {
           .check_every = never};
 }
 
-std::unique_ptr<Method> method_of(const MethodEntry& entry, bool at_once, const Problem& problem) {
-  using gatherbicgstab::GatherBicgstab;
-  if (!at_once) return entry.make(problem);
-  if (entry.name != GatherBicgstab::name) bad_argument("solver " + entry.name + " has no gathers that hide behind anything");
-  return std::make_unique<GatherBicgstab>(problem, true);
-}
-
 const MethodEntry& entry_of(const ModelledMethod& of) {
   const MethodEntry& named = method(of.name);
-  if (!of.vectors) return named;
+  if (of.at_once && of.name != gatherbicgstab::GatherBicgstab::name)
+    bad_argument("solver " + of.name + " has no gathers that hide behind anything");
+  if (!of.vectors) return of.at_once ? gatherbicgstab::pipe1() : named;
   if (of.name != bicgstab::Bicgstab::name) bad_argument("solver " + of.name + " has no way of its own with whole vectors");
   return whole_bicgstab(*of.vectors);
 }
@@ -64,7 +58,7 @@ std::vector<Ledger> modelled_iterations(const hmatrix::HMatrix& matrix, const Mo
     using hmatrix::HMatrixOperator;
     const auto A = entry.replicated ? HMatrixOperator::gathered(s, matrix, partition, of.distribution, of.group)
                                     : std::make_unique<HMatrixOperator>(s, matrix, partition, of.distribution);
-    const auto made = method_of(entry, of.at_once, problem_of(s, *A));
+    const auto made = entry.make(problem_of(s, *A));
     if (of.fallen_back && !made->fall_back()) bad_argument("solver " + of.name + " has no other way to go over to");
     const Ledger few = booked(s, *made, first_few);
     ledgers[std::size_t(s.id())] = difference(booked(s, *made, first_few + iterations), few);

@@ -35,6 +35,7 @@ struct Options {
   std::string gather = "rank";
   std::string vectors = "auto";
   std::string scalars = "device";
+  std::string schedule = "pipe2";
   std::string transport = "auto";
   std::string deterministic = "auto";
   std::string all_reduce = "auto";
@@ -84,6 +85,7 @@ inline const std::vector<std::string> partition_choices{"blocks", "boxes", "meti
 inline const std::vector<std::string> distribution_choices{"rows", "leaves", "grid"};
 inline const std::vector<std::string> vectors_choices{"auto", "redundant", "hierarchical"};
 inline const std::vector<std::string> scalars_choices{"device", "host"};
+inline const std::vector<std::string> schedule_choices{"pipe2", "pipe1"};
 inline const std::vector<std::string> nullspace_choices{"none", "constant"};
 inline const std::vector<std::string> symmetry_choices{"auto", "hermitian", "symmetric", "general"};
 inline const std::vector<std::string> storage_choices{"auto", "csr", "dia", "symdia", "constant"};
@@ -200,6 +202,10 @@ void Options::fields(V&& v) {
     "of solver bicgstab with real numbers: who computes alpha, zeta and beta: device, the commands that use them; host, a task "
     "between the sums and those, for which GPUs wait, with the same bits, to compare with",
     scalars_choices);
+  v("schedule", schedule, "run",
+    "of solver gatherbicgstab: pipe2, vector operations that need no product stand between it and the wait for other ranks' "
+    "rows; pipe1, before it, and that wait hides behind nothing, with the same bits, to compare with",
+    schedule_choices);
   v("transport", transport, "run",
     "engine cuda: how GPUs send to each other: straight into memory, through host memory, by NCCL, or by NVSHMEM, which takes "
     "a process a rank; mpi: over MPI between processes, as if each were on a host of its own; auto: straight wherever the "

@@ -14,6 +14,7 @@
 #include "sordino/api/part.hpp"
 #include "sordino/api/singular.hpp"
 #include "sordino/api/symmetry.hpp"
+#include "sordino/api/whole_vectors.hpp"
 #include "sordino/base/clock.hpp"
 #include "sordino/base/range.hpp"
 #include "sordino/base/shared_cores.hpp"
@@ -203,7 +204,8 @@ void RowsSolver::State::choose_method() {
   const bool said = options.symmetry == "hermitian" || options.symmetry == "symmetric";
   const bool found = (said || (options.symmetry == "auto" && automatic && positive)) && symmetric();
   if (said && !found) bad_argument("symmetry is said to be " + options.symmetry + ", and the matrix is not symmetric");
-  chosen.method = &sordino::method(!automatic ? options.solver : found && positive ? "cg" : "bicgstab");
+  const MethodEntry& named = sordino::method(!automatic ? options.solver : found && positive ? "cg" : "bicgstab");
+  chosen.method = &method_in_schedule(named, options);
   if (!automatic) chosen.why_method = "asked for";
   if (automatic && !(found && positive))
     chosen.why_method = positive ? "the matrix is not symmetric" : "the diagonal of the matrix is not positive";

@@ -3,6 +3,7 @@
 #include "sordino/base/error.hpp"
 #include "sordino/linalg/group_gather.hpp"
 #include "sordino/solvers/bicgstab_scalars.hpp"
+#include "sordino/solvers/pipe1.hpp"
 #include "sordino/solvers/whole_bicgstab.hpp"
 
 namespace sordino {
@@ -31,7 +32,15 @@ const MethodEntry& bicgstab_by_host(const MethodEntry& chosen, const System& s, 
 
 }  // namespace
 
-const MethodEntry& method_on_vectors(const MethodEntry& chosen, const System& s, const Options& o) {
+const MethodEntry& method_in_schedule(const MethodEntry& chosen, const Options& o) {
+  if (o.schedule != "pipe1") return chosen;
+  if (chosen.name != gatherbicgstab::GatherBicgstab::name)
+    bad_argument("schedule 'pipe1' is of solver gatherbicgstab, and the solver is " + chosen.name + ": leave it at pipe2");
+  return gatherbicgstab::pipe1();
+}
+
+const MethodEntry& method_on_vectors(const MethodEntry& asked, const System& s, const Options& o) {
+  const MethodEntry& chosen = method_in_schedule(asked, o);
   const MethodEntry& by = o.scalars == "host" ? bicgstab_by_host(chosen, s, o) : chosen;
   const MethodEntry& m = o.vectors == "auto" ? by : bicgstab_on_whole_vectors(chosen, s, o);
   if (parse_group(o.gather) == 1) return m;

@@ -1,5 +1,5 @@
-// Methods on whole vectors, groups of ranks that gather them together, and who computes scalars: the options `vectors`,
-// `gather` and `scalars`.
+// Methods on whole vectors, groups of ranks that gather them together, what their gathers hide behind, and who computes
+// scalars: the options `vectors`, `gather`, `schedule` and `scalars`.
 #pragma once
 #include <string>
 
@@ -9,8 +9,11 @@
 
 namespace sordino {
 
-/// The chosen method, on whole vectors and with the host's scalars where `options` asks for them. Throws bad_argument for
-/// methods, matrices and preconditioners that have none, and for groups where nothing is gathered, or shared by nobody.
+/// The chosen method in the schedule that `options` asks for. Throws bad_argument for methods that have but one.
+const MethodEntry& method_in_schedule(const MethodEntry& chosen, const Options& options);
+
+/// The same, and on whole vectors and with the host's scalars where `options` asks for them. Throws bad_argument for methods,
+/// matrices and preconditioners that have none, too, and for groups where nothing is gathered, or shared by nobody.
 const MethodEntry& method_on_vectors(const MethodEntry& chosen, const System& system, const Options& options);
 
 /// How many neighbouring ranks gather as one, by the option `gather`. Throws bad_argument for groups that the ranks do not

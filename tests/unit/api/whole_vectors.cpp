@@ -265,6 +265,45 @@ TEST("scalars by the host are those that commands compute, of distributed, repea
   CHECK(recoveries > 0);
 }
 
+TEST("gathers that are waited for at once bring the bits of those that hide, in groups and of matrices by entries") {
+  NOTE(fresh::said());
+  fresh::Random random(101);
+  const auto b = random.normals(sphere().size());
+  auto solved = [&](const System& s, const char* engine, const char* schedule, const char* gather, double rtol) {
+    Options o = options("gatherbicgstab", engine, 4);
+    o.schedule = schedule, o.gather = gather, o.rtol = rtol, o.maxiter = 400;
+    std::vector<double> x(std::size_t(s.A.n));
+    const Report r = Solver(s, o).solve(b.data(), x.data());
+    return std::pair{x, r};
+  };
+  const CsrMatrix A = poisson(5, 6, 7, 7, 1.0);
+  for (const char* engine : {"host", "model"})
+    for (auto [s, gather] :
+         {std::pair{system_of(sphere()), "rank"}, {system_of(sphere()), "2"}, {System{.A = A.view()}, "rank"}})
+      for (double rtol : {1e-9, 1e-300}) {  // below what rounding allows it goes over to bicgstab
+        NOTE(engine, ", gather ", gather, ", to ", rtol);
+        const auto [x, pipe2] = solved(s, engine, "pipe2", gather, rtol);
+        const auto [ours, pipe1] = solved(s, engine, "pipe1", gather, rtol);
+        CHECK(same_bits(ours, x));
+        CHECK(same_bits(pipe1.history, pipe2.history));
+        CHECK(pipe1.recoveries.size() == pipe2.recoveries.size());
+        CHECK(pipe1.ledger.commands == pipe2.ledger.commands);
+      }
+}
+
+TEST("a schedule of gathers is refused with a sentence where a solver has but one") {
+  const System s = system_of(sphere());
+  auto refused = [&](const char* method, const char* schedule, const char* why) {
+    Options o = options(method, "host", 4);
+    o.schedule = schedule;
+    NOTE(refusal(s, o));
+    CHECK(refusal(s, o).find(why) != std::string::npos);
+  };
+  for (const char* method : {"bicgstab", "pipebicgstab", "gmres", "auto"})
+    refused(method, "pipe1", "schedule 'pipe1' is of solver gatherbicgstab, and the solver is ");
+  refused("gatherbicgstab", "pipe3", "there is no schedule 'pipe3'; there are pipe2, pipe1");
+}
+
 TEST("the host computes scalars of matrices by entries, and with a preconditioner that is no diagonal") {
   const CsrMatrix A = poisson(7, 6, 5, 7, 1.0);
   const std::vector<double> b(std::size_t(A.view().n), 1.0);
