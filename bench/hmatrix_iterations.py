@@ -22,6 +22,8 @@ from sordino.bench._printed_000 import FIG_16, FIG_17, FIG_19
 MATRICES = {101_250: "100ts", 338_000: "338ts", 1_004_400: "1ms", 78_656: "hum2", 314_624: "hum4"}
 _COLOURS = {"100ts": ORANGE, "338ts": GREEN, "1ms": RED, "hum2": PURPLE, "hum4": BLUE}
 _LAYOUT_COLOURS = {"per-gpu": ORANGE, "per-socket": GREEN, "per-node": BLUE}
+_WIDTHS = {"per-gpu": 3, "per-socket": 2, "per-node": 1}  # of marks, for they lie on each other
+_MARKS = [digit * 10.0**power for power in range(-3, 3) for digit in (1, 2, 5)]  # of ms
 _GPUS_OF_A_NODE = 4  # of TSUBAME 3.0
 
 Row = dict[str, Any]
@@ -95,8 +97,8 @@ def hmatrix_gpu_parts() -> None:
         axes.bar(range(len(bars)), waits, 0.3, color=ORANGE, label="waits for rows")
         ours = [ms(found[matrix, "bicgstab", "per-gpu", ranks]) for ranks, *_ in bars]
         axes.plot(range(len(bars)), ours, "kD", ms=4, ls="", label="distributed vectors")
-        axes.set_xticks(range(len(bars)), [f"{ranks}\n{layout[4:]}" for ranks, layout, _ in bars])
-        axes.set(title=matrix, xlabel="GPUs; gathers per")
+        axes.set_xticks(range(len(bars)), [f"{ranks}\n{LAYOUTS[layout]}" for ranks, layout, _ in bars])
+        axes.set(title=matrix, xlabel="GPUs; of a group")
         axes.grid(alpha=0.3, axis="y")
     panels[0][0].set_ylabel("ms an iteration")
     panels[0][-1].legend(fontsize=7)
@@ -112,13 +114,18 @@ def hmatrix_gpu_layouts() -> None:
         for layout, colour in _LAYOUT_COLOURS.items():
             taken = {key[3]: ms(row) for key, row in found.items() if key[:3] == (matrix, "block", layout)}
             printed = printed_16(matrix, layout)
-            axes.plot(list(taken), list(taken.values()), "o-", color=colour, label=layout)
+            axes.plot(
+                list(taken), list(taken.values()), "o-", color=colour, ms=3 * _WIDTHS[layout], label=layout
+            )
             axes.plot(list(printed), list(printed.values()), "x:", color=colour, ms=7)
         ours = {key[3]: ms(row) for key, row in found.items() if key[:2] == (matrix, "bicgstab")}
         axes.plot(list(ours), list(ours.values()), "kD--", ms=4, label="distributed vectors")
         ticks = sorted({*counts_of(found), *printed_16(matrix, "per-gpu")})
         axes.set(xscale="log", yscale="log", title=matrix, xlabel="GPUs; crosses: P100 of TSUBAME 3.0")
         axes.set_xticks(ticks, [str(count) for count in ticks])
+        low, high = axes.get_ylim()
+        marks = [mark for mark in _MARKS if low <= mark <= high]
+        axes.set_yticks(marks, [f"{mark:g}" for mark in marks])
         axes.minorticks_off()
         axes.grid(alpha=0.3)
     panels[0][0].set_ylabel("ms an iteration")
@@ -129,7 +136,8 @@ def hmatrix_gpu_layouts() -> None:
 def hmatrix_gpu_vectors() -> None:
     """Fig. 17(b): how many times as long an iteration takes with redundant vectors as with shared ones."""
     found = measured()
-    shared = sorted({(ranks, layout) for _, way, layout, ranks in found if way == "hierarchical"})
+    known = {(ranks, layout) for _, way, layout, ranks in found if way == "hierarchical"}
+    shared = sorted(known, key=lambda of: (of[0], LAYOUTS[of[1]]))
     names = matrices_of(found)
     figure, axes = figure_of(1, 1, (6, 3.4))
     width = 0.8 / max(1, len(shared))
@@ -139,9 +147,9 @@ def hmatrix_gpu_vectors() -> None:
         axes.bar(
             at, times, 0.9 * width, label=f"{ranks} GPUs, {layout}", color=(BLUE, GREEN, ORANGE)[place % 3]
         )
-    known = {place: pair for place, name in enumerate(names) if (pair := printed_17(name))}
+    printed = {place: pair for place, name in enumerate(names) if (pair := printed_17(name))}
     axes.plot(
-        list(known), [redundant / hierarchical for redundant, hierarchical in known.values()],
+        list(printed), [redundant / hierarchical for redundant, hierarchical in printed.values()],
         "kx", ms=7, label="the paper, 256 P100",
     )  # fmt: skip
     axes.axhline(1, color="k", lw=0.8)
@@ -181,7 +189,8 @@ DRAWN = (hmatrix_gpu_parts, hmatrix_gpu_layouts, hmatrix_gpu_vectors, hmatrix_gp
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    return ["| " + " | ".join(cells) + " |" for cells in (heads, ["---"] * len(heads), *rows)]
+    lines = ["| " + " | ".join(cells) + " |" for cells in (heads, *rows)]
+    return [lines[0], "|" + "---|" * len(heads), *lines[1:]]
 
 
 def _cell(found: Found, key: tuple[str, str, str, int], of: Callable[[Row], float], digits: int = 2) -> str:
