@@ -136,7 +136,7 @@ TEST("of solves that compute, too, pipe1 hides nothing of a gather, and finds th
   for (i64 i = 0; i < H.size(); i++) b.push_back(double(i * 7919 % 101) / 101 - 0.5);
   auto solved = [&](const char* schedule) {
     Options o;
-    o.engine = "model", o.solver = "gatherbicgstab", o.schedule = schedule, o.ranks = ranks, o.rtol = 1e-6;
+    o.engine = "model", o.solver = "gatherbicgstab", o.schedule = schedule, o.precond = "none", o.ranks = ranks, o.rtol = 1e-6;
     std::vector<double> x(b.size());
     const Report r = Solver(system, o, on).solve(b.data(), x.data());
     CHECK(r.status == Status::converged);
@@ -149,7 +149,7 @@ TEST("of solves that compute, too, pipe1 hides nothing of a gather, and finds th
   CHECK(runs::same_bits(pipe1.history, pipe2.history));
   CHECK(pipe1.ledger.messages == pipe2.ledger.messages);
   const double hidden = (48 + 40) * double(H.size()) / on.memory_bandwidth;
-  CHECK_NEAR((pipe1.ledger.time - pipe2.ledger.time) / pipe2.iterations, hidden, 0.1 * hidden);
+  CHECK_NEAR((pipe1.ledger.time - pipe2.ledger.time) / pipe2.iterations, hidden, 2 * us);
 }
 
 TEST(
