@@ -12,7 +12,6 @@ import pytest
 from scipy.sparse.linalg import LinearOperator, gmres
 
 import sordino
-from sordino._native import core
 
 EPS = 1e-7
 
