@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import hmatrix_iterations
 from drawing import BLUE, GREEN, ORANGE, Rows, figure_of, groups, picture, rows_of, save
 
 from sordino import hmatrix
@@ -226,4 +227,5 @@ def hmatrix_vectors() -> None:
 #: All that are drawn from records.
 DRAWN = (
     hmatrix_nodes, hmatrix_parts, hmatrix_orders, hmatrix_batches, hmatrix_products, hmatrix_vectors,
+    *hmatrix_iterations.DRAWN,
 )  # fmt: skip
