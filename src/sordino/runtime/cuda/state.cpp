@@ -115,6 +115,8 @@ void State::set_up(RankState& r, int index, int device) {
   call("cudaHostGetDevicePointer", cudaHostGetDevicePointer(&pulse, &hall->pulse(), 0));
   r.pulse = static_cast<Pulse*>(pulse);
   r.control = static_cast<Upload*>(take_memory(r, sizeof(Upload), "a rank's scalars"));
+  call("cudaMemsetAsync",
+       cudaMemsetAsync(r.control, 0, sizeof(Upload), r.stream));  // reports have scalars that nobody set, too
 }
 
 void State::release() {
