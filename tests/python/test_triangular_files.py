@@ -172,6 +172,20 @@ def test_what_is_written_can_be_read_again(files, cli):
     assert code == 2 and "X.npy exists already" in err
 
 
+def test_factors_of_a_file_are_verified_against_the_matrix_that_is_given(files, cli):
+    save_factors("f.npz", sordino.splu(files).factors)
+    code, out, _ = cli("trsv", "f.npz", "--matrix", "A.mtx", "--refine", "1", "--trans", "T", "--json")
+    facts = json.loads(out)
+    assert code == 0 and facts["name"] == "A.mtx" and facts["backward_error"] < 1e-14
+    scipy.io.mmwrite("other.mtx", sp.coo_array(files + sp.eye_array(125)))
+    code, out, _ = cli("trsv", "f.npz", "--matrix", "other.mtx", "--refine", "0")
+    assert code == 3 and "Not verified: " in out and "factors L and U of f.npz" in out
+    scipy.io.mmwrite("few.mtx", sp.coo_array(sp.eye_array(3)))
+    assert (
+        "f.npz: the matrix has 3 rows, and its factors 125" in cli("trsv", "f.npz", "--matrix", "few.mtx")[2]
+    )
+
+
 def test_what_is_not_verified_is_exit_code_3_and_is_said(files, cli):
     np.save("c.npy", np.random.default_rng(1).standard_normal(files.shape[0]))  # L*1 would be solved exactly
     code, out, err = cli("trsv", "L.mtx", "--rhs", "c.npy", "--rtol", "1e-30", "-o", "x.npy", "--json")
@@ -205,6 +219,7 @@ def test_what_is_not_verified_is_exit_code_3_and_is_said(files, cli):
         ("L.mtx --rfine 1", "unknown option '--rfine', did you mean '--refine'"),
         ("f.npz --factor", "f.npz holds factors: leave out --factor"),
         ("f.npz --refine 1", "--refine needs the matrix"),
+        ("L.mtx --matrix A.mtx", "--matrix goes with a file of factors, and L.mtx holds none"),
         ("cut.npz", "cut.npz is a damaged"),
         ("new.npz", "is of version 7, and this program reads up to 1"),
     ],

@@ -12,33 +12,12 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "npy.h"
 
 static void fail(const char* sentence, const char* name) {
   fprintf(stderr, "cholmod_factor: %s %s\n", sentence, name);
   exit(2);
-}
-
-/* One array of NumPy's, version 1.0: a head of 128 bytes, then the values. `shape`: "(3,)", or "()" of one value. */
-static void write_npy(const char* folder, const char* name, const char* type, const char* shape, const void* values,
-                      size_t bytes) {
-  char path[4096], head[129];
-  snprintf(path, sizeof path, "%s/%s.npy", folder, name);
-  FILE* file = fopen(path, "wb");
-  if (!file) fail("cannot write", path);
-  memset(head, ' ', 128);
-  memcpy(head, "\x93NUMPY\x01\x00\x76\x00", 10); /* 118 bytes are left of 128 */
-  int length = snprintf(head + 10, 118, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", type, shape);
-  head[10 + length] = ' ';
-  head[127] = '\n';
-  if (fwrite(head, 1, 128, file) != 128 || fwrite(values, 1, bytes, file) != bytes || fclose(file)) fail("cannot write", path);
-}
-
-static void write_array(const char* folder, const char* name, const char* type, const void* values, int64_t count,
-                        size_t each) {
-  char shape[32];
-  snprintf(shape, sizeof shape, "(%lld,)", (long long)count);
-  write_npy(folder, name, type, shape, values, (size_t)count * each);
 }
 
 static void write_factor(const cholmod_factor* L, const char* folder) {
@@ -66,15 +45,13 @@ static void write_factor(const cholmod_factor* L, const char* folder) {
   }
   begin[n] = at;
   for (int64_t k = 0; k < n; k++) order[k] = perm[k];
-  const int64_t version = 1, unit = 0;
-  write_npy(folder, "format", "|S15", "()", "sordino factors", 15);
-  write_npy(folder, "version", "<i8", "()", &version, 8);
-  write_npy(folder, "unit_lower", "<i8", "()", &unit, 8);
-  write_array(folder, "lower_indptr", "<i8", begin, n + 1, 8);
-  write_array(folder, "lower_indices", "<i4", rows_of, entries, 4);
-  write_array(folder, "lower_data", "<f8", data, entries, 8);
-  write_array(folder, "row_order", "<i8", order, n, 8);
-  write_array(folder, "column_order", "<i8", order, n, 8);
+  int bad = npy_write_format(folder, 0);
+  bad |= npy_write(folder, "lower_indptr", "<i8", begin, n + 1, 8);
+  bad |= npy_write(folder, "lower_indices", "<i4", rows_of, entries, 4);
+  bad |= npy_write(folder, "lower_data", "<f8", data, entries, 8);
+  bad |= npy_write(folder, "row_order", "<i8", order, n, 8);
+  bad |= npy_write(folder, "column_order", "<i8", order, n, 8);
+  if (bad) fail("cannot write all arrays to", folder);
   printf("%lld rows, %lld entries in %lld supernodes\n", (long long)n, (long long)entries, (long long)L->nsuper);
 }
 

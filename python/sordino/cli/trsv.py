@@ -99,6 +99,7 @@ def _parser() -> Parser:
     own.add_argument(
         "--ordering", default="auto", metavar="|".join(ORDERINGS), help="of --factor (default auto)"
     )
+    own.add_argument("--matrix", metavar="FILE", help="what the factors are of, to verify, and refine, with")
     own.add_argument("--upper", action="store_true", help="the triangle is an upper one")
     own.add_argument("--unit", action="store_true", help="its diagonal is 1, whatever is stored there")
     own.add_argument("--trans", default="N", metavar="N|T|H", help="solve with A, A^T or A^H (default N)")

@@ -47,9 +47,13 @@ def system_of(given: Namespace, options: dict[str, Any]) -> System:
     if is_of_factors_file(given.file):
         if given.factor or given.upper or given.unit:
             raise BadArgument(f"{given.file} holds factors: leave out --factor, --upper and --unit")
+        if given.matrix:
+            return _of_factors_and_matrix(given, load_factors(given.file), options)
         if given.refine != "auto" and whole_number(given.refine, "--refine") != 0:
-            raise BadArgument("--refine needs the matrix, and this file has its factors only")
+            raise BadArgument("--refine needs the matrix, and this file has its factors only: give --matrix")
         return _of_factors(given, load_factors(given.file), options)
+    if given.matrix:
+        raise BadArgument(f"--matrix goes with a file of factors, and {given.file} holds none")
     read = read_matrix(given.file)
     if given.factor and (given.upper or given.unit):
         raise BadArgument(
@@ -72,22 +76,42 @@ def is_of_factors_file(path: str) -> bool:
 
 def _of_factors(given: Namespace, factors: Factors, options: dict[str, Any]) -> System:
     solver = factorized_lu(factors, **options)
-    kind = "L and U" if factors.upper is not None else "L of L L^H"
-    notes = ["The residual is that of the matrix that the factors multiply to."]
-    return System(
-        given.file, solver, lambda x: factors.product(x, given.trans), None, f"factors {kind}", notes
-    )
+    notes = [
+        "The residual is that of the matrix that the factors multiply to; --matrix FILE compares with another."
+    ]
+    return System(given.file, solver, lambda x: factors.product(x, given.trans), None, _words(factors), notes)
+
+
+def _of_factors_and_matrix(given: Namespace, factors: Factors, options: dict[str, Any]) -> System:
+    read = read_matrix(given.matrix)
+    try:
+        solver = factorized_lu(factors, read.matrix, **options)
+    except SordinoError as wrong:
+        raise type(wrong)(f"{given.file}: {wrong}") from None
+    system = _verified_by(read.name, solver, f"{_words(factors)} of {given.file}", given)
+    system.notes[:0] = read.notes
+    system.rhs = read.rhs
+    return system
+
+
+def _words(factors: Factors) -> str:
+    return f"factors {'L and U' if factors.upper is not None else 'L of L L^H'}"
 
 
 def _factored(name: str, matrix: Any, given: Namespace, options: dict[str, Any]) -> System:
     solver = splu(matrix, given.ordering, **options)
-    A = solver.matrix
+    words = f"{solver.matrix.nnz:,} entries; factored by SciPy's SuperLU, ordering {solver.ordering}"
+    return _verified_by(name, solver, words, given)
+
+
+def _verified_by(name: str, solver: FactorizedLU, words: str, given: Namespace) -> System:
+    """A system whose solutions are held against the matrix that its solver knows."""
     return System(
         name,
         solver,
-        lambda x: _product(A, x, given.trans),
+        lambda x: _product(solver.matrix, x, given.trans),
         lambda b, x: solver.backward_error(b, x, given.trans),
-        f"{A.nnz:,} entries; factored by SciPy's SuperLU, ordering {solver.ordering}",
+        words,
     )
 
 
