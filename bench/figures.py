@@ -3,7 +3,8 @@
 Here are those that show what papers 000 (Figs 12 to 15), 001 (Table V and Fig. 6), 002 (Figs 7 to 10) and 003
 (Figs 8 to 10, and 12) do; in solver_figures.py those of solvers, in rooflines.py that of kernels, in
 hmatrix_figures.py those of H-matrices (000, Figs 1, 7 to 9, 16, 17 and 19), in hmatrix_iterations.py those of whole
-iterations on GPUs (000, Figs 10, 11, 16, 17(b) and 19), in trsv_figures.py those of triangular solves (004, Fig. 5).
+iterations on GPUs (000, Figs 10, 11, 16, 17(b) and 19), in trsv_figures.py those of triangular solves (004,
+Fig. 5, and plans).
 
 python bench/figures.py              draws docs/pictures/*.svg
 python bench/figures.py timeline     draws one of them
@@ -25,7 +26,7 @@ from drawing import RECORDS, Rows, curve, groups, picture, rows_of
 from hmatrix_figures import DRAWN, hmatrix_ranks
 from rooflines import roofline
 from solver_figures import convergence, fields, strong_scaling, timeline
-from trsv_figures import triangular_layouts
+from trsv_figures import triangular_layouts, triangular_plan, triangular_traced
 
 SIZES = "8,64,512,4096,32768,262144,2097152"
 POWERS = ",".join(str(2**k) for k in range(11))
@@ -363,9 +364,9 @@ def gpu_broadcasts() -> None:
 #: What is drawn from records alone, each under its own name, and what is run to be drawn.
 RECORDED = (
     messages, broadcasts, hops, all_reduces, products, overlapped_cg, jupiter, exchange_paths, gpu_messages,
-    gpu_broadcasts, roofline, strong_scaling, *DRAWN, triangular_layouts,
+    gpu_broadcasts, roofline, strong_scaling, *DRAWN, triangular_layouts, triangular_traced,
 )  # fmt: skip
-RUN = (convergence, timeline, fields, hmatrix_ranks)
+RUN = (convergence, timeline, fields, hmatrix_ranks, triangular_plan)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,14 @@
-"""Pictures of triangular solves: paper 004's Fig. 5, by its model on imitations."""
+"""Pictures of triangular solves: a plan, what GPUs did of one, and paper 004's Fig. 5, by its model on imitations."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from drawing import curve, groups, picture, rows_of
+import numpy as np
+from drawing import BLUE, GREEN, ORANGE, PICTURES, SKY, curve, groups, picture, rows_of
+
+from sordino import _triangular_prediction, machines, poisson
+from sordino.report import plan_picture
 
 
 def triangular_layouts() -> None:
@@ -27,3 +31,49 @@ def triangular_layouts() -> None:
             axes.set_xticks([1, 2, 6, 12, 18])
 
     picture("triangular_layouts", draw)
+
+
+def triangular_plan() -> None:
+    """What ``sordino predict trsv --plan`` draws: 16^3 cells on two GPUs of 12 workers each."""
+    machine = machines.load("h200x4")
+    machine["triangular"] |= {"workers": 12}
+    sweeps = _triangular_prediction.of_matrix(poisson(16, 16, 16))
+    found = _triangular_prediction.modelled_plan(sweeps, machine, ranks=2, width=64)
+    PICTURES.mkdir(exist_ok=True)
+    heading = "7 points, 16^3: the plan of L x = b on two GPUs with 12 workers each"
+    (PICTURES / "triangular_plan.svg").write_text(
+        plan_picture.drawing(found, heading) + "\n", encoding="utf-8"
+    )
+
+
+def triangular_traced() -> None:
+    """What GPUs did of a plan: bytes they read while time went by, with the root's chain, and the parts of its hops."""
+    rows = rows_of("triangular_traces", "h200x4")
+    names = [
+        f"{row['points']} points {row['side']}^3, {row['ranks']} GPU{'s'[: row['ranks'] > 1]}" for row in rows
+    ]
+    parts = {
+        "a hop": ("hop_us", BLUE),
+        "seen on the same GPU": ("seen_us_same_gpu", SKY),
+        "seen on another GPU": ("seen_us_other_gpu", GREEN),
+        "the product": ("multiplied_us", ORANGE),
+    }
+
+    def draw(left: Any, right: Any) -> None:
+        for k, (row, name) in enumerate(zip(rows, names, strict=True)):
+            tenth = row["span_us"] / 10
+            read = [1e-3 * rate for rate in row["gb_per_s_by_tenths"]]
+            left.stairs(read, tenth * np.arange(11), color=f"C{k}", label=name)
+            begin = row["span_us"] - row["root_chain_us"]
+            left.plot([begin, row["span_us"]], [-0.15 - 0.15 * k] * 2, color=f"C{k}", lw=3)
+        left.set(
+            xlabel="us; below: the root's chain, the end of the critical path",
+            ylabel="TB/s that a GPU reads",
+        )
+        for k, (label, (key, colour)) in enumerate(parts.items()):
+            times = [row[key] or 0.0 for row in rows]
+            right.bar(np.arange(len(rows)) + 0.2 * (k - 1.5), times, 0.18, color=colour, label=label)
+        right.set(ylabel="us, in the root's chain")
+        right.set_xticks(range(len(rows)), [name.replace(", ", ",\n") for name in names], fontsize=7)
+
+    picture("triangular_traced", draw)

@@ -145,6 +145,41 @@ def predicted(
     return whole
 
 
+def modelled_plan(
+    sweeps: Sweeps, machine: dict[str, Any], ranks: int, width: int = 256, most_tasks: int | None = None
+) -> dict[str, Any]:
+    """The plan of the first triangle's first way, task by task, as the described machine carries it out.
+
+    Returns
+    -------
+    dict
+        ``seconds``; of blocks ``columns`` (the first), ``widths``, ``fronts`` (rows), ``rows`` (of all), ``owners``;
+        of tasks ``kinds``, ``blocks``, ``ranks``, and in seconds when each was ``taken`` by a worker, had its values
+        (``ready``), could ``begin`` and came to its ``end``; ``last_needs``: whose result it waited for last, or -1.
+
+    Raises
+    ------
+    BadArgument
+        More ranks than blocks, or more tasks than `most_tasks`.
+    """
+    triangle, ways = sweeps.triangles[0]
+    with translated():
+        found: dict[str, Any] = core().modelled_plan(
+            triangle.begin,
+            triangle.rows,
+            ways[0],
+            triangle.values.dtype.itemsize,
+            width,
+            machines.numbers_of_triangular(machine),
+            ranks,
+        )
+    if most_tasks is not None and len(found["end"]) > most_tasks:
+        raise BadArgument(
+            f"the plan has {len(found['end']):,} tasks, and a picture shows up to {most_tasks:,}: draw a smaller one"
+        )
+    return found
+
+
 def shapes_of(ranks: int) -> dict[str, tuple[int, int]]:
     """Paper 004's layouts P x Q of so many ranks, the most even one with P >= Q > 1 among them where there is one."""
     even = max(q for q in range(1, math.isqrt(ranks) + 1) if ranks % q == 0)

@@ -27,6 +27,7 @@ void define_rows(nb::module_& m);              // rows.cpp
 void define_solver(nb::module_& m);            // solver.cpp
 void define_triangular(nb::module_& m);        // triangular.cpp
 void define_incomplete(nb::module_& m);        // incomplete.cpp
+void define_triangular_plan(nb::module_& m);   // triangular_plan.cpp
 
 namespace {
 
@@ -161,4 +162,5 @@ NB_MODULE(_core, m) {
   py::define_solver(m);
   py::define_triangular(m);
   py::define_incomplete(m);
+  py::define_triangular_plan(m);
 }

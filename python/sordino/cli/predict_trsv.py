@@ -15,7 +15,7 @@ from .._triangular_options import MOST_RANKS
 from .._triangular_prediction import Sweeps
 from ..errors import BadArgument, SordinoError
 from ..io import load_factors, read_matrix
-from ..report import times_over_ranks
+from ..report import plan_picture, times_over_ranks
 from ..report.record import json_ready
 from ..report.times_over_ranks import Curve
 from ..report.words import count, duration, quantity
@@ -36,6 +36,7 @@ def main(argv: Sequence[str]) -> int:
     machine = machines.load(given.machine)
     measured = _measured(given)
     picture = output_file(given.plot, given, (".svg",), "picture")
+    plan_picture_file = output_file(given.plan, given, (".svg",), "picture")
     name, sweeps = _sweeps(given)
     try:
         found = _triangular_prediction.predicted(sweeps, machine, ranks, columns, width)
@@ -44,8 +45,14 @@ def main(argv: Sequence[str]) -> int:
             found["layouts"] = _triangular_prediction.predicted_layouts(
                 sweeps, machine, numbers, columns, width
             )
+        if plan_picture_file:
+            most = plan_picture.MOST_TASKS
+            plan = _triangular_prediction.modelled_plan(sweeps, machine, found["best"], width, most)
     except SordinoError as wrong:
         raise type(wrong)(f"{name}: {wrong}") from None
+    if plan_picture_file:
+        heading = f"{os.path.basename(name)}: the plan of a solve {sweeps.triangles[0][1][0]}"
+        plan_picture_file.write(plan_picture.drawing(plan, f"{heading}, on machine {machine['name']}"))
     if picture:
         of_what = "" if columns == 1 else f" for {count(columns, 'right-hand side')}"
         heading = f"{os.path.basename(name)}: a solve{of_what} on machine {machine['name']}"
@@ -56,8 +63,8 @@ def main(argv: Sequence[str]) -> int:
         say(json.dumps(json_ready({**facts, **more, **found}), allow_nan=False))
     else:
         _show(name, sweeps, machine, found, columns)
-        if picture:
-            say(f"Drawn in {picture.path}.")
+        for file in filter(None, (picture, plan_picture_file)):
+            say(f"Drawn in {file.path}.")
     return 0
 
 
@@ -159,11 +166,16 @@ def _parser() -> Parser:
     )
     parser.add_argument("--plot", metavar="FILE", help="draw the times over ranks (.svg)")
     parser.add_argument(
+        "--plan",
+        metavar="FILE",
+        help="draw the plan on the fastest number of ranks, and its critical path (.svg)",
+    )
+    parser.add_argument(
         "--measured",
         metavar="N:S,N:S",
         help="of --plot: seconds S that a solve took on N ranks, or in a layout PxQ, drawn as crosses",
     )
-    parser.add_argument("--force", action="store_true", help="overwrite the picture if it exists")
+    parser.add_argument("--force", action="store_true", help="overwrite pictures that exist")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     return parser
 

@@ -6,6 +6,7 @@
 #include <random>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "sordino/base/error.hpp"
 #include "sordino/trsv/shared_bandwidth.hpp"
@@ -47,7 +48,8 @@ class Clock {
         next_(std::size_t(plan.ranks), 0),
         idle_(std::size_t(plan.ranks), times_.workers),
         ready_at_(plan.tasks.size(), -1),
-        followers_(plan.tasks.size()) {
+        followers_(plan.tasks.size()),
+        trace_(plan.tasks.size()) {
     for (std::size_t t = 0; t < plan.tasks.size(); t++) {
       missing_.push_back(i32(plan.need_begin[t + 1] - plan.need_begin[t]));
       for (i64 e = plan.need_begin[t]; e < plan.need_begin[t + 1]; e++)
@@ -73,6 +75,7 @@ class Clock {
       e.rank < 0 ? end(e.task) : arrive(e.task, e.rank);
     }
     if (done_ < plan_.count()) tell_who_waits();
+    if (options_.traced) report_.tasks = std::move(trace_);
     return report_;
   }
 
@@ -107,6 +110,7 @@ class Clock {
     const std::vector<i32>& queue = plan_.queues[std::size_t(r)];
     for (; idle_[std::size_t(r)] > 0 && next_[std::size_t(r)] < i64(queue.size()); idle_[std::size_t(r)]--) {
       const i32 t = queue[std::size_t(next_[std::size_t(r)]++)];
+      trace_[std::size_t(t)].taken = now_;
       copies_[std::size_t(r)].start(now_, delayed(double(tasks_.bytes(t)) * times_.work), t);
     }
   }
@@ -118,6 +122,8 @@ class Clock {
   }
   void begin(i32 t) {
     report_.waiting += now_ - ready_at_[std::size_t(t)];
+    trace_[std::size_t(t)].ready = ready_at_[std::size_t(t)];
+    trace_[std::size_t(t)].begin = now_;
     const double seconds = tasks_.step(t, times_);
     report_.computing += seconds;
     happen(seconds, t, -1);
@@ -128,6 +134,7 @@ class Clock {
     tasks_.compute(t);
     done_++;
     report_.seconds = now_;
+    trace_[std::size_t(t)].end = now_;
     idle_[std::size_t(rank)]++;
     if (!followers_[std::size_t(t)].empty()) tell(t, rank);
     take_tasks(rank);
@@ -147,9 +154,11 @@ class Clock {
 
   void arrive(i32 t, i32 rank) {
     if (rank != plan_.tasks[std::size_t(t)].rank) tasks_.deliver(t, rank);
-    for (i32 f : followers_[std::size_t(t)])
-      if (plan_.tasks[std::size_t(f)].rank == rank && --missing_[std::size_t(f)] == 0 && ready_at_[std::size_t(f)] >= 0)
-        begin(f);
+    for (i32 f : followers_[std::size_t(t)]) {
+      if (plan_.tasks[std::size_t(f)].rank != rank || --missing_[std::size_t(f)] > 0) continue;
+      trace_[std::size_t(f)].last_need = t;
+      if (ready_at_[std::size_t(f)] >= 0) begin(f);
+    }
   }
 
   const Plan& plan_;
@@ -162,6 +171,7 @@ class Clock {
   std::vector<int> idle_;                // [ranks] workers
   std::vector<double> ready_at_;         // [tasks] when its values had come
   std::vector<std::vector<i32>> followers_;
+  std::vector<TaskSeconds> trace_;
   std::vector<i32> missing_;
   std::priority_queue<Event> events_;
   i32 done_ = 0;

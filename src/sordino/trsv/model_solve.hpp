@@ -10,6 +10,16 @@ struct ModelOptions {
   TaskTimes times = {};
   int ranks_per_node = 0;  // 0: all ranks share one
   u64 seed = 0;            // else each copy, step, flag and message takes up to ten times as long, at random
+  bool traced = false;     // whether ModelReport::tasks are kept
+};
+
+/// Seconds from the first task's begin on.
+struct TaskSeconds {
+  double taken = 0;    // by a worker, which lets its values come
+  double ready = 0;    // they are there
+  double begin = 0;    // and what it needs is, too
+  double end = 0;      // its result is there
+  i32 last_need = -1;  // whose result came last, where it needs any
 };
 
 struct ModelReport {
@@ -17,6 +27,7 @@ struct ModelReport {
   double computing = 0;  // of all workers: steps, without the copies of values before them
   double waiting = 0;    // of all workers, for what a task needs, with its values at hand
   i64 messages = 0, message_bytes = 0;
+  std::vector<TaskSeconds> tasks;  // [tasks] if they are traced
 };
 
 /// As a machine has it, for so many right-hand sides.

@@ -1,6 +1,7 @@
 // The time of solves by plans: what tasks, copies, flags and messages take on a described machine.
 #include "sordino/trsv/prediction.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "check.hpp"
@@ -192,6 +193,32 @@ TEST("numbers of triangular tasks that cannot be meant are refused") {
   m = {};
   m.triangular.flag_s = -1;
   CHECK_THROWS(validate(m), Error, "flag_s of triangular solves");
+}
+
+TEST("a trace has the times of each task, in their order, and who was waited for last") {
+  const Blocks blocks = blocks_of(dense(64), 8);
+  for (const Direction direction : {Direction::forward, Direction::backward}) {
+    const Plan plan = make_plan(blocks, direction, 8, whole_blocks(2));
+    ModelOptions options = model_options(plain(), direction);
+    CHECK(model_solve(blocks, plan, 8, options).tasks.empty());
+    options.traced = true;
+    const ModelReport report = model_solve(blocks, plan, 8, options);
+    CHECK(report.tasks.size() == plan.tasks.size());
+    double last = 0;
+    for (std::size_t t = 0; t < report.tasks.size(); t++) {
+      const TaskSeconds& task = report.tasks[t];
+      CHECK(task.taken <= task.ready);
+      CHECK(task.ready <= task.begin);
+      CHECK(task.begin < task.end);
+      last = std::max(last, task.end);
+      const auto begin = plan.needs.begin() + plan.need_begin[t], end = plan.needs.begin() + plan.need_begin[t + 1];
+      CHECK((task.last_need < 0) == (begin == end));
+      if (begin == end) continue;
+      CHECK(std::find(begin, end, task.last_need) != end);
+      CHECK(report.tasks[std::size_t(task.last_need)].end < task.begin);
+    }
+    CHECK(last == report.seconds);
+  }
 }
 
 }  // namespace
