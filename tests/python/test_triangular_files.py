@@ -220,7 +220,10 @@ def test_what_is_not_verified_is_exit_code_3_and_is_said(files, cli):
         ("f.npz --factor", "f.npz holds factors: leave out --factor"),
         ("f.npz --refine 1", "--refine needs the matrix"),
         ("L.mtx --matrix A.mtx", "--matrix goes with a file of factors, and L.mtx holds none"),
-        ("cut.npz", "cut.npz is a damaged"),
+        ("cut.npz", "cut.npz is a damaged .npz file, or a truncated one"),
+        ("zero.npz", "zero.npz: U: the pivot of row 6 is zero .rows are counted from 0."),
+        ("f.npz --ranks 32", "f.npz: L: there are more ranks, 32, than the triangle has blocks, "),
+        ("L.mtx --algorithm paper --layout 4x8", "more ranks, 32, than the triangle has block columns, "),
         ("new.npz", "is of version 7, and this program reads up to 1"),
     ],
 )
@@ -229,6 +232,12 @@ def test_bad_input_is_one_sentence_and_exit_code_2(files, cli, words, sentence):
     Path("cut.npz").write_bytes(Path("f.npz").read_bytes()[:5000])
     save_factors("new.npz", sordino.splu(files).factors)
     rewritten(Path("new.npz"), version=np.array(7))
+    upper = sordino.splu(files).factors.upper.T.tocsc()
+    pivot = np.flatnonzero((upper.indices == 6) & (np.arange(upper.nnz) >= upper.indptr[6]))[0]
+    assert pivot < upper.indptr[7]
+    upper.data[pivot] = 0
+    save_factors("zero.npz", sordino.splu(files).factors)
+    rewritten(Path("zero.npz"), upper_transposed_data=upper.data)
     np.save("b.npy", np.ones(3))
     code, out, err = cli("trsv", *words.split())
     assert (code, out) == (2, "")

@@ -75,7 +75,7 @@ def is_of_factors_file(path: str) -> bool:
 
 
 def _of_factors(given: Namespace, factors: Factors, options: dict[str, Any]) -> System:
-    solver = factorized_lu(factors, **options)
+    solver = _set_up(given.file, factors, None, options)
     notes = [
         "The residual is that of the matrix that the factors multiply to; --matrix FILE compares with another."
     ]
@@ -84,14 +84,19 @@ def _of_factors(given: Namespace, factors: Factors, options: dict[str, Any]) -> 
 
 def _of_factors_and_matrix(given: Namespace, factors: Factors, options: dict[str, Any]) -> System:
     read = read_matrix(given.matrix)
-    try:
-        solver = factorized_lu(factors, read.matrix, **options)
-    except SordinoError as wrong:
-        raise type(wrong)(f"{given.file}: {wrong}") from None
+    solver = _set_up(given.file, factors, read.matrix, options)
     system = _verified_by(read.name, solver, f"{_words(factors)} of {given.file}", given)
     system.notes[:0] = read.notes
     system.rhs = read.rhs
     return system
+
+
+def _set_up(file: str, factors: Factors, matrix: Any, options: dict[str, Any]) -> FactorizedLU:
+    """Factors of a file; what is wrong with them names it."""
+    try:
+        return factorized_lu(factors, matrix, **options)
+    except SordinoError as wrong:
+        raise type(wrong)(f"{file}: {wrong}") from None
 
 
 def _words(factors: Factors) -> str:

@@ -66,7 +66,7 @@ def read_npz(name: str) -> Any:
     FileError
         With one sentence: a damaged file, or one without a sparse matrix as ``scipy.sparse.save_npz`` writes it.
     """
-    damaged = FileError(f"{name} is a damaged .npz file of a sparse matrix")
+    damaged = FileError(f"{name} is a damaged .npz file, or a truncated one")
     try:
         with zipfile.ZipFile(name) as archive:
             members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}

@@ -117,6 +117,12 @@ i64 longest_chain(const Blocks& b) {
   return most;
 }
 
+void require_parts(int ranks, i64 parts, const char* what) {
+  if (ranks > parts)
+    bad_argument("there are more ranks, " + std::to_string(ranks) + ", than the triangle has " + what + ", " +
+                 std::to_string(parts));
+}
+
 }  // namespace
 
 template <class V>
@@ -147,6 +153,7 @@ struct TriangularSolver<V>::State {
     if (options.algorithm == "paper") {
       if (options.plans) bad_argument("algorithm paper takes no plans that were saved: leave them out");
       paper.emplace(L, options);
+      require_parts(paper_grid(options).ranks(), paper->block_columns(), "block columns");
       setup_seconds = seconds_now() - begun;
       return;
     }
@@ -160,10 +167,10 @@ struct TriangularSolver<V>::State {
     else
       factor.emplace(
           L, FactorOptions{.width = options.width, .threads = options.threads, .nodes = plans ? &plans->nodes : nullptr});
-    const i64 parts = rows ? L.pattern.n : factor->blocks().count();
-    if (options.ranks > parts)
-      bad_argument("there are more ranks, " + std::to_string(options.ranks) + ", than the triangle has " +
-                   (rows ? "rows, " : "blocks, ") + std::to_string(parts));
+    if (rows)
+      require_parts(options.ranks, L.pattern.n, "rows");
+    else
+      require_parts(options.ranks, factor->blocks().count(), "blocks");
     setup_seconds = seconds_now() - begun;
     if (!plans || rows) return;
     take(forward, plans->forward, Direction::forward);

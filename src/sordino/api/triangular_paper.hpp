@@ -22,6 +22,8 @@ class PaperTriangle {
   const trsv::paper::Layout& layout(trsv::Direction direction);
   /// Fills in what statistics say of a structure.
   void describe(TriangularStatistics& statistics) const;
+  /// Of its supernodes, cut to the width.
+  i32 block_columns() const { return forward_.factor.pattern().count(); }
 
  private:
   struct Way {

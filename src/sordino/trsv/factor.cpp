@@ -35,11 +35,13 @@ void validate_column(const TriangleView<V>& L, i64 j, std::vector<i32>& seen) {
     if (!is_finite(value)) bad_argument("the entry at " + at(i, j) + " of the triangle is not finite");
     if (i != j) continue;
     has_pivot = true;
-    if (magnitude(value) == 0) bad_argument("the pivot of row " + std::to_string(j) + " is zero");
+    if (magnitude(value) == 0) bad_argument("the pivot of row " + std::to_string(j) + " is zero (rows are counted from 0)");
     if (!is_finite(reciprocal(value)))
-      bad_argument("the pivot of row " + std::to_string(j) + " is so small that its reciprocal overflows");
+      bad_argument("the pivot of row " + std::to_string(j) +
+                   " is so small that its reciprocal overflows (rows are counted from 0)");
   }
-  if (!has_pivot) bad_argument("the pivot of row " + std::to_string(j) + " is missing, so it is zero");
+  if (!has_pivot)
+    bad_argument("the pivot of row " + std::to_string(j) + " is missing, so it is zero (rows are counted from 0)");
 }
 
 /// Rows of L become those of L X, for a lower triangle X.
