@@ -15,6 +15,7 @@ from scipy.sparse.linalg import spsolve_triangular
 
 import sordino
 from sordino import FileError
+from sordino.cli.trsv_beside import Beside
 from sordino.io import load_factors, save_factors
 
 MATRICES = Path(__file__).parents[3] / "shared" / "data" / "matrices"
@@ -154,6 +155,34 @@ def test_systems_are_solved_and_verified(files, cli, words):
     assert "Solved and verified: ||b - A x|| / ||b|| = " in out
     for word in ("componentwise backward error", "time to solve", "longest chain", "No right-hand side"):
         assert word in out
+
+
+@pytest.mark.parametrize("words", ["L.mtx", "U.mtx --upper --trans H --nrhs 2", "A.mtx --factor --trans T"])
+def test_setup_and_memory_are_told_and_when_the_setup_is_repaid(files, cli, words):
+    code, out, _ = cli("trsv", *words.split(), "--beside", "--repeat", "2", "--json")
+    facts = json.loads(out)
+    beside = facts["beside"]
+    assert code == 0 and beside["seconds"] > 0
+    assert facts["memory_bytes"] == sum(part["memory_bytes"] for part in facts["statistics"].values()) > 0
+    plans = sum(part["plan_seconds"] for part in facts["statistics"].values())
+    assert beside["setup_and_plan_seconds"] == pytest.approx(facts["seconds"]["setup"] + plans)
+    gain = beside["seconds"] - facts["solve_seconds"]
+    after = beside["repaid_after"]
+    assert (after is None) == (gain <= 0)
+    assert after is None or (after - 1) * gain < beside["setup_and_plan_seconds"] <= after * gain * (
+        1 + 1e-12
+    )
+    code, out, _ = cli("trsv", *words.split(), "--beside")
+    assert code == 0 and "setup repaid after" in out and "memory of the triangles" in out
+    assert cli("trsv", *words.split(), "--beside", "--engine", "model")[2].startswith(
+        "sordino: --beside compares"
+    )
+
+
+def test_when_a_setup_is_repaid():
+    assert Beside(seconds=2.0, setup_seconds=10.0, solve_seconds=1.0).repaid_after == 10
+    assert Beside(2.0, 0.1, 1.0).words == "1 solve" and Beside(2.0, 5.5, 1.0).words == "6 solves"
+    assert Beside(1.0, 5.0, 1.0).repaid_after is None
 
 
 def test_what_is_written_can_be_read_again(files, cli):

@@ -19,7 +19,8 @@ from ..io import save_factors, write_vector
 from ..io.output import RESULT_SUFFIXES, OutputFile
 from . import complain, processes
 from .common import Parser, number, output_file, whole_number
-from .trsv_report import Found, announce, as_json, show
+from .trsv_beside import beside
+from .trsv_report import Found, announce, as_json, setup_seconds, show
 from .trsv_system import System, right_hand_sides, system_of
 
 
@@ -51,6 +52,8 @@ def main(argv: Sequence[str]) -> int:
     wanted = Wanted.of(given)
     if given.save_factors and not given.factor:
         raise BadArgument("--save-factors writes what --factor has found: give that, too")
+    if given.beside and given.engine == "model":
+        raise BadArgument("--beside compares times, and engine model tells those of another machine")
     x_file, factor_file, plans_file = _outputs(given)
     options = _options(given)
     system = system_of(given, options)
@@ -60,6 +63,8 @@ def main(argv: Sequence[str]) -> int:
     if factor_file and isinstance(system.solver, FactorizedLU):
         save_factors(factor_file, system.solver.factors)
     found = _solved(system, b, given.trans, wanted)
+    if given.beside:
+        found.beside = beside(system, b, given.trans, setup_seconds(system), found.solve_seconds)
     written = _write(found, system, x_file, {"factors": factor_file, "plans": plans_file})
     if plans_file:  # last: what cannot be saved leaves the solution
         system.solver.save_plans(plans_file)
@@ -151,6 +156,11 @@ def _parser() -> Parser:
     )
     run.add_argument(
         "--repeat", default="0", metavar="N", help="solve N times more, and tell the median (default 0)"
+    )
+    run.add_argument(
+        "--beside",
+        action="store_true",
+        help="time SciPy's spsolve_triangular, too: after how many solves is the setup repaid?",
     )
     files = parser.add_argument_group("files")
     files.add_argument("-o", "--output", metavar="FILE", help="write x as .npy or .mtx, whichever it ends in")

@@ -7,7 +7,7 @@ import shlex
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from ..report.record import json_ready
 from ..report.words import count, duration, quantity, sentence
 from . import display, processes
 from .trsv_system import System
+
+if TYPE_CHECKING:
+    from .trsv_beside import Beside
 
 
 @dataclass
@@ -31,6 +34,7 @@ class Found:
     refinements: int
     solve_seconds: float
     first_seconds: float
+    beside: Beside | None = None
 
     @property
     def verified(self) -> bool:
@@ -58,6 +62,16 @@ def _seconds(system: System) -> dict[str, float]:
     return {"setup": float(system.solver.statistics["setup_seconds"])}
 
 
+def _memory(system: System) -> int:
+    """Bytes of all that is kept, but the triangles as they were given."""
+    return sum(int(s["memory_bytes"]) for s in _parts(system).values())
+
+
+def setup_seconds(system: System) -> float:
+    """Of all that solves repay: the triangles and their plans, without ordering and factoring."""
+    return _seconds(system)["setup"] + sum(s["plan_seconds"] for s in _parts(system).values())
+
+
 def announce(system: System, engine: str) -> None:
     first = next(iter(_parts(system).values()))
     where = [f"{engine} engine", count(first["ranks"], "rank") if first["ranks"] else "ranks by prediction"]
@@ -83,6 +97,10 @@ def show(system: System, found: Found, written: list[str]) -> None:
     words = {"ordering": "order", "factoring": "factor", "setup": "set up the triangles"}
     rows += [(f"time to {words[name]}", duration(seconds)) for name, seconds in _seconds(system).items()]
     rows.append(("time to plan", duration(sum(s["plan_seconds"] for s in _parts(system).values()))))
+    rows.append(("memory of the triangles", quantity(_memory(system), "B")))
+    if found.beside:
+        rows.append(("SciPy's time to solve, on one core", duration(found.beside.seconds)))
+        rows.append(("setup repaid after", found.beside.words))
     modelled = sum(s["modelled_seconds"] for s in _parts(system).values())
     if modelled > 0:
         rows.append(("on the described machine, a solve", duration(modelled)))
@@ -124,9 +142,17 @@ def as_json(
         "refinements": found.refinements,
         "right_hand_sides": found.x.shape[1],
         "setup_seconds": sum(_seconds(system).values()),
+        "memory_bytes": _memory(system),
         "solve_seconds": found.solve_seconds,
         "first_solve_seconds": found.first_seconds,
         "seconds": _seconds(system),
+        "beside": found.beside
+        and {
+            "what": "scipy.sparse.linalg.spsolve_triangular",
+            "seconds": found.beside.seconds,
+            "setup_and_plan_seconds": found.beside.setup_seconds,
+            "repaid_after": found.beside.repaid_after,
+        },
         "statistics": _parts(system),
         "ordering": getattr(system.solver, "ordering", None),
         "options": {**options, "trans": given.trans, "rtol": found.rtol},

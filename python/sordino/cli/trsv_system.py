@@ -31,6 +31,8 @@ class System:
     backward_error : function of b and x, or None
     words : str
         What it is, for the first line.
+    triangle : sparse array, or None
+        What one triangle that is solved with is.
     """
 
     name: str
@@ -40,6 +42,7 @@ class System:
     words: str
     notes: list[str] = field(default_factory=list)
     rhs: np.ndarray | None = None
+    triangle: Any = None
 
 
 def system_of(given: Namespace, options: dict[str, Any]) -> System:
@@ -135,6 +138,7 @@ def _triangle(name: str, matrix: Any, given: Namespace, options: dict[str, Any])
         lambda x: _product(L, x, given.trans),
         lambda b, x: solver.backward_error(b, x, given.trans),
         f"{L.nnz:,} entries; {kind}",
+        triangle=L,
     )
 
 
