@@ -16,12 +16,14 @@ from .errors import BadArgument
 from .log import logger
 
 #: Options that one method or preconditioner alone heeds: which option says so, and by which of its words. ``auto`` may
-#: take cbcg on some machine, gmres where a coarser H-matrix preconditions, and never these preconditioners.
+#: take cbcg on some machine, gmres where a coarser H-matrix preconditions, and never these preconditioners. M is no
+#: word, but what the caller brings.
 _HEEDED_BY = {
     **dict.fromkeys(("s", "basis", "spectrum", "batch"), ("solver", ("cbcg", "auto"))),
     "restart": ("solver", ("gmres",)),
     "degree": ("precond", ("chebyshev",)),
     "tile": ("precond", ("block-ilu",)),
+    "inner": ("M", ("a coarser H-matrix",)),
 }
 
 
@@ -101,17 +103,21 @@ def _ranks_of_boxes(options: Mapping[str, Any], processes: int) -> int:
         return math.prod(core().extents("boxes", boxes)) // processes
 
 
-def unheeded(options: Mapping[str, Any], method: str | None = None) -> list[str]:
+def unheeded(options: Mapping[str, Any], method: str | None = None, coarse: bool = False) -> list[str]:
     """Options that are not as by default, and that are of another method or preconditioner than these.
 
-    `method`: the one that was taken, where that is known.
+    `method`: the one that was taken, where that is known; `coarse`: whether a coarser H-matrix preconditions.
     """
     table = specs()
     changed = [name for name in _HEEDED_BY if name in options and options[name] != table[name].default]
-    return [name for name in changed if not _heeds(options, method, *_HEEDED_BY[name])]
+    return [name for name in changed if not _heeds(options, method, coarse, *_HEEDED_BY[name])]
 
 
-def _heeds(options: Mapping[str, Any], method: str | None, decides: str, words: tuple[str, ...]) -> bool:
+def _heeds(
+    options: Mapping[str, Any], method: str | None, coarse: bool, decides: str, words: tuple[str, ...]
+) -> bool:
+    if decides == "M":
+        return coarse
     return options.get(decides, "auto") in words or (decides == "solver" and method in words)
 
 
@@ -133,15 +139,16 @@ def check_unheeded(options: Mapping[str, Any]) -> None:
 def of_another(name: str) -> str:
     """One sentence for an option that is :func:`unheeded`."""
     decides, words = _HEEDED_BY[name]
-    return f"option '{name}' is for {decides} '{words[0]}', and changes nothing here"
+    whose = f"{words[0]} as {decides}" if decides == "M" else f"{decides} '{words[0]}'"
+    return f"option '{name}' is for {whose}, and changes nothing here"
 
 
-def warn_of_unheeded(options: Mapping[str, Any], method: str) -> None:
+def warn_of_unheeded(options: Mapping[str, Any], method: str, coarse: bool = False) -> None:
     """One sentence for what was asked for and changes nothing.
 
-    The engine is chosen, the options are checked, and `method` is what is taken.
+    The engine is chosen, the options are checked, `method` is what is taken; `coarse` as for :func:`unheeded`.
     """
-    for name in unheeded(options, method):
+    for name in unheeded(options, method, coarse):
         logger.warning("%s", of_another(name))
     if options.get("seed") and options["engine"] != "model":
         logger.warning(

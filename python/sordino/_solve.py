@@ -119,7 +119,7 @@ class Solver:
             self._core: Any = core().Solver(
                 *system.arrays(), system.n, self._options, described, **({"given": given} if given else {})
             )
-        warn_of_unheeded(self._options, self._core.method())
+        warn_of_unheeded(self._options, self._core.method(), coarse="coarse" in system.given)
         self._suits = Suitability(system, self.options["solver"], self._core.method())
         others = bool(self._looks) or _nullspace.named(self._null, self._options)
         self._together = Together.of(system, self._options, others)

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import sordino
 from sordino import _options
@@ -137,6 +138,22 @@ def test_auto_heeds_restart_where_it_takes_gmres(caplog):
         assert not caplog.records
         sordino.Solver(H, restart=2, engine="host", ranks=1).close()
     assert caplog.messages == ["option 'restart' is for solver 'gmres', and changes nothing here"]
+
+
+def test_inner_is_heeded_where_a_coarser_matrix_preconditions(caplog, cli, tmp_path, laplacian):
+    ball = sordino.surfaces.sphere(5, 4, radius=1.0, potential=1.0)
+    H, C = sordino.hmatrix(ball, 1e-4), sordino.hmatrix(ball, 1e-1)
+    told = "option 'inner' is for a coarser H-matrix as M, and changes nothing here"
+    with caplog.at_level("WARNING", logger="sordino"):
+        sordino.solve(H, np.ones(ball.n), M=C, inner=5, engine="host", ranks=1)
+        sordino.solve(H, np.ones(ball.n), inner=20, engine="host", ranks=1)  # as by default
+        assert not caplog.records
+        sordino.solve(H, np.ones(ball.n), inner=5, engine="host", ranks=1)
+        sordino.solve(laplacian(3), np.ones(27), M=lambda r: r, inner=5, engine="host")
+    assert caplog.messages == [told, told]
+    sp.save_npz(tmp_path / "A.npz", laplacian(3))
+    code, _, err = cli("solve", tmp_path / "A.npz", "--engine", "host", "--inner", 5)
+    assert (code, err) == (0, f"sordino: {told}\n")
 
 
 @pytest.mark.parametrize(
