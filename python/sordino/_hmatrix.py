@@ -138,7 +138,8 @@ def hmatrix(
     with translated():
         core().HMatrix.check({**options, "gpus": gpus})
     part = wanted_part(for_ranks, distribution, None if beside is None else beside.native.part())
-    check_memory(len(triangles), [options], str(kernel), parts=processes() if part else 1)
+    parts = processes() if part else 1
+    check_memory(len(triangles), [options], str(kernel), parts, together=bool(part))
     check_gpus_to_build(len(triangles), gpus, together=bool(part) and engine != "host")
     with translated():
         native = core().HMatrix(points, triangles, str(kernel), {**options, "gpus": gpus, **part}, progress)

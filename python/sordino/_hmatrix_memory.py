@@ -38,16 +38,22 @@ def estimate_bytes(n: int, eps: float, *, kernel: str = "laplace", most_rank: in
 
 
 def check_memory(
-    n: int, builds: Sequence[Mapping[str, Any]], kernel: str = "laplace", parts: int = 1
+    n: int,
+    builds: Sequence[Mapping[str, Any]],
+    kernel: str = "laplace",
+    parts: int = 1,
+    *,
+    together: bool = False,
 ) -> None:
-    """Refuse H-matrices of n triangles that this host's memory cannot hold together, before one is built.
+    """Refuse H-matrices of n triangles that a host's memory cannot hold together, before one is built.
 
-    Every process of a run builds its own, or one of `parts`, and those of this host share its memory. A part has all
+    Every process of a run builds its own, or one of `parts`, and those of a host share its memory. A part has all
     blocks on the diagonal.
 
     Parameters
     ----------
     builds : ``eps`` of each, and ``most_rank`` and ``leaf``, where they are
+    together : whether all MPI processes ask: then it is collective, and all refuse, with the same words, or none does
 
     Raises
     ------
@@ -58,15 +64,16 @@ def check_memory(
         whole = _whole(n, build, kernel)
         diagonal = VALUE_BYTES.get(kernel, 8) * n * int(build.get("leaf", 15))
         needed += whole if parts == 1 else min(whole, whole // parts + diagonal)
-    available, processes = _memory.available_memory(), _memory.processes_here()
-    if available is None or needed * processes <= available:
-        return
-    each = f" in each of this host's {processes:,} processes" if processes > 1 else ""
-    fewer = ", and so do fewer processes" if processes > 1 else ""
-    raise BadArgument(
-        f"{_need(n, builds)} about {needed:,} bytes{each}, and {available:,} bytes are available: a larger eps needs "
-        f"less{fewer}"
-    )
+    rows: list[Any] = [[needed, _memory.available_memory(), _memory.processes_here()]]
+    for needed, available, processes in gathered(rows) if together else rows:
+        if available is None or needed * processes <= available:
+            continue
+        each = f" in each of a host's {processes:,} processes" if processes > 1 else ""
+        fewer = ", and so do fewer processes" if processes > 1 else ""
+        raise BadArgument(
+            f"{_need(n, builds)} about {needed:,} bytes{each}, and {available:,} bytes are available: a larger eps "
+            f"needs less{fewer}"
+        )
 
 
 def check_gpus(

@@ -15,7 +15,7 @@ from .errors import BadArgument
 def check_builds(n: int, *asked: dict[str, Any], in_parts: bool = False) -> None:
     """Refuse what :func:`sordino.hmatrix` is asked for by these words, of n triangles, if the memory does not hold it.
 
-    `in_parts`: each process builds its part of them.
+    `in_parts`: each process builds its part of them. Collective over MPI processes: all refuse, or none does.
 
     Raises
     ------
@@ -28,7 +28,7 @@ def check_builds(n: int, *asked: dict[str, Any], in_parts: bool = False) -> None
     with translated():
         for options in builds:
             core().HMatrix.check(options)
-    check_memory(n, builds, parts=processes() if in_parts else 1)
+    check_memory(n, builds, parts=processes() if in_parts else 1, together=True)
 
 
 def compression_options(

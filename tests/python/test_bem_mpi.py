@@ -126,8 +126,45 @@ def test_what_the_memory_of_a_host_does_not_hold_in_all_its_processes_is_refused
     done = mpirun_python(2, "-c", SMALL)
     assert done.returncode == 2
     assert (
-        "1,512,000 bytes in each of this host's 2 processes, and 3,000,000 bytes are available" in done.stderr
+        "1,512,000 bytes in each of a host's 2 processes, and 3,000,000 bytes are available" in done.stderr
     )  # a half, and the blocks on the diagonal
+
+
+#: Memory that is short in the second process alone, for parts, for wholes, and not at all.
+SHORT = """
+import pathlib, sordino
+from sordino import _memory
+from sordino._native import core
+mine, pair = core().mpi()["rank"], sordino.surfaces.pair(6, 5)
+def tried(*bytes_of, build):
+    _memory.available_memory = lambda: bytes_of[mine]
+    try:
+        return build(pair, eps=1e-6).is_whole
+    except sordino.errors.SordinoError as refused:
+        return f"{type(refused).__name__}: {refused}"
+def part(surface, eps):
+    return sordino.hmatrix(surface, eps, for_ranks=1)
+def solved(surface, eps):
+    return sordino.bem(surface, eps=eps, engine="host", ranks=1).H
+def solved_with_wholes(surface, eps):
+    return sordino.bem(surface, eps=eps, engine="host", ranks=1, solver="cg", on_failure="return").H
+each = (part, solved, solved_with_wholes)
+said = [tried(10**9, few, build=build) for build in each for few in (2_000_000, None)]
+pathlib.Path(f"{mine}.txt").write_text("\\n".join(map(str, said)))
+"""
+
+
+def test_memory_that_one_process_lacks_is_refused_by_all(mpirun_python, tmp_path):
+    done = mpirun_python(2, "-c", SHORT)
+    assert done.returncode == 0, done.stderr
+    first, second = ((tmp_path / f"{k}.txt").read_text().splitlines() for k in (0, 1))
+    assert first == second and first[1::2] == ["False", "False", "True"]
+    for refused, needed in zip(first[::2], ("1,512,000", "1,512,000", "2,880,000"), strict=True):
+        assert (
+            refused.startswith("BadArgument: an H-matrix of 600 triangles")
+            and "2,000,000 bytes are" in refused
+        )
+        assert f"about {needed} bytes in each of a host's 2 processes" in refused
 
 
 #: Of kernels, distributions and preconditioners the bits of x with the whole and with parts; what a process holds.

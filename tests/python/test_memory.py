@@ -153,7 +153,7 @@ def test_each_process_of_a_host_builds_its_own(small, monkeypatch):
     monkeypatch.setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "2")
     with pytest.raises(
         BadArgument,
-        match="64,800 bytes in each of this host's 2 processes, and 100,000 bytes are available: a larger eps needs "
+        match="64,800 bytes in each of a host's 2 processes, and 100,000 bytes are available: a larger eps needs "
         "less, and so do fewer processes",
     ):
         sordino.hmatrix(sordino.surfaces.sphere(5, 3), 1e-9)
