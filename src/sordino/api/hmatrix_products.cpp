@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -51,6 +52,17 @@ Multiplier multiplier(Rank& rank, std::unique_ptr<hmatrix::HMatrixOperator> A) {
   return m;
 }
 
+/// [words] zeros. Throws unsupported if the host has no room for them.
+std::vector<double> room_for(i64 words) {
+  try {
+    return std::vector<double>(std::size_t(words));
+  } catch (const std::bad_alloc&) {
+    throw Error(Errc::unsupported, "products with an H-matrix need " + std::to_string(words * i64(sizeof(double))) +
+                                       " bytes of the host's memory for a whole vector, and it has not as many: "
+                                       "multiply by fewer vectors at once");
+  }
+}
+
 /// [processes * part] where this process has put its own part: all of it.
 std::vector<double> gathered(Accord& accord, std::vector<double> words, i64 part) {
   auto all = std::make_unique<std::vector<double>>(std::move(words));
@@ -97,7 +109,11 @@ struct HMatrixProducts::State {
     const std::vector<double> most = accord.most({mine, -mine});
     if (most[0] != -most[1]) bad_argument(otherwise);
   }
-  void gather(double* y, int columns);
+  /// Words of so many columns that each process passes to a gather: as many as the longest has.
+  i64 part(int columns) const;
+  /// y [n][columns] of which each process has its rows: the others', by way of `all` [processes * part].
+  void gather(double* y, int columns, std::vector<double> all);
+  i64 begin(int process, int columns) const { return columns * begins[std::size_t(process)]; }
   /// What ranks have of so many columns; they make it together when it is first asked for.
   std::vector<Multiplier>& multipliers(int columns) {
     if (const auto found = of_columns.find(columns); found != of_columns.end()) return found->second;
@@ -121,17 +137,19 @@ void HMatrixProducts::State::settle(const Partition& partition) {
   begins.push_back(words);
 }
 
-/// y [n][columns] of which each process has its rows: the others'.
-void HMatrixProducts::State::gather(double* y, int columns) {
-  if (accord.count() == 1) return;
-  auto begin = [&](int process) { return columns * begins[std::size_t(process)]; };
-  i64 part = 0;  // the longest: all pass as many words
-  for (int p = 0; p < accord.count(); p++) part = std::max(part, begin(p + 1) - begin(p));
+i64 HMatrixProducts::State::part(int columns) const {
+  i64 longest = 0;
+  for (int p = 0; p < accord.count(); p++) longest = std::max(longest, begin(p + 1, columns) - begin(p, columns));
+  return longest;
+}
+
+void HMatrixProducts::State::gather(double* y, int columns, std::vector<double> all) {
+  const i64 each = part(columns);
   const int me = accord.index();
-  std::vector<double> all(std::size_t(part * accord.count()));
-  std::copy(y + begin(me), y + begin(me + 1), all.begin() + me * part);
-  all = gathered(accord, std::move(all), part);
-  for (int p = 0; p < accord.count(); p++) std::copy_n(all.begin() + p * part, begin(p + 1) - begin(p), y + begin(p));
+  std::copy(y + begin(me, columns), y + begin(me + 1, columns), all.begin() + me * each);
+  all = gathered(accord, std::move(all), each);
+  for (int p = 0; p < accord.count(); p++)
+    std::copy_n(all.begin() + p * each, begin(p + 1, columns) - begin(p, columns), y + begin(p, columns));
 }
 
 template <class V>
@@ -177,24 +195,25 @@ void HMatrixProducts::Release::operator()(State* state) const {
 void HMatrixProducts::multiply(const double* x, double* y, int columns) {
   Range range("sordino: multiply");
   State& s = *state_;
-  bool on_gpus = false;
+  const bool shared = s.accord.count() > 1;
+  bool by_host = false;  // vectors of GPUs that ranks do not reach; a gather is by hosts
+  std::vector<double> from, to, all;
   s.accord.enter("a product with an H-matrix");
-  s.accord.together([&] {
+  s.accord.together([&] {  // all that can fail in one process alone
     s.require(columns);
-    on_gpus = s.callers.settle(x, y, nullptr);
+    by_host = s.callers.settle(x, y, nullptr) && (shared || !s.engine().is_device());
+    if (shared) all = room_for(s.part(columns) * s.accord.count());
+    if (!by_host) return;
+    from = room_for(s.words * columns), to = room_for(s.words * columns);
+    copy_callers(from.data(), x, from.size() * sizeof(double));
   });
   s.agree_on(columns, "processes multiply different numbers of vectors by an H-matrix: bring the same ones to all of them");
   std::vector<Multiplier>& ranks = s.multipliers(columns);
-  auto run = [&](const double* from, double* to) {
-    s.engine().run([&](Rank& rank) { ranks[s.place(rank)].multiply(rank, from, to); });
-    s.gather(to, columns);
-  };
-  const bool ranks_reach = s.engine().is_device() && s.accord.count() == 1;  // the gather is by hosts
-  if (!on_gpus || ranks_reach) return run(x, y);
-  std::vector<double> from(std::size_t(s.words * columns)), to(from.size());
-  copy_callers(from.data(), x, from.size() * sizeof(double));
-  run(from.data(), to.data());
-  copy_callers(y, to.data(), to.size() * sizeof(double));
+  const double* read = by_host ? from.data() : x;
+  double* written = by_host ? to.data() : y;
+  s.engine().run([&](Rank& rank) { ranks[s.place(rank)].multiply(rank, read, written); });
+  if (shared) s.gather(written, columns, std::move(all));
+  if (by_host) copy_callers(y, to.data(), to.size() * sizeof(double));
 }
 
 double HMatrixProducts::time_product(int pairs, int columns) {
