@@ -38,10 +38,19 @@ def builder(engine: str, options: dict[str, Any], n: int, devices: Any) -> str:
 
 def gpus_of(devices: Any = None) -> list[int]:
     """This process's GPUs, by their numbers: its share of `devices`, or of all."""
-    listed = "" if devices is None else device_list(devices)
-    numbers = list(map(int, listed.split(","))) if listed else list(range(len(core().devices()["devices"])))
-    world = core().mpi()
+    numbers, world = _numbers_of(devices), core().mpi()
     return [numbers[k] for k in _share(len(numbers), int(world["rank"]), int(world["size"]))]
+
+
+def gpus_of_ranks(devices: Any, ranks: int) -> list[int]:
+    """GPUs that so many ranks of this process, as of each, solve on, of `devices` or of all: as engine cuda deals them.
+
+    Where all ranks have one each they are dealt in the order of ranks; else those of a process take its GPUs in turn.
+    """
+    numbers, world = _numbers_of(devices), core().mpi()
+    if len(numbers) < ranks * int(world["size"]):
+        return numbers[:ranks]
+    return numbers[ranks * int(world["rank"]) :][:ranks]
 
 
 def gpus_to_build(n: int, options: Mapping[str, Any], kernel: str, devices: Any = None) -> list[int]:
@@ -56,6 +65,12 @@ def gpus_to_build(n: int, options: Mapping[str, Any], kernel: str, devices: Any 
         n, float(options["eps"]), kernel=kernel, most_rank=options.get("most_rank")
     ) // max(1, processes())  # fmt: skip
     return gpus[: max(1, math.ceil(foretold / BYTES_OF_A_GPU))]
+
+
+def _numbers_of(devices: Any) -> list[int]:
+    """Those that are listed, or all that are seen."""
+    listed = "" if devices is None else device_list(devices)
+    return list(map(int, listed.split(","))) if listed else list(range(len(core().devices()["devices"])))
 
 
 def _share(seen: int, process: int, processes: int) -> list[int]:

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from . import _nullspace, _options
 from ._hmatrix import HMatrix, hmatrix
-from ._hmatrix_builders import gpus_of
+from ._hmatrix_builders import gpus_of_ranks
 from ._hmatrix_memory import check_gpus
 from ._hmatrix_parts import processes
 from ._placement import place
@@ -83,7 +83,7 @@ def check_gpus_of(
         return
     ranks = placed["ranks"]
     check_gpus(
-        n, builds, gpus_of(placed.get("devices") or None), ranks=ranks, all_ranks=ranks * processes(),
+        n, builds, gpus_of_ranks(placed.get("devices") or None, ranks), ranks=ranks, all_ranks=ranks * processes(),
         basis=_basis(placed, len(builds) > 1), kernel=kernel,
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import sordino
-from sordino import _charge, _gpu_memory, _hmatrix, _hmatrix_memory, _hmatrix_trial
+from sordino import _charge, _gpu_memory, _hmatrix, _hmatrix_builders, _hmatrix_memory, _hmatrix_trial
 from sordino._hmatrix_memory import check_gpus, check_gpus_to_build, estimate_bytes
 from sordino._native import core
 from sordino.bench import _hmatrix_runs
@@ -188,7 +188,7 @@ def gpus(monkeypatch):
     """A machine of two GPUs, of which one has 200,000 bytes free, and a solver on so many ranks."""
 
     def of(ranks, solver="bicgstab"):
-        monkeypatch.setattr(_hmatrix_trial, "gpus_of", lambda devices: [0, 1])
+        monkeypatch.setattr(_hmatrix_trial, "gpus_of_ranks", lambda devices, ranks: [0, 1])
         monkeypatch.setattr(_gpu_memory, "free_bytes", {0: 64 * GB, 1: 200_000}.get)
         for module in (command, _charge, _hmatrix_runs):
             placed = {"engine": "cuda", "ranks": ranks, "solver": solver}
@@ -251,6 +251,26 @@ def test_a_second_matrix_that_is_there_counts_and_so_does_the_basis_of_gmres(gpu
     needed = -(-values // 2) + 2 * 160 * 600
     with pytest.raises(BadArgument, match=f"eps 0.0001 and 0.1 need {needed:,} bytes at least on GPU 1"):
         sordino.bem("pair:6,5", **{name: second})
+
+
+@pytest.mark.parametrize(
+    ("seen", "size", "ranks", "solve_on", "build_on"),
+    [
+        (1, 1, 3, [[0]], [[0]]),
+        (4, 1, 2, [[0, 1]], [[0, 1, 2, 3]]),
+        (2, 2, 1, [[0], [1]], [[0], [1]]),
+        (4, 2, 2, [[0, 1], [2, 3]], [[0, 1], [2, 3]]),
+        (4, 2, 1, [[0], [1]], [[0, 1], [2, 3]]),  # all of them build
+        (1, 2, 1, [[0], [0]], [[0], [0]]),  # each sees its own alone
+    ],
+)
+def test_processes_build_on_gpus_of_their_own_and_look_at_those_of_their_ranks(
+    fake_core, seen, size, ranks, solve_on, build_on
+):
+    fake_core.cuda, fake_core.gpus, fake_core.mpi_size = True, seen, size
+    for fake_core.mpi_rank in range(size):
+        assert _hmatrix_builders.gpus_of_ranks(None, ranks) == solve_on[fake_core.mpi_rank]
+        assert _hmatrix_builders.gpus_of() == build_on[fake_core.mpi_rank]
 
 
 def test_processes_that_share_a_gpu_are_added_up_and_refuse_together(monkeypatch):
