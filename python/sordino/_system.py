@@ -146,10 +146,8 @@ def _preconditioner(M: Any, n: int, numbers: bool) -> dict[str, Any]:
     if isinstance(M, HMatrix):
         if M.shape != (n, n):
             raise BadArgument(f"{what} is of shape {M.shape}, and the matrix is {n} x {n}")
-        if numbers or is_complex(M.dtype):
-            raise Unsupported(
-                "complex H-matrices do not precondition, and are not preconditioned by one: use block-jacobi"
-            )
+        if numbers and not is_complex(M.dtype):
+            raise Unsupported(f"the matrix is complex, and an H-matrix as {what} must be, too")
         return {"coarse": M.native}
     if _is_operator(M):
         if tuple(M.shape) != (n, n):

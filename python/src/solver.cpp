@@ -76,7 +76,9 @@ struct GivenSystem {
       hmatrix_ = h;
     }
     if (nb::object h = get("coarse"); !h.is_none()) {
-      system.coarse = nb::cast<const PyHMatrix&>(h).matrix<double>();
+      const auto& held = nb::cast<const PyHMatrix&>(h);
+      system.coarse = held.matrix<double>();
+      system.complex_coarse = held.matrix<hmatrix::Number>();
       coarse_ = h;
     }
     system.nullspace = {basis_of(get("nullspace")), basis_of(get("left_nullspace"))};

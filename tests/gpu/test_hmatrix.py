@@ -109,6 +109,24 @@ def test_complex_systems_are_solved_as_on_the_host(
     np.testing.assert_allclose(found.x, host.x, atol=1e-5 * np.abs(host.x).max())
 
 
+@pytest.mark.parametrize("ranks", ranks_here())
+@pytest.mark.parametrize("given", ["none", "jacobi", "block-jacobi", "coarse"])
+def test_gmres_solves_complex_systems_as_on_the_host(
+    waves: sordino.HMatrix, numbers: np.ndarray, given: str, ranks: int
+) -> None:
+    words = {name: waves.settings[name] for name in ("kernel", "wavenumber")}
+    M = (
+        sordino.hmatrix(sordino.surfaces.sphere(7, 12, radius=1.0), 1e-1, **words)
+        if given == "coarse"
+        else given
+    )
+    options = {"solver": "gmres", "M": M, "inner": 6, "restart": 17, "rtol": 1e-9}
+    found = sordino.solve(waves, numbers, engine="cuda", ranks=ranks, **options)
+    host = sordino.solve(waves, numbers, engine="host", ranks=1, **options)
+    assert found.converged and np.linalg.norm(numbers - waves @ found.x) <= 1.1e-9 * np.linalg.norm(numbers)
+    assert abs(found.iterations - host.iterations) <= 1 + host.iterations // 10
+
+
 @pytest.mark.parametrize("shape", [(3, 1), (5, 3), (6, 30)])
 def test_complex_ones_of_small_surfaces_and_of_wide_blocks(shape: tuple[int, int]) -> None:
     H = sordino.hmatrix(sordino.surfaces.sphere(*shape, radius=1.0), 1e-6, kernel="helmholtz", wavenumber=2.0)

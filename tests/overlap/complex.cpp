@@ -69,6 +69,17 @@ TEST("complex methods cost an iteration what their headers state") {
   check_stated(symmetric, {"bicgstab", 3, 8, 2, 21});
 }
 
+TEST("complex gmres waits for one reduction an iteration, of 16 values for each 4 vectors") {
+  const Case p = counted(helmholtz(40, 60, {-0.4, 0.05}));
+  const double n = double(p.A.n), nnz = double(p.A.indptr.back());
+  const Each alone = iteration({.A = p.A.view()}, p.b, "gmres", 1), four = iteration({.A = p.A.view()}, p.b, "gmres", 4);
+  CHECK(four.reductions == 1);
+  CHECK(four.values == 16 * 8);  // m = 30, w and u
+  CHECK(four.messages == 1);
+  const double products = csr_cost(p.A.n, i64(nnz), 2).bytes + 2 * 16 * n;
+  CHECK_NEAR(alone.bytes, products + (30 + 2 * 8 + 6) * 16 * n, 0.02 * alone.bytes);  // and small matrices besides
+}
+
 TEST("prcg hides its one reduction in complex systems, too, behind both products in one pass") {
   NOTE(fresh::said());
   fresh::Random random(311);

@@ -11,6 +11,7 @@
 #include "sordino/comm/communicator.hpp"
 #include "sordino/hmatrix/block_jacobi.hpp"
 #include "sordino/precond/given.hpp"
+#include "sordino/solvers/complex_inner_bicgstab.hpp"
 #include "sordino/solvers/inner_bicgstab.hpp"
 
 namespace sordino {
@@ -19,12 +20,13 @@ namespace {
 constexpr int pivot_channel = 6;
 
 /// Its rows and the matrix's must be in the same order.
-void check_coarse(const System& s) {
-  if (s.complex_hmatrix)
-    throw Error(Errc::unsupported, "a complex H-matrix is not preconditioned by another one: use block-jacobi");
-  if (!s.hmatrix)
+template <class V>
+void check_coarse(const hmatrix::HMatrixOf<V>* coarse, const hmatrix::HMatrixOf<V>* matrix, bool has_other) {
+  if (!coarse) return;
+  if (has_other) bad_argument("of the H-matrix and the one that preconditions it, one is real and one complex");
+  if (!matrix)
     bad_argument("the preconditioner is an H-matrix, and the matrix is none: give an operator that multiplies by its inverse");
-  if (s.coarse->tree().order != s.hmatrix->tree().order)
+  if (coarse->tree().order != matrix->tree().order)
     bad_argument(
         "the H-matrix of the preconditioner is of other points than the matrix, or has clusters of another size: make both "
         "of the same surface with the same leaf");
@@ -67,7 +69,8 @@ void check_given(const System& s, const Options& o) {
   if (of_blocks && !s.has_hmatrix())
     bad_argument(
         "precond block-jacobi inverts the dense blocks on the diagonal of an H-matrix, and the matrix is none: use jacobi");
-  if (s.coarse) check_coarse(s);
+  check_coarse(s.coarse, s.hmatrix, s.complex_hmatrix != nullptr);
+  check_coarse(s.complex_coarse, s.complex_hmatrix, s.hmatrix != nullptr);
   if (!s.has_entries() && !fits) bad_argument(o.precond + " needs the entries of the matrix, which is " + s.stands_as());
 }
 
@@ -210,13 +213,15 @@ std::unique_ptr<Preconditioner> inverse_diagonal(Rank& rank, int space, const hm
 }
 
 /// By the diagonal of what is multiplied with inside.
-std::unique_ptr<Preconditioner> inner_bicgstab_of(Part& p, Rank& rank, const System& s, const Choice& c,
+template <class V>
+std::unique_ptr<Preconditioner> inner_bicgstab_of(Part& p, Rank& rank, const hmatrix::HMatrixOf<V>& matrix, const Choice& c,
                                                   const Partition& partition, int steps) {
+  using Inner = std::conditional_t<hmatrix::words_of<V> == 1, InnerBicgstab, ComplexInnerBicgstab>;
   const int space = p.A->space();
-  auto coarse = std::make_unique<hmatrix::HMatrixOperator>(rank, *s.coarse, partition, c.distribution, space);
+  auto coarse = std::make_unique<hmatrix::HMatrixOperator>(rank, matrix, partition, c.distribution, space);
   p.coarse = coarse.get();
-  const Vec inverse = inverse_diagonal(rank, space, *s.coarse, Factors::real)->diagonal();
-  return std::make_unique<GivenOperator>(std::make_unique<InnerBicgstab>(rank, std::move(coarse), Scaling{inverse}, steps));
+  const typename FieldsOf<V>::Scaling inverse{inverse_diagonal(rank, space, matrix, c.method->complex)->diagonal()};
+  return std::make_unique<GivenOperator>(std::make_unique<Inner>(rank, std::move(coarse), inverse, steps));
 }
 
 void build_preconditioner(Part& p, Rank& rank, const System& s, const ScaledMatrix* scaled, const Choice& c,
@@ -250,8 +255,9 @@ void build_preconditioner(Part& p, Rank& rank, const System& s, const ScaledMatr
     auto factor = std::make_unique<trsv::IncompleteOperator>(rank, s.A, space, incomplete(c.preconditioner));
     p.incomplete = factor.get();
     p.M = std::make_unique<GivenOperator>(std::move(factor));
-  } else if (s.coarse) {
-    p.M = inner_bicgstab_of(p, rank, s, c, partition, o.inner);
+  } else if (s.has_coarse()) {
+    p.M = s.coarse ? inner_bicgstab_of(p, rank, *s.coarse, c, partition, o.inner)
+                   : inner_bicgstab_of(p, rank, *s.complex_coarse, c, partition, o.inner);
   } else if (s.preconditioner) {
     p.M = std::make_unique<GivenOperator>(
         std::make_unique<HostOperator>(rank, partition, space, "preconditioner on the host", s.preconditioner, s.A.words));
@@ -271,7 +277,7 @@ void require_operators(const System& s, const Choice& c) {
   const std::string& p = c.preconditioner;
   const bool is_operation = p == "chebyshev" || p == "block-ilu" || is_incomplete(p) || has_levels(p) || p == "block-jacobi";
   if (s.brings_operator() || is_operation) require_any_preconditioner(*c.method);
-  if (s.coarse && c.method->name != "gmres")
+  if (s.has_coarse() && c.method->name != "gmres")
     throw Error(Errc::unsupported, "a coarser H-matrix as the preconditioner is another operator in each step, which solver " +
                                        c.method->name + " does not allow: use gmres");
 }

@@ -30,6 +30,7 @@ Partition partition_of(const System& s, const Choice& c, const Engine& engine) {
   if (s.hmatrix) s.hmatrix->require_part_of(ranks);
   if (s.complex_hmatrix) s.complex_hmatrix->require_part_of(ranks);
   if (s.coarse) s.coarse->require_part_of(ranks);
+  if (s.complex_coarse) s.complex_coarse->require_part_of(ranks);
   return p;
 }
 

@@ -10,6 +10,7 @@
 #include "sordino/base/error.hpp"
 #include "sordino/base/parallel.hpp"
 #include "sordino/linalg/mirrors.hpp"
+#include "sordino/solvers/gmres.hpp"
 
 namespace sordino {
 namespace {
@@ -85,6 +86,9 @@ void require_fit(const MethodEntry& m, const System& s, const Options& o, const 
     throw Error(Errc::unsupported, "solver " + m.name +
                                        " computes with real numbers, and the matrix is complex: use bicgstab, cocg for a "
                                        "symmetric one, or cg, cgcg or prcg for a Hermitian one");
+  if (s.A.is_complex() && m.name == "gmres" && o.restart > gmres::most_complex_m)
+    bad_argument("restart must be from 1 to " + std::to_string(gmres::most_complex_m) + " where the entries are complex, not " +
+                 std::to_string(o.restart));
   if (!is || !m.needs_spd) return;
   bool by_numbers = s.A.is_complex() && m.complex == Factors::of_numbers;  // cocg
   if (by_numbers ? is->symmetric : is->hermitian) return;
@@ -138,10 +142,10 @@ ChosenMethod choose_method(const System& s, const Options& o) {
   const MethodEntry* asked = o.solver == "auto" ? nullptr : &method(o.solver);
   if (asked) require_fit(*asked, s, o, {});
   auto is = checked(s, o, asked ? s.A.is_complex() && asked->needs_spd : true);
-  const Automatic taken = asked      ? Automatic{asked->name, "asked for"}
-                          : s.coarse ? Automatic{"gmres", "the preconditioner is another operator in each step"}
-                          : is       ? automatic(s, *is)
-                                     : Automatic{"bicgstab", unknown};
+  const Automatic taken = asked            ? Automatic{asked->name, "asked for"}
+                          : s.has_coarse() ? Automatic{"gmres", "the preconditioner is another operator in each step"}
+                          : is             ? automatic(s, *is)
+                                           : Automatic{"bicgstab", unknown};
   const MethodEntry& m = method(taken.name);
   require_fit(m, s, o, is);
   return {&m, taken.why, is ? name(*is) : "", is && is->mirrored};

@@ -23,9 +23,10 @@ struct System {
   /// Or an H-matrix, which must outlive the solver. All vectors are in the order of its tree; of A there is n.
   const hmatrix::HMatrix* hmatrix = nullptr;
   const hmatrix::ComplexHMatrix* complex_hmatrix = nullptr;  // likewise
-  /// Where A is a real H-matrix: a coarser one of the same points, of which `Options::inner` steps of BiCGStab approximate
-  /// M^-1.
+  /// Where A is an H-matrix: a coarser one of the same points and kind, of which `Options::inner` steps of BiCGStab
+  /// approximate M^-1.
   const hmatrix::HMatrix* coarse = nullptr;
+  const hmatrix::ComplexHMatrix* complex_coarse = nullptr;
   CsrView A = {};                     // its arrays must outlive the solver; of a function: n and words
   HostFunction preconditioner = {};   // z = M^-1 r, for the methods that take any operator
   CsrView inverse = {};               // M^-1 by its entries, or of no rows; likewise, and its arrays must outlive the solver
@@ -48,9 +49,10 @@ struct System {
   i64 words() const { return A.n * A.words; }  // of a vector
   bool has_entries() const { return !product && !has_hmatrix(); }
   bool has_hmatrix() const { return hmatrix || complex_hmatrix; }
+  bool has_coarse() const { return coarse || complex_coarse; }
   /// What goes on after "the matrix, which is ", where it has none.
   const char* stands_as() const { return has_hmatrix() ? "an H-matrix" : "given as a function"; }
-  bool brings_operator() const { return preconditioner || inverse.n > 0 || coarse || hierarchy != nullptr; }
+  bool brings_operator() const { return preconditioner || inverse.n > 0 || has_coarse() || hierarchy != nullptr; }
   bool brings_preconditioner() const { return brings_operator() || !diagonal.empty(); }
 };
 

@@ -6,6 +6,22 @@ namespace sordino {
 
 using Number = Complex<double>;
 
+/// Vectors of a functor that is written once for words and for complex numbers.
+template <class V>
+struct FieldsOf {
+  using In = sordino::In;
+  using Out = sordino::Out;
+  using InOut = sordino::InOut;
+  using Scaling = sordino::Scaling;
+};
+template <>
+struct FieldsOf<Number> {
+  using In = InNumber;
+  using Out = OutNumber;
+  using InOut = InOutNumber;
+  using Scaling = NumberScaling;
+};
+
 /// A complex scalar: two real ones.
 struct ScalNumber {
   Scal re, im;

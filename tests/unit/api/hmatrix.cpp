@@ -6,6 +6,7 @@
 #include "sordino/base/error.hpp"
 #include "sordino/bem/helmholtz.hpp"
 #include "sordino/hmatrix/host_product.hpp"
+#include "sordino/solvers/gmres.hpp"
 #include "unit/api/hmatrix_systems.hpp"
 #include "unit/hmatrix/dense.hpp"
 
@@ -196,9 +197,38 @@ TEST("the solver of a complex H-matrix is bicgstab with Jacobi, and gives the sa
   }
 }
 
+TEST("gmres solves the system of a complex H-matrix, with a coarser one in few iterations, on any number of ranks") {
+  NOTE(fresh::said());
+  fresh::Random random(93);
+  const ComplexHMatrix coarse(bem::Helmholtz(surfaces::sphere(5, 8, 1.0).view(), 2), {.compression = {.eps = 1e-1}});
+  const auto b = random.normals(2 * waves().size());
+  for (const ComplexHMatrix* M : {static_cast<const ComplexHMatrix*>(nullptr), &coarse}) {
+    std::vector<double> first;
+    for (int ranks : {1, 2, 3, 7}) {
+      NOTE(M ? "coarse" : "jacobi", ", ", ranks, " ranks");
+      Options o = options("gmres", "host", ranks);
+      o.rtol = 1e-9, o.inner = 5;
+      System s = system_of(waves());
+      s.complex_coarse = M;
+      std::vector<double> x(b.size());
+      const Report r = Solver(s, o).solve(b.data(), x.data());
+      CHECK(r.status == Status::converged);
+      CHECK(!M || r.iterations <= 15);
+      CHECK(relative_residual(waves(), x, b) <= 1.01e-9);
+      if (ranks == 1) first = x;
+      CHECK(same_bits(x, first));
+    }
+  }
+}
+
 TEST("what a complex H-matrix cannot have is refused with a sentence") {
   const System s = system_of(waves());
-  CHECK(refusal(s, options("gmres", "host", 1)).starts_with("solver gmres computes with real numbers"));
+  Options many = options("gmres", "host", 1);
+  many.restart = gmres::most_complex_m + 1;
+  CHECK(refusal(s, many) == "restart must be from 1 to 30 where the entries are complex, not 31");
+  System mixed = s;
+  mixed.coarse = &sphere();
+  CHECK(refusal(mixed, options("gmres", "host", 1)).ends_with("one is real and one complex"));
   CHECK(refusal(s, options("gatherbicgstab", "host", 2)).starts_with("solver gatherbicgstab computes with real numbers"));
   Options o = options("cg", "host", 1);
   o.precond = "jacobi";

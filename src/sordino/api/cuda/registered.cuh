@@ -13,6 +13,7 @@
 #include "sordino/runtime/cuda/enable.cuh"
 #include "sordino/solvers/bicgstab_scalars.hpp"
 #include "sordino/solvers/complex_bicgstab.hpp"
+#include "sordino/solvers/complex_inner_bicgstab.hpp"
 #include "sordino/solvers/driver_steps.hpp"
 #include "sordino/solvers/inner_bicgstab.hpp"
 #include "sordino/solvers/linear_system.hpp"
@@ -53,6 +54,7 @@ void enable_registered() {
   enable<order>(hmatrix::OthersKernels{});
   enable<order>(GroupKernels{});
   enable<order>(inner_bicgstab::Kernels{});
+  enable<order>(complex_inner_bicgstab::Kernels{});
   enable<order>(whole_vectors::Kernels{});
   enable<order>(bicgstab::ScalarKernels{});
   enable_real_rows<order, SellRows, CsrRows<4>, CsrRows<32>>();
