@@ -12,6 +12,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from . import _nullspace, _options, _order
 from ._advice import Suitability
+from ._at_once import AtOnce
 from ._callbacks import Callback, Relay, Turn, checked_callback, heeded, looks
 from ._device import GpuVectors, handed, host_copy, is_complex_array, taken
 from ._matrix import new_values
@@ -122,7 +123,7 @@ class Solver:
         warn_of_unheeded(self._options, self._core.method())
         self._suits = Suitability(system, self.options["solver"], self._core.method())
         others = bool(self._looks) or _nullspace.named(self._null, self._options)
-        self._together = Together.of(system, self._options, others)
+        self._together = AtOnce.of(self._core, system) or Together.of(system, self._options, others)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -335,7 +336,7 @@ class Solver:
         real = RealSystem(self._solve_words, self._system.multiply, self._reach)
         return solve_by_parts(real, b, x0, callback, {**asked, **overrides})
 
-    def _solve_together(self, solver: Together, callback: Callback | None, *sides: Any) -> list[Any]:
+    def _solve_together(self, solver: AtOnce | Together, callback: Callback | None, *sides: Any) -> list[Any]:
         relay = Relay(callback)
         with self._turn.alone():
             self._turn.relay = relay

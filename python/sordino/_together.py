@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from ._at_once import are_here
 from ._callbacks import Function, Relay, heeded
 from ._hmatrix_products import OPTIONS, EngineProduct
 from ._native import core, translated
-from ._numbers import is_complex, numbers, words
+from ._numbers import numbers, words
 from ._solution import hurried
 from ._system import System
 
@@ -134,11 +135,7 @@ class Together:
 
     def takes(self, columns: list[Any], starts: list[Any]) -> bool:
         """Whether there are several, in memory of the CPU, and no real and imaginary parts to be solved apart."""
-        vectors = [v for v in (*columns, *starts) if v is not None]
-        here = all(
-            isinstance(v, np.ndarray) and (self._system.complex or not is_complex(v.dtype)) for v in vectors
-        )
-        return len(columns) > 1 and here
+        return len(columns) > 1 and are_here([*columns, *starts], self._system.complex)
 
     def solve(
         self, relay: Relay | None, columns: list[Any], starts: list[Any], overrides: dict[str, Any]

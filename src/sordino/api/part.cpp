@@ -351,6 +351,30 @@ Part build_part(Rank& rank, const System& s, const Choice& c, const Options& o, 
   return p;
 }
 
+int columns_at_once(const System& s, const Choice& c, const Part& part) {
+  const bool of_method = c.method == &method("bicgstab") && s.hmatrix;
+  const bool by_diagonal = c.preconditioner == "none" || c.preconditioner == "jacobi" || !s.diagonal.empty();
+  const bool plain = s.watch.every == 0 && s.nullspace.empty() && !s.brings_operator();
+  return of_method && by_diagonal && plain ? part.hmatrix->most_columns() : 1;
+}
+
+ColumnsPart build_columns(Rank& rank, const Part& part, const System& s, const Choice& c, const Options& o,
+                          const Partition& partition, int columns) {
+  Range range("set up several columns");
+  ColumnsPart p;
+  p.A = std::make_unique<hmatrix::HMatrixOperator>(
+      part.hmatrix->of_columns(rank, *s.hmatrix, partition, c.distribution, columns));
+  const int space = rank.space(p.A->space()).numbers;
+  if (c.preconditioner == "jacobi")
+    p.M = inverse_diagonal(rank, space, *s.hmatrix, Factors::real);
+  else if (!s.diagonal.empty())
+    p.M = std::make_unique<GivenDiagonal>(rank, space, s.diagonal.data(), Factors::real);
+  else
+    p.M = std::make_unique<Identity>();
+  p.driver = std::make_unique<columns::ColumnsDriver>(rank, *p.A, p.M->diagonal(), looks_at_x(c, o));
+  return p;
+}
+
 i64 factorize(Rank& rank, const Part& part, const CsrView& A) {
   if (!part.ilu && !part.incomplete) return -1;
   Range range("factorize the preconditioner");

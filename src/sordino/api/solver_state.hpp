@@ -42,6 +42,10 @@ struct Solver::State {
   SolveControl control();
   void solve_part(Rank& rank, const double* b, const double* x0, double* x, SolveOutcome& first);
   void collect(Rank& rank, double* x);
+  using LookAt = std::function<bool(int iteration, double rr)>;
+  double run(const std::function<void(Rank&)>& job, const LookAt& look);
+  void stop(Status reason);
+  void make_columns(int columns);
   void fill(Report& report, SolveOutcome& outcome, const Ledger& before);
 };
 

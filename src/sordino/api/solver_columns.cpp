@@ -1,0 +1,112 @@
+// Solves of several right-hand sides at once, which read the matrix once for all of them.
+#include <algorithm>
+#include <cmath>
+
+#include "sordino/api/solver_state.hpp"
+#include "sordino/base/error.hpp"
+#include "sordino/base/range.hpp"
+#include "sordino/base/shared_cores.hpp"
+
+namespace sordino {
+namespace {
+
+/// 2, 4 or 8.
+int width(std::size_t columns) {
+  int w = 2;
+  while (std::size_t(w) < columns) w *= 2;
+  return w;
+}
+
+template <class P>
+std::vector<P*> from_row(std::vector<P*> columns, i64 row) {
+  for (P*& column : columns)
+    if (column) column += row;
+  return columns;
+}
+
+/// What each report says of the time of all.
+void share_seconds(std::vector<Report>& reports, double seconds) {
+  double all = 0;
+  for (const Report& r : reports) all += 1 + r.iterations;
+  for (Report& r : reports) {
+    r.seconds = seconds * (1 + r.iterations) / all;
+    r.ledger.time = seconds;
+  }
+}
+
+}  // namespace
+
+int Solver::columns_at_once() const {
+  const State& s = *state_;
+  int most = hmatrix::most_columns;
+  for (const Part& p : s.parts) most = std::min(most, sordino::columns_at_once(s.system, s.chosen, p));
+  return most;
+}
+
+/// What ranks have of so many columns; they make it together when it is first asked for.
+void Solver::State::make_columns(int columns) {
+  if (parts.front().of_columns.count(columns)) return;
+  const Partition partition = partition_of(system, chosen, engine());
+  std::vector<ColumnsPart> made(parts.size());
+  engine().run([&](Rank& rank) {
+    SharedCores share(engine().local_ranks());
+    const std::size_t i = std::size_t(rank.id() - engine().first_rank());
+    made[i] = build_columns(rank, parts[i], system, chosen, options, partition, columns);
+  });
+  for (std::size_t i = 0; i < parts.size(); i++) parts[i].of_columns[columns] = std::move(made[i]);
+}
+
+std::vector<Report> Solver::solve_columns(const std::vector<const double*>& b, const std::vector<double*>& x,
+                                          const std::vector<const double*>& x0, const ProgressCallback& progress) {
+  Range range("sordino: solve several columns");
+  State& s = *state_;
+  validate(s.options);
+  s.require_set_up();
+  if (b.empty() || int(b.size()) > columns_at_once() || x.size() != b.size() || x0.size() != b.size())
+    bad_argument("there are " + std::to_string(b.size()) + " right-hand sides, " + std::to_string(x.size()) +
+                 " places for solutions and " + std::to_string(x0.size()) + " first guesses, and this solver takes " +
+                 std::to_string(columns_at_once()) + " at once");
+  std::vector<const double*> b_here, x0_here;
+  std::vector<double*> x_here;
+  std::vector<std::size_t> which, apart;
+  for (std::size_t k = 0; k < b.size(); k++) {
+    if (s.callers.settle(b[k], x[k], x0[k]))
+      throw Error(Errc::unsupported, "several right-hand sides at once are taken from memory of the host");
+    const Magnitude of_b = s.callers.measure(b[k], s.system.words(), 0, "the right-hand side", s.A.words);
+    if (x0[k]) s.callers.measure(x0[k], s.system.words(), 0, "x0", s.A.words);
+    if (!Magnitude::in_range(of_b.largest)) {
+      apart.push_back(k);
+      continue;
+    }
+    which.push_back(k);
+    b_here.push_back(b[k]), x_here.push_back(x[k]), x0_here.push_back(x0[k]);
+  }
+  std::vector<Report> reports(b.size());
+  if (!which.empty()) {
+    const int columns = width(which.size());
+    s.make_columns(columns);
+    const Ledger before = s.engine().rank(0).ledger;
+    std::vector<SolveOutcome> outcomes;
+    State::LookAt look;
+    if (progress) look = [&](int iteration, double relative) { return progress(iteration, std::sqrt(relative)); };
+    const double seconds = s.run(
+        [&](Rank& rank) {
+          const Part& p = s.parts[std::size_t(rank.id() - s.engine().first_rank())];
+          columns::ColumnsDriver& driver = *p.of_columns.at(columns).driver;
+          const i64 row = driver.space().first_row;
+          auto found = driver.solve(from_row(b_here, row), from_row(x0_here, row), s.control());
+          driver.read_solutions(from_row(x_here, row));
+          for (double* of : x_here) s.collect(rank, of);
+          if (rank.id() == s.engine().first_rank()) outcomes = std::move(found);
+        },
+        look);
+    std::vector<Report> made(which.size());
+    for (std::size_t k = 0; k < made.size(); k++) s.fill(made[k], outcomes[k], before);
+    share_seconds(made, seconds);
+    for (std::size_t k = 0; k < made.size(); k++) reports[which[k]] = std::move(made[k]);
+  }
+  for (std::size_t k : apart) reports[k] = solve(b[k], x[k], x0[k], progress);
+  return reports;
+}
+
+}  // namespace sordino
