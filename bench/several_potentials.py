@@ -61,7 +61,8 @@ def measure(
             rows.append(
                 {
                     "bench": "several_potentials", "surface": surface.name, "n": surface.n, "eps": eps, "rtol": rtol,
-                    "stored_bytes": H.statistics["stored_bytes"], "engine": engine, "ranks": ranks, "columns": count, "repeats": REPEATS,
+                    "stored_bytes": H.statistics["stored_bytes"], "engine": engine, "ranks": ranks, "columns": count,
+                    "repeats": REPEATS,
                     "iterations": [report.iterations for report in at_once.reports],
                     "iterations_in_turn": [solution.iterations for solution in in_turn],
                     "largest_residual": max(report.true_residual for report in at_once.reports),

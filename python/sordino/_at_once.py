@@ -38,8 +38,8 @@ class AtOnce:
 
     @staticmethod
     def of(native: Any, system: System) -> AtOnce | None:
-        """None where columns are solved in turn, or each by a thread: complex ones, by other methods, with
-        preconditioners that are no diagonal, over several processes, and where a nullspace or looks at x were asked for.
+        """None where columns are solved in turn, or each by a thread: of complex matrices, by other methods, with
+        preconditioners that are no diagonal, over several processes, and where a nullspace or looks at x are asked for.
         """
         if "hmatrix" not in system.given or int(core().mpi()["size"]) > 1:
             return None

@@ -5,7 +5,7 @@
 #include "check.hpp"
 #include "described.hpp"
 #include "sordino/hmatrix/hmatrix_operator.hpp"
-#include "sordino/precond/preconditioner.hpp"
+#include "sordino/precond/jacobi.hpp"
 #include "sordino/solvers/columns_driver.hpp"
 #include "unit/hmatrix/surfaces.hpp"
 
@@ -15,7 +15,6 @@ using hmatrix::Distribution, hmatrix::HMatrixOperator;
 namespace {
 
 constexpr int ranks = 4, rank = 1, columns_here = 8;
-constexpr SolveControl endless{.rtol = 1e-300};
 
 const hmatrix::HMatrix& matrix_of_sphere() {
   static const hmatrix::HMatrix H(bem::Laplace(surfaces::sphere(6, 10).view()), {.compression = {.eps = 1e-4}});
@@ -40,9 +39,7 @@ void solve_one(Rank& s, int max) {
   const hmatrix::HMatrix& H = matrix_of_sphere();
   const HMatrixOperator A(s, H, hmatrix::balance(H, ranks));
   Driver driver(s, A, Identity(), method("bicgstab"), 1 << 20, 0);
-  SolveControl control = endless;
-  control.max_iterations = max;
-  driver.solve(side(driver.space(), 0).data(), nullptr, control);
+  driver.solve(side(driver.space(), 0).data(), nullptr, {.rtol = 1e-300, .max_iterations = max});
 }
 
 void solve_eight(Rank& s, int max) {
@@ -50,13 +47,11 @@ void solve_eight(Rank& s, int max) {
   const Partition p = hmatrix::balance(H, ranks);
   const auto A = HMatrixOperator(s, H, p).of_columns(s, H, p, Distribution::rows, columns_here);
   columns::ColumnsDriver driver(s, A, Scaling{}, 1 << 20);
-  SolveControl control = endless;
-  control.max_iterations = max;
   std::vector<std::vector<double>> sides;
   std::vector<const double*> b;
   for (int k = 0; k < columns_here; k++) sides.push_back(side(driver.space(), k));
   for (auto& of : sides) b.push_back(of.data());
-  driver.solve(b, std::vector<const double*>(b.size(), nullptr), control);
+  driver.solve(b, std::vector<const double*>(b.size(), nullptr), {.rtol = 1e-300, .max_iterations = max});
 }
 
 /// What a rank does in an iteration.

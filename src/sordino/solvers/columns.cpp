@@ -54,18 +54,18 @@ struct Beside {
   bicgstab::QuotientOf<V> zeta(const Scals<C>& ts, const Scals<C>& tt) const { return {finish(ts), tt}; }
   void turn(const bicgstab::DirectionOf<V>& step, Vec p, Vec ph) const { k.run_and_precondition(step, p, ph); }
   void exit_if(const Scals<C>& rho_new, const Scals<C>& zeta, const Scals<C>& shadow) const {
-    k.s.run_over(one_row, Judge<C>{.rr = finish(rr),
-                                   .rho_new = rho_new,
-                                   .zeta = zeta,
-                                   .shadow = shadow,
-                                   .target = target,
-                                   .bound = bound,
-                                   .ended = ended,
-                                   .round = round,
-                                   .verdict = ended,
-                                   .next_zeta = zeta,
-                                   .next_round = round,
-                                   .log = log});
+    k.s.run_over(one_row, Log<C>{.rr = finish(rr), .ended = ended, .round = round, .log = log});
+    k.s.run(Judge<C>{.rr = rr,
+                     .rho_new = rho_new,
+                     .zeta = zeta,
+                     .shadow = shadow,
+                     .target = target,
+                     .bound = bound,
+                     .ended = ended,
+                     .round = round,
+                     .verdict = ended,
+                     .next_zeta = zeta,
+                     .next_round = round});
     k.s.exit_if(AllEnded<C>{ended, rr, bb});
   }
   void keep_chosen() const { k.s.run(KeepChosen<C>{.chosen = chosen, .from = k.x, .to = k.best}); }

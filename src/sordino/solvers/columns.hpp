@@ -3,7 +3,7 @@
 //
 // Per iteration: 2 operators of C vectors, 2 halos, 3 reductions of C, 2 C and 2 C values, all exposed: 16 values where C is 8, as
 // many as a reduction takes. Vector traffic beyond the operators 24 C n words, workspace 8 C n. Dot products are commands of
-// their own, since a product of several vectors takes none, and a command of one row judges the columns.
+// their own, since a product of several vectors takes none; two commands without vectors judge the columns.
 #pragma once
 #include <vector>
 

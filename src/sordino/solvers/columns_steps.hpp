@@ -22,6 +22,7 @@ struct DotsOf {
   InOf<V> a, b, c, d;  // (a,b), (c,d)
   unsigned taken = 0;
   SORDINO_HD void head() {
+    taken = 0;
     for (int i = 0; i < C; i++) taken |= unsigned(ended.of[i] == under_way) << i;
   }
   SORDINO_HD auto row(i32 i) {
@@ -51,25 +52,26 @@ struct ResidualOf {  // ||b - A x||^2, without storing it
   }
 };
 
-/// The exit test of each column, ConvergedBi, by one thread. What was said of a column stands until it begins anew, and the step
-/// that follows has zeta = 0, so that whatever the divisors were its p stays finite. `log`, [rounds][C]: (r,r) of the columns
-/// that were under way, and -1 of the others.
+/// (r,r) of the columns that are under way, and -1 of the others, in `log`, [rounds][C].
+template <int C>
+struct Log {
+  Gets<C> rr, ended;
+  Get round;
+  Foreign<double, Access::update> log;
+  SORDINO_HD void row(i32) {
+    for (int c = 0; c < C; c++) log[i32(round) * C + c] = ended.of[c] == under_way ? double(rr.of[c]) : -1;
+  }
+  Cost cost() const { return {8.0 * C, 0}; }
+};
+
+/// The exit test of each column, ConvergedBi. What was said of a column stands until it begins anew, and the step that follows has
+/// zeta = 0, so that whatever the divisors were its p stays finite.
 template <int C>
 struct Judge {
   Gets<C> rr, rho_new, zeta, shadow, target, bound, ended;
   Get round;
   Puts<C> verdict, next_zeta;  // to ended and zeta
   Put next_round;
-  Foreign<double, Access::update> log;
-  template <class F>
-  SORDINO_HD void fields(F&& visit) {
-    for (Gets<C>* group : {&rr, &rho_new, &zeta, &shadow, &target, &bound, &ended}) group->fields(visit);
-    visit(round);
-    verdict.fields(visit);
-    next_zeta.fields(visit);
-    visit(next_round);
-    visit(log);
-  }
   SORDINO_HD void head() {
     next_round = round + 1;
     for (int c = 0; c < C; c++) {
@@ -80,10 +82,6 @@ struct Judge {
       next_zeta.of[c] = said == under_way ? double(zeta.of[c]) : 0;
     }
   }
-  SORDINO_HD void row(i32) {
-    for (int c = 0; c < C; c++) log[i32(round) * C + c] = ended.of[c] == under_way ? double(rr.of[c]) : -1;
-  }
-  Cost cost() const { return {8.0 * C, 0}; }
 };
 
 /// Exit test: no column is under way. Its value is the largest (r,r) / (b,b).
@@ -154,7 +152,7 @@ template <int C, class V = Several<double, C>>
 using KernelsOf =
     KernelList<Kernel<bicgstab::BeginOf<V>>, Kernel<bicgstab::HalfStepOf<V>>, Kernel<bicgstab::StepOf<V>>,
                Kernel<bicgstab::DirectionOf<V>, AllEnded<C>>, Kernel<DotsOf<C, 1>>, Kernel<DotsOf<C, 2>>, Kernel<ResidualOf<C>>,
-               Kernel<Judge<C>>, Kernel<Lower<C>>, Kernel<KeepChosen<C>>, Kernel<SwapChosen<C>>>;
+               Kernel<Log<C>>, Kernel<Judge<C>>, Kernel<Lower<C>>, Kernel<KeepChosen<C>>, Kernel<SwapChosen<C>>>;
 using Kernels = decltype(joined(KernelsOf<2>{}, KernelsOf<4>{}, KernelsOf<8>{}));
 
 }  // namespace sordino::columns
