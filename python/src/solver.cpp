@@ -293,7 +293,7 @@ class PySolver {
     Watching& watch;
   };
 
-  auto looking_up(const nb::object& progress) {
+  ProgressCallback looking_up(const nb::object& progress) {
     return [this, &progress](int iteration, double residual) {
       nb::gil_scoped_acquire acquire;
       if (PyErr_CheckSignals() != 0) {  // Ctrl-C: the solve ends with the best x, and says so
