@@ -1,4 +1,7 @@
-"""Several right-hand sides of an H-matrix at once: a solve for each, which meet in every product with the matrix."""
+"""Several right-hand sides of an H-matrix at once, a solve for each, which meet in every product with the matrix.
+
+For what no loop takes all columns of (:mod:`sordino._at_once`): complex ones.
+"""
 
 from __future__ import annotations
 

@@ -143,7 +143,8 @@ TEST("registered: a kernel runs every command of 2, 4 and 8 columns at once") {
     if (s.id() == 0)
       s.mutate = [&](Recording& r) {
         missing.look(r);
-        for (auto& c : r.commands) commands += c.name == "Log" || c.name == "Judge" || c.name == "KeepBest" || c.name == "LowerBest";
+        for (auto& c : r.commands)
+          commands += c.name == "Log" || c.name == "Judge" || c.name == "KeepBest" || c.name == "LowerBest";
       };
     const Partition p = hmatrix::balance(H, s.size());
     const hmatrix::HMatrixOperator single(s, H, p);

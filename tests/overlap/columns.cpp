@@ -1,5 +1,5 @@
-// What an iteration of eight columns costs on a described machine, beside those of one: the matrix is read once for all of them,
-// and they are as many messages and reductions.
+// What an iteration of eight columns costs on a described machine, beside those of one: the matrix is read once for all of
+// them, and they are as many messages and reductions.
 #include "sordino/solvers/columns.hpp"
 
 #include "check.hpp"

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "sordino/api/grid_choice.hpp"
+#include "sordino/api/hmatrix_diagonal.hpp"
 #include "sordino/api/inspect.hpp"
 #include "sordino/api/symmetry.hpp"
 #include "sordino/api/whole_vectors.hpp"
@@ -10,7 +11,6 @@
 #include "sordino/base/range.hpp"
 #include "sordino/comm/communicator.hpp"
 #include "sordino/hmatrix/block_jacobi.hpp"
-#include "sordino/precond/given.hpp"
 #include "sordino/solvers/inner_bicgstab.hpp"
 
 namespace sordino {
@@ -201,14 +201,6 @@ void check_incomplete(const System& s, const Options& o, Choice& c) {
     bad_argument("precond ic0 needs a symmetric matrix, and this one is not: use ilu0, with solver bicgstab or gmres");
 }
 
-/// Of an H-matrix, whose diagonal lies in dense leaves.
-template <class V>
-std::unique_ptr<Preconditioner> inverse_diagonal(Rank& rank, int space, const hmatrix::HMatrixOf<V>& matrix, Factors factors) {
-  std::vector<V> d = matrix.diagonal();
-  for (V& entry : d) entry = hmatrix::quotient(V{1}, entry);
-  return std::make_unique<GivenDiagonal>(rank, space, hmatrix::words(d.data()), factors);
-}
-
 /// By the diagonal of what is multiplied with inside.
 std::unique_ptr<Preconditioner> inner_bicgstab_of(Part& p, Rank& rank, const System& s, const Choice& c,
                                                   const Partition& partition, int steps) {
@@ -348,30 +340,6 @@ Part build_part(Rank& rank, const System& s, const Choice& c, const Options& o, 
   Range range("record the method");
   p.driver = std::make_unique<Driver>(rank, *p.A, *p.M, *c.method, looks_at_x(c, o), o.replace_every, s.watch, s.nullspace,
                                       StepBasis{c.steps, o.batch, o.basis == "monomial", o.spectrum == "power", o.restart});
-  return p;
-}
-
-int columns_at_once(const System& s, const Choice& c, const Part& part) {
-  const bool of_method = c.method == &method("bicgstab") && s.hmatrix;
-  const bool by_diagonal = c.preconditioner == "none" || c.preconditioner == "jacobi" || !s.diagonal.empty();
-  const bool plain = s.watch.every == 0 && s.nullspace.empty() && !s.brings_operator();
-  return of_method && by_diagonal && plain ? part.hmatrix->most_columns() : 1;
-}
-
-ColumnsPart build_columns(Rank& rank, const Part& part, const System& s, const Choice& c, const Options& o,
-                          const Partition& partition, int columns) {
-  Range range("set up several columns");
-  ColumnsPart p;
-  p.A = std::make_unique<hmatrix::HMatrixOperator>(
-      part.hmatrix->of_columns(rank, *s.hmatrix, partition, c.distribution, columns));
-  const int space = rank.space(p.A->space()).numbers;
-  if (c.preconditioner == "jacobi")
-    p.M = inverse_diagonal(rank, space, *s.hmatrix, Factors::real);
-  else if (!s.diagonal.empty())
-    p.M = std::make_unique<GivenDiagonal>(rank, space, s.diagonal.data(), Factors::real);
-  else
-    p.M = std::make_unique<Identity>();
-  p.driver = std::make_unique<columns::ColumnsDriver>(rank, *p.A, p.M->diagonal(), looks_at_x(c, o));
   return p;
 }
 

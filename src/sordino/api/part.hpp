@@ -103,13 +103,6 @@ void require_few_kinds(const ScaledMatrix& scaled, const Diagonals& diagonals);
 Part build_part(Rank& rank, const System& system, const Choice& choice, const Options& options, const Partition& partition,
                 const ScaledMatrix* scaled = nullptr);
 
-/// How many right-hand sides are solved for at once: 8, or less where a rank could not count a vector's words; 1 where they are
-/// not, which is so but for bicgstab of a real H-matrix whose preconditioner is a diagonal, if any.
-int columns_at_once(const System& system, const Choice& choice, const Part& part);
-/// Collective. Such a solver, of 2, 4 or 8 columns, which shares the matrix's values and tables with the part.
-ColumnsPart build_columns(Rank& rank, const Part& part, const System& system, const Choice& choice, const Options& options,
-                          const Partition& partition, int columns);
-
 /// Collective. Factorizes the tiles of block-ilu, or the ranks' rows for ic0 and ilu0, if that is the preconditioner. Returns
 /// the first row of the matrix whose pivot is refused, on all ranks the same; -1: there is none.
 i64 factorize(Rank& rank, const Part& part, const CsrView& A);

@@ -216,7 +216,8 @@ Report Solver::solve_on_host(const double* b, double* x, const double* x0, int e
   return r;
 }
 
-/// A solve by all ranks, which ends when the time is up, or look() says so about 10 times a second. Seconds by the engine's clock.
+/// A solve by all ranks, which ends when the time is up, or look() says so about 10 times a second. Seconds by the engine's
+/// clock.
 double Solver::State::run(const std::function<void(Rank&)>& job, const LookAt& look) {
   stop_reason = int(Status::interrupted);  // until somebody stops it for another
   engine().clear_stop();

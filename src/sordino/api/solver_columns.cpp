@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sordino/api/hmatrix_diagonal.hpp"
 #include "sordino/api/solver_state.hpp"
 #include "sordino/base/error.hpp"
 #include "sordino/base/range.hpp"
@@ -24,6 +25,32 @@ std::vector<P*> from_row(std::vector<P*> columns, i64 row) {
   return columns;
 }
 
+/// How many right-hand sides a part takes at once.
+int most_of(const System& s, const Choice& c, const Part& part) {
+  const bool of_method = c.method == &method("bicgstab") && s.hmatrix;
+  const bool by_diagonal = c.preconditioner == "none" || c.preconditioner == "jacobi" || !s.diagonal.empty();
+  const bool plain = s.watch.every == 0 && s.nullspace.empty() && !s.brings_operator();
+  return of_method && by_diagonal && plain ? part.hmatrix->most_columns() : 1;
+}
+
+/// Collective. A solver of 2, 4 or 8 columns, which shares the matrix's values and tables with the part.
+ColumnsPart build(Rank& rank, const Part& part, const System& s, const Choice& c, const Options& o, const Partition& partition,
+                  int columns) {
+  Range range("set up several columns");
+  ColumnsPart p;
+  auto wide = part.hmatrix->of_columns(rank, *s.hmatrix, partition, c.distribution, columns);
+  p.A = std::make_unique<hmatrix::HMatrixOperator>(std::move(wide));
+  const int space = rank.space(p.A->space()).numbers;
+  if (c.preconditioner == "jacobi")
+    p.M = inverse_diagonal(rank, space, *s.hmatrix, Factors::real);
+  else if (!s.diagonal.empty())
+    p.M = std::make_unique<GivenDiagonal>(rank, space, s.diagonal.data(), Factors::real);
+  else
+    p.M = std::make_unique<Identity>();
+  p.driver = std::make_unique<columns::ColumnsDriver>(rank, *p.A, p.M->diagonal(), o.check_every);
+  return p;
+}
+
 /// What each report says of the time of all.
 void share_seconds(std::vector<Report>& reports, double seconds) {
   double all = 0;
@@ -39,7 +66,7 @@ void share_seconds(std::vector<Report>& reports, double seconds) {
 int Solver::columns_at_once() const {
   const State& s = *state_;
   int most = hmatrix::most_columns;
-  for (const Part& p : s.parts) most = std::min(most, sordino::columns_at_once(s.system, s.chosen, p));
+  for (const Part& p : s.parts) most = std::min(most, most_of(s.system, s.chosen, p));
   return most;
 }
 
@@ -51,7 +78,7 @@ void Solver::State::make_columns(int columns) {
   engine().run([&](Rank& rank) {
     SharedCores share(engine().local_ranks());
     const std::size_t i = std::size_t(rank.id() - engine().first_rank());
-    made[i] = build_columns(rank, parts[i], system, chosen, options, partition, columns);
+    made[i] = build(rank, parts[i], system, chosen, options, partition, columns);
   });
   for (std::size_t i = 0; i < parts.size(); i++) parts[i].of_columns[columns] = std::move(made[i]);
 }

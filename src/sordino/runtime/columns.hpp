@@ -126,7 +126,7 @@ inline SORDINO_HD Sums<1> summed(double a) { return {{a}}; }
 inline SORDINO_HD Sums<2> summed(double a, double b) { return {{a, b}}; }
 template <int C, class... S>
 SORDINO_HD auto summed(const Several<double, C>& a, const S&... others) {
-  Sums<C*(1 + int(sizeof...(S)))> sums;
+  Sums<C * (1 + int(sizeof...(S)))> sums;
   int k = 0;
   auto take = [&](const Several<double, C>& of) {
     for (int c = 0; c < C; c++) sums.v[k++] = of.at[c];

@@ -70,8 +70,6 @@ void BestX::take_best(double& norm) {
   norm = system_.residual_again();
 }
 
-bool BestX::has_lost_touch(double norm) const {
-  return sordino::has_lost_touch(s_.get(promised_rr), system_.in_loop(norm));
-}
+bool BestX::has_lost_touch(double norm) const { return sordino::has_lost_touch(s_.get(promised_rr), system_.in_loop(norm)); }
 
 }  // namespace sordino

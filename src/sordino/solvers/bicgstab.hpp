@@ -29,7 +29,9 @@ struct QuotientOf {
 
 /// On GPUs rows of several columns want more registers than the 40 that a streaming update does with.
 template <class V>
-inline constexpr int resident = sizeof(V) <= 8 ? 6 : sizeof(V) <= 16 ? 4 : 2;
+inline constexpr int resident = sizeof(V) <= 8    ? 6
+                                : sizeof(V) <= 16 ? 4
+                                                  : 2;
 
 template <class V>
 struct BeginOf {  // r = rh = p = b - A x

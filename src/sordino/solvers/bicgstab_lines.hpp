@@ -4,9 +4,9 @@
 
 namespace sordino::bicgstab {
 
-/// Records them. `On` says what is not the same for one system and for several columns: V; the problem; (r,r); what multiplies by
-/// A and takes dot products of the result; who divides alpha and zeta, and takes the step with beta; the exit test; what else
-/// the loop does.
+/// Records them. `On` says what is not the same for one system and for several columns: V; the problem; (r,r); what multiplies
+/// by A and takes dot products of the result; who divides alpha and zeta, and takes the step with beta; the exit test; what
+/// else the loop does.
 template <class On>
 void record_lines(Way& way, const On& on, const Vectors& vectors) {
   using V = typename On::V;
@@ -46,9 +46,8 @@ void record_lines(Way& way, const On& on, const Vectors& vectors) {
                     .r = r},
           start(rho_new, rr));
     on.exit_if(rho_new, zeta, shadow);
-    on.turn(
-        DirectionOf<V>{.rho_new = rho_new, .rho = rho, .rv = rv, .zeta = zeta, .r = r, .v = v, .d = k.d, .p = p, .ph = ph}, p,
-        ph);
+    on.turn(DirectionOf<V>{.rho_new = rho_new, .rho = rho, .rv = rv, .zeta = zeta, .r = r, .v = v, .d = k.d, .p = p, .ph = ph},
+            p, ph);
   });
 }
 

@@ -1,8 +1,8 @@
 // BiCGStab of several columns at once, A x_c = b_c: one body, two products with A that take all of them, one reduction where a
 // single system has one, of as many times the sums, and scalars of each column. What a solve replays (columns_driver.hpp).
 //
-// Per iteration: 2 operators of C vectors, 2 halos, 3 reductions of C, 2 C and 2 C values, all exposed: 16 values where C is 8, as
-// many as a reduction takes. Vector traffic beyond the operators 24 C n words, workspace 8 C n. Dot products are commands of
+// Per iteration: 2 operators of C vectors, 2 halos, 3 reductions of C, 2 C and 2 C values, all exposed: 16 values where C is 8,
+// as many as a reduction takes. Vector traffic beyond the operators 24 C n words, workspace 8 C n. Dot products are commands of
 // their own, since a product of several vectors takes none; two commands without vectors judge the columns.
 #pragma once
 #include <vector>

@@ -203,8 +203,7 @@ void ColumnsDriver::settle(const std::vector<const double*>& x0) {
 /// x becomes the promised one, of those for which it has the smaller residual; A x is that of x.
 void ColumnsDriver::take_promised(const Chosen& of) {
   Chosen tried = of;
-  for (std::size_t k = 0; k < tried.size(); k++)
-    tried[k] = of[k] && promises_more(s_.get(all_.best_rr[k]), columns_[k].norm);
+  for (std::size_t k = 0; k < tried.size(); k++) tried[k] = of[k] && promises_more(s_.get(all_.best_rr[k]), columns_[k].norm);
   if (!any_of(tried)) return;
   replay_of(tried, all_.swap);
   const std::vector<double> norms = residuals();

@@ -20,7 +20,7 @@ class ColumnsDriver {
   /// b, and x0 or nulls: [columns] pointers to this rank's rows. Every rank gets the same outcomes, one for each b.
   std::vector<SolveOutcome> solve(const std::vector<const double*>& b, const std::vector<const double*>& x0,
                                   const SolveControl& control);
-  void read_solutions(const std::vector<double*>& x);  // [columns][rows]
+  void read_solutions(const std::vector<double*>& x);                            // [columns][rows]
   const Space& space() const { return s_.space(s_.space(A_.space()).numbers); }  // of a column
   const Recording& loop() const { return all_.way.iterate.recording(); }
 

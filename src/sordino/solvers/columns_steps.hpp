@@ -10,8 +10,8 @@ namespace sordino::columns {
 /// What `ended` is of a column that iterates; else the verdict, or no_part.
 constexpr double under_way = 0, no_part = -1;
 
-/// Products of K pairs. Those of a column that has ended count as zero: ratio() then makes alpha, zeta and beta zero, so that its
-/// x and r stay what they are while the others go on.
+/// Products of K pairs. Those of a column that has ended count as zero: ratio() then makes alpha, zeta and beta zero, so that
+/// its x and r stay what they are while the others go on.
 template <int C, int K>
 struct DotsOf {
   static constexpr const char* name = "Dots";
@@ -64,8 +64,8 @@ struct Log {
   Cost cost() const { return {8.0 * C, 0}; }
 };
 
-/// The exit test of each column, ConvergedBi. What was said of a column stands until it begins anew, and the step that follows has
-/// zeta = 0, so that whatever the divisors were its p stays finite.
+/// The exit test of each column, ConvergedBi. What was said of a column stands until it begins anew, and the step that follows
+/// has zeta = 0, so that whatever the divisors were its p stays finite.
 template <int C>
 struct Judge {
   Gets<C> rr, rho_new, zeta, shadow, target, bound, ended;

@@ -24,9 +24,9 @@ HMatrix sphere(int m0, int M) {
   return HMatrix(bem::Laplace(surfaces::sphere(m0, M).view()), hmatrix::BuildOptions{.compression = {.eps = 1e-6}});
 }
 
-/// Rows on a line: [[-1, -1, 1], [-2, -3, 3], [3, -1, -3]], for which bicgstab breaks down with b = (0, 0, 2) after one step that
-/// takes away most of the residual; then a turn by a quarter, [[0, 1], [-1, 0]], for which it breaks down at once; then a matrix
-/// that it solves.
+/// Rows on a line: [[-1, -1, 1], [-2, -3, 3], [3, -1, -3]], for which bicgstab breaks down with b = (0, 0, 2) after one step
+/// that takes away most of the residual; then a turn by a quarter, [[0, 1], [-1, 0]], for which it breaks down at once; then a
+/// matrix that it solves.
 struct Blocks final : hmatrix::Generator {
   std::vector<double> where;
   explicit Blocks(i64 n) {
@@ -91,8 +91,8 @@ Solved alone(Engine& engine, const HMatrix& H, const Vectors& B, const Vectors& 
   return all;
 }
 
-Solved at_once(Engine& engine, const HMatrix& H, const Vectors& B, const Vectors& X0, const SolveControl& control, const How& how,
-               int columns, int solves = 1) {
+Solved at_once(Engine& engine, const HMatrix& H, const Vectors& B, const Vectors& X0, const SolveControl& control,
+               const How& how, int columns, int solves = 1) {
   Solved all{Vectors(B.size(), std::vector<double>(std::size_t(H.size()))), {}};
   engine.run([&](Rank& s) {
     const Partition p = hmatrix::balance(H, s.size());
@@ -247,8 +247,10 @@ TEST("columns end at the maximum of iterations with the best x, and where roundi
   const Vectors B{random.normals(H.size()), std::vector<double>(std::size_t(H.size()), 1.0), random.normals(H.size())};
   const How how{.check_every = 3};
   HostEngine engine({.ranks = 2, .timeout = 20});
-  for (const SolveControl& control : {SolveControl{.rtol = 1e-9, .max_iterations = 1}, {.rtol = 1e-9, .max_iterations = 7},
-                                      {.rtol = 1e-30, .max_iterations = 200}, {.rtol = 1e-30, .max_iterations = 2000}}) {
+  for (const SolveControl& control : {SolveControl{.rtol = 1e-9, .max_iterations = 1},
+                                      {.rtol = 1e-9, .max_iterations = 7},
+                                      {.rtol = 1e-30, .max_iterations = 200},
+                                      {.rtol = 1e-30, .max_iterations = 2000}}) {
     NOTE("at most ", control.max_iterations, " iterations, to ", control.rtol);
     check_same(at_once(engine, H, B, Vectors(3), control, how, 4), alone(engine, H, B, Vectors(3), control, how));
   }
@@ -264,8 +266,9 @@ TEST("a stop ends all columns, and each says why") {
     const auto A = HMatrixOperator(s, H, p).of_columns(s, H, p, Distribution::rows, 2);
     columns::ColumnsDriver driver(s, A, Scaling{}, 32);
     const i64 first = driver.space().first_row;
-    const auto out = driver.solve({B[0].data() + first, B[1].data() + first}, {nullptr, nullptr},
-                                  {.rtol = 1e-300, .max_iterations = 1 << 30, .stop_reason = [] { return Status::time_limit; }});
+    const auto out =
+        driver.solve({B[0].data() + first, B[1].data() + first}, {nullptr, nullptr},
+                     {.rtol = 1e-300, .max_iterations = 1 << 30, .stop_reason = [] { return Status::time_limit; }});
     CHECK(name(out[0].status) == std::string(name(Status::time_limit)));
     CHECK(out[0].iterations < 3);
     CHECK(out[1].status == Status::converged);
