@@ -1,7 +1,7 @@
 """Several potentials of one surface: seconds of their solves at once, and of one after the other.
 
 python bench/several_potentials.py [SURFACE] [--eps 1e-6] [--rtol 1e-8] [--columns 2,4,8] [--ranks N]
-    [--engine host|cuda|model] [--record FILE]
+    [--engine host|cuda|model] [--machine NAME] [--record FILE]
 
 A column is the potential of a point charge outside of the surface, at a place of its own. On engine model seconds are
 those of the described machine.
@@ -33,11 +33,16 @@ def potentials(surface: sordino.surfaces.Surface, count: int) -> np.ndarray:
     return radius / np.linalg.norm(surface.centroids[:, None] - places, axis=2)
 
 
+def repeats(engine: str) -> int:
+    """A virtual clock says the same each time."""
+    return 1 if engine == "model" else REPEATS
+
+
 def best(work: Any, engine: str) -> float:
     """Seconds, the least of several after one more that takes what later ones have; `work` returns solutions."""
     work()
     seconds = []
-    for _ in range(1 if engine == "model" else REPEATS):
+    for _ in range(repeats(engine)):
         begun = time.perf_counter()
         solutions = work()
         taken = time.perf_counter() - begun
@@ -46,12 +51,13 @@ def best(work: Any, engine: str) -> float:
 
 
 def measure(
-    surface: sordino.surfaces.Surface, eps: float, rtol: float, counts: list[int], ranks: int, engine: str
-) -> list[dict[str, Any]]:
+    surface: sordino.surfaces.Surface, eps: float, rtol: float, counts: list[int], ranks: int, engine: str,
+    machine: str | None,
+) -> list[dict[str, Any]]:  # fmt: skip
     """A row for each number of columns."""
     H = sordino.hmatrix(surface, eps)
     rows = []
-    with sordino.Solver(H, engine=engine, ranks=ranks, rtol=rtol) as solver:
+    with sordino.Solver(H, engine=engine, machine=machine, ranks=ranks, rtol=rtol) as solver:
         for count in counts:
             B = potentials(surface, count)
             at_once = solver.solve(B)
@@ -62,7 +68,7 @@ def measure(
                 {
                     "bench": "several_potentials", "surface": surface.name, "n": surface.n, "eps": eps, "rtol": rtol,
                     "stored_bytes": H.statistics["stored_bytes"], "engine": engine, "ranks": ranks, "columns": count,
-                    "repeats": REPEATS,
+                    "repeats": repeats(engine), **({"described": machine} if machine else {}),
                     "iterations": [report.iterations for report in at_once.reports],
                     "iterations_in_turn": [solution.iterations for solution in in_turn],
                     "largest_residual": max(report.true_residual for report in at_once.reports),
@@ -81,12 +87,13 @@ def main() -> None:
     parser.add_argument("--columns", default="2,4,8")
     parser.add_argument("--ranks", type=int, default=None, help="2 on engine host, else 1")
     parser.add_argument("--engine", choices=["host", "cuda", "model"], default="host")
+    parser.add_argument("--machine", default=None, help="the described one of engine model")
     _records.add_arguments(parser)
     given = parser.parse_args()
     surface = sordino.surfaces.from_words(given.surface)
     counts = [int(word) for word in given.columns.split(",")]
     ranks = given.ranks or (2 if given.engine == "host" else 1)
-    rows = measure(surface, given.eps, given.rtol, counts, ranks, given.engine)
+    rows = measure(surface, given.eps, given.rtol, counts, ranks, given.engine, given.machine)
     for row in rows:
         gain = row["seconds_in_turn"] / row["seconds"]
         print(

@@ -149,11 +149,10 @@ class Solver:
         Parameters
         ----------
         b : array_like, shape (n,) or (n, k), real or complex
-            NumPy, or anything of the CPU or of an NVIDIA GPU with ``__dlpack__``, as torch tensors or CuPy arrays.
-            Columns are solved in turn, those of an H-matrix, from the CPU, 8 at once (complex ones on engine host);
-            options such as ``time_limit`` are for each, as of real and imaginary part where the matrix is real. From
-            a GPU, ranks on GPUs copy their rows directly; work of the library's current stream is waited for, and x
-            is complete, in memory of its allocator, when this returns.
+            NumPy, or anything of the CPU or an NVIDIA GPU with ``__dlpack__`` (torch, CuPy). Columns are solved in
+            turn, those of an H-matrix, from the CPU, 8 at once (complex ones on engine host); options such as
+            ``time_limit`` are for each. So are real and imaginary part, if the matrix is real. From a GPU, ranks on
+            GPUs copy their rows; work of the library's current stream is waited for, and x is complete on return.
         x0 : array_like, shape (n,) or (n, k), optional
             First guess, one for all columns or one for each; zero if not given. Of any kind, as b.
         on_failure : {"raise", "warn", "return"}
