@@ -83,6 +83,27 @@ void Solver::State::make_columns(int columns) {
   for (std::size_t i = 0; i < parts.size(); i++) parts[i].of_columns[columns] = std::move(made[i]);
 }
 
+std::vector<Report> Solver::State::solve_at_once(const Sides& sides, const LookAt& look) {
+  const int columns = width(sides.b.size());
+  make_columns(columns);
+  const Ledger before = engine().rank(0).ledger;
+  std::vector<SolveOutcome> outcomes;
+  auto job = [&](Rank& rank) {
+    const Part& p = parts[std::size_t(rank.id() - engine().first_rank())];
+    columns::ColumnsDriver& driver = *p.of_columns.at(columns).driver;
+    const i64 row = driver.space().first_row;
+    auto found = driver.solve(from_row(sides.b, row), from_row(sides.x0, row), control());
+    driver.read_solutions(from_row(sides.x, row));
+    for (double* x : sides.x) collect(rank, x);
+    if (rank.id() == engine().first_rank()) outcomes = std::move(found);
+  };
+  const double seconds = run(job, look);
+  std::vector<Report> reports(outcomes.size());
+  for (std::size_t k = 0; k < reports.size(); k++) fill(reports[k], outcomes[k], before);
+  share_seconds(reports, seconds);
+  return reports;
+}
+
 std::vector<Report> Solver::solve_columns(const std::vector<const double*>& b, const std::vector<double*>& x,
                                           const std::vector<const double*>& x0, const ProgressCallback& progress) {
   Range range("sordino: solve several columns");
@@ -93,43 +114,22 @@ std::vector<Report> Solver::solve_columns(const std::vector<const double*>& b, c
     bad_argument("there are " + std::to_string(b.size()) + " right-hand sides, " + std::to_string(x.size()) +
                  " places for solutions and " + std::to_string(x0.size()) + " first guesses, and this solver takes " +
                  std::to_string(columns_at_once()) + " at once");
-  std::vector<const double*> b_here, x0_here;
-  std::vector<double*> x_here;
-  std::vector<std::size_t> which, apart;
+  State::Sides here;
+  std::vector<std::size_t> which, apart;  // those that are here, and those to be scaled
   for (std::size_t k = 0; k < b.size(); k++) {
     if (s.callers.settle(b[k], x[k], x0[k]))
       throw Error(Errc::unsupported, "several right-hand sides at once are taken from memory of the host");
     const Magnitude of_b = s.callers.measure(b[k], s.system.words(), 0, "the right-hand side", s.A.words);
     if (x0[k]) s.callers.measure(x0[k], s.system.words(), 0, "x0", s.A.words);
-    if (!Magnitude::in_range(of_b.largest)) {
-      apart.push_back(k);
-      continue;
-    }
-    which.push_back(k);
-    b_here.push_back(b[k]), x_here.push_back(x[k]), x0_here.push_back(x0[k]);
+    const bool in_range = Magnitude::in_range(of_b.largest);
+    (in_range ? which : apart).push_back(k);
+    if (in_range) here.b.push_back(b[k]), here.x0.push_back(x0[k]), here.x.push_back(x[k]);
   }
+  State::LookAt look;
+  if (progress) look = [&](int iteration, double relative) { return progress(iteration, std::sqrt(relative)); };
   std::vector<Report> reports(b.size());
   if (!which.empty()) {
-    const int columns = width(which.size());
-    s.make_columns(columns);
-    const Ledger before = s.engine().rank(0).ledger;
-    std::vector<SolveOutcome> outcomes;
-    State::LookAt look;
-    if (progress) look = [&](int iteration, double relative) { return progress(iteration, std::sqrt(relative)); };
-    const double seconds = s.run(
-        [&](Rank& rank) {
-          const Part& p = s.parts[std::size_t(rank.id() - s.engine().first_rank())];
-          columns::ColumnsDriver& driver = *p.of_columns.at(columns).driver;
-          const i64 row = driver.space().first_row;
-          auto found = driver.solve(from_row(b_here, row), from_row(x0_here, row), s.control());
-          driver.read_solutions(from_row(x_here, row));
-          for (double* of : x_here) s.collect(rank, of);
-          if (rank.id() == s.engine().first_rank()) outcomes = std::move(found);
-        },
-        look);
-    std::vector<Report> made(which.size());
-    for (std::size_t k = 0; k < made.size(); k++) s.fill(made[k], outcomes[k], before);
-    share_seconds(made, seconds);
+    auto made = s.solve_at_once(here, look);
     for (std::size_t k = 0; k < made.size(); k++) reports[which[k]] = std::move(made[k]);
   }
   for (std::size_t k : apart) reports[k] = solve(b[k], x[k], x0[k], progress);

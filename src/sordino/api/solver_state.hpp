@@ -45,7 +45,12 @@ struct Solver::State {
   using LookAt = std::function<bool(int iteration, double rr)>;
   double run(const std::function<void(Rank&)>& job, const LookAt& look);
   void stop(Status reason);
+  struct Sides {  // [columns] pointers to vectors
+    std::vector<const double*> b, x0;
+    std::vector<double*> x;
+  };
   void make_columns(int columns);
+  std::vector<Report> solve_at_once(const Sides& sides, const LookAt& look);
   void fill(Report& report, SolveOutcome& outcome, const Ledger& before);
 };
 

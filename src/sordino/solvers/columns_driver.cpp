@@ -47,9 +47,9 @@ std::vector<SolveOutcome> ColumnsDriver::solve(const std::vector<const double*>&
   while (close_spent(control.max_iterations)) {
     iterate(control.max_iterations);
     verify();
-    for (std::size_t k = 0; k < columns_.size(); k++)
-      if (columns_[k].is_open) go_on(k, control);
-    replay_of(those([](const Column& c) { return c.is_open; }), all_.keep);  // verified, whatever has been promised
+    Chosen anew(columns_.size());
+    for (std::size_t k = 0; k < columns_.size(); k++) anew[k] = columns_[k].is_open && begins_anew(k, control);
+    replay_of(anew, all_.keep);  // verified, whatever has been promised
   }
   settle(x0);
   std::vector<SolveOutcome> outcomes;
@@ -156,27 +156,28 @@ void ColumnsDriver::verify() {
 }
 
 /// What follows for one column, as in Driver::solve.
-void ColumnsDriver::go_on(std::size_t k, const SolveControl& control) {
+bool ColumnsDriver::begins_anew(std::size_t k, const SolveControl& control) {
   Column& c = columns_[k];
   const char* why = why_ended(c.verdict);
   const double promised_rr = s_.get(all_.best_rr[k]);
   if (c.verdict == blew_up && (has_lost_touch(promised_rr, c.norm) || c.had_parted || c.norm <= attained * c.first))
     c.verdict = met, why = "it had run on into rounding";
   c.is_open = !c.is_met();
-  if (!c.is_open || c.verdict == proceed) return;
+  if (!c.is_open || c.verdict == proceed) return false;
   if (!may_restart(c.verdict, c.norm, c.before, c.out.recoveries.size())) {
     c.is_open = false;
     c.out.status = judge(c.verdict, c.out.reason);
-    if (c.verdict != asked_to_stop) return;
+    if (c.verdict != asked_to_stop) return false;
     c.out.status = control.stop_reason();
     c.out.reason += why_stopped(c.out.status);
-    return;
+    return false;
   }
   c.had_parted |= c.verdict == met;
   s_.set(all_.best_rr[k], square(c.norm));
   c.aim *= tighten;
   if (c.out.iterations < control.max_iterations)
     c.out.recoveries.push_back({c.out.iterations, Recovery::Kind::residual_replaced, why, c.norm / c.out.b_norm});
+  return true;
 }
 
 /// The best x of those that have not met their tolerance, and what is said of each column.

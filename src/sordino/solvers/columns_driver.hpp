@@ -43,7 +43,7 @@ class ColumnsDriver {
   void iterate(int max_iterations);
   bool take_log(int max_iterations, Verdict verdict);
   void verify();
-  void go_on(std::size_t k, const SolveControl& control);
+  bool begins_anew(std::size_t k, const SolveControl& control);
   void settle(const std::vector<const double*>& x0);
 
   std::vector<double> residuals();

@@ -243,16 +243,17 @@ TEST("columns that are zero, solved by their first guess, broken down, restarted
 TEST("columns end at the maximum of iterations with the best x, and where rounding leaves no more, as each alone does") {
   NOTE(fresh::said());
   fresh::Random random(173);
-  const HMatrix H = sphere(5, 4);
-  const Vectors B{random.normals(H.size()), std::vector<double>(std::size_t(H.size()), 1.0), random.normals(H.size())};
-  const How how{.check_every = 3};
   HostEngine engine({.ranks = 2, .timeout = 20});
-  for (const SolveControl& control : {SolveControl{.rtol = 1e-9, .max_iterations = 1},
-                                      {.rtol = 1e-9, .max_iterations = 7},
-                                      {.rtol = 1e-30, .max_iterations = 200},
-                                      {.rtol = 1e-30, .max_iterations = 2000}}) {
-    NOTE("at most ", control.max_iterations, " iterations, to ", control.rtol);
-    check_same(at_once(engine, H, B, Vectors(3), control, how, 4), alone(engine, H, B, Vectors(3), control, how));
+  const HMatrix smooth = sphere(5, 4), rough = blocks(37);
+  for (const HMatrix* H : {&smooth, &rough}) {
+    const Vectors B{random.normals(H->size()), std::vector<double>(std::size_t(H->size()), 1.0), random.normals(H->size())};
+    auto check = [&](const SolveControl& control, const How& how) {
+      NOTE("n = ", H->size(), ", at most ", control.max_iterations, " iterations, to ", control.rtol);
+      check_same(at_once(engine, *H, B, Vectors(3), control, how, 4), alone(engine, *H, B, Vectors(3), control, how));
+    };
+    for (int most : {1, 2, 3, 4, 5, 7, 9, 12})
+      check({.rtol = 1e-13, .max_iterations = most}, {.jacobi = H == &smooth, .check_every = 1});
+    for (int most : {200, 2000}) check({.rtol = 1e-30, .max_iterations = most}, {.jacobi = H == &smooth, .check_every = 3});
   }
 }
 
