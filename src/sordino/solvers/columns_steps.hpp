@@ -10,6 +10,9 @@ namespace sordino::columns {
 /// What `ended` is of a column that iterates; else the verdict, or no_part.
 constexpr double under_way = 0, no_part = -1;
 
+/// Of commands of a single thread block, which hold many scalars and share a multiprocessor with nobody.
+constexpr int few_blocks = 2;
+
 /// Products of K pairs. Those of a column that has ended count as zero: ratio() then makes alpha, zeta and beta zero, so that
 /// its x and r stay what they are while the others go on.
 template <int C, int K>
@@ -55,6 +58,7 @@ struct ResidualOf {  // ||b - A x||^2, without storing it
 /// (r,r) of the columns that are under way, and -1 of the others, in `log`, [rounds][C].
 template <int C>
 struct Log {
+  static constexpr int resident_blocks = few_blocks;
   Gets<C> rr, ended;
   Get round;
   Foreign<double, Access::update> log;
@@ -68,6 +72,7 @@ struct Log {
 /// has zeta = 0, so that whatever the divisors were its p stays finite.
 template <int C>
 struct Judge {
+  static constexpr int resident_blocks = few_blocks;
   Gets<C> rr, rho_new, zeta, shadow, target, bound, ended;
   Get round;
   Puts<C> verdict, next_zeta;  // to ended and zeta
@@ -107,6 +112,7 @@ struct AllEnded {
 template <int C>
 struct Lower {
   static constexpr const char* name = "LowerBest";
+  static constexpr int resident_blocks = few_blocks;
   Gets<C> rr, best_rr;
   Puts<C> lowest, chosen;
   SORDINO_HD void head() {
