@@ -1,16 +1,22 @@
 #include "sordino/solvers/columns.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "sordino/base/error.hpp"
 #include "sordino/solvers/bicgstab_lines.hpp"
 #include "sordino/solvers/columns_steps.hpp"
 #include "sordino/solvers/gram.hpp"
+#include "sordino/solvers/recourse.hpp"
 
 namespace sordino::columns {
 namespace {
 
-constexpr int rounds_in_log = 128;
+/// Rounds that a log has room for. Checks for the best x count anew behind so many, and come where a solve of one has them.
+int rounds_of(int check_every) {
+  constexpr int enough = 128;
+  return check_every * std::max(1, enough / check_every);
+}
 
 template <int C>
 std::vector<Scal> listed(const Scals<C>& scalars) {
@@ -37,7 +43,7 @@ struct Beside {
         best_rr(scalar_of<V>(k.s, "best (r,r)", HUGE_VAL)),
         chosen(scalar_of<V>(k.s, "chosen", 0.0)),
         round(k.s.scalar("round", 0)),
-        log(k.s.vector("log of columns", k.s.add_space(gram::replicated(rounds_in_log * C)))),
+        log(k.s.vector("log of columns", k.s.add_space(gram::replicated(rounds_of(k.check_every) * C)))),
         one_row(space_of_one) {}
 
   void dots(DotEach<C> a) const { k.s.run(DotsOf<C, 1>{.ended = ended, .a = a.a, .b = a.b, .c = {}, .d = {}}, start(a.to)); }
@@ -98,7 +104,7 @@ Columns record(Rank& rank, const Operator& A, Scaling d, int check_every) {
                   .bound = {},
                   .best = all.best,
                   .best_rr = {},
-                  .check_every = check_every};
+                  .check_every = std::min(check_every, most_unchecked)};
   const Beside<C> on(k, rank.add_space(gram::replicated(1)));
   const Vec v = k.result("v");
   const bicgstab::Vectors vectors{.r = k.vector("r"),
@@ -123,7 +129,7 @@ Columns record(Rank& rank, const Operator& A, Scaling d, int check_every) {
   });
   all.keep = rank.record([&] { on.keep_chosen(); });
   all.swap = rank.record([&] { rank.run(SwapChosen<C>{.chosen = on.chosen, .a = k.x, .b = k.best}); });
-  all.log = on.log, all.rounds = rounds_in_log, all.round = on.round;
+  all.log = on.log, all.rounds = rounds_of(k.check_every), all.round = on.round;
   all.bb = listed(on.bb), all.true_rr = listed(true_rr), all.target = listed(on.target), all.bound = listed(on.bound);
   all.best_rr = listed(on.best_rr), all.ended = listed(on.ended), all.chosen = listed(on.chosen);
   return all;

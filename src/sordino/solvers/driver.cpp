@@ -11,7 +11,6 @@
 namespace sordino {
 namespace {
 
-constexpr int most_unchecked = 200;  // iterations without a check for the best x, of two commands, whatever is asked
 constexpr double parted = 1.5;  // times what a recurrence that levels out takes for its residual: the true one does not follow
 
 }  // namespace

@@ -12,6 +12,7 @@ constexpr double divergence = 1e10;     // growth of the residual norm that ends
 constexpr double tighten = 0.5;         // aim below the target after a recurrence promised too much
 constexpr double least_progress = 0.5;  // a restart must reduce the true residual by this factor
 constexpr std::size_t most_recoveries = 100;
+constexpr int most_unchecked = 200;   // iterations without a check for the best x, of two commands, whatever is asked
 constexpr double attained = 1e-10;    // of the first residual: on a singular system what vanishes below it may be rounding
 constexpr double as_good = 1 - 1e-6;  // a promise of no smaller part of the norm is of the last x, but for rounding
 constexpr double lost = 1e4;          // a recurrence that promised a residual so much below the true one has lost touch with it

@@ -253,7 +253,9 @@ TEST("columns end at the maximum of iterations with the best x, and where roundi
     };
     for (int most : {1, 2, 3, 4, 5, 7, 9, 12})
       check({.rtol = 1e-13, .max_iterations = most}, {.jacobi = H == &smooth, .check_every = 1});
-    for (int most : {200, 2000}) check({.rtol = 1e-30, .max_iterations = most}, {.jacobi = H == &smooth, .check_every = 3});
+    for (int most : {200, 2000})
+      for (int every : {3, 50, 1000})
+        check({.rtol = 1e-30, .max_iterations = most}, {.jacobi = H == &smooth, .check_every = every});
   }
 }
 
