@@ -115,7 +115,7 @@ def test_preconditioners_and_distributions(matrix, sides, how):
     assert found.report.options["precond"] == said
 
 
-@pytest.mark.parametrize("how", [{"solver": "cocg"}, {"precond": "block-jacobi"}, {"callback_every": 5}])
+@pytest.mark.parametrize("how", [{"precond": "block-jacobi"}, {"callback_every": 5}])
 def test_what_is_still_solved_in_turn(matrix, sides, how):
     with sordino.Solver(matrix, **{**HOST, **how, "rtol": 1e-6}) as solver:
         assert solver._together is None
