@@ -2,16 +2,14 @@
 // single system has one, of as many times the sums, and scalars of each column. What a solve replays (columns_driver.hpp).
 //
 // Per iteration: 2 operators of C vectors, 2 halos, 3 reductions of C, 2 C and 2 C values, all exposed: 16 values where C is 8,
-// as many as a reduction takes. Vector traffic beyond the operators 24 C n words, workspace 8 C n. Dot products are commands of
-// their own, since a product of several vectors takes none; two commands without vectors judge the columns.
+// as many as a reduction takes. Vector traffic beyond the operators 21 C n + 2 n words, workspace 8 C n. Dot products are
+// commands of their own, since a product of several vectors takes none; two commands without vectors judge the columns.
 #pragma once
 #include <vector>
 
 #include "sordino/solvers/method.hpp"
 
 namespace sordino::columns {
-
-constexpr int most = 8;
 
 /// Handles, one for each column, and recordings; made by record_bicgstab.
 struct Columns {
