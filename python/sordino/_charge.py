@@ -99,7 +99,7 @@ def bem(
         n triangles, c conductors; a file as for :func:`sordino.read_surface`, words as for
         :func:`sordino.surfaces.from_words`.
     potential : float, or array_like of shape (n,), (c,), (n, k) or (c, k), optional
-        Volts, in all, on each triangle or on each conductor; k right-hand sides, on engine host 8 at once. Without it
+        Volts, in all, on each triangle or on each conductor; k right-hand sides, 8 at once. Without it
         those that the surface brings; with `field`, 0. Real: complex ones, such as phasors, are two columns.
     field : three floats, optional
         A uniform field E in V/m, of which the potential -E.x is added to that of the charges: together they are

@@ -12,6 +12,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from . import _nullspace, _options, _order
 from ._advice import Suitability
+from ._at_once import AtOnce
 from ._callbacks import Callback, Relay, Turn, checked_callback, heeded, looks
 from ._device import GpuVectors, handed, host_copy, is_complex_array, taken
 from ._matrix import new_values
@@ -122,7 +123,7 @@ class Solver:
         warn_of_unheeded(self._options, self._core.method(), coarse="coarse" in system.given)
         self._suits = Suitability(system, self.options["solver"], self._core.method())
         others = bool(self._looks) or _nullspace.named(self._null, self._options)
-        self._together = Together.of(system, self._options, others)
+        self._together = AtOnce.of(self._core, system) or Together.of(system, self._options, others)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -148,11 +149,10 @@ class Solver:
         Parameters
         ----------
         b : array_like, shape (n,) or (n, k), real or complex
-            NumPy, or anything in memory of the CPU or of an NVIDIA GPU with ``__dlpack__``, such as a torch
-            tensor or a CuPy array. Columns are solved one after the other, those of an H-matrix on engine host 8 at
-            once, and options such as ``time_limit`` are for each; real and imaginary part are, where the matrix is
-            real. From a GPU, ranks on GPUs copy their rows directly; work of the library's current stream is waited
-            for, and x is complete, in memory of its allocator, when this returns.
+            NumPy, or anything of the CPU or an NVIDIA GPU with ``__dlpack__`` (torch, CuPy). Columns are solved in
+            turn, those of an H-matrix, from the CPU, 8 at once (complex ones on engine host); options such as
+            ``time_limit`` are for each. So are real and imaginary part, if the matrix is real. From a GPU, ranks on
+            GPUs copy their rows; work of the library's current stream is waited for, and x is complete on return.
         x0 : array_like, shape (n,) or (n, k), optional
             First guess, one for all columns or one for each; zero if not given. Of any kind, as b.
         on_failure : {"raise", "warn", "return"}
@@ -335,7 +335,7 @@ class Solver:
         real = RealSystem(self._solve_words, self._system.multiply, self._reach)
         return solve_by_parts(real, b, x0, callback, {**asked, **overrides})
 
-    def _solve_together(self, solver: Together, callback: Callback | None, *sides: Any) -> list[Any]:
+    def _solve_together(self, solver: AtOnce | Together, callback: Callback | None, *sides: Any) -> list[Any]:
         relay = Relay(callback)
         with self._turn.alone():
             self._turn.relay = relay

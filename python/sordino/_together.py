@@ -1,4 +1,7 @@
-"""Several right-hand sides of an H-matrix at once: a solve for each, which meet in every product with the matrix."""
+"""Several right-hand sides of an H-matrix at once, a solve for each, which meet in every product with the matrix.
+
+For what no loop takes all columns of (:mod:`sordino._at_once`): complex ones.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from ._at_once import are_here
 from ._callbacks import Function, Relay, heeded
 from ._hmatrix_products import OPTIONS, EngineProduct
 from ._native import core, translated
-from ._numbers import is_complex, numbers, words
+from ._numbers import numbers, words
 from ._solution import hurried
 from ._system import System
 
@@ -134,11 +138,7 @@ class Together:
 
     def takes(self, columns: list[Any], starts: list[Any]) -> bool:
         """Whether there are several, in memory of the CPU, and no real and imaginary parts to be solved apart."""
-        vectors = [v for v in (*columns, *starts) if v is not None]
-        here = all(
-            isinstance(v, np.ndarray) and (self._system.complex or not is_complex(v.dtype)) for v in vectors
-        )
-        return len(columns) > 1 and here
+        return len(columns) > 1 and are_here([*columns, *starts], self._system.complex)
 
     def solve(
         self, relay: Relay | None, columns: list[Any], starts: list[Any], overrides: dict[str, Any]

@@ -194,14 +194,7 @@ class PySolver {
     Options wanted = solver_->options();
     update(wanted, options);
     OptionsOfOneSolve for_this_one(*solver_, wanted);
-    auto look_up = [&](int iteration, double residual) {
-      nb::gil_scoped_acquire acquire;
-      if (PyErr_CheckSignals() != 0) {  // Ctrl-C: the solve ends with the best x, and says so
-        PyErr_Clear();
-        solver_->stop(Status::interrupted);
-      }
-      return !progress.is_none() && nb::cast<bool>(nb::bool_(progress(iteration, residual)));
-    };
+    auto look_up = looking_up(progress);
     Report report;
     {
       Looking looking(*this, look);
@@ -209,20 +202,43 @@ class PySolver {
       report = solver_->solve(b.data(), found, start, look_up);
     }
     bool root = solver_->first_rank() == 0;
-    nb::dict d = report_dict(report, !root ? nb::none() : x.is_none() ? owned_array(std::move(made)) : x);
-    d["setup_seconds"] = solver_->setup_seconds();
-    d["solver"] = solver_->method();
-    d["solver_reason"] = solver_->why_method();
-    if (const std::string& why = solver_->why_steps(); !why.empty()) d["s"] = solver_->steps(), d["s_reason"] = why;
-    d["precond"] = solver_->preconditioner();
-    d["symmetry"] = solver_->symmetry();
-    d["storage"] = solver_->storage();
-    d["storage_reason"] = solver_->why_stored_so();
-    d["engine"] = solver_->engine();
-    d["transport"] = solver_->transport();
-    d["ranks"] = solver_->ranks();
-    return d;
+    return with_facts(report_dict(report, !root ? nb::none() : x.is_none() ? owned_array(std::move(made)) : x));
   }
+
+  /// As solve(), of several columns of the host, and x0 or none of each: what solve() says of each of them.
+  std::vector<nb::dict> solve_columns(const std::vector<Array<double>>& b, const std::vector<nb::object>& x0,
+                                      const nb::object& progress, const nb::dict& options) {
+    if (x0.size() != b.size()) bad_argument("there is not one x0, or None, for each column");
+    std::vector<std::vector<double>> made;
+    std::vector<const double*> sides, starts;
+    std::vector<double*> places;
+    std::vector<Array<double>> given;
+    for (const Array<double>& column : b) {
+      if (i64(column.size()) != n_) bad_argument("a right-hand side has another size than the matrix");
+      sides.push_back(column.data());
+      made.push_back(large_vector<double>(std::size_t(n_)));
+    }
+    for (const nb::object& start : x0) {
+      if (!start.is_none()) given.push_back(nb::cast<Array<double>>(start));
+      if (!start.is_none() && i64(given.back().size()) != n_) bad_argument("an x0 has another size than the matrix");
+      starts.push_back(start.is_none() ? nullptr : given.back().data());
+    }
+    for (std::vector<double>& column : made) places.push_back(column.data());
+    Options wanted = solver_->options();
+    update(wanted, options);
+    OptionsOfOneSolve for_this_one(*solver_, wanted);
+    auto look_up = looking_up(progress);
+    std::vector<Report> reports;
+    {
+      nb::gil_scoped_release release;
+      reports = solver_->solve_columns(sides, places, starts, look_up);
+    }
+    std::vector<nb::dict> said;
+    for (std::size_t k = 0; k < reports.size(); k++)
+      said.push_back(with_facts(report_dict(reports[k], owned_array(std::move(made[k])))));
+    return said;
+  }
+  int columns_at_once() const { return solver_->columns_at_once(); }
 
   void update_values(Array<double> data) {
     if (data.size() != data_.size()) bad_argument("the new values are not as many as the matrix has entries");
@@ -279,6 +295,33 @@ class PySolver {
     Watching& watch;
   };
 
+  ProgressCallback looking_up(const nb::object& progress) {
+    return [this, &progress](int iteration, double residual) {
+      nb::gil_scoped_acquire acquire;
+      if (PyErr_CheckSignals() != 0) {  // Ctrl-C: the solve ends with the best x, and says so
+        PyErr_Clear();
+        solver_->stop(Status::interrupted);
+      }
+      return !progress.is_none() && nb::cast<bool>(nb::bool_(progress(iteration, residual)));
+    };
+  }
+
+  /// What is true of every solve.
+  nb::dict with_facts(nb::dict d) const {
+    d["setup_seconds"] = solver_->setup_seconds();
+    d["solver"] = solver_->method();
+    d["solver_reason"] = solver_->why_method();
+    if (const std::string& why = solver_->why_steps(); !why.empty()) d["s"] = solver_->steps(), d["s_reason"] = why;
+    d["precond"] = solver_->preconditioner();
+    d["symmetry"] = solver_->symmetry();
+    d["storage"] = solver_->storage();
+    d["storage_reason"] = solver_->why_stored_so();
+    d["engine"] = solver_->engine();
+    d["transport"] = solver_->transport();
+    d["ranks"] = solver_->ranks();
+    return d;
+  }
+
   GivenSystem given_;
   Array<double> data_;
   i64 n_;  // words of a vector
@@ -321,6 +364,8 @@ void define_solver(nb::module_& m) {
            "data"_a, "n"_a, "options"_a, "machine"_a.none() = nb::none(), "given"_a = nb::dict())
       .def("solve", &PySolver::solve, "b"_a, "x0"_a.none() = nb::none(), "progress"_a.none() = nb::none(),
            "options"_a = nb::dict(), "look"_a.none() = nb::none(), "x"_a.none() = nb::none())
+      .def("solve_columns", &PySolver::solve_columns, "b"_a, "x0"_a, "progress"_a.none() = nb::none(), "options"_a = nb::dict())
+      .def("columns_at_once", &PySolver::columns_at_once)
       .def("update_values", &PySolver::update_values, "data"_a)
       .def("time_product", &PySolver::time_product, "pairs"_a)
       .def("method", &PySolver::method)

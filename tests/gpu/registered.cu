@@ -14,6 +14,7 @@
 #include "sordino/runtime/cuda/mark.hpp"
 #include "sordino/runtime/cuda/table.hpp"
 #include "sordino/runtime/host/engine.hpp"
+#include "sordino/solvers/columns_driver.hpp"
 #include "sordino/solvers/driver.hpp"
 #include "sordino/solvers/whole_bicgstab.hpp"
 #include "unit/hmatrix/surfaces.hpp"
@@ -129,4 +130,33 @@ TEST("registered: a kernel runs every command of vectors that groups of ranks sh
     CHECK(false);
   }
   CHECK(commands == 2 * 7);
+}
+
+TEST("registered: a kernel runs every command of 2, 4 and 8 columns at once") {
+  cuda::enable_common();
+  cuda::enable_kernels();
+  const hmatrix::HMatrix H(bem::Laplace(surfaces::sphere(5, 8).view()), {});
+  Missing missing;
+  int commands = 0;
+  host::HostEngine engine({.ranks = 2, .timeout = 20});
+  engine.run([&](Rank& s) {
+    if (s.id() == 0)
+      s.mutate = [&](Recording& r) {
+        missing.look(r);
+        for (auto& c : r.commands)
+          commands += c.name == "Log" || c.name == "Judge" || c.name == "KeepBest" || c.name == "LowerBest";
+      };
+    const Partition p = hmatrix::balance(H, s.size());
+    const hmatrix::HMatrixOperator single(s, H, p);
+    for (int columns : {2, 4, 8}) {
+      const auto A = single.of_columns(s, H, p, hmatrix::Distribution::rows, columns);
+      columns::ColumnsDriver(s, A, Scaling{}, 4);
+    }
+  });
+  for (auto& name : missing.names) {
+    if (name.starts_with("Project") || name.starts_with("Strips")) continue;  // of hosts
+    NOTE(name);
+    CHECK(false);
+  }
+  CHECK(commands == 3 * 5);
 }

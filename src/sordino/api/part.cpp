@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "sordino/api/grid_choice.hpp"
+#include "sordino/api/hmatrix_diagonal.hpp"
 #include "sordino/api/inspect.hpp"
 #include "sordino/api/symmetry.hpp"
 #include "sordino/api/whole_vectors.hpp"
@@ -10,7 +11,6 @@
 #include "sordino/base/range.hpp"
 #include "sordino/comm/communicator.hpp"
 #include "sordino/hmatrix/block_jacobi.hpp"
-#include "sordino/precond/given.hpp"
 #include "sordino/solvers/complex_inner_bicgstab.hpp"
 #include "sordino/solvers/inner_bicgstab.hpp"
 
@@ -202,14 +202,6 @@ void check_incomplete(const System& s, const Options& o, Choice& c) {
                                        " needs: use precond ic0, or solver bicgstab or gmres");
   if (c.preconditioner == "ic0" && !finds_symmetric(c, s))
     bad_argument("precond ic0 needs a symmetric matrix, and this one is not: use ilu0, with solver bicgstab or gmres");
-}
-
-/// Of an H-matrix, whose diagonal lies in dense leaves.
-template <class V>
-std::unique_ptr<Preconditioner> inverse_diagonal(Rank& rank, int space, const hmatrix::HMatrixOf<V>& matrix, Factors factors) {
-  std::vector<V> d = matrix.diagonal();
-  for (V& entry : d) entry = hmatrix::quotient(V{1}, entry);
-  return std::make_unique<GivenDiagonal>(rank, space, hmatrix::words(d.data()), factors);
 }
 
 /// By the diagonal of what is multiplied with inside.

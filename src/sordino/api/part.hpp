@@ -1,5 +1,6 @@
 // What each rank owns of a solver, and how it is built.
 #pragma once
+#include <map>
 #include <memory>
 #include <string>
 
@@ -11,6 +12,7 @@
 #include "sordino/precond/chebyshev.hpp"
 #include "sordino/precond/multigrid.hpp"
 #include "sordino/precond/sqrt_jacobi.hpp"
+#include "sordino/solvers/columns_driver.hpp"
 #include "sordino/solvers/driver.hpp"
 #include "sordino/trsv/incomplete_operator.hpp"
 
@@ -59,6 +61,13 @@ hmatrix::Ranks ranks_of(const Engine& engine, hmatrix::Distribution how);
 /// Of an engine's ranks. Throws bad_argument if this process holds the part of an H-matrix that others multiply.
 Partition partition_of(const System& system, const Choice& choice, const Engine& engine);
 
+/// What one rank owns of solves of several right-hand sides at once.
+struct ColumnsPart {
+  std::unique_ptr<hmatrix::HMatrixOperator> A;
+  std::unique_ptr<Preconditioner> M;
+  std::unique_ptr<columns::ColumnsDriver> driver;
+};
+
 /// What one rank owns of a solver.
 struct Part {
   std::unique_ptr<Operator> A;
@@ -75,6 +84,7 @@ struct Part {
   Multigrid* multigrid = nullptr;
   i64 refused_row = -1;  // of the matrix, if it has no incomplete factorization: then there is no driver
   std::unique_ptr<Driver> driver;
+  std::map<int, ColumnsPart> of_columns = {};  // by their number, where somebody has asked for them
 
   /// New values of A, which `scaled` has taken already where there is one; of the polynomial's bound, too. SPMD.
   void update_values(Rank& rank, const CsrView& A, const ScaledMatrix* scaled, double bound);

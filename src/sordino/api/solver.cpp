@@ -216,39 +216,50 @@ Report Solver::solve_on_host(const double* b, double* x, const double* x0, int e
   return r;
 }
 
-Report Solver::solve_in_range(const double* b, double b_norm, double* x, const double* x0, const ProgressCallback& progress) {
-  State& s = *state_;
-  Engine& engine = s.engine();
-  s.stop_reason = int(Status::interrupted);  // until somebody stops it for another
-  engine.clear_stop();
+/// A solve by all ranks, which ends when the time is up, or look() says so about 10 times a second. Seconds by the engine's
+/// clock.
+double Solver::State::run(const std::function<void(Rank&)>& job, const LookAt& look) {
+  stop_reason = int(Status::interrupted);  // until somebody stops it for another
+  engine().clear_stop();
   double begin = seconds_now(), last_call = begin;
-  if (progress) b_norm = reachable_norm(b, s.system.words(), b_norm, s.system.nullspace.of_transpose());
   std::exception_ptr callback_failed;
-  bool calls = bool(progress);  // not again once it has said that the solve is to end
+  bool calls = bool(look);  // not again once it has said that the solve is to end
   auto supervise = [&] {
     double now = seconds_now();
-    if (s.options.time_limit > 0 && now - begin > s.options.time_limit) stop(Status::time_limit);
+    if (options.time_limit > 0 && now - begin > options.time_limit) stop(Status::time_limit);
     if (!calls || now - last_call < 0.1) return;
     last_call = now;
-    double rr = engine.progress().value.load();
     try {
-      double norm = std::sqrt(rr) * s.parts[0].driver->norm_ratio();
-      calls = !progress(engine.progress().iteration.load(), b_norm > 0 ? norm / b_norm : 0);
+      double rr = engine().progress().value.load();
+      calls = !look(engine().progress().iteration.load(), rr);
     } catch (...) {  // the ranks end as if asked to, and can solve again
       callback_failed = std::current_exception();
       calls = false;
     }
     if (!calls) stop(Status::stopped_by_user);
   };
-  Ledger before = engine.rank(0).ledger;
-  double from = engine.now(engine.rank(0));
-  SolveOutcome outcome;
-  engine.reset_progress();
-  engine.run([&](Rank& rank) { s.solve_part(rank, b, x0, x, outcome); }, supervise);
+  double from = engine().now(engine().rank(0));
+  engine().reset_progress();
+  engine().run(job, supervise);
   if (callback_failed) std::rethrow_exception(callback_failed);
+  return engine().now(engine().rank(0)) - from;
+}
+
+Report Solver::solve_in_range(const double* b, double b_norm, double* x, const double* x0, const ProgressCallback& progress) {
+  State& s = *state_;
+  State::LookAt look;
+  if (progress) {
+    b_norm = reachable_norm(b, s.system.words(), b_norm, s.system.nullspace.of_transpose());
+    look = [&](int iteration, double rr) {
+      double norm = std::sqrt(rr) * s.parts[0].driver->norm_ratio();
+      return progress(iteration, b_norm > 0 ? norm / b_norm : 0);
+    };
+  }
+  Ledger before = s.engine().rank(0).ledger;
+  SolveOutcome outcome;
   Report report;
+  report.seconds = s.run([&](Rank& rank) { s.solve_part(rank, b, x0, x, outcome); }, look);
   s.fill(report, outcome, before);
-  report.seconds = engine.now(engine.rank(0)) - from;
   report.ledger.time = report.seconds;
   return report;
 }
@@ -303,9 +314,10 @@ void Solver::update_values(const double* values) {
 
 void Solver::set_stream(void* stream) { state_->callers.set_stream(stream); }
 
-void Solver::stop(Status reason) {
-  state_->stop_reason = int(reason);
-  state_->engine().request_stop();
+void Solver::stop(Status reason) { state_->stop(reason); }
+void Solver::State::stop(Status reason) {
+  stop_reason = int(reason);
+  engine().request_stop();
 }
 
 Options& Solver::options() { return state_->options; }

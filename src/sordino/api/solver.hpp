@@ -60,6 +60,18 @@ class Solver {
   /// of the caller's on them is waited for as set_stream() says; x is complete when solve() returns, for every stream. The
   /// thread's current device stays what it was.
   Report solve(const double* b, double* x, const double* x0 = nullptr, const ProgressCallback& progress = {});
+  /// How many right-hand sides solve_columns() takes: up to 8 of a real H-matrix by bicgstab with a diagonal preconditioner or
+  /// none, vectors distributed, nobody looking; else 1.
+  int columns_at_once() const;
+  /// Solves A x_c = b_c for all c at once, so that the matrix is read once for all: b, x, and x0 or nulls, [columns] pointers
+  /// to vectors as solve() has them, in memory of the host. Each column has the recurrence, restarts and report that it has
+  /// alone, but for what is of all: ledger and trace, `seconds`, of which it is told a share by its iterations, and the time
+  /// limit. On engines host and model it has the bits that it has alone. `progress` is told of the column with the largest
+  /// residual. Columns beyond 1e-30 ... 1e30 are solved by themselves. The first call of 2, of up to 4 and of up to 8 makes
+  /// vectors and recordings: 8 more vectors for each column, and what of_columns() of the product has. Throws bad_argument for
+  /// more columns than columns_at_once(), and as solve().
+  std::vector<Report> solve_columns(const std::vector<const double*>& b, const std::vector<double*>& x,
+                                    const std::vector<const double*>& x0, const ProgressCallback& progress = {});
   /// New values [nnz] for the same pattern; they must outlive the next update as the old ones had to. Those on a GPU are copied
   /// to the host first, where ranks cut their layouts: 8 bytes an entry. Values that are not symmetric bit by bit, where option
   /// storage is auto and those before were and lie by symmetric diagonals, are set up anew, engine and all, and lie by

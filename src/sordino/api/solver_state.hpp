@@ -42,6 +42,15 @@ struct Solver::State {
   SolveControl control();
   void solve_part(Rank& rank, const double* b, const double* x0, double* x, SolveOutcome& first);
   void collect(Rank& rank, double* x);
+  using LookAt = std::function<bool(int iteration, double rr)>;
+  double run(const std::function<void(Rank&)>& job, const LookAt& look);
+  void stop(Status reason);
+  struct Sides {  // [columns] pointers to vectors
+    std::vector<const double*> b, x0;
+    std::vector<double*> x;
+  };
+  void make_columns(int columns);
+  std::vector<Report> solve_at_once(const Sides& sides, const LookAt& look);
   void fill(Report& report, SolveOutcome& outcome, const Ledger& before);
 };
 

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "sordino/base/complex.hpp"
+#include "sordino/base/several.hpp"
 
 namespace sordino::hmatrix {
 
@@ -13,23 +14,7 @@ using Number = Complex<double>;
 template <class V>
 inline constexpr int words_of = int(sizeof(V) / sizeof(double));
 
-/// A row of several vectors that lie interleaved, [rows][C].
-template <class V, int C>
-struct alignas(16) Several {
-  V at[C] = {};
-
-  SORDINO_HD friend Several operator+(const Several& a, const Several& b) {
-    Several sum;
-    for (int c = 0; c < C; c++) sum.at[c] = a.at[c] + b.at[c];
-    return sum;
-  }
-  SORDINO_HD friend Several operator*(V a, const Several& x) {
-    Several product;
-    for (int c = 0; c < C; c++) product.at[c] = a * x.at[c];
-    return product;
-  }
-};
-/// A row of one vector or of several.
+/// A row of one vector or of several, which lie interleaved, [rows][C].
 template <class V, int C>
 using RowOf = std::conditional_t<C == 1, V, Several<V, C>>;
 

@@ -19,7 +19,7 @@ Partition in_words(const Partition& rows, int words) {
 
 int add_row_space(Rank& rank, const Partition& partition, int words) {
   Space space = distributed_space(in_words(partition, words), rank.id());
-  if (words == 2) space.numbers = rank.add_space(distributed_space(partition, rank.id()));
+  if (words > 1) space.numbers = rank.add_space(distributed_space(partition, rank.id()));
   return rank.add_space(std::move(space));
 }
 

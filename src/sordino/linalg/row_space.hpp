@@ -13,7 +13,8 @@ Partition in_words(const Partition& rows, int words);
 std::vector<i64> in_words(const std::vector<i64>& rows, int words);
 
 /// Adds a rank's distributed rows to its spaces. A complex number is two words, real part first, which are two rows of the
-/// space to all that does not care; functors with fields of numbers (handles.hpp) run over Space::numbers, which is added, too.
+/// space to all that does not care, and so are several columns' words of a row; functors with fields of numbers (handles.hpp)
+/// run over Space::numbers, which is added, too.
 int add_row_space(Rank& rank, const Partition& partition, int words);
 
 }  // namespace sordino

@@ -1,5 +1,6 @@
 // Visits the fields of a plain aggregate in order, without a macro and without listing them twice.
-// An aggregate with an array member, or with more than 24 fields, gives a member `template fields(visit)` instead.
+// An aggregate with an array member, or with more than 24 fields, gives a member `template fields(visit)` instead; so does a
+// field that is a group of fields (runtime/columns.hpp).
 #pragma once
 #include <type_traits>
 #include <utility>
@@ -27,9 +28,16 @@ constexpr std::size_t field_count() {
     return field_count<F, N - 1>();
 }
 
+template <class V, class X>
+SORDINO_HD void visit_one(V& v, X& x) {
+  if constexpr (requires { x.fields(v); })
+    x.fields(v);
+  else
+    v(x);
+}
 template <class V, class... X>
 SORDINO_HD void visit_all(V&& v, X&... x) {
-  (v(x), ...);
+  (visit_one(v, x), ...);
 }
 
 }  // namespace detail

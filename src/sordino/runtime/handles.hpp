@@ -74,7 +74,8 @@ struct Scaling : In {
 };
 
 /// A vector of complex numbers, as a field of a functor whose rows are the numbers: element i is words 2 i and 2 i + 1 of a
-/// vector on a space with Space::numbers. All vectors of such a functor, foreign ones aside, are fields of numbers.
+/// vector on a space with Space::numbers. So are the columns of interleaved vectors (columns.hpp), as many words. All vectors
+/// of such a functor are fields of numbers, but foreign ones, and real ones on the space of the numbers.
 template <class T, Access how>
 struct NumberField : Field<T, how> {
   static constexpr bool numbers = true;

@@ -292,7 +292,7 @@ class Rank {
   void require_carriers() const;
   template <int K, class RowFunctor>
   void apply_turned(RowFunctor f, const Split* split, Vec y, const StartDots& epilogue);
-  void use_vector(Command& c, int id, Access access, detail::Lies lies);
+  void use_vector(Command& c, int id, Access access, detail::Lies lies, std::size_t element = 8);  // bytes a row
   // On a replicated space a vector without an exchange is there in full on every rank: nothing to send or to wait for.
   bool is_whole(int v) const { return !vectors_[v].exchange && spaces_[vectors_[v].space].replicated; }
   bool is_gathered(int v) const { return vectors_[v].exchange && spaces_[vectors_[v].space].replicated; }

@@ -53,7 +53,7 @@ Command Rank::scan(F& functor, int space) {
   row_bytes_ = 0;
   each_field(functor, [&](auto& x) {
     using T = std::decay_t<decltype(x)>;
-    if constexpr (detail::VectorField<T>) use_vector(c, x.id, T::access, detail::lies<T>());
+    if constexpr (detail::VectorField<T>) use_vector(c, x.id, T::access, detail::lies<T>(), sizeof(*x.p));
     if constexpr (requires { x.n_segments; })
       if (x.id >= 0) {
         c.sends.push_back(x.id);

@@ -8,7 +8,7 @@
 
 namespace sordino {
 
-void Rank::use_vector(Command& c, int id, Access access, detail::Lies lies) {
+void Rank::use_vector(Command& c, int id, Access access, detail::Lies lies, std::size_t element) {
   if (id < 0) return;  // an operand left unset: an epilogue's own result, or a scaling by 1
   const VectorInfo& v = vectors_[id];
   auto has = [id](const std::vector<int>& l) { return contains(l, id); };
@@ -21,9 +21,8 @@ void Rank::use_vector(Command& c, int id, Access access, detail::Lies lies) {
     if (space < 0) bad_argument(c.name + ": '" + v.name + "' holds real numbers");
     if (c.space >= 0 && c.space != space) bad_argument(c.name + ": '" + v.name + "' lives on another space");
     c.space = space;
-    const double element = numbers ? 16 : 8;
-    if (!has(c.reads) && !has(c.writes)) row_bytes_ += element;
-    if (access == Access::update) row_bytes_ += element;
+    if (!has(c.reads) && !has(c.writes)) row_bytes_ += double(element);
+    if (access == Access::update) row_bytes_ += double(element);
   }
   if (access != Access::write && access != Access::arrived) add(c.reads);
   if (access == Access::write || access == Access::update) add(c.writes);

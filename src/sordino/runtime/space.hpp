@@ -18,7 +18,7 @@ struct Space {
   i32 first_block = 0;           // mine begin here
   std::vector<i32> block_tiles;  // [my blocks + 1] first tile of each of my blocks
   std::vector<i32> tile_rows;    // [my tiles + 1] first local row of each of my tiles
-  int numbers = -1;              // the space of half as many rows whose complex numbers have their parts here; -1: real ones
+  int numbers = -1;              // the space of the rows whose words lie here: complex numbers, or several columns; -1: its own
   bool replicated = false;       // every rank holds and computes all rows: sums are local, nothing is reduced
 
   i32 tiles() const { return i32(tile_rows.size()) - 1; }

@@ -3,16 +3,9 @@
 #include <cmath>
 
 #include "sordino/solvers/driver_steps.hpp"
+#include "sordino/solvers/recourse.hpp"
 
 namespace sordino {
-namespace {
-
-constexpr double as_good = 1 - 1e-6;  // a promise of no smaller part of the norm is of the last x, but for rounding
-constexpr double lost = 1e4;          // a recurrence that promised a residual so much below the true one has lost touch with it
-
-double square(double v) { return v * v; }
-
-}  // namespace
 
 BestX::BestX(Rank& rank, LinearSystem& system)
     : promised_x(rank.vector("best x", rank.vectors()[std::size_t(system.x.id)].space)),
@@ -60,10 +53,10 @@ void BestX::verified(double norm) {
 }
 
 void BestX::take_promised(double& norm) {
-  if (std::isfinite(norm) && s_.get(promised_rr) >= square(as_good * system_.in_loop(norm))) return;
+  if (!promises_more(s_.get(promised_rr), system_.in_loop(norm))) return;
   s_.replay(swap_);
   const double best = system_.residual();
-  if (best < norm || !std::isfinite(norm)) {
+  if (is_better(best, norm)) {
     norm = best;
   } else {
     s_.replay(swap_);
@@ -77,6 +70,6 @@ void BestX::take_best(double& norm) {
   norm = system_.residual_again();
 }
 
-bool BestX::has_lost_touch(double norm) const { return std::sqrt(s_.get(promised_rr)) * lost < system_.in_loop(norm); }
+bool BestX::has_lost_touch(double norm) const { return sordino::has_lost_touch(s_.get(promised_rr), system_.in_loop(norm)); }
 
 }  // namespace sordino

@@ -1,5 +1,6 @@
 #include "sordino/solvers/bicgstab.hpp"
 
+#include "sordino/solvers/bicgstab_lines.hpp"
 #include "sordino/solvers/bicgstab_scalars.hpp"
 #include "sordino/solvers/complex_bicgstab.hpp"
 
@@ -20,59 +21,38 @@ Vectors own(const Problem& k) {
           .v_old = v};
 }
 
+/// Of one system.
+struct Single : Scalars {
+  using V = double;
+  const Problem& k;
+  Scal rr;
+  explicit Single(const Problem& problem) : Scalars(problem), k(problem), rr(problem.s.scalar("(r,r)")) {}
+
+  template <class... D>
+  void product(Vec from, Vec to, D... dots) const {
+    if (!k.s.space(k.A.space()).replicated) return k.A.apply(k.s, from, to, start(dots...));
+    k.A.apply(k.s, from, to);
+    k.s.run(Gathered{to});
+    k.s.dots(dots...);
+  }
+  void exit_if(Scal rho_new, Scal zeta, Scal shadow) const {
+    k.s.exit_if(ConvergedBi{finish(rr), rho_new, zeta, shadow, k.target, k.bound});
+  }
+  template <class B>
+  Recorded loop(Rotation rotation, B body) const {
+    return k.loop(rotation, rr, body);
+  }
+};
+
 }  // namespace
 
 Bicgstab::Bicgstab(const Problem& k) : Bicgstab(k, own(k)) {}
 
 Bicgstab::Bicgstab(const Problem& k, const Vectors& vectors) {
-  auto& q = k.s;
-  auto& A = k.A;
-  const auto& [r, rh, p, s, ph, sh, v, v_old] = vectors;
-  const Vec x = k.x, t = k.Ax;
-  Scal rho = q.scalar("rho"), rho_new = q.scalar("rho new"), rv = q.scalar("(rh,v)"), ts = q.scalar("(t,s)"),
-       tt = q.scalar("(t,t)");
-  Scal zeta = q.scalar("zeta"), shadow = q.scalar("(rh,rh)");
-  rr = q.scalar("(r,r)");
-  Way::r = r;
-
-  const Scalars scalars(k);
-  const bool gathers = q.space(A.space()).replicated;
-  auto product = [&](Vec from, Vec to, auto... dots) {
-    if (!gathers) return A.apply(q, from, to, start(dots...));
-    A.apply(q, from, to);
-    q.run(Gathered{to});
-    q.dots(dots...);
-  };
-  begin = q.record([&] {
-    k.run_and_precondition(Begin{.b = k.b, .Ax = t, .d = k.d, .r = r, .rh = rh, .p = p, .ph = ph}, p, ph, start(rho, shadow));
-    q.wait(rho);
-  });
-  Rotation rotation{.scalars = {{rho_new, rho}}};
-  if (v.id != v_old.id) rotation.vectors = {{v, v_old}};
-  iterate = k.loop(rotation, rr, [&] {
-    product(ph, v, dot(rh, v) >> rv);  // v = A p
-    const Quotient alpha = scalars.alpha(rho, rv), last_alpha = scalars.last_alpha(rho, rv);
-    k.run_and_precondition(  // s = r - alpha v
-        HalfStep{.rho = alpha.above, .rv = alpha.below, .v = v, .r = r, .d = k.d, .s = s, .sh = sh}, s, sh);
-    product(sh, t, dot(t, s) >> ts, dot(t, t) >> tt);  // t = A s
-    const Quotient omega = scalars.zeta(ts, tt);
-    q.run(Step{.rho = last_alpha.above,
-               .rv = last_alpha.below,
-               .ts = omega.above,
-               .tt = omega.below,
-               .zeta = zeta,
-               .ph = ph,
-               .sh = sh,
-               .s = s,
-               .t = t,
-               .rh = rh,
-               .x = x,
-               .r = r},
-          start(rho_new, rr));
-    q.exit_if(ConvergedBi{finish(rr), rho_new, zeta, shadow, k.target, k.bound});
-    scalars.turn(Direction{.rho_new = rho_new, .rho = rho, .rv = rv, .zeta = zeta, .r = r, .v = v, .d = k.d, .p = p, .ph = ph},
-                 p, ph);
-  });
+  const Single on(k);
+  rr = on.rr;
+  r = vectors.r;
+  record_lines(*this, on, vectors);
 }
 
 }  // namespace bicgstab

@@ -5,80 +5,123 @@
 // Deviations: all vectors are distributed (the paper's are redundant, which is why it gathers); the stop rule is on ||b|| or
 // what the user asks; a vanishing (rh,r) leaves the loop, and the driver restarts with a new shadow vector.
 #pragma once
+#include "sordino/runtime/columns.hpp"
 #include "sordino/solvers/method.hpp"
 
 namespace sordino::bicgstab {
 
 /// 0 where the divisor vanished: the step is left out, and the iteration goes on with the other one.
 SORDINO_HD inline double ratio(double a, double b) { return b != 0 ? a / b : 0; }
+template <int C>
+SORDINO_HD Several<double, C> ratio(const Several<double, C>& a, const Several<double, C>& b) {
+  Several<double, C> quotient;
+  for (int c = 0; c < C; c++) quotient.at[c] = ratio(a.at[c], b.at[c]);
+  return quotient;
+}
 
-struct Begin {  // r = rh = p = b - A x
-  In b, Ax;
+/// What the head of a command divides.
+template <class V>
+struct QuotientOf {
+  GetOf<V> above, below;
+};
+
+// V: a double, or several, one of each column of a system with as many right-hand sides.
+
+/// On GPUs rows of several columns want more registers than the 40 that a streaming update does with.
+template <class V>
+inline constexpr int resident = sizeof(V) <= 8    ? 6
+                                : sizeof(V) <= 16 ? 4
+                                                  : 2;
+
+template <class V>
+struct BeginOf {  // r = rh = p = b - A x
+  static constexpr const char* name = "Begin";
+  static constexpr int resident_blocks = resident<V>;
+  static constexpr double flops = 4 * sizeof(V) / 8;
+  InOf<V> b, Ax;
   Scaling d;
-  Out r, rh, p, ph;
-  static constexpr double flops = 4;
-  SORDINO_HD Sums<2> row(i32 i) {
-    double ri = b[i] - Ax[i];
+  OutOf<V> r, rh, p, ph;
+  SORDINO_HD auto row(i32 i) {
+    V ri = b[i] - Ax[i];
     r[i] = rh[i] = p[i] = ri;
     ph[i] = d[i] * ri;
-    return {ri * ri, ri * ri};
+    return summed(ri * ri, ri * ri);
   }
 };
 
-struct HalfStep {  // alpha = rho / (rh,v);  s = r - alpha v
-  Get rho, rv;
-  In v, r;
+template <class V>
+struct HalfStepOf {  // alpha = rho / (rh,v);  s = r - alpha v
+  static constexpr const char* name = "HalfStep";
+  static constexpr int resident_blocks = resident<V>;
+  static constexpr double flops = 3 * sizeof(V) / 8;
+  GetOf<V> rho, rv;
+  InOf<V> v, r;
   Scaling d;
-  Out s, sh;
-  double alpha = 0;
-  static constexpr double flops = 3;
-  SORDINO_HD void head() { alpha = ratio(rho, rv); }
+  OutOf<V> s, sh;
+  V alpha = {};
+  SORDINO_HD void head() { alpha = ratio(V(rho), V(rv)); }
   SORDINO_HD void row(i32 i) {
-    double si = r[i] - alpha * v[i], di = d[i];
+    V si = r[i] - alpha * v[i];
+    double di = d[i];
     s[i] = si;
     sh[i] = di * si;
   }
 };
 
-struct Step {  // zeta = (t,s) / (t,t);  x += alpha p + zeta s;  r = s - zeta t
-  Get rho, rv, ts, tt;
-  Put zeta;
-  In ph, sh, s, t, rh;
-  InOut x;
-  Out r;
-  double alpha = 0, omega = 0;
-  static constexpr double flops = 10;
+template <class V>
+struct StepOf {  // zeta = (t,s) / (t,t);  x += alpha p + zeta s;  r = s - zeta t
+  static constexpr const char* name = "Step";
+  static constexpr int resident_blocks = resident<V>;
+  static constexpr double flops = 10 * sizeof(V) / 8;
+  GetOf<V> rho, rv, ts, tt;
+  PutOf<V> zeta;
+  InOf<V> ph, sh, s, t, rh;
+  InOutOf<V> x;
+  OutOf<V> r;
+  V alpha = {}, omega = {};
   SORDINO_HD void head() {
-    alpha = ratio(rho, rv);
-    omega = ratio(ts, tt);  // t = 0: s is the residual, and the half step was the last
+    alpha = ratio(V(rho), V(rv));
+    omega = ratio(V(ts), V(tt));  // t = 0: s is the residual, and the half step was the last
     zeta = omega;
   }
-  SORDINO_HD Sums<2> row(i32 i) {
-    double xi = x[i] + (alpha * ph[i] + omega * sh[i]), ri = s[i] - omega * t[i], shadow = rh[i];  // loaded first (ADR 51)
+  SORDINO_HD auto row(i32 i) {
+    V xi = x[i] + (alpha * ph[i] + omega * sh[i]), ri = s[i] - omega * t[i], shadow = rh[i];  // loaded first (ADR 51)
     x[i] = xi;
     r[i] = ri;
-    return {shadow * ri, ri * ri};
+    return summed(shadow * ri, ri * ri);
   }
 };
 
 /// p = r + beta (p - zeta v), of one row
-SORDINO_HD inline double direction(double beta, double zeta, double r, double v, double p) { return r + beta * (p - zeta * v); }
+template <class V>
+SORDINO_HD V direction(const V& beta, const V& zeta, const V& r, const V& v, const V& p) {
+  return r + beta * (p - zeta * v);
+}
 
-struct Direction {  // beta = alpha / zeta * rho_new / rho, or 0 where nothing is left;  p = r + beta (p - zeta v)
-  Get rho_new, rho, rv, zeta;
-  In r, v;
+template <class V>
+struct DirectionOf {  // beta = alpha / zeta * rho_new / rho, or 0 where nothing is left;  p = r + beta (p - zeta v)
+  static constexpr const char* name = "Direction";
+  static constexpr int resident_blocks = resident<V>;
+  static constexpr double flops = 5 * sizeof(V) / 8;
+  GetOf<V> rho_new, rho, rv, zeta;
+  InOf<V> r, v;
   Scaling d;
-  InOut p;
-  Out ph;
-  double beta = 0;
-  static constexpr double flops = 5;
-  SORDINO_HD void head() { beta = ratio(ratio(rho, rv), zeta) * ratio(rho_new, rho); }
+  InOutOf<V> p;
+  OutOf<V> ph;
+  V beta = {};
+  SORDINO_HD void head() { beta = ratio(ratio(V(rho), V(rv)), V(zeta)) * ratio(V(rho_new), V(rho)); }
   SORDINO_HD void row(i32 i) {
-    double pi = direction(beta, zeta, r[i], v[i], p[i]), di = d[i];
+    V pi = direction<V>(beta, V(zeta), r[i], v[i], p[i]);
+    double di = d[i];
     p[i] = pi;
     ph[i] = di * pi;
   }
 };
+
+using Begin = BeginOf<double>;
+using HalfStep = HalfStepOf<double>;
+using Step = StepOf<double>;
+using Direction = DirectionOf<double>;
 
 struct Gathered {  // only waits, where v is replicated
   Whole v;

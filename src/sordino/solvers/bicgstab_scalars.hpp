@@ -15,7 +15,7 @@ struct DirectionBy {  // of a beta that is known
   Out ph;
   static constexpr double flops = 5;
   SORDINO_HD void row(i32 i) {
-    double pi = direction(beta, zeta, r[i], v[i], p[i]), di = d[i];
+    double pi = direction<double>(beta, zeta, r[i], v[i], p[i]), di = d[i];
     p[i] = pi;
     ph[i] = di * pi;
   }
@@ -23,10 +23,7 @@ struct DirectionBy {  // of a beta that is known
 
 using ScalarKernels = KernelList<Kernel<DirectionBy>>;
 
-/// What the head of a command divides.
-struct Quotient {
-  Get above, below;
-};
+using Quotient = QuotientOf<double>;
 
 /// By heads nothing is added to an iteration. By the host three tasks are, each of which waits for the sum before it and holds
 /// up what comes behind it.

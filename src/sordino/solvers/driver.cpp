@@ -6,19 +6,12 @@
 #include "sordino/base/range.hpp"
 #include "sordino/solvers/driver_steps.hpp"
 #include "sordino/solvers/endings.hpp"
+#include "sordino/solvers/recourse.hpp"
 
 namespace sordino {
 namespace {
 
-constexpr double divergence = 1e10;     // growth of the residual norm that ends a solve
-constexpr double tighten = 0.5;         // aim below the target after a recurrence promised too much
-constexpr double least_progress = 0.5;  // a restart must reduce the true residual by this factor
-constexpr std::size_t most_recoveries = 100;
-constexpr int most_unchecked = 200;  // iterations without a check for the best x, of two commands, whatever is asked
 constexpr double parted = 1.5;  // times what a recurrence that levels out takes for its residual: the true one does not follow
-constexpr double attained = 1e-10;  // of the first residual: on a singular system what vanishes below it may be rounding
-
-double square(double v) { return v * v; }
 
 }  // namespace
 
@@ -315,8 +308,7 @@ std::optional<Recovery::Kind> Driver::recovery(Verdict verdict, double norm, dou
   if (verdict == asked_to_stop) return {};
   if (verdict == broke_down)
     if (const auto kind = method_->fall_back()) return kind;
-  const bool progress = norm < least_progress * before && out.recoveries.size() < most_recoveries;
-  if (progress && (verdict == met || verdict == broke_down)) return Recovery::Kind::residual_replaced;
+  if (may_restart(verdict, norm, before, out.recoveries.size())) return Recovery::Kind::residual_replaced;
   return method_->fall_back();
 }
 

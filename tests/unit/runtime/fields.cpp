@@ -3,6 +3,7 @@
 
 #include "check.hpp"
 #include "paper_engine.hpp"
+#include "sordino/runtime/columns.hpp"
 
 using namespace sordino;
 
@@ -35,6 +36,13 @@ struct ByHand {
     visit(twice[0]);
     visit(twice[1]);
   }
+};
+
+struct OfColumns {  // a group of fields counts as its members
+  Gets<4> a;
+  InOf<Several<double, 4>> x;
+  Puts<2> b;
+  Several<double, 4> local = {};
 };
 
 template <class F>
@@ -96,6 +104,7 @@ TEST("the fields of an aggregate are visited in order, however many there are") 
   CHECK(count(Nested{}) == 4);
   CHECK(count(Ten{}) == 10);
   CHECK(count(TwentyFour{}) == 24);
+  CHECK(count(OfColumns{}) == 4 + 1 + 2 + 1);
   TwentyFour f{};
   int next = 0;
   each_field(f, [&](int& x) { x = next++; });

@@ -12,6 +12,7 @@
 #include "sordino/precond/tile_solve.hpp"
 #include "sordino/runtime/cuda/enable.cuh"
 #include "sordino/solvers/bicgstab_scalars.hpp"
+#include "sordino/solvers/columns_steps.hpp"
 #include "sordino/solvers/complex_bicgstab.hpp"
 #include "sordino/solvers/complex_inner_bicgstab.hpp"
 #include "sordino/solvers/driver_steps.hpp"
@@ -57,6 +58,7 @@ void enable_registered() {
   enable<order>(complex_inner_bicgstab::Kernels{});
   enable<order>(whole_vectors::Kernels{});
   enable<order>(bicgstab::ScalarKernels{});
+  enable<order>(columns::Kernels{});
   enable_real_rows<order, SellRows, CsrRows<4>, CsrRows<32>>();
   enable_real_rows<order, DiaRows, StencilRows<7>, StencilRows<27>, StencilRows<7, OnceEntries>, BoxRows>();
   enable_real_rows<order, ConstantRows, StencilRows<7, SharedEntries>, StencilRows<27, SharedEntries>, ConstantBoxRows>();
