@@ -38,7 +38,7 @@ class Aggregates {
   CoarseRow pattern(i64 row) {
     CoarseRow found;
     found.there[middle] = true;
-    for_entries(row, [&](std::size_t slot, i64, bool) { found.there[slot] = true; });
+    for_entries(row, [&](std::size_t slot, i64, double) { found.there[slot] = true; });
     return found;
   }
 
@@ -47,14 +47,13 @@ class Aggregates {
     CoarseRow found;
     found.there[middle] = true;
     double excess = 0;
-    for_entries(row, [&](std::size_t slot, i64 k, bool takes_part) {
+    for_entries(row, [&](std::size_t slot, i64 k, double share) {
       found.there[slot] = true;
-      if (!takes_part) return;
-      excess += A_.values[k];
+      if (share == 0) return;
+      excess += share * A_.values[k];
       if (slot != middle) found.values[slot] += A_.values[k];
     });
-    const bool has_pairs = fine_.step[0] == 2 || fine_.step[1] == 2 || fine_.step[2] == 2;
-    double diagonal = has_pairs ? excess / 2 : excess;
+    double diagonal = excess;
     for (std::size_t slot = 0; slot < slots; slot++) {
       if (slot == middle) continue;
       found.values[slot] *= shares_[slot];
@@ -75,7 +74,20 @@ class Aggregates {
     return std::uint8_t(number);
   }
 
-  /// act(slot, entry, whether its row takes part), one row after the other.
+  /// Of what a cell's row adds up to: half where its pair is across a face of the box, as far as that shows; 0 where the row
+  /// takes no part. Of cells that are paired in all directions all, for what holds them may be anywhere.
+  double share_of_excess(i64 row, const Extents& at) const {
+    if (fine_.takes_part[std::size_t(row)] == 0) return 0;
+    bool pairs_all = true, is_at_face = false;
+    for (std::size_t d = 0; d < 3; d++) {
+      const bool ends = at[d] == 0 || at[d] + 1 == fine_.cells[d];
+      pairs_all &= fine_.step[d] == 2 || fine_.cells[d] == 1;
+      is_at_face |= fine_.step[d] == 2 && ends;
+    }
+    return pairs_all || is_at_face ? 0.5 : 1;
+  }
+
+  /// act(slot, entry, share of its row's excess), one row after the other.
   template <class Act>
   void for_entries(i64 row, const Act& act) {
     const Extents corner = place(coarse_, row);
@@ -87,9 +99,9 @@ class Aggregates {
           if (at[0] >= fine_.cells[0] || at[1] >= fine_.cells[1] || at[2] >= fine_.cells[2]) continue;
           const auto& to = slots_[std::size_t(x + 2 * y + 4 * z)];
           const i64 i = row_of(fine_.cells, at), begin = A_.begin(i), end = A_.begin(i + 1);
-          const bool takes_part = fine_.takes_part[std::size_t(i)] != 0;
+          const double share = share_of_excess(i, at);
           for (i64 k = begin; k < end; k++)
-            act(to[std::size_t(neighbours_.find(i, at, A_.indices[k], std::size_t(k - begin)))], k, takes_part);
+            act(to[std::size_t(neighbours_.find(i, at, A_.indices[k], std::size_t(k - begin)))], k, share);
         }
   }
 
