@@ -82,7 +82,7 @@ void require_neighbours(const CsrView& A, const Extents& grid) {
   auto check = [&](i64 row, const Extents& from, i64 column) {
     const Extents to = place(grid, column);
     for (std::size_t d = 0; d < 3; d++)
-      if (std::abs(to[d] - from[d]) > 1)
+      if (std::abs(step_between(from[d], to[d], grid[d])) > 1)
         bad_argument("precond mg is for matrices whose entries are of neighbouring cells, and on a grid of " + shown(grid) +
                      " row " + std::to_string(row) + " has one in column " + std::to_string(column) +
                      ": give the matrix's own grid");

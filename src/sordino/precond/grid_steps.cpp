@@ -20,18 +20,21 @@ i64 count(const Extents& cells) { return cells[0] * cells[1] * cells[2]; }
 bool add_strengths(const CsrView& A, const Extents& grid, i64 row, std::array<double, 3>& to) {
   const Extents at = place(grid, row);
   std::array<double, 3> found{};
+  std::array<int, 3> sides;
+  for (std::size_t d = 0; d < 3; d++) sides[d] = (at[d] > 0) + (at[d] + 1 < grid[d]);
   for (i64 k = A.begin(row); k < A.begin(row + 1); k++) {
     const Extents other = place(grid, A.indices[k]);
     int directions = 0;
-    for (std::size_t d = 0; d < 3; d++)
-      if (other[d] != at[d]) directions++, found[d] += std::abs(A.values[k]);
+    for (std::size_t d = 0; d < 3; d++) {
+      if (other[d] == at[d]) continue;
+      directions++, found[d] += std::abs(A.values[k]);
+      if (std::abs(other[d] - at[d]) > 1) sides[d] = 2;  // of a periodic box
+    }
     if (directions > 1 && A.values[k] != 0) return false;
   }
   double all = 0;
-  for (std::size_t d = 0; d < 3; d++) {
-    const int sides = (at[d] > 0) + (at[d] + 1 < grid[d]);
-    if (sides > 0) all += found[d] /= sides;
-  }
+  for (std::size_t d = 0; d < 3; d++)
+    if (sides[d] > 0) all += found[d] /= sides[d];
   for (std::size_t d = 0; all > 0 && d < 3; d++) to[d] += found[d] / all;
   return true;
 }
