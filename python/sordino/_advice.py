@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,13 @@ from ._matrix import CsrArrays
 from ._options import symmetric_methods
 from ._solution import callers_level
 from ._system import System
-from .errors import AsymmetryWarning
+from .errors import AsymmetryWarning, BadArgument
 
+_NOT_MAPPED = "does not map vector"  # the core's, where a nullspace is none
 _OTHER_METHOD = "; use bicgstab"  # the core's advice where a matrix seems indefinite
+
+#: Of parts of a matrix, how many are named one by one.
+_NAMED = 4
 
 #: What to say of a nullspace, in Python and on the command line.
 _SPELLINGS = (
@@ -32,12 +37,21 @@ def on_the_command_line(reason: str) -> str:
     return reason
 
 
-def _of_parts(sizes: list[int], n: int, given: int, known: int) -> str:
-    """What A maps to zero, and what to do: of its n rows closed parts have so many.
+def _places(parts: list[tuple[int, int]]) -> str:
+    """How many rows parts have, and where they begin: of the first ones, and of the others together."""
+    named = [f"{rows:,} from row {first:,} on" for rows, first in parts[:_NAMED]]
+    if others := parts[_NAMED:]:
+        named.append(f"at most {max(rows for rows, _ in others):,} in each of {len(others):,} more")
+    return ", ".join(named)
+
+
+def _of_parts(parts: list[tuple[int, int]], n: int, given: int, known: int) -> str:
+    """What A maps to zero, and what to do: of its n rows closed parts have so many, from a first one on.
 
     Of these vectors' dimensions a nullspace of `given` ones spans `known`.
     """
     also, too = (" also", ", too") if given else ("", "")
+    sizes = [rows for rows, _ in parts]
     if sizes[0] == n:
         # The word would stand in place of what is given.
         advice = f"{_SPELLINGS[1][0]}{too}" if given else _SPELLINGS[0][0]
@@ -45,14 +59,32 @@ def _of_parts(sizes: list[int], n: int, given: int, known: int) -> str:
     if len(sizes) > 1:
         spanned = f", and the nullspace that is given has {known:,} of their dimensions" if given else ""
         return (
-            f"A maps {len(sizes):,} vectors to zero, each 1 in connected rows that add up to zero (at most "
-            f"{max(sizes):,}) and 0 in all others{spanned}: {_SPELLINGS[2][0]}"
+            f"A maps {len(sizes):,} vectors to zero, each 1 in connected rows that add up to zero "
+            f"({_places(parts)}) and 0 in all others{spanned}: {_SPELLINGS[2][0]}"
         )
-    rows = f"{sizes[0]:,} connected rows, each of which adds up" if sizes[0] > 1 else "a row that adds up"
+    from_first = f" from row {parts[0][1]:,} on, each of which adds up"
+    rows = f"{sizes[0]:,} connected rows{from_first}" if sizes[0] > 1 else "a row that adds up"
     return (
         f"A{also} maps to zero the vector that is 1 in {rows} to zero, and 0 in the other {n - sizes[0]:,}: "
         f"{_SPELLINGS[1][0]}{too}"
     )
+
+
+@contextmanager
+def parts_named(rows: CsrArrays | None, options: dict[str, Any]) -> Iterator[None]:
+    """A setup whose matrix does not map the constant vector to zero, though it is said to, tells what it maps there.
+
+    Cost: nothing, but that of :func:`closed_parts` where it is refused.
+    """
+    try:
+        yield
+    except BadArgument as error:
+        if rows is None or options.get("nullspace") != "constant" or _NOT_MAPPED not in str(error):
+            raise
+        parts, _ = closed_parts(rows, np.zeros((0, rows.n)))
+        if not parts:
+            raise
+        raise BadArgument(f"{error}; {_of_parts(parts, rows.n, 0, 0)}") from None
 
 
 class Suitability:
@@ -125,9 +157,9 @@ class Suitability:
         if meant or rows is None or not self.advises:
             return raw
         found, vectors = "", null()
-        sizes, known = self._look_once(closed_parts, rows, vectors)
-        if len(sizes) > known:
-            found = _of_parts(sizes, rows.n, len(vectors), known)
+        parts, known = self._look_once(closed_parts, rows, vectors)
+        if len(parts) > known:
+            found = _of_parts(parts, rows.n, len(vectors), known)
             raw = {**raw, "reason": raw["reason"].replace(_OTHER_METHOD, "")}
         elif (
             raw.get("solver") in symmetric_methods()

@@ -84,7 +84,7 @@ def maps_ones_to_zero(rows: CsrArrays) -> bool:
     return largest > 0 and float(np.abs(rows.product(np.ones(rows.n))).max()) <= _ROUNDING * largest
 
 
-def closed_parts(rows: CsrArrays, null: np.ndarray) -> tuple[list[int], int]:
+def closed_parts(rows: CsrArrays, null: np.ndarray) -> tuple[list[tuple[int, int]], int]:
     """The connected parts of A whose rows add up to zero, beside the part's largest row.
 
     A maps to zero what is 1 on one of these and 0 elsewhere: the constant vector, where one has all rows.
@@ -98,8 +98,8 @@ def closed_parts(rows: CsrArrays, null: np.ndarray) -> tuple[list[int], int]:
 
     Returns
     -------
-    sizes : list of int
-        How many rows each has.
+    found : list of (int, int)
+        How many rows each has, and its first one, by that.
     known : int
         Of the dimensions of what A maps to zero so, those that `null` spans.
     """
@@ -110,8 +110,11 @@ def closed_parts(rows: CsrArrays, null: np.ndarray) -> tuple[list[int], int]:
     np.maximum.at(largest, part, abs(A).sum(axis=1))
     np.maximum.at(sums, part, np.abs(rows.product(np.ones(rows.n))))
     closed = sums <= _ROUNDING * largest
-    sizes = np.bincount(part)[closed]
-    return sizes.tolist(), _common(part, closed, null)
+    first = np.unique(part, return_index=True)[1]
+    found = sorted(
+        zip(np.bincount(part)[closed].tolist(), first[closed].tolist(), strict=True), key=lambda each: each[1]
+    )
+    return found, _common(part, closed, null)
 
 
 def _common(part: np.ndarray, closed: np.ndarray, null: np.ndarray) -> int:

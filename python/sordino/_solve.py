@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from . import _nullspace, _options, _order
-from ._advice import Suitability
+from ._advice import Suitability, parts_named
 from ._at_once import AtOnce
 from ._callbacks import Callback, Relay, Turn, checked_callback, heeded, looks
 from ._device import GpuVectors, handed, host_copy, is_complex_array, taken
@@ -116,7 +116,7 @@ class Solver:
         self._turn = Turn()
         described = reckoned_with(self._options, machine)
         given = {**system.extras(), **_nullspace.in_words(self._null), **self._order.given, **self._looks}
-        with heeded(system.functions), translated():
+        with heeded(system.functions), parts_named(system.rows, self._options), translated():
             self._core: Any = core().Solver(
                 *system.arrays(), system.n, self._options, described, **({"given": given} if given else {})
             )

@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.io import mmwrite
 
 import sordino
 from sordino import _core
@@ -49,7 +50,7 @@ def test_a_singular_matrix_is_given_one_piece_of_advice() -> None:
 def test_a_matrix_is_looked_at_once_for_its_values(monkeypatch) -> None:
     looks = []
 
-    def closed_parts(rows, null) -> tuple[list[int], int]:
+    def closed_parts(rows, null) -> tuple[list[tuple[int, int]], int]:
         looks.append(rows)
         return facts(rows, null)
 
@@ -92,7 +93,7 @@ def test_parts_whose_rows_add_up_to_zero_are_found_by_their_sizes() -> None:
     A = sp.csr_array(sp.block_diag([open_box, tanks((2, 3, 4), (5, 1, 1)), 1e-6 * NEUMANN], format="csr"))
 
     def sizes(of, null=()) -> list[int]:
-        return sorted(closed_parts(as_csr(of), np.reshape(null, (-1, of.shape[0])))[0])
+        return sorted(rows for rows, _ in closed_parts(as_csr(of), np.reshape(null, (-1, of.shape[0])))[0])
 
     assert sizes(A) == [5, 24, 512]
     assert sizes(NEUMANN) == [512] and not sizes(open_box)
@@ -109,7 +110,7 @@ def test_dimensions_that_are_known_are_counted_whatever_their_basis() -> None:
         ([], 0), ([other], 0), ([first + second + third], 1), ([first - 2 * third, other], 1),
         ([first + second, first - second], 2), ([first + 1j * third, second, third], 3),
     ):  # fmt: skip
-        assert closed_parts(A, np.reshape(null, (-1, 56))) == ([24, 5, 27], known)
+        assert closed_parts(A, np.reshape(null, (-1, 56))) == ([(24, 0), (5, 24), (27, 29)], known)
 
 
 def test_fluid_without_obstacles_is_named_and_projected() -> None:
@@ -118,7 +119,7 @@ def test_fluid_without_obstacles_is_named_and_projected() -> None:
     wet = int((fluid != 0).sum())
     said = reason(tank.A, b, solver="cg")
     assert (
-        f"A maps to zero the vector that is 1 in {wet:,} connected rows, each of which adds up to zero"
+        f"A maps to zero the vector that is 1 in {wet:,} connected rows from row 0 on, each of which adds up to zero"
         in said
     )
     assert f"and 0 in the other {1680 - wet:,}: give it as nullspace" in said
@@ -129,7 +130,10 @@ def test_fluid_without_obstacles_is_named_and_projected() -> None:
 def test_several_closed_tanks_have_as_many_vectors() -> None:
     A, b = tanks((4, 4, 4), (5, 5, 5)), np.random.default_rng(1).standard_normal(189)
     said = reason(A, b, solver="cg")
-    assert "A maps 2 vectors to zero, each 1 in connected rows that add up to zero (at most 125)" in said
+    assert (
+        "A maps 2 vectors to zero, each 1 in connected rows that add up to zero (64 from row 0 on, 125 from row 64 on) "
+        in said
+    )
     assert "give them as nullspace" in said and "constant" not in said
     for null in ("constant", np.ones(189)):
         more = reason(A, b, nullspace=null, solver="cg")
@@ -264,3 +268,71 @@ def test_an_h_matrix_as_asymmetric_as_its_compression_is_not_named() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert reason(H, np.ones(H.shape[0]), solver="cg", maxiter=5)
+
+
+def walled_box(walls: int, boundary: str) -> tuple[sp.csr_array, np.ndarray]:
+    """10 x 9 x 16 cells with solid layers, and the connected part of each row."""
+    solid = np.zeros((16, 9, 10), dtype=bool)
+    solid[3 : 3 + 3 * walls : 3] = True
+    A = sordino.problems.pressure_matrix(np.ones(solid.shape), solid=solid, boundary=boundary)
+    part = np.cumsum(np.diff(np.pad(solid, ((1, 0), (0, 0), (0, 0)))[:, 0, 0]) != 0) // 2  # by layers
+    return A, np.where(solid.ravel(), -1, np.repeat(part, 90))
+
+
+@pytest.mark.parametrize("precond", ["mg", "jacobi"])
+def test_masks_that_disconnect_the_box_are_named_by_their_parts(precond) -> None:
+    A, part = walled_box(2, "neumann")
+    options = {
+        "solver": "cg",
+        "precond": precond,
+        "grid": (10, 9, 16),
+        "engine": "host",
+        "ranks": 2,
+        "rtol": 1e-8,
+    }
+    rng = np.random.default_rng(4)
+    named = (
+        "A maps 3 vectors to zero, each 1 in connected rows that add up to zero (270 from row 0 on, 180 from row 360 "
+        "on, 810 from row 630 on) and 0 in all others"
+    )
+    assert sordino.solve(A, A @ rng.standard_normal(1440), **options).converged  # each part has a solution
+    b = rng.standard_normal(1440)
+    assert named + ": give them as nullspace" in sordino.solve(A, b, on_failure="return", **options).reason
+    with pytest.raises(sordino.BadArgument, match="A does not map vector 0") as refused:
+        sordino.Solver(A, nullspace="constant", **options)
+    assert named in str(refused.value)
+    vectors = np.stack([part == each for each in range(3)], axis=1)
+    found = sordino.solve(A, b, nullspace=vectors, **options)
+    assert found.converged and abs(vectors.T @ found.x).max() <= 1e-9 * np.linalg.norm(found.x)
+
+
+def test_of_many_parts_some_are_named() -> None:
+    A = tanks(*[(2, 2, each) for each in range(1, 8)])
+    said = reason(A, np.random.default_rng(1).standard_normal(A.shape[0]), solver="cg")
+    assert (
+        "(4 from row 0 on, 8 from row 4 on, 12 from row 12 on, 16 from row 24 on, at most 28 in each of 3 more)"
+        in said
+    )
+
+
+def test_the_command_line_says_which_parts_with_exit_code_2(cli, tmp_path) -> None:
+    A, _ = walled_box(1, "neumann,z+:dirichlet")
+    mmwrite(tmp_path / "A.mtx", A)
+    words = (
+        "--precond",
+        "mg",
+        "--grid",
+        "10,9,16",
+        "--solver",
+        "cg",
+        "--nullspace",
+        "constant",
+        "--engine",
+        "host",
+    )
+    code, out, err = cli("solve", tmp_path / "A.mtx", *words)
+    assert code == 2 and out == ""
+    assert (
+        "the vector that is 1 in 270 connected rows from row 0 on, each of which adds up to zero, and 0 in the "
+        in err
+    )

@@ -248,3 +248,62 @@ def test_solid_cells_have_the_rows_of_the_identity_and_walls_around_them():
     sums = A.sum(axis=1)[~inside].reshape(-1)
     assert np.allclose(np.sort(sums)[-20:], 1) and np.allclose(np.sort(sums)[:-20], 0)
     assert A.nnz == len(A.tocoo().data[A.tocoo().data != 0])  # no zeros are stored
+
+
+# ---- periodic directions -----------------------------------------------------------------------------------------
+
+
+def around_by_hand(density, periodic, dirichlet, edges):
+    """The dense matrix, face by face."""
+    number = np.arange(density.size).reshape(density.shape)
+    A = np.zeros((density.size, density.size))
+    for axis, name in enumerate("zyx"):
+        area = np.prod(edges) / edges["xyz".index(name)] ** 2
+        for at in np.ndindex(density.shape):
+            for side in (-1, 1):
+                to = list(at)
+                to[axis] += side
+                inside = 0 <= to[axis] < density.shape[axis]
+                if name in periodic:
+                    to[axis] %= density.shape[axis]
+                elif not inside:
+                    if f"{name}{'-+'[side > 0]}" in dirichlet:
+                        A[number[at], number[at]] += 2 * area / density[at]
+                    continue
+                face = area * 2 / (density[at] + density[tuple(to)])
+                A[number[at], number[at]] += face
+                A[number[at], number[tuple(to)]] -= face
+    return A
+
+
+@pytest.mark.parametrize("periodic", ["x", "yz", "zxy", ""])
+def test_periodic_directions_couple_their_ends(periodic) -> None:
+    density = np.random.default_rng(5).uniform(1, 10, (4, 3, 5))
+    edges = (1.0, 2.0, 0.5)
+    A = pressure_matrix(density, boundary="neumann,z+:dirichlet", spacing=edges, periodic=periodic)
+    assert A.has_canonical_format
+    wanted = around_by_hand(density, periodic, {"z+"}, edges)
+    assert abs(A.toarray() - wanted).max() <= 1e-13 * abs(wanted).max()
+
+
+def test_a_wall_in_a_periodic_box() -> None:
+    solid = np.zeros((4, 4, 4), dtype=bool)
+    solid[:, :, 0] = True
+    A = pressure_matrix(np.ones((4, 4, 4)), solid=solid, boundary="neumann", periodic="xyz")
+    fluid = (~solid).ravel()
+    assert abs(A @ fluid.astype(float)).max() == 0
+    assert np.array_equal(np.sort(np.diff(A.indptr)), np.repeat([1, 6, 7], [16, 32, 16]))
+
+
+@pytest.mark.parametrize(
+    ("word", "sentence"),
+    [
+        ("xx", "periodic directions are some of x, y and z, as 'xy', not 'xx'"),
+        ("t", "not 't'"),
+        (True, "not True"),
+        ("y", "has 3 cells or more, so that its ends are no neighbours already, and y has 2"),
+    ],
+)
+def test_periodic_directions_that_are_refused(word, sentence) -> None:
+    with pytest.raises(sordino.BadArgument, match=sentence):
+        pressure_matrix(np.ones((4, 2, 4)), periodic=word)

@@ -18,6 +18,9 @@ Place = tuple[slice | int, ...]
 #: Where an entry stands in its row: z-, y-, x-, the diagonal, x+, y+, z+. That of array axis a is a, and 6 - a.
 _ENTRIES, _DIAGONAL = 7, 3
 
+#: Of a periodic direction: of two the ends are neighbours anyhow.
+_LEAST_AROUND = 3
+
 #: Edges of a cell in x, y and z.
 Edges = tuple[float, float, float]
 
@@ -31,7 +34,7 @@ _LARGEST = 1e270
 
 
 def pressure_matrix(
-    density: Any, *, solid: Any = None, boundary: str = "dirichlet", spacing: Any = CUBE
+    density: Any, *, solid: Any = None, boundary: str = "dirichlet", spacing: Any = CUBE, periodic: str = ""
 ) -> Any:
     """The 7-point matrix of -div(1/rho grad p), by finite volumes on a box of cells.
 
@@ -48,6 +51,9 @@ def pressure_matrix(
     spacing : three floats
         Edges of a cell in x, y and z. A face weighs its area over the distance of the centres: of cells that are
         twice as long in z, couplings in z are a quarter of those in x and y.
+    periodic : str
+        Directions in which the last cell is beside the first one, as ``"xy"``: of three cells or more. Their faces
+        have no condition, whatever the boundary says of them. A box that is periodic in all of them is closed.
 
     Returns
     -------
@@ -60,8 +66,9 @@ def pressure_matrix(
     Raises
     ------
     BadArgument
-        For densities and edges that are not positive, other shapes, boundaries that are none, no fluid, and a cell of
-        it that is closed on all sides, which has no equation.
+        For densities and edges that are not positive, other shapes, boundaries that are none, no fluid, a cell of
+        it that is closed on all sides, which has no equation, and periodic directions that are none or have fewer than
+        three cells.
 
     Notes
     -----
@@ -69,7 +76,22 @@ def pressure_matrix(
     cell while it is made.
     """
     edges = checked_spacing(spacing)
-    return pressure_rows(*checked_fields(density, solid), dirichlet_faces(boundary), edges).matrix()
+    rho, walls = checked_fields(density, solid)
+    around = _checked_directions(periodic, rho.shape)
+    dirichlet = frozenset(face for face in dirichlet_faces(boundary) if face[0] not in around)
+    return pressure_rows(rho, walls, dirichlet, edges, around).matrix()
+
+
+def _checked_directions(periodic: str, shape: tuple[int, ...]) -> str:
+    if not isinstance(periodic, str) or len(set(periodic) & set("xyz")) != len(periodic):
+        raise BadArgument(f"periodic directions are some of x, y and z, as 'xy', not {shown(periodic)}")
+    for name in periodic:
+        if (cells := shape["zyx".index(name)]) < _LEAST_AROUND:
+            raise BadArgument(
+                f"a periodic direction has {_LEAST_AROUND} cells or more, so that its ends are no neighbours already, "
+                f"and {name} has {cells}"
+            )
+    return periodic
 
 
 def checked_spacing(spacing: Any) -> Edges:
@@ -107,7 +129,11 @@ def checked_fields(density: Any, solid: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def pressure_rows(
-    density: np.ndarray, solid: np.ndarray, dirichlet: frozenset[str], spacing: Edges = CUBE
+    density: np.ndarray,
+    solid: np.ndarray,
+    dirichlet: frozenset[str],
+    spacing: Edges = CUBE,
+    periodic: str = "",
 ) -> CsrArrays:
     """The matrix of :func:`pressure_matrix` as the arrays that the core takes, from fields that are checked."""
     values = np.zeros((*density.shape, _ENTRIES))
@@ -116,8 +142,10 @@ def pressure_rows(
     stored[..., _DIAGONAL] = True
     x, y, z = spacing
     weights = x * y / z, x * z / y, y * z / x  # of faces across the array's axes: area over distance
-    for axis, weight in enumerate(weights):
-        lower, upper = beside(axis)
+    faces = [(axis, *beside(axis)) for axis in range(3)]
+    faces += [("zyx".index(name), at_face(f"{name}+"), at_face(f"{name}-")) for name in periodic]
+    for axis, lower, upper in faces:
+        weight = weights[axis]
         open_ = ~(solid[lower] | solid[upper])
         face = np.where(open_, weight / (density[lower] / 2 + density[upper] / 2), 0.0)
         for near, entry in ((lower, 6 - axis), (upper, axis)):
@@ -134,9 +162,25 @@ def pressure_rows(
     n, (_, ny, nx) = density.size, density.shape
     offsets = np.array([-nx * ny, -nx, -1, 0, 1, nx, nx * ny], dtype=np.int32)
     by_row = stored.reshape(n, _ENTRIES)
-    indices = (np.arange(n, dtype=np.int32)[:, None] + offsets)[by_row]
+    columns = np.arange(n, dtype=np.int32)[:, None] + offsets
+    if periodic:
+        columns = _around(columns.reshape(values.shape), periodic).reshape(n, _ENTRIES)
+        order = np.argsort(columns, axis=1, kind="stable")
+        columns, by_row = np.take_along_axis(columns, order, 1), np.take_along_axis(by_row, order, 1)
+        values, stored = np.take_along_axis(values.reshape(n, _ENTRIES), order, 1), by_row
     indptr = np.concatenate([[0], np.cumsum(by_row.sum(axis=1, dtype=np.int64))])
-    return CsrArrays(indptr, indices, values[stored], n, order_kept=True)
+    return CsrArrays(indptr, columns[by_row], values[stored], n, order_kept=True)
+
+
+def _around(columns: np.ndarray, periodic: str) -> np.ndarray:
+    """The columns of an array of shape (nz, ny, nx, 7) where those behind periodic faces are at the other end."""
+    strides = np.cumprod([1, *columns.shape[2:0:-1]])[::-1]  # of the array's axes, in rows
+    for name in periodic:
+        axis = "zyx".index(name)
+        span = columns.dtype.type(strides[axis] * columns.shape[axis])
+        columns[(*at_face(f"{name}-"), axis)] += span
+        columns[(*at_face(f"{name}+"), 6 - axis)] -= span
+    return columns
 
 
 def beside(axis: int) -> tuple[Place, Place]:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "sordino/base/parallel.hpp"
 #include "sordino/precond/grid_neighbours.hpp"
@@ -12,6 +13,7 @@ namespace {
 constexpr i64 least_rows = 1 << 10;  // that are worth a thread
 constexpr i64 block = 1 << 14;       // rows whose entries are counted together
 constexpr std::size_t slots = std::size_t(GridNeighbours::count);
+constexpr int alone = 2, places = 27;  // of a cell in its aggregate, in each direction 0, 1 or alone
 constexpr std::size_t middle = std::size_t(GridNeighbours::itself);
 
 /// Entries of a row of the coarse matrix, by its neighbours.
@@ -30,15 +32,16 @@ class Aggregates {
       shares_[to] = 1;
       for (std::size_t d = 0; d < 3; d++)
         if (by[d] != 0 && fine.step[d] == 2) shares_[to] = 0.5;
-      for (std::size_t cell = 0; cell < 8; cell++) slots_[cell][to] = slot(cell, by);
+      for (int cell = 0; cell < places; cell++) slots_[std::size_t(cell)][to] = slot(cell, by);
     }
+    for (std::size_t d = 0; d < 3; d++) has_two_ |= coarse.at(d) == 2;
   }
 
   /// Which entries a row has.
   CoarseRow pattern(i64 row) {
     CoarseRow found;
     found.there[middle] = true;
-    for_entries(row, [&](std::size_t slot, i64, bool) { found.there[slot] = true; });
+    for_entries(row, [&](std::size_t slot, i64, double) { found.there[slot] = true; });
     return found;
   }
 
@@ -47,14 +50,13 @@ class Aggregates {
     CoarseRow found;
     found.there[middle] = true;
     double excess = 0;
-    for_entries(row, [&](std::size_t slot, i64 k, bool takes_part) {
+    for_entries(row, [&](std::size_t slot, i64 k, double share) {
       found.there[slot] = true;
-      if (!takes_part) return;
-      excess += A_.values[k];
+      if (share == 0) return;
+      excess += share * A_.values[k];
       if (slot != middle) found.values[slot] += A_.values[k];
     });
-    const bool has_pairs = fine_.step[0] == 2 || fine_.step[1] == 2 || fine_.step[2] == 2;
-    double diagonal = has_pairs ? excess / 2 : excess;
+    double diagonal = excess;
     for (std::size_t slot = 0; slot < slots; slot++) {
       if (slot == middle) continue;
       found.values[slot] *= shares_[slot];
@@ -65,17 +67,46 @@ class Aggregates {
   }
 
  private:
-  /// Of a step from one of an aggregate's cells, x fastest: where its end is, seen from the aggregate.
-  std::uint8_t slot(std::size_t cell, const Extents& by) const {
+  /// Of a step from one of an aggregate's cells, x fastest, whose places in it are 0, 1 or `alone`: where its end is, seen from
+  /// the aggregate.
+  std::uint8_t slot(int cell, const Extents& by) const {
+    const int at[] = {cell % 3, cell / 3 % 3, cell / 9};
     i64 number = 0;
-    for (std::size_t d = 3; d-- > 0;) {
-      const i64 to = i64(cell >> d & 1) + by[d];
-      number = 3 * number + (fine_.step[d] == 2 ? to >> 1 : by[d]) + 1;
-    }
+    for (std::size_t d = 3; d-- > 0;) number = 3 * number + (at[d] == alone ? by[d] : (at[d] + by[d]) >> 1) + 1;
     return std::uint8_t(number);
   }
 
-  /// act(slot, entry, whether its row takes part), one row after the other.
+  /// A cell's place in its aggregate in a direction.
+  int place_in(std::size_t d, i64 at, i64 nth) const {
+    return fine_.step[d] == 1 || (nth == 0 && at + 1 == fine_.cells[d]) ? alone : int(nth);
+  }
+
+  /// Of two aggregates in a periodic direction each is on both sides of the other: the one side that they have in the grid.
+  std::size_t folded(std::size_t slot, const Extents& corner) const {
+    if (!has_two_) return slot;
+    const Extents by = GridNeighbours::step(int(slot));
+    std::size_t number = 0;
+    for (std::size_t d = 3; d-- > 0;) {
+      const bool has_one_side = coarse_[d] == 2 && by[d] != 0;
+      number = 3 * number + std::size_t((has_one_side ? (corner[d] == 0 ? 1 : -1) : by[d]) + 1);
+    }
+    return number;
+  }
+
+  /// Of what a cell's row adds up to: half where its pair is across a face of the box, as far as that shows; 0 where the row
+  /// takes no part. Of cells that are paired in all directions all, for what holds them may be anywhere.
+  double share_of_excess(i64 row, const Extents& at) const {
+    if (fine_.takes_part[std::size_t(row)] == 0) return 0;
+    bool pairs_all = true, is_at_face = false;
+    for (std::size_t d = 0; d < 3; d++) {
+      const bool ends = at[d] == 0 || at[d] + 1 == fine_.cells[d];
+      pairs_all &= fine_.step[d] == 2 || fine_.cells[d] == 1;
+      is_at_face |= fine_.step[d] == 2 && ends;
+    }
+    return pairs_all || is_at_face ? 0.5 : 1;
+  }
+
+  /// act(slot, entry, share of its row's excess), one row after the other.
   template <class Act>
   void for_entries(i64 row, const Act& act) {
     const Extents corner = place(coarse_, row);
@@ -85,11 +116,11 @@ class Aggregates {
         for (i64 x = 0; x < step[0]; x++) {
           const Extents at{corner[0] * step[0] + x, corner[1] * step[1] + y, corner[2] * step[2] + z};
           if (at[0] >= fine_.cells[0] || at[1] >= fine_.cells[1] || at[2] >= fine_.cells[2]) continue;
-          const auto& to = slots_[std::size_t(x + 2 * y + 4 * z)];
+          const auto& to = slots_[std::size_t(place_in(0, at[0], x) + 3 * place_in(1, at[1], y) + 9 * place_in(2, at[2], z))];
           const i64 i = row_of(fine_.cells, at), begin = A_.begin(i), end = A_.begin(i + 1);
-          const bool takes_part = fine_.takes_part[std::size_t(i)] != 0;
+          const double share = share_of_excess(i, at);
           for (i64 k = begin; k < end; k++)
-            act(to[std::size_t(neighbours_.find(i, at, A_.indices[k], std::size_t(k - begin)))], k, takes_part);
+            act(folded(to[std::size_t(neighbours_.find(i, at, A_.indices[k], std::size_t(k - begin)))], corner), k, share);
         }
   }
 
@@ -97,8 +128,9 @@ class Aggregates {
   const GridLevel& fine_;
   const Extents& coarse_;
   GridNeighbours neighbours_;
-  std::array<double, slots> shares_;                      // that count of what crosses
-  std::array<std::array<std::uint8_t, slots>, 8> slots_;  // by the cell in its aggregate, and its neighbour
+  std::array<double, slots> shares_;                           // that count of what crosses
+  std::array<std::array<std::uint8_t, slots>, places> slots_;  // by the cell's places in its aggregate, and its neighbour
+  bool has_two_ = false;                                       // aggregates in a direction
 };
 
 /// From counts of each row, at the place behind it, to where rows begin.
@@ -150,21 +182,46 @@ LargeCsr begun(const CsrView& A, const GridLevel& fine, const GridLevel& coarse)
   return to;
 }
 
+/// The columns and values of a row's entries, in the order of columns, which slots of a periodic box are not in.
+class SortedEntries {
+ public:
+  SortedEntries(const CoarseRow& row, const Extents& cells, i64 number) {
+    const Extents at = place(cells, number);
+    for (std::size_t slot = 0; slot < slots; slot++) {
+      if (!row.there[slot]) continue;
+      Extents to = GridNeighbours::step(int(slot));
+      for (std::size_t d = 0; d < 3; d++) to[d] = step_from(at[d], to[d], cells[d]);
+      entries_[count_++] = {i32(row_of(cells, to)), row.values[slot]};
+    }
+    if (!std::is_sorted(begin(), end())) std::sort(entries_.data(), entries_.data() + count_);
+  }
+  const std::pair<i32, double>* begin() const { return entries_.data(); }
+  const std::pair<i32, double>* end() const { return entries_.data() + count_; }
+
+ private:
+  std::array<std::pair<i32, double>, slots> entries_;
+  std::size_t count_ = 0;
+};
+
+/// Where they take fewer bytes than rows with columns do, as of all boxes but periodic ones.
+Diagonals diagonals_of_level(const CsrView& A) {
+  const i64 count = i64(find_diagonals(A).offsets.size());
+  return count == 0 || 12 * A.nnz() < 8 * count * A.n ? Diagonals{} : diagonals_of(A, "dia");
+}
+
 }  // namespace
 
 void coarsen(const CsrView& A, const GridLevel& fine, GridLevel& coarse) {
   const bool is_new = coarse.A.n == 0;
   if (is_new) coarse.A = begun(A, fine, coarse);
   for_coarse_rows(A, fine, coarse, [&](Aggregates& aggregates, i64 row) {
-    const CoarseRow found = aggregates.values(row);
     i64 next = coarse.A.indptr[std::size_t(row)];
-    for (std::size_t slot = 0; slot < slots; slot++) {
-      if (!found.there[slot]) continue;
-      if (is_new) coarse.A.indices[std::size_t(next)] = i32(row + row_of(coarse.cells, GridNeighbours::step(int(slot))));
-      coarse.A.values[std::size_t(next++)] = found.values[slot];
+    for (const auto& [column, value] : SortedEntries(aggregates.values(row), coarse.cells, row)) {
+      if (is_new) coarse.A.indices[std::size_t(next)] = column;
+      coarse.A.values[std::size_t(next++)] = value;
     }
   });
-  if (is_new) coarse.diagonals = diagonals_of(coarse.A.view(), "dia");
+  if (is_new) coarse.diagonals = diagonals_of_level(coarse.A.view());
 }
 
 }  // namespace sordino

@@ -10,31 +10,12 @@
 #include "sordino/precond/dense_inverse.hpp"
 #include "sordino/precond/grid_coarsening.hpp"
 #include "sordino/precond/grid_neighbours.hpp"
+#include "sordino/precond/grid_steps.hpp"
 
 namespace sordino {
 namespace {
 
-constexpr i64 few_cells = 64;        // of a grid that is not coarsened, but inverted
 constexpr i64 least_rows = 1 << 10;  // that are worth a thread
-
-int last_direction(const Extents& cells) { return cells[2] > 1 ? 2 : cells[1] > 1 ? 1 : 0; }
-
-i64 rows_of_layer(const Extents& cells) {
-  const int last = last_direction(cells);
-  i64 rows = 1;
-  for (int d = 0; d < last; d++) rows *= cells[std::size_t(d)];
-  return rows;
-}
-
-/// Whether the layers of all ranks can be taken in pairs.
-bool can_halve(const GridLevel& level, int direction) {
-  if (level.cells[std::size_t(direction)] == 1) return false;
-  if (direction != last_direction(level.cells)) return true;
-  const i64 layer = rows_of_layer(level.cells);
-  for (int r = 1; r < level.partition.ranks(); r++)
-    if (level.partition.first_row(r) / layer % 2 != 0) return false;
-  return true;
-}
 
 Partition coarse_partition(const GridLevel& fine, const Extents& coarse) {
   const std::size_t last = std::size_t(last_direction(fine.cells));
@@ -101,7 +82,7 @@ void require_neighbours(const CsrView& A, const Extents& grid) {
   auto check = [&](i64 row, const Extents& from, i64 column) {
     const Extents to = place(grid, column);
     for (std::size_t d = 0; d < 3; d++)
-      if (std::abs(to[d] - from[d]) > 1)
+      if (std::abs(step_between(from[d], to[d], grid[d])) > 1)
         bad_argument("precond mg is for matrices whose entries are of neighbouring cells, and on a grid of " + shown(grid) +
                      " row " + std::to_string(row) + " has one in column " + std::to_string(column) +
                      ": give the matrix's own grid");
@@ -146,21 +127,10 @@ GridLevels::GridLevels(const CsrView& A, const Extents& grid, const Partition& f
     require_neighbours(A, grid);
     require_positive(A);
   }
-  for (;;) {
-    GridLevel& level = levels_.back();
-    const i64 n = level.cells[0] * level.cells[1] * level.cells[2];
-    bool coarsens = false;
-    for (int d = 0; n > few_cells && d < 3; d++)
-      if (can_halve(level, d)) level.step[std::size_t(d)] = 2, coarsens = true;
-    if (coarsens && last_direction(level.cells) > 0 && !can_halve(level, last_direction(level.cells))) {
-      level.step = {1, 1, 1};  // layers stay, and nothing else grows: their couplings would be too strong to smooth
-      coarsens = false;
-    }
-    if (!coarsens) break;
-    Extents coarse;
-    for (std::size_t d = 0; d < 3; d++) coarse[d] = (level.cells[d] + level.step[d] - 1) / level.step[d];
-    Partition partition = coarse_partition(level, coarse);
-    add(coarse, std::move(partition));
+  const auto steps = grid_steps(coupling_strengths(A, grid), grid, first);
+  for (std::size_t l = 0; l + 1 < steps.size(); l++) {
+    levels_.back().step = steps[l].step;
+    add(steps[l + 1].cells, coarse_partition(levels_.back(), steps[l + 1].cells));
   }
   const Extents& last = levels_.back().cells;
   if (const i64 n = last[0] * last[1] * last[2]; n > most_inverted)

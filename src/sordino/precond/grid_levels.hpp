@@ -1,6 +1,6 @@
 // The levels of a multigrid preconditioner for matrices of grids, cell-centred: each level's cells are two by two by two of the
-// one before, or fewer where a direction has no more to give, and its matrix is the Galerkin product of constant interpolation,
-// scaled so that it approximates the same operator.
+// one before, or fewer where a direction has no more to give or is coupled less (grid_steps.hpp), and its matrix is the
+// Galerkin product of constant interpolation, scaled so that it approximates the same operator.
 //
 // P has a 1 for each cell of an aggregate, and A_c = P^T A P adds up the couplings that cross between two aggregates. In a
 // direction with two cells an aggregate these are of centres twice as far apart as the cells', so each is to count half:

@@ -24,7 +24,7 @@ int GridNeighbours::by_place(const Extents& at, i64 column) const {
   const Extents to = place(cells_, column);
   int number = 0;
   for (std::size_t d = 3; d-- > 0;) {
-    const i64 by = to[d] - at[d];
+    const i64 by = step_between(at[d], to[d], cells_[d]);
     if (std::abs(by) > 1) return -1;
     number = 3 * number + int(by) + 1;
   }

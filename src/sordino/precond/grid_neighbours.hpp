@@ -1,6 +1,7 @@
 // Which neighbour of its row's cell the column of an entry is, in the matrix of a grid.
 #pragma once
 #include <array>
+#include <cstdlib>
 
 #include "sordino/linalg/extents.hpp"
 
@@ -13,8 +14,19 @@ inline Extents place(const Extents& cells, i64 row) {
 }
 inline i64 row_of(const Extents& cells, const Extents& at) { return at[0] + cells[0] * (at[1] + cells[1] * at[2]); }
 
-/// Finds neighbours of one row after the other's: those of rows that are alike are found at once, and no number is divided. For
-/// one thread.
+/// From one place to another in a direction of so many cells, whose ends are a step apart where they are three or more.
+inline i64 step_between(i64 from, i64 to, i64 cells) {
+  const i64 by = to - from;
+  return cells > 2 && std::abs(by) == cells - 1 ? (by > 0 ? -1 : 1) : by;
+}
+/// Where a step of -1, 0 or 1 leads in such a direction.
+inline i64 step_from(i64 from, i64 by, i64 cells) {
+  const i64 to = from + by;
+  return to < 0 ? cells - 1 : to == cells ? 0 : to;
+}
+
+/// Finds neighbours of one row after the other's: those of rows that are alike are found at once, and no number is divided. In
+/// directions of three cells and more the first and the last one are neighbours, too, as in a periodic box. For one thread.
 class GridNeighbours {
  public:
   static constexpr int count = 27, itself = 13;  // numbered with x fastest
@@ -23,17 +35,17 @@ class GridNeighbours {
   /// How far a neighbour is in x, y and z.
   static Extents step(int number) { return {number % 3 - 1, number / 3 % 3 - 1, number / 9 - 1}; }
   /// The number of the neighbour in `column` of the cell of `row`, which is at `at`, where it is the row's `nth` entry; -1: it
-  /// is none.
+  /// is none. Behind the last cell of a periodic direction is the first one: a step of 1, not back.
   int find(i64 row, const Extents& at, i64 column, std::size_t nth) {
     if (!is_unique_) return by_place(at, column);
     const i64 offset = column - row;
     int& guess = guesses_[nth % guesses_.size()];
     if (offsets_[std::size_t(guess)] != offset) {
       const int found = by_offset(offset);
-      if (found < 0) return -1;
+      if (found < 0) return by_place(at, column);
       guess = found;
     }
-    return is_inside(at, guess) ? guess : -1;
+    return is_inside(at, guess) ? guess : by_place(at, column);
   }
 
  private:

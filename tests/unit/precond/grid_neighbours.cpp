@@ -22,9 +22,12 @@ TEST("of all pairs of cells neighbours are told, by their numbers") {
       for (i64 column = 0; column < n; column++) {
         const Extents at = place(grid, row), to = place(grid, column);
         i64 expected = 0;
-        for (std::size_t d = 3; d-- > 0;) expected = 3 * expected + to[d] - at[d] + 1;
-        for (std::size_t d = 0; d < 3; d++)
-          if (std::abs(to[d] - at[d]) > 1) expected = -1;
+        for (std::size_t d = 3; d-- > 0;) {
+          i64 by = to[d] - at[d];
+          if (grid[d] > 2 && by == grid[d] - 1) by = -1;  // from the first cell to the last one, behind it
+          if (grid[d] > 2 && by == 1 - grid[d]) by = 1;
+          expected = std::abs(by) > 1 || expected < 0 ? -1 : 3 * expected + by + 1;
+        }
         right = right && row_of(grid, at) == row;
         right = right && neighbours.find(row, at, column, std::size_t(random.whole(0, 40))) == expected;
       }
