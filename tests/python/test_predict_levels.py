@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import os
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +15,7 @@ import sordino
 from sordino import BadArgument, _predict_levels, machines
 from sordino._box import Box
 from sordino._subject import of_box
-from sordino.report.levels import AROUND, by_level
+from sordino.report.levels import AROUND, Level, by_level, cells_of, small_share
 
 CELLS, RANKS = (16, 16, 128), 8
 CLUSTER = {"engine": "model", "machine": "cluster", "ranks": RANKS, "rtol": 1e-300, "trace": True}
@@ -120,3 +124,37 @@ def test_a_longer_round_than_the_system_lasts_is_refused():
             RANKS,
             {"precond": "mg", "solver": "cbcg", "s": 16},
         )
+
+
+def test_a_report_has_a_table_of_levels(cli, tmp_path):
+    page = tmp_path / "r.html"
+    words = ("poisson", 16, 16, 16, "--solver", "cg", "--engine", "model", "--ranks", 2, "--report", page)
+    code, _, err = cli(*words, "--precond", "mg")
+    text = page.read_text(encoding="utf-8")
+    assert code == 0, err
+    assert "<h2>Levels</h2>" in text and "8 x 8 x 8" in text and "around the cycle" in text
+    assert "Levels of fewer than 32^3 cells take" in text
+    code, _, err = cli(*words, "--precond", "jacobi", "--force")
+    assert code == 0 and "<h2>Levels</h2>" not in page.read_text(encoding="utf-8")
+
+
+def test_the_share_of_small_levels():
+    assert cells_of((65, 64, 1), 3) == [(65, 64, 1), (33, 32, 1), (17, 16, 1)]
+    levels = [
+        Level(0, work_s=3.0),
+        Level(1, launch_s=1.0),
+        Level(2, halo_wait_s=2.0),
+        Level(AROUND, work_s=4.0),
+    ]
+    assert small_share(levels, (64, 64, 64)) == pytest.approx(0.2)  # 32^3 are not fewer
+
+
+def test_the_script_records_levels(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(os.fspath(Path(__file__).parents[2] / "bench"))
+    record = tmp_path / "r.jsonl"
+    words = ["--sizes", "12", "--ranks", "2", "--repeats", "1", "--record", str(record), "--commit", "abc"]
+    monkeypatch.setattr(sys, "argv", ["multigrid_levels.py", *words])
+    assert importlib.import_module("multigrid_levels").main() == 0
+    row = json.loads(record.read_text(encoding="utf-8"))
+    assert row["cells"][:2] == [[12, 12, 12], [6, 6, 6]] and set(row["levels"]) == {"0", "1"}
+    assert row["true_residual"] <= 1e-8 and 0 < row["below_32"] <= 1

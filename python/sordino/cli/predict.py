@@ -32,6 +32,9 @@ from .processes import say
 #: Predictions at once, and entries of their matrices together: each has a copy, for which there must be memory.
 _MOST_AT_ONCE, _MOST_ENTRIES = 8, 60_000_000
 
+#: Pairs of ranks together: the bottom solve of multigrid's levels goes from all to all, some kB each.
+_MOST_PAIRS = 2_000_000
+
 #: What is compared around cycles of levels, if nothing is said: one and two sums that wait, and two that do not.
 _LEVELLED = ["cg", "gropp", "cbcg"]
 _FEW_AT_ONCE = 4
@@ -282,6 +285,8 @@ def _predicted(
     ended = threading.Event()
     cells = list(itertools.product(plan.machines, plan.ranks, plan.solvers))
     workers = max(1, min(machines.cores(), _MOST_AT_ONCE, _MOST_ENTRIES // subject.run.nnz))
+    if plan.options.get("precond") in _predict_levels.WITH_LEVELS:
+        workers = max(1, min(workers, _MOST_PAIRS // max(plan.ranks) ** 2))
     with display.steps("predicting", len(plan.solvers) + len(cells), quiet=quiet) as step:
 
         def stop(_iteration: int, _residual: float) -> bool:

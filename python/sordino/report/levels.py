@@ -175,3 +175,16 @@ def _descends(names: list[str], k: int) -> bool:
 
 def _rises(names: list[str], k: int) -> bool:
     return names[k] == "Prolong" or (names[k] == "Transfer" and names[k - 1] != "Residual")
+
+
+def cells_of(grid: Sequence[int], levels: int) -> list[tuple[int, int, int]]:
+    """Cells of each level of precond mg, which pairs them in all directions that have two (``grid_levels.hpp``)."""
+    x, y, z = (int(count) for count in grid)
+    return [(-(-x // 2**k), -(-y // 2**k), -(-z // 2**k)) for k in range(levels)]
+
+
+def small_share(levels: Sequence[Level], grid: Sequence[int], edge: int = 32) -> float:
+    """The part of an iteration's time that levels of fewer than edge^3 cells take."""
+    small = [math.prod(cells) < edge**3 for cells in cells_of(grid, len(levels) - 1)]
+    taken = sum(level.seconds for level, few in zip(levels, small, strict=False) if few)
+    return taken / sum(level.seconds for level in levels)
