@@ -207,7 +207,7 @@ def _as_run(
         raise BadArgument(f"{ranks:,} ranks are more than the {subject.run.n:,} rows that are run")
     plan = {**options, "engine": "model", "ranks": ranks, "rtol": NEVER, "atol": 0.0}
     if plan.get("partition", "blocks") == "blocks":
-        stored = _storage(subject, ranks, options)
+        stored = storage_of(subject, ranks, options)
     return subject, {**plan, "storage": stored[0]} if stored else plan, stored
 
 
@@ -221,7 +221,7 @@ def _by_rows(options: dict[str, Any]) -> tuple[str, str]:
     return "csr", "larger boxes are run scaled, and by rows"
 
 
-def _storage(subject: Subject, ranks: int, options: dict[str, Any]) -> tuple[str, str]:
+def storage_of(subject: Subject, ranks: int, options: dict[str, Any]) -> tuple[str, str]:
     """What a solver of the whole system takes; what is run for it may be so small that it would take another."""
     asked = str(options.get("storage", "auto"))
     if asked != "auto":

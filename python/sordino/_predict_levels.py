@@ -29,6 +29,9 @@ from .report.levels import AROUND, Level, by_level
 #: Preconditioners that have levels.
 WITH_LEVELS = ("mg", "amg")
 
+#: Cells along an edge of a box in place of a large one whose own are not needed yet.
+_CORNER = 16
+
 #: Of many ranks the model engine traces so many.
 _TRACED = 8
 
@@ -72,12 +75,24 @@ def iteration(
         )
     above = _levels_above(whole, ranks, most_rows)
     coarse = replace(whole, cells=_coarse(whole.cells, above))
-    below, _ = _run(of_box(subject.name, coarse, coarse.n), machine, ranks, options, stop)
+    by_diagonals = {**options, "storage": "dia"}  # as levels below the first one lie
+    below, _ = _run(of_box(subject.name, coarse, coarse.n), machine, ranks, by_diagonals, stop)
     few = min(ranks, _TRACED)
     fine = _narrow(subject, whole, above, few * (whole.cells[2] // ranks), most_rows)
-    found, how = _run(fine, _with_sums_of(machine, few, ranks), few, options, stop)
+    how = _predict.storage_of(replace(fine, n=subject.n), ranks, options)
+    found, _ = _run(fine, _with_sums_of(machine, few, ranks), few, {**options, "storage": how[0]}, stop)
     levels = [*found[:above], *(replace(level, place=level.place + above) for level in below[:-1]), found[-1]]
     return _put_together(levels, machine, how, coarse.n + fine.run.n)
+
+
+def of_large_box(name: str, box: Box, most_rows: int = MOST_ROWS) -> Subject:
+    """The subject of a box; of a large one little is made before it is known what is run for it."""
+    if box.n <= most_rows:
+        return of_box(name, box)
+    x, y, z = (min(count, _CORNER) for count in box.cells)
+    corner = replace(box, cells=(x, y, z))
+    rows = corner.made().rows
+    return Subject(name, box.n, box.entries * rows.nnz // corner.entries, rows, 1.0, 1.0, box)
 
 
 def grid_of(box: Box) -> str:

@@ -263,7 +263,8 @@ def _box(given: Any) -> _subject.Subject:
     if given.rhs:
         raise BadArgument("--rhs is for a matrix in a file; poisson has b = A*1")
     box = box_of(given, given.problem[1:])
-    return _subject.of_box(box.name, box)
+    make = _predict_levels.of_large_box if given.precond in _predict_levels.WITH_LEVELS else _subject.of_box
+    return make(box.name, box)
 
 
 def _taken(subject: _subject.Subject, plan: Plan, *, quiet: bool) -> dict[tuple[int, int], tuple[str, str]]:
