@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds build/bench/petsc_ksp, through which Sordino's benchmarks ask PETSc: petsc_ksp PROCESSES SYSTEM X [options]; and, where
-# hypre's headers are, build/bench/hypre_pcg: hypre_pcg PROCESSES SYSTEM X RTOL [REPEATS].
+# hypre's headers are, build/bench/hypre_pcg: hypre_pcg PROCESSES SYSTEM X RTOL [REPEATS], and build/bench/hypre_pfmg, which takes
+# the cells of a grid behind these.
 #   bench/petsc/build.sh             with the PETSc that pkg-config knows; PETSC_DIR's, where that is set
 #   bench/petsc/build.sh --install   on Debian and Ubuntu installs it first, as root
 set -eu
@@ -39,8 +40,10 @@ build petsc_ksp $(pkg-config --cflags --libs petsc)
 echo "build/bench/petsc_ksp: PETSc $(pkg-config --modversion petsc)"
 for folder in ${HYPRE_DIR:+"$HYPRE_DIR/include"} /usr/include/hypre; do
   [ -f "$folder/HYPRE.h" ] || continue
-  build hypre_pcg -I"$folder" ${HYPRE_DIR:+-L"$HYPRE_DIR/lib" -Wl,-rpath,"$HYPRE_DIR/lib"} -lHYPRE -lm
-  echo "build/bench/hypre_pcg: hypre $(sed -n 's/.*HYPRE_RELEASE_VERSION *"\(.*\)"/\1/p' "$folder/HYPRE_config.h")"
+  for name in hypre_pcg hypre_pfmg; do
+    build $name -I"$folder" ${HYPRE_DIR:+-L"$HYPRE_DIR/lib" -Wl,-rpath,"$HYPRE_DIR/lib"} -lHYPRE -lm
+  done
+  echo "build/bench/hypre_pcg, hypre_pfmg: hypre $(sed -n 's/.*HYPRE_RELEASE_VERSION *"\(.*\)"/\1/p' "$folder/HYPRE_config.h")"
   exit 0
 done
 echo "hypre was not found, and is left out: set HYPRE_DIR, or install libhypre-dev."

@@ -24,6 +24,7 @@ from ._predict_boxes import in_boxes
 from ._solve import Solver
 from ._subject import MOST_ROWS, Subject, of_box
 from .errors import BadArgument
+from .report.levels import Level
 
 #: No tolerance is met before the iterations asked for are done.
 NEVER = 1e-300
@@ -85,6 +86,8 @@ class Iteration:
         How the entries of the system, not of a narrower one that is run for it, lie in memory, and why.
     rows_run : int
         Of what is run.
+    levels : tuple of Level
+        Of preconditioners that have such, the finest first, and at last what is around the cycles.
     """
 
     seconds: float
@@ -94,6 +97,7 @@ class Iteration:
     storage: str = ""
     storage_reason: str = ""
     rows_run: int = 0
+    levels: tuple[Level, ...] = ()
 
 
 def slower(machine: dict[str, Any], traffic: float, surface: float) -> dict[str, Any]:
@@ -171,9 +175,7 @@ def _require_predictable(machine: dict[str, Any], options: dict[str, Any]) -> No
             f"precond {precond} is not predicted: descriptions do not say how long its rows wait for each other"
         )
     if precond in ("mg", "amg"):
-        raise BadArgument(
-            f"precond {precond} is not predicted yet, for what is run in place of a large system has fewer levels"
-        )
+        raise BadArgument(f"precond {precond} is predicted level by level: sordino._predict_levels")
 
 
 def automatic(
@@ -184,7 +186,7 @@ def automatic(
     subject, plan, _ = _as_run(subject, ranks, options)
     plan = {**plan, "solver": "auto", "rtol": rtol}
     report = (
-        _set_up(subject, machine, plan).solve(_uneven(subject.run.n), maxiter=1, on_failure="return").report
+        _set_up(subject, machine, plan).solve(uneven(subject.run.n), maxiter=1, on_failure="return").report
     )
     return str(report.options["solver"]), report.solver_reason
 
@@ -205,7 +207,7 @@ def _as_run(
         raise BadArgument(f"{ranks:,} ranks are more than the {subject.run.n:,} rows that are run")
     plan = {**options, "engine": "model", "ranks": ranks, "rtol": NEVER, "atol": 0.0}
     if plan.get("partition", "blocks") == "blocks":
-        stored = _storage(subject, ranks, options)
+        stored = storage_of(subject, ranks, options)
     return subject, {**plan, "storage": stored[0]} if stored else plan, stored
 
 
@@ -219,7 +221,7 @@ def _by_rows(options: dict[str, Any]) -> tuple[str, str]:
     return "csr", "larger boxes are run scaled, and by rows"
 
 
-def _storage(subject: Subject, ranks: int, options: dict[str, Any]) -> tuple[str, str]:
+def storage_of(subject: Subject, ranks: int, options: dict[str, Any]) -> tuple[str, str]:
     """What a solver of the whole system takes; what is run for it may be so small that it would take another."""
     asked = str(options.get("storage", "auto"))
     if asked != "auto":
@@ -264,7 +266,7 @@ def _difference(
 ) -> _Slope:
     """A long run less a short one, over the iterations between them."""
     solver = _set_up(subject, machine, plan)
-    b = _uneven(subject.run.n)
+    b = uneven(subject.run.n)
     at_once = solver._native().steps()  # iterations
     if runs is None:  # jitter is averaged over as many rounds as there is time for
         shorter = at_once > 1 and not machines.is_random(machine)
@@ -351,7 +353,7 @@ def _parts(found: _Slope, machine: dict[str, Any], halos_elsewhere: float, rows:
     }
 
 
-def _uneven(n: int) -> np.ndarray:
+def uneven(n: int) -> np.ndarray:
     """A right-hand side without a pattern that ends a method early.
 
     It is rough, so that residuals fall at once: a run that has to go back to its best x ends with a product more.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._predict import Iteration
+from ._predict_levels import shares
 from .report.words import count, duration, stored
 
 _NAMES = {
@@ -51,6 +52,59 @@ def why(winner: Iteration, other: Iteration, iterations: tuple[int | None, int |
     if losses:
         said.append(f"has more of {listed(losses)}")
     return ", and ".join(said) or "differs in nothing that the ledger knows"
+
+
+def verdict(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Who wins on one number of ranks: by the whole solve where all iterations are known, else by one iteration."""
+    some = rows[0]
+    rows = [row for row in rows if row["solves"]]
+    if not rows:
+        where = f"{some['described_machine']}, {some['ranks']:,} rank{'s' if some['ranks'] > 1 else ''}"
+        none = f"{where}: no method has solved the system here, so none wins."
+        return {
+            "machine": some["described_machine"],
+            "ranks": some["ranks"],
+            "winner": None,
+            "by": None,
+            "why": none,
+        }
+    by = "total_s" if all(row["total_s"] is not None for row in rows) else "iteration_s"
+    ranked = sorted(rows, key=lambda row: row[by])
+    best = ranked[0]
+    facts = {"machine": best["described_machine"], "ranks": best["ranks"], "winner": best["solver"], "by": by}
+    where = f"{best['described_machine']}, {best['ranks']:,} rank{'s' if best['ranks'] > 1 else ''}: "
+    if len(ranked) == 1:
+        return {
+            **facts,
+            "why": f"{where}{best['solver']} spends {where_time_goes(best['iteration'])}.",
+        }
+    other = ranked[1]
+    what = "" if by == "total_s" else " an iteration"
+    iterations = (best["iterations"], other["iterations"]) if by == "total_s" else (None, None)
+    said = (
+        f"{where}{best['solver']} wins with {duration(best[by])}{what} against {duration(other[by])} of "
+        f"{other['solver']}: it {why(best['iteration'], other['iteration'], iterations)}."
+    )
+    return {**facts, "why": said}
+
+
+def by_level(rows: list[dict[str, Any]]) -> tuple[tuple[str, ...], list[list[str]]]:
+    """Heads and cells of a table: where a multigrid iteration's time goes, and which halos and sums are waited for."""
+    heads = (
+        "solver", "ranks", "levels", "finest level", "others", "bottom solve", "around", "halos exposed", "hidden",
+        "sums exposed", "hidden",
+    )  # fmt: skip
+    cells = []
+    for row in rows:
+        levels = row["iteration"].levels
+        waits = [
+            sum(getattr(level, name) for level in levels)
+            for name in ("halo_wait_s", "hidden_halo_s", "reduction_wait_s", "hidden_reduction_s")
+        ]
+        times = [*shares(levels).values(), *waits]
+        told = [f"{seconds * 1e6:,.1f}" for seconds in times]
+        cells.append([row["solver"], f"{row['ranks']:,}", str(len(levels) - 1), *told])
+    return heads, cells
 
 
 def storages(rows: list[dict[str, Any]]) -> list[str]:

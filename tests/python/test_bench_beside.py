@@ -83,6 +83,35 @@ def test_times_to_a_solution(cli, tmp_path):
     assert ours[1]["speedup"] == pytest.approx(ours[0]["total_s"]["median"] / ours[1]["total_s"]["median"])
 
 
+def test_preconditioners_beside_those_of_peers(cli, tmp_path):
+    record = tmp_path / "solution.jsonl"
+    peers = ["--petsc", PROGRAM] if os.access(PROGRAM, os.X_OK) else []
+    hypre = bool(peers) and bool(_petsc.hypre_beside(PROGRAM, "hypre_pfmg"))
+    code, out, err = cli(
+        "bench", "solution", "--sizes", 12, "--stencil", 27, "--ranks", 2, "--engine", "host", "--repeats", 1,
+        "--preconds", "jacobi,mg,mg:w,amg", "--ways", "gamg,pfmg", "--record", record, "--commit", "abc", *peers,
+    )  # fmt: skip
+    assert code == 0, err
+    rows = [json.loads(line) for line in record.read_text().splitlines()]
+    ours = {row["method"]: row for row in rows if row["package"] == "sordino"}
+    assert list(ours) == ["cg, jacobi", "cg, mg", "cg, mg:w", "cg, amg"]
+    assert (
+        ours["cg, mg:w"]["iterations"] <= ours["cg, mg"]["iterations"] < ours["cg, jacobi"]["iterations"] / 2
+    )
+    assert all(row["verified"] and row["user_s"]["median"] > 0 for row in rows)
+    assert len(rows) == 4 + bool(peers) + hypre and ("pcg, pfmg" in out) == hypre and "scipy" not in out
+
+
+@needs_petsc
+def test_pfmg_refuses_another_grid():
+    pfmg = _petsc.hypre_beside(PROGRAM, "hypre_pfmg")
+    if not pfmg:
+        pytest.skip("needs hypre, which bench/petsc/build.sh finds")
+    refused = pytest.raises(_petsc.PetscError, match="of another number of cells")
+    with _petsc.Problem(PROGRAM, np.eye(8), np.ones(8)) as problem, refused:
+        problem.pcg(pfmg, 1e-8, grid=(2, 2, 3))
+
+
 def test_steps_are_flat(cli, tmp_path):
     record = tmp_path / "steps.jsonl"
     code, out, err = cli(

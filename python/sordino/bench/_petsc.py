@@ -19,11 +19,12 @@ from ..errors import BadArgument
 PROGRAM = "build/bench/petsc_ksp"
 
 #: mpiexec refuses to run as root, or with more processes than cores, unless it is told that this is meant; and BLAS is
-#: to start no threads beside the processes.
+#: to start no threads beside the processes. Who waits lets others have the core, as ours do.
 _ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
 }
@@ -47,9 +48,9 @@ def find(program: str) -> str | None:
     return found
 
 
-def hypre_beside(program: str) -> str | None:
-    """The program that asks hypre, in the folder of the one that asks PETSc; None: it was not built."""
-    return shutil.which(str(Path(program).with_name("hypre_pcg")))
+def hypre_beside(program: str, name: str = "hypre_pcg") -> str | None:
+    """A program that asks hypre, in the folder of the one that asks PETSc; None: it was not built."""
+    return shutil.which(str(Path(program).with_name(name)))
 
 
 class Problem:
@@ -93,16 +94,24 @@ class Problem:
         return _answers([self._program, *words], limit)
 
     def pcg(
-        self, program: str, rtol: float, *, processes: int = 1, repeats: int = 1, limit: float = 600.0
+        self,
+        program: str,
+        rtol: float,
+        *,
+        processes: int = 1,
+        repeats: int = 1,
+        limit: float = 600.0,
+        grid: tuple[int, ...] = (),
     ) -> list[dict[str, Any]]:
-        """The same of hypre's PCG with its diagonal scaling.
+        """The same of hypre's PCG with its diagonal scaling, or, of a program that takes a grid, with PFMG.
 
         Raises
         ------
         PetscError
             hypre has failed, or not come back within `limit` seconds.
         """
-        return _answers([program, str(processes), *self._files(), repr(rtol), str(repeats)], limit)
+        words = [str(processes), *self._files(), repr(rtol), str(repeats), *map(str, grid)]
+        return _answers([program, *words], limit)
 
     def _files(self) -> list[str]:
         return [str(Path(self._folder.name, name)) for name in ("system", "x")]
@@ -127,7 +136,7 @@ def _answers(command: list[str], limit: float) -> list[dict[str, Any]]:
 
 def _reason(text: str) -> str:
     """The first sentence of what a program says of an error."""
-    if said := [line for line in text.splitlines() if line.startswith("hypre_pcg: ")]:
+    if said := [line for line in text.splitlines() if line.startswith(("hypre_pcg: ", "hypre_pfmg: "))]:
         return said[0]
     lines = [line.split("PETSC ERROR:")[1].strip() for line in text.splitlines() if "PETSC ERROR:" in line]
     said = [line for line in lines if line and not line.startswith("-")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,12 +22,17 @@ MOST_DIRECT = 40_000
 
 @dataclass(frozen=True)
 class Solved:
-    """One solve: seconds of setup and of the rest, with what it says of itself."""
+    """One solve: seconds of setup and of the rest, with what it says of itself.
+
+    `user` are seconds of the busiest core in both, in which it computed or waited awake: where cores are shared these
+    differ less from run to run. None where nobody has counted.
+    """
 
     setup: float
     solve: float
     x: np.ndarray
     iterations: int | None = None
+    user: float | None = None
 
 
 @dataclass(frozen=True)
@@ -39,17 +45,39 @@ class Way:
     run: Callable[[], Solved]
 
 
-def ours(rows: CsrArrays, b: np.ndarray, rtol: float, engine: Any, ranks: int, solver: str) -> Way:
-    """Setup deals the matrix out; the solve deals b out, verifies x and gathers it."""
+def user_seconds() -> float:
+    """Of all cores together, by this process so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_utime
+
+
+def ours(
+    rows: CsrArrays, b: np.ndarray, rtol: float, engine: Any, ranks: int, method: tuple[str, str], cells: int
+) -> Way:
+    """Setup deals the matrix out, and makes levels; the solve deals b out, verifies x and gathers it.
+
+    A method is a solver with a preconditioner, ``mg:w`` with cycle w; the grid has `cells` in each direction.
+    """
+    solver, precond = method
+    word, _, cycle = precond.partition(":")
+    options: dict[str, Any] = {
+        "solver": solver,
+        "precond": word,
+        "engine": engine,
+        "ranks": ranks,
+        "rtol": rtol,
+    }
+    options |= {"cycle": cycle} if cycle else {}
+    options |= {"grid": (cells,) * 3} if word in ("mg", "block-ilu") else {}
 
     def run() -> Solved:
-        begin = time.perf_counter()
-        made = Solver(rows, solver=solver, precond="jacobi", engine=engine, ranks=ranks, rtol=rtol)
+        user, begin = user_seconds(), time.perf_counter()
+        made = Solver(rows, **options)
         middle = time.perf_counter()
         solution = made.solve(b, on_failure="return")
-        return Solved(middle - begin, time.perf_counter() - middle, solution.x, solution.iterations)
+        end, user = time.perf_counter(), (user_seconds() - user) / ranks
+        return Solved(middle - begin, end - middle, solution.x, solution.iterations, user)
 
-    return Way("sordino", f"{solver}, jacobi", ranks, run)
+    return Way("sordino", f"{solver}, {precond}", ranks, run)
 
 
 def scipy_ways(rows: CsrArrays, b: np.ndarray, rtol: float) -> list[Way]:
@@ -122,12 +150,39 @@ def cupyx_ways(rows: CsrArrays, b: np.ndarray, rtol: float) -> list[Way]:
     return [Way("cupyx", "cg", 1, by_cg(False)), Way("cupyx", "cg, jacobi", 1, by_cg(True))]
 
 
-#: What PETSc is asked with: Jacobi as we do, incomplete factors, and algebraic multigrid. All end by the true residual.
+def pyamg_ways(rows: CsrArrays, b: np.ndarray, rtol: float) -> list[Way]:
+    """Smoothed aggregation as PyAMG has it by default, with its CG, on one core; then a product, to verify."""
+    import pyamg
+
+    matrix = sp.csr_matrix(rows.matrix())
+
+    def run() -> Solved:
+        residuals: list[float] = []
+        user, begin = user_seconds(), time.perf_counter()
+        levels = pyamg.smoothed_aggregation_solver(matrix)
+        middle = time.perf_counter()
+        x = levels.solve(b, tol=rtol, accel="cg", maxiter=1000, residuals=residuals)
+        np.linalg.norm(b - matrix @ x)
+        end, user = time.perf_counter(), user_seconds() - user
+        return Solved(middle - begin, end - middle, x, len(residuals) - 1, user)
+
+    return [Way("pyamg", "cg, smoothed aggregation", 1, run)]
+
+
+_BOOMER = ["-ksp_type", "cg", "-pc_type", "hypre", "-pc_hypre_type", "boomeramg"]
+#: What PETSc is asked with: Jacobi as we do, incomplete factors, and algebraic multigrid, its own, and hypre's as it is
+#: and with what hypre's manual advises in three dimensions. All end by the true residual.
 PETSC = {
     "cg, jacobi": ["-ksp_type", "cg", "-pc_type", "jacobi"],
     "cg, block ICC": ["-ksp_type", "cg", "-pc_type", "bjacobi", "-sub_pc_type", "icc"],
     "cg, gamg": ["-ksp_type", "cg", "-pc_type", "gamg"],
-}
+    "cg, boomeramg": _BOOMER,
+    "cg, boomeramg for 3-D": [
+        *_BOOMER, "-pc_hypre_boomeramg_coarsen_type", "HMIS", "-pc_hypre_boomeramg_interp_type", "ext+i",
+        "-pc_hypre_boomeramg_strong_threshold", "0.5", "-pc_hypre_boomeramg_P_max", "4",
+        "-pc_hypre_boomeramg_agg_nl", "1",
+    ],
+}  # fmt: skip
 
 
 def petsc_ways(problem: _petsc.Problem, rtol: float, processes: int, limit: float) -> list[Way]:
@@ -137,8 +192,26 @@ def petsc_ways(problem: _petsc.Problem, rtol: float, processes: int, limit: floa
         def run() -> Solved:
             options = [*words, "-ksp_rtol", repr(rtol), "-ksp_norm_type", "unpreconditioned"]
             said = problem.solve(options, processes=processes, limit=limit)[0]
-            return Solved(said["setup_s"], said["solve_s"], problem.x(), said["iterations"])
+            return _said(said, problem.x())
 
         return run
 
     return [Way("petsc", name, processes, run_with(words)) for name, words in PETSC.items()]
+
+
+def _said(said: dict[str, Any], x: np.ndarray) -> Solved:
+    """What a program says of one solve; its user seconds are of the busiest process."""
+    user = said["setup_user_s"] + said["user_s"]
+    return Solved(said["setup_s"], said["solve_s"], x, said["iterations"], user)
+
+
+def pfmg_way(
+    problem: _petsc.Problem, program: str, rtol: float, processes: int, limit: float, cells: int
+) -> Way:
+    """hypre's PCG with PFMG on a grid of so many cells in each direction. Setup is the matrix and the levels."""
+
+    def run() -> Solved:
+        said = problem.pcg(program, rtol, processes=processes, limit=limit, grid=(cells,) * 3)[0]
+        return _said(said, problem.x())
+
+    return Way("hypre", "pcg, pfmg", processes, run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
 import shlex
@@ -24,9 +25,7 @@ from ..problems import poisson_rows
 from ..report.record import json_ready
 from . import _judge, _peers, _petsc, _records, _solvings
 
-SUMMARY = (
-    "seconds from a matrix to a verified solution, on several numbers of ranks, beside SciPy, PETSc and CuPy"
-)
+SUMMARY = "seconds from a matrix to a verified solution, by ranks, beside SciPy, PyAMG, PETSc, hypre and CuPy"
 
 
 def main(argv: Sequence[str]) -> int:
@@ -67,12 +66,15 @@ def main(argv: Sequence[str]) -> int:
         }
         with contextlib.ExitStack() as stack:
             ways = [
-                _solvings.ours(rows, b, rtol, engine, count, solver)
+                _solvings.ours(rows, b, rtol, engine, count, (solver, precond), size)
                 for solver in given.solvers.split(",")
+                for precond in given.preconds.split(",")
                 for count in ranks
             ]
             if not given.no_peers:
                 ways += _peer_ways(rows, b, rtol, engine, ranks, program, stack, limit)
+            if given.ways:
+                ways = [way for way in ways if way.package == "sordino" or _named(way, given.ways)]
             found = [facts | row for row in measure(rows, b, rtol, ways, repeats)]
         if not given.json:
             _show(found)
@@ -96,6 +98,18 @@ def _parser() -> Parser:
     )
     parser.add_argument("--rtol", default="1e-8", metavar="X", help="of the true residual (default 1e-8)")
     parser.add_argument("--repeats", default="5", metavar="N", help="turns of all (default 5)")
+    parser.add_argument(
+        "--preconds",
+        default="jacobi",
+        metavar="A,B",
+        help="of Sordino; mg:w is mg with cycle w (default jacobi)",
+    )
+    parser.add_argument(
+        "--ways",
+        default="",
+        metavar="A,B",
+        help="of peers, those whose names have one of these words (default all)",
+    )
     parser.add_argument("--no-peers", action="store_true", help="measure Sordino alone")
     parser.add_argument(
         "--petsc", default="", metavar="FILE", help=f"the program that asks PETSc (default {_petsc.PROGRAM})"
@@ -118,15 +132,25 @@ def _peer_ways(
     stack: contextlib.ExitStack,
     limit: float,
 ) -> list[_solvings.Way]:
-    """Of SciPy, of CuPy where there is a GPU, and of PETSc on as many cores, or on all of them beside GPUs."""
+    """Of SciPy, of PyAMG where it is, of CuPy where there is a GPU, and of PETSc and hypre on as many cores, or on all
+    of them beside GPUs."""
     ways = _solvings.scipy_ways(rows, b, rtol)
+    if importlib.util.find_spec("pyamg"):
+        ways += _solvings.pyamg_ways(rows, b, rtol)
     if engine == "cuda" and _peers.cupy_there():
         ways += _solvings.cupyx_ways(rows, b, rtol)
     if program:
         problem = stack.enter_context(_petsc.Problem(program, rows.matrix(), b))
         for processes in ranks if engine == "host" else [min(16, os.cpu_count() or 1)]:
             ways += _solvings.petsc_ways(problem, rtol, processes, limit)
+            cells = round(rows.n ** (1 / 3))
+            if (pfmg := _petsc.hypre_beside(program, "hypre_pfmg")) and cells % processes == 0:
+                ways.append(_solvings.pfmg_way(problem, pfmg, rtol, processes, limit, cells))
     return ways
+
+
+def _named(way: _solvings.Way, words: str) -> bool:
+    return any(word in f"{way.package} {way.method}" for word in words.split(","))
 
 
 def measure(
@@ -158,7 +182,7 @@ def measure(
 
 
 def _row(way: _solvings.Way, solved: list[_solvings.Solved], residual: float, rtol: float) -> dict[str, Any]:
-    def spread(values: list[float]) -> dict[str, float]:
+    def spread(values: list[Any]) -> dict[str, float]:
         return {"least": min(values), "median": statistics.median(values), "most": max(values)}
 
     return {
@@ -166,6 +190,7 @@ def _row(way: _solvings.Way, solved: list[_solvings.Solved], residual: float, rt
         "setup_s": spread([one.setup for one in solved]), "solve_s": spread([one.solve for one in solved]),
         "total_s": spread([one.setup + one.solve for one in solved]), "true_residual": residual,
         "verified": residual <= 1.000001 * rtol,
+        "user_s": spread([one.user for one in solved]) if solved[-1].user is not None else None,
     }  # fmt: skip
 
 

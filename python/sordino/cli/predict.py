@@ -12,7 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .. import _options, _predict, _predict_words, _subject, machines
+from .. import _options, _predict, _predict_levels, _predict_words, _subject, machines
+from .._box import Box
 from .._matrix import as_vector
 from .._names import of_method
 from .._native import core, translated
@@ -31,10 +32,18 @@ from .processes import say
 #: Predictions at once, and entries of their matrices together: each has a copy, for which there must be memory.
 _MOST_AT_ONCE, _MOST_ENTRIES = 8, 60_000_000
 
+#: Pairs of ranks together: the bottom solve of multigrid's levels goes from all to all, some kB each.
+_MOST_PAIRS = 2_000_000
+
+#: What is compared around cycles of levels, if nothing is said: one and two sums that wait, and two that do not.
+_LEVELLED = ["cg", "gropp", "cbcg"]
+_FEW_AT_ONCE = 4
+
 #: Options of a solve that a prediction passes on.
 PASSED = (
     "precond",
     "degree",
+    "cycle",
     "s",
     "basis",
     "spectrum",
@@ -73,6 +82,7 @@ def main(argv: Sequence[str]) -> int:
     if given.record:
         _records.check(given.record)
     subject = _subject_of(given)
+    plan = _with_levels(plan, subject)
     check_unheeded(plan.options)
     _warn_of_unheeded(plan)
     autos = _taken(subject, plan, quiet=given.json) if plan.solvers == ["auto"] else {}
@@ -89,7 +99,7 @@ def main(argv: Sequence[str]) -> int:
         ]
         judged = [
             {
-                **_verdict(part),
+                **_predict_words.verdict(part),
                 "hosts": machines.hosts(machine, ranks),
                 "auto": autos.get((place, ranks)),
             }
@@ -194,6 +204,22 @@ def _plan(given: Any) -> Plan:
     return Plan(list(dict.fromkeys(solvers)), described, ranks, options, rtol, iterations)
 
 
+def _with_levels(plan: Plan, subject: _subject.Subject) -> Plan:
+    """The plan for a preconditioner that has levels: the methods that take such, and the grid of a box."""
+    precond = plan.options.get("precond")
+    if precond not in _predict_levels.WITH_LEVELS:
+        return plan
+    options = dict(plan.options)
+    if isinstance(subject.whole, Box) and precond == "mg":
+        grid = _predict_levels.grid_of(subject.whole)
+        if options.setdefault("grid", grid) not in (grid, list(subject.whole.cells)):
+            raise BadArgument(f"grid is that of the problem, {grid}: leave it out")
+    solvers = _LEVELLED if plan.solvers == ["auto"] else plan.solvers
+    if "cbcg" in solvers:  # a solve ends in a dozen iterations
+        options.setdefault("s", _FEW_AT_ONCE)
+    return replace(plan, options=options, solvers=solvers)
+
+
 def _default_ranks(boxes: str | None) -> str:
     if boxes in (None, "auto"):
         return "1,2,4"
@@ -237,7 +263,8 @@ def _box(given: Any) -> _subject.Subject:
     if given.rhs:
         raise BadArgument("--rhs is for a matrix in a file; poisson has b = A*1")
     box = box_of(given, given.problem[1:])
-    return _subject.of_box(box.name, box)
+    make = _predict_levels.of_large_box if given.precond in _predict_levels.WITH_LEVELS else _subject.of_box
+    return make(box.name, box)
 
 
 def _taken(subject: _subject.Subject, plan: Plan, *, quiet: bool) -> dict[tuple[int, int], tuple[str, str]]:
@@ -259,6 +286,8 @@ def _predicted(
     ended = threading.Event()
     cells = list(itertools.product(plan.machines, plan.ranks, plan.solvers))
     workers = max(1, min(machines.cores(), _MOST_AT_ONCE, _MOST_ENTRIES // subject.run.nnz))
+    if plan.options.get("precond") in _predict_levels.WITH_LEVELS:
+        workers = max(1, min(workers, _MOST_PAIRS // max(plan.ranks) ** 2))
     with display.steps("predicting", len(plan.solvers) + len(cells), quiet=quiet) as step:
 
         def stop(_iteration: int, _residual: float) -> bool:
@@ -273,7 +302,7 @@ def _predicted(
 
         def predict(cell: tuple[dict[str, Any], int, str]) -> _predict.Iteration:
             machine, ranks, solver = cell
-            found = _predict.iteration(subject, machine, ranks, _options_of(plan, solver), stop)
+            found = _predict_levels.iteration(subject, machine, ranks, _options_of(plan, solver), stop)
             step()
             return found
 
@@ -307,43 +336,9 @@ def _rows(
             "storage_reason": found.storage_reason, "options": plan.options, "rtol": plan.rtol,
             "iteration_s": found.seconds, "parts": found.parts, "ledger": found.ledger,
             "iterations": counted.iterations, "iterations_from": counted.source, "solves": counted.solves,
-            "total_s": total,
+            "total_s": total, "levels": [level.facts() for level in found.levels],
             "iteration": found,
         }  # fmt: skip
-
-
-def _verdict(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Who wins on one number of ranks: by the whole solve where all iterations are known, else by one iteration."""
-    some = rows[0]
-    rows = [row for row in rows if row["solves"]]
-    if not rows:
-        where = f"{some['described_machine']}, {some['ranks']:,} rank{'s' if some['ranks'] > 1 else ''}"
-        why = f"{where}: no method has solved the system here, so none wins."
-        return {
-            "machine": some["described_machine"],
-            "ranks": some["ranks"],
-            "winner": None,
-            "by": None,
-            "why": why,
-        }
-    by = "total_s" if all(row["total_s"] is not None for row in rows) else "iteration_s"
-    ranked = sorted(rows, key=lambda row: row[by])
-    best = ranked[0]
-    facts = {"machine": best["described_machine"], "ranks": best["ranks"], "winner": best["solver"], "by": by}
-    where = f"{best['described_machine']}, {best['ranks']:,} rank{'s' if best['ranks'] > 1 else ''}: "
-    if len(ranked) == 1:
-        return {
-            **facts,
-            "why": f"{where}{best['solver']} spends {_predict_words.where_time_goes(best['iteration'])}.",
-        }
-    other = ranked[1]
-    what = "" if by == "total_s" else " an iteration"
-    iterations = (best["iterations"], other["iterations"]) if by == "total_s" else (None, None)
-    said = (
-        f"{where}{best['solver']} wins with {duration(best[by])}{what} against {duration(other[by])} of "
-        f"{other['solver']}: it {_predict_words.why(best['iteration'], other['iteration'], iterations)}."
-    )
-    return {**facts, "why": said}
 
 
 def _show(
@@ -378,6 +373,8 @@ def _show(
     if run[0] < subject.n:
         title += f"; run scaled, with {' to '.join(f'{n:,}' for n in run[:: max(1, len(run) - 1)])} rows"
     display.show_table(title, heads, cells, left=2)
+    if any(row["levels"] for row in rows):
+        display.show_table("Of these, \N{GREEK SMALL LETTER MU}s", *_predict_words.by_level(rows), left=1)
     for said in _predict_words.storages(rows):
         say(said)
     untold = {row["solver"]: row["iterations_from"] for row in rows if not row["iterations"]}

@@ -9,6 +9,7 @@ from typing import Any
 
 from . import convergence, timeline
 from .kernels import kernel_section
+from .levels import AROUND, by_level, cells_of, small_share
 from .pictures import Picture
 from .record import Report
 from .roof import Roof, roof_of
@@ -18,6 +19,7 @@ from .words import (
     count,
     duration,
     ledger_sentences,
+    percent,
     quantity,
     recovered,
     sentence,
@@ -82,6 +84,7 @@ def render(
         problem_section(pictures),
         *more,
         timeline_section(report),
+        levels_section(report),
         ledger_section(report),
         section("Kernels", kernel_section(report, roof or roof_of(report))),
         run_section(report, command),
@@ -185,6 +188,45 @@ def timeline_section(report: Report) -> str:
         "Timeline",
         f'<p class="caption">{escape(drawn.caption)}</p>{scrolling(drawn.picture, "timeline")}'
         f'<ul class="legend">{legend}</ul>',
+    )
+
+
+def levels_section(report: Report) -> str:
+    """Where the time of an iteration with a multigrid cycle goes, by a rank in the middle of those that are traced."""
+    ranks = sorted({int(span["rank"]) for span in report.trace})
+    at_once = int(report.options.get("s", 1)) if report.options.get("solver") == "cbcg" else 1
+    rank = ranks[len(ranks) // 2] if ranks else 0
+    levels = by_level(report.trace, rank, at_once)
+    if len(levels) < 2:
+        return ""
+    known = str(report.options.get("grid") or "") if report.options.get("precond") == "mg" else ""
+    grid = [int(count) for count in known.split(",")] if known else []
+    cells = [" x ".join(map(str, of)) for of in cells_of(grid, len(levels) - 1)] if grid else []
+    whole = sum(level.seconds for level in levels)
+    rows = [
+        (
+            "around the cycle" if level.place == AROUND else f"{level.place}",
+            *([cells[level.place] if level.place != AROUND else ""] if cells else []),
+            f"{level.commands:.1f}".removesuffix(".0"),
+            *map(
+                duration,
+                (level.seconds, level.halo_wait_s, level.hidden_halo_s, level.reduction_wait_s,
+                 level.hidden_reduction_s),
+            ),
+            percent(level.seconds, whole),
+        )
+        for level in levels
+    ]  # fmt: skip
+    heads = ("level", *(["cells"] if cells else []), "commands", "time", "halos exposed", "hidden", "sums exposed",
+             "hidden", "of the time")  # fmt: skip
+    said = f"An average iteration of rank {rank}, of those that are traced."
+    if grid:
+        said += (
+            f" Levels of fewer than 32^3 cells take {percent(small_share(levels, grid), 1.0)} of the time."
+        )
+    return section(
+        "Levels",
+        f'<p class="caption">{escape(said)}</p>{scrolling(table(heads, rows), "levels of the cycle")}',
     )
 
 

@@ -15,7 +15,7 @@ bool ModelProgram::launch(Queue& q, const Step& s) {
   q.began = q.now;
   q.now += s.seconds + here_.noise.delay();
   q.pace = here_.processor.pace(s.spread);
-  engine_.trace_.add(rank_.id(), c.queue, SpanKind::launch, c.name, q.began, q.now);
+  note(SpanKind::launch, s.command, c.name, q.began, q.now);
   return true;
 }
 
@@ -66,8 +66,7 @@ bool ModelProgram::host(Queue& q, const Step& s) {
 }
 
 void ModelProgram::book_wait(Queue& q, double wait, SpanKind kind, int command) {
-  const Command& c = recording().commands[command];
-  engine_.trace_.add(rank_.id(), c.queue, kind, c.name, q.now, q.now + wait);
+  note(kind, command, recording().commands[command].name, q.now, q.now + wait);
   q.waited += wait;
   q.now += wait;
 }
@@ -141,8 +140,8 @@ bool ModelProgram::finish(Queue& q, const Step& s) {
   rank_.ledger.exposed_reduction += exposed;
   rank_.ledger.hidden_reduction += latency - exposed;
   rank_.ledger.imbalance += wait - exposed;
-  engine_.trace_.add(rank_.id(), recording().commands[s.command].queue, SpanKind::reduction, rank_.scalar_names()[r.to[0]],
-                     here_.started[s.slot][number & 1], engine_.result_at(e, rank_.id()) + delay);
+  note(SpanKind::reduction, s.command, rank_.scalar_names()[r.to[0]], here_.started[s.slot][number & 1],
+       engine_.result_at(e, rank_.id()) + delay);
   book_wait(q, wait, SpanKind::reduction_wait, s.command);
   if (real) deliver(turn(q.iteration), s.slot, e.sums.data());
   return true;
@@ -203,8 +202,7 @@ bool ModelProgram::await(Queue& q, const Step& s) {
   double exposed = std::clamp(last_if_balanced - q.now, 0.0, wait);
   rank_.ledger.exposed_halo += exposed;
   rank_.ledger.imbalance += wait - exposed;
-  engine_.trace_.add(rank_.id(), recording().commands[s.command].queue, SpanKind::halo, rank_.vectors()[v].name,
-                     here_.sent[v].at, last);
+  note(SpanKind::halo, s.command, rank_.vectors()[v].name, here_.sent[v].at, last);
   book_wait(q, wait, SpanKind::halo_wait, s.command);
   return true;
 }

@@ -280,8 +280,14 @@ void ModelProgram::fail(Queue& q) {
 void ModelProgram::book(const Queue& q, int command) {
   booked_[command].calls++;
   booked_[command].seconds += q.now - q.began - q.waited;
-  const Command& c = recording().commands[command];
-  engine_.trace_.add(rank_.id(), c.queue, SpanKind::compute, c.name, q.began, q.now);
+  note(SpanKind::compute, command, recording().commands[command].name, q.began, q.now);
+}
+
+// Of many ranks the first ones, as many as a timeline shows: a trace has room for some iterations of each.
+void ModelProgram::note(SpanKind kind, int command, const std::string& name, double start, double end) const {
+  constexpr int most_traced = 8;
+  if (rank_.id() < most_traced)
+    engine_.trace_.add(rank_.id(), recording().commands[command].queue, kind, name, start, end);
 }
 
 std::vector<ModelProgram::Waiting> ModelProgram::waits() const {

@@ -93,6 +93,7 @@ class ModelProgram final : public Frame {
   void leave(Queue& q);
   void fail(Queue& q);
   void book(const Queue& q, int command);
+  void note(SpanKind kind, int command, const std::string& name, double start, double end) const;
   void forget_scalars();
   bool is_alone() const { return queues_.size() == 1; }
 
