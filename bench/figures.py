@@ -4,7 +4,7 @@ Here are those that show what papers 000 (Figs 12 to 15), 001 (Table V and Fig. 
 (Figs 8 to 10, and 12) do; in solver_figures.py those of solvers, in rooflines.py that of kernels, in
 hmatrix_figures.py those of H-matrices (000, Figs 1, 7 to 9, 16, 17 and 19), in hmatrix_iterations.py those of whole
 iterations on GPUs (000, Figs 10, 11, 16, 17(b) and 19), in trsv_figures.py those of triangular solves (004,
-Fig. 5, and plans).
+Fig. 5, and plans), in multigrid_figures.py those of multigrid.
 
 python bench/figures.py              draws docs/pictures/*.svg
 python bench/figures.py timeline     draws one of them
@@ -24,6 +24,7 @@ from typing import Any
 
 from drawing import RECORDS, Rows, curve, groups, picture, rows_of
 from hmatrix_figures import DRAWN, hmatrix_ranks
+from multigrid_figures import multigrid_levels, multigrid_predicted
 from rooflines import roofline
 from solver_figures import convergence, fields, strong_scaling, timeline
 from trsv_figures import triangular_layouts, triangular_plan, triangular_traced
@@ -364,7 +365,8 @@ def gpu_broadcasts() -> None:
 #: What is drawn from records alone, each under its own name, and what is run to be drawn.
 RECORDED = (
     messages, broadcasts, hops, all_reduces, products, overlapped_cg, jupiter, exchange_paths, gpu_messages,
-    gpu_broadcasts, roofline, strong_scaling, *DRAWN, triangular_layouts, triangular_traced,
+    gpu_broadcasts, roofline, strong_scaling, *DRAWN, triangular_layouts, triangular_traced, multigrid_predicted,
+    multigrid_levels,
 )  # fmt: skip
 RUN = (convergence, timeline, fields, hmatrix_ranks, triangular_plan)
 

@@ -68,6 +68,11 @@ def iteration(
         raise BadArgument(
             f"precond amg is predicted up to {most_rows:,} rows: what is run in place of larger ones has other levels"
         )
+    if len(set(whole.spacing)) > 1:
+        raise BadArgument(
+            f"precond mg is predicted up to {most_rows:,} rows of cells that are no cubes, which it pairs in some "
+            "directions first"
+        )
     if options.get("all_reduce", "auto") != "auto":
         raise BadArgument(
             f"with precond mg, all_reduce is predicted up to {most_rows:,} cells: larger grids are run on fewer "

@@ -107,6 +107,16 @@ def test_the_command_line_tells_levels(cli):
             "with precond mg, all_reduce is predicted up to 1,000,000 cells",
         ),
         (("16", "16", "16", "--precond", "mg", "--grid", "16,16,8"), "grid is that of the problem, 16,16,16"),
+        (
+            (
+                *("64", "64", "1024", "--precond", "mg", "--ranks", 16),
+                "--phases",
+                "bubbles",
+                "--spacing",
+                "1,1,2",
+            ),
+            "cells that are no cubes",
+        ),
         (("4", "4", "4", "--precond", "mg", "--ranks", 1), "precond mg has a single level here"),
         (("2", "2", "4096", "--precond", "mg", "--ranks", 4096), "use fewer ranks, or precond jacobi"),
     ],
@@ -132,8 +142,7 @@ def test_a_report_has_a_table_of_levels(cli, tmp_path):
     code, _, err = cli(*words, "--precond", "mg")
     text = page.read_text(encoding="utf-8")
     assert code == 0, err
-    assert "<h2>Levels</h2>" in text and "8 x 8 x 8" in text and "around the cycle" in text
-    assert "Levels of fewer than 32^3 cells take" in text
+    assert "<h2>Levels</h2>" in text and "around the cycle" in text
     code, _, err = cli(*words, "--precond", "jacobi", "--force")
     assert code == 0 and "<h2>Levels</h2>" not in page.read_text(encoding="utf-8")
 

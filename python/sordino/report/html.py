@@ -9,7 +9,7 @@ from typing import Any
 
 from . import convergence, timeline
 from .kernels import kernel_section
-from .levels import AROUND, by_level, cells_of, small_share
+from .levels import AROUND, by_level
 from .pictures import Picture
 from .record import Report
 from .roof import Roof, roof_of
@@ -199,14 +199,10 @@ def levels_section(report: Report) -> str:
     levels = by_level(report.trace, rank, at_once)
     if len(levels) < 2:
         return ""
-    known = str(report.options.get("grid") or "") if report.options.get("precond") == "mg" else ""
-    grid = [int(count) for count in known.split(",")] if known else []
-    cells = [" x ".join(map(str, of)) for of in cells_of(grid, len(levels) - 1)] if grid else []
     whole = sum(level.seconds for level in levels)
     rows = [
         (
             "around the cycle" if level.place == AROUND else f"{level.place}",
-            *([cells[level.place] if level.place != AROUND else ""] if cells else []),
             f"{level.commands:.1f}".removesuffix(".0"),
             *map(
                 duration,
@@ -217,13 +213,9 @@ def levels_section(report: Report) -> str:
         )
         for level in levels
     ]  # fmt: skip
-    heads = ("level", *(["cells"] if cells else []), "commands", "time", "halos exposed", "hidden", "sums exposed",
+    heads = ("level", "commands", "time", "halos exposed", "hidden", "sums exposed",
              "hidden", "of the time")  # fmt: skip
     said = f"An average iteration of rank {rank}, of those that are traced."
-    if grid:
-        said += (
-            f" Levels of fewer than 32^3 cells take {percent(small_share(levels, grid), 1.0)} of the time."
-        )
     return section(
         "Levels",
         f'<p class="caption">{escape(said)}</p>{scrolling(table(heads, rows), "levels of the cycle")}',

@@ -178,7 +178,7 @@ def _rises(names: list[str], k: int) -> bool:
 
 
 def cells_of(grid: Sequence[int], levels: int) -> list[tuple[int, int, int]]:
-    """Cells of each level of precond mg, which pairs them in all directions that have two (``grid_levels.hpp``)."""
+    """Cells of each level of precond mg, which pairs cubes in all directions that have two (``grid_levels.hpp``)."""
     x, y, z = (int(count) for count in grid)
     return [(-(-x // 2**k), -(-y // 2**k), -(-z // 2**k)) for k in range(levels)]
 
