@@ -113,3 +113,20 @@ def test_batches_that_two_gpus_share_are_told_as_recorded():
         f"{best[1][2]:.3f}, and our product on that one {ours[0]:.3f}, {ours[1]:.3f} and {ours[2]:.3f} "
         f"(`bench/records/{name}`)"
     ) in _page()
+
+
+def test_several_columns_on_a_gpu_are_told_as_recorded():
+    guide = (ROOT / "docs" / "boundary_elements.md").read_text(encoding="utf-8")
+    runs = _recorded("2026-11-26_several_potentials_h100.jsonl")
+    assert [run["columns"] for run in runs] == [2, 3, 4, 8]
+    for run in runs:
+        assert run["largest_residual"] <= run["rtol"] and run["iterations"] == run["iterations_in_turn"]
+        at_once, in_turn = run["seconds"], run["seconds_in_turn"]
+        assert f"| {run['columns']} | {at_once:.3f} | {in_turn:.3f} | {in_turn / at_once:.2f} x |" in guide
+
+
+def test_a_million_triangles_built_by_four_gpus_are_told_as_recorded():
+    (run,) = (run for run in _recorded("2026-11-26_hmatrix_whole_h200x4.jsonl") if run["build_gpus"] == 4)
+    limits = (ROOT / "docs" / "hmatrix_limits.md").read_text(encoding="utf-8")
+    waiting = run["phases"]["waiting"]
+    assert f"four H200 {run['seconds']:.2f}, of which threads wait for GPUs for {waiting:.2f} (`" in limits

@@ -32,7 +32,9 @@ void throw_cuda_error(cudaError_t error, const char* name, const std::source_loc
                      file + ":" + std::to_string(where.line()) + ")";
   if (is_lasting(error)) text += "; what the device held is lost, and only a new process can use it again";
   cudaGetLastError();  // the next call starts clean
-  throw Error(Errc::device, text);
+  const bool is_full = error == cudaErrorMemoryAllocation;
+  if (is_full) text = "the GPU, or the host for it, has too little memory left: " + text;
+  throw Error(is_full ? Errc::unsupported : Errc::device, text);
 }
 
 }  // namespace sordino::cuda
