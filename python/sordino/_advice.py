@@ -12,6 +12,7 @@ import numpy as np
 from ._facts import closed_parts, is_asymmetric_hmatrix, is_symmetric, looks_asymmetric
 from ._matrix import CsrArrays
 from ._options import symmetric_methods
+from ._order import Order
 from ._solution import callers_level
 from ._system import System
 from .errors import AsymmetryWarning, BadArgument
@@ -71,7 +72,7 @@ def _of_parts(parts: list[tuple[int, int]], n: int, given: int, known: int) -> s
 
 
 @contextmanager
-def parts_named(rows: CsrArrays | None, options: dict[str, Any]) -> Iterator[None]:
+def parts_named(rows: CsrArrays | None, options: dict[str, Any], order: Order) -> Iterator[None]:
     """A setup whose matrix does not map the constant vector to zero, though it is said to, tells what it maps there.
 
     Cost: nothing, but that of :func:`closed_parts` where it is refused.
@@ -81,7 +82,7 @@ def parts_named(rows: CsrArrays | None, options: dict[str, Any]) -> Iterator[Non
     except BadArgument as error:
         if rows is None or options.get("nullspace") != "constant" or _NOT_MAPPED not in str(error):
             raise
-        parts, _ = closed_parts(rows, np.zeros((0, rows.n)))
+        parts, _ = closed_parts(rows, np.zeros((0, rows.n)), order.places)
         if not parts:
             raise
         raise BadArgument(f"{error}; {_of_parts(parts, rows.n, 0, 0)}") from None
@@ -95,6 +96,8 @@ class Suitability:
     Parameters
     ----------
     system : System
+    places : ndarray, shape (n,), or None
+        What the caller calls each of its rows, if not by its number.
     method : str
         What was asked for.
     taken : str
@@ -106,8 +109,8 @@ class Suitability:
         Whether failed solves are explained.
     """
 
-    def __init__(self, system: System, method: str, taken: str) -> None:
-        rows = system.rows
+    def __init__(self, system: System, places: np.ndarray | None, method: str, taken: str) -> None:
+        rows, self._places = system.rows, places
         self.advises = True
         self._method = method
         self._known: dict[str, Any] = {}  # of the values as they are
@@ -157,7 +160,7 @@ class Suitability:
         if meant or rows is None or not self.advises:
             return raw
         found, vectors = "", null()
-        parts, known = self._look_once(closed_parts, rows, vectors)
+        parts, known = self._look_once(closed_parts, rows, vectors, self._places)
         if len(parts) > known:
             found = _of_parts(parts, rows.n, len(vectors), known)
             raw = {**raw, "reason": raw["reason"].replace(_OTHER_METHOD, "")}

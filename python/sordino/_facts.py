@@ -84,7 +84,9 @@ def maps_ones_to_zero(rows: CsrArrays) -> bool:
     return largest > 0 and float(np.abs(rows.product(np.ones(rows.n))).max()) <= _ROUNDING * largest
 
 
-def closed_parts(rows: CsrArrays, null: np.ndarray) -> tuple[list[tuple[int, int]], int]:
+def closed_parts(
+    rows: CsrArrays, null: np.ndarray, places: np.ndarray | None = None
+) -> tuple[list[tuple[int, int]], int]:
     """The connected parts of A whose rows add up to zero, beside the part's largest row.
 
     A maps to zero what is 1 on one of these and 0 elsewhere: the constant vector, where one has all rows.
@@ -95,6 +97,8 @@ def closed_parts(rows: CsrArrays, null: np.ndarray) -> tuple[list[tuple[int, int
     rows : CsrArrays
     null : ndarray, shape (k, n)
         What A is known to map to zero.
+    places : ndarray, shape (n,), optional
+        What the caller calls each row, if that is not its number here.
 
     Returns
     -------
@@ -110,7 +114,8 @@ def closed_parts(rows: CsrArrays, null: np.ndarray) -> tuple[list[tuple[int, int
     np.maximum.at(largest, part, abs(A).sum(axis=1))
     np.maximum.at(sums, part, np.abs(rows.product(np.ones(rows.n))))
     closed = sums <= _ROUNDING * largest
-    first = np.unique(part, return_index=True)[1]
+    first = np.full(parts, rows.n)
+    np.minimum.at(first, part, np.arange(rows.n) if places is None else places)
     found = sorted(
         zip(np.bincount(part)[closed].tolist(), first[closed].tolist(), strict=True), key=lambda each: each[1]
     )

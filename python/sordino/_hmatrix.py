@@ -134,11 +134,11 @@ def hmatrix(
     }  # fmt: skip
     points, triangles = arrays_of(surface)
     who = builder(str(engine), options, len(triangles), devices)
-    gpus = gpus_to_build(len(triangles), options, str(kernel), devices) if who == "cuda" else []
-    with translated():
-        core().HMatrix.check({**options, "gpus": gpus})
     part = wanted_part(for_ranks, distribution, None if beside is None else beside.native.part())
     parts = processes() if part else 1
+    gpus = gpus_to_build(len(triangles), options, str(kernel), devices, parts=parts) if who == "cuda" else []
+    with translated():
+        core().HMatrix.check({**options, "gpus": gpus})
     check_memory(len(triangles), [options], str(kernel), parts, together=bool(part))
     check_gpus_to_build(len(triangles), gpus, together=bool(part) and engine != "host")
     with translated():

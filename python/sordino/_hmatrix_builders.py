@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ._hmatrix_memory import estimate_bytes
-from ._hmatrix_parts import processes
 from ._native import core
 from ._options import device_list
 from ._placement import check_devices, default_engine
@@ -53,8 +52,11 @@ def gpus_of_ranks(devices: Any, ranks: int) -> list[int]:
     return numbers[ranks * int(world["rank"]) :][:ranks]
 
 
-def gpus_to_build(n: int, options: Mapping[str, Any], kernel: str, devices: Any = None) -> list[int]:
-    """This process's GPUs that compute blocks: those of `devices`, or by itself one for each 4 GB to be stored.
+def gpus_to_build(
+    n: int, options: Mapping[str, Any], kernel: str, devices: Any = None, *, parts: int = 1
+) -> list[int]:
+    """This process's GPUs that compute blocks: those of `devices`, or by itself one for each 4 GB of its matrix, or of
+    its one of `parts`.
 
     Each takes of the host what hardly depends on the matrix, and a small one is not done sooner by more of them.
     """
@@ -63,7 +65,7 @@ def gpus_to_build(n: int, options: Mapping[str, Any], kernel: str, devices: Any 
         return gpus
     foretold = estimate_bytes(
         n, float(options["eps"]), kernel=kernel, most_rank=options.get("most_rank")
-    ) // max(1, processes())  # fmt: skip
+    ) // parts  # fmt: skip
     return gpus[: max(1, math.ceil(foretold / BYTES_OF_A_GPU))]
 
 

@@ -116,12 +116,12 @@ class Solver:
         self._turn = Turn()
         described = reckoned_with(self._options, machine)
         given = {**system.extras(), **_nullspace.in_words(self._null), **self._order.given, **self._looks}
-        with heeded(system.functions), parts_named(system.rows, self._options), translated():
+        with heeded(system.functions), parts_named(system.rows, self._options, self._order), translated():
             self._core: Any = core().Solver(
                 *system.arrays(), system.n, self._options, described, **({"given": given} if given else {})
             )
         warn_of_unheeded(self._options, self._core.method(), coarse="coarse" in system.given)
-        self._suits = Suitability(system, self.options["solver"], self._core.method())
+        self._suits = Suitability(system, self._order.places, self.options["solver"], self._core.method())
         others = bool(self._looks) or _nullspace.named(self._null, self._options)
         self._together = AtOnce.of(self._core, system) or Together.of(system, self._options, others)
 

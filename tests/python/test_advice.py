@@ -15,6 +15,7 @@ from sordino import _core
 from sordino._facts import closed_parts, looks_asymmetric, maps_ones_to_zero
 from sordino._matrix import as_csr
 from sordino._numbers import RealSystem, solve_by_parts
+from sordino.problems import pressure_matrix
 
 pytestmark = pytest.mark.skipif(not hasattr(_core, "Solver"), reason="needs the compiled module")
 
@@ -50,9 +51,9 @@ def test_a_singular_matrix_is_given_one_piece_of_advice() -> None:
 def test_a_matrix_is_looked_at_once_for_its_values(monkeypatch) -> None:
     looks = []
 
-    def closed_parts(rows, null) -> tuple[list[tuple[int, int]], int]:
+    def closed_parts(rows, null, places) -> tuple[list[tuple[int, int]], int]:
         looks.append(rows)
-        return facts(rows, null)
+        return facts(rows, null, places)
 
     facts = sordino._advice.closed_parts
     monkeypatch.setattr(sordino._advice, "closed_parts", closed_parts)
@@ -336,3 +337,17 @@ def test_the_command_line_says_which_parts_with_exit_code_2(cli, tmp_path) -> No
         "the vector that is 1 in 270 connected rows from row 0 on, each of which adds up to zero, and 0 in the "
         in err
     )
+
+
+@pytest.mark.parametrize("partition", [{}, {"partition": "boxes", "boxes": "2,2,1", "grid": "8,8,4"}])
+def test_parts_have_the_caller_s_row_numbers_whatever_the_order(partition):
+    solid = np.zeros((4, 8, 8), dtype=bool)
+    solid[:, :, 4] = True
+    A = sp.lil_matrix(pressure_matrix(np.ones(solid.shape), solid=solid, boundary="neumann"))
+    A[0, 0] += 1  # so that the cells beyond the wall alone are a closed part
+    options = {"solver": "cg", "engine": "host", "ranks": 4, **partition}
+    with pytest.raises(sordino.BadArgument, match="96 connected rows from row 5 on"):
+        sordino.Solver(A.tocsr(), nullspace="constant", **options)
+    b = np.random.default_rng(0).standard_normal(A.shape[0])
+    failed = sordino.solve(A.tocsr(), b, on_failure="return", maxiter=500, **options)
+    assert "96 connected rows from row 5 on" in failed.reason

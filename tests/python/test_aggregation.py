@@ -198,12 +198,10 @@ def test_the_command_line_needs_no_grid(cli) -> None:
     [
         (("poisson", 8, 8, 8, "--solver", "cgcg"), "takes no preconditioner but a diagonal"),
         (("poisson", 8, 8, 8, "--deterministic", "on"), "the levels of precond amg depend on it"),
-        (("predict", "poisson", 16, 16, 16), "precond amg is not predicted yet"),
     ],
 )
 def test_bad_usage(cli, words, sentence) -> None:
-    where = () if words[0] == "predict" else ("--engine", "host", "--ranks", 2)
-    code, out, err = cli(*words, "--precond", "amg", *where)
+    code, out, err = cli(*words, "--precond", "amg", "--engine", "host", "--ranks", 2)
     assert code == 2 and out == "" and sentence in err
 
 

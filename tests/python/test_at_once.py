@@ -23,6 +23,12 @@ def matrix():
     return sordino.hmatrix(sphere(4, 6, radius=1.0), 1e-6, probes=0)
 
 
+@pytest.fixture(scope="module")
+def large():
+    """A solve of several columns that is never content with its residual goes on for seconds."""
+    return sordino.hmatrix(sphere(9, 20, radius=1.0), 1e-4, probes=0)
+
+
 @pytest.fixture
 def sides(matrix, rng_of_today):
     return rng_of_today.standard_normal((matrix.shape[0], 10))
@@ -143,15 +149,15 @@ def test_a_nan_is_refused_as_of_one(matrix, sides, how):
         assert solver.solve(sides[:, 2:6]).converged
 
 
-def test_seconds_and_callbacks_are_of_all(matrix, sides):
-    seen = []
+def test_seconds_and_callbacks_are_of_all(matrix, large, sides, rng_of_today):
+    seen, many = [], rng_of_today.standard_normal((large.shape[0], 5))
 
     def callback(iteration, residual):
         seen.append((iteration, residual, threading.get_ident()))
         return len(seen) == 3
 
     how = {"engine": "host", "solver": "bicgstab"}
-    found = sordino.solve(matrix, sides[:, :5], callback=callback, on_failure="return", **how, **NEVER)
+    found = sordino.solve(large, many, callback=callback, on_failure="return", **how, **NEVER)
     assert [report.status for report in found.reports] == ["stopped_by_user"] * 5
     assert len(seen) == 3 and {thread for *_, thread in seen} == {threading.get_ident()}
     assert np.isfinite(found.x).all()
@@ -171,16 +177,28 @@ def test_what_a_callback_raises_comes_out(matrix, sides):
     assert solver.solve(sides, rtol=1e-6, maxiter=500).converged
 
 
-def test_ctrl_c_ends_all_columns(matrix, sides):
+def test_ctrl_c_ends_all_columns(large, rng_of_today):
+    sides = rng_of_today.standard_normal((large.shape[0], 10))
     timer = threading.Timer(0.5, _thread.interrupt_main)
     timer.start()
     begun = time.perf_counter()
     with pytest.raises(Interrupted) as interrupted:
-        sordino.solve(matrix, sides, engine="host", **NEVER)  # ten: two of them follow
+        sordino.solve(large, sides, engine="host", **NEVER)  # ten: two of them follow
     assert time.perf_counter() - begun < 10
     statuses = [report.status for report in interrupted.value.solution.reports]
     assert statuses[:8] == ["interrupted"] * 8 and set(statuses[8:]) <= {"time_limit", "stagnated"}
     assert np.isfinite(interrupted.value.solution.x).all()
+
+
+def test_a_column_keeps_the_x_that_it_has_alone_when_others_go_on():
+    """Seed and tolerance are of a column that ends, stagnated, in an iteration whose x is looked at."""
+    H = sordino.hmatrix(sphere(6, 3), 1e-6)
+    B = np.random.default_rng(4).standard_normal((H.shape[0], 8))
+    with sordino.Solver(H, engine="host", solver="bicgstab", ranks=1, check_every=1) as solver:
+        how = {"rtol": 1.3e-16, "maxiter": 49, "on_failure": "return"}
+        found = solver.solve(B, **how)
+        for k, b in enumerate(B.T):
+            np.testing.assert_array_equal(found.x[:, k], solver.solve(b, **how).x)
 
 
 @pytest.mark.parametrize("kind", [{"solver": "gmres"}, {"precond": "block-jacobi"}, {"callback_every": 5}])

@@ -110,3 +110,21 @@ def test_periodic_boxes_beside_a_direct_solve(cells, periodic, ranks) -> None:
     apart = (found.x - direct) * fluid
     apart -= fluid * apart.sum() / fluid.sum()
     assert np.linalg.norm(apart) <= 1e-7 * np.linalg.norm(found.x)
+
+
+def test_a_rank_without_layers_of_stretched_cells_takes_part():
+    A = pressure_matrix(np.ones((2, 8, 16)), spacing=(1, 1, 4))
+    options = {"solver": "cg", "precond": "mg", "grid": "16,8,2", "engine": "host", "rtol": 1e-9}
+    found = sordino.solve(A, np.ones(A.shape[0]), ranks=3, **options)
+    assert (
+        found.converged
+        and found.iterations <= sordino.solve(A, np.ones(A.shape[0]), ranks=1, **options).iterations + 4
+    )
+
+
+def test_couplings_whose_sum_is_not_finite_end():
+    along, across = (sp.diags([1.0, 1.0], [-1, 1], shape=(m, m)) for m in (200, 12))
+    couplings = 1.5e308 * sp.kron(sp.identity(12), along) + sp.kron(across, sp.identity(200))
+    A = sp.csr_matrix(sp.diags(np.full(2400, 1.7e308)) - couplings)
+    options = {"solver": "cg", "precond": "mg", "grid": "200,12,1", "engine": "host", "ranks": 1}
+    assert not sordino.solve(A, np.ones(2400), on_failure="return", **options).converged

@@ -167,9 +167,9 @@ def pressure_rows(
         columns = _around(columns.reshape(values.shape), periodic).reshape(n, _ENTRIES)
         order = np.argsort(columns, axis=1, kind="stable")
         columns, by_row = np.take_along_axis(columns, order, 1), np.take_along_axis(by_row, order, 1)
-        values, stored = np.take_along_axis(values.reshape(n, _ENTRIES), order, 1), by_row
+        values = np.take_along_axis(values.reshape(n, _ENTRIES), order, 1)
     indptr = np.concatenate([[0], np.cumsum(by_row.sum(axis=1, dtype=np.int64))])
-    return CsrArrays(indptr, columns[by_row], values[stored], n, order_kept=True)
+    return CsrArrays(indptr, columns[by_row], values.reshape(n, _ENTRIES)[by_row], n, order_kept=True)
 
 
 def _around(columns: np.ndarray, periodic: str) -> np.ndarray:

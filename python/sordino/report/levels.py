@@ -106,7 +106,7 @@ def by_level(trace: Sequence[dict[str, Any]], rank: int, at_once: int = 1) -> li
         sums[command.place] = _with(sums[command.place], command)
     numbers = [level.facts() for level in sums.values()]
     return [
-        Level(**{key: value if key == "place" else value / counted for key, value in facts.items()})
+        Level(int(facts.pop("place")), **{key: value / counted for key, value in facts.items()})
         for facts in numbers
     ]
 

@@ -35,7 +35,8 @@ bool add_strengths(const CsrView& A, const Extents& grid, i64 row, std::array<do
   double all = 0;
   for (std::size_t d = 0; d < 3; d++)
     if (sides[d] > 0) all += found[d] /= sides[d];
-  for (std::size_t d = 0; all > 0 && d < 3; d++) to[d] += found[d] / all;
+  if (!(all > 0) || !std::isfinite(all)) return true;
+  for (std::size_t d = 0; d < 3; d++) to[d] += found[d] / all;
   return true;
 }
 

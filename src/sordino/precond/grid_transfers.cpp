@@ -14,7 +14,7 @@ TransferShape shape_of(const GridLevel& fine, const GridLevel& coarse, int rank)
     i64 rows = level.partition.rows(rank);
     for (std::size_t d = 0; d < 3; d++) {
       to[d] = i32(std::min(level.cells[d], rows));
-      rows /= to[d];
+      rows /= std::max<i64>(to[d], 1);  // a rank without layers has none of cells either
     }
   };
   fill(fine, shape.fine);

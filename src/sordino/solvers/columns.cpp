@@ -80,7 +80,7 @@ struct Beside {
     return k.s.loop(rotation, [&] {
       body();
       k.s.when(k.check_every, [&] {
-        k.s.run(Lower<C>{.rr = rr, .best_rr = best_rr, .lowest = best_rr, .chosen = chosen});
+        k.s.run(Lower<C>{.rr = rr, .best_rr = best_rr, .ended = ended, .lowest = best_rr, .chosen = chosen});
         keep_chosen();
       });
     });

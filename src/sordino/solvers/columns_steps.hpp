@@ -108,16 +108,16 @@ struct AllEnded {
   }
 };
 
-/// Which columns have the smallest (r,r) so far, and that.
+/// Which columns under way have the smallest (r,r) so far, and that: alone, one that has ended has left the loop before.
 template <int C>
 struct Lower {
   static constexpr const char* name = "LowerBest";
   static constexpr int resident_blocks = few_blocks;
-  Gets<C> rr, best_rr;
+  Gets<C> rr, best_rr, ended;
   Puts<C> lowest, chosen;
   SORDINO_HD void head() {
     for (int c = 0; c < C; c++) {
-      const bool lower = rr.of[c] < best_rr.of[c];
+      const bool lower = ended.of[c] == under_way && rr.of[c] < best_rr.of[c];
       chosen.of[c] = lower;
       lowest.of[c] = lower ? rr.of[c] : best_rr.of[c];
     }

@@ -286,8 +286,7 @@ void ModelProgram::book(const Queue& q, int command) {
 // Of many ranks the first ones, as many as a timeline shows: a trace has room for some iterations of each.
 void ModelProgram::note(SpanKind kind, int command, const std::string& name, double start, double end) const {
   constexpr int most_traced = 8;
-  if (rank_.id() < most_traced)
-    engine_.trace_.add(rank_.id(), recording().commands[command].queue, kind, name, start, end);
+  if (rank_.id() < most_traced) engine_.trace_.add(rank_.id(), recording().commands[command].queue, kind, name, start, end);
 }
 
 std::vector<ModelProgram::Waiting> ModelProgram::waits() const {
