@@ -302,7 +302,7 @@ def test_gpus_that_have_no_room_to_build_are_refused(monkeypatch):
         check_gpus_to_build(1_004_400, [0, 3])
     monkeypatch.setattr(_gpu_memory, "free_bytes", lambda number: 1000)
     monkeypatch.setattr(_hmatrix, "builder", lambda *words: "cuda")
-    monkeypatch.setattr(_hmatrix, "gpus_to_build", lambda *words: [3])
+    monkeypatch.setattr(_hmatrix, "gpus_to_build", lambda *words, **more: [3])
     checked = SimpleNamespace(HMatrix=SimpleNamespace(check=lambda options: None))
     monkeypatch.setattr(_hmatrix, "core", lambda: checked)  # whose HMatrix cannot be called
     monkeypatch.setattr(_hmatrix, "translated", contextlib.nullcontext)
