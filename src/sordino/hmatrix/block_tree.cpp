@@ -26,7 +26,7 @@ struct Part {
 class Collector {
  public:
   Collector(const ClusterTree& tree, double eta, i32 least, int threads)
-      : clusters_(tree.clusters), eta_(eta), least_(least), diameters_(tree.clusters.size()) {
+      : clusters_(tree.clusters), rule_{eta, least}, diameters_(tree.clusters.size()) {
     auto measure = [this](i64 begin, i64 end) {
       for (std::size_t c = std::size_t(begin); c < std::size_t(end); c++) diameters_[c] = clusters_[c].box.diameter();
     };
@@ -41,7 +41,8 @@ class Collector {
       const Cluster &row = cluster(pair.row), &column = cluster(pair.column);
       if (row.end <= range.begin || row.begin >= range.end) continue;
       const bool begins_here = row.begin >= range.begin;
-      if (const bool admissible = is_admissible(pair); admissible || is_small(row, column)) {
+      const bool admissible = rule_.is_admissible(row, column, diameter(pair.row), diameter(pair.column));
+      if (admissible || rule_.is_small(row, column)) {
         if (begins_here) part.leaves.push_back({{row.begin, row.end}, {column.begin, column.end}, admissible});
         continue;
       }
@@ -56,27 +57,21 @@ class Collector {
 
  private:
   const Cluster& cluster(i32 c) const { return clusters_[std::size_t(c)]; }
-  bool is_small(const Cluster& row, const Cluster& column) const {
-    return std::min(row.size(), column.size()) <= least_ || row.is_leaf() || column.is_leaf();
-  }
-  bool is_admissible(Pair pair) const {
-    const Cluster &row = cluster(pair.row), &column = cluster(pair.column);
-    if (std::min(row.size(), column.size()) < least_) return false;
-    const double diameter = std::min(diameters_[std::size_t(pair.row)], diameters_[std::size_t(pair.column)]);
-    const double distance = row.box.distance(column.box);
-    return distance > 0 && diameter <= eta_ * distance;
-  }
+  double diameter(i32 c) const { return diameters_[std::size_t(c)]; }
 
   const std::vector<Cluster>& clusters_;
-  double eta_;
-  i32 least_;
+  BlockRule rule_;
   std::vector<double> diameters_;
 };
 
 }  // namespace
 
-BlockTree::BlockTree(const ClusterTree& tree, double eta, i32 least, int threads) {
+void require_eta(double eta) {
   if (!(eta > 0)) bad_argument("eta is a positive number");
+}
+
+BlockTree::BlockTree(const ClusterTree& tree, double eta, i32 least, int threads) {
+  require_eta(eta);
   const Collector collect(tree, eta, least, threads);
   const i32 n = tree.clusters[0].end;
   std::vector<Part> parts(std::size_t((n - 1) / strip + 1));

@@ -13,11 +13,30 @@ struct Block {
   i64 entries() const { return i64(rows.size()) * columns.size(); }
 };
 
+/// A block is admissible if the smaller of its clusters' boxes is at most `eta` times as large as their distance, and both
+/// have at least `least` points and do not touch; it is dense if one of its clusters is a leaf, or has at most so many
+/// points. The boxes are those of points, so elements of an admissible block may touch.
+struct BlockRule {
+  double eta;
+  i32 least;
+
+  /// Clusters with the diameters of their boxes.
+  SORDINO_HD bool is_admissible(const Cluster& row, const Cluster& column, double of_row, double of_column) const {
+    if (row.size() < least || column.size() < least) return false;
+    const double distance = row.box.distance(column.box);
+    return distance > 0 && (of_row < of_column ? of_row : of_column) <= eta * distance;
+  }
+  SORDINO_HD bool is_small(const Cluster& row, const Cluster& column) const {
+    return row.size() <= least || column.size() <= least || row.is_leaf() || column.is_leaf();
+  }
+};
+
+/// Throws bad_argument for an eta that is not positive.
+void require_eta(double eta);
+
 struct BlockTree {
-  /// A block is admissible if the smaller of its clusters' boxes is at most `eta` times as large as their distance, and both
-  /// have at least `least` points and do not touch; it is dense if one of its clusters is a leaf, or has at most so many
-  /// points. The boxes are those of points, so elements of an admissible block may touch. `threads` as for a ClusterTree.
-  /// Memory: 20 B a leaf, while it is made three times that.
+  BlockTree() = default;
+  /// By the rule of `eta` and `least`. `threads` as for a ClusterTree. Memory: 20 B a leaf, while it is made three times that.
   BlockTree(const ClusterTree& tree, double eta, i32 least, int threads = 0);
 
   LargeArray<Block> leaves;  // by first row, then by first column

@@ -1,7 +1,6 @@
 #include "sordino/hmatrix/cluster_tree.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -18,47 +17,34 @@ Box box_of(const double* points, const i32* first, const i32* last) {
   Box box{{infinity, infinity, infinity}, {-infinity, -infinity, -infinity}};
   for (const i32* p = first; p < last; p++)
     for (int axis = 0; axis < 3; axis++) {
-      const double x = points[3 * i64(*p) + axis];
+      const double x = points[3 * i64(*p) + axis] + 0.0;  // not -0.0
       box.lower[axis] = std::min(box.lower[axis], x);
       box.upper[axis] = std::max(box.upper[axis], x);
     }
   return box;
 }
 
-int longest_axis(const Box& box) {
-  int longest = 0;
-  for (int axis = 1; axis < 3; axis++)
-    if (box.side(axis) > box.side(longest)) longest = axis;
-  return longest;
-}
-
 /// Puts the box around a cluster's points and parts them, each half in its order. Where the second one begins; the cluster's
 /// end: it is not cut.
 i32 cut(Cluster& cluster, const double* points, i32* order, i32 most) {
   i32 *first = order + cluster.begin, *last = order + cluster.end;
-  const Box box = cluster.box = box_of(points, first, last);
-  const int axis = longest_axis(box);
-  if (cluster.size() <= most || !(box.side(axis) > 0)) return cluster.end;
-  const double middle = 0.5 * (box.lower[axis] + box.upper[axis]);
+  cluster.box = box_of(points, first, last);
+  const Cut cut = cut_of(cluster.box, cluster.size(), most);
+  if (cut.axis < 0) return cluster.end;
   // Of neighbouring numbers the mean is the greater one: all points may lie below it.
-  return i32(std::stable_partition(first, last, [&](i32 p) { return points[3 * i64(p) + axis] <= middle; }) - order);
+  return i32(std::stable_partition(first, last, [&](i32 p) { return cut.takes_first(points + 3 * i64(p)); }) - order);
 }
 
 }  // namespace
 
-double Box::diameter() const { return std::hypot(side(0), side(1), side(2)); }
-
-double Box::distance(const Box& other) const {
-  double gap[3];
-  for (int axis = 0; axis < 3; axis++)
-    gap[axis] = std::max({0.0, lower[axis] - other.upper[axis], other.lower[axis] - upper[axis]});
-  return std::hypot(gap[0], gap[1], gap[2]);
-}
-
-ClusterTree::ClusterTree(const double* points, i64 n, i32 most, int threads) : order(std::size_t(n)) {
+void require_points(i64 n, i32 most) {
   if (n < 1) bad_argument("clusters are made of points, and there are none");
   if (n > std::numeric_limits<i32>::max()) throw Error(Errc::unsupported, "more than 2^31 points");
   if (most < 1) bad_argument("a cluster has at least one point: leaf is " + std::to_string(most));
+}
+
+ClusterTree::ClusterTree(const double* points, i64 n, i32 most, int threads) : order(std::size_t(n)) {
+  require_points(n, most);
   std::iota(order.begin(), order.end(), 0);
   clusters.push_back({0, i32(n)});
   std::vector<i32> cuts;

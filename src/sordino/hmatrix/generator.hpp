@@ -4,7 +4,7 @@
 #include <memory>
 #include <span>
 
-#include "sordino/base/types.hpp"
+#include "sordino/hmatrix/trees.hpp"
 
 namespace sordino::hmatrix {
 
@@ -22,6 +22,11 @@ class GeneratorOf {
   virtual const double* points() const = 0;
   /// out [rows][columns], row by row, of the entries at these rows and columns.
   virtual void entries(std::span<const i32> rows, std::span<const i32> columns, V* out) const = 0;
+  /// Trees of the points, for a build by GPUs with these CUDA numbers. Threads make them; who has code for GPUs below lets
+  /// make_trees_on_gpus() do it.
+  virtual Trees trees_on_gpus(std::span<const int> /*gpus*/, const TreeOptions& options) const {
+    return make_trees(points(), size(), options);
+  }
   /// A GPU that computes leaves of this matrix, rows and columns in `order` (leaf_device.hpp); null: there is no code for one.
   virtual std::shared_ptr<LeafDevice<V>> on_gpu(int /*device*/, std::span<const i32> /*order*/) const { return nullptr; }
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <future>
 #include <mutex>
 #include <numeric>
 #include <string>
@@ -16,6 +17,8 @@ namespace sordino::hmatrix {
 namespace {
 
 constexpr i64 few_leaves = 1 << 12;  // that one thread counts
+constexpr int few_probes = 64;       // rows whose entries may all be in memory
+constexpr int shares = 4;            // of threads: one of them computes rows while GPUs compute leaves
 constexpr double least_eps = 1e-13;
 constexpr int most_rounds = 3;  // of comparing the whole, and doing what has missed again
 constexpr i32 most_leaf = 1 << 20, most_threads = 4096;
@@ -33,6 +36,17 @@ std::vector<i64> missed_leaves(const Probed& probed, std::span<const LeafOf<V>> 
   return missed;
 }
 
+/// Entries of the rows that are compared at the end, computed by threads while others wait for GPUs; not valid: by nobody yet.
+template <class V>
+std::future<ExactRows<V>> rows_meanwhile(const GeneratorOf<V>& generator, std::span<const i32> order, const BuildOptions& o) {
+  if (o.gpus.empty() || o.probes == 0 || o.probes > few_probes) return {};
+  const int threads = thread_count_of_each(o.threads, shares);
+  auto compute = [&generator, order, probes = o.probes, seed = o.seed, threads] {
+    return exact_rows(generator, order, probes, seed, threads);
+  };
+  return std::async(std::launch::async, compute);
+}
+
 }  // namespace
 
 void require_usable(const BuildOptions& o) {
@@ -48,17 +62,27 @@ void require_usable(const BuildOptions& o) {
 }
 
 template <class V>
-HMatrixOf<V>::HMatrixOf(const GeneratorOf<V>& generator, const BuildOptions& options, const BuildProgress& progress)
-    : tree_(generator.points(), generator.size(), (require_usable(options), options.leaf), options.threads) {
-  make_leaves(options.eta, options.leaf, options.threads);
-  statistics_.phases.trees = lap();
+HMatrixOf<V>::HMatrixOf(const GeneratorOf<V>& generator, const BuildOptions& options, const BuildProgress& progress) {
+  plant(generator, options);
   fill(generator, options, progress);
   statistics_.seconds = seconds_now() - begun_;
 }
 
+/// Makes the trees, by whoever computes leaves.
 template <class V>
-void HMatrixOf<V>::make_leaves(double eta, i32 leaf, int threads) {
-  const BlockTree blocks(tree_, eta, leaf + 1, threads);
+void HMatrixOf<V>::plant(const GeneratorOf<V>& generator, const BuildOptions& options) {
+  require_usable(options);
+  const TreeOptions o{.eta = options.eta, .leaf = options.leaf, .threads = options.threads};
+  take_trees(
+      options.gpus.empty() ? make_trees(generator.points(), generator.size(), o) : generator.trees_on_gpus(options.gpus, o),
+      options.threads);
+  statistics_.phases.trees = lap();
+}
+
+template <class V>
+void HMatrixOf<V>::take_trees(Trees trees, int threads) {
+  tree_ = std::move(trees.clusters);
+  const BlockTree& blocks = trees.blocks;
   statistics_.nodes = blocks.nodes;
   leaves_ = LargeArray<LeafOf<V>>(blocks.leaves.size());
   auto make_some = [&](i64 begin, i64 end) {
@@ -74,13 +98,15 @@ void HMatrixOf<V>::fill(const GeneratorOf<V>& generator, const BuildOptions& opt
   std::iota(all.begin(), all.end(), i64(0));
   LeafFiller<V> filler(generator, options, tree_.order, leaves_, stores_, filled);
   statistics_.phases.devices = lap();
+  std::future<ExactRows<V>> rows = rows_meanwhile<V>(generator, tree_.order, options);
   filler.fill(all, progress);
   take(filler, filled);
+  auto compare_rows = [&] {
+    const ExactRows<V> known = rows.valid() ? rows.get() : ExactRows<V>{};
+    compare(generator, options, filler, filled, nullptr, known.rows.empty() ? nullptr : &known);
+  };
   auto step = [&](i64 begin, i64 end) {
-    for (i64 k = begin; k < end; k++) {
-      if (k == 1) filler.release();  // GPUs take their time to give back memory
-      if (k == 0) compare(generator, options, filler, filled, nullptr);
-    }
+    for (i64 k = begin; k < end; k++) k == 0 ? compare_rows() : filler.release();  // for which GPUs take their time
   };
   for_parts(0, 2, step, 1, 2);
   count(options.threads);
@@ -145,11 +171,12 @@ void HMatrixOf<V>::count(int threads) {
 /// Returns the numbers of leaves that were done again, which increase.
 template <class V>
 std::vector<i64> HMatrixOf<V>::compare(const GeneratorOf<V>& generator, const BuildOptions& options, LeafFiller<V>& filler,
-                                       std::span<Filled> filled, Accord* processes) {
+                                       std::span<Filled> filled, Accord* processes, const ExactRows<V>* known) {
   std::vector<i64> again;
   for (int round = 0; options.probes > 0 && statistics_.norm > 0; round++) {
     const u64 seed = options.seed + u64(round);
-    const Probed probed = probe(generator, *this, options.probes, seed, options.threads, processes);
+    const Probed probed =
+        probe(generator, *this, options.probes, seed, options.threads, processes, round == 0 ? known : nullptr);
     statistics_.compression_error = probed.error / statistics_.norm;
     statistics_.error_of_estimate = probed.standard_error / statistics_.norm;
     const std::vector<i64> missed = missed_leaves<V>(probed, leaves_, filled, options.compression);

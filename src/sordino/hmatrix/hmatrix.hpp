@@ -8,9 +8,9 @@
 #include "sordino/base/clock.hpp"
 #include "sordino/base/large_array.hpp"
 #include "sordino/comm/accord.hpp"
-#include "sordino/hmatrix/block_tree.hpp"
 #include "sordino/hmatrix/compression.hpp"
 #include "sordino/hmatrix/distribution.hpp"
+#include "sordino/hmatrix/trees.hpp"
 #include "sordino/hmatrix/value_store.hpp"
 
 namespace sordino::hmatrix {
@@ -21,7 +21,7 @@ struct BuildOptions {
   i32 leaf = 15;               // points of a cluster that is not cut
   int threads = 0;             // of all steps; 0: as many as there are cores; 32 work at most, for each GPU
   u64 seed = 1;                // of the rows drawn
-  std::vector<int> gpus = {};  // that compute leaves, by their CUDA numbers; none: threads of this process do
+  std::vector<int> gpus = {};  // that make trees and compute leaves, by their CUDA numbers; none: threads of this process do
   /// Rows by which the whole is compared with the generator's; 0: it is not; n or more: by all its rows. Where blocks are
   /// certified, those that these show to be off by more than any may be are done again, from all their entries.
   int probes = 32;
@@ -103,6 +103,8 @@ struct BuildPart {
 struct Filled;
 template <class V>
 class LeafFiller;
+template <class V>
+struct ExactRows;
 
 /// Of double or Complex<double>.
 template <class V>
@@ -110,11 +112,11 @@ class HMatrixOf {
  public:
   /// Builds all leaves on threads of this process, or on GPUs; the values do not depend on how many. Memory while it builds:
   /// what is stored and a sixteenth, 1 MiB and one block's crosses for each thread (128 MiB, 256 of complex entries, where a
-  /// block is evaluated as a whole), and 64 B a leaf; of each GPU up to three quarters of what is free (DeviceLeaves). GPUs
-  /// compute cross approximations with references; leaves that need more than 128 terms are left to the threads. Throws
-  /// bad_argument for options and entries that are not finite, `unsupported` for GPUs that are not there and a generator
-  /// without code for them, `device` for a GPU that fails, or finishes no leaf for a minute. The generator is not needed
-  /// afterwards.
+  /// block is evaluated as a whole), and 64 B a leaf; where GPUs build, the rows that are compared, too, if they are 64 at
+  /// most; of each GPU up to three quarters of what is free (DeviceLeaves). GPUs compute cross approximations with references;
+  /// leaves that need more than 128 terms are left to the threads. Throws bad_argument for options and entries that are not
+  /// finite, `unsupported` for GPUs that are not there and a generator without code for them, `device` for a GPU that fails, or
+  /// finishes no leaf for a minute. The generator is not needed afterwards.
   HMatrixOf(const GeneratorOf<V>& generator, const BuildOptions& options, const BuildProgress& progress = {});
   /// One of several processes builds the leaves that its ranks multiply, and those on the diagonal; all are told the ranks and
   /// the statistics of the whole, which has the bits of one that is built alone. Collective over the processes that `part`
@@ -157,13 +159,14 @@ class HMatrixOf {
   i64 held_bytes() const;
 
  private:
-  void make_leaves(double eta, i32 leaf, int threads);
+  void plant(const GeneratorOf<V>& generator, const BuildOptions& options);
+  void take_trees(Trees trees, int threads);
   void fill(const GeneratorOf<V>& generator, const BuildOptions& options, const BuildProgress& progress);
   void take(const LeafFiller<V>& filler, std::span<const Filled> filled);
   void sum_up(std::span<const Filled> filled);
   void count(int threads);
   std::vector<i64> compare(const GeneratorOf<V>& generator, const BuildOptions& options, LeafFiller<V>& filler,
-                           std::span<Filled> filled, Accord* processes);
+                           std::span<Filled> filled, Accord* processes, const ExactRows<V>* known = nullptr);
   std::vector<i64> first_share(const BuildOptions& options, const Ranks& ranks);
   void exchange(Accord& processes, std::span<Filled> filled);
   std::vector<i64> settle(const Ranks& ranks);

@@ -41,8 +41,9 @@ Sample draw(std::span<const Block> leaves, int every, std::mt19937_64& random) {
 
 std::vector<i32> leaf_ranks(const Generator& generator, const BuildOptions& options, int every) {
   if (every < 1) bad_argument("of every " + std::to_string(every) + " blocks none can be drawn: give 1 or more");
-  const ClusterTree tree(generator.points(), generator.size(), options.leaf, options.threads);
-  const LargeArray<Block> leaves = BlockTree(tree, options.eta, options.leaf + 1, options.threads).leaves;
+  const TreeOptions how{.eta = options.eta, .leaf = options.leaf, .threads = options.threads};
+  const auto [tree, blocks] = make_trees(generator.points(), generator.size(), how);
+  const LargeArray<Block>& leaves = blocks.leaves;
   std::mt19937_64 random(options.seed);
   const Sample sample = draw(leaves, every, random);
   std::vector<i32> ranks(leaves.size(), -1);

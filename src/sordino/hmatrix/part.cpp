@@ -134,15 +134,14 @@ Accord met(const BuildPart& part, const Work& work) {
 
 template <class V>
 HMatrixOf<V>::HMatrixOf(const GeneratorOf<V>& generator, const BuildOptions& options, const BuildPart& part,
-                        const BuildProgress& progress)
-    : tree_(generator.points(), generator.size(), (require_usable(options), options.leaf), options.threads) {
+                        const BuildProgress& progress) {
   Ranks ranks = part.ranks;
-  require_usable(ranks, size());
-  make_leaves(options.eta, options.leaf, options.threads);
-  statistics_.phases.trees = lap();
-  LargeArray<Filled> filled(leaves_.size());
+  require_usable(ranks, generator.size());
+  LargeArray<Filled> filled;
   std::optional<LeafFiller<V>> filler;
   Accord processes = met(part, [&] {
+    plant(generator, options);
+    filled = LargeArray<Filled>(leaves_.size());
     const std::vector<i64> mine = first_share(options, ranks);
     filler.emplace(generator, options, tree_.order, leaves_, stores_, filled);
     statistics_.phases.devices = lap();

@@ -11,6 +11,7 @@ namespace sordino::hmatrix {
 namespace {
 
 constexpr i64 leaves_at_once = 1 << 14;          // that a thread looks through
+constexpr i64 columns_at_once = 1 << 12;         // that a thread computes
 constexpr std::size_t pieces_at_once = 1 << 20;  // that are told to others
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -67,14 +68,56 @@ std::vector<LeafError> errors_of(std::span<const Piece> pieces, std::span<const 
   return leaves;
 }
 
+/// The generator's entries of a row, from the first of these columns on.
+template <class V>
+class Reader {
+ public:
+  Reader(const GeneratorOf<V>& generator, std::span<const i32> order, const ExactRows<V>* known)
+      : generator_(generator), order_(order), known_(known) {}
+
+  /// Of probe p, which is this row; `space` may come to hold them.
+  std::span<const V> operator()(i64 p, i32 row, RowRange columns, std::vector<V>& space) const {
+    const auto count = std::size_t(columns.size());
+    if (known_) return {known_->entries.data() + p * i64(order_.size()) + columns.begin, count};
+    space.resize(count);
+    entries(row, columns, space.data());
+    return space;
+  }
+  void entries(i32 row, RowRange columns, V* out) const {
+    generator_.entries(order_.subspan(std::size_t(row), 1),
+                       order_.subspan(std::size_t(columns.begin), std::size_t(columns.size())), out);
+  }
+
+ private:
+  const GeneratorOf<V>& generator_;
+  const std::span<const i32> order_;
+  const ExactRows<V>* known_;
+};
+
 }  // namespace
+
+template <class V>
+ExactRows<V> exact_rows(const GeneratorOf<V>& generator, std::span<const i32> order, i64 probes, u64 seed, int threads) {
+  const i64 n = i64(order.size());
+  ExactRows<V> exact{drawn_rows(n, std::min(n, probes), seed), {}};
+  const i64 rows = i64(exact.rows.size()), pieces = (n - 1) / columns_at_once + 1;
+  exact.entries = LargeArray<V>(std::size_t(rows * n));
+  const Reader<V> reader(generator, order, nullptr);
+  auto compute = [&](i64 k, i64, int) {
+    const i64 row = k / pieces, first = k % pieces * columns_at_once;
+    const RowRange columns{i32(first), i32(std::min(n, first + columns_at_once))};
+    reader.entries(exact.rows[std::size_t(row)], columns, &exact.entries[std::size_t(row * n + first)]);
+  };
+  deal_out(rows * pieces, 1, threads, compute);
+  return exact;
+}
 
 // The square of a row's error has the mean ||A - H||^2 / n over rows drawn with equal chance.
 template <class V>
 Probed probe(const GeneratorOf<V>& generator, const HMatrixOf<V>& matrix, i64 most_probes, u64 seed, int threads,
-             Accord* processes) {
+             Accord* processes, const ExactRows<V>* known) {
   const i64 n = matrix.size(), probes = std::min(n, most_probes);
-  const std::span<const i32> order = matrix.tree().order;
+  const Reader<V> reader(generator, matrix.tree().order, known);
   const std::vector<i32> rows = drawn_rows(n, probes, seed);
   std::vector<Piece> pieces = pieces_of<V>(rows, matrix.leaves(), threads);
   auto compare = [&](i64 k, i64, int) {
@@ -82,10 +125,8 @@ Probed probe(const GeneratorOf<V>& generator, const HMatrixOf<V>& matrix, i64 mo
     const LeafOf<V>& leaf = matrix.leaves()[std::size_t(piece.leaf)];
     if (!leaf.is_held()) return;  // with rank 0 nothing is held: all compare it, and find the same
     const i32 row = rows[std::size_t(piece.probe)];
-    const RowRange columns = leaf.block.columns;
-    std::vector<V> exact(std::size_t(columns.size())), stored(exact.size());
-    generator.entries(order.subspan(std::size_t(row), 1),
-                      order.subspan(std::size_t(columns.begin), std::size_t(columns.size())), exact.data());
+    std::vector<V> space, stored(std::size_t(leaf.block.columns.size()));
+    const std::span<const V> exact = reader(piece.probe, row, leaf.block.columns, space);
     leaf.row(row, stored.data());
     for (std::size_t j = 0; j < exact.size(); j++) piece.error_squared += squared(stored[j] - exact[j]);
   };
@@ -101,7 +142,9 @@ Probed probe(const GeneratorOf<V>& generator, const HMatrixOf<V>& matrix, i64 mo
   return {std::sqrt(mean), 0.5 * std::sqrt(mean) * relative, errors_of(pieces, rows)};
 }
 
-template Probed probe(const GeneratorOf<double>&, const HMatrixOf<double>&, i64, u64, int, Accord*);
-template Probed probe(const GeneratorOf<Number>&, const HMatrixOf<Number>&, i64, u64, int, Accord*);
+template Probed probe(const GeneratorOf<double>&, const HMatrixOf<double>&, i64, u64, int, Accord*, const ExactRows<double>*);
+template Probed probe(const GeneratorOf<Number>&, const HMatrixOf<Number>&, i64, u64, int, Accord*, const ExactRows<Number>*);
+template ExactRows<double> exact_rows(const GeneratorOf<double>&, std::span<const i32>, i64, u64, int);
+template ExactRows<Number> exact_rows(const GeneratorOf<Number>&, std::span<const i32>, i64, u64, int);
 
 }  // namespace sordino::hmatrix

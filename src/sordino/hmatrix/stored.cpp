@@ -16,9 +16,8 @@ bool fits(const Block& b, i32 rank) {
 
 template <class V>
 HMatrixOf<V>::HMatrixOf(const double* points, i64 n, double eta, i32 leaf, const Outline& outline,
-                        const std::function<void(V* to, i64 count)>& read)
-    : tree_(points, n, leaf) {
-  make_leaves(eta, leaf, 0);
+                        const std::function<void(V* to, i64 count)>& read) {
+  take_trees(make_trees(points, n, {.eta = eta, .leaf = leaf}), 0);
   if (outline.ranks.size() != leaves_.size())
     bad_argument("there are ranks of " + std::to_string(outline.ranks.size()) + " blocks, and these points have " +
                  std::to_string(leaves_.size()));

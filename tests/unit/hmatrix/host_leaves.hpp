@@ -2,6 +2,7 @@
 // batch takes a second to be computed, beside whatever the host does, and one to be fetched, for which the host waits.
 #pragma once
 #include <atomic>
+#include <functional>
 #include <mutex>
 
 #include "sordino/hmatrix/generator.hpp"
@@ -38,6 +39,7 @@ class Device final : public LeafDevice<V> {
     computed_ = std::max(computed_, clock) + 1;
   }
   std::vector<LeafResult> finish(const Meanwhile& meanwhile) override {
+    if (while_computed) while_computed();
     clock = std::max(clock, computed_);
     results_.clear();
     for (const LeafTask& t : tasks_) {
@@ -60,6 +62,7 @@ class Device final : public LeafDevice<V> {
   }
   bool stop() override { return stopped = true; }
 
+  std::function<void()> while_computed = {};
   int batches = 0;
   i32 most_room = 0;  // of a leaf, in terms
   bool stopped = false;
@@ -89,11 +92,13 @@ class Generator final : public GeneratorOf<V> {
   std::shared_ptr<LeafDevice<V>> on_gpu(int, std::span<const i32> order) const override {
     if (while_made) while_made();
     auto device = std::make_shared<Device<V>>(of_, order, capacity_);
+    device->while_computed = while_computed;
     const std::lock_guard lock(mutex_);  // devices are made at the same time
     return made.emplace_back(std::move(device));
   }
 
-  std::function<void()> while_made = {};  // called for each
+  std::function<void()> while_made = {};      // called for each
+  std::function<void()> while_computed = {};  // called for each batch, before it is waited for
   mutable std::vector<std::shared_ptr<Device<V>>> made;
   mutable std::atomic<bool> asked_of_host = false;
 

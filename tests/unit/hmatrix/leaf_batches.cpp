@@ -127,6 +127,25 @@ TEST("devices are made at the same time, and a build's seconds have their places
   CHECK(p.trees + p.devices + p.leaves + p.probes <= H.statistics().seconds);
 }
 
+TEST("rows that are compared at the end are computed while devices compute leaves") {
+  const bem::Laplace laplace(surfaces::sphere(5, 9).view());
+  host_leaves::Generator<double> devices(laplace);
+  bool asked = false;
+  devices.while_computed = [&] {
+    for (int k = 0; !devices.asked_of_host && k < 10000; k++) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    asked = devices.asked_of_host;
+  };
+  BuildOptions o = options(1e-4);
+  const HMatrix ahead(devices, o);
+  CHECK(asked);
+  o.probes = 65;  // too many to be kept: compared one after the other, at the end
+  devices.while_computed = {};
+  CHECK(HMatrix(devices, o).statistics().compression_error <= 1e-4);
+  o.probes = 32;
+  host_leaves::Generator<double> again(laplace);
+  CHECK(HMatrix(again, o).statistics().compression_error == ahead.statistics().compression_error);
+}
+
 TEST("values of devices do not depend on how many threads put them where they belong") {
   const bem::Laplace laplace(surfaces::sphere(13, 20).view());
   const host_leaves::Generator<double> devices(laplace, 1 << 24);  // some 10,000 leaves a batch

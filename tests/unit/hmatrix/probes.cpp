@@ -51,6 +51,10 @@ void compare(const GeneratorOf<V>& generator, u64 seed) {
       const Probed more = probe(generator, H, probes, seed, threads);
       CHECK(more.error == one.error);
       CHECK(more.standard_error == one.standard_error);
+      const ExactRows<V> rows = exact_rows(generator, std::span<const i32>(H.tree().order), probes, seed, threads);
+      const Probed known = probe(generator, H, probes, seed, threads, nullptr, &rows);
+      CHECK(known.error == one.error);
+      CHECK(known.standard_error == one.standard_error);
     }
   }
 }

@@ -8,60 +8,20 @@
 #include "sordino/base/error.hpp"
 #include "sordino/hmatrix/block_tree.hpp"
 #include "unit/fresh.hpp"
-#include "unit/hmatrix/surfaces.hpp"
+#include "unit/hmatrix/clouds.hpp"
 
 namespace {
 
 using namespace sordino;
 using namespace sordino::hmatrix;
-
-struct Cloud {
-  const char* name;
-  std::vector<double> points;
-
-  i64 size() const { return i64(points.size()) / 3; }
-};
-
-template <class Coordinate>
-std::vector<double> points_of(i64 n, Coordinate coordinate) {
-  std::vector<double> points;
-  for (i64 k = 0; k < n; k++)
-    for (int axis = 0; axis < 3; axis++) points.push_back(coordinate(k, axis));
-  return points;
-}
-
-std::vector<double> centres_of_a_sphere(int m0, int M) {
-  const auto surface = surfaces::sphere(m0, M);
-  const bem::Laplace laplace(surface.view());
-  return {laplace.points(), laplace.points() + 3 * laplace.size()};
-}
-
-std::vector<Cloud> clouds(fresh::Random& random) {
-  const i64 n = random.whole(20000, 30000);
-  std::vector<Cloud> all{
-      {"one point", {1, 2, 3}},
-      {"few points", points_of(random.whole(2, 40), [&](i64, int) { return random.real(0, 1); })},
-      {"a cube", points_of(n, [&](i64, int) { return random.real(-1, 1); })},
-      {"a sphere", centres_of_a_sphere(16, 30)},
-      {"a line", points_of(n, [&](i64, int axis) { return axis == 1 ? random.real(0, 1) : 7; })},
-      {"one place", points_of(n, [](i64, int) { return -0.0; })},
-      {"few places", points_of(n, [&](i64, int) { return double(random.whole(0, 2)); })},
-      {"zeros of both signs",
-       points_of(n, [&](i64, int) { return random.chance(0.5)   ? 0.0
-                                           : random.chance(0.5) ? -0.0
-                                                                : 1.0; })},
-      {"ever closer", points_of(n, [](i64 k, int axis) { return axis == 0 ? std::ldexp(1.0, -int(k % 1000)) : 0.0; })},
-      {"neighbouring numbers", points_of(n, [](i64 k, int) { return k % 2 ? 1.0 : std::nextafter(1.0, 2.0); })},
-  };
-  return all;
-}
+using clouds::Cloud, clouds::numbers, clouds::same;
 
 Box box_of(const Cloud& cloud, std::span<const i32> places) {
   Box box;
   for (int axis = 0; axis < 3; axis++) {
     auto x = [&](i32 p) { return cloud.points[3 * std::size_t(p) + std::size_t(axis)]; };
-    box.lower[axis] = x(*std::ranges::min_element(places, {}, x));  // the first of equals
-    box.upper[axis] = x(*std::max_element(places.begin(), places.end(), [&](i32 a, i32 b) { return x(a) < x(b); }));
+    box.lower[axis] = x(*std::ranges::min_element(places, {}, x)) + 0.0;  // zeros are positive
+    box.upper[axis] = x(*std::ranges::max_element(places, {}, x)) + 0.0;
   }
   return box;
 }
@@ -117,22 +77,12 @@ struct PlainBlocks {
   }
 };
 
-bool same(const Cluster& a, const Cluster& b) {
-  bool boxes = true;  // to the signs of zeros
-  for (int axis = 0; axis < 3; axis++)
-    for (auto [x, y] : {std::pair{a.box.lower[axis], b.box.lower[axis]}, {a.box.upper[axis], b.box.upper[axis]}})
-      boxes = boxes && x == y && std::signbit(x) == std::signbit(y);
-  return boxes && a.begin == b.begin && a.end == b.end && a.sons == b.sons;
-}
-
-auto numbers(const Block& b) { return std::tuple(b.rows.begin, b.columns.begin, b.rows.end, b.columns.end, b.admissible); }
-
 }  // namespace
 
 TEST("clusters are those of their definition, on any number of threads") {
   NOTE(fresh::said());
   fresh::Random random(60);
-  for (const Cloud& cloud : clouds(random)) {
+  for (const Cloud& cloud : clouds::all(random)) {
     NOTE(cloud.name);
     const PlainClusters plain(cloud, 15);
     for (int threads : {0, 1, 2, 7}) {
@@ -146,7 +96,7 @@ TEST("clusters are those of their definition, on any number of threads") {
 TEST("blocks are those of their definition, by first row and first column, on any number of threads") {
   NOTE(fresh::said());
   fresh::Random random(61);
-  for (const Cloud& cloud : clouds(random)) {
+  for (const Cloud& cloud : clouds::all(random)) {
     NOTE(cloud.name);
     const ClusterTree tree(cloud.points.data(), cloud.size(), 31, 1);
     PlainBlocks plain{tree.clusters, 2, 32};

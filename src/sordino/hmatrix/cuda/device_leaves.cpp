@@ -19,36 +19,11 @@ using cuda::OnDevice;
 constexpr i64 most_space = i64(16) << 30;  // bytes of workspaces
 constexpr i32 many = 256;                  // rows and columns of a leaf for many threads
 
-constexpr double between_looks = 0.05, most_silence = 60;  // s
+constexpr double between_looks = 0.05;  // s
 
-bool is_ready(const char* name, cudaError_t e) {
-  if (e != cudaErrorNotReady) call(name, e);
-  return e == cudaSuccess;
-}
 void sleep() { std::this_thread::sleep_for(std::chrono::microseconds(20)); }
 
 }  // namespace
-
-void Reserve::free() {
-  if (data_) where_ == Where::device ? cudaFree(data_) : cudaFreeHost(data_);
-  data_ = nullptr;
-  bytes_ = 0;
-}
-
-void* Reserve::take(i64 bytes) {
-  if (bytes <= bytes_) return data_;
-  free();
-  const std::size_t wanted = std::size_t(bytes);
-  const cudaError_t e = where_ == Where::device ? cudaMalloc(&data_, wanted) : cudaHostAlloc(&data_, wanted, 0);
-  if (e == cudaErrorMemoryAllocation) {
-    cudaGetLastError();
-    throw Error(Errc::unsupported, "the GPU has too little memory to build an H-matrix: " + std::to_string(bytes) +
-                                       " bytes more are needed; engine='host' needs none");
-  }
-  call("cudaMalloc", e);
-  bytes_ = bytes;
-  return data_;
-}
 
 template <class V>
 DeviceLeaves<V>::DeviceLeaves(int device) : device_(device) {

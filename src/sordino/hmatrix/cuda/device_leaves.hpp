@@ -1,85 +1,10 @@
 // A GPU that computes leaves: its memory, its streams and the way of values to the host. What an entry is, a kernel's own file
 // knows (leaf_kernels.cuh).
 #pragma once
-#include <cuda_runtime_api.h>
-
-#include <algorithm>
-
-#include "sordino/base/large_array.hpp"
-#include "sordino/base/parallel.hpp"
+#include "sordino/hmatrix/cuda/device_memory.hpp"
 #include "sordino/hmatrix/leaf_device.hpp"
-#include "sordino/runtime/cuda/call.hpp"
 
 namespace sordino::hmatrix {
-
-/// Memory of the current device, or pinned memory of the host, which grows and forgets.
-class Reserve {
- public:
-  enum class Where { device, pinned };
-  explicit Reserve(Where where) : where_(where) {}
-  ~Reserve() { free(); }
-  Reserve(const Reserve&) = delete;
-  /// At least so many bytes; nothing that uses the memory may be under way.
-  void* take(i64 bytes);
-  void* data() const { return data_; }
-
- private:
-  void free();
-  Where where_;
-  i64 bytes_ = 0;
-  void* data_ = nullptr;
-};
-
-template <class T, Reserve::Where where>
-struct ArrayIn {
-  Reserve memory{where};
-  T* data() const { return static_cast<T*>(memory.data()); }
-  T* take(i64 count) { return static_cast<T*>(memory.take(count * i64(sizeof(T)))); }
-};
-template <class T>
-using DeviceArrayOf = ArrayIn<T, Reserve::Where::device>;
-template <class T>
-using PinnedArrayOf = ArrayIn<T, Reserve::Where::pinned>;
-
-/// What the host tells the device or is told by it, batch after batch. Pinned here, or a copy would wait for the device in the
-/// driver, for as long as that takes.
-template <class T>
-struct Message {
-  DeviceArrayOf<T> there;
-  PinnedArrayOf<T> here;
-
-  /// The last one has been read.
-  void send(std::span<const T> words, cudaStream_t stream) {
-    T* const from = here.take(i64(words.size()));
-    std::copy(words.begin(), words.end(), from);
-    cuda::call("cudaMemcpyAsync",
-               cudaMemcpyAsync(there.take(i64(words.size())), from, words.size_bytes(), cudaMemcpyHostToDevice, stream));
-  }
-  void bring(i64 count, cudaStream_t stream) {
-    const std::size_t bytes = std::size_t(count) * sizeof(T);
-    cuda::call("cudaMemcpyAsync", cudaMemcpyAsync(here.take(count), there.data(), bytes, cudaMemcpyDeviceToHost, stream));
-  }
-};
-
-/// A table on the current device.
-template <class T>
-const T* put(DeviceArrayOf<T>& to, std::span<const T> table) {
-  T* data = to.take(i64(table.size()));
-  cuda::call("cudaMemcpyAsync", cudaMemcpyAsync(data, table.data(), table.size_bytes(), cudaMemcpyHostToDevice, nullptr));
-  cuda::call("cudaStreamSynchronize", cudaStreamSynchronize(nullptr));
-  return data;
-}
-
-/// The same in another order.
-template <class T>
-const T* put_in_order(DeviceArrayOf<T>& to, const std::vector<T>& table, std::span<const i32> order) {
-  LargeArray<T> ordered(order.size());
-  auto some = [&](i64 begin, i64 end) {
-    for (auto k = std::size_t(begin); k < std::size_t(end); k++) ordered[k] = table[std::size_t(order[k])];
-  };
-  for_parts(0, i64(order.size()), some);
-  return put<T>(to, ordered);
-}
 
 /// What the kernels tell while they run: rows and columns of leaves that are done; and leaves, whatever came of them.
 struct LeafWatch {
