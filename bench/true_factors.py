@@ -34,7 +34,7 @@ from sordino.bench._timing import timed
 
 MATRICES = ("7:20", "27:8", "ilu0:32")
 SCIPY_REPEATS = 3  # at most: it is slow
-HEAD = "matrix, triangle, ranks | entries, chain | ours, called, SpSV, SciPy ms | SpSV / ours | setup, SpSV's s | repaid"
+HEAD = "matrix, triangle, ranks | entries, chain | ours, called, SpSV, SciPy ms | SpSV / ours | setup, its s | repaid"
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,8 @@ def factored(word: str, ordering: str) -> tuple[dict[str, Any], list[Triangle]]:
 def ours(T: Triangle, ranks: int, given: argparse.Namespace) -> tuple[dict[str, Any], Any]:
     """What we take, and the triangle that is set up.
 
-    `solve_s` is of what FactorizedLU.solve of a known matrix does with a triangle, `call_s` of FactorizedTriangle.solve,
-    which looks for NaN in b and x, and refines, on the host, where its trial has found that to be wanted.
+    `solve_s` is of what FactorizedLU.solve, which knows its matrix, does with a triangle; `call_s` of the `solve` of a
+    FactorizedTriangle, which looks for NaN in b and x, and refines, on the host, where its trial has found it wanted.
     """
     options = {"engine": given.engine, "ranks": ranks, "threads": given.threads}
     made_s, F = seconds_of(lambda: sordino.factorized(T.given, T.lower, T.unit, **options))
@@ -206,19 +206,22 @@ def measure(word: str, given: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def line(row: dict[str, Any]) -> str:
-    """A row of the table, with an r where calls refine; repaid beside SciPy without SpSV."""
-    own, theirs, scipy = row["ours"], row["spsv"], row["scipy"]
+    """A row of the table, with an r where calls refine; repaid after solves, and calls, by SciPy without SpSV."""
+    own, theirs = row["ours"], row["spsv"]
+    times, setup = "-", f"{own['setup_s']:.3f}, -"
+    if theirs:
+        times = f"{theirs['solve_s'] / own['solve_s']:.2f}"
+        setup = f"{own['setup_s']:.3f}, {theirs['setup_s']:.3f}"
+    called = f"{1e3 * own['call_s']:.3f}{'r' if own['refined'] else ''}"
+    others = [f"{1e3 * other['solve_s']:.3f}" if other else "-" for other in (theirs, row["scipy"])]
     beside = "spsv" if theirs else "scipy"
     after = [row[key][beside] for key in ("repaid_after", "repaid_after_calls")]
-    spsv_ms, times, setup_s = "-", "-", "-"
-    if theirs:
-        spsv_ms, times = f"{1e3 * theirs['solve_s']:.3f}", f"{theirs['solve_s'] / own['solve_s']:.2f}"
-        setup_s = f"{theirs['setup_s']:.3f}"
-    return (
-        f"{row['matrix']}, {row['triangle']}, {row['ranks']} | {row['entries']:,}, {own['longest_chain']:,} | "
-        f"{1e3 * own['solve_s']:.3f}, {1e3 * own['call_s']:.3f}{'r' * own['refined']}, {spsv_ms}, {1e3 * scipy['solve_s']:.2f} | {times} | "
-        f"{own['setup_s']:.3f}, {setup_s} | {', '.join('never' if n is None else str(n) for n in after)}"
-    )
+    cells = [
+        f"{row['matrix']}, {row['triangle']}, {row['ranks']}", f"{row['entries']:,}, {own['longest_chain']:,}",
+        ", ".join([f"{1e3 * own['solve_s']:.3f}", called, *others]), times, setup,
+        ", ".join("never" if count is None else f"{count:,}" for count in after),
+    ]  # fmt: skip
+    return " | ".join(cells)
 
 
 def main() -> int:

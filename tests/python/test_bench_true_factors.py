@@ -196,3 +196,56 @@ def test_spsv_is_left_out_where_it_is_not(bench, library, monkeypatch):
     assert bench.spsv(T, F, 1) is None
     monkeypatch.setitem(sys.modules, "cupy", None)  # importing it fails
     assert bench.spsv(T, F, 1) is None
+
+
+# ---- on the page -------------------------------------------------------------------------------------------------
+
+NAMES = {
+    "ScaleMicrogrid_Jacobian_N1000_01.mtx": "micro-grid",
+    **{f"7:{n}": f"7 points, {n}^3" for n in (20, 30, 40)},
+    **{f"27:{n}": f"27 points, {n}^3" for n in (12, 16, 20)},
+    **{f"ilu0:{n}": f"ILU(0) of 7 points, {n}^3" for n in (64, 128)},
+}
+
+
+def recorded():
+    text = (ROOT / "bench" / "records" / RECORD).read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def table(rows):
+    """The page's lines of a record's rows."""
+    for row in rows:
+        own, scipys = row["ours"], row["scipy"]
+        called = f"{1e3 * own['call_s']:.3f}{', refined' if own['refined'] else ''}"
+        times = [f"{1e3 * own['solve_s']:.3f}", called, f"{1e3 * scipys['solve_s']:.2f}"]
+        after = [row[key]["scipy"] for key in ("repaid_after", "repaid_after_calls")]
+        cells = [
+            NAMES.get(row["matrix"], row["matrix"].removesuffix(".mtx")),
+            row["triangle"], f"{row['entries']:,}", f"{own['longest_chain']:,}", *times, f"{own['setup_s']:.3f}",
+            ", ".join("never" if count is None else f"{count:,}" for count in after),
+            f"{own['backward_error']:.1e}, {scipys['backward_error']:.1e}",
+        ]  # fmt: skip
+        yield f"| {' | '.join(cells)} |"
+
+
+def test_the_page_has_the_records_figures():
+    page = (ROOT / "docs" / "triangular_limits.md").read_text(encoding="utf-8")
+    rows, expected = recorded(), [*table(recorded())]
+    assert len(expected) == 26 and [line for line in page.splitlines() if line in expected] == expected
+    assert RECORD in page and {row["ours"]["threads"] for row in rows} == {1}
+    refined = [row for row in rows if row["ours"]["refined"]]
+    more = [row["ours"]["call_s"] / row["ours"]["solve_s"] for row in refined]
+    said = f"{len(refined)} of the {len(rows)} triangles are refined when they are called by themselves, which takes"
+    assert f"{said} {min(more):.0f} to {max(more):.0f} times as long" in page
+    solves, calls = ([row[k]["scipy"] for row in rows] for k in ("repaid_after", "repaid_after_calls"))
+    met = sum(count <= 20 for count in solves)
+    assert f"repaid after {min(solves)} to {max(solves)} solves, of {met} triangles within 20" in page
+    assert f"calls never repay it for {calls.count(None)}" in page
+    assert max(row["ours"]["call_backward_error"] for row in rows) < 16 * 2**-53
+    worst = max(row["ours"]["backward_error"] for row in rows)
+    assert f"{worst:.1e} without refinement" in page
+
+
+if __name__ == "__main__":
+    print(*table(recorded()), sep="\n")
