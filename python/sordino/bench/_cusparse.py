@@ -1,6 +1,6 @@
-"""cuSPARSE's SpMV at its best: preprocessed once, captured in a CUDA graph, replayed.
+"""cuSPARSE's SpMV at its best, preprocessed once, captured in a CUDA graph, replayed; and its SpSV, analysed once.
 
-CuPy does not offer the preprocessing step, so the library is called directly; CuPy gives
+CuPy offers neither the preprocessing step nor SpSV, so the library is called directly; CuPy gives
 the memory, the stream and the graph.
 """
 
@@ -19,6 +19,8 @@ _INT32, _INT64 = 2, 3  # cusparseIndexType_t
 _BASE_ZERO = 0
 _REAL64 = 1  # CUDA_R_64F
 _NO_TRANSPOSE = 0
+_FILL_MODE, _DIAGONAL = 0, 1  # cusparseSpMatAttribute_t: lower or upper, non-unit or unit
+_SPSV_DEFAULT = 0
 
 #: CUSPARSE_SPMV_CSR_ALG1 and 2; which is faster depends on the matrix.
 ALGORITHMS = (2, 3)
@@ -38,12 +40,12 @@ def load() -> Any:
             return ctypes.CDLL(name) if name else None
         except OSError:
             continue
-    logger.info("cuSPARSE is not installed here: its SpMV is not measured")
+    logger.info("cuSPARSE is not installed here: it is not measured")
     return None
 
 
-class Spmv:
-    """y = A x by cuSPARSE on the current device.
+class _Routine:
+    """A matrix, an x and a y as cuSPARSE knows them, on the current device.
 
     Parameters
     ----------
@@ -51,14 +53,11 @@ class Spmv:
     cupy : module
     matrix : cupyx.scipy.sparse.csr_matrix, float64 with int32 indices
     x, y : cupy.ndarray, shape (n,)
-    algorithm : int
-        One of :data:`ALGORITHMS`.
     """
 
-    def __init__(self, library: Any, cupy: Any, matrix: Any, x: Any, y: Any, algorithm: int) -> None:
-        self._library = library
-        self._algorithm = algorithm
-        self._one, self._zero = ctypes.c_double(1.0), ctypes.c_double(0.0)
+    def __init__(self, library: Any, cupy: Any, matrix: Any, x: Any, y: Any) -> None:
+        self._library, self._cupy = library, cupy
+        self._one = ctypes.c_double(1.0)
         self._handle, self._matrix, self._x, self._y = _HANDLE(), _HANDLE(), _HANDLE(), _HANDLE()
         n, nnz = matrix.shape[0], matrix.nnz
         self._keep = (matrix, x, y)
@@ -69,17 +68,11 @@ class Spmv:
         )  # fmt: skip
         self._call("cusparseCreateDnVec", ctypes.byref(self._x), ctypes.c_int64(n), _pointer(x), _REAL64)
         self._call("cusparseCreateDnVec", ctypes.byref(self._y), ctypes.c_int64(n), _pointer(y), _REAL64)
-        size = ctypes.c_size_t(0)
-        self._spmv("cusparseSpMV_bufferSize", ctypes.byref(size))
-        self._buffer = cupy.empty(max(1, size.value), dtype=cupy.uint8)
-        self.preprocessed = hasattr(library, "cusparseSpMV_preprocess")
-        if self.preprocessed:
-            self._spmv("cusparseSpMV_preprocess", _pointer(self._buffer))
 
     def run(self, stream: Any) -> None:
-        """Put one product into a CuPy stream."""
+        """Put one y of x into a CuPy stream."""
         self._call("cusparseSetStream", self._handle, _HANDLE(stream.ptr))
-        self._spmv("cusparseSpMV", _pointer(self._buffer))
+        self._enqueue()
 
     def close(self) -> None:
         """Give back what cuSPARSE holds."""
@@ -88,16 +81,79 @@ class Spmv:
         self._call("cusparseDestroySpMat", self._matrix)
         self._call("cusparseDestroy", self._handle)
 
+    def _enqueue(self) -> None:
+        raise NotImplementedError
+
+    def _buffer_of(self, size: ctypes.c_size_t) -> Any:
+        return self._cupy.empty(max(1, size.value), dtype=self._cupy.uint8)
+
+    def _call(self, function: str, *arguments: Any) -> None:
+        status = getattr(self._library, function)(*arguments)
+        if status != 0:
+            raise RuntimeError(f"{function} returned {status}")
+
+
+class Spmv(_Routine):
+    """y = A x by one of :data:`ALGORITHMS`, preprocessed where the library can."""
+
+    def __init__(self, library: Any, cupy: Any, matrix: Any, x: Any, y: Any, algorithm: int) -> None:
+        super().__init__(library, cupy, matrix, x, y)
+        self._algorithm, self._zero = algorithm, ctypes.c_double(0.0)
+        size = ctypes.c_size_t(0)
+        self._spmv("cusparseSpMV_bufferSize", ctypes.byref(size))
+        self._buffer = self._buffer_of(size)
+        self.preprocessed = hasattr(library, "cusparseSpMV_preprocess")
+        if self.preprocessed:
+            self._spmv("cusparseSpMV_preprocess", _pointer(self._buffer))
+
+    def _enqueue(self) -> None:
+        self._spmv("cusparseSpMV", _pointer(self._buffer))
+
     def _spmv(self, function: str, last: Any) -> None:
         self._call(
             function, self._handle, _NO_TRANSPOSE, ctypes.byref(self._one), self._matrix, self._x,
             ctypes.byref(self._zero), self._y, _REAL64, self._algorithm, last,
         )  # fmt: skip
 
-    def _call(self, function: str, *arguments: Any) -> None:
-        status = getattr(self._library, function)(*arguments)
-        if status != 0:
-            raise RuntimeError(f"{function} returned {status}")
+
+class Spsv(_Routine):
+    """y of A y = x, where A is triangular; analysed when this is made, on the default stream, by values and pattern.
+
+    Parameters
+    ----------
+    lower, unit : bool
+        Which triangle, and whether its diagonal is 1, whatever is stored there.
+    """
+
+    def __init__(
+        self, library: Any, cupy: Any, matrix: Any, x: Any, y: Any, *, lower: bool, unit: bool
+    ) -> None:
+        super().__init__(library, cupy, matrix, x, y)
+        for attribute, value in ((_FILL_MODE, not lower), (_DIAGONAL, unit)):
+            word = ctypes.c_int(value)
+            self._call(
+                "cusparseSpMatSetAttribute", self._matrix, attribute, ctypes.byref(word),
+                ctypes.c_size_t(ctypes.sizeof(word)),
+            )  # fmt: skip
+        self._analysis = _HANDLE()
+        self._call("cusparseSpSV_createDescr", ctypes.byref(self._analysis))
+        size = ctypes.c_size_t(0)
+        self._spsv("cusparseSpSV_bufferSize", ctypes.byref(size))
+        self._buffer = self._buffer_of(size)  # which solves read
+        self._spsv("cusparseSpSV_analysis", _pointer(self._buffer))
+
+    def close(self) -> None:
+        self._call("cusparseSpSV_destroyDescr", self._analysis)
+        super().close()
+
+    def _enqueue(self) -> None:
+        self._spsv("cusparseSpSV_solve")
+
+    def _spsv(self, function: str, *last: Any) -> None:
+        self._call(
+            function, self._handle, _NO_TRANSPOSE, ctypes.byref(self._one), self._matrix, self._x, self._y, _REAL64,
+            _SPSV_DEFAULT, self._analysis, *last,
+        )  # fmt: skip
 
 
 def _pointer(array: Any) -> Any:
