@@ -9,18 +9,16 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 
-from ._columns import Columns, kind_of
+from ._columns import Columns
 from ._device import checked_rows, host_copy, is_complex_array, is_on_gpu, taken
 from ._direct import DirectSolution, check_trans
+from ._factoring import Choice, factored, prepared
 from ._factors import Factors, of_superlu
 from ._libraries import Library, Numpy, library_of
 from ._lu_arrays import Arrays
 from ._matrix import as_csr
-from ._ordering import chosen, nested_dissection, row_scale
 from ._solution import check_on_failure
-from ._superlu import superlu
 from ._triangular import FactorizedTriangle
 from ._triangular_options import checked_options, whole
 from .errors import BadArgument, NotConverged, NotConvergedWarning, SordinoError, Unsupported
@@ -46,7 +44,8 @@ def splu(A: Any, ordering: str = "auto", **options: Any) -> FactorizedLU:
     ordering : {"auto", "metis", "mmd", "colamd", "natural"}
         Which order of columns keeps factors sparse: METIS's nested dissection of the pattern of A + A^T, minimum degree
         of the same, approximate minimum degree of A^T A, or the columns as they are. "auto" is metis of a symmetric
-        pattern, or mmd without pymetis, and colamd of all others.
+        pattern, or mmd without pymetis. Of all others it factors by colamd, and by metis and natural where that is
+        sure to be cheap, and takes the one whose solves are predicted to be the fastest (``ordering_reason``).
     **options
         ``ranks``, ``threads``, ``width``, ``algorithm``, ``layout``, ``engine``, ``devices``, ``blocks``, ``timeout``,
         ``machine``, ``seed`` and ``plans`` of :func:`factorized`.
@@ -66,33 +65,18 @@ def splu(A: Any, ordering: str = "auto", **options: Any) -> FactorizedLU:
     -----
     Rows are scaled by powers of two, so that the largest entry of each is about 1, unless the pattern is symmetric:
     then pivots stay on the diagonal as long as they are not tiny. SciPy factors on one thread and does not release
-    the GIL.
+    the GIL. "auto" of other patterns costs up to three factorisations, where colamd's is one: the others are tried if,
+    whichever rows are pivots, they take at most 3e9 multiplications, or ten times colamd's, and never above 3e10.
     """
     _options(options)
     begun = time.perf_counter()
-    given = host_copy(A, "the matrix")
-    rows = as_csr(given)
-    matrix = rows.matrix().astype(kind_of(given.dtype if sp.issparse(given) else np.asarray(given).dtype))
-    taken_ordering, symmetric = chosen(ordering, matrix)
-    scale = None if symmetric else row_scale(matrix)
-    scaled = matrix if scale is None else sp.diags_array(scale.astype(matrix.dtype)) @ matrix
-    before = nested_dissection(matrix) if taken_ordering == "metis" else None
-    ordered_at = time.perf_counter()
-    lu = superlu(scaled, before, taken_ordering, symmetric)
-    found = of_superlu(lu)
-    factored_at = time.perf_counter()
-    assert found.row_order is not None and found.column_order is not None
-    factors = Factors(
-        lower=found.lower,
-        upper=found.upper,
-        unit_lower=True,
-        row_order=found.row_order if before is None else before[found.row_order],
-        column_order=found.column_order if before is None else before[found.column_order],
-        row_scale=scale,
-    )
-    F = FactorizedLU(factors, matrix, options)
-    F.ordering = taken_ordering
-    F.seconds = {"ordering": ordered_at - begun, "factoring": factored_at - ordered_at, **F.seconds}
+    matrix = prepared(A)
+    found = factored(matrix, ordering)
+    F = FactorizedLU(found.factors, matrix, options)
+    F.choice = found.choice
+    factoring = found.factoring_seconds
+    ordering_seconds = found.done_at - begun - factoring
+    F.seconds = {"ordering": ordering_seconds, "factoring": factoring, **F.seconds}
     return F
 
 
@@ -144,8 +128,8 @@ class FactorizedLU:
     Attributes
     ----------
     factors : Factors
-    ordering : str or None
-        Which :func:`splu` has taken.
+    choice : Choice or None
+        That ordering, the reason, and the predicted seconds of all orderings that were tried.
     dtype : dtype
     seconds : dict
         What ``ordering``, ``factoring`` and ``setup`` took.
@@ -158,7 +142,7 @@ class FactorizedLU:
         start = time.perf_counter()
         options = _options(options)
         self.factors, self.matrix = factors, matrix
-        self.ordering: str | None = None
+        self.choice: Choice | None = None
         self.shape = (factors.n, factors.n)
         self.report: dict[str, Any] = {}
         self._lower = _triangle(factors.lower, True, factors.unit_lower, options, "L")
@@ -169,6 +153,11 @@ class FactorizedLU:
         self.dtype = np.result_type(*kinds)
         self._there: dict[str, Arrays] = {}
         self.seconds = {"setup": time.perf_counter() - start}
+
+    @property
+    def ordering(self) -> str | None:
+        """Which one is taken; None of factors that were made elsewhere."""
+        return self.choice.ordering if self.choice else None
 
     def solve(
         self,
@@ -318,9 +307,10 @@ class FactorizedLU:
 
     @property
     def statistics(self) -> dict[str, Any]:
-        """``lower`` and ``upper`` (None of Cholesky's factors): those of each triangle; ``ordering``; ``seconds``."""
+        """``lower`` and ``upper`` (None of Cholesky's factors): those of each triangle; ``seconds``; ``ordering``, its
+        ``ordering_reason``, and the predicted seconds of all ``orderings`` that were tried."""
         return {
-            "ordering": self.ordering,
+            **(self.choice or Choice()).facts,
             "lower": self._lower.statistics,
             "upper": self._upper.statistics if self._upper else None,
             "seconds": dict(self.seconds),

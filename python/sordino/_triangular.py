@@ -30,7 +30,7 @@ def factorized(
     *,
     ranks: int | str = "auto",
     threads: int | None = None,
-    width: int = 256,
+    width: int | None = None,
     algorithm: str = "ours",
     layout: str | tuple[int, int] = "",
     engine: str = "host",
@@ -61,8 +61,9 @@ def factorized(
         fastest, of the GPUs that there are or of one node of the machine (``statistics["ranks_reason"]``).
     threads : int, optional
         As many as there are cores, if not given; at least one for each rank.
-    width : int
-        Most columns of a block, whose triangle is inverted: wide ones make fewer steps that wait. None by rows.
+    width : int, optional
+        Most columns of a block, whose triangle is inverted: wide ones make fewer steps that wait. By default 256, of
+        algorithm paper the paper's 128; by rows there are no blocks.
     algorithm : {"ours", "paper"}
         Ours, or Algorithm 1 of paper 004 as a baseline, not by processes: sums as they come, so that the last
         bits differ from solve to solve; right-hand sides one after the other; with `layout`.

@@ -11,7 +11,9 @@ from .errors import BadArgument, Unsupported
 from .io.plan_files import PlanFile
 
 ENGINES = ("host", "processes", "cuda", "model")
-ALGORITHMS = ("ours", "paper")
+#: Most columns of a block, by the algorithm, unless a caller says it.
+WIDTHS = {"ours": 256, "paper": 128}
+ALGORITHMS = tuple(WIDTHS)
 MOST_RANKS = 32
 #: Descriptions by what names of GPUs have in them.
 _KNOWN_GPUS = {"H100": "h100x2", "H200": "h200x4", "A100": "cluster"}
@@ -21,7 +23,7 @@ def checked_options(
     *,
     ranks: int | str = "auto",
     threads: int | None = None,
-    width: int = 256,
+    width: int | None = None,
     algorithm: str = "ours",
     layout: str | tuple[int, int] = "",
     engine: str = "host",
@@ -56,7 +58,7 @@ def checked_options(
         "blocks": whole(blocks, "blocks", 0),
         "ranks": wanted,
         "threads": 0 if threads is None else whole(threads, "threads", 1),
-        "width": whole(width, "width", 1),
+        "width": WIDTHS[algorithm] if width is None else whole(width, "width", 1),
         "algorithm": algorithm,
         "layout": grid,
         "timeout": _seconds(timeout),

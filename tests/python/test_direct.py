@@ -46,7 +46,8 @@ def test_direct_solves_are_verified_in_all_ways(ordering, symmetric, dtype, rng_
             found = F.report["residuals"]
             assert len(found) == F.report["refinements"] + 1 and found == sorted(found, reverse=True)
     if ordering == "auto":
-        assert F.ordering == ("metis" if symmetric else "colamd")
+        tried = F.statistics["orderings"]
+        assert F.ordering == ("metis" if symmetric else min(tried, key=tried.get))
     assert set(F.seconds) == {"ordering", "factoring", "setup"}
 
 

@@ -109,7 +109,10 @@ def _words(factors: Factors) -> str:
 def _factored(name: str, matrix: Any, given: Namespace, options: dict[str, Any]) -> System:
     solver = splu(matrix, given.ordering, **options)
     words = f"{solver.matrix.nnz:,} entries; factored by SciPy's SuperLU, ordering {solver.ordering}"
-    return _verified_by(name, solver, words, given)
+    system = _verified_by(name, solver, words, given)
+    if solver.choice and given.ordering == "auto":
+        system.notes.append(f"Ordering {solver.ordering}: {solver.choice.reason}.")
+    return system
 
 
 def _verified_by(name: str, solver: FactorizedLU, words: str, given: Namespace) -> System:
