@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ import scipy.sparse.linalg as sla
 
 import sordino
 from sordino import BadArgument, _factoring, _ordering
+
+ROOT = Path(__file__).parents[2]
 
 
 def one_sided(shape, seed=3):
@@ -169,3 +172,31 @@ def test_without_pymetis_the_other_orderings_are_tried(monkeypatch):
     F = sordino.splu(one_sided((20, 20, 1)))
     assert set(F.statistics["orderings"]) == {"colamd", "natural"}
     assert F.statistics["ordering_reason"].endswith(f"; {missing}")
+
+
+def test_recorded_orderings_are_on_the_pages():
+    record = "2026-11-26_trsv_orderings_2_cores.jsonl"
+    text = (ROOT / "bench" / "records" / record).read_text(encoding="utf-8")
+    rows = {(row["matrix"], row["ordering"]): row for row in map(json.loads, text.splitlines())}
+    solves, predicting = (
+        (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+        for page in ("triangular_solves", "predicting")
+    )
+    assert record in solves and record in predicting
+    for matrix in ("micro-grid", "bayer10"):
+        orders = [rows[matrix, name] for name in ("colamd", "metis", "natural")]
+        us = [f"{1e6 * row['seconds']:,.0f}{'' if row['tried'] else ', not tried'}" for row in orders]
+        (taken,) = (f"`{row['ordering']}`" for row in orders if row["taken"])
+        alone = f"{1e6 * rows[matrix, 'metis']['pattern_alone_seconds']:.0f}"
+        cells = [matrix, format(orders[0]["n"], ","), *us, taken, alone]
+        assert f"| {' | '.join(cells)} |" in solves
+    big, small = (
+        (row["pattern_alone_seconds"], row["seconds"])
+        for row in (rows["big.rua", "metis"], rows["bcsstk16", "metis"])
+    )
+    said = [f"{1e6 * seconds:.0f}" for seconds in (*big, *small)]
+    assert (
+        "of big.rua {} us are predicted, and SuperLU's factors take {} on the same clock; of bcsstk16 {} and {} "
+        "(".format(*said)
+        in predicting
+    )
