@@ -71,10 +71,13 @@ class FactorizedLU:
         Which :func:`splu` has taken.
     dtype : dtype
     seconds : dict
-        What ``ordering``, ``factoring`` and ``setup`` took.
+        What ``ordering``, ``factoring`` and ``setup`` took; after an update the last two, of that.
     report : dict
         Of the last solve: ``seconds``, ``refinements`` (steps that were kept), and where A is known ``residuals``,
-        before the first step and after each: the largest of ``||b - A x||_2 / ||b||_2`` of all columns. Empty before.
+        before the first step and after each: the largest of ``||b - A x||_2 / ||b||_2`` of all columns; unless `refine`
+        is 0 ``backward_errors``, alike, as :meth:`backward_error` says. Empty before.
+    factor_again : function or None
+        Of a matrix with the pattern of the one that was factored: what :meth:`update` takes of it.
     """
 
     def __init__(self, factors: Factors, matrix: Any, options: dict[str, Any]) -> None:
@@ -108,8 +111,9 @@ class FactorizedLU:
             copied to the CPU, and X back.
         trans : {"N", "T", "H"}
         refine : int or "auto"
-            Steps of iterative refinement with A, at most; a step that does not lessen the residual is taken back.
-            "auto": up to three, as long as X is not verified; of factors without A those of each triangle.
+            Steps of iterative refinement with A, at most; a step that does not lessen the componentwise backward error,
+            or the residual of an X that is not verified, is taken back. "auto": up to three, as long as that error is
+            above 16 roundings or X is not verified; of factors without A those of each triangle.
         rtol : float, optional
             X is verified if ``||b - A x||_2 <= rtol ||b||_2`` for each column, recomputed with A: 1e-8, or 1e-4 of
             factors in float32.
@@ -130,7 +134,8 @@ class FactorizedLU:
 
         Notes
         -----
-        Reads both triangles once, and A once for the residual and once for each step.
+        Reads both triangles once, and A once for the residual and, unless `refine` is 0, once for sizes: |A| |x|, with
+        a copy of A's values. Each step reads all of that again; most matrices need none, and others one.
         """
         check_trans(trans)
         check_on_failure(on_failure)

@@ -38,6 +38,8 @@ def splu(A: Any, ordering: str = "auto", **options: Any) -> FactorizedLU:
     Returns
     -------
     FactorizedLU
+        Whose ``solve`` is verified, whose ``update`` factors other values of A, and which is a preconditioner as it is
+        (``M=F``).
 
     Raises
     ------

@@ -56,8 +56,8 @@ def factorized(
         The diagonal is 1, whatever is stored there.
     ranks : int or "auto"
         That share the blocks, at most 32 of all processes. "auto" of engines host and processes is one, whose blocks
-        all threads compute, or one of each process; of engines cuda and model as many as are predicted to be the
-        fastest, of the GPUs that there are or of one node of the machine (``statistics["ranks_reason"]``).
+        all threads compute, or one of each process; of engines cuda and model as many as are predicted to be fast, each
+        more for 5 % less time, of the GPUs there are or of one node of the machine (``statistics["ranks_reason"]``).
     threads : int, optional
         As many as there are cores, if not given; at least one for each rank.
     width : int
@@ -344,7 +344,8 @@ class FactorizedTriangle:
         BadArgument, FileError
             Another ending, a file that exists, a folder that cannot be written to.
         Unsupported
-            Algorithm paper, which has no such plans, or ranks that are chosen by prediction.
+            Algorithm paper, which has no such plans; ranks that are chosen by prediction, before the first solve, or
+            where each direction has chosen its own.
 
         Notes
         -----
