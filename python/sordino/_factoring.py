@@ -10,10 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import machines
-from ._columns import kind_of
-from ._device import host_copy
+from ._columns import rows_and_kind
 from ._factors import Factors, of_superlu
-from ._matrix import as_csr
 from ._ordering import chosen, most_multiplications, nested_dissection, row_scale, without_metis
 from ._superlu import superlu
 from ._triangular_prediction import Sweeps, of_factors, of_matrix, predicted
@@ -52,10 +50,14 @@ class Factored:
 
 
 def prepared(A: Any) -> Any:
-    """The matrix as it is factored: compressed rows, checked, in float32, float64 or complex128."""
-    given = host_copy(A, "the matrix")
-    kind = kind_of(given.dtype if sp.issparse(given) else np.asarray(given).dtype)
-    return as_csr(given).matrix().astype(kind)
+    """The matrix as it is factored: by its rows, checked, in the type of its factors, and in memory of its own."""
+    matrix, kind = rows_and_kind(A)
+    return matrix.astype(kind)
+
+
+def scaled(matrix: Any, scale: np.ndarray | None) -> Any:
+    """Its rows times these numbers, in its type; None: as they are."""
+    return matrix if scale is None else sp.diags_array(scale.astype(matrix.dtype)) @ matrix
 
 
 def factored(matrix: Any, ordering: str) -> Factored:
@@ -97,9 +99,8 @@ def _in_order(
 ) -> tuple[Factors, float]:
     """The factors, rows and columns in the order `before`, if one is given; and SuperLU's seconds."""
     scale = None if symmetric else row_scale(matrix)
-    scaled = matrix if scale is None else sp.diags_array(scale.astype(matrix.dtype)) @ matrix
     begun = time.perf_counter()
-    found = of_superlu(superlu(scaled, before, ordering, symmetric))
+    found = of_superlu(superlu(scaled(matrix, scale), before, ordering, symmetric))
     seconds = time.perf_counter() - begun
     rows, columns = found.row_order, found.column_order
     assert rows is not None and columns is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,15 @@ def checked_options(
         "seed": whole(seed, "seed", 0),
         "plans": None if plans is None else PlanFile(plans),
     }
+
+
+def known_options(given: dict[str, Any]) -> dict[str, Any]:
+    """The same of ``**options``, whose names nobody has checked."""
+    try:
+        return checked_options(**given)
+    except TypeError:
+        known = ", ".join(inspect.signature(checked_options).parameters)
+        raise BadArgument(f"options of a triangular solve are {known}, not {', '.join(given)}") from None
 
 
 def _machine(machine: Any, engine: str, chosen: bool) -> dict[str, Any] | None:

@@ -232,6 +232,30 @@ def test_ranks_auto_of_engine_model_are_those_that_are_predicted_to_be_fastest(f
     assert host.statistics["ranks"] == 1 and "ranks" not in host.report
 
 
+@pytest.mark.parametrize(
+    ("message_s", "ranks", "spared"), [(5e-6, 4, False), (2e-5, 2, True), (2e-4, 1, True), (1e-3, 1, False)]
+)
+def test_more_ranks_are_taken_for_five_percent_and_not_for_less(message_s, ranks, spared):
+    L = sp.csr_array(sordino.splu(sordino.poisson(8, 8, 8), "mmd").factors.lower)
+    machine = described(
+        workers=4,
+        worker_bandwidth=1e7,
+        bandwidth=1e9,
+        step_s=1e-7,
+        flag_s=1e-7,
+        small_block_s=0,
+        message_s=message_s,
+    )
+    rows = _triangular_prediction.predicted(
+        _triangular_prediction.of_triangle(L, True, "N"), machines.load(machine), [1, 2, 4], width=16
+    )
+    assert (rows["best"] > ranks) == spared  # faster by less
+    F = sordino.factorized(L, width=16, engine="model", machine=machine)
+    F.solve(np.ones(L.shape[0]))
+    assert F.report["ranks"] == ranks
+    assert F.report["ranks_reason"].endswith("and more ranks are taken where they save 5 %") == spared
+
+
 def test_the_command_says_why_so_many_ranks(cli, files):
     code, out, _ = cli("trsv", "L.mtx", "--engine", "model")
     assert code == 0 and "ranks by prediction" in out

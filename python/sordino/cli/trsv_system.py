@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from .._factors import Factors, with_unit_diagonal
-from .._lu import FactorizedLU, factorized_lu, splu
+from .._lu import FactorizedLU, factorized_lu
 from .._matrix import as_sparse
+from .._splu import splu
 from .._triangular import FactorizedTriangle, factorized
 from ..errors import BadArgument, SordinoError
 from ..io import load_factors, read_matrix, read_vectors
