@@ -20,11 +20,12 @@ from ._estimate import estimate_memory
 from ._factors import Factors
 from ._hmatrix import HMatrix, hmatrix
 from ._incomplete import ic0, ilu0
-from ._lu import FactorizedLU, factorized_lu, splu
+from ._lu import FactorizedLU, factorized_lu
 from ._once import solve
 from ._rows import RowsSolver
 from ._solution import Solution
 from ._solve import Solver
+from ._splu import splu
 from ._triangular import FactorizedTriangle, factorized
 from .errors import (
     AsymmetryWarning,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from ._device import host_copy
-from ._matrix import MOST_ROWS, all_finite, as_sparse
+from ._matrix import MOST_ROWS, all_finite, as_csr, as_sparse
 from .errors import BadArgument
 from .log import logger
 
@@ -76,16 +77,49 @@ class Columns:
     def same_pattern(self, other: Columns) -> bool:
         return np.array_equal(self.begin, other.begin) and np.array_equal(self.rows, other.rows)
 
+    def spread(self, other: Columns) -> np.ndarray | None:
+        """Values of another triangle in this pattern, with zeros where it has no entries; None where it has more."""
+        if self.same_pattern(other):
+            return other.values.astype(self.values.dtype)
+        own, new = self._numbers(), other._numbers()
+        at = np.minimum(np.searchsorted(own, new), len(own) - 1)
+        if not np.array_equal(own[at], new):
+            return None
+        values = np.zeros_like(self.values)
+        values[at] = other.values
+        return values
+
+    def joined(self, other: Columns) -> Columns:
+        """Another triangle in the pattern of both, with zeros where only this one has an entry."""
+        new = other._numbers()
+        all_of_them = np.sort(np.concatenate([self._numbers(), new]))
+        all_of_them = all_of_them[np.diff(all_of_them, prepend=-1) > 0]
+        made = copy.copy(other)
+        made.form, made._places = "", None
+        made.begin = np.searchsorted(all_of_them, np.arange(self.n + 1, dtype=np.int64) * self.n).astype(
+            np.int64
+        )
+        made.rows = (all_of_them % self.n).astype(np.int32)
+        made.values = np.zeros(len(all_of_them), other.values.dtype)
+        made.values[np.searchsorted(all_of_them, new)] = other.values
+        return made
+
+    def _numbers(self) -> np.ndarray:
+        """Of each entry, in order: n times its column, and its row."""
+        columns = np.repeat(np.arange(self.n, dtype=np.int64), np.diff(self.begin))
+        return columns * self.n + self.rows
+
     def new_values(self, values: Any) -> np.ndarray:
-        """Other values of this pattern in its order and type, checked: of a matrix, or bare ones in the caller's order.
+        """Other values of this pattern in its order and type, checked: of a matrix or its columns, or bare ones in the
+        caller's order.
 
         Raises
         ------
         BadArgument
             Another pattern, another number or kind of values, NaN or infinity; bare ones whose order is not known.
         """
-        if hasattr(values, "tocsc"):
-            other = Columns(values, lower=self.lower)
+        if isinstance(values, Columns) or hasattr(values, "tocsc"):
+            other = values if isinstance(values, Columns) else Columns(values, lower=self.lower)
             if not self.same_pattern(other):
                 raise BadArgument("the new triangle has another pattern than the one that was set up")
             if other.values.dtype.kind == "c" and self.values.dtype.kind == "f":
@@ -131,3 +165,10 @@ def kind_of(dtype: np.dtype) -> Any:
     if dtype.kind == "c":
         return np.complex128
     return np.float32 if dtype == np.float32 else np.float64
+
+
+def rows_and_kind(A: Any) -> tuple[Any, Any]:
+    """A matrix by its rows in double precision, checked, and the type that it is to be factored and solved in."""
+    given = host_copy(A, "the matrix")
+    kind = kind_of(given.dtype if sp.issparse(given) else np.asarray(given).dtype)
+    return as_csr(given).matrix(), kind

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from .errors import BadArgument, NotConverged
 
@@ -33,6 +36,11 @@ def check_trans(trans: str) -> None:
     """Refuse what is none of N, T and H."""
     if trans not in TRANS:
         raise BadArgument(f"trans is N, T or H, not {trans!r}")
+
+
+def stacked(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """Vectors of n numbers beside each other, shape (n, k); one of them is not copied."""
+    return columns[0].reshape(-1, 1) if len(columns) == 1 else np.stack(columns, axis=1)
 
 
 def check_overflow(x: Any, finite: bool) -> Any:

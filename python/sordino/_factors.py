@@ -88,6 +88,29 @@ class Factors:
         return np.asarray(y if scale_back is None else (y.T / scale_back).T)
 
 
+def as_factors(given: Any) -> Factors:
+    """Factors of a caller: such, or those of SciPy's ``SuperLU``.
+
+    Raises
+    ------
+    BadArgument
+        Something else.
+    """
+    if isinstance(given, Factors):
+        return given
+    if not is_superlu(given):
+        raise BadArgument(
+            "factors are those of scipy.sparse.linalg.splu or spilu, or sordino.Factors, not a "
+            f"{type(given).__name__}"
+        )
+    return of_superlu(given)
+
+
+def is_superlu(given: Any) -> bool:
+    """Whether it is what SciPy's ``splu`` and ``spilu`` return, or the like."""
+    return all(hasattr(given, name) for name in ("L", "U", "perm_r", "perm_c"))
+
+
 def of_superlu(lu: Any) -> Factors:
     """The factors of SciPy's ``splu`` or ``spilu``. Cost: copies of L and U, which SciPy makes."""
     return Factors(

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ._columns import kind_of
-from ._device import host_copy
+from ._columns import rows_and_kind
 from ._factors import Factors
 from ._lu import FactorizedLU, factorized_lu
-from ._matrix import as_csr
+from ._lu_triangles import Renewal
 from ._native import core, translated
 
 
@@ -31,8 +31,8 @@ def ilu0(A: Any, **options: Any) -> FactorizedLU:
     Returns
     -------
     FactorizedLU
-        Whose ``solve`` is a preconditioner: ``M=sordino.ilu0(A).solve`` of :class:`Solver`, or of SciPy's methods, in a
-        ``LinearOperator``. It solves with the factors, not with A, so nothing is verified.
+        A preconditioner as it is: ``M=sordino.ilu0(A)`` of :class:`Solver`, or of SciPy's methods. It solves with the
+        factors, not with A, so nothing is verified. Its ``update`` factors another A of the same pattern.
 
     Raises
     ------
@@ -48,15 +48,9 @@ def ilu0(A: Any, **options: Any) -> FactorizedLU:
 
     Examples
     --------
-    >>> s = sordino.Solver(A, method="gmres", M=sordino.ilu0(A).solve)      # doctest: +SKIP
+    >>> s = sordino.Solver(A, method="gmres", M=sordino.ilu0(A))      # doctest: +SKIP
     """
-    start = time.perf_counter()
-    matrix, kind = _rows(A)
-    F = sp.csr_array(
-        (_factors(matrix, False).astype(kind), matrix.indices, matrix.indptr), shape=matrix.shape
-    )
-    factors = Factors(lower=sp.tril(F, -1), upper=sp.triu(F), unit_lower=True)
-    return _set_up(factors, time.perf_counter() - start, options)
+    return _set_up(_ilu0, A, options)
 
 
 def ic0(A: Any, **options: Any) -> FactorizedLU:
@@ -74,21 +68,25 @@ def ic0(A: Any, **options: Any) -> FactorizedLU:
     -----
     Meijerink and van der Vorst, 1977.
     """
-    start = time.perf_counter()
-    matrix, kind = _rows(A)
+    return _set_up(_ic0, A, options)
+
+
+def _ilu0(A: Any) -> Factors:
+    matrix, kind = rows_and_kind(A)
+    F = sp.csr_array(
+        (_entries(matrix, False).astype(kind), matrix.indices, matrix.indptr), shape=matrix.shape
+    )
+    return Factors(lower=sp.tril(F, -1), upper=sp.triu(F), unit_lower=True)
+
+
+def _ic0(A: Any) -> Factors:
+    matrix, kind = rows_and_kind(A)
     L = sp.csr_array(sp.tril(matrix))
     L.sort_indices()
-    L = sp.csr_array((_factors(L, True).astype(kind), L.indices, L.indptr), shape=L.shape)
-    return _set_up(Factors(lower=L), time.perf_counter() - start, options)
+    return Factors(lower=sp.csr_array((_entries(L, True).astype(kind), L.indices, L.indptr), shape=L.shape))
 
 
-def _rows(A: Any) -> tuple[Any, Any]:
-    given = host_copy(A, "the matrix")
-    kind = kind_of(given.dtype if sp.issparse(given) else np.asarray(given).dtype)
-    return as_csr(given).matrix(), kind
-
-
-def _factors(rows: Any, cholesky: bool) -> np.ndarray:
+def _entries(rows: Any, cholesky: bool) -> np.ndarray:
     with translated():
         return core().incomplete_factors(
             rows.indptr.astype(np.int64),
@@ -98,7 +96,11 @@ def _factors(rows: Any, cholesky: bool) -> np.ndarray:
         )
 
 
-def _set_up(factors: Factors, seconds: float, options: dict[str, Any]) -> FactorizedLU:
+def _set_up(factor: Callable[[Any], Factors], A: Any, options: dict[str, Any]) -> FactorizedLU:
+    start = time.perf_counter()
+    factors = factor(A)
+    seconds = time.perf_counter() - start
     F = factorized_lu(factors, **options)
+    F.factor_again = lambda new: Renewal(factor(new), None)
     F.seconds = {"factoring": seconds, **F.seconds}
     return F

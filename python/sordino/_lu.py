@@ -1,4 +1,4 @@
-"""Direct solves with the factors of a matrix, verified against it: :func:`splu`, :func:`factorized_lu`."""
+"""Direct solves with the factors of a matrix, verified against it: :func:`factorized_lu`, and what it returns."""
 
 from __future__ import annotations
 
@@ -6,94 +6,29 @@ import os
 import time
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from ._columns import Columns, kind_of
 from ._device import checked_rows, host_copy, is_complex_array, is_on_gpu, taken
-from ._direct import DirectSolution, check_trans
-from ._factors import Factors, of_superlu
+from ._direct import DirectSolution, check_overflow, check_trans, stacked
+from ._factoring import Choice
+from ._factors import Factors, as_factors, is_superlu
 from ._libraries import Library, Numpy, library_of
-from ._lu_arrays import Arrays
+from ._lu_arrays import Arrays, Quality
+from ._lu_triangles import Renewal, Triangles
 from ._matrix import as_csr
-from ._ordering import chosen, nested_dissection, row_scale
 from ._solution import check_on_failure
-from ._superlu import superlu
-from ._triangular import FactorizedTriangle
-from ._triangular_options import checked_options, whole
-from .errors import BadArgument, NotConverged, NotConvergedWarning, SordinoError, Unsupported
+from ._triangular_options import known_options, whole
+from .errors import BadArgument, NotConverged, NotConvergedWarning, Unsupported
 from .io.output import OutputFile
 from .io.plan_files import plan_file, write_plans
 from .report.words import duration
 
-_T = TypeVar("_T")
-
 #: Relative residuals that solves are verified by, if the caller says nothing.
 RTOL = {"double": 1e-8, "single": 1e-4}
 _AUTOMATIC = 3  # steps of refinement, the most
-
-
-def splu(A: Any, ordering: str = "auto", **options: Any) -> FactorizedLU:
-    """Factor a sparse matrix by SciPy's SuperLU, and set up both triangles for fast solves.
-
-    Parameters
-    ----------
-    A : SciPy sparse matrix or array of any format, or dense array, shape (n, n)
-        float32, float64 or complex128, in which it is factored and solved; complex64 as complex128, others as
-        float64.
-    ordering : {"auto", "metis", "mmd", "colamd", "natural"}
-        Which order of columns keeps factors sparse: METIS's nested dissection of the pattern of A + A^T, minimum degree
-        of the same, approximate minimum degree of A^T A, or the columns as they are. "auto" is metis of a symmetric
-        pattern, or mmd without pymetis, and colamd of all others.
-    **options
-        ``ranks``, ``threads``, ``width``, ``algorithm``, ``layout``, ``engine``, ``devices``, ``blocks``, ``timeout``,
-        ``machine``, ``seed`` and ``plans`` of :func:`factorized`.
-
-    Returns
-    -------
-    FactorizedLU
-
-    Raises
-    ------
-    BadArgument
-        What :func:`solve` refuses, too; a matrix that is singular; an option out of range.
-    Unsupported
-        ``ordering="metis"`` without pymetis.
-
-    Notes
-    -----
-    Rows are scaled by powers of two, so that the largest entry of each is about 1, unless the pattern is symmetric:
-    then pivots stay on the diagonal as long as they are not tiny. SciPy factors on one thread and does not release
-    the GIL.
-    """
-    _options(options)
-    begun = time.perf_counter()
-    given = host_copy(A, "the matrix")
-    rows = as_csr(given)
-    matrix = rows.matrix().astype(kind_of(given.dtype if sp.issparse(given) else np.asarray(given).dtype))
-    taken_ordering, symmetric = chosen(ordering, matrix)
-    scale = None if symmetric else row_scale(matrix)
-    scaled = matrix if scale is None else sp.diags_array(scale.astype(matrix.dtype)) @ matrix
-    before = nested_dissection(matrix) if taken_ordering == "metis" else None
-    ordered_at = time.perf_counter()
-    lu = superlu(scaled, before, taken_ordering, symmetric)
-    found = of_superlu(lu)
-    factored_at = time.perf_counter()
-    assert found.row_order is not None and found.column_order is not None
-    factors = Factors(
-        lower=found.lower,
-        upper=found.upper,
-        unit_lower=True,
-        row_order=found.row_order if before is None else before[found.row_order],
-        column_order=found.column_order if before is None else before[found.column_order],
-        row_scale=scale,
-    )
-    F = FactorizedLU(factors, matrix, options)
-    F.ordering = taken_ordering
-    F.seconds = {"ordering": ordered_at - begun, "factoring": factored_at - ordered_at, **F.seconds}
-    return F
+_ROUNDINGS = 16  # of a componentwise backward error that needs no refinement, as of triangles
 
 
 def factorized_lu(factors: Any, A: Any = None, **options: Any) -> FactorizedLU:
@@ -123,19 +58,8 @@ def factorized_lu(factors: Any, A: Any = None, **options: Any) -> FactorizedLU:
     >>> F = sordino.factorized_lu(lu, A)                 # doctest: +SKIP
     >>> x = F.solve(b)                                   # doctest: +SKIP
     """
-    if not isinstance(factors, Factors):
-        if not all(hasattr(factors, name) for name in ("L", "U", "perm_r", "perm_c")):
-            raise BadArgument(
-                "factors are those of scipy.sparse.linalg.splu or spilu, or sordino.Factors, not a "
-                f"{type(factors).__name__}"
-            )
-        factors = of_superlu(factors)
-    matrix = None
-    if A is not None:
-        matrix = as_csr(host_copy(A, "the matrix"), own=True).matrix()
-        if matrix.shape[0] != factors.n:
-            raise BadArgument(f"the matrix has {matrix.shape[0]:,} rows, and its factors {factors.n:,}")
-    return FactorizedLU(factors, matrix, options)
+    factors = as_factors(factors)
+    return FactorizedLU(factors, None if A is None else _matrix_of(factors, A), options)
 
 
 class FactorizedLU:
@@ -144,31 +68,35 @@ class FactorizedLU:
     Attributes
     ----------
     factors : Factors
-    ordering : str or None
-        Which :func:`splu` has taken.
+    choice : Choice or None
+        The ordering that :func:`splu` has taken, the reason, and the predicted seconds of all that were tried.
     dtype : dtype
     seconds : dict
-        What ``ordering``, ``factoring`` and ``setup`` took.
+        What ``ordering``, ``factoring`` and ``setup`` took; after an update the last two, of that.
     report : dict
         Of the last solve: ``seconds``, ``refinements`` (steps that were kept), and where A is known ``residuals``,
-        before the first step and after each: the largest of ``||b - A x||_2 / ||b||_2`` of all columns. Empty before.
+        before the first step and after each: the largest of ``||b - A x||_2 / ||b||_2`` of all columns; unless `refine`
+        is 0 ``backward_errors``, alike, as :meth:`backward_error` says. Empty before.
+    factor_again : function or None
+        Of a matrix with the pattern of the one that was factored: what :meth:`update` takes of it.
     """
 
     def __init__(self, factors: Factors, matrix: Any, options: dict[str, Any]) -> None:
         start = time.perf_counter()
-        options = _options(options)
         self.factors, self.matrix = factors, matrix
-        self.ordering: str | None = None
+        self.choice: Choice | None = None
         self.shape = (factors.n, factors.n)
         self.report: dict[str, Any] = {}
-        self._lower = _triangle(factors.lower, True, factors.unit_lower, options, "L")
-        self._upper: FactorizedTriangle | None = None
-        if factors.upper is not None:
-            self._upper = _triangle(factors.upper, False, factors.unit_upper, options, "U")
-        kinds = [self._lower.dtype, *([self._upper.dtype] if self._upper else [])]
-        self.dtype = np.result_type(*kinds)
+        self._triangles = Triangles(factors, known_options(options))
+        self.dtype = self._triangles.dtype
         self._there: dict[str, Arrays] = {}
+        self.factor_again: Callable[[Any], Renewal] | None = None
         self.seconds = {"setup": time.perf_counter() - start}
+
+    @property
+    def ordering(self) -> str | None:
+        """Which one is taken; None of factors that were made elsewhere."""
+        return self.choice.ordering if self.choice else None
 
     def solve(
         self,
@@ -189,8 +117,9 @@ class FactorizedLU:
             copied to the CPU, and X back.
         trans : {"N", "T", "H"}
         refine : int or "auto"
-            Steps of iterative refinement with A, at most; a step that does not lessen the residual is taken back.
-            "auto": up to three, as long as X is not verified; of factors without A those of each triangle.
+            Steps of iterative refinement with A, at most; a step that does not lessen the componentwise backward error,
+            or the residual of an X that is not verified, is taken back. "auto": up to three, as long as that error is
+            above 16 roundings or X is not verified; of factors without A those of each triangle.
         rtol : float, optional
             X is verified if ``||b - A x||_2 <= rtol ||b||_2`` for each column, recomputed with A: 1e-8, or 1e-4 of
             factors in float32.
@@ -211,7 +140,8 @@ class FactorizedLU:
 
         Notes
         -----
-        Reads both triangles once, and A once for the residual and once for each step.
+        Reads both triangles once, and A once for the residual and, unless `refine` is 0, once for sizes: |A| |x|, with
+        a copy of A's values. Each step reads all of that again; most matrices need none, and others one.
         """
         check_trans(trans)
         check_on_failure(on_failure)
@@ -219,53 +149,125 @@ class FactorizedLU:
         if steps and refine != "auto" and self.matrix is None:
             raise BadArgument("refinement needs the matrix: give it to factorized_lu")
         wanted = RTOL["single" if self.dtype == np.float32 else "double"] if rtol is None else float(rtol)
-        enough = wanted if refine == "auto" else 0.0
-        if self._stays(B, trans, refine):
-            library = library_of(B)
-            with library.there():
-                b = checked_rows(B, self.shape[0], self.dtype)
-                x, residuals = self._solved(library, b, trans, refine, steps, enough)
-                joined, finite = x.reshape(B.shape), bool(residuals) or library.finite(x)
-        else:
-            given = taken(B, self.shape[0], "b", as_numbers=True)
-            b = np.stack(given.columns, axis=1)
-            x, residuals = self._solved(Numpy(), b, trans, refine, steps, enough)
-            joined, finite = given.joined(list(np.ascontiguousarray(x.T))), bool(np.isfinite(x).all())
-        self._verify(joined, finite, residuals, wanted, on_failure)
-        return joined
+        exact = _ROUNDINGS * float(np.finfo(self.dtype).eps) / 2 if refine == "auto" else 0.0
+
+        def improved(arrays: Arrays, b: Any, x: Any) -> tuple[Any, Quality]:
+            return arrays.refined(b, x, trans, steps, wanted, exact)
+
+        start = time.perf_counter()
+        by_triangles = refine if self.matrix is None else 0
+        x, finite, found = self._solved(B, trans, by_triangles, None if self.matrix is None else improved)
+        self.report = {"seconds": time.perf_counter() - start, "refinements": found.steps if found else 0}
+        if found:
+            self.report["residuals"] = found.residuals
+            self.report |= {"backward_errors": found.errors} if found.errors else {}
+        self._verify(x, finite, found, wanted, on_failure)
+        return x
+
+    def matvec(self, b: Any) -> Any:
+        """X of A X = B by the factors alone, as a preconditioner: not verified, and refined by triangles only.
+
+        With that an F is an operator, A^-1, of :class:`sordino.Solver` and of SciPy's methods: ``M=F``. Shapes and
+        errors as in :meth:`solve`; cost: both triangles once.
+        """
+        return check_overflow(*self._solved(b, "N", "auto", None)[:2])
+
+    def rmatvec(self, b: Any) -> Any:
+        """X of A^H X = B, as :meth:`matvec`."""
+        return check_overflow(*self._solved(b, "H", "auto", None)[:2])
 
     def _solved(
-        self, library: Library, b: Any, trans: str, refine: int | str, steps: int, enough: float
-    ) -> tuple[Any, list[float]]:
-        """X, shape (n, k), and where A is known its residuals."""
-        start = time.perf_counter()
-        arrays = self._arrays(library)
-        x = arrays.solved(b, trans, refine if self.matrix is None else 0)
-        residuals: list[float] = []
-        if self.matrix is not None:
-            x, residuals = arrays.refined(b, x, trans, steps, enough)
-        self.report = {"seconds": time.perf_counter() - start, "refinements": max(len(residuals) - 1, 0)}
-        if residuals:
-            self.report["residuals"] = residuals
-        return x, residuals
+        self,
+        B: Any,
+        trans: str,
+        by_triangles: int | str,
+        improved: Callable[[Arrays, Any, Any], tuple[Any, Quality]] | None,
+    ) -> tuple[Any, bool, Quality | None]:
+        """X of the kind and shape of B, whether it is finite, and how good it is, which `improved` says.
+
+        Parameters
+        ----------
+        by_triangles : int or "auto"
+            Steps of each triangle's own refinement.
+        improved : function of the arrays, b and x
+            Refines x with A; its residual says whether x is finite.
+        """
+        there = self._stays(B, trans, by_triangles)
+        library = library_of(B) if there else Numpy()
+        with library.there():
+            given = None if there else taken(B, self.shape[0], "b", as_numbers=True)
+            b = checked_rows(B, self.shape[0], self.dtype) if given is None else stacked(given.columns)
+            arrays = self._arrays(library)
+            x, found = arrays.solved(b, trans, by_triangles), None
+            if improved:
+                x, found = improved(arrays, b, x)
+            finite = bool(found) or library.finite(x)
+            parts = list(np.ascontiguousarray(x.T)) if given else []
+            return given.joined(parts) if given else x.reshape(B.shape), finite, found
 
     def _arrays(self, library: Library) -> Arrays:
         """What solves need in memory of a library, copied there once."""
         where = library.name
         if where not in self._there:
-            triangles = self._lower, self._upper
+            triangles = self._triangles.lower, self._triangles.upper
             self._there[where] = Arrays(self.factors, self.matrix, triangles, library, self.dtype)
         return self._there[where]
 
-    def _stays(self, B: Any, trans: str, refine: int | str) -> bool:
+    def _stays(self, B: Any, trans: str, by_triangles: int | str) -> bool:
         """Whether X is computed, and verified, on GPUs for B on one of them."""
-        triangles = [t for t in (self._lower, self._upper) if t]
+        triangles = self._triangles.parts.values()
         if not all(t.solves_on_gpus for t in triangles) or not is_on_gpu(B, "b"):
             return False
         complex_there = is_complex_array(B) or (self.matrix is not None and self.matrix.dtype.kind == "c")
         if (complex_there and self.dtype.kind == "f") or not library_of(B).has_matrices:
             return False
-        return self.matrix is not None or not any(t.wants_steps(trans, refine) for t in triangles)
+        return not any(t.wants_steps(trans, by_triangles) for t in triangles)
+
+    def update(self, new: Any, A: Any = None) -> None:
+        """New values in the same pattern: orders, blocks and plans stay.
+
+        Parameters
+        ----------
+        new : sparse or dense array, Factors, or SuperLU of SciPy
+            Of :func:`splu`, :func:`ilu0` and :func:`ic0` another matrix with the pattern of the one that they factored,
+            which is factored anew: by splu in the same order and with the same pivots. Of every F other factors, whose
+            triangles have the patterns of the old ones; their orders and scales may be others.
+        A : sparse or dense array, shape (n, n), optional
+            What such factors are of, if solves are to be verified by it.
+
+        Raises
+        ------
+        BadArgument
+            Another pattern, or what was refused at first; a pivot of splu that is zero now; factors without A where
+            solves were verified by one. The old values stay.
+        PeerFailed
+            Of engine processes, which all must call it: another process did not within `timeout` seconds.
+
+        Notes
+        -----
+        Cost: factoring, and setting up both triangles without finding supernodes and planning; ``seconds`` has both.
+        Pivots that were large may be small with new values: then solves take steps of refinement, or are not verified,
+        and :func:`splu` chooses others. If entries of splu's factors had cancelled to zero and no longer do, triangles
+        are set up anew, with them.
+        """
+        start = time.perf_counter()
+        renewal = self._renewal(new, A)
+        factored = time.perf_counter()
+        self._triangles.renew(renewal)
+        self.factors, self.matrix, self._there = renewal.factors, renewal.matrix, {}
+        self.seconds = {"factoring": factored - start, "setup": time.perf_counter() - factored}
+
+    def _renewal(self, new: Any, A: Any) -> Renewal:
+        if self.factor_again and not isinstance(new, Factors) and not is_superlu(new):
+            if A is not None:
+                raise BadArgument("A goes with new factors, and the first argument is a matrix: leave A out")
+            return self.factor_again(new)
+        factors = as_factors(new)
+        if factors.n != self.shape[0]:
+            raise BadArgument(f"the new factors have {factors.n:,} rows, and the old ones {self.shape[0]:,}")
+        if A is None and self.matrix is not None:
+            raise BadArgument("solves are verified with the matrix: give that of the new factors, too, as A")
+        return Renewal(factors, None if A is None else _matrix_of(factors, A))
 
     def backward_error(self, B: Any, X: Any, trans: str = "N") -> float:
         """The componentwise backward error of X: the largest of ``|B - A X| / (|A| |X| + |B|)``, entry by entry.
@@ -282,21 +284,18 @@ class FactorizedLU:
         if self.matrix is None:
             raise BadArgument("a backward error needs the matrix: give it to factorized_lu")
         n = self.shape[0]
-        b, x = (
-            np.stack(taken(v, n, name, as_numbers=True).columns, axis=1) for v, name in ((B, "b"), (X, "x"))
-        )
+        b, x = (stacked(taken(v, n, name, as_numbers=True).columns) for v, name in ((B, "b"), (X, "x")))
         if b.shape != x.shape:
             raise BadArgument(f"b has {b.shape[1]} columns, and x {x.shape[1]}")
-        off = np.abs(self._arrays(Numpy()).left(b, x, trans))
-        whole = abs(self.matrix if trans == "N" else self.matrix.T) @ np.abs(x) + np.abs(b)
-        return float(np.max(np.divide(off, whole, out=np.zeros_like(off), where=off > 0)))
+        arrays = self._arrays(Numpy())
+        return arrays.backward_error(arrays.left(b, x, trans), b, x, trans)
 
     def _verify(
-        self, joined: Any, finite: bool, residuals: list[float], wanted: float, on_failure: str
+        self, joined: Any, finite: bool, found: Quality | None, wanted: float, on_failure: str
     ) -> None:
-        if residuals and not residuals[-1] <= wanted:
-            reason = f"||b - A x|| / ||b|| is {residuals[-1]:.2e}, above {wanted:g}"
-        elif not residuals and not finite:
+        if found and not found.residuals[-1] <= wanted:
+            reason = f"||b - A x|| / ||b|| is {found.residuals[-1]:.2e}, above {wanted:g}"
+        elif not finite:
             reason = "the solution overflows"
         else:
             return
@@ -311,23 +310,22 @@ class FactorizedLU:
         A later factorisation can take them (``plans=path``) as long as its factors have the same patterns. What is
         refused names the triangle, ``L:`` or ``U:``, and then no file is written.
         """
-        found = {"lower": _named("L", self._lower.plans)}
-        if self._upper is not None:
-            found["upper"] = _named("U", self._upper.plans)
-        write_plans(plan_file(path, force), found)
+        write_plans(plan_file(path, force), self._triangles.plans())
 
     @property
     def statistics(self) -> dict[str, Any]:
-        """``lower`` and ``upper`` (None of Cholesky's factors): those of each triangle; ``ordering``; ``seconds``."""
+        """``lower`` and ``upper`` (None of Cholesky's factors): those of each triangle; ``seconds``; ``ordering``, its
+        ``ordering_reason``, and the predicted seconds of all ``orderings`` that were tried."""
+        lower, upper = self._triangles.lower, self._triangles.upper
         return {
-            "ordering": self.ordering,
-            "lower": self._lower.statistics,
-            "upper": self._upper.statistics if self._upper else None,
+            **(self.choice or Choice()).facts,
+            "lower": lower.statistics,
+            "upper": upper.statistics if upper else None,
             "seconds": dict(self.seconds),
         }
 
     def __repr__(self) -> str:
-        parts = [t.statistics for t in (self._lower, self._upper) if t]
+        parts = [t.statistics for t in self._triangles.parts.values()]
         size = sum(part["stored_bytes"] for part in parts) / 2**20
         return (
             f"<sordino.FactorizedLU, {self.dtype}, of {self.shape[0]:,} rows, "
@@ -341,23 +339,9 @@ class FactorizedLU:
         )
 
 
-def _options(given: dict[str, Any]) -> dict[str, Any]:
-    try:
-        return checked_options(**given)
-    except TypeError:
-        known = (
-            "ranks, threads, width, algorithm, layout, engine, devices, blocks, timeout, machine, seed, plans"
-        )
-        raise BadArgument(f"options of a triangular solve are {known}, not {', '.join(given)}") from None
-
-
-def _triangle(T: Any, lower: bool, unit: bool, options: dict[str, Any], name: str) -> FactorizedTriangle:
-    return _named(name, lambda: FactorizedTriangle(Columns(T, lower=lower), unit=unit, options=options))
-
-
-def _named(name: str, make: Callable[[], _T]) -> _T:
-    """What `make` returns; what it refuses says of which triangle it is."""
-    try:
-        return make()
-    except SordinoError as wrong:
-        raise type(wrong)(f"{name}: {wrong}") from None
+def _matrix_of(factors: Factors, A: Any) -> Any:
+    """The matrix of factors by its rows, in memory of its own."""
+    matrix = as_csr(host_copy(A, "the matrix"), own=True).matrix()
+    if matrix.shape[0] != factors.n:
+        raise BadArgument(f"the matrix has {matrix.shape[0]:,} rows, and its factors {factors.n:,}")
+    return matrix

@@ -7,12 +7,33 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ._factors import Factors
 from ._libraries import Library
 from ._triangular import FactorizedTriangle
 
 Step = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Quality:
+    """How good an X was before the first step of refinement and after each that was kept.
+
+    Attributes
+    ----------
+    residuals : list of float
+        The largest of the columns' ``||b - A x||_2 / ||b||_2``.
+    errors : list of float
+        Componentwise backward errors; empty where no steps were allowed.
+    """
+
+    residuals: list[float]
+    errors: list[float]
+
+    @property
+    def steps(self) -> int:
+        return len(self.residuals) - 1
 
 
 @dataclass(frozen=True)
@@ -51,6 +72,8 @@ class Arrays:
         self._rows = self._side(factors.row_order, factors.row_scale)
         self._columns = self._side(factors.column_order, factors.column_scale)
         self._products: dict[bool, Any] = {}  # by whether A is transposed
+        self._sizes: dict[bool, Any] = {}  # |A|, alike
+        self._turned: Any = None  # A^T, in memory of the CPU
 
     def solved(self, b: Any, trans: str, refine: int | str = 0) -> Any:
         """X of A X = B, or of the other systems, not verified; triangles may refine by themselves."""
@@ -62,24 +85,56 @@ class Arrays:
         x = y if back.places is None else self._library.gathered(y, back.places)
         return x if back.scale is None else self._library.typed(x * back.scale, x)
 
-    def refined(self, b: Any, x: Any, trans: str, steps: int, enough: float) -> tuple[Any, list[float]]:
-        """X after at most so many steps, until its residual is small enough, and the residuals before and after each.
+    def refined(
+        self, b: Any, x: Any, trans: str, steps: int, rtol: float, exact: float
+    ) -> tuple[Any, Quality]:
+        """X after at most so many steps, until it is verified and as exact as it should be; and how good it was.
 
-        A residual is the largest of the columns' ``||b - A x||_2 / ||b||_2``; a step that does not lessen it is left
-        out.
+        Parameters
+        ----------
+        rtol : float
+            Residuals that verify X: ``||b - A x||_2 / ||b||_2``, the largest of all columns.
+        exact : float
+            Componentwise backward errors with which X is left as it is.
+
+        Notes
+        -----
+        A step is kept that lessens the backward error, or the residual of an X that is not verified. Cost: one product
+        with A; where steps are allowed one with |A|, and for each step both, and a solve. One step is enough nearly
+        always (Skeel, Mathematics of Computation 35, 1980).
         """
         norms = self._library.norms(b)
         left = self.left(b, x, trans)
-        residuals = [_relative(self._library.norms(left), norms)]
-        while len(residuals) <= steps and residuals[-1] > enough:
+        found = Quality([_relative(self._library.norms(left), norms)], [])
+        if not steps:
+            return x, found
+        found.errors.append(self.backward_error(left, b, x, trans))
+        while found.steps < steps and (found.residuals[-1] > rtol or found.errors[-1] > exact):
             better = x + self.solved(left, trans)
             left = self.left(b, better, trans)
             residual = _relative(self._library.norms(left), norms)
-            if not residual < residuals[-1]:
+            error = self.backward_error(left, b, better, trans)
+            verifies = found.residuals[-1] > rtol and residual < found.residuals[-1]
+            if not (verifies or error < found.errors[-1]):
                 break
             x = better
-            residuals.append(residual)
-        return x, residuals
+            found.residuals.append(residual)
+            found.errors.append(error)
+        return x, found
+
+    def backward_error(self, left: Any, b: Any, x: Any, trans: str) -> float:
+        """The largest of ``|left| / (|A| |x| + |b|)``, entry by entry, where left is b - A x; infinite of NaN."""
+        space, transposed = self._library.space, trans != "N"
+        if transposed not in self._sizes:
+            A = self._transposed() if transposed else self._matrix
+            sizes = sp.csr_array((np.abs(A.data), A.indices, A.indptr), shape=A.shape)
+            self._sizes[transposed] = self._library.matrix(sizes, np.dtype(np.float64))
+        wide = self._library.widened(x, np.result_type(self._matrix.dtype, self._dtype, np.float64))
+        with np.errstate(all="ignore"):
+            off = space.abs(left)
+            share = off / (self._sizes[transposed] @ space.abs(wide) + space.abs(b))
+            worst = float(space.where(off == 0, off, share).max())
+        return worst if worst == worst else np.inf
 
     def left(self, b: Any, x: Any, trans: str) -> Any:
         """b - A x, in double precision."""
@@ -92,11 +147,16 @@ class Arrays:
 
     def _product(self, transposed: bool) -> Any:
         if transposed not in self._products:
-            A = self._matrix.T.tocsr() if transposed else self._matrix
+            A = self._transposed() if transposed else self._matrix
             self._products[transposed] = self._library.matrix(
                 A, np.result_type(A.dtype, self._dtype, np.float64)
             )
         return self._products[transposed]
+
+    def _transposed(self) -> Any:
+        if self._turned is None:
+            self._turned = self._matrix.T.tocsr()
+        return self._turned
 
     def _side(self, order: np.ndarray | None, scale: np.ndarray | None) -> _Side:
         places = None

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ._columns import Columns
 from ._device import checked_rows, handed, is_complex_array, is_on_gpu, taken
-from ._direct import check_overflow, check_trans
+from ._direct import check_overflow, check_trans, stacked
 from ._libraries import all_finite_there, library_of
 from ._matrix import all_finite
 from ._native import core, translated
@@ -30,7 +29,7 @@ def factorized(
     *,
     ranks: int | str = "auto",
     threads: int | None = None,
-    width: int = 256,
+    width: int | None = None,
     algorithm: str = "ours",
     layout: str | tuple[int, int] = "",
     engine: str = "host",
@@ -57,12 +56,12 @@ def factorized(
         The diagonal is 1, whatever is stored there.
     ranks : int or "auto"
         That share the blocks, at most 32 of all processes. "auto" of engines host and processes is one, whose blocks
-        all threads compute, or one of each process; of engines cuda and model as many as are predicted to be the
-        fastest, of the GPUs that there are or of one node of the machine (``statistics["ranks_reason"]``).
+        all threads compute, or one of each process; of engines cuda and model as many as are predicted to be fast, each
+        more for 5 % less time, of the GPUs there are or of one node of the machine (``statistics["ranks_reason"]``).
     threads : int, optional
         As many as there are cores, if not given; at least one for each rank.
-    width : int
-        Most columns of a block, whose triangle is inverted: wide ones make fewer steps that wait. None by rows.
+    width : int, optional
+        Most columns of a block, whose triangle is inverted; none by rows. By default 256, or 128 of algorithm paper.
     algorithm : {"ours", "paper"}
         Ours, or Algorithm 1 of paper 004 as a baseline, not by processes: sums as they come, so that the last
         bits differ from solve to solve; right-hand sides one after the other; with `layout`.
@@ -145,7 +144,7 @@ class FactorizedTriangle:
     """
 
     def __init__(self, columns: Columns, *, unit: bool, options: dict[str, Any]) -> None:
-        self._columns = columns
+        self.columns = columns
         self.lower, self.unit_diagonal = columns.lower, unit
         self.options = options | {"plans": None}  # what is taken from a file is not kept twice
         self.shape = (columns.n, columns.n)
@@ -200,7 +199,7 @@ class FactorizedTriangle:
             self._reported(start, [], trans)
             return check_overflow(x, all_finite_there(x))
         given = taken(B, self.shape[0], "b", as_numbers=True)
-        x, errors = self.solve_columns(self._stacked(given.columns), trans, steps)
+        x, errors = self.solve_columns(stacked(given.columns), trans, steps)
         self._reported(start, errors, trans)
         joined = given.joined(list(np.ascontiguousarray(x.T)) if x.shape[1] > 1 else [x[:, 0]])
         return check_overflow(joined, all_finite(np.ascontiguousarray(x)))
@@ -280,7 +279,7 @@ class FactorizedTriangle:
         """
         check_trans(trans)
         n = self.shape[0]
-        b, x = (self._stacked(taken(v, n, name, as_numbers=True).columns) for v, name in ((B, "b"), (X, "x")))
+        b, x = (stacked(taken(v, n, name, as_numbers=True).columns) for v, name in ((B, "b"), (X, "x")))
         if b.shape != x.shape:
             raise BadArgument(f"b has {b.shape[1]} columns, and x {x.shape[1]}")
         if self.dtype.kind == "f" and "c" in (b.dtype.kind, x.dtype.kind):
@@ -313,10 +312,13 @@ class FactorizedTriangle:
         Cost: as setting up, without finding supernodes and planning. The GIL is released. Processes take new values all
         together or not at all: a pivot of zero in one of them is refused in all. Values are not compared.
         """
-        new = self._columns.new_values(values)
+        self.take(self.columns.new_values(values))
+
+    def take(self, new: np.ndarray) -> None:
+        """As :meth:`update`, of values that are checked, in the order of `columns`."""
         with translated():
             self._native.update(new)
-        self._columns.values = new
+        self.columns.values = new
         self._wanted_steps = {}
 
     def _plans_of(self, options: dict[str, Any]) -> dict[str, np.ndarray] | None:
@@ -342,7 +344,8 @@ class FactorizedTriangle:
         BadArgument, FileError
             Another ending, a file that exists, a folder that cannot be written to.
         Unsupported
-            Algorithm paper, which has no such plans, or ranks that are chosen by prediction.
+            Algorithm paper, which has no such plans; ranks that are chosen by prediction, before the first solve, or
+            where each direction has chosen its own.
 
         Notes
         -----
@@ -381,9 +384,6 @@ class FactorizedTriangle:
         if self.lower:
             return trans, False
         return {"N": "T", "T": "N", "H": "N"}[trans], trans == "H" and self.dtype.kind == "c"
-
-    def _stacked(self, columns: Sequence[np.ndarray]) -> np.ndarray:
-        return columns[0].reshape(-1, 1) if len(columns) == 1 else np.stack(columns, axis=1)
 
     def __repr__(self) -> str:
         s = self.statistics

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ from .errors import BadArgument, Unsupported
 from .io.plan_files import PlanFile
 
 ENGINES = ("host", "processes", "cuda", "model")
-ALGORITHMS = ("ours", "paper")
+#: Most columns of a block, by the algorithm, unless a caller says it.
+WIDTHS = {"ours": 256, "paper": 128}
+ALGORITHMS = tuple(WIDTHS)
 MOST_RANKS = 32
 #: Descriptions by what names of GPUs have in them.
 _KNOWN_GPUS = {"H100": "h100x2", "H200": "h200x4", "A100": "cluster"}
@@ -21,7 +24,7 @@ def checked_options(
     *,
     ranks: int | str = "auto",
     threads: int | None = None,
-    width: int = 256,
+    width: int | None = None,
     algorithm: str = "ours",
     layout: str | tuple[int, int] = "",
     engine: str = "host",
@@ -56,7 +59,7 @@ def checked_options(
         "blocks": whole(blocks, "blocks", 0),
         "ranks": wanted,
         "threads": 0 if threads is None else whole(threads, "threads", 1),
-        "width": whole(width, "width", 1),
+        "width": WIDTHS[algorithm] if width is None else whole(width, "width", 1),
         "algorithm": algorithm,
         "layout": grid,
         "timeout": _seconds(timeout),
@@ -64,6 +67,15 @@ def checked_options(
         "seed": whole(seed, "seed", 0),
         "plans": None if plans is None else PlanFile(plans),
     }
+
+
+def known_options(given: dict[str, Any]) -> dict[str, Any]:
+    """The same of ``**options``, whose names nobody has checked."""
+    try:
+        return checked_options(**given)
+    except TypeError:
+        known = ", ".join(inspect.signature(checked_options).parameters)
+        raise BadArgument(f"options of a triangular solve are {known}, not {', '.join(given)}") from None
 
 
 def _machine(machine: Any, engine: str, chosen: bool) -> dict[str, Any] | None:

@@ -68,19 +68,13 @@ def of_matrix(A: Any, ordering: str = "metis") -> Sweeps:
     Parameters
     ----------
     ordering : {"metis", "natural"}
+        Others come from factoring (``_factoring.py``).
 
     Raises
     ------
-    BadArgument
-        Another ordering: its order comes from factoring.
     Unsupported
         "metis" without pymetis.
     """
-    if ordering not in ("auto", "metis", "natural"):
-        raise BadArgument(
-            f"a prediction orders by metis or natural, and {ordering} needs a factorisation: predict the file that "
-            "'sordino trsv --factor --save-factors' writes"
-        )
     A = sp.csr_array(A)
     if A.shape[0] != A.shape[1]:
         raise BadArgument(f"the matrix is {A.shape[0]} x {A.shape[1]}, and must be square")
@@ -90,7 +84,7 @@ def of_matrix(A: Any, ordering: str = "metis") -> Sweeps:
         order = nested_dissection(pattern)
         pattern = sp.csr_array(pattern[order][:, order])
     columns = Columns(sp.tril(pattern, format="csc").astype(kind_of(A.dtype)), lower=True)
-    words = f"factors of the pattern of A + A^T, ordering {'natural' if ordering == 'natural' else 'metis'}"
+    words = f"factors of the pattern of A + A^T, ordering {ordering}"
     return Sweeps([(columns, ["forward", "backward"])], words, filled=True)
 
 
@@ -106,43 +100,87 @@ def predicted(
     Returns
     -------
     dict
-        ``stored_entries``, ``stored_bytes`` and ``blocks`` of all triangles; ``predicted``: for each number ``ranks``,
-        ``seconds``, ``speedup`` (over the first number), ``messages``, ``message_bytes``; ``best``, the fastest
-        number of ranks, of equals the least; ``left_out``, the numbers that some triangle has too few blocks for.
+        ``stored_entries``, ``stored_bytes``, ``blocks`` and ``by_rows`` (how many are kept so) of all triangles;
+        ``predicted``: for each number ``ranks``, ``seconds``, ``speedup`` (over the first number), ``messages``,
+        ``message_bytes`` (None where a triangle is kept by rows); ``best``, the fastest number of ranks, of equals the
+        least; ``left_out``, the numbers that some triangle has too few blocks for.
     """
     wanted = ranks or [1, 2, 4]
     found = []
     for triangle, ways in sweeps.triangles:
-        with translated():
-            found.append(
-                core().predicted_triangle(
-                    triangle.begin,
-                    triangle.rows,
-                    ways,
-                    triangle.values.dtype.itemsize,
-                    sweeps.filled,
-                    width,
-                    machines.numbers_of_triangular(machine),
-                    wanted,
-                    ranks is not None,
-                    columns,
+        try:
+            with translated():
+                found.append(
+                    core().predicted_triangle(
+                        triangle.begin,
+                        triangle.rows,
+                        ways,
+                        triangle.values.dtype.itemsize,
+                        sweeps.filled,
+                        width,
+                        machines.numbers_of_triangular(machine),
+                        wanted,
+                        ranks is not None,
+                        columns,
+                    )
                 )
-            )
+        except BadArgument as wrong:
+            if "it is solved by rows" not in str(wrong):
+                raise
+            found.append(_by_rows(triangle, ways, machine, wanted, columns))
     whole: dict[str, Any] = {
-        key: sum(f[key] for f in found) for key in ("stored_entries", "stored_bytes", "blocks")
+        key: sum(f.get(key, 0) for f in found)
+        for key in ("stored_entries", "stored_bytes", "blocks", "by_rows")
     }
     parts = [way for f in found for way in f["predicted"]]
     rows = [
-        {
-            "ranks": some[0]["ranks"],
-            **{key: sum(way[key] for way in some) for key in ("seconds", "messages", "message_bytes")},
-        }
-        for some in zip(*parts, strict=False)  # a smaller triangle may have blocks for fewer
-    ]
+        _added(some) for some in zip(*parts, strict=False)
+    ]  # a smaller triangle may have blocks for fewer
     whole["predicted"] = [{**row, "speedup": rows[0]["seconds"] / row["seconds"]} for row in rows]
     whole["best"] = min(rows, key=lambda row: (row["seconds"], row["ranks"]))["ranks"]
     whole["left_out"] = wanted[len(rows) :]
     return whole
+
+
+def _added(ways: tuple[dict[str, Any], ...]) -> dict[str, Any]:
+    """Ways that follow each other on as many ranks; of what one does not know the sum is None, too."""
+    sums: dict[str, Any] = {"ranks": ways[0]["ranks"]}
+    for key in ("seconds", "messages", "message_bytes"):
+        terms = [way[key] for way in ways]
+        sums[key] = None if None in terms else sum(terms)
+    return sums
+
+
+def _by_rows(
+    triangle: Columns, ways: list[str], machine: dict[str, Any], ranks: list[int], columns: int
+) -> dict[str, Any]:
+    """A triangle that is kept by rows, solved on the virtual clock: values play no part, and messages are not counted.
+
+    Cost: a solve for each number of ranks.
+    """
+    predicted: list[list[dict[str, Any]]] = [[] for _ in ways]
+    for number in ranks:
+        options = checked_options(engine="model", ranks=number, machine=machine)
+        seconds, kept = _clocked(triangle, ways, options, columns)
+        for of_way, taken in zip(predicted, seconds, strict=True):
+            of_way.append({"ranks": number, "seconds": taken, "messages": None, "message_bytes": None})
+    stored = {key: kept[key] for key in ("stored_entries", "stored_bytes")}
+    return {**stored, "by_rows": 1, "predicted": predicted}
+
+
+def _clocked(
+    triangle: Columns, ways: list[str], options: dict[str, Any], columns: int
+) -> tuple[list[float], dict[str, Any]]:
+    """Seconds of each way on the virtual clock, and the statistics; carried out with zeros beside a unit diagonal."""
+    values = np.zeros_like(triangle.values)
+    seconds = []
+    with translated():
+        solver = core().Triangle(triangle.begin, triangle.rows, values, True, options)
+        for way in ways:
+            solver.solve(np.zeros((triangle.n, columns), values.dtype), "N" if way == "forward" else "T")
+            statistics = solver.statistics()
+            seconds.append(float(statistics["modelled_seconds"]))
+    return seconds, statistics
 
 
 def modelled_plan(
@@ -188,9 +226,14 @@ def shapes_of(ranks: int) -> dict[str, tuple[int, int]]:
 
 
 def predicted_layouts(
-    sweeps: Sweeps, machine: dict[str, Any], ranks: list[int], columns: int = 1, width: int = 256
+    sweeps: Sweeps, machine: dict[str, Any], ranks: list[int], columns: int = 1, width: int | None = None
 ) -> list[dict[str, Any]]:
     """What one solve by paper 004's Algorithm 1 takes in its layouts of so many ranks: that of ``engine="model"``.
+
+    Parameters
+    ----------
+    width : int, optional
+        The paper's 128 columns a block, if not given.
 
     Returns
     -------
@@ -208,21 +251,17 @@ def predicted_layouts(
     for number in ranks:
         for shape, layout in shapes_of(number).items():
             if layout not in found:
-                found[layout] = columns * _clocked(sweeps, machine, layout, width)
+                options = checked_options(
+                    algorithm="paper", engine="model", layout=layout, machine=machine, width=width
+                )
+                single = sum(sum(_clocked(*triangle, options, 1)[0]) for triangle in sweeps.triangles)
+                found[layout] = columns * single  # one after the other
             name = f"{layout[0]}x{layout[1]}"
             rows.append({"shape": shape, "layout": name, "ranks": number, "seconds": found[layout]})
     return rows
 
 
-def _clocked(sweeps: Sweeps, machine: dict[str, Any], layout: tuple[int, int], width: int) -> float:
-    """Seconds of one right-hand side, on the virtual clock of Algorithm 1."""
-    options = checked_options(algorithm="paper", engine="model", layout=layout, machine=machine, width=width)
-    seconds = 0.0
-    for triangle, ways in sweeps.triangles:
-        values = np.zeros_like(triangle.values)
-        with translated():
-            solver = core().Triangle(triangle.begin, triangle.rows, values, True, options)
-            for way in ways:
-                solver.solve(np.zeros((triangle.n, 1), values.dtype), "N" if way == "forward" else "T")
-                seconds += solver.statistics()["modelled_seconds"]
-    return seconds
+def best_layout(layouts: list[dict[str, Any]]) -> dict[str, Any]:
+    """The fastest of :func:`predicted_layouts`, of equals with fewest ranks: ``layout``, ``ranks``, ``seconds``."""
+    best = min(layouts, key=lambda row: (row["seconds"], row["ranks"]))
+    return {key: best[key] for key in ("layout", "ranks", "seconds")}

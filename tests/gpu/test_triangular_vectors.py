@@ -105,7 +105,7 @@ def test_bad_vectors_are_refused(there) -> None:
             F.solve(there.array(np.where(np.arange(len(b)) == 17, bad, b)))
     with pytest.raises(sordino.BadArgument, match=r"b has shape \(17,\)"):
         F.solve(there.array(b[:17]))
-    F.update(F._columns.values * 1e-200)
+    F.update(F.columns.values * 1e-200)
     with pytest.raises(sordino.NotConverged, match="overflows") as seen:
         F.solve(there.array(1e200 * b))
     assert there.host(seen.value.solution.x).shape == b.shape

@@ -62,8 +62,62 @@ def test_both_precondition_sordinos_and_scipys_methods():
         assert F.statistics["lower"]["by_rows"] and F.seconds["factoring"] > 0
         found = sordino.Solver(A, method="cg", M=F.solve).solve(b, rtol=1e-9)
         assert found.iterations < 0.6 * plain
-        x, code = sla.cg(A, b, rtol=1e-9, M=sla.LinearOperator(A.shape, F.solve))
+        assert sordino.Solver(A, method="cg", M=F).solve(b, rtol=1e-9).iterations == found.iterations
+        assert sordino.linalg.cg(A, b, rtol=1e-9, M=F)[1] == 0
+        x, code = sla.cg(A, b, rtol=1e-9, M=F)
         assert code == 0 and np.allclose(x, np.linspace(1, 2, A.shape[0]))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, float, complex])
+@pytest.mark.parametrize("factor", [sordino.splu, sordino.ilu0, sordino.ic0])
+def test_factors_are_operators_of_scipy(factor, dtype, rng_of_today):
+    A = dominant(rng_of_today, 30, dtype, True)
+    F = factor(A)
+    M = sla.aslinearoperator(F)
+    assert M.shape == F.shape == (30, 30) and M.dtype == F.dtype == dtype
+    b = rng_of_today.standard_normal((30, 2)).astype(dtype)
+    close = {"rtol": 1e-3 if dtype == np.float32 else 1e-9, "atol": 1e-6}
+    np.testing.assert_allclose(M @ b, F.solve(b), **close)
+    np.testing.assert_allclose(M.matvec(b[:, 0]), F.solve(b[:, 0]), **close)
+    np.testing.assert_allclose(M.rmatvec(b[:, 0]), F.solve(b[:, 0], trans="H"), **close)
+    np.testing.assert_allclose(M.H @ b, F.solve(b, trans="H"), **close)
+    assert F.matvec(b[:, :1]).shape == (30, 1) and F.rmatvec(b).shape == (30, 2)
+
+
+@pytest.mark.parametrize("engine", ["host", "model"])
+@pytest.mark.parametrize("method", ["cg", "bicgstab", "gmres"])
+def test_whole_factors_precondition_on_every_engine_that_takes_functions(engine, method):
+    A = sordino.poisson(8, 7, 6)
+    b = A @ np.linspace(1, 2, A.shape[0])
+    for factor, most in ((sordino.splu, 3), (sordino.ilu0, 20), (sordino.ic0, 20)):
+        F = factor(A)
+        s = sordino.Solver(A, method=method, M=F, engine=engine, ranks=2).solve(b, rtol=1e-9)
+        assert s.converged and s.iterations <= most
+        np.testing.assert_allclose(s.x, np.linspace(1, 2, A.shape[0]), rtol=1e-6)
+
+
+def test_a_preconditioner_is_neither_verified_nor_of_another_size_nor_real_for_complex_systems():
+    A = sordino.poisson(6, 6, 6)
+    b = A @ np.ones(A.shape[0])
+    far = sordino.factorized_lu(sordino.splu(A).factors, 2 * A)  # solves are not verified, and raise
+    with pytest.raises(sordino.NotConverged):
+        far.solve(b)
+    assert sordino.Solver(A, method="cg", M=far).solve(b).iterations <= 3
+    assert far.matvec(b).shape == b.shape and far.report["residuals"][-1] > 0.9
+    with pytest.raises(
+        BadArgument, match=r"the preconditioner is of shape \(216, 216\), and the matrix is 27 x 27"
+    ):
+        sordino.Solver(sordino.poisson(3, 3, 3), M=far)
+    shifted = sp.csr_array(A + 0.1j * sp.eye_array(A.shape[0]))
+    for M in (sordino.splu(shifted), sordino.splu(A)):  # complex, or real with complex vectors
+        s = sordino.Solver(shifted, method="bicgstab", M=M).solve(b.astype(complex))
+        assert s.converged and s.iterations < 12
+
+
+def test_what_overflows_is_said_of_a_preconditioner_too():
+    F = sordino.ilu0(sp.diags_array([1e-200, 1.0]))
+    with pytest.raises(sordino.NotConverged, match="overflows"):
+        F.matvec(np.array([1e200, 1]))
 
 
 def test_the_callers_matrix_stays_as_it_is():

@@ -11,6 +11,7 @@ import scipy.io
 import scipy.sparse as sp
 
 import sordino
+from sordino import _triangular_prediction
 from sordino.io import save_factors
 from sordino.report.times_over_ranks import Curve, drawing
 
@@ -120,11 +121,34 @@ def test_layouts_take_as_long_as_solves_of_engine_model(cli, matrix):
     assert [row["seconds"] for row in several] == pytest.approx(single, rel=1e-12)
 
 
+def test_the_best_layout_is_named_and_blocks_are_as_wide_as_the_papers(cli, matrix):
+    scipy.io.mmwrite("dense.mtx", sp.coo_matrix(np.ones((300, 300)) + 300 * np.eye(300)))
+
+    def predicted(*more):
+        words = ("predict", "trsv", "dense.mtx", "--factor", "--ranks", "1,2", "--layouts", "--json", *more)
+        code, out, err = cli(*words)
+        assert code == 0, err
+        return json.loads(out)
+
+    found, widths = predicted(), {width: predicted("--width", width) for width in ("128", "256")}
+    assert found["layouts"] == widths["128"]["layouts"] != widths["256"]["layouts"]
+    assert found["predicted"] == widths["256"]["predicted"]
+    for one in (found, *widths.values()):
+        fastest = min(one["layouts"], key=lambda row: (row["seconds"], row["ranks"]))
+        assert one["best_layout"] == {key: fastest[key] for key in ("layout", "ranks", "seconds")}
+    slow, fast = ({"seconds": s, "ranks": r, "layout": f"{r}x1"} for s, r in ((1.0, 4), (1.0, 2)))
+    assert _triangular_prediction.best_layout([slow, fast]) == fast
+    L = sp.csr_array(np.tril(np.ones((300, 300))))
+    blocks = [sordino.factorized(L, algorithm=a).statistics["blocks"] for a in ("ours", "paper")]
+    assert blocks == [2, 3 * 4 / 2]  # block columns, and blocks of three of them
+
+
 def test_layouts_are_curves_of_their_shapes_and_no_cross_is_lost(cli, matrix):
     words = ("--ranks", "1,2", "--layouts", "--plot", "t.svg", "--measured", "2:1e-4,1x2:2e-4,2x2:3e-4")
     code, out, err = cli(*COMMAND, *words)
     assert code == 0, err
     assert "Algorithm 1 of paper 004" in out and "2x1" in out
+    assert "Of the paper's layouts 1x1 is the fastest, with " in out
     _, points, crosses, texts = looked_at((matrix.parent / "t.svg").read_text(encoding="utf-8"))
     assert {"ours", "paper's, P x 1", "paper's, 1 x P", "paper's, 2-D", "measured"} <= set(texts)
     assert len(points) == 6

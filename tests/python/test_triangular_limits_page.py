@@ -14,6 +14,7 @@ PAGE = ROOT / "docs" / "triangular_limits.md"
 SINCE, FIRST, BESIDE = (f"2026-11-26_triangular_{name}h200x4.jsonl" for name in ("since_", "", "beside_"))
 PREDICTED, TRACES = (f"2026-11-26_triangular_{name}_h200x4.jsonl" for name in ("predictions", "traces"))
 H100, TRUST = "2026-11-25_triangular_beside_spsv_h100.jsonl", "2026-11-25_trsv_trust_2_cores.jsonl"
+GPU_TRUST, WIDE = "2026-11-25_gpu_suite_again_h100x2.jsonl", "2026-11-26_triangular_wide_h200x2.jsonl"
 #: GB/s at which an H200 was measured to read.
 READ = 4547
 NAMES = {
@@ -90,18 +91,25 @@ def mean_of_large():
     return len(rates), math.prod(rates) ** (1 / len(rates))
 
 
-def beside_the_program():
-    """Rows of the table of trsv_limit, which has separators that are planes."""
-    beside, first = lines(BESIDE), lines(FIRST)
+def in_planes():
+    """The program's solve and ours, by the side of the grid, whose separators are planes."""
     limits = {row["side"]: row for row in lines(BESIDE, "trsv_limit")}
     planes = [
-        row for row in beside if row.get("algorithm") != "paper" and row["ranks"] == 1 and row["columns"] == 1
+        row
+        for row in lines(BESIDE)
+        if row.get("algorithm") != "paper" and row["ranks"] == 1 and row["columns"] == 1
     ]
     ours = {
         100: next(row for row in planes if (row["side"], row["entries"]) == (100, 1038349510)),
         64: next(row for row in planes if (row["side"], row["entries"]) == (64, 162188177)),
-        40: solve(first, 7, 40, order="planes"),
+        40: solve(lines(FIRST), 7, 40, order="planes"),
     }
+    return limits, ours
+
+
+def beside_the_program():
+    """Rows of the table of trsv_limit."""
+    limits, ours = in_planes()
     for side, most in ((100, 0.95), (64, 0.7), (40, 0.7)):
         ratio = ours[side]["seconds"] / limits[side]["seconds"]
         run = "another run of that day" if side == 40 else "the same"
@@ -248,7 +256,7 @@ def test_the_page_has_the_records_figures(table):
 
 def test_the_page_names_its_records():
     page = PAGE.read_text(encoding="utf-8")
-    for record in (SINCE, FIRST, BESIDE, PREDICTED, TRACES, H100, TRUST):
+    for record in (SINCE, FIRST, BESIDE, PREDICTED, TRACES, H100, TRUST, GPU_TRUST, WIDE):
         assert record in page
 
 
@@ -299,9 +307,64 @@ def test_four_gpus_are_never_slower_than_one_where_they_were_measured():
 
 
 def test_what_was_tried_for_trust():
+    page = PAGE.read_text(encoding="utf-8")
     (row,) = lines(TRUST, "trsv trust")
-    assert (row["hung"], row["other_bits"]) == (0, 0)
-    assert f"{row['solves']:,} solves" in PAGE.read_text(encoding="utf-8")
+    (on_gpus,) = (suite["trust"] for suite in lines(GPU_TRUST, "gpu suite"))
+    for run in (row, on_gpus):
+        assert (run["hung"], run["other_bits"]) == (0, 0)
+        assert f"{run['solves']:,} solves" in page
+    assert on_gpus["gpus"] == "1 or 2" and f"{on_gpus['solves']:,} solves on one and two H100" in page
+
+
+def test_why_the_program_is_as_fast_in_planes_and_what_would_close_it():
+    page = PAGE.read_text(encoding="utf-8")
+    limits, ours = in_planes()
+    trace = one(lines(TRACES, "triangular_trace"), points=7, side=100, ranks=1)
+    for side, most in ((100, 0.95), (64, 0.7)):
+        row = ours[side]
+        asked, taken = 1e3 * most * limits[side]["seconds"], 1e3 * row["seconds"]
+        of_bytes = 1e-6 * row["stored_bytes"] / READ
+        assert (
+            f"**{side}^3, {taken * most / asked:.2f} of {most:.2f}**: {taken - asked:.3f} ms have to go"
+            in page
+        )
+        beside = f"{taken - of_bytes:.3f} ms are beside them and {asked - of_bytes:.3f} may be"
+        assert f"are {of_bytes:.3f} ms of it, so {beside}" in page
+    slots = [ours[side]["slots"] for side in (100, 64)]
+    parts = [
+        100 * 2 * 8 * count / ours[side]["stored_bytes"] for count, side in zip(slots, (100, 64), strict=True)
+    ]
+    said = "{:.1f} and {:.1f} million, which written and read are {:.1f} and {:.1f} %"
+    assert said.format(*(1e-6 * count for count in slots), *parts) in page
+    blocks = [math.ceil(side**2 / trace["width"]) for side in (100, 64)]
+    assert "a chain of {} such blocks at 100^3 and of {} at 64^3".format(*blocks) in page
+    assert f"the {blocks[1]} of the root alone take {1e-3 * blocks[1] * trace['hop_us']:.3f} ms" in page
+    missing = 1e3 * (ours[100]["seconds"] - 0.95 * limits[100]["seconds"])
+    assert f"{1e3 * missing / trace['hop_us']:.0f} hops less of that length" in page
+    chain = f"{trace['root_chain_us']:.0f} of {trace['span_us']:,.0f} us"
+    assert f"takes {chain}, {trace['root_blocks']} hops of {trace['hop_us']:.1f} us" in page
+    last = [1e-3 * rate for rate in trace["gb_per_s_by_tenths"][-2:]]
+    assert "reads {:.1f} and {:.1f} TB/s in the last two tenths".format(*last) in page
+    wide, usual = (
+        1e3 * solve(lines(WIDE), 7, 100)["seconds"],
+        1e3 * solve(lines(FIRST), 7, 100)["seconds"],
+    )
+    assert f"took {wide:.3f} ms instead of {usual:.3f} in METIS's order" in page
+    assert (usual - wide) / missing == pytest.approx(0.5, abs=0.01)
+    on_h100 = [row for row in lines(H100) if (row["side"], row["order"]) == (64, "planes")]
+    (few,) = (row for row in on_h100 if row.get("width") == "384")
+    (many,) = (row for row in on_h100 if "width" not in row)
+    said = f"384 columns, with {math.ceil(64**2 / 384)} at the root, took {ms(few)} ms beside {ms(many)} with 256"
+    assert said in page
+
+
+def test_what_there_is_of_incomplete_factors_on_h200():
+    (row,) = (row for row in lines(BESIDE, "spsv") if "fill" in row)
+    assert (row["points"], row["side"], row["fill"]) == (7, 128, "0")
+    said = f"On an H200 SpSV takes {ms(row)} ms with ILU(0) of 7 points, 128^3"
+    assert said in PAGE.read_text(encoding="utf-8")
+    for record in (SINCE, FIRST, BESIDE):  # ours: as long as the page says that there is none
+        assert not [row for row in lines(record, "triangular_by_levels")]
 
 
 if __name__ == "__main__":

@@ -223,3 +223,36 @@ def test_the_command_saves_plans_and_takes_them(shell, tmp_path):
     assert other.returncode == 2 and "made for ranks = 2, not 3: ask for that" in other.stderr
     kept = shell(*common, "--save-plans", "p.npz")
     assert kept.returncode == 2 and "exists already; give --force" in kept.stderr
+
+
+def test_plans_of_ranks_that_were_chosen_are_saved_after_the_first_solve(shell, tmp_path):
+    L = triangle()
+    F = sordino.factorized(L, engine="model")
+    with pytest.raises(Unsupported, match="the first solve chooses ranks, and plans are saved after it"):
+        F.save_plans(tmp_path / "early.npz")
+    b = np.arange(1.0, L.shape[0] + 1)
+    x = F.solve(b)
+    F.save_plans(tmp_path / "chosen.npz")
+    G = sordino.factorized(L, engine="model", plans=tmp_path / "chosen.npz")
+    assert G.statistics["ranks"] == F.report["ranks"] and G.statistics["forward_tasks"] > 0
+    np.testing.assert_array_equal(G.solve(b), x)
+    scipy.io.mmwrite(tmp_path / "A.mtx", sordino.poisson(8, 8, 8))
+    common = ("trsv", "A.mtx", "--factor", "--ordering", "mmd", "--engine", "model")
+    saved = shell(*common, "--save-plans", "p.npz", "-o", "one.npy")
+    assert saved.returncode == 0, saved.stderr
+    assert "lans were written to" in saved.stdout
+    taken = shell(*common, "--plans", "p.npz", "-o", "two.npy")
+    assert taken.returncode == 0, taken.stderr
+    np.testing.assert_array_equal(np.load(tmp_path / "one.npy"), np.load(tmp_path / "two.npy"))
+
+
+def test_plans_of_both_ways_are_saved_where_both_chose_as_many_ranks(tmp_path):
+    L = triangle()
+    machine = {**sordino.machines.load("h200x4")}
+    machine["triangular"] = {**machine["triangular"], "message_s": 1.0}
+    F = sordino.factorized(L, engine="model", machine=machine)
+    b = np.ones(L.shape[0])
+    F.solve(b), F.solve(b, "T")  # both take one rank
+    F.save_plans(tmp_path / "same.npz")
+    G = sordino.factorized(L, engine="model", machine=machine, plans=tmp_path / "same.npz")
+    assert G.statistics["forward_tasks"] > 0 and G.statistics["backward_tasks"] > 0

@@ -157,6 +157,21 @@ def test_the_table_names_the_fastest_and_hosts(cli, files):
     assert "8 ranks are 2 hosts of cluster" in out
 
 
+def test_a_triangle_that_is_kept_by_rows_has_the_time_of_engine_model(cli, files):
+    code, out, _ = cli("predict", "trsv", "open.mtx", "--ranks", "1,2", "--nrhs", "3", "--json")
+    found = json.loads(out)
+    assert code == 0 and (found["by_rows"], found["blocks"]) == (1, 0)
+    for row in found["predicted"]:
+        facts = json.loads(
+            cli("trsv", "open.mtx", "--engine", "model", "--ranks", row["ranks"], "--nrhs", 3, "--json")[1]
+        )
+        assert facts["statistics"]["triangle"]["by_rows"]
+        assert row["seconds"] == pytest.approx(facts["statistics"]["triangle"]["modelled_seconds"], rel=1e-12)
+        assert row["messages"] is None
+    code, out, _ = cli("predict", "trsv", "open.mtx")
+    assert code == 0 and "in 0 blocks, 1 triangle by rows" in out and "not counted" in out
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -164,11 +179,11 @@ def test_the_table_names_the_fastest_and_hosts(cli, files):
         ("A.mtx --factor --ranks 0", "--ranks are numbers from 1 to 32"),
         ("A.mtx --factor --ranks 33", "--ranks are numbers from 1 to 32"),
         ("A.mtx --factor --nrhs 0", "--nrhs is at least 1, not 0"),
-        ("A.mtx --factor --ordering colamd", "needs a factorisation"),
+        ("A.mtx --factor --ordering metsi", "did you mean 'metis'"),
         ("A.mtx --factor --upper", "leave one out"),
         ("f.npz --factor", "leave out --factor"),
         ("small.mtx --ranks 32", "more ranks, 32, than the triangle has blocks"),
-        ("open.mtx", "it is solved by rows, which is not predicted"),
+        ("open.mtx --plan p.svg", "a triangle is kept by rows, and --plan draws plans of blocks"),
         ("L.mtx --trans X", "trans is N, T or H"),
         ("L.mtx --machine nowhere", "unknown machine"),
     ],
@@ -215,6 +230,30 @@ def test_ranks_auto_of_engine_model_are_those_that_are_predicted_to_be_fastest(f
     host = sordino.factorized(L)
     host.solve(b)
     assert host.statistics["ranks"] == 1 and "ranks" not in host.report
+
+
+@pytest.mark.parametrize(
+    ("message_s", "ranks", "spared"), [(5e-6, 4, False), (2e-5, 2, True), (2e-4, 1, True), (1e-3, 1, False)]
+)
+def test_more_ranks_are_taken_for_five_percent_and_not_for_less(message_s, ranks, spared):
+    L = sp.csr_array(sordino.splu(sordino.poisson(8, 8, 8), "mmd").factors.lower)
+    machine = described(
+        workers=4,
+        worker_bandwidth=1e7,
+        bandwidth=1e9,
+        step_s=1e-7,
+        flag_s=1e-7,
+        small_block_s=0,
+        message_s=message_s,
+    )
+    rows = _triangular_prediction.predicted(
+        _triangular_prediction.of_triangle(L, True, "N"), machines.load(machine), [1, 2, 4], width=16
+    )
+    assert (rows["best"] > ranks) == spared  # faster by less
+    F = sordino.factorized(L, width=16, engine="model", machine=machine)
+    F.solve(np.ones(L.shape[0]))
+    assert F.report["ranks"] == ranks
+    assert F.report["ranks_reason"].endswith("and more ranks are taken where they save 5 %") == spared
 
 
 def test_the_command_says_why_so_many_ranks(cli, files):

@@ -11,7 +11,9 @@ from typing import Any
 
 from .. import _triangular_prediction, machines
 from .._direct import check_trans
-from .._triangular_options import MOST_RANKS
+from .._factoring import Choice, sweeps_of
+from .._ordering import ORDERINGS
+from .._triangular_options import MOST_RANKS, WIDTHS
 from .._triangular_prediction import Sweeps
 from ..errors import BadArgument, SordinoError
 from ..io import load_factors, read_matrix
@@ -29,7 +31,9 @@ def main(argv: Sequence[str]) -> int:
     """Predict, print a table and a sentence or one JSON object; return 0."""
     given = _parser().read(argv)
     check_trans(given.trans)
-    ranks, width = _ranks(given.ranks), whole_number(given.width, "--width")
+    ranks = _ranks(given.ranks)
+    told = None if given.width is None else whole_number(given.width, "--width")
+    width = WIDTHS["ours"] if told is None else told
     columns = whole_number(given.nrhs, "--nrhs")
     if columns < 1:
         raise BadArgument(f"--nrhs is at least 1, not {columns}")
@@ -37,15 +41,18 @@ def main(argv: Sequence[str]) -> int:
     measured = _measured(given)
     picture = output_file(given.plot, given, (".svg",), "picture")
     plan_picture_file = output_file(given.plan, given, (".svg",), "picture")
-    name, sweeps = _sweeps(given)
+    name, sweeps, choice = _sweeps(given)
     try:
         found = _triangular_prediction.predicted(sweeps, machine, ranks, columns, width)
         if given.layouts:
             numbers = [row["ranks"] for row in found["predicted"]]
             found["layouts"] = _triangular_prediction.predicted_layouts(
-                sweeps, machine, numbers, columns, width
+                sweeps, machine, numbers, columns, told
             )
+            found["best_layout"] = _triangular_prediction.best_layout(found["layouts"])
         if plan_picture_file:
+            if found["by_rows"]:
+                raise BadArgument("a triangle is kept by rows, and --plan draws plans of blocks")
             most = plan_picture.MOST_TASKS
             plan = _triangular_prediction.modelled_plan(sweeps, machine, found["best"], width, most)
     except SordinoError as wrong:
@@ -59,10 +66,10 @@ def main(argv: Sequence[str]) -> int:
         picture.write(times_over_ranks.drawing(_curves(found, measured), heading))
     if given.json:
         facts = {"name": name, "n": sweeps.rows, "machine": machine["name"], "what": sweeps.words}
-        more = {"trans": given.trans, "right_hand_sides": columns}
+        more = {"trans": given.trans, "right_hand_sides": columns, **choice.facts}
         say(json.dumps(json_ready({**facts, **more, **found}), allow_nan=False))
     else:
-        _show(name, sweeps, machine, found, columns)
+        _show(name, sweeps, machine, found, columns, choice)
         for file in filter(None, (picture, plan_picture_file)):
             say(f"Drawn in {file.path}.")
     return 0
@@ -135,21 +142,25 @@ def _parser() -> Parser:
     parser = Parser(
         "predict trsv",
         "Predict a solve with a sparse triangle, or with --factor with any square matrix by its triangular factors, on "
-        "numbers of ranks of a described machine: which is the fastest. Nothing is factored or solved.",
+        "numbers of ranks of a described machine: which is the fastest. Nothing is solved; a matrix is factored, as by "
+        "trsv, where its pattern does not tell its factors.",
     )
     parser.add_argument("file", metavar="FILE", help="a matrix or factors (.npz), as trsv takes them")
     parser.add_argument(
         "--factor",
         action="store_true",
-        help="its factors, as elimination with pivots on the diagonal fills them",
+        help="the factors that trsv --factor finds: by the pattern alone where it is symmetric, without zeros on "
+        "the diagonal, and the ordering metis or natural",
     )
     parser.add_argument(
-        "--ordering", default="auto", metavar="metis|natural", help="of --factor (default metis)"
+        "--ordering", default="auto", metavar="|".join(ORDERINGS), help="of --factor (default auto)"
     )
     parser.add_argument("--upper", action="store_true", help="the triangle is an upper one")
     parser.add_argument("--trans", default="N", metavar="N|T|H", help="solves with A, A^T or A^H (default N)")
     parser.add_argument("--nrhs", default="1", metavar="K", help="right-hand sides (default 1)")
-    parser.add_argument("--width", default="256", metavar="N", help="most columns of a block (default 256)")
+    parser.add_argument(
+        "--width", metavar="N", help="most columns of a block (default 256, of the paper's algorithm 128)"
+    )
     parser.add_argument(
         "--machine",
         default=machines.DEFAULT,
@@ -180,34 +191,40 @@ def _parser() -> Parser:
     return parser
 
 
-def _sweeps(given: Namespace) -> tuple[str, Sweeps]:
+def _sweeps(given: Namespace) -> tuple[str, Sweeps, Choice]:
     if is_of_factors_file(given.file):
         if given.factor or given.upper:
             raise BadArgument(f"{given.file} holds factors: leave out --factor and --upper")
-        return given.file, _triangular_prediction.of_factors(load_factors(given.file), given.trans)
+        return given.file, _triangular_prediction.of_factors(load_factors(given.file), given.trans), Choice()
     if given.factor and given.upper:
         raise BadArgument("--upper is of a triangle, and --factor is for any matrix: leave one out")
     read = read_matrix(given.file)
     try:
         if given.factor:
-            return read.name, _triangular_prediction.of_matrix(read.matrix, given.ordering)
-        return read.name, _triangular_prediction.of_triangle(read.matrix, not given.upper, given.trans)
+            return read.name, *sweeps_of(read.matrix, given.ordering, given.trans)
+        triangle = _triangular_prediction.of_triangle(read.matrix, not given.upper, given.trans)
+        return read.name, triangle, Choice()
     except SordinoError as wrong:
         hint = ": --factor is for any matrix" if "triangular: there is an entry" in str(wrong) else ""
         raise type(wrong)(f"{read.name}: {wrong}{hint}") from None
 
 
-def _show(name: str, sweeps: Sweeps, machine: dict[str, Any], found: dict[str, Any], columns: int) -> None:
+def _show(
+    name: str, sweeps: Sweeps, machine: dict[str, Any], found: dict[str, Any], columns: int, choice: Choice
+) -> None:
     size = quantity(found["stored_bytes"], "B")
-    what = f"{sweeps.rows:,} rows, {sweeps.words}, {size} in {found['blocks']:,} blocks"
+    by_rows = f", {count(found['by_rows'], 'triangle')} by rows" if found["by_rows"] else ""
+    what = f"{sweeps.rows:,} rows, {sweeps.words}, {size} in {found['blocks']:,} blocks{by_rows}"
     say(f"{name}: {what}; described machine {machine['name']}")
+    if choice.reason:
+        say(f"Ordering {choice.ordering}: {choice.reason}.")
     table = [
         (
             f"{row['ranks']:,}",
             duration(row["seconds"]),
             f"{row['speedup']:.2f}",
             f"{1e-9 * found['stored_bytes'] * len(sweeps.triangles[0][1]) / row['seconds']:,.0f}",
-            f"{row['messages']:,}",
+            "not counted" if row["messages"] is None else f"{row['messages']:,}",
         )
         for row in found["predicted"]
     ]
@@ -224,6 +241,10 @@ def _show(name: str, sweeps: Sweeps, machine: dict[str, Any], found: dict[str, A
         sentence += f" against {duration(first['seconds'])} on {first['ranks']}"
     what = "" if columns == 1 else f" for {columns:,} right-hand sides"
     say(f"{sentence}{what}.")
+    if layout := found.get("best_layout"):
+        say(
+            f"Of the paper's layouts {layout['layout']} is the fastest, with {duration(layout['seconds'])}{what}."
+        )
     if found["left_out"]:
         numbers = " and ".join(str(number) for number in found["left_out"])
         say(f"Not predicted: {numbers} ranks, for which a triangle has too few blocks.")

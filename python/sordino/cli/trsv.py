@@ -150,7 +150,9 @@ def _parser() -> Parser:
         "--layout", default="", metavar="PxQ", help="of algorithm paper: its ranks (default Nx1)"
     )
     run.add_argument("--threads", metavar="N", help="of engine host (default: one per core)")
-    run.add_argument("--width", default="256", metavar="N", help="most columns of a block (default 256)")
+    run.add_argument(
+        "--width", metavar="N", help="most columns of a block (default 256, of algorithm paper 128)"
+    )
     run.add_argument(
         "--timeout", default="60", metavar="S", help="most seconds without progress (default 60)"
     )
@@ -179,7 +181,7 @@ def _options(given: Namespace) -> dict[str, Any]:
         "blocks": whole_number(given.blocks, "--blocks"),
         "ranks": given.ranks if given.ranks == "auto" else whole_number(given.ranks, "--ranks"),
         "threads": None if given.threads is None else whole_number(given.threads, "--threads"),
-        "width": whole_number(given.width, "--width"),
+        "width": None if given.width is None else whole_number(given.width, "--width"),
         "algorithm": given.algorithm,
         "layout": given.layout,
         "timeout": number(given.timeout, "--timeout"),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import machines
+from .._factoring import Choice
 from .._lu import FactorizedLU
 from .._triangular import FactorizedTriangle
 from ..report.record import json_ready
@@ -65,6 +66,12 @@ def _seconds(system: System) -> dict[str, float]:
 def _memory(system: System) -> int:
     """Bytes of all that is kept, but the triangles as they were given."""
     return sum(int(s["memory_bytes"]) for s in _parts(system).values())
+
+
+def _choice(system: System) -> Choice:
+    """How a matrix was ordered; nothing is said of factors and triangles that were given."""
+    choice = system.solver.choice if isinstance(system.solver, FactorizedLU) else None
+    return choice or Choice()
 
 
 def setup_seconds(system: System) -> float:
@@ -154,7 +161,7 @@ def as_json(
             "repaid_after": found.beside.repaid_after,
         },
         "statistics": _parts(system),
-        "ordering": getattr(system.solver, "ordering", None),
+        **_choice(system).facts,
         "options": {**options, "trans": given.trans, "rtol": found.rtol},
         "machine": machines.this_machine(),
         "notes": system.notes,

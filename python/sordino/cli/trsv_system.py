@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from .._factors import Factors, with_unit_diagonal
-from .._lu import FactorizedLU, factorized_lu, splu
+from .._lu import FactorizedLU, factorized_lu
 from .._matrix import as_sparse
+from .._splu import splu
 from .._triangular import FactorizedTriangle, factorized
 from ..errors import BadArgument, SordinoError
 from ..io import load_factors, read_matrix, read_vectors
@@ -109,7 +110,10 @@ def _words(factors: Factors) -> str:
 def _factored(name: str, matrix: Any, given: Namespace, options: dict[str, Any]) -> System:
     solver = splu(matrix, given.ordering, **options)
     words = f"{solver.matrix.nnz:,} entries; factored by SciPy's SuperLU, ordering {solver.ordering}"
-    return _verified_by(name, solver, words, given)
+    system = _verified_by(name, solver, words, given)
+    if solver.choice and given.ordering == "auto":
+        system.notes.append(f"Ordering {solver.ordering}: {solver.choice.reason}.")
+    return system
 
 
 def _verified_by(name: str, solver: FactorizedLU, words: str, given: Namespace) -> System:

@@ -81,9 +81,11 @@ i64 print_of(const SavedPlans& plans) {
   return i64(print);
 }
 
+constexpr std::size_t ranks_fact = 4;  // of facts_of
+
 /// The ranks that saved plans are for; 0 where they do not say.
 int ranks_of(const SavedPlans& plans) {
-  const i64 ranks = plans.facts.size() > 4 ? plans.facts[4] : 0;
+  const i64 ranks = plans.facts.size() > ranks_fact ? plans.facts[ranks_fact] : 0;
   return ranks >= 1 && ranks <= most_ranks ? int(ranks) : 0;
 }
 
@@ -95,13 +97,14 @@ std::string milliseconds(double seconds) {
 
 /// "2 of 4 ranks forward: a solve is predicted to take 1.77 ms, 3.2 ms on 1, 1.9 ms on 4"
 std::string said_of(const RanksChoice& choice, int there, Direction direction) {
-  const RanksPrediction& best = choice.fastest();
-  std::string text = std::to_string(best.ranks) + " of " + std::to_string(there) + " ranks " +
+  const RanksPrediction& taken = choice.taken();
+  std::string text = std::to_string(taken.ranks) + " of " + std::to_string(there) + " ranks " +
                      (direction == Direction::forward ? "forward" : "back") + ": a solve is predicted to take " +
-                     milliseconds(best.report.seconds);
+                     milliseconds(taken.report.seconds);
   for (const RanksPrediction& p : choice.predicted)
-    if (p.ranks != best.ranks) text += ", " + milliseconds(p.report.seconds) + " on " + std::to_string(p.ranks);
-  return text;
+    if (p.ranks != taken.ranks) text += ", " + milliseconds(p.report.seconds) + " on " + std::to_string(p.ranks);
+  const bool spared = choice.fastest().ranks > taken.ranks;
+  return text + (spared ? ", and more ranks are taken where they save 5 %" : "");
 }
 
 /// Blocks on the longest way from a leaf to a root.
@@ -226,6 +229,16 @@ struct TriangularSolver<V>::State {
     reason = said_of(choice, there, direction);
     return std::move(choice.plan);
   }
+  /// That plans are made for: named, or what each direction that was planned has chosen.
+  int planned_ranks() const {
+    if (options.ranks > 0) return options.ranks;
+    const int one = forward.plan ? forward.plan->ranks : 0, other = backward.plan ? backward.plan->ranks : one;
+    if (other == 0 || (one > 0 && one != other))
+      throw Error(Errc::unsupported,
+                  other == 0 ? "the first solve chooses ranks, and plans are saved after it: or give `ranks`"
+                             : "plans are saved for one number of ranks, and each way has chosen its own: give `ranks`");
+    return other;
+  }
   void solve(const V* b, V* x, i64 columns, How how) {
     TriangularRunner<V>& by = runner(how);
     by.solve(b, x, columns, how == How::adjoint);
@@ -325,11 +338,10 @@ void TriangularSolver<V>::update(const TriangleView<V>& L) {
 template <class V>
 SavedPlans TriangularSolver<V>::saved_plans() const {
   const std::lock_guard lock(state_->turn);
-  if (state_->paper || state_->options.ranks == 0)
-    throw Error(Errc::unsupported, state_->paper ? "algorithm paper has no plans to save"
-                                                 : "plans are saved where the number of ranks is named: give `ranks`");
+  if (state_->paper) throw Error(Errc::unsupported, "algorithm paper has no plans to save");
   SavedPlans all;
   all.facts = state_->facts;
+  all.facts[ranks_fact] = state_->planned_ranks();
   if (state_->rows) return all;
   all.nodes = nodes_of(state_->factor->blocks());
   if (state_->forward.plan) all.forward = saved(*state_->forward.plan);

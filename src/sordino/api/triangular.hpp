@@ -15,7 +15,7 @@ struct TriangularOptions {
   std::string devices = "";     // of engine cuda, as option `devices`: a GPU for each rank; empty: the first ones
   int blocks = 0;   // of engine cuda and algorithm ours: thread blocks on each GPU, up to 65536; 0: as many as it has room for
   int ranks = 1;    // that share the blocks, of engine processes of each one; 0: of those there are, as many as `machine` says
-                    // are fastest
+                    // are fast, more for 5 % less time
   int threads = 0;  // of engine host, at least one for each rank, and of the setup. 0: as many as there are cores
   std::string algorithm = "ours";           // or paper: Algorithm 1 of paper 004, the baseline; not by processes
   int layout_rows = 0, layout_columns = 0;  // of algorithm paper: P x Q ranks; 0: as many as `ranks`, x 1

@@ -1,6 +1,7 @@
 #include "sordino/trsv/prediction.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -16,19 +17,27 @@ RanksChoice choose_ranks(const Blocks& blocks, Direction direction, i64 value_by
     bad_argument("there are more ranks, " + std::to_string(most) + ", than the triangle has blocks, " +
                  std::to_string(blocks.count()));
   const ModelOptions model = model_options(machine, direction, columns);
-  RanksChoice choice;
-  for (int some : ranks) {
+  std::vector<std::size_t> ascending(ranks.size());
+  std::iota(ascending.begin(), ascending.end(), std::size_t(0));
+  std::stable_sort(ascending.begin(), ascending.end(), [&](std::size_t a, std::size_t b) { return ranks[a] < ranks[b]; });
+  RanksChoice choice{.predicted = std::vector<RanksPrediction>(ranks.size()), .best = ascending.front()};
+  for (std::size_t k : ascending) {
     PlanOptions with = options;
-    with.ranks = some;
+    with.ranks = ranks[k];
     Plan plan = make_plan(blocks, direction, value_bytes, with);
-    choice.predicted.push_back({some, plan.count(), model_solve(blocks, plan, value_bytes, model)});
-    const RanksPrediction &found = choice.predicted.back(), &best = choice.fastest();
-    if (choice.predicted.size() > 1 && std::tie(found.report.seconds, found.ranks) >= std::tie(best.report.seconds, best.ranks))
-      continue;
-    choice.best = choice.predicted.size() - 1;
+    choice.predicted[k] = {ranks[k], plan.count(), model_solve(blocks, plan, value_bytes, model)};
+    const double enough = (1 - worth_more_ranks) * choice.taken().report.seconds;
+    if (k != ascending.front() && choice.predicted[k].report.seconds > enough) continue;
+    choice.best = k;
     choice.plan = std::move(plan);
   }
   return choice;
+}
+
+const RanksPrediction& RanksChoice::fastest() const {
+  return *std::min_element(predicted.begin(), predicted.end(), [](const RanksPrediction& a, const RanksPrediction& b) {
+    return std::tie(a.report.seconds, a.ranks) < std::tie(b.report.seconds, b.ranks);
+  });
 }
 
 std::vector<int> ranks_to_try(int there) {

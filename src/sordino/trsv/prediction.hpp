@@ -13,12 +13,17 @@ struct RanksPrediction {
   ModelReport report = {};
 };
 
+/// Of the time that fewer ranks are predicted to take, more of them must save so much: the model errs by more than that, and
+/// what they take from others, it does not see.
+constexpr double worth_more_ranks = 0.05;
+
 struct RanksChoice {
   std::vector<RanksPrediction> predicted;  // [ranks that were asked for]
-  std::size_t best = 0;                    // the fastest; of equals the one with the fewest ranks
+  std::size_t best = 0;                    // of the numbers in ascending order the last one that saves enough
   Plan plan = {};                          // its plan
 
-  const RanksPrediction& fastest() const { return predicted[best]; }
+  const RanksPrediction& taken() const { return predicted[best]; }
+  const RanksPrediction& fastest() const;  // of equals the one with the fewest ranks
 };
 
 /// Cost: for each of `ranks` a plan, and its tasks, needs and messages times a logarithm. Throws bad_argument where there is
