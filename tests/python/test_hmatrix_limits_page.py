@@ -143,11 +143,11 @@ def test_what_other_runs_say_of_the_large_product():
     best = here["product_seconds_best"]
     assert f"the best sample, {1e3 * best:.2f} ms, is at {here['stored_bytes'] / best / READ:.3f}" in page
     others = ("2026-11-23_hmatrix_h200", "2026-11-24_hmatrix_build_h200", "2026-11-26_hmatrix_h200x4",
-              "2026-11-26_hmatrix_staged_h200x2")  # fmt: skip
+              "2026-11-26_hmatrix_staged_h200x2", "2026-11-26_hmatrix_trees_h200x4")  # fmt: skip
     runs = [row(record, LARGE) for record in others]
     times, parts = (sorted(1e3 * r["product_seconds"] for r in runs), sorted(map(part_of_reading, runs)))
     assert (
-        f"In four other runs it took {times[0]:.2f} to {times[-1]:.2f} ms, {parts[0]:.3f} to {parts[-1]:.3f}"
+        f"In five other runs it took {times[0]:.2f} to {times[-1]:.2f} ms, {parts[0]:.3f} to {parts[-1]:.3f}"
         in page
     )
     assert all(f"`{record}`" in page for record in others)
@@ -169,6 +169,20 @@ def test_what_a_build_on_four_takes():
     before = row("2026-11-26_hmatrix_h200x4", LARGE, 4)["seconds"]
     (staged,) = (r["seconds"] for r in rows("2026-11-26_hmatrix_build_h200x4"))
     assert f"from {before:.2f} s to {staged:.2f}" in page
+    trees = row("2026-11-26_hmatrix_trees_h200x4", LARGE, 4)
+    here = trees["phases"]
+    assert f"take {here['trees']:.2f} s, as on 64 cores" in page
+    assert f"left {here['probes']:.2f} s at the end" in page and f"{trees['seconds']:.2f} in all" in page
+    assert f"leaves took {here['leaves']:.2f} instead of 1.04" in page
+    ahead, behind = (
+        statistics.median(
+            r["seconds"]
+            for r in rows("2026-11-26_hmatrix_ahead_h200")
+            if r["ahead"] == is_ahead and not r["first"]
+        )
+        for is_ahead in (True, False)
+    )
+    assert f"saves {behind - ahead:.1f} of {behind:.1f} s with 64 rows" in page
     one, two = (row(BY_ITSELF, LARGE, gpus)["seconds"] for gpus in (1, 2))
     assert f"H100s take {one:.2f} s, one alone, and two {two:.2f}" in page
 

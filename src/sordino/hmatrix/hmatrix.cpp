@@ -18,7 +18,7 @@ namespace {
 
 constexpr i64 few_leaves = 1 << 12;  // that one thread counts
 constexpr int few_probes = 64;       // rows whose entries may all be in memory
-constexpr int shares = 4;            // of threads: one of them computes rows while GPUs compute leaves
+constexpr int shares = 4;            // of threads: one of them computes rows while a GPU computes leaves
 constexpr double least_eps = 1e-13;
 constexpr int most_rounds = 3;  // of comparing the whole, and doing what has missed again
 constexpr i32 most_leaf = 1 << 20, most_threads = 4096;
@@ -36,10 +36,11 @@ std::vector<i64> missed_leaves(const Probed& probed, std::span<const LeafOf<V>> 
   return missed;
 }
 
-/// Entries of the rows that are compared at the end, computed by threads while others wait for GPUs; not valid: by nobody yet.
+/// Entries of the rows that are compared at the end, computed by threads while others wait for a GPU; not valid: by nobody yet.
+/// Several GPUs keep all threads busy with values on their way.
 template <class V>
 std::future<ExactRows<V>> rows_meanwhile(const GeneratorOf<V>& generator, std::span<const i32> order, const BuildOptions& o) {
-  if (o.gpus.empty() || o.probes == 0 || o.probes > few_probes) return {};
+  if (o.gpus.size() != 1 || o.probes == 0 || o.probes > few_probes) return {};
   const int threads = thread_count_of_each(o.threads, shares);
   auto compute = [&generator, order, probes = o.probes, seed = o.seed, threads] {
     return exact_rows(generator, order, probes, seed, threads);

@@ -112,7 +112,7 @@ class HMatrixOf {
  public:
   /// Builds all leaves on threads of this process, or on GPUs; the values do not depend on how many. Memory while it builds:
   /// what is stored and a sixteenth, 1 MiB and one block's crosses for each thread (128 MiB, 256 of complex entries, where a
-  /// block is evaluated as a whole), and 64 B a leaf; where GPUs build, the rows that are compared, too, if they are 64 at
+  /// block is evaluated as a whole), and 64 B a leaf; where one GPU builds, the rows that are compared, too, if they are 64 at
   /// most; of each GPU up to three quarters of what is free (DeviceLeaves). GPUs compute cross approximations with references;
   /// leaves that need more than 128 terms are left to the threads. Throws bad_argument for options and entries that are not
   /// finite, `unsupported` for GPUs that are not there and a generator without code for them, `device` for a GPU that fails, or
