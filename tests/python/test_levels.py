@@ -1,0 +1,198 @@
+"""Levels of multigrid over new values: made anew when iterations grow, and told so."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import sordino
+from sordino._levels import Levels
+from sordino.problems import multiphase, pressure_steps
+from sordino.report.words import levelled
+
+OPTIONS = {"solver": "cg", "rtol": 1e-8, "engine": "host", "ranks": 2}
+
+
+def took(iterations: int, digits: float = 8.0, **facts) -> dict:
+    """What the core says of a solve that gained so many digits in so many iterations."""
+    history = np.logspace(0, -digits, iterations + 1)
+    return {
+        "precond": "amg", "status": "converged", "storage": "csr", "history": history, "iterations": iterations,
+        **facts,
+    }  # fmt: skip
+
+
+def after(*solves: dict) -> Levels:
+    """Levels with new values before each solve but the first."""
+    levels = Levels()
+    for k, raw in enumerate(solves):
+        if k:
+            levels.update()
+        levels.note(raw)
+    return levels
+
+
+@pytest.mark.parametrize(
+    ("solves", "worn"),
+    [
+        ((took(16), took(17), took(23)), False),
+        ((took(16), took(17), took(25)), True),
+        ((took(16), took(25)), True),
+        ((took(17), took(16), took(25)), True),  # the fewest of the first ones are usual
+        ((took(20), took(20), took(20), took(12), took(29)), False),  # later ones that are easy say nothing
+        ((took(8), took(12)), False),  # half as many again, but few
+        ((took(8), took(14)), True),
+        ((took(40), took(58)), False),  # many more, but not half as many again
+        ((took(16), took(32, digits=16.0)), False),  # for twice the digits
+        ((took(16), took(14, digits=4.0)), True),
+        ((took(16), took(30, precond="mg")), False),  # whose pairs are the grid's
+        ((took(16), took(30, status="time_limit")), False),
+        ((took(16), took(500, digits=1.0, status="max_iterations")), True),
+        ((took(16), took(0)), False),
+    ],
+)
+def test_levels_are_worn_where_solves_take_clearly_more(solves, worn) -> None:
+    levels = after(*solves)
+    assert bool(levels.worn) == worn
+    assert levels.made == 1 and levels.reused == len(solves) - 1
+
+
+def test_what_is_slow_without_new_values_is_not_the_levels_fault() -> None:
+    levels = Levels()
+    for iterations in (16, 40, 40):
+        levels.note(took(iterations))
+    assert not levels.worn
+
+
+def test_new_levels_that_change_nothing_are_not_made_again() -> None:
+    levels = after(took(16), took(40))
+    assert levels.worn == (
+        "a solve took 40 iterations, where the first ones with the levels before took 16 for as many digits"
+    )
+    levels.renew(levels.worn)
+    assert (levels.made, levels.reused, levels.worn) == (2, 0, "")
+    levels.note(took(15))
+    levels.note(took(38))  # another right-hand side with the very values of these levels
+    for _ in range(3):
+        levels.update()
+        levels.note(took(15))
+        levels.note(took(39))
+    assert not levels.worn
+    levels.note(took(60))
+    assert levels.worn
+
+
+def test_a_matrix_that_lies_otherwise_has_new_levels() -> None:
+    levels = after(took(16, storage="symdia"), took(16, storage="dia"))
+    assert levels.made == 2 and levels.why == "the matrix is stored as dia, which was symdia"
+
+
+@pytest.fixture(scope="module")
+def rising():
+    """Bubbles that rise by half a cell a step."""
+    problem = multiphase(20, 20, 20, contrast=1e6, seed=1)
+    return problem, list(pressure_steps(problem, 14))
+
+
+def test_iterations_of_time_steps_stay_what_they_were(rising) -> None:
+    problem, steps = rising
+    x = np.zeros(problem.A.shape[0])
+    found = []
+    with sordino.Solver(problem.A, precond="amg", **OPTIONS) as solver:
+        for values, b in steps:
+            solver.update_values(values)
+            found.append(solver.solve(b, x0=x))
+            x = found[-1].x
+            A = problem.A.copy()
+            A.data[:] = values
+            assert np.linalg.norm(b - A @ x) <= 1e-8 * np.linalg.norm(b) * (1 + 1e-9)
+    made = [each.report.levels_made for each in found]
+    assert made[0] == 1 and 2 <= made[-1] <= 8 and np.all(np.diff(made) >= 0)
+    renewed = [k for k in range(1, len(found)) if made[k] > made[k - 1]]
+    fresh = sordino.solve(A, b, precond="amg", **OPTIONS).iterations
+    assert max(found[k].iterations for k in renewed) <= fresh + 5
+    assert {found[k].report.levels_reused for k in renewed} == {0}
+    for k in renewed:  # the solve before is the one that took too many
+        assert found[k].report.levels_reason.startswith(
+            f"a solve took {found[k - 1].iterations} iterations, "
+        )
+
+
+def test_a_new_solver_has_the_same_bits_as_new_levels(rising) -> None:
+    problem, steps = rising
+    with sordino.Solver(problem.A, precond="amg", **OPTIONS) as solver:
+        for values, b in steps:
+            solver.update_values(values)
+            report = solver.solve(b).report
+            if report.levels_made == 2:
+                break
+        again = solver.solve(b)
+    A = problem.A.copy()
+    A.data[:] = values
+    new = sordino.solve(A, b, precond="amg", **OPTIONS)
+    assert np.array_equal(again.x, new.x) and again.iterations == new.iterations
+
+
+def test_values_that_are_refused_leave_the_solver_as_it_was(rising) -> None:
+    problem, steps = rising
+    with sordino.Solver(problem.A, precond="amg", **OPTIONS) as solver:
+        for values, b in steps:
+            solver.update_values(values)
+            solver.solve(b)
+            if solver._held.levels.worn:
+                break
+        assert solver._held.levels.worn
+        bad = values.copy()
+        bad[5] = np.nan
+        with pytest.raises(sordino.BadArgument):
+            solver.update_values(bad)
+        found = solver.solve(b)
+        assert found.report.levels_made == 1
+        A = problem.A.copy()
+        A.data[:] = values
+        assert np.linalg.norm(b - A @ found.x) <= 1e-8 * np.linalg.norm(b) * (1 + 1e-9)
+        solver.update_values(values)
+        assert solver.solve(b).report.levels_made == 2
+
+
+def test_grid_levels_are_made_once_and_told(rising) -> None:
+    problem, steps = rising
+    with sordino.Solver(problem.A, precond="mg", grid=(20, 20, 20), **OPTIONS) as solver:
+        first = solver.solve(problem.b).report
+        for values, _ in steps[:3]:
+            solver.update_values(values)
+        report = solver.solve(problem.b).report
+    assert (first.levels_made, first.levels_reused, levelled(first)) == (1, 0, "")
+    assert (report.levels_made, report.levels_reused) == (1, 3)
+    assert (
+        levelled(report)
+        == "The levels were made once with the solver; new values went through them 3 times since."
+    )
+    assert report.to_dict()["levels_reason"] == "set up with the solver"
+
+
+def test_solves_without_levels_say_nothing_of_them(cli) -> None:
+    words = ("poisson", 8, 8, 8, "--solver", "cg", "--engine", "host", "--json")
+    for precond, made in (("jacobi", 0), ("amg", 1)):
+        code, out, err = cli(*words, "--precond", precond)
+        said = json.loads(out)
+        assert code == 0, err
+        assert (said["levels_made"], said["levels_reused"]) == (made, 0)
+        assert bool(said["levels_reason"]) == bool(made)
+
+
+def test_the_page_of_a_solve_tells_why_levels_were_made(rising, tmp_path) -> None:
+    problem, steps = rising
+    with sordino.Solver(problem.A, precond="amg", **OPTIONS) as solver:
+        report = solver.solve(problem.b).report
+        for values, b in steps:
+            if report.levels_made == 2:
+                break
+            solver.update_values(values)
+            report = solver.solve(b).report
+    page = tmp_path / "report.html"
+    report.save_html(page)
+    assert levelled(report) in page.read_text()
+    assert levelled(report).startswith("The levels were made 2 times, the last time as a solve took ")
