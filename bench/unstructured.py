@@ -1,6 +1,6 @@
 """An unstructured Poisson problem: our algebraic multigrid beside PyAMG's smoothed aggregation, verified to 1e-8.
 
-python bench/unstructured.py [--rows 1000000] [--ways amg:v,amg:w,pyamg] [--engine host] [--ranks 2] [--library numpy]
+python bench/unstructured.py [--rows 1001000] [--ways amg:v,amg:w,pyamg] [--engine host] [--ranks 2] [--library numpy]
     [--repeats 3] [--record FILE]
 
 Linear finite elements on a Delaunay triangulation of points drawn at random in a square, zero on its hull; rows in the
@@ -89,7 +89,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--rows", type=int, default=1_001_000)
     parser.add_argument("--order", default="drawn", choices=("drawn", "sorted"))
     parser.add_argument("--ways", default="amg:v,amg:w,pyamg")
     parser.add_argument("--engine", default="host")
