@@ -11,6 +11,9 @@ from .report.words import count
 #: What has levels that are set up with the solver; of these, what chooses its aggregates by the entries.
 LEVELLED, CHOSEN_BY_ENTRIES = ("mg", "amg"), "amg"
 
+#: Rows of a system that is inverted instead of coarsened, whatever it is: `few_cells` and `few_rows` of the core.
+FEW_ROWS = 64
+
 #: Clearly more iterations than usual: so many times, and so many, at least.
 TIMES_MORE, MORE = 1.5, 5
 
@@ -95,8 +98,9 @@ class Levels:
         self.made, self.reused, self.why, self.worn, self._storage = self.made + 1, 0, why, "", ""
         self._forget(self._due)
 
-    def told(self, raw: dict[str, Any]) -> dict[str, Any]:
-        """What the core has said of a solve, with what is to be said of its levels."""
+    def told(self, raw: dict[str, Any], n: int) -> dict[str, Any]:
+        """What the core has said of a solve of n rows, with what is to be said of its levels."""
         if raw.get("precond") not in LEVELLED:
             return raw
-        return {**raw, "levels_made": self.made, "levels_reused": self.reused, "levels_reason": self.why}
+        said = {"levels_made": self.made, "levels_reused": self.reused, "levels_reason": self.why}
+        return {**raw, **said, "one_level": n <= FEW_ROWS}

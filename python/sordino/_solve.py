@@ -381,7 +381,9 @@ class Solver:
         self, raws: list[dict[str, Any]], vectors: HostVectors | GpuVectors, overrides: dict[str, Any]
     ) -> Solution:
         null = partial(_nullspace.vectors, self._null, self.options, self.n)
-        raws = [self._suits.advised(self._held.levels.told(raw), self._system.rows, null) for raw in raws]
+        raws = [
+            self._suits.advised(self._held.levels.told(raw, self.n), self._system.rows, null) for raw in raws
+        ]
         asked, problem = {**self.options, **overrides}, {"n": self.n, "nnz": self.nnz}
         reports = tuple(reported(raw, asked, problem, self._machine) for raw in raws)
         return collected([self._order.back(raw["x"]) for raw in raws], reports, vectors.joined)

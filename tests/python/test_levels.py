@@ -196,3 +196,30 @@ def test_the_page_of_a_solve_tells_why_levels_were_made(rising, tmp_path) -> Non
     report.save_html(page)
     assert levelled(report) in page.read_text()
     assert levelled(report).startswith("The levels were made 2 times, the last time as a solve took ")
+
+
+@pytest.mark.parametrize("precond", ["mg", "amg"])
+@pytest.mark.parametrize("edge", [1, 2, 3, 4, 5])
+def test_a_box_that_is_too_small_to_coarsen_is_said_to_be(cli, edge, precond) -> None:
+    words = (
+        "poisson",
+        edge,
+        edge,
+        edge,
+        "--precond",
+        precond,
+        "--solver",
+        "cg",
+        "--engine",
+        "host",
+        "--ranks",
+        1,
+    )
+    code, out, err = cli(*words)
+    rows = "1 row is" if edge == 1 else f"{edge**3} rows are"
+    said = f"There is one level: {rows} too few to coarsen, and the inverse is used."
+    assert code == 0 and (said in " ".join(out.split())) == (edge < 5) and "one level" not in err
+    code, out, _ = cli(*words, "--json")
+    found = json.loads(out)
+    assert found["one_level"] == (edge < 5)
+    assert (found["iterations"] == 1) == (edge < 5)  # the core's limit is the same

@@ -66,6 +66,8 @@ class Report:
         values since the last time, which go through the levels that there are; 0 without levels.
     levels_reason : str
         Why they were made the last time.
+    one_level : bool
+        Whether there is one level, whose inverse is used, as the system is too small to coarsen.
     """
 
     status: str
@@ -88,6 +90,7 @@ class Report:
     levels_made: int = 0
     levels_reused: int = 0
     levels_reason: str = ""
+    one_level: bool = False
     recoveries: tuple[Recovery, ...] = ()
 
     @classmethod
@@ -111,6 +114,7 @@ class Report:
             levels_made=int(raw.get("levels_made", 0)),
             levels_reused=int(raw.get("levels_reused", 0)),
             levels_reason=str(raw.get("levels_reason", "")),
+            one_level=bool(raw.get("one_level", False)),
             recoveries=tuple(Recovery(**step) for step in raw.get("recoveries") or ()),
             **facts,
         )
