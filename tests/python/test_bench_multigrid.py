@@ -40,7 +40,8 @@ def script(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "words", [(), ("--problem", "bubbles"), ("--problem", "layers"), ("--problem", "free-surface", "--obstacles", 2)]
+    "words",
+    [(), ("--problem", "bubbles"), ("--problem", "layers"), ("--problem", "free-surface", "--obstacles", 2)],
 )
 def test_a_grid_of_each_problem(script, tmp_path, words):
     sizes = ("--sizes", 12, "--contrasts", 100, "--preconds", "jacobi,mg:v,mg:w", "--repeats", 1)

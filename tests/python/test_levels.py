@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import sordino
 from sordino._levels import Levels
+from sordino.bench import steps as bench_steps
 from sordino.problems import multiphase, pressure_steps
 from sordino.report.words import levelled
 
+ROOT = Path(__file__).parents[2]
 OPTIONS = {"solver": "cg", "rtol": 1e-8, "engine": "host", "ranks": 2}
 
 
@@ -223,3 +226,38 @@ def test_a_box_that_is_too_small_to_coarsen_is_said_to_be(cli, edge, precond) ->
     found = json.loads(out)
     assert found["one_level"] == (edge < 5)
     assert (found["iterations"] == 1) == (edge < 5)  # the core's limit is the same
+
+
+def test_steps_with_levels_that_are_made_anew_are_flat_and_say_so(cli):
+    words = ("--problem", "bubbles", "--contrast", "1e6", "--precond", "amg", "--size", 16, "--steps", 40)
+    code, out, err = cli("bench", "steps", *words, "--engine", "host", "--json")
+    assert code == 0, out + err
+    row = json.loads(out)
+    made = row["each"]["levels_made"]
+    assert made[0] == 1 and 3 <= made[-1] == row["levels_made"] <= 20
+    assert row["levels_reason"].startswith("a solve took ") and row["verified"] == 40
+    assert sum(row["each"]["iterations"]) < 40 * 30
+    more = row["held"]["heap"]["may_grow"] - bench_steps.MAY_GROW["heap"]
+    assert 0 < more < 1e6 and row["held"]["threads"]["may_grow"] == 0
+    code, out, _ = cli("bench", "steps", *words[2:], "--engine", "host")
+    assert code == 0 and "levels made 1 time" in " ".join(out.split())
+
+
+def test_steps_with_levels_made_anew_are_as_recorded():
+    record = ROOT / "bench" / "records" / "2026-11-26_steps_levels_2_cores.jsonl"
+    rows = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
+    kept, anew = sorted(rows, key=lambda row: row.get("levels_made", 0))
+    page = (ROOT / "docs" / "peers.md").read_text(encoding="utf-8")
+    for row, name in ((kept, "that stay"), (anew, "made anew")):
+        each, held = row["each"], row["held"]
+        assert row["flat"] and row["verified"] == row["steps"] == 100 and row["contrast"] == 1e6
+        cells = [
+            name, f"{min(each['iterations'])} to {max(each['iterations'])}", f"{row['iterations']:,}",
+            str(row.get("levels_made", 1)), *(f"{1e3 * sum(each[what]):,.0f}" for what in ("update_s", "solve_s")),
+            f"{max(each['residual']):.3g}", f"{held['heap']['grown']:,.0f}", f"{held['resident']['grown'] / 1024:,.0f}",
+        ]  # fmt: skip
+        assert f"| {' | '.join(cells)} |" in page
+    assert anew["iterations"] < kept["iterations"] / 2 and max(anew["each"]["iterations"]) <= 50
+    text = " ".join(page.split())
+    assert f"here {anew['held']['heap']['may_grow']:,.0f} bytes of heap" in text
+    assert f"at each of {anew['levels_made'] - 1} times" in text
