@@ -79,9 +79,9 @@ class Solver:
     Notes
     -----
     Setup partitions the rows, builds halos and records the iteration: O(nnz). Later solves
-    with new right-hand sides or new values allocate nothing. The GIL is released while
-    solving; one solver may be used from several threads, one solve at a time. Under MPI every
-    process calls with the same matrix and right-hand side.
+    with new right-hand sides or new values allocate nothing, but where :meth:`update_values` says
+    so. The GIL is released while solving; one solver may be used from several threads, one solve at
+    a time. Under MPI every process calls with the same matrix and right-hand side.
 
     Examples
     --------

@@ -160,6 +160,27 @@ def test_values_that_are_refused_leave_the_solver_as_it_was(rising) -> None:
         assert solver.solve(b).report.levels_made == 2
 
 
+def test_several_processes_make_levels_anew_together(mpirun_python, tmp_path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import json, numpy as np, sordino, sys\n"
+        "from sordino.problems import multiphase, pressure_steps\n"
+        "problem = multiphase(16, 16, 16, contrast=1e6, seed=1)\n"
+        "with sordino.Solver(problem.A, precond='amg', ranks=1, solver='cg', rtol=1e-8, engine='host') as solver:\n"
+        "    told = []\n"
+        "    for values, b in pressure_steps(problem, 14):\n"
+        "        solver.update_values(values)\n"
+        "        found = solver.solve(b)\n"
+        "        told.append([found.report.levels_made, found.iterations])\n"
+        "place = 'others' if found.x is None else 'first'\n"
+        "json.dump(told, open(f'{place}.json', 'w'))\n"
+    )
+    done = mpirun_python(2, program)
+    assert done.returncode == 0, done.stderr
+    first, others = (json.loads((tmp_path / f"{place}.json").read_text()) for place in ("first", "others"))
+    assert first == others and first[-1][0] >= 2
+
+
 def test_grid_levels_are_made_once_and_told(rising) -> None:
     problem, steps = rising
     with sordino.Solver(problem.A, precond="mg", grid=(20, 20, 20), **OPTIONS) as solver:
