@@ -59,20 +59,15 @@ class Levels:
         """Look at a solve that has ended."""
         self._note_storage(str(raw.get("storage", "")))
         history = np.asarray(raw["history"], dtype=float)
-        if (
-            raw.get("precond") != CHOSEN_BY_ENTRIES
-            or raw["status"] not in _ENDED_BY_ITSELF
-            or len(history) < 2
-        ):
+        mine = raw.get("precond") == CHOSEN_BY_ENTRIES
+        if not mine or raw["status"] not in _ENDED_BY_ITSELF or len(history) < 2:
             return
-        steps, digits = len(history) - 1, max(float(np.log10(history[0] / history[-1])), 0.0)
+        steps, digits = len(history) - 1, _digits(history)
         rate = steps / digits if raw["status"] == "converged" and digits else np.inf
         usual = self._usual * digits
         self._solves += 1
         first = self._solves <= FIRST and rate < np.inf
-        if (
-            first and not self.reused and ALIKE * self._before <= rate
-        ):  # levels of these very values take as many
+        if first and not self.reused and rate >= ALIKE * self._before:  # with levels of these very values
             self._usual, self._solves = max(self._usual, rate), FIRST
         elif self._usual and self.reused and steps > TIMES_MORE * usual and steps >= usual + MORE:
             self._due = rate
@@ -104,3 +99,10 @@ class Levels:
             return raw
         said = {"levels_made": self.made, "levels_reused": self.reused, "levels_reason": self.why}
         return {**raw, **said, "one_level": n <= FEW_ROWS}
+
+
+def _digits(history: np.ndarray) -> float:
+    """Decimal digits that a solve has gained, 0 at least, whatever its residuals are."""
+    with np.errstate(all="ignore"):
+        gained = np.log10(history[0]) - np.log10(history[-1])
+    return max(float(np.nan_to_num(gained, nan=0.0, posinf=300.0, neginf=0.0)), 0.0)

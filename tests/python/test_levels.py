@@ -54,6 +54,8 @@ def after(*solves: dict) -> Levels:
         ((took(16), took(30, status="time_limit")), False),
         ((took(16), took(500, digits=1.0, status="max_iterations")), True),
         ((took(16), took(0)), False),
+        ((took(16), took(30, history=np.r_[1.0, np.zeros(30)])), False),
+        ((took(16), took(30, history=np.r_[1.0, np.full(30, np.nan)], status="diverged")), True),
     ],
 )
 def test_levels_are_worn_where_solves_take_clearly_more(solves, worn) -> None:

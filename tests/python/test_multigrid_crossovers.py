@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from test_multigrid_page import ROOT, TWO_GPUS, rows_of
+import json
+from pathlib import Path
 
-TWO_CORES = "2026-11-25_multigrid_2_cores.jsonl"
+ROOT = Path(__file__).parents[2]
+TWO_GPUS, TWO_CORES = "2026-11-26_multigrid_h200x2.jsonl", "2026-11-25_multigrid_2_cores.jsonl"
 SMALL = "2026-11-26_multigrid_small_2_cores.jsonl"
+
+
+def rows_of(name):
+    text = (ROOT / "bench" / "records" / name).read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines() if line]
 
 
 def crossovers():
