@@ -24,7 +24,7 @@ from typing import Any
 
 from drawing import RECORDS, Rows, curve, groups, picture, rows_of
 from hmatrix_figures import DRAWN, hmatrix_ranks
-from multigrid_figures import multigrid_levels, multigrid_predicted
+from multigrid_figures import multigrid_convergence, multigrid_levels, multigrid_predicted
 from rooflines import roofline
 from solver_figures import convergence, fields, strong_scaling, timeline
 from trsv_figures import triangular_layouts, triangular_plan, triangular_traced
@@ -368,7 +368,7 @@ RECORDED = (
     gpu_broadcasts, roofline, strong_scaling, *DRAWN, triangular_layouts, triangular_traced, multigrid_predicted,
     multigrid_levels,
 )  # fmt: skip
-RUN = (convergence, timeline, fields, hmatrix_ranks, triangular_plan)
+RUN = (convergence, timeline, fields, hmatrix_ranks, triangular_plan, multigrid_convergence)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@ python bench/grid_preconditioners.py [--sizes 32,64,96] [--contrasts 1,1000] [--
     [--repeats 3] [--record FILE]
 
 Random right-hand sides, to 1e-8; seconds by the wall's clock, and of all cores together. A problem is a ball of another
-density, or `bubbles` or a `free-surface` in a tank, open at the top, with so many obstacles. Setup is told apart;
+density, or `bubbles` or a `free-surface` in a tank, open at the top, with so many obstacles, or there `layers` of five
+cells, light and heavy in turn, which no pairs of cells keep apart. Setup is told apart;
 `mg:w` is precond mg with cycle w. What does not converge is a line, too, with its status. With cupy or torch as library
 b and x are on a GPU, and do not travel.
 """
@@ -24,9 +25,10 @@ import numpy as np
 
 import sordino
 from sordino.bench import _records
-from sordino.problems import multiphase
+from sordino.problems import OPEN_TANK, multiphase, pressure_matrix
 
 RTOL = 1e-8
+LAYER = 5  # cells
 
 
 def vector(values: np.ndarray, library: str) -> Any:
@@ -40,6 +42,10 @@ def matrix(size: int, contrast: float, given: argparse.Namespace) -> Any:
     cells = (size,) * 3
     if given.problem == "ball":
         return sordino.poisson(*cells, contrast=contrast)
+    if given.problem == "layers":
+        heavy = np.arange(size) // LAYER % 2 == 1
+        density = np.where(heavy, contrast, 1.0)[:, None, None]
+        return pressure_matrix(np.broadcast_to(density, cells), boundary=OPEN_TANK)
     return multiphase(*cells, phases=given.problem, contrast=contrast, obstacles=given.obstacles).A
 
 
@@ -76,7 +82,7 @@ def main() -> int:
     )
     parser.add_argument("--sizes", default="32,64,96")
     parser.add_argument("--contrasts", default="1,1000")
-    parser.add_argument("--problem", default="ball", choices=("ball", "bubbles", "free-surface"))
+    parser.add_argument("--problem", default="ball", choices=("ball", "bubbles", "free-surface", "layers"))
     parser.add_argument("--obstacles", type=int, default=0)
     parser.add_argument("--preconds", default="jacobi,block-ilu,mg:v,mg:w")
     parser.add_argument("--engine", default="host")
@@ -86,7 +92,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=3)
     _records.add_arguments(parser)
     given = parser.parse_args()
-    if given.problem == "ball" and given.obstacles:
+    if given.problem in ("ball", "layers") and given.obstacles:
         parser.error("obstacles are of bubbles and of a free surface")
     command = shlex.join(["python", *sys.argv])
     for size in map(int, given.sizes.split(",")):

@@ -1,4 +1,4 @@
-"""Hierarchies of PyAMG: iterations and seconds of its own cycle with CG beside ours, verified to 1e-8.
+"""Hierarchies of PyAMG: iterations and seconds of its own cycle with CG beside ours, and our own levels, to 1e-8.
 
 python bench/hierarchies.py [--problems poisson:48,bcsstk16.mtx] [--hierarchy FILE.npz] [--engine host] [--ranks 1,2]
     [--library numpy] [--repeats 3] [--record FILE]
@@ -151,6 +151,8 @@ def measure(problem: Problem, given: argparse.Namespace) -> list[dict[str, Any]]
 
     for ranks in map(int, given.ranks.split(",")):
         add_ours("sordino, jacobi", "", ranks, "", "jacobi")
+        for cycle in ("v", "w"):
+            add_ours("sordino, amg", "", ranks, cycle, "amg")
     for setup, made in problem.hierarchies.items():
         if hasattr(made, "solve"):  # not one that was stored
             add("pyamg", setup, 1, "v", {**of_pyamg(A, b, made, given.repeats), "setup_s": made.setup_s})

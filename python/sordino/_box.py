@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._matrix import CsrArrays, as_csr
-from .problems import CUBE, Edges, PressureProblem, dirichlet_faces, multiphase, poisson_rows
+from .problems import CUBE, Edges, PressureProblem, conditions, multiphase, poisson_rows
 
 
 @dataclass(frozen=True)
@@ -74,9 +74,17 @@ class Box:
     @property
     def entries(self) -> int:
         """Stored entries, if nothing is solid: neighbours within the box, and the diagonal."""
+        ends = [0 if axis in self.around else 2 for axis in "xyz"]  # where a line of cells lacks a neighbour
         if self.stencil == 27:
-            return math.prod(3 * count - 2 for count in self.cells)
-        return 7 * self.n - 2 * sum(self.n // count for count in self.cells)
+            return math.prod(3 * count - lacking for count, lacking in zip(self.cells, ends, strict=True))
+        return 7 * self.n - sum(
+            self.n // count * lacking for count, lacking in zip(self.cells, ends, strict=True)
+        )
+
+    @property
+    def around(self) -> str:
+        """Directions that are periodic."""
+        return conditions(self.boundary)[1]
 
     @property
     def name(self) -> str:
@@ -99,7 +107,7 @@ class Box:
         """The system itself."""
         if self.phases is None:
             rows = poisson_rows(*self.cells, self.stencil, self.contrast, self.boundary)
-            return Made(rows, nullspace=None if dirichlet_faces(self.boundary) else "constant")
+            return Made(rows, nullspace=None if conditions(self.boundary)[0] else "constant")
         pressure = multiphase(
             *self.cells, phases=self.phases, contrast=self.contrast, boundary=self.boundary,
             obstacles=self.obstacles, seed=self.seed, spacing=self.spacing,

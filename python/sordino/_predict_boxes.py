@@ -55,6 +55,11 @@ def _of_boxes(subject: Subject, whole: Box, along: list[int], most_rows: int) ->
     if found is None:
         return of_box(subject.name, whole, whole.n) if subject.scaled else subject, list(whole.cells)
     box, patch = found
+    if whole.around:
+        raise BadArgument(
+            "boxes of ranks in a grid with periodic directions are predicted up to a million cells: give fewer cells, "
+            "or leave --partition out"
+        )
     made = box.made()
     rows = loosened(made, box.cells, along, patch)
     largest, own = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,9 +10,10 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from . import _nullspace, _options, _order
-from ._advice import Suitability, parts_named
+from ._advice import Suitability
 from ._at_once import AtOnce
-from ._callbacks import Callback, Relay, Turn, checked_callback, heeded, looks
+from ._callbacks import Callback, Relay, checked_callback, heeded, looks
+from ._core_solver import CoreSolver
 from ._device import GpuVectors, handed, host_copy, is_complex_array, taken
 from ._matrix import new_values
 from ._native import core, translated
@@ -79,9 +79,9 @@ class Solver:
     Notes
     -----
     Setup partitions the rows, builds halos and records the iteration: O(nnz). Later solves
-    with new right-hand sides or new values allocate nothing. The GIL is released while
-    solving; one solver may be used from several threads, one solve at a time. Under MPI every
-    process calls with the same matrix and right-hand side.
+    with new right-hand sides or new values allocate nothing, but where :meth:`update_values` says
+    so. The GIL is released while solving; one solver may be used from several threads, one solve at
+    a time. Under MPI every process calls with the same matrix and right-hand side.
 
     Examples
     --------
@@ -112,18 +112,14 @@ class Solver:
         self._system = system  # the core views its arrays
         self._null = {name: self._order.into(vectors) for name, vectors in self._null.items()}
         self._single = system.single and int(core().mpi()["size"]) == 1
-        self._process = os.getpid()
-        self._turn = Turn()
         described = reckoned_with(self._options, machine)
         given = {**system.extras(), **_nullspace.in_words(self._null), **self._order.given, **self._looks}
-        with heeded(system.functions), parts_named(system.rows, self._options, self._order), translated():
-            self._core: Any = core().Solver(
-                *system.arrays(), system.n, self._options, described, **({"given": given} if given else {})
-            )
-        warn_of_unheeded(self._options, self._core.method(), coarse="coarse" in system.given)
-        self._suits = Suitability(system, self._order.places, self.options["solver"], self._core.method())
+        self._held = CoreSolver(system, self._order, self._options, described, given)
+        native = self._held.native()
+        warn_of_unheeded(self._options, native.method(), coarse="coarse" in system.given)
+        self._suits = Suitability(system, self._order.places, self.options["solver"], native.method())
         others = bool(self._looks) or _nullspace.named(self._null, self._options)
-        self._together = AtOnce.of(self._core, system) or Together.of(system, self._options, others)
+        self._together = AtOnce.of(native, system) or Together.of(system, self._options, others)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -198,7 +194,9 @@ class Solver:
 
     def update_values(self, values: Any) -> None:
         """Give the matrix new values in the same pattern; nothing is set up or allocated anew, but once, as ``dia``,
-        what ``storage="auto"`` stored as ``symdia``, if the new values are not symmetric bit by bit.
+        what ``storage="auto"`` stored as ``symdia``, if the new values are not symmetric bit by bit, and with
+        ``precond="amg"`` all, if a solve since the last setup took clearly more iterations than the first ones
+        (half as many again, and 5): its aggregates are of the entries. ``report.levels_reason`` says so.
 
         Parameters
         ----------
@@ -221,17 +219,8 @@ class Solver:
         if held is None:
             raise BadArgument(f"the matrix is {self._system.stands_as}, which has no values to update")
         data = self._order.values(new_values(host_copy(values, "the new values"), self._order.rows or held))
-        with self._turn.alone():
-            before = held.data.copy()  # ranks of the host view what is held
-            np.copyto(held.data, data)
-            try:
-                with translated():
-                    self._native().update_values(words(held.data))
-            except BaseException as error:
-                np.copyto(held.data, before)
-                if isinstance(error, BadArgument):  # factors may have been made of what was refused
-                    self._native().update_values(words(held.data))
-                raise
+        with self._held.turn.alone():
+            self._held.update(held, data)
         self._suits.look(held)
 
     def aspreconditioner(self, **options: Unpack[PerSolve]) -> LinearOperator:
@@ -267,7 +256,7 @@ class Solver:
     def time_product(self, pairs: int = 50) -> float:
         """Seconds of one product y = A x with its halo, replayed ``2 * pairs`` times as in a solve."""
         self._native()
-        with self._turn.alone(), translated():
+        with self._held.turn.alone(), translated():
             return float(self._native().time_product(pairs))
 
     def memory(self) -> dict[str, Any]:
@@ -290,10 +279,11 @@ class Solver:
 
         Closing again is allowed; solves and new values are then refused. A solver that is dropped is closed, too.
         """
-        if os.getpid() != self._process:
+        if not self._held.is_of_this_process:
             return  # threads and devices are those of the process that made it
-        with self._turn.alone():
-            self._core = self._together = None
+        with self._held.turn.alone():
+            self._held.close()
+            self._together = None
             self._system = replace(self._system, rows=None, given={})
             self._null, self._order = {}, _order.Order()
 
@@ -305,7 +295,7 @@ class Solver:
         self.close()
 
     def __repr__(self) -> str:
-        if self._core is None:
+        if self._held.closed:
             return "<sordino.Solver, closed>"
         options = self.options
         ranks = f"{options['ranks']} rank{'' if options['ranks'] == 1 else 's'}"
@@ -337,8 +327,8 @@ class Solver:
 
     def _solve_together(self, solver: AtOnce | Together, callback: Callback | None, *sides: Any) -> list[Any]:
         relay = Relay(callback)
-        with self._turn.alone():
-            self._turn.relay = relay
+        with self._held.turn.alone():
+            self._held.turn.relay = relay
             raws = solver.solve(relay if callback else None, *sides)
         for raw in raws:
             relay.settle(raw)
@@ -354,9 +344,10 @@ class Solver:
         relay = Relay(callback, bool(self._looks.get("look_x")), self._system.complex)
         calls = {} if callback is None else {"look" if self._looks else "progress": relay}
         vectors = {"x": handed(place)} if place is not None else {}
-        with self._turn.alone(), heeded(self._system.functions), translated():
-            self._turn.relay = relay
+        with self._held.turn.alone(), heeded(self._system.functions), translated():
+            self._held.turn.relay = relay
             raw = dict(self._native().solve(handed(b), handed(x0), options=overrides, **calls, **vectors))
+            self._held.levels.note(raw)
         relay.settle(raw)
         if place is not None and raw["x"] is not None:
             raw["x"] = place
@@ -384,17 +375,15 @@ class Solver:
         return residual / relative if relative else 0.0, residual
 
     def _native(self) -> Any:
-        if os.getpid() != self._process:
-            raise Unsupported("this solver was set up before a fork and works in the parent process only")
-        if self._core is None:
-            raise BadArgument("this solver has been closed: set up another one")
-        return self._core
+        return self._held.native()
 
     def _solution(
         self, raws: list[dict[str, Any]], vectors: HostVectors | GpuVectors, overrides: dict[str, Any]
     ) -> Solution:
         null = partial(_nullspace.vectors, self._null, self.options, self.n)
-        raws = [self._suits.advised(raw, self._system.rows, null) for raw in raws]
+        raws = [
+            self._suits.advised(self._held.levels.told(raw, self.n), self._system.rows, null) for raw in raws
+        ]
         asked, problem = {**self.options, **overrides}, {"n": self.n, "nnz": self.nnz}
         reports = tuple(reported(raw, asked, problem, self._machine) for raw in raws)
         return collected([self._order.back(raw["x"]) for raw in raws], reports, vectors.joined)

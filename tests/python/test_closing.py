@@ -51,7 +51,7 @@ def test_a_block_closes_its_solver_also_when_something_is_raised(system):
 def test_arrays_and_engine_are_given_back(fake_core, system):
     A, _ = system
     solver = sordino.Solver(A)
-    held = [weakref.ref(solver._core), weakref.ref(solver._system.rows.data)]
+    held = [weakref.ref(solver._native()), weakref.ref(solver._system.rows.data)]
     solver.close()
     gc.collect()
     assert [reference() for reference in held] == [None, None]

@@ -21,6 +21,7 @@ from ..cli.processes import say
 from ..errors import BadArgument
 from ..problems import multiphase, poisson, pressure_steps
 from ..report.record import json_ready
+from ..report.words import count
 from . import _held, _records
 
 SUMMARY = "time steps with changing values: each is verified, memory stays flat, nothing is allocated or captured anew"
@@ -30,6 +31,10 @@ SUMMARY = "time steps with changing values: each is verified, memory stays flat,
 SETTLED = 20
 MAY_GROW = {"resident": 2 << 20, "heap": 16 << 10, "blocks": 300}
 EXACT = ("device_allocations", "device_free", "threads")
+
+#: Levels of phases that lie elsewhere have other sizes, and other numbers: where they are made anew, this share of what
+#: the solver holds, and of the pieces that it has, may come on top. A set of levels that stays is more with each.
+OTHER_LEVELS = 1 / 8
 
 #: A matrix with the values that it has at first, and of each step values and right-hand side, which may use the last x.
 Steps = tuple[Any, Iterator[tuple[np.ndarray, np.ndarray]]]
@@ -140,7 +145,8 @@ def measure(
         ``held``: of each quantity the sample after the first step, after :data:`SETTLED` and after the last one,
         by how much it grew after that, and the last step at which it did; ``flat``: whether all is as it must be;
         ``each``: of all steps ``iterations``, ``status``, ``residual``, recomputed with NumPy, ``update_s`` and
-        ``solve_s``; ``verified``: how many are converged, and truly so.
+        ``solve_s``, and with multigrid ``levels_made``; ``verified``: how many are converged, and truly so;
+        ``levels_made``, ``levels_reason``: how often levels were made, and why the last time.
     """
     x = np.zeros(int(np.prod(cells)))
     A, systems = PROBLEMS[problem](cells, contrast, x)
@@ -149,30 +155,38 @@ def measure(
     # of all steps, before the first sample: what is measured must not grow by being measured
     samples = {name: np.full(steps, np.nan) for name in probes}
     each = {name: np.zeros(steps) for name in ("residual", "update_s", "solve_s")}
-    status, iterations, seconds = [""] * steps, np.zeros(steps, dtype=int), 0.0
+    status, iterations, made, seconds = [""] * steps, *np.zeros((2, steps), dtype=int), 0.0
     for k in range(steps):
         begin = time.perf_counter()
         values, b = next(systems)
-        made = time.perf_counter()
+        there = time.perf_counter()
         solver.update_values(values)
         updated = time.perf_counter()
         solution = solver.solve(b, x0=x, on_failure="return")
         end = time.perf_counter()
         x[:], status[k], iterations[k] = solution.x, sys.intern(solution.status), solution.iterations
+        made[k] = solution.report.levels_made
         seconds += end - begin
-        each["update_s"][k], each["solve_s"][k] = updated - made, end - updated
+        each["update_s"][k], each["solve_s"][k] = updated - there, end - updated
         each["residual"][k] = _residual(A, values, b, x)
         for name, probe in probes.items():
             samples[name][k] = probe()
-    held = {name: summed_up(name, sample) for name, sample in samples.items()}
+    bytes_held = sum(solver.memory()["bytes_per_rank"]) if made[-1] > 1 else 0
+    held = {name: summed_up(name, sample, bytes_held) for name, sample in samples.items()}
     true = (each["residual"] <= options["rtol"] * (1 + ROUNDING)) & (np.array(status) == "converged")
     lists = {name: [float(f"{value:.4g}") for value in found] for name, found in each.items()}
+    levels = (
+        {"levels_made": int(made[-1]), "levels_reason": solution.report.levels_reason} if made.any() else {}
+    )
     return {
         "bench": "steps", "problem": problem, "contrast": contrast if problem == "bubbles" else None, "steps": steps,
         "size": cells[0] if len(set(cells)) == 1 else None, "cells": list(cells), "rows": len(x), **options,
         "iterations": int(iterations.sum()), "seconds_a_step": seconds / steps, "held": held,
-        "flat": all(part["flat"] for part in held.values()), "verified": int(true.sum()),
-        "each": {"status": status, "iterations": iterations.tolist(), **lists},
+        "flat": all(part["flat"] for part in held.values()), "verified": int(true.sum()), **levels,
+        "each": {
+            "status": status, "iterations": iterations.tolist(), **lists,
+            **({"levels_made": made.tolist()} if levels else {}),
+        },
     }  # fmt: skip
 
 
@@ -203,8 +217,14 @@ def _devices(ranks: int) -> list[int]:
     return list(range(min(ranks, len(core().devices()["devices"]))))
 
 
-def summed_up(name: str, samples: np.ndarray) -> dict[str, Any]:
-    """What became of a quantity, and whether it is flat; NaN, which nobody could tell, is."""
+def summed_up(name: str, samples: np.ndarray, of_others: int = 0) -> dict[str, Any]:
+    """What became of a quantity, and whether it is flat; NaN, which nobody could tell, is.
+
+    `of_others` are the bytes that a solver holds which has made levels anew, else 0.
+    """
+    may_grow = float(MAY_GROW.get(name, 0))
+    if of_others and name not in ("threads", "blocks"):
+        may_grow += OTHER_LEVELS * (samples[0] if name == "device_allocations" else of_others)
     after = samples[1:] if name in EXACT else samples[SETTLED:]
     start = samples[0] if name in EXACT else samples[SETTLED - 1]
     grown = float(start - after.min()) if name == "device_free" else float(after.max() - start)
@@ -212,8 +232,15 @@ def summed_up(name: str, samples: np.ndarray) -> dict[str, Any]:
     return {
         "first": float(samples[0]), "settled": float(samples[SETTLED - 1]), "last": float(samples[-1]),
         "grown": grown, "last_growth_at_step": int(changes[-1]) if len(changes) else 0,
-        "flat": not grown > MAY_GROW.get(name, 0),
+        "may_grow": may_grow, "flat": not grown > may_grow,
     }  # fmt: skip
+
+
+def _levels(row: dict[str, Any]) -> str:
+    """How often levels were made, and why the last time; nothing without any, and of one time no reason."""
+    made = row.get("levels_made", 0)
+    why = f", the last time as {row['levels_reason']}" if made > 1 else ""
+    return f"; levels made {count(made, 'time')}{why}" if made else ""
 
 
 def _show(row: dict[str, Any]) -> None:
@@ -229,7 +256,7 @@ def _show(row: dict[str, Any]) -> None:
     )
     lines = []
     for name, part in row["held"].items():
-        numbers = [part["first"], part["settled"], part["last"], part["grown"], MAY_GROW.get(name, 0)]
+        numbers = [part["first"], part["settled"], part["last"], part["grown"], part["may_grow"]]
         last = ["-" if part["last_growth_at_step"] == 0 else f"step {part['last_growth_at_step'] + 1}"]
         flat = "yes" if part["flat"] else "NO"
         lines.append([name.replace("_", " "), *(f"{value:,.0f}" for value in numbers), *last, flat])
@@ -237,7 +264,7 @@ def _show(row: dict[str, Any]) -> None:
     display.show_table(
         f"{row['steps']:,} steps of {row['problem']} on {cells} cells by {row['solver']} with {row['precond']}, "
         f"{row['ranks']} ranks, engine {row['engine']}: {row['seconds_a_step'] * 1e3:.2f} ms a step, "
-        f"{row['iterations'] / row['steps']:.1f} iterations; {row['verified']:,} converged, and truly so",
+        f"{row['iterations'] / row['steps']:.1f} iterations; {row['verified']:,} converged, and truly so{_levels(row)}",
         heads,
         lines,
     )

@@ -19,9 +19,10 @@ def add_box_options(parser: argparse.ArgumentParser) -> None:
         help="density of the ball to that around it (default 1), or of the liquid to that of the gas (default 1000)",
     )  # fmt: skip
     parser.add_argument(
-        "--bc", "--boundary", metavar="KIND|FACE:KIND,...",
+        "--bc", "--boundary", metavar="KIND|FACE:KIND|AXIS:periodic,...",
         help="dirichlet, zero values, or neumann, zero flux, on all faces or on some: neumann,z+:dirichlet; faces are "
-        "x-, x+, y-, y+, z-, z+; all neumann is singular, and the nullspace projected "
+        "x-, x+, y-, y+, z-, z+; or periodic, in all directions or in some: neumann,z:periodic; "
+        "without a Dirichlet face it is singular, and the nullspace projected "
         f"(default dirichlet; with --phases {OPEN_TANK}, an open tank)",
     )  # fmt: skip
     parser.add_argument(

@@ -30,6 +30,7 @@ from ..report.words import (
     duration,
     kernel_rows,
     ledger_sentences,
+    levelled,
     recovered,
     sentence,
     stored,
@@ -263,7 +264,9 @@ def show_work(report: Report, written: list[str]) -> None:
     method = taken(report.options["solver"], report.solver_reason)
     steps = at_once(report.options.get("s", 1), report.s_reason)
     lies = stored(report.options.get("storage", ""), report.storage_reason)
-    for said in filter(None, (*ledger_sentences(report), *recovered(report), method, steps, lies)):
+    for said in filter(
+        None, (*ledger_sentences(report), *recovered(report), method, steps, lies, levelled(report))
+    ):
         processes.say(f"- {said}")
     processes.say(f"\n{verdict(report)}.")
     for said in (report.reason, *written):

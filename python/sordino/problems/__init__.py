@@ -6,7 +6,7 @@ nothing else is said.
 
 from __future__ import annotations
 
-from .boundary import dirichlet_faces
+from .boundary import conditions, dirichlet_faces
 from .box import check_grid, check_shape, poisson, poisson_rows
 from .flow import PHASES
 from .multiphase import OPEN_TANK, PressureProblem, multiphase, pressure_steps
@@ -21,6 +21,7 @@ __all__ = [
     "check_grid",
     "check_shape",
     "checked_spacing",
+    "conditions",
     "dirichlet_faces",
     "multiphase",
     "poisson",

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from .._matrix import CsrArrays
 from .._memory import available_memory
 from .._native import core, translated
 from ..errors import BadArgument, shown
-from .boundary import FACES, dirichlet_faces
+from .boundary import FACES, at_face, check_around, conditions
 
 #: Of a contrast and of its inverse: entries, products of two and squares of them are finite, and none is zero. A solve
 #: with such entries may still end by rounding.
@@ -36,12 +38,13 @@ def poisson(
     boundary : str
         ``"dirichlet"``, zero values half a cell outside of the box, or ``"neumann"``, zero flux through its faces: then
         the matrix is singular, and wants ``nullspace="constant"``. Faces may differ: ``"neumann,z+:dirichlet"`` or
-        ``"x-:neumann,x+:neumann"``, where faces that are not named are Dirichlet's.
+        ``"x-:neumann,x+:neumann"``, where faces that are not named are Dirichlet's. ``"periodic"`` couples the first
+        and the last cell in each direction, of three or more, ``"neumann,z:periodic"`` in one.
 
     Returns
     -------
     scipy.sparse.csr_array, shape (n, n) with n = nx ny nz
-        Symmetric positive definite; with Neumann's condition semidefinite.
+        Symmetric positive definite; with Neumann's condition everywhere, or periodic in all directions semidefinite.
 
     Raises
     ------
@@ -56,37 +59,46 @@ def poisson_rows(
 ) -> CsrArrays:
     """The same matrix as the arrays that the core takes, without a copy."""
     check_grid(nx, ny, nz, stencil, contrast)
-    dirichlet = dirichlet_faces(boundary)
+    dirichlet, around = conditions(boundary)
+    check_around(around, (nx, ny, nz))
     with translated():
         indptr, indices, data = core().poisson(nx, ny, nz, stencil, float(contrast))
     if len(dirichlet) < len(FACES):
-        data = _closed(indptr, indices, data, _share_behind((nx, ny, nz), stencil, dirichlet))
-    return CsrArrays(indptr, indices, data, nx * ny * nz, order_kept=True)
+        behind = _behind((nx, ny, nz), stencil, dirichlet, around)
+        data = _closed(indptr, indices, data, *behind)
+    rows = CsrArrays(indptr, indices, data, nx * ny * nz, order_kept=True)
+    return _with_ends(rows, (nx, ny, nz), stencil, around) if around else rows
 
 
-def _closed(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """Values with which of each row's flux through the boundary only that share, shape (n,), is left.
+def _closed(
+    indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, share: np.ndarray, ends: np.ndarray
+) -> np.ndarray:
+    """Values with which of each row's flux through the boundary only that share, shape (n,), is left, and `ends` of 1.
 
-    Without it a diagonal is what the others of its row add up to.
+    Without them a diagonal is what the others of its row add up to.
     """
     rows = np.repeat(np.arange(len(indptr) - 1, dtype=indices.dtype), np.diff(indptr))
     others = np.add.reduceat(np.where(indices == rows, 0.0, data), indptr[:-1])
     flux = np.add.reduceat(data, indptr[:-1])
-    return np.where(indices == rows, (share * flux - others)[rows], data)
+    return np.where(indices == rows, (share * flux + ends - others)[rows], data)
 
 
-def _share_behind(cells: tuple[int, int, int], stencil: int, dirichlet: frozenset[str]) -> np.ndarray:
-    """Of the neighbours that each cell lacks, the share that lies behind Dirichlet faces alone; shape (n,).
+def _behind(
+    cells: tuple[int, int, int], stencil: int, dirichlet: frozenset[str], around: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of the neighbours that each cell lacks, the share that lies behind Dirichlet faces alone, and how many are at the
+    other end of periodic directions; both of shape (n,).
 
-    A cell is tied to all of them alike, as the coefficient is 1 everywhere outside of the box.
+    A cell is tied to all of the former alike, as the coefficient is 1 everywhere outside of the box.
     """
-    inside, counted = [], []
+    inside, there, counted = [], [], []
     for axis, n in zip("xyz", cells, strict=True):
         along = np.full(n, 3.0)
         along[0] -= 1
         along[-1] -= 1
         inside.append(along)
-        counted.append(along.copy())
+        there.append(np.full(n, 3.0) if axis in around else along)
+        counted.append(there[-1].copy())
         counted[-1][0] += f"{axis}-" in dirichlet
         counted[-1][-1] += f"{axis}+" in dirichlet
 
@@ -94,9 +106,37 @@ def _share_behind(cells: tuple[int, int, int], stencil: int, dirichlet: frozense
         y, z = y[:, None], z[:, None, None]
         return np.ravel(x * y * z if stencil == 27 else x + y + z)
 
-    there = neighbours(*inside)
-    lacking = neighbours(*np.full((3, 1), 3.0)) - there
-    return (neighbours(*counted) - there) / np.maximum(lacking, 1.0)
+    lacking = neighbours(*np.full((3, 1), 3.0)) - neighbours(*inside)
+    share = (neighbours(*counted) - neighbours(*there)) / np.maximum(lacking, 1.0)
+    return share, neighbours(*there) - neighbours(*inside)
+
+
+def _with_ends(rows: CsrArrays, cells: tuple[int, int, int], stencil: int, around: str) -> CsrArrays:
+    """The rows with the couplings of first and last cells in periodic directions, each -1.
+
+    The ball has a radius of 0.3 of the box, so no cell at an end of three or more is in it.
+    """
+    number = np.arange(rows.n, dtype=np.int32).reshape(cells[::-1])
+    places, ends = [], []
+    for offset in itertools.product((-1, 0, 1), repeat=3):  # along the array's axes
+        if stencil == 7 and sum(map(abs, offset)) > 1:
+            continue
+        there = np.ones(number.shape, dtype=bool)
+        beyond = np.zeros(number.shape, dtype=bool)
+        for axis, step in enumerate(offset):
+            outermost = at_face(f"{'zyx'[axis]}{'-+'[step > 0]}") if step else np.s_[:0]
+            if "zyx"[axis] in around:
+                beyond[outermost] = True
+            else:
+                there[outermost] = False
+        places.append(number[there & beyond])
+        ends.append(np.roll(number, [-step for step in offset], (0, 1, 2))[there & beyond])
+    row, column = np.concatenate(places), np.concatenate(ends)
+    more = sp.csr_array((np.full(len(row), -1.0), (row, column)), shape=(rows.n, rows.n))
+    both = sp.csr_array(rows.matrix() + more)
+    both.sort_indices()
+    arrays = both.indptr.astype(np.int64), both.indices.astype(np.int32), both.data
+    return CsrArrays(*arrays, rows.n, order_kept=True)
 
 
 def check_shape(nx: int, ny: int, nz: int, stencil: int, contrast: float) -> None:

@@ -12,10 +12,10 @@ import numpy as np
 import scipy.ndimage
 
 from ..errors import BadArgument, shown, suggestion
-from .boundary import dirichlet_faces
+from .boundary import at_face, dirichlet_faces
 from .box import check_grid
 from .flow import PHASES, Flow
-from .pressure import CUBE, Edges, at_face, beside, checked_fields, checked_spacing, pressure_rows
+from .pressure import CUBE, Edges, beside, checked_fields, checked_spacing, pressure_rows
 
 #: A tank with walls that is open at the top, where the pressure is that of the air.
 OPEN_TANK = "neumann,z+:dirichlet"

@@ -10,16 +10,10 @@ import numpy as np
 
 from .._matrix import MOST_ROWS, CsrArrays
 from ..errors import BadArgument, Unsupported, shown
-from .boundary import dirichlet_faces
-
-#: Some cells of an array of shape (nz, ny, nx).
-Place = tuple[slice | int, ...]
+from .boundary import Place, at_face, check_around, conditions
 
 #: Where an entry stands in its row: z-, y-, x-, the diagonal, x+, y+, z+. That of array axis a is a, and 6 - a.
 _ENTRIES, _DIAGONAL = 7, 3
-
-#: Of a periodic direction: of two the ends are neighbours anyhow.
-_LEAST_AROUND = 3
 
 #: Edges of a cell in x, y and z.
 Edges = tuple[float, float, float]
@@ -53,7 +47,8 @@ def pressure_matrix(
         twice as long in z, couplings in z are a quarter of those in x and y.
     periodic : str
         Directions in which the last cell is beside the first one, as ``"xy"``: of three cells or more. Their faces
-        have no condition, whatever the boundary says of them. A box that is periodic in all of them is closed.
+        have no condition, whatever the boundary says of them, which may name them, too, as ``"x:periodic"``.
+        A box that is periodic in all of them is closed.
 
     Returns
     -------
@@ -77,20 +72,17 @@ def pressure_matrix(
     """
     edges = checked_spacing(spacing)
     rho, walls = checked_fields(density, solid)
+    faces, said = conditions(boundary)
     around = _checked_directions(periodic, rho.shape)
-    dirichlet = frozenset(face for face in dirichlet_faces(boundary) if face[0] not in around)
+    around += _checked_directions("".join(axis for axis in said if axis not in around), rho.shape)
+    dirichlet = frozenset(face for face in faces if face[0] not in around)
     return pressure_rows(rho, walls, dirichlet, edges, around).matrix()
 
 
 def _checked_directions(periodic: str, shape: tuple[int, ...]) -> str:
     if not isinstance(periodic, str) or len(set(periodic) & set("xyz")) != len(periodic):
         raise BadArgument(f"periodic directions are some of x, y and z, as 'xy', not {shown(periodic)}")
-    for name in periodic:
-        if (cells := shape["zyx".index(name)]) < _LEAST_AROUND:
-            raise BadArgument(
-                f"a periodic direction has {_LEAST_AROUND} cells or more, so that its ends are no neighbours already, "
-                f"and {name} has {cells}"
-            )
+    check_around(periodic, shape[::-1])
     return periodic
 
 
@@ -187,10 +179,3 @@ def beside(axis: int) -> tuple[Place, Place]:
     """Cells below all inner faces across an axis of an array of shape (nz, ny, nx), and those above them."""
     before, after = (slice(None),) * axis, (slice(None),) * (2 - axis)
     return (*before, slice(None, -1), *after), (*before, slice(1, None), *after)
-
-
-def at_face(name: str) -> Place:
-    """Cells at a face of the box, ``"x-"`` to ``"z+"``, in an array of shape (nz, ny, nx)."""
-    place: list[slice | int] = [slice(None)] * 3
-    place["zyx".index(name[0])] = 0 if name[1] == "-" else -1
-    return tuple(place)

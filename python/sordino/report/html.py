@@ -19,6 +19,7 @@ from .words import (
     count,
     duration,
     ledger_sentences,
+    levelled,
     percent,
     quantity,
     recovered,
@@ -256,6 +257,7 @@ def run_section(report: Report, command: str) -> str:
         taken(report.options.get("solver", ""), report.solver_reason),
         at_once(report.options.get("s", 1), report.s_reason),
         stored(report.options.get("storage", ""), report.storage_reason),
+        levelled(report),
     ):
         said += f"<p>{escape(why)}</p>" if why else ""
     options = table(

@@ -61,6 +61,13 @@ class Report:
         The same of ``options["s"]``, of cbcg.
     storage_reason : str
         Why the entries lie as ``options["storage"]`` says; empty where there are none.
+    levels_made, levels_reused : int
+        How often the levels of multigrid were made, with the solver and since, and how often the matrix has got new
+        values since the last time, which go through the levels that there are; 0 without levels.
+    levels_reason : str
+        Why they were made the last time.
+    one_level : bool
+        Whether there is one level, whose inverse is used, as the system is too small to coarsen.
     """
 
     status: str
@@ -80,6 +87,10 @@ class Report:
     solver_reason: str = ""
     s_reason: str = ""
     storage_reason: str = ""
+    levels_made: int = 0
+    levels_reused: int = 0
+    levels_reason: str = ""
+    one_level: bool = False
     recoveries: tuple[Recovery, ...] = ()
 
     @classmethod
@@ -100,6 +111,10 @@ class Report:
             solver_reason=str(raw.get("solver_reason", "")),
             s_reason=str(raw.get("s_reason", "")),
             storage_reason=str(raw.get("storage_reason", "")),
+            levels_made=int(raw.get("levels_made", 0)),
+            levels_reused=int(raw.get("levels_reused", 0)),
+            levels_reason=str(raw.get("levels_reason", "")),
+            one_level=bool(raw.get("one_level", False)),
             recoveries=tuple(Recovery(**step) for step in raw.get("recoveries") or ()),
             **facts,
         )

@@ -75,6 +75,24 @@ def stored(name: str, reason: str) -> str:
     return f"The matrix is stored by {ways[name]} ({name}): {reason}." if reason else ""
 
 
+def one_level(report: Report) -> str:
+    """That multigrid has no levels to speak of, where that is so."""
+    if not report.one_level:
+        return ""
+    rows = count(int(report.problem["n"]), "row is", "rows are")
+    return f"There is one level: {rows} too few to coarsen, and the inverse is used."
+
+
+def levelled(report: Report) -> str:
+    """How often levels of multigrid were made, and why the last time; nothing where the matrix was never another."""
+    if report.levels_made < 2 and not report.levels_reused:
+        return one_level(report)
+    made = "once" if report.levels_made == 1 else f"{report.levels_made:,} times, the last time as"
+    reused = f"; new values went through them {count(report.levels_reused, 'time')} since"
+    why = "with the solver" if report.levels_made == 1 else report.levels_reason
+    return f"The levels were made {made} {why}{reused if report.levels_reused else ''}."
+
+
 def recovered(report: Report) -> list[str]:
     """What was done where the recurrence led no further, a sentence for each step."""
     return [
