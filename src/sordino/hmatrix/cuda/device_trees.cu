@@ -67,6 +67,13 @@ class Planter {
   void fetch(T* to, const T* from, i64 count) {
     copy(to, from, count, cudaMemcpyDeviceToHost);
   }
+  /// With room for `more` behind `kept`: zeros, for copies take what pads a structure, too.
+  template <class T>
+  T* extended(DeviceArrayOf<T>& array, i64 kept, i64 more) {
+    T* const all = array.extend(kept + more, kept, stream_);
+    clear(all + kept, 0, more * i64(sizeof(T)));
+    return all;
+  }
   void clear(void* array, int byte, i64 bytes) {
     call("cudaMemsetAsync", cudaMemsetAsync(array, byte, std::size_t(bytes), stream_));
   }
@@ -141,7 +148,7 @@ class Planter {
     const i32 cut = heard(cut_);
     if (cut == 0) return 0;
     const i64 so_far = i64(first) + count;
-    v.clusters = clusters_.extend(so_far + 2 * i64(cut), so_far, stream_);
+    v.clusters = extended(clusters_, so_far, 2 * i64(cut));
     start("make_sons", make_sons, count, v, sons_.data());
     start("part_points", part_points, n_, v, sons_.data());
     now_ = 1 - now_;
@@ -173,9 +180,8 @@ class Planter {
     start("judge", judge, count, v);
     const Found found = heard(found_);
     v.next = next.take(4 * i64(found.nodes));
-    const i64 leaves = leaves_count_ + i64(found.leaves);
-    v.leaves = leaves_.extend(leaves, leaves_count_, stream_) + leaves_count_;
-    v.keys = keys_.extend(leaves, leaves_count_, stream_) + leaves_count_;
+    v.leaves = extended(leaves_, leaves_count_, i64(found.leaves)) + leaves_count_;
+    v.keys = extended(keys_, leaves_count_, i64(found.leaves)) + leaves_count_;
     clear(v.found, 0, sizeof(Found));
     start("descend", descend, count, v);
     return found;
