@@ -237,7 +237,7 @@ TEST("all variants of CG take the iterations of the classic one, and hypre's thr
         return solve(A.view(), b, o).report;
       };
       auto cg = solved("cg"), first = solved("pcg1");
-      for (const char* method : {"prcg", "cgcg", "gropp", "pcg1", "pcg2", "pcg-overlap"}) {
+      for (const char* method : {"fcg", "prcg", "cgcg", "gropp", "pcg1", "pcg2", "pcg-overlap"}) {
         NOTE(method, ", ", precond, ", n = ", n);
         auto r = solved(method);
         CHECK(r.status == Status::converged);
@@ -278,7 +278,7 @@ TEST("after the most iterations x is as far as the residual that is told of it")
 TEST("the A-norm of CG's error falls in every iteration") {
   NOTE(fresh::said());
   fresh::Random random(307);
-  for (const char* method : {"cg", "prcg", "cgcg", "gropp", "pcg1", "pcg2"}) {
+  for (const char* method : {"cg", "fcg", "prcg", "cgcg", "gropp", "pcg1", "pcg2"}) {
     i64 n = random.whole(100, 400);
     CsrMatrix A = matrices::spd(random, n, 3, n, 50);
     auto exact = random.normals(n), b = product(A, exact);

@@ -197,9 +197,9 @@ void check_incomplete(const System& s, const Options& o, Choice& c) {
   if (o.deterministic == "on" && o.ranks != 1)
     bad_argument("deterministic 'on' keeps the bits on any number of ranks, and " + named +
                  " depends on it: use one rank, or block-ilu with a tile");
-  if (c.preconditioner == "ilu0" && c.method->needs_spd)
+  if (c.preconditioner == "ilu0" && c.method->needs_spd && !c.method->flexible)
     throw Error(Errc::unsupported, "precond ilu0 is not symmetric, which solver " + c.method->name +
-                                       " needs: use precond ic0, or solver bicgstab or gmres");
+                                       " needs: use precond ic0, or solver fcg, bicgstab or gmres");
   if (c.preconditioner == "ic0" && !finds_symmetric(c, s))
     bad_argument("precond ic0 needs a symmetric matrix, and this one is not: use ilu0, with solver bicgstab or gmres");
 }
@@ -269,7 +269,7 @@ void require_operators(const System& s, const Choice& c) {
   const std::string& p = c.preconditioner;
   const bool is_operation = p == "chebyshev" || p == "block-ilu" || is_incomplete(p) || has_levels(p) || p == "block-jacobi";
   if (s.brings_operator() || is_operation) require_any_preconditioner(*c.method);
-  if (s.has_coarse() && c.method->name != "gmres")
+  if (s.has_coarse() && !c.method->flexible)
     throw Error(Errc::unsupported, "a coarser H-matrix as the preconditioner is another operator in each step, which solver " +
                                        c.method->name + " does not allow: use gmres");
 }

@@ -163,6 +163,7 @@ class Method : public Way {
   static constexpr bool scalable = true;             // it may iterate on S A S: it says where r is, and replaces none
   static constexpr bool takes_roots = false;         // of a diagonal M, which has to be positive
   static constexpr Factors complex = Factors::real;  // how it computes with complex vectors, if it does
+  static constexpr bool flexible = false;            // M may be another operator each time, and need not be symmetric
 
  protected:
   Method() = default;
