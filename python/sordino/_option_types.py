@@ -23,7 +23,7 @@ class SolverOptions(PerSolve, total=False):
     method: str
     precond: Any  # or what `M` takes
     degree: SupportsIndex
-    cycle: Literal["v", "w"]
+    cycle: Literal["v", "f", "w"]
     tile: str | SupportsIndex | Sequence[SupportsIndex]
     grid: str | SupportsIndex | Sequence[SupportsIndex]
     s: SupportsIndex | Literal["auto"]

@@ -76,7 +76,7 @@ std::vector<int> parse_devices(const std::string& text);
 std::vector<std::string> solver_choices();
 constexpr int most_degree = 64;
 constexpr int most_inner = 64;
-inline const std::vector<std::string> cycle_choices{"v", "w"};
+inline const std::vector<std::string> cycle_choices{"v", "f", "w"};
 inline const std::vector<std::string> precond_choices{"auto", "none", "jacobi", "sqrt-jacobi", "chebyshev",   "block-ilu",
                                                       "ic0",  "ilu0", "mg",     "amg",         "block-jacobi"};
 inline const std::vector<std::string> basis_choices{"chebyshev", "monomial"};
