@@ -5,7 +5,7 @@
 // one than the first, is not symmetric: for those that are flexible, or of any matrix.
 //
 // A V-cycle is on level l once, counted from 0, an F-cycle l + 1 times, a W-cycle 2^l times, but for the last level, which each
-// visit of the one above it solves once: F costs a row of a coarse level little more than V, and is there as seldom.
+// visit of the one above it solves once.
 // A V-cycle on a level costs 2 k + 2 products and halos, for polynomials of degree k, and no reduction; on the last level,
 // which has few cells, each rank multiplies its rows of a dense inverse by what all ranks send. Transfers of grids
 // move nothing between ranks, which own whole aggregates; others have a halo each way. All of it is recorded, so a GPU has an
