@@ -31,6 +31,7 @@ class SolverOptions(PerSolve, total=False):
     spectrum: Literal["ritz", "power"]
     batch: SupportsIndex
     restart: SupportsIndex
+    omega: SupportsFloat
     inner: SupportsIndex
     symmetry: Literal["auto", "hermitian", "symmetric", "general"]
     storage: Literal["auto", "csr", "dia", "symdia", "constant"]

@@ -63,6 +63,7 @@ constexpr Expected headers[] = {
     {"gatherbicgstab", 6, 0, 0, 2, 2, 2, 0, 0},
     {"gmres", 11, 1, 64, 1, 1, 1, 0, 0},  // with m = 30, and its bytes on the average of a cycle; more of it: gmres.cpp
     {"cocg", 3, 2, 3, 1, 1, 1, 10, 3},    // of a real matrix it is cg; of complex ones: overlap/complex.cpp
+    {"richardson", 3, 1, 1, 1, 1, 1, 7, 2},
 };
 
 const CsrMatrix& slabs() {  // every rank has its neighbours, and no more

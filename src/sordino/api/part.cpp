@@ -354,8 +354,9 @@ Part build_part(Rank& rank, const System& s, const Choice& c, const Options& o, 
   p.refused_row = factorize(rank, p, s.A);  // before the method prepares what hangs on M
   if (p.refused_row >= 0) return p;
   Range range("record the method");
-  p.driver = std::make_unique<Driver>(rank, *p.A, *p.M, *c.method, looks_at_x(c, o), o.replace_every, s.watch, s.nullspace,
-                                      StepBasis{c.steps, o.batch, o.basis == "monomial", o.spectrum == "power", o.restart});
+  p.driver =
+      std::make_unique<Driver>(rank, *p.A, *p.M, *c.method, looks_at_x(c, o), o.replace_every, s.watch, s.nullspace,
+                               StepBasis{c.steps, o.batch, o.basis == "monomial", o.spectrum == "power", o.restart, o.omega});
   return p;
 }
 
